@@ -1,0 +1,46 @@
+# The C++ engine, libmlx. The sources under backend/cpu/isa are compiled once per instruction set, in
+# a namespace of their own, and chosen when the library is loaded.
+
+file(GLOB_RECURSE engine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/mlx/*.cpp)
+list(FILTER engine_sources EXCLUDE REGEX "/backend/cpu/isa/")
+file(GLOB isa_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/mlx/backend/cpu/isa/*.cpp)
+
+configure_file(mlx/version.h.in ${PROJECT_BINARY_DIR}/include/mlx/version.h)
+
+# Baseline objects come first, so that inline functions shared with the per-ISA objects resolve to
+# code that every machine can run.
+add_library(mlx SHARED ${engine_sources})
+add_library(MLX::mlx ALIAS mlx)
+target_include_directories(mlx PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+  $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>)
+target_include_directories(mlx SYSTEM PRIVATE ${json_include})
+target_compile_features(mlx PUBLIC cxx_std_20)
+target_link_libraries(mlx PRIVATE mlx_openblas Threads::Threads ${CMAKE_DL_LIBS})
+target_compile_options(mlx PRIVATE -fno-semantic-interposition)
+target_link_options(mlx PRIVATE -Wl,-Bsymbolic-functions)
+# In a Python environment the BLAS is found beside this package, wherever that is; any other
+# installation names the place where it was built against it.
+set(mlx_rpath "$ORIGIN/../../scipy_openblas32/lib")
+if(NOT SKBUILD)
+  list(APPEND mlx_rpath ${openblas_lib})
+endif()
+set_target_properties(mlx PROPERTIES
+  LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/python/mlx/lib
+  BUILD_RPATH ${openblas_lib}
+  INSTALL_RPATH "${mlx_rpath}")
+
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set(isa_flags_v2 -march=x86-64-v2)
+  set(isa_flags_avx2 -march=haswell)
+  set(isa_flags_avx512 -march=skylake-avx512 -mavx512bf16 -mavx512vnni -mprefer-vector-width=512)
+  set(isas v2 avx2 avx512)
+else()
+  message(FATAL_ERROR "No vector instruction set is written for ${CMAKE_SYSTEM_PROCESSOR} yet")
+endif()
+foreach(isa ${isas})
+  add_library(mlx_${isa} OBJECT ${isa_sources})
+  target_include_directories(mlx_${isa} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_definitions(mlx_${isa} PRIVATE MLX_ISA=${isa} MLX_ISA_${isa}=1)
+  target_compile_options(mlx_${isa} PRIVATE ${isa_flags_${isa}} -O3 -fno-trapping-math)
+  target_link_libraries(mlx PRIVATE mlx_${isa})
+endforeach()

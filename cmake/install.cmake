@@ -1,0 +1,27 @@
+# What `pip install` puts into the package, and what C++ applications find with find_package(mlx).
+include(CMakePackageConfigHelpers)
+set(package mlx)
+set(package_cmake ${package}/share/cmake/mlx)
+
+install(TARGETS mlx EXPORT mlx-targets COMPONENT cpp
+  LIBRARY DESTINATION ${package}/lib
+  INCLUDES DESTINATION ${package}/include)
+install(DIRECTORY mlx DESTINATION ${package}/include COMPONENT cpp
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.def")
+install(FILES ${PROJECT_BINARY_DIR}/include/mlx/version.h DESTINATION ${package}/include/mlx
+  COMPONENT cpp)
+
+# One file in lower case serves find_package(mlx) and find_package(MLX).
+install(EXPORT mlx-targets NAMESPACE MLX:: DESTINATION ${package_cmake} COMPONENT cpp)
+configure_package_config_file(cmake/mlx-config.cmake.in ${PROJECT_BINARY_DIR}/mlx-config.cmake
+  INSTALL_DESTINATION ${package_cmake})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/mlx-config-version.cmake
+  COMPATIBILITY SameMajorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/mlx-config.cmake ${PROJECT_BINARY_DIR}/mlx-config-version.cmake
+  DESTINATION ${package_cmake} COMPONENT cpp)
+
+if(MLX_BUILD_PYTHON)
+  install(TARGETS core LIBRARY DESTINATION ${package} COMPONENT python)
+  install(DIRECTORY python/mlx/ DESTINATION ${package} COMPONENT python
+    FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi")
+endif()

@@ -1,0 +1,33 @@
+# The Python package. In the build tree it is complete under python/mlx: the extension, the engine,
+# type stubs, and links to the Python sources, so that PYTHONPATH=build/python needs no installation.
+
+mlx_python_path(nanobind_ROOT "import nanobind; print(nanobind.cmake_dir())")
+find_package(nanobind CONFIG REQUIRED)
+
+file(GLOB binding_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/src/*.cpp)
+nanobind_add_module(core NB_DOMAIN mlx NOMINSIZE ${binding_sources})
+target_link_libraries(core PRIVATE mlx)
+target_compile_options(core PRIVATE -fno-semantic-interposition)
+set_target_properties(core PROPERTIES
+  LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/python/mlx
+  BUILD_RPATH "$ORIGIN/lib;${openblas_lib}"
+  INSTALL_RPATH "$ORIGIN/lib")
+
+file(GLOB python_parts RELATIVE ${PROJECT_SOURCE_DIR}/python/mlx CONFIGURE_DEPENDS
+     ${PROJECT_SOURCE_DIR}/python/mlx/*)
+foreach(part ${python_parts})
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/python/mlx/${part} ${PROJECT_BINARY_DIR}/python/mlx/${part}
+       SYMBOLIC)
+endforeach()
+
+# Type stubs of the extension, mlx/core/*.pyi, and the marker that tells type checkers of them.
+set(stubs ${PROJECT_BINARY_DIR}/python/mlx/core/__init__.pyi)
+add_custom_command(OUTPUT ${stubs}
+  COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${PROJECT_BINARY_DIR}/python ${Python_EXECUTABLE}
+          ${PROJECT_SOURCE_DIR}/python/stubs.py ${PROJECT_BINARY_DIR}/python/mlx
+  COMMAND ${CMAKE_COMMAND} -E touch ${PROJECT_BINARY_DIR}/python/mlx/py.typed
+  DEPENDS core mlx ${PROJECT_SOURCE_DIR}/python/stubs.py
+  COMMENT "Writing type stubs")
+add_custom_target(stubs ALL DEPENDS ${stubs})
+install(DIRECTORY ${PROJECT_BINARY_DIR}/python/mlx/core DESTINATION mlx FILES_MATCHING PATTERN "*.pyi")
+install(FILES ${PROJECT_BINARY_DIR}/python/mlx/py.typed DESTINATION mlx)

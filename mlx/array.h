@@ -1,0 +1,4 @@
+// Arrays.
+#pragma once
+
+#include "mlx/core/array.h"

@@ -1,0 +1,229 @@
+// Strided copies for every item size. The axes are ordered by the destination's strides and merged;
+// the innermost then decides: rows by memcpy, fills, blocked transpositions, or a strided loop.
+
+#include "mlx/backend/cpu/copy.h"
+
+#include "mlx/backend/cpu/threads.h"
+#include "mlx/backend/shared/odometer.h"
+
+namespace mlx::core::cpu {
+namespace {
+
+struct alignas(8) Item16 {
+  uint64_t low, high;
+};
+
+/// A copy with its axes merged, the destination's closest neighbours last.
+struct Walk {
+  Shape shape;
+  Strides src, dst;
+};
+
+constexpr double kNsPerByte = 0.15;        // of a thread that streams
+constexpr int64_t kChunkBytes = 1 << 16;   // what a row is cut into for threads
+
+Walk make_walk(const Shape& shape, const Strides& src, const Strides& dst) {
+  // Inserted in order: the ranks are small, and equal strides keep their places.
+  SmallVector<int, 8> order;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 1) continue;
+    size_t at = order.size();
+    order.push_back(static_cast<int>(i));
+    for (; at > 0 && std::abs(dst[order[at - 1]]) < std::abs(dst[i]); --at) order[at] = order[at - 1];
+    order[at] = static_cast<int>(i);
+  }
+  Walk w;
+  for (int i : order) {
+    if (!w.shape.empty() && w.src.back() == src[i] * shape[i] &&
+        w.dst.back() == dst[i] * shape[i]) {
+      w.shape.back() *= shape[i];
+      w.src.back() = src[i];
+      w.dst.back() = dst[i];
+    } else {
+      w.shape.push_back(shape[i]);
+      w.src.push_back(src[i]);
+      w.dst.push_back(dst[i]);
+    }
+  }
+  if (w.shape.empty()) {
+    w.shape = {1};
+    w.src = {1};
+    w.dst = {1};
+  }
+  return w;
+}
+
+template <class T>
+void copy_row(const T* src, int64_t src_stride, T* dst, int64_t dst_stride, int64_t n) {
+  if (dst_stride == 1 && src_stride == 1) {
+    std::memcpy(dst, src, n * sizeof(T));
+  } else if (dst_stride == 1 && src_stride == 0) {
+    std::fill_n(dst, n, *src);
+  } else {
+    for (int64_t i = 0; i < n; ++i) dst[i * dst_stride] = src[i * src_stride];
+  }
+}
+
+template <class T>
+void copy_rows(const Walk& w, const T* src, T* dst) {
+  int64_t n = w.shape.back(), ss = w.src.back(), ds = w.dst.back();
+  Shape outer(w.shape.begin(), w.shape.end() - 1);
+  int64_t chunk = std::max<int64_t>(1, kChunkBytes / sizeof(T));
+  int64_t chunks = n > 2 * chunk ? (n + chunk - 1) / chunk : 1;
+  if (chunks == 1) chunk = n;
+  int64_t rows = num_elements(outer);
+  Odometer<2> start(outer, {Strides(w.src.begin(), w.src.end() - 1),
+                            Strides(w.dst.begin(), w.dst.end() - 1)});
+  int64_t grain = std::max<int64_t>(1, kChunkBytes / (chunk * sizeof(T)));
+  double ns = static_cast<double>(rows) * (2 + n * sizeof(T) * kNsPerByte);
+  parallel_for(
+      rows * chunks, grain,
+      [&](int64_t begin, int64_t end) {
+        Odometer<2> at = start;
+        at.seek(begin / chunks);
+        for (int64_t i = begin; i < end; ++i) {
+          int64_t first = i % chunks * chunk;
+          copy_row(src + at[0] + first * ss, ss, dst + at[1] + first * ds, ds,
+                   std::min(chunk, n - first));
+          if ((i + 1) % chunks == 0) at.next();
+        }
+      },
+      ns);
+}
+
+template <class V, int... I>
+V interleave_low(V a, V b, std::integer_sequence<int, I...>) {
+  constexpr int n = sizeof...(I);
+  return __builtin_shufflevector(a, b, (I % 2 * n + I / 2)...);
+}
+template <class V, int... I>
+V interleave_high(V a, V b, std::integer_sequence<int, I...>) {
+  constexpr int n = sizeof...(I);
+  return __builtin_shufflevector(a, b, (I % 2 * n + n / 2 + I / 2)...);
+}
+
+/// dst[j * ds + i] = src[i * ss + j] for a square of 16 bytes a row: log2 N rounds of interleaving the
+/// two halves of the rows.
+template <class T>
+void transpose_square(const T* src, int64_t ss, T* dst, int64_t ds) {
+  if constexpr (sizeof(T) == 16) {
+    *dst = *src;
+  } else {
+    constexpr int n = 16 / sizeof(T);
+    typedef T V __attribute__((vector_size(16)));
+    using Lanes = std::make_integer_sequence<int, n>;
+    V a[n], b[n];
+#pragma GCC unroll 16
+    for (int i = 0; i < n; ++i) std::memcpy(&a[i], src + i * ss, 16);
+#pragma GCC unroll 4
+    for (int round = n; round > 1; round /= 2) {
+#pragma GCC unroll 8
+      for (int i = 0; i < n / 2; ++i) {
+        b[2 * i] = interleave_low(a[i], a[i + n / 2], Lanes{});
+        b[2 * i + 1] = interleave_high(a[i], a[i + n / 2], Lanes{});
+      }
+#pragma GCC unroll 16
+      for (int i = 0; i < n; ++i) a[i] = b[i];
+    }
+#pragma GCC unroll 16
+    for (int j = 0; j < n; ++j) std::memcpy(dst + j * ds, &a[j], 16);
+  }
+}
+
+/// Lengths of the blocks: several cache lines of every row at once, so that a page that was looked up
+/// is used, and no more than fits the first cache.
+template <class T>
+constexpr int64_t kBlock = std::min<int64_t>(256 / sizeof(T), 128);
+
+/// dst[j * ds + i] = src[i * ss + j] for i < rows, j < columns, both at most kBlock. The source's rows
+/// are gathered first: at a stride of a power of two they would evict one another.
+template <class T>
+void transpose_block(const T* src, int64_t ss, T* dst, int64_t ds, int64_t rows, int64_t columns) {
+  constexpr int64_t n = 16 / sizeof(T);
+  alignas(64) T gathered[kBlock<T> * kBlock<T>];
+  for (int64_t i = 0; i < rows; ++i)
+    std::memcpy(gathered + i * kBlock<T>, src + i * ss, columns * sizeof(T));
+  src = gathered;
+  ss = kBlock<T>;
+  int64_t full_rows = rows - rows % n, full_columns = columns - columns % n;
+  for (int64_t j = 0; j < full_columns; j += n)
+    for (int64_t i = 0; i < full_rows; i += n)
+      transpose_square(src + i * ss + j, ss, dst + j * ds + i, ds);
+  for (int64_t j = 0; j < columns; ++j)
+    for (int64_t i = j < full_columns ? full_rows : 0; i < rows; ++i)
+      dst[j * ds + i] = src[i * ss + j];
+}
+
+/// The destination's last axis is dense, and so is the source's along `axis`: both sides move whole
+/// cache lines.
+template <class T>
+void transpose_blocks(const Walk& w, size_t axis, const T* src, T* dst) {
+  constexpr int64_t block = kBlock<T>;
+  int64_t rows = w.shape.back(), columns = w.shape[axis];
+  int64_t ss = w.src.back(), ds = w.dst[axis];
+  int64_t row_blocks = (rows + block - 1) / block, column_blocks = (columns + block - 1) / block;
+  Shape outer;
+  Strides outer_src, outer_dst;
+  for (size_t i = 0; i + 1 < w.shape.size(); ++i) {
+    if (i == axis) continue;
+    outer.push_back(w.shape[i]);
+    outer_src.push_back(w.src[i]);
+    outer_dst.push_back(w.dst[i]);
+  }
+  Odometer<2> start(outer, {outer_src, outer_dst});
+  int64_t strips = num_elements(outer) * column_blocks;
+  double ns = 2 * kNsPerByte * sizeof(T) * static_cast<double>(num_elements(w.shape));
+  // Strips along the destination's rows; a few at a time keep the source's lines in the cache.
+  int64_t grain = std::max<int64_t>(1, kChunkBytes / (block * rows * sizeof(T)));
+  parallel_for(
+      strips * row_blocks, std::min(grain * row_blocks, row_blocks * strips),
+      [&](int64_t begin, int64_t end) {
+        Odometer<2> at = start;
+        at.seek(begin / (row_blocks * column_blocks));
+        for (int64_t k = begin; k < end; ++k) {
+          int64_t i = k % row_blocks * block, j = k / row_blocks % column_blocks * block;
+          transpose_block(src + at[0] + i * ss + j, ss, dst + at[1] + j * ds + i, ds,
+                          std::min(block, rows - i), std::min(block, columns - j));
+          if ((k + 1) % (row_blocks * column_blocks) == 0) at.next();
+        }
+      },
+      ns);
+}
+
+template <class T>
+void run(const Walk& w, const void* src, void* dst) {
+  auto* s = static_cast<const T*>(src);
+  auto* d = static_cast<T*>(dst);
+  constexpr int64_t square = 16 / sizeof(T);
+  if (w.dst.back() == 1 && w.src.back() != 1 && w.src.back() != 0 && w.shape.back() >= square)
+    for (size_t i = 0; i + 1 < w.shape.size(); ++i)
+      if (w.src[i] == 1 && w.shape[i] >= square) return transpose_blocks(w, i, s, d);
+  copy_rows(w, s, d);
+}
+
+}  // namespace
+
+void copy_strided(const void* src, const Strides& src_strides, void* dst,
+                  const Strides& dst_strides, const Shape& shape, int itemsize) {
+  for (int64_t n : shape)
+    if (n == 0) return;
+  Walk w = make_walk(shape, src_strides, dst_strides);
+  switch (itemsize) {
+    case 1:
+      return run<uint8_t>(w, src, dst);
+    case 2:
+      return run<uint16_t>(w, src, dst);
+    case 4:
+      return run<uint32_t>(w, src, dst);
+    case 8:
+      return run<uint64_t>(w, src, dst);
+    default:
+      return run<Item16>(w, src, dst);
+  }
+}
+
+void copy_strided(const View& src, const View& dst) {
+  copy_strided(src.data, src.strides(), dst.data, dst.strides(), dst.shape(), dst.dtype().size());
+}
+
+}  // namespace mlx::core::cpu

@@ -1,0 +1,288 @@
+// Detection of instruction sets (cpuid and the state the OS saves), caches, cores and memory.
+#include "mlx/backend/cpu/cpu_info.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#if defined(__linux__)
+#include <sched.h>
+#endif
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace mlx::core::cpu {
+
+namespace {
+
+struct Features {
+  Isa isa = Isa::v2;
+  bool avx512_bf16 = false;
+};
+
+#if defined(__x86_64__)
+struct Registers {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+};
+
+Registers cpuid(unsigned leaf, unsigned subleaf) {
+  Registers r;
+  if (!__get_cpuid_count(leaf, subleaf, &r.a, &r.b, &r.c, &r.d)) {
+    return {};
+  }
+  return r;
+}
+
+uint64_t saved_state() {
+  uint32_t low, high;
+  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return (uint64_t{high} << 32) | low;
+}
+
+Features detect() {
+  constexpr auto all = [](unsigned reg, std::initializer_list<int> bits) {
+    return std::all_of(bits.begin(), bits.end(), [reg](int bit) { return (reg >> bit) & 1u; });
+  };
+  Features f;
+  const auto l1 = cpuid(1, 0);
+  const auto l7 = cpuid(7, 0);
+  const auto l7_1 = cpuid(7, 1);
+  const auto ext = cpuid(0x80000001u, 0);
+  // OSXSAVE, AVX, FMA, F16C, MOVBE; then AVX2, BMI, BMI2; then LZCNT.
+  const bool haswell = all(l1.c, {27, 28, 12, 29, 22}) && all(l7.b, {5, 3, 8}) && all(ext.c, {5});
+  if (!haswell || (saved_state() & 0x6) != 0x6) {
+    return f;
+  }
+  f.isa = Isa::avx2;
+  // F, DQ, CD, BW, VL; VNNI too, because compilers use it unasked where its flag is given.
+  if (all(l7.b, {16, 17, 28, 30, 31}) && all(l7.c, {11}) && (saved_state() & 0xe6) == 0xe6) {
+    f.isa = Isa::avx512;
+    f.avx512_bf16 = all(l7_1.a, {5});
+  }
+  return f;
+}
+#else
+Features detect() { return {}; }
+#endif
+
+const Features& features() {
+  static const Features f = detect();
+  return f;
+}
+
+Isa chosen_isa() {
+  const char* env = std::getenv("MLX_CPU_ISA");
+  if (env == nullptr || *env == '\0') {
+    return supported_isa();
+  }
+  for (Isa candidate : {Isa::v2, Isa::avx2, Isa::avx512}) {
+    if (std::string_view(env) == isa_name(candidate) && candidate <= supported_isa()) {
+      return candidate;
+    }
+  }
+  throw std::runtime_error(std::string("[cpu] MLX_CPU_ISA=") + env +
+                           " given; accepted: v2, avx2, avx512 (this machine supports up to " +
+                           isa_name(supported_isa()) + ").");
+}
+
+std::optional<std::string> first_line(const std::string& path) {
+  std::ifstream in(path);
+  std::string line;
+  return std::getline(in, line) ? std::optional(line) : std::nullopt;
+}
+
+std::optional<double> leading_number(const std::optional<std::string>& text) {
+  if (!text) {
+    return std::nullopt;
+  }
+  char* end = nullptr;
+  const double value = std::strtod(text->c_str(), &end);
+  return end == text->c_str() ? std::nullopt : std::optional(value);
+}
+
+// Size such as "32768K" of the highest-level cache in [lowest, highest].
+size_t cache_size(int lowest, int highest, size_t otherwise) {
+  size_t best = 0;
+  int best_level = 0;
+  for (int index = 0; index < 8; ++index) {
+    const auto dir = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/";
+    const auto level = leading_number(first_line(dir + "level"));
+    const auto size = first_line(dir + "size");
+    const auto amount = leading_number(size);
+    if (!level || !amount || *level < lowest || *level > highest || *level < best_level) {
+      continue;
+    }
+    const char unit = size->back();
+    best_level = static_cast<int>(*level);
+    best = static_cast<size_t>(*amount) << (unit == 'K' ? 10 : unit == 'M' ? 20 : 0);
+  }
+  return best ? best : otherwise;
+}
+
+// Calls `visit(directory)` for this process's control group of a v1 controller and for the unified
+// (v2) one, from the group itself up to the root of the hierarchy.
+void for_each_cgroup(const std::string& controller,
+                     const std::function<void(const std::string&)>& visit) {
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    const auto first = line.find(':');
+    const auto second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) {
+      continue;
+    }
+    const auto names = "," + line.substr(first + 1, second - first - 1) + ",";
+    const bool unified = names == ",,";
+    if (!unified && names.find("," + controller + ",") == std::string::npos) {
+      continue;
+    }
+    const std::string mount = "/sys/fs/cgroup" + (unified ? "" : "/" + controller);
+    auto path = line.substr(second + 1);
+    while (true) {
+      visit(mount + path + "/");
+      const auto slash = path.rfind('/');
+      if (slash == std::string::npos || path == "/") {
+        break;
+      }
+      path.resize(slash);
+    }
+  }
+}
+
+double cpu_quota() {
+  double cores = std::numeric_limits<double>::infinity();
+  for_each_cgroup("cpu", [&](const std::string& dir) {
+    if (const auto line = first_line(dir + "cpu.max")) {
+      std::istringstream in(*line);
+      double quota, period;
+      if (in >> quota >> period && period > 0) {
+        cores = std::min(cores, quota / period);
+      }
+    }
+    const auto quota = leading_number(first_line(dir + "cpu.cfs_quota_us"));
+    const auto period = leading_number(first_line(dir + "cpu.cfs_period_us"));
+    if (quota && period && *quota > 0 && *period > 0) {
+      cores = std::min(cores, *quota / *period);
+    }
+  });
+  return cores;
+}
+
+int count_cores() {
+  int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+#if defined(__linux__)
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) {
+    cores = std::max(1, CPU_COUNT(&set));
+  }
+#endif
+  const double quota = cpu_quota();
+  return quota < cores ? std::max(1, static_cast<int>(std::ceil(quota))) : cores;
+}
+
+size_t physical_memory() {
+  return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+// The value in bytes of a "Name:  123 kB" or "name 123" line, 0 when there is none.
+size_t labelled_value(const std::string& path, std::string_view label) {
+  std::ifstream in(path);
+  for (std::string line; std::getline(in, line);) {
+    if (std::string_view(line).starts_with(label)) {
+      const auto value = leading_number(line.substr(label.size()));
+      return value ? static_cast<size_t>(*value) << (line.ends_with("kB") ? 10 : 0) : 0;
+    }
+  }
+  return 0;
+}
+
+// Limit and use of the tightest memory control group, in the terms of both cgroup versions.
+size_t cgroup_memory(bool still_free) {
+  size_t best = std::numeric_limits<size_t>::max();
+  for_each_cgroup("memory", [&](const std::string& dir) {
+    for (const auto& [limit_file, use_file] :
+         {std::pair("memory.max", "memory.current"),
+          std::pair("memory.limit_in_bytes", "memory.usage_in_bytes")}) {
+      const auto limit = leading_number(first_line(dir + limit_file));
+      if (!limit || *limit > 9e18) {
+        continue;
+      }
+      double free_bytes = *limit;
+      if (still_free) {
+        const auto stat = dir + "memory.stat";
+        free_bytes -= leading_number(first_line(dir + use_file)).value_or(0);
+        free_bytes += static_cast<double>(labelled_value(stat, "inactive_file ") +
+                                          labelled_value(stat, "active_file "));
+      }
+      best = std::min(best, static_cast<size_t>(std::max(0.0, free_bytes)));
+    }
+  });
+  return best;
+}
+
+}  // namespace
+
+const char* isa_name(Isa isa) {
+  return isa == Isa::v2 ? "v2" : isa == Isa::avx2 ? "avx2" : "avx512";
+}
+
+Isa supported_isa() { return features().isa; }
+
+Isa isa() {
+  static const Isa chosen = chosen_isa();
+  return chosen;
+}
+
+bool has_avx512_bf16() { return features().avx512_bf16; }
+
+size_t l2_size() {
+  static const size_t size = cache_size(2, 2, size_t{512} << 10);
+  return size;
+}
+
+size_t l3_size() {
+  static const size_t size = cache_size(3, 4, size_t{16} << 20);
+  return size;
+}
+
+int usable_cores() {
+  static const int cores = count_cores();
+  return cores;
+}
+
+int default_num_threads() {
+  const char* env = std::getenv("MLX_NUM_THREADS");
+  if (env == nullptr || *env == '\0') {
+    return usable_cores();
+  }
+  char* end = nullptr;
+  const long threads = std::strtol(env, &end, 10);
+  if (*end != '\0' || threads < 1 || threads > 1024) {
+    throw std::runtime_error(std::string("[cpu] MLX_NUM_THREADS=") + env +
+                             " given; accepted: a whole number from 1 to 1024.");
+  }
+  return static_cast<int>(threads);
+}
+
+size_t total_memory() {
+  static const size_t bytes = std::min(physical_memory(), cgroup_memory(false));
+  return bytes;
+}
+
+size_t available_memory() {
+  const size_t host = labelled_value("/proc/meminfo", "MemAvailable:") +
+                      labelled_value("/proc/meminfo", "SwapFree:");
+  return std::min(host ? host : total_memory(), cgroup_memory(true));
+}
+
+}  // namespace mlx::core::cpu

@@ -1,0 +1,47 @@
+// What the machine offers: instruction set, cache sizes, cores and memory this process may use.
+// Everything but available_memory() is read once and then remembered.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace mlx::core::cpu {
+
+/// Instruction sets that kernels are compiled for. `v2` is the baseline (x86-64-v2, or the plain
+/// architecture elsewhere), `avx2` adds AVX2, FMA, F16C and BMI, `avx512` adds AVX-512 F, BW, DQ,
+/// VL, CD and VNNI.
+enum class Isa : uint8_t { v2, avx2, avx512 };
+
+/// Name of an instruction set as `MLX_CPU_ISA` spells it.
+const char* isa_name(Isa isa);
+
+/// The widest instruction set that both the processor and the operating system support.
+Isa supported_isa();
+
+/// The instruction set in use: `MLX_CPU_ISA` (v2, avx2 or avx512) or else supported_isa().
+/// Throws std::runtime_error when the variable is unknown or asks for more than is supported.
+Isa isa();
+
+/// Whether the AVX-512 BF16 dot products may be used beside Isa::avx512.
+bool has_avx512_bf16();
+
+/// Size in bytes of the level 2 cache of one core.
+size_t l2_size();
+
+/// Size in bytes of the last-level cache that a core shares with its neighbours.
+size_t l3_size();
+
+/// Cores this process may run on: affinity mask and cgroup CPU quota (rounded up), at least 1.
+int usable_cores();
+
+/// Threads asked for by `MLX_NUM_THREADS`, or usable_cores() when it is unset.
+/// Throws std::runtime_error unless the value is a whole number from 1 to 1024.
+int default_num_threads();
+
+/// Bytes of memory this process may ever use: physical memory or the cgroup's limit.
+size_t total_memory();
+
+/// Bytes of memory that can still be used now without killing anything (free, reclaimable, swap).
+size_t available_memory();
+
+}  // namespace mlx::core::cpu

@@ -1,0 +1,43 @@
+// Ranges of numbers. Integers exactly, wrapping at the width of the dtype; the others as
+// start + i * step in double, rounded once.
+#include "mlx/ops/creation.h"
+
+#include "mlx/backend/cpu/kernels.h"
+#include "mlx/backend/cpu/threads.h"
+
+namespace mlx::core::cpu {
+namespace {
+
+void arange(const KernelArgs& k) {
+  const View& out = k.out[0];
+  const ArangeAttrs& a = attrs_as<ArangeAttrs>(k.attrs);
+  dispatch(out.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    T* dst = out.as<T>();
+    auto fill = [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        if constexpr (std::is_integral_v<T>) {
+          dst[i] = static_cast<T>(static_cast<uint64_t>(a.int_start) +
+                                  static_cast<uint64_t>(i) * static_cast<uint64_t>(a.int_step));
+        } else {
+          // No step is taken to the first element: 0 times infinity is no number.
+          double v = i ? a.start + static_cast<double>(i) * a.step : a.start;
+          if constexpr (sizeof(T) == 2) {
+            dst[i] = Scalar::from(v, out.dtype()).template as<T>();
+          } else {
+            dst[i] = static_cast<T>(v);
+          }
+        }
+      }
+    };
+    parallel_for(out.size(), 4096, fill, static_cast<double>(out.size()));
+  });
+}
+
+constexpr KernelEntry kRows[] = {{.op = &op_arange, .run = arange}};
+
+}  // namespace
+
+const std::span<const KernelEntry> creation_kernels = kRows;
+
+}  // namespace mlx::core::cpu

@@ -1,0 +1,447 @@
+// Blocking, threading and memory of the matrix products; the arithmetic is in isa/gemm*.cpp.
+//
+// Three roads, chosen by shape and layout alone: products with few rows read the weights where they
+// lie (dot along K, axpy along N); products with a moderate number of rows pack B block by block in
+// the task that uses it; large ones pack A and B once for all tasks. In all of them a sum runs
+// along K in the same order whatever the tasks are, so tasks may be cut to suit the threads.
+#include "mlx/backend/cpu/gemm.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include "mlx/backend/cpu/allocator.h"
+#include "mlx/backend/cpu/cpu_info.h"
+#include "mlx/backend/cpu/threads.h"
+
+namespace mlx::core::cpu {
+
+namespace {
+
+constexpr int64_t kDotRows = 64;   // up to here B is read in place when it is contiguous along K
+constexpr int64_t kAxpyRows = 16;  // the same for B contiguous along N
+constexpr int64_t kAxpyRowsPairs = 8;  // where packed pairs are twice as fast
+constexpr int64_t kSwapColumns = 16;   // up to here few columns count as few rows
+constexpr int64_t kOwnBRows = 192;     // up to here each task packs its own part of B
+constexpr int64_t kBlockUnits = 384;   // units along K that run in one go, in the caches
+constexpr int64_t kTaskRows = 144;
+constexpr int64_t kTaskColumns = 256;
+constexpr int64_t kSuperSide = 4096;  // bounds the packed copies to 64 MiB each
+constexpr int64_t kSuperUnits = 4096;
+constexpr int64_t kDotColumns = 128;
+constexpr int64_t kAxpySums = 4096;
+
+constexpr int64_t element_size(GemmOutput type) { return type == GemmOutput::f32 ? 4 : 2; }
+
+constexpr int64_t element_size(GemmInt type) {
+  switch (type) {
+    case GemmInt::i16:
+      return 2;
+    case GemmInt::i32:
+      return 4;
+    case GemmInt::i64:
+      return 8;
+    default:
+      return 1;
+  }
+}
+
+constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+constexpr int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
+
+template <class P>
+P* advance(P* data, int64_t bytes) {
+  using Byte = std::conditional_t<std::is_const_v<P>, const char, char>;
+  return data == nullptr ? nullptr : static_cast<P*>(static_cast<Byte*>(data) + bytes);
+}
+
+GemmSource source_of(GemmOutput type) {
+  if (type == GemmOutput::bf16) {
+    const bool pairs = gemm_kernels().tile[1] != nullptr && has_avx512_bf16();
+    return pairs ? GemmSource::bf16_pair : GemmSource::bf16;
+  }
+  return type == GemmOutput::f32 ? GemmSource::f32 : GemmSource::f16;
+}
+
+// Nanoseconds on one thread; only good enough to decide on threads.
+double estimate(const Gemm& g) {
+  const double rate = isa() == Isa::avx512 ? 90 : isa() == Isa::avx2 ? 45 : 12;  // GFLOP/s
+  const double m = static_cast<double>(g.m), n = static_cast<double>(g.n);
+  const double k = static_cast<double>(g.k);
+  return 2 * m * n * k / rate +
+         (m * k + k * n + m * n) * static_cast<double>(element_size(g.type)) / 20;
+}
+
+// out and the epilogue's addend seen from an element further on.
+GemmTarget shifted(const Gemm& g, int64_t i, int64_t j) {
+  auto out = g.out;
+  out.data = advance(out.data, (i * out.row + j * out.col) * element_size(g.out_type));
+  return out;
+}
+
+GemmEpilogue shifted_epilogue(const Gemm& g, int64_t i, int64_t j) {
+  auto e = g.epilogue;
+  e.addend.data =
+      advance(e.addend.data, (i * e.addend.row + j * e.addend.col) * element_size(g.out_type));
+  return e;
+}
+
+void finish(const Gemm& g, const float* acc, int64_t ld, int64_t i, int64_t j, int64_t rows,
+            int64_t columns) {
+  gemm_kernels().store[static_cast<int>(g.out_type)](acc, ld, rows, columns, shifted(g, i, j),
+                                                     shifted_epilogue(g, i, j));
+}
+
+const void* operand_at(const Gemm& g, const GemmOperand& x, int64_t i, int64_t j) {
+  return advance(x.data, (i * x.row + j * x.col) * element_size(g.type));
+}
+
+void fill_without_product(const Gemm& g) {
+  const float zeros[kDotColumns] = {};
+  for (int64_t i = 0; i < g.m; ++i) {
+    for (int64_t j = 0; j < g.n; j += kDotColumns) {
+      finish(g, zeros, 0, i, j, 1, std::min(kDotColumns, g.n - j));
+    }
+  }
+}
+
+// ---- few rows ----------------------------------------------------------------------------------
+
+// The rows of A, contiguous along K: float32, or bfloat16 for pairs. In place where possible.
+class Inputs {
+ public:
+  Inputs(const Gemm& g, GemmSource source)
+      : in_place_(g.a.col == 1 && (source == GemmSource::f32 || source == GemmSource::bf16_pair)),
+        scratch_(in_place_ ? 0 : static_cast<size_t>(g.m * g.k) * sizeof(float)) {
+    if (in_place_) {
+      data_ = g.a.data;
+      row_ = g.a.row;
+      return;
+    }
+    data_ = scratch_.get();
+    row_ = g.k;
+    for (int64_t i = 0; i < g.m; ++i) {
+      const void* from = operand_at(g, g.a, i, 0);
+      if (source == GemmSource::bf16_pair) {
+        for (int64_t l = 0; l < g.k; ++l) {
+          scratch_.get<uint16_t>()[i * g.k + l] = static_cast<const uint16_t*>(from)[l * g.a.col];
+        }
+      } else {
+        gemm_kernels().widen[static_cast<int>(source)](from, g.a.col, g.k,
+                                                       scratch_.get<float>() + i * g.k);
+      }
+    }
+  }
+  const void* data() const { return data_; }
+  int64_t row() const { return row_; }
+
+ private:
+  bool in_place_;
+  Scratch scratch_;
+  const void* data_;
+  int64_t row_;
+};
+
+void dot_product(const Gemm& g) {
+  const auto source = source_of(g.type);
+  const Inputs x(g, source);
+  const auto dot = gemm_kernels().dot[static_cast<int>(source)];
+  parallel_for(
+      g.n, 16,
+      [&](int64_t begin, int64_t end) {
+        alignas(64) float acc[kDotRows * kDotColumns];
+        for (int64_t j = begin; j < end; j += kDotColumns) {
+          const int64_t columns = std::min(kDotColumns, end - j);
+          dot(x.data(), x.row(), operand_at(g, g.b, 0, j), g.b.col, g.m, columns, g.k, acc,
+              kDotColumns);
+          finish(g, acc, kDotColumns, 0, j, g.m, columns);
+        }
+      },
+      estimate(g));
+}
+
+void axpy_product(const Gemm& g) {
+  const auto source = g.type == GemmOutput::bf16 ? GemmSource::bf16 : source_of(g.type);
+  const Inputs x(g, source);
+  const auto axpy = gemm_kernels().axpy[static_cast<int>(source)];
+  // Long pieces of rows keep the memory busy; the sums stay in the level 1 cache.
+  const int64_t longest = std::max<int64_t>(64, kAxpySums / g.m / 64 * 64);
+  const int64_t grain =
+      std::clamp<int64_t>(round_up(ceil_div(g.n, 2 * num_threads()), 64), 64, longest);
+  parallel_for(
+      g.n, grain,
+      [&](int64_t begin, int64_t end) {
+        alignas(64) float acc[kAxpySums];
+        for (int64_t j = begin; j < end; j += longest) {
+          const int64_t columns = std::min(longest, end - j);
+          axpy(static_cast<const float*>(x.data()), x.row(), operand_at(g, g.b, 0, j), g.b.row, g.m,
+               columns, g.k, acc, longest);
+          finish(g, acc, longest, 0, j, g.m, columns);
+        }
+      },
+      estimate(g));
+}
+
+// ---- blocked products --------------------------------------------------------------------------
+
+// A part of the product with all of its rows and columns packed at once. Positions are relative to
+// the part unless they start with `g`.
+class Part {
+ public:
+  Part(const Gemm& g, int64_t row, int64_t column, int64_t rows, int64_t columns)
+      : g_(g),
+        row_(row),
+        column_(column),
+        rows_(rows),
+        columns_(columns),
+        source_(source_of(g.type)),
+        per_(source_ == GemmSource::bf16_pair ? 2 : 1),
+        own_b_(g.m <= kOwnBRows),
+        in_place_(g.out_type == GemmOutput::f32 && g.out.col == 1 && g.epilogue.alpha == 1 &&
+                  g.epilogue.addend.data == nullptr) {}
+
+  void run() {
+    const int64_t units = ceil_div(g_.k, per_);
+    const int64_t longest = std::min(units, kSuperUnits);
+    const bool several = units > kSuperUnits;
+    const int64_t width = round_up(columns_, kernels_.nr);
+    const Scratch a(bytes(round_up(rows_, kernels_.mr) * longest));
+    const Scratch b(bytes(own_b_ ? 0 : width * longest));
+    const Scratch sums(bytes(several && !in_place_ ? rows_ * width : 0));
+    a_ = a.get<uint32_t>();
+    b_ = b.get<uint32_t>();
+    sums_ = several && !in_place_ ? sums.get<float>() : nullptr;
+    sums_ld_ = width;
+    for (int64_t begin = 0; begin < units; begin += kSuperUnits) {
+      begin_ = begin;
+      units_ = std::min(kSuperUnits, units - begin);
+      last_ = begin + units_ == units;
+      pack_operands();
+      run_tasks();
+    }
+  }
+
+ private:
+  static size_t bytes(int64_t cells) { return static_cast<size_t>(cells) * sizeof(float); }
+
+  // Elements along K from unit `u` on, at most `units` units.
+  int64_t depth(int64_t u, int64_t units) const {
+    return std::min(units * per_, g_.k - (begin_ + u) * per_);
+  }
+
+  void pack_a(int64_t begin, int64_t end) const {
+    kernels_.pack[static_cast<int>(source_)](operand_at(g_, g_.a, row_ + begin, begin_ * per_),
+                                             g_.a.row, g_.a.col, end - begin, depth(0, units_),
+                                             kernels_.mr, a_ + begin * units_);
+  }
+
+  void pack_b(int64_t begin, int64_t end, int64_t u, int64_t units, uint32_t* to) const {
+    kernels_.pack[static_cast<int>(source_)](
+        operand_at(g_, g_.b, (begin_ + u) * per_, column_ + begin), g_.b.col, g_.b.row, end - begin,
+        depth(u, units), kernels_.nr, to);
+  }
+
+  void pack_operands() const {
+    constexpr double ns_per_unit = 0.3;
+    const auto units = static_cast<double>(units_) * ns_per_unit;
+    parallel_for(
+        rows_, kernels_.mr, [&](int64_t begin, int64_t end) { pack_a(begin, end); },
+        units * static_cast<double>(rows_));
+    if (!own_b_) {
+      parallel_for(
+          columns_, kernels_.nr,
+          [&](int64_t begin, int64_t end) { pack_b(begin, end, 0, units_, b_ + begin * units_); },
+          units * static_cast<double>(columns_));
+    }
+  }
+
+  void run_tasks() const {
+    int64_t rows = own_b_ ? rows_ : round_up(kTaskRows, kernels_.mr);
+    int64_t columns = kTaskColumns;
+    const auto tasks = [&] { return ceil_div(rows_, rows) * ceil_div(columns_, columns); };
+    const int64_t enough = in_parallel() ? 1 : 4 * num_threads();
+    while (tasks() < enough && columns > 2 * kernels_.nr) {
+      columns /= 2;
+    }
+    while (!own_b_ && tasks() < enough && rows > 2 * kernels_.mr) {
+      rows = round_up(rows / 2, kernels_.mr);
+    }
+    const int64_t down = ceil_div(rows_, rows);
+    const double share = static_cast<double>(rows_) * static_cast<double>(columns_) /
+                         (static_cast<double>(g_.m) * static_cast<double>(g_.n));
+    parallel_for(
+        tasks(), 1,
+        [&](int64_t begin, int64_t end) {
+          const Scratch own(bytes(own_b_ ? columns * kBlockUnits : 0));
+          const Scratch acc(bytes(in_place_ || sums_ ? 0 : rows * columns));
+          for (int64_t t = begin; t < end; ++t) {
+            const int64_t i = t % down * rows, j = t / down * columns;
+            task(i, j, std::min(rows, rows_ - i), std::min(columns, columns_ - j),
+                 own.get<uint32_t>(), acc.get<float>(), columns);
+          }
+        },
+        estimate(g_) * share);
+  }
+
+  void task(int64_t i, int64_t j, int64_t rows, int64_t columns, uint32_t* own_b, float* acc,
+            int64_t ld) const {
+    if (in_place_) {
+      acc = static_cast<float*>(g_.out.data) + (row_ + i) * g_.out.row + column_ + j;
+      ld = g_.out.row;
+    } else if (sums_ != nullptr) {
+      acc = sums_ + i * sums_ld_ + j;
+      ld = sums_ld_;
+    }
+    const auto tile = kernels_.tile[source_ == GemmSource::bf16_pair];
+    for (int64_t u = 0; u < units_; u += kBlockUnits) {
+      const int64_t block = std::min(kBlockUnits, units_ - u);
+      const uint32_t* b = own_b_ ? own_b : b_ + j * units_;
+      if (own_b_) {
+        pack_b(j, j + columns, u, block, own_b);
+      }
+      for (int64_t r = 0; r < rows; r += kTaskRows) {
+        // The panels of B start at the block where the task has packed them, else before it.
+        const uint32_t* a = a_ + (i + r) * units_;
+        tile(a + (own_b_ ? u * kernels_.mr : 0), units_, b, own_b_ ? block : units_,
+             std::min(kTaskRows, rows - r), columns, own_b_ ? 0 : u, own_b_ ? block : u + block,
+             acc + r * ld, ld, begin_ + u == 0);
+      }
+    }
+    if (last_ && !in_place_) {
+      finish(g_, acc, ld, row_ + i, column_ + j, rows, columns);
+    }
+  }
+
+  const Gemm& g_;
+  const GemmKernels& kernels_ = gemm_kernels();
+  int64_t row_, column_, rows_, columns_;
+  GemmSource source_;
+  int64_t per_;
+  bool own_b_, in_place_;
+  uint32_t *a_ = nullptr, *b_ = nullptr;
+  float* sums_ = nullptr;
+  int64_t sums_ld_ = 0;
+  int64_t begin_ = 0, units_ = 0;  // the stretch along K that is packed now
+  bool last_ = false;
+};
+
+Gemm transposed(const Gemm& g) {
+  const auto flip = [](auto x) {
+    std::swap(x.row, x.col);
+    return x;
+  };
+  auto t = g;
+  std::swap(t.m, t.n);
+  t.a = flip(g.b);
+  t.b = flip(g.a);
+  t.out = flip(g.out);
+  t.epilogue.addend = flip(g.epilogue.addend);
+  return t;
+}
+
+// Calls `f(item)` for a batch, side by side when single products are too short for threads.
+template <class F>
+void for_each_item(int64_t count, double item_ns, const F& f) {
+  const auto run = [&](int64_t begin, int64_t end) {
+    for (int64_t item = begin; item < end; ++item) {
+      f(item);
+    }
+  };
+  if (item_ns < 1e6 || count >= 8 * num_threads()) {
+    parallel_for(count, 1, run, item_ns * static_cast<double>(count));
+  } else {
+    run(0, count);
+  }
+}
+
+int64_t offset(const int64_t* offsets, int64_t item) {
+  return offsets == nullptr ? 0 : offsets[item];
+}
+
+}  // namespace
+
+const GemmKernels& gemm_kernels() {
+#if defined(__x86_64__)
+  static const GemmKernels& chosen = isa() == Isa::avx512 ? avx512::gemm_kernels
+                                     : isa() == Isa::avx2 ? avx2::gemm_kernels
+                                                          : v2::gemm_kernels;
+  return chosen;
+#else
+  return v2::gemm_kernels;
+#endif
+}
+
+void gemm(const Gemm& product) {
+  if (product.m <= 0 || product.n <= 0) {
+    return;
+  }
+  if (product.k <= 0) {
+    return fill_without_product(product);
+  }
+  const bool swap = product.n < product.m && product.n <= kSwapColumns;
+  const Gemm g = swap ? transposed(product) : product;
+  if (g.m <= kDotRows && g.b.row == 1) {
+    return dot_product(g);
+  }
+  const bool pairs = source_of(g.type) == GemmSource::bf16_pair;
+  if (g.m <= (pairs ? kAxpyRowsPairs : kAxpyRows) && g.b.col == 1) {
+    return axpy_product(g);
+  }
+  for (int64_t j = 0; j < g.n; j += kSuperSide) {
+    for (int64_t i = 0; i < g.m; i += kSuperSide) {
+      Part(g, i, j, std::min(kSuperSide, g.m - i), std::min(kSuperSide, g.n - j)).run();
+    }
+  }
+}
+
+void gemm_batched(const Gemm& product, const GemmBatch& batch) {
+  const int64_t in = element_size(product.type), out = element_size(product.out_type);
+  for_each_item(batch.count, estimate(product), [&](int64_t item) {
+    auto g = product;
+    g.a.data = advance(g.a.data, offset(batch.a, item) * in);
+    g.b.data = advance(g.b.data, offset(batch.b, item) * in);
+    g.out.data = advance(g.out.data, offset(batch.out, item) * out);
+    g.epilogue.addend.data = advance(g.epilogue.addend.data, offset(batch.addend, item) * out);
+    gemm(g);
+  });
+}
+
+void gemm_int(GemmInt type, int64_t m, int64_t n, int64_t k, const GemmOperand& a,
+              const GemmOperand& b, const GemmTarget& out) {
+  if (m <= 0 || n <= 0) {
+    return;
+  }
+  const int64_t size = element_size(type);
+  const double ns =
+      static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k + 1) / 8;
+  parallel_for(
+      m, std::max<int64_t>(8, m / 64),
+      [&](int64_t begin, int64_t end) {
+        const Scratch block(static_cast<size_t>(kIntBlock * kIntBlock * size));
+        auto rows = a;
+        rows.data = advance(a.data, begin * a.row * size);
+        auto target = out;
+        target.data = advance(out.data, begin * out.row * size);
+        gemm_kernels().integer[static_cast<int>(type)](rows, b, target, end - begin, n, k,
+                                                       block.get());
+      },
+      ns);
+}
+
+void gemm_int_batched(GemmInt type, int64_t m, int64_t n, int64_t k, const GemmOperand& a,
+                      const GemmOperand& b, const GemmTarget& out, const GemmBatch& batch) {
+  const int64_t size = element_size(type);
+  const double ns =
+      static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k + 1) / 8;
+  for_each_item(batch.count, ns, [&](int64_t item) {
+    auto left = a, right = b;
+    auto target = out;
+    left.data = advance(a.data, offset(batch.a, item) * size);
+    right.data = advance(b.data, offset(batch.b, item) * size);
+    target.data = advance(out.data, offset(batch.out, item) * size);
+    gemm_int(type, m, n, k, left, right, target);
+  });
+}
+
+}  // namespace mlx::core::cpu

@@ -1,0 +1,200 @@
+// The table of contents of the elementwise kernels for one instruction set, float32 pairs, and the
+// kernels that gather, scatter and fill tiles.
+#include "mlx/backend/cpu/isa/elementwise.h"
+
+#include "mlx/backend/cpu/isa/elementwise_tiles.h"
+
+namespace mlx::core::cpu::MLX_ISA {
+
+TileFn find_cast(Val from, Val to);
+TileFn find_copy(Val v, bool nt);
+TileFn find_chain(const OpId* ops, int length, bool nt);
+TileFn find_wrapped(OpId op, bool scaled, OpId after);
+
+namespace {
+
+//--- lookup --------------------------------------------------------------------------------------
+
+TileFn find_tile(OpId op, Val v) {
+  const TileFn* const tables[kNumDtypes] = {
+      bool_tiles,  uint8_tiles, uint16_tiles,  uint32_tiles,   uint64_tiles,
+      int8_tiles,  int16_tiles, int32_tiles,   int64_tiles,    float16_tiles,
+      bfloat16_tiles, float32_tiles, float64_tiles, complex64_tiles, complex128_tiles};
+  int row = static_cast<int>(op);
+  if (row < kRows) return tables[static_cast<int>(v)][row];
+  return row == kRows + 1 ? find_copy(v, false) : nullptr;  // after the rows: cast, copy
+}
+
+TileFn find_tile_nt(OpId op, Val v) {
+  int row = static_cast<int>(op);
+  if (row == kRows + 1) return find_copy(v, true);
+  if (row >= kRows || v != Val::float32) return nullptr;
+  TileFn nt = float32_nt_tiles[row];
+  return nt == float32_tiles[row] ? nullptr : nt;
+}
+
+//--- pairs ---------------------------------------------------------------------------------------
+
+template <class F, class G, bool Swapped>
+void pair(const void* const* in, void* out, int64_t n) {
+  vector_loop<3, Float32, false>(in, out, n, [](VF a, VF b, VF c) MLX_INLINED {
+    VF r = F{}(a, b);
+    return Swapped ? G{}(c, r) : G{}(r, c);
+  });
+}
+
+#define MLX_PAIR_OPS(X) X(add) X(subtract) X(multiply) X(divide) X(maximum) X(minimum)
+constexpr int kPairOps = 6;
+
+template <class F>
+struct Pairs {
+  static constexpr TileFn with[kPairOps][2] = {
+#define X(name) {&pair<F, bodies::name, false>, &pair<F, bodies::name, true>},
+      MLX_PAIR_OPS(X)
+#undef X
+  };
+};
+
+int pair_index(OpId op) {
+  constexpr Row kOps[kPairOps] = {
+#define X(name) Row::name,
+      MLX_PAIR_OPS(X)
+#undef X
+  };
+  for (int i = 0; i < kPairOps; ++i) {
+    if (static_cast<int>(kOps[i]) == static_cast<int>(op)) return i;
+  }
+  return -1;
+}
+
+TileFn find_pair(OpId op1, OpId op2, bool swapped) {
+  static constexpr const TileFn (*kPairs[kPairOps])[2] = {
+#define X(name) Pairs<bodies::name>::with,
+      MLX_PAIR_OPS(X)
+#undef X
+  };
+  int first = pair_index(op1), second = pair_index(op2);
+  return first < 0 || second < 0 ? nullptr : kPairs[first][second][swapped];
+}
+
+//--- gathering and scattering --------------------------------------------------------------------
+
+/// f(tag) with the item type of that size.
+template <class F>
+MLX_FN void with_item(int itemsize, F f) {
+  switch (itemsize) {
+    case 1: return f(uint8_t());
+    case 2: return f(uint16_t());
+    case 4: return f(uint32_t());
+    case 8: return f(uint64_t());
+    default: return f(Item16());
+  }
+}
+
+void load_strided(void* dst, const void* src, int64_t stride, int64_t n, int itemsize) {
+  with_item(itemsize, [=](auto item) MLX_INLINED {
+    using T = decltype(item);
+    T* o = static_cast<T*>(dst);
+    const T* p = static_cast<const T*>(src);
+    if (stride == 1) {
+      __builtin_memcpy(o, p, n * sizeof(T));
+    } else if (stride == -1) {
+#pragma GCC ivdep
+      for (int64_t i = 0; i < n; ++i) o[i] = p[-i];
+    } else {
+      for (int64_t i = 0; i < n; ++i) o[i] = p[i * stride];
+    }
+  });
+}
+
+void store_strided(void* dst, int64_t stride, const void* src, int64_t n, int itemsize) {
+  with_item(itemsize, [=](auto item) MLX_INLINED {
+    using T = decltype(item);
+    T* o = static_cast<T*>(dst);
+    const T* p = static_cast<const T*>(src);
+    if (stride == 1) {
+      __builtin_memcpy(o, p, n * sizeof(T));
+    } else {
+      for (int64_t i = 0; i < n; ++i) o[i * stride] = p[i];
+    }
+  });
+}
+
+void fill(void* dst, const void* value, int64_t n, int itemsize) {
+  with_item(itemsize, [=](auto item) MLX_INLINED {
+    using T = decltype(item);
+    T* o = static_cast<T*>(dst);
+    T v = *static_cast<const T*>(value);
+    for (int64_t i = 0; i < n; ++i) o[i] = v;
+  });
+}
+
+// A square of 16-byte rows, transposed by perfect shuffles: log2(N) rounds of unpacking.
+template <class T>
+MLX_FN void transpose_block(T* dst, int64_t dst_stride, const T* src, int64_t src_stride) {
+  constexpr int N = 16 / sizeof(T);
+  using R = Raw<T, 16>;
+  R x[N], y[N];
+#pragma GCC unroll 16
+  for (int i = 0; i < N; ++i) __builtin_memcpy(&x[i], src + i * src_stride, 16);
+  R low, high;
+#pragma GCC unroll 16
+  for (int i = 0; i < N; ++i) {
+    low[i] = static_cast<T>(i % 2 * N + i / 2);
+    high[i] = static_cast<T>(low[i] + N / 2);
+  }
+#pragma GCC unroll 4
+  for (int step = 1; step < N; step *= 2) {
+#pragma GCC unroll 8
+    for (int i = 0; i < N / 2; ++i) {
+      y[2 * i] = __builtin_shuffle(x[i], x[i + N / 2], low);
+      y[2 * i + 1] = __builtin_shuffle(x[i], x[i + N / 2], high);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < N; ++i) x[i] = y[i];
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < N; ++i) __builtin_memcpy(dst + i * dst_stride, &x[i], 16);
+}
+
+void load_transposed(void* dst, const void* src, int64_t rows, int64_t cols, int64_t row_stride,
+                     int64_t col_stride, int itemsize) {
+  with_item(itemsize, [=](auto item) MLX_INLINED {
+    using T = decltype(item);
+    T* o = static_cast<T*>(dst);
+    const T* p = static_cast<const T*>(src);
+    int64_t full_rows = 0, full_cols = 0;
+    if constexpr (sizeof(T) < 16) {
+      constexpr int64_t N = 16 / sizeof(T);
+      if (row_stride == 1) {
+        full_rows = rows / N * N;
+        full_cols = cols / N * N;
+        for (int64_t c = 0; c < full_cols; c += N) {
+          for (int64_t r = 0; r < full_rows; r += N) {
+            transpose_block(o + r * cols + c, cols, p + r + c * col_stride, col_stride);
+          }
+        }
+      }
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t c = r < full_rows ? full_cols : 0; c < cols; ++c) {
+        o[r * cols + c] = p[r * row_stride + c * col_stride];
+      }
+    }
+  });
+}
+
+void fence() {
+#if defined(__x86_64__)
+  _mm_sfence();
+#endif
+}
+
+}  // namespace
+
+extern const ElementwiseKernels elementwise_kernels = {
+    find_tile, find_tile_nt, find_cast,     find_pair, find_chain, find_wrapped, fence,
+    load_strided, store_strided, fill, load_transposed,
+};
+
+}  // namespace mlx::core::cpu::MLX_ISA

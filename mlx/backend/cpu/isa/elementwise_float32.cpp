@@ -1,0 +1,9 @@
+// Elementwise tile kernels of float32, with their twins that write past the caches.
+#include "mlx/backend/cpu/isa/elementwise_tiles.h"
+
+namespace mlx::core::cpu::MLX_ISA {
+
+const TileFn* const float32_tiles = Tiles<Val::float32, Float32>::table;
+const TileFn* const float32_nt_tiles = Tiles<Val::float32, Float32, true>::table;
+
+}  // namespace mlx::core::cpu::MLX_ISA

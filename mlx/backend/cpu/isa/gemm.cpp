@@ -1,0 +1,347 @@
+// Packing, register tiles and stores of the blocked floating products. Compiled once per
+// instruction set: raw pointers and this namespace only.
+#include "mlx/backend/cpu/isa/gemm_kernels.h"
+
+namespace mlx::core::cpu::MLX_ISA {
+
+namespace {
+
+// Register tile: kRows x (kVectors * kLanes) sums, one broadcast and kVectors of B beside them.
+#if defined(__AVX512F__)
+constexpr int kRows = 12;
+#else
+constexpr int kRows = 6;
+#endif
+constexpr int kVectors = 2;
+constexpr int64_t kColumns = kVectors * kLanes;
+
+// ---- packing -----------------------------------------------------------------------------------
+
+// A source says how units are made: `per` elements of type T along K each. `across` reads kLanes
+// (or n) units of neighbouring rows, `along` kLanes units of one row.
+struct FromF32 {
+  using T = uint32_t;
+  static constexpr int per = 1;
+  MLX_INLINE uint32_t unit(const T* p, int64_t, int64_t) { return *p; }
+  MLX_INLINE U32 along(const T* p) { return load<U32>(p); }
+  MLX_INLINE U32 across(const T* p, int64_t, int64_t) { return load<U32>(p); }
+  MLX_INLINE U32 across_n(const T* p, int64_t, int64_t, int64_t n) { return load_n<U32>(p, n); }
+};
+
+template <F32 (*kWiden)(U16)>
+struct FromHalf {
+  using T = uint16_t;
+  static constexpr int per = 1;
+  MLX_INLINE uint32_t unit(const T* p, int64_t, int64_t) {
+    U16 h{};
+    h[0] = *p;
+    return ((U32)kWiden(h))[0];
+  }
+  MLX_INLINE U32 along(const T* p) { return (U32)kWiden(load<U16>(p)); }
+  MLX_INLINE U32 across(const T* p, int64_t, int64_t) { return along(p); }
+  MLX_INLINE U32 across_n(const T* p, int64_t, int64_t, int64_t n) {
+    return (U32)kWiden(load_n<U16>(p, n));
+  }
+};
+
+struct FromPair {
+  using T = uint16_t;
+  static constexpr int per = 2;
+  MLX_INLINE uint32_t unit(const T* p, int64_t stride_k, int64_t left) {
+    return p[0] | (left > 1 ? uint32_t{p[stride_k]} << 16 : 0);
+  }
+  MLX_INLINE U32 along(const T* p) { return load<U32>(p); }
+  MLX_INLINE U32 join(U16 even, U16 odd) {
+    return __builtin_convertvector(even, U32) | (__builtin_convertvector(odd, U32) << 16);
+  }
+  MLX_INLINE U32 across(const T* p, int64_t stride_k, int64_t left) {
+    return join(load<U16>(p), left > 1 ? load<U16>(p + stride_k) : U16{});
+  }
+  MLX_INLINE U32 across_n(const T* p, int64_t stride_k, int64_t left, int64_t n) {
+    return join(load_n<U16>(p, n), left > 1 ? load_n<U16>(p + stride_k, n) : U16{});
+  }
+};
+
+// Lengths known while compiling become a few moves.
+MLX_INLINE void store_some(uint32_t* p, U32 v, int64_t n) {
+  if (n == kLanes) {
+    store(p, v);
+  } else if (n == kRows % kLanes) {
+    store_n(p, v, kRows % kLanes);
+  } else {
+    store_n(p, v, n);
+  }
+}
+
+// Units [begin, end) of one panel, one by one: any strides.
+template <class S>
+void pack_single(const typename S::T* s, int64_t stride_p, int64_t stride_k, int64_t rows,
+                 int64_t k, int64_t width, int64_t begin, int64_t end, uint32_t* dst) {
+  for (int64_t u = begin; u < end; ++u) {
+    const auto* column = s + u * S::per * stride_k;
+    for (int64_t r = 0; r < width; ++r) {
+      dst[u * width + r] = r < rows ? S::unit(column + r * stride_p, stride_k, k - u * S::per) : 0;
+    }
+  }
+}
+
+// Rows contiguous along K: squares are transposed in registers.
+template <class S>
+void pack_along(const typename S::T* s, int64_t stride_p, int64_t rows, int64_t k, int64_t width,
+                uint32_t* dst) {
+  const int64_t units = (k + S::per - 1) / S::per;
+  const int64_t full = k / (S::per * kLanes) * kLanes;
+  for (int64_t u = 0; u < full; u += kLanes) {
+    for (int64_t r = 0; r < width; r += kLanes) {
+      const auto* corner = s + r * stride_p + u * S::per;
+      U32 square[kLanes];
+#pragma GCC unroll 16
+      for (int i = 0; i < kLanes; ++i) {
+        square[i] = r + i < rows ? S::along(corner + i * stride_p) : U32{};
+        __builtin_prefetch(corner + i * stride_p + 4 * kLanes * S::per);
+      }
+      transpose(square);
+      const int64_t n = smaller(kLanes, width - r);
+      auto* out = dst + u * width + r;
+#pragma GCC unroll 16
+      for (int i = 0; i < kLanes; ++i) {
+        store_some(out + i * width, square[i], n);
+      }
+    }
+  }
+  pack_single<S>(s, stride_p, 1, rows, k, width, full, units, dst);
+}
+
+// Rows next to each other: vectors are copied, across several panels at a time so that memory is
+// read in long pieces.
+template <class S>
+void pack_across(const typename S::T* s, int64_t stride_k, int64_t rows, int64_t k, int64_t width,
+                 uint32_t* dst) {
+  constexpr int64_t ahead = 4 * S::per, line = 64 / sizeof(*s);
+  const int64_t panel = (k + S::per - 1) / S::per * width;
+  for (int64_t left = k; left > 0; left -= S::per) {
+    if (left > ahead + 1) {
+      for (int64_t i = 0; i < S::per; ++i) {
+        for (int64_t r = 0; r < rows; r += line) {
+          __builtin_prefetch(s + (ahead + i) * stride_k + r);
+        }
+      }
+    }
+    uint32_t* out = dst;
+    for (int64_t p = 0; p < rows; p += width) {
+      for (int64_t r = 0; r < width; r += kLanes) {
+        const auto* from = s + p + r;
+        const int64_t n = smaller(kLanes, rows - p - r);
+        const U32 v = n == kLanes           ? S::across(from, stride_k, left)
+                      : n == kRows % kLanes ? S::across_n(from, stride_k, left, kRows % kLanes)
+                      : n > 0               ? S::across_n(from, stride_k, left, n)
+                                            : U32{};
+        store_some(out + r, v, smaller(kLanes, width - r));
+      }
+      out += panel;
+    }
+    dst += width;
+    s += S::per * stride_k;
+  }
+}
+
+template <class S>
+void pack(const void* src, int64_t stride_p, int64_t stride_k, int64_t count, int64_t k,
+          int64_t width, uint32_t* dst) {
+  const auto* s = static_cast<const typename S::T*>(src);
+  const int64_t units = (k + S::per - 1) / S::per;
+  const bool across = stride_p == 1 && stride_k != 1;
+  const int64_t step = across ? 8 * width : width;
+  for (int64_t p = 0; p < count; p += step) {
+    const int64_t rows = smaller(step, count - p);
+    if (across) {
+      pack_across<S>(s, stride_k, rows, k, width, dst);
+    } else if (stride_k == 1) {
+      pack_along<S>(s, stride_p, rows, k, width, dst);
+    } else {
+      pack_single<S>(s, stride_p, stride_k, rows, k, width, 0, units, dst);
+    }
+    s += step * stride_p;
+    dst += step * units;
+  }
+}
+
+// ---- register tiles ----------------------------------------------------------------------------
+
+struct MultiplyFloats {
+  MLX_INLINE F32 apply(U32 a, U32 b, F32 c) { return multiply_add((F32)a, (F32)b, c); }
+};
+
+#if defined(__AVX512BF16__)
+struct MultiplyPairs {
+  MLX_INLINE F32 apply(U32 a, U32 b, F32 c) {
+    return _mm512_dpbf16_ps(c, (__m512bh)a, (__m512bh)b);
+  }
+};
+#endif
+
+// c[M, n] (+)= sum over `units` units, n <= N * kLanes.
+template <class Op, int M, int N>
+void register_tile(const uint32_t* a, const uint32_t* b, int64_t units, float* c, int64_t ld,
+                   int64_t n, bool first) {
+  F32 sum[M][N] = {};
+  for (int64_t u = 0; u < units; ++u) {
+    U32 column[N];
+#pragma GCC unroll 4
+    for (int j = 0; j < N; ++j) {
+      column[j] = load<U32>(b + j * kLanes);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < M; ++i) {
+      const U32 x = U32{} + a[i];
+#pragma GCC unroll 4
+      for (int j = 0; j < N; ++j) {
+        sum[i][j] = Op::apply(x, column[j], sum[i][j]);
+      }
+    }
+    a += kRows;
+    b += kColumns;
+  }
+  const int64_t last = n - (N - 1) * kLanes;
+#pragma GCC unroll 16
+  for (int i = 0; i < M; ++i) {
+#pragma GCC unroll 4
+    for (int j = 0; j < N; ++j) {
+      float* p = c + i * ld + j * kLanes;
+      if (j + 1 < N || last == kLanes) {
+        store(p, first ? sum[i][j] : load<F32>(p) + sum[i][j]);
+      } else {
+        store_n(p, first ? sum[i][j] : load_n<F32>(p, last) + sum[i][j], last);
+      }
+    }
+  }
+}
+
+template <class Op, int M, int N>
+void choose_tile(int64_t m, int64_t vectors, const uint32_t* a, const uint32_t* b, int64_t units,
+                 float* c, int64_t ld, int64_t n, bool first) {
+  if constexpr (M > 1) {
+    if (m < M) {
+      return choose_tile<Op, M - 1, N>(m, vectors, a, b, units, c, ld, n, first);
+    }
+  }
+  if constexpr (N > 1) {
+    if (vectors < N) {
+      return choose_tile<Op, M, N - 1>(m, vectors, a, b, units, c, ld, n, first);
+    }
+  }
+  register_tile<Op, M, N>(a, b, units, c, ld, n, first);
+}
+
+template <class Op>
+void tile(const uint32_t* a, int64_t a_units, const uint32_t* b, int64_t b_units, int64_t m,
+          int64_t n, int64_t begin, int64_t end, float* acc, int64_t ld, bool first) {
+  for (int64_t j = 0; j < n; j += kColumns) {
+    const int64_t columns = smaller(kColumns, n - j);
+    for (int64_t i = 0; i < m; i += kRows) {
+      choose_tile<Op, kRows, kVectors>(
+          smaller(kRows, m - i), (columns + kLanes - 1) / kLanes, a + i * a_units + begin * kRows,
+          b + j * b_units + begin * kColumns, end - begin, acc + i * ld + j, ld, columns, first);
+    }
+  }
+}
+
+// ---- stores ------------------------------------------------------------------------------------
+
+struct ToF32 {
+  using T = float;
+  MLX_INLINE F32 narrow(F32 x) { return x; }
+  MLX_INLINE F32 widen(F32 x) { return x; }
+  using V = F32;
+};
+struct ToF16 {
+  using T = uint16_t;
+  using V = U16;
+  MLX_INLINE U16 narrow(F32 x) { return to_f16(x); }
+  MLX_INLINE F32 widen(U16 x) { return from_f16(x); }
+};
+struct ToBF16 {
+  using T = uint16_t;
+  using V = U16;
+  MLX_INLINE U16 narrow(F32 x) { return to_bf16(x); }
+  MLX_INLINE F32 widen(U16 x) { return from_bf16(x); }
+};
+
+// n elements `stride` apart, from and to vectors.
+template <class O>
+MLX_INLINE typename O::V gather(const typename O::T* p, int64_t stride, int64_t n) {
+  if (stride == 1) {
+    return n == kLanes ? load<typename O::V>(p) : load_n<typename O::V>(p, n);
+  }
+  typename O::T lane[kLanes] = {};
+  for (int64_t i = 0; i < n; ++i) {
+    lane[i] = p[i * stride];
+  }
+  return load<typename O::V>(lane);
+}
+
+template <class O>
+MLX_INLINE void scatter(typename O::T* p, int64_t stride, typename O::V v, int64_t n) {
+  if (stride == 1) {
+    n == kLanes ? store(p, v) : store_n(p, v, n);
+    return;
+  }
+  typename O::T lane[kLanes];
+  store(lane, v);
+  for (int64_t i = 0; i < n; ++i) {
+    p[i * stride] = lane[i];
+  }
+}
+
+template <class O>
+void store_tile(const float* acc, int64_t ld, int64_t m, int64_t n, const GemmTarget& out,
+                const GemmEpilogue& epilogue) {
+  const auto& add = epilogue.addend;
+  const F32 alpha = broadcast(epilogue.alpha), beta = broadcast(epilogue.beta);
+  for (int64_t i = 0; i < m; ++i) {
+    auto* to = static_cast<typename O::T*>(out.data) + i * out.row;
+    const auto* from = static_cast<const typename O::T*>(add.data) + (add.data ? i * add.row : 0);
+    for (int64_t j = 0; j < n; j += kLanes) {
+      const int64_t count = smaller(kLanes, n - j);
+      const float* p = acc + i * ld + j;
+      F32 x = count == kLanes ? load<F32>(p) : load_n<F32>(p, count);
+      if (epilogue.alpha != 1) {
+        x = alpha * x;
+      }
+      if (add.data != nullptr) {
+        x = x + beta * O::widen(gather<O>(from + j * add.col, add.col, count));
+      }
+      scatter<O>(to + j * out.col, out.col, O::narrow(x), count);
+    }
+  }
+}
+
+}  // namespace
+
+constinit const GemmKernels gemm_kernels = {
+    .mr = kRows,
+    .nr = kColumns,
+    .pack = {pack<FromF32>, pack<FromHalf<from_f16>>, pack<FromHalf<from_bf16>>, pack<FromPair>},
+    .tile = {tile<MultiplyFloats>,
+#if defined(__AVX512BF16__)
+             tile<MultiplyPairs>
+#else
+             nullptr
+#endif
+    },
+    .store = {store_tile<ToF32>, store_tile<ToF16>, store_tile<ToBF16>},
+    .dot = {dot_rows<GemmSource::f32>, dot_rows<GemmSource::f16>, dot_rows<GemmSource::bf16>,
+#if defined(__AVX512BF16__)
+            dot_rows<GemmSource::bf16_pair>
+#else
+            nullptr
+#endif
+    },
+    .axpy = {axpy_rows<GemmSource::f32>, axpy_rows<GemmSource::f16>, axpy_rows<GemmSource::bf16>},
+    .widen = {widen_row<GemmSource::f32>, widen_row<GemmSource::f16>, widen_row<GemmSource::bf16>},
+    .integer = {integer_product<GemmInt::i8>, integer_product<GemmInt::i16>,
+                integer_product<GemmInt::i32>, integer_product<GemmInt::i64>,
+                integer_product<GemmInt::boolean>},
+};
+
+}  // namespace mlx::core::cpu::MLX_ISA

@@ -1,0 +1,168 @@
+// Vector vocabulary of the matrix kernels: 32-bit lanes of the instruction set being compiled.
+// Everything is static, so that nothing compiled for a wide set is shared with a narrower one.
+#pragma once
+
+#include <cstdint>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#define MLX_INLINE static inline __attribute__((always_inline))
+
+namespace mlx::core::cpu::MLX_ISA {
+
+#if defined(__AVX512F__)
+constexpr int kLanes = 16;
+#elif defined(__AVX2__)
+constexpr int kLanes = 8;
+#else
+constexpr int kLanes = 4;
+#endif
+
+typedef float F32 __attribute__((vector_size(4 * kLanes)));
+typedef uint32_t U32 __attribute__((vector_size(4 * kLanes)));
+typedef int32_t I32 __attribute__((vector_size(4 * kLanes)));
+typedef uint16_t U16 __attribute__((vector_size(2 * kLanes)));
+
+MLX_INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+template <class V>
+MLX_INLINE V load(const void* p) {
+  V v;
+  __builtin_memcpy(&v, p, sizeof(V));
+  return v;
+}
+
+template <class V>
+MLX_INLINE void store(void* p, V v) {
+  __builtin_memcpy(p, &v, sizeof(V));
+}
+
+// The first n < kLanes lanes, zero behind them; touches no other memory.
+template <class V>
+MLX_INLINE V load_n(const void* p, int64_t n) {
+#if defined(__AVX512F__)
+  const auto mask = static_cast<__mmask16>((1u << n) - 1);
+  if constexpr (sizeof(V) == 64) {
+    return (V)_mm512_maskz_loadu_epi32(mask, p);
+  } else {
+    return (V)_mm256_maskz_loadu_epi16(mask, p);
+  }
+#else
+  V v{};
+  __builtin_memcpy(&v, p, static_cast<size_t>(n) * (sizeof(V) / kLanes));
+  return v;
+#endif
+}
+
+template <class V>
+MLX_INLINE void store_n(void* p, V v, int64_t n) {
+#if defined(__AVX512F__)
+  const auto mask = static_cast<__mmask16>((1u << n) - 1);
+  if constexpr (sizeof(V) == 64) {
+    _mm512_mask_storeu_epi32(p, mask, (__m512i)v);
+  } else {
+    _mm256_mask_storeu_epi16(p, mask, (__m256i)v);
+  }
+#else
+  __builtin_memcpy(p, &v, static_cast<size_t>(n) * (sizeof(V) / kLanes));
+#endif
+}
+
+MLX_INLINE F32 broadcast(float x) { return x - F32{}; }
+
+// a * b + c; without FMA the product is rounded first.
+MLX_INLINE F32 multiply_add(F32 a, F32 b, F32 c) {
+#if defined(__AVX512F__)
+  return _mm512_fmadd_ps(a, b, c);
+#elif defined(__FMA__)
+  return _mm256_fmadd_ps(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
+MLX_INLINE F32 from_bf16(U16 h) { return (F32)(__builtin_convertvector(h, U32) << 16); }
+
+MLX_INLINE U16 to_bf16(F32 x) {
+  const U32 u = (U32)x;
+  const U32 rounded = (u + 0x7fff + ((u >> 16) & 1)) >> 16;
+  const U32 quiet = (u >> 16) | 0x40;
+  const U32 is_nan = (U32)((u & 0x7fffffff) > 0x7f800000);
+  return __builtin_convertvector((quiet & is_nan) | (rounded & ~is_nan), U16);
+}
+
+// The masked forms only spare a warning about undefined lanes.
+#if defined(__AVX512F__)
+MLX_INLINE F32 from_f16(U16 h) { return _mm512_maskz_cvtph_ps(0xffff, (__m256i)h); }
+MLX_INLINE U16 to_f16(F32 x) {
+  return (U16)_mm512_maskz_cvtps_ph(0xffff, x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+#elif defined(__F16C__)
+MLX_INLINE F32 from_f16(U16 h) { return _mm256_cvtph_ps((__m128i)h); }
+MLX_INLINE U16 to_f16(F32 x) {
+  return (U16)_mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+#else
+// The exponent is moved by a multiplication, which gets subnormal numbers right.
+MLX_INLINE F32 from_f16(U16 h) {
+  const U32 u = __builtin_convertvector(h, U32);
+  const U32 magnitude = (U32)((F32)((u & 0x7fff) << 13) * 0x1p112f);
+  const U32 special = (U32)((u & 0x7c00) == 0x7c00);
+  return (F32)(magnitude | (special & 0x7f800000) | ((u & 0x8000) << 16));
+}
+// Adding a power of two rounds at the right bit: 2^13 above the number, or that of the smallest
+// subnormal number.
+MLX_INLINE U16 to_f16(F32 x) {
+  const U32 u = (U32)x;
+  const U32 magnitude = u & 0x7fffffff;
+  const U32 rounded = (magnitude + 0xfff + ((magnitude >> 13) & 1)) >> 13;
+  const U32 small = (U32)((F32)magnitude + 0.5f) - 0x3f000000u;
+  const U32 is_small = (U32)(magnitude < 0x38800000u);
+  const U32 is_large = (U32)(magnitude >= 0x47800000u);
+  const U32 is_nan = (U32)(magnitude > 0x7f800000u);
+  const U32 nan = 0x7e00u | ((magnitude >> 13) & 0x3ff);
+  U32 h = (small & is_small) | ((rounded - 0x1c000u) & ~is_small);
+  h = (h & ~is_large) | (is_large & 0x7c00u);
+  h = (h & ~is_nan) | (is_nan & nan);
+  return __builtin_convertvector(h | ((u >> 16) & 0x8000), U16);
+}
+#endif
+
+// Sum of the lanes, halves first.
+MLX_INLINE float sum_lanes(F32 v) {
+#pragma GCC unroll 4
+  for (int half = kLanes / 2; half > 0; half /= 2) {
+    I32 from;
+#pragma GCC unroll 16
+    for (int l = 0; l < kLanes; ++l) {
+      from[l] = l ^ half;
+    }
+    v += __builtin_shuffle(v, from);
+  }
+  return v[0];
+}
+
+// Transposes a square of kLanes x kLanes, exchanging ever smaller blocks.
+MLX_INLINE void transpose(U32 (&row)[kLanes]) {
+#pragma GCC unroll 4
+  for (int d = kLanes / 2; d > 0; d /= 2) {
+    I32 low, high;
+#pragma GCC unroll 16
+    for (int l = 0; l < kLanes; ++l) {
+      low[l] = l & d ? kLanes + l - d : l;
+      high[l] = l & d ? kLanes + l : l + d;
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes; ++i) {
+      if ((i & d) == 0) {
+        const U32 a = row[i], b = row[i + d];
+        row[i] = __builtin_shuffle(a, b, low);
+        row[i + d] = __builtin_shuffle(a, b, high);
+      }
+    }
+  }
+}
+
+}  // namespace mlx::core::cpu::MLX_ISA

@@ -1,0 +1,25 @@
+// The generator behind random numbers, compiled once per instruction set.
+#pragma once
+
+#include <stdint.h>
+
+namespace mlx::core::cpu {
+
+/// Threefry-2x32 with 20 rounds (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011).
+struct RandomKernels {
+  /// first[i], second[i] = the words for the counter (start + i, start + i + distance), i < n.
+  void (*threefry)(const uint32_t key[2], uint32_t start, uint32_t distance, int64_t n,
+                   uint32_t* first, uint32_t* second);
+};
+
+namespace v2 {
+extern const RandomKernels random_kernels;
+}
+namespace avx2 {
+extern const RandomKernels random_kernels;
+}
+namespace avx512 {
+extern const RandomKernels random_kernels;
+}
+
+}  // namespace mlx::core::cpu

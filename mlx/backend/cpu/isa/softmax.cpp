@@ -1,0 +1,109 @@
+// Maxima, sums of exponentials and their scaling, over contiguous pieces of rows.
+#include "mlx/backend/cpu/isa/softmax.h"
+
+#include "mlx/backend/cpu/simd/lanes.h"
+#include "mlx/backend/shared/math_exp.h"
+
+namespace mlx::core::cpu::MLX_ISA {
+namespace {
+
+// A: how elements are stored and computed (Float32 ... Bfloat16 of simd/convert.h).
+template <class A>
+struct Kernels {
+  using S = typename A::S;
+  using V = typename A::V;
+  using T = typename V::elem;
+  static constexpr int N = V::N;
+  // Exponentials that would lose bits in storage are computed twice instead.
+  static constexpr bool kStores = sizeof(S) == sizeof(T);
+
+  template <class F>
+  static MLX_FN T lanes(V x, F combine) {
+    T few[N];
+    x.store(few);
+    for (int h = N / 2; h > 0; h /= 2)
+      for (int i = 0; i < h; ++i) few[i] = combine(few[i], few[i + h]);
+    return few[0];
+  }
+  static MLX_FN V padded(const S* p, int64_t n, T rest) {
+    T few[N];
+    load_some<A>(p, n).store(few);
+    for (int64_t i = n; i < N; ++i) few[i] = rest;
+    return V::load(few);
+  }
+
+  static double largest(const void* x, int64_t n) {
+    const S* p = static_cast<const S*>(x);
+    V a = V(-m::kInf<T>), b = a;
+    int64_t i = 0;
+    for (; i + 2 * N <= n; i += 2 * N) {
+      a = larger(a, A::load(p + i));
+      b = larger(b, A::load(p + i + N));
+    }
+    for (; i + N <= n; i += N) a = larger(a, A::load(p + i));
+    if (i < n) b = larger(b, padded(p + i, n - i, -m::kInf<T>));
+    return lanes(larger(a, b), [](T u, T v) { return u > v || u != u ? u : v; });
+  }
+
+  static double sum_exp(const void* x, int64_t n, double shift, void* y) {
+    const S* p = static_cast<const S*>(x);
+    S* q = static_cast<S*>(y);
+    const V s = V(static_cast<T>(shift));
+    V a = V(T(0)), b = a;
+    int64_t i = 0;
+    for (; i + 2 * N <= n; i += 2 * N) {
+      V e = m::exp(A::load(p + i) - s), f = m::exp(A::load(p + i + N) - s);
+      if (q) {
+        A::store(q + i, e);
+        A::store(q + i + N, f);
+      }
+      a += e;
+      b += f;
+    }
+    for (; i < n; i += N) {
+      const int64_t some = n - i < N ? n - i : N;
+      V e = m::exp(padded(p + i, some, -m::kInf<T>) - s);
+      if (q) store_some<A>(q + i, e, some);
+      if (some < N) {
+        // An infinite shift would have made NaN of the padding.
+        T few[N];
+        e.store(few);
+        for (int64_t k = some; k < N; ++k) few[k] = 0;
+        e = V::load(few);
+      }
+      a += e;
+    }
+    return lanes(a + b, [](T u, T v) { return u + v; });
+  }
+
+  static void finish(const void* x, int64_t n, double shift, double scale, void* y) {
+    const S* p = static_cast<const S*>(x);
+    S* q = static_cast<S*>(y);
+    const V s = V(static_cast<T>(shift)), c = V(static_cast<T>(scale));
+    auto result = [&](auto read) {
+      if constexpr (kStores) return read(q) * c;
+      else return m::exp(read(p) - s) * c;
+    };
+    int64_t i = 0;
+    for (; i + N <= n; i += N)
+      A::store(q + i, result([&](const S* from) { return A::load(from + i); }));
+    if (i < n)
+      store_some<A>(q + i, result([&](const S* from) { return load_some<A>(from + i, n - i); }),
+                    n - i);
+  }
+
+  static constexpr SoftmaxKernels table{largest, sum_exp, finish};
+};
+
+}  // namespace
+
+SoftmaxKernels find_softmax(Dtype::Val t) {
+  switch (t) {
+    case Dtype::Val::float16: return Kernels<Float16>::table;
+    case Dtype::Val::bfloat16: return Kernels<Bfloat16>::table;
+    case Dtype::Val::float64: return Kernels<Float64>::table;
+    default: return Kernels<Float32>::table;
+  }
+}
+
+}  // namespace mlx::core::cpu::MLX_ISA

@@ -1,0 +1,33 @@
+// The kernels behind softmax and logsumexp, compiled once per instruction set. They work on a piece of
+// a row; mlx/backend/cpu/softmax.cpp threads on top of them. 16-bit floats are computed in float32.
+#pragma once
+
+#include <stdint.h>
+
+#include "mlx/core/dtype.h"
+
+namespace mlx::core::cpu {
+
+/// Elements of a row whose exponentials are summed in one go; a longer row sums its pieces pairwise.
+inline constexpr int64_t kSoftmaxPiece = 4096;
+
+/// Kernels of one floating dtype. Maxima and sums are double, which holds float32 ones exactly.
+struct SoftmaxKernels {
+  /// Largest of n > 0 elements, NaN if there is one.
+  double (*largest)(const void* x, int64_t n);
+  /// Sum of exp(x - shift). With `y`, the exponentials are stored there (not for 16-bit floats).
+  double (*sum_exp)(const void* x, int64_t n, double shift, void* y);
+  /// y *= scale, or y = exp(x - shift) * scale where `sum_exp` has stored nothing.
+  void (*finish)(const void* x, int64_t n, double shift, double scale, void* y);
+};
+
+#define MLX_SOFTMAX_TABLE(isa)                        \
+  namespace isa {                                     \
+  SoftmaxKernels find_softmax(Dtype::Val t);          \
+  }
+MLX_SOFTMAX_TABLE(v2)
+MLX_SOFTMAX_TABLE(avx2)
+MLX_SOFTMAX_TABLE(avx512)
+#undef MLX_SOFTMAX_TABLE
+
+}  // namespace mlx::core::cpu

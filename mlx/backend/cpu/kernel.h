@@ -1,0 +1,47 @@
+// What a CPU kernel is: a plain function over views of host memory.
+#pragma once
+
+#include "mlx/backend/backend.h"
+
+namespace mlx::core::cpu {
+
+/// An operand: address of its first element, and its layout. Inputs may have any strides (zero and
+/// negative ones too) unless the kernel's entry asks for contiguous ones; outputs are row-contiguous.
+struct View {
+  void* data;
+  const Layout* layout;
+
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(data);
+  }
+  const Shape& shape() const { return layout->shape; }
+  const Strides& strides() const { return layout->strides; }
+  Dtype dtype() const { return layout->dtype; }
+  int64_t size() const { return num_elements(layout->shape); }
+  int ndim() const { return static_cast<int>(layout->shape.size()); }
+};
+
+struct KernelArgs {
+  std::span<const View> in, out;
+  const Attrs* attrs;
+  void* workspace;
+};
+
+using KernelFn = void (*)(const KernelArgs&);
+
+/// A row of the backend's table of contents (table.cpp).
+struct KernelEntry {
+  const OpDef* op;
+  KernelFn run;
+  uint32_t contiguous = 0;  ///< bit i: input i arrives row-contiguous
+  uint32_t in_place = 0;    ///< bit i: the output may share input i's buffer where equally laid out
+  /// Scratch bytes; null: none.
+  size_t (*workspace)(std::span<const Layout> operands, int n_inputs, const Attrs*) = nullptr;
+};
+
+/// Adds a kernel for a user's op; replaces an earlier one.
+void register_kernel(const KernelEntry& entry);
+const KernelEntry* find_kernel(const OpDef& op);
+
+}  // namespace mlx::core::cpu

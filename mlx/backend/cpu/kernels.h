@@ -1,0 +1,14 @@
+// The families of CPU kernels; table.cpp collects their rows.
+#pragma once
+
+#include <span>
+
+#include "mlx/backend/cpu/kernel.h"
+
+namespace mlx::core::cpu {
+
+extern const std::span<const KernelEntry> creation_kernels, concat_kernels, slice_kernels,
+    index_kernels, scatter_kernels, reduce_kernels, softmax_kernels, scan_kernels, sort_kernels,
+    matmul_kernels, conv_kernels, random_kernels, custom_kernels;
+
+}  // namespace mlx::core::cpu

@@ -1,0 +1,205 @@
+// From layouts to products: batch axes are merged into the rows where memory allows, the rest is a
+// batch of products of one shape. float32 and 16-bit floats and integers run on the project's own
+// kernels, float64 and complex numbers on BLAS.
+#include "mlx/backend/cpu/matmul.h"
+
+#include <algorithm>
+#include <complex>
+#include <optional>
+
+#include "mlx/backend/cpu/allocator.h"
+#include "mlx/backend/cpu/blas.h"
+#include "mlx/backend/cpu/copy.h"
+#include "mlx/backend/cpu/gemm.h"
+#include "mlx/backend/cpu/kernels.h"
+#include "mlx/backend/shared/odometer.h"
+#include "mlx/ops/matmul.h"
+
+namespace mlx::core::cpu {
+namespace {
+
+/// One operand of a batch of products; strides in elements.
+struct Matrix {
+  const void* data = nullptr;
+  int64_t row = 0, col = 0;
+  std::vector<int64_t> starts;  // of every product of the batch
+
+  Matrix(const View* view, const Shape& shape) {
+    if (!view) return;
+    data = view->data;
+    Strides strides = broadcast_strides(view->shape(), view->strides(), shape);
+    row = strides[shape.size() - 2];
+    col = strides[shape.size() - 1];
+  }
+};
+
+struct Products {
+  int64_t m, n, k, count = 1;
+  Matrix a, b, c, out;
+
+  GemmBatch batch() const {
+    return {count, a.starts.data(), b.starts.data(), out.starts.data(), c.starts.data()};
+  }
+};
+
+Shape with_matrix(const Shape& like, int64_t rows, int64_t columns) {
+  Shape shape = like;
+  shape[shape.size() - 2] = rows;
+  shape[shape.size() - 1] = columns;
+  return shape;
+}
+
+Products make_products(const View& a, const View& b, const View* c, const View& out) {
+  const Shape& shape = out.shape();
+  int ndim = out.ndim();
+  int64_t m = shape[ndim - 2], n = shape[ndim - 1], k = a.shape().back();
+  Products p{m, n, k, 1, {&a, with_matrix(shape, m, k)}, {&b, with_matrix(shape, k, n)},
+             {c, shape}, {&out, shape}};
+  Matrix* all[] = {&p.a, &p.b, &p.c, &p.out};
+  const View* views[] = {&a, &b, c, &out};
+  Shape batch(shape.begin(), shape.end() - 2);
+  std::vector<Strides> strides;
+  for (const View* v : views) {
+    Strides s(batch.size(), 0);
+    if (v && v->ndim() > 2)
+      s = broadcast_strides(Shape(v->shape().begin(), v->shape().end() - 2),
+                            Strides(v->strides().begin(), v->strides().end() - 2), batch);
+    strides.push_back(s);
+  }
+  collapse_axes(batch, strides);
+  // A batch that shares b and continues the rows of the others makes taller matrices.
+  while (!batch.empty() && (strides[1].back() == 0 || batch.back() == 1)) {
+    bool joins = true;
+    for (int i : {0, 2, 3})
+      joins = joins && (p.m == 1 || batch.back() == 1 || strides[i].back() == all[i]->row * p.m);
+    if (!joins) break;
+    for (int i = 0; i < 4; ++i) {
+      if (p.m == 1 && i != 1 && batch.back() != 1) all[i]->row = strides[i].back();
+      strides[i].pop_back();
+    }
+    p.m *= batch.back();
+    batch.pop_back();
+  }
+  p.count = num_elements(batch);
+  Odometer<4> at(batch, {strides[0], strides[1], strides[2], strides[3]});
+  for (Matrix* x : all) x->starts.resize(p.count);
+  for (int64_t i = 0; i < p.count; ++i, at.next())
+    for (int j = 0; j < 4; ++j) all[j]->starts[i] = at[j];
+  return p;
+}
+
+void float_products(const Products& p, GemmOutput type, double alpha, double beta) {
+  Gemm g;
+  g.m = p.m;
+  g.n = p.n;
+  g.k = p.k;
+  g.type = g.out_type = type;
+  g.a = {p.a.data, p.a.row, p.a.col};
+  g.b = {p.b.data, p.b.row, p.b.col};
+  g.out = {const_cast<void*>(p.out.data), p.out.row, p.out.col};
+  g.epilogue = {static_cast<float>(alpha), static_cast<float>(beta),
+                {p.c.data, p.c.row, p.c.col}};
+  gemm_batched(g, p.batch());
+}
+
+void integer_products(const Products& p, GemmInt type) {
+  gemm_int_batched(type, p.m, p.n, p.k, {p.a.data, p.a.row, p.a.col},
+                   {p.b.data, p.b.row, p.b.col},
+                   {const_cast<void*>(p.out.data), p.out.row, p.out.col}, p.batch());
+}
+
+/// A batch of matrices as BLAS sees them: dense along one axis; copied where they are not.
+template <class T>
+struct BlasOperand {
+  const T* data;
+  bool transposed = false;
+  int64_t ld;
+  std::vector<int64_t> starts;
+  std::optional<Scratch> copies;
+
+  BlasOperand(const Matrix& x, int64_t rows, int64_t columns)
+      : data(static_cast<const T*>(x.data)), starts(x.starts) {
+    int64_t row = rows == 1 ? std::max<int64_t>(columns, 1) : x.row;
+    int64_t col = columns == 1 ? 1 : x.col;
+    ld = row;
+    if (col == 1 && row >= std::max<int64_t>(columns, 1)) return;
+    transposed = x.row == 1 && col >= std::max<int64_t>(rows, 1);
+    ld = transposed ? col : columns;
+    if (transposed) return;
+    copies.emplace(starts.size() * rows * columns * sizeof(T));
+    for (size_t i = 0; i < starts.size(); ++i) {
+      T* to = copies->get<T>() + i * rows * columns;
+      copy_strided(data + starts[i], {x.row, x.col}, to, {ld, 1}, {rows, columns}, sizeof(T));
+      starts[i] = i * rows * columns;
+    }
+    data = copies->get<T>();
+  }
+};
+
+/// out = beta * c for one matrix; zero where there is no c.
+template <class T>
+void start_from(const Products& p, T beta, int64_t i) {
+  T* out = static_cast<T*>(const_cast<void*>(p.out.data)) + p.out.starts[i];
+  const T* c = static_cast<const T*>(p.c.data);
+  for (int64_t r = 0; r < p.m; ++r)
+    for (int64_t j = 0; j < p.n; ++j)
+      out[r * p.out.row + j] = c ? beta * c[p.c.starts[i] + r * p.c.row + j * p.c.col] : T(0);
+}
+
+template <class T>
+void blas_products(const Products& p, double alpha, double beta) {
+  if (p.c.data || p.k == 0)
+    for (int64_t i = 0; i < p.count; ++i) start_from(p, T(beta), i);
+  if (p.k == 0) return;
+  BlasOperand<T> a(p.a, p.m, p.k), b(p.b, p.k, p.n);
+  blas::gemm_batched<T>(a.transposed, b.transposed, p.m, p.n, p.k, T(alpha), a.data, a.ld, b.data,
+                       b.ld, T(p.c.data ? 1 : 0), static_cast<T*>(const_cast<void*>(p.out.data)),
+                       p.m == 1 ? p.n : p.out.row, p.count, a.starts.data(), b.starts.data(),
+                       p.out.starts.data());
+}
+
+void matmul_kernel(const KernelArgs& args) {
+  matrix_product(args.in[0], args.in[1], nullptr, args.out[0], 1, 0);
+}
+
+void addmm_kernel(const KernelArgs& args) {
+  const auto& attrs = attrs_as<AddmmAttrs>(args.attrs);
+  matrix_product(args.in[1], args.in[2], &args.in[0], args.out[0], attrs.alpha, attrs.beta);
+}
+
+const KernelEntry kEntries[] = {
+    {.op = &op_matmul, .run = matmul_kernel},
+    {.op = &op_addmm, .run = addmm_kernel},
+};
+
+}  // namespace
+
+void matrix_product(const View& a, const View& b, const View* c, const View& out, double alpha,
+                    double beta) {
+  if (out.size() == 0) return;
+  Products p = make_products(a, b, c, out);
+  switch (out.dtype().val()) {
+    case Dtype::Val::float32:
+      return float_products(p, GemmOutput::f32, alpha, beta);
+    case Dtype::Val::float16:
+      return float_products(p, GemmOutput::f16, alpha, beta);
+    case Dtype::Val::bfloat16:
+      return float_products(p, GemmOutput::bf16, alpha, beta);
+    case Dtype::Val::float64:
+      return blas_products<double>(p, alpha, beta);
+    case Dtype::Val::complex64:
+      return blas_products<complex64_t>(p, alpha, beta);
+    case Dtype::Val::complex128:
+      return blas_products<complex128_t>(p, alpha, beta);
+    case Dtype::Val::bool_:
+      return integer_products(p, GemmInt::boolean);
+    default:
+      constexpr GemmInt by_size[] = {GemmInt::i8, GemmInt::i8, GemmInt::i16, {}, GemmInt::i32,
+                                     {}, {}, {}, GemmInt::i64};
+      return integer_products(p, by_size[out.dtype().size()]);
+  }
+}
+
+const std::span<const KernelEntry> matmul_kernels = kEntries;
+
+}  // namespace mlx::core::cpu

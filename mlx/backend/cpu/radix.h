@@ -1,0 +1,233 @@
+// Radix sorting of unsigned keys, alone or with a position, and the order-preserving maps between
+// element types and keys.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "mlx/backend/cpu/threads.h"
+#include "mlx/core/dtype.h"
+
+namespace mlx::core::cpu {
+
+// --- keys ---------------------------------------------------------------------------------------
+
+template <int Bytes>
+struct UintOf;
+template <>
+struct UintOf<1> {
+  using type = uint8_t;
+};
+template <>
+struct UintOf<2> {
+  using type = uint16_t;
+};
+template <>
+struct UintOf<4> {
+  using type = uint32_t;
+};
+template <>
+struct UintOf<8> {
+  using type = uint64_t;
+};
+
+/// Unsigned integers in the order of T, and back. NaN comes last; which NaN it was is lost.
+template <class T>
+struct KeyOf {
+  using K = typename UintOf<sizeof(T)>::type;
+  static constexpr K kSign = static_cast<K>(K{1} << (8 * sizeof(K) - 1));
+  static constexpr bool kFloat = is_floating(TypeToDtype<T>::value);
+  static constexpr bool kSigned = !kFloat && !std::is_same_v<T, bool> && std::is_signed_v<T>;
+  static constexpr K kInfinity = std::is_same_v<T, float16_t>    ? 0x7c00
+                                 : std::is_same_v<T, bfloat16_t> ? 0x7f80
+                                 : sizeof(T) == 4 ? K(0x7f800000)
+                                                  : K(0x7ff0000000000000);
+
+  static K to_key(T x) {
+    K u = std::bit_cast<K>(x);
+    if constexpr (kFloat) {
+      const K negative = static_cast<K>(-(u >> (8 * sizeof(K) - 1)));
+      const K key = static_cast<K>(u ^ static_cast<K>(negative | kSign));
+      return static_cast<K>(u & ~kSign) > kInfinity ? static_cast<K>(~K{0}) : key;
+    } else if constexpr (kSigned) {
+      return static_cast<K>(u ^ kSign);
+    } else {
+      return u;
+    }
+  }
+  /// The same with equal keys for both zeros.
+  static K to_order(T x) {
+    if constexpr (kFloat) {
+      if (std::bit_cast<K>(x) == kSign) return kSign;
+    }
+    return to_key(x);
+  }
+  static T from_key(K key) {
+    if constexpr (kFloat) {
+      const K positive = static_cast<K>(-(key >> (8 * sizeof(K) - 1)));
+      key = static_cast<K>(key ^ static_cast<K>(~positive | kSign));
+    } else if constexpr (kSigned) {
+      key = static_cast<K>(key ^ kSign);
+    }
+    if constexpr (std::is_same_v<T, bool>) return key != 0;
+    else return std::bit_cast<T>(key);
+  }
+};
+
+/// A 64-bit key and where it stood.
+struct KeyAt {
+  uint64_t key;
+  uint64_t position;
+};
+inline bool operator<(const KeyAt& a, const KeyAt& b) {
+  return a.key != b.key ? a.key < b.key : a.position < b.position;
+}
+
+/// What elements E are sorted by: `kBits` bits from `kShift` on.
+template <class E>
+struct Digits {
+  static constexpr int kShift = 0, kBits = 8 * sizeof(E);
+  static uint64_t key(E e) { return e; }
+};
+/// A key of up to 32 bits above a position of 32 bits.
+struct Packed {
+  uint64_t bits;
+  friend bool operator<(Packed a, Packed b) { return a.bits < b.bits; }
+};
+template <>
+struct Digits<Packed> {
+  static constexpr int kShift = 32, kBits = 32;
+  static uint64_t key(Packed e) { return e.bits; }
+};
+template <>
+struct Digits<KeyAt> {
+  static constexpr int kShift = 0, kBits = 64;
+  static uint64_t key(KeyAt e) { return e.key; }
+};
+
+// --- sorting ------------------------------------------------------------------------------------
+
+template <class E>
+void insertion_sort(E* a, int64_t n) {
+  for (int64_t i = 1; i < n; ++i) {
+    const E x = a[i];
+    int64_t j = i;
+    for (; j > 0 && x < a[j - 1]; --j) a[j] = a[j - 1];
+    a[j] = x;
+  }
+}
+
+/// Stable sort of `a` by its digits, least significant first; `spare` has room for n elements too.
+/// Returns where the result is: `a` or `spare`.
+template <class E, int Width>
+E* radix_sort(E* a, E* spare, int64_t n) {
+  using D = Digits<E>;
+  constexpr int kSize = 1 << Width, kPasses = (D::kBits + Width - 1) / Width;
+  uint32_t counts[kPasses][kSize] = {};
+  for (int64_t i = 0; i < n; ++i) {
+    const uint64_t key = D::key(a[i]) >> D::kShift;
+#pragma GCC unroll 8
+    for (int p = 0; p < kPasses; ++p) ++counts[p][(key >> (p * Width)) & (kSize - 1)];
+  }
+  for (int p = 0; p < kPasses; ++p) {
+    const int shift = D::kShift + p * Width;
+    uint32_t* next = counts[p];
+    if (next[(D::key(a[0]) >> shift) & (kSize - 1)] == n) continue;  // one digit only
+    uint32_t total = 0;
+    for (int d = 0; d < kSize; ++d) total += std::exchange(next[d], total);
+    for (int64_t i = 0; i < n; ++i) spare[next[(D::key(a[i]) >> shift) & (kSize - 1)]++] = a[i];
+    std::swap(a, spare);
+  }
+  return a;
+}
+
+/// The same shared among threads, for one long run of elements.
+template <class E>
+E* parallel_radix_sort(E* a, E* spare, int64_t n) {
+  using D = Digits<E>;
+  constexpr int kWidth = D::kBits <= 16 ? 8 : 11, kSize = 1 << kWidth;
+  const int64_t parts = num_threads(), part = (n + parts - 1) / parts;
+  const double estimate = 2.0 * static_cast<double>(n);
+  std::vector<int64_t> counts(parts * kSize);
+  for (int shift = D::kShift; shift < D::kShift + D::kBits; shift += kWidth) {
+    auto digit = [shift](E e) { return (D::key(e) >> shift) & (kSize - 1); };
+    auto each_part = [&](auto f) {
+      auto some = [&](int64_t begin, int64_t end) {
+        for (int64_t p = begin; p < end; ++p)
+          f(&counts[p * kSize], p * part, std::min(n, (p + 1) * part));
+      };
+      parallel_for(parts, 1, some, estimate);
+    };
+    each_part([&](int64_t* count, int64_t begin, int64_t end) {
+      std::fill(count, count + kSize, 0);
+      for (int64_t i = begin; i < end; ++i) ++count[digit(a[i])];
+    });
+    int64_t total = 0;
+    bool trivial = false;
+    for (int d = 0; d < kSize; ++d) {
+      const int64_t before = total;
+      for (int64_t p = 0; p < parts; ++p) total += std::exchange(counts[p * kSize + d], total);
+      trivial |= total - before == n;
+    }
+    if (trivial) continue;
+    each_part([&](int64_t* next, int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) spare[next[digit(a[i])]++] = a[i];
+    });
+    std::swap(a, spare);
+  }
+  return a;
+}
+
+/// Sorts `a`; equal keys keep their order where elements carry positions. Returns `a` or `spare`.
+template <class E>
+E* sort_run(E* a, E* spare, int64_t n, bool threads) {
+  constexpr int kBits = Digits<E>::kBits;
+  if (n <= 40) {
+    insertion_sort(a, n);
+    return a;
+  }
+  if (threads && n >= (1 << 17)) return parallel_radix_sort(a, spare, n);
+  // Elements with positions differ in them, so any sort is stable for them.
+  if (n < (kBits == 64 ? 512 : 160)) {
+    std::sort(a, a + n);
+    return a;
+  }
+  if (n > UINT32_MAX) return parallel_radix_sort(a, spare, n);
+  if constexpr (kBits > 16) {
+    if (n >= (1 << 14)) return radix_sort<E, 11>(a, spare, n);
+  }
+  return radix_sort<E, 8>(a, spare, n);
+}
+
+/// Puts the element of rank `kth` at its place, none larger before it and none smaller behind it.
+template <class E>
+E* select_run(E* a, E* spare, int64_t n, int64_t kth, bool threads) {
+  using D = Digits<E>;
+  if constexpr (D::kBits <= 16) {
+    return sort_run(a, spare, n, threads);
+  } else {
+    constexpr int kWidth = 11, kShift = D::kShift + D::kBits - kWidth;
+    if (n < 1024) return sort_run(a, spare, n, threads);
+    auto digit = [](E e) { return static_cast<int64_t>(D::key(e) >> kShift); };
+    int64_t counts[1 << kWidth] = {};
+    for (int64_t i = 0; i < n; ++i) ++counts[digit(a[i])];
+    // The digit of the element sought, and how many come before it.
+    int64_t pivot = 0, below = 0;
+    while (below + counts[pivot] <= kth) below += counts[pivot++];
+    int64_t next[3] = {0, below, below + counts[pivot]};
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t d = digit(a[i]);
+      spare[next[d < pivot ? 0 : d == pivot ? 1 : 2]++] = a[i];
+    }
+    E* middle = spare + below;
+    const int64_t m = counts[pivot];
+    const E* done = sort_run(middle, a, m, threads);
+    if (done != middle) std::copy(done, done + m, middle);
+    return spare;
+  }
+}
+
+}  // namespace mlx::core::cpu

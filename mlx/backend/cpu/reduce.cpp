@@ -1,0 +1,407 @@
+// Finds how an operand lies, and feeds its elements in their logical order to the kernels of
+// isa/reduce.h: rows where the reduced elements are neighbours in memory, columns where the kept ones
+// are, and rows packed into a small buffer otherwise. Long reductions are cut into chunks of whole
+// blocks, whose partial results combine in the order of the blocks.
+#include "mlx/backend/cpu/reduce.h"
+
+#include <algorithm>
+#include <memory>
+#include <tuple>
+
+#include "mlx/backend/cpu/cpu_info.h"
+#include "mlx/backend/cpu/kernels.h"
+#include "mlx/backend/cpu/threads.h"
+#include "mlx/backend/shared/odometer.h"
+#include "mlx/ops/reduce.h"
+
+namespace mlx::core::cpu {
+
+namespace {
+
+Reducer find(Reduction kind, Dtype t) {
+  const bool arg = kind == Reduction::argmax || kind == Reduction::argmin;
+  switch (isa()) {
+    case Isa::avx512: return arg ? avx512::find_arg_reducer(kind, t) : avx512::find_reducer(kind, t);
+    case Isa::avx2: return arg ? avx2::find_arg_reducer(kind, t) : avx2::find_reducer(kind, t);
+    case Isa::v2: break;
+  }
+  return arg ? v2::find_arg_reducer(kind, t) : v2::find_reducer(kind, t);
+}
+
+// --- from accumulators to results ------------------------------------------------------------------
+
+template <class A, class F>
+void store_with(const Dtype& t, const void* acc, void* out, int64_t n, F f) {
+  const A* a = static_cast<const A*>(acc);
+  dispatch(t, [&](auto tag) {
+    using O = typename decltype(tag)::type;
+    if constexpr (is_inexact(TypeToDtype<O>::value) && requires { static_cast<O>(f(a[0])); })
+      for (int64_t i = 0; i < n; ++i) static_cast<O*>(out)[i] = static_cast<O>(f(a[i]));
+  });
+}
+template <class A>
+void store_as(Dtype out_type, const void* acc, void* out, int64_t n) {
+  store_with<A>(out_type, acc, out, n, [](A x) { return x; });
+}
+template <class A>
+void store_mean(Dtype out_type, const void* acc, void* out, int64_t n, int64_t count) {
+  if constexpr (std::is_same_v<A, complex64_t> || std::is_same_v<A, complex128_t>) {
+    const auto divisor = static_cast<typename A::value_type>(count);
+    store_with<A>(out_type, acc, out, n, [=](A x) { return x / divisor; });
+  } else {
+    using F = std::conditional_t<std::is_same_v<A, float>, float, double>;
+    const F divisor = static_cast<F>(count);
+    store_with<A>(out_type, acc, out, n, [=](A x) { return static_cast<F>(x) / divisor; });
+  }
+}
+
+// Writes n results; `count` is the number of elements behind each.
+void finish(const Reducer& r, Reduction kind, Dtype in, Dtype out_type, const void* acc, void* out,
+            int64_t n, int64_t count) {
+  switch (kind) {
+    case Reduction::any:
+    case Reduction::all: {
+      const auto* bytes = static_cast<const unsigned char*>(acc);
+      for (int64_t i = 0; i < n; ++i, bytes += r.accumulator) {
+        const bool found = std::any_of(bytes, bytes + r.accumulator, [](auto b) { return b != 0; });
+        static_cast<bool*>(out)[i] = found == (kind == Reduction::any);
+      }
+      return;
+    }
+    case Reduction::argmax:
+    case Reduction::argmin: {
+      // The position is the last member of Best.
+      const auto* position = static_cast<const char*>(acc) + (in == complex128 ? 16 : 8);
+      for (int64_t i = 0; i < n; ++i, position += r.accumulator)
+        static_cast<uint32_t*>(out)[i] =
+            static_cast<uint32_t>(*reinterpret_cast<const int64_t*>(position));
+      return;
+    }
+    case Reduction::mean:
+      if (!is_inexact(in)) {
+        if (in == int64 || in == uint64) return store_mean<double>(out_type, acc, out, n, count);
+        return store_mean<int64_t>(out_type, acc, out, n, count);
+      }
+      if (in == float64) return store_mean<double>(out_type, acc, out, n, count);
+      if (in == complex64) return store_mean<complex64_t>(out_type, acc, out, n, count);
+      if (in == complex128) return store_mean<complex128_t>(out_type, acc, out, n, count);
+      return store_mean<float>(out_type, acc, out, n, count);
+    default: break;
+  }
+  if (in == float16 || in == bfloat16) return store_as<float>(out_type, acc, out, n);
+  std::memcpy(out, acc, static_cast<size_t>(n) * r.accumulator);
+}
+
+// --- the walk ---------------------------------------------------------------------------------------
+
+/// Lengths and strides of some axes, merged where they are one in memory.
+struct Walk {
+  Shape shape;
+  Strides strides;
+  int64_t size = 1;
+
+  void add(int64_t length, int64_t stride) {
+    shape.push_back(length);
+    strides.push_back(stride);
+    size *= length;
+  }
+  void collapse() {
+    std::vector<Strides> all{strides};
+    collapse_axes(shape, all);
+    strides = all[0];
+  }
+  int64_t inner() const { return shape.back(); }
+  int64_t step() const { return strides.back(); }
+  int64_t outer() const { return size / shape.back(); }
+  Odometer<1> odometer() const { return {shape, {strides}}; }
+  /// Offset of the outer position i (all axes but the last).
+  int64_t outer_offset(int64_t i) const {
+    int64_t offset = 0;
+    for (size_t d = shape.size() - 1; d-- > 0; i /= shape[d]) offset += i % shape[d] * strides[d];
+    return offset;
+  }
+};
+
+/// Copies elements of one size that lie at an offset walk after each other.
+template <int Size>
+void gather(const char* from, const Walk& walk, int64_t begin, int64_t n, char* to) {
+  struct alignas(Size < 8 ? Size : 8) Element {
+    char bytes[Size];
+  };
+  auto* out = reinterpret_cast<Element*>(to);
+  const auto* in = reinterpret_cast<const Element*>(from);
+  const int64_t length = walk.inner(), step = walk.step();
+  int64_t outer = begin / length, i = begin % length;
+  while (n > 0) {
+    const Element* run = in + walk.outer_offset(outer++) + i * step;
+    const int64_t count = std::min(n, length - i);
+    for (int64_t k = 0; k < count; ++k) out[k] = run[k * step];
+    out += count;
+    n -= count;
+    i = 0;
+  }
+}
+using Gather = void (*)(const char*, const Walk&, int64_t, int64_t, char*);
+Gather gather_of(int itemsize) {
+  switch (itemsize) {
+    case 1: return gather<1>;
+    case 2: return gather<2>;
+    case 4: return gather<4>;
+    case 8: return gather<8>;
+    default: return gather<16>;
+  }
+}
+
+/// Partial results of a row of accumulators, combined as the digits of a binary counter carry.
+class Counter {
+ public:
+  Counter(const Reducer& r, int64_t width)
+      : reducer_(r), width_(width), bytes_(static_cast<size_t>(width) * r.accumulator) {}
+  /// Where the next partial result goes.
+  void* next() {
+    if (parts_.size() == top_) parts_.emplace_back(new char[bytes_]);
+    return parts_[top_].get();
+  }
+  void push() {
+    ++top_;
+    for (uint64_t t = count_++; t & 1; t >>= 1) merge();
+  }
+  void* result() {
+    while (top_ > 1) merge();
+    return parts_[0].get();
+  }
+  void clear() { top_ = 0, count_ = 0; }
+
+ private:
+  void merge() {
+    --top_;
+    reducer_.merge(parts_[top_ - 1].get(), parts_[top_].get(), width_);
+  }
+  const Reducer& reducer_;
+  int64_t width_;
+  size_t bytes_;
+  std::vector<std::unique_ptr<char[]>> parts_;
+  size_t top_ = 0;
+  uint64_t count_ = 0;
+};
+
+struct Job {
+  Reducer reducer;
+  Reduction kind;
+  Walk kept, reduced;
+  const char* in;
+  char* out;
+  Dtype in_type, out_type;
+  int64_t chunk = 0, chunks = 1;      ///< elements of a reduction done at once, and how often
+  std::unique_ptr<char[]> partials;  ///< chunks x kept, where there are several chunks
+
+  const char* at(int64_t offset) const { return in + offset * in_type.size(); }
+  /// Takes `n` accumulators of one chunk from output `first` on.
+  void deliver(int64_t chunk_index, int64_t first, int64_t n, const void* acc) const {
+    if (chunks == 1) {
+      finish(reducer, kind, in_type, out_type, acc, out + first * out_type.size(), n, reduced.size);
+    } else {
+      std::memcpy(partials.get() + (chunk_index * kept.size + first) * reducer.accumulator, acc,
+                  static_cast<size_t>(n) * reducer.accumulator);
+    }
+  }
+  void split(int64_t tiles);
+  void combine_chunks() const;
+};
+
+// Few outputs with much behind them: cut the reductions, at powers of two so that the order stays.
+void Job::split(int64_t tiles) {
+  chunk = reduced.size;
+  if (tiles < 16 && reduced.size > 16 * kReduceBlock) {
+    chunk = 8 * kReduceBlock;
+    while (chunk * 64 < reduced.size * tiles) chunk *= 2;
+    chunks = (reduced.size + chunk - 1) / chunk;
+  }
+  if (chunks > 1)
+    partials.reset(new char[static_cast<size_t>(chunks * kept.size) * reducer.accumulator]);
+}
+
+void Job::combine_chunks() const {
+  constexpr int64_t kWidth = 256;
+  const int64_t tiles = (kept.size + kWidth - 1) / kWidth;
+  parallel_for(
+      tiles, 1,
+      [&](int64_t begin, int64_t end) {
+        for (int64_t t = begin; t < end; ++t) {
+          const int64_t first = t * kWidth, n = std::min(kWidth, kept.size - first);
+          Counter counter(reducer, n);
+          for (int64_t c = 0; c < chunks; ++c) {
+            std::memcpy(counter.next(),
+                        partials.get() + (c * kept.size + first) * reducer.accumulator,
+                        static_cast<size_t>(n) * reducer.accumulator);
+            counter.push();
+          }
+          finish(reducer, kind, in_type, out_type, counter.result(),
+                 out + first * out_type.size(), n, reduced.size);
+        }
+      },
+      static_cast<double>(chunks * kept.size));
+}
+
+// Reduced elements are neighbours, or are made so in a buffer.
+void run_rows(Job& job, double estimate) {
+  constexpr int64_t kRows = 64;
+  const bool direct = job.reduced.shape.size() == 1 && job.reduced.step() == 1;
+  const Gather pack = gather_of(job.in_type.size());
+  const Reducer& r = job.reducer;
+  const int64_t size = job.in_type.size();
+  const int64_t inner = job.kept.inner(), step = job.kept.step();
+  // A tile is a run of outputs along the innermost kept axis.
+  const int64_t per_run = (inner + kRows - 1) / kRows, tiles = job.kept.outer() * per_run;
+  job.split(job.kept.size);
+  parallel_for(
+      tiles * job.chunks, 1,
+      [&](int64_t begin, int64_t end) {
+        std::unique_ptr<char[]> acc(new char[kRows * r.accumulator]), buffer;
+        constexpr int64_t kPacked = 8 * kReduceBlock;
+        if (!direct) buffer.reset(new char[kPacked * size]);
+        Counter counter(r, 1);
+        for (int64_t t = begin; t < end; ++t) {
+          const int64_t c = t / tiles, run = t % tiles / per_run, i0 = t % per_run * kRows;
+          const int64_t n = std::min(kRows, inner - i0), e0 = c * job.chunk;
+          const int64_t elements = std::min(job.chunk, job.reduced.size - e0);
+          const char* base = job.at(job.kept.outer_offset(run) + i0 * step);
+          if (direct) {
+            r.rows(base + e0 * size, step, n, elements, e0, acc.get());
+          } else if (elements == job.reduced.size && elements <= kPacked / 4) {
+            const int64_t at_once = kPacked / elements;
+            for (int64_t i = 0; i < n; i += at_once) {
+              const int64_t some = std::min(at_once, n - i);
+              for (int64_t k = 0; k < some; ++k)
+                pack(base + (i + k) * step * size, job.reduced, 0, elements,
+                     buffer.get() + k * elements * size);
+              r.rows(buffer.get(), elements, some, elements, 0, acc.get() + i * r.accumulator);
+            }
+          } else {
+            for (int64_t i = 0; i < n; ++i) {
+              counter.clear();
+              for (int64_t e = 0; e < elements; e += kPacked) {
+                const int64_t some = std::min(kPacked, elements - e);
+                pack(base + i * step * size, job.reduced, e0 + e, some, buffer.get());
+                r.rows(buffer.get(), 0, 1, some, e0 + e, counter.next());
+                counter.push();
+              }
+              std::memcpy(acc.get() + i * r.accumulator, counter.result(), r.accumulator);
+            }
+          }
+          job.deliver(c, run * inner + i0, n, acc.get());
+        }
+      },
+      estimate);
+}
+
+/// Rows of `n` elements `step` apart, made dense.
+template <int Size>
+void gather_rows(const char* from, const int64_t* offsets, int rows, int64_t n, int64_t step,
+                 char* to) {
+  for (int r = 0; r < rows; ++r) {
+    const char* row = from + offsets[r] * Size;
+    for (int64_t i = 0; i < n; ++i, to += Size) std::memcpy(to, row + i * step * Size, Size);
+  }
+}
+using GatherRows = void (*)(const char*, const int64_t*, int, int64_t, int64_t, char*);
+GatherRows gather_rows_of(int itemsize) {
+  switch (itemsize) {
+    case 1: return gather_rows<1>;
+    case 2: return gather_rows<2>;
+    case 4: return gather_rows<4>;
+    case 8: return gather_rows<8>;
+    default: return gather_rows<16>;
+  }
+}
+
+// Kept elements are neighbours, or are made so in a buffer.
+void run_columns(Job& job, double estimate) {
+  constexpr int64_t kPackedWidth = 64;
+  const Reducer& r = job.reducer;
+  const int64_t inner = job.kept.inner(), step = job.kept.step();
+  const GatherRows pack = gather_rows_of(job.in_type.size());
+  const int64_t width = std::min<int64_t>(inner, step == 1 ? r.columns : kPackedWidth);
+  const int64_t per_run = (inner + width - 1) / width, tiles = job.kept.outer() * per_run;
+  job.split(tiles);
+  parallel_for(
+      tiles * job.chunks, 1,
+      [&](int64_t begin, int64_t end) {
+        Counter counter(r, width);
+        int64_t offsets[kReduceBlock], dense[kReduceBlock];
+        std::unique_ptr<char[]> buffer;
+        if (step != 1) buffer.reset(new char[kReduceBlock * width * job.in_type.size()]);
+        for (int64_t t = begin; t < end; ++t) {
+          const int64_t c = t / tiles, run = t % tiles / per_run, i0 = t % per_run * width;
+          const int64_t n = std::min(width, inner - i0), e0 = c * job.chunk;
+          const int64_t elements = std::min(job.chunk, job.reduced.size - e0);
+          const char* base = job.at(job.kept.outer_offset(run) + i0 * step);
+          for (int i = 0; i < kReduceBlock; ++i) dense[i] = i * n;
+          auto row = job.reduced.odometer();
+          row.seek(e0);
+          counter.clear();
+          for (int64_t e = 0; e < elements; e += kReduceBlock) {
+            const int some = static_cast<int>(std::min<int64_t>(kReduceBlock, elements - e));
+            for (int i = 0; i < some; ++i, row.next()) offsets[i] = row[0];
+            if (step == 1) {
+              r.cols(base, offsets, some, n, e0 + e, counter.next());
+            } else {
+              pack(base, offsets, some, n, step, buffer.get());
+              r.cols(buffer.get(), dense, some, n, e0 + e, counter.next());
+            }
+            counter.push();
+          }
+          job.deliver(c, run * inner + i0, n, counter.result());
+        }
+      },
+      estimate);
+}
+
+void run_reduce(const KernelArgs& args) {
+  auto& a = attrs_as<ReduceAttrs>(args.attrs);
+  reduce(args.in[0], a.kind, a.axes, args.out[0]);
+}
+
+constexpr KernelEntry kEntries[] = {{&op_reduce, run_reduce}, {&op_arg_reduce, run_reduce}};
+
+}  // namespace
+
+const std::span<const KernelEntry> reduce_kernels = kEntries;
+
+void reduce(const View& in, Reduction kind, const std::vector<int>& axes, const View& out) {
+  Job job{.reducer = find(kind, in.dtype()),
+          .kind = kind,
+          .kept = {},
+          .reduced = {},
+          .in = static_cast<const char*>(in.data),
+          .out = static_cast<char*>(out.data),
+          .in_type = in.dtype(),
+          .out_type = out.dtype(),
+          .partials = nullptr};
+  for (int i = 0; i < in.ndim(); ++i) {
+    const bool reduced = std::binary_search(axes.begin(), axes.end(), i);
+    (reduced ? job.reduced : job.kept).add(in.shape()[i], in.strides()[i]);
+  }
+  if (job.kept.size == 0) return;
+  if (job.reduced.size == 0) {
+    std::unique_ptr<char[]> nothing(new char[job.kept.size * job.reducer.accumulator]);
+    job.reducer.fill(nothing.get(), job.kept.size);
+    return finish(job.reducer, kind, job.in_type, job.out_type, nothing.get(), job.out,
+                  job.kept.size, 0);
+  }
+  job.kept.collapse();
+  job.reduced.collapse();
+  const double n = static_cast<double>(job.kept.size) * static_cast<double>(job.reduced.size);
+  const bool rows = job.reduced.step() == 1 && job.reduced.size > 1;
+  const bool columns =
+      job.kept.size > 1 && std::abs(job.kept.step()) < std::abs(job.reduced.step());
+  const double estimate = n * in.dtype().size() / 30 + 4.0 * static_cast<double>(job.kept.size);
+  if (!rows && columns) {
+    run_columns(job, estimate);
+  } else {
+    run_rows(job, rows ? estimate : 4 * estimate);
+  }
+  if (job.chunks > 1) job.combine_chunks();
+}
+
+}  // namespace mlx::core::cpu

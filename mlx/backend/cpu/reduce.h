@@ -1,0 +1,15 @@
+// Reductions on the CPU: what stands between an operand of any layout and the kernels of isa/reduce.h.
+#pragma once
+
+#include <vector>
+
+#include "mlx/backend/cpu/isa/reduce.h"
+#include "mlx/backend/cpu/kernel.h"
+
+namespace mlx::core::cpu {
+
+/// out = `in` reduced over sorted axes; `out` is row-contiguous. Threaded. The result does not depend
+/// on the strides of `in` nor on the number of threads.
+void reduce(const View& in, Reduction kind, const std::vector<int>& axes, const View& out);
+
+}  // namespace mlx::core::cpu

@@ -1,0 +1,136 @@
+// Scans of operands of any layout: several rows side by side, or columns where the axis is not the
+// last one in memory. Threads share rows and columns, never one scan.
+#include <memory>
+
+#include "mlx/backend/cpu/cpu_info.h"
+#include "mlx/backend/cpu/isa/scan.h"
+#include "mlx/backend/cpu/kernels.h"
+#include "mlx/backend/cpu/threads.h"
+#include "mlx/backend/shared/odometer.h"
+#include "mlx/ops/scan.h"
+
+namespace mlx::core::cpu {
+
+namespace {
+
+ScanKernels find(Scan kind, Dtype t) {
+  switch (isa()) {
+    case Isa::avx512: return avx512::find_scan(kind, t);
+    case Isa::avx2: return avx2::find_scan(kind, t);
+    case Isa::v2: break;
+  }
+  return v2::find_scan(kind, t);
+}
+
+void run_scan(const KernelArgs& args) {
+  auto& a = attrs_as<ScanAttrs>(args.attrs);
+  const View &in = args.in[0], &out = args.out[0];
+  if (out.size() == 0) return;
+  const ScanKernels kernels = find(a.kind, in.dtype());
+  const int64_t size = in.dtype().size(), n = in.shape()[a.axis];
+  int64_t x_stride = in.strides()[a.axis], y_stride = row_major(out.shape())[a.axis];
+
+  // The other axes, merged where both operands walk them as one.
+  Shape shape;
+  std::vector<Strides> strides(2);
+  const Strides dense = row_major(out.shape());
+  for (int i = 0; i < in.ndim(); ++i) {
+    if (i == a.axis) continue;
+    shape.push_back(in.shape()[i]);
+    strides[0].push_back(in.strides()[i]);
+    strides[1].push_back(dense[i]);
+  }
+  collapse_axes(shape, strides);
+
+  const char* x = in.as<char>();
+  char* y = out.as<char>();
+  if (a.reverse) {
+    x += (n - 1) * x_stride * size;
+    y += (n - 1) * y_stride * size;
+    x_stride = -x_stride;
+    y_stride = -y_stride;
+  }
+  const double estimate = static_cast<double>(out.size()) * (a.kind == Scan::logsumexp ? 15 : 0.5);
+  const bool columns = strides[0].back() == 1 && strides[1].back() == 1 && shape.back() > 1;
+  const int64_t inner = columns ? shape.back() : 1;
+  if (columns) {
+    shape.pop_back();
+    for (auto& s : strides) s.pop_back();
+  }
+  const int64_t outer = num_elements(shape);
+  const Odometer<2> start(shape, {strides[0], strides[1]});
+  if (columns) {
+    const int64_t tiles = (inner + kScanColumns - 1) / kScanColumns;
+    parallel_for(
+        outer * tiles, 1,
+        [&](int64_t begin, int64_t end) {
+          Odometer<2> at = start;
+          for (int64_t t = begin; t < end; ++t) {
+            at.seek(t / tiles);
+            const int64_t c = t % tiles * kScanColumns;
+            kernels.columns(x + (at[0] + c) * size, y + (at[1] + c) * size,
+                            std::min(kScanColumns, inner - c), n, x_stride, y_stride, a.inclusive);
+          }
+        },
+        estimate);
+    return;
+  }
+  parallel_for(
+      outer, kScanRows,
+      [&](int64_t begin, int64_t end) {
+        Odometer<2> at = start;
+        at.seek(begin);
+        while (begin < end) {
+          const void* xs[kScanRows];
+          void* ys[kScanRows];
+          int count = 0;
+          for (; count < kScanRows && begin < end; ++count, ++begin, at.next()) {
+            xs[count] = x + at[0] * size;
+            ys[count] = y + at[1] * size;
+          }
+          kernels.rows(xs, ys, count, n, x_stride, y_stride, a.inclusive);
+        }
+      },
+      estimate);
+}
+
+// Both operands are row-contiguous.
+void run_affine_scan(const KernelArgs& args) {
+  auto& attrs = attrs_as<AffineScanAttrs>(args.attrs);
+  const View& out = args.out[0];
+  const int64_t n = out.shape()[attrs.axis];
+  if (out.size() == 0) return;
+  const int64_t inner = row_major(out.shape())[attrs.axis], outer = out.size() / (n * inner);
+  dispatch(out.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (is_inexact(TypeToDtype<T>::value)) {
+      using A = std::conditional_t<sizeof(T) == 2, float, T>;
+      const T *a = args.in[0].as<T>(), *b = args.in[1].as<T>();
+      T* y = out.as<T>();
+      parallel_for(
+          outer * inner, 64,
+          [&](int64_t begin, int64_t end) {
+            for (int64_t c = begin; c < end; ++c) {
+              A state{};
+              const int64_t base = c / inner * n * inner + c % inner;
+              for (int64_t i = 0; i < n; ++i) {
+                const int64_t at = base + (attrs.reverse ? n - 1 - i : i) * inner;
+                state = static_cast<A>(b[at]) + static_cast<A>(a[at]) * state;
+                y[at] = static_cast<T>(state);
+              }
+            }
+          },
+          2.0 * static_cast<double>(out.size()));
+    }
+  });
+}
+
+constexpr KernelEntry kEntries[] = {
+    {.op = &op_scan, .run = run_scan},
+    {.op = &op_affine_scan, .run = run_affine_scan, .contiguous = 3}};
+
+}  // namespace
+
+const std::span<const KernelEntry> scan_kernels = kEntries;
+
+}  // namespace mlx::core::cpu

@@ -1,0 +1,249 @@
+// Writes at index arrays. Every element of the result belongs to one thread, which applies its
+// updates in their order: results do not depend on the number of threads, and the last of several
+// assignments wins. 16-bit floats are combined in float32 and rounded after every update.
+#include <algorithm>
+
+#include "mlx/backend/cpu/allocator.h"
+#include "mlx/backend/cpu/copy.h"
+#include "mlx/backend/cpu/kernels.h"
+#include "mlx/backend/cpu/positions.h"
+#include "mlx/backend/cpu/threads.h"
+#include "mlx/backend/shared/odometer.h"
+#include "mlx/ops/scatter.h"
+
+namespace mlx::core::cpu {
+namespace {
+
+template <class T>
+inline constexpr bool kComplex = !std::is_arithmetic_v<T> && sizeof(T) > 2;
+template <class T>
+inline constexpr bool kHalf = !std::is_arithmetic_v<T> && sizeof(T) == 2;
+
+template <class T>
+bool before(T a, T b) {
+  if constexpr (kComplex<T>)
+    return a.real() < b.real() || (a.real() == b.real() && a.imag() < b.imag());
+  else
+    return a < b;
+}
+
+/// The value of an element that holds `a` after an update with `b`.
+template <ScatterMode M, class T>
+T combined(T a, T b) {
+  if constexpr (M == ScatterMode::set) {
+    return b;
+  } else if constexpr (kHalf<T>) {
+    return T(combined<M, float>(a, b));
+  } else if constexpr (M == ScatterMode::maximum) {
+    return a != a || before(b, a) ? a : b;
+  } else if constexpr (M == ScatterMode::minimum) {
+    return a != a || before(a, b) ? a : b;
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return M == ScatterMode::add ? a || b : a && b;
+  } else if constexpr (std::is_integral_v<T>) {
+    using U = uint64_t;  // wraps instead of overflowing
+    if constexpr (M == ScatterMode::add) return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
+    if constexpr (M == ScatterMode::multiply)
+      return static_cast<T>(static_cast<U>(a) * static_cast<U>(b));
+    if (b == T(-1)) return std::is_signed_v<T> ? static_cast<T>(U{0} - static_cast<U>(a)) : a == b;
+    return b == 0 ? T(0) : static_cast<T>(a / b);
+  } else {
+    return M == ScatterMode::add ? a + b : M == ScatterMode::multiply ? a * b : a / b;
+  }
+}
+
+template <ScatterMode M, class T>
+void combine_row(T* dst, int64_t dst_step, const T* src, int64_t src_step, int64_t n) {
+  if (dst_step == 1 && src_step == 1) {
+    if constexpr (M == ScatterMode::set) {
+      std::memcpy(static_cast<void*>(dst), src, n * sizeof(T));
+    } else {
+      for (int64_t i = 0; i < n; ++i) dst[i] = combined<M>(dst[i], src[i]);
+    }
+  } else {
+    for (int64_t i = 0; i < n; ++i)
+      dst[i * dst_step] = combined<M>(dst[i * dst_step], src[i * src_step]);
+  }
+}
+
+/// Calls `f` with the mode as a constant and the element type; assignments only move items.
+template <class F>
+void dispatch_mode(ScatterMode mode, Dtype t, F&& f) {
+  auto with = [&](auto constant) { dispatch(t, [&](auto tag) { f(constant, tag); }); };
+  switch (mode) {
+    case ScatterMode::set:
+      return with(std::integral_constant<ScatterMode, ScatterMode::set>{});
+    case ScatterMode::add:
+      return with(std::integral_constant<ScatterMode, ScatterMode::add>{});
+    case ScatterMode::multiply:
+      return with(std::integral_constant<ScatterMode, ScatterMode::multiply>{});
+    case ScatterMode::divide:
+      return with(std::integral_constant<ScatterMode, ScatterMode::divide>{});
+    case ScatterMode::maximum:
+      return with(std::integral_constant<ScatterMode, ScatterMode::maximum>{});
+    case ScatterMode::minimum:
+      return with(std::integral_constant<ScatterMode, ScatterMode::minimum>{});
+  }
+}
+
+void start_from(const View& a, const View& out) {
+  if (a.data != out.data) copy_strided(a, out);
+}
+
+/// A slice of the updates over its place in the result, axes merged.
+struct Slice {
+  Shape shape;
+  Strides out, updates;
+};
+
+/// How the work is shared: all updates on a range of the slice's last axis, or the updates of some
+/// slices of the result.
+enum class Share { one_thread, columns, slices };
+
+struct Scatter {
+  const int64_t* offsets;  // of every slice in the result
+  int64_t n;               // slices
+  Odometer<1> first;       // of every slice in the updates
+  Slice slice;
+
+  /// Applies the updates of columns [begin, end) to the slices that belong to `part`.
+  template <ScatterMode M, class T>
+  void run(T* out, const T* updates, int64_t begin, int64_t end, int64_t part, int64_t parts) const {
+    int64_t out_step = slice.out.back(), updates_step = slice.updates.back();
+    Shape outer(slice.shape.begin(), slice.shape.end() - 1);
+    Odometer<2> rows(outer, {Strides(slice.out.begin(), slice.out.end() - 1),
+                             Strides(slice.updates.begin(), slice.updates.end() - 1)});
+    int64_t count = num_elements(outer);
+    Odometer<1> at = first;
+    for (int64_t i = 0; i < n; ++i, at.next()) {
+      // Places near each other have one owner, so that threads do not share cache lines.
+      if (parts > 1 && (offsets[i] >> 8) % parts != part) continue;
+      for (int64_t r = 0; r < count; ++r, rows.next())
+        combine_row<M>(out + offsets[i] + rows[0] + begin * out_step, out_step,
+                       updates + at[0] + rows[1] + begin * updates_step, updates_step,
+                       end - begin);
+    }
+  }
+};
+
+void scatter_kernel(const KernelArgs& args) {
+  const auto& attrs = attrs_as<ScatterAttrs>(args.attrs);
+  const View &out = args.out[0], &updates = args.in.back();
+  start_from(args.in[0], out);
+  int ndim = out.ndim(), index_ndim = updates.ndim() - ndim;
+  const Shape& shape = updates.shape();
+  if (updates.size() == 0 && num_elements(Shape(shape.begin(), shape.begin() + index_ndim)) == 0)
+    return;
+
+  std::vector<IndexedAxis> axes;
+  bool overlapping = false;
+  for (size_t i = 0; i < attrs.axes.size(); ++i) {
+    int axis = attrs.axes[i];
+    int64_t span = shape[index_ndim + axis];
+    overlapping |= span > 1;
+    axes.push_back({args.in[i + 1], axis, out.shape()[axis], span, out.strides()[axis]});
+  }
+  Shape index_shape(shape.begin(), shape.begin() + index_ndim);
+  Positions positions("scatter", index_shape, axes);
+  int64_t n = positions.size();
+  Scratch storage(n * sizeof(int64_t));
+  int64_t* offsets = storage.get<int64_t>();
+  auto read = [&](int64_t begin, int64_t end) {
+    positions.read(begin, end, offsets + begin);
+  };
+  parallel_for(n, 4096, read, 1.5 * n);
+  if (updates.size() == 0) return;
+
+  Slice slice{Shape(shape.begin() + index_ndim, shape.end()), {}, {}};
+  std::vector<Strides> strides{
+      out.strides(), Strides(updates.strides().begin() + index_ndim, updates.strides().end())};
+  collapse_axes(slice.shape, strides);
+  slice.out = strides[0];
+  slice.updates = strides[1];
+  std::vector<Strides> index_strides{
+      Strides(updates.strides().begin(), updates.strides().begin() + index_ndim)};
+  collapse_axes(index_shape, index_strides);
+  Scatter job{offsets, n, Odometer<1>(index_shape, {index_strides[0]}), slice};
+
+  int64_t threads = num_threads(), columns = slice.shape.back();
+  double per_slice = static_cast<double>(num_elements(slice.shape));
+  double ns = n * (2 + per_slice * 0.6);
+  Share share = threads == 1 || overlapping ? Share::one_thread
+                : columns * out.dtype().size() >= 256 * threads ? Share::columns
+                                                                : Share::slices;
+  dispatch_mode(attrs.mode, out.dtype(), [&](auto mode, auto tag) {
+    using T = typename decltype(tag)::type;
+    auto apply = [&](int64_t begin, int64_t end, int64_t part, int64_t parts) {
+      job.run<decltype(mode)::value>(out.as<T>(), updates.as<const T>(), begin, end, part, parts);
+    };
+    if (share == Share::columns) {
+      int64_t grain = (columns + threads - 1) / threads;
+      parallel_for(columns, grain, [&](int64_t begin, int64_t end) { apply(begin, end, 0, 1); }, ns);
+    } else if (share == Share::slices && ns > 20000) {
+      auto run = [&](int64_t begin, int64_t end) {
+        for (int64_t part = begin; part < end; ++part) apply(0, columns, part, threads);
+      };
+      parallel_for(threads, 1, run, ns);
+    } else {
+      apply(0, columns, 0, 1);
+    }
+  });
+}
+
+/// out[i.., indices[i.., j, k..], k..] op= updates[i.., j, k..]; indices and updates are contiguous.
+void scatter_axis_kernel(const KernelArgs& args) {
+  const auto& attrs = attrs_as<ScatterAxisAttrs>(args.attrs);
+  const View &indices = args.in[1], &updates = args.in[2], &out = args.out[0];
+  start_from(args.in[0], out);
+  const Shape& shape = indices.shape();
+  int axis = attrs.axis;
+  int64_t size = out.shape()[axis], n = shape[axis];
+  int64_t outer = num_elements(Shape(shape.begin(), shape.begin() + axis));
+  int64_t inner = num_elements(Shape(shape.begin() + axis + 1, shape.end()));
+  if (outer * n * inner == 0) return;
+  int64_t total = outer * n * inner;
+  double ns = 2.0 * total;
+  Scratch storage(total * sizeof(int64_t));
+  int64_t* places = storage.get<int64_t>();
+  dispatch_index(indices.dtype(), [&](auto tag) {
+    auto* p = indices.as<const typename decltype(tag)::type>();
+    auto read = [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        places[i] = checked_index(p[i], size, 1, "scatter_axis", axis) * inner;
+    };
+    parallel_for(total, 4096, read, 1.0 * total);
+  });
+  dispatch_mode(attrs.mode, out.dtype(), [&](auto mode, auto tag) {
+    using T = typename decltype(tag)::type;
+    auto run = [&](int64_t o, int64_t begin, int64_t end) {
+      T* dst = out.as<T>() + o * size * inner;
+      const int64_t* place = places + o * n * inner;
+      const T* src = updates.as<const T>() + o * n * inner;
+      for (int64_t j = 0; j < n; ++j, place += inner, src += inner)
+        for (int64_t k = begin; k < end; ++k)
+          dst[place[k] + k] = combined<decltype(mode)::value>(dst[place[k] + k], src[k]);
+    };
+    if (outer >= inner) {
+      auto rows = [&](int64_t begin, int64_t end) {
+        for (int64_t o = begin; o < end; ++o) run(o, 0, inner);
+      };
+      parallel_for(outer, std::max<int64_t>(1, 4096 / (n * inner)), rows, ns);
+    } else {
+      auto columns = [&](int64_t begin, int64_t end) {
+        for (int64_t o = 0; o < outer; ++o) run(o, begin, end);
+      };
+      parallel_for(inner, 64, columns, ns);
+    }
+  });
+}
+
+const KernelEntry kEntries[] = {
+    {.op = &op_scatter, .run = scatter_kernel, .in_place = 1},
+    {.op = &op_scatter_axis, .run = scatter_axis_kernel, .contiguous = 0b110, .in_place = 1},
+};
+
+}  // namespace
+
+const std::span<const KernelEntry> scatter_kernels = kEntries;
+
+}  // namespace mlx::core::cpu

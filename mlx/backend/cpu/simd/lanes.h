@@ -1,0 +1,245 @@
+// Registers of any element type for kernels that reduce: loads which widen (16-bit floats to float,
+// narrow integers), masked tails, and the combinations sum, product, larger, smaller. Complex numbers
+// are registers of one lane. Included by files that are compiled once per instruction set.
+#pragma once
+
+#include "mlx/backend/cpu/simd/convert.h"
+
+namespace mlx::core::cpu::MLX_ISA {
+
+/// Storage of elements that no C++ arithmetic type describes.
+struct Half {
+  uint16_t bits;
+};
+struct Brain {
+  uint16_t bits;
+};
+template <class F>
+struct Complex {
+  F re, im;
+  MLX_FN friend Complex operator+(Complex a, Complex b) { return {a.re + b.re, a.im + b.im}; }
+  MLX_FN friend Complex operator*(Complex a, Complex b) {
+    F low[2] = {a.re * b.re, a.re * b.im}, high[2] = {a.im * b.im, a.im * b.re};
+#if defined(__FMA__)
+    // Some compilers fuse this pattern even where contraction is off.
+    __asm__("" : "+x"(low[0]), "+x"(low[1]), "+x"(high[0]), "+x"(high[1]));
+#endif
+    return {low[0] - high[0], low[1] + high[1]};
+  }
+};
+template <class T>
+inline constexpr bool is_complex_v = false;
+template <class F>
+inline constexpr bool is_complex_v<Complex<F>> = true;
+template <class T>
+inline constexpr bool is_float_v = __is_same(T, float) || __is_same(T, double);
+
+/// A register of 8- or 16-bit integers, at most 32 lanes.
+template <class T>
+struct Narrow {
+  static constexpr int N = kVectorBytes / sizeof(T) < 32 ? kVectorBytes / sizeof(T) : 32;
+  Raw<T, N * sizeof(T)> v;
+  Narrow() = default;
+  MLX_FN explicit Narrow(Raw<T, N * sizeof(T)> r) : v(r) {}
+  MLX_FN Narrow(T s) : v(s - Raw<T, N * sizeof(T)>{}) {}
+  MLX_FN void store(T* p) const { __builtin_memcpy(p, &v, sizeof(v)); }
+  MLX_FN friend Narrow operator|(Narrow a, Narrow b) { return Narrow(a.v | b.v); }
+};
+/// A register of one complex number.
+template <class C>
+struct Single {
+  static constexpr int N = 1;
+  C v;
+  Single() = default;
+  MLX_FN Single(C s) : v(s) {}
+  MLX_FN void store(C* p) const { *p = v; }
+  MLX_FN friend Single operator+(Single a, Single b) { return a.v + b.v; }
+  MLX_FN friend Single operator*(Single a, Single b) { return a.v * b.v; }
+};
+
+template <class A>
+struct RegOf {
+  using type = Vec<A>;
+};
+template <class A>
+  requires(sizeof(A) < 4)
+struct RegOf<A> {
+  using type = Narrow<A>;
+};
+template <class F>
+struct RegOf<Complex<F>> {
+  using type = Single<Complex<F>>;
+};
+/// The register that holds accumulators of type A.
+template <class A>
+using Reg = typename RegOf<A>::type;
+
+template <class V>
+MLX_FN V raw_load(const void* p) {
+  V v;
+  __builtin_memcpy(&v, p, sizeof(V));
+  return v;
+}
+
+#if defined(MLX_MM)
+/// Lanes of 8, 16 or 32 bits as lanes of 32 or 64.
+#define MLX_WIDEN(T, name, A)                                                     \
+  MLX_FN Raw<A> widen_int(const T* p, A) {                                        \
+    typedef long long Bytes __attribute__((vector_size(                                \
+        kVectorBytes * sizeof(T) / sizeof(A) < 16 ? 16                            \
+                                                  : kVectorBytes * sizeof(T) / sizeof(A)))); \
+    Bytes few{};                                                                  \
+    __builtin_memcpy(&few, p, kVectorBytes * sizeof(T) / sizeof(A));              \
+    return (Raw<A>)MLX_MM(name)(few);                                             \
+  }
+MLX_WIDEN(int8_t, cvtepi8_epi32, uint32_t)
+MLX_WIDEN(uint8_t, cvtepu8_epi32, uint32_t)
+MLX_WIDEN(int16_t, cvtepi16_epi32, uint32_t)
+MLX_WIDEN(uint16_t, cvtepu16_epi32, uint32_t)
+MLX_WIDEN(int8_t, cvtepi8_epi32, int32_t)
+MLX_WIDEN(uint8_t, cvtepu8_epi32, int32_t)
+MLX_WIDEN(int16_t, cvtepi16_epi32, int32_t)
+MLX_WIDEN(uint16_t, cvtepu16_epi32, int32_t)
+MLX_WIDEN(int8_t, cvtepi8_epi64, int64_t)
+MLX_WIDEN(uint8_t, cvtepu8_epi64, int64_t)
+MLX_WIDEN(int16_t, cvtepi16_epi64, int64_t)
+MLX_WIDEN(uint16_t, cvtepu16_epi64, int64_t)
+MLX_WIDEN(int32_t, cvtepi32_epi64, int64_t)
+MLX_WIDEN(uint32_t, cvtepu32_epi64, int64_t)
+#undef MLX_WIDEN
+#endif
+
+/// A full register of elements T, converted to A.
+template <class A, class T>
+MLX_FN Reg<A> load_as(const T* p) {
+  using R = Reg<A>;
+  if constexpr (is_complex_v<A>) {
+    return R(*p);
+  } else if constexpr (__is_same(T, Half)) {
+    return v_load_f16(&p->bits);
+  } else if constexpr (__is_same(T, Brain)) {
+    return v_load_bf16(&p->bits);
+  } else if constexpr (__is_same(A, T)) {
+    return raw_load<R>(p);
+  } else if constexpr (sizeof(A) == sizeof(T) && !is_float_v<A>) {
+    return raw_load<R>(p);
+#if defined(MLX_MM)
+  } else if constexpr (requires { widen_int(p, A{}); }) {
+    return R(widen_int(p, A{}));
+#endif
+  } else {
+    return R(__builtin_convertvector(raw_load<Raw<T, R::N * sizeof(T)>>(p), Raw<A>));
+  }
+}
+
+/// The first `n` elements (0 < n < lanes), `rest` in the lanes beyond; touches nothing there.
+template <class A, class T>
+MLX_FN Reg<A> load_tail(const T* p, int64_t n, A rest) {
+  using R = Reg<A>;
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4 && sizeof(A) == 4) {
+    auto mask = static_cast<__mmask16>((1u << n) - 1);
+    return R((Raw<A>)_mm512_mask_loadu_epi32((__m512i)R(rest).v, mask, p));
+  } else if constexpr (sizeof(T) == 8 && sizeof(A) == 8 && !is_float_v<T> == !is_float_v<A>) {
+    auto mask = static_cast<__mmask8>((1u << n) - 1);
+    return R((Raw<A>)_mm512_mask_loadu_epi64((__m512i)R(rest).v, mask, p));
+  }
+#endif
+#if defined(__AVX512BW__)
+  // Narrow elements: a masked load, then the usual conversion; lanes beyond are replaced after it.
+  if constexpr (sizeof(A) == 4 && sizeof(T) < 4) {
+    auto mask = static_cast<__mmask16>((1u << n) - 1);
+    __m512i x;
+    if constexpr (__is_same(T, Half)) {
+      x = (__m512i)_mm512_maskz_cvtph_ps(mask, _mm256_maskz_loadu_epi16(mask, p));
+    } else if constexpr (__is_same(T, Brain)) {
+      x = _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, p)), 16);
+    } else if constexpr (sizeof(T) == 2) {
+      __m256i narrow = _mm256_maskz_loadu_epi16(mask, p);
+      x = T(-1) < T(0) ? _mm512_cvtepi16_epi32(narrow) : _mm512_cvtepu16_epi32(narrow);
+    } else {
+      __m128i narrow = _mm_maskz_loadu_epi8(mask, p);
+      x = T(-1) < T(0) ? _mm512_cvtepi8_epi32(narrow) : _mm512_cvtepu8_epi32(narrow);
+    }
+    return R((Raw<A>)_mm512_mask_blend_epi32(mask, (__m512i)R(rest).v, x));
+  }
+#endif
+  T few[R::N] = {};
+  __builtin_memcpy(few, p, static_cast<size_t>(n) * sizeof(T));
+  A lanes[R::N];
+  load_as<A>(few).store(lanes);
+  for (int64_t i = n; i < R::N; ++i) lanes[i] = rest;
+  return raw_load<R>(lanes);
+}
+
+namespace detail {
+template <int Bytes>
+struct LaneIndex;
+template <>
+struct LaneIndex<1> {
+  using type = int8_t;
+};
+template <>
+struct LaneIndex<2> {
+  using type = int16_t;
+};
+template <>
+struct LaneIndex<4> {
+  using type = int32_t;
+};
+template <>
+struct LaneIndex<8> {
+  using type = int64_t;
+};
+}  // namespace detail
+
+/// Lane i of the result is lane (i + shift) mod N of x.
+template <int Shift, class R>
+MLX_FN R rotate_lanes(R x) {
+  if constexpr (R::N == 1) {
+    return x;
+  } else {
+    using I = typename detail::LaneIndex<sizeof(x.v) / R::N>::type;
+    Raw<I, sizeof(x.v)> index;
+    for (int i = 0; i < R::N; ++i) index[i] = static_cast<I>((i + Shift) % R::N);
+    return R(__builtin_shuffle(x.v, index));
+  }
+}
+
+/// NaN is larger than anything, and smaller too: reductions pass it on.
+template <class T>
+MLX_FN Vec<T> larger(Vec<T> a, Vec<T> b) {
+  if constexpr (is_float_v<T>) return v_select((a > b) | (a != a), a, b);
+  return v_select(a > b, a, b);
+}
+template <class T>
+MLX_FN Vec<T> smaller(Vec<T> a, Vec<T> b) {
+  if constexpr (is_float_v<T>) return v_select((a < b) | (a != a), a, b);
+  return v_select(a < b, a, b);
+}
+template <class T>
+MLX_FN Narrow<T> larger(Narrow<T> a, Narrow<T> b) {
+  return Narrow<T>(a.v > b.v ? a.v : b.v);
+}
+template <class T>
+MLX_FN Narrow<T> smaller(Narrow<T> a, Narrow<T> b) {
+  return Narrow<T>(a.v < b.v ? a.v : b.v);
+}
+template <class F>
+MLX_FN bool is_nan(Complex<F> x) {
+  return x.re != x.re || x.im != x.im;
+}
+template <class F>
+MLX_FN bool precedes(Complex<F> a, Complex<F> b) {
+  return a.re < b.re || (a.re == b.re && a.im < b.im);
+}
+template <class C>
+MLX_FN Single<C> larger(Single<C> a, Single<C> b) {
+  return precedes(b.v, a.v) || is_nan(a.v) ? a : is_nan(b.v) || precedes(a.v, b.v) ? b : a;
+}
+template <class C>
+MLX_FN Single<C> smaller(Single<C> a, Single<C> b) {
+  return precedes(a.v, b.v) || is_nan(a.v) ? a : is_nan(b.v) || precedes(b.v, a.v) ? b : a;
+}
+
+}  // namespace mlx::core::cpu::MLX_ISA

@@ -1,0 +1,129 @@
+// softmax and logsumexp over the last axis: whole rows to threads where there are many, pieces of a row
+// where there are few. Sums depend on the length of a row alone.
+#include <cmath>
+#include <memory>
+
+#include "mlx/backend/cpu/cpu_info.h"
+#include "mlx/backend/cpu/isa/softmax.h"
+#include "mlx/backend/cpu/kernels.h"
+#include "mlx/backend/cpu/threads.h"
+#include "mlx/ops/softmax.h"
+
+namespace mlx::core::cpu {
+
+namespace {
+
+SoftmaxKernels find(Dtype t) {
+  switch (isa()) {
+    case Isa::avx512: return avx512::find_softmax(t);
+    case Isa::avx2: return avx2::find_softmax(t);
+    case Isa::v2: break;
+  }
+  return v2::find_softmax(t);
+}
+
+constexpr double kExpNs = 0.5;  // an exponential, on one thread
+
+/// The rows of a contiguous operand.
+struct Rows {
+  SoftmaxKernels k;
+  const char* in;
+  int64_t size, n, count;
+
+  explicit Rows(const View& x)
+      : k(find(x.dtype())),
+        in(x.as<char>()),
+        size(x.dtype().size()),
+        n(x.shape().back()),
+        count(n ? x.size() / n : 0) {}
+  bool few() const { return count < 2 * num_threads() && n >= 16 * kSoftmaxPiece; }
+  int64_t pieces() const { return (n + kSoftmaxPiece - 1) / kSoftmaxPiece; }
+
+  /// Calls f(piece, address of its first element, length) for the pieces of a row.
+  template <class F>
+  void each_piece(int64_t row, F f, bool threads) const {
+    auto some = [&](int64_t begin, int64_t end) {
+      for (int64_t p = begin; p < end; ++p) {
+        const int64_t first = p * kSoftmaxPiece;
+        f(p, (row * n + first) * size, std::min(kSoftmaxPiece, n - first));
+      }
+    };
+    if (threads) {
+      parallel_for(pieces(), 1, some, kExpNs * static_cast<double>(n));
+    } else {
+      some(0, pieces());
+    }
+  }
+  struct Result {
+    double shift, sum;
+  };
+  /// Maximum of a row and sum of exponentials; these are stored in `y` where the dtype allows.
+  Result sum_row(int64_t row, char* y, bool threads) const {
+    const auto parts = std::make_unique<double[]>(pieces());
+    each_piece(row, [&](int64_t p, int64_t at, int64_t m) { parts[p] = k.largest(in + at, m); },
+               threads);
+    double shift = parts[0];
+    for (int64_t p = 1; p < pieces(); ++p)
+      if (!(shift >= parts[p]) && !std::isnan(shift)) shift = parts[p];
+    each_piece(row,
+               [&](int64_t p, int64_t at, int64_t m) {
+                 parts[p] = k.sum_exp(in + at, m, shift, y && size >= 4 ? y + at : nullptr);
+               },
+               threads);
+    double sum = 0;
+    for (int64_t p = 0; p < pieces(); ++p) sum += parts[p];
+    return {shift, sum};
+  }
+  /// Calls f(row, threads inside).
+  template <class F>
+  void each_row(F f) const {
+    if (few()) {
+      for (int64_t r = 0; r < count; ++r) f(r, true);
+      return;
+    }
+    const int64_t grain = std::max<int64_t>(1, 4096 / n);
+    parallel_for(
+        count, grain,
+        [&](int64_t begin, int64_t end) {
+          for (int64_t r = begin; r < end; ++r) f(r, false);
+        },
+        static_cast<double>(count) * (kExpNs * static_cast<double>(n) + 20));
+  }
+};
+
+void run_softmax(const KernelArgs& args) {
+  const Rows rows(args.in[0]);
+  char* out = args.out[0].as<char>();
+  rows.each_row([&](int64_t r, bool threads) {
+    const auto [shift, sum] = rows.sum_row(r, out, threads);
+    rows.each_piece(r,
+                    [&, shift = shift, sum = sum](int64_t, int64_t at, int64_t m) {
+                      rows.k.finish(rows.in + at, m, shift, 1 / sum, out + at);
+                    },
+                    threads);
+  });
+}
+
+void run_logsumexp(const KernelArgs& args) {
+  const Rows rows(args.in[0]);
+  dispatch(args.out[0].dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_convertible_v<double, T> && is_floating(TypeToDtype<T>::value)) {
+      T* out = args.out[0].as<T>();
+      rows.each_row([&](int64_t r, bool threads) {
+        const auto [shift, sum] = rows.sum_row(r, nullptr, threads);
+        const double y = std::isinf(shift) ? shift : shift + std::log(sum);
+        out[r] = static_cast<T>(static_cast<std::conditional_t<sizeof(T) == 8, double, float>>(y));
+      });
+    }
+  });
+}
+
+constexpr KernelEntry kEntries[] = {{.op = &op_softmax, .run = run_softmax, .contiguous = 1},
+                                    {.op = &op_logsumexp, .run = run_logsumexp, .contiguous = 1}};
+
+}  // namespace
+
+const std::span<const KernelEntry> softmax_kernels = kEntries;
+
+}  // namespace mlx::core::cpu

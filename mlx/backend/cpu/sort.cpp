@@ -1,0 +1,234 @@
+// Sorting, partitioning and searching along any axis of operands of any layout. Lines are copied to
+// dense keys, several neighbouring ones at once, sorted there and written back.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+
+#include "mlx/backend/cpu/kernels.h"
+#include "mlx/backend/cpu/radix.h"
+#include "mlx/backend/shared/odometer.h"
+#include "mlx/ops/sort.h"
+
+namespace mlx::core::cpu {
+
+namespace {
+
+// --- complex numbers ----------------------------------------------------------------------------
+
+/// Before, with NaN last: by the real part, then by the imaginary one.
+template <class F>
+bool float_before(F a, F b) {
+  return a < b || (std::isnan(b) && !std::isnan(a));
+}
+template <class T>
+bool before(T a, T b) {
+  if constexpr (is_complex(TypeToDtype<T>::value)) {
+    // A NaN in either part puts a number behind those without.
+    const bool nan_a = std::isnan(a.real()) || std::isnan(a.imag());
+    const bool nan_b = std::isnan(b.real()) || std::isnan(b.imag());
+    if (nan_a != nan_b) return nan_b;
+    if (float_before(a.real(), b.real())) return true;
+    return !float_before(b.real(), a.real()) && float_before(a.imag(), b.imag());
+  } else if constexpr (is_floating(TypeToDtype<T>::value)) {
+    using F = std::conditional_t<sizeof(T) == 8, double, float>;
+    return float_before(static_cast<F>(a), static_cast<F>(b));
+  } else {
+    return a < b;
+  }
+}
+
+// --- the lines of an operand --------------------------------------------------------------------
+
+struct Lines {
+  Shape shape;
+  std::vector<Strides> strides;
+  int64_t n, in_stride, out_stride, count;
+
+  Lines(const View& in, const View& out, int axis) : strides(2) {
+    const Strides dense = row_major(out.shape());
+    for (int i = 0; i < in.ndim(); ++i) {
+      if (i == axis) continue;
+      shape.push_back(in.shape()[i]);
+      strides[0].push_back(in.strides()[i]);
+      strides[1].push_back(dense[i]);
+    }
+    collapse_axes(shape, strides);
+    n = in.shape()[axis];
+    in_stride = in.strides()[axis];
+    out_stride = dense[axis];
+    count = num_elements(shape);
+  }
+  Odometer<2> odometer() const { return {shape, {strides[0], strides[1]}}; }
+};
+
+constexpr int64_t kGroup = 16;
+
+/// Calls `run(E* keys, E* spare) -> E*` on every line: elements become keys by `load(x, position)` and
+/// results by `store(key)`.
+template <class E, class T, class O, class Load, class Store, class Run>
+void each_line(const Lines& lines, const T* in, O* out, Load load, Store store, Run run,
+               double ns_each) {
+  const int64_t n = lines.n;
+  // Neighbouring lines share cache lines where the axis is not the innermost.
+  const bool narrow = lines.in_stride == 1 && lines.out_stride == 1;
+  const int64_t group =
+      narrow ? 1 : std::clamp<int64_t>((1 << 18) / (n * static_cast<int64_t>(sizeof(E))), 1, kGroup);
+  const bool threads_inside = lines.count < 2 * num_threads() && n >= (1 << 17);
+  auto some = [&](int64_t begin, int64_t end) {
+    std::unique_ptr<E[]> memory(new E[(group + 1) * n]);
+    Odometer<2> at = lines.odometer();
+    at.seek(begin);
+    while (begin < end) {
+      int64_t from[kGroup], to[kGroup], g = 0;
+      for (; g < group && begin < end; ++g, ++begin, at.next()) from[g] = at[0], to[g] = at[1];
+      E *keys = memory.get(), *spare = keys + group * n;
+      for (int64_t i = 0; i < n; ++i)
+        for (int64_t k = 0; k < g; ++k)
+          keys[k * n + i] = load(in[from[k] + i * lines.in_stride], i);
+      E* sorted[kGroup];
+      for (int64_t k = 0; k < g; ++k) {
+        sorted[k] = run(keys + k * n, spare, threads_inside);
+        // The line's own room becomes the spare of the next.
+        if (sorted[k] == spare) spare = keys + k * n;
+      }
+      for (int64_t i = 0; i < n; ++i)
+        for (int64_t k = 0; k < g; ++k) out[to[k] + i * lines.out_stride] = store(sorted[k][i]);
+    }
+  };
+  if (threads_inside) {
+    some(0, lines.count);
+  } else {
+    parallel_for(lines.count, group, some,
+                 ns_each * static_cast<double>(n) * static_cast<double>(lines.count));
+  }
+}
+
+/// Sorts the elements E of each line, or puts the one of rank `kth` at its place.
+template <class E, class T, class O, class Load, class Store>
+void sort_lines(const Lines& lines, int64_t kth, const T* in, O* out, Load load, Store store) {
+  each_line<E>(
+      lines, in, out, load, store,
+      [&](E* a, E* spare, bool threads) {
+        return kth < 0 ? sort_run(a, spare, lines.n, threads)
+                       : select_run(a, spare, lines.n, kth, threads);
+      },
+      sizeof(E) > 4 ? 20 : 8);
+}
+
+/// By comparison, for elements that no key holds. What is sorted are positions.
+template <class T, class O, class Store>
+void sort_by_comparison(const Lines& lines, const T* in, O* out, Store store) {
+  parallel_for(
+      lines.count, 1,
+      [&](int64_t begin, int64_t end) {
+        std::vector<T> values(lines.n);
+        std::vector<uint32_t> order(lines.n);
+        Odometer<2> at = lines.odometer();
+        at.seek(begin);
+        for (; begin < end; ++begin, at.next()) {
+          for (int64_t i = 0; i < lines.n; ++i) values[i] = in[at[0] + i * lines.in_stride];
+          std::iota(order.begin(), order.end(), 0u);
+          std::stable_sort(order.begin(), order.end(),
+                           [&](uint32_t a, uint32_t b) { return before(values[a], values[b]); });
+          for (int64_t i = 0; i < lines.n; ++i)
+            out[at[1] + i * lines.out_stride] = store(values, order[i]);
+        }
+      },
+      50.0 * static_cast<double>(lines.n) * static_cast<double>(lines.count));
+}
+
+void run_sort(const KernelArgs& args) {
+  auto& a = attrs_as<SortAttrs>(args.attrs);
+  const View &in = args.in[0], &out = args.out[0];
+  if (out.size() == 0) return;
+  const Lines lines(in, out, a.axis);
+  dispatch(in.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (is_complex(TypeToDtype<T>::value)) {
+      sort_by_comparison(lines, in.as<T>(), out.as<T>(),
+                         [](const auto& values, uint32_t i) { return values[i]; });
+    } else {
+      using Key = KeyOf<T>;
+      using K = typename Key::K;
+      sort_lines<K>(
+          lines, a.kth, in.as<T>(), out.as<T>(), [](T x, int64_t) { return Key::to_key(x); },
+          [](K key) { return Key::from_key(key); });
+    }
+  });
+}
+
+void run_argsort(const KernelArgs& args) {
+  auto& a = attrs_as<SortAttrs>(args.attrs);
+  const View &in = args.in[0], &out = args.out[0];
+  if (out.size() == 0) return;
+  const Lines lines(in, out, a.axis);
+  uint32_t* positions = out.as<uint32_t>();
+  dispatch(in.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* x = in.as<T>();
+    if constexpr (is_complex(TypeToDtype<T>::value)) {
+      sort_by_comparison(lines, x, positions, [](const auto&, uint32_t i) { return i; });
+    } else if constexpr (sizeof(T) == 8) {
+      sort_lines<KeyAt>(
+          lines, a.kth, x, positions,
+          [](T v, int64_t i) { return KeyAt{KeyOf<T>::to_order(v), static_cast<uint64_t>(i)}; },
+          [](KeyAt e) { return static_cast<uint32_t>(e.position); });
+    } else {
+      sort_lines<Packed>(
+          lines, a.kth, x, positions,
+          [](T v, int64_t i) {
+            return Packed{uint64_t{KeyOf<T>::to_order(v)} << 32 | static_cast<uint64_t>(i)};
+          },
+          [](Packed e) { return static_cast<uint32_t>(e.bits); });
+    }
+  });
+}
+
+// --- searching ----------------------------------------------------------------------------------
+
+// Sequences stand along the last axis of the first operand; its leading axes are those of the values.
+void run_searchsorted(const KernelArgs& args) {
+  const bool right = attrs_as<SearchSortedAttrs>(args.attrs).right;
+  const View &sorted = args.in[0], &values = args.in[1], &out = args.out[0];
+  const int64_t n = sorted.shape().back(), step = sorted.strides().back();
+  if (out.size() == 0) return;
+  // Offsets of the sequence, walked with the values: their further axes do not move it.
+  Strides sequence(values.ndim(), 0);
+  for (int i = 0; i + 1 < sorted.ndim(); ++i) sequence[i] = sorted.strides()[i];
+  Shape shape = values.shape();
+  std::vector<Strides> strides{values.strides(), sequence};
+  collapse_axes(shape, strides);
+  dispatch(values.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    parallel_for(
+        out.size(), 256,
+        [&](int64_t begin, int64_t end) {
+          Odometer<2> at(shape, {strides[0], strides[1]});
+          at.seek(begin);
+          for (; begin < end; ++begin, at.next()) {
+            const T value = values.as<T>()[at[0]];
+            const T* from = sorted.as<T>() + at[1];
+            int64_t low = 0;
+            for (int64_t length = n; length > 0;) {
+              const int64_t half = length / 2;
+              const T x = from[(low + half) * step];
+              const bool behind = right ? !before(value, x) : before(x, value);
+              low = behind ? low + half + 1 : low;
+              length = behind ? length - half - 1 : half;
+            }
+            out.as<uint32_t>()[begin] = static_cast<uint32_t>(low);
+          }
+        },
+        3.0 * static_cast<double>(out.size()) * (2 + std::log2(1.0 + static_cast<double>(n))));
+  });
+}
+
+constexpr KernelEntry kEntries[] = {
+    {&op_sort, run_sort}, {&op_argsort, run_argsort}, {&op_searchsorted, run_searchsorted}};
+
+}  // namespace
+
+const std::span<const KernelEntry> sort_kernels = kEntries;
+
+}  // namespace mlx::core::cpu

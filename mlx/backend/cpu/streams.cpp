@@ -1,0 +1,129 @@
+#include "mlx/backend/cpu/streams.h"
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include <pthread.h>
+
+namespace mlx::core::cpu {
+
+namespace {
+
+using Work = std::function<void(const Launch&)>;
+
+/// Waits for what the launch depends on, runs it, and reports how it went.
+void perform(const Launch& launch, const Work& work) {
+  try {
+    for (const auto& e : launch.after) e->wait();
+    work(launch);
+  } catch (...) {
+    launch.done->fail(std::current_exception());
+    return;
+  }
+  launch.done->signal();
+}
+
+class Queue {
+ public:
+  Queue() : thread_([this] { loop(); }) { thread_.detach(); }
+
+  /// False where work is queued or running.
+  bool idle() {
+    std::lock_guard lock(mutex_);
+    return pending_ == 0;
+  }
+  void push(Launch launch, Work work) {
+    std::unique_lock lock(mutex_);
+    // A producer that runs far ahead would hold the memory of everything it queued.
+    changed_.wait(lock, [&] { return pending_ < kDeepest; });
+    jobs_.push_back({std::move(launch), std::move(work)});
+    ++pending_;
+    changed_.notify_all();
+  }
+  void drain() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return pending_ == 0; });
+  }
+
+ private:
+  static constexpr int kDeepest = 64;
+  struct Job {
+    Launch launch;
+    Work work;
+  };
+  void loop() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [&] { return !jobs_.empty(); });
+      {
+        Job job = std::move(jobs_.front());
+        jobs_.pop_front();
+        lock.unlock();
+        perform(job.launch, job.work);
+      }  // what the job kept alive goes before the stream counts as idle
+      lock.lock();
+      --pending_;
+      changed_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Job> jobs_;
+  int pending_ = 0;
+  std::thread thread_;
+};
+
+struct Queues {
+  std::mutex mutex;
+  std::map<int, Queue*> by_stream;
+};
+Queues& queues() {
+  static Queues* q = [] {
+    auto* fresh = new Queues;
+    // A child has none of the threads: queues drain before the fork and start anew in the child.
+    pthread_atfork(
+        [] {
+          Queues& all = queues();
+          all.mutex.lock();
+          for (auto& [index, q] : all.by_stream) q->drain();
+        },
+        [] { queues().mutex.unlock(); },
+        [] {
+          Queues& all = queues();
+          all.by_stream.clear();
+          all.mutex.unlock();
+        });
+    return fresh;
+  }();
+  return *q;
+}
+
+Queue* find_queue(int stream, bool create) {
+  Queues& all = queues();
+  std::lock_guard lock(all.mutex);
+  auto it = all.by_stream.find(stream);
+  if (it != all.by_stream.end()) return it->second;
+  return create ? all.by_stream.emplace(stream, new Queue).first->second : nullptr;
+}
+
+}  // namespace
+
+void submit(Launch launch, Work work) {
+  Queue* queue = find_queue(launch.stream.index, !launch.blocking);
+  if (launch.blocking && (!queue || queue->idle())) {
+    perform(launch, work);
+  } else {
+    queue->push(std::move(launch), std::move(work));
+  }
+}
+
+void drain(Stream s) {
+  if (Queue* queue = find_queue(s.index, false)) queue->drain();
+}
+
+}  // namespace mlx::core::cpu

@@ -1,0 +1,41 @@
+// The CPU's table of contents: which kernel runs which op. Elementwise ops need no rows: they run in
+// fused programs.
+#include <mutex>
+#include <unordered_map>
+
+#include "mlx/backend/cpu/kernels.h"
+
+namespace mlx::core::cpu {
+
+namespace {
+
+struct Table {
+  std::mutex mutex;
+  std::unordered_map<const OpDef*, KernelEntry> rows;
+  Table() {
+    for (auto family : {creation_kernels, concat_kernels, slice_kernels, index_kernels,
+                        scatter_kernels, reduce_kernels, softmax_kernels, scan_kernels, sort_kernels,
+                        matmul_kernels, conv_kernels, random_kernels, custom_kernels})
+      for (const KernelEntry& e : family) rows.emplace(e.op, e);
+  }
+};
+
+Table& table() {
+  static auto& t = *new Table;
+  return t;
+}
+
+}  // namespace
+
+void register_kernel(const KernelEntry& entry) {
+  std::lock_guard lock(table().mutex);
+  table().rows.insert_or_assign(entry.op, entry);
+}
+
+const KernelEntry* find_kernel(const OpDef& op) {
+  std::lock_guard lock(table().mutex);
+  auto it = table().rows.find(&op);
+  return it == table().rows.end() ? nullptr : &it->second;
+}
+
+}  // namespace mlx::core::cpu

@@ -1,0 +1,323 @@
+// The pool. Protocol: the caller, holding `busy`, fills in the job, opens the gate and bumps the
+// epoch; helpers see the epoch, announce themselves in the gate and claim chunks; the caller claims
+// chunks too, shuts the gate and waits only for those inside. All state lives in storage that is
+// never destroyed, so helpers may outlive main(), and a forked child starts from a blank copy.
+#include "mlx/backend/cpu/threads.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <new>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "mlx/backend/cpu/cpu_info.h"
+#include "mlx/core/error.h"
+
+namespace mlx::core::cpu {
+
+namespace {
+
+constexpr double kWakeNs = 100'000;  // waking a parked thread takes 20-60 us
+constexpr double kChunkNs = 5'000;   // a claim costs up to 0.1 us
+constexpr auto kSpinTime = std::chrono::microseconds(100);
+constexpr uint32_t kOpen = 1u << 31;
+
+thread_local bool inside = false;
+
+inline void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+struct Job {
+  RangeRef f;
+  int64_t n;
+  int64_t chunk;  // elements, a multiple of the grain
+};
+
+struct Pool {
+  std::atomic<bool> busy{false};  // one caller at a time owns what follows
+  std::atomic<int> threads{0};    // 0: not decided yet
+  int helpers = 0;                // they leave only when told to
+  double missed_ns = 0;           // work that ran inline for want of a helper that is awake
+  std::chrono::steady_clock::time_point last_missed;
+
+  alignas(64) std::atomic<int> epoch{0};  // helpers wait on it
+  std::atomic<int> parked{0};
+  std::atomic<bool> quit{false};
+  std::atomic<int> alive{0};
+
+  alignas(64) std::atomic<uint32_t> gate{0};  // kOpen | number of helpers inside
+  const Job* job = nullptr;
+  std::atomic<bool> failed{false};
+  std::exception_ptr error;
+
+  alignas(64) std::atomic<int64_t> next{0};
+
+  void work();
+  void helper();
+  bool wait_for_work(int seen);
+  bool worth_waking(double estimated_ns);
+  void start_helpers(int wanted);
+  void stop_helpers();
+  void run(const Job& todo, bool wake);
+};
+
+alignas(Pool) unsigned char storage[sizeof(Pool)];
+
+Pool& pool() {
+  static Pool* const instance = [] {
+    auto* fresh = new (storage) Pool();
+    // The child has none of the helpers: forget them and whatever they were doing.
+    pthread_atfork(nullptr, nullptr, [] {
+      const int threads = reinterpret_cast<Pool*>(storage)->threads.load();
+      (new (storage) Pool())->threads.store(threads);
+      inside = false;
+    });
+    return fresh;
+  }();
+  return *instance;
+}
+
+// Claims chunks until none is left. Runs in the caller and in the helpers.
+void Pool::work() {
+  const Job& todo = *job;
+  inside = true;
+  while (true) {
+    const int64_t begin = next.fetch_add(todo.chunk, std::memory_order_relaxed);
+    if (begin >= todo.n) {
+      break;
+    }
+    try {
+      todo.f(begin, std::min(todo.n, begin + todo.chunk));
+    } catch (...) {
+      if (!failed.exchange(true)) {
+        error = std::current_exception();
+      }
+      next.store(todo.n, std::memory_order_relaxed);
+      break;
+    }
+  }
+  inside = false;
+}
+
+// Returns false when the pool winds down. Spins for a while, then parks.
+bool Pool::wait_for_work(int seen) {
+  if (quit.load()) {
+    return false;  // `seen` may be the epoch that announces it
+  }
+  const bool spin = threads.load(std::memory_order_relaxed) <= usable_cores();
+  const auto deadline = std::chrono::steady_clock::now() + kSpinTime;
+  while (spin) {
+    for (int i = 0; i < 64; ++i) {
+      if (epoch.load(std::memory_order_acquire) != seen) {
+        return !quit.load();
+      }
+      relax();
+    }
+    if (std::chrono::steady_clock::now() > deadline) {
+      break;
+    }
+  }
+  parked.fetch_add(1);
+  while (epoch.load() == seen) {
+    epoch.wait(seen);
+  }
+  parked.fetch_sub(1);
+  return !quit.load();
+}
+
+void Pool::helper() {
+  int seen = epoch.load();
+  do {
+    seen = epoch.load(std::memory_order_acquire);
+    if (gate.fetch_add(1, std::memory_order_acquire) & kOpen) {
+      work();
+    }
+    gate.fetch_sub(1, std::memory_order_release);
+  } while (wait_for_work(seen));
+  alive.fetch_sub(1);
+}
+
+// Long work is; so is work that follows closely on other work that nobody was awake to share.
+bool Pool::worth_waking(double estimated_ns) {
+  if (estimated_ns >= kWakeNs) {
+    return true;
+  }
+  if (helpers > parked.load(std::memory_order_relaxed)) {
+    return false;
+  }
+  const auto now = std::chrono::steady_clock::now();
+  missed_ns = estimated_ns + (now - last_missed < 2 * kSpinTime ? missed_ns : 0);
+  last_missed = now + std::chrono::nanoseconds(static_cast<int64_t>(estimated_ns));
+  if (missed_ns < kWakeNs) {
+    return false;
+  }
+  missed_ns = 0;
+  return true;
+}
+
+void Pool::start_helpers(int wanted) {
+  if (helpers >= wanted) {
+    return;
+  }
+  // Signals are for the threads of the program.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  while (helpers < wanted) {
+    alive.fetch_add(1);
+    try {
+      std::thread([this] { helper(); }).detach();
+      ++helpers;
+    } catch (const std::system_error&) {
+      // The system gives no more threads: go on with those there are.
+      alive.fetch_sub(1);
+      threads.store(helpers + 1);
+      break;
+    }
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void Pool::stop_helpers() {
+  quit.store(true);
+  epoch.fetch_add(1);
+  epoch.notify_all();
+  while (alive.load() > 0) {
+    std::this_thread::yield();
+  }
+  quit.store(false);
+  helpers = 0;
+}
+
+void Pool::run(const Job& todo, bool wake) {
+  job = &todo;
+  next.store(0, std::memory_order_relaxed);
+  gate.fetch_or(kOpen, std::memory_order_release);
+  epoch.fetch_add(1);
+  if (wake) {
+    epoch.notify_all();
+  }
+  work();
+  gate.fetch_and(~kOpen, std::memory_order_acq_rel);
+  const bool spin = threads.load(std::memory_order_relaxed) <= usable_cores();
+  for (int spins = 0; gate.load(std::memory_order_acquire) != 0; ++spins) {
+    if (spin && spins < 20'000) {
+      relax();
+    } else {
+      std::this_thread::yield();
+    }
+  }
+  job = nullptr;
+}
+
+int configured_threads(Pool& p) {
+  int threads = p.threads.load(std::memory_order_relaxed);
+  if (threads == 0) {
+    int undecided = 0;
+    threads = default_num_threads();
+    if (!p.threads.compare_exchange_strong(undecided, threads)) {
+      threads = undecided;
+    }
+  }
+  return threads;
+}
+
+// Ownership of the pool for the length of a scope.
+class Owner {
+ public:
+  explicit Owner(Pool& p) : pool_(p), owns_(!p.busy.exchange(true, std::memory_order_acquire)) {}
+  ~Owner() {
+    if (owns_) {
+      pool_.busy.store(false, std::memory_order_release);
+    }
+  }
+  Owner(const Owner&) = delete;
+  explicit operator bool() const { return owns_; }
+
+ private:
+  Pool& pool_;
+  bool owns_;
+};
+
+}  // namespace
+
+int num_threads() { return configured_threads(pool()); }
+
+void set_num_threads(int threads) {
+  if (threads < 1 || threads > 1024) {
+    fail("set_num_threads", threads, " given; accepted: a whole number from 1 to 1024.");
+  }
+  if (inside) {
+    fail<ExecutionError>("set_num_threads", "called from inside a parallel loop.");
+  }
+  auto& p = pool();
+  while (true) {
+    if (Owner owner{p}) {
+      p.stop_helpers();
+      p.threads.store(threads);
+      return;
+    }
+    std::this_thread::yield();
+  }
+}
+
+void wake_threads() {
+  auto& p = pool();
+  const int threads = configured_threads(p);
+  if (threads == 1 || inside) {
+    return;
+  }
+  if (Owner owner{p}) {
+    p.start_helpers(threads - 1);
+    if (p.parked.load() > 0) {
+      p.epoch.fetch_add(1);
+      p.epoch.notify_all();
+    }
+  }
+}
+
+bool in_parallel() { return inside; }
+
+void detail::run_parallel(int64_t n, int64_t grain, RangeRef f, double estimated_ns) {
+  auto& p = pool();
+  const int threads = inside ? 1 : configured_threads(p);
+  if (threads == 1) {
+    return f(0, n);
+  }
+  Owner owner{p};
+  if (!owner) {
+    return f(0, n);
+  }
+  const bool wake = p.worth_waking(estimated_ns);
+  if (wake) {
+    p.start_helpers(threads - 1);
+  }
+  const int hot = wake ? p.helpers : p.helpers - p.parked.load();
+  if (hot <= 0) {
+    return f(0, n);
+  }
+  const double per_thread = hot + 1;
+  const int64_t grains = (n + grain - 1) / grain;
+  const auto chunks =
+      static_cast<int64_t>(std::clamp(estimated_ns / kChunkNs, per_thread, per_thread * 8));
+  const Job todo{f, n, std::max<int64_t>(1, grains / chunks + (grains % chunks != 0)) * grain};
+  p.run(todo, wake);
+  if (p.failed.load(std::memory_order_relaxed)) {
+    const auto error = std::exchange(p.error, nullptr);
+    p.failed.store(false);
+    std::rethrow_exception(error);
+  }
+}
+
+}  // namespace mlx::core::cpu

@@ -1,0 +1,69 @@
+// The thread pool of the CPU backend: one fork-join job at a time, run by the caller and by helpers
+// that are awake. Joining costs well under a microsecond; a helper that comes too late costs
+// nothing; a parked helper is only woken for work that pays for it. The pool survives fork().
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+namespace mlx::core::cpu {
+
+/// A borrowed callable `void(int64_t begin, int64_t end)`; valid while the callable lives.
+class RangeRef {
+ public:
+  template <class F>
+    requires(!std::is_same_v<std::remove_cvref_t<F>, RangeRef>)
+  RangeRef(F& f)
+      : object_(const_cast<void*>(static_cast<const void*>(std::addressof(f)))),
+        call_([](void* object, int64_t begin, int64_t end) {
+          (*static_cast<F*>(object))(begin, end);
+        }) {}
+  void operator()(int64_t begin, int64_t end) const { call_(object_, begin, end); }
+
+ private:
+  void* object_;
+  void (*call_)(void*, int64_t, int64_t);
+};
+
+/// Number of threads a parallel loop may use, the caller included. Starts as
+/// default_num_threads(); throws std::runtime_error when `MLX_NUM_THREADS` is malformed.
+int num_threads();
+
+/// Sets the number of threads (1 to 1024; ValueError otherwise). Waits for a running job; must not
+/// be called from inside a parallel loop (ExecutionError).
+void set_num_threads(int threads);
+
+/// Wakes parked helpers without waiting for them, so that they are ready when work arrives within
+/// the next 100 microseconds or so. For the start of long evaluations.
+void wake_threads();
+
+/// Whether the calling thread is inside a parallel loop (further loops then run inline).
+bool in_parallel();
+
+namespace detail {
+/// Runs a job on the pool; see parallel_for.
+void run_parallel(int64_t n, int64_t grain, RangeRef f, double estimated_ns);
+/// Work below this many nanoseconds never leaves the calling thread.
+inline constexpr double kMinParallelNs = 2000;
+}  // namespace detail
+
+/// Calls `f(begin, end)` on disjoint ranges that cover [0, n). Every range begins at a multiple of
+/// `grain` (>= 1); how many grains a call gets depends on the number of threads and on timing, or
+/// is everything at once when the loop runs inline, so results must depend on single grains at
+/// most. `estimated_ns` is the time one thread would need for the whole loop: short loops run
+/// inline, as do nested ones and those that find the pool busy. The first exception thrown by `f`
+/// stops the loop early and is rethrown here, once.
+template <class F>
+void parallel_for(int64_t n, int64_t grain, F&& f, double estimated_ns) {
+  if (n <= 0) {
+    return;
+  }
+  if (estimated_ns < detail::kMinParallelNs || n <= grain) {
+    f(int64_t{0}, n);
+  } else {
+    detail::run_parallel(n, grain, RangeRef(f), estimated_ns);
+  }
+}
+
+}  // namespace mlx::core::cpu

@@ -1,0 +1,152 @@
+// Handles of nodes and the making of nodes.
+#include "mlx/core/array.h"
+
+#include "mlx/backend/backend.h"
+#include "mlx/core/error.h"
+
+namespace mlx::core {
+
+namespace {
+thread_local uint8_t live_traces = 0;
+}  // namespace
+
+uint8_t trace_level() { return live_traces; }
+TraceScope::TraceScope() {
+  if (live_traces == 255) fail<ValueError>("trace", "transformations nested over 255 deep");
+  ++live_traces;
+}
+TraceScope::~TraceScope() { --live_traces; }
+
+array make_node(const OpDef& op, Shape shape, Dtype dtype, Stream s, std::span<Node* const> inputs,
+                Ref<const Attrs> attrs) {
+  Node* n = Node::make(op, dtype);
+  array out(n);
+  n->shape = std::move(shape);
+  n->stream = s.index;
+  n->attrs = std::move(attrs);
+  for (Node* in : inputs) n->level = std::max(n->level, in->level);
+  n->set_inputs(inputs);
+  return out;
+}
+
+array make_node(const OpDef& op, Shape shape, Dtype dtype, Stream s, std::span<const array> inputs,
+                Ref<const Attrs> attrs) {
+  SmallVector<Node*, 8> nodes;
+  for (const array& a : inputs) nodes.push_back(a.node());
+  return make_node(op, std::move(shape), dtype, s, std::span<Node* const>(nodes.data(), nodes.size()),
+                   std::move(attrs));
+}
+
+Arrays make_bundle(const OpDef& op, std::vector<std::pair<Shape, Dtype>> outputs, Stream s,
+                   std::span<const array> inputs, Ref<const Attrs> attrs) {
+  array bundle = make_node(op, {}, outputs.at(0).second, s, inputs, std::move(attrs));
+  bundle.node()->parts = new std::vector<PartInfo>;
+  Arrays parts;
+  for (auto& [shape, dtype] : outputs) {
+    bundle.node()->parts->push_back({shape, dtype, {}});
+    parts.push_back(make_node(op_part, shape, dtype, s, std::span<const array>(&bundle, 1)));
+    parts.back().node()->part = static_cast<uint8_t>(parts.size() - 1);
+  }
+  return parts;
+}
+
+array constant(const Scalar& value, Dtype dtype) {
+  Node* n = Node::make(op_constant, dtype);
+  n->set_scalar(value);
+  return array(n);
+}
+array constant(double value, Dtype dtype) { return constant(Scalar::from(value, dtype), dtype); }
+
+array placeholder(Shape shape, Dtype dtype) {
+  Node* n = Node::make(op_placeholder, dtype);
+  n->shape = std::move(shape);
+  n->placeholder = true;
+  n->level = trace_level();
+  return array(n);
+}
+
+Arrays inputs_of(const array& a) {
+  Arrays out;
+  for (Node* n : a.node()->inputs()) out.emplace_back(n);
+  return out;
+}
+
+Stream stream_of(const array& a) {
+  return Stream(a.node()->stream, stream_device(a.node()->stream));
+}
+
+array::array(complex64_t v, Dtype dtype) {
+  *this = constant(Scalar::from(std::complex<double>(v), dtype), dtype);
+}
+array::array(float16_t v, Dtype dtype) { *this = constant(static_cast<double>(float(v)), dtype); }
+array::array(bfloat16_t v, Dtype dtype) { *this = constant(static_cast<double>(float(v)), dtype); }
+
+array::array(Ref<Storage> storage, Shape shape, Strides strides, int64_t offset, Dtype dtype) {
+  Node* n = Node::make(op_data, dtype);
+  *this = array(n);
+  n->shape = std::move(shape);
+  n->value = {std::move(storage), offset, std::move(strides)};
+  n->status = Status::available;
+}
+
+array array::uninitialized(Shape shape, Dtype dtype) {
+  int64_t bytes;
+  if (__builtin_mul_overflow(num_elements(shape), int64_t{dtype.size()}, &bytes))
+    throw SizeError(cat("[array] ", to_string(shape), " of ", dtype_name(dtype), " has too many bytes"));
+  Backend& host = host_backend();
+  auto storage = make_ref<Storage>(host, host.alloc(bytes), bytes);
+  Strides strides = row_major(shape);
+  return array(std::move(storage), std::move(shape), std::move(strides), 0, dtype);
+}
+
+array array::copy_of(const void* data, Shape shape, Dtype dtype) {
+  if (shape.empty()) {
+    Scalar s;
+    std::memcpy(s.bytes, data, dtype.size());
+    return constant(s, dtype);
+  }
+  array out = uninitialized(std::move(shape), dtype);
+  if (out.nbytes()) std::memcpy(out.raw(Access::write), data, out.nbytes());
+  return out;
+}
+
+int64_t array::shape(int axis) const {
+  return n_->shape[normalize_axis(axis, n_->shape.size(), "shape")];
+}
+size_t array::size() const { return num_elements(n_->shape); }
+
+bool array::is_available() const {
+  if (is_constant(*this)) return true;
+  return n_->status == Status::available &&
+         (!n_->value.storage->ready || n_->value.storage->ready->done());
+}
+
+const Strides& array::strides() const {
+  eval();
+  return n_->value.strides;
+}
+
+array::Flags array::flags() const {
+  const Strides& st = strides();
+  Shape reversed(shape().rbegin(), shape().rend());
+  return {is_dense(shape(), st), is_row_contiguous(shape(), st),
+          is_row_contiguous(reversed, Strides(st.rbegin(), st.rend()))};
+}
+
+void* array::raw(Access access) const {
+  eval();
+  auto* base = static_cast<char*>(n_->value.storage->map(access));
+  return base + n_->value.offset * static_cast<int64_t>(itemsize());
+}
+
+Scalar array::item_scalar() const {
+  if (size() != 1)
+    fail<ValueError>("item", "an array of shape ", to_string(shape()),
+                     "; an array with one element is accepted");
+  if (is_constant(*this)) return n_->scalar();
+  Scalar s;
+  std::memcpy(s.bytes, raw(Access::read), itemsize());
+  return s;
+}
+
+}  // namespace mlx::core

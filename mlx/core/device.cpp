@@ -1,0 +1,172 @@
+// The table of streams, each thread's defaults, and the registry of backends.
+#include "mlx/core/device.h"
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "mlx/backend/backend.h"
+#include "mlx/core/error.h"
+
+namespace mlx::core {
+
+namespace {
+
+enum class Sharing : uint8_t { owner, anyone };
+struct StreamEntry {
+  Device device;
+  std::thread::id owner;
+  Sharing sharing;
+};
+
+std::mutex table_mutex;
+std::deque<StreamEntry>& table() {
+  static auto& t = *new std::deque<StreamEntry>;
+  return t;
+}
+std::unique_ptr<Backend>& slot(Device::DeviceType type) {
+  static auto* slots = new std::unique_ptr<Backend>[2];
+  return slots[type == Device::gpu ? 1 : 0];
+}
+
+Device& global_default() {
+  static Device d = slot(Device::gpu) ? Device(Device::gpu) : Device(Device::cpu);
+  return d;
+}
+
+/// What one thread knows: its default stream a device, its streams, its copies of named streams.
+struct ThreadStreams {
+  std::vector<Stream> defaults, own;
+  std::unordered_map<int, Stream> named;
+};
+thread_local ThreadStreams mine;
+std::atomic<int> next_name{0};
+
+Stream add_stream(Device d, Sharing sharing) {
+  backend_of(d);
+  std::lock_guard lock(table_mutex);
+  table().push_back({d, std::this_thread::get_id(), sharing});
+  return Stream(static_cast<int>(table().size()) - 1, d);
+}
+
+Stream check_owner(Stream s) {
+  std::lock_guard lock(table_mutex);
+  if (s.index < 0 || s.index >= static_cast<int>(table().size()))
+    fail<ValueError>("stream", "index ", s.index, "; streams come from new_stream");
+  const StreamEntry& e = table()[s.index];
+  if (e.sharing == Sharing::owner && e.owner != std::this_thread::get_id())
+    fail<ExecutionError>("stream", to_string(s), " belongs to another thread; ",
+                         "use a stream of this thread or a thread-local one");
+  return s;
+}
+
+}  // namespace
+
+void register_backend(Device::DeviceType type, std::unique_ptr<Backend> backend) {
+  // An earlier backend stays alive: storages of its own may outlive the change.
+  slot(type).release();
+  slot(type) = std::move(backend);
+}
+
+Backend& backend_of(Device d) {
+  auto& b = slot(d.type);
+  if (!b || d.index < 0 || d.index >= b->device_count())
+    fail<ValueError>("device", to_string(d), " is not available here; mx.device_count tells what is");
+  return *b;
+}
+Backend& host_backend() {
+  static Backend& b = backend_of(Device::cpu);
+  return b;
+}
+
+bool is_available(const Device& d) {
+  auto& b = slot(d.type);
+  return b && d.index >= 0 && d.index < b->device_count();
+}
+int device_count(Device::DeviceType type) { return slot(type) ? slot(type)->device_count() : 0; }
+
+const DeviceInfo& device_info(const Device& d) {
+  thread_local DeviceInfo info;
+  return info = backend_of(d).info(d.index);
+}
+
+const Device& default_device() { return global_default(); }
+void set_default_device(const Device& d) {
+  backend_of(d);
+  global_default() = d;
+}
+
+std::optional<Stream> peek_default_stream(Device d) {
+  for (Stream s : mine.defaults)
+    if (s.device == d) return s;
+  return std::nullopt;
+}
+
+Stream default_stream(Device d) {
+  if (auto s = peek_default_stream(d)) return *s;
+  Stream s = new_stream(d);
+  mine.defaults.push_back(s);
+  return s;
+}
+
+void set_default_stream(Stream s) {
+  check_owner(s);
+  for (Stream& d : mine.defaults) {
+    if (d.device == s.device) {
+      d = s;
+      return;
+    }
+  }
+  mine.defaults.push_back(s);
+}
+
+Stream new_stream(Device d) {
+  Stream s = add_stream(d, Sharing::owner);
+  mine.own.push_back(s);
+  return s;
+}
+Stream new_thread_unsafe_stream(Device d) { return add_stream(d, Sharing::anyone); }
+
+ThreadLocalStream new_thread_local_stream(Device d) {
+  backend_of(d);
+  return {next_name++, d};
+}
+Stream stream_from_thread_local_stream(ThreadLocalStream tls) {
+  auto it = mine.named.find(tls.index);
+  if (it == mine.named.end()) it = mine.named.emplace(tls.index, new_stream(tls.device)).first;
+  return it->second;
+}
+
+std::vector<Stream> get_streams() { return mine.own; }
+void clear_streams() {
+  for (Stream s : mine.own) backend_of(s.device).synchronize(s);
+  mine = {};
+}
+
+Device stream_device(int index) {
+  std::lock_guard lock(table_mutex);
+  // Data made before any stream exists names stream 0.
+  return static_cast<size_t>(index) < table().size() ? table()[index].device : global_default();
+}
+
+Stream to_stream(const StreamOrDevice& s, Device fallback) {
+  switch (s.index()) {
+    case 0: return default_stream(fallback);
+    case 1: return check_owner(std::get<Stream>(s));
+    case 2: return stream_from_thread_local_stream(std::get<ThreadLocalStream>(s));
+    case 3: return default_stream(std::get<Device>(s));
+    default: return default_stream(Device(std::get<Device::DeviceType>(s)));
+  }
+}
+Stream to_stream(const StreamOrDevice& s) { return to_stream(s, global_default()); }
+
+std::string to_string(const Device& d) {
+  return cat("Device(", d.type == Device::cpu ? "cpu" : "gpu", ", ", d.index, ")");
+}
+std::string to_string(const Stream& s) {
+  return cat("Stream(", to_string(s.device), ", ", s.index, ")");
+}
+
+}  // namespace mlx::core

@@ -1,0 +1,81 @@
+// Identities of devices and streams, and the thread rules of streams. Nothing here runs anything.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+namespace mlx::core {
+
+/// A kind of processor and which one of them.
+struct Device {
+  enum class DeviceType { cpu, gpu };
+  static constexpr DeviceType cpu = DeviceType::cpu;
+  static constexpr DeviceType gpu = DeviceType::gpu;
+
+  constexpr Device(DeviceType type = cpu, int index = 0) : type(type), index(index) {}
+  bool operator==(const Device&) const = default;
+
+  DeviceType type;
+  int index;
+};
+inline bool operator==(const Device& device, Device::DeviceType type) { return device.type == type; }
+
+/// A queue of work on a device: work on one stream runs in order.
+struct Stream {
+  int index = 0;
+  Device device;
+  explicit Stream(int index = 0, Device device = {}) : index(index), device(device) {}
+  bool operator==(const Stream&) const = default;
+};
+
+/// Names a stream that each thread has a copy of.
+struct ThreadLocalStream {
+  int index = 0;
+  Device device;
+  bool operator==(const ThreadLocalStream&) const = default;
+};
+
+using StreamOrDevice =
+    std::variant<std::monostate, Stream, ThreadLocalStream, Device, Device::DeviceType>;
+
+/// The stream that is meant on the calling thread: the default one where none is given. Throws
+/// ValueError for a stream of another thread and for a device that is not there.
+Stream to_stream(const StreamOrDevice& s);
+/// As above, with a device preferred where none is given.
+Stream to_stream(const StreamOrDevice& s, Device fallback);
+
+/// The device of new arrays on this thread; the CPU unless a GPU backend is registered.
+const Device& default_device();
+void set_default_device(const Device& d);
+bool is_available(const Device& d);
+int device_count(Device::DeviceType type);
+
+using DeviceInfo = std::unordered_map<std::string, std::variant<std::string, size_t>>;
+/// Name, architecture, memory, … of a device.
+const DeviceInfo& device_info(const Device& d = default_device());
+
+/// The calling thread's default stream on a device; made on first use.
+Stream default_stream(Device d);
+std::optional<Stream> peek_default_stream(Device d);
+/// Makes a stream the calling thread's default on its device.
+void set_default_stream(Stream s);
+/// A stream that only the calling thread may use.
+Stream new_stream(Device d);
+/// A stream that any thread may use; the caller sees to the order.
+Stream new_thread_unsafe_stream(Device d);
+ThreadLocalStream new_thread_local_stream(Device d);
+Stream stream_from_thread_local_stream(ThreadLocalStream tls);
+/// Streams of the calling thread.
+std::vector<Stream> get_streams();
+/// Forgets the calling thread's streams once they are idle.
+void clear_streams();
+/// The device of a stream by its index.
+Device stream_device(int index);
+
+std::string to_string(const Device& d);
+std::string to_string(const Stream& s);
+
+}  // namespace mlx::core

@@ -1,0 +1,112 @@
+// The node of the lazy graph. Small, reference-counted, made on the hot path of every line of user
+// code: one allocation from a free list, no lookup.
+#pragma once
+
+#include <atomic>
+#include <complex>
+#include <span>
+
+#include "mlx/core/op.h"
+#include "mlx/core/storage.h"
+
+namespace mlx::core {
+
+/// One element of any dtype.
+struct Scalar {
+  alignas(16) unsigned char bytes[16] = {};
+  template <class T>
+  T as() const {
+    T v;
+    std::memcpy(&v, bytes, sizeof(T));
+    return v;
+  }
+  template <class T>
+  static Scalar of(T v) {
+    Scalar s;
+    std::memcpy(s.bytes, &v, sizeof(T));
+    return s;
+  }
+  /// `v` converted to `t`.
+  static Scalar from(double v, Dtype t);
+  static Scalar from(int64_t v, Dtype t);
+  static Scalar from(std::complex<double> v, Dtype t);
+  /// The element of dtype `from` converted to `to`.
+  static Scalar convert(const Scalar& v, Dtype from, Dtype to);
+  /// The real part as a double.
+  double to_double(Dtype t) const;
+  friend bool operator==(const Scalar& a, const Scalar& b) {
+    return std::memcmp(a.bytes, b.bytes, 16) == 0;
+  }
+};
+
+/// Where an evaluated array's elements are.
+struct Value {
+  Ref<Storage> storage;
+  int64_t offset = 0;  ///< elements
+  Strides strides;     ///< elements
+};
+
+/// What one result of a bundle is, and its value once computed.
+struct PartInfo {
+  Shape shape;
+  Dtype dtype;
+  Value value;
+};
+
+enum class Status : uint8_t {
+  pending,    ///< described by op and inputs only
+  available,  ///< has a value; whether it is ready, its storage's event says
+};
+
+struct Node {
+  std::atomic<uint32_t> refs{0};
+  Status status = Status::pending;
+  uint8_t level = 0;         ///< depth of the innermost transformation that it depends on
+  bool placeholder = false;  ///< stands for an input while a function is traced; has no value
+  uint8_t part = 0;          ///< which result of its bundle (op kind `part`)
+  Dtype dtype;
+  int32_t stream = 0;
+  const OpDef* op;
+  Ref<const Attrs> attrs;
+  Shape shape;
+  Value value;
+  std::vector<PartInfo>* parts = nullptr;  ///< bundles only
+  uint64_t mark = 0;                       ///< scratch of the scheduler, under its lock
+
+  explicit Node(const OpDef& op, Dtype dtype) : dtype(dtype), op(&op) {}
+
+  std::span<Node* const> inputs() const { return {n_inputs_ > kFew ? many_ : few_, n_inputs_}; }
+  /// The value of a constant.
+  const Scalar& scalar() const { return scalar_; }
+  void set_scalar(const Scalar& s) { scalar_ = s; }
+  /// Stores the inputs and counts a reference for each.
+  void set_inputs(std::span<Node* const> inputs);
+  /// Forgets op, inputs and attributes of an evaluated node, so that what it came from can go.
+  void detach();
+
+  static Node* make(const OpDef& op, Dtype dtype);
+  static void retain(Node* n) { n->refs.fetch_add(1, std::memory_order_relaxed); }
+  /// Drops a reference; frees without recursion, however long the chain.
+  static void release(Node* n) {
+    if (n->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy(n);
+  }
+
+ private:
+  static void destroy(Node* n);
+  static constexpr uint32_t kFew = 3;
+  uint32_t n_inputs_ = 0;
+  union {
+    Node* few_[kFew];
+    Node** many_;
+    Scalar scalar_;
+  };
+};
+
+/// Ops of nodes that have no inputs.
+extern const OpDef op_data;         ///< evaluated memory
+extern const OpDef op_constant;     ///< one scalar, known at once
+extern const OpDef op_placeholder;  ///< an input of a traced function
+/// Reads one result of a bundle.
+extern const OpDef op_part;
+
+}  // namespace mlx::core

@@ -1,0 +1,35 @@
+// Ops by name.
+#include "mlx/core/op.h"
+
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "mlx/core/array.h"
+#include "mlx/core/error.h"
+
+namespace mlx::core {
+
+namespace {
+std::mutex registry_mutex;
+std::map<std::string, const OpDef*, std::less<>>& registry() {
+  static auto& ops = *new std::map<std::string, const OpDef*, std::less<>>;
+  return ops;
+}
+}  // namespace
+
+const OpDef& register_op(const OpDef& op) {
+  std::lock_guard lock(registry_mutex);
+  auto [it, fresh] = registry().emplace(op.name, &op);
+  if (!fresh && it->second != &op)
+    fail<ValueError>("register_op", "the name ", op.name, " is taken; op names are unique");
+  return op;
+}
+
+const OpDef* find_op(std::string_view name) {
+  std::lock_guard lock(registry_mutex);
+  auto it = registry().find(name);
+  return it == registry().end() ? nullptr : it->second;
+}
+
+}  // namespace mlx::core

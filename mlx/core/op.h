@@ -1,0 +1,68 @@
+// What an operation is: data about it and pointers to its rules. Core knows no particular op.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "mlx/core/attrs.h"
+#include "mlx/core/device.h"
+#include "mlx/core/shape.h"
+
+namespace mlx::core {
+
+class array;
+struct Node;
+using Arrays = std::vector<array>;
+
+enum class OpKind : uint8_t {
+  leaf,         ///< no inputs to compute: data, a constant, a placeholder
+  elementwise,  ///< a row of ops/elementwise.def, or a cast or copy: runs in fused kernels
+  view,         ///< same elements, another layout: costs no kernel where strides can say it
+  kernel,       ///< one kernel per node
+  bundle,       ///< a kernel with several results, read through `part` nodes
+  part,         ///< one result of a bundle
+};
+
+/// How the result depends on the array inputs, for rules that follow from it.
+enum class Linearity : uint8_t { none, linear, multilinear };
+
+/// What a derivative rule sees. Null arrays stand for zeros.
+struct RuleArgs {
+  const Arrays& inputs;
+  const Arrays& outputs;
+  const Arrays& grads;               ///< cotangents of the outputs, or tangents of the inputs
+  const Attrs* attrs;
+  Stream stream;
+  const std::vector<bool>& wanted;   ///< inputs whose cotangent is asked for (vjp only)
+};
+
+/// One operation. Instances are constants of static storage; their address is their identity.
+struct OpDef {
+  const char* name;
+  OpKind kind;
+  Linearity linearity = Linearity::none;
+  int elementwise = -1;  ///< row of ops/elementwise.def
+
+  /// Builds the op again on other inputs (shapes inferred anew); returns its outputs.
+  Arrays (*build)(const Arrays& inputs, const Attrs* attrs, Stream s) = nullptr;
+  /// View ops: the layout of the result over the input's buffer, or false where a copy is needed.
+  bool (*view)(const Node& node, const Layout& in, Layout& out) = nullptr;
+  /// View ops that only permute axes and insert or drop axes of length 1: for each axis of the result
+  /// the axis of the input that it is, or -1; false where this node does more. Fusion sees through.
+  bool (*permutes)(const Node& node, SmallVector<int, 8>& from) = nullptr;
+  /// Cotangents of the inputs (null: zero) given those of the outputs.
+  Arrays (*vjp)(const RuleArgs& args) = nullptr;
+  /// Tangents of the outputs given those of the inputs; unneeded where `linearity` says it all.
+  Arrays (*jvp)(const RuleArgs& args) = nullptr;
+  /// Outputs and their batch axes, given inputs of which input i is mapped over axes[i] (-1: not).
+  std::pair<Arrays, std::vector<int>> (*vmap)(const Arrays& inputs, const std::vector<int>& axes,
+                                              const Attrs* attrs, Stream s) = nullptr;
+};
+
+/// Makes an op known by its name, for export and lookups. Throws ValueError where the name is taken.
+const OpDef& register_op(const OpDef& op);
+/// The op of that name, or null.
+const OpDef* find_op(std::string_view name);
+
+}  // namespace mlx::core

@@ -1,0 +1,87 @@
+#include "mlx/core/print.h"
+
+#include <atomic>
+#include <cmath>
+#include <ostream>
+#include <sstream>
+
+namespace mlx::core {
+
+namespace {
+
+std::atomic<int> precision{-1};
+constexpr int64_t kEnds = 3;  ///< elements shown at either end of a long axis
+
+template <class T>
+void print_element(std::ostream& os, const T& v) {
+  if constexpr (std::is_same_v<T, bool>) {
+    os << (v ? "True" : "False");
+  } else if constexpr (requires { v.imag(); }) {
+    os << v.real() << (v.imag() >= 0 || std::isnan(v.imag()) ? "+" : "") << v.imag() << 'j';
+  } else if constexpr (std::is_integral_v<T>) {
+    os << +v;
+  } else if constexpr (std::is_same_v<T, double>) {
+    os << v;
+  } else {
+    os << static_cast<float>(v);
+  }
+}
+
+struct Printer {
+  std::ostream& os;
+  const Shape& shape;
+  const Strides& strides;
+  Dtype dtype;
+
+  void print(const char* data, size_t axis) {
+    if (axis == shape.size()) {
+      dispatch(dtype, [&]<class T>(TypeTag<T>) {
+        T v;
+        std::memcpy(&v, data, sizeof v);
+        print_element(os, v);
+      });
+      return;
+    }
+    int64_t n = shape[axis], step = strides[axis] * dtype.size();
+    std::string separator = axis + 1 == shape.size() ? ", " : ",\n" + std::string(7 + axis, ' ');
+    os << '[';
+    for (int64_t i = 0; i < n; ++i) {
+      if (i) os << separator;
+      if (n > 2 * kEnds && i == kEnds) {
+        os << "..." << separator;
+        i = n - kEnds;
+      }
+      print(data + i * step, axis + 1);
+    }
+    os << ']';
+  }
+};
+
+}  // namespace
+
+PrintOptions print_options() { return {precision.load(std::memory_order_relaxed)}; }
+void set_printoptions(PrintOptions options) {
+  precision.store(options.precision, std::memory_order_relaxed);
+}
+
+std::string to_string(const array& a) {
+  std::ostringstream os;
+  if (int p = print_options().precision; p >= 0) {
+    os << std::fixed;
+    os.precision(p);
+  }
+  os << "array(";
+  if (is_constant(a)) {
+    Printer{os, a.shape(), {}, a.dtype()}.print(reinterpret_cast<const char*>(a.node()->scalar().bytes), 0);
+  } else {
+    const char* data = static_cast<const char*>(a.raw(Access::read));
+    Printer{os, a.shape(), a.strides(), a.dtype()}.print(data, 0);
+  }
+  os << ", dtype=" << dtype_name(a.dtype()) << ')';
+  return os.str();
+}
+
+std::ostream& operator<<(std::ostream& os, const array& a) { return os << to_string(a); }
+std::ostream& operator<<(std::ostream& os, const Dtype& t) { return os << dtype_name(t); }
+
+}  // namespace mlx::core

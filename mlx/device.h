@@ -1,0 +1,4 @@
+// Devices.
+#pragma once
+
+#include "mlx/core/device.h"

@@ -1,0 +1,4 @@
+// Element types.
+#pragma once
+
+#include "mlx/core/dtype.h"

@@ -1,0 +1,4 @@
+// Einstein summation.
+#pragma once
+
+#include "mlx/ops/einsum.h"

@@ -1,0 +1,4 @@
+// Saving and loading.
+#pragma once
+
+#include "mlx/io/io.h"

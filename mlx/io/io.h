@@ -1,0 +1,40 @@
+// Saving and loading arrays: .npy and .safetensors. Saving evaluates; a failed save leaves an earlier
+// file as it was. Files are checked before their contents are believed: FileError otherwise.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "mlx/core/array.h"
+#include "mlx/io/stream.h"
+
+namespace mlx::core {
+
+using SafetensorsLoad =
+    std::pair<std::unordered_map<std::string, array>, std::unordered_map<std::string, std::string>>;
+
+/// Writes one array in NumPy's format, version 1 (2 for long headers). bfloat16 is written as "V2".
+void save(std::shared_ptr<io::Writer> out, array a);
+/// As above; ".npy" is added to a name without it.
+void save(std::string file, array a);
+/// Reads one array of NumPy's format, either byte order, C or Fortran order.
+array load(std::shared_ptr<io::Reader> in, StreamOrDevice s = {});
+array load(std::string file, StreamOrDevice s = {});
+
+/// Writes named arrays and string metadata in the safetensors format.
+void save_safetensors(std::shared_ptr<io::Writer> out, std::unordered_map<std::string, array> arrays,
+                      std::unordered_map<std::string, std::string> metadata = {});
+void save_safetensors(std::string file, std::unordered_map<std::string, array> arrays,
+                      std::unordered_map<std::string, std::string> metadata = {});
+SafetensorsLoad load_safetensors(std::shared_ptr<io::Reader> in, StreamOrDevice s = {});
+SafetensorsLoad load_safetensors(const std::string& file, StreamOrDevice s = {});
+
+namespace io {
+/// The array's elements in row-major order, evaluated and in host memory.
+array row_contiguous(const array& a);
+/// An array of which `in` gives the elements, in row-major order.
+array read_elements(Reader& in, Shape shape, Dtype dtype);
+}  // namespace io
+
+}  // namespace mlx::core

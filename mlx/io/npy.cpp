@@ -1,0 +1,195 @@
+// NumPy's .npy format (numpy.org, "NEP 1"): magic, version, a Python dict literal, the elements.
+#include <algorithm>
+#include <cctype>
+
+#include "mlx/core/error.h"
+#include "mlx/io/io.h"
+#include "mlx/ops/cast.h"
+#include "mlx/ops/view.h"
+
+namespace mlx::core {
+
+namespace io {
+
+array row_contiguous(const array& a) {
+  array dense = contiguous(a);
+  dense.eval();
+  return dense;
+}
+
+array read_elements(Reader& in, Shape shape, Dtype dtype) {
+  int64_t n = num_elements(shape);
+  if (n < 0 || static_cast<uint64_t>(n) > in.remaining() / dtype.size())
+    fail<FileError>("load", in.label(), " has ", in.remaining(), " bytes left for an array of shape ",
+                    to_string(shape), " and dtype ", dtype_name(dtype));
+  array out = array::uninitialized(std::move(shape), dtype);
+  if (n) in.read(static_cast<char*>(out.raw(Access::write)), n * dtype.size());
+  return out;
+}
+
+}  // namespace io
+
+namespace {
+
+constexpr char kMagic[] = "\x93NUMPY";
+
+std::string descriptor(Dtype t) {
+  if (t == bfloat16) return "<V2";
+  char kind = "buifcV"[static_cast<int>(kindof(t))];
+  return std::string(t.size() == 1 ? "|" : "<") + kind + std::to_string(t.size());
+}
+
+struct Header {
+  Dtype dtype = float32;
+  bool swapped = false, fortran = false;
+  Shape shape;
+};
+
+/// Reads the dict literal of a header. Accepts what NumPy writes: the three keys in any order.
+class HeaderParser {
+ public:
+  HeaderParser(const std::string& text, const std::string& label) : text_(text), label_(label) {}
+
+  Header parse() {
+    Header h;
+    bool descr = false, order = false, shape = false;
+    expect('{');
+    while (!accept('}')) {
+      std::string key = string();
+      expect(':');
+      if (key == "descr") descr = true, parse_descriptor(string(), h);
+      else if (key == "fortran_order") order = true, h.fortran = boolean();
+      else if (key == "shape") shape = true, h.shape = tuple();
+      else bad("unknown key " + key);
+      accept(',');
+    }
+    if (!descr || !order || !shape) bad("a key is missing");
+    return h;
+  }
+
+ private:
+  [[noreturn]] void bad(const std::string& what) const {
+    fail<FileError>("load", label_, " has a malformed .npy header: ", what);
+  }
+  void space() {
+    while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_]))) ++at_;
+  }
+  bool accept(char c) {
+    space();
+    if (at_ >= text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+  void expect(char c) {
+    if (!accept(c)) bad(std::string("expected ") + c);
+  }
+  std::string string() {
+    space();
+    char quote = at_ < text_.size() ? text_[at_] : 0;
+    if (quote != '\'' && quote != '"') bad("expected a string");
+    size_t end = text_.find(quote, at_ + 1);
+    if (end == std::string::npos) bad("a string has no end");
+    std::string s = text_.substr(at_ + 1, end - at_ - 1);
+    at_ = end + 1;
+    return s;
+  }
+  bool boolean() {
+    space();
+    for (bool value : {true, false}) {
+      std::string word = value ? "True" : "False";
+      if (text_.compare(at_, word.size(), word) == 0) {
+        at_ += word.size();
+        return value;
+      }
+    }
+    bad("expected True or False");
+  }
+  Shape tuple() {
+    Shape out;
+    expect('(');
+    while (!accept(')')) {
+      space();
+      size_t start = at_;
+      while (at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_]))) ++at_;
+      if (at_ == start || at_ - start > 18) bad("expected a length");
+      out.push_back(std::stoll(text_.substr(start, at_ - start)));
+      accept(',');
+    }
+    return out;
+  }
+  void parse_descriptor(const std::string& d, Header& h) const {
+    if (d.size() >= 3) {
+      for (int i = 0; i < kNumDtypes; ++i) {
+        Dtype t = static_cast<Dtype::Val>(i);
+        if (descriptor(t).substr(1) != d.substr(1)) continue;
+        h.dtype = t;
+        h.swapped = d[0] == '>' && t.size() > 1;
+        return;
+      }
+    }
+    bad("dtype " + d + "; accepted are bool, integers, floats, complex numbers and V2 (bfloat16)");
+  }
+
+  const std::string& text_;
+  const std::string& label_;
+  size_t at_ = 0;
+};
+
+void swap_bytes(array& a) {
+  auto* p = static_cast<char*>(a.raw(Access::write));
+  size_t unit = is_complex(a.dtype()) ? a.itemsize() / 2 : a.itemsize();
+  for (size_t i = 0; i < a.nbytes(); i += unit) std::reverse(p + i, p + i + unit);
+}
+
+std::string with_extension(std::string file, const char* extension) {
+  std::string e = extension;
+  bool has = file.size() >= e.size() && file.compare(file.size() - e.size(), e.size(), e) == 0;
+  return has ? file : file + e;
+}
+
+}  // namespace
+
+void save(std::shared_ptr<io::Writer> out, array a) {
+  a = io::row_contiguous(a);
+  std::string dict = "{'descr': '" + descriptor(a.dtype()) + "', 'fortran_order': False, 'shape': " +
+                     to_string(a.shape()) + ", }";
+  bool wide = dict.size() + 64 > 65535;
+  size_t prefix = wide ? 12 : 10;
+  dict.append((64 - (prefix + dict.size() + 1) % 64) % 64, ' ');
+  dict.push_back('\n');
+  std::string head = kMagic;
+  head += wide ? std::string("\x02\x00", 2) : std::string("\x01\x00", 2);
+  for (int i = 0; i < (wide ? 4 : 2); ++i) head.push_back(static_cast<char>(dict.size() >> (8 * i)));
+  out->write(head.data(), head.size());
+  out->write(dict.data(), dict.size());
+  if (a.nbytes()) out->write(static_cast<const char*>(a.raw(Access::read)), a.nbytes());
+  out->commit();
+}
+
+void save(std::string file, array a) {
+  a.eval();
+  save(io::open_writer(with_extension(std::move(file), ".npy")), std::move(a));
+}
+
+array load(std::shared_ptr<io::Reader> in, StreamOrDevice) {
+  char start[8];
+  in->read(start, sizeof(start));
+  int version = start[6];
+  if (std::memcmp(start, kMagic, 6) != 0 || version < 1 || version > 3)
+    fail<FileError>("load", in->label(), " is not a .npy file of version 1, 2 or 3");
+  unsigned char length[4] = {};
+  in->read(reinterpret_cast<char*>(length), version == 1 ? 2 : 4);
+  size_t n = length[0] | length[1] << 8 | length[2] << 16 | size_t{length[3]} << 24;
+  if (n > in->remaining()) fail<FileError>("load", in->label(), " ends within its header");
+  std::string text(n, 0);
+  in->read(text.data(), n);
+  Header h = HeaderParser(text, in->label()).parse();
+  Shape stored = h.fortran ? Shape(h.shape.rbegin(), h.shape.rend()) : h.shape;
+  array out = io::read_elements(*in, stored, h.dtype);
+  if (h.swapped) swap_bytes(out);
+  return h.fortran && h.shape.size() > 1 ? transpose(out) : out;
+}
+
+array load(std::string file, StreamOrDevice s) { return load(io::open_reader(file), s); }
+
+}  // namespace mlx::core

@@ -1,0 +1,16 @@
+// Everything an application needs.
+#pragma once
+
+#include "mlx/array.h"
+#include "mlx/backend/backend.h"
+#include "mlx/device.h"
+#include "mlx/dtype.h"
+#include "mlx/einsum.h"
+#include "mlx/io.h"
+#include "mlx/memory.h"
+#include "mlx/ops.h"
+#include "mlx/random.h"
+#include "mlx/stream.h"
+#include "mlx/transforms.h"
+#include "mlx/utils.h"
+#include "mlx/version.h"

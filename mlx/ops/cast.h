@@ -1,0 +1,72 @@
+// Changes of element type: conversions, reinterpretation of bits, 8-bit floats; and the identities
+// that matter to the graph only (copy, stop_gradient, contiguous, depends).
+#pragma once
+
+#include "mlx/core/array.h"
+#include "mlx/ops/rules.h"
+
+namespace mlx::core {
+
+/// `a` with its elements converted; `a` itself where it has that dtype already.
+array astype(array a, Dtype dtype, StreamOrDevice s = {});
+/// The same for code that knows its stream.
+array cast_to(const array& a, Dtype dtype, Stream s);
+/// The bytes of `a`, read in row-major order as elements of `dtype`. Where the sizes differ the last
+/// axis grows or shrinks; throws ValueError where its bytes do not divide.
+array view(const array& a, const Dtype& dtype, StreamOrDevice s = {});
+/// The same elements in memory of their own.
+array copy(array a, StreamOrDevice s = {});
+/// The same elements in row-major order in memory, or in column-major order where that is allowed.
+array contiguous(const array& a, bool allow_col_major = false, StreamOrDevice s = {});
+/// `a`, treated as a constant by differentiation.
+array stop_gradient(const array& a, StreamOrDevice s = {});
+/// The inputs, available only after the dependencies have been computed.
+std::vector<array> depends(const std::vector<array>& inputs, const std::vector<array>& dependencies);
+
+/// Floating elements rounded to the nearest 8-bit float with 4 exponent and 3 mantissa bits (e4m3fn),
+/// as uint8. Magnitudes above 448 give 448; NaN stays NaN.
+array to_fp8(array x, StreamOrDevice s = {});
+/// The values of 8-bit floats (e4m3fn) stored as uint8.
+array from_fp8(array x, Dtype dtype, StreamOrDevice s = {});
+
+/// The result dtype of a function that floats: bool and integers become float32.
+inline Dtype at_least_float(Dtype t) { return is_inexact(t) ? t : float32; }
+
+struct ViewAttrs {
+  Dtype dtype;
+  template <class F>
+  void each(F&& f) {
+    f("dtype", dtype);
+  }
+};
+struct CastAttrs {
+  Dtype dtype;
+  template <class F>
+  void each(F&& f) {
+    f("dtype", dtype);
+  }
+};
+struct ContiguousAttrs {
+  bool allow_col_major;
+  template <class F>
+  void each(F&& f) {
+    f("allow_col_major", allow_col_major);
+  }
+};
+
+extern const OpDef op_cast, op_copy, op_view, op_contiguous, op_stop_gradient, op_depends;
+
+namespace rules {
+Arrays cast_vjp(const RuleArgs& r);
+Arrays cast_jvp(const RuleArgs& r);
+Arrays view_vjp(const RuleArgs& r);
+Arrays stop_gradient_vjp(const RuleArgs& r);
+Arrays stop_gradient_jvp(const RuleArgs& r);
+Batched cast_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
+Batched copy_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
+Batched view_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
+Batched contiguous_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
+Batched stop_gradient_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
+}  // namespace rules
+
+}  // namespace mlx::core

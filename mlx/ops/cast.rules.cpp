@@ -1,0 +1,37 @@
+// Derivatives and batching of the changes of element type.
+#include "mlx/ops/cast.h"
+
+#include "mlx/core/error.h"
+
+namespace mlx::core::rules {
+
+Arrays cast_vjp(const RuleArgs& r) { return {cast_to(r.grads[0], r.inputs[0].dtype(), r.stream)}; }
+Arrays cast_jvp(const RuleArgs& r) { return {cast_to(r.grads[0], r.outputs[0].dtype(), r.stream)}; }
+/// Bits read as integers have no derivative to speak of; as other floats they have none at all.
+Arrays view_vjp(const RuleArgs& r) {
+  if (is_inexact(r.outputs[0].dtype()) && is_inexact(r.inputs[0].dtype()))
+    fail<ValueError>("view", dtype_name(r.inputs[0].dtype()), " read as ",
+                     dtype_name(r.outputs[0].dtype()),
+                     " has no derivative; astype has one, and stop_gradient keeps derivatives out");
+  return {array()};
+}
+Arrays stop_gradient_vjp(const RuleArgs&) { return {array()}; }
+Arrays stop_gradient_jvp(const RuleArgs&) { return {array()}; }
+
+Batched cast_vmap(const Arrays& in, const std::vector<int>& axes, const Attrs* attrs, Stream s) {
+  return {{cast_to(in[0], attrs_as<CastAttrs>(attrs).dtype, s)}, axes};
+}
+Batched copy_vmap(const Arrays& in, const std::vector<int>& axes, const Attrs*, Stream s) {
+  return {{copy(in[0], s)}, axes};
+}
+Batched view_vmap(const Arrays& in, const std::vector<int>& axes, const Attrs* attrs, Stream s) {
+  return {{view(to_front(in[0], axes[0], s), attrs_as<ViewAttrs>(attrs).dtype, s)}, {0}};
+}
+Batched contiguous_vmap(const Arrays& in, const std::vector<int>& axes, const Attrs*, Stream s) {
+  return {{contiguous(to_front(in[0], axes[0], s), false, s)}, {0}};
+}
+Batched stop_gradient_vmap(const Arrays& in, const std::vector<int>& axes, const Attrs*, Stream s) {
+  return {{stop_gradient(in[0], s)}, axes};
+}
+
+}  // namespace mlx::core::rules

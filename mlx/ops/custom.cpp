@@ -1,0 +1,122 @@
+#include "mlx/ops/custom.h"
+
+#include "mlx/backend/backend.h"
+#include "mlx/core/error.h"
+#include "mlx/ops/creation.h"
+
+namespace mlx::core {
+
+namespace {
+
+Primitive& primitive_of(const Attrs* a) { return *static_cast<const PrimitiveAttrs*>(a)->primitive; }
+
+Arrays primitive_vjp(const RuleArgs& args) {
+  std::vector<int> argnums;
+  for (size_t k = 0; k < args.inputs.size(); ++k)
+    if (args.wanted[k]) argnums.push_back(static_cast<int>(k));
+  Arrays cotangents = args.grads;
+  cotangents.resize(args.outputs.size());
+  for (size_t k = 0; k < cotangents.size(); ++k)
+    if (!cotangents[k])
+      cotangents[k] = zeros(args.outputs[k].shape(), args.outputs[k].dtype(), args.stream);
+  Arrays found = primitive_of(args.attrs).vjp(args.inputs, cotangents, argnums, args.outputs);
+  Arrays out(args.inputs.size());
+  for (size_t k = 0; k < argnums.size() && k < found.size(); ++k) out[argnums[k]] = found[k];
+  return out;
+}
+
+Arrays primitive_jvp(const RuleArgs& args) {
+  std::vector<int> argnums;
+  Arrays tangents;
+  for (size_t k = 0; k < args.inputs.size(); ++k) {
+    if (!args.grads[k]) continue;
+    argnums.push_back(static_cast<int>(k));
+    tangents.push_back(args.grads[k]);
+  }
+  return primitive_of(args.attrs).jvp(args.inputs, tangents, argnums);
+}
+
+std::pair<Arrays, std::vector<int>> primitive_vmap(const Arrays& inputs, const std::vector<int>& axes,
+                                                   const Attrs* attrs, Stream) {
+  return primitive_of(attrs).vmap(inputs, axes);
+}
+
+[[noreturn]] void missing(const Primitive& p, const char* rule) {
+  fail<ValueError>(rule, "the primitive ", p.name(), " does not define it; override ", rule);
+}
+
+}  // namespace
+
+constinit const OpDef op_primitive{.name = "primitive",
+                                   .kind = OpKind::kernel,
+                                   .vjp = primitive_vjp,
+                                   .jvp = primitive_jvp,
+                                   .vmap = primitive_vmap};
+constinit const OpDef op_primitive_bundle{.name = "primitive_bundle",
+                                          .kind = OpKind::bundle,
+                                          .vjp = primitive_vjp,
+                                          .jvp = primitive_jvp,
+                                          .vmap = primitive_vmap};
+
+bool PrimitiveAttrs::equals(const Attrs& o) const {
+  auto* other = dynamic_cast<const PrimitiveAttrs*>(&o);
+  return other && typeid(*primitive) == typeid(*other->primitive) &&
+         primitive->is_equivalent(*other->primitive);
+}
+size_t PrimitiveAttrs::hash() const { return typeid(*primitive).hash_code(); }
+void PrimitiveAttrs::visit(AttrVisitor&) {
+  fail<ValueError>("export", "the primitive ", primitive->name(), " cannot be exported");
+}
+
+std::vector<array> Primitive::jvp(const std::vector<array>&, const std::vector<array>&,
+                                  const std::vector<int>&) {
+  missing(*this, "jvp");
+}
+std::vector<array> Primitive::vjp(const std::vector<array>&, const std::vector<array>&,
+                                  const std::vector<int>&, const std::vector<array>&) {
+  missing(*this, "vjp");
+}
+std::pair<std::vector<array>, std::vector<int>> Primitive::vmap(const std::vector<array>&,
+                                                                const std::vector<int>&) {
+  missing(*this, "vmap");
+}
+std::vector<Shape> Primitive::output_shapes(const std::vector<array>&) {
+  missing(*this, "output_shapes");
+}
+
+array::array(Shape shape, Dtype dtype, std::shared_ptr<Primitive> primitive, Arrays inputs) {
+  Stream s = primitive->stream();
+  *this = make_node(op_primitive, std::move(shape), dtype, s, inputs,
+                    Ref<const Attrs>(new PrimitiveAttrs(std::move(primitive))));
+}
+
+Arrays array::make_arrays(std::vector<Shape> shapes, const std::vector<Dtype>& dtypes,
+                          const std::shared_ptr<Primitive>& primitive, const Arrays& inputs) {
+  if (shapes.empty() || shapes.size() != dtypes.size())
+    fail<ValueError>("make_arrays", shapes.size(), " shapes and ", dtypes.size(),
+                     " dtypes; as many of each, at least one, are accepted");
+  std::vector<std::pair<Shape, Dtype>> outputs;
+  for (size_t k = 0; k < shapes.size(); ++k) outputs.emplace_back(std::move(shapes[k]), dtypes[k]);
+  return make_bundle(op_primitive_bundle, std::move(outputs), primitive->stream(), inputs,
+                     Ref<const Attrs>(new PrimitiveAttrs(primitive)));
+}
+
+void array::set_data(allocator::Buffer buffer) {
+  Backend& host = host_backend();
+  auto* memory = static_cast<Buffer*>(buffer.ptr());
+  size_t bytes = host.capacity(memory);
+  if (bytes < nbytes())
+    fail<ValueError>("set_data", "a buffer of ", bytes, " bytes for an array of ", nbytes(),
+                     "; at least the array's size is accepted");
+  node()->value = {make_ref<Storage>(host, memory, bytes), 0, row_major(shape())};
+}
+
+namespace allocator {
+
+void* Buffer::raw_ptr() { return host_backend().host_pointer(static_cast<core::Buffer*>(ptr_)); }
+Buffer malloc(size_t size) { return {host_backend().alloc(size)}; }
+void free(Buffer buffer) { host_backend().free(static_cast<core::Buffer*>(buffer.ptr())); }
+
+}  // namespace allocator
+
+}  // namespace mlx::core

@@ -1,0 +1,98 @@
+// Ops defined by deriving from a class, in the style of the published headers. An adapter only: all of
+// them are one op of this engine, whose attribute is the object.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mlx/core/array.h"
+
+namespace mlx::core {
+
+/// Derive to add an op; build its arrays with array(shape, dtype, primitive, inputs), or with
+/// array::make_arrays where it has several outputs. `eval_cpu` gets evaluated row-contiguous inputs,
+/// and outputs whose memory is there: write through `data<T>()`. Memory given to an output by
+/// `set_data` works too, at the cost of a copy.
+class Primitive {
+ public:
+  explicit Primitive(Stream stream) : stream_(stream) {}
+  virtual ~Primitive() = default;
+  Primitive(const Primitive&) = delete;
+  Primitive& operator=(const Primitive&) = delete;
+
+  const Device& device() const { return stream_.device; }
+  const Stream& stream() const { return stream_; }
+
+  virtual void eval_cpu(const std::vector<array>& inputs, std::vector<array>& outputs) = 0;
+  /// Called on a GPU backend; there is none that runs user kernels yet.
+  virtual void eval_gpu(const std::vector<array>& inputs, std::vector<array>& outputs) {}
+
+  /// Tangents of the outputs; `argnums` names the primals that `tangents` belong to.
+  virtual std::vector<array> jvp(const std::vector<array>& primals, const std::vector<array>& tangents,
+                                 const std::vector<int>& argnums);
+  /// Cotangents of the primals named by `argnums`.
+  virtual std::vector<array> vjp(const std::vector<array>& primals,
+                                 const std::vector<array>& cotangents, const std::vector<int>& argnums,
+                                 const std::vector<array>& outputs);
+  /// Outputs and their batch axes, for inputs mapped over `axes` (-1: not mapped).
+  virtual std::pair<std::vector<array>, std::vector<int>> vmap(const std::vector<array>& inputs,
+                                                               const std::vector<int>& axes);
+  virtual const char* name() const = 0;
+  /// True where `other`, of the same class, computes the same: what plans of loops go by.
+  virtual bool is_equivalent(const Primitive& other) const { return this == &other; }
+  /// Shapes of the outputs for other inputs.
+  virtual std::vector<Shape> output_shapes(const std::vector<array>& inputs);
+
+ private:
+  Stream stream_;
+};
+
+/// A primitive with one output.
+class UnaryPrimitive : public Primitive {
+ public:
+  using Primitive::Primitive;
+  virtual void eval_cpu(const std::vector<array>& inputs, array& output) = 0;
+  void eval_cpu(const std::vector<array>& inputs, std::vector<array>& outputs) final {
+    eval_cpu(inputs, outputs[0]);
+  }
+  virtual void eval_gpu(const std::vector<array>& inputs, array& output) {}
+  void eval_gpu(const std::vector<array>& inputs, std::vector<array>& outputs) final {
+    eval_gpu(inputs, outputs[0]);
+  }
+};
+
+/// Attributes of op_primitive.
+struct PrimitiveAttrs final : Attrs {
+  std::shared_ptr<Primitive> primitive;
+  explicit PrimitiveAttrs(std::shared_ptr<Primitive> p) : primitive(std::move(p)) {}
+  bool equals(const Attrs& o) const override;
+  size_t hash() const override;
+  void visit(AttrVisitor& v) override;
+  Attrs* clone() const override { return new PrimitiveAttrs(primitive); }
+};
+
+extern const OpDef op_primitive;
+extern const OpDef op_primitive_bundle;
+
+/// Memory for the outputs of a primitive.
+namespace allocator {
+
+struct Buffer {
+  Buffer(void* ptr) : ptr_(ptr) {}
+  /// Host address of the bytes.
+  void* raw_ptr();
+  /// What only the backend understands.
+  void* ptr() const { return ptr_; }
+
+ private:
+  void* ptr_;
+};
+/// Throws MemoryError beyond the hard ceiling.
+Buffer malloc(size_t size);
+/// Gives back memory that `array::set_data` has not taken over.
+void free(Buffer buffer);
+
+}  // namespace allocator
+
+}  // namespace mlx::core

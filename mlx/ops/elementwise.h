@@ -1,0 +1,102 @@
+// Elementwise operations: one function and one op for each row of elementwise.def, and what is composed
+// of them. Operands broadcast, and convert to their common dtype; the table says which dtypes an op
+// takes. A C++ scalar is weak: it takes the dtype of the array beside it where its kind allows.
+#pragma once
+
+#include <complex>
+#include <optional>
+
+#include "mlx/core/array.h"
+#include "mlx/ops/rules.h"
+
+namespace mlx::core {
+
+// The documentation of a row is its last column.
+#define MLX_FUNCTION_1(name) array name(const array& a, StreamOrDevice s = {});
+#define MLX_FUNCTION_2(name) array name(const array& a, const array& b, StreamOrDevice s = {});
+#define MLX_FUNCTION_3(name) \
+  array name(const array& condition, const array& x, const array& y, StreamOrDevice s = {});
+#define E(name, arity, ...)       \
+  extern const OpDef op_##name;   \
+  MLX_FUNCTION_##arity(name)
+#include "mlx/ops/elementwise.def"
+#undef E
+#undef MLX_FUNCTION_1
+#undef MLX_FUNCTION_2
+#undef MLX_FUNCTION_3
+
+/// Rounded to a number of decimals (of tens, hundreds, … where negative), ties to even.
+array round(const array& a, int decimals, StreamOrDevice s = {});
+array round(const array& a, StreamOrDevice s = {});
+/// `a` itself.
+array positive(const array& a, StreamOrDevice s = {});
+/// Radians to degrees, and back.
+array degrees(const array& a, StreamOrDevice s = {});
+array radians(const array& a, StreamOrDevice s = {});
+/// Quotient rounded toward negative infinity, and remainder.
+std::vector<array> divmod(const array& a, const array& b, StreamOrDevice s = {});
+/// NaN and infinities replaced; infinities by the largest finite numbers where nothing is given.
+array nan_to_num(const array& a, float nan = 0, const std::optional<float> posinf = std::nullopt,
+                 const std::optional<float> neginf = std::nullopt, StreamOrDevice s = {});
+/// `a` limited from below and above; the upper limit wins where they cross.
+array clip(const array& a, const std::optional<array>& a_min, const std::optional<array>& a_max,
+           StreamOrDevice s = {});
+/// True where |a - b| <= atol + rtol * |b|, or where both are the same infinity.
+array isclose(const array& a, const array& b, double rtol = 1e-5, double atol = 1e-8,
+              bool equal_nan = false, StreamOrDevice s = {});
+/// True where isclose holds everywhere.
+array allclose(const array& a, const array& b, double rtol = 1e-5, double atol = 1e-8,
+               bool equal_nan = false, StreamOrDevice s = {});
+/// True where the shapes agree and all elements are equal.
+array array_equal(const array& a, const array& b, bool equal_nan, StreamOrDevice s = {});
+array array_equal(const array& a, const array& b, StreamOrDevice s = {});
+
+/// The dtype of a scalar beside an array: that of the array unless the scalar's kind is above.
+template <class T>
+Dtype weak_dtype(Dtype beside) {
+  if constexpr (std::is_same_v<T, bool>) return beside;
+  if constexpr (std::is_integral_v<T>) return beside == bool_ ? int32 : beside;
+  if constexpr (std::is_floating_point_v<T>) return is_inexact(beside) ? beside : float32;
+  return beside == complex128 ? complex128 : complex64;
+}
+template <class T>
+concept WeakScalar = std::is_arithmetic_v<T> || std::is_same_v<T, complex64_t>;
+/// A scalar as an operand beside `a`.
+template <WeakScalar T>
+array weak(T v, const array& a) {
+  return array(v, weak_dtype<T>(a.dtype()));
+}
+
+#define MLX_OPERATOR(symbol, function)                                                  \
+  inline array operator symbol(const array& a, const array& b) { return function(a, b); } \
+  template <WeakScalar T>                                                               \
+  array operator symbol(T a, const array& b) {                                          \
+    return function(weak(a, b), b);                                                     \
+  }                                                                                     \
+  template <WeakScalar T>                                                               \
+  array operator symbol(const array& a, T b) {                                          \
+    return function(a, weak(b, a));                                                     \
+  }
+MLX_OPERATOR(+, add)
+MLX_OPERATOR(-, subtract)
+MLX_OPERATOR(*, multiply)
+MLX_OPERATOR(/, divide)
+MLX_OPERATOR(%, remainder)
+MLX_OPERATOR(==, equal)
+MLX_OPERATOR(!=, not_equal)
+MLX_OPERATOR(<, less)
+MLX_OPERATOR(<=, less_equal)
+MLX_OPERATOR(>, greater)
+MLX_OPERATOR(>=, greater_equal)
+MLX_OPERATOR(&, bitwise_and)
+MLX_OPERATOR(|, bitwise_or)
+MLX_OPERATOR(^, bitwise_xor)
+MLX_OPERATOR(<<, left_shift)
+MLX_OPERATOR(>>, right_shift)
+#undef MLX_OPERATOR
+inline array operator-(const array& a) { return negative(a); }
+inline array operator~(const array& a) { return bitwise_invert(a); }
+inline array operator&&(const array& a, const array& b) { return logical_and(a, b); }
+inline array operator||(const array& a, const array& b) { return logical_or(a, b); }
+
+}  // namespace mlx::core

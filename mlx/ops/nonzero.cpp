@@ -1,0 +1,67 @@
+// Positions of elements that are not zero. How many there are is only known after evaluation.
+#include <memory>
+
+#include "mlx/core/error.h"
+#include "mlx/ops.h"
+#include "mlx/ops/indexing.h"
+
+namespace mlx::core {
+namespace {
+
+/// The positions, in row-major order, of the elements of `a` that are not zero, split into one index
+/// for each axis of `shape`.
+template <class I>
+std::vector<array> positions(const array& a, const Shape& shape, StreamOrDevice s) {
+  array truth = contiguous(astype(a, bool_, s), false, s);
+  truth.eval();
+  const auto* p = truth.data<const unsigned char>();
+  int64_t size = static_cast<int64_t>(truth.size()), count = 0;
+  for (int64_t i = 0; i < size; ++i) count += p[i] != 0;
+  std::vector<std::unique_ptr<I[]>> columns;
+  for (size_t axis = 0; axis < shape.size(); ++axis) columns.emplace_back(new I[count + 1]);
+  int64_t found = 0;
+  if (shape.size() == 1) {
+    I* out = columns[0].get();
+    for (int64_t i = 0; i < size; ++i) {
+      out[found] = static_cast<I>(i);  // overwritten unless counted
+      found += p[i] != 0;
+    }
+  } else {
+    for (int64_t i = 0; found < count; ++i) {
+      if (!p[i]) continue;
+      int64_t rest = i;
+      for (size_t axis = shape.size(); axis-- > 0; rest /= shape[axis])
+        columns[axis][found] = static_cast<I>(rest % shape[axis]);
+      ++found;
+    }
+  }
+  std::vector<array> out;
+  for (auto& column : columns)
+    out.push_back(array::copy_of(column.get(), {count}, TypeToDtype<I>::value));
+  return out;
+}
+
+std::vector<array> positions_of(const array& a, const Shape& shape, StreamOrDevice s) {
+  return a.size() > INT32_MAX ? positions<int64_t>(a, shape, s) : positions<int32_t>(a, shape, s);
+}
+
+}  // namespace
+
+std::vector<array> nonzero(const array& a, StreamOrDevice s) {
+  if (a.ndim() == 0) fail("nonzero", "a scalar; at least one dimension is needed");
+  return positions_of(a, a.shape(), s);
+}
+
+array argwhere(const array& a, StreamOrDevice s) {
+  if (a.ndim() == 0) {
+    array found = flatnonzero(a, s);
+    return reshape(found, {found.shape(0), 0}, s);
+  }
+  return stack(nonzero(a, s), 1, s);
+}
+
+array flatnonzero(const array& a, StreamOrDevice s) {
+  return positions_of(a, {static_cast<int64_t>(a.size())}, s)[0];
+}
+
+}  // namespace mlx::core

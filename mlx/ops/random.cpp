@@ -1,0 +1,315 @@
+// Keys, random bits, and distributions as functions of uniform numbers.
+//
+// A uniform float32 is the 32-bit word times 2^-32, kept below 1; everything else is made from these
+// words so that programs reproduce what the published package gives for the same key.
+#include "mlx/ops/random.h"
+
+#include <chrono>
+#include <cmath>
+
+#include "mlx/core/error.h"
+#include "mlx/ops.h"
+
+namespace mlx::core {
+
+namespace {
+Arrays build_random_bits(const Arrays& in, const Attrs* attrs, Stream s) {
+  const auto& r = attrs_as<RandomBitsAttrs>(attrs);
+  Shape shape(in[0].shape().begin(), in[0].shape().end() - 1);
+  shape.insert(shape.end(), r.shape.begin(), r.shape.end());
+  Dtype dtype = r.width == 1 ? uint8 : r.width == 2 ? uint16 : uint32;
+  return {make_node(op_random_bits, std::move(shape), dtype, s, make_attrs(r), in[0])};
+}
+}  // namespace
+
+constinit const OpDef op_random_bits{.name = "random_bits",
+                                     .kind = OpKind::kernel,
+                                     .build = build_random_bits,
+                                     .vjp = rules::random_bits_vjp,
+                                     .jvp = rules::random_bits_jvp,
+                                     .vmap = rules::random_bits_vmap};
+
+namespace rules {
+Arrays random_bits_vjp(const RuleArgs&) { return {array{}}; }
+Arrays random_bits_jvp(const RuleArgs&) { return {array{}}; }
+Batched random_bits_vmap(const Arrays& in, const std::vector<int>& mapped, const Attrs* attrs,
+                         Stream s) {
+  return {build_random_bits({to_front(in[0], mapped[0], s)}, attrs, s), {0}};
+}
+}  // namespace rules
+
+namespace random {
+namespace {
+
+constexpr double kSqrt2 = 1.4142135623730951;
+
+void require_real(Dtype dtype, const char* op) {
+  if (!is_floating(dtype))
+    fail(op, "dtype ", dtype_name(dtype), "; real floating dtypes are accepted");
+}
+
+void require_fits(const Shape& inner, const Shape& shape, const char* op, const char* what) {
+  if (inner.size() > shape.size() || broadcast_shapes(inner, shape, op) != shape)
+    fail(op, what, " of shape ", to_string(inner), " for the shape ", to_string(shape),
+         "; it must broadcast to it");
+}
+
+/// The largest number below 1.
+double below_one(Dtype dtype) {
+  return dtype == float64 ? 1 - 0x1p-53 : dtype == float32 ? 1 - 0x1p-24
+         : dtype == float16 ? 1 - 0x1p-11 : 1 - 0x1p-8;
+}
+
+/// The dtype that a distribution is computed in: 16-bit floats would lose the tails.
+Dtype working(Dtype dtype) { return dtype == float64 ? float64 : float32; }
+
+/// Uniform in [0, 1). float64 takes 53 bits from two words.
+array unit(const Shape& shape, Dtype dtype, const OptionalKey& key, Stream s) {
+  if (dtype == float64) {
+    Shape pairs = shape;
+    pairs.push_back(2);
+    array words = astype(bits(pairs, 4, key, s), uint64, s);
+    array high = take(words, 0, -1, s), low = take(words, 1, -1, s);
+    array all = bitwise_or(left_shift(high, array(uint64_t{21}), s),
+                           right_shift(low, array(uint64_t{11}), s), s);
+    return multiply(astype(all, float64, s), array(0x1p-53, float64), s);
+  }
+  array u = multiply(astype(bits(shape, 4, key, s), float32, s), array(0x1p-32f), s);
+  if (dtype != float32) u = astype(u, dtype, s);
+  return minimum(u, constant(below_one(dtype), dtype), s);
+}
+
+/// Uniform in (-1, 1), float32 or float64.
+array symmetric(const Shape& shape, Dtype dtype, const OptionalKey& key, Stream s) {
+  array low = array(-below_one(float32), float32);
+  return astype(uniform(low, array(1.0f), shape, float32, key, s), dtype, s);
+}
+
+bool is_value(const array& a, double value) {
+  return is_constant(a) && a.ndim() == 0 && !is_complex(a.dtype()) &&
+         a.node()->scalar().to_double(a.dtype()) == value;
+}
+
+array standard_normal(const Shape& shape, Dtype dtype, const OptionalKey& key, Stream s) {
+  Dtype type = working(dtype);
+  array u = symmetric(shape, type, key, s);
+  return astype(multiply(erfinv(u, s), constant(kSqrt2, type), s), dtype, s);
+}
+
+array complex_normal(const Shape& shape, Dtype dtype, const OptionalKey& key, Stream s) {
+  Shape parts = shape;
+  parts.push_back(2);
+  Dtype type = real_dtype(dtype);
+  array z = multiply(standard_normal(parts, type, key, s), constant(1 / kSqrt2, type), s);
+  return squeeze(view(z, dtype, s), -1, s);
+}
+
+uint64_t clock_seed() {
+  using namespace std::chrono;
+  auto now = system_clock::now().time_since_epoch();
+  return static_cast<uint64_t>(duration_cast<microseconds>(now).count());
+}
+
+}  // namespace
+
+array key(uint64_t seed) {
+  uint32_t words[] = {static_cast<uint32_t>(seed >> 32), static_cast<uint32_t>(seed)};
+  return array::copy_of(words, {2}, uint32);
+}
+
+KeySequence::KeySequence(uint64_t seed) : state_(key(seed)) {}
+
+void KeySequence::seed(uint64_t seed) { state_ = key(seed); }
+
+array KeySequence::next() {
+  auto [state, fresh] = random::split(state_);
+  state_ = state;
+  return fresh;
+}
+
+KeySequence& KeySequence::current() {
+  thread_local KeySequence sequence(clock_seed());
+  return sequence;
+}
+
+void seed(uint64_t seed) { KeySequence::current().seed(seed); }
+
+array bits(const Shape& shape, int width, const OptionalKey& key, StreamOrDevice s) {
+  if (width != 1 && width != 2 && width != 4)
+    fail("bits", "a width of ", width, " bytes; 1, 2 and 4 are accepted");
+  for (int64_t d : shape)
+    if (d < 0) fail("bits", "shape ", to_string(shape), "; lengths from 0 on are accepted");
+  array k = key ? *key : KeySequence::current().next();
+  if (k.dtype() != uint32)
+    fail("bits", "a key of ", dtype_name(k.dtype()), "; uint32 is accepted");
+  if (k.shape() != Shape{2})
+    fail("bits", "a key of shape ", to_string(k.shape()), "; (2,) is accepted");
+  RandomBitsAttrs attrs{shape, width};
+  return build_random_bits({k}, make_attrs(attrs).get(), to_stream(s))[0];
+}
+
+std::pair<array, array> split(const array& key, StreamOrDevice s) {
+  array both = random::split(key, 2, s);
+  return {take(both, 0, 0, s), take(both, 1, 0, s)};
+}
+
+array split(const array& key, int num, StreamOrDevice s) {
+  if (num < 0) fail("split", num, " keys; a number from 0 on is accepted");
+  return bits({num, 2}, 4, key, s);
+}
+
+array uniform(const array& low, const array& high, const Shape& shape, Dtype dtype,
+              const OptionalKey& key, StreamOrDevice s) {
+  Stream stream = to_stream(s);
+  require_real(dtype, "uniform");
+  require_fits(broadcast_shapes(low.shape(), high.shape(), "uniform"), shape, "uniform", "limits");
+  array u = unit(shape, dtype, key, stream);
+  if (is_value(low, 0) && is_value(high, 1)) return u;
+  array from = astype(low, dtype, stream);
+  return add(multiply(u, subtract(astype(high, dtype, stream), from, stream), stream), from,
+             stream);
+}
+
+array uniform(const Shape& shape, Dtype dtype, const OptionalKey& key, StreamOrDevice s) {
+  return uniform(array(0.0f), array(1.0f), shape, dtype, key, s);
+}
+array uniform(const Shape& shape, const OptionalKey& key, StreamOrDevice s) {
+  return uniform(shape, float32, key, s);
+}
+
+array normal(const Shape& shape, Dtype dtype, const std::optional<array>& loc,
+             const std::optional<array>& scale, const OptionalKey& key, StreamOrDevice s) {
+  Stream stream = to_stream(s);
+  if (!is_inexact(dtype))
+    fail("normal", "dtype ", dtype_name(dtype), "; floating and complex dtypes are accepted");
+  if (loc) require_fits(loc->shape(), shape, "normal", "loc");
+  if (scale) require_fits(scale->shape(), shape, "normal", "scale");
+  array z = is_complex(dtype) ? complex_normal(shape, dtype, key, stream)
+                              : standard_normal(shape, dtype, key, stream);
+  if (scale && !is_value(*scale, 1)) z = multiply(z, astype(*scale, dtype, stream), stream);
+  if (loc && !is_value(*loc, 0)) z = add(z, astype(*loc, dtype, stream), stream);
+  return z;
+}
+
+array normal(const Shape& shape, Dtype dtype, const float loc, const float scale,
+             const OptionalKey& key, StreamOrDevice s) {
+  return normal(shape, dtype, array(loc), array(scale), key, s);
+}
+
+array randint(const array& low, const array& high, const Shape& shape, Dtype dtype,
+              const OptionalKey& key, StreamOrDevice s) {
+  Stream stream = to_stream(s);
+  if (is_inexact(dtype))
+    fail("randint", "dtype ", dtype_name(dtype), "; integer dtypes and bool are accepted");
+  Dtype type = dtype == bool_ ? int32 : dtype;
+  array u = uniform(low, high, shape, float32, key, stream);
+  array least = astype(low, type, stream);
+  array most = subtract(astype(high, type, stream), constant(1.0, type), stream);
+  // Rounding may reach `high`.
+  array i = minimum(astype(floor(u, stream), type, stream), most, stream);
+  return astype(maximum(i, least, stream), dtype, stream);
+}
+
+array bernoulli(const array& p, const Shape& shape, const OptionalKey& key, StreamOrDevice s) {
+  Stream stream = to_stream(s);
+  if (!is_floating(p.dtype()))
+    fail("bernoulli", "probabilities of ", dtype_name(p.dtype()),
+         "; real floating dtypes are accepted");
+  require_fits(p.shape(), shape, "bernoulli", "probabilities");
+  // Slightly above 2^32, so that a probability of one is always met.
+  array threshold = multiply(astype(p, float32, stream), array(0x1.000002p32f), stream);
+  return less(astype(bits(shape, 4, key, stream), float32, stream), threshold, stream);
+}
+
+array bernoulli(const array& p, const OptionalKey& key, StreamOrDevice s) {
+  return bernoulli(p, p.shape(), key, s);
+}
+array bernoulli(const OptionalKey& key, StreamOrDevice s) { return bernoulli(array(0.5f), key, s); }
+
+array truncated_normal(const array& lower, const array& upper, const Shape& shape, Dtype dtype,
+                       const OptionalKey& key, StreamOrDevice s) {
+  Stream stream = to_stream(s);
+  require_real(dtype, "truncated_normal");
+  Dtype type = working(dtype);
+  array root = constant(kSqrt2, type);
+  array low = astype(lower, type, stream), high = astype(upper, type, stream);
+  array from = erf(divide(low, root, stream), stream), to = erf(divide(high, root, stream), stream);
+  require_fits(broadcast_shapes(low.shape(), high.shape(), "truncated_normal"), shape,
+               "truncated_normal", "limits");
+  array z = multiply(erfinv(uniform(from, to, shape, type, key, stream), stream), root, stream);
+  return astype(maximum(minimum(z, high, stream), low, stream), dtype, stream);
+}
+
+array truncated_normal(const array& lower, const array& upper, Dtype dtype, const OptionalKey& key,
+                       StreamOrDevice s) {
+  Shape shape = broadcast_shapes(lower.shape(), upper.shape(), "truncated_normal");
+  return truncated_normal(lower, upper, shape, dtype, key, s);
+}
+
+array gumbel(const Shape& shape, Dtype dtype, const OptionalKey& key, StreamOrDevice s) {
+  Stream stream = to_stream(s);
+  require_real(dtype, "gumbel");
+  array u = unit(shape, working(dtype), key, stream);
+  array g = negative(log(negative(log(u, stream), stream), stream), stream);
+  return astype(g, dtype, stream);
+}
+
+namespace {
+
+array draw(const array& logits, const Shape& noise, int axis, const OptionalKey& key, Stream s) {
+  Dtype type = is_floating(logits.dtype()) ? working(logits.dtype()) : float32;
+  return argmax(add(astype(logits, type, s), gumbel(noise, type, key, s), s), axis, false, s);
+}
+
+}  // namespace
+
+array categorical(const array& logits, int axis, const Shape& shape, const OptionalKey& key,
+                  StreamOrDevice s) {
+  int from_end = normalize_axis(axis, logits.ndim(), "categorical") -
+                 static_cast<int>(logits.ndim());
+  Shape rest = logits.shape();
+  rest.erase(rest.end() + from_end);
+  require_fits(rest, shape, "categorical", "distributions");
+  Shape noise = shape;
+  noise.insert(noise.end() + from_end + 1, logits.shape(axis));
+  return draw(logits, noise, from_end, key, to_stream(s));
+}
+
+array categorical(const array& logits, int axis, int num_samples, const OptionalKey& key,
+                  StreamOrDevice s) {
+  axis = normalize_axis(axis, logits.ndim(), "categorical");
+  Shape noise = logits.shape();
+  noise.push_back(num_samples);
+  return draw(expand_dims(logits, -1, s), noise, axis, key, to_stream(s));
+}
+
+array categorical(const array& logits, int axis, const OptionalKey& key, StreamOrDevice s) {
+  axis = normalize_axis(axis, logits.ndim(), "categorical");
+  return draw(logits, logits.shape(), axis, key, to_stream(s));
+}
+
+array laplace(const Shape& shape, Dtype dtype, const float loc, const float scale,
+              const OptionalKey& key, StreamOrDevice s) {
+  Stream stream = to_stream(s);
+  require_real(dtype, "laplace");
+  Dtype type = working(dtype);
+  array u = symmetric(shape, type, key, stream);
+  array magnitude = log1p(negative(abs(u, stream), stream), stream);
+  array x = multiply(sign(u, stream), magnitude, stream);
+  if (scale != 1) x = multiply(x, constant(scale, type), stream);
+  if (loc != 0) x = add(x, constant(loc, type), stream);
+  return astype(x, dtype, stream);
+}
+
+array permutation(const array& x, int axis, const OptionalKey& key, StreamOrDevice s) {
+  axis = normalize_axis(axis, x.ndim(), "permutation");
+  return take(x, permutation(x.shape(axis), key, s), axis, s);
+}
+
+array permutation(int64_t x, const OptionalKey& key, StreamOrDevice s) {
+  if (x < 0) fail("permutation", "a length of ", x, "; lengths from 0 on are accepted");
+  return argsort(bits({x}, 4, key, s), 0, s);
+}
+
+}  // namespace random
+}  // namespace mlx::core

@@ -1,0 +1,107 @@
+// Reductions: sums, products, extremes, truth, means and what is composed of them, over all axes, one
+// axis or several. Axes count from the end when negative; reduced axes disappear, or keep length 1
+// with `keepdims`. 16-bit floats are accumulated in float32.
+#pragma once
+
+#include <tuple>
+
+#include "mlx/core/array.h"
+#include "mlx/ops/reduce_kind.h"
+#include "mlx/ops/rules.h"
+
+namespace mlx::core {
+
+#define MLX_REDUCTION(name)                                                               \
+  array name(const array& a, const std::vector<int>& axes, bool keepdims = false,         \
+             StreamOrDevice s = {});                                                      \
+  array name(const array& a, bool keepdims, StreamOrDevice s = {});                       \
+  array name(const array& a, StreamOrDevice s = {});                                      \
+  array name(const array& a, int axis, bool keepdims = false, StreamOrDevice s = {});
+/// Sum, in at least 32 bits; 0 of nothing.
+MLX_REDUCTION(sum)
+/// Product, in at least 32 bits; 1 of nothing.
+MLX_REDUCTION(prod)
+/// Largest element, NaN if there is one; throws ValueError for nothing.
+MLX_REDUCTION(max)
+/// Smallest element, NaN if there is one; throws ValueError for nothing.
+MLX_REDUCTION(min)
+/// Whether every element is nonzero.
+MLX_REDUCTION(all)
+/// Whether some element is nonzero.
+MLX_REDUCTION(any)
+/// Mean in floating point; NaN of nothing.
+MLX_REDUCTION(mean)
+/// Middle of the sorted elements, or the mean of the two middle ones; NaN if there is one. Throws
+/// ValueError for nothing.
+MLX_REDUCTION(median)
+/// Number of nonzero elements, in int32.
+MLX_REDUCTION(count_nonzero)
+#undef MLX_REDUCTION
+
+#define MLX_SPREAD(name)                                                                  \
+  array name(const array& a, const std::vector<int>& axes, bool keepdims = false,         \
+             int ddof = 0, StreamOrDevice s = {});                                        \
+  array name(const array& a, bool keepdims, int ddof = 0, StreamOrDevice s = {});         \
+  array name(const array& a, StreamOrDevice s = {});                                      \
+  array name(const array& a, int axis, bool keepdims = false, int ddof = 0,               \
+             StreamOrDevice s = {});
+/// Mean squared distance from the mean, divided by n - ddof instead of n; infinite where n <= ddof.
+MLX_SPREAD(var)
+/// Square root of the variance.
+MLX_SPREAD(std)
+#undef MLX_SPREAD
+
+/// Smallest and largest element, as min and max give them.
+std::tuple<array, array> minmax(const array& a, const std::vector<int>& axes,
+                                bool keepdims = false, StreamOrDevice s = {});
+std::tuple<array, array> minmax(const array& a, bool keepdims, StreamOrDevice s = {});
+std::tuple<array, array> minmax(const array& a, StreamOrDevice s = {});
+std::tuple<array, array> minmax(const array& a, int axis, bool keepdims = false,
+                                StreamOrDevice s = {});
+
+/// Position of the first largest element along an axis (uint32), or in the flattened array. NaN counts
+/// as largest. Throws ValueError for an empty array.
+array argmax(const array& a, bool keepdims, StreamOrDevice s = {});
+array argmax(const array& a, StreamOrDevice s = {});
+array argmax(const array& a, int axis, bool keepdims = false, StreamOrDevice s = {});
+/// Position of the first smallest element; NaN counts as smallest.
+array argmin(const array& a, bool keepdims, StreamOrDevice s = {});
+array argmin(const array& a, StreamOrDevice s = {});
+array argmin(const array& a, int axis, bool keepdims = false, StreamOrDevice s = {});
+
+/// Attributes of op_reduce (axes sorted) and of op_arg_reduce (one axis, or none for a flattened input).
+struct ReduceAttrs {
+  Reduction kind;
+  std::vector<int> axes;
+  bool keepdims;
+  template <class F>
+  void each(F&& f) {
+    f("kind", kind);
+    f("axes", axes);
+    f("keepdims", keepdims);
+  }
+};
+
+extern const OpDef op_reduce, op_arg_reduce;
+
+/// All axes of an array.
+std::vector<int> all_axes(const array& a);
+/// A reduction by its kind; `axes` may be negative, and none means a conversion only.
+array reduce(const array& a, Reduction kind, const std::vector<int>& axes, bool keepdims,
+             StreamOrDevice s = {});
+/// The shape of a reduction over sorted axes.
+Shape reduced_shape(const Shape& shape, const std::vector<int>& axes, bool keepdims);
+/// A result of a reduction over sorted axes with these axes back, of length 1.
+array with_reduced_axes(const array& y, const std::vector<int>& axes, bool keepdims, Stream s);
+
+namespace rules {
+Arrays reduce_vjp(const RuleArgs& r);
+Arrays reduce_jvp(const RuleArgs& r);
+Batched reduce_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
+Batched arg_reduce_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
+/// Of ops that are constant almost everywhere.
+Arrays flat_vjp(const RuleArgs& r);
+Arrays flat_jvp(const RuleArgs& r);
+}  // namespace rules
+
+}  // namespace mlx::core

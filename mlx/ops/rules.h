@@ -1,0 +1,28 @@
+// What the rules of several op families share.
+#pragma once
+
+#include "mlx/core/array.h"
+
+namespace mlx::core::rules {
+
+/// Outputs of a batched op, and the axis of each that counts the batch.
+using Batched = std::pair<Arrays, std::vector<int>>;
+
+/// `g` summed over the axes along which `shape` was broadcast to the shape of `g`.
+array sum_to(const array& g, const Shape& shape, Stream s);
+/// `x` with its mapped axis first; `x` itself where axis is -1.
+array to_front(const array& x, int axis, Stream s);
+/// `x` with its mapped axis first, or repeated along a first axis of length `n` where axis is -1.
+array with_batch(const array& x, int axis, int64_t n, Stream s);
+/// The common length of the mapped axes.
+int64_t batch_size(const Arrays& inputs, const std::vector<int>& axes);
+/// A shape or list of axes with one more entry in front.
+Shape prepend(int64_t first, const Shape& rest);
+/// Axes of a shape that has one more axis in front.
+std::vector<int> shifted(const std::vector<int>& axes);
+/// The cotangent itself: of ops that keep shape, dtype and elements.
+Arrays identity_vjp(const RuleArgs& r);
+/// A zero that broadcasts.
+array zero(Dtype dtype);
+
+}  // namespace mlx::core::rules

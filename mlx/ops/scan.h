@@ -1,0 +1,80 @@
+// Running sums, products and extremes along an axis, or over the flattened array where no axis is
+// given. `reverse` runs from the end; an exclusive scan (`inclusive` false) leaves out the element
+// itself and starts with the neutral element. 16-bit floats are accumulated in float32.
+#pragma once
+
+#include <optional>
+
+#include "mlx/core/array.h"
+#include "mlx/ops/rules.h"
+#include "mlx/ops/scan_kind.h"
+
+namespace mlx::core {
+
+#define MLX_TYPED_SCAN(name)                                                                \
+  array name(const array& a, bool reverse, bool inclusive, std::optional<Dtype> dtype,      \
+             StreamOrDevice s = {});                                                        \
+  array name(const array& a, int axis, bool reverse, bool inclusive,                        \
+             std::optional<Dtype> dtype, StreamOrDevice s = {});
+#define MLX_SCAN(name)                                                                      \
+  array name(const array& a, bool reverse = false, bool inclusive = true,                   \
+             StreamOrDevice s = {});                                                        \
+  array name(const array& a, int axis, bool reverse = false, bool inclusive = true,         \
+             StreamOrDevice s = {});
+/// Running sum, computed in `dtype` or else the dtype of `a`; bool counts in int32.
+MLX_TYPED_SCAN(cumsum)
+MLX_SCAN(cumsum)
+/// Running product, computed in `dtype` or else the dtype of `a`.
+MLX_TYPED_SCAN(cumprod)
+MLX_SCAN(cumprod)
+/// Running maximum; NaN from the first NaN on.
+MLX_SCAN(cummax)
+/// Running minimum; NaN from the first NaN on.
+MLX_SCAN(cummin)
+/// log(cumsum(exp(a))) without overflow.
+MLX_SCAN(logcumsumexp)
+#undef MLX_TYPED_SCAN
+#undef MLX_SCAN
+
+struct ScanAttrs {
+  Scan kind;
+  int axis;
+  bool reverse, inclusive;
+  template <class F>
+  void each(F&& f) {
+    f("kind", kind);
+    f("axis", axis);
+    f("reverse", reverse);
+    f("inclusive", inclusive);
+  }
+};
+
+struct AffineScanAttrs {
+  int axis;
+  bool reverse;
+  template <class F>
+  void each(F&& f) {
+    f("axis", axis);
+    f("reverse", reverse);
+  }
+};
+
+extern const OpDef op_scan, op_affine_scan;
+
+/// A scan by its kind; `axis` may be negative.
+array scan(const array& a, Scan kind, int axis, bool reverse, bool inclusive,
+           StreamOrDevice s = {});
+/// y_i = b_i + a_i * y_{i-1} along an axis, from 0: what running products differentiate to. Operands of
+/// one shape and one floating or complex dtype.
+array affine_scan(const array& a, const array& b, int axis, bool reverse, StreamOrDevice s = {});
+
+namespace rules {
+Arrays scan_vjp(const RuleArgs& r);
+Arrays scan_jvp(const RuleArgs& r);
+Batched scan_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
+Arrays affine_scan_vjp(const RuleArgs& r);
+Arrays affine_scan_jvp(const RuleArgs& r);
+Batched affine_scan_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
+}  // namespace rules
+
+}  // namespace mlx::core

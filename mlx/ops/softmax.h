@@ -1,0 +1,35 @@
+// softmax and logsumexp over one axis, several, or all. Both are stable: they subtract the maximum
+// first. 16-bit floats are computed in float32, integers give float32.
+#pragma once
+
+#include "mlx/core/array.h"
+#include "mlx/ops/rules.h"
+
+namespace mlx::core {
+
+/// exp(a) / sum(exp(a)). `precise` is accepted; every softmax is.
+array softmax(const array& a, const std::vector<int>& axes, bool precise = false,
+              StreamOrDevice s = {});
+array softmax(const array& a, bool precise = false, StreamOrDevice s = {});
+array softmax(const array& a, int axis, bool precise = false, StreamOrDevice s = {});
+
+/// log(sum(exp(a))). Throws ValueError for an empty array.
+array logsumexp(const array& a, const std::vector<int>& axes, bool keepdims = false,
+                StreamOrDevice s = {});
+array logsumexp(const array& a, bool keepdims, StreamOrDevice s = {});
+array logsumexp(const array& a, StreamOrDevice s = {});
+array logsumexp(const array& a, int axis, bool keepdims = false, StreamOrDevice s = {});
+
+/// Over the last axis; op_logsumexp drops it.
+extern const OpDef op_softmax, op_logsumexp;
+
+namespace rules {
+Arrays softmax_vjp(const RuleArgs& r);
+Arrays softmax_jvp(const RuleArgs& r);
+Arrays logsumexp_vjp(const RuleArgs& r);
+Arrays logsumexp_jvp(const RuleArgs& r);
+Batched softmax_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
+Batched logsumexp_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
+}  // namespace rules
+
+}  // namespace mlx::core

@@ -1,0 +1,66 @@
+// Sorting along an axis, or of the flattened array where no axis is given; NaN comes last. Positions
+// are uint32. Complex numbers compare by their real parts, then by the imaginary ones.
+#pragma once
+
+#include <string>
+
+#include "mlx/core/array.h"
+#include "mlx/ops/rules.h"
+
+namespace mlx::core {
+
+/// Ascending.
+array sort(const array& a, StreamOrDevice s = {});
+array sort(const array& a, int axis, StreamOrDevice s = {});
+/// Positions that sort; equal elements keep their order.
+array argsort(const array& a, StreamOrDevice s = {});
+array argsort(const array& a, int axis, StreamOrDevice s = {});
+/// Element `kth` where sorting would put it, nothing larger before it and nothing smaller behind it.
+array partition(const array& a, int kth, StreamOrDevice s = {});
+array partition(const array& a, int kth, int axis, StreamOrDevice s = {});
+/// Positions that partition.
+array argpartition(const array& a, int kth, StreamOrDevice s = {});
+array argpartition(const array& a, int kth, int axis, StreamOrDevice s = {});
+/// The k largest elements, in no particular order.
+array topk(const array& a, int k, StreamOrDevice s = {});
+array topk(const array& a, int k, int axis, StreamOrDevice s = {});
+
+/// For each value the position in a sorted 1-D array where it would be inserted: before equal
+/// elements for side "left", behind them for "right". uint32, of the shape of `values`.
+array searchsorted(const array& sorted_sequence, const array& values,
+                   const std::string& side = "left", StreamOrDevice s = {});
+
+/// The same for several sequences: sorted (.., n) and values (.., any shape) with equal leading axes and
+/// equal dtypes.
+array search_rows(const array& sorted, const array& values, bool right, Stream s);
+
+/// `kth` is -1 for a full sort.
+struct SortAttrs {
+  int axis;
+  int64_t kth;
+  template <class F>
+  void each(F&& f) {
+    f("axis", axis);
+    f("kth", kth);
+  }
+};
+struct SearchSortedAttrs {
+  bool right;
+  template <class F>
+  void each(F&& f) {
+    f("right", right);
+  }
+};
+
+/// Sorted or partitioned values, and positions.
+extern const OpDef op_sort, op_argsort, op_searchsorted;
+
+namespace rules {
+Arrays sort_vjp(const RuleArgs& r);
+Arrays sort_jvp(const RuleArgs& r);
+Batched sort_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
+Batched argsort_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
+Batched searchsorted_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
+}  // namespace rules
+
+}  // namespace mlx::core

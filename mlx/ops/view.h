@@ -1,0 +1,149 @@
+// Ops that give the same elements another shape or order of axes. They cost no kernel where strides can
+// say it, and are copied by the runtime where not.
+#pragma once
+
+#include "mlx/core/array.h"
+#include "mlx/ops/rules.h"
+
+namespace mlx::core {
+
+/// `a` in another shape of as many elements; one length may be -1 and is inferred.
+array reshape(const array& a, Shape shape, StreamOrDevice s = {});
+/// Axes start to end (inclusive, clamped) merged into one; a scalar gives shape (1,).
+array flatten(const array& a, int start_axis, int end_axis = -1, StreamOrDevice s = {});
+array flatten(const array& a, StreamOrDevice s = {});
+/// `axis` split into axes of `shape`, of which one length may be -1.
+array unflatten(const array& a, int axis, Shape shape, StreamOrDevice s = {});
+/// Without the axes named, which have length 1; without all such axes where none is named.
+array squeeze(const array& a, const std::vector<int>& axes, StreamOrDevice s = {});
+array squeeze(const array& a, int axis, StreamOrDevice s = {});
+array squeeze(const array& a, StreamOrDevice s = {});
+/// With axes of length 1 inserted, at these places of the result.
+array expand_dims(const array& a, const std::vector<int>& axes, StreamOrDevice s = {});
+array expand_dims(const array& a, int axis, StreamOrDevice s = {});
+
+/// Axis i of the result is axis axes[i] of `a`; all axes reversed where none are given.
+array transpose(const array& a, std::vector<int> axes, StreamOrDevice s = {});
+array transpose(const array& a, std::initializer_list<int> axes, StreamOrDevice s = {});
+array transpose(const array& a, StreamOrDevice s = {});
+/// The last two axes exchanged.
+array matrix_transpose(const array& a, StreamOrDevice s = {});
+array swapaxes(const array& a, int axis1, int axis2, StreamOrDevice s = {});
+/// Axis `source` put at place `destination`, the others in order.
+array moveaxis(const array& a, int source, int destination, StreamOrDevice s = {});
+
+/// `a` repeated along axes of length 1 and new leading axes up to `shape`.
+array broadcast_to(const array& a, const Shape& shape, StreamOrDevice s = {});
+std::vector<array> broadcast_arrays(const std::vector<array>& inputs, StreamOrDevice s = {});
+
+/// Element (i, j, ..) of the result is element offset + i * strides[0] + j * strides[1] + .. of `a` in
+/// row-major order. Throws ValueError where that leaves `a`.
+array as_strided(array a, Shape shape, Strides strides, int64_t offset, StreamOrDevice s = {});
+/// The diagonals of the planes that two axes span, as a last axis.
+array diagonal(const array& a, int offset = 0, int axis1 = 0, int axis2 = 1, StreamOrDevice s = {});
+
+/// The sums of the diagonals, cast first where a dtype is given.
+array trace(const array& a, int offset, int axis1, int axis2, Dtype dtype, StreamOrDevice s = {});
+array trace(const array& a, int offset, int axis1, int axis2, StreamOrDevice s = {});
+array trace(const array& a, StreamOrDevice s = {});
+
+/// With axes of length 1 added up to the rank in the name.
+array atleast_1d(const array& a, StreamOrDevice s = {});
+std::vector<array> atleast_1d(const std::vector<array>& a, StreamOrDevice s = {});
+array atleast_2d(const array& a, StreamOrDevice s = {});
+std::vector<array> atleast_2d(const std::vector<array>& a, StreamOrDevice s = {});
+array atleast_3d(const array& a, StreamOrDevice s = {});
+std::vector<array> atleast_3d(const std::vector<array>& a, StreamOrDevice s = {});
+
+/// Strides that give a layout another shape without moving an element, or false.
+bool reshape_strides(const Shape& from, const Strides& strides, const Shape& to, Strides& out);
+
+/// Lengths as given, -1 included: another input infers anew.
+struct ReshapeAttrs {
+  Shape shape;
+  template <class F>
+  void each(F&& f) {
+    f("shape", shape);
+  }
+};
+struct FlattenAttrs {
+  int start, end;
+  template <class F>
+  void each(F&& f) {
+    f("start", start);
+    f("end", end);
+  }
+};
+struct UnflattenAttrs {
+  int axis;
+  Shape shape;
+  template <class F>
+  void each(F&& f) {
+    f("axis", axis);
+    f("shape", shape);
+  }
+};
+/// Sorted axes of the longer shape that have length 1.
+struct AxesAttrs {
+  Shape axes;
+  template <class F>
+  void each(F&& f) {
+    f("axes", axes);
+  }
+};
+struct TransposeAttrs {
+  std::vector<int> axes;
+  template <class F>
+  void each(F&& f) {
+    f("axes", axes);
+  }
+};
+struct BroadcastAttrs {
+  Shape shape;
+  template <class F>
+  void each(F&& f) {
+    f("shape", shape);
+  }
+};
+struct AsStridedAttrs {
+  Shape shape;
+  Strides strides;
+  int64_t offset;
+  template <class F>
+  void each(F&& f) {
+    f("shape", shape);
+    f("strides", strides);
+    f("offset", offset);
+  }
+};
+struct DiagonalAttrs {
+  int offset, axis1, axis2;
+  template <class F>
+  void each(F&& f) {
+    f("offset", offset);
+    f("axis1", axis1);
+    f("axis2", axis2);
+  }
+};
+
+extern const OpDef op_reshape, op_flatten, op_unflatten, op_squeeze, op_expand_dims, op_transpose,
+    op_broadcast_to, op_as_strided, op_diagonal;
+
+namespace rules {
+Arrays reshape_vjp(const RuleArgs& r);
+Arrays transpose_vjp(const RuleArgs& r);
+Arrays broadcast_to_vjp(const RuleArgs& r);
+Arrays as_strided_vjp(const RuleArgs& r);
+Arrays diagonal_vjp(const RuleArgs& r);
+Batched reshape_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
+Batched flatten_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
+Batched unflatten_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
+Batched squeeze_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
+Batched expand_dims_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
+Batched transpose_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
+Batched broadcast_to_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
+Batched as_strided_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
+Batched diagonal_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
+}  // namespace rules
+
+}  // namespace mlx::core

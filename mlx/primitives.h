@@ -1,0 +1,4 @@
+// Ops defined by deriving from a class.
+#pragma once
+
+#include "mlx/ops/custom.h"

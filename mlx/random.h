@@ -1,0 +1,4 @@
+// Random numbers.
+#pragma once
+
+#include "mlx/ops/random.h"

@@ -1,0 +1,166 @@
+// Phase 4 of a plan's making: where every slot lies in memory.
+#include <algorithm>
+#include <map>
+
+#include "mlx/runtime/plan.h"
+
+namespace mlx::core {
+
+namespace {
+
+constexpr size_t kAlign = 64;
+
+int home_of(const Plan& plan, int slot) {
+  return plan.slots[slot].home < 0 ? slot : plan.slots[slot].home;
+}
+
+/// Lets outputs take over the memory of inputs that are read for the last time.
+class InPlace {
+ public:
+  InPlace(Plan& plan, const std::vector<uint32_t>& allowed) : plan_(plan), allowed_(allowed) {}
+
+  void run() {
+    for (Segment& seg : plan_.segments)
+      for (size_t i = 0; i < seg.steps.size(); ++i)
+        try_step(seg, seg.steps[i], seg.first_step + static_cast<int>(i));
+  }
+
+ private:
+  void try_step(const Segment& seg, const Step& step, int index) {
+    uint32_t free = allowed_[index];
+    int end = step.workspace >= 0 ? step.workspace : static_cast<int>(step.operands.size());
+    // Only a fused program, which goes tile by tile, may write several outputs over its inputs.
+    if (step.op) end = std::min(end, step.n_inputs + 1);
+    for (int o = step.n_inputs; o < end && free; ++o) {
+      for (int k = 0; k < step.n_inputs && k < 32; ++k) {
+        if (!(free >> k & 1) || !fits(seg, step, index, k, o)) continue;
+        take(seg.slots[step.slots[k]], step.operands[k], seg.slots[step.slots[o]]);
+        int home = home_of(plan_, seg.slots[step.slots[k]]);
+        for (int j = 0; j < step.n_inputs && j < 32; ++j)
+          if (home_of(plan_, seg.slots[step.slots[j]]) == home) free &= ~(1u << j);
+        break;
+      }
+    }
+  }
+
+  bool fits(const Segment& seg, const Step& step, int index, int k, int o) const {
+    const Layout &in = step.operands[k], &out = step.operands[o];
+    if (in.dtype.size() != out.dtype.size() || in.shape != out.shape) return false;
+    if (step.op && !is_row_contiguous(in.shape, in.strides)) return false;
+    int slot = seg.slots[step.slots[k]], home = home_of(plan_, slot);
+    const Slot& h = plan_.slots[home];
+    const Slot& target = plan_.slots[seg.slots[step.slots[o]]];
+    if (target.home >= 0 || target.crosses || h.crosses || h.last_step != index) return false;
+    if (plan_.slots[slot].last_step != index) return false;
+    bool free = h.kind == SlotKind::temp ||
+                (h.kind == SlotKind::leaf && h.donatable && plan_.segments.size() == 1);
+    if (!free) return false;
+    // Every other operand in that memory must be read at the very place that is written.
+    for (int j = 0; j < step.n_inputs; ++j) {
+      if (home_of(plan_, seg.slots[step.slots[j]]) != home || j == k) continue;
+      const Layout& other = step.operands[j];
+      if (step.slots[j] != step.slots[k] || other.offset != in.offset || other.strides != in.strides)
+        return false;
+    }
+    return true;
+  }
+
+  void take(int input, const Layout& layout, int output) {
+    int home = home_of(plan_, input);
+    Slot& h = plan_.slots[home];
+    Slot& out = plan_.slots[output];
+    int64_t base = input == home ? 0 : plan_.slots[input].home_offset;
+    out.home = home;
+    out.home_offset = base + layout.offset * layout.dtype.size();
+    h.last_step = std::max(h.last_step, out.last_step);
+    if (out.kind != SlotKind::output) return;
+    h.donatable = false;
+    if (h.kind == SlotKind::temp) h.kind = SlotKind::output;
+  }
+
+  Plan& plan_;
+  const std::vector<uint32_t>& allowed_;
+};
+
+/// First-fit by size over one growing block.
+class Arena {
+ public:
+  size_t take(size_t bytes) {
+    bytes = rounded(bytes);
+    auto best = holes_.end();
+    for (auto it = holes_.begin(); it != holes_.end(); ++it)
+      if (it->second >= bytes && (best == holes_.end() || it->second < best->second)) best = it;
+    if (best == holes_.end()) {
+      size_t at = end_;
+      end_ += bytes;
+      return at;
+    }
+    auto [at, size] = *best;
+    holes_.erase(best);
+    if (size > bytes) holes_.emplace(at + bytes, size - bytes);
+    return at;
+  }
+  void give(size_t at, size_t bytes) {
+    bytes = rounded(bytes);
+    auto it = holes_.emplace(at, bytes).first;
+    if (auto after = std::next(it); after != holes_.end() && at + bytes == after->first) {
+      it->second += after->second;
+      holes_.erase(after);
+    }
+    if (it != holes_.begin()) {
+      auto before = std::prev(it);
+      if (before->first + before->second == at) {
+        before->second += it->second;
+        holes_.erase(it);
+      }
+    }
+  }
+  size_t bytes() const { return end_; }
+
+ private:
+  // Empty temporaries take room too, so that every segment with temporaries has an arena.
+  static size_t rounded(size_t n) { return (std::max<size_t>(n, 1) + kAlign - 1) / kAlign * kAlign; }
+  std::map<size_t, size_t> holes_;
+  size_t end_ = 0;
+};
+
+/// Packs the temporaries of a segment by their lifetimes.
+void pack(Plan& plan, Segment& seg) {
+  Arena arena;
+  std::vector<bool> placed(plan.slots.size(), false);
+  for (size_t i = 0; i < seg.steps.size(); ++i) {
+    const Step& step = seg.steps[i];
+    int index = seg.first_step + static_cast<int>(i);
+    auto each = [&](auto&& f) {
+      for (int binding : step.slots) {
+        int slot = seg.slots[binding];
+        if (plan.slots[slot].kind == SlotKind::temp && plan.slots[slot].home < 0) f(slot);
+      }
+    };
+    each([&](int slot) {
+      if (placed[slot]) return;
+      placed[slot] = true;
+      plan.slots[slot].arena_offset = arena.take(plan.slots[slot].bytes);
+    });
+    // In-place values end with their home, which the step then names through them.
+    for (int binding : step.slots) {
+      int slot = home_of(plan, seg.slots[binding]);
+      Slot& s = plan.slots[slot];
+      if (s.kind != SlotKind::temp || !placed[slot] || s.last_step != index) continue;
+      placed[slot] = false;
+      arena.give(s.arena_offset, s.bytes);
+    }
+  }
+  seg.arena_bytes = arena.bytes();
+}
+
+}  // namespace
+
+void assign_memory(Plan& plan, const std::vector<uint32_t>& in_place) {
+  for (Slot& s : plan.slots)
+    if (s.crosses && s.kind == SlotKind::temp) s.kind = SlotKind::output;
+  InPlace(plan, in_place).run();
+  for (Segment& seg : plan.segments) pack(plan, seg);
+}
+
+}  // namespace mlx::core

@@ -1,0 +1,57 @@
+// Evaluation: schedule, fuse, plan, bind, execute.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mlx/core/array.h"
+
+namespace mlx::core {
+
+struct Execution;
+
+/// An evaluation whose graph has been planned, whose memory is there, and whose arrays already count
+/// as evaluated; what is left is to run it. Planning wants the caller's locks on the graph (Python's
+/// GIL), running does not.
+class PendingEval {
+ public:
+  PendingEval();
+  PendingEval(PendingEval&&) noexcept;
+  ~PendingEval();
+  /// Launches the work; waits for it unless asynchronous. Rethrows its error.
+  void run();
+  /// True where nothing has to be launched or waited for.
+  bool idle() const;
+
+ private:
+  friend PendingEval prepare_eval(Arrays outputs, bool blocking);
+  std::unique_ptr<Execution> execution_;
+  std::vector<Ref<Event>> waits_;
+};
+
+/// Plans the evaluation of `outputs`. Throws ValueError for placeholders, MemoryError where memory
+/// does not suffice; the graph is then unchanged.
+PendingEval prepare_eval(Arrays outputs, bool blocking = true);
+
+/// Computes the arrays and waits.
+void eval(Arrays outputs);
+/// Starts to compute the arrays; whoever reads them waits.
+void async_eval(Arrays outputs);
+template <class... A>
+  requires(sizeof...(A) > 0 && (std::is_convertible_v<A, array> && ...))
+void eval(A... arrays) {
+  eval(Arrays{std::move(arrays)...});
+}
+
+/// Waits for everything launched on a stream (the default one where none is given).
+void synchronize();
+void synchronize(Stream s);
+void synchronize(ThreadLocalStream s);
+
+/// Names of the steps that an evaluation would run.
+std::vector<std::string> plan_steps(const Arrays& outputs);
+/// Launches since the start of the process.
+uint64_t launch_count();
+
+}  // namespace mlx::core

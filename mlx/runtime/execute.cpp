@@ -1,0 +1,114 @@
+#include "mlx/runtime/execute.h"
+
+#include "mlx/runtime/eval.h"
+
+namespace mlx::core {
+
+namespace {
+
+std::atomic<uint64_t> launches{0};
+
+Ref<Storage> allocate(Backend& backend, size_t bytes) {
+  return make_ref<Storage>(backend, backend.alloc(bytes), bytes);
+}
+
+int home_of(const Plan& plan, int slot) {
+  return plan.slots[slot].home < 0 ? slot : plan.slots[slot].home;
+}
+
+void add_event(std::vector<Ref<Event>>& list, const Ref<Event>& e) {
+  if (!e || (e->done() && !e->failed())) return;
+  for (const auto& known : list)
+    if (known == e) return;
+  list.push_back(e);
+}
+
+Launch make_launch(const Execution& x, size_t index) {
+  const Plan& plan = *x.plan;
+  const Segment& seg = plan.segments[index];
+  Launch launch;
+  launch.executable = seg.executable;
+  launch.parameters = x.parameters[index];
+  launch.after = x.after;
+  launch.done = x.done[index];
+  launch.stream = seg.stream;
+  launch.blocking = x.blocking;
+  if (x.arenas[index]) launch.keep.push_back(x.arenas[index]);
+  launch.bindings.reserve(seg.slots.size());
+  for (int slot : seg.slots) {
+    const Slot& s = plan.slots[slot];
+    int home = home_of(plan, slot);
+    const Ref<Storage>& storage = x.storages[home];
+    int64_t offset = home == slot ? 0 : s.home_offset;
+    if (!storage) {
+      const Slot& h = plan.slots[home];
+      launch.bindings.push_back({x.arenas[index]->buffer(), offset + static_cast<int64_t>(h.arena_offset)});
+      continue;
+    }
+    bool elsewhere = &storage->backend() != seg.backend;
+    if (storage->ready != x.done[index] && !elsewhere) add_event(launch.after, storage->ready);
+    launch.bindings.push_back({storage->buffer_for(*seg.backend), offset});
+    launch.keep.push_back(storage);
+  }
+  return launch;
+}
+
+}  // namespace
+
+uint64_t launch_count() { return launches.load(std::memory_order_relaxed); }
+
+std::unique_ptr<Execution> Execution::bind(std::shared_ptr<const Plan> plan, const Schedule& items,
+                                           bool blocking) {
+  auto x = std::make_unique<Execution>();
+  x->blocking = blocking;
+  x->storages.resize(plan->slots.size());
+  for (size_t i = 0; i < plan->slots.size(); ++i) {
+    const Slot& s = plan->slots[i];
+    if (s.home >= 0) continue;
+    if (s.kind == SlotKind::leaf) {
+      x->storages[i] = value_of(*items[plan->leaves[s.leaf]].node).storage;
+    } else if (s.kind == SlotKind::output) {
+      Backend& b = s.segment < 0 ? host_backend() : *plan->segments[s.segment].backend;
+      x->storages[i] = allocate(b, s.bytes);
+    }
+  }
+  for (const Segment& seg : plan->segments) {
+    x->arenas.push_back(seg.arena_bytes ? allocate(*seg.backend, seg.arena_bytes) : nullptr);
+    x->done.push_back(make_ref<Event>());
+    auto& parameters = x->parameters.emplace_back();
+    for (uint32_t i : seg.parameters) parameters.push_back(items[i].node->scalar());
+  }
+  for (size_t i = 0; i < plan->slots.size(); ++i) {
+    const Slot& s = plan->slots[i];
+    auto& storage = x->storages[home_of(*plan, static_cast<int>(i))];
+    if (!storage || s.kind != SlotKind::output || s.segment < 0) continue;
+    // An input that is taken over: what wrote it before must be over first.
+    if (storage->ready != x->done[s.segment]) add_event(x->after, storage->ready);
+    storage->ready = x->done[s.segment];
+  }
+  x->plan = std::move(plan);
+  return x;
+}
+
+Value Execution::value(const Result& r, int itemsize) const {
+  const Slot& s = plan->slots[r.slot];
+  int64_t shift = s.home < 0 ? 0 : s.home_offset / itemsize;
+  return {storages[home_of(*plan, r.slot)], r.offset + shift, r.strides};
+}
+
+void Execution::run() {
+  for (size_t i = 0; i < plan->segments.size(); ++i) {
+    if (!plan->segments[i].executable) {
+      done[i]->signal();
+      continue;
+    }
+    launches.fetch_add(1, std::memory_order_relaxed);
+    try {
+      plan->segments[i].backend->launch(make_launch(*this, i));
+    } catch (...) {
+      if (!done[i]->done()) done[i]->fail(std::current_exception());
+    }
+  }
+}
+
+}  // namespace mlx::core

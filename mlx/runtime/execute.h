@@ -1,0 +1,28 @@
+// Phase 5: bind a plan to memory, publish its results, launch its segments.
+#pragma once
+
+#include "mlx/runtime/plan.h"
+
+namespace mlx::core {
+
+/// A plan with its memory. Binding may throw and leaves the graph as it was; publishing does not
+/// throw; running reports errors through the events.
+struct Execution {
+  std::shared_ptr<const Plan> plan;
+  std::vector<Ref<Storage>> storages;  ///< per slot; null for temps and for slots within another
+  std::vector<Ref<Storage>> arenas;    ///< per segment
+  std::vector<Ref<Event>> done;        ///< per segment
+  std::vector<std::vector<Scalar>> parameters;  ///< per segment
+  std::vector<Ref<Event>> after;       ///< earlier writes of inputs that the plan takes over
+  bool blocking = true;
+
+  /// Allocates what the plan needs to compute the schedule.
+  static std::unique_ptr<Execution> bind(std::shared_ptr<const Plan> plan, const Schedule& items,
+                                         bool blocking);
+  /// The value of a result of elements of `itemsize` bytes.
+  Value value(const Result& r, int itemsize) const;
+  /// Launches every segment. The only place that calls Backend::launch.
+  void run();
+};
+
+}  // namespace mlx::core

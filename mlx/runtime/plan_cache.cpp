@@ -1,0 +1,85 @@
+#include "mlx/runtime/plan_cache.h"
+
+namespace mlx::core {
+
+namespace {
+
+uint64_t flags_of(const Item& item) {
+  const Node& n = *item.node;
+  return static_cast<uint64_t>(n.dtype.val()) | uint64_t{item.leaf} << 8 | uint64_t{item.wanted} << 9 |
+         uint64_t{item.held} << 10 | uint64_t{item.donatable} << 11 | uint64_t{n.part} << 16 |
+         static_cast<uint64_t>(static_cast<uint32_t>(n.stream)) << 32;
+}
+
+}  // namespace
+
+/// Position of the first constant equal to this one among those met so far.
+uint64_t PlanCache::constant_class(const Node& n) {
+  auto equal = [&](const Node* m) { return m->dtype == n.dtype && m->scalar() == n.scalar(); };
+  uint64_t hash = n.scalar().as<uint64_t>() * 0x9e3779b97f4a7c15ull >> 40;
+  auto [it, end] = constants_.equal_range(hash);
+  for (; it != end; ++it)
+    if (equal(it->second.first)) return it->second.second;
+  uint64_t id = constants_.size();
+  constants_.emplace(hash, std::pair{&n, id});
+  return id;
+}
+
+void PlanCache::describe(const Schedule& items) {
+  form_.clear();
+  attrs_.clear();
+  constants_.clear();
+  auto put_all = [&](const auto& list) { form_.insert(form_.end(), list.begin(), list.end()); };
+  for (const Item& item : items) {
+    const Node& n = *item.node;
+    bool data = item.leaf && n.op != &op_constant;
+    form_.push_back(reinterpret_cast<uintptr_t>(data ? &op_data : n.op));
+    form_.push_back(flags_of(item));
+    form_.push_back(n.shape.size());
+    put_all(n.shape);
+    if (data) {
+      const Value& v = value_of(n);
+      form_.push_back(static_cast<uint64_t>(v.offset));
+      put_all(v.strides);
+    } else if (item.leaf) {
+      form_.push_back(constant_class(n));
+    } else {
+      for (const Node* in : n.inputs()) form_.push_back(item_index(in));
+      if (n.attrs) {
+        form_.push_back(n.attrs->hash());
+        attrs_.push_back(n.attrs.get());
+      }
+    }
+  }
+  hash_ = form_.size();
+  for (uint64_t w : form_) hash_ = (hash_ ^ w) * 0x9e3779b97f4a7c15ull + (hash_ >> 31);
+}
+
+bool PlanCache::matches(const Entry& e) const {
+  if (e.form != form_ || e.attrs.size() != attrs_.size()) return false;
+  for (size_t k = 0; k < attrs_.size(); ++k)
+    if (e.attrs[k].get() != attrs_[k] && !e.attrs[k]->equals(*attrs_[k])) return false;
+  return true;
+}
+
+std::shared_ptr<const Plan> PlanCache::find(const Schedule& items) {
+  seen_ = false;
+  if (items.size() > kMaxItems) return nullptr;
+  describe(items);
+  auto it = entries_.find(hash_);
+  if (it != entries_.end() && matches(it->second)) return it->second.plan;
+  uint64_t& last = recent_[hash_ % kRecent];
+  seen_ = last == hash_;
+  last = hash_;
+  return nullptr;
+}
+
+void PlanCache::keep(const std::shared_ptr<const Plan>& plan) {
+  if (!seen_) return;
+  if (entries_.size() >= kMaxEntries) entries_.clear();
+  Entry e{form_, {}, plan};
+  for (const Attrs* a : attrs_) e.attrs.emplace_back(a);
+  entries_.insert_or_assign(hash_, std::move(e));
+}
+
+}  // namespace mlx::core

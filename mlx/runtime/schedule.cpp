@@ -1,0 +1,99 @@
+#include "mlx/runtime/schedule.h"
+
+#include "mlx/core/error.h"
+
+namespace mlx::core {
+
+namespace {
+
+uint32_t epoch = 0;
+
+bool visited(const Node* n) { return n->mark >> 32 == epoch; }
+
+bool is_leaf(const Node* n) {
+  if (n->status == Status::available || n->op->kind == OpKind::leaf) return true;
+  return n->op->kind == OpKind::part && n->inputs()[0]->status == Status::available;
+}
+
+void check_placeholder(const Node* n, bool tracing) {
+  if (n->op == &op_placeholder && !tracing)
+    fail<ValueError>("eval", "a placeholder of shape ", to_string(n->shape), " and dtype ",
+                     dtype_name(n->dtype),
+                     ", which stands for an input while a function is traced and has no value; "
+                     "return the array from the function, or evaluate outside of it");
+}
+
+struct Frame {
+  Node* node;
+  uint32_t next;
+};
+
+void visit(Node* root, Schedule& items, std::vector<Frame>& stack, bool tracing) {
+  auto enter = [&](Node* n) {
+    check_placeholder(n, tracing);
+    n->mark = uint64_t{epoch} << 32;
+    stack.push_back({n, 0});
+  };
+  enter(root);
+  while (!stack.empty()) {
+    auto& [n, next] = stack.back();
+    auto inputs = is_leaf(n) ? std::span<Node* const>{} : n->inputs();
+    if (next < inputs.size()) {
+      Node* in = inputs[next++];
+      if (!visited(in)) enter(in);
+      continue;
+    }
+    for (Node* in : inputs) ++items[item_index(in)].uses;
+    n->mark = uint64_t{epoch} << 32 | items.size();
+    items.push_back({.node = n, .leaf = is_leaf(n)});
+    stack.pop_back();
+  }
+}
+
+/// True where the leaf's memory can be taken over: no other array, export or file looks at it, and the
+/// taker would not hold on to much more than it needs.
+bool memory_is_free(const Item& item) {
+  const Node& n = *item.node;
+  if (!item.leaf || item.stored() || n.op == &op_constant || n.op->kind == OpKind::part) return false;
+  const Storage* s = n.value.storage.get();
+  return s && s->refs.load(std::memory_order_relaxed) == 1 && !s->pinned() && !s->borrowed() &&
+         s->bytes() <= 2 * static_cast<size_t>(num_elements(n.shape)) * n.dtype.size();
+}
+
+}  // namespace
+
+const Value& value_of(const Node& n) {
+  if (n.op->kind == OpKind::part && n.status == Status::pending)
+    return (*n.inputs()[0]->parts)[n.part].value;
+  return n.value;
+}
+
+void schedule(const Arrays& outputs, Schedule& items, bool tracing) {
+  items.clear();
+  if (++epoch == 0) epoch = 1;
+  static std::vector<Frame> stack;
+  stack.clear();
+  for (const array& a : outputs)
+    if (!visited(a.node())) visit(a.node(), items, stack, tracing);
+
+  // Handles that belong to the evaluation do not count as somebody else's.
+  static std::vector<uint32_t> own;
+  own.assign(items.size(), 0);
+  for (const array& a : outputs) {
+    uint32_t i = item_index(a.node());
+    items[i].wanted = true;
+    ++own[i];
+  }
+  uint8_t live = trace_level();
+  for (size_t i = 0; i < items.size(); ++i) {
+    Item& item = items[i];
+    item.held = item.node->refs.load(std::memory_order_relaxed) > item.uses + own[i];
+    item.kept = item.node->level > 0 && item.node->level <= live;
+    item.donatable = memory_is_free(item);
+  }
+  for (const Item& item : items)
+    if (item.kept && !item.leaf)
+      for (Node* in : item.node->inputs()) items[item_index(in)].donatable = false;
+}
+
+}  // namespace mlx::core

@@ -1,0 +1,35 @@
+// Phase 1: which nodes must be computed, in what order, and who else looks at them.
+#pragma once
+
+#include <vector>
+
+#include "mlx/core/array.h"
+
+namespace mlx::core {
+
+/// A node of the evaluated graph. What is held and what may be donated is read here, once.
+struct Item {
+  Node* node;
+  uint32_t uses = 0;       ///< times that nodes of this schedule read it
+  bool leaf = false;       ///< has a value already
+  bool wanted = false;     ///< asked for by the caller
+  bool held = false;       ///< referenced from outside the schedule: stored like a wanted node
+  bool kept = false;       ///< a live transformation needs its inputs after the evaluation
+  bool donatable = false;  ///< a leaf that nobody looks at after this schedule: its memory is free
+  bool stored() const { return wanted || held; }
+};
+
+/// Nodes in topological order: inputs before what reads them.
+using Schedule = std::vector<Item>;
+
+/// Where an evaluated node's elements are: its own value, or that of its part of a bundle.
+const Value& value_of(const Node& n);
+
+/// Orders what the outputs need. Iterative; linear in the graph. Throws ValueError for a placeholder
+/// unless `tracing`. The caller holds the planning lock.
+void schedule(const Arrays& outputs, Schedule& items, bool tracing = false);
+
+/// The item of a node of the most recent schedule.
+inline uint32_t item_index(const Node* n) { return static_cast<uint32_t>(n->mark); }
+
+}  // namespace mlx::core

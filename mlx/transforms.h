@@ -1,0 +1,4 @@
+// Function transformations and evaluation.
+#pragma once
+
+#include "mlx/transforms/transforms.h"

@@ -1,0 +1,98 @@
+// Forward-mode derivatives.
+#include "mlx/core/error.h"
+#include "mlx/ops/creation.h"
+#include "mlx/ops/elementwise.h"
+#include "mlx/transforms/transforms.h"
+
+namespace mlx::core {
+
+namespace {
+
+/// The derivative of a linear op is the op on the tangents.
+Arrays linear_jvp(const Node& n, const RuleArgs& args) {
+  Arrays tangents = args.grads;
+  for (size_t k = 0; k < tangents.size(); ++k)
+    if (!tangents[k])
+      tangents[k] = is_inexact(args.inputs[k].dtype()) ? zeros_like(args.inputs[k], args.stream)
+                                                       : args.inputs[k];
+  return n.op->build(tangents, args.attrs, args.stream);
+}
+
+/// The derivative of a multilinear op: its sum with one operand at a time replaced by its tangent.
+Arrays multilinear_jvp(const Node& n, const RuleArgs& args) {
+  Arrays sum;
+  for (size_t k = 0; k < args.inputs.size(); ++k) {
+    if (!args.grads[k]) continue;
+    Arrays operands = args.inputs;
+    operands[k] = args.grads[k];
+    Arrays term = n.op->build(operands, args.attrs, args.stream);
+    for (size_t o = 0; o < term.size(); ++o)
+      if (o < sum.size()) sum[o] = add(sum[o], term[o], args.stream);
+      else sum.push_back(term[o]);
+  }
+  return sum;
+}
+
+Arrays apply_jvp(Node* n, const Arrays& tangents) {
+  array self(n);
+  Arrays inputs = inputs_of(self), outputs{self};
+  std::vector<bool> wanted(inputs.size(), true);
+  RuleArgs args{inputs, outputs, tangents, n->attrs.get(), stream_of(self), wanted};
+  if (n->op->jvp) return n->op->jvp(args);
+  if (n->op->build && n->op->linearity == Linearity::linear) return linear_jvp(*n, args);
+  if (n->op->build && n->op->linearity == Linearity::multilinear) return multilinear_jvp(*n, args);
+  fail<ValueError>("jvp", "the op ", n->op->name, " has no forward derivative; stop_gradient keeps "
+                   "derivatives from reaching it");
+}
+
+}  // namespace
+
+std::pair<Arrays, Arrays> jvp(const Function& fun, const Arrays& primals, const Arrays& tangents) {
+  if (primals.size() != tangents.size())
+    fail<ValueError>("jvp", tangents.size(), " tangents for ", primals.size(),
+                     " primals; the numbers must agree");
+  for (size_t i = 0; i < primals.size(); ++i)
+    if (primals[i].shape() != tangents[i].shape())
+      fail<ValueError>("jvp", "tangent ", i, " has shape ", to_string(tangents[i].shape()),
+                       " and its primal ", to_string(primals[i].shape()), "; the shapes must agree");
+  Arrays inputs, outputs;
+  {
+    TraceScope scope;
+    inputs = trace_inputs(primals);
+    outputs = fun(inputs);
+  }
+  Dependents graph(inputs, outputs);
+  std::vector<Arrays> known(graph.order().size());  // tangents, one per part
+  for (size_t i = 0; i < inputs.size(); ++i) known[graph.index(inputs[i].node())] = {tangents[i]};
+  for (size_t i = graph.sources(); i < graph.order().size(); ++i) {
+    Node* n = graph.order()[i];
+    if (n->op->kind == OpKind::part) {
+      const Arrays& bundle = known[graph.index(n->inputs()[0])];
+      if (n->part < bundle.size()) known[i] = {bundle[n->part]};
+      continue;
+    }
+    Arrays in;
+    bool any = false;
+    for (Node* p : n->inputs()) {
+      int at = graph.index(p);
+      in.push_back(at >= 0 && !known[at].empty() && is_inexact(p->dtype) ? known[at][0] : array());
+      any |= static_cast<bool>(in.back());
+    }
+    if (any && (n->parts || is_inexact(n->dtype))) known[i] = apply_jvp(n, in);
+  }
+  Arrays out;
+  for (const array& o : outputs) {
+    int at = graph.index(o.node());
+    bool has = at >= 0 && !known[at].empty() && static_cast<bool>(known[at][0]);
+    out.push_back(has ? known[at][0] : zeros_like(o, stream_of(o)));
+  }
+  return {std::move(outputs), std::move(out)};
+}
+
+std::pair<array, array> jvp(const UnaryFunction& fun, const array& primal, const array& tangent) {
+  auto [outputs, tangents] = jvp([&](const Arrays& a) { return Arrays{fun(a[0])}; }, Arrays{primal},
+                                 Arrays{tangent});
+  return {outputs[0], tangents[0]};
+}
+
+}  // namespace mlx::core

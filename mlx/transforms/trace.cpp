@@ -1,0 +1,102 @@
+#include "mlx/transforms/trace.h"
+
+namespace mlx::core {
+
+namespace {
+
+Arrays build_identity(const Arrays& inputs, const Attrs*, Stream) { return {trace_input(inputs[0])}; }
+
+bool identity_view(const Node& node, const Layout& in, Layout& out) {
+  out = in;
+  return true;
+}
+
+bool identity_axes(const Node& node, SmallVector<int, 8>& from) {
+  for (size_t k = 0; k < node.shape.size(); ++k) from.push_back(static_cast<int>(k));
+  return true;
+}
+
+Arrays identity_vjp(const RuleArgs& args) { return {args.grads[0]}; }
+
+std::pair<Arrays, std::vector<int>> identity_vmap(const Arrays& inputs, const std::vector<int>& axes,
+                                                  const Attrs*, Stream) {
+  return {{trace_input(inputs[0])}, axes};
+}
+
+}  // namespace
+
+constinit const OpDef op_trace_input{.name = "trace_input",
+                                     .kind = OpKind::view,
+                                     .linearity = Linearity::linear,
+                                     .build = build_identity,
+                                     .view = identity_view,
+                                     .permutes = identity_axes,
+                                     .vjp = identity_vjp,
+                                     .vmap = identity_vmap};
+
+array trace_input(const array& a) {
+  array out = make_node(op_trace_input, a.shape(), a.dtype(), Stream(a.node()->stream),
+                        std::span<const array>(&a, 1));
+  out.node()->level = trace_level();
+  return out;
+}
+
+Arrays trace_inputs(const Arrays& arrays) {
+  Arrays out;
+  for (const array& a : arrays) out.push_back(trace_input(a));
+  return out;
+}
+
+Dependents::Dependents(const Arrays& sources, const Arrays& outputs) {
+  uint8_t level = 255;
+  for (const array& a : sources) {
+    level = std::min(level, a.node()->level);
+    if (index_.emplace(a.node(), static_cast<int>(order_.size())).second) order_.push_back(a.node());
+  }
+  sources_ = order_.size();
+  struct Frame {
+    Node* node;
+    uint32_t next;
+    bool depends;
+  };
+  std::vector<Frame> stack;
+  auto enter = [&](Node* n) {
+    // A node's level is at least that of everything it depends on.
+    if (n->level < level) index_.emplace(n, -1);
+    else stack.push_back({n, 0, false});
+  };
+  for (const array& a : outputs) {
+    if (!index_.contains(a.node())) enter(a.node());
+    while (!stack.empty()) {
+      Frame& f = stack.back();
+      auto inputs = f.node->inputs();
+      if (f.node->op->kind == OpKind::leaf) inputs = {};
+      bool descended = false;
+      while (f.next < inputs.size()) {
+        Node* in = inputs[f.next];
+        auto known = index_.find(in);
+        if (known == index_.end()) {
+          enter(in);
+          if (stack.back().node == in) {
+            descended = true;
+            break;
+          }
+          known = index_.find(in);
+        }
+        f.depends |= known->second >= 0;
+        ++f.next;
+      }
+      if (descended) continue;
+      Frame done = stack.back();
+      stack.pop_back();
+      int at = -1;
+      if (done.depends) {
+        at = static_cast<int>(order_.size());
+        order_.push_back(done.node);
+      }
+      index_.emplace(done.node, at);
+    }
+  }
+}
+
+}  // namespace mlx::core

@@ -1,0 +1,41 @@
+// What transformations share: fresh inputs for the function under transformation, and the part of a
+// graph that depends on them.
+#pragma once
+
+#include <functional>
+#include <unordered_map>
+#include <vector>
+
+#include "mlx/core/array.h"
+
+namespace mlx::core {
+
+using Function = std::function<Arrays(const Arrays&)>;
+
+/// The value of another array as a node of its own: transformed functions get these, so that the
+/// caller's arrays stay what they are and an inner transformation knows where to stop.
+extern const OpDef op_trace_input;
+array trace_input(const array& a);
+Arrays trace_inputs(const Arrays& arrays);
+
+/// The nodes between `sources` and `outputs`, inputs first: what the outputs owe to the sources.
+class Dependents {
+ public:
+  Dependents(const Arrays& sources, const Arrays& outputs);
+  /// Nodes that depend on a source, in topological order; sources included.
+  const std::vector<Node*>& order() const { return order_; }
+  /// How many of the first nodes in `order` are sources.
+  size_t sources() const { return sources_; }
+  /// Position in `order`, or -1 for a node that depends on no source.
+  int index(const Node* n) const {
+    auto it = index_.find(n);
+    return it == index_.end() ? -1 : it->second;
+  }
+
+ private:
+  std::vector<Node*> order_;
+  size_t sources_ = 0;
+  std::unordered_map<const Node*, int> index_;
+};
+
+}  // namespace mlx::core

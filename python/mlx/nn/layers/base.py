@@ -1,0 +1,395 @@
+"""Module: the base of every layer and model, a dict of its parameters and submodules."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import mlx.core as mx
+from mlx.utils import tree_flatten, tree_unflatten
+
+Filter = Callable[["Module", str, Any], bool]
+
+_STORED = (mx.array, dict, list, tuple)
+
+
+def _is_leaf_value(module: Module, key: str, value: Any) -> bool:
+    return not isinstance(value, (dict, list))
+
+
+def _is_bottom_module(module: Module, key: str, value: Any) -> bool:
+    return Module.is_module(value) and not tree_flatten(value.children(), is_leaf=Module.is_module)
+
+
+def _graft(target: Any, source: Any, leaf: type, kind: str, strict: bool) -> None:
+    """Replace in place the entries of ``target`` that are of type ``leaf`` by those of ``source``.
+
+    ``kind`` names such an entry in errors; what does not fit is skipped unless ``strict``.
+    """
+    if not isinstance(source, (dict, list)) or isinstance(target, tuple):
+        if strict:
+            raise ValueError(f"Received invalid type: {type(source).__name__}.")
+        return
+    for key, new in source.items() if isinstance(source, dict) else enumerate(source):
+        if isinstance(target, list) and isinstance(key, int):
+            if key >= len(target):
+                if strict:
+                    raise ValueError(
+                        f"List index {key} is out of bounds for destination of length"
+                        f" {len(target)}."
+                    )
+                continue
+        elif not isinstance(target, dict) or key not in target:
+            if strict:
+                raise ValueError(f'Module does not have {kind} named "{key}".')
+            continue
+        current = target[key]
+        if isinstance(current, leaf) and isinstance(new, leaf):
+            target[key] = new
+        elif isinstance(current, (dict, list, tuple)) or strict:
+            _graft(current, new, leaf, kind, strict)
+
+
+class Module(dict):
+    """The base class of layers and models.
+
+    Arrays, submodules and containers of them that are set as attributes are entries of the dict;
+    any other attribute is an ordinary one.  Entries whose name starts with an underscore are no
+    parameters.  A new module is in training mode and nothing in it is frozen.
+
+    >>> class MLP(nn.Module):
+    ...     def __init__(self, dims):
+    ...         super().__init__()
+    ...         self.layers = [nn.Linear(a, b) for a, b in zip(dims, dims[1:])]
+    ...
+    ...     def __call__(self, x):
+    ...         for layer in self.layers[:-1]:
+    ...             x = nn.relu(layer(x))
+    ...         return self.layers[-1](x)
+    >>> mx.eval(MLP([2, 16, 1]).parameters())
+    """
+
+    __call__: Callable
+    _no_grad: set[str]
+    _training: bool
+
+    def __init__(self) -> None:
+        self._no_grad = set()
+        self._training = True
+
+    # Attributes
+
+    def __getattr__(self, key: str) -> Any:
+        try:
+            return self[key]
+        except KeyError:
+            message = f"{type(self).__name__!r} object has no attribute {key!r}"
+            raise AttributeError(message, name=key, obj=self) from None
+
+    def __setattr__(self, key: str, val: Any) -> None:
+        of_class = getattr(type(self), key, None)
+        if not isinstance(val, _STORED) or hasattr(of_class, "__set__"):
+            super().__setattr__(key, val)
+            self.pop(key, None)
+        elif of_class is not None:
+            raise AttributeError(
+                f"{key!r} is defined by the class {type(self).__name__!r} and would hide"
+                " the entry of that name"
+            )
+        else:
+            self.__dict__.pop(key, None)
+            self[key] = val
+
+    def __delattr__(self, name: str) -> None:
+        if name in self:
+            del self[name]
+        else:
+            super().__delattr__(name)
+
+    # Description
+
+    def _extra_repr(self) -> str:
+        """What stands in the parentheses of the module's ``repr``."""
+        return ""
+
+    def __repr__(self) -> str:
+        lines = [
+            textwrap.indent(f"({path}): {child!r}", "  ")
+            for path, child in tree_flatten(self.children(), is_leaf=self.is_module)
+        ]
+        inside = "\n".join([self._extra_repr(), *lines])
+        return f"{type(self).__name__}({inside}" + ("\n)" if lines else ")")
+
+    @property
+    def state(self) -> Module:
+        """The module itself: a tree with all its arrays, for ``mx.eval`` and ``mx.compile``."""
+        return self
+
+    @property
+    def training(self) -> bool:
+        """Whether the module is in training mode."""
+        return self._training
+
+    # Walking the tree
+
+    @staticmethod
+    def is_module(value: Any) -> bool:
+        """Whether ``value`` is a module."""
+        return isinstance(value, Module)
+
+    @staticmethod
+    def valid_child_filter(module: Module, key: str, value: Any) -> bool:
+        """Select modules and the containers that may hold them."""
+        return isinstance(value, (dict, list))
+
+    @staticmethod
+    def valid_parameter_filter(module: Module, key: str, value: Any) -> bool:
+        """Select what is, or may hold, a parameter: names with a leading underscore are not."""
+        return isinstance(value, (dict, list, mx.array)) and not key.startswith("_")
+
+    @staticmethod
+    def trainable_parameter_filter(module: Module, key: str, value: Any) -> bool:
+        """Select what is, or may hold, a parameter that is not frozen."""
+        return Module.valid_parameter_filter(module, key, value) and key not in module._no_grad
+
+    def filter_and_map(
+        self,
+        filter_fn: Filter,
+        map_fn: Callable | None = None,
+        is_leaf_fn: Filter | None = None,
+    ) -> dict:
+        """Build a tree of what ``filter_fn`` selects in this module and in all below it.
+
+        Args:
+            filter_fn: ``filter_fn(module, key, value)`` says whether to keep an entry of
+                ``module``.  Within containers the key is a path such as ``"layers.0"``, and what
+                is not kept becomes ``{}``.
+            map_fn: applied to every leaf (the identity by default).
+            is_leaf_fn: called like ``filter_fn``, says where to stop descending; by default at
+                everything but dicts (modules included) and lists.
+        """
+        is_leaf = is_leaf_fn or _is_leaf_value
+
+        def visit(key: str, value: Any) -> Any:
+            if is_leaf(self, key, value):
+                return map_fn(value) if map_fn else value
+            if isinstance(value, Module):
+                return value.filter_and_map(filter_fn, map_fn, is_leaf_fn)
+            if isinstance(value, dict):
+                return {k: enter(f"{key}.{k}", v) for k, v in value.items()}
+            if isinstance(value, list):
+                return [enter(f"{key}.{i}", v) for i, v in enumerate(value)]
+            raise RuntimeError("Unexpected leaf found while traversing the module")
+
+        def enter(key: str, value: Any) -> Any:
+            return visit(key, value) if filter_fn(self, key, value) else {}
+
+        return {k: visit(k, v) for k, v in self.items() if filter_fn(self, k, v)}
+
+    def parameters(self) -> dict:
+        """All arrays of this module and those below it, as a tree."""
+        return self.filter_and_map(self.valid_parameter_filter)
+
+    def trainable_parameters(self) -> dict:
+        """The parameters that are not frozen, as a tree."""
+        return self.filter_and_map(self.trainable_parameter_filter)
+
+    def children(self) -> dict:
+        """The modules directly below this one, as a tree."""
+        return self.filter_and_map(
+            self.valid_child_filter, is_leaf_fn=lambda m, k, v: isinstance(v, Module)
+        )
+
+    def leaf_modules(self) -> dict:
+        """The modules that have no modules below them, as a tree."""
+        return self.filter_and_map(self.valid_child_filter, is_leaf_fn=_is_bottom_module)
+
+    def _walk(self, path: str = "") -> Iterator[tuple[str, Module]]:
+        yield path, self
+        children = tree_flatten(self.children(), prefix=path, is_leaf=self.is_module)
+        for child_path, child in reversed(children):
+            yield from child._walk(child_path)
+
+    def named_modules(self) -> list[tuple[str, Module]]:
+        """This module (named ``""``) and all below it with their paths; the last child first."""
+        return list(self._walk())
+
+    def modules(self) -> list[Module]:
+        """This module and all below it, in the order of :meth:`named_modules`."""
+        return [module for _, module in self._walk()]
+
+    # Changing the tree
+
+    def update(self, parameters: dict, strict: bool = True) -> Module:  # type: ignore[override]
+        """Replace the parameters that occur in the tree ``parameters``.
+
+        Shapes are not compared.  ``ValueError`` if the tree names a parameter that does not
+        exist or holds something else than an array, unless ``strict`` is false.
+        """
+        _graft(self, parameters, mx.array, "parameter", strict)
+        return self
+
+    def update_modules(self, modules: dict, strict: bool = True) -> Module:
+        """Replace the submodules that occur in the tree ``modules``; ``{}`` leaves one alone.
+
+        ``ValueError`` if the tree names a submodule that does not exist or holds something else
+        than a module, unless ``strict`` is false.
+        """
+        _graft(self, modules, Module, "sub-module", strict)
+        return self
+
+    def apply(
+        self, map_fn: Callable[[mx.array], mx.array], filter_fn: Filter | None = None
+    ) -> Module:
+        """Replace every parameter ``p``, or those that ``filter_fn`` selects, by ``map_fn(p)``."""
+        return self.update(self.filter_and_map(filter_fn or self.valid_parameter_filter, map_fn))
+
+    def apply_to_modules(self, apply_fn: Callable[[str, Module], Any]) -> Module:
+        """Call ``apply_fn(path, module)`` for this module and all below it."""
+        for path, module in self.named_modules():
+            apply_fn(path, module)
+        return self
+
+    def set_dtype(
+        self,
+        dtype: mx.Dtype,
+        predicate: Callable[[mx.Dtype], bool] | None = lambda x: mx.issubdtype(x, mx.floating),
+    ) -> Module:
+        """Cast the parameters whose dtype satisfies ``predicate``: the real floating ones.
+
+        ``predicate=None`` casts all.
+        """
+        return self.apply(
+            lambda x: x.astype(dtype) if predicate is None or predicate(x.dtype) else x
+        )
+
+    # Training
+
+    def freeze(
+        self,
+        *,
+        recurse: bool = True,
+        keys: str | list[str] | None = None,
+        strict: bool = False,
+    ) -> Module:
+        """Take parameters out of :meth:`trainable_parameters`.
+
+        Args:
+            recurse: do so in all modules below too.
+            keys: the parameters' names within their modules; all by default.
+            strict: a module without one of ``keys`` is a ``KeyError``.
+        """
+
+        def local(module: Module, key: str, value: Any) -> bool:
+            return not isinstance(value, Module) and module.valid_parameter_filter(
+                module, key, value
+            )
+
+        for module in self.modules() if recurse else [self]:
+            names = module._checked(keys, strict)
+            if names is None:
+                names = [path for path, _ in tree_flatten(module.filter_and_map(local))]
+            module._no_grad.update(names)
+        return self
+
+    def unfreeze(
+        self,
+        *,
+        recurse: bool = True,
+        keys: str | list[str] | None = None,
+        strict: bool = False,
+    ) -> Module:
+        """Undo :meth:`freeze`, with the same arguments.
+
+        Each module below is asked by its own ``unfreeze``, so that a layer can keep frozen what
+        must not be trained, as the running statistics of :class:`BatchNorm`.
+        """
+        names = self._checked(keys, strict)
+        if names is None:
+            self._no_grad.clear()
+        else:
+            self._no_grad.difference_update(names)
+        if recurse:
+            for module in self.modules()[1:]:
+                module.unfreeze(recurse=False, keys=keys, strict=strict)
+        return self
+
+    def _checked(self, keys: str | list[str] | None, strict: bool) -> list[str] | None:
+        names = [keys] if isinstance(keys, str) else keys
+        for name in names or ():
+            if strict and name not in self:
+                raise KeyError(f"Module doesn't contain member {name}.")
+        return names
+
+    def train(self, mode: bool = True) -> Module:
+        """Set this module and all below it to training mode, or with ``False`` to evaluation."""
+        for module in self.modules():
+            module._set_training_mode(mode)
+        return self
+
+    def _set_training_mode(self, mode: bool) -> None:
+        """Set the mode of this module alone."""
+        self._training = mode
+
+    def eval(self) -> Module:
+        """Set this module and all below it to evaluation mode."""
+        return self.train(False)
+
+    # Files
+
+    def load_weights(
+        self,
+        file_or_weights: str | os.PathLike | list[tuple[str, mx.array]] | dict[str, mx.array],
+        strict: bool = True,
+    ) -> Module:
+        """Replace parameters by those of a ``.npz`` or ``.safetensors`` file, or of a list.
+
+        Args:
+            file_or_weights: a file name, or pairs of path and array.
+            strict: a name too many, a name missing, another shape or something else than an
+                array is a ``ValueError``, and nothing is replaced.  Otherwise what has no place
+                is skipped, and shapes may change.
+        """
+        if isinstance(file_or_weights, (str, os.PathLike)):
+            loaded: Any = mx.load(os.fspath(file_or_weights))
+            weights = dict(loaded)
+        else:
+            weights = dict(file_or_weights)
+        if strict:
+            self._check_weights(weights)
+        if weights:
+            self.update(tree_unflatten(list(weights.items())), strict=False)
+        return self
+
+    def _check_weights(self, weights: dict[str, mx.array]) -> None:
+        mine = dict(tree_flatten(self.parameters()))
+        for names, text in (
+            (weights.keys() - mine.keys(), "Received {} parameters not in model: \n{}."),
+            (mine.keys() - weights.keys(), "Missing {} parameters: \n{}."),
+        ):
+            if names:
+                raise ValueError(text.format(len(names), ",\n".join(sorted(names))))
+        for name, old in mine.items():
+            new = weights[name]
+            if not isinstance(new, mx.array):
+                raise ValueError(f"Expected mx.array but received {type(new)} for parameter {name}")
+            if new.shape != old.shape:
+                raise ValueError(
+                    f"Expected shape {old.shape} but received shape {new.shape}"
+                    f" for parameter {name}"
+                )
+
+    def save_weights(self, file: str | os.PathLike) -> None:
+        """Write all parameters to ``file``, a ``.npz`` or ``.safetensors`` file."""
+        file = os.fspath(file)
+        weights = dict(tree_flatten(self.parameters()))
+        if file.endswith(".npz"):
+            mx.savez(file, **weights)
+        elif file.endswith(".safetensors"):
+            mx.save_safetensors(file, weights)
+        else:
+            raise ValueError(
+                f"Unsupported file extension for {file}. Use '.npz' or '.safetensors'."
+            )

@@ -1,0 +1,24 @@
+"""Modules that hold other modules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import mlx.core as mx
+from mlx.nn.layers.base import Module
+
+
+class Sequential(Module):
+    """Call ``modules`` (modules or plain functions) one after the other.
+
+    >>> model = nn.Sequential(nn.Linear(2, 8), nn.relu, nn.Linear(8, 1))
+    """
+
+    def __init__(self, *modules: Callable) -> None:
+        super().__init__()
+        self.layers = list(modules)
+
+    def __call__(self, x: mx.array) -> mx.array:
+        for layer in self.layers:
+            x = layer(x)
+        return x

@@ -1,0 +1,120 @@
+"""Convolutions over one, two and three spatial axes; channels are the last axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import mlx.core as mx
+from mlx.nn.layers.base import Module
+
+
+class _Conv(Module):
+    """What all convolutions share.
+
+    ``weight`` of shape ``(out_channels, *kernel_size, in_channels / groups)`` starts uniform in
+    ``±1/sqrt(fan)``, ``fan`` being the product of all sizes but the first; ``bias`` of shape
+    ``(out_channels,)`` starts at zero.
+    """
+
+    _function: Callable[..., mx.array]
+    _dims: int
+    """The number of spatial axes."""
+    _options: tuple[str, ...] = ("stride", "padding", "dilation", "groups")
+    """The attributes that the function takes after the weights, in its order."""
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | tuple,
+        stride: int | tuple = 1,
+        padding: int | tuple = 0,
+        dilation: int | tuple = 1,
+        groups: int = 1,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        if in_channels % groups:
+            raise ValueError(
+                f"The number of input channels ({in_channels}) must be divisible by the number"
+                f" of groups ({groups})"
+            )
+        kernel = (kernel_size,) * self._dims if isinstance(kernel_size, int) else kernel_size
+        shape = (out_channels, *kernel, in_channels // groups)
+        bound = math.sqrt(1 / math.prod(shape[1:]))
+        self.weight = mx.random.uniform(-bound, bound, shape)
+        if bias:
+            self.bias = mx.zeros((out_channels,))
+        self.stride = self._per_axis(stride)
+        self.padding = self._per_axis(padding)
+        self.dilation = dilation
+        self.groups = groups
+
+    def _per_axis(self, value: int | tuple) -> int | tuple:
+        return (value,) * self._dims if isinstance(value, int) and self._dims > 1 else value
+
+    def _extra_repr(self) -> str:
+        out_channels, *kernel, in_channels = self.weight.shape
+        parts = [str(in_channels * self.groups), str(out_channels)]
+        parts.append(f"kernel_size={tuple(kernel) if self._dims > 1 else kernel[0]}")
+        parts += [f"{name}={getattr(self, name)}" for name in self._options]
+        return ", ".join([*parts, f"bias={'bias' in self}"])
+
+    def __call__(self, x: mx.array) -> mx.array:
+        options = [getattr(self, name) for name in self._options]
+        y = type(self)._function(x, self["weight"], *options)
+        return y + self["bias"] if "bias" in self else y
+
+
+class Conv1d(_Conv):
+    """Convolution along the length of ``x`` of shape ``(N, L, in_channels)``.
+
+    The output has shape ``(N, L', out_channels)``, ``L' = (L + 2 padding - dilation
+    (kernel_size - 1) - 1) // stride + 1``.  ``weight`` of shape ``(out_channels, kernel_size,
+    in_channels / groups)`` starts uniform in ``±1/sqrt(kernel_size * in_channels / groups)``,
+    ``bias`` of shape ``(out_channels,)`` at zero.
+    """
+
+    _function = staticmethod(mx.conv1d)
+    _dims = 1
+
+
+class Conv2d(_Conv):
+    """Convolution of images ``x`` of shape ``(N, H, W, in_channels)``.
+
+    The output has shape ``(N, H', W', out_channels)``, each size by the formula of
+    :class:`Conv1d`; one number stands for both axes.  ``weight`` has shape ``(out_channels,
+    *kernel_size, in_channels / groups)``; it and ``bias`` start like those of :class:`Conv1d`.
+    """
+
+    _function = staticmethod(mx.conv2d)
+    _dims = 2
+
+
+class Conv3d(_Conv):
+    """Convolution of volumes ``x`` of shape ``(N, D, H, W, in_channels)``.
+
+    The output has shape ``(N, D', H', W', out_channels)``, each size by the formula of
+    :class:`Conv1d`; one number stands for the three axes.  ``weight`` has shape
+    ``(out_channels, *kernel_size, in_channels)``; it and ``bias`` start like those of
+    :class:`Conv1d`.
+    """
+
+    _function = staticmethod(mx.conv3d)
+    _dims = 3
+    _options = ("stride", "padding", "dilation")
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | tuple,
+        stride: int | tuple = 1,
+        padding: int | tuple = 0,
+        dilation: int | tuple = 1,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, bias=bias
+        )

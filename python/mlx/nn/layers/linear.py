@@ -1,0 +1,100 @@
+"""Affine and bilinear maps of the last axis."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import mlx.core as mx
+from mlx.nn.layers.base import Module
+
+
+class Identity(Module):
+    """Return the input; all arguments are ignored."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+
+    def __call__(self, x: mx.array) -> mx.array:
+        return x
+
+
+class Linear(Module):
+    """``x @ weight.T + bias``, from shape ``(..., input_dims)`` to ``(..., output_dims)``.
+
+    ``weight`` of shape ``(output_dims, input_dims)`` and ``bias`` of shape ``(output_dims,)``
+    start uniform in ``±1/sqrt(input_dims)``; with ``bias=False`` there is none.
+    """
+
+    def __init__(self, input_dims: int, output_dims: int, bias: bool = True) -> None:
+        super().__init__()
+        bound = 1 / math.sqrt(input_dims)
+        self.weight = mx.random.uniform(-bound, bound, (output_dims, input_dims))
+        if bias:
+            self.bias = mx.random.uniform(-bound, bound, (output_dims,))
+
+    def _extra_repr(self) -> str:
+        output_dims, input_dims = self.weight.shape
+        return f"input_dims={input_dims}, output_dims={output_dims}, bias={'bias' in self}"
+
+    def __call__(self, x: mx.array) -> mx.array:
+        if "bias" in self:
+            return mx.addmm(self["bias"], x, self["weight"].T)
+        return x @ self["weight"].T
+
+    def to_quantized(
+        self,
+        group_size: int | None = None,
+        bits: int | None = None,
+        mode: str = "affine",
+        quantize_input: bool = False,
+    ) -> Module:
+        """This layer with quantised weights: a :class:`QuantizedLinear`.
+
+        With ``quantize_input`` (modes ``"nvfp4"`` and ``"mxfp8"``) it is a :class:`QQLinear`,
+        which quantises its input too.
+        """
+        from mlx.nn.layers.quantized import QQLinear, QuantizedLinear
+
+        if not quantize_input:
+            return QuantizedLinear.from_linear(self, group_size, bits, mode)
+        if mode not in ("nvfp4", "mxfp8"):
+            raise ValueError(
+                "Quantized activations are only supported for 'nvfp4' and 'mxfp8' modes,"
+                f" got {mode}."
+            )
+        return QQLinear.from_linear(self, group_size, bits, mode)
+
+
+class Bilinear(Module):
+    """``y[..., k] = x1 · weight[k]ᵀ · x2 + bias[k]`` of two inputs.
+
+    The inputs have shapes ``(..., input1_dims)`` and ``(..., input2_dims)``, the output has shape
+    ``(..., output_dims)``.  ``weight`` of shape ``(output_dims, input2_dims, input1_dims)`` and
+    ``bias`` of shape ``(output_dims,)`` start uniform in ``±1/sqrt(input1_dims)``.
+    """
+
+    def __init__(
+        self, input1_dims: int, input2_dims: int, output_dims: int, bias: bool = True
+    ) -> None:
+        super().__init__()
+        bound = 1 / math.sqrt(input1_dims)
+        self.weight = mx.random.uniform(-bound, bound, (output_dims, input2_dims, input1_dims))
+        if bias:
+            self.bias = mx.random.uniform(-bound, bound, (output_dims,))
+
+    def _extra_repr(self) -> str:
+        output_dims, input2_dims, input1_dims = self.weight.shape
+        return (
+            f"input1_dims={input1_dims}, input2_dims={input2_dims},"
+            f" output_dims={output_dims}, bias={'bias' in self}"
+        )
+
+    def __call__(self, x1: mx.array, x2: mx.array) -> mx.array:
+        # One product with all rows of the weights, then one small product with x2 per element.
+        output_dims, input2_dims, input1_dims = self.weight.shape
+        rows = (x1 @ self.weight.reshape(-1, input1_dims).T).reshape(
+            *x1.shape[:-1], output_dims, input2_dims
+        )
+        y = (rows @ mx.expand_dims(x2, -1)).squeeze(-1)
+        return y + self.bias if "bias" in self else y

@@ -1,0 +1,220 @@
+"""Layers that shift and scale activations to mean 0 and variance 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mlx.core as mx
+from mlx.nn.layers.base import Module
+
+
+def _standardize(
+    x: mx.array, axes: tuple[int, ...], eps: float
+) -> tuple[mx.array, mx.array, mx.array]:
+    """``(x - mean) / sqrt(var + eps)`` over ``axes``, the mean and the (biased) variance."""
+    mean = mx.mean(x, axis=axes, keepdims=True)
+    var = mx.var(x, axis=axes, keepdims=True)
+    return (x - mean) * mx.rsqrt(var + eps), mean, var
+
+
+class _Affine(Module):
+    """A layer with the optional parameters ``weight``, from one, and ``bias``, from zero."""
+
+    def _set_affine(self, dims: int, weight: bool, bias: bool) -> None:
+        if weight:
+            self.weight = mx.ones((dims,))
+        if bias:
+            self.bias = mx.zeros((dims,))
+
+    def _affine(self, x: mx.array) -> mx.array:
+        return self["weight"] * x + self["bias"] if "weight" in self else x
+
+
+class LayerNorm(_Affine):
+    """Normalise the last axis, then ``weight * x + bias`` (Ba et al., 2016).
+
+    Args:
+        dims: the size of the last axis.
+        eps: added to the variance.
+        affine: have the parameters ``weight`` and ``bias`` of shape ``(dims,)``.
+        bias: with ``affine``, have ``bias``.
+    """
+
+    def __init__(
+        self, dims: int, eps: float = 1e-5, affine: bool = True, bias: bool = True
+    ) -> None:
+        super().__init__()
+        self._set_affine(dims, affine, affine and bias)
+        self.eps = eps
+        self.dims = dims
+
+    def _extra_repr(self) -> str:
+        return f"{self.dims}, eps={self.eps}, affine={'weight' in self}"
+
+    def __call__(self, x: mx.array) -> mx.array:
+        return mx.fast.layer_norm(x, self.get("weight"), self.get("bias"), self.eps)
+
+
+class RMSNorm(Module):
+    """``weight * x / sqrt(mean(x²) + eps)`` over the last axis (Zhang and Sennrich, 2019).
+
+    ``weight`` of shape ``(dims,)`` starts at one.  Sums are accumulated in float32.
+    """
+
+    def __init__(self, dims: int, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.weight = mx.ones((dims,))
+        self.eps = eps
+
+    def _extra_repr(self) -> str:
+        return f"{self.weight.shape[0]}, eps={self.eps}"
+
+    def __call__(self, x: mx.array) -> mx.array:
+        return mx.fast.rms_norm(x, self["weight"], self.eps)
+
+
+class InstanceNorm(_Affine):
+    """Normalise the spatial axes of each sample and channel of ``x (N, ..., C)``.
+
+    Ulyanov et al., 2016.  With ``affine`` the parameters ``weight`` and ``bias`` of shape
+    ``(dims,)``, ``dims = C``, are applied to the result.
+    """
+
+    def __init__(self, dims: int, eps: float = 1e-5, affine: bool = False) -> None:
+        super().__init__()
+        self._set_affine(dims, affine, affine)
+        self.dims = dims
+        self.eps = eps
+
+    def _extra_repr(self) -> str:
+        return f"{self.dims}, eps={self.eps}, affine={'weight' in self}"
+
+    def __call__(self, x: mx.array) -> mx.array:
+        if x.ndim < 3:
+            raise ValueError(
+                "InstanceNorm expects inputs with at least 3 dimensions (N, ..., C) but the input"
+                f" has {x.ndim} dimensions."
+            )
+        return self._affine(_standardize(x, tuple(range(1, x.ndim - 1)), self.eps)[0])
+
+
+class GroupNorm(_Affine):
+    """Normalise groups of channels of each sample of ``x (N, ..., C)`` (Wu and He, 2018).
+
+    Args:
+        num_groups: the number of groups; it divides ``dims``.
+        dims: the number of channels ``C``.
+        eps: added to the variance.
+        affine: have the parameters ``weight`` and ``bias`` of shape ``(dims,)``.
+        pytorch_compatible: whether a group is a run of neighbouring channels, as in PyTorch;
+            otherwise channel ``c`` belongs to the group ``c % num_groups``.
+    """
+
+    def __init__(
+        self,
+        num_groups: int,
+        dims: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        pytorch_compatible: bool = False,
+    ) -> None:
+        super().__init__()
+        if dims % num_groups:
+            raise ValueError(
+                f"The number of features ({dims}) must be evenly divisible by the number of"
+                f" groups ({num_groups})."
+            )
+        self._set_affine(dims, affine, affine)
+        self.num_groups = num_groups
+        self.dims = dims
+        self.eps = eps
+        self.pytorch_compatible = pytorch_compatible
+
+    def _extra_repr(self) -> str:
+        return (
+            f"{self.num_groups}, {self.dims}, eps={self.eps}, affine={'weight' in self},"
+            f" pytorch_compatible={self.pytorch_compatible}"
+        )
+
+    def __call__(self, x: mx.array) -> mx.array:
+        if x.ndim < 2:
+            raise ValueError(
+                "GroupNorm expects inputs with at least 2 dimensions (N, ..., C) but the input has"
+                f" {x.ndim} dimensions."
+            )
+        batch, channels = x.shape[0], x.shape[-1]
+        if self.pytorch_compatible:
+            groups = x.reshape(batch, -1, self.num_groups, channels // self.num_groups)
+            y = _standardize(groups, (1, 3), self.eps)[0]
+        else:
+            y = _standardize(x.reshape(batch, -1, self.num_groups), (1,), self.eps)[0]
+        return self._affine(y.reshape(x.shape))
+
+
+class BatchNorm(_Affine):
+    """Normalise each channel over the batch and the spatial axes (Ioffe and Szegedy, 2015).
+
+    In training mode by the statistics of the input ``x (N, ..., C)``, which also enter the
+    running ones; in evaluation mode by the running ones, if they are tracked.  The running
+    statistics are parameters that stay frozen.
+
+    Args:
+        num_features: the number of channels ``C``.
+        eps: added to the variance.
+        momentum: the share of the new value in the running mean and (unbiased) variance.
+        affine: have the parameters ``weight`` and ``bias`` of shape ``(num_features,)``.
+        track_running_stats: keep ``running_mean`` and ``running_var``.
+    """
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+    ) -> None:
+        super().__init__()
+        self.num_features = num_features
+        self.eps = eps
+        self.momentum = momentum
+        self.track_running_stats = track_running_stats
+        self._set_affine(num_features, affine, affine)
+        if track_running_stats:
+            self.running_mean = mx.zeros((num_features,))
+            self.running_var = mx.ones((num_features,))
+            self._freeze_statistics()
+
+    def _extra_repr(self) -> str:
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum},"
+            f" affine={'weight' in self}, track_running_stats={self.track_running_stats}"
+        )
+
+    def _freeze_statistics(self) -> None:
+        self.freeze(keys=["running_mean", "running_var"], recurse=False)
+
+    def unfreeze(self, *args: Any, **kwargs: Any) -> Module:
+        """Undo :meth:`freeze` except for the running statistics."""
+        super().unfreeze(*args, **kwargs)
+        self._freeze_statistics()
+        return self
+
+    def __call__(self, x: mx.array) -> mx.array:
+        if not 2 <= x.ndim <= 4:
+            raise ValueError(
+                f"Expected input tensor to have 2, 3 or 4 dimensions, but got {x.ndim}"
+            )
+        if not self.training and self.track_running_stats:
+            scale = mx.rsqrt(self["running_var"] + self.eps)
+            return self._affine((x - self["running_mean"]) * scale)
+        count = x.size // x.shape[-1] if x.shape[-1] else 0
+        if self.training and count == 1:
+            raise ValueError("BatchNorm training requires more than one value per channel.")
+        y, mean, var = _standardize(x, tuple(range(x.ndim - 1)), self.eps)
+        if self.training and self.track_running_stats and count > 1:
+            keep, new = 1 - self.momentum, self.momentum
+            unbiased = var.flatten() * (count / (count - 1))
+            self.running_mean = keep * self["running_mean"] + new * mean.flatten()
+            self.running_var = keep * self["running_var"] + new * unbiased
+        return self._affine(y)

@@ -1,0 +1,159 @@
+"""Recurrent layers, which read a sequence step by step.
+
+Inputs have shape ``(..., L, input_size)``, states ``(..., hidden_size)``; all parameters start
+uniform in ``±1/sqrt(hidden_size)``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import mlx.core as mx
+from mlx.nn.layers.activations import tanh
+from mlx.nn.layers.base import Module
+
+
+def _project(x: mx.array, weight: mx.array, bias: mx.array | None) -> mx.array:
+    return x @ weight.T if bias is None else mx.addmm(bias, x, weight.T)
+
+
+class _Recurrent(Module):
+    def __init__(self, hidden_size: int) -> None:
+        super().__init__()
+        self.hidden_size = hidden_size
+
+    def _uniform(self, *shape: int) -> mx.array:
+        bound = 1 / math.sqrt(self.hidden_size)
+        return mx.random.uniform(-bound, bound, shape)
+
+
+class RNN(_Recurrent):
+    """``h = nonlinearity(Wxh x + Whh h + bias)`` (Elman, 1990), :func:`tanh` by default.
+
+    ``Wxh`` has shape ``(hidden_size, input_size)``, ``Whh`` ``(hidden_size, hidden_size)``.
+    The call takes the state to start from (zeros by default) and returns the states after all
+    steps, ``(..., L, hidden_size)``.
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        nonlinearity: Callable | None = None,
+    ) -> None:
+        super().__init__(hidden_size)
+        self.nonlinearity = tanh if nonlinearity is None else nonlinearity
+        if not callable(self.nonlinearity):
+            raise ValueError(f"Nonlinearity must be callable. Current value: {nonlinearity}.")
+        self.Wxh = self._uniform(hidden_size, input_size)
+        self.Whh = self._uniform(hidden_size, hidden_size)
+        self.bias = self._uniform(hidden_size) if bias else None
+
+    def _extra_repr(self) -> str:
+        return (
+            f"input_dims={self.Wxh.shape[1]}, hidden_size={self.hidden_size},"
+            f" nonlinearity={self.nonlinearity}, bias={self.bias is not None}"
+        )
+
+    def __call__(self, x: mx.array, hidden: mx.array | None = None) -> mx.array:
+        x = _project(x, self.Wxh, self.bias)
+        states = []
+        for i in range(x.shape[-2]):
+            step = x[..., i, :]
+            hidden = self.nonlinearity(
+                step if hidden is None else mx.addmm(step, hidden, self.Whh.T)
+            )
+            states.append(hidden)
+        return mx.stack(states, axis=-2)
+
+
+class GRU(_Recurrent):
+    """The gated recurrent unit (Cho et al., 2014).
+
+        r = sigmoid(Wr x + Ur h + br)
+        z = sigmoid(Wz x + Uz h + bz)
+        n = tanh(Wn x + bn + r * (Un h + bhn))
+        h = (1 - z) * n + z * h
+
+    ``Wx`` of shape ``(3 hidden_size, input_size)`` stacks ``Wr``, ``Wz`` and ``Wn``; ``Wh``
+    stacks the ``U``, ``b`` the biases; ``bhn`` has shape ``(hidden_size,)``.  The call takes the
+    state to start from (zeros by default) and returns the states after all steps,
+    ``(..., L, hidden_size)``.
+    """
+
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True) -> None:
+        super().__init__(hidden_size)
+        self.Wx = self._uniform(3 * hidden_size, input_size)
+        self.Wh = self._uniform(3 * hidden_size, hidden_size)
+        self.b = self._uniform(3 * hidden_size) if bias else None
+        self.bhn = self._uniform(hidden_size) if bias else None
+
+    def _extra_repr(self) -> str:
+        return (
+            f"input_dims={self.Wx.shape[1]}, hidden_size={self.hidden_size},"
+            f" bias={self.b is not None}"
+        )
+
+    def __call__(self, x: mx.array, hidden: mx.array | None = None) -> mx.array:
+        gates_of_x, new_of_x = mx.split(
+            _project(x, self.Wx, self.b), [2 * self.hidden_size], axis=-1
+        )
+        states = []
+        for i in range(x.shape[-2]):
+            gates, new = gates_of_x[..., i, :], new_of_x[..., i, :]
+            recalled = self.bhn
+            if hidden is not None:
+                gates_of_h, recalled = mx.split(hidden @ self.Wh.T, [2 * self.hidden_size], axis=-1)
+                gates = gates + gates_of_h
+                if self.bhn is not None:
+                    recalled = recalled + self.bhn
+            reset, keep = mx.split(mx.sigmoid(gates), 2, axis=-1)
+            new = mx.tanh(new if recalled is None else new + reset * recalled)
+            hidden = (1 - keep) * new + (0 if hidden is None else keep * hidden)
+            states.append(hidden)
+        return mx.stack(states, axis=-2)
+
+
+class LSTM(_Recurrent):
+    """The long short-term memory (Hochreiter and Schmidhuber, 1997; with forget gate).
+
+        i, f, o = sigmoid of their rows of (Wx x + Wh h + bias)
+        g = tanh of its rows
+        c = f * c + i * g
+        h = o * tanh(c)
+
+    ``Wx`` of shape ``(4 hidden_size, input_size)``, ``Wh`` and ``bias`` stack the rows of
+    ``i``, ``f``, ``g`` and ``o``.  The call takes the hidden state and the cell to start from
+    (zeros by default) and returns both after all steps, ``(..., L, hidden_size)`` each.
+    """
+
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True) -> None:
+        super().__init__(hidden_size)
+        self.Wx = self._uniform(4 * hidden_size, input_size)
+        self.Wh = self._uniform(4 * hidden_size, hidden_size)
+        self.bias = self._uniform(4 * hidden_size) if bias else None
+
+    def _extra_repr(self) -> str:
+        return (
+            f"input_dims={self.Wx.shape[1]}, hidden_size={self.hidden_size},"
+            f" bias={self.bias is not None}"
+        )
+
+    def __call__(
+        self, x: mx.array, hidden: mx.array | None = None, cell: mx.array | None = None
+    ) -> tuple[mx.array, mx.array]:
+        x = _project(x, self.Wx, self.bias)
+        states, cells = [], []
+        for step in range(x.shape[-2]):
+            rows = x[..., step, :]
+            if hidden is not None:
+                rows = mx.addmm(rows, hidden, self.Wh.T)
+            i, f, g, o = mx.split(rows, 4, axis=-1)
+            new = mx.sigmoid(i) * mx.tanh(g)
+            cell = new if cell is None else mx.sigmoid(f) * cell + new
+            hidden = mx.sigmoid(o) * mx.tanh(cell)
+            states.append(hidden)
+            cells.append(cell)
+        return mx.stack(states, axis=-2), mx.stack(cells, axis=-2)

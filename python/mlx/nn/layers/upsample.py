@@ -1,0 +1,182 @@
+"""Resizing of spatial axes by interpolation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import mlx.core as mx
+from mlx.nn.layers.base import Module
+
+Taps = list[list[tuple[int, float]]]
+"""For each output position the input positions that enter it, with their weights."""
+
+
+def _centers(n: int, m: int, scale: float, align_corners: bool) -> list[float]:
+    """Where ``m`` output positions lie between ``n`` input positions.
+
+    Neighbours are ``1 / scale`` apart and centred, or fill the range with ``align_corners``.
+    """
+    if align_corners:
+        return [i * (n - 1) / max(m - 1, 1) for i in range(m)]
+    start = ((n - 1) - (m - 1) / scale) / 2
+    return [start + i / scale for i in range(m)]
+
+
+def _triangle(x: float) -> float:
+    return max(0.0, 1 - abs(x))
+
+
+def _cubic(a: float) -> Callable[[float], float]:
+    """The convolution kernel of Keys, "Cubic Convolution Interpolation" (1981)."""
+
+    def kernel(x: float) -> float:
+        x = abs(x)
+        if x < 1:
+            return ((a + 2) * x - (a + 3)) * x * x + 1
+        return a * (((x - 5) * x + 8) * x - 4) if x < 2 else 0.0
+
+    return kernel
+
+
+def _interpolating_taps(
+    kernel: Callable[[float], float], radius: int, centers: list[float], n: int
+) -> Taps:
+    """Weights by the distance; positions beyond the edge stand for the edge."""
+    return [
+        [
+            (min(max(j, 0), n - 1), kernel(center - j))
+            for j in range(math.floor(center) - radius + 1, math.floor(center) + radius + 1)
+        ]
+        for center in centers
+    ]
+
+
+def _antialiasing_taps(
+    kernel: Callable[[float], float], radius: int, centers: list[float], n: int, scale: float
+) -> Taps:
+    """Weights of a kernel as wide as an output step, normalised over the positions that exist."""
+    width = max(1.0, 1 / scale)
+    reach = math.ceil(radius * width) + 1
+    taps = []
+    for center in centers:
+        low = math.floor(center) - reach
+        weights = [
+            (j, kernel((center - j) / width)) if 0 <= j < n else (min(max(j, 0), n - 1), 0.0)
+            for j in range(low, low + 2 * reach + 1)
+        ]
+        total = sum(weight for _, weight in weights)
+        taps.append([(j, weight / total) for j, weight in weights])
+    return taps
+
+
+def _resample(x: mx.array, axis: int, taps: Taps) -> mx.array:
+    """Sum the weighted input positions along ``axis``."""
+    shape = [1] * x.ndim
+    shape[axis] = len(taps)
+    y = mx.zeros((1,))
+    for column in zip(*taps, strict=True):
+        positions, weights = zip(*column, strict=True)
+        if any(weights):
+            part = mx.take(x, mx.array(positions), axis=axis)
+            y = y + part * mx.array(weights).reshape(shape)
+    return y
+
+
+def _nearest(x: mx.array, axis: int, scale: float) -> mx.array:
+    n, m = x.shape[axis], int(x.shape[axis] * scale)
+    if scale == int(scale) and scale > 0:
+        return mx.repeat(x, int(scale), axis=axis)
+    steps = mx.arange(m)
+    if m > n:
+        positions = mx.round((steps + 0.5) * (n / m) - 0.5)
+    else:
+        positions = mx.floor(steps * n / max(m, 1))
+    positions = mx.clip(positions, 0, max(n - 1, 0)).astype(mx.uint32)
+    return mx.take(x, positions, axis=axis)
+
+
+class Upsample(Module):
+    """Resize the spatial axes of ``x (N, ..., C)``, each from ``n`` to ``floor(n * scale)``.
+
+    Args:
+        scale_factor: one factor for all spatial axes, or one for each.
+        mode: take the nearest input, or interpolate with straight lines (``"linear"``) or with
+            Keys' cubic kernel (``"cubic"``) between inputs, axis by axis.
+        align_corners: let the first and last output coincide with the first and last input.
+            Ignored by ``"nearest"``.
+        antialias: average over as many inputs as an output spans when shrinking.  Not for
+            ``"nearest"`` and not with ``align_corners``.
+
+    >>> nn.Upsample(2, mode="linear")(mx.zeros((1, 8, 8, 3))).shape
+    (1, 16, 16, 3)
+    """
+
+    def __init__(
+        self,
+        scale_factor: float | Sequence[float],
+        mode: Literal["nearest", "linear", "cubic"] = "nearest",
+        align_corners: bool = False,
+        antialias: bool = False,
+    ) -> None:
+        super().__init__()
+        if mode not in ("nearest", "linear", "cubic"):
+            raise ValueError(f"[Upsample] Got unsupported upsampling algorithm: {mode}")
+        if antialias and mode == "nearest":
+            raise ValueError(
+                "[Upsample] Antialiasing is not supported for nearest neighbor upsampling"
+            )
+        if antialias and align_corners:
+            raise ValueError(
+                "[Upsample] antialias=True with align_corners=True is not supported. Use"
+                " align_corners=False for antialiased interpolation."
+            )
+        if isinstance(scale_factor, (list, tuple)):
+            self.scale_factor: float | tuple[float, ...] = tuple(map(float, scale_factor))
+        else:
+            self.scale_factor = float(scale_factor)  # type: ignore[arg-type]
+        self.mode = mode
+        self.align_corners = align_corners
+        self.antialias = antialias
+
+    def _extra_repr(self) -> str:
+        return (
+            f"scale_factor={self.scale_factor}, mode={self.mode!r},"
+            f" align_corners={self.align_corners}" + (", antialias=True" if self.antialias else "")
+        )
+
+    def _taps(self, n: int, scale: float) -> Taps:
+        centers = _centers(n, int(n * scale), scale, self.align_corners)
+        # The usual cubics: Keys' own for smoothing, a sharper one for interpolation.
+        cubic = _cubic(-0.5 if self.antialias else -0.75)
+        kernel, radius = (_triangle, 1) if self.mode == "linear" else (cubic, 2)
+        if self.antialias:
+            return _antialiasing_taps(kernel, radius, centers, n, scale)
+        return _interpolating_taps(kernel, radius, centers, n)
+
+    def __call__(self, x: mx.array) -> mx.array:
+        spatial = x.ndim - 2
+        if spatial <= 0:
+            raise ValueError(
+                "[Upsample] The input should have at least 1 spatial dimension which means it"
+                f" should be at least 3D but {x.ndim}D was provided"
+            )
+        scales = self.scale_factor
+        if not isinstance(scales, tuple):
+            scales = (scales,) * spatial
+        if len(scales) != spatial:
+            raise ValueError(
+                "[Upsample] One scale per spatial dimension is required but"
+                f" scale_factor={scales} and the number of spatial dimensions were {spatial}"
+            )
+        for axis, scale in enumerate(scales, start=1):
+            if scale < 0:
+                raise ValueError(f"[Upsample] scale_factor must not be negative but got {scale}")
+            if int(x.shape[axis] * scale) == 0:
+                x = x[(slice(None),) * axis + (slice(0),)]
+            elif self.mode == "nearest":
+                x = _nearest(x, axis, scale)
+            elif scale != 1:
+                x = _resample(x, axis, self._taps(x.shape[axis], scale))
+        return x

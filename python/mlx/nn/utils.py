@@ -1,0 +1,130 @@
+"""Functions over whole models: gradients, rematerialisation and averages over processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import wraps
+from itertools import accumulate
+from typing import Any
+
+import mlx.core as mx
+from mlx.nn.layers.base import Module
+from mlx.utils import tree_flatten, tree_map, tree_map_with_path, tree_reduce
+
+
+def _of_parameters(model: Module, fn: Callable) -> Callable:
+    """``fn`` as a function of the model's parameters, given as its first argument."""
+
+    def call(parameters: dict, *args: Any, **kwargs: Any) -> Any:
+        model.update(parameters)
+        return fn(*args, **kwargs)
+
+    return call
+
+
+def value_and_grad(model: Module, fn: Callable) -> Callable:
+    """Turn ``fn`` into a function of the same arguments that also returns gradients.
+
+    Args:
+        model: the module whose trainable parameters are differentiated with respect to.
+        fn: a function that calls the model and returns a scalar array, or a tuple that starts
+            with one.
+
+    Returns:
+        A function that returns ``(fn(...), gradients)``; the gradients are a tree like
+        ``model.trainable_parameters()``.
+
+    >>> step = nn.value_and_grad(model, lambda x, y: nn.losses.mse_loss(model(x), y))
+    >>> loss, gradients = step(x, y)
+    """
+    differentiated = mx.value_and_grad(_of_parameters(model, fn))
+
+    @wraps(fn)
+    def value_and_gradients(*args: Any, **kwargs: Any) -> tuple[Any, dict]:
+        return differentiated(model.trainable_parameters(), *args, **kwargs)
+
+    return value_and_gradients
+
+
+def checkpoint(module: Module, fn: Callable | None = None) -> Callable:
+    """Turn ``fn`` (the module's call by default) into one that is computed again for gradients.
+
+    Its intermediate results are not kept in memory between the forward and the backward pass.
+    """
+    fn = fn or module.__call__
+    recomputed = mx.checkpoint(_of_parameters(module, fn))
+
+    @wraps(fn)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return recomputed(module.trainable_parameters(), *args, **kwargs)
+
+    return call
+
+
+def average_gradients(
+    gradients: Any,
+    group: mx.distributed.Group | None = None,
+    all_reduce_size: int = 32 * 1024**2,
+    communication_stream: mx.Stream | None = None,
+) -> Any:
+    """Average a tree of gradients over the processes of ``group`` (all by default).
+
+    Arrays of one dtype are sent together, ``all_reduce_size`` bytes or more at a time; one by
+    one if it is not positive.  ``communication_stream`` is the stream to send on.
+    """
+    group = mx.distributed.init() if group is None else group
+    size = group.size()
+    if size == 1:
+        return gradients
+
+    def mean(x: mx.array) -> mx.array:
+        total = mx.distributed.all_sum(x, group=group, stream=communication_stream)
+        return (total / size).astype(x.dtype)
+
+    if all_reduce_size <= 0:
+        return tree_map(mean, gradients)
+    averaged = {}
+    for batch in _batches(tree_flatten(gradients), all_reduce_size):
+        packed = mean(mx.concatenate([x.flatten() for _, x in batch]))
+        ends = list(accumulate(x.size for _, x in batch))
+        for (path, x), part in zip(batch, mx.split(packed, ends[:-1]), strict=True):
+            averaged[path] = part.reshape(x.shape)
+    return tree_map_with_path(lambda path, _: averaged[path or ""], gradients)
+
+
+def _batches(leaves: list[tuple[str, mx.array]], nbytes: int) -> Iterator[list]:
+    """Runs of leaves of one dtype that have ``nbytes`` or more together, and the remainders."""
+    open_batches: dict[Any, list] = {}
+    for path, x in leaves:
+        batch = open_batches.setdefault(x.dtype, [])
+        batch.append((path, x))
+        if sum(y.nbytes for _, y in batch) >= nbytes:
+            yield open_batches.pop(x.dtype)
+    yield from open_batches.values()
+
+
+def _clip_by_norm(
+    gradients: Any, max_norm: float, total: Callable[[mx.array], mx.array] = lambda x: x
+) -> tuple[Any, mx.array]:
+    """Scale ``gradients`` down to the norm ``max_norm``; ``total`` completes the sum of squares."""
+
+    def add_squares(so_far: mx.array, x: mx.array) -> mx.array:
+        # At least float32: squares of half precision overflow early.
+        wide = x if x.dtype == mx.float64 else x.astype(mx.float32)
+        return so_far + mx.sum(mx.square(wide))
+
+    norm = mx.sqrt(total(tree_reduce(add_squares, gradients, mx.array(0.0))))
+    scale = mx.minimum(max_norm / (norm + 1e-6), 1.0)
+    return tree_map(lambda x: x * scale.astype(x.dtype), gradients), norm
+
+
+def clip_grad_norm_sharded(
+    gradients: Any, max_norm: float, group: mx.distributed.Group | None = None
+) -> tuple[Any, mx.array]:
+    """:func:`mlx.optimizers.clip_grad_norm` of gradients divided among the processes.
+
+    The norm is that of all parts together, as for a model of :class:`FullyShardedModule`.
+    """
+    return _clip_by_norm(
+        gradients, max_norm, lambda squares: mx.distributed.all_sum(squares, group=group)
+    )

@@ -1,0 +1,82 @@
+"""Schedules: functions of the step that give a learning rate or another setting.
+
+An optimizer given one in place of a number evaluates it before every step; steps count from 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import mlx.core as mx
+
+Schedule = Callable[[mx.array], mx.array]
+
+
+def _check_positive(name: str, value: int) -> None:
+    if value < 1:
+        raise ValueError(f"{name} must be greater than 0, but got {value}.")
+
+
+def exponential_decay(init: float, decay_rate: float) -> Callable:
+    """``init * decay_rate ** step``."""
+
+    def schedule(step: mx.array) -> mx.array:
+        return init * decay_rate**step
+
+    return schedule
+
+
+def step_decay(init: float, decay_rate: float, step_size: int) -> Callable:
+    """``init``, multiplied by ``decay_rate`` after every ``step_size`` steps."""
+    _check_positive("step_size", step_size)
+
+    def schedule(step: mx.array) -> mx.array:
+        return init * decay_rate ** (step // step_size)
+
+    return schedule
+
+
+def cosine_decay(init: float, decay_steps: int, end: float = 0.0) -> Callable:
+    """From ``init`` to ``end`` along half a cosine in ``decay_steps`` steps, then ``end``."""
+    _check_positive("decay_steps", decay_steps)
+
+    def schedule(step: mx.array) -> mx.array:
+        angle = mx.minimum(step, decay_steps) * (math.pi / decay_steps)
+        return end + 0.5 * (init - end) * (1 + mx.cos(angle))
+
+    return schedule
+
+
+def linear_schedule(init: float, end: float, steps: int) -> Callable:
+    """From ``init`` to ``end`` along a straight line in ``steps`` steps, then ``end``."""
+    _check_positive("steps", steps)
+
+    def schedule(step: mx.array) -> mx.array:
+        return init + mx.minimum(step, steps) * ((end - init) / steps)
+
+    return schedule
+
+
+def join_schedules(schedules: list[Callable], boundaries: list[int]) -> Callable:
+    """One schedule after the other, each with its own count of steps.
+
+    ``boundaries`` are the steps at which all but the first begin.
+
+    >>> warmup = optim.linear_schedule(0, 1e-3, steps=100)
+    >>> rate = optim.join_schedules([warmup, optim.cosine_decay(1e-3, 900)], [100])
+    """
+    if not schedules:
+        raise ValueError("Must provide at least 1 schedule to join.")
+    if len(boundaries) != len(schedules) - 1:
+        raise ValueError(
+            f"Received {len(boundaries)} boundaries but expected {len(schedules) - 1}."
+        )
+
+    def schedule(step: mx.array) -> mx.array:
+        value = schedules[0](step)
+        for begin, following in zip(boundaries, schedules[1:], strict=True):
+            value = mx.where(step < begin, value, following(step - begin))
+        return value
+
+    return schedule

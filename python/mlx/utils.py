@@ -1,0 +1,205 @@
+"""Trees: nested dicts, lists and tuples with anything else as leaves.
+
+A leaf is named by its path, the keys from the root joined by dots: in
+``{"layers": [{"bias": b}]}`` the array ``b`` is ``"layers.0.bias"``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import zip_longest
+from typing import Any, overload
+
+_CONTAINERS = (dict, list, tuple)
+
+
+def _is_branch(tree: Any, is_leaf: Callable | None) -> bool:
+    return isinstance(tree, _CONTAINERS) and not (is_leaf is not None and is_leaf(tree))
+
+
+def _items(tree: Any) -> Iterable[tuple[Any, Any]]:
+    return tree.items() if isinstance(tree, dict) else enumerate(tree)
+
+
+def _like(tree: Any, values: list[Any]) -> Any:
+    """A container of the kind of ``tree`` that holds ``values`` in its order."""
+    if isinstance(tree, dict):
+        return dict(zip(tree, values, strict=True))
+    return type(tree)(*values) if hasattr(tree, "_fields") else type(tree)(values)
+
+
+def tree_map(fn: Callable, tree: Any, *rest: Any, is_leaf: Callable | None = None) -> Any:
+    """Replace every leaf of ``tree`` by ``fn(leaf)``.
+
+    With further trees in ``rest``, ``fn`` also receives what they hold at the same place: they
+    have to contain every key of ``tree`` and may contain more.  ``is_leaf(subtree)`` may declare
+    a container to be a leaf.
+
+    >>> tree_map(lambda a, b: a + b, {"x": [1, 2]}, {"x": [10, 20]})
+    {'x': [11, 22]}
+    """
+    if not _is_branch(tree, is_leaf):
+        return fn(tree, *rest)
+    return _like(
+        tree,
+        [
+            tree_map(fn, sub, *(other[key] for other in rest), is_leaf=is_leaf)
+            for key, sub in _items(tree)
+        ],
+    )
+
+
+def tree_map_with_path(
+    fn: Callable,
+    tree: Any,
+    *rest: Any,
+    is_leaf: Callable | None = None,
+    path: Any | None = None,
+) -> Any:
+    """Like :func:`tree_map`, with the leaf's path as the first argument of ``fn``.
+
+    ``path`` is the prefix of all paths; a tree that is a single leaf has the path ``path``.
+
+    >>> tree_map_with_path(lambda path, leaf: f"{path}={leaf}", {"x": [1, 2]})
+    {'x': ['x.0=1', 'x.1=2']}
+    """
+    if not _is_branch(tree, is_leaf):
+        return fn(path, tree, *rest)
+    prefix = "" if path in (None, "") else f"{path}."
+    return _like(
+        tree,
+        [
+            tree_map_with_path(
+                fn,
+                sub,
+                *(other[key] for other in rest),
+                is_leaf=is_leaf,
+                path=f"{prefix}{key}",
+            )
+            for key, sub in _items(tree)
+        ],
+    )
+
+
+@overload
+def tree_flatten(
+    tree: Any,
+    prefix: str = ...,
+    is_leaf: Callable | None = ...,
+    destination: list[tuple[str, Any]] | None = ...,
+) -> list[tuple[str, Any]]: ...
+@overload
+def tree_flatten(
+    tree: Any, prefix: str = ..., is_leaf: Callable | None = ..., *, destination: dict[str, Any]
+) -> dict[str, Any]: ...
+def tree_flatten(
+    tree: Any,
+    prefix: str = "",
+    is_leaf: Callable | None = None,
+    destination: list[tuple[str, Any]] | dict[str, Any] | None = None,
+) -> list[tuple[str, Any]] | dict[str, Any]:
+    """List the leaves of a tree as pairs of path and leaf, in order.
+
+    ``prefix`` is put before every path.  The pairs are added to ``destination``, a list or a dict
+    (a new list by default), which is returned.  Empty containers leave no trace.
+
+    >>> tree_flatten({"x": [1, {"y": 2}]})
+    [('x.0', 1), ('x.1.y', 2)]
+    """
+    if destination is None:
+        destination = []
+    if not isinstance(destination, (list, dict)):
+        raise ValueError("Destination should be either a list or a dictionary or None")
+
+    def visit(path: str, sub: Any) -> Iterator[tuple[str, Any]]:
+        if not _is_branch(sub, is_leaf):
+            yield path, sub
+            return
+        start = f"{path}." if path else ""
+        for key, child in _items(sub):
+            yield from visit(f"{start}{key}", child)
+
+    pairs = visit(prefix.removeprefix("."), tree)
+    if isinstance(destination, list):
+        destination.extend(pairs)
+    else:
+        destination.update(pairs)
+    return destination
+
+
+def tree_unflatten(tree: list[tuple[str, Any]] | dict[str, Any]) -> Any:
+    """Build the tree that :func:`tree_flatten` flattened, from its pairs or its dict.
+
+    A level whose keys are all numbers becomes a list, with ``{}`` at the numbers that are left
+    out; every other level becomes a dict.
+
+    >>> tree_unflatten([("x.0", 1), ("x.1.y", 2)])
+    {'x': [1, {'y': 2}]}
+    """
+    pairs = list(tree.items() if isinstance(tree, dict) else tree)
+    if len(pairs) == 1 and pairs[0][0] == "":
+        return pairs[0][1]
+    levels: dict[str, list[tuple[str, Any]]] = {}
+    for path, leaf in pairs:
+        head, _, tail = path.partition(".")
+        levels.setdefault(head, []).append((tail, leaf))
+    branches = {key: tree_unflatten(sub) for key, sub in levels.items()}
+    if not all(key.isdecimal() for key in branches):
+        return branches
+    numbered = {int(key): branch for key, branch in branches.items()}
+    return [numbered.get(i, {}) for i in range(max(numbered, default=-1) + 1)]
+
+
+def tree_reduce(
+    fn: Callable, tree: Any, initializer: Any = None, is_leaf: Callable | None = None
+) -> Any:
+    """Fold the leaves of a tree from the left: ``fn(accumulated, leaf)``.
+
+    Without an ``initializer`` the first leaf starts the fold; an empty tree gives ``None``.
+
+    >>> tree_reduce(lambda total, leaf: total + leaf, {"x": [1, 2], "y": 3})
+    6
+    """
+    total = initializer
+    if not _is_branch(tree, is_leaf):
+        return tree if total is None else fn(total, tree)
+    for _, sub in _items(tree):
+        total = tree_reduce(fn, sub, total, is_leaf)
+    return total
+
+
+def tree_merge(tree_a: Any, tree_b: Any, merge_fn: Callable | None = None) -> Any:
+    """Unite two trees; ``merge_fn(a, b)`` decides where both have a leaf.
+
+    ``None`` and empty containers count as nothing.  Two leaves at one place without a
+    ``merge_fn``, or containers of different kinds, are a ``ValueError``.
+
+    >>> tree_merge({"x": 1, "y": {}}, {"y": {"z": 2}})
+    {'x': 1, 'y': {'z': 2}}
+    """
+
+    def absent(tree: Any) -> bool:
+        return tree is None or (isinstance(tree, _CONTAINERS) and not tree)
+
+    if absent(tree_a) != absent(tree_b):
+        return tree_b if absent(tree_a) else tree_a
+    if isinstance(tree_a, dict) and isinstance(tree_b, dict):
+        return {
+            key: tree_merge(tree_a.get(key), tree_b.get(key), merge_fn)
+            if key in tree_a and key in tree_b
+            else (tree_a if key in tree_a else tree_b)[key]
+            for key in {**tree_a, **tree_b}
+        }
+    if isinstance(tree_a, (list, tuple)) and isinstance(tree_b, (list, tuple)):
+        united = [
+            a if b is None else b if a is None else tree_merge(a, b, merge_fn)
+            for a, b in zip_longest(tree_a, tree_b)
+        ]
+        return _like(tree_a, united)
+    if merge_fn is not None:
+        return merge_fn(tree_a, tree_b)
+    if isinstance(tree_a, _CONTAINERS) and isinstance(tree_b, _CONTAINERS):
+        raise ValueError(f"Cannot merge {type(tree_a).__name__} with {type(tree_b).__name__}")
+    raise ValueError(
+        "Trees contain elements at the same locations but no merge function was provided"
+    )

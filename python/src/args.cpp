@@ -1,0 +1,123 @@
+// Conversions of plain arguments and results.
+#include "args.h"
+
+#include "convert.h"
+
+namespace mlx::python {
+
+PyTypeObject* array_type = nullptr;
+
+PyObject* wrap(array a) {
+  nb::object o = nb::inst_alloc(nb::handle(reinterpret_cast<PyObject*>(array_type)));
+  if (!o.is_valid()) throw nb::python_error();
+  new (nb::inst_ptr<void>(o)) array(std::move(a));
+  nb::inst_mark_ready(o);
+  return o.release().ptr();
+}
+
+bool load_array(PyObject* o, array& out) {
+  if (is_scalar(o) || is_array_like(o)) {
+    out = to_array(o);
+    return true;
+  }
+  return false;
+}
+
+bool load_integer(PyObject* o, int64_t& out) {
+  if (!PyIndex_Check(o)) return false;
+  nb::object number;
+  if (!PyLong_Check(o)) {
+    number = nb::steal(PyNumber_Index(o));
+    if (!number.is_valid()) {
+      PyErr_Clear();
+      return false;
+    }
+    o = number.ptr();
+  }
+  int overflow = 0;
+  out = PyLong_AsLongLongAndOverflow(o, &overflow);
+  if (overflow)
+    throw SizeError(cat("[int] ", nb::cast<std::string>(nb::str(nb::handle(o))),
+                        " does not fit 64 bits"));
+  return true;
+}
+
+bool From<uint64_t>::load(PyObject* o) {
+  if (!PyIndex_Check(o)) return false;
+  nb::object number = nb::steal(PyNumber_Index(o));
+  if (!number.is_valid()) return false;
+  value = PyLong_AsUnsignedLongLong(number.ptr());
+  if (PyErr_Occurred()) {
+    PyErr_Clear();
+    throw SizeError(cat("[int] ", nb::cast<std::string>(nb::str(number)),
+                        " is not in [0, 2^64)"));
+  }
+  return true;
+}
+
+bool load_real(PyObject* o, double& out) {
+  if (PyFloat_Check(o)) {
+    out = PyFloat_AS_DOUBLE(o);
+    return true;
+  }
+  if (PyUnicode_Check(o) || PyComplex_Check(o) || !PyNumber_Check(o)) return false;
+  out = PyFloat_AsDouble(o);
+  if (out == -1 && PyErr_Occurred()) {
+    PyErr_Clear();
+    return false;
+  }
+  return true;
+}
+
+bool load_bool(PyObject* o, bool& out) {
+  if (!PyBool_Check(o) && !PyIndex_Check(o) &&
+      std::string_view(Py_TYPE(o)->tp_name).find("bool") == std::string_view::npos)
+    return false;
+  int truth = PyObject_IsTrue(o);
+  if (truth < 0) return false;
+  out = truth;
+  return true;
+}
+
+bool load_string(PyObject* o, std::string& out) {
+  if (!PyUnicode_Check(o)) return false;
+  Py_ssize_t n = 0;
+  const char* s = PyUnicode_AsUTF8AndSize(o, &n);
+  if (!s) throw nb::python_error();
+  out.assign(s, static_cast<size_t>(n));
+  return true;
+}
+
+PyObject* to_python(const Arrays& list) {
+  nb::object out = nb::steal(PyList_New(static_cast<Py_ssize_t>(list.size())));
+  for (size_t i = 0; i < list.size(); ++i)
+    PyList_SET_ITEM(out.ptr(), static_cast<Py_ssize_t>(i), wrap(list[i]));
+  return out.release().ptr();
+}
+
+nb::object tuple_of(const Arrays& list) {
+  nb::object out = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(list.size())));
+  for (size_t i = 0; i < list.size(); ++i)
+    PyTuple_SET_ITEM(out.ptr(), static_cast<Py_ssize_t>(i), wrap(list[i]));
+  return out;
+}
+
+Arrays arrays_of(Star items, const char* op) {
+  Arrays out;
+  for (size_t i = 0; i < items.size(); ++i) {
+    From<array> from;
+    if (!from.load(items[i].ptr()))
+      fail<TypeError>(op, "an argument of type ", class_name(items[i]), "; arrays are accepted");
+    out.push_back(from.get());
+  }
+  return out;
+}
+
+PyObject* to_python(const Shape& shape) {
+  PyObject* out = PyTuple_New(static_cast<Py_ssize_t>(shape.size()));
+  for (size_t i = 0; i < shape.size(); ++i)
+    PyTuple_SET_ITEM(out, static_cast<Py_ssize_t>(i), PyLong_FromLongLong(shape[i]));
+  return out;
+}
+
+}  // namespace mlx::python

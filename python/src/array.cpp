@@ -1,0 +1,264 @@
+// The class mlx.core.array: construction, properties, conversions, protocols. Its operators are in
+// operators.cpp; the methods that repeat a function of the module stand beside that function.
+#include "convert.h"
+#include "indexing.h"
+#include "module.h"
+#include "operators.h"
+#include "mlx/core/print.h"
+#include "mlx/ops.h"
+
+namespace mlx::python {
+
+namespace {
+
+namespace core = mlx::core;
+
+struct ArrayIterator {
+  nb::object target;
+  int64_t next = 0;
+};
+
+/// An object that converts by `__mlx_array__`, for annotations and explicit conversion.
+struct ArrayLike {
+  nb::object object;
+};
+
+array& checked(PyObject* self) {
+  array& a = array_of(self);
+  if (!a) throw ValueError("[array] the array was never initialised; call array(...)");
+  return a;
+}
+
+/// Instances hold a null handle until __init__ has run.
+PyObject* new_array(PyTypeObject* type, PyObject*, PyObject*) {
+  nb::object o = nb::inst_alloc(nb::handle(reinterpret_cast<PyObject*>(type)));
+  if (!o.is_valid()) return nullptr;
+  new (nb::inst_ptr<void>(o)) array();
+  nb::inst_mark_ready(o);
+  return o.release().ptr();
+}
+
+Py_ssize_t length(PyObject* self) {
+  return guarded<Py_ssize_t>(-1, [&] {
+    const array& a = checked(self);
+    if (a.ndim() == 0) throw TypeError("[len] an array without axes; at least one axis is accepted");
+    return static_cast<Py_ssize_t>(a.shape()[0]);
+  });
+}
+PyObject* subscript(PyObject* self, PyObject* index) {
+  return guarded([&] { return wrap(get_item(checked(self), index)); });
+}
+int assign_subscript(PyObject* self, PyObject* index, PyObject* value) {
+  return guarded(-1, [&] {
+    array& a = checked(self);
+    if (!value) throw TypeError("[index] elements of an array cannot be deleted");
+    array updated = index_update(a, parse_index(index), update_value(a, value));
+    array_of(self) = std::move(updated);
+    return 0;
+  });
+}
+PyObject* repr(PyObject* self) {
+  return guarded([&] {
+    const array& a = checked(self);
+    if (!is_constant(a) && !a.is_placeholder()) evaluate({a});
+    return to_python(core::to_string(a));
+  });
+}
+PyObject* iterate(PyObject* self) {
+  return guarded([&] {
+    if (checked(self).ndim() == 0)
+      throw TypeError("[iter] an array without axes; at least one axis is accepted");
+    return nb::cast(ArrayIterator{nb::borrow(self)}).release().ptr();
+  });
+}
+
+PyType_Slot* class_slots() {
+  static std::vector<PyType_Slot> slots = [] {
+    std::vector<PyType_Slot> s = operator_slots();
+    auto add = [&](int id, auto* f) { s.push_back({id, reinterpret_cast<void*>(f)}); };
+    add(Py_tp_new, new_array);
+    add(Py_tp_repr, repr);
+    add(Py_tp_iter, iterate);
+    add(Py_mp_length, length);
+    add(Py_mp_subscript, subscript);
+    add(Py_mp_ass_subscript, assign_subscript);
+    add(Py_bf_getbuffer, array_buffer_procs()->bf_getbuffer);
+    add(Py_bf_releasebuffer, array_buffer_procs()->bf_releasebuffer);
+    s.push_back({0, nullptr});
+    return s;
+  }();
+  return slots.data();
+}
+
+// Numbers of the dtypes in pickles, which outlive the order of the enumeration.
+constexpr Dtype pickled_dtypes[] = {bool_, uint8,   uint16,  uint32,  uint64,   int8,      int16, int32,
+                                    int64, float16, float32, float64, bfloat16, complex64, complex128};
+
+nb::object get_state(nb::handle self) {
+  const array& a = checked(self.ptr());
+  int number = 0;
+  while (pickled_dtypes[number] != a.dtype()) ++number;
+  array bits = a.dtype() == bfloat16 ? core::view(a, uint16) : a;
+  nb::object view = nb::steal(wrap(core::contiguous(bits)));
+  nb::object bytes = nb::steal(PyBytes_FromObject(view.ptr()));
+  if (!bytes.is_valid()) throw nb::python_error();
+  return nb::make_tuple(bytes, number, nb::steal(to_python(a.shape())));
+}
+
+void set_state(nb::handle self, nb::handle state) {
+  if (!PyTuple_Check(state.ptr()) || PyTuple_GET_SIZE(state.ptr()) < 2)
+    throw ValueError("[__setstate__] not the state of an array");
+  int64_t number = nb::cast<int64_t>(state[1]);
+  if (number < 0 || number >= kNumDtypes) throw ValueError("[__setstate__] unknown dtype");
+  Dtype t = pickled_dtypes[number];
+  nb::object data = state[0];
+  array a = to_array(data.ptr(), PyBytes_Check(data.ptr()) ? uint8 : t == bfloat16 ? uint16 : t);
+  if (PyBytes_Check(data.ptr())) {
+    From<Shape> shape;
+    if (PyTuple_GET_SIZE(state.ptr()) < 3 || !shape.load(nb::object(state[2]).ptr()))
+      throw ValueError("[__setstate__] not the state of an array");
+    size_t bytes = static_cast<size_t>(num_elements(shape.value)) * t.size();
+    if (bytes != a.size()) throw ValueError("[__setstate__] the size does not fit the shape");
+    a = array::copy_of(host_data(a), shape.value, t);
+  } else if (t == bfloat16) {
+    a = core::view(a, bfloat16);
+  }
+  array_of(self.ptr()) = a;
+}
+
+void bind_properties(nb::handle c) {
+  def_property(c, "shape(self) -> tuple[int, ...]", [](const array& a) { return a.shape(); },
+               "Lengths of the axes.");
+  def_property(c, "dtype(self) -> Dtype", [](const array& a) { return a.dtype(); },
+               "Type of the elements.");
+  def_property(c, "ndim(self) -> int", [](const array& a) { return a.ndim(); }, "Number of axes.");
+  def_property(c, "size(self) -> int", [](const array& a) { return a.size(); },
+               "Number of elements.");
+  def_property(c, "itemsize(self) -> int", [](const array& a) { return a.itemsize(); },
+               "Bytes of an element.");
+  def_property(c, "nbytes(self) -> int", [](const array& a) { return a.nbytes(); },
+               "Bytes of all elements.");
+  def_property(c, "T(self) -> array", [](const array& a) { return core::transpose(a); },
+               "The array with its axes reversed.");
+  def_property(c, "mT(self) -> array", [](const array& a) { return core::matrix_transpose(a); },
+               "The array with its last two axes exchanged.");
+  def_property(c, "real(self) -> array", [](const array& a) { return core::real(a); },
+               "The real parts.");
+  def_property(c, "imag(self) -> array", [](const array& a) { return core::imag(a); },
+               "The imaginary parts.");
+}
+
+nb::object format(nb::handle self, nb::handle spec) {
+  const array& a = checked(self.ptr());
+  if (a.ndim() == 0) {
+    nb::object value = nb::steal(item(a));
+    return nb::steal(PyObject_Format(value.ptr(), spec.ptr()));
+  }
+  if (PyObject_IsTrue(spec.ptr()))
+    throw TypeError("[__format__] a format for an array with axes; format its elements");
+  return nb::str(self);
+}
+
+void bind_conversions(nb::handle c) {
+  def(c, "item(self) -> scalar", [](const array& a) { return nb::steal(item(a)); },
+      "The only element as a Python scalar. Computes the array; raises ValueError where it has not "
+      "exactly one element.");
+  def(c, "tolist(self) -> list_or_scalar", [](const array& a) { return nb::steal(tolist(a)); },
+      "The elements as nested lists of Python scalars. Computes the array.");
+  def(c, "__array__(self, dtype: object | None = None, copy: object | None = None) -> numpy.ndarray[]",
+      [](nb::handle self, nb::handle dtype, nb::handle copy) { return to_numpy(self, dtype, copy); },
+      "The array as a NumPy array that shares its memory where it can.");
+  def(c, "__array_namespace__(self, api_version: str | None = None) -> types.ModuleType",
+      [](const array&, std::optional<std::string> version) -> nb::object {
+        if (version) throw ValueError("[__array_namespace__] api_version must be None");
+        return nb::module_::import_("mlx.core");
+      },
+      "The module that has the functions for arrays.");
+  def(c, "__dlpack__(self, *, stream: object | None = None, max_version: object | None = None, "
+         "dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> ndarray[]",
+      [](nb::handle self, nb::handle, nb::handle version, nb::handle device,
+         std::optional<bool> copy) {
+        checked(self.ptr());
+        return nb::steal(to_dlpack(self, version, device, copy));
+      },
+      "A DLPack capsule that shares the array's memory.");
+  def(c, "__dlpack_device__(self) -> tuple",
+      [](const array&) -> nb::object { return nb::make_tuple(1, 0); },
+      "The DLPack device of the memory: the CPU, (1, 0).");
+  def(c, "__complex__(self) -> complex",
+      [](const array& a) {
+        nb::object v = nb::steal(item(a));
+        Py_complex z = PyComplex_AsCComplex(v.ptr());
+        return nb::steal(PyComplex_FromCComplex(z));
+      },
+      "The only element as a complex number.");
+  def(c, "__format__(self, arg: object, /) -> str",
+      [](nb::handle self, nb::handle spec) { return format(self, spec); },
+      "Formats the element of an array without axes; others take no format.");
+  def(c, "__bytes__(self) -> bytes",
+      [](nb::handle self) {
+        return nb::steal(PyBytes_FromObject(nb::steal(wrap(core::contiguous(checked(self.ptr())))).ptr()));
+      },
+      "The bytes of the elements in row-major order.");
+  def(c, "__copy__(self) -> array", [](const array& a) { return a; }, "Another handle of the array.");
+  def(c, "__deepcopy__(self, memo: dict) -> array", [](const array& a, nb::handle) { return a; },
+      "Another handle of the array.");
+  def(c, "__getstate__(self) -> tuple", [](nb::handle self) { return get_state(self); },
+      "The state for pickling.");
+  def(c, "__setstate__(self, arg: tuple, /) -> None",
+      [](nb::handle self, nb::handle state) { set_state(self, state); }, "Restores a pickled state.");
+  def(c, "__div__(self, other: ScalarOrArray) -> array",
+      [](nb::handle self, nb::handle other) { return self / other; }, "The same as self / other.");
+  def(c, "__rdiv__(self, other: ScalarOrArray) -> array",
+      [](nb::handle self, nb::handle other) { return other / self; }, "The same as other / self.");
+}
+
+}  // namespace
+
+template <>
+struct From<ArrayIterator> : FromBound<ArrayIterator> {};
+template <>
+struct From<ArrayLike> : FromBound<ArrayLike> {};
+
+void bind_array(nb::module_& m) {
+  nb::class_<array> cls(m, "array", nb::type_slots(class_slots()), nb::pooled(256),
+                        nb::is_weak_referenceable(),
+                        "An n-dimensional array, computed when its elements are first needed.");
+  array_type = reinterpret_cast<PyTypeObject*>(cls.ptr());
+  def(cls,
+      "__init__(self: array, val: scalar | list | tuple | DLPackCompatible | array, "
+      "dtype: Dtype | None = None) -> None",
+      [](nb::handle self, nb::handle val, std::optional<Dtype> dtype) {
+        array_of(self.ptr()) = to_array(val.ptr(), dtype);
+      },
+      "Makes an array of a scalar, nested lists or tuples, or another array. Integers become int32 "
+      "(int64 where needed), floats float32, complex numbers complex64; arrays keep their dtype, but "
+      "foreign float64 and complex128 become float32 and complex64; `dtype` overrides all that.");
+  bind_properties(cls);
+  bind_conversions(cls);
+  bind_at(m, cls);
+
+  nb::class_<ArrayLike> like(m, "ArrayLike", "An object that has `__mlx_array__`.");
+  like.def(nb::new_([](nb::object o) {
+             if (!PyObject_HasAttrString(o.ptr(), "__mlx_array__"))
+               fail<TypeError>("ArrayLike", "an object of type ", class_name(o),
+                               "; objects with __mlx_array__ are accepted");
+             return ArrayLike{o};
+           }));
+  def(like, "__mlx_array__(self) -> array",
+      [](const ArrayLike& a) { return nb::object(a.object.attr("__mlx_array__")()); },
+      "The array that the object gives.");
+
+  nb::class_<ArrayIterator> iterator(m, "ArrayIterator", "Walks the first axis of an array.");
+  def(iterator, "__iter__(self) -> ArrayIterator",
+      [](nb::handle self) { return nb::object(nb::borrow(self)); }, "The iterator itself.");
+  def(iterator, "__next__(self) -> array",
+      [](ArrayIterator& it) {
+        const array& a = checked(it.target.ptr());
+        if (a.ndim() == 0 || it.next >= a.shape()[0]) throw nb::stop_iteration();
+        return index_read(a, {IndexItem::integer(it.next++)});
+      },
+      "The next slice.");
+}
+
+}  // namespace mlx::python

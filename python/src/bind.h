@@ -1,0 +1,52 @@
+// What every file of the bindings starts from: nanobind, the array type seen from Python, and the
+// function that turns C++ exceptions into Python ones.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include "mlx/core/array.h"
+#include "mlx/core/error.h"
+
+namespace mlx::python {
+
+namespace nb = nanobind;
+using namespace mlx::core;
+
+/// The Python class `mlx.core.array`; set when it is bound.
+extern PyTypeObject* array_type;
+
+inline bool is_array(PyObject* o) {
+  return Py_TYPE(o) == array_type || PyType_IsSubtype(Py_TYPE(o), array_type);
+}
+/// The handle inside an object that `is_array`.
+inline array& array_of(PyObject* o) { return *nb::inst_ptr<array>(o); }
+/// A new Python object that holds `a`.
+PyObject* wrap(array a);
+
+/// Sets the Python error that stands for the C++ exception being handled; returns null.
+PyObject* raise_current() noexcept;
+/// Makes the exception classes of the module.
+void bind_errors(nb::module_& m);
+/// An argument of a wrong type: both TypeError and ValueError.
+extern PyObject* argument_error;
+
+/// Runs `f` and turns what it throws into a Python error and `failure`.
+template <class R, class F>
+R guarded(R failure, F&& f) noexcept {
+  try {
+    return f();
+  } catch (...) {
+    raise_current();
+    return failure;
+  }
+}
+template <class F>
+PyObject* guarded(F&& f) noexcept {
+  return guarded<PyObject*>(nullptr, std::forward<F>(f));
+}
+
+/// "list" for [1, 2].
+inline const char* class_name(nb::handle o) { return Py_TYPE(o.ptr())->tp_name; }
+
+}  // namespace mlx::python

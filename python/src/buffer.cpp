@@ -1,0 +1,228 @@
+// The buffer protocol both ways, and views for NumPy. Foreign memory is copied on the way in; on the
+// way out the consumer sees the array's own memory, which stays pinned for as long as it looks.
+#include <cstring>
+
+#include "convert.h"
+#include "mlx/backend/backend.h"
+#include "mlx/ops.h"
+
+namespace mlx::python {
+
+namespace {
+
+/// The dtype of a struct-style format; nothing where elements are of another sort or byte order.
+std::optional<Dtype> parse_format(std::string_view f, Py_ssize_t itemsize) {
+  if (f == "bfloat16") return bfloat16;
+  if (!f.empty() && (f[0] == '>' || f[0] == '!')) {
+    if (itemsize > 1) return {};
+    f.remove_prefix(1);
+  } else if (!f.empty() && (f[0] == '@' || f[0] == '=' || f[0] == '<')) {
+    f.remove_prefix(1);
+  }
+  if (f == "Zf") return complex64;
+  if (f == "Zd") return complex128;
+  if (f.size() != 1) return {};
+  constexpr Dtype signed_of[] = {int8, int16, int32, int64};
+  constexpr Dtype unsigned_of[] = {uint8, uint16, uint32, uint64};
+  int log2 = itemsize == 1 ? 0 : itemsize == 2 ? 1 : itemsize == 4 ? 2 : itemsize == 8 ? 3 : -1;
+  if (log2 < 0) return {};
+  switch (f[0]) {
+    case '?': return bool_;
+    case 'b': case 'h': case 'i': case 'l': case 'q': case 'n': return signed_of[log2];
+    case 'B': case 'H': case 'I': case 'L': case 'Q': case 'N': case 'c': return unsigned_of[log2];
+    case 'e': return float16;
+    case 'f': return float32;
+    case 'd': return float64;
+    default: return {};
+  }
+}
+
+const char* format_of(Dtype t) {
+  switch (t.val()) {
+    case Dtype::Val::bool_: return "?";
+    case Dtype::Val::uint8: return "B";
+    case Dtype::Val::uint16: return "H";
+    case Dtype::Val::uint32: return "I";
+    case Dtype::Val::uint64: return "Q";
+    case Dtype::Val::int8: return "b";
+    case Dtype::Val::int16: return "h";
+    case Dtype::Val::int32: return "i";
+    case Dtype::Val::int64: return "q";
+    case Dtype::Val::float16: return "e";
+    case Dtype::Val::bfloat16: return "bfloat16";
+    case Dtype::Val::float32: return "f";
+    case Dtype::Val::float64: return "d";
+    case Dtype::Val::complex64: return "Zf";
+    case Dtype::Val::complex128: return "Zd";
+  }
+  return nullptr;
+}
+
+struct BufferGuard {
+  Py_buffer view{};
+  ~BufferGuard() {
+    if (view.obj) PyBuffer_Release(&view);
+  }
+};
+
+/// NumPy arrays of ml_dtypes' bfloat16 have no buffer; their bits have.
+nb::object bits_of_bfloat16(PyObject* o) {
+  if (!PyObject_HasAttrString(o, "dtype") || !PyObject_HasAttrString(o, "view")) return {};
+  nb::object dtype = nb::handle(o).attr("dtype");
+  if (nb::cast<std::string>(nb::str(dtype)) != "bfloat16") return {};
+  return nb::handle(o).attr("view")("uint16");
+}
+
+void copy_elements(char*& dst, const char* src, const Shape& shape, const Strides& strides,
+                   size_t itemsize, size_t axis) {
+  if (axis == shape.size()) {
+    std::memcpy(dst, src, itemsize);
+    dst += itemsize;
+    return;
+  }
+  for (int64_t i = 0; i < shape[axis]; ++i)
+    copy_elements(dst, src + i * strides[axis], shape, strides, itemsize, axis + 1);
+}
+
+/// Dense memory as an array of another dtype, without a copy between.
+array convert_dense(const void* data, const Shape& shape, Dtype source, Dtype dtype) {
+  size_t bytes = static_cast<size_t>(num_elements(shape)) * source.size();
+  auto storage = make_ref<Storage>(host_backend(), const_cast<void*>(data), bytes, [] {});
+  storage->pin();
+  array borrowed(storage, shape, row_major(shape), 0, source);
+  array out = astype(borrowed, dtype);
+  evaluate({out});
+  storage->unpin();
+  return out;
+}
+
+}  // namespace
+
+array copy_strided(const void* data, Shape shape, const Strides& byte_strides, Dtype source,
+                   std::optional<Dtype> dtype) {
+  Dtype t = dtype ? *dtype : source == float64 ? float32 : source == complex128 ? complex64 : source;
+  Strides dense = row_major(shape);
+  bool contiguous = true;
+  for (size_t i = 0; i < shape.size(); ++i)
+    contiguous = contiguous && (shape[i] <= 1 || byte_strides[i] == dense[i] * source.size());
+  int64_t n = num_elements(shape);
+  std::unique_ptr<char[]> packed;
+  bool aligned = reinterpret_cast<uintptr_t>(data) % source.size() == 0;
+  if (n > 0 && (!contiguous || (!aligned && t != source))) {
+    packed.reset(new char[static_cast<size_t>(n) * source.size()]);
+    char* dst = packed.get();
+    copy_elements(dst, static_cast<const char*>(data), shape, byte_strides, source.size(), 0);
+    data = packed.get();
+  }
+  if (t == source || n == 0) return array::copy_of(data, std::move(shape), t);
+  if (shape.empty()) {
+    Scalar s;
+    std::memcpy(s.bytes, data, source.size());
+    return constant(Scalar::convert(s, source, t), t);
+  }
+  return convert_dense(data, shape, source, t);
+}
+
+std::optional<array> from_buffer(PyObject* o, std::optional<Dtype> dtype) {
+  if (!PyObject_CheckBuffer(o)) return {};
+  BufferGuard guard;
+  std::optional<Dtype> source;
+  if (PyObject_GetBuffer(o, &guard.view, PyBUF_RECORDS_RO) != 0) {
+    PyErr_Clear();
+    nb::object bits = bits_of_bfloat16(o);
+    if (!bits.is_valid()) {
+      if (PyObject_HasAttrString(o, "__dlpack__") && !PyObject_HasAttrString(o, "__array__")) return {};
+      throw TypeError(cat("[array] elements of ", class_name(o),
+                          " have no dtype here; bool, integers, floats and complex are accepted"));
+    }
+    if (PyObject_GetBuffer(bits.ptr(), &guard.view, PyBUF_RECORDS_RO) != 0) throw nb::python_error();
+    source = bfloat16;
+  } else {
+    source = parse_format(guard.view.format ? guard.view.format : "B", guard.view.itemsize);
+  }
+  const Py_buffer& v = guard.view;
+  if (!source || source->size() != v.itemsize)
+    throw TypeError(cat("[array] elements of format '", v.format ? v.format : "B", "' (", v.itemsize,
+                        " bytes); native bool, integers, floats and complex are accepted"));
+  Shape shape(v.shape, v.shape + v.ndim);
+  Strides strides;
+  if (v.strides) strides.assign(v.strides, v.strides + v.ndim);
+  else for (int64_t s : row_major(shape)) strides.push_back(s * v.itemsize);
+  return copy_strided(v.buf, std::move(shape), strides, *source, dtype);
+}
+
+// --- exports ---------------------------------------------------------------------------------------
+
+Export::Export(array& a) {
+  if (is_constant(a)) {
+    // A constant is folded into kernels; who writes to it needs memory behind it.
+    Backend& host = host_backend();
+    auto memory = make_ref<Storage>(host, host.alloc(a.itemsize()), a.itemsize());
+    std::memcpy(memory->map(Access::write), a.node()->scalar().bytes, a.itemsize());
+    a = array(std::move(memory), a.shape(), {}, 0, a.dtype());
+  }
+  evaluate({a});
+  owner = a;
+  data = static_cast<char*>(a.raw(Access::write));
+  storage = a.node()->value.storage;
+  shape = a.shape();
+  strides = a.node()->value.strides;
+  storage->pin();
+}
+
+namespace {
+
+int get_buffer(PyObject* self, Py_buffer* view, int flags) {
+  view->obj = nullptr;
+  return guarded(-1, [&] {
+    array& a = array_of(self);
+    if (!a) throw nb::buffer_error("the array was never initialised");
+    auto x = std::make_unique<Export>(a);
+    Py_ssize_t itemsize = static_cast<Py_ssize_t>(x->owner.itemsize());
+    bool dense = is_row_contiguous(x->shape, x->strides);
+    if (!dense && ((flags & PyBUF_STRIDES) != PyBUF_STRIDES ||
+                   (flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS))
+      throw nb::buffer_error("the array is strided; the consumer asks for contiguous memory");
+    view->buf = x->data;
+    view->len = static_cast<Py_ssize_t>(x->owner.nbytes());
+    view->itemsize = itemsize;
+    view->readonly = 0;
+    view->ndim = static_cast<int>(x->shape.size());
+    view->format =
+        flags & PyBUF_FORMAT ? const_cast<char*>(format_of(x->owner.dtype())) : nullptr;
+    for (int64_t& s : x->strides) s *= itemsize;
+    view->shape = flags & PyBUF_ND ? reinterpret_cast<Py_ssize_t*>(x->shape.data()) : nullptr;
+    view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES
+                        ? reinterpret_cast<Py_ssize_t*>(x->strides.data())
+                        : nullptr;
+    view->suboffsets = nullptr;
+    view->internal = x.release();
+    view->obj = Py_NewRef(self);
+    return 0;
+  });
+}
+
+void release_buffer(PyObject*, Py_buffer* view) { delete static_cast<Export*>(view->internal); }
+
+}  // namespace
+
+PyBufferProcs* array_buffer_procs() {
+  static PyBufferProcs procs = {get_buffer, release_buffer};
+  return &procs;
+}
+
+nb::object to_numpy(nb::handle a, nb::handle dtype, nb::handle copy) {
+  if (array_of(a.ptr()).dtype() == bfloat16)
+    throw TypeError("[__array__] bfloat16 has no NumPy dtype; convert with astype(float32) first");
+  nb::object numpy = nb::module_::import_("numpy");
+  nb::object view = numpy.attr("asarray")(nb::steal(PyMemoryView_FromObject(a.ptr())));
+  bool same = dtype.is_none() || numpy.attr("dtype")(dtype).equal(view.attr("dtype"));
+  if (!same) {
+    if (copy.is(Py_False))
+      throw ValueError("[__array__] another dtype needs a copy; copy=None or True is accepted");
+    return view.attr("astype")(dtype);
+  }
+  return copy.is(Py_True) ? view.attr("copy")() : view;
+}
+
+}  // namespace mlx::python

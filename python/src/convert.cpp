@@ -1,0 +1,374 @@
+// Python values as arrays and back: scalars, nested lists, operands.
+#include "convert.h"
+
+#include <complex>
+
+#include "mlx/ops.h"
+#include "mlx/runtime/eval.h"
+
+namespace mlx::python {
+
+namespace {
+
+/// Order of the kinds of dtypes in promotion.
+int kind_rank(Dtype t) { return is_complex(t) ? 3 : is_floating(t) ? 2 : t == bool_ ? 0 : 1; }
+
+std::string text_of(PyObject* o) { return nb::cast<std::string>(nb::str(nb::handle(o))); }
+
+[[noreturn]] void throw_range(PyObject* o, Dtype dtype) {
+  throw SizeError(cat("[array] ", text_of(o), " is out of the range of ", dtype_name(dtype)));
+}
+
+/// An integer with the dtype that holds it.
+struct Integer {
+  int64_t value;  ///< bits of the number
+  Dtype dtype;
+};
+Integer read_integer(PyObject* o) {
+  int overflow = 0;
+  int64_t v = PyLong_AsLongLongAndOverflow(o, &overflow);
+  if (overflow == 0) return {v, v == static_cast<int32_t>(v) ? int32 : int64};
+  if (overflow > 0) {
+    uint64_t u = PyLong_AsUnsignedLongLong(o);
+    if (!PyErr_Occurred()) return {static_cast<int64_t>(u), uint64};
+    PyErr_Clear();
+  }
+  throw_range(o, overflow > 0 ? uint64 : int64);
+}
+
+/// A Python int as an element of `t`. Checked: throws where it is out of range; else numbers of up to
+/// 32 bits (64 for wider dtypes) wrap.
+Scalar integer_scalar(PyObject* o, Dtype t, bool checked) {
+  if (is_inexact(t)) {
+    double v = PyLong_AsDouble(o);
+    if (v == -1 && PyErr_Occurred()) throw nb::python_error();
+    return Scalar::from(v, t);
+  }
+  Integer i = read_integer(o);
+  Scalar s = Scalar::from(i.value, t);
+  if (t != bool_) {
+    bool big = i.dtype == uint64;
+    bool fits = dispatch(t, [&]<class T>(TypeTag<T>) {
+      if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+        if (!checked && sizeof(T) <= 4 && !big)
+          return std::in_range<int32_t>(i.value) || std::in_range<uint32_t>(i.value);
+        if (!checked) return true;
+        return big ? std::in_range<T>(static_cast<uint64_t>(i.value)) : std::in_range<T>(i.value);
+      } else {
+        return true;
+      }
+    });
+    if (!fits) throw_range(o, t);
+  }
+  return s;
+}
+
+Scalar scalar_as(PyObject* o, Dtype t, bool checked) {
+  if (PyFloat_Check(o)) return Scalar::from(PyFloat_AS_DOUBLE(o), t);
+  if (PyBool_Check(o)) return Scalar::from(static_cast<int64_t>(o == Py_True), t);
+  if (PyLong_Check(o)) return integer_scalar(o, t, checked);
+  Py_complex c = PyComplex_AsCComplex(o);
+  return Scalar::from(std::complex<double>(c.real, c.imag), t);
+}
+
+Dtype default_dtype(PyObject* o) {
+  if (PyFloat_Check(o)) return float32;
+  if (PyBool_Check(o)) return bool_;
+  return PyLong_Check(o) ? read_integer(o).dtype : complex64;
+}
+
+bool has_attribute(PyObject* o, const char* name) {
+  return PyObject_HasAttrString(reinterpret_cast<PyObject*>(Py_TYPE(o)), name);
+}
+
+}  // namespace
+
+bool is_array_like(PyObject* o) {
+  if (is_array(o)) return true;
+  if (PyUnicode_Check(o) || PyBytes_Check(o) || PyByteArray_Check(o) || PyList_Check(o) ||
+      PyTuple_Check(o) || PyDict_Check(o) || PyType_Check(o) || o == Py_None)
+    return false;
+  return PyObject_CheckBuffer(o) || has_attribute(o, "__dlpack__") ||
+         has_attribute(o, "__mlx_array__");
+}
+
+array scalar_array(PyObject* o, std::optional<Dtype> dtype) {
+  Dtype t = dtype ? *dtype : default_dtype(o);
+  return constant(scalar_as(o, t, false), t);
+}
+
+bool weak_array(PyObject* o, Dtype other, array& out) {
+  if (PyFloat_Check(o)) {
+    Dtype t = is_inexact(other) ? other : float32;
+    out = constant(Scalar::from(PyFloat_AS_DOUBLE(o), t), t);
+    return true;
+  }
+  if (PyLong_Check(o)) {
+    Dtype t = PyBool_Check(o) || other != bool_ ? other : read_integer(o).dtype;
+    out = constant(scalar_as(o, t, true), t);
+    return true;
+  }
+  if (PyComplex_Check(o)) {
+    Dtype t = promote_types(other, complex64);
+    out = constant(scalar_as(o, t, true), t);
+    return true;
+  }
+  if (!is_array_like(o)) return false;
+  out = to_array(o);
+  if (out.dtype() != other && kind_rank(out.dtype()) <= kind_rank(other)) out = astype(out, other);
+  return true;
+}
+
+bool to_operands(PyObject* x, PyObject* y, const array*& a, const array*& b, array& room_a,
+                 array& room_b) {
+  a = &room_a;
+  b = &room_b;
+  if (is_array(x)) a = &array_of(x);
+  if (is_array(y)) b = &array_of(y);
+  if ((a != &room_a && !*a) || (b != &room_b && !*b))
+    throw ValueError("[array] the array was never initialised; call array(...)");
+  if (a != &room_a) return b != &room_b || weak_array(y, a->dtype(), room_b);
+  if (b != &room_b) return weak_array(x, b->dtype(), room_a);
+  if (is_scalar(x) && is_scalar(y)) {
+    room_a = scalar_array(x);
+    room_b = scalar_array(y);
+    return true;
+  }
+  bool first = !is_scalar(x);
+  PyObject* lead = first ? x : y;
+  if (!is_array_like(lead)) return false;
+  array& led = first ? room_b : room_a;
+  (first ? room_a : room_b) = to_array(lead);
+  return weak_array(first ? y : x, (first ? room_a : room_b).dtype(), led);
+}
+
+// --- lists -----------------------------------------------------------------------------------------
+
+namespace {
+
+bool is_list(PyObject* o) { return PyList_Check(o) || PyTuple_Check(o); }
+
+/// Reads nested lists of scalars; where it meets arrays it says so, and they are stacked instead.
+class ListReader {
+ public:
+  Shape shape;
+  bool has_arrays = false;
+
+  explicit ListReader(PyObject* list) {
+    collect(list, 0);
+    if (leaf_depth_ < 0) leaf_depth_ = static_cast<int>(shape.size());
+  }
+
+  array read(std::optional<Dtype> dtype) const {
+    Dtype t = dtype ? *dtype : common_dtype();
+    return dispatch(t, [&]<class T>(TypeTag<T>) {
+      std::unique_ptr<T[]> out(new T[leaves_.size() + 1]);
+      for (size_t i = 0; i < leaves_.size(); ++i) out[i] = element<T>(leaves_[i], t);
+      return array::copy_of(out.get(), shape, t);
+    });
+  }
+
+ private:
+  static constexpr int kMaxDepth = 64;
+
+  void collect(PyObject* o, int depth) {
+    if (is_list(o)) {
+      if (depth >= kMaxDepth) throw ValueError("[array] lists nested over 64 deep; at most 64 axes");
+      Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+      if (depth == leaf_depth_) fail_shape("a list where a scalar stood before");
+      if (depth == static_cast<int>(shape.size())) {
+        shape.push_back(n);
+      } else if (shape[depth] != n) {
+        fail_shape(cat("lists of ", shape[depth], " and ", n, " items on one level"));
+      }
+      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o) && !has_arrays; ++i)
+        collect(PySequence_Fast_GET_ITEM(o, i), depth + 1);
+      return;
+    }
+    nb::object leaf = nb::borrow(o);
+    if (!is_scalar(o)) leaf = as_scalar(o);
+    if (has_arrays) return;
+    if (leaf_depth_ < 0 && depth == static_cast<int>(shape.size())) leaf_depth_ = depth;
+    if (depth != leaf_depth_) fail_shape("a scalar where a list stood before");
+    leaves_.push_back(leaf.ptr());
+    if (leaf.ptr() != o) owned_.push_back(std::move(leaf));
+  }
+
+  [[noreturn]] static void fail_shape(const std::string& what) {
+    fail<ValueError>("array", what, "; nested lists must have one length and depth on each level");
+  }
+
+  /// NumPy's scalars as Python's; notes arrays.
+  nb::object as_scalar(PyObject* o) {
+    if (is_array(o) || has_attribute(o, "__mlx_array__")) {
+      has_arrays = true;
+      return {};
+    }
+    if (PyObject_CheckBuffer(o) || has_attribute(o, "__dlpack__")) {
+      if (PyObject_HasAttrString(o, "item") && PyObject_HasAttrString(o, "ndim") &&
+          nb::cast<int>(nb::handle(o).attr("ndim")) == 0) {
+        nb::object item = nb::handle(o).attr("item")();
+        if (is_scalar(item.ptr())) return item;
+      }
+      has_arrays = true;
+      return {};
+    }
+    throw ValueError(cat("[array] an element of type ", class_name(o),
+                         "; scalars, lists, tuples and arrays are accepted"));
+  }
+
+  Dtype common_dtype() const {
+    if (leaves_.empty()) return float32;
+    Dtype t = bool_;
+    for (PyObject* o : leaves_) {
+      Dtype u = default_dtype(o);
+      if (u == t) continue;
+      if (kind_rank(u) != kind_rank(t) || !is_integer_pair(t, u)) {
+        if (kind_rank(u) > kind_rank(t)) t = u;
+      } else {
+        t = wider(t, u);
+      }
+    }
+    if (t == uint64)
+      for (PyObject* o : leaves_)
+        if (PyLong_Check(o) && is_negative(o)) throw_range(o, uint64);
+    return t;
+  }
+  static bool is_integer_pair(Dtype a, Dtype b) { return kind_rank(a) == 1 && kind_rank(b) == 1; }
+  static Dtype wider(Dtype a, Dtype b) {
+    if (a == uint64 || b == uint64) return uint64;
+    return a == int64 || b == int64 ? int64 : int32;
+  }
+  static bool is_negative(PyObject* o) {
+    int overflow = 0;
+    return PyLong_AsLongLongAndOverflow(o, &overflow) < 0 && overflow <= 0;
+  }
+
+  template <class T>
+  static T element(PyObject* o, Dtype t) {
+    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+      if (PyFloat_Check(o)) return static_cast<T>(PyFloat_AS_DOUBLE(o));
+    }
+    return scalar_as(o, t, false).template as<T>();
+  }
+
+  std::vector<PyObject*> leaves_;
+  std::vector<nb::object> owned_;
+  int leaf_depth_ = -1;
+};
+
+/// Lists that hold arrays: the items of each level are stacked.
+array stack_items(PyObject* o, std::optional<Dtype> dtype, int depth) {
+  if (!is_list(o)) return to_array(o, dtype);
+  if (depth >= 64) throw ValueError("[array] lists nested over 64 deep; at most 64 axes");
+  Arrays items;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i)
+    items.push_back(stack_items(PySequence_Fast_GET_ITEM(o, i), dtype, depth + 1));
+  if (items.empty()) return array(static_cast<float*>(nullptr), Shape{0}, dtype.value_or(float32));
+  Dtype t = items[0].dtype();
+  for (const array& a : items) t = promote_types(t, a.dtype());
+  for (array& a : items) a = astype(a, t);
+  return stack(items, 0);
+}
+
+}  // namespace
+
+array to_array(PyObject* o, std::optional<Dtype> dtype) {
+  if (is_array(o)) {
+    const array& a = array_of(o);
+    if (!a) throw ValueError("[array] the array was never initialised; call array(...)");
+    return dtype ? astype(a, *dtype) : a;
+  }
+  if (is_scalar(o)) return scalar_array(o, dtype);
+  if (is_list(o)) {
+    ListReader reader(o);
+    return reader.has_arrays ? stack_items(o, dtype, 0) : reader.read(dtype);
+  }
+  if (has_attribute(o, "__mlx_array__")) {
+    nb::object made = nb::handle(o).attr("__mlx_array__")();
+    if (!is_array(made.ptr()))
+      throw TypeError(cat("[array] __mlx_array__ returned ", class_name(made), "; an array is accepted"));
+    return to_array(made.ptr(), dtype);
+  }
+  if (auto a = from_buffer(o, dtype)) return *a;
+  if (has_attribute(o, "__dlpack__")) return from_dlpack(o, dtype, false, {});
+  if (has_attribute(o, "__array__")) {
+    nb::object made = nb::handle(o).attr("__array__")();
+    if (auto a = from_buffer(made.ptr(), dtype)) return *a;
+  }
+  std::string message = cat("[array] an object of type ", class_name(o),
+                            "; scalars, lists, tuples, arrays, buffers and DLPack are accepted");
+  PyErr_SetString(argument_error, message.c_str());
+  throw nb::python_error();
+}
+
+// --- back to Python --------------------------------------------------------------------------------
+
+void evaluate(Arrays arrays) {
+  PendingEval pending = prepare_eval(std::move(arrays));
+  if (pending.idle()) return;
+  nb::gil_scoped_release release;
+  pending.run();
+}
+
+const char* host_data(const array& a) {
+  if (is_constant(a)) return reinterpret_cast<const char*>(a.node()->scalar().bytes);
+  evaluate({a});
+  return static_cast<const char*>(a.raw(Access::read));
+}
+
+PyObject* scalar_to_python(const void* p, Dtype dtype) {
+  return dispatch(dtype, [&]<class T>(TypeTag<T>) -> PyObject* {
+    T v;
+    std::memcpy(&v, p, sizeof v);
+    if constexpr (std::is_same_v<T, bool>) {
+      return PyBool_FromLong(v);
+    } else if constexpr (std::is_unsigned_v<T>) {
+      return PyLong_FromUnsignedLongLong(v);
+    } else if constexpr (std::is_integral_v<T>) {
+      return PyLong_FromLongLong(v);
+    } else if constexpr (requires { v.real(); }) {
+      return PyComplex_FromDoubles(v.real(), v.imag());
+    } else if constexpr (std::is_same_v<T, double>) {
+      return PyFloat_FromDouble(v);
+    } else {
+      return PyFloat_FromDouble(static_cast<float>(v));
+    }
+  });
+}
+
+PyObject* item(const array& a) {
+  if (a.size() != 1)
+    throw ValueError(cat("[convert] an array of shape ", to_string(a.shape()),
+                         "; only arrays with one element convert to Python scalars"));
+  if (!is_constant(a)) evaluate({a});
+  Scalar s = a.item_scalar();
+  return scalar_to_python(s.bytes, a.dtype());
+}
+
+namespace {
+
+PyObject* list_axis(const array& a, const char* data, size_t axis) {
+  if (axis == a.ndim()) return scalar_to_python(data, a.dtype());
+  int64_t n = a.shape()[axis];
+  int64_t step = a.node()->value.strides[axis] * static_cast<int64_t>(a.itemsize());
+  nb::object list = nb::steal(PyList_New(n));
+  if (!list.is_valid()) throw nb::python_error();
+  for (int64_t i = 0; i < n; ++i) {
+    PyObject* v = list_axis(a, data + i * step, axis + 1);
+    if (!v) throw nb::python_error();
+    PyList_SET_ITEM(list.ptr(), i, v);
+  }
+  return list.release().ptr();
+}
+
+}  // namespace
+
+PyObject* tolist(const array& a) {
+  if (a.ndim() == 0) return item(a);
+  array keep = a;
+  const char* data = host_data(keep);
+  return list_axis(keep, data, 0);
+}
+
+}  // namespace mlx::python

@@ -1,0 +1,74 @@
+// Between Python values and arrays: scalars, nested lists, buffers, DLPack, `__mlx_array__`.
+#pragma once
+
+#include <optional>
+
+#include "bind.h"
+
+namespace mlx::python {
+
+/// True for bool, int, float and complex, and their subclasses.
+inline bool is_scalar(PyObject* o) {
+  return PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o);
+}
+/// True for arrays and for what offers its elements by `__mlx_array__`, the buffer protocol or
+/// DLPack; bytes and the like do not count.
+bool is_array_like(PyObject* o);
+
+/// The constant that a Python scalar stands for: bool, int32 (int64 and uint64 where needed), float32
+/// and complex64, or the given dtype. Throws SizeError for integers that fit none.
+array scalar_array(PyObject* o, std::optional<Dtype> dtype = {});
+/// Any object that `array(...)` takes. Memory is copied. Throws TypeError or ValueError.
+array to_array(PyObject* o, std::optional<Dtype> dtype = {});
+
+/// The array that `o` stands for beside an operand of dtype `other`: scalars and foreign arrays take
+/// its dtype unless they are of a higher kind (bool, integer, floating, complex). Integers must then
+/// be in its range (SizeError). False where `o` is no operand.
+bool weak_array(PyObject* o, Dtype other, array& out);
+/// Both operands of a binary function. `a` and `b` point to given arrays or into the rooms.
+bool to_operands(PyObject* x, PyObject* y, const array*& a, const array*& b, array& room_a,
+                 array& room_b);
+
+/// Computes the arrays with the GIL released.
+void evaluate(Arrays arrays);
+/// Computes the array; its elements, readable until the array changes.
+const char* host_data(const array& a);
+
+/// One element as a Python scalar.
+PyObject* scalar_to_python(const void* element, Dtype dtype);
+/// The only element. Throws ValueError where there is not exactly one.
+PyObject* item(const array& a);
+/// Nested lists of scalars; a scalar for an array without axes.
+PyObject* tolist(const array& a);
+
+// buffer.cpp
+/// The array in an object with the buffer protocol; nothing for what has none.
+std::optional<array> from_buffer(PyObject* o, std::optional<Dtype> dtype);
+/// A copy of foreign memory as an array of `dtype` (that of the source with float64 and complex128
+/// narrowed where none is given). Strides are in bytes.
+array copy_strided(const void* data, Shape shape, const Strides& byte_strides, Dtype source,
+                   std::optional<Dtype> dtype);
+extern PyBufferProcs* array_buffer_procs();
+/// `a` as a NumPy array that shares its memory.
+nb::object to_numpy(nb::handle a, nb::handle dtype, nb::handle copy);
+
+// dlpack.cpp
+/// The array that an object with `__dlpack__` offers: copied unless `copy` is false or `share`.
+array from_dlpack(PyObject* o, std::optional<Dtype> dtype, bool share, std::optional<bool> copy);
+/// A capsule for `a.__dlpack__(...)`.
+PyObject* to_dlpack(nb::handle a, nb::handle max_version, nb::handle device,
+                    std::optional<bool> copy);
+
+/// A live export of an array's memory: pins it. Deleted by the consumer, from any thread.
+struct Export {
+  array owner;
+  Ref<Storage> storage;
+  char* data;
+  Shape shape;
+  Strides strides;  ///< elements, or bytes for buffers
+  explicit Export(array& a);
+  ~Export() { storage->unpin(); }
+  Export(const Export&) = delete;
+};
+
+}  // namespace mlx::python

@@ -1,0 +1,30 @@
+// Private windows into the engine, for tests and tools.
+#include "mlx/runtime/debug.h"
+
+#include "module.h"
+#include "tree.h"
+
+namespace mlx::python {
+
+namespace core = mlx::core;
+
+void bind_debug(nb::module_& m) {
+  def(m, "_plan_steps(*arrays) -> list[str]",
+      [](Star trees) -> nb::object {
+        Arrays arrays;
+        for (nb::handle t : trees.items) collect_arrays(t, arrays);
+        nb::list out;
+        for (const std::string& name : core::plan_steps(arrays)) out.append(name);
+        return out;
+      },
+      "Names of the steps that evaluating the arrays would run.");
+  def(m, "_launch_count() -> int", [] { return core::launch_count(); },
+      "Launches since the start of the process.");
+  def(m, "_load_test_backend(path: str) -> None",
+      [](const std::string& path) { core::load_backend(path); },
+      "Loads a shared library that registers a backend.");
+  def(m, "_set_fusion(on: bool) -> None", [](bool on) { core::set_fusion(on); },
+      "Turns fusion of elementwise chains off and on.");
+}
+
+}  // namespace mlx::python

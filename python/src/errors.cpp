@@ -1,0 +1,113 @@
+// Exceptions: the classes that Python programs catch, and the translation of C++ exceptions to them.
+#include <new>
+
+#include "bind.h"
+
+namespace mlx::python {
+
+PyObject* argument_error;
+
+namespace {
+
+PyObject *index_error, *size_error, *execution_error, *file_error, *memory_error;
+
+PyObject* make_class(nb::module_& m, const char* name, const char* doc,
+                     std::initializer_list<PyObject*> bases) {
+  nb::list list;
+  for (PyObject* b : bases) list.append(nb::handle(b));
+  std::string full = std::string("mlx.core.") + name;
+  PyObject* type = PyErr_NewExceptionWithDoc(full.c_str(), doc, nb::tuple(list).ptr(), nullptr);
+  if (!type) throw nb::python_error();
+  m.attr(name) = nb::handle(type);
+  return type;
+}
+
+PyObject* builtin_class(nb::exception_type type) {
+  switch (type) {
+    case nb::exception_type::stop_iteration: return PyExc_StopIteration;
+    case nb::exception_type::index_error: return PyExc_IndexError;
+    case nb::exception_type::key_error: return PyExc_KeyError;
+    case nb::exception_type::value_error: return PyExc_ValueError;
+    case nb::exception_type::type_error: return PyExc_TypeError;
+    case nb::exception_type::buffer_error: return PyExc_BufferError;
+    case nb::exception_type::import_error: return PyExc_ImportError;
+    case nb::exception_type::attribute_error: return PyExc_AttributeError;
+    default: return PyExc_RuntimeError;
+  }
+}
+
+}  // namespace
+
+void bind_errors(nb::module_& m) {
+  index_error = make_class(m, "ArrayIndexError", "An axis, index or mask is out of range.",
+                           {PyExc_IndexError, PyExc_ValueError});
+  size_error = make_class(m, "SizeError", "A number does not fit the type that must hold it.",
+                          {PyExc_OverflowError, PyExc_ValueError});
+  execution_error = make_class(m, "ExecutionError", "A computation failed while it ran.",
+                               {PyExc_RuntimeError, PyExc_ValueError});
+  file_error = make_class(m, "FileError", "A file cannot be read or written.",
+                          {PyExc_RuntimeError, PyExc_ValueError});
+  memory_error = make_class(m, "ArrayMemoryError", "There is no memory left below the limit.",
+                            {PyExc_MemoryError, PyExc_RuntimeError});
+  argument_error = make_class(m, "ArgumentError", "An argument has a type that is not accepted.",
+                              {PyExc_TypeError, PyExc_ValueError});
+  nb::register_exception_translator(
+      [](const std::exception_ptr& p, void*) {
+        try {
+          std::rethrow_exception(p);
+        } catch (const std::exception&) {
+          raise_current();
+        }
+      },
+      nullptr);
+}
+
+PyObject* raise_current() noexcept {
+  PyObject* type = PyExc_RuntimeError;
+  std::string message;
+  try {
+    throw;
+  } catch (nb::python_error& e) {
+    e.restore();
+    return nullptr;
+  } catch (const nb::builtin_exception& e) {
+    type = builtin_class(e.type());
+    message = e.what();
+  } catch (const TypeError& e) {
+    type = PyExc_TypeError;
+    message = e.what();
+  } catch (const IndexError& e) {
+    type = index_error;
+    message = e.what();
+  } catch (const std::out_of_range& e) {
+    type = index_error;
+    message = e.what();
+  } catch (const std::invalid_argument& e) {
+    type = PyExc_ValueError;
+    message = e.what();
+  } catch (const std::overflow_error& e) {
+    type = size_error;
+    message = e.what();
+  } catch (const FileError& e) {
+    type = file_error;
+    message = e.what();
+  } catch (const MemoryError& e) {
+    type = memory_error;
+    message = e.what();
+  } catch (const std::bad_alloc&) {
+    type = memory_error;
+    message = "out of memory";
+  } catch (const std::length_error& e) {
+    type = size_error;
+    message = e.what();
+  } catch (const std::exception& e) {
+    type = execution_error;
+    message = e.what();
+  } catch (...) {
+    message = "an exception of an unknown type was thrown";
+  }
+  PyErr_SetString(type, message.c_str());
+  return nullptr;
+}
+
+}  // namespace mlx::python

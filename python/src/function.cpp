@@ -1,0 +1,289 @@
+// The Python type of bound functions: parsing of signatures, binding of arguments, introspection.
+#include "function.h"
+
+#include <structmember.h>
+
+#include <cstring>
+
+namespace mlx::python {
+
+namespace {
+
+struct Function {
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+  Overload* overload;
+  PyObject *name, *qualname, *module;
+};
+
+Function* as_function(PyObject* o) { return reinterpret_cast<Function*>(o); }
+
+std::string trim(std::string_view s) {
+  size_t a = s.find_first_not_of(" \n"), b = s.find_last_not_of(" \n");
+  return a == s.npos ? "" : std::string(s.substr(a, b - a + 1));
+}
+
+/// Splits at commas that stand outside brackets and quotes.
+std::vector<std::string> split_parameters(std::string_view s) {
+  std::vector<std::string> parts;
+  std::string part;
+  int depth = 0;
+  char quote = 0;
+  for (char c : s) {
+    if (quote) {
+      if (c == quote) quote = 0;
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+    } else {
+      depth += (c == '[' || c == '(') - (c == ']' || c == ')');
+      if (c == ',' && depth == 0) {
+        parts.push_back(trim(part));
+        part.clear();
+        continue;
+      }
+    }
+    part += c;
+  }
+  if (!trim(part).empty()) parts.push_back(trim(part));
+  return parts;
+}
+
+/// The value of a default, evaluated in the namespace of mlx.core. Never freed: it is shared.
+PyObject* evaluate_default(const std::string& text) {
+  static auto* cache = new std::unordered_map<std::string, PyObject*>;
+  if (auto it = cache->find(text); it != cache->end()) return it->second;
+  nb::dict globals;
+  globals["__builtins__"] = nb::module_::import_("builtins");
+  nb::object module = nb::borrow(PyImport_AddModule("mlx.core"));
+  nb::object space = module.attr("__dict__");
+  PyObject* v = PyRun_String(text.c_str(), Py_eval_input, globals.ptr(), space.ptr());
+  if (!v) throw nb::python_error();
+  return (*cache)[text] = v;
+}
+
+size_t closing_parenthesis(const std::string& s) {
+  int depth = 0;
+  for (size_t i = s.find('('); i < s.size(); ++i) {
+    depth += (s[i] == '(') - (s[i] == ')');
+    if (depth == 0) return i;
+  }
+  throw std::logic_error("no ) in " + s);
+}
+
+}  // namespace
+
+Overload::Overload(const char* sig, const char* d, bool is_method)
+    : signature(sig), doc(d), method(is_method) {
+  size_t open = signature.find('('), close = closing_parenthesis(signature);
+  auto parts = split_parameters(std::string_view(signature).substr(open + 1, close - open - 1));
+  bool keyword_only = false;
+  for (const std::string& part : parts) {
+    std::string name = part.substr(0, part.find_first_of(" :="));
+    text += text.empty() ? (method ? "($" : "(") : ", ";
+    if (part == "/") {
+      for (Parameter& p : parameters) p.keyword = false;
+      text += "/";
+      continue;
+    }
+    if (part[0] == '*') {
+      text += name;
+      if (name.starts_with("**")) {
+        star_star = true;
+      } else {
+        star = name != "*";
+        keyword_only = true;
+      }
+      continue;
+    }
+    // A default stands after the last " = " outside brackets.
+    PyObject* fallback = nullptr;
+    text += name;
+    if (size_t eq = part.rfind(" = "); eq != part.npos) {
+      std::string value = trim(std::string_view(part).substr(eq + 3));
+      fallback = evaluate_default(value);
+      text += "=" + value;
+    }
+    PyObject* interned = PyUnicode_InternFromString(name.c_str());
+    parameters.push_back({interned, fallback, !keyword_only, true});
+    n_positional += !keyword_only;
+    n_required += !keyword_only && !fallback;
+  }
+  text += text.empty() ? "()" : ")";
+  if (method && !parameters.empty()) parameters[0].keyword = false;
+  if (parameters.size() > kMaxParameters) throw std::logic_error("too many parameters: " + signature);
+}
+
+bool Overload::bind(PyObject* const* args, size_t nargs, PyObject* names, Call& call) const {
+  size_t n = parameters.size(), positional = static_cast<size_t>(n_positional);
+  size_t given = std::min(nargs, positional);
+  for (size_t i = 0; i < given; ++i) call.values[i] = args[i];
+  if (nargs > positional) {
+    if (!star) return false;
+    call.star = {args + positional, nargs - positional};
+  }
+  for (size_t i = given; i < n; ++i) call.values[i] = parameters[i].fallback;
+  size_t extra = names ? static_cast<size_t>(PyTuple_GET_SIZE(names)) : 0;
+  for (size_t k = 0; k < extra; ++k) {
+    PyObject* name = PyTuple_GET_ITEM(names, k);
+    size_t i = given;
+    while (i < n && parameters[i].name != name) ++i;
+    if (i == n) {
+      for (i = given; i < n; ++i)
+        if (PyUnicode_Compare(parameters[i].name, name) == 0) break;
+    }
+    if (i < n && parameters[i].keyword) {
+      call.values[i] = args[nargs + k];
+    } else if (star_star) {
+      if (!call.keywords.is_valid()) call.keywords = nb::dict();
+      call.keywords[nb::handle(name)] = nb::handle(args[nargs + k]);
+    } else {
+      return false;
+    }
+  }
+  if (star_star && !call.keywords.is_valid()) call.keywords = nb::dict();
+  for (size_t i = given; i < n; ++i)
+    if (!call.values[i]) return false;
+  return true;
+}
+
+namespace {
+
+PyObject* report_mismatch(Function* f, PyObject* const* args, size_t nargs, PyObject* names) {
+  std::string given;
+  size_t extra = names ? static_cast<size_t>(PyTuple_GET_SIZE(names)) : 0;
+  for (size_t i = 0; i < nargs + extra; ++i) {
+    if (i) given += ", ";
+    if (i >= nargs) given += PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, i - nargs)) + std::string("=");
+    given += Py_TYPE(args[i])->tp_name;
+  }
+  std::string accepted;
+  for (Overload* o = f->overload; o; o = o->next.get())
+    accepted += (accepted.empty() ? "" : " or ") + o->signature;
+  PyErr_Format(argument_error, "[%U] incompatible function arguments (%s); accepted: %s", f->name,
+               given.c_str(), accepted.c_str());
+  return nullptr;
+}
+
+PyObject* function_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* names) {
+  Function* f = as_function(self);
+  size_t nargs = PyVectorcall_NARGS(nargsf);
+  for (const Overload* o = f->overload; o; o = o->next.get()) {
+    Call call;
+    if (!o->bind(args, nargs, names, call)) continue;
+    PyObject* r = o->call(*o, call);
+    if (r != kMismatch) return r;
+  }
+  return report_mismatch(f, args, nargs, names);
+}
+
+PyObject* function_get(PyObject* self, PyObject* instance, PyObject*) {
+  if (!instance || !as_function(self)->overload->method) return Py_NewRef(self);
+  return PyMethod_New(self, instance);
+}
+
+PyObject* function_repr(PyObject* self) {
+  return PyUnicode_FromFormat("<function %U.%U>", as_function(self)->module,
+                              as_function(self)->qualname);
+}
+
+PyObject* get_doc(PyObject* self, void*) {
+  std::string out;
+  for (Overload* o = as_function(self)->overload; o; o = o->next.get())
+    out += o->signature + "\n" + (o->next ? "" : "\n" + o->doc);
+  return PyUnicode_FromStringAndSize(out.data(), static_cast<Py_ssize_t>(out.size()));
+}
+
+PyObject* get_text_signature(PyObject* self, void*) {
+  return PyUnicode_FromString(as_function(self)->overload->text.c_str());
+}
+
+/// ((signature, doc, defaults), …) as nanobind's own functions have it, for its stub generator.
+PyObject* get_nb_signature(PyObject* self, void*) {
+  return guarded([&] {
+    nb::list out;
+    for (Overload* o = as_function(self)->overload; o; o = o->next.get())
+      out.append(nb::make_tuple("def " + o->signature, o->doc, nb::none()));
+    return nb::tuple(out).release().ptr();
+  });
+}
+
+PyObject* reduce(PyObject* self, PyObject*) { return Py_NewRef(as_function(self)->qualname); }
+
+PyGetSetDef getset[] = {{"__doc__", get_doc, nullptr, nullptr, nullptr},
+                        {"__text_signature__", get_text_signature, nullptr, nullptr, nullptr},
+                        {"__nb_signature__", get_nb_signature, nullptr, nullptr, nullptr},
+                        {}};
+PyMemberDef members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Function, vectorcall), READONLY, nullptr},
+    {"__name__", T_OBJECT, offsetof(Function, name), READONLY, nullptr},
+    {"__qualname__", T_OBJECT, offsetof(Function, qualname), READONLY, nullptr},
+    {"__module__", T_OBJECT, offsetof(Function, module), READONLY, nullptr},
+    {}};
+PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {}};
+PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                       {Py_tp_descr_get, reinterpret_cast<void*>(function_get)},
+                       {Py_tp_repr, reinterpret_cast<void*>(function_repr)},
+                       {Py_tp_getset, getset},
+                       {Py_tp_members, members},
+                       {Py_tp_methods, methods},
+                       {0, nullptr}};
+PyType_Spec spec = {"mlx.core.function", sizeof(Function), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR |
+                        Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                    slots};
+
+PyTypeObject* function_type() {
+  static auto* type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  return type;
+}
+
+std::string name_of(const Overload& o) { return o.signature.substr(0, o.signature.find('(')); }
+
+/// Functions live as long as the process: they are never freed.
+nb::object make_function(nb::handle scope, std::unique_ptr<Overload> overload) {
+  PyTypeObject* type = function_type();
+  if (!type) throw nb::python_error();
+  Function* f = PyObject_New(Function, type);
+  if (!f) throw nb::python_error();
+  bool module = PyModule_Check(scope.ptr());
+  std::string name = name_of(*overload);
+  std::string qualname =
+      module ? name : nb::cast<std::string>(scope.attr("__qualname__")) + "." + name;
+  f->vectorcall = function_call;
+  f->name = PyUnicode_InternFromString(name.c_str());
+  f->qualname = PyUnicode_InternFromString(qualname.c_str());
+  f->module = nb::object(scope.attr(module ? "__name__" : "__module__")).release().ptr();
+  f->overload = overload.release();
+  Py_INCREF(f);
+  return nb::steal(reinterpret_cast<PyObject*>(f));
+}
+
+}  // namespace
+
+namespace detail {
+
+void add_function(nb::handle scope, std::unique_ptr<Overload> overload) {
+  std::string name = name_of(*overload);
+  nb::object space = scope.attr("__dict__");
+  if (nb::object own = space.attr("get")(name); Py_TYPE(own.ptr()) == function_type()) {
+    Overload* last = as_function(own.ptr())->overload;
+    while (last->next) last = last->next.get();
+    last->next = std::move(overload);
+  } else {
+    scope.attr(name.c_str()) = make_function(scope, std::move(overload));
+  }
+}
+
+void add_property(nb::handle scope, std::unique_ptr<Overload> getter,
+                  std::unique_ptr<Overload> setter) {
+  std::string name = name_of(*getter);
+  std::string doc = getter->doc;
+  nb::object set = setter ? make_function(scope, std::move(setter)) : nb::none();
+  nb::object property = nb::borrow(reinterpret_cast<PyObject*>(&PyProperty_Type));
+  scope.attr(name.c_str()) =
+      property(make_function(scope, std::move(getter)), set, nb::none(), doc);
+}
+
+}  // namespace detail
+
+}  // namespace mlx::python

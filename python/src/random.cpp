@@ -1,0 +1,153 @@
+// Random numbers: the submodule mlx.core.random.
+#include "convert.h"
+#include "module.h"
+#include "mlx/random.h"
+
+namespace mlx::python {
+
+namespace {
+
+namespace core = mlx::core;
+namespace rnd = mlx::core::random;
+#define STREAM "stream: StreamOrDevice = None) -> array"
+#define KEY "key: array | None = None, " STREAM
+using Key = std::optional<array>;
+
+/// The generator's key as the one item of a sequence, so that `compile` can take it as state.
+struct RandomState {};
+
+Dtype float_or(const std::optional<Dtype>& t) { return t.value_or(float32); }
+/// A scalar as an array of a distribution's dtype.
+array parameter(nb::handle o, Dtype t, const char* op) {
+  if (is_scalar(o.ptr())) return scalar_array(o.ptr(), t);
+  array a;
+  if (!load_array(o.ptr(), a))
+    fail<TypeError>(op, "a parameter of type ", class_name(o), "; scalars and arrays are accepted");
+  return a;
+}
+
+void bind_keys(nb::module_& m) {
+  def(m, "seed(seed: int) -> None", [](uint64_t s) { rnd::seed(s); },
+      "Seeds the calling thread's generator.");
+  def(m, "key(seed: int) -> array", [](uint64_t s) { return rnd::key(s); },
+      "A key for the functions that take one.");
+  def(m, "split(key: array, num: int = 2, " STREAM,
+      [](const array& key, int n, const StreamOrDevice& s) { return rnd::split(key, n, s); },
+      "Keys for independent generators, made of one key.");
+}
+
+void bind_uniform(nb::module_& m) {
+  def(m,
+      "uniform(low: scalar | array = 0, high: scalar | array = 1, shape: Sequence[int] = [], "
+      "dtype: Dtype | None = float32, " KEY,
+      [](nb::handle low, nb::handle high, Shape& shape, std::optional<Dtype> dtype, Key& key,
+         const StreamOrDevice& s) {
+        Dtype t = float_or(dtype);
+        return rnd::uniform(parameter(low, t, "uniform"), parameter(high, t, "uniform"), shape, t,
+                            key, s);
+      },
+      "Numbers spread evenly over [low, high).");
+  def(m,
+      "randint(low: scalar | array, high: scalar | array, shape: Sequence[int] = [], "
+      "dtype: Dtype | None = int32, " KEY,
+      [](const array& low, const array& high, Shape& shape, std::optional<Dtype> dtype, Key& key,
+         const StreamOrDevice& s) {
+        return rnd::randint(low, high, shape, dtype.value_or(int32), key, s);
+      },
+      "Integers spread evenly over [low, high).");
+  def(m, "bernoulli(p: scalar | array = 0.5, shape: Sequence[int] | None = None, " KEY,
+      [](nb::handle p, std::optional<Shape>& shape, Key& key, const StreamOrDevice& s) {
+        array q = parameter(p, float32, "bernoulli");
+        return shape ? rnd::bernoulli(q, *shape, key, s) : rnd::bernoulli(q, key, s);
+      },
+      "True with probability p.");
+  def(m, "permutation(x: int | array, axis: int = 0, " KEY,
+      [](nb::handle x, int axis, Key& key, const StreamOrDevice& s) {
+        if (int64_t n; PyLong_Check(x.ptr()) && load_integer(x.ptr(), n))
+          return rnd::permutation(static_cast<int>(n), key, s);
+        return rnd::permutation(to_array(x.ptr()), axis, key, s);
+      },
+      "The integers below x in random order, or the array with its slices along an axis so.");
+}
+
+void bind_normal(nb::module_& m) {
+  def(m,
+      "normal(shape: Sequence[int] = [], dtype: Dtype | None = float32, "
+      "loc: scalar | array | None = None, scale: scalar | array | None = None, " KEY,
+      [](Shape& shape, std::optional<Dtype> dtype, nb::handle loc, nb::handle scale, Key& key,
+         const StreamOrDevice& s) {
+        Dtype t = float_or(dtype);
+        auto optional = [&](nb::handle o) {
+          return o.is_none() ? Key() : Key(parameter(o, t, "normal"));
+        };
+        return rnd::normal(shape, t, optional(loc), optional(scale), key, s);
+      },
+      "Normally distributed numbers with mean `loc` (0) and standard deviation `scale` (1).");
+  def(m,
+      "truncated_normal(lower: scalar | array, upper: scalar | array, "
+      "shape: Sequence[int] | None = None, dtype: Dtype | None = float32, " KEY,
+      [](nb::handle lower, nb::handle upper, std::optional<Shape>& shape,
+         std::optional<Dtype> dtype, Key& key, const StreamOrDevice& s) {
+        Dtype t = float_or(dtype);
+        array low = parameter(lower, t, "truncated_normal");
+        array high = parameter(upper, t, "truncated_normal");
+        return shape ? rnd::truncated_normal(low, high, *shape, t, key, s)
+                     : rnd::truncated_normal(low, high, t, key, s);
+      },
+      "Standard normal numbers between two bounds.");
+  def(m, "gumbel(shape: Sequence[int] = [], dtype: Dtype | None = float32, " KEY,
+      [](Shape& shape, std::optional<Dtype> dtype, Key& key, const StreamOrDevice& s) {
+        return rnd::gumbel(shape, float_or(dtype), key, s);
+      },
+      "Numbers of the standard Gumbel distribution.");
+  def(m,
+      "laplace(shape: Sequence[int] = [], dtype: Dtype | None = float32, loc: float = 0.0, "
+      "scale: float = 1.0, " KEY,
+      [](Shape& shape, std::optional<Dtype> dtype, float loc, float scale, Key& key,
+         const StreamOrDevice& s) {
+        return rnd::laplace(shape, float_or(dtype), loc, scale, key, s);
+      },
+      "Numbers of the Laplace distribution.");
+  def(m,
+      "categorical(logits: array, axis: int = -1, shape: Sequence[int] | None = None, "
+      "num_samples: int | None = None, " KEY,
+      [](const array& logits, int axis, std::optional<Shape>& shape, std::optional<int> n, Key& key,
+         const StreamOrDevice& s) {
+        if (shape && n)
+          fail<ValueError>("categorical", "both shape and num_samples; one of them is accepted");
+        if (shape) return rnd::categorical(logits, axis, *shape, key, s);
+        if (n) return rnd::categorical(logits, axis, *n, key, s);
+        return rnd::categorical(logits, axis, key, s);
+      },
+      "Positions along an axis drawn with probabilities softmax(logits).");
+}
+
+void bind_state(nb::module_& m) {
+  nb::class_<RandomState> cls(m, "_RandomState", "The key of the calling thread's generator.");
+  def(cls, "__len__(self) -> int", [](nb::handle) { return 1; }, "One.");
+  def(cls, "__getitem__(self, index: int) -> array",
+      [](nb::handle, int i) {
+        if (i != 0 && i != -1) throw IndexError("[state] one key is there: index 0");
+        return rnd::KeySequence::current().state();
+      },
+      "The key.");
+  def(cls, "__setitem__(self, index: int, value: array) -> None",
+      [](nb::handle, int i, const array& key) {
+        if (i != 0 && i != -1) throw IndexError("[state] one key is there: index 0");
+        rnd::KeySequence::current().state() = key;
+      },
+      "Replaces the key.");
+  m.attr("state") = nb::cast(RandomState{});
+}
+
+}  // namespace
+
+void bind_random(nb::module_& parent) {
+  nb::module_ m = parent.def_submodule("random", "Random numbers from keys or a seeded generator.");
+  bind_keys(m);
+  bind_uniform(m);
+  bind_normal(m);
+  bind_state(m);
+}
+
+}  // namespace mlx::python

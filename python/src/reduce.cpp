@@ -1,0 +1,94 @@
+// Reductions: functions of the module and methods of the array class from one list.
+#include "module.h"
+#include "mlx/ops.h"
+
+namespace mlx::python {
+
+namespace {
+
+namespace core = mlx::core;
+
+#define MLX_FUNCTION_PARAMETERS "(a: array, /, axis: None | int | Sequence[int] = None, "
+#define MLX_METHOD_PARAMETERS "(self, axis: int | Sequence[int] | None = None, "
+#define MLX_TAIL "keepdims: bool = False, *, stream: StreamOrDevice = None) -> array"
+
+#define MLX_REDUCE(NAME)                                                                \
+  [](const array& a, Axes& axes, bool keepdims, const StreamOrDevice& s) {              \
+    return MLX_OVER(core::NAME, axes, keepdims, s);                                     \
+  }
+#define MLX_FUNCTION(NAME, DOC) \
+  def(m, #NAME MLX_FUNCTION_PARAMETERS MLX_TAIL, MLX_REDUCE(NAME), DOC);
+#define MLX_BOTH(NAME, DOC) \
+  MLX_FUNCTION(NAME, DOC)   \
+  def(c, #NAME MLX_METHOD_PARAMETERS MLX_TAIL, MLX_REDUCE(NAME), DOC);
+
+void bind_simple(nb::module_& m, nb::handle c) {
+  MLX_BOTH(sum, "Sum over axes, or over all. Bool and small integers add up in int32.")
+  MLX_BOTH(prod, "Product over axes, or over all. Bool and small integers multiply in int32.")
+  MLX_BOTH(max, "Largest element over axes, or over all.")
+  MLX_BOTH(min, "Smallest element over axes, or over all.")
+  MLX_BOTH(all, "True where all elements over axes, or over all, are nonzero.")
+  MLX_BOTH(any, "True where some element over axes, or over all, is nonzero.")
+  MLX_BOTH(mean, "Mean over axes, or over all, in floating point.")
+  MLX_FUNCTION(median, "Middle of the sorted elements, or the mean of the two middle ones.")
+  def(m,
+      "count_nonzero(a: array, /, *, axis: None | int | Sequence[int] = None, "
+      "keepdims: bool = False, stream: StreamOrDevice = None) -> array",
+      MLX_REDUCE(count_nonzero), "Number of nonzero elements over axes, or over all.");
+  def(m,
+      "minmax(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, "
+      "stream: StreamOrDevice = None) -> tuple[array, array]",
+      [](const array& a, Axes& axes, bool keepdims, const StreamOrDevice& s) -> nb::object {
+        auto [low, high] = MLX_OVER(core::minmax, axes, keepdims, s);
+        return tuple_of({low, high});
+      },
+      "Smallest and largest element over axes, or over all.");
+}
+
+void bind_spread(nb::module_& m, nb::handle c) {
+#define MLX_SPREAD_FUNCTION(NAME, DOC)                                                          \
+  def(m,                                                                                       \
+      #NAME MLX_FUNCTION_PARAMETERS                                                            \
+      "keepdims: bool = False, ddof: int = 0, *, stream: StreamOrDevice = None) -> array",     \
+      [](const array& a, Axes& axes, bool keepdims, int ddof, const StreamOrDevice& s) {       \
+        return MLX_OVER(core::NAME, axes, keepdims, ddof, s);                                  \
+      },                                                                                       \
+      DOC);                                                                                    \
+  def(c,                                                                                       \
+      #NAME MLX_METHOD_PARAMETERS                                                              \
+      "keepdims: bool = False, ddof: int = 0, *, correction: int | None = None, "              \
+      "stream: StreamOrDevice = None) -> array",                                               \
+      [](const array& a, Axes& axes, bool keepdims, int ddof, std::optional<int> correction,   \
+         const StreamOrDevice& s) {                                                            \
+        return MLX_OVER(core::NAME, axes, keepdims, correction.value_or(ddof), s);             \
+      },                                                                                       \
+      DOC);
+  MLX_SPREAD_FUNCTION(var, "Mean squared distance from the mean, divided by n - ddof.")
+  MLX_SPREAD_FUNCTION(std, "Square root of the variance.")
+#undef MLX_SPREAD_FUNCTION
+}
+
+void bind_positions(nb::module_& m, nb::handle c) {
+#define MLX_POSITION(NAME, DOC)                                                                 \
+  {                                                                                            \
+    auto f = [](const array& a, std::optional<int> axis, bool keepdims,                        \
+                const StreamOrDevice& s) {                                                     \
+      return axis ? core::NAME(a, *axis, keepdims, s) : core::NAME(a, keepdims, s);            \
+    };                                                                                         \
+    def(m, #NAME "(a: array, /, axis: None | int = None, " MLX_TAIL, f, DOC);                  \
+    def(c, #NAME "(self, axis: int | None = None, " MLX_TAIL, f, DOC);                         \
+  }
+  MLX_POSITION(argmax, "Position of the first largest element along an axis, or among all.")
+  MLX_POSITION(argmin, "Position of the first smallest element along an axis, or among all.")
+#undef MLX_POSITION
+}
+
+}  // namespace
+
+void bind_reductions(nb::module_& m, nb::handle array_class) {
+  bind_simple(m, array_class);
+  bind_spread(m, array_class);
+  bind_positions(m, array_class);
+}
+
+}  // namespace mlx::python

@@ -1,0 +1,42 @@
+// Sorting, partitions, searches, distinct elements.
+#include "convert.h"
+#include "module.h"
+#include "mlx/ops.h"
+
+namespace mlx::python {
+
+namespace {
+namespace core = mlx::core;
+#define STREAM "stream: StreamOrDevice = None) -> array"
+}  // namespace
+
+void bind_sorts(nb::module_& m) {
+#define MLX_SORT(NAME, DOC)                                                                      \
+  def(m, #NAME "(a: array, /, axis: None | int = -1, *, " STREAM,                                \
+      [](const array& a, std::optional<int> axis, const StreamOrDevice& s) {                     \
+        return axis ? core::NAME(a, *axis, s) : core::NAME(a, s);                                \
+      },                                                                                         \
+      DOC);
+#define MLX_PARTITION(NAME, PARAMETER, DOC)                                                      \
+  def(m, #NAME "(a: array, /, " #PARAMETER ": int, axis: None | int = -1, *, " STREAM,           \
+      [](const array& a, int n, std::optional<int> axis, const StreamOrDevice& s) {              \
+        return axis ? core::NAME(a, n, *axis, s) : core::NAME(a, n, s);                          \
+      },                                                                                         \
+      DOC);
+  MLX_SORT(sort, "The elements in ascending order along an axis, or all of them. NaN comes last.")
+  MLX_SORT(argsort, "Positions that sort the elements along an axis, or all of them.")
+  MLX_PARTITION(partition, kth,
+                "The elements with the kth smallest in its place, smaller ones before it.")
+  MLX_PARTITION(argpartition, kth,
+                "Positions that put the kth smallest in its place, smaller ones before it.")
+  MLX_PARTITION(topk, k, "The k largest elements along an axis, or of all, in no certain order.")
+  def(m,
+      "searchsorted(sorted_sequence: array, values: array, /, side: str = 'left', *, " STREAM,
+      [](const array& sorted, const array& values, std::string& side, const StreamOrDevice& s) {
+        return core::searchsorted(sorted, values, side, s);
+      },
+      "Positions at which values would be inserted to keep a sequence sorted: before equal ones "
+      "('left') or after them ('right').");
+}
+
+}  // namespace mlx::python

@@ -1,0 +1,109 @@
+#include "transformed.h"
+
+#include <structmember.h>
+
+namespace mlx::python {
+
+namespace {
+
+struct Transformed {
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+  PyObject *fun, *held, *weak;
+  TransformedCall* call;
+};
+Transformed* self_of(PyObject* o) { return reinterpret_cast<Transformed*>(o); }
+
+PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* names) {
+  return guarded([&] {
+    nb::object keep = nb::borrow(self);
+    size_t n = PyVectorcall_NARGS(nargsf);
+    nb::dict kwargs;
+    for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); ++i)
+      kwargs[nb::handle(PyTuple_GET_ITEM(names, i))] = nb::handle(args[n + i]);
+    Transformed* t = self_of(self);
+    return (*t->call)(t->fun, Star{{args, n}}, std::move(kwargs)).release().ptr();
+  });
+}
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(self_of(self)->fun);
+  Py_VISIT(self_of(self)->held);
+  return 0;
+}
+int clear(PyObject* self) {
+  Py_CLEAR(self_of(self)->fun);
+  Py_CLEAR(self_of(self)->held);
+  return 0;
+}
+void dealloc(PyObject* self) {
+  PyObject_GC_UnTrack(self);
+  if (self_of(self)->weak) PyObject_ClearWeakRefs(self);
+  clear(self);
+  delete self_of(self)->call;
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_Del(self);
+  Py_DECREF(type);
+}
+
+/// Attributes that the transformed function shares with the original.
+PyObject* get_shared(PyObject* self, void* name) {
+  PyObject* v = PyObject_GetAttrString(self_of(self)->fun, static_cast<const char*>(name));
+  return v;
+}
+PyObject* get_wrapped(PyObject* self, void*) { return Py_NewRef(self_of(self)->fun); }
+PyObject* repr(PyObject* self) {
+  return PyUnicode_FromFormat("<transformed %R>", self_of(self)->fun);
+}
+
+char shared_names[][16] = {"__name__", "__qualname__", "__doc__", "__annotations__"};
+PyGetSetDef getset[] = {{shared_names[0], get_shared, nullptr, nullptr, shared_names[0]},
+                        {shared_names[1], get_shared, nullptr, nullptr, shared_names[1]},
+                        {shared_names[2], get_shared, nullptr, nullptr, shared_names[2]},
+                        {shared_names[3], get_shared, nullptr, nullptr, shared_names[3]},
+                        {"__wrapped__", get_wrapped, nullptr, nullptr, nullptr},
+                        {}};
+PyMemberDef members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Transformed, vectorcall), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(Transformed, weak), READONLY, nullptr},
+    {}};
+PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                       {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                       {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                       {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+                       {Py_tp_repr, reinterpret_cast<void*>(repr)},
+                       {Py_tp_getset, getset},
+                       {Py_tp_members, members},
+                       {0, nullptr}};
+PyType_Spec spec = {"mlx.core.transformed_function", sizeof(Transformed), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                        Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                    slots};
+
+}  // namespace
+
+nb::object make_transformed(nb::handle fun, TransformedCall f, nb::object held) {
+  static auto* type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  if (!type) throw nb::python_error();
+  Transformed* t = PyObject_GC_New(Transformed, type);
+  if (!t) throw nb::python_error();
+  t->vectorcall = call;
+  t->fun = Py_NewRef(fun.ptr());
+  t->held = held.release().ptr();
+  t->weak = nullptr;
+  t->call = new TransformedCall(std::move(f));
+  PyObject_GC_Track(reinterpret_cast<PyObject*>(t));
+  return nb::steal(reinterpret_cast<PyObject*>(t));
+}
+
+nb::object call_python(nb::handle fun, const std::vector<nb::object>& args, nb::handle kwargs) {
+  nb::object tuple = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(args.size())));
+  for (size_t i = 0; i < args.size(); ++i)
+    PyTuple_SET_ITEM(tuple.ptr(), static_cast<Py_ssize_t>(i), Py_NewRef(args[i].ptr()));
+  nb::object r = nb::steal(PyObject_Call(fun.ptr(), tuple.ptr(), kwargs.ptr()));
+  if (!r.is_valid()) throw nb::python_error();
+  return r;
+}
+
+}  // namespace mlx::python

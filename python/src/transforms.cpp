@@ -1,0 +1,258 @@
+// Evaluation and derivatives of Python functions: trees become flat lists of arrays for the engine,
+// and its results become trees again.
+#include <algorithm>
+
+#include "convert.h"
+#include "module.h"
+#include "transformed.h"
+#include "tree.h"
+#include "mlx/transforms/transforms.h"
+
+namespace mlx::python {
+
+namespace {
+
+namespace core = mlx::core;
+
+/// Which arguments a gradient is taken of.
+struct Selection {
+  std::vector<int> positions;
+  std::vector<std::string> names;
+  bool has_names = false;
+};
+
+Selection select(const char* op, const std::optional<std::variant<int, std::vector<int>>>& argnums,
+                 const std::variant<std::string, std::vector<std::string>>& argnames) {
+  Selection s;
+  if (auto* one = std::get_if<std::string>(&argnames)) {
+    s.names = {*one};
+  } else {
+    s.names = std::get<std::vector<std::string>>(argnames);
+  }
+  s.has_names = !s.names.empty();
+  if (argnums) {
+    if (auto* one = std::get_if<int>(&*argnums)) s.positions = {*one};
+    else s.positions = std::get<std::vector<int>>(*argnums);
+  } else if (!s.has_names) {
+    s.positions = {0};
+  }
+  if (s.positions.empty() && !s.has_names)
+    fail<ValueError>(op, "no arguments to differentiate; argnums or argnames must name some");
+  for (size_t i = 0; i < s.positions.size(); ++i) {
+    if (s.positions[i] < 0)
+      fail<ValueError>(op, "argnums contains ", s.positions[i], "; indices from 0 on are accepted");
+    if (std::count(s.positions.begin(), s.positions.end(), s.positions[i]) > 1)
+      fail<ValueError>(op, "argnums contains ", s.positions[i], " twice; once is accepted");
+  }
+  for (const std::string& name : s.names)
+    if (std::count(s.names.begin(), s.names.end(), name) > 1)
+      fail<ValueError>(op, "argnames contains '", name, "' twice; once is accepted");
+  return s;
+}
+
+/// An argument of a traced function: the caller's arrays stay out of its reach.
+nb::object fresh(nb::handle o) {
+  return is_array(o.ptr()) ? nb::steal(wrap(to_array(o.ptr()))) : nb::borrow(o);
+}
+
+/// The trees that a call differentiates by, and where they stand among its arguments.
+struct Arguments {
+  const Selection& selection;
+  std::vector<nb::object> positional;
+  nb::dict keywords;
+  std::vector<nb::object> trees;  ///< selected ones: positional, then by name
+  std::vector<size_t> sizes;      ///< arrays in each
+  Arrays primals;
+
+  Arguments(const char* op, const Selection& s, Star args, nb::dict kwargs)
+      : selection(s), keywords(std::move(kwargs)) {
+    for (size_t i = 0; i < args.size(); ++i) positional.push_back(nb::borrow(args[i]));
+    for (int i : s.positions) {
+      if (i >= static_cast<int>(positional.size()))
+        fail<ValueError>(op, "argnums contains ", i, " but the function is called with ",
+                         positional.size(), " positional arguments");
+      trees.push_back(positional[i]);
+    }
+    for (const std::string& name : s.names) {
+      PyObject* v = PyDict_GetItemString(keywords.ptr(), name.c_str());
+      if (!v)
+        fail<ValueError>(op, "argnames contains '", name,
+                         "' but the function is called without that keyword argument");
+      trees.push_back(nb::borrow(v));
+    }
+    for (const nb::object& t : trees) {
+      Arrays arrays = flatten(t, op);
+      sizes.push_back(arrays.size());
+      primals.insert(primals.end(), arrays.begin(), arrays.end());
+    }
+  }
+
+  /// Calls `fun` with the arrays of the selected trees replaced.
+  nb::object call(nb::handle fun, const Arrays& arrays) const {
+    std::vector<nb::object> args;
+    for (const nb::object& a : positional) args.push_back(fresh(a));
+    nb::dict kwargs;
+    for (auto [key, value] : keywords) kwargs[key] = fresh(value);
+    size_t first = 0, n = selection.positions.size();
+    for (size_t i = 0; i < trees.size(); ++i) {
+      nb::object tree = unflatten(trees[i], arrays, first);
+      first += sizes[i];
+      if (i < n) args[selection.positions[i]] = tree;
+      else kwargs[selection.names[i - n].c_str()] = tree;
+    }
+    return call_python(fun, args, kwargs);
+  }
+
+  /// Gradients in the form of the selection: one tree, a tuple of trees, (those, {name: tree}).
+  nb::object gradients(const Arrays& grads) const {
+    std::vector<nb::object> out;
+    size_t first = 0, n = selection.positions.size();
+    for (size_t i = 0; i < trees.size(); ++i) {
+      out.push_back(unflatten(trees[i], grads, first));
+      first += sizes[i];
+    }
+    nb::object by_position = nb::none();
+    if (n == 1) {
+      by_position = out[0];
+    } else if (n > 1) {
+      nb::list list;
+      for (size_t i = 0; i < n; ++i) list.append(out[i]);
+      by_position = nb::tuple(list);
+    }
+    if (!selection.has_names) return by_position;
+    nb::dict by_name;
+    for (size_t i = n; i < out.size(); ++i) by_name[selection.names[i - n].c_str()] = out[i];
+    return nb::make_tuple(by_position, by_name);
+  }
+};
+
+/// Throws unless the result is what can be differentiated: an array, or a tuple that starts with one
+/// where `aux` is accepted.
+void check_result(const char* op, nb::handle result, bool aux) {
+  nb::handle loss = result;
+  if (aux && PyTuple_Check(result.ptr())) {
+    if (PyTuple_GET_SIZE(result.ptr()) == 0)
+      fail<ValueError>(op, "the function returned an empty tuple; the first value must be a scalar "
+                           "array");
+    loss = PyTuple_GET_ITEM(result.ptr(), 0);
+  }
+  if (!is_array(loss.ptr()))
+    fail<ValueError>(op, "the function returned ", class_name(result), "; a scalar array",
+                     aux ? ", or a tuple that starts with one," : "", " is accepted");
+}
+
+/// The tree of `result` with its arrays replaced.
+nb::object with_values(nb::handle result, const Arrays& values) { return unflatten(result, values); }
+
+std::pair<nb::object, nb::object> run_value_and_grad(const char* op, const Selection& selection,
+                                                     nb::handle fun, Star args, nb::dict kwargs,
+                                                     bool aux) {
+  Arguments arguments(op, selection, args, std::move(kwargs));
+  nb::object result;
+  auto flat = [&](const Arrays& inputs) {
+    result = arguments.call(fun, inputs);
+    check_result(op, result, aux);
+    Arrays outputs;
+    collect_arrays(result, outputs);
+    return outputs;
+  };
+  std::vector<int> argnums(arguments.primals.size());
+  for (size_t i = 0; i < argnums.size(); ++i) argnums[i] = static_cast<int>(i);
+  auto [values, grads] =
+      core::value_and_grad(core::Function(flat), argnums)(arguments.primals);
+  return {with_values(result, values), arguments.gradients(grads)};
+}
+
+/// The arrays that a differentiated function returned: one array or a sequence of arrays.
+Arrays outputs_of(const char* op, nb::handle result) {
+  if (is_array(result.ptr())) return {to_array(result.ptr())};
+  if (!PyList_Check(result.ptr()) && !PyTuple_Check(result.ptr()))
+    fail<ValueError>(op, "the function returned ", class_name(result),
+                     "; an array or a sequence of arrays is accepted");
+  return flatten(result, op);
+}
+
+core::Function flat_function(const char* op, nb::handle fun) {
+  return [op, fun](const Arrays& inputs) {
+    std::vector<nb::object> args;
+    for (const array& a : inputs) args.push_back(nb::steal(wrap(a)));
+    return outputs_of(op, call_python(fun, args));
+  };
+}
+
+Arrays arrays_in(Star trees) {
+  Arrays out;
+  for (nb::handle t : trees.items) collect_arrays(t, out);
+  return out;
+}
+
+void bind_evaluation(nb::module_& m) {
+  def(m, "eval(*args) -> None", [](Star args) { evaluate(arrays_in(args)); },
+      "Computes the arrays of trees (lists, tuples, dicts) and waits for them.");
+  def(m, "async_eval(*args) -> None",
+      [](Star args) {
+        core::PendingEval pending = core::prepare_eval(arrays_in(args), false);
+        if (pending.idle()) return;
+        nb::gil_scoped_release release;
+        pending.run();
+      },
+      "Starts to compute the arrays of trees; whoever reads them waits.");
+}
+
+using Argnums = std::optional<std::variant<int, std::vector<int>>>;
+using Argnames = std::variant<std::string, std::vector<std::string>>;
+
+void bind_derivatives(nb::module_& m) {
+  def(m,
+      "value_and_grad(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, "
+      "argnames: str | Sequence[str] = []) -> Callable[P, tuple[R, Any]]",
+      [](nb::callable fun, Argnums& argnums, Argnames& argnames) {
+        Selection s = select("value_and_grad", argnums, argnames);
+        return make_transformed(fun, [s](nb::handle f, Star args, nb::dict kwargs) -> nb::object {
+          auto [value, grad] =
+              run_value_and_grad("value_and_grad", s, f, args, std::move(kwargs), true);
+          return nb::make_tuple(value, grad);
+        });
+      },
+      "A function that returns what `fun` returns and the gradient of it. `fun` returns a scalar "
+      "array, or a tuple that starts with one. The gradient is taken of the arguments at `argnums` "
+      "(0 by default) and the keyword arguments named by `argnames`, which are trees of arrays; it "
+      "has their form, in a tuple where several positions are given, and in a pair with a dict where "
+      "names are given.");
+  def(m,
+      "grad(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, "
+      "argnames: str | Sequence[str] = []) -> Callable[P, Any]",
+      [](nb::callable fun, Argnums& argnums, Argnames& argnames) {
+        Selection s = select("grad", argnums, argnames);
+        return make_transformed(fun, [s](nb::handle f, Star args, nb::dict kwargs) {
+          return run_value_and_grad("grad", s, f, args, std::move(kwargs), false).second;
+        });
+      },
+      "A function that returns the gradient of `fun`, which returns a scalar array; see "
+      "value_and_grad.\n\nExample: grad(lambda x: x * x)(array(3.0)) is 6.");
+  def(m,
+      "vjp(fun: Callable, primals: list[array], cotangents: list[array]) -> "
+      "tuple[list[array], list[array]]",
+      [](nb::callable fun, Arrays& primals, Arrays& cotangents) {
+        return core::vjp(flat_function("vjp", fun), primals, cotangents);
+      },
+      "What `fun` returns for the primals, and the products of the cotangents with its Jacobian, one "
+      "for each primal.");
+  def(m,
+      "jvp(fun: Callable, primals: list[array], tangents: list[array]) -> "
+      "tuple[list[array], list[array]]",
+      [](nb::callable fun, Arrays& primals, Arrays& tangents) {
+        return core::jvp(flat_function("jvp", fun), primals, tangents);
+      },
+      "What `fun` returns for the primals, and the products of its Jacobian with the tangents, one "
+      "for each result.");
+}
+
+}  // namespace
+
+void bind_transforms(nb::module_& m) {
+  bind_evaluation(m);
+  bind_derivatives(m);
+}
+
+}  // namespace mlx::python

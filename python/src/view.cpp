@@ -1,0 +1,222 @@
+// Shapes, layouts, element types: reshape and its kin, transposition, casts, slices.
+#include "convert.h"
+#include "module.h"
+#include "mlx/ops.h"
+
+namespace mlx::python {
+
+namespace {
+
+namespace core = mlx::core;
+#define STREAM "stream: StreamOrDevice = None) -> array"
+
+/// Integers given one by one or as one sequence: reshape(2, 3), reshape((2, 3)).
+template <class C>
+C spread(Star items, const char* op) {
+  FromSequence<C> from;
+  if (items.size() == 1 && from.load(items[0].ptr())) return std::move(from.value);
+  from.value = {};
+  for (size_t i = 0; i < items.size(); ++i) {
+    From<typename C::value_type> one;
+    if (!one.load(items[i].ptr()))
+      fail<TypeError>(op, "an argument of type ", class_name(items[i]), "; integers are accepted");
+    from.value.push_back(one.get());
+  }
+  return std::move(from.value);
+}
+
+array squeeze_axes(const array& a, const Axes& axes, const StreamOrDevice& s) {
+  if (auto* one = std::get_if<int>(&axes)) return core::squeeze(a, *one, s);
+  if (auto* several = std::get_if<std::vector<int>>(&axes)) return core::squeeze(a, *several, s);
+  return core::squeeze(a, s);
+}
+
+void bind_shapes(nb::module_& m, nb::handle c) {
+  def(m, "reshape(a: array, /, shape: Sequence[int], *, " STREAM,
+      [](const array& a, Shape& shape, const StreamOrDevice& s) {
+        return core::reshape(a, shape, s);
+      },
+      "The elements in another shape of as many; one length may be -1 and is inferred.");
+  def(c, "reshape(self, *shape, " STREAM,
+      [](const array& a, Star shape, const StreamOrDevice& s) {
+        return core::reshape(a, spread<Shape>(shape, "reshape"), s);
+      },
+      "The elements in another shape: lengths one by one or as a sequence, one of them maybe -1.");
+  auto flatten = [](const array& a, int start, int end, const StreamOrDevice& s) {
+    return core::flatten(a, start, end, s);
+  };
+  constexpr const char* flatten_doc = "Axes `start_axis` to `end_axis`, both included, as one axis.";
+  def(m, "flatten(a: array, /, start_axis: int = 0, end_axis: int = -1, *, " STREAM, flatten, flatten_doc);
+  def(c, "flatten(self, start_axis: int = 0, end_axis: int = -1, *, " STREAM, flatten, flatten_doc);
+  def(m, "unflatten(a: array, /, axis: int, shape: Sequence[int], *, " STREAM,
+      [](const array& a, int axis, Shape& shape, const StreamOrDevice& s) {
+        return core::unflatten(a, axis, shape, s);
+      },
+      "An axis split into axes of `shape`; one length may be -1.");
+  auto squeeze = [](const array& a, Axes& axes, const StreamOrDevice& s) {
+    return squeeze_axes(a, axes, s);
+  };
+  constexpr const char* squeeze_doc = "Without the given axes of length 1, or without all of them.";
+  def(m, "squeeze(a: array, /, axis: None | int | Sequence[int] = None, *, " STREAM, squeeze, squeeze_doc);
+  def(c, "squeeze(self, axis: int | Sequence[int] | None = None, *, " STREAM, squeeze, squeeze_doc);
+  def(m, "expand_dims(a: array, /, axis: int | Sequence[int], *, " STREAM,
+      [](const array& a, std::variant<int, std::vector<int>>& axis, const StreamOrDevice& s) {
+        if (auto* one = std::get_if<int>(&axis)) return core::expand_dims(a, *one, s);
+        return core::expand_dims(a, std::get<std::vector<int>>(axis), s);
+      },
+      "With axes of length 1 inserted at places of the result.");
+  def(m, "broadcast_to(a: scalar | array, /, shape: Sequence[int], *, " STREAM,
+      [](const array& a, Shape& shape, const StreamOrDevice& s) {
+        return core::broadcast_to(a, shape, s);
+      },
+      "The array repeated along axes of length 1 and new leading axes up to `shape`.");
+  def(m, "broadcast_arrays(*arrays: array, stream: StreamOrDevice = None) -> list[array]",
+      [](Star arrays, const StreamOrDevice& s) {
+        return core::broadcast_arrays(arrays_of(arrays, "broadcast_arrays"), s);
+      },
+      "The arrays broadcast to their common shape.");
+  def(m, "broadcast_shapes(*shapes: Sequence[int]) -> tuple[int]",
+      [](Star shapes) {
+        Shape out;
+        for (size_t i = 0; i < shapes.size(); ++i) {
+          From<Shape> from;
+          if (!from.load(shapes[i].ptr()))
+            fail<TypeError>("broadcast_shapes", "an argument of type ", class_name(shapes[i]),
+                            "; sequences of integers are accepted");
+          out = core::broadcast_shapes(out, from.value);
+        }
+        return out;
+      },
+      "The shape that shapes broadcast to.");
+#define MLX_AT_LEAST(NAME)                                                                         \
+  def(m, #NAME "(*arys: array, stream: StreamOrDevice = None) -> array | list[array]",             \
+      [](Star items, const StreamOrDevice& s) -> nb::object {                                      \
+        Arrays in = arrays_of(items, #NAME);                                                       \
+        if (in.size() == 1) return nb::steal(wrap(core::NAME(in[0], s)));                          \
+        return nb::steal(to_python(core::NAME(in, s)));                                            \
+      },                                                                                           \
+      "The arrays with axes of length 1 added up to the rank in the name; a list where several "   \
+      "are given.");
+  MLX_AT_LEAST(atleast_1d)
+  MLX_AT_LEAST(atleast_2d)
+  MLX_AT_LEAST(atleast_3d)
+#undef MLX_AT_LEAST
+}
+
+void bind_transposition(nb::module_& m, nb::handle c) {
+  def(m, "transpose(a: array, /, axes: Sequence[int] | None = None, *, " STREAM,
+      [](const array& a, std::optional<std::vector<int>>& axes, const StreamOrDevice& s) {
+        return axes ? core::transpose(a, *axes, s) : core::transpose(a, s);
+      },
+      "Axis i of the result is axis axes[i]; all axes reversed where none are given.");
+  alias(m, "permute_dims", "transpose");
+  def(c, "transpose(self, *axes, " STREAM,
+      [](const array& a, Star axes, const StreamOrDevice& s) {
+        if (axes.size() == 0 || (axes.size() == 1 && axes[0].is_none())) return core::transpose(a, s);
+        return core::transpose(a, spread<std::vector<int>>(axes, "transpose"), s);
+      },
+      "Axis i of the result is axis axes[i]; all axes reversed where none are given.");
+  def(m, "matrix_transpose(a: array, /, *, " STREAM,
+      [](const array& a, const StreamOrDevice& s) { return core::matrix_transpose(a, s); },
+      "The last two axes exchanged.");
+  auto swap = [](const array& a, int axis1, int axis2, const StreamOrDevice& s) {
+    return core::swapaxes(a, axis1, axis2, s);
+  };
+  def(m, "swapaxes(a: array, /, axis1: int, axis2: int, *, " STREAM, swap, "Two axes exchanged.");
+  def(c, "swapaxes(self, axis1: int, axis2: int, *, " STREAM, swap, "Two axes exchanged.");
+  auto move = [](const array& a, int source, int destination, const StreamOrDevice& s) {
+    return core::moveaxis(a, source, destination, s);
+  };
+  def(m, "moveaxis(a: array, /, source: int, destination: int, *, " STREAM, move,
+      "Axis `source` put at place `destination`.");
+  def(c, "moveaxis(self, source: int, destination: int, *, " STREAM, move,
+      "Axis `source` put at place `destination`.");
+  def(m, "flip(a: array, /, axis: None | int | Sequence[int] = None, *, " STREAM,
+      [](const array& a, Axes& axes, const StreamOrDevice& s) {
+        if (auto* one = std::get_if<int>(&axes)) return core::flip(a, *one, s);
+        if (auto* several = std::get_if<std::vector<int>>(&axes)) return core::flip(a, *several, s);
+        return core::flip(a, s);
+      },
+      "The elements in reverse order along the given axes, or along all.");
+}
+
+void bind_diagonals(nb::module_& m, nb::handle c) {
+  auto diagonal = [](const array& a, int offset, int axis1, int axis2, const StreamOrDevice& s) {
+    return core::diagonal(a, offset, axis1, axis2, s);
+  };
+  constexpr const char* doc = "The diagonals of the planes that two axes span, as a last axis.";
+  def(m, "diagonal(a: array, offset: int = 0, axis1: int = 0, axis2: int = 1, " STREAM, diagonal, doc);
+  def(c, "diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1, " STREAM, diagonal, doc);
+  def(c, "diag(self, k: int = 0, *, " STREAM,
+      [](const array& a, int k, const StreamOrDevice& s) { return core::diag(a, k, s); },
+      "The k-th diagonal of a matrix, or the matrix with a vector on it.");
+  def(m,
+      "as_strided(a: array, /, shape: Sequence[int] | None = None, "
+      "strides: Sequence[int] | None = None, offset: int = 0, *, " STREAM,
+      [](const array& a, std::optional<Shape>& shape, std::optional<Shape>& strides, int64_t offset,
+         const StreamOrDevice& s) {
+        Shape to = shape.value_or(a.shape());
+        Strides steps = strides ? *strides : core::row_major(to);
+        return core::as_strided(a, to, steps, offset, s);
+      },
+      "A view of the elements in row-major order: element (i, j, ..) is element offset + "
+      "i * strides[0] + j * strides[1] + ..");
+}
+
+void bind_slices(nb::module_& m) {
+  def(m,
+      "slice(a: array, start_indices: array, axes: Sequence[int], slice_size: Sequence[int], *, " STREAM,
+      [](const array& a, const array& start, std::vector<int>& axes, Shape& size,
+         const StreamOrDevice& s) { return core::slice(a, start, axes, size, s); },
+      "A part of `slice_size` that starts at positions which are computed, along `axes`.");
+  def(m,
+      "slice_update(a: array, update: array, start_indices: array, axes: Sequence[int], *, " STREAM,
+      [](const array& a, const array& update, const array& start, std::vector<int>& axes,
+         const StreamOrDevice& s) { return core::slice_update(a, update, start, axes, s); },
+      "The array with `update` written at positions which are computed, along `axes`.");
+}
+
+}  // namespace
+
+void bind_views(nb::module_& m, nb::handle array_class) {
+  bind_shapes(m, array_class);
+  bind_transposition(m, array_class);
+  bind_diagonals(m, array_class);
+  bind_slices(m);
+}
+
+void bind_conversion(nb::module_& m, nb::handle c) {
+  auto astype = [](const array& a, Dtype t, const StreamOrDevice& s) { return core::astype(a, t, s); };
+  def(m, "astype(a: array, dtype: Dtype, /, *, " STREAM, astype, "The elements converted to a dtype.");
+  def(c, "astype(self, dtype: Dtype, " STREAM, astype, "The elements converted to a dtype.");
+  auto view = [](const array& a, Dtype t, const StreamOrDevice& s) { return core::view(a, t, s); };
+  constexpr const char* doc = "The bytes read as elements of another dtype.";
+  def(m, "view(a: scalar | array, dtype: Dtype, " STREAM, view, doc);
+  def(c, "view(self, dtype: Dtype, *, " STREAM, view, doc);
+  def(m, "contiguous(a: array, /, allow_col_major: bool = False, *, " STREAM,
+      [](const array& a, bool col, const StreamOrDevice& s) { return core::contiguous(a, col, s); },
+      "The same elements in row-major order in memory, or column-major where allowed.");
+  def(m, "stop_gradient(a: array, /, *, " STREAM,
+      [](const array& a, const StreamOrDevice& s) { return core::stop_gradient(a, s); },
+      "The array, as a constant for differentiation.");
+  def(m, "to_fp8(x: array, *, " STREAM,
+      [](const array& x, const StreamOrDevice& s) { return core::to_fp8(x, s); },
+      "Floats rounded to 8-bit e4m3 floats, as uint8.");
+  def(m, "from_fp8(x: array, dtype: Dtype = bfloat16, *, " STREAM,
+      [](const array& x, Dtype t, const StreamOrDevice& s) { return core::from_fp8(x, t, s); },
+      "The values of 8-bit e4m3 floats stored as uint8.");
+  def(m,
+      "depends(inputs: array | Sequence[array], dependencies: array | Sequence[array]) -> "
+      "array | list[array]",
+      [](std::variant<array, Arrays>& inputs, std::variant<array, Arrays>& deps) -> nb::object {
+        auto list = [](std::variant<array, Arrays>& v) {
+          return v.index() == 0 ? Arrays{std::get<array>(v)} : std::get<Arrays>(v);
+        };
+        Arrays out = core::depends(list(inputs), list(deps));
+        if (inputs.index() == 0) return nb::steal(wrap(out.at(0)));
+        return nb::steal(to_python(out));
+      },
+      "The inputs, available only once the dependencies have been computed.");
+}
+
+}  // namespace mlx::python

@@ -1,0 +1,123 @@
+"""Writes the type stubs of the extension module.
+
+    python stubs.py OUTPUT_DIRECTORY
+
+nanobind's generator does the work; this adds the module's own function type, the types that
+signatures name, and one file for each submodule. The stubs are OUTPUT/core/__init__.pyi,
+OUTPUT/core/random.pyi, …
+"""
+
+import importlib
+import sys
+import types
+from pathlib import Path
+
+from nanobind import stubgen
+
+#: What the signatures of the functions refer to.
+TYPES = '''\
+P = ParamSpec("P")
+R = TypeVar("R")
+scalar: TypeAlias = int | float | bool | complex
+list_or_scalar: TypeAlias = scalar | list["list_or_scalar"]
+StreamOrDevice: TypeAlias = "Stream | ThreadLocalStream | Device | DeviceType | None"
+ScalarOrArray: TypeAlias = "scalar | array | ArrayLike | DLPackCompatible"
+file: TypeAlias = IO[bytes]
+
+
+class ArrayLike(Protocol):
+    def __mlx_array__(self) -> array: ...
+
+
+class DLPackCompatible(Protocol):
+    def __dlpack__(self, *, stream: Any = None) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+
+'''
+TYPING = (
+    "from collections.abc import Callable, Sequence\n"
+    "import pathlib\nimport types\n"
+    "from typing import IO, Any, Literal, ParamSpec, Protocol, TypeAlias, TypeVar\n"
+)
+
+
+class Stubs(stubgen.StubGen):
+    """The generator, acquainted with the functions of mlx.core."""
+
+    @staticmethod
+    def _own(tp: type) -> bool:
+        return tp.__module__ == "mlx.core" and tp.__name__ == "function"
+
+    def is_function(self, tp: type) -> bool:
+        return self._own(tp) or super().is_function(tp)
+
+    def put_function(self, fn, name=None, parent=None) -> None:
+        if not self._own(type(fn)):
+            super().put_function(fn, name, parent)
+        elif fn.__module__ != self.module.__name__:
+            self.put_value(fn, name)
+        elif name and name != fn.__name__:
+            self.write_ln(f"{name} = {fn.__name__}\n")
+        else:
+            self.put_nb_func(fn, name)
+
+    def put(self, value, name=None, parent=None) -> None:
+        # The slots of the array class have no signatures of their own.
+        if isinstance(value, types.WrapperDescriptorType) and name in OPERATORS:
+            self.write_ln(f"def {name}{OPERATORS[name]}: ...\n")
+        elif not (isinstance(value, types.ModuleType) and self.stack):
+            super().put(value, name, parent)
+
+
+def operators() -> dict[str, str]:
+    """Signatures of the array class's operators, by method name."""
+    out = {}
+    arithmetic = "add sub mul truediv floordiv mod pow lshift rshift and or xor matmul"
+    for op in arithmetic.split():
+        for prefix in ("", "r", "i"):
+            out[f"__{prefix}{op}__"] = "(self, other: ScalarOrArray) -> array"
+    for op in ("lt", "le", "gt", "ge"):
+        out[f"__{op}__"] = "(self, other: ScalarOrArray) -> array"
+    for op in ("eq", "ne"):
+        out[f"__{op}__"] = "(self, other: object) -> array  # type: ignore[override]"
+    for op in ("neg", "pos", "abs", "invert"):
+        out[f"__{op}__"] = "(self) -> array"
+    for op, result in (
+        ("bool", "bool"), ("int", "int"), ("float", "float"), ("index", "int"), ("len", "int"),
+        ("hash", "int"), ("repr", "str"), ("iter", "ArrayIterator"),
+    ):  # fmt: skip
+        out[f"__{op}__"] = f"(self) -> {result}"
+    out["__getitem__"] = "(self, index: object) -> array"
+    out["__setitem__"] = "(self, index: object, value: ScalarOrArray | list_or_scalar) -> None"
+    return out
+
+
+OPERATORS = operators()
+
+
+def stub_of(module: types.ModuleType) -> str:
+    """The text of one module's stub."""
+    stubs = Stubs(module)
+    stubs.put(module)
+    text = stubs.get()
+    if module.__name__ == "mlx.core":
+        children = [n for n, v in vars(module).items() if isinstance(v, types.ModuleType)]
+        imports = "".join(f"from mlx.core import {n} as {n}\n" for n in sorted(children))
+        return TYPING + imports + "\n" + TYPES + "\n" + text
+    own = "from mlx.core import DLPackCompatible, Device, DeviceType, Dtype, ScalarOrArray\n"
+    own += "from mlx.core import StreamOrDevice, array, float32, int32, scalar\n"
+    return TYPING + own + "\n" + text
+
+
+def main() -> None:
+    target = Path(sys.argv[1]) / "core"
+    target.mkdir(parents=True, exist_ok=True)
+    core = importlib.import_module("mlx.core")
+    modules = {"__init__": core}
+    modules |= {n: v for n, v in vars(core).items() if isinstance(v, types.ModuleType)}
+    for name, module in modules.items():
+        (target / f"{name}.pyi").write_text(stub_of(module), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

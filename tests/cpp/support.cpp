@@ -1,0 +1,18 @@
+#include "support.h"
+
+#include <dlfcn.h>
+
+namespace mlx::core {
+
+void use_fake_backend() {
+  static bool loaded = (load_backend(MLX_FAKE_BACKEND), true);
+  (void)loaded;
+}
+
+void fail_next_fake_launch() {
+  use_fake_backend();
+  void* library = dlopen(MLX_FAKE_BACKEND, RTLD_NOW);
+  reinterpret_cast<void (*)()>(dlsym(library, "mlx_fake_fail_next"))();
+}
+
+}  // namespace mlx::core

@@ -1,0 +1,36 @@
+// What the C++ tests share.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include "mlx/mlx.h"
+#include "mlx/runtime/debug.h"
+#include "mlx/runtime/plan.h"
+
+namespace mlx::core {
+
+/// Makes the second backend the GPU of this process, once.
+void use_fake_backend();
+/// Makes the next launch on it fail.
+void fail_next_fake_launch();
+
+/// Runs the body on the default stream of a device.
+template <class F>
+void on_each_device(F&& body) {
+  use_fake_backend();
+  for (Device d : {Device(Device::cpu), Device(Device::gpu)}) {
+    INFO("device ", to_string(d));
+    set_default_device(d);
+    body(d);
+    set_default_device(Device::cpu);
+  }
+}
+
+template <class T>
+std::vector<T> values(const array& a) {
+  array dense = contiguous(a);
+  const T* p = dense.data<T>();
+  return std::vector<T>(p, p + dense.size());
+}
+
+}  // namespace mlx::core

@@ -1,0 +1,129 @@
+// The engine's behaviour: laziness, plans, memory, streams, errors.
+#include <numeric>
+#include <thread>
+
+#include "support.h"
+
+using namespace mlx::core;
+
+TEST_CASE("a chain is one step and its values are right") {
+  on_each_device([](Device) {
+    array x = arange(1000.0);
+    eval(x);
+    array y = add(multiply(x, array(2.0f)), array(1.0f));
+    CHECK(plan_steps({y}).size() == 1);
+    CHECK(values<float>(y)[10] == 21.0f);
+  });
+}
+
+TEST_CASE("a held intermediate is one more output of the same step") {
+  on_each_device([](Device) {
+    array x = ones({64, 64});
+    eval(x);
+    array held = exp(x);
+    array y = multiply(held, array(3.0f));
+    CHECK(plan_steps({y}).size() == 1);
+    eval(y);
+    CHECK(held.is_available());
+    CHECK(values<float>(held)[5] == doctest::Approx(2.7182817f));
+  });
+}
+
+TEST_CASE("transposed and broadcast inputs fuse without copies") {
+  on_each_device([](Device) {
+    array a = reshape(arange(12.0), {3, 4}), b = reshape(arange(12.0), {4, 3}), c = arange(4.0);
+    eval(a, b, c);
+    array y = add(multiply(a, transpose(b)), c);
+    CHECK(plan_steps({y}).size() == 1);
+    auto v = values<float>(y);
+    CHECK(v[1 * 4 + 2] == 6.0f * 7.0f + 2.0f);
+    array z = add(transpose(exp(a)), b);  // a view between elementwise ops
+    CHECK(plan_steps({z}).size() == 1);
+    CHECK(values<float>(z)[1 * 3 + 2] == doctest::Approx(std::exp(9.0f) + 5.0f));
+  });
+}
+
+TEST_CASE("a value read through two views of itself is computed first") {
+  on_each_device([](Device) {
+    array x = reshape(arange(9.0), {3, 3});
+    eval(x);
+    array y = add(x, array(1.0f));
+    array z = multiply(y, slice(y, {2, 0}, {-4, 3}, {-1, 1}));
+    array w = add(y, transpose(y));
+    CHECK(values<float>(z)[0] == 7.0f);
+    CHECK(values<float>(w)[1] == 2.0f + 4.0f);
+  });
+}
+
+TEST_CASE("a million nodes are built, evaluated and dropped without recursion") {
+  on_each_device([](Device) {
+    array x = zeros({2});
+    eval(x);
+    array one(1.0f);
+    for (int i = 0; i < 1000000; ++i) x = add(x, one);
+    CHECK(values<float>(x)[1] == 1e6f);
+    array y = zeros({2});
+    for (int i = 0; i < 1000000; ++i) y = add(y, one);
+  });
+}
+
+TEST_CASE("the last reader takes over its input's memory") {
+  array x = add(arange(4096.0), array(1.0f));
+  eval(x);
+  size_t before = get_active_memory();
+  void* address = x.raw(Access::read);
+  x = sqrt(x);
+  eval(x);
+  CHECK(x.raw(Access::read) == address);
+  CHECK(get_active_memory() == before);
+  array keep = x;
+  x = reshape(sqrt(x), {64, 64});
+  eval(x);
+  CHECK(x.raw(Access::read) != address);
+}
+
+TEST_CASE("streams order their work") {
+  on_each_device([](Device d) {
+    Stream s1 = new_stream(d), s2 = new_stream(d);
+    array x = ones({1000});
+    for (int i = 0; i < 20; ++i) x = add(x, array(1.0f), i % 2 ? s1 : s2);
+    async_eval({x});
+    array y = multiply(x, x, s1);
+    CHECK(values<float>(y)[999] == 441.0f);
+    synchronize(s1);
+  });
+}
+
+TEST_CASE("devices exchange values") {
+  use_fake_backend();
+  array a = add(arange(10.0, Device::cpu), array(1.0f), Device::gpu);
+  array b = multiply(a, a, Device::cpu);
+  CHECK(values<float>(b)[9] == 100.0f);
+}
+
+TEST_CASE("an error of execution reaches the one who waits, and nobody else") {
+  use_fake_backend();
+  set_default_device(Device::gpu);
+  array x = add(ones({8}), array(1.0f));
+  fail_next_fake_launch();
+  CHECK_THROWS_AS(eval(x), ExecutionError);
+  CHECK_THROWS_AS(eval(x), ExecutionError);
+  CHECK(values<float>(add(ones({8}), array(1.0f)))[0] == 2.0f);
+  set_default_device(Device::cpu);
+}
+
+TEST_CASE("a stream of another thread is refused") {
+  Stream s = new_stream(Device::cpu);
+  std::thread([&] { CHECK_THROWS(add(ones({2}), ones({2}), s)); }).join();
+}
+
+TEST_CASE("fused and unfused programs agree to the bit") {
+  array x = divide(arange(10000.0), array(777.0f));
+  eval(x);
+  auto f = [&] { return values<float>(tanh(add(multiply(exp(negative(x)), sin(x)), array(0.3f)))); };
+  auto fused = f();
+  set_fusion(false);
+  auto single = f();
+  set_fusion(true);
+  CHECK(fused == single);
+}

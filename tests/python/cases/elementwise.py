@@ -1,0 +1,110 @@
+"""Elementwise ops: the rows of mlx/ops/elementwise.def, each with its own reference and interval."""
+# ruff: noqa: E501, SIM905
+
+import pathlib
+import re
+
+from cases.table import FLOATS, INTS, In, Row
+
+DEFINITIONS = pathlib.Path(__file__).resolve().parents[3] / "mlx/ops/elementwise.def"
+# Correctly rounded operations; the bound of the others is 4 units in float32 unless listed.
+ROUNDED = {
+    "add",
+    "subtract",
+    "multiply",
+    "divide",
+    "sqrt",
+    "square",
+    "reciprocal",
+    "negative",
+    "abs",
+}
+ULPS = {"erfinv": 8, "arccosh": 8, "logaddexp": 8, "power": 16, "remainder": 8, "tan": 6}
+# NumPy has no complex reference for these, or another convention.
+REAL_ONLY = {
+    "ceil",
+    "floor",
+    "trunc",
+    "rint",
+    "logaddexp",
+    "sign",
+    "power",
+    "abs",
+    "maximum",
+    "minimum",
+    "isneginf",
+    "isposinf",
+}
+SHAPES = [(2, 3, 4), (), (0,), (3, 0)]
+# Public names of ops that the table calls otherwise, and of those with no Python function.
+PUBLIC = {"rint": "round"}
+
+
+def fields(line):
+    """The comma-separated fields of one E(...) line, minding brackets and quotes."""
+    inner = line[line.index("(") + 1 : line.rindex(")")]
+    parts, depth, quoted, word = [], 0, False, ""
+    for char in inner + ",":
+        quoted ^= char == '"'
+        depth += 0 if quoted else (char in "([{") - (char in ")]}")
+        if char == "," and depth == 0 and not quoted:
+            parts.append(word.strip().strip('"'))
+            word = ""
+        else:
+            word += char
+    return parts
+
+
+def parse():
+    """Every row of the table as a dictionary."""
+    keys = "name arity domain result signature partials kind reference low high doc".split()
+    lines = re.findall(r"^E\(.*\)$", DEFINITIONS.read_text(), re.M)
+    rows = [dict(zip(keys, fields(line), strict=True)) for line in lines]
+    assert len(rows) > 50, "elementwise.def could not be read"
+    return rows
+
+
+def dtypes_of(entry):
+    """Dtypes that the op takes and its reference understands."""
+    name, domain = entry["name"], entry["domain"]
+    if domain == "integral":
+        return (*INTS, "bool_") if "shift" not in name else INTS
+    chosen = (*FLOATS, *INTS)
+    if domain == "boolean" or entry["result"] == "boolean":
+        chosen += ("bool_",)
+    if domain not in ("real", "floating") and name not in REAL_ONLY:
+        chosen += ("complex64",)
+    return chosen
+
+
+def ulps_of(entry):
+    """Bound of the error in units of the last place."""
+    return 0.5 if entry["name"] in ROUNDED else ULPS.get(entry["name"], 4)
+
+
+def rows_of(entry):
+    """The cases of one op: ordinary shapes, scalars, empties, broadcasting operands."""
+    arity, low, high = int(entry["arity"]), float(entry["low"]), float(entry["high"])
+    expr = f"mx.{PUBLIC.get(entry['name'], entry['name'])}({', '.join('abc'[:arity])})"
+    common = dict(
+        ref=entry["reference"],
+        dtypes=dtypes_of(entry),
+        ulps=ulps_of(entry),
+        norm=False,
+        kind=entry["kind"],
+    )
+    for shape in SHAPES:
+        ins = [In(shape, low, high)] * arity
+        if entry["name"] == "where":
+            ins[0] = In(shape, low, high, "bool_")
+        yield Row(expr, tuple(ins), **common)
+    if arity > 1:
+        shapes = [(2, 3, 1), (3, 4), (4,)][:arity]
+        ins = [In(s, low, high) for s in shapes]
+        if entry["name"] == "where":
+            ins[0] = In(shapes[0], low, high, "bool_")
+        yield Row(expr, tuple(ins), **common)
+
+
+ENTRIES = parse()
+ROWS = [row for entry in ENTRIES for row in rows_of(entry)]

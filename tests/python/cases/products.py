@@ -1,0 +1,244 @@
+"""Matrix products, convolutions, transforms, decompositions, normalisation and attention."""
+# ruff: noqa: E501
+
+import numpy as np
+
+from cases.table import FLOATS, In, Row
+
+U = (-1, 1)
+SDPA = "(lambda s: (lambda w: w / w.sum(-1, keepdims=True))(np.exp(s - s.max(-1, keepdims=True))) @ c)(0.5 * a @ np.swapaxes(b, -1, -2){m})"
+RMS = "a / np.sqrt(np.mean(a * a, -1, keepdims=True) + 1e-5)"
+LAYER = "(a - a.mean(-1, keepdims=True)) / np.sqrt(a.var(-1, keepdims=True) + 1e-5)"
+SPD = "(a @ a.T + 4 * {np}.eye(4, dtype=a.dtype))"
+MASK = np.tril(np.ones((5, 6), bool), 1)
+
+
+def product(expr, shapes, ref="", **more):
+    """A row of products: relative to the largest output, in all floating dtypes."""
+    ins = tuple(In(s, *U) if isinstance(s, tuple) else s for s in shapes)
+    return Row(expr, ins, ref, **{"ulps": 32, "exact": False, "dtypes": FLOATS, **more})
+
+
+def correlate(dims, strides, pads, dilation=1):
+    """Reference of a channels-last convolution: shifted slices of the padded input."""
+    names = "ijk"[:dims]
+    loops = " ".join(f"for {n} in range(b.shape[{d + 1}])" for d, n in enumerate(names))
+    cuts = ", ".join(
+        f"{n} * {dilation}:{n} * {dilation} + ((p.shape[{d + 1}] - (b.shape[{d + 1}] - 1) * {dilation} - 1) // {strides} + 1) * {strides}:{strides}"
+        for d, n in enumerate(names)
+    )
+    pad = f"np.pad(a, [(0, 0)] + [({pads}, {pads})] * {dims} + [(0, 0)])"
+    return f"(lambda p: sum(np.pad(p, [(0, 0)] + [(0, {strides})] * {dims} + [(0, 0)])[:, {cuts}] @ np.moveaxis(b[:, {', '.join(names)}], 0, 1) {loops}))({pad})"
+
+
+LINALG = dict(dtypes=("float32", "float64"), ulps=200, exact=False)
+
+ROWS = [
+    *[
+        product("mx.matmul(a, b)", s, dtypes=(*FLOATS, "complex64"))
+        for s in [
+            ((3, 4), (4, 5)),
+            ((4,), (4,)),
+            ((4,), (4, 5)),
+            ((3, 4), (4,)),
+            ((2, 3, 4), (4, 5)),
+            ((2, 1, 3, 4), (3, 4, 2)),
+            ((1, 1), (1, 1)),
+            ((0, 4), (4, 2)),
+            ((3, 0), (0, 2)),
+        ]
+    ],
+    *[
+        product("mx.matmul(a, b)", s, ulps=200)
+        for s in [
+            ((17, 33), (33, 65)),
+            ((1, 300), (300, 40)),
+            ((40, 300), (300, 1)),
+            ((2, 7, 64), (2, 64, 9)),
+            ((130, 70), (70, 130)),
+        ]
+    ],
+    product("mx.matmul(a, b.T)", ((3, 4), (5, 4)), "a @ b.T"),
+    product("mx.matmul(a.T, b)", ((4, 3), (4, 5)), "a.T @ b"),
+    product(
+        "mx.addmm(c, a, b, alpha=0.5, beta=2.0)", ((3, 4), (4, 5), (5,)), "0.5 * (a @ b) + 2 * c"
+    ),
+    product("mx.inner(a, b)", ((3, 4), (5, 4))),
+    product("mx.outer(a, b)", ((3,), (4,))),
+    product("mx.tensordot(a, b, 2)", ((2, 3, 4), (3, 4, 5))),
+    product("mx.tensordot(a, b, [[0, 2], [1, 0]])", ((2, 3, 4), (4, 2, 5))),
+    product("mx.vecdot(a, b)", ((3, 4), (3, 4)), "np.sum(a * b, -1)"),
+    *[
+        product(f"mx.einsum('{e}', a, b)", ((2, 3, 4), (2, 4, 5)))
+        for e in ("bij,bjk->bik", "bij,bjk->k", "bij,bjk->jbki", "bij,cjk->bcik")
+    ],
+    product("mx.einsum('ii->i', a)", ((4, 4),)),
+    product("mx.einsum('ij,jk,kl->il', a, b, c)", ((2, 3), (3, 4), (4, 2))),
+    product(
+        "mx.gather_mm(a, b, rhs_indices=c)",
+        ((3, 2, 4), (5, 4, 3), np.array([4, 1, 0], "uint32")),
+        "np.matmul(a, b[c])",
+        batched=False,
+    ),
+    # convolutions
+    *[
+        product(
+            f"mx.conv1d(a, b, stride={s}, padding={p}, dilation={d})",
+            ((2, 9, 3), (4, 3, 3)),
+            correlate(1, s, p, d),
+        )
+        for s, p, d in [(1, 0, 1), (2, 1, 1), (1, 2, 2), (3, 0, 1)]
+    ],
+    *[
+        product(
+            f"mx.conv2d(a, b, stride={s}, padding={p}, dilation={d})",
+            ((2, 7, 8, 3), (4, 3, 2, 3)),
+            correlate(2, s, p, d),
+        )
+        for s, p, d in [(1, 0, 1), (2, 1, 1), (1, 2, 2)]
+    ],
+    product(
+        "mx.conv3d(a, b, stride=1, padding=1)",
+        ((1, 4, 5, 3, 2), (3, 2, 3, 2, 2)),
+        correlate(3, 1, 1),
+    ),
+    product(
+        "mx.conv2d(a, b, groups=2)",
+        ((2, 5, 6, 4), (6, 3, 3, 2)),
+        f"np.concatenate([(lambda a, b: {correlate(2, 1, 0)})(a[..., 2 * g:2 * g + 2], b[3 * g:3 * g + 3]) for g in range(2)], -1)",
+    ),
+    *[product(f"mx.convolve(a, b, mode='{m}')", ((9,), (4,))) for m in ("full", "same", "valid")],
+    # transforms: float32 only, checked by linearity in the derivative tests
+    *[
+        product(f"mx.fft.{f}(a)", ((3, n),), dtypes=("float32",), grad_dtype="float32")
+        for f in ("fft", "rfft")
+        for n in (1, 2, 3, 4, 5, 7, 8, 12, 16, 30, 37, 64, 100, 127)
+    ],
+    *[
+        product(f"mx.fft.{f}(a)", ((3, n),), dtypes=("complex64",), kind="flat")
+        for f in ("fft", "ifft")
+        for n in (1, 5, 16, 37, 60)
+    ],
+    *[
+        product(f"mx.fft.irfft(a, n={n})", ((3, n // 2 + 1),), dtypes=("complex64",), kind="flat")
+        for n in (4, 7, 16, 30)
+    ],
+    *[
+        product(f"mx.fft.{f}(a{k})", ((4, 5, 6),), dtypes=("float32",), grad_dtype="float32")
+        for f in ("fftn", "rfftn", "fft2", "rfft2")
+        for k in ("", ", axes=(0, 1)")
+    ],
+    *[
+        product(
+            f"mx.fft.fft(a, n={n}, axis={x})", ((4, 6),), dtypes=("float32",), grad_dtype="float32"
+        )
+        for n in (3, 9)
+        for x in (0, 1)
+    ],
+    *[
+        product(f"mx.fft.{f}(a)", ((4, 5),), dtypes=("float32",), grad_dtype="float32")
+        for f in ("fftshift", "ifftshift")
+    ],
+    # linear algebra on the CPU
+    Row(
+        f"mx.linalg.inv({SPD.format(np='mx')}, stream=mx.cpu)",
+        (In((4, 4), *U),),
+        f"np.linalg.inv({SPD.format(np='np')})",
+        kind="kinked",
+        **LINALG,
+    ),
+    Row(
+        "mx.linalg.cholesky(a @ a.T + 4 * mx.eye(4, dtype=a.dtype), stream=mx.cpu)",
+        (In((4, 4), *U),),
+        f"np.linalg.cholesky({SPD.format(np='np')})",
+        kind="flat",
+        **LINALG,
+    ),
+    Row(
+        "mx.linalg.solve(a + 4 * mx.eye(4, dtype=a.dtype), b, stream=mx.cpu)",
+        (In((4, 4), *U), In((4, 2), *U)),
+        "np.linalg.solve(a + 4 * np.eye(4), b)",
+        kind="flat",
+        **LINALG,
+    ),
+    *[
+        Row(
+            f"mx.linalg.{f}(a + 4 * mx.eye(4, dtype=a.dtype), stream=mx.cpu)",
+            (In((4, 4), *U),),
+            f"np.linalg.{f}(a + 4 * np.eye(4))",
+            kind="flat",
+            **LINALG,
+        )
+        for f in ("det", "slogdet", "pinv")
+    ],
+    Row(
+        "mx.linalg.svd(a, False, stream=mx.cpu)",
+        (In((4, 5), *U),),
+        "np.linalg.svd(a, compute_uv=False)",
+        kind="flat",
+        **LINALG,
+    ),
+    Row(
+        "mx.linalg.eigvalsh(a @ a.T, stream=mx.cpu)",
+        (In((4, 4), *U),),
+        "np.linalg.eigvalsh(a @ a.T)",
+        kind="flat",
+        **LINALG,
+    ),
+    Row(
+        "(lambda q, r: q @ r)(*mx.linalg.qr(a, stream=mx.cpu))",
+        (In((5, 4), *U),),
+        "a",
+        kind="flat",
+        **LINALG,
+    ),
+    Row(
+        "(lambda q, r: q.T @ q)(*mx.linalg.qr(a, stream=mx.cpu))",
+        (In((5, 4), *U),),
+        "np.eye(4)",
+        kind="flat",
+        **LINALG,
+    ),
+    *[
+        Row(f"mx.linalg.norm(a{k})", (In((4, 5)),), dtypes=("float32", "float64"), ulps=16)
+        for k in (
+            "",
+            ", axis=1",
+            ", ord=1, axis=0",
+            ", ord=3, axis=1",
+            ", axis=(0, 1), keepdims=True",
+        )
+    ],
+    *[
+        Row(f"mx.linalg.norm(a{k})", (In((4, 5)),), ulps=16, dtypes=("float32",), kind="kinked")
+        for k in (", ord=float('inf'), axis=1", ", ord=1, axis=(0, 1)")
+    ],
+    Row("mx.linalg.cross(a, b)", (In((4, 3)), In((4, 3))), "np.cross(a, b)", ulps=8),
+    # normalisation, attention
+    *[Row("mx.fast.rms_norm(a, None, 1e-5)", (In((3, n)),), RMS, ulps=16) for n in (8, 33)],
+    Row("mx.fast.rms_norm(a, b, 1e-5)", (In((3, 16)), In((16,))), f"{RMS} * b", ulps=16),
+    *[
+        Row("mx.fast.layer_norm(a, None, None, 1e-5)", (In((3, n)),), LAYER, ulps=32)
+        for n in (8, 33)
+    ],
+    Row(
+        "mx.fast.layer_norm(a, b, c, 1e-5)",
+        (In((3, 16)), In((16,)), In((16,))),
+        f"{LAYER} * b + c",
+        ulps=32,
+    ),
+    *[
+        product(
+            f"mx.fast.scaled_dot_product_attention(a, b, c, scale=0.5{k})",
+            ((2, 2, 5, 8), (2, 2, 6, 8), (2, 2, 6, 8)),
+            SDPA.replace("{m}", m),
+            ulps=64,
+            batched=False,
+            grad_dtype="float64",
+        )
+        for k, m in [
+            ("", ""),
+            (", mask='causal'", " + np.where(np.tril(np.ones((5, 6)), 1), 0, -1e30)"),
+        ]
+    ],
+]

@@ -1,0 +1,52 @@
+"""Options of the test run, the default device, and what is shared by all tests."""
+
+import pathlib
+import sys
+
+import pytest
+
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS / "golden"), str(TESTS / "python")]
+
+
+def pytest_addoption(parser):
+    """Options beyond pytest's own."""
+    group = parser.getgroup("mlx")
+    group.addoption("--all", action="store_true", help="run every combination, not a chosen part")
+    group.addoption(
+        "--backend", metavar="NAME", help="run on a second backend: 'fake' or the path of a library"
+    )
+
+
+def pytest_configure(config):
+    """Load the second backend, if asked for, and make it the default device."""
+    config.addinivalue_line("markers", "second_backend: also runs on a second backend (--backend)")
+    from cases import selection
+
+    selection.EVERYTHING = config.getoption("--all")
+    backend = config.getoption("--backend")
+    if backend:
+        import mlx.core as mx
+
+        path = pathlib.Path(backend)
+        if not path.exists():
+            found = sorted(TESTS.parent.glob(f"build*/**/libmlx_{backend}.so"))
+            if not found:
+                raise pytest.UsageError(
+                    f"--backend: no {backend}, and no libmlx_{backend}.so in build*/"
+                )
+            path = found[-1]
+        mx._load_test_backend(str(path))
+        mx.set_default_device(mx.gpu)
+
+
+def pytest_collection_modifyitems(config, items):
+    """On a second backend run what it is there to prove: core, transformations and errors."""
+    if config.getoption("--backend"):
+        items[:] = [item for item in items if item.get_closest_marker("second_backend")]
+
+
+@pytest.fixture
+def backend(request):
+    """Name of the backend under test, None for the CPU."""
+    return request.config.getoption("--backend")

@@ -1,0 +1,254 @@
+"""What becomes one step; that fusion and threads change no bit, instruction sets no value."""
+
+import hashlib
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import mlx.core as mx
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+@pytest.fixture
+def arrays():
+    """Evaluated inputs: a matrix, a row, a matrix of 16-bit floats."""
+    a = mx.array(np.random.RandomState(0).uniform(0.5, 1.5, (64, 48)).astype(np.float32))
+    row, half = a[0] + 0, a.astype(mx.bfloat16)
+    mx.eval(a, row, half)
+    return a, row, half
+
+
+CHAINS = {
+    "chain": lambda a, row, half: mx.exp(a) * 2 + mx.tanh(a) / (a + 1),
+    "broadcast": lambda a, row, half: (a + row) * row[:1] - a[:, :1],
+    "cast": lambda a, row, half: (a.astype(mx.float16) + 1).astype(mx.float32) * a,
+    "16-bit": lambda a, row, half: mx.sqrt(half * half + 1),
+    "mixed": lambda a, row, half: half + a,
+    "transposed": lambda a, row, half: a.T * 2 + mx.reshape(a, (48, 64)),
+    "sliced": lambda a, row, half: mx.exp(a[::2, ::-1]) + a[1::2],
+    "integer": lambda a, row, half: (a.astype(mx.int32) * 3 + 1) % 7,
+    "where": lambda a, row, half: mx.where(a > row, mx.sin(a), mx.clip(a, 0.6, 0.7)),
+    "compare": lambda a, row, half: (a > 1) & (a < row),
+    "constants": lambda a, row, half: a * mx.array(2.0) + mx.ones_like(a),
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_an_elementwise_chain_is_one_step(arrays, name):
+    out = CHAINS[name](*arrays)
+    assert len(mx._plan_steps(out)) == 1, mx._plan_steps(out)
+    before = mx._launch_count()
+    mx.eval(out)
+    assert mx._launch_count() == before + 1
+
+
+def test_printing_a_plan_runs_nothing(arrays):
+    out = mx.exp(arrays[0])
+    before = mx._launch_count()
+    assert len(mx._plan_steps(out)) == 1
+    assert mx._launch_count() == before
+    assert mx._plan_steps(arrays[0]) == []
+
+
+def test_a_held_intermediate_is_another_output_of_the_step(arrays):
+    a = arrays[0]
+    held = mx.exp(a) + 1
+    out = mx.sqrt(held) * 2
+    assert len(mx._plan_steps(out)) == 1, mx._plan_steps(out)
+    mx.eval(out)
+    assert mx._plan_steps(held) == []
+    before = mx._launch_count()
+    np.testing.assert_array_equal(np.array(out), np.array(mx.sqrt(held) * 2))
+    assert mx._launch_count() == before + 1
+
+
+def test_outputs_of_one_chain_share_a_step(arrays):
+    a = arrays[0]
+    b = mx.exp(a)
+    both = [b + 1, b * 2]
+    del b
+    assert len(mx._plan_steps(*both)) == 1, mx._plan_steps(*both)
+
+
+@pytest.mark.parametrize(
+    "make, most",
+    [
+        (lambda a, row, half: mx.sum(mx.exp(a) * 2 + a), 2),
+        (lambda a, row, half: mx.sum(mx.square(a), axis=-1), 2),
+        (lambda a, row, half: mx.max(mx.abs(a - row), axis=0), 2),
+        (lambda a, row, half: mx.mean(a, axis=-1, keepdims=True) * 2 + 1, 2),
+        (lambda a, row, half: mx.tanh(a @ a.T + 1), 2),
+        (
+            lambda a, row, half: a / mx.sqrt(mx.mean(mx.square(a), -1, keepdims=True) + 1e-5) * row,
+            3,
+        ),
+        (lambda a, row, half: mx.softmax(a, -1), 1),
+        (lambda a, row, half: a.T.reshape(48, 8, 8)[1:], 1),
+    ],
+)
+def test_steps_around_reductions_and_products(arrays, make, most):
+    out = make(*arrays)
+    assert len(mx._plan_steps(out)) <= most, mx._plan_steps(out)
+
+
+def test_views_of_evaluated_arrays_need_no_step(arrays):
+    a = arrays[0]
+    views = [
+        a[1:],
+        a.T,
+        a[::-2],
+        mx.expand_dims(a, 0),
+        mx.broadcast_to(a, (2, 64, 48)),
+        a.reshape(-1),
+    ]
+    assert mx._plan_steps(*views) == []
+
+
+def test_a_compiled_call_costs_one_launch(arrays):
+    a, row, _ = arrays
+    compiled = mx.compile(lambda a, row: mx.exp(a + row) * mx.tanh(a))
+    mx.eval(compiled(a, row))
+    before = mx._launch_count()
+    mx.eval(compiled(a * 1, row))
+    assert mx._launch_count() - before <= 2
+
+
+def test_fusion_can_be_turned_off(arrays):
+    a = arrays[0]
+    mx._set_fusion(False)
+    try:
+        out = mx.exp(a) * 2 + 1
+        assert len(mx._plan_steps(out)) >= 3, mx._plan_steps(out)
+        unfused = np.array(out)
+    finally:
+        mx._set_fusion(True)
+    np.testing.assert_array_equal(unfused, np.array(mx.exp(a) * 2 + 1))
+
+
+# The same program in processes with other settings
+
+PROGRAM = """
+import hashlib, sys
+sys.path[:0] = [{golden!r}, {here!r}]
+import cases, numpy as np
+import mlx.core as mx
+from cases.table import device_array, host
+digest = {{}}
+for family in cases.names():
+    for row in cases.families(family):
+        if row.missing or "float32" not in row.dtypes:
+            continue
+        inputs = [device_array(i) for i in row.host_inputs("float32")]
+        for dtype in set(row.dtypes) & set(("float16", "float64")):
+            inputs_16 = [device_array(i) for i in row.host_inputs(dtype)]
+            out = row.call(*inputs_16)
+            digest[row.name + dtype] = b"".join(h.tobytes() for h in host(out))
+        if any(not hasattr(i, "dtype") for i in inputs):
+            continue
+        moving = row.differentiable()
+        wrapped = [mx.exp(mx.tanh(a) * 0.5) * a if n in moving else a for n, a in enumerate(inputs)]
+        out = row.call(*wrapped)
+        out = list(out) if isinstance(out, (list, tuple)) else [out]
+        out = [o * 3 - 1 if mx.issubdtype(o.dtype, mx.inexact) else o for o in out]
+        digest[row.name] = b"".join(h.tobytes() for h in host(out))
+rng = np.random.RandomState(0)
+shapes = [(300, 1000), (1000, 170), (1000,)]
+big = [mx.array(rng.uniform(-2, 2, s).astype(np.float32)) for s in shapes]
+for name, call in {{
+    "big chain": lambda a, b, c: mx.exp(a) * c + mx.sin(a) / (2 + c),
+    "big sum": lambda a, b, c: mx.sum(a * c),
+    "rows": lambda a, b, c: mx.sum(mx.square(a), -1),
+    "columns": lambda a, b, c: mx.mean(a, 0),
+    "softmax": lambda a, b, c: mx.softmax(a, -1),
+    "product": lambda a, b, c: mx.tanh(a @ b),
+    "vector": lambda a, b, c: a @ c,
+    "cumsum": lambda a, b, c: mx.cumsum(a, 1),
+    "sort": lambda a, b, c: mx.sort(a, -1),
+    "var": lambda a, b, c: mx.var(a, 1) + mx.var(a),
+    "random": lambda a, b, c: mx.random.normal((100000,), key=mx.random.key(3)),
+    "half": lambda a, b, c: mx.sum(a.astype(mx.bfloat16) * 2, 0),
+}}.items():
+    digest[name] = b"".join(h.tobytes() for h in host(call(*big)))
+for name, data in digest.items():
+    print(hashlib.sha1(data).hexdigest(), name)
+"""
+
+
+def digests(**settings):
+    """Digest of every result of the program in a process with these environment variables."""
+    program = PROGRAM.format(golden=os.path.join(HERE, "../golden"), here=HERE)
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, **settings},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return dict(reversed(line.split(" ", 1)) for line in done.stdout.splitlines())
+
+
+@pytest.fixture(scope="module")
+def ordinary():
+    """Digests with the ordinary settings, and two threads."""
+    return digests(MLX_NUM_THREADS="2")
+
+
+def differing(one, other):
+    """Names of results whose bits differ."""
+    assert one.keys() == other.keys() and len(one) > 300
+    return [name for name in one if one[name] != other[name]]
+
+
+def test_unfused_gives_the_same_bits(ordinary):
+    assert not differing(ordinary, digests(MLX_NUM_THREADS="2", MLX_DISABLE_FUSION="1"))
+
+
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_any_number_of_threads_gives_the_same_bits(ordinary, threads):
+    assert not differing(ordinary, digests(MLX_NUM_THREADS=threads))
+
+
+def cpu_flags():
+    """Instruction set extensions of this machine."""
+    try:
+        text = pathlib.Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return set()
+    return set(text.split("flags", 1)[-1].split("\n", 1)[0].split())
+
+
+@pytest.mark.parametrize("isa, needs", [("v2", "sse4_2"), ("avx2", "avx2"), ("avx512", "avx512bw")])
+def test_values_on_every_instruction_set(isa, needs):
+    if needs not in cpu_flags():
+        pytest.skip(f"this machine has no {needs}")
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            os.path.join(HERE, "test_values.py"),
+        ],
+        env={**os.environ, "MLX_CPU_ISA": isa},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-3000:]
+
+
+def test_digests_tell_results_apart():
+    assert (
+        hashlib.sha1(np.float32(1).tobytes()).hexdigest()
+        != hashlib.sha1(np.float32(2).tobytes()).hexdigest()
+    )
