@@ -24,9 +24,16 @@ int64_t saturated(double v) {
   return v >= 0x1p63 ? INT64_MAX : v < -0x1p63 ? INT64_MIN : static_cast<int64_t>(v);
 }
 
-/// 0, 1, .. n - 1 along the last axis of a matrix, or along the first.
-array columns(int64_t n, Stream s) { return arange(0, n, 1, int64, s); }
-array rows(int64_t n, Stream s) { return expand_dims(columns(n, s), 1, s); }
+/// The positions of an n by m matrix: 0, 1, .. n - 1 down its rows, plus `shift`, and 0, 1, .. m - 1
+/// along its columns.
+struct Grid {
+  array rows, columns;
+  Grid(int64_t n, int64_t m, int64_t shift, Stream s) {
+    Dtype t = std::max(n, m) + std::abs(shift) < INT32_MAX ? int32 : int64;
+    rows = expand_dims(arange(shift, shift + n, 1, t, s), 1, s);
+    columns = arange(0, m, 1, t, s);
+  }
+};
 
 void require_lengths(const char* op, int64_t n, int64_t m) {
   if (n < 0 || m < 0)
@@ -35,7 +42,8 @@ void require_lengths(const char* op, int64_t n, int64_t m) {
 
 /// True on diagonal k and below.
 array lower(int64_t n, int64_t m, int64_t k, Stream s) {
-  return greater_equal(rows(n, s) + k, columns(m, s), s);
+  Grid grid(n, m, k, s);
+  return greater_equal(grid.rows, grid.columns, s);
 }
 
 /// A window of M points over angles 2 pi i / (M - 1).
@@ -135,7 +143,8 @@ array ones_like(const array& a, Dtype dtype, StreamOrDevice s) { return ones(a.s
 array eye(int64_t n, int64_t m, int k, Dtype dtype, StreamOrDevice stream) {
   require_lengths("eye", n, m);
   Stream s = to_stream(stream);
-  return cast_to(equal(rows(n, s) + k, columns(m, s), s), dtype, s);
+  Grid grid(n, m, k, s);
+  return cast_to(equal(grid.rows, grid.columns, s), dtype, s);
 }
 array eye(int n, Dtype dtype, StreamOrDevice s) { return eye(int64_t{n}, int64_t{n}, 0, dtype, s); }
 array eye(int n, int m, StreamOrDevice s) { return eye(int64_t{n}, int64_t{m}, 0, float32, s); }

@@ -7,6 +7,7 @@
 
 #include "mlx/core/error.h"
 #include "mlx/ops/cast.h"
+#include "mlx/ops/creation.h"
 #include "mlx/ops/elementwise.h"
 #include "mlx/ops/slice.h"
 #include "mlx/ops/sort.h"
@@ -160,21 +161,19 @@ array median(const array& a, const std::vector<int>& given, bool keepdims, Strea
   Shape rows = kept;
   rows.push_back(n);
   x = reshape(transpose(x, order, st), rows, st);
-  array y = reshape(x, reduced_shape(a.shape(), axes, keepdims), st);
-  if (num_elements(kept) > 0) {
-    x = sort(x, -1, st);
-    auto columns = [&](int64_t from, int64_t to) {
-      Shape start(rows.size(), 0), stop = rows;
-      start.back() = from, stop.back() = to;
-      return slice(x, start, stop, st);
-    };
-    // NaN is sorted last.
-    array last = squeeze(columns(n - 1, n), -1, st);
-    array middle = mean(columns((n - 1) / 2, n / 2 + 1), -1, false, st);
-    y = where(isnan(last, st), last, middle, st);
-    if (keepdims) y = expand_dims(y, axes, st);
-  }
-  return y;
+  if (num_elements(kept) == 0)
+    return zeros(reduced_shape(a.shape(), axes, keepdims), x.dtype(), st);
+  x = sort(x, -1, st);
+  auto columns = [&](int64_t from, int64_t to) {
+    Shape start(rows.size(), 0), stop = rows;
+    start.back() = from, stop.back() = to;
+    return slice(x, start, stop, st);
+  };
+  // NaN is sorted last.
+  array last = squeeze(columns(n - 1, n), -1, st);
+  array middle = mean(columns((n - 1) / 2, n / 2 + 1), -1, false, st);
+  array y = where(isnan(last, st), last, middle, st);
+  return keepdims ? expand_dims(y, axes, st) : y;
 }
 MLX_OVERLOADS(median)
 #undef MLX_OVERLOADS

@@ -204,10 +204,9 @@ array flip(const array& a, const std::vector<int>& axes, StreamOrDevice s) {
   SliceAttrs at{Shape(a.ndim(), 0), a.shape(), ones(a.ndim())};
   for (int axis : axes) {
     int i = normalize_axis(axis, a.ndim(), "flip");
-    bool back = at.strides[i] == 1;  // named twice: as it was
-    at.start[i] = back ? -1 : 0;
-    at.stop[i] = back ? -a.shape()[i] - 1 : a.shape()[i];
-    at.strides[i] = back ? -1 : 1;
+    at.start[i] = -1;
+    at.stop[i] = -a.shape()[i] - 1;
+    at.strides[i] = -1;
   }
   return slice(a, at.start, at.stop, at.strides, s);
 }

@@ -66,6 +66,15 @@ void publish(const Execution& x, const Schedule& items) {
   for (Node* n : detached) n->detach();
 }
 
+/// Gives a result of a bundle that was computed before its value.
+void adopt(Node* part) {
+  std::lock_guard lock(planning);
+  if (part->status == Status::available) return;
+  part->value = value_of(*part);
+  part->status = Status::available;
+  if (part->level == 0 || part->level > trace_level()) part->detach();
+}
+
 }  // namespace
 
 void set_fusion(bool on) {
@@ -91,6 +100,7 @@ PendingEval prepare_eval(Arrays outputs, bool blocking) {
   for (array& a : outputs) {
     Node* n = a.node();
     if (n->op == &op_constant) continue;
+    if (n->op->kind == OpKind::part && n->inputs()[0]->status == Status::available) adopt(n);
     if (n->status == Status::pending) {
       todo.push_back(std::move(a));
     } else if (blocking && n->value.storage->ready) {

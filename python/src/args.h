@@ -74,8 +74,7 @@ struct From<array> {
   array converted;
   bool load(PyObject* o) {
     if (is_array(o)) {
-      given = &array_of(o);
-      if (!*given) throw ValueError("[array] the array was never initialised; call array(...)");
+      given = &checked(o);
       return true;
     }
     given = &converted;

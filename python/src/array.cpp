@@ -23,12 +23,6 @@ struct ArrayLike {
   nb::object object;
 };
 
-array& checked(PyObject* self) {
-  array& a = array_of(self);
-  if (!a) throw ValueError("[array] the array was never initialised; call array(...)");
-  return a;
-}
-
 /// Instances hold a null handle until __init__ has run.
 PyObject* new_array(PyTypeObject* type, PyObject*, PyObject*) {
   nb::object o = nb::inst_alloc(nb::handle(reinterpret_cast<PyObject*>(type)));

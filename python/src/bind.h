@@ -21,6 +21,12 @@ inline bool is_array(PyObject* o) {
 }
 /// The handle inside an object that `is_array`.
 inline array& array_of(PyObject* o) { return *nb::inst_ptr<array>(o); }
+/// The same; throws ValueError for an object whose __init__ never ran.
+inline array& checked(PyObject* o) {
+  array& a = array_of(o);
+  if (!a) throw ValueError("[array] the array was never initialised; call array(...)");
+  return a;
+}
 /// A new Python object that holds `a`.
 PyObject* wrap(array a);
 

@@ -175,8 +175,7 @@ namespace {
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   view->obj = nullptr;
   return guarded(-1, [&] {
-    array& a = array_of(self);
-    if (!a) throw nb::buffer_error("the array was never initialised");
+    array& a = checked(self);
     auto x = std::make_unique<Export>(a);
     Py_ssize_t itemsize = static_cast<Py_ssize_t>(x->owner.itemsize());
     bool dense = is_row_contiguous(x->shape, x->strides);
@@ -212,7 +211,7 @@ PyBufferProcs* array_buffer_procs() {
 }
 
 nb::object to_numpy(nb::handle a, nb::handle dtype, nb::handle copy) {
-  if (array_of(a.ptr()).dtype() == bfloat16)
+  if (checked(a.ptr()).dtype() == bfloat16)
     throw TypeError("[__array__] bfloat16 has no NumPy dtype; convert with astype(float32) first");
   nb::object numpy = nb::module_::import_("numpy");
   nb::object view = numpy.attr("asarray")(nb::steal(PyMemoryView_FromObject(a.ptr())));

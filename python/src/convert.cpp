@@ -123,10 +123,8 @@ bool to_operands(PyObject* x, PyObject* y, const array*& a, const array*& b, arr
                  array& room_b) {
   a = &room_a;
   b = &room_b;
-  if (is_array(x)) a = &array_of(x);
-  if (is_array(y)) b = &array_of(y);
-  if ((a != &room_a && !*a) || (b != &room_b && !*b))
-    throw ValueError("[array] the array was never initialised; call array(...)");
+  if (is_array(x)) a = &checked(x);
+  if (is_array(y)) b = &checked(y);
   if (a != &room_a) return b != &room_b || weak_array(y, a->dtype(), room_b);
   if (b != &room_b) return weak_array(x, b->dtype(), room_a);
   if (is_scalar(x) && is_scalar(y)) {
@@ -275,8 +273,7 @@ array stack_items(PyObject* o, std::optional<Dtype> dtype, int depth) {
 
 array to_array(PyObject* o, std::optional<Dtype> dtype) {
   if (is_array(o)) {
-    const array& a = array_of(o);
-    if (!a) throw ValueError("[array] the array was never initialised; call array(...)");
+    const array& a = checked(o);
     return dtype ? astype(a, *dtype) : a;
   }
   if (is_scalar(o)) return scalar_array(o, dtype);

@@ -155,7 +155,7 @@ PyObject* to_dlpack(nb::handle a, nb::handle max_version, nb::handle device,
   if (!device.is_none() && nb::cast<int>(device[0]) != kCpu)
     throw nb::buffer_error("[__dlpack__] arrays are exported in the memory of the CPU only");
   array duplicate;
-  array* source = &array_of(a.ptr());
+  array* source = &checked(a.ptr());
   if (copy && *copy) {
     duplicate = array::copy_of(host_data(contiguous(*source)), source->shape(), source->dtype());
     source = &duplicate;

@@ -53,7 +53,7 @@ struct ArrayAt {
 
   array update(nb::handle value, UpdateKind kind) const {
     if (!items) throw ValueError("[at] no indices were given; a.at[indices] is accepted");
-    const array& a = array_of(target.ptr());
+    const array& a = checked(target.ptr());
     return index_update(a, *items, update_value(a, value.ptr()), kind);
   }
 };

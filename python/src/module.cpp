@@ -52,6 +52,7 @@ NB_MODULE(core, m) {
   bind_printing(m);
   bind_namespace_info(m);
   bind_debug(m);
+  bind_distributed(m);
 }
 
 }  // namespace mlx::python

@@ -36,5 +36,6 @@ void bind_transforms(nb::module_& m);
 void bind_io(nb::module_& m);
 void bind_printing(nb::module_& m);
 void bind_debug(nb::module_& m);
+void bind_distributed(nb::module_& core);
 
 }  // namespace mlx::python

@@ -69,8 +69,7 @@ struct Op {
 template <Unary fn>
 PyObject* unary(PyObject* x) {
   return guarded([&] {
-    if (!array_of(x)) throw ValueError("[array] the array was never initialised");
-    return wrap(fn(array_of(x), {}));
+    return wrap(fn(checked(x), {}));
   });
 }
 
@@ -93,20 +92,20 @@ PyObject* compare(PyObject* x, PyObject* y, int op) {
 
 int truth(PyObject* x) {
   return guarded(-1, [&] {
-    nb::object v = nb::steal(item(array_of(x)));
+    nb::object v = nb::steal(item(checked(x)));
     return PyObject_IsTrue(v.ptr());
   });
 }
 PyObject* to_int(PyObject* x) {
-  return guarded([&] { return PyNumber_Long(nb::steal(item(array_of(x))).ptr()); });
+  return guarded([&] { return PyNumber_Long(nb::steal(item(checked(x))).ptr()); });
 }
 PyObject* to_float(PyObject* x) {
-  return guarded([&] { return PyNumber_Float(nb::steal(item(array_of(x))).ptr()); });
+  return guarded([&] { return PyNumber_Float(nb::steal(item(checked(x))).ptr()); });
 }
 PyObject* to_index(PyObject* x) {
   return guarded([&]() -> PyObject* {
-    const array& a = array_of(x);
-    if (!a || a.ndim() != 0 || is_inexact(a.dtype()) || a.dtype() == bool_)
+    const array& a = checked(x);
+    if (a.ndim() != 0 || is_inexact(a.dtype()) || a.dtype() == bool_)
       throw TypeError("[index] only arrays of an integer dtype without axes are indices");
     return item(a);
   });

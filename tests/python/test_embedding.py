@@ -62,7 +62,7 @@ def programs(prefix, tmp_path_factory) -> pathlib.Path:
         *([f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}"] if launcher else []),
     )
     run(tool("cmake"), "--build", str(here))
-    return here
+    return here / "bin"
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.second_backend
 
 # (call, classes that the exception belongs to: all of "A B", one of "A|B", what the message says)
 TABLE = [
-    ("mx.add(mx.ones(2), mx.ones(3))", "ValueError", r"\[.*\].*\(2\).*\(3\)"),
+    ("mx.add(mx.ones(2), mx.ones(3))", "ValueError", r"\[.*\].*\(2,?\).*\(3,?\)"),
     ("mx.reshape(mx.ones(6), (4,))", "ValueError", r"^\[reshape\].*6.*"),
     ("mx.reshape(mx.ones(6), (-1, -1))", "ValueError", r"^\[reshape\]"),
     ("mx.sum(mx.ones(3), axis=2)", "IndexError ValueError", r"^\[sum\].*2"),
@@ -31,15 +31,15 @@ TABLE = [
     ("mx.split(mx.arange(5), 0)", "ValueError", r"^\[split\].*0"),
     ("mx.matmul(mx.ones((2, 3)), mx.ones((2, 3)))", "ValueError", r"^\[matmul\].*\(2, ?3\)"),
     ("mx.matmul(mx.array(1.0), mx.ones(3))", "ValueError", r"^\[matmul\]"),
-    ("mx.broadcast_to(mx.ones(3), (2,))", "ValueError", r"^\[broadcast_to\].*\(3\).*\(2\)"),
+    ("mx.broadcast_to(mx.ones(3), (2,))", "ValueError", r"^\[broadcast_to\].*\(3,?\).*\(2,?\)"),
     ("mx.max(mx.ones((0,)))", "ValueError", r"^\[max\]"),
     ("mx.arange(3)[3]", "IndexError ValueError", r"3"),
     ("mx.arange(3)[-4]", "IndexError ValueError", r"-4"),
     ("mx.ones((2, 3))[0, 3]", "IndexError ValueError", r"3"),
     ("mx.ones((2, 3))[0, 0, 0]", "IndexError ValueError", r""),
     ("mx.arange(3)[::0]", "ValueError", r"step"),
-    ("mx.arange(3)['a']", "TypeError ValueError", r""),
-    ("mx.arange(3)[1.5]", "TypeError ValueError", r""),
+    ("mx.arange(3)['a']", "ValueError", r""),
+    ("mx.arange(3)[1.5]", "ValueError", r""),
     ("a = mx.zeros(3); a[3] = 1; a", "IndexError ValueError", r"3"),
     ("a = mx.zeros(3); a[:] = mx.ones(2); a", "ValueError", r""),
     ("mx.zeros((2, -1))", "ValueError", r"-1"),

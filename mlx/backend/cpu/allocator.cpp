@@ -253,10 +253,11 @@ void* fresh(State& s, size_t size, size_t capacity) {
   return ptr;
 }
 
-// What Scratch objects of a thread share; the newest one is on top.
+// What Scratch objects of a thread share. Space below the newest comes back when that one goes.
 struct ScratchStack {
   char* base = nullptr;
   size_t used = 0;
+  size_t live = 0;
   ~ScratchStack() { std::free(base); }
 };
 constexpr size_t kStackSize = size_t{256} << 10;
@@ -364,7 +365,7 @@ size_t set_memory_ceiling(size_t bytes) { return replace(&State::ceiling, bytes)
 Scratch::Scratch(size_t size) {
   auto& stack = scratch_stack;
   const size_t bytes = round_up(size, kAlign);
-  if (size > kStackSize - stack.used) {
+  if (size == 0 || size > kStackSize - stack.used) {
     buffer_ = allocate(size);
     return;
   }
@@ -376,12 +377,22 @@ Scratch::Scratch(size_t size) {
   }
   buffer_.ptr = stack.base + stack.used;
   stack.used += bytes;
+  ++stack.live;
   on_stack_ = bytes;
 }
 
 Scratch::~Scratch() {
-  scratch_stack.used -= on_stack_;
-  free_buffer(buffer_);
+  if (on_stack_ == 0) {
+    free_buffer(buffer_);
+    return;
+  }
+  auto& stack = scratch_stack;
+  const auto begin = static_cast<size_t>(static_cast<char*>(buffer_.ptr) - stack.base);
+  if (--stack.live == 0) {
+    stack.used = 0;
+  } else if (begin + on_stack_ == stack.used) {
+    stack.used = begin;
+  }
 }
 
 }  // namespace mlx::core::cpu

@@ -21,6 +21,7 @@ struct Walk {
 
 constexpr double kNsPerByte = 0.15;        // of a thread that streams
 constexpr int64_t kChunkBytes = 1 << 16;   // what a row is cut into for threads
+constexpr int64_t kNarrow = 16;            // lengths that are no row of their own
 
 Walk make_walk(const Shape& shape, const Strides& src, const Strides& dst) {
   // Inserted in order: the ranks are small, and equal strides keep their places.
@@ -59,9 +60,39 @@ void copy_row(const T* src, int64_t src_stride, T* dst, int64_t dst_stride, int6
     std::memcpy(dst, src, n * sizeof(T));
   } else if (dst_stride == 1 && src_stride == 0) {
     std::fill_n(dst, n, *src);
+  } else if (dst_stride == 1) {
+    for (int64_t i = 0; i < n; ++i, src += src_stride) dst[i] = *src;
   } else {
     for (int64_t i = 0; i < n; ++i) dst[i * dst_stride] = src[i * src_stride];
   }
+}
+
+/// Two axes of which one is short: the long one in pieces that stay in the first cache, each of them
+/// copied once for every position on the short one.
+template <class T>
+void copy_narrow(const Walk& w, size_t narrow, size_t wide, const T* src, T* dst) {
+  constexpr int64_t piece = 4096 / sizeof(T);
+  int64_t n = w.shape[wide], pieces = (n + piece - 1) / piece;
+  Shape outer(w.shape.begin(), w.shape.end() - 2);
+  Odometer<2> start(outer, {Strides(w.src.begin(), w.src.end() - 2),
+                            Strides(w.dst.begin(), w.dst.end() - 2)});
+  int64_t units = num_elements(outer) * pieces;
+  int64_t bytes = std::min(n, piece) * w.shape[narrow] * sizeof(T);
+  parallel_for(
+      units, std::max<int64_t>(1, kChunkBytes / bytes),
+      [&](int64_t begin, int64_t end) {
+        Odometer<2> at = start;
+        at.seek(begin / pieces);
+        for (int64_t k = begin; k < end; ++k) {
+          int64_t first = k % pieces * piece, count = std::min(piece, n - first);
+          const T* s = src + at[0] + first * w.src[wide];
+          T* d = dst + at[1] + first * w.dst[wide];
+          for (int64_t i = 0; i < w.shape[narrow]; ++i)
+            copy_row(s + i * w.src[narrow], w.src[wide], d + i * w.dst[narrow], w.dst[wide], count);
+          if ((k + 1) % pieces == 0) at.next();
+        }
+      },
+      2 * kNsPerByte * static_cast<double>(bytes) * static_cast<double>(units));
 }
 
 template <class T>
@@ -198,6 +229,14 @@ void run(const Walk& w, const void* src, void* dst) {
   if (w.dst.back() == 1 && w.src.back() != 1 && w.src.back() != 0 && w.shape.back() >= square)
     for (size_t i = 0; i + 1 < w.shape.size(); ++i)
       if (w.src[i] == 1 && w.shape[i] >= square) return transpose_blocks(w, i, s, d);
+  size_t last = w.shape.size() - 1;
+  if (last > 0) {
+    bool dense = w.dst[last] == 1 && w.src[last] == 1;
+    if (w.shape[last] <= (dense ? 4 : kNarrow) && w.shape[last] < w.shape[last - 1])
+      return copy_narrow(w, last, last - 1, s, d);
+    if (w.shape[last - 1] <= kNarrow && !dense && w.src[last] != 0)
+      return copy_narrow(w, last - 1, last, s, d);
+  }
   copy_rows(w, s, d);
 }
 

@@ -20,10 +20,11 @@ namespace {
 
 constexpr int64_t kDotRows = 64;   // up to here B is read in place when it is contiguous along K
 constexpr int64_t kAxpyRows = 16;  // the same for B contiguous along N
-constexpr int64_t kAxpyRowsPairs = 8;  // where packed pairs are twice as fast
-constexpr int64_t kSwapColumns = 16;   // up to here few columns count as few rows
-constexpr int64_t kOwnBRows = 192;     // up to here each task packs its own part of B
-constexpr int64_t kBlockUnits = 384;   // units along K that run in one go, in the caches
+constexpr int64_t kAxpyRowsPairs = 8;   // where packed pairs are twice as fast
+constexpr int64_t kTinyWeights = 4096;  // B that is not worth packing
+constexpr int64_t kSwapColumns = 16;    // up to here few columns count as few rows
+constexpr int64_t kOwnBRows = 192;      // up to here each task packs its own part of B
+constexpr int64_t kBlockUnits = 384;    // units along K that run in one go, in the caches
 constexpr int64_t kTaskRows = 144;
 constexpr int64_t kTaskColumns = 256;
 constexpr int64_t kSuperSide = 4096;  // bounds the packed copies to 64 MiB each
@@ -384,8 +385,9 @@ void gemm(const Gemm& product) {
   if (g.m <= kDotRows && g.b.row == 1) {
     return dot_product(g);
   }
+  const bool tiny = g.n * g.k <= kTinyWeights;
   const bool pairs = source_of(g.type) == GemmSource::bf16_pair;
-  if (g.m <= (pairs ? kAxpyRowsPairs : kAxpyRows) && g.b.col == 1) {
+  if (g.m <= (tiny ? kDotRows : pairs ? kAxpyRowsPairs : kAxpyRows) && g.b.col == 1) {
     return axpy_product(g);
   }
   for (int64_t j = 0; j < g.n; j += kSuperSide) {

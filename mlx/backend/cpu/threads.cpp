@@ -212,7 +212,7 @@ void Pool::run(const Job& todo, bool wake) {
   gate.fetch_and(~kOpen, std::memory_order_acq_rel);
   const bool spin = threads.load(std::memory_order_relaxed) <= usable_cores();
   for (int spins = 0; gate.load(std::memory_order_acquire) != 0; ++spins) {
-    if (spin && spins < 20'000) {
+    if (spin && spins < 2'000) {
       relax();
     } else {
       std::this_thread::yield();

@@ -117,7 +117,6 @@ CALLS = [
         type(A(1).item()).__name__
         type(A(1.0).item()).__name__
         type(A(True).item()).__name__
-        x(f32, 3).tolist
         A([1, 2]).__div__(2)
         A([1.0]).__rdiv__(2)
         A([1, 2]).__rpow__(2)

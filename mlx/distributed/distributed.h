@@ -1,0 +1,37 @@
+// Groups of processes and collectives over them. No engine for several processes is built in yet, so
+// every group has one member, for which a collective is the identity.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "mlx/core/array.h"
+
+namespace mlx::core::distributed {
+
+/// Processes that compute together.
+class Group {
+ public:
+  int rank() const { return 0; }
+  int size() const { return 1; }
+  /// Throws ExecutionError: a group of one cannot be split.
+  Group split(int color, int key = -1) const;
+};
+
+/// True where an engine of that name ("any", "mpi", "nccl", "ring", "jaccl") connects processes.
+bool is_available(const std::string& backend = "any");
+/// The group of all processes: this one. Throws ExecutionError where `strict` or a named engine asks
+/// for more, ValueError for an unknown name.
+Group init(bool strict = false, const std::string& backend = "any");
+
+array all_sum(const array& x, std::optional<Group> group = {}, StreamOrDevice s = {});
+array all_max(const array& x, std::optional<Group> group = {}, StreamOrDevice s = {});
+array all_min(const array& x, std::optional<Group> group = {}, StreamOrDevice s = {});
+array all_gather(const array& x, std::optional<Group> group = {}, StreamOrDevice s = {});
+array sum_scatter(const array& x, std::optional<Group> group = {}, StreamOrDevice s = {});
+/// Throw ValueError: there is nobody to talk to.
+array send(const array& x, int dst, std::optional<Group> group = {}, StreamOrDevice s = {});
+array recv(Shape shape, Dtype dtype, int src, std::optional<Group> group = {}, StreamOrDevice s = {});
+array recv_like(const array& x, int src, std::optional<Group> group = {}, StreamOrDevice s = {});
+
+}  // namespace mlx::core::distributed
