@@ -6,10 +6,26 @@ function(mlx_python_path out code)
   set(${out} ${path} PARENT_SCOPE)
 endfunction()
 
+# Copies headers into the build tree, so that a build in another environment finds them where the last
+# one did and compiles nothing twice.
+function(mlx_keep out name from)
+  set(to ${PROJECT_BINARY_DIR}/packages/${name})
+  file(GLOB_RECURSE files RELATIVE ${from} ${from}/*)
+  list(FILTER files EXCLUDE REGEX "[.]pyc$")
+  foreach(file ${files})
+    cmake_path(GET file PARENT_PATH folder)
+    file(MAKE_DIRECTORY ${to}/${folder})
+    file(COPY_FILE ${from}/${file} ${to}/${file} ONLY_IF_DIFFERENT)
+  endforeach()
+  set(${out} ${to} PARENT_SCOPE)
+endfunction()
+
 mlx_python_path(openblas_lib "import scipy_openblas32 as b; print(b.get_lib_dir())")
 mlx_python_path(openblas_include "import scipy_openblas32 as b; print(b.get_include_dir())")
+mlx_keep(openblas_include openblas ${openblas_include})
 mlx_python_path(json_include
   "import importlib.resources as r; print(r.files('nlohmann_json') / 'include')")
+mlx_keep(json_include json ${json_include})
 
 add_library(mlx_openblas INTERFACE)
 target_include_directories(mlx_openblas SYSTEM INTERFACE $<BUILD_INTERFACE:${openblas_include}>)

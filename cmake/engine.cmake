@@ -5,7 +5,7 @@ file(GLOB_RECURSE engine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/mlx/*.c
 list(FILTER engine_sources EXCLUDE REGEX "/backend/cpu/isa/")
 file(GLOB isa_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/mlx/backend/cpu/isa/*.cpp)
 
-configure_file(mlx/version.h.in ${PROJECT_BINARY_DIR}/include/mlx/version.h)
+configure_file(${PROJECT_SOURCE_DIR}/mlx/version.h.in ${PROJECT_BINARY_DIR}/include/mlx/version.h)
 
 # Baseline objects come first, so that inline functions shared with the per-ISA objects resolve to
 # code that every machine can run.

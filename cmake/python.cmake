@@ -1,7 +1,8 @@
 # The Python package. In the build tree it is complete under python/mlx: the extension, the engine,
 # type stubs, and links to the Python sources, so that PYTHONPATH=build/python needs no installation.
 
-mlx_python_path(nanobind_ROOT "import nanobind; print(nanobind.cmake_dir())")
+mlx_python_path(nanobind_package "import nanobind, os; print(os.path.dirname(nanobind.__file__))")
+mlx_keep(nanobind_ROOT nanobind ${nanobind_package})
 find_package(nanobind CONFIG REQUIRED)
 
 file(GLOB binding_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/src/*.cpp)
@@ -15,6 +16,7 @@ set_target_properties(core PROPERTIES
 
 file(GLOB python_parts RELATIVE ${PROJECT_SOURCE_DIR}/python/mlx CONFIGURE_DEPENDS
      ${PROJECT_SOURCE_DIR}/python/mlx/*)
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/python/mlx)
 foreach(part ${python_parts})
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/python/mlx/${part} ${PROJECT_BINARY_DIR}/python/mlx/${part}
        SYMBOLIC)

@@ -21,11 +21,12 @@ R = TypeVar("R")
 scalar: TypeAlias = int | float | bool | complex
 list_or_scalar: TypeAlias = scalar | list["list_or_scalar"]
 StreamOrDevice: TypeAlias = "Stream | ThreadLocalStream | Device | DeviceType | None"
-ScalarOrArray: TypeAlias = "scalar | array | ArrayLike | DLPackCompatible"
+ScalarOrArray: TypeAlias = "scalar | array | SupportsArray | DLPackCompatible"
 file: TypeAlias = IO[bytes]
+bool_: Dtype
 
 
-class ArrayLike(Protocol):
+class SupportsArray(Protocol):
     def __mlx_array__(self) -> array: ...
 
 
@@ -64,9 +65,13 @@ class Stubs(stubgen.StubGen):
     def put(self, value, name=None, parent=None) -> None:
         # The slots of the array class have no signatures of their own.
         if isinstance(value, types.WrapperDescriptorType) and name in OPERATORS:
-            self.write_ln(f"def {name}{OPERATORS[name]}: ...\n")
+            ignored = "  # type: ignore[override]" if name in ("__eq__", "__ne__") else ""
+            self.write_ln(f"def {name}{OPERATORS[name]}: ...{ignored}\n")
         elif not (isinstance(value, types.ModuleType) and self.stack):
+            # Private classes are what some public names are made of.
+            self.include_private = isinstance(value, type)
             super().put(value, name, parent)
+            self.include_private = False
 
 
 def operators() -> dict[str, str]:
@@ -79,7 +84,7 @@ def operators() -> dict[str, str]:
     for op in ("lt", "le", "gt", "ge"):
         out[f"__{op}__"] = "(self, other: ScalarOrArray) -> array"
     for op in ("eq", "ne"):
-        out[f"__{op}__"] = "(self, other: object) -> array  # type: ignore[override]"
+        out[f"__{op}__"] = "(self, other: object) -> array"
     for op in ("neg", "pos", "abs", "invert"):
         out[f"__{op}__"] = "(self) -> array"
     for op, result in (
@@ -99,14 +104,14 @@ def stub_of(module: types.ModuleType) -> str:
     """The text of one module's stub."""
     stubs = Stubs(module)
     stubs.put(module)
-    text = stubs.get()
+    _, doc, body = stubs.get().split('"""', 2) if module.__doc__ else ("", "", stubs.get())
     if module.__name__ == "mlx.core":
         children = [n for n, v in vars(module).items() if isinstance(v, types.ModuleType)]
-        imports = "".join(f"from mlx.core import {n} as {n}\n" for n in sorted(children))
-        return TYPING + imports + "\n" + TYPES + "\n" + text
-    own = "from mlx.core import DLPackCompatible, Device, DeviceType, Dtype, ScalarOrArray\n"
-    own += "from mlx.core import StreamOrDevice, array, float32, int32, scalar\n"
-    return TYPING + own + "\n" + text
+        own = "".join(f"from mlx.core import {n} as {n}\n" for n in sorted(children)) + "\n" + TYPES
+    else:
+        own = "from mlx.core import DLPackCompatible, Device, DeviceType, Dtype, ScalarOrArray\n"
+        own += "from mlx.core import StreamOrDevice, array, float32, int32, scalar\n"
+    return f'"""{doc}"""\n\n{TYPING}{own}\n{body.lstrip()}'
 
 
 def main() -> None:

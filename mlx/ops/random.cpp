@@ -201,13 +201,13 @@ array randint(const array& low, const array& high, const Shape& shape, Dtype dty
   Stream stream = to_stream(s);
   if (is_inexact(dtype))
     fail("randint", "dtype ", dtype_name(dtype), "; integer dtypes and bool are accepted");
-  Dtype type = dtype == bool_ ? int32 : dtype;
   array u = uniform(low, high, shape, float32, key, stream);
-  array least = astype(low, type, stream);
-  array most = subtract(astype(high, type, stream), constant(1.0, type), stream);
+  array least = astype(low, dtype, stream);
+  array most = dtype == bool_ ? not_equal(high, array(1), stream)
+                              : subtract(astype(high, dtype, stream), constant(1.0, dtype), stream);
   // Rounding may reach `high`.
-  array i = minimum(astype(floor(u, stream), type, stream), most, stream);
-  return astype(maximum(i, least, stream), dtype, stream);
+  array i = minimum(astype(floor(u, stream), dtype, stream), most, stream);
+  return maximum(i, least, stream);
 }
 
 array bernoulli(const array& p, const Shape& shape, const OptionalKey& key, StreamOrDevice s) {

@@ -53,7 +53,8 @@ class InPlace {
     if (target.home >= 0 || target.crosses || h.crosses || h.last_step != index) return false;
     if (plan_.slots[slot].last_step != index) return false;
     bool free = h.kind == SlotKind::temp ||
-                (h.kind == SlotKind::leaf && h.donatable && plan_.segments.size() == 1);
+                (h.kind == SlotKind::leaf && h.donatable && plan_.segments.size() == 1 &&
+                 h.owner == seg.backend);
     if (!free) return false;
     // Every other operand in that memory must be read at the very place that is written.
     for (int j = 0; j < step.n_inputs; ++j) {

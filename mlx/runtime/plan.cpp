@@ -99,6 +99,7 @@ class Planner {
     int slot = add_slot(SlotKind::leaf, 0);
     plan_.slots[slot].leaf = static_cast<int>(plan_.leaves.size());
     plan_.slots[slot].donatable = items_[i].donatable;
+    plan_.slots[slot].owner = &v.storage->backend();
     plan_.leaves.push_back(i);
     return add_place({.slot = slot, .layout = {n.shape, v.strides, v.offset, n.dtype}});
   }

@@ -23,6 +23,7 @@ struct Slot {
   size_t bytes = 0;
   int leaf = -1;            ///< index in Plan::leaves
   bool donatable = false;   ///< leaves: nobody looks at it after this plan
+  const Backend* owner = nullptr;  ///< leaves: whose memory it is
   int home = -1;            ///< this slot lies in that one's memory (written in place), or -1
   int64_t home_offset = 0;  ///< bytes from the start of `home`
   size_t arena_offset = 0;

@@ -39,6 +39,7 @@ void PlanCache::describe(const Schedule& items) {
     put_all(n.shape);
     if (data) {
       const Value& v = value_of(n);
+      form_.push_back(reinterpret_cast<uintptr_t>(&v.storage->backend()));
       form_.push_back(static_cast<uint64_t>(v.offset));
       put_all(v.strides);
     } else if (item.leaf) {

@@ -91,9 +91,12 @@ void schedule(const Arrays& outputs, Schedule& items, bool tracing) {
     item.kept = item.node->level > 0 && item.node->level <= live;
     item.donatable = memory_is_free(item);
   }
-  for (const Item& item : items)
-    if (item.kept && !item.leaf)
+  for (const Item& item : items) {
+    if (item.leaf) continue;
+    // A tape may read it again.
+    if (item.kept)
       for (Node* in : item.node->inputs()) items[item_index(in)].donatable = false;
+  }
 }
 
 }  // namespace mlx::core

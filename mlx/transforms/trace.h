@@ -18,6 +18,11 @@ extern const OpDef op_trace_input;
 array trace_input(const array& a);
 Arrays trace_inputs(const Arrays& arrays);
 
+/// The bundle that the node reads a result of, or null.
+inline Node* bundle_of(const Node& n) {
+  return n.op->kind == OpKind::part ? n.inputs()[0] : nullptr;
+}
+
 /// The nodes between `sources` and `outputs`, inputs first: what the outputs owe to the sources.
 class Dependents {
  public:

@@ -1,8 +1,9 @@
-// Function transformations: derivatives. Each takes a function of arrays and gives another one, which
+// Function transformations: derivatives and vectorization. Each takes a function of arrays and gives another one, which
 // can be transformed again.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "mlx/runtime/eval.h"
@@ -13,6 +14,7 @@ namespace mlx::core {
 using ValueAndGradFn = std::function<std::pair<Arrays, Arrays>(const Arrays&)>;
 using SimpleValueAndGradFn = std::function<std::pair<array, Arrays>(const Arrays&)>;
 using UnaryFunction = std::function<array(const array&)>;
+using BinaryFunction = std::function<array(const array&, const array&)>;
 using ScalarFunction = std::function<array(const Arrays&)>;
 
 /// Outputs of `fun` and the vector-Jacobian products of `cotangents`, one per primal (zeros where the
@@ -36,5 +38,21 @@ std::function<std::pair<array, array>(const array&)> value_and_grad(const UnaryF
 Function grad(const ScalarFunction& fun, const std::vector<int>& argnums);
 Function grad(const ScalarFunction& fun, int argnum = 0);
 UnaryFunction grad(const UnaryFunction& fun);
+
+/// Axes that a function is mapped over, one per array; none for arrays that are passed as they are.
+using MappedAxes = std::vector<std::optional<int>>;
+/// The outputs of `fun` for each position along the mapped axes of `inputs`, stacked along the axes
+/// that `out_axes` gives for their number once they are known. Negative axes count from the end.
+/// Throws IndexError for axes out of range, ValueError where mapped lengths differ or where no input
+/// is mapped, and for an op without a rule.
+Arrays vmap_call(const Function& fun, const Arrays& inputs, const MappedAxes& in_axes,
+                 const std::function<MappedAxes(size_t)>& out_axes);
+/// A function mapped over the axes of its arguments (-1: not mapped; no list: all over the first),
+/// whose outputs have the batch at `out_axes`.
+Function vmap(const Function& fun, const std::vector<int>& in_axes = {},
+              const std::vector<int>& out_axes = {});
+UnaryFunction vmap(const UnaryFunction& fun, int in_axis = 0, int out_axis = 0);
+BinaryFunction vmap(const BinaryFunction& fun, int in_axis_a = 0, int in_axis_b = 0,
+                    int out_axis = 0);
 
 }  // namespace mlx::core

@@ -35,6 +35,8 @@ struct Keywords {
 struct Operand {
   PyObject* object;
 };
+/// The Python object of an array, for methods that need more than its handle. May hold a null array.
+struct ArrayObject : nb::handle {};
 /// The axes of a reduction: none, one, or several.
 using Axes = std::variant<std::monostate, int, std::vector<int>>;
 /// `int | Sequence[int]`: an int stands for a shape of one axis.
@@ -127,6 +129,15 @@ struct From<Operand> {
     return o != Py_None;
   }
   Operand get() { return value; }
+};
+template <>
+struct From<ArrayObject> {
+  ArrayObject value;
+  bool load(PyObject* o) {
+    value = {nb::handle(o)};
+    return is_array(o);
+  }
+  ArrayObject get() { return value; }
 };
 template <>
 struct From<nb::handle> {

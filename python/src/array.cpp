@@ -160,7 +160,7 @@ void bind_conversions(nb::handle c) {
   def(c, "tolist(self) -> list_or_scalar", [](const array& a) { return nb::steal(tolist(a)); },
       "The elements as nested lists of Python scalars. Computes the array.");
   def(c, "__array__(self, dtype: object | None = None, copy: object | None = None) -> numpy.ndarray[]",
-      [](nb::handle self, nb::handle dtype, nb::handle copy) { return to_numpy(self, dtype, copy); },
+      [](ArrayObject self, nb::handle dtype, nb::handle copy) { return to_numpy(self, dtype, copy); },
       "The array as a NumPy array that shares its memory where it can.");
   def(c, "__array_namespace__(self, api_version: str | None = None) -> types.ModuleType",
       [](const array&, std::optional<std::string> version) -> nb::object {
@@ -170,7 +170,7 @@ void bind_conversions(nb::handle c) {
       "The module that has the functions for arrays.");
   def(c, "__dlpack__(self, *, stream: object | None = None, max_version: object | None = None, "
          "dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> ndarray[]",
-      [](nb::handle self, nb::handle, nb::handle version, nb::handle device,
+      [](ArrayObject self, nb::handle, nb::handle version, nb::handle device,
          std::optional<bool> copy) {
         checked(self.ptr());
         return nb::steal(to_dlpack(self, version, device, copy));
@@ -187,24 +187,24 @@ void bind_conversions(nb::handle c) {
       },
       "The only element as a complex number.");
   def(c, "__format__(self, arg: object, /) -> str",
-      [](nb::handle self, nb::handle spec) { return format(self, spec); },
+      [](ArrayObject self, nb::handle spec) { return format(self, spec); },
       "Formats the element of an array without axes; others take no format.");
   def(c, "__bytes__(self) -> bytes",
-      [](nb::handle self) {
+      [](ArrayObject self) {
         return nb::steal(PyBytes_FromObject(nb::steal(wrap(core::contiguous(checked(self.ptr())))).ptr()));
       },
       "The bytes of the elements in row-major order.");
   def(c, "__copy__(self) -> array", [](const array& a) { return a; }, "Another handle of the array.");
   def(c, "__deepcopy__(self, memo: dict) -> array", [](const array& a, nb::handle) { return a; },
       "Another handle of the array.");
-  def(c, "__getstate__(self) -> tuple", [](nb::handle self) { return get_state(self); },
+  def(c, "__getstate__(self) -> tuple", [](ArrayObject self) { return get_state(self); },
       "The state for pickling.");
   def(c, "__setstate__(self, arg: tuple, /) -> None",
-      [](nb::handle self, nb::handle state) { set_state(self, state); }, "Restores a pickled state.");
+      [](ArrayObject self, nb::handle state) { set_state(self, state); }, "Restores a pickled state.");
   def(c, "__div__(self, other: ScalarOrArray) -> array",
-      [](nb::handle self, nb::handle other) { return self / other; }, "The same as self / other.");
+      [](ArrayObject self, nb::handle other) { return self / other; }, "The same as self / other.");
   def(c, "__rdiv__(self, other: ScalarOrArray) -> array",
-      [](nb::handle self, nb::handle other) { return other / self; }, "The same as other / self.");
+      [](ArrayObject self, nb::handle other) { return other / self; }, "The same as other / self.");
 }
 
 }  // namespace
@@ -222,7 +222,7 @@ void bind_array(nb::module_& m) {
   def(cls,
       "__init__(self: array, val: scalar | list | tuple | DLPackCompatible | array, "
       "dtype: Dtype | None = None) -> None",
-      [](nb::handle self, nb::handle val, std::optional<Dtype> dtype) {
+      [](ArrayObject self, nb::handle val, std::optional<Dtype> dtype) {
         array_of(self.ptr()) = to_array(val.ptr(), dtype);
       },
       "Makes an array of a scalar, nested lists or tuples, or another array. Integers become int32 "

@@ -181,6 +181,13 @@ PyObject* function_get(PyObject* self, PyObject* instance, PyObject*) {
   return PyMethod_New(self, instance);
 }
 
+/// __module__ belongs to the type as well, so it cannot be a descriptor.
+PyObject* function_getattr(PyObject* self, PyObject* name) {
+  if (PyUnicode_CompareWithASCIIString(name, "__module__") == 0)
+    return Py_NewRef(as_function(self)->module);
+  return PyObject_GenericGetAttr(self, name);
+}
+
 PyObject* function_repr(PyObject* self) {
   return PyUnicode_FromFormat("<function %U.%U>", as_function(self)->module,
                               as_function(self)->qualname);
@@ -217,12 +224,12 @@ PyMemberDef members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Function, vectorcall), READONLY, nullptr},
     {"__name__", T_OBJECT, offsetof(Function, name), READONLY, nullptr},
     {"__qualname__", T_OBJECT, offsetof(Function, qualname), READONLY, nullptr},
-    {"__module__", T_OBJECT, offsetof(Function, module), READONLY, nullptr},
     {}};
 PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {}};
 PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
                        {Py_tp_descr_get, reinterpret_cast<void*>(function_get)},
                        {Py_tp_repr, reinterpret_cast<void*>(function_repr)},
+                       {Py_tp_getattro, reinterpret_cast<void*>(function_getattr)},
                        {Py_tp_getset, getset},
                        {Py_tp_members, members},
                        {Py_tp_methods, methods},

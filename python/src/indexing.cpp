@@ -102,7 +102,7 @@ void bind_at(nb::module_& m, nb::handle array_class) {
   MLX_UPDATE(minimum, "The array with the smaller of the elements and `value` at the positions.")
 #undef MLX_UPDATE
   def_property(array_class, "at(self) -> ArrayAt",
-               [](nb::handle self) -> nb::object {
+               [](ArrayObject self) -> nb::object {
                  return nb::cast(ArrayAt{nb::borrow(self), std::nullopt});
                },
                "Updates at chosen positions: a.at[indices].add(value) and so on.");

@@ -44,15 +44,18 @@ NB_MODULE(core, m) {
   bind_scans(m, array_class);
   bind_sorts(m);
   bind_products(m);
+  bind_einsum(m);
   bind_convolutions(m);
   bind_random(m);
   bind_memory(m);
   bind_transforms(m);
+  bind_vmap(m);
   bind_io(m);
   bind_printing(m);
   bind_namespace_info(m);
   bind_debug(m);
   bind_distributed(m);
+  bind_fast(m);
 }
 
 }  // namespace mlx::python

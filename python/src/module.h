@@ -25,6 +25,7 @@ void bind_joins(nb::module_& m, nb::handle array_class);
 void bind_indexing(nb::module_& m);
 void bind_reductions(nb::module_& m, nb::handle array_class);
 void bind_softmax(nb::module_& m, nb::handle array_class);
+void bind_einsum(nb::module_& m);
 void bind_convolutions(nb::module_& m);
 void bind_namespace_info(nb::module_& m);
 void bind_scans(nb::module_& m, nb::handle array_class);
@@ -33,9 +34,11 @@ void bind_products(nb::module_& m);
 void bind_random(nb::module_& m);
 void bind_memory(nb::module_& m);
 void bind_transforms(nb::module_& m);
+void bind_vmap(nb::module_& m);
 void bind_io(nb::module_& m);
 void bind_printing(nb::module_& m);
 void bind_debug(nb::module_& m);
 void bind_distributed(nb::module_& core);
+void bind_fast(nb::module_& core);
 
 }  // namespace mlx::python

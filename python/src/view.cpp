@@ -151,6 +151,15 @@ void bind_diagonals(nb::module_& m, nb::handle c) {
       [](const array& a, int k, const StreamOrDevice& s) { return core::diag(a, k, s); },
       "The k-th diagonal of a matrix, or the matrix with a vector on it.");
   def(m,
+      "trace(a: array, /, offset: int = 0, axis1: int = 0, axis2: int = 1, "
+      "dtype: Dtype | None = None, *, " STREAM,
+      [](const array& a, int offset, int axis1, int axis2, std::optional<Dtype> dtype,
+         const StreamOrDevice& s) {
+        if (dtype) return core::trace(a, offset, axis1, axis2, *dtype, s);
+        return core::trace(a, offset, axis1, axis2, s);
+      },
+      "The sum of a diagonal.");
+  def(m,
       "as_strided(a: array, /, shape: Sequence[int] | None = None, "
       "strides: Sequence[int] | None = None, offset: int = 0, *, " STREAM,
       [](const array& a, std::optional<Shape>& shape, std::optional<Shape>& strides, int64_t offset,

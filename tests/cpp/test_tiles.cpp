@@ -7,6 +7,7 @@
 #include <complex>
 #include <cstring>
 #include <random>
+#include <tuple>
 #include <vector>
 
 #include "mlx/backend/cpu/isa/elementwise.h"
@@ -125,11 +126,9 @@ TEST_CASE("an element's result does not depend on its place, and nothing else is
 TEST_CASE("conversions from floats") {
   on_each_isa([](const ElementwiseKernels& k) {
     float inf = INFINITY;
-    std::vector<float> x = {0.f,   -0.f, 1.5f, -1.5f, 300.7f, -129.f, 3e9f,
-                            -3e9f, 1e19f, 1e20f, inf,  -inf,  NAN,    1e-40f};
-    auto cast = [&](auto tag, Dtype to) {
-      return run<decltype(tag)>(k.find_cast(float32, to), x);
-    };
+    std::vector<float> x = {0.f,   -0.f,  1.5f,  -1.5f, 300.7f, -129.f, 3e9f,
+                            -3e9f, 1e19f, 1e20f, inf,   -inf,   NAN,    1e-40f};
+    auto cast = [&](auto tag, Dtype to) { return run<decltype(tag)>(k.find_cast(float32, to), x); };
     CHECK(cast(int8_t(), int8) ==
           std::vector<int8_t>{0, 0, 1, -1, 44, 127, 0, 0, 0, 0, 0, 0, 0, 0});
     CHECK(cast(uint8_t(), uint8) ==
@@ -137,19 +136,18 @@ TEST_CASE("conversions from floats") {
     int32_t low = INT32_MIN;
     CHECK(cast(int32_t(), int32) ==
           std::vector<int32_t>{0, 0, 1, -1, 300, -129, low, low, low, low, low, low, low, 0});
-    CHECK(cast(uint32_t(), uint32) ==
-          std::vector<uint32_t>{0, 0, 1, 4294967295u, 300, 4294967167u, 3000000000u, 1294967296u, 0,
-                                0, 0, 0, 0, 0});
+    CHECK(cast(uint32_t(), uint32) == std::vector<uint32_t>{0, 0, 1, 4294967295u, 300, 4294967167u,
+                                                            3000000000u, 1294967296u, 0, 0, 0, 0, 0,
+                                                            0});
     int64_t lowest = INT64_MIN;
-    CHECK(cast(int64_t(), int64) ==
-          std::vector<int64_t>{0, 0, 1, -1, 300, -129, 3000000000, -3000000000, lowest, lowest,
-                               lowest, lowest, lowest, 0});
+    CHECK(cast(int64_t(), int64) == std::vector<int64_t>{0, 0, 1, -1, 300, -129, 3000000000,
+                                                         -3000000000, lowest, lowest, lowest,
+                                                         lowest, lowest, 0});
     CHECK(cast(uint64_t(), uint64) ==
           std::vector<uint64_t>{0, 0, 1, ~uint64_t(0), 300, ~uint64_t(128), 3000000000,
                                 ~uint64_t(2999999999), 9999999980506447872ull, 0, 0, 1ull << 63,
                                 1ull << 63, 0});
-    CHECK(cast(uint8_t(), bool_) ==
-          std::vector<uint8_t>{0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1});
+    CHECK(cast(uint8_t(), bool_) == std::vector<uint8_t>{0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1});
     auto z = run<std::complex<double>>(k.find_cast(float32, complex128), x);
     CHECK(z[2] == std::complex<double>(1.5, 0));
     CHECK(run<float>(k.find_cast(complex128, float32), z)[4] == 300.7f);
@@ -240,8 +238,8 @@ TEST_CASE_TEMPLATE("integer arithmetic", T, int8_t, int16_t, int32_t, int64_t, u
     Dtype t = TypeToDtype<T>::value;
     std::vector<T> a, b;
     constexpr T low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
-    std::vector<T> values = {0, 1, 2, 3, 5, 7, 100, low, high, T(low + 1), T(high - 1), T(-1), T(-3),
-                             T(-7), 63, 31, 8};
+    std::vector<T> values = {0,          1,           2,     3,     5,     7,  100, low, high,
+                             T(low + 1), T(high - 1), T(-1), T(-3), T(-7), 63, 31,  8};
     for (T x : values)
       for (T y : values) {
         a.push_back(x);
@@ -337,7 +335,8 @@ TEST_CASE_TEMPLATE("complex functions agree with the standard library", T, float
     two(Row::add, [](D x, D y) { return x + y; });
     two(Row::multiply, [](D x, D y) { return x * y; });
     two(Row::divide, [](D x, D y) { return x / y; });
-    two(Row::power, [](D x, D y) { return x == 0.0 ? D(y.real() > 0 ? 0.0 : NAN) : std::pow(x, y); });
+    two(Row::power,
+        [](D x, D y) { return x == 0.0 ? D(y.real() > 0 ? 0.0 : NAN) : std::pow(x, y); });
     two(Row::logaddexp, [](D x, D y) { return std::log(std::exp(x) + std::exp(y)); });
     auto modulus = run<T>(k.find_tile(op(Row::abs), t), a);
     for (size_t i = 0; i < a.size(); ++i) {
@@ -389,8 +388,11 @@ TEST_CASE("pairs round each operation; streaming twins give the same bits") {
         case Row::less:
         case Row::less_equal:
         case Row::greater:
-        case Row::greater_equal: bytes = n; break;
-        default: break;
+        case Row::greater_equal:
+          bytes = n;
+          break;
+        default:
+          break;
       }
       for (float* out : {got, got + 1}) {  // aligned or not
         nt(in, out, n);
@@ -438,8 +440,8 @@ TEST_CASE("gather, scatter, fill and transposed load for every item size") {
         k.load_transposed(out.data(), src.data(), rows, cols, row_stride, col_stride, size);
         for (int r = 0; r < rows; ++r)
           for (int c = 0; c < cols; ++c) {
-            REQUIRE(std::memcmp(&out[(r * cols + c) * size],
-                                item(r * row_stride + c * col_stride), size) == 0);
+            REQUIRE(std::memcmp(&out[(r * cols + c) * size], item(r * row_stride + c * col_stride),
+                                size) == 0);
           }
         CHECK(out[rows * cols * size] == 0x11);
       }

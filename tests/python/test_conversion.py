@@ -19,7 +19,7 @@ DTYPES = [
 NUMPY = {d: np.dtype(repr(d).rpartition(".")[2]) for d in DTYPES}
 
 
-# --- scalars ---------------------------------------------------------------------------------------
+# --- scalars -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_objects_that_give_arrays():
     assert mx.exp(mx.ArrayLike(Like())).item() == mx.exp(mx.array(2.5)).item()
 
 
-# --- lists -----------------------------------------------------------------------------------------
+# --- lists ---------------------------------------------------------------------------------------
 
 
 def test_list_dtypes():
@@ -154,7 +154,7 @@ def test_objects_without_elements(bad):
         mx.array(bad)
 
 
-# --- buffers ---------------------------------------------------------------------------------------
+# --- buffers -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -270,7 +270,7 @@ def test_array_method_converts():
     assert a.tolist() == [1, 2]
 
 
-# --- DLPack ----------------------------------------------------------------------------------------
+# --- DLPack --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -322,7 +322,7 @@ def test_asarray():
         mx.asarray(a, mx.float32, copy=False)
 
 
-# --- the object ------------------------------------------------------------------------------------
+# --- the object ----------------------------------------------------------------------------------
 
 
 def test_in_place_operators_and_assignment_rebind():
@@ -415,7 +415,8 @@ def test_numbers_and_formats():
     [
         (lambda: mx.array([1, 2]), "array([1, 2], dtype=int32)"),
         (lambda: mx.array(1.0), "array(1, dtype=float32)"),
-        (lambda: mx.array([0.1, 1 / 3], mx.bfloat16), "array([0.100098, 0.333984], dtype=bfloat16)"),
+        (lambda: mx.array([0.1, 1 / 3], mx.bfloat16),
+         "array([0.100098, 0.333984], dtype=bfloat16)"),
         (lambda: mx.array([True, False]), "array([True, False], dtype=bool)"),
         (lambda: mx.array([1 + 2j, 1 - 0.25j]), "array([1+2j, 1-0.25j], dtype=complex64)"),
         (lambda: mx.zeros((2, 0, 3)), "array([[],\n       []], dtype=float32)"),
@@ -423,8 +424,8 @@ def test_numbers_and_formats():
         (lambda: mx.zeros((2, 1, 2), mx.int8),
          "array([[[0, 0]],\n       [[0, 0]]], dtype=int8)"),
         (lambda: mx.arange(8).reshape(8, 1)[::-1],
-         "array([[7],\n       [6],\n       [5],\n       ...,\n       [2],\n       [1],\n       [0]], "
-         "dtype=int32)"),
+         "array([[7],\n       [6],\n       [5],\n       ...,\n       [2],\n       [1],\n       "
+         "[0]], dtype=int32)"),
         (lambda: mx.array([float("nan"), float("-inf"), 1e10]),
          "array([nan, -inf, 1e+10], dtype=float32)"),
     ],
@@ -442,7 +443,7 @@ def test_print_options():
     assert repr(a) == "array([1.23456, 1e-07], dtype=float32)"
 
 
-# --- arguments -------------------------------------------------------------------------------------
+# --- arguments -----------------------------------------------------------------------------------
 
 
 def test_wrong_arguments_are_type_errors_that_show_the_signature():
@@ -488,7 +489,7 @@ def test_introspection():
     assert "keepdims" in mx.sum.__doc__
 
 
-# --- trees and transformed functions ---------------------------------------------------------------
+# --- trees and transformed functions -------------------------------------------------------------
 
 
 def test_gradients_keep_the_form_of_trees():
@@ -511,7 +512,7 @@ def test_gradients_keep_the_form_of_trees():
 
 
 def test_selection_of_arguments():
-    def f(x, y, z=mx.array(1.0)):
+    def f(x, y, z=1.0):
         return x * y * z
 
     x, y = mx.array(3.0), mx.array(4.0)
@@ -586,10 +587,10 @@ def test_transformed_functions_are_collected():
     class Holder:
         pass
 
-    h = Holder()
-    h.g = mx.grad(lambda x: x * h.scale)
-    ref = weakref.ref(h)
-    del h
+    holder = Holder()
+    ref = weakref.ref(holder)
+    holder.g = mx.grad(lambda x, h=holder: x * h.scale)
+    del holder
     gc.collect()
     assert ref() is None
 

@@ -35,9 +35,9 @@ def explanations():
     """(identifier, kind, pattern) of every line in a ```calls block of docs/differences.md."""
     entries, title = [], None
     text = (ROOT / "docs/differences.md").read_text()
-    for part in re.split(r"^(## [^\n]*|```calls\n.*?^```)$", text, flags=re.M | re.S):
-        if part.startswith("## "):
-            title = part[3:]
+    for part in re.split(r"^(##+ [^\n]*|```calls\n.*?^```)$", text, flags=re.M | re.S):
+        if part.startswith("##"):
+            title = part.lstrip("# ")
         elif part.startswith("```calls"):
             for line in part.splitlines()[1:-1]:
                 kind, pattern = line.split(": ", 1)

@@ -1,86 +1,45 @@
-// Convolutions as products of patches and weights. The positions of the result are cut into blocks
-// whose patches stay in the cache; a block is one matrix product. Block sizes follow from shapes
-// alone, and so do the sums. Depthwise float32 convolutions add tap by tap over all channels instead.
+// Kernels of convolutions: which road each takes, and the roads that are short. Depthwise ones add tap
+// by tap over all channels; those with one tap are a matrix product; float64 and the cotangent of the
+// weight multiply matrices of patches, in blocks that depend on shapes alone. The rest is in
+// conv_lines.cpp.
 #include <algorithm>
-#include <array>
 
 #include "mlx/backend/cpu/allocator.h"
+#include "mlx/backend/cpu/conv.h"
 #include "mlx/backend/cpu/cpu_info.h"
-#include "mlx/backend/cpu/isa/conv.h"
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/matmul.h"
 #include "mlx/backend/cpu/threads.h"
-#include "mlx/ops/conv.h"
 
 namespace mlx::core::cpu {
 namespace {
 
-constexpr int64_t kPatchBytes = 1 << 19;
-using Index3 = std::array<int64_t, 3>;
+constexpr int64_t kPatchBytes = 1 << 24;
 
-/// A convolution over three spatial axes (missing ones have length 1).
-struct Geometry {
-  int64_t batch, channels, features, groups;
-  Index3 in{1, 1, 1}, out{1, 1, 1}, kernel{1, 1, 1};
-  Index3 stride{1, 1, 1}, low{0, 0, 0}, spread{1, 1, 1}, input_spread{1, 1, 1};
-  bool flip;
-  int itemsize;
+/// Whether the patches are the input itself.
+bool pointwise(const ConvGeometry& g) {
+  return g.groups == 1 && g.taps() == 1 && g.in == g.out && g.stride == Index3{1, 1, 1} &&
+         g.low == Index3{0, 0, 0} && g.input_spread == Index3{1, 1, 1};
+}
 
-  Geometry(const Shape& x, const Shape& y, const Shape& taps, const ConvAttrs& c, int itemsize)
-      : batch(x[0]), channels(x.back()), features(y.back()), groups(c.groups), flip(c.flip),
-        itemsize(itemsize) {
-    size_t n = x.size() - 2;
-    for (size_t i = 0; i < n; ++i) {
-      size_t j = 3 - n + i;
-      in[j] = x[i + 1];
-      out[j] = y[i + 1];
-      kernel[j] = taps[i];
-      stride[j] = c.stride[i];
-      low[j] = c.padding_lo[i];
-      spread[j] = c.kernel_dilation[i];
-      input_spread[j] = c.input_dilation[i];
-    }
-  }
-  int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
-  int64_t group_channels() const { return channels / groups; }
-  int64_t group_features() const { return features / groups; }
-  int64_t patch() const { return taps() * group_channels(); }
-  int64_t positions() const { return batch * out[0] * out[1] * out[2]; }
-  /// Index on axis i of the input for a position and a tap, or -1 in the padding.
-  int64_t source(int i, int64_t position, int64_t tap) const {
-    int64_t at = position * stride[i] + tap * spread[i] - low[i];
-    if (at < 0) return -1;
-    if (input_spread[i] != 1) {
-      if (at % input_spread[i]) return -1;
-      at /= input_spread[i];
-    }
-    return at < in[i] ? at : -1;
-  }
-  /// Whether the patches are the input itself.
-  bool pointwise() const {
-    return groups == 1 && taps() == 1 && in == out && stride == Index3{1, 1, 1} &&
-           low == Index3{0, 0, 0} && input_spread == Index3{1, 1, 1};
-  }
-  /// Positions that are treated at a time.
-  int64_t block() const {
-    int64_t fit = kPatchBytes / std::max<int64_t>(1, patch() * itemsize);
-    int64_t several = (positions() / 16 + 63) / 64 * 64;
-    return std::clamp<int64_t>(std::min(fit / 64 * 64, several), 64, 4096);
-  }
-};
+/// Positions whose patches are held at a time: all, or as many as fit.
+int64_t block_of(const ConvGeometry& g) {
+  int64_t fit = kPatchBytes / std::max<int64_t>(1, g.patch() * g.itemsize) / 64 * 64;
+  return std::clamp<int64_t>(g.positions(), 1, std::max<int64_t>(fit, 256));
+}
 
 /// A position of the result.
 struct Position {
   int64_t n;
   Index3 at;
-  Position(const Geometry& g, int64_t flat) {
+  Position(const ConvGeometry& g, int64_t flat) {
     for (int i = 2; i >= 0; --i) {
       at[i] = flat % g.out[i];
       flat /= g.out[i];
     }
     n = flat;
   }
-  void next(const Geometry& g) {
+  void next(const ConvGeometry& g) {
     for (int i = 2; i >= 0; --i) {
       if (++at[i] < g.out[i]) return;
       at[i] = 0;
@@ -92,7 +51,7 @@ struct Position {
 /// Writes the patch of one position: taps in the weight's order, channels of the group innermost.
 class Patches {
  public:
-  Patches(const Geometry& g, const void* x, int64_t group)
+  Patches(const ConvGeometry& g, const void* x, int64_t group)
       : g_(g),
         x_(static_cast<const char*>(x) + group * g.group_channels() * g.itemsize),
         channel_bytes_(g.group_channels() * g.itemsize),
@@ -102,9 +61,9 @@ class Patches {
   void write(const Position& p, char* to) const {
     int64_t row = g_.kernel[2] * channel_bytes_;
     for (int64_t a = 0; a < g_.kernel[0]; ++a) {
-      int64_t i = g_.source(0, p.at[0], tap(0, a));
+      int64_t i = g_.source(0, p.at[0], g_.tap(0, a));
       for (int64_t b = 0; b < g_.kernel[1]; ++b, to += row) {
-        int64_t j = g_.source(1, p.at[1], tap(1, b));
+        int64_t j = g_.source(1, p.at[1], g_.tap(1, b));
         if (i < 0 || j < 0) {
           std::memset(to, 0, row);
         } else {
@@ -115,8 +74,6 @@ class Patches {
   }
 
  private:
-  int64_t tap(int i, int64_t k) const { return g_.flip ? g_.kernel[i] - 1 - k : k; }
-
   void write_row(const char* line, int64_t position, char* to) const {
     int64_t taps = g_.kernel[2];
     if (runs_) {
@@ -132,7 +89,7 @@ class Patches {
       return;
     }
     for (int64_t k = 0; k < taps; ++k, to += channel_bytes_) {
-      int64_t at = g_.source(2, position, tap(2, k));
+      int64_t at = g_.source(2, position, g_.tap(2, k));
       if (at < 0) {
         std::memset(to, 0, channel_bytes_);
       } else {
@@ -141,7 +98,7 @@ class Patches {
     }
   }
 
-  const Geometry& g_;
+  const ConvGeometry& g_;
   const char* x_;
   int64_t channel_bytes_, pixel_;
   bool runs_;  // the taps of a row are one run of memory
@@ -160,7 +117,7 @@ char* offset(const View& v, int64_t elements) {
 }
 
 /// out[positions, features of the group] = patches · weightᵀ for one block.
-void block_product(const Geometry& g, const void* patches, const View& w, const View& out,
+void block_product(const ConvGeometry& g, const void* patches, const View& w, const View& out,
                    int64_t group, int64_t first, int64_t count) {
   int64_t k = g.patch(), features = g.group_features();
   Dtype type = out.dtype();
@@ -173,27 +130,8 @@ void block_product(const Geometry& g, const void* patches, const View& w, const 
   matrix_product(left, right, nullptr, target, 1, 0);
 }
 
-void pack(const Geometry& g, const Patches& patches, int64_t first, int64_t begin, int64_t end,
-          char* to) {
-  Position p(g, first + begin);
-  int64_t bytes = g.patch() * g.itemsize;
-  for (int64_t i = begin; i < end; ++i, p.next(g)) patches.write(p, to + i * bytes);
-}
-
-/// Nanoseconds of one thread; good enough to decide on threads.
-double estimate(const Geometry& g) {
-  return static_cast<double>(g.positions()) * static_cast<double>(g.patch()) *
-         (0.05 + 0.025 * static_cast<double>(g.group_features())) * static_cast<double>(g.groups);
-}
-
-const ConvKernels& kernels() {
-  return isa() == Isa::avx512 ? avx512::conv_kernels
-         : isa() == Isa::avx2 ? avx2::conv_kernels
-                              : v2::conv_kernels;
-}
-
 /// One input and one output channel a group: all channels at a time, tap by tap.
-void depthwise(const Geometry& g, const View& x, const View& w, const View& out) {
+void depthwise(const ConvGeometry& g, const View& x, const View& w, const View& out) {
   int64_t taps = g.taps(), n = g.channels;
   Scratch storage(taps * n * sizeof(float));
   float* by_tap = storage.get<float>();
@@ -214,74 +152,71 @@ void depthwise(const Geometry& g, const View& x, const View& w, const View& out)
           for (int64_t c = 0; c < g.kernel[2]; ++c, weight += n) {
             int64_t v = g.source(2, p.at[2], c);
             if (d < 0 || h < 0 || v < 0) continue;
-            kernels().tap(sum, input + (((p.n * g.in[0] + d) * g.in[1] + h) * g.in[2] + v) * n,
+            conv_kernels_in_use().tap(sum, input + (((p.n * g.in[0] + d) * g.in[1] + h) * g.in[2] + v) * n,
                           weight, n);
           }
         }
     }
   };
-  parallel_for(g.positions(), 32, run, estimate(g));
+  parallel_for(g.positions(), 32, run, g.estimate());
+}
+
+/// Calls `f(patches, group, first position, count)` for blocks of patches that the threads have packed.
+template <class F>
+void each_block(const ConvGeometry& g, const View& x, F&& f) {
+  int64_t block = block_of(g), bytes = g.patch() * g.itemsize;
+  Scratch storage(block * bytes);
+  for (int64_t group = 0; group < g.groups; ++group) {
+    Patches patches(g, x.data, group);
+    for (int64_t first = 0; first < g.positions(); first += block) {
+      int64_t count = std::min(block, g.positions() - first);
+      auto pack = [&](int64_t begin, int64_t end) {
+        Position p(g, first + begin);
+        for (int64_t i = begin; i < end; ++i, p.next(g))
+          patches.write(p, storage.get<char>() + i * bytes);
+      };
+      parallel_for(count, 64, pack, 0.05 * count * bytes);
+      f(storage.get<char>(), group, first, count);
+    }
+  }
 }
 
 void conv_kernel(const KernelArgs& args) {
   const View &x = args.in[0], &w = args.in[1], &out = args.out[0];
   if (out.size() == 0) return;
-  Shape taps(w.shape().begin() + 1, w.shape().end() - 1);
-  Geometry g(x.shape(), out.shape(), taps, attrs_as<ConvAttrs>(args.attrs), x.dtype().size());
+  Shape kernel(w.shape().begin() + 1, w.shape().end() - 1);
+  ConvGeometry g(x.shape(), out.shape(), kernel, attrs_as<ConvAttrs>(args.attrs),
+                 x.dtype().size());
   if (g.group_channels() == 1 && g.group_features() == 1 && g.groups > 1 && x.dtype() == float32)
     return depthwise(g, x, w, out);
-  if (g.pointwise()) return block_product(g, x.data, w, out, 0, 0, g.positions());
-  int64_t block = g.block(), blocks = (g.positions() + block - 1) / block;
-  size_t bytes = block * g.patch() * g.itemsize;
-  auto run = [&](int64_t begin, int64_t end) {
-    Scratch patches(bytes);
-    for (int64_t k = begin; k < end; ++k) {
-      int64_t group = k / blocks, first = k % blocks * block;
-      int64_t count = std::min(block, g.positions() - first);
-      pack(g, Patches(g, x.data, group), first, 0, count, patches.get<char>());
-      block_product(g, patches.get<char>(), w, out, group, first, count);
-    }
-  };
-  parallel_for(blocks * g.groups, 1, run, estimate(g));
+  if (pointwise(g)) return block_product(g, x.data, w, out, 0, 0, g.positions());
+  if (x.dtype() != float64) return conv_lines(g, x, w, out);
+  each_block(g, x, [&](char* patches, int64_t group, int64_t first, int64_t count) {
+    block_product(g, patches, w, out, group, first, count);
+  });
 }
 
 /// out[feature, tap, channel] = sum over positions of y[position, feature] * patch[tap, channel].
-/// Blocks follow one another; the threads share each block's patches and product.
 void conv_weight_kernel(const KernelArgs& args) {
   const View &x = args.in[0], &y = args.in[1], &out = args.out[0];
   const auto& attrs = attrs_as<ConvWeightAttrs>(args.attrs);
   if (out.size() == 0) return;
-  Geometry g(x.shape(), y.shape(), attrs.kernel, attrs.conv, x.dtype().size());
+  ConvGeometry g(x.shape(), y.shape(), attrs.kernel, attrs.conv, x.dtype().size());
   if (g.positions() == 0) {
     std::memset(out.data, 0, out.size() * g.itemsize);
     return;
   }
-  // 16-bit sums are carried from block to block: in one piece where that fits.
   int64_t k = g.patch(), features = g.group_features();
-  int64_t fit = 8 * kPatchBytes / std::max<int64_t>(1, k * g.itemsize) / 64 * 64;
-  int64_t block = std::clamp<int64_t>(fit, 256, std::max<int64_t>(g.positions(), 256));
-  block = std::min(block, g.positions());
-  Scratch storage(block * k * g.itemsize);
   Dtype type = out.dtype();
-  for (int64_t group = 0; group < g.groups; ++group) {
-    Patches patches(g, x.data, group);
-    for (int64_t first = 0; first < g.positions(); first += block) {
-      int64_t count = std::min(block, g.positions() - first);
-      parallel_for(
-          count, 64,
-          [&](int64_t begin, int64_t end) {
-            pack(g, patches, first, begin, end, storage.get<char>());
-          },
-          0.05 * count * k * g.itemsize);
-      Layout a = layout({features, count}, {1, g.features}, type);
-      Layout b = layout({count, k}, {k, 1}, type);
-      Layout c = layout({features, k}, {k, 1}, type);
-      View left{offset(y, first * g.features + group * features), &a};
-      View right{storage.get<char>(), &b};
-      View target{offset(out, group * features * k), &c};
-      matrix_product(left, right, first ? &target : nullptr, target, 1, 1);
-    }
-  }
+  each_block(g, x, [&](char* patches, int64_t group, int64_t first, int64_t count) {
+    Layout a = layout({features, count}, {1, g.features}, type);
+    Layout b = layout({count, k}, {k, 1}, type);
+    Layout c = layout({features, k}, {k, 1}, type);
+    View left{offset(y, first * g.features + group * features), &a};
+    View right{patches, &b};
+    View target{offset(out, group * features * k), &c};
+    matrix_product(left, right, first ? &target : nullptr, target, 1, 1);
+  });
 }
 
 const KernelEntry kEntries[] = {
@@ -290,6 +225,34 @@ const KernelEntry kEntries[] = {
 };
 
 }  // namespace
+
+ConvGeometry::ConvGeometry(const Shape& x, const Shape& y, const Shape& kernel_lengths,
+                           const ConvAttrs& c, int itemsize)
+    : batch(x[0]), channels(x.back()), features(y.back()), groups(c.groups), flip(c.flip),
+      itemsize(itemsize) {
+  size_t n = x.size() - 2;
+  for (size_t i = 0; i < n; ++i) {
+    size_t j = 3 - n + i;
+    in[j] = x[i + 1];
+    out[j] = y[i + 1];
+    kernel[j] = kernel_lengths[i];
+    stride[j] = c.stride[i];
+    low[j] = c.padding_lo[i];
+    spread[j] = c.kernel_dilation[i];
+    input_spread[j] = c.input_dilation[i];
+  }
+}
+
+double ConvGeometry::estimate() const {
+  return static_cast<double>(positions()) * static_cast<double>(patch()) *
+         (0.05 + 0.025 * static_cast<double>(group_features())) * static_cast<double>(groups);
+}
+
+const ConvKernels& conv_kernels_in_use() {
+  return isa() == Isa::avx512 ? avx512::conv_kernels
+         : isa() == Isa::avx2 ? avx2::conv_kernels
+                              : v2::conv_kernels;
+}
 
 const std::span<const KernelEntry> conv_kernels = kEntries;
 

@@ -67,6 +67,31 @@ void copy_row(const T* src, int64_t src_stride, T* dst, int64_t dst_stride, int6
   }
 }
 
+/// Both axes at once, of which one has `N` positions.
+template <int N, class T>
+void copy_columns(const T* src, int64_t src_wide, int64_t src_narrow, T* dst, int64_t dst_wide,
+                  int64_t dst_narrow, int64_t n) {
+  for (int64_t i = 0; i < n; ++i, src += src_wide, dst += dst_wide)
+#pragma GCC unroll 4
+    for (int j = 0; j < N; ++j) dst[j * dst_narrow] = src[j * src_narrow];
+}
+
+template <class T>
+void copy_piece(const Walk& w, size_t narrow, size_t wide, const T* src, T* dst, int64_t n) {
+  int64_t sw = w.src[wide], sn = w.src[narrow], dw = w.dst[wide], dn = w.dst[narrow];
+  switch (w.shape[narrow]) {
+    case 2:
+      return copy_columns<2>(src, sw, sn, dst, dw, dn, n);
+    case 3:
+      return copy_columns<3>(src, sw, sn, dst, dw, dn, n);
+    case 4:
+      return copy_columns<4>(src, sw, sn, dst, dw, dn, n);
+    default:
+      for (int64_t i = 0; i < w.shape[narrow]; ++i)
+        copy_row(src + i * sn, sw, dst + i * dn, dw, n);
+  }
+}
+
 /// Two axes of which one is short: the long one in pieces that stay in the first cache, each of them
 /// copied once for every position on the short one.
 template <class T>
@@ -87,8 +112,7 @@ void copy_narrow(const Walk& w, size_t narrow, size_t wide, const T* src, T* dst
           int64_t first = k % pieces * piece, count = std::min(piece, n - first);
           const T* s = src + at[0] + first * w.src[wide];
           T* d = dst + at[1] + first * w.dst[wide];
-          for (int64_t i = 0; i < w.shape[narrow]; ++i)
-            copy_row(s + i * w.src[narrow], w.src[wide], d + i * w.dst[narrow], w.dst[wide], count);
+          copy_piece(w, narrow, wide, s, d, count);
           if ((k + 1) % pieces == 0) at.next();
         }
       },

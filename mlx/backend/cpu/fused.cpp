@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "mlx/backend/cpu/allocator.h"
+#include "mlx/backend/cpu/copy.h"
 #include "mlx/backend/cpu/cpu_info.h"
 #include "mlx/backend/cpu/isa/elementwise.h"
 #include "mlx/backend/cpu/threads.h"
@@ -95,6 +96,7 @@ struct FusedCode {
   int64_t tile_bytes;
   double cost;                          // nanoseconds an element, one thread, roughly
   bool streams;                         // larger than the caches: bypass them when storing
+  bool only_copies = false;             // one input to one output as it is
 
   void choose_loops(const Step& step);
   void choose_tile();
@@ -115,12 +117,11 @@ namespace {
 /// Axes in the order in which the first output lies, merged where every operand allows.
 void loop_axes(const Step& step, Shape& loop, std::vector<Strides>& strides) {
   const Layout& out = step.operands[step.n_inputs];
-  std::vector<int> order(out.shape.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    if (out.shape[a] == 1 || out.shape[b] == 1) return false;
-    return out.strides[a] > out.strides[b];
-  });
+  std::vector<int> order;
+  for (size_t i = 0; i < out.shape.size(); ++i)
+    if (out.shape[i] != 1) order.push_back(static_cast<int>(i));
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return out.strides[a] > out.strides[b]; });
   for (int k : order) loop.push_back(out.shape[k]);
   for (const Layout& l : step.operands) {
     Strides s;
@@ -346,6 +347,7 @@ void FusedCode::compile(const Step& step) {
   assign_tiles(p);
   tile_bytes = (tile * widest + 63) / 64 * 64;
   estimate(step);
+  only_copies = n_inputs == 1 && constants.empty() && p.code.size() == 1 && p.code[0].op == OpId::copy;
 }
 
 namespace {
@@ -481,6 +483,9 @@ FusedKernel::FusedKernel(FusedKernel&&) noexcept = default;
 
 void FusedKernel::run(void* const* operands, const Scalar* constants) const {
   const FusedCode& c = *code_;
+  if (c.only_copies && operands[0] != operands[1])
+    return copy_strided(operands[0], c.operands[0].strides, operands[1], c.operands[1].strides, c.loop,
+                        c.operands[0].itemsize);
   int64_t tiles = c.tile_count();
   auto range = [&](int64_t begin, int64_t end) {
     size_t bytes = c.n_tiles * c.tile_bytes;

@@ -6,12 +6,10 @@
 
 #include <algorithm>
 #include <memory>
-#include <tuple>
 
 #include "mlx/backend/cpu/cpu_info.h"
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/threads.h"
-#include "mlx/backend/shared/odometer.h"
 #include "mlx/ops/reduce.h"
 
 namespace mlx::core::cpu {
@@ -113,7 +111,15 @@ struct Walk {
   int64_t inner() const { return shape.back(); }
   int64_t step() const { return strides.back(); }
   int64_t outer() const { return size / shape.back(); }
-  Odometer<1> odometer() const { return {shape, {strides}}; }
+  /// Offsets of the positions from `begin` on.
+  void offsets(int64_t begin, int64_t n, int64_t* out) const {
+    const int64_t length = shape.back(), step = strides.back();
+    int64_t outer = begin / length, i = begin % length;
+    for (int64_t done = 0; done < n; ++outer, i = 0) {
+      const int64_t base = outer_offset(outer);
+      for (; i < length && done < n; ++i) out[done++] = base + i * step;
+    }
+  }
   /// Offset of the outer position i (all axes but the last).
   int64_t outer_offset(int64_t i) const {
     int64_t offset = 0;
@@ -135,7 +141,11 @@ void gather(const char* from, const Walk& walk, int64_t begin, int64_t n, char* 
   while (n > 0) {
     const Element* run = in + walk.outer_offset(outer++) + i * step;
     const int64_t count = std::min(n, length - i);
-    for (int64_t k = 0; k < count; ++k) out[k] = run[k * step];
+    if (step == 1) {
+      std::memcpy(out, run, static_cast<size_t>(count) * Size);
+    } else {
+      for (int64_t k = 0; k < count; ++k) out[k] = run[k * step];
+    }
     out += count;
     n -= count;
     i = 0;
@@ -323,6 +333,8 @@ void run_columns(Job& job, double estimate) {
   const GatherRows pack = gather_rows_of(job.in_type.size());
   const int64_t width = std::min<int64_t>(inner, step == 1 ? r.columns : kPackedWidth);
   const int64_t per_run = (inner + width - 1) / width, tiles = job.kept.outer() * per_run;
+  const bool narrow = step == 1 && width == inner && width * kReduceLanes <= r.columns &&
+                      job.reduced.shape.size() == 1 && job.reduced.step() == width;
   job.split(tiles);
   parallel_for(
       tiles * job.chunks, 1,
@@ -336,13 +348,18 @@ void run_columns(Job& job, double estimate) {
           const int64_t n = std::min(width, inner - i0), e0 = c * job.chunk;
           const int64_t elements = std::min(job.chunk, job.reduced.size - e0);
           const char* base = job.at(job.kept.outer_offset(run) + i0 * step);
-          for (int i = 0; i < kReduceBlock; ++i) dense[i] = i * n;
-          auto row = job.reduced.odometer();
-          row.seek(e0);
+          if (step != 1)
+            for (int i = 0; i < kReduceBlock; ++i) dense[i] = i * n;
           counter.clear();
           for (int64_t e = 0; e < elements; e += kReduceBlock) {
             const int some = static_cast<int>(std::min<int64_t>(kReduceBlock, elements - e));
-            for (int i = 0; i < some; ++i, row.next()) offsets[i] = row[0];
+            if (narrow) {
+              r.cols(base + (e0 + e) * width * job.in_type.size(), nullptr, some, n, e0 + e,
+                     counter.next());
+              counter.push();
+              continue;
+            }
+            job.reduced.offsets(e0 + e, some, offsets);
             if (step == 1) {
               r.cols(base, offsets, some, n, e0 + e, counter.next());
             } else {

@@ -1,6 +1,6 @@
 // Scans of operands of any layout: several rows side by side, or columns where the axis is not the
 // last one in memory. Threads share rows and columns, never one scan.
-#include <memory>
+#include <algorithm>
 
 #include "mlx/backend/cpu/cpu_info.h"
 #include "mlx/backend/cpu/isa/scan.h"
@@ -60,16 +60,18 @@ void run_scan(const KernelArgs& args) {
   const int64_t outer = num_elements(shape);
   const Odometer<2> start(shape, {strides[0], strides[1]});
   if (columns) {
-    const int64_t tiles = (inner + kScanColumns - 1) / kScanColumns;
+    const int64_t width =
+        std::clamp<int64_t>(inner * outer / (2 * num_threads()), 64, kScanColumns);
+    const int64_t tiles = (inner + width - 1) / width;
     parallel_for(
         outer * tiles, 1,
         [&](int64_t begin, int64_t end) {
           Odometer<2> at = start;
           for (int64_t t = begin; t < end; ++t) {
             at.seek(t / tiles);
-            const int64_t c = t % tiles * kScanColumns;
+            const int64_t c = t % tiles * width;
             kernels.columns(x + (at[0] + c) * size, y + (at[1] + c) * size,
-                            std::min(kScanColumns, inner - c), n, x_stride, y_stride, a.inclusive);
+                            std::min(width, inner - c), n, x_stride, y_stride, a.inclusive);
           }
         },
         estimate);

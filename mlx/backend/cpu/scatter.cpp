@@ -2,6 +2,7 @@
 // updates in their order: results do not depend on the number of threads, and the last of several
 // assignments wins. 16-bit floats are combined in float32 and rounded after every update.
 #include <algorithm>
+#include <bit>
 
 #include "mlx/backend/cpu/allocator.h"
 #include "mlx/backend/cpu/copy.h"
@@ -103,26 +104,51 @@ enum class Share { one_thread, columns, slices };
 struct Scatter {
   const int64_t* offsets;  // of every slice in the result
   int64_t n;               // slices
-  Odometer<1> first;       // of every slice in the updates
+  Shape shape;             // of the slices' positions in the updates, axes merged
+  Strides strides;
   Slice slice;
+
+  /// Calls `f(i, offset in the updates)` for the slices that belong to `part` of a power of two.
+  template <class F>
+  void each(int64_t part, int64_t parts, F&& f) const {
+    constexpr int64_t kBlock = 512;
+    int64_t mine[kBlock];
+    int64_t row = shape.back(), step = strides.back();
+    Odometer<1> rows(Shape(shape.begin(), shape.end() - 1),
+                     {Strides(strides.begin(), strides.end() - 1)});
+    for (int64_t first = 0; first < n; first += row, rows.next()) {
+      for (int64_t begin = 0; begin < row; begin += kBlock) {
+        int64_t end = std::min(begin + kBlock, row), count = 0;
+        for (int64_t i = begin; i < end; ++i) {
+          // Places near each other have one owner, so that threads do not share cache lines.
+          mine[count] = i;
+          count += ((offsets[first + i] >> 8) & (parts - 1)) == part;
+        }
+        for (int64_t k = 0; k < count; ++k) f(first + mine[k], rows[0] + mine[k] * step);
+      }
+    }
+  }
 
   /// Applies the updates of columns [begin, end) to the slices that belong to `part`.
   template <ScatterMode M, class T>
-  void run(T* out, const T* updates, int64_t begin, int64_t end, int64_t part, int64_t parts) const {
+  void run(T* out, const T* updates, int64_t begin, int64_t end, int64_t part,
+           int64_t parts) const {
+    if (slice.shape.size() == 1 && slice.shape[0] == 1) {
+      return each(part, parts, [&](int64_t i, int64_t from) {
+        out[offsets[i]] = combined<M>(out[offsets[i]], updates[from]);
+      });
+    }
     int64_t out_step = slice.out.back(), updates_step = slice.updates.back();
     Shape outer(slice.shape.begin(), slice.shape.end() - 1);
     Odometer<2> rows(outer, {Strides(slice.out.begin(), slice.out.end() - 1),
                              Strides(slice.updates.begin(), slice.updates.end() - 1)});
     int64_t count = num_elements(outer);
-    Odometer<1> at = first;
-    for (int64_t i = 0; i < n; ++i, at.next()) {
-      // Places near each other have one owner, so that threads do not share cache lines.
-      if (parts > 1 && (offsets[i] >> 8) % parts != part) continue;
+    each(part, parts, [&](int64_t i, int64_t from) {
       for (int64_t r = 0; r < count; ++r, rows.next())
         combine_row<M>(out + offsets[i] + rows[0] + begin * out_step, out_step,
-                       updates + at[0] + rows[1] + begin * updates_step, updates_step,
+                       updates + from + rows[1] + begin * updates_step, updates_step,
                        end - begin);
-    }
+    });
   }
 };
 
@@ -163,9 +189,10 @@ void scatter_kernel(const KernelArgs& args) {
   std::vector<Strides> index_strides{
       Strides(updates.strides().begin(), updates.strides().begin() + index_ndim)};
   collapse_axes(index_shape, index_strides);
-  Scatter job{offsets, n, Odometer<1>(index_shape, {index_strides[0]}), slice};
+  Scatter job{offsets, n, index_shape, index_strides[0], slice};
 
   int64_t threads = num_threads(), columns = slice.shape.back();
+  int64_t parts = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(threads)));
   double per_slice = static_cast<double>(num_elements(slice.shape));
   double ns = n * (2 + per_slice * 0.6);
   Share share = threads == 1 || overlapping ? Share::one_thread
@@ -181,9 +208,9 @@ void scatter_kernel(const KernelArgs& args) {
       parallel_for(columns, grain, [&](int64_t begin, int64_t end) { apply(begin, end, 0, 1); }, ns);
     } else if (share == Share::slices && ns > 20000) {
       auto run = [&](int64_t begin, int64_t end) {
-        for (int64_t part = begin; part < end; ++part) apply(0, columns, part, threads);
+        for (int64_t part = begin; part < end; ++part) apply(0, columns, part, parts);
       };
-      parallel_for(threads, 1, run, ns);
+      parallel_for(parts, 1, run, ns);
     } else {
       apply(0, columns, 0, 1);
     }

@@ -15,7 +15,7 @@ struct Table {
   Table() {
     for (auto family : {creation_kernels, concat_kernels, slice_kernels, index_kernels,
                         scatter_kernels, reduce_kernels, softmax_kernels, scan_kernels, sort_kernels,
-                        matmul_kernels, conv_kernels, random_kernels, custom_kernels})
+                        matmul_kernels, conv_kernels, random_kernels, custom_kernels, norm_kernels})
       for (const KernelEntry& e : family) rows.emplace(e.op, e);
   }
 };

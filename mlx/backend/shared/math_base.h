@@ -1,11 +1,13 @@
-// What every header of the math library shares: the inlining attribute, what a value type is, and the
-// small pieces (polynomials, powers of two, the road through double) that several functions use.
+// What every header of the math library shares: the inlining attribute, what a value type is, and
+// the small pieces (polynomials, powers of two, the road through double) that several functions
+// use.
 //
 // A value type V holds one or more lanes of V::elem (float or double) and offers +, -, *, /, the
 // comparisons (giving V::Mask with &, |, !), construction from a scalar, and, found by argument-
-// dependent lookup: v_select v_any v_bits v_from_bits v_abs v_copysign v_flip_sign v_sign_bits v_fma
-// v_sqrt v_rint v_floor v_ceil v_trunc v_min v_max v_scale v_shift_right_logical v_widen v_narrow v_map v_slow,
-// and for float v_to_int v_to_float v_lookup16. V::Int holds its bits. A function here uses nothing else.
+// dependent lookup: v_select v_any v_bits v_from_bits v_abs v_copysign v_flip_sign v_sign_bits
+// v_fma v_sqrt v_rint v_floor v_ceil v_trunc v_min v_max v_scale v_shift_right_logical v_widen
+// v_narrow v_map v_slow, and for float v_to_int v_to_float v_lookup16. V::Int holds its bits. A
+// function here uses nothing else.
 #pragma once
 
 #include <stdint.h>
@@ -18,7 +20,10 @@
 namespace mlx::core::m {
 
 template <class V>
-concept Real = requires { typename V::elem; typename V::Mask; };
+concept Real = requires {
+  typename V::elem;
+  typename V::Mask;
+};
 template <class V>
 concept Real32 = Real<V> && sizeof(typename V::elem) == 4;
 template <class V>

@@ -1,5 +1,6 @@
-// Arithmetic, comparison, rounding and remainders, over floating value types and over plain integers
-// and bool. Integers wrap; division by zero gives 0; shifts by the width or more give 0 or the sign.
+// Arithmetic, comparison, rounding and remainders, over floating value types and over plain
+// integers and bool. Integers wrap; division by zero gives 0; shifts by the width or more give 0 or
+// the sign.
 #pragma once
 
 #include <type_traits>
@@ -137,10 +138,10 @@ MLX_FN bool logical_xor(bool a, bool b) { return a ^ b; }
 }  // namespace logic
 
 // What does nothing to an integer.
-#define MLX_IDENTITY(name)  \
-  template <Integer T>      \
-  MLX_FN T name(T a) {      \
-    return a;               \
+#define MLX_IDENTITY(name) \
+  template <Integer T>     \
+  MLX_FN T name(T a) {     \
+    return a;              \
   }
 MLX_IDENTITY(floor)
 MLX_IDENTITY(ceil)
@@ -284,7 +285,8 @@ inline __attribute__((always_inline)) double exact_quotient(double a, double b) 
   return r != 0 && (r < 0) != (b < 0) ? q - 1 : q;  // the ratio was rounded up
 }
 
-// Exact while the quotient has fewer bits than `limit`: the product with it, and the difference, are.
+// Exact while the quotient has fewer bits than `limit`: the product with it, and the difference,
+// are.
 template <Real64 V>
 MLX_FN Division<V> floor_division(V a, V b, double limit) {
   V zero = V(0.0), ratio = a / b, q = v_floor(ratio);

@@ -122,11 +122,11 @@ MLX_FN bool isinf(Cx<T> a) {
 }
 template <class T>
 MLX_FN bool isposinf(Cx<T> a) {
-  return (a.re == kInf<T>) & (a.im == T(0));
+  return (a.re == kInf<T>)&(a.im == T(0));
 }
 template <class T>
 MLX_FN bool isneginf(Cx<T> a) {
-  return (a.re == -kInf<T>) & (a.im == T(0));
+  return (a.re == -kInf<T>)&(a.im == T(0));
 }
 template <class T>
 MLX_FN bool isfinite(Cx<T> a) {
@@ -142,9 +142,9 @@ MLX_FN Cx<T> minimum(Cx<T> a, Cx<T> b) {
 }
 
 // Componentwise rounding.
-#define MLX_ROUND_PARTS(name)                                             \
-  template <class T>                                                      \
-  MLX_FN Cx<T> name(Cx<T> a) {                                            \
+#define MLX_ROUND_PARTS(name)                                                \
+  template <class T>                                                         \
+  MLX_FN Cx<T> name(Cx<T> a) {                                               \
     return from_double<T>({__builtin_##name(a.re), __builtin_##name(a.im)}); \
   }
 MLX_ROUND_PARTS(floor)
@@ -153,14 +153,14 @@ MLX_ROUND_PARTS(rint)
 MLX_ROUND_PARTS(trunc)
 #undef MLX_ROUND_PARTS
 
-#define MLX_COMPLEX_FUNCTION(name, c_name)                                             \
-  MLX_FN Cx<double> name(Cx<double> z) {                                               \
-    __complex__ double r;                                                              \
-    __real__ r = z.re;                                                                 \
-    __imag__ r = z.im;                                                                 \
-    r = __builtin_##c_name(r);                                                         \
-    return {__real__ r, __imag__ r};                                                   \
-  }                                                                                    \
+#define MLX_COMPLEX_FUNCTION(name, c_name) \
+  MLX_FN Cx<double> name(Cx<double> z) {   \
+    __complex__ double r;                  \
+    __real__ r = z.re;                     \
+    __imag__ r = z.im;                     \
+    r = __builtin_##c_name(r);             \
+    return {__real__ r, __imag__ r};       \
+  }                                        \
   MLX_FN Cx<float> name(Cx<float> z) { return from_double<float>(name(to_double(z))); }
 MLX_COMPLEX_FUNCTION(exp, cexp)
 MLX_COMPLEX_FUNCTION(log, clog)
@@ -221,14 +221,16 @@ MLX_FN Cx<T> sigmoid(Cx<T> z) {
   Cx<double> t = exp(w.re < 0 ? w : negative(w));
   return from_double<T>(divide(w.re < 0 ? t : one, add(one, t)));
 }
-/// log(e^a + e^b), the operand with the larger real part taken out.
+/// Principal log(e^a + e^b), the operand with the larger real part taken out.
 template <class T>
 MLX_FN Cx<T> logaddexp(Cx<T> a, Cx<T> b) {
   Cx<double> x = to_double(a), y = to_double(b);
   Cx<double> top = maximum(x, y), low = minimum(x, y);
   if (!isfinite(top) && equal(top, low)) return from_double<T>(top);
   if (low.re == -kInf<double>) return from_double<T>(top);
-  return from_double<T>(add(top, log1p(exp(subtract(low, top)))));
+  Cx<double> r = add(top, log1p(exp(subtract(low, top))));
+  r.im -= 6.283185307179586 * __builtin_rint(r.im * 0.15915494309189535);
+  return from_double<T>(r);
 }
 /// Principal power; small integral exponents by multiplication.
 template <class T>

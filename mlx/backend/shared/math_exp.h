@@ -1,7 +1,7 @@
-// Exponentials, logarithms, powers and hyperbolic functions over a value type. Error bounds stand at
-// each function, as float32 / float64 ULP; subnormals, infinities, NaN and signed zeros are right.
-// Reductions are the classical ones (Cody and Waite; s = f / (2 + f) for the logarithm); coefficients
-// are minimax fits made for these intervals.
+// Exponentials, logarithms, powers and hyperbolic functions over a value type. Error bounds stand
+// at each function, as float32 / float64 ULP; subnormals, infinities, NaN and signed zeros are
+// right. Reductions are the classical ones (Cody and Waite; s = f / (2 + f) for the logarithm);
+// coefficients are minimax fits made for these intervals.
 #pragma once
 
 #include "mlx/backend/shared/math_base.h"
@@ -13,10 +13,10 @@ namespace exp_detail {
 inline constexpr float kExp32[] = {0.499999934f, 0.166665201f, 0.0416683942f, 0.00836878079f,
                                    0.00138144673f};
 inline constexpr double kExp64[] = {
-    0.50000000000000107,    0.16666666666666408,    0.041666666666529345,   0.0083333333334968153,
-    0.0013888888943900648,  0.00019841269502889714, 2.4801492773832023e-5,  2.7557588570485415e-6,
-    2.7630377429377564e-7,  2.4999680791381701e-8};
-inline constexpr float kLog32[] = {0.333333317f, -0.25000821f, 0.200012278f, -0.166233596f,
+    0.50000000000000107,   0.16666666666666408,    0.041666666666529345,  0.0083333333334968153,
+    0.0013888888943900648, 0.00019841269502889714, 2.4801492773832023e-5, 2.7557588570485415e-6,
+    2.7630377429377564e-7, 2.4999680791381701e-8};
+inline constexpr float kLog32[] = {0.333333317f, -0.25000821f,  0.200012278f, -0.166233596f,
                                    0.142017458f, -0.131601518f, 0.127616277f, -0.0763462153f};
 inline constexpr float kTanh32[] = {-0.333333175f, 0.133325834f, -0.0538519947f, 0.0210702898f,
                                     -0.00627215322f};
@@ -59,8 +59,8 @@ MLX_FN Mantissa<V> split(V u) {
   using T = typename V::elem;
   using I = typename V::Int;
   constexpr int kF = kFraction<V>;
-  constexpr auto kSqrtHalf = static_cast<typename I::elem>(
-      Real32<V> ? 0x3f3504f3ll : 0x3fe6a09e667f3bcdll);
+  constexpr auto kSqrtHalf =
+      static_cast<typename I::elem>(Real32<V> ? 0x3f3504f3ll : 0x3fe6a09e667f3bcdll);
   constexpr auto kOne = static_cast<typename I::elem>(kBias<V>) << kF;
   I k = v_shift_right_logical(v_bits(u) + I(kOne - kSqrtHalf), kF);  // biased
   I one_plus_f = v_bits(u) - (k << kF) + I(kOne);

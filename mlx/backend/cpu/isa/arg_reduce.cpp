@@ -39,63 +39,68 @@ struct Kernel {
     if (wins<Largest>(x.value, into.value)) into = x;
   }
 
+  // Blocks are searched for their extreme first, and for its place only where it is a new one.
   static Pair piece(const T* p, int64_t n) {
+    Pair best{value_of(p), 0};
     if constexpr (is_complex_v<A>) {
-      Pair best{p[0], 0};
       for (int64_t i = 1; i < n; ++i) take(best, {p[i], i});
-      return best;
     } else {
-      using V = Vec<A>;
-      using I = typename V::Int;
-      constexpr int N = V::N, M = 2;
-      Pair best{};
-      bool any = false;
+      constexpr int64_t kBlock = 1024;
       int64_t i = 0;
-      if (n >= M * N) {
-        V value[M];
-        I step = I(typename I::elem(N * M)), position[M], at[M];
-        for (int k = 0; k < M; ++k) {
-          value[k] = load_as<A>(p + k * N);
-          typename I::elem lanes[N];
-          for (int l = 0; l < N; ++l) lanes[l] = k * N + l;
-          position[k] = at[k] = I::load(lanes);
-        }
-        for (i = M * N; i + M * N <= n; i += M * N) {
-#pragma GCC unroll 2
-          for (int k = 0; k < M; ++k) {
-            at[k] = at[k] + step;
-            V x = load_as<A>(p + i + k * N);
-            auto better = beats<Largest>(x, value[k]);
-            value[k] = v_select(better, x, value[k]);
-            position[k] = v_select(better, at[k], position[k]);
-          }
-        }
-        A values[M * N];
-        typename I::elem positions[M * N];
-        for (int k = 0; k < M; ++k) {
-          value[k].store(values + k * N);
-          position[k].store(positions + k * N);
-        }
-        best = {values[0], positions[0]};
-        for (int l = 1; l < M * N; ++l) {
-          bool earlier = positions[l] < best.index && !wins<Largest>(best.value, values[l]);
-          if (earlier || wins<Largest>(values[l], best.value)) best = {values[l], positions[l]};
-        }
-        any = true;
+      for (; i + N <= n; i += kBlock) {
+        const int64_t m = (n - i < kBlock ? n - i : kBlock) / N * N;
+        const A value = extreme(p + i, m);
+        if (wins<Largest>(value, best.value)) best = {value, i + place(p + i, m, value)};
       }
-      for (; i < n; i += N) {
-        int64_t left = n - i < N ? n - i : N;
-        A values[N];
-        V x = left == N ? load_as<A>(p + i) : load_tail<A>(p + i, left, A{});
-        x.store(values);
-        for (int64_t l = 0; l < left; ++l) {
-          if (!any) best = {values[l], i + l};
-          any = true;
-          take(best, {values[l], i + l});
-        }
-      }
-      return best;
+      for (i = n - n % N; i < n; ++i) take(best, {value_of(p + i), i});
     }
+    return best;
+  }
+
+  static constexpr int N = Reg<A>::N;
+  using R = Reg<A>;
+  static MLX_FN R better(R a, R b) {
+    if constexpr (is_float_v<A>) return Largest ? v_max(a, b) : v_min(a, b);
+    else return Largest ? larger(a, b) : smaller(a, b);
+  }
+  // Extreme of n > 0 elements, a multiple of N; NaN if there is one.
+  static A extreme(const T* p, int64_t n) {
+    R a = load_as<A>(p), b = a;
+    auto bad = a != a;
+    int64_t i = N;
+    for (; i + 2 * N <= n; i += 2 * N) {
+      R x = load_as<A>(p + i), y = load_as<A>(p + i + N);
+      a = better(a, x);
+      b = better(b, y);
+      if constexpr (is_float_v<A>) bad = bad | v_unordered(x, y);
+    }
+    if (i < n) {
+      R x = load_as<A>(p + i);
+      a = better(a, x);
+      bad = bad | (x != x);
+    }
+    if (is_float_v<A> && v_any(bad)) return static_cast<A>(__builtin_nanf(""));
+    A lanes[N];
+    better(a, b).store(lanes);
+    A best = lanes[0];
+    for (int l = 1; l < N; ++l)
+      if (wins<Largest>(lanes[l], best)) best = lanes[l];
+    return best;
+  }
+  // Where the value (or NaN) first stands.
+  static int64_t place(const T* p, int64_t n, A value) {
+    const bool nan = value != value;
+    const R wanted = R(value);
+    int64_t i = 0;
+    for (; i + N < n; i += N) {
+      R x = load_as<A>(p + i);
+      if (v_any(nan ? x != x : x == wanted)) break;
+    }
+    A lanes[N];
+    load_as<A>(p + i).store(lanes);
+    int64_t l = 0;
+    while (l + 1 < N && !(nan ? lanes[l] != lanes[l] : lanes[l] == value)) ++l;
+    return i + l;
   }
 
   static void rows(const void* x, int64_t stride, int64_t count, int64_t n, int64_t first,
@@ -127,6 +132,11 @@ struct Kernel {
                    void* out) {
     const T* p = static_cast<const T*>(x);
     Pair* o = static_cast<Pair*>(out);
+    int64_t dense[kReduceBlock];
+    if (!offsets) {
+      for (int r = 0; r < n; ++r) dense[r] = r * width;
+      offsets = dense;
+    }
     int64_t c = 0;
     if constexpr (!is_complex_v<A>) {
       using V = Vec<A>;

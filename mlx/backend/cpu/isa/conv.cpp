@@ -1,4 +1,5 @@
-// Sums of products over channels.
+// Convolutions without patches: a tile of positions and features stays in registers while taps and
+// channels go by. Inputs are read where they lie, one number for all features; weights are packed.
 #include "mlx/backend/cpu/isa/conv.h"
 
 #include "mlx/backend/cpu/simd/vec.h"
@@ -17,8 +18,90 @@ void tap(float* sum, const float* x, const float* w, int64_t n) {
   }
 }
 
+// Accumulators fill the registers but for a column of weights and a number of the input.
+constexpr int kPositions = kVectorBytes == 64 ? 14 : kVectorBytes == 32 ? 6 : 4;
+constexpr int kVectors = 2;
+constexpr int kPanel = kVectors * VF::N;
+
+struct Line {
+  const ConvTap* taps;
+  int64_t count, channels, step;
+};
+
+/// M positions from `first` on, N vectors of features of which the last has `last`.
+template <int M, int N>
+void tile(const Line& line, int64_t first, const float* w, float* out, int64_t ld, int64_t last) {
+  VF sum[M][N];
+#pragma GCC unroll 16
+  for (int i = 0; i < M; ++i)
+#pragma GCC unroll 2
+    for (int j = 0; j < N; ++j) sum[i][j] = VF(0.0f);
+  const int64_t step = line.step;
+  for (int64_t t = 0; t < line.count; ++t) {
+    const float* x = line.taps[t].x + first * step;
+    const float* b = w + line.taps[t].w;
+    // A pointer for every third position: the two that follow are reached by addressing modes.
+    const float* row[(M + 2) / 3];
+#pragma GCC unroll 8
+    for (int i = 0; i < (M + 2) / 3; ++i) row[i] = x + 3 * i * step;
+    for (int64_t c = 0; c < line.channels; ++c, b += kPanel) {
+      VF column[N];
+#pragma GCC unroll 2
+      for (int j = 0; j < N; ++j) column[j] = VF::load(b + j * VF::N);
+#pragma GCC unroll 16
+      for (int i = 0; i < M; ++i) {
+        const VF a(row[i / 3][i % 3 * step]);
+#pragma GCC unroll 2
+        for (int j = 0; j < N; ++j) sum[i][j] = v_fma(a, column[j], sum[i][j]);
+      }
+#pragma GCC unroll 8
+      for (int i = 0; i < (M + 2) / 3; ++i) ++row[i];
+    }
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < M; ++i) {
+#pragma GCC unroll 2
+    for (int j = 0; j < N; ++j) {
+      float* to = out + (first + i) * ld + j * VF::N;
+      if (j + 1 < N || last == VF::N) {
+        sum[i][j].store(to);
+      } else {
+        sum[i][j].store_partial(to, last);
+      }
+    }
+  }
+}
+
+template <int M, int N>
+MLX_FN void choose(int64_t m, const Line& line, int64_t first, const float* w, float* out,
+                   int64_t ld, int64_t last) {
+  if constexpr (M > 1) {
+    if (m < M) return choose<M - 1, N>(m, line, first, w, out, ld, last);
+  }
+  tile<M, N>(line, first, w, out, ld, last);
+}
+
+void line(const ConvTap* taps, int64_t count, int64_t channels, int64_t step, const float* w,
+          int64_t stride, int64_t m, int64_t n, float* out, int64_t ld) {
+  const Line all{taps, count, channels, step};
+  for (int64_t f = 0; f < n; f += kPanel, w += stride) {
+    const int64_t left = n - f < kPanel ? n - f : kPanel;
+    // The last tiles share what is left, so that none of them is short.
+    int64_t tiles = (m + kPositions - 1) / kPositions;
+    for (int64_t i = 0; i < m; --tiles) {
+      const int64_t take = (m - i + tiles - 1) / tiles;
+      if (left > VF::N) {
+        choose<kPositions, 2>(take, all, i, w, out + f, ld, left - VF::N);
+      } else {
+        choose<kPositions, 1>(take, all, i, w, out + f, ld, left);
+      }
+      i += take;
+    }
+  }
+}
+
 }  // namespace
 
-const ConvKernels conv_kernels{tap};
+const ConvKernels conv_kernels{kPanel, tap, line};
 
 }  // namespace mlx::core::cpu::MLX_ISA

@@ -53,7 +53,8 @@ MLX_FN To convert(From x) {
   }
 }
 
-// To float with the lost bits remembered in the last one: rounding the result to fewer bits is right.
+// To float with the lost bits remembered in the last one: rounding the result to fewer bits is
+// right.
 MLX_FN float round_to_odd(double x) {
   float f = static_cast<float>(x);
   auto bits = __builtin_bit_cast(uint32_t, f);
@@ -176,9 +177,10 @@ constexpr TileFn cast_between() {
 }
 
 // The element types in the order of Dtype::Val; 16-bit floats by how they load and store.
-#define MLX_ELEMENT_TYPES(X)                                                                   \
-  X(bool) X(uint8_t) X(uint16_t) X(uint32_t) X(uint64_t) X(int8_t) X(int16_t) X(int32_t)       \
-  X(int64_t) X(Float16) X(Bfloat16) X(float) X(double) X(m::Cx<float>) X(m::Cx<double>)
+#define MLX_ELEMENT_TYPES(X)                                                                \
+  X(bool)                                                                                   \
+  X(uint8_t) X(uint16_t) X(uint32_t) X(uint64_t) X(int8_t) X(int16_t) X(int32_t) X(int64_t) \
+      X(Float16) X(Bfloat16) X(float) X(double) X(m::Cx<float>) X(m::Cx<double>)
 
 template <class From>
 struct Casts {
@@ -200,11 +202,16 @@ TileFn find_cast(Val from, Val to) { return kCasts[static_cast<int>(from)][stati
 
 TileFn find_copy(Val v, bool nt) {
   switch (detail::kItemSizes[static_cast<int>(v)]) {
-    case 1: return nt ? &copy_nt<uint8_t> : &copy<uint8_t>;
-    case 2: return nt ? &copy_nt<uint16_t> : &copy<uint16_t>;
-    case 4: return nt ? &copy_nt<uint32_t> : &copy<uint32_t>;
-    case 8: return nt ? &copy_nt<uint64_t> : &copy<uint64_t>;
-    default: return nt ? &copy_nt<Item16> : &copy<Item16>;
+    case 1:
+      return nt ? &copy_nt<uint8_t> : &copy<uint8_t>;
+    case 2:
+      return nt ? &copy_nt<uint16_t> : &copy<uint16_t>;
+    case 4:
+      return nt ? &copy_nt<uint32_t> : &copy<uint32_t>;
+    case 8:
+      return nt ? &copy_nt<uint64_t> : &copy<uint64_t>;
+    default:
+      return nt ? &copy_nt<Item16> : &copy<Item16>;
   }
 }
 

@@ -1,6 +1,6 @@
-// How a row of ops/elementwise.def becomes a tile kernel for a dtype. Floating dtypes run on vectors,
-// the last one padded so that every element goes through the same instructions; integers and complex
-// numbers run as plain loops that the compiler vectorises.
+// How a row of ops/elementwise.def becomes a tile kernel for a dtype. Floating dtypes run on
+// vectors, the last one padded so that every element goes through the same instructions; integers
+// and complex numbers run as plain loops that the compiler vectorises.
 #pragma once
 
 #include "mlx/backend/cpu/isa/elementwise.h"
@@ -23,36 +23,45 @@ enum class Domain { any, real, numeric, integral, inexact, floating, boolean };
 
 constexpr bool takes(Domain domain, Val v) {
   switch (domain) {
-    case Domain::any: return true;
-    case Domain::real: return v < Val::complex64;
-    case Domain::numeric: return v != Val::bool_;
-    case Domain::integral: return v < Val::float16;
-    case Domain::inexact: return v >= Val::float16;
-    case Domain::floating: return v >= Val::float16 && v < Val::complex64;
-    case Domain::boolean: return v == Val::bool_;
+    case Domain::any:
+      return true;
+    case Domain::real:
+      return v < Val::complex64;
+    case Domain::numeric:
+      return v != Val::bool_;
+    case Domain::integral:
+      return v < Val::float16;
+    case Domain::inexact:
+      return v >= Val::float16;
+    case Domain::floating:
+      return v >= Val::float16 && v < Val::complex64;
+    case Domain::boolean:
+      return v == Val::bool_;
   }
   return false;
 }
 
-/// Rows whose body is long: compiled once per dtype, neither unrolled nor repeated for 16-bit floats.
+/// Rows whose body is long: compiled once per dtype, neither unrolled nor repeated for 16-bit
+/// floats.
 constexpr bool is_heavy(Row row, Domain domain) {
   switch (row) {
     case Row::divide:
     case Row::reciprocal:
     case Row::sqrt:
-    case Row::rsqrt: return false;
+    case Row::rsqrt:
+      return false;
     case Row::power:
     case Row::remainder:
-    case Row::floor_divide: return true;
-    default: return domain == Domain::inexact || domain == Domain::floating;
+    case Row::floor_divide:
+      return true;
+    default:
+      return domain == Domain::inexact || domain == Domain::floating;
   }
 }
 
 constexpr int64_t kTile = 512;  // elements that 16-bit floats are widened by at a time
 
-MLX_FN bool is_aligned(const void* p) {
-  return reinterpret_cast<uintptr_t>(p) % kVectorBytes == 0;
-}
+MLX_FN bool is_aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % kVectorBytes == 0; }
 
 // A result as it lies in memory: elements of A, or bytes for a predicate.
 template <class A, class R>

@@ -47,6 +47,7 @@ struct Max : Sum<T_, A_> {
   using typename Sum<T_, A_>::R;
   static MLX_FN A neutral() { return lowest<A>(); }
   static MLX_FN R combine(R a, R b) { return larger(a, b); }
+  static MLX_FN R ordered(R a, R b) requires is_float_v<A> { return v_max(a, b); }
 };
 template <class T_, class A_>
 struct Min : Sum<T_, A_> {
@@ -54,6 +55,7 @@ struct Min : Sum<T_, A_> {
   using typename Sum<T_, A_>::R;
   static MLX_FN A neutral() { return highest<A>(); }
   static MLX_FN R combine(R a, R b) { return smaller(a, b); }
+  static MLX_FN R ordered(R a, R b) requires is_float_v<A> { return v_min(a, b); }
 };
 // Truth: ones where an element counts, zeros elsewhere; "all" looks for the absence of zeros. The mask
 // hides the sign of zero.
@@ -83,13 +85,18 @@ struct TruthOfPairs : Sum<C, C> {
   static MLX_FN R map(R x) { return C{((x.v.re == 0 && x.v.im == 0) == CountsZero) * 1.0, 0}; }
 };
 
+// Where a reduction has a cheaper combination for numbers that are ordered, blocks use that one, look for
+// NaN on the side, and start again where there is one.
+template <class O>
+concept Ordered = requires(typename O::R x) { O::ordered(x, x); };
+
 template <class O>
 struct Kernel {
   using T = typename O::T;
   using A = typename O::A;
   using R = Reg<A>;
   static constexpr int N = R::N, M = kLanes / N;
-  static constexpr int kColumns = kReduceRowBytes / sizeof(A);
+  static constexpr int kColumns = kReduceRowBytes / sizeof(A), kStreams = 4;
 
   struct Block {
     R v[M];
@@ -127,6 +134,30 @@ struct Kernel {
   static MLX_FN void add(Block& b, const T* p) {
     each([&](int i) { b.v[i] = O::combine(b.v[i], load(p + i * N)); });
   }
+  /// read(0) .. read(depth - 1), combined from first to last.
+  template <class F>
+  static MLX_FN R chain(F read, int depth) {
+    R a = read(0);
+    if constexpr (Ordered<O>) {
+      R first = a;
+      auto bad = v_unordered(a, a);
+      int d = 1;
+      for (; d + 2 <= depth; d += 2) {
+        R x = read(d), y = read(d + 1);
+        bad = bad | v_unordered(x, y);
+        a = O::ordered(O::ordered(a, x), y);
+      }
+      if (d < depth) {
+        R x = read(d);
+        bad = bad | v_unordered(x, x);
+        a = O::ordered(a, x);
+      }
+      if (!v_any(bad)) return a;
+      a = first;
+    }
+    for (int d = 1; d < depth; ++d) a = O::combine(a, read(d));
+    return a;
+  }
   // The i-th register of the first n elements; the neutral element stands for the rest.
   static __attribute__((noinline)) R load_some(const T* p, int64_t n, int i) {
     const int64_t left = n - i * N;
@@ -152,7 +183,7 @@ struct Kernel {
     return tree(b);
   }
 
-  static __attribute__((noinline)) A combine1(A a, A b) {
+  static MLX_FN A combine1(A a, A b) {
     A lanes[N];
     O::combine(R(a), R(b)).store(lanes);
     return lanes[0];
@@ -177,11 +208,18 @@ struct Kernel {
     Counter counter;
     for (; n >= 2 * kBlock; p += 2 * kBlock, n -= 2 * kBlock) {
       Block a, b;
-      first(a, p);
-      first(b, p + kBlock);
-      for (int d = 1; d < kDepth; ++d) {
-        add(a, p + d * kLanes);
-        add(b, p + kBlock + d * kLanes);
+      if constexpr (Ordered<O>) {
+        each([&](int i) {
+          a.v[i] = chain([&](int d) { return load(p + d * kLanes + i * N); }, kDepth);
+          b.v[i] = chain([&](int d) { return load(p + kBlock + d * kLanes + i * N); }, kDepth);
+        });
+      } else {
+        first(a, p);
+        first(b, p + kBlock);
+        for (int d = 1; d < kDepth; ++d) {
+          add(a, p + d * kLanes);
+          add(b, p + kBlock + d * kLanes);
+        }
       }
       counter.push(tree(a));
       counter.push(tree(b));
@@ -215,25 +253,34 @@ struct Kernel {
     const T* row[kDepth];
     int depth = 0;
     for (int r = lane; r < n; r += kLanes) row[depth++] = x + offsets[r];
-    int64_t c = 0;
-    for (; c + 2 * N <= width; c += 2 * N) {
-      R a = load(row[0] + c), b = load(row[0] + c + N);
-      for (int d = 1; d < depth; ++d) {
-        a = O::combine(a, load(row[d] + c));
-        b = O::combine(b, load(row[d] + c + N));
+    columns_of(row, depth, width, out);
+  }
+  // Rows combined from first to last. A few at a time: many streams at once defeat the caches.
+  static void columns_of(const T* const* row, int depth, int64_t width, A* out) {
+    for (int d0 = 0; d0 < depth; d0 += kStreams) {
+      const int some = depth - d0 < kStreams ? depth - d0 : kStreams;
+      // The first register is what was combined before.
+      auto combined = [&](auto read, auto so_far) {
+        if (d0 == 0) return chain([&](int d) { return read(row[d]); }, some);
+        return chain([&](int d) { return d ? read(row[d0 + d - 1]) : so_far(); }, some + 1);
+      };
+      int64_t c = 0;
+      if (d0 == 0 && some == kStreams) {
+        for (; c + N <= width; c += N)
+          chain([&](int d) { return load(row[d] + c); }, kStreams).store(out + c);
+      } else if (some == kStreams) {
+        const T* const* next = row + d0 - 1;
+        for (; c + N <= width; c += N)
+          chain([&](int d) { return d ? load(next[d] + c) : raw_load<R>(out + c); }, kStreams + 1)
+              .store(out + c);
       }
-      a.store(out + c);
-      b.store(out + c + N);
-    }
-    for (; c + N <= width; c += N) {
-      R a = load(row[0] + c);
-      for (int d = 1; d < depth; ++d) a = O::combine(a, load(row[d] + c));
-      a.store(out + c);
-    }
-    if (c < width) {
-      R a = load_few(row[0] + c, width - c);
-      for (int d = 1; d < depth; ++d) a = O::combine(a, load_few(row[d] + c, width - c));
-      store_few(a, out + c, width - c);
+      for (; c + N <= width; c += N)
+        combined([&](const T* p) { return load(p + c); }, [&] { return raw_load<R>(out + c); })
+            .store(out + c);
+      if (c < width)
+        store_few(combined([&](const T* p) { return load_few(p + c, width - c); },
+                           [&] { return load_tail<A>(out + c, width - c, O::neutral()); }),
+                  out + c, width - c);
     }
   }
   // Up to four lanes of one row each: (a + b) + (c + d), where the tree has them.
@@ -266,8 +313,31 @@ struct Kernel {
       merge(out, spare[level], width);
     }
   }
+  // Dense rows so short that those of all lanes are one row of columns.
+  static void narrow(const T* x, int n, int64_t width, A* out) {
+    alignas(64) A all[kColumns];
+    const T* row[kDepth];
+    const int whole = n / kLanes;
+    for (int d = 0; d < whole; ++d) row[d] = x + d * kLanes * width;
+    if (whole) columns_of(row, whole, kLanes * width, all);
+    if (const int64_t rest = n % kLanes * width) {
+      const T* last = x + whole * kLanes * width;
+      alignas(64) A tail[kColumns];
+      columns_of(&last, 1, rest, whole ? tail : all);
+      if (whole) merge(all, tail, rest);
+    }
+    int64_t valid = (n < kLanes ? n : kLanes) * width;
+    for (int h = kLanes / 2; h > 0; h /= 2) {
+      const int64_t half = h * width;
+      if (valid <= half) continue;
+      merge(all, all + half, valid - half);
+      valid = half;
+    }
+    __builtin_memcpy(out, all, static_cast<size_t>(width) * sizeof(A));
+  }
   static void cols(const void* x, const int64_t* offsets, int n, int64_t width, int64_t,
                    void* out) {
+    if (!offsets) return narrow(static_cast<const T*>(x), n, width, static_cast<A*>(out));
     alignas(64) A spare[5][kColumns];
     lanes(static_cast<const T*>(x), offsets, n, 0, 0, width, static_cast<A*>(out), spare);
   }

@@ -36,7 +36,8 @@ struct Reducer {
   /// out[i] = reduction of the n > 0 contiguous elements at x + i * stride. `first` is the position
   /// of x[0] in its row as argmax counts it.
   void (*rows)(const void* x, int64_t stride, int64_t count, int64_t n, int64_t first, void* out);
-  /// out[c] = reduction over r < n of x[offsets[r] + c], c < width, 0 < n <= kReduceBlock.
+  /// out[c] = reduction over r < n of x[offsets[r] + c], c < width, 0 < n <= kReduceBlock. Without
+  /// offsets the rows are dense, width <= columns / kReduceLanes.
   void (*cols)(const void* x, const int64_t* offsets, int n, int64_t width, int64_t first,
                void* out);
   /// into[i] = combine(into[i], from[i]).

@@ -143,29 +143,41 @@ struct Kernel {
   using O = Combine<Wide<T>>;
   using State = typename O::State;
 
+  // A cache line or so of each row at a time goes through a buffer: rows often lie a power of two apart,
+  // and their lines would push each other out of the cache.
+  static constexpr int kStep = 16;
   template <int Count>
   static void some_rows(const void* const* xs, void* const* ys, int64_t n, int64_t x_stride,
                         int64_t y_stride, bool inclusive) {
     State a[Count];
-    const T* x[Count];
-    T* y[Count];
-    for (int r = 0; r < Count; ++r) {
-      a[r] = O::start();
-      x[r] = static_cast<const T*>(xs[r]);
-      y[r] = static_cast<T*>(ys[r]);
+    for (int r = 0; r < Count; ++r) a[r] = O::start();
+    for (int64_t i = 0; i < n; i += kStep) {
+      const int some = n - i < kStep ? static_cast<int>(n - i) : kStep;
+      T in[Count][kStep], out[Count][kStep];
+      for (int r = 0; r < Count; ++r)
+        copy(static_cast<const T*>(xs[r]) + i * x_stride, x_stride, in[r], 1, some);
+      if (inclusive) {
+        for (int k = 0; k < some; ++k)
+          for (int r = 0; r < Count; ++r) {
+            a[r] = O::step(a[r], widened(in[r][k]));
+            narrow(O::value(a[r]), out[r][k]);
+          }
+      } else {
+        for (int k = 0; k < some; ++k)
+          for (int r = 0; r < Count; ++r) {
+            narrow(O::value(a[r]), out[r][k]);
+            a[r] = O::step(a[r], widened(in[r][k]));
+          }
+      }
+      for (int r = 0; r < Count; ++r)
+        copy(out[r], 1, static_cast<T*>(ys[r]) + i * y_stride, y_stride, some);
     }
-    if (inclusive) {
-      for (int64_t i = 0; i < n; ++i)
-        for (int r = 0; r < Count; ++r) {
-          a[r] = O::step(a[r], widened(x[r][i * x_stride]));
-          narrow(O::value(a[r]), y[r][i * y_stride]);
-        }
+  }
+  static MLX_FN void copy(const T* from, int64_t from_stride, T* to, int64_t to_stride, int n) {
+    if (from_stride == 1 && to_stride == 1 && n == kStep) {
+      __builtin_memcpy(to, from, sizeof(T) * kStep);
     } else {
-      for (int64_t i = 0; i < n; ++i)
-        for (int r = 0; r < Count; ++r) {
-          narrow(O::value(a[r]), y[r][i * y_stride]);
-          a[r] = O::step(a[r], widened(x[r][i * x_stride]));
-        }
+      for (int k = 0; k < n; ++k) to[k * to_stride] = from[k * from_stride];
     }
   }
   static void rows(const void* const* x, void* const* y, int count, int64_t n, int64_t x_stride,

@@ -12,7 +12,7 @@ namespace mlx::core::cpu {
 /// Rows that `rows` advances side by side, so that their additions overlap.
 inline constexpr int kScanRows = 8;
 /// Most columns for `columns`.
-inline constexpr int64_t kScanColumns = 256;
+inline constexpr int64_t kScanColumns = 1024;
 
 /// Strides are in elements and may be negative.
 struct ScanKernels {

@@ -1,5 +1,5 @@
-// 16-bit floats, predicates and element types as vectors see them: how each dtype is loaded into the
-// value type that computes it, and stored again with one rounding to nearest even.
+// 16-bit floats, predicates and element types as vectors see them: how each dtype is loaded into
+// the value type that computes it, and stored again with one rounding to nearest even.
 #pragma once
 
 #include "mlx/backend/cpu/simd/vec.h"

@@ -136,8 +136,11 @@ MLX_FN Reg<A> load_as(const T* p) {
 template <class A, class T>
 MLX_FN Reg<A> load_tail(const T* p, int64_t n, A rest) {
   using R = Reg<A>;
+  if constexpr (R::N == 1) return rest;
 #if defined(__AVX512F__)
-  if constexpr (sizeof(T) == 4 && sizeof(A) == 4) {
+  if constexpr (is_complex_v<A>) {
+    // Registers of one lane have no tail.
+  } else if constexpr (sizeof(T) == 4 && sizeof(A) == 4) {
     auto mask = static_cast<__mmask16>((1u << n) - 1);
     return R((Raw<A>)_mm512_mask_loadu_epi32((__m512i)R(rest).v, mask, p));
   } else if constexpr (sizeof(T) == 8 && sizeof(A) == 8 && !is_float_v<T> == !is_float_v<A>) {
@@ -204,6 +207,26 @@ MLX_FN R rotate_lanes(R x) {
     for (int i = 0; i < R::N; ++i) index[i] = static_cast<I>((i + Shift) % R::N);
     return R(__builtin_shuffle(x.v, index));
   }
+}
+
+/// True where either is NaN.
+MLX_FN Mask<4> v_unordered(VF a, VF b) {
+#if defined(__AVX512F__)
+  return {_mm512_cmp_ps_mask((__m512)a.v, (__m512)b.v, _CMP_UNORD_Q)};
+#elif defined(__AVX2__)
+  return {(Raw<int32_t>)_mm256_cmp_ps((__m256)a.v, (__m256)b.v, _CMP_UNORD_Q)};
+#else
+  return (a != a) | (b != b);
+#endif
+}
+MLX_FN Mask<8> v_unordered(VD a, VD b) {
+#if defined(__AVX512F__)
+  return {_mm512_cmp_pd_mask((__m512d)a.v, (__m512d)b.v, _CMP_UNORD_Q)};
+#elif defined(__AVX2__)
+  return {(Raw<int64_t>)_mm256_cmp_pd((__m256d)a.v, (__m256d)b.v, _CMP_UNORD_Q)};
+#else
+  return (a != a) | (b != b);
+#endif
 }
 
 /// NaN is larger than anything, and smaller too: reductions pass it on.

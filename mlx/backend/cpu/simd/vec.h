@@ -1,8 +1,9 @@
-// The vector vocabulary: Vec<T> (one register of T), Mask<S> (a truth value per lane of S bytes) and
-// the primitives that math and kernels are written in. Compiled once per instruction set with that
-// set's flags and -DMLX_ISA=<name>; everything lives in mlx::core::cpu::MLX_ISA and is inlined, so
-// that nothing compiled for a wide machine is ever linked into baseline code. Another target is one
-// more branch in the "target" block; what a target leaves out falls back to vector extensions.
+// The vector vocabulary: Vec<T> (one register of T), Mask<S> (a truth value per lane of S bytes)
+// and the primitives that math and kernels are written in. Compiled once per instruction set with
+// that set's flags and -DMLX_ISA=<name>; everything lives in mlx::core::cpu::MLX_ISA and is
+// inlined, so that nothing compiled for a wide machine is ever linked into baseline code. Another
+// target is one more branch in the "target" block; what a target leaves out falls back to vector
+// extensions.
 #pragma once
 
 #include <stdint.h>
@@ -184,10 +185,12 @@ struct Vec {
     } else if constexpr (__is_same(T, double)) {
       return {_mm512_cmp_pd_mask((__m512d)a.v, (__m512d)b.v, Float)};
     } else if constexpr (sizeof(T) == 4) {
-      if constexpr (T(-1) < T(0)) return {_mm512_cmp_epi32_mask((__m512i)a.v, (__m512i)b.v, Integer)};
+      if constexpr (T(-1) < T(0))
+        return {_mm512_cmp_epi32_mask((__m512i)a.v, (__m512i)b.v, Integer)};
       return {_mm512_cmp_epu32_mask((__m512i)a.v, (__m512i)b.v, Integer)};
     } else {
-      if constexpr (T(-1) < T(0)) return {_mm512_cmp_epi64_mask((__m512i)a.v, (__m512i)b.v, Integer)};
+      if constexpr (T(-1) < T(0))
+        return {_mm512_cmp_epi64_mask((__m512i)a.v, (__m512i)b.v, Integer)};
       return {_mm512_cmp_epu64_mask((__m512i)a.v, (__m512i)b.v, Integer)};
     }
   }
@@ -294,14 +297,14 @@ MLX_FN Vec<T> v_fma(Vec<T> a, Vec<T> b, Vec<T> c) {
 #else
 #define MLX_ROUND(s, x, mode) MLX_MM(round_##s)(x, mode)
 #endif
-#define MLX_VEC_UNARY(name, scalar, expr)                     \
-  MLX_FN VF name(VF a) {                                      \
-    auto x = a.v;                                             \
-    return VF((Raw<float>)(expr(ps)));                        \
-  }                                                           \
-  MLX_FN VD name(VD a) {                                      \
-    auto x = a.v;                                             \
-    return VD((Raw<double>)(expr(pd)));                       \
+#define MLX_VEC_UNARY(name, scalar, expr) \
+  MLX_FN VF name(VF a) {                  \
+    auto x = a.v;                         \
+    return VF((Raw<float>)(expr(ps)));    \
+  }                                       \
+  MLX_FN VD name(VD a) {                  \
+    auto x = a.v;                         \
+    return VD((Raw<double>)(expr(pd)));   \
   }
 #define MLX_SQRT(s) MLX_MM(sqrt_##s)(x)
 #define MLX_RINT(s) MLX_ROUND(s, x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
@@ -313,23 +316,27 @@ MLX_FN VD v_min(VD a, VD b) { return VD((Raw<double>)MLX_MM(min_pd)(a.v, b.v)); 
 MLX_FN VF v_max(VF a, VF b) { return VF((Raw<float>)MLX_MM(max_ps)(a.v, b.v)); }
 MLX_FN VD v_max(VD a, VD b) { return VD((Raw<double>)MLX_MM(max_pd)(a.v, b.v)); }
 #else
-#define MLX_VEC_UNARY(name, scalar, expr)                                   \
-  template <class T>                                                        \
-  MLX_FN Vec<T> name(Vec<T> a) {                                            \
-    Vec<T> r;                                                               \
-    for (int i = 0; i < Vec<T>::N; ++i) {                                   \
-      if constexpr (sizeof(T) == 4) {                                       \
-        r.v[i] = __builtin_##scalar##f(a.v[i]);                             \
-      } else {                                                              \
-        r.v[i] = __builtin_##scalar(a.v[i]);                                \
-      }                                                                     \
-    }                                                                       \
-    return r;                                                               \
+#define MLX_VEC_UNARY(name, scalar, expr)       \
+  template <class T>                            \
+  MLX_FN Vec<T> name(Vec<T> a) {                \
+    Vec<T> r;                                   \
+    for (int i = 0; i < Vec<T>::N; ++i) {       \
+      if constexpr (sizeof(T) == 4) {           \
+        r.v[i] = __builtin_##scalar##f(a.v[i]); \
+      } else {                                  \
+        r.v[i] = __builtin_##scalar(a.v[i]);    \
+      }                                         \
+    }                                           \
+    return r;                                   \
   }
 template <class T>
-MLX_FN Vec<T> v_min(Vec<T> a, Vec<T> b) { return v_select(a < b, a, b); }
+MLX_FN Vec<T> v_min(Vec<T> a, Vec<T> b) {
+  return v_select(a < b, a, b);
+}
 template <class T>
-MLX_FN Vec<T> v_max(Vec<T> a, Vec<T> b) { return v_select(a > b, a, b); }
+MLX_FN Vec<T> v_max(Vec<T> a, Vec<T> b) {
+  return v_select(a > b, a, b);
+}
 #endif
 MLX_VEC_UNARY(v_sqrt, sqrt, MLX_SQRT)
 MLX_VEC_UNARY(v_rint, rint, MLX_RINT)
@@ -425,8 +432,8 @@ MLX_FN VF v_narrow(Wide x) {
   return VF((Raw<float>)_mm256_set_m128(_mm256_cvtpd_ps((__m256d)x.high.v),
                                         _mm256_cvtpd_ps((__m256d)x.low.v)));
 #elif defined(__SSE4_1__)
-  return VF((Raw<float>)_mm_movelh_ps(_mm_cvtpd_ps((__m128d)x.low.v),
-                                      _mm_cvtpd_ps((__m128d)x.high.v)));
+  return VF(
+      (Raw<float>)_mm_movelh_ps(_mm_cvtpd_ps((__m128d)x.low.v), _mm_cvtpd_ps((__m128d)x.high.v)));
 #else
   VF r;
   for (int i = 0; i < VD::N; ++i) {

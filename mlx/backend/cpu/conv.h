@@ -1,0 +1,51 @@
+// What the kernels of convolutions share: a convolution over three spatial axes as plain numbers.
+#pragma once
+
+#include <array>
+
+#include "mlx/backend/cpu/isa/conv.h"
+#include "mlx/backend/cpu/kernel.h"
+#include "mlx/ops/conv.h"
+
+namespace mlx::core::cpu {
+
+using Index3 = std::array<int64_t, 3>;
+
+/// A convolution; missing spatial axes have length 1 and come first.
+struct ConvGeometry {
+  int64_t batch, channels, features, groups;
+  Index3 in{1, 1, 1}, out{1, 1, 1}, kernel{1, 1, 1};
+  Index3 stride{1, 1, 1}, low{0, 0, 0}, spread{1, 1, 1}, input_spread{1, 1, 1};
+  bool flip;
+  int itemsize;
+
+  /// Of input shape, result shape, lengths of the kernel, and attributes.
+  ConvGeometry(const Shape& x, const Shape& y, const Shape& kernel, const ConvAttrs& c,
+               int itemsize);
+  int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
+  int64_t group_channels() const { return channels / groups; }
+  int64_t group_features() const { return features / groups; }
+  int64_t patch() const { return taps() * group_channels(); }
+  int64_t positions() const { return batch * out[0] * out[1] * out[2]; }
+  /// The tap whose weights are number k on axis i, counted along the input.
+  int64_t tap(int i, int64_t k) const { return flip ? kernel[i] - 1 - k : k; }
+  /// Index on axis i of the input for a position and a tap, or -1 in the padding.
+  int64_t source(int i, int64_t position, int64_t tap) const {
+    int64_t at = position * stride[i] + tap * spread[i] - low[i];
+    if (at < 0) return -1;
+    if (input_spread[i] != 1) {
+      if (at % input_spread[i]) return -1;
+      at /= input_spread[i];
+    }
+    return at < in[i] ? at : -1;
+  }
+  /// Nanoseconds on one thread; good enough to decide on threads.
+  double estimate() const;
+};
+
+/// The convolution of float32 or 16-bit floats line by line, summing in float32.
+void conv_lines(const ConvGeometry& g, const View& x, const View& w, const View& out);
+
+const ConvKernels& conv_kernels_in_use();
+
+}  // namespace mlx::core::cpu

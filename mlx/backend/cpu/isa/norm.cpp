@@ -1,0 +1,74 @@
+// Rows are read three times at most, from the first-level cache after the first.
+#include "mlx/backend/cpu/isa/norm.h"
+
+#include "mlx/backend/cpu/simd/lanes.h"
+#include "mlx/backend/shared/math_basic.h"
+
+namespace mlx::core::cpu::MLX_ISA {
+namespace {
+
+// A: how elements are stored and computed (Float32 ... Bfloat16 of simd/convert.h).
+template <class A>
+struct Kernel {
+  using S = typename A::S;
+  using V = typename A::V;
+  using T = typename V::elem;
+  static constexpr int N = V::N, U = 4;
+
+  static MLX_FN T total(V x) {
+    T few[N];
+    x.store(few);
+    for (int h = N / 2; h > 0; h /= 2)
+      for (int i = 0; i < h; ++i) few[i] += few[i + h];
+    return few[0];
+  }
+
+  /// Sum of f(element), with `f(0)` taken out for the padding of the last vector.
+  template <class F>
+  static MLX_FN T sum(const S* p, int64_t n, F f) {
+    V a[U] = {V(T(0)), V(T(0)), V(T(0)), V(T(0))};
+    int64_t i = 0;
+    for (; i + U * N <= n; i += U * N)
+      for (int u = 0; u < U; ++u) a[u] += f(A::load(p + i + u * N));
+    for (; i + N <= n; i += N) a[0] += f(A::load(p + i));
+    if (i < n) {
+      T few[N];
+      f(load_some<A>(p + i, n - i)).store(few);
+      for (int64_t k = n - i; k < N; ++k) few[k] = 0;
+      a[1] += V::load(few);
+    }
+    return total((a[0] + a[1]) + (a[2] + a[3]));
+  }
+
+  static void row(const void* x, const void* weight, const void* bias, void* y, int64_t n, double eps,
+                  bool center) {
+    const S* p = static_cast<const S*>(x);
+    const S* w = static_cast<const S*>(weight);
+    const S* b = static_cast<const S*>(bias);
+    S* q = static_cast<S*>(y);
+    const T mean = center ? sum(p, n, [](V v) MLX_INLINED { return v; }) / static_cast<T>(n) : T(0);
+    const V m = V(mean);
+    const T square = sum(p, n, [=](V v) MLX_INLINED { return (v - m) * (v - m); }) / static_cast<T>(n);
+    const V scale = V(T(1) / static_cast<T>(__builtin_sqrt(static_cast<double>(square) + eps)));
+    for (int64_t i = 0; i < n; i += N) {
+      const int64_t some = n - i < N ? n - i : N;
+      V r = (load_some<A>(p + i, some) - m) * scale;
+      if (w) r = r * load_some<A>(w + i, some);
+      if (b) r = r + load_some<A>(b + i, some);
+      store_some<A>(q + i, r, some);
+    }
+  }
+};
+
+}  // namespace
+
+NormRow find_norm_row(Dtype::Val t) {
+  switch (t) {
+    case Dtype::Val::float16: return Kernel<Float16>::row;
+    case Dtype::Val::bfloat16: return Kernel<Bfloat16>::row;
+    case Dtype::Val::float64: return Kernel<Float64>::row;
+    default: return Kernel<Float32>::row;
+  }
+}
+
+}  // namespace mlx::core::cpu::MLX_ISA

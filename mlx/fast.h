@@ -1,0 +1,4 @@
+// Kernels of whole layers.
+#pragma once
+
+#include "mlx/ops/norm.h"

@@ -1,0 +1,160 @@
+// Vectorization: a function of arrays becomes one of stacks of them. The function runs once, on
+// placeholders without the mapped axis; then each op between them and the outputs is built again, by
+// its rule, on arrays that have it.
+#include "mlx/core/error.h"
+#include "mlx/ops/rules.h"
+#include "mlx/ops/view.h"
+#include "mlx/transforms/transforms.h"
+
+namespace mlx::core {
+
+namespace {
+
+/// What stands for a node: its results with the mapped axis, and where that is (-1: nowhere).
+struct Batch {
+  Arrays arrays;
+  std::vector<int> axes;
+};
+
+Batch apply_rule(const Node& n, const Batch& in, Stream s) {
+  bool mapped = std::any_of(in.axes.begin(), in.axes.end(), [](int a) { return a >= 0; });
+  if (!mapped && n.op->build) {
+    Arrays out = n.op->build(in.arrays, n.attrs.get(), s);
+    std::vector<int> axes(out.size(), -1);
+    return {std::move(out), std::move(axes)};
+  }
+  if (!n.op->vmap)
+    fail<ValueError>("vmap", "the op ", n.op->name, " cannot be vectorized; a loop over the axis and "
+                     "stack do the same");
+  auto [arrays, axes] = n.op->vmap(in.arrays, in.axes, n.attrs.get(), s);
+  return {std::move(arrays), std::move(axes)};
+}
+
+/// Builds the graph from `traced` to `outputs` again, on `inputs` mapped over `axes`.
+Batch vectorize(const Arrays& traced, const Arrays& outputs, const Batch& inputs) {
+  Dependents graph(traced, outputs);
+  std::vector<Batch> known(graph.order().size());
+  for (size_t i = 0; i < traced.size(); ++i)
+    known[graph.index(traced[i].node())] = {{inputs.arrays[i]}, {inputs.axes[i]}};
+  auto result = [&](Node* n, size_t part) -> Batch {
+    int at = graph.index(n);
+    if (at < 0) return {{array(n)}, {-1}};
+    return {{known[at].arrays.at(part)}, {known[at].axes.at(part)}};
+  };
+  for (size_t i = graph.sources(); i < graph.order().size(); ++i) {
+    Node* n = graph.order()[i];
+    if (Node* bundle = bundle_of(*n)) {
+      known[i] = result(bundle, n->part);
+      continue;
+    }
+    Batch in;
+    for (Node* p : n->inputs()) {
+      Batch one = result(p, 0);
+      in.arrays.push_back(std::move(one.arrays[0]));
+      in.axes.push_back(one.axes[0]);
+    }
+    known[i] = apply_rule(*n, in, stream_of(array(n)));
+  }
+  Batch out;
+  for (const array& a : outputs) {
+    Batch one = result(a.node(), 0);
+    out.arrays.push_back(std::move(one.arrays[0]));
+    out.axes.push_back(one.axes[0]);
+  }
+  return out;
+}
+
+/// The axis of an array with `rank` axes, from the start.
+int resolve(int axis, size_t rank, const char* what, const Shape& shape) {
+  int n = static_cast<int>(rank);
+  if (axis < -n || axis >= n)
+    fail<IndexError>("vmap", what, " axis ", axis, " of an array of shape ", to_string(shape), "; ",
+                     -n, " to ", n - 1, " are accepted");
+  return axis < 0 ? axis + n : axis;
+}
+
+/// The output with its batch at `axis`, or repeated there where it is the same for all of them.
+array place(const array& a, int at, std::optional<int> axis, int64_t length) {
+  Stream s = stream_of(a);
+  if (!axis) {
+    if (at >= 0)
+      fail<ValueError>("vmap", "an output that depends on mapped inputs has no output axis; None is "
+                       "accepted for outputs that do not");
+    return a;
+  }
+  Shape inner = a.shape();
+  if (at >= 0) inner.erase(inner.begin() + at);
+  int to = resolve(*axis, inner.size() + 1, "output", inner);
+  return moveaxis(rules::with_batch(a, at, length, s), 0, to, s);
+}
+
+std::optional<int> given(int axis) { return axis < 0 ? std::nullopt : std::optional(axis); }
+
+MappedAxes given(const std::vector<int>& axes, size_t n, const char* what) {
+  if (axes.empty()) return MappedAxes(n, 0);
+  if (axes.size() != n)
+    fail<ValueError>("vmap", axes.size(), " ", what, " axes for ", n, " arrays; as many are accepted");
+  MappedAxes out;
+  for (int a : axes) out.push_back(given(a));
+  return out;
+}
+
+}  // namespace
+
+Arrays vmap_call(const Function& fun, const Arrays& inputs, const MappedAxes& in_axes,
+                 const std::function<MappedAxes(size_t)>& out_axes) {
+  int64_t length = -1;
+  Arrays traced, passed, outputs;
+  Batch mapped;
+  {
+    TraceScope scope;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!in_axes[i]) {
+        passed.push_back(inputs[i]);
+        continue;
+      }
+      Shape shape = inputs[i].shape();
+      int axis = resolve(*in_axes[i], shape.size(), "input", shape);
+      int64_t n = shape[axis];
+      if (length >= 0 && n != length)
+        fail<ValueError>("vmap", "mapped axes of lengths ", length, " and ", n,
+                         "; equal lengths are accepted");
+      length = n;
+      shape.erase(shape.begin() + axis);
+      traced.push_back(placeholder(std::move(shape), inputs[i].dtype()));
+      traced.back().node()->stream = inputs[i].node()->stream;
+      passed.push_back(traced.back());
+      mapped.arrays.push_back(inputs[i]);
+      mapped.axes.push_back(axis);
+    }
+    if (traced.empty())
+      fail<ValueError>("vmap", "no input is mapped; an axis of at least one is needed");
+    outputs = fun(passed);
+  }
+  MappedAxes to = out_axes(outputs.size());
+  Batch batch = vectorize(traced, outputs, mapped);
+  for (size_t i = 0; i < outputs.size(); ++i)
+    outputs[i] = place(batch.arrays[i], batch.axes[i], to[i], length);
+  return outputs;
+}
+
+Function vmap(const Function& fun, const std::vector<int>& in_axes, const std::vector<int>& out_axes) {
+  return [=](const Arrays& inputs) {
+    return vmap_call(fun, inputs, given(in_axes, inputs.size(), "input"),
+                     [&](size_t n) { return given(out_axes, n, "output"); });
+  };
+}
+
+UnaryFunction vmap(const UnaryFunction& fun, int in_axis, int out_axis) {
+  Function general =
+      vmap([fun](const Arrays& a) { return Arrays{fun(a[0])}; }, {in_axis}, {out_axis});
+  return [general](const array& a) { return general({a})[0]; };
+}
+
+BinaryFunction vmap(const BinaryFunction& fun, int in_axis_a, int in_axis_b, int out_axis) {
+  Function general = vmap([fun](const Arrays& a) { return Arrays{fun(a[0], a[1])}; },
+                          {in_axis_a, in_axis_b}, {out_axis});
+  return [general](const array& a, const array& b) { return general({a, b})[0]; };
+}
+
+}  // namespace mlx::core

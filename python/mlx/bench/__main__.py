@@ -1,0 +1,128 @@
+"""The command line: `python -m mlx.bench --help`."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import re
+import sys
+
+from . import registry, run, table
+from .report import OURS, Report
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options."""
+    p = argparse.ArgumentParser(
+        prog="mlx-bench",
+        description="Time operations, formulas and training steps, here and in other frameworks.",
+    )
+    p.add_argument(
+        "pattern",
+        nargs="*",
+        help="regular expressions; cases whose name contains a match of any are run "
+        "(default: all but op/, one case for each elementwise operation)",
+    )
+    p.add_argument("--list", action="store_true", help="print the names of the cases and stop")
+    p.add_argument("--json", metavar="FILE", help="write all samples to a file")
+    p.add_argument(
+        "--vs",
+        metavar="NAME[:LABEL]=PYTHON",
+        action="append",
+        default=[],
+        help=f"also time framework NAME ({', '.join(run.FRAMEWORKS)}) in the interpreter PYTHON, "
+        "which may be a command with arguments; may be given several times",
+    )
+    p.add_argument("--threads", type=int, metavar="N", help="threads of each framework")
+    d = run.Options()
+    p.add_argument(
+        "--rounds", type=int, default=d.rounds, help="samples of each case (%(default)s)"
+    )
+    p.add_argument(
+        "--budget",
+        type=float,
+        default=d.budget,
+        metavar="S",
+        help="seconds after which no more samples of a case are taken (%(default)s)",
+    )
+    p.add_argument(
+        "--timeout",
+        type=float,
+        default=d.timeout,
+        metavar="S",
+        help="seconds a call may take before the cell is given up (%(default)s)",
+    )
+    return p
+
+
+def peers(specs: list[str], options: run.Options) -> list[run.Worker]:
+    """The workers that --vs asks for."""
+    workers = []
+    for spec in specs:
+        name, equals, python = spec.partition("=")
+        framework, _, label = name.partition(":")
+        label = label or framework
+        if not equals or not python or framework not in run.FRAMEWORKS:
+            known = ", ".join(run.FRAMEWORKS)
+            raise ValueError(f"--vs {spec}: expected NAME[:LABEL]=PYTHON with NAME one of {known}")
+        if label == OURS or label in [w.label for w in workers]:
+            raise ValueError(f"--vs {spec}: the label {label} is taken; give another one")
+        workers.append(run.Worker(label, framework, python, options))
+    return workers
+
+
+def chosen(patterns: list[str], everything: bool) -> tuple[list[registry.Case], dict[str, dict]]:
+    """The cases to run, and the table's entries of those made from it."""
+    cases = registry.load()
+    ops: dict[str, dict] = {}
+    if patterns or everything:
+        ops = table.entries()
+        for entry in ops.values():
+            table.add_op(entry)
+    if not patterns:
+        return [c for c in cases.values() if c.default or everything], ops
+    compiled = [re.compile(p) for p in patterns]
+    return [c for c in cases.values() if any(p.search(c.name) for p in compiled)], ops
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; returns the exit status."""
+    p = parser()
+    args = p.parse_args(arguments)
+    if args.rounds < 1 or (args.threads is not None and args.threads < 1):
+        p.error("--rounds and --threads must be 1 or more")
+    options = run.Options(args.rounds, budget=args.budget, timeout=args.timeout)
+    options.threads = args.threads
+    try:
+        cases, ops = chosen(args.pattern, args.list)
+        workers = [run.Worker(OURS, "mlx", sys.executable, options), *peers(args.vs, options)]
+    except (ValueError, re.error) as error:
+        p.error(str(error))
+    if args.list:
+        print("\n".join(c.name for c in cases))
+        return 0
+    if not cases:
+        p.error("no case matches; --list shows all")
+    with contextlib.ExitStack() as stack:
+        for worker in workers:
+            stack.callback(worker.stop)
+            try:
+                worker.start()
+            except run.Failed as failure:
+                print(f"{worker.label}: {failure}", file=sys.stderr)
+                return 1
+        versions = {w.label: f"{w.framework} {w.version}" for w in workers}
+        print(", ".join(f"{label}: {version}" for label, version in versions.items()))
+        report = Report([w.label for w in workers[1:]], [c.name for c in cases], sys.stdout)
+        report.head()
+        with contextlib.suppress(KeyboardInterrupt):  # what there is so far is still reported
+            for case in cases:
+                report.add(case, run.measure(workers, case.name, ops.get(case.name), options))
+    report.finish()
+    if args.json:
+        report.json(args.json, versions, args.threads)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,1 @@
+"""The declared cases, one module a kind of work."""

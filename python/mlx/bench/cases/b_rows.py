@@ -1,0 +1,56 @@
+"""Reductions, scans, sorting, indexing and random numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..registry import case
+
+M = 1 << 20
+
+
+@case("reduce/sum of all 4M", None, bytes=16 * M)
+@case("reduce/sum of rows 4096×1024", 1, bytes=16 * M)
+@case("reduce/sum of columns 4096×1024", 0, bytes=16 * M)
+def total(f: Any, axis: int | None) -> tuple[Callable, tuple]:
+    return lambda x: f.sum(x, axis), (f.normal((4096, 1024)),)
+
+
+@case("reduce/argmax of rows 4096×1024", "argmax", bytes=16 * M)
+@case("rows/softmax 4096×1024", "softmax", bytes=32 * M)
+@case("rows/cumsum 4096×1024", "cumsum", bytes=32 * M)
+def of_rows(f: Any, name: str) -> tuple[Callable, tuple]:
+    return getattr(f, name), (f.normal((4096, 1024)),)
+
+
+@case("rows/layer norm 4096×1024", bytes=32 * M)
+def layer_norm(f: Any) -> tuple[Callable, tuple]:
+    return f.layer_norm, (f.normal((4096, 1024)), f.normal((1024,)), f.normal((1024,)))
+
+
+@case("sort/1024 rows of 1024", (1024, 1024))
+@case("sort/1M at once", (M,))
+def sort(f: Any, shape: tuple) -> tuple[Callable, tuple]:
+    return f.sort, (f.normal(shape),)
+
+
+@case("index/take 8192 rows of 512", bytes=2 * 4 * 8192 * 512)
+def take(f: Any) -> tuple[Callable, tuple]:
+    return f.take, (f.normal((32768, 512)), f.integers((8192,), 32768))
+
+
+@case("index/scatter-add 16384 rows of 128", bytes=3 * 4 * 16384 * 128)
+def scatter_add(f: Any) -> tuple[Callable, tuple]:
+    table, updates = f.normal((4096, 128)), f.normal((16384, 128))
+    return f.scatter_add, (table, f.integers((16384,), 4096), updates)
+
+
+@case("random/normal 4M", bytes=16 * M)
+def normal(f: Any) -> tuple[Callable, tuple]:
+    return f.sampler((4 * M,))
+
+
+@case("fft/complex 64×16384", bytes=2 * 8 * M, flops=5 * 14 * M)
+def fft(f: Any) -> tuple[Callable, tuple]:
+    return f.fft, (f.complex((64, 16384)),)

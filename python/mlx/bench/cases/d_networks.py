@@ -1,0 +1,112 @@
+"""Derivatives and training steps of small networks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..registry import case
+
+
+@case("train/gradient of 50 tanh layers, 16 wide, eager", mode="eager")
+def tanh_gradient(f: Any) -> tuple[Callable, tuple]:
+    weights = [f.normal((16, 16)) for _ in range(50)]
+
+    def loss(weights: Any, x: Any) -> Any:
+        for w in weights:
+            x = f.tanh(f.matmul(x, w))
+        return f.sum(x)
+
+    return f.grad(loss), (weights, f.normal((16, 16)))
+
+
+def layer(f: Any, params: dict, name: str, wide: int, out: int) -> None:
+    """Add the parameters of a linear layer."""
+    params[name] = f.normal((out, wide)) * wide**-0.5
+    params[name + "_bias"] = f.normal((out,)) * 0.01
+
+
+def linear(f: Any, params: dict, name: str, x: Any) -> Any:
+    """Apply a linear layer."""
+    return f.linear(x, params[name], params[name + "_bias"])
+
+
+def step(f: Any, loss: Callable, params: dict, batch: tuple, compiled: bool) -> tuple:
+    """The case of one training step."""
+    f.ready(params)
+    params = {name: detached(value) for name, value in params.items()}
+    return f.trainer(loss, params, compiled), batch
+
+
+def detached(value: Any) -> Any:
+    """A leaf of the derivative's graph, where the framework keeps one."""
+    return value.detach() if hasattr(value, "detach") else value
+
+
+@case("train/MLP 784-1024-1024-10, batch 256, eager", False, mode="eager")
+@case("train/MLP 784-1024-1024-10, batch 256, compiled", True, mode="eager")
+def mlp(f: Any, compiled: bool) -> tuple[Callable, tuple]:
+    params: dict = {}
+    sizes = (784, 1024, 1024, 10)
+    for i in range(3):
+        layer(f, params, f"l{i}", sizes[i], sizes[i + 1])
+
+    def loss(params: dict, x: Any, labels: Any) -> Any:
+        x = f.relu(linear(f, params, "l0", x))
+        x = f.relu(linear(f, params, "l1", x))
+        return f.cross_entropy(linear(f, params, "l2", x), labels)
+
+    return step(f, loss, params, (f.normal((256, 784)), f.integers((256,), 10)), compiled)
+
+
+@case("train/CNN of 3 layers with batch norm, 32×32×32×3, eager", False, mode="eager")
+@case("train/CNN of 3 layers with batch norm, 32×32×32×3, compiled", True, mode="eager")
+def cnn(f: Any, compiled: bool) -> tuple[Callable, tuple]:
+    params: dict = {}
+    channels = (3, 32, 64, 128)
+    for i in range(3):
+        params[f"k{i}"] = f.kernel(channels[i + 1], 3, 3, channels[i])
+        params[f"scale{i}"] = f.normal((channels[i + 1],)) * 0.1 + 1
+        params[f"shift{i}"] = f.normal((channels[i + 1],)) * 0.1
+    layer(f, params, "head", 128, 10)
+
+    def loss(params: dict, x: Any, labels: Any) -> Any:
+        for i in range(3):
+            x = f.conv2d(x, params[f"k{i}"], 1)
+            x = f.relu(f.batch_norm(x, params[f"scale{i}"], params[f"shift{i}"]))
+            x = f.max_pool(x)
+        return f.cross_entropy(linear(f, params, "head", f.mean_pool(x)), labels)
+
+    return step(f, loss, params, (f.image(32, 32, 32, 3), f.integers((32,), 10)), compiled)
+
+
+@case("train/transformer of 4 layers, 256 wide, 8×128 tokens, eager", False, mode="eager")
+@case("train/transformer of 4 layers, 256 wide, 8×128 tokens, compiled", True, mode="eager")
+def transformer(f: Any, compiled: bool) -> tuple[Callable, tuple]:
+    params: dict = {"words": f.normal((2048, 256)) * 0.02, "places": f.normal((128, 256)) * 0.02}
+    for i in range(4):
+        for name in "qkvo":
+            layer(f, params, f"{name}{i}", 256, 256)
+        layer(f, params, f"up{i}", 256, 1024)
+        layer(f, params, f"down{i}", 1024, 256)
+    for name in [f"{kind}{i}" for i in range(4) for kind in ("first", "second")] + ["last"]:
+        params[name] = f.normal((256,)) * 0.01 + 1
+        params[name + "_bias"] = f.normal((256,)) * 0.01
+    layer(f, params, "head", 256, 2048)
+
+    def norm(params: dict, name: str, x: Any) -> Any:
+        return f.layer_norm(x, params[name], params[name + "_bias"])
+
+    def loss(params: dict, tokens: Any, labels: Any) -> Any:
+        x = f.embedding(params["words"], tokens) + params["places"]
+        for i in range(4):
+            y = norm(params, f"first{i}", x)
+            q, k, v = (f.heads(linear(f, params, f"{n}{i}", y), 8) for n in "qkv")
+            y = f.join_heads(f.attention(q, k, v, True))
+            x = x + linear(f, params, f"o{i}", y)
+            y = f.gelu(linear(f, params, f"up{i}", norm(params, f"second{i}", x)))
+            x = x + linear(f, params, f"down{i}", y)
+        return f.cross_entropy(linear(f, params, "head", norm(params, "last", x)), labels)
+
+    batch = (f.integers((8, 128), 2048), f.integers((8, 128), 2048))
+    return step(f, loss, params, batch, compiled)

@@ -1,0 +1,63 @@
+"""What the frameworks share: defaults, and how a missing function shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..registry import Missing, arrays
+
+
+class Base:
+    """A framework that has nothing yet.
+
+    Images are (n, height, width, channels) and kernels (out, height, width, in) in the arguments
+    of `image` and `kernel`; the arrays have whichever layout the framework prefers.
+    """
+
+    name = ""
+    version = ""
+    compiles: tuple = ()  # modes whose first call takes a compiler's time
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise Missing(f"{self.name} has no {name} here")
+
+    def op(self, function: Callable) -> Callable:
+        """How one operation is called fastest: as it is."""
+        return function
+
+    def ready(self, args: tuple) -> tuple:
+        """The arguments, computed."""
+        return args
+
+    def sync(self, result: Any) -> Any:
+        """Wait until a result is computed."""
+        return result
+
+    def size(self, leaf: Any) -> int:
+        """Number of elements of one result."""
+        return int(getattr(leaf, "size", 1))
+
+    def sampler(self, shape: tuple) -> tuple[Callable, tuple]:
+        """A function that draws normal numbers, and its arguments."""
+        return lambda: self.normal(shape), ()
+
+    def image(self, n: int, height: int, width: int, channels: int) -> Any:
+        """Normal numbers as a batch of images."""
+        return self.normal((n, height, width, channels))
+
+    def kernel(self, out: int, height: int, width: int, channels: int) -> Any:
+        """Normal numbers as a convolution kernel."""
+        return self.normal((out, height, width, channels)) * (channels * height * width) ** -0.5
+
+    def from_table(self, name: str, reference: str) -> Callable:
+        """The elementwise function that the table calls `name`."""
+        for module in self.elementwise:
+            for public in (name, *self.aliases.get(name, ())):
+                if function := getattr(module, public, None):
+                    return function
+        raise Missing(f"{self.name} has no {name}")
+
+    leaves = staticmethod(lambda tree: list(arrays(tree)))

@@ -1,0 +1,169 @@
+"""MLX: this build or another one, by its public interface."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import mlx.core as mx
+
+from .base import Base
+
+
+def version() -> str:
+    """The version of the package."""
+    return str(getattr(mx, "__version__", "unknown"))
+
+
+class Framework(Base):
+    """mlx.core and mlx.optimizers."""
+
+    name = "mlx"
+    matmul, scalar = staticmethod(mx.matmul), staticmethod(mx.array)
+    exp, sin, tanh, sqrt, erf, rsqrt = map(
+        staticmethod, (mx.exp, mx.sin, mx.tanh, mx.sqrt, mx.erf, mx.rsqrt)
+    )
+    elementwise = (mx,)
+    aliases: ClassVar = {"rint": ("round",)}
+
+    def __init__(self, threads: int | None) -> None:
+        self.version = version()
+        mx.random.seed(0)
+
+    def compile(self, function: Callable) -> Callable:
+        return mx.compile(function)
+
+    def ready(self, args: tuple) -> tuple:
+        mx.eval(args)
+        return args
+
+    def sync(self, result: Any) -> Any:
+        mx.eval(result)
+        return result
+
+    def normal(self, shape: tuple, dtype: str = "float32") -> Any:
+        return mx.random.normal(shape, dtype=getattr(mx, dtype))
+
+    def uniform(self, shape: tuple, low: float, high: float, dtype: str = "float32") -> Any:
+        return mx.random.uniform(low, high, shape).astype(getattr(mx, dtype))
+
+    def integers(self, shape: tuple, high: int) -> Any:
+        return mx.random.randint(0, high, shape)
+
+    def complex(self, shape: tuple) -> Any:
+        return self.normal(shape) + 1j * self.normal(shape)
+
+    def sum(self, x: Any, axis: int | None = None, keep: bool = False) -> Any:
+        return mx.sum(x, axis, keepdims=keep)
+
+    def mean(self, x: Any, axis: int | None = None, keep: bool = False) -> Any:
+        return mx.mean(x, axis, keepdims=keep)
+
+    def argmax(self, x: Any) -> Any:
+        return mx.argmax(x, -1)
+
+    def softmax(self, x: Any) -> Any:
+        return mx.softmax(x, -1)
+
+    def cumsum(self, x: Any) -> Any:
+        return mx.cumsum(x, -1)
+
+    def sort(self, x: Any) -> Any:
+        return mx.sort(x, -1)
+
+    def copy(self, x: Any) -> Any:
+        # array.__copy__ may share the memory; adding zero of the right dtype may not.
+        return x + 0
+
+    def transposed_copy(self, x: Any) -> Any:
+        return mx.contiguous(x.T)
+
+    def take(self, x: Any, index: Any) -> Any:
+        return mx.take(x, index, 0)
+
+    def scatter_add(self, x: Any, index: Any, updates: Any) -> Any:
+        return x.at[index].add(updates)
+
+    def fft(self, x: Any) -> Any:
+        return mx.fft.fft(x)
+
+    def linalg(self, name: str, *args: Any) -> Any:
+        return getattr(mx.linalg, name)(*args, stream=mx.cpu)
+
+    def quantized(self, w: Any) -> Any:
+        """A weight in 4 bits, groups of 64."""
+        return mx.quantize(w, 64, 4)
+
+    def quantized_matmul(self, x: Any, w: Any, scales: Any, biases: Any) -> Any:
+        return mx.quantized_matmul(x, w, scales, biases, True, 64, 4)
+
+    def relu(self, x: Any) -> Any:
+        return mx.maximum(x, 0)
+
+    def linear(self, x: Any, w: Any, b: Any) -> Any:
+        return mx.addmm(b, x, w.T)
+
+    def conv2d(self, x: Any, w: Any, padding: int) -> Any:
+        return mx.conv2d(x, w, padding=padding)
+
+    def layer_norm(self, x: Any, w: Any, b: Any) -> Any:
+        return mx.fast.layer_norm(x, w, b, 1e-5)
+
+    def batch_norm(self, x: Any, w: Any, b: Any) -> Any:
+        axes = (0, 1, 2)
+        return (x - mx.mean(x, axes)) * mx.rsqrt(mx.var(x, axes) + 1e-5) * w + b
+
+    def max_pool(self, x: Any) -> Any:
+        n, height, width, channels = x.shape
+        return x.reshape(n, height // 2, 2, width // 2, 2, channels).max((2, 4))
+
+    def mean_pool(self, x: Any) -> Any:
+        return mx.mean(x, (1, 2))
+
+    def gelu(self, x: Any) -> Any:
+        return x * (1 + mx.erf(x * 2**-0.5)) * 0.5
+
+    def heads(self, x: Any, count: int) -> Any:
+        return x.reshape(*x.shape[:2], count, -1).transpose(0, 2, 1, 3)
+
+    def join_heads(self, x: Any) -> Any:
+        return x.transpose(0, 2, 1, 3).reshape(x.shape[0], x.shape[2], -1)
+
+    def attention(self, q: Any, k: Any, v: Any, causal: bool) -> Any:
+        mask = "causal" if causal else None
+        scale = q.shape[-1] ** -0.5
+        return mx.fast.scaled_dot_product_attention(q, k, v, scale=scale, mask=mask)
+
+    def embedding(self, table: Any, index: Any) -> Any:
+        return table[index]
+
+    def cross_entropy(self, logits: Any, labels: Any) -> Any:
+        picked = mx.take_along_axis(logits, labels[..., None], -1)[..., 0]
+        return mx.mean(mx.logsumexp(logits, -1) - picked)
+
+    grad = staticmethod(mx.grad)
+
+    def trainer(self, loss: Callable, params: dict, compiled: bool) -> Callable:
+        """A function of a batch that updates the parameters with AdamW and returns the loss."""
+        from mlx import optimizers
+
+        optimizer = optimizers.AdamW(1e-3)
+        optimizer.init(params)
+        model = {"params": params}
+        value_and_grad = mx.value_and_grad(loss)
+
+        def update(*batch: Any) -> Any:
+            value, grads = value_and_grad(model["params"], *batch)
+            model["params"] = optimizer.apply_gradients(grads, model["params"])
+            return value
+
+        if compiled:
+            state = [model, optimizer.state]
+            update = mx.compile(update, inputs=state, outputs=state)
+
+        def step(*batch: Any) -> Any:
+            value = update(*batch)
+            mx.eval(value, model, optimizer.state)
+            return value
+
+        return step

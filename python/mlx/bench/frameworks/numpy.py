@@ -1,0 +1,94 @@
+"""NumPy (and SciPy's functions where it is installed)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..registry import Missing
+from .base import Base
+
+
+class Framework(Base):
+    """NumPy: eager, no compiler, no derivatives."""
+
+    name, version = "numpy", np.__version__
+    exp, sin, tanh, sqrt = np.exp, np.sin, np.tanh, np.sqrt
+    matmul, scalar = np.matmul, np.float32
+
+    def __init__(self, threads: int | None) -> None:
+        self.rng = np.random.default_rng(0)
+
+    def _dtype(self, name: str) -> Any:
+        if not hasattr(np, name):
+            raise Missing(f"numpy has no {name}")
+        return getattr(np, name)
+
+    def normal(self, shape: tuple, dtype: str = "float32") -> Any:
+        return self.rng.standard_normal(shape, np.float32).astype(self._dtype(dtype), copy=False)
+
+    def uniform(self, shape: tuple, low: float, high: float, dtype: str = "float32") -> Any:
+        return self.rng.uniform(low, high, shape).astype(self._dtype(dtype))
+
+    def integers(self, shape: tuple, high: int) -> Any:
+        return self.rng.integers(0, high, shape, np.int32)
+
+    def erf(self, x: Any) -> Any:
+        try:
+            from scipy.special import erf
+        except ImportError:
+            raise Missing("numpy has no erf") from None
+        return erf(x)
+
+    def rsqrt(self, x: Any) -> Any:
+        return 1 / np.sqrt(x)
+
+    def sum(self, x: Any, axis: int | None = None, keep: bool = False) -> Any:
+        return np.sum(x, axis, keepdims=keep)
+
+    def mean(self, x: Any, axis: int | None = None, keep: bool = False) -> Any:
+        return np.mean(x, axis, keepdims=keep)
+
+    def argmax(self, x: Any) -> Any:
+        return np.argmax(x, -1)
+
+    def softmax(self, x: Any) -> Any:
+        y = np.exp(x - x.max(-1, keepdims=True))
+        return y / y.sum(-1, keepdims=True)
+
+    def cumsum(self, x: Any) -> Any:
+        return np.cumsum(x, -1)
+
+    def sort(self, x: Any) -> Any:
+        return np.sort(x, -1)
+
+    def copy(self, x: Any) -> Any:
+        return x.copy()
+
+    def transposed_copy(self, x: Any) -> Any:
+        return np.ascontiguousarray(x.T)
+
+    def take(self, x: Any, index: Any) -> Any:
+        return np.take(x, index, 0)
+
+    def fft(self, x: Any) -> Any:
+        return np.fft.fft(x)
+
+    def complex(self, shape: tuple) -> Any:
+        return (self.normal(shape) + 1j * self.normal(shape)).astype(np.complex64)
+
+    def linalg(self, name: str, *args: Any) -> Any:
+        return getattr(np.linalg, name)(*args)
+
+    def from_table(self, name: str, reference: str) -> Any:
+        if hasattr(np, name):
+            return getattr(np, name)
+        names: dict[str, Any] = {"np": np}
+        if "scipy" in reference:
+            try:
+                import scipy.special
+            except ImportError:
+                raise Missing(f"numpy has no {name}") from None
+            names["scipy"] = scipy
+        return eval(f"lambda a, b=None, c=None: {reference}", names)

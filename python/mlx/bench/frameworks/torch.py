@@ -1,0 +1,143 @@
+"""PyTorch. Formulas go through torch.compile in compiled cases; training steps run eagerly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import torch
+import torch.nn.functional as F
+
+from .base import Base
+
+
+class Framework(Base):
+    """PyTorch on the CPU."""
+
+    name, version = "torch", torch.__version__
+    compiles = ("compiled",)
+    exp, sin, tanh, sqrt, erf, rsqrt = map(
+        staticmethod, (torch.exp, torch.sin, torch.tanh, torch.sqrt, torch.erf, torch.rsqrt)
+    )
+    matmul, relu = staticmethod(torch.matmul), staticmethod(torch.relu)
+    linear, scalar = staticmethod(F.linear), staticmethod(torch.tensor)
+    elementwise = (torch, torch.special)
+    aliases: ClassVar = {"power": ("pow",), "bitwise_invert": ("bitwise_not",), "rint": ("round",)}
+
+    def __init__(self, threads: int | None) -> None:
+        torch.manual_seed(0)
+        if threads:
+            torch.set_num_threads(threads)
+
+    def compile(self, function: Callable) -> Callable:
+        return torch.compile(function)
+
+    def size(self, leaf: Any) -> int:
+        return leaf.numel() if isinstance(leaf, torch.Tensor) else 1
+
+    def normal(self, shape: tuple, dtype: str = "float32") -> Any:
+        return torch.randn(shape).to(getattr(torch, dtype))
+
+    def uniform(self, shape: tuple, low: float, high: float, dtype: str = "float32") -> Any:
+        return torch.empty(shape).uniform_(low, high).to(getattr(torch, dtype.rstrip("_")))
+
+    def integers(self, shape: tuple, high: int) -> Any:
+        return torch.randint(high, shape)
+
+    def complex(self, shape: tuple) -> Any:
+        return torch.randn(shape, dtype=torch.complex64)
+
+    def sum(self, x: Any, axis: int | None = None, keep: bool = False) -> Any:
+        return x.sum() if axis is None else x.sum(axis, keepdim=keep)
+
+    def mean(self, x: Any, axis: int | None = None, keep: bool = False) -> Any:
+        return x.mean() if axis is None else x.mean(axis, keepdim=keep)
+
+    def argmax(self, x: Any) -> Any:
+        return x.argmax(-1)
+
+    def softmax(self, x: Any) -> Any:
+        return x.softmax(-1)
+
+    def cumsum(self, x: Any) -> Any:
+        return x.cumsum(-1)
+
+    def sort(self, x: Any) -> Any:
+        return x.sort(-1)[0]
+
+    def copy(self, x: Any) -> Any:
+        return x.clone()
+
+    def transposed_copy(self, x: Any) -> Any:
+        return x.T.contiguous()
+
+    def take(self, x: Any, index: Any) -> Any:
+        return x.index_select(0, index)
+
+    def scatter_add(self, x: Any, index: Any, updates: Any) -> Any:
+        return x.index_add(0, index, updates)
+
+    def fft(self, x: Any) -> Any:
+        return torch.fft.fft(x)
+
+    def linalg(self, name: str, *args: Any) -> Any:
+        return getattr(torch.linalg, name)(*args)
+
+    def image(self, n: int, height: int, width: int, channels: int) -> Any:
+        return torch.randn(n, channels, height, width)
+
+    def kernel(self, out: int, height: int, width: int, channels: int) -> Any:
+        return torch.randn(out, channels, height, width) * (channels * height * width) ** -0.5
+
+    def conv2d(self, x: Any, w: Any, padding: int) -> Any:
+        return F.conv2d(x, w, padding=padding)
+
+    def layer_norm(self, x: Any, w: Any, b: Any) -> Any:
+        return F.layer_norm(x, x.shape[-1:], w, b)
+
+    def batch_norm(self, x: Any, w: Any, b: Any) -> Any:
+        return F.batch_norm(x, None, None, w, b, training=True)
+
+    def max_pool(self, x: Any) -> Any:
+        return F.max_pool2d(x, 2)
+
+    def mean_pool(self, x: Any) -> Any:
+        return x.mean((2, 3))
+
+    def gelu(self, x: Any) -> Any:
+        return F.gelu(x)
+
+    def heads(self, x: Any, count: int) -> Any:
+        return x.unflatten(-1, (count, -1)).transpose(1, 2)
+
+    def join_heads(self, x: Any) -> Any:
+        return x.transpose(1, 2).flatten(2)
+
+    def attention(self, q: Any, k: Any, v: Any, causal: bool) -> Any:
+        return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+
+    def embedding(self, table: Any, index: Any) -> Any:
+        return F.embedding(index, table)
+
+    def cross_entropy(self, logits: Any, labels: Any) -> Any:
+        return F.cross_entropy(logits.flatten(0, -2), labels.flatten())
+
+    def grad(self, loss: Callable) -> Callable:
+        def gradient(params: Any, *args: Any) -> Any:
+            leaves = [p.requires_grad_() for p in self.leaves(params)]
+            return torch.autograd.grad(loss(params, *args), leaves)
+
+        return gradient
+
+    def trainer(self, loss: Callable, params: dict, compiled: bool) -> Callable:
+        """A function of a batch that updates the parameters with AdamW and returns the loss."""
+        optimizer = torch.optim.AdamW([p.requires_grad_() for p in params.values()], lr=1e-3)
+
+        def step(*batch: Any) -> Any:
+            value = loss(params, *batch)
+            optimizer.zero_grad()
+            value.backward()
+            optimizer.step()
+            return value.detach()
+
+        return step

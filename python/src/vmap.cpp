@@ -1,0 +1,103 @@
+// Vectorization of Python functions: which axes of which arrays in the trees of arguments and results
+// are mapped.
+#include "module.h"
+#include "transformed.h"
+#include "tree.h"
+#include "mlx/transforms/transforms.h"
+
+namespace mlx::python {
+
+namespace {
+
+namespace core = mlx::core;
+
+bool is_sequence(nb::handle o) { return PyList_Check(o.ptr()) || PyTuple_Check(o.ptr()); }
+
+/// Gives each array of `tree` its axis in `axes`, a tree of ints and None of which a leaf stands for
+/// the whole subtree at its place.
+void match_axes(const char* what, nb::handle axes, nb::handle tree, core::MappedAxes& out) {
+  auto mismatch = [&] {
+    fail<ValueError>("vmap", what, " of type ", class_name(axes), " for ", class_name(tree),
+                     "; an int, None, or a tree of them with the form of the arrays is accepted");
+  };
+  if (is_sequence(axes)) {
+    if (!is_sequence(tree) || nb::len(tree) != nb::len(axes)) mismatch();
+    for (size_t i = 0; i < nb::len(axes); ++i) match_axes(what, axes[i], tree[i], out);
+  } else if (PyDict_Check(axes.ptr())) {
+    if (!PyDict_Check(tree.ptr()) || nb::len(tree) != nb::len(axes)) mismatch();
+    for (auto [key, value] : nb::borrow<nb::dict>(tree)) {
+      nb::handle axis = PyDict_GetItemWithError(axes.ptr(), key.ptr());
+      if (!axis.is_valid()) mismatch();
+      match_axes(what, axis, value, out);
+    }
+  } else {
+    int64_t axis = 0;
+    bool none = axes.is_none();
+    if (!none && (PyBool_Check(axes.ptr()) || !load_integer(axes.ptr(), axis)))
+      fail<ValueError>("vmap", what, " contains ", class_name(axes), "; int and None are accepted");
+    if (axis != static_cast<int>(axis))
+      fail<IndexError>("vmap", what, " contains ", axis, "; axes of the arrays are accepted");
+    each_leaf(tree, [&](nb::handle leaf) {
+      if (is_array(leaf.ptr())) {
+        out.push_back(none ? std::nullopt : std::optional(static_cast<int>(axis)));
+      } else if (!none) {
+        fail<ValueError>("vmap", "a leaf of type ", class_name(leaf), " is mapped; arrays are accepted, "
+                         "and other values where ", what, " has None");
+      }
+    });
+  }
+}
+
+/// A tree of axes fits the tuple of arguments, or the only argument.
+core::MappedAxes input_axes(nb::handle in_axes, nb::handle args) {
+  core::MappedAxes out;
+  bool for_one = nb::len(args) == 1 && !(is_sequence(in_axes) && nb::len(in_axes) == 1);
+  match_axes("in_axes", in_axes, for_one ? nb::object(args[0]) : nb::borrow(args), out);
+  return out;
+}
+
+nb::object call_vectorized(nb::handle fun, nb::handle in_axes, nb::handle out_axes, Star given,
+                           nb::handle keywords) {
+  if (nb::len(keywords) > 0)
+    fail<TypeError>("vmap", nb::len(keywords), " keyword arguments; positional ones are accepted");
+  nb::list list;
+  for (nb::handle a : given.items) list.append(a);
+  nb::tuple args(list);
+  Arrays inputs;
+  core::MappedAxes axes = input_axes(in_axes, args);
+  collect_arrays(args, inputs);
+  nb::object result;
+  auto flat = [&](const Arrays& arrays) {
+    nb::object fresh = unflatten(args, arrays);
+    result = nb::steal(PyObject_CallObject(fun.ptr(), fresh.ptr()));
+    if (!result.is_valid()) throw nb::python_error();
+    return flatten(result, "vmap");
+  };
+  Arrays outputs = core::vmap_call(flat, inputs, axes, [&](size_t) {
+    core::MappedAxes to;
+    match_axes("out_axes", out_axes, result, to);
+    return to;
+  });
+  return unflatten(result, outputs);
+}
+
+}  // namespace
+
+void bind_vmap(nb::module_& m) {
+  def(m,
+      "vmap(fun: Callable[P, R], in_axes: object = 0, out_axes: object = 0) -> Callable[P, R]",
+      [](nb::callable fun, nb::handle in_axes, nb::handle out_axes) {
+        auto call = [=](nb::handle f, Star args, nb::dict kwargs) {
+          return call_vectorized(f, in_axes, out_axes, args, kwargs);
+        };
+        return make_transformed(fun, call, nb::make_tuple(in_axes, out_axes));
+      },
+      "A function that applies `fun` to every position along an axis of its arguments, all at once, "
+      "and stacks the results. `in_axes` and `out_axes` are ints (negative ones count from the end), "
+      "None for what is not mapped, or trees of them: a tuple has an entry for each argument. "
+      "`fun` runs once, on arrays without the mapped axis and without values. Raises IndexError for "
+      "an axis out of range, and ValueError where mapped lengths differ or an op cannot be "
+      "vectorized.\n\nExample: vmap(lambda x, y: x + y, in_axes=(1, 0))(x, y) is x.T + y.");
+}
+
+}  // namespace mlx::python

@@ -1,0 +1,1588 @@
+"""
+Arrays computed lazily, functions on them, and transformations of such functions.
+"""
+
+from collections.abc import Callable, Sequence
+import pathlib
+import types
+from typing import IO, Any, Literal, ParamSpec, Protocol, TypeAlias, TypeVar
+from mlx.core import cuda as cuda
+from mlx.core import distributed as distributed
+from mlx.core import fast as fast
+from mlx.core import metal as metal
+from mlx.core import random as random
+
+P = ParamSpec("P")
+R = TypeVar("R")
+scalar: TypeAlias = int | float | bool | complex
+list_or_scalar: TypeAlias = scalar | list["list_or_scalar"]
+StreamOrDevice: TypeAlias = "Stream | ThreadLocalStream | Device | DeviceType | None"
+ScalarOrArray: TypeAlias = "scalar | array | SupportsArray | DLPackCompatible"
+file: TypeAlias = IO[bytes]
+bool_: Dtype
+
+
+class SupportsArray(Protocol):
+    def __mlx_array__(self) -> array: ...
+
+
+class DLPackCompatible(Protocol):
+    def __dlpack__(self, *, stream: Any = None) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+
+
+import enum
+import pathlib
+import types
+from typing import overload
+
+from numpy.typing import NDArray
+
+
+class ArrayIndexError(IndexError, ValueError):
+    """An axis, index or mask is out of range."""
+
+class SizeError(OverflowError, ValueError):
+    """A number does not fit the type that must hold it."""
+
+class ExecutionError(RuntimeError, ValueError):
+    """A computation failed while it ran."""
+
+class FileError(RuntimeError, ValueError):
+    """A file cannot be read or written."""
+
+class ArrayMemoryError(MemoryError, RuntimeError):
+    """There is no memory left below the limit."""
+
+class ArgumentError(TypeError, ValueError):
+    """An argument has a type that is not accepted."""
+
+pi: float = 3.141592653589793
+
+e: float = 2.718281828459045
+
+euler_gamma: float = 0.5772156649015329
+
+inf: float = float('inf')
+
+nan: float = float('nan')
+
+newaxis: None = None
+
+class Dtype:
+    """The type of an array's elements."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of an element."""
+
+    def __repr__(self) -> str:
+        """The qualified name."""
+
+    def __eq__(self, arg: object, /) -> bool:
+        """True for the same dtype."""
+
+    def __hash__(self) -> int:
+        """A number by dtype."""
+
+    def __reduce__(self) -> str:
+        """The name in mlx.core, for pickling."""
+
+uint8: Dtype = ...
+
+uint16: Dtype = ...
+
+uint32: Dtype = ...
+
+uint64: Dtype = ...
+
+int8: Dtype = ...
+
+int16: Dtype = ...
+
+int32: Dtype = ...
+
+int64: Dtype = ...
+
+float16: Dtype = ...
+
+bfloat16: Dtype = ...
+
+float32: Dtype = ...
+
+float64: Dtype = ...
+
+complex64: Dtype = ...
+
+complex128: Dtype = ...
+
+class DtypeCategory(enum.Enum):
+    """Families of dtypes, for issubdtype."""
+
+    complexfloating = 0
+
+    floating = 1
+
+    inexact = 2
+
+    signedinteger = 3
+
+    unsignedinteger = 4
+
+    integer = 5
+
+    number = 6
+
+    generic = 7
+
+complexfloating: DtypeCategory = DtypeCategory.complexfloating
+
+floating: DtypeCategory = DtypeCategory.floating
+
+inexact: DtypeCategory = DtypeCategory.inexact
+
+signedinteger: DtypeCategory = DtypeCategory.signedinteger
+
+unsignedinteger: DtypeCategory = DtypeCategory.unsignedinteger
+
+integer: DtypeCategory = DtypeCategory.integer
+
+number: DtypeCategory = DtypeCategory.number
+
+generic: DtypeCategory = DtypeCategory.generic
+
+class finfo:
+    """Limits of a floating dtype, or of a complex dtype's parts."""
+
+    def __init__(self, arg: Dtype, /) -> None: ...
+
+    @property
+    def bits(self) -> int:
+        """Bits of an element."""
+
+    @property
+    def dtype(self) -> Dtype:
+        """The dtype."""
+
+    @property
+    def min(self) -> float:
+        """Smallest finite number."""
+
+    @property
+    def max(self) -> float:
+        """Largest finite number."""
+
+    @property
+    def eps(self) -> float:
+        """Distance from 1 to the next number."""
+
+    @property
+    def smallest_normal(self) -> float:
+        """Smallest positive normal number."""
+
+    def __repr__(self) -> str:
+        """The limits."""
+
+class iinfo:
+    """Limits of an integer dtype."""
+
+    def __init__(self, arg: Dtype, /) -> None: ...
+
+    @property
+    def dtype(self) -> Dtype:
+        """The dtype."""
+
+    @property
+    def min(self) -> int:
+        """Smallest number."""
+
+    @property
+    def max(self) -> int:
+        """Largest number."""
+
+    def __repr__(self) -> str:
+        """The limits."""
+
+def issubdtype(arg1: Dtype | DtypeCategory, arg2: Dtype | DtypeCategory) -> bool:
+    """True where the first dtype or category lies within the second."""
+
+def result_type(*arrays_and_dtypes: array | Dtype) -> Dtype:
+    """The dtype that arrays and dtypes promote to."""
+
+def can_cast(from_: array | Dtype, to: Dtype) -> bool:
+    """True where promotion converts the first dtype to the second."""
+
+def isdtype(dtype: Dtype, kind: Dtype | str | tuple[Dtype | str, ...]) -> bool:
+    """
+    True where the dtype is of a kind: a dtype, a name such as 'real floating', or one of several.
+    """
+
+class DeviceType(enum.Enum):
+    """Kinds of processors."""
+
+    cpu = 0
+
+    gpu = 1
+
+    def __eq__(self, arg: object, /) -> bool:
+        """True for the same kind, and for its first device."""
+
+    def __hash__(self) -> int:
+        """A number by kind."""
+
+cpu: DeviceType = DeviceType.cpu
+
+gpu: DeviceType = DeviceType.gpu
+
+class Device:
+    """A kind of processor and which one of them."""
+
+    def __init__(self, type: DeviceType, index: int = 0) -> None: ...
+
+    @property
+    def type(self) -> DeviceType:
+        """The kind."""
+
+    @property
+    def index(self) -> int:
+        """Which one of its kind."""
+
+    def __repr__(self) -> str:
+        """The kind and the number."""
+
+    def __eq__(self, arg: object, /) -> bool:
+        """True for the same device, and for its kind where it is the first."""
+
+    def __hash__(self) -> int:
+        """A number by device."""
+
+class Stream:
+    """A queue of work on a device; only its thread may use it."""
+
+    @property
+    def device(self) -> Device:
+        """The device that it runs on."""
+
+    @property
+    def index(self) -> int:
+        """Its number."""
+
+    def __repr__(self) -> str:
+        """The device and the number."""
+
+    def __eq__(self, arg: object, /) -> bool:
+        """True for the same stream."""
+
+    def __hash__(self) -> int:
+        """A number by stream."""
+
+class ThreadLocalStream:
+    """A stream that each thread has its own copy of."""
+
+    @property
+    def device(self) -> Device:
+        """The device that it runs on."""
+
+    @property
+    def index(self) -> int:
+        """Its number."""
+
+    def __repr__(self) -> str:
+        """The device and the number."""
+
+    def __eq__(self, arg: object, /) -> bool:
+        """True for the same stream."""
+
+    def __hash__(self) -> int:
+        """A number by stream."""
+
+class StreamContext:
+    """A `with` block with a default stream."""
+
+    def __init__(self, s: object) -> None: ...
+
+    def __enter__(self) -> None:
+        """Makes the stream the default."""
+
+    def __exit__(self, exc_type: type | None = None, exc_value: object | None = None, traceback: object | None = None) -> None:
+        """Puts the earlier default back."""
+
+def stream(s: Stream | ThreadLocalStream | Device | DeviceType) -> StreamContext:
+    """
+    A context in which the stream, or the default stream of the device, is used by default.
+    """
+
+def default_device() -> Device:
+    """The device of new arrays."""
+
+def set_default_device(device: Device | DeviceType) -> None:
+    """Sets the device of new arrays."""
+
+def default_stream(device: Device | DeviceType) -> Stream:
+    """The calling thread's default stream on a device."""
+
+def set_default_stream(stream: Stream) -> None:
+    """Makes a stream the calling thread's default on its device."""
+
+def new_stream(device: Device | DeviceType) -> Stream:
+    """A stream for the calling thread."""
+
+def new_thread_unsafe_stream(device: Device | DeviceType) -> Stream:
+    """A stream that any thread may use; the program sees to the order."""
+
+def new_thread_local_stream(device: Device | DeviceType) -> ThreadLocalStream:
+    """A stream that each thread has its own copy of."""
+
+def clear_streams() -> None:
+    """Waits for the calling thread's streams and forgets them."""
+
+def synchronize(stream: StreamOrDevice = None) -> None:
+    """Waits for all work given to a stream, or to the default one."""
+
+def is_available(device: Device | DeviceType) -> bool:
+    """True where the device is there."""
+
+def device_count(device_type: DeviceType) -> int:
+    """How many devices of a kind there are."""
+
+def device_info(d: None | Device | DeviceType = None) -> dict[str, str | int]:
+    """
+    Name, architecture, memory and the like of a device; empty where it is not there.
+    """
+
+class array:
+    """An n-dimensional array, computed when its elements are first needed."""
+
+    def __repr__(self) -> str: ...
+
+    def __hash__(self) -> int: ...
+
+    def __lt__(self, other: ScalarOrArray) -> array: ...
+
+    def __le__(self, other: ScalarOrArray) -> array: ...
+
+    def __eq__(self, other: object) -> array: ...  # type: ignore[override]
+
+    def __ne__(self, other: object) -> array: ...  # type: ignore[override]
+
+    def __gt__(self, other: ScalarOrArray) -> array: ...
+
+    def __ge__(self, other: ScalarOrArray) -> array: ...
+
+    def __iter__(self) -> ArrayIterator: ...
+
+    def __init__(self: array, val: scalar | list | tuple | DLPackCompatible | array, dtype: Dtype | None = None) -> None:
+        """
+        Makes an array of a scalar, nested lists or tuples, or another array. Integers become int32 (int64 where needed), floats float32, complex numbers complex64; arrays keep their dtype, but foreign float64 and complex128 become float32 and complex64; `dtype` overrides all that.
+        """
+
+    def __add__(self, other: ScalarOrArray) -> array: ...
+
+    def __radd__(self, other: ScalarOrArray) -> array: ...
+
+    def __sub__(self, other: ScalarOrArray) -> array: ...
+
+    def __rsub__(self, other: ScalarOrArray) -> array: ...
+
+    def __mul__(self, other: ScalarOrArray) -> array: ...
+
+    def __rmul__(self, other: ScalarOrArray) -> array: ...
+
+    def __mod__(self, other: ScalarOrArray) -> array: ...
+
+    def __rmod__(self, other: ScalarOrArray) -> array: ...
+
+    def __pow__(self, other: ScalarOrArray) -> array: ...
+
+    def __rpow__(self, other: ScalarOrArray) -> array: ...
+
+    def __neg__(self) -> array: ...
+
+    def __pos__(self) -> array: ...
+
+    def __abs__(self) -> array: ...
+
+    def __bool__(self) -> bool: ...
+
+    def __invert__(self) -> array: ...
+
+    def __lshift__(self, other: ScalarOrArray) -> array: ...
+
+    def __rlshift__(self, other: ScalarOrArray) -> array: ...
+
+    def __rshift__(self, other: ScalarOrArray) -> array: ...
+
+    def __rrshift__(self, other: ScalarOrArray) -> array: ...
+
+    def __and__(self, other: ScalarOrArray) -> array: ...
+
+    def __rand__(self, other: ScalarOrArray) -> array: ...
+
+    def __xor__(self, other: ScalarOrArray) -> array: ...
+
+    def __rxor__(self, other: ScalarOrArray) -> array: ...
+
+    def __or__(self, other: ScalarOrArray) -> array: ...
+
+    def __ror__(self, other: ScalarOrArray) -> array: ...
+
+    def __int__(self) -> int: ...
+
+    def __float__(self) -> float: ...
+
+    def __iadd__(self, other: ScalarOrArray) -> array: ...
+
+    def __isub__(self, other: ScalarOrArray) -> array: ...
+
+    def __imul__(self, other: ScalarOrArray) -> array: ...
+
+    def __imod__(self, other: ScalarOrArray) -> array: ...
+
+    def __ipow__(self, other: ScalarOrArray) -> array: ...
+
+    def __ilshift__(self, other: ScalarOrArray) -> array: ...
+
+    def __irshift__(self, other: ScalarOrArray) -> array: ...
+
+    def __iand__(self, other: ScalarOrArray) -> array: ...
+
+    def __ixor__(self, other: ScalarOrArray) -> array: ...
+
+    def __ior__(self, other: ScalarOrArray) -> array: ...
+
+    def __floordiv__(self, other: ScalarOrArray) -> array: ...
+
+    def __rfloordiv__(self, other: ScalarOrArray) -> array: ...
+
+    def __truediv__(self, other: ScalarOrArray) -> array: ...
+
+    def __rtruediv__(self, other: ScalarOrArray) -> array: ...
+
+    def __ifloordiv__(self, other: ScalarOrArray) -> array: ...
+
+    def __itruediv__(self, other: ScalarOrArray) -> array: ...
+
+    def __index__(self) -> int: ...
+
+    def __matmul__(self, other: ScalarOrArray) -> array: ...
+
+    def __rmatmul__(self, other: ScalarOrArray) -> array: ...
+
+    def __imatmul__(self, other: ScalarOrArray) -> array: ...
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: object) -> array: ...
+
+    def __setitem__(self, index: object, value: ScalarOrArray | list_or_scalar) -> None: ...
+
+    def __delitem__(self, key, /):
+        """Delete self[key]."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes."""
+
+    @property
+    def dtype(self) -> Dtype:
+        """Type of the elements."""
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+
+    @property
+    def T(self) -> array:
+        """The array with its axes reversed."""
+
+    @property
+    def mT(self) -> array:
+        """The array with its last two axes exchanged."""
+
+    @property
+    def real(self) -> array:
+        """The real parts."""
+
+    @property
+    def imag(self) -> array:
+        """The imaginary parts."""
+
+    def item(self) -> scalar:
+        """
+        The only element as a Python scalar. Computes the array; raises ValueError where it has not exactly one element.
+        """
+
+    def tolist(self) -> list_or_scalar:
+        """The elements as nested lists of Python scalars. Computes the array."""
+
+    def __array__(self, dtype: object | None = None, copy: object | None = None) -> NDArray:
+        """The array as a NumPy array that shares its memory where it can."""
+
+    def __array_namespace__(self, api_version: str | None = None) -> types.ModuleType:
+        """The module that has the functions for arrays."""
+
+    def __dlpack__(self, *, stream: object | None = None, max_version: object | None = None, dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> NDArray:
+        """A DLPack capsule that shares the array's memory."""
+
+    def __dlpack_device__(self) -> tuple:
+        """The DLPack device of the memory: the CPU, (1, 0)."""
+
+    def __complex__(self) -> complex:
+        """The only element as a complex number."""
+
+    def __bytes__(self) -> bytes:
+        """The bytes of the elements in row-major order."""
+
+    def __copy__(self) -> array:
+        """Another handle of the array."""
+
+    def __deepcopy__(self, memo: dict) -> array:
+        """Another handle of the array."""
+
+    def __getstate__(self) -> tuple:
+        """The state for pickling."""
+
+    def __setstate__(self, arg: tuple, /) -> None:
+        """Restores a pickled state."""
+
+    def __div__(self, other: ScalarOrArray) -> array:
+        """The same as self / other."""
+
+    def __rdiv__(self, other: ScalarOrArray) -> array:
+        """The same as other / self."""
+
+    @property
+    def at(self) -> ArrayAt:
+        """Updates at chosen positions: a.at[indices].add(value) and so on."""
+
+    def abs(self, *, stream: StreamOrDevice = None) -> array:
+        """Absolute value."""
+
+    def conj(self, *, stream: StreamOrDevice = None) -> array:
+        """Complex conjugate."""
+
+    def cos(self, *, stream: StreamOrDevice = None) -> array:
+        """Cosine of an angle in radians."""
+
+    def exp(self, *, stream: StreamOrDevice = None) -> array:
+        """Exponential."""
+
+    def log(self, *, stream: StreamOrDevice = None) -> array:
+        """Natural logarithm."""
+
+    def log10(self, *, stream: StreamOrDevice = None) -> array:
+        """Base-10 logarithm."""
+
+    def log1p(self, *, stream: StreamOrDevice = None) -> array:
+        """log(1 + a), accurate near zero."""
+
+    def log2(self, *, stream: StreamOrDevice = None) -> array:
+        """Base-2 logarithm."""
+
+    def reciprocal(self, *, stream: StreamOrDevice = None) -> array:
+        """1 / a."""
+
+    def rsqrt(self, *, stream: StreamOrDevice = None) -> array:
+        """1 / sqrt(a)."""
+
+    def sin(self, *, stream: StreamOrDevice = None) -> array:
+        """Sine of an angle in radians."""
+
+    def sqrt(self, *, stream: StreamOrDevice = None) -> array:
+        """Square root."""
+
+    def square(self, *, stream: StreamOrDevice = None) -> array:
+        """a * a."""
+
+    def round(self, decimals: int = 0, *, stream: StreamOrDevice = None) -> array:
+        """Rounds to `decimals` decimals, ties to even."""
+
+    def astype(self, dtype: Dtype, stream: StreamOrDevice = None) -> array:
+        """The elements converted to a dtype."""
+
+    def view(self, dtype: Dtype, *, stream: StreamOrDevice = None) -> array:
+        """The bytes read as elements of another dtype."""
+
+    def reshape(self, *shape, stream: StreamOrDevice = None) -> array:
+        """
+        The elements in another shape: lengths one by one or as a sequence, one of them maybe -1.
+        """
+
+    def flatten(self, start_axis: int = 0, end_axis: int = -1, *, stream: StreamOrDevice = None) -> array:
+        """Axes `start_axis` to `end_axis`, both included, as one axis."""
+
+    def squeeze(self, axis: int | Sequence[int] | None = None, *, stream: StreamOrDevice = None) -> array:
+        """Without the given axes of length 1, or without all of them."""
+
+    def transpose(self, *axes, stream: StreamOrDevice = None) -> array:
+        """
+        Axis i of the result is axis axes[i]; all axes reversed where none are given.
+        """
+
+    def swapaxes(self, axis1: int, axis2: int, *, stream: StreamOrDevice = None) -> array:
+        """Two axes exchanged."""
+
+    def moveaxis(self, source: int, destination: int, *, stream: StreamOrDevice = None) -> array:
+        """Axis `source` put at place `destination`."""
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1, stream: StreamOrDevice = None) -> array:
+        """The diagonals of the planes that two axes span, as a last axis."""
+
+    def diag(self, k: int = 0, *, stream: StreamOrDevice = None) -> array:
+        """The k-th diagonal of a matrix, or the matrix with a vector on it."""
+
+    def split(self, indices_or_sections: int | tuple[int, ...], axis: int = 0, *, stream: StreamOrDevice = None) -> list[array]:
+        """
+        Parts along an axis: a number of equal ones, or those between the given positions.
+        """
+
+    def sum(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
+        """Sum over axes, or over all. Bool and small integers add up in int32."""
+
+    def prod(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
+        """
+        Product over axes, or over all. Bool and small integers multiply in int32.
+        """
+
+    def max(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
+        """Largest element over axes, or over all."""
+
+    def min(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
+        """Smallest element over axes, or over all."""
+
+    def all(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
+        """True where all elements over axes, or over all, are nonzero."""
+
+    def any(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
+        """True where some element over axes, or over all, is nonzero."""
+
+    def mean(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
+        """Mean over axes, or over all, in floating point."""
+
+    def var(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, ddof: int = 0, *, correction: int | None = None, stream: StreamOrDevice = None) -> array:
+        """Mean squared distance from the mean, divided by n - ddof."""
+
+    def std(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, ddof: int = 0, *, correction: int | None = None, stream: StreamOrDevice = None) -> array:
+        """Square root of the variance."""
+
+    def argmax(self, axis: int | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
+        """Position of the first largest element along an axis, or among all."""
+
+    def argmin(self, axis: int | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
+        """Position of the first smallest element along an axis, or among all."""
+
+    def logsumexp(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
+        """log(sum(exp(a))) over axes, or over all, without overflow."""
+
+    def cumsum(self, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, stream: StreamOrDevice = None) -> array:
+        """Sums of the elements up to each one, along an axis or over all."""
+
+    def cumprod(self, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, stream: StreamOrDevice = None) -> array:
+        """Products of the elements up to each one, along an axis or over all."""
+
+    def cummax(self, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, stream: StreamOrDevice = None) -> array:
+        """Largest of the elements up to each one, along an axis or over all."""
+
+    def cummin(self, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, stream: StreamOrDevice = None) -> array:
+        """Smallest of the elements up to each one, along an axis or over all."""
+
+    def logcumsumexp(self, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, stream: StreamOrDevice = None) -> array:
+        """log(cumsum(exp(a))) without overflow."""
+
+class ArrayAt:
+    """Updates at chosen positions that keep every repetition."""
+
+    def __getitem__(self, indices: object | None) -> ArrayAt:
+        """Chooses the positions."""
+
+    def add(self, value: ScalarOrArray) -> array:
+        """
+        The array with `value` added at the positions, once for each repetition.
+        """
+
+    def subtract(self, value: ScalarOrArray) -> array:
+        """The array with `value` subtracted at the positions."""
+
+    def multiply(self, value: ScalarOrArray) -> array:
+        """The array with the positions multiplied by `value`."""
+
+    def divide(self, value: ScalarOrArray) -> array:
+        """The array with the positions divided by `value`."""
+
+    def maximum(self, value: ScalarOrArray) -> array:
+        """
+        The array with the larger of the elements and `value` at the positions.
+        """
+
+    def minimum(self, value: ScalarOrArray) -> array:
+        """
+        The array with the smaller of the elements and `value` at the positions.
+        """
+
+class ArrayLike:
+    """An object that has `__mlx_array__`."""
+
+    def __init__(self, arg: object, /) -> None: ...
+
+    def __mlx_array__(self) -> array:
+        """The array that the object gives."""
+
+class ArrayIterator:
+    """Walks the first axis of an array."""
+
+    def __iter__(self) -> ArrayIterator:
+        """The iterator itself."""
+
+    def __next__(self) -> array:
+        """The next slice."""
+
+def abs(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """Absolute value; the modulus of a complex number."""
+
+def arccos(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """Inverse cosine, in radians in [0, pi]."""
+
+def arccosh(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """Inverse hyperbolic cosine."""
+
+def arcsin(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """Inverse sine, in radians in [-pi/2, pi/2]."""
+
+def arcsinh(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """Inverse hyperbolic sine."""
+
+def arctan(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """Inverse tangent, in radians in [-pi/2, pi/2]."""
+
+def arctanh(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """Inverse hyperbolic tangent."""
+
+def bitwise_invert(a: scalar | array, stream: StreamOrDevice = None) -> array:
+    """Bitwise complement; logical not for bool."""
+
+def ceil(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """Smallest integer not below each element."""
+
+def conjugate(a: array, *, stream: StreamOrDevice = None) -> array:
+    """Complex conjugate."""
+
+def cos(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """Cosine of an angle in radians."""
+
+def cosh(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """Hyperbolic cosine."""
+
+def erf(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """Error function 2/sqrt(pi) * integral of exp(-t^2) from 0 to a."""
+
+def erfinv(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """Inverse of the error function."""
+
+def exp(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """Exponential."""
+
+def expm1(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """exp(a) - 1, accurate near zero."""
+
+def floor(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """Largest integer not above each element."""
+
+def imag(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """Imaginary part."""
+
+def isfinite(a: array, stream: StreamOrDevice = None) -> array:
+    """True where the element is neither infinite nor NaN."""
+
+def isinf(a: array, stream: StreamOrDevice = None) -> array:
+    """True where the element is infinite."""
+
+def isnan(a: array, stream: StreamOrDevice = None) -> array:
+    """True where the element is NaN."""
+
+def isneginf(a: array, stream: StreamOrDevice = None) -> array:
+    """True where the element is negative infinity."""
+
+def isposinf(a: array, stream: StreamOrDevice = None) -> array:
+    """True where the element is positive infinity."""
+
+def log(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """Natural logarithm."""
+
+def log10(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """Base-10 logarithm."""
+
+def log1p(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """log(1 + a), accurate near zero."""
+
+def log2(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """Base-2 logarithm."""
+
+def logical_not(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """True where the element is zero."""
+
+def negative(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """Negation."""
+
+def real(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """Real part."""
+
+def reciprocal(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """1 / a."""
+
+def rint(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """Nearest integer, ties to even."""
+
+def rsqrt(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """1 / sqrt(a)."""
+
+def sigmoid(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """Logistic function 1 / (1 + exp(-a))."""
+
+def sign(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """-1, 0 or 1 by sign; a / |a| for complex."""
+
+def sin(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """Sine of an angle in radians."""
+
+def sinh(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """Hyperbolic sine."""
+
+def sqrt(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """Square root."""
+
+def square(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """a * a."""
+
+def tan(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """Tangent of an angle in radians."""
+
+def tanh(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """Hyperbolic tangent."""
+
+def trunc(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """Integer part, rounding toward zero."""
+
+def add(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
+    """Sum; logical or for bool."""
+
+def arctan2(a: scalar | array, b: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
+    """Angle of the point (b, a), in radians in [-pi, pi]."""
+
+def bitwise_and(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
+    """Bitwise and."""
+
+def bitwise_or(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
+    """Bitwise or."""
+
+def bitwise_xor(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
+    """Bitwise exclusive or."""
+
+def divide(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
+    """True quotient; integers divide in float32."""
+
+def equal(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
+    """a == b."""
+
+def floor_divide(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
+    """
+    Quotient rounded toward negative infinity; an integer divided by zero gives 0.
+    """
+
+def greater(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
+    """a > b; complex numbers compare real parts first."""
+
+def greater_equal(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
+    """a >= b; complex numbers compare real parts first."""
+
+def left_shift(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
+    """Bits of a shifted left by b places; 0 where b reaches the width."""
+
+def less(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
+    """a < b; complex numbers compare real parts first."""
+
+def less_equal(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
+    """a <= b; complex numbers compare real parts first."""
+
+def logaddexp(a: scalar | array, b: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
+    """log(exp(a) + exp(b)) without overflow."""
+
+def logical_and(a: array, b: array, /, *, stream: StreamOrDevice = None) -> array:
+    """True where both are nonzero."""
+
+def logical_or(a: array, b: array, /, *, stream: StreamOrDevice = None) -> array:
+    """True where either is nonzero."""
+
+def logical_xor(a: scalar | array, b: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
+    """True where exactly one is nonzero."""
+
+def maximum(a: scalar | array, b: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
+    """The larger of the two; NaN if either is NaN."""
+
+def minimum(a: scalar | array, b: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
+    """The smaller of the two; NaN if either is NaN."""
+
+def multiply(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
+    """Product; logical and for bool."""
+
+def not_equal(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
+    """a != b."""
+
+def power(a: scalar | array, b: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    a to the power b; integers wrap and a negative integer exponent gives 0.
+    """
+
+def remainder(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
+    """Remainder with the sign of b; an integer divided by zero gives 0."""
+
+def right_shift(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
+    """Bits of a shifted right by b places, keeping the sign."""
+
+def subtract(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
+    """Difference."""
+
+@overload
+def where(condition: scalar | array, x: scalar | array, y: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
+    """x where the condition holds, y elsewhere."""
+
+@overload
+def where(condition: array, /, *, stream: StreamOrDevice = None) -> tuple[array, ...]:
+    """
+    `x` where the condition holds, `y` elsewhere. With the condition alone: where it holds, as in nonzero.
+    """
+
+acos = arccos
+
+acosh = arccosh
+
+asin = arcsin
+
+asinh = arcsinh
+
+atan = arctan
+
+atan2 = arctan2
+
+atanh = arctanh
+
+bitwise_left_shift = left_shift
+
+conj = conjugate
+
+bitwise_right_shift = right_shift
+
+pow = power
+
+def positive(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """The array itself."""
+
+def degrees(a: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
+    """Radians to degrees."""
+
+def radians(a: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
+    """Degrees to radians."""
+
+def round(a: array, /, decimals: int = 0, stream: StreamOrDevice = None) -> array:
+    """Rounds to `decimals` decimals, ties to even."""
+
+def nan_to_num(a: scalar | array, nan: float = 0, posinf: float | None = None, neginf: float | None = None, *, stream: StreamOrDevice = None) -> array:
+    """
+    NaN and infinities replaced; by default by 0 and the largest finite numbers.
+    """
+
+def clip(a: array, /, a_min: scalar | array | None, a_max: scalar | array | None, *, stream: StreamOrDevice = None) -> array:
+    """Elements limited to [a_min, a_max]; None leaves an end open."""
+
+def divmod(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
+    """[floor_divide(a, b), remainder(a, b)]."""
+
+def isclose(a: array, b: array, /, rtol: float = 1e-05, atol: float = 1e-08, *, equal_nan: bool = False, stream: StreamOrDevice = None) -> array:
+    """
+    True where |a - b| <= atol + rtol * |b|; infinities of one sign are close.
+    """
+
+def allclose(a: array, b: array, /, rtol: float = 1e-05, atol: float = 1e-08, *, equal_nan: bool = False, stream: StreamOrDevice = None) -> array:
+    """True where all elements are close; see isclose."""
+
+def array_equal(a: scalar | array, b: scalar | array, equal_nan: bool = False, stream: StreamOrDevice = None) -> array:
+    """True where shapes and all elements are equal."""
+
+def astype(a: array, dtype: Dtype, /, *, stream: StreamOrDevice = None) -> array:
+    """The elements converted to a dtype."""
+
+def view(a: scalar | array, dtype: Dtype, stream: StreamOrDevice = None) -> array:
+    """The bytes read as elements of another dtype."""
+
+def contiguous(a: array, /, allow_col_major: bool = False, *, stream: StreamOrDevice = None) -> array:
+    """
+    The same elements in row-major order in memory, or column-major where allowed.
+    """
+
+def stop_gradient(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """The array, as a constant for differentiation."""
+
+def to_fp8(x: array, *, stream: StreamOrDevice = None) -> array:
+    """Floats rounded to 8-bit e4m3 floats, as uint8."""
+
+def from_fp8(x: array, dtype: Dtype = bfloat16, *, stream: StreamOrDevice = None) -> array:
+    """The values of 8-bit e4m3 floats stored as uint8."""
+
+def depends(inputs: array | Sequence[array], dependencies: array | Sequence[array]) -> array | list[array]:
+    """The inputs, available only once the dependencies have been computed."""
+
+@overload
+def arange(start: int | float, stop: None | int | float = None, step: None | int | float = None, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array:
+    """Numbers from `start` on, `step` apart, before `stop`."""
+
+@overload
+def arange(stop: int | float, step: None | int | float = None, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array:
+    """
+    Numbers from `start` on (0 where it is not given), `step` apart (1), before `stop`. All ints give int32 (int64 where needed), floats float32.
+
+    Example: arange(1, 7, 2) is [1, 3, 5].
+    """
+
+def linspace(start: scalar, stop: scalar, num: int | None = 50, endpoint: bool = True, dtype: Dtype | None = float32, stream: StreamOrDevice = None) -> array:
+    """
+    `num` numbers from `start` to `stop`, which is the last one unless `endpoint` is false.
+    """
+
+def full(shape: int | Sequence[int], vals: scalar | array, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array:
+    """
+    An array of a shape, filled with a scalar or with an array that broadcasts to the shape.
+    """
+
+def full_like(a: array, vals: scalar | array, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array:
+    """full() with the shape of `a`, and its dtype unless one is given."""
+
+def zeros(shape: int | Sequence[int], dtype: Dtype | None = float32, *, stream: StreamOrDevice = None) -> array:
+    """An array of zeros."""
+
+def zeros_like(a: array, /, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array:
+    """
+    An array of zeros with the shape of `a`, and its dtype unless one is given.
+    """
+
+def ones(shape: int | Sequence[int], dtype: Dtype | None = float32, *, stream: StreamOrDevice = None) -> array:
+    """An array of ones."""
+
+def ones_like(a: array, /, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array:
+    """
+    An array of ones with the shape of `a`, and its dtype unless one is given.
+    """
+
+empty = zeros
+
+empty_like = zeros_like
+
+def eye(n: int, m: int | None = None, k: int = 0, dtype: Dtype | None = float32, *, stream: StreamOrDevice = None) -> array:
+    """An (n, m) matrix with ones on the k-th diagonal."""
+
+def identity(n: int, dtype: Dtype | None = float32, *, stream: StreamOrDevice = None) -> array:
+    """The identity matrix of n rows."""
+
+def tri(n: int, m: int | None = None, k: int = 0, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array:
+    """An (n, m) matrix with ones on and below the k-th diagonal."""
+
+def tril(x: array, k: int = 0, *, stream: StreamOrDevice = None) -> array:
+    """The matrix with zeros above its k-th diagonal."""
+
+def triu(x: array, k: int = 0, *, stream: StreamOrDevice = None) -> array:
+    """The matrix with zeros below its k-th diagonal."""
+
+def diag(a: array, /, k: int = 0, *, stream: StreamOrDevice = None) -> array:
+    """The k-th diagonal of a matrix, or the matrix with a vector on it."""
+
+def meshgrid(*arrays: array, sparse: bool | None = False, indexing: str | None = 'xy', stream: StreamOrDevice = None) -> tuple[array, ...]:
+    """Coordinates of a grid, one array per axis."""
+
+def bartlett(M: int, *, stream: StreamOrDevice = None) -> array:
+    """The bartlett window of M points."""
+
+def blackman(M: int, *, stream: StreamOrDevice = None) -> array:
+    """The blackman window of M points."""
+
+def hamming(M: int, *, stream: StreamOrDevice = None) -> array:
+    """The hamming window of M points."""
+
+def hanning(M: int, *, stream: StreamOrDevice = None) -> array:
+    """The hanning window of M points."""
+
+def asarray(a: scalar | array | Sequence | DLPackCompatible, dtype: Dtype | None = None, *, copy: bool | None = None) -> array:
+    """
+    An array of whatever has elements; see array. With copy=False memory is shared or ValueError raised.
+    """
+
+def from_dlpack(x: DLPackCompatible, /, *, copy: bool | None = None) -> array:
+    """An array of an object with __dlpack__. Copies unless copy=False."""
+
+def reshape(a: array, /, shape: Sequence[int], *, stream: StreamOrDevice = None) -> array:
+    """
+    The elements in another shape of as many; one length may be -1 and is inferred.
+    """
+
+def flatten(a: array, /, start_axis: int = 0, end_axis: int = -1, *, stream: StreamOrDevice = None) -> array:
+    """Axes `start_axis` to `end_axis`, both included, as one axis."""
+
+def unflatten(a: array, /, axis: int, shape: Sequence[int], *, stream: StreamOrDevice = None) -> array:
+    """An axis split into axes of `shape`; one length may be -1."""
+
+def squeeze(a: array, /, axis: None | int | Sequence[int] = None, *, stream: StreamOrDevice = None) -> array:
+    """Without the given axes of length 1, or without all of them."""
+
+def expand_dims(a: array, /, axis: int | Sequence[int], *, stream: StreamOrDevice = None) -> array:
+    """With axes of length 1 inserted at places of the result."""
+
+def broadcast_to(a: scalar | array, /, shape: Sequence[int], *, stream: StreamOrDevice = None) -> array:
+    """
+    The array repeated along axes of length 1 and new leading axes up to `shape`.
+    """
+
+def broadcast_arrays(*arrays: array, stream: StreamOrDevice = None) -> list[array]:
+    """The arrays broadcast to their common shape."""
+
+def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int]:
+    """The shape that shapes broadcast to."""
+
+def atleast_1d(*arys: array, stream: StreamOrDevice = None) -> array | list[array]:
+    """
+    The arrays with axes of length 1 added up to the rank in the name; a list where several are given.
+    """
+
+def atleast_2d(*arys: array, stream: StreamOrDevice = None) -> array | list[array]:
+    """
+    The arrays with axes of length 1 added up to the rank in the name; a list where several are given.
+    """
+
+def atleast_3d(*arys: array, stream: StreamOrDevice = None) -> array | list[array]:
+    """
+    The arrays with axes of length 1 added up to the rank in the name; a list where several are given.
+    """
+
+def transpose(a: array, /, axes: Sequence[int] | None = None, *, stream: StreamOrDevice = None) -> array:
+    """
+    Axis i of the result is axis axes[i]; all axes reversed where none are given.
+    """
+
+permute_dims = transpose
+
+def matrix_transpose(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """The last two axes exchanged."""
+
+def swapaxes(a: array, /, axis1: int, axis2: int, *, stream: StreamOrDevice = None) -> array:
+    """Two axes exchanged."""
+
+def moveaxis(a: array, /, source: int, destination: int, *, stream: StreamOrDevice = None) -> array:
+    """Axis `source` put at place `destination`."""
+
+def flip(a: array, /, axis: None | int | Sequence[int] = None, *, stream: StreamOrDevice = None) -> array:
+    """The elements in reverse order along the given axes, or along all."""
+
+def diagonal(a: array, offset: int = 0, axis1: int = 0, axis2: int = 1, stream: StreamOrDevice = None) -> array:
+    """The diagonals of the planes that two axes span, as a last axis."""
+
+def trace(a: array, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array:
+    """The sum of a diagonal."""
+
+def as_strided(a: array, /, shape: Sequence[int] | None = None, strides: Sequence[int] | None = None, offset: int = 0, *, stream: StreamOrDevice = None) -> array:
+    """
+    A view of the elements in row-major order: element (i, j, ..) is element offset + i * strides[0] + j * strides[1] + ..
+    """
+
+def slice(a: array, start_indices: array, axes: Sequence[int], slice_size: Sequence[int], *, stream: StreamOrDevice = None) -> array:
+    """
+    A part of `slice_size` that starts at positions which are computed, along `axes`.
+    """
+
+def slice_update(a: array, update: array, start_indices: array, axes: Sequence[int], *, stream: StreamOrDevice = None) -> array:
+    """
+    The array with `update` written at positions which are computed, along `axes`.
+    """
+
+def concatenate(arrays: list[array], axis: int | None = 0, *, stream: StreamOrDevice = None) -> array:
+    """
+    The arrays one after the other along an axis; flattened first where axis is None.
+    """
+
+concat = concatenate
+
+def stack(arrays: list[array], axis: int | None = 0, *, stream: StreamOrDevice = None) -> array:
+    """The arrays side by side along a new axis."""
+
+def split(a: array, /, indices_or_sections: int | Sequence[int], axis: int = 0, *, stream: StreamOrDevice = None) -> list[array]:
+    """
+    Parts along an axis: a number of equal ones, or those between the given positions.
+    """
+
+def unstack(x: array, /, *, axis: int = 0, stream: StreamOrDevice = None) -> tuple[array, ...]:
+    """The slices along an axis, without that axis."""
+
+def pad(a: array, pad_width: int | tuple[int] | tuple[int, int] | list[tuple[int, int]], mode: Literal['constant', 'edge', 'reflect', 'symmetric'] = 'constant', constant_values: scalar | array = 0, *, stream: StreamOrDevice = None) -> array:
+    """
+    The array with elements added at the ends of its axes: a value, the edge, or a mirror image without ('reflect') or with ('symmetric') the edge.
+    """
+
+def repeat(array: array, repeats: int, axis: int | None = None, *, stream: StreamOrDevice = None) -> array:
+    """Each element `repeats` times along an axis, or in the flattened array."""
+
+def tile(a: array, reps: int | Sequence[int], /, *, stream: StreamOrDevice = None) -> array:
+    """The array beside itself, reps[i] times along axis i."""
+
+def roll(a: array, shift: int | tuple[int], axis: None | int | tuple[int] = None, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    The elements moved along axes; those that leave at one end enter at the other.
+    """
+
+def take(a: array, /, indices: int | array, axis: int | None = None, *, stream: StreamOrDevice = None) -> array:
+    """Slices at positions along an axis, or elements of the flattened array."""
+
+def take_along_axis(a: array, /, indices: array, axis: int | None = -1, *, stream: StreamOrDevice = None) -> array:
+    """Elements at one position for each element along an axis."""
+
+def put_along_axis(a: array, /, indices: array, values: array, axis: int | None = None, *, stream: StreamOrDevice = None) -> array:
+    """
+    The array with `values` written at one position for each element along an axis.
+    """
+
+def nonzero(a: array, /, *, stream: StreamOrDevice = None) -> tuple[array, ...]:
+    """
+    Positions of the elements that are not zero, one array for each axis. Computes the array.
+    """
+
+def argwhere(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Positions of the elements that are not zero, as rows. Computes the array.
+    """
+
+def flatnonzero(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Positions of the nonzero elements of the flattened array. Computes the array.
+    """
+
+def sum(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
+    """Sum over axes, or over all. Bool and small integers add up in int32."""
+
+def prod(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
+    """
+    Product over axes, or over all. Bool and small integers multiply in int32.
+    """
+
+def max(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
+    """Largest element over axes, or over all."""
+
+def min(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
+    """Smallest element over axes, or over all."""
+
+def all(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
+    """True where all elements over axes, or over all, are nonzero."""
+
+def any(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
+    """True where some element over axes, or over all, is nonzero."""
+
+def mean(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
+    """Mean over axes, or over all, in floating point."""
+
+def median(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
+    """Middle of the sorted elements, or the mean of the two middle ones."""
+
+def count_nonzero(a: array, /, *, axis: None | int | Sequence[int] = None, keepdims: bool = False, stream: StreamOrDevice = None) -> array:
+    """Number of nonzero elements over axes, or over all."""
+
+def minmax(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> tuple[array, array]:
+    """Smallest and largest element over axes, or over all."""
+
+def var(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, ddof: int = 0, *, stream: StreamOrDevice = None) -> array:
+    """Mean squared distance from the mean, divided by n - ddof."""
+
+def std(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, ddof: int = 0, *, stream: StreamOrDevice = None) -> array:
+    """Square root of the variance."""
+
+def argmax(a: array, /, axis: None | int = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
+    """Position of the first largest element along an axis, or among all."""
+
+def argmin(a: array, /, axis: None | int = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
+    """Position of the first smallest element along an axis, or among all."""
+
+def softmax(a: array, /, axis: None | int | Sequence[int] = None, *, precise: bool = False, stream: StreamOrDevice = None) -> array:
+    """exp(a) / sum(exp(a)) over axes, or over all, without overflow."""
+
+def logsumexp(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
+    """log(sum(exp(a))) over axes, or over all, without overflow."""
+
+def cumsum(a: array, /, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, dtype: Dtype | None = None, stream: StreamOrDevice = None) -> array:
+    """Sums of the elements up to each one, along an axis or over all."""
+
+def cumprod(a: array, /, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, dtype: Dtype | None = None, stream: StreamOrDevice = None) -> array:
+    """Products of the elements up to each one, along an axis or over all."""
+
+def cummax(a: array, /, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, stream: StreamOrDevice = None) -> array:
+    """Largest of the elements up to each one, along an axis or over all."""
+
+def cummin(a: array, /, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, stream: StreamOrDevice = None) -> array:
+    """Smallest of the elements up to each one, along an axis or over all."""
+
+def logcumsumexp(a: array, /, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, stream: StreamOrDevice = None) -> array:
+    """log(cumsum(exp(a))) without overflow."""
+
+cumulative_sum = cumsum
+
+cumulative_prod = cumprod
+
+def sort(a: array, /, axis: None | int = -1, *, stream: StreamOrDevice = None) -> array:
+    """
+    The elements in ascending order along an axis, or all of them. NaN comes last.
+    """
+
+def argsort(a: array, /, axis: None | int = -1, *, stream: StreamOrDevice = None) -> array:
+    """Positions that sort the elements along an axis, or all of them."""
+
+def partition(a: array, /, kth: int, axis: None | int = -1, *, stream: StreamOrDevice = None) -> array:
+    """
+    The elements with the kth smallest in its place, smaller ones before it.
+    """
+
+def argpartition(a: array, /, kth: int, axis: None | int = -1, *, stream: StreamOrDevice = None) -> array:
+    """
+    Positions that put the kth smallest in its place, smaller ones before it.
+    """
+
+def topk(a: array, /, k: int, axis: None | int = -1, *, stream: StreamOrDevice = None) -> array:
+    """The k largest elements along an axis, or of all, in no certain order."""
+
+def searchsorted(sorted_sequence: array, values: array, /, side: str = 'left', *, stream: StreamOrDevice = None) -> array:
+    """
+    Positions at which values would be inserted to keep a sequence sorted: before equal ones ('left') or after them ('right').
+    """
+
+def matmul(a: array, b: array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Matrix product of the last two axes; the other axes broadcast. A vector counts as a row on the left and as a column on the right.
+    """
+
+def inner(a: array, b: array, /, *, stream: StreamOrDevice = None) -> array:
+    """Sums of products over the last axes."""
+
+def outer(a: array, b: array, /, *, stream: StreamOrDevice = None) -> array:
+    """a[i] * b[j] of the flattened operands."""
+
+def kron(a: array, b: array, *, stream: StreamOrDevice = None) -> array:
+    """Kronecker product."""
+
+def vecdot(a: array, b: array, /, *, axis: int = -1, stream: StreamOrDevice = None) -> array:
+    """Sum over an axis of conj(a) * b."""
+
+def addmm(c: array, a: array, b: array, /, alpha: float = 1.0, beta: float = 1.0, *, stream: StreamOrDevice = None) -> array:
+    """beta * c + alpha * (a @ b)."""
+
+def tensordot(a: array, b: array, /, axes: int | list[Sequence[int]] = 2, *, stream: StreamOrDevice = None) -> array:
+    """
+    Contraction of the last axes of `a` with the first ones of `b`, or of axes in two lists.
+    """
+
+def gather_mm(a: array, b: array, /, lhs_indices: array | None = None, rhs_indices: array | None = None, *, sorted_indices: bool = False, stream: StreamOrDevice = None) -> array:
+    """
+    Matrix products of a[lhs_indices[i]] and b[rhs_indices[i]], without copies of the operands.
+    """
+
+def block_masked_mm(a: array, b: array, /, block_size: int = 64, mask_out: array | None = None, mask_lhs: array | None = None, mask_rhs: array | None = None, *, stream: StreamOrDevice = None) -> array:
+    """
+    Matrix product in which square blocks of the operands and of the result are masked.
+    """
+
+def einsum(subscripts: str, *operands, stream: StreamOrDevice = None) -> array:
+    """
+    Sums of products by subscripts, such as einsum('ij,jk->ik', a, b) for a matrix product.
+    """
+
+def einsum_path(subscripts: str, *operands) -> tuple[list[tuple[int, ...]], str]:
+    """The order in which einsum contracts its operands, and what it costs."""
+
+def conv1d(input: array, weight: array, /, stride: int = 1, padding: int = 0, dilation: int = 1, groups: int = 1, *, stream: StreamOrDevice = None) -> array:
+    """
+    Slides the weight over the input: (batch, .., channels) and (channels out, .., channels in).
+    """
+
+def conv_transpose1d(input: array, weight: array, /, stride: int = 1, padding: int = 0, dilation: int = 1, output_padding: int = 0, groups: int = 1, *, stream: StreamOrDevice = None) -> array:
+    """The transpose of a convolution, which lengthens the input."""
+
+def conv2d(input: array, weight: array, /, stride: int | tuple[int, int] = 1, padding: int | tuple[int, int] = 0, dilation: int | tuple[int, int] = 1, groups: int = 1, *, stream: StreamOrDevice = None) -> array:
+    """
+    Slides the weight over the input: (batch, .., channels) and (channels out, .., channels in).
+    """
+
+def conv_transpose2d(input: array, weight: array, /, stride: int | tuple[int, int] = 1, padding: int | tuple[int, int] = 0, dilation: int | tuple[int, int] = 1, output_padding: int | tuple[int, int] = 0, groups: int = 1, *, stream: StreamOrDevice = None) -> array:
+    """The transpose of a convolution, which lengthens the input."""
+
+def conv3d(input: array, weight: array, /, stride: int | tuple[int, int, int] = 1, padding: int | tuple[int, int, int] = 0, dilation: int | tuple[int, int, int] = 1, groups: int = 1, *, stream: StreamOrDevice = None) -> array:
+    """
+    Slides the weight over the input: (batch, .., channels) and (channels out, .., channels in).
+    """
+
+def conv_transpose3d(input: array, weight: array, /, stride: int | tuple[int, int, int] = 1, padding: int | tuple[int, int, int] = 0, dilation: int | tuple[int, int, int] = 1, output_padding: int | tuple[int, int, int] = 0, groups: int = 1, *, stream: StreamOrDevice = None) -> array:
+    """The transpose of a convolution, which lengthens the input."""
+
+def conv_general(input: array, weight: array, /, stride: int | Sequence[int] = 1, padding: int | Sequence[int] | tuple[Sequence[int], Sequence[int]] = 0, kernel_dilation: int | Sequence[int] = 1, input_dilation: int | Sequence[int] = 1, groups: int = 1, flip: bool = False, *, stream: StreamOrDevice = None) -> array:
+    """
+    A convolution in its general form: padding at either end, zeros between the elements of the kernel and of the input, groups of channels, a kernel turned round.
+    """
+
+def convolve(a: array, v: array, /, mode: str = "full", *, stream: StreamOrDevice = None) -> array:
+    """
+    The convolution of two vectors: 'full', 'same' length as the longer, or 'valid'.
+    """
+
+def get_active_memory() -> int:
+    """Bytes in use by arrays."""
+
+def get_peak_memory() -> int:
+    """The most bytes in use since the start or the last reset."""
+
+def get_cache_memory() -> int:
+    """Bytes of freed memory kept for reuse."""
+
+def set_memory_limit(limit: int) -> int:
+    """
+    Sets the bytes above which freed memory is given back first; returns the earlier limit.
+    """
+
+def set_cache_limit(limit: int) -> int:
+    """Sets how many bytes are kept for reuse; returns the earlier limit."""
+
+def set_wired_limit(limit: int) -> int:
+    """Accepted for compatibility; returns the earlier limit."""
+
+def reset_peak_memory() -> None:
+    """Sets the peak to what is in use."""
+
+def clear_cache() -> None:
+    """Gives back what is kept for reuse."""
+
+def get_memory_limit() -> int:
+    """The bytes above which freed memory is given back first."""
+
+def get_memory_ceiling() -> int:
+    """The bytes above which allocation fails."""
+
+def set_memory_ceiling(limit: int) -> int:
+    """
+    Sets the bytes above which allocation raises an exception that is both MemoryError and RuntimeError; returns the earlier ceiling.
+    """
+
+def get_array_buffer_size(*args) -> int:
+    """
+    Bytes of the memory behind the arrays of trees; shared memory counts once.
+    """
+
+def eval(*args) -> None:
+    """
+    Computes the arrays of trees (lists, tuples, dicts) and waits for them.
+    """
+
+def async_eval(*args) -> None:
+    """Starts to compute the arrays of trees; whoever reads them waits."""
+
+def value_and_grad(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, argnames: str | Sequence[str] = []) -> Callable[P, tuple[R, Any]]:
+    """
+    A function that returns what `fun` returns and the gradient of it. `fun` returns a scalar array, or a tuple that starts with one. The gradient is taken of the arguments at `argnums` (0 by default) and the keyword arguments named by `argnames`, which are trees of arrays; it has their form, in a tuple where several positions are given, and in a pair with a dict where names are given.
+    """
+
+def grad(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, argnames: str | Sequence[str] = []) -> Callable[P, Any]:
+    """
+    A function that returns the gradient of `fun`, which returns a scalar array; see value_and_grad.
+
+    Example: grad(lambda x: x * x)(array(3.0)) is 6.
+    """
+
+def vjp(fun: Callable, primals: list[array], cotangents: list[array]) -> tuple[list[array], list[array]]:
+    """
+    What `fun` returns for the primals, and the products of the cotangents with its Jacobian, one for each primal.
+    """
+
+def jvp(fun: Callable, primals: list[array], tangents: list[array]) -> tuple[list[array], list[array]]:
+    """
+    What `fun` returns for the primals, and the products of its Jacobian with the tangents, one for each result.
+    """
+
+def save(file: file | str | pathlib.Path, arr: array) -> None:
+    """Writes an array in NumPy's format; .npy is added to a name without it."""
+
+def savez(file: file | str | pathlib.Path, *args, **kwargs):
+    """
+    Writes arrays to an .npz archive, under their keywords or as arr_0, arr_1, ..
+    """
+
+def savez_compressed(file: file | str | pathlib.Path, *args, **kwargs):
+    """Like savez, compressed."""
+
+def save_safetensors(file: file | str | pathlib.Path, arrays: dict[str, array], metadata: dict[str, str] | None = None):
+    """
+    Writes named arrays in the safetensors format; .safetensors is added to a name without it.
+    """
+
+def load(file: file | str | pathlib.Path, /, format: str | None = None, return_metadata: bool = False, *, stream: StreamOrDevice = None) -> array | dict[str, array] | tuple[dict[str, array], dict[str, Any]]:
+    """
+    Reads an array (.npy) or arrays by name (.npz, .safetensors). The format follows from the name or the content. Raises an exception that is both RuntimeError and ValueError for files that cannot be read.
+    """
+
+class PrintOptions:
+    """How numbers print."""
+
+    def __init__(self, precision: int = -1) -> None: ...
+
+    @property
+    def precision(self) -> int:
+        """Digits after the point; -1 for six significant digits."""
+
+    @precision.setter
+    def precision(self, value: int) -> None: ...
+
+class _PrintOptionsContext:
+    """A `with` block with print options."""
+
+    def __enter__(self) -> _PrintOptionsContext:
+        """Sets the options."""
+
+    def __exit__(self, exc_type: object | None = None, exc_value: object | None = None, traceback: object | None = None) -> None:
+        """Puts the earlier options back."""
+
+def set_printoptions(precision: int = -1) -> None:
+    """Sets the digits after the point; -1 for six significant digits."""
+
+def get_printoptions() -> PrintOptions:
+    """The options in force."""
+
+def printoptions(precision: int = -1) -> _PrintOptionsContext:
+    """A context in which numbers print with other options."""
+
+class _ArrayNamespaceInfo:
+    """Properties by the array API standard."""
+
+    def capabilities(self) -> dict[str, bool | int]:
+        """What the functions can do."""
+
+    def default_device(self) -> Device:
+        """The device of new arrays."""
+
+    def devices(self) -> tuple[Device, ...]:
+        """The devices that are there."""
+
+    def default_dtypes(self, *, device: Device | None = None) -> dict[str, Dtype]:
+        """The dtypes of new arrays, by kind."""
+
+    def dtypes(self, *, device: Device | None = None, kind: str | tuple[str, ...] | None = None) -> dict[str, Dtype]:
+        """The dtypes of the standard that are there, by name."""
+
+def __array_namespace_info__() -> object:
+    """Properties of the module by the array API standard."""
