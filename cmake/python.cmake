@@ -25,7 +25,8 @@ endforeach()
 # Type stubs of the extension, mlx/core/*.pyi, and the marker that tells type checkers of them.
 set(stubs ${PROJECT_BINARY_DIR}/python/mlx/core/__init__.pyi)
 add_custom_command(OUTPUT ${stubs}
-  COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${PROJECT_BINARY_DIR}/python ${Python_EXECUTABLE}
+  COMMAND ${CMAKE_COMMAND} -E env
+          PYTHONPATH=${PROJECT_BINARY_DIR}/python:${PROJECT_BINARY_DIR}/packages ${Python_EXECUTABLE}
           ${PROJECT_SOURCE_DIR}/python/stubs.py ${PROJECT_BINARY_DIR}/python/mlx
   COMMAND ${CMAKE_COMMAND} -E touch ${PROJECT_BINARY_DIR}/python/mlx/py.typed
   DEPENDS core mlx ${PROJECT_SOURCE_DIR}/python/stubs.py

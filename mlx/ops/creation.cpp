@@ -194,9 +194,6 @@ std::vector<array> meshgrid(const std::vector<array>& arrays, bool sparse,
   size_t n = arrays.size();
   Arrays out;
   for (size_t i = 0; i < n; ++i) {
-    if (arrays[i].ndim() > 1)
-      fail<ValueError>("meshgrid", "an array with ", arrays[i].ndim(),
-                       " dimensions; vectors and scalars are accepted");
     size_t axis = indexing == "xy" && n > 1 && i < 2 ? 1 - i : i;
     Shape shape(n, 1);
     shape[axis] = static_cast<int64_t>(arrays[i].size());

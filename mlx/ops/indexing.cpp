@@ -333,7 +333,7 @@ array update_positions(const array& source, const Selection& at, const array& va
   for (int& axis : consumed) axis += rank;
   if (!added.empty()) v = squeeze(v, added, s);
   v = expand_dims(v, consumed, s);
-  if (kind == UpdateKind::subtract) v = negative(v, s);
+  if (kind == UpdateKind::subtract && v.dtype() != bool_) v = negative(v, s);
   return scatter(source, adv.positions, v, adv.axes, mode_of(kind), s);
 }
 

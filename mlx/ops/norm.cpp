@@ -24,7 +24,7 @@ array normalize(const char* op, const array& x, const std::optional<array>& weig
   if (bias) check_parameter(op, "bias", *bias, x);
   Dtype t = x.dtype();
   if (weight) t = promote_types(t, weight->dtype());
-  if (bias) t = promote_types(t, bias->dtype());
+  if (weight && bias) t = promote_types(t, bias->dtype());
   if (!is_floating(t))
     fail<ValueError>(op, "dtype ", dtype_name(t), "; floating dtypes are accepted");
   Stream s = to_stream(stream);
@@ -98,12 +98,12 @@ constinit const OpDef op_norm{.name = "norm",
 
 namespace fast {
 
-array rms_norm(const array& x, const std::optional<array>& weight, float eps, StreamOrDevice s) {
+array rms_norm(const array& x, const std::optional<array>& weight, double eps, StreamOrDevice s) {
   return normalize("rms_norm", x, weight, {}, {eps, false, weight.has_value(), false}, s);
 }
 
 array layer_norm(const array& x, const std::optional<array>& weight, const std::optional<array>& bias,
-                 float eps, StreamOrDevice s) {
+                 double eps, StreamOrDevice s) {
   return normalize("layer_norm", x, weight, bias, {eps, true, weight.has_value(), bias.has_value()}, s);
 }
 

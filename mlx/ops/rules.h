@@ -22,6 +22,8 @@ Shape prepend(int64_t first, const Shape& rest);
 std::vector<int> shifted(const std::vector<int>& axes);
 /// The cotangent itself: of ops that keep shape, dtype and elements.
 Arrays identity_vjp(const RuleArgs& r);
+/// The sum of two cotangents of one array. Those of slices are written into one array of zeros.
+array sum_of_cotangents(const array& a, const array& b, Stream s);
 /// A zero that broadcasts.
 array zero(Dtype dtype);
 

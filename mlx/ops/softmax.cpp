@@ -13,7 +13,9 @@ namespace mlx::core {
 
 namespace {
 
-Arrays build_softmax(const Arrays& in, const Attrs*, Stream s) { return {softmax(in[0], -1, true, s)}; }
+Arrays build_softmax(const Arrays& in, const Attrs* attrs, Stream s) {
+  return {softmax(in[0], attrs_as<SoftmaxAttrs>(attrs).axis, true, s)};
+}
 Arrays build_logsumexp(const Arrays& in, const Attrs*, Stream s) {
   return {logsumexp(in[0], -1, false, s)};
 }
@@ -72,8 +74,12 @@ array softmax(const array& a, const std::vector<int>& given, bool, StreamOrDevic
     array e = exp(subtract(x, complex_shift(x, axes, st), st), st);
     return divide(e, sum(e, axes, true, st), st);
   }
+  auto softmax_over = [&](const array& rows, int axis) {
+    return make_node(op_softmax, rows.shape(), x.dtype(), st, make_attrs(SoftmaxAttrs{axis}), rows);
+  };
+  if (axes.size() == 1) return softmax_over(x, axes[0]);
   const auto [rows, back, shape] = reduced_last(x, axes, st);
-  array y = make_node(op_softmax, rows.shape(), x.dtype(), st, {}, rows);
+  array y = softmax_over(rows, static_cast<int>(rows.ndim()) - 1);
   if (rows.shape() != shape) y = reshape(y, shape, st);
   return std::is_sorted(back.begin(), back.end()) ? y : transpose(y, back, st);
 }

@@ -20,7 +20,15 @@ array logsumexp(const array& a, bool keepdims, StreamOrDevice s = {});
 array logsumexp(const array& a, StreamOrDevice s = {});
 array logsumexp(const array& a, int axis, bool keepdims = false, StreamOrDevice s = {});
 
-/// Over the last axis; op_logsumexp drops it.
+struct SoftmaxAttrs {
+  int axis;
+  template <class F>
+  void each(F&& f) {
+    f("axis", axis);
+  }
+};
+
+/// op_softmax runs over one axis, op_logsumexp over the last, which it drops.
 extern const OpDef op_softmax, op_logsumexp;
 
 namespace rules {

@@ -12,7 +12,8 @@ Arrays softmax_derivative(const RuleArgs& r) {
   const array &y = r.outputs[0], &g = r.grads[0];
   if (!g) return {array{}};
   array weighted = multiply(y, g, r.stream);
-  return {subtract(weighted, multiply(y, sum(weighted, -1, true, r.stream), r.stream), r.stream)};
+  array total = sum(weighted, attrs_as<SoftmaxAttrs>(r.attrs).axis, true, r.stream);
+  return {subtract(weighted, multiply(y, total, r.stream), r.stream)};
 }
 }  // namespace
 
@@ -30,8 +31,10 @@ Arrays logsumexp_jvp(const RuleArgs& r) {
               r.stream)};
 }
 
-Batched softmax_vmap(const Arrays& inputs, const std::vector<int>& axes, const Attrs*, Stream s) {
-  return {{softmax(to_front(inputs[0], axes[0], s), -1, true, s)}, {0}};
+Batched softmax_vmap(const Arrays& inputs, const std::vector<int>& axes, const Attrs* attrs,
+                     Stream s) {
+  const int axis = attrs_as<SoftmaxAttrs>(attrs).axis + 1;
+  return {{softmax(to_front(inputs[0], axes[0], s), axis, true, s)}, {0}};
 }
 Batched logsumexp_vmap(const Arrays& inputs, const std::vector<int>& axes, const Attrs*,
                        Stream s) {

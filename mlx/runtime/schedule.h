@@ -29,6 +29,14 @@ const Value& value_of(const Node& n);
 /// unless `tracing`. The caller holds the planning lock.
 void schedule(const Arrays& outputs, Schedule& items, bool tracing = false);
 
+/// The inputs that a node is computed from: those of a view, without the bundle which gives a result
+/// of a custom function its rules.
+inline std::span<Node* const> computed_from(const Node& n) {
+  auto in = n.inputs();
+  bool has_rules = n.op->kind == OpKind::view && in.size() > 1 && in[1]->parts;
+  return has_rules ? in.first(1) : in;
+}
+
 /// The item of a node of the most recent schedule.
 inline uint32_t item_index(const Node* n) { return static_cast<uint32_t>(n->mark); }
 

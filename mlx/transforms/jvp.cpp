@@ -61,13 +61,13 @@ std::pair<Arrays, Arrays> jvp(const Function& fun, const Arrays& primals, const 
     inputs = trace_inputs(primals);
     outputs = fun(inputs);
   }
-  Dependents graph(inputs, outputs);
+  Dependents graph(inputs, outputs, Rule::jvp);
   std::vector<Arrays> known(graph.order().size());  // tangents, one per part
   for (size_t i = 0; i < inputs.size(); ++i) known[graph.index(inputs[i].node())] = {tangents[i]};
   for (size_t i = graph.sources(); i < graph.order().size(); ++i) {
     Node* n = graph.order()[i];
-    if (n->op->kind == OpKind::part) {
-      const Arrays& bundle = known[graph.index(n->inputs()[0])];
+    if (Node* of = bundle_of(*n)) {
+      const Arrays& bundle = known[graph.index(of)];
       if (n->part < bundle.size()) known[i] = {bundle[n->part]};
       continue;
     }

@@ -47,7 +47,7 @@ Arrays trace_inputs(const Arrays& arrays) {
   return out;
 }
 
-Dependents::Dependents(const Arrays& sources, const Arrays& outputs) {
+Dependents::Dependents(const Arrays& sources, const Arrays& outputs, Rule rule) {
   uint8_t level = 255;
   for (const array& a : sources) {
     level = std::min(level, a.node()->level);
@@ -69,7 +69,8 @@ Dependents::Dependents(const Arrays& sources, const Arrays& outputs) {
     if (!index_.contains(a.node())) enter(a.node());
     while (!stack.empty()) {
       Frame& f = stack.back();
-      auto inputs = f.node->inputs();
+      auto inputs = followed_inputs(*f.node, rule);
+      if (Node* const bundle = bundle_of(*f.node)) inputs = f.node->inputs().last(1);
       if (f.node->op->kind == OpKind::leaf) inputs = {};
       bool descended = false;
       while (f.next < inputs.size()) {

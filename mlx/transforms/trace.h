@@ -16,17 +16,26 @@ using Function = std::function<Arrays(const Arrays&)>;
 /// caller's arrays stay what they are and an inner transformation knows where to stop.
 extern const OpDef op_trace_input;
 array trace_input(const array& a);
+/// A function with rules of its own and one of its results (custom_function.h).
+extern const OpDef op_custom, op_custom_result;
 Arrays trace_inputs(const Arrays& arrays);
 
 /// The bundle that the node reads a result of, or null.
 inline Node* bundle_of(const Node& n) {
-  return n.op->kind == OpKind::part ? n.inputs()[0] : nullptr;
+  return n.op->kind == OpKind::part       ? n.inputs()[0]
+         : n.op == &op_custom_result      ? n.inputs()[1]
+                                          : nullptr;
 }
+
+/// What a graph is walked for.
+enum class Rule : uint8_t { vjp, jvp, vmap };
+/// The inputs that a rule needs to know about: of a function with a rule of its own, not what is inside.
+std::span<Node* const> followed_inputs(const Node& n, Rule rule);
 
 /// The nodes between `sources` and `outputs`, inputs first: what the outputs owe to the sources.
 class Dependents {
  public:
-  Dependents(const Arrays& sources, const Arrays& outputs);
+  Dependents(const Arrays& sources, const Arrays& outputs, Rule rule);
   /// Nodes that depend on a source, in topological order; sources included.
   const std::vector<Node*>& order() const { return order_; }
   /// How many of the first nodes in `order` are sources.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "mlx/runtime/eval.h"
+#include "mlx/transforms/custom_function.h"
 #include "mlx/transforms/trace.h"
 
 namespace mlx::core {

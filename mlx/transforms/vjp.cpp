@@ -14,7 +14,7 @@ namespace {
 class Reverse {
  public:
   Reverse(const Arrays& primals, const Arrays& outputs)
-      : graph_(primals, outputs), grads_(graph_.order().size()) {}
+      : graph_(primals, outputs, Rule::vjp), grads_(graph_.order().size()) {}
 
   void seed(const array& output, const array& cotangent) { add(output.node(), cotangent); }
 
@@ -23,7 +23,7 @@ class Reverse {
     for (size_t i = order.size(); i-- > 0;) {
       Node* n = order[i];
       if (i < graph_.sources()) continue;
-      if (n->op->kind == OpKind::part) {
+      if (bundle_of(*n)) {
         pass_to_bundle(n, i);
       } else if (std::any_of(grads_[i].begin(), grads_[i].end(), [](const array& g) { return bool(g); })) {
         apply(n, grads_[i]);
@@ -43,11 +43,11 @@ class Reverse {
     if (i < 0 || !g) return;
     Arrays& list = grads_[i];
     if (list.size() <= part) list.resize(std::max<size_t>(part + 1, n->parts ? n->parts->size() : 1));
-    list[part] = list[part] ? core::add(list[part], g, stream_of(g)) : g;
+    list[part] = list[part] ? rules::sum_of_cotangents(list[part], g, stream_of(g)) : g;
   }
 
   void pass_to_bundle(Node* n, size_t i) {
-    if (!grads_[i].empty()) add(n->inputs()[0], grads_[i][0], n->part);
+    if (!grads_[i].empty()) add(bundle_of(*n), grads_[i][0], n->part);
   }
 
   void apply(Node* n, Arrays& cotangents) {

@@ -32,7 +32,7 @@ Batch apply_rule(const Node& n, const Batch& in, Stream s) {
 
 /// Builds the graph from `traced` to `outputs` again, on `inputs` mapped over `axes`.
 Batch vectorize(const Arrays& traced, const Arrays& outputs, const Batch& inputs) {
-  Dependents graph(traced, outputs);
+  Dependents graph(traced, outputs, Rule::vmap);
   std::vector<Batch> known(graph.order().size());
   for (size_t i = 0; i < traced.size(); ++i)
     known[graph.index(traced[i].node())] = {{inputs.arrays[i]}, {inputs.axes[i]}};

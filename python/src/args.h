@@ -284,13 +284,13 @@ bool each_item(PyObject* o, F&& each) {
       if (!each(PySequence_Fast_GET_ITEM(o, i))) return false;
     return true;
   }
-  if (!PySequence_Check(o) || PyUnicode_Check(o) || PyBytes_Check(o) || PyDict_Check(o) ||
-      is_array(o))
+  if (is_array(o) ? array_of(o).ndim() == 0
+                  : !PySequence_Check(o) || PyUnicode_Check(o) || PyBytes_Check(o) || PyDict_Check(o))
     return false;
-  Py_ssize_t n = PySequence_Size(o);
+  Py_ssize_t n = PyObject_Size(o);
   if (n < 0) return false;
   for (Py_ssize_t i = 0; i < n; ++i) {
-    nb::object item = nb::steal(PySequence_GetItem(o, i));
+    nb::object item = nb::steal(PyObject_GetItem(o, nb::int_(i).ptr()));
     if (!item.is_valid() || !each(item.ptr())) return false;
   }
   return true;

@@ -97,7 +97,7 @@ void bind_padding(nb::module_& m) {
       },
       "The array beside itself, reps[i] times along axis i.");
   def(m,
-      "roll(a: array, shift: int | tuple[int], axis: None | int | tuple[int] = None, /, *, " STREAM,
+      "roll(a: array, /, shift: int | tuple[int], axis: None | int | tuple[int] = None, *, " STREAM,
       [](const array& a, std::variant<int, Shape>& shift, Axes& axes, const StreamOrDevice& s) {
         return roll(a, shift, axes, s);
       },

@@ -118,6 +118,7 @@ nb::object load_any(nb::handle file, const std::optional<std::string>& given, bo
                     const StreamOrDevice& s) {
   auto path = path_of(file);
   if (!path) require_file("load", file, "read");
+  if (path) io::open_reader(*path);  // a missing file is reported as one error for every format
   std::string format = given ? *given : format_of(file, path);
   if (return_metadata && (format == "npy" || format == "npz"))
     fail<ValueError>("load", "metadata of the format ", format, "; safetensors and gguf have it");

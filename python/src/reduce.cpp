@@ -32,7 +32,7 @@ void bind_simple(nb::module_& m, nb::handle c) {
   MLX_BOTH(mean, "Mean over axes, or over all, in floating point.")
   MLX_FUNCTION(median, "Middle of the sorted elements, or the mean of the two middle ones.")
   def(m,
-      "count_nonzero(a: array, /, *, axis: None | int | Sequence[int] = None, "
+      "count_nonzero(a: array, /, axis: None | int | Sequence[int] = None, "
       "keepdims: bool = False, stream: StreamOrDevice = None) -> array",
       MLX_REDUCE(count_nonzero), "Number of nonzero elements over axes, or over all.");
   def(m,

@@ -33,6 +33,8 @@ Selection select(const char* op, const std::optional<std::variant<int, std::vect
   if (argnums) {
     if (auto* one = std::get_if<int>(&*argnums)) s.positions = {*one};
     else s.positions = std::get<std::vector<int>>(*argnums);
+    // Gradients come in the order of the arguments, however they were named.
+    std::sort(s.positions.begin(), s.positions.end());
   } else if (!s.has_names) {
     s.positions = {0};
   }

@@ -92,7 +92,7 @@ const Unary kUnary[] = {
     {LIBM(arctanh, atanh), 1, 3, true},
     {LIBM(erf, erf), 2.1, 1.25, true},
     {FORMULA(erfinv, erfinv_reference), 1, 3, true},
-    {FORMULA(sigmoid, sigmoid), 2.25, 2.25},
+    {FORMULA(sigmoid, sigmoid), 2.5, 2.5},
     {LIBM(sqrt, sqrt), 0.5, 0.5},
     {FORMULA(rsqrt, [](auto x) { return 1 / sqrtl(x); }), 1.5, 1.5},
     {FORMULA(reciprocal, [](auto x) { return 1 / x; }), 0.5, 0.5},

@@ -1,5 +1,6 @@
 """C++ applications against an installed package: found by CMake, built, run."""
 
+import importlib.util
 import os
 import pathlib
 import shutil
@@ -43,6 +44,8 @@ def prefix(tmp_path_factory) -> pathlib.Path:
     for component in ("cpp", "python"):
         options = ("--prefix", str(prefix), "--component", component)
         run(tool("cmake"), "--install", str(build), *options)
+    blas = importlib.util.find_spec("scipy_openblas32").submodule_search_locations[0]
+    (prefix / "scipy_openblas32").symlink_to(blas)  # its neighbour in a Python environment
     return prefix
 
 

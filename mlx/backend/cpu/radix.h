@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "mlx/backend/cpu/threads.h"
@@ -191,7 +192,7 @@ E* sort_run(E* a, E* spare, int64_t n, bool threads) {
   }
   if (threads && n >= (1 << 17)) return parallel_radix_sort(a, spare, n);
   // Elements with positions differ in them, so any sort is stable for them.
-  if (n < (kBits == 64 ? 512 : 160)) {
+  if (n < (kBits == 64 ? 192 : 96)) {
     std::sort(a, a + n);
     return a;
   }

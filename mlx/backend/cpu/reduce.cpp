@@ -222,8 +222,8 @@ struct Job {
 // Few outputs with much behind them: cut the reductions, at powers of two so that the order stays.
 void Job::split(int64_t tiles) {
   chunk = reduced.size;
-  if (tiles < 16 && reduced.size > 16 * kReduceBlock) {
-    chunk = 8 * kReduceBlock;
+  if (tiles < 16 && reduced.size > 4 * kReduceBlock) {
+    chunk = 2 * kReduceBlock;
     while (chunk * 64 < reduced.size * tiles) chunk *= 2;
     chunks = (reduced.size + chunk - 1) / chunk;
   }
@@ -255,25 +255,25 @@ void Job::combine_chunks() const {
 
 // Reduced elements are neighbours, or are made so in a buffer.
 void run_rows(Job& job, double estimate) {
-  constexpr int64_t kRows = 64;
+  const int64_t at_most = std::clamp<int64_t>(job.kept.size / (8 * num_threads()), 1, 64);
   const bool direct = job.reduced.shape.size() == 1 && job.reduced.step() == 1;
   const Gather pack = gather_of(job.in_type.size());
   const Reducer& r = job.reducer;
   const int64_t size = job.in_type.size();
   const int64_t inner = job.kept.inner(), step = job.kept.step();
   // A tile is a run of outputs along the innermost kept axis.
-  const int64_t per_run = (inner + kRows - 1) / kRows, tiles = job.kept.outer() * per_run;
+  const int64_t per_run = (inner + at_most - 1) / at_most, tiles = job.kept.outer() * per_run;
   job.split(job.kept.size);
   parallel_for(
       tiles * job.chunks, 1,
       [&](int64_t begin, int64_t end) {
-        std::unique_ptr<char[]> acc(new char[kRows * r.accumulator]), buffer;
+        std::unique_ptr<char[]> acc(new char[at_most * r.accumulator]), buffer;
         constexpr int64_t kPacked = 8 * kReduceBlock;
         if (!direct) buffer.reset(new char[kPacked * size]);
         Counter counter(r, 1);
         for (int64_t t = begin; t < end; ++t) {
-          const int64_t c = t / tiles, run = t % tiles / per_run, i0 = t % per_run * kRows;
-          const int64_t n = std::min(kRows, inner - i0), e0 = c * job.chunk;
+          const int64_t c = t / tiles, run = t % tiles / per_run, i0 = t % per_run * at_most;
+          const int64_t n = std::min(at_most, inner - i0), e0 = c * job.chunk;
           const int64_t elements = std::min(job.chunk, job.reduced.size - e0);
           const char* base = job.at(job.kept.outer_offset(run) + i0 * step);
           if (direct) {

@@ -1,5 +1,7 @@
-// softmax and logsumexp over the last axis: whole rows to threads where there are many, pieces of a row
-// where there are few. Sums depend on the length of a row alone.
+// softmax and logsumexp of contiguous operands: over the last axis whole rows to threads where there are
+// many, pieces of a row where there are few; over another axis tiles of columns. Sums depend on the
+// length of the axis alone.
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
@@ -91,7 +93,28 @@ struct Rows {
   }
 };
 
+void run_columns(const View& in, const View& out, int axis) {
+  const SoftmaxKernels k = find(in.dtype());
+  const int64_t n = in.shape()[axis], stride = row_major(in.shape())[axis], size = in.dtype().size();
+  if (out.size() == 0) return;
+  const int64_t outer = in.size() / (n * stride);
+  const int64_t width = std::clamp<int64_t>(outer * stride / (4 * num_threads()), 64, kSoftmaxColumns);
+  const int64_t tiles = (stride + width - 1) / width;
+  parallel_for(
+      outer * tiles, 1,
+      [&](int64_t begin, int64_t end) {
+        for (int64_t t = begin; t < end; ++t) {
+          const int64_t c = t % tiles * width, at = (t / tiles * n * stride + c) * size;
+          k.columns(in.as<char>() + at, stride, n, std::min(width, stride - c),
+                    out.as<char>() + at);
+        }
+      },
+      kExpNs * static_cast<double>(in.size()));
+}
+
 void run_softmax(const KernelArgs& args) {
+  const int axis = attrs_as<SoftmaxAttrs>(args.attrs).axis;
+  if (axis + 1 != args.in[0].ndim()) return run_columns(args.in[0], args.out[0], axis);
   const Rows rows(args.in[0]);
   char* out = args.out[0].as<char>();
   rows.each_row([&](int64_t r, bool threads) {

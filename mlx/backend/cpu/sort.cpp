@@ -64,36 +64,70 @@ struct Lines {
 
 constexpr int64_t kGroup = 16;
 
+constexpr int64_t kLongLine = 1 << 17;  // of these, one is shared among threads
+
+/// Distance between lines in the scratch memory: not a power of two, which would crowd the caches.
+int64_t pitch_of(int64_t n) { return (n + 15) / 16 * 16 + 16; }
+/// Scratch bytes of a sort whose lines are shared among threads; the others find their own.
+template <class E>
+size_t scratch_of(int64_t n) {
+  return n < kLongLine ? 0 : 2 * static_cast<size_t>(pitch_of(n)) * sizeof(E);
+}
+
+/// Elements of a line to keys, or back.
+template <class F>
+void transfer(int64_t n, int64_t stride, F f) {
+  if (stride == 1) {
+    for (int64_t i = 0; i < n; ++i) f(i, i);
+  } else {
+    for (int64_t i = 0; i < n; ++i) f(i, i * stride);
+  }
+}
+
 /// Calls `run(E* keys, E* spare) -> E*` on every line: elements become keys by `load(x, position)` and
 /// results by `store(key)`.
 template <class E, class T, class O, class Load, class Store, class Run>
 void each_line(const Lines& lines, const T* in, O* out, Load load, Store store, Run run,
-               double ns_each) {
-  const int64_t n = lines.n;
+               double ns_each, void* scratch) {
+  const int64_t n = lines.n, pitch = pitch_of(n);
+  const bool threads_inside = scratch && lines.count < 2 * num_threads();
   // Neighbouring lines share cache lines where the axis is not the innermost.
-  const bool narrow = lines.in_stride == 1 && lines.out_stride == 1;
+  const bool alone = threads_inside || (lines.in_stride == 1 && lines.out_stride == 1);
   const int64_t group =
-      narrow ? 1 : std::clamp<int64_t>((1 << 18) / (n * static_cast<int64_t>(sizeof(E))), 1, kGroup);
-  const bool threads_inside = lines.count < 2 * num_threads() && n >= (1 << 17);
+      alone ? 1 : std::clamp<int64_t>((1 << 18) / (n * static_cast<int64_t>(sizeof(E))), 1, kGroup);
   auto some = [&](int64_t begin, int64_t end) {
-    std::unique_ptr<E[]> memory(new E[(group + 1) * n]);
+    std::unique_ptr<E[]> memory;
+    if (!threads_inside) memory.reset(new E[(group + 1) * pitch]);
+    E* const first = threads_inside ? static_cast<E*>(scratch) : memory.get();
     Odometer<2> at = lines.odometer();
     at.seek(begin);
     while (begin < end) {
       int64_t from[kGroup], to[kGroup], g = 0;
       for (; g < group && begin < end; ++g, ++begin, at.next()) from[g] = at[0], to[g] = at[1];
-      E *keys = memory.get(), *spare = keys + group * n;
-      for (int64_t i = 0; i < n; ++i)
-        for (int64_t k = 0; k < g; ++k)
-          keys[k * n + i] = load(in[from[k] + i * lines.in_stride], i);
-      E* sorted[kGroup];
-      for (int64_t k = 0; k < g; ++k) {
-        sorted[k] = run(keys + k * n, spare, threads_inside);
-        // The line's own room becomes the spare of the next.
-        if (sorted[k] == spare) spare = keys + k * n;
+      E *spare = first + group * pitch, *sorted[kGroup];
+      auto read = [&](int64_t k, int64_t i, int64_t offset) {
+        first[k * pitch + i] = load(in[from[k] + offset], i);
+      };
+      auto write = [&](int64_t k, int64_t i, int64_t offset) {
+        out[to[k] + offset] = store(sorted[k][i]);
+      };
+      if (g == 1) {
+        transfer(n, lines.in_stride, [&](int64_t i, int64_t offset) { read(0, i, offset); });
+      } else {
+        for (int64_t i = 0; i < n; ++i)
+          for (int64_t k = 0; k < g; ++k) read(k, i, i * lines.in_stride);
       }
-      for (int64_t i = 0; i < n; ++i)
-        for (int64_t k = 0; k < g; ++k) out[to[k] + i * lines.out_stride] = store(sorted[k][i]);
+      for (int64_t k = 0; k < g; ++k) {
+        sorted[k] = run(first + k * pitch, spare, threads_inside);
+        // The line's own room becomes the spare of the next.
+        if (sorted[k] == spare) spare = first + k * pitch;
+      }
+      if (g == 1) {
+        transfer(n, lines.out_stride, [&](int64_t i, int64_t offset) { write(0, i, offset); });
+      } else {
+        for (int64_t i = 0; i < n; ++i)
+          for (int64_t k = 0; k < g; ++k) write(k, i, i * lines.out_stride);
+      }
     }
   };
   if (threads_inside) {
@@ -106,14 +140,15 @@ void each_line(const Lines& lines, const T* in, O* out, Load load, Store store, 
 
 /// Sorts the elements E of each line, or puts the one of rank `kth` at its place.
 template <class E, class T, class O, class Load, class Store>
-void sort_lines(const Lines& lines, int64_t kth, const T* in, O* out, Load load, Store store) {
+void sort_lines(const Lines& lines, int64_t kth, void* scratch, const T* in, O* out, Load load,
+                Store store) {
   each_line<E>(
       lines, in, out, load, store,
       [&](E* a, E* spare, bool threads) {
         return kth < 0 ? sort_run(a, spare, lines.n, threads)
                        : select_run(a, spare, lines.n, kth, threads);
       },
-      sizeof(E) > 4 ? 20 : 8);
+      sizeof(E) > 4 ? 12 : 6, scratch);
 }
 
 /// By comparison, for elements that no key holds. What is sorted are positions.
@@ -152,8 +187,8 @@ void run_sort(const KernelArgs& args) {
       using Key = KeyOf<T>;
       using K = typename Key::K;
       sort_lines<K>(
-          lines, a.kth, in.as<T>(), out.as<T>(), [](T x, int64_t) { return Key::to_key(x); },
-          [](K key) { return Key::from_key(key); });
+          lines, a.kth, args.workspace, in.as<T>(), out.as<T>(),
+          [](T x, int64_t) { return Key::to_key(x); }, [](K key) { return Key::from_key(key); });
     }
   });
 }
@@ -171,12 +206,12 @@ void run_argsort(const KernelArgs& args) {
       sort_by_comparison(lines, x, positions, [](const auto&, uint32_t i) { return i; });
     } else if constexpr (sizeof(T) == 8) {
       sort_lines<KeyAt>(
-          lines, a.kth, x, positions,
+          lines, a.kth, args.workspace, x, positions,
           [](T v, int64_t i) { return KeyAt{KeyOf<T>::to_order(v), static_cast<uint64_t>(i)}; },
           [](KeyAt e) { return static_cast<uint32_t>(e.position); });
     } else {
       sort_lines<Packed>(
-          lines, a.kth, x, positions,
+          lines, a.kth, args.workspace, x, positions,
           [](T v, int64_t i) {
             return Packed{uint64_t{KeyOf<T>::to_order(v)} << 32 | static_cast<uint64_t>(i)};
           },
@@ -224,8 +259,24 @@ void run_searchsorted(const KernelArgs& args) {
   });
 }
 
+size_t sort_workspace(std::span<const Layout> operands, int, const Attrs* attrs) {
+  const int64_t n = operands[0].shape[attrs_as<SortAttrs>(attrs).axis];
+  switch (operands[0].dtype.size()) {
+    case 1: return scratch_of<uint8_t>(n);
+    case 2: return scratch_of<uint16_t>(n);
+    case 4: return scratch_of<uint32_t>(n);
+    default: return scratch_of<uint64_t>(n);
+  }
+}
+size_t argsort_workspace(std::span<const Layout> operands, int, const Attrs* attrs) {
+  const int64_t n = operands[0].shape[attrs_as<SortAttrs>(attrs).axis];
+  return operands[0].dtype.size() == 8 ? scratch_of<KeyAt>(n) : scratch_of<Packed>(n);
+}
+
 constexpr KernelEntry kEntries[] = {
-    {&op_sort, run_sort}, {&op_argsort, run_argsort}, {&op_searchsorted, run_searchsorted}};
+    {.op = &op_sort, .run = run_sort, .workspace = sort_workspace},
+    {.op = &op_argsort, .run = run_argsort, .workspace = argsort_workspace},
+    {.op = &op_searchsorted, .run = run_searchsorted}};
 
 }  // namespace
 

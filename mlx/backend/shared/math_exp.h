@@ -231,7 +231,7 @@ MLX_FN V logaddexp(V x, V y) {
   return v_select((x == x) & (y == y), r, x + y);
 }
 
-/// 1 / (1 + e^-x); 2.25 / 2.25 ULP.
+/// 1 / (1 + e^-x); 2.5 / 2.5 ULP.
 template <Real V>
 MLX_FN V sigmoid(V x) {
   using T = typename V::elem;

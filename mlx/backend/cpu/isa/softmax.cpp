@@ -92,7 +92,49 @@ struct Kernels {
                     n - i);
   }
 
-  static constexpr SoftmaxKernels table{largest, sum_exp, finish};
+  // Sums go in two levels, so that their error hardly grows with n.
+  static void columns(const void* x, int64_t stride, int64_t n, int64_t width, void* y) {
+    constexpr int64_t kLevel = 128;
+    const S* p = static_cast<const S*>(x);
+    S* q = static_cast<S*>(y);
+    alignas(64) T top[kSoftmaxColumns], sum[kSoftmaxColumns], part[kSoftmaxColumns];
+    const int64_t padded_width = (width + N - 1) / N * N;
+    auto each = [&](auto f) {
+      for (int64_t c = 0; c < padded_width; c += N) f(c, width - c < N ? width - c : N);
+    };
+    each([&](int64_t c, int64_t) {
+      V(-m::kInf<T>).store(top + c);
+      V(T(0)).store(sum + c);
+      V(T(0)).store(part + c);
+    });
+    for (int64_t r = 0; r < n; ++r)
+      each([&](int64_t c, int64_t some) {
+        larger(V::load(top + c), load_some<A>(p + r * stride + c, some)).store(top + c);
+      });
+    for (int64_t r = 0; r < n; ++r) {
+      each([&](int64_t c, int64_t some) {
+        V e = m::exp(load_some<A>(p + r * stride + c, some) - V::load(top + c));
+        if constexpr (kStores) store_some<A>(q + r * stride + c, e, some);
+        (V::load(part + c) + e).store(part + c);
+      });
+      if (r % kLevel == kLevel - 1 || r == n - 1)
+        each([&](int64_t c, int64_t) {
+          (V::load(sum + c) + V::load(part + c)).store(sum + c);
+          V(T(0)).store(part + c);
+        });
+    }
+    each([&](int64_t c, int64_t) { (V(T(1)) / V::load(sum + c)).store(sum + c); });
+    for (int64_t r = 0; r < n; ++r)
+      each([&](int64_t c, int64_t some) {
+        const int64_t at = r * stride + c;
+        V e;
+        if constexpr (kStores) e = load_some<A>(q + at, some);
+        else e = m::exp(load_some<A>(p + at, some) - V::load(top + c));
+        store_some<A>(q + at, e * V::load(sum + c), some);
+      });
+  }
+
+  static constexpr SoftmaxKernels table{largest, sum_exp, finish, columns};
 };
 
 }  // namespace

@@ -11,6 +11,9 @@ namespace mlx::core::cpu {
 /// Elements of a row whose exponentials are summed in one go; a longer row sums its pieces pairwise.
 inline constexpr int64_t kSoftmaxPiece = 4096;
 
+/// Most columns for `columns`.
+inline constexpr int64_t kSoftmaxColumns = 256;
+
 /// Kernels of one floating dtype. Maxima and sums are double, which holds float32 ones exactly.
 struct SoftmaxKernels {
   /// Largest of n > 0 elements, NaN if there is one.
@@ -19,6 +22,8 @@ struct SoftmaxKernels {
   double (*sum_exp)(const void* x, int64_t n, double shift, void* y);
   /// y *= scale, or y = exp(x - shift) * scale where `sum_exp` has stored nothing.
   void (*finish)(const void* x, int64_t n, double shift, double scale, void* y);
+  /// Softmax over n rows, `stride` elements apart, of each of `width` columns.
+  void (*columns)(const void* x, int64_t stride, int64_t n, int64_t width, void* y);
 };
 
 #define MLX_SOFTMAX_TABLE(isa)                        \
