@@ -27,6 +27,11 @@ Arrays build_depends(const Arrays& in, const Attrs*, Stream) {
   return depends({in[0]}, Arrays(in.begin() + 1, in.end()));
 }
 
+std::pair<Arrays, std::vector<int>> vmap_depends(const Arrays& in, const std::vector<int>& axes,
+                                                 const Attrs* attrs, Stream s) {
+  return {build_depends(in, attrs, s), {axes[0]}};
+}
+
 bool same_layout(const Node&, const Layout& in, Layout& out) {
   out.strides = in.strides;
   out.offset = in.offset;
@@ -115,7 +120,8 @@ constinit const OpDef op_depends{.name = "depends",
                                  .linearity = Linearity::linear,
                                  .build = build_depends,
                                  .view = same_layout,
-                                 .vjp = rules::identity_vjp};
+                                 .vjp = rules::identity_vjp,
+                                 .vmap = vmap_depends};
 
 array cast_to(const array& a, Dtype dtype, Stream s) {
   if (a.dtype() == dtype) return a;

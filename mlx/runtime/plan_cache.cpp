@@ -45,7 +45,7 @@ void PlanCache::describe(const Schedule& items) {
     } else if (item.leaf) {
       form_.push_back(constant_class(n));
     } else {
-      for (const Node* in : n.inputs()) form_.push_back(item_index(in));
+      for (const Node* in : computed_from(n)) form_.push_back(item_index(in));
       if (n.attrs) {
         form_.push_back(n.attrs->hash());
         attrs_.push_back(n.attrs.get());

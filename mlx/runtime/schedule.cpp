@@ -37,7 +37,7 @@ void visit(Node* root, Schedule& items, std::vector<Frame>& stack, bool tracing)
   enter(root);
   while (!stack.empty()) {
     auto& [n, next] = stack.back();
-    auto inputs = is_leaf(n) ? std::span<Node* const>{} : n->inputs();
+    auto inputs = is_leaf(n) ? std::span<Node* const>{} : computed_from(*n);
     if (next < inputs.size()) {
       Node* in = inputs[next++];
       if (!visited(in)) enter(in);
@@ -95,7 +95,7 @@ void schedule(const Arrays& outputs, Schedule& items, bool tracing) {
     if (item.leaf) continue;
     // A tape may read it again.
     if (item.kept)
-      for (Node* in : item.node->inputs()) items[item_index(in)].donatable = false;
+      for (Node* in : computed_from(*item.node)) items[item_index(in)].donatable = false;
   }
 }
 

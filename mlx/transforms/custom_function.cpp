@@ -175,6 +175,8 @@ std::span<Node* const> followed_inputs(const Node& n, Rule rule) {
 Arrays with_rules(const Arrays& inputs, const Arrays& outputs, Rules rules) {
   // Without a transformation around nobody asks for the rules.
   if (trace_level() == 0 || outputs.empty()) return outputs;
+  if (outputs.size() > 255)
+    fail<ValueError>("custom_function", outputs.size(), " outputs; up to 255 are accepted");
   Arrays all = inputs;
   all.insert(all.end(), outputs.begin(), outputs.end());
   array bundle = make_node(op_custom, {}, outputs[0].dtype(), stream_of(outputs[0]), all,
