@@ -42,6 +42,12 @@ struct ThreadStreams {
   std::unordered_map<int, Stream> named;
 };
 thread_local ThreadStreams mine;
+/// The default stream asked for last: nearly every node asks for the same one.
+struct LastDefault {
+  int index = -1;
+  Device device;
+};
+thread_local constinit LastDefault last_default;
 std::atomic<int> next_name{0};
 
 Stream add_stream(Device d, Sharing sharing) {
@@ -105,14 +111,17 @@ std::optional<Stream> peek_default_stream(Device d) {
 }
 
 Stream default_stream(Device d) {
-  if (auto s = peek_default_stream(d)) return *s;
-  Stream s = new_stream(d);
-  mine.defaults.push_back(s);
+  if (last_default.index >= 0 && last_default.device == d) return Stream(last_default.index, d);
+  auto known = peek_default_stream(d);
+  Stream s = known ? *known : new_stream(d);
+  if (!known) mine.defaults.push_back(s);
+  last_default = {s.index, d};
   return s;
 }
 
 void set_default_stream(Stream s) {
   check_owner(s);
+  last_default = {};
   for (Stream& d : mine.defaults) {
     if (d.device == s.device) {
       d = s;
@@ -143,6 +152,7 @@ std::vector<Stream> get_streams() { return mine.own; }
 void clear_streams() {
   for (Stream s : mine.own) backend_of(s.device).synchronize(s);
   mine = {};
+  last_default = {};
 }
 
 Device stream_device(int index) {

@@ -21,7 +21,7 @@ struct FreeList {
   void* head = nullptr;
   int count = 0;
   bool closed = false;
-  std::vector<Node*>* doomed = nullptr;  // nodes whose count reached zero, during a destruction
+  SmallVector<Node*, 16>* doomed = nullptr;  // nodes whose count reached zero, during a destruction
 };
 thread_local constinit FreeList free_list;
 
@@ -83,7 +83,7 @@ void Node::destroy(Node* n) {
     free_list.doomed->push_back(n);
     return;
   }
-  std::vector<Node*> doomed{n};
+  SmallVector<Node*, 16> doomed{n};
   free_list.doomed = &doomed;
   while (!doomed.empty()) {
     Node* d = doomed.back();

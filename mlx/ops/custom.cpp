@@ -8,7 +8,9 @@ namespace mlx::core {
 
 namespace {
 
-Primitive& primitive_of(const Attrs* a) { return *static_cast<const PrimitiveAttrs*>(a)->primitive; }
+Primitive& primitive_of(const Attrs* a) {
+  return *static_cast<const PrimitiveAttrs*>(a)->primitive;
+}
 
 Arrays primitive_vjp(const RuleArgs& args) {
   std::vector<int> argnums;
@@ -36,8 +38,9 @@ Arrays primitive_jvp(const RuleArgs& args) {
   return primitive_of(args.attrs).jvp(args.inputs, tangents, argnums);
 }
 
-std::pair<Arrays, std::vector<int>> primitive_vmap(const Arrays& inputs, const std::vector<int>& axes,
-                                                   const Attrs* attrs, Stream) {
+std::pair<Arrays, std::vector<int>> primitive_vmap(const Arrays& inputs,
+                                                   const std::vector<int>& axes, const Attrs* attrs,
+                                                   Stream) {
   return primitive_of(attrs).vmap(inputs, axes);
 }
 

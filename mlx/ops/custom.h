@@ -1,5 +1,5 @@
-// Ops defined by deriving from a class, in the style of the published headers. An adapter only: all of
-// them are one op of this engine, whose attribute is the object.
+// Ops defined by deriving from a class, in the style of the published headers. An adapter only: all
+// of them are one op of this engine, whose attribute is the object.
 #pragma once
 
 #include <memory>
@@ -11,9 +11,9 @@
 namespace mlx::core {
 
 /// Derive to add an op; build its arrays with array(shape, dtype, primitive, inputs), or with
-/// array::make_arrays where it has several outputs. `eval_cpu` gets evaluated row-contiguous inputs,
-/// and outputs whose memory is there: write through `data<T>()`. Memory given to an output by
-/// `set_data` works too, at the cost of a copy.
+/// array::make_arrays where it has several outputs. `eval_cpu` gets evaluated row-contiguous
+/// inputs, and outputs whose memory is there: write through `data<T>()`. Memory given to an output
+/// by `set_data` works too, at the cost of a copy.
 class Primitive {
  public:
   explicit Primitive(Stream stream) : stream_(stream) {}
@@ -29,11 +29,13 @@ class Primitive {
   virtual void eval_gpu(const std::vector<array>& inputs, std::vector<array>& outputs) {}
 
   /// Tangents of the outputs; `argnums` names the primals that `tangents` belong to.
-  virtual std::vector<array> jvp(const std::vector<array>& primals, const std::vector<array>& tangents,
+  virtual std::vector<array> jvp(const std::vector<array>& primals,
+                                 const std::vector<array>& tangents,
                                  const std::vector<int>& argnums);
   /// Cotangents of the primals named by `argnums`.
   virtual std::vector<array> vjp(const std::vector<array>& primals,
-                                 const std::vector<array>& cotangents, const std::vector<int>& argnums,
+                                 const std::vector<array>& cotangents,
+                                 const std::vector<int>& argnums,
                                  const std::vector<array>& outputs);
   /// Outputs and their batch axes, for inputs mapped over `axes` (-1: not mapped).
   virtual std::pair<std::vector<array>, std::vector<int>> vmap(const std::vector<array>& inputs,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <complex>
+#include <concepts>
 #include <optional>
 
 #include "mlx/core/array.h"
@@ -96,7 +97,14 @@ MLX_OPERATOR(>>, right_shift)
 #undef MLX_OPERATOR
 inline array operator-(const array& a) { return negative(a); }
 inline array operator~(const array& a) { return bitwise_invert(a); }
-inline array operator&&(const array& a, const array& b) { return logical_and(a, b); }
-inline array operator||(const array& a, const array& b) { return logical_or(a, b); }
+// Between arrays only: `handle && condition` asks whether the handle is null.
+template <std::same_as<array> A>
+array operator&&(const A& a, const A& b) {
+  return logical_and(a, b);
+}
+template <std::same_as<array> A>
+array operator||(const A& a, const A& b) {
+  return logical_or(a, b);
+}
 
 }  // namespace mlx::core

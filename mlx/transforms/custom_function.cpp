@@ -57,7 +57,7 @@ Arrays custom_vjp_rule(const RuleArgs& r) {
   check_count("vjp", found.size(), c.arity, "inputs");
   for (size_t k = 0; k < c.arity; ++k) {
     if (!r.wanted[k]) continue;
-    if (found[k] && found[k].shape() != r.inputs[k].shape())
+    if (bool(found[k]) && found[k].shape() != r.inputs[k].shape())
       fail<ValueError>("vjp", "the rule of a custom function gave shape ", to_string(found[k].shape()),
                        " for an input of shape ", to_string(r.inputs[k].shape()),
                        "; the shapes must agree");

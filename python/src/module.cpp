@@ -50,6 +50,7 @@ NB_MODULE(core, m) {
   bind_memory(m);
   bind_transforms(m);
   bind_vmap(m);
+  bind_custom_functions(m);
   bind_io(m);
   bind_printing(m);
   bind_namespace_info(m);

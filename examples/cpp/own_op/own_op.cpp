@@ -55,7 +55,8 @@ void run_softclip(const mx::cpu::KernelArgs& args) {
 
 int main() {
   mx::register_op(op_softclip);
-  mx::cpu::register_kernel({.op = &op_softclip, .run = run_softclip, .contiguous = 1, .in_place = 1});
+  mx::cpu::register_kernel(
+      {.op = &op_softclip, .run = run_softclip, .contiguous = 1, .in_place = 1});
 
   mx::array x = mx::linspace(-3.0, 3.0, 5);
   auto f = [](const mx::array& v) { return softclip(v, 2.0); };
@@ -67,11 +68,11 @@ int main() {
   mx::array y = f(mx::transpose(x));
   mx::array gradient = mx::grad(mx::UnaryFunction(sum_of))(x);
   mx::array tangent = mx::jvp(mx::UnaryFunction(f), x, mx::ones_like(x)).second;
-  mx::array curvature = mx::grad(mx::UnaryFunction([&](const mx::array& v) {
-    return mx::sum(mx::grad(mx::UnaryFunction(sum_of))(v));
-  }))(x);
+  mx::array curvature = mx::grad(mx::UnaryFunction(
+      [&](const mx::array& v) { return mx::sum(mx::grad(mx::UnaryFunction(sum_of))(v)); }))(x);
   std::cout << y << "\n" << gradient << "\n" << curvature << "\n";
-  auto exact = mx::grad(mx::UnaryFunction([&](const mx::array& v) { return mx::sum(expected(v)); }));
+  auto exact =
+      mx::grad(mx::UnaryFunction([&](const mx::array& v) { return mx::sum(expected(v)); }));
   bool right = mx::allclose(y, expected(x)).item<bool>() &&
                mx::allclose(gradient, exact(x)).item<bool>() &&
                mx::allclose(gradient, tangent).item<bool>();

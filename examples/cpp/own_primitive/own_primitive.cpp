@@ -1,4 +1,5 @@
-// An op of one's own as a class: alpha · x + beta · y for float32, and a second class with two results.
+// An op of one's own as a class: alpha · x + beta · y for float32, and a second class with two
+// results.
 #include <algorithm>
 #include <iostream>
 #include <memory>
@@ -30,8 +31,10 @@ class Axpby : public mx::Primitive {
       sum = mx::add(sum, scaled(tangents[k], argnums[k]), stream());
     return {sum};
   }
-  std::vector<mx::array> vjp(const std::vector<mx::array>&, const std::vector<mx::array>& cotangents,
-                             const std::vector<int>& argnums, const std::vector<mx::array>&) override {
+  std::vector<mx::array> vjp(const std::vector<mx::array>&,
+                             const std::vector<mx::array>& cotangents,
+                             const std::vector<int>& argnums,
+                             const std::vector<mx::array>&) override {
     std::vector<mx::array> found;
     for (int k : argnums) found.push_back(scaled(cotangents[0], k));
     return found;
@@ -52,7 +55,8 @@ class Axpby : public mx::Primitive {
 
 mx::array axpby(const mx::array& x, const mx::array& y, float alpha, float beta,
                 mx::StreamOrDevice s = {}) {
-  auto inputs = mx::broadcast_arrays({mx::astype(x, mx::float32, s), mx::astype(y, mx::float32, s)}, s);
+  auto inputs =
+      mx::broadcast_arrays({mx::astype(x, mx::float32, s), mx::astype(y, mx::float32, s)}, s);
   auto primitive = std::make_shared<Axpby>(mx::to_stream(s), alpha, beta);
   return mx::array(inputs[0].shape(), mx::float32, primitive, inputs);
 }

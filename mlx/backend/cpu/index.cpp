@@ -50,7 +50,6 @@ template <class T>
 void copy_blocks(const Block& block, const T* src, const int64_t* offsets, int64_t n, T* dst) {
   int64_t row = block.shape.back(), step = block.strides.back();
   if (block.dense() && row == 1) {
-    for (int64_t i = 0; i < n; ++i) __builtin_prefetch(src + offsets[i]);
     for (int64_t i = 0; i < n; ++i) dst[i] = src[offsets[i]];
   } else if (block.dense()) {
     for (int64_t i = 0; i < n; ++i) std::memcpy(dst + i * row, src + offsets[i], row * sizeof(T));

@@ -108,10 +108,9 @@ struct Scatter {
   Strides strides;
   Slice slice;
 
-  /// Calls `f(i, offset in the updates)` for the slices that belong to `part` of a power of two, and
-  /// some time before that `touch(i)`.
-  template <class Touch, class F>
-  void each(int64_t part, int64_t parts, Touch&& touch, F&& f) const {
+  /// Calls `f(i, offset in the updates)` for the slices that belong to `part` of a power of two.
+  template <class F>
+  void each(int64_t part, int64_t parts, F&& f) const {
     constexpr int64_t kBlock = 256;
     int64_t mine[kBlock];
     int64_t row = shape.back(), step = strides.back();
@@ -125,7 +124,6 @@ struct Scatter {
           mine[count] = i;
           count += ((offsets[first + i] >> 8) & (parts - 1)) == part;
         }
-        for (int64_t k = 0; k < count; ++k) touch(first + mine[k]);
         for (int64_t k = 0; k < count; ++k) f(first + mine[k], rows[0] + mine[k] * step);
       }
     }
@@ -135,9 +133,8 @@ struct Scatter {
   template <ScatterMode M, class T>
   void run(T* out, const T* updates, int64_t begin, int64_t end, int64_t part,
            int64_t parts) const {
-    const auto touch = [&](int64_t i) { __builtin_prefetch(out + offsets[i], 1); };
     if (slice.shape.size() == 1 && slice.shape[0] == 1) {
-      return each(part, parts, touch, [&](int64_t i, int64_t from) {
+      return each(part, parts, [&](int64_t i, int64_t from) {
         out[offsets[i]] = combined<M>(out[offsets[i]], updates[from]);
       });
     }
@@ -146,7 +143,7 @@ struct Scatter {
     Odometer<2> rows(outer, {Strides(slice.out.begin(), slice.out.end() - 1),
                              Strides(slice.updates.begin(), slice.updates.end() - 1)});
     int64_t count = num_elements(outer);
-    each(part, parts, touch, [&](int64_t i, int64_t from) {
+    each(part, parts, [&](int64_t i, int64_t from) {
       for (int64_t r = 0; r < count; ++r, rows.next())
         combine_row<M>(out + offsets[i] + rows[0] + begin * out_step, out_step,
                        updates + from + rows[1] + begin * updates_step, updates_step,

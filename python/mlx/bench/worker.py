@@ -63,7 +63,8 @@ class Worker:
         listed, f = part("registry").load()[case], self.framework
         function, args = listed.make(f)
         args = f.ready(args)
-        function = {"op": f.op, "compiled": f.compile}.get(listed.mode, lambda g: g)(function)
+        if listed.mode in ("op", "compiled"):
+            function = f.op(function) if listed.mode == "op" else f.compile(function)
         sync = (lambda result: result) if listed.mode == "raw" else f.sync
 
         def call(calls: int) -> float:

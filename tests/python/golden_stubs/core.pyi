@@ -1240,7 +1240,7 @@ def repeat(array: array, repeats: int, axis: int | None = None, *, stream: Strea
 def tile(a: array, reps: int | Sequence[int], /, *, stream: StreamOrDevice = None) -> array:
     """The array beside itself, reps[i] times along axis i."""
 
-def roll(a: array, shift: int | tuple[int], axis: None | int | tuple[int] = None, /, *, stream: StreamOrDevice = None) -> array:
+def roll(a: array, /, shift: int | tuple[int], axis: None | int | tuple[int] = None, *, stream: StreamOrDevice = None) -> array:
     """
     The elements moved along axes; those that leave at one end enter at the other.
     """
@@ -1297,7 +1297,7 @@ def mean(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = 
 def median(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
     """Middle of the sorted elements, or the mean of the two middle ones."""
 
-def count_nonzero(a: array, /, *, axis: None | int | Sequence[int] = None, keepdims: bool = False, stream: StreamOrDevice = None) -> array:
+def count_nonzero(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, stream: StreamOrDevice = None) -> array:
     """Number of nonzero elements over axes, or over all."""
 
 def minmax(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> tuple[array, array]:
@@ -1513,6 +1513,13 @@ def vjp(fun: Callable, primals: list[array], cotangents: list[array]) -> tuple[l
 def jvp(fun: Callable, primals: list[array], tangents: list[array]) -> tuple[list[array], list[array]]:
     """
     What `fun` returns for the primals, and the products of its Jacobian with the tangents, one for each result.
+    """
+
+def vmap(fun: Callable[P, R], in_axes: object = 0, out_axes: object = 0) -> Callable[P, R]:
+    """
+    A function that applies `fun` to every position along an axis of its arguments, all at once, and stacks the results. `in_axes` and `out_axes` are ints (negative ones count from the end), None for what is not mapped, or trees of them: a tuple has an entry for each argument. `fun` runs once, on arrays without the mapped axis and without values. Raises IndexError for an axis out of range, and ValueError where mapped lengths differ or an op cannot be vectorized.
+
+    Example: vmap(lambda x, y: x + y, in_axes=(1, 0))(x, y) is x.T + y.
     """
 
 def save(file: file | str | pathlib.Path, arr: array) -> None:

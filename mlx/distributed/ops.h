@@ -1,0 +1,4 @@
+// Collectives.
+#pragma once
+
+#include "mlx/distributed/distributed.h"

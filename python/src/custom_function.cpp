@@ -1,0 +1,216 @@
+// Python functions with derivative and vectorization rules of their own, and checkpoints.
+#include "mlx/ops/creation.h"
+#include "mlx/transforms/transforms.h"
+#include "module.h"
+#include "transformed.h"
+#include "tree.h"
+
+namespace mlx::python {
+
+namespace {
+
+namespace core = mlx::core;
+
+/// mlx.core.custom_function. A rule that is not given is null.
+struct CustomFunction {
+  nb::object fun, vjp, jvp, vmap;
+};
+
+/// One call: what its trees look like. Graphs keep it, and drop it on any thread.
+struct CallRecord {
+  nb::object fun, vjp, jvp, vmap;
+  nb::tuple args;
+  nb::dict keywords;
+  nb::object result;
+
+  static std::shared_ptr<CallRecord> make() {
+    return {new CallRecord, [](CallRecord* r) {
+              if (!Py_IsInitialized()) return;
+              nb::gil_scoped_acquire gil;
+              delete r;
+            }};
+  }
+  nb::object call(nb::handle f, const nb::object& positional) const {
+    nb::object r = nb::steal(PyObject_Call(f.ptr(), positional.ptr(), keywords.ptr()));
+    if (!r.is_valid()) throw nb::python_error();
+    return r;
+  }
+  /// The arguments as a rule gets them: the only one, or a tuple.
+  nb::object arguments() const {
+    return args.size() == 1 ? nb::object(args[0]) : nb::object(args);
+  }
+};
+using Record = std::shared_ptr<CallRecord>;
+
+Record make_record(nb::object fun, Star args, nb::dict keywords) {
+  Record r = CallRecord::make();
+  nb::list list;
+  for (nb::handle a : args.items) list.append(a);
+  r->fun = std::move(fun);
+  r->args = nb::tuple(list);
+  r->keywords = std::move(keywords);
+  return r;
+}
+
+core::Function flat_call(const Record& r) {
+  return [r](const Arrays& inputs) {
+    r->result = r->call(r->fun, unflatten(r->args, inputs));
+    return flatten(r->result, "custom_function");
+  };
+}
+
+core::CustomVjp flat_vjp(const Record& r) {
+  return [r](const Arrays& primals, const Arrays& cotangents, const Arrays& outputs) {
+    nb::object args = nb::make_tuple(unflatten(r->arguments(), primals),
+                                     unflatten(r->result, cotangents), unflatten(r->result, outputs));
+    Arrays grads;
+    each_leaf(r->call(r->vjp, args), [&](nb::handle leaf) {
+      if (is_array(leaf.ptr())) {
+        grads.push_back(checked(leaf.ptr()));
+      } else if (leaf.is_none() && grads.size() < primals.size()) {
+        grads.push_back(core::zeros_like(primals[grads.size()]));
+      } else {
+        fail<ValueError>("vjp", "the rule of a custom function gave ", class_name(leaf),
+                         "; an array, or None for zeros, per array of its arguments is accepted");
+      }
+    });
+    return grads;
+  };
+}
+
+core::CustomJvp flat_jvp(const Record& r) {
+  return [r](const Arrays& primals, const Arrays& tangents, const std::vector<int>& argnums) {
+    int seen = 0;
+    size_t next = 0;
+    nb::object known = map_tree(r->arguments(), [&](nb::handle leaf) -> nb::object {
+      if (!is_array(leaf.ptr())) return nb::none();
+      bool has = next < argnums.size() && argnums[next] == seen++;
+      return has ? nb::steal(wrap(tangents[next++])) : nb::none();
+    });
+    return flatten(r->call(r->jvp, nb::make_tuple(unflatten(r->arguments(), primals), known)), "jvp");
+  };
+}
+
+core::CustomVmap flat_vmap(const Record& r) {
+  return [r](const Arrays& inputs, const std::vector<int>& axes) {
+    size_t next = 0;
+    nb::object mapped = map_tree(r->arguments(), [&](nb::handle leaf) -> nb::object {
+      if (!is_array(leaf.ptr())) return nb::none();
+      int axis = axes[next++];
+      return axis < 0 ? nb::none() : nb::object(nb::int_(axis));
+    });
+    nb::object found = r->call(r->vmap, nb::make_tuple(unflatten(r->arguments(), inputs), mapped));
+    if (!PyTuple_Check(found.ptr()) || nb::len(found) != 2)
+      fail<ValueError>("vmap", "the rule of a custom function gave ", class_name(found),
+                       "; a pair of outputs and their axes is accepted");
+    std::pair<Arrays, std::vector<int>> out{flatten(found[0], "vmap"), {}};
+    each_leaf(found[1], [&](nb::handle leaf) {
+      int64_t axis = -1;
+      size_t at = out.second.size();
+      if (!leaf.is_none() && !load_integer(leaf.ptr(), axis))
+        fail<ValueError>("vmap", "the rule of a custom function gave the axis ", class_name(leaf),
+                         "; int and None are accepted");
+      int n = at < out.first.size() ? static_cast<int>(out.first[at].ndim()) : 0;
+      if (!leaf.is_none() && (axis < -n || axis >= n))
+        fail<IndexError>("vmap", "the rule of a custom function gave the axis ", axis,
+                         " for an output with ", n, " axes; -", n, " to ", n - 1, " are accepted");
+      out.second.push_back(static_cast<int>(leaf.is_none() ? -1 : axis < 0 ? axis + n : axis));
+    });
+    return out;
+  };
+}
+
+nb::object call_custom(const CustomFunction& f, Star args, nb::dict keywords) {
+  Record r = make_record(f.fun, args, std::move(keywords));
+  if (core::trace_level() == 0) return r->call(r->fun, r->args);
+  r->vjp = f.vjp;
+  r->jvp = f.jvp;
+  r->vmap = f.vmap;
+  auto when = [&](const nb::object& rule, auto flat) {
+    return rule.is_valid() ? std::optional(flat(r)) : std::nullopt;
+  };
+  Arrays inputs;
+  collect_arrays(r->args, inputs);
+  Arrays outputs = core::custom_function(flat_call(r), when(f.vjp, flat_vjp), when(f.jvp, flat_jvp),
+                                         when(f.vmap, flat_vmap))(inputs);
+  return unflatten(r->result, outputs);
+}
+
+nb::object call_checkpoint(nb::handle fun, Star args, nb::dict keywords) {
+  // Arrays given by keyword are inputs too.
+  std::vector<nb::object> positional;
+  for (nb::handle a : args.items) positional.push_back(nb::borrow(a));
+  if (core::trace_level() == 0) return call_python(fun, positional, keywords);
+  nb::list list;
+  for (const nb::object& a : positional) list.append(a);
+  Record r = CallRecord::make();
+  r->fun = nb::borrow(fun);
+  r->args = nb::make_tuple(nb::tuple(list), keywords);
+  Arrays inputs;
+  collect_arrays(r->args, inputs);
+  auto flat = [r](const Arrays& arrays) {
+    nb::object fresh = unflatten(r->args, arrays);
+    nb::object out = nb::steal(PyObject_Call(r->fun.ptr(), fresh[0].ptr(), fresh[1].ptr()));
+    if (!out.is_valid()) throw nb::python_error();
+    if (!r->result.is_valid()) r->result = out;
+    return flatten(out, "checkpoint");
+  };
+  Arrays outputs = core::checkpoint(flat)(inputs);
+  return unflatten(r->result, outputs);
+}
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  CustomFunction& f = *nb::inst_ptr<CustomFunction>(self);
+  for (const nb::object* o : {&f.fun, &f.vjp, &f.jvp, &f.vmap}) Py_VISIT(o->ptr());
+  return 0;
+}
+int clear(PyObject* self) {
+  CustomFunction& f = *nb::inst_ptr<CustomFunction>(self);
+  for (nb::object* o : {&f.fun, &f.vjp, &f.jvp, &f.vmap}) o->reset();
+  return 0;
+}
+PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                       {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                       {0, nullptr}};
+
+template <nb::object CustomFunction::* rule>
+nb::object set_rule(nb::handle self, nb::callable f) {
+  nb::cast<CustomFunction&>(self).*rule = f;
+  return nb::borrow(self);
+}
+
+}  // namespace
+
+template <>
+struct From<CustomFunction> : FromBound<CustomFunction> {};
+
+void bind_custom_functions(nb::module_& m) {
+  nb::class_<CustomFunction> cls(
+      m, "custom_function", nb::type_slots(slots),
+      "A function of trees of arrays with rules of its own: `f.vjp`, `f.jvp` and `f.vmap` set them and "
+      "may be used as decorators. A transformation without a rule goes through the function.");
+  cls.def(nb::new_([](nb::callable f) { return CustomFunction{f, {}, {}, {}}; }), nb::arg("f"));
+  def(cls, "__call__(self, *args, **kwargs) -> object",
+      [](const CustomFunction& f, Star args, Keywords& kwargs) {
+        return call_custom(f, args, kwargs.items);
+      },
+      "Calls the function. Keyword arguments go to the rules as they are, without derivatives.");
+  def(cls, "vjp(self, f: Callable) -> custom_function",
+      [](nb::handle self, nb::callable f) { return set_rule<&CustomFunction::vjp>(self, f); },
+      "Sets `f(primals, cotangents, outputs)`, which gives cotangents of the arguments.");
+  def(cls, "jvp(self, f: Callable) -> custom_function",
+      [](nb::handle self, nb::callable f) { return set_rule<&CustomFunction::jvp>(self, f); },
+      "Sets `f(primals, tangents)`, which gives tangents of the outputs; None stands for a zero "
+      "tangent.");
+  def(cls, "vmap(self, f: Callable) -> custom_function",
+      [](nb::handle self, nb::callable f) { return set_rule<&CustomFunction::vmap>(self, f); },
+      "Sets `f(inputs, axes)`, which gives the outputs for mapped inputs, and their axes.");
+  def(m, "checkpoint(fun: Callable[P, R]) -> Callable[P, R]",
+      [](nb::callable fun) { return make_transformed(fun, call_checkpoint); },
+      "A function like `fun` whose derivative computes what is inside again instead of keeping it. "
+      "Derivatives reach what is passed as an argument.");
+}
+
+}  // namespace mlx::python

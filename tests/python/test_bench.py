@@ -1,0 +1,73 @@
+"""The benchmark command: its list, its measurements, its file, its workers."""
+
+import json
+import os
+import sys
+
+import pytest
+
+bench = pytest.importorskip("mlx.bench.__main__", exc_type=ModuleNotFoundError)
+QUICK = ["--rounds", "2", "--budget", "0.01", "--threads", "1"]
+
+
+def test_the_list_has_declared_cases_and_those_of_the_table(capsys):
+    assert bench.main(["--list"]) == 0
+    names = capsys.readouterr().out.split("\n")
+    assert "elementwise/add 1K" in names and "op/exp" in names
+    assert len(names) == len(set(names)) > 100
+
+
+def test_a_case_is_timed_here_and_in_a_peer(tmp_path, capsys):
+    file = tmp_path / "out.json"
+    peer = f"mlx:again={sys.executable}"
+    assert bench.main(["add 1K$", "10,000 kept", *QUICK, "--vs", peer, "--json", str(file)]) == 0
+    out = capsys.readouterr().out
+    assert "elementwise/add 1K" in out and "again" in out and "geometric mean" in out
+    content = json.loads(file.read_text())
+    assert [row["case"] for row in content["rows"]] == [
+        "elementwise/add 1K",
+        "overhead/10,000 kept a + b, not computed",
+    ]
+    for row in content["rows"]:
+        ours, other = row["timings"]["this"], row["timings"]["again"]
+        assert ours["kind"] == other["kind"] == "time"
+        assert len(ours["samples"]) >= 1 and 0 < min(ours["samples"]) <= ours["seconds"] < 1
+        assert row["ratios"]["again"] == pytest.approx(other["seconds"] / ours["seconds"])
+    means = content["geometric_means"]
+    assert means["best"] == pytest.approx(means["again"])
+
+
+def test_what_a_framework_lacks_is_shown(monkeypatch, capsys):
+    pytest.importorskip("numpy")
+    monkeypatch.setitem(os.environ, "PYTHONPATH", "")
+    command = f"env {sys.executable}"
+    assert bench.main(["add 1K$", "10 multiply-adds 4M", *QUICK, "--vs", f"numpy={command}"]) == 0
+    rows = [line for line in capsys.readouterr().out.split("\n") if line.startswith(("el", "fo"))]
+    assert len(rows) == 2 and "×" in rows[0]
+    assert rows[1].split()[-2:] == ["–", "–"]
+
+
+def test_a_peer_that_hangs_is_given_up_and_started_again():
+    from mlx.bench import run
+
+    worker = run.Worker("this", "mlx", sys.executable, run.Options())
+    try:
+        worker.start()
+        first = worker.process.pid
+        with pytest.raises(run.Failed, match="more than"):
+            worker.ask("run", 1e-9, calls=1)
+        assert "first" in worker.ask("prepare", 30, case="elementwise/add 1K", op=None)
+        assert worker.process.pid != first
+    finally:
+        worker.stop()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--vs", "cobol=python"], ["--vs", "mlx"], ["("], ["no such case"], ["--threads", "0"]],
+)
+def test_wrong_arguments_are_refused(arguments, capsys):
+    with pytest.raises(SystemExit) as stop:
+        bench.main(arguments)
+    assert stop.value.code == 2
+    assert "usage" in capsys.readouterr().err

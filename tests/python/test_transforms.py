@@ -1,0 +1,285 @@
+"""Compositions of vmap, derivatives, checkpoints and functions with rules of their own."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import mlx.core as mx
+
+X = np.array([[0.5, -1.0, 2.0], [1.5, 0.25, -0.75]], np.float32)
+W = np.array([[1.0, -2.0], [0.5, 3.0], [-1.5, 0.75]], np.float32)
+
+
+def loss(x):
+    return (mx.sin(x) * x).sum()
+
+
+def inner(w):
+    return lambda x: mx.tanh(x @ w).sum()
+
+
+def loop(f, x, axis=0):
+    return mx.stack([f(mx.array(row)) for row in np.moveaxis(x, axis, 0)])
+
+
+COMPOSED = {
+    "vmap of grad": (lambda x, w: mx.vmap(mx.grad(loss))(x), lambda x, w: loop(mx.grad(loss), X)),
+    "grad of vmap": (
+        lambda x, w: mx.grad(lambda x: mx.vmap(loss)(x).sum())(x),
+        lambda x, w: loop(mx.grad(loss), X),
+    ),
+    "grad of a captured array through vmap": (
+        lambda x, w: mx.grad(lambda w: mx.vmap(inner(w))(x).sum())(w),
+        lambda x, w: mx.grad(lambda w: inner(w)(x))(w),
+    ),
+    "nested vmap": (
+        lambda x, w: mx.vmap(lambda a: mx.vmap(lambda b: (a * b).sum())(w.T))(x),
+        lambda x, w: x @ w,
+    ),
+    "nested vmap over both inputs": (
+        lambda x, w: mx.vmap(mx.vmap(lambda a, b: a * b, in_axes=(None, 0)), in_axes=(0, None))(
+            x, w.T
+        ),
+        lambda x, w: x[:, None] * w.T[None],
+    ),
+    "hessian by two vmaps": (
+        lambda x, w: mx.vmap(lambda v: mx.jvp(mx.grad(loss), [x[0]], [v])[1][0])(mx.eye(3)),
+        lambda x, w: mx.diag(2 * mx.cos(x[0]) - x[0] * mx.sin(x[0])),
+    ),
+    "vmap of value_and_grad": (
+        lambda x, w: mx.vmap(mx.value_and_grad(loss))(x)[0],
+        lambda x, w: loop(loss, X),
+    ),
+    "grad of checkpoint": (
+        lambda x, w: mx.grad(lambda x: mx.checkpoint(inner(mx.array(W)))(x))(x),
+        lambda x, w: mx.grad(inner(mx.array(W)))(x),
+    ),
+    "grad of checkpoint of checkpoint": (
+        lambda x, w: mx.grad(mx.checkpoint(lambda x: mx.checkpoint(loss)(x * x)))(x),
+        lambda x, w: mx.grad(lambda x: loss(x * x))(x),
+    ),
+    "second derivative through checkpoint": (
+        lambda x, w: mx.grad(lambda x: mx.grad(mx.checkpoint(loss))(x).sum())(x),
+        lambda x, w: mx.grad(lambda x: mx.grad(loss)(x).sum())(x),
+    ),
+    "vmap of grad of checkpoint": (
+        lambda x, w: mx.vmap(mx.grad(mx.checkpoint(loss)))(x),
+        lambda x, w: loop(mx.grad(loss), X),
+    ),
+    "grad of vmap of checkpoint": (
+        lambda x, w: mx.grad(lambda x: mx.vmap(mx.checkpoint(loss))(x).sum())(x),
+        lambda x, w: loop(mx.grad(loss), X),
+    ),
+    "grad of vmap of checkpoint by a shared input": (
+        lambda x, w: mx.grad(
+            lambda w: mx.vmap(mx.checkpoint(lambda x, w: inner(w)(x)), in_axes=(0, None))(
+                x, w
+            ).sum()
+        )(w),
+        lambda x, w: mx.grad(lambda w: inner(w)(x))(w),
+    ),
+    "jvp of checkpoint": (
+        lambda x, w: mx.jvp(mx.checkpoint(loss), [x], [x])[1][0],
+        lambda x, w: mx.jvp(loss, [x], [x])[1][0],
+    ),
+    "checkpoint with keyword and tree": (
+        lambda x, w: mx.grad(
+            lambda d: mx.checkpoint(lambda d, *, s: loss(d["x"]) * s)(d, s=x.sum())
+        )({"x": x})["x"],
+        lambda x, w: mx.grad(lambda x: loss(x) * mx.array(X).sum())(x),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COMPOSED)
+def test_compositions(name):
+    got, want = (np.array(f(mx.array(X), mx.array(W))) for f in COMPOSED[name])
+    np.testing.assert_allclose(got, want, rtol=2e-6, atol=1e-6)
+
+
+def scaled():
+    """x * y with rules that scale, by which they are known."""
+
+    @mx.custom_function
+    def f(x, y):
+        return x * y
+
+    f.vjp(lambda primals, cotangent, output: (cotangent * 5, cotangent * output * 7))
+    f.jvp(lambda primals, tangents: sum(t * 11 for t in tangents if t is not None))
+    return f
+
+
+RULES = {
+    "grad": (lambda f, x, y: mx.grad(lambda x: f(x, y).sum())(x), 5 * np.ones(3)),
+    "grad of both": (
+        lambda f, x, y: mx.grad(lambda x, y: f(x, y).sum(), argnums=(0, 1))(x, y)[1],
+        7 * X[0] * X[1],
+    ),
+    "jvp": (lambda f, x, y: mx.jvp(f, [x, y], [y, x])[1][0], 11 * (X[0] + X[1])),
+    "jvp of one": (lambda f, x, y: mx.jvp(lambda x: f(x, y), [x], [y])[1][0], 11 * X[1]),
+    "vmap of grad": (lambda f, x, y: mx.vmap(mx.grad(f))(x, y), 5 * np.ones(3)),
+    "grad of vmap": (
+        lambda f, x, y: mx.grad(lambda y: mx.vmap(f, in_axes=(0, None))(x, y).sum())(y[0]),
+        7 * (X[0] * X[1, 0]).sum(),
+    ),
+    "jvp of vmap": (lambda f, x, y: mx.jvp(mx.vmap(f), [x, y], [y, x])[1][0], 11 * (X[0] + X[1])),
+    "value": (lambda f, x, y: f(x, y), X[0] * X[1]),
+    "value within vmap": (lambda f, x, y: mx.vmap(f)(x, y), X[0] * X[1]),
+}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_custom_rules(name):
+    call, want = RULES[name]
+    got = call(scaled(), mx.array(X[0]), mx.array(X[1]))
+    np.testing.assert_allclose(np.array(got), want, rtol=2e-6)
+
+
+def test_custom_vjp_sees_all_cotangents_at_once():
+    seen = []
+
+    @mx.custom_function
+    def f(d):
+        return d["a"] * 2, [d["b"]]
+
+    @f.vjp
+    def _(primals, cotangents, outputs):
+        seen.append((primals, cotangents, outputs))
+        return {"a": cotangents[0] * cotangents[1][0], "b": None}
+
+    def of(a, b):
+        first, (second,) = f({"a": a, "b": b})
+        return 3 * first.sum() + mx.sum(second * 4)
+
+    da, db = mx.grad(of, argnums=(0, 1))(mx.array([1.0, 2.0]), mx.array([3.0, 4.0]))
+    assert len(seen) == 1 and da.tolist() == [12, 12] and db.tolist() == [0, 0]
+
+
+def test_custom_vmap_rule():
+    f = mx.custom_function(lambda x, y: x + y)
+    seen = []
+
+    @f.vmap
+    def _(inputs, axes):
+        seen.append(axes)
+        return inputs[0] * inputs[1], axes[0]
+
+    assert mx.vmap(f, in_axes=(0, None))(mx.array([1.0, 2.0]), mx.array(3.0)).tolist() == [3, 6]
+    assert seen == [(0, None)]
+
+
+WRONG_RULES = {
+    "two cotangents for one input": lambda p, c, o: (c, c),
+    "no array": lambda p, c, o: "x",
+    "another shape": lambda p, c, o: mx.concatenate([c, c]),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_RULES)
+def test_wrong_rules_are_errors(name):
+    f = mx.custom_function(lambda x: x * 2)
+    f.vjp(WRONG_RULES[name])
+    with pytest.raises(ValueError, match=r"\[vjp\]"):
+        mx.grad(lambda x: f(x).sum())(mx.array([1.0, 2.0]))
+
+
+def test_exceptions_pass_through():
+    def bad(x):
+        raise KeyError("mine")
+
+    for transformed in (
+        mx.vmap(bad),
+        mx.grad(mx.checkpoint(bad)),
+        mx.grad(mx.custom_function(bad)),
+    ):
+        with pytest.raises(KeyError, match="mine"):
+            transformed(mx.array([1.0]))
+    assert mx.vmap(mx.exp)(mx.array([0.0])).tolist() == [1]  # the depth of traces is what it was
+
+
+def test_checkpoint_runs_the_function_again():
+    calls = []
+
+    def f(x):
+        calls.append(1)
+        return mx.exp(x).sum()
+
+    mx.checkpoint(f)(mx.array([1.0]))
+    assert len(calls) == 1
+    mx.eval(mx.grad(mx.checkpoint(f))(mx.array([1.0])))
+    assert len(calls) == 3
+
+
+def test_custom_functions_are_collected():
+    class Held:
+        pass
+
+    def make():
+        held = Held()
+        f = mx.custom_function(lambda x: (held, x)[1])
+        f.vjp(lambda p, c, o: (f, c)[1])
+        mx.eval(mx.grad(lambda x: f(x).sum())(mx.array([1.0])))
+        return weakref.ref(held)
+
+    watch = make()
+    gc.collect()
+    assert watch() is None
+
+
+AXES = {
+    "negative": (dict(in_axes=-1, out_axes=-1), lambda x: x * 2, lambda x: x * 2),
+    "moved": (dict(in_axes=1, out_axes=1), mx.cumsum, lambda x: np.cumsum(x, 0)),
+    "tree": (dict(out_axes=(0, 1)), lambda x: (x, x)[:2], lambda x: x),
+    "constant output": (
+        dict(),
+        lambda x: mx.array([1.0, 2.0]),
+        lambda x: np.tile([1.0, 2.0], (2, 1)),
+    ),
+    "shared output": (dict(out_axes=[None]), lambda x: [mx.array(3.0)], lambda x: 3.0),
+}
+
+
+@pytest.mark.parametrize("name", AXES)
+def test_vmap_axes(name):
+    options, f, want = AXES[name]
+    got = mx.vmap(f, **options)(mx.array(X))
+    got = got[0] if isinstance(got, (list, tuple)) else got
+    np.testing.assert_allclose(np.array(got), want(X))
+
+
+ERRORS = {
+    "axis out of range": (dict(in_axes=2), lambda x, y: x, IndexError),
+    "output axis out of range": (dict(out_axes=2), lambda x, y: x, IndexError),
+    "axis of a wrong type": (dict(in_axes=1.5), lambda x, y: x, ValueError),
+    "tree of another form": (dict(in_axes=(0, 0, 0)), lambda x, y: x, ValueError),
+    "nothing mapped": (dict(in_axes=(None, None)), lambda x, y: x, ValueError),
+    "lengths differ": (dict(in_axes=(0, 1)), lambda x, y: x, ValueError),
+    "evaluation inside": (dict(), lambda x, y: x.sum().item(), ValueError),
+    "output that is no array": (dict(), lambda x, y: 3, ValueError),
+    "mapped output without an axis": (dict(out_axes=[None]), lambda x, y: [x], ValueError),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_vmap_errors(name):
+    options, f, error = ERRORS[name]
+    with pytest.raises(error, match=r"\[(vmap|eval)\]"):
+        mx.vmap(f, **options)(mx.array(X), mx.array(X))
+
+
+def test_vmap_takes_other_arguments_where_none_is_mapped():
+    assert mx.vmap(lambda x, k: x * k, in_axes=(0, None))(mx.array([1.0, 2.0]), 3).tolist() == [
+        3,
+        6,
+    ]
+    with pytest.raises(TypeError):
+        mx.vmap(lambda x, k: x)(mx.array([1.0]), k=1)
+
+
+def test_vmap_of_random_numbers_is_a_loop_over_keys():
+    keys = mx.random.split(mx.random.key(3), 4)
+    got = mx.vmap(lambda k: mx.random.uniform(shape=(5,), key=k))(keys)
+    want = mx.stack([mx.random.uniform(shape=(5,), key=k) for k in keys])
+    assert mx.array_equal(got, want).item()
