@@ -15,7 +15,7 @@ from pathlib import Path
 from nanobind import stubgen
 
 #: What the signatures of the functions refer to.
-TYPES = '''\
+TYPES = """\
 P = ParamSpec("P")
 R = TypeVar("R")
 scalar: TypeAlias = int | float | bool | complex
@@ -34,7 +34,7 @@ class DLPackCompatible(Protocol):
     def __dlpack__(self, *, stream: Any = None) -> Any: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
 
-'''
+"""
 TYPING = (
     "from collections.abc import Callable, Sequence\n"
     "import pathlib\nimport types\n"

@@ -1,11 +1,13 @@
 // The whole boundary between the engine and a backend. Core, ops, transforms and runtime know no
-// more of a backend than this page; a backend is a registration, never an #include outside its room.
+// more of a backend than this page; a backend is a registration, never an #include outside its
+// room.
 //
 // Contract
 //  * Kernels' operands are bindings (opaque buffer, byte offset), never pointers.
 //  * `launch` may return before the work is done. Work on one stream runs in order. The launch's
 //    `done` event is signalled, or failed with the error, when its last step is over.
-//  * A launch first waits for the events in `after`; if one of them failed, it fails with that error
+//  * A launch first waits for the events in `after`; if one of them failed, it fails with that
+//  error
 //    and runs nothing.
 //  * Buffers and events that a launch names are kept alive by the launch until `done`.
 #pragma once
@@ -20,8 +22,8 @@
 namespace mlx::core {
 
 struct Caps {
-  bool host_memory;  ///< the host reads and writes its buffers in place (`host_pointer`)
-  bool asynchronous; ///< blocking launches may still run elsewhere
+  bool host_memory;   ///< the host reads and writes its buffers in place (`host_pointer`)
+  bool asynchronous;  ///< blocking launches may still run elsewhere
 };
 
 struct Binding {
@@ -34,20 +36,20 @@ struct Binding {
 struct Step {
   const OpDef* op = nullptr;  ///< null for a fused program
   Ref<const Attrs> attrs;
-  Program program;            ///< fused steps only; all layouts have the iteration's shape
+  Program program;  ///< fused steps only; all layouts have the iteration's shape
   std::vector<Layout> operands;
-  std::vector<int> slots;     ///< binding of each operand; the layout's offset counts from there
+  std::vector<int> slots;  ///< binding of each operand; the layout's offset counts from there
   int n_inputs = 0;
-  int workspace = -1;         ///< slot of the scratch memory, or -1
-  int first_parameter = 0;    ///< constants of the program in the launch's parameters
+  int workspace = -1;       ///< slot of the scratch memory, or -1
+  int first_parameter = 0;  ///< constants of the program in the launch's parameters
   std::string name() const;
 };
 
 /// What a kernel wants from the planner.
 struct Requirements {
-  uint32_t contiguous = 0;    ///< bit i: input i must be row-contiguous
-  uint32_t in_place = 0;      ///< bit i: the first output may be input i's buffer, if equally laid out
-  size_t workspace = 0;       ///< bytes
+  uint32_t contiguous = 0;  ///< bit i: input i must be row-contiguous
+  uint32_t in_place = 0;  ///< bit i: the first output may be input i's buffer, if equally laid out
+  size_t workspace = 0;   ///< bytes
 };
 
 /// Prepared steps, immutable, launched any number of times.
@@ -87,8 +89,8 @@ class Backend {
   virtual int device_count() const { return 1; }
   virtual DeviceInfo info(int device) const = 0;
 
-  /// Throws MemoryError beyond the hard ceiling. The buffer may be reused by later work on the stream
-  /// at once after `free`.
+  /// Throws MemoryError beyond the hard ceiling. The buffer may be reused by later work on the
+  /// stream at once after `free`.
   virtual Buffer* alloc(size_t bytes) = 0;
   virtual void free(Buffer* buffer) = 0;
   /// Bytes that the buffer really has.

@@ -33,8 +33,8 @@ array make_node(const OpDef& op, Shape shape, Dtype dtype, Stream s, std::span<c
                 Ref<const Attrs> attrs) {
   SmallVector<Node*, 8> nodes;
   for (const array& a : inputs) nodes.push_back(a.node());
-  return make_node(op, std::move(shape), dtype, s, std::span<Node* const>(nodes.data(), nodes.size()),
-                   std::move(attrs));
+  return make_node(op, std::move(shape), dtype, s,
+                   std::span<Node* const>(nodes.data(), nodes.size()), std::move(attrs));
 }
 
 Arrays make_bundle(const OpDef& op, std::vector<std::pair<Shape, Dtype>> outputs, Stream s,
@@ -92,7 +92,8 @@ array::array(Ref<Storage> storage, Shape shape, Strides strides, int64_t offset,
 array array::uninitialized(Shape shape, Dtype dtype) {
   int64_t bytes;
   if (__builtin_mul_overflow(num_elements(shape), int64_t{dtype.size()}, &bytes))
-    throw SizeError(cat("[array] ", to_string(shape), " of ", dtype_name(dtype), " has too many bytes"));
+    throw SizeError(
+        cat("[array] ", to_string(shape), " of ", dtype_name(dtype), " has too many bytes"));
   Backend& host = host_backend();
   auto storage = make_ref<Storage>(host, host.alloc(bytes), bytes);
   Strides strides = row_major(shape);

@@ -15,8 +15,8 @@ namespace allocator {
 struct Buffer;
 }
 
-/// An n-dimensional array, computed when its value is first needed. A handle: copies share the node;
-/// assignment rebinds this handle only. A default-made handle is null and has no properties.
+/// An n-dimensional array, computed when its value is first needed. A handle: copies share the
+/// node; assignment rebinds this handle only. A default-made handle is null and has no properties.
 class array {
  public:
   array() = default;
@@ -53,8 +53,8 @@ class array {
   array(Ref<Storage> storage, Shape shape, Strides strides, int64_t offset, Dtype dtype);
   /// Elements in host memory, copied as `dtype` in row-major order.
   static array copy_of(const void* data, Shape shape, Dtype dtype);
-  /// The lazy result of a primitive, and the several ones of a primitive that has them: for ops which
-  /// derive from a class (ops/custom.h).
+  /// The lazy result of a primitive, and the several ones of a primitive that has them: for ops
+  /// which derive from a class (ops/custom.h).
   array(Shape shape, Dtype dtype, std::shared_ptr<Primitive> primitive, Arrays inputs);
   static Arrays make_arrays(std::vector<Shape> shapes, const std::vector<Dtype>& dtypes,
                             const std::shared_ptr<Primitive>& primitive, const Arrays& inputs);
@@ -131,8 +131,8 @@ Stream stream_of(const array& a);
 /// True for a scalar whose value is known without evaluation.
 inline bool is_constant(const array& a) { return a.node()->op == &op_constant; }
 
-/// Depth of the transformations (grad, vmap, compile) running on this thread; nodes that depend on a
-/// live one keep their inputs when they are evaluated.
+/// Depth of the transformations (grad, vmap, compile) running on this thread; nodes that depend on
+/// a live one keep their inputs when they are evaluated.
 uint8_t trace_level();
 /// Raises the depth for its lifetime.
 struct TraceScope {
@@ -141,7 +141,8 @@ struct TraceScope {
   TraceScope(const TraceScope&) = delete;
 };
 
-// --- templates -------------------------------------------------------------------------------------
+// --- templates
+// -------------------------------------------------------------------------------------
 
 template <class T>
   requires std::is_arithmetic_v<T>

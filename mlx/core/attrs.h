@@ -2,7 +2,8 @@
 //
 //   struct SliceAttrs {
 //     Shape start, stop, strides;
-//     template <class F> void each(F&& f) { f("start", start); f("stop", stop); f("strides", strides); }
+//     template <class F> void each(F&& f) { f("start", start); f("stop", stop); f("strides",
+//     strides); }
 //   };
 //
 // and gets equality, hashing, printing and export from that list.

@@ -79,7 +79,8 @@ void register_backend(Device::DeviceType type, std::unique_ptr<Backend> backend)
 Backend& backend_of(Device d) {
   auto& b = slot(d.type);
   if (!b || d.index < 0 || d.index >= b->device_count())
-    fail<ValueError>("device", to_string(d), " is not available here; mx.device_count tells what is");
+    fail<ValueError>("device", to_string(d),
+                     " is not available here; mx.device_count tells what is");
   return *b;
 }
 Backend& host_backend() {
@@ -163,11 +164,16 @@ Device stream_device(int index) {
 
 Stream to_stream(const StreamOrDevice& s, Device fallback) {
   switch (s.index()) {
-    case 0: return default_stream(fallback);
-    case 1: return check_owner(std::get<Stream>(s));
-    case 2: return stream_from_thread_local_stream(std::get<ThreadLocalStream>(s));
-    case 3: return default_stream(std::get<Device>(s));
-    default: return default_stream(Device(std::get<Device::DeviceType>(s)));
+    case 0:
+      return default_stream(fallback);
+    case 1:
+      return check_owner(std::get<Stream>(s));
+    case 2:
+      return stream_from_thread_local_stream(std::get<ThreadLocalStream>(s));
+    case 3:
+      return default_stream(std::get<Device>(s));
+    default:
+      return default_stream(Device(std::get<Device::DeviceType>(s)));
   }
 }
 Stream to_stream(const StreamOrDevice& s) { return to_stream(s, global_default()); }

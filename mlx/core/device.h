@@ -21,7 +21,9 @@ struct Device {
   DeviceType type;
   int index;
 };
-inline bool operator==(const Device& device, Device::DeviceType type) { return device.type == type; }
+inline bool operator==(const Device& device, Device::DeviceType type) {
+  return device.type == type;
+}
 
 /// A queue of work on a device: work on one stream runs in order.
 struct Stream {

@@ -25,12 +25,16 @@ Category category_of(Dtype t) {
 Category parent(Category c) {
   switch (c) {
     case Category::complexfloating:
-    case Category::floating: return Category::inexact;
+    case Category::floating:
+      return Category::inexact;
     case Category::signedinteger:
-    case Category::unsignedinteger: return Category::integer;
+    case Category::unsignedinteger:
+      return Category::integer;
     case Category::inexact:
-    case Category::integer: return Category::number;
-    default: return Category::generic;
+    case Category::integer:
+      return Category::number;
+    default:
+      return Category::generic;
   }
 }
 
@@ -58,7 +62,8 @@ Dtype promote_types(const Dtype& a, const Dtype& b) {
   if (!is_inexact(a)) return b;
   if (!is_inexact(b)) return a;
   // float64 does not widen complex64, as the published API has it; complex128 is asked for by name.
-  if (is_complex(a) || is_complex(b)) return a == complex128 || b == complex128 ? complex128 : complex64;
+  if (is_complex(a) || is_complex(b))
+    return a == complex128 || b == complex128 ? complex128 : complex64;
   if (a.size() == b.size()) return float32;  // float16 with bfloat16
   return a.size() > b.size() ? a : b;
 }

@@ -144,10 +144,10 @@ struct TypeToDtype;
   X(complex64_t, complex64)   \
   X(complex128_t, complex128)
 
-#define MLX_TYPE_TO_DTYPE(T, D)             \
-  template <>                               \
-  struct TypeToDtype<T> {                   \
-    static constexpr Dtype value = D;       \
+#define MLX_TYPE_TO_DTYPE(T, D)              \
+  template <>                                \
+  struct TypeToDtype<T> {                    \
+    static constexpr Dtype value = D;        \
     constexpr operator Dtype() { return D; } \
   };
 MLX_FOR_EACH_DTYPE(MLX_TYPE_TO_DTYPE)
@@ -168,8 +168,8 @@ struct TypeTag {
 template <class F>
 decltype(auto) dispatch(Dtype t, F&& f) {
   switch (t.val()) {
-#define MLX_CASE(T, D)  \
-  case Dtype::Val::D:   \
+#define MLX_CASE(T, D) \
+  case Dtype::Val::D:  \
     return f(TypeTag<T>{});
     MLX_FOR_EACH_DTYPE(MLX_CASE)
 #undef MLX_CASE

@@ -28,7 +28,8 @@ thread_local constinit FreeList free_list;
 struct FreeListCloser {
   ~FreeListCloser() {
     free_list.closed = true;
-    while (free_list.head) ::operator delete(std::exchange(free_list.head, *static_cast<void**>(free_list.head)));
+    while (free_list.head)
+      ::operator delete(std::exchange(free_list.head, *static_cast<void**>(free_list.head)));
   }
   void touch() {}
 };
@@ -101,8 +102,10 @@ Scalar Scalar::from(double v, Dtype t) { return from(std::complex<double>(v), t)
 Scalar Scalar::from(int64_t v, Dtype t) {
   return dispatch(t, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if constexpr (std::is_arithmetic_v<T>) return of(static_cast<T>(v));
-    else return of(T(static_cast<float>(v)));
+    if constexpr (std::is_arithmetic_v<T>)
+      return of(static_cast<T>(v));
+    else
+      return of(T(static_cast<float>(v)));
   });
 }
 

@@ -31,10 +31,10 @@ enum class Linearity : uint8_t { none, linear, multilinear };
 struct RuleArgs {
   const Arrays& inputs;
   const Arrays& outputs;
-  const Arrays& grads;               ///< cotangents of the outputs, or tangents of the inputs
+  const Arrays& grads;  ///< cotangents of the outputs, or tangents of the inputs
   const Attrs* attrs;
   Stream stream;
-  const std::vector<bool>& wanted;   ///< inputs whose cotangent is asked for (vjp only)
+  const std::vector<bool>& wanted;  ///< inputs whose cotangent is asked for (vjp only)
 };
 
 /// One operation. Instances are constants of static storage; their address is their identity.
@@ -48,8 +48,9 @@ struct OpDef {
   Arrays (*build)(const Arrays& inputs, const Attrs* attrs, Stream s) = nullptr;
   /// View ops: the layout of the result over the input's buffer, or false where a copy is needed.
   bool (*view)(const Node& node, const Layout& in, Layout& out) = nullptr;
-  /// View ops that only permute axes and insert or drop axes of length 1: for each axis of the result
-  /// the axis of the input that it is, or -1; false where this node does more. Fusion sees through.
+  /// View ops that only permute axes and insert or drop axes of length 1: for each axis of the
+  /// result the axis of the input that it is, or -1; false where this node does more. Fusion sees
+  /// through.
   bool (*permutes)(const Node& node, SmallVector<int, 8>& from) = nullptr;
   /// Cotangents of the inputs (null: zero) given those of the outputs.
   Arrays (*vjp)(const RuleArgs& args) = nullptr;
@@ -60,7 +61,8 @@ struct OpDef {
                                               const Attrs* attrs, Stream s) = nullptr;
 };
 
-/// Makes an op known by its name, for export and lookups. Throws ValueError where the name is taken.
+/// Makes an op known by its name, for export and lookups. Throws ValueError where the name is
+/// taken.
 const OpDef& register_op(const OpDef& op);
 /// The op of that name, or null.
 const OpDef* find_op(std::string_view name);

@@ -72,7 +72,8 @@ std::string to_string(const array& a) {
   }
   os << "array(";
   if (is_constant(a)) {
-    Printer{os, a.shape(), {}, a.dtype()}.print(reinterpret_cast<const char*>(a.node()->scalar().bytes), 0);
+    Printer{os, a.shape(), {}, a.dtype()}.print(
+        reinterpret_cast<const char*>(a.node()->scalar().bytes), 0);
   } else {
     const char* data = static_cast<const char*>(a.raw(Access::read));
     Printer{os, a.shape(), a.strides(), a.dtype()}.print(data, 0);

@@ -6,7 +6,10 @@
 namespace mlx::core {
 
 Storage::Storage(Backend& host, void* data, size_t bytes, std::function<void()> release)
-    : backend_(&host), buffer_(host.wrap(data, bytes)), bytes_(bytes), release_(std::move(release)) {}
+    : backend_(&host),
+      buffer_(host.wrap(data, bytes)),
+      bytes_(bytes),
+      release_(std::move(release)) {}
 
 Storage::~Storage() {
   if (replica_) other_->free(replica_);

@@ -26,9 +26,11 @@ bool is_available(const std::string&) { return false; }
 
 Group init(bool strict, const std::string& backend) {
   if (std::find(kEngines.begin(), kEngines.end(), backend) == kEngines.end())
-    fail<ValueError>("init", "backend '", backend, "'; any, mpi, nccl, jaccl and ring are accepted");
+    fail<ValueError>("init", "backend '", backend,
+                     "'; any, mpi, nccl, jaccl and ring are accepted");
   if (strict)
-    fail<ExecutionError>("init", "backend '", backend, "' is not built in; only groups of one process "
+    fail<ExecutionError>("init", "backend '", backend,
+                         "' is not built in; only groups of one process "
                          "are available");
   return {};
 }

@@ -1,5 +1,5 @@
-// Groups of processes and collectives over them. No engine for several processes is built in yet, so
-// every group has one member, for which a collective is the identity.
+// Groups of processes and collectives over them. No engine for several processes is built in yet,
+// so every group has one member, for which a collective is the identity.
 #pragma once
 
 #include <optional>
@@ -20,8 +20,8 @@ class Group {
 
 /// True where an engine of that name ("any", "mpi", "nccl", "ring", "jaccl") connects processes.
 bool is_available(const std::string& backend = "any");
-/// The group of all processes: this one. Throws ExecutionError where `strict` or a named engine asks
-/// for more, ValueError for an unknown name.
+/// The group of all processes: this one. Throws ExecutionError where `strict` or a named engine
+/// asks for more, ValueError for an unknown name.
 Group init(bool strict = false, const std::string& backend = "any");
 
 array all_sum(const array& x, std::optional<Group> group = {}, StreamOrDevice s = {});
@@ -31,7 +31,8 @@ array all_gather(const array& x, std::optional<Group> group = {}, StreamOrDevice
 array sum_scatter(const array& x, std::optional<Group> group = {}, StreamOrDevice s = {});
 /// Throw ValueError: there is nobody to talk to.
 array send(const array& x, int dst, std::optional<Group> group = {}, StreamOrDevice s = {});
-array recv(Shape shape, Dtype dtype, int src, std::optional<Group> group = {}, StreamOrDevice s = {});
+array recv(Shape shape, Dtype dtype, int src, std::optional<Group> group = {},
+           StreamOrDevice s = {});
 array recv_like(const array& x, int src, std::optional<Group> group = {}, StreamOrDevice s = {});
 
 }  // namespace mlx::core::distributed

@@ -1,5 +1,6 @@
-// Saving and loading arrays: .npy and .safetensors. Saving evaluates; a failed save leaves an earlier
-// file as it was. Files are checked before their contents are believed: FileError otherwise.
+// Saving and loading arrays: .npy and .safetensors. Saving evaluates; a failed save leaves an
+// earlier file as it was. Files are checked before their contents are believed: FileError
+// otherwise.
 #pragma once
 
 #include <string>
@@ -23,7 +24,8 @@ array load(std::shared_ptr<io::Reader> in, StreamOrDevice s = {});
 array load(std::string file, StreamOrDevice s = {});
 
 /// Writes named arrays and string metadata in the safetensors format.
-void save_safetensors(std::shared_ptr<io::Writer> out, std::unordered_map<std::string, array> arrays,
+void save_safetensors(std::shared_ptr<io::Writer> out,
+                      std::unordered_map<std::string, array> arrays,
                       std::unordered_map<std::string, std::string> metadata = {});
 void save_safetensors(std::string file, std::unordered_map<std::string, array> arrays,
                       std::unordered_map<std::string, std::string> metadata = {});

@@ -20,8 +20,9 @@ array row_contiguous(const array& a) {
 array read_elements(Reader& in, Shape shape, Dtype dtype) {
   int64_t n = num_elements(shape);
   if (n < 0 || static_cast<uint64_t>(n) > in.remaining() / dtype.size())
-    fail<FileError>("load", in.label(), " has ", in.remaining(), " bytes left for an array of shape ",
-                    to_string(shape), " and dtype ", dtype_name(dtype));
+    fail<FileError>("load", in.label(), " has ", in.remaining(),
+                    " bytes left for an array of shape ", to_string(shape), " and dtype ",
+                    dtype_name(dtype));
   array out = array::uninitialized(std::move(shape), dtype);
   if (n) in.read(static_cast<char*>(out.raw(Access::write)), n * dtype.size());
   return out;
@@ -57,10 +58,14 @@ class HeaderParser {
     while (!accept('}')) {
       std::string key = string();
       expect(':');
-      if (key == "descr") descr = true, parse_descriptor(string(), h);
-      else if (key == "fortran_order") order = true, h.fortran = boolean();
-      else if (key == "shape") shape = true, h.shape = tuple();
-      else bad("unknown key " + key);
+      if (key == "descr")
+        descr = true, parse_descriptor(string(), h);
+      else if (key == "fortran_order")
+        order = true, h.fortran = boolean();
+      else if (key == "shape")
+        shape = true, h.shape = tuple();
+      else
+        bad("unknown key " + key);
       accept(',');
     }
     if (!descr || !order || !shape) bad("a key is missing");
@@ -151,15 +156,16 @@ std::string with_extension(std::string file, const char* extension) {
 
 void save(std::shared_ptr<io::Writer> out, array a) {
   a = io::row_contiguous(a);
-  std::string dict = "{'descr': '" + descriptor(a.dtype()) + "', 'fortran_order': False, 'shape': " +
-                     to_string(a.shape()) + ", }";
+  std::string dict = "{'descr': '" + descriptor(a.dtype()) +
+                     "', 'fortran_order': False, 'shape': " + to_string(a.shape()) + ", }";
   bool wide = dict.size() + 64 > 65535;
   size_t prefix = wide ? 12 : 10;
   dict.append((64 - (prefix + dict.size() + 1) % 64) % 64, ' ');
   dict.push_back('\n');
   std::string head = kMagic;
   head += wide ? std::string("\x02\x00", 2) : std::string("\x01\x00", 2);
-  for (int i = 0; i < (wide ? 4 : 2); ++i) head.push_back(static_cast<char>(dict.size() >> (8 * i)));
+  for (int i = 0; i < (wide ? 4 : 2); ++i)
+    head.push_back(static_cast<char>(dict.size() >> (8 * i)));
   out->write(head.data(), head.size());
   out->write(dict.data(), dict.size());
   if (a.nbytes()) out->write(static_cast<const char*>(a.raw(Access::read)), a.nbytes());

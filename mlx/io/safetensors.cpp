@@ -15,17 +15,18 @@ struct Name {
   const char* name;
   Dtype dtype;
 };
-constexpr Name kNames[] = {{"BOOL", bool_},    {"U8", uint8},       {"U16", uint16}, {"U32", uint32},
-                           {"U64", uint64},    {"I8", int8},        {"I16", int16},  {"I32", int32},
-                           {"I64", int64},     {"F16", float16},    {"BF16", bfloat16}, {"F32", float32},
-                           {"F64", float64},   {"C64", complex64}};
+constexpr Name kNames[] = {
+    {"BOOL", bool_},    {"U8", uint8},    {"U16", uint16},  {"U32", uint32},   {"U64", uint64},
+    {"I8", int8},       {"I16", int16},   {"I32", int32},   {"I64", int64},    {"F16", float16},
+    {"BF16", bfloat16}, {"F32", float32}, {"F64", float64}, {"C64", complex64}};
 
 constexpr size_t kMaxHeader = 100 << 20;
 
 const char* name_of(Dtype t) {
   for (const Name& n : kNames)
     if (n.dtype == t) return n.name;
-  fail<FileError>("save_safetensors", "dtype ", dtype_name(t), " has no name in the format; "
+  fail<FileError>("save_safetensors", "dtype ", dtype_name(t),
+                  " has no name in the format; "
                   "accepted are bool, integers, float16 to float64, bfloat16 and complex64");
 }
 
@@ -52,24 +53,25 @@ std::vector<Entry> entries_of(const json& header, size_t bytes, const std::strin
     Entry e{name, dtype_of(info.at("dtype").get<std::string>(), label), {}, 0, 0};
     for (auto& d : info.at("shape")) {
       e.shape.push_back(d.get<int64_t>());
-      if (e.shape.back() < 0) fail<FileError>("load_safetensors", label, ": ", name, " has a negative length");
+      if (e.shape.back() < 0)
+        fail<FileError>("load_safetensors", label, ": ", name, " has a negative length");
     }
     e.begin = info.at("data_offsets").at(0).get<size_t>();
     e.end = info.at("data_offsets").at(1).get<size_t>();
     size_t size;
     bool bad = __builtin_mul_overflow(num_elements(e.shape), size_t{e.dtype.size()}, &size);
     if (bad || e.begin > e.end || e.end > bytes || e.end - e.begin != size)
-      fail<FileError>("load_safetensors", label, ": the bytes ", e.begin, " to ", e.end, " of ", name,
-                      " do not hold shape ", to_string(e.shape), " of ", dtype_name(e.dtype),
+      fail<FileError>("load_safetensors", label, ": the bytes ", e.begin, " to ", e.end, " of ",
+                      name, " do not hold shape ", to_string(e.shape), " of ", dtype_name(e.dtype),
                       "; the file may be truncated");
     out.push_back(std::move(e));
   }
-  std::sort(out.begin(), out.end(), [](auto& a, auto& b) {
-    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
-  });
+  std::sort(out.begin(), out.end(),
+            [](auto& a, auto& b) { return std::pair(a.begin, a.end) < std::pair(b.begin, b.end); });
   size_t at = 0;
   for (const Entry& e : out) {
-    if (e.begin != at) fail<FileError>("load_safetensors", label, ": the arrays overlap or leave gaps");
+    if (e.begin != at)
+      fail<FileError>("load_safetensors", label, ": the arrays overlap or leave gaps");
     at = e.end;
   }
   return out;
@@ -91,7 +93,8 @@ SafetensorsLoad load_safetensors(std::shared_ptr<io::Reader> in, StreamOrDevice)
   SafetensorsLoad out;
   try {
     json header = json::parse(text);
-    if (!header.is_object()) fail<FileError>("load_safetensors", label, ": the header is no object");
+    if (!header.is_object())
+      fail<FileError>("load_safetensors", label, ": the header is no object");
     for (const Entry& e : entries_of(header, in->remaining(), label))
       out.first.insert_or_assign(e.name, io::read_elements(*in, e.shape, e.dtype));
     if (header.contains("__metadata__"))
@@ -107,20 +110,23 @@ SafetensorsLoad load_safetensors(const std::string& file, StreamOrDevice s) {
   return load_safetensors(io::open_reader(file), s);
 }
 
-void save_safetensors(std::shared_ptr<io::Writer> out, std::unordered_map<std::string, array> arrays,
+void save_safetensors(std::shared_ptr<io::Writer> out,
+                      std::unordered_map<std::string, array> arrays,
                       std::unordered_map<std::string, std::string> metadata) {
   std::vector<std::pair<std::string, array>> sorted;
   for (auto& [name, a] : arrays) sorted.emplace_back(name, io::row_contiguous(a));
   // Wider elements first, so that every array is aligned to its elements.
   std::sort(sorted.begin(), sorted.end(), [](auto& a, auto& b) {
-    return std::pair(-int{a.second.dtype().size()}, a.first) < std::pair(-int{b.second.dtype().size()}, b.first);
+    return std::pair(-int{a.second.dtype().size()}, a.first) <
+           std::pair(-int{b.second.dtype().size()}, b.first);
   });
   json header = json::object();
   if (!metadata.empty()) header["__metadata__"] = metadata;
   size_t at = 0;
   for (auto& [name, a] : sorted) {
     std::vector<int64_t> shape(a.shape().begin(), a.shape().end());
-    header[name] = {{"dtype", name_of(a.dtype())}, {"shape", shape}, {"data_offsets", {at, at + a.nbytes()}}};
+    header[name] = {
+        {"dtype", name_of(a.dtype())}, {"shape", shape}, {"data_offsets", {at, at + a.nbytes()}}};
     at += a.nbytes();
   }
   std::string text = header.dump();

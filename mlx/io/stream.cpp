@@ -34,7 +34,8 @@ class FileReader final : public Reader {
 
   void read(char* data, size_t n) override {
     if (n > remaining())
-      fail<FileError>("load", path_, " ends after ", size_, " bytes; ", n, " more were expected at ", at_);
+      fail<FileError>("load", path_, " ends after ", size_, " bytes; ", n,
+                      " more were expected at ", at_);
     while (n > 0) {
       ssize_t got = ::pread(fd_, data, n, at_);
       if (got < 0 && errno == EINTR) continue;

@@ -77,7 +77,8 @@ bool contiguous_layout(const Node& node, const Layout& in, Layout& out) {
 }
 
 void require_real_floating(const char* op, Dtype t) {
-  if (!is_floating(t)) fail<ValueError>(op, "dtype ", dtype_name(t), "; real floating ones are accepted");
+  if (!is_floating(t))
+    fail<ValueError>(op, "dtype ", dtype_name(t), "; real floating ones are accepted");
 }
 
 }  // namespace
@@ -140,7 +141,8 @@ array view(const array& a, const Dtype& dtype, StreamOrDevice s) {
   int64_t from = a.itemsize(), to = dtype.size();
   if (from != to) {
     if (shape.empty())
-      fail<ValueError>("view", "a scalar of dtype ", dtype_name(a.dtype()), " as ", dtype_name(dtype),
+      fail<ValueError>("view", "a scalar of dtype ", dtype_name(a.dtype()), " as ",
+                       dtype_name(dtype),
                        "; a scalar can be read as a dtype of the same size only");
     if (shape.back() * from % to)
       fail<ValueError>("view", "a last axis of ", shape.back() * from, " bytes as ",
@@ -193,7 +195,8 @@ array to_fp8(array x, StreamOrDevice stream) {
 
 array from_fp8(array x, Dtype dtype, StreamOrDevice stream) {
   if (x.dtype() != uint8)
-    fail<ValueError>("from_fp8", "an input of dtype ", dtype_name(x.dtype()), "; uint8 is accepted");
+    fail<ValueError>("from_fp8", "an input of dtype ", dtype_name(x.dtype()),
+                     "; uint8 is accepted");
   require_real_floating("from_fp8", dtype);
   Stream s = to_stream(stream);
   // The same bits as the top of a float16, whose exponent's bias is larger by 8.

@@ -11,8 +11,8 @@ namespace mlx::core {
 array astype(array a, Dtype dtype, StreamOrDevice s = {});
 /// The same for code that knows its stream.
 array cast_to(const array& a, Dtype dtype, Stream s);
-/// The bytes of `a`, read in row-major order as elements of `dtype`. Where the sizes differ the last
-/// axis grows or shrinks; throws ValueError where its bytes do not divide.
+/// The bytes of `a`, read in row-major order as elements of `dtype`. Where the sizes differ the
+/// last axis grows or shrinks; throws ValueError where its bytes do not divide.
 array view(const array& a, const Dtype& dtype, StreamOrDevice s = {});
 /// The same elements in memory of their own.
 array copy(array a, StreamOrDevice s = {});
@@ -21,10 +21,11 @@ array contiguous(const array& a, bool allow_col_major = false, StreamOrDevice s 
 /// `a`, treated as a constant by differentiation.
 array stop_gradient(const array& a, StreamOrDevice s = {});
 /// The inputs, available only after the dependencies have been computed.
-std::vector<array> depends(const std::vector<array>& inputs, const std::vector<array>& dependencies);
+std::vector<array> depends(const std::vector<array>& inputs,
+                           const std::vector<array>& dependencies);
 
-/// Floating elements rounded to the nearest 8-bit float with 4 exponent and 3 mantissa bits (e4m3fn),
-/// as uint8. Magnitudes above 448 give 448; NaN stays NaN.
+/// Floating elements rounded to the nearest 8-bit float with 4 exponent and 3 mantissa bits
+/// (e4m3fn), as uint8. Magnitudes above 448 give 448; NaN stays NaN.
 array to_fp8(array x, StreamOrDevice s = {});
 /// The values of 8-bit floats (e4m3fn) stored as uint8.
 array from_fp8(array x, Dtype dtype, StreamOrDevice s = {});

@@ -33,7 +33,8 @@ array moved(const array& a, int64_t shift, int axis, Stream s) {
   if (n == 0) return a;
   int64_t first = (n - shift % n) % n;  // what comes to the front
   if (first == 0) return a;
-  return concatenate({part(a, axis, first, n - first, 1, s), part(a, axis, 0, first, 1, s)}, axis, s);
+  return concatenate({part(a, axis, first, n - first, 1, s), part(a, axis, 0, first, 1, s)}, axis,
+                     s);
 }
 
 enum class PadMode { constant, edge, reflect, symmetric };
@@ -75,7 +76,8 @@ array pad_axis(const array& a, int axis, int64_t low, int64_t high, PadMode mode
       int64_t first = padded_source(mode, i, n), step = 0;
       next = i + 1;
       if (next < to) step = padded_source(mode, next, n) - first;
-      while (next < to && padded_source(mode, next, n) - padded_source(mode, next - 1, n) == step) ++next;
+      while (next < to && padded_source(mode, next, n) - padded_source(mode, next - 1, n) == step)
+        ++next;
       add_run(first, next - i, next - i == 1 ? 1 : step);
     }
   };
@@ -95,8 +97,7 @@ constinit const OpDef op_concatenate{.name = "concatenate",
                                      .vmap = rules::concatenate_vmap};
 
 array concatenate(std::vector<array> arrays, int axis, StreamOrDevice stream) {
-  if (arrays.empty())
-    fail<ValueError>("concatenate", "no arrays; at least one is accepted");
+  if (arrays.empty()) fail<ValueError>("concatenate", "no arrays; at least one is accepted");
   const array& first = arrays[0];
   int at = normalize_axis(axis, first.ndim(), "concatenate");
   Shape shape = first.shape();
@@ -143,8 +144,7 @@ array stack(const std::vector<array>& arrays, StreamOrDevice s) { return stack(a
 std::vector<array> split(const array& a, int num_splits, int axis, StreamOrDevice stream) {
   int at = normalize_axis(axis, a.ndim(), "split");
   int64_t n = a.shape()[at];
-  if (num_splits <= 0)
-    fail<ValueError>("split", num_splits, " parts; one or more are accepted");
+  if (num_splits <= 0) fail<ValueError>("split", num_splits, " parts; one or more are accepted");
   if (n % num_splits)
     fail<ValueError>("split", num_splits, " parts of axis ", at, " of shape ", to_string(a.shape()),
                      "; a divisor of ", n, " is accepted");
@@ -222,8 +222,8 @@ array pad(const array& a, const std::vector<int>& axes, const Shape& low_pad_siz
   for (size_t i = 0; i < axes.size(); ++i) {
     int at = normalize_axis(axes[i], a.ndim(), "pad");
     if (low_pad_size[i] < 0 || high_pad_size[i] < 0)
-      fail<ValueError>("pad", "widths ", low_pad_size[i], " and ", high_pad_size[i], " on axis ", at,
-                       "; widths from 0 up are accepted");
+      fail<ValueError>("pad", "widths ", low_pad_size[i], " and ", high_pad_size[i], " on axis ",
+                       at, "; widths from 0 up are accepted");
     if (__builtin_add_overflow(shape[at], low_pad_size[i], &shape[at]) ||
         __builtin_add_overflow(shape[at], high_pad_size[i], &shape[at]))
       fail<SizeError>("pad", "a length above 2^63 - 1 on axis ", at);
@@ -282,7 +282,8 @@ array roll(const array& a, int shift, const std::vector<int>& axes, StreamOrDevi
 array roll(const array& a, const Shape& shift, int axis, StreamOrDevice s) {
   return roll(a, shift, std::vector<int>(shift.size(), axis), s);
 }
-array roll(const array& a, const Shape& shift, const std::vector<int>& axes, StreamOrDevice stream) {
+array roll(const array& a, const Shape& shift, const std::vector<int>& axes,
+           StreamOrDevice stream) {
   Stream s = to_stream(stream);
   if (axes.size() != shift.size() && axes.size() != 1)
     fail<ValueError>("roll", shift.size(), " shifts for ", axes.size(),

@@ -1,4 +1,5 @@
-// Joining, splitting and repeating arrays: concatenate, stack, split, repeat, tile, pad, roll, kron.
+// Joining, splitting and repeating arrays: concatenate, stack, split, repeat, tile, pad, roll,
+// kron.
 #pragma once
 
 #include <string>
@@ -29,9 +30,9 @@ array repeat(const array& arr, int repeats, StreamOrDevice s = {});
 /// The array reps[i] times along axis i; the shorter of shape and reps gets leading ones.
 array tile(const array& arr, std::vector<int> reps, StreamOrDevice s = {});
 
-/// `a` with elements added before and after it along the axes named. Modes: "constant" adds pad_value
-/// (cast), "edge" the outermost element, "reflect" the mirror image without the outermost element,
-/// "symmetric" with it.
+/// `a` with elements added before and after it along the axes named. Modes: "constant" adds
+/// pad_value (cast), "edge" the outermost element, "reflect" the mirror image without the outermost
+/// element, "symmetric" with it.
 array pad(const array& a, const std::vector<int>& axes, const Shape& low_pad_size,
           const Shape& high_pad_size, const array& pad_value = array(0),
           const std::string& mode = "constant", StreamOrDevice s = {});
@@ -43,8 +44,8 @@ array pad(const array& a, const std::pair<int, int>& pad_width, const array& pad
 array pad(const array& a, int pad_width, const array& pad_value = array(0),
           const std::string& mode = "constant", StreamOrDevice s = {});
 
-/// Elements moved along axes by `shift` places, around the end; of the flattened array where no axis is
-/// named. Several shifts for one axis, and for no axis, add up.
+/// Elements moved along axes by `shift` places, around the end; of the flattened array where no
+/// axis is named. Several shifts for one axis, and for no axis, add up.
 array roll(const array& a, int shift, StreamOrDevice s = {});
 array roll(const array& a, const Shape& shift, StreamOrDevice s = {});
 array roll(const array& a, int shift, int axis, StreamOrDevice s = {});

@@ -46,9 +46,7 @@ int64_t output_length(const Shape& x, const Shape& w, const ConvAttrs& c, size_t
 }
 
 std::vector<int> list(const Pair& p) { return {p.first, p.second}; }
-std::vector<int> list(const Triple& t) {
-  return {std::get<0>(t), std::get<1>(t), std::get<2>(t)};
-}
+std::vector<int> list(const Triple& t) { return {std::get<0>(t), std::get<1>(t), std::get<2>(t)}; }
 
 void require_rank(const array& x, size_t spatial, const char* op) {
   if (x.ndim() != spatial + 2)
@@ -100,10 +98,9 @@ array conv_weight_node(const array& x, const array& g, const ConvWeightAttrs& at
 
 }  // namespace rules
 
-array conv_general(array input, array weight, std::vector<int> stride,
-                   std::vector<int> padding_lo, std::vector<int> padding_hi,
-                   std::vector<int> kernel_dilation, std::vector<int> input_dilation, int groups,
-                   bool flip, StreamOrDevice s) {
+array conv_general(array input, array weight, std::vector<int> stride, std::vector<int> padding_lo,
+                   std::vector<int> padding_hi, std::vector<int> kernel_dilation,
+                   std::vector<int> input_dilation, int groups, bool flip, StreamOrDevice s) {
   Stream stream = to_stream(s);
   check_operands(input, weight, groups);
   Dtype type = promote_types(input.dtype(), weight.dtype());
@@ -130,8 +127,8 @@ array conv2d(const array& input, const array& weight, const Pair& stride, const 
              const Pair& dilation, int groups, StreamOrDevice s) {
   return plain("conv2d", input, weight, list(stride), list(padding), list(dilation), groups, s);
 }
-array conv3d(const array& input, const array& weight, const Triple& stride,
-             const Triple& padding, const Triple& dilation, int groups, StreamOrDevice s) {
+array conv3d(const array& input, const array& weight, const Triple& stride, const Triple& padding,
+             const Triple& dilation, int groups, StreamOrDevice s) {
   return plain("conv3d", input, weight, list(stride), list(padding), list(dilation), groups, s);
 }
 
@@ -143,14 +140,14 @@ array conv_transpose1d(const array& input, const array& weight, int stride, int 
 array conv_transpose2d(const array& input, const array& weight, const Pair& stride,
                        const Pair& padding, const Pair& dilation, const Pair& output_padding,
                        int groups, StreamOrDevice s) {
-  return transposed("conv_transpose2d", input, weight, list(stride), list(padding),
-                    list(dilation), list(output_padding), groups, s);
+  return transposed("conv_transpose2d", input, weight, list(stride), list(padding), list(dilation),
+                    list(output_padding), groups, s);
 }
 array conv_transpose3d(const array& input, const array& weight, const Triple& stride,
-                       const Triple& padding, const Triple& dilation,
-                       const Triple& output_padding, int groups, StreamOrDevice s) {
-  return transposed("conv_transpose3d", input, weight, list(stride), list(padding),
-                    list(dilation), list(output_padding), groups, s);
+                       const Triple& padding, const Triple& dilation, const Triple& output_padding,
+                       int groups, StreamOrDevice s) {
+  return transposed("conv_transpose3d", input, weight, list(stride), list(padding), list(dilation),
+                    list(output_padding), groups, s);
 }
 
 array convolve(const array& a, const array& v, const std::string& mode, StreamOrDevice s) {

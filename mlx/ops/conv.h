@@ -37,8 +37,8 @@ array conv2d(const array& input, const array& weight, const Pair& stride = {1, 1
              const Pair& padding = {0, 0}, const Pair& dilation = {1, 1}, int groups = 1,
              StreamOrDevice s = {});
 array conv3d(const array& input, const array& weight, const Triple& stride = {1, 1, 1},
-             const Triple& padding = {0, 0, 0}, const Triple& dilation = {1, 1, 1},
-             int groups = 1, StreamOrDevice s = {});
+             const Triple& padding = {0, 0, 0}, const Triple& dilation = {1, 1, 1}, int groups = 1,
+             StreamOrDevice s = {});
 
 /// The transposes, which lengthen what conv1d .. conv3d shorten; `output_padding` lengthens the
 /// result at its end.
@@ -47,8 +47,7 @@ array conv_transpose1d(const array& input, const array& weight, int stride = 1, 
                        StreamOrDevice s = {});
 array conv_transpose2d(const array& input, const array& weight, const Pair& stride = {1, 1},
                        const Pair& padding = {0, 0}, const Pair& dilation = {1, 1},
-                       const Pair& output_padding = {0, 0}, int groups = 1,
-                       StreamOrDevice s = {});
+                       const Pair& output_padding = {0, 0}, int groups = 1, StreamOrDevice s = {});
 array conv_transpose3d(const array& input, const array& weight, const Triple& stride = {1, 1, 1},
                        const Triple& padding = {0, 0, 0}, const Triple& dilation = {1, 1, 1},
                        const Triple& output_padding = {0, 0, 0}, int groups = 1,

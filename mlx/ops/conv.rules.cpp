@@ -1,8 +1,9 @@
-// Derivatives and batching of convolutions. With y = conv(x, w), the cotangent of x is a convolution
-// of that of y, and the cotangent of w the bilinear op conv_weight, whose cotangents are convolutions
-// again: the two ops are closed under differentiation.
-#include "mlx/ops.h"
+// Derivatives and batching of convolutions. With y = conv(x, w), the cotangent of x is a
+// convolution of that of y, and the cotangent of w the bilinear op conv_weight, whose cotangents
+// are convolutions again: the two ops are closed under differentiation.
 #include "mlx/ops/conv.h"
+
+#include "mlx/ops.h"
 
 namespace mlx::core::rules {
 namespace {
@@ -22,7 +23,8 @@ array swap_channels(const array& w, int64_t groups, Stream s) {
 }
 
 /// The cotangent of an input with the lengths `x` given that of the result.
-array input_cotangent(const array& g, const array& w, const Shape& x, const ConvAttrs& c, Stream s) {
+array input_cotangent(const array& g, const array& w, const Shape& x, const ConvAttrs& c,
+                      Stream s) {
   ConvAttrs t = c;
   t.stride = c.input_dilation;
   t.input_dilation = c.stride;
@@ -47,7 +49,8 @@ array merge_axis(const array& x, int from, int to, Stream s) {
   return reshape(moved, shape, s);
 }
 
-/// The outer part, of length n, of axis `at` (counted from the end when negative) as the first axis.
+/// The outer part, of length n, of axis `at` (counted from the end when negative) as the first
+/// axis.
 array unmerge_axis(const array& x, int at, int64_t n, Stream s) {
   if (at < 0) at += static_cast<int>(x.ndim());
   Shape shape = x.shape();
@@ -56,13 +59,14 @@ array unmerge_axis(const array& x, int at, int64_t n, Stream s) {
   return moveaxis(reshape(x, shape, s), at, 0, s);
 }
 
-/// Operands that are mapped together become groups of one convolution: the batch is the outer part of
-/// the channels that the groups divide. Within it the given groups count, so that the order is right.
+/// Operands that are mapped together become groups of one convolution: the batch is the outer part
+/// of the channels that the groups divide. Within it the given groups count, so that the order is
+/// right.
 array conv_of_batches(const array& x, const array& w, const ConvAttrs& c, int64_t n, Stream s) {
   ConvAttrs grouped = c;
   grouped.groups *= n;
-  return unmerge_axis(conv_node(merge_axis(x, 0, -1, s), merge_axis(w, 0, 0, s), grouped, s), -1,
-                      n, s);
+  return unmerge_axis(conv_node(merge_axis(x, 0, -1, s), merge_axis(w, 0, 0, s), grouped, s), -1, n,
+                      s);
 }
 
 }  // namespace

@@ -24,8 +24,8 @@ int64_t saturated(double v) {
   return v >= 0x1p63 ? INT64_MAX : v < -0x1p63 ? INT64_MIN : static_cast<int64_t>(v);
 }
 
-/// The positions of an n by m matrix: 0, 1, .. n - 1 down its rows, plus `shift`, and 0, 1, .. m - 1
-/// along its columns.
+/// The positions of an n by m matrix: 0, 1, .. n - 1 down its rows, plus `shift`, and 0, 1, .. m -
+/// 1 along its columns.
 struct Grid {
   array rows, columns;
   Grid(int64_t n, int64_t m, int64_t shift, Stream s) {
@@ -63,7 +63,8 @@ constinit const OpDef op_arange{.name = "arange", .kind = OpKind::kernel, .build
 array integer_range(int64_t start, int64_t stop, int64_t step, Dtype dtype, StreamOrDevice s) {
   if (step == 0) fail<ValueError>("arange", "a step of 0; other steps are accepted");
   __int128 span = static_cast<__int128>(stop) - start;
-  __int128 size = span == 0 || (span > 0) != (step > 0) ? 0 : (span + step - (step > 0 ? 1 : -1)) / step;
+  __int128 size =
+      span == 0 || (span > 0) != (step > 0) ? 0 : (span + step - (step > 0 ? 1 : -1)) / step;
   if (size > INT64_MAX) fail<SizeError>("arange", "more than 2^63 - 1 elements");
   return range({static_cast<double>(start), static_cast<double>(step), start, step,
                 static_cast<int64_t>(size), dtype},
@@ -90,7 +91,9 @@ array arange(double start, double stop, Dtype dtype, StreamOrDevice s) {
 array arange(double start, double stop, StreamOrDevice s) {
   return arange(start, stop, 1.0, float32, s);
 }
-array arange(double stop, Dtype dtype, StreamOrDevice s) { return arange(0.0, stop, 1.0, dtype, s); }
+array arange(double stop, Dtype dtype, StreamOrDevice s) {
+  return arange(0.0, stop, 1.0, dtype, s);
+}
 array arange(double stop, StreamOrDevice s) { return arange(0.0, stop, 1.0, float32, s); }
 array arange(int start, int stop, int step, StreamOrDevice s) {
   return integer_range(start, stop, step, int32, s);
@@ -114,7 +117,8 @@ array linspace(double start, double stop, int num, Dtype dtype, StreamOrDevice s
 
 array full(Shape shape, array vals, Dtype dtype, StreamOrDevice s) {
   for (int64_t n : shape)
-    if (n < 0) fail<ValueError>("full", "shape ", to_string(shape), "; lengths from 0 up are accepted");
+    if (n < 0)
+      fail<ValueError>("full", "shape ", to_string(shape), "; lengths from 0 up are accepted");
   return broadcast_to(astype(std::move(vals), dtype, s), shape, s);
 }
 array full(Shape shape, array vals, StreamOrDevice s) {
@@ -132,7 +136,9 @@ array zeros(const Shape& shape, Dtype dtype, StreamOrDevice s) {
 }
 array zeros(const Shape& shape, StreamOrDevice s) { return zeros(shape, float32, s); }
 array zeros_like(const array& a, StreamOrDevice s) { return zeros(a.shape(), a.dtype(), s); }
-array zeros_like(const array& a, Dtype dtype, StreamOrDevice s) { return zeros(a.shape(), dtype, s); }
+array zeros_like(const array& a, Dtype dtype, StreamOrDevice s) {
+  return zeros(a.shape(), dtype, s);
+}
 array ones(const Shape& shape, Dtype dtype, StreamOrDevice s) {
   return full(shape, constant(1.0, dtype), dtype, s);
 }
@@ -209,8 +215,7 @@ array hamming(int M, StreamOrDevice s) {
   return window(M, s, [](const array& t) { return 0.54 - 0.46 * cos(t); });
 }
 array blackman(int M, StreamOrDevice s) {
-  return window(M, s,
-                [](const array& t) { return 0.42 - 0.5 * cos(t) + 0.08 * cos(2.0 * t); });
+  return window(M, s, [](const array& t) { return 0.42 - 0.5 * cos(t) + 0.08 * cos(2.0 * t); });
 }
 array bartlett(int M, StreamOrDevice s) {
   return window(M, s, [](const array& t) { return 1.0 - abs(t * (1 / M_PI) - 1.0); });

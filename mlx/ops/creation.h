@@ -80,8 +80,8 @@ array triu(array x, int k = 0, StreamOrDevice s = {});
 /// A matrix with a vector on diagonal k, or diagonal k of a matrix.
 array diag(const array& a, int k = 0, StreamOrDevice s = {});
 
-/// Vectors as arrays over the grid that they span; `indexing` is "xy" (the first two axes swapped) or
-/// "ij". Sparse ones keep length 1 along the other axes.
+/// Vectors as arrays over the grid that they span; `indexing` is "xy" (the first two axes swapped)
+/// or "ij". Sparse ones keep length 1 along the other axes.
 std::vector<array> meshgrid(const std::vector<array>& arrays, bool sparse = false,
                             const std::string& indexing = "xy", StreamOrDevice s = {});
 

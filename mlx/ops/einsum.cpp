@@ -1,5 +1,5 @@
-// Three steps: subscripts are parsed into lists of labels, a path is searched on label sets alone, and
-// every contraction of the path becomes sums, transpositions and one matmul or product.
+// Three steps: subscripts are parsed into lists of labels, a path is searched on label sets alone,
+// and every contraction of the path becomes sums, transpositions and one matmul or product.
 #include "mlx/ops/einsum.h"
 
 #include <algorithm>
@@ -125,8 +125,7 @@ struct Search {
   LabelSet output;
   const std::map<Label, int64_t>& sizes;
 
-  explicit Search(const Expression& e)
-      : output(e.output.begin(), e.output.end()), sizes(e.sizes) {
+  explicit Search(const Expression& e) : output(e.output.begin(), e.output.end()), sizes(e.sizes) {
     for (const Labels& labels : e.inputs) inputs.emplace_back(labels.begin(), labels.end());
   }
   double volume(const LabelSet& labels) const {
@@ -196,8 +195,7 @@ std::vector<std::vector<int>> optimal_steps(const Search& search) {
     if (single) cost[s] = 0;
     for (size_t a = (s - 1) & s; a > s - a && !single; a = (a - 1) & s) {
       size_t b = s - a;
-      double c = cost[a] + cost[b] +
-                 search.work(Search::unite(labels[a], labels[b]), labels[s], 2);
+      double c = cost[a] + cost[b] + search.work(Search::unite(labels[a], labels[b]), labels[s], 2);
       if (c < cost[s]) {
         cost[s] = c;
         split[s] = a;
@@ -237,8 +235,7 @@ std::vector<std::vector<int>> greedy_steps(const Search& search) {
         others.erase(others.begin() + j);
         others.erase(others.begin() + i);
         LabelSet all = Search::unite(list[i], list[j]), kept = search.kept(all, others);
-        double growth =
-            search.volume(kept) - search.volume(list[i]) - search.volume(list[j]);
+        double growth = search.volume(kept) - search.volume(list[i]) - search.volume(list[j]);
         std::pair<double, double> rank{growth, search.work(all, kept, 2)};
         if (choice.empty() || rank < best) {
           best = rank;
@@ -372,8 +369,8 @@ Term contract(Term a, Term b, const LabelSet& kept, Stream s) {
     to.push_back(num_elements(Shape(middle, middle + columns)));
     return reshape(v, to, s);
   };
-  array product = matmul(matrix(x, left.size(), summed.size()),
-                         matrix(y, summed.size(), right.size()), s);
+  array product =
+      matmul(matrix(x, left.size(), summed.size()), matrix(y, summed.size(), right.size()), s);
   return {reshape(product, shape, s), result};
 }
 
@@ -391,8 +388,7 @@ std::string describe(const std::string& subscripts, const Search& search, const 
 
 }  // namespace
 
-array einsum(const std::string& subscripts, const std::vector<array>& operands,
-             StreamOrDevice s) {
+array einsum(const std::string& subscripts, const std::vector<array>& operands, StreamOrDevice s) {
   Stream stream = to_stream(s);
   Expression e = parse(subscripts, operands);
   Dtype type = operands[0].dtype();

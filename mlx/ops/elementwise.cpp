@@ -1,5 +1,5 @@
-// Functions and definitions of the elementwise ops, expanded from the table. This is the hot path of
-// every line of user code: equal shapes and dtypes need no more than the node.
+// Functions and definitions of the elementwise ops, expanded from the table. This is the hot path
+// of every line of user code: equal shapes and dtypes need no more than the node.
 #include "mlx/ops/elementwise.h"
 
 #include <cmath>
@@ -68,7 +68,8 @@ array binary(const OpDef& op, const array& a, const array& b, const StreamOrDevi
   Stream st = to_stream(s);
   if (a.dtype() == t && b.dtype() == t)
     return make_node(op, shape, result_dtype<result>(t), st, {}, a, b);
-  return make_node(op, shape, result_dtype<result>(t), st, {}, cast_to(a, t, st), cast_to(b, t, st));
+  return make_node(op, shape, result_dtype<result>(t), st, {}, cast_to(a, t, st),
+                   cast_to(b, t, st));
 }
 
 template <Domain, Result>
@@ -79,7 +80,8 @@ array ternary(const OpDef& op, const array& a, const array& b, const array& c,
   const Shape& shape =
       wider(wider(a.shape(), b.shape(), made_first, op.name), c.shape(), made, op.name);
   Stream st = to_stream(s);
-  return make_node(op, shape, t, st, {}, cast_to(a, bool_, st), cast_to(b, t, st), cast_to(c, t, st));
+  return make_node(op, shape, t, st, {}, cast_to(a, bool_, st), cast_to(b, t, st),
+                   cast_to(c, t, st));
 }
 
 template <array (*f)(const array&, StreamOrDevice)>
@@ -97,29 +99,29 @@ Arrays build_3(const Arrays& in, const Attrs*, Stream s) {
 
 }  // namespace
 
-#define E(row, arity, ...)                                                      \
-  constinit const OpDef op_##row{.name = #row,                                  \
-                                 .kind = OpKind::elementwise,                   \
-                                 .elementwise = static_cast<int>(OpId::row),    \
-                                 .build = build_##arity<row>,                   \
-                                 .vjp = rules::elementwise_vjp<OpId::row>,      \
-                                 .jvp = rules::elementwise_jvp<OpId::row>,      \
+#define E(row, arity, ...)                                                   \
+  constinit const OpDef op_##row{.name = #row,                               \
+                                 .kind = OpKind::elementwise,                \
+                                 .elementwise = static_cast<int>(OpId::row), \
+                                 .build = build_##arity<row>,                \
+                                 .vjp = rules::elementwise_vjp<OpId::row>,   \
+                                 .jvp = rules::elementwise_jvp<OpId::row>,   \
                                  .vmap = rules::elementwise_vmap<OpId::row>};
 #include "mlx/ops/elementwise.def"
 #undef E
 
-#define MLX_FUNCTION_1(name, domain, result)                             \
-  array name(const array& a, StreamOrDevice s) {                         \
-    return unary<Domain::domain, Result::result>(op_##name, a, s);       \
+#define MLX_FUNCTION_1(name, domain, result)                       \
+  array name(const array& a, StreamOrDevice s) {                   \
+    return unary<Domain::domain, Result::result>(op_##name, a, s); \
   }
-#define MLX_FUNCTION_2(name, domain, result)                                                    \
-  array name(const array& a, const array& b, StreamOrDevice s) {                                \
-    constexpr bool shifts = OpId::name == OpId::left_shift || OpId::name == OpId::right_shift;  \
-    return binary<Domain::domain, Result::result, shifts>(op_##name, a, b, s);                  \
+#define MLX_FUNCTION_2(name, domain, result)                                                   \
+  array name(const array& a, const array& b, StreamOrDevice s) {                               \
+    constexpr bool shifts = OpId::name == OpId::left_shift || OpId::name == OpId::right_shift; \
+    return binary<Domain::domain, Result::result, shifts>(op_##name, a, b, s);                 \
   }
-#define MLX_FUNCTION_3(name, domain, result)                                              \
-  array name(const array& condition, const array& x, const array& y, StreamOrDevice s) {  \
-    return ternary<Domain::domain, Result::result>(op_##name, condition, x, y, s);        \
+#define MLX_FUNCTION_3(name, domain, result)                                             \
+  array name(const array& condition, const array& x, const array& y, StreamOrDevice s) { \
+    return ternary<Domain::domain, Result::result>(op_##name, condition, x, y, s);       \
   }
 #define E(name, arity, domain, result, ...) MLX_FUNCTION_##arity(name, domain, result)
 #include "mlx/ops/elementwise.def"
@@ -160,12 +162,8 @@ array round(const array& a, StreamOrDevice s) { return rint(a, s); }
 
 array positive(const array& a, StreamOrDevice) { return a; }
 
-array degrees(const array& a, StreamOrDevice s) {
-  return multiply(a, weak(180.0 / M_PI, a), s);
-}
-array radians(const array& a, StreamOrDevice s) {
-  return multiply(a, weak(M_PI / 180.0, a), s);
-}
+array degrees(const array& a, StreamOrDevice s) { return multiply(a, weak(180.0 / M_PI, a), s); }
+array radians(const array& a, StreamOrDevice s) { return multiply(a, weak(M_PI / 180.0, a), s); }
 
 std::vector<array> divmod(const array& a, const array& b, StreamOrDevice s) {
   return {floor_divide(a, b, s), remainder(a, b, s)};
@@ -199,8 +197,8 @@ array isclose(const array& a, const array& b, double rtol, double atol, bool equ
   array x = cast_to(a, t, s), y = cast_to(b, t, s);
   array size = abs(y, s), distance = abs(subtract(x, y, s), s);
   array limit = add(weak(atol, size), multiply(weak(rtol, size), size, s), s);
-  array close = logical_or(equal(x, y, s),
-                           logical_and(isfinite(y, s), less_equal(distance, limit, s), s), s);
+  array close =
+      logical_or(equal(x, y, s), logical_and(isfinite(y, s), less_equal(distance, limit, s), s), s);
   return equal_nan ? logical_or(close, logical_and(isnan(x, s), isnan(y, s), s), s) : close;
 }
 

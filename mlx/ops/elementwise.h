@@ -1,6 +1,7 @@
-// Elementwise operations: one function and one op for each row of elementwise.def, and what is composed
-// of them. Operands broadcast, and convert to their common dtype; the table says which dtypes an op
-// takes. A C++ scalar is weak: it takes the dtype of the array beside it where its kind allows.
+// Elementwise operations: one function and one op for each row of elementwise.def, and what is
+// composed of them. Operands broadcast, and convert to their common dtype; the table says which
+// dtypes an op takes. A C++ scalar is weak: it takes the dtype of the array beside it where its
+// kind allows.
 #pragma once
 
 #include <complex>
@@ -17,8 +18,8 @@ namespace mlx::core {
 #define MLX_FUNCTION_2(name) array name(const array& a, const array& b, StreamOrDevice s = {});
 #define MLX_FUNCTION_3(name) \
   array name(const array& condition, const array& x, const array& y, StreamOrDevice s = {});
-#define E(name, arity, ...)       \
-  extern const OpDef op_##name;   \
+#define E(name, arity, ...)     \
+  extern const OpDef op_##name; \
   MLX_FUNCTION_##arity(name)
 #include "mlx/ops/elementwise.def"
 #undef E
@@ -68,15 +69,15 @@ array weak(T v, const array& a) {
   return array(v, weak_dtype<T>(a.dtype()));
 }
 
-#define MLX_OPERATOR(symbol, function)                                                  \
+#define MLX_OPERATOR(symbol, function)                                                    \
   inline array operator symbol(const array& a, const array& b) { return function(a, b); } \
-  template <WeakScalar T>                                                               \
-  array operator symbol(T a, const array& b) {                                          \
-    return function(weak(a, b), b);                                                     \
-  }                                                                                     \
-  template <WeakScalar T>                                                               \
-  array operator symbol(const array& a, T b) {                                          \
-    return function(a, weak(b, a));                                                     \
+  template <WeakScalar T>                                                                 \
+  array operator symbol(T a, const array& b) {                                            \
+    return function(weak(a, b), b);                                                       \
+  }                                                                                       \
+  template <WeakScalar T>                                                                 \
+  array operator symbol(const array& a, T b) {                                            \
+    return function(a, weak(b, a));                                                       \
   }
 MLX_OPERATOR(+, add)
 MLX_OPERATOR(-, subtract)

@@ -1,7 +1,8 @@
 // Derivatives and batching of the elementwise ops, expanded from the table's column of partials.
 //
 // With y = f(a, ..): the tangent of y is the sum over the operands of partial * tangent, and the
-// cotangent of an operand is conj(partial) * cotangent, summed over the axes it was broadcast along.
+// cotangent of an operand is conj(partial) * cotangent, summed over the axes it was broadcast
+// along.
 #include "mlx/ops/elementwise.rules.h"
 
 #include "mlx/ops/cast.h"
@@ -33,7 +34,8 @@ array complex_of_imag(A g, A a) {
 }
 /// b * a^(b - 1), and 0 where b is 0.
 array power_base(A a, A b) {
-  if (is_constant(b)) return b.node()->scalar() == Scalar::from(0.0, b.dtype()) ? b : b * power(a, b - 1);
+  if (is_constant(b))
+    return b.node()->scalar() == Scalar::from(0.0, b.dtype()) ? b : b * power(a, b - 1);
   array nonzero = not_equal(b, weak(0, b));
   return b * power(a, where(nonzero, b - 1, b));
 }
@@ -42,19 +44,22 @@ array power_exponent(A a, A y) {
   return where(equal(a, weak(0, a)), zero_like(y), y * log(astype(a, at_least_float(a.dtype()))));
 }
 
-#define ZERO Partial{}
-#define ID Partial{.kind = Partial::Kind::identity}
-#define NEG Partial{.kind = Partial::Kind::negated}
-#define P(...)                                                                     \
-  Partial {                                                                        \
-    .kind = Partial::Kind::factor,                                                 \
-    .factor = [](A a, A b, A c, A y) -> array { return __VA_ARGS__; }              \
+#define ZERO \
+  Partial {}
+#define ID \
+  Partial { .kind = Partial::Kind::identity }
+#define NEG \
+  Partial { .kind = Partial::Kind::negated }
+#define P(...)                                                        \
+  Partial {                                                           \
+    .kind = Partial::Kind::factor,                                    \
+    .factor = [](A a, A b, A c, A y) -> array { return __VA_ARGS__; } \
   }
-#define R(forward, backward)                                                       \
-  Partial {                                                                        \
-    .kind = Partial::Kind::map,                                                    \
-    .tangent = [](A a, A b, A c, A y, A g) -> array { return forward; },           \
-    .cotangent = [](A a, A b, A c, A y, A g) -> array { return backward; }         \
+#define R(forward, backward)                                               \
+  Partial {                                                                \
+    .kind = Partial::Kind::map,                                            \
+    .tangent = [](A a, A b, A c, A y, A g) -> array { return forward; },   \
+    .cotangent = [](A a, A b, A c, A y, A g) -> array { return backward; } \
   }
 #define L(...) R((__VA_ARGS__), (__VA_ARGS__))
 #define D1(first) {first}
@@ -77,8 +82,10 @@ constexpr Partial kPartials[kElementwiseCount][3] = {
 
 struct Operands {
   explicit Operands(const RuleArgs& r)
-      : a(r.inputs[0]), b(r.inputs.size() > 1 ? r.inputs[1] : none),
-        c(r.inputs.size() > 2 ? r.inputs[2] : none), y(r.outputs[0]) {}
+      : a(r.inputs[0]),
+        b(r.inputs.size() > 1 ? r.inputs[1] : none),
+        c(r.inputs.size() > 2 ? r.inputs[2] : none),
+        y(r.outputs[0]) {}
   array none;
   A a, b, c, y;
 };
@@ -129,16 +136,16 @@ Arrays jvp(const Partial* partials, const RuleArgs& r) {
   return {out};
 }
 
-/// Mapped axes move to the front, with axes of length 1 behind them up to the common rank; where all
-/// operands agree on the axis they stay as they are.
+/// Mapped axes move to the front, with axes of length 1 behind them up to the common rank; where
+/// all operands agree on the axis they stay as they are.
 Batched vmap(const OpDef& op, const Arrays& inputs, const std::vector<int>& axes, Stream s) {
   size_t rank = 0;
   bool agree = true;
   for (size_t i = 0; i < inputs.size(); ++i) {
     rank = std::max(rank, inputs[i].ndim() - (axes[i] >= 0));
     bool scalar = axes[i] < 0 && inputs[i].ndim() == 0;
-    agree = agree && (scalar || (axes[i] >= 0 && axes[i] == axes[0] &&
-                                 inputs[i].ndim() == inputs[0].ndim()));
+    agree = agree && (scalar ||
+                      (axes[i] >= 0 && axes[i] == axes[0] && inputs[i].ndim() == inputs[0].ndim()));
   }
   if (agree && axes[0] >= 0) return {op.build(inputs, nullptr, s), {axes[0]}};
   Arrays aligned = inputs;
@@ -147,7 +154,8 @@ Batched vmap(const OpDef& op, const Arrays& inputs, const std::vector<int>& axes
     aligned[i] = to_front(inputs[i], axes[i], s);
     if (inputs[i].ndim() - 1 < rank) {
       std::vector<int> fresh;
-      for (size_t k = inputs[i].ndim() - 1; k < rank; ++k) fresh.push_back(static_cast<int>(fresh.size()) + 1);
+      for (size_t k = inputs[i].ndim() - 1; k < rank; ++k)
+        fresh.push_back(static_cast<int>(fresh.size()) + 1);
       aligned[i] = expand_dims(aligned[i], fresh, s);
     }
   }
@@ -165,13 +173,13 @@ Arrays elementwise_jvp(const RuleArgs& r) {
   return jvp(kPartials[static_cast<int>(id)], r);
 }
 
-#define E(name, ...)                                                                           \
-  template Arrays elementwise_vjp<OpId::name>(const RuleArgs&);                                \
-  template Arrays elementwise_jvp<OpId::name>(const RuleArgs&);                                \
-  template <>                                                                                  \
-  Batched elementwise_vmap<OpId::name>(const Arrays& in, const std::vector<int>& axes,         \
-                                       const Attrs*, Stream s) {                               \
-    return vmap(op_##name, in, axes, s);                                                       \
+#define E(name, ...)                                                                   \
+  template Arrays elementwise_vjp<OpId::name>(const RuleArgs&);                        \
+  template Arrays elementwise_jvp<OpId::name>(const RuleArgs&);                        \
+  template <>                                                                          \
+  Batched elementwise_vmap<OpId::name>(const Arrays& in, const std::vector<int>& axes, \
+                                       const Attrs*, Stream s) {                       \
+    return vmap(op_##name, in, axes, s);                                               \
   }
 #include "mlx/ops/elementwise.def"
 #undef E

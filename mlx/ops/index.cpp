@@ -57,8 +57,8 @@ array take(const array& a, const array& indices, int axis, StreamOrDevice s) {
   Shape shape(a.shape().begin(), a.shape().begin() + axis);
   shape.insert(shape.end(), indices.shape().begin(), indices.shape().end());
   shape.insert(shape.end(), a.shape().begin() + axis + 1, a.shape().end());
-  return make_node(op_take, std::move(shape), a.dtype(), to_stream(s),
-                   make_attrs(TakeAttrs{axis}), a, indices);
+  return make_node(op_take, std::move(shape), a.dtype(), to_stream(s), make_attrs(TakeAttrs{axis}),
+                   a, indices);
 }
 
 array take(const array& a, int64_t index, int axis, StreamOrDevice s) {
@@ -93,9 +93,8 @@ array take_along_axis(const array& a, const array& indices, int axis, StreamOrDe
   Shape shape = broadcast_shapes(rest, other, "take_along_axis"), source = shape;
   shape[axis] = indices.shape(axis);
   source[axis] = a.shape(axis);
-  return make_node(op_take_along_axis, shape, a.dtype(), to_stream(s),
-                   make_attrs(TakeAttrs{axis}), broadcast_to(a, source, s),
-                   broadcast_to(indices, shape, s));
+  return make_node(op_take_along_axis, shape, a.dtype(), to_stream(s), make_attrs(TakeAttrs{axis}),
+                   broadcast_to(a, source, s), broadcast_to(indices, shape, s));
 }
 
 array gather(const array& a, const std::vector<array>& indices, const std::vector<int>& axes,

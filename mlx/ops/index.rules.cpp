@@ -1,8 +1,10 @@
 // Derivatives and batching of take, gather and take_along_axis. Cotangents are scattered back.
+#include "mlx/ops/index.h"
+
+#include <algorithm>
 #include <numeric>
 
 #include "mlx/ops.h"
-#include "mlx/ops/index.h"
 
 namespace mlx::core::rules {
 
@@ -32,9 +34,9 @@ Arrays take_along_axis_vjp(const RuleArgs& r) {
 Arrays gather_vjp(const RuleArgs& r) {
   Arrays out(r.inputs.size());
   if (r.wanted[0])
-    out[0] = scatter_add(zeros_like(r.inputs[0], r.stream),
-                         Arrays(r.inputs.begin() + 1, r.inputs.end()), r.grads[0],
-                         attrs_as<GatherAttrs>(r.attrs).axes, r.stream);
+    out[0] =
+        scatter_add(zeros_like(r.inputs[0], r.stream), Arrays(r.inputs.begin() + 1, r.inputs.end()),
+                    r.grads[0], attrs_as<GatherAttrs>(r.attrs).axes, r.stream);
   return out;
 }
 
@@ -43,7 +45,7 @@ Batched gather_vmap(const Arrays& in, const std::vector<int>& mapped, const Attr
   const auto& g = attrs_as<GatherAttrs>(attrs);
   Arrays indices =
       batch_indices(Arrays(in.begin() + 1, in.end()), {mapped.begin() + 1, mapped.end()});
-  bool batched = indices.size() > 0 && indices[0].node() != in[1].node();
+  bool batched = std::any_of(mapped.begin() + 1, mapped.end(), [](int axis) { return axis >= 0; });
   std::vector<int> axes = g.axes;
   if (mapped[0] < 0) return {{gather(in[0], indices, axes, g.slice_sizes, s)}, {0}};
 
@@ -73,9 +75,9 @@ Batched take_vmap(const Arrays& in, const std::vector<int>& mapped, const Attrs*
   Shape sizes = in[0].shape();
   sizes.erase(sizes.begin() + mapped[0]);
   sizes[axis] = 1;
-  array out = gather_vmap({in[0], indices}, {mapped[0], 0},
-                          make_attrs(GatherAttrs{{axis}, sizes}).get(), s)
-                  .first[0];
+  array out =
+      gather_vmap({in[0], indices}, {mapped[0], 0}, make_attrs(GatherAttrs{{axis}, sizes}).get(), s)
+          .first[0];
   // [batch, index, outer, 1, inner] -> [batch, outer, index, inner]
   int rank = static_cast<int>(indices.ndim());
   out = squeeze(out, rank + axis, s);

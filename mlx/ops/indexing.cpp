@@ -1,7 +1,7 @@
 // Index expressions in terms of slice, take, gather, where and scatter.
 //
-// An expression is first spelled out axis by axis (`Selection`): integers and slices together are one
-// strided slice of the array; what is left are arrays of positions on some of its axes.
+// An expression is first spelled out axis by axis (`Selection`): integers and slices together are
+// one strided slice of the array; what is left are arrays of positions on some of its axes.
 #include "mlx/ops/indexing.h"
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace {
 
 using Kind = IndexItem::Kind;
 
-/// One axis of the result, or of the array, or of both. An ellipsis that stands for no axis is kept:
-/// it separates the index arrays at its sides.
+/// One axis of the result, or of the array, or of both. An ellipsis that stands for no axis is
+/// kept: it separates the index arrays at its sides.
 struct Slot {
   Kind kind;          // integer, slice, newaxis, array or ellipsis
   array positions{};  // of `array`
@@ -62,7 +62,8 @@ int64_t checked_integer(int64_t i, int64_t size, size_t axis) {
   int64_t positive = i < 0 ? i + size : i;
   if (positive < 0 || positive >= size)
     fail<IndexError>("index", "index ", i, " is out of range for axis ", axis, " with size ", size,
-                     "; ", size ? cat(-size, " to ", size - 1, " are accepted") : "none is accepted");
+                     "; ",
+                     size ? cat(-size, " to ", size - 1, " are accepted") : "none is accepted");
   return positive;
 }
 
@@ -106,8 +107,8 @@ struct Builder {
   void add_mask(const array& mask) {
     for (size_t i = 0; i < mask.ndim(); ++i)
       if (mask.shape()[i] != a.shape()[axis() + i])
-        fail<IndexError>("index", "a mask of shape ", to_string(mask.shape()),
-                         " on axes from ", axis(), " of an array of shape ", to_string(a.shape()),
+        fail<IndexError>("index", "a mask of shape ", to_string(mask.shape()), " on axes from ",
+                         axis(), " of an array of shape ", to_string(a.shape()),
                          "; the lengths must agree");
     for (array& positions : nonzero(mask, s)) keep(Kind::array, 0, size(), 1, std::move(positions));
   }
@@ -167,7 +168,8 @@ array without_integers(const array& a, const Selection& at, Stream s) {
   return added.empty() ? out : expand_dims(out, added, s);
 }
 
-/// Arrays of positions, the axes of the slice they belong to, and where their axes stand in the result.
+/// Arrays of positions, the axes of the slice they belong to, and where their axes stand in the
+/// result.
 struct Advanced {
   std::vector<array> positions;
   std::vector<int> axes;
@@ -256,7 +258,8 @@ array read_positions(const array& source, const Selection& at, Stream s) {
 /// `value` as the right-hand side of an assignment to something of `shape`.
 array fit(array value, const Shape& shape, Stream s) {
   while (value.ndim() > shape.size() && value.shape()[0] == 1) value = squeeze(value, 0, s);
-  Shape both = value.ndim() > shape.size() ? Shape{} : broadcast_shapes(value.shape(), shape, "index");
+  Shape both =
+      value.ndim() > shape.size() ? Shape{} : broadcast_shapes(value.shape(), shape, "index");
   if (value.ndim() > shape.size() || both != shape)
     fail("index", "a value of shape ", to_string(value.shape()), " for a selection of shape ",
          to_string(shape), "; it must broadcast to it");
@@ -387,8 +390,7 @@ array index_update(const array& a, const IndexItems& items, const array& value, 
   array source = kind == UpdateKind::set && !at.has_positions() ? whole : sliced(whole, at, stream);
   array updated = at.has_positions() ? update_positions(source, at, v, kind, stream)
                                      : update_slice(source, at, v, kind, stream);
-  array out = at.whole ? updated
-                       : slice_update(whole, updated, at.start, at.stop, at.step, stream);
+  array out = at.whole ? updated : slice_update(whole, updated, at.start, at.stop, at.step, stream);
   return out.shape() == a.shape() ? out : reshape(out, a.shape(), stream);
 }
 

@@ -41,9 +41,9 @@ using IndexItems = std::vector<IndexItem>;
 /// `set` keeps the last value and the others apply all of them in order.
 enum class UpdateKind : uint8_t { set, add, subtract, multiply, divide, maximum, minimum };
 
-/// a[items]. The axes of the result are NumPy's: those of the broadcast index arrays stand where the
-/// arrays stood when they were neighbours, else first. Masks are evaluated. Throws IndexError for
-/// too many items, integers out of range and masks that do not fit.
+/// a[items]. The axes of the result are NumPy's: those of the broadcast index arrays stand where
+/// the arrays stood when they were neighbours, else first. Masks are evaluated. Throws IndexError
+/// for too many items, integers out of range and masks that do not fit.
 array index_read(const array& a, const IndexItems& items, StreamOrDevice s = {});
 
 /// A copy of `a` whose elements at `items` are combined with `value`, which is cast to the dtype of
@@ -51,8 +51,8 @@ array index_read(const array& a, const IndexItems& items, StreamOrDevice s = {})
 array index_update(const array& a, const IndexItems& items, const array& value,
                    UpdateKind kind = UpdateKind::set, StreamOrDevice s = {});
 
-/// Positions of the elements that are not zero, one int32 or int64 array for each axis, in row-major
-/// order. Evaluates `a`; throws ValueError for a scalar and while a function is traced.
+/// Positions of the elements that are not zero, one int32 or int64 array for each axis, in
+/// row-major order. Evaluates `a`; throws ValueError for a scalar and while a function is traced.
 std::vector<array> nonzero(const array& a, StreamOrDevice s = {});
 /// The same as rows of one (count, ndim) array.
 array argwhere(const array& a, StreamOrDevice s = {});

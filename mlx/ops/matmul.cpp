@@ -74,8 +74,8 @@ array addmm(array c, array a, array b, const float& alpha, const float& beta, St
   array addend = cast_to(c, type, stream);
   if (x.column) addend = expand_dims(addend, -1, stream);
   if (x.row && addend.ndim() > 1) addend = expand_dims(addend, -2, stream);
-  return x.restore(make_node(op_addmm, x.shape, type, stream,
-                             make_attrs(AddmmAttrs{alpha, beta}), addend, x.a, x.b),
+  return x.restore(make_node(op_addmm, x.shape, type, stream, make_attrs(AddmmAttrs{alpha, beta}),
+                             addend, x.a, x.b),
                    stream);
 }
 
@@ -114,9 +114,9 @@ array tensordot(const array& a, const array& b, const std::vector<int>& axes_a,
     summed_a.push_back(normalize_axis(axes_a[i], a.ndim(), "tensordot"));
     summed_b.push_back(normalize_axis(axes_b[i], b.ndim(), "tensordot"));
     if (a.shape()[summed_a[i]] != b.shape()[summed_b[i]])
-      fail("tensordot", "operands of shapes ", to_string(a.shape()), " and ",
-           to_string(b.shape()), " over axes of lengths ", a.shape()[summed_a[i]], " and ",
-           b.shape()[summed_b[i]], "; they must agree");
+      fail("tensordot", "operands of shapes ", to_string(a.shape()), " and ", to_string(b.shape()),
+           " over axes of lengths ", a.shape()[summed_a[i]], " and ", b.shape()[summed_b[i]],
+           "; they must agree");
   }
   auto others = [](const array& x, const std::vector<int>& summed) {
     std::vector<int> out;
@@ -145,25 +145,9 @@ array vecdot(const array& a, const array& b, int axis, StreamOrDevice s) {
     fail("vecdot", "operands of shapes ", to_string(a.shape()), " and ", to_string(b.shape()),
          " over axis ", axis, "; its lengths must agree");
   array left = is_complex(a.dtype()) ? conjugate(a, stream) : a;
-  array product = multiply(moveaxis(left, axis_a, -1, stream), moveaxis(b, axis_b, -1, stream),
-                           stream);
+  array product =
+      multiply(moveaxis(left, axis_a, -1, stream), moveaxis(b, axis_b, -1, stream), stream);
   return sum(product, -1, false, stream);
-}
-
-array gather_mm(array a, array b, std::optional<array> lhs_indices,
-                std::optional<array> rhs_indices, bool, StreamOrDevice s) {
-  if (!lhs_indices && !rhs_indices) return matmul(a, b, s);
-  Stream stream = to_stream(s);
-  auto pick = [&](const array& x, const std::optional<array>& indices) {
-    if (x.ndim() < 2)
-      fail("gather_mm", "an operand of shape ", to_string(x.shape()),
-           "; at least two dimensions are needed");
-    if (!indices) return x;
-    return take(flatten(x, 0, static_cast<int>(x.ndim()) - 3, stream), *indices, 0, stream);
-  };
-  if (lhs_indices && a.ndim() < 3) a = expand_dims(a, 0, stream);
-  if (rhs_indices && b.ndim() < 3) b = expand_dims(b, 0, stream);
-  return matmul(pick(a, lhs_indices), pick(b, rhs_indices), stream);
 }
 
 array block_masked_mm(array a, array b, int block_size, std::optional<array> mask_out,
@@ -188,8 +172,8 @@ array block_masked_mm(array a, array b, int block_size, std::optional<array> mas
     if (mask->dtype() == bool_) return where(wide, x, constant(0.0, x.dtype()), stream);
     return multiply(x, cast_to(wide, x.dtype(), stream), stream);
   };
-  array product = matmul(masked(a, mask_lhs, "left operand"),
-                         masked(b, mask_rhs, "right operand"), stream);
+  array product =
+      matmul(masked(a, mask_lhs, "left operand"), masked(b, mask_rhs, "right operand"), stream);
   return masked(product, mask_out, "result");
 }
 

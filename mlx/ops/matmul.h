@@ -1,5 +1,6 @@
-// Matrix products and what is made of them. Operands are promoted to one dtype; products of integers
-// wrap in their dtype, those of bool are "or"s of "and"s, 16-bit floats are summed in float32.
+// Matrix products and what is made of them. Operands are promoted to one dtype; products of
+// integers wrap in their dtype, those of bool are "or"s of "and"s, 16-bit floats are summed in
+// float32.
 #pragma once
 
 #include <optional>
@@ -21,7 +22,8 @@ array inner(const array& a, const array& b, StreamOrDevice s = {});
 array outer(const array& a, const array& b, StreamOrDevice s = {});
 /// Contraction of the last `axis` axes of `a` with the first ones of `b`.
 array tensordot(const array& a, const array& b, const int axis = 2, StreamOrDevice s = {});
-/// Contraction of axes_a[i] with axes_b[i]; the result has the other axes of `a`, then those of `b`.
+/// Contraction of axes_a[i] with axes_b[i]; the result has the other axes of `a`, then those of
+/// `b`.
 array tensordot(const array& a, const array& b, const std::vector<int>& axes_a,
                 const std::vector<int>& axes_b, StreamOrDevice s = {});
 /// Sum over `axis` of conj(a) * b; the other axes broadcast.

@@ -1,6 +1,9 @@
 // Derivatives and batching of matrix products. The nodes' operands are matrices or stacks of them.
-#include "mlx/ops.h"
 #include "mlx/ops/matmul.h"
+
+#include <algorithm>
+
+#include "mlx/ops.h"
 
 namespace mlx::core::rules {
 namespace {
@@ -54,8 +57,8 @@ Arrays align(const Arrays& in, const std::vector<int>& mapped, Stream s) {
 }  // namespace
 
 Arrays matmul_vjp(const RuleArgs& r) {
-  auto [a, b] = product_vjp(r.inputs[0], r.inputs[1], r.grads[0], r.wanted[0], r.wanted[1],
-                            r.stream);
+  auto [a, b] =
+      product_vjp(r.inputs[0], r.inputs[1], r.grads[0], r.wanted[0], r.wanted[1], r.stream);
   return {a, b};
 }
 
@@ -64,8 +67,8 @@ Arrays addmm_vjp(const RuleArgs& r) {
   const array& g = r.grads[0];
   array c;
   if (r.wanted[0]) c = scaled(sum_to(g, r.inputs[0].shape(), r.stream), attrs.beta, r.stream);
-  auto [a, b] = product_vjp(r.inputs[1], r.inputs[2], scaled(g, attrs.alpha, r.stream),
-                            r.wanted[1], r.wanted[2], r.stream);
+  auto [a, b] = product_vjp(r.inputs[1], r.inputs[2], scaled(g, attrs.alpha, r.stream), r.wanted[1],
+                            r.wanted[2], r.stream);
   return {c, a, b};
 }
 
@@ -76,8 +79,7 @@ Arrays addmm_jvp(const RuleArgs& r) {
   auto plus = [&](const array& term) { sum = sum ? add(sum, term, s) : term; };
   if (r.grads[1]) plus(scaled(matmul(r.grads[1], r.inputs[2], s), attrs.alpha, s));
   if (r.grads[2]) plus(scaled(matmul(r.inputs[1], r.grads[2], s), attrs.alpha, s));
-  if (r.grads[0])
-    plus(broadcast_to(scaled(r.grads[0], attrs.beta, s), r.outputs[0].shape(), s));
+  if (r.grads[0]) plus(broadcast_to(scaled(r.grads[0], attrs.beta, s), r.outputs[0].shape(), s));
   return {sum};
 }
 
@@ -90,8 +92,7 @@ Batched matmul_vmap(const Arrays& in, const std::vector<int>& mapped, const Attr
   return {{matmul(x[0], x[1], s)}, {0}};
 }
 
-Batched addmm_vmap(const Arrays& in, const std::vector<int>& mapped, const Attrs* attrs,
-                   Stream s) {
+Batched addmm_vmap(const Arrays& in, const std::vector<int>& mapped, const Attrs* attrs, Stream s) {
   const auto& r = attrs_as<AddmmAttrs>(attrs);
   Arrays x = align(in, mapped, s);
   if (mapped[1] < 0 && mapped[2] < 0) x[1] = with_batch(x[1], -1, batch_size(in, mapped), s);

@@ -8,8 +8,8 @@
 namespace mlx::core {
 namespace {
 
-/// The positions, in row-major order, of the elements of `a` that are not zero, split into one index
-/// for each axis of `shape`.
+/// The positions, in row-major order, of the elements of `a` that are not zero, split into one
+/// index for each axis of `shape`.
 template <class I>
 std::vector<array> positions(const array& a, const Shape& shape, StreamOrDevice s) {
   array truth = contiguous(astype(a, bool_, s), false, s);

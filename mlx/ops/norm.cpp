@@ -14,7 +14,8 @@ namespace {
 void check_parameter(const char* op, const char* name, const array& p, const array& x) {
   if (p.ndim() != 1 || p.shape(0) != x.shape(-1))
     fail<ValueError>(op, name, " of shape ", to_string(p.shape()), " for an input of shape ",
-                     to_string(x.shape()), "; ", name, " of shape (", x.shape(-1), ",) is accepted");
+                     to_string(x.shape()), "; ", name, " of shape (", x.shape(-1),
+                     ",) is accepted");
 }
 
 array normalize(const char* op, const array& x, const std::optional<array>& weight,
@@ -58,7 +59,8 @@ Function composite(const NormAttrs& attrs, Stream s) {
 }
 
 Arrays norm_vjp(const RuleArgs& args) {
-  return vjp(composite(attrs_as<NormAttrs>(args.attrs), args.stream), args.inputs, args.grads).second;
+  return vjp(composite(attrs_as<NormAttrs>(args.attrs), args.stream), args.inputs, args.grads)
+      .second;
 }
 
 Arrays norm_jvp(const RuleArgs& args) {
@@ -102,9 +104,10 @@ array rms_norm(const array& x, const std::optional<array>& weight, double eps, S
   return normalize("rms_norm", x, weight, {}, {eps, false, weight.has_value(), false}, s);
 }
 
-array layer_norm(const array& x, const std::optional<array>& weight, const std::optional<array>& bias,
-                 double eps, StreamOrDevice s) {
-  return normalize("layer_norm", x, weight, bias, {eps, true, weight.has_value(), bias.has_value()}, s);
+array layer_norm(const array& x, const std::optional<array>& weight,
+                 const std::optional<array>& bias, double eps, StreamOrDevice s) {
+  return normalize("layer_norm", x, weight, bias, {eps, true, weight.has_value(), bias.has_value()},
+                   s);
 }
 
 }  // namespace fast

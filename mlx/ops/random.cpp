@@ -1,7 +1,7 @@
 // Keys, random bits, and distributions as functions of uniform numbers.
 //
-// A uniform float32 is the 32-bit word times 2^-32, kept below 1; everything else is made from these
-// words so that programs reproduce what the published package gives for the same key.
+// A uniform float32 is the 32-bit word times 2^-32, kept below 1; everything else is made from
+// these words so that programs reproduce what the published package gives for the same key.
 #include "mlx/ops/random.h"
 
 #include <chrono>
@@ -56,8 +56,10 @@ void require_fits(const Shape& inner, const Shape& shape, const char* op, const 
 
 /// The largest number below 1.
 double below_one(Dtype dtype) {
-  return dtype == float64 ? 1 - 0x1p-53 : dtype == float32 ? 1 - 0x1p-24
-         : dtype == float16 ? 1 - 0x1p-11 : 1 - 0x1p-8;
+  return dtype == float64   ? 1 - 0x1p-53
+         : dtype == float32 ? 1 - 0x1p-24
+         : dtype == float16 ? 1 - 0x1p-11
+                            : 1 - 0x1p-8;
 }
 
 /// The dtype that a distribution is computed in: 16-bit floats would lose the tails.
@@ -140,8 +142,7 @@ array bits(const Shape& shape, int width, const OptionalKey& key, StreamOrDevice
   for (int64_t d : shape)
     if (d < 0) fail("bits", "shape ", to_string(shape), "; lengths from 0 on are accepted");
   array k = key ? *key : KeySequence::current().next();
-  if (k.dtype() != uint32)
-    fail("bits", "a key of ", dtype_name(k.dtype()), "; uint32 is accepted");
+  if (k.dtype() != uint32) fail("bits", "a key of ", dtype_name(k.dtype()), "; uint32 is accepted");
   if (k.shape() != Shape{2})
     fail("bits", "a key of shape ", to_string(k.shape()), "; (2,) is accepted");
   RandomBitsAttrs attrs{shape, width};
@@ -265,8 +266,8 @@ array draw(const array& logits, const Shape& noise, int axis, const OptionalKey&
 
 array categorical(const array& logits, int axis, const Shape& shape, const OptionalKey& key,
                   StreamOrDevice s) {
-  int from_end = normalize_axis(axis, logits.ndim(), "categorical") -
-                 static_cast<int>(logits.ndim());
+  int from_end =
+      normalize_axis(axis, logits.ndim(), "categorical") - static_cast<int>(logits.ndim());
   Shape rest = logits.shape();
   rest.erase(rest.end() + from_end);
   require_fits(rest, shape, "categorical", "distributions");

@@ -69,8 +69,8 @@ array split(const array& key, int num, StreamOrDevice s = {});
 array uniform(const array& low, const array& high, const Shape& shape, Dtype dtype = float32,
               const OptionalKey& key = {}, StreamOrDevice s = {});
 template <class T, class U>
-array uniform(T low, U high, const Shape& shape, Dtype dtype = float32,
-              const OptionalKey& key = {}, StreamOrDevice s = {}) {
+array uniform(T low, U high, const Shape& shape, Dtype dtype = float32, const OptionalKey& key = {},
+              StreamOrDevice s = {}) {
   return uniform(array(low), array(high), shape, dtype, key, s);
 }
 /// Uniform numbers in [0, 1).
@@ -80,8 +80,7 @@ array uniform(const Shape& shape, const OptionalKey& key = {}, StreamOrDevice s 
 /// Normal numbers with mean `loc` and standard deviation `scale`; complex ones have independent
 /// parts of variance 1/2 before scaling.
 array normal(const Shape& shape, Dtype dtype, const std::optional<array>& loc,
-             const std::optional<array>& scale, const OptionalKey& key = {},
-             StreamOrDevice s = {});
+             const std::optional<array>& scale, const OptionalKey& key = {}, StreamOrDevice s = {});
 array normal(const Shape& shape, Dtype dtype, const float loc, const float scale,
              const OptionalKey& key = {}, StreamOrDevice s = {});
 inline array normal(const Shape& shape, const float loc, const float scale,
@@ -158,8 +157,7 @@ inline array laplace(const Shape& shape, const OptionalKey& key = {}, StreamOrDe
 }
 
 /// The slices of `x` along `axis` in random order.
-array permutation(const array& x, int axis = 0, const OptionalKey& key = {},
-                  StreamOrDevice s = {});
+array permutation(const array& x, int axis = 0, const OptionalKey& key = {}, StreamOrDevice s = {});
 /// 0 .. x - 1 in random order, as uint32.
 array permutation(int64_t x, const OptionalKey& key = {}, StreamOrDevice s = {});
 

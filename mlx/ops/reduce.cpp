@@ -17,7 +17,8 @@ namespace mlx::core {
 
 namespace {
 
-constexpr const char* kNames[] = {"sum", "mean", "prod", "max", "min", "all", "any", "argmax", "argmin"};
+constexpr const char* kNames[] = {"sum", "mean", "prod",   "max",   "min",
+                                  "all", "any",  "argmax", "argmin"};
 const char* name_of(Reduction kind) { return kNames[static_cast<int>(kind)]; }
 
 Dtype result_dtype(Reduction kind, Dtype t) {
@@ -26,12 +27,16 @@ Dtype result_dtype(Reduction kind, Dtype t) {
     case Reduction::prod:
       if (t == bool_ || t == int8 || t == int16) return int32;
       return t == uint8 || t == uint16 ? uint32 : t;
-    case Reduction::mean: return at_least_float(t);
+    case Reduction::mean:
+      return at_least_float(t);
     case Reduction::all:
-    case Reduction::any: return bool_;
+    case Reduction::any:
+      return bool_;
     case Reduction::max:
-    case Reduction::min: return t;
-    default: return uint32;
+    case Reduction::min:
+      return t;
+    default:
+      return uint32;
   }
 }
 
@@ -114,18 +119,18 @@ array reduce(const array& a, Reduction kind, const std::vector<int>& given, bool
                    make_attrs(ReduceAttrs{kind, std::move(axes), keepdims}), a);
 }
 
-#define MLX_OVERLOADS(name)                                                              \
-  array name(const array& a, bool keepdims, StreamOrDevice s) {                          \
-    return name(a, all_axes(a), keepdims, s);                                            \
-  }                                                                                      \
+#define MLX_OVERLOADS(name)                                                               \
+  array name(const array& a, bool keepdims, StreamOrDevice s) {                           \
+    return name(a, all_axes(a), keepdims, s);                                             \
+  }                                                                                       \
   array name(const array& a, StreamOrDevice s) { return name(a, all_axes(a), false, s); } \
-  array name(const array& a, int axis, bool keepdims, StreamOrDevice s) {                \
-    return name(a, std::vector<int>{axis}, keepdims, s);                                 \
+  array name(const array& a, int axis, bool keepdims, StreamOrDevice s) {                 \
+    return name(a, std::vector<int>{axis}, keepdims, s);                                  \
   }
-#define MLX_REDUCTION(name)                                                              \
+#define MLX_REDUCTION(name)                                                                   \
   array name(const array& a, const std::vector<int>& axes, bool keepdims, StreamOrDevice s) { \
-    return reduce(a, Reduction::name, axes, keepdims, s);                                \
-  }                                                                                      \
+    return reduce(a, Reduction::name, axes, keepdims, s);                                     \
+  }                                                                                           \
   MLX_OVERLOADS(name)
 MLX_REDUCTION(sum)
 MLX_REDUCTION(prod)
@@ -136,8 +141,7 @@ MLX_REDUCTION(any)
 MLX_REDUCTION(mean)
 #undef MLX_REDUCTION
 
-array count_nonzero(const array& a, const std::vector<int>& axes, bool keepdims,
-                    StreamOrDevice s) {
+array count_nonzero(const array& a, const std::vector<int>& axes, bool keepdims, StreamOrDevice s) {
   normalize_axes(axes, static_cast<int64_t>(a.ndim()), "count_nonzero");
   return sum(astype(a, bool_, s), axes, keepdims, s);
 }
@@ -186,8 +190,8 @@ array var(const array& a, const std::vector<int>& given, bool keepdims, int ddof
   const bool narrow = dtype == float16 || dtype == bfloat16;
   array x = cast_to(a, narrow ? float32 : dtype, st);
   array d = subtract(x, mean(x, axes, true, st), st);
-  array squares = is_complex(dtype) ? add(square(real(d, st), st), square(imag(d, st), st), st)
-                                    : square(d, st);
+  array squares =
+      is_complex(dtype) ? add(square(real(d, st), st), square(imag(d, st), st), st) : square(d, st);
   array y = mean(squares, axes, keepdims, st);
   if (ddof != 0) {
     double n = 1;
@@ -197,18 +201,17 @@ array var(const array& a, const std::vector<int>& given, bool keepdims, int ddof
   }
   return narrow ? cast_to(y, dtype, st) : y;
 }
-array std(const array& a, const std::vector<int>& axes, bool keepdims, int ddof,
-          StreamOrDevice s) {
+array std(const array& a, const std::vector<int>& axes, bool keepdims, int ddof, StreamOrDevice s) {
   normalize_axes(axes, static_cast<int64_t>(a.ndim()), "std");
   return sqrt(var(a, axes, keepdims, ddof, s), s);
 }
-#define MLX_OVERLOADS(name)                                                                    \
-  array name(const array& a, bool keepdims, int ddof, StreamOrDevice s) {                      \
-    return name(a, all_axes(a), keepdims, ddof, s);                                            \
-  }                                                                                            \
-  array name(const array& a, StreamOrDevice s) { return name(a, all_axes(a), false, 0, s); }    \
-  array name(const array& a, int axis, bool keepdims, int ddof, StreamOrDevice s) {            \
-    return name(a, std::vector<int>{axis}, keepdims, ddof, s);                                 \
+#define MLX_OVERLOADS(name)                                                                  \
+  array name(const array& a, bool keepdims, int ddof, StreamOrDevice s) {                    \
+    return name(a, all_axes(a), keepdims, ddof, s);                                          \
+  }                                                                                          \
+  array name(const array& a, StreamOrDevice s) { return name(a, all_axes(a), false, 0, s); } \
+  array name(const array& a, int axis, bool keepdims, int ddof, StreamOrDevice s) {          \
+    return name(a, std::vector<int>{axis}, keepdims, ddof, s);                               \
   }
 MLX_OVERLOADS(var)
 MLX_OVERLOADS(std)
@@ -228,13 +231,13 @@ std::tuple<array, array> minmax(const array& a, int axis, bool keepdims, StreamO
   return minmax(a, std::vector<int>{axis}, keepdims, s);
 }
 
-#define MLX_ARG_REDUCTION(name)                                                           \
-  array name(const array& a, bool keepdims, StreamOrDevice s) {                           \
-    return arg_reduce(a, Reduction::name, all_axes(a), keepdims, s);                      \
-  }                                                                                       \
-  array name(const array& a, StreamOrDevice s) { return name(a, false, s); }              \
-  array name(const array& a, int axis, bool keepdims, StreamOrDevice s) {                 \
-    return arg_reduce(a, Reduction::name, {axis}, keepdims, s);                           \
+#define MLX_ARG_REDUCTION(name)                                              \
+  array name(const array& a, bool keepdims, StreamOrDevice s) {              \
+    return arg_reduce(a, Reduction::name, all_axes(a), keepdims, s);         \
+  }                                                                          \
+  array name(const array& a, StreamOrDevice s) { return name(a, false, s); } \
+  array name(const array& a, int axis, bool keepdims, StreamOrDevice s) {    \
+    return arg_reduce(a, Reduction::name, {axis}, keepdims, s);              \
   }
 MLX_ARG_REDUCTION(argmax)
 MLX_ARG_REDUCTION(argmin)

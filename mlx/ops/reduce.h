@@ -1,6 +1,6 @@
-// Reductions: sums, products, extremes, truth, means and what is composed of them, over all axes, one
-// axis or several. Axes count from the end when negative; reduced axes disappear, or keep length 1
-// with `keepdims`. 16-bit floats are accumulated in float32.
+// Reductions: sums, products, extremes, truth, means and what is composed of them, over all axes,
+// one axis or several. Axes count from the end when negative; reduced axes disappear, or keep
+// length 1 with `keepdims`. 16-bit floats are accumulated in float32.
 #pragma once
 
 #include <tuple>
@@ -11,11 +11,11 @@
 
 namespace mlx::core {
 
-#define MLX_REDUCTION(name)                                                               \
-  array name(const array& a, const std::vector<int>& axes, bool keepdims = false,         \
-             StreamOrDevice s = {});                                                      \
-  array name(const array& a, bool keepdims, StreamOrDevice s = {});                       \
-  array name(const array& a, StreamOrDevice s = {});                                      \
+#define MLX_REDUCTION(name)                                                       \
+  array name(const array& a, const std::vector<int>& axes, bool keepdims = false, \
+             StreamOrDevice s = {});                                              \
+  array name(const array& a, bool keepdims, StreamOrDevice s = {});               \
+  array name(const array& a, StreamOrDevice s = {});                              \
   array name(const array& a, int axis, bool keepdims = false, StreamOrDevice s = {});
 /// Sum, in at least 32 bits; 0 of nothing.
 MLX_REDUCTION(sum)
@@ -38,13 +38,12 @@ MLX_REDUCTION(median)
 MLX_REDUCTION(count_nonzero)
 #undef MLX_REDUCTION
 
-#define MLX_SPREAD(name)                                                                  \
-  array name(const array& a, const std::vector<int>& axes, bool keepdims = false,         \
-             int ddof = 0, StreamOrDevice s = {});                                        \
-  array name(const array& a, bool keepdims, int ddof = 0, StreamOrDevice s = {});         \
-  array name(const array& a, StreamOrDevice s = {});                                      \
-  array name(const array& a, int axis, bool keepdims = false, int ddof = 0,               \
-             StreamOrDevice s = {});
+#define MLX_SPREAD(name)                                                                        \
+  array name(const array& a, const std::vector<int>& axes, bool keepdims = false, int ddof = 0, \
+             StreamOrDevice s = {});                                                            \
+  array name(const array& a, bool keepdims, int ddof = 0, StreamOrDevice s = {});               \
+  array name(const array& a, StreamOrDevice s = {});                                            \
+  array name(const array& a, int axis, bool keepdims = false, int ddof = 0, StreamOrDevice s = {});
 /// Mean squared distance from the mean, divided by n - ddof instead of n; infinite where n <= ddof.
 MLX_SPREAD(var)
 /// Square root of the variance.
@@ -52,15 +51,15 @@ MLX_SPREAD(std)
 #undef MLX_SPREAD
 
 /// Smallest and largest element, as min and max give them.
-std::tuple<array, array> minmax(const array& a, const std::vector<int>& axes,
-                                bool keepdims = false, StreamOrDevice s = {});
+std::tuple<array, array> minmax(const array& a, const std::vector<int>& axes, bool keepdims = false,
+                                StreamOrDevice s = {});
 std::tuple<array, array> minmax(const array& a, bool keepdims, StreamOrDevice s = {});
 std::tuple<array, array> minmax(const array& a, StreamOrDevice s = {});
 std::tuple<array, array> minmax(const array& a, int axis, bool keepdims = false,
                                 StreamOrDevice s = {});
 
-/// Position of the first largest element along an axis (uint32), or in the flattened array. NaN counts
-/// as largest. Throws ValueError for an empty array.
+/// Position of the first largest element along an axis (uint32), or in the flattened array. NaN
+/// counts as largest. Throws ValueError for an empty array.
 array argmax(const array& a, bool keepdims, StreamOrDevice s = {});
 array argmax(const array& a, StreamOrDevice s = {});
 array argmax(const array& a, int axis, bool keepdims = false, StreamOrDevice s = {});
@@ -69,7 +68,8 @@ array argmin(const array& a, bool keepdims, StreamOrDevice s = {});
 array argmin(const array& a, StreamOrDevice s = {});
 array argmin(const array& a, int axis, bool keepdims = false, StreamOrDevice s = {});
 
-/// Attributes of op_reduce (axes sorted) and of op_arg_reduce (one axis, or none for a flattened input).
+/// Attributes of op_reduce (axes sorted) and of op_arg_reduce (one axis, or none for a flattened
+/// input).
 struct ReduceAttrs {
   Reduction kind;
   std::vector<int> axes;

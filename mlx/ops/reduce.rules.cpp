@@ -1,7 +1,8 @@
 // Derivatives and batching of the reductions.
+#include "mlx/ops/reduce.h"
+
 #include "mlx/ops/cast.h"
 #include "mlx/ops/elementwise.h"
-#include "mlx/ops/reduce.h"
 #include "mlx/ops/scan.h"
 #include "mlx/ops/view.h"
 
@@ -46,7 +47,8 @@ Arrays reduce_vjp(const RuleArgs& r) {
   const Stream s = r.stream;
   array g = with_reduced_axes(r.grads[0], a.axes, a.keepdims, s);
   switch (a.kind) {
-    case Reduction::sum: return {broadcast_to(g, x.shape(), s)};
+    case Reduction::sum:
+      return {broadcast_to(g, x.shape(), s)};
     case Reduction::mean:
       return {broadcast_to(multiply(g, constant(1.0 / count_of(x, a.axes), g.dtype()), s),
                            x.shape(), s)};
@@ -59,7 +61,8 @@ Arrays reduce_vjp(const RuleArgs& r) {
       array y = with_reduced_axes(r.outputs[0], a.axes, a.keepdims, s);
       return {multiply(g, share_of_extreme(x, y, a.axes, s), s)};
     }
-    default: return {array{}};
+    default:
+      return {array{}};
   }
 }
 
@@ -71,7 +74,8 @@ Arrays reduce_jvp(const RuleArgs& r) {
   const Stream s = r.stream;
   switch (a.kind) {
     case Reduction::sum:
-    case Reduction::mean: return {reduce(t, a.kind, a.axes, a.keepdims, s)};
+    case Reduction::mean:
+      return {reduce(t, a.kind, a.axes, a.keepdims, s)};
     case Reduction::prod:
       return {sum(multiply(t, product_of_others(x, a.axes, s), s), a.axes, a.keepdims, s)};
     case Reduction::max:
@@ -79,7 +83,8 @@ Arrays reduce_jvp(const RuleArgs& r) {
       array y = with_reduced_axes(r.outputs[0], a.axes, a.keepdims, s);
       return {sum(multiply(t, share_of_extreme(x, y, a.axes, s), s), a.axes, a.keepdims, s)};
     }
-    default: return {array{}};
+    default:
+      return {array{}};
   }
 }
 

@@ -12,7 +12,8 @@ array sum_to(const array& g, const Shape& shape, Stream s) {
   size_t extra = g.ndim() - shape.size();
   std::vector<int> axes;
   for (size_t i = 0; i < g.ndim(); ++i)
-    if (i < extra || (shape[i - extra] == 1 && g.shape()[i] != 1)) axes.push_back(static_cast<int>(i));
+    if (i < extra || (shape[i - extra] == 1 && g.shape()[i] != 1))
+      axes.push_back(static_cast<int>(i));
   // Sums of small integers are wider.
   return reshape(astype(sum(g, axes, true, s), g.dtype(), s), shape, s);
 }

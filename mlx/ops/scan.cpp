@@ -60,31 +60,31 @@ array affine_scan(const array& a, const array& b, int axis, bool reverse, Stream
                    make_attrs(AffineScanAttrs{axis, reverse}), a, b);
 }
 
-#define MLX_TYPED_SCAN(name, kind)                                                            \
+#define MLX_TYPED_SCAN(name, kind)                                                               \
   array name(const array& a, int axis, bool reverse, bool inclusive, std::optional<Dtype> dtype, \
-             StreamOrDevice s) {                                                              \
-    return typed_scan(a, Scan::kind, axis, reverse, inclusive, dtype, s);                     \
-  }                                                                                           \
-  array name(const array& a, bool reverse, bool inclusive, std::optional<Dtype> dtype,        \
-             StreamOrDevice s) {                                                              \
-    return typed_scan(flatten(a, s), Scan::kind, 0, reverse, inclusive, dtype, s);            \
-  }                                                                                           \
-  array name(const array& a, int axis, bool reverse, bool inclusive, StreamOrDevice s) {      \
-    return typed_scan(a, Scan::kind, axis, reverse, inclusive, std::nullopt, s);              \
-  }                                                                                           \
-  array name(const array& a, bool reverse, bool inclusive, StreamOrDevice s) {                \
-    return typed_scan(flatten(a, s), Scan::kind, 0, reverse, inclusive, std::nullopt, s);     \
+             StreamOrDevice s) {                                                                 \
+    return typed_scan(a, Scan::kind, axis, reverse, inclusive, dtype, s);                        \
+  }                                                                                              \
+  array name(const array& a, bool reverse, bool inclusive, std::optional<Dtype> dtype,           \
+             StreamOrDevice s) {                                                                 \
+    return typed_scan(flatten(a, s), Scan::kind, 0, reverse, inclusive, dtype, s);               \
+  }                                                                                              \
+  array name(const array& a, int axis, bool reverse, bool inclusive, StreamOrDevice s) {         \
+    return typed_scan(a, Scan::kind, axis, reverse, inclusive, std::nullopt, s);                 \
+  }                                                                                              \
+  array name(const array& a, bool reverse, bool inclusive, StreamOrDevice s) {                   \
+    return typed_scan(flatten(a, s), Scan::kind, 0, reverse, inclusive, std::nullopt, s);        \
   }
 MLX_TYPED_SCAN(cumsum, sum)
 MLX_TYPED_SCAN(cumprod, prod)
 #undef MLX_TYPED_SCAN
 
-#define MLX_SCAN(name, kind)                                                                  \
-  array name(const array& a, int axis, bool reverse, bool inclusive, StreamOrDevice s) {      \
-    return scan(a, Scan::kind, axis, reverse, inclusive, s);                                  \
-  }                                                                                           \
-  array name(const array& a, bool reverse, bool inclusive, StreamOrDevice s) {                \
-    return scan(flatten(a, s), Scan::kind, 0, reverse, inclusive, s);                         \
+#define MLX_SCAN(name, kind)                                                             \
+  array name(const array& a, int axis, bool reverse, bool inclusive, StreamOrDevice s) { \
+    return scan(a, Scan::kind, axis, reverse, inclusive, s);                             \
+  }                                                                                      \
+  array name(const array& a, bool reverse, bool inclusive, StreamOrDevice s) {           \
+    return scan(flatten(a, s), Scan::kind, 0, reverse, inclusive, s);                    \
   }
 MLX_SCAN(cummax, max)
 MLX_SCAN(cummin, min)

@@ -11,15 +11,14 @@
 
 namespace mlx::core {
 
-#define MLX_TYPED_SCAN(name)                                                                \
-  array name(const array& a, bool reverse, bool inclusive, std::optional<Dtype> dtype,      \
-             StreamOrDevice s = {});                                                        \
-  array name(const array& a, int axis, bool reverse, bool inclusive,                        \
-             std::optional<Dtype> dtype, StreamOrDevice s = {});
-#define MLX_SCAN(name)                                                                      \
-  array name(const array& a, bool reverse = false, bool inclusive = true,                   \
-             StreamOrDevice s = {});                                                        \
-  array name(const array& a, int axis, bool reverse = false, bool inclusive = true,         \
+#define MLX_TYPED_SCAN(name)                                                                     \
+  array name(const array& a, bool reverse, bool inclusive, std::optional<Dtype> dtype,           \
+             StreamOrDevice s = {});                                                             \
+  array name(const array& a, int axis, bool reverse, bool inclusive, std::optional<Dtype> dtype, \
+             StreamOrDevice s = {});
+#define MLX_SCAN(name)                                                                            \
+  array name(const array& a, bool reverse = false, bool inclusive = true, StreamOrDevice s = {}); \
+  array name(const array& a, int axis, bool reverse = false, bool inclusive = true,               \
              StreamOrDevice s = {});
 /// Running sum, computed in `dtype` or else the dtype of `a`; bool counts in int32.
 MLX_TYPED_SCAN(cumsum)
@@ -64,8 +63,8 @@ extern const OpDef op_scan, op_affine_scan;
 /// A scan by its kind; `axis` may be negative.
 array scan(const array& a, Scan kind, int axis, bool reverse, bool inclusive,
            StreamOrDevice s = {});
-/// y_i = b_i + a_i * y_{i-1} along an axis, from 0: what running products differentiate to. Operands of
-/// one shape and one floating or complex dtype.
+/// y_i = b_i + a_i * y_{i-1} along an axis, from 0: what running products differentiate to.
+/// Operands of one shape and one floating or complex dtype.
 array affine_scan(const array& a, const array& b, int axis, bool reverse, StreamOrDevice s = {});
 
 namespace rules {

@@ -1,10 +1,11 @@
-// Derivatives and batching of the scans. An exclusive scan is the inclusive one moved by one place, and
-// its rules are the inclusive ones with that move on one side.
+// Derivatives and batching of the scans. An exclusive scan is the inclusive one moved by one place,
+// and its rules are the inclusive ones with that move on one side.
+#include "mlx/ops/scan.h"
+
 #include "mlx/ops/concat.h"
 #include "mlx/ops/creation.h"
 #include "mlx/ops/elementwise.h"
 #include "mlx/ops/index.h"
-#include "mlx/ops/scan.h"
 #include "mlx/ops/scatter.h"
 #include "mlx/ops/slice.h"
 #include "mlx/ops/view.h"
@@ -35,8 +36,8 @@ array extreme_positions(const array& x, const array& y, const ScanAttrs& a, Stre
   array at = reshape(arange(0.0, n, 1.0, int32, s), shape, s);
   // The first element is an extreme even where it is NaN, which equals nothing.
   array first = equal(at, constant(a.reverse ? n - 1 : 0, int32), s);
-  array marks = where(logical_or(equal(x, y, s), first, s), at,
-                      constant(a.reverse ? n : -1.0, int32), s);
+  array marks =
+      where(logical_or(equal(x, y, s), first, s), at, constant(a.reverse ? n : -1.0, int32), s);
   return scan(marks, a.reverse ? Scan::min : Scan::max, a.axis, a.reverse, true, s);
 }
 
@@ -67,8 +68,8 @@ array inclusive_vjp(const array& x, const array& y, const array& g, const ScanAt
       return multiply(before, affine_scan(next, g, a.axis, !a.reverse, s), s);
     }
     case Scan::logsumexp:
-      return weighted_exponentials(g, negative(adjoint(y, s), s), negative(adjoint(x, s), s), a.axis,
-                                   !a.reverse, s);
+      return weighted_exponentials(g, negative(adjoint(y, s), s), negative(adjoint(x, s), s),
+                                   a.axis, !a.reverse, s);
     default:
       return scatter_add_axis(zeros(x.shape(), g.dtype(), s), extreme_positions(x, y, a, s), g,
                               a.axis, s);
@@ -81,8 +82,10 @@ array inclusive_jvp(const array& x, const array& y, const array& t, const ScanAt
     case Scan::prod:
       return affine_scan(x, multiply(delayed(y, a.axis, a.reverse, 1, s), t, s), a.axis, a.reverse,
                          s);
-    case Scan::logsumexp: return weighted_exponentials(t, x, y, a.axis, a.reverse, s);
-    default: return take_along_axis(t, extreme_positions(x, y, a, s), a.axis, s);
+    case Scan::logsumexp:
+      return weighted_exponentials(t, x, y, a.axis, a.reverse, s);
+    default:
+      return take_along_axis(t, extreme_positions(x, y, a, s), a.axis, s);
   }
 }
 
@@ -120,7 +123,8 @@ Batched scan_vmap(const Arrays& inputs, const std::vector<int>& axes, const Attr
           {0}};
 }
 
-// y_i = b_i + a_i y_{i-1}: with c the cotangent of b, c_i = g_i + a_{i+1} c_{i+1} and a_i has c_i y_{i-1}.
+// y_i = b_i + a_i y_{i-1}: with c the cotangent of b, c_i = g_i + a_{i+1} c_{i+1} and a_i has c_i
+// y_{i-1}.
 Arrays affine_scan_vjp(const RuleArgs& r) {
   auto& a = attrs_as<AffineScanAttrs>(r.attrs);
   if (!r.grads[0]) return {array{}, array{}};
@@ -136,8 +140,7 @@ Arrays affine_scan_jvp(const RuleArgs& r) {
   const Stream s = r.stream;
   array t = r.grads[1];
   if (r.grads[0]) {
-    array through =
-        multiply(r.grads[0], delayed(r.outputs[0], a.axis, a.reverse, 0, s), s);
+    array through = multiply(r.grads[0], delayed(r.outputs[0], a.axis, a.reverse, 0, s), s);
     t = t ? add(t, through, s) : through;
   }
   if (!t) return {array{}};

@@ -28,14 +28,14 @@ array scatter(const array& a, const std::vector<array>& indices, const array& up
                    make_attrs(std::move(attrs)));
 }
 
-#define MLX_SCATTER(name, mode)                                                                 \
-  array name(const array& a, const std::vector<array>& indices, const array& updates,           \
-             const std::vector<int>& axes, StreamOrDevice s) {                                  \
-    return scatter(a, indices, updates, axes, ScatterMode::mode, s);                            \
-  }                                                                                             \
-  array name(const array& a, const array& indices, const array& updates, int axis,              \
-             StreamOrDevice s) {                                                                \
-    return scatter(a, {indices}, updates, std::vector<int>{axis}, ScatterMode::mode, s);        \
+#define MLX_SCATTER(name, mode)                                                          \
+  array name(const array& a, const std::vector<array>& indices, const array& updates,    \
+             const std::vector<int>& axes, StreamOrDevice s) {                           \
+    return scatter(a, indices, updates, axes, ScatterMode::mode, s);                     \
+  }                                                                                      \
+  array name(const array& a, const array& indices, const array& updates, int axis,       \
+             StreamOrDevice s) {                                                         \
+    return scatter(a, {indices}, updates, std::vector<int>{axis}, ScatterMode::mode, s); \
   }
 MLX_SCATTER(scatter, set)
 MLX_SCATTER(scatter_add, add)
@@ -84,7 +84,8 @@ array masked_values(const array& mask, const array& src, const Shape& shape, Str
   array values = reshape(broadcast_to(src, rows, s), table, s);
   if (table[0] == 0) {
     if (any(mask, s).item<bool>())
-      fail<IndexError>("masked_scatter", "no values for a mask that holds somewhere; a value for "
+      fail<IndexError>("masked_scatter",
+                       "no values for a mask that holds somewhere; a value for "
                        "each element that is replaced is needed");
     return zeros(shape, src.dtype(), s);
   }

@@ -1,5 +1,6 @@
-// Writes at integer positions: scatter and its reductions, put_along_axis, masked_scatter. The result
-// is a new array. Where positions repeat, assignments keep the last value and reductions apply all.
+// Writes at integer positions: scatter and its reductions, put_along_axis, masked_scatter. The
+// result is a new array. Where positions repeat, assignments keep the last value and reductions
+// apply all.
 #pragma once
 
 #include <vector>
@@ -11,8 +12,8 @@ namespace mlx::core {
 /// What happens to an element at an indexed position.
 enum class ScatterMode : uint8_t { set, add, multiply, divide, maximum, minimum };
 
-/// `a` with slices replaced: slice i of `updates` (shape: that of the broadcast indices, then that of
-/// a slice, which has the rank of `a`) starts at indices[k][i] along axes[k].
+/// `a` with slices replaced: slice i of `updates` (shape: that of the broadcast indices, then that
+/// of a slice, which has the rank of `a`) starts at indices[k][i] along axes[k].
 array scatter(const array& a, const std::vector<array>& indices, const array& updates,
               const std::vector<int>& axes, StreamOrDevice s = {});
 array scatter(const array& a, const array& indices, const array& updates, int axis,
@@ -41,8 +42,8 @@ array scatter_min(const array& a, const array& indices, const array& updates, in
 array scatter(const array& a, const std::vector<array>& indices, const array& updates,
               const std::vector<int>& axes, ScatterMode mode, StreamOrDevice s = {});
 
-/// `a` with a[.., indices[.., i, ..], ..] replaced by values[.., i, ..] along `axis`; `values` and the
-/// other axes of `indices` broadcast.
+/// `a` with a[.., indices[.., i, ..], ..] replaced by values[.., i, ..] along `axis`; `values` and
+/// the other axes of `indices` broadcast.
 array put_along_axis(const array& a, const array& indices, const array& values, int axis,
                      StreamOrDevice s = {});
 /// The same, adding to what is there.
@@ -53,14 +54,13 @@ array scatter_axis(const array& a, const array& indices, const array& values, in
                    ScatterMode mode, StreamOrDevice s = {});
 
 /// `a` with the elements where `mask` holds replaced, in row-major order, by the elements of `src`.
-/// The mask covers the leading axes of `a`; `src` broadcasts to the rest where it has fewer axes, and
-/// needs at least as many elements as are replaced (IndexError when evaluated otherwise).
+/// The mask covers the leading axes of `a`; `src` broadcasts to the rest where it has fewer axes,
+/// and needs at least as many elements as are replaced (IndexError when evaluated otherwise).
 array masked_scatter(const array& a, const array& mask, const array& src, StreamOrDevice s = {});
 
 /// The value for every element of `shape` in a masked assignment of `src` (rows in order, see
 /// masked_scatter); what it holds where the mask is false means nothing.
-array masked_values(const array& mask, const array& src, const Shape& shape,
-                    StreamOrDevice s = {});
+array masked_values(const array& mask, const array& src, const Shape& shape, StreamOrDevice s = {});
 
 struct ScatterAttrs {
   std::vector<int> axes;
@@ -88,10 +88,8 @@ Arrays scatter_vjp(const RuleArgs&);
 Arrays scatter_jvp(const RuleArgs&);
 Arrays scatter_axis_vjp(const RuleArgs&);
 Arrays scatter_axis_jvp(const RuleArgs&);
-Batched scatter_vmap(const Arrays&, const std::vector<int>&,
-                                                 const Attrs*, Stream);
-Batched scatter_axis_vmap(const Arrays&, const std::vector<int>&,
-                                                      const Attrs*, Stream);
+Batched scatter_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
+Batched scatter_axis_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
 }  // namespace rules
 
 }  // namespace mlx::core

@@ -1,11 +1,13 @@
-// Derivatives and batching of scatters. Every scatter is, at given values, linear in the array and in
-// the updates with elementwise coefficients; both derivative directions follow from these.
+// Derivatives and batching of scatters. Every scatter is, at given values, linear in the array and
+// in the updates with elementwise coefficients; both derivative directions follow from these.
+#include "mlx/ops/scatter.h"
+
+#include <algorithm>
 #include <functional>
 
 #include "mlx/ops.h"
 #include "mlx/ops/index.h"
 #include "mlx/ops/rules.h"
-#include "mlx/ops/scatter.h"
 
 namespace mlx::core::rules {
 namespace {
@@ -27,8 +29,8 @@ struct Coefficients {
 array product_of_others(const array& a, const array& u, const Places& at) {
   Stream s = at.s;
   array zero = equal(u, array(0.0f, u.dtype()), s);
-  array count = at.get(at.put(zeros(a.shape(), int32, s), astype(zero, int32, s),
-                              ScatterMode::add));
+  array count =
+      at.get(at.put(zeros(a.shape(), int32, s), astype(zero, int32, s), ScatterMode::add));
   array safe = where(zero, ones_like(u, s), u, s);
   array product = at.get(at.put(ones_like(a, s), safe, ScatterMode::multiply));
   array other_zeros = subtract(count, astype(zero, int32, s), s);
@@ -100,8 +102,8 @@ Places places_of_scatter(const RuleArgs& r) {
     int64_t n = num_elements(order_shape);
     order_shape.resize(updates.size(), 1);
     full.insert(full.end(), span.begin(), span.end());
-    array order = broadcast_to(
-        reshape(arange(int64_t{0}, n, int64_t{1}, int64, s), order_shape, s), full, s);
+    array order =
+        broadcast_to(reshape(arange(int64_t{0}, n, int64_t{1}, int64, s), order_shape, s), full, s);
     array winner = scatter(zeros(place, int64, s), indices, order, axes, s);
     return equal(gather(winner, indices, axes, span, s), order, s);
   };
@@ -119,9 +121,8 @@ Places places_of_axis(const RuleArgs& r) {
   auto last = [=, shape = r.inputs[0].shape()] {
     Shape order_shape(shape.size(), 1);
     int64_t n = order_shape[axis] = indices.shape(axis);
-    array order = broadcast_to(
-        reshape(arange(int64_t{0}, n, int64_t{1}, int64, s), order_shape, s),
-        indices.shape(), s);
+    array order = broadcast_to(reshape(arange(int64_t{0}, n, int64_t{1}, int64, s), order_shape, s),
+                               indices.shape(), s);
     return equal(get(put(zeros(shape, int64, s), order, ScatterMode::set)), order, s);
   };
   return {put, get, last, s};
@@ -142,8 +143,8 @@ Arrays scatter_axis_jvp(const RuleArgs& r) {
   return jvp(r, attrs_as<ScatterAxisAttrs>(r.attrs).mode, places_of_axis(r));
 }
 
-Batched scatter_vmap(const Arrays& in, const std::vector<int>& mapped,
-                                                 const Attrs* attrs, Stream s) {
+Batched scatter_vmap(const Arrays& in, const std::vector<int>& mapped, const Attrs* attrs,
+                     Stream s) {
   const auto& r = attrs_as<ScatterAttrs>(attrs);
   int64_t batch = batch_size(in, mapped);
   array a = with_batch(in[0], mapped[0], batch, s);
@@ -152,24 +153,20 @@ Batched scatter_vmap(const Arrays& in, const std::vector<int>& mapped,
   std::vector<int> axes = r.axes, index_axes(mapped.begin() + 1, mapped.end() - 1);
   for (int& axis : axes) ++axis;
   Arrays indices(in.begin() + 1, in.end() - 1);
-  bool batched = false;
-  for (int axis : index_axes) batched |= axis >= 0;
-  if (!batched) {
+  if (std::all_of(index_axes.begin(), index_axes.end(), [](int i) { return i < 0; })) {
     // One position serves all batches: the batch is one more axis of the slices.
     return {{scatter(a, indices, moveaxis(updates, 0, rank, s), axes, r.mode, s)}, {0}};
   }
   indices = batch_indices(indices, index_axes);
   Shape lengths(indices[0].ndim(), 1);
   lengths[0] = batch;
-  indices.push_back(
-      reshape(arange(int64_t{0}, batch, int64_t{1}, int64, s), lengths, s));
+  indices.push_back(reshape(arange(int64_t{0}, batch, int64_t{1}, int64, s), lengths, s));
   axes.push_back(0);
   return {{scatter(a, indices, expand_dims(updates, rank + 1, s), axes, r.mode, s)}, {0}};
 }
 
-Batched scatter_axis_vmap(const Arrays& in,
-                                                      const std::vector<int>& mapped,
-                                                      const Attrs* attrs, Stream s) {
+Batched scatter_axis_vmap(const Arrays& in, const std::vector<int>& mapped, const Attrs* attrs,
+                          Stream s) {
   const auto& r = attrs_as<ScatterAxisAttrs>(attrs);
   int64_t batch = batch_size(in, mapped);
   Arrays moved;

@@ -70,7 +70,8 @@ array part_of(const char* op, const array& a, const Shape& start, const Shape& s
   bool whole = range.length == a.shape();
   for (int64_t step : strides) whole = whole && step == 1;
   if (whole) return a;
-  return make_node(op_slice, std::move(range.length), a.dtype(), s, make_attrs(std::move(attrs)), a);
+  return make_node(op_slice, std::move(range.length), a.dtype(), s, make_attrs(std::move(attrs)),
+                   a);
 }
 
 /// The part combined with the update, put back.
@@ -120,7 +121,8 @@ SliceRange slice_range(const char* op, const Shape& shape, const SliceAttrs& att
   SliceRange range{Shape(ndim), Shape(ndim)};
   for (size_t i = 0; i < ndim; ++i) {
     int64_t n = shape[i], step = attrs.strides[i];
-    if (step == 0) fail<ValueError>(op, "a stride of 0 on axis ", i, "; other strides are accepted");
+    if (step == 0)
+      fail<ValueError>(op, "a stride of 0 on axis ", i, "; other strides are accepted");
     auto clamp = [&](int64_t v) {
       if (v < 0) v += n;
       return step > 0 ? std::clamp<int64_t>(v, 0, n) : std::clamp<int64_t>(v, -1, n - 1);
@@ -162,9 +164,11 @@ array slice_update(const array& src, const array& update, Shape start, Shape sto
   // Leading axes of length 1 are dropped, as in assignments.
   while (u.ndim() > src.ndim() && u.shape()[0] == 1) u = squeeze(u, 0, s);
   u = broadcast_to(u, range.length, s);
-  return make_node(op_slice_update, src.shape(), src.dtype(), s, make_attrs(std::move(attrs)), src, u);
+  return make_node(op_slice_update, src.shape(), src.dtype(), s, make_attrs(std::move(attrs)), src,
+                   u);
 }
-array slice_update(const array& src, const array& update, Shape start, Shape stop, StreamOrDevice s) {
+array slice_update(const array& src, const array& update, Shape start, Shape stop,
+                   StreamOrDevice s) {
   return slice_update(src, update, std::move(start), std::move(stop), ones(src.ndim()), s);
 }
 
@@ -210,7 +214,9 @@ array flip(const array& a, const std::vector<int>& axes, StreamOrDevice s) {
   }
   return slice(a, at.start, at.stop, at.strides, s);
 }
-array flip(const array& a, int axis, StreamOrDevice s) { return flip(a, std::vector<int>{axis}, s); }
+array flip(const array& a, int axis, StreamOrDevice s) {
+  return flip(a, std::vector<int>{axis}, s);
+}
 array flip(const array& a, StreamOrDevice s) {
   std::vector<int> axes;
   for (size_t i = 0; i < a.ndim(); ++i) axes.push_back(static_cast<int>(i));

@@ -6,8 +6,9 @@
 
 namespace mlx::core {
 
-/// a[start:stop:strides], per axis as in NumPy: negative positions count from the end, positions beyond
-/// the ends are clamped, strides may be negative (a stop before the first element is -length - 1).
+/// a[start:stop:strides], per axis as in NumPy: negative positions count from the end, positions
+/// beyond the ends are clamped, strides may be negative (a stop before the first element is -length
+/// - 1).
 array slice(const array& a, Shape start, Shape stop, Shape strides, StreamOrDevice s = {});
 array slice(const array& a, std::initializer_list<int> start, Shape stop, Shape strides,
             StreamOrDevice s = {});
@@ -26,20 +27,20 @@ array slice_update(const array& src, const array& update, Shape start, Shape sto
 array slice_update(const array& src, const array& update, const array& start, std::vector<int> axes,
                    StreamOrDevice s = {});
 /// The same, where the part is combined with the update.
-array slice_update_add(const array& src, const array& update, Shape start, Shape stop, Shape strides,
-                       StreamOrDevice s = {});
+array slice_update_add(const array& src, const array& update, Shape start, Shape stop,
+                       Shape strides, StreamOrDevice s = {});
 array slice_update_add(const array& src, const array& update, Shape start, Shape stop,
                        StreamOrDevice s = {});
-array slice_update_prod(const array& src, const array& update, Shape start, Shape stop, Shape strides,
-                        StreamOrDevice s = {});
+array slice_update_prod(const array& src, const array& update, Shape start, Shape stop,
+                        Shape strides, StreamOrDevice s = {});
 array slice_update_prod(const array& src, const array& update, Shape start, Shape stop,
                         StreamOrDevice s = {});
-array slice_update_max(const array& src, const array& update, Shape start, Shape stop, Shape strides,
-                       StreamOrDevice s = {});
+array slice_update_max(const array& src, const array& update, Shape start, Shape stop,
+                       Shape strides, StreamOrDevice s = {});
 array slice_update_max(const array& src, const array& update, Shape start, Shape stop,
                        StreamOrDevice s = {});
-array slice_update_min(const array& src, const array& update, Shape start, Shape stop, Shape strides,
-                       StreamOrDevice s = {});
+array slice_update_min(const array& src, const array& update, Shape start, Shape stop,
+                       Shape strides, StreamOrDevice s = {});
 array slice_update_min(const array& src, const array& update, Shape start, Shape stop,
                        StreamOrDevice s = {});
 

@@ -10,7 +10,8 @@ namespace mlx::core::rules {
 
 namespace {
 
-/// The starts of a batch, one array of shape (batch,) for each axis, after the batch's own positions.
+/// The starts of a batch, one array of shape (batch,) for each axis, after the batch's own
+/// positions.
 Arrays batched_starts(const array& start, int axis, bool with_batch_axis, size_t n_axes, Stream s) {
   array rows = to_front(start, axis, s);
   int64_t batch = rows.shape()[0];
@@ -68,7 +69,8 @@ array sum_of_cotangents(const array& a, const array& b, Stream s) {
   const array &whole = later ? a : b, &part = later ? b : a;
   auto& at = attrs_as<SliceAttrs>(part.node()->attrs.get());
   array update(part.node()->inputs()[1]);
-  if (zero_at(whole.node(), at)) return slice_update(whole, update, at.start, at.stop, at.strides, s);
+  if (zero_at(whole.node(), at))
+    return slice_update(whole, update, at.start, at.stop, at.strides, s);
   return slice_update_add(whole, update, at.start, at.stop, at.strides, s);
 }
 
@@ -89,8 +91,8 @@ Arrays slice_update_vjp(const RuleArgs& r) {
 
 Arrays dynamic_slice_vjp(const RuleArgs& r) {
   array whole = zeros(r.inputs[0].shape(), r.grads[0].dtype(), r.stream);
-  return {slice_update(whole, r.grads[0], r.inputs[1],
-                       attrs_as<DynamicSliceAttrs>(r.attrs).axes, r.stream),
+  return {slice_update(whole, r.grads[0], r.inputs[1], attrs_as<DynamicSliceAttrs>(r.attrs).axes,
+                       r.stream),
           array()};
 }
 Arrays dynamic_slice_jvp(const RuleArgs& r) {
@@ -104,7 +106,8 @@ Arrays dynamic_slice_update_vjp(const RuleArgs& r) {
   const array& g = r.grads[0];
   Arrays out(3);
   if (r.wanted[0])
-    out[0] = slice_update(g, zeros(a.slice_size, g.dtype(), r.stream), r.inputs[2], a.axes, r.stream);
+    out[0] =
+        slice_update(g, zeros(a.slice_size, g.dtype(), r.stream), r.inputs[2], a.axes, r.stream);
   if (r.wanted[1]) out[1] = slice(g, r.inputs[2], a.axes, a.slice_size, r.stream);
   return out;
 }
@@ -146,8 +149,8 @@ Batched dynamic_slice_vmap(const Arrays& in, const std::vector<int>& axes, const
   return {{squeeze(parts, 1, s)}, {0}};
 }
 
-Batched dynamic_slice_update_vmap(const Arrays& in, const std::vector<int>& axes, const Attrs* attrs,
-                                  Stream s) {
+Batched dynamic_slice_update_vmap(const Arrays& in, const std::vector<int>& axes,
+                                  const Attrs* attrs, Stream s) {
   auto& a = attrs_as<DynamicSliceAttrs>(attrs);
   int64_t batch = batch_size(in, axes);
   array src = with_batch(in[0], axes[0], batch, s), update = with_batch(in[1], axes[1], batch, s);

@@ -1,7 +1,8 @@
 // Derivatives and batching of softmax and logsumexp.
+#include "mlx/ops/softmax.h"
+
 #include "mlx/ops/elementwise.h"
 #include "mlx/ops/reduce.h"
-#include "mlx/ops/softmax.h"
 #include "mlx/ops/view.h"
 
 namespace mlx::core::rules {
@@ -36,8 +37,7 @@ Batched softmax_vmap(const Arrays& inputs, const std::vector<int>& axes, const A
   const int axis = attrs_as<SoftmaxAttrs>(attrs).axis + 1;
   return {{softmax(to_front(inputs[0], axes[0], s), axis, true, s)}, {0}};
 }
-Batched logsumexp_vmap(const Arrays& inputs, const std::vector<int>& axes, const Attrs*,
-                       Stream s) {
+Batched logsumexp_vmap(const Arrays& inputs, const std::vector<int>& axes, const Attrs*, Stream s) {
   return {{logsumexp(to_front(inputs[0], axes[0], s), -1, false, s)}, {0}};
 }
 

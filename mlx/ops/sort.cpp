@@ -66,7 +66,9 @@ constinit const OpDef op_searchsorted{
     .jvp = rules::flat_jvp,
     .vmap = rules::searchsorted_vmap};
 
-array sort(const array& a, int axis, StreamOrDevice s) { return sorted(op_sort, "sort", a, axis, s); }
+array sort(const array& a, int axis, StreamOrDevice s) {
+  return sorted(op_sort, "sort", a, axis, s);
+}
 array sort(const array& a, StreamOrDevice s) { return sort(flatten(a, s), 0, s); }
 array argsort(const array& a, int axis, StreamOrDevice s) {
   return sorted(op_argsort, "argsort", a, axis, s);
@@ -100,8 +102,8 @@ array topk(const array& a, int k, int axis, StreamOrDevice s) {
 array topk(const array& a, int k, StreamOrDevice s) { return topk(flatten(a, s), k, 0, s); }
 
 array search_rows(const array& sorted, const array& values, bool right, Stream s) {
-  return make_node(op_searchsorted, values.shape(), uint32, s,
-                   make_attrs(SearchSortedAttrs{right}), sorted, values);
+  return make_node(op_searchsorted, values.shape(), uint32, s, make_attrs(SearchSortedAttrs{right}),
+                   sorted, values);
 }
 
 array searchsorted(const array& sorted, const array& values, const std::string& side,

@@ -1,5 +1,5 @@
-// Sorting along an axis, or of the flattened array where no axis is given; NaN comes last. Positions
-// are uint32. Complex numbers compare by their real parts, then by the imaginary ones.
+// Sorting along an axis, or of the flattened array where no axis is given; NaN comes last.
+// Positions are uint32. Complex numbers compare by their real parts, then by the imaginary ones.
 #pragma once
 
 #include <string>
@@ -15,7 +15,8 @@ array sort(const array& a, int axis, StreamOrDevice s = {});
 /// Positions that sort; equal elements keep their order.
 array argsort(const array& a, StreamOrDevice s = {});
 array argsort(const array& a, int axis, StreamOrDevice s = {});
-/// Element `kth` where sorting would put it, nothing larger before it and nothing smaller behind it.
+/// Element `kth` where sorting would put it, nothing larger before it and nothing smaller behind
+/// it.
 array partition(const array& a, int kth, StreamOrDevice s = {});
 array partition(const array& a, int kth, int axis, StreamOrDevice s = {});
 /// Positions that partition.
@@ -30,8 +31,8 @@ array topk(const array& a, int k, int axis, StreamOrDevice s = {});
 array searchsorted(const array& sorted_sequence, const array& values,
                    const std::string& side = "left", StreamOrDevice s = {});
 
-/// The same for several sequences: sorted (.., n) and values (.., any shape) with equal leading axes and
-/// equal dtypes.
+/// The same for several sequences: sorted (.., n) and values (.., any shape) with equal leading
+/// axes and equal dtypes.
 array search_rows(const array& sorted, const array& values, bool right, Stream s);
 
 /// `kth` is -1 for a full sort.

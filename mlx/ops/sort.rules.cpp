@@ -1,16 +1,15 @@
 // Derivatives and batching of sorting: a sort moves elements, so cotangents move back.
+#include "mlx/ops/sort.h"
+
 #include "mlx/ops/creation.h"
 #include "mlx/ops/index.h"
 #include "mlx/ops/scatter.h"
-#include "mlx/ops/sort.h"
 #include "mlx/ops/view.h"
 
 namespace mlx::core::rules {
 
 namespace {
-array positions(const RuleArgs& r) {
-  return op_argsort.build({r.inputs[0]}, r.attrs, r.stream)[0];
-}
+array positions(const RuleArgs& r) { return op_argsort.build({r.inputs[0]}, r.attrs, r.stream)[0]; }
 template <const OpDef& Op>
 Batched batched(const Arrays& inputs, const std::vector<int>& axes, const Attrs* attrs, Stream s) {
   SortAttrs a = attrs_as<SortAttrs>(attrs);

@@ -85,7 +85,8 @@ Arrays build_expand_dims(const Arrays& in, const Attrs* attrs, Stream s) {
   return {expand_dims(in[0], as_ints(attrs_as<AxesAttrs>(attrs).axes), s)};
 }
 
-// --- transpose -------------------------------------------------------------------------------------
+// --- transpose
+// -------------------------------------------------------------------------------------
 
 Arrays build_transpose(const Arrays& in, const Attrs* attrs, Stream s) {
   return {transpose(in[0], attrs_as<TransposeAttrs>(attrs).axes, s)};
@@ -93,7 +94,8 @@ Arrays build_transpose(const Arrays& in, const Attrs* attrs, Stream s) {
 bool transpose_layout(const Node& node, const Layout& in, Layout& out) {
   out.offset = in.offset;
   out.strides.clear();
-  for (int a : attrs_as<TransposeAttrs>(node.attrs.get()).axes) out.strides.push_back(in.strides[a]);
+  for (int a : attrs_as<TransposeAttrs>(node.attrs.get()).axes)
+    out.strides.push_back(in.strides[a]);
   return true;
 }
 bool transpose_permutes(const Node& node, Axes& from) {
@@ -362,7 +364,8 @@ array matrix_transpose(const array& a, StreamOrDevice s) {
 }
 
 array swapaxes(const array& a, int axis1, int axis2, StreamOrDevice s) {
-  int i = normalize_axis(axis1, a.ndim(), "swapaxes"), j = normalize_axis(axis2, a.ndim(), "swapaxes");
+  int i = normalize_axis(axis1, a.ndim(), "swapaxes"),
+      j = normalize_axis(axis2, a.ndim(), "swapaxes");
   std::vector<int> axes(a.ndim());
   std::iota(axes.begin(), axes.end(), 0);
   std::swap(axes[i], axes[j]);
@@ -383,13 +386,14 @@ array broadcast_to(const array& a, const Shape& shape, StreamOrDevice s) {
   if (a.shape() == shape) return a;
   for (int64_t n : shape)
     if (n < 0)
-      fail<ValueError>("broadcast_to", "shape ", to_string(shape), "; lengths from 0 up are accepted");
+      fail<ValueError>("broadcast_to", "shape ", to_string(shape),
+                       "; lengths from 0 up are accepted");
   if (broadcast_shapes(a.shape(), shape, "broadcast_to") != shape)
     fail<ValueError>("broadcast_to", "an array of shape ", to_string(a.shape()), " to shape ",
                      to_string(shape), "; lengths must agree or be 1");
   num_elements(shape);  // throws where no array can have it
-  return make_node(op_broadcast_to, shape, a.dtype(), to_stream(s), make_attrs(BroadcastAttrs{shape}),
-                   a);
+  return make_node(op_broadcast_to, shape, a.dtype(), to_stream(s),
+                   make_attrs(BroadcastAttrs{shape}), a);
 }
 
 std::vector<array> broadcast_arrays(const std::vector<array>& inputs, StreamOrDevice s) {
@@ -406,7 +410,8 @@ array as_strided(array a, Shape shape, Strides strides, int64_t offset, StreamOr
                      " strides; as many of one as of the other are accepted");
   for (int64_t n : shape)
     if (n < 0)
-      fail<ValueError>("as_strided", "shape ", to_string(shape), "; lengths from 0 up are accepted");
+      fail<ValueError>("as_strided", "shape ", to_string(shape),
+                       "; lengths from 0 up are accepted");
   if (num_elements(shape) > 0) {
     __int128 low = offset, high = offset;
     for (size_t i = 0; i < shape.size(); ++i) {
@@ -414,8 +419,8 @@ array as_strided(array a, Shape shape, Strides strides, int64_t offset, StreamOr
       (span < 0 ? low : high) += span;
     }
     if (low < 0 || high >= static_cast<__int128>(a.size()))
-      fail<ValueError>("as_strided", "shape ", to_string(shape), " with strides ", to_string(strides),
-                       " from ", offset, " leaves an array of ", a.size(),
+      fail<ValueError>("as_strided", "shape ", to_string(shape), " with strides ",
+                       to_string(strides), " from ", offset, " leaves an array of ", a.size(),
                        " elements; every element must lie within it");
   } else {
     offset = 0;
@@ -426,15 +431,16 @@ array as_strided(array a, Shape shape, Strides strides, int64_t offset, StreamOr
 
 array diagonal(const array& a, int offset, int axis1, int axis2, StreamOrDevice s) {
   if (a.ndim() < 2)
-    fail<ValueError>("diagonal", "an array with ", a.ndim(), " dimensions; two or more are accepted");
-  int i = normalize_axis(axis1, a.ndim(), "diagonal"), j = normalize_axis(axis2, a.ndim(), "diagonal");
+    fail<ValueError>("diagonal", "an array with ", a.ndim(),
+                     " dimensions; two or more are accepted");
+  int i = normalize_axis(axis1, a.ndim(), "diagonal"),
+      j = normalize_axis(axis2, a.ndim(), "diagonal");
   if (i == j) fail<ValueError>("diagonal", "axis ", i, " twice; two different axes are accepted");
   Shape shape;
   for (int k = 0; k < static_cast<int>(a.ndim()); ++k)
     if (k != i && k != j) shape.push_back(a.shape()[k]);
   int64_t below = std::max(0, -offset), right = std::max(0, offset);
-  shape.push_back(
-      std::max<int64_t>(0, std::min(a.shape()[i] - below, a.shape()[j] - right)));
+  shape.push_back(std::max<int64_t>(0, std::min(a.shape()[i] - below, a.shape()[j] - right)));
   return make_node(op_diagonal, std::move(shape), a.dtype(), to_stream(s),
                    make_attrs(DiagonalAttrs{offset, i, j}), a);
 }

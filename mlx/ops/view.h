@@ -1,5 +1,5 @@
-// Ops that give the same elements another shape or order of axes. They cost no kernel where strides can
-// say it, and are copied by the runtime where not.
+// Ops that give the same elements another shape or order of axes. They cost no kernel where strides
+// can say it, and are copied by the runtime where not.
 #pragma once
 
 #include "mlx/core/array.h"
@@ -36,8 +36,8 @@ array moveaxis(const array& a, int source, int destination, StreamOrDevice s = {
 array broadcast_to(const array& a, const Shape& shape, StreamOrDevice s = {});
 std::vector<array> broadcast_arrays(const std::vector<array>& inputs, StreamOrDevice s = {});
 
-/// Element (i, j, ..) of the result is element offset + i * strides[0] + j * strides[1] + .. of `a` in
-/// row-major order. Throws ValueError where that leaves `a`.
+/// Element (i, j, ..) of the result is element offset + i * strides[0] + j * strides[1] + .. of `a`
+/// in row-major order. Throws ValueError where that leaves `a`.
 array as_strided(array a, Shape shape, Strides strides, int64_t offset, StreamOrDevice s = {});
 /// The diagonals of the planes that two axes span, as a last axis.
 array diagonal(const array& a, int offset = 0, int axis1 = 0, int axis2 = 1, StreamOrDevice s = {});

@@ -1,4 +1,5 @@
-// Derivatives and batching of the view ops. All are linear; a transposed view puts the elements back.
+// Derivatives and batching of the view ops. All are linear; a transposed view puts the elements
+// back.
 #include "mlx/ops/view.h"
 
 #include "mlx/ops/concat.h"
@@ -41,7 +42,8 @@ Arrays as_strided_vjp(const RuleArgs& r) {
   return {reshape(flat, r.inputs[0].shape(), r.stream)};
 }
 
-/// The cotangent is laid out as one row per element of the diagonal, and kept where the mask says so.
+/// The cotangent is laid out as one row per element of the diagonal, and kept where the mask says
+/// so.
 Arrays diagonal_vjp(const RuleArgs& r) {
   auto& a = attrs_as<DiagonalAttrs>(r.attrs);
   const Shape& shape = r.inputs[0].shape();
@@ -74,7 +76,8 @@ Batched flatten_vmap(const Arrays& in, const std::vector<int>& axes, const Attrs
   auto& a = attrs_as<FlattenAttrs>(attrs);
   return {{flatten(to_front(in[0], axes[0], s), a.start + 1, a.end + 1, s)}, {0}};
 }
-Batched unflatten_vmap(const Arrays& in, const std::vector<int>& axes, const Attrs* attrs, Stream s) {
+Batched unflatten_vmap(const Arrays& in, const std::vector<int>& axes, const Attrs* attrs,
+                       Stream s) {
   auto& a = attrs_as<UnflattenAttrs>(attrs);
   return {{unflatten(to_front(in[0], axes[0], s), a.axis + 1, a.shape, s)}, {0}};
 }
@@ -94,7 +97,8 @@ Batched expand_dims_vmap(const Arrays& in, const std::vector<int>& axes, const A
   return {{expand_dims(to_front(in[0], axes[0], s), inner_axes(attrs), s)}, {0}};
 }
 
-Batched transpose_vmap(const Arrays& in, const std::vector<int>& axes, const Attrs* attrs, Stream s) {
+Batched transpose_vmap(const Arrays& in, const std::vector<int>& axes, const Attrs* attrs,
+                       Stream s) {
   std::vector<int> order;
   order.push_back(axes[0]);
   for (int i : attrs_as<TransposeAttrs>(attrs).axes) order.push_back(i + (i >= axes[0]));
@@ -111,14 +115,16 @@ Batched broadcast_to_vmap(const Arrays& in, const std::vector<int>& axes, const 
   return {{broadcast_to(reshape(x, aligned, s), prepend(x.shape()[0], shape), s)}, {0}};
 }
 
-Batched as_strided_vmap(const Arrays& in, const std::vector<int>& axes, const Attrs* attrs, Stream s) {
+Batched as_strided_vmap(const Arrays& in, const std::vector<int>& axes, const Attrs* attrs,
+                        Stream s) {
   auto& a = attrs_as<AsStridedAttrs>(attrs);
   array x = to_front(in[0], axes[0], s);
   int64_t batch = x.shape()[0], each = batch ? static_cast<int64_t>(x.size()) / batch : 0;
   return {{as_strided(x, prepend(batch, a.shape), prepend(each, a.strides), a.offset, s)}, {0}};
 }
 
-Batched diagonal_vmap(const Arrays& in, const std::vector<int>& axes, const Attrs* attrs, Stream s) {
+Batched diagonal_vmap(const Arrays& in, const std::vector<int>& axes, const Attrs* attrs,
+                      Stream s) {
   auto& a = attrs_as<DiagonalAttrs>(attrs);
   return {{diagonal(to_front(in[0], axes[0], s), a.offset, a.axis1 + 1, a.axis2 + 1, s)}, {0}};
 }

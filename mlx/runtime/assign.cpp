@@ -52,15 +52,15 @@ class InPlace {
     const Slot& target = plan_.slots[seg.slots[step.slots[o]]];
     if (target.home >= 0 || target.crosses || h.crosses || h.last_step != index) return false;
     if (plan_.slots[slot].last_step != index) return false;
-    bool free = h.kind == SlotKind::temp ||
-                (h.kind == SlotKind::leaf && h.donatable && plan_.segments.size() == 1 &&
-                 h.owner == seg.backend);
+    bool free = h.kind == SlotKind::temp || (h.kind == SlotKind::leaf && h.donatable &&
+                                             plan_.segments.size() == 1 && h.owner == seg.backend);
     if (!free) return false;
     // Every other operand in that memory must be read at the very place that is written.
     for (int j = 0; j < step.n_inputs; ++j) {
       if (home_of(plan_, seg.slots[step.slots[j]]) != home || j == k) continue;
       const Layout& other = step.operands[j];
-      if (step.slots[j] != step.slots[k] || other.offset != in.offset || other.strides != in.strides)
+      if (step.slots[j] != step.slots[k] || other.offset != in.offset ||
+          other.strides != in.strides)
         return false;
     }
     return true;
@@ -120,7 +120,9 @@ class Arena {
 
  private:
   // Empty temporaries take room too, so that every segment with temporaries has an arena.
-  static size_t rounded(size_t n) { return (std::max<size_t>(n, 1) + kAlign - 1) / kAlign * kAlign; }
+  static size_t rounded(size_t n) {
+    return (std::max<size_t>(n, 1) + kAlign - 1) / kAlign * kAlign;
+  }
   std::map<size_t, size_t> holes_;
   size_t end_ = 0;
 };

@@ -11,9 +11,9 @@ namespace mlx::core {
 
 struct Execution;
 
-/// An evaluation whose graph has been planned, whose memory is there, and whose arrays already count
-/// as evaluated; what is left is to run it. Planning wants the caller's locks on the graph (Python's
-/// GIL), running does not.
+/// An evaluation whose graph has been planned, whose memory is there, and whose arrays already
+/// count as evaluated; what is left is to run it. Planning wants the caller's locks on the graph
+/// (Python's GIL), running does not.
 class PendingEval {
  public:
   PendingEval();

@@ -42,7 +42,8 @@ Launch make_launch(const Execution& x, size_t index) {
     int64_t offset = home == slot ? 0 : s.home_offset;
     if (!storage) {
       const Slot& h = plan.slots[home];
-      launch.bindings.push_back({x.arenas[index]->buffer(), offset + static_cast<int64_t>(h.arena_offset)});
+      launch.bindings.push_back(
+          {x.arenas[index]->buffer(), offset + static_cast<int64_t>(h.arena_offset)});
       continue;
     }
     bool elsewhere = &storage->backend() != seg.backend;

@@ -13,7 +13,7 @@ struct Execution {
   std::vector<Ref<Storage>> arenas;    ///< per segment
   std::vector<Ref<Event>> done;        ///< per segment
   std::vector<std::vector<Scalar>> parameters;  ///< per segment
-  std::vector<Ref<Event>> after;       ///< earlier writes of inputs that the plan takes over
+  std::vector<Ref<Event>> after;  ///< earlier writes of inputs that the plan takes over
   bool blocking = true;
 
   /// Allocates what the plan needs to compute the schedule.

@@ -13,9 +13,7 @@ bool& fusion_on() {
   return on;
 }
 
-bool computes(const Item& item) {
-  return !item.leaf && item.node->op->kind == OpKind::elementwise;
-}
+bool computes(const Item& item) { return !item.leaf && item.node->op->kind == OpKind::elementwise; }
 bool is_view(const Item& item) { return !item.leaf && item.node->op->kind == OpKind::view; }
 
 /// The map of an operand that broadcasts into a node of map `axes`; trailing axes are aligned.
@@ -37,16 +35,20 @@ bool view_map(const Node& view, const AxisMap& axes, AxisMap& out) {
   return true;
 }
 
-/// Grows units from their roots down, roots in falling schedule order. Within a unit, candidates come
-/// in falling order too, so that everything in it that reads a node has joined before the node.
+/// Grows units from their roots down, roots in falling schedule order. Within a unit, candidates
+/// come in falling order too, so that everything in it that reads a node has joined before the
+/// node.
 ///
-/// A node may join when all that read it are placed: in this unit, or in one that runs later. It can
-/// then be computed here, and be stored for those others. No cycle between units can arise, because
-/// what is placed never runs before this unit.
+/// A node may join when all that read it are placed: in this unit, or in one that runs later. It
+/// can then be computed here, and be stored for those others. No cycle between units can arise,
+/// because what is placed never runs before this unit.
 class Grower {
  public:
   Grower(const Schedule& items, std::vector<int>& unit_of)
-      : items_(items), unit_of_(unit_of), placed_(items.size(), 0), settled_(items.size(), false),
+      : items_(items),
+        unit_of_(unit_of),
+        placed_(items.size(), 0),
+        settled_(items.size(), false),
         blocked_(items.size(), -1) {
     for (uint32_t i = 0; i < items.size(); ++i)
       if (is_view(items[i]) && items[i].uses == 0) settle(i);
@@ -92,8 +94,10 @@ class Grower {
       uint32_t k = item_index(in);
       ++placed_[k];
       AxisMap map;
-      if (!transparent) map = operand_map(*in, axes);
-      else view_map(n, axes, map);
+      if (!transparent)
+        map = operand_map(*in, axes);
+      else
+        view_map(n, axes, map);
       candidates_.push({k, std::move(map)});
     }
     out.members.push_back({i, std::move(axes), transparent});
@@ -117,9 +121,11 @@ class Grower {
     const Item& item = items_[c.item];
     const Node& n = *item.node;
     const FuseLimits limits;
-    if (!fusion_on() || item.leaf || unit_of_[c.item] >= 0 || blocked_[c.item] == unit_) return false;
+    if (!fusion_on() || item.leaf || unit_of_[c.item] >= 0 || blocked_[c.item] == unit_)
+      return false;
     if (placed_[c.item] != item.uses || n.stream != items_[root_].node->stream) return false;
-    if (nodes_ >= limits.nodes || leaves_ >= limits.inputs || outputs_ >= limits.outputs) return false;
+    if (nodes_ >= limits.nodes || leaves_ >= limits.inputs || outputs_ >= limits.outputs)
+      return false;
     if (num_elements(n.shape) != size_) return false;
     for (size_t k = 0; k < n.shape.size(); ++k)
       if (n.shape[k] != 1 && c.axes[k] < 0) return false;
@@ -152,9 +158,9 @@ class Grower {
 
   const Schedule& items_;
   std::vector<int>& unit_of_;
-  std::vector<uint32_t> placed_;   // reads of an item whose reader has its place
+  std::vector<uint32_t> placed_;  // reads of an item whose reader has its place
   std::vector<bool> settled_;
-  std::vector<int> blocked_;       // the unit that an item cannot join
+  std::vector<int> blocked_;  // the unit that an item cannot join
   std::priority_queue<Candidate> candidates_;
   uint32_t root_ = 0;
   int unit_ = 0, nodes_ = 0, outputs_ = 0, leaves_ = 0;
@@ -169,8 +175,10 @@ void fuse(const Schedule& items, std::vector<Unit>& units, std::vector<int>& uni
   Grower grower(items, unit_of);
   for (uint32_t i = static_cast<uint32_t>(items.size()); i-- > 0;) {
     if (unit_of[i] >= 0) continue;
-    if (computes(items[i])) units.push_back(grower.grow(i, static_cast<int>(units.size())));
-    else grower.place(i);
+    if (computes(items[i]))
+      units.push_back(grower.grow(i, static_cast<int>(units.size())));
+    else
+      grower.place(i);
   }
 }
 

@@ -1,5 +1,5 @@
-// Phase 2: cut the schedule into units, each one kernel: a lone op, or elementwise nodes that run as
-// one program.
+// Phase 2: cut the schedule into units, each one kernel: a lone op, or elementwise nodes that run
+// as one program.
 #pragma once
 
 #include "mlx/runtime/schedule.h"
@@ -15,8 +15,8 @@ struct Member {
   bool transparent;  ///< a view that only renames axes; computes nothing
 };
 
-/// Elementwise nodes that iterate together over the root's shape. Members are in schedule order, the
-/// root last.
+/// Elementwise nodes that iterate together over the root's shape. Members are in schedule order,
+/// the root last.
 struct Unit {
   std::vector<Member> members;
   uint32_t root() const { return members.back().item; }
@@ -26,8 +26,8 @@ struct FuseLimits {
   int nodes = 64, inputs = 16, outputs = 12;
 };
 
-/// Groups the elementwise nodes of the schedule. `unit_of` gives, per item, the unit that it is a member
-/// of, or -1. A unit runs at the place of its root in the schedule.
+/// Groups the elementwise nodes of the schedule. `unit_of` gives, per item, the unit that it is a
+/// member of, or -1. A unit runs at the place of its root in the schedule.
 void fuse(const Schedule& items, std::vector<Unit>& units, std::vector<int>& unit_of);
 
 /// Turns fusion off (one unit a node) and on; MLX_DISABLE_FUSION=1 starts with it off.

@@ -17,9 +17,7 @@ struct Place {
   uint32_t constant = 0;  ///< item of the constant
 };
 
-Layout dense_layout(const Shape& shape, Dtype dtype) {
-  return {shape, row_major(shape), 0, dtype};
-}
+Layout dense_layout(const Shape& shape, Dtype dtype) { return {shape, row_major(shape), 0, dtype}; }
 
 /// `layout` as seen by an iteration of rank `rank`, given the axis of each of its axes.
 Layout map_layout(const Layout& layout, const AxisMap& axes, const Shape& iteration) {
@@ -59,7 +57,8 @@ class Planner {
   }
 
  private:
-  // --- places ----------------------------------------------------------------------------------------
+  // --- places
+  // ----------------------------------------------------------------------------------------
 
   int add_place(Place p) {
     places_.push_back(std::move(p));
@@ -93,7 +92,8 @@ class Planner {
 
   int place_leaf_or_part(uint32_t i) {
     const Node& n = *items_[i].node;
-    if (n.op == &op_constant) return add_place({.layout = dense_layout({}, n.dtype), .constant = i});
+    if (n.op == &op_constant)
+      return add_place({.layout = dense_layout({}, n.dtype), .constant = i});
     if (!items_[i].leaf) return place_of_[item_index(n.inputs()[0])] + n.part;
     const Value& v = value_of(n);
     int slot = add_slot(SlotKind::leaf, 0);
@@ -107,7 +107,8 @@ class Planner {
   int place_view(const Node& view, int input) {
     if (places_[input].slot == kConstant) {
       if (num_elements(view.shape) == 0 || same_element(view))
-        return add_place({.layout = dense_layout({}, view.dtype), .constant = places_[input].constant});
+        return add_place(
+            {.layout = dense_layout({}, view.dtype), .constant = places_[input].constant});
       input = add_place(materialize(places_[input], view.inputs()[0]->shape));
     }
     Layout out{view.shape, {}, 0, view.dtype};
@@ -128,7 +129,8 @@ class Planner {
     return emit_copy(p, shape, current_stream_);
   }
 
-  // --- steps -----------------------------------------------------------------------------------------
+  // --- steps
+  // -----------------------------------------------------------------------------------------
 
   Segment& segment(int stream) {
     if (plan_.segments.empty() || plan_.segments.back().stream.index != stream) {
@@ -254,7 +256,8 @@ class Planner {
     step.operands[k] = p.layout;
   }
 
-  // --- fused steps -----------------------------------------------------------------------------------
+  // --- fused steps
+  // -----------------------------------------------------------------------------------
 
   void emit_fused(const Unit& unit) {
     const Node& root = *items_[unit.root()].node;
@@ -267,7 +270,8 @@ class Planner {
     Strides order = output_strides(step, root.shape);
     std::vector<uint32_t> stored;
     for (const Member& m : unit.members)
-      if (items_[m.item].stored() || m.item == unit.root() || read_outside(m)) stored.push_back(m.item);
+      if (items_[m.item].stored() || m.item == unit.root() || read_outside(m))
+        stored.push_back(m.item);
     for (const Member& m : unit.members) {
       if (m.transparent || !std::binary_search(stored.begin(), stored.end(), m.item)) continue;
       add_output(m, step, slots, order);
@@ -289,7 +293,8 @@ class Planner {
   };
 
   /// Finds what the unit reads: inputs first, constants after them in the numbering of values.
-  void lower_inputs(const Unit& unit, const Shape& iteration, Step& step, SmallVector<int, 8>& slots) {
+  void lower_inputs(const Unit& unit, const Shape& iteration, Step& step,
+                    SmallVector<int, 8>& slots) {
     inside_uses_.assign(unit.members.size(), 0);
     leaves_.clear();
     operand_maps_.clear();
@@ -311,8 +316,9 @@ class Planner {
     leaf_values_.assign(leaves_.size(), 0);
     for (size_t j = 0; j < leaves_.size(); ++j) {
       Place p = resolve(leaves_[j].item);
-      leaf_values_[j] = p.slot == kConstant ? -1 - add_constant(constants, p)
-                                            : add_input(step, slots, p, operand_maps_[leaves_[j].map], iteration);
+      leaf_values_[j] = p.slot == kConstant
+                            ? -1 - add_constant(constants, p)
+                            : add_input(step, slots, p, operand_maps_[leaves_[j].map], iteration);
     }
     int n_inputs = static_cast<int>(slots.size());
     for (int& v : leaf_values_)
@@ -383,7 +389,8 @@ class Planner {
       auto inputs = n.inputs();
       for (size_t k = 0; k < inputs.size(); ++k) {
         int position = member_position(unit, item_index(inputs[k]));
-        args[k] = static_cast<uint16_t>(position >= 0 ? member_values_[position] : leaf_values_[leaf++]);
+        args[k] =
+            static_cast<uint16_t>(position >= 0 ? member_values_[position] : leaf_values_[leaf++]);
       }
       if (m.transparent) {
         member_values_[p] = args[0];
@@ -411,7 +418,8 @@ class Planner {
     place_of_[m.item] = add_place({.slot = slot, .layout = std::move(own)});
   }
 
-  /// Dense strides in the order in which the full-size inputs lie, where they agree; else row-major.
+  /// Dense strides in the order in which the full-size inputs lie, where they agree; else
+  /// row-major.
   static Strides output_strides(const Step& step, const Shape& shape) {
     const Layout* common = nullptr;
     for (int k = 0; k < step.n_inputs; ++k) {
@@ -419,7 +427,8 @@ class Planner {
       bool broadcast = false;
       for (size_t d = 0; d < shape.size(); ++d) broadcast |= shape[d] > 1 && l.strides[d] == 0;
       if (broadcast) continue;
-      if (!is_dense(shape, l.strides) || (common && common->strides != l.strides)) return row_major(shape);
+      if (!is_dense(shape, l.strides) || (common && common->strides != l.strides))
+        return row_major(shape);
       common = &l;
     }
     if (!common || is_row_contiguous(shape, common->strides)) return row_major(shape);
@@ -442,7 +451,8 @@ class Planner {
     return mask;
   }
 
-  // --- results ---------------------------------------------------------------------------------------
+  // --- results
+  // ---------------------------------------------------------------------------------------
 
   /// Records where a stored item ends up.
   void store(uint32_t i) {
@@ -493,11 +503,12 @@ class Planner {
   const std::vector<Unit>& units_;
   const std::vector<int>& unit_of_;
   Plan& plan_;
-  std::vector<int> place_of_;        // per item, index in places_, or -1
+  std::vector<int> place_of_;  // per item, index in places_, or -1
   std::vector<Place> places_;
   std::vector<uint32_t> chain_;
-  std::vector<uint32_t> in_place_;   // per step
-  std::vector<std::pair<int, int>> binding_;  // per slot: segment that bound it last, and its index there
+  std::vector<uint32_t> in_place_;  // per step
+  std::vector<std::pair<int, int>>
+      binding_;  // per slot: segment that bound it last, and its index there
   int current_stream_ = 0;
   // Scratch of the unit being lowered.
   std::vector<uint32_t> inside_uses_;
@@ -508,8 +519,8 @@ class Planner {
 
 }  // namespace
 
-void make_plan(const Schedule& items, const std::vector<Unit>& units, const std::vector<int>& unit_of,
-               Plan& plan) {
+void make_plan(const Schedule& items, const std::vector<Unit>& units,
+               const std::vector<int>& unit_of, Plan& plan) {
   Planner(items, units, unit_of, plan).run();
 }
 

@@ -1,5 +1,5 @@
-// Phase 3: the plan, the one thing that runs. Immutable once made: steps for the backends, where every
-// value lies, and which buffers may be taken over.
+// Phase 3: the plan, the one thing that runs. Immutable once made: steps for the backends, where
+// every value lies, and which buffers may be taken over.
 #pragma once
 
 #include <memory>
@@ -21,22 +21,22 @@ enum class SlotKind : uint8_t {
 struct Slot {
   SlotKind kind;
   size_t bytes = 0;
-  int leaf = -1;            ///< index in Plan::leaves
-  bool donatable = false;   ///< leaves: nobody looks at it after this plan
+  int leaf = -1;                   ///< index in Plan::leaves
+  bool donatable = false;          ///< leaves: nobody looks at it after this plan
   const Backend* owner = nullptr;  ///< leaves: whose memory it is
   int home = -1;            ///< this slot lies in that one's memory (written in place), or -1
   int64_t home_offset = 0;  ///< bytes from the start of `home`
   size_t arena_offset = 0;
-  int segment = -1;         ///< where it is written; -1 for leaves
+  int segment = -1;  ///< where it is written; -1 for leaves
   int last_step = -1;
-  bool crosses = false;     ///< read by another segment than the one that writes it
+  bool crosses = false;  ///< read by another segment than the one that writes it
 };
 
 /// Consecutive steps on one stream: one launch.
 struct Segment {
   Stream stream;
   Backend* backend;
-  std::vector<Step> steps;           ///< empty once prepared
+  std::vector<Step> steps;  ///< empty once prepared
   std::shared_ptr<const Executable> executable;
   std::vector<int> slots;            ///< slot of each binding
   std::vector<uint32_t> parameters;  ///< items whose constants are the launch's parameters
@@ -63,11 +63,12 @@ struct Plan {
 };
 
 /// Lowers the units to steps, resolves views, and decides where every value lies.
-void make_plan(const Schedule& items, const std::vector<Unit>& units, const std::vector<int>& unit_of,
-               Plan& plan);
+void make_plan(const Schedule& items, const std::vector<Unit>& units,
+               const std::vector<int>& unit_of, Plan& plan);
 
-/// Memory: writes in place, takes over inputs, and packs temporaries into arenas. Part of make_plan.
-/// `in_place` has, per step over all segments, the inputs whose memory the outputs may take.
+/// Memory: writes in place, takes over inputs, and packs temporaries into arenas. Part of
+/// make_plan. `in_place` has, per step over all segments, the inputs whose memory the outputs may
+/// take.
 void assign_memory(Plan& plan, const std::vector<uint32_t>& in_place);
 
 /// Prepares the segments' executables and forgets their steps.

@@ -1,6 +1,6 @@
-// Plans of loops: a graph of a form that was seen before runs the plan made then. The form is all that
-// a plan depends on: ops, attributes, shapes, layouts, who holds what. The values of leaves and of
-// constants are not part of it, but which constants are equal is.
+// Plans of loops: a graph of a form that was seen before runs the plan made then. The form is all
+// that a plan depends on: ops, attributes, shapes, layouts, who holds what. The values of leaves
+// and of constants are not part of it, but which constants are equal is.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// The small language of fused elementwise kernels: straight-line code over scalar micro-ops. The CPU
-// interprets it over tiles; GPUs print it as source.
+// The small language of fused elementwise kernels: straight-line code over scalar micro-ops. The
+// CPU interprets it over tiles; GPUs print it as source.
 #pragma once
 
 #include <vector>
@@ -33,7 +33,7 @@ struct Program {
   std::vector<Dtype::Val> inputs;
   std::vector<Dtype::Val> constants;  ///< their values are parameters of the launch
   std::vector<Instr> code;
-  std::vector<uint16_t> outputs;      ///< values to store; never an input or a constant
+  std::vector<uint16_t> outputs;  ///< values to store; never an input or a constant
   bool operator==(const Program&) const = default;
 
   int first_instr() const { return static_cast<int>(inputs.size() + constants.size()); }

@@ -50,11 +50,12 @@ void visit(Node* root, Schedule& items, std::vector<Frame>& stack, bool tracing)
   }
 }
 
-/// True where the leaf's memory can be taken over: no other array, export or file looks at it, and the
-/// taker would not hold on to much more than it needs.
+/// True where the leaf's memory can be taken over: no other array, export or file looks at it, and
+/// the taker would not hold on to much more than it needs.
 bool memory_is_free(const Item& item) {
   const Node& n = *item.node;
-  if (!item.leaf || item.stored() || n.op == &op_constant || n.op->kind == OpKind::part) return false;
+  if (!item.leaf || item.stored() || n.op == &op_constant || n.op->kind == OpKind::part)
+    return false;
   const Storage* s = n.value.storage.get();
   return s && s->refs.load(std::memory_order_relaxed) == 1 && !s->pinned() && !s->borrowed() &&
          s->bytes() <= 2 * static_cast<size_t>(num_elements(n.shape)) * n.dtype.size();

@@ -25,12 +25,12 @@ using Schedule = std::vector<Item>;
 /// Where an evaluated node's elements are: its own value, or that of its part of a bundle.
 const Value& value_of(const Node& n);
 
-/// Orders what the outputs need. Iterative; linear in the graph. Throws ValueError for a placeholder
-/// unless `tracing`. The caller holds the planning lock.
+/// Orders what the outputs need. Iterative; linear in the graph. Throws ValueError for a
+/// placeholder unless `tracing`. The caller holds the planning lock.
 void schedule(const Arrays& outputs, Schedule& items, bool tracing = false);
 
-/// The inputs that a node is computed from: those of a view, without the bundle which gives a result
-/// of a custom function its rules.
+/// The inputs that a node is computed from: those of a view, without the bundle which gives a
+/// result of a custom function its rules.
 inline std::span<Node* const> computed_from(const Node& n) {
   auto in = n.inputs();
   bool has_rules = n.op->kind == OpKind::view && in.size() > 1 && in[1]->parts;

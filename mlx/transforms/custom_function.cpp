@@ -34,8 +34,8 @@ Arrays rest(const Arrays& a, size_t n) { return Arrays(a.begin() + n, a.end()); 
 
 void check_count(const char* op, size_t given, size_t wanted, const char* what) {
   if (given != wanted)
-    fail<ValueError>(op, "the rule of a custom function gave ", given, " arrays for ", wanted, " ", what,
-                     "; as many are accepted");
+    fail<ValueError>(op, "the rule of a custom function gave ", given, " arrays for ", wanted, " ",
+                     what, "; as many are accepted");
 }
 
 Arrays custom_build(const Arrays& in, const Attrs* attrs, Stream) {
@@ -58,9 +58,9 @@ Arrays custom_vjp_rule(const RuleArgs& r) {
   for (size_t k = 0; k < c.arity; ++k) {
     if (!r.wanted[k]) continue;
     if (bool(found[k]) && found[k].shape() != r.inputs[k].shape())
-      fail<ValueError>("vjp", "the rule of a custom function gave shape ", to_string(found[k].shape()),
-                       " for an input of shape ", to_string(r.inputs[k].shape()),
-                       "; the shapes must agree");
+      fail<ValueError>("vjp", "the rule of a custom function gave shape ",
+                       to_string(found[k].shape()), " for an input of shape ",
+                       to_string(r.inputs[k].shape()), "; the shapes must agree");
     out[k] = found[k];
   }
   return out;
@@ -165,8 +165,8 @@ constinit const OpDef op_custom_result{
 std::span<Node* const> followed_inputs(const Node& n, Rule rule) {
   if (n.op != &op_custom) return n.inputs();
   const CustomAttrs& c = custom_of(n.attrs.get());
-  bool own = rule == Rule::vjp   ? c.rules->vjp.has_value()
-             : rule == Rule::jvp ? c.rules->jvp.has_value()
+  bool own = rule == Rule::vjp    ? c.rules->vjp.has_value()
+             : rule == Rule::jvp  ? c.rules->jvp.has_value()
              : rule == Rule::vmap ? c.rules->vmap.has_value()
                                   : false;
   return own ? n.inputs().first(c.arity) : n.inputs();

@@ -1,6 +1,6 @@
 // Functions with rules of their own. Their outputs are views of what the function gave, tied to a
-// bundle that transformations see and evaluation never reaches: it has the function's inputs, then its
-// outputs, as inputs, and the rules as its attributes.
+// bundle that transformations see and evaluation never reaches: it has the function's inputs, then
+// its outputs, as inputs, and the rules as its attributes.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,8 @@ struct CustomRules {
 };
 
 /// `outputs`, computed from `inputs`, such that transformations follow the rules.
-Arrays with_rules(const Arrays& inputs, const Arrays& outputs, std::shared_ptr<const CustomRules> rules);
+Arrays with_rules(const Arrays& inputs, const Arrays& outputs,
+                  std::shared_ptr<const CustomRules> rules);
 
 /// A function with rules of its own; a transformation without one goes through `fun`.
 Function custom_function(Function fun, std::optional<CustomVjp> fun_vjp = {},

@@ -27,8 +27,10 @@ Arrays multilinear_jvp(const Node& n, const RuleArgs& args) {
     operands[k] = args.grads[k];
     Arrays term = n.op->build(operands, args.attrs, args.stream);
     for (size_t o = 0; o < term.size(); ++o)
-      if (o < sum.size()) sum[o] = add(sum[o], term[o], args.stream);
-      else sum.push_back(term[o]);
+      if (o < sum.size())
+        sum[o] = add(sum[o], term[o], args.stream);
+      else
+        sum.push_back(term[o]);
   }
   return sum;
 }
@@ -41,7 +43,8 @@ Arrays apply_jvp(Node* n, const Arrays& tangents) {
   if (n->op->jvp) return n->op->jvp(args);
   if (n->op->build && n->op->linearity == Linearity::linear) return linear_jvp(*n, args);
   if (n->op->build && n->op->linearity == Linearity::multilinear) return multilinear_jvp(*n, args);
-  fail<ValueError>("jvp", "the op ", n->op->name, " has no forward derivative; stop_gradient keeps "
+  fail<ValueError>("jvp", "the op ", n->op->name,
+                   " has no forward derivative; stop_gradient keeps "
                    "derivatives from reaching it");
 }
 
@@ -54,13 +57,11 @@ std::pair<Arrays, Arrays> jvp(const Function& fun, const Arrays& primals, const 
   for (size_t i = 0; i < primals.size(); ++i)
     if (primals[i].shape() != tangents[i].shape())
       fail<ValueError>("jvp", "tangent ", i, " has shape ", to_string(tangents[i].shape()),
-                       " and its primal ", to_string(primals[i].shape()), "; the shapes must agree");
-  Arrays inputs, outputs;
-  {
-    TraceScope scope;
-    inputs = trace_inputs(primals);
-    outputs = fun(inputs);
-  }
+                       " and its primal ", to_string(primals[i].shape()),
+                       "; the shapes must agree");
+  TraceScope scope;  // to the end: a custom rule may evaluate, and the graph is still needed
+  Arrays inputs = trace_inputs(primals);
+  Arrays outputs = fun(inputs);
   Dependents graph(inputs, outputs, Rule::jvp);
   std::vector<Arrays> known(graph.order().size());  // tangents, one per part
   for (size_t i = 0; i < inputs.size(); ++i) known[graph.index(inputs[i].node())] = {tangents[i]};
@@ -90,8 +91,8 @@ std::pair<Arrays, Arrays> jvp(const Function& fun, const Arrays& primals, const 
 }
 
 std::pair<array, array> jvp(const UnaryFunction& fun, const array& primal, const array& tangent) {
-  auto [outputs, tangents] = jvp([&](const Arrays& a) { return Arrays{fun(a[0])}; }, Arrays{primal},
-                                 Arrays{tangent});
+  auto [outputs, tangents] =
+      jvp([&](const Arrays& a) { return Arrays{fun(a[0])}; }, Arrays{primal}, Arrays{tangent});
   return {outputs[0], tangents[0]};
 }
 

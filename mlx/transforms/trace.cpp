@@ -4,7 +4,9 @@ namespace mlx::core {
 
 namespace {
 
-Arrays build_identity(const Arrays& inputs, const Attrs*, Stream) { return {trace_input(inputs[0])}; }
+Arrays build_identity(const Arrays& inputs, const Attrs*, Stream) {
+  return {trace_input(inputs[0])};
+}
 
 bool identity_view(const Node& node, const Layout& in, Layout& out) {
   out = in;
@@ -18,8 +20,9 @@ bool identity_axes(const Node& node, SmallVector<int, 8>& from) {
 
 Arrays identity_vjp(const RuleArgs& args) { return {args.grads[0]}; }
 
-std::pair<Arrays, std::vector<int>> identity_vmap(const Arrays& inputs, const std::vector<int>& axes,
-                                                  const Attrs*, Stream) {
+std::pair<Arrays, std::vector<int>> identity_vmap(const Arrays& inputs,
+                                                  const std::vector<int>& axes, const Attrs*,
+                                                  Stream) {
   return {{trace_input(inputs[0])}, axes};
 }
 
@@ -51,7 +54,8 @@ Dependents::Dependents(const Arrays& sources, const Arrays& outputs, Rule rule) 
   uint8_t level = 255;
   for (const array& a : sources) {
     level = std::min(level, a.node()->level);
-    if (index_.emplace(a.node(), static_cast<int>(order_.size())).second) order_.push_back(a.node());
+    if (index_.emplace(a.node(), static_cast<int>(order_.size())).second)
+      order_.push_back(a.node());
   }
   sources_ = order_.size();
   struct Frame {
@@ -62,8 +66,10 @@ Dependents::Dependents(const Arrays& sources, const Arrays& outputs, Rule rule) 
   std::vector<Frame> stack;
   auto enter = [&](Node* n) {
     // A node's level is at least that of everything it depends on.
-    if (n->level < level) index_.emplace(n, -1);
-    else stack.push_back({n, 0, false});
+    if (n->level < level)
+      index_.emplace(n, -1);
+    else
+      stack.push_back({n, 0, false});
   };
   for (const array& a : outputs) {
     if (!index_.contains(a.node())) enter(a.node());

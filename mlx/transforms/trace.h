@@ -22,14 +22,15 @@ Arrays trace_inputs(const Arrays& arrays);
 
 /// The bundle that the node reads a result of, or null.
 inline Node* bundle_of(const Node& n) {
-  return n.op->kind == OpKind::part       ? n.inputs()[0]
-         : n.op == &op_custom_result      ? n.inputs()[1]
-                                          : nullptr;
+  return n.op->kind == OpKind::part  ? n.inputs()[0]
+         : n.op == &op_custom_result ? n.inputs()[1]
+                                     : nullptr;
 }
 
 /// What a graph is walked for.
 enum class Rule : uint8_t { vjp, jvp, vmap };
-/// The inputs that a rule needs to know about: of a function with a rule of its own, not what is inside.
+/// The inputs that a rule needs to know about: of a function with a rule of its own, not what is
+/// inside.
 std::span<Node* const> followed_inputs(const Node& n, Rule rule);
 
 /// The nodes between `sources` and `outputs`, inputs first: what the outputs owe to the sources.

@@ -1,5 +1,5 @@
-// Function transformations: derivatives and vectorization. Each takes a function of arrays and gives another one, which
-// can be transformed again.
+// Function transformations: derivatives and vectorization. Each takes a function of arrays and
+// gives another one, which can be transformed again.
 #pragma once
 
 #include <functional>
@@ -18,9 +18,9 @@ using UnaryFunction = std::function<array(const array&)>;
 using BinaryFunction = std::function<array(const array&, const array&)>;
 using ScalarFunction = std::function<array(const Arrays&)>;
 
-/// Outputs of `fun` and the vector-Jacobian products of `cotangents`, one per primal (zeros where the
-/// outputs do not depend on it). Throws ValueError where counts or shapes of cotangents and outputs
-/// differ, and for an op without a derivative.
+/// Outputs of `fun` and the vector-Jacobian products of `cotangents`, one per primal (zeros where
+/// the outputs do not depend on it). Throws ValueError where counts or shapes of cotangents and
+/// outputs differ, and for an op without a derivative.
 std::pair<Arrays, Arrays> vjp(const Function& fun, const Arrays& primals, const Arrays& cotangents);
 std::pair<array, array> vjp(const UnaryFunction& fun, const array& primal, const array& cotangent);
 
@@ -44,8 +44,8 @@ UnaryFunction grad(const UnaryFunction& fun);
 using MappedAxes = std::vector<std::optional<int>>;
 /// The outputs of `fun` for each position along the mapped axes of `inputs`, stacked along the axes
 /// that `out_axes` gives for their number once they are known. Negative axes count from the end.
-/// Throws IndexError for axes out of range, ValueError where mapped lengths differ or where no input
-/// is mapped, and for an op without a rule.
+/// Throws IndexError for axes out of range, ValueError where mapped lengths differ or where no
+/// input is mapped, and for an op without a rule.
 Arrays vmap_call(const Function& fun, const Arrays& inputs, const MappedAxes& in_axes,
                  const std::function<MappedAxes(size_t)>& out_axes);
 /// A function mapped over the axes of its arguments (-1: not mapped; no list: all over the first),

@@ -25,7 +25,8 @@ class Reverse {
       if (i < graph_.sources()) continue;
       if (bundle_of(*n)) {
         pass_to_bundle(n, i);
-      } else if (std::any_of(grads_[i].begin(), grads_[i].end(), [](const array& g) { return bool(g); })) {
+      } else if (std::any_of(grads_[i].begin(), grads_[i].end(),
+                             [](const array& g) { return bool(g); })) {
         apply(n, grads_[i]);
       }
       grads_[i].clear();
@@ -42,7 +43,8 @@ class Reverse {
     int i = graph_.index(n);
     if (i < 0 || !g) return;
     Arrays& list = grads_[i];
-    if (list.size() <= part) list.resize(std::max<size_t>(part + 1, n->parts ? n->parts->size() : 1));
+    if (list.size() <= part)
+      list.resize(std::max<size_t>(part + 1, n->parts ? n->parts->size() : 1));
     list[part] = list[part] ? rules::sum_of_cotangents(list[part], g, stream_of(g)) : g;
   }
 
@@ -52,15 +54,21 @@ class Reverse {
 
   void apply(Node* n, Arrays& cotangents) {
     if (!n->op->vjp)
-      fail<ValueError>("vjp", "the op ", n->op->name, " has no derivative; stop_gradient keeps "
+      fail<ValueError>("vjp", "the op ", n->op->name,
+                       " has no derivative; stop_gradient keeps "
                        "derivatives from reaching it");
     array self(n);
     Arrays inputs = inputs_of(self);
     std::vector<bool> wanted;
-    for (const array& in : inputs) wanted.push_back(graph_.index(in.node()) >= 0 && is_inexact(in.dtype()));
+    for (const array& in : inputs)
+      wanted.push_back(graph_.index(in.node()) >= 0 && is_inexact(in.dtype()));
     Arrays outputs = n->parts ? parts_of(self) : Arrays{self};
-    Arrays grads = n->op->vjp({.inputs = inputs, .outputs = outputs, .grads = cotangents,
-                               .attrs = n->attrs.get(), .stream = stream_of(self), .wanted = wanted});
+    Arrays grads = n->op->vjp({.inputs = inputs,
+                               .outputs = outputs,
+                               .grads = cotangents,
+                               .attrs = n->attrs.get(),
+                               .stream = stream_of(self),
+                               .wanted = wanted});
     for (size_t k = 0; k < inputs.size() && k < grads.size(); ++k)
       if (wanted[k]) add(inputs[k].node(), grads[k]);
   }
@@ -119,13 +127,11 @@ std::vector<int> check_argnums(const std::vector<int>& argnums, size_t n) {
 
 }  // namespace
 
-std::pair<Arrays, Arrays> vjp(const Function& fun, const Arrays& primals, const Arrays& cotangents) {
-  Arrays inputs, outputs;
-  {
-    TraceScope scope;
-    inputs = trace_inputs(primals);
-    outputs = fun(inputs);
-  }
+std::pair<Arrays, Arrays> vjp(const Function& fun, const Arrays& primals,
+                              const Arrays& cotangents) {
+  TraceScope scope;  // to the end: a custom rule may evaluate, and the graph is still needed
+  Arrays inputs = trace_inputs(primals);
+  Arrays outputs = fun(inputs);
   if (cotangents.size() != outputs.size())
     fail<ValueError>("vjp", cotangents.size(), " cotangents for ", outputs.size(),
                      " outputs; the numbers must agree");
@@ -139,22 +145,19 @@ std::pair<Arrays, Arrays> vjp(const Function& fun, const Arrays& primals, const 
 }
 
 std::pair<array, array> vjp(const UnaryFunction& fun, const array& primal, const array& cotangent) {
-  auto [outputs, grads] = vjp([&](const Arrays& a) { return Arrays{fun(a[0])}; }, Arrays{primal},
-                              Arrays{cotangent});
+  auto [outputs, grads] =
+      vjp([&](const Arrays& a) { return Arrays{fun(a[0])}; }, Arrays{primal}, Arrays{cotangent});
   return {outputs[0], grads[0]};
 }
 
 ValueAndGradFn value_and_grad(const Function& fun, const std::vector<int>& argnums) {
   return [fun, argnums](const Arrays& args) {
     std::vector<int> which = check_argnums(argnums, args.size());
-    Arrays inputs, outputs;
-    {
-      TraceScope scope;
-      inputs = trace_inputs(pick(args, which));
-      Arrays all = args;
-      for (size_t k = 0; k < which.size(); ++k) all[which[k]] = inputs[k];
-      outputs = fun(all);
-    }
+    TraceScope scope;  // to the end: a custom rule may evaluate, and the graph is still needed
+    Arrays inputs = trace_inputs(pick(args, which));
+    Arrays all = args;
+    for (size_t k = 0; k < which.size(); ++k) all[which[k]] = inputs[k];
+    Arrays outputs = fun(all);
     if (outputs.empty() || outputs[0].size() != 1 || outputs[0].ndim() != 0)
       fail<ValueError>("grad", "the function gave ",
                        outputs.empty() ? "nothing" : "shape " + to_string(outputs[0].shape()),
@@ -171,7 +174,8 @@ ValueAndGradFn value_and_grad(const Function& fun, int argnum) {
 }
 
 SimpleValueAndGradFn value_and_grad(const ScalarFunction& fun, const std::vector<int>& argnums) {
-  auto general = value_and_grad(Function([fun](const Arrays& a) { return Arrays{fun(a)}; }), argnums);
+  auto general =
+      value_and_grad(Function([fun](const Arrays& a) { return Arrays{fun(a)}; }), argnums);
   return [general](const Arrays& args) {
     auto [values, grads] = general(args);
     return std::pair<array, Arrays>{values[0], std::move(grads)};

@@ -1,6 +1,6 @@
 // Vectorization: a function of arrays becomes one of stacks of them. The function runs once, on
-// placeholders without the mapped axis; then each op between them and the outputs is built again, by
-// its rule, on arrays that have it.
+// placeholders without the mapped axis; then each op between them and the outputs is built again,
+// by its rule, on arrays that have it.
 #include "mlx/core/error.h"
 #include "mlx/ops/rules.h"
 #include "mlx/ops/view.h"
@@ -24,7 +24,8 @@ Batch apply_rule(const Node& n, const Batch& in, Stream s) {
     return {std::move(out), std::move(axes)};
   }
   if (!n.op->vmap)
-    fail<ValueError>("vmap", "the op ", n.op->name, " cannot be vectorized; a loop over the axis and "
+    fail<ValueError>("vmap", "the op ", n.op->name,
+                     " cannot be vectorized; a loop over the axis and "
                      "stack do the same");
   auto [arrays, axes] = n.op->vmap(in.arrays, in.axes, n.attrs.get(), s);
   return {std::move(arrays), std::move(axes)};
@@ -78,7 +79,8 @@ array place(const array& a, int at, std::optional<int> axis, int64_t length) {
   Stream s = stream_of(a);
   if (!axis) {
     if (at >= 0)
-      fail<ValueError>("vmap", "an output that depends on mapped inputs has no output axis; None is "
+      fail<ValueError>("vmap",
+                       "an output that depends on mapped inputs has no output axis; None is "
                        "accepted for outputs that do not");
     return a;
   }
@@ -93,7 +95,8 @@ std::optional<int> given(int axis) { return axis < 0 ? std::nullopt : std::optio
 MappedAxes given(const std::vector<int>& axes, size_t n, const char* what) {
   if (axes.empty()) return MappedAxes(n, 0);
   if (axes.size() != n)
-    fail<ValueError>("vmap", axes.size(), " ", what, " axes for ", n, " arrays; as many are accepted");
+    fail<ValueError>("vmap", axes.size(), " ", what, " axes for ", n,
+                     " arrays; as many are accepted");
   MappedAxes out;
   for (int a : axes) out.push_back(given(a));
   return out;
@@ -138,7 +141,8 @@ Arrays vmap_call(const Function& fun, const Arrays& inputs, const MappedAxes& in
   return outputs;
 }
 
-Function vmap(const Function& fun, const std::vector<int>& in_axes, const std::vector<int>& out_axes) {
+Function vmap(const Function& fun, const std::vector<int>& in_axes,
+              const std::vector<int>& out_axes) {
   return [=](const Arrays& inputs) {
     return vmap_call(fun, inputs, given(in_axes, inputs.size(), "input"),
                      [&](size_t n) { return given(out_axes, n, "output"); });

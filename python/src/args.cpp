@@ -37,8 +37,8 @@ bool load_integer(PyObject* o, int64_t& out) {
   int overflow = 0;
   out = PyLong_AsLongLongAndOverflow(o, &overflow);
   if (overflow)
-    throw SizeError(cat("[int] ", nb::cast<std::string>(nb::str(nb::handle(o))),
-                        " does not fit 64 bits"));
+    throw SizeError(
+        cat("[int] ", nb::cast<std::string>(nb::str(nb::handle(o))), " does not fit 64 bits"));
   return true;
 }
 
@@ -49,8 +49,7 @@ bool From<uint64_t>::load(PyObject* o) {
   value = PyLong_AsUnsignedLongLong(number.ptr());
   if (PyErr_Occurred()) {
     PyErr_Clear();
-    throw SizeError(cat("[int] ", nb::cast<std::string>(nb::str(number)),
-                        " is not in [0, 2^64)"));
+    throw SizeError(cat("[int] ", nb::cast<std::string>(nb::str(number)), " is not in [0, 2^64)"));
   }
   return true;
 }

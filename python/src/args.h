@@ -35,7 +35,8 @@ struct Keywords {
 struct Operand {
   PyObject* object;
 };
-/// The Python object of an array, for methods that need more than its handle. May hold a null array.
+/// The Python object of an array, for methods that need more than its handle. May hold a null
+/// array.
 struct ArrayObject : nb::handle {};
 /// The axes of a reduction: none, one, or several.
 using Axes = std::variant<std::monostate, int, std::vector<int>>;
@@ -84,12 +85,18 @@ struct From<array> {
   }
   const array& get() { return *given; }
 };
-template <> struct From<bool> : FromValue<bool, load_bool> {};
-template <> struct From<double> : FromValue<double, load_real> {};
-template <> struct From<int64_t> : FromValue<int64_t, load_integer> {};
-template <> struct From<std::string> : FromValue<std::string, load_string> {};
-template <> struct From<StreamOrDevice> : FromValue<StreamOrDevice, load_stream> {};
-template <> struct From<Device> : FromValue<Device, load_device> {};
+template <>
+struct From<bool> : FromValue<bool, load_bool> {};
+template <>
+struct From<double> : FromValue<double, load_real> {};
+template <>
+struct From<int64_t> : FromValue<int64_t, load_integer> {};
+template <>
+struct From<std::string> : FromValue<std::string, load_string> {};
+template <>
+struct From<StreamOrDevice> : FromValue<StreamOrDevice, load_stream> {};
+template <>
+struct From<Device> : FromValue<Device, load_device> {};
 
 template <>
 struct From<Dtype> {
@@ -217,8 +224,10 @@ struct FromSequence {
   }
   C& get() { return value; }
 };
-template <class T> struct From<std::vector<T>> : FromSequence<std::vector<T>> {};
-template <> struct From<Shape> : FromSequence<Shape> {};
+template <class T>
+struct From<std::vector<T>> : FromSequence<std::vector<T>> {};
+template <>
+struct From<Shape> : FromSequence<Shape> {};
 template <>
 struct From<AnyShape> {
   AnyShape value;
@@ -260,9 +269,12 @@ struct From<std::pair<A, B>> {
   std::pair<A, B> value;
   bool load(PyObject* o) {
     int i = 0;
-    return each_item(o, [&](PyObject* item) {
-      return ++i == 1 ? part(item, value.first) : i == 2 && part(item, value.second);
-    }) && i == 2;
+    return each_item(o,
+                     [&](PyObject* item) {
+                       return ++i == 1 ? part(item, value.first)
+                                       : i == 2 && part(item, value.second);
+                     }) &&
+           i == 2;
   }
   std::pair<A, B>& get() { return value; }
 
@@ -284,8 +296,9 @@ bool each_item(PyObject* o, F&& each) {
       if (!each(PySequence_Fast_GET_ITEM(o, i))) return false;
     return true;
   }
-  if (is_array(o) ? array_of(o).ndim() == 0
-                  : !PySequence_Check(o) || PyUnicode_Check(o) || PyBytes_Check(o) || PyDict_Check(o))
+  if (is_array(o)
+          ? array_of(o).ndim() == 0
+          : !PySequence_Check(o) || PyUnicode_Check(o) || PyBytes_Check(o) || PyDict_Check(o))
     return false;
   Py_ssize_t n = PyObject_Size(o);
   if (n < 0) return false;
@@ -296,7 +309,8 @@ bool each_item(PyObject* o, F&& each) {
   return true;
 }
 
-// --- results ---------------------------------------------------------------------------------------
+// --- results
+// ---------------------------------------------------------------------------------------
 
 inline PyObject* to_python(array&& a) { return wrap(std::move(a)); }
 inline PyObject* to_python(const array& a) { return wrap(a); }

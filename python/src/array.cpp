@@ -2,10 +2,10 @@
 // operators.cpp; the methods that repeat a function of the module stand beside that function.
 #include "convert.h"
 #include "indexing.h"
-#include "module.h"
-#include "operators.h"
 #include "mlx/core/print.h"
 #include "mlx/ops.h"
+#include "module.h"
+#include "operators.h"
 
 namespace mlx::python {
 
@@ -35,7 +35,8 @@ PyObject* new_array(PyTypeObject* type, PyObject*, PyObject*) {
 Py_ssize_t length(PyObject* self) {
   return guarded<Py_ssize_t>(-1, [&] {
     const array& a = checked(self);
-    if (a.ndim() == 0) throw TypeError("[len] an array without axes; at least one axis is accepted");
+    if (a.ndim() == 0)
+      throw TypeError("[len] an array without axes; at least one axis is accepted");
     return static_cast<Py_ssize_t>(a.shape()[0]);
   });
 }
@@ -85,8 +86,9 @@ PyType_Slot* class_slots() {
 }
 
 // Numbers of the dtypes in pickles, which outlive the order of the enumeration.
-constexpr Dtype pickled_dtypes[] = {bool_, uint8,   uint16,  uint32,  uint64,   int8,      int16, int32,
-                                    int64, float16, float32, float64, bfloat16, complex64, complex128};
+constexpr Dtype pickled_dtypes[] = {bool_,   uint8,   uint16,   uint32,    uint64,
+                                    int8,    int16,   int32,    int64,     float16,
+                                    float32, float64, bfloat16, complex64, complex128};
 
 nb::object get_state(nb::handle self) {
   const array& a = checked(self.ptr());
@@ -121,25 +123,31 @@ void set_state(nb::handle self, nb::handle state) {
 }
 
 void bind_properties(nb::handle c) {
-  def_property(c, "shape(self) -> tuple[int, ...]", [](const array& a) { return a.shape(); },
-               "Lengths of the axes.");
-  def_property(c, "dtype(self) -> Dtype", [](const array& a) { return a.dtype(); },
-               "Type of the elements.");
+  def_property(
+      c, "shape(self) -> tuple[int, ...]", [](const array& a) { return a.shape(); },
+      "Lengths of the axes.");
+  def_property(
+      c, "dtype(self) -> Dtype", [](const array& a) { return a.dtype(); }, "Type of the elements.");
   def_property(c, "ndim(self) -> int", [](const array& a) { return a.ndim(); }, "Number of axes.");
-  def_property(c, "size(self) -> int", [](const array& a) { return a.size(); },
-               "Number of elements.");
-  def_property(c, "itemsize(self) -> int", [](const array& a) { return a.itemsize(); },
-               "Bytes of an element.");
-  def_property(c, "nbytes(self) -> int", [](const array& a) { return a.nbytes(); },
-               "Bytes of all elements.");
-  def_property(c, "T(self) -> array", [](const array& a) { return core::transpose(a); },
-               "The array with its axes reversed.");
-  def_property(c, "mT(self) -> array", [](const array& a) { return core::matrix_transpose(a); },
-               "The array with its last two axes exchanged.");
-  def_property(c, "real(self) -> array", [](const array& a) { return core::real(a); },
-               "The real parts.");
-  def_property(c, "imag(self) -> array", [](const array& a) { return core::imag(a); },
-               "The imaginary parts.");
+  def_property(
+      c, "size(self) -> int", [](const array& a) { return a.size(); }, "Number of elements.");
+  def_property(
+      c, "itemsize(self) -> int", [](const array& a) { return a.itemsize(); },
+      "Bytes of an element.");
+  def_property(
+      c, "nbytes(self) -> int", [](const array& a) { return a.nbytes(); },
+      "Bytes of all elements.");
+  def_property(
+      c, "T(self) -> array", [](const array& a) { return core::transpose(a); },
+      "The array with its axes reversed.");
+  def_property(
+      c, "mT(self) -> array", [](const array& a) { return core::matrix_transpose(a); },
+      "The array with its last two axes exchanged.");
+  def_property(
+      c, "real(self) -> array", [](const array& a) { return core::real(a); }, "The real parts.");
+  def_property(
+      c, "imag(self) -> array", [](const array& a) { return core::imag(a); },
+      "The imaginary parts.");
 }
 
 nb::object format(nb::handle self, nb::handle spec) {
@@ -154,56 +162,78 @@ nb::object format(nb::handle self, nb::handle spec) {
 }
 
 void bind_conversions(nb::handle c) {
-  def(c, "item(self) -> scalar", [](const array& a) { return nb::steal(item(a)); },
+  def(
+      c, "item(self) -> scalar", [](const array& a) { return nb::steal(item(a)); },
       "The only element as a Python scalar. Computes the array; raises ValueError where it has not "
       "exactly one element.");
-  def(c, "tolist(self) -> list_or_scalar", [](const array& a) { return nb::steal(tolist(a)); },
+  def(
+      c, "tolist(self) -> list_or_scalar", [](const array& a) { return nb::steal(tolist(a)); },
       "The elements as nested lists of Python scalars. Computes the array.");
-  def(c, "__array__(self, dtype: object | None = None, copy: object | None = None) -> numpy.ndarray[]",
-      [](ArrayObject self, nb::handle dtype, nb::handle copy) { return to_numpy(self, dtype, copy); },
+  def(
+      c,
+      "__array__(self, dtype: object | None = None, copy: object | None = None) -> numpy.ndarray[]",
+      [](ArrayObject self, nb::handle dtype, nb::handle copy) {
+        return to_numpy(self, dtype, copy);
+      },
       "The array as a NumPy array that shares its memory where it can.");
-  def(c, "__array_namespace__(self, api_version: str | None = None) -> types.ModuleType",
+  def(
+      c, "__array_namespace__(self, api_version: str | None = None) -> types.ModuleType",
       [](const array&, std::optional<std::string> version) -> nb::object {
         if (version) throw ValueError("[__array_namespace__] api_version must be None");
         return nb::module_::import_("mlx.core");
       },
       "The module that has the functions for arrays.");
-  def(c, "__dlpack__(self, *, stream: object | None = None, max_version: object | None = None, "
-         "dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> ndarray[]",
+  def(
+      c,
+      "__dlpack__(self, *, stream: object | None = None, max_version: object | None = None, "
+      "dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> ndarray[]",
       [](ArrayObject self, nb::handle, nb::handle version, nb::handle device,
          std::optional<bool> copy) {
         checked(self.ptr());
         return nb::steal(to_dlpack(self, version, device, copy));
       },
       "A DLPack capsule that shares the array's memory.");
-  def(c, "__dlpack_device__(self) -> tuple",
+  def(
+      c, "__dlpack_device__(self) -> tuple",
       [](const array&) -> nb::object { return nb::make_tuple(1, 0); },
       "The DLPack device of the memory: the CPU, (1, 0).");
-  def(c, "__complex__(self) -> complex",
+  def(
+      c, "__complex__(self) -> complex",
       [](const array& a) {
         nb::object v = nb::steal(item(a));
         Py_complex z = PyComplex_AsCComplex(v.ptr());
         return nb::steal(PyComplex_FromCComplex(z));
       },
       "The only element as a complex number.");
-  def(c, "__format__(self, arg: object, /) -> str",
+  def(
+      c, "__format__(self, arg: object, /) -> str",
       [](ArrayObject self, nb::handle spec) { return format(self, spec); },
       "Formats the element of an array without axes; others take no format.");
-  def(c, "__bytes__(self) -> bytes",
+  def(
+      c, "__bytes__(self) -> bytes",
       [](ArrayObject self) {
-        return nb::steal(PyBytes_FromObject(nb::steal(wrap(core::contiguous(checked(self.ptr())))).ptr()));
+        return nb::steal(
+            PyBytes_FromObject(nb::steal(wrap(core::contiguous(checked(self.ptr())))).ptr()));
       },
       "The bytes of the elements in row-major order.");
-  def(c, "__copy__(self) -> array", [](const array& a) { return a; }, "Another handle of the array.");
-  def(c, "__deepcopy__(self, memo: dict) -> array", [](const array& a, nb::handle) { return a; },
+  def(
+      c, "__copy__(self) -> array", [](const array& a) { return a; },
       "Another handle of the array.");
-  def(c, "__getstate__(self) -> tuple", [](ArrayObject self) { return get_state(self); },
+  def(
+      c, "__deepcopy__(self, memo: dict) -> array", [](const array& a, nb::handle) { return a; },
+      "Another handle of the array.");
+  def(
+      c, "__getstate__(self) -> tuple", [](ArrayObject self) { return get_state(self); },
       "The state for pickling.");
-  def(c, "__setstate__(self, arg: tuple, /) -> None",
-      [](ArrayObject self, nb::handle state) { set_state(self, state); }, "Restores a pickled state.");
-  def(c, "__div__(self, other: ScalarOrArray) -> array",
+  def(
+      c, "__setstate__(self, arg: tuple, /) -> None",
+      [](ArrayObject self, nb::handle state) { set_state(self, state); },
+      "Restores a pickled state.");
+  def(
+      c, "__div__(self, other: ScalarOrArray) -> array",
       [](ArrayObject self, nb::handle other) { return self / other; }, "The same as self / other.");
-  def(c, "__rdiv__(self, other: ScalarOrArray) -> array",
+  def(
+      c, "__rdiv__(self, other: ScalarOrArray) -> array",
       [](ArrayObject self, nb::handle other) { return other / self; }, "The same as other / self.");
 }
 
@@ -219,14 +249,16 @@ void bind_array(nb::module_& m) {
                         nb::is_weak_referenceable(),
                         "An n-dimensional array, computed when its elements are first needed.");
   array_type = reinterpret_cast<PyTypeObject*>(cls.ptr());
-  def(cls,
+  def(
+      cls,
       "__init__(self: array, val: scalar | list | tuple | DLPackCompatible | array, "
       "dtype: Dtype | None = None) -> None",
       [](ArrayObject self, nb::handle val, std::optional<Dtype> dtype) {
         array_of(self.ptr()) = to_array(val.ptr(), dtype);
       },
       "Makes an array of a scalar, nested lists or tuples, or another array. Integers become int32 "
-      "(int64 where needed), floats float32, complex numbers complex64; arrays keep their dtype, but "
+      "(int64 where needed), floats float32, complex numbers complex64; arrays keep their dtype, "
+      "but "
       "foreign float64 and complex128 become float32 and complex64; `dtype` overrides all that.");
   bind_properties(cls);
   bind_conversions(cls);
@@ -234,19 +266,22 @@ void bind_array(nb::module_& m) {
 
   nb::class_<ArrayLike> like(m, "ArrayLike", "An object that has `__mlx_array__`.");
   like.def(nb::new_([](nb::object o) {
-             if (!PyObject_HasAttrString(o.ptr(), "__mlx_array__"))
-               fail<TypeError>("ArrayLike", "an object of type ", class_name(o),
-                               "; objects with __mlx_array__ are accepted");
-             return ArrayLike{o};
-           }));
-  def(like, "__mlx_array__(self) -> array",
+    if (!PyObject_HasAttrString(o.ptr(), "__mlx_array__"))
+      fail<TypeError>("ArrayLike", "an object of type ", class_name(o),
+                      "; objects with __mlx_array__ are accepted");
+    return ArrayLike{o};
+  }));
+  def(
+      like, "__mlx_array__(self) -> array",
       [](const ArrayLike& a) { return nb::object(a.object.attr("__mlx_array__")()); },
       "The array that the object gives.");
 
   nb::class_<ArrayIterator> iterator(m, "ArrayIterator", "Walks the first axis of an array.");
-  def(iterator, "__iter__(self) -> ArrayIterator",
+  def(
+      iterator, "__iter__(self) -> ArrayIterator",
       [](nb::handle self) { return nb::object(nb::borrow(self)); }, "The iterator itself.");
-  def(iterator, "__next__(self) -> array",
+  def(
+      iterator, "__next__(self) -> array",
       [](ArrayIterator& it) {
         const array& a = checked(it.target.ptr());
         if (a.ndim() == 0 || it.next >= a.shape()[0]) throw nb::stop_iteration();

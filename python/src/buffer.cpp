@@ -1,5 +1,5 @@
-// The buffer protocol both ways, and views for NumPy. Foreign memory is copied on the way in; on the
-// way out the consumer sees the array's own memory, which stays pinned for as long as it looks.
+// The buffer protocol both ways, and views for NumPy. Foreign memory is copied on the way in; on
+// the way out the consumer sees the array's own memory, which stays pinned for as long as it looks.
 #include <cstring>
 
 #include "convert.h"
@@ -27,33 +27,66 @@ std::optional<Dtype> parse_format(std::string_view f, Py_ssize_t itemsize) {
   int log2 = itemsize == 1 ? 0 : itemsize == 2 ? 1 : itemsize == 4 ? 2 : itemsize == 8 ? 3 : -1;
   if (log2 < 0) return {};
   switch (f[0]) {
-    case '?': return bool_;
-    case 'b': case 'h': case 'i': case 'l': case 'q': case 'n': return signed_of[log2];
-    case 'B': case 'H': case 'I': case 'L': case 'Q': case 'N': case 'c': return unsigned_of[log2];
-    case 'e': return float16;
-    case 'f': return float32;
-    case 'd': return float64;
-    default: return {};
+    case '?':
+      return bool_;
+    case 'b':
+    case 'h':
+    case 'i':
+    case 'l':
+    case 'q':
+    case 'n':
+      return signed_of[log2];
+    case 'B':
+    case 'H':
+    case 'I':
+    case 'L':
+    case 'Q':
+    case 'N':
+    case 'c':
+      return unsigned_of[log2];
+    case 'e':
+      return float16;
+    case 'f':
+      return float32;
+    case 'd':
+      return float64;
+    default:
+      return {};
   }
 }
 
 const char* format_of(Dtype t) {
   switch (t.val()) {
-    case Dtype::Val::bool_: return "?";
-    case Dtype::Val::uint8: return "B";
-    case Dtype::Val::uint16: return "H";
-    case Dtype::Val::uint32: return "I";
-    case Dtype::Val::uint64: return "Q";
-    case Dtype::Val::int8: return "b";
-    case Dtype::Val::int16: return "h";
-    case Dtype::Val::int32: return "i";
-    case Dtype::Val::int64: return "q";
-    case Dtype::Val::float16: return "e";
-    case Dtype::Val::bfloat16: return "bfloat16";
-    case Dtype::Val::float32: return "f";
-    case Dtype::Val::float64: return "d";
-    case Dtype::Val::complex64: return "Zf";
-    case Dtype::Val::complex128: return "Zd";
+    case Dtype::Val::bool_:
+      return "?";
+    case Dtype::Val::uint8:
+      return "B";
+    case Dtype::Val::uint16:
+      return "H";
+    case Dtype::Val::uint32:
+      return "I";
+    case Dtype::Val::uint64:
+      return "Q";
+    case Dtype::Val::int8:
+      return "b";
+    case Dtype::Val::int16:
+      return "h";
+    case Dtype::Val::int32:
+      return "i";
+    case Dtype::Val::int64:
+      return "q";
+    case Dtype::Val::float16:
+      return "e";
+    case Dtype::Val::bfloat16:
+      return "bfloat16";
+    case Dtype::Val::float32:
+      return "f";
+    case Dtype::Val::float64:
+      return "d";
+    case Dtype::Val::complex64:
+      return "Zf";
+    case Dtype::Val::complex128:
+      return "Zd";
   }
   return nullptr;
 }
@@ -100,7 +133,10 @@ array convert_dense(const void* data, const Shape& shape, Dtype source, Dtype dt
 
 array copy_strided(const void* data, Shape shape, const Strides& byte_strides, Dtype source,
                    std::optional<Dtype> dtype) {
-  Dtype t = dtype ? *dtype : source == float64 ? float32 : source == complex128 ? complex64 : source;
+  Dtype t = dtype                  ? *dtype
+            : source == float64    ? float32
+            : source == complex128 ? complex64
+                                   : source;
   Strides dense = row_major(shape);
   bool contiguous = true;
   for (size_t i = 0; i < shape.size(); ++i)
@@ -131,27 +167,33 @@ std::optional<array> from_buffer(PyObject* o, std::optional<Dtype> dtype) {
     PyErr_Clear();
     nb::object bits = bits_of_bfloat16(o);
     if (!bits.is_valid()) {
-      if (PyObject_HasAttrString(o, "__dlpack__") && !PyObject_HasAttrString(o, "__array__")) return {};
+      if (PyObject_HasAttrString(o, "__dlpack__") && !PyObject_HasAttrString(o, "__array__"))
+        return {};
       throw TypeError(cat("[array] elements of ", class_name(o),
                           " have no dtype here; bool, integers, floats and complex are accepted"));
     }
-    if (PyObject_GetBuffer(bits.ptr(), &guard.view, PyBUF_RECORDS_RO) != 0) throw nb::python_error();
+    if (PyObject_GetBuffer(bits.ptr(), &guard.view, PyBUF_RECORDS_RO) != 0)
+      throw nb::python_error();
     source = bfloat16;
   } else {
     source = parse_format(guard.view.format ? guard.view.format : "B", guard.view.itemsize);
   }
   const Py_buffer& v = guard.view;
   if (!source || source->size() != v.itemsize)
-    throw TypeError(cat("[array] elements of format '", v.format ? v.format : "B", "' (", v.itemsize,
+    throw TypeError(cat("[array] elements of format '", v.format ? v.format : "B", "' (",
+                        v.itemsize,
                         " bytes); native bool, integers, floats and complex are accepted"));
   Shape shape(v.shape, v.shape + v.ndim);
   Strides strides;
-  if (v.strides) strides.assign(v.strides, v.strides + v.ndim);
-  else for (int64_t s : row_major(shape)) strides.push_back(s * v.itemsize);
+  if (v.strides)
+    strides.assign(v.strides, v.strides + v.ndim);
+  else
+    for (int64_t s : row_major(shape)) strides.push_back(s * v.itemsize);
   return copy_strided(v.buf, std::move(shape), strides, *source, dtype);
 }
 
-// --- exports ---------------------------------------------------------------------------------------
+// --- exports
+// ---------------------------------------------------------------------------------------
 
 Export::Export(array& a) {
   if (is_constant(a)) {
@@ -187,8 +229,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     view->itemsize = itemsize;
     view->readonly = 0;
     view->ndim = static_cast<int>(x->shape.size());
-    view->format =
-        flags & PyBUF_FORMAT ? const_cast<char*>(format_of(x->owner.dtype())) : nullptr;
+    view->format = flags & PyBUF_FORMAT ? const_cast<char*>(format_of(x->owner.dtype())) : nullptr;
     for (int64_t& s : x->strides) s *= itemsize;
     view->shape = flags & PyBUF_ND ? reinterpret_cast<Py_ssize_t*>(x->shape.data()) : nullptr;
     view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES

@@ -1,7 +1,7 @@
 // Functions that join, split, repeat and pad arrays.
 #include "convert.h"
-#include "module.h"
 #include "mlx/ops.h"
+#include "module.h"
 
 namespace mlx::python {
 
@@ -26,7 +26,8 @@ void bind_splitting(nb::module_& m, nb::handle c) {
       "split(self, indices_or_sections: int | tuple[int, ...], axis: int = 0, *, "
       "stream: StreamOrDevice = None) -> list[array]",
       split, doc);
-  def(m,
+  def(
+      m,
       "unstack(x: array, /, *, axis: int = 0, stream: StreamOrDevice = None) -> tuple[array, ...]",
       [](const array& x, int axis, const StreamOrDevice& s) {
         return tuple_of(core::unstack(x, axis, s));
@@ -71,7 +72,8 @@ array roll(const array& a, const std::variant<int, Shape>& shift, const Axes& ax
 }
 
 void bind_padding(nb::module_& m) {
-  def(m,
+  def(
+      m,
       "pad(a: array, pad_width: int | tuple[int] | tuple[int, int] | list[tuple[int, int]], "
       "mode: Literal['constant', 'edge', 'reflect', 'symmetric'] = 'constant', "
       "constant_values: scalar | array = 0, *, " STREAM,
@@ -85,18 +87,21 @@ void bind_padding(nb::module_& m) {
       },
       "The array with elements added at the ends of its axes: a value, the edge, or a mirror image "
       "without ('reflect') or with ('symmetric') the edge.");
-  def(m, "repeat(array: array, repeats: int, axis: int | None = None, *, " STREAM,
+  def(
+      m, "repeat(array: array, repeats: int, axis: int | None = None, *, " STREAM,
       [](const array& a, int repeats, std::optional<int> axis, const StreamOrDevice& s) {
         return axis ? core::repeat(a, repeats, *axis, s) : core::repeat(a, repeats, s);
       },
       "Each element `repeats` times along an axis, or in the flattened array.");
-  def(m, "tile(a: array, reps: int | Sequence[int], /, *, " STREAM,
+  def(
+      m, "tile(a: array, reps: int | Sequence[int], /, *, " STREAM,
       [](const array& a, std::variant<int, std::vector<int>>& reps, const StreamOrDevice& s) {
         auto* n = std::get_if<int>(&reps);
         return core::tile(a, n ? std::vector<int>{*n} : std::get<std::vector<int>>(reps), s);
       },
       "The array beside itself, reps[i] times along axis i.");
-  def(m,
+  def(
+      m,
       "roll(a: array, /, shift: int | tuple[int], axis: None | int | tuple[int] = None, *, " STREAM,
       [](const array& a, std::variant<int, Shape>& shift, Axes& axes, const StreamOrDevice& s) {
         return roll(a, shift, axes, s);
@@ -107,13 +112,15 @@ void bind_padding(nb::module_& m) {
 }  // namespace
 
 void bind_joins(nb::module_& m, nb::handle array_class) {
-  def(m, "concatenate(arrays: list[array], axis: int | None = 0, *, " STREAM,
+  def(
+      m, "concatenate(arrays: list[array], axis: int | None = 0, *, " STREAM,
       [](Arrays& arrays, std::optional<int> axis, const StreamOrDevice& s) {
         return axis ? core::concatenate(arrays, *axis, s) : core::concatenate(arrays, s);
       },
       "The arrays one after the other along an axis; flattened first where axis is None.");
   alias(m, "concat", "concatenate");
-  def(m, "stack(arrays: list[array], axis: int | None = 0, *, " STREAM,
+  def(
+      m, "stack(arrays: list[array], axis: int | None = 0, *, " STREAM,
       [](Arrays& arrays, std::optional<int> axis, const StreamOrDevice& s) {
         return core::stack(arrays, axis.value_or(0), s);
       },

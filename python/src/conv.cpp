@@ -61,13 +61,17 @@ constexpr const char* kConv =
 constexpr const char* kTransposed = "The transpose of a convolution, which lengthens the input.";
 
 void bind_fixed(nb::module_& m) {
-  def(m,
+  def(
+      m,
       "conv1d(input: array, weight: array, /, stride: int = 1, padding: int = 0, "
       "dilation: int = 1, " TAIL,
       [](const array& x, const array& w, int stride, int padding, int dilation, int groups,
-         const StreamOrDevice& s) { return core::conv1d(x, w, stride, padding, dilation, groups, s); },
+         const StreamOrDevice& s) {
+        return core::conv1d(x, w, stride, padding, dilation, groups, s);
+      },
       kConv);
-  def(m,
+  def(
+      m,
       "conv_transpose1d(input: array, weight: array, /, stride: int = 1, padding: int = 0, "
       "dilation: int = 1, output_padding: int = 0, " TAIL,
       [](const array& x, const array& w, int stride, int padding, int dilation, int output_padding,
@@ -75,26 +79,27 @@ void bind_fixed(nb::module_& m) {
         return core::conv_transpose1d(x, w, stride, padding, dilation, output_padding, groups, s);
       },
       kTransposed);
-#define MLX_CONV(N, T)                                                                           \
-  def(m,                                                                                         \
-      "conv" #N "d(input: array, weight: array, /, stride: int | " T " = 1, padding: int | " T   \
-      " = 0, dilation: int | " T " = 1, " TAIL,                                                  \
-      [](const array& x, const array& w, PerAxis<N>& stride, PerAxis<N>& padding,                \
-         PerAxis<N>& dilation, int groups, const StreamOrDevice& s) {                            \
-        return core::conv##N##d(x, w, spread(stride), spread(padding), spread(dilation), groups, \
-                                s);                                                              \
-      },                                                                                         \
-      kConv);                                                                                    \
-  def(m,                                                                                         \
-      "conv_transpose" #N "d(input: array, weight: array, /, stride: int | " T                   \
-      " = 1, padding: int | " T " = 0, dilation: int | " T " = 1, output_padding: int | " T      \
-      " = 0, " TAIL,                                                                             \
-      [](const array& x, const array& w, PerAxis<N>& stride, PerAxis<N>& padding,                \
-         PerAxis<N>& dilation, PerAxis<N>& output_padding, int groups,                           \
-         const StreamOrDevice& s) {                                                              \
-        return core::conv_transpose##N##d(x, w, spread(stride), spread(padding),                 \
-                                          spread(dilation), spread(output_padding), groups, s);  \
-      },                                                                                         \
+#define MLX_CONV(N, T)                                                                             \
+  def(                                                                                             \
+      m,                                                                                           \
+      "conv" #N "d(input: array, weight: array, /, stride: int | " T " = 1, padding: int | " T     \
+      " = 0, dilation: int | " T " = 1, " TAIL,                                                    \
+      [](const array& x, const array& w, PerAxis<N>& stride, PerAxis<N>& padding,                  \
+         PerAxis<N>& dilation, int groups, const StreamOrDevice& s) {                              \
+        return core::conv##N##d(x, w, spread(stride), spread(padding), spread(dilation), groups,   \
+                                s);                                                                \
+      },                                                                                           \
+      kConv);                                                                                      \
+  def(                                                                                             \
+      m,                                                                                           \
+      "conv_transpose" #N "d(input: array, weight: array, /, stride: int | " T                     \
+      " = 1, padding: int | " T " = 0, dilation: int | " T " = 1, output_padding: int | " T        \
+      " = 0, " TAIL,                                                                               \
+      [](const array& x, const array& w, PerAxis<N>& stride, PerAxis<N>& padding,                  \
+         PerAxis<N>& dilation, PerAxis<N>& output_padding, int groups, const StreamOrDevice& s) {  \
+        return core::conv_transpose##N##d(x, w, spread(stride), spread(padding), spread(dilation), \
+                                          spread(output_padding), groups, s);                      \
+      },                                                                                           \
       kTransposed);
   MLX_CONV(2, "tuple[int, int]")
   MLX_CONV(3, "tuple[int, int, int]")
@@ -107,7 +112,8 @@ using Padding = std::variant<PerAnyAxis, std::pair<std::vector<int>, std::vector
 
 void bind_convolutions(nb::module_& m) {
   bind_fixed(m);
-  def(m,
+  def(
+      m,
       "conv_general(input: array, weight: array, /, stride: int | Sequence[int] = 1, "
       "padding: int | Sequence[int] | tuple[Sequence[int], Sequence[int]] = 0, "
       "kernel_dilation: int | Sequence[int] = 1, input_dilation: int | Sequence[int] = 1, "
@@ -122,7 +128,8 @@ void bind_convolutions(nb::module_& m) {
       },
       "A convolution in its general form: padding at either end, zeros between the elements of the "
       "kernel and of the input, groups of channels, a kernel turned round.");
-  def(m,
+  def(
+      m,
       "convolve(a: array, v: array, /, mode: str = \"full\", *, stream: StreamOrDevice = None) -> "
       "array",
       [](const array& a, const array& v, const std::string& mode, const StreamOrDevice& s) {

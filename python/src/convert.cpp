@@ -36,8 +36,8 @@ Integer read_integer(PyObject* o) {
   throw_range(o, overflow > 0 ? uint64 : int64);
 }
 
-/// A Python int as an element of `t`. Checked: throws where it is out of range; else numbers of up to
-/// 32 bits (64 for wider dtypes) wrap.
+/// A Python int as an element of `t`. Checked: throws where it is out of range; else numbers of up
+/// to 32 bits (64 for wider dtypes) wrap.
 Scalar integer_scalar(PyObject* o, Dtype t, bool checked) {
   if (is_inexact(t)) {
     double v = PyLong_AsDouble(o);
@@ -140,7 +140,8 @@ bool to_operands(PyObject* x, PyObject* y, const array*& a, const array*& b, arr
   return weak_array(first ? y : x, (first ? room_a : room_b).dtype(), led);
 }
 
-// --- lists -----------------------------------------------------------------------------------------
+// --- lists
+// -----------------------------------------------------------------------------------------
 
 namespace {
 
@@ -171,7 +172,8 @@ class ListReader {
 
   void collect(PyObject* o, int depth) {
     if (is_list(o)) {
-      if (depth >= kMaxDepth) throw ValueError("[array] lists nested over 64 deep; at most 64 axes");
+      if (depth >= kMaxDepth)
+        throw ValueError("[array] lists nested over 64 deep; at most 64 axes");
       Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
       if (depth == leaf_depth_) fail_shape("a list where a scalar stood before");
       if (depth == static_cast<int>(shape.size())) {
@@ -284,7 +286,8 @@ array to_array(PyObject* o, std::optional<Dtype> dtype) {
   if (has_attribute(o, "__mlx_array__")) {
     nb::object made = nb::handle(o).attr("__mlx_array__")();
     if (!is_array(made.ptr()))
-      throw TypeError(cat("[array] __mlx_array__ returned ", class_name(made), "; an array is accepted"));
+      throw TypeError(
+          cat("[array] __mlx_array__ returned ", class_name(made), "; an array is accepted"));
     return to_array(made.ptr(), dtype);
   }
   if (auto a = from_buffer(o, dtype)) return *a;
@@ -299,7 +302,8 @@ array to_array(PyObject* o, std::optional<Dtype> dtype) {
   throw nb::python_error();
 }
 
-// --- back to Python --------------------------------------------------------------------------------
+// --- back to Python
+// --------------------------------------------------------------------------------
 
 void evaluate(Arrays arrays) {
   PendingEval pending = prepare_eval(std::move(arrays));

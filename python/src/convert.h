@@ -15,15 +15,15 @@ inline bool is_scalar(PyObject* o) {
 /// DLPack; bytes and the like do not count.
 bool is_array_like(PyObject* o);
 
-/// The constant that a Python scalar stands for: bool, int32 (int64 and uint64 where needed), float32
-/// and complex64, or the given dtype. Throws SizeError for integers that fit none.
+/// The constant that a Python scalar stands for: bool, int32 (int64 and uint64 where needed),
+/// float32 and complex64, or the given dtype. Throws SizeError for integers that fit none.
 array scalar_array(PyObject* o, std::optional<Dtype> dtype = {});
 /// Any object that `array(...)` takes. Memory is copied. Throws TypeError or ValueError.
 array to_array(PyObject* o, std::optional<Dtype> dtype = {});
 
-/// The array that `o` stands for beside an operand of dtype `other`: scalars and foreign arrays take
-/// its dtype unless they are of a higher kind (bool, integer, floating, complex). Integers must then
-/// be in its range (SizeError). False where `o` is no operand.
+/// The array that `o` stands for beside an operand of dtype `other`: scalars and foreign arrays
+/// take its dtype unless they are of a higher kind (bool, integer, floating, complex). Integers
+/// must then be in its range (SizeError). False where `o` is no operand.
 bool weak_array(PyObject* o, Dtype other, array& out);
 /// Both operands of a binary function. `a` and `b` point to given arrays or into the rooms.
 bool to_operands(PyObject* x, PyObject* y, const array*& a, const array*& b, array& room_a,

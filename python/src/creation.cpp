@@ -1,7 +1,7 @@
 // Functions that make arrays.
 #include "convert.h"
-#include "module.h"
 #include "mlx/ops.h"
+#include "module.h"
 
 namespace mlx::python {
 
@@ -20,7 +20,8 @@ struct Bound {
     if (PyFloat_Check(o.ptr()) || !load_integer(o.ptr(), i)) {
       integral = false;
       if (is_array(o.ptr()) || !load_real(o.ptr(), d))
-        fail<TypeError>("arange", "a bound of type ", class_name(o), "; ints and floats are accepted");
+        fail<TypeError>("arange", "a bound of type ", class_name(o),
+                        "; ints and floats are accepted");
     } else {
       d = static_cast<double>(i);
     }
@@ -42,21 +43,26 @@ array make_range(nb::handle first, nb::handle second, nb::handle third, std::opt
 }
 
 void bind_ranges(nb::module_& m) {
-  def(m,
-      "arange(start: int | float, stop: None | int | float = None, step: None | int | float = None, "
+  def(
+      m,
+      "arange(start: int | float, stop: None | int | float = None, step: None | int | float = "
+      "None, "
       "dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array",
       [](nb::handle start, nb::handle stop, nb::handle step, std::optional<Dtype> dtype,
          const StreamOrDevice& s) { return make_range(start, stop, step, dtype, s); },
       "Numbers from `start` on, `step` apart, before `stop`.");
-  def(m,
+  def(
+      m,
       "arange(stop: int | float, step: None | int | float = None, dtype: Dtype | None = None, *, "
       "stream: StreamOrDevice = None) -> array",
       [](nb::handle stop, nb::handle step, std::optional<Dtype> dtype, const StreamOrDevice& s) {
         return make_range(stop, nb::none(), step, dtype, s);
       },
-      "Numbers from `start` on (0 where it is not given), `step` apart (1), before `stop`. All ints "
+      "Numbers from `start` on (0 where it is not given), `step` apart (1), before `stop`. All "
+      "ints "
       "give int32 (int64 where needed), floats float32.\n\nExample: arange(1, 7, 2) is [1, 3, 5].");
-  def(m,
+  def(
+      m,
       "linspace(start: scalar, stop: scalar, num: int | None = 50, endpoint: bool = True, "
       "dtype: Dtype | None = float32, stream: StreamOrDevice = None) -> array",
       [](double start, double stop, std::optional<int> num, bool endpoint,
@@ -67,36 +73,40 @@ void bind_ranges(nb::module_& m) {
 }
 
 void bind_constants(nb::module_& m) {
-  def(m,
+  def(
+      m,
       "full(shape: int | Sequence[int], vals: scalar | array, dtype: Dtype | None = None, *, "
       "stream: StreamOrDevice = None) -> array",
       [](AnyShape& shape, const array& vals, std::optional<Dtype> dtype, const StreamOrDevice& s) {
         return core::full(shape.shape, vals, dtype.value_or(vals.dtype()), s);
       },
       "An array of a shape, filled with a scalar or with an array that broadcasts to the shape.");
-  def(m,
+  def(
+      m,
       "full_like(a: array, vals: scalar | array, dtype: Dtype | None = None, *, "
       "stream: StreamOrDevice = None) -> array",
       [](const array& a, const array& vals, std::optional<Dtype> dtype, const StreamOrDevice& s) {
         return core::full_like(a, vals, dtype.value_or(a.dtype()), s);
       },
       "full() with the shape of `a`, and its dtype unless one is given.");
-#define MLX_FILLED(NAME, WHAT)                                                                  \
-  def(m,                                                                                        \
-      #NAME                                                                                     \
-      "(shape: int | Sequence[int], dtype: Dtype | None = float32, *, "                         \
-      "stream: StreamOrDevice = None) -> array",                                                \
-      [](AnyShape& shape, std::optional<Dtype> dtype, const StreamOrDevice& s) {                \
-        return core::NAME(shape.shape, dtype.value_or(kFloat), s);                              \
-      },                                                                                        \
-      "An array of " WHAT ".");                                                                 \
-  def(m,                                                                                        \
-      #NAME                                                                                     \
-      "_like(a: array, /, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> "    \
-      "array",                                                                                  \
-      [](const array& a, std::optional<Dtype> dtype, const StreamOrDevice& s) {                 \
-        return core::NAME##_like(a, dtype.value_or(a.dtype()), s);                              \
-      },                                                                                        \
+#define MLX_FILLED(NAME, WHAT)                                                               \
+  def(                                                                                       \
+      m,                                                                                     \
+      #NAME                                                                                  \
+      "(shape: int | Sequence[int], dtype: Dtype | None = float32, *, "                      \
+      "stream: StreamOrDevice = None) -> array",                                             \
+      [](AnyShape& shape, std::optional<Dtype> dtype, const StreamOrDevice& s) {             \
+        return core::NAME(shape.shape, dtype.value_or(kFloat), s);                           \
+      },                                                                                     \
+      "An array of " WHAT ".");                                                              \
+  def(                                                                                       \
+      m,                                                                                     \
+      #NAME                                                                                  \
+      "_like(a: array, /, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> " \
+      "array",                                                                               \
+      [](const array& a, std::optional<Dtype> dtype, const StreamOrDevice& s) {              \
+        return core::NAME##_like(a, dtype.value_or(a.dtype()), s);                           \
+      },                                                                                     \
       "An array of " WHAT " with the shape of `a`, and its dtype unless one is given.");
   MLX_FILLED(zeros, "zeros")
   MLX_FILLED(ones, "ones")
@@ -106,7 +116,8 @@ void bind_constants(nb::module_& m) {
 }
 
 void bind_matrices(nb::module_& m) {
-  def(m,
+  def(
+      m,
       "eye(n: int, m: int | None = None, k: int = 0, dtype: Dtype | None = float32, *, "
       "stream: StreamOrDevice = None) -> array",
       [](int n, std::optional<int> columns, int k, std::optional<Dtype> dtype,
@@ -114,13 +125,15 @@ void bind_matrices(nb::module_& m) {
         return core::eye(n, columns.value_or(n), k, dtype.value_or(kFloat), s);
       },
       "An (n, m) matrix with ones on the k-th diagonal.");
-  def(m,
+  def(
+      m,
       "identity(n: int, dtype: Dtype | None = float32, *, stream: StreamOrDevice = None) -> array",
       [](int n, std::optional<Dtype> dtype, const StreamOrDevice& s) {
         return core::identity(n, dtype.value_or(kFloat), s);
       },
       "The identity matrix of n rows.");
-  def(m,
+  def(
+      m,
       "tri(n: int, m: int | None = None, k: int = 0, dtype: Dtype | None = None, *, "
       "stream: StreamOrDevice = None) -> array",
       [](int n, std::optional<int> columns, int k, std::optional<Dtype> dtype,
@@ -128,16 +141,20 @@ void bind_matrices(nb::module_& m) {
         return core::tri(n, columns.value_or(n), k, dtype.value_or(kFloat), s);
       },
       "An (n, m) matrix with ones on and below the k-th diagonal.");
-  def(m, "tril(x: array, k: int = 0, *, stream: StreamOrDevice = None) -> array",
+  def(
+      m, "tril(x: array, k: int = 0, *, stream: StreamOrDevice = None) -> array",
       [](const array& x, int k, const StreamOrDevice& s) { return core::tril(x, k, s); },
       "The matrix with zeros above its k-th diagonal.");
-  def(m, "triu(x: array, k: int = 0, *, stream: StreamOrDevice = None) -> array",
+  def(
+      m, "triu(x: array, k: int = 0, *, stream: StreamOrDevice = None) -> array",
       [](const array& x, int k, const StreamOrDevice& s) { return core::triu(x, k, s); },
       "The matrix with zeros below its k-th diagonal.");
-  def(m, "diag(a: array, /, k: int = 0, *, stream: StreamOrDevice = None) -> array",
+  def(
+      m, "diag(a: array, /, k: int = 0, *, stream: StreamOrDevice = None) -> array",
       [](const array& a, int k, const StreamOrDevice& s) { return core::diag(a, k, s); },
       "The k-th diagonal of a matrix, or the matrix with a vector on it.");
-  def(m,
+  def(
+      m,
       "meshgrid(*arrays: array, sparse: bool | None = False, indexing: str | None = 'xy', "
       "stream: StreamOrDevice = None) -> tuple[array, ...]",
       [](Star arrays, std::optional<bool> sparse, std::optional<std::string> indexing,
@@ -149,9 +166,10 @@ void bind_matrices(nb::module_& m) {
 }
 
 void bind_windows(nb::module_& m) {
-#define MLX_WINDOW(NAME)                                                                \
-  def(m, #NAME "(M: int, *, stream: StreamOrDevice = None) -> array",                   \
-      [](int n, const StreamOrDevice& s) { return core::NAME(n, s); },                  \
+#define MLX_WINDOW(NAME)                                               \
+  def(                                                                 \
+      m, #NAME "(M: int, *, stream: StreamOrDevice = None) -> array",  \
+      [](int n, const StreamOrDevice& s) { return core::NAME(n, s); }, \
       "The " #NAME " window of M points.");
   MLX_WINDOW(bartlett)
   MLX_WINDOW(blackman)
@@ -167,7 +185,8 @@ void bind_creation(nb::module_& m) {
   bind_constants(m);
   bind_matrices(m);
   bind_windows(m);
-  def(m,
+  def(
+      m,
       "asarray(a: scalar | array | Sequence | DLPackCompatible, dtype: Dtype | None = None, *, "
       "copy: bool | None = None) -> array",
       [](nb::handle a, std::optional<Dtype> dtype, std::optional<bool> copy) {
@@ -175,20 +194,24 @@ void bind_creation(nb::module_& m) {
         if (avoid && is_array(a.ptr())) {
           array given = to_array(a.ptr());
           if (dtype && *dtype != given.dtype())
-            fail<ValueError>("asarray", "another dtype needs a copy; copy=None or True is accepted");
+            fail<ValueError>("asarray",
+                             "another dtype needs a copy; copy=None or True is accepted");
           return given;
         }
         if (avoid) {
           if (!PyObject_HasAttrString(a.ptr(), "__dlpack__"))
-            fail<ValueError>("asarray", class_name(a), " needs a copy; copy=None or True is accepted");
+            fail<ValueError>("asarray", class_name(a),
+                             " needs a copy; copy=None or True is accepted");
           return from_dlpack(a.ptr(), dtype, true, copy);
         }
         array out = to_array(a.ptr(), dtype);
         return copy && *copy && is_array(a.ptr()) ? core::copy(out) : out;
       },
-      "An array of whatever has elements; see array. With copy=False memory is shared or ValueError "
+      "An array of whatever has elements; see array. With copy=False memory is shared or "
+      "ValueError "
       "raised.");
-  def(m, "from_dlpack(x: DLPackCompatible, /, *, copy: bool | None = None) -> array",
+  def(
+      m, "from_dlpack(x: DLPackCompatible, /, *, copy: bool | None = None) -> array",
       [](nb::handle x, std::optional<bool> copy) {
         if (!PyObject_HasAttrString(x.ptr(), "__dlpack__") && !PyCapsule_CheckExact(x.ptr()))
           fail<TypeError>("from_dlpack", "an object of type ", class_name(x),

@@ -36,9 +36,7 @@ struct CallRecord {
     return r;
   }
   /// The arguments as a rule gets them: the only one, or a tuple.
-  nb::object arguments() const {
-    return args.size() == 1 ? nb::object(args[0]) : nb::object(args);
-  }
+  nb::object arguments() const { return args.size() == 1 ? nb::object(args[0]) : nb::object(args); }
 };
 using Record = std::shared_ptr<CallRecord>;
 
@@ -61,8 +59,9 @@ core::Function flat_call(const Record& r) {
 
 core::CustomVjp flat_vjp(const Record& r) {
   return [r](const Arrays& primals, const Arrays& cotangents, const Arrays& outputs) {
-    nb::object args = nb::make_tuple(unflatten(r->arguments(), primals),
-                                     unflatten(r->result, cotangents), unflatten(r->result, outputs));
+    nb::object args =
+        nb::make_tuple(unflatten(r->arguments(), primals), unflatten(r->result, cotangents),
+                       unflatten(r->result, outputs));
     Arrays grads;
     each_leaf(r->call(r->vjp, args), [&](nb::handle leaf) {
       if (is_array(leaf.ptr())) {
@@ -87,7 +86,8 @@ core::CustomJvp flat_jvp(const Record& r) {
       bool has = next < argnums.size() && argnums[next] == seen++;
       return has ? nb::steal(wrap(tangents[next++])) : nb::none();
     });
-    return flatten(r->call(r->jvp, nb::make_tuple(unflatten(r->arguments(), primals), known)), "jvp");
+    return flatten(r->call(r->jvp, nb::make_tuple(unflatten(r->arguments(), primals), known)),
+                   "jvp");
   };
 }
 
@@ -189,25 +189,31 @@ struct From<CustomFunction> : FromBound<CustomFunction> {};
 void bind_custom_functions(nb::module_& m) {
   nb::class_<CustomFunction> cls(
       m, "custom_function", nb::type_slots(slots),
-      "A function of trees of arrays with rules of its own: `f.vjp`, `f.jvp` and `f.vmap` set them and "
+      "A function of trees of arrays with rules of its own: `f.vjp`, `f.jvp` and `f.vmap` set them "
+      "and "
       "may be used as decorators. A transformation without a rule goes through the function.");
   cls.def(nb::new_([](nb::callable f) { return CustomFunction{f, {}, {}, {}}; }), nb::arg("f"));
-  def(cls, "__call__(self, *args, **kwargs) -> object",
+  def(
+      cls, "__call__(self, *args, **kwargs) -> object",
       [](const CustomFunction& f, Star args, Keywords& kwargs) {
         return call_custom(f, args, kwargs.items);
       },
       "Calls the function. Keyword arguments go to the rules as they are, without derivatives.");
-  def(cls, "vjp(self, f: Callable) -> custom_function",
+  def(
+      cls, "vjp(self, f: Callable) -> custom_function",
       [](nb::handle self, nb::callable f) { return set_rule<&CustomFunction::vjp>(self, f); },
       "Sets `f(primals, cotangents, outputs)`, which gives cotangents of the arguments.");
-  def(cls, "jvp(self, f: Callable) -> custom_function",
+  def(
+      cls, "jvp(self, f: Callable) -> custom_function",
       [](nb::handle self, nb::callable f) { return set_rule<&CustomFunction::jvp>(self, f); },
       "Sets `f(primals, tangents)`, which gives tangents of the outputs; None stands for a zero "
       "tangent.");
-  def(cls, "vmap(self, f: Callable) -> custom_function",
+  def(
+      cls, "vmap(self, f: Callable) -> custom_function",
       [](nb::handle self, nb::callable f) { return set_rule<&CustomFunction::vmap>(self, f); },
       "Sets `f(inputs, axes)`, which gives the outputs for mapped inputs, and their axes.");
-  def(m, "checkpoint(fun: Callable[P, R]) -> Callable[P, R]",
+  def(
+      m, "checkpoint(fun: Callable[P, R]) -> Callable[P, R]",
       [](nb::callable fun) { return make_transformed(fun, call_checkpoint); },
       "A function like `fun` whose derivative computes what is inside again instead of keeping it. "
       "Derivatives reach what is passed as an argument.");

@@ -9,7 +9,8 @@ namespace mlx::python {
 namespace core = mlx::core;
 
 void bind_debug(nb::module_& m) {
-  def(m, "_plan_steps(*arrays) -> list[str]",
+  def(
+      m, "_plan_steps(*arrays) -> list[str]",
       [](Star trees) -> nb::object {
         Arrays arrays;
         for (nb::handle t : trees.items) collect_arrays(t, arrays);
@@ -18,12 +19,15 @@ void bind_debug(nb::module_& m) {
         return out;
       },
       "Names of the steps that evaluating the arrays would run.");
-  def(m, "_launch_count() -> int", [] { return core::launch_count(); },
+  def(
+      m, "_launch_count() -> int", [] { return core::launch_count(); },
       "Launches since the start of the process.");
-  def(m, "_load_test_backend(path: str) -> None",
+  def(
+      m, "_load_test_backend(path: str) -> None",
       [](const std::string& path) { core::load_backend(path); },
       "Loads a shared library that registers a backend.");
-  def(m, "_set_fusion(on: bool) -> None", [](bool on) { core::set_fusion(on); },
+  def(
+      m, "_set_fusion(on: bool) -> None", [](bool on) { core::set_fusion(on); },
       "Turns fusion of elementwise chains off and on.");
 }
 

@@ -1,7 +1,7 @@
 // Devices, streams and their scopes.
 #include "convert.h"
-#include "module.h"
 #include "mlx/runtime/eval.h"
+#include "module.h"
 
 namespace mlx::python {
 
@@ -45,9 +45,12 @@ std::string describe(const ThreadLocalStream& s) {
 
 }  // namespace
 
-template <> struct From<Stream> : FromBound<Stream> {};
-template <> struct From<ThreadLocalStream> : FromBound<ThreadLocalStream> {};
-template <> struct From<StreamContext> : FromBound<StreamContext> {};
+template <>
+struct From<Stream> : FromBound<Stream> {};
+template <>
+struct From<ThreadLocalStream> : FromBound<ThreadLocalStream> {};
+template <>
+struct From<StreamContext> : FromBound<StreamContext> {};
 template <>
 struct From<DeviceType> {
   DeviceType value = Device::cpu;
@@ -71,10 +74,14 @@ bool load_device(PyObject* o, Device& out) {
 
 bool load_stream(PyObject* o, StreamOrDevice& out) {
   if (o == Py_None) return true;
-  if (Py_TYPE(o) == stream_type) out = value_of<Stream>(o);
-  else if (Py_TYPE(o) == local_type) out = value_of<ThreadLocalStream>(o);
-  else if (Device d; load_device(o, d)) out = d;
-  else return false;
+  if (Py_TYPE(o) == stream_type)
+    out = value_of<Stream>(o);
+  else if (Py_TYPE(o) == local_type)
+    out = value_of<ThreadLocalStream>(o);
+  else if (Device d; load_device(o, d))
+    out = d;
+  else
+    return false;
   return true;
 }
 
@@ -93,45 +100,56 @@ void bind_classes(nb::module_& m) {
       .export_values();
   nb::object kind = m.attr("DeviceType");
   kind_type = reinterpret_cast<PyTypeObject*>(kind.ptr());
-  def(kind, "__eq__(self, arg: object, /) -> bool",
+  def(
+      kind, "__eq__(self, arg: object, /) -> bool",
       [](DeviceType a, nb::handle o) {
         Device d;
         return load_device(o.ptr(), d) && d == Device(a);
       },
       "True for the same kind, and for its first device.");
-  def(kind, "__hash__(self) -> int", [](DeviceType a) { return static_cast<int64_t>(a); },
+  def(
+      kind, "__hash__(self) -> int", [](DeviceType a) { return static_cast<int64_t>(a); },
       "A number by kind.");
 
   nb::class_<Device> device(m, "Device", "A kind of processor and which one of them.");
   device.def(nb::init<DeviceType, int>(), nb::arg("type"), nb::arg("index") = 0);
   device_type = reinterpret_cast<PyTypeObject*>(device.ptr());
-  def_property(device, "type(self) -> DeviceType",
-               [](const Device& d) { return nb::cast(d.type); }, "The kind.");
-  def_property(device, "index(self) -> int", [](const Device& d) { return d.index; },
-               "Which one of its kind.");
-  def(device, "__repr__(self) -> str", [](const Device& d) { return core::to_string(d); },
+  def_property(
+      device, "type(self) -> DeviceType", [](const Device& d) { return nb::cast(d.type); },
+      "The kind.");
+  def_property(
+      device, "index(self) -> int", [](const Device& d) { return d.index; },
+      "Which one of its kind.");
+  def(
+      device, "__repr__(self) -> str", [](const Device& d) { return core::to_string(d); },
       "The kind and the number.");
-  def(device, "__eq__(self, arg: object, /) -> bool",
+  def(
+      device, "__eq__(self, arg: object, /) -> bool",
       [](const Device& d, nb::handle o) { return is_same(d, o); },
       "True for the same device, and for its kind where it is the first.");
-  def(device, "__hash__(self) -> int",
+  def(
+      device, "__hash__(self) -> int",
       [](const Device& d) { return static_cast<int64_t>(d.type) + 2 * d.index; },
       "A number by device.");
 
-  nb::class_<Stream> stream(m, "Stream", "A queue of work on a device; only its thread may use it.");
+  nb::class_<Stream> stream(m, "Stream",
+                            "A queue of work on a device; only its thread may use it.");
   stream_type = reinterpret_cast<PyTypeObject*>(stream.ptr());
   nb::class_<ThreadLocalStream> local(m, "ThreadLocalStream",
                                       "A stream that each thread has its own copy of.");
   local_type = reinterpret_cast<PyTypeObject*>(local.ptr());
   auto common = [](nb::handle c, auto tag, auto text) {
     using T = decltype(tag);
-    def_property(c, "device(self) -> Device", [](const T& s) { return nb::cast(s.device); },
-                 "The device that it runs on.");
+    def_property(
+        c, "device(self) -> Device", [](const T& s) { return nb::cast(s.device); },
+        "The device that it runs on.");
     def_property(c, "index(self) -> int", [](const T& s) { return s.index; }, "Its number.");
     def(c, "__repr__(self) -> str", text, "The device and the number.");
-    def(c, "__eq__(self, arg: object, /) -> bool",
+    def(
+        c, "__eq__(self, arg: object, /) -> bool",
         [](const T& s, nb::handle o) { return is_same(s, o); }, "True for the same stream.");
-    def(c, "__hash__(self) -> int", [](const T& s) { return int64_t{s.index}; },
+    def(
+        c, "__hash__(self) -> int", [](const T& s) { return int64_t{s.index}; },
         "A number by stream.");
   };
   common(stream, Stream(), [](const Stream& s) { return core::to_string(s); });
@@ -148,51 +166,66 @@ void bind_scope(nb::module_& m) {
     return c;
   };
   context.def(nb::new_([make](nb::handle s) { return make(s); }), nb::arg("s"));
-  def(context, "__enter__(self) -> None", [](StreamContext& c) { c.enter(); },
+  def(
+      context, "__enter__(self) -> None", [](StreamContext& c) { c.enter(); },
       "Makes the stream the default.");
-  def(context,
+  def(
+      context,
       "__exit__(self, exc_type: type | None = None, exc_value: object | None = None, "
       "traceback: object | None = None) -> None",
       [](StreamContext& c, nb::handle, nb::handle, nb::handle) { c.exit(); },
       "Puts the earlier default back.");
-  def(m, "stream(s: Stream | ThreadLocalStream | Device | DeviceType) -> StreamContext",
+  def(
+      m, "stream(s: Stream | ThreadLocalStream | Device | DeviceType) -> StreamContext",
       [](nb::handle s) { return nb::module_::import_("mlx.core").attr("StreamContext")(s); },
       "A context in which the stream, or the default stream of the device, is used by default.");
 }
 
 void bind_defaults(nb::module_& m) {
-  def(m, "default_device() -> Device", [] { return nb::cast(default_device()); },
+  def(
+      m, "default_device() -> Device", [] { return nb::cast(default_device()); },
       "The device of new arrays.");
-  def(m, "set_default_device(device: Device | DeviceType) -> None",
+  def(
+      m, "set_default_device(device: Device | DeviceType) -> None",
       [](const Device& d) { set_default_device(d); }, "Sets the device of new arrays.");
-  def(m, "default_stream(device: Device | DeviceType) -> Stream",
+  def(
+      m, "default_stream(device: Device | DeviceType) -> Stream",
       [](const Device& d) { return default_stream(d); },
       "The calling thread's default stream on a device.");
-  def(m, "set_default_stream(stream: Stream) -> None",
+  def(
+      m, "set_default_stream(stream: Stream) -> None",
       [](const Stream& s) { set_default_stream(s); },
       "Makes a stream the calling thread's default on its device.");
-  def(m, "new_stream(device: Device | DeviceType) -> Stream",
+  def(
+      m, "new_stream(device: Device | DeviceType) -> Stream",
       [](const Device& d) { return new_stream(d); }, "A stream for the calling thread.");
-  def(m, "new_thread_unsafe_stream(device: Device | DeviceType) -> Stream",
+  def(
+      m, "new_thread_unsafe_stream(device: Device | DeviceType) -> Stream",
       [](const Device& d) { return new_thread_unsafe_stream(d); },
       "A stream that any thread may use; the program sees to the order.");
-  def(m, "new_thread_local_stream(device: Device | DeviceType) -> ThreadLocalStream",
+  def(
+      m, "new_thread_local_stream(device: Device | DeviceType) -> ThreadLocalStream",
       [](const Device& d) { return nb::cast(new_thread_local_stream(d)); },
       "A stream that each thread has its own copy of.");
-  def(m, "clear_streams() -> None", [] { clear_streams(); },
+  def(
+      m, "clear_streams() -> None", [] { clear_streams(); },
       "Waits for the calling thread's streams and forgets them.");
-  def(m, "synchronize(stream: StreamOrDevice = None) -> None",
+  def(
+      m, "synchronize(stream: StreamOrDevice = None) -> None",
       [](const StreamOrDevice& s) {
         Stream st = to_stream(s);
         nb::gil_scoped_release release;
         core::synchronize(st);
       },
       "Waits for all work given to a stream, or to the default one.");
-  def(m, "is_available(device: Device | DeviceType) -> bool",
+  def(
+      m, "is_available(device: Device | DeviceType) -> bool",
       [](const Device& d) { return is_available(d); }, "True where the device is there.");
-  def(m, "device_count(device_type: DeviceType) -> int",
+  def(
+      m, "device_count(device_type: DeviceType) -> int",
       [](DeviceType t) { return device_count(t); }, "How many devices of a kind there are.");
-  def(m, "device_info(d: None | Device | DeviceType = None) -> dict[str, str | int]",
+  def(
+      m, "device_info(d: None | Device | DeviceType = None) -> dict[str, str | int]",
       [](nb::handle d) -> nb::object {
         Device device = default_device();
         if (!d.is_none() && !load_device(d.ptr(), device))

@@ -34,23 +34,29 @@ void bind_group(nb::module_& m) {
 }
 
 void bind_collectives(nb::module_& m) {
-#define MLX_COLLECTIVE(NAME, DOC)                                                             \
-  def(m, #NAME "(x: array" TAIL,                                                              \
+#define MLX_COLLECTIVE(NAME, DOC) \
+  def(                            \
+      m, #NAME "(x: array" TAIL,  \
       [](const array& x, OptionalGroup g, StreamOrDevice s) { return dist::NAME(x, g, s); }, DOC);
   MLX_COLLECTIVE(all_sum, "The sum over the group, given to every member.")
   MLX_COLLECTIVE(all_max, "The maximum over the group, given to every member.")
   MLX_COLLECTIVE(all_min, "The minimum over the group, given to every member.")
   MLX_COLLECTIVE(all_gather, "The members' arrays joined along the first axis.")
   MLX_COLLECTIVE(sum_scatter, "The sum over the group, of which each member gets its share.")
-  def(m, "send(x: array, dst: int" TAIL,
-      [](const array& x, int dst, OptionalGroup g, StreamOrDevice s) { return dist::send(x, dst, g, s); },
+  def(
+      m, "send(x: array, dst: int" TAIL,
+      [](const array& x, int dst, OptionalGroup g, StreamOrDevice s) {
+        return dist::send(x, dst, g, s);
+      },
       "Sends `x` to the member `dst`.");
-  def(m, "recv(shape: Sequence[int], dtype: Dtype, src: int" TAIL,
+  def(
+      m, "recv(shape: Sequence[int], dtype: Dtype, src: int" TAIL,
       [](AnyShape shape, Dtype dtype, int src, OptionalGroup g, StreamOrDevice s) {
         return dist::recv(shape.shape, dtype, src, g, s);
       },
       "Receives an array from the member `src`.");
-  def(m, "recv_like(x: array, src: int" TAIL,
+  def(
+      m, "recv_like(x: array, src: int" TAIL,
       [](const array& x, int src, OptionalGroup g, StreamOrDevice s) {
         return dist::recv_like(x, src, g, s);
       },
@@ -60,14 +66,18 @@ void bind_collectives(nb::module_& m) {
 }  // namespace
 
 void bind_distributed(nb::module_& core) {
-  nb::module_ m = core.def_submodule("distributed", "Groups of processes and collectives over them.");
+  nb::module_ m =
+      core.def_submodule("distributed", "Groups of processes and collectives over them.");
   bind_group(m);
   bind_collectives(m);
-  def(m, "is_available(backend: str = 'any') -> bool",
+  def(
+      m, "is_available(backend: str = 'any') -> bool",
       [](const std::string& backend) { return dist::is_available(backend); },
       "True where an engine of that name connects processes.");
-  def(m,
-      "init(strict: bool = False, backend: str = 'any', *, all_gather_factory: object | None = None) "
+  def(
+      m,
+      "init(strict: bool = False, backend: str = 'any', *, all_gather_factory: object | None = "
+      "None) "
       "-> Group",
       [](bool strict, const std::string& backend, nb::handle) {
         return nb::cast(dist::init(strict, backend));

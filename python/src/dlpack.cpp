@@ -42,8 +42,7 @@ constexpr int32_t kCpu = 1;
 enum Code : uint8_t { code_int, code_uint, code_float, code_bfloat = 4, code_complex, code_bool };
 
 template <class M>
-constexpr const char* capsule_name =
-    std::is_same_v<M, Managed> ? "dltensor" : "dltensor_versioned";
+constexpr const char* capsule_name = std::is_same_v<M, Managed> ? "dltensor" : "dltensor_versioned";
 template <class M>
 constexpr const char* used_name =
     std::is_same_v<M, Managed> ? "used_dltensor" : "used_dltensor_versioned";
@@ -65,7 +64,8 @@ Dtype dtype_from(DlType t) {
     if (u.code == t.code && u.bits == t.bits) return d;
   }
   throw TypeError(cat("[from_dlpack] elements of DLPack code ", int{t.code}, " with ", int{t.bits},
-                      " bits and ", t.lanes, " lanes; bool, integers, floats and complex are accepted"));
+                      " bits and ", t.lanes,
+                      " lanes; bool, integers, floats and complex are accepted"));
 }
 
 template <class M>
@@ -79,8 +79,12 @@ template <class M>
 PyObject* export_capsule(array& a, DlDevice device) {
   auto x = std::make_unique<Export>(a);
   auto* m = new M{};
-  m->tensor = {x->data,           device,            static_cast<int32_t>(x->shape.size()),
-               dl_type(a.dtype()), x->shape.data(), x->strides.data(),
+  m->tensor = {x->data,
+               device,
+               static_cast<int32_t>(x->shape.size()),
+               dl_type(a.dtype()),
+               x->shape.data(),
+               x->strides.data(),
                0};
   if constexpr (std::is_same_v<M, ManagedVersioned>) m->major = 1;
   m->context = x.release();
@@ -114,8 +118,9 @@ array import_capsule(PyObject* capsule, std::optional<Dtype> dtype, bool share) 
   }
   bool narrowed = !dtype && (source == float64 || source == complex128);
   if (read_only || narrowed || (dtype && *dtype != source))
-    throw ValueError("[from_dlpack] read-only memory or another dtype needs a copy; copy=None or "
-                     "True is accepted");
+    throw ValueError(
+        "[from_dlpack] read-only memory or another dtype needs a copy; copy=None or "
+        "True is accepted");
   auto [first, last] = extent(shape, strides);
   PyCapsule_SetName(capsule, used_name<M>);
   auto release = [m] {

@@ -2,8 +2,8 @@
 #include <limits>
 
 #include "convert.h"
-#include "module.h"
 #include "mlx/core/print.h"
+#include "module.h"
 
 namespace mlx::python {
 
@@ -122,19 +122,23 @@ void bind_class(nb::module_& m) {
     m.attr((std::string(dtype_name(t)) + (t == bool_ ? "_" : "")).c_str()) =
         nb::handle(dtype_objects[i]);
   }
-  def_property(cls, "size(self) -> int", [](Dtype t) { return int{t.size()}; },
-               "Bytes of an element.");
-  def(cls, "__repr__(self) -> str",
+  def_property(
+      cls, "size(self) -> int", [](Dtype t) { return int{t.size()}; }, "Bytes of an element.");
+  def(
+      cls, "__repr__(self) -> str",
       [](Dtype t) { return "mlx.core." + std::string(dtype_name(t)); }, "The qualified name.");
-  def(cls, "__eq__(self, arg: object, /) -> bool",
+  def(
+      cls, "__eq__(self, arg: object, /) -> bool",
       [](Dtype t, nb::handle o) {
         Dtype u = float32;
         return load_dtype(o.ptr(), u) && t == u;
       },
       "True for the same dtype.");
-  def(cls, "__hash__(self) -> int", [](Dtype t) { return static_cast<int64_t>(t.val()); },
+  def(
+      cls, "__hash__(self) -> int", [](Dtype t) { return static_cast<int64_t>(t.val()); },
       "A number by dtype.");
-  def(cls, "__reduce__(self) -> str",
+  def(
+      cls, "__reduce__(self) -> str",
       [](Dtype t) { return std::string(dtype_name(t)) + (t == bool_ ? "_" : ""); },
       "The name in mlx.core, for pickling.");
 }
@@ -157,8 +161,8 @@ void bind_categories(nb::module_& m) {
 void bind_limits(nb::module_& m) {
   nb::class_<FloatInfo> f(m, "finfo", "Limits of a floating dtype, or of a complex dtype's parts.");
   f.def(nb::new_([](Dtype t) { return float_info(t); }));
-  def_property(f, "bits(self) -> int", [](const FloatInfo& i) { return i.bits; },
-               "Bits of an element.");
+  def_property(
+      f, "bits(self) -> int", [](const FloatInfo& i) { return i.bits; }, "Bits of an element.");
   def_property(f, "dtype(self) -> Dtype", [](const FloatInfo& i) { return i.dtype; }, "The dtype.");
 #define MLX_LIMIT(NAME, DOC) \
   def_property(f, #NAME "(self) -> float", [](const FloatInfo& i) { return i.NAME; }, DOC);
@@ -167,7 +171,8 @@ void bind_limits(nb::module_& m) {
   MLX_LIMIT(eps, "Distance from 1 to the next number.")
   MLX_LIMIT(smallest_normal, "Smallest positive normal number.")
 #undef MLX_LIMIT
-  def(f, "__repr__(self) -> str",
+  def(
+      f, "__repr__(self) -> str",
       [](const FloatInfo& i) {
         return cat("finfo(min=", i.min, ", max=", i.max, ", dtype=", dtype_name(i.dtype), ")");
       },
@@ -175,24 +180,28 @@ void bind_limits(nb::module_& m) {
   nb::class_<IntInfo> n(m, "iinfo", "Limits of an integer dtype.");
   n.def(nb::new_([](Dtype t) { return int_info(t); }));
   def_property(n, "dtype(self) -> Dtype", [](const IntInfo& i) { return i.dtype; }, "The dtype.");
-  def_property(n, "min(self) -> int", [](const IntInfo& i) { return nb::object(i.min); },
-               "Smallest number.");
-  def_property(n, "max(self) -> int", [](const IntInfo& i) { return nb::object(i.max); },
-               "Largest number.");
-  def(n, "__repr__(self) -> str",
+  def_property(
+      n, "min(self) -> int", [](const IntInfo& i) { return nb::object(i.min); },
+      "Smallest number.");
+  def_property(
+      n, "max(self) -> int", [](const IntInfo& i) { return nb::object(i.max); }, "Largest number.");
+  def(
+      n, "__repr__(self) -> str",
       [](const IntInfo& i) {
         return cat("iinfo(min=", nb::cast<std::string>(nb::str(i.min)),
-                   ", max=", nb::cast<std::string>(nb::str(i.max)),
-                   ", dtype=", dtype_name(i.dtype), ")");
+                   ", max=", nb::cast<std::string>(nb::str(i.max)), ", dtype=", dtype_name(i.dtype),
+                   ")");
       },
       "The limits.");
 }
 
 void bind_queries(nb::module_& m) {
-  def(m, "issubdtype(arg1: Dtype | DtypeCategory, arg2: Dtype | DtypeCategory) -> bool",
+  def(
+      m, "issubdtype(arg1: Dtype | DtypeCategory, arg2: Dtype | DtypeCategory) -> bool",
       [](nb::handle a, nb::handle b) { return is_subtype(a, b); },
       "True where the first dtype or category lies within the second.");
-  def(m, "result_type(*arrays_and_dtypes: array | Dtype) -> Dtype",
+  def(
+      m, "result_type(*arrays_and_dtypes: array | Dtype) -> Dtype",
       [](Star items) {
         if (items.size() == 0)
           fail<ValueError>("result_type", "no arguments; at least one array or dtype is accepted");
@@ -202,10 +211,12 @@ void bind_queries(nb::module_& m) {
         return t;
       },
       "The dtype that arrays and dtypes promote to.");
-  def(m, "can_cast(from_: array | Dtype, to: Dtype) -> bool",
+  def(
+      m, "can_cast(from_: array | Dtype, to: Dtype) -> bool",
       [](nb::handle from, Dtype to) { return promote_types(dtype_of(from, "can_cast"), to) == to; },
       "True where promotion converts the first dtype to the second.");
-  def(m, "isdtype(dtype: Dtype, kind: Dtype | str | tuple[Dtype | str, ...]) -> bool",
+  def(
+      m, "isdtype(dtype: Dtype, kind: Dtype | str | tuple[Dtype | str, ...]) -> bool",
       [](Dtype t, nb::handle kind) {
         if (!PyTuple_Check(kind.ptr())) return is_of_kind(t, kind);
         bool any = false;

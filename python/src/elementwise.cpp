@@ -1,9 +1,9 @@
 // Elementwise functions: one per row of mlx/ops/elementwise.def, whose signature column says which
 // parameters it has and which operands it takes; then the few composed ones.
 #include "convert.h"
+#include "mlx/ops.h"
 #include "module.h"
 #include "operators.h"
-#include "mlx/ops.h"
 
 namespace mlx::python {
 
@@ -17,7 +17,8 @@ constexpr const char* kStream = "stream: StreamOrDevice = None) -> array";
                op, Py_TYPE(x)->tp_name, Py_TYPE(y)->tp_name);
   throw nb::python_error();
 }
-nb::object binary(const char* op, BinaryFunction fn, Operand x, Operand y, const StreamOrDevice& s) {
+nb::object binary(const char* op, BinaryFunction fn, Operand x, Operand y,
+                  const StreamOrDevice& s) {
   nb::object r = nb::steal(apply_binary(fn, x.object, y.object, s));
   if (!r.is_valid()) refuse_operands(op, x.object, y.object);
   return r;
@@ -67,22 +68,21 @@ void define(nb::module_& m, BA, const char* name, F f, const char* doc) {
 }
 template <class F>
 void define(nb::module_& m, T, const char* name, F f, const char* doc) {
-  define(m, name, "(condition: scalar | array, x: scalar | array, y: scalar | array, /, *, ", f, doc);
+  define(m, name, "(condition: scalar | array, x: scalar | array, y: scalar | array, /, *, ", f,
+         doc);
 }
 
 // The C++ callable of a row, by its number of operands.
 #define MLX_CALL_1(NAME) [](const array& a, const StreamOrDevice& s) { return core::NAME(a, s); }
-#define MLX_CALL_2(NAME)                                      \
-  [](Operand a, Operand b, const StreamOrDevice& s) {         \
-    return binary(#NAME, core::NAME, a, b, s);                \
-  }
-#define MLX_CALL_3(NAME)                                                        \
-  [](const array& c, Operand x, Operand y, const StreamOrDevice& s) {           \
-    const array *a, *b;                                                         \
-    array room_a, room_b;                                                       \
-    if (!to_operands(x.object, y.object, a, b, room_a, room_b))                 \
-      refuse_operands(#NAME, x.object, y.object);                               \
-    return core::NAME(c, *a, *b, s);                                            \
+#define MLX_CALL_2(NAME) \
+  [](Operand a, Operand b, const StreamOrDevice& s) { return binary(#NAME, core::NAME, a, b, s); }
+#define MLX_CALL_3(NAME)                                              \
+  [](const array& c, Operand x, Operand y, const StreamOrDevice& s) { \
+    const array *a, *b;                                               \
+    array room_a, room_b;                                             \
+    if (!to_operands(x.object, y.object, a, b, room_a, room_b))       \
+      refuse_operands(#NAME, x.object, y.object);                     \
+    return core::NAME(c, *a, *b, s);                                  \
   }
 
 void bind_table(nb::module_& m) {
@@ -91,18 +91,19 @@ void bind_table(nb::module_& m) {
 #include "mlx/ops/elementwise.def"
 #undef E
   constexpr std::pair<const char*, const char*> aliases[] = {
-      {"acos", "arccos"},   {"acosh", "arccosh"},
-      {"asin", "arcsin"},   {"asinh", "arcsinh"},
-      {"atan", "arctan"},   {"atan2", "arctan2"},
-      {"atanh", "arctanh"}, {"bitwise_left_shift", "left_shift"},
+      {"acos", "arccos"},    {"acosh", "arccosh"},
+      {"asin", "arcsin"},    {"asinh", "arcsinh"},
+      {"atan", "arctan"},    {"atan2", "arctan2"},
+      {"atanh", "arctanh"},  {"bitwise_left_shift", "left_shift"},
       {"conj", "conjugate"}, {"bitwise_right_shift", "right_shift"},
       {"pow", "power"}};
   for (auto [name, of] : aliases) alias(m, name, of);
 }
 
 void bind_methods(nb::handle c) {
-#define MLX_METHOD(NAME, FN, DOC)                                       \
-  def(c, #NAME "(self, *, stream: StreamOrDevice = None) -> array",     \
+#define MLX_METHOD(NAME, FN, DOC)                                   \
+  def(                                                              \
+      c, #NAME "(self, *, stream: StreamOrDevice = None) -> array", \
       [](const array& a, const StreamOrDevice& s) { return core::FN(a, s); }, DOC);
   MLX_METHOD(abs, abs, "Absolute value.")
   MLX_METHOD(conj, conjugate, "Complex conjugate.")
@@ -118,7 +119,8 @@ void bind_methods(nb::handle c) {
   MLX_METHOD(sqrt, sqrt, "Square root.")
   MLX_METHOD(square, square, "a * a.")
 #undef MLX_METHOD
-  def(c, "round(self, decimals: int = 0, *, stream: StreamOrDevice = None) -> array",
+  def(
+      c, "round(self, decimals: int = 0, *, stream: StreamOrDevice = None) -> array",
       [](const array& a, int decimals, const StreamOrDevice& s) {
         return core::round(a, decimals, s);
       },
@@ -135,27 +137,32 @@ std::optional<array> bound(const array& a, nb::handle o, const char* name) {
 }
 
 void bind_composed(nb::module_& m) {
-  define(m, U{}, "positive", [](const array& a, const StreamOrDevice&) { return a; },
-         "The array itself.");
+  define(
+      m, U{}, "positive", [](const array& a, const StreamOrDevice&) { return a; },
+      "The array itself.");
   define(m, "degrees", "(a: scalar | array, /, *, ", MLX_CALL_1(degrees), "Radians to degrees.");
   define(m, "radians", "(a: scalar | array, /, *, ", MLX_CALL_1(radians), "Degrees to radians.");
-  define(m, "round", "(a: array, /, decimals: int = 0, ",
-         [](const array& a, int decimals, const StreamOrDevice& s) {
-           return core::round(a, decimals, s);
-         },
-         "Rounds to `decimals` decimals, ties to even.");
-  define(m, "nan_to_num",
-         "(a: scalar | array, nan: float = 0, posinf: float | None = None, "
-         "neginf: float | None = None, *, ",
-         [](const array& a, float nan, std::optional<float> posinf, std::optional<float> neginf,
-            const StreamOrDevice& s) { return core::nan_to_num(a, nan, posinf, neginf, s); },
-         "NaN and infinities replaced; by default by 0 and the largest finite numbers.");
-  define(m, "clip", "(a: array, /, a_min: scalar | array | None, a_max: scalar | array | None, *, ",
-         [](const array& a, nb::handle low, nb::handle high, const StreamOrDevice& s) {
-           return core::clip(a, bound(a, low, "a_min"), bound(a, high, "a_max"), s);
-         },
-         "Elements limited to [a_min, a_max]; None leaves an end open.");
-  def(m, "divmod(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array",
+  define(
+      m, "round", "(a: array, /, decimals: int = 0, ",
+      [](const array& a, int decimals, const StreamOrDevice& s) {
+        return core::round(a, decimals, s);
+      },
+      "Rounds to `decimals` decimals, ties to even.");
+  define(
+      m, "nan_to_num",
+      "(a: scalar | array, nan: float = 0, posinf: float | None = None, "
+      "neginf: float | None = None, *, ",
+      [](const array& a, float nan, std::optional<float> posinf, std::optional<float> neginf,
+         const StreamOrDevice& s) { return core::nan_to_num(a, nan, posinf, neginf, s); },
+      "NaN and infinities replaced; by default by 0 and the largest finite numbers.");
+  define(
+      m, "clip", "(a: array, /, a_min: scalar | array | None, a_max: scalar | array | None, *, ",
+      [](const array& a, nb::handle low, nb::handle high, const StreamOrDevice& s) {
+        return core::clip(a, bound(a, low, "a_min"), bound(a, high, "a_max"), s);
+      },
+      "Elements limited to [a_min, a_max]; None leaves an end open.");
+  def(
+      m, "divmod(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array",
       [](Operand x, Operand y, const StreamOrDevice& s) {
         const array *a, *b;
         array room_a, room_b;
@@ -164,27 +171,30 @@ void bind_composed(nb::module_& m) {
         return core::divmod(*a, *b, s);
       },
       "[floor_divide(a, b), remainder(a, b)].");
-  define(m, "isclose",
-         "(a: array, b: array, /, rtol: float = 1e-05, atol: float = 1e-08, *, "
-         "equal_nan: bool = False, ",
-         [](const array& a, const array& b, double rtol, double atol, bool equal_nan,
-            const StreamOrDevice& s) { return core::isclose(a, b, rtol, atol, equal_nan, s); },
-         "True where |a - b| <= atol + rtol * |b|; infinities of one sign are close.");
-  define(m, "allclose",
-         "(a: array, b: array, /, rtol: float = 1e-05, atol: float = 1e-08, *, "
-         "equal_nan: bool = False, ",
-         [](const array& a, const array& b, double rtol, double atol, bool equal_nan,
-            const StreamOrDevice& s) { return core::allclose(a, b, rtol, atol, equal_nan, s); },
-         "True where all elements are close; see isclose.");
-  define(m, "array_equal", "(a: scalar | array, b: scalar | array, equal_nan: bool = False, ",
-         [](Operand x, Operand y, bool equal_nan, const StreamOrDevice& s) {
-           const array *a, *b;
-           array room_a, room_b;
-           if (!to_operands(x.object, y.object, a, b, room_a, room_b))
-             refuse_operands("array_equal", x.object, y.object);
-           return core::array_equal(*a, *b, equal_nan, s);
-         },
-         "True where shapes and all elements are equal.");
+  define(
+      m, "isclose",
+      "(a: array, b: array, /, rtol: float = 1e-05, atol: float = 1e-08, *, "
+      "equal_nan: bool = False, ",
+      [](const array& a, const array& b, double rtol, double atol, bool equal_nan,
+         const StreamOrDevice& s) { return core::isclose(a, b, rtol, atol, equal_nan, s); },
+      "True where |a - b| <= atol + rtol * |b|; infinities of one sign are close.");
+  define(
+      m, "allclose",
+      "(a: array, b: array, /, rtol: float = 1e-05, atol: float = 1e-08, *, "
+      "equal_nan: bool = False, ",
+      [](const array& a, const array& b, double rtol, double atol, bool equal_nan,
+         const StreamOrDevice& s) { return core::allclose(a, b, rtol, atol, equal_nan, s); },
+      "True where all elements are close; see isclose.");
+  define(
+      m, "array_equal", "(a: scalar | array, b: scalar | array, equal_nan: bool = False, ",
+      [](Operand x, Operand y, bool equal_nan, const StreamOrDevice& s) {
+        const array *a, *b;
+        array room_a, room_b;
+        if (!to_operands(x.object, y.object, a, b, room_a, room_b))
+          refuse_operands("array_equal", x.object, y.object);
+        return core::array_equal(*a, *b, equal_nan, s);
+      },
+      "True where shapes and all elements are equal.");
 }
 
 }  // namespace

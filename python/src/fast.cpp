@@ -1,6 +1,5 @@
 // Composite functions with kernels of their own: the submodule mlx.core.fast.
 #include "mlx/ops/norm.h"
-
 #include "module.h"
 
 namespace mlx::python {
@@ -10,14 +9,16 @@ namespace fast = mlx::core::fast;
 #define STREAM "stream: StreamOrDevice = None) -> array"
 
 void bind_norms(nb::module_& m) {
-  def(m, "rms_norm(x: array, weight: array | None, eps: float, *, " STREAM,
-      [](const array& x, const std::optional<array>& weight, float eps, const StreamOrDevice& s) {
+  def(
+      m, "rms_norm(x: array, weight: array | None, eps: float, *, " STREAM,
+      [](const array& x, const std::optional<array>& weight, double eps, const StreamOrDevice& s) {
         return fast::rms_norm(x, weight, eps, s);
       },
       "x / sqrt(mean(x^2) + eps) * weight over the last axis.");
-  def(m, "layer_norm(x: array, weight: array | None, bias: array | None, eps: float, *, " STREAM,
+  def(
+      m, "layer_norm(x: array, weight: array | None, bias: array | None, eps: float, *, " STREAM,
       [](const array& x, const std::optional<array>& weight, const std::optional<array>& bias,
-         float eps, const StreamOrDevice& s) { return fast::layer_norm(x, weight, bias, eps, s); },
+         double eps, const StreamOrDevice& s) { return fast::layer_norm(x, weight, bias, eps, s); },
       "(x - mean(x)) / sqrt(var(x) + eps) * weight + bias over the last axis.");
 }
 

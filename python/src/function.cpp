@@ -10,8 +10,7 @@ namespace mlx::python {
 namespace {
 
 struct Function {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   Overload* overload;
   PyObject *name, *qualname, *module;
 };
@@ -110,7 +109,8 @@ Overload::Overload(const char* sig, const char* d, bool is_method)
   }
   text += text.empty() ? "()" : ")";
   if (method && !parameters.empty()) parameters[0].keyword = false;
-  if (parameters.size() > kMaxParameters) throw std::logic_error("too many parameters: " + signature);
+  if (parameters.size() > kMaxParameters)
+    throw std::logic_error("too many parameters: " + signature);
 }
 
 bool Overload::bind(PyObject* const* args, size_t nargs, PyObject* names, Call& call) const {
@@ -153,7 +153,8 @@ PyObject* report_mismatch(Function* f, PyObject* const* args, size_t nargs, PyOb
   size_t extra = names ? static_cast<size_t>(PyTuple_GET_SIZE(names)) : 0;
   for (size_t i = 0; i < nargs + extra; ++i) {
     if (i) given += ", ";
-    if (i >= nargs) given += PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, i - nargs)) + std::string("=");
+    if (i >= nargs)
+      given += PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, i - nargs)) + std::string("=");
     given += Py_TYPE(args[i])->tp_name;
   }
   std::string accepted;

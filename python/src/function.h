@@ -20,9 +20,9 @@ namespace mlx::python {
 /// One signature and the C++ function behind it.
 struct Overload {
   struct Parameter {
-    PyObject* name;           ///< interned
-    PyObject* fallback;       ///< the default, or null where an argument is required
-    bool positional, keyword; ///< how it may be given
+    PyObject* name;            ///< interned
+    PyObject* fallback;        ///< the default, or null where an argument is required
+    bool positional, keyword;  ///< how it may be given
   };
   static constexpr int kMaxParameters = 16;
 
@@ -31,10 +31,10 @@ struct Overload {
   std::string doc;
   std::vector<Parameter> parameters;
   int n_positional = 0;
-  int n_required = 0;     ///< leading positional ones without a default
-  bool star = false;      ///< takes *args
-  bool star_star = false; ///< takes **kwargs
-  bool method = false;    ///< the first parameter is self
+  int n_required = 0;      ///< leading positional ones without a default
+  bool star = false;       ///< takes *args
+  bool star_star = false;  ///< takes **kwargs
+  bool method = false;     ///< the first parameter is self
   PyObject* (*call)(const Overload&, const Call&) = nullptr;
   std::unique_ptr<Overload> next;
 
@@ -115,8 +115,7 @@ std::unique_ptr<Overload> make_overload(const char* signature, const char* doc, 
 /// second one of the same name is tried where the arguments do not fit the first.
 template <class F>
 void def(nb::handle scope, const char* signature, F, const char* doc) {
-  detail::add_function(scope,
-                       detail::make_overload<F>(signature, doc, PyType_Check(scope.ptr())));
+  detail::add_function(scope, detail::make_overload<F>(signature, doc, PyType_Check(scope.ptr())));
 }
 /// Adds a read-only property; the signature reads "name(self) -> type".
 template <class F>

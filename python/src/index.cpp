@@ -1,7 +1,7 @@
 // Functions that read and write at positions.
 #include "convert.h"
-#include "module.h"
 #include "mlx/ops.h"
+#include "module.h"
 
 namespace mlx::python {
 
@@ -23,19 +23,23 @@ array flat(const array& a, const StreamOrDevice& s) { return core::reshape(a, {-
 }  // namespace
 
 void bind_indexing(nb::module_& m) {
-  def(m, "take(a: array, /, indices: int | array, axis: int | None = None, *, " STREAM,
+  def(
+      m, "take(a: array, /, indices: int | array, axis: int | None = None, *, " STREAM,
       [](const array& a, nb::handle indices, std::optional<int> axis, const StreamOrDevice& s) {
         return take(a, indices, axis, s);
       },
       "Slices at positions along an axis, or elements of the flattened array.");
-  def(m, "take_along_axis(a: array, /, indices: array, axis: int | None = -1, *, " STREAM,
+  def(
+      m, "take_along_axis(a: array, /, indices: array, axis: int | None = -1, *, " STREAM,
       [](const array& a, const array& indices, std::optional<int> axis, const StreamOrDevice& s) {
         if (axis) return core::take_along_axis(a, indices, *axis, s);
         return core::take_along_axis(flat(a, s), flat(indices, s), 0, s);
       },
       "Elements at one position for each element along an axis.");
-  def(m,
-      "put_along_axis(a: array, /, indices: array, values: array, axis: int | None = None, *, " STREAM,
+  def(
+      m,
+      "put_along_axis(a: array, /, indices: array, values: array, axis: int | None = None, "
+      "*, " STREAM,
       [](const array& a, const array& indices, const array& values, std::optional<int> axis,
          const StreamOrDevice& s) {
         if (axis) return core::put_along_axis(a, indices, values, *axis, s);
@@ -43,19 +47,24 @@ void bind_indexing(nb::module_& m) {
         return core::reshape(out, a.shape(), s);
       },
       "The array with `values` written at one position for each element along an axis.");
-  def(m, "where(condition: array, /, *, stream: StreamOrDevice = None) -> tuple[array, ...]",
+  def(
+      m, "where(condition: array, /, *, stream: StreamOrDevice = None) -> tuple[array, ...]",
       [](const array& condition, const StreamOrDevice& s) {
         return tuple_of(core::nonzero(condition, s));
       },
-      "`x` where the condition holds, `y` elsewhere. With the condition alone: where it holds, as in "
+      "`x` where the condition holds, `y` elsewhere. With the condition alone: where it holds, as "
+      "in "
       "nonzero.");
-  def(m, "nonzero(a: array, /, *, stream: StreamOrDevice = None) -> tuple[array, ...]",
+  def(
+      m, "nonzero(a: array, /, *, stream: StreamOrDevice = None) -> tuple[array, ...]",
       [](const array& a, const StreamOrDevice& s) { return tuple_of(core::nonzero(a, s)); },
       "Positions of the elements that are not zero, one array for each axis. Computes the array.");
-  def(m, "argwhere(a: array, /, *, " STREAM,
+  def(
+      m, "argwhere(a: array, /, *, " STREAM,
       [](const array& a, const StreamOrDevice& s) { return core::argwhere(a, s); },
       "Positions of the elements that are not zero, as rows. Computes the array.");
-  def(m, "flatnonzero(a: array, /, *, " STREAM,
+  def(
+      m, "flatnonzero(a: array, /, *, " STREAM,
       [](const array& a, const StreamOrDevice& s) { return core::flatnonzero(a, s); },
       "Positions of the nonzero elements of the flattened array. Computes the array.");
 }

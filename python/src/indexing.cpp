@@ -12,8 +12,8 @@ std::optional<int64_t> slice_bound(PyObject* o) {
   if (o == Py_None) return {};
   int64_t v;
   if (!load_integer(o, v))
-    throw IndexError(cat("[index] a slice bound of type ", class_name(o),
-                         "; integers and None are accepted"));
+    throw IndexError(
+        cat("[index] a slice bound of type ", class_name(o), "; integers and None are accepted"));
   return v;
 }
 
@@ -36,8 +36,9 @@ IndexItem parse_item(PyObject* o) {
     return IndexItem::positions(to_array(o, empty ? std::optional<Dtype>(int32) : std::nullopt));
   }
   bool buffer = is_array_like(o);
-  if (int64_t v; PyIndex_Check(o) && !(buffer && PyObject_HasAttrString(o, "shape") &&
-                                       PyObject_Length(nb::object(nb::handle(o).attr("shape")).ptr()) > 0) &&
+  if (int64_t v; PyIndex_Check(o) &&
+                 !(buffer && PyObject_HasAttrString(o, "shape") &&
+                   PyObject_Length(nb::object(nb::handle(o).attr("shape")).ptr()) > 0) &&
                  load_integer(o, v))
     return IndexItem::integer(v);
   if (buffer) return IndexItem::positions(to_array(o));
@@ -77,8 +78,9 @@ array get_item(const array& a, PyObject* index) { return index_read(a, parse_ind
 array update_value(const array& a, PyObject* value) {
   array v;
   if (weak_array(value, a.dtype(), v)) return v;
-  return to_array(value, PyList_Check(value) || PyTuple_Check(value) ? std::optional<Dtype>(a.dtype())
-                                                                      : std::nullopt);
+  return to_array(value, PyList_Check(value) || PyTuple_Check(value)
+                             ? std::optional<Dtype>(a.dtype())
+                             : std::nullopt);
 }
 
 template <>
@@ -86,14 +88,17 @@ struct From<ArrayAt> : FromBound<ArrayAt> {};
 
 void bind_at(nb::module_& m, nb::handle array_class) {
   nb::class_<ArrayAt> cls(m, "ArrayAt", "Updates at chosen positions that keep every repetition.");
-  def(cls, "__getitem__(self, indices: object | None) -> ArrayAt",
+  def(
+      cls, "__getitem__(self, indices: object | None) -> ArrayAt",
       [](const ArrayAt& at, nb::handle indices) -> nb::object {
         return nb::cast(ArrayAt{at.target, parse_index(indices.ptr())});
       },
       "Chooses the positions.");
-#define MLX_UPDATE(NAME, DOC)                                                                     \
-  def(cls, #NAME "(self, value: ScalarOrArray) -> array",                                        \
-      [](const ArrayAt& at, nb::handle value) { return at.update(value, UpdateKind::NAME); }, DOC);
+#define MLX_UPDATE(NAME, DOC)                                                                 \
+  def(                                                                                        \
+      cls, #NAME "(self, value: ScalarOrArray) -> array",                                     \
+      [](const ArrayAt& at, nb::handle value) { return at.update(value, UpdateKind::NAME); }, \
+      DOC);
   MLX_UPDATE(add, "The array with `value` added at the positions, once for each repetition.")
   MLX_UPDATE(subtract, "The array with `value` subtracted at the positions.")
   MLX_UPDATE(multiply, "The array with the positions multiplied by `value`.")
@@ -101,11 +106,12 @@ void bind_at(nb::module_& m, nb::handle array_class) {
   MLX_UPDATE(maximum, "The array with the larger of the elements and `value` at the positions.")
   MLX_UPDATE(minimum, "The array with the smaller of the elements and `value` at the positions.")
 #undef MLX_UPDATE
-  def_property(array_class, "at(self) -> ArrayAt",
-               [](ArrayObject self) -> nb::object {
-                 return nb::cast(ArrayAt{nb::borrow(self), std::nullopt});
-               },
-               "Updates at chosen positions: a.at[indices].add(value) and so on.");
+  def_property(
+      array_class, "at(self) -> ArrayAt",
+      [](ArrayObject self) -> nb::object {
+        return nb::cast(ArrayAt{nb::borrow(self), std::nullopt});
+      },
+      "Updates at chosen positions: a.at[indices].add(value) and so on.");
 }
 
 }  // namespace mlx::python

@@ -45,8 +45,8 @@ class FileWriter final : public core::io::Writer {
  public:
   explicit FileWriter(nb::handle file) : file_(nb::borrow(file)) {}
   void write(const char* data, size_t n) override {
-    file_.attr("write")(nb::steal(PyMemoryView_FromMemory(const_cast<char*>(data),
-                                                          static_cast<Py_ssize_t>(n), PyBUF_READ)));
+    file_.attr("write")(nb::steal(
+        PyMemoryView_FromMemory(const_cast<char*>(data), static_cast<Py_ssize_t>(n), PyBUF_READ)));
   }
   std::string label() const override { return nb::cast<std::string>(nb::repr(file_)); }
 
@@ -123,8 +123,8 @@ nb::object load_any(nb::handle file, const std::optional<std::string>& given, bo
   if (return_metadata && (format == "npy" || format == "npz"))
     fail<ValueError>("load", "metadata of the format ", format, "; safetensors and gguf have it");
   if (format == "npy")
-    return nb::steal(wrap(path ? core::load(*path, s)
-                               : core::load(std::make_shared<FileReader>(file), s)));
+    return nb::steal(
+        wrap(path ? core::load(*path, s) : core::load(std::make_shared<FileReader>(file), s)));
   if (format == "npz") return load_npz(file, s);
   if (format != "safetensors")
     fail<ValueError>("load", "the format ", format, "; npy, npz and safetensors are accepted");
@@ -155,8 +155,7 @@ void write_npz(nb::handle file, const std::vector<std::pair<std::string, array>>
     nb::object zip = zipfile.attr("ZipFile")(
         target, "w", zipfile.attr(compressed ? "ZIP_DEFLATED" : "ZIP_STORED"));
     for (const auto& [name, a] : arrays) {
-      nb::object entry =
-          zip.attr("open")(name + ".npy", "w", nb::arg("force_zip64") = true);
+      nb::object entry = zip.attr("open")(name + ".npy", "w", nb::arg("force_zip64") = true);
       core::save(std::make_shared<FileWriter>(entry), a);
       entry.attr("close")();
     }
@@ -190,24 +189,30 @@ void save_npz(const char* op, nb::handle file, Star args, nb::dict kwargs, bool 
 }  // namespace
 
 void bind_io(nb::module_& m) {
-  def(m, "save(file: file | str | pathlib.Path, arr: array) -> None",
+  def(
+      m, "save(file: file | str | pathlib.Path, arr: array) -> None",
       [](nb::handle file, const array& a) {
         evaluate({a});
-        if (auto path = path_of(file)) core::save(*path, a);
-        else core::save(std::make_shared<FileWriter>(require_file("save", file, "write")), a);
+        if (auto path = path_of(file))
+          core::save(*path, a);
+        else
+          core::save(std::make_shared<FileWriter>(require_file("save", file, "write")), a);
       },
       "Writes an array in NumPy's format; .npy is added to a name without it.");
-  def(m, "savez(file: file | str | pathlib.Path, *args, **kwargs)",
+  def(
+      m, "savez(file: file | str | pathlib.Path, *args, **kwargs)",
       [](nb::handle file, Star args, Keywords& kwargs) {
         save_npz("savez", file, args, kwargs.items, false);
       },
       "Writes arrays to an .npz archive, under their keywords or as arr_0, arr_1, ..");
-  def(m, "savez_compressed(file: file | str | pathlib.Path, *args, **kwargs)",
+  def(
+      m, "savez_compressed(file: file | str | pathlib.Path, *args, **kwargs)",
       [](nb::handle file, Star args, Keywords& kwargs) {
         save_npz("savez_compressed", file, args, kwargs.items, true);
       },
       "Like savez, compressed.");
-  def(m,
+  def(
+      m,
       "save_safetensors(file: file | str | pathlib.Path, arrays: dict[str, array], "
       "metadata: dict[str, str] | None = None)",
       [](nb::handle file, const nb::dict& arrays, std::optional<nb::dict>& metadata) {
@@ -235,11 +240,13 @@ void bind_io(nb::module_& m) {
           core::save_safetensors(*path, std::move(map), std::move(meta));
         } else {
           require_file("save_safetensors", file, "write");
-          core::save_safetensors(std::make_shared<FileWriter>(file), std::move(map), std::move(meta));
+          core::save_safetensors(std::make_shared<FileWriter>(file), std::move(map),
+                                 std::move(meta));
         }
       },
       "Writes named arrays in the safetensors format; .safetensors is added to a name without it.");
-  def(m,
+  def(
+      m,
       "load(file: file | str | pathlib.Path, /, format: str | None = None, "
       "return_metadata: bool = False, *, stream: StreamOrDevice = None) -> "
       "array | dict[str, array] | tuple[dict[str, array], dict[str, Any]]",

@@ -1,7 +1,8 @@
 // Products of matrices and tensors.
 #include "convert.h"
-#include "module.h"
 #include "mlx/ops.h"
+#include "mlx/ops/gather_mm.h"
+#include "module.h"
 
 namespace mlx::python {
 
@@ -11,28 +12,33 @@ namespace core = mlx::core;
 }  // namespace
 
 void bind_products(nb::module_& m) {
-#define MLX_PRODUCT(NAME, DOC)                                                                  \
-  def(m, #NAME "(a: array, b: array, /, *, " STREAM,                                            \
+#define MLX_PRODUCT(NAME, DOC)                                                                     \
+  def(                                                                                             \
+      m, #NAME "(a: array, b: array, /, *, " STREAM,                                               \
       [](const array& a, const array& b, const StreamOrDevice& s) { return core::NAME(a, b, s); }, \
       DOC);
-  MLX_PRODUCT(matmul, "Matrix product of the last two axes; the other axes broadcast. A vector "
-                      "counts as a row on the left and as a column on the right.")
+  MLX_PRODUCT(matmul,
+              "Matrix product of the last two axes; the other axes broadcast. A vector "
+              "counts as a row on the left and as a column on the right.")
   MLX_PRODUCT(inner, "Sums of products over the last axes.")
   MLX_PRODUCT(outer, "a[i] * b[j] of the flattened operands.")
-  def(m, "kron(a: array, b: array, *, " STREAM,
+  def(
+      m, "kron(a: array, b: array, *, " STREAM,
       [](const array& a, const array& b, const StreamOrDevice& s) { return core::kron(a, b, s); },
       "Kronecker product.");
-  def(m, "vecdot(a: array, b: array, /, *, axis: int = -1, " STREAM,
+  def(
+      m, "vecdot(a: array, b: array, /, *, axis: int = -1, " STREAM,
       [](const array& a, const array& b, int axis, const StreamOrDevice& s) {
         return core::vecdot(a, b, axis, s);
       },
       "Sum over an axis of conj(a) * b.");
-  def(m,
-      "addmm(c: array, a: array, b: array, /, alpha: float = 1.0, beta: float = 1.0, *, " STREAM,
+  def(
+      m, "addmm(c: array, a: array, b: array, /, alpha: float = 1.0, beta: float = 1.0, *, " STREAM,
       [](const array& c, const array& a, const array& b, float alpha, float beta,
          const StreamOrDevice& s) { return core::addmm(c, a, b, alpha, beta, s); },
       "beta * c + alpha * (a @ b).");
-  def(m, "tensordot(a: array, b: array, /, axes: int | list[Sequence[int]] = 2, *, " STREAM,
+  def(
+      m, "tensordot(a: array, b: array, /, axes: int | list[Sequence[int]] = 2, *, " STREAM,
       [](const array& a, const array& b, std::variant<int, std::vector<std::vector<int>>>& axes,
          const StreamOrDevice& s) {
         if (auto* n = std::get_if<int>(&axes)) return core::tensordot(a, b, *n, s);
@@ -42,19 +48,28 @@ void bind_products(nb::module_& m) {
         return core::tensordot(a, b, lists[0], lists[1], s);
       },
       "Contraction of the last axes of `a` with the first ones of `b`, or of axes in two lists.");
-  def(m,
+  def(
+      m,
       "gather_mm(a: array, b: array, /, lhs_indices: array | None = None, "
       "rhs_indices: array | None = None, *, sorted_indices: bool = False, " STREAM,
       [](const array& a, const array& b, std::optional<array>& lhs, std::optional<array>& rhs,
-         bool sorted, const StreamOrDevice& s) { return core::gather_mm(a, b, lhs, rhs, sorted, s); },
-      "Matrix products of a[lhs_indices[i]] and b[rhs_indices[i]], without copies of the operands.");
-  def(m,
+         bool sorted,
+         const StreamOrDevice& s) { return core::gather_mm(a, b, lhs, rhs, sorted, s); },
+      "Matrix products of a[lhs_indices[i]] and b[rhs_indices[i]], without copies of the "
+      "operands.");
+  def(
+      m, "segmented_mm(a: array, b: array, /, segments: array, *, " STREAM,
+      [](const array& a, const array& b, const array& segments, const StreamOrDevice& s) {
+        return core::segmented_mm(a, b, segments, s);
+      },
+      "Products a[:, start:end] @ b[start:end] for the ranges in the last axis of `segments`.");
+  def(
+      m,
       "block_masked_mm(a: array, b: array, /, block_size: int = 64, mask_out: array | None = None, "
       "mask_lhs: array | None = None, mask_rhs: array | None = None, *, " STREAM,
       [](const array& a, const array& b, int block, std::optional<array>& out,
-         std::optional<array>& lhs, std::optional<array>& rhs, const StreamOrDevice& s) {
-        return core::block_masked_mm(a, b, block, out, lhs, rhs, s);
-      },
+         std::optional<array>& lhs, std::optional<array>& rhs,
+         const StreamOrDevice& s) { return core::block_masked_mm(a, b, block, out, lhs, rhs, s); },
       "Matrix product in which square blocks of the operands and of the result are masked.");
 }
 

@@ -4,12 +4,11 @@
 #include "function.h"
 
 /// Calls an overload set on the array `a` with the axes of a reduction: none, one or several.
-#define MLX_OVER(FN, AXES, ...)                                                   \
-  [&] {                                                                           \
-    if (auto* one = std::get_if<int>(&AXES)) return FN(a, *one, __VA_ARGS__);     \
-    if (auto* several = std::get_if<std::vector<int>>(&AXES))                     \
-      return FN(a, *several, __VA_ARGS__);                                        \
-    return FN(a, __VA_ARGS__);                                                    \
+#define MLX_OVER(FN, AXES, ...)                                                                    \
+  [&] {                                                                                            \
+    if (auto* one = std::get_if<int>(&AXES)) return FN(a, *one, __VA_ARGS__);                      \
+    if (auto* several = std::get_if<std::vector<int>>(&AXES)) return FN(a, *several, __VA_ARGS__); \
+    return FN(a, __VA_ARGS__);                                                                     \
   }()
 
 namespace mlx::python {

@@ -30,7 +30,8 @@ void check_device(nb::handle device) {
 
 void bind_namespace_info(nb::module_& m) {
   nb::class_<NamespaceInfo> c(m, "_ArrayNamespaceInfo", "Properties by the array API standard.");
-  def(c, "capabilities(self) -> dict[str, bool | int]",
+  def(
+      c, "capabilities(self) -> dict[str, bool | int]",
       [](nb::handle) -> nb::object {
         nb::dict out;
         out["boolean indexing"] = true;
@@ -39,9 +40,11 @@ void bind_namespace_info(nb::module_& m) {
         return out;
       },
       "What the functions can do.");
-  def(c, "default_device(self) -> Device",
-      [](nb::handle) { return nb::cast(default_device()); }, "The device of new arrays.");
-  def(c, "devices(self) -> tuple[Device, ...]",
+  def(
+      c, "default_device(self) -> Device", [](nb::handle) { return nb::cast(default_device()); },
+      "The device of new arrays.");
+  def(
+      c, "devices(self) -> tuple[Device, ...]",
       [](nb::handle) -> nb::object {
         nb::list out;
         for (auto type : {Device::cpu, Device::gpu})
@@ -49,7 +52,8 @@ void bind_namespace_info(nb::module_& m) {
         return nb::tuple(out);
       },
       "The devices that are there.");
-  def(c, "default_dtypes(self, *, device: Device | None = None) -> dict[str, Dtype]",
+  def(
+      c, "default_dtypes(self, *, device: Device | None = None) -> dict[str, Dtype]",
       [](nb::handle, nb::handle device) -> nb::object {
         check_device(device);
         nb::dict out;
@@ -60,7 +64,8 @@ void bind_namespace_info(nb::module_& m) {
         return out;
       },
       "The dtypes of new arrays, by kind.");
-  def(c,
+  def(
+      c,
       "dtypes(self, *, device: Device | None = None, kind: str | tuple[str, ...] | None = None) -> "
       "dict[str, Dtype]",
       [](nb::handle, nb::handle device, nb::handle kind) {
@@ -68,7 +73,8 @@ void bind_namespace_info(nb::module_& m) {
         return dtypes_of_kind(kind);
       },
       "The dtypes of the standard that are there, by name.");
-  def(m, "__array_namespace_info__() -> object", [] { return nb::cast(NamespaceInfo{}); },
+  def(
+      m, "__array_namespace_info__() -> object", [] { return nb::cast(NamespaceInfo{}); },
       "Properties of the module by the array API standard.");
 }
 

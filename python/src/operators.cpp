@@ -1,6 +1,6 @@
 // The operators of the array class, as type slots: an operator costs one C call besides making the
-// node. Slots translate exceptions themselves, take reflected operands, and answer NotImplemented for
-// operands they do not know.
+// node. Slots translate exceptions themselves, take reflected operands, and answer NotImplemented
+// for operands they do not know.
 #include "operators.h"
 
 #include "convert.h"
@@ -68,9 +68,7 @@ struct Op {
 
 template <Unary fn>
 PyObject* unary(PyObject* x) {
-  return guarded([&] {
-    return wrap(fn(checked(x), {}));
-  });
+  return guarded([&] { return wrap(fn(checked(x), {})); });
 }
 
 array positive(const array& a, StreamOrDevice) { return a; }
@@ -123,9 +121,9 @@ PyObject* apply_binary(BinaryFunction fn, PyObject* x, PyObject* y, const Stream
 std::vector<PyType_Slot> operator_slots() {
   std::vector<PyType_Slot> slots;
   auto add = [&](int id, auto* f) { slots.push_back({id, reinterpret_cast<void*>(f)}); };
-#define MLX_OPERATOR(SLOT, FN)              \
-  Op<core::FN>::name = #FN;                 \
-  add(Py_nb_##SLOT, Op<core::FN>::slot);    \
+#define MLX_OPERATOR(SLOT, FN)           \
+  Op<core::FN>::name = #FN;              \
+  add(Py_nb_##SLOT, Op<core::FN>::slot); \
   add(Py_nb_inplace_##SLOT, Op<core::FN>::in_place);
   MLX_OPERATOR(add, add)
   MLX_OPERATOR(subtract, subtract)

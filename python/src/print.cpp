@@ -17,8 +17,10 @@ struct PrintScope {
 
 }  // namespace
 
-template <> struct From<core::PrintOptions> : FromBound<core::PrintOptions> {};
-template <> struct From<PrintScope> : FromBound<PrintScope> {};
+template <>
+struct From<core::PrintOptions> : FromBound<core::PrintOptions> {};
+template <>
+struct From<PrintScope> : FromBound<PrintScope> {};
 
 void bind_printing(nb::module_& m) {
   nb::class_<core::PrintOptions> options(m, "PrintOptions", "How numbers print.");
@@ -32,7 +34,8 @@ void bind_printing(nb::module_& m) {
       [](core::PrintOptions& o, int precision) { o.precision = precision; },
       "Digits after the point; -1 for six significant digits.");
   nb::class_<PrintScope> scope(m, "_PrintOptionsContext", "A `with` block with print options.");
-  def(scope, "__enter__(self) -> _PrintOptionsContext",
+  def(
+      scope, "__enter__(self) -> _PrintOptionsContext",
       [](nb::handle self) {
         PrintScope& s = *nb::cast<PrintScope*>(self);
         s.saved.push_back(core::print_options());
@@ -40,7 +43,8 @@ void bind_printing(nb::module_& m) {
         return nb::object(nb::borrow(self));
       },
       "Sets the options.");
-  def(scope,
+  def(
+      scope,
       "__exit__(self, exc_type: object | None = None, exc_value: object | None = None, "
       "traceback: object | None = None) -> None",
       [](PrintScope& s, nb::handle, nb::handle, nb::handle) {
@@ -49,12 +53,15 @@ void bind_printing(nb::module_& m) {
         s.saved.pop_back();
       },
       "Puts the earlier options back.");
-  def(m, "set_printoptions(precision: int = -1) -> None",
+  def(
+      m, "set_printoptions(precision: int = -1) -> None",
       [](int precision) { core::set_printoptions({precision}); },
       "Sets the digits after the point; -1 for six significant digits.");
-  def(m, "get_printoptions() -> PrintOptions", [] { return nb::cast(core::print_options()); },
+  def(
+      m, "get_printoptions() -> PrintOptions", [] { return nb::cast(core::print_options()); },
       "The options in force.");
-  def(m, "printoptions(precision: int = -1) -> _PrintOptionsContext",
+  def(
+      m, "printoptions(precision: int = -1) -> _PrintOptionsContext",
       [](int precision) { return nb::cast(PrintScope{{precision}, {}}); },
       "A context in which numbers print with other options.");
 }

@@ -1,7 +1,8 @@
 // Random numbers: the submodule mlx.core.random.
+#include "mlx/random.h"
+
 #include "convert.h"
 #include "module.h"
-#include "mlx/random.h"
 
 namespace mlx::python {
 
@@ -27,17 +28,21 @@ array parameter(nb::handle o, Dtype t, const char* op) {
 }
 
 void bind_keys(nb::module_& m) {
-  def(m, "seed(seed: int) -> None", [](uint64_t s) { rnd::seed(s); },
+  def(
+      m, "seed(seed: int) -> None", [](uint64_t s) { rnd::seed(s); },
       "Seeds the calling thread's generator.");
-  def(m, "key(seed: int) -> array", [](uint64_t s) { return rnd::key(s); },
+  def(
+      m, "key(seed: int) -> array", [](uint64_t s) { return rnd::key(s); },
       "A key for the functions that take one.");
-  def(m, "split(key: array, num: int = 2, " STREAM,
+  def(
+      m, "split(key: array, num: int = 2, " STREAM,
       [](const array& key, int n, const StreamOrDevice& s) { return rnd::split(key, n, s); },
       "Keys for independent generators, made of one key.");
 }
 
 void bind_uniform(nb::module_& m) {
-  def(m,
+  def(
+      m,
       "uniform(low: scalar | array = 0, high: scalar | array = 1, shape: Sequence[int] = [], "
       "dtype: Dtype | None = float32, " KEY,
       [](nb::handle low, nb::handle high, Shape& shape, std::optional<Dtype> dtype, Key& key,
@@ -47,7 +52,8 @@ void bind_uniform(nb::module_& m) {
                             key, s);
       },
       "Numbers spread evenly over [low, high).");
-  def(m,
+  def(
+      m,
       "randint(low: scalar | array, high: scalar | array, shape: Sequence[int] = [], "
       "dtype: Dtype | None = int32, " KEY,
       [](const array& low, const array& high, Shape& shape, std::optional<Dtype> dtype, Key& key,
@@ -55,13 +61,15 @@ void bind_uniform(nb::module_& m) {
         return rnd::randint(low, high, shape, dtype.value_or(int32), key, s);
       },
       "Integers spread evenly over [low, high).");
-  def(m, "bernoulli(p: scalar | array = 0.5, shape: Sequence[int] | None = None, " KEY,
+  def(
+      m, "bernoulli(p: scalar | array = 0.5, shape: Sequence[int] | None = None, " KEY,
       [](nb::handle p, std::optional<Shape>& shape, Key& key, const StreamOrDevice& s) {
         array q = parameter(p, float32, "bernoulli");
         return shape ? rnd::bernoulli(q, *shape, key, s) : rnd::bernoulli(q, key, s);
       },
       "True with probability p.");
-  def(m, "permutation(x: int | array, axis: int = 0, " KEY,
+  def(
+      m, "permutation(x: int | array, axis: int = 0, " KEY,
       [](nb::handle x, int axis, Key& key, const StreamOrDevice& s) {
         if (int64_t n; PyLong_Check(x.ptr()) && load_integer(x.ptr(), n))
           return rnd::permutation(static_cast<int>(n), key, s);
@@ -71,7 +79,8 @@ void bind_uniform(nb::module_& m) {
 }
 
 void bind_normal(nb::module_& m) {
-  def(m,
+  def(
+      m,
       "normal(shape: Sequence[int] = [], dtype: Dtype | None = float32, "
       "loc: scalar | array | None = None, scale: scalar | array | None = None, " KEY,
       [](Shape& shape, std::optional<Dtype> dtype, nb::handle loc, nb::handle scale, Key& key,
@@ -83,7 +92,8 @@ void bind_normal(nb::module_& m) {
         return rnd::normal(shape, t, optional(loc), optional(scale), key, s);
       },
       "Normally distributed numbers with mean `loc` (0) and standard deviation `scale` (1).");
-  def(m,
+  def(
+      m,
       "truncated_normal(lower: scalar | array, upper: scalar | array, "
       "shape: Sequence[int] | None = None, dtype: Dtype | None = float32, " KEY,
       [](nb::handle lower, nb::handle upper, std::optional<Shape>& shape,
@@ -95,12 +105,14 @@ void bind_normal(nb::module_& m) {
                      : rnd::truncated_normal(low, high, t, key, s);
       },
       "Standard normal numbers between two bounds.");
-  def(m, "gumbel(shape: Sequence[int] = [], dtype: Dtype | None = float32, " KEY,
+  def(
+      m, "gumbel(shape: Sequence[int] = [], dtype: Dtype | None = float32, " KEY,
       [](Shape& shape, std::optional<Dtype> dtype, Key& key, const StreamOrDevice& s) {
         return rnd::gumbel(shape, float_or(dtype), key, s);
       },
       "Numbers of the standard Gumbel distribution.");
-  def(m,
+  def(
+      m,
       "laplace(shape: Sequence[int] = [], dtype: Dtype | None = float32, loc: float = 0.0, "
       "scale: float = 1.0, " KEY,
       [](Shape& shape, std::optional<Dtype> dtype, float loc, float scale, Key& key,
@@ -108,7 +120,8 @@ void bind_normal(nb::module_& m) {
         return rnd::laplace(shape, float_or(dtype), loc, scale, key, s);
       },
       "Numbers of the Laplace distribution.");
-  def(m,
+  def(
+      m,
       "categorical(logits: array, axis: int = -1, shape: Sequence[int] | None = None, "
       "num_samples: int | None = None, " KEY,
       [](const array& logits, int axis, std::optional<Shape>& shape, std::optional<int> n, Key& key,
@@ -125,13 +138,15 @@ void bind_normal(nb::module_& m) {
 void bind_state(nb::module_& m) {
   nb::class_<RandomState> cls(m, "_RandomState", "The key of the calling thread's generator.");
   def(cls, "__len__(self) -> int", [](nb::handle) { return 1; }, "One.");
-  def(cls, "__getitem__(self, index: int) -> array",
+  def(
+      cls, "__getitem__(self, index: int) -> array",
       [](nb::handle, int i) {
         if (i != 0 && i != -1) throw IndexError("[state] one key is there: index 0");
         return rnd::KeySequence::current().state();
       },
       "The key.");
-  def(cls, "__setitem__(self, index: int, value: array) -> None",
+  def(
+      cls, "__setitem__(self, index: int, value: array) -> None",
       [](nb::handle, int i, const array& key) {
         if (i != 0 && i != -1) throw IndexError("[state] one key is there: index 0");
         rnd::KeySequence::current().state() = key;

@@ -1,6 +1,6 @@
 // Reductions: functions of the module and methods of the array class from one list.
-#include "module.h"
 #include "mlx/ops.h"
+#include "module.h"
 
 namespace mlx::python {
 
@@ -12,9 +12,9 @@ namespace core = mlx::core;
 #define MLX_METHOD_PARAMETERS "(self, axis: int | Sequence[int] | None = None, "
 #define MLX_TAIL "keepdims: bool = False, *, stream: StreamOrDevice = None) -> array"
 
-#define MLX_REDUCE(NAME)                                                                \
-  [](const array& a, Axes& axes, bool keepdims, const StreamOrDevice& s) {              \
-    return MLX_OVER(core::NAME, axes, keepdims, s);                                     \
+#define MLX_REDUCE(NAME)                                                   \
+  [](const array& a, Axes& axes, bool keepdims, const StreamOrDevice& s) { \
+    return MLX_OVER(core::NAME, axes, keepdims, s);                        \
   }
 #define MLX_FUNCTION(NAME, DOC) \
   def(m, #NAME MLX_FUNCTION_PARAMETERS MLX_TAIL, MLX_REDUCE(NAME), DOC);
@@ -35,7 +35,8 @@ void bind_simple(nb::module_& m, nb::handle c) {
       "count_nonzero(a: array, /, axis: None | int | Sequence[int] = None, "
       "keepdims: bool = False, stream: StreamOrDevice = None) -> array",
       MLX_REDUCE(count_nonzero), "Number of nonzero elements over axes, or over all.");
-  def(m,
+  def(
+      m,
       "minmax(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, "
       "stream: StreamOrDevice = None) -> tuple[array, array]",
       [](const array& a, Axes& axes, bool keepdims, const StreamOrDevice& s) -> nb::object {
@@ -46,22 +47,24 @@ void bind_simple(nb::module_& m, nb::handle c) {
 }
 
 void bind_spread(nb::module_& m, nb::handle c) {
-#define MLX_SPREAD_FUNCTION(NAME, DOC)                                                          \
-  def(m,                                                                                       \
-      #NAME MLX_FUNCTION_PARAMETERS                                                            \
-      "keepdims: bool = False, ddof: int = 0, *, stream: StreamOrDevice = None) -> array",     \
-      [](const array& a, Axes& axes, bool keepdims, int ddof, const StreamOrDevice& s) {       \
-        return MLX_OVER(core::NAME, axes, keepdims, ddof, s);                                  \
-      },                                                                                       \
-      DOC);                                                                                    \
-  def(c,                                                                                       \
-      #NAME MLX_METHOD_PARAMETERS                                                              \
-      "keepdims: bool = False, ddof: int = 0, *, correction: int | None = None, "              \
-      "stream: StreamOrDevice = None) -> array",                                               \
-      [](const array& a, Axes& axes, bool keepdims, int ddof, std::optional<int> correction,   \
-         const StreamOrDevice& s) {                                                            \
-        return MLX_OVER(core::NAME, axes, keepdims, correction.value_or(ddof), s);             \
-      },                                                                                       \
+#define MLX_SPREAD_FUNCTION(NAME, DOC)                                                       \
+  def(                                                                                       \
+      m,                                                                                     \
+      #NAME MLX_FUNCTION_PARAMETERS                                                          \
+      "keepdims: bool = False, ddof: int = 0, *, stream: StreamOrDevice = None) -> array",   \
+      [](const array& a, Axes& axes, bool keepdims, int ddof, const StreamOrDevice& s) {     \
+        return MLX_OVER(core::NAME, axes, keepdims, ddof, s);                                \
+      },                                                                                     \
+      DOC);                                                                                  \
+  def(                                                                                       \
+      c,                                                                                     \
+      #NAME MLX_METHOD_PARAMETERS                                                            \
+      "keepdims: bool = False, ddof: int = 0, *, correction: int | None = None, "            \
+      "stream: StreamOrDevice = None) -> array",                                             \
+      [](const array& a, Axes& axes, bool keepdims, int ddof, std::optional<int> correction, \
+         const StreamOrDevice& s) {                                                          \
+        return MLX_OVER(core::NAME, axes, keepdims, correction.value_or(ddof), s);           \
+      },                                                                                     \
       DOC);
   MLX_SPREAD_FUNCTION(var, "Mean squared distance from the mean, divided by n - ddof.")
   MLX_SPREAD_FUNCTION(std, "Square root of the variance.")
@@ -69,14 +72,13 @@ void bind_spread(nb::module_& m, nb::handle c) {
 }
 
 void bind_positions(nb::module_& m, nb::handle c) {
-#define MLX_POSITION(NAME, DOC)                                                                 \
-  {                                                                                            \
-    auto f = [](const array& a, std::optional<int> axis, bool keepdims,                        \
-                const StreamOrDevice& s) {                                                     \
-      return axis ? core::NAME(a, *axis, keepdims, s) : core::NAME(a, keepdims, s);            \
-    };                                                                                         \
-    def(m, #NAME "(a: array, /, axis: None | int = None, " MLX_TAIL, f, DOC);                  \
-    def(c, #NAME "(self, axis: int | None = None, " MLX_TAIL, f, DOC);                         \
+#define MLX_POSITION(NAME, DOC)                                                                    \
+  {                                                                                                \
+    auto f = [](const array& a, std::optional<int> axis, bool keepdims, const StreamOrDevice& s) { \
+      return axis ? core::NAME(a, *axis, keepdims, s) : core::NAME(a, keepdims, s);                \
+    };                                                                                             \
+    def(m, #NAME "(a: array, /, axis: None | int = None, " MLX_TAIL, f, DOC);                      \
+    def(c, #NAME "(self, axis: int | None = None, " MLX_TAIL, f, DOC);                             \
   }
   MLX_POSITION(argmax, "Position of the first largest element along an axis, or among all.")
   MLX_POSITION(argmin, "Position of the first smallest element along an axis, or among all.")

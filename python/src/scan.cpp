@@ -1,6 +1,6 @@
 // Cumulative functions and differences.
-#include "module.h"
 #include "mlx/ops.h"
+#include "module.h"
 
 namespace mlx::python {
 
@@ -11,27 +11,29 @@ namespace core = mlx::core;
 }  // namespace
 
 void bind_scans(nb::module_& m, nb::handle c) {
-#define MLX_SCAN(NAME)                                                                           \
-  [](const array& a, std::optional<int> axis, bool reverse, bool inclusive,                      \
-     const StreamOrDevice& s) {                                                                  \
-    return axis ? core::NAME(a, *axis, reverse, inclusive, s)                                    \
-                : core::NAME(a, reverse, inclusive, s);                                          \
+#define MLX_SCAN(NAME)                                                      \
+  [](const array& a, std::optional<int> axis, bool reverse, bool inclusive, \
+     const StreamOrDevice& s) {                                             \
+    return axis ? core::NAME(a, *axis, reverse, inclusive, s)               \
+                : core::NAME(a, reverse, inclusive, s);                     \
   }
 #define MLX_METHOD(NAME, DOC) \
   def(c, #NAME "(self, axis: int | None = None, *, " SCAN_TAIL STREAM, MLX_SCAN(NAME), DOC);
-#define MLX_BOTH(NAME, DOC)                                                                       \
-  def(m, #NAME "(a: array, /, axis: int | None = None, *, " SCAN_TAIL STREAM, MLX_SCAN(NAME), DOC); \
+#define MLX_BOTH(NAME, DOC)                                                                   \
+  def(m, #NAME "(a: array, /, axis: int | None = None, *, " SCAN_TAIL STREAM, MLX_SCAN(NAME), \
+      DOC);                                                                                   \
   MLX_METHOD(NAME, DOC)
-#define MLX_TYPED(NAME, DOC)                                                                     \
-  def(m,                                                                                         \
-      #NAME "(a: array, /, axis: int | None = None, *, " SCAN_TAIL "dtype: Dtype | None = None, " \
-      STREAM,                                                                                    \
-      [](const array& a, std::optional<int> axis, bool reverse, bool inclusive,                  \
-         std::optional<Dtype> dtype, const StreamOrDevice& s) {                                  \
-        return axis ? core::NAME(a, *axis, reverse, inclusive, dtype, s)                         \
-                    : core::NAME(a, reverse, inclusive, dtype, s);                               \
-      },                                                                                         \
-      DOC);                                                                                      \
+#define MLX_TYPED(NAME, DOC)                                                    \
+  def(                                                                          \
+      m,                                                                        \
+      #NAME "(a: array, /, axis: int | None = None, *, " SCAN_TAIL              \
+            "dtype: Dtype | None = None, " STREAM,                              \
+      [](const array& a, std::optional<int> axis, bool reverse, bool inclusive, \
+         std::optional<Dtype> dtype, const StreamOrDevice& s) {                 \
+        return axis ? core::NAME(a, *axis, reverse, inclusive, dtype, s)        \
+                    : core::NAME(a, reverse, inclusive, dtype, s);              \
+      },                                                                        \
+      DOC);                                                                     \
   MLX_METHOD(NAME, DOC)
   MLX_TYPED(cumsum, "Sums of the elements up to each one, along an axis or over all.")
   MLX_TYPED(cumprod, "Products of the elements up to each one, along an axis or over all.")

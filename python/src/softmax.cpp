@@ -8,7 +8,8 @@ namespace mlx::python {
 namespace core = mlx::core;
 
 void bind_softmax(nb::module_& m, nb::handle c) {
-  def(m,
+  def(
+      m,
       "softmax(a: array, /, axis: None | int | Sequence[int] = None, *, precise: bool = False, "
       "stream: StreamOrDevice = None) -> array",
       [](const array& a, Axes& axes, bool precise, const StreamOrDevice& s) {

@@ -1,7 +1,7 @@
 // Sorting, partitions, searches, distinct elements.
 #include "convert.h"
-#include "module.h"
 #include "mlx/ops.h"
+#include "module.h"
 
 namespace mlx::python {
 
@@ -11,17 +11,19 @@ namespace core = mlx::core;
 }  // namespace
 
 void bind_sorts(nb::module_& m) {
-#define MLX_SORT(NAME, DOC)                                                                      \
-  def(m, #NAME "(a: array, /, axis: None | int = -1, *, " STREAM,                                \
-      [](const array& a, std::optional<int> axis, const StreamOrDevice& s) {                     \
-        return axis ? core::NAME(a, *axis, s) : core::NAME(a, s);                                \
-      },                                                                                         \
+#define MLX_SORT(NAME, DOC)                                                  \
+  def(                                                                       \
+      m, #NAME "(a: array, /, axis: None | int = -1, *, " STREAM,            \
+      [](const array& a, std::optional<int> axis, const StreamOrDevice& s) { \
+        return axis ? core::NAME(a, *axis, s) : core::NAME(a, s);            \
+      },                                                                     \
       DOC);
-#define MLX_PARTITION(NAME, PARAMETER, DOC)                                                      \
-  def(m, #NAME "(a: array, /, " #PARAMETER ": int, axis: None | int = -1, *, " STREAM,           \
-      [](const array& a, int n, std::optional<int> axis, const StreamOrDevice& s) {              \
-        return axis ? core::NAME(a, n, *axis, s) : core::NAME(a, n, s);                          \
-      },                                                                                         \
+#define MLX_PARTITION(NAME, PARAMETER, DOC)                                            \
+  def(                                                                                 \
+      m, #NAME "(a: array, /, " #PARAMETER ": int, axis: None | int = -1, *, " STREAM, \
+      [](const array& a, int n, std::optional<int> axis, const StreamOrDevice& s) {    \
+        return axis ? core::NAME(a, n, *axis, s) : core::NAME(a, n, s);                \
+      },                                                                               \
       DOC);
   MLX_SORT(sort, "The elements in ascending order along an axis, or all of them. NaN comes last.")
   MLX_SORT(argsort, "Positions that sort the elements along an axis, or all of them.")
@@ -30,8 +32,8 @@ void bind_sorts(nb::module_& m) {
   MLX_PARTITION(argpartition, kth,
                 "Positions that put the kth smallest in its place, smaller ones before it.")
   MLX_PARTITION(topk, k, "The k largest elements along an axis, or of all, in no certain order.")
-  def(m,
-      "searchsorted(sorted_sequence: array, values: array, /, side: str = 'left', *, " STREAM,
+  def(
+      m, "searchsorted(sorted_sequence: array, values: array, /, side: str = 'left', *, " STREAM,
       [](const array& sorted, const array& values, std::string& side, const StreamOrDevice& s) {
         return core::searchsorted(sorted, values, side, s);
       },

@@ -7,8 +7,7 @@ namespace mlx::python {
 namespace {
 
 struct Transformed {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   PyObject *fun, *held, *weak;
   TransformedCall* call;
 };

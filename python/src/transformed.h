@@ -10,8 +10,8 @@ namespace mlx::python {
 /// What a transformed function does when called.
 using TransformedCall = std::function<nb::object(nb::handle fun, Star args, nb::dict kwargs)>;
 
-/// A callable that stands for `fun`: it has its name, documentation and signature, and takes part in
-/// garbage collection. `held` are further Python objects that the call needs.
+/// A callable that stands for `fun`: it has its name, documentation and signature, and takes part
+/// in garbage collection. `held` are further Python objects that the call needs.
 nb::object make_transformed(nb::handle fun, TransformedCall call, nb::object held = nb::none());
 
 /// fun(*args, **kwargs).

@@ -1,12 +1,13 @@
 // Evaluation and derivatives of Python functions: trees become flat lists of arrays for the engine,
 // and its results become trees again.
+#include "mlx/transforms/transforms.h"
+
 #include <algorithm>
 
 #include "convert.h"
 #include "module.h"
 #include "transformed.h"
 #include "tree.h"
-#include "mlx/transforms/transforms.h"
 
 namespace mlx::python {
 
@@ -31,8 +32,10 @@ Selection select(const char* op, const std::optional<std::variant<int, std::vect
   }
   s.has_names = !s.names.empty();
   if (argnums) {
-    if (auto* one = std::get_if<int>(&*argnums)) s.positions = {*one};
-    else s.positions = std::get<std::vector<int>>(*argnums);
+    if (auto* one = std::get_if<int>(&*argnums))
+      s.positions = {*one};
+    else
+      s.positions = std::get<std::vector<int>>(*argnums);
     // Gradients come in the order of the arguments, however they were named.
     std::sort(s.positions.begin(), s.positions.end());
   } else if (!s.has_names) {
@@ -99,8 +102,10 @@ struct Arguments {
     for (size_t i = 0; i < trees.size(); ++i) {
       nb::object tree = unflatten(trees[i], arrays, first);
       first += sizes[i];
-      if (i < n) args[selection.positions[i]] = tree;
-      else kwargs[selection.names[i - n].c_str()] = tree;
+      if (i < n)
+        args[selection.positions[i]] = tree;
+      else
+        kwargs[selection.names[i - n].c_str()] = tree;
     }
     return call_python(fun, args, kwargs);
   }
@@ -128,14 +133,15 @@ struct Arguments {
   }
 };
 
-/// Throws unless the result is what can be differentiated: an array, or a tuple that starts with one
-/// where `aux` is accepted.
+/// Throws unless the result is what can be differentiated: an array, or a tuple that starts with
+/// one where `aux` is accepted.
 void check_result(const char* op, nb::handle result, bool aux) {
   nb::handle loss = result;
   if (aux && PyTuple_Check(result.ptr())) {
     if (PyTuple_GET_SIZE(result.ptr()) == 0)
-      fail<ValueError>(op, "the function returned an empty tuple; the first value must be a scalar "
-                           "array");
+      fail<ValueError>(op,
+                       "the function returned an empty tuple; the first value must be a scalar "
+                       "array");
     loss = PyTuple_GET_ITEM(result.ptr(), 0);
   }
   if (!is_array(loss.ptr()))
@@ -144,7 +150,9 @@ void check_result(const char* op, nb::handle result, bool aux) {
 }
 
 /// The tree of `result` with its arrays replaced.
-nb::object with_values(nb::handle result, const Arrays& values) { return unflatten(result, values); }
+nb::object with_values(nb::handle result, const Arrays& values) {
+  return unflatten(result, values);
+}
 
 std::pair<nb::object, nb::object> run_value_and_grad(const char* op, const Selection& selection,
                                                      nb::handle fun, Star args, nb::dict kwargs,
@@ -160,8 +168,7 @@ std::pair<nb::object, nb::object> run_value_and_grad(const char* op, const Selec
   };
   std::vector<int> argnums(arguments.primals.size());
   for (size_t i = 0; i < argnums.size(); ++i) argnums[i] = static_cast<int>(i);
-  auto [values, grads] =
-      core::value_and_grad(core::Function(flat), argnums)(arguments.primals);
+  auto [values, grads] = core::value_and_grad(core::Function(flat), argnums)(arguments.primals);
   return {with_values(result, values), arguments.gradients(grads)};
 }
 
@@ -189,9 +196,11 @@ Arrays arrays_in(Star trees) {
 }
 
 void bind_evaluation(nb::module_& m) {
-  def(m, "eval(*args) -> None", [](Star args) { evaluate(arrays_in(args)); },
+  def(
+      m, "eval(*args) -> None", [](Star args) { evaluate(arrays_in(args)); },
       "Computes the arrays of trees (lists, tuples, dicts) and waits for them.");
-  def(m, "async_eval(*args) -> None",
+  def(
+      m, "async_eval(*args) -> None",
       [](Star args) {
         core::PendingEval pending = core::prepare_eval(arrays_in(args), false);
         if (pending.idle()) return;
@@ -205,7 +214,8 @@ using Argnums = std::optional<std::variant<int, std::vector<int>>>;
 using Argnames = std::variant<std::string, std::vector<std::string>>;
 
 void bind_derivatives(nb::module_& m) {
-  def(m,
+  def(
+      m,
       "value_and_grad(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, "
       "argnames: str | Sequence[str] = []) -> Callable[P, tuple[R, Any]]",
       [](nb::callable fun, Argnums& argnums, Argnames& argnames) {
@@ -219,9 +229,11 @@ void bind_derivatives(nb::module_& m) {
       "A function that returns what `fun` returns and the gradient of it. `fun` returns a scalar "
       "array, or a tuple that starts with one. The gradient is taken of the arguments at `argnums` "
       "(0 by default) and the keyword arguments named by `argnames`, which are trees of arrays; it "
-      "has their form, in a tuple where several positions are given, and in a pair with a dict where "
+      "has their form, in a tuple where several positions are given, and in a pair with a dict "
+      "where "
       "names are given.");
-  def(m,
+  def(
+      m,
       "grad(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, "
       "argnames: str | Sequence[str] = []) -> Callable[P, Any]",
       [](nb::callable fun, Argnums& argnums, Argnames& argnames) {
@@ -232,15 +244,18 @@ void bind_derivatives(nb::module_& m) {
       },
       "A function that returns the gradient of `fun`, which returns a scalar array; see "
       "value_and_grad.\n\nExample: grad(lambda x: x * x)(array(3.0)) is 6.");
-  def(m,
+  def(
+      m,
       "vjp(fun: Callable, primals: list[array], cotangents: list[array]) -> "
       "tuple[list[array], list[array]]",
       [](nb::callable fun, Arrays& primals, Arrays& cotangents) {
         return core::vjp(flat_function("vjp", fun), primals, cotangents);
       },
-      "What `fun` returns for the primals, and the products of the cotangents with its Jacobian, one "
+      "What `fun` returns for the primals, and the products of the cotangents with its Jacobian, "
+      "one "
       "for each primal.");
-  def(m,
+  def(
+      m,
       "jvp(fun: Callable, primals: list[array], tangents: list[array]) -> "
       "tuple[list[array], list[array]]",
       [](nb::callable fun, Arrays& primals, Arrays& tangents) {

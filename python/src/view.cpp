@@ -1,7 +1,7 @@
 // Shapes, layouts, element types: reshape and its kin, transposition, casts, slices.
 #include "convert.h"
-#include "module.h"
 #include "mlx/ops.h"
+#include "module.h"
 
 namespace mlx::python {
 
@@ -32,12 +32,14 @@ array squeeze_axes(const array& a, const Axes& axes, const StreamOrDevice& s) {
 }
 
 void bind_shapes(nb::module_& m, nb::handle c) {
-  def(m, "reshape(a: array, /, shape: Sequence[int], *, " STREAM,
+  def(
+      m, "reshape(a: array, /, shape: Sequence[int], *, " STREAM,
       [](const array& a, Shape& shape, const StreamOrDevice& s) {
         return core::reshape(a, shape, s);
       },
       "The elements in another shape of as many; one length may be -1 and is inferred.");
-  def(c, "reshape(self, *shape, " STREAM,
+  def(
+      c, "reshape(self, *shape, " STREAM,
       [](const array& a, Star shape, const StreamOrDevice& s) {
         return core::reshape(a, spread<Shape>(shape, "reshape"), s);
       },
@@ -45,10 +47,13 @@ void bind_shapes(nb::module_& m, nb::handle c) {
   auto flatten = [](const array& a, int start, int end, const StreamOrDevice& s) {
     return core::flatten(a, start, end, s);
   };
-  constexpr const char* flatten_doc = "Axes `start_axis` to `end_axis`, both included, as one axis.";
-  def(m, "flatten(a: array, /, start_axis: int = 0, end_axis: int = -1, *, " STREAM, flatten, flatten_doc);
+  constexpr const char* flatten_doc =
+      "Axes `start_axis` to `end_axis`, both included, as one axis.";
+  def(m, "flatten(a: array, /, start_axis: int = 0, end_axis: int = -1, *, " STREAM, flatten,
+      flatten_doc);
   def(c, "flatten(self, start_axis: int = 0, end_axis: int = -1, *, " STREAM, flatten, flatten_doc);
-  def(m, "unflatten(a: array, /, axis: int, shape: Sequence[int], *, " STREAM,
+  def(
+      m, "unflatten(a: array, /, axis: int, shape: Sequence[int], *, " STREAM,
       [](const array& a, int axis, Shape& shape, const StreamOrDevice& s) {
         return core::unflatten(a, axis, shape, s);
       },
@@ -57,25 +62,30 @@ void bind_shapes(nb::module_& m, nb::handle c) {
     return squeeze_axes(a, axes, s);
   };
   constexpr const char* squeeze_doc = "Without the given axes of length 1, or without all of them.";
-  def(m, "squeeze(a: array, /, axis: None | int | Sequence[int] = None, *, " STREAM, squeeze, squeeze_doc);
+  def(m, "squeeze(a: array, /, axis: None | int | Sequence[int] = None, *, " STREAM, squeeze,
+      squeeze_doc);
   def(c, "squeeze(self, axis: int | Sequence[int] | None = None, *, " STREAM, squeeze, squeeze_doc);
-  def(m, "expand_dims(a: array, /, axis: int | Sequence[int], *, " STREAM,
+  def(
+      m, "expand_dims(a: array, /, axis: int | Sequence[int], *, " STREAM,
       [](const array& a, std::variant<int, std::vector<int>>& axis, const StreamOrDevice& s) {
         if (auto* one = std::get_if<int>(&axis)) return core::expand_dims(a, *one, s);
         return core::expand_dims(a, std::get<std::vector<int>>(axis), s);
       },
       "With axes of length 1 inserted at places of the result.");
-  def(m, "broadcast_to(a: scalar | array, /, shape: Sequence[int], *, " STREAM,
+  def(
+      m, "broadcast_to(a: scalar | array, /, shape: Sequence[int], *, " STREAM,
       [](const array& a, Shape& shape, const StreamOrDevice& s) {
         return core::broadcast_to(a, shape, s);
       },
       "The array repeated along axes of length 1 and new leading axes up to `shape`.");
-  def(m, "broadcast_arrays(*arrays: array, stream: StreamOrDevice = None) -> list[array]",
+  def(
+      m, "broadcast_arrays(*arrays: array, stream: StreamOrDevice = None) -> list[array]",
       [](Star arrays, const StreamOrDevice& s) {
         return core::broadcast_arrays(arrays_of(arrays, "broadcast_arrays"), s);
       },
       "The arrays broadcast to their common shape.");
-  def(m, "broadcast_shapes(*shapes: Sequence[int]) -> tuple[int]",
+  def(
+      m, "broadcast_shapes(*shapes: Sequence[int]) -> tuple[int]",
       [](Star shapes) {
         Shape out;
         for (size_t i = 0; i < shapes.size(); ++i) {
@@ -88,14 +98,15 @@ void bind_shapes(nb::module_& m, nb::handle c) {
         return out;
       },
       "The shape that shapes broadcast to.");
-#define MLX_AT_LEAST(NAME)                                                                         \
-  def(m, #NAME "(*arys: array, stream: StreamOrDevice = None) -> array | list[array]",             \
-      [](Star items, const StreamOrDevice& s) -> nb::object {                                      \
-        Arrays in = arrays_of(items, #NAME);                                                       \
-        if (in.size() == 1) return nb::steal(wrap(core::NAME(in[0], s)));                          \
-        return nb::steal(to_python(core::NAME(in, s)));                                            \
-      },                                                                                           \
-      "The arrays with axes of length 1 added up to the rank in the name; a list where several "   \
+#define MLX_AT_LEAST(NAME)                                                                       \
+  def(                                                                                           \
+      m, #NAME "(*arys: array, stream: StreamOrDevice = None) -> array | list[array]",           \
+      [](Star items, const StreamOrDevice& s) -> nb::object {                                    \
+        Arrays in = arrays_of(items, #NAME);                                                     \
+        if (in.size() == 1) return nb::steal(wrap(core::NAME(in[0], s)));                        \
+        return nb::steal(to_python(core::NAME(in, s)));                                          \
+      },                                                                                         \
+      "The arrays with axes of length 1 added up to the rank in the name; a list where several " \
       "are given.");
   MLX_AT_LEAST(atleast_1d)
   MLX_AT_LEAST(atleast_2d)
@@ -104,19 +115,23 @@ void bind_shapes(nb::module_& m, nb::handle c) {
 }
 
 void bind_transposition(nb::module_& m, nb::handle c) {
-  def(m, "transpose(a: array, /, axes: Sequence[int] | None = None, *, " STREAM,
+  def(
+      m, "transpose(a: array, /, axes: Sequence[int] | None = None, *, " STREAM,
       [](const array& a, std::optional<std::vector<int>>& axes, const StreamOrDevice& s) {
         return axes ? core::transpose(a, *axes, s) : core::transpose(a, s);
       },
       "Axis i of the result is axis axes[i]; all axes reversed where none are given.");
   alias(m, "permute_dims", "transpose");
-  def(c, "transpose(self, *axes, " STREAM,
+  def(
+      c, "transpose(self, *axes, " STREAM,
       [](const array& a, Star axes, const StreamOrDevice& s) {
-        if (axes.size() == 0 || (axes.size() == 1 && axes[0].is_none())) return core::transpose(a, s);
+        if (axes.size() == 0 || (axes.size() == 1 && axes[0].is_none()))
+          return core::transpose(a, s);
         return core::transpose(a, spread<std::vector<int>>(axes, "transpose"), s);
       },
       "Axis i of the result is axis axes[i]; all axes reversed where none are given.");
-  def(m, "matrix_transpose(a: array, /, *, " STREAM,
+  def(
+      m, "matrix_transpose(a: array, /, *, " STREAM,
       [](const array& a, const StreamOrDevice& s) { return core::matrix_transpose(a, s); },
       "The last two axes exchanged.");
   auto swap = [](const array& a, int axis1, int axis2, const StreamOrDevice& s) {
@@ -131,7 +146,8 @@ void bind_transposition(nb::module_& m, nb::handle c) {
       "Axis `source` put at place `destination`.");
   def(c, "moveaxis(self, source: int, destination: int, *, " STREAM, move,
       "Axis `source` put at place `destination`.");
-  def(m, "flip(a: array, /, axis: None | int | Sequence[int] = None, *, " STREAM,
+  def(
+      m, "flip(a: array, /, axis: None | int | Sequence[int] = None, *, " STREAM,
       [](const array& a, Axes& axes, const StreamOrDevice& s) {
         if (auto* one = std::get_if<int>(&axes)) return core::flip(a, *one, s);
         if (auto* several = std::get_if<std::vector<int>>(&axes)) return core::flip(a, *several, s);
@@ -145,12 +161,15 @@ void bind_diagonals(nb::module_& m, nb::handle c) {
     return core::diagonal(a, offset, axis1, axis2, s);
   };
   constexpr const char* doc = "The diagonals of the planes that two axes span, as a last axis.";
-  def(m, "diagonal(a: array, offset: int = 0, axis1: int = 0, axis2: int = 1, " STREAM, diagonal, doc);
+  def(m, "diagonal(a: array, offset: int = 0, axis1: int = 0, axis2: int = 1, " STREAM, diagonal,
+      doc);
   def(c, "diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1, " STREAM, diagonal, doc);
-  def(c, "diag(self, k: int = 0, *, " STREAM,
+  def(
+      c, "diag(self, k: int = 0, *, " STREAM,
       [](const array& a, int k, const StreamOrDevice& s) { return core::diag(a, k, s); },
       "The k-th diagonal of a matrix, or the matrix with a vector on it.");
-  def(m,
+  def(
+      m,
       "trace(a: array, /, offset: int = 0, axis1: int = 0, axis2: int = 1, "
       "dtype: Dtype | None = None, *, " STREAM,
       [](const array& a, int offset, int axis1, int axis2, std::optional<Dtype> dtype,
@@ -159,7 +178,8 @@ void bind_diagonals(nb::module_& m, nb::handle c) {
         return core::trace(a, offset, axis1, axis2, s);
       },
       "The sum of a diagonal.");
-  def(m,
+  def(
+      m,
       "as_strided(a: array, /, shape: Sequence[int] | None = None, "
       "strides: Sequence[int] | None = None, offset: int = 0, *, " STREAM,
       [](const array& a, std::optional<Shape>& shape, std::optional<Shape>& strides, int64_t offset,
@@ -173,12 +193,15 @@ void bind_diagonals(nb::module_& m, nb::handle c) {
 }
 
 void bind_slices(nb::module_& m) {
-  def(m,
-      "slice(a: array, start_indices: array, axes: Sequence[int], slice_size: Sequence[int], *, " STREAM,
+  def(
+      m,
+      "slice(a: array, start_indices: array, axes: Sequence[int], slice_size: Sequence[int], "
+      "*, " STREAM,
       [](const array& a, const array& start, std::vector<int>& axes, Shape& size,
          const StreamOrDevice& s) { return core::slice(a, start, axes, size, s); },
       "A part of `slice_size` that starts at positions which are computed, along `axes`.");
-  def(m,
+  def(
+      m,
       "slice_update(a: array, update: array, start_indices: array, axes: Sequence[int], *, " STREAM,
       [](const array& a, const array& update, const array& start, std::vector<int>& axes,
          const StreamOrDevice& s) { return core::slice_update(a, update, start, axes, s); },
@@ -195,26 +218,34 @@ void bind_views(nb::module_& m, nb::handle array_class) {
 }
 
 void bind_conversion(nb::module_& m, nb::handle c) {
-  auto astype = [](const array& a, Dtype t, const StreamOrDevice& s) { return core::astype(a, t, s); };
-  def(m, "astype(a: array, dtype: Dtype, /, *, " STREAM, astype, "The elements converted to a dtype.");
+  auto astype = [](const array& a, Dtype t, const StreamOrDevice& s) {
+    return core::astype(a, t, s);
+  };
+  def(m, "astype(a: array, dtype: Dtype, /, *, " STREAM, astype,
+      "The elements converted to a dtype.");
   def(c, "astype(self, dtype: Dtype, " STREAM, astype, "The elements converted to a dtype.");
   auto view = [](const array& a, Dtype t, const StreamOrDevice& s) { return core::view(a, t, s); };
   constexpr const char* doc = "The bytes read as elements of another dtype.";
   def(m, "view(a: scalar | array, dtype: Dtype, " STREAM, view, doc);
   def(c, "view(self, dtype: Dtype, *, " STREAM, view, doc);
-  def(m, "contiguous(a: array, /, allow_col_major: bool = False, *, " STREAM,
+  def(
+      m, "contiguous(a: array, /, allow_col_major: bool = False, *, " STREAM,
       [](const array& a, bool col, const StreamOrDevice& s) { return core::contiguous(a, col, s); },
       "The same elements in row-major order in memory, or column-major where allowed.");
-  def(m, "stop_gradient(a: array, /, *, " STREAM,
+  def(
+      m, "stop_gradient(a: array, /, *, " STREAM,
       [](const array& a, const StreamOrDevice& s) { return core::stop_gradient(a, s); },
       "The array, as a constant for differentiation.");
-  def(m, "to_fp8(x: array, *, " STREAM,
+  def(
+      m, "to_fp8(x: array, *, " STREAM,
       [](const array& x, const StreamOrDevice& s) { return core::to_fp8(x, s); },
       "Floats rounded to 8-bit e4m3 floats, as uint8.");
-  def(m, "from_fp8(x: array, dtype: Dtype = bfloat16, *, " STREAM,
+  def(
+      m, "from_fp8(x: array, dtype: Dtype = bfloat16, *, " STREAM,
       [](const array& x, Dtype t, const StreamOrDevice& s) { return core::from_fp8(x, t, s); },
       "The values of 8-bit e4m3 floats stored as uint8.");
-  def(m,
+  def(
+      m,
       "depends(inputs: array | Sequence[array], dependencies: array | Sequence[array]) -> "
       "array | list[array]",
       [](std::variant<array, Arrays>& inputs, std::variant<array, Arrays>& deps) -> nb::object {

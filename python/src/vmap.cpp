@@ -1,9 +1,9 @@
-// Vectorization of Python functions: which axes of which arrays in the trees of arguments and results
-// are mapped.
+// Vectorization of Python functions: which axes of which arrays in the trees of arguments and
+// results are mapped.
+#include "mlx/transforms/transforms.h"
 #include "module.h"
 #include "transformed.h"
 #include "tree.h"
-#include "mlx/transforms/transforms.h"
 
 namespace mlx::python {
 
@@ -13,8 +13,8 @@ namespace core = mlx::core;
 
 bool is_sequence(nb::handle o) { return PyList_Check(o.ptr()) || PyTuple_Check(o.ptr()); }
 
-/// Gives each array of `tree` its axis in `axes`, a tree of ints and None of which a leaf stands for
-/// the whole subtree at its place.
+/// Gives each array of `tree` its axis in `axes`, a tree of ints and None of which a leaf stands
+/// for the whole subtree at its place.
 void match_axes(const char* what, nb::handle axes, nb::handle tree, core::MappedAxes& out) {
   auto mismatch = [&] {
     fail<ValueError>("vmap", what, " of type ", class_name(axes), " for ", class_name(tree),
@@ -41,8 +41,10 @@ void match_axes(const char* what, nb::handle axes, nb::handle tree, core::Mapped
       if (is_array(leaf.ptr())) {
         out.push_back(none ? std::nullopt : std::optional(static_cast<int>(axis)));
       } else if (!none) {
-        fail<ValueError>("vmap", "a leaf of type ", class_name(leaf), " is mapped; arrays are accepted, "
-                         "and other values where ", what, " has None");
+        fail<ValueError>("vmap", "a leaf of type ", class_name(leaf),
+                         " is mapped; arrays are accepted, "
+                         "and other values where ",
+                         what, " has None");
       }
     });
   }
@@ -84,18 +86,21 @@ nb::object call_vectorized(nb::handle fun, nb::handle in_axes, nb::handle out_ax
 }  // namespace
 
 void bind_vmap(nb::module_& m) {
-  def(m,
-      "vmap(fun: Callable[P, R], in_axes: object = 0, out_axes: object = 0) -> Callable[P, R]",
+  def(
+      m, "vmap(fun: Callable[P, R], in_axes: object = 0, out_axes: object = 0) -> Callable[P, R]",
       [](nb::callable fun, nb::handle in_axes, nb::handle out_axes) {
         auto call = [=](nb::handle f, Star args, nb::dict kwargs) {
           return call_vectorized(f, in_axes, out_axes, args, kwargs);
         };
         return make_transformed(fun, call, nb::make_tuple(in_axes, out_axes));
       },
-      "A function that applies `fun` to every position along an axis of its arguments, all at once, "
-      "and stacks the results. `in_axes` and `out_axes` are ints (negative ones count from the end), "
+      "A function that applies `fun` to every position along an axis of its arguments, all at "
+      "once, "
+      "and stacks the results. `in_axes` and `out_axes` are ints (negative ones count from the "
+      "end), "
       "None for what is not mapped, or trees of them: a tuple has an entry for each argument. "
-      "`fun` runs once, on arrays without the mapped axis and without values. Raises IndexError for "
+      "`fun` runs once, on arrays without the mapped axis and without values. Raises IndexError "
+      "for "
       "an axis out of range, and ValueError where mapped lengths differ or an op cannot be "
       "vectorized.\n\nExample: vmap(lambda x, y: x + y, in_axes=(1, 0))(x, y) is x.T + y.");
 }

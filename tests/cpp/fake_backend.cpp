@@ -16,8 +16,8 @@ namespace {
 
 std::atomic<bool> fail_next{false};
 
-/// What a Buffer* of this backend really points to; anyone who takes it for another backend's buffer
-/// reads nonsense.
+/// What a Buffer* of this backend really points to; anyone who takes it for another backend's
+/// buffer reads nonsense.
 struct Hidden {
   uint64_t guard = 0xfa4efa4efa4efa4eull;
   Buffer* host;
@@ -25,13 +25,16 @@ struct Hidden {
 
 Buffer* host_buffer(Buffer* b) {
   auto* h = reinterpret_cast<Hidden*>(b);
-  if (h->guard != 0xfa4efa4efa4efa4eull) fail<ExecutionError>("fake", "a buffer of another backend");
+  if (h->guard != 0xfa4efa4efa4efa4eull)
+    fail<ExecutionError>("fake", "a buffer of another backend");
   return h->host;
 }
 
 class Worker {
  public:
-  Worker() { std::thread([this] { loop(); }).detach(); }
+  Worker() {
+    std::thread([this] { loop(); }).detach();
+  }
   void push(Launch launch) {
     std::lock_guard lock(mutex_);
     jobs_.push_back(std::move(launch));

@@ -120,7 +120,9 @@ TEST_CASE("a stream of another thread is refused") {
 TEST_CASE("fused and unfused programs agree to the bit") {
   array x = divide(arange(10000.0), array(777.0f));
   eval(x);
-  auto f = [&] { return values<float>(tanh(add(multiply(exp(negative(x)), sin(x)), array(0.3f)))); };
+  auto f = [&] {
+    return values<float>(tanh(add(multiply(exp(negative(x)), sin(x)), array(0.3f))));
+  };
   auto fused = f();
   set_fusion(false);
   auto single = f();

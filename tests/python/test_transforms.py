@@ -170,6 +170,15 @@ def test_custom_vmap_rule():
     assert seen == [(0, None)]
 
 
+def test_custom_rules_may_evaluate():
+    f = mx.custom_function(lambda x, y: (x * y, mx.sin(y)))
+    f.vjp(lambda p, c, o: (mx.eval(p, c, o), (c[0] * o[0].tolist()[0], c[1] * 2))[1])
+    grads = mx.grad(lambda x, y: sum(f(x, y)).sum(), argnums=(0, 1))(
+        mx.array([3.0]), mx.array([2.0])
+    )
+    assert [g.tolist() for g in grads] == [[6], [2]]
+
+
 WRONG_RULES = {
     "two cotangents for one input": lambda p, c, o: (c, c),
     "no array": lambda p, c, o: "x",

@@ -1,11 +1,12 @@
-// Kernels of convolutions: which road each takes, and the roads that are short. Depthwise ones add tap
-// by tap over all channels; those with one tap are a matrix product; float64 and the cotangent of the
-// weight multiply matrices of patches, in blocks that depend on shapes alone. The rest is in
+// Kernels of convolutions: which road each takes, and the roads that are short. Depthwise ones add
+// tap by tap over all channels; those with one tap are a matrix product; float64 and the cotangent
+// of the weight multiply matrices of patches, in blocks that depend on shapes alone. The rest is in
 // conv_lines.cpp.
+#include "mlx/backend/cpu/conv.h"
+
 #include <algorithm>
 
 #include "mlx/backend/cpu/allocator.h"
-#include "mlx/backend/cpu/conv.h"
 #include "mlx/backend/cpu/cpu_info.h"
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/matmul.h"
@@ -112,9 +113,7 @@ Layout layout(Shape shape, Strides strides, Dtype dtype) {
   return l;
 }
 
-char* offset(const View& v, int64_t elements) {
-  return v.as<char>() + elements * v.dtype().size();
-}
+char* offset(const View& v, int64_t elements) { return v.as<char>() + elements * v.dtype().size(); }
 
 /// out[positions, features of the group] = patches · weightᵀ for one block.
 void block_product(const ConvGeometry& g, const void* patches, const View& w, const View& out,
@@ -152,8 +151,8 @@ void depthwise(const ConvGeometry& g, const View& x, const View& w, const View& 
           for (int64_t c = 0; c < g.kernel[2]; ++c, weight += n) {
             int64_t v = g.source(2, p.at[2], c);
             if (d < 0 || h < 0 || v < 0) continue;
-            conv_kernels_in_use().tap(sum, input + (((p.n * g.in[0] + d) * g.in[1] + h) * g.in[2] + v) * n,
-                          weight, n);
+            conv_kernels_in_use().tap(
+                sum, input + (((p.n * g.in[0] + d) * g.in[1] + h) * g.in[2] + v) * n, weight, n);
           }
         }
     }
@@ -161,7 +160,8 @@ void depthwise(const ConvGeometry& g, const View& x, const View& w, const View& 
   parallel_for(g.positions(), 32, run, g.estimate());
 }
 
-/// Calls `f(patches, group, first position, count)` for blocks of patches that the threads have packed.
+/// Calls `f(patches, group, first position, count)` for blocks of patches that the threads have
+/// packed.
 template <class F>
 void each_block(const ConvGeometry& g, const View& x, F&& f) {
   int64_t block = block_of(g), bytes = g.patch() * g.itemsize;
@@ -185,8 +185,7 @@ void conv_kernel(const KernelArgs& args) {
   const View &x = args.in[0], &w = args.in[1], &out = args.out[0];
   if (out.size() == 0) return;
   Shape kernel(w.shape().begin() + 1, w.shape().end() - 1);
-  ConvGeometry g(x.shape(), out.shape(), kernel, attrs_as<ConvAttrs>(args.attrs),
-                 x.dtype().size());
+  ConvGeometry g(x.shape(), out.shape(), kernel, attrs_as<ConvAttrs>(args.attrs), x.dtype().size());
   if (g.group_channels() == 1 && g.group_features() == 1 && g.groups > 1 && x.dtype() == float32)
     return depthwise(g, x, w, out);
   if (pointwise(g)) return block_product(g, x.data, w, out, 0, 0, g.positions());
@@ -228,7 +227,11 @@ const KernelEntry kEntries[] = {
 
 ConvGeometry::ConvGeometry(const Shape& x, const Shape& y, const Shape& kernel_lengths,
                            const ConvAttrs& c, int itemsize)
-    : batch(x[0]), channels(x.back()), features(y.back()), groups(c.groups), flip(c.flip),
+    : batch(x[0]),
+      channels(x.back()),
+      features(y.back()),
+      groups(c.groups),
+      flip(c.flip),
       itemsize(itemsize) {
   size_t n = x.size() - 2;
   for (size_t i = 0; i < n; ++i) {

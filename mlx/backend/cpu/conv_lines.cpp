@@ -1,6 +1,6 @@
-// Convolutions line by line. A piece of a line of the result needs a few lines of the input: they are
-// copied with their padding (and as float32) into a window of scratch memory, where neighbouring
-// lines of the result find them again; all arithmetic happens in isa/conv.cpp.
+// Convolutions line by line. A piece of a line of the result needs a few lines of the input: they
+// are copied with their padding (and as float32) into a window of scratch memory, where
+// neighbouring lines of the result find them again; all arithmetic happens in isa/conv.cpp.
 #include <algorithm>
 #include <vector>
 
@@ -13,8 +13,8 @@
 namespace mlx::core::cpu {
 namespace {
 
-constexpr int64_t kPiece = 224;        // positions of a line that are computed at a time
-constexpr int64_t kWantedTasks = 32;   // lines are shared between tasks where there are fewer
+constexpr int64_t kPiece = 224;       // positions of a line that are computed at a time
+constexpr int64_t kWantedTasks = 32;  // lines are shared between tasks where there are fewer
 
 GemmSource source_of(Dtype t) {
   return t == float16 ? GemmSource::f16 : t == bfloat16 ? GemmSource::bf16 : GemmSource::f32;
@@ -49,8 +49,8 @@ class Window {
   }
   /// The element at the piece's origin of line (depth, height) of image n.
   const float* line(int64_t n, int64_t depth, int64_t height) {
-    const char* from =
-        input_ + ((n * g_.in[0] + depth) * g_.in[1] + height) * g_.in[2] * g_.channels * g_.itemsize;
+    const char* from = input_ + ((n * g_.in[0] + depth) * g_.in[1] + height) * g_.in[2] *
+                                    g_.channels * g_.itemsize;
     if (in_place_) return reinterpret_cast<const float*>(from) + origin_ * g_.channels;
     int64_t slot = depth % rows_[0] * rows_[1] + height % rows_[1];
     float* to = scratch_ + slot * width_ * channels_;
@@ -180,8 +180,7 @@ struct Lines {
   }
 
   /// Taps in the order of the weights; those whose line is padding are left out.
-  int64_t find_taps(Window& window, int64_t n, int64_t depth, int64_t height,
-                    ConvTap* taps) const {
+  int64_t find_taps(Window& window, int64_t n, int64_t depth, int64_t height, ConvTap* taps) const {
     int64_t used = 0, step = g.group_channels() * panels.width();
     for (int64_t a = 0; a < g.kernel[0]; ++a) {
       for (int64_t b = 0; b < g.kernel[1]; ++b) {

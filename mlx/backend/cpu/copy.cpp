@@ -19,9 +19,9 @@ struct Walk {
   Strides src, dst;
 };
 
-constexpr double kNsPerByte = 0.15;        // of a thread that streams
-constexpr int64_t kChunkBytes = 1 << 16;   // what a row is cut into for threads
-constexpr int64_t kNarrow = 16;            // lengths that are no row of their own
+constexpr double kNsPerByte = 0.15;       // of a thread that streams
+constexpr int64_t kChunkBytes = 1 << 16;  // what a row is cut into for threads
+constexpr int64_t kNarrow = 16;           // lengths that are no row of their own
 
 Walk make_walk(const Shape& shape, const Strides& src, const Strides& dst) {
   // Inserted in order: the ranks are small, and equal strides keep their places.
@@ -30,7 +30,8 @@ Walk make_walk(const Shape& shape, const Strides& src, const Strides& dst) {
     if (shape[i] == 1) continue;
     size_t at = order.size();
     order.push_back(static_cast<int>(i));
-    for (; at > 0 && std::abs(dst[order[at - 1]]) < std::abs(dst[i]); --at) order[at] = order[at - 1];
+    for (; at > 0 && std::abs(dst[order[at - 1]]) < std::abs(dst[i]); --at)
+      order[at] = order[at - 1];
     order[at] = static_cast<int>(i);
   }
   Walk w;
@@ -87,20 +88,19 @@ void copy_piece(const Walk& w, size_t narrow, size_t wide, const T* src, T* dst,
     case 4:
       return copy_columns<4>(src, sw, sn, dst, dw, dn, n);
     default:
-      for (int64_t i = 0; i < w.shape[narrow]; ++i)
-        copy_row(src + i * sn, sw, dst + i * dn, dw, n);
+      for (int64_t i = 0; i < w.shape[narrow]; ++i) copy_row(src + i * sn, sw, dst + i * dn, dw, n);
   }
 }
 
-/// Two axes of which one is short: the long one in pieces that stay in the first cache, each of them
-/// copied once for every position on the short one.
+/// Two axes of which one is short: the long one in pieces that stay in the first cache, each of
+/// them copied once for every position on the short one.
 template <class T>
 void copy_narrow(const Walk& w, size_t narrow, size_t wide, const T* src, T* dst) {
   constexpr int64_t piece = 4096 / sizeof(T);
   int64_t n = w.shape[wide], pieces = (n + piece - 1) / piece;
   Shape outer(w.shape.begin(), w.shape.end() - 2);
-  Odometer<2> start(outer, {Strides(w.src.begin(), w.src.end() - 2),
-                            Strides(w.dst.begin(), w.dst.end() - 2)});
+  Odometer<2> start(
+      outer, {Strides(w.src.begin(), w.src.end() - 2), Strides(w.dst.begin(), w.dst.end() - 2)});
   int64_t units = num_elements(outer) * pieces;
   int64_t bytes = std::min(n, piece) * w.shape[narrow] * sizeof(T);
   parallel_for(
@@ -127,8 +127,8 @@ void copy_rows(const Walk& w, const T* src, T* dst) {
   int64_t chunks = n > 2 * chunk ? (n + chunk - 1) / chunk : 1;
   if (chunks == 1) chunk = n;
   int64_t rows = num_elements(outer);
-  Odometer<2> start(outer, {Strides(w.src.begin(), w.src.end() - 1),
-                            Strides(w.dst.begin(), w.dst.end() - 1)});
+  Odometer<2> start(
+      outer, {Strides(w.src.begin(), w.src.end() - 1), Strides(w.dst.begin(), w.dst.end() - 1)});
   int64_t grain = std::max<int64_t>(1, kChunkBytes / (chunk * sizeof(T)));
   double ns = static_cast<double>(rows) * (2 + n * sizeof(T) * kNsPerByte);
   parallel_for(
@@ -157,8 +157,8 @@ V interleave_high(V a, V b, std::integer_sequence<int, I...>) {
   return __builtin_shufflevector(a, b, (I % 2 * n + n / 2 + I / 2)...);
 }
 
-/// dst[j * ds + i] = src[i * ss + j] for a square of 16 bytes a row: log2 N rounds of interleaving the
-/// two halves of the rows.
+/// dst[j * ds + i] = src[i * ss + j] for a square of 16 bytes a row: log2 N rounds of interleaving
+/// the two halves of the rows.
 template <class T>
 void transpose_square(const T* src, int64_t ss, T* dst, int64_t ds) {
   if constexpr (sizeof(T) == 16) {
@@ -185,13 +185,13 @@ void transpose_square(const T* src, int64_t ss, T* dst, int64_t ds) {
   }
 }
 
-/// Lengths of the blocks: several cache lines of every row at once, so that a page that was looked up
-/// is used, and no more than fits the first cache.
+/// Lengths of the blocks: several cache lines of every row at once, so that a page that was looked
+/// up is used, and no more than fits the first cache.
 template <class T>
 constexpr int64_t kBlock = std::min<int64_t>(256 / sizeof(T), 128);
 
-/// dst[j * ds + i] = src[i * ss + j] for i < rows, j < columns, both at most kBlock. The source's rows
-/// are gathered first: at a stride of a power of two they would evict one another.
+/// dst[j * ds + i] = src[i * ss + j] for i < rows, j < columns, both at most kBlock. The source's
+/// rows are gathered first: at a stride of a power of two they would evict one another.
 template <class T>
 void transpose_block(const T* src, int64_t ss, T* dst, int64_t ds, int64_t rows, int64_t columns) {
   constexpr int64_t n = 16 / sizeof(T);

@@ -5,8 +5,8 @@
 
 namespace mlx::core::cpu {
 
-/// Copies the elements of `src` to `dst`: equal shapes and item sizes, any strides (those of `src` may
-/// be zero). The operands do not overlap. Threaded; transpositions go through blocks.
+/// Copies the elements of `src` to `dst`: equal shapes and item sizes, any strides (those of `src`
+/// may be zero). The operands do not overlap. Threaded; transpositions go through blocks.
 void copy_strided(const View& src, const View& dst);
 
 /// The same over plain memory; strides in elements of `itemsize` bytes (1, 2, 4, 8 or 16).

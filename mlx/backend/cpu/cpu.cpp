@@ -1,4 +1,5 @@
-// The CPU as a backend: host memory, kernels from the table, fused programs through the interpreter.
+// The CPU as a backend: host memory, kernels from the table, fused programs through the
+// interpreter.
 #include "mlx/backend/cpu/allocator.h"
 #include "mlx/backend/cpu/cpu_info.h"
 #include "mlx/backend/cpu/fused.h"
@@ -42,7 +43,8 @@ void run_op(const OpStep& op, void* const* addresses) {
   SmallVector<View, 8> views;
   for (int k = 0; k < end; ++k) views.push_back({addresses[k], &s.operands[k]});
   std::span<const View> all(views.data(), views.size());
-  op.kernel->run({.in = all.subspan(0, s.n_inputs), .out = all.subspan(s.n_inputs),
+  op.kernel->run({.in = all.subspan(0, s.n_inputs),
+                  .out = all.subspan(s.n_inputs),
                   .attrs = s.attrs.get(),
                   .workspace = s.workspace >= 0 ? addresses[s.workspace] : nullptr});
 }
@@ -56,8 +58,10 @@ void run_steps(const Launch& launch) {
       const Binding& b = launch.bindings[e.slots[k]];
       addresses.push_back(static_cast<char*>(b.buffer->memory.ptr) + b.offset + e.offsets[k]);
     }
-    if (e.fused >= 0) x.fused[e.fused].run(addresses.data(), launch.parameters.data() + e.first_parameter);
-    else run_op(x.ops[e.op], addresses.data());
+    if (e.fused >= 0)
+      x.fused[e.fused].run(addresses.data(), launch.parameters.data() + e.first_parameter);
+    else
+      run_op(x.ops[e.op], addresses.data());
   }
 }
 

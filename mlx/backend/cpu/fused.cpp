@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kTileBytes = 24 << 10;  // all tiles of a program together
 constexpr int64_t kMaxTile = 512;
-constexpr int64_t kBlock = 32;            // edge of a block where an input is read across its rows
+constexpr int64_t kBlock = 32;  // edge of a block where an input is read across its rows
 
 /// How an operand is brought in or out, given the shape of the tile.
 enum class Path : uint8_t {
@@ -28,7 +28,7 @@ struct Operand {
   Strides strides;  // elements, per loop axis
   int itemsize;
   Path path;
-  int tile = -1;    // tile slot, where packed
+  int tile = -1;  // tile slot, where packed
 };
 
 struct Micro {
@@ -45,8 +45,8 @@ const ElementwiseKernels& loaded_kernels() {
 }
 
 /// Copies a block of rows and columns, given by element strides, to packed memory.
-void load_block(const ElementwiseKernels& k, char* to, const char* from, int64_t rows, int64_t columns,
-                int64_t outer, int64_t inner, int itemsize) {
+void load_block(const ElementwiseKernels& k, char* to, const char* from, int64_t rows,
+                int64_t columns, int64_t outer, int64_t inner, int itemsize) {
   if (rows == 1) {
     k.load_strided(to, from, inner, columns, itemsize);
   } else if (columns > 1 && inner != 0 && inner != 1) {
@@ -54,8 +54,10 @@ void load_block(const ElementwiseKernels& k, char* to, const char* from, int64_t
   } else {
     int64_t row_bytes = columns * itemsize;
     for (int64_t r = 0; r < rows; ++r, to += row_bytes) {
-      if (r > 0 && outer == 0) std::memcpy(to, to - row_bytes, row_bytes);
-      else k.load_strided(to, from + r * outer * itemsize, inner, columns, itemsize);
+      if (r > 0 && outer == 0)
+        std::memcpy(to, to - row_bytes, row_bytes);
+      else
+        k.load_strided(to, from + r * outer * itemsize, inner, columns, itemsize);
     }
   }
 }
@@ -88,15 +90,15 @@ struct FusedCode {
   std::vector<int> constant_tiles, constant_sizes;
   std::vector<Dtype::Val> constants;
   std::vector<Micro> code;
-  std::vector<int> slot_of;             // value -> tile slot; operands of path direct have none
-  std::vector<int> output_values;       // value of each output
-  std::vector<uint32_t> read_later;     // per output: inputs read after it is written
-  std::vector<bool> reread;             // per output: a later micro-op reads it
+  std::vector<int> slot_of;          // value -> tile slot; operands of path direct have none
+  std::vector<int> output_values;    // value of each output
+  std::vector<uint32_t> read_later;  // per output: inputs read after it is written
+  std::vector<bool> reread;          // per output: a later micro-op reads it
   int n_tiles = 0;
   int64_t tile_bytes;
-  double cost;                          // nanoseconds an element, one thread, roughly
-  bool streams;                         // larger than the caches: bypass them when storing
-  bool only_copies = false;             // one input to one output as it is
+  double cost;               // nanoseconds an element, one thread, roughly
+  bool streams;              // larger than the caches: bypass them when storing
+  bool only_copies = false;  // one input to one output as it is
 
   void choose_loops(const Step& step);
   void choose_tile();
@@ -141,14 +143,15 @@ void FusedCode::choose_loops(const Step& step) {
     operands.push_back({strides[k], step.operands[k].dtype.size(), Path::direct});
 }
 
-/// A tile is `rows` x `columns` of the two innermost axes: whole rows where they are short, a piece of
-/// one row where they are long, a square where an input runs along the rows.
+/// A tile is `rows` x `columns` of the two innermost axes: whole rows where they are short, a piece
+/// of one row where they are long, a square where an input runs along the rows.
 void FusedCode::choose_tile() {
   int64_t inner = loop.back(), outer = loop.size() > 1 ? loop[loop.size() - 2] : 1;
   bool across = false;
   for (int k = 0; k < n_inputs; ++k) {
     const Strides& s = operands[k].strides;
-    across |= s.size() > 1 && s.back() != 0 && std::abs(s.back()) != 1 && std::abs(s[s.size() - 2]) == 1;
+    across |=
+        s.size() > 1 && s.back() != 0 && std::abs(s.back()) != 1 && std::abs(s[s.size() - 2]) == 1;
   }
   if (across && inner >= kBlock && outer >= kBlock) {
     rows = columns = kBlock;
@@ -183,7 +186,8 @@ class Combiner {
   /// The micro-op that starts at instruction `k`; moves `k` past what it covers.
   Micro next(size_t& k) const {
     Micro m;
-    if (p_.code[k].type == Dtype::Val::float32 && (wrapped(k, m) || chain(k, m) || pair(k, m))) return m;
+    if (p_.code[k].type == Dtype::Val::float32 && (wrapped(k, m) || chain(k, m) || pair(k, m)))
+      return m;
     const Instr& i = p_.code[k];
     m.run = i.op == OpId::cast ? isa_.find_cast(i.type, i.out) : isa_.find_tile(i.op, i.type);
     m.streaming = i.op == OpId::cast ? nullptr : isa_.find_tile_nt(i.op, i.type);
@@ -295,7 +299,8 @@ void FusedCode::assign_tiles(const Program& p) {
   for (size_t k = 0; k < code.size(); ++k) {
     int v = code[k].result;
     if (int o = output_of[v]; o >= 0) {
-      // Outputs keep a tile in reserve: they may not be written in place while inputs are read later.
+      // Outputs keep a tile in reserve: they may not be written in place while inputs are read
+      // later.
       Operand& operand = operands[n_inputs + o];
       if (operand.tile < 0) operand.tile = n_tiles++;
       slot_of[v] = operand.tile;
@@ -339,7 +344,8 @@ void FusedCode::compile(const Step& step) {
   for (const Instr& i : p.code)
     widest = std::max({widest, int{Dtype(i.type).size()}, int{Dtype(i.out).size()}});
   for (const Operand& o : operands) widest = std::max(widest, o.itemsize);
-  int64_t live = static_cast<int64_t>(operands.size() + std::min<size_t>(code.size(), 4) + constants.size());
+  int64_t live =
+      static_cast<int64_t>(operands.size() + std::min<size_t>(code.size(), 4) + constants.size());
   tile = kMaxTile;
   while (tile > 64 && live * tile * widest > kTileBytes) tile /= 2;
   choose_tile();
@@ -347,7 +353,8 @@ void FusedCode::compile(const Step& step) {
   assign_tiles(p);
   tile_bytes = (tile * widest + 63) / 64 * 64;
   estimate(step);
-  only_copies = n_inputs == 1 && constants.empty() && p.code.size() == 1 && p.code[0].op == OpId::copy;
+  only_copies =
+      n_inputs == 1 && constants.empty() && p.code.size() == 1 && p.code[0].op == OpId::copy;
 }
 
 namespace {
@@ -367,19 +374,24 @@ class Worker {
   const FusedCode& c_;
   char* const* base_;
   char* tiles_;
-  std::vector<void*> value_;             // address of each value in this tile
-  std::vector<bool> indirect_;           // outputs that go through their tile
-  std::vector<const char*> loaded_;      // what a packed input's tile holds
+  std::vector<void*> value_;         // address of each value in this tile
+  std::vector<bool> indirect_;       // outputs that go through their tile
+  std::vector<const char*> loaded_;  // what a packed input's tile holds
   std::vector<TileFn> run_;
-  std::vector<int64_t> position_;        // element index per loop axis
-  std::vector<char*> at_;                // address of the tile's first element, per operand
+  std::vector<int64_t> position_;  // element index per loop axis
+  std::vector<char*> at_;          // address of the tile's first element, per operand
   int64_t loaded_rows_ = 0, loaded_columns_ = 0;
 };
 
 Worker::Worker(const FusedCode& c, void* const* operands, const Scalar* constants, char* tiles)
-    : c_(c), base_(reinterpret_cast<char* const*>(operands)), tiles_(tiles), value_(c.slot_of.size()),
-      indirect_(c.output_values.size()), loaded_(c.operands.size(), nullptr),
-      position_(c.loop.size(), 0), at_(c.operands.size()) {
+    : c_(c),
+      base_(reinterpret_cast<char* const*>(operands)),
+      tiles_(tiles),
+      value_(c.slot_of.size()),
+      indirect_(c.output_values.size()),
+      loaded_(c.operands.size(), nullptr),
+      position_(c.loop.size(), 0),
+      at_(c.operands.size()) {
   for (size_t v = 0; v < value_.size(); ++v)
     if (c.slot_of[v] >= 0) value_[v] = tiles_ + c.slot_of[v] * c.tile_bytes;
   for (size_t k = 0; k < c.constants.size(); ++k)
@@ -389,7 +401,8 @@ Worker::Worker(const FusedCode& c, void* const* operands, const Scalar* constant
     const auto& operand = c.operands[c.n_inputs + o];
     indirect_[o] = operand.path == Path::packed;
     for (int i = 0; i < c.n_inputs && i < 32; ++i)
-      if ((c.read_later[o] >> i & 1) && operands[i] == operands[c.n_inputs + o]) indirect_[o] = true;
+      if ((c.read_later[o] >> i & 1) && operands[i] == operands[c.n_inputs + o])
+        indirect_[o] = true;
   }
   for (const Micro& m : c.code) {
     auto out = std::find(c.output_values.begin(), c.output_values.end(), m.result);
@@ -427,7 +440,8 @@ void Worker::load(int k, int64_t rows, int64_t columns) {
   loaded_[k] = at_[k];
   int64_t inner = o.strides.back();
   int64_t outer = o.strides.size() > 1 ? o.strides[o.strides.size() - 2] : 0;
-  load_block(*c_.isa, tiles_ + o.tile * c_.tile_bytes, at_[k], rows, columns, outer, inner, o.itemsize);
+  load_block(*c_.isa, tiles_ + o.tile * c_.tile_bytes, at_[k], rows, columns, outer, inner,
+             o.itemsize);
 }
 
 void Worker::store(int k, int64_t rows, int64_t columns) {
@@ -435,7 +449,8 @@ void Worker::store(int k, int64_t rows, int64_t columns) {
   int64_t outer = o.strides.size() > 1 ? o.strides[o.strides.size() - 2] : columns;
   const char* from = tiles_ + o.tile * c_.tile_bytes;
   for (int64_t r = 0; r < rows; ++r)
-    std::memcpy(at_[k] + r * outer * o.itemsize, from + r * columns * o.itemsize, columns * o.itemsize);
+    std::memcpy(at_[k] + r * outer * o.itemsize, from + r * columns * o.itemsize,
+                columns * o.itemsize);
 }
 
 void Worker::run(int64_t begin, int64_t end) {
@@ -450,8 +465,10 @@ void Worker::run(int64_t begin, int64_t end) {
       for (size_t d = 0; d < rank; ++d) offset += position_[d] * o.strides[d];
       at_[k] = base_[k] + offset * o.itemsize;
       if (static_cast<int>(k) < c_.n_inputs) {
-        if (o.path == Path::direct) value_[k] = at_[k];
-        else load(static_cast<int>(k), rows, columns);
+        if (o.path == Path::direct)
+          value_[k] = at_[k];
+        else
+          load(static_cast<int>(k), rows, columns);
       } else if (size_t out = k - c_.n_inputs; !indirect_[out]) {
         value_[c_.output_values[out]] = at_[k];
       }
@@ -484,8 +501,8 @@ FusedKernel::FusedKernel(FusedKernel&&) noexcept = default;
 void FusedKernel::run(void* const* operands, const Scalar* constants) const {
   const FusedCode& c = *code_;
   if (c.only_copies && operands[0] != operands[1])
-    return copy_strided(operands[0], c.operands[0].strides, operands[1], c.operands[1].strides, c.loop,
-                        c.operands[0].itemsize);
+    return copy_strided(operands[0], c.operands[0].strides, operands[1], c.operands[1].strides,
+                        c.loop, c.operands[0].itemsize);
   int64_t tiles = c.tile_count();
   auto range = [&](int64_t begin, int64_t end) {
     size_t bytes = c.n_tiles * c.tile_bytes;

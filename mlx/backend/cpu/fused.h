@@ -18,8 +18,9 @@ class FusedKernel {
   ~FusedKernel();
   FusedKernel(FusedKernel&&) noexcept;
 
-  /// `operands`: addresses of the operands' first elements (inputs, then outputs). `constants`: values
-  /// of the program's constants. Threads split the work where it pays; results do not depend on them.
+  /// `operands`: addresses of the operands' first elements (inputs, then outputs). `constants`:
+  /// values of the program's constants. Threads split the work where it pays; results do not depend
+  /// on them.
   void run(void* const* operands, const Scalar* constants) const;
 
  private:

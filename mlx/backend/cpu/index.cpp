@@ -1,12 +1,13 @@
 // Reads at index arrays: slices that are dense go by memcpy, single elements by typed loads. Reads
 // jump, writes stream. Every dtype, any strides of the indexed array.
+#include "mlx/ops/index.h"
+
 #include <algorithm>
 
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/positions.h"
 #include "mlx/backend/cpu/threads.h"
 #include "mlx/backend/shared/odometer.h"
-#include "mlx/ops/index.h"
 
 namespace mlx::core::cpu {
 namespace {
@@ -117,8 +118,8 @@ void gather_kernel(const KernelArgs& args) {
   std::vector<IndexedAxis> axes;
   for (size_t i = 0; i < attrs.axes.size(); ++i) {
     int axis = attrs.axes[i];
-    axes.push_back({args.in[i + 1], axis, a.shape()[axis], attrs.slice_sizes[axis],
-                    a.strides()[axis]});
+    axes.push_back(
+        {args.in[i + 1], axis, a.shape()[axis], attrs.slice_sizes[axis], a.strides()[axis]});
   }
   const Shape& shape = args.out[0].shape();
   Positions positions("gather", Shape(shape.begin(), shape.end() - a.ndim()), axes);
@@ -152,8 +153,8 @@ void take_along_axis_kernel(const KernelArgs& args) {
           const I* index = indices.as<const I>() + i;
           T* dst = out.as<T>() + i;
           for (int64_t j = 0; j < n; ++j)
-            dst[j] = src[j * step +
-                         checked_index(index[j], size, 1, "take_along_axis", axis) * stride];
+            dst[j] =
+                src[j * step + checked_index(index[j], size, 1, "take_along_axis", axis) * stride];
           i += n;
         }
       };

@@ -6,7 +6,8 @@
 namespace mlx::core::cpu {
 
 /// An operand: address of its first element, and its layout. Inputs may have any strides (zero and
-/// negative ones too) unless the kernel's entry asks for contiguous ones; outputs are row-contiguous.
+/// negative ones too) unless the kernel's entry asks for contiguous ones; outputs are
+/// row-contiguous.
 struct View {
   void* data;
   const Layout* layout;

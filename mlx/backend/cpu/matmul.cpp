@@ -12,8 +12,10 @@
 #include "mlx/backend/cpu/copy.h"
 #include "mlx/backend/cpu/gemm.h"
 #include "mlx/backend/cpu/kernels.h"
+#include "mlx/backend/cpu/positions.h"
+#include "mlx/backend/cpu/threads.h"
 #include "mlx/backend/shared/odometer.h"
-#include "mlx/ops/matmul.h"
+#include "mlx/ops/gather_mm.h"
 
 namespace mlx::core::cpu {
 namespace {
@@ -53,8 +55,14 @@ Products make_products(const View& a, const View& b, const View* c, const View& 
   const Shape& shape = out.shape();
   int ndim = out.ndim();
   int64_t m = shape[ndim - 2], n = shape[ndim - 1], k = a.shape().back();
-  Products p{m, n, k, 1, {&a, with_matrix(shape, m, k)}, {&b, with_matrix(shape, k, n)},
-             {c, shape}, {&out, shape}};
+  Products p{m,
+             n,
+             k,
+             1,
+             {&a, with_matrix(shape, m, k)},
+             {&b, with_matrix(shape, k, n)},
+             {c, shape},
+             {&out, shape}};
   Matrix* all[] = {&p.a, &p.b, &p.c, &p.out};
   const View* views[] = {&a, &b, c, &out};
   Shape batch(shape.begin(), shape.end() - 2);
@@ -97,14 +105,12 @@ void float_products(const Products& p, GemmOutput type, double alpha, double bet
   g.a = {p.a.data, p.a.row, p.a.col};
   g.b = {p.b.data, p.b.row, p.b.col};
   g.out = {const_cast<void*>(p.out.data), p.out.row, p.out.col};
-  g.epilogue = {static_cast<float>(alpha), static_cast<float>(beta),
-                {p.c.data, p.c.row, p.c.col}};
+  g.epilogue = {static_cast<float>(alpha), static_cast<float>(beta), {p.c.data, p.c.row, p.c.col}};
   gemm_batched(g, p.batch());
 }
 
 void integer_products(const Products& p, GemmInt type) {
-  gemm_int_batched(type, p.m, p.n, p.k, {p.a.data, p.a.row, p.a.col},
-                   {p.b.data, p.b.row, p.b.col},
+  gemm_int_batched(type, p.m, p.n, p.k, {p.a.data, p.a.row, p.a.col}, {p.b.data, p.b.row, p.b.col},
                    {const_cast<void*>(p.out.data), p.out.row, p.out.col}, p.batch());
 }
 
@@ -153,32 +159,14 @@ void blas_products(const Products& p, double alpha, double beta) {
   if (p.k == 0) return;
   BlasOperand<T> a(p.a, p.m, p.k), b(p.b, p.k, p.n);
   blas::gemm_batched<T>(a.transposed, b.transposed, p.m, p.n, p.k, T(alpha), a.data, a.ld, b.data,
-                       b.ld, T(p.c.data ? 1 : 0), static_cast<T*>(const_cast<void*>(p.out.data)),
-                       p.m == 1 ? p.n : p.out.row, p.count, a.starts.data(), b.starts.data(),
-                       p.out.starts.data());
+                        b.ld, T(p.c.data ? 1 : 0), static_cast<T*>(const_cast<void*>(p.out.data)),
+                        p.m == 1 ? p.n : p.out.row, p.count, a.starts.data(), b.starts.data(),
+                        p.out.starts.data());
 }
 
-void matmul_kernel(const KernelArgs& args) {
-  matrix_product(args.in[0], args.in[1], nullptr, args.out[0], 1, 0);
-}
-
-void addmm_kernel(const KernelArgs& args) {
-  const auto& attrs = attrs_as<AddmmAttrs>(args.attrs);
-  matrix_product(args.in[1], args.in[2], &args.in[0], args.out[0], attrs.alpha, attrs.beta);
-}
-
-const KernelEntry kEntries[] = {
-    {.op = &op_matmul, .run = matmul_kernel},
-    {.op = &op_addmm, .run = addmm_kernel},
-};
-
-}  // namespace
-
-void matrix_product(const View& a, const View& b, const View* c, const View& out, double alpha,
-                    double beta) {
-  if (out.size() == 0) return;
-  Products p = make_products(a, b, c, out);
-  switch (out.dtype().val()) {
+/// The products of a batch by the kernels of its dtype.
+void multiply(const Products& p, Dtype type, double alpha, double beta) {
+  switch (type.val()) {
     case Dtype::Val::float32:
       return float_products(p, GemmOutput::f32, alpha, beta);
     case Dtype::Val::float16:
@@ -194,10 +182,99 @@ void matrix_product(const View& a, const View& b, const View* c, const View& out
     case Dtype::Val::bool_:
       return integer_products(p, GemmInt::boolean);
     default:
-      constexpr GemmInt by_size[] = {GemmInt::i8, GemmInt::i8, GemmInt::i16, {}, GemmInt::i32,
-                                     {}, {}, {}, GemmInt::i64};
-      return integer_products(p, by_size[out.dtype().size()]);
+      constexpr GemmInt by_size[] = {GemmInt::i8, GemmInt::i8, GemmInt::i16, {}, GemmInt::i32, {},
+                                     {},          {},          GemmInt::i64};
+      return integer_products(p, by_size[type.size()]);
   }
+}
+
+void matmul_kernel(const KernelArgs& args) {
+  matrix_product(args.in[0], args.in[1], nullptr, args.out[0], 1, 0);
+}
+
+void addmm_kernel(const KernelArgs& args) {
+  const auto& attrs = attrs_as<AddmmAttrs>(args.attrs);
+  matrix_product(args.in[1], args.in[2], &args.in[0], args.out[0], attrs.alpha, attrs.beta);
+}
+
+/// Products of the matrices that two index arrays pick. Neighbours that share the right matrix and
+/// continue each other's rows on the left become one product.
+void gather_mm_kernel(const KernelArgs& args) {
+  const View &a = args.in[0], &b = args.in[1], &out = args.out[0];
+  if (out.size() == 0) return;
+  const Shape& shape = args.in[2].shape();
+  Positions lhs("gather_mm", shape, {{args.in[2], 0, a.shape()[0], 1, a.strides()[0]}});
+  Positions rhs("gather_mm", shape, {{args.in[3], 0, b.shape()[0], 1, b.strides()[0]}});
+  int64_t count = lhs.size();
+  std::vector<int64_t> left(count), right(count);
+  lhs.read(0, count, left.data());
+  rhs.read(0, count, right.data());
+  int64_t m = a.shape()[1], k = a.shape()[2], n = b.shape()[2];
+  Products p{m, n, k, 1, {&a, a.shape()}, {&b, b.shape()}, {nullptr, {}}, {&out, out.shape()}};
+  int64_t row = m == 1 && count > 1 ? left[1] - left[0] : p.a.row;
+  std::vector<std::pair<int64_t, int64_t>> runs;  // first product, products
+  for (int64_t i = 0; i < count; ++i) {
+    bool joins = i > 0 && right[i] == right[i - 1] && left[i] - left[i - 1] == row * m;
+    if (joins) {
+      ++runs.back().second;
+    } else {
+      runs.emplace_back(i, 1);
+    }
+  }
+  auto run = [&](int64_t begin, int64_t end) {
+    Products each = p;
+    each.a.row = row;
+    for (int64_t i = begin; i < end; ++i) {
+      auto [first, products] = runs[i];
+      each.m = m * products;
+      each.a.starts = {left[first]};
+      each.b.starts = {right[first]};
+      each.c.starts = {0};
+      each.out.starts = {first * m * n};
+      each.out.row = n;
+      multiply(each, out.dtype(), 1, 0);
+    }
+  };
+  double ns = 0.03 * static_cast<double>(out.size()) * static_cast<double>(k);
+  bool tall = static_cast<int64_t>(runs.size()) < 2 * num_threads();
+  if (tall) return run(0, static_cast<int64_t>(runs.size()));
+  parallel_for(static_cast<int64_t>(runs.size()), 1, run, ns);
+}
+
+/// Products over ranges of the inner axis; the segments arrive row-contiguous.
+void segmented_mm_kernel(const KernelArgs& args) {
+  const View &a = args.in[0], &b = args.in[1], &segments = args.in[2], &out = args.out[0];
+  if (out.size() == 0) return;
+  int64_t m = a.shape()[0], k = a.shape()[1], n = b.shape()[1];
+  Products p{m, n, k, 1, {&a, a.shape()}, {&b, b.shape()}, {nullptr, {}}, {&out, out.shape()}};
+  p.out.row = n;
+  p.c.starts = {0};
+  dispatch_index(segments.dtype(), [&](auto tag) {
+    auto* ends = segments.as<const typename decltype(tag)::type>();
+    for (int64_t i = 0; i < segments.size() / 2; ++i) {
+      int64_t from = checked_index(ends[2 * i], k + 1, 1, "segmented_mm", 0);
+      int64_t to = checked_index(ends[2 * i + 1], k + 1, 1, "segmented_mm", 0);
+      p.k = std::max<int64_t>(to - from, 0);
+      p.a.starts = {from * p.a.col};
+      p.b.starts = {from * p.b.row};
+      p.out.starts = {i * m * n};
+      multiply(p, out.dtype(), 1, 0);
+    }
+  });
+}
+
+const KernelEntry kEntries[] = {
+    {.op = &op_matmul, .run = matmul_kernel},
+    {.op = &op_addmm, .run = addmm_kernel},
+    {.op = &op_gather_mm, .run = gather_mm_kernel},
+    {.op = &op_segmented_mm, .run = segmented_mm_kernel, .contiguous = 0b100},
+};
+
+}  // namespace
+
+void matrix_product(const View& a, const View& b, const View* c, const View& out, double alpha,
+                    double beta) {
+  if (out.size() > 0) multiply(make_products(a, b, c, out), out.dtype(), alpha, beta);
 }
 
 const std::span<const KernelEntry> matmul_kernels = kEntries;

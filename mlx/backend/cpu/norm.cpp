@@ -12,9 +12,12 @@ namespace {
 
 NormRow find_row(Dtype t) {
   switch (isa()) {
-    case Isa::avx512: return avx512::find_norm_row(t);
-    case Isa::avx2: return avx2::find_norm_row(t);
-    case Isa::v2: break;
+    case Isa::avx512:
+      return avx512::find_norm_row(t);
+    case Isa::avx2:
+      return avx2::find_norm_row(t);
+    case Isa::v2:
+      break;
   }
   return v2::find_norm_row(t);
 }

@@ -9,9 +9,8 @@
 namespace mlx::core::cpu {
 
 void bad_index(const char* op, const std::string& index, int axis, int64_t size, int64_t span) {
-  std::string accepted = size < span
-                             ? std::string("no index is accepted")
-                             : cat(-size, " to ", size - span, " are accepted");
+  std::string accepted = size < span ? std::string("no index is accepted")
+                                     : cat(-size, " to ", size - span, " are accepted");
   fail<IndexError>(op, "index ", index, " is out of range for axis ", axis, " with size ", size,
                    "; ", accepted);
 }

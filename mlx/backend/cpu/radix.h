@@ -44,8 +44,8 @@ struct KeyOf {
   static constexpr bool kSigned = !kFloat && !std::is_same_v<T, bool> && std::is_signed_v<T>;
   static constexpr K kInfinity = std::is_same_v<T, float16_t>    ? 0x7c00
                                  : std::is_same_v<T, bfloat16_t> ? 0x7f80
-                                 : sizeof(T) == 4 ? K(0x7f800000)
-                                                  : K(0x7ff0000000000000);
+                                 : sizeof(T) == 4                ? K(0x7f800000)
+                                                                 : K(0x7ff0000000000000);
 
   static K to_key(T x) {
     K u = std::bit_cast<K>(x);
@@ -73,8 +73,10 @@ struct KeyOf {
     } else if constexpr (kSigned) {
       key = static_cast<K>(key ^ kSign);
     }
-    if constexpr (std::is_same_v<T, bool>) return key != 0;
-    else return std::bit_cast<T>(key);
+    if constexpr (std::is_same_v<T, bool>)
+      return key != 0;
+    else
+      return std::bit_cast<T>(key);
   }
 };
 
@@ -121,25 +123,29 @@ void insertion_sort(E* a, int64_t n) {
   }
 }
 
+/// Bits of a digit. With more, the runs that a pass writes to outnumber the entries of the
+/// first-level TLB.
+inline constexpr int kDigit = 8, kDigits = 1 << kDigit;
+
 /// Stable sort of `a` by its digits, least significant first; `spare` has room for n elements too.
 /// Returns where the result is: `a` or `spare`.
-template <class E, int Width>
+template <class E>
 E* radix_sort(E* a, E* spare, int64_t n) {
   using D = Digits<E>;
-  constexpr int kSize = 1 << Width, kPasses = (D::kBits + Width - 1) / Width;
-  uint32_t counts[kPasses][kSize] = {};
+  constexpr int kPasses = (D::kBits + kDigit - 1) / kDigit;
+  uint32_t counts[kPasses][kDigits] = {};
   for (int64_t i = 0; i < n; ++i) {
     const uint64_t key = D::key(a[i]) >> D::kShift;
 #pragma GCC unroll 8
-    for (int p = 0; p < kPasses; ++p) ++counts[p][(key >> (p * Width)) & (kSize - 1)];
+    for (int p = 0; p < kPasses; ++p) ++counts[p][(key >> (p * kDigit)) & (kDigits - 1)];
   }
   for (int p = 0; p < kPasses; ++p) {
-    const int shift = D::kShift + p * Width;
+    const int shift = D::kShift + p * kDigit;
     uint32_t* next = counts[p];
-    if (next[(D::key(a[0]) >> shift) & (kSize - 1)] == n) continue;  // one digit only
+    if (next[(D::key(a[0]) >> shift) & (kDigits - 1)] == n) continue;  // one digit only
     uint32_t total = 0;
-    for (int d = 0; d < kSize; ++d) total += std::exchange(next[d], total);
-    for (int64_t i = 0; i < n; ++i) spare[next[(D::key(a[i]) >> shift) & (kSize - 1)]++] = a[i];
+    for (int d = 0; d < kDigits; ++d) total += std::exchange(next[d], total);
+    for (int64_t i = 0; i < n; ++i) spare[next[(D::key(a[i]) >> shift) & (kDigits - 1)]++] = a[i];
     std::swap(a, spare);
   }
   return a;
@@ -149,28 +155,27 @@ E* radix_sort(E* a, E* spare, int64_t n) {
 template <class E>
 E* parallel_radix_sort(E* a, E* spare, int64_t n) {
   using D = Digits<E>;
-  constexpr int kWidth = D::kBits <= 16 ? 8 : 11, kSize = 1 << kWidth;
   const int64_t parts = num_threads(), part = (n + parts - 1) / parts;
   const double estimate = 2.0 * static_cast<double>(n);
-  std::vector<int64_t> counts(parts * kSize);
-  for (int shift = D::kShift; shift < D::kShift + D::kBits; shift += kWidth) {
-    auto digit = [shift](E e) { return (D::key(e) >> shift) & (kSize - 1); };
+  std::vector<int64_t> counts(parts * kDigits);
+  for (int shift = D::kShift; shift < D::kShift + D::kBits; shift += kDigit) {
+    auto digit = [shift](E e) { return (D::key(e) >> shift) & (kDigits - 1); };
     auto each_part = [&](auto f) {
       auto some = [&](int64_t begin, int64_t end) {
         for (int64_t p = begin; p < end; ++p)
-          f(&counts[p * kSize], p * part, std::min(n, (p + 1) * part));
+          f(&counts[p * kDigits], p * part, std::min(n, (p + 1) * part));
       };
       parallel_for(parts, 1, some, estimate);
     };
     each_part([&](int64_t* count, int64_t begin, int64_t end) {
-      std::fill(count, count + kSize, 0);
+      std::fill(count, count + kDigits, 0);
       for (int64_t i = begin; i < end; ++i) ++count[digit(a[i])];
     });
     int64_t total = 0;
     bool trivial = false;
-    for (int d = 0; d < kSize; ++d) {
+    for (int d = 0; d < kDigits; ++d) {
       const int64_t before = total;
-      for (int64_t p = 0; p < parts; ++p) total += std::exchange(counts[p * kSize + d], total);
+      for (int64_t p = 0; p < parts; ++p) total += std::exchange(counts[p * kDigits + d], total);
       trivial |= total - before == n;
     }
     if (trivial) continue;
@@ -197,10 +202,7 @@ E* sort_run(E* a, E* spare, int64_t n, bool threads) {
     return a;
   }
   if (n > UINT32_MAX) return parallel_radix_sort(a, spare, n);
-  if constexpr (kBits > 16) {
-    if (n >= (1 << 14)) return radix_sort<E, 11>(a, spare, n);
-  }
-  return radix_sort<E, 8>(a, spare, n);
+  return radix_sort(a, spare, n);
 }
 
 /// Puts the element of rank `kth` at its place, none larger before it and none smaller behind it.

@@ -1,9 +1,10 @@
-// Random bits: the words of an array of n words are counted 0 .. n - 1, and words i and i + (n + 1) / 2
-// come from one call of the generator. The last word of an odd count is paired with counter 0.
+// Random bits: the words of an array of n words are counted 0 .. n - 1, and words i and i + (n + 1)
+// / 2 come from one call of the generator. The last word of an odd count is paired with counter 0.
+#include "mlx/backend/cpu/isa/random.h"
+
 #include <algorithm>
 
 #include "mlx/backend/cpu/cpu_info.h"
-#include "mlx/backend/cpu/isa/random.h"
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/threads.h"
 #include "mlx/ops/random.h"

@@ -1,7 +1,7 @@
 // Finds how an operand lies, and feeds its elements in their logical order to the kernels of
-// isa/reduce.h: rows where the reduced elements are neighbours in memory, columns where the kept ones
-// are, and rows packed into a small buffer otherwise. Long reductions are cut into chunks of whole
-// blocks, whose partial results combine in the order of the blocks.
+// isa/reduce.h: rows where the reduced elements are neighbours in memory, columns where the kept
+// ones are, and rows packed into a small buffer otherwise. Long reductions are cut into chunks of
+// whole blocks, whose partial results combine in the order of the blocks.
 #include "mlx/backend/cpu/reduce.h"
 
 #include <algorithm>
@@ -19,14 +19,18 @@ namespace {
 Reducer find(Reduction kind, Dtype t) {
   const bool arg = kind == Reduction::argmax || kind == Reduction::argmin;
   switch (isa()) {
-    case Isa::avx512: return arg ? avx512::find_arg_reducer(kind, t) : avx512::find_reducer(kind, t);
-    case Isa::avx2: return arg ? avx2::find_arg_reducer(kind, t) : avx2::find_reducer(kind, t);
-    case Isa::v2: break;
+    case Isa::avx512:
+      return arg ? avx512::find_arg_reducer(kind, t) : avx512::find_reducer(kind, t);
+    case Isa::avx2:
+      return arg ? avx2::find_arg_reducer(kind, t) : avx2::find_reducer(kind, t);
+    case Isa::v2:
+      break;
   }
   return arg ? v2::find_arg_reducer(kind, t) : v2::find_reducer(kind, t);
 }
 
-// --- from accumulators to results ------------------------------------------------------------------
+// --- from accumulators to results
+// ------------------------------------------------------------------
 
 template <class A, class F>
 void store_with(const Dtype& t, const void* acc, void* out, int64_t n, F f) {
@@ -84,13 +88,15 @@ void finish(const Reducer& r, Reduction kind, Dtype in, Dtype out_type, const vo
       if (in == complex64) return store_mean<complex64_t>(out_type, acc, out, n, count);
       if (in == complex128) return store_mean<complex128_t>(out_type, acc, out, n, count);
       return store_mean<float>(out_type, acc, out, n, count);
-    default: break;
+    default:
+      break;
   }
   if (in == float16 || in == bfloat16) return store_as<float>(out_type, acc, out, n);
   std::memcpy(out, acc, static_cast<size_t>(n) * r.accumulator);
 }
 
-// --- the walk ---------------------------------------------------------------------------------------
+// --- the walk
+// ---------------------------------------------------------------------------------------
 
 /// Lengths and strides of some axes, merged where they are one in memory.
 struct Walk {
@@ -154,11 +160,16 @@ void gather(const char* from, const Walk& walk, int64_t begin, int64_t n, char* 
 using Gather = void (*)(const char*, const Walk&, int64_t, int64_t, char*);
 Gather gather_of(int itemsize) {
   switch (itemsize) {
-    case 1: return gather<1>;
-    case 2: return gather<2>;
-    case 4: return gather<4>;
-    case 8: return gather<8>;
-    default: return gather<16>;
+    case 1:
+      return gather<1>;
+    case 2:
+      return gather<2>;
+    case 4:
+      return gather<4>;
+    case 8:
+      return gather<8>;
+    default:
+      return gather<16>;
   }
 }
 
@@ -202,7 +213,7 @@ struct Job {
   const char* in;
   char* out;
   Dtype in_type, out_type;
-  int64_t chunk = 0, chunks = 1;      ///< elements of a reduction done at once, and how often
+  int64_t chunk = 0, chunks = 1;     ///< elements of a reduction done at once, and how often
   std::unique_ptr<char[]> partials;  ///< chunks x kept, where there are several chunks
 
   const char* at(int64_t offset) const { return in + offset * in_type.size(); }
@@ -246,8 +257,8 @@ void Job::combine_chunks() const {
                         static_cast<size_t>(n) * reducer.accumulator);
             counter.push();
           }
-          finish(reducer, kind, in_type, out_type, counter.result(),
-                 out + first * out_type.size(), n, reduced.size);
+          finish(reducer, kind, in_type, out_type, counter.result(), out + first * out_type.size(),
+                 n, reduced.size);
         }
       },
       static_cast<double>(chunks * kept.size));
@@ -317,11 +328,16 @@ void gather_rows(const char* from, const int64_t* offsets, int rows, int64_t n, 
 using GatherRows = void (*)(const char*, const int64_t*, int, int64_t, int64_t, char*);
 GatherRows gather_rows_of(int itemsize) {
   switch (itemsize) {
-    case 1: return gather_rows<1>;
-    case 2: return gather_rows<2>;
-    case 4: return gather_rows<4>;
-    case 8: return gather_rows<8>;
-    default: return gather_rows<16>;
+    case 1:
+      return gather_rows<1>;
+    case 2:
+      return gather_rows<2>;
+    case 4:
+      return gather_rows<4>;
+    case 8:
+      return gather_rows<8>;
+    default:
+      return gather_rows<16>;
   }
 }
 

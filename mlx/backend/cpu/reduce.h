@@ -1,4 +1,5 @@
-// Reductions on the CPU: what stands between an operand of any layout and the kernels of isa/reduce.h.
+// Reductions on the CPU: what stands between an operand of any layout and the kernels of
+// isa/reduce.h.
 #pragma once
 
 #include <vector>
@@ -8,8 +9,8 @@
 
 namespace mlx::core::cpu {
 
-/// out = `in` reduced over sorted axes; `out` is row-contiguous. Threaded. The result does not depend
-/// on the strides of `in` nor on the number of threads.
+/// out = `in` reduced over sorted axes; `out` is row-contiguous. Threaded. The result does not
+/// depend on the strides of `in` nor on the number of threads.
 void reduce(const View& in, Reduction kind, const std::vector<int>& axes, const View& out);
 
 }  // namespace mlx::core::cpu

@@ -1,9 +1,10 @@
 // Scans of operands of any layout: several rows side by side, or columns where the axis is not the
 // last one in memory. Threads share rows and columns, never one scan.
+#include "mlx/backend/cpu/isa/scan.h"
+
 #include <algorithm>
 
 #include "mlx/backend/cpu/cpu_info.h"
-#include "mlx/backend/cpu/isa/scan.h"
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/threads.h"
 #include "mlx/backend/shared/odometer.h"
@@ -15,9 +16,12 @@ namespace {
 
 ScanKernels find(Scan kind, Dtype t) {
   switch (isa()) {
-    case Isa::avx512: return avx512::find_scan(kind, t);
-    case Isa::avx2: return avx2::find_scan(kind, t);
-    case Isa::v2: break;
+    case Isa::avx512:
+      return avx512::find_scan(kind, t);
+    case Isa::avx2:
+      return avx2::find_scan(kind, t);
+    case Isa::v2:
+      break;
   }
   return v2::find_scan(kind, t);
 }

@@ -1,6 +1,8 @@
 // Writes at index arrays. Every element of the result belongs to one thread, which applies its
 // updates in their order: results do not depend on the number of threads, and the last of several
 // assignments wins. 16-bit floats are combined in float32 and rounded after every update.
+#include "mlx/ops/scatter.h"
+
 #include <algorithm>
 #include <bit>
 
@@ -10,7 +12,6 @@
 #include "mlx/backend/cpu/positions.h"
 #include "mlx/backend/cpu/threads.h"
 #include "mlx/backend/shared/odometer.h"
-#include "mlx/ops/scatter.h"
 
 namespace mlx::core::cpu {
 namespace {
@@ -43,7 +44,8 @@ T combined(T a, T b) {
     return M == ScatterMode::add ? a || b : a && b;
   } else if constexpr (std::is_integral_v<T>) {
     using U = uint64_t;  // wraps instead of overflowing
-    if constexpr (M == ScatterMode::add) return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
+    if constexpr (M == ScatterMode::add)
+      return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
     if constexpr (M == ScatterMode::multiply)
       return static_cast<T>(static_cast<U>(a) * static_cast<U>(b));
     if (b == T(-1)) return std::is_signed_v<T> ? static_cast<T>(U{0} - static_cast<U>(a)) : a == b;
@@ -146,8 +148,7 @@ struct Scatter {
     each(part, parts, [&](int64_t i, int64_t from) {
       for (int64_t r = 0; r < count; ++r, rows.next())
         combine_row<M>(out + offsets[i] + rows[0] + begin * out_step, out_step,
-                       updates + from + rows[1] + begin * updates_step, updates_step,
-                       end - begin);
+                       updates + from + rows[1] + begin * updates_step, updates_step, end - begin);
     });
   }
 };
@@ -174,9 +175,7 @@ void scatter_kernel(const KernelArgs& args) {
   int64_t n = positions.size();
   Scratch storage(n * sizeof(int64_t));
   int64_t* offsets = storage.get<int64_t>();
-  auto read = [&](int64_t begin, int64_t end) {
-    positions.read(begin, end, offsets + begin);
-  };
+  auto read = [&](int64_t begin, int64_t end) { positions.read(begin, end, offsets + begin); };
   parallel_for(n, 4096, read, 1.5 * n);
   if (updates.size() == 0) return;
 
@@ -195,7 +194,7 @@ void scatter_kernel(const KernelArgs& args) {
   int64_t parts = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(threads)));
   double per_slice = static_cast<double>(num_elements(slice.shape));
   double ns = n * (2 + per_slice * 0.6);
-  Share share = threads == 1 || overlapping ? Share::one_thread
+  Share share = threads == 1 || overlapping                     ? Share::one_thread
                 : columns * out.dtype().size() >= 256 * threads ? Share::columns
                                                                 : Share::slices;
   dispatch_mode(attrs.mode, out.dtype(), [&](auto mode, auto tag) {
@@ -205,7 +204,8 @@ void scatter_kernel(const KernelArgs& args) {
     };
     if (share == Share::columns) {
       int64_t grain = (columns + threads - 1) / threads;
-      parallel_for(columns, grain, [&](int64_t begin, int64_t end) { apply(begin, end, 0, 1); }, ns);
+      parallel_for(
+          columns, grain, [&](int64_t begin, int64_t end) { apply(begin, end, 0, 1); }, ns);
     } else if (share == Share::slices && ns > 20000) {
       auto run = [&](int64_t begin, int64_t end) {
         for (int64_t part = begin; part < end; ++part) apply(0, columns, part, parts);
@@ -217,7 +217,8 @@ void scatter_kernel(const KernelArgs& args) {
   });
 }
 
-/// out[i.., indices[i.., j, k..], k..] op= updates[i.., j, k..]; indices and updates are contiguous.
+/// out[i.., indices[i.., j, k..], k..] op= updates[i.., j, k..]; indices and updates are
+/// contiguous.
 void scatter_axis_kernel(const KernelArgs& args) {
   const auto& attrs = attrs_as<ScatterAxisAttrs>(args.attrs);
   const View &indices = args.in[1], &updates = args.in[2], &out = args.out[0];

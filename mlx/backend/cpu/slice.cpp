@@ -1,5 +1,5 @@
-// Kernels of slices: parts copied out of an array and into one. Any dtype and strides; what is written
-// in place is the part alone.
+// Kernels of slices: parts copied out of an array and into one. Any dtype and strides; what is
+// written in place is the part alone.
 #include "mlx/ops/slice.h"
 
 #include "mlx/backend/cpu/copy.h"
@@ -27,8 +27,8 @@ Part part_of(const View& v, const Shape& start, const Shape& length, const Shape
   return p;
 }
 
-/// Copies what lies outside a box: along each axis what is before and after it, within the box along
-/// the axes that are done.
+/// Copies what lies outside a box: along each axis what is before and after it, within the box
+/// along the axes that are done.
 void copy_around(const View& src, const View& dst, const Shape& start, const Shape& length) {
   Shape from(start.size(), 0), size = dst.shape();
   for (size_t i = 0; i < start.size(); ++i) {
@@ -95,7 +95,8 @@ Shape read_starts(const View& starts, const DynamicSliceAttrs& a, const Shape& s
     int64_t stride = starts.ndim() ? starts.strides()[0] : 0;
     for (size_t i = 0; i < a.axes.size(); ++i) {
       int axis = a.axes[i];
-      start[axis] = checked_index(starts.as<T>()[i * stride], shape[axis], a.slice_size[axis], op, axis);
+      start[axis] =
+          checked_index(starts.as<T>()[i * stride], shape[axis], a.slice_size[axis], op, axis);
     }
   });
   return start;

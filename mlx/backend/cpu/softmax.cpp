@@ -1,12 +1,13 @@
-// softmax and logsumexp of contiguous operands: over the last axis whole rows to threads where there are
-// many, pieces of a row where there are few; over another axis tiles of columns. Sums depend on the
-// length of the axis alone.
+// softmax and logsumexp of contiguous operands: over the last axis whole rows to threads where
+// there are many, pieces of a row where there are few; over another axis tiles of columns. Sums
+// depend on the length of the axis alone.
+#include "mlx/backend/cpu/isa/softmax.h"
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
 
 #include "mlx/backend/cpu/cpu_info.h"
-#include "mlx/backend/cpu/isa/softmax.h"
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/threads.h"
 #include "mlx/ops/softmax.h"
@@ -17,9 +18,12 @@ namespace {
 
 SoftmaxKernels find(Dtype t) {
   switch (isa()) {
-    case Isa::avx512: return avx512::find_softmax(t);
-    case Isa::avx2: return avx2::find_softmax(t);
-    case Isa::v2: break;
+    case Isa::avx512:
+      return avx512::find_softmax(t);
+    case Isa::avx2:
+      return avx2::find_softmax(t);
+    case Isa::v2:
+      break;
   }
   return v2::find_softmax(t);
 }
@@ -59,19 +63,20 @@ struct Rows {
   struct Result {
     double shift, sum;
   };
-  /// Maximum of a row and sum of exponentials; these are stored in `y` where the dtype allows.
-  Result sum_row(int64_t row, char* y, bool threads) const {
+  /// Maximum of a row and sum of exponentials; these are stored at `e` where it is given.
+  Result sum_row(int64_t row, char* e, bool threads) const {
     const auto parts = std::make_unique<double[]>(pieces());
-    each_piece(row, [&](int64_t p, int64_t at, int64_t m) { parts[p] = k.largest(in + at, m); },
-               threads);
+    each_piece(
+        row, [&](int64_t p, int64_t at, int64_t m) { parts[p] = k.largest(in + at, m); }, threads);
     double shift = parts[0];
     for (int64_t p = 1; p < pieces(); ++p)
       if (!(shift >= parts[p]) && !std::isnan(shift)) shift = parts[p];
-    each_piece(row,
-               [&](int64_t p, int64_t at, int64_t m) {
-                 parts[p] = k.sum_exp(in + at, m, shift, y && size >= 4 ? y + at : nullptr);
-               },
-               threads);
+    each_piece(
+        row,
+        [&](int64_t p, int64_t at, int64_t m) {
+          parts[p] = k.sum_exp(in + at, m, shift, e ? e + p * kSoftmaxPiece * size : nullptr);
+        },
+        threads);
     double sum = 0;
     for (int64_t p = 0; p < pieces(); ++p) sum += parts[p];
     return {shift, sum};
@@ -95,10 +100,12 @@ struct Rows {
 
 void run_columns(const View& in, const View& out, int axis) {
   const SoftmaxKernels k = find(in.dtype());
-  const int64_t n = in.shape()[axis], stride = row_major(in.shape())[axis], size = in.dtype().size();
+  const int64_t n = in.shape()[axis], stride = row_major(in.shape())[axis],
+                size = in.dtype().size();
   if (out.size() == 0) return;
   const int64_t outer = in.size() / (n * stride);
-  const int64_t width = std::clamp<int64_t>(outer * stride / (4 * num_threads()), 64, kSoftmaxColumns);
+  const int64_t width =
+      std::clamp<int64_t>(outer * stride / (4 * num_threads()), 64, kSoftmaxColumns);
   const int64_t tiles = (stride + width - 1) / width;
   parallel_for(
       outer * tiles, 1,
@@ -118,12 +125,20 @@ void run_softmax(const KernelArgs& args) {
   const Rows rows(args.in[0]);
   char* out = args.out[0].as<char>();
   rows.each_row([&](int64_t r, bool threads) {
-    const auto [shift, sum] = rows.sum_row(r, out, threads);
-    rows.each_piece(r,
-                    [&, shift = shift, sum = sum](int64_t, int64_t at, int64_t m) {
-                      rows.k.finish(rows.in + at, m, shift, 1 / sum, out + at);
-                    },
-                    threads);
+    // 16-bit floats would round: short rows keep their exponentials aside, long ones compute them
+    // twice.
+    float aside[kSoftmaxPiece];
+    char* e = rows.size >= 4            ? out + r * rows.n * rows.size
+              : rows.n <= kSoftmaxPiece ? reinterpret_cast<char*>(aside)
+                                        : nullptr;
+    const auto [shift, sum] = rows.sum_row(r, e, threads);
+    rows.each_piece(
+        r,
+        [&, shift = shift, sum = sum](int64_t p, int64_t at, int64_t m) {
+          rows.k.finish(rows.in + at, m, shift, 1 / sum,
+                        e ? e + p * kSoftmaxPiece * rows.size : nullptr, out + at);
+        },
+        threads);
   });
 }
 

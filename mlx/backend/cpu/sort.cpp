@@ -1,5 +1,7 @@
 // Sorting, partitioning and searching along any axis of operands of any layout. Lines are copied to
 // dense keys, several neighbouring ones at once, sorted there and written back.
+#include "mlx/ops/sort.h"
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -8,7 +10,6 @@
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/radix.h"
 #include "mlx/backend/shared/odometer.h"
-#include "mlx/ops/sort.h"
 
 namespace mlx::core::cpu {
 
@@ -62,7 +63,7 @@ struct Lines {
   Odometer<2> odometer() const { return {shape, {strides[0], strides[1]}}; }
 };
 
-constexpr int64_t kGroup = 16;
+constexpr int64_t kGroup = 64;  // lines copied together
 
 constexpr int64_t kLongLine = 1 << 17;  // of these, one is shared among threads
 
@@ -84,8 +85,8 @@ void transfer(int64_t n, int64_t stride, F f) {
   }
 }
 
-/// Calls `run(E* keys, E* spare) -> E*` on every line: elements become keys by `load(x, position)` and
-/// results by `store(key)`.
+/// Calls `run(E* keys, E* spare) -> E*` on every line: elements become keys by `load(x, position)`
+/// and results by `store(key)`.
 template <class E, class T, class O, class Load, class Store, class Run>
 void each_line(const Lines& lines, const T* in, O* out, Load load, Store store, Run run,
                double ns_each, void* scratch) {
@@ -222,7 +223,46 @@ void run_argsort(const KernelArgs& args) {
 
 // --- searching ----------------------------------------------------------------------------------
 
-// Sequences stand along the last axis of the first operand; its leading axes are those of the values.
+/// Values as they are compared: keys where there are any.
+template <class T>
+auto comparable(T x) {
+  if constexpr (is_complex(TypeToDtype<T>::value))
+    return x;
+  else
+    return KeyOf<T>::to_order(x);
+}
+template <class K>
+bool comes_before(const K& a, const K& b) {
+  if constexpr (std::is_integral_v<K>)
+    return a < b;
+  else
+    return before(a, b);
+}
+
+/// Positions of `count` values in sequences of n elements. The searches go in step, so that their
+/// memory accesses overlap.
+constexpr int kAbreast = 16;
+template <class T>
+void search(const T* const* from, int64_t n, int64_t step, const T* values, int count, bool right,
+            uint32_t* out) {
+  decltype(comparable(T{})) keys[kAbreast];
+  int64_t low[kAbreast] = {};
+  for (int k = 0; k < count; ++k) keys[k] = comparable(values[k]);
+  auto advance = [&](int64_t probe, int64_t by) {
+    for (int k = 0; k < count; ++k) {
+      const auto x = comparable(from[k][(low[k] + probe) * step]);
+      const bool behind = right ? !comes_before(keys[k], x) : comes_before(x, keys[k]);
+      low[k] += behind ? by : 0;
+    }
+  };
+  int64_t length = n;
+  for (; length > 1; length -= length / 2) advance(length / 2 - 1, length / 2);
+  if (length == 1) advance(0, 1);
+  for (int k = 0; k < count; ++k) out[k] = static_cast<uint32_t>(low[k]);
+}
+
+// Sequences stand along the last axis of the first operand; its leading axes are those of the
+// values.
 void run_searchsorted(const KernelArgs& args) {
   const bool right = attrs_as<SearchSortedAttrs>(args.attrs).right;
   const View &sorted = args.in[0], &values = args.in[1], &out = args.out[0];
@@ -241,31 +281,33 @@ void run_searchsorted(const KernelArgs& args) {
         [&](int64_t begin, int64_t end) {
           Odometer<2> at(shape, {strides[0], strides[1]});
           at.seek(begin);
-          for (; begin < end; ++begin, at.next()) {
-            const T value = values.as<T>()[at[0]];
-            const T* from = sorted.as<T>() + at[1];
-            int64_t low = 0;
-            for (int64_t length = n; length > 0;) {
-              const int64_t half = length / 2;
-              const T x = from[(low + half) * step];
-              const bool behind = right ? !before(value, x) : before(x, value);
-              low = behind ? low + half + 1 : low;
-              length = behind ? length - half - 1 : half;
+          while (begin < end) {
+            T some[kAbreast];
+            const T* from[kAbreast];
+            const int64_t first = begin;
+            int count = 0;
+            for (; count < kAbreast && begin < end; ++count, ++begin, at.next()) {
+              some[count] = values.as<T>()[at[0]];
+              from[count] = sorted.as<T>() + at[1];
             }
-            out.as<uint32_t>()[begin] = static_cast<uint32_t>(low);
+            search(from, n, step, some, count, right, out.as<uint32_t>() + first);
           }
         },
-        3.0 * static_cast<double>(out.size()) * (2 + std::log2(1.0 + static_cast<double>(n))));
+        2.0 * static_cast<double>(out.size()) * (2 + std::log2(1.0 + static_cast<double>(n))));
   });
 }
 
 size_t sort_workspace(std::span<const Layout> operands, int, const Attrs* attrs) {
   const int64_t n = operands[0].shape[attrs_as<SortAttrs>(attrs).axis];
   switch (operands[0].dtype.size()) {
-    case 1: return scratch_of<uint8_t>(n);
-    case 2: return scratch_of<uint16_t>(n);
-    case 4: return scratch_of<uint32_t>(n);
-    default: return scratch_of<uint64_t>(n);
+    case 1:
+      return scratch_of<uint8_t>(n);
+    case 2:
+      return scratch_of<uint16_t>(n);
+    case 4:
+      return scratch_of<uint32_t>(n);
+    default:
+      return scratch_of<uint64_t>(n);
   }
 }
 size_t argsort_workspace(std::span<const Layout> operands, int, const Attrs* attrs) {

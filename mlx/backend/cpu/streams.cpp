@@ -1,13 +1,13 @@
 #include "mlx/backend/cpu/streams.h"
 
+#include <pthread.h>
+
 #include <condition_variable>
 #include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
-
-#include <pthread.h>
 
 namespace mlx::core::cpu {
 

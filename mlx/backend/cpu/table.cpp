@@ -1,5 +1,5 @@
-// The CPU's table of contents: which kernel runs which op. Elementwise ops need no rows: they run in
-// fused programs.
+// The CPU's table of contents: which kernel runs which op. Elementwise ops need no rows: they run
+// in fused programs.
 #include <mutex>
 #include <unordered_map>
 
@@ -13,9 +13,10 @@ struct Table {
   std::mutex mutex;
   std::unordered_map<const OpDef*, KernelEntry> rows;
   Table() {
-    for (auto family : {creation_kernels, concat_kernels, slice_kernels, index_kernels,
-                        scatter_kernels, reduce_kernels, softmax_kernels, scan_kernels, sort_kernels,
-                        matmul_kernels, conv_kernels, random_kernels, custom_kernels, norm_kernels})
+    for (auto family :
+         {creation_kernels, concat_kernels, slice_kernels, index_kernels, scatter_kernels,
+          reduce_kernels, softmax_kernels, scan_kernels, sort_kernels, matmul_kernels, conv_kernels,
+          random_kernels, custom_kernels, norm_kernels})
       for (const KernelEntry& e : family) rows.emplace(e.op, e);
   }
 };

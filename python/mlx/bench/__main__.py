@@ -57,7 +57,7 @@ def parser() -> argparse.ArgumentParser:
 
 def peers(specs: list[str], options: run.Options) -> list[run.Worker]:
     """The workers that --vs asks for."""
-    workers = []
+    workers: list[run.Worker] = []
     for spec in specs:
         name, equals, python = spec.partition("=")
         framework, _, label = name.partition(":")
@@ -117,7 +117,7 @@ def main(arguments: list[str] | None = None) -> int:
         report.head()
         with contextlib.suppress(KeyboardInterrupt):  # what there is so far is still reported
             for case in cases:
-                report.add(case, run.measure(workers, case.name, ops.get(case.name), options))
+                report.add(case, run.measure(workers, case, ops.get(case.name), options))
     report.finish()
     if args.json:
         report.json(args.json, versions, args.threads)

@@ -65,6 +65,11 @@ def case(name: str, *args: Any, **options: Any) -> Callable:
 
     def listed(function: Callable) -> Callable:
         add(Case(name, lambda framework: function(framework, *args), **options))
+        # Decorators apply from the last line to the first; the list is in reading order.
+        names = function.__dict__.setdefault("names", [])
+        for later in names:
+            CASES[later] = CASES.pop(later)
+        names.insert(0, name)
         return function
 
     return listed

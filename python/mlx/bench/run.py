@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import math
@@ -15,6 +16,8 @@ import sys
 import tempfile
 import time
 from typing import Any
+
+from .registry import Case
 
 FRAMEWORKS = ("mlx", "torch", "jax", "numpy")
 THREAD_VARIABLES = (
@@ -77,6 +80,7 @@ class Worker:
     def __init__(self, label: str, framework: str, python: str, options: Options) -> None:
         self.label, self.framework, self.options = label, framework, options
         self.version = ""
+        self.compiles: list[str] = []
         self.command = [*shlex.split(python), str(pathlib.Path(__file__).with_name("worker.py"))]
         self.environment = dict(os.environ)
         for name in ("PYTHONPATH", "PYTHONHOME"):
@@ -106,7 +110,7 @@ class Worker:
         reply = self.ask("hello", 60, framework=self.framework, threads=threads)
         if "version" not in reply:
             raise Failed("error", reply.get("error") or reply.get("missing", "no version"))
-        self.version = reply["version"]
+        self.version, self.compiles = reply["version"], reply["compiles"]
 
     def ask(self, what: str, timeout: float, **request: Any) -> dict:
         """Send one request and wait for its reply."""
@@ -143,24 +147,32 @@ class Worker:
             self.process = None
             self.errors.close()
 
-    def prepare(self, case: str, op: dict | None) -> Timing:
+    def sample(self, calls: int) -> float:
+        """Seconds a call of the prepared case, over so many calls."""
+        reply = self.ask("run", self.options.timeout, calls=calls)
+        if "seconds" not in reply:
+            raise Failed("error", f"while timed: {next(iter(reply.values()))}")
+        return reply["seconds"]
+
+    def prepare(self, case: Case, op: dict | None) -> Timing:
         """Make a case ready; the timing has a first sample, or says why there is none."""
-        o, timing = self.options, Timing()
-        reply = self.ask("prepare", 4 * o.timeout, case=case, op=op)
+        o, timing, compiles = self.options, Timing(), case.mode in self.compiles
+        timeout = 4 * o.timeout if compiles else o.timeout
+        reply = self.ask("prepare", timeout, case=case.name, op=op)
         if "first" not in reply:
             kind = next(iter(reply))
             return Timing(kind, note=reply[kind])
         timing.elements = reply["elements"]
         timing.samples = [reply["first"]]
-        if reply["first"] < 2 or reply["compiles"]:
-            timing.samples = [self.ask("run", o.timeout, calls=1)["seconds"]]
+        if reply["first"] < 2 or compiles:
+            timing.samples = [self.sample(1)]
         timing.calls = max(1, min(100_000, math.ceil(o.sample / max(timing.samples[0], 1e-7))))
         if timing.calls > 1:  # one call alone is no fair sample of a short case
             timing.samples = []
         return timing
 
 
-def measure(workers: list[Worker], case: str, op: dict | None, o: Options) -> dict[str, Timing]:
+def measure(workers: list[Worker], case: Case, op: dict | None, o: Options) -> dict[str, Timing]:
     """Time one case in all workers, in turns: worker by worker, round by round."""
     timings: dict[str, Timing] = {}
     for worker in workers:
@@ -179,15 +191,15 @@ def measure(workers: list[Worker], case: str, op: dict | None, o: Options) -> di
                 continue
             start = time.perf_counter()
             try:
-                reply = worker.ask("run", o.timeout, calls=timing.calls)
-                timing.samples.append(reply["seconds"])
-            except (Failed, KeyError) as failure:
-                timings[worker.label] = Timing("error", note=f"while timed: {failure}")
+                timing.samples.append(worker.sample(timing.calls))
+            except Failed as failure:
+                timings[worker.label] = Timing(failure.kind, note=str(failure))
                 del active[worker]
                 continue
             active[worker] += time.perf_counter() - start
     for worker in active:
-        worker.ask("drop", o.timeout)
+        with contextlib.suppress(Failed):
+            worker.ask("drop", o.timeout)
     return timings
 
 

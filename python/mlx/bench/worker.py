@@ -1,9 +1,9 @@
 """The process that times cases in one framework: one JSON line a request, one a reply.
 
 Run as a script by any interpreter; it needs nothing installed but the framework. Requests:
-    {"do": "hello", "framework": NAME, "threads": N or null}   -> {"version": ...}
-    {"do": "prepare", "case": NAME, "op": entry or null}       -> {"first": s, "elements": n,
-                                                                   "compiles": whether}
+    {"do": "hello", "framework": NAME, "threads": N or null}   -> {"version": ...,
+                                                                   "compiles": modes}
+    {"do": "prepare", "case": NAME, "op": entry or null}       -> {"first": s, "elements": n}
     {"do": "run", "calls": n}                                  -> {"seconds": s per call}
     {"do": "drop"}                                             -> {}
 A reply may be {"missing": why} or {"error": text} instead.
@@ -54,7 +54,7 @@ class Worker:
         if threads and hasattr(os, "sched_setaffinity"):
             os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
         self.framework = part(f"frameworks.{framework}").Framework(threads)
-        return {"version": self.framework.version}
+        return {"version": self.framework.version, "compiles": self.framework.compiles}
 
     def prepare(self, case: str, op: dict | None = None) -> dict:
         """Make the inputs of a case and call it for the first time."""
@@ -78,7 +78,7 @@ class Worker:
         first = time.perf_counter() - start
         elements = sum(f.size(leaf) for leaf in part("registry").arrays(result))
         self.call = call
-        return {"first": first, "elements": elements, "compiles": listed.mode in f.compiles}
+        return {"first": first, "elements": elements}
 
     def run(self, calls: int) -> dict:
         """Time some calls of the prepared case."""

@@ -54,7 +54,10 @@ def losses(name: str, steps: int = 25) -> list[float]:
     make, optimizer = RUNS[name][0], RUNS[name][1]()
     model, rng = make(), np.random.default_rng(7)
     weights = [
-        (path, mx.array((rng.standard_normal(w.shape) / np.sqrt(w.size ** 0.5 + 8)).astype(np.float32)))
+        (
+            path,
+            mx.array((rng.standard_normal(w.shape) / np.sqrt(w.size**0.5 + 8)).astype(np.float32)),
+        )
         for path, w in sorted(tree_flatten(model.parameters()))
     ]
     model.update(tree_unflatten(weights))

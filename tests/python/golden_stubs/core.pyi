@@ -31,6 +31,7 @@ class DLPackCompatible(Protocol):
     def __dlpack_device__(self) -> tuple[int, int]: ...
 
 
+from collections.abc import Callable
 import enum
 import pathlib
 import types
@@ -1520,6 +1521,38 @@ def vmap(fun: Callable[P, R], in_axes: object = 0, out_axes: object = 0) -> Call
     A function that applies `fun` to every position along an axis of its arguments, all at once, and stacks the results. `in_axes` and `out_axes` are ints (negative ones count from the end), None for what is not mapped, or trees of them: a tuple has an entry for each argument. `fun` runs once, on arrays without the mapped axis and without values. Raises IndexError for an axis out of range, and ValueError where mapped lengths differ or an op cannot be vectorized.
 
     Example: vmap(lambda x, y: x + y, in_axes=(1, 0))(x, y) is x.T + y.
+    """
+
+class custom_function:
+    """
+    A function of trees of arrays with rules of its own: `f.vjp`, `f.jvp` and `f.vmap` set them and may be used as decorators. A transformation without a rule goes through the function.
+    """
+
+    def __init__(self, f: Callable) -> None: ...
+
+    def __call__(self, *args, **kwargs) -> object:
+        """
+        Calls the function. Keyword arguments go to the rules as they are, without derivatives.
+        """
+
+    def vjp(self, f: Callable) -> custom_function:
+        """
+        Sets `f(primals, cotangents, outputs)`, which gives cotangents of the arguments.
+        """
+
+    def jvp(self, f: Callable) -> custom_function:
+        """
+        Sets `f(primals, tangents)`, which gives tangents of the outputs; None stands for a zero tangent.
+        """
+
+    def vmap(self, f: Callable) -> custom_function:
+        """
+        Sets `f(inputs, axes)`, which gives the outputs for mapped inputs, and their axes.
+        """
+
+def checkpoint(fun: Callable[P, R]) -> Callable[P, R]:
+    """
+    A function like `fun` whose derivative computes what is inside again instead of keeping it. Derivatives reach what is passed as an argument.
     """
 
 def save(file: file | str | pathlib.Path, arr: array) -> None:

@@ -25,8 +25,8 @@ MLX_FN bool wins(T x, T best) {
   }
 }
 
-// Elements are compared as 32- or 64-bit numbers; positions count in integers of that width, in pieces
-// short enough for them.
+// Elements are compared as 32- or 64-bit numbers; positions count in integers of that width, in
+// pieces short enough for them.
 template <class T_, class A_, bool Largest>
 struct Kernel {
   using T = T_;
@@ -60,8 +60,10 @@ struct Kernel {
   static constexpr int N = Reg<A>::N;
   using R = Reg<A>;
   static MLX_FN R better(R a, R b) {
-    if constexpr (is_float_v<A>) return Largest ? v_max(a, b) : v_min(a, b);
-    else return Largest ? larger(a, b) : smaller(a, b);
+    if constexpr (is_float_v<A>)
+      return Largest ? v_max(a, b) : v_min(a, b);
+    else
+      return Largest ? larger(a, b) : smaller(a, b);
   }
   // Extreme of n > 0 elements, a multiple of N; NaN if there is one.
   static A extreme(const T* p, int64_t n) {
@@ -184,20 +186,34 @@ Reducer find(Dtype::Val t) {
   using enum Dtype::Val;
   switch (t) {
     case bool_:
-    case uint8: return Kernel<uint8_t, int32_t, Largest>::table;
-    case uint16: return Kernel<uint16_t, int32_t, Largest>::table;
-    case uint32: return Kernel<uint32_t, uint32_t, Largest>::table;
-    case uint64: return Kernel<uint64_t, uint64_t, Largest>::table;
-    case int8: return Kernel<int8_t, int32_t, Largest>::table;
-    case int16: return Kernel<int16_t, int32_t, Largest>::table;
-    case int32: return Kernel<int32_t, int32_t, Largest>::table;
-    case int64: return Kernel<int64_t, int64_t, Largest>::table;
-    case float16: return Kernel<Half, float, Largest>::table;
-    case bfloat16: return Kernel<Brain, float, Largest>::table;
-    case float32: return Kernel<float, float, Largest>::table;
-    case float64: return Kernel<double, double, Largest>::table;
-    case complex64: return Kernel<Complex<float>, Complex<float>, Largest>::table;
-    case complex128: return Kernel<Complex<double>, Complex<double>, Largest>::table;
+    case uint8:
+      return Kernel<uint8_t, int32_t, Largest>::table;
+    case uint16:
+      return Kernel<uint16_t, int32_t, Largest>::table;
+    case uint32:
+      return Kernel<uint32_t, uint32_t, Largest>::table;
+    case uint64:
+      return Kernel<uint64_t, uint64_t, Largest>::table;
+    case int8:
+      return Kernel<int8_t, int32_t, Largest>::table;
+    case int16:
+      return Kernel<int16_t, int32_t, Largest>::table;
+    case int32:
+      return Kernel<int32_t, int32_t, Largest>::table;
+    case int64:
+      return Kernel<int64_t, int64_t, Largest>::table;
+    case float16:
+      return Kernel<Half, float, Largest>::table;
+    case bfloat16:
+      return Kernel<Brain, float, Largest>::table;
+    case float32:
+      return Kernel<float, float, Largest>::table;
+    case float64:
+      return Kernel<double, double, Largest>::table;
+    case complex64:
+      return Kernel<Complex<float>, Complex<float>, Largest>::table;
+    case complex128:
+      return Kernel<Complex<double>, Complex<double>, Largest>::table;
   }
   return {};
 }

@@ -18,8 +18,8 @@ struct ConvKernels {
   void (*tap)(float* sum, const float* x, const float* w, int64_t n);
 
   /// out[i * ld + f] = sum over taps t and channels c of x[t][i * step + c] * w[t][c, f] for i < m
-  /// positions and f < n features. Weights lie in panels of `panel` features, `stride` floats apart,
-  /// channel after channel; unused features are zero. A sum runs over taps, then channels.
+  /// positions and f < n features. Weights lie in panels of `panel` features, `stride` floats
+  /// apart, channel after channel; unused features are zero. A sum runs over taps, then channels.
   void (*line)(const ConvTap* taps, int64_t count, int64_t channels, int64_t step, const float* w,
                int64_t stride, int64_t m, int64_t n, float* out, int64_t ld);
 };

@@ -17,8 +17,8 @@ namespace {
 
 TileFn find_tile(OpId op, Val v) {
   const TileFn* const tables[kNumDtypes] = {
-      bool_tiles,  uint8_tiles, uint16_tiles,  uint32_tiles,   uint64_tiles,
-      int8_tiles,  int16_tiles, int32_tiles,   int64_tiles,    float16_tiles,
+      bool_tiles,     uint8_tiles,   uint16_tiles,  uint32_tiles,    uint64_tiles,
+      int8_tiles,     int16_tiles,   int32_tiles,   int64_tiles,     float16_tiles,
       bfloat16_tiles, float32_tiles, float64_tiles, complex64_tiles, complex128_tiles};
   int row = static_cast<int>(op);
   if (row < kRows) return tables[static_cast<int>(v)][row];
@@ -68,7 +68,7 @@ int pair_index(OpId op) {
 }
 
 TileFn find_pair(OpId op1, OpId op2, bool swapped) {
-  static constexpr const TileFn (*kPairs[kPairOps])[2] = {
+  static constexpr const TileFn(*kPairs[kPairOps])[2] = {
 #define X(name) Pairs<bodies::name>::with,
       MLX_PAIR_OPS(X)
 #undef X
@@ -83,11 +83,16 @@ TileFn find_pair(OpId op1, OpId op2, bool swapped) {
 template <class F>
 MLX_FN void with_item(int itemsize, F f) {
   switch (itemsize) {
-    case 1: return f(uint8_t());
-    case 2: return f(uint16_t());
-    case 4: return f(uint32_t());
-    case 8: return f(uint64_t());
-    default: return f(Item16());
+    case 1:
+      return f(uint8_t());
+    case 2:
+      return f(uint16_t());
+    case 4:
+      return f(uint32_t());
+    case 8:
+      return f(uint64_t());
+    default:
+      return f(Item16());
   }
 }
 
@@ -193,8 +198,8 @@ void fence() {
 }  // namespace
 
 extern const ElementwiseKernels elementwise_kernels = {
-    find_tile, find_tile_nt, find_cast,     find_pair, find_chain, find_wrapped, fence,
-    load_strided, store_strided, fill, load_transposed,
+    find_tile, find_tile_nt, find_cast,     find_pair, find_chain,      find_wrapped,
+    fence,     load_strided, store_strided, fill,      load_transposed,
 };
 
 }  // namespace mlx::core::cpu::MLX_ISA

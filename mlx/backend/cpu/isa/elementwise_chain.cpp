@@ -1,12 +1,13 @@
-// Superinstructions of float32: several micro-ops in one pass over the tiles, each rounded on its own.
-// What a tile op costs is mostly its store, so a pass saved is time saved.
+// Superinstructions of float32: several micro-ops in one pass over the tiles, each rounded on its
+// own. What a tile op costs is mostly its store, so a pass saved is time saved.
 #include "mlx/backend/cpu/isa/elementwise_tiles.h"
 
 namespace mlx::core::cpu::MLX_ISA {
 
 namespace {
 
-//--- chains: ((a op1 b) op2 c) op3 d ..., ops among add, subtract, multiply --------------------------
+//--- chains: ((a op1 b) op2 c) op3 d ..., ops among add, subtract, multiply
+//--------------------------
 
 constexpr int kChainOps = 3, kLongest = 4;
 
@@ -62,14 +63,19 @@ struct Chains<Length, Nt, IntPack<Code...>> {
 
 int chain_digit(OpId op) {
   switch (static_cast<Row>(op)) {
-    case Row::add: return 0;
-    case Row::subtract: return 1;
-    case Row::multiply: return 2;
-    default: return -1;
+    case Row::add:
+      return 0;
+    case Row::subtract:
+      return 1;
+    case Row::multiply:
+      return 2;
+    default:
+      return -1;
   }
 }
 
-//--- a function with a factor before it and a term or a factor after it ------------------------------
+//--- a function with a factor before it and a term or a factor after it
+//------------------------------
 
 enum Before { kNone, kScaled };
 enum After { kPlain, kPlus, kTimes };
@@ -91,7 +97,8 @@ __attribute__((noinline)) void wrapped(const void* const* in, void* out, int64_t
   }
 }
 
-#define MLX_WRAPPED(X) X(exp) X(erf) X(tanh) X(sigmoid) X(sin) X(cos) X(log) X(sqrt) X(rsqrt) X(reciprocal)
+#define MLX_WRAPPED(X) \
+  X(exp) X(erf) X(tanh) X(sigmoid) X(sin) X(cos) X(log) X(sqrt) X(rsqrt) X(reciprocal)
 
 template <class F>
 TileFn wrapped_of(bool scaled, int after) {
@@ -112,20 +119,30 @@ TileFn find_chain(const OpId* ops, int length, bool nt) {
     code = code * kChainOps + digit;
   }
   switch (length) {
-    case 2: return (nt ? Chains<2, true, Ints<codes(2)>>::table : Chains<2, false, Ints<codes(2)>>::table)[code];
-    case 3: return (nt ? Chains<3, true, Ints<codes(3)>>::table : Chains<3, false, Ints<codes(3)>>::table)[code];
-    default: return (nt ? Chains<4, true, Ints<codes(4)>>::table : Chains<4, false, Ints<codes(4)>>::table)[code];
+    case 2:
+      return (nt ? Chains<2, true, Ints<codes(2)>>::table
+                 : Chains<2, false, Ints<codes(2)>>::table)[code];
+    case 3:
+      return (nt ? Chains<3, true, Ints<codes(3)>>::table
+                 : Chains<3, false, Ints<codes(3)>>::table)[code];
+    default:
+      return (nt ? Chains<4, true, Ints<codes(4)>>::table
+                 : Chains<4, false, Ints<codes(4)>>::table)[code];
   }
 }
 
 TileFn find_wrapped(OpId op, bool scaled, OpId after) {
-  int tail = static_cast<Row>(after) == Row::add ? 1 : static_cast<Row>(after) == Row::multiply ? 2 : 0;
+  int tail = static_cast<Row>(after) == Row::add        ? 1
+             : static_cast<Row>(after) == Row::multiply ? 2
+                                                        : 0;
   switch (static_cast<Row>(op)) {
-#define X(name) \
-  case Row::name: return wrapped_of<bodies::name>(scaled, tail);
+#define X(name)   \
+  case Row::name: \
+    return wrapped_of<bodies::name>(scaled, tail);
     MLX_WRAPPED(X)
 #undef X
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 }
 

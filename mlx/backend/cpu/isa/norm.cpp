@@ -40,15 +40,16 @@ struct Kernel {
     return total((a[0] + a[1]) + (a[2] + a[3]));
   }
 
-  static void row(const void* x, const void* weight, const void* bias, void* y, int64_t n, double eps,
-                  bool center) {
+  static void row(const void* x, const void* weight, const void* bias, void* y, int64_t n,
+                  double eps, bool center) {
     const S* p = static_cast<const S*>(x);
     const S* w = static_cast<const S*>(weight);
     const S* b = static_cast<const S*>(bias);
     S* q = static_cast<S*>(y);
     const T mean = center ? sum(p, n, [](V v) MLX_INLINED { return v; }) / static_cast<T>(n) : T(0);
     const V m = V(mean);
-    const T square = sum(p, n, [=](V v) MLX_INLINED { return (v - m) * (v - m); }) / static_cast<T>(n);
+    const T square =
+        sum(p, n, [=](V v) MLX_INLINED { return (v - m) * (v - m); }) / static_cast<T>(n);
     const V scale = V(T(1) / static_cast<T>(__builtin_sqrt(static_cast<double>(square) + eps)));
     for (int64_t i = 0; i < n; i += N) {
       const int64_t some = n - i < N ? n - i : N;
@@ -64,10 +65,14 @@ struct Kernel {
 
 NormRow find_norm_row(Dtype::Val t) {
   switch (t) {
-    case Dtype::Val::float16: return Kernel<Float16>::row;
-    case Dtype::Val::bfloat16: return Kernel<Bfloat16>::row;
-    case Dtype::Val::float64: return Kernel<Float64>::row;
-    default: return Kernel<Float32>::row;
+    case Dtype::Val::float16:
+      return Kernel<Float16>::row;
+    case Dtype::Val::bfloat16:
+      return Kernel<Bfloat16>::row;
+    case Dtype::Val::float64:
+      return Kernel<Float64>::row;
+    default:
+      return Kernel<Float32>::row;
   }
 }
 

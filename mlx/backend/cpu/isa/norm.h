@@ -7,15 +7,15 @@
 
 namespace mlx::core::cpu {
 
-/// y = (x - mean) / sqrt(mean square + eps) * weight + bias over n elements; without `center` the mean
-/// counts as zero; null weight and bias are left out. 16-bit floats are computed in float32. Sums run in
-/// a fixed order that depends on n alone.
+/// y = (x - mean) / sqrt(mean square + eps) * weight + bias over n elements; without `center` the
+/// mean counts as zero; null weight and bias are left out. 16-bit floats are computed in float32.
+/// Sums run in a fixed order that depends on n alone.
 using NormRow = void (*)(const void* x, const void* weight, const void* bias, void* y, int64_t n,
                          double eps, bool center);
 
-#define MLX_NORM_TABLE(isa)               \
-  namespace isa {                         \
-  NormRow find_norm_row(Dtype::Val t);    \
+#define MLX_NORM_TABLE(isa)            \
+  namespace isa {                      \
+  NormRow find_norm_row(Dtype::Val t); \
   }
 MLX_NORM_TABLE(v2)
 MLX_NORM_TABLE(avx2)

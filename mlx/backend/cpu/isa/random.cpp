@@ -1,5 +1,5 @@
-// Threefry-2x32-20 on vectors of counters. Several vectors go side by side: a round is a short chain
-// of dependent instructions.
+// Threefry-2x32-20 on vectors of counters. Several vectors go side by side: a round is a short
+// chain of dependent instructions.
 #include "mlx/backend/cpu/isa/random.h"
 
 #include "mlx/backend/cpu/simd/vec.h"

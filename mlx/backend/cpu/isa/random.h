@@ -5,7 +5,8 @@
 
 namespace mlx::core::cpu {
 
-/// Threefry-2x32 with 20 rounds (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011).
+/// Threefry-2x32 with 20 rounds (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
+/// 2011).
 struct RandomKernels {
   /// first[i], second[i] = the words for the counter (start + i, start + i + distance), i < n.
   void (*threefry)(const uint32_t key[2], uint32_t start, uint32_t distance, int64_t n,

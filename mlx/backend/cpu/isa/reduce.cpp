@@ -23,23 +23,32 @@ struct Prod : Sum<T_, A_> {
   using typename Sum<T_, A_>::A;
   using typename Sum<T_, A_>::R;
   static MLX_FN A neutral() {
-    if constexpr (is_complex_v<A>) return {1, 0};
-    else return A(1);
+    if constexpr (is_complex_v<A>)
+      return {1, 0};
+    else
+      return A(1);
   }
   static MLX_FN R combine(R a, R b) { return a * b; }
 };
 template <class A>
 MLX_FN A highest() {
-  if constexpr (is_complex_v<A>) return {__builtin_inff(), __builtin_inff()};
-  else if constexpr (is_float_v<A>) return __builtin_inff();
-  else if constexpr (A(-1) > A(0)) return A(-1);
-  else return A((uint64_t(1) << (8 * sizeof(A) - 1)) - 1);
+  if constexpr (is_complex_v<A>)
+    return {__builtin_inff(), __builtin_inff()};
+  else if constexpr (is_float_v<A>)
+    return __builtin_inff();
+  else if constexpr (A(-1) > A(0))
+    return A(-1);
+  else
+    return A((uint64_t(1) << (8 * sizeof(A) - 1)) - 1);
 }
 template <class A>
 MLX_FN A lowest() {
-  if constexpr (is_complex_v<A>) return {-__builtin_inff(), -__builtin_inff()};
-  else if constexpr (is_float_v<A>) return -__builtin_inff();
-  else return A(highest<A>() + 1);  // wraps to 0 or to the most negative number
+  if constexpr (is_complex_v<A>)
+    return {-__builtin_inff(), -__builtin_inff()};
+  else if constexpr (is_float_v<A>)
+    return -__builtin_inff();
+  else
+    return A(highest<A>() + 1);  // wraps to 0 or to the most negative number
 }
 template <class T_, class A_>
 struct Max : Sum<T_, A_> {
@@ -47,7 +56,11 @@ struct Max : Sum<T_, A_> {
   using typename Sum<T_, A_>::R;
   static MLX_FN A neutral() { return lowest<A>(); }
   static MLX_FN R combine(R a, R b) { return larger(a, b); }
-  static MLX_FN R ordered(R a, R b) requires is_float_v<A> { return v_max(a, b); }
+  static MLX_FN R ordered(R a, R b)
+    requires is_float_v<A>
+  {
+    return v_max(a, b);
+  }
 };
 template <class T_, class A_>
 struct Min : Sum<T_, A_> {
@@ -55,18 +68,24 @@ struct Min : Sum<T_, A_> {
   using typename Sum<T_, A_>::R;
   static MLX_FN A neutral() { return highest<A>(); }
   static MLX_FN R combine(R a, R b) { return smaller(a, b); }
-  static MLX_FN R ordered(R a, R b) requires is_float_v<A> { return v_min(a, b); }
+  static MLX_FN R ordered(R a, R b)
+    requires is_float_v<A>
+  {
+    return v_min(a, b);
+  }
 };
-// Truth: ones where an element counts, zeros elsewhere; "all" looks for the absence of zeros. The mask
-// hides the sign of zero.
+// Truth: ones where an element counts, zeros elsewhere; "all" looks for the absence of zeros. The
+// mask hides the sign of zero.
 template <class A_, uint64_t Mask>
 struct Any : Sum<A_, A_> {
   using typename Sum<A_, A_>::R;
   static MLX_FN R combine(R a, R b) { return a | b; }
   static MLX_FN R map(R x) { return masked(x); }
   static MLX_FN R masked(R x) {
-    if constexpr (sizeof(A_) < 4) return R((Raw<A_, sizeof(x.v)>)(x.v & static_cast<A_>(Mask)));
-    else return x & R(static_cast<A_>(Mask));
+    if constexpr (sizeof(A_) < 4)
+      return R((Raw<A_, sizeof(x.v)>)(x.v & static_cast<A_>(Mask)));
+    else
+      return x & R(static_cast<A_>(Mask));
   }
 };
 template <class A_, uint64_t Mask>
@@ -75,8 +94,10 @@ struct All : Any<A_, Mask> {
   static MLX_FN A_ filler() { return static_cast<A_>(~A_(0)); }
   static MLX_FN R map(R x) {
     R bits = Any<A_, Mask>::masked(x);
-    if constexpr (sizeof(A_) < 4) return R((Raw<A_, sizeof(x.v)>)(bits.v == static_cast<A_>(0)));
-    else return v_select(bits == R(A_(0)), R(A_(1)), R(A_(0)));
+    if constexpr (sizeof(A_) < 4)
+      return R((Raw<A_, sizeof(x.v)>)(bits.v == static_cast<A_>(0)));
+    else
+      return v_select(bits == R(A_(0)), R(A_(1)), R(A_(0)));
   }
 };
 template <class C, uint64_t CountsZero>
@@ -85,8 +106,8 @@ struct TruthOfPairs : Sum<C, C> {
   static MLX_FN R map(R x) { return C{((x.v.re == 0 && x.v.im == 0) == CountsZero) * 1.0, 0}; }
 };
 
-// Where a reduction has a cheaper combination for numbers that are ordered, blocks use that one, look for
-// NaN on the side, and start again where there is one.
+// Where a reduction has a cheaper combination for numbers that are ordered, blocks use that one,
+// look for NaN on the side, and start again where there is one.
 template <class O>
 concept Ordered = requires(typename O::R x) { O::ordered(x, x); };
 
@@ -105,8 +126,10 @@ struct Kernel {
 
   template <int H>
   static MLX_FN R fold(R x) {
-    if constexpr (H > 0) return fold<H / 2>(O::combine(x, rotate_lanes<H>(x)));
-    else return x;
+    if constexpr (H > 0)
+      return fold<H / 2>(O::combine(x, rotate_lanes<H>(x)));
+    else
+      return x;
   }
   static MLX_FN A tree(Block& b) {
     if constexpr (M > 1) {
@@ -166,9 +189,12 @@ struct Kernel {
     return load_few(p + i * N, left);
   }
   static MLX_FN R load_few(const T* p, int64_t n) {
-    if constexpr (N == 1) return load(p);
-    else if constexpr (requires { O::filler(); }) return O::map(load_tail<A>(p, n, O::filler()));
-    else return O::map(load_tail<A>(p, n, O::neutral()));
+    if constexpr (N == 1)
+      return load(p);
+    else if constexpr (requires { O::filler(); })
+      return O::map(load_tail<A>(p, n, O::filler()));
+    else
+      return O::map(load_tail<A>(p, n, O::neutral()));
   }
   // Up to one block.
   static __attribute__((noinline)) A short_block(const T* p, int64_t n) {
@@ -298,7 +324,8 @@ struct Kernel {
     int64_t i = 0;
     for (; i + N <= width; i += N) combined([](const T* p) { return load(p); }, i).store(out + i);
     if (i < width)
-      store_few(combined([&](const T* p) { return load_few(p, width - i); }, i), out + i, width - i);
+      store_few(combined([&](const T* p) { return load_few(p, width - i); }, i), out + i,
+                width - i);
   }
   using Buffers = A (*)[kColumns];
   // Lanes congruent to `l` modulo 2^level, of those that have elements.
@@ -346,8 +373,7 @@ struct Kernel {
     A* a = static_cast<A*>(into);
     const A* b = static_cast<const A*>(from);
     int64_t i = 0;
-    for (; i + N <= n; i += N)
-      O::combine(raw_load<R>(a + i), raw_load<R>(b + i)).store(a + i);
+    for (; i + N <= n; i += N) O::combine(raw_load<R>(a + i), raw_load<R>(b + i)).store(a + i);
     if constexpr (N > 1) {
       if (i < n)
         store_few(O::combine(load_tail<A>(a + i, n - i, A(0)), load_tail<A>(b + i, n - i, A(0))),
@@ -365,20 +391,32 @@ Reducer numeric(Dtype::Val t) {
   using enum Dtype::Val;
   switch (t) {
     case bool_:
-    case uint8: return Kernel<O<uint8_t, uint32_t>>::table;
-    case uint16: return Kernel<O<uint16_t, uint32_t>>::table;
-    case int8: return Kernel<O<int8_t, uint32_t>>::table;
-    case int16: return Kernel<O<int16_t, uint32_t>>::table;
+    case uint8:
+      return Kernel<O<uint8_t, uint32_t>>::table;
+    case uint16:
+      return Kernel<O<uint16_t, uint32_t>>::table;
+    case int8:
+      return Kernel<O<int8_t, uint32_t>>::table;
+    case int16:
+      return Kernel<O<int16_t, uint32_t>>::table;
     case uint32:
-    case int32: return Kernel<O<uint32_t, uint32_t>>::table;
+    case int32:
+      return Kernel<O<uint32_t, uint32_t>>::table;
     case uint64:
-    case int64: return Kernel<O<uint64_t, uint64_t>>::table;
-    case float16: return Kernel<O<Half, float>>::table;
-    case bfloat16: return Kernel<O<Brain, float>>::table;
-    case float32: return Kernel<O<float, float>>::table;
-    case float64: return Kernel<O<double, double>>::table;
-    case complex64: return Kernel<O<Complex<float>, Complex<float>>>::table;
-    case complex128: return Kernel<O<Complex<double>, Complex<double>>>::table;
+    case int64:
+      return Kernel<O<uint64_t, uint64_t>>::table;
+    case float16:
+      return Kernel<O<Half, float>>::table;
+    case bfloat16:
+      return Kernel<O<Brain, float>>::table;
+    case float32:
+      return Kernel<O<float, float>>::table;
+    case float64:
+      return Kernel<O<double, double>>::table;
+    case complex64:
+      return Kernel<O<Complex<float>, Complex<float>>>::table;
+    case complex128:
+      return Kernel<O<Complex<double>, Complex<double>>>::table;
   }
   return {};
 }
@@ -387,15 +425,24 @@ Reducer average(Dtype::Val t) {
   using enum Dtype::Val;
   switch (t) {
     case bool_:
-    case uint8: return Kernel<Sum<uint8_t, int64_t>>::table;
-    case uint16: return Kernel<Sum<uint16_t, int64_t>>::table;
-    case uint32: return Kernel<Sum<uint32_t, int64_t>>::table;
-    case uint64: return Kernel<Sum<uint64_t, double>>::table;
-    case int8: return Kernel<Sum<int8_t, int64_t>>::table;
-    case int16: return Kernel<Sum<int16_t, int64_t>>::table;
-    case int32: return Kernel<Sum<int32_t, int64_t>>::table;
-    case int64: return Kernel<Sum<int64_t, double>>::table;
-    default: return numeric<Sum>(t);
+    case uint8:
+      return Kernel<Sum<uint8_t, int64_t>>::table;
+    case uint16:
+      return Kernel<Sum<uint16_t, int64_t>>::table;
+    case uint32:
+      return Kernel<Sum<uint32_t, int64_t>>::table;
+    case uint64:
+      return Kernel<Sum<uint64_t, double>>::table;
+    case int8:
+      return Kernel<Sum<int8_t, int64_t>>::table;
+    case int16:
+      return Kernel<Sum<int16_t, int64_t>>::table;
+    case int32:
+      return Kernel<Sum<int32_t, int64_t>>::table;
+    case int64:
+      return Kernel<Sum<int64_t, double>>::table;
+    default:
+      return numeric<Sum>(t);
   }
 }
 
@@ -404,20 +451,34 @@ Reducer extreme(Dtype::Val t) {
   using enum Dtype::Val;
   switch (t) {
     case bool_:
-    case uint8: return Kernel<O<uint8_t, uint8_t>>::table;
-    case uint16: return Kernel<O<uint16_t, uint16_t>>::table;
-    case uint32: return Kernel<O<uint32_t, uint32_t>>::table;
-    case uint64: return Kernel<O<uint64_t, uint64_t>>::table;
-    case int8: return Kernel<O<int8_t, int8_t>>::table;
-    case int16: return Kernel<O<int16_t, int16_t>>::table;
-    case int32: return Kernel<O<int32_t, int32_t>>::table;
-    case int64: return Kernel<O<int64_t, int64_t>>::table;
-    case float16: return Kernel<O<Half, float>>::table;
-    case bfloat16: return Kernel<O<Brain, float>>::table;
-    case float32: return Kernel<O<float, float>>::table;
-    case float64: return Kernel<O<double, double>>::table;
-    case complex64: return Kernel<O<Complex<float>, Complex<float>>>::table;
-    case complex128: return Kernel<O<Complex<double>, Complex<double>>>::table;
+    case uint8:
+      return Kernel<O<uint8_t, uint8_t>>::table;
+    case uint16:
+      return Kernel<O<uint16_t, uint16_t>>::table;
+    case uint32:
+      return Kernel<O<uint32_t, uint32_t>>::table;
+    case uint64:
+      return Kernel<O<uint64_t, uint64_t>>::table;
+    case int8:
+      return Kernel<O<int8_t, int8_t>>::table;
+    case int16:
+      return Kernel<O<int16_t, int16_t>>::table;
+    case int32:
+      return Kernel<O<int32_t, int32_t>>::table;
+    case int64:
+      return Kernel<O<int64_t, int64_t>>::table;
+    case float16:
+      return Kernel<O<Half, float>>::table;
+    case bfloat16:
+      return Kernel<O<Brain, float>>::table;
+    case float32:
+      return Kernel<O<float, float>>::table;
+    case float64:
+      return Kernel<O<double, double>>::table;
+    case complex64:
+      return Kernel<O<Complex<float>, Complex<float>>>::table;
+    case complex128:
+      return Kernel<O<Complex<double>, Complex<double>>>::table;
   }
   return {};
 }
@@ -429,19 +490,28 @@ Reducer truth(Dtype::Val t) {
   switch (t) {
     case bool_:
     case uint8:
-    case int8: return Kernel<O<uint8_t, kBits>>::table;
+    case int8:
+      return Kernel<O<uint8_t, kBits>>::table;
     case uint16:
-    case int16: return Kernel<O<uint16_t, kBits>>::table;
+    case int16:
+      return Kernel<O<uint16_t, kBits>>::table;
     case uint32:
-    case int32: return Kernel<O<uint32_t, kBits>>::table;
+    case int32:
+      return Kernel<O<uint32_t, kBits>>::table;
     case uint64:
-    case int64: return Kernel<O<uint64_t, kBits>>::table;
+    case int64:
+      return Kernel<O<uint64_t, kBits>>::table;
     case float16:
-    case bfloat16: return Kernel<O<uint16_t, 0x7fff>>::table;
-    case float32: return Kernel<O<uint32_t, 0x7fffffff>>::table;
-    case float64: return Kernel<O<uint64_t, kBits / 2>>::table;
-    case complex64: return Kernel<O<uint64_t, 0x7fffffff7fffffff>>::table;
-    case complex128: return Kernel<TruthOfPairs<Complex<double>, CountsZero>>::table;
+    case bfloat16:
+      return Kernel<O<uint16_t, 0x7fff>>::table;
+    case float32:
+      return Kernel<O<uint32_t, 0x7fffffff>>::table;
+    case float64:
+      return Kernel<O<uint64_t, kBits / 2>>::table;
+    case complex64:
+      return Kernel<O<uint64_t, 0x7fffffff7fffffff>>::table;
+    case complex128:
+      return Kernel<TruthOfPairs<Complex<double>, CountsZero>>::table;
   }
   return {};
 }
@@ -450,14 +520,22 @@ Reducer truth(Dtype::Val t) {
 
 Reducer find_reducer(Reduction kind, Dtype::Val t) {
   switch (kind) {
-    case Reduction::sum: return numeric<Sum>(t);
-    case Reduction::mean: return average(t);
-    case Reduction::prod: return numeric<Prod>(t);
-    case Reduction::max: return extreme<Max>(t);
-    case Reduction::min: return extreme<Min>(t);
-    case Reduction::any: return truth<Any, false>(t);
-    case Reduction::all: return truth<All, true>(t);
-    default: return {};
+    case Reduction::sum:
+      return numeric<Sum>(t);
+    case Reduction::mean:
+      return average(t);
+    case Reduction::prod:
+      return numeric<Prod>(t);
+    case Reduction::max:
+      return extreme<Max>(t);
+    case Reduction::min:
+      return extreme<Min>(t);
+    case Reduction::any:
+      return truth<Any, false>(t);
+    case Reduction::all:
+      return truth<All, true>(t);
+    default:
+      return {};
   }
 }
 

@@ -1,10 +1,10 @@
-// The kernels behind reductions, compiled once per instruction set; mlx/backend/cpu/reduce.cpp finds
-// the memory, packs and threads on top of them.
+// The kernels behind reductions, compiled once per instruction set; mlx/backend/cpu/reduce.cpp
+// finds the memory, packs and threads on top of them.
 //
-// Order. A reduction of n elements is cut into blocks of kReduceBlock. In a block, element i belongs
-// to lane i mod kReduceLanes; a lane combines its elements from first to last, then the lanes combine
-// pairwise (distance 16, 8, 4, 2, 1), then the blocks pairwise as a binary counter would. All entry
-// points keep this order, whatever the layout, so results depend on shape alone.
+// Order. A reduction of n elements is cut into blocks of kReduceBlock. In a block, element i
+// belongs to lane i mod kReduceLanes; a lane combines its elements from first to last, then the
+// lanes combine pairwise (distance 16, 8, 4, 2, 1), then the blocks pairwise as a binary counter
+// would. All entry points keep this order, whatever the layout, so results depend on shape alone.
 #pragma once
 
 #include <stdint.h>
@@ -47,11 +47,11 @@ struct Reducer {
 };
 
 /// The reducer, or one with accumulator 0 where the dtype has none. `sum` adds 8- and 16-bit
-/// integers in 32 bits (uint32 accumulators), 16-bit floats in float32; `mean` adds integers of up to
-/// 32 bits in int64 and longer ones in double; an accumulator of `any` (`all`) is nonzero where an
-/// element counts (is zero).
-#define MLX_REDUCE_TABLE(isa)                          \
-  namespace isa {                                      \
+/// integers in 32 bits (uint32 accumulators), 16-bit floats in float32; `mean` adds integers of up
+/// to 32 bits in int64 and longer ones in double; an accumulator of `any` (`all`) is nonzero where
+/// an element counts (is zero).
+#define MLX_REDUCE_TABLE(isa)                             \
+  namespace isa {                                         \
   Reducer find_reducer(Reduction kind, Dtype::Val t);     \
   Reducer find_arg_reducer(Reduction kind, Dtype::Val t); \
   }

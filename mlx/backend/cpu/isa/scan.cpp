@@ -6,7 +6,8 @@
 namespace mlx::core::cpu::MLX_ISA {
 namespace {
 
-// --- how elements are read, accumulated and written -------------------------------------------------
+// --- how elements are read, accumulated and written
+// -------------------------------------------------
 
 MLX_FN float widened(Half h) {
 #if defined(__F16C__)
@@ -50,7 +51,8 @@ MLX_FN void narrow(T x, T& y) {
 template <class T>
 using Wide = decltype(widened(T{}));
 
-// --- combinations: a state, its start, a step, and the value it stands for --------------------------
+// --- combinations: a state, its start, a step, and the value it stands for
+// --------------------------
 
 template <class A>
 struct Sum {
@@ -62,40 +64,55 @@ struct Sum {
 template <class A>
 struct Prod : Sum<A> {
   static MLX_FN A start() {
-    if constexpr (is_complex_v<A>) return {1, 0};
-    else return A(1);
+    if constexpr (is_complex_v<A>)
+      return {1, 0};
+    else
+      return A(1);
   }
   static MLX_FN A step(A a, A x) { return static_cast<A>(a * x); }
 };
 template <class A>
 MLX_FN A highest() {
-  if constexpr (is_complex_v<A>) return {__builtin_inff(), __builtin_inff()};
-  else if constexpr (is_float_v<A>) return __builtin_inff();
-  else if constexpr (__is_same(A, bool)) return true;
-  else if constexpr (A(-1) > A(0)) return A(-1);
-  else return A((uint64_t(1) << (8 * sizeof(A) - 1)) - 1);
+  if constexpr (is_complex_v<A>)
+    return {__builtin_inff(), __builtin_inff()};
+  else if constexpr (is_float_v<A>)
+    return __builtin_inff();
+  else if constexpr (__is_same(A, bool))
+    return true;
+  else if constexpr (A(-1) > A(0))
+    return A(-1);
+  else
+    return A((uint64_t(1) << (8 * sizeof(A) - 1)) - 1);
 }
 template <class A>
 MLX_FN A lowest() {
-  if constexpr (is_complex_v<A>) return {-__builtin_inff(), -__builtin_inff()};
-  else if constexpr (is_float_v<A>) return -__builtin_inff();
-  else if constexpr (__is_same(A, bool)) return false;
-  else return A(highest<A>() + 1);
+  if constexpr (is_complex_v<A>)
+    return {-__builtin_inff(), -__builtin_inff()};
+  else if constexpr (is_float_v<A>)
+    return -__builtin_inff();
+  else if constexpr (__is_same(A, bool))
+    return false;
+  else
+    return A(highest<A>() + 1);
 }
 template <class A>
 struct Max : Sum<A> {
   static MLX_FN A start() { return lowest<A>(); }
   static MLX_FN A step(A a, A x) {
-    if constexpr (is_complex_v<A>) return larger(Single<A>(a), Single<A>(x)).v;
-    else return a > x || a != a ? a : x;
+    if constexpr (is_complex_v<A>)
+      return larger(Single<A>(a), Single<A>(x)).v;
+    else
+      return a > x || a != a ? a : x;
   }
 };
 template <class A>
 struct Min : Sum<A> {
   static MLX_FN A start() { return highest<A>(); }
   static MLX_FN A step(A a, A x) {
-    if constexpr (is_complex_v<A>) return smaller(Single<A>(a), Single<A>(x)).v;
-    else return a < x || a != a ? a : x;
+    if constexpr (is_complex_v<A>)
+      return smaller(Single<A>(a), Single<A>(x)).v;
+    else
+      return a < x || a != a ? a : x;
   }
 };
 // The largest so far and the sum of exponentials relative to it.
@@ -107,8 +124,10 @@ struct LogSumExp {
   };
   static MLX_FN State start() { return {-__builtin_inff(), 0}; }
   static MLX_FN double power(A x) {
-    if constexpr (sizeof(A) == 4) return __builtin_expf(x);
-    else return __builtin_exp(x);
+    if constexpr (sizeof(A) == 4)
+      return __builtin_expf(x);
+    else
+      return __builtin_exp(x);
   }
   static MLX_FN State step(State a, A x) {
     if (x > a.top) return {x, a.sum * power(a.top - x) + 1};
@@ -128,7 +147,8 @@ struct LogSumExp<Complex<F>> {
     const F top = x.re > a.top ? x.re : a.top;
     const double keep = a.top == top ? 1 : __builtin_exp(a.top - top);
     const double size = x.re == top ? 1 : __builtin_exp(x.re - top);
-    return {top, a.re * keep + size * __builtin_cos(x.im), a.im * keep + size * __builtin_sin(x.im)};
+    return {top, a.re * keep + size * __builtin_cos(x.im),
+            a.im * keep + size * __builtin_sin(x.im)};
   }
   static MLX_FN A value(State a) {
     return {static_cast<F>(a.top + __builtin_log(__builtin_hypot(a.re, a.im))),
@@ -136,15 +156,16 @@ struct LogSumExp<Complex<F>> {
   }
 };
 
-// --- walks ------------------------------------------------------------------------------------------
+// --- walks
+// ------------------------------------------------------------------------------------------
 
 template <class T, template <class> class Combine>
 struct Kernel {
   using O = Combine<Wide<T>>;
   using State = typename O::State;
 
-  // A cache line or so of each row at a time goes through a buffer: rows often lie a power of two apart,
-  // and their lines would push each other out of the cache.
+  // A cache line or so of each row at a time goes through a buffer: rows often lie a power of two
+  // apart, and their lines would push each other out of the cache.
   static constexpr int kStep = 16;
   template <int Count>
   static void some_rows(const void* const* xs, void* const* ys, int64_t n, int64_t x_stride,
@@ -182,8 +203,7 @@ struct Kernel {
   }
   static void rows(const void* const* x, void* const* y, int count, int64_t n, int64_t x_stride,
                    int64_t y_stride, bool inclusive) {
-    if (count == kScanRows)
-      return some_rows<kScanRows>(x, y, n, x_stride, y_stride, inclusive);
+    if (count == kScanRows) return some_rows<kScanRows>(x, y, n, x_stride, y_stride, inclusive);
     for (int r = 0; r < count; ++r) some_rows<1>(x + r, y + r, n, x_stride, y_stride, inclusive);
   }
   static void columns(const void* x, void* y, int64_t width, int64_t n, int64_t x_stride,
@@ -213,13 +233,20 @@ template <template <class> class O>
 ScanKernels floating(Dtype::Val t) {
   using enum Dtype::Val;
   switch (t) {
-    case float16: return Kernel<Half, O>::table;
-    case bfloat16: return Kernel<Brain, O>::table;
-    case float32: return Kernel<float, O>::table;
-    case float64: return Kernel<double, O>::table;
-    case complex64: return Kernel<Complex<float>, O>::table;
-    case complex128: return Kernel<Complex<double>, O>::table;
-    default: return {};
+    case float16:
+      return Kernel<Half, O>::table;
+    case bfloat16:
+      return Kernel<Brain, O>::table;
+    case float32:
+      return Kernel<float, O>::table;
+    case float64:
+      return Kernel<double, O>::table;
+    case complex64:
+      return Kernel<Complex<float>, O>::table;
+    case complex128:
+      return Kernel<Complex<double>, O>::table;
+    default:
+      return {};
   }
 }
 // Sums and products of signed integers wrap, as unsigned ones do.
@@ -227,27 +254,38 @@ template <template <class> class O>
 ScanKernels wrapping(Dtype::Val t) {
   using enum Dtype::Val;
   switch (t) {
-    case bool_: return Kernel<bool, O>::table;
+    case bool_:
+      return Kernel<bool, O>::table;
     case int8:
-    case uint8: return Kernel<uint8_t, O>::table;
+    case uint8:
+      return Kernel<uint8_t, O>::table;
     case int16:
-    case uint16: return Kernel<uint16_t, O>::table;
+    case uint16:
+      return Kernel<uint16_t, O>::table;
     case int32:
-    case uint32: return Kernel<uint32_t, O>::table;
+    case uint32:
+      return Kernel<uint32_t, O>::table;
     case int64:
-    case uint64: return Kernel<uint64_t, O>::table;
-    default: return floating<O>(t);
+    case uint64:
+      return Kernel<uint64_t, O>::table;
+    default:
+      return floating<O>(t);
   }
 }
 template <template <class> class O>
 ScanKernels ordered(Dtype::Val t) {
   using enum Dtype::Val;
   switch (t) {
-    case int8: return Kernel<int8_t, O>::table;
-    case int16: return Kernel<int16_t, O>::table;
-    case int32: return Kernel<int32_t, O>::table;
-    case int64: return Kernel<int64_t, O>::table;
-    default: return wrapping<O>(t);
+    case int8:
+      return Kernel<int8_t, O>::table;
+    case int16:
+      return Kernel<int16_t, O>::table;
+    case int32:
+      return Kernel<int32_t, O>::table;
+    case int64:
+      return Kernel<int64_t, O>::table;
+    default:
+      return wrapping<O>(t);
   }
 }
 
@@ -255,11 +293,16 @@ ScanKernels ordered(Dtype::Val t) {
 
 ScanKernels find_scan(Scan kind, Dtype::Val t) {
   switch (kind) {
-    case Scan::sum: return wrapping<Sum>(t);
-    case Scan::prod: return wrapping<Prod>(t);
-    case Scan::max: return ordered<Max>(t);
-    case Scan::min: return ordered<Min>(t);
-    case Scan::logsumexp: return floating<LogSumExp>(t);
+    case Scan::sum:
+      return wrapping<Sum>(t);
+    case Scan::prod:
+      return wrapping<Prod>(t);
+    case Scan::max:
+      return ordered<Max>(t);
+    case Scan::min:
+      return ordered<Min>(t);
+    case Scan::logsumexp:
+      return floating<LogSumExp>(t);
   }
   return {};
 }

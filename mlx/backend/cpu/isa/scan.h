@@ -1,5 +1,5 @@
-// The kernels behind scans, compiled once per instruction set. Accumulators are as wide as the elements,
-// float32 for 16-bit floats; a scan goes strictly from first to last.
+// The kernels behind scans, compiled once per instruction set. Accumulators are as wide as the
+// elements, float32 for 16-bit floats; a scan goes strictly from first to last.
 #pragma once
 
 #include <stdint.h>
@@ -24,9 +24,9 @@ struct ScanKernels {
                   int64_t y_stride, bool inclusive);
 };
 
-#define MLX_SCAN_TABLE(isa)                           \
-  namespace isa {                                     \
-  ScanKernels find_scan(Scan kind, Dtype::Val t);     \
+#define MLX_SCAN_TABLE(isa)                       \
+  namespace isa {                                 \
+  ScanKernels find_scan(Scan kind, Dtype::Val t); \
   }
 MLX_SCAN_TABLE(v2)
 MLX_SCAN_TABLE(avx2)

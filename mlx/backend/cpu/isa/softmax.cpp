@@ -14,7 +14,7 @@ struct Kernels {
   using V = typename A::V;
   using T = typename V::elem;
   static constexpr int N = V::N;
-  // Exponentials that would lose bits in storage are computed twice instead.
+  // Whether the output holds exponentials without loss; otherwise columns compute them twice.
   static constexpr bool kStores = sizeof(S) == sizeof(T);
 
   template <class F>
@@ -45,17 +45,17 @@ struct Kernels {
     return lanes(larger(a, b), [](T u, T v) { return u > v || u != u ? u : v; });
   }
 
-  static double sum_exp(const void* x, int64_t n, double shift, void* y) {
+  static double sum_exp(const void* x, int64_t n, double shift, void* stored) {
     const S* p = static_cast<const S*>(x);
-    S* q = static_cast<S*>(y);
+    T* q = static_cast<T*>(stored);
     const V s = V(static_cast<T>(shift));
     V a = V(T(0)), b = a;
     int64_t i = 0;
     for (; i + 2 * N <= n; i += 2 * N) {
       V e = m::exp(A::load(p + i) - s), f = m::exp(A::load(p + i + N) - s);
       if (q) {
-        A::store(q + i, e);
-        A::store(q + i + N, f);
+        e.store(q + i);
+        f.store(q + i + N);
       }
       a += e;
       b += f;
@@ -63,7 +63,7 @@ struct Kernels {
     for (; i < n; i += N) {
       const int64_t some = n - i < N ? n - i : N;
       V e = m::exp(padded(p + i, some, -m::kInf<T>) - s);
-      if (q) store_some<A>(q + i, e, some);
+      if (q) store_lanes(q + i, e, some);
       if (some < N) {
         // An infinite shift would have made NaN of the padding.
         T few[N];
@@ -76,20 +76,27 @@ struct Kernels {
     return lanes(a + b, [](T u, T v) { return u + v; });
   }
 
-  static void finish(const void* x, int64_t n, double shift, double scale, void* y) {
+  static MLX_FN void store_lanes(T* q, V x, int64_t n) {
+    if (n == N)
+      x.store(q);
+    else
+      x.store_partial(q, n);
+  }
+
+  static void finish(const void* x, int64_t n, double shift, double scale, const void* stored,
+                     void* y) {
     const S* p = static_cast<const S*>(x);
+    const T* e = static_cast<const T*>(stored);
     S* q = static_cast<S*>(y);
     const V s = V(static_cast<T>(shift)), c = V(static_cast<T>(scale));
-    auto result = [&](auto read) {
-      if constexpr (kStores) return read(q) * c;
-      else return m::exp(read(p) - s) * c;
-    };
     int64_t i = 0;
-    for (; i + N <= n; i += N)
-      A::store(q + i, result([&](const S* from) { return A::load(from + i); }));
-    if (i < n)
-      store_some<A>(q + i, result([&](const S* from) { return load_some<A>(from + i, n - i); }),
-                    n - i);
+    if (e) {
+      for (; i + N <= n; i += N) A::store(q + i, V::load(e + i) * c);
+      if (i < n) store_some<A>(q + i, V::load_partial(e + i, n - i) * c, n - i);
+      return;
+    }
+    for (; i + N <= n; i += N) A::store(q + i, m::exp(A::load(p + i) - s) * c);
+    if (i < n) store_some<A>(q + i, m::exp(load_some<A>(p + i, n - i) - s) * c, n - i);
   }
 
   // Sums go in two levels, so that their error hardly grows with n.
@@ -128,8 +135,10 @@ struct Kernels {
       each([&](int64_t c, int64_t some) {
         const int64_t at = r * stride + c;
         V e;
-        if constexpr (kStores) e = load_some<A>(q + at, some);
-        else e = m::exp(load_some<A>(p + at, some) - V::load(top + c));
+        if constexpr (kStores)
+          e = load_some<A>(q + at, some);
+        else
+          e = m::exp(load_some<A>(p + at, some) - V::load(top + c));
         store_some<A>(q + at, e * V::load(sum + c), some);
       });
   }
@@ -141,10 +150,14 @@ struct Kernels {
 
 SoftmaxKernels find_softmax(Dtype::Val t) {
   switch (t) {
-    case Dtype::Val::float16: return Kernels<Float16>::table;
-    case Dtype::Val::bfloat16: return Kernels<Bfloat16>::table;
-    case Dtype::Val::float64: return Kernels<Float64>::table;
-    default: return Kernels<Float32>::table;
+    case Dtype::Val::float16:
+      return Kernels<Float16>::table;
+    case Dtype::Val::bfloat16:
+      return Kernels<Bfloat16>::table;
+    case Dtype::Val::float64:
+      return Kernels<Float64>::table;
+    default:
+      return Kernels<Float32>::table;
   }
 }
 

@@ -1,6 +1,6 @@
 // Registers of any element type for kernels that reduce: loads which widen (16-bit floats to float,
-// narrow integers), masked tails, and the combinations sum, product, larger, smaller. Complex numbers
-// are registers of one lane. Included by files that are compiled once per instruction set.
+// narrow integers), masked tails, and the combinations sum, product, larger, smaller. Complex
+// numbers are registers of one lane. Included by files that are compiled once per instruction set.
 #pragma once
 
 #include "mlx/backend/cpu/simd/convert.h"
@@ -83,14 +83,13 @@ MLX_FN V raw_load(const void* p) {
 
 #if defined(MLX_MM)
 /// Lanes of 8, 16 or 32 bits as lanes of 32 or 64.
-#define MLX_WIDEN(T, name, A)                                                     \
-  MLX_FN Raw<A> widen_int(const T* p, A) {                                        \
-    typedef long long Bytes __attribute__((vector_size(                                \
-        kVectorBytes * sizeof(T) / sizeof(A) < 16 ? 16                            \
-                                                  : kVectorBytes * sizeof(T) / sizeof(A)))); \
-    Bytes few{};                                                                  \
-    __builtin_memcpy(&few, p, kVectorBytes * sizeof(T) / sizeof(A));              \
-    return (Raw<A>)MLX_MM(name)(few);                                             \
+#define MLX_WIDEN(T, name, A)                                                                     \
+  MLX_FN Raw<A> widen_int(const T* p, A) {                                                        \
+    typedef long long Bytes __attribute__((vector_size(                                           \
+        kVectorBytes * sizeof(T) / sizeof(A) < 16 ? 16 : kVectorBytes * sizeof(T) / sizeof(A)))); \
+    Bytes few{};                                                                                  \
+    __builtin_memcpy(&few, p, kVectorBytes * sizeof(T) / sizeof(A));                              \
+    return (Raw<A>)MLX_MM(name)(few);                                                             \
   }
 MLX_WIDEN(int8_t, cvtepi8_epi32, uint32_t)
 MLX_WIDEN(uint8_t, cvtepu8_epi32, uint32_t)

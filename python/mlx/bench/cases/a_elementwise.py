@@ -41,6 +41,7 @@ def gelu(f: Any, n: int) -> tuple[Callable, tuple]:
     return lambda x: 0.5 * x * (1 + f.erf(x * 0.7071067811865475)), (f.normal((n,)),)
 
 
+@case("formula/10 multiply-adds 4M eager", 4 * M, mode="eager", bytes=32 * M, flops=80 * M)
 @case("formula/10 multiply-adds 4M compiled", 4 * M, mode="compiled", bytes=32 * M, flops=80 * M)
 @case(
     "formula/10 multiply-adds 16M compiled", 16 * M, mode="compiled", bytes=128 * M, flops=320 * M
@@ -54,6 +55,7 @@ def chain(f: Any, n: int) -> tuple[Callable, tuple]:
     return chained, (f.normal((n,)),)
 
 
+@case("formula/RMS norm 4096×1024 eager", mode="eager", bytes=32 * M)
 @case("formula/RMS norm 4096×1024 compiled", mode="compiled", bytes=32 * M)
 def rms_norm(f: Any) -> tuple[Callable, tuple]:
     def norm(x: Any, w: Any) -> Any:

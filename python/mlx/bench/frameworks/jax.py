@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..registry import arrays
 from .base import Base
 
 
@@ -159,6 +158,7 @@ class Framework(Base):
 
         def step(*batch: Any) -> Any:
             value, state[:] = update(state, *batch)
-            return value, list(arrays(state))
+            jax.block_until_ready(state)
+            return value
 
         return step

@@ -1,0 +1,25 @@
+// Products of matrices that are picked by index arrays, and products over ranges of the inner axis.
+#pragma once
+
+#include "mlx/ops/matmul.h"
+
+namespace mlx::core {
+
+/// out[s] = a[:, start:end] · b[start:end, :] for each row (start, end) of `segments`, of shape
+/// (.., 2); a range that ends before it starts gives zeros. Throws IndexError, when evaluated, for
+/// a range outside the inner axis.
+array segmented_mm(array a, array b, array segments, StreamOrDevice s = {});
+
+/// Inputs: stacks a and b of rank 3, and the positions in them, of one shape and any integer dtype.
+extern const OpDef op_gather_mm;
+/// Inputs: matrices a and b, segments.
+extern const OpDef op_segmented_mm;
+
+namespace rules {
+Arrays gather_mm_vjp(const RuleArgs&);
+Arrays segmented_mm_vjp(const RuleArgs&);
+Batched gather_mm_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
+Batched segmented_mm_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
+}  // namespace rules
+
+}  // namespace mlx::core
