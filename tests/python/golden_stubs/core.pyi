@@ -1397,6 +1397,11 @@ def gather_mm(a: array, b: array, /, lhs_indices: array | None = None, rhs_indic
     Matrix products of a[lhs_indices[i]] and b[rhs_indices[i]], without copies of the operands.
     """
 
+def segmented_mm(a: array, b: array, /, segments: array, *, stream: StreamOrDevice = None) -> array:
+    """
+    Products a[:, start:end] @ b[start:end] for the ranges in the last axis of `segments`.
+    """
+
 def block_masked_mm(a: array, b: array, /, block_size: int = 64, mask_out: array | None = None, mask_lhs: array | None = None, mask_rhs: array | None = None, *, stream: StreamOrDevice = None) -> array:
     """
     Matrix product in which square blocks of the operands and of the result are masked.
