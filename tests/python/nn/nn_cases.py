@@ -328,8 +328,8 @@ def run_loss(line):
     return {"value": np.array(loss(a)), "gradient": np.array(gradient)}, {}
 
 
-def run_optimizer(line):
-    """Parameters and state after four steps."""
+def run_optimizer(line, steps=4):
+    """Parameters and state after some steps."""
     shapes = {"weight": (4, 3), "layers": [{"bias": (3,)}], "kernel": (2, 3, 2, 2)}
 
     def tree(name, scale):
@@ -341,7 +341,7 @@ def run_optimizer(line):
 
     optimizer = eval("optim." + line)
     parameters = tree("start", 1.0)
-    for k in range(4):
+    for k in range(steps):
         parameters = optimizer.apply_gradients(tree(k, 0.5), parameters)
     return numpy_leaves(parameters, "parameter") | numpy_leaves(optimizer.state, "state"), {}
 
