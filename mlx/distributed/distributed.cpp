@@ -24,6 +24,8 @@ Group Group::split(int, int) const {
 
 bool is_available(const std::string&) { return false; }
 
+void clear_backends() {}
+
 Group init(bool strict, const std::string& backend) {
   if (std::find(kEngines.begin(), kEngines.end(), backend) == kEngines.end())
     fail<ValueError>("init", "backend '", backend,

@@ -23,6 +23,8 @@ bool is_available(const std::string& backend = "any");
 /// The group of all processes: this one. Throws ExecutionError where `strict` or a named engine
 /// asks for more, ValueError for an unknown name.
 Group init(bool strict = false, const std::string& backend = "any");
+/// Forgets the groups that were made; there are none to keep yet.
+void clear_backends();
 
 array all_sum(const array& x, std::optional<Group> group = {}, StreamOrDevice s = {});
 array all_max(const array& x, std::optional<Group> group = {}, StreamOrDevice s = {});

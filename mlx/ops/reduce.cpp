@@ -78,6 +78,15 @@ constinit const OpDef op_arg_reduce{.name = "arg_reduce",
                                     .jvp = rules::flat_jvp,
                                     .vmap = rules::arg_reduce_vmap};
 
+array number_of_elements(const array& a, std::vector<int> axes, bool inverted, Dtype dtype,
+                         StreamOrDevice s) {
+  int64_t count = 1;
+  for (int axis : normalize_axes(axes, static_cast<int64_t>(a.ndim()), "number_of_elements"))
+    count *= a.shape()[axis];
+  return inverted ? full({}, 1.0 / static_cast<double>(count), dtype, s)
+                  : full({}, count, dtype, s);
+}
+
 std::vector<int> all_axes(const array& a) {
   std::vector<int> axes(a.ndim());
   std::iota(axes.begin(), axes.end(), 0);

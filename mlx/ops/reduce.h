@@ -84,6 +84,9 @@ struct ReduceAttrs {
 
 extern const OpDef op_reduce, op_arg_reduce;
 
+/// The product of the lengths of `axes` as a scalar, or its inverse.
+array number_of_elements(const array& a, std::vector<int> axes, bool inverted, Dtype dtype = int32,
+                         StreamOrDevice s = {});
 /// All axes of an array.
 std::vector<int> all_axes(const array& a);
 /// A reduction by its kind; `axes` may be negative, and none means a conversion only.

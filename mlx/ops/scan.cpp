@@ -3,6 +3,8 @@
 
 #include "mlx/core/error.h"
 #include "mlx/ops/cast.h"
+#include "mlx/ops/elementwise.h"
+#include "mlx/ops/slice.h"
 #include "mlx/ops/view.h"
 
 namespace mlx::core {
@@ -96,6 +98,20 @@ array logcumsumexp(const array& a, int axis, bool reverse, bool inclusive, Strea
 }
 array logcumsumexp(const array& a, bool reverse, bool inclusive, StreamOrDevice s) {
   return logcumsumexp(flatten(a, s), 0, reverse, inclusive, s);
+}
+
+array diff(const array& a, int n, int axis, StreamOrDevice s) {
+  if (n < 0) fail("diff", "n = ", n, "; the number of differences must not be negative");
+  const int d = normalize_axis(axis, static_cast<int64_t>(a.ndim()), "diff");
+  array out = a;
+  for (; n > 0 && out.shape(d) > 0; --n) {
+    Shape zero(a.ndim(), 0), one = zero, stop = out.shape(), shorter = stop;
+    one[d] = 1;
+    shorter[d] -= 1;
+    array ahead = slice(out, one, stop, s), behind = slice(out, zero, shorter, s);
+    out = a.dtype() == bool_ ? not_equal(ahead, behind, s) : subtract(ahead, behind, s);
+  }
+  return out;
 }
 
 }  // namespace mlx::core

@@ -34,6 +34,8 @@ MLX_SCAN(cummin)
 MLX_SCAN(logcumsumexp)
 #undef MLX_TYPED_SCAN
 #undef MLX_SCAN
+/// Differences of neighbours along an axis, taken `n` times; of bools, whether they differ.
+array diff(const array& a, int n = 1, int axis = -1, StreamOrDevice s = {});
 
 struct ScanAttrs {
   Scan kind;

@@ -2,7 +2,9 @@
 // Positions are uint32. Complex numbers compare by their real parts, then by the imaginary ones.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "mlx/core/array.h"
 #include "mlx/ops/rules.h"
@@ -25,6 +27,16 @@ array argpartition(const array& a, int kth, int axis, StreamOrDevice s = {});
 /// The k largest elements, in no particular order.
 array topk(const array& a, int k, StreamOrDevice s = {});
 array topk(const array& a, int k, int axis, StreamOrDevice s = {});
+
+/// The distinct elements of the flattened array in ascending order, cut to `size` or filled up with
+/// `fill_value` (by default the smallest element); no two NaN are equal. Behind it, as asked for:
+/// the position of the first of each (uint32), for each element of `a` the position of its equal
+/// (uint32, in the shape of `a`, cut to the last one there is), and how many there are of each
+/// (int32, 0 for what is filled up). Throws ValueError for a negative size, and for an empty array
+/// that would have to be filled up without a `fill_value`.
+std::vector<array> unique(const array& a, int size, bool return_index = false,
+                          bool return_inverse = false, bool return_counts = false,
+                          const std::optional<array>& fill_value = {}, StreamOrDevice s = {});
 
 /// For each value the position in a sorted 1-D array where it would be inserted: before equal
 /// elements for side "left", behind them for "right". uint32, of the shape of `values`.

@@ -43,6 +43,11 @@ template <class... A>
 void eval(A... arrays) {
   eval(Arrays{std::move(arrays)...});
 }
+template <class... A>
+  requires(sizeof...(A) > 0 && (std::is_convertible_v<A, array> && ...))
+void async_eval(A... arrays) {
+  async_eval(Arrays{std::move(arrays)...});
+}
 
 /// Waits for everything launched on a stream (the default one where none is given).
 void synchronize();

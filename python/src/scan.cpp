@@ -40,6 +40,12 @@ void bind_scans(nb::module_& m, nb::handle c) {
   MLX_BOTH(cummax, "Largest of the elements up to each one, along an axis or over all.")
   MLX_BOTH(cummin, "Smallest of the elements up to each one, along an axis or over all.")
   MLX_BOTH(logcumsumexp, "log(cumsum(exp(a))) without overflow.")
+  def(
+      m, "diff(a: array, /, n: int = 1, axis: int = -1, *, " STREAM,
+      [](const array& a, int n, int axis, const StreamOrDevice& s) {
+        return core::diff(a, n, axis, s);
+      },
+      "Differences of neighbours along an axis, taken n times; of bools, whether they differ.");
   alias(m, "cumulative_sum", "cumsum");
   alias(m, "cumulative_prod", "cumprod");
 }

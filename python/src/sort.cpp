@@ -39,6 +39,20 @@ void bind_sorts(nb::module_& m) {
       },
       "Positions at which values would be inserted to keep a sequence sorted: before equal ones "
       "('left') or after them ('right').");
+  def(
+      m,
+      "unique(a: array, /, size: int, return_index: bool = False, return_inverse: bool = False, "
+      "return_counts: bool = False, fill_value: scalar | array | None = None, *, stream: "
+      "StreamOrDevice = None) -> array | tuple[array, ...]",
+      [](const array& a, int size, bool index, bool inverse, bool counts,
+         const std::optional<array>& fill, const StreamOrDevice& s) -> nb::object {
+        auto out = core::unique(a, size, index, inverse, counts, fill, s);
+        return out.size() == 1 ? nb::steal(wrap(out[0])) : tuple_of(out);
+      },
+      "The distinct elements of the flattened array in ascending order, cut to `size` or filled up "
+      "with `fill_value` (the smallest element unless given). Behind it, as asked for: positions "
+      "of "
+      "the first of each, the positions that give back `a`, and how many there are of each.");
 }
 
 }  // namespace mlx::python

@@ -1,8 +1,9 @@
 """Sorting, selecting, searching."""
 
-from cases.table import REAL, In, Row, grid
+from cases.table import FLOATS, REAL, In, Row, grid
 
 A = In((3, 7, 5), -90, 90)
+B = In((8, 10), -3, 3)
 DTYPES = (*REAL, "int64", "uint32")
 
 ROWS = [
@@ -86,5 +87,16 @@ ROWS = [
             batched=False,
         )
         for s in ("left", "right")
+    ],
+    Row("mx.unique(a, 5)", (B,), "np.unique(a)[:5]", dtypes=(*FLOATS, "int32"), kind="kinked"),
+    *[
+        Row(
+            f"mx.unique(a, {size}, return_{part}=True)[1]",
+            (B,),
+            f"np.unique(a, return_{part}=True)[1]{cut}",
+            dtypes=("float32", "int32", "int8"),
+            kind="flat",
+        )
+        for part, size, cut in (("index", 5, "[:5]"), ("inverse", 80, ""), ("counts", 5, "[:5]"))
     ],
 ]

@@ -1337,6 +1337,11 @@ def cummin(a: array, /, axis: int | None = None, *, reverse: bool = False, inclu
 def logcumsumexp(a: array, /, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, stream: StreamOrDevice = None) -> array:
     """log(cumsum(exp(a))) without overflow."""
 
+def diff(a: array, /, n: int = 1, axis: int = -1, *, stream: StreamOrDevice = None) -> array:
+    """
+    Differences of neighbours along an axis, taken n times; of bools, whether they differ.
+    """
+
 cumulative_sum = cumsum
 
 cumulative_prod = cumprod
@@ -1365,6 +1370,11 @@ def topk(a: array, /, k: int, axis: None | int = -1, *, stream: StreamOrDevice =
 def searchsorted(sorted_sequence: array, values: array, /, side: str = 'left', *, stream: StreamOrDevice = None) -> array:
     """
     Positions at which values would be inserted to keep a sequence sorted: before equal ones ('left') or after them ('right').
+    """
+
+def unique(a: array, /, size: int, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, fill_value: scalar | array | None = None, *, stream: StreamOrDevice = None) -> array | tuple[array, ...]:
+    """
+    The distinct elements of the flattened array in ascending order, cut to `size` or filled up with `fill_value` (the smallest element unless given). Behind it, as asked for: positions of the first of each, the positions that give back `a`, and how many there are of each.
     """
 
 def matmul(a: array, b: array, /, *, stream: StreamOrDevice = None) -> array:
