@@ -1,4 +1,9 @@
 // Kernels of whole layers.
 #pragma once
 
+#include "mlx/ops/attention.h"
+#include "mlx/ops/cross_entropy.h"
+#include "mlx/ops/custom_kernel.h"
+#include "mlx/ops/delta.h"
 #include "mlx/ops/norm.h"
+#include "mlx/ops/rope.h"

@@ -8,6 +8,7 @@
 #include "mlx/ops/einsum.h"
 #include "mlx/ops/elementwise.h"
 #include "mlx/ops/gather_mm.h"
+#include "mlx/ops/hadamard.h"
 #include "mlx/ops/index.h"
 #include "mlx/ops/indexing.h"
 #include "mlx/ops/matmul.h"

@@ -2,10 +2,10 @@
 
 #include "mlx/core/error.h"
 #include "mlx/ops/cast.h"
+#include "mlx/ops/composite.h"
 #include "mlx/ops/elementwise.h"
 #include "mlx/ops/reduce.h"
 #include "mlx/ops/view.h"
-#include "mlx/transforms/transforms.h"
 
 namespace mlx::core {
 
@@ -45,7 +45,7 @@ Arrays build_norm(const Arrays& in, const Attrs* a, Stream s) {
 }
 
 /// The same in elementary ops, of which derivatives of any order and batching follow.
-Function composite(const NormAttrs& attrs, Stream s) {
+rules::Formula composite(const NormAttrs& attrs, Stream s) {
   return [attrs, s](const Arrays& in) {
     Dtype t = in[0].dtype();
     array x = t.size() < 4 ? astype(in[0], float32, s) : in[0];
@@ -59,15 +59,11 @@ Function composite(const NormAttrs& attrs, Stream s) {
 }
 
 Arrays norm_vjp(const RuleArgs& args) {
-  return vjp(composite(attrs_as<NormAttrs>(args.attrs), args.stream), args.inputs, args.grads)
-      .second;
+  return rules::formula_vjp(composite(attrs_as<NormAttrs>(args.attrs), args.stream), args);
 }
 
 Arrays norm_jvp(const RuleArgs& args) {
-  Arrays tangents = args.grads;
-  for (size_t k = 0; k < tangents.size(); ++k)
-    if (!tangents[k]) tangents[k] = subtract(args.inputs[k], args.inputs[k], args.stream);
-  return jvp(composite(attrs_as<NormAttrs>(args.attrs), args.stream), args.inputs, tangents).second;
+  return rules::formula_jvp(composite(attrs_as<NormAttrs>(args.attrs), args.stream), args);
 }
 
 std::pair<Arrays, std::vector<int>> norm_vmap(const Arrays& in, const std::vector<int>& axes,
@@ -78,15 +74,7 @@ std::pair<Arrays, std::vector<int>> norm_vmap(const Arrays& in, const std::vecto
     if (axes[k] >= 0) moved[k] = moveaxis(in[k], axes[k], 0, s);
   for (size_t k = 1; k < in.size(); ++k) shared = shared && axes[k] < 0;
   if (shared) return {build_norm(moved, a, s), {0}};
-  // A weight of each batch broadcasts over the inner axes, which the elementary ops can say.
-  for (size_t k = 1; k < in.size(); ++k) {
-    if (axes[k] < 0) continue;
-    Shape shape(moved[0].ndim() + (axes[0] < 0), 1);
-    shape.front() = moved[k].shape(0);
-    shape.back() = moved[k].shape(1);
-    moved[k] = reshape(moved[k], shape, s);
-  }
-  return {composite(attrs_as<NormAttrs>(a), s)(moved), {0}};
+  return rules::formula_vmap(composite(attrs_as<NormAttrs>(a), s), in, axes);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // Composite functions with kernels of their own: the submodule mlx.core.fast.
-#include "mlx/ops/norm.h"
+#include "mlx/fast.h"
+
+#include "mlx/ops.h"
 #include "module.h"
 
 namespace mlx::python {
@@ -22,11 +24,117 @@ void bind_norms(nb::module_& m) {
       "(x - mean(x)) / sqrt(var(x) + eps) * weight + bias over the last axis.");
 }
 
+void bind_layers(nb::module_& m) {
+  def(
+      m,
+      "rope(a: array, dims: int, *, traditional: bool, base: float | None, scale: float, "
+      "offset: int | array, freqs: array | None = None, " STREAM,
+      [](const array& a, int dims, bool traditional, std::optional<float>& base, float scale,
+         std::variant<int, array>& offset, const std::optional<array>& freqs,
+         const StreamOrDevice& s) {
+        if (auto* n = std::get_if<int>(&offset))
+          return fast::rope(a, dims, traditional, base, scale, *n, freqs, s);
+        return fast::rope(a, dims, traditional, base, scale, std::get<1>(offset), freqs, s);
+      },
+      "Rotary position embedding of the first `dims` features of an array of shape (B, .., T, D): "
+      "pair i at position t turns by (offset + t) * scale * base^(-2i / dims), or divided by "
+      "freqs[i]. Pairs are neighbours if `traditional`, else dims / 2 apart. The offset is one "
+      "integer or one for each batch.");
+  def(
+      m,
+      "scaled_dot_product_attention(q: array, k: array, v: array, *, scale: float, "
+      "mask: None | str | array = None, sinks: array | None = None, force_fused: bool = "
+      "False, " STREAM,
+      [](const array& q, const array& k, const array& v, float scale,
+         std::variant<std::monostate, std::string, array>& mask, const std::optional<array>& sinks,
+         bool force_fused, const StreamOrDevice& s) {
+        std::string mode;
+        std::optional<array> values;
+        if (auto* text = std::get_if<std::string>(&mask)) {
+          mode = *text;
+          if (mode != "causal")
+            fail<ValueError>("scaled_dot_product_attention", "the mask '", mode,
+                             "'; 'causal' or an array is accepted");
+        }
+        if (auto* given = std::get_if<array>(&mask)) values = *given;
+        return fast::scaled_dot_product_attention(q, k, v, scale, mode, values, sinks, force_fused,
+                                                  s);
+      },
+      "softmax(scale * q @ k.T + mask) @ v for queries (B, N, T, D), keys (B, M, S, D) and values "
+      "(B, M, S, V), where N is a multiple of M. The mask is 'causal', an array of bool (true is "
+      "kept) or one that is added to the scores. Sinks, one a head, take part in the softmax "
+      "only.");
+  def(
+      m, "cross_entropy(logits: array, targets: array, *, " STREAM,
+      [](const array& logits, const array& targets, const StreamOrDevice& s) {
+        return fast::cross_entropy(logits, targets, s);
+      },
+      "logsumexp(logits) - logits[targets] over the last axis, in float32 or wider.");
+  def(
+      m,
+      "gated_delta_update(q: array, k: array, v: array, gamma: array, beta: array, "
+      "initial_state: array | None = None, mask: array | None = None, "
+      "stream: StreamOrDevice = None) -> list[array]",
+      [](const array& q, const array& k, const array& v, const array& gates, const array& beta,
+         const std::optional<array>& state, const std::optional<array>& mask,
+         const StreamOrDevice& s) {
+        return fast::gated_delta_update(q, k, v, gates, beta, state, mask, s);
+      },
+      "The gated delta rule S = gamma S; S += beta (v - S k) k^T; y = S q along the positions of q "
+      "and k (B, T, M, D) and v (B, T, N, V). Returns y and the last state.");
+}
+
+#define KERNEL_TEXT                                                      \
+  "name: str, input_names: Sequence[str], output_names: Sequence[str], " \
+  "source: str, header: str = '', ensure_row_contiguous: bool = True, "
+
+void bind_kernels(nb::module_& m) {
+  using Names = std::vector<std::string>;
+  def(
+      m,
+      "metal_kernel(" KERNEL_TEXT
+      "atomic_outputs: bool = False, compile_options: object | None = None) -> object",
+      [](std::string& name, Names& inputs, Names& outputs, std::string& source, std::string& header,
+         bool contiguous, bool atomic, nb::handle) {
+        auto kernel = fast::metal_kernel(name, inputs, outputs, source, header, contiguous, atomic);
+        return nb::object(nb::cpp_function([kernel](const nb::args&, const nb::kwargs&) {
+          PyObject* out =
+              guarded([&] { return to_python(kernel({}, {}, {}, {}, {}, {}, {}, false, {})); });
+          if (!out) throw nb::python_error();
+          return nb::steal(out);
+        }));
+      },
+      "A function that runs a Metal kernel; it raises, as there is no Metal device.");
+  def(
+      m, "cuda_kernel(" KERNEL_TEXT "shared_memory: int = 0) -> object",
+      [](std::string& name, Names& inputs, Names& outputs, std::string& source, std::string& header,
+         bool contiguous, int shared) {
+        fast::cuda_kernel(name, inputs, outputs, source, header, contiguous, shared);
+      },
+      "A function that runs a CUDA kernel. Raises RuntimeError, as there is no CUDA device.");
+  def(
+      m,
+      "precompiled_cuda_kernel(*, name: str, compiled_source: bytes, "
+      "inputs: Sequence[ScalarOrArray], output_shapes: Sequence[tuple[int, ...]], "
+      "output_dtypes: Sequence[Dtype], scalars: Sequence[object], grid: tuple[int, int, int], "
+      "threadgroup: tuple[int, int, int], shared_memory: int = 0, init_value: float | None = None, "
+      "ensure_row_contiguous: bool = False, stream: StreamOrDevice = None) -> list[array]",
+      [](std::string& name, nb::handle, nb::handle, nb::handle, nb::handle, nb::handle, nb::handle,
+         nb::handle, int shared, std::optional<float>& init, bool contiguous,
+         const StreamOrDevice& s) {
+        return fast::precompiled_cuda_kernel(name, "", {}, {}, {}, {}, {}, {}, shared, init,
+                                             contiguous, s);
+      },
+      "Runs a compiled CUDA kernel. Raises RuntimeError, as there is no CUDA device.");
+}
+
 }  // namespace
 
 void bind_fast(nb::module_& parent) {
   nb::module_ m = parent.def_submodule("fast", "Composite functions with kernels of their own.");
   bind_norms(m);
+  bind_layers(m);
+  bind_kernels(m);
 }
 
 }  // namespace mlx::python

@@ -71,6 +71,13 @@ void bind_products(nb::module_& m) {
          std::optional<array>& lhs, std::optional<array>& rhs,
          const StreamOrDevice& s) { return core::block_masked_mm(a, b, block, out, lhs, rhs, s); },
       "Matrix product in which square blocks of the operands and of the result are masked.");
+  def(
+      m, "hadamard_transform(a: array, scale: float | None = None, " STREAM,
+      [](const array& a, std::optional<float>& scale, const StreamOrDevice& s) {
+        return core::hadamard_transform(a, scale, s);
+      },
+      "Products of the rows of the last axis with a Hadamard matrix, times 1 / sqrt(n) or `scale`. "
+      "Lengths n = m * 2^k with m one of 1, 12, 20 and 28.");
 }
 
 }  // namespace mlx::python

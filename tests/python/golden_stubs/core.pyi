@@ -1417,6 +1417,11 @@ def block_masked_mm(a: array, b: array, /, block_size: int = 64, mask_out: array
     Matrix product in which square blocks of the operands and of the result are masked.
     """
 
+def hadamard_transform(a: array, scale: float | None = None, stream: StreamOrDevice = None) -> array:
+    """
+    Products of the rows of the last axis with a Hadamard matrix, times 1 / sqrt(n) or `scale`. Lengths n = m * 2^k with m one of 1, 12, 20 and 28.
+    """
+
 def einsum(subscripts: str, *operands, stream: StreamOrDevice = None) -> array:
     """
     Sums of products by subscripts, such as einsum('ij,jk->ik', a, b) for a matrix product.

@@ -1,0 +1,393 @@
+// Attention in blocks of queries and keys: scores of a block are made, turned into weights and
+// multiplied with the values while they are in the caches; sums are rescaled as larger scores come
+// (Milakov and Gimelshein 2018, Dao et al. 2022). Few queries read keys and values where they lie.
+// What a row gives depends on shapes and layouts alone, not on the threads.
+#include "mlx/ops/attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+#include "mlx/backend/cpu/allocator.h"
+#include "mlx/backend/cpu/cpu_info.h"
+#include "mlx/backend/cpu/gemm.h"
+#include "mlx/backend/cpu/isa/attention.h"
+#include "mlx/backend/cpu/kernels.h"
+#include "mlx/backend/cpu/threads.h"
+
+namespace mlx::core::cpu {
+
+namespace {
+
+constexpr int64_t kQueryRows = 96;     // of a block
+constexpr int64_t kKeys = 256;         // of a block
+constexpr int64_t kFewRows = 16;       // queries of one key head that read keys in place
+constexpr int64_t kFewKeys = 512;      // keys of a task then
+constexpr int64_t kPacked = 32 << 20;  // bytes of packed keys and values at a time
+constexpr float kLowest = std::numeric_limits<float>::lowest();
+
+constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+constexpr int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
+
+const AttentionKernels& row_kernels() {
+  static const AttentionKernels& chosen = isa() == Isa::avx512 ? avx512::attention_kernels
+                                          : isa() == Isa::avx2 ? avx2::attention_kernels
+                                                               : v2::attention_kernels;
+  return chosen;
+}
+
+/// An operand of shape (batch, heads, positions, features) as bytes.
+struct Heads {
+  const char* data;
+  int64_t item, batch, head, row, col;  // bytes an element; strides in elements
+
+  explicit Heads(const View& v)
+      : data(v.as<const char>()),
+        item(v.dtype().size()),
+        batch(v.strides()[0]),
+        head(v.strides()[1]),
+        row(v.strides()[2]),
+        col(v.strides()[3]) {}
+  const char* at(int64_t b, int64_t h, int64_t r, int64_t c = 0) const {
+    return data + (b * batch + h * head + r * row + c * col) * item;
+  }
+};
+
+MaskKind mask_kind(Dtype t) {
+  return t == bool_      ? MaskKind::boolean
+         : t == float16  ? MaskKind::f16
+         : t == bfloat16 ? MaskKind::bf16
+                         : MaskKind::f32;
+}
+
+float sink_of(const View& sinks, int64_t head) {
+  return dispatch(sinks.dtype(), [&](auto tag) -> float {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_convertible_v<T, float>)
+      return static_cast<float>(sinks.as<const T>()[head * sinks.strides()[0]]);
+    return 0;
+  });
+}
+
+/// Largest score and sum of weights of a row so far; `sum` counts weights relative to `top`.
+struct RowState {
+  float top = -std::numeric_limits<float>::infinity(), sum = 0;
+};
+
+class Attention {
+ public:
+  explicit Attention(const KernelArgs& args)
+      : attrs_(attrs_as<AttentionAttrs>(args.attrs)),
+        q_(args.in[0]),
+        k_(args.in[1]),
+        v_(args.in[2]),
+        out_(args.out[0]),
+        batches_(args.in[0].shape()[0]),
+        heads_(args.in[0].shape()[1]),
+        key_heads_(args.in[1].shape()[1]),
+        queries_(args.in[0].shape()[2]),
+        keys_(args.in[1].shape()[2]),
+        features_(args.in[0].shape()[3]),
+        width_(args.in[2].shape()[3]) {
+    if (attrs_.has_mask) {
+      mask_.emplace(args.in[3]);
+      kind_ = mask_kind(args.in[3].dtype());
+    }
+    if (attrs_.has_sinks) sinks_ = &args.in[3 + attrs_.has_mask];
+    Dtype t = args.in[0].dtype();
+    type_ = t == float16 ? GemmOutput::f16 : t == bfloat16 ? GemmOutput::bf16 : GemmOutput::f32;
+    bool pairs = t == bfloat16 && gemm_.tile[1] && has_avx512_bf16();
+    source_ = pairs           ? GemmSource::bf16_pair
+              : t == bfloat16 ? GemmSource::bf16
+              : t == float16  ? GemmSource::f16
+                              : GemmSource::f32;
+    per_ = pairs ? 2 : 1;
+  }
+
+  void run() {
+    const int64_t shared = heads_ / key_heads_;
+    if (shared * queries_ <= kFewRows && k_.col == 1 && v_.col == 1) return run_few();
+    run_blocks();
+  }
+
+ private:
+  float initial_top(int64_t head) const { return sinks_ ? sink_of(*sinks_, head) : RowState{}.top; }
+  RowState initial(int64_t head) const { return {initial_top(head), sinks_ ? 1.0f : 0.0f}; }
+
+  /// Keys that a query sees; all of them (with the lowest scores) where it sees none.
+  int64_t seen(int64_t query) const {
+    if (!attrs_.causal) return keys_;
+    int64_t n = query + 1 + keys_ - queries_;
+    return n <= 0 ? keys_ : std::min(n, keys_);
+  }
+
+  /// Turns the products s of a query with keys [from, from + n) into weights p relative to the
+  /// row's new top. Returns the factor by which what was summed before shrinks.
+  float weigh(float* s, int64_t n, int64_t b, int64_t head, int64_t query, int64_t from,
+              RowState& state, void* p, bool bf16, char* room) const {
+    const int64_t some = std::min(n, seen(query) - from), size = bf16 ? 2 : 4;
+    auto clear = [&](int64_t first) {
+      std::memset(static_cast<char*>(p) + first * size, 0, static_cast<size_t>((n - first) * size));
+    };
+    if (some <= 0) {
+      clear(0);
+      return 1;
+    }
+    float top;
+    if (attrs_.causal && query + 1 + keys_ <= queries_) {
+      std::fill(s, s + some, kLowest);
+      top = kLowest;
+    } else {
+      top = rows_.scores(s, some, static_cast<float>(attrs_.scale),
+                         mask_row(b, head, query, from, some, room), kind_);
+    }
+    top = top > state.top || top != top ? top : state.top;
+    if (top == RowState{}.top) {  // nothing but -inf so far
+      clear(0);
+      return 1;
+    }
+    const float factor = std::exp(state.top - top);
+    state.top = top;
+    state.sum = state.sum * factor + rows_.weights(s, some, top, p, bf16);
+    if (some < n) clear(some);
+    return factor;
+  }
+
+  /// A row of the mask, contiguous.
+  const void* mask_row(int64_t b, int64_t head, int64_t query, int64_t from, int64_t n,
+                       char* room) const {
+    if (!mask_) return nullptr;
+    const char* p = mask_->at(b, head, query, from);
+    if (mask_->col == 1) return p;
+    for (int64_t i = 0; i < n; ++i)
+      std::memcpy(room + i * mask_->item, p + i * mask_->col * mask_->item,
+                  static_cast<size_t>(mask_->item));
+    return room;
+  }
+
+  /// Writes rows of sums divided by their weights.
+  void finish(float* sums, int64_t ld, const RowState& state, int64_t b, int64_t head,
+              int64_t query) const {
+    rows_.scale(sums, width_, 1 / state.sum);
+    GemmTarget target{const_cast<char*>(out_.at(b, head, query)), width_, 1};
+    gemm_.store[static_cast<int>(type_)](sums, ld, 1, width_, target, {});
+  }
+
+  // ---- few queries ------------------------------------------------------------------------------
+
+  void run_few() {
+    const int64_t shared = heads_ / key_heads_, rows = shared * queries_;
+    const int64_t pieces = ceil_div(keys_, kFewKeys), tasks = batches_ * key_heads_ * pieces;
+    const Scratch sums(static_cast<size_t>(tasks * rows * width_) * sizeof(float));
+    const Scratch states(static_cast<size_t>(tasks * rows) * sizeof(RowState));
+    auto sum_of = [&](int64_t task) { return sums.get<float>() + task * rows * width_; };
+    auto state_of = [&](int64_t task) { return states.get<RowState>() + task * rows; };
+    const double ns = static_cast<double>(batches_ * key_heads_ * keys_ * (features_ + width_)) *
+                      (0.05 * static_cast<double>(k_.item) + 0.03 * static_cast<double>(rows));
+    parallel_for(
+        tasks, 1,
+        [&](int64_t begin, int64_t end) {
+          const Scratch x(static_cast<size_t>(rows * features_) * sizeof(float));
+          const Scratch s(static_cast<size_t>(rows * kFewKeys) * sizeof(float));
+          const Scratch room(static_cast<size_t>(mask_ ? kFewKeys * mask_->item : 0));
+          for (int64_t task = begin; task < end; ++task)
+            few_task(task / pieces / key_heads_, task / pieces % key_heads_, task % pieces, x.get(),
+                     s.get<float>(), room.get<char>(), sum_of(task), state_of(task));
+        },
+        ns);
+    parallel_for(
+        batches_ * key_heads_ * rows, 1,
+        [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) {
+            const int64_t group = i / rows, r = i % rows;
+            const int64_t b = group / key_heads_, head = group % key_heads_ * shared + r / queries_;
+            join_pieces(
+                pieces, [&](int64_t p) { return sum_of(group * pieces + p) + r * width_; },
+                [&](int64_t p) { return state_of(group * pieces + p)[r]; }, b, head, r % queries_);
+          }
+        },
+        static_cast<double>(tasks * rows * width_) * 0.2);
+  }
+
+  /// Sums over one piece of the keys for all queries of a key head.
+  void few_task(int64_t b, int64_t key_head, int64_t piece, void* x, float* s, char* room,
+                float* sums, RowState* states) const {
+    const int64_t shared = heads_ / key_heads_, rows = shared * queries_;
+    const int64_t from = piece * kFewKeys, n = std::min(kFewKeys, keys_ - from);
+    const bool pairs = source_ == GemmSource::bf16_pair;
+    for (int64_t r = 0; r < rows; ++r) {
+      const char* row = q_.at(b, key_head * shared + r / queries_, r % queries_);
+      if (pairs) {
+        for (int64_t i = 0; i < features_; ++i)
+          std::memcpy(static_cast<uint16_t*>(x) + r * features_ + i, row + i * q_.col * 2, 2);
+      } else {
+        gemm_.widen[static_cast<int>(source_)](row, q_.col, features_,
+                                               static_cast<float*>(x) + r * features_);
+      }
+    }
+    gemm_.dot[static_cast<int>(source_)](x, features_, k_.at(b, key_head, from), k_.row, rows, n,
+                                         features_, s, kFewKeys);
+    for (int64_t r = 0; r < rows; ++r) {
+      states[r] = {};
+      weigh(s + r * kFewKeys, n, b, key_head * shared + r / queries_, r % queries_, from, states[r],
+            s + r * kFewKeys, false, room);
+    }
+    const auto plain = pairs ? GemmSource::bf16 : source_;
+    gemm_.axpy[static_cast<int>(plain)](s, kFewKeys, v_.at(b, key_head, from), v_.row, rows, width_,
+                                        n, sums, width_);
+  }
+
+  template <class Sums, class State>
+  void join_pieces(int64_t pieces, Sums sums, State state, int64_t b, int64_t head,
+                   int64_t query) const {
+    RowState all = initial(head);
+    for (int64_t p = 0; p < pieces; ++p) {
+      float top = state(p).top;
+      all.top = top > all.top || top != top ? top : all.top;
+    }
+    auto factor_of = [&](float top) {
+      return top == RowState{}.top && all.top == top ? 0.0f : std::exp(top - all.top);
+    };
+    if (sinks_) all.sum = factor_of(initial_top(head));
+    float* first = sums(0);
+    for (int64_t p = 0; p < pieces; ++p) {
+      const float factor = factor_of(state(p).top);
+      all.sum += factor * state(p).sum;
+      if (p == 0)
+        rows_.scale(first, width_, factor);
+      else
+        rows_.add(sums(p), width_, factor, first);
+    }
+    finish(first, width_, all, b, head, query);
+  }
+
+  // ---- blocks -----------------------------------------------------------------------------------
+
+  void run_blocks() {
+    key_units_ = ceil_div(features_, per_);
+    value_units_ = ceil_div(keys_, per_);
+    const int64_t key_cells = round_up(keys_, gemm_.nr) * key_units_;
+    const int64_t cells = key_cells + round_up(width_, gemm_.nr) * value_units_;
+    const int64_t all = batches_ * key_heads_;
+    const int64_t group = std::clamp<int64_t>(kPacked / (4 * std::max<int64_t>(cells, 1)), 1, all);
+    const int64_t shared = heads_ / key_heads_, blocks = ceil_div(queries_, kQueryRows);
+    const Scratch packed(static_cast<size_t>(group * cells) * sizeof(uint32_t));
+    const double pair_ns = 2.0 * static_cast<double>(features_ + width_) / 80 + 1;
+    for (int64_t first = 0; first < all; first += group) {
+      const int64_t count = std::min(group, all - first);
+      parallel_for(
+          count * 2, 1,
+          [&](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end; ++i) {
+              const int64_t b = (first + i / 2) / key_heads_, h = (first + i / 2) % key_heads_;
+              uint32_t* to = packed.get<uint32_t>() + i / 2 * cells;
+              if (i % 2 == 0)
+                pack(k_.at(b, h, 0), k_.row, k_.col, keys_, features_, gemm_.nr, to);
+              else
+                pack(v_.at(b, h, 0), v_.col, v_.row, width_, keys_, gemm_.nr, to + key_cells);
+            }
+          },
+          0.4 * static_cast<double>(count * cells));
+      parallel_for(
+          count * shared * blocks, 1,
+          [&](int64_t begin, int64_t end) {
+            const Room room(*this);
+            for (int64_t i = begin; i < end; ++i) {
+              const int64_t key_head = first + i / (shared * blocks);
+              const uint32_t* keys = packed.get<uint32_t>() + (key_head - first) * cells;
+              block(key_head / key_heads_, key_head % key_heads_ * shared + i / blocks % shared,
+                    i % blocks * kQueryRows, keys, keys + key_cells, room);
+            }
+          },
+          pair_ns * static_cast<double>(count * shared * queries_ * keys_));
+    }
+  }
+
+  void pack(const void* src, int64_t stride_p, int64_t stride_k, int64_t count, int64_t k,
+            int64_t width, uint32_t* to) const {
+    gemm_.pack[static_cast<int>(source_)](src, stride_p, stride_k, count, k, width, to);
+  }
+
+  /// Scratch memory of one thread.
+  struct Room {
+    explicit Room(const Attention& a)
+        : ld(round_up(a.width_, a.gemm_.nr)),
+          queries(cells(round_up(kQueryRows, a.gemm_.mr) * a.key_units_)),
+          scores(cells(kQueryRows * kKeys)),
+          weights(cells(round_up(kQueryRows, a.gemm_.mr) * kKeys)),
+          sums(cells(kQueryRows * ld)),
+          mask(static_cast<size_t>(a.mask_ ? kKeys * a.mask_->item : 0)) {}
+    static size_t cells(int64_t n) { return static_cast<size_t>(n) * sizeof(float); }
+    int64_t ld;  // of the sums
+    Scratch queries, scores, weights, sums, mask;
+  };
+
+  void block(int64_t b, int64_t head, int64_t first, const uint32_t* keys, const uint32_t* values,
+             const Room& room) const {
+    const int64_t rows = std::min(kQueryRows, queries_ - first);
+    const bool pairs = source_ == GemmSource::bf16_pair;
+    const auto tile = gemm_.tile[pairs];
+    float *s = room.scores.get<float>(), *sums = room.sums.get<float>();
+    pack(q_.at(b, head, first), q_.row, q_.col, rows, features_, gemm_.mr,
+         room.queries.get<uint32_t>());
+    RowState states[kQueryRows];
+    int64_t last = 0;
+    for (int64_t r = 0; r < rows; ++r) {
+      states[r] = initial(head);
+      last = std::max(last, seen(first + r));
+    }
+    for (int64_t from = 0; from < last; from += kKeys) {
+      const int64_t n = std::min(kKeys, last - from);
+      tile(room.queries.get<uint32_t>(), key_units_, keys + from * key_units_, key_units_, rows, n,
+           0, key_units_, s, kKeys, true);
+      for (int64_t r = 0; r < rows; ++r) {
+        // Weights take the place of the scores; bfloat16 ones its first half.
+        float* row = s + r * kKeys;
+        const float factor =
+            weigh(row, n, b, head, first + r, from, states[r], row, pairs, room.mask.get<char>());
+        if (from > 0 && factor != 1) rows_.scale(sums + r * room.ld, width_, factor);
+      }
+      const int64_t units = ceil_div(n, per_);
+      const auto source = pairs ? GemmSource::bf16_pair : GemmSource::f32;
+      gemm_.pack[static_cast<int>(source)](s, kKeys * (pairs ? 2 : 1), 1, rows, n, gemm_.mr,
+                                           room.weights.get<uint32_t>());
+      tile(room.weights.get<uint32_t>(), units, values + from / per_ * gemm_.nr, value_units_, rows,
+           width_, 0, units, sums, room.ld, from == 0);
+    }
+    for (int64_t r = 0; r < rows; ++r)
+      finish(sums + r * room.ld, room.ld, states[r], b, head, first + r);
+  }
+
+  const AttentionAttrs& attrs_;
+  const GemmKernels& gemm_ = gemm_kernels();
+  const AttentionKernels& rows_ = row_kernels();
+  Heads q_, k_, v_, out_;
+  int64_t batches_, heads_, key_heads_, queries_, keys_, features_, width_;
+  std::optional<Heads> mask_;
+  MaskKind kind_ = MaskKind::none;
+  const View* sinks_ = nullptr;
+  GemmOutput type_;
+  GemmSource source_;
+  int64_t per_;
+  int64_t key_units_ = 0, value_units_ = 0;
+};
+
+void run_attention(const KernelArgs& args) {
+  const View& out = args.out[0];
+  if (out.size() == 0) return;
+  if (args.in[1].shape()[2] == 0) {
+    std::memset(out.data, 0, static_cast<size_t>(out.size()) * out.dtype().size());
+    return;
+  }
+  Attention(args).run();
+}
+
+const KernelEntry rows[] = {{.op = &op_attention, .run = run_attention}};
+
+}  // namespace
+
+const std::span<const KernelEntry> attention_kernels = rows;
+
+}  // namespace mlx::core::cpu

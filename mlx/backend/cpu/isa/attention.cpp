@@ -1,0 +1,119 @@
+#include "mlx/backend/cpu/isa/attention.h"
+
+#include "mlx/backend/cpu/simd/lanes.h"
+#include "mlx/backend/shared/math_exp.h"
+
+namespace mlx::core::cpu::MLX_ISA {
+namespace {
+
+constexpr int N = VF::N;
+constexpr float kLowest = -0x1.fffffep127f;
+
+template <class F>
+MLX_FN float lanes(VF x, F combine) {
+  float few[N];
+  x.store(few);
+  for (int h = N / 2; h > 0; h /= 2)
+    for (int i = 0; i < h; ++i) few[i] = combine(few[i], few[i + h]);
+  return few[0];
+}
+
+/// Calls f(start, VF of scores) for each vector of a row, the last one padded, and stores what it
+/// returns; gives the largest.
+template <class F>
+MLX_FN float each_score(float* s, int64_t n, F f) {
+  VF top = VF(-m::kInf<float>);
+  int64_t i = 0;
+  for (; i + N <= n; i += N) {
+    VF x = f(i, N, VF::load(s + i));
+    x.store(s + i);
+    top = larger(top, x);
+  }
+  if (i < n) {
+    float few[N];
+    f(i, n - i, VF::load_partial(s + i, n - i)).store(few);
+    for (int64_t k = n - i; k < N; ++k) few[k] = -m::kInf<float>;
+    VF x = VF::load(few);
+    x.store_partial(s + i, n - i);
+    top = larger(top, x);
+  }
+  return lanes(top, [](float u, float v) { return u > v || u != u ? u : v; });
+}
+
+template <class A>
+float add_mask(float* s, int64_t n, float scale, const void* mask) {
+  const auto* p = static_cast<const typename A::S*>(mask);
+  const VF c = VF(scale);
+  return each_score(s, n, [=](int64_t i, int64_t some, VF x) MLX_INLINED {
+    return x * c + load_some<A>(p + i, some);
+  });
+}
+
+float scores(float* s, int64_t n, float scale, const void* mask, MaskKind kind) {
+  const VF c = VF(scale);
+  switch (kind) {
+    case MaskKind::f32:
+      return add_mask<Float32>(s, n, scale, mask);
+    case MaskKind::f16:
+      return add_mask<Float16>(s, n, scale, mask);
+    case MaskKind::bf16:
+      return add_mask<Bfloat16>(s, n, scale, mask);
+    case MaskKind::boolean: {
+      const auto* p = static_cast<const uint8_t*>(mask);
+      return each_score(s, n, [=](int64_t i, int64_t some, VF x) MLX_INLINED {
+        int32_t keep[N] = {};
+        for (int64_t k = 0; k < some; ++k) keep[k] = p[i + k];
+        return v_select(VI::load(keep) != VI(0), x * c, VF(kLowest));
+      });
+    }
+    case MaskKind::none:
+      break;
+  }
+  return each_score(s, n, [=](int64_t, int64_t, VF x) MLX_INLINED { return x * c; });
+}
+
+template <class A>
+float exponentials(const float* s, int64_t n, float shift, typename A::S* p) {
+  const VF top = VF(shift);
+  VF a = VF(0.0f), b = a;
+  int64_t i = 0;
+  for (; i + 2 * N <= n; i += 2 * N) {
+    VF e = m::exp(VF::load(s + i) - top), f = m::exp(VF::load(s + i + N) - top);
+    A::store(p + i, e);
+    A::store(p + i + N, f);
+    a += e;
+    b += f;
+  }
+  for (; i < n; i += N) {
+    const int64_t some = n - i < N ? n - i : N;
+    VF e = m::exp(load_some<Float32>(s + i, some) - top);
+    store_some<A>(p + i, e, some);
+    if (some < N) {
+      float few[N];
+      e.store(few);
+      for (int64_t k = some; k < N; ++k) few[k] = 0;
+      e = VF::load(few);
+    }
+    a += e;
+  }
+  return lanes(a + b, [](float u, float v) { return u + v; });
+}
+
+float weights(const float* s, int64_t n, float shift, void* p, bool bf16) {
+  return bf16 ? exponentials<Bfloat16>(s, n, shift, static_cast<uint16_t*>(p))
+              : exponentials<Float32>(s, n, shift, static_cast<float*>(p));
+}
+
+void scale(float* x, int64_t n, float factor) {
+  for (int64_t i = 0; i < n; ++i) x[i] *= factor;
+}
+
+void add(const float* x, int64_t n, float factor, float* sum) {
+  for (int64_t i = 0; i < n; ++i) sum[i] += factor * x[i];
+}
+
+}  // namespace
+
+extern const AttentionKernels attention_kernels{scores, weights, scale, add};
+
+}  // namespace mlx::core::cpu::MLX_ISA

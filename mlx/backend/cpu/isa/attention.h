@@ -1,0 +1,34 @@
+// Rows of scores on their way to weights, compiled once per instruction set.
+#pragma once
+
+#include <stdint.h>
+
+namespace mlx::core::cpu {
+
+/// How a row of a mask is stored.
+enum class MaskKind : uint8_t { none, boolean, f32, f16, bf16 };
+
+struct AttentionKernels {
+  /// s[i] = s[i] * scale + mask[i], or the lowest float32 where a bool mask is false; returns the
+  /// largest of n >= 1 (NaN if there is one).
+  float (*scores)(float* s, int64_t n, float scale, const void* mask, MaskKind kind);
+  /// p[i] = exp(s[i] - shift) as float32 (p may be s), or rounded to bfloat16; returns the sum
+  /// before rounding, in an order that depends on n alone.
+  float (*weights)(const float* s, int64_t n, float shift, void* p, bool bf16);
+  /// x[i] *= factor.
+  void (*scale)(float* x, int64_t n, float factor);
+  /// sum[i] += factor * x[i].
+  void (*add)(const float* x, int64_t n, float factor, float* sum);
+};
+
+namespace v2 {
+extern const AttentionKernels attention_kernels;
+}
+namespace avx2 {
+extern const AttentionKernels attention_kernels;
+}
+namespace avx512 {
+extern const AttentionKernels attention_kernels;
+}
+
+}  // namespace mlx::core::cpu

@@ -1,0 +1,29 @@
+// Hadamard transforms of rows, compiled once per instruction set.
+#pragma once
+
+#include <stdint.h>
+
+#include "mlx/core/dtype.h"
+
+namespace mlx::core::cpu {
+
+struct HadamardRow {
+  int64_t m, power;
+  const uint32_t* signs;  ///< rows of the matrix of order m: bit m - 1 - i is set where +1 stands
+  double scale;
+};
+
+/// One contiguous row from x to y. `room` holds 2 * m * power values of the type that computes
+/// (float, or double for float64).
+using HadamardKernel = void (*)(const HadamardRow& row, const void* x, void* y, void* room);
+
+#define MLX_HADAMARD_TABLE(isa)             \
+  namespace isa {                           \
+  HadamardKernel find_hadamard(Dtype::Val); \
+  }
+MLX_HADAMARD_TABLE(v2)
+MLX_HADAMARD_TABLE(avx2)
+MLX_HADAMARD_TABLE(avx512)
+#undef MLX_HADAMARD_TABLE
+
+}  // namespace mlx::core::cpu

@@ -1,0 +1,13 @@
+// The loss of class predictions.
+#pragma once
+
+#include "mlx/core/array.h"
+
+namespace mlx::core::fast {
+
+/// logsumexp(logits) - logits[target] over the last axis, in float32 (or wider): the cross entropy
+/// of the softmax of the logits and integer class indices, which have the shape of the logits
+/// without their last axis.
+array cross_entropy(const array& logits, const array& targets, StreamOrDevice s = {});
+
+}  // namespace mlx::core::fast
