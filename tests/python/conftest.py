@@ -53,6 +53,14 @@ def backend(request):
     return request.config.getoption("--backend")
 
 
+@pytest.fixture(scope="session")
+def prefix(tmp_path_factory):
+    """A directory with an installed `mlx` in it."""
+    from installed import install
+
+    return install(tmp_path_factory.mktemp("prefix"))
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     """A test that needs a function listed in golden/not_yet.txt is expected to fail.
