@@ -138,7 +138,7 @@ class Grower {
 
   /// The item is an input of the unit. What it views must then be computed before the unit.
   void leave_out(uint32_t i) {
-    ++leaves_;
+    leaves_ += items_[i].node->op != &op_constant;  // these become parameters, not operands
     if (!is_view(items_[i])) return;
     if (placed_[i] == items_[i].uses) settle(i);
     while (is_view(items_[i])) {

@@ -1,5 +1,5 @@
 // The elementwise tile kernels of every instruction set that runs here, called directly: places and
-// tails, conversions, integer and complex arithmetic, pairs, streaming stores, gathers.
+// tails, conversions, integer and complex arithmetic, links, streaming stores, gathers.
 // (Accuracy of the functions: exhaustive_math.cpp.)
 #include <doctest/doctest.h>
 
@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "mlx/backend/cpu/divisors.h"
 #include "mlx/backend/cpu/isa/elementwise.h"
 
 using namespace mlx::core;
@@ -352,7 +353,93 @@ TEST_CASE_TEMPLATE("complex functions agree with the standard library", T, float
   });
 }
 
-TEST_CASE("pairs round each operation; streaming twins give the same bits") {
+TEST_CASE("links give the bits of the tile kernels, one by one and two in one") {
+  on_each_isa([](const ElementwiseKernels& k) {
+    const LinkKernels& links = *k.links;
+    const int64_t n = 3 * links.burst;
+    std::mt19937 random(1);
+    std::vector<float> a(n), b(n), fives(n, 5.0f), out(n);
+    for (auto* v : {&a, &b})
+      for (auto& x : *v) x = static_cast<float>(random()) * 0x1p-31f - 1;
+    a[3] = NAN;
+    b[4] = NAN;
+    a[40] = -0.0f;
+    auto same = [&](const std::vector<float>& expected) {
+      for (int64_t i = 0; i < n; ++i)
+        if (out[i] != expected[i] && !(std::isnan(out[i]) && std::isnan(expected[i]))) return false;
+      return true;
+    };
+    auto link = [&](LinkFn run, const void* operand = nullptr) {
+      return Link{run, operand, 0, nullptr, 5.0f, 0, 0};
+    };
+    auto run_links = [&](std::vector<Link> list) {
+      list.insert(list.begin(), link(links.load, a.data()));
+      list.push_back(link(links.store, out.data()));
+      list.push_back(link(links.end));
+      links.run(list.data(), 3);
+    };
+    // The second operand of a form, and the result as the tile kernels have it.
+    auto operand = [&](LinkForm f, const std::vector<float>& x) {
+      return f == LinkForm::both                                        ? x
+             : f == LinkForm::constant || f == LinkForm::constant_first ? fives
+                                                                        : b;
+    };
+    auto expected = [&](Row r, LinkForm f, const std::vector<float>& x) {
+      TileFn tile = k.find_tile(op(r), float32);
+      if (f == LinkForm::unary) return run<float>(tile, x);
+      bool first = f == LinkForm::tile_first || f == LinkForm::constant_first;
+      return first ? run<float>(tile, operand(f, x), x) : run<float>(tile, x, operand(f, x));
+    };
+    constexpr LinkForm kForms[] = {LinkForm::unary,    LinkForm::both,
+                                   LinkForm::tile,     LinkForm::tile_first,
+                                   LinkForm::constant, LinkForm::constant_first};
+    int handlers = 0, twofold = 0;
+    for (int r = 0; r < static_cast<int>(Row::count); ++r) {
+      for (LinkForm f : kForms) {
+        Row row = static_cast<Row>(r);
+        LinkFn fn = links.find_link(op(row), f);
+        bool fits = (kRows[r].arity == 1) == (f == LinkForm::unary);
+        REQUIRE((!fn || fits));
+        if (!fn) continue;
+        ++handlers;
+        run_links({link(fn, b.data())});
+        REQUIRE_MESSAGE(same(expected(row, f, a)), kRows[r].name, " form ", int(f));
+        for (int q = 0; q < static_cast<int>(Row::count); ++q)
+          for (LinkForm g : kForms)
+            if (LinkFn two = links.find_twofold(op(row), f, op(static_cast<Row>(q)), g)) {
+              ++twofold;
+              run_links({link(two, b.data()), link(nullptr, b.data())});
+              REQUIRE(same(expected(static_cast<Row>(q), g, expected(row, f, a))));
+            }
+      }
+    }
+    CHECK(handlers == 11 + 6 * 5);
+    CHECK(twofold == 36);
+    for (LinkForm f : {LinkForm::unary, LinkForm::both, LinkForm::tile, LinkForm::tile_first}) {
+      Row row = f == LinkForm::unary ? Row::sin : Row::arctan2;
+      Link call = link(links.find_call(f), b.data());
+      call.tile = k.find_tile(op(row), float32);
+      run_links({call});
+      CHECK(same(expected(row, f, a)));
+    }
+    for (float divisor : {3.0f, 1.4142135f, -10.0f, 0.3f}) {
+      float high, low;
+      REQUIRE(reciprocal_parts(divisor, high, low));
+      if (!links.quotient) continue;
+      std::vector<float> divisors(n, divisor), wide = a;
+      for (bool rare : {false, true}) {
+        for (int64_t i = 0; i < n; ++i)
+          a[i] = std::ldexp(static_cast<float>(random() | 1), i % 50 - 40);
+        if (rare) a[5] = 0.0f, a[200 % n] = INFINITY, a[70 % n] = 1e-42f, a[90 % n] = -3e38f;
+        run_links({Link{links.quotient, nullptr, 0, nullptr, divisor, high, low}});
+        CHECK(same(run<float>(k.find_tile(op(Row::divide), float32), a, divisors)));
+      }
+      a = wide;
+    }
+  });
+}
+
+TEST_CASE("streaming twins give the same bits") {
   on_each_isa([](const ElementwiseKernels& k) {
     constexpr int n = 531;
     std::mt19937 random(1);
@@ -362,19 +449,6 @@ TEST_CASE("pairs round each operation; streaming twins give the same bits") {
     a[3] = NAN;
     b[4] = NAN;
     c[5] = NAN;
-    Row ops[] = {Row::add, Row::subtract, Row::multiply, Row::divide, Row::maximum, Row::minimum};
-    for (Row f : ops)
-      for (Row g : ops)
-        for (bool swapped : {false, true}) {
-          auto got = run<float>(k.find_pair(op(f), op(g), swapped), a, b, c);
-          auto inner = run<float>(k.find_tile(op(f), float32), a, b);
-          auto second = k.find_tile(op(g), float32);
-          auto expected = swapped ? run<float>(second, c, inner) : run<float>(second, inner, c);
-          for (int i = 0; i < n; ++i) {
-            REQUIRE((got[i] == expected[i] || (std::isnan(got[i]) && std::isnan(expected[i]))));
-          }
-        }
-    CHECK(!k.find_pair(op(Row::exp), op(Row::add), false));
     for (int r = 0; r < static_cast<int>(Row::count); ++r) {
       TileFn nt = k.find_tile_nt(static_cast<OpId>(r), float32);
       if (!nt) continue;

@@ -246,3 +246,33 @@ def test_digests_tell_results_apart():
         hashlib.sha1(np.float32(1).tobytes()).hexdigest()
         != hashlib.sha1(np.float32(2).tobytes()).hexdigest()
     )
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_runs_of_float32_ops_give_the_bits_of_single_ops(seed):
+    """Random straight-line programs, at once and op by op, with remainders of every kind."""
+    random = np.random.default_rng(seed)
+    unary = [mx.exp, mx.erf, mx.tanh, mx.sin, mx.abs, mx.sigmoid, mx.square, mx.negative, mx.sqrt]
+    binary = [mx.add, mx.subtract, mx.multiply, mx.divide, mx.maximum, mx.minimum, mx.arctan2]
+    steps = []
+    for k in range(int(random.integers(2, 30))):
+        op = [unary, binary, binary][random.integers(3)][random.integers(7)]
+        # Mostly what came last; constants on either side; the same operand twice.
+        picks = [2 + k, int(random.integers(3 + k)), float(random.normal())]
+        steps.append((op, [picks[random.integers(3)] for _ in range(1 + (op in binary))]))
+    held = set(random.integers(3, 3 + len(steps), 2).tolist())
+    for n in (1, 7, 128, 129, 515, 9000, 70001):
+        start = [mx.array(random.normal(size=n).astype(np.float32)) for _ in range(3)]
+        mx.eval(start)
+        results = []
+        for one_by_one in (False, True):
+            values = list(start)
+            for op, args in steps:
+                values.append(op(*[values[a] if isinstance(a, int) else mx.array(a) for a in args]))
+                if one_by_one:
+                    mx.eval(values[-1])
+            results.append([values[-1]] + [values[h] for h in sorted(held)])
+            del values
+            mx.eval(results[-1])
+        for a, b in zip(*results, strict=True):
+            np.testing.assert_array_equal(np.array(a), np.array(b), err_msg=str(n))

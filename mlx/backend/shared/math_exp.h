@@ -231,12 +231,15 @@ MLX_FN V logaddexp(V x, V y) {
   return v_select((x == x) & (y == y), r, x + y);
 }
 
-/// 1 / (1 + e^-x); 2.5 / 2.5 ULP.
+/// 1 / (1 + e^-x); 2 / 2 ULP.
 template <Real V>
 MLX_FN V sigmoid(V x) {
   using T = typename V::elem;
-  V t = exp(-v_abs(x));  // at most 1: a small result keeps all its bits
-  return v_select(x < V(T(0)), t, V(T(1))) / (V(T(1)) + t);
+  V one = V(T(1)), t = exp(-v_abs(x));          // at most 1: a small result keeps all its bits
+  V below = one + t, lost = t - (below - one);  // 1 + t = below + lost, exactly
+  V above = v_select(x < V(T(0)), t, one), inverse = one / below;
+  V r = above * inverse;
+  return v_fma(v_fma(-r, lost, v_fma(-r, below, above)), inverse, r);
 }
 
 /// Hyperbolic tangent; 2 / 3 ULP.

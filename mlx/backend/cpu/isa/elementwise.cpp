@@ -1,5 +1,5 @@
-// The table of contents of the elementwise kernels for one instruction set, float32 pairs, and the
-// kernels that gather, scatter and fill tiles.
+// The table of contents of the elementwise kernels for one instruction set, and the kernels that
+// gather, scatter and fill tiles.
 #include "mlx/backend/cpu/isa/elementwise.h"
 
 #include "mlx/backend/cpu/isa/elementwise_tiles.h"
@@ -8,8 +8,7 @@ namespace mlx::core::cpu::MLX_ISA {
 
 TileFn find_cast(Val from, Val to);
 TileFn find_copy(Val v, bool nt);
-TileFn find_chain(const OpId* ops, int length, bool nt);
-TileFn find_wrapped(OpId op, bool scaled, OpId after);
+extern const LinkKernels link_kernels;
 
 namespace {
 
@@ -31,50 +30,6 @@ TileFn find_tile_nt(OpId op, Val v) {
   if (row >= kRows || v != Val::float32) return nullptr;
   TileFn nt = float32_nt_tiles[row];
   return nt == float32_tiles[row] ? nullptr : nt;
-}
-
-//--- pairs ---------------------------------------------------------------------------------------
-
-template <class F, class G, bool Swapped>
-void pair(const void* const* in, void* out, int64_t n) {
-  vector_loop<3, Float32, false>(in, out, n, [](VF a, VF b, VF c) MLX_INLINED {
-    VF r = F{}(a, b);
-    return Swapped ? G{}(c, r) : G{}(r, c);
-  });
-}
-
-#define MLX_PAIR_OPS(X) X(add) X(subtract) X(multiply) X(divide) X(maximum) X(minimum)
-constexpr int kPairOps = 6;
-
-template <class F>
-struct Pairs {
-  static constexpr TileFn with[kPairOps][2] = {
-#define X(name) {&pair<F, bodies::name, false>, &pair<F, bodies::name, true>},
-      MLX_PAIR_OPS(X)
-#undef X
-  };
-};
-
-int pair_index(OpId op) {
-  constexpr Row kOps[kPairOps] = {
-#define X(name) Row::name,
-      MLX_PAIR_OPS(X)
-#undef X
-  };
-  for (int i = 0; i < kPairOps; ++i) {
-    if (static_cast<int>(kOps[i]) == static_cast<int>(op)) return i;
-  }
-  return -1;
-}
-
-TileFn find_pair(OpId op1, OpId op2, bool swapped) {
-  static constexpr const TileFn(*kPairs[kPairOps])[2] = {
-#define X(name) Pairs<bodies::name>::with,
-      MLX_PAIR_OPS(X)
-#undef X
-  };
-  int first = pair_index(op1), second = pair_index(op2);
-  return first < 0 || second < 0 ? nullptr : kPairs[first][second][swapped];
 }
 
 //--- gathering and scattering --------------------------------------------------------------------
@@ -198,8 +153,8 @@ void fence() {
 }  // namespace
 
 extern const ElementwiseKernels elementwise_kernels = {
-    find_tile, find_tile_nt, find_cast,     find_pair, find_chain,      find_wrapped,
-    fence,     load_strided, store_strided, fill,      load_transposed,
+    find_tile,    find_tile_nt,  find_cast, &link_kernels,   fence,
+    load_strided, store_strided, fill,      load_transposed,
 };
 
 }  // namespace mlx::core::cpu::MLX_ISA

@@ -18,6 +18,37 @@ namespace mlx::core::cpu {
 /// place.
 using TileFn = void (*)(const void* const* in, void* out, int64_t n);
 
+/// One step of a float32 run: a list of links that keeps one value in registers, a burst of
+/// elements at a time, and works it off op by op. The first link loads, the last one is `end`.
+using LinkFn = void (*)();  // of a type that the kernels know
+struct Link {
+  LinkFn run;
+  const void* operand;  ///< the tile that is read or written
+  int64_t ahead;        ///< bytes
+  TileFn tile;          ///< of `find_call`
+  float constant;       ///< the operand that is a scalar
+  float high, low;      ///< of `quotient`: 1 / constant in two parts
+};
+
+/// What the operands of a link are: the value at hand, and a tile or a constant before or after it.
+enum class LinkForm : uint8_t { unary, both, tile, tile_first, constant, constant_first };
+
+struct LinkKernels {
+  int64_t burst;
+  /// The handler of a row; null where there is none, and find_call's serves.
+  LinkFn (*find_link)(OpId op, LinkForm form);
+  /// The handler of a link that also does the work of the following one; null where there is none.
+  LinkFn (*find_twofold)(OpId op1, LinkForm form1, OpId op2, LinkForm form2);
+  /// Calls a tile kernel; all forms but those with a constant.
+  LinkFn (*find_call)(LinkForm form);
+  /// `stream` writes past the caches, to aligned tiles; `touch` prefetches from `ahead` of one.
+  LinkFn load, store, stream, touch, end;
+  /// Division by a constant without dividing (see cpu/divisors.h); may be null.
+  LinkFn quotient;
+  /// Runs the list over `bursts` * burst elements.
+  void (*run)(const Link* links, int64_t bursts);
+};
+
 /// What one instruction set offers. Strides count elements of `itemsize` (1, 2, 4, 8 or 16) bytes.
 struct ElementwiseKernels {
   /// Kernel of a row of ops/elementwise.def, or of OpId::copy, for an operand dtype (that of the
@@ -29,15 +60,7 @@ struct ElementwiseKernels {
   /// Conversion. Floats to integers truncate (out of range: the low bits of what the processor
   /// gives); to bool: whether not zero; complex to real: the real part.
   TileFn (*find_cast)(Dtype::Val from, Dtype::Val to);
-  /// float32 (a op1 b) op2 c, or c op2 (a op1 b) if `swapped`, each op rounded; in = {a, b, c}. For
-  /// add, subtract, multiply, divide, maximum, minimum; null for others.
-  TileFn (*find_pair)(OpId op1, OpId op2, bool swapped);
-  /// float32 ((in[0] op1 in[1]) op2 in[2]) ... for 2 to 4 ops among add, subtract and multiply,
-  /// each rounded; `nt`: writes past the caches. Null for others.
-  TileFn (*find_chain)(const OpId* ops, int length, bool nt);
-  /// float32 op(in[0]), or op(in[0] * in[1]) if `scaled`, then + or * the last operand where
-  /// `after` is add or multiply; each step rounded. Null where there is no such kernel.
-  TileFn (*find_wrapped)(OpId op, bool scaled, OpId after);
+  const LinkKernels* links;
   /// Makes the stores of find_tile_nt's kernels visible before those that follow.
   void (*fence)();
 

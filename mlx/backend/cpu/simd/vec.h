@@ -383,7 +383,7 @@ MLX_FN VI v_to_int(VF x) {
 }
 MLX_FN VF v_to_float(VI x) { return VF(__builtin_convertvector(x.v, Raw<float>)); }
 
-/// table[index] for indices in [0, 16).
+/// table[index mod 16]
 MLX_FN VF v_lookup16(const float* table, VI index) {
 #if defined(__AVX512F__)
   return VF((Raw<float>)_mm512_permutexvar_ps((__m512i)index.v, _mm512_loadu_ps(table)));
@@ -394,7 +394,7 @@ MLX_FN VF v_lookup16(const float* table, VI index) {
   return VF((Raw<float>)_mm256_blendv_ps(low, high, (__m256)_mm256_slli_epi32(i, 28)));
 #else
   VF r;
-  for (int i = 0; i < VF::N; ++i) r.v[i] = table[index.v[i]];
+  for (int i = 0; i < VF::N; ++i) r.v[i] = table[index.v[i] & 15];
   return r;
 #endif
 }

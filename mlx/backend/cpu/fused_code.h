@@ -1,0 +1,72 @@
+// What a fused program becomes for given layouts: made by fused.cpp, run by fused_run.cpp.
+#pragma once
+
+#include <vector>
+
+#include "mlx/backend/backend.h"
+#include "mlx/backend/cpu/isa/elementwise.h"
+
+namespace mlx::core::cpu {
+
+/// How an operand is brought in or out, given the shape of the tile.
+enum class Path : uint8_t {
+  direct,  ///< contiguous over the tile: used in place
+  packed,  ///< copied to or from a tile of its own
+};
+
+struct Operand {
+  Strides strides;  // elements, per loop axis
+  int itemsize;
+  Path path;
+  int tile = -1;  // tile slot, where packed
+};
+
+/// A step of a run of float32 ops, before its handler is chosen (isa/elementwise.h: Link).
+struct RunStep {
+  enum Act : uint8_t { load, apply, store } act;
+  LinkForm form = LinkForm::unary;
+  OpId op = OpId::copy;
+  uint16_t value = 0;  ///< the tile or the constant that takes part
+};
+
+/// What is called once a tile: the kernel of one instruction, or a run of float32 instructions.
+struct Micro {
+  TileFn tile = nullptr;
+  TileFn streaming = nullptr;  ///< the same with non-temporal stores
+  SmallVector<uint16_t, 4> args;
+  uint16_t result = 0;
+  std::vector<RunStep> run;  ///< instead of the above, where not empty
+};
+
+struct FusedCode {
+  const ElementwiseKernels* isa;
+  Shape loop;             // iteration axes, outermost first; at least one
+  int64_t rows, columns;  // of a tile
+  int64_t tile;           // elements a tile slot holds
+  int64_t elements;
+  std::vector<Operand> operands;
+  int n_inputs;
+  std::vector<Dtype::Val> constants;
+  std::vector<Micro> code;
+  std::vector<int> slot_of;          // value -> tile slot; operands of path direct have none
+  std::vector<int> output_values;    // value of each output
+  std::vector<uint32_t> read_later;  // per output: inputs read after it is written
+  std::vector<bool> reread;          // per output: it is read after it is written
+  int n_tiles = 0;
+  int64_t tile_bytes;
+  double cost;               // nanoseconds an element, one thread, roughly
+  bool streams;              // larger than the caches: bypass them when storing
+  bool only_copies = false;  // one input to one output as it is
+
+  void compile(const Step& step);
+  int64_t tile_count() const;
+
+ private:
+  void choose_loops(const Step& step);
+  void choose_tile();
+  void add_code(const Program& p);
+  void assign_tiles(const Program& p);
+  void estimate(const Step& step);
+};
+
+}  // namespace mlx::core::cpu

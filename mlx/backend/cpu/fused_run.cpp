@@ -1,0 +1,349 @@
+// Runs the code of a fused program over tiles.
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "mlx/backend/cpu/allocator.h"
+#include "mlx/backend/cpu/copy.h"
+#include "mlx/backend/cpu/divisors.h"
+#include "mlx/backend/cpu/fused.h"
+#include "mlx/backend/cpu/fused_code.h"
+#include "mlx/backend/cpu/threads.h"
+
+namespace mlx::core::cpu {
+
+namespace {
+
+/// Copies a block of rows and columns, given by element strides, to packed memory.
+void load_block(const ElementwiseKernels& k, char* to, const char* from, int64_t rows,
+                int64_t columns, int64_t outer, int64_t inner, int itemsize) {
+  if (rows == 1) {
+    k.load_strided(to, from, inner, columns, itemsize);
+  } else if (columns > 1 && inner != 0 && inner != 1) {
+    k.load_transposed(to, from, rows, columns, outer, inner, itemsize);
+  } else {
+    int64_t row_bytes = columns * itemsize;
+    for (int64_t r = 0; r < rows; ++r, to += row_bytes) {
+      if (r > 0 && outer == 0)
+        std::memcpy(to, to - row_bytes, row_bytes);
+      else
+        k.load_strided(to, from + r * outer * itemsize, inner, columns, itemsize);
+    }
+  }
+}
+
+constexpr int64_t kAhead = 2048;            // bytes that are prefetched before they are used
+constexpr int64_t kManyElements = 1 << 16;  // enough to look closer at constants
+
+/// The links of a run with its constants in place; their tiles change as a worker goes on.
+struct Chain {
+  SmallVector<Link, 16> links;
+  struct Use {
+    uint16_t link, value;
+    uint8_t copy;  // among the copies of tiles that the last, partial burst works on
+    bool brings;   // the copy's content
+    bool writes, streams;
+  };
+  SmallVector<Use, 16> uses;
+  int copies = 0;
+};
+
+/// The handler for x / c, by what c is.
+void set_divisor(Link& link, const LinkKernels& k) {
+  if (divides_exactly(link.constant)) {
+    link.constant = 1 / link.constant;
+    link.run = k.find_link(OpId::multiply, LinkForm::constant);
+  } else if (k.quotient && reciprocal_parts(link.constant, link.high, link.low)) {
+    link.run = k.quotient;
+  }
+}
+
+/// Lets one handler do the work of several links where there is one that can.
+void join_links(Chain& chain, const Micro& m, const LinkKernels& k) {
+  // A division by a constant may have become a product.
+  auto op_at = [&](size_t i) {
+    const RunStep& s = m.run[i];
+    if (s.act != RunStep::apply) return OpId::copy;
+    bool factor = s.op == OpId::divide &&
+                  chain.links[i].run == k.find_link(OpId::multiply, LinkForm::constant);
+    return factor ? OpId::multiply : s.op;
+  };
+  for (size_t i = 0; i + 1 < m.run.size(); ++i) {
+    LinkFn two = k.find_twofold(op_at(i), m.run[i].form, op_at(i + 1), m.run[i + 1].form);
+    if (two) chain.links[i++].run = two;
+  }
+}
+
+Chain make_chain(const FusedCode& c, const Micro& m, const Scalar* constants) {
+  const LinkKernels& k = *c.isa->links;
+  Chain chain;
+  SmallVector<uint16_t, 16> tiles;  // values that have a copy
+  for (const RunStep& s : m.run) {
+    Link link{};
+    bool on_tile = s.form == LinkForm::tile || s.form == LinkForm::tile_first;
+    if (s.act == RunStep::apply) {
+      link.run = k.find_link(s.op, s.form);
+      if (!link.run) {
+        link.run = k.find_call(s.form);
+        link.tile = c.isa->find_tile(s.op, Dtype::Val::float32);
+      }
+      if (!on_tile && s.form != LinkForm::unary && s.form != LinkForm::both)
+        std::memcpy(&link.constant, constants[s.value - c.n_inputs].bytes, sizeof(float));
+      if (s.op == OpId::divide && s.form == LinkForm::constant && c.elements >= kManyElements)
+        set_divisor(link, k);
+    } else {
+      link.run = s.act == RunStep::load ? k.load : k.store;
+    }
+    if (on_tile) {
+      auto at = std::find(tiles.begin(), tiles.end(), s.value) - tiles.begin();
+      bool fresh = at == static_cast<int64_t>(tiles.size()), writes = s.act == RunStep::store;
+      if (fresh) tiles.push_back(s.value);
+      chain.uses.push_back({static_cast<uint16_t>(chain.links.size()), s.value,
+                            static_cast<uint8_t>(at), fresh && !writes, writes, false});
+    }
+    chain.links.push_back(link);
+  }
+  chain.copies = static_cast<int>(tiles.size());
+  join_links(chain, m, k);
+  if (c.streams) {  // what comes from memory is asked for early
+    for (size_t i = 0, n = chain.uses.size(); i < n; ++i) {
+      Chain::Use u = chain.uses[i];
+      if (!u.brings || u.value >= c.n_inputs) continue;
+      u.link = static_cast<uint16_t>(chain.links.size());
+      u.brings = false;
+      chain.uses.push_back(u);
+      Link touch{};
+      touch.run = k.touch;
+      touch.ahead = kAhead;
+      chain.links.push_back(touch);
+    }
+  }
+  Link end{};
+  end.run = k.end;
+  chain.links.push_back(end);
+  return chain;
+}
+
+std::vector<Chain> make_chains(const FusedCode& c, const Scalar* constants) {
+  std::vector<Chain> out;
+  for (const Micro& m : c.code)
+    if (!m.run.empty()) out.push_back(make_chain(c, m, constants));
+  return out;
+}
+
+/// One thread's pass over a range of tiles.
+class Worker {
+ public:
+  Worker(const FusedCode& c, void* const* operands, const Scalar* constants,
+         const std::vector<Chain>& chains, char* tiles);
+  void run(int64_t begin, int64_t end);
+
+ private:
+  void start(int64_t index);
+  void load(int k, int64_t rows, int64_t columns);
+  void store(int k, int64_t rows, int64_t columns);
+  void place(int64_t rows, int64_t columns);
+  void run_chain(Chain& chain, int64_t n);
+  void finish_chain(Chain& chain, int64_t done, int64_t left);
+  void advance();
+
+  const FusedCode& c_;
+  char* const* base_;
+  char* tiles_;
+  SmallVector<void*, 24> value_;        // address of each value in this tile
+  SmallVector<bool, 8> indirect_;       // outputs that go through their tile
+  SmallVector<const char*, 8> loaded_;  // what a packed input's tile holds
+  SmallVector<TileFn, 8> run_;
+  std::vector<Chain> chains_;
+  SmallVector<int64_t, 8> position_;  // element index per loop axis
+  SmallVector<char*, 8> at_;          // address of the tile's first element, per operand
+  int64_t loaded_rows_ = 0, loaded_columns_ = 0;
+};
+
+Worker::Worker(const FusedCode& c, void* const* operands, const Scalar* constants,
+               const std::vector<Chain>& chains, char* tiles)
+    : c_(c),
+      base_(reinterpret_cast<char* const*>(operands)),
+      tiles_(tiles),
+      value_(c.slot_of.size()),
+      indirect_(c.output_values.size()),
+      loaded_(c.operands.size()),
+      chains_(chains),
+      position_(c.loop.size()),
+      at_(c.operands.size()) {
+  for (size_t v = 0; v < value_.size(); ++v)
+    if (c.slot_of[v] >= 0) value_[v] = tiles_ + c.slot_of[v] * c.tile_bytes;
+  for (size_t k = 0; k < c.constants.size(); ++k)
+    if (void* slot = value_[c.n_inputs + k])
+      c.isa->fill(slot, constants[k].bytes, std::min(c.tile, c.elements),
+                  Dtype(c.constants[k]).size());
+  for (size_t o = 0; o < indirect_.size(); ++o) {
+    const auto& operand = c.operands[c.n_inputs + o];
+    indirect_[o] = operand.path == Path::packed;
+    for (int i = 0; i < c.n_inputs && i < 32; ++i)
+      if ((c.read_later[o] >> i & 1) && operands[i] == operands[c.n_inputs + o])
+        indirect_[o] = true;
+  }
+  auto bypasses = [&](uint16_t value) {
+    auto out = std::find(c.output_values.begin(), c.output_values.end(), value);
+    size_t o = out - c.output_values.begin();
+    bool nt = c.streams && o < indirect_.size() && !indirect_[o] && !c.reread[o];
+    for (int i = 0; nt && i < c.n_inputs; ++i) nt = operands[i] != operands[c.n_inputs + o];
+    return nt;
+  };
+  for (const Micro& m : c.code)
+    run_.push_back(m.streaming && bypasses(m.result) ? m.streaming : m.tile);
+  for (Chain& chain : chains_)
+    for (Chain::Use& u : chain.uses) u.streams = u.writes && bypasses(u.value);
+}
+
+void Worker::start(int64_t index) {
+  for (int k = static_cast<int>(c_.loop.size()) - 1; k >= 0; --k) {
+    int64_t step = k + 1 == static_cast<int>(c_.loop.size())   ? c_.columns
+                   : k + 2 == static_cast<int>(c_.loop.size()) ? c_.rows
+                                                               : 1;
+    int64_t n = (c_.loop[k] + step - 1) / step;
+    position_[k] = index % n * step;
+    index /= n;
+  }
+}
+
+void Worker::advance() {
+  for (int k = static_cast<int>(c_.loop.size()) - 1; k >= 0; --k) {
+    position_[k] += k + 1 == static_cast<int>(c_.loop.size())   ? c_.columns
+                    : k + 2 == static_cast<int>(c_.loop.size()) ? c_.rows
+                                                                : 1;
+    if (position_[k] < c_.loop[k]) return;
+    position_[k] = 0;
+  }
+}
+
+void Worker::load(int k, int64_t rows, int64_t columns) {
+  const Operand& o = c_.operands[k];
+  if (loaded_[k] == at_[k] && loaded_rows_ == rows && loaded_columns_ == columns) return;
+  loaded_[k] = at_[k];
+  int64_t inner = o.strides.back();
+  int64_t outer = o.strides.size() > 1 ? o.strides[o.strides.size() - 2] : 0;
+  load_block(*c_.isa, tiles_ + o.tile * c_.tile_bytes, at_[k], rows, columns, outer, inner,
+             o.itemsize);
+}
+
+void Worker::store(int k, int64_t rows, int64_t columns) {
+  const Operand& o = c_.operands[k];
+  int64_t outer = o.strides.size() > 1 ? o.strides[o.strides.size() - 2] : columns;
+  const char* from = tiles_ + o.tile * c_.tile_bytes;
+  for (int64_t r = 0; r < rows; ++r)
+    std::memcpy(at_[k] + r * outer * o.itemsize, from + r * columns * o.itemsize,
+                columns * o.itemsize);
+}
+
+/// Finds the operands of the tile at the present position, and loads what is packed.
+void Worker::place(int64_t rows, int64_t columns) {
+  size_t rank = c_.loop.size();
+  for (size_t k = 0; k < c_.operands.size(); ++k) {
+    const Operand& o = c_.operands[k];
+    int64_t offset = 0;
+    for (size_t d = 0; d < rank; ++d) offset += position_[d] * o.strides[d];
+    at_[k] = base_[k] + offset * o.itemsize;
+    if (static_cast<int>(k) < c_.n_inputs) {
+      if (o.path == Path::direct)
+        value_[k] = at_[k];
+      else
+        load(static_cast<int>(k), rows, columns);
+    } else if (size_t out = k - c_.n_inputs; !indirect_[out]) {
+      value_[c_.output_values[out]] = at_[k];
+    }
+  }
+  loaded_rows_ = rows;
+  loaded_columns_ = columns;
+}
+
+void Worker::run_chain(Chain& chain, int64_t n) {
+  const LinkKernels& k = *c_.isa->links;
+  int64_t bursts = n / k.burst, done = bursts * k.burst;
+  if (bursts > 0) {
+    for (const Chain::Use& u : chain.uses) {
+      Link& link = chain.links[u.link];
+      link.operand = value_[u.value];
+      if (u.writes)
+        link.run =
+            u.streams && reinterpret_cast<uintptr_t>(link.operand) % 64 == 0 ? k.stream : k.store;
+    }
+    k.run(chain.links.data(), bursts);
+  }
+  if (done < n) finish_chain(chain, done, n - done);
+}
+
+/// The elements that do not fill a burst: on copies, filled up with the last of them.
+void Worker::finish_chain(Chain& chain, int64_t done, int64_t left) {
+  const LinkKernels& k = *c_.isa->links;
+  char* copies = tiles_ + c_.n_tiles * c_.tile_bytes;
+  for (const Chain::Use& u : chain.uses) {
+    auto* copy = reinterpret_cast<float*>(copies) + u.copy * k.burst;
+    Link& link = chain.links[u.link];
+    link.operand = copy;
+    if (u.writes) link.run = k.store;
+    if (u.brings) {
+      std::memcpy(copy, static_cast<float*>(value_[u.value]) + done, left * sizeof(float));
+      std::fill(copy + left, copy + k.burst, copy[left - 1]);
+    }
+  }
+  k.run(chain.links.data(), 1);
+  for (const Chain::Use& u : chain.uses)
+    if (u.writes)
+      std::memcpy(static_cast<float*>(value_[u.value]) + done,
+                  reinterpret_cast<float*>(copies) + u.copy * k.burst, left * sizeof(float));
+}
+
+void Worker::run(int64_t begin, int64_t end) {
+  start(begin);
+  size_t rank = c_.loop.size();
+  for (int64_t t = begin; t < end; ++t, advance()) {
+    int64_t columns = std::min(c_.columns, c_.loop[rank - 1] - position_[rank - 1]);
+    int64_t rows = rank > 1 ? std::min(c_.rows, c_.loop[rank - 2] - position_[rank - 2]) : 1;
+    place(rows, columns);
+    int64_t n = rows * columns;
+    auto chain = chains_.begin();
+    for (size_t k = 0; k < c_.code.size(); ++k) {
+      const Micro& m = c_.code[k];
+      if (!m.run.empty()) {
+        run_chain(*chain++, n);
+        continue;
+      }
+      const void* in[3];
+      for (size_t a = 0; a < m.args.size(); ++a) in[a] = value_[m.args[a]];
+      run_[k](in, value_[m.result], n);
+    }
+    for (size_t out = 0; out < indirect_.size(); ++out)
+      if (indirect_[out]) store(c_.n_inputs + static_cast<int>(out), rows, columns);
+  }
+  if (c_.streams) c_.isa->fence();
+}
+
+}  // namespace
+
+void FusedKernel::run(void* const* operands, const Scalar* constants) const {
+  const FusedCode& c = *code_;
+  if (c.only_copies && operands[0] != operands[1])
+    return copy_strided(operands[0], c.operands[0].strides, operands[1], c.operands[1].strides,
+                        c.loop, c.operands[0].itemsize);
+  int64_t tiles = c.tile_count();
+  std::vector<Chain> chains = make_chains(c, constants);
+  size_t bytes = c.n_tiles * c.tile_bytes;
+  for (const Chain& chain : chains)
+    bytes = std::max(bytes,
+                     c.n_tiles * c.tile_bytes + chain.copies * c.isa->links->burst * sizeof(float));
+  auto range = [&](int64_t begin, int64_t end) {
+    alignas(64) char local[32 << 10];
+    if (bytes <= sizeof(local)) {
+      Worker(c, operands, constants, chains, local).run(begin, end);
+    } else {
+      Scratch scratch(bytes);
+      Worker(c, operands, constants, chains, scratch.get<char>()).run(begin, end);
+    }
+  };
+  int64_t grain = std::max<int64_t>(1, std::min<int64_t>((int64_t{64} << 10) / c.tile, tiles / 8));
+  parallel_for(tiles, grain, range, c.cost * static_cast<double>(c.elements));
+}
+
+}  // namespace mlx::core::cpu

@@ -1,0 +1,252 @@
+// Links: the handlers of float32 runs, in which a value goes from one op to the next in eight
+// registers and every op ends in a jump to the following one. What a tile op costs is mostly its
+// store, so values that only the next op reads are never stored.
+#include "mlx/backend/cpu/isa/elementwise_tiles.h"
+
+namespace mlx::core::cpu::MLX_ISA {
+
+namespace {
+
+using R = Raw<float>;
+constexpr int kRegisters = 8;
+constexpr int64_t kBurst = kRegisters * VF::N;
+
+#define MLX_REGISTERS R a, R b, R c, R d, R e, R f, R g, R h
+using Handler = void (*)(MLX_REGISTERS, const Link* link, int64_t at);
+
+struct Eight {
+  R v[kRegisters];
+};
+#define MLX_EIGHT \
+  Eight { a, b, c, d, e, f, g, h }
+
+MLX_FN void go_on(const Eight& x, const Link* next, int64_t at) {
+  const R* v = x.v;
+  reinterpret_cast<Handler>(next->run)(v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], next, at);
+}
+
+//--- operands: what the second operand of a link is ----------------------------------------------
+
+struct Tile {
+  const float* p;
+  MLX_FN Tile(const Link* link, int64_t at) : p(static_cast<const float*>(link->operand) + at) {}
+  MLX_FN VF operator()(int i) const { return VF::load(p + i * VF::N); }
+};
+struct Constant {
+  VF value;
+  MLX_FN Constant(const Link* link, int64_t) : value(link->constant) {}
+  MLX_FN VF operator()(int) const { return value; }
+};
+
+template <class F, class Operand, bool First>
+MLX_FN void apply(Eight& x, const Operand& y) {
+#pragma GCC unroll 8
+  for (int i = 0; i < kRegisters; ++i)
+    x.v[i] = First ? F{}(y(i), VF(x.v[i])).v : F{}(VF(x.v[i]), y(i)).v;
+}
+
+template <class F, class Operand, bool First>
+void binary(MLX_REGISTERS, const Link* link, int64_t at) {
+  Eight x = MLX_EIGHT;
+  apply<F, Operand, First>(x, Operand(link, at));
+  go_on(x, link + 1, at);
+}
+/// Two links in one: adds use some execution ports, products others.
+template <class F, class A, class G, class B>
+void twofold(MLX_REGISTERS, const Link* link, int64_t at) {
+  Eight x = MLX_EIGHT;
+  A y(link, at);
+  B z(link + 1, at);
+#pragma GCC unroll 8
+  for (int i = 0; i < kRegisters; ++i) x.v[i] = G{}(F{}(VF(x.v[i]), y(i)), z(i)).v;
+  go_on(x, link + 2, at);
+}
+template <class F>
+void both(MLX_REGISTERS, const Link* link, int64_t at) {
+  Eight x = MLX_EIGHT;
+#pragma GCC unroll 8
+  for (int i = 0; i < kRegisters; ++i) x.v[i] = F{}(VF(x.v[i]), VF(x.v[i])).v;
+  go_on(x, link + 1, at);
+}
+template <class F>
+void unary(MLX_REGISTERS, const Link* link, int64_t at) {
+  Eight x = MLX_EIGHT;
+#pragma GCC unroll 8
+  for (int i = 0; i < kRegisters; ++i) x.v[i] = F{}(VF(x.v[i])).v;
+  go_on(x, link + 1, at);
+}
+
+/// Any tile kernel: through memory.
+template <bool Operand, bool First>
+void call(MLX_REGISTERS, const Link* link, int64_t at) {
+  alignas(64) float memory[kBurst];
+  Eight x = MLX_EIGHT;
+  __builtin_memcpy(memory, x.v, sizeof(memory));
+  const void* in[2] = {memory, memory};
+  if constexpr (Operand) in[!First] = static_cast<const float*>(link->operand) + at;
+  link->tile(in, memory, kBurst);
+  __builtin_memcpy(x.v, memory, sizeof(memory));
+  go_on(x, link + 1, at);
+}
+
+/// x / constant as a product with both halves of its reciprocal, which rounds like the division
+/// for this constant and numbers of usual size (cpu/divisors.h); the others are divided.
+void quotient(MLX_REGISTERS, const Link* link, int64_t at) {
+  Eight x = MLX_EIGHT;
+  VF divisor(link->constant), high(link->high), low(link->low);
+  Mask<4> rare = VF(0.0f) < VF(0.0f);
+#pragma GCC unroll 8
+  for (int i = 0; i < kRegisters; ++i) {
+    VF size = v_abs(VF(x.v[i]));
+    rare = rare | !(size > VF(0x1p-60f)) | !(size < VF(0x1p60f));
+  }
+  if (v_any(rare)) [[unlikely]] {
+#pragma GCC unroll 8
+    for (int i = 0; i < kRegisters; ++i) x.v[i] = (VF(x.v[i]) / divisor).v;
+  } else {
+#pragma GCC unroll 8
+    for (int i = 0; i < kRegisters; ++i) {
+      VF v(x.v[i]);
+      x.v[i] = v_fma(v, high, v * low).v;
+    }
+  }
+  go_on(x, link + 1, at);
+}
+
+void load(MLX_REGISTERS, const Link* link, int64_t at) {
+  Eight x;
+  Tile from(link, at);
+#pragma GCC unroll 8
+  for (int i = 0; i < kRegisters; ++i) x.v[i] = from(i).v;
+  go_on(x, link + 1, at);
+}
+template <bool Nt>
+void store(MLX_REGISTERS, const Link* link, int64_t at) {
+  Eight x = MLX_EIGHT;
+  float* to = static_cast<float*>(const_cast<void*>(link->operand)) + at;
+#pragma GCC unroll 8
+  for (int i = 0; i < kRegisters; ++i)
+    Nt ? VF(x.v[i]).stream(to + i * VF::N) : VF(x.v[i]).store(to + i * VF::N);
+  go_on(x, link + 1, at);
+}
+/// Asks for what the burst `kAhead` elements on will read: a burst's ops outlast its loads, and the
+/// processor's own prefetchers stop at the end of a page.
+void touch(MLX_REGISTERS, const Link* link, int64_t at) {
+  const char* ahead = static_cast<const char*>(link->operand) + at * 4 + link->ahead;
+#pragma GCC unroll 8
+  for (int64_t i = 0; i < kBurst * 4; i += 64) __builtin_prefetch(ahead + i);
+  go_on(MLX_EIGHT, link + 1, at);
+}
+void end(MLX_REGISTERS, const Link*, int64_t) {}
+
+//--- lookup --------------------------------------------------------------------------------------
+
+LinkFn erased(Handler f) { return reinterpret_cast<LinkFn>(f); }
+
+#define MLX_LINK_UNARY(X) \
+  X(abs)                  \
+  X(negative) X(square) X(sqrt) X(rsqrt) X(reciprocal) X(exp) X(log) X(erf) X(tanh) X(sigmoid)
+#define MLX_LINK_BINARY(X) X(add) X(subtract) X(multiply) X(divide) X(maximum) X(minimum)
+
+template <class F>
+LinkFn binary_of(LinkForm form) {
+  switch (form) {
+    case LinkForm::tile:
+      return erased(&binary<F, Tile, false>);
+    case LinkForm::tile_first:
+      return erased(&binary<F, Tile, true>);
+    case LinkForm::constant:
+      return erased(&binary<F, Constant, false>);
+    case LinkForm::constant_first:
+      return erased(&binary<F, Constant, true>);
+    case LinkForm::both:
+      return erased(&both<F>);
+    default:
+      return nullptr;
+  }
+}
+
+LinkFn find_link(OpId op, LinkForm form) {
+  switch (static_cast<Row>(op)) {
+#define X(name)   \
+  case Row::name: \
+    return form == LinkForm::unary ? erased(&unary<bodies::name>) : nullptr;
+    MLX_LINK_UNARY(X)
+#undef X
+#define X(name)   \
+  case Row::name: \
+    return binary_of<bodies::name>(form);
+    MLX_LINK_BINARY(X)
+#undef X
+    default:
+      return nullptr;
+  }
+}
+
+LinkFn find_call(LinkForm form) {
+  switch (form) {
+    case LinkForm::unary:
+    case LinkForm::both:
+      return erased(&call<false, false>);
+    case LinkForm::tile:
+      return erased(&call<true, false>);
+    case LinkForm::tile_first:
+      return erased(&call<true, true>);
+    default:
+      return nullptr;
+  }
+}
+
+//--- two links in one ----------------------------------------------------------------------------
+
+/// table(body of op), for the ops that are joined.
+template <class Table>
+LinkFn on_op(OpId op, Table table) {
+  switch (static_cast<Row>(op)) {
+    case Row::add:
+      return table(bodies::add());
+    case Row::subtract:
+      return table(bodies::subtract());
+    case Row::multiply:
+      return table(bodies::multiply());
+    default:
+      return nullptr;
+  }
+}
+template <class F, class A, class G>
+LinkFn twofold_of(LinkForm form2) {
+  return form2 == LinkForm::tile ? erased(&twofold<F, A, G, Tile>)
+                                 : erased(&twofold<F, A, G, Constant>);
+}
+LinkFn find_twofold(OpId op1, LinkForm form1, OpId op2, LinkForm form2) {
+  auto plain = [](LinkForm f) { return f == LinkForm::tile || f == LinkForm::constant; };
+  if (!plain(form1) || !plain(form2)) return nullptr;
+  return on_op(op1, [=](auto f) {
+    return on_op(op2, [=](auto g) {
+      using F = decltype(f);
+      using G = decltype(g);
+      return form1 == LinkForm::tile ? twofold_of<F, Tile, G>(form2)
+                                     : twofold_of<F, Constant, G>(form2);
+    });
+  });
+}
+
+void run(const Link* links, int64_t bursts) {
+  for (int64_t i = 0; i < bursts; ++i) go_on(Eight{}, links, i * kBurst);
+}
+
+}  // namespace
+
+extern const LinkKernels link_kernels = {kBurst,
+                                         find_link,
+                                         find_twofold,
+                                         find_call,
+                                         erased(&load),
+                                         erased(&store<false>),
+                                         erased(&store<true>),
+                                         erased(&touch),
+                                         erased(&end),
+                                         kHasFma ? erased(&quotient) : nullptr,
+                                         run};
+
+}  // namespace mlx::core::cpu::MLX_ISA
