@@ -359,7 +359,7 @@ SECTIONS = {
 def error(ours, theirs):
     """The largest difference of two dicts of arrays, in units of the largest number of each.
 
-    What vanishes beside the other arrays, like the gradient of a bias of keys, counts as 5 % of them.
+    What vanishes beside the other arrays, as the gradient of a bias of keys, counts as 5 % of them.
     """
     if ours.keys() != theirs.keys():
         raise AssertionError(f"results {sorted(ours)} against {sorted(theirs)}")

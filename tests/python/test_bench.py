@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 
 import pytest
@@ -75,3 +76,13 @@ def test_wrong_arguments_are_refused(arguments, capsys):
         bench.main(arguments)
     assert stop.value.code == 2
     assert "usage" in capsys.readouterr().err
+
+
+def test_a_reader_that_stops_is_no_error():
+    """`--list | head` ends without a traceback."""
+    command = [sys.executable, "-m", "mlx.bench", "--list"]
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import re
 import sys
 
@@ -87,6 +88,17 @@ def chosen(patterns: list[str], everything: bool) -> tuple[list[registry.Case], 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns the exit status."""
+    try:
+        status = command(arguments)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # the reader has seen enough; nothing is to be flushed at the end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def command(arguments: list[str] | None) -> int:
+    """What main does."""
     p = parser()
     args = p.parse_args(arguments)
     if args.rounds < 1 or (args.threads is not None and args.threads < 1):

@@ -44,7 +44,7 @@ def detached(value: Any) -> Any:
 
 
 @case("train/MLP 784-1024-1024-10, batch 256, eager", False, mode="eager")
-@case("train/MLP 784-1024-1024-10, batch 256, compiled", True, mode="eager")
+@case("train/MLP 784-1024-1024-10, batch 256, compiled", True, mode="own")
 def mlp(f: Any, compiled: bool) -> tuple[Callable, tuple]:
     params: dict = {}
     sizes = (784, 1024, 1024, 10)
@@ -60,7 +60,7 @@ def mlp(f: Any, compiled: bool) -> tuple[Callable, tuple]:
 
 
 @case("train/CNN of 3 layers with batch norm, 32×32×32×3, eager", False, mode="eager")
-@case("train/CNN of 3 layers with batch norm, 32×32×32×3, compiled", True, mode="eager")
+@case("train/CNN of 3 layers with batch norm, 32×32×32×3, compiled", True, mode="own")
 def cnn(f: Any, compiled: bool) -> tuple[Callable, tuple]:
     params: dict = {}
     channels = (3, 32, 64, 128)
@@ -81,7 +81,7 @@ def cnn(f: Any, compiled: bool) -> tuple[Callable, tuple]:
 
 
 @case("train/transformer of 4 layers, 256 wide, 8×128 tokens, eager", False, mode="eager")
-@case("train/transformer of 4 layers, 256 wide, 8×128 tokens, compiled", True, mode="eager")
+@case("train/transformer of 4 layers, 256 wide, 8×128 tokens, compiled", True, mode="own")
 def transformer(f: Any, compiled: bool) -> tuple[Callable, tuple]:
     params: dict = {"words": f.normal((2048, 256)) * 0.02, "places": f.normal((128, 256)) * 0.02}
     for i in range(4):

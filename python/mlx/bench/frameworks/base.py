@@ -52,6 +52,13 @@ class Base:
         """Normal numbers as a convolution kernel."""
         return self.normal((out, height, width, channels)) * (channels * height * width) ** -0.5
 
+    def turned(self, x: Any, start: int, frequencies: Any, join: Callable) -> Any:
+        """Rotary position embedding of x (.., tokens, size), as a formula."""
+        half = x.shape[-1] // 2
+        cos, sin = frequencies(start, x.shape[-2], half)
+        a, b = x[..., :half], x[..., half:]
+        return join([a * cos - b * sin, a * sin + b * cos], -1)
+
     def from_table(self, name: str, reference: str) -> Callable:
         """The elementwise function that the table calls `name`."""
         for module in self.elementwise:

@@ -16,12 +16,12 @@ class Framework(Base):
     """JAX on the CPU."""
 
     name, version = "jax", jax.__version__
-    compiles = ("op", "eager", "compiled")
+    compiles = ("op", "eager", "compiled", "own")
     exp, sin, tanh, sqrt, erf, rsqrt = map(
         staticmethod, (jnp.exp, jnp.sin, jnp.tanh, jnp.sqrt, lax.erf, lax.rsqrt)
     )
     matmul, relu = staticmethod(jnp.matmul), staticmethod(jax.nn.relu)
-    scalar = staticmethod(jnp.float32)
+    scalar, silu = staticmethod(jnp.float32), staticmethod(jax.nn.silu)
     elementwise = (jnp, jax.nn, lax, jax.scipy.special)
     aliases: ClassVar = {"rint": ("round",), "erfinv": ("erf_inv",)}
 
@@ -105,6 +105,22 @@ class Framework(Base):
     def layer_norm(self, x: Any, w: Any, b: Any) -> Any:
         centred = x - x.mean(-1, keepdims=True)
         return centred * lax.rsqrt(jnp.square(centred).mean(-1, keepdims=True) + 1e-5) * w + b
+
+    def rms_norm(self, x: Any, w: Any) -> Any:
+        y = x.astype(jnp.float32)
+        y = y * lax.rsqrt(jnp.square(y).mean(-1, keepdims=True) + 1e-5)
+        return y.astype(x.dtype) * w
+
+    def rope(self, x: Any, start: int) -> Any:
+        return self.turned(x, start, self._frequencies, jnp.concatenate)
+
+    def _frequencies(self, start: int, count: int, half: int) -> tuple:
+        places = jnp.arange(start, start + count)[:, None]
+        angles = places * 10000.0 ** (-jnp.arange(half) / half)
+        return jnp.cos(angles).astype(jnp.bfloat16), jnp.sin(angles).astype(jnp.bfloat16)
+
+    def joined(self, a: Any, b: Any, axis: int) -> Any:
+        return jnp.concatenate([a, b], axis)
 
     def batch_norm(self, x: Any, w: Any, b: Any) -> Any:
         return (x - x.mean((0, 1, 2))) * lax.rsqrt(x.var((0, 1, 2)) + 1e-5) * w + b

@@ -109,6 +109,20 @@ class Framework(Base):
     def layer_norm(self, x: Any, w: Any, b: Any) -> Any:
         return mx.fast.layer_norm(x, w, b, 1e-5)
 
+    def rms_norm(self, x: Any, w: Any) -> Any:
+        return mx.fast.rms_norm(x, w, 1e-5)
+
+    def rope(self, x: Any, start: int) -> Any:
+        return mx.fast.rope(
+            x, x.shape[-1], traditional=False, base=10000.0, scale=1.0, offset=start
+        )
+
+    def silu(self, x: Any) -> Any:
+        return x * mx.sigmoid(x)
+
+    def joined(self, a: Any, b: Any, axis: int) -> Any:
+        return mx.concatenate([a, b], axis)
+
     def batch_norm(self, x: Any, w: Any, b: Any) -> Any:
         axes = (0, 1, 2)
         return (x - mx.mean(x, axes)) * mx.rsqrt(mx.var(x, axes) + 1e-5) * w + b

@@ -1,4 +1,4 @@
-"""PyTorch. Formulas go through torch.compile in compiled cases; training steps run eagerly."""
+"""PyTorch. What is compiled goes through torch.compile, of a training step loss and gradient."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ class Framework(Base):
     """PyTorch on the CPU."""
 
     name, version = "torch", torch.__version__
-    compiles = ("compiled",)
+    compiles = ("compiled", "own")
     exp, sin, tanh, sqrt, erf, rsqrt = map(
         staticmethod, (torch.exp, torch.sin, torch.tanh, torch.sqrt, torch.erf, torch.rsqrt)
     )
     matmul, relu = staticmethod(torch.matmul), staticmethod(torch.relu)
     linear, scalar = staticmethod(F.linear), staticmethod(torch.tensor)
+    silu = staticmethod(F.silu)
     elementwise = (torch, torch.special)
     aliases: ClassVar = {"power": ("pow",), "bitwise_invert": ("bitwise_not",), "rint": ("round",)}
 
@@ -95,6 +96,20 @@ class Framework(Base):
     def layer_norm(self, x: Any, w: Any, b: Any) -> Any:
         return F.layer_norm(x, x.shape[-1:], w, b)
 
+    def rms_norm(self, x: Any, w: Any) -> Any:
+        return F.rms_norm(x, x.shape[-1:], w, 1e-5)
+
+    def rope(self, x: Any, start: int) -> Any:
+        return self.turned(x, start, self._frequencies, torch.cat)
+
+    def _frequencies(self, start: int, count: int, half: int) -> tuple:
+        places = torch.arange(start, start + count)[:, None]
+        angles = places * 10000.0 ** (-torch.arange(half) / half)
+        return angles.cos().bfloat16(), angles.sin().bfloat16()
+
+    def joined(self, a: Any, b: Any, axis: int) -> Any:
+        return torch.cat([a, b], axis)
+
     def batch_norm(self, x: Any, w: Any, b: Any) -> Any:
         return F.batch_norm(x, None, None, w, b, training=True)
 
@@ -131,6 +146,7 @@ class Framework(Base):
 
     def trainer(self, loss: Callable, params: dict, compiled: bool) -> Callable:
         """A function of a batch that updates the parameters with AdamW and returns the loss."""
+        loss = torch.compile(loss) if compiled else loss
         optimizer = torch.optim.AdamW([p.requires_grad_() for p in params.values()], lr=1e-3)
 
         def step(*batch: Any) -> Any:
