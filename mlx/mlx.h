@@ -9,6 +9,7 @@
 #include "mlx/dtype.h"
 #include "mlx/einsum.h"
 #include "mlx/fast.h"
+#include "mlx/fft.h"
 #include "mlx/io.h"
 #include "mlx/memory.h"
 #include "mlx/ops.h"

@@ -57,6 +57,7 @@ NB_MODULE(core, m) {
   bind_debug(m);
   bind_distributed(m);
   bind_fast(m);
+  bind_fft(m);
 }
 
 }  // namespace mlx::python

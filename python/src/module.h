@@ -40,5 +40,6 @@ void bind_printing(nb::module_& m);
 void bind_debug(nb::module_& m);
 void bind_distributed(nb::module_& core);
 void bind_fast(nb::module_& core);
+void bind_fft(nb::module_& core);
 
 }  // namespace mlx::python

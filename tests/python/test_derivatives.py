@@ -10,6 +10,11 @@ import mlx.core as mx
 pytestmark = pytest.mark.second_backend
 
 
+def complex_valued(array):
+    """Whether an array holds complex numbers."""
+    return mx.issubdtype(array.dtype, mx.complexfloating)
+
+
 def flat_outputs(row, fixed, positions):
     """The row as a function of its differentiable inputs to a list of real arrays."""
 
@@ -19,7 +24,7 @@ def flat_outputs(row, fixed, positions):
             args[position] = value
         out = row.call(*args)
         out = list(out) if isinstance(out, (list, tuple)) else [out]
-        parts = [[mx.real(o), mx.imag(o)] if o.dtype == mx.complex64 else [o] for o in out]
+        parts = [[mx.real(o), mx.imag(o)] if complex_valued(o) else [o] for o in out]
         return [p for part in parts for p in part if mx.issubdtype(p.dtype, mx.floating)]
 
     return function

@@ -108,37 +108,6 @@ ROWS = [
         f"np.concatenate([(lambda a, b: {correlate(2, 1, 0)})(a[..., 2 * g:2 * g + 2], b[3 * g:3 * g + 3]) for g in range(2)], -1)",
     ),
     *[product(f"mx.convolve(a, b, mode='{m}')", ((9,), (4,))) for m in ("full", "same", "valid")],
-    # transforms: float32 only, checked by linearity in the derivative tests
-    *[
-        product(f"mx.fft.{f}(a)", ((3, n),), dtypes=("float32",), grad_dtype="float32")
-        for f in ("fft", "rfft")
-        for n in (1, 2, 3, 4, 5, 7, 8, 12, 16, 30, 37, 64, 100, 127)
-    ],
-    *[
-        product(f"mx.fft.{f}(a)", ((3, n),), dtypes=("complex64",), kind="flat")
-        for f in ("fft", "ifft")
-        for n in (1, 5, 16, 37, 60)
-    ],
-    *[
-        product(f"mx.fft.irfft(a, n={n})", ((3, n // 2 + 1),), dtypes=("complex64",), kind="flat")
-        for n in (4, 7, 16, 30)
-    ],
-    *[
-        product(f"mx.fft.{f}(a{k})", ((4, 5, 6),), dtypes=("float32",), grad_dtype="float32")
-        for f in ("fftn", "rfftn", "fft2", "rfft2")
-        for k in ("", ", axes=(0, 1)")
-    ],
-    *[
-        product(
-            f"mx.fft.fft(a, n={n}, axis={x})", ((4, 6),), dtypes=("float32",), grad_dtype="float32"
-        )
-        for n in (3, 9)
-        for x in (0, 1)
-    ],
-    *[
-        product(f"mx.fft.{f}(a)", ((4, 5),), dtypes=("float32",), grad_dtype="float32")
-        for f in ("fftshift", "ifftshift")
-    ],
     # linear algebra on the CPU
     Row(
         f"mx.linalg.inv({SPD.format(np='mx')}, stream=mx.cpu)",

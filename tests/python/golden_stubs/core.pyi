@@ -9,6 +9,7 @@ from typing import IO, Any, Literal, ParamSpec, Protocol, TypeAlias, TypeVar
 from mlx.core import cuda as cuda
 from mlx.core import distributed as distributed
 from mlx.core import fast as fast
+from mlx.core import fft as fft
 from mlx.core import metal as metal
 from mlx.core import random as random
 

@@ -1,0 +1,135 @@
+// Plans of Fourier transforms: how a length splits into passes, with the factors they need. Plans
+// are immutable and cached by length. All of them transform forward; a transform whose real and
+// imaginary parts trade places at both ends goes backward.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "mlx/backend/cpu/isa/fft.h"
+
+namespace mlx::core::cpu {
+
+/// Numbers that begin at a cache line and are not initialised.
+template <class T>
+class Plane {
+ public:
+  Plane() = default;
+  explicit Plane(int64_t n)
+      : data_(static_cast<T*>(::operator new(static_cast<size_t>(n) * sizeof(T), kAlign))) {}
+  T* get() const { return data_.get(); }
+  T& operator[](int64_t i) const { return data_.get()[i]; }
+
+ private:
+  static constexpr std::align_val_t kAlign{64};
+  struct Free {
+    void operator()(T* p) const { ::operator delete(p, kAlign); }
+  };
+  std::unique_ptr<T, Free> data_;
+};
+
+/// n rounded up to whole cache lines of T.
+template <class T>
+constexpr int64_t padded(int64_t n) {
+  return (n + kFftLanes<T> - 1) / kFftLanes<T> * kFftLanes<T>;
+}
+
+/// The kernels for the instruction set in use.
+template <class T>
+const FftKernels<T>& fft_arithmetic();
+
+/// Two parts of complex numbers: planes, or any memory with a stride.
+template <class T>
+struct Parts {
+  T *re, *im;
+  Parts swapped() const { return {im, re}; }
+  Parts at(int64_t offset) const {
+    return {re ? re + offset : nullptr, im ? im + offset : nullptr};
+  }
+};
+
+/// A transform of columns whose length has no prime factor above kFftMaxRadix.
+template <class T>
+class Columns {
+ public:
+  Columns() = default;
+  explicit Columns(int64_t n);
+  int64_t length() const { return n_; }
+  /// Transforms x, n rows of kFftLanes<T> lanes `pitch` apart. Results are rows one behind the
+  /// other, in `a` or `b` (returned); x may be `b`.
+  Parts<T> run(Parts<T> x, int64_t pitch, Parts<T> a, Parts<T> b) const;
+  int64_t bytes() const { return static_cast<int64_t>(numbers_.size() * sizeof(T)); }
+
+ private:
+  struct Pass {
+    int radix;
+    int64_t m;
+    size_t twiddles, roots;  ///< where they begin; the last pass has no twiddles
+  };
+  int64_t n_ = 1;
+  std::vector<Pass> passes_;
+  std::vector<T> numbers_;
+};
+
+/// How lines of one length are transformed. Lengths with small prime factors are columns for a
+/// block of lines, or a matrix of rows * lanes for a line alone: columns, twiddles and a turn, then
+/// columns again. Other lengths are convolved with a chirp (Bluestein).
+template <class T>
+class LinePlan {
+ public:
+  /// The longest columns.
+  static constexpr int64_t kMaxColumns = 4096;
+  /// From here on a line is shared among threads.
+  static constexpr int64_t kLongLine = 1 << 15;
+
+  explicit LinePlan(int64_t n);
+  /// The plan of a length, from the cache.
+  static std::shared_ptr<const LinePlan> of(int64_t n);
+
+  int64_t length() const { return n_; }
+  /// Whether `columns` can be used, and whether `line` can.
+  bool smooth() const { return chirp_length_ == 0; }
+  bool splits() const { return chirp_length_ != 0 || lanes_ >= kLeastLanes; }
+  const Columns<T>& columns() const { return whole_; }
+
+  /// Scratch numbers that `line` needs.
+  int64_t scratch() const;
+  /// Transforms one line: x[i * step] for i < count, zeros behind; y[i * y_step] times `scale` for
+  /// i < y_count. A null part of x is zero, one of y is not wanted. y may be x. Long lines are
+  /// shared among threads.
+  void line(Parts<const T> x, int64_t step, int64_t count, Parts<T> y, int64_t y_step,
+            int64_t y_count, T scale, T* scratch) const;
+  int64_t bytes() const;
+
+ private:
+  static constexpr int64_t kLeastLanes = 8;
+  void prepare_split();
+  void prepare_chirp();
+  int64_t block() const { return 4 * kFftLanes<T> * padded<T>(std::max(rows_, lanes_)); }
+  void chirped(Parts<const T> x, int64_t step, int64_t count, Parts<T> y, int64_t y_step,
+               int64_t y_count, T scale, T* scratch) const;
+
+  int64_t n_;
+  Columns<T> whole_;              // short smooth lengths
+  int64_t rows_ = 1, lanes_ = 1;  // n = rows * lanes
+  int64_t pitch_ = 0, twiddle_pitch_ = 0;
+  Columns<T> down_, across_;          // of length rows, and of length lanes
+  Plane<T> twiddle_re_, twiddle_im_;  // [rows][lanes]
+  int64_t chirp_length_ = 0;
+  std::shared_ptr<const LinePlan> inner_;  // of the convolution
+  Plane<T> chirp_re_, chirp_im_, spectrum_re_, spectrum_im_;
+};
+
+/// Factors that `tangle` needs between a real line of even length n and its spectrum.
+template <class T>
+struct RealPlan {
+  explicit RealPlan(int64_t n);
+  static std::shared_ptr<const RealPlan> of(int64_t n);
+  int64_t bytes() const { return n / 4 * 4 * static_cast<int64_t>(sizeof(T)); }
+  int64_t n;
+  Plane<T> forward_re, forward_im, backward_re, backward_im;
+};
+
+}  // namespace mlx::core::cpu

@@ -1,0 +1,4 @@
+// Fourier transforms.
+#pragma once
+
+#include "mlx/ops/fft.h"

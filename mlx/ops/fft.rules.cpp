@@ -1,0 +1,67 @@
+// Derivatives and batching of Fourier transforms. Transposing a transform reverses its direction;
+// the inner numbers of half a spectrum stand for two.
+#include "mlx/ops/fft.h"
+
+#include "mlx/core/error.h"
+#include "mlx/ops.h"
+
+namespace mlx::core::rules {
+
+namespace {
+
+/// x cut, or padded with zeros, to length n along an axis.
+array resized(const array& x, int axis, int64_t n, Stream s) {
+  const int64_t have = x.shape()[axis];
+  if (have == n) return x;
+  if (have < n) return pad(x, {axis}, {0}, {n - have}, constant(0, x.dtype()), "constant", s);
+  Shape stop = x.shape();
+  stop[axis] = n;
+  return slice(x, Shape(x.ndim(), 0), stop, s);
+}
+
+/// Half a spectrum of a line of length n with its inner numbers multiplied by `factor`.
+array inner_scaled(const array& x, int axis, int64_t n, double factor, Stream s) {
+  const Dtype t = real_dtype(x.dtype());
+  Shape shape(x.ndim(), 1);
+  shape[axis] = n / 2 + 1;
+  const array at = reshape(integer_range(0, n / 2 + 1, 1, int64, s), shape, s);
+  array outer = equal(at, constant(0, int64), s);
+  if (n % 2 == 0) outer = logical_or(outer, equal(at, array(n / 2, int64), s), s);
+  return multiply(x, where(outer, constant(1, t), constant(factor, t), s), s);
+}
+
+}  // namespace
+
+Arrays fft_vjp(const RuleArgs& r) {
+  FftAttrs a = attrs_as<FftAttrs>(r.attrs);
+  array g = r.grads[0];
+  if (!g) return {array{}};
+  const Stream s = r.stream;
+  switch (a.kind) {
+    case FftKind::forward:
+      a.kind = FftKind::inverse;
+      g = transform(g, a, s);
+      break;
+    case FftKind::inverse:
+      a.kind = FftKind::forward;
+      g = transform(g, a, s);
+      break;
+    case FftKind::real:
+      a.kind = FftKind::hermitian;
+      g = transform(inner_scaled(g, a.axis, a.n, 0.5, s), a, s);
+      break;
+    case FftKind::hermitian:
+      a.kind = FftKind::real;
+      g = inner_scaled(transform(g, a, s), a.axis, a.n, 2, s);
+      break;
+  }
+  return {resized(g, a.axis, r.inputs[0].shape()[a.axis], s)};
+}
+
+Batched fft_vmap(const Arrays& inputs, const std::vector<int>& axes, const Attrs* attrs, Stream s) {
+  FftAttrs a = attrs_as<FftAttrs>(attrs);
+  ++a.axis;
+  return {{transform(to_front(inputs[0], axes[0], s), a, s)}, {0}};
+}
+
+}  // namespace mlx::core::rules
