@@ -177,13 +177,15 @@ constexpr TileFn cast_between() {
 }
 
 // The element types in the order of Dtype::Val; 16-bit floats by how they load and store.
-#define MLX_ELEMENT_TYPES(X)                                                                       \
-  X(bool)                                                                                          \
-  X(uint8_t)                                                                                       \
-  X(uint16_t)                                                                                      \
-  X(uint32_t)                                                                                      \
-  X(uint64_t) X(int8_t) X(int16_t) X(int32_t) X(int64_t) X(Float16) X(Bfloat16) X(float) X(double) \
-      X(m::Cx<float>) X(m::Cx<double>)
+#define MLX_ELEMENT_TYPES(X) \
+  X(bool)                    \
+  X(uint8_t)                 \
+  X(uint16_t)                \
+  X(uint32_t)                \
+  X(uint64_t)                \
+  X(int8_t)                  \
+  X(int16_t)                 \
+  X(int32_t) X(int64_t) X(Float16) X(Bfloat16) X(float) X(double) X(m::Cx<float>) X(m::Cx<double>)
 
 template <class From>
 struct Casts {
