@@ -3,6 +3,7 @@
 
 #include "mlx/array.h"
 #include "mlx/backend/backend.h"
+#include "mlx/compile.h"
 #include "mlx/core/error.h"
 #include "mlx/device.h"
 #include "mlx/distributed/distributed.h"

@@ -8,6 +8,14 @@ namespace mlx::core {
 
 namespace {
 thread_local uint8_t live_traces = 0;
+
+struct OwnerAttrs {
+  std::string name;
+  template <class F>
+  void each(F&& f) {
+    f("function", name);
+  }
+};
 }  // namespace
 
 uint8_t trace_level() { return live_traces; }
@@ -39,13 +47,15 @@ array make_node(const OpDef& op, Shape shape, Dtype dtype, Stream s, std::span<c
 
 Arrays make_bundle(const OpDef& op, std::vector<std::pair<Shape, Dtype>> outputs, Stream s,
                    std::span<const array> inputs, Ref<const Attrs> attrs) {
+  if (outputs.size() > 65535)
+    fail<ValueError>(op.name, outputs.size(), " results; up to 65535 are accepted");
   array bundle = make_node(op, {}, outputs.at(0).second, s, inputs, std::move(attrs));
   bundle.node()->parts = new std::vector<PartInfo>;
   Arrays parts;
   for (auto& [shape, dtype] : outputs) {
     bundle.node()->parts->push_back({shape, dtype, {}});
     parts.push_back(make_node(op_part, shape, dtype, s, std::span<const array>(&bundle, 1)));
-    parts.back().node()->part = static_cast<uint8_t>(parts.size() - 1);
+    parts.back().node()->part = static_cast<uint16_t>(parts.size() - 1);
   }
   return parts;
 }
@@ -57,12 +67,17 @@ array constant(const Scalar& value, Dtype dtype) {
 }
 array constant(double value, Dtype dtype) { return constant(Scalar::from(value, dtype), dtype); }
 
-array placeholder(Shape shape, Dtype dtype) {
+array placeholder(Shape shape, Dtype dtype, const std::string& owner) {
   Node* n = Node::make(op_placeholder, dtype);
   n->shape = std::move(shape);
   n->placeholder = true;
   n->level = trace_level();
+  n->attrs = make_attrs(OwnerAttrs{owner});
   return array(n);
+}
+
+const std::string& placeholder_owner(const Node& n) {
+  return attrs_as<OwnerAttrs>(n.attrs.get()).name;
 }
 
 Arrays inputs_of(const array& a) {

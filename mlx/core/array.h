@@ -122,8 +122,10 @@ Arrays make_bundle(const OpDef& op, std::vector<std::pair<Shape, Dtype>> outputs
 /// A scalar of a given dtype.
 array constant(const Scalar& value, Dtype dtype);
 array constant(double value, Dtype dtype);
-/// An input of a traced function.
-array placeholder(Shape shape, Dtype dtype);
+/// An input of a traced function, which messages call `owner`.
+array placeholder(Shape shape, Dtype dtype, const std::string& owner = "a function");
+/// The function that a placeholder is an input of.
+const std::string& placeholder_owner(const Node& n);
 /// Handles of the node's inputs.
 Arrays inputs_of(const array& a);
 /// The stream that the node runs on.

@@ -11,6 +11,10 @@ namespace mlx::core {
 struct ValueError : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
+/// An array that stands for values that come later was asked for them.
+struct PlaceholderError : ValueError {
+  using ValueError::ValueError;
+};
 /// A wrong type or dtype: Python's TypeError.
 struct TypeError : std::invalid_argument {
   using std::invalid_argument::invalid_argument;

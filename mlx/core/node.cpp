@@ -56,7 +56,13 @@ void give_memory(void* p) {
 
 }  // namespace
 
-Node* Node::make(const OpDef& op, Dtype dtype) { return new (take_memory()) Node(op, dtype); }
+std::atomic<uint32_t (*)()> node_origin{nullptr};
+
+Node* Node::make(const OpDef& op, Dtype dtype) {
+  Node* n = new (take_memory()) Node(op, dtype);
+  if (auto origin = node_origin.load(std::memory_order_relaxed)) n->origin = origin();
+  return n;
+}
 
 void Node::set_inputs(std::span<Node* const> inputs) {
   n_inputs_ = static_cast<uint32_t>(inputs.size());

@@ -63,8 +63,8 @@ struct Node {
   Status status = Status::pending;
   uint8_t level = 0;         ///< depth of the innermost transformation that it depends on
   bool placeholder = false;  ///< stands for an input while a function is traced; has no value
-  uint8_t part = 0;          ///< which result of its bundle (op kind `part`)
   Dtype dtype;
+  uint16_t part = 0;  ///< which result of its bundle (op kind `part`)
   int32_t stream = 0;
   const OpDef* op;
   Ref<const Attrs> attrs;
@@ -72,6 +72,7 @@ struct Node {
   Value value;
   std::vector<PartInfo>* parts = nullptr;  ///< bundles only
   uint64_t mark = 0;                       ///< scratch of the scheduler, under its lock
+  uint32_t origin = 0;  ///< the line of the program that made it, where that is recorded, or 0
 
   explicit Node(const OpDef& op, Dtype dtype) : dtype(dtype), op(&op) {}
 
@@ -101,6 +102,9 @@ struct Node {
     Scalar scalar_;
   };
 };
+
+/// Tells the line of the program that is making a node; null while nobody asks.
+extern std::atomic<uint32_t (*)()> node_origin;
 
 /// Ops of nodes that have no inputs.
 extern const OpDef op_data;         ///< evaluated memory

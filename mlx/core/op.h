@@ -43,6 +43,9 @@ struct OpDef {
   OpKind kind;
   Linearity linearity = Linearity::none;
   int elementwise = -1;  ///< row of ops/elementwise.def
+  /// Attributes mean the same for inputs of other lengths, so that `build` gives what the same
+  /// program would.
+  bool shapeless = false;
 
   /// Builds the op again on other inputs (shapes inferred anew); returns its outputs.
   Arrays (*build)(const Arrays& inputs, const Attrs* attrs, Stream s) = nullptr;

@@ -5,6 +5,8 @@
 #include <ostream>
 #include <sstream>
 
+#include "mlx/core/error.h"
+
 namespace mlx::core {
 
 namespace {
@@ -66,6 +68,15 @@ void set_printoptions(PrintOptions options) {
 
 std::string to_string(const array& a) {
   std::ostringstream os;
+  // What is left of a trace that is over is shown for what it is.
+  bool leaked = a.node()->level > trace_level();
+  try {
+    if (!is_constant(a)) a.eval();
+  } catch (const PlaceholderError&) {
+    if (!leaked) throw;
+    return "array(<placeholder>, shape=" + to_string(a.shape()) +
+           ", dtype=" + std::string(dtype_name(a.dtype())) + ')';
+  }
   if (int p = print_options().precision; p >= 0) {
     os << std::fixed;
     os.precision(p);

@@ -92,6 +92,7 @@ array pad_axis(const array& a, int axis, int64_t low, int64_t high, PadMode mode
 constinit const OpDef op_concatenate{.name = "concatenate",
                                      .kind = OpKind::kernel,
                                      .linearity = Linearity::linear,
+                                     .shapeless = true,
                                      .build = build_concatenate,
                                      .vjp = rules::concatenate_vjp,
                                      .vmap = rules::concatenate_vmap};

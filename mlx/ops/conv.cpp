@@ -184,6 +184,7 @@ Arrays build_conv_weight(const Arrays& in, const Attrs* attrs, Stream s) {
 constinit const OpDef op_conv{.name = "conv",
                               .kind = OpKind::kernel,
                               .linearity = Linearity::multilinear,
+                              .shapeless = true,
                               .build = build_conv,
                               .vjp = rules::conv_vjp,
                               .vmap = rules::conv_vmap};

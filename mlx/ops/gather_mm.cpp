@@ -80,6 +80,7 @@ array segmented_mm(array a, array b, array segments, StreamOrDevice s) {
 constinit const OpDef op_gather_mm{.name = "gather_mm",
                                    .kind = OpKind::kernel,
                                    .linearity = Linearity::multilinear,
+                                   .shapeless = true,
                                    .build = build_gather_mm,
                                    .vjp = rules::gather_mm_vjp,
                                    .vmap = rules::gather_mm_vmap};

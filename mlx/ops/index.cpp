@@ -139,12 +139,14 @@ Arrays build_gather(const Arrays& in, const Attrs* attrs, Stream s) {
 constinit const OpDef op_take{.name = "take",
                               .kind = OpKind::kernel,
                               .linearity = Linearity::multilinear,
+                              .shapeless = true,
                               .build = build_take,
                               .vjp = rules::take_vjp,
                               .vmap = rules::take_vmap};
 constinit const OpDef op_take_along_axis{.name = "take_along_axis",
                                          .kind = OpKind::kernel,
                                          .linearity = Linearity::multilinear,
+                                         .shapeless = true,
                                          .build = build_take_along_axis,
                                          .vjp = rules::take_along_axis_vjp,
                                          .vmap = rules::take_along_axis_vmap};

@@ -190,11 +190,13 @@ Arrays build_addmm(const Arrays& in, const Attrs* attrs, Stream s) {
 constinit const OpDef op_matmul{.name = "matmul",
                                 .kind = OpKind::kernel,
                                 .linearity = Linearity::multilinear,
+                                .shapeless = true,
                                 .build = build_matmul,
                                 .vjp = rules::matmul_vjp,
                                 .vmap = rules::matmul_vmap};
 constinit const OpDef op_addmm{.name = "addmm",
                                .kind = OpKind::kernel,
+                               .shapeless = true,
                                .build = build_addmm,
                                .vjp = rules::addmm_vjp,
                                .jvp = rules::addmm_jvp,

@@ -81,6 +81,7 @@ std::pair<Arrays, std::vector<int>> norm_vmap(const Arrays& in, const std::vecto
 
 constinit const OpDef op_norm{.name = "norm",
                               .kind = OpKind::kernel,
+                              .shapeless = true,
                               .build = build_norm,
                               .vjp = norm_vjp,
                               .jvp = norm_jvp,

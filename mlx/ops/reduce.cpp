@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "mlx/core/error.h"
+#include "mlx/core/trace.h"
 #include "mlx/ops/cast.h"
 #include "mlx/ops/creation.h"
 #include "mlx/ops/elementwise.h"
@@ -67,12 +68,14 @@ Arrays build_arg_reduce(const Arrays& in, const Attrs* attrs, Stream s) {
 
 constinit const OpDef op_reduce{.name = "reduce",
                                 .kind = OpKind::kernel,
+                                .shapeless = true,
                                 .build = build_reduce,
                                 .vjp = rules::reduce_vjp,
                                 .jvp = rules::reduce_jvp,
                                 .vmap = rules::reduce_vmap};
 constinit const OpDef op_arg_reduce{.name = "arg_reduce",
                                     .kind = OpKind::kernel,
+                                    .shapeless = true,
                                     .build = build_arg_reduce,
                                     .vjp = rules::flat_vjp,
                                     .jvp = rules::flat_jvp,
@@ -204,6 +207,7 @@ array var(const array& a, const std::vector<int>& given, bool keepdims, int ddof
   array y = mean(squares, axes, keepdims, st);
   if (ddof != 0) {
     double n = 1;
+    note_shape_read(a);
     for (int axis : axes) n *= static_cast<double>(a.shape()[axis]);
     const double scale = n > ddof ? n / (n - ddof) : std::numeric_limits<double>::infinity();
     y = multiply(y, constant(scale, y.dtype()), st);

@@ -35,12 +35,14 @@ array typed_scan(const array& a, Scan kind, int axis, bool reverse, bool inclusi
 
 constinit const OpDef op_scan{.name = "scan",
                               .kind = OpKind::kernel,
+                              .shapeless = true,
                               .build = build_scan,
                               .vjp = rules::scan_vjp,
                               .jvp = rules::scan_jvp,
                               .vmap = rules::scan_vmap};
 constinit const OpDef op_affine_scan{.name = "affine_scan",
                                      .kind = OpKind::kernel,
+                                     .shapeless = true,
                                      .build = build_affine_scan,
                                      .vjp = rules::affine_scan_vjp,
                                      .jvp = rules::affine_scan_jvp,

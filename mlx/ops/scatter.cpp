@@ -135,6 +135,7 @@ constinit const OpDef op_scatter{.name = "scatter",
                                  .vmap = rules::scatter_vmap};
 constinit const OpDef op_scatter_axis{.name = "scatter_axis",
                                       .kind = OpKind::kernel,
+                                      .shapeless = true,
                                       .build = build_scatter_axis,
                                       .vjp = rules::scatter_axis_vjp,
                                       .jvp = rules::scatter_axis_jvp,

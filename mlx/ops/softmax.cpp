@@ -54,12 +54,14 @@ array complex_shift(const array& x, const std::vector<int>& axes, Stream s) {
 
 constinit const OpDef op_softmax{.name = "softmax",
                                  .kind = OpKind::kernel,
+                                 .shapeless = true,
                                  .build = build_softmax,
                                  .vjp = rules::softmax_vjp,
                                  .jvp = rules::softmax_jvp,
                                  .vmap = rules::softmax_vmap};
 constinit const OpDef op_logsumexp{.name = "logsumexp",
                                    .kind = OpKind::kernel,
+                                   .shapeless = true,
                                    .build = build_logsumexp,
                                    .vjp = rules::logsumexp_vjp,
                                    .jvp = rules::logsumexp_jvp,

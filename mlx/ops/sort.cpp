@@ -46,12 +46,14 @@ Arrays build_sort(const Arrays& in, const Attrs* attrs, Stream s) {
 
 constinit const OpDef op_sort{.name = "sort",
                               .kind = OpKind::kernel,
+                              .shapeless = true,
                               .build = build_sort<op_sort>,
                               .vjp = rules::sort_vjp,
                               .jvp = rules::sort_jvp,
                               .vmap = rules::sort_vmap};
 constinit const OpDef op_argsort{.name = "argsort",
                                  .kind = OpKind::kernel,
+                                 .shapeless = true,
                                  .build = build_sort<op_argsort>,
                                  .vjp = rules::flat_vjp,
                                  .jvp = rules::flat_jvp,
@@ -59,6 +61,7 @@ constinit const OpDef op_argsort{.name = "argsort",
 constinit const OpDef op_searchsorted{
     .name = "searchsorted",
     .kind = OpKind::kernel,
+    .shapeless = true,
     .build = [](const Arrays& in, const Attrs* attrs, Stream s) -> Arrays {
       return {search_rows(in[0], in[1], attrs_as<SearchSortedAttrs>(attrs).right, s)};
     },

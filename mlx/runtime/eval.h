@@ -1,6 +1,7 @@
 // Evaluation: schedule, fuse, plan, bind, execute.
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,7 +27,8 @@ class PendingEval {
 
  private:
   friend PendingEval prepare_eval(Arrays outputs, bool blocking);
-  std::unique_ptr<Execution> execution_;
+  std::vector<std::unique_ptr<Execution>> executions_;
+  std::exception_ptr error_;
   std::vector<Ref<Event>> waits_;
 };
 
@@ -36,8 +38,9 @@ PendingEval prepare_eval(Arrays outputs, bool blocking = true);
 
 /// Computes the arrays and waits.
 void eval(Arrays outputs);
-/// Starts to compute the arrays; whoever reads them waits.
+/// Starts to compute the arrays; whoever reads them waits. Throws ValueError in a transformation.
 void async_eval(Arrays outputs);
+void refuse_in_trace();
 template <class... A>
   requires(sizeof...(A) > 0 && (std::is_convertible_v<A, array> && ...))
 void eval(A... arrays) {

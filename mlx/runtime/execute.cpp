@@ -36,10 +36,9 @@ Launch make_launch(const Execution& x, size_t index) {
   if (x.arenas[index]) launch.keep.push_back(x.arenas[index]);
   launch.bindings.reserve(seg.slots.size());
   for (int slot : seg.slots) {
-    const Slot& s = plan.slots[slot];
     int home = home_of(plan, slot);
     const Ref<Storage>& storage = x.storages[home];
-    int64_t offset = home == slot ? 0 : s.home_offset;
+    int64_t offset = x.start_of(slot);
     if (!storage) {
       const Slot& h = plan.slots[home];
       launch.bindings.push_back(
@@ -58,16 +57,22 @@ Launch make_launch(const Execution& x, size_t index) {
 
 uint64_t launch_count() { return launches.load(std::memory_order_relaxed); }
 
-std::unique_ptr<Execution> Execution::bind(std::shared_ptr<const Plan> plan, const Schedule& items,
+std::unique_ptr<Execution> Execution::bind(std::shared_ptr<const Plan> plan,
+                                           std::span<const Value* const> leaves,
+                                           std::vector<std::vector<Scalar>> parameters,
                                            bool blocking) {
   auto x = std::make_unique<Execution>();
   x->blocking = blocking;
+  x->parameters = std::move(parameters);
   x->storages.resize(plan->slots.size());
+  x->starts.resize(plan->leaves.size());
   for (size_t i = 0; i < plan->slots.size(); ++i) {
     const Slot& s = plan->slots[i];
     if (s.home >= 0) continue;
     if (s.kind == SlotKind::leaf) {
-      x->storages[i] = value_of(*items[plan->leaves[s.leaf]].node).storage;
+      const Value& v = *leaves[s.leaf];
+      x->storages[i] = v.storage;
+      x->starts[s.leaf] = (v.offset - leaf_phase(v, s.itemsize)) * s.itemsize;
     } else if (s.kind == SlotKind::output) {
       Backend& b = s.segment < 0 ? host_backend() : *plan->segments[s.segment].backend;
       x->storages[i] = allocate(b, s.bytes);
@@ -76,8 +81,6 @@ std::unique_ptr<Execution> Execution::bind(std::shared_ptr<const Plan> plan, con
   for (const Segment& seg : plan->segments) {
     x->arenas.push_back(seg.arena_bytes ? allocate(*seg.backend, seg.arena_bytes) : nullptr);
     x->done.push_back(make_ref<Event>());
-    auto& parameters = x->parameters.emplace_back();
-    for (uint32_t i : seg.parameters) parameters.push_back(items[i].node->scalar());
   }
   for (size_t i = 0; i < plan->slots.size(); ++i) {
     const Slot& s = plan->slots[i];
@@ -92,9 +95,13 @@ std::unique_ptr<Execution> Execution::bind(std::shared_ptr<const Plan> plan, con
 }
 
 Value Execution::value(const Result& r, int itemsize) const {
-  const Slot& s = plan->slots[r.slot];
-  int64_t shift = s.home < 0 ? 0 : s.home_offset / itemsize;
-  return {storages[home_of(*plan, r.slot)], r.offset + shift, r.strides};
+  return {storages[home_of(*plan, r.slot)], r.offset + start_of(r.slot) / itemsize, r.strides};
+}
+
+int64_t Execution::start_of(int slot) const {
+  const Slot& s = plan->slots[slot];
+  const Slot& home = plan->slots[home_of(*plan, slot)];
+  return (s.home < 0 ? 0 : s.home_offset) + (home.kind == SlotKind::leaf ? starts[home.leaf] : 0);
 }
 
 void Execution::run() {

@@ -44,8 +44,9 @@ bool view_map(const Node& view, const AxisMap& axes, AxisMap& out) {
 /// because what is placed never runs before this unit.
 class Grower {
  public:
-  Grower(const Schedule& items, std::vector<int>& unit_of)
+  Grower(const Schedule& items, std::vector<int>& unit_of, bool on)
       : items_(items),
+        on_(on),
         unit_of_(unit_of),
         placed_(items.size(), 0),
         settled_(items.size(), false),
@@ -121,8 +122,7 @@ class Grower {
     const Item& item = items_[c.item];
     const Node& n = *item.node;
     const FuseLimits limits;
-    if (!fusion_on() || item.leaf || unit_of_[c.item] >= 0 || blocked_[c.item] == unit_)
-      return false;
+    if (!on_ || item.leaf || unit_of_[c.item] >= 0 || blocked_[c.item] == unit_) return false;
     if (placed_[c.item] != item.uses || n.stream != items_[root_].node->stream) return false;
     if (nodes_ >= limits.nodes || leaves_ >= limits.inputs || outputs_ >= limits.outputs)
       return false;
@@ -157,6 +157,7 @@ class Grower {
   }
 
   const Schedule& items_;
+  bool on_;
   std::vector<int>& unit_of_;
   std::vector<uint32_t> placed_;  // reads of an item whose reader has its place
   std::vector<bool> settled_;
@@ -169,10 +170,10 @@ class Grower {
 
 }  // namespace
 
-void fuse(const Schedule& items, std::vector<Unit>& units, std::vector<int>& unit_of) {
+void fuse(const Schedule& items, std::vector<Unit>& units, std::vector<int>& unit_of, bool on) {
   units.clear();
   unit_of.assign(items.size(), -1);
-  Grower grower(items, unit_of);
+  Grower grower(items, unit_of, on && fusion_on());
   for (uint32_t i = static_cast<uint32_t>(items.size()); i-- > 0;) {
     if (unit_of[i] >= 0) continue;
     if (computes(items[i]))

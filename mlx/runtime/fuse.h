@@ -27,8 +27,9 @@ struct FuseLimits {
 };
 
 /// Groups the elementwise nodes of the schedule. `unit_of` gives, per item, the unit that it is a
-/// member of, or -1. A unit runs at the place of its root in the schedule.
-void fuse(const Schedule& items, std::vector<Unit>& units, std::vector<int>& unit_of);
+/// member of, or -1. A unit runs at the place of its root in the schedule. Not `on`: a unit a node.
+void fuse(const Schedule& items, std::vector<Unit>& units, std::vector<int>& unit_of,
+          bool on = true);
 
 /// Turns fusion off (one unit a node) and on; MLX_DISABLE_FUSION=1 starts with it off.
 void fuse_chains(bool on);

@@ -99,9 +99,11 @@ class Planner {
     int slot = add_slot(SlotKind::leaf, 0);
     plan_.slots[slot].leaf = static_cast<int>(plan_.leaves.size());
     plan_.slots[slot].donatable = items_[i].donatable;
+    plan_.slots[slot].itemsize = n.dtype.size();
     plan_.slots[slot].owner = &v.storage->backend();
     plan_.leaves.push_back(i);
-    return add_place({.slot = slot, .layout = {n.shape, v.strides, v.offset, n.dtype}});
+    return add_place(
+        {.slot = slot, .layout = {n.shape, v.strides, leaf_phase(v, n.dtype.size()), n.dtype}});
   }
 
   int place_view(const Node& view, int input) {

@@ -22,6 +22,7 @@ struct Slot {
   SlotKind kind;
   size_t bytes = 0;
   int leaf = -1;                   ///< index in Plan::leaves
+  int itemsize = 1;                ///< leaves: bytes of an element
   bool donatable = false;          ///< leaves: nobody looks at it after this plan
   const Backend* owner = nullptr;  ///< leaves: whose memory it is
   int home = -1;            ///< this slot lies in that one's memory (written in place), or -1
@@ -54,6 +55,7 @@ struct Result {
 };
 
 /// Names nodes by their places in the schedule, so that it serves every schedule of the same form.
+/// Where in its storage a leaf starts is not part of the plan but for the last bits (`leaf_phase`).
 struct Plan {
   std::vector<Segment> segments;
   std::vector<Slot> slots;
@@ -61,6 +63,10 @@ struct Plan {
   std::vector<Result> results;
   std::vector<std::string> step_names() const;
 };
+
+/// Elements from the last boundary of 16 bytes to where a value of elements of `itemsize` bytes
+/// starts: what a plan knows of its place, since views as other dtypes depend on it.
+inline int64_t leaf_phase(const Value& v, int itemsize) { return v.offset % (16 / itemsize); }
 
 /// Lowers the units to steps, resolves views, and decides where every value lies.
 void make_plan(const Schedule& items, const std::vector<Unit>& units,

@@ -40,7 +40,7 @@ void PlanCache::describe(const Schedule& items) {
     if (data) {
       const Value& v = value_of(n);
       form_.push_back(reinterpret_cast<uintptr_t>(&v.storage->backend()));
-      form_.push_back(static_cast<uint64_t>(v.offset));
+      form_.push_back(static_cast<uint64_t>(leaf_phase(v, n.dtype.size())));
       put_all(v.strides);
     } else if (item.leaf) {
       form_.push_back(constant_class(n));

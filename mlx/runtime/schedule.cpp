@@ -16,11 +16,15 @@ bool is_leaf(const Node* n) {
 }
 
 void check_placeholder(const Node* n, bool tracing) {
-  if (n->op == &op_placeholder && !tracing)
-    fail<ValueError>("eval", "a placeholder of shape ", to_string(n->shape), " and dtype ",
-                     dtype_name(n->dtype),
-                     ", which stands for an input while a function is traced and has no value; "
-                     "return the array from the function, or evaluate outside of it");
+  if (n->op != &op_placeholder || tracing) return;
+  bool live = n->level > 0 && n->level <= trace_level();
+  fail<PlaceholderError>(
+      "eval", live ? "an array" : "an array that outlived its trace and", " depends on an input (",
+      to_string(n->shape), ", ", dtype_name(n->dtype), ") of ", placeholder_owner(*n),
+      ", which stands for values that come later; ",
+      live ? "evaluate, print or read arrays outside of compile and vmap, or call "
+             "disable_compile() to look inside"
+           : "return the array from the function, or name its container in `outputs` of compile");
 }
 
 struct Frame {

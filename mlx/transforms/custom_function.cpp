@@ -155,6 +155,7 @@ bool same_layout(const Node&, const Layout& in, Layout& out) {
 
 constinit const OpDef op_custom{.name = "custom_function",
                                 .kind = OpKind::bundle,
+                                .shapeless = true,
                                 .build = custom_build,
                                 .vjp = custom_vjp_rule,
                                 .jvp = custom_jvp_rule,
@@ -175,8 +176,8 @@ std::span<Node* const> followed_inputs(const Node& n, Rule rule) {
 Arrays with_rules(const Arrays& inputs, const Arrays& outputs, Rules rules) {
   // Without a transformation around nobody asks for the rules.
   if (trace_level() == 0 || outputs.empty()) return outputs;
-  if (outputs.size() > 255)
-    fail<ValueError>("custom_function", outputs.size(), " outputs; up to 255 are accepted");
+  if (outputs.size() > 65535)
+    fail<ValueError>("custom_function", outputs.size(), " outputs; up to 65535 are accepted");
   Arrays all = inputs;
   all.insert(all.end(), outputs.begin(), outputs.end());
   array bundle = make_node(op_custom, {}, outputs[0].dtype(), stream_of(outputs[0]), all,
@@ -187,7 +188,7 @@ Arrays with_rules(const Arrays& inputs, const Arrays& outputs, Rules rules) {
     bundle.node()->parts->push_back({a.shape(), a.dtype(), {}});
     results.push_back(
         make_node(op_custom_result, a.shape(), a.dtype(), stream_of(a), {}, a, bundle));
-    results.back().node()->part = static_cast<uint8_t>(results.size() - 1);
+    results.back().node()->part = static_cast<uint16_t>(results.size() - 1);
   }
   return results;
 }

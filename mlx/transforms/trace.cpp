@@ -1,5 +1,7 @@
 #include "mlx/transforms/trace.h"
 
+#include "mlx/core/trace.h"
+
 namespace mlx::core {
 
 namespace {
@@ -31,6 +33,7 @@ std::pair<Arrays, std::vector<int>> identity_vmap(const Arrays& inputs,
 constinit const OpDef op_trace_input{.name = "trace_input",
                                      .kind = OpKind::view,
                                      .linearity = Linearity::linear,
+                                     .shapeless = true,
                                      .build = build_identity,
                                      .view = identity_view,
                                      .permutes = identity_axes,
@@ -46,6 +49,8 @@ array trace_input(const array& a) {
 
 Arrays trace_inputs(const Arrays& arrays) {
   Arrays out;
+  // Rules look at shapes: what a transformation adds to a graph serves these only.
+  for (const array& a : arrays) note_shape_read(a);
   for (const array& a : arrays) out.push_back(trace_input(a));
   return out;
 }

@@ -28,7 +28,7 @@ inline Node* bundle_of(const Node& n) {
 }
 
 /// What a graph is walked for.
-enum class Rule : uint8_t { vjp, jvp, vmap };
+enum class Rule : uint8_t { vjp, jvp, vmap, graph };
 /// The inputs that a rule needs to know about: of a function with a rule of its own, not what is
 /// inside.
 std::span<Node* const> followed_inputs(const Node& n, Rule rule);

@@ -79,7 +79,7 @@ class Reverse {
       const PartInfo& p = (*bundle.node()->parts)[k];
       out.push_back(make_node(op_part, p.shape, p.dtype, Stream(bundle.node()->stream),
                               std::span<const array>(&bundle, 1)));
-      out.back().node()->part = static_cast<uint8_t>(k);
+      out.back().node()->part = static_cast<uint16_t>(k);
     }
     return out;
   }

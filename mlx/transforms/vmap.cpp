@@ -2,6 +2,7 @@
 // placeholders without the mapped axis; then each op between them and the outputs is built again,
 // by its rule, on arrays that have it.
 #include "mlx/core/error.h"
+#include "mlx/core/trace.h"
 #include "mlx/ops/rules.h"
 #include "mlx/ops/view.h"
 #include "mlx/transforms/transforms.h"
@@ -116,6 +117,7 @@ Arrays vmap_call(const Function& fun, const Arrays& inputs, const MappedAxes& in
         passed.push_back(inputs[i]);
         continue;
       }
+      note_shape_read(inputs[i]);
       Shape shape = inputs[i].shape();
       int axis = resolve(*in_axes[i], shape.size(), "input", shape);
       int64_t n = shape[axis];

@@ -3,6 +3,7 @@
 #include "convert.h"
 #include "indexing.h"
 #include "mlx/core/print.h"
+#include "mlx/core/trace.h"
 #include "mlx/ops.h"
 #include "module.h"
 #include "operators.h"
@@ -32,9 +33,14 @@ PyObject* new_array(PyTypeObject* type, PyObject*, PyObject*) {
   return o.release().ptr();
 }
 
+/// An array whose shape the program asks for: what it does next may hang on that.
+const array& looked_at(const array& a) {
+  core::note_shape_read(a);
+  return a;
+}
 Py_ssize_t length(PyObject* self) {
   return guarded<Py_ssize_t>(-1, [&] {
-    const array& a = checked(self);
+    const array& a = looked_at(checked(self));
     if (a.ndim() == 0)
       throw TypeError("[len] an array without axes; at least one axis is accepted");
     return static_cast<Py_ssize_t>(a.shape()[0]);
@@ -55,13 +61,13 @@ int assign_subscript(PyObject* self, PyObject* index, PyObject* value) {
 PyObject* repr(PyObject* self) {
   return guarded([&] {
     const array& a = checked(self);
-    if (!is_constant(a) && !a.is_placeholder()) evaluate({a});
+    if (!is_constant(a) && a.node()->level <= core::trace_level()) evaluate({a});
     return to_python(core::to_string(a));
   });
 }
 PyObject* iterate(PyObject* self) {
   return guarded([&] {
-    if (checked(self).ndim() == 0)
+    if (looked_at(checked(self)).ndim() == 0)
       throw TypeError("[iter] an array without axes; at least one axis is accepted");
     return nb::cast(ArrayIterator{nb::borrow(self)}).release().ptr();
   });
@@ -124,18 +130,19 @@ void set_state(nb::handle self, nb::handle state) {
 
 void bind_properties(nb::handle c) {
   def_property(
-      c, "shape(self) -> tuple[int, ...]", [](const array& a) { return a.shape(); },
+      c, "shape(self) -> tuple[int, ...]", [](const array& a) { return looked_at(a).shape(); },
       "Lengths of the axes.");
   def_property(
       c, "dtype(self) -> Dtype", [](const array& a) { return a.dtype(); }, "Type of the elements.");
   def_property(c, "ndim(self) -> int", [](const array& a) { return a.ndim(); }, "Number of axes.");
   def_property(
-      c, "size(self) -> int", [](const array& a) { return a.size(); }, "Number of elements.");
+      c, "size(self) -> int", [](const array& a) { return looked_at(a).size(); },
+      "Number of elements.");
   def_property(
       c, "itemsize(self) -> int", [](const array& a) { return a.itemsize(); },
       "Bytes of an element.");
   def_property(
-      c, "nbytes(self) -> int", [](const array& a) { return a.nbytes(); },
+      c, "nbytes(self) -> int", [](const array& a) { return looked_at(a).nbytes(); },
       "Bytes of all elements.");
   def_property(
       c, "T(self) -> array", [](const array& a) { return core::transpose(a); },

@@ -140,14 +140,20 @@ nb::object call_checkpoint(nb::handle fun, Star args, nb::dict keywords) {
   // Arrays given by keyword are inputs too.
   std::vector<nb::object> positional;
   for (nb::handle a : args.items) positional.push_back(nb::borrow(a));
-  if (core::trace_level() == 0) return call_python(fun, positional, keywords);
   nb::list list;
   for (const nb::object& a : positional) list.append(a);
+  nb::tuple given = nb::make_tuple(nb::tuple(list), keywords);
+  Arrays inputs;
+  collect_arrays(given, inputs);
+  if (core::trace_level() == 0) {
+    nb::object fresh = unflatten(given, inputs);
+    nb::object out = nb::steal(PyObject_Call(fun.ptr(), fresh[0].ptr(), fresh[1].ptr()));
+    if (!out.is_valid()) throw nb::python_error();
+    return out;
+  }
   Record r = CallRecord::make();
   r->fun = nb::borrow(fun);
-  r->args = nb::make_tuple(nb::tuple(list), keywords);
-  Arrays inputs;
-  collect_arrays(r->args, inputs);
+  r->args = given;
   auto flat = [r](const Arrays& arrays) {
     nb::object fresh = unflatten(r->args, arrays);
     nb::object out = nb::steal(PyObject_Call(r->fun.ptr(), fresh[0].ptr(), fresh[1].ptr()));

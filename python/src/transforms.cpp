@@ -202,6 +202,7 @@ void bind_evaluation(nb::module_& m) {
   def(
       m, "async_eval(*args) -> None",
       [](Star args) {
+        core::refuse_in_trace();
         core::PendingEval pending = core::prepare_eval(arrays_in(args), false);
         if (pending.idle()) return;
         nb::gil_scoped_release release;

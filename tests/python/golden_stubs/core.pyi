@@ -1537,6 +1537,37 @@ def jvp(fun: Callable, primals: list[array], tangents: list[array]) -> tuple[lis
     What `fun` returns for the primals, and the products of its Jacobian with the tangents, one for each result.
     """
 
+def compile(fun: Callable[P, R], inputs: object | None = None, outputs: object | None = None, shapeless: bool = False) -> Callable[P, R]:
+    """
+    A function that gives what `fun` gives, and runs as one node of the graph.
+
+    `fun` is traced once for each combination of dtypes and shapes of the arrays among its arguments, of the structure of these, and of the numbers, strings and None among them. `shapeless=True` traces once for all lengths where every op means the same for them; where one does not, or where `fun` looks at a shape, each shape is traced. `inputs` are containers (lists, dicts, modules, `random.state`) whose arrays `fun` reads, `outputs` containers that it changes: they are filled in place. Whatever else `fun` reads is a constant of the trace, and arrays cannot be evaluated while it is traced (ValueError).
+
+    Example:
+        compile(lambda x, y: exp(-x) + y)(array(1.0), array(2.0))
+    """
+
+def disable_compile() -> None:
+    """
+    Lets compiled functions run as they are written. MLX_DISABLE_COMPILE in the environment does the same.
+    """
+
+def enable_compile() -> None:
+    """Lets compiled functions be compiled again."""
+
+def compile_cache_info() -> dict:
+    """
+    How often a trace of a compiled function was found and not found, and how many are kept.
+    """
+
+def set_compile_cache_size(n: int) -> int:
+    """
+    Sets how many traces are kept over all compiled functions (1024 by default; the ones used longest ago go first); returns the former number.
+    """
+
+def clear_compile_cache() -> None:
+    """Forgets the traces of all compiled functions."""
+
 def vmap(fun: Callable[P, R], in_axes: object = 0, out_axes: object = 0) -> Callable[P, R]:
     """
     A function that applies `fun` to every position along an axis of its arguments, all at once, and stacks the results. `in_axes` and `out_axes` are ints (negative ones count from the end), None for what is not mapped, or trees of them: a tuple has an entry for each argument. `fun` runs once, on arrays without the mapped axis and without values. Raises IndexError for an axis out of range, and ValueError where mapped lengths differ or an op cannot be vectorized.

@@ -1,0 +1,4 @@
+// Compiled functions.
+#pragma once
+
+#include "mlx/transforms/compile.h"

@@ -1,0 +1,180 @@
+#include "mlx/transforms/compile.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <unordered_map>
+
+#include "mlx/core/error.h"
+#include "mlx/core/trace.h"
+#include "mlx/runtime/eval.h"
+
+namespace mlx::core {
+
+namespace {
+
+std::atomic<CompileMode>& mode() {
+  static std::atomic<CompileMode> m =
+      std::getenv("MLX_DISABLE_COMPILE") ? CompileMode::disabled : CompileMode::enabled;
+  return m;
+}
+
+/// True where the array depends on an input of a transformation that is under way.
+bool is_traced(const array& a) { return a.node()->level > 0 && a.node()->level <= trace_level(); }
+bool any_traced(const Arrays& list) { return std::any_of(list.begin(), list.end(), is_traced); }
+
+/// What compiling the same function several times shares.
+struct CompiledFunction {
+  Function fun;
+  TraceCache cache;
+
+  Arrays call(const Arrays& inputs, bool shapeless) {
+    if (compile_mode() == CompileMode::disabled) return fun(inputs);
+    std::string key = shapeless ? "s" : "";
+    for (const array& a : inputs) append_to_key(key, a, shapeless);
+    auto entry = std::static_pointer_cast<Compiled>(cache.find(key));
+    if (entry && !entry->any_shape() && shapeless) {
+      for (const array& a : inputs) append_to_key(key, a, false);
+      entry = std::static_pointer_cast<Compiled>(cache.find(key));
+    }
+    if (!entry) {
+      entry = std::make_shared<Compiled>(fun, inputs, "function", shapeless);
+      if (entry->reusable()) cache.insert(key, entry);
+    }
+    return (*entry)(inputs);
+  }
+};
+
+Function callable(std::shared_ptr<CompiledFunction> shared, bool shapeless) {
+  return [shared, shapeless](const Arrays& inputs) { return shared->call(inputs, shapeless); };
+}
+
+}  // namespace
+
+CompileMode compile_mode() { return mode(); }
+void set_compile_mode(CompileMode m) { mode() = m; }
+void disable_compile() { set_compile_mode(CompileMode::disabled); }
+void enable_compile() { set_compile_mode(CompileMode::enabled); }
+
+void append_to_key(std::string& key, const array& a, bool shapeless) {
+  key.push_back(static_cast<char>(a.dtype().val()));
+  key.push_back(static_cast<char>(a.ndim()));
+  if (shapeless) return;
+  for (int64_t d : a.shape()) key.append(reinterpret_cast<const char*>(&d), sizeof d);
+}
+
+Function compile(Function fun, bool shapeless) {
+  auto shared = std::make_shared<CompiledFunction>();
+  shared->fun = std::move(fun);
+  return callable(std::move(shared), shapeless);
+}
+
+Function compile(Arrays (*fun)(const Arrays&), bool shapeless) {
+  static std::mutex mutex;
+  static std::unordered_map<void*, std::weak_ptr<CompiledFunction>> known;
+  std::lock_guard lock(mutex);
+  auto& slot = known[reinterpret_cast<void*>(fun)];
+  auto shared = slot.lock();
+  if (!shared) {
+    shared = std::make_shared<CompiledFunction>();
+    shared->fun = fun;
+    slot = shared;
+  }
+  return callable(std::move(shared), shapeless);
+}
+
+Compiled::Compiled(const Function& fun, const Arrays& inputs, const std::string& name,
+                   bool shapeless)
+    : mode_(compile_mode()) {
+  if (!shapeless) {
+    graph_ = simplify(trace(fun, inputs, name));
+    return;
+  }
+  ShapeWatch shapes;
+  graph_ = trace(fun, inputs, name);
+  any_shape_ = !shapes.shape_was_read() && !shape_bound_op(graph_);
+  Graph simple = simplify(graph_);
+  if (!any_shape_)
+    graph_ = std::move(simple);
+  else
+    graph_.captured = std::move(simple.captured);
+}
+
+bool Compiled::reusable() const { return !any_traced(graph_.captured); }
+
+Arrays Compiled::operator()(const Arrays& inputs) {
+  if (any_traced(inputs) || any_traced(graph_.captured))
+    return any_shape_ ? rebuild(graph_, inputs) : instantiate(graph_, inputs);
+  auto s = shaped(inputs);
+  Arrays computed;
+  if (s->body) computed = make_call(s->body, inputs);
+  Arrays out;
+  out.reserve(s->outputs.size());
+  for (const auto& o : s->outputs)
+    out.push_back(o.input >= 0 ? inputs[o.input] : o.part >= 0 ? computed[o.part] : o.captured);
+  return out;
+}
+
+std::shared_ptr<Compiled::Shaped> Compiled::shaped(const Arrays& inputs) {
+  std::lock_guard lock(mutex_);
+  auto fits = [&](const std::shared_ptr<Shaped>& s) {
+    if (!any_shape_) return true;
+    return std::ranges::equal(s->shapes, inputs, {}, {}, [](const array& a) { return a.shape(); });
+  };
+  auto it = std::find_if(shaped_.begin(), shaped_.end(), fits);
+  if (it != shaped_.end()) {
+    std::rotate(shaped_.begin(), it, it + 1);
+    return shaped_[0];
+  }
+  std::shared_ptr<Shaped> made;
+  if (any_shape_) {
+    Graph g;
+    for (const array& a : inputs) {
+      g.inputs.push_back(placeholder(a.shape(), a.dtype()));
+      g.inputs.back().node()->stream = a.node()->stream;
+      g.inputs.back().node()->level = 0;
+    }
+    g.outputs = rebuild(graph_, g.inputs);
+    made = lower(simplify(g));
+  } else {
+    made = lower(graph_);
+  }
+  for (const array& a : inputs) made->shapes.push_back(a.shape());
+  if (shaped_.size() == kMaxShapes) shaped_.pop_back();
+  shaped_.insert(shaped_.begin(), made);
+  return made;
+}
+
+std::shared_ptr<Compiled::Shaped> Compiled::lower(Graph g) const {
+  prepare_eval(g.captured, false).run();
+  auto s = std::make_shared<Shaped>();
+  std::unordered_map<const Node*, int> input, part;
+  for (size_t k = 0; k < g.inputs.size(); ++k) input[g.inputs[k].node()] = static_cast<int>(k);
+  std::unordered_map<const Node*, bool> computed;
+  for (Node* n : computed_nodes(g)) computed[n] = true;
+  Arrays results;
+  for (const array& o : g.outputs) {
+    auto& out = s->outputs.emplace_back();
+    if (auto it = input.find(o.node()); it != input.end()) {
+      out.input = it->second;
+    } else if (!computed.contains(o.node())) {
+      out.captured = o;
+    } else {
+      auto [place, fresh] = part.emplace(o.node(), static_cast<int>(results.size()));
+      if (fresh) results.push_back(o);
+      out.part = place->second;
+    }
+  }
+  if (!results.empty())
+    s->body = std::make_shared<Body>(g.inputs, results, g.captured, mode_ == CompileMode::enabled);
+  s->graph = std::move(g);
+  return s;
+}
+
+std::vector<std::string> Compiled::steps() const {
+  std::lock_guard lock(mutex_);
+  if (shaped_.empty() || !shaped_[0]->body) return {};
+  return shaped_[0]->body->steps();
+}
+
+}  // namespace mlx::core

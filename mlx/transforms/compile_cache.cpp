@@ -1,0 +1,102 @@
+#include "mlx/transforms/compile_cache.h"
+
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace mlx::core {
+
+struct TraceCache::Place {
+  TraceCache* owner;
+  std::string key;
+  std::shared_ptr<CacheEntry> entry;
+};
+
+using Entries = std::vector<std::shared_ptr<CacheEntry>>;
+
+/// All traces, the one used last first. Entries die outside of the lock: they may own anything.
+struct CompileCacheState {
+  std::mutex mutex;
+  std::list<TraceCache::Place> places;
+  uint64_t hits = 0, misses = 0;
+  size_t max = 1024;
+
+  void drop_oldest(Entries& dead) {
+    TraceCache::Place& last = places.back();
+    dead.push_back(std::move(last.entry));
+    last.owner->places_.erase(last.key);
+    places.pop_back();
+  }
+  void shrink(size_t n, Entries& dead) {
+    while (places.size() > n) drop_oldest(dead);
+  }
+};
+
+namespace {
+CompileCacheState& state() {
+  static auto& s = *new CompileCacheState;
+  return s;
+}
+}  // namespace
+
+TraceCache::TraceCache() = default;
+
+TraceCache::~TraceCache() {
+  Entries dead;
+  std::lock_guard lock(state().mutex);
+  for (auto& [key, place] : places_) {
+    dead.push_back(std::move(place->entry));
+    state().places.erase(place);
+  }
+}
+
+std::shared_ptr<CacheEntry> TraceCache::find(const std::string& key) {
+  CompileCacheState& s = state();
+  std::lock_guard lock(s.mutex);
+  auto it = places_.find(key);
+  if (it == places_.end()) {
+    ++s.misses;
+    return nullptr;
+  }
+  ++s.hits;
+  s.places.splice(s.places.begin(), s.places, it->second);
+  return it->second->entry;
+}
+
+void TraceCache::insert(const std::string& key, std::shared_ptr<CacheEntry> entry) {
+  CompileCacheState& s = state();
+  Entries dead;
+  std::lock_guard lock(s.mutex);
+  ++traces_;
+  if (s.max == 0) return;
+  if (auto it = places_.find(key); it != places_.end()) {
+    dead.push_back(std::exchange(it->second->entry, std::move(entry)));
+    return;
+  }
+  s.shrink(s.max - 1, dead);
+  s.places.push_front({this, key, std::move(entry)});
+  places_[key] = s.places.begin();
+}
+
+CompileCacheInfo compile_cache_info() {
+  CompileCacheState& s = state();
+  std::lock_guard lock(s.mutex);
+  return {s.hits, s.misses, s.places.size(), s.max};
+}
+
+size_t set_compile_cache_size(size_t n) {
+  CompileCacheState& s = state();
+  Entries dead;
+  std::lock_guard lock(s.mutex);
+  s.shrink(n, dead);
+  return std::exchange(s.max, n);
+}
+
+void clear_compile_cache() {
+  CompileCacheState& s = state();
+  Entries dead;
+  std::lock_guard lock(s.mutex);
+  s.shrink(0, dead);
+}
+
+}  // namespace mlx::core

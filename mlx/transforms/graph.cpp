@@ -1,0 +1,106 @@
+#include "mlx/transforms/graph.h"
+
+#include <unordered_set>
+
+#include "mlx/core/error.h"
+
+namespace mlx::core {
+
+namespace {
+
+/// What the nodes of a graph become when it is copied: one array a node, one per part for bundles.
+class Copies {
+ public:
+  explicit Copies(const Graph& g, const Arrays& inputs) {
+    for (size_t i = 0; i < inputs.size(); ++i) known_[g.inputs[i].node()] = {inputs[i]};
+  }
+  array of(Node* n) const {
+    auto it = known_.find(n);
+    return it == known_.end() ? array(n) : it->second[0];
+  }
+  Arrays inputs_of(const Node& n) const {
+    Arrays in;
+    for (Node* p : n.inputs()) in.push_back(of(p));
+    return in;
+  }
+  const array& part(Node* bundle, size_t k) const { return known_.at(bundle).at(k); }
+  void set(const Node* n, Arrays a) { known_[n] = std::move(a); }
+  Arrays outputs(const Graph& g) const {
+    Arrays out;
+    for (const array& a : g.outputs) out.push_back(of(a.node()));
+    return out;
+  }
+
+ private:
+  std::unordered_map<const Node*, Arrays> known_;
+};
+
+}  // namespace
+
+std::vector<Node*> computed_nodes(const Graph& g) {
+  Dependents found(g.inputs, g.outputs, Rule::graph);
+  return {found.order().begin() + static_cast<int64_t>(found.sources()), found.order().end()};
+}
+
+Graph trace(const Function& fun, const Arrays& inputs, const std::string& name) {
+  Graph g;
+  TraceScope scope;
+  for (const array& a : inputs) {
+    g.inputs.push_back(placeholder(a.shape(), a.dtype(), name));
+    g.inputs.back().node()->stream = a.node()->stream;
+  }
+  g.outputs = fun(g.inputs);
+  return g;
+}
+
+Arrays instantiate(const Graph& g, const Arrays& inputs) {
+  Copies copies(g, inputs);
+  for (Node* n : computed_nodes(g)) copies.set(n, {copy_node(*n, copies.inputs_of(*n))});
+  return copies.outputs(g);
+}
+
+Arrays rebuild(const Graph& g, const Arrays& inputs) {
+  Copies copies(g, inputs);
+  for (Node* n : computed_nodes(g)) {
+    if (Node* bundle = bundle_of(*n)) {
+      copies.set(n, {copies.part(bundle, n->part)});
+      continue;
+    }
+    if (!n->op->build)
+      fail<ValueError>("compile", "the op ", n->op->name, " cannot be built for other shapes");
+    copies.set(n, n->op->build(copies.inputs_of(*n), n->attrs.get(), stream_of(array(n))));
+  }
+  return copies.outputs(g);
+}
+
+const OpDef* shape_bound_op(const Graph& g) {
+  auto nodes = computed_nodes(g);
+  std::unordered_set<const Node*> computed(nodes.begin(), nodes.end());
+  // What was made beside the inputs, and is more than a number, may have been made for their shapes.
+  auto made_beside = [&](const Node* n) {
+    return n->status == Status::pending && !computed.contains(n) && !n->shape.empty() &&
+           n->op->kind != OpKind::leaf;
+  };
+  for (const Node* n : nodes) {
+    if (bundle_of(*n)) continue;
+    if (n->op->kind != OpKind::elementwise && !n->op->shapeless) return n->op;
+    for (const Node* in : n->inputs())
+      if (made_beside(in)) return in->op;
+  }
+  for (const array& o : g.outputs)
+    if (made_beside(o.node())) return o.node()->op;
+  return nullptr;
+}
+
+array copy_node(const Node& n, const Arrays& inputs) {
+  array out = make_node(*n.op, n.shape, n.dtype, Stream(n.stream), inputs, n.attrs);
+  Node* to = out.node();
+  to->part = n.part;
+  if (n.parts) {
+    to->parts = new std::vector<PartInfo>;
+    for (const PartInfo& p : *n.parts) to->parts->push_back({p.shape, p.dtype, {}});
+  }
+  return out;
+}
+
+}  // namespace mlx::core

@@ -1,0 +1,33 @@
+// A traced function as data: placeholders, what is computed from them, and what that reads besides.
+#pragma once
+
+#include <string>
+
+#include "mlx/transforms/trace.h"
+
+namespace mlx::core {
+
+/// Outputs over placeholders. Captured arrays are what the graph reads that depends on no
+/// placeholder: they keep the values that they have, however often the graph runs.
+struct Graph {
+  Arrays inputs, outputs, captured;
+};
+
+/// Runs `fun` once on placeholders like `inputs`.
+Graph trace(const Function& fun, const Arrays& inputs, const std::string& name);
+/// The same graph with common subexpressions merged and ops that change nothing left out; every
+/// bit of the results stays.
+Graph simplify(const Graph& g);
+/// The outputs of the graph over other inputs of the same dtypes and shapes.
+Arrays instantiate(const Graph& g, const Arrays& inputs);
+/// The outputs of the graph over inputs of any shapes: every op is built again.
+Arrays rebuild(const Graph& g, const Arrays& inputs);
+/// The first op that would mean something else for inputs of other shapes, or null.
+const OpDef* shape_bound_op(const Graph& g);
+
+/// A node like `n` over other inputs.
+array copy_node(const Node& n, const Arrays& inputs);
+/// The nodes that are computed from the placeholders, inputs first; placeholders excluded.
+std::vector<Node*> computed_nodes(const Graph& g);
+
+}  // namespace mlx::core

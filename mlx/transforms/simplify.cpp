@@ -1,0 +1,134 @@
+// Simplification of traced graphs. Nothing here changes a bit of any result.
+#include <algorithm>
+
+#include "mlx/core/attrs.h"
+#include "mlx/ops/cast.h"
+#include "mlx/ops/view.h"
+#include "mlx/runtime/program.h"
+#include "mlx/transforms/graph.h"
+
+namespace mlx::core {
+
+namespace {
+
+bool is_op(const Node& n, OpId id) { return n.op->elementwise == static_cast<int>(id); }
+
+bool is_number(const Node& n, double v, bool negative_zero = false) {
+  if (n.op != &op_constant) return false;
+  double x = n.scalar().to_double(n.dtype);
+  bool complex = n.dtype == complex64 || n.dtype == complex128;
+  return !complex && x == v && std::signbit(x) == negative_zero;
+}
+
+/// Copies a graph node by node, giving an earlier node where that is the same value.
+class Simplifier {
+ public:
+  explicit Simplifier(const Graph& from) : from_(from) {}
+
+  Graph run() {
+    for (const array& in : from_.inputs) {
+      to_.inputs.push_back(placeholder(in.shape(), in.dtype()));
+      Node* n = to_.inputs.back().node();
+      n->level = 0;
+      n->stream = in.node()->stream;
+      n->attrs = in.node()->attrs;
+      known_[in.node()] = to_.inputs.back();
+    }
+    for (Node* n : computed_nodes(from_)) known_[n] = simplified(*n);
+    for (const array& o : from_.outputs) to_.outputs.push_back(of(o.node()));
+    find_captured();
+    return std::move(to_);
+  }
+
+ private:
+  array of(Node* n) {
+    auto it = known_.find(n);
+    if (it != known_.end()) return it->second;
+    return known_[n] = n->op == &op_constant ? shared(array(n)) : array(n);
+  }
+
+  array simplified(const Node& n) {
+    Arrays in;
+    for (Node* p : n.inputs()) in.push_back(of(p));
+    if (array same = identity(n, in)) return same;
+    return shared(copy_node(n, in));
+  }
+
+  /// The array that the node equals in every bit, or null.
+  static array identity(const Node& n, const Arrays& in) {
+    auto passes = [&](const array& a) {
+      return a.shape() == n.shape && a.dtype() == n.dtype ? a : array();
+    };
+    if (n.op == &op_trace_input) return in[0];
+    if (n.op == &op_cast || n.op == &op_reshape || n.op == &op_broadcast_to) return passes(in[0]);
+    if (is_op(n, OpId::multiply))
+      return is_number(*in[1].node(), 1)   ? passes(in[0])
+             : is_number(*in[0].node(), 1) ? passes(in[1])
+                                           : array();
+    if (is_op(n, OpId::divide)) return is_number(*in[1].node(), 1) ? passes(in[0]) : array();
+    if (is_op(n, OpId::subtract)) return is_number(*in[1].node(), 0) ? passes(in[0]) : array();
+    if (is_op(n, OpId::add)) {
+      bool exact = !is_inexact(n.dtype);
+      for (int k = 0; k < 2; ++k)
+        if (is_number(*in[k].node(), 0, !exact)) return passes(in[1 - k]);
+    }
+    if (is_op(n, OpId::negative) && is_op(*in[0].node(), OpId::negative))
+      return array(in[0].node()->inputs()[0]);
+    if (n.op == &op_transpose && in[0].node()->op == &op_transpose) return undone(n, *in[0].node());
+    return array();
+  }
+
+  /// The input of two transpositions of which the second undoes the first.
+  static array undone(const Node& second, const Node& first) {
+    SmallVector<int, 8> outer, inner;
+    if (!second.op->permutes(second, outer) || !first.op->permutes(first, inner)) return array();
+    for (size_t k = 0; k < outer.size(); ++k)
+      if (inner[outer[k]] != static_cast<int>(k)) return array();
+    return array(first.inputs()[0]);
+  }
+
+  static size_t hash_of(const Node& n) {
+    size_t h = detail::mix(reinterpret_cast<uintptr_t>(n.op), n.part);
+    h = detail::mix(h, static_cast<size_t>(n.dtype.val()));
+    if (n.op == &op_constant) return detail::mix(h, n.scalar().as<uint64_t>());
+    for (const Node* p : n.inputs()) h = detail::mix(h, reinterpret_cast<uintptr_t>(p));
+    return n.attrs ? detail::mix(h, n.attrs->hash()) : h;
+  }
+  static bool same(const Node& a, const Node& b) {
+    if (a.op != b.op || a.part != b.part || !(a.dtype == b.dtype) || a.stream != b.stream ||
+        a.shape != b.shape)
+      return false;
+    if (a.op == &op_constant) return a.scalar() == b.scalar();
+    if (!std::ranges::equal(a.inputs(), b.inputs())) return false;
+    return a.attrs == b.attrs || (a.attrs && b.attrs && a.attrs->equals(*b.attrs));
+  }
+  /// An equal array met before, or this one.
+  array shared(array a) {
+    auto [it, end] = met_.equal_range(hash_of(*a.node()));
+    for (; it != end; ++it)
+      if (same(*it->second.node(), *a.node())) return it->second;
+    met_.emplace(hash_of(*a.node()), a);
+    return a;
+  }
+
+  void find_captured() {
+    std::unordered_map<const Node*, bool> seen;
+    for (const array& in : to_.inputs) seen[in.node()] = true;
+    auto nodes = computed_nodes(to_);
+    for (Node* n : nodes) seen[n] = true;
+    for (Node* n : nodes)
+      for (Node* p : n->inputs())
+        if (p->op != &op_constant && seen.emplace(p, true).second) to_.captured.emplace_back(p);
+  }
+
+  const Graph& from_;
+  Graph to_;
+  std::unordered_map<const Node*, array> known_;
+  std::unordered_multimap<size_t, array> met_;
+};
+
+}  // namespace
+
+Graph simplify(const Graph& g) { return Simplifier(g).run(); }
+
+}  // namespace mlx::core

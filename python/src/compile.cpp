@@ -1,0 +1,370 @@
+// Compiled Python functions: arguments and captured state become a key and a flat list of arrays;
+// what a trace gave back becomes the form that later results are put into.
+#include "mlx/transforms/compile.h"
+
+#include <map>
+#include <mutex>
+
+#include "convert.h"
+#include "module.h"
+#include "state.h"
+#include "transformed.h"
+#include "tree.h"
+
+namespace mlx::python {
+
+namespace {
+
+namespace core = mlx::core;
+
+/// Reads trees: their arrays, and a key for everything else about them.
+struct KeyReader {
+  std::string key;
+  Arrays arrays;
+  bool shapeless;
+
+  void put(char tag) { key.push_back(tag); }
+  template <class T>
+  void put(char tag, T v) {
+    key.push_back(tag);
+    key.append(reinterpret_cast<const char*>(&v), sizeof v);
+  }
+
+  /// `state`: leaves of any class are accepted, by their identity.
+  void read(nb::handle o, bool state) {
+    PyObject* p = o.ptr();
+    if (is_array(p)) {
+      arrays.push_back(checked(p));
+      put('a');
+      append_to_key(key, arrays.back(), shapeless);
+    } else if (PyList_Check(p) || PyTuple_Check(p)) {
+      put('l', Py_TYPE(p));
+      put('n', PySequence_Fast_GET_SIZE(p));
+      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(p); ++i)
+        nested(nb::borrow(PySequence_Fast_GET_ITEM(p, i)), state);
+    } else if (PyDict_Check(p)) {
+      put('d', Py_TYPE(p));
+      put('n', PyDict_GET_SIZE(p));
+      PyObject *name, *value;
+      for (Py_ssize_t at = 0; PyDict_Next(p, &at, &name, &value);) {
+        read_constant(name);
+        nested(nb::borrow(value), state);
+      }
+    } else if (state && is_generator_state(o)) {
+      read(nb::object(o[0]), state);
+    } else if (!read_constant(p)) {
+      if (!state)
+        fail<ValueError>("compile", "an argument of type ", class_name(o),
+                         "; trees of arrays, numbers, strings and None are accepted");
+      put('o', p);
+    }
+  }
+
+ private:
+  void nested(const nb::object& o, bool state) {
+    if (Py_EnterRecursiveCall(" in arguments of a compiled function")) throw nb::python_error();
+    try {
+      read(o, state);
+    } catch (...) {
+      Py_LeaveRecursiveCall();
+      throw;
+    }
+    Py_LeaveRecursiveCall();
+  }
+
+  bool read_constant(PyObject* p) {
+    if (p == Py_None || PyBool_Check(p)) {
+      put('c', p);
+    } else if (PyFloat_Check(p)) {
+      put('f', PyFloat_AS_DOUBLE(p));
+    } else if (PyUnicode_Check(p)) {
+      Py_ssize_t n;
+      const char* s = PyUnicode_AsUTF8AndSize(p, &n);
+      if (!s) throw nb::python_error();
+      put('s', n);
+      key.append(s, static_cast<size_t>(n));
+    } else if (PyLong_Check(p)) {
+      nb::object text = nb::steal(PyNumber_ToBase(p, 16));
+      put('i');
+      key += nb::cast<std::string>(text);
+      put(';');
+    } else {
+      return false;
+    }
+    return true;
+  }
+};
+
+/// A trace of a Python function, and what its results go into.
+struct PythonTrace : core::CacheEntry {
+  std::unique_ptr<core::Compiled> graph;
+  nb::object result;  ///< what the function returned, `place` standing for arrays
+  StateForm state;    ///< of the captured outputs
+  ~PythonTrace() override {
+    nb::gil_scoped_acquire gil;
+    result.reset();
+    state = {};
+  }
+};
+
+/// Stands for an array in a stored result.
+nb::handle place() {
+  static nb::handle marker = nb::module_::import_("builtins").attr("object")().release();
+  return marker;
+}
+
+/// "args[0]: array of shape (2,), float32", one line a leaf, for the message on repeated tracing.
+void describe(nb::handle tree, const std::string& path, std::vector<std::string>& out) {
+  if (PyList_Check(tree.ptr()) || PyTuple_Check(tree.ptr())) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(tree.ptr()); ++i)
+      describe(nb::borrow(PySequence_Fast_GET_ITEM(tree.ptr(), i)),
+               path + "[" + std::to_string(i) + "]", out);
+  } else if (PyDict_Check(tree.ptr())) {
+    nb::object pairs = nb::steal(PyDict_Items(tree.ptr()));
+    for (nb::handle pair : pairs)
+      describe(pair[1], path + "[" + nb::cast<std::string>(nb::repr(pair[0])) + "]", out);
+  } else if (is_array(tree.ptr())) {
+    const array& a = checked(tree.ptr());
+    out.push_back(path + ": an array of shape " + core::to_string(a.shape()) + ", " +
+                  std::string(dtype_name(a.dtype())));
+  } else {
+    out.push_back(path + ": " + nb::cast<std::string>(nb::repr(tree)));
+  }
+}
+
+/// A function as compiled with certain captures; shared by all that compile it so.
+class PythonFunction {
+ public:
+  PythonFunction(std::string name, bool shapeless)
+      : name_(std::move(name)), shapeless_(shapeless) {}
+
+  nb::object call(nb::handle fun, nb::handle captured, Star args, nb::dict kwargs) {
+    nb::object inputs(captured[0]), outputs(captured[1]);
+    KeyReader reader{.shapeless = shapeless_};
+    reader.put('t', core::to_stream({}).index);
+    for (nb::handle a : args.items) reader.read(a, false);
+    reader.put('k');
+    if (PyDict_GET_SIZE(kwargs.ptr())) reader.read(kwargs, false);
+    if (!inputs.is_none()) reader.read(inputs, true);
+    auto entry = find(reader);
+    if (!entry) {
+      lock();
+      std::lock_guard held(tracing_, std::adopt_lock);
+      entry = find(reader);
+      if (!entry) entry = trace(reader, fun, inputs, outputs, args, kwargs);
+    }
+    Arrays results = (*entry->graph)(reader.arrays);
+    size_t next = 0;
+    nb::object out = results_in(entry->result, results, next);
+    if (!outputs.is_none()) {
+      Setter nowhere = [](nb::object) {};
+      entry->state.fill(outputs, nowhere, results, next);
+    }
+    return out;
+  }
+
+ private:
+  /// Waits for a trace on another thread without the GIL, which that needs.
+  void lock() {
+    if (tracing_.try_lock()) return;
+    nb::gil_scoped_release release;
+    tracing_.lock();
+  }
+
+  std::shared_ptr<PythonTrace> find(KeyReader& reader) {
+    auto entry = std::static_pointer_cast<PythonTrace>(cache_.find(reader.key));
+    if (!entry || !shapeless_ || entry->graph->any_shape()) return entry;
+    return std::static_pointer_cast<PythonTrace>(cache_.find(with_shapes(reader)));
+  }
+  static std::string with_shapes(const KeyReader& reader) {
+    std::string key = reader.key;
+    for (const array& a : reader.arrays) append_to_key(key, a, false);
+    return key;
+  }
+
+  std::shared_ptr<PythonTrace> trace(KeyReader& reader, nb::handle fun, nb::handle inputs,
+                                     nb::handle outputs, Star args, nb::dict kwargs) {
+    auto entry = std::make_shared<PythonTrace>();
+    StateSnapshot before;
+    if (!inputs.is_none()) before.add(inputs);
+    if (!outputs.is_none()) before.add(outputs);
+    auto flat = [&](const Arrays& placeholders) {
+      return run(*entry, placeholders, fun, inputs, outputs, args, kwargs);
+    };
+    try {
+      entry->graph =
+          std::make_unique<core::Compiled>(core::Function(flat), reader.arrays, name_, shapeless_);
+    } catch (...) {
+      before.restore();
+      throw;
+    }
+    before.restore(outputs.is_none() ? nb::handle() : outputs);
+    if (entry->graph->reusable()) {
+      warn_of_repetition(inputs, args, kwargs);
+      cache_.insert(reader.key, entry);
+      if (shapeless_ && !entry->graph->any_shape()) cache_.insert(with_shapes(reader), entry);
+    }
+    return entry;
+  }
+
+  /// Calls the function on placeholders; its arrays, then those of the captured outputs.
+  static Arrays run(PythonTrace& entry, const Arrays& placeholders, nb::handle fun,
+                    nb::handle inputs, nb::handle outputs, Star args, nb::dict kwargs) {
+    size_t next = 0;
+    std::vector<nb::object> positional;
+    for (nb::handle a : args.items) positional.push_back(replaced(a, placeholders, next));
+    nb::object named = replaced(kwargs, placeholders, next);
+    if (!inputs.is_none())
+      visit_state(inputs, [&](nb::handle leaf, const Setter& set) {
+        if (is_array(leaf.ptr())) set(nb::steal(wrap(placeholders.at(next++))));
+      });
+    nb::object result = call_python(fun, positional, named);
+    Arrays all;
+    entry.result = map_tree(result, [&](nb::handle leaf) -> nb::object {
+      if (!is_array(leaf.ptr())) return nb::borrow(leaf);
+      all.push_back(checked(leaf.ptr()));
+      return nb::borrow(place());
+    });
+    if (!outputs.is_none()) {
+      visit_state(outputs, [&](nb::handle leaf, const Setter&) {
+        if (is_array(leaf.ptr())) all.push_back(checked(leaf.ptr()));
+      });
+      entry.state = StateForm::of(outputs);
+    }
+    return all;
+  }
+
+  static nb::object replaced(nb::handle tree, const Arrays& arrays, size_t& next) {
+    return map_tree(tree, [&](nb::handle leaf) -> nb::object {
+      if (!is_array(leaf.ptr())) return nb::borrow(leaf);
+      return nb::steal(wrap(arrays.at(next++)));
+    });
+  }
+
+  static nb::object results_in(const nb::object& form, const Arrays& arrays, size_t& next) {
+    if (form.is(place())) return nb::steal(wrap(arrays.at(next++)));
+    return map_tree(form, [&](nb::handle leaf) -> nb::object {
+      if (!leaf.is(place())) return nb::borrow(leaf);
+      return nb::steal(wrap(arrays.at(next++)));
+    });
+  }
+
+  /// A function that is traced again and again costs more than it saves: says so once.
+  void warn_of_repetition(nb::handle inputs, Star args, nb::dict kwargs) {
+    std::vector<std::string> now;
+    for (size_t i = 0; i < args.size(); ++i)
+      describe(args[i], "args[" + std::to_string(i) + "]", now);
+    describe(kwargs, "kwargs", now);
+    if (!inputs.is_none()) describe(inputs, "inputs", now);
+    std::swap(now, described_);
+    if (cache_.traces() != kManyTraces) return;
+    size_t k = 0;
+    while (k < now.size() && k < described_.size() && now[k] == described_[k]) ++k;
+    std::string changed = k < now.size() && k < described_.size()
+                              ? now[k] + " became " + described_[k]
+                              : "the number of arrays or constants";
+    std::string text = "[compile] " + name_ + " was traced " + std::to_string(kManyTraces + 1) +
+                       " times; what changed last: " + changed +
+                       ". Pass what varies as arrays of one shape, or use shapeless=True.";
+    if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) < 0) throw nb::python_error();
+  }
+
+  static constexpr uint64_t kManyTraces = 16;
+  std::string name_;
+  bool shapeless_;
+  core::TraceCache cache_;
+  std::recursive_mutex tracing_;
+  std::vector<std::string> described_;
+};
+
+std::string name_of(nb::handle fun) {
+  for (const char* attribute : {"__qualname__", "__name__"})
+    if (nb::hasattr(fun, attribute)) return nb::cast<std::string>(nb::str(fun.attr(attribute)));
+  return nb::cast<std::string>(nb::repr(fun));
+}
+
+/// The one PythonFunction for a function and its captures, as long as somebody uses it.
+std::shared_ptr<PythonFunction> shared_function(nb::handle fun, nb::handle inputs,
+                                                nb::handle outputs, bool shapeless) {
+  using Key = std::tuple<PyObject*, PyObject*, PyObject*, bool>;
+  static auto& known = *new std::map<Key, std::weak_ptr<PythonFunction>>;
+  Key key{fun.ptr(), inputs.ptr(), outputs.ptr(), shapeless};
+  auto it = known.find(key);
+  if (it != known.end())
+    if (auto f = it->second.lock()) return f;
+  std::erase_if(known, [](const auto& entry) { return entry.second.expired(); });
+  auto made = std::make_shared<PythonFunction>(name_of(fun), shapeless);
+  known[key] = made;
+  return made;
+}
+
+nb::object call_as_written(nb::handle fun, Star args, nb::handle kwargs) {
+  std::vector<nb::object> positional;
+  for (nb::handle a : args.items) positional.push_back(nb::borrow(a));
+  return call_python(fun, positional, kwargs);
+}
+
+nb::object compile(nb::handle fun, nb::handle inputs, nb::handle outputs, bool shapeless) {
+  auto shared = shared_function(fun, inputs, outputs, shapeless);
+  nb::tuple captured = nb::make_tuple(inputs, outputs);
+  nb::handle held = captured;
+  return make_transformed(
+      fun,
+      [shared, held](nb::handle f, Star args, nb::dict kwargs) {
+        if (core::compile_mode() == core::CompileMode::disabled)
+          return call_as_written(f, args, kwargs);
+        return shared->call(f, held, args, std::move(kwargs));
+      },
+      captured);
+}
+
+}  // namespace
+
+void bind_compile(nb::module_& m) {
+  def(
+      m,
+      "compile(fun: Callable[P, R], inputs: object | None = None, outputs: object | None = None, "
+      "shapeless: bool = False) -> Callable[P, R]",
+      [](nb::callable fun, nb::handle inputs, nb::handle outputs, bool shapeless) {
+        return compile(fun, inputs, outputs, shapeless);
+      },
+      "A function that gives what `fun` gives, and runs as one node of the graph.\n\n"
+      "`fun` is traced once for each combination of dtypes and shapes of the arrays among its "
+      "arguments, of the structure of these, and of the numbers, strings and None among them. "
+      "`shapeless=True` traces once for all lengths where every op means the same for them; where "
+      "one does not, or where `fun` looks at a shape, each shape is traced. `inputs` are "
+      "containers "
+      "(lists, dicts, modules, `random.state`) whose arrays `fun` reads, `outputs` containers that "
+      "it changes: they are filled in place. Whatever else `fun` reads is a constant of the trace, "
+      "and arrays cannot be evaluated while it is traced (ValueError).\n\n"
+      "Example:\n    compile(lambda x, y: exp(-x) + y)(array(1.0), array(2.0))");
+  def(
+      m, "disable_compile() -> None", [] { core::disable_compile(); },
+      "Lets compiled functions run as they are written. MLX_DISABLE_COMPILE in the environment "
+      "does the same.");
+  def(
+      m, "enable_compile() -> None", [] { core::enable_compile(); },
+      "Lets compiled functions be compiled again.");
+  def(
+      m, "compile_cache_info() -> dict",
+      [] {
+        auto info = core::compile_cache_info();
+        nb::dict d;
+        d["hits"] = info.hits;
+        d["misses"] = info.misses;
+        d["size"] = info.size;
+        d["max_size"] = info.max_size;
+        return d;
+      },
+      "How often a trace of a compiled function was found and not found, and how many are kept.");
+  def(
+      m, "set_compile_cache_size(n: int) -> int",
+      [](size_t n) { return core::set_compile_cache_size(n); },
+      "Sets how many traces are kept over all compiled functions (1024 by default; the ones used "
+      "longest ago go first); returns the former number.");
+  def(
+      m, "clear_compile_cache() -> None", [] { core::clear_compile_cache(); },
+      "Forgets the traces of all compiled functions.");
+}
+
+}  // namespace mlx::python

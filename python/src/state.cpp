@@ -1,0 +1,187 @@
+#include "state.h"
+
+#include <unordered_set>
+
+namespace mlx::python {
+
+bool is_generator_state(nb::handle o) {
+  static nb::handle state =
+      nb::object(nb::module_::import_("mlx.core").attr("random").attr("state")).release();
+  return o.ptr() == state.ptr();
+}
+
+namespace {
+
+StateForm::Kind kind_of(nb::handle o) {
+  if (is_array(o.ptr())) return StateForm::array;
+  if (PyList_Check(o.ptr())) return StateForm::list;
+  if (PyTuple_Check(o.ptr())) return StateForm::tuple;
+  if (PyDict_Check(o.ptr())) return StateForm::dict;
+  return is_generator_state(o) ? StateForm::generator : StateForm::other;
+}
+
+nb::object item_of(nb::handle sequence, Py_ssize_t i) {
+  return nb::borrow(PySequence_Fast_GET_ITEM(sequence.ptr(), i));
+}
+
+void check(int status) {
+  if (status < 0) throw nb::python_error();
+}
+
+/// A tuple cannot take another item; the array in it can take another value.
+Setter rebind(nb::handle o) {
+  return [o](nb::object v) {
+    if (is_array(o.ptr()) && is_array(v.ptr())) array_of(o.ptr()) = array_of(v.ptr());
+  };
+}
+
+/// Calls `f(item, setter)` on the items of a container.
+template <class F>
+void each_item(nb::handle o, StateForm::Kind kind, F&& f) {
+  if (kind == StateForm::list) {
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(o.ptr()); ++i)
+      f(item_of(o, i),
+        [o, i](nb::object v) { check(PyList_SetItem(o.ptr(), i, v.release().ptr())); });
+  } else if (kind == StateForm::tuple) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o.ptr()); ++i) {
+      nb::object item = item_of(o, i);
+      f(item, rebind(item));
+    }
+  } else if (kind == StateForm::dict) {
+    nb::object pairs = nb::steal(PyDict_Items(o.ptr()));
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(pairs.ptr()); ++i) {
+      nb::object key = nb::borrow(PyTuple_GET_ITEM(PyList_GET_ITEM(pairs.ptr(), i), 0));
+      f(nb::borrow(PyTuple_GET_ITEM(PyList_GET_ITEM(pairs.ptr(), i), 1)),
+        [o, key](nb::object v) { check(PyDict_SetItem(o.ptr(), key.ptr(), v.ptr())); });
+    }
+  } else if (kind == StateForm::generator) {
+    f(nb::object(o[0]), [o](nb::object v) { o[0] = v; });
+  }
+}
+
+struct RecursionGuard {
+  RecursionGuard() {
+    if (Py_EnterRecursiveCall(" in captured state")) throw nb::python_error();
+  }
+  ~RecursionGuard() { Py_LeaveRecursiveCall(); }
+};
+
+void visit(nb::handle o, const Setter& set,
+           const std::function<void(nb::handle, const Setter&)>& leaf) {
+  auto kind = kind_of(o);
+  if (kind == StateForm::array || kind == StateForm::other) return leaf(o, set);
+  RecursionGuard guard;
+  each_item(o, kind, [&](nb::object item, const Setter& s) { visit(item, s, leaf); });
+}
+
+void collect_containers(nb::handle o, std::unordered_set<PyObject*>& out) {
+  auto kind = kind_of(o);
+  if (kind == StateForm::array || kind == StateForm::other || !out.insert(o.ptr()).second) return;
+  RecursionGuard guard;
+  each_item(o, kind, [&](nb::object item, const Setter&) { collect_containers(item, out); });
+}
+
+}  // namespace
+
+void visit_state(nb::handle tree, const std::function<void(nb::handle, const Setter&)>& leaf) {
+  visit(tree, rebind(tree), leaf);
+}
+
+StateForm StateForm::of(nb::handle tree) {
+  StateForm form;
+  form.kind = kind_of(tree);
+  if (form.kind == array) return form;
+  form.value = nb::borrow(tree);
+  if (form.kind == other) return form;
+  RecursionGuard guard;
+  if (form.kind == dict) {
+    nb::object keys = nb::steal(PyDict_Keys(tree.ptr()));
+    for (nb::handle k : keys) form.keys.push_back(nb::borrow(k));
+  }
+  each_item(tree, form.kind,
+            [&](nb::object item, const Setter&) { form.items.push_back(of(item)); });
+  if (form.kind != generator)
+    form.value = nb::borrow(reinterpret_cast<PyObject*>(Py_TYPE(tree.ptr())));
+  return form;
+}
+
+nb::object StateForm::build(const Arrays& arrays, size_t& next) const {
+  if (kind == array) return nb::steal(wrap(arrays.at(next++)));
+  if (kind == other) return value;
+  if (kind == dict) {
+    nb::dict made;
+    for (size_t i = 0; i < items.size(); ++i) made[keys[i]] = items[i].build(arrays, next);
+    return value.ptr() == reinterpret_cast<PyObject*>(&PyDict_Type) ? nb::object(made)
+                                                                    : value(made);
+  }
+  nb::list made;
+  for (const StateForm& item : items) made.append(item.build(arrays, next));
+  if (kind == list) return made;
+  return PyObject_HasAttrString(value.ptr(), "_make") ? value.attr("_make")(made)
+                                                      : nb::object(nb::tuple(made));
+}
+
+void StateForm::fill(nb::handle live, const Setter& set, const Arrays& arrays, size_t& next) const {
+  if (kind == other) return;
+  if (kind == array) return set(build(arrays, next));
+  bool fits = kind_of(live) == kind;
+  if (kind == tuple) fits = fits && PyTuple_GET_SIZE(live.ptr()) == Py_ssize_t(items.size());
+  if (!fits) return set(build(arrays, next));
+  if (kind == dict) {
+    for (size_t i = 0; i < items.size(); ++i) {
+      Setter put = [&](nb::object v) { check(PyDict_SetItem(live.ptr(), keys[i].ptr(), v.ptr())); };
+      PyObject* item = PyDict_GetItemWithError(live.ptr(), keys[i].ptr());
+      if (item)
+        items[i].fill(nb::borrow(item), put, arrays, next);
+      else
+        put(items[i].build(arrays, next));
+    }
+    return;
+  }
+  if (kind == list) {
+    Py_ssize_t n = static_cast<Py_ssize_t>(items.size());
+    check(PyList_SetSlice(live.ptr(), n, PyList_GET_SIZE(live.ptr()), nullptr));
+    while (PyList_GET_SIZE(live.ptr()) < n) check(PyList_Append(live.ptr(), Py_None));
+  }
+  size_t i = 0;
+  each_item(live, kind,
+            [&](nb::object item, const Setter& put) { items[i++].fill(item, put, arrays, next); });
+}
+
+void StateSnapshot::add(nb::handle tree) {
+  visit_state(tree, [&](nb::handle leaf, const Setter&) {
+    if (is_array(leaf.ptr())) arrays_.emplace_back(nb::borrow(leaf), array_of(leaf.ptr()));
+  });
+  std::unordered_set<PyObject*> found;
+  collect_containers(tree, found);
+  for (PyObject* o : found) {
+    nb::object copy;
+    if (PyDict_Check(o)) {
+      copy = nb::steal(PyDict_New());
+      check(PyDict_Update(copy.ptr(), o));
+    } else {
+      copy = nb::steal(PySequence_List(o));
+    }
+    if (!copy.is_valid()) throw nb::python_error();
+    saved_.emplace_back(nb::borrow(o), std::move(copy));
+  }
+}
+
+void StateSnapshot::restore(nb::handle keep) const {
+  std::unordered_set<PyObject*> kept;
+  if (keep.is_valid()) collect_containers(keep, kept);
+  for (const auto& [o, value] : arrays_) array_of(o.ptr()) = value;
+  for (const auto& [o, copy] : saved_) {
+    if (kept.contains(o.ptr())) continue;
+    if (PyDict_Check(o.ptr())) {
+      PyDict_Clear(o.ptr());
+      check(PyDict_Update(o.ptr(), copy.ptr()));
+    } else if (PyList_Check(o.ptr())) {
+      check(PyList_SetSlice(o.ptr(), 0, PyList_GET_SIZE(o.ptr()), copy.ptr()));
+    } else if (is_generator_state(o)) {
+      o[0] = copy[0];
+    }
+  }
+}
+
+}  // namespace mlx::python

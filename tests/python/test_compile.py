@@ -1,0 +1,586 @@
+"""Compiled functions: traces, captured state, shapes, errors, and other transformations around and
+inside them."""
+
+import gc
+import inspect
+import threading
+import warnings
+import weakref
+from collections import namedtuple
+from functools import partial
+
+import mlx.core as mx
+import mlx.nn as nn
+import mlx.optimizers as optim
+import numpy as np
+import pytest
+from mlx.utils import tree_flatten
+
+
+class Counted:
+    """A function that counts how often it runs."""
+
+    def __init__(self, fun):
+        self.fun, self.runs = fun, 0
+
+    def __call__(self, *args, **kwargs):
+        self.runs += 1
+        return self.fun(*args, **kwargs)
+
+
+def same(a, b):
+    assert a.dtype == b.dtype and a.shape == b.shape
+    np.testing.assert_array_equal(np.array(a.astype(mx.float32)), np.array(b.astype(mx.float32)))
+
+
+def formula(x, y):
+    return mx.exp(-x) + y
+
+
+def test_a_compiled_function_gives_what_the_function_gives():
+    f = mx.compile(formula)
+    x, y = mx.array(1.0), mx.array(2.0)
+    assert str(f(x, y)) == "array(2.36788, dtype=float32)"
+    same(f(x, y), formula(x, y))
+
+
+def test_one_trace_per_signature():
+    f = Counted(formula)
+    g = mx.compile(f)
+    a, b = mx.ones((2, 3)), mx.ones((2, 3))
+    for _ in range(3):
+        g(a, b)
+    assert f.runs == 1
+    mx.compile(f)(a, b)  # another wrapper of the same function
+    assert f.runs == 1
+    g(mx.ones((4,)), mx.ones((4,)))
+    g(a.astype(mx.float16), b)
+    g(a, 2.0)
+    g(a, 2.0)
+    g(a, 2)
+    assert f.runs == 5
+    g(a, 3.0)
+    assert f.runs == 6
+
+
+def test_traces_die_with_the_last_wrapper():
+    f = Counted(formula)
+    before = mx.compile_cache_info()["size"]
+    g = mx.compile(f)
+    g(mx.ones(2), mx.ones(2))
+    assert mx.compile_cache_info()["size"] == before + 1
+    alive = weakref.ref(f)
+    del f, g
+    gc.collect()
+    assert mx.compile_cache_info()["size"] == before
+    assert alive() is None
+
+
+def test_the_cache_is_bounded():
+    f = Counted(lambda x: x + 1)
+    g = mx.compile(f)
+    former = mx.set_compile_cache_size(2)
+    try:
+        for n in (1, 2, 3):
+            mx.eval(g(mx.ones(n)))
+        assert mx.compile_cache_info()["size"] == 2
+        g(mx.ones(3))
+        assert f.runs == 3
+        g(mx.ones(1))
+        assert f.runs == 4
+        mx.clear_compile_cache()
+        assert mx.compile_cache_info()["size"] == 0
+        g(mx.ones(3))
+        assert f.runs == 5
+    finally:
+        mx.set_compile_cache_size(former)
+
+
+def test_a_function_that_is_traced_often_warns_once():
+    g = mx.compile(lambda x: x * 2)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        for n in range(1, 40):
+            g(mx.ones(n))
+    assert len(seen) == 1
+    text = str(seen[0].message)
+    assert "lambda" in text and "args[0]: an array of shape (16,), float32 became" in text
+
+
+Pair = namedtuple("Pair", "a b")
+
+
+def test_arguments_and_results_are_trees():
+    def f(x, options, scale=1.0, name="x"):
+        return {"sum": [x["a"] + x["b"].b, None], "pair": Pair(x["b"].a * scale, name)}, options
+
+    g = mx.compile(f)
+    x = {"a": mx.array(1.0), "b": Pair(mx.array(2.0), mx.array(3.0))}
+    for _ in range(2):
+        out, options = g(x, [None, 2, "s", True], scale=2.0, name="n")
+        assert out["sum"][0].item() == 4 and out["sum"][1] is None
+        assert type(out["pair"]) is Pair and out["pair"].a.item() == 4 and out["pair"].b == "n"
+        assert options == [None, 2, "s", True]
+    assert g(x, [], name="m")[0]["pair"].b == "m"
+
+
+@pytest.mark.parametrize("bad", [np.ones(2), set(), 1 + 2j, b"x", object(), mx.float32])
+def test_other_arguments_are_refused(bad):
+    with pytest.raises(ValueError, match=r"\[compile\] an argument of type"):
+        mx.compile(lambda x: x)(bad)
+
+
+def test_the_wrapper_looks_like_the_function():
+    def f(x, y=2):
+        "Words."
+        return x * y
+
+    g = mx.compile(f)
+    assert str(inspect.signature(g)) == "(x, y=2)"
+    assert (g.__name__, g.__doc__) == ("f", "Words.")
+
+
+def test_outputs_that_are_inputs_constants_or_repeated():
+    c = mx.arange(3)
+
+    def f(x):
+        y = x + 1
+        return x, c, y, y, mx.array(5), 7, None
+
+    for _ in range(2):
+        x, k, y, z, five, seven, none = mx.compile(f)(mx.array([1.0, 2.0]))
+        assert x.tolist() == [1, 2] and k.tolist() == [0, 1, 2] and y.tolist() == z.tolist()
+        assert five.item() == 5 and seven == 7 and none is None
+
+
+# --- captured state ------------------------------------------------------------------------------
+
+
+def test_uncaptured_state_is_constant_and_captured_state_is_read():
+    state = [mx.array(1.0)]
+
+    def f(x):
+        return x + state[0]
+
+    constant, read = mx.compile(f), mx.compile(f, inputs=state)
+    assert constant(mx.array(1.0)).item() == 2 and read(mx.array(1.0)).item() == 2
+    state[0] = mx.array(5.0)
+    assert constant(mx.array(1.0)).item() == 2 and read(mx.array(1.0)).item() == 6
+
+
+def test_captured_outputs_are_filled_in_place():
+    state = []
+
+    @partial(mx.compile, outputs=state)
+    def f(x, y):
+        z = x + y
+        state.append(z)
+        return mx.exp(z), state
+
+    f(mx.array(1.0), mx.array(2.0))
+    assert str(state) == "[array(3, dtype=float32)]"
+    f(mx.array(2.0), mx.array(2.0))
+    assert str(state) == "[array(4, dtype=float32)]"
+
+
+def test_containers_keep_their_identity_and_former_values():
+    inner = {"n": mx.array(1.0), "t": (mx.array(2.0), "s")}
+    state = {"x": inner, "list": [mx.array(3.0)]}
+    held, listed = inner["n"], state["list"]
+
+    @partial(mx.compile, inputs=state, outputs=state)
+    def step(dx):
+        state["x"]["n"] = state["x"]["n"] + dx
+        state["list"][0] += dx
+        state["x"]["new"] = dx * 2
+
+    for k in range(1, 4):
+        step(mx.array(1.0))
+        assert state["x"] is inner and state["list"] is listed
+        assert inner["n"].item() == 1 + k and listed[0].item() == 3 + k
+        assert inner["new"].item() == 2 and held.item() == 1
+    assert inner["t"][1] == "s"
+
+
+def test_a_training_step_with_module_optimizer_and_random_state():
+    def run(compiled):
+        mx.random.seed(3)
+        model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.ReLU(), nn.Linear(8, 1))
+        optimizer = optim.Adam(learning_rate=0.05)
+        x, y = mx.random.normal((16, 4)), mx.random.normal((16, 1))
+        mx.eval(model.parameters(), x, y)
+        loss_and_grad = nn.value_and_grad(model, lambda m, x, y: nn.losses.mse_loss(m(x), y))
+        state = [model.state, optimizer.state, mx.random.state]
+
+        def step(x, y):
+            loss, grads = loss_and_grad(model, x, y)
+            optimizer.update(model, grads)
+            return loss
+
+        if compiled:
+            step = mx.compile(step, inputs=state, outputs=state)
+        losses = []
+        for _ in range(6):
+            losses.append(step(x, y).item())
+            mx.eval(state)
+        return losses, dict(tree_flatten(model.parameters()))
+
+    (a, p), (b, q) = run(False), run(True)
+    assert len(set(a)) == 6  # dropout draws anew at each step
+    np.testing.assert_allclose(a, b, rtol=1e-6)
+    for k in p:
+        np.testing.assert_allclose(np.array(p[k]), np.array(q[k]), rtol=1e-5, atol=1e-6)
+
+
+def test_captured_state_is_donated():
+    state = [mx.zeros((1 << 20,))]
+
+    @partial(mx.compile, inputs=state, outputs=state)
+    def step():
+        state[0] = state[0] + 1
+
+    for _ in range(3):
+        step()
+        mx.eval(state)
+    mx.reset_peak_memory()
+    start = mx.get_active_memory()
+    for _ in range(3):
+        step()
+        mx.eval(state)
+    assert mx.get_peak_memory() - start < 1 << 20
+    assert state[0][5].item() == 6
+
+
+def test_an_input_that_somebody_holds_is_not_donated():
+    f = mx.compile(lambda x, y: (x + 1, y * 2))
+    x = mx.ones((1000,)) * 3
+    mx.eval(x)
+    view = x[10:]
+    mx.eval(view)
+    for _ in range(2):
+        a, b = f(x, x)
+        mx.eval(a, b)
+        assert x.tolist() == [3] * 1000 and view.tolist() == [3] * 990
+        assert a[0].item() == 4 and b[0].item() == 6
+    both = f(mx.zeros((1000,)) + 1, mx.zeros((1000,)) + 1)
+    assert both[0][0].item() == 2 and both[1][0].item() == 2
+
+
+def test_errors_leave_everything_as_it_was():
+    state = {"w": mx.array(1.0), "l": [mx.array(2.0)]}
+    w, inner = state["w"], state["l"]
+
+    @partial(mx.compile, inputs=state, outputs=state)
+    def f(x):
+        state["w"] = state["w"] + x
+        state["new"] = x
+        state["l"].append(x)
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        f(mx.array(1.0))
+    assert list(state) == ["w", "l"] and state["w"] is w and state["l"] is inner
+    assert len(inner) == 1 and inner[0].item() == 2 and w.item() == 1
+    assert mx.compile(lambda x: x + 1)(mx.array(1.0)).item() == 2
+
+
+def test_captured_tuples_are_rebound():
+    state = (mx.array(1.0), [mx.array(2.0)])
+
+    @partial(mx.compile, inputs=state, outputs=state)
+    def f(x):
+        state[1][0] = state[1][0] + state[0] + x
+
+    for k in (1, 2):
+        f(mx.array(1.0))
+        assert state[0].item() == 1 and state[1][0].item() == 2 + 2 * k
+
+
+# --- placeholders --------------------------------------------------------------------------------
+
+
+def evaluations():
+    yield "eval", lambda x: mx.eval(x + 1)
+    yield "eval input", lambda x: mx.eval(x)
+    yield "async_eval", lambda x: mx.async_eval(x + 1)
+    yield "print", lambda x: str(-x)
+    yield "repr input", lambda x: repr(x)
+    yield "item", lambda x: x.sum().item()
+    yield "tolist", lambda x: x.tolist()
+    yield "bool", lambda x: bool((x > 0).all())
+    yield "numpy", lambda x: np.array(x)
+    yield "memoryview", lambda x: memoryview(x)
+    yield "nonzero", lambda x: mx.nonzero(x)
+    yield "mask", lambda x: x[x > 0]
+
+
+@pytest.mark.parametrize("name", [n for n, _ in evaluations()])
+def test_reading_a_placeholder_names_the_function(name):
+    read = dict(evaluations())[name]
+
+    def my_function(x):
+        read(x)
+        return x
+
+    with pytest.raises(ValueError, match="my_function|traced"):
+        mx.compile(my_function)(mx.ones(3))
+    with pytest.raises(ValueError):
+        mx.vmap(my_function)(mx.ones((2, 3)))
+
+
+def test_leaked_placeholders_print_and_raise():
+    leaked = []
+
+    @mx.compile
+    def my_function(x):
+        leaked.extend([x, x + 1])
+        return x * 2
+
+    assert my_function(mx.ones(2)).tolist() == [2, 2]
+    for a in leaked:
+        assert str(a) == "array(<placeholder>, shape=(2,), dtype=float32)"
+        with pytest.raises(ValueError, match="my_function"):
+            mx.eval(a)
+        with pytest.raises(ValueError, match="my_function"):
+            mx.eval(a * 3)
+
+
+def test_evaluation_inside_grad_works_and_async_is_refused():
+    def f(x):
+        y = x * x
+        mx.eval(y)
+        return (y * 2).sum()
+
+    assert mx.grad(f)(mx.array([1.0, 2.0])).tolist() == [4, 8]
+
+    def g(x):
+        mx.async_eval(x * x)
+        return x.sum()
+
+    with pytest.raises(ValueError, match="async_eval"):
+        mx.grad(g)(mx.ones(2))
+
+
+def test_constants_can_be_evaluated_while_tracing():
+    def f(x):
+        k = mx.arange(3) * 2
+        return x + k.sum().item()
+
+    assert mx.compile(f)(mx.array(1.0)).item() == 7
+
+
+# --- with other transformations ------------------------------------------------------------------
+
+X = [0.5, -1.0, 2.0]
+
+
+def body(x):
+    return mx.sin(x) * x + mx.exp(-x * x)
+
+
+@pytest.mark.parametrize(
+    "outer",
+    [
+        lambda f: f,
+        lambda f: mx.grad(lambda x: f(x).sum()),
+        lambda f: mx.grad(lambda x: mx.grad(lambda x: f(x).sum())(x).sum()),
+        lambda f: mx.vmap(f),
+        lambda f: mx.vmap(mx.grad(f)),
+        lambda f: lambda x: mx.jvp(f, [x], [mx.ones_like(x)])[1][0],
+        lambda f: lambda x: mx.vjp(f, [x], [mx.ones_like(x)])[1][0],
+        lambda f: mx.checkpoint(f),
+        lambda f: mx.grad(lambda x: mx.checkpoint(f)(x).sum()),
+        lambda f: mx.compile(lambda x: f(f(x))),
+    ],
+    ids="plain grad gradgrad vmap vmapgrad jvp vjp checkpoint gradcheckpoint nested".split(),
+)
+def test_transformations_of_compiled_and_compiled_transformations(outer):
+    x = mx.array(X)
+    plain = outer(body)(x)
+    np.testing.assert_allclose(outer(mx.compile(body))(x), plain, rtol=1e-6)
+    np.testing.assert_allclose(mx.compile(outer(body))(x), plain, rtol=1e-6)
+    np.testing.assert_allclose(mx.compile(outer(mx.compile(body)))(x), plain, rtol=1e-6)
+
+
+def test_a_compiled_closure_over_an_outer_input():
+    def outer(x):
+        return mx.compile(lambda y: y * x)(x + 1).sum()
+
+    x = mx.array(X)
+    expected = 2 * np.array(X) + 1
+    np.testing.assert_allclose(mx.grad(outer)(x), expected, rtol=1e-6)
+    np.testing.assert_allclose(mx.compile(mx.grad(outer))(x), expected, rtol=1e-6)
+    inner = mx.compile(lambda y: y * held[0])
+    for value in (2.0, 3.0):  # what it captured belongs to one gradient only
+        held = []
+
+        def f(x):
+            held[:] = [x]
+            return inner(mx.array(value))
+
+        assert mx.grad(f)(mx.array(1.0)).item() == value
+
+
+def test_custom_rules_survive():
+    @mx.custom_function
+    def f(x):
+        return x * x
+
+    @f.vjp
+    def f_vjp(primal, cotangent, output):
+        return cotangent * 100
+
+    g = mx.compile(lambda x: f(x) + 1)
+    assert g(mx.array(3.0)).item() == 10
+    assert mx.grad(g)(mx.array(3.0)).item() == 100
+    assert mx.compile(mx.grad(g))(mx.array(3.0)).item() == 100
+    h = mx.compile(lambda x: mx.stop_gradient(x) * x)
+    assert mx.grad(h)(mx.array(3.0)).item() == 3
+
+
+# --- what runs -----------------------------------------------------------------------------------
+
+
+def test_a_chain_of_calls_and_ordinary_ops():
+    f = mx.compile(lambda x: x * 2 + 1)
+    x = mx.array([1.0, 2.0])
+    y = f(f(x) - 1) + f(x)
+    expected = ((np.array([1, 2.0]) * 2 + 1) - 1) * 2 + 1 + (np.array([1, 2.0]) * 2 + 1)
+    assert y.tolist() == expected.tolist()
+    z = x
+    for _ in range(500):
+        z = f(z) * 0.5
+    assert z.tolist() == [251.0, 252.0]
+
+
+def test_strided_broadcast_and_sliced_inputs():
+    f = mx.compile(lambda x, y: x @ y + x.sum(axis=1, keepdims=True))
+    base = mx.random.normal((12, 12))
+    views = [base[:4, :4], base.T[1:5, 2:6], base[::3, ::3], base[3::-1, 3::-1]]
+    views.append(mx.broadcast_to(base[0, :4], (4, 4)))
+    for a in views:
+        for b in views:
+            mx.eval(a, b)
+            np.testing.assert_array_equal(f(a, b), a @ b + a.sum(axis=1, keepdims=True))
+
+
+def test_common_work_is_done_once_and_identities_vanish():
+    x = mx.random.normal((64,))
+
+    def f(x):
+        a = mx.exp(x * 1 + 0) / 1
+        b = mx.exp(x)
+        return (-(-a)) + b.astype(mx.float32).reshape(64).T.T
+
+    np.testing.assert_array_equal(mx.compile(f)(x), f(x))
+    for v in (-0.0, float("nan"), float("inf")):
+        z = mx.array([v])
+        for g in (lambda x: x + 0.0, lambda x: x * 1.0, lambda x: x - 0.0, lambda x: -(-x)):
+            a, b = np.array(mx.compile(g)(z)), np.array(g(z))
+            assert np.array_equal(np.signbit(a), np.signbit(b)) and np.array_equal(
+                a, b, equal_nan=True
+            )
+
+
+def test_many_outputs():
+    f = mx.compile(lambda *xs: [x + 1 for x in xs])
+    out = f(*[mx.full((2,), k) for k in range(600)])
+    mx.eval(out)
+    assert [o[0].item() for o in out] == list(range(1, 601))
+
+
+def test_disable_compile():
+    f = Counted(lambda x: x + 1)
+    g = mx.compile(f)
+    g(mx.array(1))
+    mx.disable_compile()
+    try:
+        assert g(mx.array(1)).item() == 2 and f.runs == 2
+        assert mx.compile(lambda x: x.item())(mx.array(3)) == 3
+    finally:
+        mx.enable_compile()
+    g(mx.array(1))
+    assert f.runs == 2
+
+
+def test_threads():
+    f = Counted(lambda x, w: mx.tanh(x @ w).sum())
+    g = mx.compile(f)
+    w = mx.random.normal((8, 8))
+    mx.eval(w)
+    data = [np.random.default_rng(i).normal(size=(4, 8)).astype(np.float32) for i in range(4)]
+    expected = [np.tanh(d @ np.array(w)).sum() for d in data]
+    errors = []
+
+    def work(i):
+        try:
+            for _ in range(50):
+                got = g(mx.array(data[i]), w).item()
+                np.testing.assert_allclose(got, expected[i], rtol=1e-4, atol=1e-5)
+        except BaseException as e:  # noqa: BLE001 - reported by the main thread
+            errors.append(e)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not errors, errors[0]
+
+
+def test_recursion():
+    @mx.compile
+    def f(x, n):
+        return x if n == 0 else f(x * 2, n - 1)
+
+    assert f(mx.array(1.0), 5).item() == 32
+
+
+# --- shapeless -----------------------------------------------------------------------------------
+
+ANY_SHAPE = [
+    lambda x: mx.abs(x + 1),
+    lambda x: x.sum(axis=-1) + x.mean(),
+    lambda x: mx.softmax(x, axis=-1).flatten(0, 1),
+    lambda x: (x - x.mean(axis=-1, keepdims=True)) * mx.rsqrt(x.var(axis=-1, keepdims=True) + 1e-5),
+    lambda x: x @ x.swapaxes(-1, -2),
+    lambda x: mx.concatenate([x, x * 2], axis=0)[None].squeeze(0),
+    lambda x: mx.sort(x, axis=-1).transpose(1, 0),
+    lambda x: mx.cumsum(x, axis=0) + mx.max(x),
+    lambda x: nn.gelu(x) * mx.sigmoid(x),
+]
+SHAPE_BOUND = [
+    lambda x: x[..., :2] * 2,
+    lambda x: x.reshape(-1) + 1,
+    lambda x: x / x.shape[0],
+    lambda x: x * len(x),
+    lambda x: x.reshape(x.shape[0] * x.shape[1], -1),
+    lambda x: mx.tril(x),
+    lambda x: x + mx.arange(x.shape[-1]),
+    lambda x: mx.grad(lambda x: x.mean())(x),
+    lambda x: x.var(ddof=1),
+    lambda x: mx.pad(x, 1),
+]
+
+
+@pytest.mark.parametrize("k", range(len(ANY_SHAPE)))
+def test_shapeless_traces_once(k):
+    f = Counted(ANY_SHAPE[k])
+    g = mx.compile(f, shapeless=True)
+    for shape in [(2, 3), (5, 4), (1, 7), (2, 3), (4, 4)]:
+        x = mx.random.normal(shape)
+        np.testing.assert_array_equal(g(x), ANY_SHAPE[k](x))
+    assert f.runs == 1
+    g(mx.random.normal((3, 3)).astype(mx.float16))
+    assert f.runs == 2
+    x = mx.random.normal((6, 2))
+    summed = mx.grad(lambda x: mx.compile(ANY_SHAPE[k], shapeless=True)(x).sum())(x)
+    np.testing.assert_array_equal(summed, mx.grad(lambda x: ANY_SHAPE[k](x).sum())(x))
+
+
+@pytest.mark.parametrize("k", range(len(SHAPE_BOUND)))
+def test_shapeless_is_never_stale(k):
+    g = mx.compile(SHAPE_BOUND[k], shapeless=True)
+    for shape in [(2, 3), (5, 4), (2, 3), (4, 6)]:
+        x = mx.random.normal(shape)
+        np.testing.assert_array_equal(g(x), SHAPE_BOUND[k](x))
