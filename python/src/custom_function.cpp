@@ -122,7 +122,6 @@ core::CustomVmap flat_vmap(const Record& r) {
 
 nb::object call_custom(const CustomFunction& f, Star args, nb::dict keywords) {
   Record r = make_record(f.fun, args, std::move(keywords));
-  if (core::trace_level() == 0) return r->call(r->fun, r->args);
   r->vjp = f.vjp;
   r->jvp = f.jvp;
   r->vmap = f.vmap;
@@ -131,6 +130,7 @@ nb::object call_custom(const CustomFunction& f, Star args, nb::dict keywords) {
   };
   Arrays inputs;
   collect_arrays(r->args, inputs);
+  if (core::trace_level() == 0) return r->call(r->fun, unflatten(r->args, inputs));
   Arrays outputs = core::custom_function(flat_call(r), when(f.vjp, flat_vjp), when(f.jvp, flat_jvp),
                                          when(f.vmap, flat_vmap))(inputs);
   return unflatten(r->result, outputs);
