@@ -14,8 +14,9 @@ namespace {
 
 constexpr int64_t kTileBytes = 24 << 10;  // all tiles of a program together
 constexpr int64_t kMaxTile = 512;
-constexpr int64_t kLongTile = 8192;  // of programs that keep nothing in tiles
-constexpr int64_t kBlock = 32;       // edge of a block where an input is read across its rows
+constexpr int64_t kLongTile = 8192;         // of programs that keep nothing in tiles
+constexpr int64_t kBlockRows = 64;          // of blocks where an input is read across its rows
+constexpr int64_t kBlockBytes = 256 << 10;  // they stay in the second cache
 
 const ElementwiseKernels& loaded_kernels() {
   static const ElementwiseKernels* const tables[] = {
@@ -65,23 +66,40 @@ void FusedCode::choose_loops(const Step& step) {
     operands.push_back({strides[k], step.operands[k].dtype.size(), Path::direct});
 }
 
-/// A tile is `rows` x `columns` of the two innermost axes: whole rows where they are short, a piece
-/// of one row where they are long, a square where an input runs along the rows.
-void FusedCode::choose_tile() {
-  int64_t inner = loop.back(), outer = loop.size() > 1 ? loop[loop.size() - 2] : 1;
-  bool across = false;
+/// Inputs whose neighbours lie along the outer axis are transposed by blocks of whole cache lines;
+/// everything else then runs along its rows.
+bool FusedCode::choose_block() {
+  if (loop.size() < 2 || loop.back() < kBlockRows || loop[loop.size() - 2] < kBlockRows / 2)
+    return false;
+  int64_t across = 0;
   for (int k = 0; k < n_inputs; ++k) {
     const Strides& s = operands[k].strides;
-    across |=
-        s.size() > 1 && s.back() != 0 && std::abs(s.back()) != 1 && std::abs(s[s.size() - 2]) == 1;
+    if (s.back() == 0 || std::abs(s.back()) == 1 || std::abs(s[s.size() - 2]) != 1) continue;
+    operands[k].path = Path::block;
+    across += operands[k].itemsize;
   }
-  if (across && inner >= kBlock && outer >= kBlock) {
-    rows = columns = kBlock;
-    if (rows * columns > tile) rows = std::max<int64_t>(8, tile / columns);
-  } else {
-    columns = std::min(inner, tile);
-    rows = columns < inner ? 1 : std::clamp<int64_t>(tile / std::max<int64_t>(inner, 1), 1, outer);
+  if (across == 0) return false;
+  rows = std::min(kBlockRows, loop[loop.size() - 2]);
+  columns = std::min(loop.back(), std::max(kBlockRows, kBlockBytes / (rows * across) / 64 * 64));
+  piece = tile = std::min(columns, tile);
+  for (auto& o : operands) {
+    if (o.path == Path::block) {
+      o.block = block_bytes;
+      block_bytes += rows * columns * o.itemsize;
+    } else {
+      o.path = o.strides.back() == 1 ? Path::direct : Path::packed;
+    }
   }
+  return true;
+}
+
+/// A tile is `rows` x `columns` of the two innermost axes: whole rows where they are short, a piece
+/// of one row where they are long.
+void FusedCode::choose_tile() {
+  if (choose_block()) return;
+  int64_t inner = loop.back(), outer = loop.size() > 1 ? loop[loop.size() - 2] : 1;
+  columns = std::min(inner, tile);
+  rows = columns < inner ? 1 : std::clamp<int64_t>(tile / std::max<int64_t>(inner, 1), 1, outer);
   for (auto& o : operands) {
     const Strides& s = o.strides;
     bool row = s.back() == 1 || columns == 1;

@@ -12,13 +12,15 @@ namespace mlx::core::cpu {
 enum class Path : uint8_t {
   direct,  ///< contiguous over the tile: used in place
   packed,  ///< copied to or from a tile of its own
+  block,   ///< read across its rows: transposed block by block
 };
 
 struct Operand {
   Strides strides;  // elements, per loop axis
   int itemsize;
   Path path;
-  int tile = -1;  // tile slot, where packed
+  int tile = -1;      // tile slot, where packed
+  int64_t block = 0;  // where its transposed block lies, in bytes
 };
 
 /// A step of a run of float32 ops, before its handler is chosen (isa/elementwise.h: Link).
@@ -41,8 +43,10 @@ struct Micro {
 struct FusedCode {
   const ElementwiseKernels* isa;
   Shape loop;             // iteration axes, outermost first; at least one
-  int64_t rows, columns;  // of a tile
-  int64_t tile;           // elements a tile slot holds
+  int64_t rows, columns;  // of a tile, or of a block, which is worked off by pieces of its rows
+  int64_t piece = 0;      // elements of these; 0 where there are no blocks
+  int64_t block_bytes = 0;
+  int64_t tile;  // elements a tile slot holds
   int64_t elements;
   std::vector<Operand> operands;
   int n_inputs;
@@ -64,6 +68,7 @@ struct FusedCode {
  private:
   void choose_loops(const Step& step);
   void choose_tile();
+  bool choose_block();
   void add_code(const Program& p);
   void assign_tiles(const Program& p);
   void estimate(const Step& step);

@@ -1,7 +1,7 @@
 // Runs the code of a fused program over tiles.
 #include <algorithm>
 #include <cstring>
-#include <numeric>
+#include <optional>
 
 #include "mlx/backend/cpu/allocator.h"
 #include "mlx/backend/cpu/copy.h"
@@ -135,21 +135,24 @@ std::vector<Chain> make_chains(const FusedCode& c, const Scalar* constants) {
 class Worker {
  public:
   Worker(const FusedCode& c, void* const* operands, const Scalar* constants,
-         const std::vector<Chain>& chains, char* tiles);
+         const std::vector<Chain>& chains, char* tiles, char* blocks);
   void run(int64_t begin, int64_t end);
 
  private:
   void start(int64_t index);
   void load(int k, int64_t rows, int64_t columns);
   void store(int k, int64_t rows, int64_t columns);
+  char* address(size_t k) const;
   void place(int64_t rows, int64_t columns);
+  void run_tile(int64_t rows, int64_t columns);
+  void run_block(int64_t rows, int64_t columns);
   void run_chain(Chain& chain, int64_t n);
   void finish_chain(Chain& chain, int64_t done, int64_t left);
   void advance();
 
   const FusedCode& c_;
   char* const* base_;
-  char* tiles_;
+  char *tiles_, *blocks_;
   SmallVector<void*, 24> value_;        // address of each value in this tile
   SmallVector<bool, 8> indirect_;       // outputs that go through their tile
   SmallVector<const char*, 8> loaded_;  // what a packed input's tile holds
@@ -161,10 +164,11 @@ class Worker {
 };
 
 Worker::Worker(const FusedCode& c, void* const* operands, const Scalar* constants,
-               const std::vector<Chain>& chains, char* tiles)
+               const std::vector<Chain>& chains, char* tiles, char* blocks)
     : c_(c),
       base_(reinterpret_cast<char* const*>(operands)),
       tiles_(tiles),
+      blocks_(blocks),
       value_(c.slot_of.size()),
       indirect_(c.output_values.size()),
       loaded_(c.operands.size()),
@@ -237,18 +241,23 @@ void Worker::store(int k, int64_t rows, int64_t columns) {
                 columns * o.itemsize);
 }
 
-/// Finds the operands of the tile at the present position, and loads what is packed.
+char* Worker::address(size_t k) const {
+  const Operand& o = c_.operands[k];
+  int64_t offset = 0;
+  for (size_t d = 0; d < c_.loop.size(); ++d) offset += position_[d] * o.strides[d];
+  return base_[k] + offset * o.itemsize;
+}
+
+/// Finds the operands of the tile at the present position, and loads what is packed; those in
+/// blocks have their place.
 void Worker::place(int64_t rows, int64_t columns) {
-  size_t rank = c_.loop.size();
   for (size_t k = 0; k < c_.operands.size(); ++k) {
     const Operand& o = c_.operands[k];
-    int64_t offset = 0;
-    for (size_t d = 0; d < rank; ++d) offset += position_[d] * o.strides[d];
-    at_[k] = base_[k] + offset * o.itemsize;
+    at_[k] = address(k);
     if (static_cast<int>(k) < c_.n_inputs) {
       if (o.path == Path::direct)
         value_[k] = at_[k];
-      else
+      else if (o.path == Path::packed)
         load(static_cast<int>(k), rows, columns);
     } else if (size_t out = k - c_.n_inputs; !indirect_[out]) {
       value_[c_.output_values[out]] = at_[k];
@@ -295,27 +304,59 @@ void Worker::finish_chain(Chain& chain, int64_t done, int64_t left) {
                   reinterpret_cast<float*>(copies) + u.copy * k.burst, left * sizeof(float));
 }
 
+void Worker::run_tile(int64_t rows, int64_t columns) {
+  place(rows, columns);
+  int64_t n = rows * columns;
+  auto chain = chains_.begin();
+  for (size_t k = 0; k < c_.code.size(); ++k) {
+    const Micro& m = c_.code[k];
+    if (!m.run.empty()) {
+      run_chain(*chain++, n);
+      continue;
+    }
+    const void* in[3];
+    for (size_t a = 0; a < m.args.size(); ++a) in[a] = value_[m.args[a]];
+    run_[k](in, value_[m.result], n);
+  }
+  for (size_t out = 0; out < indirect_.size(); ++out)
+    if (indirect_[out]) store(c_.n_inputs + static_cast<int>(out), rows, columns);
+}
+
+/// Transposes what lies across the rows, then goes along them.
+void Worker::run_block(int64_t rows, int64_t columns) {
+  for (int k = 0; k < c_.n_inputs; ++k) {
+    const Operand& o = c_.operands[k];
+    if (o.path != Path::block) continue;
+    const int64_t* last = &o.strides.back();
+    copy_strided(address(k), {last[-1], last[0]}, blocks_ + o.block, {columns, 1}, {rows, columns},
+                 o.itemsize);
+  }
+  int64_t* at = &position_.back();
+  const int64_t row = at[-1], column = at[0];
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < columns; c += c_.piece) {
+      at[-1] = row + r;
+      at[0] = column + c;
+      for (int k = 0; k < c_.n_inputs; ++k)
+        if (const Operand& o = c_.operands[k]; o.path == Path::block)
+          value_[k] = blocks_ + o.block + (r * columns + c) * o.itemsize;
+      run_tile(1, std::min(c_.piece, columns - c));
+    }
+  }
+  at[-1] = row;
+  at[0] = column;
+}
+
 void Worker::run(int64_t begin, int64_t end) {
   start(begin);
   size_t rank = c_.loop.size();
   for (int64_t t = begin; t < end; ++t, advance()) {
     int64_t columns = std::min(c_.columns, c_.loop[rank - 1] - position_[rank - 1]);
     int64_t rows = rank > 1 ? std::min(c_.rows, c_.loop[rank - 2] - position_[rank - 2]) : 1;
-    place(rows, columns);
-    int64_t n = rows * columns;
-    auto chain = chains_.begin();
-    for (size_t k = 0; k < c_.code.size(); ++k) {
-      const Micro& m = c_.code[k];
-      if (!m.run.empty()) {
-        run_chain(*chain++, n);
-        continue;
-      }
-      const void* in[3];
-      for (size_t a = 0; a < m.args.size(); ++a) in[a] = value_[m.args[a]];
-      run_[k](in, value_[m.result], n);
-    }
-    for (size_t out = 0; out < indirect_.size(); ++out)
-      if (indirect_[out]) store(c_.n_inputs + static_cast<int>(out), rows, columns);
+    if (c_.piece)
+      run_block(rows, columns);
+    else
+      run_tile(rows, columns);
   }
   if (c_.streams) c_.isa->fence();
 }
@@ -329,20 +370,18 @@ void FusedKernel::run(void* const* operands, const Scalar* constants) const {
                         c.loop, c.operands[0].itemsize);
   int64_t tiles = c.tile_count();
   std::vector<Chain> chains = make_chains(c, constants);
-  size_t bytes = c.n_tiles * c.tile_bytes;
+  size_t bytes = c.n_tiles * c.tile_bytes, copies = 0;
   for (const Chain& chain : chains)
-    bytes = std::max(bytes,
-                     c.n_tiles * c.tile_bytes + chain.copies * c.isa->links->burst * sizeof(float));
+    copies = std::max(copies, chain.copies * c.isa->links->burst * sizeof(float));
+  bytes += copies + c.block_bytes;
   auto range = [&](int64_t begin, int64_t end) {
     alignas(64) char local[32 << 10];
-    if (bytes <= sizeof(local)) {
-      Worker(c, operands, constants, chains, local).run(begin, end);
-    } else {
-      Scratch scratch(bytes);
-      Worker(c, operands, constants, chains, scratch.get<char>()).run(begin, end);
-    }
+    std::optional<Scratch> scratch;
+    char* tiles = bytes <= sizeof(local) ? local : scratch.emplace(bytes).get<char>();
+    Worker(c, operands, constants, chains, tiles, tiles + bytes - c.block_bytes).run(begin, end);
   };
-  int64_t grain = std::max<int64_t>(1, std::min<int64_t>((int64_t{64} << 10) / c.tile, tiles / 8));
+  int64_t grain =
+      std::max<int64_t>(1, std::min((int64_t{64} << 10) / (c.rows * c.columns), tiles / 8));
   parallel_for(tiles, grain, range, c.cost * static_cast<double>(c.elements));
 }
 
