@@ -36,8 +36,8 @@ Integer read_integer(PyObject* o) {
   throw_range(o, overflow > 0 ? uint64 : int64);
 }
 
-/// A Python int as an element of `t`. Checked: throws where it is out of range; else numbers of up
-/// to 32 bits (64 for wider dtypes) wrap.
+/// A Python int as an element of `t`. Checked: throws where it is out of range, but that negative
+/// numbers wrap in uint64; else numbers of up to 32 bits (64 for wider dtypes) wrap.
 Scalar integer_scalar(PyObject* o, Dtype t, bool checked) {
   if (is_inexact(t)) {
     double v = PyLong_AsDouble(o);
@@ -52,7 +52,7 @@ Scalar integer_scalar(PyObject* o, Dtype t, bool checked) {
       if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
         if (!checked && sizeof(T) <= 4 && !big)
           return std::in_range<int32_t>(i.value) || std::in_range<uint32_t>(i.value);
-        if (!checked) return true;
+        if (!checked || (std::is_same_v<T, uint64_t> && !big)) return true;
         return big ? std::in_range<T>(static_cast<uint64_t>(i.value)) : std::in_range<T>(i.value);
       } else {
         return true;

@@ -89,6 +89,9 @@ void bind_vmap(nb::module_& m) {
   def(
       m, "vmap(fun: Callable[P, R], in_axes: object = 0, out_axes: object = 0) -> Callable[P, R]",
       [](nb::callable fun, nb::handle in_axes, nb::handle out_axes) {
+        if (in_axes.is_none() || out_axes.is_none())
+          fail<TypeError>("vmap", in_axes.is_none() ? "in_axes" : "out_axes",
+                          " None; ints and trees of ints and None are accepted");
         auto call = [=](nb::handle f, Star args, nb::dict kwargs) {
           return call_vectorized(f, in_axes, out_axes, args, kwargs);
         };

@@ -126,6 +126,24 @@ def test_every_explanation_explains_something():
     assert not idle, report(idle)
 
 
+def test_explanations_are_narrow():
+    """A pattern matches few calls more than those that differ, or it would hide new ones."""
+    differing = {call: reason for family in FAMILIES for call, *_, reason in judged(family)}
+    agreeing = [
+        call
+        for family in FAMILIES
+        for call, _ in recorded(family)["calls"]
+        if call not in differing
+    ]
+    wide = []
+    for n, (title, kind, pattern) in enumerate(explanations()):
+        needed = sum(reason == n for reason in differing.values())
+        more = sum(pattern.search(call) is not None for call in agreeing)
+        if more > 7 * needed + 10:
+            wide.append(f"{title}: {kind}: {pattern.pattern} ({needed} differ, {more} do not)")
+    assert not wide, report(wide)
+
+
 def test_state_is_left_as_found():
     """The calls above change printing options and devices; later tests rely on the defaults."""
     assert repr(mx.array(1 / 3)) == "array(0.333333, dtype=float32)"

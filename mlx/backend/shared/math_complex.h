@@ -221,16 +221,14 @@ MLX_FN Cx<T> sigmoid(Cx<T> z) {
   Cx<double> t = exp(w.re < 0 ? w : negative(w));
   return from_double<T>(divide(w.re < 0 ? t : one, add(one, t)));
 }
-/// Principal log(e^a + e^b), the operand with the larger real part taken out.
+/// log(e^a + e^b), the operand with the larger real part taken out: its branch is the result's.
 template <class T>
 MLX_FN Cx<T> logaddexp(Cx<T> a, Cx<T> b) {
   Cx<double> x = to_double(a), y = to_double(b);
   Cx<double> top = maximum(x, y), low = minimum(x, y);
   if (!isfinite(top) && equal(top, low)) return from_double<T>(top);
   if (low.re == -kInf<double>) return from_double<T>(top);
-  Cx<double> r = add(top, log1p(exp(subtract(low, top))));
-  r.im -= 6.283185307179586 * __builtin_rint(r.im * 0.15915494309189535);
-  return from_double<T>(r);
+  return from_double<T>(add(top, log1p(exp(subtract(low, top)))));
 }
 /// Principal power; small integral exponents by multiplication.
 template <class T>
