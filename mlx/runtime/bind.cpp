@@ -70,7 +70,7 @@ void publish(const Execution& x, const Schedule& items) {
   }
   // Outputs first: detaching them frees what nobody else looks at, and those nodes must not be
   // touched again. Results are all referenced from outside, so they stay.
-  std::vector<Node*> detached;
+  SmallVector<Node*, 8> detached;
   for (const Item& item : items)
     if (!item.leaf && item.stored() && !item.kept && item.node->status == Status::available)
       detached.push_back(item.node);
@@ -110,13 +110,14 @@ class Binder {
 
   void bind_graph(Schedule& items) {
     auto plan = prepared_plan(items);
-    std::vector<const Value*> leaves;
-    leaves.reserve(plan->leaves.size());
+    SmallVector<const Value*, 16> leaves;
     for (uint32_t i : plan->leaves) leaves.push_back(&value_of(*items[i].node));
     std::vector<std::vector<Scalar>> parameters(plan->segments.size());
-    for (size_t k = 0; k < parameters.size(); ++k)
+    for (size_t k = 0; k < parameters.size(); ++k) {
+      parameters[k].reserve(plan->segments[k].parameters.size());
       for (uint32_t i : plan->segments[k].parameters)
         parameters[k].push_back(items[i].node->scalar());
+    }
     out_.push_back(Execution::bind(std::move(plan), leaves, std::move(parameters), blocking_));
     publish(*out_.back(), items);
     items.clear();

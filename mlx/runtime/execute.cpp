@@ -23,16 +23,17 @@ void add_event(std::vector<Ref<Event>>& list, const Ref<Event>& e) {
   list.push_back(e);
 }
 
-Launch make_launch(const Execution& x, size_t index) {
+Launch make_launch(Execution& x, size_t index) {
   const Plan& plan = *x.plan;
   const Segment& seg = plan.segments[index];
   Launch launch;
   launch.executable = seg.executable;
-  launch.parameters = x.parameters[index];
+  launch.parameters = std::move(x.parameters[index]);
   launch.after = x.after;
   launch.done = x.done[index];
   launch.stream = seg.stream;
   launch.blocking = x.blocking;
+  launch.keep.reserve(seg.slots.size() + 1);
   if (x.arenas[index]) launch.keep.push_back(x.arenas[index]);
   launch.bindings.reserve(seg.slots.size());
   for (int slot : seg.slots) {
@@ -78,6 +79,8 @@ std::unique_ptr<Execution> Execution::bind(std::shared_ptr<const Plan> plan,
       x->storages[i] = allocate(b, s.bytes);
     }
   }
+  x->arenas.reserve(plan->segments.size());
+  x->done.reserve(plan->segments.size());
   for (const Segment& seg : plan->segments) {
     x->arenas.push_back(seg.arena_bytes ? allocate(*seg.backend, seg.arena_bytes) : nullptr);
     x->done.push_back(make_ref<Event>());

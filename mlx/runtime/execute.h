@@ -10,10 +10,10 @@ namespace mlx::core {
 struct Execution {
   std::shared_ptr<const Plan> plan;
   std::vector<Ref<Storage>> storages;  ///< per slot; null for temps and for slots within another
-  std::vector<int64_t> starts;         ///< per leaf: where it starts in its storage, bytes
+  SmallVector<int64_t, 8> starts;      ///< per leaf: where it starts in its storage, bytes
   std::vector<Ref<Storage>> arenas;    ///< per segment
   std::vector<Ref<Event>> done;        ///< per segment
-  std::vector<std::vector<Scalar>> parameters;  ///< per segment
+  std::vector<std::vector<Scalar>> parameters;  ///< per segment; given to its launch
   std::vector<Ref<Event>> after;  ///< earlier writes of inputs that the plan takes over
   bool blocking = true;
 

@@ -1,5 +1,7 @@
 #include "mlx/runtime/plan_cache.h"
 
+#include <algorithm>
+
 namespace mlx::core {
 
 namespace {
@@ -13,15 +15,21 @@ uint64_t flags_of(const Item& item) {
 
 }  // namespace
 
-/// Position of the first constant equal to this one among those met so far.
+/// Position of the first constant equal to this one among those that differ.
 uint64_t PlanCache::constant_class(const Node& n) {
+  constexpr size_t kFew = 16;
   auto equal = [&](const Node* m) { return m->dtype == n.dtype && m->scalar() == n.scalar(); };
-  uint64_t hash = n.scalar().as<uint64_t>() * 0x9e3779b97f4a7c15ull >> 40;
-  auto [it, end] = constants_.equal_range(hash);
-  for (; it != end; ++it)
-    if (equal(it->second.first)) return it->second.second;
-  uint64_t id = constants_.size();
-  constants_.emplace(hash, std::pair{&n, id});
+  for (size_t k = 0; k < std::min(constants_.size(), kFew); ++k)
+    if (equal(constants_[k])) return k;
+  auto id = static_cast<uint32_t>(constants_.size());
+  if (id >= kFew) {
+    uint64_t hash = n.scalar().as<uint64_t>() * 0x9e3779b97f4a7c15ull >> 40;
+    auto [it, end] = constant_at_.equal_range(hash);
+    for (; it != end; ++it)
+      if (equal(constants_[it->second])) return it->second;
+    constant_at_.emplace(hash, id);
+  }
+  constants_.push_back(&n);
   return id;
 }
 
@@ -29,6 +37,7 @@ void PlanCache::describe(const Schedule& items) {
   form_.clear();
   attrs_.clear();
   constants_.clear();
+  if (!constant_at_.empty()) constant_at_.clear();
   auto put_all = [&](const auto& list) { form_.insert(form_.end(), list.begin(), list.end()); };
   for (const Item& item : items) {
     const Node& n = *item.node;

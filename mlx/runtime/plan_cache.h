@@ -38,7 +38,8 @@ class PlanCache {
   bool seen_ = false;
   std::vector<uint64_t> form_;
   std::vector<const Attrs*> attrs_;
-  std::unordered_multimap<uint64_t, std::pair<const Node*, uint64_t>> constants_;
+  std::vector<const Node*> constants_;                       // that differ
+  std::unordered_multimap<uint64_t, uint32_t> constant_at_;  // their places, where they are many
 };
 
 }  // namespace mlx::core
