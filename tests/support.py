@@ -1,0 +1,159 @@
+"""Which op takes which dtype, has derivatives and is batched: docs/support.md, found by running.
+
+./dev support       writes the page from the case lists of tests/python/cases
+"""
+
+import inspect
+import itertools
+import pathlib
+import sys
+import warnings
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE / "golden"), str(HERE / "python")]
+
+import cases  # noqa: E402
+import numpy as np  # noqa: E402
+import outcome  # noqa: E402
+from cases.table import device_array  # noqa: E402
+
+import mlx.core as mx  # noqa: E402
+
+PAGE = HERE.parent / "docs" / "support.md"
+ROWS_TRIED = 4
+DTYPES = {
+    "bool": ["bool_"],
+    "int": ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"],
+    "f16": ["float16"],
+    "bf16": ["bfloat16"],
+    "f32": ["float32"],
+    "f64": ["float64"],
+    "c64": ["complex64"],
+    "c128": ["complex128"],
+}
+HEAD = """# What works for which op
+
+Written by `./dev support`, which runs rows of the case lists (`tests/python/cases`). Values are
+checked by the tests of the same rows; here it counts what is accepted.
+
+* dtypes: ● computed, ◐ by some of the integers, blank: refused with an error that says so.
+* vjp, jvp: ● a derivative, 0 constant almost everywhere, blank: refused.
+* vmap: ● batched.
+
+A function that the rows only have inside of other calls shows what these calls can.
+"""
+
+
+def rows_by_function():
+    """`{function: its first rows}`: those that are a call of it, else those it occurs in."""
+    outer, inner = {}, {}
+    for row in itertools.chain.from_iterable(map(cases.families, cases.names())):
+        if not row.missing:
+            for name in outcome.functions_of(row.expr):
+                table = outer if row.expr.startswith(f"mx.{name}(") else inner
+                table.setdefault(name, []).append(row)
+    return {name: rows[:ROWS_TRIED] for name, rows in sorted((inner | outer).items())}
+
+
+def works(run):
+    """Whether something can be computed; anything but a clear refusal is an error of ours."""
+    try:
+        mx.eval(run())
+    except (ValueError, TypeError, NotImplementedError):
+        return False
+    return True
+
+
+def inputs(row, dtype):
+    """The arrays of a row in a dtype."""
+    return [device_array(np.asarray(x)) for x in row.host_inputs(dtype)]
+
+
+def takes(row, dtype):
+    """Whether a row computes in a dtype."""
+    return works(lambda: row.call(*inputs(row, dtype)))
+
+
+def derivative(row, transform):
+    """ "●", "0" or "" for mx.vjp or mx.jvp of a row."""
+    args, positions = inputs(row, "float32"), row.differentiable()
+    if not positions or not takes(row, "float32"):
+        return ""
+
+    def function(*moving):
+        given = list(args)
+        for position, value in zip(positions, moving, strict=True):
+            given[position] = value
+        out = row.call(*given)
+        return list(out) if isinstance(out, (list, tuple)) else [out]
+
+    primals = [args[position] for position in positions]
+
+    def run():
+        like = primals if transform is mx.jvp else function(*primals)
+        return transform(function, primals, [mx.ones_like(x) for x in like])
+
+    return ("0" if row.kind == "flat" else "●") if works(run) else ""
+
+
+def batched(row):
+    """Whether mx.vmap runs over two copies of the inputs, in a dtype that the row takes."""
+    for dtype in ("float32", "int32", "complex64"):
+        if row.ins and takes(row, dtype):
+            args = [mx.stack([x, x]) for x in inputs(row, dtype)]
+            return works(lambda: mx.vmap(row.call)(*args))  # noqa: B023
+    return False
+
+
+def line(name, rows):
+    """The line of a function."""
+    cells = []
+    for members in DTYPES.values():
+        found = [any(takes(row, dtype) for row in rows) for dtype in members]
+        cells.append("●" if all(found) else "◐" if any(found) else "")
+    for transform in (mx.vjp, mx.jvp):
+        marks = {derivative(row, transform) for row in rows}
+        cells.append(next((mark for mark in ("●", "0") if mark in marks), ""))
+    cells.append("●" if any(batched(row) for row in rows) else "")
+    return f"| {name} | " + " | ".join(cells) + " |"
+
+
+def without_rows(covered):
+    """Public functions that no row is about."""
+    names = []
+    modules = {"": mx, "fast.": mx.fast, "random.": mx.random}
+    modules |= {f"{n}.": getattr(mx, n) for n in ("fft", "linalg") if hasattr(mx, n)}
+    for prefix, module in modules.items():
+        for name, value in vars(module).items():
+            public = callable(value) and not name.startswith("_") and not inspect.isclass(value)
+            if public and prefix + name not in covered:
+                names.append(prefix + name)
+    return sorted(names)
+
+
+def page():
+    """The text of docs/support.md."""
+    table = rows_by_function()
+    columns = [*DTYPES, "vjp", "jvp", "vmap"]
+    lines = [HEAD, "| op | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        lines += [line(name, rows) for name, rows in table.items()]
+    rest = ", ".join(f"`{name}`" for name in without_rows(table))
+    lines += ["", "Functions without rows, which tests of their own cover:", "", *wrapped(rest)]
+    return "\n".join(lines) + "\n"
+
+
+def wrapped(text, width=105):
+    """Lines of words, of a width at most."""
+    lines = [""]
+    for word in text.split():
+        if len(lines[-1]) + len(word) >= width:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word}".lstrip()
+    return lines
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
+    print(f"{PAGE}: {sum(1 for _ in itertools.filterfalse(str.isspace, PAGE.open()))} lines")
