@@ -10,6 +10,12 @@
 
 namespace mlx::core::cpu {
 
+const ElementwiseKernels& loaded_kernels() {
+  static const ElementwiseKernels* const tables[] = {
+      &v2::elementwise_kernels, &avx2::elementwise_kernels, &avx512::elementwise_kernels};
+  return *tables[static_cast<int>(isa())];
+}
+
 namespace {
 
 constexpr int64_t kTileBytes = 24 << 10;  // all tiles of a program together
@@ -17,12 +23,6 @@ constexpr int64_t kMaxTile = 512;
 constexpr int64_t kLongTile = 8192;         // of programs that keep nothing in tiles
 constexpr int64_t kBlockRows = 64;          // of blocks where an input is read across its rows
 constexpr int64_t kBlockBytes = 256 << 10;  // they stay in the second cache
-
-const ElementwiseKernels& loaded_kernels() {
-  static const ElementwiseKernels* const tables[] = {
-      &v2::elementwise_kernels, &avx2::elementwise_kernels, &avx512::elementwise_kernels};
-  return *tables[static_cast<int>(isa())];
-}
 
 /// Ops that cost little more than the pass over memory.
 bool cheap(OpId op) {

@@ -5,8 +5,12 @@
 #include <span>
 
 #include "mlx/backend/backend.h"
+#include "mlx/backend/cpu/isa/elementwise.h"
 
 namespace mlx::core::cpu {
+
+/// The tile kernels of the loaded instruction set.
+const ElementwiseKernels& loaded_kernels();
 
 struct FusedCode;
 

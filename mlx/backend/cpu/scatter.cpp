@@ -8,10 +8,12 @@
 
 #include "mlx/backend/cpu/allocator.h"
 #include "mlx/backend/cpu/copy.h"
+#include "mlx/backend/cpu/fused.h"
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/positions.h"
 #include "mlx/backend/cpu/threads.h"
 #include "mlx/backend/shared/odometer.h"
+#include "mlx/runtime/program.h"
 
 namespace mlx::core::cpu {
 namespace {
@@ -55,9 +57,33 @@ T combined(T a, T b) {
   }
 }
 
+/// The vector kernel that combines rows of floats as `combined` does.
+TileFn row_kernel(ScatterMode mode, Dtype t) {
+  if (!is_inexact(t) || is_complex(t)) return nullptr;
+  switch (mode) {
+    case ScatterMode::add:
+      return loaded_kernels().find_tile(OpId::add, t.val());
+    case ScatterMode::multiply:
+      return loaded_kernels().find_tile(OpId::multiply, t.val());
+    case ScatterMode::divide:
+      return loaded_kernels().find_tile(OpId::divide, t.val());
+    case ScatterMode::maximum:
+      return loaded_kernels().find_tile(OpId::maximum, t.val());
+    case ScatterMode::minimum:
+      return loaded_kernels().find_tile(OpId::minimum, t.val());
+    default:
+      return nullptr;
+  }
+}
+
 template <ScatterMode M, class T>
-void combine_row(T* dst, int64_t dst_step, const T* src, int64_t src_step, int64_t n) {
+void combine_row(T* dst, int64_t dst_step, const T* src, int64_t src_step, int64_t n,
+                 TileFn vectors) {
   if (dst_step == 1 && src_step == 1) {
+    if (vectors && n >= 8) {
+      const void* in[] = {dst, src};
+      return vectors(in, dst, n);
+    }
     if constexpr (M == ScatterMode::set) {
       std::memcpy(static_cast<void*>(dst), src, n * sizeof(T));
     } else {
@@ -109,6 +135,7 @@ struct Scatter {
   Shape shape;             // of the slices' positions in the updates, axes merged
   Strides strides;
   Slice slice;
+  TileFn vectors;  // combines rows; may be null
 
   /// Calls `f(i, offset in the updates)` for the slices that belong to `part` of a power of two.
   template <class F>
@@ -148,7 +175,8 @@ struct Scatter {
     each(part, parts, [&](int64_t i, int64_t from) {
       for (int64_t r = 0; r < count; ++r, rows.next())
         combine_row<M>(out + offsets[i] + rows[0] + begin * out_step, out_step,
-                       updates + from + rows[1] + begin * updates_step, updates_step, end - begin);
+                       updates + from + rows[1] + begin * updates_step, updates_step, end - begin,
+                       vectors);
     });
   }
 };
@@ -188,7 +216,8 @@ void scatter_kernel(const KernelArgs& args) {
   std::vector<Strides> index_strides{
       Strides(updates.strides().begin(), updates.strides().begin() + index_ndim)};
   collapse_axes(index_shape, index_strides);
-  Scatter job{offsets, n, index_shape, index_strides[0], slice};
+  Scatter job{offsets,          n,     index_shape,
+              index_strides[0], slice, row_kernel(attrs.mode, out.dtype())};
 
   int64_t threads = num_threads(), columns = slice.shape.back();
   int64_t parts = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(threads)));
