@@ -12,6 +12,7 @@
 #include "mlx/fast.h"
 #include "mlx/fft.h"
 #include "mlx/io.h"
+#include "mlx/linalg.h"
 #include "mlx/memory.h"
 #include "mlx/ops.h"
 #include "mlx/random.h"

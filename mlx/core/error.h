@@ -31,6 +31,11 @@ struct SizeError : std::overflow_error {
 struct ExecutionError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+/// A matrix that has no such factorisation, inverse or solution: LinAlgError in Python, which is an
+/// ExecutionError.
+struct LinAlgError : ExecutionError {
+  using ExecutionError::ExecutionError;
+};
 /// A file that cannot be read or written: both RuntimeError and ValueError in Python.
 struct FileError : std::runtime_error {
   using std::runtime_error::runtime_error;

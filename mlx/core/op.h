@@ -55,7 +55,7 @@ struct OpDef {
   /// result the axis of the input that it is, or -1; false where this node does more. Fusion sees
   /// through.
   bool (*permutes)(const Node& node, SmallVector<int, 8>& from) = nullptr;
-  /// Cotangents of the inputs (null: zero) given those of the outputs.
+  /// Cotangents of the inputs (null: zero) given those of the outputs; `jvp` transposed where null.
   Arrays (*vjp)(const RuleArgs& args) = nullptr;
   /// Tangents of the outputs given those of the inputs; unneeded where `linearity` says it all.
   Arrays (*jvp)(const RuleArgs& args) = nullptr;

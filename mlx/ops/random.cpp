@@ -9,6 +9,7 @@
 
 #include "mlx/core/error.h"
 #include "mlx/ops.h"
+#include "mlx/ops/linalg.h"
 
 namespace mlx::core {
 
@@ -226,6 +227,29 @@ array bernoulli(const array& p, const OptionalKey& key, StreamOrDevice s) {
   return bernoulli(p, p.shape(), key, s);
 }
 array bernoulli(const OptionalKey& key, StreamOrDevice s) { return bernoulli(array(0.5f), key, s); }
+
+array multivariate_normal(const array& mean, const array& cov, const Shape& shape, Dtype dtype,
+                          const OptionalKey& key, StreamOrDevice s) {
+  const char* op = "multivariate_normal";
+  const Stream st = to_stream(s);
+  if (dtype != float32 && dtype != float64)
+    fail(op, "dtype ", dtype_name(dtype), "; float32 and float64 are accepted");
+  if (mean.ndim() < 1 || cov.ndim() < 2 || cov.shape(-1) != cov.shape(-2) ||
+      cov.shape(-1) != mean.shape(-1))
+    fail(op, "a mean of shape ", to_string(mean.shape()), " and a covariance of shape ",
+         to_string(cov.shape()), "; shapes (.., N) and (.., N, N) are accepted");
+  Shape full = broadcast_shapes(Shape(mean.shape().begin(), mean.shape().end() - 1),
+                                Shape(cov.shape().begin(), cov.shape().end() - 2), op);
+  full = broadcast_shapes(full, shape, op);
+  full.push_back(mean.shape(-1));
+  // The symmetric root of the covariance, which does not depend on the signs of the vectors.
+  std::vector<array> usv = linalg::svd(cast_to(cov, dtype, st), true, st);
+  array root = matmul(multiply(usv[0], expand_dims(sqrt(usv[1], st), -2, st), st), usv[2], st);
+  array z = normal(full, dtype, key, st);
+  z = cov.ndim() == 2 ? matmul(z, root, st)
+                      : squeeze(matmul(expand_dims(z, -2, st), root, st), -2, st);
+  return add(z, mean, st);
+}
 
 array truncated_normal(const array& lower, const array& upper, const Shape& shape, Dtype dtype,
                        const OptionalKey& key, StreamOrDevice s) {

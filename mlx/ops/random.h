@@ -95,6 +95,12 @@ inline array normal(const Shape& shape, const OptionalKey& key = {}, StreamOrDev
   return normal(shape, float32, std::nullopt, std::nullopt, key, s);
 }
 
+/// Vectors with the means `mean` (.., N) and the covariances `cov` (.., N, N), which broadcast with
+/// `shape`; float32 or float64.
+array multivariate_normal(const array& mean, const array& cov, const Shape& shape,
+                          Dtype dtype = float32, const OptionalKey& key = {},
+                          StreamOrDevice s = {});
+
 /// Integers in [low, high), which broadcast to the shape; bool or any integer dtype.
 array randint(const array& low, const array& high, const Shape& shape, Dtype dtype = int32,
               const OptionalKey& key = {}, StreamOrDevice s = {});

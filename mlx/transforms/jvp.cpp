@@ -37,7 +37,7 @@ Arrays multilinear_jvp(const Node& n, const RuleArgs& args) {
 
 Arrays apply_jvp(Node* n, const Arrays& tangents) {
   array self(n);
-  Arrays inputs = inputs_of(self), outputs{self};
+  Arrays inputs = inputs_of(self), outputs = results_of(self);
   std::vector<bool> wanted(inputs.size(), true);
   RuleArgs args{inputs, outputs, tangents, n->attrs.get(), stream_of(self), wanted};
   if (n->op->jvp) return n->op->jvp(args);

@@ -55,6 +55,18 @@ Arrays trace_inputs(const Arrays& arrays) {
   return out;
 }
 
+Arrays results_of(const array& node) {
+  if (!node.node()->parts) return {node};
+  Arrays out;
+  for (size_t k = 0; k < node.node()->parts->size(); ++k) {
+    const PartInfo& p = (*node.node()->parts)[k];
+    out.push_back(make_node(op_part, p.shape, p.dtype, Stream(node.node()->stream),
+                            std::span<const array>(&node, 1)));
+    out.back().node()->part = static_cast<uint16_t>(k);
+  }
+  return out;
+}
+
 Dependents::Dependents(const Arrays& sources, const Arrays& outputs, Rule rule) {
   uint8_t level = 255;
   for (const array& a : sources) {

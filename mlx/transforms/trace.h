@@ -27,6 +27,9 @@ inline Node* bundle_of(const Node& n) {
                                      : nullptr;
 }
 
+/// What the node computes: the node itself, or handles of the results of a bundle.
+Arrays results_of(const array& node);
+
 /// What a graph is walked for.
 enum class Rule : uint8_t { vjp, jvp, vmap, graph };
 /// The inputs that a rule needs to know about: of a function with a rule of its own, not what is

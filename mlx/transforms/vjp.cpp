@@ -53,7 +53,7 @@ class Reverse {
   }
 
   void apply(Node* n, Arrays& cotangents) {
-    if (!n->op->vjp)
+    if (!n->op->vjp && !n->op->jvp)
       fail<ValueError>("vjp", "the op ", n->op->name,
                        " has no derivative; stop_gradient keeps "
                        "derivatives from reaching it");
@@ -62,26 +62,31 @@ class Reverse {
     std::vector<bool> wanted;
     for (const array& in : inputs)
       wanted.push_back(graph_.index(in.node()) >= 0 && is_inexact(in.dtype()));
-    Arrays outputs = n->parts ? parts_of(self) : Arrays{self};
-    Arrays grads = n->op->vjp({.inputs = inputs,
-                               .outputs = outputs,
-                               .grads = cotangents,
-                               .attrs = n->attrs.get(),
-                               .stream = stream_of(self),
-                               .wanted = wanted});
+    Arrays outputs = results_of(self);
+    const RuleArgs args{inputs, outputs, cotangents, n->attrs.get(), stream_of(self), wanted};
+    Arrays grads = n->op->vjp ? n->op->vjp(args) : transpose(*n->op, args);
     for (size_t k = 0; k < inputs.size() && k < grads.size(); ++k)
       if (wanted[k]) add(inputs[k].node(), grads[k]);
   }
 
-  static Arrays parts_of(const array& bundle) {
-    Arrays out;
-    for (size_t k = 0; k < bundle.node()->parts->size(); ++k) {
-      const PartInfo& p = (*bundle.node()->parts)[k];
-      out.push_back(make_node(op_part, p.shape, p.dtype, Stream(bundle.node()->stream),
-                              std::span<const array>(&bundle, 1)));
-      out.back().node()->part = static_cast<uint16_t>(k);
-    }
-    return out;
+  /// The transposed forward rule: built on stand-ins for the tangents, which it is linear in, and
+  /// pulled back. Nothing that remains depends on the stand-ins' values.
+  static Arrays transpose(const OpDef& op, const RuleArgs& r) {
+    TraceScope scope;  // the stand-ins are of a deeper level than all that they meet
+    Arrays tangents(r.inputs.size()), sources, reached;
+    for (size_t k = 0; k < tangents.size(); ++k)
+      if (r.wanted[k])
+        sources.push_back(tangents[k] = trace_input(zeros_like(r.inputs[k], r.stream)));
+    Arrays outputs = op.jvp({r.inputs, r.outputs, tangents, r.attrs, r.stream, r.wanted});
+    std::copy_if(outputs.begin(), outputs.end(), std::back_inserter(reached),
+                 [](const array& o) { return bool(o); });
+    Reverse reverse(sources, reached);
+    for (size_t k = 0; k < outputs.size(); ++k)
+      if (outputs[k]) reverse.seed(outputs[k], r.grads[k]);
+    reverse.run();
+    for (array& t : tangents)
+      if (t) t = reverse.grad_of(t);
+    return tangents;
   }
 
   Dependents graph_;

@@ -10,7 +10,7 @@ PyObject* argument_error;
 
 namespace {
 
-PyObject *index_error, *size_error, *execution_error, *file_error, *memory_error;
+PyObject *index_error, *size_error, *execution_error, *linalg_error, *file_error, *memory_error;
 
 PyObject* make_class(nb::module_& m, const char* name, const char* doc,
                      std::initializer_list<PyObject*> bases) {
@@ -55,6 +55,9 @@ void bind_errors(nb::module_& m) {
                           {PyExc_OverflowError, PyExc_ValueError});
   execution_error = make_class(m, "ExecutionError", "A computation failed while it ran.",
                                {PyExc_RuntimeError, PyExc_ValueError});
+  linalg_error =
+      make_class(m, "LinAlgError", "A matrix has no such factorisation, inverse or solution.",
+                 {execution_error});
   file_error = make_class(m, "FileError", "A file cannot be read or written.",
                           {PyExc_RuntimeError, PyExc_ValueError});
   memory_error = make_class(m, "ArrayMemoryError", "There is no memory left below the limit.",
@@ -97,6 +100,9 @@ PyObject* raise_current() noexcept {
     message = e.what();
   } catch (const std::overflow_error& e) {
     type = size_error;
+    message = e.what();
+  } catch (const LinAlgError& e) {
+    type = linalg_error;
     message = e.what();
   } catch (const FileError& e) {
     type = file_error;

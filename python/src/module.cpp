@@ -59,6 +59,8 @@ NB_MODULE(core, m) {
   bind_distributed(m);
   bind_fast(m);
   bind_fft(m);
+  bind_linalg(m);
+  bind_matrix_norm(m);
 }
 
 }  // namespace mlx::python

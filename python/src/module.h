@@ -42,5 +42,7 @@ void bind_debug(nb::module_& m);
 void bind_distributed(nb::module_& core);
 void bind_fast(nb::module_& core);
 void bind_fft(nb::module_& core);
+void bind_linalg(nb::module_& core);
+void bind_matrix_norm(nb::module_& m);
 
 }  // namespace mlx::python

@@ -106,6 +106,17 @@ void bind_normal(nb::module_& m) {
       },
       "Standard normal numbers between two bounds.");
   def(
+      m,
+      "multivariate_normal(mean: array, cov: array, shape: Sequence[int] = [], "
+      "dtype: Dtype | None = float32, " KEY,
+      [](const array& mean, const array& cov, Shape& shape, std::optional<Dtype> dtype, Key& key,
+         const StreamOrDevice& s) {
+        return rnd::multivariate_normal(mean, cov, shape, float_or(dtype), key, s);
+      },
+      "Vectors of normally distributed numbers with means (.., N) and covariances (.., N, N), "
+      "which "
+      "broadcast with `shape`; float32 or float64.");
+  def(
       m, "gumbel(shape: Sequence[int] = [], dtype: Dtype | None = float32, " KEY,
       [](Shape& shape, std::optional<Dtype> dtype, Key& key, const StreamOrDevice& s) {
         return rnd::gumbel(shape, float_or(dtype), key, s);

@@ -1,4 +1,4 @@
-"""Matrix products, convolutions, transforms, decompositions, normalisation and attention."""
+"""Matrix products, convolutions, transforms, normalisation and attention."""
 # ruff: noqa: E501
 
 import numpy as np
@@ -9,7 +9,6 @@ U = (-1, 1)
 SDPA = "(lambda s: (lambda w: w / w.sum(-1, keepdims=True))(np.exp(s - s.max(-1, keepdims=True))) @ c)(0.5 * a @ np.swapaxes(b, -1, -2){m})"
 RMS = "a / np.sqrt(np.mean(a * a, -1, keepdims=True) + 1e-5)"
 LAYER = "(a - a.mean(-1, keepdims=True)) / np.sqrt(a.var(-1, keepdims=True) + 1e-5)"
-SPD = "(a @ a.T + 4 * {np}.eye(4, dtype=a.dtype))"
 MASK = np.tril(np.ones((5, 6), bool), 1)
 
 
@@ -30,8 +29,6 @@ def correlate(dims, strides, pads, dilation=1):
     pad = f"np.pad(a, [(0, 0)] + [({pads}, {pads})] * {dims} + [(0, 0)])"
     return f"(lambda p: sum(np.pad(p, [(0, 0)] + [(0, {strides})] * {dims} + [(0, 0)])[:, {cuts}] @ np.moveaxis(b[:, {', '.join(names)}], 0, 1) {loops}))({pad})"
 
-
-LINALG = dict(dtypes=("float32", "float64"), ulps=200, exact=False)
 
 ROWS = [
     *[
@@ -108,81 +105,6 @@ ROWS = [
         f"np.concatenate([(lambda a, b: {correlate(2, 1, 0)})(a[..., 2 * g:2 * g + 2], b[3 * g:3 * g + 3]) for g in range(2)], -1)",
     ),
     *[product(f"mx.convolve(a, b, mode='{m}')", ((9,), (4,))) for m in ("full", "same", "valid")],
-    # linear algebra on the CPU
-    Row(
-        f"mx.linalg.inv({SPD.format(np='mx')}, stream=mx.cpu)",
-        (In((4, 4), *U),),
-        f"np.linalg.inv({SPD.format(np='np')})",
-        kind="kinked",
-        **LINALG,
-    ),
-    Row(
-        "mx.linalg.cholesky(a @ a.T + 4 * mx.eye(4, dtype=a.dtype), stream=mx.cpu)",
-        (In((4, 4), *U),),
-        f"np.linalg.cholesky({SPD.format(np='np')})",
-        kind="flat",
-        **LINALG,
-    ),
-    Row(
-        "mx.linalg.solve(a + 4 * mx.eye(4, dtype=a.dtype), b, stream=mx.cpu)",
-        (In((4, 4), *U), In((4, 2), *U)),
-        "np.linalg.solve(a + 4 * np.eye(4), b)",
-        kind="flat",
-        **LINALG,
-    ),
-    *[
-        Row(
-            f"mx.linalg.{f}(a + 4 * mx.eye(4, dtype=a.dtype), stream=mx.cpu)",
-            (In((4, 4), *U),),
-            f"np.linalg.{f}(a + 4 * np.eye(4))",
-            kind="flat",
-            **LINALG,
-        )
-        for f in ("det", "slogdet", "pinv")
-    ],
-    Row(
-        "mx.linalg.svd(a, False, stream=mx.cpu)",
-        (In((4, 5), *U),),
-        "np.linalg.svd(a, compute_uv=False)",
-        kind="flat",
-        **LINALG,
-    ),
-    Row(
-        "mx.linalg.eigvalsh(a @ a.T, stream=mx.cpu)",
-        (In((4, 4), *U),),
-        "np.linalg.eigvalsh(a @ a.T)",
-        kind="flat",
-        **LINALG,
-    ),
-    Row(
-        "(lambda q, r: q @ r)(*mx.linalg.qr(a, stream=mx.cpu))",
-        (In((5, 4), *U),),
-        "a",
-        kind="flat",
-        **LINALG,
-    ),
-    Row(
-        "(lambda q, r: q.T @ q)(*mx.linalg.qr(a, stream=mx.cpu))",
-        (In((5, 4), *U),),
-        "np.eye(4)",
-        kind="flat",
-        **LINALG,
-    ),
-    *[
-        Row(f"mx.linalg.norm(a{k})", (In((4, 5)),), dtypes=("float32", "float64"), ulps=16)
-        for k in (
-            "",
-            ", axis=1",
-            ", ord=1, axis=0",
-            ", ord=3, axis=1",
-            ", axis=(0, 1), keepdims=True",
-        )
-    ],
-    *[
-        Row(f"mx.linalg.norm(a{k})", (In((4, 5)),), ulps=16, dtypes=("float32",), kind="kinked")
-        for k in (", ord=float('inf'), axis=1", ", ord=1, axis=(0, 1)")
-    ],
-    Row("mx.linalg.cross(a, b)", (In((4, 3)), In((4, 3))), "np.cross(a, b)", ulps=8),
     # normalisation, attention
     *[Row("mx.fast.rms_norm(a, None, 1e-5)", (In((3, n)),), RMS, ulps=16) for n in (8, 33)],
     Row("mx.fast.rms_norm(a, b, 1e-5)", (In((3, 16)), In((16,))), f"{RMS} * b", ulps=16),

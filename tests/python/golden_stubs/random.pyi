@@ -38,6 +38,11 @@ def normal(shape: Sequence[int] = [], dtype: Dtype | None = float32, loc: scalar
 def truncated_normal(lower: scalar | array, upper: scalar | array, shape: Sequence[int] | None = None, dtype: Dtype | None = float32, key: array | None = None, stream: StreamOrDevice = None) -> array:
     """Standard normal numbers between two bounds."""
 
+def multivariate_normal(mean: array, cov: array, shape: Sequence[int] = [], dtype: Dtype | None = float32, key: array | None = None, stream: StreamOrDevice = None) -> array:
+    """
+    Vectors of normally distributed numbers with means (.., N) and covariances (.., N, N), which broadcast with `shape`; float32 or float64.
+    """
+
 def gumbel(shape: Sequence[int] = [], dtype: Dtype | None = float32, key: array | None = None, stream: StreamOrDevice = None) -> array:
     """Numbers of the standard Gumbel distribution."""
 

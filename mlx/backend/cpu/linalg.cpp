@@ -1,0 +1,214 @@
+// Factorisations, inverses, solutions and determinants, one matrix of the batch per thread, by
+// LAPACK. Inputs arrive row-contiguous: to LAPACK they are transposes, which most of it can do
+// with.
+#include "mlx/backend/cpu/linalg.h"
+
+#include "mlx/ops/linalg.h"
+
+namespace mlx::core::cpu {
+
+namespace {
+
+using namespace linalg;
+
+bool upper_of(const KernelArgs& args) { return attrs_as<TriangleAttrs>(args.attrs).upper; }
+// The lower triangle in rows is the upper one in columns.
+char column_uplo(bool upper) { return upper ? 'L' : 'U'; }
+
+/// A matrix in, a matrix of the same shape out: `f(T* matrix, Int n, int64_t i)` works in place.
+template <class F>
+void in_place_kernel(const KernelArgs& args, double factor, F&& f) {
+  const Batch b(args.out[0]);
+  if (b.count * b.size() == 0) return;
+  dispatch_matrix(args.out[0].dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* in = args.in[0].as<T>();
+    T* out = args.out[0].as<T>();
+    for_each_matrix(b, b.work(factor), [&](int64_t i) {
+      copy_elements(in + i * b.size(), out + i * b.size(), b.size());
+      f(out + i * b.size(), b.n(), i);
+    });
+  });
+}
+
+void cholesky_kernel(const KernelArgs& args) {
+  const bool upper = upper_of(args);
+  in_place_kernel(args, 0.33, [&](auto* a, Int n, int64_t i) {
+    const Int info = lapack::potrf(column_uplo(upper), n, a);
+    if (info != 0)
+      fail<LinAlgError>("linalg.cholesky", "matrix ", i,
+                        " of the batch is not positive definite (its leading minor of order ", info,
+                        " is not positive); positive definite ones are accepted");
+    clear_other_triangle(a, n, upper);
+  });
+}
+
+template <class T>
+void invert(T* a, Int n, int64_t i) {
+  Scratch pivots(sizeof(Int) * static_cast<size_t>(n));
+  Int info = lapack::getrf(n, n, a, pivots.get<Int>());
+  if (info == 0) info = lapack::getri(n, a, pivots.get<Int>());
+  if (info != 0) fail_singular("linalg.inv", i, info - 1);
+}
+
+void inv_kernel(const KernelArgs& args) {
+  in_place_kernel(args, 2, [](auto* a, Int n, int64_t i) { invert(a, n, i); });
+}
+
+void tri_inv_kernel(const KernelArgs& args) {
+  const bool upper = upper_of(args);
+  in_place_kernel(args, 0.33, [&](auto* a, Int n, int64_t i) {
+    const Int info = lapack::trtri(column_uplo(upper), n, a);
+    if (info != 0) fail_singular("linalg.tri_inv", i, info - 1);
+    clear_other_triangle(a, n, upper);
+  });
+}
+
+/// Copies the right-hand sides into the result, where `f(a, x, n, k, i)` solves.
+template <class F>
+void solve_with(const KernelArgs& args, double factor, F&& f) {
+  const Batch a(args.in[0]), b(args.out[0]);
+  if (b.count * b.size() == 0) return;
+  dispatch_matrix(args.out[0].dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T *matrices = args.in[0].as<T>(), *in = args.in[1].as<T>();
+    T* out = args.out[0].as<T>();
+    const double work = a.work(factor) + static_cast<double>(a.size() * b.columns);
+    for_each_matrix(b, work, [&](int64_t i) {
+      T* x = out + i * b.size();
+      copy_elements(in + i * b.size(), x, b.size());
+      f(matrices + i * a.size(), x, a.n(), b.n(), i);
+    });
+  });
+}
+
+void solve_kernel(const KernelArgs& args) {
+  solve_with(args, 0.67, []<class T>(const T* a, T* x, Int n, Int k, int64_t i) {
+    const int64_t size = static_cast<int64_t>(n) * n;
+    Scratch memory(static_cast<size_t>(size) * sizeof(T));
+    copy_elements(a, memory.get<T>(), size);
+    const Int row = solve_in_place(memory.get<T>(), x, n, k);
+    if (row >= 0) fail_singular("linalg.solve", i, row);
+  });
+}
+
+void solve_triangular_kernel(const KernelArgs& args) {
+  const bool upper = upper_of(args);
+  solve_with(args, 0, [&]<class T>(const T* a, T* x, Int n, Int k, int64_t i) {
+    for (int64_t r = 0; r < n; ++r)
+      if (a[r * n + r] == T(0)) fail_singular("linalg.solve_triangular", i, r);
+    lapack::trsm(upper, false, n, k, a, x);
+  });
+}
+
+// a = Q · R is aᵀ = L · Q' with L = Rᵀ and Q' = Qᵀ, all in place.
+void qr_kernel(const KernelArgs& args) {
+  const Batch b(args.in[0]);
+  const int64_t k = b.small();
+  if (b.count * b.size() == 0) return;
+  dispatch_matrix(args.in[0].dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* in = args.in[0].as<T>();
+    T *qs = args.out[0].as<T>(), *rs = args.out[1].as<T>();
+    for_each_matrix(b, b.work(3), [&](int64_t i) {
+      T *q = qs + i * b.rows * k, *r = rs + i * k * b.columns;
+      Scratch memory(static_cast<size_t>(b.size()) * sizeof(T));
+      Scratch factors(static_cast<size_t>(k) * sizeof(T));
+      T *a = memory.get<T>(), *tau = factors.get<T>();
+      copy_elements(in + i * b.size(), a, b.size());
+      lapack::gelqf(b.n(), b.m(), a, tau);
+      for (int64_t row = 0; row < k; ++row) {
+        std::fill(r + row * b.columns, r + row * b.columns + row, T(0));
+        copy_elements(a + row * b.columns + row, r + row * b.columns + row, b.columns - row);
+      }
+      const Int length = static_cast<Int>(k);
+      lapack::orglq(length, b.m(), length, a, b.n(), tau);
+      for (int64_t row = 0; row < b.rows; ++row) copy_elements(a + row * b.columns, q + row * k, k);
+    });
+  });
+}
+
+void lu_kernel(const KernelArgs& args) {
+  const Batch b(args.in[0]);
+  const int64_t k = b.small();
+  if (b.count == 0) return;
+  dispatch_matrix(args.in[0].dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* in = args.in[0].as<T>();
+    T* out = args.out[0].as<T>();
+    uint32_t *exchanges = args.out[1].as<uint32_t>(), *positions = args.out[2].as<uint32_t>();
+    for_each_matrix(b, b.work(0.67), [&](int64_t i) {
+      Scratch memory(static_cast<size_t>(b.size()) * sizeof(T));
+      Scratch integers(sizeof(Int) * static_cast<size_t>(k));
+      T* a = memory.get<T>();
+      Int* pivots = integers.get<Int>();
+      transpose(in + i * b.size(), a, b.rows, b.columns);
+      if (b.size() > 0) lapack::getrf(b.m(), b.n(), a, pivots);
+      transpose(a, out + i * b.size(), b.columns, b.rows);
+      // Where each row went: the exchanges undone from the last to the first.
+      uint32_t* position = positions + i * b.rows;
+      for (int64_t r = 0; r < b.rows; ++r) position[r] = static_cast<uint32_t>(r);
+      for (int64_t r = k; r-- > 0;) {
+        exchanges[i * k + r] = static_cast<uint32_t>(pivots[r] - 1);
+        std::swap(position[r], position[pivots[r] - 1]);
+      }
+    });
+  });
+}
+
+/// Calls `f(lu, sign, i)` with the factors of each matrix's transpose.
+template <class F>
+void determinant_kernel(const KernelArgs& args, F&& f) {
+  const Batch b(args.in[0]);
+  dispatch_matrix(args.in[0].dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* in = args.in[0].as<T>();
+    for_each_matrix(b, b.work(0.67), [&](int64_t i) {
+      Scratch memory(static_cast<size_t>(b.size()) * sizeof(T));
+      Scratch integers(sizeof(Int) * static_cast<size_t>(b.rows));
+      copy_elements(in + i * b.size(), memory.get<T>(), b.size());
+      const int sign = factor(memory.get<T>(), b.n(), integers.get<Int>());
+      f(memory.get<T>(), b.rows, sign, i);
+    });
+  });
+}
+
+void det_kernel(const KernelArgs& args) {
+  determinant_kernel(args, [&]<class T>(const T* lu, int64_t n, int sign, int64_t i) {
+    T product = static_cast<T>(sign);
+    for (int64_t r = 0; r < n; ++r) product *= lu[r * n + r];
+    args.out[0].as<T>()[i] = product;
+  });
+}
+
+void slogdet_kernel(const KernelArgs& args) {
+  determinant_kernel(args, [&]<class T>(const T* lu, int64_t n, int sign, int64_t i) {
+    T direction = static_cast<T>(sign);
+    Real<T> log = 0;
+    for (int64_t r = 0; r < n; ++r) {
+      const Real<T> size = std::abs(lu[r * n + r]);
+      log += std::log(size);
+      direction = size == 0 ? T(0) : direction * (lu[r * n + r] / size);
+    }
+    args.out[0].as<T>()[i] = direction;
+    args.out[1].as<Real<T>>()[i] = log;
+  });
+}
+
+const KernelEntry kEntries[] = {
+    {.op = &op_cholesky, .run = cholesky_kernel, .contiguous = 1, .in_place = 1},
+    {.op = &op_inv, .run = inv_kernel, .contiguous = 1, .in_place = 1},
+    {.op = &op_tri_inv, .run = tri_inv_kernel, .contiguous = 1, .in_place = 1},
+    {.op = &op_solve, .run = solve_kernel, .contiguous = 3, .in_place = 2},
+    {.op = &op_solve_triangular, .run = solve_triangular_kernel, .contiguous = 3, .in_place = 2},
+    {.op = &op_qr, .run = qr_kernel, .contiguous = 1},
+    {.op = &op_lu, .run = lu_kernel, .contiguous = 1},
+    {.op = &op_det, .run = det_kernel, .contiguous = 1},
+    {.op = &op_slogdet, .run = slogdet_kernel, .contiguous = 1},
+};
+
+}  // namespace
+
+const std::span<const KernelEntry> linalg_kernels = kEntries;
+
+}  // namespace mlx::core::cpu

@@ -1,0 +1,157 @@
+// What the kernels of linear algebra share: walking a batch of matrices, and copies between orders.
+#pragma once
+
+#include <cmath>
+#include <cstring>
+
+#include "mlx/backend/cpu/blas.h"
+#include "mlx/backend/cpu/kernels.h"
+#include "mlx/backend/cpu/lapack.h"
+#include "mlx/backend/cpu/threads.h"
+#include "mlx/core/error.h"
+
+namespace mlx::core::cpu::linalg {
+
+using lapack::Int;
+using lapack::Real;
+
+/// Sizes of a batch of row-contiguous matrices.
+struct Batch {
+  int64_t rows, columns, count;
+
+  explicit Batch(const View& v) {
+    const size_t n = v.shape().size();
+    rows = v.shape()[n - 2];
+    columns = v.shape()[n - 1];
+    count = 1;
+    for (size_t i = 0; i + 2 < n; ++i) count *= v.shape()[i];
+  }
+  int64_t size() const { return rows * columns; }
+  int64_t small() const { return std::min(rows, columns); }
+  Int m() const { return static_cast<Int>(rows); }
+  Int n() const { return static_cast<Int>(columns); }
+  /// Multiplications of a factorisation whose count is `factor` · rows · columns · min.
+  double work(double factor) const {
+    return factor * static_cast<double>(size()) * static_cast<double>(small());
+  }
+};
+
+/// Calls `f(i)` for each matrix of a batch, in parallel; `each` is the number of multiplications.
+template <class F>
+void for_each_matrix(const Batch& b, double each, F&& f) {
+  blas::prepare();
+  parallel_for(
+      b.count, 1,
+      [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) f(i);
+      },
+      (each / 5 + 300) * static_cast<double>(b.count));
+}
+
+/// Calls `f(TypeTag<T>{})` for float32, float64 and complex dtypes, which ops let through alone.
+template <class F>
+void dispatch_matrix(Dtype t, F&& f) {
+  switch (t.val()) {
+    case Dtype::Val::float32:
+      return f(TypeTag<float>{});
+    case Dtype::Val::float64:
+      return f(TypeTag<double>{});
+    case Dtype::Val::complex64:
+      return f(TypeTag<complex64_t>{});
+    default:
+      return f(TypeTag<complex128_t>{});
+  }
+}
+
+template <class T>
+void copy_elements(const T* from, T* to, int64_t n) {
+  if (from != to && n > 0) std::memcpy(to, from, static_cast<size_t>(n) * sizeof(T));
+}
+template <class T>
+T conjugated(T x) {
+  if constexpr (lapack::is_complex<T>) {
+    return std::conj(x);
+  } else {
+    return x;
+  }
+}
+/// to[j][i] = f(from[i][j]) for `from` (rows, columns), in blocks that stay in cache.
+template <class T, class U, class F>
+void transpose(const T* from, U* to, int64_t rows, int64_t columns, F f) {
+  constexpr int64_t kBlock = 32;
+  for (int64_t i0 = 0; i0 < rows; i0 += kBlock)
+    for (int64_t j0 = 0; j0 < columns; j0 += kBlock)
+      for (int64_t i = i0; i < std::min(rows, i0 + kBlock); ++i)
+        for (int64_t j = j0; j < std::min(columns, j0 + kBlock); ++j)
+          to[j * rows + i] = f(from[i * columns + j]);
+}
+template <class T>
+void transpose(const T* from, T* to, int64_t rows, int64_t columns) {
+  transpose(from, to, rows, columns, [](T x) { return x; });
+}
+/// Zeros outside of a row-major triangle.
+template <class T>
+void clear_other_triangle(T* a, int64_t n, bool upper) {
+  for (int64_t i = 0; i < n; ++i) {
+    if (upper) {
+      std::fill(a + i * n, a + i * n + i, T(0));
+    } else {
+      std::fill(a + i * n + i + 1, a + (i + 1) * n, T(0));
+    }
+  }
+}
+/// x = a⁻¹ · x for row-major `a` (n, n), which is destroyed, and x (n, k). Returns the row of a
+/// zero pivot, or -1. The factors are those of the transpose: a = Uᵀ · Lᵀ · P, which in rows are a
+/// lower and a unit upper triangle.
+template <class T>
+Int solve_in_place(T* a, T* x, Int n, Int k) {
+  Scratch integers(sizeof(Int) * static_cast<size_t>(n));
+  Int* pivots = integers.get<Int>();
+  const Int info = lapack::getrf(n, n, a, pivots);
+  if (info != 0) return info - 1;
+  lapack::trsm(false, false, n, k, a, x);
+  lapack::trsm(true, true, n, k, a, x);
+  for (int64_t r = n - 1; r >= 0; --r)
+    if (const int64_t other = pivots[r] - 1; other != r)
+      std::swap_ranges(x + r * k, x + (r + 1) * k, x + other * k);
+  return -1;
+}
+/// Factors column-major `a` in place; returns the sign of the row exchanges. Singular matrices get
+/// zeros on the diagonal.
+template <class T>
+int factor(T* a, Int n, Int* pivots) {
+  if (n == 0) return 1;
+  lapack::getrf(n, n, a, pivots);
+  int sign = 1;
+  for (Int r = 0; r < n; ++r)
+    if (pivots[r] - 1 != r) sign = -sign;
+  return sign;
+}
+
+/// Iterations on NaN and infinities may not end well: refused.
+template <class T>
+void require_finite(const char* op, const T* a, int64_t size, int64_t matrix) {
+  Real<T> sum = 0;
+  for (int64_t i = 0; i < size; ++i) {
+    if constexpr (lapack::is_complex<T>) {
+      sum += a[i].real() * 0 + a[i].imag() * 0;
+    } else {
+      sum += a[i] * 0;
+    }
+  }
+  if (!(sum == 0))
+    fail<LinAlgError>(op, "matrix ", matrix,
+                      " of the batch has NaN or infinite elements; finite "
+                      "ones are accepted");
+}
+inline void require_converged(const char* op, Int info, int64_t matrix) {
+  if (info != 0)
+    fail<LinAlgError>(op, "the iteration did not converge for matrix ", matrix,
+                      " of the batch (code ", info, "); scaled or less singular ones may");
+}
+[[noreturn]] inline void fail_singular(const char* op, int64_t matrix, int64_t row) {
+  fail<LinAlgError>(op, "matrix ", matrix, " of the batch is singular (pivot ", row,
+                    " is zero); regular ones are accepted");
+}
+
+}  // namespace mlx::core::cpu::linalg

@@ -1,0 +1,365 @@
+// Singular values, eigenvalues and what is made of them: pseudo-inverses, cofactors; and the matrix
+// exponential. One matrix of the batch per thread; inputs arrive row-contiguous and are transposes
+// to LAPACK.
+#include "mlx/backend/cpu/linalg.h"
+#include "mlx/ops/linalg.h"
+
+namespace mlx::core::cpu {
+
+namespace {
+
+using namespace linalg;
+
+/// Memory for `n` elements.
+template <class T>
+struct Elements : Scratch {
+  explicit Elements(int64_t n) : Scratch(static_cast<size_t>(n) * sizeof(T)) {}
+  operator T*() const { return get<T>(); }
+};
+
+template <class T>
+void set_identity(T* a, int64_t n) {
+  std::fill(a, a + n * n, T(0));
+  for (int64_t i = 0; i < n; ++i) a[i * n + i] = T(1);
+}
+
+// --- singular values ----------------------------------------------------------------------------
+
+// aᵀ = U' S V' means a = V'ᵀ S U'ᵀ, and column-major V' and U' are their transposes in rows.
+void svd_kernel(const KernelArgs& args) {
+  const Batch b(args.in[0]), left(args.out[0]), right(args.out[2]);
+  const bool full = attrs_as<SvdAttrs>(args.attrs).full;
+  dispatch_matrix(args.in[0].dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* in = args.in[0].as<T>();
+    T *us = args.out[0].as<T>(), *vs = args.out[2].as<T>();
+    Real<T>* values = args.out[1].as<Real<T>>();
+    for_each_matrix(b, b.work(20), [&](int64_t i) {
+      T *u = us + i * left.size(), *v = vs + i * right.size();
+      if (b.size() == 0) {
+        if (full) set_identity(u, b.rows);
+        if (full) set_identity(v, b.columns);
+        return;
+      }
+      Elements<T> a(b.size());
+      copy_elements(in + i * b.size(), +a, b.size());
+      require_finite("linalg.svd", +a, b.size(), i);
+      const Int info =
+          lapack::gesdd<T>(full ? 'A' : 'S', b.n(), b.m(), a, values + i * b.small(), v, u);
+      require_converged("linalg.svd", info, i);
+    });
+  });
+}
+
+void svdvals_kernel(const KernelArgs& args) {
+  const Batch b(args.in[0]);
+  if (b.count * b.size() == 0) return;
+  dispatch_matrix(args.in[0].dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* in = args.in[0].as<T>();
+    Real<T>* values = args.out[0].as<Real<T>>();
+    for_each_matrix(b, b.work(4), [&](int64_t i) {
+      Elements<T> a(b.size());
+      copy_elements(in + i * b.size(), +a, b.size());
+      require_finite("linalg.svd", +a, b.size(), i);
+      T unused{};
+      const Int info =
+          lapack::gesdd<T>('N', b.n(), b.m(), a, values + i * b.small(), &unused, &unused);
+      require_converged("linalg.svd", info, i);
+    });
+  });
+}
+
+// With aᵀ = U' S V', its pseudo-inverse V'ᴴ S⁺ U'ᴴ in columns is that of a in rows.
+void pinv_kernel(const KernelArgs& args) {
+  const Batch b(args.in[0]);
+  const int64_t k = b.small();
+  const double rcond = attrs_as<PinvAttrs>(args.attrs).rcond;
+  if (b.count * b.size() == 0) return;
+  dispatch_matrix(args.in[0].dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* in = args.in[0].as<T>();
+    T* out = args.out[0].as<T>();
+    for_each_matrix(b, b.work(20), [&](int64_t i) {
+      Elements<T> a(b.size()), u(b.columns * k), v(k * b.rows);
+      Elements<Real<T>> values(k);
+      copy_elements(in + i * b.size(), +a, b.size());
+      require_finite("linalg.pinv", +a, b.size(), i);
+      const Int info = lapack::gesdd<T>('S', b.n(), b.m(), a, values, u, v);
+      require_converged("linalg.pinv", info, i);
+      const Real<T> limit = static_cast<Real<T>>(rcond) * values[0];
+      for (int64_t j = 0; j < k; ++j) {
+        const Real<T> factor = values[j] > limit ? 1 / values[j] : 0;
+        for (int64_t r = 0; r < b.columns; ++r) u[j * b.columns + r] *= factor;
+      }
+      lapack::gemm<T>(true, b.m(), b.n(), static_cast<Int>(k), v, u, out + i * b.size());
+    });
+  });
+}
+
+/// The product of the diagonal of a column-major matrix's factors.
+template <class T>
+T determinant(T* a, Int n, Int* pivots) {
+  T product = static_cast<T>(factor(a, n, pivots));
+  for (int64_t r = 0; r < n; ++r) product *= a[r * n + r];
+  return product;
+}
+
+/// The adjugate of column-major `b` from its singular values: det(U V) Vᴴ adj(S) Uᴴ, which needs no
+/// inverse.
+template <class T>
+void adjugate_by_values(const T* b, T* out, Int n, int64_t matrix) {
+  const int64_t size = static_cast<int64_t>(n) * n;
+  Elements<T> a(size), u(size), v(size);
+  Elements<Real<T>> values(n);
+  Elements<Int> pivots(n);
+  copy_elements(b, +a, size);
+  require_finite("linalg.det", +a, size, matrix);
+  require_converged("linalg.det", lapack::gesdd<T>('A', n, n, a, values, u, v), matrix);
+  copy_elements(+u, +a, size);
+  T sign = determinant<T>(a, n, pivots);
+  copy_elements(+v, +a, size);
+  sign *= determinant<T>(a, n, pivots);
+  for (int64_t j = 0; j < n; ++j) {
+    T others = conjugated(sign);  // the product takes the adjoint of u
+    for (int64_t r = 0; r < n; ++r)
+      if (r != j) others *= values[r];
+    for (int64_t r = 0; r < n; ++r) u[j * n + r] *= others;
+  }
+  lapack::gemm<T>(true, n, n, n, v, u, out);
+}
+
+/// The derivatives of the determinant: det(a) a⁻ᵀ, and its limit where `a` is singular or nearly
+/// so.
+void cofactors_kernel(const KernelArgs& args) {
+  const Batch b(args.in[0]);
+  if (b.count * b.size() == 0) return;
+  dispatch_matrix(args.in[0].dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* in = args.in[0].as<T>();
+    T* out = args.out[0].as<T>();
+    const Int n = b.n();
+    for_each_matrix(b, b.work(2), [&](int64_t i) {
+      Elements<T> a(b.size());
+      Elements<Int> pivots(n);
+      copy_elements(in + i * b.size(), +a, b.size());
+      T det = determinant<T>(a, n, pivots);
+      Real<T> least = std::abs(a[0]), most = least;
+      for (int64_t r = 1; r < n; ++r) {
+        least = std::min(least, std::abs(a[r * n + r]));
+        most = std::max(most, std::abs(a[r * n + r]));
+      }
+      const Real<T> unit = std::numeric_limits<Real<T>>::epsilon();
+      if (least > std::sqrt(unit) * most) {
+        lapack::getri<T>(n, a, pivots);
+        transpose(+a, out + i * b.size(), n, n, [&](T x) { return det * x; });
+      } else {
+        adjugate_by_values<T>(in + i * b.size(), a, n, i);
+        transpose(+a, out + i * b.size(), n, n);
+      }
+    });
+  });
+}
+
+// --- eigenvalues --------------------------------------------------------------------------------
+
+/// Eigenvalues and, where `vectors` is not null, eigenvectors of Hermitian matrices. To LAPACK the
+/// matrix is its conjugate, the other triangle being given; so are the vectors.
+void hermitian_kernel(const KernelArgs& args, const char* op, const View& out,
+                      const View* vectors) {
+  const Batch b(args.in[0]);
+  const bool upper = attrs_as<TriangleAttrs>(args.attrs).upper;
+  if (b.count * b.size() == 0) return;
+  dispatch_matrix(args.in[0].dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* in = args.in[0].as<T>();
+    Real<T>* values = out.as<Real<T>>();
+    const int64_t n = b.rows;
+    for_each_matrix(b, b.work(vectors ? 9 : 1.5), [&](int64_t i) {
+      Elements<T> a(b.size());
+      copy_elements(in + i * b.size(), +a, b.size());
+      for (int64_t r = 0; r < n; ++r)
+        require_finite(op, a + r * n + (upper ? r : 0), upper ? n - r : r + 1, i);
+      const Int info = lapack::syevd<T>(vectors, upper ? 'L' : 'U', b.n(), a, values + i * n);
+      require_converged(op, info, i);
+      if (vectors)
+        transpose(+a, vectors->as<T>() + i * b.size(), n, n, [](T x) { return conjugated(x); });
+    });
+  });
+}
+
+void eigh_kernel(const KernelArgs& args) {
+  hermitian_kernel(args, "linalg.eigh", args.out[0], &args.out[1]);
+}
+void eigvalsh_kernel(const KernelArgs& args) {
+  hermitian_kernel(args, "linalg.eigvalsh", args.out[0], nullptr);
+}
+
+/// Spectrum of one column-major matrix, which is destroyed; `v` gets vectors in columns, or is
+/// null.
+template <class T>
+Int spectrum(Int n, std::complex<T>* a, std::complex<T>* w, std::complex<T>* v) {
+  return lapack::geev<std::complex<T>>(n, a, w, v);
+}
+template <class T>
+Int spectrum(Int n, T* a, std::complex<T>* w, std::complex<T>* v) {
+  Elements<T> re(n), im(n), packed(v ? static_cast<int64_t>(n) * n : 0);
+  const Int info = lapack::geev<T>(n, a, re, im, v ? +packed : nullptr);
+  for (int64_t j = 0; j < n; ++j) w[j] = {re[j], im[j]};
+  if (!v || info != 0) return info;
+  for (int64_t j = 0; j < n; ++j) {
+    // A pair of conjugate values has the parts of one vector in two columns.
+    const T* x = packed + j * n;
+    const bool pair = im[j] != 0;
+    for (int64_t i = 0; i < n; ++i) {
+      v[j * n + i] = {x[i], pair ? x[n + i] : T(0)};
+      if (pair) v[(j + 1) * n + i] = std::conj(v[j * n + i]);
+    }
+    j += pair;
+  }
+  return info;
+}
+
+void general_kernel(const KernelArgs& args, const char* op, const View& out, const View* vectors) {
+  const Batch b(args.in[0]);
+  if (b.count * b.size() == 0) return;
+  dispatch_matrix(args.in[0].dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using C = std::complex<Real<T>>;
+    const T* in = args.in[0].as<T>();
+    C* values = out.as<C>();
+    const int64_t n = b.rows;
+    for_each_matrix(b, b.work(vectors ? 25 : 10), [&](int64_t i) {
+      Elements<T> a(b.size());
+      Elements<C> v(vectors ? b.size() : 0);
+      transpose(in + i * b.size(), +a, n, n);
+      require_finite(op, +a, b.size(), i);
+      require_converged(op, spectrum(b.n(), +a, values + i * n, vectors ? +v : nullptr), i);
+      if (vectors) transpose(+v, vectors->as<C>() + i * b.size(), n, n);
+    });
+  });
+}
+
+void eig_kernel(const KernelArgs& args) {
+  general_kernel(args, "linalg.eig", args.out[0], &args.out[1]);
+}
+void eigvals_kernel(const KernelArgs& args) {
+  general_kernel(args, "linalg.eigvals", args.out[0], nullptr);
+}
+
+// --- exponential --------------------------------------------------------------------------------
+
+/// A Padé approximant and the largest 1-norm for which it is exact to the dtype's precision.
+struct Approximant {
+  int degree;
+  double norm;
+};
+constexpr Approximant kFloat[] = {
+    {3, 0.4258730016922831}, {5, 1.880152677804762}, {7, 3.925724783138660}};
+constexpr Approximant kDouble[] = {{3, 1.495585217958292e-2},
+                                   {5, 2.539398330063230e-1},
+                                   {7, 9.504178996162932e-1},
+                                   {9, 2.097847961257068},
+                                   {13, 5.371920351148152}};
+
+template <class T>
+double column_norm(const T* a, int64_t n) {
+  double most = 0;
+  for (int64_t j = 0; j < n; ++j) {
+    double sum = 0;
+    for (int64_t i = 0; i < n; ++i) sum += std::abs(a[j * n + i]);
+    if (!(sum <= most)) most = sum;
+  }
+  return most;
+}
+
+/// x = exp(a) of one matrix, the order of which does not matter; `a` is destroyed.
+template <class T>
+void exponential(T* a, T* x, Int n) {
+  const int64_t size = static_cast<int64_t>(n) * n;
+  const double norm = column_norm(a, n);
+  if (!std::isfinite(norm)) {
+    std::fill(x, x + size, T(std::numeric_limits<Real<T>>::quiet_NaN()));
+    return;
+  }
+  std::span<const Approximant> table = kDouble;
+  if constexpr (std::is_same_v<Real<T>, float>) table = kFloat;
+  size_t row = 0;
+  while (row + 1 < table.size() && norm > table[row].norm) ++row;
+  const int degree = table[row].degree;
+  const int squarings =
+      norm > table[row].norm ? static_cast<int>(std::ceil(std::log2(norm / table[row].norm))) : 0;
+  for (int64_t i = 0; i < size; ++i) a[i] *= static_cast<Real<T>>(std::ldexp(1.0, -squarings));
+
+  double c[16] = {1};
+  for (int j = 0; j < degree; ++j) c[j + 1] = c[j] * (degree - j) / ((2.0 * degree - j) * (j + 1));
+  // Even powers up to the sixth; those above are the sixth times lower ones.
+  Elements<T> memory(5 * size);
+  T *p2 = memory, *p4 = p2 + size, *p6 = p4 + size, *high = p6 + size, *even = high + size;
+  lapack::gemm<T>(false, n, n, n, a, a, p2);
+  if (degree > 3) lapack::gemm<T>(false, n, n, n, p2, p2, p4);
+  if (degree > 5) lapack::gemm<T>(false, n, n, n, p2, p4, p6);
+  // The sum of c[first] + c[first + 2] a² + ..
+  auto sum = [&](int first, T* to) {
+    auto k = [&](int j) { return static_cast<Real<T>>(c[first + j]); };
+    if (degree > 7) {
+      for (int64_t i = 0; i < size; ++i)
+        high[i] = k(8) * p2[i] + (degree > 9 ? k(10) * p4[i] + k(12) * p6[i] : T(0));
+      lapack::gemm<T>(false, n, n, n, p6, high, to);
+    } else {
+      std::fill(to, to + size, T(0));
+    }
+    for (int64_t i = 0; i < size; ++i) {
+      to[i] += k(2) * p2[i];
+      if (degree > 3) to[i] += k(4) * p4[i];
+      if (degree > 5) to[i] += k(6) * p6[i];
+    }
+    for (int64_t i = 0; i < n; ++i) to[i * n + i] += k(0);
+  };
+  sum(1, x);
+  sum(0, even);
+  T* odd = high;
+  lapack::gemm<T>(false, n, n, n, a, x, odd);
+  for (int64_t i = 0; i < size; ++i) {
+    x[i] = even[i] + odd[i];
+    even[i] -= odd[i];
+  }
+  solve_in_place<T>(even, x, n, n);
+  for (int i = 0; i < squarings; ++i) {
+    copy_elements(x, a, size);
+    lapack::gemm<T>(false, n, n, n, a, a, x);
+  }
+}
+
+void expm_kernel(const KernelArgs& args) {
+  const Batch b(args.in[0]);
+  if (b.count * b.size() == 0) return;
+  dispatch_matrix(args.in[0].dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* in = args.in[0].as<T>();
+    T* out = args.out[0].as<T>();
+    for_each_matrix(b, b.work(15), [&](int64_t i) {
+      Elements<T> a(b.size());
+      copy_elements(in + i * b.size(), +a, b.size());
+      exponential<T>(a, out + i * b.size(), b.n());
+    });
+  });
+}
+
+const KernelEntry kEntries[] = {
+    {.op = &op_svd, .run = svd_kernel, .contiguous = 1},
+    {.op = &op_svdvals, .run = svdvals_kernel, .contiguous = 1},
+    {.op = &op_pinv, .run = pinv_kernel, .contiguous = 1},
+    {.op = &op_cofactors, .run = cofactors_kernel, .contiguous = 1},
+    {.op = &op_eigh, .run = eigh_kernel, .contiguous = 1},
+    {.op = &op_eigvalsh, .run = eigvalsh_kernel, .contiguous = 1},
+    {.op = &op_eig, .run = eig_kernel, .contiguous = 1},
+    {.op = &op_eigvals, .run = eigvals_kernel, .contiguous = 1},
+    {.op = &op_expm, .run = expm_kernel, .contiguous = 1},
+};
+
+}  // namespace
+
+const std::span<const KernelEntry> spectral_kernels = kEntries;
+
+}  // namespace mlx::core::cpu

@@ -1,0 +1,5 @@
+// Linear algebra.
+#pragma once
+
+#include "mlx/ops/linalg.h"
+#include "mlx/ops/linalg_functions.h"

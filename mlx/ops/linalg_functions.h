@@ -1,0 +1,54 @@
+// Linear algebra made of other operations: norms, cross products, least squares, powers, ranks.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mlx/core/array.h"
+
+namespace mlx::core::linalg {
+
+/// Norm over one axis (a vector's), two (a matrix's), or all of an array of up to two where none
+/// are given. Vectors: any order, infinite and 0 included. Matrices: 1, -1, 2, -2, ±inf, "fro",
+/// "nuc". Complex arrays give real norms, integers float32; 16-bit floats are computed in float32.
+array norm(const array& a, const double ord, const std::optional<std::vector<int>>& axis = {},
+           bool keepdims = false, StreamOrDevice s = {});
+array norm(const array& a, const std::string& ord, const std::optional<std::vector<int>>& axis = {},
+           bool keepdims = false, StreamOrDevice s = {});
+/// The root of the sum of squares, over one or two axes or all of them.
+array norm(const array& a, const std::optional<std::vector<int>>& axis = {}, bool keepdims = false,
+           StreamOrDevice s = {});
+inline array norm(const array& a, const double ord, int axis, bool keepdims = false,
+                  StreamOrDevice s = {}) {
+  return norm(a, ord, std::vector<int>{axis}, keepdims, s);
+}
+inline array norm(const array& a, const std::string& ord, int axis, bool keepdims = false,
+                  StreamOrDevice s = {}) {
+  return norm(a, ord, std::vector<int>{axis}, keepdims, s);
+}
+inline array norm(const array& a, int axis, bool keepdims = false, StreamOrDevice s = {}) {
+  return norm(a, std::vector<int>{axis}, keepdims, s);
+}
+
+/// The cross product of vectors of length 3, or 2 (the third component being 0), along an axis.
+array cross(const array& a, const array& b, int axis = -1, StreamOrDevice s = {});
+
+/// What a least-squares problem gives.
+struct LeastSquares {
+  array x;          ///< of least norm among those that make the norm of b - a · x least
+  array residuals;  ///< squared norms of the columns of b - a · x
+  array rank;       ///< of a, int32
+  array singular_values;
+};
+/// Solves a · x ≈ b. Singular values of `a` up to `rcond` times the largest count as zero; where it
+/// is not given, up to max(M, N) units of the dtype's precision.
+LeastSquares lstsq(const array& a, const array& b, std::optional<double> rcond = {},
+                   StreamOrDevice s = {});
+/// The number of singular values above `tol`; where it is not given, above the largest times
+/// max(M, N) units of the dtype's precision. int32.
+array matrix_rank(const array& a, std::optional<double> tol = {}, StreamOrDevice s = {});
+/// `a` multiplied by itself; the inverse so for a negative `n`, the identity for 0.
+array matrix_power(const array& a, int n, StreamOrDevice s = {});
+
+}  // namespace mlx::core::linalg
