@@ -10,6 +10,7 @@ from mlx.core import cuda as cuda
 from mlx.core import distributed as distributed
 from mlx.core import fast as fast
 from mlx.core import fft as fft
+from mlx.core import linalg as linalg
 from mlx.core import metal as metal
 from mlx.core import random as random
 
@@ -49,6 +50,9 @@ class SizeError(OverflowError, ValueError):
 
 class ExecutionError(RuntimeError, ValueError):
     """A computation failed while it ran."""
+
+class LinAlgError(ExecutionError):
+    """A matrix has no such factorisation, inverse or solution."""
 
 class FileError(RuntimeError, ValueError):
     """A file cannot be read or written."""
@@ -1678,3 +1682,6 @@ class _ArrayNamespaceInfo:
 
 def __array_namespace_info__() -> object:
     """Properties of the module by the array API standard."""
+
+def matrix_norm(a: array, /, ord: None | int | float | str = None, axis: None | int | list[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
+    """The same as linalg.norm."""
