@@ -4,6 +4,7 @@
 #include "mlx/ops/cast.h"
 #include "mlx/ops/concat.h"
 #include "mlx/ops/conv.h"
+#include "mlx/ops/counting.h"
 #include "mlx/ops/creation.h"
 #include "mlx/ops/einsum.h"
 #include "mlx/ops/elementwise.h"

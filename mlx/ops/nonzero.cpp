@@ -4,6 +4,7 @@
 #include "mlx/core/error.h"
 #include "mlx/ops.h"
 #include "mlx/ops/indexing.h"
+#include "mlx/runtime/eval.h"
 
 namespace mlx::core {
 namespace {
@@ -13,7 +14,8 @@ namespace {
 template <class I>
 std::vector<array> positions(const array& a, const Shape& shape, StreamOrDevice s) {
   array truth = contiguous(astype(a, bool_, s), false, s);
-  truth.eval();
+  compute_for("nonzero", {truth},
+              "where(condition, x, y) and products with the condition keep the shape");
   const auto* p = truth.data<const unsigned char>();
   int64_t size = static_cast<int64_t>(truth.size()), count = 0;
   for (int64_t i = 0; i < size; ++i) count += p[i] != 0;
@@ -47,6 +49,17 @@ std::vector<array> positions_of(const array& a, const Shape& shape, StreamOrDevi
 
 }  // namespace
 
+void compute_for(const char* op, const std::vector<array>& arrays, const char* instead) {
+  try {
+    eval(arrays);
+  } catch (const PlaceholderError&) {
+    fail<PlaceholderError>(op,
+                           "an array without values, as a function sees it while it is traced; the "
+                           "shape of the result depends on them: ",
+                           instead);
+  }
+}
+
 std::vector<array> nonzero(const array& a, StreamOrDevice s) {
   if (a.ndim() == 0) fail("nonzero", "a scalar; at least one dimension is needed");
   return positions_of(a, a.shape(), s);
@@ -62,6 +75,27 @@ array argwhere(const array& a, StreamOrDevice s) {
 
 array flatnonzero(const array& a, StreamOrDevice s) {
   return positions_of(a, {static_cast<int64_t>(a.size())}, s)[0];
+}
+
+array compress(const array& condition, const array& a, std::optional<int> axis, StreamOrDevice s) {
+  if (condition.ndim() != 1)
+    fail("compress", "a condition of shape ", to_string(condition.shape()),
+         "; one dimension is accepted");
+  const array x = axis ? a : flatten(a, s);
+  const int along = normalize_axis(axis.value_or(0), static_cast<int64_t>(x.ndim()), "compress");
+  const array at = flatnonzero(condition, s);
+  // A longer condition will do where the rest is false.
+  if (at.size() > 0 && condition.shape(0) > x.shape(along)) {
+    const auto last = take(at, -1, s).item<int64_t>();
+    if (last >= x.shape(along))
+      fail<IndexError>("compress", "a condition that holds at ", last, " for ", x.shape(along),
+                       " elements; it may be longer where it is false");
+  }
+  return take(x, at, along, s);
+}
+
+array extract(const array& condition, const array& a, StreamOrDevice s) {
+  return compress(flatten(condition, s), a, std::nullopt, s);
 }
 
 }  // namespace mlx::core

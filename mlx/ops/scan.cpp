@@ -3,6 +3,7 @@
 
 #include "mlx/core/error.h"
 #include "mlx/ops/cast.h"
+#include "mlx/ops/concat.h"
 #include "mlx/ops/elementwise.h"
 #include "mlx/ops/slice.h"
 #include "mlx/ops/view.h"
@@ -114,6 +115,21 @@ array diff(const array& a, int n, int axis, StreamOrDevice s) {
     out = a.dtype() == bool_ ? not_equal(ahead, behind, s) : subtract(ahead, behind, s);
   }
   return out;
+}
+
+array diff(const array& a, int n, int axis, const std::optional<array>& prepend,
+           const std::optional<array>& append, StreamOrDevice s) {
+  const int d = normalize_axis(axis, static_cast<int64_t>(a.ndim()), "diff");
+  Shape one = a.shape();
+  one[d] = 1;
+  std::vector<array> parts;
+  auto keep = [&](const std::optional<array>& x) {
+    if (x) parts.push_back(x->ndim() == 0 ? broadcast_to(*x, one, s) : *x);
+  };
+  keep(prepend);
+  keep(a);
+  keep(append);
+  return diff(parts.size() == 1 ? a : concatenate(parts, d, s), n, d, s);
 }
 
 }  // namespace mlx::core

@@ -36,6 +36,9 @@ MLX_SCAN(logcumsumexp)
 #undef MLX_SCAN
 /// Differences of neighbours along an axis, taken `n` times; of bools, whether they differ.
 array diff(const array& a, int n = 1, int axis = -1, StreamOrDevice s = {});
+/// The same with elements before and behind the axis; scalars stand for one along all of it.
+array diff(const array& a, int n, int axis, const std::optional<array>& prepend,
+           const std::optional<array>& append, StreamOrDevice s = {});
 
 struct ScanAttrs {
   Scan kind;

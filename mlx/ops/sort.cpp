@@ -3,6 +3,7 @@
 
 #include "mlx/core/error.h"
 #include "mlx/ops/cast.h"
+#include "mlx/ops/index.h"
 #include "mlx/ops/reduce.h"
 #include "mlx/ops/slice.h"
 #include "mlx/ops/view.h"
@@ -118,6 +119,14 @@ array searchsorted(const array& sorted, const array& values, const std::string& 
   const Stream st = to_stream(s);
   const Dtype t = promote_types(sorted.dtype(), values.dtype());
   return search_rows(cast_to(sorted, t, st), cast_to(values, t, st), side == "right", st);
+}
+
+array searchsorted(const array& sequence, const array& values, const std::string& side,
+                   const array& sorter, StreamOrDevice s) {
+  if (sorter.shape() != sequence.shape())
+    fail("searchsorted", "a sorter of shape ", to_string(sorter.shape()),
+         " for a sequence of shape ", to_string(sequence.shape()), "; equal shapes are accepted");
+  return searchsorted(take(sequence, sorter, 0, s), values, side, s);
 }
 
 }  // namespace mlx::core

@@ -28,13 +28,14 @@ array argpartition(const array& a, int kth, int axis, StreamOrDevice s = {});
 array topk(const array& a, int k, StreamOrDevice s = {});
 array topk(const array& a, int k, int axis, StreamOrDevice s = {});
 
-/// The distinct elements of the flattened array in ascending order, cut to `size` or filled up with
-/// `fill_value` (by default the smallest element); no two NaN are equal. Behind it, as asked for:
-/// the position of the first of each (uint32), for each element of `a` the position of its equal
-/// (uint32, in the shape of `a`, cut to the last one there is), and how many there are of each
-/// (int32, 0 for what is filled up). Throws ValueError for a negative size, and for an empty array
-/// that would have to be filled up without a `fill_value`.
-std::vector<array> unique(const array& a, int size, bool return_index = false,
+/// The distinct elements of the flattened array in ascending order, all of them (for which the
+/// array is computed) or, where `size` is given, cut to it or filled up with `fill_value` (by
+/// default the smallest element); no two NaN are equal. Behind it, as asked for: the position of
+/// the first of each (uint32), for each element of `a` the position of its equal (uint32, in the
+/// shape of `a`, cut to the last one there is), and how many there are of each (int32, 0 for what
+/// is filled up). Throws ValueError for a negative size, and for an empty array that would have to
+/// be filled up without a `fill_value`.
+std::vector<array> unique(const array& a, std::optional<int> size, bool return_index = false,
                           bool return_inverse = false, bool return_counts = false,
                           const std::optional<array>& fill_value = {}, StreamOrDevice s = {});
 
@@ -42,6 +43,9 @@ std::vector<array> unique(const array& a, int size, bool return_index = false,
 /// elements for side "left", behind them for "right". uint32, of the shape of `values`.
 array searchsorted(const array& sorted_sequence, const array& values,
                    const std::string& side = "left", StreamOrDevice s = {});
+/// The same for a sequence that taking the positions `sorter` sorts.
+array searchsorted(const array& sequence, const array& values, const std::string& side,
+                   const array& sorter, StreamOrDevice s = {});
 
 /// The same for several sequences: sorted (.., n) and values (.., any shape) with equal leading
 /// axes and equal dtypes.

@@ -6,9 +6,10 @@
 
 namespace mlx::core {
 
-std::vector<array> unique(const array& a, int size, bool return_index, bool return_inverse,
-                          bool return_counts, const std::optional<array>& fill_value,
-                          StreamOrDevice s) {
+std::vector<array> unique(const array& a, std::optional<int> given, bool return_index,
+                          bool return_inverse, bool return_counts,
+                          const std::optional<array>& fill_value, StreamOrDevice s) {
+  int64_t size = given.value_or(0);
   if (size < 0) fail("unique", "size ", size, "; it must not be negative");
   const auto n = static_cast<int64_t>(a.size());
   const Dtype wide = n > std::numeric_limits<int32_t>::max() ? int64 : int32;
@@ -31,8 +32,12 @@ std::vector<array> unique(const array& a, int size, bool return_index, bool retu
   array rank =
       concatenate({zeros({1}, wide, s), cumsum(astype(differs, wide, s), 0, false, true, s)}, 0, s);
 
-  array wanted = arange(0, size, 1, s);
-  wanted = astype(wanted, wide, s);
+  if (!given) {
+    compute_for("unique", {rank, sorted, order}, "size=n gives as many results as are asked for");
+    size = take(rank, -1, s).item<int64_t>() + 1;
+  }
+
+  array wanted = integer_range(0, size, 1, wide, s);
   array first = searchsorted(rank, wanted, "left", s);
   array exists = less(first, array(n, uint32), s);
   first = where(exists, first, array(0, uint32), s);
@@ -41,7 +46,7 @@ std::vector<array> unique(const array& a, int size, bool return_index, bool retu
   std::vector<array> out{where(exists, take(sorted, first, 0, s), fill, s)};
   if (return_index) out.push_back(take(order, first, 0, s));
   if (return_inverse) {
-    array last = array(std::max(size, 1) - 1, wide);
+    array last = array(std::max<int64_t>(size, 1) - 1, wide);
     array inverse = put_along_axis(zeros({n}, wide, s), order, minimum(rank, last, s), 0, s);
     out.push_back(astype(reshape(inverse, a.shape(), s), uint32, s));
   }

@@ -67,6 +67,20 @@ void bind_indexing(nb::module_& m) {
       m, "flatnonzero(a: array, /, *, " STREAM,
       [](const array& a, const StreamOrDevice& s) { return core::flatnonzero(a, s); },
       "Positions of the nonzero elements of the flattened array. Computes the array.");
+  def(
+      m, "compress(condition: array, a: array, axis: int | None = None, *, " STREAM,
+      [](const array& condition, const array& a, std::optional<int> axis, const StreamOrDevice& s) {
+        return core::compress(condition, a, axis, s);
+      },
+      "The slices along an axis, or the elements of the flattened array, where the condition "
+      "holds. "
+      "Computes the condition.");
+  def(
+      m, "extract(condition: array, a: array, *, " STREAM,
+      [](const array& condition, const array& a, const StreamOrDevice& s) {
+        return core::extract(condition, a, s);
+      },
+      "The elements where the condition holds. Computes the condition.");
 }
 
 }  // namespace mlx::python

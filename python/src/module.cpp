@@ -43,6 +43,7 @@ NB_MODULE(core, m) {
   bind_softmax(m, array_class);
   bind_scans(m, array_class);
   bind_sorts(m);
+  bind_counting(m);
   bind_products(m);
   bind_einsum(m);
   bind_convolutions(m);

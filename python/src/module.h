@@ -41,6 +41,7 @@ void bind_printing(nb::module_& m);
 void bind_debug(nb::module_& m);
 void bind_distributed(nb::module_& core);
 void bind_fast(nb::module_& core);
+void bind_counting(nb::module_& m);
 void bind_fft(nb::module_& core);
 void bind_linalg(nb::module_& core);
 void bind_matrix_norm(nb::module_& m);

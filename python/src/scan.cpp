@@ -1,4 +1,5 @@
 // Cumulative functions and differences.
+#include "convert.h"
 #include "mlx/ops.h"
 #include "module.h"
 
@@ -41,11 +42,23 @@ void bind_scans(nb::module_& m, nb::handle c) {
   MLX_BOTH(cummin, "Smallest of the elements up to each one, along an axis or over all.")
   MLX_BOTH(logcumsumexp, "log(cumsum(exp(a))) without overflow.")
   def(
-      m, "diff(a: array, /, n: int = 1, axis: int = -1, *, " STREAM,
-      [](const array& a, int n, int axis, const StreamOrDevice& s) {
-        return core::diff(a, n, axis, s);
+      m,
+      "diff(a: array, /, n: int = 1, axis: int = -1, *, prepend: scalar | array | None = None, "
+      "append: scalar | array | None = None, " STREAM,
+      [](const array& a, int n, int axis, nb::handle prepend, nb::handle append,
+         const StreamOrDevice& s) {
+        auto end = [&](nb::handle o) {
+          std::optional<array> out;
+          if (o.is_none()) return out;
+          if (!weak_array(o.ptr(), a.dtype(), out.emplace()))
+            fail<TypeError>("diff", "an end of type ", class_name(o),
+                            "; scalars and arrays are accepted");
+          return out;
+        };
+        return core::diff(a, n, axis, end(prepend), end(append), s);
       },
-      "Differences of neighbours along an axis, taken n times; of bools, whether they differ.");
+      "Differences of neighbours along an axis, taken n times, with elements `prepend` and "
+      "`append` at its ends; of bools, whether they differ.");
   alias(m, "cumulative_sum", "cumsum");
   alias(m, "cumulative_prod", "cumprod");
 }

@@ -27,7 +27,7 @@ def check(row):
 
 @pytest.mark.parametrize("family", cases.names())
 def test_compiled(family):
-    cases.run_rows(family, check)
+    cases.run_rows(family, check, lambda row: row.traced)
 
 
 def around(row):
@@ -61,4 +61,4 @@ def check_fused(row):
 
 @pytest.mark.parametrize("family", cases.names())
 def test_compiled_between_elementwise_work(family):
-    cases.run_rows(family, check_fused)
+    cases.run_rows(family, check_fused, lambda row: row.traced)

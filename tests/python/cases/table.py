@@ -57,6 +57,7 @@ class Row:
     grad_dtype: str = "float64"
     exact: bool = True  # other layouts give the same bits
     batched: bool = True  # vmap makes sense
+    traced: bool = True  # compile can: shapes of results do not depend on values
 
     @property
     def name(self):

@@ -33,6 +33,7 @@ class DLPackCompatible(Protocol):
     def __dlpack_device__(self) -> tuple[int, int]: ...
 
 
+import _collections
 from collections.abc import Callable
 import enum
 import pathlib
@@ -1277,6 +1278,14 @@ def flatnonzero(a: array, /, *, stream: StreamOrDevice = None) -> array:
     Positions of the nonzero elements of the flattened array. Computes the array.
     """
 
+def compress(condition: array, a: array, axis: int | None = None, *, stream: StreamOrDevice = None) -> array:
+    """
+    The slices along an axis, or the elements of the flattened array, where the condition holds. Computes the condition.
+    """
+
+def extract(condition: array, a: array, *, stream: StreamOrDevice = None) -> array:
+    """The elements where the condition holds. Computes the condition."""
+
 def sum(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
     """Sum over axes, or over all. Bool and small integers add up in int32."""
 
@@ -1342,9 +1351,9 @@ def cummin(a: array, /, axis: int | None = None, *, reverse: bool = False, inclu
 def logcumsumexp(a: array, /, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, stream: StreamOrDevice = None) -> array:
     """log(cumsum(exp(a))) without overflow."""
 
-def diff(a: array, /, n: int = 1, axis: int = -1, *, stream: StreamOrDevice = None) -> array:
+def diff(a: array, /, n: int = 1, axis: int = -1, *, prepend: scalar | array | None = None, append: scalar | array | None = None, stream: StreamOrDevice = None) -> array:
     """
-    Differences of neighbours along an axis, taken n times; of bools, whether they differ.
+    Differences of neighbours along an axis, taken n times, with elements `prepend` and `append` at its ends; of bools, whether they differ.
     """
 
 cumulative_sum = cumsum
@@ -1372,14 +1381,92 @@ def argpartition(a: array, /, kth: int, axis: None | int = -1, *, stream: Stream
 def topk(a: array, /, k: int, axis: None | int = -1, *, stream: StreamOrDevice = None) -> array:
     """The k largest elements along an axis, or of all, in no certain order."""
 
-def searchsorted(sorted_sequence: array, values: array, /, side: str = 'left', *, stream: StreamOrDevice = None) -> array:
+def searchsorted(sorted_sequence: array, values: array, /, side: str = 'left', *, sorter: array | None = None, stream: StreamOrDevice = None) -> array:
     """
-    Positions at which values would be inserted to keep a sequence sorted: before equal ones ('left') or after them ('right').
+    Positions at which values would be inserted to keep a sequence sorted: before equal ones ('left') or after them ('right'). The sequence may be one that taking `sorter` sorts.
     """
 
-def unique(a: array, /, size: int, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, fill_value: scalar | array | None = None, *, stream: StreamOrDevice = None) -> array | tuple[array, ...]:
+def unique(a: array, /, size: int | None = None, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, fill_value: scalar | array | None = None, *, stream: StreamOrDevice = None) -> array | tuple[array, ...]:
     """
-    The distinct elements of the flattened array in ascending order, cut to `size` or filled up with `fill_value` (the smallest element unless given). Behind it, as asked for: positions of the first of each, the positions that give back `a`, and how many there are of each.
+    The distinct elements of the flattened array in ascending order, for which the array is
+    computed; or the first `size` of them, filled up with `fill_value` (the smallest element
+    unless given), for which it is not. Behind them, as asked for: positions of the first of
+    each, the positions that give back `a`, and how many there are of each. No two NaN are equal.
+    """
+
+class UniqueAllResult(tuple):
+    """UniqueAllResult(values, indices, inverse_indices, counts)"""
+
+    __slots__: tuple = ()
+
+    __match_args__: tuple = ...
+
+    values: _collections._tuplegetter = ...
+
+    indices: _collections._tuplegetter = ...
+
+    inverse_indices: _collections._tuplegetter = ...
+
+    counts: _collections._tuplegetter = ...
+
+def unique_all(x: array, /, *, stream: StreamOrDevice = None) -> tuple[array, ...]:
+    """
+    The distinct elements, where the first of each stands, the positions that give back `x`, and the counts. Computes the array.
+    """
+
+class UniqueCountsResult(tuple):
+    """UniqueCountsResult(values, counts)"""
+
+    __slots__: tuple = ()
+
+    __match_args__: tuple = ('values', 'counts')
+
+    values: _collections._tuplegetter = ...
+
+    counts: _collections._tuplegetter = ...
+
+def unique_counts(x: array, /, *, stream: StreamOrDevice = None) -> tuple[array, ...]:
+    """
+    The distinct elements and how many there are of each. Computes the array.
+    """
+
+class UniqueInverseResult(tuple):
+    """UniqueInverseResult(values, inverse_indices)"""
+
+    __slots__: tuple = ()
+
+    __match_args__: tuple = ('values', 'inverse_indices')
+
+    values: _collections._tuplegetter = ...
+
+    inverse_indices: _collections._tuplegetter = ...
+
+def unique_inverse(x: array, /, *, stream: StreamOrDevice = None) -> tuple[array, ...]:
+    """
+    The distinct elements and the positions that give back `x`. Computes the array.
+    """
+
+def unique_values(x: array, /, *, stream: StreamOrDevice = None) -> array:
+    """The distinct elements in ascending order. Computes the array."""
+
+def isin(x1: scalar | array, x2: scalar | array, /, *, invert: bool = False, assume_unique: bool = False, stream: StreamOrDevice = None) -> array:
+    """
+    For each element whether it is among those of `x2`, or is not where `invert`.
+    """
+
+def bincount(x: array, /, weights: array | None = None, minlength: int = 0, *, length: int | None = None, stream: StreamOrDevice = None) -> array:
+    """
+    How often 0, 1, ... occur in a vector of integers, or the sums of the weights at their
+    places. Computes the array to find the largest, unless `length`, the number of results, is
+    given: the elements must then be smaller.
+    """
+
+def histogram(a: array, bins: int | Sequence[scalar] | array = 10, range: tuple[float, float] | None = None, weights: array | None = None, density: bool = False, *, stream: StreamOrDevice = None) -> tuple[array, array]:
+    """
+    How many elements (or which sum of `weights`) fall into each bin, and the bounds of the
+    bins: so many of equal width over `range` (from the smallest to the largest element), or
+    those between ascending bounds. A bin contains its lower bound, the last one its upper
+    bound too. `density` makes the integral 1.
     """
 
 def matmul(a: array, b: array, /, *, stream: StreamOrDevice = None) -> array:

@@ -1,0 +1,73 @@
+// Counting values.
+#include "convert.h"
+#include "mlx/ops.h"
+#include "module.h"
+
+namespace mlx::python {
+
+namespace {
+namespace core = mlx::core;
+#define STREAM "stream: StreamOrDevice = None) -> array"
+using OptionalArray = std::optional<array>;
+
+/// Bins as their number, or as an array or sequence of their bounds.
+nb::object histogram(const array& a, nb::handle bins, const core::HistogramRange& range,
+                     const OptionalArray& weights, bool density, const StreamOrDevice& s) {
+  int64_t count = 0;
+  const bool several =
+      is_array_like(bins.ptr()) || PyList_Check(bins.ptr()) || PyTuple_Check(bins.ptr());
+  std::pair<array, array> out;
+  if (several) {
+    out = core::histogram(a, to_array(bins.ptr()), weights, density, s);
+  } else if (load_integer(bins.ptr(), count)) {
+    if (count > INT32_MAX) fail<SizeError>("histogram", count, " bins do not fit 32 bits");
+    out = core::histogram(a, static_cast<int>(std::max<int64_t>(count, 0)), range, weights, density,
+                          s);
+  } else {
+    fail<TypeError>("histogram", "bins of type ", class_name(bins),
+                    "; a number and a sequence of bounds are accepted");
+  }
+  return tuple_of({out.first, out.second});
+}
+
+}  // namespace
+
+void bind_counting(nb::module_& m) {
+  def(
+      m,
+      "isin(x1: scalar | array, x2: scalar | array, /, *, invert: bool = False, "
+      "assume_unique: bool = False, " STREAM,
+      [](Operand a, Operand b, bool invert, bool, const StreamOrDevice& s) {
+        const array *x, *values;
+        array room_x, room_values;
+        if (!to_operands(a.object, b.object, x, values, room_x, room_values))
+          fail<TypeError>("isin", "operands of types ", class_name(a.object), " and ",
+                          class_name(b.object), "; scalars and arrays are accepted");
+        return core::isin(*x, *values, invert, s);
+      },
+      "For each element whether it is among those of `x2`, or is not where `invert`.");
+  def(
+      m,
+      "bincount(x: array, /, weights: array | None = None, minlength: int = 0, *, "
+      "length: int | None = None, " STREAM,
+      [](const array& x, const OptionalArray& weights, int64_t minlength,
+         std::optional<int64_t> length,
+         const StreamOrDevice& s) { return core::bincount(x, weights, minlength, length, s); },
+      "How often 0, 1, ... occur in a vector of integers, or the sums of the weights at their\n"
+      "places. Computes the array to find the largest, unless `length`, the number of results, is\n"
+      "given: the elements must then be smaller.");
+  def(
+      m,
+      "histogram(a: array, bins: int | Sequence[scalar] | array = 10, "
+      "range: tuple[float, float] | None = None, weights: array | None = None, "
+      "density: bool = False, *, stream: StreamOrDevice = None) -> tuple[array, array]",
+      [](const array& a, nb::handle bins, std::optional<std::pair<double, double>>& range,
+         const OptionalArray& weights, bool density,
+         const StreamOrDevice& s) { return histogram(a, bins, range, weights, density, s); },
+      "How many elements (or which sum of `weights`) fall into each bin, and the bounds of the\n"
+      "bins: so many of equal width over `range` (from the smallest to the largest element), or\n"
+      "those between ascending bounds. A bin contains its lower bound, the last one its upper\n"
+      "bound too. `density` makes the integral 1.");
+}
+
+}  // namespace mlx::python
