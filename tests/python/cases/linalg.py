@@ -332,8 +332,15 @@ FUNCTIONS = [
     ],
     *[
         row("mx.linalg.cross(a, b)", *s, ulps=8, ref="np.cross(a, b)")
-        for s in [((4, 3), (4, 3)), ((3,), (3,)), ((4, 3), (3,)), ((2, 2), (2, 3))]
+        for s in [((4, 3), (4, 3)), ((3,), (3,)), ((4, 3), (3,))]
     ],
+    row(
+        "mx.linalg.cross(a, b)",
+        (2, 2),
+        (2, 3),
+        ulps=8,
+        ref="np.cross(np.pad(a, [(0, 0), (0, 1)]), b)",
+    ),
     row("mx.linalg.cross(a, b, axis=0)", (3, 4), (3, 4), ulps=8, ref="np.cross(a, b, axis=0)"),
 ]
 
