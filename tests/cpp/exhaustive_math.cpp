@@ -61,7 +61,8 @@ struct Unary {
   double (*narrow)(double);  // for float32 and 16 bits
   Long (*wide)(Long);        // for float64
   double bound32, bound64;
-  ManyFn many = nullptr;  // the same as `narrow`
+  ManyFn many = nullptr;   // the same as `narrow`
+  double without_fma = 1;  // times the bounds, where there is no FMA
 };
 
 #define LIBM(name, c, b32, b64)                                      \
@@ -105,9 +106,9 @@ const Unary kUnary[] = {
     LIBM(arcsinh, asinh, 1, 3),
     LIBM(arccosh, acosh, 1, 3),
     LIBM(arctanh, atanh, 1, 3),
-    LIBM(erf, erf, 1.5, 1.25),
+    LIBM(erf, erf, 1.6, 1.25),
     {FORMULA(erfinv, erfinv_reference), 1, 3},
-    {FORMULA(sigmoid, sigmoid), 2, 2, many_sigmoids},
+    {FORMULA(sigmoid, sigmoid), 2, 2, many_sigmoids, 1.25},
     LIBM(sqrt, sqrt, 0.5, 0.5),
     {FORMULA(rsqrt, [](auto x) { return 1 / (sizeof(x) == 8 ? sqrt(x) : sqrtl(x)); }), 1.5, 1.5},
     {FORMULA(reciprocal, [](auto x) { return 1 / x; }), 0.5, 0.5},
@@ -446,8 +447,9 @@ int check(const char* isa, const ElementwiseKernels& k, const Options& o) {
     return k.find_tile(static_cast<OpId>(row), f.dtype);
   };
   int broken = 0;
-  for (const Unary& u : kUnary) {
+  for (Unary u : kUnary) {
     if (!o.wants(u.name)) continue;
+    if (!strcmp(isa, "v2")) u.bound32 *= u.without_fma, u.bound64 *= u.without_fma;
     // A 16-bit result is the float32 one, rounded once more.
     for (const Format& f : {kFloat16, kBfloat16}) {
       broken += report(isa, u.name, f, narrow_unary(u, find(u.row, f), f),

@@ -71,7 +71,7 @@ MLX_FN V erfinv_limits(V x, V r) {
 
 }  // namespace special_detail
 
-/// Error function; 1.5 / 1.25 ULP.
+/// Error function; 1.6 / 1.25 ULP.
 template <Real V>
 MLX_FN V erf(V x) {
   using namespace special_detail;
