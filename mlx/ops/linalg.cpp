@@ -158,15 +158,32 @@ constexpr OpDef one_matrix(const char* name, Arrays (*jvp)(const RuleArgs&),
                            OpKind kind = OpKind::kernel) {
   return {.name = name, .kind = kind, .build = Build, .jvp = jvp, .vmap = batch_one<Build>};
 }
-template <auto Build>
+/// Solutions for one matrix and a stack of right-hand sides: their columns side by side, so that
+/// the matrix is factored once.
+array solve_stack(const OpDef& op, const array& a, const array& b, Ref<const Attrs> attrs,
+                  Stream s) {
+  array first = moveaxis(b, -2, 0, s);
+  array flat = reshape(first, {rows(b), rows(b) ? static_cast<int64_t>(b.size()) / rows(b) : 0}, s);
+  array x = make_node(op, flat.shape(), flat.dtype(), s, std::move(attrs), a, flat);
+  return moveaxis(reshape(x, first.shape(), s), 0, -2, s);
+}
+template <const OpDef& Op>
+rules::Batched batch_solutions(const Arrays& in, const std::vector<int>& axes, const Attrs* attrs,
+                               Stream s) {
+  if (axes[0] >= 0 || in[0].ndim() > 2) return batch_pair<rebuild_pair<Op>>(in, axes, attrs, s);
+  return {{solve_stack(Op, in[0], rules::to_front(in[1], axes[1], s), Ref<const Attrs>(attrs), s)},
+          {0}};
+}
+
+template <const OpDef& Op>
 constexpr OpDef two_matrices(const char* name, Arrays (*vjp)(const RuleArgs&),
                              Arrays (*jvp)(const RuleArgs&)) {
   return {.name = name,
           .kind = OpKind::kernel,
-          .build = Build,
+          .build = rebuild_pair<Op>,
           .vjp = vjp,
           .jvp = jvp,
-          .vmap = batch_pair<Build>};
+          .vmap = batch_solutions<Op>};
 }
 
 Arrays build_svd(const Arrays& in, const Attrs* attrs, Stream s) {
@@ -192,8 +209,8 @@ constinit const OpDef op_expm{.name = "expm",
                               .jvp = rules::expm_jvp,
                               .vmap = batch_one<rebuild_like<op_expm>>};
 constinit const OpDef op_solve =
-    two_matrices<rebuild_pair<op_solve>>("solve", rules::solve_vjp, rules::solve_jvp);
-constinit const OpDef op_solve_triangular = two_matrices<rebuild_pair<op_solve_triangular>>(
+    two_matrices<op_solve>("solve", rules::solve_vjp, rules::solve_jvp);
+constinit const OpDef op_solve_triangular = two_matrices<op_solve_triangular>(
     "solve_triangular", rules::solve_triangular_vjp, rules::solve_triangular_jvp);
 constinit const OpDef op_qr = one_matrix<rebuild<make_qr>>("qr", rules::qr_jvp, OpKind::bundle);
 constinit const OpDef op_svd = one_matrix<build_svd>("svd", rules::svd_jvp, OpKind::bundle);
@@ -293,9 +310,9 @@ array solved(const OpDef& op, const char* name, const array& a, const array& b,
     shape.insert(shape.end(), m.shape().end() - 2, m.shape().end());
     return broadcast_to(m, shape, s);
   };
-  x = spread(x);
-  y = spread(y);
-  array out = make_node(op, y.shape(), t, s, std::move(attrs), x, y);
+  array out = x.ndim() == 2 && y.ndim() > 2
+                  ? solve_stack(op, x, y, std::move(attrs), s)
+                  : make_node(op, spread(y).shape(), t, s, std::move(attrs), spread(x), spread(y));
   return vector ? squeeze(out, -1, s) : out;
 }
 
