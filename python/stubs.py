@@ -64,6 +64,8 @@ class Stubs(stubgen.StubGen):
 
     def put(self, value, name=None, parent=None) -> None:
         # The slots of the array class have no signatures of their own.
+        if name == "bool":  # the name would hide the class that annotations mean
+            return
         if isinstance(value, types.WrapperDescriptorType) and name in OPERATORS:
             ignored = "  # type: ignore[override]" if name in ("__eq__", "__ne__") else ""
             self.write_ln(f"def {name}{OPERATORS[name]}: ...{ignored}\n")

@@ -186,7 +186,9 @@ void bind_conversions(nb::handle c) {
   def(
       c, "__array_namespace__(self, api_version: str | None = None) -> types.ModuleType",
       [](const array&, std::optional<std::string> version) -> nb::object {
-        if (version) throw ValueError("[__array_namespace__] api_version must be None");
+        if (version && (*version < "2021.12" || *version > "2025.12"))
+          fail<ValueError>("__array_namespace__", "version ", *version,
+                           "; 2021.12 to 2025.12 are accepted");
         return nb::module_::import_("mlx.core");
       },
       "The module that has the functions for arrays.");

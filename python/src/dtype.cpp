@@ -160,7 +160,7 @@ void bind_categories(nb::module_& m) {
 
 void bind_limits(nb::module_& m) {
   nb::class_<FloatInfo> f(m, "finfo", "Limits of a floating dtype, or of a complex dtype's parts.");
-  f.def(nb::new_([](Dtype t) { return float_info(t); }));
+  f.def(nb::new_([](nb::object t) { return float_info(dtype_of(t, "finfo")); }));
   def_property(
       f, "bits(self) -> int", [](const FloatInfo& i) { return i.bits; }, "Bits of an element.");
   def_property(f, "dtype(self) -> Dtype", [](const FloatInfo& i) { return i.dtype; }, "The dtype.");
@@ -178,7 +178,10 @@ void bind_limits(nb::module_& m) {
       },
       "The limits.");
   nb::class_<IntInfo> n(m, "iinfo", "Limits of an integer dtype.");
-  n.def(nb::new_([](Dtype t) { return int_info(t); }));
+  n.def(nb::new_([](nb::object t) { return int_info(dtype_of(t, "iinfo")); }));
+  def_property(
+      n, "bits(self) -> int", [](const IntInfo& i) { return 8 * i.dtype.size(); },
+      "Bits of an element.");
   def_property(n, "dtype(self) -> Dtype", [](const IntInfo& i) { return i.dtype; }, "The dtype.");
   def_property(
       n, "min(self) -> int", [](const IntInfo& i) { return nb::object(i.min); },
@@ -201,16 +204,26 @@ void bind_queries(nb::module_& m) {
       [](nb::handle a, nb::handle b) { return is_subtype(a, b); },
       "True where the first dtype or category lies within the second.");
   def(
-      m, "result_type(*arrays_and_dtypes: array | Dtype) -> Dtype",
+      m, "result_type(*arrays_and_dtypes: array | Dtype | scalar) -> Dtype",
       [](Star items) {
         if (items.size() == 0)
           fail<ValueError>("result_type", "no arguments; at least one array or dtype is accepted");
-        Dtype t = dtype_of(items[0], "result_type");
-        for (size_t i = 1; i < items.size(); ++i)
-          t = promote_types(t, dtype_of(items[i], "result_type"));
-        return t;
+        // Python scalars are weak: they count by their kind, beside what has a dtype.
+        std::optional<Dtype> t;
+        for (size_t i = 0; i < items.size(); ++i)
+          if (!is_scalar(items[i].ptr())) {
+            const Dtype next = dtype_of(items[i], "result_type");
+            t = t ? promote_types(*t, next) : next;
+          }
+        for (size_t i = 0; i < items.size(); ++i)
+          if (is_scalar(items[i].ptr())) {
+            array x = scalar_array(items[i].ptr());
+            if (t) weak_array(items[i].ptr(), *t, x);
+            t = t ? promote_types(*t, x.dtype()) : x.dtype();
+          }
+        return *t;
       },
-      "The dtype that arrays and dtypes promote to.");
+      "The dtype that arrays, dtypes and scalars promote to.");
   def(
       m, "can_cast(from_: array | Dtype, to: Dtype) -> bool",
       [](nb::handle from, Dtype to) { return promote_types(dtype_of(from, "can_cast"), to) == to; },

@@ -131,6 +131,14 @@ bool Overload::bind(PyObject* const* args, size_t nargs, PyObject* names, Call& 
       for (i = given; i < n; ++i)
         if (PyUnicode_Compare(parameters[i].name, name) == 0) break;
     }
+    if (i == n) {
+      // The array API standard has names of its own for two parameters.
+      const char* other = PyUnicode_CompareWithASCIIString(name, "device") == 0       ? "stream"
+                          : PyUnicode_CompareWithASCIIString(name, "fill_value") == 0 ? "vals"
+                                                                                      : "";
+      for (i = given; i < n; ++i)
+        if (PyUnicode_CompareWithASCIIString(parameters[i].name, other) == 0) break;
+    }
     if (i < n && parameters[i].keyword) {
       call.values[i] = args[nargs + k];
     } else if (star_star) {

@@ -62,6 +62,7 @@ NB_MODULE(core, m) {
   bind_fft(m);
   bind_linalg(m);
   bind_matrix_norm(m);
+  bind_standard(m, array_class);
 }
 
 }  // namespace mlx::python

@@ -42,6 +42,7 @@ void bind_debug(nb::module_& m);
 void bind_distributed(nb::module_& core);
 void bind_fast(nb::module_& core);
 void bind_counting(nb::module_& m);
+void bind_standard(nb::module_& m, nb::handle array_class);
 void bind_fft(nb::module_& core);
 void bind_linalg(nb::module_& core);
 void bind_matrix_norm(nb::module_& m);

@@ -59,8 +59,6 @@ void bind_scans(nb::module_& m, nb::handle c) {
       },
       "Differences of neighbours along an axis, taken n times, with elements `prepend` and "
       "`append` at its ends; of bools, whether they differ.");
-  alias(m, "cumulative_sum", "cumsum");
-  alias(m, "cumulative_prod", "cumprod");
 }
 
 }  // namespace mlx::python

@@ -161,7 +161,7 @@ generic: DtypeCategory = DtypeCategory.generic
 class finfo:
     """Limits of a floating dtype, or of a complex dtype's parts."""
 
-    def __init__(self, arg: Dtype, /) -> None: ...
+    def __init__(self, arg: object, /) -> None: ...
 
     @property
     def bits(self) -> int:
@@ -193,7 +193,11 @@ class finfo:
 class iinfo:
     """Limits of an integer dtype."""
 
-    def __init__(self, arg: Dtype, /) -> None: ...
+    def __init__(self, arg: object, /) -> None: ...
+
+    @property
+    def bits(self) -> int:
+        """Bits of an element."""
 
     @property
     def dtype(self) -> Dtype:
@@ -213,8 +217,8 @@ class iinfo:
 def issubdtype(arg1: Dtype | DtypeCategory, arg2: Dtype | DtypeCategory) -> bool:
     """True where the first dtype or category lies within the second."""
 
-def result_type(*arrays_and_dtypes: array | Dtype) -> Dtype:
-    """The dtype that arrays and dtypes promote to."""
+def result_type(*arrays_and_dtypes: array | Dtype | scalar) -> Dtype:
+    """The dtype that arrays, dtypes and scalars promote to."""
 
 def can_cast(from_: array | Dtype, to: Dtype) -> bool:
     """True where promotion converts the first dtype to the second."""
@@ -708,6 +712,13 @@ class array:
     def logcumsumexp(self, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, stream: StreamOrDevice = None) -> array:
         """log(cumsum(exp(a))) without overflow."""
 
+    @property
+    def device(self) -> Device:
+        """The device that computes the array."""
+
+    def to_device(self, device: Device | Stream | None, /, *, stream: StreamOrDevice = None) -> array:
+        """The array on a device: itself where it is there, else a copy."""
+
 class ArrayAt:
     """Updates at chosen positions that keep every repetition."""
 
@@ -1009,8 +1020,12 @@ def nan_to_num(a: scalar | array, nan: float = 0, posinf: float | None = None, n
     NaN and infinities replaced; by default by 0 and the largest finite numbers.
     """
 
+@overload
 def clip(a: array, /, a_min: scalar | array | None, a_max: scalar | array | None, *, stream: StreamOrDevice = None) -> array:
     """Elements limited to [a_min, a_max]; None leaves an end open."""
+
+@overload
+def clip(a: array, /, min: scalar | array | None = None, max: scalar | array | None = None, *, stream: StreamOrDevice = None) -> array: ...
 
 def divmod(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
     """[floor_divide(a, b), remainder(a, b)]."""
@@ -1026,8 +1041,12 @@ def allclose(a: array, b: array, /, rtol: float = 1e-05, atol: float = 1e-08, *,
 def array_equal(a: scalar | array, b: scalar | array, equal_nan: bool = False, stream: StreamOrDevice = None) -> array:
     """True where shapes and all elements are equal."""
 
+@overload
 def astype(a: array, dtype: Dtype, /, *, stream: StreamOrDevice = None) -> array:
     """The elements converted to a dtype."""
+
+@overload
+def astype(a: array, dtype: Dtype, /, *, copy: bool, stream: StreamOrDevice = None) -> array: ...
 
 def view(a: scalar | array, dtype: Dtype, stream: StreamOrDevice = None) -> array:
     """The bytes read as elements of another dtype."""
@@ -1135,10 +1154,14 @@ def asarray(a: scalar | array | Sequence | DLPackCompatible, dtype: Dtype | None
 def from_dlpack(x: DLPackCompatible, /, *, copy: bool | None = None) -> array:
     """An array of an object with __dlpack__. Copies unless copy=False."""
 
+@overload
 def reshape(a: array, /, shape: Sequence[int], *, stream: StreamOrDevice = None) -> array:
     """
     The elements in another shape of as many; one length may be -1 and is inferred.
     """
+
+@overload
+def reshape(a: array, /, shape: Sequence[int], *, copy: bool | None, stream: StreamOrDevice = None) -> array: ...
 
 def flatten(a: array, /, start_axis: int = 0, end_axis: int = -1, *, stream: StreamOrDevice = None) -> array:
     """Axes `start_axis` to `end_axis`, both included, as one axis."""
@@ -1191,8 +1214,12 @@ def matrix_transpose(a: array, /, *, stream: StreamOrDevice = None) -> array:
 def swapaxes(a: array, /, axis1: int, axis2: int, *, stream: StreamOrDevice = None) -> array:
     """Two axes exchanged."""
 
+@overload
 def moveaxis(a: array, /, source: int, destination: int, *, stream: StreamOrDevice = None) -> array:
     """Axis `source` put at place `destination`."""
+
+@overload
+def moveaxis(a: array, /, source: Sequence[int], destination: Sequence[int], *, stream: StreamOrDevice = None) -> array: ...
 
 def flip(a: array, /, axis: None | int | Sequence[int] = None, *, stream: StreamOrDevice = None) -> array:
     """The elements in reverse order along the given axes, or along all."""
@@ -1241,8 +1268,12 @@ def pad(a: array, pad_width: int | tuple[int] | tuple[int, int] | list[tuple[int
     The array with elements added at the ends of its axes: a value, the edge, or a mirror image without ('reflect') or with ('symmetric') the edge.
     """
 
+@overload
 def repeat(array: array, repeats: int, axis: int | None = None, *, stream: StreamOrDevice = None) -> array:
     """Each element `repeats` times along an axis, or in the flattened array."""
+
+@overload
+def repeat(array: array, repeats: array, axis: int | None = None, *, stream: StreamOrDevice = None) -> array: ...
 
 def tile(a: array, reps: int | Sequence[int], /, *, stream: StreamOrDevice = None) -> array:
     """The array beside itself, reps[i] times along axis i."""
@@ -1286,13 +1317,21 @@ def compress(condition: array, a: array, axis: int | None = None, *, stream: Str
 def extract(condition: array, a: array, *, stream: StreamOrDevice = None) -> array:
     """The elements where the condition holds. Computes the condition."""
 
+@overload
 def sum(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
     """Sum over axes, or over all. Bool and small integers add up in int32."""
 
+@overload
+def sum(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, dtype: Dtype | None, stream: StreamOrDevice = None) -> array: ...
+
+@overload
 def prod(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
     """
     Product over axes, or over all. Bool and small integers multiply in int32.
     """
+
+@overload
+def prod(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, dtype: Dtype | None, stream: StreamOrDevice = None) -> array: ...
 
 def max(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
     """Largest element over axes, or over all."""
@@ -1318,11 +1357,19 @@ def count_nonzero(a: array, /, axis: None | int | Sequence[int] = None, keepdims
 def minmax(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> tuple[array, array]:
     """Smallest and largest element over axes, or over all."""
 
+@overload
 def var(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, ddof: int = 0, *, stream: StreamOrDevice = None) -> array:
     """Mean squared distance from the mean, divided by n - ddof."""
 
+@overload
+def var(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, correction: float, stream: StreamOrDevice = None) -> array: ...
+
+@overload
 def std(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, ddof: int = 0, *, stream: StreamOrDevice = None) -> array:
     """Square root of the variance."""
+
+@overload
+def std(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, correction: float, stream: StreamOrDevice = None) -> array: ...
 
 def argmax(a: array, /, axis: None | int = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
     """Position of the first largest element along an axis, or among all."""
@@ -1356,17 +1403,21 @@ def diff(a: array, /, n: int = 1, axis: int = -1, *, prepend: scalar | array | N
     Differences of neighbours along an axis, taken n times, with elements `prepend` and `append` at its ends; of bools, whether they differ.
     """
 
-cumulative_sum = cumsum
-
-cumulative_prod = cumprod
-
+@overload
 def sort(a: array, /, axis: None | int = -1, *, stream: StreamOrDevice = None) -> array:
     """
     The elements in ascending order along an axis, or all of them. NaN comes last.
     """
 
+@overload
+def sort(a: array, /, *, axis: int = -1, descending: bool = False, stable: bool = True, stream: StreamOrDevice = None) -> array: ...
+
+@overload
 def argsort(a: array, /, axis: None | int = -1, *, stream: StreamOrDevice = None) -> array:
     """Positions that sort the elements along an axis, or all of them."""
+
+@overload
+def argsort(a: array, /, *, axis: int = -1, descending: bool = False, stable: bool = True, stream: StreamOrDevice = None) -> array: ...
 
 def partition(a: array, /, kth: int, axis: None | int = -1, *, stream: StreamOrDevice = None) -> array:
     """
@@ -1772,3 +1823,27 @@ def __array_namespace_info__() -> object:
 
 def matrix_norm(a: array, /, ord: None | int | float | str = None, axis: None | int | list[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
     """The same as linalg.norm."""
+
+def copysign(a: scalar | array, b: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
+    """The magnitude of a with the sign of b."""
+
+def hypot(a: scalar | array, b: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
+    """sqrt(a ** 2 + b ** 2) without overflow."""
+
+def nextafter(a: scalar | array, b: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
+    """The floating number after a on the way to b."""
+
+def signbit(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """True where the sign bit is set: of negative numbers and -0.0."""
+
+def cumulative_sum(a: array, /, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, dtype: Dtype | None = None, include_initial: bool = False, stream: StreamOrDevice = None) -> array:
+    """
+    Sums of the elements up to each one; with `include_initial` 0 stands before them.
+    """
+
+def cumulative_prod(a: array, /, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, dtype: Dtype | None = None, include_initial: bool = False, stream: StreamOrDevice = None) -> array:
+    """
+    Products of the elements up to each one; with `include_initial` 1 stands before them.
+    """
+
+__array_api_version__: str = '2025.12'

@@ -1,0 +1,38 @@
+// What the array API standard adds to the other families, composed of their functions.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "mlx/core/array.h"
+
+namespace mlx::core {
+
+/// True where the sign bit is set: of negative numbers, -0.0 and some NaN. Real dtypes.
+array signbit(const array& a, StreamOrDevice s = {});
+/// |a| with the sign of b; floating.
+array copysign(const array& a, const array& b, StreamOrDevice s = {});
+/// sqrt(a^2 + b^2) without overflow; floating. Infinite where a or b is.
+array hypot(const array& a, const array& b, StreamOrDevice s = {});
+/// The floating number after a on the way to b.
+array nextafter(const array& a, const array& b, StreamOrDevice s = {});
+
+/// From the largest to the smallest along an axis; of positions, equal elements keep their order.
+array sort_descending(const array& a, int axis, StreamOrDevice s = {});
+array argsort_descending(const array& a, int axis, StreamOrDevice s = {});
+
+/// Running sums and products with the neutral element in front, one longer than the axis. Without
+/// an axis at most one dimension is accepted.
+array cumsum_from_zero(const array& a, std::optional<int> axis, std::optional<Dtype> dtype,
+                       StreamOrDevice s = {});
+array cumprod_from_one(const array& a, std::optional<int> axis, std::optional<Dtype> dtype,
+                       StreamOrDevice s = {});
+
+/// Slice i along an axis counts[i] times, for 1-D counts as long as the axis, or one for all.
+/// Computes the counts.
+array repeat(const array& a, const array& counts, int axis, StreamOrDevice s = {});
+/// Axes moved to other places; the rest keep their order.
+array moveaxis(const array& a, const std::vector<int>& source, const std::vector<int>& destination,
+               StreamOrDevice s = {});
+
+}  // namespace mlx::core

@@ -1,0 +1,71 @@
+"""The array API standard: signatures that it asks for, and its special values."""
+
+import math
+
+import numpy as np
+import pytest
+
+import mlx.core as mx
+
+NAMES = {
+    "mx": mx,
+    "x": mx.array([[1.0, -2.0, 3.0], [4.0, 5.0, -6.0]]),
+    "i": mx.array([[1, 2, 3], [4, 5, 6]]),
+    "v": mx.array([3.0, 1.0, 2.0]),
+}
+
+CALLS = """
+    mx.arange(0, stop=3, step=1, device=mx.cpu).shape == (3,)
+    mx.zeros((2,), dtype=mx.int32, device=None).dtype == mx.int32
+    mx.full((2,), fill_value=3, device=None).tolist() == [3, 3]
+    mx.full_like(x, fill_value=2).shape == x.shape
+    mx.eye(3, 4, k=1, dtype=mx.float32, device=None).shape == (3, 4)
+    mx.astype(x, mx.int32, copy=True, device=None).dtype == mx.int32
+    mx.reshape(x, (3, 2), copy=True).shape == (3, 2)
+    mx.finfo(x).bits == 32 and mx.iinfo(mx.int8).bits == 8 and mx.iinfo(i).max == 2**31 - 1
+    mx.isdtype(mx.bool, 'bool')
+    mx.result_type(x, i, mx.int8, 1.0) == mx.float32
+    mx.result_type(mx.float16, 1.0) == mx.float16
+    mx.result_type(mx.int8, 1.0) == mx.float32
+    mx.clip(x) is not None
+    mx.unique_all(i).counts.tolist() == [1] * 6
+    mx.argsort(mx.array([1, 2, 1, 2]), descending=True).tolist() == [1, 3, 0, 2]
+    mx.searchsorted(mx.sort(v), 1.5).item() == 1
+    mx.__array_api_version__ == '2025.12'
+    x.__array_namespace__(api_version='2025.12') is mx
+    x.to_device(x.device) is not None and x.device == mx.default_device()
+    mx.fft.fftfreq(4, d=1.0, dtype=mx.float64, device=mx.cpu).dtype == mx.float64
+    mx.moveaxis(x, (0, 1), (1, 0)).shape == (3, 2)
+    mx.repeat(v, mx.array([1, 2, 0]), axis=0).tolist() == [3, 1, 1]
+"""
+
+
+@pytest.mark.parametrize("call", [c.strip() for c in CALLS.strip().splitlines()])
+def test_signatures(call):
+    assert eval(call, NAMES)
+
+
+@pytest.mark.parametrize("call", ["mx.signbit(mx.array(1j))", "mx.hypot(1j, mx.array(1.0))"])
+def test_complex_numbers_are_refused(call):
+    with pytest.raises(ValueError, match="real dtypes"):
+        eval(call, NAMES)
+
+
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, math.inf, -math.inf, math.nan]
+
+
+@pytest.mark.parametrize(
+    "name", ["atan2", "copysign", "divide", "floor_divide", "hypot", "logaddexp", "maximum",
+             "minimum", "nextafter", "pow", "remainder"]
+)  # fmt: skip
+def test_special_values(name):
+    a, b = (g.ravel().astype(np.float32) for g in np.meshgrid(SPECIAL, SPECIAL, indexing="ij"))
+    with np.errstate(all="ignore"):
+        want = getattr(np, {"atan2": "arctan2", "pow": "power"}.get(name, name))(a, b)
+    got = np.array(getattr(mx, name)(mx.array(a), mx.array(b)))
+    nan = np.isnan(want)
+    assert (np.isnan(got) == nan).all(), (a[np.isnan(got) != nan], b[np.isnan(got) != nan])
+    np.testing.assert_allclose(got[~nan], want[~nan], 1e-6)
+    if name not in ("maximum", "minimum", "logaddexp"):
+        wrong = np.signbit(got[~nan]) != np.signbit(want[~nan])
+        assert not wrong.any(), (a[~nan][wrong], b[~nan][wrong], got[~nan][wrong])
