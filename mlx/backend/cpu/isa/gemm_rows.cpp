@@ -134,12 +134,12 @@ template <class S, int K, int N>
 MLX_INLINE void axpy_tile(const float* x, int64_t x_row, const typename S::W* w, int64_t w_row,
                           int64_t m, float* acc, int64_t ld) {
   F32 weights[K][N];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
   for (int l = 0; l < K; ++l) {
 #pragma GCC unroll 4
     for (int j = 0; j < N; ++j) {
       weights[l][j] = S::weights(w + l * w_row + j * kLanes);
-      __builtin_prefetch(w + (K + l) * w_row + j * kLanes);
+      __builtin_prefetch(w + (K + l) * w_row + j * kLanes, 0, 2);  // of the next rows
     }
   }
   for (int64_t i = 0; i < m; ++i) {
@@ -147,7 +147,7 @@ MLX_INLINE void axpy_tile(const float* x, int64_t x_row, const typename S::W* w,
     for (int j = 0; j < N; ++j) {
       float* p = acc + i * ld + j * kLanes;
       F32 sum = load<F32>(p);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int l = 0; l < K; ++l) {
         sum = multiply_add(broadcast(x[i * x_row + l]), weights[l][j], sum);
       }
@@ -200,8 +200,9 @@ void axpy_rows(const float* x, int64_t x_row, const void* w, int64_t w_row, int6
       acc[i * ld + j] = 0;
     }
   }
-  for (; k >= 4; k -= 4, x += 4, row += 4 * w_row) {
-    axpy_steps<S, 4>(x, x_row, row, w_row, m, n, acc, ld);
+  constexpr int kRows = kLanes == 16 ? 8 : 4;  // as many as there are registers for
+  for (; k >= kRows; k -= kRows, x += kRows, row += kRows * w_row) {
+    axpy_steps<S, kRows>(x, x_row, row, w_row, m, n, acc, ld);
   }
   for (; k > 0; --k, ++x, row += w_row) {
     axpy_steps<S, 1>(x, x_row, row, w_row, m, n, acc, ld);
