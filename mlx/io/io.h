@@ -1,11 +1,13 @@
-// Saving and loading arrays: .npy and .safetensors. Saving evaluates; a failed save leaves an
-// earlier file as it was. Files are checked before their contents are believed: FileError
+// Saving and loading arrays: .npy, .safetensors and .gguf. Saving evaluates; a failed save leaves
+// an earlier file as it was. Files are checked before their contents are believed: FileError
 // otherwise.
 #pragma once
 
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "mlx/core/array.h"
 #include "mlx/io/stream.h"
@@ -31,6 +33,22 @@ void save_safetensors(std::string file, std::unordered_map<std::string, array> a
                       std::unordered_map<std::string, std::string> metadata = {});
 SafetensorsLoad load_safetensors(std::shared_ptr<io::Reader> in, StreamOrDevice s = {});
 SafetensorsLoad load_safetensors(const std::string& file, StreamOrDevice s = {});
+
+/// A value of GGUF metadata; monostate stands for none.
+using GGUFMetaData = std::variant<std::monostate, array, std::string, std::vector<std::string>>;
+using GGUFLoad = std::pair<std::unordered_map<std::string, array>,
+                           std::unordered_map<std::string, GGUFMetaData>>;
+
+/// Reads a GGUF file, version 2 or 3. Tensors of type Q4_0, Q4_1 and Q8_0 come as packed matrices
+/// of mode affine with groups of 32: words under their name, scales and biases (float16) under the
+/// name with ".weight" taken off and ".scales" and ".biases" added. Other block types are refused.
+GGUFLoad load_gguf(std::shared_ptr<io::Reader> in, StreamOrDevice s = {});
+GGUFLoad load_gguf(const std::string& file, StreamOrDevice s = {});
+/// Writes named arrays of float32, float16, bfloat16, float64 or signed integers, and metadata:
+/// scalars and vectors of any dtype but the complex ones and 16-bit floats, strings, lists of
+/// strings. ".gguf" is added to a name without it.
+void save_gguf(std::string file, std::unordered_map<std::string, array> array_map,
+               std::unordered_map<std::string, GGUFMetaData> meta_data = {});
 
 namespace io {
 /// The array's elements in row-major order, evaluated and in host memory.

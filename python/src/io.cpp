@@ -114,6 +114,63 @@ nb::object load_npz(nb::handle file, const StreamOrDevice& s) {
   return out;
 }
 
+nb::object load_gguf(std::shared_ptr<io::Reader> reader, bool return_metadata,
+                     const StreamOrDevice& s) {
+  auto [arrays, metadata] = core::load_gguf(std::move(reader), s);
+  nb::dict out, meta;
+  for (auto& [name, a] : arrays) out[name.c_str()] = nb::steal(wrap(a));
+  for (auto& [key, value] : metadata) {
+    if (auto* a = std::get_if<array>(&value)) {
+      meta[key.c_str()] = nb::steal(wrap(*a));
+    } else if (auto* text = std::get_if<std::string>(&value)) {
+      meta[key.c_str()] = *text;
+    } else {
+      nb::list list;
+      for (const std::string& item : std::get<std::vector<std::string>>(value)) list.append(item);
+      meta[key.c_str()] = list;
+    }
+  }
+  if (return_metadata) return nb::make_tuple(out, meta);
+  return out;
+}
+
+/// A value of GGUF metadata: a string, a list of strings, or what makes an array.
+core::GGUFMetaData gguf_value(const std::string& key, nb::handle value) {
+  From<std::string> text;
+  if (text.load(value.ptr())) return text.get();
+  From<std::vector<std::string>> list;
+  if (PyList_Check(value.ptr()) && list.load(value.ptr())) return list.get();
+  From<array> numbers;
+  if (!numbers.load(value.ptr()))
+    fail<TypeError>("save_gguf", "metadata ", key, " of type ", class_name(value),
+                    "; strings, lists of strings and arrays are accepted");
+  return numbers.get();
+}
+
+void save_gguf(nb::handle file, const nb::dict& arrays, const std::optional<nb::dict>& metadata) {
+  auto path = path_of(file);
+  if (!path)
+    fail<TypeError>("save_gguf", "a file of type ", class_name(file), "; paths are accepted");
+  std::unordered_map<std::string, array> map;
+  std::unordered_map<std::string, core::GGUFMetaData> meta;
+  Arrays all;
+  for (auto [key, value] : arrays) {
+    From<array> from;
+    if (!PyUnicode_Check(key.ptr()) || !from.load(value.ptr()))
+      fail<TypeError>("save_gguf", "an item of types ", class_name(key), " and ", class_name(value),
+                      "; strings and arrays are accepted");
+    map.emplace(nb::cast<std::string>(key), from.get());
+    all.push_back(from.get());
+  }
+  if (metadata)
+    for (auto [key, value] : *metadata) {
+      const auto name = nb::cast<std::string>(nb::str(key));
+      meta.emplace(name, gguf_value(name, value));
+    }
+  evaluate(std::move(all));
+  core::save_gguf(*path, std::move(map), std::move(meta));
+}
+
 nb::object load_any(nb::handle file, const std::optional<std::string>& given, bool return_metadata,
                     const StreamOrDevice& s) {
   auto path = path_of(file);
@@ -126,8 +183,12 @@ nb::object load_any(nb::handle file, const std::optional<std::string>& given, bo
     return nb::steal(
         wrap(path ? core::load(*path, s) : core::load(std::make_shared<FileReader>(file), s)));
   if (format == "npz") return load_npz(file, s);
+  if (format == "gguf")
+    return load_gguf(path ? io::open_reader(*path) : std::make_shared<FileReader>(file),
+                     return_metadata, s);
   if (format != "safetensors")
-    fail<ValueError>("load", "the format ", format, "; npy, npz and safetensors are accepted");
+    fail<ValueError>("load", "the format ", format,
+                     "; npy, npz, safetensors and gguf are accepted");
   auto [arrays, metadata] = path ? core::load_safetensors(*path, s)
                                  : core::load_safetensors(std::make_shared<FileReader>(file), s);
   nb::dict out, meta;
@@ -247,12 +308,21 @@ void bind_io(nb::module_& m) {
       "Writes named arrays in the safetensors format; .safetensors is added to a name without it.");
   def(
       m,
+      "save_gguf(file: file | str | pathlib.Path, arrays: dict[str, array], "
+      "metadata: dict[str, array | str | list[str]] | None = None)",
+      [](nb::handle file, const nb::dict& arrays, std::optional<nb::dict>& metadata) {
+        save_gguf(file, arrays, metadata);
+      },
+      "Writes named arrays and metadata in the GGUF format; .gguf is added to a name without it.");
+  def(
+      m,
       "load(file: file | str | pathlib.Path, /, format: str | None = None, "
       "return_metadata: bool = False, *, stream: StreamOrDevice = None) -> "
       "array | dict[str, array] | tuple[dict[str, array], dict[str, Any]]",
       [](nb::handle file, std::optional<std::string>& format, bool return_metadata,
          const StreamOrDevice& s) { return load_any(file, format, return_metadata, s); },
-      "Reads an array (.npy) or arrays by name (.npz, .safetensors). The format follows from the "
+      "Reads an array (.npy) or arrays by name (.npz, .safetensors, .gguf). The format follows "
+      "from the "
       "name or the content. Raises an exception that is both RuntimeError and ValueError for files "
       "that cannot be read.");
 }

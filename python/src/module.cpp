@@ -45,6 +45,7 @@ NB_MODULE(core, m) {
   bind_sorts(m);
   bind_counting(m);
   bind_products(m);
+  bind_quantized(m);
   bind_einsum(m);
   bind_convolutions(m);
   bind_random(m);

@@ -30,6 +30,7 @@ void bind_namespace_info(nb::module_& m);
 void bind_scans(nb::module_& m, nb::handle array_class);
 void bind_sorts(nb::module_& m);
 void bind_products(nb::module_& m);
+void bind_quantized(nb::module_& m);
 void bind_random(nb::module_& m);
 void bind_memory(nb::module_& m);
 void bind_transforms(nb::module_& m);

@@ -1,0 +1,252 @@
+// Codes of 1, 2, 4 and 8 bits: a lane holds a word and gives one code after the other by shifts, so
+// the floats they meet are laid out that way once. Codes that cross words go eight at a time.
+#include "mlx/backend/cpu/isa/quantized.h"
+
+#include "mlx/backend/cpu/isa/gemm_simd.h"
+
+namespace mlx::core::cpu::MLX_ISA {
+namespace {
+
+constexpr float kE2m1[16] = {0, .5f, 1, 1.5f, 2, 3, 4, 6, 0, -.5f, -1, -1.5f, -2, -3, -4, -6};
+
+// Values of the codes in the lowest bits of each lane.
+template <int kBits>
+struct Integers {
+  static constexpr int bits = kBits;
+  MLX_INLINE F32 values(U32 x) {
+    return __builtin_convertvector((I32)(x & ((1u << kBits) - 1)), F32);
+  }
+};
+
+// By table, with a lane permutation where there is one.
+struct E2m1 {
+  static constexpr int bits = 4;
+  MLX_INLINE F32 values(U32 x) {
+#if defined(__AVX512F__)
+    return _mm512_maskz_permutexvar_ps(0xffff, (__m512i)x, _mm512_loadu_ps(kE2m1));
+#else
+    // Exponent and mantissa move into place; the product with 2^126 rebiases, subnormals included.
+    const U32 magnitude = (x & 7) << 22, sign = (x & 8) << 28;
+    return (F32)((U32)((F32)magnitude * 0x1p126f) | sign);
+#endif
+  }
+};
+
+struct E4m3 {
+  static constexpr int bits = 8;
+  MLX_INLINE F32 values(U32 x) {
+    const U32 magnitude = (x & 0x7f) << 20, sign = (x & 0x80) << 24;
+    const U32 nan = (U32)((x & 0x7f) == 0x7f) & 0x7fc00000u;
+    return (F32)((U32)((F32)magnitude * 0x1p120f) | sign | nan);
+  }
+};
+
+#if defined(__AVX512F__)
+template <>
+struct Integers<4> {
+  static constexpr int bits = 4;
+  MLX_INLINE F32 values(U32 x) {  // a permutation looks at the lowest four bits only
+    const F32 table = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    return _mm512_maskz_permutexvar_ps(0xffff, (__m512i)x, table);
+  }
+};
+template <>
+struct Integers<2> {
+  static constexpr int bits = 2;
+  MLX_INLINE F32 values(U32 x) {
+    const F32 table = {0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3};
+    return _mm512_maskz_permutexvar_ps(0xffff, (__m512i)x, table);
+  }
+};
+#endif
+
+// Scales of the groups that kLanes words from word `at` on belong to.
+MLX_INLINE F32 lane_scales(const float* scales, int64_t at, int64_t group_words) {
+  if (group_words >= kLanes) return broadcast(scales[at / group_words]);
+  const float* p = scales + at / group_words;
+#if defined(__AVX512F__)
+  const int shift = __builtin_ctzll(static_cast<uint64_t>(group_words));
+  const U32 lanes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  return _mm512_maskz_permutexvar_ps(0xffff, (__m512i)(lanes >> shift), _mm512_loadu_ps(p));
+#else
+  F32 out;
+  for (int l = 0; l < kLanes; ++l) out[l] = p[l / group_words];
+  return out;
+#endif
+}
+
+template <class C>
+struct Words {
+  static constexpr int kPer = 32 / C::bits;
+  static constexpr int64_t kBlock = kPer * kLanes;  // codes of a vector of words
+
+  static void arrange(const float* x, int64_t n, float* to) {
+    for (int64_t at = 0; at < n; at += kBlock)
+      for (int j = 0; j < kPer; ++j)
+        for (int l = 0; l < kLanes; ++l) {
+          const int64_t i = at + l * kPer + j;
+          *to++ = i < n ? x[i] : 0;
+        }
+  }
+
+  MLX_INLINE U32 words_at(const uint32_t* words, int64_t at, int64_t count) {
+    return count - at >= kLanes ? load<U32>(words + at) : load_n<U32>(words + at, count - at);
+  }
+
+  template <int M>
+  static void rows(const uint32_t* words, const float* scales, int64_t count, int64_t group_words,
+                   const float* x, int64_t x_row, float* acc, int64_t ld) {
+    F32 sum[M] = {};
+    for (int64_t at = 0; at < count; at += kLanes) {
+      const U32 w = words_at(words, at, count);
+      __builtin_prefetch(words + at + 256);
+      const F32 scale = lane_scales(scales, at, group_words);
+      const float* p = x + at * kPer;
+      F32 part[M][2] = {};
+#pragma GCC unroll 32
+      for (int j = 0; j < kPer; ++j) {
+        const F32 v = C::values(w >> (j * C::bits));
+#pragma GCC unroll 4
+        for (int i = 0; i < M; ++i)
+          part[i][j & 1] = multiply_add(v, load<F32>(p + i * x_row + j * kLanes), part[i][j & 1]);
+      }
+#pragma GCC unroll 4
+      for (int i = 0; i < M; ++i) sum[i] = multiply_add(part[i][0] + part[i][1], scale, sum[i]);
+    }
+    for (int i = 0; i < M; ++i) acc[i * ld] = sum_lanes(sum[i]);
+  }
+
+  static void dot(const uint32_t* words, const float* scales, int64_t k, int64_t group,
+                  const float* x, int64_t x_row, int64_t m, float* acc, int64_t ld) {
+    const int64_t count = k / kPer, per_group = group / kPer;
+    switch (m) {
+      case 1:
+        return rows<1>(words, scales, count, per_group, x, x_row, acc, ld);
+      case 2:
+        return rows<2>(words, scales, count, per_group, x, x_row, acc, ld);
+      case 3:
+        return rows<3>(words, scales, count, per_group, x, x_row, acc, ld);
+      default:
+        return rows<4>(words, scales, count, per_group, x, x_row, acc, ld);
+    }
+  }
+
+  /// Vector J of the codes of kLanes words: their words and how far they are shifted.
+  template <int J>
+  MLX_INLINE U32 codes(U32 words) {
+    U32 from, shift;
+    for (int l = 0; l < kLanes; ++l) {
+      from[l] = (J * kLanes + l) / kPer;
+      shift[l] = (J * kLanes + l) % kPer * C::bits;
+    }
+    return __builtin_shuffle(words, from) >> shift;
+  }
+
+  template <int J>
+  MLX_INLINE void expand(U32 words, const float* scales, const float* biases, int64_t at, int64_t n,
+                         int64_t group, float* out) {
+    const int64_t i = at + J * kLanes;
+    if (i >= n) return;
+    const F32 v = C::values(codes<J>(words)) * broadcast(scales[i / group]);
+    store(out + i, biases ? v + broadcast(biases[i / group]) : v);
+    if constexpr (J + 1 < kPer) expand<J + 1>(words, scales, biases, at, n, group, out);
+  }
+
+  static void unpack(const uint32_t* words, const float* scales, const float* biases, int64_t n,
+                     int64_t group, float* out) {
+    for (int64_t at = 0; at < n; at += kBlock)
+      expand<0>(words_at(words, at / kPer, n / kPer), scales, biases, at, n, group, out);
+  }
+
+  static constexpr QuantKernels table{unpack, arrange, dot};
+};
+
+// Codes of 3, 5 and 6 bits: eight of them in as many bytes as a code has bits.
+template <int kBits>
+struct Bytes {
+  typedef uint32_t U8 __attribute__((vector_size(32)));
+  typedef int32_t I8 __attribute__((vector_size(32)));
+  typedef float F8 __attribute__((vector_size(32)));
+
+  /// Codes 8 J to 8 J + 7 of the 32 that start at p; reads none but their 4 * kBits bytes.
+  template <int J>
+  MLX_INLINE void eight(const unsigned char* p, float* out) {
+    constexpr bool ahead = J * kBits + 8 <= 4 * kBits;
+    uint64_t x;
+    __builtin_memcpy(&x, p + (ahead ? J * kBits : (J + 1) * kBits - 8), 8);
+    if (!ahead) x >>= 8 * (8 - kBits);
+    const auto low = static_cast<uint32_t>(x), high = static_cast<uint32_t>(x >> (4 * kBits));
+    const U8 both = {low, low, low, low, high, high, high, high};
+    const U8 shift = {0, kBits, 2 * kBits, 3 * kBits, 0, kBits, 2 * kBits, 3 * kBits};
+    const F8 v = __builtin_convertvector((I8)((both >> shift) & ((1u << kBits) - 1)), F8);
+    __builtin_memcpy(out + 8 * J, &v, sizeof(v));
+  }
+  /// 32 codes; groups are multiples of that.
+  MLX_INLINE void codes(const unsigned char* p, float* out) {
+    eight<0>(p, out);
+    eight<1>(p, out);
+    eight<2>(p, out);
+    eight<3>(p, out);
+  }
+
+  static void unpack(const uint32_t* words, const float* scales, const float* biases, int64_t n,
+                     int64_t group, float* out) {
+    const auto* p = reinterpret_cast<const unsigned char*>(words);
+    for (int64_t i = 0; i < n; i += 32, p += 4 * kBits) {
+      const float scale = scales[i / group], bias = biases ? biases[i / group] : 0;
+      codes(p, out + i);
+      for (int j = 0; j < 32; ++j) out[i + j] = out[i + j] * scale + bias;
+    }
+  }
+
+  static void arrange(const float* x, int64_t n, float* to) {
+    __builtin_memcpy(to, x, static_cast<size_t>(n) * sizeof(float));
+  }
+
+  static void dot(const uint32_t* words, const float* scales, int64_t k, int64_t group,
+                  const float* x, int64_t x_row, int64_t m, float* acc, int64_t ld) {
+    const auto* p = reinterpret_cast<const unsigned char*>(words);
+    F32 sum[kQuantRows] = {};
+    for (int64_t at = 0; at < k; at += 32, p += 4 * kBits) {
+      alignas(64) float few[32];
+      codes(p, few);
+      const F32 scale = broadcast(scales[at / group]);
+      for (int j = 0; j < 32; j += kLanes) {
+        const F32 v = load<F32>(few + j) * scale;
+        for (int64_t i = 0; i < m; ++i)
+          sum[i] = multiply_add(v, load<F32>(x + i * x_row + at + j), sum[i]);
+      }
+    }
+    for (int64_t i = 0; i < m; ++i) acc[i * ld] = sum_lanes(sum[i]);
+  }
+
+  static constexpr QuantKernels table{unpack, arrange, dot};
+};
+
+}  // namespace
+
+const QuantKernels& find_quant(QuantFormat f) {
+  switch (f) {
+    case QuantFormat::int1:
+      return Words<Integers<1>>::table;
+    case QuantFormat::int2:
+      return Words<Integers<2>>::table;
+    case QuantFormat::int3:
+      return Bytes<3>::table;
+    case QuantFormat::int4:
+      return Words<Integers<4>>::table;
+    case QuantFormat::int5:
+      return Bytes<5>::table;
+    case QuantFormat::int6:
+      return Bytes<6>::table;
+    case QuantFormat::int8:
+      return Words<Integers<8>>::table;
+    case QuantFormat::e2m1:
+      return Words<E2m1>::table;
+    case QuantFormat::e4m3:
+      break;
+  }
+  return Words<E4m3>::table;
+}
+
+}  // namespace mlx::core::cpu::MLX_ISA

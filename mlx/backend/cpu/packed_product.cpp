@@ -1,0 +1,292 @@
+// Two roads: products with few rows multiply codes as they are read; others unpack blocks of the
+// matrix into the panels of the blocked product. Sums do not depend on the threads.
+#include <algorithm>
+#include <cstring>
+
+#include "mlx/backend/cpu/allocator.h"
+#include "mlx/backend/cpu/cpu_info.h"
+#include "mlx/backend/cpu/gemm.h"
+#include "mlx/backend/cpu/quantized.h"
+#include "mlx/backend/cpu/threads.h"
+
+namespace mlx::core::cpu {
+
+namespace {
+
+constexpr int64_t kFewRows = 12;   // rows that multiply codes directly
+constexpr int64_t kColumns = 128;  // of a task
+constexpr int64_t kDepth = 384;    // along K in one go
+constexpr int64_t kTileRows = 144;
+constexpr int64_t kMostRows = 512;  // packed at a time
+
+constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+constexpr int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
+
+QuantFormat format_of(const Packing& p) {
+  if (p.mode == QuantMode::mxfp8) return QuantFormat::e4m3;
+  if (!p.affine()) return QuantFormat::e2m1;
+  constexpr QuantFormat by_bits[] = {QuantFormat::int1, QuantFormat::int1, QuantFormat::int2,
+                                     QuantFormat::int3, QuantFormat::int4, QuantFormat::int5,
+                                     QuantFormat::int6, QuantFormat::int8, QuantFormat::int8};
+  return by_bits[p.bits];
+}
+
+/// The scales that codes stand for: e8m0, or e4m3 for nvfp4.
+const float* scale_table(QuantMode mode) {
+  struct Table {
+    float e8m0[256], e4m3[256];
+    Table() {
+      for (int i = 0; i < 256; ++i) {
+        e8m0[i] = i == 255 ? __builtin_nanf("") : __builtin_ldexpf(1, i - 127);
+        const int exponent = i >> 3 & 15, mantissa = i & 7;
+        float v = exponent ? __builtin_ldexpf(static_cast<float>(8 + mantissa), exponent - 10)
+                           : __builtin_ldexpf(static_cast<float>(mantissa), -9);
+        if ((i & 127) == 127) v = __builtin_nanf("");
+        e4m3[i] = i & 128 ? -v : v;
+      }
+    }
+  };
+  static const Table table;
+  return mode == QuantMode::nvfp4 ? table.e4m3 : table.e8m0;
+}
+
+GemmSource source_of(Dtype t) {
+  return t == float16 ? GemmSource::f16 : t == bfloat16 ? GemmSource::bf16 : GemmSource::f32;
+}
+GemmOutput output_of(Dtype t) {
+  return t == float16 ? GemmOutput::f16 : t == bfloat16 ? GemmOutput::bf16 : GemmOutput::f32;
+}
+
+// ---- few rows ----------------------------------------------------------------------------------
+
+void few_rows(const PackedProduct& p) {
+  const PackedMatrices& w = *p.matrices;
+  const GemmKernels& gemm = gemm_kernels();
+  const QuantKernels& quant = w.kernels();
+  const int64_t k = w.columns, n = w.rows, groups = w.groups(), group = w.packing.group;
+  const int64_t x_row = quant_padded(k), base = p.index * n;
+  const Scratch x(static_cast<size_t>(p.m * x_row) * sizeof(float));
+  const Scratch sums(static_cast<size_t>(p.m * groups) * sizeof(float));
+  {
+    const Scratch row(static_cast<size_t>(k) * sizeof(float));
+    for (int64_t i = 0; i < p.m; ++i) {
+      const char* from = static_cast<const char*>(p.x) + i * k * p.type.size();
+      gemm.widen[static_cast<int>(source_of(p.type))](from, 1, k, row.get<float>());
+      quant.arrange(row.get<float>(), k, x.get<float>() + i * x_row);
+      for (int64_t g = 0; w.biases && g < groups; ++g) {
+        float lanes[16] = {};  // groups are multiples of 16
+        for (int64_t j = 0; j < group; j += 16)
+          for (int64_t l = 0; l < 16; ++l) lanes[l] += row.get<float>()[g * group + j + l];
+        float sum = 0;
+        for (float lane : lanes) sum += lane;
+        sums.get<float>()[i * groups + g] = sum;
+      }
+    }
+  }
+  const int64_t stretch = p.m == 1 ? x_row : 1024;
+  const double ns = static_cast<double>(n * k) * (0.03 + 0.03 * static_cast<double>(p.m));
+  parallel_for(
+      n, 16,
+      [&](int64_t begin, int64_t end) {
+        constexpr int64_t kRows = 64;
+        const int64_t ld = groups + 16;
+        const Scratch room(static_cast<size_t>(kRows * ld) * sizeof(float));
+        float* scales = room.get<float>();
+        alignas(64) float acc[kFewRows * kRows], shift[kFewRows * kRows];
+        for (int64_t j = begin; j < end; j += kRows) {
+          const int64_t rows = std::min(kRows, end - j);
+          w.read_scales(base + j, rows, scales, ld);
+          for (int64_t r = 0; r < rows; ++r)
+            std::memset(scales + r * ld + groups, 0, 16 * sizeof(float));
+          // A few rows of x meet a stretch of K at a time, which stays in the first-level cache.
+          std::memset(acc, 0, static_cast<size_t>(p.m * kRows) * sizeof(float));
+          for (int64_t i = 0; i < p.m; i += kQuantRows)
+            for (int64_t at = 0; at < k; at += stretch)
+              for (int64_t r = 0; r < rows; ++r) {
+                float sum[kQuantRows];
+                const int64_t some = std::min(kQuantRows, p.m - i);
+                const uint32_t* words = w.words + (base + j + r) * w.row_words();
+                quant.dot(words + at * w.packing.bits / 32, scales + r * ld + at / group,
+                          std::min(stretch, k - at), group, x.get<float>() + i * x_row + at, x_row,
+                          some, sum, 1);
+                for (int64_t l = 0; l < some; ++l) acc[(i + l) * kRows + r] += sum[l];
+              }
+          if (w.biases) {
+            const char* biases =
+                static_cast<const char*>(w.biases) + (base + j) * groups * w.unit_dtype.size();
+            gemm.dot[static_cast<int>(source_of(w.unit_dtype))](sums.get(), groups, biases, groups,
+                                                                p.m, rows, groups, shift, kRows);
+            for (int64_t i = 0; i < p.m; ++i)
+              for (int64_t r = 0; r < rows; ++r) acc[i * kRows + r] += shift[i * kRows + r];
+          }
+          GemmTarget target{static_cast<char*>(p.out) + j * p.type.size(), n, 1};
+          gemm.store[static_cast<int>(output_of(p.type))](acc, kRows, p.m, rows, target, {});
+        }
+      },
+      ns);
+}
+
+// ---- blocks ------------------------------------------------------------------------------------
+
+class Blocks {
+ public:
+  explicit Blocks(const PackedProduct& p)
+      : p_(p),
+        w_(*p.matrices),
+        n_(p.transpose ? w_.rows : w_.columns),
+        k_(p.transpose ? w_.columns : w_.rows) {
+    pairs_ = p.type == bfloat16 && gemm_.tile[1] && has_avx512_bf16();
+    source_ = pairs_ ? GemmSource::bf16_pair : source_of(p.type);
+    per_ = pairs_ ? 2 : 1;
+    units_ = ceil_div(k_, per_);
+  }
+
+  void run() {
+    const double rate = isa() == Isa::avx512 ? 80 : isa() == Isa::avx2 ? 40 : 10;
+    const int64_t item = p_.type.size();
+    for (int64_t first = 0; first < p_.m; first += kMostRows) {
+      m_ = std::min(kMostRows, p_.m - first);
+      const Scratch a(static_cast<size_t>(round_up(m_, gemm_.mr) * units_) * sizeof(uint32_t));
+      a_ = a.get<uint32_t>();
+      const char* x = static_cast<const char*>(p_.x) + first * k_ * item;
+      parallel_for(
+          m_, gemm_.mr,
+          [&](int64_t begin, int64_t end) {
+            gemm_.pack[static_cast<int>(source_)](x + begin * k_ * item, k_, 1, end - begin, k_,
+                                                  gemm_.mr, a_ + begin * units_);
+          },
+          0.3 * static_cast<double>(m_ * k_));
+      // Groups along the columns stay whole.
+      const bool narrow = p_.transpose && n_ < 4 * kColumns * num_threads();
+      const int64_t columns = narrow ? kColumns / 2 : kColumns;
+      parallel_for(
+          ceil_div(n_, columns), 1,
+          [&](int64_t begin, int64_t end) {
+            const Scratch acc(static_cast<size_t>(m_ * columns) * sizeof(float));
+            const Scratch rows(static_cast<size_t>(columns * kDepth) * sizeof(float));
+            const Scratch panel(static_cast<size_t>(columns * kDepth) * sizeof(float));
+            for (int64_t t = begin; t < end; ++t)
+              task(first, t * columns, std::min(columns, n_ - t * columns), columns,
+                   acc.get<float>(), rows.get<float>(), panel.get<uint32_t>());
+          },
+          static_cast<double>(n_ * k_) * (0.4 + 2 * static_cast<double>(m_) / rate));
+    }
+  }
+
+ private:
+  /// Columns [j, j + columns) of the product with the packed rows.
+  void task(int64_t first, int64_t j, int64_t columns, int64_t ld, float* acc, float* rows,
+            uint32_t* panel) const {
+    if (k_ == 0) std::memset(acc, 0, static_cast<size_t>(m_ * ld) * sizeof(float));
+    for (int64_t at = 0; at < k_; at += kDepth) {
+      const int64_t depth = std::min(kDepth, k_ - at), units = ceil_div(depth, per_);
+      fill(j, columns, at, depth, rows, panel);
+      for (int64_t r = 0; r < m_; r += kTileRows)
+        gemm_.tile[pairs_](a_ + r * units_ + at / per_ * gemm_.mr, units_, panel, units,
+                           std::min(kTileRows, m_ - r), columns, 0, units, acc + r * ld, ld,
+                           at == 0);
+    }
+    GemmTarget target{static_cast<char*>(p_.out) + (first * n_ + j) * p_.type.size(), n_, 1};
+    gemm_.store[static_cast<int>(output_of(p_.type))](acc, ld, m_, columns, target, {});
+  }
+
+  /// The panel of columns [j, j + columns) and depth [at, at + depth) of the second factor.
+  void fill(int64_t j, int64_t columns, int64_t at, int64_t depth, float* rows,
+            uint32_t* panel) const {
+    const int64_t base = p_.index * w_.rows;
+    const int64_t count = p_.transpose ? columns : depth, n = p_.transpose ? depth : columns;
+    const int64_t from = p_.transpose ? at : j;
+    for (int64_t r = 0; r < count; ++r)
+      w_.unpack(base + (p_.transpose ? j : at) + r, from, n, rows + r * n);
+    if (pairs_) {  // in place, row by row: what is written lies before what is read
+      GemmTarget target{rows, count * n, 1};
+      for (int64_t i = 0; i < count * n; i += 1024) {
+        target.data = reinterpret_cast<uint16_t*>(rows) + i;
+        alignas(64) float few[1024];
+        const int64_t some = std::min<int64_t>(1024, count * n - i);
+        std::memcpy(few, rows + i, static_cast<size_t>(some) * sizeof(float));
+        gemm_.store[static_cast<int>(GemmOutput::bf16)](few, some, 1, some, target, {});
+      }
+    }
+    const auto source = pairs_ ? GemmSource::bf16_pair : GemmSource::f32;
+    const int64_t along = p_.transpose ? 1 : n, across = p_.transpose ? n : 1;
+    gemm_.pack[static_cast<int>(source)](rows, across, along, columns, depth, gemm_.nr, panel);
+  }
+
+  const PackedProduct& p_;
+  const PackedMatrices& w_;
+  const GemmKernels& gemm_ = gemm_kernels();
+  int64_t n_, k_, m_ = 0, per_, units_;
+  bool pairs_;
+  GemmSource source_;
+  uint32_t* a_ = nullptr;
+};
+
+}  // namespace
+
+PackedMatrices::PackedMatrices(const Packing& p, const View& w, const View& s, const View* b)
+    : packing(p),
+      rows(w.shape()[w.ndim() - 2]),
+      columns(w.shape().back() * 32 / p.bits),
+      words(w.as<const uint32_t>()),
+      scales(s.data),
+      biases(b ? b->data : nullptr),
+      unit_dtype(s.dtype()) {}
+
+const QuantKernels& PackedMatrices::kernels() const {
+  const QuantFormat f = format_of(packing);
+  switch (isa()) {
+    case Isa::avx512:
+      return avx512::find_quant(f);
+    case Isa::avx2:
+      return avx2::find_quant(f);
+    case Isa::v2:
+      break;
+  }
+  return v2::find_quant(f);
+}
+
+void PackedMatrices::read_scales(int64_t first, int64_t count, float* to, int64_t ld) const {
+  const int64_t n = groups();
+  if (unit_dtype != uint8) {
+    const char* from = static_cast<const char*>(scales) + first * n * unit_dtype.size();
+    for (int64_t r = 0; r < count; ++r)
+      gemm_kernels().widen[static_cast<int>(source_of(unit_dtype))](
+          from + r * n * unit_dtype.size(), 1, n, to + r * ld);
+    return;
+  }
+  const float* table = scale_table(packing.mode);
+  const auto* from = static_cast<const uint8_t*>(scales) + first * n;
+  for (int64_t r = 0; r < count; ++r)
+    for (int64_t g = 0; g < n; ++g) to[r * ld + g] = table[from[r * n + g]];
+}
+
+void PackedMatrices::unpack(int64_t row, int64_t from, int64_t n, float* to) const {
+  const int64_t first = from / packing.group, count = n / packing.group;
+  const int64_t at = row * groups() + first;
+  alignas(64) float units[2][64];
+  for (int64_t g = 0; g < count; g += 64) {
+    const int64_t some = std::min<int64_t>(64, count - g);
+    if (unit_dtype == uint8) {
+      const float* table = scale_table(packing.mode);
+      for (int64_t i = 0; i < some; ++i)
+        units[0][i] = table[static_cast<const uint8_t*>(scales)[at + g + i]];
+    } else {
+      const auto widen = gemm_kernels().widen[static_cast<int>(source_of(unit_dtype))];
+      const int64_t skip = (at + g) * unit_dtype.size();
+      widen(static_cast<const char*>(scales) + skip, 1, some, units[0]);
+      widen(static_cast<const char*>(biases) + skip, 1, some, units[1]);
+    }
+    kernels().unpack(words + row * row_words() + (from + g * packing.group) * packing.bits / 32,
+                     units[0], biases ? units[1] : nullptr, some * packing.group, packing.group,
+                     to + g * packing.group);
+  }
+}
+
+void packed_product(const PackedProduct& p) {
+  if (p.m == 0) return;
+  if (p.transpose && p.m <= kFewRows) return few_rows(p);
+  Blocks(p).run();
+}
+
+}  // namespace mlx::core::cpu

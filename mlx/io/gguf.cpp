@@ -1,0 +1,316 @@
+// The GGUF format, little-endian: a header, metadata by key, tensor descriptions, aligned data.
+#include <algorithm>
+#include <cstring>
+
+#include "mlx/core/error.h"
+#include "mlx/io/io.h"
+
+namespace mlx::core {
+
+namespace {
+
+constexpr uint32_t kMagic = 0x46554747;  // "GGUF"
+constexpr size_t kAlignment = 32;
+constexpr uint32_t kString = 8, kArray = 9;
+constexpr uint64_t kMostAxes = 8;
+
+struct Tag {
+  uint32_t id;
+  Dtype dtype;
+};
+constexpr Tag kValues[] = {{0, uint8},   {1, int8},   {2, uint16},  {3, int16},
+                           {4, uint32},  {5, int32},  {6, float32}, {7, bool_},
+                           {10, uint64}, {11, int64}, {12, float64}};
+constexpr Tag kTensors[] = {{0, float32}, {1, float16}, {24, int8},    {25, int16},
+                            {26, int32},  {27, int64},  {28, float64}, {30, bfloat16}};
+/// Blocks of 32 elements.
+struct Blocks {
+  uint32_t id;
+  const char* name;
+  size_t bytes;
+  int bits;
+};
+constexpr Blocks kBlocks[] = {{2, "Q4_0", 18, 4}, {3, "Q4_1", 20, 4}, {8, "Q8_0", 34, 8}};
+
+template <size_t N>
+const Tag* find_tag(const Tag (&tags)[N], uint32_t id) {
+  for (const Tag& t : tags)
+    if (t.id == id) return &t;
+  return nullptr;
+}
+template <size_t N>
+const Tag* find_tag(const Tag (&tags)[N], Dtype dtype) {
+  for (const Tag& t : tags)
+    if (t.dtype == dtype) return &t;
+  return nullptr;
+}
+
+// ---- reading -----------------------------------------------------------------------------------
+
+/// Counts what it reads and believes no length that the file cannot hold.
+class Source {
+ public:
+  explicit Source(io::Reader& in) : in_(in) {}
+  template <class T>
+  T number() {
+    T v;
+    bytes(&v, sizeof(T));
+    return v;
+  }
+  void bytes(void* to, size_t n) {
+    in_.read(static_cast<char*>(to), n);
+    at_ += n;
+  }
+  std::string string() {
+    std::string s(checked(number<uint64_t>(), 1), 0);
+    bytes(s.data(), s.size());
+    return s;
+  }
+  /// A number of things of at least `size` bytes each.
+  uint64_t checked(uint64_t n, size_t size) {
+    if (n > in_.remaining() / size)
+      reject("announces ", n, " items where ", in_.remaining(),
+             " bytes are left; it may be truncated");
+    return n;
+  }
+  void skip_to(size_t position) {
+    char few[256];
+    while (at_ < position) bytes(few, std::min(sizeof(few), position - at_));
+  }
+  size_t at() const { return at_; }
+  size_t left() { return in_.remaining(); }
+  template <class... A>
+  [[noreturn]] void reject(const A&... a) {
+    fail<FileError>("load_gguf", in_.label(), " ", a...);
+  }
+
+ private:
+  io::Reader& in_;
+  size_t at_ = 0;
+};
+
+array read_values(Source& in, const Tag& tag, Shape shape) {
+  array out = array::uninitialized(std::move(shape), tag.dtype);
+  if (out.nbytes()) in.bytes(out.raw(Access::write), out.nbytes());
+  return out;
+}
+
+GGUFMetaData read_value(Source& in, const std::string& key) {
+  auto type = in.number<uint32_t>();
+  if (type == kString) return in.string();
+  if (const Tag* tag = find_tag(kValues, type)) return read_values(in, *tag, {});
+  if (type != kArray) in.reject("gives ", key, " the unknown type ", type);
+  type = in.number<uint32_t>();
+  auto n = in.number<uint64_t>();
+  if (type == kString) {
+    std::vector<std::string> list;
+    for (in.checked(n, 8); n > 0; --n) list.push_back(in.string());
+    return list;
+  }
+  const Tag* tag = find_tag(kValues, type);
+  if (!tag) in.reject("gives the items of ", key, " the unknown type ", type);
+  return read_values(in, *tag, {static_cast<int64_t>(in.checked(n, tag->dtype.size()))});
+}
+
+struct Tensor {
+  std::string name;
+  Shape shape;
+  uint32_t type;
+  uint64_t offset;
+  size_t bytes = 0;
+  const Tag* plain = nullptr;
+  const Blocks* blocks = nullptr;
+};
+
+Tensor read_description(Source& in) {
+  Tensor t;
+  t.name = in.string();
+  const auto rank = in.number<uint32_t>();
+  if (rank > kMostAxes) in.reject("gives ", t.name, " ", rank, " axes");
+  for (uint32_t i = 0; i < rank; ++i) {
+    const auto length = in.number<uint64_t>();
+    if (length > uint64_t{1} << 62) in.reject("gives ", t.name, " an axis of length ", length);
+    t.shape.insert(t.shape.begin(), static_cast<int64_t>(length));
+  }
+  t.type = in.number<uint32_t>();
+  t.offset = in.number<uint64_t>();
+  t.plain = find_tag(kTensors, t.type);
+  for (const Blocks& b : kBlocks)
+    if (b.id == t.type) t.blocks = &b;
+  if (!t.plain && !t.blocks)
+    in.reject("holds ", t.name, " in the type ", t.type,
+              "; accepted are F32, F16, BF16, F64, I8 to I64, Q4_0, Q4_1 and Q8_0");
+  auto n = static_cast<uint64_t>(num_elements(t.shape));
+  if (t.blocks && (rank == 0 || t.shape.back() % 32 != 0))
+    in.reject("holds ", t.name, " of shape ", to_string(t.shape), " in blocks of 32");
+  const uint64_t unit = t.blocks ? t.blocks->bytes : t.plain->dtype.size();
+  if (t.blocks) n /= 32;
+  if (__builtin_mul_overflow(n, unit, &t.bytes)) in.reject("gives ", t.name, " too many elements");
+  return t;
+}
+
+/// Words, scales and biases of blocks.
+void unpack_blocks(Source& in, const Tensor& t, std::unordered_map<std::string, array>& out) {
+  const Blocks& b = *t.blocks;
+  Shape words = t.shape, units = t.shape;
+  words.back() = t.shape.back() * b.bits / 32;
+  units.back() = t.shape.back() / 32;
+  array w = array::uninitialized(words, uint32);
+  array scales = array::uninitialized(units, float16),
+        biases = array::uninitialized(units, float16);
+  auto* to = static_cast<uint8_t*>(w.raw(Access::write));
+  auto* scale = static_cast<float16_t*>(scales.raw(Access::write));
+  auto* bias = static_cast<float16_t*>(biases.raw(Access::write));
+  for (size_t i = 0; i < scales.size(); ++i, to += 4 * b.bits) {
+    uint8_t block[34];
+    in.bytes(block, b.bytes);
+    std::memcpy(scale + i, block, 2);
+    const uint8_t* codes = block + 2;
+    if (b.id == 3) {
+      std::memcpy(bias + i, block + 2, 2);
+      codes = block + 4;
+    } else {
+      bias[i] = float16_t(static_cast<float>(scale[i]) * (b.bits == 4 ? -8.0f : -128.0f));
+    }
+    for (int j = 0; j < 4 * b.bits; ++j)
+      if (b.bits == 8)
+        to[j] = codes[j] ^ 0x80;  // signed to unsigned
+      else  // low nibbles hold the first half of a block, high ones the second
+        to[j] = j < 8 ? (codes[2 * j] & 15) | (codes[2 * j + 1] & 15) << 4
+                      : codes[2 * j - 16] >> 4 | (codes[2 * j - 15] & 0xf0);
+  }
+  std::string stem = t.name;
+  if (stem.ends_with(".weight")) stem.resize(stem.size() - 7);
+  out.insert_or_assign(t.name, w);
+  out.insert_or_assign(stem + ".scales", scales);
+  out.insert_or_assign(stem + ".biases", biases);
+}
+
+// ---- writing -----------------------------------------------------------------------------------
+
+template <class T>
+void put(std::string& to, T v) {
+  to.append(reinterpret_cast<const char*>(&v), sizeof(T));
+}
+void put(std::string& to, const std::string& s) {
+  put(to, static_cast<uint64_t>(s.size()));
+  to += s;
+}
+void pad(std::string& to) { to.append((kAlignment - to.size() % kAlignment) % kAlignment, 0); }
+
+void put_value(std::string& to, const std::string& key, const array& given) {
+  const Tag* tag = find_tag(kValues, given.dtype());
+  if (!tag)
+    fail<ValueError>("save_gguf", "metadata ", key, " of dtype ", dtype_name(given.dtype()),
+                     "; bool, integers, float32 and float64 are accepted");
+  if (given.ndim() > 1)
+    fail<ValueError>("save_gguf", "metadata ", key, " of shape ", to_string(given.shape()),
+                     "; scalars and vectors are accepted");
+  const array a = io::row_contiguous(given);
+  if (a.ndim() == 1) {
+    put(to, kArray);
+    put(to, tag->id);
+    put(to, static_cast<uint64_t>(a.size()));
+  } else {
+    put(to, tag->id);
+  }
+  if (a.nbytes()) to.append(static_cast<const char*>(a.raw(Access::read)), a.nbytes());
+}
+
+void put_value(std::string& to, const std::string& key, const GGUFMetaData& value) {
+  put(to, key);
+  if (auto* a = std::get_if<array>(&value)) return put_value(to, key, *a);
+  if (auto* text = std::get_if<std::string>(&value)) {
+    put(to, kString);
+    return put(to, *text);
+  }
+  put(to, kArray);
+  put(to, kString);
+  const auto& list = std::get<std::vector<std::string>>(value);
+  put(to, static_cast<uint64_t>(list.size()));
+  for (const std::string& s : list) put(to, s);
+}
+
+}  // namespace
+
+GGUFLoad load_gguf(std::shared_ptr<io::Reader> reader, StreamOrDevice) {
+  Source in(*reader);
+  if (in.number<uint32_t>() != kMagic) in.reject("is no GGUF file");
+  const auto version = in.number<uint32_t>();
+  if (version != 2 && version != 3) in.reject("has version ", version, "; 2 and 3 are accepted");
+  auto tensors = in.number<uint64_t>(), values = in.number<uint64_t>();
+  GGUFLoad out;
+  for (in.checked(values, 12); values > 0; --values) {
+    std::string key = in.string();
+    out.second.insert_or_assign(key, read_value(in, key));
+  }
+  std::vector<Tensor> list;
+  for (in.checked(tensors, 24); tensors > 0; --tensors) list.push_back(read_description(in));
+  size_t alignment = kAlignment;
+  if (auto it = out.second.find("general.alignment"); it != out.second.end())
+    if (auto* a = std::get_if<array>(&it->second); a && a->size() == 1)
+      alignment = std::max<int64_t>(1, a->item<int64_t>());
+  const size_t pad = (alignment - in.at() % alignment) % alignment;
+  const size_t start = in.at() + pad, end = in.at() + in.left();
+  std::sort(list.begin(), list.end(), [](auto& a, auto& b) { return a.offset < b.offset; });
+  for (const Tensor& t : list) {
+    if (start > end || t.offset > end - start || t.bytes > end - start - t.offset)
+      in.reject("ends before the data of ", t.name, "; it may be truncated");
+    if (start + t.offset < in.at()) in.reject("has overlapping tensors, ", t.name, " among them");
+    in.skip_to(start + t.offset);
+    if (t.blocks)
+      unpack_blocks(in, t, out.first);
+    else
+      out.first.insert_or_assign(t.name, read_values(in, *t.plain, t.shape));
+  }
+  return out;
+}
+
+GGUFLoad load_gguf(const std::string& file, StreamOrDevice s) {
+  return load_gguf(io::open_reader(file), s);
+}
+
+void save_gguf(std::string file, std::unordered_map<std::string, array> arrays,
+               std::unordered_map<std::string, GGUFMetaData> metadata) {
+  if (!file.ends_with(".gguf")) file += ".gguf";
+  std::vector<std::pair<std::string, array>> list;
+  for (auto& [name, a] : arrays) {
+    if (!find_tag(kTensors, a.dtype()))
+      fail<ValueError>("save_gguf", name, " of dtype ", dtype_name(a.dtype()),
+                       "; float16 to float64, bfloat16 and signed integers are accepted");
+    if (a.ndim() > kMostAxes)
+      fail<ValueError>("save_gguf", name, " with ", a.ndim(), " axes; at most ", kMostAxes,
+                       " are accepted");
+    list.emplace_back(name, io::row_contiguous(a));
+  }
+  std::sort(list.begin(), list.end(), [](auto& a, auto& b) { return a.first < b.first; });
+  std::string head;
+  put(head, kMagic);
+  put(head, uint32_t{3});
+  put(head, static_cast<uint64_t>(list.size()));
+  size_t values = 0;
+  for (auto& [key, value] : metadata) values += !std::holds_alternative<std::monostate>(value);
+  put(head, static_cast<uint64_t>(values));
+  for (auto& [key, value] : metadata)
+    if (!std::holds_alternative<std::monostate>(value)) put_value(head, key, value);
+  uint64_t offset = 0;
+  for (auto& [name, a] : list) {
+    put(head, name);
+    put(head, static_cast<uint32_t>(a.ndim()));
+    for (size_t i = a.ndim(); i-- > 0;) put(head, static_cast<uint64_t>(a.shape()[i]));
+    put(head, find_tag(kTensors, a.dtype())->id);
+    put(head, offset);
+    offset += (a.nbytes() + kAlignment - 1) / kAlignment * kAlignment;
+  }
+  pad(head);
+  auto out = io::open_writer(file);
+  out->write(head.data(), head.size());
+  for (auto& [name, a] : list) {
+    if (a.nbytes()) out->write(static_cast<const char*>(a.raw(Access::read)), a.nbytes());
+    const std::string zeros((kAlignment - a.nbytes() % kAlignment) % kAlignment, 0);
+    out->write(zeros.data(), zeros.size());
+  }
+  out->commit();
+}
+
+}  // namespace mlx::core

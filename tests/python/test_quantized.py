@@ -1,0 +1,224 @@
+"""Packed matrices: values against NumPy, derivatives, batching, files of the wheel's layout."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import mlx.core as mx
+
+E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+MODES = {"mxfp4": (32, 4), "mxfp8": (32, 8), "nvfp4": (16, 4)}
+AFFINE = [("affine", g, b) for g in (32, 64, 128) for b in (1, 2, 3, 4, 5, 6, 8)]
+ALL = [*AFFINE, *((m, *k) for m, k in MODES.items())]
+EPS = {"float32": 2e-6, "float16": 1e-3, "bfloat16": 8e-3}
+
+
+def e4m3(codes):
+    return codes.astype("uint8").view(ml_dtypes.float8_e4m3fn).astype("float64")
+
+
+def packed(seed, rows, columns, mode, group, bits):
+    """Arguments of the products, keywords, and the matrix they stand for."""
+    rng = np.random.RandomState(seed)
+    codes = rng.randint(0, 2**bits, (rows, columns))
+    if mode == "mxfp8":
+        codes = np.where(codes & 127 == 127, 0, codes)
+    stream = ((codes[..., None] >> np.arange(bits)) & 1).reshape(rows, -1).astype("uint8")
+    words = mx.array(np.packbits(stream, -1, "little").view("uint32"))
+    shape = (rows, columns // group)
+    keys = {"mode": mode, "group_size": group, "bits": bits}
+    if mode == "affine":
+        scales = (rng.randint(1, 9, shape) / 64).astype("float32")
+        biases = (rng.randint(-8, 9, shape) / 16).astype("float32")
+        matrix = codes * np.repeat(scales, group, -1) + np.repeat(biases, group, -1)
+        return (words, mx.array(scales), mx.array(biases)), keys, matrix
+    scales = rng.randint(*((20, 60) if mode == "nvfp4" else (120, 130)), shape).astype("uint8")
+    unit = e4m3(scales) if mode == "nvfp4" else 2.0 ** (scales - 127.0)
+    values = e4m3(codes) if bits == 8 else E2M1[codes & 7] * np.where(codes & 8, -1, 1)
+    return (words, mx.array(scales)), keys, values * np.repeat(unit, group, -1)
+
+
+def random(seed, *shape, dtype="float32"):
+    return mx.array(np.random.RandomState(seed).uniform(-1, 1, shape)).astype(getattr(mx, dtype))
+
+
+def host(a):
+    return np.array(a.astype(mx.float32)).astype("float64")
+
+
+def close(got, want, eps):
+    want = np.asarray(want)
+    assert got.shape == want.shape
+    assert np.abs(host(got) - want).max(initial=0) <= eps * np.abs(want).max(initial=1e-30)
+
+
+@pytest.mark.parametrize("mode, group, bits", ALL)
+def test_dequantize(mode, group, bits):
+    args, keys, matrix = packed(1, 7, 384, mode, group, bits)
+    close(mx.dequantize(*args, **keys, dtype=mx.float32), matrix, 1e-7)
+    strided = [mx.repeat(a, 2, 0)[::2] for a in args]
+    close(mx.dequantize(*strided, **keys, dtype=mx.bfloat16), matrix, 8e-3)
+
+
+@pytest.mark.parametrize("dtype", EPS)
+@pytest.mark.parametrize("mode, group, bits", ALL)
+def test_products(mode, group, bits, dtype):
+    for columns in {group, 3 * group, 1152}:
+        args, keys, matrix = packed(columns, 75, columns, mode, group, bits)
+        for m in (1, 2, 5, 12, 13, 40):
+            x = random(m, m, columns, dtype=dtype)
+            rounded = matrix if m <= 12 or dtype != "bfloat16" else matrix.astype(ml_dtypes.bfloat16)
+            got = mx.quantized_matmul(x, *args, **keys)
+            close(got.astype(mx.float32), host(x) @ rounded.astype("float64").T, 2 * EPS[dtype])
+        y = random(3, 6, 75, dtype=dtype)
+        got = mx.quantized_matmul(y, *args, transpose=False, **keys)
+        close(got.astype(mx.float32), host(y) @ matrix, 2 * EPS[dtype])
+
+
+@pytest.mark.parametrize("mode, group, bits", ALL)
+def test_quantize_is_near(mode, group, bits):
+    w = random(3, 9, 256)
+    args = mx.quantize(w, group, bits, mode)
+    got = host(mx.dequantize(*args, group_size=group, bits=bits, mode=mode, dtype=mx.float32))
+    steps = {"mxfp4": 0.35, "mxfp8": 0.07, "nvfp4": 0.2}.get(mode, 1.01 / max(2**bits - 1, 1))
+    assert np.abs(got - host(w)).max() <= steps
+
+
+def test_many_threads_and_rows():
+    args, keys, matrix = packed(5, 1030, 4096, "affine", 64, 4)
+    for m in (1, 3, 300):
+        x = random(m, m, 4096)
+        close(mx.quantized_matmul(x, *args, **keys), host(x) @ matrix.T, 1e-5)
+
+
+def test_batches_broadcast():
+    w = random(0, 5, 16, 128)
+    args = mx.quantize(w)
+    full = host(mx.dequantize(*args))
+    for shape in ((5, 3, 128), (2, 1, 3, 128), (3, 128), (2, 5, 1, 128), (0, 128)):
+        x = random(1, *shape)
+        close(mx.quantized_matmul(x, *args), host(x) @ full.swapaxes(-1, -2), 1e-5)
+    x = random(1, 128)
+    one = mx.quantize(w[0])
+    close(mx.quantized_matmul(x, *one), host(x) @ host(mx.dequantize(*one)).T, 1e-5)
+    assert mx.quantized_matmul(x[None], *mx.quantize(mx.zeros((0, 128)))).shape == (1, 0)
+
+
+@pytest.mark.parametrize("transpose", [True, False])
+def test_derivatives_are_those_of_the_matrix(transpose):
+    w, scales, biases = mx.quantize(random(0, 64, 128))
+    x, g = random(1, 2, 3, 128 if transpose else 64), random(2, 2, 3, 64 if transpose else 128)
+
+    def packed_product(x, s, b):
+        return mx.quantized_matmul(x, w, s, b, transpose=transpose)
+
+    def plain_product(x, s, b):
+        full = mx.dequantize(w, s, b)
+        return x @ (full.T if transpose else full)
+
+    primals = [x, scales, biases]
+    for transform, seeds in ((mx.vjp, [g]), (mx.jvp, [x, scales * 2, biases * 3])):
+        got, want = (transform(f, primals, seeds)[1] for f in (packed_product, plain_product))
+        for a, b in zip(got, want, strict=True):
+            close(a, host(b), 1e-5)
+
+
+def test_batching():
+    w = mx.quantize(random(0, 4, 16, 128))
+    x = random(1, 4, 3, 128)
+    one = [a[1] for a in w]
+    each = [mx.quantized_matmul(x[i], *(a[i] for a in w)) for i in range(4)]
+    close(mx.vmap(mx.quantized_matmul)(x, *w), np.stack([host(e) for e in each]), 1e-5)
+    got = mx.vmap(lambda x: mx.quantized_matmul(x, *one), in_axes=1, out_axes=1)(x)
+    close(got, host(mx.quantized_matmul(x, *one)), 1e-5)
+    got = mx.vmap(lambda w, s, b: mx.quantized_matmul(x[0], w, s, b))(*w)
+    close(got, host(mx.quantized_matmul(x[0][None], *w)), 1e-5)
+    close(mx.vmap(mx.dequantize)(*w), host(mx.dequantize(*w)), 0)
+
+
+@pytest.mark.parametrize("transpose", [True, False])
+def test_gather(transpose):
+    w, scales, biases = mx.quantize(random(0, 5, 64, 128))
+    n = 128 if transpose else 64
+    x, lhs, rhs = random(1, 3, 2, n), mx.array([[0, 1], [2, -1]]), mx.array([[4, 1], [1, 0]])
+
+    def packed_product(x, s, b):
+        return mx.gather_qmm(x, w, s, b, lhs, rhs, transpose)
+
+    def plain_product(x, s, b):
+        full = mx.dequantize(w, s, b)
+        return mx.gather_mm(x, full.swapaxes(-1, -2) if transpose else full, lhs, rhs)
+
+    primals = [x, scales, biases]
+    close(packed_product(*primals), host(plain_product(*primals)), 1e-5)
+    g = random(2, *packed_product(*primals).shape)
+    for transform, seeds in ((mx.vjp, [g]), (mx.jvp, [x, scales, biases])):
+        got, want = (transform(f, primals, seeds)[1] for f in (packed_product, plain_product))
+        for a, b in zip(got, want, strict=True):
+            close(a, host(b), 1e-5)
+    many = mx.stack([x, 2 * x])
+    close(
+        mx.vmap(lambda x: packed_product(x, scales, biases))(many),
+        np.stack([host(packed_product(m, scales, biases)) for m in many]),
+        1e-5,
+    )
+    with pytest.raises(IndexError):
+        mx.eval(mx.gather_qmm(x, w, scales, biases, rhs_indices=mx.array([0, 1, 5]), transpose=transpose))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_rounded_products(mode):
+    x, w = random(0, 3, 128), random(1, 32, 128)
+    rounded = [host(mx.dequantize(*mx.quantize(a, mode=mode), mode=mode, dtype=mx.float32)) for a in (x, w)]
+    want = rounded[0] @ rounded[1].T
+    close(mx.qqmm(x, w, mode=mode), want, 1e-5)
+    close(mx.qqmm(x, *mx.quantize(w, mode=mode), mode=mode), want, 1e-5)
+    experts = mx.stack([w, -w])
+    got = mx.gather_qqmm(x[None], *mx.quantize(experts, mode=mode), rhs_indices=mx.array([1]), mode=mode)
+    close(got, -want[None], 1e-5)
+    gx, gw = mx.grad(lambda x, w: mx.qqmm(x, w, mode=mode).sum(), argnums=(0, 1))(x, w)
+    close(gx, np.broadcast_to(rounded[1].sum(0), (3, 128)), 1e-5)
+    close(gw, np.broadcast_to(rounded[0].sum(0), (32, 128)), 1e-5)
+
+
+def test_global_scale():
+    x, w = random(0, 3, 64), random(1, 8, 64)
+    gx, gw = mx.array(5.0), mx.array(700.0)
+    q = mx.quantize(w, mode="nvfp4", global_scale=gw)
+    full = mx.dequantize(*q, mode="nvfp4", global_scale=gw)
+    assert np.abs(host(full) - host(w)).max() < 0.2
+    round_x = mx.dequantize(*mx.quantize(x, mode="nvfp4", global_scale=gx), mode="nvfp4", global_scale=gx)
+    want = host(round_x) @ host(full).T
+    close(mx.qqmm(x, *q, global_scale_x=gx, global_scale_w=gw), want, 1e-5)
+    close(mx.qqmm(x, w, global_scale_x=gx, global_scale_w=gw), want, 1e-5)
+
+
+def test_errors_name_what_is_accepted():
+    w, x = random(0, 16, 128), random(1, 3, 128)
+    q, s, b = mx.quantize(w)
+    for call in (
+        lambda: mx.quantize(w, 48),
+        lambda: mx.quantize(w, bits=7),
+        lambda: mx.quantize(w, mode="nvfp4", bits=8),
+        lambda: mx.quantize(w, mode="other"),
+        lambda: mx.quantize(w[0]),
+        lambda: mx.quantize(w[:, :100]),
+        lambda: mx.quantize(w.astype(mx.int32)),
+        lambda: mx.quantize(w, global_scale=mx.array(1.0)),
+        lambda: mx.dequantize(q, s),
+        lambda: mx.dequantize(q, s[:3], b[:3]),
+        lambda: mx.dequantize(q.astype(mx.int32), s, b),
+        lambda: mx.quantized_matmul(x[:, :64], q, s, b),
+        lambda: mx.quantized_matmul(x, q, s, b, bits=8),
+        lambda: mx.quantized_matmul(x.astype(mx.complex64), q, s, b),
+        lambda: mx.qqmm(x, w, mode="affine"),
+    ):
+        with pytest.raises(ValueError, match=r"^\[\w+\] .*; .*(accepted|needed|has groups|needs them|have them|has one)"):
+            call()
+
+
+def test_compiled():
+    args, keys, _ = packed(1, 64, 128, "affine", 64, 4)
+    f = mx.compile(lambda x: mx.quantized_matmul(x * 2, *args, **keys) + 1)
+    x = random(0, 3, 128)
+    assert mx.array_equal(f(x), mx.quantized_matmul(x * 2, *args, **keys) + 1)
