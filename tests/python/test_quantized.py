@@ -67,9 +67,8 @@ def test_products(mode, group, bits, dtype):
         args, keys, matrix = packed(columns, 75, columns, mode, group, bits)
         for m in (1, 2, 5, 12, 13, 40):
             x = random(m, m, columns, dtype=dtype)
-            rounded = matrix if m <= 12 or dtype != "bfloat16" else matrix.astype(ml_dtypes.bfloat16)
             got = mx.quantized_matmul(x, *args, **keys)
-            close(got.astype(mx.float32), host(x) @ rounded.astype("float64").T, 2 * EPS[dtype])
+            close(got.astype(mx.float32), host(x) @ matrix.T, 2 * EPS[dtype])
         y = random(3, 6, 75, dtype=dtype)
         got = mx.quantized_matmul(y, *args, transpose=False, **keys)
         close(got.astype(mx.float32), host(y) @ matrix, 2 * EPS[dtype])
@@ -163,18 +162,19 @@ def test_gather(transpose):
         1e-5,
     )
     with pytest.raises(IndexError):
-        mx.eval(mx.gather_qmm(x, w, scales, biases, rhs_indices=mx.array([0, 1, 5]), transpose=transpose))
+        mx.eval(mx.gather_qmm(x, w, scales, biases, lhs, mx.array([5]), transpose))
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_rounded_products(mode):
     x, w = random(0, 3, 128), random(1, 32, 128)
-    rounded = [host(mx.dequantize(*mx.quantize(a, mode=mode), mode=mode, dtype=mx.float32)) for a in (x, w)]
+    packed = [mx.quantize(a, mode=mode) for a in (x, w)]
+    rounded = [host(mx.dequantize(*p, mode=mode, dtype=mx.float32)) for p in packed]
     want = rounded[0] @ rounded[1].T
     close(mx.qqmm(x, w, mode=mode), want, 1e-5)
     close(mx.qqmm(x, *mx.quantize(w, mode=mode), mode=mode), want, 1e-5)
-    experts = mx.stack([w, -w])
-    got = mx.gather_qqmm(x[None], *mx.quantize(experts, mode=mode), rhs_indices=mx.array([1]), mode=mode)
+    experts = mx.quantize(mx.stack([w, -w]), mode=mode)
+    got = mx.gather_qqmm(x[None], *experts, rhs_indices=mx.array([1]), mode=mode)
     close(got, -want[None], 1e-5)
     gx, gw = mx.grad(lambda x, w: mx.qqmm(x, w, mode=mode).sum(), argnums=(0, 1))(x, w)
     close(gx, np.broadcast_to(rounded[1].sum(0), (3, 128)), 1e-5)
@@ -187,7 +187,8 @@ def test_global_scale():
     q = mx.quantize(w, mode="nvfp4", global_scale=gw)
     full = mx.dequantize(*q, mode="nvfp4", global_scale=gw)
     assert np.abs(host(full) - host(w)).max() < 0.2
-    round_x = mx.dequantize(*mx.quantize(x, mode="nvfp4", global_scale=gx), mode="nvfp4", global_scale=gx)
+    round_x = mx.quantize(x, mode="nvfp4", global_scale=gx)
+    round_x = mx.dequantize(*round_x, mode="nvfp4", global_scale=gx)
     want = host(round_x) @ host(full).T
     close(mx.qqmm(x, *q, global_scale_x=gx, global_scale_w=gw), want, 1e-5)
     close(mx.qqmm(x, w, global_scale_x=gx, global_scale_w=gw), want, 1e-5)
@@ -213,7 +214,9 @@ def test_errors_name_what_is_accepted():
         lambda: mx.quantized_matmul(x.astype(mx.complex64), q, s, b),
         lambda: mx.qqmm(x, w, mode="affine"),
     ):
-        with pytest.raises(ValueError, match=r"^\[\w+\] .*; .*(accepted|needed|has groups|needs them|have them|has one)"):
+        with pytest.raises(
+            ValueError, match=r"^\[\w+\] .*; .*(accepted|has |have |needs )"
+        ):
             call()
 
 
