@@ -13,6 +13,7 @@
 #include "mlx/ops/index.h"
 #include "mlx/ops/indexing.h"
 #include "mlx/ops/matmul.h"
+#include "mlx/ops/quantized.h"
 #include "mlx/ops/reduce.h"
 #include "mlx/ops/scan.h"
 #include "mlx/ops/scatter.h"

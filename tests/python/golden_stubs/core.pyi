@@ -1565,6 +1565,34 @@ def hadamard_transform(a: array, scale: float | None = None, stream: StreamOrDev
     Products of the rows of the last axis with a Hadamard matrix, times 1 / sqrt(n) or `scale`. Lengths n = m * 2^k with m one of 1, 12, 20 and 28.
     """
 
+def quantize(w: array, /, group_size: int | None = None, bits: int | None = None, mode: str = 'affine', *, global_scale: array | None = None, stream: StreamOrDevice = None) -> tuple[array, array, array]:
+    """
+    Packs a matrix along its last axis into uint32 words; groups of elements share a scale and, in mode affine, a bias. Modes: affine (1, 2, 3, 4, 5, 6 or 8 bits in groups of 32, 64 or 128), mxfp4, mxfp8, nvfp4. Returns words, scales and, for affine, biases.
+    """
+
+def dequantize(w: array, /, scales: array, biases: array | None = None, group_size: int | None = None, bits: int | None = None, mode: str = 'affine', global_scale: array | None = None, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array:
+    """The matrix that words, scales and biases of quantize stand for."""
+
+def quantized_matmul(x: array, w: array, /, scales: array, biases: array | None = None, transpose: bool = True, group_size: int | None = None, bits: int | None = None, mode: str = 'affine', *, stream: StreamOrDevice = None) -> array:
+    """
+    x @ w.T with a packed w, or x @ w where `transpose` is False; leading axes broadcast.
+    """
+
+def gather_qmm(x: array, w: array, /, scales: array, biases: array | None = None, lhs_indices: array | None = None, rhs_indices: array | None = None, transpose: bool = True, group_size: int | None = None, bits: int | None = None, mode: str = 'affine', global_scale: array | None = None, *, sorted_indices: bool = False, stream: StreamOrDevice = None) -> array:
+    """
+    quantized_matmul of x[lhs_indices[i]] and w[rhs_indices[i]], counted over the flattened leading axes.
+    """
+
+def qqmm(x: array, w: array, scales: array | None = None, group_size: int | None = None, bits: int | None = None, mode: str = 'nvfp4', global_scale_x: array | None = None, global_scale_w: array | None = None, *, stream: StreamOrDevice = None) -> array:
+    """
+    x @ w.T with both rounded to a mode of floats; w is packed, with its scales, or in floats.
+    """
+
+def gather_qqmm(x: array, w: array, /, scales: array | None = None, lhs_indices: array | None = None, rhs_indices: array | None = None, group_size: int | None = None, bits: int | None = None, mode: str = 'nvfp4', global_scale_x: array | None = None, global_scale_w: array | None = None, *, sorted_indices: bool = False, stream: StreamOrDevice = None) -> array:
+    """
+    qqmm of x[lhs_indices[i]] and w[rhs_indices[i]], counted over the flattened leading axes.
+    """
+
 def einsum(subscripts: str, *operands, stream: StreamOrDevice = None) -> array:
     """
     Sums of products by subscripts, such as einsum('ij,jk->ik', a, b) for a matrix product.
@@ -1765,9 +1793,14 @@ def save_safetensors(file: file | str | pathlib.Path, arrays: dict[str, array], 
     Writes named arrays in the safetensors format; .safetensors is added to a name without it.
     """
 
+def save_gguf(file: file | str | pathlib.Path, arrays: dict[str, array], metadata: dict[str, array | str | list[str]] | None = None):
+    """
+    Writes named arrays and metadata in the GGUF format; .gguf is added to a name without it.
+    """
+
 def load(file: file | str | pathlib.Path, /, format: str | None = None, return_metadata: bool = False, *, stream: StreamOrDevice = None) -> array | dict[str, array] | tuple[dict[str, array], dict[str, Any]]:
     """
-    Reads an array (.npy) or arrays by name (.npz, .safetensors). The format follows from the name or the content. Raises an exception that is both RuntimeError and ValueError for files that cannot be read.
+    Reads an array (.npy) or arrays by name (.npz, .safetensors, .gguf). The format follows from the name or the content. Raises an exception that is both RuntimeError and ValueError for files that cannot be read.
     """
 
 class PrintOptions:
