@@ -79,7 +79,7 @@ def test_quantize_is_near(mode, group, bits):
     w = random(3, 9, 256)
     args = mx.quantize(w, group, bits, mode)
     got = host(mx.dequantize(*args, group_size=group, bits=bits, mode=mode, dtype=mx.float32))
-    steps = {"mxfp4": 0.35, "mxfp8": 0.07, "nvfp4": 0.2}.get(mode, 1.6 / (2**bits - 1))
+    steps = {"mxfp4": 0.35, "mxfp8": 0.07, "nvfp4": 0.2}.get(mode, 2.0 / (2**bits - 1))
     assert np.abs(got - host(w)).max() <= steps
 
 
@@ -214,9 +214,7 @@ def test_errors_name_what_is_accepted():
         lambda: mx.quantized_matmul(x.astype(mx.complex64), q, s, b),
         lambda: mx.qqmm(x, w, mode="affine"),
     ):
-        with pytest.raises(
-            ValueError, match=r"^\[\w+\] .*; .*(accepted|has |have |needs )"
-        ):
+        with pytest.raises(ValueError, match=r"^\[\w+\] .*; .*(accepted|need|has |have )"):
             call()
 
 
