@@ -12,6 +12,8 @@
 //  * Buffers and events that a launch names are kept alive by the launch until `done`.
 #pragma once
 
+#include <atomic>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -42,8 +44,21 @@ struct Step {
   int n_inputs = 0;
   int workspace = -1;       ///< slot of the scratch memory, or -1
   int first_parameter = 0;  ///< constants of the program in the launch's parameters
+  uint32_t origin = 0;      ///< the line of the program that built it, where that is recorded
   std::string name() const;
 };
+
+/// Stands around the steps that host memory's backends run, while somebody watches them.
+struct StepObserver {
+  virtual ~StepObserver() = default;
+  /// Runs the step by `kernel`. `operands` are addresses of the operands' first elements,
+  /// `constants` the values of a program's constants.
+  virtual void run(const Step& step, std::span<void* const> operands, const Scalar* constants,
+                   const std::function<void()>& kernel) = 0;
+};
+/// The observer, or null. Steps that were prepared while there was one know how to describe
+/// themselves; others are not shown to it.
+extern std::atomic<StepObserver*> step_observer;
 
 /// What a kernel wants from the planner.
 struct Requirements {

@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "mlx/runtime/call.h"
+#include "mlx/runtime/observe.h"
 #include "mlx/runtime/plan_cache.h"
 
 namespace mlx::core {
@@ -21,7 +22,7 @@ std::shared_ptr<Plan> plan_for(const Schedule& items) {
   static std::vector<Unit> units;
   static std::vector<int> unit_of;
   auto plan = std::make_shared<Plan>();
-  fuse(items, units, unit_of);
+  fuse(items, units, unit_of, !(watching() & watch_nans));
   make_plan(items, units, unit_of, *plan);
   return plan;
 }
@@ -50,13 +51,15 @@ bool debug_plan() {
 
 /// The plan to run: one of an earlier schedule of the same form where there is one.
 std::shared_ptr<const Plan> prepared_plan(const Schedule& items) {
-  PlanCache& cache = plan_cache();
-  if (auto known = cache.find(items)) return known;
+  // A plan that is watched names the lines that built its nodes: it serves them only.
+  bool shared = watching() == 0;
+  if (shared)
+    if (auto known = plan_cache().find(items)) return known;
   auto plan = plan_for(items);
   if (debug_plan())
     for (const auto& name : plan->step_names()) std::cerr << "step " << name << "\n";
   prepare(*plan);
-  cache.keep(plan);
+  if (shared) plan_cache().keep(plan);
   return plan;
 }
 

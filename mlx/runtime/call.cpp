@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "mlx/core/error.h"
+#include "mlx/runtime/observe.h"
 
 namespace mlx::core {
 
@@ -68,7 +69,7 @@ Body::Body(Arrays inputs, Arrays outputs, Arrays captured, bool fused)
       fused_(fused) {}
 
 void Body::describe(const Node& call) {
-  form_.clear();
+  form_.assign(1, watching());
   dead_.clear();
   for (const Node* n : call.inputs()) {
     const Value& v = value_of(*n);
@@ -113,7 +114,7 @@ std::shared_ptr<const CallPlan> Body::make(const Node& call) {
   auto plan = std::make_shared<Plan>();
   std::vector<Unit> units;
   std::vector<int> unit_of;
-  fuse(items, units, unit_of, fused_);
+  fuse(items, units, unit_of, fused_ && !(watching() & watch_nans));
   make_plan(items, units, unit_of, *plan);
   for (array& in : inputs_) in.node()->value = {};
   std::unordered_map<uint32_t, uint32_t> output;

@@ -209,6 +209,7 @@ class Planner {
     Step step;
     step.op = n->op;
     step.attrs = n->attrs;
+    step.origin = n->origin;
     SmallVector<int, 8> slots;
     for (Node* in : n->inputs()) add_operand(step, slots, item_index(in));
     step.n_inputs = static_cast<int>(slots.size());
@@ -265,6 +266,7 @@ class Planner {
     const Node& root = *items_[unit.root()].node;
     current_stream_ = root.stream;
     Step step;
+    step.origin = root.origin;
     SmallVector<int, 8> slots;
     lower_inputs(unit, root.shape, step, slots);
     step.n_inputs = static_cast<int>(slots.size());

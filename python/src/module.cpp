@@ -52,6 +52,7 @@ NB_MODULE(core, m) {
   bind_memory(m);
   bind_transforms(m);
   bind_compile(m);
+  bind_profile(m);
   bind_vmap(m);
   bind_custom_functions(m);
   bind_io(m);

@@ -35,6 +35,7 @@ void bind_random(nb::module_& m);
 void bind_memory(nb::module_& m);
 void bind_transforms(nb::module_& m);
 void bind_compile(nb::module_& m);
+void bind_profile(nb::module_& m);
 void bind_vmap(nb::module_& m);
 void bind_custom_functions(nb::module_& m);
 void bind_io(nb::module_& m);

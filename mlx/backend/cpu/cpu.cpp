@@ -31,6 +31,7 @@ struct CpuExecutable final : Executable {
     std::vector<int64_t> offsets;  // bytes
     int n_inputs, first_parameter;
     int fused = -1, op = -1;
+    std::unique_ptr<const Step> watched;  ///< for the observer of steps
   };
   std::vector<Entry> entries;
   std::vector<FusedKernel> fused;
@@ -58,10 +59,18 @@ void run_steps(const Launch& launch) {
       const Binding& b = launch.bindings[e.slots[k]];
       addresses.push_back(static_cast<char*>(b.buffer->memory.ptr) + b.offset + e.offsets[k]);
     }
-    if (e.fused >= 0)
-      x.fused[e.fused].run(addresses.data(), launch.parameters.data() + e.first_parameter);
+    const Scalar* constants = launch.parameters.data() + e.first_parameter;
+    auto run = [&] {
+      if (e.fused >= 0)
+        x.fused[e.fused].run(addresses.data(), constants);
+      else
+        run_op(x.ops[e.op], addresses.data());
+    };
+    StepObserver* observer = step_observer.load(std::memory_order_relaxed);
+    if (observer && e.watched)
+      observer->run(*e.watched, {addresses.data(), addresses.size()}, constants, run);
     else
-      run_op(x.ops[e.op], addresses.data());
+      run();
   }
 }
 
@@ -121,6 +130,7 @@ class CpuBackend final : public Backend {
     x->entries.reserve(steps.size());
     for (Step& s : steps) {
       auto& e = x->entries.emplace_back();
+      if (step_observer.load()) e.watched = std::make_unique<const Step>(s);
       e.slots = std::move(s.slots);
       for (const Layout& l : s.operands) e.offsets.push_back(l.offset * l.dtype.size());
       e.n_inputs = s.n_inputs;

@@ -1738,6 +1738,52 @@ def set_compile_cache_size(n: int) -> int:
 def clear_compile_cache() -> None:
     """Forgets the traces of all compiled functions."""
 
+class DebugScope:
+    """A debugging aid that is on or off; as a context it ends with it."""
+
+    def __enter__(self) -> DebugScope:
+        """Itself."""
+
+    def __exit__(self, *args) -> None:
+        """Puts back what was before."""
+
+def debug_nans(on: bool = True) -> DebugScope:
+    """
+    Lets an evaluation fail (ExecutionError) at the first op that makes a NaN of inputs without NaN, naming the op and the line of the program that built it. Elementwise ops then run one by one. Holds from here on, or within a `with` statement.
+
+    Example: with debug_nans(): eval(log(array(-1.0)))
+    """
+
+def debug_lines(on: bool = True) -> DebugScope:
+    """
+    Lets errors of evaluation name the line of the program that built the op which failed. Holds for arrays made from here on, or within a `with` statement.
+    """
+
+class Profile:
+    """Times of the steps that ran; made by profile()."""
+
+    def __enter__(self) -> Profile:
+        """Starts to record."""
+
+    def __exit__(self, *args) -> None:
+        """Waits for what has been launched, stops, and writes the file."""
+
+    def summary(self) -> str:
+        """A table: calls, time, share of the time and GB/s, one line a step."""
+
+    def __str__(self) -> str:
+        """The summary."""
+
+def profile(file: str | None = None) -> Profile:
+    """
+    Records the steps that run within a `with` statement: op, shape, dtype, bytes, time, and the line that built it. `file` gets a trace in Chrome's format (chrome://tracing, Perfetto).
+
+    Example:
+        with profile('steps.json') as p:
+            eval(step())
+        print(p)
+    """
+
 def vmap(fun: Callable[P, R], in_axes: object = 0, out_axes: object = 0) -> Callable[P, R]:
     """
     A function that applies `fun` to every position along an axis of its arguments, all at once, and stacks the results. `in_axes` and `out_axes` are ints (negative ones count from the end), None for what is not mapped, or trees of them: a tuple has an entry for each argument. `fun` runs once, on arrays without the mapped axis and without values. Raises IndexError for an axis out of range, and ValueError where mapped lengths differ or an op cannot be vectorized.

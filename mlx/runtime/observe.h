@@ -1,0 +1,38 @@
+// Looking at steps while they run: lines of the program that built them, NaNs that they produce,
+// times that they take. Off, it costs one load a step.
+#pragma once
+
+#include <string>
+
+#include "mlx/backend/backend.h"
+
+namespace mlx::core {
+
+/// What is being watched. Plans made for a mode serve only that mode.
+enum Watch : uint32_t {
+  watch_origins = 1,  ///< errors of evaluation name the line that built the node
+  watch_nans = 2,     ///< a step that makes a NaN of inputs without NaN fails; no fusion
+  watch_times = 4,    ///< a Profile records steps
+};
+/// The watches that are on.
+uint32_t watching();
+/// Turns a watch on or off; returns whether it was on.
+bool watch(Watch what, bool on);
+
+/// Where lines of the program come from: called when a node is made, while watches are on; gives a
+/// number from `intern_origin`, or 0.
+void set_origin_source(uint32_t (*source)());
+/// A number for a text like "train.py:12 in step", the same for the same text.
+uint32_t intern_origin(const std::string& text);
+/// The text of a number; "" for 0.
+std::string origin_text(uint32_t origin);
+
+/// Elements of an operand of a step that has run.
+struct Operand {
+  const void* data;
+  const Layout& layout;
+};
+/// True where a floating or complex element is NaN.
+bool has_nan(const Operand& o);
+
+}  // namespace mlx::core

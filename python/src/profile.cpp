@@ -1,0 +1,146 @@
+// Watching what runs: NaNs, the lines that built what fails, and times.
+#include "mlx/runtime/profile.h"
+
+// clang-format off
+#include <Python.h>
+#include <frameobject.h>
+// clang-format on
+
+#include "function.h"
+#include "mlx/runtime/eval.h"
+#include "mlx/runtime/observe.h"
+#include "module.h"
+
+namespace mlx::python {
+
+namespace {
+
+namespace core = mlx::core;
+
+std::string file_of(PyFrameObject* frame) {
+  nb::object code = nb::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
+  return nb::cast<std::string>(code.attr("co_filename"));
+}
+std::string place_of(PyFrameObject* frame) {
+  nb::object code = nb::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
+  return file_of(frame) + ":" + std::to_string(PyFrame_GetLineNumber(frame)) + " in " +
+         nb::cast<std::string>(code.attr("co_name"));
+}
+
+/// Where this package's own Python files are.
+const std::string& package_directory() {
+  static const std::string path = [] {
+    std::string file = nb::cast<std::string>(nb::module_::import_("mlx.core").attr("__file__"));
+    return file.substr(0, file.find_last_of('/') + 1);
+  }();
+  return path;
+}
+
+/// The line being run, and where that is in this package, the line of the program that called it.
+uint32_t current_line() {
+  if (!PyGILState_Check()) return 0;
+  nb::object frame = nb::borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
+  if (!frame.is_valid()) return 0;
+  auto as_frame = [](const nb::object& o) { return reinterpret_cast<PyFrameObject*>(o.ptr()); };
+  std::string inside;
+  nb::object outer = frame;
+  while (file_of(as_frame(outer)).starts_with(package_directory())) {
+    if (inside.empty()) inside = " (by " + place_of(as_frame(outer)) + ")";
+    nb::object next = nb::steal(reinterpret_cast<PyObject*>(PyFrame_GetBack(as_frame(outer))));
+    if (!next.is_valid()) break;
+    outer = next;
+  }
+  return core::intern_origin(place_of(as_frame(outer)) + inside);
+}
+
+/// A watch that was turned on or off; as a context, it goes back to what it was.
+struct WatchScope {
+  core::Watch what;
+  bool before;
+};
+
+WatchScope set_watch(core::Watch what, bool on) {
+  core::set_origin_source(current_line);
+  return {what, core::watch(what, on)};
+}
+
+struct PythonProfile {
+  core::Profile profile;
+  std::string file;
+};
+
+void finish() {
+  nb::gil_scoped_release release;
+  core::synchronize();
+}
+
+}  // namespace
+
+void bind_profile(nb::module_& m) {
+  nb::class_<WatchScope> scope(m, "DebugScope");
+  scope.attr("__doc__") = "A debugging aid that is on or off; as a context it ends with it.";
+  def(
+      scope, "__enter__(self) -> DebugScope", [](nb::handle self) { return nb::borrow(self); },
+      "Itself.");
+  def(
+      scope, "__exit__(self, *args) -> None",
+      [](nb::handle self, Star) {
+        auto& s = *nb::inst_ptr<WatchScope>(self);
+        core::watch(s.what, s.before);
+      },
+      "Puts back what was before.");
+  def(
+      m, "debug_nans(on: bool = True) -> DebugScope",
+      [](bool on) { return nb::cast(set_watch(core::watch_nans, on)); },
+      "Lets an evaluation fail (ExecutionError) at the first op that makes a NaN of inputs without "
+      "NaN, naming the op and the line of the program that built it. Elementwise ops then run one "
+      "by one. Holds from here on, or within a `with` statement.\n\n"
+      "Example: with debug_nans(): eval(log(array(-1.0)))");
+  def(
+      m, "debug_lines(on: bool = True) -> DebugScope",
+      [](bool on) { return nb::cast(set_watch(core::watch_origins, on)); },
+      "Lets errors of evaluation name the line of the program that built the op which failed. "
+      "Holds "
+      "for arrays made from here on, or within a `with` statement.");
+  nb::class_<PythonProfile> profile(m, "Profile");
+  profile.attr("__doc__") = "Times of the steps that ran; made by profile().";
+  def(
+      profile, "__enter__(self) -> Profile",
+      [](nb::handle self) {
+        finish();
+        core::set_origin_source(current_line);
+        nb::inst_ptr<PythonProfile>(self)->profile.start();
+        return nb::borrow(self);
+      },
+      "Starts to record.");
+  def(
+      profile, "__exit__(self, *args) -> None",
+      [](nb::handle self, Star) {
+        finish();
+        auto& p = *nb::inst_ptr<PythonProfile>(self);
+        p.profile.stop();
+        if (!p.file.empty()) p.profile.save(p.file);
+      },
+      "Waits for what has been launched, stops, and writes the file.");
+  def(
+      profile, "summary(self) -> str",
+      [](nb::handle self) { return nb::inst_ptr<PythonProfile>(self)->profile.summary(); },
+      "A table: calls, time, share of the time and GB/s, one line a step.");
+  def(
+      profile, "__str__(self) -> str",
+      [](nb::handle self) { return nb::inst_ptr<PythonProfile>(self)->profile.summary(); },
+      "The summary.");
+  def(
+      m, "profile(file: str | None = None) -> Profile",
+      [](const std::optional<std::string>& file) {
+        nb::object o =
+            nb::cast(new PythonProfile{{}, file.value_or("")}, nb::rv_policy::take_ownership);
+        return o;
+      },
+      "Records the steps that run within a `with` statement: op, shape, dtype, bytes, time, and "
+      "the "
+      "line that built it. `file` gets a trace in Chrome's format (chrome://tracing, Perfetto).\n\n"
+      "Example:\n    with profile('steps.json') as p:\n        eval(step())\n    print(p)");
+}
+
+}  // namespace mlx::python
