@@ -2,9 +2,10 @@
 
 import json
 
+import pytest
+
 import mlx.core as mx
 import mlx.nn as nn
-import pytest
 
 
 def line_of(text):
