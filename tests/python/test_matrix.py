@@ -194,4 +194,4 @@ NAMES = ["compiled", "shapeless", "of compiled", "compiled of compiled", "checkp
 
 @pytest.mark.parametrize("family", cases.names())
 def test_matrix(family):
-    cases.run_rows(family, check)
+    cases.run_rows(family, check, lambda row: row.traced)
