@@ -9,6 +9,7 @@
 #include "mlx/distributed/distributed.h"
 #include "mlx/dtype.h"
 #include "mlx/einsum.h"
+#include "mlx/export.h"
 #include "mlx/fast.h"
 #include "mlx/fft.h"
 #include "mlx/io.h"

@@ -42,6 +42,29 @@ std::vector<Node*> computed_nodes(const Graph& g) {
   return {found.order().begin() + static_cast<int64_t>(found.sources()), found.order().end()};
 }
 
+std::vector<Node*> pending_nodes(const Arrays& outputs) {
+  std::vector<Node*> order;
+  std::unordered_set<const Node*> met;
+  std::vector<std::pair<Node*, size_t>> stack;
+  auto enter = [&](Node* n) {
+    if (n->status == Status::pending && n->op->kind != OpKind::leaf && met.insert(n).second)
+      stack.emplace_back(n, 0);
+  };
+  for (const array& a : outputs) {
+    enter(a.node());
+    while (!stack.empty()) {
+      auto& [n, next] = stack.back();
+      if (next < n->inputs().size()) {
+        enter(n->inputs()[next++]);
+      } else {
+        order.push_back(n);
+        stack.pop_back();
+      }
+    }
+  }
+  return order;
+}
+
 Graph trace(const Function& fun, const Arrays& inputs, const std::string& name) {
   Graph g;
   TraceScope scope;
@@ -76,19 +99,28 @@ Arrays rebuild(const Graph& g, const Arrays& inputs) {
 const OpDef* shape_bound_op(const Graph& g) {
   auto nodes = computed_nodes(g);
   std::unordered_set<const Node*> computed(nodes.begin(), nodes.end());
-  // What was made beside the inputs, and is more than a number, may have been made for their shapes.
-  auto made_beside = [&](const Node* n) {
-    return n->status == Status::pending && !computed.contains(n) && !n->shape.empty() &&
-           n->op->kind != OpKind::leaf;
+  // What was made beside the inputs, and is more than a number, may have been made for their
+  // shapes, unless every op that it comes from means the same for all.
+  auto binds = [](const Node* n) {
+    return n->op->kind != OpKind::elementwise && n->op->kind != OpKind::part && !n->op->shapeless;
+  };
+  std::unordered_set<const Node*> seen;
+  auto made_beside = [&](Node* n) -> const OpDef* {
+    if (n->status != Status::pending || computed.contains(n) || n->shape.empty() ||
+        !seen.insert(n).second)
+      return nullptr;
+    for (const Node* from : pending_nodes({array(n)}))
+      if (binds(from)) return from->op;
+    return nullptr;
   };
   for (const Node* n : nodes) {
     if (bundle_of(*n)) continue;
-    if (n->op->kind != OpKind::elementwise && !n->op->shapeless) return n->op;
-    for (const Node* in : n->inputs())
-      if (made_beside(in)) return in->op;
+    if (binds(n)) return n->op;
+    for (Node* in : n->inputs())
+      if (const OpDef* op = made_beside(in)) return op;
   }
   for (const array& o : g.outputs)
-    if (made_beside(o.node())) return o.node()->op;
+    if (const OpDef* op = made_beside(o.node())) return op;
   return nullptr;
 }
 

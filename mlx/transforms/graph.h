@@ -18,6 +18,9 @@ Graph trace(const Function& fun, const Arrays& inputs, const std::string& name);
 /// The same graph with common subexpressions merged and ops that change nothing left out; every
 /// bit of the results stays.
 Graph simplify(const Graph& g);
+/// The arrays with what they share computed once and ops that change nothing left out, and so on;
+/// evaluated arrays, and those of transformations under way, stay as they are.
+Arrays simplify(const Arrays& outputs);
 /// The outputs of the graph over other inputs of the same dtypes and shapes.
 Arrays instantiate(const Graph& g, const Arrays& inputs);
 /// The outputs of the graph over inputs of any shapes: every op is built again.
@@ -29,5 +32,7 @@ const OpDef* shape_bound_op(const Graph& g);
 array copy_node(const Node& n, const Arrays& inputs);
 /// The nodes that are computed from the placeholders, inputs first; placeholders excluded.
 std::vector<Node*> computed_nodes(const Graph& g);
+/// The nodes that have to be computed for the arrays, inputs first.
+std::vector<Node*> pending_nodes(const Arrays& outputs);
 
 }  // namespace mlx::core

@@ -23,10 +23,19 @@ bool is_number(const Node& n, double v, bool negative_zero = false) {
 /// Copies a graph node by node, giving an earlier node where that is the same value.
 class Simplifier {
  public:
-  explicit Simplifier(const Graph& from) : from_(from) {}
+  /// The same arrays over shared nodes; nodes that need no change are kept.
+  Arrays run(const Arrays& outputs) {
+    // What a transformation under way gave its function is more than its value.
+    const uint8_t live = trace_level();
+    for (Node* n : pending_nodes(outputs))
+      known_[n] = n->level > 0 && n->level <= live ? array(n) : simplified(*n);
+    Arrays out;
+    for (const array& a : outputs) out.push_back(of(a.node()));
+    return out;
+  }
 
-  Graph run() {
-    for (const array& in : from_.inputs) {
+  Graph run(const Graph& from) {
+    for (const array& in : from.inputs) {
       to_.inputs.push_back(placeholder(in.shape(), in.dtype()));
       Node* n = to_.inputs.back().node();
       n->level = 0;
@@ -34,8 +43,8 @@ class Simplifier {
       n->attrs = in.node()->attrs;
       known_[in.node()] = to_.inputs.back();
     }
-    for (Node* n : computed_nodes(from_)) known_[n] = simplified(*n);
-    for (const array& o : from_.outputs) to_.outputs.push_back(of(o.node()));
+    for (Node* n : computed_nodes(from)) known_[n] = simplified(*n);
+    for (const array& o : from.outputs) to_.outputs.push_back(of(o.node()));
     find_captured();
     return std::move(to_);
   }
@@ -47,11 +56,12 @@ class Simplifier {
     return known_[n] = n->op == &op_constant ? shared(array(n)) : array(n);
   }
 
-  array simplified(const Node& n) {
+  array simplified(Node& n) {
     Arrays in;
     for (Node* p : n.inputs()) in.push_back(of(p));
     if (array same = identity(n, in)) return same;
-    return shared(copy_node(n, in));
+    bool kept = std::ranges::equal(in, n.inputs(), {}, [](const array& a) { return a.node(); });
+    return shared(kept ? array(&n) : copy_node(n, in));
   }
 
   /// The array that the node equals in every bit, or null.
@@ -121,7 +131,6 @@ class Simplifier {
         if (p->op != &op_constant && seen.emplace(p, true).second) to_.captured.emplace_back(p);
   }
 
-  const Graph& from_;
   Graph to_;
   std::unordered_map<const Node*, array> known_;
   std::unordered_multimap<size_t, array> met_;
@@ -129,6 +138,7 @@ class Simplifier {
 
 }  // namespace
 
-Graph simplify(const Graph& g) { return Simplifier(g).run(); }
+Graph simplify(const Graph& g) { return Simplifier().run(g); }
+Arrays simplify(const Arrays& outputs) { return Simplifier().run(outputs); }
 
 }  // namespace mlx::core

@@ -3,9 +3,21 @@
 #include "mlx/io/io.h"
 
 #include "convert.h"
+#include "files.h"
 #include "module.h"
 
 namespace mlx::python {
+
+std::optional<std::string> path_of(nb::handle file) {
+  if (!PyUnicode_Check(file.ptr()) && !PyObject_HasAttrString(file.ptr(), "__fspath__")) return {};
+  return nb::cast<std::string>(nb::object(nb::module_::import_("os").attr("fspath")(file)));
+}
+nb::handle require_file(const char* op, nb::handle file, const char* method) {
+  if (!PyObject_HasAttrString(file.ptr(), method))
+    fail<ValueError>(op, "a file of type ", class_name(file),
+                     "; paths and file objects are accepted");
+  return file;
+}
 
 namespace {
 
@@ -54,21 +66,9 @@ class FileWriter final : public core::io::Writer {
   nb::object file_;
 };
 
-/// The path of a str or os.PathLike; nothing for other objects.
-std::optional<std::string> path_of(nb::handle file) {
-  if (!PyUnicode_Check(file.ptr()) && !PyObject_HasAttrString(file.ptr(), "__fspath__")) return {};
-  return nb::cast<std::string>(nb::object(nb::module_::import_("os").attr("fspath")(file)));
-}
 std::string with_extension(std::string path, const char* extension) {
   return path.ends_with(extension) ? path : path + extension;
 }
-nb::handle require_file(const char* op, nb::handle file, const char* method) {
-  if (!PyObject_HasAttrString(file.ptr(), method))
-    fail<ValueError>(op, "a file of type ", class_name(file),
-                     "; paths and binary file objects are accepted");
-  return file;
-}
-
 /// The format of what starts with these bytes.
 std::string sniff(nb::handle bytes) {
   std::string_view s(PyBytes_AsString(bytes.ptr()), static_cast<size_t>(PyBytes_Size(bytes.ptr())));

@@ -56,6 +56,7 @@ NB_MODULE(core, m) {
   bind_vmap(m);
   bind_custom_functions(m);
   bind_io(m);
+  bind_export(m);
   bind_printing(m);
   bind_namespace_info(m);
   bind_debug(m);

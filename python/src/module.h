@@ -39,6 +39,7 @@ void bind_profile(nb::module_& m);
 void bind_vmap(nb::module_& m);
 void bind_custom_functions(nb::module_& m);
 void bind_io(nb::module_& m);
+void bind_export(nb::module_& m);
 void bind_printing(nb::module_& m);
 void bind_debug(nb::module_& m);
 void bind_distributed(nb::module_& core);

@@ -1849,6 +1849,47 @@ def load(file: file | str | pathlib.Path, /, format: str | None = None, return_m
     Reads an array (.npy) or arrays by name (.npz, .safetensors, .gguf). The format follows from the name or the content. Raises an exception that is both RuntimeError and ValueError for files that cannot be read.
     """
 
+class FunctionExporter:
+    """
+    Traces a function for each form of its arguments that it is called with, and writes the file when it is closed. Made by `exporter`.
+    """
+
+    def __call__(self, *args, **kwargs) -> None:
+        """Adds a trace for such arguments."""
+
+    def close(self) -> None:
+        """Writes the file. Nothing is traced afterwards."""
+
+    def __enter__(self) -> FunctionExporter: ...
+
+    def __exit__(self, exc_type: object | None = None, exc_value: object | None = None, traceback: object | None = None) -> None:
+        """Closes; after an exception nothing is written."""
+
+def export_function(file_or_callback: str | Callable, fun: Callable, *args, shapeless: bool = False, metadata: str | None = None, **kwargs) -> None:
+    """
+    Traces `fun(*args, **kwargs)`, a function of arrays that gives an array or a list or tuple of arrays, and writes it to a file. With `shapeless` the file serves arguments of any lengths where the function means the same for all; where it reads a shape or uses an op bound to one, it serves these shapes only. Instead of a file, a function may get the parts as dicts. Raises ValueError for ops that run code of the program.
+    """
+
+def exporter(file: str, fun: Callable, *, shapeless: bool = False, metadata: str | None = None) -> FunctionExporter:
+    """
+    A context manager that traces `fun` for each call and writes all traces to one file.
+    """
+
+def import_function(file: str, return_metadata: bool = False) -> Callable | tuple[Callable, str]:
+    """
+    The function in a file: it takes arrays as `export_function` does and gives a tuple of arrays. Arguments need the dtypes and shapes of a trace, or ValueError lists what is accepted. Raises FileError for a file that is damaged or of another kind.
+    """
+
+def export_to_dot(file: object, *args, **kwargs) -> None:
+    """
+    Writes the graph of what is still to be computed for trees of arrays as Graphviz text, to a path or an open text file. Arrays given by keyword are called so.
+    """
+
+def simplify(*args) -> None:
+    """
+    Merges equal parts of the graphs behind trees of arrays, in place, and leaves out ops that change nothing. No bit of a result changes; evaluated arrays stay as they are.
+    """
+
 class PrintOptions:
     """How numbers print."""
 

@@ -1,0 +1,4 @@
+// Functions in files.
+#pragma once
+
+#include "mlx/transforms/export.h"

@@ -1,0 +1,402 @@
+// Tracing functions into what files hold, and calling what files held.
+#include "mlx/transforms/export.h"
+
+#include <algorithm>
+#include <exception>
+
+#include "mlx/core/error.h"
+#include "mlx/core/trace.h"
+#include "mlx/io/io.h"
+#include "mlx/ops/slice.h"
+#include "mlx/ops/view.h"
+#include "mlx/runtime/eval.h"
+#include "mlx/transforms/function_file.h"
+#include "mlx/transforms/graph.h"
+#include "mlx/transforms/names.h"
+
+namespace mlx::core {
+
+namespace {
+
+constexpr const char* kExport = "export_function";
+
+/// Arguments in the order of a trace: positional ones, then those by keyword, sorted.
+struct Flat {
+  Arrays inputs;
+  std::vector<std::string> names;
+};
+Flat flatten(const Args& args, const Kwargs& kwargs) {
+  Flat f{args, {}};
+  for (const auto& [name, a] : kwargs) f.names.push_back(name);
+  std::sort(f.names.begin(), f.names.end());
+  for (const std::string& name : f.names) f.inputs.push_back(kwargs.at(name));
+  return f;
+}
+
+/// Captured arrays that have been evaluated, by the node that the graph reads, which stays alive.
+struct Captured {
+  array given;
+  array stored;  ///< axes that repeat one element have length 1
+};
+using CapturedArrays = std::unordered_map<const Node*, Captured>;
+
+array distinct_elements(const array& a) {
+  if (a.size() == 0) return io::row_contiguous(a);
+  Shape start(a.ndim(), 0), stop = a.shape(), steps(a.ndim(), 1);
+  const Strides& strides = a.strides();
+  for (size_t i = 0; i < stop.size(); ++i)
+    if (strides[i] == 0 && stop[i] > 1) stop[i] = 1;
+  return io::row_contiguous(stop == a.shape() ? a : slice(a, start, stop, steps));
+}
+
+/// Turns a graph into a trace.
+class TraceWriter {
+ public:
+  TraceWriter(const Graph& g, CapturedArrays& captured) : graph_(g), captured_(captured) {}
+
+  void write(StoredTrace& t) {
+    trace_ = &t;
+    for (const array& in : graph_.inputs) {
+      number_[in.node()] = static_cast<uint32_t>(t.inputs.size());
+      t.inputs.push_back(type_of(in));
+    }
+    auto nodes = computed_nodes(graph_);
+    find_constants(nodes);
+    for (Node* n : nodes) add(*n);
+    for (const array& o : graph_.outputs) t.outputs.push_back(number_.at(o.node()));
+  }
+
+ private:
+  void find_constants(const std::vector<Node*>& nodes) {
+    for (Node* n : nodes) number_[n] = 0;
+    Arrays found, pending;
+    auto visit = [&](Node* n) {
+      if (number_.emplace(n, 0).second) found.emplace_back(n);
+    };
+    for (Node* n : nodes)
+      for (Node* in : n->inputs()) visit(in);
+    for (const array& o : graph_.outputs) visit(o.node());
+    std::vector<Captured*> fresh;
+    for (const array& a : found) {
+      if (is_constant(a) || captured_.contains(a.node())) continue;
+      array stored = a;
+      while (stored.node()->status == Status::pending && stored.node()->op == &op_broadcast_to)
+        stored = array(stored.node()->inputs()[0]);
+      fresh.push_back(&(captured_[a.node()] = {a, stored}));
+      if (!is_constant(stored)) pending.push_back(stored);
+    }
+    prepare_eval(pending, false).run();
+    for (Captured* c : fresh)
+      if (!is_constant(c->stored)) c->stored = distinct_elements(c->stored);
+    next_ = static_cast<uint32_t>(trace_->inputs.size() + found.size());
+    for (const array& a : found) {
+      number_[a.node()] = static_cast<uint32_t>(trace_->inputs.size() + trace_->constants.size());
+      trace_->constants.push_back(is_constant(a) ? a : captured_.at(a.node()).stored);
+    }
+    for (const array& a : found) {
+      if (trace_->constants[number_[a.node()] - trace_->inputs.size()].shape() == a.shape())
+        continue;
+      uint32_t from = number_[a.node()];
+      number_[a.node()] = next_++;
+      trace_->steps.push_back({find_export_op(op_broadcast_to.name),
+                               make_attrs(BroadcastAttrs{a.shape()}),
+                               {from},
+                               {type_of(a)}});
+    }
+  }
+
+  void add(const Node& n) {
+    if (n.op == &op_trace_input) {
+      number_[&n] = number_.at(n.inputs()[0]);
+      return;
+    }
+    if (n.op->kind == OpKind::part) {
+      number_[&n] = number_.at(n.inputs()[0]) + n.part;
+      return;
+    }
+    TraceStep step{find_export_op(n.op->name), n.attrs, {}, {}};
+    if (!step.op || step.op->op != n.op || bool(step.op->attrs) != bool(n.attrs))
+      fail<ValueError>(kExport, "the op ", n.op->name,
+                       " cannot be written to a file; ops of this library without code or rules of "
+                       "the program are accepted");
+    for (Node* in : n.inputs()) step.inputs.push_back(number_.at(in));
+    if (n.parts)
+      for (const PartInfo& p : *n.parts) step.outputs.push_back({p.dtype, p.shape});
+    else
+      step.outputs.push_back({n.dtype, n.shape});
+    number_[&n] = next_;
+    next_ += static_cast<uint32_t>(step.outputs.size());
+    trace_->steps.push_back(std::move(step));
+  }
+
+  const Graph& graph_;
+  CapturedArrays& captured_;
+  StoredTrace* trace_ = nullptr;
+  std::unordered_map<const Node*, uint32_t> number_;
+  uint32_t next_ = 0;
+};
+
+struct AttributeList final : AttrVisitor {
+  std::vector<ExportAttribute> out;
+  void visit(const char*, int64_t& v) override { out.emplace_back(v); }
+  void visit(const char*, double& v) override { out.emplace_back(v); }
+  void visit(const char*, std::string& v) override { out.emplace_back(v); }
+  void visit(const char*, Shape& v) override { out.emplace_back(v); }
+  void visit(const char*, std::vector<double>& v) override { out.emplace_back(v); }
+};
+
+/// Tells a callback about a trace.
+void report(const StoredTrace& t, const ExportCallback& callback) {
+  using Types = std::vector<std::tuple<std::string, Shape, Dtype>>;
+  std::vector<ArrayType> types = t.inputs;
+  for (const array& a : t.constants) types.push_back(type_of(a));
+  for (const TraceStep& s : t.steps) types.insert(types.end(), s.outputs.begin(), s.outputs.end());
+  std::vector<std::string> names(types.size());
+  Letters letters;
+  auto describe = [&](uint32_t i) {
+    if (names[i].empty()) names[i] = letters.next();
+    return std::tuple(names[i], types[i].shape, types[i].dtype);
+  };
+  Types inputs, outputs;
+  std::vector<std::pair<std::string, std::string>> keywords;
+  std::vector<std::pair<std::string, array>> constants;
+  const auto n = static_cast<uint32_t>(t.inputs.size());
+  for (uint32_t i = 0; i < n; ++i) inputs.push_back(describe(i));
+  for (size_t k = 0; k < t.keywords.size(); ++k)
+    keywords.emplace_back(t.keywords[k], names[n - t.keywords.size() + k]);
+  for (uint32_t i : t.outputs) outputs.push_back(describe(i));
+  for (uint32_t i = 0; i < t.constants.size(); ++i)
+    constants.emplace_back(std::get<0>(describe(n + i)), t.constants[i]);
+  callback({{"type", "inputs"}, {"inputs", inputs}});
+  callback({{"type", "keyword_inputs"}, {"keywords", keywords}});
+  callback({{"type", "outputs"}, {"outputs", outputs}});
+  callback({{"type", "constants"}, {"constants", constants}});
+  uint32_t at = n + static_cast<uint32_t>(t.constants.size());
+  for (const TraceStep& s : t.steps) {
+    Types in, out;
+    for (uint32_t i : s.inputs) in.push_back(describe(i));
+    for (size_t k = 0; k < s.outputs.size(); ++k) out.push_back(describe(at++));
+    AttributeList attributes;
+    if (s.attrs) Ref<Attrs>(s.attrs->clone())->visit(attributes);
+    callback({{"type", "primitive"},
+              {"name", s.op->op->name},
+              {"inputs", in},
+              {"outputs", out},
+              {"arguments", attributes.out}});
+  }
+}
+
+void describe(std::ostream& out, const Flat& f, const StoredTrace* t) {
+  size_t n = t ? t->inputs.size() : f.inputs.size();
+  const auto& names = t ? t->keywords : f.names;
+  out << "(";
+  for (size_t i = 0; i < n; ++i) {
+    ArrayType type = t ? t->inputs[i] : type_of(f.inputs[i]);
+    if (i) out << ", ";
+    if (i + names.size() >= n) out << names[i + names.size() - n] << "=";
+    out << dtype_name(type.dtype) << " ";
+    if (t && t->shapeless)
+      out << "of " << type.shape.size() << " axes";
+    else
+      out << to_string(type.shape);
+  }
+  out << ")";
+}
+
+}  // namespace
+
+struct FunctionExporter::State {
+  ArgsKwargsFunction fun;
+  bool shapeless = false, closed = false;
+  std::shared_ptr<io::Writer> out;
+  ExportCallback callback;
+  StoredFunction made;
+  CapturedArrays captured;
+
+  void add(const Args& args, const Kwargs& kwargs) {
+    if (closed) fail<ExecutionError>(kExport, "a call after the exporter was closed");
+    Flat f = flatten(args, kwargs);
+    for (const StoredTrace& t : made.traces)
+      if (t.accepts(f.inputs, f.names))
+        fail<ExecutionError>(kExport,
+                             "arguments that a trace made before serves already; one trace "
+                             "for each form of the arguments is accepted");
+    StoredTrace t;
+    t.keywords = f.names;
+    TraceWriter(traced(f, t), captured).write(t);
+    t.check();
+    if (callback)
+      report(t, callback);
+    else
+      made.traces.push_back(std::move(t));
+  }
+
+  Graph traced(const Flat& f, StoredTrace& t) const {
+    auto call = [&](const Arrays& in) {
+      const auto n = static_cast<int64_t>(f.inputs.size() - f.names.size());
+      Kwargs named;
+      for (size_t k = 0; k < f.names.size(); ++k) named.emplace(f.names[k], in[n + k]);
+      return fun(Args(in.begin(), in.begin() + n), named);
+    };
+    if (!shapeless) return simplify(trace(call, f.inputs, "an exported function"));
+    ShapeWatch shapes;
+    Graph g = trace(call, f.inputs, "an exported function");
+    const OpDef* op = shape_bound_op(g);
+    t.shapeless = !shapes.shape_was_read() && !op;
+    if (t.shapeless) return g;
+    t.bound = op ? cat("the op ", op->name, " is bound to them") : "the function reads them";
+    return simplify(g);
+  }
+};
+
+FunctionExporter::FunctionExporter(std::unique_ptr<State> state) : state_(std::move(state)) {}
+FunctionExporter::FunctionExporter(FunctionExporter&&) noexcept = default;
+FunctionExporter::~FunctionExporter() {
+  if (!state_ || std::uncaught_exceptions() > 0) return;
+  try {
+    close();
+  } catch (const std::exception&) {
+    // Nobody is there to hear: `close` tells.
+  }
+}
+
+void FunctionExporter::operator()(const std::initializer_list<array>& args) {
+  state_->add(Args(args), {});
+}
+void FunctionExporter::operator()(const Args& args) { state_->add(args, {}); }
+void FunctionExporter::operator()(const Kwargs& kwargs) { state_->add({}, kwargs); }
+void FunctionExporter::operator()(const Args& args, const Kwargs& kwargs) {
+  state_->add(args, kwargs);
+}
+void FunctionExporter::close() {
+  if (state_->closed) return;
+  state_->closed = true;
+  if (state_->out) write_function(*state_->out, state_->made);
+  discard();
+}
+void FunctionExporter::discard() {
+  state_->closed = true;
+  state_->out.reset();
+  state_->made = {};
+  state_->captured.clear();
+}
+
+ImportedFunction::ImportedFunction(const std::string& file)
+    : function_(std::make_shared<StoredFunction>(read_function(*io::open_reader(file)))) {}
+
+std::vector<array> ImportedFunction::operator()(const Args& args, const Kwargs& kwargs) const {
+  Flat f = flatten(args, kwargs);
+  for (bool shapeless : {false, true}) {
+    for (const StoredTrace& t : function_->traces) {
+      if (t.shapeless != shapeless || !t.accepts(f.inputs, f.names)) continue;
+      if (!shapeless)
+        for (const array& a : f.inputs) note_shape_read(a);
+      return t.run(f.inputs);
+    }
+  }
+  std::ostringstream text;
+  describe(text, f, nullptr);
+  text << "; accepted are";
+  size_t k = 0;
+  for (const StoredTrace& t : function_->traces) {
+    text << "\n  " << ++k << ". ";
+    describe(text, f, &t);
+    if (!t.bound.empty()) text << ", for these shapes only: " << t.bound;
+  }
+  if (k == 0) text << " none: the file holds no trace";
+  fail<ValueError>("import_function", "arguments ", text.str());
+}
+std::vector<array> ImportedFunction::operator()(const std::initializer_list<array>& args) const {
+  return (*this)(Args(args), {});
+}
+std::vector<array> ImportedFunction::operator()(const Args& args) const {
+  return (*this)(args, {});
+}
+std::vector<array> ImportedFunction::operator()(const Kwargs& kwargs) const {
+  return (*this)(Args{}, kwargs);
+}
+const std::string& ImportedFunction::metadata() const { return function_->metadata; }
+
+ImportedFunction import_function(const std::string& file) { return ImportedFunction(file); }
+
+namespace {
+
+ArgsKwargsFunction general(ArgsFunction fun) {
+  return [fun = std::move(fun)](const Args& args, const Kwargs& kwargs) {
+    if (!kwargs.empty()) fail<ValueError>(kExport, "keywords for a function of positional arrays");
+    return fun(args);
+  };
+}
+ArgsKwargsFunction general(KwargsFunction fun) {
+  return [fun = std::move(fun)](const Args& args, const Kwargs& kwargs) {
+    if (!args.empty()) fail<ValueError>(kExport, "positional arrays for a function of keywords");
+    return fun(kwargs);
+  };
+}
+ArgsKwargsFunction general(ArgsKwargsFunction fun) { return fun; }
+
+template <class F>
+FunctionExporter to_file(const std::string& file, const F& fun, bool shapeless,
+                         const std::string& metadata) {
+  auto state = std::make_unique<FunctionExporter::State>();
+  state->fun = general(fun);
+  state->shapeless = shapeless;
+  state->out = io::open_writer(file);
+  state->made.metadata = metadata;
+  return FunctionExporter(std::move(state));
+}
+template <class F>
+FunctionExporter to_callback(const ExportCallback& callback, const F& fun, bool shapeless) {
+  auto state = std::make_unique<FunctionExporter::State>();
+  state->fun = general(fun);
+  state->shapeless = shapeless;
+  state->callback = callback;
+  return FunctionExporter(std::move(state));
+}
+template <class... A>
+void once(FunctionExporter e, const A&... args) {
+  e(args...);
+  e.close();
+}
+
+}  // namespace
+
+#define MLX_EXPORTERS(F)                                                                    \
+  FunctionExporter exporter(const std::string& file, const F& fun, bool shapeless,          \
+                            const std::string& metadata) {                                  \
+    return to_file(file, fun, shapeless, metadata);                                         \
+  }                                                                                         \
+  FunctionExporter exporter(const ExportCallback& callback, const F& fun, bool shapeless) { \
+    return to_callback(callback, fun, shapeless);                                           \
+  }
+MLX_EXPORTERS(ArgsFunction)
+MLX_EXPORTERS(KwargsFunction)
+MLX_EXPORTERS(ArgsKwargsFunction)
+#undef MLX_EXPORTERS
+
+void export_function(const std::string& file, const ArgsFunction& fun, const Args& args,
+                     bool shapeless, const std::string& metadata) {
+  once(exporter(file, fun, shapeless, metadata), args);
+}
+void export_function(const std::string& file, const KwargsFunction& fun, const Kwargs& kwargs,
+                     bool shapeless, const std::string& metadata) {
+  once(exporter(file, fun, shapeless, metadata), kwargs);
+}
+void export_function(const std::string& file, const ArgsKwargsFunction& fun, const Args& args,
+                     const Kwargs& kwargs, bool shapeless, const std::string& metadata) {
+  once(exporter(file, fun, shapeless, metadata), args, kwargs);
+}
+void export_function(const ExportCallback& callback, const ArgsFunction& fun, const Args& args,
+                     bool shapeless) {
+  once(exporter(callback, fun, shapeless), args);
+}
+void export_function(const ExportCallback& callback, const KwargsFunction& fun,
+                     const Kwargs& kwargs, bool shapeless) {
+  once(exporter(callback, fun, shapeless), kwargs);
+}
+void export_function(const ExportCallback& callback, const ArgsKwargsFunction& fun,
+                     const Args& args, const Kwargs& kwargs, bool shapeless) {
+  once(exporter(callback, fun, shapeless), args, kwargs);
+}
+
+}  // namespace mlx::core

@@ -1,0 +1,355 @@
+#include "mlx/transforms/export_ops.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "mlx/core/error.h"
+#include "mlx/ops/attention.h"
+#include "mlx/ops/cast.h"
+#include "mlx/ops/concat.h"
+#include "mlx/ops/conv.h"
+#include "mlx/ops/creation.h"
+#include "mlx/ops/delta.h"
+#include "mlx/ops/elementwise.h"
+#include "mlx/ops/fft.h"
+#include "mlx/ops/gather_mm.h"
+#include "mlx/ops/hadamard.h"
+#include "mlx/ops/index.h"
+#include "mlx/ops/linalg.h"
+#include "mlx/ops/matmul.h"
+#include "mlx/ops/norm.h"
+#include "mlx/ops/quantized.h"
+#include "mlx/ops/random.h"
+#include "mlx/ops/reduce.h"
+#include "mlx/ops/rope.h"
+#include "mlx/ops/scan.h"
+#include "mlx/ops/scatter.h"
+#include "mlx/ops/slice.h"
+#include "mlx/ops/softmax.h"
+#include "mlx/ops/sort.h"
+#include "mlx/ops/view.h"
+
+namespace mlx::core {
+
+// What is not in the table below, and why: leaves (op_data, op_constant, op_placeholder) are values
+// of a file and not steps; op_part and op_trace_input stand for what they read; op_call is a
+// compiled function, which a trace looks into; op_primitive and op_primitive_bundle run code of the
+// program; op_custom and op_custom_result carry rules of the program.
+
+namespace {
+
+void need(bool holds, const char* what) {
+  if (!holds) throw ValueError(what);
+}
+bool one_dtype(const Arrays& in, size_t first, size_t count) {
+  for (size_t i = first; i < first + count; ++i)
+    if (in[i].dtype() != in[first].dtype()) return false;
+  return true;
+}
+template <class E>
+void need_kind(E kind, E last) {
+  need(kind <= last, "an unknown kind");
+}
+void need_axis(int64_t axis, const array& a) {
+  need(axis >= 0 && axis < static_cast<int64_t>(a.ndim()), "an axis out of range");
+}
+void need_lengths(const Shape& s, int64_t least) {
+  for (int64_t n : s) need(n >= least && n <= INT32_MAX, "a length out of range");
+}
+
+void check_arange(const Arrays&, const Attrs* attrs) {
+  need(attrs_as<ArangeAttrs>(attrs).size >= 0, "a negative length");
+}
+void check_random_bits(const Arrays& in, const Attrs* attrs) {
+  auto& r = attrs_as<RandomBitsAttrs>(attrs);
+  need(in[0].ndim() > 0 && in[0].shape(-1) == 2 && in[0].dtype() == uint32, "no random keys");
+  need(r.width == 1 || r.width == 2 || r.width == 4, "a width that is not 1, 2 or 4");
+  need_lengths(r.shape, 0);
+}
+void check_sort(const Arrays& in, const Attrs* attrs) {
+  need_axis(attrs_as<SortAttrs>(attrs).axis, in[0]);
+}
+void check_scan(const Arrays& in, const Attrs* attrs) {
+  auto& a = attrs_as<ScanAttrs>(attrs);
+  need_kind(a.kind, Scan::logsumexp);
+  need(a.kind != Scan::logsumexp || is_inexact(in[0].dtype()), "no floating dtype");
+}
+void check_reduce(const Arrays& in, const Attrs* attrs) {
+  need_kind(attrs_as<ReduceAttrs>(attrs).kind, Reduction::any);
+}
+void check_arg_reduce(const Arrays& in, const Attrs* attrs) {
+  auto& a = attrs_as<ReduceAttrs>(attrs);
+  need(a.kind == Reduction::argmax || a.kind == Reduction::argmin, "an unknown kind");
+  need(!a.axes.empty(), "no axis");
+}
+void check_scatter(const Arrays&, const Attrs* attrs) {
+  need_kind(attrs_as<ScatterAttrs>(attrs).mode, ScatterMode::minimum);
+}
+void check_scatter_axis(const Arrays&, const Attrs* attrs) {
+  need_kind(attrs_as<ScatterAxisAttrs>(attrs).mode, ScatterMode::minimum);
+}
+void check_fft(const Arrays& in, const Attrs* attrs) {
+  auto& a = attrs_as<FftAttrs>(attrs);
+  need_kind(a.kind, FftKind::hermitian);
+  need_axis(a.axis, in[0]);
+  need(a.n >= 1, "a length below 1");
+  need(a.kind == FftKind::real ? in[0].dtype() == float32 || in[0].dtype() == float64
+                               : is_complex(in[0].dtype()),
+       "a dtype that is not transformed so");
+}
+void check_hadamard(const Arrays& in, const Attrs*) {
+  need(is_floating(in[0].dtype()), "no floating dtype");
+}
+void check_gather_mm(const Arrays& in, const Attrs*) {
+  need(in[0].ndim() == 3 && in[1].ndim() == 3 && in[0].shape(2) == in[1].shape(1) &&
+           one_dtype(in, 0, 2),
+       "stacks of matrices that cannot be multiplied");
+  for (size_t i : {2, 3})
+    need(issubdtype(in[i].dtype(), integer) && in[i].shape() == in[2].shape(), "no positions");
+}
+void check_delta(const Arrays& in, const Attrs*) {
+  need(one_dtype(in, 0, 6) && (in[0].dtype() == float32 || in[0].dtype() == float64) &&
+           (in.size() < 7 || in[6].dtype() == bool_),
+       "dtypes that do not go together");
+}
+void check_rope(const Arrays& in, const Attrs* attrs) {
+  auto& a = attrs_as<RopeAttrs>(attrs);
+  need(in.size() == size_t{2} + a.has_freqs, "a wrong number of inputs");
+  need(!a.has_freqs ||
+           (in[2].ndim() == 1 && in[2].shape(0) == a.dims / 2 && is_floating(in[2].dtype())),
+       "frequencies that do not fit");
+}
+void check_norm(const Arrays& in, const Attrs* attrs) {
+  auto& a = attrs_as<NormAttrs>(attrs);
+  need(in.size() == size_t{1} + a.has_weight + a.has_bias, "a wrong number of inputs");
+}
+void check_attention(const Arrays& in, const Attrs* attrs) {
+  auto& a = attrs_as<AttentionAttrs>(attrs);
+  need(in.size() == size_t{3} + a.has_mask + a.has_sinks, "a wrong number of inputs");
+  need(one_dtype(in, 0, 3) && is_floating(in[0].dtype()), "dtypes that do not go together");
+  need(!a.has_mask || in[3].dtype() == bool_ || in[3].dtype() == in[0].dtype(), "no mask");
+  need(!a.has_sinks || (in.back().dtype() == in[0].dtype() && in.back().ndim() == 1 &&
+                        in[0].ndim() == 4 && in.back().shape(0) == in[0].shape(1)),
+       "sinks that do not fit");
+}
+void check_conv_lists(const Arrays& in, const ConvAttrs& c) {
+  need(in[0].ndim() >= 3 && in[0].ndim() <= 5 && in[1].ndim() == in[0].ndim() &&
+           one_dtype(in, 0, 2) && is_floating(in[0].dtype()),
+       "operands that do not go together");
+  for (const Shape* s :
+       {&c.stride, &c.padding_lo, &c.padding_hi, &c.kernel_dilation, &c.input_dilation})
+    need(s->size() + 2 == in[0].ndim(), "lists of another length than there are axes");
+  for (const Shape* s : {&c.stride, &c.kernel_dilation, &c.input_dilation}) need_lengths(*s, 1);
+  for (const Shape* s : {&c.padding_lo, &c.padding_hi}) need_lengths(*s, INT32_MIN);
+  for (const array& a : in)
+    for (int64_t n : a.shape()) need(n <= INT32_MAX, "a length out of range");
+}
+void check_conv(const Arrays& in, const Attrs* attrs) {
+  check_conv_lists(in, attrs_as<ConvAttrs>(attrs));
+}
+void check_conv_weight(const Arrays& in, const Attrs* attrs) {
+  auto& a = attrs_as<ConvWeightAttrs>(attrs);
+  check_conv_lists(in, a.conv);
+  need_lengths(a.kernel, 0);
+  need(a.kernel.size() + 2 == in[0].ndim() && a.conv.groups >= 1 &&
+           in[0].shape(-1) % a.conv.groups == 0 && in[1].shape(-1) % a.conv.groups == 0,
+       "kernel or groups that do not fit");
+  // The second input is like what the convolution with such a weight gives.
+  Shape w{in[1].shape(-1)};
+  w.insert(w.end(), a.kernel.begin(), a.kernel.end());
+  w.push_back(in[0].shape(-1) / a.conv.groups);
+  array like = rules::conv_node(in[0], placeholder(w, in[0].dtype()), a.conv, to_stream({}));
+  need(like.shape() == in[1].shape(), "operands that do not go together");
+}
+
+void need_matrix(const array& a) {
+  need(a.ndim() >= 2 && a.shape(-1) <= INT32_MAX && a.shape(-2) <= INT32_MAX, "no matrices");
+  need(is_inexact(a.dtype()) && a.dtype().size() > 2, "a dtype that is not factored");
+}
+void check_matrix(const Arrays& in, const Attrs*) { need_matrix(in[0]); }
+void check_square(const Arrays& in, const Attrs*) {
+  need_matrix(in[0]);
+  need(in[0].shape(-1) == in[0].shape(-2), "no square matrices");
+}
+void check_solve(const Arrays& in, const Attrs* attrs) {
+  check_square(in, attrs);
+  need(one_dtype(in, 0, 2) && in[1].ndim() == in[0].ndim() &&
+           std::equal(in[0].shape().begin(), in[0].shape().end() - 1, in[1].shape().begin()),
+       "right-hand sides that do not fit");
+}
+
+void need_packing(const Packing& p) {
+  need_kind(p.mode, QuantMode::nvfp4);
+  const bool holds = p.affine() ? (p.group == 32 || p.group == 64 || p.group == 128) &&
+                                      p.bits >= 1 && p.bits <= 8 && p.bits != 7
+                                : p.group == (p.mode == QuantMode::nvfp4 ? 16 : 32) &&
+                                      p.bits == (p.mode == QuantMode::mxfp8 ? 8 : 4);
+  need(holds, "an unknown packing");
+}
+/// Words, scales and, for affine, biases from input `at` on; returns how many arrays they are.
+size_t need_packed(const Arrays& in, size_t at, const Packing& p) {
+  need_packing(p);
+  const size_t count = p.affine() ? 3 : 2;
+  need(in.size() >= at + count, "a packed matrix that is not all there");
+  const array &w = in[at], &scales = in[at + 1];
+  need(w.dtype() == uint32 && w.ndim() >= 2 && w.shape(-1) <= INT32_MAX &&
+           w.shape(-1) * 32 % (p.bits * p.group) == 0,
+       "no packed words");
+  Shape shape = w.shape();
+  shape.back() = shape.back() * 32 / p.bits / p.group;
+  for (size_t i = at + 1; i < at + count; ++i)
+    need(in[i].shape() == shape && in[i].dtype() == scales.dtype(), "scales that do not fit");
+  need(p.affine() ? is_floating(scales.dtype()) && scales.dtype() != float64
+                  : scales.dtype() == uint8,
+       "scales of another dtype");
+  return count;
+}
+/// At most a global scale after `count` inputs.
+void need_global(const Arrays& in, size_t count, const Packing& p) {
+  if (in.size() == count) return;
+  need(in.size() == count + 1 && p.mode == QuantMode::nvfp4 && in[count].dtype() == float32 &&
+           in[count].ndim() == 0,
+       "a global scale that does not fit");
+}
+void check_quantize(const Arrays& in, const Attrs* attrs) {
+  auto& p = attrs_as<Packing>(attrs);
+  need_packing(p);
+  need_global(in, 1, p);
+  need(is_floating(in[0].dtype()) && in[0].ndim() >= 1 && in[0].shape(-1) <= INT32_MAX &&
+           in[0].shape(-1) % p.group == 0,
+       "a matrix that cannot be packed");
+}
+void check_dequantize(const Arrays& in, const Attrs* attrs) {
+  auto& a = attrs_as<DequantizeAttrs>(attrs);
+  need_global(in, need_packed(in, 0, a.packing), a.packing);
+  need(is_floating(a.dtype), "no floating dtype");
+}
+void check_quantized_matmul(const Arrays& in, const Attrs* attrs) {
+  auto& a = attrs_as<QuantizedMatmulAttrs>(attrs);
+  need(in.size() == 1 + need_packed(in, 1, a.packing), "a wrong number of inputs");
+  const int64_t inner = a.transpose ? in[1].shape(-1) * 32 / a.packing.bits : in[1].shape(-2);
+  need(is_floating(in[0].dtype()) && in[0].ndim() >= 2 && in[0].shape(-1) == inner,
+       "operands that do not go together");
+}
+void check_gather_qmm(const Arrays& in, const Attrs* attrs) {
+  auto& a = attrs_as<QuantizedMatmulAttrs>(attrs);
+  need(in.size() == 3 + need_packed(in, 1, a.packing), "a wrong number of inputs");
+  const int64_t inner = a.transpose ? in[1].shape(-1) * 32 / a.packing.bits : in[1].shape(-2);
+  need(is_floating(in[0].dtype()) && in[0].ndim() == 3 && in[1].ndim() == 3 &&
+           in[0].shape(-1) == inner,
+       "operands that do not go together");
+  const array &lhs = in[in.size() - 2], &rhs = in.back();
+  need(issubdtype(lhs.dtype(), integer) && issubdtype(rhs.dtype(), integer) &&
+           lhs.shape() == rhs.shape(),
+       "no positions");
+}
+
+using Table = std::map<std::string_view, ExportOp>;
+
+Table make_table() {
+  Table rows;
+  auto row = [&](const OpDef& op, int least, int most, Ref<const Attrs> attrs = {},
+                 decltype(ExportOp::check) check = nullptr) {
+    rows.emplace(op.name, ExportOp{&op, least, most, std::move(attrs), check});
+  };
+#define E(name, arity, ...) row(op_##name, arity, arity);
+#include "mlx/ops/elementwise.def"
+#undef E
+  row(op_cast, 1, 1, make_attrs(CastAttrs{bool_}));
+  row(op_copy, 1, 1);
+  row(op_view, 1, 1, make_attrs(ViewAttrs{bool_}));
+  row(op_contiguous, 1, 1, make_attrs(ContiguousAttrs{}));
+  row(op_stop_gradient, 1, 1);
+  row(op_depends, 1, -1);
+
+  row(op_reshape, 1, 1, make_attrs(ReshapeAttrs{}));
+  row(op_flatten, 1, 1, make_attrs(FlattenAttrs{}));
+  row(op_unflatten, 1, 1, make_attrs(UnflattenAttrs{}));
+  row(op_squeeze, 1, 1, make_attrs(AxesAttrs{}));
+  row(op_expand_dims, 1, 1, make_attrs(AxesAttrs{}));
+  row(op_transpose, 1, 1, make_attrs(TransposeAttrs{}));
+  row(op_broadcast_to, 1, 1, make_attrs(BroadcastAttrs{}));
+  row(op_as_strided, 1, 1, make_attrs(AsStridedAttrs{}));
+  row(op_diagonal, 1, 1, make_attrs(DiagonalAttrs{}));
+  row(op_slice, 1, 1, make_attrs(SliceAttrs{}));
+  row(op_slice_update, 2, 2, make_attrs(SliceAttrs{}));
+  row(op_dynamic_slice, 2, 2, make_attrs(DynamicSliceAttrs{}));
+  row(op_dynamic_slice_update, 3, 3, make_attrs(DynamicSliceAttrs{}));
+  row(op_concatenate, 1, -1, make_attrs(ConcatenateAttrs{}));
+
+  row(op_arange, 0, 0, make_attrs(ArangeAttrs{0, 0, 0, 0, 0, float32}), check_arange);
+  row(op_random_bits, 1, 1, make_attrs(RandomBitsAttrs{}), check_random_bits);
+
+  row(op_take, 2, 2, make_attrs(TakeAttrs{}));
+  row(op_take_along_axis, 2, 2, make_attrs(TakeAttrs{}));
+  row(op_gather, 1, -1, make_attrs(GatherAttrs{}));
+  row(op_scatter, 2, -1, make_attrs(ScatterAttrs{}), check_scatter);
+  row(op_scatter_axis, 3, 3, make_attrs(ScatterAxisAttrs{}), check_scatter_axis);
+  row(op_sort, 1, 1, make_attrs(SortAttrs{}), check_sort);
+  row(op_argsort, 1, 1, make_attrs(SortAttrs{}), check_sort);
+  row(op_searchsorted, 2, 2, make_attrs(SearchSortedAttrs{}));
+
+  row(op_reduce, 1, 1, make_attrs(ReduceAttrs{}), check_reduce);
+  row(op_arg_reduce, 1, 1, make_attrs(ReduceAttrs{}), check_arg_reduce);
+  row(op_scan, 1, 1, make_attrs(ScanAttrs{}), check_scan);
+  row(op_affine_scan, 2, 2, make_attrs(AffineScanAttrs{}));
+  row(op_softmax, 1, 1, make_attrs(SoftmaxAttrs{}));
+  row(op_logsumexp, 1, 1);
+
+  row(op_matmul, 2, 2);
+  row(op_addmm, 3, 3, make_attrs(AddmmAttrs{}));
+  row(op_gather_mm, 4, 4, {}, check_gather_mm);
+  row(op_segmented_mm, 3, 3);
+  row(op_conv, 2, 2, make_attrs(ConvAttrs{}), check_conv);
+  row(op_conv_weight, 2, 2, make_attrs(ConvWeightAttrs{}), check_conv_weight);
+  row(op_fft, 1, 1, make_attrs(FftAttrs{}), check_fft);
+  row(op_hadamard, 1, 1, make_attrs(HadamardAttrs{}), check_hadamard);
+
+  const auto triangle = make_attrs(TriangleAttrs{});
+  row(op_cholesky, 1, 1, triangle, check_square);
+  row(op_inv, 1, 1, {}, check_square);
+  row(op_tri_inv, 1, 1, triangle, check_square);
+  row(op_pinv, 1, 1, make_attrs(PinvAttrs{}), check_matrix);
+  row(op_expm, 1, 1, {}, check_square);
+  row(op_solve, 2, 2, {}, check_solve);
+  row(op_solve_triangular, 2, 2, triangle, check_solve);
+  row(op_qr, 1, 1, {}, check_matrix);
+  row(op_svd, 1, 1, make_attrs(SvdAttrs{}), check_matrix);
+  row(op_svdvals, 1, 1, {}, check_matrix);
+  row(op_eigh, 1, 1, triangle, check_square);
+  row(op_eigvalsh, 1, 1, triangle, check_square);
+  row(op_eig, 1, 1, {}, check_square);
+  row(op_eigvals, 1, 1, {}, check_square);
+  row(op_lu, 1, 1, {}, check_matrix);
+  row(op_det, 1, 1, {}, check_square);
+  row(op_cofactors, 1, 1, {}, check_square);
+  row(op_slogdet, 1, 1, {}, check_square);
+
+  row(op_quantize, 1, 2, make_attrs(Packing{}), check_quantize);
+  row(op_quantize_round, 1, 2, make_attrs(Packing{}), check_quantize);
+  row(op_dequantize, 2, 4, make_attrs(DequantizeAttrs{{}, float32}), check_dequantize);
+  row(op_quantized_matmul, 3, 4, make_attrs(QuantizedMatmulAttrs{}), check_quantized_matmul);
+  row(op_gather_qmm, 5, 6, make_attrs(QuantizedMatmulAttrs{}), check_gather_qmm);
+
+  row(op_norm, 1, 3, make_attrs(NormAttrs{}), check_norm);
+  row(op_rope, 2, 3, make_attrs(RopeAttrs{}), check_rope);
+  row(op_attention, 3, 5, make_attrs(AttentionAttrs{}), check_attention);
+  row(op_gated_delta, 6, 7, {}, check_delta);
+  return rows;
+}
+
+}  // namespace
+
+const ExportOp* find_export_op(std::string_view name) {
+  static std::mutex mutex;
+  static auto& table = *new Table(make_table());
+  std::lock_guard lock(mutex);
+  auto it = table.find(name);
+  if (it != table.end()) return &it->second;
+  const OpDef* registered = find_op(name);
+  if (!registered || !registered->build) return nullptr;
+  return &table.emplace(registered->name, ExportOp{registered, 0, -1, {}}).first->second;
+}
+
+}  // namespace mlx::core
