@@ -286,6 +286,26 @@ array draw(const array& logits, const Shape& noise, int axis, const OptionalKey&
   return argmax(add(astype(logits, type, s), gumbel(noise, type, key, s), s), axis, false, s);
 }
 
+/// True where all the logits belong to one distribution. The published package draws from it with a
+/// number a draw, not with one a logit; so must this, for equal keys to give equal draws.
+bool is_one(const array& logits, int axis) {
+  return logits.size() > 0 && static_cast<int64_t>(logits.size()) == logits.shape(axis);
+}
+
+/// Draws from one distribution by inverting its cumulative sum: a uniform number a draw.
+array invert(const array& logits, const Shape& shape, const OptionalKey& key, Stream s) {
+  Dtype type = is_floating(logits.dtype()) ? working(logits.dtype()) : float32;
+  array x = flatten(astype(logits, type, s), s);
+  // Infinite logits share the whole; where all are minus infinity, each is as likely.
+  array top = max(x, s);
+  array weights = exp(where(equal(x, top, s), constant(0.0, type), subtract(x, top, s), s), s);
+  array bounds = cumsum(weights, 0, false, true, s);
+  array whole = max(bounds, s);
+  // Above zero, so that leading entries without weight are passed over.
+  array at = maximum(multiply(uniform(shape, float32, key, s), whole, s), constant(1e-30, type), s);
+  return searchsorted(bounds, at, "left", s);
+}
+
 }  // namespace
 
 array categorical(const array& logits, int axis, const Shape& shape, const OptionalKey& key,
@@ -295,6 +315,7 @@ array categorical(const array& logits, int axis, const Shape& shape, const Optio
   Shape rest = logits.shape();
   rest.erase(rest.end() + from_end);
   require_fits(rest, shape, "categorical", "distributions");
+  if (is_one(logits, from_end) && !shape.empty()) return invert(logits, shape, key, to_stream(s));
   Shape noise = shape;
   noise.insert(noise.end() + from_end + 1, logits.shape(axis));
   return draw(logits, noise, from_end, key, to_stream(s));
@@ -304,12 +325,19 @@ array categorical(const array& logits, int axis, int num_samples, const Optional
                   StreamOrDevice s) {
   axis = normalize_axis(axis, logits.ndim(), "categorical");
   Shape noise = logits.shape();
+  if (is_one(logits, axis)) {
+    noise.erase(noise.begin() + axis);
+    noise.push_back(num_samples);
+    return invert(logits, noise, key, to_stream(s));
+  }
   noise.push_back(num_samples);
   return draw(expand_dims(logits, -1, s), noise, axis, key, to_stream(s));
 }
 
 array categorical(const array& logits, int axis, const OptionalKey& key, StreamOrDevice s) {
   axis = normalize_axis(axis, logits.ndim(), "categorical");
+  if (is_one(logits, axis) && logits.ndim() > 1)
+    return invert(logits, Shape(logits.ndim() - 1, 1), key, to_stream(s));
   return draw(logits, logits.shape(), axis, key, to_stream(s));
 }
 
