@@ -37,7 +37,7 @@ bool is_zero(const Node* n) {
 bool apart(const Shape& shape, const SliceAttrs& a, const SliceAttrs& b) {
   SliceRange x = slice_range("slice", shape, a), y = slice_range("slice", shape, b);
   for (size_t i = 0; i < shape.size(); ++i) {
-    auto ends = [i](const SliceRange& r, const SliceAttrs& at) {
+    auto ends = [i](const SliceRange& r, const SliceAttrs& at) -> std::pair<int64_t, int64_t> {
       int64_t first = r.start[i], last = first + (r.length[i] - 1) * at.strides[i];
       return std::minmax(first, last);
     };
