@@ -7,16 +7,16 @@
 
 #if defined(MLX_HAVE_MVEC)
 #include <immintrin.h>
-#define MLX_VECTOR_LIBM(X)                                                                        \
-  X(exp)                                                                                          \
-  X(expm1)                                                                                        \
-  X(log)                                                                                          \
-  X(log2)                                                                                         \
-  X(log10)                                                                                        \
-  X(log1p)                                                                                        \
-  X(sin)                                                                                          \
-  X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) \
-      X(erfc)
+#define MLX_VECTOR_LIBM(X) \
+  X(exp)                   \
+  X(expm1)                 \
+  X(log)                   \
+  X(log2)                  \
+  X(log10)                 \
+  X(log1p)                 \
+  X(sin)                   \
+  X(cos)                   \
+  X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) X(erfc)
 extern "C" {
 #define X(name) __attribute__((target("avx2"))) __m256d _ZGVdN4v_##name(__m256d);
 MLX_VECTOR_LIBM(X)

@@ -88,7 +88,7 @@ struct Rows {
       for (int64_t r = 0; r < count; ++r) f(r, true);
       return;
     }
-    const int64_t grain = std::max<int64_t>(1, 4096 / n);
+    const int64_t grain = 4096 / std::clamp<int64_t>(n, 1, 4096);
     parallel_for(
         count, grain,
         [&](int64_t begin, int64_t end) {

@@ -48,7 +48,7 @@ MLX_FN A lowest() {
   else if constexpr (is_float_v<A>)
     return -__builtin_inff();
   else
-    return A(highest<A>() + 1);  // wraps to 0 or to the most negative number
+    return A(uint64_t(highest<A>()) + 1);  // wraps to 0 or to the most negative number
 }
 template <class T_, class A_>
 struct Max : Sum<T_, A_> {

@@ -93,7 +93,7 @@ MLX_FN A lowest() {
   else if constexpr (__is_same(A, bool))
     return false;
   else
-    return A(highest<A>() + 1);
+    return A(uint64_t(highest<A>()) + 1);
 }
 template <class A>
 struct Max : Sum<A> {
