@@ -112,7 +112,7 @@ def stub_of(module: types.ModuleType) -> str:
         own = "".join(f"from mlx.core import {n} as {n}\n" for n in sorted(children)) + "\n" + TYPES
     else:
         own = "from mlx.core import DLPackCompatible, Device, DeviceType, Dtype, ScalarOrArray\n"
-        own += "from mlx.core import StreamOrDevice, array, float32, int32, scalar\n"
+        own += "from mlx.core import Stream, StreamOrDevice, array, float32, int32, scalar\n"
     return f'"""{doc}"""\n\n{TYPING}{own}\n{body.lstrip()}'
 
 

@@ -5,7 +5,7 @@ import pathlib
 import types
 from typing import IO, Any, Literal, ParamSpec, Protocol, TypeAlias, TypeVar
 from mlx.core import DLPackCompatible, Device, DeviceType, Dtype, ScalarOrArray
-from mlx.core import StreamOrDevice, array, float32, int32, scalar
+from mlx.core import Stream, StreamOrDevice, array, float32, int32, scalar
 
 def fft(a: array, n: int | None = None, axis: int = -1, norm: str = 'backward', stream: StreamOrDevice = None) -> array:
     """
