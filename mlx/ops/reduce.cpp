@@ -83,6 +83,7 @@ constinit const OpDef op_arg_reduce{.name = "arg_reduce",
 
 array number_of_elements(const array& a, std::vector<int> axes, bool inverted, Dtype dtype,
                          StreamOrDevice s) {
+  note_shape_read(a);
   int64_t count = 1;
   for (int axis : normalize_axes(axes, static_cast<int64_t>(a.ndim()), "number_of_elements"))
     count *= a.shape()[axis];

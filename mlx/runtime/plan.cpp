@@ -253,7 +253,8 @@ class Planner {
 
   void make_contiguous(Step& step, SmallVector<int, 8>& slots, int k, uint32_t mask) {
     const Layout& l = step.operands[k];
-    if (!(mask >> k & 1) || is_row_contiguous(l.shape, l.strides)) return;
+    bool asked = k < 32 ? mask >> k & 1 : mask == ~0u;
+    if (!asked || is_row_contiguous(l.shape, l.strides)) return;
     Place p = emit_copy({.slot = slots[k], .layout = l}, Shape(l.shape), current_stream_);
     slots[k] = p.slot;
     step.operands[k] = p.layout;
