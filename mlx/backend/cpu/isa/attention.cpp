@@ -1,6 +1,6 @@
 #include "mlx/backend/cpu/isa/attention.h"
 
-#include "mlx/backend/cpu/simd/lanes.h"
+#include "mlx/backend/cpu/simd/rows.h"
 #include "mlx/backend/shared/math_exp.h"
 
 namespace mlx::core::cpu::MLX_ISA {
@@ -8,15 +8,6 @@ namespace {
 
 constexpr int N = VF::N;
 constexpr float kLowest = -0x1.fffffep127f;
-
-template <class F>
-MLX_FN float lanes(VF x, F combine) {
-  float few[N];
-  x.store(few);
-  for (int h = N / 2; h > 0; h /= 2)
-    for (int i = 0; i < h; ++i) few[i] = combine(few[i], few[i + h]);
-  return few[0];
-}
 
 /// Calls f(start, VF of scores) for each vector of a row, the last one padded, and stores what it
 /// returns; gives the largest.
@@ -30,14 +21,11 @@ MLX_FN float each_score(float* s, int64_t n, F f) {
     top = larger(top, x);
   }
   if (i < n) {
-    float few[N];
-    f(i, n - i, VF::load_partial(s + i, n - i)).store(few);
-    for (int64_t k = n - i; k < N; ++k) few[k] = -m::kInf<float>;
-    VF x = VF::load(few);
+    VF x = padded(f(i, n - i, VF::load_partial(s + i, n - i)), n - i, -m::kInf<float>);
     x.store_partial(s + i, n - i);
     top = larger(top, x);
   }
-  return lanes(top, [](float u, float v) { return u > v || u != u ? u : v; });
+  return largest_lane(top);
 }
 
 template <class A>
@@ -88,15 +76,10 @@ float exponentials(const float* s, int64_t n, float shift, typename A::S* p) {
     const int64_t some = n - i < N ? n - i : N;
     VF e = m::exp(load_some<Float32>(s + i, some) - top);
     store_some<A>(p + i, e, some);
-    if (some < N) {
-      float few[N];
-      e.store(few);
-      for (int64_t k = some; k < N; ++k) few[k] = 0;
-      e = VF::load(few);
-    }
+    if (some < N) e = padded(e, some, 0.f);
     a += e;
   }
-  return lanes(a + b, [](float u, float v) { return u + v; });
+  return total(a + b);
 }
 
 float weights(const float* s, int64_t n, float shift, void* p, bool bf16) {

@@ -2,7 +2,7 @@
 // the first-level cache.
 #include "mlx/backend/cpu/isa/delta.h"
 
-#include "mlx/backend/cpu/simd/lanes.h"
+#include "mlx/backend/cpu/simd/rows.h"
 
 namespace mlx::core::cpu::MLX_ISA {
 namespace {
@@ -13,26 +13,11 @@ struct Kernel {
   using T = typename V::elem;
   static constexpr int N = V::N;
 
-  static MLX_FN T total(V x) {
-    T few[N];
-    x.store(few);
-    for (int h = N / 2; h > 0; h /= 2)
-      for (int i = 0; i < h; ++i) few[i] += few[i + h];
-    return few[0];
-  }
-  /// Calls f(first, count) for the vectors of a row.
-  template <class F>
-  static MLX_FN void each(int64_t n, F f) {
-    int64_t i = 0;
-    for (; i + N <= n; i += N) f(i, int64_t{N});
-    if (i < n) f(i, n - i);
-  }
-
   static void step(const DeltaHead& h, int64_t t, const T* q, const T* k, T value, T* state, T* y) {
     const T* gates = static_cast<const T*>(h.gates) + t * h.gate_row;
     const T beta = static_cast<const T*>(h.beta)[t * h.beta_row];
     V found = V(T(0));
-    each(h.width, [&](int64_t i, int64_t some) MLX_INLINED {
+    each_vector<N>(h.width, [&](int64_t i, int64_t some) MLX_INLINED {
       V gate = h.wide ? load_some<A>(gates + i, some) : V(*gates);
       V s = load_some<A>(state + i, some) * gate;
       store_some<A>(state + i, s, some);
@@ -40,7 +25,7 @@ struct Kernel {
     });
     const V delta = V((value - total(found)) * beta);
     V result = V(T(0));
-    each(h.width, [&](int64_t i, int64_t some) MLX_INLINED {
+    each_vector<N>(h.width, [&](int64_t i, int64_t some) MLX_INLINED {
       V s = load_some<A>(state + i, some) + delta * load_some<A>(k + i, some);
       store_some<A>(state + i, s, some);
       result += s * load_some<A>(q + i, some);

@@ -1,7 +1,7 @@
 // Rows are read three times at most, from the first-level cache after the first.
 #include "mlx/backend/cpu/isa/norm.h"
 
-#include "mlx/backend/cpu/simd/lanes.h"
+#include "mlx/backend/cpu/simd/rows.h"
 #include "mlx/backend/shared/math_basic.h"
 
 namespace mlx::core::cpu::MLX_ISA {
@@ -15,14 +15,6 @@ struct Kernel {
   using T = typename V::elem;
   static constexpr int N = V::N, U = 4;
 
-  static MLX_FN T total(V x) {
-    T few[N];
-    x.store(few);
-    for (int h = N / 2; h > 0; h /= 2)
-      for (int i = 0; i < h; ++i) few[i] += few[i + h];
-    return few[0];
-  }
-
   /// Sum of f(element), with `f(0)` taken out for the padding of the last vector.
   template <class F>
   static MLX_FN T sum(const S* p, int64_t n, F f) {
@@ -31,12 +23,7 @@ struct Kernel {
     for (; i + U * N <= n; i += U * N)
       for (int u = 0; u < U; ++u) a[u] += f(A::load(p + i + u * N));
     for (; i + N <= n; i += N) a[0] += f(A::load(p + i));
-    if (i < n) {
-      T few[N];
-      f(load_some<A>(p + i, n - i)).store(few);
-      for (int64_t k = n - i; k < N; ++k) few[k] = 0;
-      a[1] += V::load(few);
-    }
+    if (i < n) a[1] += padded(f(load_some<A>(p + i, n - i)), n - i, T(0));
     return total((a[0] + a[1]) + (a[2] + a[3]));
   }
 
@@ -64,16 +51,7 @@ struct Kernel {
 }  // namespace
 
 NormRow find_norm_row(Dtype::Val t) {
-  switch (t) {
-    case Dtype::Val::float16:
-      return Kernel<Float16>::row;
-    case Dtype::Val::bfloat16:
-      return Kernel<Bfloat16>::row;
-    case Dtype::Val::float64:
-      return Kernel<Float64>::row;
-    default:
-      return Kernel<Float32>::row;
-  }
+  return for_float(t, []<class A>() { return Kernel<A>::row; });
 }
 
 }  // namespace mlx::core::cpu::MLX_ISA

@@ -1,6 +1,6 @@
 #include "mlx/backend/cpu/isa/rope.h"
 
-#include "mlx/backend/cpu/simd/lanes.h"
+#include "mlx/backend/cpu/simd/rows.h"
 #include "mlx/backend/shared/math_exp.h"
 #include "mlx/backend/shared/math_trig.h"
 
@@ -103,16 +103,7 @@ struct Kernels {
 }  // namespace
 
 RopeKernels find_rope(Dtype::Val t) {
-  switch (t) {
-    case Dtype::Val::float16:
-      return Kernels<Float16>::table;
-    case Dtype::Val::bfloat16:
-      return Kernels<Bfloat16>::table;
-    case Dtype::Val::float64:
-      return Kernels<Float64>::table;
-    default:
-      return Kernels<Float32>::table;
-  }
+  return for_float(t, []<class A>() { return Kernels<A>::table; });
 }
 
 }  // namespace mlx::core::cpu::MLX_ISA

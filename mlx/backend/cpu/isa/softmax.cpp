@@ -1,7 +1,7 @@
 // Maxima, sums of exponentials and their scaling, over contiguous pieces of rows.
 #include "mlx/backend/cpu/isa/softmax.h"
 
-#include "mlx/backend/cpu/simd/lanes.h"
+#include "mlx/backend/cpu/simd/rows.h"
 #include "mlx/backend/shared/math_exp.h"
 
 namespace mlx::core::cpu::MLX_ISA {
@@ -17,19 +17,8 @@ struct Kernels {
   // Whether the output holds exponentials without loss; otherwise columns compute them twice.
   static constexpr bool kStores = sizeof(S) == sizeof(T);
 
-  template <class F>
-  static MLX_FN T lanes(V x, F combine) {
-    T few[N];
-    x.store(few);
-    for (int h = N / 2; h > 0; h /= 2)
-      for (int i = 0; i < h; ++i) few[i] = combine(few[i], few[i + h]);
-    return few[0];
-  }
-  static MLX_FN V padded(const S* p, int64_t n, T rest) {
-    T few[N];
-    load_some<A>(p, n).store(few);
-    for (int64_t i = n; i < N; ++i) few[i] = rest;
-    return V::load(few);
+  static MLX_FN V padded_load(const S* p, int64_t n, T rest) {
+    return padded(load_some<A>(p, n), n, rest);
   }
 
   static double largest(const void* x, int64_t n) {
@@ -41,8 +30,8 @@ struct Kernels {
       b = larger(b, A::load(p + i + N));
     }
     for (; i + N <= n; i += N) a = larger(a, A::load(p + i));
-    if (i < n) b = larger(b, padded(p + i, n - i, -m::kInf<T>));
-    return lanes(larger(a, b), [](T u, T v) { return u > v || u != u ? u : v; });
+    if (i < n) b = larger(b, padded_load(p + i, n - i, -m::kInf<T>));
+    return largest_lane(larger(a, b));
   }
 
   static double sum_exp(const void* x, int64_t n, double shift, void* stored) {
@@ -62,25 +51,13 @@ struct Kernels {
     }
     for (; i < n; i += N) {
       const int64_t some = n - i < N ? n - i : N;
-      V e = m::exp(padded(p + i, some, -m::kInf<T>) - s);
-      if (q) store_lanes(q + i, e, some);
-      if (some < N) {
-        // An infinite shift would have made NaN of the padding.
-        T few[N];
-        e.store(few);
-        for (int64_t k = some; k < N; ++k) few[k] = 0;
-        e = V::load(few);
-      }
+      V e = m::exp(padded_load(p + i, some, -m::kInf<T>) - s);
+      if (q) store_first(q + i, e, some);
+      // An infinite shift would have made NaN of the padding.
+      if (some < N) e = padded(e, some, T(0));
       a += e;
     }
-    return lanes(a + b, [](T u, T v) { return u + v; });
-  }
-
-  static MLX_FN void store_lanes(T* q, V x, int64_t n) {
-    if (n == N)
-      x.store(q);
-    else
-      x.store_partial(q, n);
+    return total(a + b);
   }
 
   static void finish(const void* x, int64_t n, double shift, double scale, const void* stored,
@@ -149,16 +126,7 @@ struct Kernels {
 }  // namespace
 
 SoftmaxKernels find_softmax(Dtype::Val t) {
-  switch (t) {
-    case Dtype::Val::float16:
-      return Kernels<Float16>::table;
-    case Dtype::Val::bfloat16:
-      return Kernels<Bfloat16>::table;
-    case Dtype::Val::float64:
-      return Kernels<Float64>::table;
-    default:
-      return Kernels<Float32>::table;
-  }
+  return for_float(t, []<class A>() { return Kernels<A>::table; });
 }
 
 }  // namespace mlx::core::cpu::MLX_ISA

@@ -1,0 +1,75 @@
+// What kernels of whole float rows share: walks over vectors with a short last one, padding,
+// combination across lanes, and the choice of the element type. Included by files that are compiled
+// once per instruction set.
+#pragma once
+
+#include "mlx/backend/cpu/simd/lanes.h"
+#include "mlx/core/dtype.h"
+
+namespace mlx::core::cpu::MLX_ISA {
+
+/// Calls f(first, count) for the vectors of N among n elements; the last count may be less than N.
+template <int N, class F>
+MLX_FN void each_vector(int64_t n, F f) {
+  int64_t i = 0;
+  for (; i + N <= n; i += N) f(i, int64_t{N});
+  if (i < n) f(i, n - i);
+}
+
+/// The first `some` of V::N elements, zero behind them.
+template <class V>
+MLX_FN V load_first(const typename V::elem* p, int64_t some) {
+  return some == V::N ? V::load(p) : V::load_partial(p, some);
+}
+template <class V>
+MLX_FN void store_first(typename V::elem* p, V x, int64_t some) {
+  if (some == V::N)
+    x.store(p);
+  else
+    x.store_partial(p, some);
+}
+
+/// x with `rest` in the lanes from `some` on.
+template <class V>
+MLX_FN V padded(V x, int64_t some, typename V::elem rest) {
+  typename V::elem few[V::N];
+  x.store(few);
+  for (int64_t i = some; i < V::N; ++i) few[i] = rest;
+  return V::load(few);
+}
+
+/// The lanes of x combined by halves, in a fixed order.
+template <class V, class F>
+MLX_FN typename V::elem combine_lanes(V x, F combine) {
+  typename V::elem few[V::N];
+  x.store(few);
+  for (int h = V::N / 2; h > 0; h /= 2)
+    for (int i = 0; i < h; ++i) few[i] = combine(few[i], few[i + h]);
+  return few[0];
+}
+template <class V>
+MLX_FN typename V::elem total(V x) {
+  return combine_lanes(x, [](auto a, auto b) { return a + b; });
+}
+/// The largest lane; a NaN wins.
+template <class V>
+MLX_FN typename V::elem largest_lane(V x) {
+  return combine_lanes(x, [](auto a, auto b) { return a > b || a != a ? a : b; });
+}
+
+/// f<A>() where A is how elements of the float dtype t are stored and computed.
+template <class F>
+auto for_float(Dtype::Val t, F f) {
+  switch (t) {
+    case Dtype::Val::float16:
+      return f.template operator()<Float16>();
+    case Dtype::Val::bfloat16:
+      return f.template operator()<Bfloat16>();
+    case Dtype::Val::float64:
+      return f.template operator()<Float64>();
+    default:
+      return f.template operator()<Float32>();
+  }
+}
+
+}  // namespace mlx::core::cpu::MLX_ISA
