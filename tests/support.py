@@ -48,10 +48,9 @@ def rows_by_function():
     """`{function: its first rows}`: those that are a call of it, else those it occurs in."""
     outer, inner = {}, {}
     for row in itertools.chain.from_iterable(map(cases.families, cases.names())):
-        if not row.missing:
-            for name in outcome.functions_of(row.expr):
-                table = outer if row.expr.startswith(f"mx.{name}(") else inner
-                table.setdefault(name, []).append(row)
+        for name in outcome.functions_of(row.expr):
+            table = outer if row.expr.startswith(f"mx.{name}(") else inner
+            table.setdefault(name, []).append(row)
     return {name: rows[:ROWS_TRIED] for name, rows in sorted((inner | outer).items())}
 
 

@@ -1,7 +1,6 @@
 """Options of the test run, the default device, and what is shared by all tests."""
 
 import pathlib
-import re
 import sys
 
 import pytest
@@ -59,22 +58,3 @@ def prefix(tmp_path_factory):
     from installed import install
 
     return install(tmp_path_factory.mktemp("prefix"))
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item, call):
-    """A test that needs a function listed in golden/not_yet.txt is expected to fail.
-
-    The list cannot rot: test_golden fails for a listed function that exists.
-    """
-    report = yield
-    if call.when == "call" and call.excinfo and call.excinfo.errisinstance(AttributeError):
-        from cases.table import NOT_YET
-
-        pattern = r"module 'mlx\.core(?:\.(\w+))?' has no attribute '(\w+)'"
-        found = re.search(pattern, str(call.excinfo.value))
-        name = ".".join(part for part in found.groups() if part) if found else ""
-        if name and any(f == name or f.startswith(name + ".") for f in NOT_YET):
-            report.outcome = "skipped"
-            report.wasxfail = f"mlx.core has no {name} yet"
-    return report

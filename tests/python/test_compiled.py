@@ -11,8 +11,6 @@ pytestmark = pytest.mark.second_backend
 
 
 def check(row):
-    if cases.absent("compile"):
-        return
     for dtype in [d for d in row.dtypes if d in ("float32", "bfloat16", "int32", "complex64")]:
         if dtype != "float32" and not cases.chosen(f"compiled {row.name} {dtype}", 0.3):
             continue
@@ -47,8 +45,6 @@ def around(row):
 
 def check_fused(row):
     if "float32" not in row.dtypes or not cases.chosen("fused " + row.name, 0.4):
-        return
-    if cases.absent("compile"):
         return
     function = around(row)
     inputs = [device_array(i) for i in row.host_inputs("float32")]

@@ -1,7 +1,6 @@
 """Every call of tests/golden against what the published wheel did with it.
 
-What differs must be explained in docs/differences.md; functions that do not exist here must stand
-in tests/golden/not_yet.txt.  Neither list may hold anything that is no longer true.
+What differs must be explained in docs/differences.md, and every explanation must explain something.
 """
 
 import functools
@@ -15,7 +14,6 @@ import record
 import mlx.core as mx
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-NOT_YET = set((ROOT / "tests/golden/not_yet.txt").read_text().split())
 FAMILIES = record.families()
 
 
@@ -75,10 +73,7 @@ def judge(want, got):
 def judged(family):
     """(call, kinds, message, index of the explanation or None) of every difference in a family."""
     found = []
-    missing = {name for name in published() if outcome.is_missing(name)}
     for call, want in recorded(family)["calls"]:
-        if missing and missing.intersection(outcome.functions_of(call)):
-            continue
         different = judge(want, outcome.run(call))
         if different:
             reason = next(
@@ -105,11 +100,8 @@ def test_recorded_calls_are_the_calls_of_the_table(family):
     assert calls == record.table(family)[0], f"run tests/golden/record.py {family}"
 
 
-def test_missing_functions_are_listed():
-    missing = {name for name in published() if outcome.is_missing(name)}
-    unlisted, idle = sorted(missing - NOT_YET), sorted(NOT_YET - missing)
-    assert not unlisted, "missing and not in not_yet.txt: " + " ".join(unlisted)
-    assert not idle, "in not_yet.txt although they exist: " + " ".join(idle)
+def test_no_function_is_missing():
+    assert not [name for name in sorted(published()) if outcome.is_missing(name)]
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -1,6 +1,5 @@
 """Random numbers: moments and ranges of the distributions, keys, seeds, compilation, batching."""
 
-import cases
 import numpy as np
 import pytest
 import scipy.stats as stats
@@ -78,8 +77,6 @@ def test_permutations_hold_every_element():
 
 
 def test_covariance():
-    if cases.absent("random.multivariate_normal"):
-        return
     cov = mx.array([[2.0, 0.6], [0.6, 1.0]])
     with mx.stream(mx.cpu):
         sample = mx.random.multivariate_normal(
@@ -101,9 +98,6 @@ def test_the_seed_sets_the_sequence():
 
 @pytest.mark.parametrize("name", ["uniform", "normal", "gumbel"])
 def test_compiled_and_batched_draws_are_the_same_bits(name):
-    if cases.absent("compile", "vmap"):
-        return
-
     def draw(key):
         return getattr(mx.random, name)(shape=(5, 3), key=key)
 
@@ -114,8 +108,6 @@ def test_compiled_and_batched_draws_are_the_same_bits(name):
 
 
 def test_a_compiled_function_draws_anew_when_it_captures_the_state():
-    if cases.absent("compile"):
-        return
     draw = mx.compile(
         lambda: mx.random.uniform(shape=(4,)), inputs=mx.random.state, outputs=mx.random.state
     )

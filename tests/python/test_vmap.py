@@ -69,6 +69,4 @@ def check(row):
 
 @pytest.mark.parametrize("family", cases.names())
 def test_vmap(family):
-    if cases.absent("vmap"):
-        return
     cases.run_rows(family, check, lambda row: row.batched)

@@ -3,26 +3,15 @@
 import importlib
 import pathlib
 
-import outcome
-
 from cases.selection import chosen
-from cases.table import NOT_YET
 
-__all__ = ["NOT_YET", "absent", "chosen", "families", "names", "run_rows"]
+__all__ = ["chosen", "families", "names", "run_rows"]
 
 MODULES = sorted(
     p.stem
     for p in pathlib.Path(__file__).parent.glob("*.py")
     if p.stem not in ("__init__", "table", "selection")
 )
-
-
-def absent(*functions):
-    """Whether a function does not exist yet; fails where not_yet.txt does not name it."""
-    missing = [name for name in functions if outcome.is_missing(name)]
-    unlisted = [name for name in missing if name not in NOT_YET]
-    assert not unlisted, f"mlx.core has no {' '.join(unlisted)}"
-    return bool(missing)
 
 
 def names():
@@ -36,17 +25,10 @@ def families(name):
 
 
 def run_rows(name, check, wanted=lambda row: True):
-    """Run `check(row)` (an iterable of messages) over a family; fail with all messages at once.
-
-    A row whose function does not exist fails, unless tests/golden/not_yet.txt names the function.
-    """
+    """Run `check(row)` (an iterable of messages) over a family; fail with all messages at once."""
     failures = []
     for row in families(name):
         if not wanted(row):
-            continue
-        if row.missing:
-            unlisted = [n for n in row.missing if n not in NOT_YET]
-            failures += [f"{row.name}: mlx.core has no {n}" for n in unlisted]
             continue
         try:
             failures += [f"{row.name}: {message}" for message in check(row)]

@@ -7,7 +7,6 @@ have an op tested: values, derivatives, batching, layouts and compilation.
 
 import dataclasses
 import functools
-import pathlib
 import re
 import zlib
 
@@ -18,9 +17,6 @@ import scipy
 
 import mlx.core as mx
 
-NOT_YET = set(
-    (pathlib.Path(__file__).resolve().parents[2] / "golden/not_yet.txt").read_text().split()
-)
 EPS = {
     "float16": 2.0**-10,
     "bfloat16": 2.0**-7,
@@ -81,11 +77,6 @@ class Row:
         source = self.ref or self.expr.replace("mx.", "np.")
         names = {"np": np, "scipy": scipy, "logsumexp": scipy.special.logsumexp}
         return eval(f"lambda {', '.join('abcdef'[: len(self.ins)])}: {source}", names)
-
-    @functools.cached_property
-    def missing(self):
-        """Functions of the row that mlx.core lacks."""
-        return [name for name in outcome.functions_of(self.expr) if outcome.is_missing(name)]
 
     def host_inputs(self, dtype, seed=0):
         """NumPy inputs that are exact in `dtype` (a name in mlx.core)."""
