@@ -23,10 +23,12 @@ EPS = {
     "float32": 2.0**-23,
     "float64": 2.0**-52,
     "complex64": 2.0**-23,
+    "complex128": 2.0**-52,
 }
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 INTS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-REAL = (*FLOATS, "int32", "int8", "uint8", "bool_")
+REAL = (*FLOATS, *INTS, "bool_")
+NUMERIC = (*REAL, "complex64", "complex128")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,6 +56,7 @@ class Row:
     exact: bool = True  # other layouts give the same bits
     batched: bool = True  # vmap makes sense
     traced: bool = True  # compile can: shapes of results do not depend on values
+    special: bool = True  # NaN, infinities and subnormals have one right result
 
     @property
     def name(self):
@@ -104,7 +107,7 @@ def host_input(spec, dtype, salt):
         low = int(np.ceil(max(spec.lo, 0) if dtype[0] == "u" else spec.lo))
         return np.asarray(rng.randint(low, max(int(spec.hi), low) + 1, spec.shape)).astype(dtype)
     values = rng.uniform(spec.lo, spec.hi, spec.shape)
-    if dtype == "complex64":
+    if dtype.startswith("complex"):
         values = values + 1j * rng.uniform(spec.lo, spec.hi, spec.shape)
     return np.asarray(values).astype(numpy_dtype(dtype))
 
@@ -131,6 +134,16 @@ def host(result):
     if isinstance(result, mx.array):
         return [np.array(result.astype(mx.float32) if result.dtype == mx.bfloat16 else result)]
     return [array for item in result for array in host(item)]
+
+
+def dtype_name(array):
+    """The name of an array's dtype in mlx.core."""
+    return str(array.dtype).rsplit(".", 1)[-1]
+
+
+def leaves(result):
+    """The arrays of a result as a flat list."""
+    return [a for r in result for a in leaves(r)] if isinstance(result, (list, tuple)) else [result]
 
 
 def layouts(values):
@@ -191,15 +204,11 @@ def error_of(row, got, want, dtype):
     eps = EPS.get(dtype if dtype in EPS else "float32")
     if row.ulps == 0.5:
         rounded = want.astype(numpy_dtype(dtype if dtype in EPS else "float32")).astype(want.dtype)
-        bound = np.zeros(want.shape) if dtype != "complex64" else 4 * eps * np.abs(want)
+        bound = np.zeros(want.shape) if not dtype.startswith("complex") else 4 * eps * np.abs(want)
         distance = np.abs(got - rounded)
     else:
         scale = np.max(np.abs(want)) if row.norm else np.abs(want)
-        ulps = (
-            row.ulps
-            if dtype in ("float32", "float64", "complex64") or dtype in INTS
-            else max(1.0, row.ulps / 4)
-        )
+        ulps = row.ulps if dtype not in ("float16", "bfloat16") else max(1.0, row.ulps / 4)
         bound = ulps * eps * scale + smallest(dtype)
         distance = np.abs(got - want)
     worst = np.argmax(distance - bound)
@@ -211,12 +220,12 @@ def error_of(row, got, want, dtype):
 
 def limit(dtype):
     """The largest finite number of a floating dtype."""
-    return {"float16": 65504.0, "float64": 1.7e308}.get(dtype, 3.38e38)
+    return {"float16": 65504.0, "float64": 1.7e308, "complex128": 1.7e308}.get(dtype, 3.38e38)
 
 
 def smallest(dtype):
-    """Absolute error granted to results near zero: one unit of the subnormal range."""
-    return {"float16": 6e-8, "float64": 5e-324}.get(dtype, 1.2e-38)
+    """Absolute error granted to results near zero: a unit or a few of the subnormal range."""
+    return {"float16": 6e-8, "float64": 2e-323, "complex128": 2e-323}.get(dtype, 1.2e-38)
 
 
 def grid(template, **choices):

@@ -180,6 +180,7 @@ ROWS = [
             ref=f"a.astype('{n}')",
             dtypes=("float32", "int32", "bool_", "float64"),
             kind="flat",
+            special=False,
         )
         for d, n in [("f64", "float64"), ("i32", "int64"), ("b8", "bool")]
     ],
