@@ -60,6 +60,7 @@ struct OpDef {
   /// Tangents of the outputs given those of the inputs; unneeded where `linearity` says it all.
   Arrays (*jvp)(const RuleArgs& args) = nullptr;
   /// Outputs and their batch axes, given inputs of which input i is mapped over axes[i] (-1: not).
+  /// Where it is null, or gives none, the op runs for each position (ops/map.h).
   std::pair<Arrays, std::vector<int>> (*vmap)(const Arrays& inputs, const std::vector<int>& axes,
                                               const Attrs* attrs, Stream s) = nullptr;
 };

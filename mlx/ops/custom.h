@@ -37,7 +37,8 @@ class Primitive {
                                  const std::vector<array>& cotangents,
                                  const std::vector<int>& argnums,
                                  const std::vector<array>& outputs);
-  /// Outputs and their batch axes, for inputs mapped over `axes` (-1: not mapped).
+  /// Outputs and their batch axes, for inputs mapped over `axes` (-1: not mapped). Where it gives
+  /// none, as by default, the primitive runs for each position.
   virtual std::pair<std::vector<array>, std::vector<int>> vmap(const std::vector<array>& inputs,
                                                                const std::vector<int>& axes);
   virtual const char* name() const = 0;

@@ -55,6 +55,11 @@ void PlanCache::describe(const Schedule& items) {
       form_.push_back(constant_class(n));
     } else {
       for (const Node* in : computed_from(n)) form_.push_back(item_index(in));
+      if (n.parts)
+        for (const PartInfo& p : *n.parts) {
+          form_.push_back(static_cast<uint64_t>(p.dtype.val()) << 32 | p.shape.size());
+          put_all(p.shape);
+        }
       if (n.attrs) {
         form_.push_back(n.attrs->hash());
         attrs_.push_back(n.attrs.get());

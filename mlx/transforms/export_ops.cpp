@@ -35,7 +35,8 @@ namespace mlx::core {
 // What is not in the table below, and why: leaves (op_data, op_constant, op_placeholder) are values
 // of a file and not steps; op_part and op_trace_input stand for what they read; op_call is a
 // compiled function, which a trace looks into; op_primitive and op_primitive_bundle run code of the
-// program; op_custom and op_custom_result carry rules of the program.
+// program; op_custom and op_custom_result carry rules of the program;
+// op_map and op_map_view hold ops of the program.
 
 namespace {
 

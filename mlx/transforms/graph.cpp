@@ -124,16 +124,4 @@ const OpDef* shape_bound_op(const Graph& g) {
   return nullptr;
 }
 
-array copy_node(const Node& n, const Arrays& inputs) {
-  array out = make_node(*n.op, n.shape, n.dtype, Stream(n.stream), inputs, n.attrs);
-  Node* to = out.node();
-  to->part = n.part;
-  if (n.origin) to->origin = n.origin;
-  if (n.parts) {
-    to->parts = new std::vector<PartInfo>;
-    for (const PartInfo& p : *n.parts) to->parts->push_back({p.shape, p.dtype, {}});
-  }
-  return out;
-}
-
 }  // namespace mlx::core

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "mlx/core/copy.h"
 #include "mlx/transforms/trace.h"
 
 namespace mlx::core {
@@ -28,8 +29,6 @@ Arrays rebuild(const Graph& g, const Arrays& inputs);
 /// The first op that would mean something else for inputs of other shapes, or null.
 const OpDef* shape_bound_op(const Graph& g);
 
-/// A node like `n` over other inputs.
-array copy_node(const Node& n, const Arrays& inputs);
 /// The nodes that are computed from the placeholders, inputs first; placeholders excluded.
 std::vector<Node*> computed_nodes(const Graph& g);
 /// The nodes that have to be computed for the arrays, inputs first.

@@ -9,23 +9,23 @@ namespace mlx::core {
 namespace {
 
 /// The derivative of a linear op is the op on the tangents.
-Arrays linear_jvp(const Node& n, const RuleArgs& args) {
+Arrays linear_jvp(const OpDef& op, const RuleArgs& args) {
   Arrays tangents = args.grads;
   for (size_t k = 0; k < tangents.size(); ++k)
     if (!tangents[k])
       tangents[k] = is_inexact(args.inputs[k].dtype()) ? zeros_like(args.inputs[k], args.stream)
                                                        : args.inputs[k];
-  return n.op->build(tangents, args.attrs, args.stream);
+  return op.build(tangents, args.attrs, args.stream);
 }
 
 /// The derivative of a multilinear op: its sum with one operand at a time replaced by its tangent.
-Arrays multilinear_jvp(const Node& n, const RuleArgs& args) {
+Arrays multilinear_jvp(const OpDef& op, const RuleArgs& args) {
   Arrays sum;
   for (size_t k = 0; k < args.inputs.size(); ++k) {
     if (!args.grads[k]) continue;
     Arrays operands = args.inputs;
     operands[k] = args.grads[k];
-    Arrays term = n.op->build(operands, args.attrs, args.stream);
+    Arrays term = op.build(operands, args.attrs, args.stream);
     for (size_t o = 0; o < term.size(); ++o)
       if (o < sum.size())
         sum[o] = add(sum[o], term[o], args.stream);
@@ -39,16 +39,19 @@ Arrays apply_jvp(Node* n, const Arrays& tangents) {
   array self(n);
   Arrays inputs = inputs_of(self), outputs = results_of(self);
   std::vector<bool> wanted(inputs.size(), true);
-  RuleArgs args{inputs, outputs, tangents, n->attrs.get(), stream_of(self), wanted};
-  if (n->op->jvp) return n->op->jvp(args);
-  if (n->op->build && n->op->linearity == Linearity::linear) return linear_jvp(*n, args);
-  if (n->op->build && n->op->linearity == Linearity::multilinear) return multilinear_jvp(*n, args);
-  fail<ValueError>("jvp", "the op ", n->op->name,
-                   " has no forward derivative; stop_gradient keeps "
-                   "derivatives from reaching it");
+  return push_forward(*n->op, {inputs, outputs, tangents, n->attrs.get(), stream_of(self), wanted});
 }
 
 }  // namespace
+
+Arrays push_forward(const OpDef& op, const RuleArgs& args) {
+  if (op.jvp) return op.jvp(args);
+  if (op.build && op.linearity == Linearity::linear) return linear_jvp(op, args);
+  if (op.build && op.linearity == Linearity::multilinear) return multilinear_jvp(op, args);
+  fail<ValueError>("jvp", "the op ", op.name,
+                   " has no forward derivative; stop_gradient keeps "
+                   "derivatives from reaching it");
+}
 
 std::pair<Arrays, Arrays> jvp(const Function& fun, const Arrays& primals, const Arrays& tangents) {
   if (primals.size() != tangents.size())

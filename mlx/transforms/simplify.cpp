@@ -109,7 +109,7 @@ class Simplifier {
         a.shape != b.shape)
       return false;
     if (a.op == &op_constant) return a.scalar() == b.scalar();
-    if (!std::ranges::equal(a.inputs(), b.inputs())) return false;
+    if (!std::ranges::equal(a.inputs(), b.inputs()) || !same_parts(a, b)) return false;
     return a.attrs == b.attrs || (a.attrs && b.attrs && a.attrs->equals(*b.attrs));
   }
   /// An equal array met before, or this one.

@@ -30,6 +30,11 @@ inline Node* bundle_of(const Node& n) {
 /// What the node computes: the node itself, or handles of the results of a bundle.
 Arrays results_of(const array& node);
 
+/// Cotangents of the inputs of an op by its rule, or by its forward rule transposed.
+Arrays pull_back(const OpDef& op, const RuleArgs& args);
+/// Tangents of the outputs of an op by its rule, or by what its linearity says.
+Arrays push_forward(const OpDef& op, const RuleArgs& args);
+
 /// What a graph is walked for.
 enum class Rule : uint8_t { vjp, jvp, vmap, graph };
 /// The inputs that a rule needs to know about: of a function with a rule of its own, not what is

@@ -45,7 +45,7 @@ using MappedAxes = std::vector<std::optional<int>>;
 /// The outputs of `fun` for each position along the mapped axes of `inputs`, stacked along the axes
 /// that `out_axes` gives for their number once they are known. Negative axes count from the end.
 /// Throws IndexError for axes out of range, ValueError where mapped lengths differ or where no
-/// input is mapped, and for an op without a rule.
+/// input is mapped. An op without a rule becomes one node that runs it for each position.
 Arrays vmap_call(const Function& fun, const Arrays& inputs, const MappedAxes& in_axes,
                  const std::function<MappedAxes(size_t)>& out_axes);
 /// A function mapped over the axes of its arguments (-1: not mapped; no list: all over the first),

@@ -53,10 +53,6 @@ class Reverse {
   }
 
   void apply(Node* n, Arrays& cotangents) {
-    if (!n->op->vjp && !n->op->jvp)
-      fail<ValueError>("vjp", "the op ", n->op->name,
-                       " has no derivative; stop_gradient keeps "
-                       "derivatives from reaching it");
     array self(n);
     Arrays inputs = inputs_of(self);
     std::vector<bool> wanted;
@@ -64,34 +60,34 @@ class Reverse {
       wanted.push_back(graph_.index(in.node()) >= 0 && is_inexact(in.dtype()));
     Arrays outputs = results_of(self);
     const RuleArgs args{inputs, outputs, cotangents, n->attrs.get(), stream_of(self), wanted};
-    Arrays grads = n->op->vjp ? n->op->vjp(args) : transpose(*n->op, args);
+    Arrays grads = pull_back(*n->op, args);
     for (size_t k = 0; k < inputs.size() && k < grads.size(); ++k)
       if (wanted[k]) add(inputs[k].node(), grads[k]);
-  }
-
-  /// The transposed forward rule: built on stand-ins for the tangents, which it is linear in, and
-  /// pulled back. Nothing that remains depends on the stand-ins' values.
-  static Arrays transpose(const OpDef& op, const RuleArgs& r) {
-    TraceScope scope;  // the stand-ins are of a deeper level than all that they meet
-    Arrays tangents(r.inputs.size()), sources, reached;
-    for (size_t k = 0; k < tangents.size(); ++k)
-      if (r.wanted[k])
-        sources.push_back(tangents[k] = trace_input(zeros_like(r.inputs[k], r.stream)));
-    Arrays outputs = op.jvp({r.inputs, r.outputs, tangents, r.attrs, r.stream, r.wanted});
-    std::copy_if(outputs.begin(), outputs.end(), std::back_inserter(reached),
-                 [](const array& o) { return bool(o); });
-    Reverse reverse(sources, reached);
-    for (size_t k = 0; k < outputs.size(); ++k)
-      if (outputs[k]) reverse.seed(outputs[k], r.grads[k]);
-    reverse.run();
-    for (array& t : tangents)
-      if (t) t = reverse.grad_of(t);
-    return tangents;
   }
 
   Dependents graph_;
   std::vector<Arrays> grads_;
 };
+
+/// The transposed forward rule: built on stand-ins for the tangents, which it is linear in, and
+/// pulled back. Nothing that remains depends on the stand-ins' values.
+Arrays transpose(const OpDef& op, const RuleArgs& r) {
+  TraceScope scope;  // the stand-ins are of a deeper level than all that they meet
+  Arrays tangents(r.inputs.size()), sources, reached;
+  for (size_t k = 0; k < tangents.size(); ++k)
+    if (r.wanted[k])
+      sources.push_back(tangents[k] = trace_input(zeros_like(r.inputs[k], r.stream)));
+  Arrays outputs = op.jvp({r.inputs, r.outputs, tangents, r.attrs, r.stream, r.wanted});
+  std::copy_if(outputs.begin(), outputs.end(), std::back_inserter(reached),
+               [](const array& o) { return bool(o); });
+  Reverse reverse(sources, reached);
+  for (size_t k = 0; k < outputs.size(); ++k)
+    if (outputs[k]) reverse.seed(outputs[k], r.grads[k]);
+  reverse.run();
+  for (array& t : tangents)
+    if (t) t = reverse.grad_of(t);
+  return tangents;
+}
 
 void check_seed(const array& output, const array& cotangent, size_t i) {
   if (output.shape() != cotangent.shape())
@@ -131,6 +127,14 @@ std::vector<int> check_argnums(const std::vector<int>& argnums, size_t n) {
 }
 
 }  // namespace
+
+Arrays pull_back(const OpDef& op, const RuleArgs& args) {
+  if (op.vjp) return op.vjp(args);
+  if (op.jvp) return transpose(op, args);
+  fail<ValueError>("vjp", "the op ", op.name,
+                   " has no derivative; stop_gradient keeps "
+                   "derivatives from reaching it");
+}
 
 std::pair<Arrays, Arrays> vjp(const Function& fun, const Arrays& primals,
                               const Arrays& cotangents) {

@@ -1,8 +1,10 @@
 // Vectorization: a function of arrays becomes one of stacks of them. The function runs once, on
 // placeholders without the mapped axis; then each op between them and the outputs is built again,
 // by its rule, on arrays that have it.
+#include "mlx/core/copy.h"
 #include "mlx/core/error.h"
 #include "mlx/core/trace.h"
+#include "mlx/ops/map.h"
 #include "mlx/ops/rules.h"
 #include "mlx/ops/view.h"
 #include "mlx/transforms/transforms.h"
@@ -24,12 +26,14 @@ Batch apply_rule(const Node& n, const Batch& in, Stream s) {
     std::vector<int> axes(out.size(), -1);
     return {std::move(out), std::move(axes)};
   }
-  if (!n.op->vmap)
-    fail<ValueError>("vmap", "the op ", n.op->name,
-                     " cannot be vectorized; a loop over the axis and "
-                     "stack do the same");
-  auto [arrays, axes] = n.op->vmap(in.arrays, in.axes, n.attrs.get(), s);
-  return {std::move(arrays), std::move(axes)};
+  rules::Batched out;
+  if (n.op->vmap) out = n.op->vmap(in.arrays, in.axes, n.attrs.get(), s);
+  if (out.first.empty() && mapped) out = map_op(n, in.arrays, in.axes, s);
+  if (out.first.empty()) {
+    out.first = results_of(copy_node(n, in.arrays));
+    out.second.assign(out.first.size(), -1);
+  }
+  return {std::move(out.first), std::move(out.second)};
 }
 
 /// Builds the graph from `traced` to `outputs` again, on `inputs` mapped over `axes`.

@@ -122,7 +122,8 @@ class CpuBackend final : public Backend {
                     int n_inputs) override {
     const KernelEntry* k = find_kernel(op);
     if (!k) fail<ValueError>(op.name, "no kernel on the CPU; register one with register_kernel");
-    return {k->contiguous, k->in_place, k->workspace ? k->workspace(operands, n_inputs, attrs) : 0};
+    return {k->contiguous_inputs(attrs), k->in_place,
+            k->workspace ? k->workspace(operands, n_inputs, attrs) : 0};
   }
 
   std::shared_ptr<const Executable> prepare(std::vector<Step> steps) override {

@@ -39,6 +39,12 @@ struct KernelEntry {
   uint32_t in_place = 0;    ///< bit i: the output may share input i's buffer where equally laid out
   /// Scratch bytes; null: none.
   size_t (*workspace)(std::span<const Layout> operands, int n_inputs, const Attrs*) = nullptr;
+  /// `contiguous` where it depends on the attributes.
+  uint32_t (*contiguous_for)(const Attrs*) = nullptr;
+
+  uint32_t contiguous_inputs(const Attrs* attrs) const {
+    return contiguous_for ? contiguous_for(attrs) : contiguous;
+  }
 };
 
 /// Adds a kernel for a user's op; replaces an earlier one.

@@ -1,0 +1,111 @@
+#include "mlx/ops/map.h"
+
+#include "mlx/core/copy.h"
+#include "mlx/core/error.h"
+
+namespace mlx::core {
+
+namespace {
+
+/// A node like `n` over placeholders that belong to no trace.
+array detached_copy(const Node& n) {
+  Arrays inputs;
+  for (const Node* in : n.inputs()) {
+    inputs.push_back(placeholder(in->shape, in->dtype, n.op->name));
+    inputs.back().node()->level = 0;
+    inputs.back().node()->stream = in->stream;
+  }
+  return copy_node(n, inputs);
+}
+
+/// The op built for positions of other shapes.
+Arrays build_map(const Arrays& inputs, const Attrs* attrs, Stream s) {
+  const auto& m = static_cast<const MapAttrs&>(*attrs);
+  const OpDef& op = *m.node().op;
+  if (!op.build) fail<ValueError>("vmap", "the op ", op.name, " cannot be built for other shapes");
+  Arrays slices;
+  std::vector<int> axes;
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    Shape shape = inputs[k].shape();
+    if (m.mapped[k]) shape.erase(shape.begin());
+    slices.push_back(placeholder(std::move(shape), inputs[k].dtype(), op.name));
+    axes.push_back(m.mapped[k] ? 0 : -1);
+  }
+  array made = op.build(slices, m.node().attrs.get(), s).at(0);
+  Node* n = made.node();
+  return map_op(n->op->kind == OpKind::part ? *n->inputs()[0] : *n, inputs, axes, s).first;
+}
+
+/// Each position's layout is that of the one before, one step further.
+bool view_map(const Node& node, const Layout& in, Layout& out) {
+  const Node& slice = static_cast<const MapAttrs&>(*node.attrs).node();
+  Layout one{Shape(in.shape.begin() + 1, in.shape.end()),
+             Strides(in.strides.begin() + 1, in.strides.end()), in.offset, in.dtype};
+  Layout result{slice.shape, {}, 0, slice.dtype};
+  if (!slice.op->view(slice, one, result)) return false;
+  int64_t step = in.strides[0] * in.dtype.size();
+  if (step % slice.dtype.size() != 0) return false;
+  out.offset = result.offset;
+  out.strides = result.strides;
+  out.strides.insert(out.strides.begin(), step / slice.dtype.size());
+  return true;
+}
+
+}  // namespace
+
+constinit const OpDef op_map{.name = "map",
+                             .kind = OpKind::bundle,
+                             .build = build_map,
+                             .vjp = rules::map_vjp,
+                             .jvp = rules::map_jvp};
+constinit const OpDef op_map_view{.name = "map_view",
+                                  .kind = OpKind::view,
+                                  .build = build_map,
+                                  .view = view_map,
+                                  .vjp = rules::map_vjp,
+                                  .jvp = rules::map_jvp};
+
+bool MapAttrs::equals(const Attrs& o) const {
+  auto* other = dynamic_cast<const MapAttrs*>(&o);
+  if (!other || mapped != other->mapped) return false;
+  const Node &a = node(), &b = other->node();
+  bool same = a.op == b.op && a.shape == b.shape && a.dtype == b.dtype && same_parts(a, b);
+  return same && (a.attrs == b.attrs || (a.attrs && b.attrs && a.attrs->equals(*b.attrs)));
+}
+size_t MapAttrs::hash() const {
+  size_t h = detail::mix(reinterpret_cast<uintptr_t>(node().op), detail::hash_field(mapped));
+  return node().attrs ? detail::mix(h, node().attrs->hash()) : h;
+}
+void MapAttrs::visit(AttrVisitor&) {
+  fail<ValueError>("export", "the op ", node().op->name,
+                   ", which is run for each position of an axis, cannot be exported");
+}
+
+rules::Batched map_op(const Node& node, const Arrays& inputs, const std::vector<int>& axes,
+                      Stream s) {
+  Arrays in;
+  std::vector<bool> mapped;
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    mapped.push_back(axes[k] >= 0);
+    in.push_back(rules::to_front(inputs[k], axes[k], s));
+  }
+  int64_t length = rules::batch_size(inputs, axes);
+  Ref<const Attrs> attrs(new MapAttrs(detached_copy(node), std::move(mapped)));
+  Arrays out;
+  if (node.op->kind == OpKind::view) {
+    out.push_back(make_node(op_map_view, rules::prepend(length, node.shape), node.dtype, s,
+                            std::span<const array>(in), std::move(attrs)));
+  } else {
+    std::vector<std::pair<Shape, Dtype>> outputs;
+    if (node.parts)
+      for (const PartInfo& p : *node.parts)
+        outputs.emplace_back(rules::prepend(length, p.shape), p.dtype);
+    else
+      outputs.emplace_back(rules::prepend(length, node.shape), node.dtype);
+    out = make_bundle(op_map, std::move(outputs), s, in, std::move(attrs));
+  }
+  std::vector<int> at(out.size(), 0);
+  return {std::move(out), std::move(at)};
+}
+
+}  // namespace mlx::core
