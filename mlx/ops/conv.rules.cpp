@@ -17,7 +17,8 @@ array swap_channels(const array& w, int64_t groups, Stream s) {
   for (int i = 2; i < last; ++i) order.push_back(i);
   order.push_back(1);
   array t = transpose(reshape(w, split, s), order, s);  // (groups, C / groups, k.., O / groups)
-  Shape joined(t.shape().begin() + 1, t.shape().end());
+  Shape joined(t.shape());
+  joined.erase(joined.begin());
   joined[0] *= groups;
   return reshape(t, joined, s);
 }
@@ -54,8 +55,8 @@ array merge_axis(const array& x, int from, int to, Stream s) {
 array unmerge_axis(const array& x, int at, int64_t n, Stream s) {
   if (at < 0) at += static_cast<int>(x.ndim());
   Shape shape = x.shape();
-  shape[at] /= n;
   shape.insert(shape.begin() + at, n);
+  shape[at + 1] /= n;
   return moveaxis(reshape(x, shape, s), at, 0, s);
 }
 

@@ -93,6 +93,9 @@ class _Quantized(Module):
         _Quantized.__init__(layer, group_size, bits, mode)
         layer._store(weight)
         layer.freeze()
+        # A key is used up as where the weights are drawn: a seeded program goes on with the same
+        # numbers whichever way its layers were made.
+        mx.random.uniform()
         return layer
 
     @property
