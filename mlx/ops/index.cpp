@@ -103,12 +103,14 @@ array gather(const array& a, const std::vector<array>& indices, const std::vecto
   if (slice_sizes.size() != a.ndim())
     fail("gather", "slice sizes ", to_string(slice_sizes), " for an array of shape ",
          to_string(a.shape()), "; one for each axis is needed");
+  Shape shape = broadcast_indices(indices, "gather");
+  bool nothing = num_elements(shape) == 0;  // then the array may lack room for a slice
   for (size_t i = 0; i < slice_sizes.size(); ++i)
-    if (slice_sizes[i] < 0 || slice_sizes[i] > a.shape()[i])
+    if (slice_sizes[i] < 0 || (slice_sizes[i] > a.shape()[i] && !nothing))
       fail("gather", "slice sizes ", to_string(slice_sizes), " for an array of shape ",
            to_string(a.shape()), "; sizes from 0 to the length of the axis are accepted");
-  Shape shape = broadcast_indices(indices, "gather");
   shape.insert(shape.end(), slice_sizes.begin(), slice_sizes.end());
+  if (nothing) return zeros(shape, a.dtype(), s);
   std::vector<array> inputs{a};
   inputs.insert(inputs.end(), indices.begin(), indices.end());
   return make_node(op_gather, std::move(shape), a.dtype(), to_stream(s), inputs,

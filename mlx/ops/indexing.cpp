@@ -177,6 +177,15 @@ struct Advanced {
   int place = 0;  // axes of the result before theirs
 };
 
+/// Throws IndexError for positions on an axis of length 0, which are out of range all.
+void require_elements(const array& source, const Advanced& adv) {
+  bool any = num_elements(adv.shape) > 0;
+  for (size_t i = 0; i < adv.axes.size(); ++i)
+    if (source.shape(adv.axes[i]) == 0 && (any || adv.positions[i].ndim() == 0))
+      fail<IndexError>("index", "positions of shape ", to_string(adv.positions[i].shape()),
+                       " for axis ", adv.axes[i], " with size 0; none is accepted");
+}
+
 Advanced advanced(const Selection& at) {
   Advanced out;
   // Neighbouring index arrays (an integer counts as one) keep their place; else they come first.
@@ -242,6 +251,7 @@ std::vector<int> new_axes(const Selection& at) {
 
 array read_positions(const array& source, const Selection& at, Stream s) {
   Advanced adv = advanced(at);
+  require_elements(source, adv);
   int rank = static_cast<int>(adv.shape.size());
   std::vector<int> consumed = consumed_axes(at), added = new_axes(at);
   if (consumed.size() == 1 && added.empty()) return take(source, adv.positions[0], adv.axes[0], s);
@@ -323,6 +333,7 @@ array update_slice(const array& source, const Selection& at, const array& value,
 array update_positions(const array& source, const Selection& at, const array& value,
                        UpdateKind kind, Stream s) {
   Advanced adv = advanced(at);
+  require_elements(source, adv);
   int rank = static_cast<int>(adv.shape.size());
   Shape shape;
   for (size_t i = 0; i < at.slots.size(); ++i) {

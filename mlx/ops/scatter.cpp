@@ -12,14 +12,16 @@ array scatter(const array& a, const std::vector<array>& indices, const array& up
               const std::vector<int>& axes, ScatterMode mode, StreamOrDevice s) {
   ScatterAttrs attrs{indexed_axes(indices, axes, a.ndim(), "scatter"), mode};
   Shape shape = broadcast_indices(indices, "scatter");
+  bool nothing = num_elements(shape) == 0;  // then the array may lack room for a slice
   bool fits = updates.ndim() == shape.size() + a.ndim();
   for (size_t i = 0; fits && i < updates.ndim(); ++i)
     fits = i < shape.size() ? updates.shape()[i] == shape[i] || updates.shape()[i] == 1
-                            : updates.shape()[i] <= a.shape()[i - shape.size()];
+                            : nothing || updates.shape()[i] <= a.shape()[i - shape.size()];
   if (!fits)
     fail("scatter", "updates of shape ", to_string(updates.shape()), " for indices of shape ",
          to_string(shape), " into an array of shape ", to_string(a.shape()),
          "; the shape of the indices, then that of a slice of the array is accepted");
+  if (nothing) return a;
   for (size_t i = shape.size(); i < updates.ndim(); ++i) shape.push_back(updates.shape()[i]);
   std::vector<array> inputs{a};
   inputs.insert(inputs.end(), indices.begin(), indices.end());
@@ -77,6 +79,11 @@ array masked_values(const array& mask, const array& src, const Shape& shape, Str
   size_t rest = shape.size() - mask.ndim();
   if (src.ndim() <= rest) return src;
   size_t leading = src.ndim() - rest;
+  for (size_t i = 0; i + 1 < leading; ++i)
+    if (src.shape()[i] != 1)
+      fail("masked_scatter", "values of shape ", to_string(src.shape()), " for a mask of shape ",
+           to_string(mask.shape()), " over an array of shape ", to_string(shape),
+           "; one axis for the elements of the mask, and the rest of the array's, are accepted");
   Shape rows(src.shape().begin(), src.shape().begin() + leading);
   rows.insert(rows.end(), shape.begin() + mask.ndim(), shape.end());
   Shape table(rows.begin() + leading - 1, rows.end());

@@ -76,7 +76,8 @@ void gather_blocks(const View& a, const Shape& outer, const Positions& positions
                    const Block& block, const View& out) {
   int64_t n = positions.size(), size = num_elements(block.shape);
   int64_t chunks = (n + kBlock - 1) / kBlock, outers = num_elements(outer);
-  if (n == 0 || size == 0 || outers == 0) return;
+  if (n == 0) return;
+  if (size == 0 || outers == 0) return positions.check();
   Odometer<1> start(outer, {Strides(a.strides().begin(), a.strides().begin() + outer.size())});
   double bytes = static_cast<double>(size) * a.dtype().size();
   double ns = static_cast<double>(outers) * n * (2.5 + bytes * 0.06);

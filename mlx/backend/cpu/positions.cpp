@@ -49,4 +49,10 @@ void Positions::read(int64_t begin, int64_t end, int64_t* out) const {
   }
 }
 
+void Positions::check() const {
+  constexpr int64_t kBlock = 256;
+  int64_t offsets[kBlock];
+  for (int64_t i = 0; i < size_; i += kBlock) read(i, std::min(i + kBlock, size_), offsets);
+}
+
 }  // namespace mlx::core::cpu

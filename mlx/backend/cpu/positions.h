@@ -25,6 +25,8 @@ class Positions {
   /// Offsets, in elements, of positions [begin, end) in row-major order of the shape. Throws
   /// IndexError for an index outside its axis.
   void read(int64_t begin, int64_t end, int64_t* out) const;
+  /// Throws IndexError for an index outside its axis, where nothing is to be read.
+  void check() const;
 
  private:
   struct Source {

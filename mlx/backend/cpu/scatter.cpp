@@ -260,13 +260,14 @@ void scatter_axis_kernel(const KernelArgs& args) {
   if (outer * n * inner == 0) return;
   int64_t total = outer * n * inner;
   double ns = 2.0 * total;
+  const char* op = attrs.mode == ScatterMode::set ? "put_along_axis" : "scatter_add_axis";
   Scratch storage(total * sizeof(int64_t));
   int64_t* places = storage.get<int64_t>();
   dispatch_index(indices.dtype(), [&](auto tag) {
     auto* p = indices.as<const typename decltype(tag)::type>();
     auto read = [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
-        places[i] = checked_index(p[i], size, 1, "scatter_axis", axis) * inner;
+        places[i] = checked_index(p[i], size, 1, op, axis) * inner;
     };
     parallel_for(total, 4096, read, 1.0 * total);
   });
