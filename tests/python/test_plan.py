@@ -273,3 +273,28 @@ def test_runs_of_float32_ops_give_the_bits_of_single_ops(seed):
             mx.eval(results[-1])
         for a, b in zip(*results, strict=True):
             np.testing.assert_array_equal(np.array(a), np.array(b), err_msg=str(n))
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        lambda x, y: x * 0.5 * (1 + mx.erf(x / 1.4142135)),
+        lambda x, y: (1 + mx.erf(x / 3)) * (0.5 * x),
+        lambda x, y: x * 3 + y * 0.3,
+        lambda x, y: mx.tanh(x) - y * 0.3,
+        lambda x, y: (x * 3) * (y * 0.3) + x * 3,
+        lambda x, y: x / 0.7 + (y * 2) / 6,
+    ],
+)
+@pytest.mark.parametrize("n", [5, 777, 70001])
+def test_products_with_constants_are_rounded_where_another_op_takes_them(formula, n):
+    random = np.random.default_rng(n)
+    x, y = (mx.array(random.normal(size=n).astype(np.float32)) for _ in range(2))
+    x[:4] = mx.array([0.0, -0.0, np.inf, np.nan])
+    fused = np.array(formula(x, y))
+    mx._set_fusion(False)
+    try:
+        one_by_one = np.array(formula(x, y))
+    finally:
+        mx._set_fusion(True)
+    np.testing.assert_array_equal(fused, one_by_one)

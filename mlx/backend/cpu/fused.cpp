@@ -163,9 +163,15 @@ class Coder {
 
   void add_run(size_t k, size_t end) {
     Micro m;
+    find_products(k, end);
+    int held = -1;
     for (size_t at = k; at < end; ++at) {
-      add_step(m.run, p_.code[at], at > k ? value(at - 1) : -1);
-      bool next_alone = at + 1 < end && reads(p_.code[at + 1], value(at));
+      if (product_[at]) continue;
+      add_step(m.run, p_.code[at], held);
+      held = value(at);
+      size_t next = at + 1;
+      while (next < end && product_[next]) ++next;
+      bool next_alone = next < end && reads(p_.code[next], value(at));
       if (readers_[value(at)] > static_cast<int>(next_alone))
         m.run.push_back({RunStep::store, LinkForm::tile, OpId::copy, value(at)});
     }
@@ -175,10 +181,32 @@ class Coder {
     return i.a == v || (arity_of(i.op) > 1 && i.b == v);
   }
 
+  /// Marks products of an input and a constant that one sum or product of the run takes besides the
+  /// value at hand: they are made there, instead of being stored in between.
+  void find_products(size_t k, size_t end) {
+    product_.assign(p_.code.size(), false);
+    for (size_t at = k + 2; at < end; ++at) {
+      const Instr& i = p_.code[at];
+      if ((i.op != OpId::add && i.op != OpId::multiply) || i.a == i.b) continue;
+      // The value at hand is that of the last instruction, or of the one before such a product.
+      bool last = !reads(i, value(at - 2)) || !reads(i, value(at - 1)) || !scales(at - 1);
+      if (last && !reads(i, value(at - 1))) continue;
+      size_t hand = last ? at - 1 : at - 2;
+      int made = (i.a == value(hand) ? i.b : i.a) - p_.first_instr();
+      if (made >= static_cast<int>(k) && scales(made)) product_[made] = true;
+    }
+  }
+  bool scales(size_t k) const {
+    const Instr& i = p_.code[k];
+    return i.op == OpId::multiply && readers_[value(k)] == 1 &&
+           (is_input(i.a) ? is_constant(i.b) : is_input(i.b) && is_constant(i.a));
+  }
+  bool is_input(uint16_t v) const { return v < p_.inputs.size(); }
+
   /// `held`: the value in the registers, or -1.
   void add_step(std::vector<RunStep>& run, const Instr& i, int held) {
     bool binary = arity_of(i.op) == 2;
-    if (!reads(i, static_cast<uint16_t>(held)) || held < 0) {
+    if (held < 0 || !reads(i, static_cast<uint16_t>(held))) {
       held = binary && is_constant(i.a) && !is_constant(i.b) ? i.b : i.a;
       run.push_back({RunStep::load, LinkForm::tile, OpId::copy, static_cast<uint16_t>(held)});
     }
@@ -188,6 +216,11 @@ class Coder {
     bool first = i.a != held;
     uint16_t other = first ? i.a : i.b;
     first = first && !commutes;
+    if (int made = other - p_.first_instr(); made >= 0 && product_[made]) {
+      const Instr& j = p_.code[made];
+      auto [tile, factor] = is_input(j.a) ? std::pair(j.a, j.b) : std::pair(j.b, j.a);
+      return run.push_back({RunStep::apply, LinkForm::scaled, i.op, tile, factor});
+    }
     LinkForm form = first ? LinkForm::tile_first : LinkForm::tile;
     if (is_constant(other) && out_.isa->links->find_link(i.op, LinkForm::constant))
       form = first ? LinkForm::constant_first : LinkForm::constant;
@@ -197,6 +230,7 @@ class Coder {
   const Program& p_;
   FusedCode& out_;
   std::vector<int> readers_;
+  std::vector<bool> product_;  // per instruction: it is part of a later one
 };
 
 /// What happens to tiles at one moment: some are read, then one may be written.
@@ -212,7 +246,7 @@ std::vector<Event> events(const std::vector<Micro>& code) {
     for (const RunStep& s : m.run) {
       if (s.act == RunStep::store)
         out.push_back({{}, s.value});
-      else if (s.form == LinkForm::tile || s.form == LinkForm::tile_first)
+      else if (reads_tile(s.form))
         out.push_back({{s.value}, -1});
     }
   }

@@ -28,7 +28,8 @@ struct RunStep {
   enum Act : uint8_t { load, apply, store } act;
   LinkForm form = LinkForm::unary;
   OpId op = OpId::copy;
-  uint16_t value = 0;  ///< the tile or the constant that takes part
+  uint16_t value = 0;   ///< the tile or the constant that takes part
+  uint16_t factor = 0;  ///< the constant of a scaled tile
 };
 
 /// What is called once a tile: the kernel of one instruction, or a run of float32 instructions.

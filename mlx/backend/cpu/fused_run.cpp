@@ -80,15 +80,17 @@ Chain make_chain(const FusedCode& c, const Micro& m, const Scalar* constants) {
   SmallVector<uint16_t, 16> tiles;  // values that have a copy
   for (const RunStep& s : m.run) {
     Link link{};
-    bool on_tile = s.form == LinkForm::tile || s.form == LinkForm::tile_first;
+    bool on_tile = reads_tile(s.form);
     if (s.act == RunStep::apply) {
       link.run = k.find_link(s.op, s.form);
       if (!link.run) {
         link.run = k.find_call(s.form);
         link.tile = c.isa->find_tile(s.op, Dtype::Val::float32);
       }
-      if (!on_tile && s.form != LinkForm::unary && s.form != LinkForm::both)
-        std::memcpy(&link.constant, constants[s.value - c.n_inputs].bytes, sizeof(float));
+      if (s.form == LinkForm::scaled ||
+          (!on_tile && s.form != LinkForm::unary && s.form != LinkForm::both))
+        std::memcpy(&link.constant, constants[(on_tile ? s.factor : s.value) - c.n_inputs].bytes,
+                    sizeof(float));
       if (s.op == OpId::divide && s.form == LinkForm::constant && c.elements >= kManyElements)
         set_divisor(link, k);
     } else {

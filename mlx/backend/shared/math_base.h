@@ -6,8 +6,8 @@
 // comparisons (giving V::Mask with &, |, !), construction from a scalar, and, found by argument-
 // dependent lookup: v_select v_any v_bits v_from_bits v_abs v_copysign v_flip_sign v_sign_bits
 // v_fma v_sqrt v_rint v_floor v_ceil v_trunc v_min v_max v_scale v_shift_right_logical v_widen
-// v_narrow v_map v_slow, and for float v_to_int v_to_float v_lookup16. V::Int holds its bits. A
-// function here uses nothing else.
+// v_narrow v_map v_slow, and for float v_to_int v_to_float v_lookup16 v_lookup16_unless. V::Int
+// holds its bits. A function here uses nothing else.
 #pragma once
 
 #include <stdint.h>

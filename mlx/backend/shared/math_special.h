@@ -71,20 +71,32 @@ MLX_FN V erfinv_limits(V x, V r) {
 
 }  // namespace special_detail
 
+/// x[i] = erf(x[i]) for K vectors, a step at a time for all: that keeps the processor busy where
+/// one vector's steps would wait for each other.
+template <int K, Real32 V>
+MLX_FN void erf_each(V* x) {
+  using namespace special_detail;
+  V a[K], nearest[K], t[K], r[K];
+#define MLX_EACH _Pragma("GCC unroll 8") for (int k = 0; k < K; ++k)
+  MLX_EACH a[k] = v_min(V(4.1f), v_abs(x[k]));  // a NaN stays
+  MLX_EACH nearest[k] = v_fma(a[k], V(64.0f / 17.0f), V(kRounder<float>));
+  MLX_EACH t[k] = a[k] - v_lookup16(kErfCentre, v_bits(nearest[k]));
+  MLX_EACH r[k] = v_lookup16(kErf[5], v_bits(nearest[k]));
+#pragma GCC unroll 4
+  for (int i = 4; i >= 1; --i)
+    MLX_EACH r[k] = v_fma(r[k], t[k], v_lookup16(kErf[i], v_bits(nearest[k])));
+  MLX_EACH a[k] =
+      v_lookup16_unless(nearest[k] == V(kRounder<float>), t[k], kErf[0], v_bits(nearest[k]));
+  MLX_EACH x[k] = v_copysign(v_fma(r[k], t[k], a[k]), x[k]);
+#undef MLX_EACH
+}
+
 /// Error function; 1.6 / 1.25 ULP.
 template <Real V>
 MLX_FN V erf(V x) {
-  using namespace special_detail;
   if constexpr (Real32<V>) {
-    V a = v_min(V(4.1f), v_abs(x));  // a NaN stays
-    V nearest = v_fma(a, V(64.0f / 17.0f), V(kRounder<float>));
-    auto interval = v_bits(nearest);
-    V t = a - v_lookup16(kErfCentre, interval);
-    V r = v_lookup16(kErf[5], interval);
-#pragma GCC unroll 4
-    for (int i = 4; i >= 1; --i) r = v_fma(r, t, v_lookup16(kErf[i], interval));
-    V start = v_select(nearest == V(kRounder<float>), t, v_lookup16(kErf[0], interval));
-    return v_copysign(v_fma(r, t, start), x);
+    erf_each<1>(&x);
+    return x;
   } else {
     return v_map(x, x, (x == x) | (x != x), [](double d) { return __builtin_erf(d); });
   }

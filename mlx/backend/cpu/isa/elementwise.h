@@ -30,8 +30,13 @@ struct Link {
   float high, low;      ///< of `quotient`: 1 / constant in two parts
 };
 
-/// What the operands of a link are: the value at hand, and a tile or a constant before or after it.
-enum class LinkForm : uint8_t { unary, both, tile, tile_first, constant, constant_first };
+/// What the operands of a link are: the value at hand, and a tile or a constant before or after it;
+/// `scaled`: a tile times a constant, for sums and products.
+enum class LinkForm : uint8_t { unary, both, tile, tile_first, constant, constant_first, scaled };
+/// Whether the operand of a link is, or has in it, a tile.
+constexpr bool reads_tile(LinkForm f) {
+  return f == LinkForm::tile || f == LinkForm::tile_first || f == LinkForm::scaled;
+}
 
 struct LinkKernels {
   int64_t burst;
@@ -39,7 +44,7 @@ struct LinkKernels {
   LinkFn (*find_link)(OpId op, LinkForm form);
   /// The handler of a link that also does the work of the following one; null where there is none.
   LinkFn (*find_twofold)(OpId op1, LinkForm form1, OpId op2, LinkForm form2);
-  /// Calls a tile kernel; all forms but those with a constant.
+  /// Calls a tile kernel; all forms but those with a constant or a product.
   LinkFn (*find_call)(LinkForm form);
   /// `stream` writes past the caches, to aligned tiles; `touch` prefetches from `ahead` of one.
   LinkFn load, store, stream, touch, end;

@@ -38,6 +38,15 @@ struct Constant {
   MLX_FN VF operator()(int) const { return value; }
 };
 
+/// A tile times a constant: a product that is nowhere else needed.
+struct Scaled {
+  const float* p;
+  VF factor;
+  MLX_FN Scaled(const Link* link, int64_t at)
+      : p(static_cast<const float*>(link->operand) + at), factor(link->constant) {}
+  MLX_FN VF operator()(int i) const { return VF::load(p + i * VF::N) * factor; }
+};
+
 template <class F, class Operand, bool First>
 MLX_FN void apply(Eight& x, const Operand& y) {
 #pragma GCC unroll 8
@@ -89,18 +98,29 @@ void call(MLX_REGISTERS, const Link* link, int64_t at) {
   go_on(x, link + 1, at);
 }
 
-/// x / constant as a product with both halves of its reciprocal, which rounds like the division
-/// for this constant and numbers of usual size (cpu/divisors.h); the others are divided.
+/// erf: in two halves, each step by step (math_special.h).
+void erf_link(MLX_REGISTERS, const Link* link, int64_t at) {
+  VF x[kRegisters] = {VF(a), VF(b), VF(c), VF(d), VF(e), VF(f), VF(g), VF(h)};
+  m::erf_each<kRegisters / 2>(x);
+  m::erf_each<kRegisters / 2>(x + kRegisters / 2);
+  Eight y;
+#pragma GCC unroll 8
+  for (int i = 0; i < kRegisters; ++i) y.v[i] = x[i].v;
+  go_on(y, link + 1, at);
+}
+
+/// x / constant as a product with both parts of its reciprocal, which rounds like the division for
+/// this constant and numbers of usual size (cpu/divisors.h); the others are divided.
 void quotient(MLX_REGISTERS, const Link* link, int64_t at) {
   Eight x = MLX_EIGHT;
-  VF divisor(link->constant), high(link->high), low(link->low);
-  Mask<4> rare = VF(0.0f) < VF(0.0f);
+  VF divisor(link->constant), high(link->high), low(link->low), least(1.0f), most(1.0f);
 #pragma GCC unroll 8
-  for (int i = 0; i < kRegisters; ++i) {
+  for (int i = 0; i < kRegisters; ++i) {  // a NaN leaves them as they are
     VF size = v_abs(VF(x.v[i]));
-    rare = rare | !(size > VF(0x1p-60f)) | !(size < VF(0x1p60f));
+    least = v_min(size, least);
+    most = v_max(size, most);
   }
-  if (v_any(rare)) [[unlikely]] {
+  if (v_any((least < VF(0x1p-60f)) | (most > VF(0x1p60f)))) [[unlikely]] {
 #pragma GCC unroll 8
     for (int i = 0; i < kRegisters; ++i) x.v[i] = (VF(x.v[i]) / divisor).v;
   } else {
@@ -145,7 +165,7 @@ LinkFn erased(Handler f) { return reinterpret_cast<LinkFn>(f); }
 
 #define MLX_LINK_UNARY(X) \
   X(abs)                  \
-  X(negative) X(square) X(sqrt) X(rsqrt) X(reciprocal) X(exp) X(log) X(erf) X(tanh) X(sigmoid)
+  X(negative) X(square) X(sqrt) X(rsqrt) X(reciprocal) X(exp) X(log) X(tanh) X(sigmoid)
 #define MLX_LINK_BINARY(X) X(add) X(subtract) X(multiply) X(divide) X(maximum) X(minimum)
 
 template <class F>
@@ -161,6 +181,10 @@ LinkFn binary_of(LinkForm form) {
       return erased(&binary<F, Constant, true>);
     case LinkForm::both:
       return erased(&both<F>);
+    case LinkForm::scaled:
+      if constexpr (__is_same(F, bodies::add) || __is_same(F, bodies::multiply))
+        return erased(&binary<F, Scaled, false>);
+      return nullptr;
     default:
       return nullptr;
   }
@@ -173,10 +197,12 @@ LinkFn find_link(OpId op, LinkForm form) {
     return form == LinkForm::unary ? erased(&unary<bodies::name>) : nullptr;
     MLX_LINK_UNARY(X)
 #undef X
+    case Row::erf:
+      return form == LinkForm::unary ? erased(&erf_link) : nullptr;
 #define X(name)   \
   case Row::name: \
     return binary_of<bodies::name>(form);
-    MLX_LINK_BINARY(X)
+      MLX_LINK_BINARY(X)
 #undef X
     default:
       return nullptr;
@@ -215,12 +241,18 @@ LinkFn on_op(OpId op, Table table) {
 }
 template <class F, class A, class G>
 LinkFn twofold_of(LinkForm form2) {
+  if (form2 == LinkForm::scaled) {
+    if constexpr (__is_same(G, bodies::subtract))
+      return nullptr;
+    else
+      return erased(&twofold<F, A, G, Scaled>);
+  }
   return form2 == LinkForm::tile ? erased(&twofold<F, A, G, Tile>)
                                  : erased(&twofold<F, A, G, Constant>);
 }
 LinkFn find_twofold(OpId op1, LinkForm form1, OpId op2, LinkForm form2) {
   auto plain = [](LinkForm f) { return f == LinkForm::tile || f == LinkForm::constant; };
-  if (!plain(form1) || !plain(form2)) return nullptr;
+  if (!plain(form1) || (!plain(form2) && form2 != LinkForm::scaled)) return nullptr;
   return on_op(op1, [=](auto f) {
     return on_op(op2, [=](auto g) {
       using F = decltype(f);

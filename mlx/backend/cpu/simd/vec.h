@@ -399,6 +399,16 @@ MLX_FN VF v_lookup16(const float* table, VI index) {
 #endif
 }
 
+/// m ? otherwise : table[index mod 16]
+MLX_FN VF v_lookup16_unless(Mask<4> m, VF otherwise, const float* table, VI index) {
+#if defined(__AVX512F__)
+  return VF((Raw<float>)_mm512_mask_permutexvar_ps((__m512)otherwise.v, (!m).m, (__m512i)index.v,
+                                                   _mm512_loadu_ps(table)));
+#else
+  return v_select(m, otherwise, v_lookup16(table, index));
+#endif
+}
+
 /// The lanes of a float vector as doubles: first half, second half.
 struct Wide {
   VD low, high;
