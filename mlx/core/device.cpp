@@ -31,8 +31,8 @@ std::unique_ptr<Backend>& slot(Device::DeviceType type) {
   return slots[type == Device::gpu ? 1 : 0];
 }
 
-Device& global_default() {
-  static Device d = slot(Device::gpu) ? Device(Device::gpu) : Device(Device::cpu);
+std::atomic<Device>& global_default() {
+  static std::atomic<Device> d = slot(Device::gpu) ? Device(Device::gpu) : Device(Device::cpu);
   return d;
 }
 
@@ -99,7 +99,10 @@ const DeviceInfo& device_info(const Device& d) {
   return info = backend_of(d).info(d.index);
 }
 
-const Device& default_device() { return global_default(); }
+const Device& default_device() {
+  thread_local Device seen;
+  return seen = global_default();
+}
 void set_default_device(const Device& d) {
   backend_of(d);
   global_default() = d;
@@ -159,7 +162,8 @@ void clear_streams() {
 Device stream_device(int index) {
   std::lock_guard lock(table_mutex);
   // Data made before any stream exists names stream 0.
-  return static_cast<size_t>(index) < table().size() ? table()[index].device : global_default();
+  return static_cast<size_t>(index) < table().size() ? table()[index].device
+                                                     : global_default().load();
 }
 
 Stream to_stream(const StreamOrDevice& s, Device fallback) {

@@ -58,9 +58,19 @@ enum class Status : uint8_t {
   available,  ///< has a value; whether it is ready, its storage's event says
 };
 
+/// A status that an evaluation publishes: a thread that reads `available` sees the value too.
+class PublishedStatus {
+ public:
+  operator Status() const { return status_.load(std::memory_order_acquire); }
+  void operator=(Status s) { status_.store(s, std::memory_order_release); }
+
+ private:
+  std::atomic<Status> status_{Status::pending};
+};
+
 struct Node {
   std::atomic<uint32_t> refs{0};
-  Status status = Status::pending;
+  PublishedStatus status;
   uint8_t level = 0;         ///< depth of the innermost transformation that it depends on
   bool placeholder = false;  ///< stands for an input while a function is traced; has no value
   Dtype dtype;

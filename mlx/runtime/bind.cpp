@@ -1,5 +1,6 @@
 #include "mlx/runtime/bind.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 
@@ -30,8 +31,18 @@ std::shared_ptr<Plan> plan_for(const Schedule& items) {
 void adopt(Node* part) {
   if (part->status == Status::available) return;
   part->value = value_of(*part);
-  part->status = Status::available;
   if (part->level == 0 || part->level > trace_level()) part->detach();
+  part->status = Status::available;
+}
+
+void store_constant(Node* constant) {
+  if (constant->status == Status::available) return;
+  Backend& host = host_backend();
+  int bytes = constant->dtype.size();
+  auto storage = make_ref<Storage>(host, host.alloc(16), bytes);
+  std::memcpy(storage->map(Access::write), constant->scalar().bytes, bytes);
+  constant->value = {std::move(storage), 0, {}};
+  constant->status = Status::available;
 }
 
 bool is_computed_part(const Node* n) {
@@ -69,15 +80,19 @@ void publish(const Execution& x, const Schedule& items) {
     Node* n = items[r.item].node;
     Dtype dtype = r.part < 0 ? n->dtype : (*n->parts)[r.part].dtype;
     (r.part < 0 ? n->value : (*n->parts)[r.part].value) = x.value(r, dtype.size());
-    n->status = Status::available;
   }
-  // Outputs first: detaching them frees what nobody else looks at, and those nodes must not be
-  // touched again. Results are all referenced from outside, so they stay.
-  SmallVector<Node*, 8> detached;
-  for (const Item& item : items)
-    if (!item.leaf && item.stored() && !item.kept && item.node->status == Status::available)
-      detached.push_back(item.node);
-  for (Node* n : detached) n->detach();
+  // Detaching an output frees what nobody else looks at, which may be another result that only the
+  // graph behind it holds: inputs first, then nothing is touched once it is gone. The status is
+  // last: other threads may read a node as soon as it says so.
+  SmallVector<uint32_t, 8> computed;
+  for (const Result& r : x.plan->results) computed.push_back(r.item);
+  std::sort(computed.begin(), computed.end());
+  const uint32_t* end = std::unique(computed.begin(), computed.end());
+  for (const uint32_t* i = computed.begin(); i != end; ++i) {
+    const Item& item = items[*i];
+    if (!item.kept) item.node->detach();
+    item.node->status = Status::available;
+  }
 }
 
 /// Binds what computes some arrays: the calls among what they depend on, each by a plan of its own,
@@ -132,7 +147,7 @@ class Binder {
     Arrays pending;
     for (Node* in : call.node()->inputs()) {
       if (in->op == &op_constant)
-        array(in).eval();
+        store_constant(in);
       else if (!settle(array(in)))
         pending.emplace_back(in);
     }

@@ -25,6 +25,8 @@ std::shared_ptr<Plan> plan_for(const Schedule& items);
 bool is_computed_part(const Node* n);
 /// Gives such a result its value.
 void adopt(Node* part);
+/// Gives a constant memory, which it has only once somebody asks for its address.
+void store_constant(Node* constant);
 /// Empties the cache of plans.
 void forget_plans();
 

@@ -147,8 +147,8 @@ void publish_call(const Execution& x, Node& call) {
     PartInfo& part = (*call.parts)[r.item];
     part.value = x.value(r, part.dtype.size());
   }
-  call.status = Status::available;
   call.detach();
+  call.status = Status::available;
 }
 
 }  // namespace mlx::core

@@ -26,23 +26,25 @@ void PendingEval::run() {
 
 PendingEval prepare_eval(Arrays outputs, bool blocking) {
   PendingEval pending;
-  Arrays todo;
-  for (array& a : outputs) {
+  // What is available needs no lock; what is not may become so on another thread until it is held.
+  auto settle = [&](array& a) {
     Node* n = a.node();
-    if (n->op == &op_constant) continue;
-    if (is_computed_part(n)) {
-      std::lock_guard lock(planning_lock());
-      adopt(n);
-    }
-    if (n->status == Status::pending) {
-      todo.push_back(std::move(a));
-    } else if (blocking && n->value.storage->ready) {
+    if (n->status == Status::pending) return false;
+    if (blocking && n->op != &op_constant && n->value.storage->ready)
       pending.waits_.push_back(n->value.storage->ready);
-    }
-  }
-  if (todo.empty()) return pending;
-  outputs.clear();
+    return true;
+  };
+  Arrays todo;
+  std::erase_if(outputs, settle);
+  if (outputs.empty()) return pending;
   std::lock_guard lock(planning_lock());
+  for (array& a : outputs) {
+    if (a.node()->op == &op_constant) continue;
+    if (is_computed_part(a.node())) adopt(a.node());
+    if (!settle(a)) todo.push_back(std::move(a));
+  }
+  outputs.clear();
+  if (todo.empty()) return pending;
   try {
     bind_all(std::move(todo), blocking, pending.executions_);
   } catch (...) {
@@ -75,12 +77,8 @@ void array::eval() const {
     return;
   }
   if (is_constant(*this)) {
-    // A constant gets memory only when somebody asks for its address.
-    Backend& host = host_backend();
-    auto storage = make_ref<Storage>(host, host.alloc(16), itemsize());
-    std::memcpy(storage->map(Access::write), n_->scalar().bytes, itemsize());
-    n_->value = {std::move(storage), 0, {}};
-    n_->status = Status::available;
+    std::lock_guard lock(planning_lock());
+    store_constant(n_);
     return;
   }
   core::eval(Arrays{*this});

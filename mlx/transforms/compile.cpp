@@ -31,6 +31,8 @@ struct CompiledFunction {
   Arrays call(const Arrays& inputs, bool shapeless) {
     if (compile_mode() == CompileMode::disabled) return fun(inputs);
     std::string key = shapeless ? "s" : "";
+    int stream = to_stream({}).index;  // what the function runs on by default
+    key.append(reinterpret_cast<const char*>(&stream), sizeof stream);
     for (const array& a : inputs) append_to_key(key, a, shapeless);
     auto entry = std::static_pointer_cast<Compiled>(cache.find(key));
     if (entry && !entry->any_shape() && shapeless) {

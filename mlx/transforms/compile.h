@@ -24,7 +24,7 @@ Function compile(Function fun, bool shapeless = false);
 /// The same for a C++ function; all that compile the same one share its traces.
 Function compile(Arrays (*fun)(const Arrays&), bool shapeless = false);
 template <class F>
-  requires(!std::is_convertible_v<F, Arrays (*)(const Arrays&)>)
+  requires(!std::is_same_v<std::decay_t<F>, Arrays (*)(const Arrays&)>)
 Function compile(F&& fun, bool shapeless = false) {
   return compile(Function(std::forward<F>(fun)), shapeless);
 }
