@@ -61,9 +61,8 @@ Dtype promote_types(const Dtype& a, const Dtype& b) {
   if (!is_inexact(a) && !is_inexact(b)) return promote_integers(a, b);
   if (!is_inexact(a)) return b;
   if (!is_inexact(b)) return a;
-  // float64 does not widen complex64, as the published API has it; complex128 is asked for by name.
   if (is_complex(a) || is_complex(b))
-    return a == complex128 || b == complex128 ? complex128 : complex64;
+    return real_dtype(a) == float64 || real_dtype(b) == float64 ? complex128 : complex64;
   if (a.size() == b.size()) return float32;  // float16 with bfloat16
   return a.size() > b.size() ? a : b;
 }

@@ -28,7 +28,7 @@ array euclidean(const array& a, const Axes& axes, bool keepdims, Stream s) {
   return sqrt(sum(squares, axes, keepdims, s), s);
 }
 
-array vector_norm(const array& a, double ord, const Axes& axes, bool keepdims, Stream s) {
+array norm_of_vectors(const array& a, double ord, const Axes& axes, bool keepdims, Stream s) {
   if (ord == 2) return euclidean(a, axes, keepdims, s);
   const array x = moduli(a, s);
   if (std::isinf(ord)) return ord > 0 ? max(x, axes, keepdims, s) : min(x, axes, keepdims, s);
@@ -104,7 +104,7 @@ array norm(const array& a, const double ord, const std::optional<Axes>& axis, bo
   const Axes axes = axes_of(a, axis);
   if (axes.empty() || axes.size() > 2) wrong_axes("one or two are", axes.size());
   return cast_to(axes.size() == 2 ? matrix_norm(a, ord, axes, keepdims, st)
-                                  : vector_norm(a, ord, axes, keepdims, st),
+                                  : norm_of_vectors(a, ord, axes, keepdims, st),
                  norm_dtype(a), st);
 }
 
@@ -119,6 +119,25 @@ array norm(const array& a, const std::string& ord, const std::optional<Axes>& ax
                                       keepdims, st)
                            : euclidean(a, axes, keepdims, st);
   return cast_to(out, norm_dtype(a), st);
+}
+
+array vector_norm(const array& a, double ord, const std::optional<Axes>& axis, bool keepdims,
+                  StreamOrDevice s) {
+  const Stream st = to_stream(s);
+  return cast_to(norm_of_vectors(a, ord, axes_of(a, axis), keepdims, st), norm_dtype(a), st);
+}
+
+std::pair<array, array> complete_qr(const array& a, StreamOrDevice s) {
+  if (a.ndim() < 2 || a.shape(-2) <= a.shape(-1)) return qr(a, s);
+  // The reflections of the first columns are those of `a`; unit columns complete the basis.
+  const int64_t m = a.shape(-2), n = a.shape(-1);
+  Shape square(a.shape().begin(), a.shape().end() - 1);
+  square.push_back(m);
+  const array wide = concatenate({a, broadcast_to(eye(m, m, 0, a.dtype(), s), square, s)}, -1, s);
+  auto [q, r] = qr(wide, s);
+  Shape stop = r.shape();
+  stop.back() = n;
+  return {q, slice(r, Shape(r.ndim(), 0), stop, s)};
 }
 
 array cross(const array& a, const array& b, int axis, StreamOrDevice s) {
@@ -161,6 +180,16 @@ double default_tolerance(const array& a) {
   return unit * static_cast<double>(std::max(a.shape(-1), a.shape(-2)));
 }
 
+/// Which singular values are above a share of the largest, given for each matrix.
+array above_share(const array& values, const array& share, Stream s) {
+  if (is_complex(share.dtype()) || share.dtype() == bool_)
+    fail("linalg", "a relative tolerance of dtype ", dtype_name(share.dtype()),
+         "; real numbers are accepted");
+  const array bound =
+      multiply(expand_dims(astype(share, values.dtype(), s), -1, s), max(values, -1, true, s), s);
+  return greater(values, bound, s);
+}
+
 /// How many values lie above a limit; `share` makes it one of the largest value.
 array count_above(const array& values, double limit, bool share, Stream s) {
   if (values.shape(-1) == 0)
@@ -197,6 +226,26 @@ array matrix_rank(const array& a, std::optional<double> tol, StreamOrDevice s) {
   const Stream st = to_stream(s);
   array values = svd(a, false, st)[0];
   return count_above(values, tol.value_or(default_tolerance(a)), !tol, st);
+}
+
+array matrix_rank(const array& a, const array& rtol, StreamOrDevice s) {
+  const Stream st = to_stream(s);
+  const array values = svd(a, false, st)[0];
+  if (values.shape(-1) == 0) return count_above(values, 0, false, st);
+  return astype(sum(above_share(values, rtol, st), -1, false, st), int32, st);
+}
+
+array pinv(const array& a, const array& rtol, StreamOrDevice s) {
+  const Stream st = to_stream(s);
+  const Arrays parts = thin_svd(a, st);
+  const array& values = parts[1];
+  if (values.size() == 0) return pinv(a, st);
+  const array kept = above_share(values, rtol, st), one = constant(1.0, values.dtype());
+  const array inverse =
+      where(kept, divide(one, where(kept, values, one, st), st), zeros_like(values, st), st);
+  auto turned = [&](const array& x) { return conjugate(swapaxes(x, -1, -2, st), st); };
+  const array scaled = multiply(turned(parts[2]), expand_dims(inverse, -2, st), st);
+  return matmul(scaled, turned(parts[0]), st);
 }
 
 array matrix_power(const array& a, int n, StreamOrDevice s) {

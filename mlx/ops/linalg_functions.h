@@ -31,6 +31,16 @@ inline array norm(const array& a, int axis, bool keepdims = false, StreamOrDevic
   return norm(a, std::vector<int>{axis}, keepdims, s);
 }
 
+/// Norm of the vectors over any number of axes, or of all elements; any order.
+array vector_norm(const array& a, double ord, const std::optional<std::vector<int>>& axes = {},
+                  bool keepdims = false, StreamOrDevice s = {});
+/// Q (M, M) and R (M, N), where qr() gives min(M, N) columns and rows.
+std::pair<array, array> complete_qr(const array& a, StreamOrDevice s = {});
+/// The Moore-Penrose inverse and the rank, where singular values up to `rtol`, one number for each
+/// matrix, times the largest count as zero.
+array pinv(const array& a, const array& rtol, StreamOrDevice s = {});
+array matrix_rank(const array& a, const array& rtol, StreamOrDevice s = {});
+
 /// The cross product of vectors of length 3, or 2 (the third component being 0), along an axis.
 array cross(const array& a, const array& b, int axis = -1, StreamOrDevice s = {});
 

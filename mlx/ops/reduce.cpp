@@ -195,8 +195,8 @@ array median(const array& a, const std::vector<int>& given, bool keepdims, Strea
 MLX_OVERLOADS(median)
 #undef MLX_OVERLOADS
 
-array var(const array& a, const std::vector<int>& given, bool keepdims, int ddof,
-          StreamOrDevice s) {
+array variance(const array& a, const std::vector<int>& given, bool keepdims, double correction,
+               double beyond, StreamOrDevice s) {
   auto axes = normalize_axes(given, static_cast<int64_t>(a.ndim()), "var");
   Stream st = to_stream(s);
   const Dtype dtype = at_least_float(a.dtype());
@@ -206,14 +206,17 @@ array var(const array& a, const std::vector<int>& given, bool keepdims, int ddof
   array squares =
       is_complex(dtype) ? add(square(real(d, st), st), square(imag(d, st), st), st) : square(d, st);
   array y = mean(squares, axes, keepdims, st);
-  if (ddof != 0) {
+  if (correction != 0) {
     double n = 1;
     note_shape_read(a);
     for (int axis : axes) n *= static_cast<double>(a.shape()[axis]);
-    const double scale = n > ddof ? n / (n - ddof) : std::numeric_limits<double>::infinity();
+    const double scale = n > correction ? n / (n - correction) : beyond;
     y = multiply(y, constant(scale, y.dtype()), st);
   }
   return narrow ? cast_to(y, dtype, st) : y;
+}
+array var(const array& a, const std::vector<int>& axes, bool keepdims, int ddof, StreamOrDevice s) {
+  return variance(a, axes, keepdims, ddof, std::numeric_limits<double>::infinity(), s);
 }
 array std(const array& a, const std::vector<int>& axes, bool keepdims, int ddof, StreamOrDevice s) {
   normalize_axes(axes, static_cast<int64_t>(a.ndim()), "std");

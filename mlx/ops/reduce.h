@@ -44,6 +44,10 @@ MLX_REDUCTION(count_nonzero)
   array name(const array& a, bool keepdims, int ddof = 0, StreamOrDevice s = {});               \
   array name(const array& a, StreamOrDevice s = {});                                            \
   array name(const array& a, int axis, bool keepdims = false, int ddof = 0, StreamOrDevice s = {});
+/// Mean squared distance from the mean, divided by n - correction instead of n; `beyond` times it
+/// where that is not positive.
+array variance(const array& a, const std::vector<int>& axes, bool keepdims, double correction,
+               double beyond, StreamOrDevice s = {});
 /// Mean squared distance from the mean, divided by n - ddof instead of n; infinite where n <= ddof.
 MLX_SPREAD(var)
 /// Square root of the variance.

@@ -283,6 +283,7 @@ array to_array(PyObject* o, std::optional<Dtype> dtype) {
     ListReader reader(o);
     return reader.has_arrays ? stack_items(o, dtype, 0) : reader.read(dtype);
   }
+  if (PyRange_Check(o)) return to_array(nb::steal(PySequence_List(o)).ptr(), dtype);
   if (has_attribute(o, "__mlx_array__")) {
     nb::object made = nb::handle(o).attr("__mlx_array__")();
     if (!is_array(made.ptr()))

@@ -178,6 +178,17 @@ void bind_windows(nb::module_& m) {
 #undef MLX_WINDOW
 }
 
+/// The array on a device, if one is named.
+array moved(const char* op, const array& a, const StreamOrDevice& device,
+            std::optional<bool> copy) {
+  if (std::holds_alternative<std::monostate>(device)) return a;
+  const Stream to = to_stream(device);
+  if (to.device == stream_of(a).device) return a;
+  if (copy && !*copy)
+    fail<ValueError>(op, "another device needs a copy; copy=None or True is accepted");
+  return core::copy(a, to);
+}
+
 }  // namespace
 
 void bind_creation(nb::module_& m) {
@@ -188,35 +199,39 @@ void bind_creation(nb::module_& m) {
   def(
       m,
       "asarray(a: scalar | array | Sequence | DLPackCompatible, dtype: Dtype | None = None, *, "
-      "copy: bool | None = None) -> array",
-      [](nb::handle a, std::optional<Dtype> dtype, std::optional<bool> copy) {
+      "copy: bool | None = None, device: Device | Stream | None = None) -> array",
+      [](nb::handle a, std::optional<Dtype> dtype, std::optional<bool> copy,
+         const StreamOrDevice& device) {
         bool avoid = copy && !*copy;
         if (avoid && is_array(a.ptr())) {
           array given = to_array(a.ptr());
           if (dtype && *dtype != given.dtype())
             fail<ValueError>("asarray",
                              "another dtype needs a copy; copy=None or True is accepted");
-          return given;
+          return moved("asarray", given, device, copy);
         }
         if (avoid) {
           if (!PyObject_HasAttrString(a.ptr(), "__dlpack__"))
             fail<ValueError>("asarray", class_name(a),
                              " needs a copy; copy=None or True is accepted");
-          return from_dlpack(a.ptr(), dtype, true, copy);
+          return moved("asarray", from_dlpack(a.ptr(), dtype, true, copy), device, copy);
         }
         array out = to_array(a.ptr(), dtype);
-        return copy && *copy && is_array(a.ptr()) ? core::copy(out) : out;
+        if (copy && *copy && is_array(a.ptr())) out = core::copy(out);
+        return moved("asarray", out, device, copy);
       },
       "An array of whatever has elements; see array. With copy=False memory is shared or "
       "ValueError "
       "raised.");
   def(
-      m, "from_dlpack(x: DLPackCompatible, /, *, copy: bool | None = None) -> array",
-      [](nb::handle x, std::optional<bool> copy) {
+      m,
+      "from_dlpack(x: DLPackCompatible, /, *, copy: bool | None = None, "
+      "device: Device | Stream | None = None) -> array",
+      [](nb::handle x, std::optional<bool> copy, const StreamOrDevice& device) {
         if (!PyObject_HasAttrString(x.ptr(), "__dlpack__") && !PyCapsule_CheckExact(x.ptr()))
           fail<TypeError>("from_dlpack", "an object of type ", class_name(x),
                           "; objects with __dlpack__ are accepted");
-        return from_dlpack(x.ptr(), {}, true, copy);
+        return moved("from_dlpack", from_dlpack(x.ptr(), {}, true, copy), device, copy);
       },
       "An array of an object with __dlpack__. Copies unless copy=False.");
 }

@@ -34,6 +34,12 @@ void bind_lines(nb::module_& m) {
 #undef MLX_FFT
 }
 
+std::vector<int> last_axes(size_t count) {
+  std::vector<int> axes(count);
+  for (size_t i = 0; i < count; ++i) axes[i] = static_cast<int>(i) - static_cast<int>(count);
+  return axes;
+}
+
 #define MLX_FFTS(NAME, AXES, OTHERWISE, DOC)                                                  \
   def(                                                                                        \
       m,                                                                                      \
@@ -42,15 +48,15 @@ void bind_lines(nb::module_& m) {
       [](const array& a, std::optional<Shape>& n, std::optional<std::vector<int>>& axes,      \
          const std::string& norm, const StreamOrDevice& s) {                                  \
         const auto how = core::norm_named(norm, #NAME);                                       \
-        if (n && !axes) fail<ValueError>(#NAME, "s without axes; both or none are accepted"); \
-        if (n) return core::NAME(a, *n, *axes, how, s);                                       \
+        if (n) return core::NAME(a, *n, axes ? *axes : last_axes(n->size()), how, s);         \
         if (axes) return core::NAME(a, *axes, how, s);                                        \
         return core::OTHERWISE(a, how, s);                                                    \
       },                                                                                      \
       DOC);
 #define MLX_PAIR(NAME, DOC)                                     \
   MLX_FFTS(NAME##2, "[-2, -1]", NAME##n, DOC " over two axes.") \
-  MLX_FFTS(NAME##n, "None", NAME##n, DOC " over axes, all by default.")
+  MLX_FFTS(NAME##n, "None", NAME##n,                            \
+           DOC " over axes: by default all, or the last ones that `s` has lengths for.")
 
 void bind_planes(nb::module_& m) {
   MLX_PAIR(fft, "Discrete Fourier transform")

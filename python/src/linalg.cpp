@@ -1,8 +1,8 @@
 // Linear algebra: the submodule mlx.core.linalg.
 #include "mlx/linalg.h"
 
-#include "convert.h"
 #include "module.h"
+#include "named.h"
 
 namespace mlx::python {
 
@@ -55,14 +55,17 @@ void bind_factorisations(nb::module_& m) {
       "The inverse of a matrix given its Cholesky factor.");
   def(
       m, "qr(a: array, " STREAM "tuple[array, array]",
-      [](const array& a, const StreamOrDevice& s) { return la::qr(a, s); },
+      [](const array& a, const StreamOrDevice& s) {
+        auto [q, r] = la::qr(a, s);
+        return linalg_result("QRResult", {q, r});
+      },
       "Q (M, K) with orthonormal columns and upper triangular R (K, N), K = min(M, N), with "
       "a = Q @ R.");
   def(
       m, "svd(a: array, compute_uv: bool = True, " STREAM "tuple[array, array, array]",
       [](const array& a, bool vectors, const StreamOrDevice& s) -> nb::object {
         std::vector<array> out = la::svd(a, vectors, s);
-        return vectors ? tuple_of(out) : nb::steal(wrap(out[0]));
+        return vectors ? linalg_result("SVDResult", out) : nb::steal(wrap(out[0]));
       },
       "U (M, M), the singular values S in descending order and Vt (N, N); S alone without "
       "`compute_uv`. Vt is conjugated for complex matrices: a = U[:, :K] * S @ Vt[:K].");
@@ -81,7 +84,8 @@ void bind_spectra(nb::module_& m) {
   def(
       m, "eigh(a: array, UPLO: str = 'L', " STREAM "tuple[array, array]",
       [](const array& a, std::string& uplo, const StreamOrDevice& s) {
-        return la::eigh(a, uplo, s);
+        auto [values, vectors] = la::eigh(a, uplo, s);
+        return linalg_result("EighResult", {values, vectors});
       },
       "Eigenvalues, ascending, and eigenvectors, as columns, of a symmetric or Hermitian matrix of "
       "which only the lower ('L') or upper ('U') triangle is read.");
@@ -93,7 +97,10 @@ void bind_spectra(nb::module_& m) {
       "Eigenvalues, ascending, of a symmetric or Hermitian matrix.");
   def(
       m, "eig(a: array, " STREAM "tuple[array, array]",
-      [](const array& a, const StreamOrDevice& s) { return la::eig(a, s); },
+      [](const array& a, const StreamOrDevice& s) {
+        auto [values, vectors] = la::eig(a, s);
+        return linalg_result("EigResult", {values, vectors});
+      },
       "Eigenvalues and eigenvectors, as columns of length 1, of a square matrix; both complex.");
   def(
       m, "eigvals(a: array, " STREAM "array",
@@ -146,7 +153,10 @@ void bind_solutions(nb::module_& m) {
       "The determinant of a square matrix.");
   def(
       m, "slogdet(a: array, " STREAM "tuple[array, array]",
-      [](const array& a, const StreamOrDevice& s) { return la::slogdet(a, s); },
+      [](const array& a, const StreamOrDevice& s) {
+        auto [sign, log] = la::slogdet(a, s);
+        return linalg_result("SlogdetResult", {sign, log});
+      },
       "Sign and logarithm of the modulus of the determinant; 0 and -inf for a singular matrix.");
 }
 

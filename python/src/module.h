@@ -13,6 +13,10 @@
 
 namespace mlx::python {
 
+/// Variance with any correction; NaN where it leaves nothing to divide by.
+array spread(const array& a, const Axes& axes, bool keepdims, double correction,
+             const StreamOrDevice& s);
+
 void bind_dtypes(nb::module_& m);
 void bind_devices(nb::module_& m);
 void bind_array(nb::module_& m);
@@ -48,6 +52,7 @@ void bind_counting(nb::module_& m);
 void bind_standard(nb::module_& m, nb::handle array_class);
 void bind_fft(nb::module_& core);
 void bind_linalg(nb::module_& core);
+void bind_linalg_standard(nb::module_& linalg, nb::module_& core);
 void bind_matrix_norm(nb::module_& m);
 
 }  // namespace mlx::python

@@ -12,7 +12,7 @@ nb::object dtypes_of_kind(nb::handle kind) {
   nb::module_ core = nb::module_::import_("mlx.core");
   nb::dict out;
   for (const char* name : {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
-                           "uint64", "float32", "complex64", "float64"}) {
+                           "uint64", "float32", "float64", "complex64", "complex128"}) {
     nb::object t = core.attr(name == std::string_view("bool") ? "bool_" : name);
     if (kind.is_none() || nb::cast<bool>(core.attr("isdtype")(t, kind))) out[name] = t;
   }
@@ -60,7 +60,7 @@ void bind_namespace_info(nb::module_& m) {
         out["real floating"] = nb::steal(to_python(float32));
         out["complex floating"] = nb::steal(to_python(complex64));
         out["integral"] = nb::steal(to_python(int32));
-        out["indexing"] = nb::steal(to_python(int32));
+        out["indexing"] = nb::steal(to_python(uint32));
         return out;
       },
       "The dtypes of new arrays, by kind.");

@@ -1,4 +1,7 @@
 // Reductions: functions of the module and methods of the array class from one list.
+#include <cmath>
+#include <numeric>
+
 #include "mlx/ops.h"
 #include "module.h"
 
@@ -46,28 +49,43 @@ void bind_simple(nb::module_& m, nb::handle c) {
       "Smallest and largest element over axes, or over all.");
 }
 
+array variance_over(const array& a, const std::vector<int>& axes, bool keepdims, double correction,
+                    const StreamOrDevice& s) {
+  return core::variance(a, axes, keepdims, correction, NAN, s);
+}
+array variance_over(const array& a, int axis, bool keepdims, double correction,
+                    const StreamOrDevice& s) {
+  return variance_over(a, std::vector<int>{axis}, keepdims, correction, s);
+}
+array variance_over(const array& a, bool keepdims, double correction, const StreamOrDevice& s) {
+  std::vector<int> axes(a.ndim());
+  std::iota(axes.begin(), axes.end(), 0);
+  return variance_over(a, axes, keepdims, correction, s);
+}
+
 void bind_spread(nb::module_& m, nb::handle c) {
-#define MLX_SPREAD_FUNCTION(NAME, DOC)                                                       \
-  def(                                                                                       \
-      m,                                                                                     \
-      #NAME MLX_FUNCTION_PARAMETERS                                                          \
-      "keepdims: bool = False, ddof: int = 0, *, stream: StreamOrDevice = None) -> array",   \
-      [](const array& a, Axes& axes, bool keepdims, int ddof, const StreamOrDevice& s) {     \
-        return MLX_OVER(core::NAME, axes, keepdims, ddof, s);                                \
-      },                                                                                     \
-      DOC);                                                                                  \
-  def(                                                                                       \
-      c,                                                                                     \
-      #NAME MLX_METHOD_PARAMETERS                                                            \
-      "keepdims: bool = False, ddof: int = 0, *, correction: int | None = None, "            \
-      "stream: StreamOrDevice = None) -> array",                                             \
-      [](const array& a, Axes& axes, bool keepdims, int ddof, std::optional<int> correction, \
-         const StreamOrDevice& s) {                                                          \
-        return MLX_OVER(core::NAME, axes, keepdims, correction.value_or(ddof), s);           \
-      },                                                                                     \
+#define MLX_SPREAD_FUNCTION(NAME, ROOT, DOC)                                                    \
+  def(                                                                                          \
+      m,                                                                                        \
+      #NAME MLX_FUNCTION_PARAMETERS                                                             \
+      "keepdims: bool = False, ddof: int = 0, *, stream: StreamOrDevice = None) -> array",      \
+      [](const array& a, Axes& axes, bool keepdims, int ddof, const StreamOrDevice& s) {        \
+        return MLX_OVER(core::NAME, axes, keepdims, ddof, s);                                   \
+      },                                                                                        \
+      DOC);                                                                                     \
+  def(                                                                                          \
+      c,                                                                                        \
+      #NAME MLX_METHOD_PARAMETERS                                                               \
+      "keepdims: bool = False, ddof: int = 0, *, correction: float | None = None, "             \
+      "stream: StreamOrDevice = None) -> array",                                                \
+      [](const array& a, Axes& axes, bool keepdims, int ddof, std::optional<double> correction, \
+         const StreamOrDevice& s) {                                                             \
+        if (correction) return ROOT(spread(a, axes, keepdims, *correction, s));                 \
+        return MLX_OVER(core::NAME, axes, keepdims, ddof, s);                                   \
+      },                                                                                        \
       DOC);
-  MLX_SPREAD_FUNCTION(var, "Mean squared distance from the mean, divided by n - ddof.")
-  MLX_SPREAD_FUNCTION(std, "Square root of the variance.")
+  MLX_SPREAD_FUNCTION(var, , "Mean squared distance from the mean, divided by n - ddof.")
+  MLX_SPREAD_FUNCTION(std, core::sqrt, "Square root of the variance.")
 #undef MLX_SPREAD_FUNCTION
 }
 
@@ -91,6 +109,11 @@ void bind_reductions(nb::module_& m, nb::handle array_class) {
   bind_simple(m, array_class);
   bind_spread(m, array_class);
   bind_positions(m, array_class);
+}
+
+array spread(const array& a, const Axes& axes, bool keepdims, double correction,
+             const StreamOrDevice& s) {
+  return MLX_OVER(variance_over, axes, keepdims, correction, s);
 }
 
 }  // namespace mlx::python

@@ -38,6 +38,32 @@ void bind_floats(nb::module_& m) {
       "True where the sign bit is set: of negative numbers and -0.0.");
 }
 
+std::complex<double> complex_of(nb::handle o) {
+  const Py_complex c = PyComplex_AsCComplex(o.ptr());
+  if (c.real == -1 && PyErr_Occurred()) throw nb::python_error();
+  return {c.real, c.imag};
+}
+
+void bind_complex_ranges(nb::module_& m) {
+  def(
+      m,
+      "linspace(start: complex, stop: complex, /, num: int = 50, *, endpoint: bool = True, dtype: "
+      "Dtype | None = None, " STREAM,
+      [](nb::handle start, nb::handle stop, int num, bool endpoint, std::optional<Dtype> dtype,
+         const StreamOrDevice& s) {
+        const Dtype t = dtype.value_or(complex64), part = core::real_dtype(t);
+        if (!core::is_complex(t))
+          fail<ValueError>("linspace", "complex ends and dtype ", core::dtype_name(t),
+                           "; complex dtypes are accepted");
+        const auto a = complex_of(start), b = complex_of(stop);
+        const array x = core::linspace(a.real(), b.real(), num, endpoint, part, s);
+        const array y = core::linspace(a.imag(), b.imag(), num, endpoint, part, s);
+        const array i = core::constant(core::Scalar::from(std::complex<double>(0, 1), t), t);
+        return core::add(core::astype(x, t, s), core::multiply(y, i, s), s);
+      },
+      "Numbers on the line between two complex ones.");
+}
+
 void bind_orders(nb::module_& m) {
 #define MLX_SORT(NAME)                                                                           \
   def(                                                                                           \
@@ -92,17 +118,15 @@ void bind_reductions(nb::module_& m) {
   MLX_TOTAL(sum)
   MLX_TOTAL(prod)
 #undef MLX_TOTAL
-#define MLX_SPREAD(NAME)                                                                          \
+#define MLX_SPREAD(NAME, ROOT)                                                                    \
   def(                                                                                            \
       m, #NAME OVER "correction: float, " STREAM,                                                 \
       [](const array& a, Axes& axes, bool keepdims, double correction, const StreamOrDevice& s) { \
-        if (correction != std::floor(correction) || std::abs(correction) > 1e9)                   \
-          fail<ValueError>(#NAME, "correction = ", correction, "; whole numbers are accepted");   \
-        return MLX_OVER(core::NAME, axes, keepdims, static_cast<int>(correction), s);             \
+        return ROOT(spread(a, axes, keepdims, correction, s));                                    \
       },                                                                                          \
       "");
-  MLX_SPREAD(var)
-  MLX_SPREAD(std)
+  MLX_SPREAD(var, )
+  MLX_SPREAD(std, core::sqrt)
 #undef MLX_SPREAD
 }
 
@@ -169,6 +193,9 @@ void bind_devices_of_arrays(nb::handle c) {
 }  // namespace
 
 void bind_standard(nb::module_& m, nb::handle c) {
+  nb::module_ linalg = nb::borrow<nb::module_>(m.attr("linalg"));
+  bind_linalg_standard(linalg, m);
+  bind_complex_ranges(m);
   bind_floats(m);
   bind_orders(m);
   bind_reductions(m);

@@ -155,7 +155,7 @@ def to_host(result):
         values = np.array(result.astype(mx.float32) if kind == "bf16" else result)
         return HostArray(kind, values)
     if isinstance(result, (list, tuple)):
-        return type(result)(to_host(r) for r in result)
+        return (list if isinstance(result, list) else tuple)(to_host(r) for r in result)
     if isinstance(result, dict):
         return {k: to_host(v) for k, v in result.items()}
     if isinstance(result, np.ndarray):

@@ -1,11 +1,38 @@
-"""The array API standard: signatures that it asks for, and its special values."""
+"""The array API standard: every row of the tables in array_api, and a few calls besides."""
 
-import math
+import re
 
-import numpy as np
 import pytest
+from array_api import checks
 
 import mlx.core as mx
+
+# Rows that are not met, because functions of the same name do otherwise in MLX 0.32.4.
+KEPT = [
+    r"dtype cumulative_(sum|prod)\(u?int(8|16)\)",  # the dtype of the operand
+    r"behaviour raises\(lambda: xp.cumulative_sum",  # no axis: all elements
+]
+CHECKS = dict(checks())
+
+
+@pytest.mark.parametrize("table", ["signature", "dtype", "result_type", "special", "complex",
+                                   "behaviour"])  # fmt: skip
+def test_table(table):
+    failures = []
+    for row, check in CHECKS.items():
+        if not row.startswith(table):
+            continue
+        try:
+            check(mx)
+        except Exception as e:
+            failures.append((row, e))
+    unexpected = [(r, e) for r, e in failures if not any(re.match(k, r) for k in KEPT)]
+    text = "\n".join(f"{r}\n    {type(e).__name__}: {e}" for r, e in unexpected[:20])
+    assert not unexpected, f"{len(unexpected)} rows fail:\n{text}"
+    for kept in KEPT:
+        if kept.startswith(table):
+            assert any(re.match(kept, r) for r, _ in failures), f"nothing fails for {kept}"
+
 
 NAMES = {
     "mx": mx,
@@ -49,23 +76,3 @@ def test_signatures(call):
 def test_complex_numbers_are_refused(call):
     with pytest.raises(ValueError, match="real dtypes"):
         eval(call, NAMES)
-
-
-SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, math.inf, -math.inf, math.nan]
-
-
-@pytest.mark.parametrize(
-    "name", ["atan2", "copysign", "divide", "floor_divide", "hypot", "logaddexp", "maximum",
-             "minimum", "nextafter", "pow", "remainder"]
-)  # fmt: skip
-def test_special_values(name):
-    a, b = (g.ravel().astype(np.float32) for g in np.meshgrid(SPECIAL, SPECIAL, indexing="ij"))
-    with np.errstate(all="ignore"):
-        want = getattr(np, {"atan2": "arctan2", "pow": "power"}.get(name, name))(a, b)
-    got = np.array(getattr(mx, name)(mx.array(a), mx.array(b)))
-    nan = np.isnan(want)
-    assert (np.isnan(got) == nan).all(), (a[np.isnan(got) != nan], b[np.isnan(got) != nan])
-    np.testing.assert_allclose(got[~nan], want[~nan], 1e-6)
-    if name not in ("maximum", "minimum", "logaddexp"):
-        wrong = np.signbit(got[~nan]) != np.signbit(want[~nan])
-        assert not wrong.any(), (a[~nan][wrong], b[~nan][wrong], got[~nan][wrong])

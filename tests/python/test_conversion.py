@@ -39,7 +39,7 @@ WEAK = {
     True: lambda d: d,
     2: lambda d: mx.int32 if d == mx.bool_ else d,
     1.5: lambda d: d if mx.issubdtype(d, mx.inexact) else mx.float32,
-    1j: lambda d: mx.complex64,
+    1j: lambda d: mx.complex128 if d == mx.float64 else mx.complex64,
 }
 
 
@@ -146,7 +146,7 @@ def test_a_list_that_contains_itself():
         mx.eval(a)
 
 
-@pytest.mark.parametrize("bad", ["abc", None, {1: 2}, object(), range(3), {1}])
+@pytest.mark.parametrize("bad", ["abc", None, {1: 2}, object(), {1}])
 def test_objects_without_elements(bad):
     with pytest.raises((TypeError, ValueError)):
         mx.array(bad)

@@ -682,10 +682,10 @@ class array:
     def mean(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
         """Mean over axes, or over all, in floating point."""
 
-    def var(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, ddof: int = 0, *, correction: int | None = None, stream: StreamOrDevice = None) -> array:
+    def var(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, ddof: int = 0, *, correction: float | None = None, stream: StreamOrDevice = None) -> array:
         """Mean squared distance from the mean, divided by n - ddof."""
 
-    def std(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, ddof: int = 0, *, correction: int | None = None, stream: StreamOrDevice = None) -> array:
+    def std(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, ddof: int = 0, *, correction: float | None = None, stream: StreamOrDevice = None) -> array:
         """Square root of the variance."""
 
     def argmax(self, axis: int | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
@@ -1080,10 +1080,15 @@ def arange(stop: int | float, step: None | int | float = None, dtype: Dtype | No
     Example: arange(1, 7, 2) is [1, 3, 5].
     """
 
+@overload
 def linspace(start: scalar, stop: scalar, num: int | None = 50, endpoint: bool = True, dtype: Dtype | None = float32, stream: StreamOrDevice = None) -> array:
     """
     `num` numbers from `start` to `stop`, which is the last one unless `endpoint` is false.
     """
+
+@overload
+def linspace(start: complex, stop: complex, /, num: int = 50, *, endpoint: bool = True, dtype: Dtype | None = None, stream: StreamOrDevice = None) -> array:
+    """Numbers on the line between two complex ones."""
 
 def full(shape: int | Sequence[int], vals: scalar | array, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array:
     """
@@ -1146,12 +1151,12 @@ def hamming(M: int, *, stream: StreamOrDevice = None) -> array:
 def hanning(M: int, *, stream: StreamOrDevice = None) -> array:
     """The hanning window of M points."""
 
-def asarray(a: scalar | array | Sequence | DLPackCompatible, dtype: Dtype | None = None, *, copy: bool | None = None) -> array:
+def asarray(a: scalar | array | Sequence | DLPackCompatible, dtype: Dtype | None = None, *, copy: bool | None = None, device: Device | Stream | None = None) -> array:
     """
     An array of whatever has elements; see array. With copy=False memory is shared or ValueError raised.
     """
 
-def from_dlpack(x: DLPackCompatible, /, *, copy: bool | None = None) -> array:
+def from_dlpack(x: DLPackCompatible, /, *, copy: bool | None = None, device: Device | Stream | None = None) -> array:
     """An array of an object with __dlpack__. Copies unless copy=False."""
 
 @overload

@@ -39,13 +39,17 @@ def fft2(a: array, s: tuple[int, ...] | None = None, axes: Sequence[int] | None 
     """Discrete Fourier transform over two axes."""
 
 def fftn(a: array, s: tuple[int, ...] | None = None, axes: Sequence[int] | None = None, norm: str = 'backward', stream: StreamOrDevice = None) -> array:
-    """Discrete Fourier transform over axes, all by default."""
+    """
+    Discrete Fourier transform over axes: by default all, or the last ones that `s` has lengths for.
+    """
 
 def ifft2(a: array, s: tuple[int, ...] | None = None, axes: Sequence[int] | None = [-2, -1], norm: str = 'backward', stream: StreamOrDevice = None) -> array:
     """Inverse discrete Fourier transform over two axes."""
 
 def ifftn(a: array, s: tuple[int, ...] | None = None, axes: Sequence[int] | None = None, norm: str = 'backward', stream: StreamOrDevice = None) -> array:
-    """Inverse discrete Fourier transform over axes, all by default."""
+    """
+    Inverse discrete Fourier transform over axes: by default all, or the last ones that `s` has lengths for.
+    """
 
 def rfft2(a: array, s: tuple[int, ...] | None = None, axes: Sequence[int] | None = [-2, -1], norm: str = 'backward', stream: StreamOrDevice = None) -> array:
     """
@@ -54,7 +58,7 @@ def rfft2(a: array, s: tuple[int, ...] | None = None, axes: Sequence[int] | None
 
 def rfftn(a: array, s: tuple[int, ...] | None = None, axes: Sequence[int] | None = None, norm: str = 'backward', stream: StreamOrDevice = None) -> array:
     """
-    Transform of a real array, of which half is given along the last axis, over axes, all by default.
+    Transform of a real array, of which half is given along the last axis, over axes: by default all, or the last ones that `s` has lengths for.
     """
 
 def irfft2(a: array, s: tuple[int, ...] | None = None, axes: Sequence[int] | None = [-2, -1], norm: str = 'backward', stream: StreamOrDevice = None) -> array:
@@ -62,7 +66,7 @@ def irfft2(a: array, s: tuple[int, ...] | None = None, axes: Sequence[int] | Non
 
 def irfftn(a: array, s: tuple[int, ...] | None = None, axes: Sequence[int] | None = None, norm: str = 'backward', stream: StreamOrDevice = None) -> array:
     """
-    The way back from the transform of a real array over axes, all by default.
+    The way back from the transform of a real array over axes: by default all, or the last ones that `s` has lengths for.
     """
 
 def fftfreq(n: int, d: float = 1.0, stream: StreamOrDevice = None, *, dtype: Dtype | None = None, device: Device | Stream | None = None) -> array:

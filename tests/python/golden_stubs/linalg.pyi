@@ -7,6 +7,16 @@ from typing import IO, Any, Literal, ParamSpec, Protocol, TypeAlias, TypeVar
 from mlx.core import DLPackCompatible, Device, DeviceType, Dtype, ScalarOrArray
 from mlx.core import Stream, StreamOrDevice, array, float32, int32, scalar
 
+import _collections
+from typing import overload
+
+from mlx.core import (
+    matmul as matmul,
+    outer as outer,
+    tensordot as tensordot
+)
+
+
 def cholesky(a: array, upper: bool = False, *, stream: StreamOrDevice = None) -> array:
     """
     The lower triangular L with a = L @ L.T (conjugated), or the upper U with a = U.T @ U. Only that triangle is read. Raises LinAlgError, when evaluated, where `a` is not positive definite.
@@ -15,14 +25,26 @@ def cholesky(a: array, upper: bool = False, *, stream: StreamOrDevice = None) ->
 def cholesky_inv(a: array, upper: bool = False, *, stream: StreamOrDevice = None) -> array:
     """The inverse of a matrix given its Cholesky factor."""
 
+@overload
 def qr(a: array, *, stream: StreamOrDevice = None) -> tuple[array, array]:
     """
     Q (M, K) with orthonormal columns and upper triangular R (K, N), K = min(M, N), with a = Q @ R.
     """
 
+@overload
+def qr(x: array, /, *, mode: str, stream: StreamOrDevice = None) -> tuple[array, array]:
+    """With mode 'complete' Q is (M, M) and R (M, N)."""
+
+@overload
 def svd(a: array, compute_uv: bool = True, *, stream: StreamOrDevice = None) -> tuple[array, array, array]:
     """
     U (M, M), the singular values S in descending order and Vt (N, N); S alone without `compute_uv`. Vt is conjugated for complex matrices: a = U[:, :K] * S @ Vt[:K].
+    """
+
+@overload
+def svd(x: array, /, *, full_matrices: bool, stream: StreamOrDevice = None) -> tuple[array, array, array]:
+    """
+    With `full_matrices` False only the first K columns of U and rows of Vt.
     """
 
 def lu(a: array, *, stream: StreamOrDevice = None) -> tuple[array, array, array]:
@@ -71,9 +93,16 @@ def tri_inv(a: array, upper: bool = False, *, stream: StreamOrDevice = None) -> 
     The inverse of a lower or upper triangular matrix; the other triangle is not read. Raises LinAlgError, when evaluated, for a singular matrix.
     """
 
+@overload
 def pinv(a: array, *, stream: StreamOrDevice = None) -> array:
     """
     The Moore-Penrose inverse. Singular values up to 10 * max(M, N) * eps times the largest count as zero.
+    """
+
+@overload
+def pinv(x: array, /, *, rtol: float | array | None, stream: StreamOrDevice = None) -> array:
+    """
+    Singular values up to `rtol`, one number for each matrix, times the largest count as zero.
     """
 
 def lstsq(a: array, b: array, rcond: float | None = None, *, stream: StreamOrDevice = None) -> tuple[array, array, array, array]:
@@ -99,9 +128,16 @@ def cross(a: array, b: array, axis: int = -1, *, stream: StreamOrDevice = None) 
     Cross product of vectors of length 3 along an axis; a missing third component is 0.
     """
 
+@overload
 def matrix_rank(a: array, tol: float | None = None, *, stream: StreamOrDevice = None) -> array:
     """
     The number of singular values above `tol` (max(M, N) * eps times the largest).
+    """
+
+@overload
+def matrix_rank(x: array, /, *, rtol: float | array | None, stream: StreamOrDevice = None) -> array:
+    """
+    The number of singular values above `rtol`, one number for each matrix, times the largest.
     """
 
 def matrix_power(a: array, n: int, *, stream: StreamOrDevice = None) -> array:
@@ -111,3 +147,87 @@ def matrix_power(a: array, n: int, *, stream: StreamOrDevice = None) -> array:
 
 def expm(a: array, *, stream: StreamOrDevice = None) -> array:
     """The matrix exponential of a square matrix."""
+
+class EighResult(tuple):
+    """EighResult(eigenvalues, eigenvectors)"""
+
+    __slots__: tuple = ()
+
+    __match_args__: tuple = ('eigenvalues', 'eigenvectors')
+
+    eigenvalues: _collections._tuplegetter = ...
+
+    eigenvectors: _collections._tuplegetter = ...
+
+class EigResult(tuple):
+    """EigResult(eigenvalues, eigenvectors)"""
+
+    __slots__: tuple = ()
+
+    __match_args__: tuple = ('eigenvalues', 'eigenvectors')
+
+    eigenvalues: _collections._tuplegetter = ...
+
+    eigenvectors: _collections._tuplegetter = ...
+
+class QRResult(tuple):
+    """QRResult(Q, R)"""
+
+    __slots__: tuple = ()
+
+    __match_args__: tuple = ('Q', 'R')
+
+    Q: _collections._tuplegetter = ...
+
+    R: _collections._tuplegetter = ...
+
+class SVDResult(tuple):
+    """SVDResult(U, S, Vh)"""
+
+    __slots__: tuple = ()
+
+    __match_args__: tuple = ('U', 'S', 'Vh')
+
+    U: _collections._tuplegetter = ...
+
+    S: _collections._tuplegetter = ...
+
+    Vh: _collections._tuplegetter = ...
+
+class SlogdetResult(tuple):
+    """SlogdetResult(sign, logabsdet)"""
+
+    __slots__: tuple = ()
+
+    __match_args__: tuple = ('sign', 'logabsdet')
+
+    sign: _collections._tuplegetter = ...
+
+    logabsdet: _collections._tuplegetter = ...
+
+def vecdot(x1: array, x2: array, /, *, axis: int = -1, stream: StreamOrDevice = None) -> array:
+    """
+    Products of the vectors along an axis, the first conjugated, summed in their dtype.
+    """
+
+def matrix_transpose(x: array, /, *, stream: StreamOrDevice = None) -> array:
+    """The last two axes exchanged."""
+
+def diagonal(x: array, /, *, offset: int = 0, stream: StreamOrDevice = None) -> array:
+    """The diagonals of matrices in the last two axes."""
+
+def trace(x: array, /, *, offset: int = 0, dtype: Dtype | None = None, stream: StreamOrDevice = None) -> array:
+    """The sums of the diagonals of matrices in the last two axes."""
+
+def vector_norm(x: array, /, *, axis: None | int | Sequence[int] = None, keepdims: bool = False, ord: float = 2, stream: StreamOrDevice = None) -> array:
+    """
+    Norm of any order of the vectors over any number of axes, or of all elements.
+    """
+
+def matrix_norm(x: array, /, *, keepdims: bool = False, ord: float | str | None = 'fro', stream: StreamOrDevice = None) -> array:
+    """
+    Norm of the matrices in the last two axes: 'fro', 'nuc', 1, -1, 2, -2, inf or -inf.
+    """
+
+def svdvals(x: array, /, *, stream: StreamOrDevice = None) -> array:
+    """The singular values, in descending order."""
