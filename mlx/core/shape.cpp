@@ -10,6 +10,9 @@
 
 namespace mlx::core {
 
+// The bytes of as many elements of any dtype fit in int64.
+constexpr int64_t kMostElements = (int64_t{1} << 59) - 1;
+
 int64_t num_elements(const Shape& shape) {
   int64_t n = 1;
   bool overflow = false;
@@ -17,8 +20,8 @@ int64_t num_elements(const Shape& shape) {
     if (d == 0) return 0;
     overflow |= __builtin_mul_overflow(n, d, &n);
   }
-  if (overflow)
-    throw SizeError(cat("[shape] ", to_string(shape), " has more than 2^63 - 1 elements"));
+  if (overflow || n > kMostElements)
+    throw SizeError(cat("[shape] ", to_string(shape), " has more than 2^59 - 1 elements"));
   return n;
 }
 
@@ -27,7 +30,8 @@ Strides row_major(const Shape& shape) {
   int64_t step = 1;
   for (int i = static_cast<int>(shape.size()) - 1; i >= 0; --i) {
     strides[i] = step;
-    step *= std::max<int64_t>(shape[i], 1);
+    // Lengths beside one of 0 may have any product.
+    step = static_cast<int64_t>(static_cast<uint64_t>(step) * std::max<uint64_t>(shape[i], 1));
   }
   return strides;
 }

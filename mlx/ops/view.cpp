@@ -444,10 +444,12 @@ array diagonal(const array& a, int offset, int axis1, int axis2, StreamOrDevice 
   Shape shape;
   for (int k = 0; k < static_cast<int>(a.ndim()); ++k)
     if (k != i && k != j) shape.push_back(a.shape()[k]);
-  int64_t below = std::max(0, -offset), right = std::max(0, offset);
-  shape.push_back(std::max<int64_t>(0, std::min(a.shape()[i] - below, a.shape()[j] - right)));
+  const int64_t rows = a.shape()[i], columns = a.shape()[j];
+  // All diagonals outside the matrix are as empty as the nearest one.
+  const int64_t k = std::clamp<int64_t>(offset, -rows, columns);
+  shape.push_back(std::min(rows + std::min<int64_t>(0, k), columns - std::max<int64_t>(0, k)));
   return make_node(op_diagonal, std::move(shape), a.dtype(), to_stream(s),
-                   make_attrs(DiagonalAttrs{offset, i, j}), a);
+                   make_attrs(DiagonalAttrs{static_cast<int>(k), i, j}), a);
 }
 
 array trace(const array& a, int offset, int axis1, int axis2, Dtype dtype, StreamOrDevice s) {

@@ -43,6 +43,7 @@ TABLE = [
     ("a = mx.zeros(3); a[:] = mx.ones(2); a", "ValueError", r""),
     ("mx.zeros((2, -1))", "ValueError", r"-1"),
     ("mx.zeros((2**62, 2**62))", "OverflowError", r"4611686018427387904"),
+    ("mx.zeros((1, 2**62))", "OverflowError", r"4611686018427387904"),
     ("mx.array(2**70)", "OverflowError", r"1180591620717411303424"),
     ("mx.array([[1], [1, 2]])", "ValueError", r""),
     ("mx.array('text')", "ValueError", r""),
