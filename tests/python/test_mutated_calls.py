@@ -21,8 +21,8 @@ ARRAYS = [
     "A(1.0)", "mx.zeros((0,))", "mx.zeros((0, 3))", "mx.ones((2, 3))", "mx.arange(6)", "None",
     "mx.ones((3, 3)).T[::-1]", "mx.zeros((2, 0, 3), mx.int8)", "mx.full((4,), nan)",
     "A([1, -7, 9])", "mx.ones((2, 3, 4, 5), mx.bfloat16)", "mx.ones((3,), mx.complex64)",
-    "A([True, False])", "mx.broadcast_to(A(2.0), (2, 3))", "A([], mx.int32)", "mx.ones((2, 2), mx.float64)",
-    "A(3, mx.uint64)", "mx.ones((1,) * 7)",
+    "A([True, False])", "mx.broadcast_to(A(2.0), (2, 3))", "A([], mx.int32)",
+    "mx.ones((2, 2), mx.float64)", "A(3, mx.uint64)", "mx.ones((1,) * 7)",
 ]  # fmt: skip
 MAKERS = {"array", "ones", "zeros", "arange", "reshape", "astype", "full", "normal", "uniform", "x"}
 # What leaves the process in another state, or has a meaning of its own for changed names.
