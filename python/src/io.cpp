@@ -2,6 +2,8 @@
 // Python's zipfile.
 #include "mlx/io/io.h"
 
+#include <map>
+
 #include "convert.h"
 #include "files.h"
 #include "module.h"
@@ -114,12 +116,18 @@ nb::object load_npz(nb::handle file, const StreamOrDevice& s) {
   return out;
 }
 
+/// The entries by name.
+template <class T>
+std::map<std::string, T> sorted(std::unordered_map<std::string, T>&& entries) {
+  return {std::make_move_iterator(entries.begin()), std::make_move_iterator(entries.end())};
+}
+
 nb::object load_gguf(std::shared_ptr<io::Reader> reader, bool return_metadata,
                      const StreamOrDevice& s) {
   auto [arrays, metadata] = core::load_gguf(std::move(reader), s);
   nb::dict out, meta;
-  for (auto& [name, a] : arrays) out[name.c_str()] = nb::steal(wrap(a));
-  for (auto& [key, value] : metadata) {
+  for (auto& [name, a] : sorted(std::move(arrays))) out[name.c_str()] = nb::steal(wrap(a));
+  for (auto& [key, value] : sorted(std::move(metadata))) {
     if (auto* a = std::get_if<array>(&value)) {
       meta[key.c_str()] = nb::steal(wrap(*a));
     } else if (auto* text = std::get_if<std::string>(&value)) {
@@ -192,8 +200,8 @@ nb::object load_any(nb::handle file, const std::optional<std::string>& given, bo
   auto [arrays, metadata] = path ? core::load_safetensors(*path, s)
                                  : core::load_safetensors(std::make_shared<FileReader>(file), s);
   nb::dict out, meta;
-  for (auto& [name, a] : arrays) out[name.c_str()] = nb::steal(wrap(a));
-  for (auto& [key, value] : metadata) meta[key.c_str()] = value;
+  for (auto& [name, a] : sorted(std::move(arrays))) out[name.c_str()] = nb::steal(wrap(a));
+  for (auto& [key, value] : sorted(std::move(metadata))) meta[key.c_str()] = value;
   if (return_metadata) return nb::make_tuple(out, meta);
   return out;
 }

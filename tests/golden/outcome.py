@@ -7,6 +7,8 @@ The recorder and the tests share this file, so both sides see the very same inpu
 
 import ast
 import math
+import os
+import tempfile
 import warnings
 
 import numpy as np
@@ -70,11 +72,21 @@ def special(dtype):
     return mx.array(values, dtype)
 
 
+def tmp(name):
+    """Path of a file in a directory that lasts as long as the process."""
+    global _DIRECTORY
+    _DIRECTORY = _DIRECTORY or tempfile.TemporaryDirectory()
+    return os.path.join(_DIRECTORY.name, name)
+
+
+_DIRECTORY = None
+
+
 def namespace():
     """Names that a call may use."""
     names = {s: getattr(mx, n) for s, n in DTYPES.items()}
     names.update(mx=mx, np=np, math=math, x=x, special=special, K=mx.random.key)
-    names.update(A=mx.array, inf=math.inf, nan=math.nan)
+    names.update(A=mx.array, inf=math.inf, nan=math.nan, tmp=tmp)
     return names
 
 

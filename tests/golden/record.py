@@ -139,6 +139,17 @@ def load(family):
     return meta
 
 
+def names():
+    """Public names of mlx.core, of its submodules and of arrays."""
+    import mlx.core as mx
+
+    found = [n for n in dir(mx) if not n.startswith("_")]
+    modules = [n for n in found if type(getattr(mx, n)).__name__ == "module"]
+    found += [f"{m}.{n}" for m in modules for n in dir(getattr(mx, m)) if not n.startswith("_")]
+    found += [f"array.{n}" for n in dir(mx.array) if not n.startswith("_")]
+    return [n for n in found if n not in modules]
+
+
 def main():
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -162,6 +173,7 @@ def main():
         return
     for family in args.family or families():
         record(family)
+    (HERE / "data/names.txt").write_text("\n".join(sorted(names())) + "\n")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ def pytest_addoption(parser):
     """Options beyond pytest's own."""
     group = parser.getgroup("mlx")
     group.addoption("--all", action="store_true", help="run every combination, not a chosen part")
+    group.addoption("--huge", action="store_true", help="run the tests that need 12 GB")
     group.addoption(
         "--backend", metavar="NAME", help="run on a second backend: 'fake' or the path of a library"
     )
@@ -20,6 +21,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     """Load the second backend, if asked for, and make it the default device."""
+    config.addinivalue_line("markers", "huge: arrays of more than 2^31 elements (--huge)")
     config.addinivalue_line("markers", "second_backend: also runs on a second backend (--backend)")
     from cases import selection
 
@@ -42,6 +44,8 @@ def pytest_configure(config):
 
 def pytest_collection_modifyitems(config, items):
     """On a second backend run what it is there to prove: core, transformations and errors."""
+    if not config.getoption("--huge"):
+        items[:] = [item for item in items if not item.get_closest_marker("huge")]
     if config.getoption("--backend"):
         items[:] = [item for item in items if item.get_closest_marker("second_backend")]
 

@@ -104,6 +104,16 @@ def test_no_function_is_missing():
     assert not [name for name in sorted(published()) if outcome.is_missing(name)]
 
 
+def test_every_published_name_is_called():
+    called = {
+        n for f in FAMILIES for call in record.table(f)[0] for n in outcome.functions_of(call)
+    }
+    names = (ROOT / "tests/golden/data/names.txt").read_text().split()
+    members = {n.removeprefix("array.") for n in called}
+    missing = [n for n in names if n not in called and n.removeprefix("array.") not in members]
+    assert len(names) > 400 and not missing, report(missing)
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_golden(family):
     unexplained = [
