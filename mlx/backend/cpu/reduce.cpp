@@ -427,7 +427,8 @@ void reduce(const View& in, Reduction kind, const std::vector<int>& axes, const 
   const double n = static_cast<double>(job.kept.size) * static_cast<double>(job.reduced.size);
   const bool rows = job.reduced.step() == 1 && job.reduced.size > 1;
   const bool columns =
-      job.kept.size > 1 && std::abs(job.kept.step()) < std::abs(job.reduced.step());
+      job.kept.size > 1 &&
+      (job.reduced.size == 1 || std::abs(job.kept.step()) < std::abs(job.reduced.step()));
   const double estimate = n * in.dtype().size() / 30 + 4.0 * static_cast<double>(job.kept.size);
   if (!rows && columns) {
     run_columns(job, estimate);
