@@ -1,6 +1,7 @@
 #include "mlx/transforms/compile_cache.h"
 
 #include <mutex>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -41,13 +42,23 @@ CompileCacheState& state() {
 
 TraceCache::TraceCache() = default;
 
-TraceCache::~TraceCache() {
+TraceCache::~TraceCache() { clear(); }
+
+void TraceCache::clear() {
   Entries dead;
   std::lock_guard lock(state().mutex);
   for (auto& [key, place] : places_) {
     dead.push_back(std::move(place->entry));
     state().places.erase(place);
   }
+  places_.clear();
+}
+
+void TraceCache::each(const std::function<void(CacheEntry&)>& visit) const {
+  std::lock_guard lock(state().mutex);
+  std::unordered_set<CacheEntry*> met;  // an entry may have several keys
+  for (const auto& [key, place] : places_)
+    if (met.insert(place->entry.get()).second) visit(*place->entry);
 }
 
 std::shared_ptr<CacheEntry> TraceCache::find(const std::string& key) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
 #include <string>
@@ -23,6 +24,9 @@ class TraceCache {
   std::shared_ptr<CacheEntry> find(const std::string& key);
   /// Keeps a trace; the one used longest ago, of any function, goes where there are too many.
   void insert(const std::string& key, std::shared_ptr<CacheEntry> entry);
+  /// Calls `visit` on each trace once; it must not come back to the cache.
+  void each(const std::function<void(CacheEntry&)>& visit) const;
+  void clear();
   /// Traces made for this function so far, also those that are gone.
   uint64_t traces() const { return traces_; }
 

@@ -19,15 +19,25 @@ namespace core = mlx::core;
 
 /// Reads trees: their arrays, and a key for everything else about them.
 struct KeyReader {
-  std::string key;
-  Arrays arrays;
-  bool shapeless;
+  bool shapeless = false;
+  std::string key = {};
+  Arrays arrays = {};
+  std::vector<nb::object> named = {};  ///< what the key has by address
 
   void put(char tag) { key.push_back(tag); }
   template <class T>
   void put(char tag, T v) {
     key.push_back(tag);
     key.append(reinterpret_cast<const char*>(&v), sizeof v);
+  }
+
+  void put(char tag, PyObject* o) {
+    put<PyObject*>(tag, o);
+    named.push_back(nb::borrow(o));
+  }
+  void put(char tag, PyTypeObject* t) {
+    bool builtin = t == &PyList_Type || t == &PyTuple_Type || t == &PyDict_Type;
+    builtin ? put<PyTypeObject*>(tag, t) : put(tag, reinterpret_cast<PyObject*>(t));
   }
 
   /// `state`: leaves of any class are accepted, by their identity.
@@ -74,7 +84,7 @@ struct KeyReader {
 
   bool read_constant(PyObject* p) {
     if (p == Py_None || PyBool_Check(p)) {
-      put('c', p);
+      put('c', static_cast<char>(p == Py_True ? 1 : p == Py_False ? 0 : 2));
     } else if (PyFloat_Check(p)) {
       put('f', PyFloat_AS_DOUBLE(p));
     } else if (PyUnicode_Check(p)) {
@@ -98,12 +108,19 @@ struct KeyReader {
 /// A trace of a Python function, and what its results go into.
 struct PythonTrace : core::CacheEntry {
   std::unique_ptr<core::Compiled> graph;
-  nb::object result;  ///< what the function returned, `place` standing for arrays
-  StateForm state;    ///< of the captured outputs
+  nb::object result;              ///< what the function returned, `place` standing for arrays
+  StateForm state;                ///< of the captured outputs
+  std::vector<nb::object> named;  ///< what its key has by address must not be another object
   ~PythonTrace() override {
     nb::gil_scoped_acquire gil;
     result.reset();
     state = {};
+    named.clear();
+  }
+  int traverse(visitproc visit, void* arg) const {
+    Py_VISIT(result.ptr());
+    for (const nb::object& o : named) Py_VISIT(o.ptr());
+    return state.traverse(visit, arg);
   }
 };
 
@@ -138,8 +155,18 @@ class PythonFunction {
   PythonFunction(std::string name, bool shapeless)
       : name_(std::move(name)), shapeless_(shapeless) {}
 
-  nb::object call(nb::handle fun, nb::handle captured, Star args, nb::dict kwargs) {
-    nb::object inputs(captured[0]), outputs(captured[1]);
+  /// Shows the garbage collector what the traces hold.
+  int traverse(visitproc visit, void* arg) const {
+    int stop = 0;
+    cache_.each([&](core::CacheEntry& e) {
+      if (!stop) stop = static_cast<PythonTrace&>(e).traverse(visit, arg);
+    });
+    return stop;
+  }
+  void forget() { cache_.clear(); }
+
+  nb::object call(nb::handle fun, nb::handle inputs, nb::handle outputs, Star args,
+                  nb::dict kwargs) {
     KeyReader reader{.shapeless = shapeless_};
     reader.put('t', core::to_stream({}).index);
     for (nb::handle a : args.items) reader.read(a, false);
@@ -185,6 +212,7 @@ class PythonFunction {
   std::shared_ptr<PythonTrace> trace(KeyReader& reader, nb::handle fun, nb::handle inputs,
                                      nb::handle outputs, Star args, nb::dict kwargs) {
     auto entry = std::make_shared<PythonTrace>();
+    entry->named = reader.named;
     StateSnapshot before;
     if (!inputs.is_none()) before.add(inputs);
     if (!outputs.is_none()) before.add(outputs);
@@ -283,19 +311,77 @@ std::string name_of(nb::handle fun) {
   return nb::cast<std::string>(nb::repr(fun));
 }
 
-/// The one PythonFunction for a function and its captures, as long as somebody uses it.
-std::shared_ptr<PythonFunction> shared_function(nb::handle fun, nb::handle inputs,
-                                                nb::handle outputs, bool shapeless) {
-  using Key = std::tuple<PyObject*, PyObject*, PyObject*, bool>;
-  static auto& known = *new std::map<Key, std::weak_ptr<PythonFunction>>;
-  Key key{fun.ptr(), inputs.ptr(), outputs.ptr(), shapeless};
-  auto it = known.find(key);
-  if (it != known.end())
-    if (auto f = it->second.lock()) return f;
-  std::erase_if(known, [](const auto& entry) { return entry.second.expired(); });
-  auto made = std::make_shared<PythonFunction>(name_of(fun), shapeless);
-  known[key] = made;
-  return made;
+/// What a compiled function is known by.
+using FunctionKey = std::tuple<PyObject*, PyObject*, PyObject*, bool>;
+
+/// The Python object that owns a PythonFunction: all that compile the same function hold it, so
+/// that the garbage collector counts what its traces hold once.
+struct Traces {
+  PyObject_HEAD PythonFunction* function;
+  PyObject *fun, *inputs, *outputs;
+  bool shapeless;
+
+  FunctionKey key() const { return {fun, inputs, outputs, shapeless}; }
+  static Traces* of(PyObject* o) { return reinterpret_cast<Traces*>(o); }
+  /// Those in use; they take themselves out.
+  static std::map<FunctionKey, PyObject*>& known() {
+    static auto& map = *new std::map<FunctionKey, PyObject*>;
+    return map;
+  }
+  static int traverse(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(of(self)->fun);
+    Py_VISIT(of(self)->inputs);
+    Py_VISIT(of(self)->outputs);
+    return of(self)->function ? of(self)->function->traverse(visit, arg) : 0;
+  }
+  static int clear(PyObject* self) {
+    Traces* t = of(self);
+    auto it = known().find(t->key());
+    if (it != known().end() && it->second == self) known().erase(it);
+    t->function->forget();
+    Py_CLEAR(t->fun);
+    Py_CLEAR(t->inputs);
+    Py_CLEAR(t->outputs);
+    return 0;
+  }
+  static void dealloc(PyObject* self) {
+    PyObject_GC_UnTrack(self);
+    clear(self);
+    delete of(self)->function;
+    PyTypeObject* type = Py_TYPE(self);
+    PyObject_GC_Del(self);
+    Py_DECREF(type);
+  }
+};
+
+PyType_Slot traces_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(Traces::traverse)},
+                              {Py_tp_clear, reinterpret_cast<void*>(Traces::clear)},
+                              {Py_tp_dealloc, reinterpret_cast<void*>(Traces::dealloc)},
+                              {0, nullptr}};
+PyType_Spec traces_spec = {
+    "mlx.core.traces", sizeof(Traces), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, traces_slots};
+
+/// The one for a function and its captures, as long as somebody uses it.
+nb::object shared_traces(nb::handle fun, nb::handle inputs, nb::handle outputs, bool shapeless) {
+  static auto* type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&traces_spec));
+  if (!type) throw nb::python_error();
+  FunctionKey key{fun.ptr(), inputs.ptr(), outputs.ptr(), shapeless};
+  auto it = Traces::known().find(key);
+  if (it != Traces::known().end()) return nb::borrow(it->second);
+  auto function = std::make_unique<PythonFunction>(name_of(fun), shapeless);
+  Traces* t = PyObject_GC_New(Traces, type);
+  if (!t) throw nb::python_error();
+  t->function = function.release();
+  t->fun = Py_NewRef(fun.ptr());
+  t->inputs = Py_NewRef(inputs.ptr());
+  t->outputs = Py_NewRef(outputs.ptr());
+  t->shapeless = shapeless;
+  auto* self = reinterpret_cast<PyObject*>(t);
+  Traces::known()[key] = self;
+  PyObject_GC_Track(self);
+  return nb::steal(self);
 }
 
 nb::object call_as_written(nb::handle fun, Star args, nb::handle kwargs) {
@@ -305,17 +391,15 @@ nb::object call_as_written(nb::handle fun, Star args, nb::handle kwargs) {
 }
 
 nb::object compile(nb::handle fun, nb::handle inputs, nb::handle outputs, bool shapeless) {
-  auto shared = shared_function(fun, inputs, outputs, shapeless);
-  nb::tuple captured = nb::make_tuple(inputs, outputs);
-  nb::handle held = captured;
+  nb::object traces = shared_traces(fun, inputs, outputs, shapeless);
   return make_transformed(
       fun,
-      [shared, held](nb::handle f, Star args, nb::dict kwargs) {
+      [t = Traces::of(traces.ptr())](nb::handle f, Star args, nb::dict kwargs) {
         if (core::compile_mode() == core::CompileMode::disabled)
           return call_as_written(f, args, kwargs);
-        return shared->call(f, held, args, std::move(kwargs));
+        return t->function->call(f, t->inputs, t->outputs, args, std::move(kwargs));
       },
-      captured);
+      traces);
 }
 
 }  // namespace

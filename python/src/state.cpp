@@ -148,6 +148,14 @@ void StateForm::fill(nb::handle live, const Setter& set, const Arrays& arrays, s
             [&](nb::object item, const Setter& put) { items[i++].fill(item, put, arrays, next); });
 }
 
+int StateForm::traverse(visitproc visit, void* arg) const {
+  Py_VISIT(value.ptr());
+  for (const nb::object& key : keys) Py_VISIT(key.ptr());
+  for (const StateForm& item : items)
+    if (int stop = item.traverse(visit, arg)) return stop;
+  return 0;
+}
+
 void StateSnapshot::add(nb::handle tree) {
   visit_state(tree, [&](nb::handle leaf, const Setter&) {
     if (is_array(leaf.ptr())) arrays_.emplace_back(nb::borrow(leaf), array_of(leaf.ptr()));

@@ -29,6 +29,8 @@ struct StateForm {
   static StateForm of(nb::handle tree);
   /// Fills `live`, which `set` replaces where it has another form, with arrays from `next` on.
   void fill(nb::handle live, const Setter& set, const Arrays& arrays, size_t& next) const;
+  /// Shows the garbage collector what it holds.
+  int traverse(visitproc visit, void* arg) const;
 
  private:
   nb::object build(const Arrays& arrays, size_t& next) const;

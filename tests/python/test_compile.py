@@ -77,6 +77,124 @@ def test_traces_die_with_the_last_wrapper():
     assert alive() is None
 
 
+class Held:
+    """Something that a weak reference can watch."""
+
+    def __init__(self, *things):
+        self.things = list(things)
+
+
+def cycle_through_closure():
+    held = Held()
+
+    def f(x):
+        return x * (2 if held and wrapper else 1)
+
+    wrapper = mx.compile(f)
+    return wrapper, held
+
+
+def cycle_through_result():
+    held = Held()
+
+    def f(x):
+        return x, held
+
+    wrapper = mx.compile(f)
+    held.things.append(wrapper)
+    return wrapper, held
+
+
+def cycle_through_inputs():
+    held = Held()
+    state = [mx.array(1.0), held]
+    wrapper = mx.compile(lambda x: x + state[0], inputs=state)
+    held.things.append(wrapper)
+    return wrapper, held
+
+
+def cycle_through_outputs():
+    held = Held()
+    state = {"a": mx.array(1.0)}
+
+    def f(x):
+        state["a"] = x
+        state["b"] = held
+        return x
+
+    wrapper = mx.compile(f, outputs=state)
+    held.things.append(wrapper)
+    return wrapper, held
+
+
+def cycle_through_two_wrappers():
+    held = Held()
+
+    def f(x):
+        return x + 1, held
+
+    wrapper = mx.compile(f)
+    held.things += [wrapper, mx.compile(f), mx.grad(lambda x: mx.compile(f)(x)[0])]
+    held.things[1](mx.array(1.0))
+    held.things[2](mx.array(1.0))
+    return wrapper, held
+
+
+def cycle_through_transformations():
+    held = Held()
+
+    def f(x):
+        return x.sum() if held else x
+
+    wrapper = mx.vmap(mx.checkpoint(mx.grad(mx.compile(f))))
+    held.things.append(wrapper)
+    return wrapper, held
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        cycle_through_closure,
+        cycle_through_result,
+        cycle_through_inputs,
+        cycle_through_outputs,
+        cycle_through_two_wrappers,
+        cycle_through_transformations,
+    ],
+)
+def test_cycles_through_compiled_functions_are_collected(make):
+    wrapper, held = make()
+    kept = mx.compile_cache_info()["size"]
+    for shape in ((2,), (3,)):
+        wrapper(mx.ones(shape))
+    gc.collect()
+    assert mx.compile_cache_info()["size"] >= kept  # what is in use stays
+    wrapper(mx.ones(2))
+    alive = weakref.ref(held)
+    del wrapper, held
+    gc.collect()
+    assert alive() is None
+
+
+def test_captured_objects_are_told_apart_by_identity():
+    class Mode:
+        def __init__(self, scale):
+            self.scale = scale
+
+    state = [None, mx.array(2.0)]
+    f = mx.compile(lambda x: x * state[1] * state[0].scale, inputs=state)
+    x = mx.array(1.0)
+    for scale in range(1, 16):
+        state[0] = Mode(scale)  # may lie where the last one was
+        assert f(x).item() == 2.0 * scale
+    # Classes as well: the second one may lie where the first one was.
+    for n in range(20):
+        kind = namedtuple(f"Pair{n}", "a b")
+        assert type(mx.compile(lambda p: p)(kind(x, x))) is kind
+        g = mx.compile(lambda p: p._replace(a=p.b))
+        assert type(g(kind(x, x))) is kind
+
+
 def test_the_cache_is_bounded():
     f = Counted(lambda x: x + 1)
     g = mx.compile(f)
