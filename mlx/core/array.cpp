@@ -132,9 +132,8 @@ int64_t array::shape(int axis) const {
 size_t array::size() const { return num_elements(n_->shape); }
 
 bool array::is_available() const {
-  if (is_constant(*this)) return true;
-  return n_->status == Status::available &&
-         (!n_->value.storage->ready || n_->value.storage->ready->done());
+  if (n_->status != Status::available) return is_constant(*this);
+  return !n_->value.storage->ready || n_->value.storage->ready->done();
 }
 
 const Strides& array::strides() const {

@@ -12,6 +12,8 @@ namespace mlx::core {
 
 namespace {
 
+bool plans_are_kept = true;
+
 PlanCache& plan_cache() {
   static auto& cache = *new PlanCache;
   return cache;
@@ -63,7 +65,7 @@ bool debug_plan() {
 /// The plan to run: one of an earlier schedule of the same form where there is one.
 std::shared_ptr<const Plan> prepared_plan(const Schedule& items) {
   // A plan that is watched names the lines that built its nodes: it serves them only.
-  bool shared = watching() == 0;
+  bool shared = plans_are_kept && watching() == 0;
   if (shared)
     if (auto known = plan_cache().find(items)) return known;
   auto plan = plan_for(items);
@@ -176,6 +178,10 @@ void bind_all(Arrays todo, bool blocking, Executions& out) {
   Binder(blocking, out).bind(std::move(todo));
 }
 
+void keep_plans(bool on) {
+  plans_are_kept = on;
+  forget_plans();
+}
 void forget_plans() { plan_cache().clear(); }
 
 }  // namespace mlx::core

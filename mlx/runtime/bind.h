@@ -27,6 +27,8 @@ bool is_computed_part(const Node* n);
 void adopt(Node* part);
 /// Gives a constant memory, which it has only once somebody asks for its address.
 void store_constant(Node* constant);
+/// Turns the cache of plans on or off.
+void keep_plans(bool on);
 /// Empties the cache of plans.
 void forget_plans();
 

@@ -12,6 +12,11 @@ void set_fusion(bool on) {
   forget_plans();
 }
 
+void set_plan_cache(bool on) {
+  std::lock_guard lock(planning_lock());
+  keep_plans(on);
+}
+
 PendingEval::PendingEval() = default;
 PendingEval::PendingEval(PendingEval&&) noexcept = default;
 PendingEval::~PendingEval() = default;
@@ -76,10 +81,9 @@ void array::eval() const {
     if (auto ready = n_->value.storage->ready) ready->wait();
     return;
   }
-  if (is_constant(*this)) {
-    std::lock_guard lock(planning_lock());
-    store_constant(n_);
-    return;
+  {
+    std::lock_guard lock(planning_lock());  // another thread may be evaluating it
+    if (n_->op == &op_constant) return store_constant(n_);
   }
   core::eval(Arrays{*this});
 }

@@ -23,6 +23,9 @@ void add_event(std::vector<Ref<Event>>& list, const Ref<Event>& e) {
   list.push_back(e);
 }
 
+/// Every event that a value waits for was made here.
+LaunchEvent& launch_of(const Ref<Event>& e) { return static_cast<LaunchEvent&>(*e.get()); }
+
 Launch make_launch(Execution& x, size_t index) {
   const Plan& plan = *x.plan;
   const Segment& seg = plan.segments[index];
@@ -83,7 +86,7 @@ std::unique_ptr<Execution> Execution::bind(std::shared_ptr<const Plan> plan,
   x->done.reserve(plan->segments.size());
   for (const Segment& seg : plan->segments) {
     x->arenas.push_back(seg.arena_bytes ? allocate(*seg.backend, seg.arena_bytes) : nullptr);
-    x->done.push_back(make_ref<Event>());
+    x->done.push_back(make_ref<LaunchEvent>());
   }
   for (size_t i = 0; i < plan->slots.size(); ++i) {
     const Slot& s = plan->slots[i];
@@ -111,14 +114,18 @@ void Execution::run() {
   for (size_t i = 0; i < plan->segments.size(); ++i) {
     if (!plan->segments[i].executable) {
       done[i]->signal();
+      launch_of(done[i]).set_launched();
       continue;
     }
     launches.fetch_add(1, std::memory_order_relaxed);
     try {
-      plan->segments[i].backend->launch(make_launch(*this, i));
+      Launch launch = make_launch(*this, i);
+      for (const auto& e : launch.after) launch_of(e).wait_launched();
+      plan->segments[i].backend->launch(std::move(launch));
     } catch (...) {
       if (!done[i]->done()) done[i]->fail(std::current_exception());
     }
+    launch_of(done[i]).set_launched();
   }
 }
 

@@ -5,6 +5,21 @@
 
 namespace mlx::core {
 
+/// The end of a launch. Launches are planned under a lock and handed to their backend after it: one
+/// that depends on another thread's waits until that one has been handed over, since a queue in
+/// which it came first would never get to the other.
+class LaunchEvent final : public Event {
+ public:
+  void set_launched() {
+    launched_.store(true, std::memory_order_release);
+    launched_.notify_all();
+  }
+  void wait_launched() const { launched_.wait(false, std::memory_order_acquire); }
+
+ private:
+  std::atomic<bool> launched_{false};
+};
+
 /// A plan with its memory. Binding may throw and leaves the graph as it was; publishing does not
 /// throw; running reports errors through the events.
 struct Execution {

@@ -89,6 +89,18 @@ TEST_CASE("threads evaluate the same array") {
   });
 }
 
+TEST_CASE("threads start what depends on each other") {
+  on_each_device([](Device) {
+    for (int round = 0; round < 20; ++round) {
+      std::vector<array> steps{matrix(8, static_cast<float>(round))};
+      for (int t = 0; t < kThreads; ++t) steps.push_back(tanh(matmul(steps.back(), steps[0])));
+      array want = tanh(matmul(steps[kThreads - 1], steps[0]));
+      on_threads([&](int t) { async_eval(steps[t + 1]); });
+      need_equal(steps[kThreads], want, "the last step");
+    }
+  });
+}
+
 TEST_CASE("threads call one compiled function, and compile their own") {
   std::atomic<int> traces{0};
   Function body = [&](const Arrays& a) {

@@ -1,0 +1,254 @@
+// What the engine costs beside the arithmetic: building nodes, differentiating, tracing, calling
+// compiled functions, and planning loops. Times are of this thread's CPU, the best of several runs.
+#include <time.h>
+
+#include <cstdio>
+#include <functional>
+
+#include "mlx/mlx.h"
+#include "mlx/runtime/debug.h"
+#include "mlx/transforms/graph.h"
+
+using namespace mlx::core;
+
+namespace {
+
+double now() {
+  timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+/// Seconds of one run: the best of `rounds` means over `n` runs.
+double best(int n, const std::function<void()>& run, int rounds = 15) {
+  double least = 1e9;
+  if (rounds > 1) run();
+  for (int r = 0; r < rounds; ++r) {
+    double start = now();
+    for (int i = 0; i < n; ++i) run();
+    least = std::min(least, (now() - start) / n);
+  }
+  return least;
+}
+
+void report(const char* what, double seconds, double unit, const char* name, double goal) {
+  std::printf("%-58s %9.2f %s", what, seconds / unit, name);
+  if (goal > 0) std::printf("   (goal %g)%s", goal, seconds / unit <= goal ? "" : "  MISSED");
+  std::printf("\n");
+}
+constexpr double ns = 1e-9, us = 1e-6, ms = 1e-3;
+
+array vector_of(int64_t n) {
+  array x = full({n}, 0.5f);
+  eval(x);
+  return x;
+}
+
+/// `n` elementwise ops of several kinds in a row.
+array chain(array x, const array& c, int n, unsigned kinds = 0x9d2c5680) {
+  for (int i = 0; i < n; ++i) {
+    switch ((kinds >> (2 * (i % 16))) % 4) {
+      case 0:
+        x = add(x, c);
+        break;
+      case 1:
+        x = multiply(x, c);
+        break;
+      case 2:
+        x = sin(x);
+        break;
+      default:
+        x = negative(x);
+    }
+  }
+  return x;
+}
+
+/// A graph of `n` nodes of another form for each seed: what is elementwise, reduced or sliced, and
+/// what it reads, differs.
+array other_form(const array& x, int n, unsigned& seed) {
+  std::vector<array> values{x};
+  auto next = [&](unsigned m) {
+    seed = seed * 1664525u + 1013904223u;
+    return (seed >> 10) % m;
+  };
+  for (int i = 0; i < n; ++i) {
+    const array& a = values[values.size() - 1 - next(std::min<unsigned>(4, values.size()))];
+    switch (next(6)) {
+      case 0:
+        values.push_back(add(a, values.back()));
+        break;
+      case 1:
+        values.push_back(multiply(a, values.back()));
+        break;
+      case 2:
+        values.push_back(tanh(values.back()));
+        break;
+      case 3:
+        values.push_back(subtract(values.back(), sum(a, 0, true)));
+        break;
+      case 4:
+        values.push_back(transpose(values.back()));
+        break;
+      default:
+        values.push_back(maximum(values.back(), array(0.1f)));
+    }
+  }
+  return values.back();
+}
+
+void nodes() {
+  array x = vector_of(4), c = vector_of(4);
+  report("build a node: a unary op",
+         best(100,
+              [&] {
+                for (int i = 0; i < 100; ++i) sin(x);
+              }) /
+             100,
+         ns, "ns", 150);
+  report("build a node: a + b",
+         best(100,
+              [&] {
+                for (int i = 0; i < 100; ++i) add(x, c);
+              }) /
+             100,
+         ns, "ns", 150);
+  report("build a node, in a chain of 1,000", best(10, [&] { chain(x, c, 1000); }) / 1000, ns, "ns",
+         150);
+  report("build a node, graph kept, in a chain of 1,000 and freed",
+         best(10,
+              [&] {
+                std::vector<array> kept;
+                array y = x;
+                for (int i = 0; i < 1000; ++i) kept.push_back(y = add(y, c));
+              }) /
+             1000,
+         ns, "ns", 150);
+  array matrix = full({4, 4}, 0.5f);
+  eval(matrix);
+  report("build a node: a sum over an axis",
+         best(100,
+              [&] {
+                for (int i = 0; i < 100; ++i) sum(matrix, 1);
+              }) /
+             100,
+         ns, "ns", 150);
+  report("build a node: a matrix product",
+         best(100,
+              [&] {
+                for (int i = 0; i < 100; ++i) matmul(matrix, matrix);
+              }) /
+             100,
+         ns, "ns", 150);
+}
+
+void derivatives() {
+  array x = vector_of(4), c = vector_of(4), seed = vector_of(4);
+  Function f = [&](const Arrays& a) { return Arrays{chain(a[0], c, 1000)}; };
+  double forward = best(10, [&] { chain(x, c, 1000); });
+  report("vjp of a chain of 1,000, a node, without its building",
+         (best(10, [&] { vjp(f, {x}, {seed}); }) - forward) / 1000, us, "us", 1);
+  report("jvp of a chain of 1,000, a node, without its building",
+         (best(10, [&] { jvp(f, {x}, {seed}); }) - forward) / 1000, us, "us", 1);
+}
+
+void traces() {
+  array x = vector_of(4), c = vector_of(4);
+  Function f = [&](const Arrays& a) { return Arrays{chain(a[0], c, 1000)}; };
+  report("trace and simplify a chain of 1,000", best(5, [&] { simplify(trace(f, {x}, "f")); }), ms,
+         "ms", 0);
+  report("compile a chain of 1,000 and make its plan", best(5, [&] { eval(compile(f)({x})); }), ms,
+         "ms", 1);
+  unsigned start = 7;
+  array m = full({4, 4}, 0.5f);
+  eval(m);
+  Function g = [&](const Arrays& a) {
+    unsigned seed = start;
+    return Arrays{other_form(a[0], 1000, seed)};
+  };
+  report("compile 1,000 mixed nodes and make their plan", best(5, [&] { eval(compile(g)({m})); }),
+         ms, "ms", 1);
+}
+
+void calls() {
+  array x = vector_of(4), c = vector_of(4);
+  for (int n : {1, 2, 100, 200, 5000}) {
+    Function f = compile(Function([&](const Arrays& a) { return Arrays{chain(a[0], c, n)}; }));
+    char what[64];
+    std::snprintf(what, sizeof what, "call a compiled function of %d ops", n);
+    report(what, best(n > 1000 ? 50 : 500, [&] { eval(f({x})); }), us, "us", 2 + 0.05 * n);
+  }
+  array a(1.0f), b(2.0f);
+  report("a chain of 1,000 additions of scalars, computed",
+         best(20,
+              [&] {
+                array y = a;
+                for (int i = 0; i < 1000; ++i) y = add(y, b);
+                eval(y);
+              }),
+         us, "us", 0);
+}
+
+void loops() {
+  array m = full({4, 4}, 0.5f);
+  eval(m);
+  for (int n : {10, 100, 1000}) {
+    double with = 0, without = 0, again_with = 1e9, again_without = 1e9;
+    int runs = 20000 / n;
+    // In turns: whatever else the machine does meets both.
+    for (int round = 0; round < 20; ++round)
+      for (bool on : {true, false}) {
+        set_plan_cache(on);
+        unsigned seed = 7919u * static_cast<unsigned>(round);  // forms that never come back
+        double& t = on ? with : without;
+        t += best(runs, [&] { eval(other_form(m, n, seed)); }, 1) / 20;
+        double& u = on ? again_with : again_without;
+        u = std::min(u, best(
+                            runs,
+                            [&] {
+                              unsigned same = 5;
+                              eval(other_form(m, n, same));
+                            },
+                            1));
+      }
+    set_plan_cache(true);
+    std::printf(
+        "eager loop of %4d nodes: another form each time %8.2f us, %+5.1f %% of %8.2f without"
+        " the cache;\n%37s the same form %8.2f us, %+5.1f %% of %8.2f\n",
+        n, with / us, 100 * (with / without - 1), without / us, "", again_with / us,
+        100 * (again_with / again_without - 1), again_without / us);
+  }
+}
+
+void networks() {
+  std::vector<array> parameters;
+  for (int i = 0; i < 50; ++i) {
+    parameters.push_back(multiply(random::normal({16, 16}), array(0.1f)));
+    parameters.push_back(zeros({16}));
+  }
+  parameters.push_back(random::normal({1, 16}));
+  eval(parameters);
+  ScalarFunction loss = [](const Arrays& p) {
+    array h = p.back();
+    for (size_t i = 0; i + 1 < p.size(); i += 2) h = tanh(addmm(p[i + 1], h, p[i]));
+    return sum(h);
+  };
+  std::vector<int> which(100);
+  for (int i = 0; i < 100; ++i) which[i] = i;
+  Function g = grad(loss, which);
+  report("gradient of 50 tanh layers, 16 wide, eager", best(20, [&] { eval(g(parameters)); }), us,
+         "us", 280);
+  Function compiled = compile(g);
+  report("the same, compiled", best(20, [&] { eval(compiled(parameters)); }), us, "us", 0);
+}
+
+}  // namespace
+
+int main() {
+  nodes();
+  derivatives();
+  traces();
+  calls();
+  networks();
+  loops();
+}
