@@ -9,6 +9,7 @@
 #include "mlx/ops/cast.h"
 #include "mlx/ops/elementwise.rules.h"
 #include "mlx/ops/reduce.h"
+#include "mlx/ops/standard.h"
 
 namespace mlx::core {
 
@@ -170,17 +171,8 @@ std::vector<array> divmod(const array& a, const array& b, StreamOrDevice s) {
 }
 
 array nan_to_num(const array& a, float nan, const std::optional<float> posinf,
-                 const std::optional<float> neginf, StreamOrDevice stream) {
-  if (is_complex(a.dtype())) refuse("nan_to_num", a.dtype(), "real dtypes are");
-  if (!is_inexact(a.dtype())) return a;
-  Stream s = to_stream(stream);
-  double largest = a.dtype() == float16    ? 65504.0
-                   : a.dtype() == bfloat16 ? 0x1.fep127
-                   : a.dtype() == float32  ? std::numeric_limits<float>::max()
-                                           : std::numeric_limits<double>::max();
-  array out = where(isnan(a, s), constant(nan, a.dtype()), a, s);
-  out = where(isposinf(a, s), constant(posinf ? *posinf : largest, a.dtype()), out, s);
-  return where(isneginf(a, s), constant(neginf ? *neginf : -largest, a.dtype()), out, s);
+                 const std::optional<float> neginf, StreamOrDevice s) {
+  return finite_numbers(a, nan, posinf, neginf, s);
 }
 
 array clip(const array& a, const std::optional<array>& a_min, const std::optional<array>& a_max,

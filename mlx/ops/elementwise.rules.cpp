@@ -14,7 +14,8 @@ namespace {
 
 using A = const array&;
 
-/// The derivative by one operand: a factor, or what happens to a tangent and to a cotangent.
+/// The derivative by one operand: a factor, or what happens to a tangent and to a cotangent (null
+/// where nothing comes of it).
 struct Partial {
   enum class Kind : uint8_t { none, identity, negated, factor, map } kind = Kind::none;
   array (*factor)(A a, A b, A c, A y) = nullptr;
@@ -26,6 +27,14 @@ array zero_like(A g) { return zero(g.dtype()); }
 /// Re(conj(a / |a|) g), which is sign(a) g for real numbers.
 array abs_jvp(A a, A y, A g) {
   return is_complex(a.dtype()) ? real(multiply(conjugate(sign(a)), g)) : multiply(g, sign(a));
+}
+/// The part of g at a right angle to a, over |a|: what changes a / |a|. The sign of real numbers
+/// does not change.
+array sign_change(A a, A y, A g) {
+  if (!is_complex(a.dtype())) return {};
+  array size = abs(a), none = equal(size, zero(size.dtype()));
+  array inverse = where(none, zero(size.dtype()), divide(array(1.0f, size.dtype()), size));
+  return multiply(subtract(g, multiply(y, real(multiply(conjugate(y), g)))), inverse);
 }
 array complex_of_real(A g, A a) { return astype(g, a.dtype()); }
 array complex_of_imag(A g, A a) {
@@ -118,7 +127,9 @@ Arrays vjp(const Partial* partials, const RuleArgs& r) {
   for (size_t i = 0; i < out.size(); ++i) {
     if (!r.wanted[i] || partials[i].kind == Partial::Kind::none) continue;
     const array& operand = r.inputs[i];
-    array ct = broadcast_to(cotangent_of(partials[i], x, g), x.y.shape(), r.stream);
+    array ct = cotangent_of(partials[i], x, g);
+    if (!ct) continue;
+    ct = broadcast_to(ct, x.y.shape(), r.stream);
     out[i] = cast_to(sum_to(ct, operand.shape(), r.stream), operand.dtype(), r.stream);
   }
   return out;
@@ -130,6 +141,7 @@ Arrays jvp(const Partial* partials, const RuleArgs& r) {
   for (size_t i = 0; i < r.inputs.size(); ++i) {
     if (!r.grads[i] || partials[i].kind == Partial::Kind::none) continue;
     array term = tangent_of(partials[i], x, r.grads[i]);
+    if (!term) continue;
     out = out ? add(out, term) : term;
   }
   if (out) out = broadcast_to(cast_to(out, x.y.dtype(), r.stream), x.y.shape(), r.stream);

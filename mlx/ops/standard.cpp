@@ -1,6 +1,9 @@
 // Compositions for the array API standard.
 #include "mlx/ops/standard.h"
 
+#include <complex>
+#include <limits>
+
 #include "mlx/core/error.h"
 #include "mlx/ops.h"
 
@@ -76,6 +79,27 @@ array nextafter(const array& a, const array& b, StreamOrDevice s) {
   const array moved = view(where(equal(x, zero, s), from_zero, next, s), t, s);
   const array number = where(equal(x, y, s), y, moved, s);
   return where(logical_or(isnan(x, s), isnan(y, s), s), add(x, y, s), number, s);
+}
+
+array finite_numbers(const array& a, double nan, std::optional<double> posinf,
+                     std::optional<double> neginf, StreamOrDevice stream) {
+  const Dtype t = a.dtype();
+  if (!is_inexact(t)) return a;
+  const Stream s = to_stream(stream);
+  if (is_complex(t)) {
+    auto part = [&](const array& x) {
+      return astype(finite_numbers(x, nan, posinf, neginf, s), t, s);
+    };
+    const array i = constant(Scalar::from(std::complex<double>(0, 1), t), t);
+    return add(part(real(a, s)), multiply(part(imag(a, s)), i, s), s);
+  }
+  const double largest = t == float16    ? 65504.0
+                         : t == bfloat16 ? 0x1.fep127
+                         : t == float32  ? std::numeric_limits<float>::max()
+                                         : std::numeric_limits<double>::max();
+  array out = where(isnan(a, s), constant(nan, t), a, s);
+  out = where(isposinf(a, s), constant(posinf.value_or(largest), t), out, s);
+  return where(isneginf(a, s), constant(neginf.value_or(-largest), t), out, s);
 }
 
 array sort_descending(const array& a, int axis, StreamOrDevice s) {

@@ -17,6 +17,11 @@ array hypot(const array& a, const array& b, StreamOrDevice s = {});
 /// The floating number after a on the way to b.
 array nextafter(const array& a, const array& b, StreamOrDevice s = {});
 
+/// NaN and infinities replaced, by default by 0 and the largest finite numbers; the parts of
+/// complex numbers each.
+array finite_numbers(const array& a, double nan, std::optional<double> posinf,
+                     std::optional<double> neginf, StreamOrDevice s = {});
+
 /// From the largest to the smallest along an axis; of positions, equal elements keep their order.
 array sort_descending(const array& a, int axis, StreamOrDevice s = {});
 array argsort_descending(const array& a, int axis, StreamOrDevice s = {});

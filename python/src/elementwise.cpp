@@ -2,6 +2,7 @@
 // parameters it has and which operands it takes; then the few composed ones.
 #include "convert.h"
 #include "mlx/ops.h"
+#include "mlx/ops/standard.h"
 #include "module.h"
 #include "operators.h"
 
@@ -152,8 +153,8 @@ void bind_composed(nb::module_& m) {
       m, "nan_to_num",
       "(a: scalar | array, nan: float = 0, posinf: float | None = None, "
       "neginf: float | None = None, *, ",
-      [](const array& a, float nan, std::optional<float> posinf, std::optional<float> neginf,
-         const StreamOrDevice& s) { return core::nan_to_num(a, nan, posinf, neginf, s); },
+      [](const array& a, double nan, std::optional<double> posinf, std::optional<double> neginf,
+         const StreamOrDevice& s) { return core::finite_numbers(a, nan, posinf, neginf, s); },
       "NaN and infinities replaced; by default by 0 and the largest finite numbers.");
   define(
       m, "clip", "(a: array, /, a_min: scalar | array | None, a_max: scalar | array | None, *, ",

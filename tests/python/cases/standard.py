@@ -7,6 +7,10 @@ from cases.table import In, Row
 FLOATS = ("float32", "float64")
 A = In((3, 5))
 B = In((3, 5))
+M = In((2, 4, 3), -1, 1)
+# The complex array with the real parts a and imaginary parts b, in their precision.
+Z = "(a + b * mx.array(1j, mx.complex128 if a.dtype == mx.float64 else mx.complex64))"
+NZ = "(a + 1j * b)"
 
 ROWS = [
     Row("mx.copysign(a, b)", (A, B), dtypes=FLOATS, kind="flat"),
@@ -39,6 +43,31 @@ ROWS = [
     Row("mx.var(a, axis=0, correction=1.0)", (A,), "np.var(a, axis=0, ddof=1)", FLOATS),
     Row("mx.clip(a, min=-1)", (A,), "np.clip(a, -1, None)", kind="kinked"),
     Row("mx.clip(a, max=1)", (A,), "np.clip(a, None, 1)", kind="kinked"),
+    Row("mx.var(a, axis=0, correction=0.5)", (A,), "np.var(a, axis=0) * 3 / 2.5", FLOATS),
+    Row("mx.std(a, correction=1.5)", (A,), "np.std(a) * np.sqrt(15 / 13.5)", FLOATS),
+    Row(f"mx.abs({Z})", (A, B), f"np.abs({NZ})", FLOATS, special=False),
+    Row(f"(lambda r: [mx.real(r), mx.imag(r)])(mx.sign({Z}))", (A, B),
+        f"(lambda r: [np.real(r), np.imag(r)])({NZ} / np.abs({NZ}))", FLOATS, special=False),
+    Row("mx.nan_to_num(a, nan=1.5, posinf=1e30)", (A,), "a", FLOATS, special=False),
+    Row("mx.linalg.vector_norm(a, axis=(0, 2), ord=3)", (M,),
+        "np.sum(np.abs(a) ** 3, axis=(0, 2)) ** (1 / 3)", FLOATS, ulps=8),
+    Row("mx.linalg.vector_norm(a, keepdims=True)", (M,),
+        "np.sqrt(np.sum(a * a, keepdims=True))", FLOATS),
+    Row("mx.linalg.matrix_norm(a, ord='fro')", (M,), "np.linalg.matrix_norm(a)", FLOATS),
+    Row("mx.linalg.trace(a, offset=1)", (M,), "np.trace(a, 1, -2, -1)", FLOATS),
+    Row("mx.linalg.diagonal(a, offset=-1)", (M,), "np.diagonal(a, -1, -2, -1)", FLOATS),
+    Row("mx.linalg.pinv(a, rtol=0.01)", (M,), "np.linalg.pinv(a)", FLOATS, ulps=400, exact=False,
+        special=False),
+    Row("mx.linalg.pinv(a, rtol=mx.array([0.9, 0.0], a.dtype))", (M,),
+        "np.linalg.pinv(a, rcond=np.array([0.9, 0.0]))", FLOATS, ulps=400, exact=False,
+        batched=False, special=False),
+    Row("mx.linalg.svd(a, full_matrices=False)[1]", (M,),
+        "np.linalg.svd(a, compute_uv=False)", FLOATS, ulps=64, exact=False,
+        special=False),
+    Row("(lambda q, r: [q @ r, mx.swapaxes(q, -1, -2) @ q])(*mx.linalg.qr(a, mode='complete'))",
+        (M,), "[a, np.broadcast_to(np.eye(4), (2, 4, 4))]", FLOATS, ulps=64, exact=False,
+        special=False),
+    Row("mx.linspace(0, 1 + 2j, 5) * a", (A,), "np.linspace(0, 1 + 2j, 5) * a", ("complex64",)),
     Row("mx.moveaxis(a, (0, 2), (1, 0))", (In((2, 3, 4)),)),
     Row(
         "mx.repeat(a, b, axis=1)",
