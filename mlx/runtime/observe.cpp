@@ -41,6 +41,12 @@ std::string built_at(const Step& step) {
     throw IndexError(e.what() + text);
   } catch (const ValueError& e) {
     throw ValueError(e.what() + text);
+  } catch (const LinAlgError& e) {
+    throw LinAlgError(e.what() + text);
+  } catch (const TypeError& e) {
+    throw TypeError(e.what() + text);
+  } catch (const SizeError& e) {
+    throw SizeError(e.what() + text);
   } catch (const MemoryError& e) {
     throw MemoryError(e.what() + text);
   } catch (const ExecutionError& e) {

@@ -16,6 +16,8 @@ enum Watch : uint32_t {
 };
 /// The watches that are on.
 uint32_t watching();
+/// What traces made while it is on have, and others have not: the lines of their ops.
+inline uint32_t watching_lines() { return watching() & (watch_origins | watch_nans); }
 /// Turns a watch on or off; returns whether it was on.
 bool watch(Watch what, bool on);
 

@@ -8,6 +8,7 @@
 #include "mlx/core/error.h"
 #include "mlx/core/trace.h"
 #include "mlx/runtime/eval.h"
+#include "mlx/runtime/observe.h"
 
 namespace mlx::core {
 
@@ -33,6 +34,7 @@ struct CompiledFunction {
     std::string key = shapeless ? "s" : "";
     int stream = to_stream({}).index;  // what the function runs on by default
     key.append(reinterpret_cast<const char*>(&stream), sizeof stream);
+    key.push_back(static_cast<char>(watching_lines()));
     for (const array& a : inputs) append_to_key(key, a, shapeless);
     auto entry = std::static_pointer_cast<Compiled>(cache.find(key));
     if (entry && !entry->any_shape() && shapeless) {

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "convert.h"
+#include "mlx/runtime/observe.h"
 #include "module.h"
 #include "state.h"
 #include "transformed.h"
@@ -169,6 +170,7 @@ class PythonFunction {
                   nb::dict kwargs) {
     KeyReader reader{.shapeless = shapeless_};
     reader.put('t', core::to_stream({}).index);
+    reader.put('w', core::watching_lines());
     for (nb::handle a : args.items) reader.read(a, false);
     reader.put('k');
     if (PyDict_GET_SIZE(kwargs.ptr())) reader.read(kwargs, false);

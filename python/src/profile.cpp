@@ -53,15 +53,18 @@ uint32_t current_line() {
   return core::intern_origin(place_of(as_frame(outer)) + inside);
 }
 
-/// A watch that was turned on or off; as a context, it goes back to what it was.
+/// A watch that was turned on or off; as a context, it goes back to what it was, and may be entered
+/// again.
 struct WatchScope {
   core::Watch what;
-  bool before;
+  bool on;
+  bool entered = false;
+  std::vector<bool> before;
 };
 
 WatchScope set_watch(core::Watch what, bool on) {
   core::set_origin_source(current_line);
-  return {what, core::watch(what, on)};
+  return {what, on, false, {core::watch(what, on)}};
 }
 
 struct PythonProfile {
@@ -80,13 +83,21 @@ void bind_profile(nb::module_& m) {
   nb::class_<WatchScope> scope(m, "DebugScope");
   scope.attr("__doc__") = "A debugging aid that is on or off; as a context it ends with it.";
   def(
-      scope, "__enter__(self) -> DebugScope", [](nb::handle self) { return nb::borrow(self); },
-      "Itself.");
+      scope, "__enter__(self) -> DebugScope",
+      [](nb::handle self) {
+        auto& s = *nb::inst_ptr<WatchScope>(self);
+        // The call has turned it on or off already; entered again, the scope does.
+        if (std::exchange(s.entered, true)) s.before.push_back(core::watch(s.what, s.on));
+        return nb::borrow(self);
+      },
+      "Itself; turns the aid on or off again where it has been left.");
   def(
       scope, "__exit__(self, *args) -> None",
       [](nb::handle self, Star) {
         auto& s = *nb::inst_ptr<WatchScope>(self);
-        core::watch(s.what, s.before);
+        if (s.before.empty()) return;
+        core::watch(s.what, s.before.back());
+        s.before.pop_back();
       },
       "Puts back what was before.");
   def(
@@ -94,14 +105,18 @@ void bind_profile(nb::module_& m) {
       [](bool on) { return nb::cast(set_watch(core::watch_nans, on)); },
       "Lets an evaluation fail (ExecutionError) at the first op that makes a NaN of inputs without "
       "NaN, naming the op and the line of the program that built it. Elementwise ops then run one "
-      "by one. Holds from here on, or within a `with` statement.\n\n"
+      "by one, and compiled functions are traced anew. Holds for all threads, from here on or "
+      "within "
+      "a `with` statement.\n\n"
       "Example: with debug_nans(): eval(log(array(-1.0)))");
   def(
       m, "debug_lines(on: bool = True) -> DebugScope",
       [](bool on) { return nb::cast(set_watch(core::watch_origins, on)); },
-      "Lets errors of evaluation name the line of the program that built the op which failed. "
-      "Holds "
-      "for arrays made from here on, or within a `with` statement.");
+      "Lets errors of evaluation name the line of the program that built the op which failed, "
+      "where "
+      "it was built and is evaluated while this is on. Compiled functions are traced anew. Holds "
+      "for "
+      "all threads, from here on or within a `with` statement.");
   nb::class_<PythonProfile> profile(m, "Profile");
   profile.attr("__doc__") = "Times of the steps that ran; made by profile().";
   def(

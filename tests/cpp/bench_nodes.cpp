@@ -244,11 +244,10 @@ void networks() {
 
 }  // namespace
 
-int main() {
-  nodes();
-  derivatives();
-  traces();
-  calls();
-  networks();
-  loops();
+int main(int argc, char** argv) {
+  const std::pair<const char*, void (*)()> sections[] = {
+      {"nodes", nodes}, {"derivatives", derivatives}, {"traces", traces},
+      {"calls", calls}, {"networks", networks},       {"loops", loops}};
+  for (auto [name, run] : sections)
+    if (argc < 2 || std::string(argv[1]) == name) run();
 }

@@ -55,6 +55,53 @@ def test_the_flag_can_be_set_and_unset():
     mx.eval(mx.log(mx.array([-1.0])))
 
 
+def test_a_scope_may_be_entered_again():
+    def makes_nan():
+        try:
+            mx.eval(mx.log(mx.array([-1.0])))
+            return False
+        except RuntimeError:
+            return True
+
+    scope = mx.debug_nans()
+    for _ in range(2):
+        with scope:
+            with scope, mx.debug_nans(False):
+                assert not makes_nan()
+            assert makes_nan()
+        assert not makes_nan()
+    with pytest.raises(KeyError), scope:
+        raise KeyError
+    assert not makes_nan()
+
+
+def test_functions_compiled_before_name_their_lines():
+    traces = []
+
+    @mx.compile
+    def f(x):
+        traces.append(1)
+        return mx.log(x) + 1  # in a compiled function
+
+    x = mx.array([-1.0])
+    mx.eval(f(x))
+    with mx.debug_nans():
+        for _ in range(2):
+            with pytest.raises(RuntimeError) as e:
+                mx.eval(f(x))
+            assert f"{__file__}:{line_of('# in a compiled function')} in f" in str(e.value)
+    mx.eval(f(x))
+    assert len(traces) == 2
+
+
+def test_errors_keep_their_class():
+    with mx.debug_lines():
+        y = mx.linalg.cholesky(-mx.eye(2), stream=mx.cpu)  # not positive
+        with pytest.raises(mx.LinAlgError) as e:
+            mx.eval(y)
+    assert f":{line_of('# not positive')} in test_errors" in str(e.value)
+
+
 def test_errors_name_the_line():
     x, i = mx.arange(3), mx.array([5])
     mx.eval(x, i)

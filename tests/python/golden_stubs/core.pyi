@@ -1747,21 +1747,21 @@ class DebugScope:
     """A debugging aid that is on or off; as a context it ends with it."""
 
     def __enter__(self) -> DebugScope:
-        """Itself."""
+        """Itself; turns the aid on or off again where it has been left."""
 
     def __exit__(self, *args) -> None:
         """Puts back what was before."""
 
 def debug_nans(on: bool = True) -> DebugScope:
     """
-    Lets an evaluation fail (ExecutionError) at the first op that makes a NaN of inputs without NaN, naming the op and the line of the program that built it. Elementwise ops then run one by one. Holds from here on, or within a `with` statement.
+    Lets an evaluation fail (ExecutionError) at the first op that makes a NaN of inputs without NaN, naming the op and the line of the program that built it. Elementwise ops then run one by one, and compiled functions are traced anew. Holds for all threads, from here on or within a `with` statement.
 
     Example: with debug_nans(): eval(log(array(-1.0)))
     """
 
 def debug_lines(on: bool = True) -> DebugScope:
     """
-    Lets errors of evaluation name the line of the program that built the op which failed. Holds for arrays made from here on, or within a `with` statement.
+    Lets errors of evaluation name the line of the program that built the op which failed, where it was built and is evaluated while this is on. Compiled functions are traced anew. Holds for all threads, from here on or within a `with` statement.
     """
 
 class Profile:

@@ -9,6 +9,7 @@ from ..registry import case
 
 
 @case("train/gradient of 50 tanh layers, 16 wide, eager", mode="eager")
+@case("train/gradient of 50 tanh layers, 16 wide, compiled", mode="compiled")
 def tanh_gradient(f: Any) -> tuple[Callable, tuple]:
     weights = [f.normal((16, 16)) for _ in range(50)]
 

@@ -27,3 +27,27 @@ def add(f: Any) -> tuple[Callable, tuple]:
 @case("overhead/10,000 kept a + b, not computed", mode="raw")
 def kept(f: Any) -> tuple[Callable, tuple]:
     return lambda a, b: [a + b for _ in range(10000)], (f.scalar(1.0), f.scalar(2.0))
+
+
+def chain(f: Any, x: Any, c: Any, n: int) -> Any:
+    """`n` operations in a row."""
+    steps = (f.sin, lambda x: x + c, f.tanh, lambda x: x * c)
+    for i in range(n):
+        x = steps[i % 4](x)
+    return x
+
+
+@case("overhead/call of 1 op on 4 numbers, compiled", 1, mode="compiled")
+@case("overhead/call of 2 ops on 4 numbers, compiled", 2, mode="compiled")
+@case("overhead/call of 100 ops on 4 numbers, compiled", 100, mode="compiled")
+@case("overhead/call of 200 ops on 4 numbers, compiled", 200, mode="compiled")
+@case("overhead/call of 5,000 ops on 4 numbers, compiled", 5000, mode="compiled", default=False)
+def call(f: Any, n: int) -> tuple[Callable, tuple]:
+    return lambda x, c: chain(f, x, c, n), (f.normal((4,)), f.normal((4,)))
+
+
+@case("overhead/gradient of 1,000 ops, not computed", mode="raw")
+@case("overhead/gradient of 1,000 ops, computed", mode="eager")
+def gradient(f: Any) -> tuple[Callable, tuple]:
+    c = f.normal((4,))
+    return f.grad(lambda x: f.sum(chain(f, x, c, 1000))), (f.normal((4,)),)
