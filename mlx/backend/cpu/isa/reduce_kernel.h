@@ -1,0 +1,422 @@
+// The kernels behind one reduction of one element type; see reduce.h for the order. The kinds are
+// spread over several files, since each comes for every dtype.
+#pragma once
+
+#include "mlx/backend/cpu/isa/reduce.h"
+#include "mlx/backend/cpu/simd/lanes.h"
+
+namespace mlx::core::cpu::MLX_ISA {
+
+Reducer find_sum(Dtype::Val t);
+Reducer find_mean(Dtype::Val t);
+Reducer find_product(Dtype::Val t);
+Reducer find_max(Dtype::Val t);
+Reducer find_min(Dtype::Val t);
+Reducer find_truth(Dtype::Val t, bool all);
+
+namespace {
+
+constexpr int kLanes = kReduceLanes, kDepth = kReduceDepth, kBlock = kReduceBlock;
+
+// A reduction names the element type T, the accumulator A, the neutral element and the combination.
+template <class T_, class A_>
+struct Sum {
+  using T = T_;
+  using A = A_;
+  using R = Reg<A>;
+  static MLX_FN A neutral() { return A{}; }
+  static MLX_FN R combine(R a, R b) { return a + b; }
+  static MLX_FN R map(R x) { return x; }
+};
+template <class A>
+MLX_FN A highest() {
+  if constexpr (is_complex_v<A>)
+    return {__builtin_inff(), __builtin_inff()};
+  else if constexpr (is_float_v<A>)
+    return __builtin_inff();
+  else if constexpr (A(-1) > A(0))
+    return A(-1);
+  else
+    return A((uint64_t(1) << (8 * sizeof(A) - 1)) - 1);
+}
+template <class A>
+MLX_FN A lowest() {
+  if constexpr (is_complex_v<A>)
+    return {-__builtin_inff(), -__builtin_inff()};
+  else if constexpr (is_float_v<A>)
+    return -__builtin_inff();
+  else
+    return A(uint64_t(highest<A>()) + 1);  // wraps to 0 or to the most negative number
+}
+// Where a reduction has a cheaper combination for numbers that are ordered, blocks use that one,
+// look for NaN on the side, and start again where there is one.
+template <class O>
+concept Ordered = requires(typename O::R x) { O::ordered(x, x); };
+
+template <class O>
+struct Kernel {
+  using T = typename O::T;
+  using A = typename O::A;
+  using R = Reg<A>;
+  static constexpr int N = R::N, M = kLanes / N;
+  static constexpr int kColumns = kReduceRowBytes / sizeof(A), kStreams = 4;
+
+  struct Block {
+    R v[M];
+  };
+  static MLX_FN R load(const T* p) { return O::map(load_as<A>(p)); }
+
+  template <int H>
+  static MLX_FN R fold(R x) {
+    if constexpr (H > 0)
+      return fold<H / 2>(O::combine(x, rotate_lanes<H>(x)));
+    else
+      return x;
+  }
+  static MLX_FN A tree(Block& b) {
+    if constexpr (M > 1) {
+      for (int h = M / 2; h > 0; h /= 2) {
+        for (int i = 0; i < h; ++i) b.v[i] = O::combine(b.v[i], b.v[i + h]);
+      }
+    }
+    R x = fold<N / 2>(b.v[0]);
+    A lanes[N];
+    x.store(lanes);
+    return lanes[0];
+  }
+  template <class F>
+  static MLX_FN void each(F f) {
+    if constexpr (M == 1) {
+      f(0);
+    } else {
+#pragma GCC unroll 8
+      for (int i = 0; i < M; ++i) f(i);
+    }
+  }
+  static MLX_FN void first(Block& b, const T* p) {
+    each([&](int i) { b.v[i] = load(p + i * N); });
+  }
+  static MLX_FN void add(Block& b, const T* p) {
+    each([&](int i) { b.v[i] = O::combine(b.v[i], load(p + i * N)); });
+  }
+  /// read(0) .. read(depth - 1), combined from first to last.
+  template <class F>
+  static MLX_FN R chain(F read, int depth) {
+    R a = read(0);
+    if constexpr (Ordered<O>) {
+      R first = a;
+      auto bad = v_unordered(a, a);
+      int d = 1;
+      for (; d + 2 <= depth; d += 2) {
+        R x = read(d), y = read(d + 1);
+        bad = bad | v_unordered(x, y);
+        a = O::ordered(O::ordered(a, x), y);
+      }
+      if (d < depth) {
+        R x = read(d);
+        bad = bad | v_unordered(x, x);
+        a = O::ordered(a, x);
+      }
+      if (!v_any(bad)) return a;
+      a = first;
+    }
+    for (int d = 1; d < depth; ++d) a = O::combine(a, read(d));
+    return a;
+  }
+  // The i-th register of the first n elements; the neutral element stands for the rest.
+  static __attribute__((noinline)) R load_some(const T* p, int64_t n, int i) {
+    const int64_t left = n - i * N;
+    if (left >= N) return load(p + i * N);
+    if (left <= 0) return R(O::neutral());
+    return load_few(p + i * N, left);
+  }
+  static MLX_FN R load_few(const T* p, int64_t n) {
+    if constexpr (N == 1)
+      return load(p);
+    else if constexpr (requires { O::filler(); })
+      return O::map(load_tail<A>(p, n, O::filler()));
+    else
+      return O::map(load_tail<A>(p, n, O::neutral()));
+  }
+  // Up to one block.
+  static __attribute__((noinline)) A short_block(const T* p, int64_t n) {
+    Block b;
+    if (n >= kLanes) {
+      first(b, p);
+      for (p += kLanes, n -= kLanes; n >= kLanes; p += kLanes, n -= kLanes) add(b, p);
+      for (int i = 0; i < M && n > i * N; ++i) b.v[i] = O::combine(b.v[i], load_some(p, n, i));
+    } else {
+      for (int i = 0; i < M; ++i) b.v[i] = load_some(p, n, i);
+    }
+    return tree(b);
+  }
+
+  static MLX_FN A combine1(A a, A b) {
+    A lanes[N];
+    O::combine(R(a), R(b)).store(lanes);
+    return lanes[0];
+  }
+  // Partial results, combined as the digits of a binary counter carry.
+  struct Counter {
+    A parts[kReduceLevels];
+    int top = 0;
+    uint64_t blocks = 0;
+    MLX_FN void push(A x) {
+      for (uint64_t t = blocks++; t & 1; t >>= 1) x = combine1(parts[--top], x);
+      parts[top++] = x;
+    }
+    MLX_FN A result() {
+      A x = parts[--top];
+      while (top) x = combine1(parts[--top], x);
+      return x;
+    }
+  };
+
+  // Another copy of the loop, for the dtypes that are often long.
+  static constexpr bool kFar = sizeof(T) >= 4 || is_float_v<A>;
+  // `Far`: the row comes from memory. Two blocks at once outrun the processor's prefetchers there.
+  template <bool Far>
+  static A long_row(const T* p, int64_t n) {
+    constexpr int64_t kAhead = 4096 / sizeof(T);
+    auto load = [](const T* q) MLX_INLINED {
+      if constexpr (Far) __builtin_prefetch(q + kAhead, 0, 2);
+      return Kernel::load(q);
+    };
+    auto first = [&](Block& b, const T* q)
+                     MLX_INLINED { each([&](int i) { b.v[i] = load(q + i * N); }); };
+    auto add = [&](Block& b, const T* q) MLX_INLINED {
+      each([&](int i) { b.v[i] = O::combine(b.v[i], load(q + i * N)); });
+    };
+    Counter counter;
+    for (; n >= 2 * kBlock; p += 2 * kBlock, n -= 2 * kBlock) {
+      Block a, b;
+      if constexpr (Ordered<O>) {
+        each([&](int i) {
+          a.v[i] = chain([&](int d) { return load(p + d * kLanes + i * N); }, kDepth);
+          b.v[i] = chain([&](int d) { return load(p + kBlock + d * kLanes + i * N); }, kDepth);
+        });
+      } else {
+        first(a, p);
+        first(b, p + kBlock);
+        for (int d = 1; d < kDepth; ++d) {
+          add(a, p + d * kLanes);
+          add(b, p + kBlock + d * kLanes);
+        }
+      }
+      counter.push(tree(a));
+      counter.push(tree(b));
+    }
+    for (; n > 0; p += kBlock, n -= kBlock) counter.push(short_block(p, n < kBlock ? n : kBlock));
+    return counter.result();
+  }
+
+  static void rows(const void* x, int64_t stride, int64_t count, int64_t n, int64_t, void* out) {
+    const T* p = static_cast<const T*>(x);
+    A* o = static_cast<A*>(out);
+    if (n <= N) {
+      for (int64_t i = 0; i < count; ++i, p += stride) {
+        A lanes[N];
+        fold<N / 2>(n < N ? load_few(p, n) : load(p)).store(lanes);
+        o[i] = lanes[0];
+      }
+      return;
+    }
+    // The caller gives so much at once where everything is more than the second cache holds.
+    const bool far = count * n * static_cast<int64_t>(sizeof(T)) >= int64_t{1} << 17;
+    auto row = far ? long_row<kFar> : long_row<false>;
+    for (int64_t i = 0; i < count; ++i, p += stride)
+      o[i] = n <= kBlock ? short_block(p, n) : row(p, n);
+  }
+
+  static MLX_FN void store_few(R x, A* out, int64_t n) {
+    A lanes[N];
+    x.store(lanes);
+    __builtin_memcpy(out, lanes, static_cast<size_t>(n) * sizeof(A));
+  }
+  // One lane of a block over all columns: rows lane, lane + 32, …
+  static void lane(const T* x, const int64_t* offsets, int n, int lane, int64_t width, A* out) {
+    const T* row[kDepth];
+    int depth = 0;
+    for (int r = lane; r < n; r += kLanes) row[depth++] = x + offsets[r];
+    columns_of(row, depth, width, out);
+  }
+  // Rows combined from first to last. A few at a time: many streams at once defeat the caches.
+  static void columns_of(const T* const* row, int depth, int64_t width, A* out) {
+    for (int d0 = 0; d0 < depth; d0 += kStreams) {
+      const int some = depth - d0 < kStreams ? depth - d0 : kStreams;
+      // The first register is what was combined before.
+      auto combined = [&](auto read, auto so_far) {
+        if (d0 == 0) return chain([&](int d) { return read(row[d]); }, some);
+        return chain([&](int d) { return d ? read(row[d0 + d - 1]) : so_far(); }, some + 1);
+      };
+      int64_t c = 0;
+      if (d0 == 0 && some == kStreams) {
+        for (; c + N <= width; c += N)
+          chain([&](int d) { return load(row[d] + c); }, kStreams).store(out + c);
+      } else if (some == kStreams) {
+        const T* const* next = row + d0 - 1;
+        for (; c + N <= width; c += N)
+          chain([&](int d) { return d ? load(next[d] + c) : raw_load<R>(out + c); }, kStreams + 1)
+              .store(out + c);
+      }
+      for (; c + N <= width; c += N)
+        combined([&](const T* p) { return load(p + c); }, [&] { return raw_load<R>(out + c); })
+            .store(out + c);
+      if (c < width)
+        store_few(combined([&](const T* p) { return load_few(p + c, width - c); },
+                           [&] { return load_tail<A>(out + c, width - c, O::neutral()); }),
+                  out + c, width - c);
+    }
+  }
+  // Up to four lanes of one row each: (a + b) + (c + d), where the tree has them.
+  static void few_rows(const T* x, const int64_t* offsets, int n, int level, int l, int64_t width,
+                       A* out) {
+    const int step = 1 << level;
+    auto row = [&](int k) { return l + k * step < n ? x + offsets[l + k * step] : nullptr; };
+    const T *a = row(0), *b = row(2), *c = row(1), *d = row(3);
+    auto combined = [&](auto read, int64_t i) {
+      R y = read(a + i);
+      if (b) y = O::combine(y, read(b + i));
+      if (!c) return y;
+      return O::combine(y, d ? O::combine(read(c + i), read(d + i)) : read(c + i));
+    };
+    int64_t i = 0;
+    for (; i + N <= width; i += N) combined([](const T* p) { return load(p); }, i).store(out + i);
+    if (i < width)
+      store_few(combined([&](const T* p) { return load_few(p, width - i); }, i), out + i,
+                width - i);
+  }
+  using Buffers = A (*)[kColumns];
+  // Lanes congruent to `l` modulo 2^level, of those that have elements.
+  static void lanes(const T* x, const int64_t* offsets, int n, int level, int l, int64_t width,
+                    A* out, Buffers spare) {
+    if (level == 5) return lane(x, offsets, n, l, width, out);
+    if (n <= l + (4 << level) && n <= kLanes) return few_rows(x, offsets, n, level, l, width, out);
+    lanes(x, offsets, n, level + 1, l, width, out, spare);
+    const int other = l + (1 << level);
+    if (other < n) {
+      lanes(x, offsets, n, level + 1, other, width, spare[level], spare);
+      merge(out, spare[level], width);
+    }
+  }
+  // Dense rows so short that those of all lanes are one row of columns.
+  static void narrow(const T* x, int n, int64_t width, A* out) {
+    alignas(64) A all[kColumns];
+    const T* row[kDepth];
+    const int whole = n / kLanes;
+    for (int d = 0; d < whole; ++d) row[d] = x + d * kLanes * width;
+    if (whole) columns_of(row, whole, kLanes * width, all);
+    if (const int64_t rest = n % kLanes * width) {
+      const T* last = x + whole * kLanes * width;
+      alignas(64) A tail[kColumns];
+      columns_of(&last, 1, rest, whole ? tail : all);
+      if (whole) merge(all, tail, rest);
+    }
+    int64_t valid = (n < kLanes ? n : kLanes) * width;
+    for (int h = kLanes / 2; h > 0; h /= 2) {
+      const int64_t half = h * width;
+      if (valid <= half) continue;
+      merge(all, all + half, valid - half);
+      valid = half;
+    }
+    __builtin_memcpy(out, all, static_cast<size_t>(width) * sizeof(A));
+  }
+  static void cols(const void* x, const int64_t* offsets, int n, int64_t width, int64_t,
+                   void* out) {
+    if (!offsets) return narrow(static_cast<const T*>(x), n, width, static_cast<A*>(out));
+    alignas(64) A spare[5][kColumns];
+    lanes(static_cast<const T*>(x), offsets, n, 0, 0, width, static_cast<A*>(out), spare);
+  }
+
+  static void merge(void* into, const void* from, int64_t n) {
+    A* a = static_cast<A*>(into);
+    const A* b = static_cast<const A*>(from);
+    int64_t i = 0;
+    for (; i + N <= n; i += N) O::combine(raw_load<R>(a + i), raw_load<R>(b + i)).store(a + i);
+    if constexpr (N > 1) {
+      if (i < n)
+        store_few(O::combine(load_tail<A>(a + i, n - i, A(0)), load_tail<A>(b + i, n - i, A(0))),
+                  a + i, n - i);
+    }
+  }
+  static void fill(void* out, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) static_cast<A*>(out)[i] = O::neutral();
+  }
+  static constexpr Reducer table{sizeof(A), kColumns, rows, cols, merge, fill};
+};
+
+template <template <class, class> class O>
+Reducer numeric(Dtype::Val t) {
+  using enum Dtype::Val;
+  switch (t) {
+    case bool_:
+    case uint8:
+      return Kernel<O<uint8_t, uint32_t>>::table;
+    case uint16:
+      return Kernel<O<uint16_t, uint32_t>>::table;
+    case int8:
+      return Kernel<O<int8_t, uint32_t>>::table;
+    case int16:
+      return Kernel<O<int16_t, uint32_t>>::table;
+    case uint32:
+    case int32:
+      return Kernel<O<uint32_t, uint32_t>>::table;
+    case uint64:
+    case int64:
+      return Kernel<O<uint64_t, uint64_t>>::table;
+    case float16:
+      return Kernel<O<Half, float>>::table;
+    case bfloat16:
+      return Kernel<O<Brain, float>>::table;
+    case float32:
+      return Kernel<O<float, float>>::table;
+    case float64:
+      return Kernel<O<double, double>>::table;
+    case complex64:
+      return Kernel<O<Complex<float>, Complex<float>>>::table;
+    case complex128:
+      return Kernel<O<Complex<double>, Complex<double>>>::table;
+  }
+  return {};
+}
+
+template <template <class, class> class O>
+Reducer extreme(Dtype::Val t) {
+  using enum Dtype::Val;
+  switch (t) {
+    case bool_:
+    case uint8:
+      return Kernel<O<uint8_t, uint8_t>>::table;
+    case uint16:
+      return Kernel<O<uint16_t, uint16_t>>::table;
+    case uint32:
+      return Kernel<O<uint32_t, uint32_t>>::table;
+    case uint64:
+      return Kernel<O<uint64_t, uint64_t>>::table;
+    case int8:
+      return Kernel<O<int8_t, int8_t>>::table;
+    case int16:
+      return Kernel<O<int16_t, int16_t>>::table;
+    case int32:
+      return Kernel<O<int32_t, int32_t>>::table;
+    case int64:
+      return Kernel<O<int64_t, int64_t>>::table;
+    case float16:
+      return Kernel<O<Half, float>>::table;
+    case bfloat16:
+      return Kernel<O<Brain, float>>::table;
+    case float32:
+      return Kernel<O<float, float>>::table;
+    case float64:
+      return Kernel<O<double, double>>::table;
+    case complex64:
+      return Kernel<O<Complex<float>, Complex<float>>>::table;
+    case complex128:
+      return Kernel<O<Complex<double>, Complex<double>>>::table;
+  }
+  return {};
+}
+
+}  // namespace
+
+}  // namespace mlx::core::cpu::MLX_ISA
