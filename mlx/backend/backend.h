@@ -34,11 +34,12 @@ struct Binding {
 };
 
 /// One kernel invocation, complete but for buffers and parameters. `operands` are the inputs, then
-/// the outputs; each is bound to a slot of the launch.
+/// the outputs; each is bound to a slot of the launch. An op with a program reads what that
+/// computes, row-contiguous in the iteration's shape, instead of an input of its own.
 struct Step {
   const OpDef* op = nullptr;  ///< null for a fused program
   Ref<const Attrs> attrs;
-  Program program;  ///< fused steps only; all layouts have the iteration's shape
+  Program program;  ///< the layouts of its operands have the iteration's shape
   std::vector<Layout> operands;
   std::vector<int> slots;  ///< binding of each operand; the layout's offset counts from there
   int n_inputs = 0;
@@ -65,6 +66,7 @@ struct Requirements {
   uint32_t contiguous = 0;  ///< bit i: input i must be row-contiguous
   uint32_t in_place = 0;  ///< bit i: the first output may be input i's buffer, if equally laid out
   size_t workspace = 0;   ///< bytes
+  bool computed = false;  ///< the only input may be computed by a program as it is read
 };
 
 /// Prepared steps, immutable, launched any number of times.

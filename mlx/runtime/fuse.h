@@ -19,6 +19,7 @@ struct Member {
 /// the root last.
 struct Unit {
   std::vector<Member> members;
+  int reader = -1;  ///< the item of the one op that reads the root, where nothing else is stored
   uint32_t root() const { return members.back().item; }
 };
 

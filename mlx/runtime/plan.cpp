@@ -27,15 +27,6 @@ Layout map_layout(const Layout& layout, const AxisMap& axes, const Shape& iterat
   return out;
 }
 
-const char* op_name(OpId op) {
-  static const char* const names[] = {
-#define E(name, ...) #name,
-#include "mlx/ops/elementwise.def"
-#undef E
-      "cast", "copy"};
-  return names[static_cast<int>(op)];
-}
-
 class Planner {
  public:
   Planner(const Schedule& items, const std::vector<Unit>& units, const std::vector<int>& unit_of,
@@ -47,7 +38,8 @@ class Planner {
       const Item& item = items_[i];
       if (item.leaf) continue;
       if (unit_of_[i] >= 0) {
-        if (units_[unit_of_[i]].root() == i) emit_fused(units_[unit_of_[i]]);
+        const Unit& unit = units_[unit_of_[i]];
+        if (unit.root() == i && !is_computed_by_reader(unit)) emit_fused(unit);
       } else if (item.node->op->kind == OpKind::kernel || item.node->op->kind == OpKind::bundle) {
         emit_kernel(i);
       }
@@ -206,6 +198,7 @@ class Planner {
   void emit_kernel(uint32_t i) {
     Node* n = items_[i].node;
     current_stream_ = n->stream;
+    if (computes_input(i) && emit_with_program(i)) return;
     Step step;
     step.op = n->op;
     step.attrs = n->attrs;
@@ -285,6 +278,50 @@ class Planner {
     if (num_elements(root.shape) > 0)
       add_step(root.stream, std::move(step), {slots.data(), slots.size()}, in_place);
     for (uint32_t i : stored) store(i);
+  }
+
+  bool is_computed_by_reader(const Unit& unit) const {
+    if (unit.reader < 0) return false;
+    const Node &n = *items_[unit.reader].node, &root = *items_[unit.root()].node;
+    const Layout operands[] = {dense_layout(root.shape, root.dtype),
+                               dense_layout(n.shape, n.dtype)};
+    Stream s(n.stream, stream_device(n.stream));
+    return num_elements(root.shape) > 0 &&
+           backend_of(s.device).find(*n.op, n.attrs.get(), operands, 1).computed;
+  }
+  bool computes_input(uint32_t i) const {
+    auto in = items_[i].node->inputs();
+    int unit = in.size() == 1 ? unit_of_[item_index(in[0])] : -1;
+    return unit >= 0 && units_[unit].reader == static_cast<int>(i) &&
+           is_computed_by_reader(units_[unit]);
+  }
+  /// A step of an op that computes its input on the way. False, and the unit is a step of its own,
+  /// where it reads constants alone, or a matrix across its rows: those are better read by blocks.
+  bool emit_with_program(uint32_t i) {
+    const Node& n = *items_[i].node;
+    const Unit& unit = units_[unit_of_[item_index(n.inputs()[0])]];
+    Step step;
+    step.op = n.op;
+    step.attrs = n.attrs;
+    step.origin = n.origin;
+    SmallVector<int, 8> slots;
+    lower_inputs(unit, items_[unit.root()].node->shape, step, slots);
+    if (slots.empty() || !std::all_of(step.operands.begin(), step.operands.end(), lies_along_rows))
+      return emit_fused(unit), false;
+    step.n_inputs = static_cast<int>(slots.size());
+    lower_code(unit, step.program);
+    step.program.outputs = {static_cast<uint16_t>(member_values_.back())};
+    Layout out = dense_layout(n.shape, n.dtype);
+    slots.push_back(add_slot(SlotKind::temp, num_elements(n.shape) * n.dtype.size()));
+    step.operands.push_back(out);
+    place_of_[i] = add_place({.slot = slots.back(), .layout = std::move(out)});
+    add_step(n.stream, std::move(step), {slots.data(), slots.size()}, 0);
+    store(i);
+    return true;
+  }
+
+  static bool lies_along_rows(const Layout& l) {
+    return l.shape.empty() || l.shape.back() == 1 || l.strides.back() == 0 || l.strides.back() == 1;
   }
 
   bool read_outside(const Member& m) const {
@@ -532,23 +569,6 @@ void make_plan(const Schedule& items, const std::vector<Unit>& units,
 void prepare(Plan& plan) {
   for (Segment& s : plan.segments)
     if (!s.steps.empty()) s.executable = s.backend->prepare(std::move(s.steps));
-}
-
-std::string Step::name() const {
-  if (op) return op->name;
-  std::string s = "fused(";
-  for (const Instr& i : program.code) {
-    if (s.back() != '(') s += ",";
-    s += op_name(i.op);
-  }
-  return s + ")";
-}
-
-std::vector<std::string> Plan::step_names() const {
-  std::vector<std::string> names;
-  for (const Segment& s : segments)
-    for (const Step& step : s.steps) names.push_back(step.name());
-  return names;
 }
 
 }  // namespace mlx::core

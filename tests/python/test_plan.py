@@ -77,8 +77,12 @@ def test_a_held_intermediate_is_another_output_of_the_step(arrays):
         (lambda a, row, half: mx.tanh(a @ a.T + 1), 2),
         (
             lambda a, row, half: a / mx.sqrt(mx.mean(mx.square(a), -1, keepdims=True) + 1e-5) * row,
-            4,
+            3,
         ),
+        (lambda a, row, half: mx.sum(mx.exp(a) * row + 1), 1),
+        (lambda a, row, half: mx.max(mx.abs(a - row), axis=(0, 1)), 1),
+        (lambda a, row, half: mx.any(a > row, axis=-1), 1),
+        (lambda a, row, half: mx.sum(mx.exp(a.T), axis=1), 2),
         (lambda a, row, half: mx.softmax(a, -1), 1),
         (lambda a, row, half: a.T.reshape(48, 8, 8)[1:], 1),
     ],
@@ -86,6 +90,58 @@ def test_a_held_intermediate_is_another_output_of_the_step(arrays):
 def test_steps_around_reductions_and_products(arrays, make, most):
     out = make(*arrays)
     assert len(mx._plan_steps(out)) <= most, mx._plan_steps(out)
+
+
+def test_a_reduction_does_not_compute_what_is_also_stored(arrays):
+    a, row, _ = arrays
+    square = mx.square(a)
+    total = mx.sum(square, -1)
+    assert len(mx._plan_steps(total)) == 2
+    both = mx.exp(row - a)
+    assert len(mx._plan_steps(mx.sum(both, -1), mx.max(both, -1))) == 3
+    del both
+    np.testing.assert_allclose(np.array(total), np.sum(np.square(np.array(a)), -1), rtol=1e-5)
+    np.testing.assert_array_equal(np.array(square), np.square(np.array(a)))
+
+
+REDUCED = {
+    "square": lambda a, row: mx.square(a),
+    "broadcast": lambda a, row: (a - row) * (a[..., :1] + 2),
+    "strided": lambda a, row: mx.exp(a[..., ::-1]) * row,
+    "cast": lambda a, row: (a * 3).astype(mx.float16),
+    "predicate": lambda a, row: a > row,
+    "integers": lambda a, row: (a * 100).astype(mx.int8) * 3,
+    "transposed": lambda a, row: mx.tanh(mx.swapaxes(a, 0, -2)) * 2,
+    "two types": lambda a, row: mx.where(a > row, a.astype(mx.bfloat16), row.astype(mx.bfloat16)),
+}
+
+
+@pytest.mark.parametrize("inner", list(REDUCED))
+@pytest.mark.parametrize("shape", [(3, 5), (7, 64), (2, 3, 1000), (5, 1030), (9, 4099), (70001,)])
+def test_reductions_of_formulas_give_the_bits_of_two_steps(inner, shape):
+    random = np.random.default_rng(len(inner))
+    a = mx.array(random.normal(size=shape).astype(np.float32))
+    row = mx.array(random.normal(size=shape[-1:]).astype(np.float32))
+    axes = [-1, tuple(range(len(shape))), tuple(range(len(shape)))[-2:], 0]
+
+    def results():
+        formula = REDUCED[inner]
+        return [
+            np.array(reduction(formula(a, row), axis=axis).astype(mx.float32))
+            for reduction in (mx.sum, mx.mean, mx.max, mx.prod, mx.all)
+            for axis in axes
+        ]
+
+    if inner == "transposed" and len(shape) == 1:
+        a = a.reshape(1, -1)
+    fused = results()
+    mx._set_fusion(False)
+    try:
+        one_by_one = results()
+    finally:
+        mx._set_fusion(True)
+    for x, y in zip(fused, one_by_one, strict=True):
+        np.testing.assert_array_equal(x, y)
 
 
 def test_views_of_evaluated_arrays_need_no_step(arrays):
@@ -154,6 +210,8 @@ for name, call in {{
     "big chain": lambda a, b, c: mx.exp(a) * c + mx.sin(a) / (2 + c),
     "big sum": lambda a, b, c: mx.sum(a * c),
     "rows": lambda a, b, c: mx.sum(mx.square(a), -1),
+    "rows of a formula": lambda a, b, c: mx.mean(mx.exp(a) * c + mx.sin(a), -1),
+    "loss": lambda a, b, c: mx.mean(mx.square(mx.tanh(a) - c)),
     "columns": lambda a, b, c: mx.mean(a, 0),
     "softmax": lambda a, b, c: mx.softmax(a, -1),
     "product": lambda a, b, c: mx.tanh(a @ b),

@@ -23,6 +23,8 @@ namespace {
 struct OpStep {
   const KernelEntry* kernel;
   Step step;
+  std::unique_ptr<FusedKernel> program = {};  ///< computes the input, of this layout
+  Layout input = {};
 };
 
 struct CpuExecutable final : Executable {
@@ -38,7 +40,15 @@ struct CpuExecutable final : Executable {
   std::vector<OpStep> ops;
 };
 
-void run_op(const OpStep& op, void* const* addresses) {
+void run_on_program(const OpStep& op, void* const* addresses, const Scalar* constants) {
+  const Step& s = op.step;
+  FusedSource source(*op.program, addresses, constants);
+  const View in{nullptr, &op.input}, out{addresses[s.n_inputs], &s.operands[s.n_inputs]};
+  op.kernel->run({{&in, 1}, {&out, 1}, s.attrs.get(), nullptr, &source});
+}
+
+void run_op(const OpStep& op, void* const* addresses, const Scalar* constants) {
+  if (op.program) return run_on_program(op, addresses, constants);
   const Step& s = op.step;
   int end = s.workspace >= 0 ? s.workspace : static_cast<int>(s.operands.size());
   SmallVector<View, 8> views;
@@ -64,7 +74,7 @@ void run_steps(const Launch& launch) {
       if (e.fused >= 0)
         x.fused[e.fused].run(addresses.data(), constants);
       else
-        run_op(x.ops[e.op], addresses.data());
+        run_op(x.ops[e.op], addresses.data(), constants);
     };
     StepObserver* observer = step_observer.load(std::memory_order_relaxed);
     if (observer && e.watched)
@@ -123,7 +133,8 @@ class CpuBackend final : public Backend {
     const KernelEntry* k = find_kernel(op);
     if (!k) fail<ValueError>(op.name, "no kernel on the CPU; register one with register_kernel");
     return {k->contiguous_inputs(attrs), k->in_place,
-            k->workspace ? k->workspace(operands, n_inputs, attrs) : 0};
+            k->workspace ? k->workspace(operands, n_inputs, attrs) : 0,
+            k->takes_source && k->takes_source(operands[0], attrs)};
   }
 
   std::shared_ptr<const Executable> prepare(std::vector<Step> steps) override {
@@ -138,7 +149,7 @@ class CpuBackend final : public Backend {
       e.first_parameter = s.first_parameter;
       if (s.op) {
         e.op = static_cast<int>(x->ops.size());
-        x->ops.push_back({find_kernel(*s.op), std::move(s)});
+        x->ops.push_back(op_step(std::move(s)));
       } else {
         e.fused = static_cast<int>(x->fused.size());
         x->fused.emplace_back(s);
@@ -151,6 +162,17 @@ class CpuBackend final : public Backend {
   void synchronize(Stream s) override { drain(s); }
 
  private:
+  static OpStep op_step(Step s) {
+    OpStep op{find_kernel(*s.op), std::move(s)};
+    const Program& p = op.step.program;
+    if (p.code.empty()) return op;
+    const Shape& shape = op.step.operands[0].shape;
+    Dtype type(p.code[p.outputs[0] - p.first_instr()].out);
+    op.input = {shape, row_major(shape), 0, type};
+    op.program = std::make_unique<FusedKernel>(op.step, op.input);
+    return op;
+  }
+
   CpuMemory memory_;
 };
 

@@ -96,7 +96,7 @@ bool FusedCode::choose_block() {
 /// A tile is `rows` x `columns` of the two innermost axes: whole rows where they are short, a piece
 /// of one row where they are long.
 void FusedCode::choose_tile() {
-  if (choose_block()) return;
+  if (!feeds && choose_block()) return;
   int64_t inner = loop.back(), outer = loop.size() > 1 ? loop[loop.size() - 2] : 1;
   columns = std::min(inner, tile);
   rows = columns < inner ? 1 : std::clamp<int64_t>(tile / std::max<int64_t>(inner, 1), 1, outer);
@@ -347,6 +347,17 @@ int64_t FusedCode::tile_count() const {
 FusedKernel::FusedKernel(const Step& step) {
   auto code = std::make_unique<FusedCode>();
   code->compile(step);
+  code_ = std::move(code);
+}
+FusedKernel::FusedKernel(const Step& step, const Layout& result) {
+  Step alone;
+  alone.program = step.program;
+  alone.n_inputs = step.n_inputs;
+  alone.operands.assign(step.operands.begin(), step.operands.begin() + step.n_inputs);
+  alone.operands.push_back(result);
+  auto code = std::make_unique<FusedCode>();
+  code->feeds = true;
+  code->compile(alone);
   code_ = std::move(code);
 }
 FusedKernel::~FusedKernel() = default;

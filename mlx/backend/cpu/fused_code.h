@@ -62,6 +62,7 @@ struct FusedCode {
   double cost;               // nanoseconds an element, one thread, roughly
   bool streams;              // larger than the caches: bypass them when storing
   bool only_copies = false;  // one input to one output as it is
+  bool feeds = false;        // its result goes to a buffer that is read at once
 
   void compile(const Step& step);
   int64_t tile_count() const;

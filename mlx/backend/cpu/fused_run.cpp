@@ -17,8 +17,14 @@ namespace {
 /// Copies a block of rows and columns, given by element strides, to packed memory.
 void load_block(const ElementwiseKernels& k, char* to, const char* from, int64_t rows,
                 int64_t columns, int64_t outer, int64_t inner, int itemsize) {
+  auto load_row = [&](char* row, const char* at) {
+    if (inner == 0)
+      k.fill(row, at, columns, itemsize);
+    else
+      k.load_strided(row, at, inner, columns, itemsize);
+  };
   if (rows == 1) {
-    k.load_strided(to, from, inner, columns, itemsize);
+    load_row(to, from);
   } else if (columns > 1 && inner != 0 && inner != 1) {
     k.load_transposed(to, from, rows, columns, outer, inner, itemsize);
   } else {
@@ -27,7 +33,7 @@ void load_block(const ElementwiseKernels& k, char* to, const char* from, int64_t
       if (r > 0 && outer == 0)
         std::memcpy(to, to - row_bytes, row_bytes);
       else
-        k.load_strided(to, from + r * outer * itemsize, inner, columns, itemsize);
+        load_row(to, from + r * outer * itemsize);
     }
   }
 }
@@ -139,6 +145,8 @@ class Worker {
   Worker(const FusedCode& c, void* const* operands, const Scalar* constants,
          const std::vector<Chain>& chains, char* tiles, char* blocks);
   void run(int64_t begin, int64_t end);
+  /// Elements in row-major order.
+  void run_elements(int64_t first, int64_t n);
 
  private:
   void start(int64_t index);
@@ -193,7 +201,7 @@ Worker::Worker(const FusedCode& c, void* const* operands, const Scalar* constant
   auto bypasses = [&](uint16_t value) {
     auto out = std::find(c.output_values.begin(), c.output_values.end(), value);
     size_t o = out - c.output_values.begin();
-    bool nt = c.streams && o < indirect_.size() && !indirect_[o] && !c.reread[o];
+    bool nt = c.streams && !c.feeds && o < indirect_.size() && !indirect_[o] && !c.reread[o];
     for (int i = 0; nt && i < c.n_inputs; ++i) nt = operands[i] != operands[c.n_inputs + o];
     return nt;
   };
@@ -363,6 +371,32 @@ void Worker::run(int64_t begin, int64_t end) {
   if (c_.streams) c_.isa->fence();
 }
 
+void Worker::run_elements(int64_t first, int64_t n) {
+  const size_t last = c_.loop.size() - 1;
+  int64_t outer = first;
+  for (size_t k = last + 1; k-- > 0; outer /= c_.loop[k]) position_[k] = outer % c_.loop[k];
+  while (n > 0) {
+    int64_t columns = std::min({c_.columns, c_.loop[last] - position_[last], n}), rows = 1;
+    if (last > 0 && columns == c_.loop[last])
+      rows = std::min({c_.rows, c_.loop[last - 1] - position_[last - 1], n / columns});
+    run_tile(rows, columns);
+    n -= rows * columns;
+    position_[last] += columns;
+    for (size_t k = last; k > 0 && position_[k] >= c_.loop[k]; --k) {
+      position_[k] = 0;
+      position_[k - 1] += k == last ? rows : 1;
+    }
+  }
+}
+
+/// Bytes of the tiles of a worker, with the copies for partial bursts.
+size_t tile_memory(const FusedCode& c, const std::vector<Chain>& chains) {
+  size_t copies = 0;
+  for (const Chain& chain : chains)
+    copies = std::max(copies, chain.copies * c.isa->links->burst * sizeof(float));
+  return c.n_tiles * c.tile_bytes + copies;
+}
+
 }  // namespace
 
 void FusedKernel::run(void* const* operands, const Scalar* constants) const {
@@ -372,10 +406,7 @@ void FusedKernel::run(void* const* operands, const Scalar* constants) const {
                         c.loop, c.operands[0].itemsize);
   int64_t tiles = c.tile_count();
   std::vector<Chain> chains = make_chains(c, constants);
-  size_t bytes = c.n_tiles * c.tile_bytes, copies = 0;
-  for (const Chain& chain : chains)
-    copies = std::max(copies, chain.copies * c.isa->links->burst * sizeof(float));
-  bytes += copies + c.block_bytes;
+  size_t bytes = tile_memory(c, chains) + c.block_bytes;
   auto range = [&](int64_t begin, int64_t end) {
     alignas(64) char local[32 << 10];
     std::optional<Scratch> scratch;
@@ -385,6 +416,43 @@ void FusedKernel::run(void* const* operands, const Scalar* constants) const {
   int64_t grain =
       std::max<int64_t>(1, std::min((int64_t{64} << 10) / (c.rows * c.columns), tiles / 8));
   parallel_for(tiles, grain, range, c.cost * static_cast<double>(c.elements));
+}
+
+// --- elements on demand
+
+struct FusedSource::Impl {
+  const FusedCode& code;
+  void* const* operands;
+  const Scalar* constants;
+  std::vector<Chain> chains;
+};
+
+FusedSource::FusedSource(const FusedKernel& kernel, void* const* operands, const Scalar* constants)
+    : impl_(new Impl{*kernel.code_, operands, constants, make_chains(*kernel.code_, constants)}) {}
+FusedSource::~FusedSource() = default;
+double FusedSource::cost() const {
+  return impl_->code.cost * static_cast<double>(impl_->code.elements);
+}
+
+struct FusedSource::Reader::Impl {
+  explicit Impl(const FusedSource::Impl& s)
+      : tiles(tile_memory(s.code, s.chains)),
+        operands(s.operands, s.operands + s.code.operands.size()),
+        itemsize(s.code.operands.back().itemsize),
+        worker(s.code, operands.data(), s.constants, s.chains, tiles.get<char>(), nullptr) {}
+  Scratch tiles;
+  std::vector<void*> operands;
+  int itemsize;
+  Worker worker;
+};
+
+FusedSource::Reader::Reader(const FusedSource& source) : impl_(new Impl(*source.impl_)) {}
+FusedSource::Reader::~Reader() = default;
+void FusedSource::Reader::read(int64_t first, int64_t n, void* out) {
+  // The result's first element lies so that this piece of it falls on `out`.
+  impl_->operands.back() =
+      reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(out) - first * impl_->itemsize);
+  impl_->worker.run_elements(first, n);
 }
 
 }  // namespace mlx::core::cpu

@@ -23,10 +23,14 @@ struct View {
   int ndim() const { return static_cast<int>(layout->shape.size()); }
 };
 
+class FusedSource;  // cpu/fused.h
+
 struct KernelArgs {
   std::span<const View> in, out;
   const Attrs* attrs;
   void* workspace;
+  /// What computes the elements of the only input, which then has no data.
+  const FusedSource* source = nullptr;
 };
 
 using KernelFn = void (*)(const KernelArgs&);
@@ -41,6 +45,8 @@ struct KernelEntry {
   size_t (*workspace)(std::span<const Layout> operands, int n_inputs, const Attrs*) = nullptr;
   /// `contiguous` where it depends on the attributes.
   uint32_t (*contiguous_for)(const Attrs*) = nullptr;
+  /// Whether it takes `KernelArgs::source` for an input of this layout; null: never.
+  bool (*takes_source)(const Layout& in, const Attrs*) = nullptr;
 
   uint32_t contiguous_inputs(const Attrs* attrs) const {
     return contiguous_for ? contiguous_for(attrs) : contiguous;

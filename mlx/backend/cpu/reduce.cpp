@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
+#include "mlx/backend/cpu/allocator.h"
 #include "mlx/backend/cpu/cpu_info.h"
+#include "mlx/backend/cpu/fused.h"
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/threads.h"
 #include "mlx/ops/reduce.h"
@@ -215,6 +218,7 @@ struct Job {
   Dtype in_type, out_type;
   int64_t chunk = 0, chunks = 1;     ///< elements of a reduction done at once, and how often
   std::unique_ptr<char[]> partials;  ///< chunks x kept, where there are several chunks
+  const FusedSource* source = nullptr;
 
   const char* at(int64_t offset) const { return in + offset * in_type.size(); }
   /// Takes `n` accumulators of one chunk from output `first` on.
@@ -264,11 +268,36 @@ void Job::combine_chunks() const {
       static_cast<double>(chunks * kept.size));
 }
 
+/// Brings reduced elements side by side into a buffer: copies or computes them.
+class Packer {
+ public:
+  explicit Packer(const Job& job) : job_(job), gather_(gather_of(job.in_type.size())) {
+    if (job.source) reader_ = std::make_unique<FusedSource::Reader>(*job.source);
+  }
+  /// Elements `begin` to `begin + n` of each of `rows` reductions `step` apart, at `offset`.
+  void pack(int64_t offset, int64_t step, int64_t rows, int64_t begin, int64_t n, char* to) {
+    if (reader_ && step == n) {
+      n *= rows;
+      rows = 1;
+    }
+    for (; rows > 0; --rows, offset += step, to += n * job_.in_type.size()) {
+      if (reader_)
+        reader_->read(offset + begin, n, to);
+      else
+        gather_(job_.at(offset), job_.reduced, begin, n, to);
+    }
+  }
+
+ private:
+  const Job& job_;
+  Gather gather_;
+  std::unique_ptr<FusedSource::Reader> reader_;
+};
+
 // Reduced elements are neighbours, or are made so in a buffer.
 void run_rows(Job& job, double estimate) {
   const int64_t at_most = std::clamp<int64_t>(job.kept.size / (8 * num_threads()), 1, 64);
-  const bool direct = job.reduced.shape.size() == 1 && job.reduced.step() == 1;
-  const Gather pack = gather_of(job.in_type.size());
+  const bool direct = !job.source && job.reduced.shape.size() == 1 && job.reduced.step() == 1;
   const Reducer& r = job.reducer;
   const int64_t size = job.in_type.size();
   const int64_t inner = job.kept.inner(), step = job.kept.step();
@@ -278,33 +307,33 @@ void run_rows(Job& job, double estimate) {
   parallel_for(
       tiles * job.chunks, 1,
       [&](int64_t begin, int64_t end) {
-        std::unique_ptr<char[]> acc(new char[at_most * r.accumulator]), buffer;
+        std::unique_ptr<char[]> acc(new char[at_most * r.accumulator]);
         constexpr int64_t kPacked = 8 * kReduceBlock;
-        if (!direct) buffer.reset(new char[kPacked * size]);
+        Packer packer(job);
+        std::optional<Scratch> packed;
+        char* buffer = direct ? nullptr : packed.emplace(kPacked * size).get<char>();
         Counter counter(r, 1);
         for (int64_t t = begin; t < end; ++t) {
           const int64_t c = t / tiles, run = t % tiles / per_run, i0 = t % per_run * at_most;
           const int64_t n = std::min(at_most, inner - i0), e0 = c * job.chunk;
           const int64_t elements = std::min(job.chunk, job.reduced.size - e0);
-          const char* base = job.at(job.kept.outer_offset(run) + i0 * step);
+          const int64_t base = job.kept.outer_offset(run) + i0 * step;
           if (direct) {
-            r.rows(base + e0 * size, step, n, elements, e0, acc.get());
+            r.rows(job.at(base + e0), step, n, elements, e0, acc.get());
           } else if (elements == job.reduced.size && elements <= kPacked / 4) {
             const int64_t at_once = kPacked / elements;
             for (int64_t i = 0; i < n; i += at_once) {
               const int64_t some = std::min(at_once, n - i);
-              for (int64_t k = 0; k < some; ++k)
-                pack(base + (i + k) * step * size, job.reduced, 0, elements,
-                     buffer.get() + k * elements * size);
-              r.rows(buffer.get(), elements, some, elements, 0, acc.get() + i * r.accumulator);
+              packer.pack(base + i * step, step, some, 0, elements, buffer);
+              r.rows(buffer, elements, some, elements, 0, acc.get() + i * r.accumulator);
             }
           } else {
             for (int64_t i = 0; i < n; ++i) {
               counter.clear();
               for (int64_t e = 0; e < elements; e += kPacked) {
                 const int64_t some = std::min(kPacked, elements - e);
-                pack(base + i * step * size, job.reduced, e0 + e, some, buffer.get());
-                r.rows(buffer.get(), 0, 1, some, e0 + e, counter.next());
+                packer.pack(base + i * step, 0, 1, e0 + e, some, buffer);
+                r.rows(buffer, 0, 1, some, e0 + e, counter.next());
                 counter.push();
               }
               std::memcpy(acc.get() + i * r.accumulator, counter.result(), r.accumulator);
@@ -392,16 +421,31 @@ void run_columns(Job& job, double estimate) {
 
 void run_reduce(const KernelArgs& args) {
   auto& a = attrs_as<ReduceAttrs>(args.attrs);
-  reduce(args.in[0], a.kind, a.axes, args.out[0]);
+  reduce(args.in[0], a.kind, a.axes, args.out[0], args.source);
 }
 
-constexpr KernelEntry kEntries[] = {{&op_reduce, run_reduce}, {&op_arg_reduce, run_reduce}};
+/// Where whole rows are reduced.
+bool takes_source(const Layout& in, const Attrs* attrs) {
+  auto& axes = attrs_as<ReduceAttrs>(attrs).axes;
+  const size_t rank = in.shape.size(), first = rank - axes.size();
+  int64_t length = 1;
+  for (size_t k = 0; k < axes.size(); ++k) {
+    if (axes[k] != static_cast<int>(first + k)) return false;
+    length *= in.shape[first + k];
+  }
+  return length > 1;
+}
+
+constexpr KernelEntry kEntries[] = {
+    {.op = &op_reduce, .run = run_reduce, .takes_source = takes_source},
+    {.op = &op_arg_reduce, .run = run_reduce}};
 
 }  // namespace
 
 const std::span<const KernelEntry> reduce_kernels = kEntries;
 
-void reduce(const View& in, Reduction kind, const std::vector<int>& axes, const View& out) {
+void reduce(const View& in, Reduction kind, const std::vector<int>& axes, const View& out,
+            const FusedSource* source) {
   Job job{.reducer = find(kind, in.dtype()),
           .kind = kind,
           .kept = {},
@@ -410,7 +454,8 @@ void reduce(const View& in, Reduction kind, const std::vector<int>& axes, const 
           .out = static_cast<char*>(out.data),
           .in_type = in.dtype(),
           .out_type = out.dtype(),
-          .partials = nullptr};
+          .partials = nullptr,
+          .source = source};
   for (int i = 0; i < in.ndim(); ++i) {
     const bool reduced = std::binary_search(axes.begin(), axes.end(), i);
     (reduced ? job.reduced : job.kept).add(in.shape()[i], in.strides()[i]);
@@ -429,8 +474,11 @@ void reduce(const View& in, Reduction kind, const std::vector<int>& axes, const 
   const bool columns =
       job.kept.size > 1 &&
       (job.reduced.size == 1 || std::abs(job.kept.step()) < std::abs(job.reduced.step()));
-  const double estimate = n * in.dtype().size() / 30 + 4.0 * static_cast<double>(job.kept.size);
-  if (!rows && columns) {
+  const double estimate = n * in.dtype().size() / 30 + 4.0 * static_cast<double>(job.kept.size) +
+                          (source ? source->cost() : 0);
+  if (source) {
+    run_rows(job, estimate);
+  } else if (!rows && columns) {
     run_columns(job, estimate);
   } else {
     run_rows(job, rows ? estimate : 4 * estimate);

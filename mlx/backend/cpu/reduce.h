@@ -10,7 +10,9 @@
 namespace mlx::core::cpu {
 
 /// out = `in` reduced over sorted axes; `out` is row-contiguous. Threaded. The result does not
-/// depend on the strides of `in` nor on the number of threads.
-void reduce(const View& in, Reduction kind, const std::vector<int>& axes, const View& out);
+/// depend on the strides of `in` nor on the number of threads. With a source, that computes the
+/// elements of `in`, which is row-contiguous, and the axes are the last ones.
+void reduce(const View& in, Reduction kind, const std::vector<int>& axes, const View& out,
+            const FusedSource* source = nullptr);
 
 }  // namespace mlx::core::cpu

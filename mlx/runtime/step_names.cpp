@@ -1,0 +1,37 @@
+// What steps are called where plans are shown.
+#include "mlx/runtime/plan.h"
+
+namespace mlx::core {
+
+namespace {
+
+const char* op_name(OpId op) {
+  static const char* const names[] = {
+#define E(name, ...) #name,
+#include "mlx/ops/elementwise.def"
+#undef E
+      "cast", "copy"};
+  return names[static_cast<int>(op)];
+}
+
+}  // namespace
+
+std::string Step::name() const {
+  if (op && program.code.empty()) return op->name;
+  std::string s = "fused(";
+  for (const Instr& i : program.code) {
+    if (s.back() != '(') s += ",";
+    s += op_name(i.op);
+  }
+  if (op) s += std::string(",") + op->name;
+  return s + ")";
+}
+
+std::vector<std::string> Plan::step_names() const {
+  std::vector<std::string> names;
+  for (const Segment& s : segments)
+    for (const Step& step : s.steps) names.push_back(step.name());
+  return names;
+}
+
+}  // namespace mlx::core
