@@ -61,6 +61,12 @@ array plain(const char* op, const array& x, const array& w, const std::vector<in
   return conv_general(x, w, stride, padding, padding, dilation, {}, groups, false, s);
 }
 
+int fitting(const char* op, int64_t padding) {
+  if (padding != static_cast<int>(padding))
+    fail<SizeError>(op, "padding of ", padding, " elements; up to 2^31 - 1 are accepted");
+  return static_cast<int>(padding);
+}
+
 array transposed(const char* op, const array& x, const array& w, const std::vector<int>& stride,
                  const std::vector<int>& padding, const std::vector<int>& dilation,
                  const std::vector<int>& output_padding, int groups, StreamOrDevice s) {
@@ -69,9 +75,9 @@ array transposed(const char* op, const array& x, const array& w, const std::vect
   require_rank(w, n, op);
   std::vector<int> low(n), high(n);
   for (size_t i = 0; i < n; ++i) {
-    int window = dilation[i] * (static_cast<int>(w.shape()[i + 1]) - 1);
-    low[i] = window - padding[i];
-    high[i] = low[i] + output_padding[i];
+    const int64_t window = dilation[i] * (w.shape()[i + 1] - 1);
+    low[i] = fitting(op, window - padding[i]);
+    high[i] = fitting(op, window - padding[i] + output_padding[i]);
   }
   return conv_general(x, w, {}, low, high, dilation, stride, groups, true, s);
 }

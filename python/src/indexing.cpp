@@ -10,6 +10,8 @@ namespace {
 
 std::optional<int64_t> slice_bound(PyObject* o) {
   if (o == Py_None) return {};
+  // As in Python, a bound beyond all lengths is one at the end.
+  if (PyLong_Check(o)) return PyNumber_AsSsize_t(o, nullptr);
   int64_t v;
   if (!load_integer(o, v))
     throw IndexError(
@@ -19,8 +21,11 @@ std::optional<int64_t> slice_bound(PyObject* o) {
 
 IndexItem parse_item(PyObject* o) {
   if (PyLong_CheckExact(o)) {
-    int64_t v;
-    load_integer(o, v);
+    int overflow = 0;
+    const int64_t v = PyLong_AsLongLongAndOverflow(o, &overflow);
+    if (overflow)
+      throw IndexError(cat("[index] index ", nb::cast<std::string>(nb::str(nb::handle(o))),
+                           " is out of range; integers of 64 bits are accepted"));
     return IndexItem::integer(v);
   }
   if (PySlice_Check(o)) {

@@ -72,7 +72,7 @@ void bind_uniform(nb::module_& m) {
       m, "permutation(x: int | array, axis: int = 0, " KEY,
       [](nb::handle x, int axis, Key& key, const StreamOrDevice& s) {
         if (int64_t n; PyLong_Check(x.ptr()) && load_integer(x.ptr(), n))
-          return rnd::permutation(static_cast<int>(n), key, s);
+          return rnd::permutation(n, key, s);
         return rnd::permutation(to_array(x.ptr()), axis, key, s);
       },
       "The integers below x in random order, or the array with its slices along an axis so.");

@@ -104,6 +104,116 @@ TABLE = [
     ("mx.conv1d(mx.ones((1, 5, 2)), mx.ones((3, 3, 4)))", "ValueError", r"^\[conv"),
 ]
 
+# Calls that leave memory, divide by zero or overflow where they are not looked at.
+FATAL = [
+    ("mx.split(mx.ones(0), 0)", "ValueError", r"^\[split\] 0 parts"),
+    ("mx.split(mx.ones(6), 2**31 - 1)", "ValueError", r"^\[split\] 2147483647"),
+    ("x = mx.ones((2, 3)); mx.put_along_axis(x, A([[0.5]]), A(1.0), 1)", "IndexError", "float32"),
+    ("mx.put_along_axis(mx.ones((0, 3)), A([[0, 0, 0]]), A(1.0), 0)", "IndexError", "size 0"),
+    ("mx.take_along_axis(mx.ones((2, 3)), A([[0.5]]), 1)", "IndexError", "float32"),
+    ("mx.ones(3)[..., 0, 0]", "IndexError", r"^\[index\] 2 indices"),
+    ("a = mx.ones(3); a[..., 0, 0] = 1; a", "IndexError", r"^\[index\] 2 indices"),
+    ("mx.ones(3).at.add(4)", "ValueError", r"^\[at\]"),
+    ("mx.ones(3).at[..., 0, 0].add(4)", "IndexError", r"^\[index\] 2 indices"),
+    ("a = mx.zeros(3); a[[True, False]] = 1; a", "IndexError", r"\(2,\).*\(3,\)"),
+    ("mx.inner(mx.ones((2, 3)), mx.ones((2, 0)))", "ValueError", r"^\[inner\]"),
+    ("mx.full((-1, 2), 0)", "ValueError", r"^\[full\].*-1"),
+    ("mx.full(-1, 0)", "ValueError", r"^\[full\].*-1"),
+    ("mx.eye(-1)", "ValueError", r"^\[eye\].*-1"),
+    ("mx.eye(2**40)", "OverflowError", "1099511627776"),
+    ("mx.eye(2**31 - 1)", "OverflowError", "2147483647"),
+    ("mx.eye(3, 3, 2**40)", "OverflowError", "1099511627776"),
+    ("mx.tri(2**31 - 1)", "OverflowError", "2147483647"),
+    ("mx.roll(mx.arange(5), 2**70)", "OverflowError", "1180591620717411303424"),
+    ("A([1], u32) + 2**32", "OverflowError", "4294967296"),
+    ("mx.zeros((2**21, 2**21, 2**22))", "OverflowError", r"^\[shape\]"),
+    ("mx.broadcast_to(mx.ones(1), (2**40, 2**40))", "OverflowError", r"^\[shape\]"),
+    ("mx.outer(*[mx.broadcast_to(mx.ones(1), (2**40,))] * 2)", "OverflowError", r"^\[shape\]"),
+    ("mx.reshape(mx.ones(6), (2**32, 2**32))", "ValueError", r"^\[reshape\]"),
+    ("mx.unflatten(mx.ones(6), 0, (2**32, 2**32))", "ValueError", r"^\[unflatten\]"),
+    ("mx.tile(mx.ones(3), (2**31 - 1, 2**31 - 1))", "OverflowError", r"^\[shape\]"),
+    ("mx.as_strided(mx.ones(3), (2,), (1,), 2)", "ValueError", r"^\[as_strided\]"),
+    ("mx.as_strided(mx.ones(3), (2,), (1,), -1)", "ValueError", r"^\[as_strided\]"),
+    ("mx.as_strided(mx.ones(3), (2,), (-1,), 0)", "ValueError", r"^\[as_strided\]"),
+    ("mx.as_strided(mx.ones(3), (3,), (2**62,), 0)", "ValueError", r"^\[as_strided\]"),
+    ("mx.as_strided(mx.ones(3), (3,), (1,), 2**63 - 1)", "ValueError", r"^\[as_strided\]"),
+    ("mx.as_strided(mx.ones(0), (1,), (1,))", "ValueError", r"^\[as_strided\]"),
+    ("mx.arange(2**62)", "OverflowError", "4611686018427387904"),
+    ("mx.arange(0, 1, 1e-30)", "OverflowError", r"^\[arange\]"),
+    ("mx.random.permutation(2**62)", "OverflowError", "4611686018427387904"),
+    ("mx.random.permutation(2**32 + 1)", "OverflowError", "4294967297"),
+    ("mx.random.uniform(shape=(2**40, 2**40))", "OverflowError", r"^\[shape\]"),
+    ("mx.random.categorical(mx.ones((2, 0)))", "ValueError", "empty"),
+    ("mx.conv1d(mx.ones((1, 5, 2)), mx.ones((3, 3, 2)), stride=0)", "ValueError", "stride"),
+    ("mx.conv1d(mx.ones((1, 5, 2)), mx.ones((3, 3, 2)), groups=0)", "ValueError", "0 groups"),
+    ("mx.conv1d(mx.ones((1, 5, 2)), mx.ones((3, 0, 2)))", "ValueError", r"^\[conv"),
+    (
+        "mx.conv1d(mx.ones((1, 5, 2)), mx.ones((3, 3, 2)), dilation=2**31 - 1)",
+        "ValueError",
+        "4294967295",
+    ),
+    (
+        "mx.conv_transpose1d(mx.ones((1, 5, 2)), mx.ones((3, 3, 2)), output_padding=2**31 - 1)",
+        "OverflowError",
+        "2147483649",
+    ),
+    ("mx.gather_mm(*[mx.ones((2, 2, 2))] * 2, A([5], u32), A([0], u32))", "IndexError", "5"),
+    ("mx.segmented_mm(mx.ones((2, 4)), mx.ones((4, 2)), A([[0, 9]], u32))", "IndexError", "9"),
+    ("mx.slice(mx.ones(3), A([5]), (0,), (2,))", "IndexError", "5"),
+    ("mx.slice_update(mx.ones(3), mx.ones(2), A([5]), (0,))", "IndexError", "5"),
+    ("mx.arange(3)[2**63 - 1]", "IndexError", "9223372036854775807"),
+    ("mx.arange(3)[2**70]", "IndexError", "1180591620717411303424"),
+    ("mx.arange(3)[A([2**64 - 1], u64)]", "IndexError", "18446744073709551615"),
+    ("mx.argmax(mx.ones(0))", "ValueError", "empty"),
+    ("mx.quantize(mx.ones((2, 64)), group_size=0)", "ValueError", "groups of 0"),
+    ("mx.quantize(mx.ones((2, 64)), bits=0)", "ValueError", "0 bits"),
+    ("mx.hadamard_transform(mx.ones((2, 0)))", "ValueError", "length 0"),
+    ("mx.fft.fft(mx.ones(0))", "ValueError", "length 0"),
+    ("mx.bincount(A([2**62], i64))", "OverflowError", r"^\[shape\]"),
+    ("mx.linalg.eigh(mx.full((2, 2), nan))", "LinAlgError", "NaN"),
+]
+TABLE += FATAL
+
+# Odd calls of that sort which are right: (call, the result as lists).
+ODD = [
+    ("mx.addmm(mx.ones((2, 2)), mx.ones((2, 0)), mx.ones((0, 2)))", [[1, 1], [1, 1]]),
+    ("mx.addmm(mx.ones((0, 2)), mx.ones((0, 3)), mx.ones((3, 2)))", []),
+    ("mx.addmm(mx.ones(()), mx.ones((0,)), mx.ones((0,)))", 1),
+    ("mx.put_along_axis(mx.ones((2, 1)), mx.zeros((2, 0), i32), A(1.0), 1)", [[1], [1]]),
+    ("mx.inner(mx.ones((2, 0)), mx.ones((3, 0)))", [[0, 0, 0], [0, 0, 0]]),
+    ("mx.inner(mx.ones((0,)), mx.ones((0,)))", 0),
+    ("mx.matmul(mx.ones((2, 0)), mx.ones((0, 1)))", [[0], [0]]),
+    ("a = mx.zeros(3); a[[True, False, True]] = 1; a", [1, 0, 1]),
+    ("mx.roll(mx.ones(0), 3)", []),
+    ("mx.roll(mx.arange(5), 2**31 - 1)", [3, 4, 0, 1, 2]),
+    ("mx.roll(mx.arange(5), -2**31)", [3, 4, 0, 1, 2]),
+    ("A([2**31, 2**32 - 1], u32)", [2**31, 2**32 - 1]),
+    ("A([1], u32) + 2**31", [2**31 + 1]),
+    ("mx.full((1,), 2**31, u32)", [2**31]),
+    ("A([2**31], u32) == 2**31", [True]),
+    ("mx.where(A([False]), A([1], u32), 2**31)", [2**31]),
+    ("mx.eye(2, k=2**31 - 1)", [[0, 0], [0, 0]]),
+    ("mx.tril(mx.ones((2, 2)), -2**31)", [[0, 0], [0, 0]]),
+    ("A([1, 2, 3])[::-2**63]", [3]),
+    ("A([1, 2, 3])[-2**70 : 2**70]", [1, 2, 3]),
+    ("A([-2**31]) // -1", [-(2**31)]),
+    ("A([-2**63], i64) // -1", [-(2**63)]),
+    ("A([1]) // 0", [0]),
+    ("A([1]) % 0", [0]),
+    ("mx.left_shift(A(1), 100)", 0),
+    ("mx.as_strided(mx.ones(3), (0,), (2**62,), 2**62)", []),
+    ("mx.linalg.inv(mx.ones((0, 0)))", []),
+    ("mx.random.permutation(0)", []),
+    ("mx.conv1d(mx.ones((0, 5, 2)), mx.ones((3, 3, 2)))", []),
+]
+
+
+@pytest.mark.parametrize("call, want", ODD, ids=[row[0] for row in ODD])
+def test_odd_calls(call, want):
+    kind, got = outcome.run(call)[:2]
+    assert kind == "value", got
+    assert got.values.tolist() == want
+
 
 @pytest.mark.parametrize("call, classes, pattern", TABLE, ids=[row[0] for row in TABLE])
 def test_wrong_calls(call, classes, pattern, backend):
