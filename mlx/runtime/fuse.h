@@ -32,6 +32,9 @@ struct FuseLimits {
 void fuse(const Schedule& items, std::vector<Unit>& units, std::vector<int>& unit_of,
           bool on = true);
 
+/// Finds the units that a single op of one input reads: sets `Unit::reader`. Part of `fuse`.
+void find_readers(const Schedule& items, std::vector<Unit>& units, const std::vector<int>& of);
+
 /// Turns fusion off (one unit a node) and on; MLX_DISABLE_FUSION=1 starts with it off.
 void fuse_chains(bool on);
 
