@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "mlx/core/error.h"
+#include "mlx/io/gguf_blocks.h"
 #include "mlx/io/io.h"
 
 namespace mlx::core {
@@ -120,6 +121,7 @@ struct Tensor {
   size_t bytes = 0;
   const Tag* plain = nullptr;
   const Blocks* blocks = nullptr;
+  const io::GgufBlocks* wide = nullptr;
 };
 
 Tensor read_description(Source& in) {
@@ -137,14 +139,16 @@ Tensor read_description(Source& in) {
   t.plain = find_tag(kTensors, t.type);
   for (const Blocks& b : kBlocks)
     if (b.id == t.type) t.blocks = &b;
-  if (!t.plain && !t.blocks)
+  t.wide = io::find_gguf_blocks(t.type);
+  if (!t.plain && !t.blocks && !t.wide)
     in.reject("holds ", t.name, " in the type ", t.type,
-              "; accepted are F32, F16, BF16, F64, I8 to I64, Q4_0, Q4_1 and Q8_0");
+              "; accepted are F32, F16, BF16, F64, I8 to I64, Q4_0 to Q5_1, Q8_0, Q2_K to Q6_K");
   auto n = static_cast<uint64_t>(num_elements(t.shape));
-  if (t.blocks && (rank == 0 || t.shape.back() % 32 != 0))
-    in.reject("holds ", t.name, " of shape ", to_string(t.shape), " in blocks of 32");
-  const uint64_t unit = t.blocks ? t.blocks->bytes : t.plain->dtype.size();
-  if (t.blocks) n /= 32;
+  const int block = t.blocks ? 32 : t.wide ? t.wide->elements : 1;
+  if (block > 1 && (rank == 0 || t.shape.back() % block != 0))
+    in.reject("holds ", t.name, " of shape ", to_string(t.shape), " in blocks of ", block);
+  const uint64_t unit = t.blocks ? t.blocks->bytes : t.wide ? t.wide->bytes : t.plain->dtype.size();
+  n /= block;
   if (__builtin_mul_overflow(n, unit, &t.bytes)) in.reject("gives ", t.name, " too many elements");
   return t;
 }
@@ -184,6 +188,21 @@ void unpack_blocks(Source& in, const Tensor& t, std::unordered_map<std::string, 
   out.insert_or_assign(t.name, w);
   out.insert_or_assign(stem + ".scales", scales);
   out.insert_or_assign(stem + ".biases", biases);
+}
+
+/// The elements of blocks as float16.
+array read_blocks(Source& in, const Tensor& t) {
+  array out = array::uninitialized(t.shape, float16);
+  if (out.size() == 0) return out;
+  auto* to = static_cast<float16_t*>(out.raw(Access::write));
+  std::vector<uint8_t> block(t.wide->bytes);
+  std::vector<float> elements(t.wide->elements);
+  for (size_t i = 0; i < out.size(); i += elements.size()) {
+    in.bytes(block.data(), block.size());
+    t.wide->unpack(block.data(), elements.data());
+    for (size_t j = 0; j < elements.size(); ++j) to[i + j] = float16_t(elements[j]);
+  }
+  return out;
 }
 
 // ---- writing -----------------------------------------------------------------------------------
@@ -260,6 +279,8 @@ GGUFLoad load_gguf(std::shared_ptr<io::Reader> reader, StreamOrDevice) {
     in.skip_to(start + t.offset);
     if (t.blocks)
       unpack_blocks(in, t, out.first);
+    else if (t.wide)
+      out.first.insert_or_assign(t.name, read_blocks(in, t));
     else
       out.first.insert_or_assign(t.name, read_values(in, *t.plain, t.shape));
   }

@@ -106,8 +106,8 @@ def test_damaged_files(tmp_path):
         file.write_bytes(bytes(damaged))
         with contextlib.suppress(RuntimeError, ValueError, OverflowError, MemoryError):
             mx.load(file)
-    write_file(file, {"t": (13, (2, 256), bytes(352))})
-    with pytest.raises(RuntimeError, match=r"type 13; accepted are"):
+    write_file(file, {"t": (15, (2, 256), bytes(584))})
+    with pytest.raises(RuntimeError, match=r"type 15; accepted are"):
         mx.load(file)
 
 
@@ -126,3 +126,88 @@ def test_failed_saves_leave_the_old_file(tmp_path):
             mx.save_gguf(file, arrays, metadata)
     assert mx.load(file)["a"].shape == (3,)
     assert [p.name for p in tmp_path.iterdir()] == ["a.gguf"]
+
+
+def halves(block, at):
+    """The float16 number at a byte of a block."""
+    return float(np.frombuffer(block[at : at + 2].tobytes(), np.float16)[0])
+
+
+def bits(block, first, count, width):
+    """All `width`-bit fields of bytes: fields[k] is the k-th field of each byte."""
+    part = block[first : first + count].astype(int)
+    return [part >> k & (1 << width) - 1 for k in range(0, 8, width)]
+
+
+def q5(block, least):
+    """32 elements of Q5_0 or Q5_1."""
+    high = np.unpackbits(block[-20:-16], bitorder="little").astype(int)
+    low = np.concatenate(bits(block, len(block) - 16, 16, 4))
+    scale = halves(block, 0)
+    return scale * (low + 16 * high) + (halves(block, 2) if least else -16 * scale)
+
+
+def q2_k(block):
+    scale, least = bits(block, 0, 16, 4)
+    codes = [c for half in (16, 48) for field in bits(block, half, 32, 2) for c in field]
+    spread = np.repeat(scale, 16) * halves(block, 80), np.repeat(least, 16) * halves(block, 82)
+    return spread[0] * codes - spread[1]
+
+
+def q3_k(block):
+    low = np.concatenate(bits(block, 96, 8, 4))
+    high = np.concatenate(bits(block, 104, 4, 2))
+    scale = (low + 16 * high - 32) * halves(block, 108)
+    codes = [c for half in (32, 64) for field in bits(block, half, 32, 2) for c in field]
+    third = np.concatenate(bits(block, 0, 32, 1))
+    return np.repeat(scale, 16) * (np.array(codes) + 4 * third - 4)
+
+
+def q45_k(block, fifth):
+    a, b, c = block[4:8].astype(int), block[8:12].astype(int), block[12:16].astype(int)
+    scale = np.concatenate([a & 63, (c & 15) + 16 * (a >> 6)]) * halves(block, 0)
+    least = np.concatenate([b & 63, (c >> 4) + 16 * (b >> 6)]) * halves(block, 2)
+    start = 48 if fifth else 16
+    codes = np.concatenate([np.concatenate(bits(block, start + k, 32, 4)) for k in (0, 32, 64, 96)])
+    if fifth:
+        codes = codes + 16 * np.concatenate(bits(block, 16, 32, 1))
+    return np.repeat(scale, 32) * codes - np.repeat(least, 32)
+
+
+def q6_k(block):
+    codes = []
+    for low, high in ((0, 128), (64, 160)):
+        nibbles = np.concatenate(bits(block, low, 64, 4))
+        codes.append(nibbles + 16 * np.concatenate(bits(block, high, 32, 2)))
+    scale = block[192:208].view(np.int8).astype(int) * halves(block, 208)
+    return np.repeat(scale, 16) * (np.concatenate(codes) - 32)
+
+
+WIDE = {
+    "Q5_0": (6, 22, 32, (0,), lambda b: q5(b, False)),
+    "Q5_1": (7, 24, 32, (0, 2), lambda b: q5(b, True)),
+    "Q2_K": (10, 84, 256, (80, 82), q2_k),
+    "Q3_K": (11, 110, 256, (108,), q3_k),
+    "Q4_K": (12, 144, 256, (0, 2), lambda b: q45_k(b, False)),
+    "Q5_K": (13, 176, 256, (0, 2), lambda b: q45_k(b, True)),
+    "Q6_K": (14, 210, 256, (208,), q6_k),
+}
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_blocks_of_the_other_layouts(tmp_path, name):
+    kind, size, elements, numbers, reference = WIDE[name]
+    rng = np.random.RandomState(kind)
+    blocks = rng.randint(0, 256, (6, size)).astype(np.uint8)
+    for at in numbers:
+        few = rng.uniform(0.001, 0.05, 6).astype(np.float16)
+        blocks[:, at : at + 2] = few.view(np.uint8).reshape(6, 2)
+    path = tmp_path / "a.gguf"
+    write_file(path, {"w": (kind, (3, 2 * elements), blocks.tobytes())})
+    got = mx.load(str(path))["w"]
+    want = np.concatenate([reference(b) for b in blocks]).reshape(3, 2 * elements)
+    assert got.dtype == mx.float16 and got.shape == want.shape
+    np.testing.assert_allclose(np.array(got), want, 1e-3, 1e-3)
+    write_file(path, {"w": (kind, (3, elements + 8), blocks.tobytes())})
+    with pytest.raises(ValueError, match=rf"w .*blocks of {elements}"):
+        mx.load(str(path))
