@@ -24,7 +24,7 @@ struct Layout {
   Dtype dtype = float32;
 };
 
-/// Product of the lengths; throws SizeError where it leaves int64.
+/// Product of the lengths; throws SizeError where it is 2^59 or more.
 int64_t num_elements(const Shape& shape);
 /// Strides of a dense array in row-major order.
 Strides row_major(const Shape& shape);

@@ -1,5 +1,6 @@
-// The public C++ surface as applications use it: each function of surface.def is called with
-// arguments of the types that it declares, so that a missing one does not compile or link.
+// The public C++ surface as applications use it: each function of surface.def and surface_ops.def
+// is called with arguments of the types that it declares, so that a missing one does not compile or
+// link.
 #include <functional>
 #include <ostream>
 #include <tuple>
@@ -64,6 +65,7 @@ bool calls(F) {
   const bool JOIN(surface_, __COUNTER__) = calls<R __VA_OPT__(, ) __VA_ARGS__>( \
       [](auto&&... a) -> decltype(auto) { return mx::name(std::forward<decltype(a)>(a)...); });
 #include "surface.def"
+#include "surface_ops.def"
 #undef F
 
 }  // namespace
