@@ -5,9 +5,11 @@
 #include "mlx/backend/cpu/threads.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <exception>
@@ -27,6 +29,7 @@ constexpr double kWakeNs = 100'000;  // waking a parked thread takes 20-60 us
 constexpr double kChunkNs = 5'000;   // a claim costs up to 0.1 us
 constexpr auto kSpinTime = std::chrono::microseconds(100);
 constexpr uint32_t kOpen = 1u << 31;
+constexpr int kMostThreads = 1024;
 
 thread_local bool inside = false;
 
@@ -37,6 +40,29 @@ inline void relax() {
   __asm__ volatile("yield");
 #endif
 }
+
+#if defined(__linux__)
+int current_core() { return sched_getcpu(); }
+
+/// Moves a thread off a core and leaves it free to go anywhere later.
+void move_off(pthread_t thread, int core) {
+  cpu_set_t allowed;
+  if (pthread_getaffinity_np(thread, sizeof(allowed), &allowed) != 0) return;
+  cpu_set_t others = allowed;
+  CPU_CLR(core, &others);
+  if (CPU_COUNT(&others) > 0 && pthread_setaffinity_np(thread, sizeof(others), &others) == 0)
+    pthread_setaffinity_np(thread, sizeof(allowed), &allowed);
+}
+#else
+int current_core() { return -1; }
+void move_off(pthread_t, int) {}
+#endif
+
+/// Where a helper was when it last ran.
+struct Seat {
+  std::atomic<int> core{-1};
+  pthread_t thread{};
+};
 
 struct Job {
   RangeRef f;
@@ -62,9 +88,11 @@ struct Pool {
   std::exception_ptr error;
 
   alignas(64) std::atomic<int64_t> next{0};
+  std::array<Seat, kMostThreads> seats;
 
   void work();
-  void helper();
+  void helper(Seat& seat);
+  void spread_helpers();
   bool wait_for_work(int seen);
   bool worth_waking(double estimated_ns);
   void start_helpers(int wanted);
@@ -136,16 +164,29 @@ bool Pool::wait_for_work(int seen) {
   return !quit.load();
 }
 
-void Pool::helper() {
+void Pool::helper(Seat& seat) {
   int seen = epoch.load();
   do {
     seen = epoch.load(std::memory_order_acquire);
+    seat.core.store(current_core(), std::memory_order_release);
     if (gate.fetch_add(1, std::memory_order_acquire) & kOpen) {
       work();
     }
     gate.fetch_sub(1, std::memory_order_release);
   } while (wait_for_work(seen));
   alive.fetch_sub(1);
+}
+
+// The system lets a helper share the core of its busy caller for long, for tens of milliseconds,
+// while another core idles.
+void Pool::spread_helpers() {
+  const int core = current_core();
+  for (int i = 0; i < helpers; ++i) {
+    if (seats[i].core.load(std::memory_order_acquire) == core && core >= 0) {
+      seats[i].core.store(-1, std::memory_order_relaxed);
+      move_off(seats[i].thread, core);
+    }
+  }
 }
 
 // Long work is; so is work that follows closely on other work that nobody was awake to share.
@@ -177,7 +218,11 @@ void Pool::start_helpers(int wanted) {
   while (helpers < wanted) {
     alive.fetch_add(1);
     try {
-      std::thread([this] { helper(); }).detach();
+      Seat& seat = seats[helpers];
+      seat.core.store(current_core());
+      std::thread thread([this, &seat] { helper(seat); });
+      seat.thread = thread.native_handle();
+      thread.detach();
       ++helpers;
     } catch (const std::system_error&) {
       // The system gives no more threads: go on with those there are.
@@ -201,6 +246,8 @@ void Pool::stop_helpers() {
 }
 
 void Pool::run(const Job& todo, bool wake) {
+  const bool spin = threads.load(std::memory_order_relaxed) <= usable_cores();
+  if (spin) spread_helpers();
   job = &todo;
   next.store(0, std::memory_order_relaxed);
   gate.fetch_or(kOpen, std::memory_order_release);
@@ -210,7 +257,6 @@ void Pool::run(const Job& todo, bool wake) {
   }
   work();
   gate.fetch_and(~kOpen, std::memory_order_acq_rel);
-  const bool spin = threads.load(std::memory_order_relaxed) <= usable_cores();
   for (int spins = 0; gate.load(std::memory_order_acquire) != 0; ++spins) {
     if (spin && spins < 2'000) {
       relax();
@@ -255,7 +301,7 @@ class Owner {
 int num_threads() { return configured_threads(pool()); }
 
 void set_num_threads(int threads) {
-  if (threads < 1 || threads > 1024) {
+  if (threads < 1 || threads > kMostThreads) {
     fail("set_num_threads", threads, " given; accepted: a whole number from 1 to 1024.");
   }
   if (inside) {
