@@ -167,10 +167,10 @@ MLX_FN Reg<A> load_tail(const T* p, int64_t n, A rest) {
   }
 #endif
   T few[R::N] = {};
-  __builtin_memcpy(few, p, static_cast<size_t>(n) * sizeof(T));
+  __builtin_memcpy(few, p, static_cast<uint32_t>(n) * sizeof(T));
   A lanes[R::N];
   load_as<A>(few).store(lanes);
-  for (int64_t i = n; i < R::N; ++i) lanes[i] = rest;
+  for (int64_t i = R::N - 1; i >= n; --i) lanes[i] = rest;
   return raw_load<R>(lanes);
 }
 
