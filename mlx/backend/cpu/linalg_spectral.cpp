@@ -23,6 +23,24 @@ void set_identity(T* a, int64_t n) {
   for (int64_t i = 0; i < n; ++i) a[i * n + i] = T(1);
 }
 
+/// Calls `f(a, from, to, i)` for each matrix of the input, in parallel: a copy of it, where it
+/// comes from and where a result of its size goes. `factor` is that of Batch::work.
+template <class F>
+void for_each_copy(const KernelArgs& args, const Batch& b, double factor, F&& f) {
+  if (b.count * b.size() == 0) return;
+  dispatch_matrix(args.in[0].dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* in = args.in[0].as<T>();
+    T* out = args.out[0].as<T>();
+    for_each_matrix(b, b.work(factor), [&](int64_t i) {
+      const T* from = in + i * b.size();
+      Elements<T> a(b.size());
+      copy_elements(from, +a, b.size());
+      f(a, from, out + i * b.size(), i);
+    });
+  });
+}
+
 // --- singular values ----------------------------------------------------------------------------
 
 // aᵀ = U' S V' means a = V'ᵀ S U'ᵀ, and column-major V' and U' are their transposes in rows.
@@ -75,25 +93,18 @@ void pinv_kernel(const KernelArgs& args) {
   const Batch b(args.in[0]);
   const int64_t k = b.small();
   const double rcond = attrs_as<PinvAttrs>(args.attrs).rcond;
-  if (b.count * b.size() == 0) return;
-  dispatch_matrix(args.in[0].dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const T* in = args.in[0].as<T>();
-    T* out = args.out[0].as<T>();
-    for_each_matrix(b, b.work(20), [&](int64_t i) {
-      Elements<T> a(b.size()), u(b.columns * k), v(k * b.rows);
-      Elements<Real<T>> values(k);
-      copy_elements(in + i * b.size(), +a, b.size());
-      require_finite("linalg.pinv", +a, b.size(), i);
-      const Int info = lapack::gesdd<T>('S', b.n(), b.m(), a, values, u, v);
-      require_converged("linalg.pinv", info, i);
-      const Real<T> limit = static_cast<Real<T>>(rcond) * values[0];
-      for (int64_t j = 0; j < k; ++j) {
-        const Real<T> factor = values[j] > limit ? 1 / values[j] : 0;
-        for (int64_t r = 0; r < b.columns; ++r) u[j * b.columns + r] *= factor;
-      }
-      lapack::gemm<T>(true, b.m(), b.n(), static_cast<Int>(k), v, u, out + i * b.size());
-    });
+  for_each_copy(args, b, 20, [&]<class T>(Elements<T>& a, const T*, T* out, int64_t i) {
+    Elements<T> u(b.columns * k), v(k * b.rows);
+    Elements<Real<T>> values(k);
+    require_finite("linalg.pinv", +a, b.size(), i);
+    const Int info = lapack::gesdd<T>('S', b.n(), b.m(), a, values, u, v);
+    require_converged("linalg.pinv", info, i);
+    const Real<T> limit = static_cast<Real<T>>(rcond) * values[0];
+    for (int64_t j = 0; j < k; ++j) {
+      const Real<T> factor = values[j] > limit ? 1 / values[j] : 0;
+      for (int64_t r = 0; r < b.columns; ++r) u[j * b.columns + r] *= factor;
+    }
+    lapack::gemm<T>(true, b.m(), b.n(), static_cast<Int>(k), v, u, out);
   });
 }
 
@@ -133,31 +144,23 @@ void adjugate_by_values(const T* b, T* out, Int n, int64_t matrix) {
 /// so.
 void cofactors_kernel(const KernelArgs& args) {
   const Batch b(args.in[0]);
-  if (b.count * b.size() == 0) return;
-  dispatch_matrix(args.in[0].dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const T* in = args.in[0].as<T>();
-    T* out = args.out[0].as<T>();
-    const Int n = b.n();
-    for_each_matrix(b, b.work(2), [&](int64_t i) {
-      Elements<T> a(b.size());
-      Elements<Int> pivots(n);
-      copy_elements(in + i * b.size(), +a, b.size());
-      T det = determinant<T>(a, n, pivots);
-      Real<T> least = std::abs(a[0]), most = least;
-      for (int64_t r = 1; r < n; ++r) {
-        least = std::min(least, std::abs(a[r * n + r]));
-        most = std::max(most, std::abs(a[r * n + r]));
-      }
-      const Real<T> unit = std::numeric_limits<Real<T>>::epsilon();
-      if (least > std::sqrt(unit) * most) {
-        lapack::getri<T>(n, a, pivots);
-        transpose(+a, out + i * b.size(), n, n, [&](T x) { return det * x; });
-      } else {
-        adjugate_by_values<T>(in + i * b.size(), a, n, i);
-        transpose(+a, out + i * b.size(), n, n);
-      }
-    });
+  const Int n = b.n();
+  for_each_copy(args, b, 2, [&]<class T>(Elements<T>& a, const T* in, T* out, int64_t i) {
+    Elements<Int> pivots(n);
+    T det = determinant<T>(a, n, pivots);
+    Real<T> least = std::abs(a[0]), most = least;
+    for (int64_t r = 1; r < n; ++r) {
+      least = std::min(least, std::abs(a[r * n + r]));
+      most = std::max(most, std::abs(a[r * n + r]));
+    }
+    const Real<T> unit = std::numeric_limits<Real<T>>::epsilon();
+    if (least > std::sqrt(unit) * most) {
+      lapack::getri<T>(n, a, pivots);
+      transpose(+a, out, n, n, [&](T x) { return det * x; });
+    } else {
+      adjugate_by_values<T>(in, a, n, i);
+      transpose(+a, out, n, n);
+    }
   });
 }
 
@@ -333,16 +336,8 @@ void exponential(T* a, T* x, Int n) {
 
 void expm_kernel(const KernelArgs& args) {
   const Batch b(args.in[0]);
-  if (b.count * b.size() == 0) return;
-  dispatch_matrix(args.in[0].dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const T* in = args.in[0].as<T>();
-    T* out = args.out[0].as<T>();
-    for_each_matrix(b, b.work(15), [&](int64_t i) {
-      Elements<T> a(b.size());
-      copy_elements(in + i * b.size(), +a, b.size());
-      exponential<T>(a, out + i * b.size(), b.n());
-    });
+  for_each_copy(args, b, 15, [&]<class T>(Elements<T>& a, const T*, T* out, int64_t) {
+    exponential<T>(a, out, b.n());
   });
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "mlx/backend/cpu/isa/reduce.h"
-#include "mlx/backend/cpu/simd/lanes.h"
+#include "mlx/backend/cpu/simd/limits.h"
 
 namespace mlx::core::cpu::MLX_ISA {
 
@@ -28,26 +28,7 @@ struct Sum {
   static MLX_FN R combine(R a, R b) { return a + b; }
   static MLX_FN R map(R x) { return x; }
 };
-template <class A>
-MLX_FN A highest() {
-  if constexpr (is_complex_v<A>)
-    return {__builtin_inff(), __builtin_inff()};
-  else if constexpr (is_float_v<A>)
-    return __builtin_inff();
-  else if constexpr (A(-1) > A(0))
-    return A(-1);
-  else
-    return A((uint64_t(1) << (8 * sizeof(A) - 1)) - 1);
-}
-template <class A>
-MLX_FN A lowest() {
-  if constexpr (is_complex_v<A>)
-    return {-__builtin_inff(), -__builtin_inff()};
-  else if constexpr (is_float_v<A>)
-    return -__builtin_inff();
-  else
-    return A(uint64_t(highest<A>()) + 1);  // wraps to 0 or to the most negative number
-}
+
 // Where a reduction has a cheaper combination for numbers that are ordered, blocks use that one,
 // look for NaN on the side, and start again where there is one.
 template <class O>
@@ -346,6 +327,27 @@ struct Kernel {
 };
 
 template <template <class, class> class O>
+Reducer inexact(Dtype::Val t) {
+  using enum Dtype::Val;
+  switch (t) {
+    case float16:
+      return Kernel<O<Half, float>>::table;
+    case bfloat16:
+      return Kernel<O<Brain, float>>::table;
+    case float32:
+      return Kernel<O<float, float>>::table;
+    case float64:
+      return Kernel<O<double, double>>::table;
+    case complex64:
+      return Kernel<O<Complex<float>, Complex<float>>>::table;
+    case complex128:
+      return Kernel<O<Complex<double>, Complex<double>>>::table;
+    default:
+      return {};
+  }
+}
+
+template <template <class, class> class O>
 Reducer numeric(Dtype::Val t) {
   using enum Dtype::Val;
   switch (t) {
@@ -364,20 +366,9 @@ Reducer numeric(Dtype::Val t) {
     case uint64:
     case int64:
       return Kernel<O<uint64_t, uint64_t>>::table;
-    case float16:
-      return Kernel<O<Half, float>>::table;
-    case bfloat16:
-      return Kernel<O<Brain, float>>::table;
-    case float32:
-      return Kernel<O<float, float>>::table;
-    case float64:
-      return Kernel<O<double, double>>::table;
-    case complex64:
-      return Kernel<O<Complex<float>, Complex<float>>>::table;
-    case complex128:
-      return Kernel<O<Complex<double>, Complex<double>>>::table;
+    default:
+      return inexact<O>(t);
   }
-  return {};
 }
 
 template <template <class, class> class O>
@@ -401,20 +392,9 @@ Reducer extreme(Dtype::Val t) {
       return Kernel<O<int32_t, int32_t>>::table;
     case int64:
       return Kernel<O<int64_t, int64_t>>::table;
-    case float16:
-      return Kernel<O<Half, float>>::table;
-    case bfloat16:
-      return Kernel<O<Brain, float>>::table;
-    case float32:
-      return Kernel<O<float, float>>::table;
-    case float64:
-      return Kernel<O<double, double>>::table;
-    case complex64:
-      return Kernel<O<Complex<float>, Complex<float>>>::table;
-    case complex128:
-      return Kernel<O<Complex<double>, Complex<double>>>::table;
+    default:
+      return inexact<O>(t);
   }
-  return {};
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Running combinations over rows and columns.
 #include "mlx/backend/cpu/isa/scan.h"
 
-#include "mlx/backend/cpu/simd/lanes.h"
+#include "mlx/backend/cpu/simd/limits.h"
 
 namespace mlx::core::cpu::MLX_ISA {
 namespace {
@@ -71,30 +71,6 @@ struct Prod : Sum<A> {
   }
   static MLX_FN A step(A a, A x) { return static_cast<A>(a * x); }
 };
-template <class A>
-MLX_FN A highest() {
-  if constexpr (is_complex_v<A>)
-    return {__builtin_inff(), __builtin_inff()};
-  else if constexpr (is_float_v<A>)
-    return __builtin_inff();
-  else if constexpr (__is_same(A, bool))
-    return true;
-  else if constexpr (A(-1) > A(0))
-    return A(-1);
-  else
-    return A((uint64_t(1) << (8 * sizeof(A) - 1)) - 1);
-}
-template <class A>
-MLX_FN A lowest() {
-  if constexpr (is_complex_v<A>)
-    return {-__builtin_inff(), -__builtin_inff()};
-  else if constexpr (is_float_v<A>)
-    return -__builtin_inff();
-  else if constexpr (__is_same(A, bool))
-    return false;
-  else
-    return A(uint64_t(highest<A>()) + 1);
-}
 template <class A>
 struct Max : Sum<A> {
   static MLX_FN A start() { return lowest<A>(); }
