@@ -41,7 +41,7 @@ struct Step {
   Ref<const Attrs> attrs;
   Program program;  ///< the layouts of its operands have the iteration's shape
   std::vector<Layout> operands;
-  std::vector<int> slots;  ///< binding of each operand; the layout's offset counts from there
+  SmallVector<int, 8> slots;  ///< binding of each operand; the layout's offset counts from there
   int n_inputs = 0;
   int workspace = -1;       ///< slot of the scratch memory, or -1
   int first_parameter = 0;  ///< constants of the program in the launch's parameters

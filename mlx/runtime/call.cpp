@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "mlx/core/error.h"
+#include "mlx/core/node_map.h"
 #include "mlx/runtime/observe.h"
 
 namespace mlx::core {
@@ -96,7 +97,7 @@ std::shared_ptr<const CallPlan> Body::plan_for(const Node& call) {
 }
 
 std::shared_ptr<const CallPlan> Body::make(const Node& call) {
-  std::unordered_map<const Node*, int> source;
+  NodeMap<int> source;
   for (size_t k = 0; k < inputs_.size(); ++k) {
     inputs_[k].node()->value = value_of(*call.inputs()[k]);
     source[inputs_[k].node()] = static_cast<int>(k);

@@ -60,6 +60,7 @@ class Grower {
     unit_ = unit;
     size_ = num_elements(items_[root].node->shape);
     nodes_ = outputs_ = leaves_ = 0;
+    maps_.clear();
     AxisMap axes;
     for (size_t k = 0; k < items_[root].node->shape.size(); ++k)
       axes.push_back(items_[root].node->shape[k] == 1 ? -1 : static_cast<int>(k));
@@ -81,8 +82,7 @@ class Grower {
 
  private:
   struct Candidate {
-    uint32_t item;
-    AxisMap axes;
+    uint32_t item, map;
     bool operator<(const Candidate& o) const { return item < o.item; }
   };
 
@@ -94,46 +94,45 @@ class Grower {
     for (Node* in : n.inputs()) {
       uint32_t k = item_index(in);
       ++placed_[k];
-      AxisMap map;
+      candidates_.push({k, static_cast<uint32_t>(maps_.size())});
       if (!transparent)
-        map = operand_map(*in, axes);
+        maps_.push_back(operand_map(*in, axes));
       else
-        view_map(n, axes, map);
-      candidates_.push({k, std::move(map)});
+        view_map(n, axes, maps_.emplace_back());
     }
     out.members.push_back({i, std::move(axes), transparent});
   }
 
   void consider(Unit& out) {
-    Candidate c = std::move(const_cast<Candidate&>(candidates_.top()));
+    auto [item, map] = candidates_.top();
     candidates_.pop();
     bool same_map = true;
     uint32_t reads = 1;
-    for (; !candidates_.empty() && candidates_.top().item == c.item; candidates_.pop(), ++reads)
-      same_map = same_map && candidates_.top().axes == c.axes;
-    if (same_map && admits(c, reads)) {
-      join(out, c.item, std::move(c.axes), !computes(items_[c.item]));
+    for (; !candidates_.empty() && candidates_.top().item == item; candidates_.pop(), ++reads)
+      same_map = same_map && maps_[candidates_.top().map] == maps_[map];
+    if (same_map && admits(item, maps_[map], reads)) {
+      join(out, item, std::move(maps_[map]), !computes(items_[item]));
     } else {
-      leave_out(c.item);
+      leave_out(item);
     }
   }
 
-  bool admits(const Candidate& c, uint32_t reads) const {
-    const Item& item = items_[c.item];
+  bool admits(uint32_t i, const AxisMap& axes, uint32_t reads) const {
+    const Item& item = items_[i];
     const Node& n = *item.node;
     const FuseLimits limits;
-    if (!on_ || item.leaf || unit_of_[c.item] >= 0 || blocked_[c.item] == unit_) return false;
-    if (placed_[c.item] != item.uses || n.stream != items_[root_].node->stream) return false;
+    if (!on_ || item.leaf || unit_of_[i] >= 0 || blocked_[i] == unit_) return false;
+    if (placed_[i] != item.uses || n.stream != items_[root_].node->stream) return false;
     if (nodes_ >= limits.nodes || leaves_ >= limits.inputs || outputs_ >= limits.outputs)
       return false;
     if (num_elements(n.shape) != size_) return false;
     for (size_t k = 0; k < n.shape.size(); ++k)
-      if (n.shape[k] != 1 && c.axes[k] < 0) return false;
+      if (n.shape[k] != 1 && axes[k] < 0) return false;
     if (computes(item)) return true;
     // A view that is stored, or that others read, needs an address of its own.
     AxisMap unused;
-    return is_view(item) && !item.stored() && reads == item.uses && !settled_[c.item] &&
-           view_map(n, c.axes, unused);
+    return is_view(item) && !item.stored() && reads == item.uses && !settled_[i] &&
+           view_map(n, axes, unused);
   }
 
   /// The item is an input of the unit. What it views must then be computed before the unit.
@@ -163,6 +162,7 @@ class Grower {
   std::vector<bool> settled_;
   std::vector<int> blocked_;  // the unit that an item cannot join
   std::priority_queue<Candidate> candidates_;
+  std::vector<AxisMap> maps_;  // of the candidates
   uint32_t root_ = 0;
   int unit_ = 0, nodes_ = 0, outputs_ = 0, leaves_ = 0;
   int64_t size_ = 0;

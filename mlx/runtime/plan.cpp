@@ -422,6 +422,7 @@ class Planner {
 
   void lower_code(const Unit& unit, Program& program) {
     member_values_.assign(unit.members.size(), 0);
+    program.code.reserve(unit.members.size());
     size_t leaf = 0;
     int next = program.first_instr();
     for (size_t p = 0; p < unit.members.size(); ++p) {

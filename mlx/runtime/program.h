@@ -30,10 +30,10 @@ struct Instr {
 };
 
 struct Program {
-  std::vector<Dtype::Val> inputs;
-  std::vector<Dtype::Val> constants;  ///< their values are parameters of the launch
+  SmallVector<Dtype::Val, 8> inputs;
+  SmallVector<Dtype::Val, 8> constants;  ///< their values are parameters of the launch
   std::vector<Instr> code;
-  std::vector<uint16_t> outputs;  ///< values to store; never an input or a constant
+  SmallVector<uint16_t, 4> outputs;  ///< values to store; never an input or a constant
   bool operator==(const Program&) const = default;
 
   int first_instr() const { return static_cast<int>(inputs.size() + constants.size()); }

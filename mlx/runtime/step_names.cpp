@@ -19,6 +19,7 @@ const char* op_name(OpId op) {
 std::string Step::name() const {
   if (op && program.code.empty()) return op->name;
   std::string s = "fused(";
+  s.reserve(16 * (program.code.size() + 1));
   for (const Instr& i : program.code) {
     if (s.back() != '(') s += ",";
     s += op_name(i.op);

@@ -152,21 +152,21 @@ std::shared_ptr<Compiled::Shaped> Compiled::shaped(const Arrays& inputs) {
 std::shared_ptr<Compiled::Shaped> Compiled::lower(Graph g) const {
   prepare_eval(g.captured, false).run();
   auto s = std::make_shared<Shaped>();
-  std::unordered_map<const Node*, int> input, part;
+  NodeMap<int> input, part;
   for (size_t k = 0; k < g.inputs.size(); ++k) input[g.inputs[k].node()] = static_cast<int>(k);
-  std::unordered_map<const Node*, bool> computed;
-  for (Node* n : computed_nodes(g)) computed[n] = true;
+  NodeSet captured(g.captured.size());
+  for (const array& a : g.captured) captured.emplace(a.node());
   Arrays results;
   for (const array& o : g.outputs) {
     auto& out = s->outputs.emplace_back();
-    if (auto it = input.find(o.node()); it != input.end()) {
-      out.input = it->second;
-    } else if (!computed.contains(o.node())) {
+    if (const int* k = input.find(o.node())) {
+      out.input = *k;
+    } else if (is_constant(o) || captured.contains(o.node())) {
       out.captured = o;
     } else {
       auto [place, fresh] = part.emplace(o.node(), static_cast<int>(results.size()));
       if (fresh) results.push_back(o);
-      out.part = place->second;
+      out.part = place;
     }
   }
   if (!results.empty())

@@ -1,7 +1,5 @@
 #include "mlx/transforms/graph.h"
 
-#include <unordered_set>
-
 #include "mlx/core/error.h"
 
 namespace mlx::core {
@@ -12,11 +10,11 @@ namespace {
 class Copies {
  public:
   explicit Copies(const Graph& g, const Arrays& inputs) {
-    for (size_t i = 0; i < inputs.size(); ++i) known_[g.inputs[i].node()] = {inputs[i]};
+    for (size_t i = 0; i < inputs.size(); ++i) set(g.inputs[i].node(), {inputs[i]});
   }
   array of(Node* n) const {
-    auto it = known_.find(n);
-    return it == known_.end() ? array(n) : it->second[0];
+    const Arrays* known = known_.find(n);
+    return known ? (*known)[0] : array(n);
   }
   Arrays inputs_of(const Node& n) const {
     Arrays in;
@@ -32,7 +30,7 @@ class Copies {
   }
 
  private:
-  std::unordered_map<const Node*, Arrays> known_;
+  NodeMap<Arrays> known_;
 };
 
 }  // namespace
@@ -44,10 +42,10 @@ std::vector<Node*> computed_nodes(const Graph& g) {
 
 std::vector<Node*> pending_nodes(const Arrays& outputs) {
   std::vector<Node*> order;
-  std::unordered_set<const Node*> met;
+  NodeSet met;
   std::vector<std::pair<Node*, size_t>> stack;
   auto enter = [&](Node* n) {
-    if (n->status == Status::pending && n->op->kind != OpKind::leaf && met.insert(n).second)
+    if (n->status == Status::pending && n->op->kind != OpKind::leaf && met.emplace(n).second)
       stack.emplace_back(n, 0);
   };
   for (const array& a : outputs) {
@@ -98,16 +96,17 @@ Arrays rebuild(const Graph& g, const Arrays& inputs) {
 
 const OpDef* shape_bound_op(const Graph& g) {
   auto nodes = computed_nodes(g);
-  std::unordered_set<const Node*> computed(nodes.begin(), nodes.end());
+  NodeSet computed(nodes.size());
+  for (const Node* n : nodes) computed.emplace(n);
   // What was made beside the inputs, and is more than a number, may have been made for their
   // shapes, unless every op that it comes from means the same for all.
   auto binds = [](const Node* n) {
     return n->op->kind != OpKind::elementwise && n->op->kind != OpKind::part && !n->op->shapeless;
   };
-  std::unordered_set<const Node*> seen;
+  NodeSet seen;
   auto made_beside = [&](Node* n) -> const OpDef* {
     if (n->status != Status::pending || computed.contains(n) || n->shape.empty() ||
-        !seen.insert(n).second)
+        !seen.emplace(n).second)
       return nullptr;
     for (const Node* from : pending_nodes({array(n)}))
       if (binds(from)) return from->op;

@@ -8,7 +8,7 @@
 
 namespace mlx::core {
 
-/// Outputs over placeholders. Captured arrays are what the graph reads that depends on no
+/// Outputs over placeholders. Captured arrays are what the graph reads or gives that depends on no
 /// placeholder: they keep the values that they have, however often the graph runs.
 struct Graph {
   Arrays inputs, outputs, captured;

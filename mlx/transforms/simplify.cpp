@@ -20,6 +20,25 @@ bool is_number(const Node& n, double v, bool negative_zero = false) {
   return !complex && x == v && std::signbit(x) == negative_zero;
 }
 
+/// Nodes are told apart by the values that they stand for.
+struct ByMeaning {
+  static size_t hash(const Node* n) {
+    size_t h = detail::mix(reinterpret_cast<uintptr_t>(n->op), n->part);
+    h = detail::mix(h, static_cast<size_t>(n->dtype.val()));
+    if (n->op == &op_constant) return detail::mix(h, n->scalar().as<uint64_t>());
+    for (const Node* p : n->inputs()) h = detail::mix(h, reinterpret_cast<uintptr_t>(p));
+    return n->attrs ? detail::mix(h, n->attrs->hash()) : h;
+  }
+  static bool same(const Node* a, const Node* b) {
+    if (a->op != b->op || a->part != b->part || a->dtype != b->dtype || a->stream != b->stream)
+      return false;
+    if (!std::ranges::equal(a->inputs(), b->inputs()) || a->shape != b->shape) return false;
+    if (a->op == &op_constant) return a->scalar() == b->scalar();
+    if (!same_parts(*a, *b)) return false;
+    return a->attrs == b->attrs || (a->attrs && b->attrs && a->attrs->equals(*b->attrs));
+  }
+};
+
 /// Copies a graph node by node, giving an earlier node where that is the same value.
 class Simplifier {
  public:
@@ -28,7 +47,7 @@ class Simplifier {
     // What a transformation under way gave its function is more than its value.
     const uint8_t live = trace_level();
     for (Node* n : pending_nodes(outputs))
-      known_[n] = n->level > 0 && n->level <= live ? array(n) : simplified(*n);
+      known_.emplace(n, n->level > 0 && n->level <= live ? array(n) : simplified(*n));
     Arrays out;
     for (const array& a : outputs) out.push_back(of(a.node()));
     return out;
@@ -41,9 +60,9 @@ class Simplifier {
       n->level = 0;
       n->stream = in.node()->stream;
       n->attrs = in.node()->attrs;
-      known_[in.node()] = to_.inputs.back();
+      known_.emplace(in.node(), to_.inputs.back());
     }
-    for (Node* n : computed_nodes(from)) known_[n] = simplified(*n);
+    for (Node* n : computed_nodes(from)) known_.emplace(n, simplified(*n));
     for (const array& o : from.outputs) to_.outputs.push_back(of(o.node()));
     find_captured();
     return std::move(to_);
@@ -51,17 +70,16 @@ class Simplifier {
 
  private:
   array of(Node* n) {
-    auto it = known_.find(n);
-    if (it != known_.end()) return it->second;
-    return known_[n] = n->op == &op_constant ? shared(array(n)) : array(n);
+    if (const array* known = known_.find(n)) return *known;
+    return known_.emplace(n, n->op == &op_constant ? shared(array(n)) : array(n)).first;
   }
 
   array simplified(Node& n) {
-    Arrays in;
-    for (Node* p : n.inputs()) in.push_back(of(p));
-    if (array same = identity(n, in)) return same;
-    bool kept = std::ranges::equal(in, n.inputs(), {}, [](const array& a) { return a.node(); });
-    return shared(kept ? array(&n) : copy_node(n, in));
+    in_.clear();
+    for (Node* p : n.inputs()) in_.push_back(of(p));
+    if (array same = identity(n, in_)) return same;
+    bool kept = std::ranges::equal(in_, n.inputs(), {}, [](const array& a) { return a.node(); });
+    return shared(kept ? array(&n) : copy_node(n, in_));
   }
 
   /// The array that the node equals in every bit, or null.
@@ -97,43 +115,24 @@ class Simplifier {
     return array(first.inputs()[0]);
   }
 
-  static size_t hash_of(const Node& n) {
-    size_t h = detail::mix(reinterpret_cast<uintptr_t>(n.op), n.part);
-    h = detail::mix(h, static_cast<size_t>(n.dtype.val()));
-    if (n.op == &op_constant) return detail::mix(h, n.scalar().as<uint64_t>());
-    for (const Node* p : n.inputs()) h = detail::mix(h, reinterpret_cast<uintptr_t>(p));
-    return n.attrs ? detail::mix(h, n.attrs->hash()) : h;
-  }
-  static bool same(const Node& a, const Node& b) {
-    if (a.op != b.op || a.part != b.part || !(a.dtype == b.dtype) || a.stream != b.stream ||
-        a.shape != b.shape)
-      return false;
-    if (a.op == &op_constant) return a.scalar() == b.scalar();
-    if (!std::ranges::equal(a.inputs(), b.inputs()) || !same_parts(a, b)) return false;
-    return a.attrs == b.attrs || (a.attrs && b.attrs && a.attrs->equals(*b.attrs));
-  }
   /// An equal array met before, or this one.
-  array shared(array a) {
-    auto [it, end] = met_.equal_range(hash_of(*a.node()));
-    for (; it != end; ++it)
-      if (same(*it->second.node(), *a.node())) return it->second;
-    met_.emplace(hash_of(*a.node()), a);
-    return a;
-  }
+  array shared(array a) { return met_.emplace(a.node(), a).first; }
 
   void find_captured() {
-    std::unordered_map<const Node*, bool> seen;
-    for (const array& in : to_.inputs) seen[in.node()] = true;
-    auto nodes = computed_nodes(to_);
-    for (Node* n : nodes) seen[n] = true;
-    for (Node* n : nodes)
-      for (Node* p : n->inputs())
-        if (p->op != &op_constant && seen.emplace(p, true).second) to_.captured.emplace_back(p);
+    Dependents computed(to_.inputs, to_.outputs, Rule::graph);
+    NodeSet seen;
+    auto consider = [&](Node* n) {
+      if (n->op != &op_constant && computed.index(n) < 0 && seen.emplace(n).second)
+        to_.captured.emplace_back(n);
+    };
+    for (Node* n : computed.order()) std::ranges::for_each(n->inputs(), consider);
+    for (const array& o : to_.outputs) consider(o.node());
   }
 
   Graph to_;
-  std::unordered_map<const Node*, array> known_;
-  std::unordered_multimap<size_t, array> met_;
+  NodeMap<array> known_;
+  NodeMap<array, ByMeaning> met_;
+  Arrays in_;  // of the node at hand
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "mlx/transforms/trace.h"
 
+#include <algorithm>
+
 #include "mlx/core/trace.h"
 
 namespace mlx::core {
@@ -77,48 +79,29 @@ Dependents::Dependents(const Arrays& sources, const Arrays& outputs, Rule rule) 
   sources_ = order_.size();
   struct Frame {
     Node* node;
-    uint32_t next;
-    bool depends;
+    std::span<Node* const> inputs;
+    size_t next;
   };
   std::vector<Frame> stack;
   auto enter = [&](Node* n) {
     // A node's level is at least that of everything it depends on.
-    if (n->level < level)
-      index_.emplace(n, -1);
-    else
-      stack.push_back({n, 0, false});
+    if (n->level < level || !index_.emplace(n, -1).second) return;
+    auto inputs = bundle_of(*n) ? n->inputs().last(1) : followed_inputs(*n, rule);
+    stack.push_back({n, n->op->kind == OpKind::leaf ? inputs.first(0) : inputs, 0});
   };
   for (const array& a : outputs) {
-    if (!index_.contains(a.node())) enter(a.node());
+    enter(a.node());
     while (!stack.empty()) {
       Frame& f = stack.back();
-      auto inputs = followed_inputs(*f.node, rule);
-      if (Node* const bundle = bundle_of(*f.node)) inputs = f.node->inputs().last(1);
-      if (f.node->op->kind == OpKind::leaf) inputs = {};
-      bool descended = false;
-      while (f.next < inputs.size()) {
-        Node* in = inputs[f.next];
-        auto known = index_.find(in);
-        if (known == index_.end()) {
-          enter(in);
-          if (stack.back().node == in) {
-            descended = true;
-            break;
-          }
-          known = index_.find(in);
-        }
-        f.depends |= known->second >= 0;
-        ++f.next;
+      if (f.next < f.inputs.size()) {
+        enter(f.inputs[f.next++]);
+        continue;
       }
-      if (descended) continue;
-      Frame done = stack.back();
+      if (std::ranges::any_of(f.inputs, [&](const Node* in) { return index(in) >= 0; })) {
+        index_[f.node] = static_cast<int>(order_.size());
+        order_.push_back(f.node);
+      }
       stack.pop_back();
-      int at = -1;
-      if (done.depends) {
-        at = static_cast<int>(order_.size());
-        order_.push_back(done.node);
-      }
-      index_.emplace(done.node, at);
     }
   }
 }

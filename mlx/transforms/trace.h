@@ -3,10 +3,10 @@
 #pragma once
 
 #include <functional>
-#include <unordered_map>
 #include <vector>
 
 #include "mlx/core/array.h"
+#include "mlx/core/node_map.h"
 
 namespace mlx::core {
 
@@ -51,14 +51,14 @@ class Dependents {
   size_t sources() const { return sources_; }
   /// Position in `order`, or -1 for a node that depends on no source.
   int index(const Node* n) const {
-    auto it = index_.find(n);
-    return it == index_.end() ? -1 : it->second;
+    const int* at = index_.find(n);
+    return at ? *at : -1;
   }
 
  private:
   std::vector<Node*> order_;
   size_t sources_ = 0;
-  std::unordered_map<const Node*, int> index_;
+  NodeMap<int> index_;
 };
 
 }  // namespace mlx::core

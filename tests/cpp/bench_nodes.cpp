@@ -4,9 +4,12 @@
 
 #include <cstdio>
 #include <functional>
+#include <tuple>
 
 #include "mlx/mlx.h"
 #include "mlx/runtime/debug.h"
+#include "mlx/runtime/fuse.h"
+#include "mlx/runtime/plan.h"
 #include "mlx/transforms/graph.h"
 
 using namespace mlx::core;
@@ -152,22 +155,45 @@ void derivatives() {
          (best(10, [&] { jvp(f, {x}, {seed}); }) - forward) / 1000, us, "us", 1);
 }
 
+/// What compiling a graph costs, phase by phase and as a whole.
 void traces() {
-  array x = vector_of(4), c = vector_of(4);
-  Function f = [&](const Arrays& a) { return Arrays{chain(a[0], c, 1000)}; };
-  report("trace and simplify a chain of 1,000", best(5, [&] { simplify(trace(f, {x}, "f")); }), ms,
-         "ms", 0);
-  report("compile a chain of 1,000 and make its plan", best(5, [&] { eval(compile(f)({x})); }), ms,
-         "ms", 1);
-  unsigned start = 7;
-  array m = full({4, 4}, 0.5f);
+  array x = vector_of(4), c = vector_of(4), m = full({4, 4}, 0.5f);
   eval(m);
-  Function g = [&](const Arrays& a) {
-    unsigned seed = start;
-    return Arrays{other_form(a[0], 1000, seed)};
+  Function one_chain = [&](const Arrays& a) { return Arrays{chain(a[0], c, 1000)}; };
+  Function mixed = [&](const Arrays& a) {
+    unsigned seed = 7;
+    return Arrays{other_form(a[0], 765, seed)};
   };
-  report("compile 1,000 mixed nodes and make their plan", best(5, [&] { eval(compile(g)({m})); }),
-         ms, "ms", 1);
+  const std::tuple<const char*, Function, Arrays> graphs[] = {{"chain", one_chain, {x}},
+                                                              {"mixed", mixed, {m}}};
+  for (const auto& [name, f, inputs] : graphs) {
+    Arrays outputs = f(inputs);
+    Schedule items;
+    std::vector<Unit> units;
+    std::vector<int> unit_of;
+    schedule(outputs, items);
+    std::string title = std::string(name) + " of " + std::to_string(items.size()) + " nodes: ";
+    auto phase = [&](const char* what, double seconds, double goal = 0) {
+      report((title + what).c_str(), seconds, ms, "ms", goal);
+    };
+    double traced = best(5, [&] { trace(f, inputs, name); });
+    phase("trace", traced);
+    Graph graph = trace(f, inputs, name);
+    phase("simplify", best(5, [&] { simplify(graph); }));
+    phase("schedule", best(5, [&] { schedule(outputs, items); }));
+    phase("fuse", best(5, [&] { fuse(items, units, unit_of); }));
+    auto plan = [&](bool prepared) {
+      Plan plan;
+      make_plan(items, units, unit_of, plan);
+      if (prepared) prepare(plan);
+    };
+    double planned = best(5, [&] { plan(false); });
+    phase("plan and assign memory", planned);
+    phase("prepare the kernels", best(5, [&] { plan(true); }) - planned);
+    Function compiled = compile(f);
+    phase("run", best(5, [&] { eval(compiled(inputs)); }));
+    phase("all but the trace, and free it", best(5, [&] { eval(compile(f)(inputs)); }) - traced, 1);
+  }
 }
 
 void calls() {

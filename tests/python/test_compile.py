@@ -403,6 +403,18 @@ def test_a_compiled_closure_over_an_outer_input():
         assert mx.grad(f)(mx.array(1.0), mx.array(value)).item() == value
 
 
+def test_an_outer_input_that_is_only_returned_belongs_to_one_call():
+    held = []
+    inner = mx.compile(lambda y: (y * 2, held[0]))
+
+    def f(x):
+        held[:] = [x]
+        return inner(mx.array(1.0))[1] * x
+
+    for value in (3.0, 5.0):
+        assert mx.grad(f)(mx.array(value)).item() == 2 * value
+
+
 def test_custom_rules_survive():
     @mx.custom_function
     def f(x):

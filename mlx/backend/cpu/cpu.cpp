@@ -29,8 +29,8 @@ struct OpStep {
 
 struct CpuExecutable final : Executable {
   struct Entry {
-    std::vector<int> slots;
-    std::vector<int64_t> offsets;  // bytes
+    SmallVector<int, 8> slots;
+    SmallVector<int64_t, 8> offsets;  // bytes
     int n_inputs, first_parameter;
     int fused = -1, op = -1;
     std::unique_ptr<const Step> watched;  ///< for the observer of steps

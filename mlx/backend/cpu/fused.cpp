@@ -42,12 +42,14 @@ int arity_of(OpId op) {
 /// Axes in the order in which the first output lies, merged where every operand allows.
 void loop_axes(const Step& step, Shape& loop, std::vector<Strides>& strides) {
   const Layout& out = step.operands[step.n_inputs];
-  std::vector<int> order;
+  SmallVector<int, 8> order;
   for (size_t i = 0; i < out.shape.size(); ++i)
     if (out.shape[i] != 1) order.push_back(static_cast<int>(i));
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int a, int b) { return out.strides[a] > out.strides[b]; });
+  std::sort(order.begin(), order.end(), [&](int a, int b) {
+    return out.strides[a] != out.strides[b] ? out.strides[a] > out.strides[b] : a < b;
+  });
   for (int k : order) loop.push_back(out.shape[k]);
+  strides.reserve(step.operands.size());
   for (const Layout& l : step.operands) {
     Strides s;
     for (int k : order) s.push_back(l.strides[k]);
@@ -62,6 +64,7 @@ void FusedCode::choose_loops(const Step& step) {
   std::vector<Strides> strides;
   loop_axes(step, loop, strides);
   elements = num_elements(loop);
+  operands.reserve(step.operands.size());
   for (size_t k = 0; k < step.operands.size(); ++k)
     operands.push_back({strides[k], step.operands[k].dtype.size(), Path::direct});
 }
@@ -115,7 +118,7 @@ namespace {
 class Coder {
  public:
   Coder(const Program& p, FusedCode& out) : p_(p), out_(out) {
-    readers_.assign(p.first_instr() + p.code.size(), 0);
+    readers_.resize(p.first_instr() + p.code.size());
     for (const Instr& i : p.code) {
       readers_[i.a] += 1;
       if (arity_of(i.op) > 1 && i.b != i.a) readers_[i.b] += 1;
@@ -163,6 +166,7 @@ class Coder {
 
   void add_run(size_t k, size_t end) {
     Micro m;
+    m.run.reserve(2 * (end - k));
     find_products(k, end);
     int held = -1;
     for (size_t at = k; at < end; ++at) {
@@ -184,7 +188,8 @@ class Coder {
   /// Marks products of an input and a constant that one sum or product of the run takes besides the
   /// value at hand: they are made there, instead of being stored in between.
   void find_products(size_t k, size_t end) {
-    product_.assign(p_.code.size(), false);
+    product_.clear();
+    product_.resize(p_.code.size());
     for (size_t at = k + 2; at < end; ++at) {
       const Instr& i = p_.code[at];
       if ((i.op != OpId::add && i.op != OpId::multiply) || i.a == i.b) continue;
@@ -229,8 +234,8 @@ class Coder {
 
   const Program& p_;
   FusedCode& out_;
-  std::vector<int> readers_;
-  std::vector<bool> product_;  // per instruction: it is part of a later one
+  SmallVector<int, 32> readers_;
+  SmallVector<bool, 32> product_;  // per instruction: it is part of a later one
 };
 
 /// What happens to tiles at one moment: some are read, then one may be written.
@@ -241,6 +246,7 @@ struct Event {
 
 std::vector<Event> events(const std::vector<Micro>& code) {
   std::vector<Event> out;
+  out.reserve(2 * code.size());
   for (const Micro& m : code) {
     if (m.run.empty()) out.push_back({m.args, m.result});
     for (const RunStep& s : m.run) {
@@ -261,20 +267,20 @@ void FusedCode::add_code(const Program& p) { Coder(p, *this).code(); }
 /// them by lifetime.
 void FusedCode::assign_tiles(const Program& p) {
   int first = p.first_instr();
-  slot_of.assign(first + p.code.size(), -1);
+  slot_of.resize(first + p.code.size(), -1);
   for (auto& o : operands)
     if (o.path == Path::packed) o.tile = n_tiles++;
   for (int k = 0; k < n_inputs; ++k) slot_of[k] = operands[k].tile;
   std::vector<Event> moments = events(code);
-  std::vector<int> last(slot_of.size(), -1), output_of(slot_of.size(), -1);
+  SmallVector<int, 32> last(slot_of.size(), -1), output_of(slot_of.size(), -1);
   for (size_t t = 0; t < moments.size(); ++t)
     for (uint16_t v : moments[t].reads) last[v] = static_cast<int>(t);
   for (int c = n_inputs; c < first; ++c)
     if (last[c] >= 0) slot_of[c] = n_tiles++;
   for (size_t o = 0; o < p.outputs.size(); ++o) output_of[p.outputs[o]] = static_cast<int>(o);
-  read_later.assign(p.outputs.size(), 0);
-  reread.assign(p.outputs.size(), false);
-  std::vector<int> free;
+  read_later.resize(p.outputs.size());
+  reread.resize(p.outputs.size());
+  SmallVector<int, 16> free;
   for (size_t t = 0; t < moments.size(); ++t) {
     int v = moments[t].write, now = static_cast<int>(t);
     if (int o = v < 0 ? -1 : output_of[v]; o >= 0) {

@@ -51,12 +51,12 @@ struct FusedCode {
   int64_t elements;
   std::vector<Operand> operands;
   int n_inputs;
-  std::vector<Dtype::Val> constants;
+  SmallVector<Dtype::Val, 8> constants;
   std::vector<Micro> code;
-  std::vector<int> slot_of;          // value -> tile slot; operands of path direct have none
-  std::vector<int> output_values;    // value of each output
-  std::vector<uint32_t> read_later;  // per output: inputs read after it is written
-  std::vector<bool> reread;          // per output: it is read after it is written
+  SmallVector<int, 16> slot_of;         // value -> tile slot; operands of path direct have none
+  SmallVector<int, 4> output_values;    // value of each output
+  SmallVector<uint32_t, 4> read_later;  // per output: inputs read after it is written
+  SmallVector<bool, 4> reread;          // per output: it is read after it is written
   int n_tiles = 0;
   int64_t tile_bytes;
   double cost;               // nanoseconds an element, one thread, roughly
