@@ -3,12 +3,11 @@
 
 #include "mlx/backend/backend.h"
 #include "mlx/core/error.h"
+#include "mlx/core/trace.h"
 
 namespace mlx::core {
 
 namespace {
-thread_local uint8_t live_traces = 0;
-
 struct OwnerAttrs {
   std::string name;
   template <class F>
@@ -18,13 +17,6 @@ struct OwnerAttrs {
 };
 }  // namespace
 
-uint8_t trace_level() { return live_traces; }
-TraceScope::TraceScope() {
-  if (live_traces == 255) fail<ValueError>("trace", "transformations nested over 255 deep");
-  ++live_traces;
-}
-TraceScope::~TraceScope() { --live_traces; }
-
 array make_node(const OpDef& op, Shape shape, Dtype dtype, Stream s, std::span<Node* const> inputs,
                 Ref<const Attrs> attrs) {
   Node* n = Node::make(op, dtype);
@@ -32,7 +24,7 @@ array make_node(const OpDef& op, Shape shape, Dtype dtype, Stream s, std::span<N
   n->shape = std::move(shape);
   n->stream = s.index;
   n->attrs = std::move(attrs);
-  for (Node* in : inputs) n->level = std::max(n->level, in->level);
+  for (Node* in : inputs) n->trace = std::max(n->trace, in->trace);
   n->set_inputs(inputs);
   return out;
 }
@@ -71,7 +63,7 @@ array placeholder(Shape shape, Dtype dtype, const std::string& owner) {
   Node* n = Node::make(op_placeholder, dtype);
   n->shape = std::move(shape);
   n->placeholder = true;
-  n->level = trace_level();
+  n->trace = current_trace();
   n->attrs = make_attrs(OwnerAttrs{owner});
   return array(n);
 }

@@ -133,16 +133,6 @@ Stream stream_of(const array& a);
 /// True for a scalar whose value is known without evaluation.
 inline bool is_constant(const array& a) { return a.node()->op == &op_constant; }
 
-/// Depth of the transformations (grad, vmap, compile) running on this thread; nodes that depend on
-/// a live one keep their inputs when they are evaluated.
-uint8_t trace_level();
-/// Raises the depth for its lifetime.
-struct TraceScope {
-  TraceScope();
-  ~TraceScope();
-  TraceScope(const TraceScope&) = delete;
-};
-
 // --- templates
 // -------------------------------------------------------------------------------------
 

@@ -71,7 +71,6 @@ class PublishedStatus {
 struct Node {
   std::atomic<uint32_t> refs{0};
   PublishedStatus status;
-  uint8_t level = 0;         ///< depth of the innermost transformation that it depends on
   bool placeholder = false;  ///< stands for an input while a function is traced; has no value
   Dtype dtype;
   uint16_t part = 0;  ///< which result of its bundle (op kind `part`)
@@ -80,6 +79,7 @@ struct Node {
   Ref<const Attrs> attrs;
   Shape shape;
   Value value;
+  uint64_t trace = 0;                      ///< innermost transformation it depends on (trace.h)
   std::vector<PartInfo>* parts = nullptr;  ///< bundles only
   uint64_t mark = 0;                       ///< scratch of the scheduler, under its lock
   uint32_t origin = 0;  ///< the line of the program that made it, where that is recorded, or 0

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "mlx/core/error.h"
+#include "mlx/core/trace.h"
 
 namespace mlx::core {
 
@@ -69,7 +70,7 @@ void set_printoptions(PrintOptions options) {
 std::string to_string(const array& a) {
   std::ostringstream os;
   // What is left of a trace that is over is shown for what it is.
-  bool leaked = a.node()->level > trace_level();
+  bool leaked = !is_open(a.node()->trace);
   try {
     if (!is_constant(a)) a.eval();
   } catch (const PlaceholderError&) {

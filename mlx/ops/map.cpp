@@ -12,7 +12,7 @@ array detached_copy(const Node& n) {
   Arrays inputs;
   for (const Node* in : n.inputs()) {
     inputs.push_back(placeholder(in->shape, in->dtype, n.op->name));
-    inputs.back().node()->level = 0;
+    inputs.back().node()->trace = 0;
     inputs.back().node()->stream = in->stream;
   }
   return copy_node(n, inputs);

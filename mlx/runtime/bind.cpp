@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "mlx/core/trace.h"
 #include "mlx/runtime/call.h"
 #include "mlx/runtime/observe.h"
 #include "mlx/runtime/plan_cache.h"
@@ -33,7 +34,7 @@ std::shared_ptr<Plan> plan_for(const Schedule& items) {
 void adopt(Node* part) {
   if (part->status == Status::available) return;
   part->value = value_of(*part);
-  if (part->level == 0 || part->level > trace_level()) part->detach();
+  if (!is_live(part->trace)) part->detach();
   part->status = Status::available;
 }
 

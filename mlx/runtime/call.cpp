@@ -5,6 +5,7 @@
 
 #include "mlx/core/error.h"
 #include "mlx/core/node_map.h"
+#include "mlx/core/trace.h"
 #include "mlx/runtime/observe.h"
 
 namespace mlx::core {
@@ -34,7 +35,7 @@ Arrays build_call(const Arrays& inputs, const Attrs* attrs, Stream) {
 /// True where the call is the only one that looks at its input: its memory may be taken over.
 bool is_dead_after(const Node& n) {
   if (n.refs.load(std::memory_order_relaxed) != 1 || n.op == &op_constant) return false;
-  if (n.op->kind == OpKind::part || (n.level > 0 && n.level <= trace_level())) return false;
+  if (n.op->kind == OpKind::part || is_live(n.trace)) return false;
   const Storage* s = n.value.storage.get();
   return s->refs.load(std::memory_order_relaxed) == 1 && !s->pinned() && !s->borrowed() &&
          s->bytes() <= 2 * static_cast<size_t>(num_elements(n.shape)) * n.dtype.size();

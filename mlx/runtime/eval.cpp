@@ -1,6 +1,7 @@
 #include "mlx/runtime/eval.h"
 
 #include "mlx/core/error.h"
+#include "mlx/core/trace.h"
 #include "mlx/runtime/bind.h"
 #include "mlx/runtime/debug.h"
 
@@ -70,7 +71,7 @@ void async_eval(Arrays outputs) {
 }
 
 void refuse_in_trace() {
-  if (trace_level() > 0)
+  if (current_trace() != 0)
     fail<ValueError>("async_eval",
                      "called while a function is traced; eval waits, and is accepted "
                      "in functions under grad");

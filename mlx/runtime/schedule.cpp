@@ -1,6 +1,7 @@
 #include "mlx/runtime/schedule.h"
 
 #include "mlx/core/error.h"
+#include "mlx/core/trace.h"
 
 namespace mlx::core {
 
@@ -17,7 +18,7 @@ bool is_leaf(const Node* n) {
 
 void check_placeholder(const Node* n, bool tracing) {
   if (n->op != &op_placeholder || tracing) return;
-  bool live = n->level > 0 && n->level <= trace_level();
+  const bool live = is_open(n->trace);
   fail<PlaceholderError>(
       "eval", live ? "an array" : "an array that outlived its trace and", " depends on an input (",
       to_string(n->shape), ", ", dtype_name(n->dtype), ") of ", placeholder_owner(*n),
@@ -89,11 +90,10 @@ void schedule(const Arrays& outputs, Schedule& items, bool tracing) {
     items[i].wanted = true;
     ++own[i];
   }
-  uint8_t live = trace_level();
   for (size_t i = 0; i < items.size(); ++i) {
     Item& item = items[i];
     item.held = item.node->refs.load(std::memory_order_relaxed) > item.uses + own[i];
-    item.kept = item.node->level > 0 && item.node->level <= live;
+    item.kept = is_live(item.node->trace);
     item.donatable = memory_is_free(item);
   }
   for (const Item& item : items) {

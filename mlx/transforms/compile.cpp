@@ -20,8 +20,7 @@ std::atomic<CompileMode>& mode() {
   return m;
 }
 
-/// True where the array depends on an input of a transformation that is under way.
-bool is_traced(const array& a) { return a.node()->level > 0 && a.node()->level <= trace_level(); }
+bool is_traced(const array& a) { return is_live(a.node()->trace); }
 bool any_traced(const Arrays& list) { return std::any_of(list.begin(), list.end(), is_traced); }
 
 /// What compiling the same function several times shares.
@@ -136,7 +135,7 @@ std::shared_ptr<Compiled::Shaped> Compiled::shaped(const Arrays& inputs) {
     for (const array& a : inputs) {
       g.inputs.push_back(placeholder(a.shape(), a.dtype()));
       g.inputs.back().node()->stream = a.node()->stream;
-      g.inputs.back().node()->level = 0;
+      g.inputs.back().node()->trace = 0;
     }
     g.outputs = rebuild(graph_, g.inputs);
     made = lower(simplify(g));

@@ -1,6 +1,7 @@
 #include "mlx/transforms/custom_function.h"
 
 #include "mlx/core/error.h"
+#include "mlx/core/trace.h"
 #include "mlx/ops/cast.h"
 #include "mlx/ops/creation.h"
 #include "mlx/ops/reduce.h"
@@ -175,7 +176,7 @@ std::span<Node* const> followed_inputs(const Node& n, Rule rule) {
 
 Arrays with_rules(const Arrays& inputs, const Arrays& outputs, Rules rules) {
   // Without a transformation around nobody asks for the rules.
-  if (trace_level() == 0 || outputs.empty()) return outputs;
+  if (!any_trace_runs() || outputs.empty()) return outputs;
   if (outputs.size() > 65535)
     fail<ValueError>("custom_function", outputs.size(), " outputs; up to 65535 are accepted");
   Arrays all = inputs;
@@ -198,7 +199,7 @@ Function custom_function(Function fun, std::optional<CustomVjp> fun_vjp,
   auto rules = std::make_shared<const CustomRules>(
       CustomRules{std::move(fun_vjp), std::move(fun_jvp), std::move(fun_vmap)});
   return [fun, rules](const Arrays& inputs) {
-    if (trace_level() == 0) return fun(inputs);
+    if (!any_trace_runs()) return fun(inputs);
     // Inputs of its own: the function may give one back, which is another thing than the input.
     Arrays own = trace_inputs(inputs);
     return with_rules(own, fun(own), rules);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "mlx/core/error.h"
+#include "mlx/core/trace.h"
 #include "mlx/io/io.h"
 
 namespace mlx::core {

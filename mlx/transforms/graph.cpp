@@ -1,6 +1,7 @@
 #include "mlx/transforms/graph.h"
 
 #include "mlx/core/error.h"
+#include "mlx/core/trace.h"
 
 namespace mlx::core {
 

@@ -1,5 +1,6 @@
 // Forward-mode derivatives.
 #include "mlx/core/error.h"
+#include "mlx/core/trace.h"
 #include "mlx/ops/creation.h"
 #include "mlx/ops/elementwise.h"
 #include "mlx/transforms/transforms.h"

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "mlx/core/attrs.h"
+#include "mlx/core/trace.h"
 #include "mlx/ops/cast.h"
 #include "mlx/ops/view.h"
 #include "mlx/runtime/program.h"
@@ -45,9 +46,8 @@ class Simplifier {
   /// The same arrays over shared nodes; nodes that need no change are kept.
   Arrays run(const Arrays& outputs) {
     // What a transformation under way gave its function is more than its value.
-    const uint8_t live = trace_level();
     for (Node* n : pending_nodes(outputs))
-      known_.emplace(n, n->level > 0 && n->level <= live ? array(n) : simplified(*n));
+      known_.emplace(n, is_live(n->trace) ? array(n) : simplified(*n));
     Arrays out;
     for (const array& a : outputs) out.push_back(of(a.node()));
     return out;
@@ -57,7 +57,7 @@ class Simplifier {
     for (const array& in : from.inputs) {
       to_.inputs.push_back(placeholder(in.shape(), in.dtype()));
       Node* n = to_.inputs.back().node();
-      n->level = 0;
+      n->trace = 0;
       n->stream = in.node()->stream;
       n->attrs = in.node()->attrs;
       known_.emplace(in.node(), to_.inputs.back());

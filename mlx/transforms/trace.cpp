@@ -45,7 +45,7 @@ constinit const OpDef op_trace_input{.name = "trace_input",
 array trace_input(const array& a) {
   array out = make_node(op_trace_input, a.shape(), a.dtype(), Stream(a.node()->stream),
                         std::span<const array>(&a, 1));
-  out.node()->level = trace_level();
+  out.node()->trace = std::max(out.node()->trace, current_trace());
   return out;
 }
 
@@ -70,9 +70,9 @@ Arrays results_of(const array& node) {
 }
 
 Dependents::Dependents(const Arrays& sources, const Arrays& outputs, Rule rule) {
-  uint8_t level = 255;
+  Trace oldest = ~Trace{0};
   for (const array& a : sources) {
-    level = std::min(level, a.node()->level);
+    oldest = std::min(oldest, a.node()->trace);
     if (index_.emplace(a.node(), static_cast<int>(order_.size())).second)
       order_.push_back(a.node());
   }
@@ -84,8 +84,8 @@ Dependents::Dependents(const Arrays& sources, const Arrays& outputs, Rule rule) 
   };
   std::vector<Frame> stack;
   auto enter = [&](Node* n) {
-    // A node's level is at least that of everything it depends on.
-    if (n->level < level || !index_.emplace(n, -1).second) return;
+    // A node's transformation is none that is older than what it depends on.
+    if (n->trace < oldest || !index_.emplace(n, -1).second) return;
     auto inputs = bundle_of(*n) ? n->inputs().last(1) : followed_inputs(*n, rule);
     stack.push_back({n, n->op->kind == OpKind::leaf ? inputs.first(0) : inputs, 0});
   };

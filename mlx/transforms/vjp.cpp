@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "mlx/core/error.h"
+#include "mlx/core/trace.h"
 #include "mlx/ops/creation.h"
 #include "mlx/ops/elementwise.h"
 #include "mlx/transforms/transforms.h"

@@ -61,7 +61,7 @@ int assign_subscript(PyObject* self, PyObject* index, PyObject* value) {
 PyObject* repr(PyObject* self) {
   return guarded([&] {
     const array& a = checked(self);
-    if (!is_constant(a) && a.node()->level <= core::trace_level()) evaluate({a});
+    if (!is_constant(a) && (a.node()->trace == 0 || core::is_open(a.node()->trace))) evaluate({a});
     return to_python(core::to_string(a));
   });
 }

@@ -1,4 +1,5 @@
 // Python functions with derivative and vectorization rules of their own, and checkpoints.
+#include "mlx/core/trace.h"
 #include "mlx/ops/creation.h"
 #include "mlx/transforms/transforms.h"
 #include "module.h"
@@ -130,7 +131,7 @@ nb::object call_custom(const CustomFunction& f, Star args, nb::dict keywords) {
   };
   Arrays inputs;
   collect_arrays(r->args, inputs);
-  if (core::trace_level() == 0) return r->call(r->fun, unflatten(r->args, inputs));
+  if (!core::any_trace_runs()) return r->call(r->fun, unflatten(r->args, inputs));
   Arrays outputs = core::custom_function(flat_call(r), when(f.vjp, flat_vjp), when(f.jvp, flat_jvp),
                                          when(f.vmap, flat_vmap))(inputs);
   return unflatten(r->result, outputs);
@@ -145,7 +146,7 @@ nb::object call_checkpoint(nb::handle fun, Star args, nb::dict keywords) {
   nb::tuple given = nb::make_tuple(nb::tuple(list), keywords);
   Arrays inputs;
   collect_arrays(given, inputs);
-  if (core::trace_level() == 0) {
+  if (!core::any_trace_runs()) {
     nb::object fresh = unflatten(given, inputs);
     nb::object out = nb::steal(PyObject_Call(fun.ptr(), fresh[0].ptr(), fresh[1].ptr()));
     if (!out.is_valid()) throw nb::python_error();

@@ -149,6 +149,21 @@ TEST_CASE("threads differentiate and vectorize") {
   });
 }
 
+TEST_CASE("threads evaluate what a gradient of another thread depends on") {
+  array x = matrix(8, 0), y = matrix(8, 1);
+  ScalarFunction loss = [](const Arrays& a) { return sum(work(a[0], a[1])); };
+  Function slope = grad(ScalarFunction(
+      [&](const Arrays& a) { return sum(square(grad(loss, std::vector<int>{0})(a)[0])); }));
+  Function helped = grad(ScalarFunction([&](const Arrays& a) {
+    Arrays inner = grad(loss, std::vector<int>{0})(a);
+    on_threads([&](int) { eval(inner); });
+    return sum(square(inner[0]));
+  }));
+  array want = slope({x, y})[0];
+  eval(want);
+  for (int i = 0; i < 5; ++i) need_equal(helped({x, y})[0], want, "grad");
+}
+
 TEST_CASE("threads use another backend") {
   use_fake_backend();
   array x = matrix(8, 0);

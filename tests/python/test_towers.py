@@ -2,6 +2,9 @@
 them: loops for vmap, nothing for compile and its like, forward derivatives for reverse ones and
 reverse ones for forward ones, and differences where a tower has one derivative."""
 
+import contextlib
+from concurrent.futures import ThreadPoolExecutor
+
 import hypothesis.strategies as st
 import numpy as np
 from cases import selection
@@ -123,6 +126,26 @@ def in_tree(f):
     return lambda x: g({"x": x}, scale=1.0)["y"][0]
 
 
+def evaluated(f, on=lambda call, y: call(y)):
+    """The result has its value before what is around goes on, where it may have one."""
+
+    def run(x):
+        y = f(x)
+        with contextlib.suppress(ValueError):  # nothing has a value inside of vmap and compile
+            on(mx.eval, y)
+        return y
+
+    return run
+
+
+def evaluated_elsewhere(f):
+    def on_a_thread(call, y):
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(call, y).result()
+
+    return evaluated(f, on_a_thread)
+
+
 def value_and_grad(f):
     def run(x):
         value, slope = mx.value_and_grad(loss(f))(x)
@@ -152,6 +175,8 @@ LAYERS = {
     "custom vjp": (custom_with_vjp, identity, 0),
     "custom jvp": (custom_with_jvp, identity, 0),
     "tree": (in_tree, identity, 0),
+    "evaluated": (evaluated, identity, 0),
+    "evaluated elsewhere": (evaluated_elsewhere, identity, 0),
     "grad": (lambda f: mx.grad(loss(f)), lambda f, push: lambda x: pulled(f, x, WEIGHTS, push), 1),
     "value and grad": (
         value_and_grad,

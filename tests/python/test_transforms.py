@@ -1,7 +1,9 @@
 """Compositions of vmap, derivatives, checkpoints and functions with rules of their own."""
 
 import gc
+import threading
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -292,3 +294,60 @@ def test_vmap_of_random_numbers_is_a_loop_over_keys():
     got = mx.vmap(lambda k: mx.random.uniform(shape=(5,), key=k))(keys)
     want = mx.stack([mx.random.uniform(shape=(5,), key=k) for k in keys])
     assert mx.array_equal(got, want).item()
+
+
+def elsewhere(call, *args):
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(call, *args).result()
+
+
+def test_rules_hold_on_other_threads():
+    f = scaled()
+    x, y = mx.array(X[0]), mx.array(X[1])
+    assert mx.grad(lambda x: elsewhere(f, x, y).sum())(x).tolist() == [5, 5, 5]
+    calls = []
+
+    def counted(x):
+        calls.append(1)
+        return mx.exp(x)
+
+    mx.grad(lambda x: elsewhere(mx.checkpoint(counted), x).sum())(x)
+    assert len(calls) == 2
+
+
+def test_gradients_survive_evaluation_after_an_inner_transformation():
+    """On this thread and on another: what an inner derivative gave is a function of the input."""
+
+    def through(run):
+        def f(x):
+            slope = mx.grad(lambda y: (y * y * y).sum())(x)
+            run(mx.eval, slope)
+            return (slope * slope).sum()
+
+        return mx.grad(f)(mx.array([1.0, 2.0])).tolist()
+
+    assert through(lambda call, a: call(a)) == [36, 288]
+    assert through(elsewhere) == [36, 288]
+
+
+def test_steps_beside_a_gradient_of_another_thread_let_go_of_their_graphs():
+    entered, done = threading.Event(), threading.Event()
+
+    def waits(x):
+        entered.set()
+        assert done.wait(60)
+        return x
+
+    with ThreadPoolExecutor(1) as thread:
+        other = thread.submit(mx.grad(waits), mx.array(1.0))
+        assert entered.wait(60)
+        x = mx.zeros((1000, 250))
+        mx.eval(x)
+        before = mx.get_active_memory()
+        for _ in range(20):
+            x = x - 0.1 * mx.grad(lambda x: (mx.sin(x) * x).sum())(x)
+            mx.eval(x)
+        grown = mx.get_active_memory() - before
+        done.set()
+        assert other.result().item() == 1
+    assert grown < 3 * x.nbytes
