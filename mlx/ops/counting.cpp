@@ -1,4 +1,4 @@
-// Counting made of sorts, searches and scattered additions.
+// Checks and dtypes of counting.
 #include "mlx/ops/counting.h"
 
 #include <algorithm>
@@ -12,25 +12,27 @@ namespace mlx::core {
 
 namespace {
 
-/// Ones to count in int32, or the weights of `a`, in a column.
-array addends(const char* op, const array& a, const std::optional<array>& weights,
-              StreamOrDevice s) {
-  const auto n = static_cast<int64_t>(a.size());
-  if (!weights) return ones({n, 1}, int32, s);
+Arrays build_count(const Arrays& in, const Attrs* attrs, Stream s) {
+  auto& a = attrs_as<CountAttrs>(attrs);
+  const size_t bounds = a.bins != Bins::values;
+  auto at = [&](size_t i, bool there) { return there ? std::optional(in[i]) : std::nullopt; };
+  return {count(in[0], at(1, bounds), at(1 + bounds, in.size() > 1 + bounds), a, s)};
+}
+
+/// The weights of the elements of `a`, which have its shape; bools count.
+std::optional<array> weights_of(const char* op, const array& a, const std::optional<array>& weights,
+                                StreamOrDevice s) {
+  if (!weights) return {};
   if (weights->shape() != a.shape())
     fail(op, "weights of shape ", to_string(weights->shape()), " for an array of shape ",
          to_string(a.shape()), "; equal shapes are accepted");
-  const Dtype t = weights->dtype() == bool_ ? int32 : weights->dtype();
-  return reshape(astype(*weights, t, s), {n, 1}, s);
-}
-
-array sums_at(const array& positions, const array& values, int64_t length, StreamOrDevice s) {
-  return scatter_add(zeros({length}, values.dtype(), s), flatten(positions, s), values, 0, s);
+  return astype(*weights, weights->dtype() == bool_ ? int32 : weights->dtype(), s);
 }
 
 /// Bounds of bins of one width.
 array even_edges(const array& x, int64_t bins, const HistogramRange& range, StreamOrDevice s) {
-  const Dtype t = x.dtype();
+  // 16-bit floats would not hold the numbers on the way.
+  const Dtype result = at_least_float(x.dtype()), t = promote_types(result, float32);
   array low = constant(0, t), high = constant(1, t);
   if (range) {
     if (!(range->first <= range->second) || !std::isfinite(range->second - range->first))
@@ -39,8 +41,8 @@ array even_edges(const array& x, int64_t bins, const HistogramRange& range, Stre
     low = constant(range->first, t);
     high = constant(range->second, t);
   } else if (x.size() > 0) {
-    low = min(x, s);
-    high = max(x, s);
+    low = astype(min(x, s), t, s);
+    high = astype(max(x, s), t, s);
   }
   const array half = where(equal(low, high, s), constant(0.5, t), constant(0, t), s);
   low = subtract(low, half, s);
@@ -49,19 +51,15 @@ array even_edges(const array& x, int64_t bins, const HistogramRange& range, Stre
   const array part = divide(i, constant(static_cast<double>(bins), t), s);
   const array inner = add(low, multiply(subtract(high, low, s), part, s), s);
   // The last bound is the largest element, however the sum rounds.
-  return where(equal(i, constant(static_cast<double>(bins), t), s), high, inner, s);
+  return astype(where(equal(i, constant(static_cast<double>(bins), t), s), high, inner, s), result,
+                s);
 }
 
-std::pair<array, array> binned(const array& x, const array& edges,
+std::pair<array, array> binned(const array& x, const array& edges, Bins bins,
                                const std::optional<array>& weights, bool density,
                                StreamOrDevice s) {
-  const int64_t bins = edges.shape(0) - 1;
-  const array values = addends("histogram", x, weights, s);
-  // What lies below falls into slot 0, what lies above and NaN into the last one.
-  const array last = slice(edges, {bins}, {bins + 1}, s);
-  array at = searchsorted(edges, flatten(x, s), "right", s);
-  at = where(equal(flatten(x, s), last, s), array(bins, uint32), at, s);
-  array sums = slice(sums_at(at, values, bins + 2, s), {1}, {bins + 1}, s);
+  array sums = count(x, edges, weights_of("histogram", x, weights, s),
+                     {bins, 0, edges.shape(0) - 1}, to_stream(s));
   if (density) {
     const Dtype t = promote_types(at_least_float(edges.dtype()), sums.dtype());
     const array width = astype(diff(edges, 1, 0, s), t, s);
@@ -72,6 +70,24 @@ std::pair<array, array> binned(const array& x, const array& edges,
 }
 
 }  // namespace
+
+constinit const OpDef op_count{.name = "count",
+                               .kind = OpKind::kernel,
+                               .build = build_count,
+                               .vjp = rules::count_vjp,
+                               .jvp = rules::count_jvp};
+
+array count(const array& x, const std::optional<array>& edges, const std::optional<array>& weights,
+            const CountAttrs& attrs, Stream s) {
+  if (attrs.length > UINT32_MAX - 1)
+    fail<SizeError>(attrs.bins == Bins::values ? "bincount" : "histogram", attrs.length,
+                    " results; up to ", UINT32_MAX - 1, " are accepted");
+  std::vector<array> in{x};
+  if (edges) in.push_back(*edges);
+  if (weights) in.push_back(*weights);
+  return make_node(op_count, {attrs.length}, weights ? weights->dtype() : int32, s,
+                   std::span<const array>(in), make_attrs(CountAttrs(attrs)));
+}
 
 array isin(const array& a, const array& values, bool invert, StreamOrDevice s) {
   const Dtype t = promote_types(a.dtype(), values.dtype());
@@ -90,17 +106,18 @@ array bincount(const array& x, const std::optional<array>& weights, int64_t minl
          dtype_name(x.dtype()), "; integers with one dimension are accepted");
   if (minlength < 0 || (length && *length < 0))
     fail("bincount", "a length of ", length ? *length : minlength, "; values from 0 are accepted");
-  const array values = addends("bincount", x, weights, s);
-  int64_t count = length.value_or(minlength);
+  if (length == 0 && x.size() > 0)
+    fail<IndexError>("bincount", "a length of 0 for ", x.size(), " elements; more is accepted");
+  const auto values = weights_of("bincount", x, weights, s);
+  int64_t results = length.value_or(minlength);
   if (!length && x.size() > 0) {
     const array ends = astype(stack({min(x, s), max(x, s)}, s), int64, s);
     compute_for("bincount", {ends}, "length=n gives as many results as are asked for");
     const auto* p = ends.data<const int64_t>();
     if (p[0] < 0) fail("bincount", "the element ", p[0], "; numbers from 0 are accepted");
-    count = std::max(count, p[1] + 1);
+    results = std::max(results, p[1] + 1);
   }
-  if (count == 0) return zeros({0}, values.dtype(), s);
-  return sums_at(x.dtype() == bool_ ? astype(x, uint8, s) : x, values, count, s);
+  return count(x, {}, values, {Bins::values, 0, results}, to_stream(s));
 }
 
 std::pair<array, array> histogram(const array& a, int bins, const HistogramRange& range,
@@ -108,8 +125,7 @@ std::pair<array, array> histogram(const array& a, int bins, const HistogramRange
                                   StreamOrDevice s) {
   if (bins < 1) fail("histogram", bins, " bins; at least 1 is accepted");
   if (is_complex(a.dtype())) fail("histogram", "complex numbers; real ones are accepted");
-  const array x = astype(a, at_least_float(a.dtype()), s);
-  return binned(x, even_edges(x, bins, range, s), weights, density, s);
+  return binned(a, even_edges(a, bins, range, s), Bins::even, weights, density, s);
 }
 
 std::pair<array, array> histogram(const array& a, const array& edges,
@@ -120,7 +136,7 @@ std::pair<array, array> histogram(const array& a, const array& edges,
          dtype_name(edges.dtype()), " for ", dtype_name(a.dtype()),
          "; real numbers with one dimension are accepted");
   const Dtype t = promote_types(a.dtype(), edges.dtype());
-  return binned(astype(a, t, s), astype(edges, t, s), weights, density, s);
+  return binned(astype(a, t, s), astype(edges, t, s), Bins::uneven, weights, density, s);
 }
 
 }  // namespace mlx::core

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "mlx/core/array.h"
+#include "mlx/ops/rules.h"
 
 namespace mlx::core {
 
@@ -31,5 +31,34 @@ std::pair<array, array> histogram(const array& a, int bins = 10, const Histogram
 std::pair<array, array> histogram(const array& a, const array& edges,
                                   const std::optional<array>& weights = {}, bool density = false,
                                   StreamOrDevice s = {});
+
+/// What elements are counted by: their values, bins of about one width, or any bins.
+enum class Bins : uint8_t { values, even, uneven };
+/// Result i counts the elements `first` + i, or those in bin i; there are `length` results.
+struct CountAttrs {
+  Bins bins;
+  int64_t first, length;
+  template <class F>
+  void each(F&& f) {
+    f("bins", bins);
+    f("first", first);
+    f("length", length);
+  }
+};
+
+/// Inputs: elements, the bounds of the bins where there are any, and weights of the elements'
+/// shape where they are not just counted.
+extern const OpDef op_count;
+
+/// Counts in int32, or sums of weights in their dtype. Values outside of bins do not count;
+/// without bins, evaluation throws IndexError for them. Bounds of bins are real; for uneven bins
+/// of the elements' dtype.
+array count(const array& x, const std::optional<array>& edges, const std::optional<array>& weights,
+            const CountAttrs& attrs, Stream s);
+
+namespace rules {
+Arrays count_vjp(const RuleArgs& r);
+Arrays count_jvp(const RuleArgs& r);
+}  // namespace rules
 
 }  // namespace mlx::core

@@ -9,6 +9,7 @@
 #include "mlx/ops/cast.h"
 #include "mlx/ops/concat.h"
 #include "mlx/ops/conv.h"
+#include "mlx/ops/counting.h"
 #include "mlx/ops/creation.h"
 #include "mlx/ops/delta.h"
 #include "mlx/ops/elementwise.h"
@@ -75,6 +76,22 @@ void check_scan(const Arrays& in, const Attrs* attrs) {
   auto& a = attrs_as<ScanAttrs>(attrs);
   need_kind(a.kind, Scan::logsumexp);
   need(a.kind != Scan::logsumexp || is_inexact(in[0].dtype()), "no floating dtype");
+}
+void check_count(const Arrays& in, const Attrs* attrs) {
+  auto& a = attrs_as<CountAttrs>(attrs);
+  need_kind(a.bins, Bins::uneven);
+  const size_t bounds = a.bins != Bins::values;
+  need(in.size() > bounds && in.size() <= 2 + bounds, "a wrong number of inputs");
+  need(a.length >= 0, "a negative length");
+  if (bounds)
+    need(in[1].ndim() == 1 && in[1].shape(0) == a.length + 1 && !is_complex(in[1].dtype()),
+         "no bounds for so many bins");
+  if (in.size() == 2 + bounds)
+    need(in.back().shape() == in[0].shape() && in.back().dtype() != bool_, "no weights");
+  need(!is_complex(in[0].dtype()), "complex elements");
+  if (!bounds) need(!is_inexact(in[0].dtype()), "elements that are no integers");
+  if (a.bins == Bins::uneven) need(one_dtype(in, 0, 2), "two dtypes");
+  if (a.bins == Bins::even) need(is_inexact(in[1].dtype()), "no floating dtype");
 }
 void check_reduce(const Arrays& in, const Attrs* attrs) {
   need_kind(attrs_as<ReduceAttrs>(attrs).kind, Reduction::any);
@@ -291,6 +308,7 @@ Table make_table() {
   row(op_argsort, 1, 1, make_attrs(SortAttrs{}), check_sort);
   row(op_searchsorted, 2, 2, make_attrs(SearchSortedAttrs{}));
 
+  row(op_count, 1, 3, make_attrs(CountAttrs{}), check_count);
   row(op_reduce, 1, 1, make_attrs(ReduceAttrs{}), check_reduce);
   row(op_arg_reduce, 1, 1, make_attrs(ReduceAttrs{}), check_arg_reduce);
   row(op_scan, 1, 1, make_attrs(ScanAttrs{}), check_scan);

@@ -217,6 +217,14 @@ for name, call in {{
     "product": lambda a, b, c: mx.tanh(a @ b),
     "vector": lambda a, b, c: a @ c,
     "cumsum": lambda a, b, c: mx.cumsum(a, 1),
+    "long cumsum": lambda a, b, c: mx.cumsum(a),
+    "long exclusive cumsum": lambda a, b, c: mx.cumsum(a, reverse=True, inclusive=False),
+    "long cumsum of columns": lambda a, b, c: mx.cumsum(a.reshape(-1, 3), 0),
+    "long logcumsumexp": lambda a, b, c: mx.logcumsumexp(a),
+    "histogram": lambda a, b, c: mx.histogram(a, 50, weights=mx.exp(a))[0],
+    "sums by number": lambda a, b, c: mx.bincount(
+        (mx.flatten(a) * 100 + 200).astype(mx.int32), mx.flatten(a), length=401
+    ),
     "sort": lambda a, b, c: mx.sort(a, -1),
     "var": lambda a, b, c: mx.var(a, 1) + mx.var(a),
     "random": lambda a, b, c: mx.random.normal((100000,), key=mx.random.key(3)),

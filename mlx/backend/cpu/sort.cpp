@@ -9,6 +9,7 @@
 
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/radix.h"
+#include "mlx/backend/cpu/search.h"
 #include "mlx/backend/shared/odometer.h"
 
 namespace mlx::core::cpu {
@@ -261,6 +262,26 @@ void search(const T* const* from, int64_t n, int64_t step, const T* values, int 
   for (int k = 0; k < count; ++k) out[k] = static_cast<uint32_t>(low[k]);
 }
 
+// The values of one sequence, dense, by the kernels that search in step.
+void search_sequence(const View& sorted, const char* first, const char* values, int64_t count,
+                     bool right, uint32_t* out) {
+  constexpr int64_t kValues = 1024;
+  const Dtype t = sorted.dtype();
+  const int64_t n = sorted.shape().back();
+  const Comparable comparable(t);
+  const SortedSequence sequence(first, t, n, sorted.strides().back());
+  parallel_for(
+      count, kValues,
+      [&](int64_t begin, int64_t end) {
+        alignas(64) int64_t room[kValues];
+        for (int64_t i = begin; i < end; i += kValues) {
+          const int64_t some = std::min(kValues, end - i);
+          sequence.search(comparable.read(values + i * t.size(), some, room), some, right, out + i);
+        }
+      },
+      static_cast<double>(count) * (1 + std::log2(1.0 + static_cast<double>(n))));
+}
+
 // Sequences stand along the last axis of the first operand; its leading axes are those of the
 // values.
 void run_searchsorted(const KernelArgs& args) {
@@ -268,6 +289,25 @@ void run_searchsorted(const KernelArgs& args) {
   const View &sorted = args.in[0], &values = args.in[1], &out = args.out[0];
   const int64_t n = sorted.shape().back(), step = sorted.strides().back();
   if (out.size() == 0) return;
+  const Shape rows(sorted.shape().begin(), sorted.shape().end() - 1);
+  const int64_t count = num_elements(rows), each = out.size() / count;
+  const bool dense = values.strides() == row_major(values.shape());
+  // Sequences that would be copied are searched where they lie if there is little to search for.
+  const bool copied = step != 1 || Comparable(sorted.dtype()).converts();
+  if (dense && !is_complex(values.dtype()) && each >= 16 && (!copied || n <= 4 * each)) {
+    const Odometer<1> start(rows, {Strides(sorted.strides().begin(), sorted.strides().end() - 1)});
+    return parallel_for(
+        count, 1,
+        [&](int64_t begin, int64_t end) {
+          Odometer<1> at = start;
+          at.seek(begin);
+          for (; begin < end; ++begin, at.next())
+            search_sequence(sorted, sorted.as<char>() + at[0] * sorted.dtype().size(),
+                            values.as<char>() + begin * each * values.dtype().size(), each, right,
+                            out.as<uint32_t>() + begin * each);
+        },
+        3.0 * static_cast<double>(out.size()));
+  }
   // Offsets of the sequence, walked with the values: their further axes do not move it.
   Strides sequence(values.ndim(), 0);
   for (int i = 0; i + 1 < sorted.ndim(); ++i) sequence[i] = sorted.strides()[i];

@@ -18,7 +18,7 @@ struct Table {
           reduce_kernels,    softmax_kernels,  scan_kernels,      sort_kernels,     matmul_kernels,
           conv_kernels,      random_kernels,   custom_kernels,    norm_kernels,     rope_kernels,
           attention_kernels, delta_kernels,    quantized_kernels, hadamard_kernels, fft_kernels,
-          linalg_kernels,    spectral_kernels, map_kernels})
+          linalg_kernels,    spectral_kernels, map_kernels,       counting_entries})
       for (const KernelEntry& e : family) rows.emplace(e.op, e);
   }
 };

@@ -47,6 +47,43 @@ ROWS = [
         traced=False,
     ),
     *[
+        Row(
+            f"mx.bincount(a, length={n})",
+            (In((5000,), 0, 99),),
+            f"np.bincount(a, None, {n})",
+            INTS,
+            **FLAT,
+        )
+        for n in (100, 3000, 70000)
+    ],
+    Row(
+        "mx.bincount(b, a, length=10)",
+        (In((5000,)), np.arange(5000) % 7),
+        "np.bincount(b, a, 10)",
+        ("float32", "float64"),
+    ),
+    *[
+        Row(
+            f"mx.histogram(a, {k})[0]",
+            (In((3, 1500)),),
+            f"np.histogram(a, {k})[0]",
+            ("float32", "float64"),
+            **FLAT,
+        )
+        for k in (
+            "10, range=(-3, 3)",
+            "50, range=(-2, 1)",
+            "[-2, -1, 0, 0.5, 3]",
+            "np.linspace(-2, 2, 99)",
+        )
+    ],
+    Row(
+        "mx.histogram(b, mx.array([0.5, 2, 3, 3, 9]), weights=a)[0]",
+        (In((10,)), N),
+        "np.histogram(b, [0.5, 2, 3, 3, 9], weights=a)[0]",
+        ("float32", "float64"),
+    ),
+    *[
         Row(f"mx.histogram(a, {k})[0]", (In((50,)),), f"np.histogram(a, {k})[0]", **FLAT)
         for k in ("[-2, -1, 0, 0.5, 3]", "4, range=(-2, 2)")
     ],

@@ -1,0 +1,245 @@
+// Counts and sums of weights by value or by bin. Chunks of the elements, cut by their number alone,
+// have tables of their own, so that results do not depend on the threads; small tables come several
+// times, so that neighbours that fall into one bin need not wait for each other. Weights are added
+// in float64, or modulo 2^64.
+#include "mlx/ops/counting.h"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+
+#include "mlx/backend/cpu/allocator.h"
+#include "mlx/backend/cpu/fused.h"
+#include "mlx/backend/cpu/kernels.h"
+#include "mlx/backend/cpu/search.h"
+#include "mlx/backend/cpu/threads.h"
+#include "mlx/core/error.h"
+
+namespace mlx::core::cpu {
+namespace {
+
+constexpr int64_t kBlock = 1024;
+
+/// Finds the slots of elements. Where there are bounds, slot 0 is for what lies outside of them.
+class Slots {
+ public:
+  Slots(const KernelArgs& args, const CountAttrs& attrs)
+      : attrs_(attrs),
+        x_(args.in[0]),
+        keys_(attrs.bins == Bins::values ? int64 : args.in[1].dtype()),
+        type_(keys_.type()),
+        convert_(x_.dtype() == type_ ? nullptr : loaded_kernels().find_cast(x_.dtype(), type_)) {
+    if (attrs.bins == Bins::values) return;
+    const View& edges = args.in[1];
+    const int64_t n = edges.size(), size = type_.size();
+    bounds_.reset(new char[(2 * n + 16) * size]);  // the kernels read registers
+    const void* lower = keys_.read(edges.data, n, bounds_.get());
+    if (lower != bounds_.get()) std::memcpy(bounds_.get(), lower, n * size);
+    sequence_ = std::make_unique<SortedSequence>(bounds_.get(), type_, n - 1, 1);
+    if (type_ == float32) prepare<float>(n);
+    if (type_ == float64) prepare<double>(n);
+  }
+  /// How many slots there are.
+  int64_t size() const { return attrs_.length + first(); }
+  /// The slot of the first result.
+  int64_t first() const { return attrs_.bins == Bins::values ? 0 : 1; }
+
+  void read(int64_t begin, int64_t n, uint32_t* slots) const {
+    alignas(64) int64_t room[kBlock];
+    const void* x = x_.as<char>() + begin * x_.dtype().size();
+    if (convert_) {
+      convert_(&x, room, n);
+      x = room;
+    }
+    if (attrs_.bins == Bins::values) return by_value(static_cast<const int64_t*>(x), n, slots);
+    if (type_ == float32) return by_bounds(even32_, counting_kernels().even_float, x, n, slots);
+    if (type_ == float64) return by_bounds(even64_, counting_kernels().even_double, x, n, slots);
+    if (x_.dtype() == uint64) x = keys_.read(x, n, room);
+    if (type_ == int32) return search<int32_t>(x, n, slots);
+    search<int64_t>(x, n, slots);
+  }
+
+ private:
+  template <class T>
+  void prepare(int64_t n) {
+    T *lower = reinterpret_cast<T*>(bounds_.get()), *upper = lower + n;
+    std::copy(lower + 1, lower + n - 1, upper);
+    upper[n - 2] = std::numeric_limits<T>::infinity();
+    auto& even = [&]() -> EvenBins<T>& {
+      if constexpr (sizeof(T) == 4)
+        return even32_;
+      else
+        return even64_;
+    }();
+    const T high = lower[n - 1];
+    even = {lower, upper, high, static_cast<T>(n - 1) / (high - lower[0]), n - 1};
+  }
+  void by_value(const int64_t* x, int64_t n, uint32_t* slots) const {
+    const auto from = static_cast<uint64_t>(attrs_.first);
+    const auto length = static_cast<uint64_t>(attrs_.length);
+    bool outside = false;
+    for (int64_t i = 0; i < n; ++i) {
+      const uint64_t place = static_cast<uint64_t>(x[i]) - from;
+      outside |= place >= length;
+      slots[i] = static_cast<uint32_t>(place);
+    }
+    if (!outside) return;
+    for (int64_t i = 0; i < n; ++i)
+      if (static_cast<uint64_t>(x[i]) - from >= length)
+        fail<IndexError>("bincount", "the element ",
+                         x_.dtype() == uint64 ? std::to_string(static_cast<uint64_t>(x[i]))
+                                              : std::to_string(x[i]),
+                         "; numbers from ", attrs_.first, " to ", attrs_.first + attrs_.length - 1,
+                         " are accepted");
+  }
+  template <class T>
+  void by_bounds(const EvenBins<T>& even, EvenFn<T> find, const void* x, int64_t n,
+                 uint32_t* slots) const {
+    // Bins numbered in floating point would be wrong by more than one beyond these.
+    constexpr int64_t kMost = sizeof(T) == 4 ? 1 << 20 : 1 << 30;
+    const bool found = attrs_.bins == Bins::even && even.bins <= kMost &&
+                       find(even, static_cast<const T*>(x), n, slots);
+    if (!found) search<T>(x, n, slots);
+  }
+  /// By the bounds without the last one, which the last bin has in it.
+  template <class T>
+  void search(const void* x, int64_t n, uint32_t* slots) const {
+    sequence_->search(x, n, true, slots);
+    const T last = reinterpret_cast<const T*>(bounds_.get())[attrs_.length];
+    const T* v = static_cast<const T*>(x);
+    for (int64_t i = 0; i < n; ++i) slots[i] = v[i] <= last ? slots[i] : 0;
+  }
+
+  const CountAttrs& attrs_;
+  const View& x_;
+  Comparable keys_;
+  Dtype type_;
+  TileFn convert_;
+  std::unique_ptr<char[]> bounds_;  // the lower ones, then the upper ones
+  std::unique_ptr<SortedSequence> sequence_;
+  EvenBins<float> even32_;
+  EvenBins<double> even64_;
+};
+
+// What weights of type W add up in, and a count of ones.
+struct One {};
+template <class W>
+auto widened(W w) {
+  if constexpr (is_complex(TypeToDtype<W>::value))
+    return complex128_t(w.real(), w.imag());
+  else if constexpr (is_floating(TypeToDtype<W>::value))
+    return static_cast<double>(w);
+  else
+    return static_cast<uint64_t>(w);
+}
+inline uint32_t widened(One) { return 1; }
+template <class W>
+using Sum = decltype(widened(W{}));
+
+template <class O, class A>
+O narrowed(A a) {
+  if constexpr (is_complex(TypeToDtype<O>::value))
+    return O(static_cast<typename O::value_type>(a.real()),
+             static_cast<typename O::value_type>(a.imag()));
+  else if constexpr (is_floating(TypeToDtype<O>::value) && sizeof(O) == 2)
+    return O(static_cast<float>(a));
+  else
+    return static_cast<O>(a);
+}
+
+/// Adds n weights to a table of `Copies` sums a slot.
+template <int Copies, class W>
+void tally(const uint32_t* slots, const W* weights, int64_t n, Sum<W>* table) {
+  auto add = [&](int64_t i, int copy) {
+    auto& sum = table[static_cast<int64_t>(slots[i]) * Copies + copy];
+    if constexpr (std::is_same_v<W, One>)
+      ++sum;
+    else
+      sum += widened(weights[i]);
+  };
+  int64_t i = 0;
+  for (; i + Copies <= n; i += Copies)
+    for (int copy = 0; copy < Copies; ++copy) add(i + copy, copy);
+  for (; i < n; ++i) add(i, 0);
+}
+
+template <int Copies, class W>
+void count_chunk(const Slots& slots, const W* weights, int64_t begin, int64_t end, Sum<W>* table,
+                 Sum<W>* copies) {
+  using A = Sum<W>;
+  const int64_t width = slots.size();
+  A* const into = Copies == 1 ? table : copies;
+  std::fill(into, into + width * Copies, A{});
+  uint32_t found[kBlock];
+  for (int64_t i = begin; i < end; i += kBlock) {
+    const int64_t n = std::min(kBlock, end - i);
+    slots.read(i, n, found);
+    tally<Copies>(found, weights + i, n, into);
+  }
+  if constexpr (Copies > 1) {
+    for (int64_t s = 0; s < width; ++s, copies += Copies) {
+      A sum = copies[0];
+      for (int k = 1; k < Copies; ++k) sum += copies[k];
+      table[s] = sum;
+    }
+  }
+}
+
+template <class W, class O>
+void count(const Slots& slots, const W* weights, int64_t n, O* out, int64_t length) {
+  using A = Sum<W>;
+  const int64_t width = slots.size(), bytes = width * static_cast<int64_t>(sizeof(A));
+  const int64_t least = std::max({int64_t{1} << 16, 2 * width, (n + 31) / 32});
+  const int64_t chunk = (least + kBlock - 1) / kBlock * kBlock;
+  const int64_t chunks = std::max<int64_t>(1, (n + chunk - 1) / chunk);
+  // Of a size that stays in the first cache.
+  const int copies = bytes <= 2048 ? 8 : bytes <= 8192 ? 4 : 1;
+  const Scratch memory(static_cast<size_t>(chunks * bytes));
+  A* const tables = memory.get<A>();
+  parallel_for(
+      chunks, 1,
+      [&](int64_t first, int64_t last) {
+        std::unique_ptr<A[]> several(copies > 1 ? new A[width * copies] : nullptr);
+        for (int64_t c = first; c < last; ++c) {
+          const int64_t begin = c * chunk, end = std::min(begin + chunk, n);
+          auto run = copies == 8   ? count_chunk<8, W>
+                     : copies == 4 ? count_chunk<4, W>
+                                   : count_chunk<1, W>;
+          run(slots, weights, begin, end, tables + c * width, several.get());
+        }
+      },
+      2.0 * static_cast<double>(n));
+  parallel_for(
+      length, 1024,
+      [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const A* a = tables + slots.first() + i;
+          A sum = *a;
+          for (int64_t c = 1; c < chunks; ++c) sum += a[c * width];
+          out[i] = narrowed<O>(sum);
+        }
+      },
+      0.5 * static_cast<double>(length * chunks));
+}
+
+void run_count(const KernelArgs& args) {
+  const auto& attrs = attrs_as<CountAttrs>(args.attrs);
+  const View& out = args.out[0];
+  if (attrs.length == 0) return;
+  const Slots slots(args, attrs);
+  const int64_t n = args.in[0].size();
+  if (args.in.size() == size_t{1} + (attrs.bins != Bins::values))
+    return count<One>(slots, nullptr, n, out.as<int32_t>(), attrs.length);
+  dispatch(out.dtype(), [&](auto tag) {
+    using W = typename decltype(tag)::type;
+    count(slots, args.in.back().as<const W>(), n, out.as<W>(), attrs.length);
+  });
+}
+
+constexpr KernelEntry kEntries[] = {{.op = &op_count, .run = run_count, .contiguous = 7}};
+
+}  // namespace
+
+const std::span<const KernelEntry> counting_entries = kEntries;
+
+}  // namespace mlx::core::cpu
