@@ -38,6 +38,37 @@ def test_a_case_is_timed_here_and_in_a_peer(tmp_path, capsys):
     assert means["best"] == pytest.approx(means["again"])
 
 
+def test_compiling_is_timed_with_a_new_function_in_every_call(tmp_path, capsys):
+    file = tmp_path / "out.json"
+    peer = f"mlx:again={sys.executable}"
+    assert bench.main(["^compile/", *QUICK, "--vs", peer, "--json", str(file)]) == 0
+    out = capsys.readouterr().out
+    assert "best peer of each row, compiling" in out
+    content = json.loads(file.read_text())
+    assert len(content["rows"]) == 3
+    assert all(t["seconds"] > 1e-5 for row in content["rows"] for t in row["timings"].values())
+    assert content["geometric_means"] == {"best": None, "again": None}
+    assert content["geometric_means_of_first_calls"]["again"] > 0
+
+
+def test_a_function_is_compiled_anew_each_time():
+    from mlx.bench import registry, worker
+
+    made, traced = [], []
+
+    class Framework:
+        forget = staticmethod(lambda: made.append(0))
+
+        @staticmethod
+        def compile(function):
+            traced.append(function)
+            return function
+
+    call = worker.first_calls(Framework(), lambda: made.append(1) or (lambda x: x + 1))
+    assert [call(1), call(2)] == [2, 3] and made == [0, 1, 0, 1] and len(set(traced)) == 2
+    assert registry.load()["compile/200 ops on 4 numbers and the first call"].mode == "first"
+
+
 def test_what_a_framework_lacks_is_shown(monkeypatch, capsys):
     pytest.importorskip("numpy")
     monkeypatch.setitem(os.environ, "PYTHONPATH", "")

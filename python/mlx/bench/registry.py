@@ -8,7 +8,7 @@ import pkgutil
 from collections.abc import Callable, Iterator
 from typing import Any
 
-MODES = ("op", "eager", "compiled", "own", "raw")
+MODES = ("op", "eager", "compiled", "own", "raw", "first")
 
 
 class Missing(Exception):
@@ -22,11 +22,13 @@ class Case:
     Attributes:
         name: unique, `group/what size`.
         make: called with a framework; returns `(function, arguments)`. A call of the function
-            with the arguments is what gets timed, result computed.
+            with the arguments is what gets timed, result computed. For mode `first` the function
+            takes nothing and returns another function each time.
         mode: `op` (one operation, the way a user of the framework calls it fastest), `eager`
             (op by op, not compiled), `compiled` (through the framework's compiler), `own` (the
-            function has compiled what it wants), or `raw` (as `eager`, and the result need not
-            be computed: what building it costs).
+            function has compiled what it wants), `raw` (as `eager`, and the result need not
+            be computed: what building it costs), or `first` (a function never seen before is
+            compiled and called once).
         bytes: that have to be read and written at least, for GB/s; 0 where it says nothing.
         flops: arithmetic operations, for GFLOP/s; 0 where it says nothing.
         default: whether the case runs when no pattern is given.

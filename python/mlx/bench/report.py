@@ -97,13 +97,20 @@ class Report:
             }
         )
 
-    def means(self) -> dict[str, float | None]:
-        """Geometric means of peer time ÷ our time: the best peer of each row, and each peer."""
-        found = [r for r in self.rows if r["best_peer_ratio"]]
-        means = {"best": mean(r["best_peer_ratio"] for r in found)}
+    def ratios(self, first: bool = False) -> dict[str, list[float]]:
+        """Peer time ÷ our time of all rows: the best peer of each, and each peer.
+
+        Rows of first calls stand apart: they would outweigh all others.
+        """
+        found = [r for r in self.rows if r["best_peer_ratio"] and (r["mode"] == "first") == first]
+        ratios = {"best": [r["best_peer_ratio"] for r in found]}
         for peer in self.peers:
-            means[peer] = mean(r["ratios"][peer] for r in found if peer in r["ratios"])
-        return means
+            ratios[peer] = [r["ratios"][peer] for r in found if peer in r["ratios"]]
+        return ratios
+
+    def means(self, first: bool = False) -> dict[str, float | None]:
+        """Geometric means of `ratios`."""
+        return {label: mean(ratios) for label, ratios in self.ratios(first).items()}
 
     def finish(self) -> None:
         """Print the means, the rows we lose, and what went wrong."""
@@ -113,11 +120,14 @@ class Report:
 
         if self.peers:
             show("\ngeometric mean of peer time ÷ our time (above 1: we are faster)")
-            for label, value in self.means().items():
-                rows = [r for r in self.rows if label in r["ratios"] or label == "best"]
-                rows = [r for r in rows if r["best_peer_ratio"]]
-                name = "best peer of each row" if label == "best" else label
-                show(f"  {name:<22} {times(value) if value else '–':>7}  ({len(rows)} rows)")
+            for first in (False, True):
+                for label, ratios in self.ratios(first).items():
+                    if first and not ratios:
+                        continue
+                    name = "best peer of each row" if label == "best" else label
+                    name += ", compiling" if first else ""
+                    value = times(mean(ratios) or 0) if ratios else "–"
+                    show(f"  {name:<33} {value:>7}  ({len(ratios)} rows)")
             slower = sorted(
                 (r["best_peer_ratio"], r["case"])
                 for r in self.rows
@@ -144,6 +154,7 @@ class Report:
             "versions": versions,
             "rows": self.rows,
             "geometric_means": self.means(),
+            "geometric_means_of_first_calls": self.means(first=True),
         }
         with open(path, "w", encoding="utf-8") as file:
             json.dump(content, file, indent=1, ensure_ascii=False)

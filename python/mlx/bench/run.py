@@ -55,7 +55,7 @@ class Options:
         rounds: samples of each case, taken in turns.
         sample: seconds one sample should take; short cases are called several times.
         budget: seconds after which a worker gives no further samples of a case.
-        timeout: seconds one request may take; compiling gets four times that.
+        timeout: seconds one request may take; one that compiles gets four times that.
         threads: how many each worker may use; None leaves it to the framework.
     """
 
@@ -147,25 +147,28 @@ class Worker:
             self.process = None
             self.errors.close()
 
-    def sample(self, calls: int) -> float:
+    def sample(self, case: Case, calls: int) -> float:
         """Seconds a call of the prepared case, over so many calls."""
-        reply = self.ask("run", self.options.timeout, calls=calls)
+        reply = self.ask("run", self.timeout(case.mode == "first"), calls=calls)
         if "seconds" not in reply:
             raise Failed("error", f"while timed: {next(iter(reply.values()))}")
         return reply["seconds"]
 
+    def timeout(self, compiles: bool) -> float:
+        """Seconds that a request may take."""
+        return self.options.timeout * (4 if compiles else 1)
+
     def prepare(self, case: Case, op: dict | None) -> Timing:
         """Make a case ready; the timing has a first sample, or says why there is none."""
-        o, timing, compiles = self.options, Timing(), case.mode in self.compiles
-        timeout = 4 * o.timeout if compiles else o.timeout
-        reply = self.ask("prepare", timeout, case=case.name, op=op)
+        o, timing, compiles = self.options, Timing(), case.mode in (*self.compiles, "first")
+        reply = self.ask("prepare", self.timeout(compiles), case=case.name, op=op)
         if "first" not in reply:
             kind = next(iter(reply))
             return Timing(kind, note=reply[kind])
         timing.elements = reply["elements"]
         timing.samples = [reply["first"]]
         if reply["first"] < 2 or compiles:
-            timing.samples = [self.sample(1)]
+            timing.samples = [self.sample(case, 1)]
         timing.calls = max(1, min(100_000, math.ceil(o.sample / max(timing.samples[0], 1e-7))))
         if timing.calls > 1:  # one call alone is no fair sample of a short case
             timing.samples = []
@@ -191,7 +194,7 @@ def measure(workers: list[Worker], case: Case, op: dict | None, o: Options) -> d
                 continue
             start = time.perf_counter()
             try:
-                timing.samples.append(worker.sample(timing.calls))
+                timing.samples.append(worker.sample(case, timing.calls))
             except Failed as failure:
                 timings[worker.label] = Timing(failure.kind, note=str(failure))
                 del active[worker]

@@ -19,6 +19,7 @@ import os
 import pathlib
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 PACKAGE = "bench_of_mlx"  # not `mlx.bench`, which would hide the mlx of the interpreter
@@ -65,6 +66,8 @@ class Worker:
         args = f.ready(args)
         if listed.mode in ("op", "compiled"):
             function = f.op(function) if listed.mode == "op" else f.compile(function)
+        if listed.mode == "first":
+            function = first_calls(f, function)
         sync = (lambda result: result) if listed.mode == "raw" else f.sync
 
         def call(calls: int) -> float:
@@ -89,6 +92,16 @@ class Worker:
         self.call = None
         gc.collect()
         return {}
+
+
+def first_calls(f: Any, make: Callable) -> Callable:
+    """A function that compiles what `make` gives, anew in every call, and calls it."""
+
+    def call(*args: Any) -> Any:
+        f.forget()
+        return f.compile(make())(*args)
+
+    return call
 
 
 def lacking(error: Exception) -> str | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..registry import case
@@ -29,11 +30,11 @@ def kept(f: Any) -> tuple[Callable, tuple]:
     return lambda a, b: [a + b for _ in range(10000)], (f.scalar(1.0), f.scalar(2.0))
 
 
-def chain(f: Any, x: Any, c: Any, n: int) -> Any:
-    """`n` operations in a row."""
+def chain(f: Any, x: Any, c: Any, n: int, picks: Sequence[int] = range(4)) -> Any:
+    """`n` operations in a row, of the kinds that `picks` numbers."""
     steps = (f.sin, lambda x: x + c, f.tanh, lambda x: x * c)
     for i in range(n):
-        x = steps[i % 4](x)
+        x = steps[picks[i % len(picks)]](x)
     return x
 
 
@@ -51,3 +52,30 @@ def call(f: Any, n: int) -> tuple[Callable, tuple]:
 def gradient(f: Any) -> tuple[Callable, tuple]:
     c = f.normal((4,))
     return f.grad(lambda x: f.sum(chain(f, x, c, 1000))), (f.normal((4,)),)
+
+
+@case("compile/200 ops on 4 numbers and the first call", 200, mode="first")
+@case("compile/1,000 ops on 4 numbers and the first call", 1000, mode="first")
+def first_call(f: Any, n: int) -> tuple[Callable, tuple]:
+    def make() -> Callable:
+        picks = random.choices(range(4), k=8)
+        return lambda x, c: chain(f, x, c, n, picks)
+
+    return make, (f.normal((4,)), f.normal((4,)))
+
+
+@case("compile/gradient of 4 layers, 16 wide, and the first call", mode="first")
+def first_gradient(f: Any) -> tuple[Callable, tuple]:
+    weights = [f.normal((16, 16)) for _ in range(4)]
+
+    def make() -> Callable:
+        picks = random.choices((f.sin, f.tanh, f.relu, f.silu), k=4)
+
+        def loss(weights: Any, x: Any) -> Any:
+            for activation, w in zip(picks, weights, strict=True):
+                x = activation(f.matmul(x, w))
+            return f.sum(x)
+
+        return f.grad(loss)
+
+    return make, (weights, f.normal((16, 16)))

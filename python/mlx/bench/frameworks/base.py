@@ -28,6 +28,9 @@ class Base:
         """How one operation is called fastest: as it is."""
         return function
 
+    def forget(self) -> None:
+        """Drop what was compiled so far, where it would make the next compilation another one."""
+
     def ready(self, args: tuple) -> tuple:
         """The arguments, computed."""
         return args
