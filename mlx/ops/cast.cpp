@@ -4,7 +4,9 @@
 #include <cmath>
 
 #include "mlx/core/error.h"
+#include "mlx/ops/concat.h"
 #include "mlx/ops/elementwise.h"
+#include "mlx/ops/view.h"
 
 namespace mlx::core {
 
@@ -98,9 +100,11 @@ constinit const OpDef op_copy{.name = "copy",
                               .vmap = rules::copy_vmap};
 constinit const OpDef op_view{.name = "view",
                               .kind = OpKind::view,
+                              .shapeless = true,
                               .build = build_view,
                               .view = view_layout,
                               .vjp = rules::view_vjp,
+                              .jvp = rules::view_jvp,
                               .vmap = rules::view_vmap};
 constinit const OpDef op_contiguous{.name = "contiguous",
                                     .kind = OpKind::view,
@@ -154,6 +158,11 @@ array view(const array& a, const Dtype& dtype, StreamOrDevice s) {
     shape.back() = shape.back() * from / to;
   }
   return make_node(op_view, std::move(shape), dtype, to_stream(s), make_attrs(ViewAttrs{dtype}), a);
+}
+
+array from_parts(const array& real, const array& imag, StreamOrDevice s) {
+  const Dtype t = real.dtype() == float64 ? complex128 : complex64;
+  return squeeze(view(stack({real, imag}, -1, s), t, s), -1, s);
 }
 
 array copy(array a, StreamOrDevice s) {

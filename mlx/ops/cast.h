@@ -14,6 +14,9 @@ array cast_to(const array& a, Dtype dtype, Stream s);
 /// The bytes of `a`, read in row-major order as elements of `dtype`. Where the sizes differ the
 /// last axis grows or shrinks; throws ValueError where its bytes do not divide.
 array view(const array& a, const Dtype& dtype, StreamOrDevice s = {});
+/// The complex numbers with these parts, real arrays of one shape and of dtype float32 (giving
+/// complex64) or float64 (complex128). Exact, also for infinities and signed zeros.
+array from_parts(const array& real, const array& imag, StreamOrDevice s = {});
 /// The same elements in memory of their own.
 array copy(array a, StreamOrDevice s = {});
 /// The same elements in row-major order in memory, or in column-major order where that is allowed.
@@ -61,6 +64,7 @@ namespace rules {
 Arrays cast_vjp(const RuleArgs& r);
 Arrays cast_jvp(const RuleArgs& r);
 Arrays view_vjp(const RuleArgs& r);
+Arrays view_jvp(const RuleArgs& r);
 Arrays stop_gradient_vjp(const RuleArgs& r);
 Arrays stop_gradient_jvp(const RuleArgs& r);
 Batched cast_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);

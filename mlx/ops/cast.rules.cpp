@@ -7,14 +7,18 @@ namespace mlx::core::rules {
 
 Arrays cast_vjp(const RuleArgs& r) { return {cast_to(r.grads[0], r.inputs[0].dtype(), r.stream)}; }
 Arrays cast_jvp(const RuleArgs& r) { return {cast_to(r.grads[0], r.outputs[0].dtype(), r.stream)}; }
-/// Bits read as integers have no derivative to speak of; as other floats they have none at all.
-Arrays view_vjp(const RuleArgs& r) {
-  if (is_inexact(r.outputs[0].dtype()) && is_inexact(r.inputs[0].dtype()))
-    fail<ValueError>("view", dtype_name(r.inputs[0].dtype()), " read as ",
-                     dtype_name(r.outputs[0].dtype()),
+/// Bits read as integers have no derivative to speak of. Complex numbers read as their parts, and
+/// parts as complex numbers, have that of a linear map; other floats none at all.
+Arrays view_derivative(const RuleArgs& r, Dtype to) {
+  const Dtype in = r.inputs[0].dtype(), out = r.outputs[0].dtype();
+  if (!is_inexact(in) || !is_inexact(out)) return {array()};
+  if (real_dtype(in) != real_dtype(out))
+    fail<ValueError>("view", dtype_name(in), " read as ", dtype_name(out),
                      " has no derivative; astype has one, and stop_gradient keeps derivatives out");
-  return {array()};
+  return {view(r.grads[0], to, r.stream)};
 }
+Arrays view_vjp(const RuleArgs& r) { return view_derivative(r, r.inputs[0].dtype()); }
+Arrays view_jvp(const RuleArgs& r) { return view_derivative(r, r.outputs[0].dtype()); }
 Arrays stop_gradient_vjp(const RuleArgs&) { return {array()}; }
 Arrays stop_gradient_jvp(const RuleArgs&) { return {array()}; }
 

@@ -82,6 +82,20 @@ array transposed(const char* op, const array& x, const array& w, const std::vect
   return conv_general(x, w, {}, low, high, dilation, stride, groups, true, s);
 }
 
+/// The convolution of complex operands, one of which may be real, by those of their parts.
+array complex_conv(const array& x, const array& w, const ConvAttrs& attrs, Dtype type, Stream s) {
+  auto part = [&](const array& a, array (*of)(const array&, StreamOrDevice)) {
+    return cast_to(of(a, s), real_dtype(type), s);
+  };
+  const array xr = part(x, real), wr = part(w, real);
+  auto conv = [&](const array& a, const array& b) { return rules::conv_node(a, b, attrs, s); };
+  if (!is_complex(w.dtype())) return from_parts(conv(xr, wr), conv(part(x, imag), wr), s);
+  const array wi = part(w, imag);
+  if (!is_complex(x.dtype())) return from_parts(conv(xr, wr), conv(xr, wi), s);
+  const array xi = part(x, imag);
+  return from_parts(subtract(conv(xr, wr), conv(xi, wi), s), add(conv(xr, wi), conv(xi, wr), s), s);
+}
+
 }  // namespace
 
 namespace rules {
@@ -110,9 +124,9 @@ array conv_general(array input, array weight, std::vector<int> stride, std::vect
   Stream stream = to_stream(s);
   check_operands(input, weight, groups);
   Dtype type = promote_types(input.dtype(), weight.dtype());
-  if (!is_floating(type))
+  if (!is_inexact(type))
     fail("conv", "operands of ", dtype_name(input.dtype()), " and ", dtype_name(weight.dtype()),
-         "; floating dtypes are accepted");
+         "; floating and complex dtypes are accepted");
   size_t n = input.ndim() - 2;
   ConvAttrs attrs{spread(stride, n, 1, 1, "stride"),
                   spread(padding_lo, n, 0, INT32_MIN, "padding"),
@@ -121,6 +135,7 @@ array conv_general(array input, array weight, std::vector<int> stride, std::vect
                   spread(input_dilation, n, 1, 1, "input dilation"),
                   groups,
                   flip};
+  if (is_complex(type)) return complex_conv(input, weight, attrs, type, stream);
   return rules::conv_node(cast_to(input, type, stream), cast_to(weight, type, stream), attrs,
                           stream);
 }

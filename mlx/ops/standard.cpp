@@ -87,11 +87,8 @@ array finite_numbers(const array& a, double nan, std::optional<double> posinf,
   if (!is_inexact(t)) return a;
   const Stream s = to_stream(stream);
   if (is_complex(t)) {
-    auto part = [&](const array& x) {
-      return astype(finite_numbers(x, nan, posinf, neginf, s), t, s);
-    };
-    const array i = constant(Scalar::from(std::complex<double>(0, 1), t), t);
-    return add(part(real(a, s)), multiply(part(imag(a, s)), i, s), s);
+    auto part = [&](const array& x) { return finite_numbers(x, nan, posinf, neginf, s); };
+    return from_parts(part(real(a, s)), part(imag(a, s)), s);
   }
   const double largest = t == float16    ? 65504.0
                          : t == bfloat16 ? 0x1.fep127

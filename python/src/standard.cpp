@@ -58,8 +58,7 @@ void bind_complex_ranges(nb::module_& m) {
         const auto a = complex_of(start), b = complex_of(stop);
         const array x = core::linspace(a.real(), b.real(), num, endpoint, part, s);
         const array y = core::linspace(a.imag(), b.imag(), num, endpoint, part, s);
-        const array i = core::constant(core::Scalar::from(std::complex<double>(0, 1), t), t);
-        return core::add(core::astype(x, t, s), core::multiply(y, i, s), s);
+        return core::from_parts(x, y, s);
       },
       "Numbers on the line between two complex ones.");
 }

@@ -18,6 +18,9 @@ def product(expr, shapes, ref="", **more):
     return Row(expr, ins, ref, **{"ulps": 32, "exact": False, "dtypes": FLOATS, **more})
 
 
+COMPLEX = (*FLOATS, "complex64", "complex128")
+
+
 def correlate(dims, strides, pads, dilation=1):
     """Reference of a channels-last convolution: shifted slices of the padded input."""
     names = "ijk"[:dims]
@@ -83,6 +86,7 @@ ROWS = [
             f"mx.conv1d(a, b, stride={s}, padding={p}, dilation={d})",
             ((2, 9, 3), (4, 3, 3)),
             correlate(1, s, p, d),
+            dtypes=COMPLEX,
         )
         for s, p, d in [(1, 0, 1), (2, 1, 1), (1, 2, 2), (3, 0, 1)]
     ],
@@ -91,6 +95,7 @@ ROWS = [
             f"mx.conv2d(a, b, stride={s}, padding={p}, dilation={d})",
             ((2, 7, 8, 3), (4, 3, 2, 3)),
             correlate(2, s, p, d),
+            dtypes=COMPLEX,
         )
         for s, p, d in [(1, 0, 1), (2, 1, 1), (1, 2, 2)]
     ],
@@ -98,13 +103,21 @@ ROWS = [
         "mx.conv3d(a, b, stride=1, padding=1)",
         ((1, 4, 5, 3, 2), (3, 2, 3, 2, 2)),
         correlate(3, 1, 1),
+        dtypes=COMPLEX,
     ),
     product(
         "mx.conv2d(a, b, groups=2)",
         ((2, 5, 6, 4), (6, 3, 3, 2)),
         f"np.concatenate([(lambda a, b: {correlate(2, 1, 0)})(a[..., 2 * g:2 * g + 2], b[3 * g:3 * g + 3]) for g in range(2)], -1)",
+        dtypes=COMPLEX,
     ),
-    *[product(f"mx.convolve(a, b, mode='{m}')", ((9,), (4,))) for m in ("full", "same", "valid")],
+    *[product(f"mx.convolve(a, b, mode='{m}')", ((9,), (4,)), dtypes=COMPLEX) for m in ("full", "same", "valid")],
+    product(
+        "[mx.real(mx.conv1d(a + b * 1j, c)), mx.imag(mx.conv1d(c, b - a * 1j))]",
+        ((2, 4, 3), (2, 4, 3), (2, 4, 3)),
+        "[np.sum(a[:, None] * c, (2, 3))[:, None], np.sum(c[:, None] * -a, (2, 3))[:, None]]",
+        dtypes=("float32",),
+    ),
     # normalisation, attention
     *[Row("mx.fast.rms_norm(a, None, 1e-5)", (In((3, n)),), RMS, ulps=16) for n in (8, 33)],
     Row("mx.fast.rms_norm(a, b, 1e-5)", (In((3, 16)), In((16,))), f"{RMS} * b", ulps=16),

@@ -8,8 +8,11 @@ FLOATS = ("float32", "float64")
 A = In((3, 5))
 B = In((3, 5))
 M = In((2, 4, 3), -1, 1)
+ODD = np.array([complex(1, np.inf), complex(-2, -np.inf), complex(0, np.nan),
+                complex(4, np.inf), complex(5, -np.inf), complex(-6, 3)], np.complex64)
 # The complex array with the real parts a and imaginary parts b, in their precision.
-Z = "(a + b * mx.array(1j, mx.complex128 if a.dtype == mx.float64 else mx.complex64))"
+T = "(mx.complex128 if a.dtype == mx.float64 else mx.complex64)"
+Z = f"(a + b * mx.array(1j, {T}))"
 NZ = "(a + 1j * b)"
 
 ROWS = [
@@ -48,7 +51,14 @@ ROWS = [
     Row(f"mx.abs({Z})", (A, B), f"np.abs({NZ})", FLOATS, special=False),
     Row(f"(lambda r: [mx.real(r), mx.imag(r)])(mx.sign({Z}))", (A, B),
         f"(lambda r: [np.real(r), np.imag(r)])({NZ} / np.abs({NZ}))", FLOATS, special=False),
-    Row("mx.nan_to_num(a, nan=1.5, posinf=1e30)", (A,), "a", FLOATS, special=False),
+    Row("mx.nan_to_num(a, nan=1.5, posinf=1e30)", (A,), "a", (*FLOATS, "complex64", "complex128"),
+        special=False),
+    Row("(lambda z: [mx.real(z), mx.imag(z)])(mx.nan_to_num(a, nan=2, posinf=np.inf, neginf=-1))",
+        (ODD,), "[np.real(a), np.array([np.inf, -1, 2, np.inf, -1, 3])]", ("complex64",),
+        kind="flat", special=False),
+    Row(f"mx.view(mx.view(a * 2, {T}) * (2 + 1j), a.dtype)", (In((3, 4)),),
+        "((a[:, ::2] + 1j * a[:, 1::2]) * (4 + 2j)).astype(np.complex128).view(np.float64)",
+        FLOATS, special=False),
     Row("mx.linalg.vector_norm(a, axis=(0, 2), ord=3)", (M,),
         "np.sum(np.abs(a) ** 3, axis=(0, 2)) ** (1 / 3)", FLOATS, ulps=8),
     Row("mx.linalg.vector_norm(a, keepdims=True)", (M,),
