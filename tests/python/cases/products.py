@@ -111,7 +111,10 @@ ROWS = [
         f"np.concatenate([(lambda a, b: {correlate(2, 1, 0)})(a[..., 2 * g:2 * g + 2], b[3 * g:3 * g + 3]) for g in range(2)], -1)",
         dtypes=COMPLEX,
     ),
-    *[product(f"mx.convolve(a, b, mode='{m}')", ((9,), (4,)), dtypes=COMPLEX) for m in ("full", "same", "valid")],
+    *[
+        product(f"mx.convolve(a, b, mode='{m}')", ((9,), (4,)), dtypes=COMPLEX)
+        for m in ("full", "same", "valid")
+    ],
     product(
         "[mx.real(mx.conv1d(a + b * 1j, c)), mx.imag(mx.conv1d(c, b - a * 1j))]",
         ((2, 4, 3), (2, 4, 3), (2, 4, 3)),

@@ -8,8 +8,17 @@ FLOATS = ("float32", "float64")
 A = In((3, 5))
 B = In((3, 5))
 M = In((2, 4, 3), -1, 1)
-ODD = np.array([complex(1, np.inf), complex(-2, -np.inf), complex(0, np.nan),
-                complex(4, np.inf), complex(5, -np.inf), complex(-6, 3)], np.complex64)
+ODD = np.array(
+    [
+        complex(1, np.inf),
+        complex(-2, -np.inf),
+        complex(0, np.nan),
+        complex(4, np.inf),
+        complex(5, -np.inf),
+        complex(-6, 3),
+    ],
+    np.complex64,
+)
 # The complex array with the real parts a and imaginary parts b, in their precision.
 T = "(mx.complex128 if a.dtype == mx.float64 else mx.complex64)"
 Z = f"(a + b * mx.array(1j, {T}))"
