@@ -1,5 +1,7 @@
 #include "mlx/ops/map.h"
 
+#include <algorithm>
+
 #include "mlx/core/copy.h"
 #include "mlx/core/error.h"
 
@@ -23,17 +25,27 @@ Arrays build_map(const Arrays& inputs, const Attrs* attrs, Stream s) {
   const auto& m = static_cast<const MapAttrs&>(*attrs);
   const OpDef& op = *m.node().op;
   if (!op.build) fail<ValueError>("vmap", "the op ", op.name, " cannot be built for other shapes");
+  return map_built(inputs, m.mapped, s,
+                   [&](const Arrays& slices) { return op.build(slices, m.node().attrs.get(), s); });
+}
+
+/// What the inputs are at one position.
+Arrays slices_of(const Arrays& inputs, const std::vector<bool>& mapped) {
   Arrays slices;
-  std::vector<int> axes;
+  int64_t length = -1;
   for (size_t k = 0; k < inputs.size(); ++k) {
     Shape shape = inputs[k].shape();
-    if (m.mapped[k]) shape.erase(shape.begin());
-    slices.push_back(placeholder(std::move(shape), inputs[k].dtype(), op.name));
-    axes.push_back(m.mapped[k] ? 0 : -1);
+    if (mapped[k]) {
+      if (shape.empty() || (length >= 0 && shape[0] != length))
+        fail<ValueError>("vmap", "an input of shape ", to_string(shape),
+                         "; equal lengths of the mapped axis are accepted");
+      length = shape[0];
+      shape.erase(shape.begin());
+    }
+    slices.push_back(placeholder(std::move(shape), inputs[k].dtype(), "vmap"));
   }
-  array made = op.build(slices, m.node().attrs.get(), s).at(0);
-  Node* n = made.node();
-  return map_op(n->op->kind == OpKind::part ? *n->inputs()[0] : *n, inputs, axes, s).first;
+  if (length < 0) fail<ValueError>("vmap", "no input is mapped; an axis of at least one is needed");
+  return slices;
 }
 
 /// Each position's layout is that of the one before, one step further.
@@ -79,6 +91,21 @@ size_t MapAttrs::hash() const {
 void MapAttrs::visit(AttrVisitor&) {
   fail<ValueError>("export", "the op ", node().op->name,
                    ", which is run for each position of an axis, cannot be exported");
+}
+
+Arrays map_built(const Arrays& inputs, const std::vector<bool>& mapped, Stream s,
+                 const std::function<Arrays(const Arrays&)>& build) {
+  Arrays slices = slices_of(inputs, mapped), made = build(slices);
+  const Node* n = made.at(0).node();
+  if (n->op->kind == OpKind::part) n = n->inputs()[0];
+  bool maps = n->op->kind == OpKind::view || n->op->kind == OpKind::kernel || n->parts;
+  auto node_of = [](const array& a) { return a.node(); };
+  if (!maps || !std::ranges::equal(n->inputs(), slices, {}, {}, node_of))
+    fail<ValueError>("vmap", "the op ", n->op->name,
+                     " is no single kernel or view over its inputs; such ops are accepted");
+  std::vector<int> axes;
+  for (bool m : mapped) axes.push_back(m ? 0 : -1);
+  return map_op(*n, inputs, axes, s).first;
 }
 
 rules::Batched map_op(const Node& node, const Arrays& inputs, const std::vector<int>& axes,

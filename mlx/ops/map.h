@@ -2,6 +2,8 @@
 // long the axis is.
 #pragma once
 
+#include <functional>
+
 #include "mlx/ops/rules.h"
 
 namespace mlx::core {
@@ -27,6 +29,11 @@ extern const OpDef op_map_view;
 /// is the same for all), stacked along a first axis. `node` says shapes and dtypes at one position.
 rules::Batched map_op(const Node& node, const Arrays& inputs, const std::vector<int>& axes,
                       Stream s);
+
+/// The same of the op that `build` makes of what the inputs are at one position; those that are
+/// `mapped` have the axis in front. Throws ValueError where that is not one op over these inputs.
+Arrays map_built(const Arrays& inputs, const std::vector<bool>& mapped, Stream s,
+                 const std::function<Arrays(const Arrays&)>& build);
 
 namespace rules {
 Arrays map_vjp(const RuleArgs& args);

@@ -201,7 +201,8 @@ Function custom_function(Function fun, std::optional<CustomVjp> fun_vjp,
   return [fun, rules](const Arrays& inputs) {
     if (!any_trace_runs()) return fun(inputs);
     // Inputs of its own: the function may give one back, which is another thing than the input.
-    Arrays own = trace_inputs(inputs);
+    Arrays own;
+    for (const array& a : inputs) own.push_back(trace_input(a));
     return with_rules(own, fun(own), rules);
   };
 }

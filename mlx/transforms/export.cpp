@@ -7,6 +7,7 @@
 #include "mlx/core/error.h"
 #include "mlx/core/trace.h"
 #include "mlx/io/io.h"
+#include "mlx/ops/map.h"
 #include "mlx/ops/slice.h"
 #include "mlx/ops/view.h"
 #include "mlx/runtime/eval.h"
@@ -114,11 +115,7 @@ class TraceWriter {
       number_[&n] = number_.at(n.inputs()[0]) + n.part;
       return;
     }
-    TraceStep step{find_export_op(n.op->name), n.attrs, {}, {}};
-    if (!step.op || step.op->op != n.op || bool(step.op->attrs) != bool(n.attrs))
-      fail<ValueError>(kExport, "the op ", n.op->name,
-                       " cannot be written to a file; ops of this library without code or rules of "
-                       "the program are accepted");
+    TraceStep step = step_of(n);
     for (Node* in : n.inputs()) step.inputs.push_back(number_.at(in));
     if (n.parts)
       for (const PartInfo& p : *n.parts) step.outputs.push_back({p.dtype, p.shape});
@@ -127,6 +124,24 @@ class TraceWriter {
     number_[&n] = next_;
     next_ += static_cast<uint32_t>(step.outputs.size());
     trace_->steps.push_back(std::move(step));
+  }
+
+  /// The op of a node, or the one that it maps.
+  static TraceStep step_of(const Node& n) {
+    TraceStep step{};
+    const Node* one = &n;
+    while (one->op == &op_map || one->op == &op_map_view) {
+      const auto& map = static_cast<const MapAttrs&>(*one->attrs);
+      step.mapped.push_back(map.mapped);
+      one = &map.node();
+    }
+    step.op = find_export_op(one->op->name);
+    step.attrs = one->attrs;
+    if (!step.op || step.op->op != one->op || bool(step.op->attrs) != bool(one->attrs))
+      fail<ValueError>(kExport, "the op ", one->op->name,
+                       " cannot be written to a file; ops of this library, and registered ones "
+                       "without attributes, are accepted");
+    return step;
   }
 
   const Graph& graph_;
@@ -177,9 +192,11 @@ void report(const StoredTrace& t, const ExportCallback& callback) {
     for (uint32_t i : s.inputs) in.push_back(describe(i));
     for (size_t k = 0; k < s.outputs.size(); ++k) out.push_back(describe(at++));
     AttributeList attributes;
+    for (const auto& mapped : s.mapped)
+      attributes.out.emplace_back(Shape(mapped.begin(), mapped.end()));
     if (s.attrs) Ref<Attrs>(s.attrs->clone())->visit(attributes);
     callback({{"type", "primitive"},
-              {"name", s.op->op->name},
+              {"name", (s.mapped.empty() ? "" : "map ") + std::string(s.op->op->name)},
               {"inputs", in},
               {"outputs", out},
               {"arguments", attributes.out}});
@@ -238,9 +255,10 @@ struct FunctionExporter::State {
       for (size_t k = 0; k < f.names.size(); ++k) named.emplace(f.names[k], in[n + k]);
       return fun(Args(in.begin(), in.begin() + n), named);
     };
-    if (!shapeless) return simplify(trace(call, f.inputs, "an exported function"));
+    auto forward = [&] { return without_rules(trace(call, f.inputs, "an exported function")); };
+    if (!shapeless) return simplify(forward());
     ShapeWatch shapes;
-    Graph g = trace(call, f.inputs, "an exported function");
+    Graph g = forward();
     const OpDef* op = shape_bound_op(g);
     t.shapeless = !shapes.shape_was_read() && !op;
     if (t.shapeless) return g;

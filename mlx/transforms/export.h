@@ -36,8 +36,9 @@ using ExportCallback = std::function<void(const std::unordered_map<std::string, 
 ///   e.close();
 class FunctionExporter {
  public:
-  /// Traces for arguments of these dtypes and shapes (with `shapeless`, of any lengths). Throws
-  /// ValueError for ops that cannot be written, ExecutionError where the traces there are serve
+  /// Traces for arguments of these dtypes and shapes (with `shapeless`, of any lengths). Custom
+  /// functions become what they compute: their rules are code of the program. Throws ValueError
+  /// for other ops that cannot be written, ExecutionError where the traces there are serve
   /// these arguments already and after `close`.
   void operator()(const std::initializer_list<array>& args);
   void operator()(const Args& args);

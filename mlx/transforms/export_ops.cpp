@@ -36,8 +36,8 @@ namespace mlx::core {
 // What is not in the table below, and why: leaves (op_data, op_constant, op_placeholder) are values
 // of a file and not steps; op_part and op_trace_input stand for what they read; op_call is a
 // compiled function, which a trace looks into; op_primitive and op_primitive_bundle run code of the
-// program; op_custom and op_custom_result carry rules of the program;
-// op_map and op_map_view hold ops of the program.
+// program; op_custom and op_custom_result carry rules of the program, and files hold what they
+// compute without them; op_map and op_map_view stand for the op that they map.
 
 namespace {
 
@@ -263,106 +263,129 @@ void check_gather_qmm(const Arrays& in, const Attrs* attrs) {
        "no positions");
 }
 
-using Table = std::map<std::string_view, ExportOp>;
+/// The ops by name.
+class Table {
+ public:
+  Table() {
+    add_elementwise();
+    add_views();
+    add_data_dependent();
+    add_products();
+    add_linear_algebra();
+    add_layers();
+  }
+  std::map<std::string_view, ExportOp> rows;
 
-Table make_table() {
-  Table rows;
-  auto row = [&](const OpDef& op, int least, int most, Ref<const Attrs> attrs = {},
-                 decltype(ExportOp::check) check = nullptr) {
+ private:
+  void row(const OpDef& op, int least, int most, Ref<const Attrs> attrs = {},
+           decltype(ExportOp::check) check = nullptr) {
     rows.emplace(op.name, ExportOp{&op, least, most, std::move(attrs), check});
-  };
+  }
+
+  void add_elementwise() {
 #define E(name, arity, ...) row(op_##name, arity, arity);
 #include "mlx/ops/elementwise.def"
 #undef E
-  row(op_cast, 1, 1, make_attrs(CastAttrs{bool_}));
-  row(op_copy, 1, 1);
-  row(op_view, 1, 1, make_attrs(ViewAttrs{bool_}));
-  row(op_contiguous, 1, 1, make_attrs(ContiguousAttrs{}));
-  row(op_stop_gradient, 1, 1);
-  row(op_depends, 1, -1);
+    row(op_cast, 1, 1, make_attrs(CastAttrs{bool_}));
+    row(op_copy, 1, 1);
+  }
 
-  row(op_reshape, 1, 1, make_attrs(ReshapeAttrs{}));
-  row(op_flatten, 1, 1, make_attrs(FlattenAttrs{}));
-  row(op_unflatten, 1, 1, make_attrs(UnflattenAttrs{}));
-  row(op_squeeze, 1, 1, make_attrs(AxesAttrs{}));
-  row(op_expand_dims, 1, 1, make_attrs(AxesAttrs{}));
-  row(op_transpose, 1, 1, make_attrs(TransposeAttrs{}));
-  row(op_broadcast_to, 1, 1, make_attrs(BroadcastAttrs{}));
-  row(op_as_strided, 1, 1, make_attrs(AsStridedAttrs{}));
-  row(op_diagonal, 1, 1, make_attrs(DiagonalAttrs{}));
-  row(op_slice, 1, 1, make_attrs(SliceAttrs{}));
-  row(op_slice_update, 2, 2, make_attrs(SliceAttrs{}));
-  row(op_dynamic_slice, 2, 2, make_attrs(DynamicSliceAttrs{}));
-  row(op_dynamic_slice_update, 3, 3, make_attrs(DynamicSliceAttrs{}));
-  row(op_concatenate, 1, -1, make_attrs(ConcatenateAttrs{}));
+  void add_views() {
+    row(op_view, 1, 1, make_attrs(ViewAttrs{bool_}));
+    row(op_contiguous, 1, 1, make_attrs(ContiguousAttrs{}));
+    row(op_stop_gradient, 1, 1);
+    row(op_depends, 1, -1);
 
-  row(op_arange, 0, 0, make_attrs(ArangeAttrs{0, 0, 0, 0, 0, float32}), check_arange);
-  row(op_random_bits, 1, 1, make_attrs(RandomBitsAttrs{}), check_random_bits);
+    row(op_reshape, 1, 1, make_attrs(ReshapeAttrs{}));
+    row(op_flatten, 1, 1, make_attrs(FlattenAttrs{}));
+    row(op_unflatten, 1, 1, make_attrs(UnflattenAttrs{}));
+    row(op_squeeze, 1, 1, make_attrs(AxesAttrs{}));
+    row(op_expand_dims, 1, 1, make_attrs(AxesAttrs{}));
+    row(op_transpose, 1, 1, make_attrs(TransposeAttrs{}));
+    row(op_broadcast_to, 1, 1, make_attrs(BroadcastAttrs{}));
+    row(op_as_strided, 1, 1, make_attrs(AsStridedAttrs{}));
+    row(op_diagonal, 1, 1, make_attrs(DiagonalAttrs{}));
+    row(op_slice, 1, 1, make_attrs(SliceAttrs{}));
+    row(op_slice_update, 2, 2, make_attrs(SliceAttrs{}));
+    row(op_dynamic_slice, 2, 2, make_attrs(DynamicSliceAttrs{}));
+    row(op_dynamic_slice_update, 3, 3, make_attrs(DynamicSliceAttrs{}));
+    row(op_concatenate, 1, -1, make_attrs(ConcatenateAttrs{}));
+  }
 
-  row(op_take, 2, 2, make_attrs(TakeAttrs{}));
-  row(op_take_along_axis, 2, 2, make_attrs(TakeAttrs{}));
-  row(op_gather, 1, -1, make_attrs(GatherAttrs{}));
-  row(op_scatter, 2, -1, make_attrs(ScatterAttrs{}), check_scatter);
-  row(op_scatter_axis, 3, 3, make_attrs(ScatterAxisAttrs{}), check_scatter_axis);
-  row(op_sort, 1, 1, make_attrs(SortAttrs{}), check_sort);
-  row(op_argsort, 1, 1, make_attrs(SortAttrs{}), check_sort);
-  row(op_searchsorted, 2, 2, make_attrs(SearchSortedAttrs{}));
+  void add_data_dependent() {
+    row(op_arange, 0, 0, make_attrs(ArangeAttrs{0, 0, 0, 0, 0, float32}), check_arange);
+    row(op_random_bits, 1, 1, make_attrs(RandomBitsAttrs{}), check_random_bits);
 
-  row(op_count, 1, 3, make_attrs(CountAttrs{}), check_count);
-  row(op_reduce, 1, 1, make_attrs(ReduceAttrs{}), check_reduce);
-  row(op_arg_reduce, 1, 1, make_attrs(ReduceAttrs{}), check_arg_reduce);
-  row(op_scan, 1, 1, make_attrs(ScanAttrs{}), check_scan);
-  row(op_affine_scan, 2, 2, make_attrs(AffineScanAttrs{}));
-  row(op_softmax, 1, 1, make_attrs(SoftmaxAttrs{}));
-  row(op_logsumexp, 1, 1);
+    row(op_take, 2, 2, make_attrs(TakeAttrs{}));
+    row(op_take_along_axis, 2, 2, make_attrs(TakeAttrs{}));
+    row(op_gather, 1, -1, make_attrs(GatherAttrs{}));
+    row(op_scatter, 2, -1, make_attrs(ScatterAttrs{}), check_scatter);
+    row(op_scatter_axis, 3, 3, make_attrs(ScatterAxisAttrs{}), check_scatter_axis);
+    row(op_sort, 1, 1, make_attrs(SortAttrs{}), check_sort);
+    row(op_argsort, 1, 1, make_attrs(SortAttrs{}), check_sort);
+    row(op_searchsorted, 2, 2, make_attrs(SearchSortedAttrs{}));
 
-  row(op_matmul, 2, 2);
-  row(op_addmm, 3, 3, make_attrs(AddmmAttrs{}));
-  row(op_gather_mm, 4, 4, {}, check_gather_mm);
-  row(op_segmented_mm, 3, 3);
-  row(op_conv, 2, 2, make_attrs(ConvAttrs{}), check_conv);
-  row(op_conv_weight, 2, 2, make_attrs(ConvWeightAttrs{}), check_conv_weight);
-  row(op_fft, 1, 1, make_attrs(FftAttrs{}), check_fft);
-  row(op_hadamard, 1, 1, make_attrs(HadamardAttrs{}), check_hadamard);
+    row(op_count, 1, 3, make_attrs(CountAttrs{}), check_count);
+    row(op_reduce, 1, 1, make_attrs(ReduceAttrs{}), check_reduce);
+    row(op_arg_reduce, 1, 1, make_attrs(ReduceAttrs{}), check_arg_reduce);
+    row(op_scan, 1, 1, make_attrs(ScanAttrs{}), check_scan);
+    row(op_affine_scan, 2, 2, make_attrs(AffineScanAttrs{}));
+    row(op_softmax, 1, 1, make_attrs(SoftmaxAttrs{}));
+    row(op_logsumexp, 1, 1);
+  }
 
-  const auto triangle = make_attrs(TriangleAttrs{});
-  row(op_cholesky, 1, 1, triangle, check_square);
-  row(op_inv, 1, 1, {}, check_square);
-  row(op_tri_inv, 1, 1, triangle, check_square);
-  row(op_pinv, 1, 1, make_attrs(PinvAttrs{}), check_matrix);
-  row(op_expm, 1, 1, {}, check_square);
-  row(op_solve, 2, 2, {}, check_solve);
-  row(op_solve_triangular, 2, 2, triangle, check_solve);
-  row(op_qr, 1, 1, {}, check_matrix);
-  row(op_svd, 1, 1, make_attrs(SvdAttrs{}), check_matrix);
-  row(op_svdvals, 1, 1, {}, check_matrix);
-  row(op_eigh, 1, 1, triangle, check_square);
-  row(op_eigvalsh, 1, 1, triangle, check_square);
-  row(op_eig, 1, 1, {}, check_square);
-  row(op_eigvals, 1, 1, {}, check_square);
-  row(op_lu, 1, 1, {}, check_matrix);
-  row(op_det, 1, 1, {}, check_square);
-  row(op_cofactors, 1, 1, {}, check_square);
-  row(op_slogdet, 1, 1, {}, check_square);
+  void add_products() {
+    row(op_matmul, 2, 2);
+    row(op_addmm, 3, 3, make_attrs(AddmmAttrs{}));
+    row(op_gather_mm, 4, 4, {}, check_gather_mm);
+    row(op_segmented_mm, 3, 3);
+    row(op_conv, 2, 2, make_attrs(ConvAttrs{}), check_conv);
+    row(op_conv_weight, 2, 2, make_attrs(ConvWeightAttrs{}), check_conv_weight);
+    row(op_fft, 1, 1, make_attrs(FftAttrs{}), check_fft);
+    row(op_hadamard, 1, 1, make_attrs(HadamardAttrs{}), check_hadamard);
 
-  row(op_quantize, 1, 2, make_attrs(Packing{}), check_quantize);
-  row(op_quantize_round, 1, 2, make_attrs(Packing{}), check_quantize);
-  row(op_dequantize, 2, 4, make_attrs(DequantizeAttrs{{}, float32}), check_dequantize);
-  row(op_quantized_matmul, 3, 4, make_attrs(QuantizedMatmulAttrs{}), check_quantized_matmul);
-  row(op_gather_qmm, 5, 6, make_attrs(QuantizedMatmulAttrs{}), check_gather_qmm);
+    row(op_quantize, 1, 2, make_attrs(Packing{}), check_quantize);
+    row(op_quantize_round, 1, 2, make_attrs(Packing{}), check_quantize);
+    row(op_dequantize, 2, 4, make_attrs(DequantizeAttrs{{}, float32}), check_dequantize);
+    row(op_quantized_matmul, 3, 4, make_attrs(QuantizedMatmulAttrs{}), check_quantized_matmul);
+    row(op_gather_qmm, 5, 6, make_attrs(QuantizedMatmulAttrs{}), check_gather_qmm);
+  }
 
-  row(op_norm, 1, 3, make_attrs(NormAttrs{}), check_norm);
-  row(op_rope, 2, 3, make_attrs(RopeAttrs{}), check_rope);
-  row(op_attention, 3, 5, make_attrs(AttentionAttrs{}), check_attention);
-  row(op_gated_delta, 6, 7, {}, check_delta);
-  return rows;
-}
+  void add_linear_algebra() {
+    const auto triangle = make_attrs(TriangleAttrs{});
+    row(op_cholesky, 1, 1, triangle, check_square);
+    row(op_inv, 1, 1, {}, check_square);
+    row(op_tri_inv, 1, 1, triangle, check_square);
+    row(op_pinv, 1, 1, make_attrs(PinvAttrs{}), check_matrix);
+    row(op_expm, 1, 1, {}, check_square);
+    row(op_solve, 2, 2, {}, check_solve);
+    row(op_solve_triangular, 2, 2, triangle, check_solve);
+    row(op_qr, 1, 1, {}, check_matrix);
+    row(op_svd, 1, 1, make_attrs(SvdAttrs{}), check_matrix);
+    row(op_svdvals, 1, 1, {}, check_matrix);
+    row(op_eigh, 1, 1, triangle, check_square);
+    row(op_eigvalsh, 1, 1, triangle, check_square);
+    row(op_eig, 1, 1, {}, check_square);
+    row(op_eigvals, 1, 1, {}, check_square);
+    row(op_lu, 1, 1, {}, check_matrix);
+    row(op_det, 1, 1, {}, check_square);
+    row(op_cofactors, 1, 1, {}, check_square);
+    row(op_slogdet, 1, 1, {}, check_square);
+  }
+
+  void add_layers() {
+    row(op_norm, 1, 3, make_attrs(NormAttrs{}), check_norm);
+    row(op_rope, 2, 3, make_attrs(RopeAttrs{}), check_rope);
+    row(op_attention, 3, 5, make_attrs(AttentionAttrs{}), check_attention);
+    row(op_gated_delta, 6, 7, {}, check_delta);
+  }
+};
 
 }  // namespace
 
 const ExportOp* find_export_op(std::string_view name) {
   static std::mutex mutex;
-  static auto& table = *new Table(make_table());
+  static auto& table = (new Table)->rows;
   std::lock_guard lock(mutex);
   auto it = table.find(name);
   if (it != table.end()) return &it->second;

@@ -9,6 +9,7 @@
 #include "mlx/core/error.h"
 #include "mlx/core/trace.h"
 #include "mlx/io/io.h"
+#include "mlx/ops/map.h"
 
 namespace mlx::core {
 
@@ -20,6 +21,7 @@ static_assert(std::endian::native == std::endian::little, "elements are stored a
 constexpr char kMagic[] = "MLXFUNC\n";
 constexpr uint32_t kVersion = 1;
 constexpr size_t kPrefix = 24, kAlign = 64, kTrailer = 8;
+constexpr size_t kMostMaps = 32;
 constexpr const char* kName = "import_function";
 
 size_t padding(size_t n) { return (kAlign - n % kAlign) % kAlign; }
@@ -198,6 +200,7 @@ json trace_to_json(const StoredTrace& t, std::unordered_map<const Node*, size_t>
   for (const TraceStep& s : t.steps) {
     json step{{"op", s.op->op->name}, {"in", s.inputs}, {"out", to_json(s.outputs)}};
     if (s.attrs) step["attrs"] = attrs_to_json(*s.attrs);
+    if (!s.mapped.empty()) step["map"] = s.mapped;
     steps.push_back(std::move(step));
   }
   return {{"shapeless", t.shapeless}, {"bound", t.bound},       {"inputs", to_json(t.inputs)},
@@ -232,6 +235,7 @@ StoredTrace trace_from(const json& j, const Arrays& arrays) {
     if (!step.op) reject("the op " + name + " is not known here");
     step.attrs = attrs_from(*step.op, s);
     step.inputs = values_from(s.at("in"), known);
+    if (s.contains("map")) step.mapped = s.at("map").get<std::vector<std::vector<bool>>>();
     step.outputs = types_from(s.at("out"));
     known += step.outputs.size();
     t.steps.push_back(std::move(step));
@@ -240,13 +244,34 @@ StoredTrace trace_from(const json& j, const Arrays& arrays) {
   return t;
 }
 
-/// The results of one step. `strict` where the inputs may be what no caller of the op has checked.
-Arrays build(const TraceStep& step, const Arrays& values, Stream s, bool strict) {
+/// The results of a step's op within `depth` of the axes that it is mapped over. `strict` where the
+/// inputs may be what no caller of the op has checked.
+Arrays build(const TraceStep& step, const Arrays& in, Stream s, bool strict, size_t depth = 0) {
+  if (depth < step.mapped.size())
+    return map_built(in, step.mapped[depth], s, [&](const Arrays& slices) {
+      return build(step, slices, s, strict, depth + 1);
+    });
+  if (strict && step.op->check) step.op->check(in, step.attrs.get());
+  return step.op->op->build(in, step.attrs.get(), s);
+}
+
+Arrays inputs_of(const TraceStep& step, const Arrays& values) {
   Arrays in;
   in.reserve(step.inputs.size());
   for (uint32_t i : step.inputs) in.push_back(values[i]);
-  if (strict && step.op->check) step.op->check(in, step.attrs.get());
-  return step.op->op->build(in, step.attrs.get(), s);
+  return in;
+}
+
+void check_form(const TraceStep& step) {
+  const size_t n = step.inputs.size();
+  if (static_cast<int>(n) < step.op->least ||
+      (step.op->most >= 0 && static_cast<int>(n) > step.op->most))
+    reject(cat("the op ", step.op->op->name, " has ", n, " inputs"));
+  if (step.mapped.size() > kMostMaps)
+    reject(cat("the op ", step.op->op->name, " is mapped over ", step.mapped.size(), " axes"));
+  for (const auto& mapped : step.mapped)
+    if (mapped.size() != n)
+      reject(cat("the op ", step.op->op->name, " is mapped over ", mapped.size(), " inputs"));
 }
 
 }  // namespace
@@ -266,7 +291,8 @@ Arrays StoredTrace::run(const Arrays& given) const {
   values.insert(values.end(), constants.begin(), constants.end());
   const Stream s = to_stream({});
   for (const TraceStep& step : steps)
-    for (array& a : build(step, values, s, shapeless)) values.push_back(std::move(a));
+    for (array& a : build(step, inputs_of(step, values), s, shapeless))
+      values.push_back(std::move(a));
   for (uint32_t i : outputs) out.push_back(values[i]);
   return out;
 }
@@ -279,12 +305,10 @@ void StoredTrace::check() const {
   values.insert(values.end(), constants.begin(), constants.end());
   for (const TraceStep& step : steps) {
     const char* name = step.op->op->name;
-    const auto n = static_cast<int>(step.inputs.size());
-    if (n < step.op->least || (step.op->most >= 0 && n > step.op->most))
-      reject(cat("the op ", name, " has ", n, " inputs"));
+    check_form(step);
     Arrays made;
     try {
-      made = build(step, values, s, true);
+      made = build(step, inputs_of(step, values), s, true);
     } catch (const std::exception& e) {
       reject(cat("the op ", name, ": ", e.what()));
     }

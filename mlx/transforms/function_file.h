@@ -19,10 +19,12 @@
 //                "keywords": [names of the last inputs],
 //                "constants": [number of an array, or [dtype, bits of a scalar in hexadecimal]],
 //                "steps": [{"op": name, "attrs": {field: value}, "in": [values],
-//                           "out": [[dtype, shape], ..]}, ..],
+//                           "out": [[dtype, shape], ..],
+//                           "map": [[whether each input has the axis, ..], ..]}, ..],
 //                "outputs": [values]}, ..]}
 //
-// where values are numbered: inputs, constants, results of the steps.
+// where values are numbered: inputs, constants, results of the steps. A step with "map" runs its op
+// at each position along the first axes of its inputs, outermost first (ops/map.h).
 #pragma once
 
 #include <string>
@@ -47,6 +49,7 @@ struct TraceStep {
   Ref<const Attrs> attrs;
   std::vector<uint32_t> inputs;  ///< values
   std::vector<ArrayType> outputs;
+  std::vector<std::vector<bool>> mapped = {};  ///< per axis that the op is mapped over, per input
 };
 
 /// One trace of a function.

@@ -75,6 +75,16 @@ Graph trace(const Function& fun, const Arrays& inputs, const std::string& name) 
   return g;
 }
 
+Graph without_rules(const Graph& g) {
+  Copies copies(g, g.inputs);
+  for (Node* n : computed_nodes(g)) {
+    if (n->op == &op_custom) continue;
+    Arrays in = copies.inputs_of(*n);
+    copies.set(n, {n->op == &op_custom_result ? in[0] : copy_node(*n, in)});
+  }
+  return {g.inputs, copies.outputs(g), g.captured};
+}
+
 Arrays instantiate(const Graph& g, const Arrays& inputs) {
   Copies copies(g, inputs);
   for (Node* n : computed_nodes(g)) copies.set(n, {copy_node(*n, copies.inputs_of(*n))});

@@ -22,6 +22,8 @@ Graph simplify(const Graph& g);
 /// The arrays with what they share computed once and ops that change nothing left out, and so on;
 /// evaluated arrays, and those of transformations under way, stay as they are.
 Arrays simplify(const Arrays& outputs);
+/// The same graph without rules of the program: custom functions are what they compute.
+Graph without_rules(const Graph& g);
 /// The outputs of the graph over other inputs of the same dtypes and shapes.
 Arrays instantiate(const Graph& g, const Arrays& inputs);
 /// The outputs of the graph over inputs of any shapes: every op is built again.

@@ -276,8 +276,9 @@ void bind_export(nb::module_& m) {
       "Traces `fun(*args, **kwargs)`, a function of arrays that gives an array or a list or tuple "
       "of arrays, and writes it to a file. With `shapeless` the file serves arguments of any "
       "lengths where the function means the same for all; where it reads a shape or uses an op "
-      "bound to one, it serves these shapes only. Instead of a file, a function may get the parts "
-      "as dicts. Raises ValueError for ops that run code of the program.");
+      "bound to one, it serves these shapes only. Custom functions and checkpoints are written as "
+      "what they compute, without their rules. Instead of a file, a function may get the parts as "
+      "dicts. Raises ValueError for ops that run code of the program.");
   def(
       m,
       "exporter(file: str, fun: Callable, *, shapeless: bool = False, "

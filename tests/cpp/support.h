@@ -2,6 +2,9 @@
 #pragma once
 
 #include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <cstdio>
 
 #include "mlx/mlx.h"
 #include "mlx/runtime/debug.h"
@@ -25,6 +28,12 @@ void on_each_device(F&& body) {
     set_default_device(Device::cpu);
   }
 }
+
+/// A file name of this process; the file goes with it.
+struct TemporaryFile {
+  std::string name = "/tmp/mlx_tests_" + std::to_string(getpid());
+  ~TemporaryFile() { std::remove(name.c_str()); }
+};
 
 template <class T>
 std::vector<T> values(const array& a) {

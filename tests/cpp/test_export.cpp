@@ -1,7 +1,4 @@
 // Functions in files, from C++.
-#include <unistd.h>
-
-#include <cstdio>
 #include <fstream>
 #include <sstream>
 
@@ -12,18 +9,8 @@
 
 using namespace mlx::core;
 
-namespace {
-
-/// A file name of this process; the file goes with it.
-struct Path {
-  std::string name = "/tmp/mlx_test_export_" + std::to_string(getpid()) + ".mlxfn";
-  ~Path() { std::remove(name.c_str()); }
-};
-
-}  // namespace
-
 TEST_CASE("a function of positional arrays comes back") {
-  Path path;
+  TemporaryFile path;
   on_each_device([&](Device) {
     array w = reshape(arange(6.0), {3, 2});
     ArgsFunction f = [w](const Args& a) { return Args{tanh(matmul(a[0], w)), a[1]}; };
@@ -42,7 +29,7 @@ TEST_CASE("a function of positional arrays comes back") {
 }
 
 TEST_CASE("keywords, several traces, shapeless") {
-  Path path;
+  TemporaryFile path;
   ArgsKwargsFunction f = [](const Args& a, const Kwargs& k) {
     return Args{k.contains("y") ? subtract(a[0], k.at("y")) : exp(a[0])};
   };
@@ -66,7 +53,7 @@ TEST_CASE("keywords, several traces, shapeless") {
 }
 
 TEST_CASE("files of another kind are refused") {
-  Path path;
+  TemporaryFile path;
   CHECK_THROWS_AS(import_function(path.name), FileError);
   std::ofstream(path.name) << "something else, and long enough to hold a header of 24 bytes";
   CHECK_THROWS_AS(import_function(path.name), FileError);

@@ -2,6 +2,7 @@
 #include <sstream>
 
 #include "mlx/backend/cpu/kernel.h"
+#include "mlx/export.h"
 #include "mlx/primitives.h"
 #include "support.h"
 
@@ -103,8 +104,27 @@ array turned(const array& x) {
   return make_node(op_turned, x.shape(), x.dtype(), to_stream({}), {}, x);
 }
 
+/// The sum and the greatest element of a vector, as a bundle.
+Arrays sum_and_max(const array& x);
+const OpDef op_sum_and_max{
+    .name = "test_sum_and_max",
+    .kind = OpKind::bundle,
+    .build = [](const Arrays& in, const Attrs*, Stream) -> Arrays { return sum_and_max(in[0]); }};
+Arrays sum_and_max(const array& x) {
+  return make_bundle(op_sum_and_max, {{{}, x.dtype()}, {{}, x.dtype()}}, to_stream({}), {&x, 1});
+}
+void run_sum_and_max(const cpu::KernelArgs& args) {
+  const float* x = args.in[0].as<float>();
+  float total = 0, most = x[0];
+  for (int64_t i = 0; i < args.in[0].size(); ++i) total += x[i], most = std::max(most, x[i]);
+  *args.out[0].as<float>() = total;
+  *args.out[1].as<float>() = most;
+}
+
 void register_ops() {
   static bool done = [] {
+    for (const OpDef* op : {&op_triple, &op_turned, &op_sum_and_max}) register_op(*op);
+    cpu::register_kernel({.op = &op_sum_and_max, .run = run_sum_and_max, .contiguous = 1});
     cpu::register_kernel(
         {.op = &op_triple,
          .run = run_triple,
@@ -240,4 +260,44 @@ TEST_CASE("mapping adds as many nodes for any length") {
   }
   array empty = vmap(UnaryFunction([](const array& x) { return triple(x); }))(zeros({0, 4}));
   CHECK(values<float>(empty).empty());
+}
+
+TEST_CASE("mapped ops are written to files and read again") {
+  register_ops();
+  TemporaryFile file;
+  const std::pair<const char*, Function> cases[] = {
+      {"kernel", [](const Arrays& in) { return Arrays{triple(exp(in[0]))}; }},
+      {"view", [](const Arrays& in) { return Arrays{add(turned(exp(in[0])), in[0])}; }},
+      {"bundle", [](const Arrays& in) { return sum_and_max(in[0]); }},
+      {"one of two results", [](const Arrays& in) { return Arrays{sum_and_max(in[0])[1]}; }},
+  };
+  on_each_device([&](Device) {
+    for (const auto& [name, f] : cases) {
+      INFO(name);
+      for (int axis : {0, 2}) {
+        Function mapped = vmap(vmap(f, {1}), {axis});  // a map in a map
+        array a = numbers({3, 4, 2});
+        for (bool shapeless : {false, true}) {
+          export_function(file.name, mapped, {a}, shapeless);
+          ImportedFunction read = import_function(file.name);
+          Arrays got = read({a}), want = mapped({a});
+          REQUIRE(got.size() == want.size());
+          for (size_t k = 0; k < got.size(); ++k) check_equal(got[k], want[k]);
+          CHECK_THROWS_AS(read({numbers({5, 4, 2})}), ValueError);
+        }
+      }
+    }
+  });
+  UnaryFunction loss = [](const array& x) { return sum(multiply(triple(x), turned(x))); };
+  Function slopes = [&](const Arrays& in) {
+    return Arrays{vmap(UnaryFunction(grad(loss)))(in[0])};
+  };
+  array a = numbers({3, 4});
+  export_function(file.name, slopes, {a});
+  check_equal(import_function(file.name)({a})[0], slopes({a})[0]);
+  // A primitive is code of the program, mapped or not.
+  Function primitive =
+      vmap(Function([](const Arrays& in) { return Arrays{square_plus(in[0], in[0])}; }));
+  CHECK_THROWS_AS(export_function(file.name, primitive, {a}), ValueError);
+  check_equal(import_function(file.name)({a})[0], slopes({a})[0]);
 }

@@ -7,6 +7,17 @@ from test_compile import Counted
 import mlx.core as mx
 import mlx.nn as nn
 
+
+@mx.custom_function
+def scaled(x):
+    return mx.tanh(x) * x
+
+
+@scaled.vjp
+def scaled_vjp(primals, cotangents, outputs):
+    return cotangents * outputs * 7
+
+
 ANY_SHAPE = [
     lambda x: mx.abs(x + 1),
     lambda x: x.sum(axis=-1) + x.mean(),
@@ -17,6 +28,8 @@ ANY_SHAPE = [
     lambda x: mx.sort(x, axis=-1).transpose(1, 0),
     lambda x: mx.cumsum(x, axis=0) + mx.max(x),
     lambda x: nn.gelu(x) * mx.sigmoid(x),
+    lambda x: scaled(x) + 1,
+    lambda x: mx.checkpoint(lambda y: mx.tanh(y) * y)(x + 1),
 ]
 SHAPE_BOUND = [
     lambda x: x[..., :2] * 2,
@@ -29,6 +42,8 @@ SHAPE_BOUND = [
     lambda x: mx.grad(lambda x: x.mean())(x),
     lambda x: x.var(ddof=1),
     lambda x: mx.pad(x, 1),
+    lambda x: mx.custom_function(lambda y: y * y.size)(x),
+    lambda x: mx.grad(lambda x: scaled(x).mean())(x),
 ]
 
 
