@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <functional>
+#include <numeric>
 #include <tuple>
 
 #include "mlx/mlx.h"
@@ -155,6 +156,25 @@ void derivatives() {
          (best(10, [&] { jvp(f, {x}, {seed}); }) - forward) / 1000, us, "us", 1);
 }
 
+/// The gradient of `n` tanh layers, 16 wide, and its parameters.
+std::pair<Function, Arrays> network(int n) {
+  Arrays parameters;
+  for (int i = 0; i < n; ++i) {
+    parameters.push_back(multiply(random::normal({16, 16}), array(0.1f)));
+    parameters.push_back(zeros({16}));
+  }
+  parameters.push_back(random::normal({1, 16}));
+  eval(parameters);
+  ScalarFunction loss = [](const Arrays& p) {
+    array h = p.back();
+    for (size_t i = 0; i + 1 < p.size(); i += 2) h = tanh(addmm(p[i + 1], h, p[i]));
+    return sum(h);
+  };
+  std::vector<int> which(2 * n);
+  std::iota(which.begin(), which.end(), 0);
+  return {grad(loss, which), parameters};
+}
+
 /// What compiling a graph costs, phase by phase and as a whole.
 void traces() {
   array x = vector_of(4), c = vector_of(4), m = full({4, 4}, 0.5f);
@@ -164,8 +184,9 @@ void traces() {
     unsigned seed = 7;
     return Arrays{other_form(a[0], 765, seed)};
   };
-  const std::tuple<const char*, Function, Arrays> graphs[] = {{"chain", one_chain, {x}},
-                                                              {"mixed", mixed, {m}}};
+  auto [gradient, parameters] = network(63);
+  const std::tuple<const char*, Function, Arrays> graphs[] = {
+      {"chain", one_chain, {x}}, {"mixed", mixed, {m}}, {"gradient", gradient, parameters}};
   for (const auto& [name, f, inputs] : graphs) {
     Arrays outputs = f(inputs);
     Schedule items;
@@ -247,21 +268,7 @@ void loops() {
 }
 
 void networks() {
-  std::vector<array> parameters;
-  for (int i = 0; i < 50; ++i) {
-    parameters.push_back(multiply(random::normal({16, 16}), array(0.1f)));
-    parameters.push_back(zeros({16}));
-  }
-  parameters.push_back(random::normal({1, 16}));
-  eval(parameters);
-  ScalarFunction loss = [](const Arrays& p) {
-    array h = p.back();
-    for (size_t i = 0; i + 1 < p.size(); i += 2) h = tanh(addmm(p[i + 1], h, p[i]));
-    return sum(h);
-  };
-  std::vector<int> which(100);
-  for (int i = 0; i < 100; ++i) which[i] = i;
-  Function g = grad(loss, which);
+  auto [g, parameters] = network(50);
   report("gradient of 50 tanh layers, 16 wide, eager", best(20, [&] { eval(g(parameters)); }), us,
          "us", 280);
   Function compiled = compile(g);
