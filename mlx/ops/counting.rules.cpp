@@ -13,7 +13,7 @@ Arrays count_vjp(const RuleArgs& r) {
   const size_t first = a.bins == Bins::values ? 1 : 2;
   if (!g || r.inputs.size() == first || !r.wanted.back()) return out;
   if (a.bins == Bins::values) {
-    out.back() = take(g, subtract(astype(x, int64, s), constant(a.first, int64), s), 0, s);
+    out.back() = take(g, subtract(astype(x, int64, s), array(a.first, int64), s), 0, s);
   } else if (a.length > 0) {
     const array& edges = r.inputs[1];
     const array y = astype(x, edges.dtype(), s);

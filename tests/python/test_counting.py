@@ -64,6 +64,27 @@ def test_uneven_bins_and_searches(dtype, size):
             assert np.array_equal(np.array(mx.searchsorted(spread, a, side)), expected)
 
 
+@pytest.mark.parametrize("dtype", ("bool_", *DTYPES))
+@pytest.mark.parametrize("size", (1, 2, 40, 3000, 70_000))
+def test_distinct_elements(dtype, size):
+    for seed in range(3):
+        x = values(dtype.replace("bool_", "uint8"), size, seed)
+        if dtype == "bool_":
+            x = x > 100
+        elif seed == 2 and dtype[0] in "iu":  # close to each other, at the end of the dtype
+            x = (np.iinfo(dtype).max - (x.astype(np.uint64) & 7)).astype(dtype)
+        a = mx.array(x, dtype=getattr(mx, dtype))
+        expected = np.unique(x, return_index=True, return_inverse=True, return_counts=True)
+        for index, inverse, counts in np.ndindex(2, 2, 2):
+            wanted = [expected[i] for i in np.flatnonzero([1, index, inverse, counts])]
+            some = mx.unique(a, None, index, inverse, counts)
+            some = some if isinstance(some, tuple) else (some,)
+            assert len(some) == len(wanted)
+            for one, other in zip(some, wanted, strict=True):
+                assert np.array_equal(np.array(one), other.reshape(one.shape))
+            assert some[0].dtype == a.dtype and all(s.dtype.size == 4 for s in some[1:])
+
+
 def test_what_is_no_number_or_infinite_is_in_no_bin_but_has_a_place():
     x = np.tile(np.float32([np.nan, np.inf, -np.inf, -0.0, 0.0, 3e38, -3e38, 1.0]), 33)
     for dtype in (mx.float32, mx.float64, mx.bfloat16):
