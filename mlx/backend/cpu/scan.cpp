@@ -1,10 +1,13 @@
 // Scans of operands of any layout: several rows side by side, or columns where the axis is not the
-// last one in memory. Threads share rows and columns, never one scan.
+// last one in memory. Threads share rows and columns; of a few long scans they share the chunks,
+// which are cut by length alone: those of a wave are totalled, and then scanned from the totals
+// before them while they are still in the caches.
 #include "mlx/backend/cpu/isa/scan.h"
 
 #include <algorithm>
 
 #include "mlx/backend/cpu/cpu_info.h"
+#include "mlx/backend/cpu/fused.h"
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/threads.h"
 #include "mlx/backend/shared/odometer.h"
@@ -25,6 +28,75 @@ ScanKernels find(Scan kind, Dtype t) {
   }
   return v2::find_scan(kind, t);
 }
+
+/// Long scans of neighbouring columns, or a single one. Strides may be negative.
+struct LongScan {
+  const ScanKernels& kernels;
+  const char* x;
+  char* y;
+  int64_t size;  ///< bytes an element
+  int64_t n, width, x_stride, y_stride;
+  bool inclusive;
+  double ns_each;
+
+  // The same for any layout and any number of threads: results depend on them.
+  static constexpr int64_t kLines = 15, kChunk = 1 << 13;
+  // Products of a part could leave the range of floats where the product of all does not.
+  static bool worth(Scan kind, Dtype t, int64_t lines, int64_t n) {
+    return lines <= kLines && n >= 4 * kChunk && !(kind == Scan::prod && is_inexact(t));
+  }
+
+  void run() const {
+    const int64_t chunks = (n + kChunk - 1) / kChunk, state = width * kernels.state;
+    const int64_t wave = std::max<int64_t>(1, 16 / (width * size)) * 4 * num_threads();
+    std::vector<char> states(static_cast<size_t>(wave * state)), before(static_cast<size_t>(state));
+    kernels.start(before.data(), width);
+    for (int64_t first = 0; first < chunks; first += wave) {
+      const int64_t count = std::min(wave, chunks - first);
+      auto each = [&](auto f) {
+        parallel_for(
+            count, 1,
+            [&](int64_t begin, int64_t end) {
+              for (; begin < end; ++begin)
+                for (int64_t c = 0; c < width; ++c)
+                  f((first + begin) * kChunk, c,
+                    states.data() + (begin * width + c) * kernels.state);
+            },
+            ns_each * static_cast<double>(count * kChunk * width));
+      };
+      each([&](int64_t i, int64_t c, char* state) {
+        kernels.total(x + (i * x_stride + c) * size, std::min(kChunk, n - i), x_stride, state);
+      });
+      kernels.carry(states.data(), count, width, before.data());
+      each([&](int64_t i, int64_t c, char* state) {
+        scan(x + (i * x_stride + c) * size, y + (i * y_stride + c) * size, std::min(kChunk, n - i),
+             state);
+      });
+    }
+  }
+
+ private:
+  void scan(const char* from, char* to, int64_t length, char* state) const {
+    // Whole registers; sums begin anew in each, which keeps rounding errors small.
+    constexpr int64_t kBlock = 1024;
+    alignas(64) char room[kBlock * 16];
+    const bool dense = x_stride == 1 && y_stride == 1;
+    const auto& tiles = loaded_kernels();
+    for (int64_t i = 0; i < length; i += kBlock) {
+      const int64_t some = std::min(kBlock, length - i);
+      const int bytes = static_cast<int>(size);
+      const char* in = from + i * x_stride * size;
+      char* out = to + i * y_stride * size;
+      if (dense) {
+        kernels.resume(in, out, some, inclusive, state);
+        continue;
+      }
+      tiles.load_strided(room, in, x_stride, some, bytes);
+      kernels.resume(room, room, some, inclusive, state);
+      tiles.store_strided(out, y_stride, room, some, bytes);
+    }
+  }
+};
 
 void run_scan(const KernelArgs& args) {
   auto& a = attrs_as<ScanAttrs>(args.attrs);
@@ -54,7 +126,8 @@ void run_scan(const KernelArgs& args) {
     x_stride = -x_stride;
     y_stride = -y_stride;
   }
-  const double estimate = static_cast<double>(out.size()) * (a.kind == Scan::logsumexp ? 15 : 0.5);
+  const double ns_each = a.kind == Scan::logsumexp ? 15 : 0.5;
+  const double estimate = static_cast<double>(out.size()) * ns_each;
   const bool columns = strides[0].back() == 1 && strides[1].back() == 1 && shape.back() > 1;
   const int64_t inner = columns ? shape.back() : 1;
   if (columns) {
@@ -63,6 +136,14 @@ void run_scan(const KernelArgs& args) {
   }
   const int64_t outer = num_elements(shape);
   const Odometer<2> start(shape, {strides[0], strides[1]});
+  if (LongScan::worth(a.kind, in.dtype(), out.size() / n, n)) {
+    Odometer<2> at = start;
+    for (int64_t i = 0; i < outer; ++i, at.next())
+      LongScan{kernels, x + at[0] * size, y + at[1] * size, size,        n,
+               inner,   x_stride,         y_stride,         a.inclusive, ns_each}
+          .run();
+    return;
+  }
   if (columns) {
     const int64_t width =
         std::clamp<int64_t>(inner * outer / (2 * num_threads()), 64, kScanColumns);

@@ -2,6 +2,7 @@
 #include "mlx/backend/cpu/isa/scan.h"
 
 #include "mlx/backend/cpu/simd/limits.h"
+#include "mlx/backend/shared/math_exp.h"
 
 namespace mlx::core::cpu::MLX_ISA {
 namespace {
@@ -51,7 +52,8 @@ MLX_FN void narrow(T x, T& y) {
 template <class T>
 using Wide = decltype(widened(T{}));
 
-// --- combinations: a state, its start, a step, and the value it stands for
+// --- combinations: a state, its start, a step, and the value it stands for; `join` combines
+// registers, `merge` states that are more than a value, `total` finds one faster than by steps
 // --------------------------
 
 template <class A>
@@ -59,6 +61,10 @@ struct Sum {
   using State = A;
   static MLX_FN A start() { return A{}; }
   static MLX_FN A step(A a, A x) { return static_cast<A>(a + x); }
+  template <class R>
+  static MLX_FN R join(R a, R b) {
+    return R(a.v + b.v);
+  }
   static MLX_FN A value(A a) { return a; }
 };
 template <class A>
@@ -70,6 +76,10 @@ struct Prod : Sum<A> {
       return A(1);
   }
   static MLX_FN A step(A a, A x) { return static_cast<A>(a * x); }
+  template <class R>
+  static MLX_FN R join(R a, R b) {
+    return R(a.v * b.v);
+  }
 };
 template <class A>
 struct Max : Sum<A> {
@@ -80,6 +90,14 @@ struct Max : Sum<A> {
     else
       return a > x || a != a ? a : x;
   }
+  template <class R>
+  static MLX_FN R join(R a, R b) {
+    return larger(a, b);
+  }
+  /// The same for numbers that are none of them NaN.
+  template <class T>
+  requires is_float_v<T>
+  static MLX_FN Vec<T> ordered(Vec<T> a, Vec<T> b) { return v_max(a, b); }
 };
 template <class A>
 struct Min : Sum<A> {
@@ -90,6 +108,14 @@ struct Min : Sum<A> {
     else
       return a < x || a != a ? a : x;
   }
+  template <class R>
+  static MLX_FN R join(R a, R b) {
+    return smaller(a, b);
+  }
+  /// The same for numbers that are none of them NaN.
+  template <class T>
+  requires is_float_v<T>
+  static MLX_FN Vec<T> ordered(Vec<T> a, Vec<T> b) { return v_min(a, b); }
 };
 // The largest so far and the sum of exponentials relative to it.
 template <class A>
@@ -110,6 +136,51 @@ struct LogSumExp {
     return {a.top, a.sum + (x == a.top ? 1 : power(x - a.top))};
   }
   static MLX_FN A value(State a) { return static_cast<A>(a.top + __builtin_log(a.sum)); }
+  static MLX_FN State merge(State a, State b) {
+    if (b.top > a.top) return {b.top, a.sum * __builtin_exp(a.top - b.top) + b.sum};
+    return {a.top, a.sum + b.sum * (b.top == a.top ? 1 : __builtin_exp(b.top - a.top))};
+  }
+  // In vectors, since a total costs as much as a scan otherwise.
+  static constexpr int kRoom = 256;
+  static MLX_FN VD sum_of_powers(Vec<A> x) {
+    const Vec<A> e = m::exp(x);
+    if constexpr (sizeof(A) == 4) {
+      const auto w = v_widen(e);
+      return w.low + w.high;
+    } else {
+      return e;
+    }
+  }
+  /// The state behind n elements, read by `read(first, count, into)`.
+  template <class Read>
+  static State total(int64_t n, Read read) {
+    A room[kRoom], top = -__builtin_inff();
+    for (int64_t i = 0; i < n; i += kRoom) {
+      const int some = n - i < kRoom ? static_cast<int>(n - i) : kRoom;
+      read(i, some, room);
+      for (int k = 0; k < some; ++k) top = room[k] > top ? room[k] : top;
+    }
+    State a = start();
+    const bool infinite = top - top != 0;
+    VD sum(0.0);
+    for (int64_t i = 0; i < n; i += kRoom) {
+      const int some = n - i < kRoom ? static_cast<int>(n - i) : kRoom;
+      read(i, some, room);
+      if (infinite) {
+        for (int k = 0; k < some; ++k) a = step(a, room[k]);
+        continue;
+      }
+      for (int k = some; k < kRoom; ++k) room[k] = -__builtin_inff();
+      for (int k = 0; k < some; k += Vec<A>::N)
+        sum += sum_of_powers(Vec<A>::load(room + k) - Vec<A>(top));
+    }
+    if (infinite) return a;
+    double lanes[VD::N];
+    sum.store(lanes);
+    double all = 0;
+    for (int i = 0; i < VD::N; ++i) all += lanes[i];
+    return {top, all};
+  }
 };
 template <class F>
 struct LogSumExp<Complex<F>> {
@@ -129,6 +200,12 @@ struct LogSumExp<Complex<F>> {
   static MLX_FN A value(State a) {
     return {static_cast<F>(a.top + __builtin_log(__builtin_hypot(a.re, a.im))),
             static_cast<F>(__builtin_atan2(a.im, a.re))};
+  }
+  static MLX_FN State merge(State a, State b) {
+    const F top = b.top > a.top ? b.top : a.top;
+    const double left = a.top == top ? 1 : __builtin_exp(a.top - top);
+    const double right = b.top == top ? 1 : __builtin_exp(b.top - top);
+    return {top, a.re * left + b.re * right, a.im * left + b.im * right};
   }
 };
 
@@ -202,7 +279,155 @@ struct Kernel {
       }
     }
   }
-  static constexpr ScanKernels table{rows, columns};
+
+  using A = Wide<T>;
+  static MLX_FN State merged(State a, State b) {
+    if constexpr (requires { O::merge(a, b); })
+      return O::merge(a, b);
+    else
+      return O::step(a, b);
+  }
+  static void start(void* states, int64_t width) {
+    auto* s = static_cast<State*>(states);
+    for (int64_t c = 0; c < width; ++c) s[c] = O::start();
+  }
+  static void carry(void* totals, int64_t count, int64_t width, void* before) {
+    auto *t = static_cast<State*>(totals), *a = static_cast<State*>(before);
+    for (int64_t i = 0; i < count; ++i)
+      for (int64_t c = 0; c < width; ++c, ++t) {
+        const State here = *t;
+        *t = a[c];
+        a[c] = merged(a[c], here);
+      }
+  }
+
+  // Element i belongs to lane i mod kStep; the lanes are merged one after the other.
+  static void total(const void* x, int64_t n, int64_t x_stride, void* state) {
+    const T* p = static_cast<const T*>(x);
+    auto& result = *static_cast<State*>(state);
+    auto read = [=](int64_t first, int some, A* into) {
+      const T* from = p + first * x_stride;
+      for (int k = 0; k < some; ++k) into[k] = widened(from[k * x_stride]);
+    };
+    if constexpr (requires { O::total(n, read); }) {
+      result = O::total(n, read);
+    } else {
+      constexpr int64_t kAhead = 2048 / sizeof(T);
+      int64_t i = 0;
+      // A step at the end has lanes of its own, lest all be kept in memory for it.
+      State lanes[kStep], last[kStep];
+      start(lanes, kStep);
+      start(last, kStep);
+      if constexpr (kOrdered) {
+        // Any order gives the same.
+        using R = Reg<A>;
+        if (x_stride == 1) {
+          R a(O::start()), b = a;
+          auto bad = v_unordered(a, a);
+          for (; i + 2 * R::N <= n; i += 2 * R::N) {
+            __builtin_prefetch(p + i + kAhead, 0, 2);
+            const R c = load_as<A>(p + i), d = load_as<A>(p + i + R::N);
+            bad = bad | v_unordered(c, d);
+            a = O::ordered(a, c);
+            b = O::ordered(b, d);
+          }
+          if (v_any(bad)) {
+            i = 0;
+          } else {
+            A found[R::N];
+            O::ordered(a, b).store(found);
+            for (int k = 0; k < R::N; ++k) last[k % kStep] = O::step(last[k % kStep], found[k]);
+          }
+        }
+      }
+      for (; i + kStep <= n; i += kStep) {
+        T in[kStep];
+        if (x_stride == 1) __builtin_prefetch(p + i + kAhead, 0, 2);
+        copy(p + i * x_stride, x_stride, in, 1, kStep);
+        for (int k = 0; k < kStep; ++k) lanes[k] = O::step(lanes[k], widened(in[k]));
+      }
+      for (int k = 0; i < n; ++i, ++k) last[k] = O::step(last[k], widened(p[i * x_stride]));
+      for (int k = 0; k < kStep; ++k) lanes[k] = merged(lanes[k], last[k]);
+      result = lanes[0];
+      for (int k = 1; k < kStep; ++k) result = merged(result, lanes[k]);
+    }
+  }
+
+  /// Lane i is lane i - Shift of x; the first ones are those of `fill`.
+  template <int Shift, class R>
+  static MLX_FN R shifted(R x, R fill) {
+    using I = typename detail::LaneIndex<sizeof(A)>::type;
+    Raw<I, sizeof(x.v)> index;
+    for (int i = 0; i < R::N; ++i) index[i] = static_cast<I>(i < Shift ? i : R::N + i - Shift);
+    return R(__builtin_shuffle(fill.v, x.v, index));
+  }
+  template <int Shift, class R, class Join>
+  static MLX_FN R prefixes(R x, R fill, Join join) {
+    if constexpr (Shift < R::N)
+      return prefixes<2 * Shift>(join(shifted<Shift>(x, fill), x), fill, join);
+    else
+      return x;
+  }
+  static constexpr bool kInRegisters =
+      __is_same(State, A) && !is_complex_v<A> && !__is_same(A, bool);
+  static constexpr bool kOrdered = requires(Vec<A> x) { O::ordered(x, x); };
+  static MLX_FN void store(Reg<A> x, T* to) {
+    if constexpr (__is_same(T, Half))
+      v_store_f16(&to->bits, x);
+    else if constexpr (__is_same(T, Brain))
+      v_store_bf16(&to->bits, x);
+    else
+      x.store(to);
+  }
+  // Registers hold their own prefixes, which those before them and then the given state join. The
+  // rest, and what no register holds, goes step by step. May be done in place.
+  static void resume(const void* x, void* y, int64_t n, bool inclusive, void* state) {
+    const T* p = static_cast<const T*>(x);
+    T* q = static_cast<T*>(y);
+    State a = *static_cast<State*>(state);
+    int64_t i = 0;
+    if constexpr (kInRegisters) {
+      using R = Reg<A>;
+      const R fill(O::start()), given(a);
+      R before = fill;
+      auto run = [&](R here, auto join) MLX_INLINED {
+        here = prefixes<1>(here, fill, join);
+        const R all = join(before, here);
+        const R out = inclusive ? all : join(before, shifted<1>(here, fill));
+        using I = typename detail::LaneIndex<sizeof(A)>::type;
+        before = R(__builtin_shuffle(all.v, Raw<I, sizeof(all.v)>{} + static_cast<I>(R::N - 1)));
+        store(join(given, out), q + i);
+      };
+      for (; i + R::N <= n; i += R::N) {
+        const R here = load_as<A>(p + i);
+        if constexpr (kOrdered) {
+          if (!v_any(v_unordered(here, before) | v_unordered(given, given))) {
+            run(here, [](R a, R b) MLX_INLINED { return O::ordered(a, b); });
+            continue;
+          }
+        }
+        run(here, [](R a, R b) MLX_INLINED { return O::join(a, b); });
+      }
+      A lanes[R::N];
+      O::join(given, before).store(lanes);
+      a = lanes[0];
+    }
+    // The result may go where the element lies.
+    if (inclusive) {
+      for (; i < n; ++i) {
+        a = O::step(a, widened(p[i]));
+        narrow(O::value(a), q[i]);
+      }
+    } else {
+      for (; i < n; ++i) {
+        const A here = widened(p[i]);
+        narrow(O::value(a), q[i]);
+        a = O::step(a, here);
+      }
+    }
+    *static_cast<State*>(state) = a;
+  }
+  static constexpr ScanKernels table{rows, columns, sizeof(State), total, resume, start, carry};
 };
 
 template <template <class> class O>

@@ -1,5 +1,6 @@
 // The kernels behind scans, compiled once per instruction set. Accumulators are as wide as the
-// elements, float32 for 16-bit floats; a scan goes strictly from first to last.
+// elements, float32 for 16-bit floats. `rows` and `columns` go strictly from first to last; long
+// scans are made of chunks that continue from a state.
 #pragma once
 
 #include <stdint.h>
@@ -22,6 +23,17 @@ struct ScanKernels {
   /// Scans `width` columns that are neighbours in memory.
   void (*columns)(const void* x, void* y, int64_t width, int64_t n, int64_t x_stride,
                   int64_t y_stride, bool inclusive);
+
+  int state;  ///< bytes of what is behind a part of a scan
+  /// The state behind n elements, from the start.
+  void (*total)(const void* x, int64_t n, int64_t x_stride, void* state);
+  /// Scans n dense elements on from a state, which becomes the one behind them. May be in place.
+  void (*resume)(const void* x, void* y, int64_t n, bool inclusive, void* state);
+  /// The states of the start.
+  void (*start)(void* states, int64_t width);
+  /// Replaces `count` groups of `width` totals by the states before them; `before` is the first of
+  /// these and becomes the one behind the last.
+  void (*carry)(void* totals, int64_t count, int64_t width, void* before);
 };
 
 #define MLX_SCAN_TABLE(isa)                       \
