@@ -9,6 +9,7 @@
 #include "mlx/core/trace.h"
 #include "mlx/runtime/eval.h"
 #include "mlx/runtime/observe.h"
+#include "mlx/transforms/custom_function.h"
 
 namespace mlx::core {
 
@@ -44,7 +45,7 @@ struct CompiledFunction {
       entry = std::make_shared<Compiled>(fun, inputs, "function", shapeless);
       if (entry->reusable()) cache.insert(key, entry);
     }
-    return (*entry)(inputs);
+    return entry->needs_function(inputs) ? fun(inputs) : (*entry)(inputs);
   }
 };
 
@@ -89,18 +90,25 @@ Function compile(Arrays (*fun)(const Arrays&), bool shapeless) {
 Compiled::Compiled(const Function& fun, const Arrays& inputs, const std::string& name,
                    bool shapeless)
     : mode_(compile_mode()) {
+  ShapeWatch shapes;
+  const uint64_t before = calls_with_rules();
+  graph_ = trace(fun, inputs, name);
+  auto rules = [](const Node* n) { return has_rules_of_program(*n); };
+  has_rules_ = calls_with_rules() != before && std::ranges::any_of(computed_nodes(graph_), rules);
   if (!shapeless) {
-    graph_ = simplify(trace(fun, inputs, name));
+    graph_ = simplify(graph_);
     return;
   }
-  ShapeWatch shapes;
-  graph_ = trace(fun, inputs, name);
   any_shape_ = !shapes.shape_was_read() && !shape_bound_op(graph_);
   Graph simple = simplify(graph_);
   if (!any_shape_)
     graph_ = std::move(simple);
   else
     graph_.captured = std::move(simple.captured);
+}
+
+bool Compiled::needs_function(const Arrays& inputs) const {
+  return has_rules_ && any_traced(inputs);
 }
 
 bool Compiled::reusable() const { return !any_traced(graph_.captured); }

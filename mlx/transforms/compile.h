@@ -46,6 +46,9 @@ class Compiled : public CacheEntry {
   Arrays operator()(const Arrays& inputs);
   /// True where the graph serves inputs of all shapes.
   bool any_shape() const { return any_shape_; }
+  /// True where the graph will not do for these inputs: they belong to a transformation under way,
+  /// which meets rules of the program that may hold inputs of the trace. The function itself will.
+  bool needs_function(const Arrays& inputs) const;
   /// False where it captured an input of a transformation under way: it dies with that.
   bool reusable() const;
   /// The kernels of the plan that ran last.
@@ -69,6 +72,7 @@ class Compiled : public CacheEntry {
   static constexpr size_t kMaxShapes = 64;
   Graph graph_;
   bool any_shape_ = false;
+  bool has_rules_ = false;
   CompileMode mode_;
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<Shaped>> shaped_;  // the one used last comes first

@@ -1,11 +1,15 @@
 #include "mlx/transforms/custom_function.h"
 
+#include <algorithm>
+#include <atomic>
+
 #include "mlx/core/error.h"
 #include "mlx/core/trace.h"
 #include "mlx/ops/cast.h"
 #include "mlx/ops/creation.h"
 #include "mlx/ops/reduce.h"
 #include "mlx/ops/rules.h"
+#include "mlx/transforms/graph.h"
 #include "mlx/transforms/transforms.h"
 
 namespace mlx::core {
@@ -13,6 +17,8 @@ namespace mlx::core {
 namespace {
 
 using Rules = std::shared_ptr<const CustomRules>;
+
+std::atomic<uint64_t> calls = 0;
 
 struct CustomAttrs final : Attrs {
   Rules rules;
@@ -140,11 +146,59 @@ rules::Batched custom_vmap_rule(const Arrays& in, const std::vector<int>& axes, 
     check_count("vmap", out.second.size(), n, "axes of outputs");
     return out;
   }
+  if (c.rules->of_graph)
+    return {with_rules(first(in, c.arity), rest(in, c.arity), c.rules),
+            std::vector<int>(axes.begin() + c.arity, axes.end())};
   auto rules = std::make_shared<CustomRules>();
   if (c.rules->vjp) rules->vjp = batched_vjp(*c.rules->vjp, axes, c.arity);
   if (c.rules->jvp) rules->jvp = batched_jvp(*c.rules->jvp, axes, c.arity);
   return {with_rules(first(in, c.arity), rest(in, c.arity), rules),
           std::vector<int>(axes.begin() + c.arity, axes.end())};
+}
+
+/// Inputs for the function alone: it may give one back, which is another thing than the input.
+Arrays inputs_of_its_own(const Arrays& inputs) {
+  Arrays own;
+  for (const array& a : inputs) own.push_back(trace_input(a));
+  return own;
+}
+
+/// What the graph takes from transformations under way other than by its inputs.
+Arrays read_besides(const Graph& g) {
+  Arrays found;
+  NodeSet known;
+  for (const array& a : g.inputs) known.emplace(a.node());
+  const std::vector<Node*> nodes = computed_nodes(g);
+  for (Node* n : nodes) known.emplace(n);
+  auto consider = [&](Node* n) {
+    if (is_live(n->trace) && !n->parts && known.emplace(n).second) found.emplace_back(n);
+  };
+  for (Node* n : nodes)
+    if (!bundle_of(*n)) std::ranges::for_each(n->inputs(), consider);
+  for (const array& a : g.outputs) consider(a.node());
+  return found;
+}
+
+/// The derivative through a copy of the graph between inputs and outputs.
+Arrays recomputed_vjp(const Arrays& inputs, const Arrays& cotangents, const Arrays& outputs) {
+  // Inputs may have become one array since; its cotangent is given for the first of them.
+  NodeMap<size_t> place;
+  Graph g{{}, outputs, {}};
+  for (const array& a : inputs)
+    if (place.emplace(a.node(), g.inputs.size()).second) g.inputs.push_back(a);
+  // What is computed again waits for the cotangents: its memory is then not needed before.
+  Arrays grads = vjp([&](const Arrays& fresh) { return instantiate(g, fresh); },
+                     depends(g.inputs, cotangents), cotangents)
+                     .second;
+  Arrays out;
+  for (const array& a : inputs) out.push_back(std::exchange(grads[place.at(a.node())], array()));
+  return out;
+}
+
+Rules recomputing() {
+  static const Rules rules =
+      std::make_shared<const CustomRules>(CustomRules{recomputed_vjp, {}, {}, true});
+  return rules;
 }
 
 bool same_layout(const Node&, const Layout& in, Layout& out) {
@@ -174,11 +228,20 @@ std::span<Node* const> followed_inputs(const Node& n, Rule rule) {
   return own ? n.inputs().first(c.arity) : n.inputs();
 }
 
+uint64_t calls_with_rules() { return calls; }
+
+bool has_rules_of_program(const Node& n) {
+  if (n.op != &op_custom) return false;
+  const CustomRules& r = *custom_of(n.attrs.get()).rules;
+  return !r.of_graph && (r.vjp || r.jvp || r.vmap);
+}
+
 Arrays with_rules(const Arrays& inputs, const Arrays& outputs, Rules rules) {
   // Without a transformation around nobody asks for the rules.
   if (!any_trace_runs() || outputs.empty()) return outputs;
   if (outputs.size() > 65535)
     fail<ValueError>("custom_function", outputs.size(), " outputs; up to 65535 are accepted");
+  ++calls;
   Arrays all = inputs;
   all.insert(all.end(), outputs.begin(), outputs.end());
   array bundle = make_node(op_custom, {}, outputs[0].dtype(), stream_of(outputs[0]), all,
@@ -200,9 +263,7 @@ Function custom_function(Function fun, std::optional<CustomVjp> fun_vjp,
       CustomRules{std::move(fun_vjp), std::move(fun_jvp), std::move(fun_vmap)});
   return [fun, rules](const Arrays& inputs) {
     if (!any_trace_runs()) return fun(inputs);
-    // Inputs of its own: the function may give one back, which is another thing than the input.
-    Arrays own;
-    for (const array& a : inputs) own.push_back(trace_input(a));
+    Arrays own = inputs_of_its_own(inputs);
     return with_rules(own, fun(own), rules);
   };
 }
@@ -212,11 +273,15 @@ Function custom_vjp(Function fun, CustomVjp fun_vjp) {
 }
 
 Function checkpoint(Function fun) {
-  auto again = [fun](const Arrays& inputs, const Arrays& cotangents, const Arrays&) {
-    // What is computed again waits for the cotangents: its memory is then not needed before.
-    return vjp(fun, depends(inputs, cotangents), cotangents).second;
+  return [fun](const Arrays& inputs) {
+    if (!any_trace_runs()) return fun(inputs);
+    Arrays own = inputs_of_its_own(inputs);
+    Arrays outputs = fun(own);
+    // The graph says what the function read besides: derivatives reach that, too.
+    Arrays read = read_besides({own, outputs, {}});
+    own.insert(own.end(), read.begin(), read.end());
+    return with_rules(own, outputs, recomputing());
   };
-  return custom_function(fun, again);
 }
 
 }  // namespace mlx::core

@@ -21,18 +21,26 @@ struct CustomRules {
   std::optional<CustomVjp> vjp;
   std::optional<CustomJvp> jvp;
   std::optional<CustomVmap> vmap;
+  /// The vjp reads the graph from inputs to outputs, and holds for those of other inputs.
+  bool of_graph = false;
 };
 
 /// `outputs`, computed from `inputs`, such that transformations follow the rules.
 Arrays with_rules(const Arrays& inputs, const Arrays& outputs,
                   std::shared_ptr<const CustomRules> rules);
 
+/// True for a function with rules that may hold arrays, which a copy of the node has, too.
+bool has_rules_of_program(const Node& n);
+/// How often functions with rules have been called under transformations.
+uint64_t calls_with_rules();
+
 /// A function with rules of its own; a transformation without one goes through `fun`.
 Function custom_function(Function fun, std::optional<CustomVjp> fun_vjp = {},
                          std::optional<CustomJvp> fun_jvp = {},
                          std::optional<CustomVmap> fun_vmap = {});
 Function custom_vjp(Function fun, CustomVjp fun_vjp);
-/// A function that computes what is inside again for its derivative, instead of keeping it.
+/// A function that computes what is inside again for its derivative, instead of keeping it: what
+/// depends on its inputs. It runs once, and what it reads besides them has derivatives, too.
 Function checkpoint(Function fun);
 
 }  // namespace mlx::core

@@ -182,7 +182,15 @@ class PythonFunction {
       entry = find(reader);
       if (!entry) entry = trace(reader, fun, inputs, outputs, args, kwargs);
     }
-    Arrays results = (*entry->graph)(reader.arrays);
+    Arrays results;
+    if (entry->graph->needs_function(reader.arrays)) {
+      auto call = std::make_shared<PythonTrace>();
+      unchanged(inputs, outputs,
+                [&] { results = run(*call, reader.arrays, fun, inputs, outputs, args, kwargs); });
+      entry = call;
+    } else {
+      results = (*entry->graph)(reader.arrays);
+    }
     size_t next = 0;
     nb::object out = results_in(entry->result, results, next);
     if (!outputs.is_none()) {
@@ -215,26 +223,34 @@ class PythonFunction {
                                      nb::handle outputs, Star args, nb::dict kwargs) {
     auto entry = std::make_shared<PythonTrace>();
     entry->named = reader.named;
-    StateSnapshot before;
-    if (!inputs.is_none()) before.add(inputs);
-    if (!outputs.is_none()) before.add(outputs);
     auto flat = [&](const Arrays& placeholders) {
       return run(*entry, placeholders, fun, inputs, outputs, args, kwargs);
     };
-    try {
+    unchanged(inputs, outputs, [&] {
       entry->graph =
           std::make_unique<core::Compiled>(core::Function(flat), reader.arrays, name_, shapeless_);
-    } catch (...) {
-      before.restore();
-      throw;
-    }
-    before.restore(outputs.is_none() ? nb::handle() : outputs);
+    });
     if (entry->graph->reusable()) {
       warn_of_repetition(inputs, args, kwargs);
       cache_.insert(reader.key, entry);
       if (shapeless_ && !entry->graph->any_shape()) cache_.insert(with_shapes(reader), entry);
     }
     return entry;
+  }
+
+  /// Calls `f`, which runs the function, and gives the captured containers what they held, but for
+  /// those among `outputs` where all went well.
+  static void unchanged(nb::handle inputs, nb::handle outputs, const std::function<void()>& f) {
+    StateSnapshot before;
+    if (!inputs.is_none()) before.add(inputs);
+    if (!outputs.is_none()) before.add(outputs);
+    try {
+      f();
+    } catch (...) {
+      before.restore();
+      throw;
+    }
+    before.restore(outputs.is_none() ? nb::handle() : outputs);
   }
 
   /// Calls the function on placeholders; its arrays, then those of the captured outputs.

@@ -54,7 +54,9 @@ Record make_record(nb::object fun, Star args, nb::dict keywords) {
 core::Function flat_call(const Record& r) {
   return [r](const Arrays& inputs) {
     r->result = r->call(r->fun, unflatten(r->args, inputs));
-    return flatten(r->result, "custom_function");
+    Arrays outputs;
+    collect_arrays(r->result, outputs);
+    return outputs;
   };
 }
 
@@ -139,31 +141,22 @@ nb::object call_custom(const CustomFunction& f, Star args, nb::dict keywords) {
 
 nb::object call_checkpoint(nb::handle fun, Star args, nb::dict keywords) {
   // Arrays given by keyword are inputs too.
-  std::vector<nb::object> positional;
-  for (nb::handle a : args.items) positional.push_back(nb::borrow(a));
   nb::list list;
-  for (const nb::object& a : positional) list.append(a);
+  for (nb::handle a : args.items) list.append(a);
   nb::tuple given = nb::make_tuple(nb::tuple(list), keywords);
   Arrays inputs;
   collect_arrays(given, inputs);
-  if (!core::any_trace_runs()) {
-    nb::object fresh = unflatten(given, inputs);
-    nb::object out = nb::steal(PyObject_Call(fun.ptr(), fresh[0].ptr(), fresh[1].ptr()));
-    if (!out.is_valid()) throw nb::python_error();
-    return out;
-  }
-  Record r = CallRecord::make();
-  r->fun = nb::borrow(fun);
-  r->args = given;
-  auto flat = [r](const Arrays& arrays) {
-    nb::object fresh = unflatten(r->args, arrays);
-    nb::object out = nb::steal(PyObject_Call(r->fun.ptr(), fresh[0].ptr(), fresh[1].ptr()));
-    if (!out.is_valid()) throw nb::python_error();
-    if (!r->result.is_valid()) r->result = out;
-    return flatten(out, "checkpoint");
+  nb::object result;
+  auto flat = [&](const Arrays& arrays) {
+    nb::object fresh = unflatten(given, arrays);
+    result = nb::steal(PyObject_Call(fun.ptr(), fresh[0].ptr(), fresh[1].ptr()));
+    if (!result.is_valid()) throw nb::python_error();
+    Arrays outputs;
+    collect_arrays(result, outputs);
+    return outputs;
   };
   Arrays outputs = core::checkpoint(flat)(inputs);
-  return unflatten(r->result, outputs);
+  return unflatten(result, outputs);
 }
 
 int traverse(PyObject* self, visitproc visit, void* arg) {
@@ -223,7 +216,8 @@ void bind_custom_functions(nb::module_& m) {
       m, "checkpoint(fun: Callable[P, R]) -> Callable[P, R]",
       [](nb::callable fun) { return make_transformed(fun, call_checkpoint); },
       "A function like `fun` whose derivative computes what is inside again instead of keeping it. "
-      "Derivatives reach what is passed as an argument.");
+      "`fun` itself runs once: what depends on its arguments is computed again, with the same "
+      "random numbers. Derivatives reach arguments and whatever else `fun` reads.");
 }
 
 }  // namespace mlx::python

@@ -1825,7 +1825,7 @@ class custom_function:
 
 def checkpoint(fun: Callable[P, R]) -> Callable[P, R]:
     """
-    A function like `fun` whose derivative computes what is inside again instead of keeping it. Derivatives reach what is passed as an argument.
+    A function like `fun` whose derivative computes what is inside again instead of keeping it. `fun` itself runs once: what depends on its arguments is computed again, with the same random numbers. Derivatives reach arguments and whatever else `fun` reads.
     """
 
 def save(file: file | str | pathlib.Path, arr: array) -> None:
