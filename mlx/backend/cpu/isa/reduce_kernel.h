@@ -29,6 +29,9 @@ struct Sum {
   static MLX_FN R map(R x) { return x; }
 };
 
+// Where accumulators are narrow, `Wide` is the same reduction with some of 32 bits: folding a
+// register of bytes takes longer than reading a short row in several.
+
 // Where a reduction has a cheaper combination for numbers that are ordered, blocks use that one,
 // look for NaN on the side, and start again where there is one.
 template <class O>
@@ -191,9 +194,23 @@ struct Kernel {
     return counter.result();
   }
 
+  static constexpr int64_t kShort = 256;
+  template <class W>
+  static void short_rows(const T* p, int64_t stride, int64_t count, int64_t n, A* out) {
+    constexpr int64_t kRows = 64;
+    typename W::A wide[kRows];
+    for (int64_t i = 0; i < count; i += kRows) {
+      const int64_t some = count - i < kRows ? count - i : kRows;
+      Kernel<W>::rows(p + i * stride, stride, some, n, 0, wide);
+      for (int64_t k = 0; k < some; ++k) out[i + k] = static_cast<A>(wide[k]);
+    }
+  }
   static void rows(const void* x, int64_t stride, int64_t count, int64_t n, int64_t, void* out) {
     const T* p = static_cast<const T*>(x);
     A* o = static_cast<A*>(out);
+    if constexpr (sizeof(A) < 4) {
+      if (n <= kShort) return short_rows<typename O::Wide>(p, stride, count, n, o);
+    }
     if (n <= N) {
       for (int64_t i = 0; i < count; ++i, p += stride) {
         A lanes[N];

@@ -9,6 +9,7 @@ template <class T_, class A_>
 struct Max : Sum<T_, A_> {
   using typename Sum<T_, A_>::A;
   using typename Sum<T_, A_>::R;
+  using Wide = Max<T_, int32_t>;
   static MLX_FN A neutral() { return lowest<A>(); }
   static MLX_FN R combine(R a, R b) { return larger(a, b); }
   static MLX_FN R ordered(R a, R b)

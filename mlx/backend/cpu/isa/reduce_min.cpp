@@ -9,6 +9,7 @@ template <class T_, class A_>
 struct Min : Sum<T_, A_> {
   using typename Sum<T_, A_>::A;
   using typename Sum<T_, A_>::R;
+  using Wide = Min<T_, int32_t>;
   static MLX_FN A neutral() { return highest<A>(); }
   static MLX_FN R combine(R a, R b) { return smaller(a, b); }
   static MLX_FN R ordered(R a, R b)

@@ -24,6 +24,17 @@ def of_rows(f: Any, name: str) -> tuple[Callable, tuple]:
     return getattr(f, name), (f.normal((4096, 1024)),)
 
 
+@case("rows/cumsum of one row 16M", bytes=128 * M)
+def long_cumsum(f: Any) -> tuple[Callable, tuple]:
+    return f.cumsum, (f.normal((16 * M,)),)
+
+
+@case("reduce/maximum of rows 4M×3 int8", "maximum", bytes=16 * M)
+@case("reduce/any of rows 4M×3 int8", "any", bytes=16 * M)
+def short_rows(f: Any, name: str) -> tuple[Callable, tuple]:
+    return getattr(f, name), (f.uniform((4 * M, 3), -100, 100, "int8"),)
+
+
 @case("rows/layer norm 4096×1024", bytes=32 * M)
 def layer_norm(f: Any) -> tuple[Callable, tuple]:
     return f.layer_norm, (f.normal((4096, 1024)), f.normal((1024,)), f.normal((1024,)))
@@ -44,6 +55,34 @@ def take(f: Any) -> tuple[Callable, tuple]:
 def scatter_add(f: Any) -> tuple[Callable, tuple]:
     table, updates = f.normal((4096, 128)), f.normal((16384, 128))
     return f.scatter_add, (table, f.integers((16384,), 4096), updates)
+
+
+@case("count/histogram 16M, 10 bins", 10, bytes=64 * M)
+@case("count/histogram 16M, 256 bins", 256, bytes=64 * M)
+def histogram(f: Any, bins: int) -> tuple[Callable, tuple]:
+    return lambda x: f.histogram(x, bins), (f.normal((16 * M,)),)
+
+
+@case("count/bincount 4M below 1000", bytes=16 * M)
+def bincount(f: Any) -> tuple[Callable, tuple]:
+    return f.bincount, (f.integers((4 * M,), 1000),)
+
+
+@case("count/unique 4M below 1000", 1000, mode="eager")
+@case("count/unique 4M below 2³⁰", 1 << 30, mode="eager")
+def unique(f: Any, high: int) -> tuple[Callable, tuple]:
+    return f.unique, (f.integers((4 * M,), high),)
+
+
+@case("count/nonzero 4M", "nonzero", mode="eager")
+@case("count/read at a mask 4M", "masked", mode="eager")
+def at_mask(f: Any, name: str) -> tuple[Callable, tuple]:
+    return lambda x: getattr(f, name)(x, x > 0), (f.normal((4 * M,)),)
+
+
+@case("count/searchsorted 4M in 100")
+def searchsorted(f: Any) -> tuple[Callable, tuple]:
+    return f.searchsorted, (f.sort(f.normal((100,))), f.normal((4 * M,)))
 
 
 @case("random/normal 4M", bytes=16 * M)

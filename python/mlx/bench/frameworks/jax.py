@@ -73,6 +73,30 @@ class Framework(Base):
     def cumsum(self, x: Any) -> Any:
         return x.cumsum(-1)
 
+    def maximum(self, x: Any) -> Any:
+        return x.max(-1)
+
+    def any(self, x: Any) -> Any:
+        return x.any(-1)
+
+    def histogram(self, x: Any, bins: int) -> Any:
+        return jnp.histogram(x, bins)[0]
+
+    def bincount(self, x: Any) -> Any:
+        return jnp.bincount(x, length=1000)
+
+    def unique(self, x: Any) -> Any:
+        return jnp.unique(x)
+
+    def nonzero(self, x: Any, mask: Any) -> Any:
+        return jnp.nonzero(mask)[0]
+
+    def masked(self, x: Any, mask: Any) -> Any:
+        return x[mask]
+
+    def searchsorted(self, sequence: Any, x: Any) -> Any:
+        return jnp.searchsorted(sequence, x)
+
     def sort(self, x: Any) -> Any:
         return jnp.sort(x, -1)
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import mlx.core as mx
 
+from ..registry import Missing
 from .base import Base
 
 
@@ -67,6 +68,37 @@ class Framework(Base):
 
     def cumsum(self, x: Any) -> Any:
         return mx.cumsum(x, -1)
+
+    def maximum(self, x: Any) -> Any:
+        return mx.max(x, -1)
+
+    def any(self, x: Any) -> Any:
+        return mx.any(x, -1)
+
+    def histogram(self, x: Any, bins: int) -> Any:
+        return self.need("histogram")(x, bins)[0]
+
+    def bincount(self, x: Any) -> Any:
+        return self.need("bincount")(x)
+
+    def unique(self, x: Any) -> Any:
+        return self.need("unique_values")(x)
+
+    def nonzero(self, x: Any, mask: Any) -> Any:
+        return self.need("nonzero")(mask)[0]
+
+    def masked(self, x: Any, mask: Any) -> Any:
+        self.need("nonzero")  # there is boolean indexing where there is this
+        return x[mask]
+
+    def searchsorted(self, sequence: Any, x: Any) -> Any:
+        return self.need("searchsorted")(sequence, x)
+
+    def need(self, name: str) -> Callable:
+        """A function that other builds may lack."""
+        if not hasattr(mx, name):
+            raise Missing(f"this mlx has no {name}")
+        return getattr(mx, name)
 
     def sort(self, x: Any) -> Any:
         return mx.sort(x, -1)

@@ -60,6 +60,30 @@ class Framework(Base):
     def cumsum(self, x: Any) -> Any:
         return np.cumsum(x, -1)
 
+    def maximum(self, x: Any) -> Any:
+        return x.max(-1)
+
+    def any(self, x: Any) -> Any:
+        return x.any(-1)
+
+    def histogram(self, x: Any, bins: int) -> Any:
+        return np.histogram(x, bins)[0]
+
+    def bincount(self, x: Any) -> Any:
+        return np.bincount(x)
+
+    def unique(self, x: Any) -> Any:
+        return np.unique(x)
+
+    def nonzero(self, x: Any, mask: Any) -> Any:
+        return np.nonzero(mask)[0]
+
+    def masked(self, x: Any, mask: Any) -> Any:
+        return x[mask]
+
+    def searchsorted(self, sequence: Any, x: Any) -> Any:
+        return np.searchsorted(sequence, x)
+
     def sort(self, x: Any) -> Any:
         return np.sort(x, -1)
 

@@ -67,6 +67,30 @@ class Framework(Base):
     def cumsum(self, x: Any) -> Any:
         return x.cumsum(-1)
 
+    def maximum(self, x: Any) -> Any:
+        return x.amax(-1)
+
+    def any(self, x: Any) -> Any:
+        return x.any(-1)
+
+    def histogram(self, x: Any, bins: int) -> Any:
+        return torch.histc(x, bins)
+
+    def bincount(self, x: Any) -> Any:
+        return torch.bincount(x)
+
+    def unique(self, x: Any) -> Any:
+        return torch.unique(x)
+
+    def nonzero(self, x: Any, mask: Any) -> Any:
+        return torch.nonzero(mask)
+
+    def masked(self, x: Any, mask: Any) -> Any:
+        return x[mask]
+
+    def searchsorted(self, sequence: Any, x: Any) -> Any:
+        return torch.searchsorted(sequence, x)
+
     def sort(self, x: Any) -> Any:
         return x.sort(-1)[0]
 
