@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mlx/core/error.h"
+#include "mlx/runtime/layouts.h"
 
 namespace mlx::core {
 
@@ -16,16 +17,6 @@ struct Place {
   Layout layout;
   uint32_t constant = 0;  ///< item of the constant
 };
-
-Layout dense_layout(const Shape& shape, Dtype dtype) { return {shape, row_major(shape), 0, dtype}; }
-
-/// `layout` as seen by an iteration of rank `rank`, given the axis of each of its axes.
-Layout map_layout(const Layout& layout, const AxisMap& axes, const Shape& iteration) {
-  Layout out{iteration, Strides(iteration.size(), 0), layout.offset, layout.dtype};
-  for (size_t k = 0; k < axes.size(); ++k)
-    if (axes[k] >= 0) out.strides[axes[k]] = layout.strides[k];
-  return out;
-}
 
 class Planner {
  public:
@@ -265,7 +256,7 @@ class Planner {
     lower_inputs(unit, root.shape, step, slots);
     step.n_inputs = static_cast<int>(slots.size());
     lower_code(unit, step.program);
-    Strides order = output_strides(step, root.shape);
+    const Strides order = output_strides(unit, step, root.shape);
     std::vector<uint32_t> stored;
     for (const Member& m : unit.members)
       if (items_[m.item].stored() || m.item == unit.root() || read_outside(m))
@@ -397,22 +388,6 @@ class Planner {
     return static_cast<int>(slots.size()) - 1;
   }
 
-  static AxisMap leaf_map(const Node& leaf, const AxisMap& axes) {
-    size_t rank = leaf.shape.size(), shift = axes.size() - rank;
-    AxisMap out(rank, -1);
-    for (size_t k = 0; k < rank; ++k)
-      if (leaf.shape[k] != 1) out[k] = axes[k + shift];
-    return out;
-  }
-  static AxisMap view_leaf_map(const Node& view, const AxisMap& axes) {
-    SmallVector<int, 8> from;
-    view.op->permutes(view, from);
-    AxisMap out(view.inputs()[0]->shape.size(), -1);
-    for (size_t k = 0; k < from.size(); ++k)
-      if (from[k] >= 0) out[from[k]] = axes[k];
-    return out;
-  }
-
   int member_position(const Unit& unit, uint32_t item) const {
     if (unit_of_[item] < 0 || unit_of_[item] != unit_of_[unit.root()]) return -1;
     auto it = std::lower_bound(unit.members.begin(), unit.members.end(), item,
@@ -461,24 +436,28 @@ class Planner {
     place_of_[m.item] = add_place({.slot = slot, .layout = std::move(own)});
   }
 
-  /// Dense strides in the order in which the full-size inputs lie, where they agree; else
-  /// row-major.
-  static Strides output_strides(const Step& step, const Shape& shape) {
-    const Layout* common = nullptr;
-    for (int k = 0; k < step.n_inputs; ++k) {
-      const Layout& l = step.operands[k];
-      bool broadcast = false;
-      for (size_t d = 0; d < shape.size(); ++d) broadcast |= shape[d] > 1 && l.strides[d] == 0;
-      if (broadcast) continue;
-      if (!is_dense(shape, l.strides) || (common && common->strides != l.strides))
-        return row_major(shape);
-      common = &l;
+  /// Dense strides of the root. Each member lies as it would if it were computed on its own, so
+  /// that ops which round by the layouts of their operands give the same bits, fused or not.
+  Strides output_strides(const Unit& unit, const Step& step, const Shape& shape) {
+    static const Order constant{};
+    orders_.clear();  // of the inputs, then of the members
+    for (int k = 0; k < step.n_inputs; ++k)
+      orders_.push_back(order_of(step.operands[k].strides, shape));
+    size_t leaf = 0;
+    for (const Member& m : unit.members) {
+      const Node& n = *items_[m.item].node;
+      SmallVector<const Order*, 3> from;
+      for (Node* in : n.inputs()) {
+        int position = member_position(unit, item_index(in));
+        int order = position >= 0 ? step.n_inputs + position : leaf_values_[leaf++];
+        bool known = position >= 0 || order < step.n_inputs;
+        from.push_back(known ? &orders_[order] : &constant);
+      }
+      orders_.push_back(m.transparent
+                            ? Order(*from[0])
+                            : order_like({from.data(), from.size()}, n.shape, m.axes, shape));
     }
-    if (!common || is_row_contiguous(shape, common->strides)) return row_major(shape);
-    Strides out = common->strides;
-    for (size_t d = 0; d < shape.size(); ++d)
-      if (shape[d] == 1) out[d] = 1;
-    return out;
+    return orders_.back().strides;
   }
 
   /// Inputs whose elements lie exactly as the outputs' do.
@@ -558,6 +537,7 @@ class Planner {
   std::vector<Leaf> leaves_;
   std::vector<AxisMap> operand_maps_;
   std::vector<int> leaf_values_, member_values_;
+  std::vector<Order> orders_;
 };
 
 }  // namespace

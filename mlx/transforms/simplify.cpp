@@ -4,6 +4,7 @@
 #include "mlx/core/attrs.h"
 #include "mlx/core/trace.h"
 #include "mlx/ops/cast.h"
+#include "mlx/ops/slice.h"
 #include "mlx/ops/view.h"
 #include "mlx/runtime/program.h"
 #include "mlx/transforms/graph.h"
@@ -74,9 +75,28 @@ class Simplifier {
     return known_.emplace(n, n->op == &op_constant ? shared(array(n)) : array(n)).first;
   }
 
+  /// A view that never copies. Those that a graph reads are its own, so that they stay views when
+  /// the program evaluates the ones it has: spelled out, they lie otherwise, and products round by
+  /// how their operands lie.
+  static bool stays_view(const Node& n) {
+    if (n.status != Status::pending || is_live(n.trace)) return false;
+    SmallVector<int, 8> from;
+    return n.op == &op_broadcast_to || n.op == &op_slice ||
+           (n.op->permutes && n.op->permutes(n, from));
+  }
+  array read(Node* n) {
+    if (known_.contains(n) || !stays_view(*n)) return of(n);
+    std::vector<Node*> chain;
+    for (; !known_.contains(n) && stays_view(*n); n = n->inputs()[0]) chain.push_back(n);
+    array a = of(n);
+    for (; !chain.empty(); chain.pop_back())
+      a = known_.emplace(chain.back(), copy_node(*chain.back(), {a})).first;
+    return a;
+  }
+
   array simplified(Node& n) {
     in_.clear();
-    for (Node* p : n.inputs()) in_.push_back(of(p));
+    for (Node* p : n.inputs()) in_.push_back(read(p));
     if (array same = identity(n, in_)) return same;
     bool kept = std::ranges::equal(in_, n.inputs(), {}, [](const array& a) { return a.node(); });
     return shared(kept ? array(&n) : copy_node(n, in_));
@@ -125,7 +145,11 @@ class Simplifier {
       if (n->op != &op_constant && computed.index(n) < 0 && seen.emplace(n).second)
         to_.captured.emplace_back(n);
     };
-    for (Node* n : computed.order()) std::ranges::for_each(n->inputs(), consider);
+    auto consider_read = [&](Node* n) {
+      while (stays_view(*n)) n = n->inputs()[0];
+      consider(n);
+    };
+    for (Node* n : computed.order()) std::ranges::for_each(n->inputs(), consider_read);
     for (const array& o : to_.outputs) consider(o.node());
   }
 

@@ -150,12 +150,12 @@ def combinations(transformation, row, subject):
         yield "checkpointed", transformation(mx.checkpoint(f), subject)[0], inputs
 
 
-def differs(got, want):
+def differs(got, want, exact):
     if got.shape != want.shape or got.dtype != want.dtype:
         return f"{got.dtype}{got.shape}, plain {want.dtype}{want.shape}"
     if np.array_equal(got, want, equal_nan=got.dtype.kind in "fc"):
         return None
-    if got.dtype.kind not in "fc":
+    if exact or got.dtype.kind not in "fc":
         return f"{got.ravel()[:4]}, plain {want.ravel()[:4]}"
     eps = np.finfo(got.dtype).eps
     finite = want[np.isfinite(want)]
@@ -185,10 +185,13 @@ def check(row):
                 want = got
                 continue
             for n, (g, w) in enumerate(zip(got, want, strict=True)):
-                if message := differs(g, w):
+                if message := differs(g, w, name in EXACT):
                     yield f"{transformation.__name__} {name}, result {n}: {message}"
 
 
+# Inside of a derivative a compiled function is simplified first, and cotangents add up in another
+# order; otherwise compiling changes no bit.
+EXACT = ["compiled", "shapeless"]
 NAMES = ["compiled", "shapeless", "of compiled", "compiled of compiled", "checkpointed"]
 
 

@@ -1,0 +1,66 @@
+#include "mlx/runtime/layouts.h"
+
+namespace mlx::core {
+
+namespace {
+
+/// Strides that lie alike are equal.
+Strides normalized(Strides s, const Shape& shape) {
+  if (is_row_contiguous(shape, s)) return row_major(shape);
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] == 1) s[d] = 1;
+  return s;
+}
+
+}  // namespace
+
+Layout dense_layout(const Shape& shape, Dtype dtype) { return {shape, row_major(shape), 0, dtype}; }
+
+/// `layout` as seen by an iteration of rank `rank`, given the axis of each of its axes.
+Layout map_layout(const Layout& layout, const AxisMap& axes, const Shape& iteration) {
+  Layout out{iteration, Strides(iteration.size(), 0), layout.offset, layout.dtype};
+  for (size_t k = 0; k < axes.size(); ++k)
+    if (axes[k] >= 0) out.strides[axes[k]] = layout.strides[k];
+  return out;
+}
+
+AxisMap leaf_map(const Node& leaf, const AxisMap& axes) {
+  size_t rank = leaf.shape.size(), shift = axes.size() - rank;
+  AxisMap out(rank, -1);
+  for (size_t k = 0; k < rank; ++k)
+    if (leaf.shape[k] != 1) out[k] = axes[k + shift];
+  return out;
+}
+AxisMap view_leaf_map(const Node& view, const AxisMap& axes) {
+  SmallVector<int, 8> from;
+  view.op->permutes(view, from);
+  AxisMap out(view.inputs()[0]->shape.size(), -1);
+  for (size_t k = 0; k < from.size(); ++k)
+    if (from[k] >= 0) out[from[k]] = axes[k];
+  return out;
+}
+
+Order order_of(const Strides& strides, const Shape& iteration) {
+  for (size_t d = 0; d < iteration.size(); ++d)
+    if (iteration[d] > 1 && strides[d] == 0) return {};
+  if (!is_dense(iteration, strides)) return {Order::sparse, {}};
+  return {Order::dense, normalized(strides, iteration)};
+}
+
+Order order_like(std::span<const Order* const> inputs, const Shape& own, const AxisMap& axes,
+                 const Shape& iteration) {
+  const Order* common = nullptr;
+  bool agree = true;
+  for (const Order* o : inputs) {
+    if (o->kind == Order::broadcast) continue;
+    agree = agree && o->kind == Order::dense && (!common || common->strides == o->strides);
+    common = o;
+  }
+  if (common && agree) return *common;
+  Strides plain = row_major(own), out(iteration.size(), 1);
+  for (size_t k = 0; k < own.size(); ++k)
+    if (axes[k] >= 0) out[axes[k]] = plain[k];
+  return {Order::dense, normalized(std::move(out), iteration)};
+}
+
+}  // namespace mlx::core

@@ -1,0 +1,31 @@
+// Where the elements of a unit's operands and results lie, seen along the axes of its iteration.
+#pragma once
+
+#include <span>
+
+#include "mlx/runtime/fuse.h"
+
+namespace mlx::core {
+
+Layout dense_layout(const Shape& shape, Dtype dtype);
+/// A layout as the iteration sees it, given the axis of each of its axes.
+Layout map_layout(const Layout& layout, const AxisMap& axes, const Shape& iteration);
+/// The axes of an operand that a member with these axes reads.
+AxisMap leaf_map(const Node& leaf, const AxisMap& axes);
+/// The same of what a view reads that is a member.
+AxisMap view_leaf_map(const Node& view, const AxisMap& axes);
+
+/// How the elements of an operand of the iteration lie.
+struct Order {
+  enum Kind : uint8_t { broadcast, sparse, dense } kind = broadcast;
+  Strides strides;  ///< where dense; equal for what lies alike
+};
+Order order_of(const Strides& strides, const Shape& iteration);
+
+/// How the results of a member of shape `own` lie: in the order of the inputs that are not
+/// broadcast, where these are dense and agree; else row-major. `axes` are the member's among those
+/// of the iteration.
+Order order_like(std::span<const Order* const> inputs, const Shape& own, const AxisMap& axes,
+                 const Shape& iteration);
+
+}  // namespace mlx::core
