@@ -55,6 +55,15 @@ void visit(Node* root, Schedule& items, std::vector<Frame>& stack, bool tracing)
   }
 }
 
+void visit_all(const std::vector<Node*>& roots, Schedule& items, bool tracing) {
+  items.clear();
+  if (++epoch == 0) epoch = 1;
+  static std::vector<Frame> stack;
+  stack.clear();
+  for (Node* n : roots)
+    if (!visited(n)) visit(n, items, stack, tracing);
+}
+
 /// True where the leaf's memory can be taken over: no other array, export or file looks at it, and
 /// the taker would not hold on to much more than it needs.
 bool memory_is_free(const Item& item) {
@@ -75,12 +84,11 @@ const Value& value_of(const Node& n) {
 }
 
 void schedule(const Arrays& outputs, Schedule& items, bool tracing) {
-  items.clear();
-  if (++epoch == 0) epoch = 1;
-  static std::vector<Frame> stack;
-  stack.clear();
-  for (const array& a : outputs)
-    if (!visited(a.node())) visit(a.node(), items, stack, tracing);
+  static std::vector<Node*> roots;
+  roots.clear();
+  for (const array& a : outputs) roots.push_back(a.node());
+  visit_all(roots, items, tracing);
+  if (sort_by_depth(roots, items)) visit_all(roots, items, tracing);
 
   // Handles that belong to the evaluation do not count as somebody else's.
   static std::vector<uint32_t> own;

@@ -29,6 +29,11 @@ const Value& value_of(const Node& n);
 /// placeholder unless `tracing`. The caller holds the planning lock.
 void schedule(const Arrays& outputs, Schedule& items, bool tracing = false);
 
+/// Puts roots that need fewer steps one after another first; true where that changed something.
+/// What the others share with them can then be freed on the way: gradients of the last layer of a
+/// network come before those of the first, which need all that is between. Small graphs stay.
+bool sort_by_depth(std::vector<Node*>& roots, const Schedule& items);
+
 /// The inputs that a node is computed from: those of a view, without the bundle which gives a
 /// result of a custom function its rules.
 inline std::span<Node* const> computed_from(const Node& n) {
