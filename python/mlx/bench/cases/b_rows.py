@@ -71,13 +71,14 @@ def bincount(f: Any) -> tuple[Callable, tuple]:
 @case("count/unique 4M below 1000", 1000, mode="eager")
 @case("count/unique 4M below 2³⁰", 1 << 30, mode="eager")
 def unique(f: Any, high: int) -> tuple[Callable, tuple]:
-    return f.unique, (f.integers((4 * M,), high),)
+    # As many results in all frameworks, whatever their random numbers.
+    return lambda x: f.unique(x)[:1000], (f.integers((4 * M,), high),)
 
 
 @case("count/nonzero 4M", "nonzero", mode="eager")
 @case("count/read at a mask 4M", "masked", mode="eager")
 def at_mask(f: Any, name: str) -> tuple[Callable, tuple]:
-    return lambda x: getattr(f, name)(x, x > 0), (f.normal((4 * M,)),)
+    return lambda x: getattr(f, name)(x, x > 0)[:1000], (f.normal((4 * M,)),)
 
 
 @case("count/searchsorted 4M in 100")
