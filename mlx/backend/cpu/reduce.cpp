@@ -66,10 +66,27 @@ void finish(const Reducer& r, Reduction kind, Dtype in, Dtype out_type, const vo
   switch (kind) {
     case Reduction::any:
     case Reduction::all: {
-      const auto* bytes = static_cast<const unsigned char*>(acc);
-      for (int64_t i = 0; i < n; ++i, bytes += r.accumulator) {
-        const bool found = std::any_of(bytes, bytes + r.accumulator, [](auto b) { return b != 0; });
-        static_cast<bool*>(out)[i] = found == (kind == Reduction::any);
+      const bool any = kind == Reduction::any;
+      auto each = [&](auto zero) {
+        using A = decltype(zero);
+        for (int64_t i = 0; i < n; ++i)
+          static_cast<bool*>(out)[i] = (static_cast<const A*>(acc)[i] != zero) == any;
+      };
+      switch (r.accumulator) {
+        case 1:
+          each(uint8_t{});
+          break;
+        case 2:
+          each(uint16_t{});
+          break;
+        case 4:
+          each(uint32_t{});
+          break;
+        case 8:
+          each(uint64_t{});
+          break;
+        default:
+          each(complex128_t{});
       }
       return;
     }

@@ -33,7 +33,13 @@ def scan(name, flags=""):
     )
 
 
+SHORT = ("bool_", "int8", "uint8", "int16", "uint16", "float16")
 ROWS = [
+    *[  # short rows, more than a register of them and some left over
+        Row(f"mx.{f}(a, axis=-1)", (In((150, n), -2, 1),), dtypes=SHORT, kind="flat", batched=False)
+        for f in ("max", "min", "any", "all")
+        for n in (2, 3, 4, 5, 16, 40, 300)
+    ],
     *[Row(e, (A,), dtypes=NUMERIC, ulps=8) for e in grid("mx.{f}(a{x})", f="sum mean", x=AXES)],
     *[Row(e, (A,), dtypes=REAL, kind="kinked") for e in grid("mx.{f}(a{x})", f="max min", x=AXES)],
     *[Row(e, (POSITIVE,), dtypes=NUMERIC, ulps=64) for e in grid("mx.prod(a{x})", x=AXES)],

@@ -194,6 +194,20 @@ struct Kernel {
     return counter.result();
   }
 
+  // Dense rows of `Length`, as many as fill registers: they are turned into columns. How many.
+  template <int Length>
+  static int64_t tiny_rows(const T* p, int64_t count, A* out) {
+    int64_t i = 0;
+    for (; i + N <= count; i += N, p += N * Length) {
+      alignas(64) T columns[Length][N];
+      for (int k = 0; k < N; ++k)
+        for (int j = 0; j < Length; ++j) columns[j][k] = p[k * Length + j];
+      R a = load(columns[0]);
+      for (int j = 1; j < Length; ++j) a = O::combine(a, load(columns[j]));
+      a.store(out + i);
+    }
+    return i;
+  }
   static constexpr int64_t kShort = 256;
   template <class W>
   static void short_rows(const T* p, int64_t stride, int64_t count, int64_t n, A* out) {
@@ -209,6 +223,14 @@ struct Kernel {
     const T* p = static_cast<const T*>(x);
     A* o = static_cast<A*>(out);
     if constexpr (sizeof(A) < 4) {
+      if (stride == n && n > 1 && n <= 4) {
+        const int64_t done = n == 2   ? tiny_rows<2>(p, count, o)
+                             : n == 3 ? tiny_rows<3>(p, count, o)
+                                      : tiny_rows<4>(p, count, o);
+        p += done * n;
+        o += done;
+        count -= done;
+      }
       if (n <= kShort) return short_rows<typename O::Wide>(p, stride, count, n, o);
     }
     if (n <= N) {
