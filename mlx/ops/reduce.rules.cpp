@@ -32,10 +32,12 @@ array product_of_others(const array& x, const std::vector<int>& axes, Stream s) 
   return transpose(reshape(others, moved.shape(), s), back, s);
 }
 
-/// Ones where an element equals the extreme y of its group, shared among equals.
-array share_of_extreme(const array& x, const array& y, const std::vector<int>& axes, Stream s) {
-  array hits = cast_to(equal(x, y, s), x.dtype(), s);
-  return divide(hits, sum(hits, axes, true, s), s);
+/// Where elements equal the extreme of their group, and how many do.
+std::pair<array, array> extremes(const RuleArgs& r, const ReduceAttrs& a) {
+  const array& x = r.inputs[0];
+  array hits = equal(x, with_reduced_axes(r.outputs[0], a.axes, a.keepdims, r.stream), r.stream);
+  array count = sum(hits, a.axes, true, r.stream);  // of bools: they are read often
+  return {cast_to(hits, x.dtype(), r.stream), cast_to(count, x.dtype(), r.stream)};
 }
 
 }  // namespace
@@ -58,8 +60,8 @@ Arrays reduce_vjp(const RuleArgs& r) {
     }
     case Reduction::max:
     case Reduction::min: {
-      array y = with_reduced_axes(r.outputs[0], a.axes, a.keepdims, s);
-      return {multiply(g, share_of_extreme(x, y, a.axes, s), s)};
+      auto [hits, count] = extremes(r, a);
+      return {multiply(hits, divide(g, count, s), s)};
     }
     default:
       return {array{}};
@@ -80,8 +82,9 @@ Arrays reduce_jvp(const RuleArgs& r) {
       return {sum(multiply(t, product_of_others(x, a.axes, s), s), a.axes, a.keepdims, s)};
     case Reduction::max:
     case Reduction::min: {
-      array y = with_reduced_axes(r.outputs[0], a.axes, a.keepdims, s);
-      return {sum(multiply(t, share_of_extreme(x, y, a.axes, s), s), a.axes, a.keepdims, s)};
+      auto [hits, count] = extremes(r, a);
+      array along = divide(sum(multiply(hits, t, s), a.axes, true, s), count, s);
+      return {a.keepdims ? along : squeeze(along, a.axes, s)};
     }
     default:
       return {array{}};

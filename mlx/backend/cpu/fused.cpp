@@ -58,6 +58,14 @@ void loop_axes(const Step& step, Shape& loop, std::vector<Strides>& strides) {
   collapse_axes(loop, strides);
 }
 
+/// True where the elements of a box follow each other in memory.
+bool lies_densely(const Strides& strides, const Shape& box) {
+  int64_t step = 1;
+  for (size_t k = box.size(); k-- > 0; step *= box[k])
+    if (box[k] > 1 && strides[k] != step) return false;
+  return true;
+}
+
 }  // namespace
 
 void FusedCode::choose_loops(const Step& step) {
@@ -82,8 +90,12 @@ bool FusedCode::choose_block() {
     across += operands[k].itemsize;
   }
   if (across == 0) return false;
-  rows = std::min(kBlockRows, loop[loop.size() - 2]);
-  columns = std::min(loop.back(), std::max(kBlockRows, kBlockBytes / (rows * across) / 64 * 64));
+  const int64_t rows = std::min(kBlockRows, loop[loop.size() - 2]);
+  const int64_t fitting = std::max(kBlockRows, kBlockBytes / (rows * across) / 64 * 64);
+  const int64_t columns = std::min(loop.back(), fitting);
+  box = Shape(loop.size(), 1);
+  box[loop.size() - 2] = rows;
+  box.back() = columns;
   piece = tile = std::min(columns, tile);
   for (auto& o : operands) {
     if (o.path == Path::block) {
@@ -96,20 +108,20 @@ bool FusedCode::choose_block() {
   return true;
 }
 
-/// A tile is `rows` x `columns` of the two innermost axes: whole rows where they are short, a piece
-/// of one row where they are long.
+/// A tile has the innermost axes whole while they fit, and a piece of the next one. What is read by
+/// others, who start anywhere, has tiles of rows.
 void FusedCode::choose_tile() {
   if (!feeds && choose_block()) return;
-  int64_t inner = loop.back(), outer = loop.size() > 1 ? loop[loop.size() - 2] : 1;
-  columns = std::min(inner, tile);
-  rows = columns < inner ? 1 : std::clamp<int64_t>(tile / std::max<int64_t>(inner, 1), 1, outer);
-  for (auto& o : operands) {
-    const Strides& s = o.strides;
-    bool row = s.back() == 1 || columns == 1;
-    bool joined = rows == 1 || (columns == inner && s.size() > 1 && s[s.size() - 2] == inner);
-    o.path = row && joined ? Path::direct : Path::packed;
+  box = Shape(loop.size(), 1);
+  const size_t outermost = feeds ? loop.size() - std::min<size_t>(loop.size(), 2) : 0;
+  int64_t size = 1;
+  for (size_t k = loop.size(); k-- > outermost;) {
+    box[k] = std::clamp<int64_t>(tile / size, 1, std::max<int64_t>(loop[k], 1));
+    size *= box[k];
+    if (box[k] < loop[k]) break;
   }
-  tile = std::max<int64_t>(rows * columns, 1);
+  for (auto& o : operands) o.path = lies_densely(o.strides, box) ? Path::direct : Path::packed;
+  tile = size;
 }
 
 namespace {
@@ -336,7 +348,7 @@ void FusedCode::compile(const Step& step) {
   assign_tiles(p);
   // Nothing lies in tiles: longer ones cost less, and stay even for the threads.
   if (n_tiles == 0 && loop.size() == 1)
-    tile = columns = std::min(loop[0], std::clamp(elements / 64 / 1024 * 1024, tile, kLongTile));
+    tile = box[0] = std::min(loop[0], std::clamp(elements / 64 / 1024 * 1024, tile, kLongTile));
   tile_bytes = (tile * widest + 63) / 64 * 64;
   estimate(step);
   only_copies =
@@ -344,9 +356,8 @@ void FusedCode::compile(const Step& step) {
 }
 
 int64_t FusedCode::tile_count() const {
-  int64_t n = (loop.back() + columns - 1) / columns;
-  for (size_t k = 0; k + 1 < loop.size(); ++k)
-    n *= k + 2 == loop.size() ? (loop[k] + rows - 1) / rows : loop[k];
+  int64_t n = 1;
+  for (size_t k = 0; k < loop.size(); ++k) n *= (loop[k] + box[k] - 1) / box[k];
   return n;
 }
 

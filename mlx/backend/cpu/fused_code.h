@@ -43,9 +43,9 @@ struct Micro {
 
 struct FusedCode {
   const ElementwiseKernels* isa;
-  Shape loop;             // iteration axes, outermost first; at least one
-  int64_t rows, columns;  // of a tile, or of a block, which is worked off by pieces of its rows
-  int64_t piece = 0;      // elements of these; 0 where there are no blocks
+  Shape loop;         // iteration axes, outermost first; at least one
+  Shape box;          // of a tile, or of a block, which is worked off by pieces of its rows
+  int64_t piece = 0;  // elements of these; 0 where there are no blocks
   int64_t block_bytes = 0;
   int64_t tile;  // elements a tile slot holds
   int64_t elements;

@@ -150,12 +150,13 @@ class Worker {
 
  private:
   void start(int64_t index);
-  void load(int k, int64_t rows, int64_t columns);
-  void store(int k, int64_t rows, int64_t columns);
+  void load(int k);
+  char* load_box(const Operand& o, char* to, const char* from, size_t axis) const;
+  const char* store_box(const Operand& o, char* to, const char* from, size_t axis) const;
   char* address(size_t k) const;
-  void place(int64_t rows, int64_t columns);
-  void run_tile(int64_t rows, int64_t columns);
-  void run_block(int64_t rows, int64_t columns);
+  void place();
+  void run_tile();
+  void run_block();
   void run_chain(Chain& chain, int64_t n);
   void finish_chain(Chain& chain, int64_t done, int64_t left);
   void advance();
@@ -168,9 +169,10 @@ class Worker {
   SmallVector<const char*, 8> loaded_;  // what a packed input's tile holds
   SmallVector<TileFn, 8> run_;
   std::vector<Chain> chains_;
-  SmallVector<int64_t, 8> position_;  // element index per loop axis
-  SmallVector<char*, 8> at_;          // address of the tile's first element, per operand
-  int64_t loaded_rows_ = 0, loaded_columns_ = 0;
+  Shape position_;            // element index per loop axis
+  Shape extent_;              // of the tile there
+  Shape loaded_extent_;       // of what the packed inputs' tiles hold
+  SmallVector<char*, 8> at_;  // address of the tile's first element, per operand
 };
 
 Worker::Worker(const FusedCode& c, void* const* operands, const Scalar* constants,
@@ -184,6 +186,7 @@ Worker::Worker(const FusedCode& c, void* const* operands, const Scalar* constant
       loaded_(c.operands.size()),
       chains_(chains),
       position_(c.loop.size()),
+      extent_(c.loop.size(), 1),
       at_(c.operands.size()) {
   for (size_t v = 0; v < value_.size(); ++v)
     if (c.slot_of[v] >= 0) value_[v] = tiles_ + c.slot_of[v] * c.tile_bytes;
@@ -213,42 +216,60 @@ Worker::Worker(const FusedCode& c, void* const* operands, const Scalar* constant
 
 void Worker::start(int64_t index) {
   for (int k = static_cast<int>(c_.loop.size()) - 1; k >= 0; --k) {
-    int64_t step = k + 1 == static_cast<int>(c_.loop.size())   ? c_.columns
-                   : k + 2 == static_cast<int>(c_.loop.size()) ? c_.rows
-                                                               : 1;
-    int64_t n = (c_.loop[k] + step - 1) / step;
-    position_[k] = index % n * step;
+    int64_t n = (c_.loop[k] + c_.box[k] - 1) / c_.box[k];
+    position_[k] = index % n * c_.box[k];
     index /= n;
   }
 }
 
 void Worker::advance() {
   for (int k = static_cast<int>(c_.loop.size()) - 1; k >= 0; --k) {
-    position_[k] += k + 1 == static_cast<int>(c_.loop.size())   ? c_.columns
-                    : k + 2 == static_cast<int>(c_.loop.size()) ? c_.rows
-                                                                : 1;
+    position_[k] += c_.box[k];
     if (position_[k] < c_.loop[k]) return;
     position_[k] = 0;
   }
 }
 
-void Worker::load(int k, int64_t rows, int64_t columns) {
+void Worker::load(int k) {
   const Operand& o = c_.operands[k];
-  if (loaded_[k] == at_[k] && loaded_rows_ == rows && loaded_columns_ == columns) return;
+  if (loaded_[k] == at_[k] && loaded_extent_ == extent_) return;
   loaded_[k] = at_[k];
-  int64_t inner = o.strides.back();
-  int64_t outer = o.strides.size() > 1 ? o.strides[o.strides.size() - 2] : 0;
-  load_block(*c_.isa, tiles_ + o.tile * c_.tile_bytes, at_[k], rows, columns, outer, inner,
-             o.itemsize);
+  load_box(o, tiles_ + o.tile * c_.tile_bytes, at_[k], 0);
 }
 
-void Worker::store(int k, int64_t rows, int64_t columns) {
-  const Operand& o = c_.operands[k];
-  int64_t outer = o.strides.size() > 1 ? o.strides[o.strides.size() - 2] : columns;
-  const char* from = tiles_ + o.tile * c_.tile_bytes;
-  for (int64_t r = 0; r < rows; ++r)
-    std::memcpy(at_[k] + r * outer * o.itemsize, from + r * columns * o.itemsize,
-                columns * o.itemsize);
+/// Packs what the tile has of an operand from an axis on; the end of that.
+char* Worker::load_box(const Operand& o, char* to, const char* from, size_t axis) const {
+  const size_t rank = extent_.size();
+  if (axis + 2 >= rank) {
+    const bool two = rank > 1;
+    const int64_t rows = two ? extent_[rank - 2] : 1, columns = extent_[rank - 1];
+    load_block(*c_.isa, to, from, rows, columns, two ? o.strides[rank - 2] : 0, o.strides.back(),
+               o.itemsize);
+    return to + rows * columns * o.itemsize;
+  }
+  const char* first = to;
+  for (int64_t i = 0; i < extent_[axis]; ++i) {
+    if (i == 0 || o.strides[axis] != 0) {
+      first = to;
+      to = load_box(o, to, from + i * o.strides[axis] * o.itemsize, axis + 1);
+    } else {
+      const size_t bytes = static_cast<size_t>(to - first) / i;
+      to = static_cast<char*>(std::memcpy(to, first, bytes)) + bytes;
+    }
+  }
+  return to;
+}
+
+/// The same back from the tile; the end of what was taken.
+const char* Worker::store_box(const Operand& o, char* to, const char* from, size_t axis) const {
+  if (axis + 1 == extent_.size()) {
+    const size_t bytes = extent_[axis] * o.itemsize;
+    std::memcpy(to, from, bytes);
+    return from + bytes;
+  }
+  for (int64_t i = 0; i < extent_[axis]; ++i)
+    from = store_box(o, to + i * o.strides[axis] * o.itemsize, from, axis + 1);
+  return from;
 }
 
 char* Worker::address(size_t k) const {
@@ -260,7 +281,7 @@ char* Worker::address(size_t k) const {
 
 /// Finds the operands of the tile at the present position, and loads what is packed; those in
 /// blocks have their place.
-void Worker::place(int64_t rows, int64_t columns) {
+void Worker::place() {
   for (size_t k = 0; k < c_.operands.size(); ++k) {
     const Operand& o = c_.operands[k];
     at_[k] = address(k);
@@ -268,13 +289,12 @@ void Worker::place(int64_t rows, int64_t columns) {
       if (o.path == Path::direct)
         value_[k] = at_[k];
       else if (o.path == Path::packed)
-        load(static_cast<int>(k), rows, columns);
+        load(static_cast<int>(k));
     } else if (size_t out = k - c_.n_inputs; !indirect_[out]) {
       value_[c_.output_values[out]] = at_[k];
     }
   }
-  loaded_rows_ = rows;
-  loaded_columns_ = columns;
+  loaded_extent_ = extent_;
 }
 
 void Worker::run_chain(Chain& chain, int64_t n) {
@@ -314,9 +334,9 @@ void Worker::finish_chain(Chain& chain, int64_t done, int64_t left) {
                   reinterpret_cast<float*>(copies) + u.copy * k.burst, left * sizeof(float));
 }
 
-void Worker::run_tile(int64_t rows, int64_t columns) {
-  place(rows, columns);
-  int64_t n = rows * columns;
+void Worker::run_tile() {
+  place();
+  const int64_t n = num_elements(extent_);
   auto chain = chains_.begin();
   for (size_t k = 0; k < c_.code.size(); ++k) {
     const Micro& m = c_.code[k];
@@ -328,12 +348,17 @@ void Worker::run_tile(int64_t rows, int64_t columns) {
     for (size_t a = 0; a < m.args.size(); ++a) in[a] = value_[m.args[a]];
     run_[k](in, value_[m.result], n);
   }
-  for (size_t out = 0; out < indirect_.size(); ++out)
-    if (indirect_[out]) store(c_.n_inputs + static_cast<int>(out), rows, columns);
+  for (size_t out = 0; out < indirect_.size(); ++out) {
+    const size_t k = c_.n_inputs + out;
+    const Operand& o = c_.operands[k];
+    if (indirect_[out]) store_box(o, at_[k], tiles_ + o.tile * c_.tile_bytes, 0);
+  }
 }
 
 /// Transposes what lies across the rows, then goes along them.
-void Worker::run_block(int64_t rows, int64_t columns) {
+void Worker::run_block() {
+  int64_t *at = &position_.back(), *extent = &extent_.back();
+  const int64_t row = at[-1], column = at[0], rows = extent[-1], columns = extent[0];
   for (int k = 0; k < c_.n_inputs; ++k) {
     const Operand& o = c_.operands[k];
     if (o.path != Path::block) continue;
@@ -341,8 +366,7 @@ void Worker::run_block(int64_t rows, int64_t columns) {
     copy_strided(address(k), {last[-1], last[0]}, blocks_ + o.block, {columns, 1}, {rows, columns},
                  o.itemsize);
   }
-  int64_t* at = &position_.back();
-  const int64_t row = at[-1], column = at[0];
+  extent[-1] = 1;
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t c = 0; c < columns; c += c_.piece) {
       at[-1] = row + r;
@@ -350,7 +374,8 @@ void Worker::run_block(int64_t rows, int64_t columns) {
       for (int k = 0; k < c_.n_inputs; ++k)
         if (const Operand& o = c_.operands[k]; o.path == Path::block)
           value_[k] = blocks_ + o.block + (r * columns + c) * o.itemsize;
-      run_tile(1, std::min(c_.piece, columns - c));
+      extent[0] = std::min(c_.piece, columns - c);
+      run_tile();
     }
   }
   at[-1] = row;
@@ -359,14 +384,13 @@ void Worker::run_block(int64_t rows, int64_t columns) {
 
 void Worker::run(int64_t begin, int64_t end) {
   start(begin);
-  size_t rank = c_.loop.size();
   for (int64_t t = begin; t < end; ++t, advance()) {
-    int64_t columns = std::min(c_.columns, c_.loop[rank - 1] - position_[rank - 1]);
-    int64_t rows = rank > 1 ? std::min(c_.rows, c_.loop[rank - 2] - position_[rank - 2]) : 1;
+    for (size_t k = 0; k < c_.loop.size(); ++k)
+      extent_[k] = std::min(c_.box[k], c_.loop[k] - position_[k]);
     if (c_.piece)
-      run_block(rows, columns);
+      run_block();
     else
-      run_tile(rows, columns);
+      run_tile();
   }
   if (c_.streams) c_.isa->fence();
 }
@@ -376,10 +400,12 @@ void Worker::run_elements(int64_t first, int64_t n) {
   int64_t outer = first;
   for (size_t k = last + 1; k-- > 0; outer /= c_.loop[k]) position_[k] = outer % c_.loop[k];
   while (n > 0) {
-    int64_t columns = std::min({c_.columns, c_.loop[last] - position_[last], n}), rows = 1;
+    int64_t columns = std::min({c_.box[last], c_.loop[last] - position_[last], n}), rows = 1;
     if (last > 0 && columns == c_.loop[last])
-      rows = std::min({c_.rows, c_.loop[last - 1] - position_[last - 1], n / columns});
-    run_tile(rows, columns);
+      rows = std::min({c_.box[last - 1], c_.loop[last - 1] - position_[last - 1], n / columns});
+    if (last > 0) extent_[last - 1] = rows;
+    extent_[last] = columns;
+    run_tile();
     n -= rows * columns;
     position_[last] += columns;
     for (size_t k = last; k > 0 && position_[k] >= c_.loop[k]; --k) {
@@ -414,7 +440,7 @@ void FusedKernel::run(void* const* operands, const Scalar* constants) const {
     Worker(c, operands, constants, chains, tiles, tiles + bytes - c.block_bytes).run(begin, end);
   };
   int64_t grain =
-      std::max<int64_t>(1, std::min((int64_t{64} << 10) / (c.rows * c.columns), tiles / 8));
+      std::max<int64_t>(1, std::min((int64_t{64} << 10) / num_elements(c.box), tiles / 8));
   parallel_for(tiles, grain, range, c.cost * static_cast<double>(c.elements));
 }
 
