@@ -15,7 +15,7 @@ namespace {
 namespace core = mlx::core;
 
 struct ArrayIterator {
-  nb::object target;
+  nb::object target;  ///< a handle of its own: later changes of the array are not seen
   int64_t next = 0;
 };
 
@@ -69,7 +69,7 @@ PyObject* iterate(PyObject* self) {
   return guarded([&] {
     if (looked_at(checked(self)).ndim() == 0)
       throw TypeError("[iter] an array without axes; at least one axis is accepted");
-    return nb::cast(ArrayIterator{nb::borrow(self)}).release().ptr();
+    return nb::cast(ArrayIterator{nb::steal(wrap(checked(self)))}).release().ptr();
   });
 }
 

@@ -168,6 +168,9 @@ class PythonFunction {
 
   nb::object call(nb::handle fun, nb::handle inputs, nb::handle outputs, Star args,
                   nb::dict kwargs) {
+    // While another thread traces, captured containers hold what stands for their arrays.
+    std::unique_lock<std::recursive_mutex> held;
+    if (!inputs.is_none() || !outputs.is_none()) held = lock();
     KeyReader reader{.shapeless = shapeless_};
     reader.put('t', core::to_stream({}).index);
     reader.put('w', core::watching_lines());
@@ -177,8 +180,7 @@ class PythonFunction {
     if (!inputs.is_none()) reader.read(inputs, true);
     auto entry = find(reader);
     if (!entry) {
-      lock();
-      std::lock_guard held(tracing_, std::adopt_lock);
+      if (!held) held = lock();
       entry = find(reader);
       if (!entry) entry = trace(reader, fun, inputs, outputs, args, kwargs);
     }
@@ -202,10 +204,13 @@ class PythonFunction {
 
  private:
   /// Waits for a trace on another thread without the GIL, which that needs.
-  void lock() {
-    if (tracing_.try_lock()) return;
-    nb::gil_scoped_release release;
-    tracing_.lock();
+  std::unique_lock<std::recursive_mutex> lock() {
+    std::unique_lock held(tracing_, std::try_to_lock);
+    if (!held) {
+      nb::gil_scoped_release release;
+      held.lock();
+    }
+    return held;
   }
 
   std::shared_ptr<PythonTrace> find(KeyReader& reader) {

@@ -115,7 +115,8 @@ bool weak_array(PyObject* o, Dtype other, array& out) {
   }
   if (!is_array_like(o)) return false;
   out = to_array(o);
-  if (out.dtype() != other && kind_rank(out.dtype()) <= kind_rank(other)) out = astype(out, other);
+  if (!is_array(o) && out.dtype() != other && kind_rank(out.dtype()) <= kind_rank(other))
+    out = astype(out, other);
   return true;
 }
 

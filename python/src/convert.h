@@ -23,7 +23,7 @@ array to_array(PyObject* o, std::optional<Dtype> dtype = {});
 
 /// The array that `o` stands for beside an operand of dtype `other`: scalars and foreign arrays
 /// take its dtype unless they are of a higher kind (bool, integer, floating, complex). Integers
-/// must then be in its range (SizeError). False where `o` is no operand.
+/// must then be in its range (SizeError). Arrays stay what they are. False where `o` is no operand.
 bool weak_array(PyObject* o, Dtype other, array& out);
 /// Both operands of a binary function. `a` and `b` point to given arrays or into the rooms.
 bool to_operands(PyObject* x, PyObject* y, const array*& a, const array*& b, array& room_a,

@@ -1,5 +1,7 @@
 """Compiled functions with captured state: read, filled in place, donated, restored after errors."""
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
@@ -149,3 +151,30 @@ def test_captured_tuples_are_rebound():
     for k in (1, 2):
         f(mx.array(1.0))
         assert state[0].item() == 1 and state[1][0].item() == 2 + 2 * k
+
+
+def test_threads_share_captured_state():
+    """No thread sees what a trace on another puts into the containers, and no update is lost."""
+    state = {"n": mx.array(0), "w": mx.ones(())}
+
+    def step(x):
+        state["n"] = state["n"] + 1
+        for _ in range(50):
+            x = x * state["w"]
+        return x
+
+    f = mx.compile(step, inputs=state, outputs=state)
+
+    def work(i):
+        with mx.stream(mx.new_stream(mx.cpu)):
+            for k in range(14):
+                mx.eval(f(mx.ones(1 + (i + k) % 3)))
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(work, range(4)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert state["n"].item() == 56

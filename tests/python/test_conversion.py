@@ -485,3 +485,24 @@ def test_introspection():
     assert next(iter(inspect.signature(mx.array.sum).parameters)) == "self"
     assert mx.sum.__name__ == "sum" and mx.sum.__module__ == "mlx.core"
     assert "keepdims" in mx.sum.__doc__
+
+
+def test_limits_and_ends_that_are_arrays_promote():
+    """Arrays keep their values, also where the other array's dtype does not hold them."""
+    u = mx.array([250, 3], mx.uint8)
+    for got, want in (
+        (mx.clip(u, None, mx.array([300])), [250, 3]),
+        (mx.clip(u, mx.array(-5), mx.array(260)), [250, 3]),
+        (mx.clip(u, min=mx.array(-5)), [250, 3]),
+        (mx.diff(u, prepend=mx.array([300]), append=mx.array([-1])), [-50, -247, -4]),
+    ):
+        assert (got.dtype, got.tolist()) == (mx.int32, want)
+    assert mx.clip(u, 1, 200).dtype == mx.uint8
+
+
+def test_iterators_walk_what_the_array_was():
+    a = mx.array([[1, 2], [3, 4]])
+    rows = iter(a)
+    next(rows)
+    a[1] = 0
+    assert next(rows).tolist() == [3, 4]
