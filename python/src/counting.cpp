@@ -65,8 +65,8 @@ void bind_counting(nb::module_& m) {
          const OptionalArray& weights, bool density,
          const StreamOrDevice& s) { return histogram(a, bins, range, weights, density, s); },
       "How many elements (or which sum of `weights`) fall into each bin, and the bounds of the\n"
-      "bins: so many of equal width over `range` (from the smallest to the largest element), or\n"
-      "those between ascending bounds. A bin contains its lower bound, the last one its upper\n"
+      "bins: so many of equal width over `range` (from the smallest to the largest element, which\n"
+      "are to be finite), or those between ascending bounds. A bin contains its lower bound, the last one its upper\n"
       "bound too. `density` makes the integral 1.");
 }
 

@@ -94,6 +94,8 @@ TABLE = [
     ("mx.histogram(mx.ones(3), 0)", "ValueError", r"^\[histogram\].*0"),
     ("mx.histogram(mx.ones(3), 4, (2, 1))", "ValueError", r"^\[histogram\].*2.*1"),
     ("mx.histogram(mx.ones(3), 4, (0, float('inf')))", "ValueError", r"^\[histogram\].*inf"),
+    ("mx.histogram(mx.array([1, float('inf')]))[0]", "ValueError", "not finite"),
+    ("mx.histogram(mx.array([1, float('nan')]))[0]", "ValueError", "not finite"),
     ("mx.histogram(mx.ones(3), weights=mx.ones(2))", "ValueError", r"^\[histogram\].*2.*3"),
     ("mx.compress(mx.ones(4), mx.ones(3))", "IndexError ValueError", r"^\[compress\].*3"),
     ("mx.fft.fft(mx.ones(3), 0)", "ValueError", r"^\[fft\].*0"),

@@ -5,6 +5,7 @@
 #include "mlx/ops/counting.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 
@@ -72,6 +73,10 @@ class Slots {
         return even64_;
     }();
     const T high = lower[n - 1];
+    if (attrs_.bins == Bins::even && !std::isfinite(high - lower[0]))
+      fail("histogram",
+           "elements of which some are not finite, and no range; finite elements or a range are "
+           "accepted");
     even = {lower, upper, high, static_cast<T>(n - 1) / (high - lower[0]), n - 1};
   }
   void by_value(const int64_t* x, int64_t n, uint32_t* slots) const {

@@ -1520,8 +1520,8 @@ def bincount(x: array, /, weights: array | None = None, minlength: int = 0, *, l
 def histogram(a: array, bins: int | Sequence[scalar] | array = 10, range: tuple[float, float] | None = None, weights: array | None = None, density: bool = False, *, stream: StreamOrDevice = None) -> tuple[array, array]:
     """
     How many elements (or which sum of `weights`) fall into each bin, and the bounds of the
-    bins: so many of equal width over `range` (from the smallest to the largest element), or
-    those between ascending bounds. A bin contains its lower bound, the last one its upper
+    bins: so many of equal width over `range` (from the smallest to the largest element, which
+    are to be finite), or those between ascending bounds. A bin contains its lower bound, the last one its upper
     bound too. `density` makes the integral 1.
     """
 
