@@ -150,6 +150,13 @@ void describe(nb::handle tree, const std::string& path, std::vector<std::string>
   }
 }
 
+/// Traces of compiled functions under way on this thread.
+thread_local int tracing_depth = 0;
+struct Depth {
+  Depth() { ++tracing_depth; }
+  ~Depth() { --tracing_depth; }
+};
+
 /// A function as compiled with certain captures; shared by all that compile it so.
 class PythonFunction {
  public:
@@ -180,7 +187,7 @@ class PythonFunction {
     if (!inputs.is_none()) reader.read(inputs, true);
     auto entry = find(reader);
     if (!entry) {
-      if (!held) held = lock();
+      if (!held) held = lock(tracing_depth > 0);
       entry = find(reader);
       if (!entry) entry = trace(reader, fun, inputs, outputs, args, kwargs);
     }
@@ -204,9 +211,11 @@ class PythonFunction {
 
  private:
   /// Waits for a trace on another thread without the GIL, which that needs.
-  std::unique_lock<std::recursive_mutex> lock() {
+  /// With `or_not` it does not wait: the function is then traced twice, which does no harm, while
+  /// two threads that trace functions which call each other would wait for ever.
+  std::unique_lock<std::recursive_mutex> lock(bool or_not = false) {
     std::unique_lock held(tracing_, std::try_to_lock);
-    if (!held) {
+    if (!held && !or_not) {
       nb::gil_scoped_release release;
       held.lock();
     }
@@ -231,6 +240,7 @@ class PythonFunction {
     auto flat = [&](const Arrays& placeholders) {
       return run(*entry, placeholders, fun, inputs, outputs, args, kwargs);
     };
+    Depth inside;
     unchanged(inputs, outputs, [&] {
       entry->graph =
           std::make_unique<core::Compiled>(core::Function(flat), reader.arrays, name_, shapeless_);

@@ -1,6 +1,7 @@
 """Compiled functions with captured state: read, filled in place, donated, restored after errors."""
 
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -178,3 +179,24 @@ def test_threads_share_captured_state():
     finally:
         sys.setswitchinterval(interval)
     assert state["n"].item() == 56
+
+
+def test_threads_trace_functions_that_call_each_other():
+    met = threading.Barrier(2, timeout=20)
+
+    def caller(other, op):
+        def f(x, n):
+            if n == 3:
+                met.wait()
+            return op(functions[other](x, n - 1) if n else x)
+
+        return mx.compile(f)
+
+    functions = {"f": caller("g", lambda x: x + 1), "g": caller("f", lambda x: x * 2)}
+
+    def work(name):
+        with mx.stream(mx.new_stream(mx.cpu)):
+            return functions[name](mx.ones(()), 3).item()
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(work, "fg")) == [7, 10]
