@@ -2,6 +2,7 @@
 #pragma once
 
 #include "mlx/ops/cast.h"
+#include "mlx/ops/compact.h"
 #include "mlx/ops/concat.h"
 #include "mlx/ops/conv.h"
 #include "mlx/ops/counting.h"

@@ -381,6 +381,10 @@ IndexItem IndexItem::positions(const core::array& a) {
 
 array index_read(const array& a, const IndexItems& items, StreamOrDevice s) {
   Stream stream = to_stream(s);
+  if (is_leading_mask(items) && items[0].values.ndim() > 0) {
+    with_ellipsis(a, items);
+    return at_mask(a, items[0].values, stream);
+  }
   array source = a;
   Selection at = select(source, items, stream);
   source = sliced(source, at, stream);

@@ -51,23 +51,4 @@ array index_read(const array& a, const IndexItems& items, StreamOrDevice s = {})
 array index_update(const array& a, const IndexItems& items, const array& value,
                    UpdateKind kind = UpdateKind::set, StreamOrDevice s = {});
 
-/// Computes arrays whose values decide the shape of a result of `op`. While a function is traced,
-/// where there are no values, throws ValueError with what can be done `instead`.
-void compute_for(const char* op, const std::vector<array>& arrays, const char* instead);
-
-/// Positions of the elements that are not zero, one int32 or int64 array for each axis, in
-/// row-major order. Evaluates `a`; throws ValueError for a scalar and while a function is traced.
-std::vector<array> nonzero(const array& a, StreamOrDevice s = {});
-/// The same as rows of one (count, ndim) array.
-array argwhere(const array& a, StreamOrDevice s = {});
-/// Positions in the flattened array.
-array flatnonzero(const array& a, StreamOrDevice s = {});
-
-/// The slices of `a` along an axis, or the elements of the flattened array, at whose places the 1-D
-/// `condition` holds. It may be shorter than the axis. Evaluates the condition.
-array compress(const array& condition, const array& a, std::optional<int> axis = {},
-               StreamOrDevice s = {});
-/// The elements of the flattened array at whose places the flattened condition holds.
-array extract(const array& condition, const array& a, StreamOrDevice s = {});
-
 }  // namespace mlx::core

@@ -7,6 +7,7 @@
 #include "mlx/core/error.h"
 #include "mlx/ops/attention.h"
 #include "mlx/ops/cast.h"
+#include "mlx/ops/compact.h"
 #include "mlx/ops/concat.h"
 #include "mlx/ops/conv.h"
 #include "mlx/ops/counting.h"
@@ -35,9 +36,10 @@ namespace mlx::core {
 
 // What is not in the table below, and why: leaves (op_data, op_constant, op_placeholder) are values
 // of a file and not steps; op_part and op_trace_input stand for what they read; op_call is a
-// compiled function, which a trace looks into; op_primitive and op_primitive_bundle run code of the
-// program; op_custom and op_custom_result carry rules of the program, and files hold what they
-// compute without them; op_map and op_map_view stand for the op that they map.
+// compiled function, which a trace looks into; op_nonzero is computed while a trace is made;
+// op_primitive and op_primitive_bundle run code of the program; op_custom and op_custom_result
+// carry rules of the program, and files hold what they compute without them; op_map and
+// op_map_view stand for the op that they map.
 
 namespace {
 
@@ -100,6 +102,11 @@ void check_arg_reduce(const Arrays& in, const Attrs* attrs) {
   auto& a = attrs_as<ReduceAttrs>(attrs);
   need(a.kind == Reduction::argmax || a.kind == Reduction::argmin, "an unknown kind");
   need(!a.axes.empty(), "no axis");
+}
+void check_compact(const Arrays& in, const Attrs* attrs) {
+  const int64_t count = attrs_as<CompactAttrs>(attrs).count;
+  need(in[1].dtype() == bool_ && count >= 0 && count <= static_cast<int64_t>(in[1].size()),
+       "no mask for so many slices");
 }
 void check_scatter(const Arrays&, const Attrs* attrs) {
   need_kind(attrs_as<ScatterAttrs>(attrs).mode, ScatterMode::minimum);
@@ -325,6 +332,7 @@ class Table {
     row(op_argsort, 1, 1, make_attrs(SortAttrs{}), check_sort);
     row(op_searchsorted, 2, 2, make_attrs(SearchSortedAttrs{}));
 
+    row(op_compact, 2, 2, make_attrs(CompactAttrs{}), check_compact);
     row(op_count, 1, 3, make_attrs(CountAttrs{}), check_count);
     row(op_reduce, 1, 1, make_attrs(ReduceAttrs{}), check_reduce);
     row(op_arg_reduce, 1, 1, make_attrs(ReduceAttrs{}), check_arg_reduce);

@@ -225,6 +225,8 @@ for name, call in {{
     "sums by number": lambda a, b, c: mx.bincount(
         (mx.flatten(a) * 100 + 200).astype(mx.int32), mx.flatten(a), length=401
     ),
+    "positions": lambda a, b, c: mx.nonzero(a > 0.5),
+    "selected": lambda a, b, c: [a[a > 0.5], a[mx.sum(a, 1) > 0], a.T[a.T > 0.5]],
     "sort": lambda a, b, c: mx.sort(a, -1),
     "var": lambda a, b, c: mx.var(a, 1) + mx.var(a),
     "random": lambda a, b, c: mx.random.normal((100000,), key=mx.random.key(3)),
@@ -294,6 +296,7 @@ def test_values_on_every_instruction_set(isa, needs):
             "-p",
             "no:cacheprovider",
             os.path.join(HERE, "test_values.py"),
+            os.path.join(HERE, "test_compact.py"),
         ],
         env={**os.environ, "MLX_CPU_ISA": isa},
         capture_output=True,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "mlx/backend/cpu/blocks.h"
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/positions.h"
 #include "mlx/backend/cpu/threads.h"
@@ -13,74 +14,6 @@ namespace mlx::core::cpu {
 namespace {
 
 constexpr int64_t kBlock = 256;  // positions that are read at a time
-
-struct Item16 {
-  uint64_t low, high;
-};
-
-/// Calls `f` with an unsigned type of the item's size.
-template <class F>
-void dispatch_size(int itemsize, F&& f) {
-  switch (itemsize) {
-    case 1:
-      return f(uint8_t{});
-    case 2:
-      return f(uint16_t{});
-    case 4:
-      return f(uint32_t{});
-    case 8:
-      return f(uint64_t{});
-    default:
-      return f(Item16{});
-  }
-}
-
-/// What is read at every position: a block of the indexed array, its axes merged.
-struct Block {
-  Shape shape;
-  Strides strides;
-  Block(const Shape& sizes, const Strides& steps) : shape(sizes) {
-    std::vector<Strides> s{steps};
-    collapse_axes(shape, s);
-    strides = s[0];
-  }
-  bool dense() const { return shape.size() == 1 && (strides[0] == 1 || shape[0] == 1); }
-};
-
-/// Asks for the first page of a slice that is copied next: each starts anew for the processor's own
-/// prefetchers.
-void touch_slice(const void* p, int64_t bytes) {
-  for (int64_t i = 0; i < std::min<int64_t>(bytes, 4096); i += 64)
-    __builtin_prefetch(static_cast<const char*>(p) + i);
-}
-
-template <class T>
-void copy_blocks(const Block& block, const T* src, const int64_t* offsets, int64_t n, T* dst) {
-  int64_t row = block.shape.back(), step = block.strides.back();
-  if (block.dense() && row == 1) {
-    for (int64_t i = 0; i < n; ++i) dst[i] = src[offsets[i]];
-  } else if (block.dense()) {
-    const int64_t bytes = row * static_cast<int64_t>(sizeof(T));
-    for (int64_t i = 0; i < n; ++i) {
-      if (i + 1 < n) touch_slice(src + offsets[i + 1], bytes);
-      std::memcpy(dst + i * row, src + offsets[i], bytes);
-    }
-  } else {
-    Shape outer(block.shape.begin(), block.shape.end() - 1);
-    Odometer<1> rows(outer, {Strides(block.strides.begin(), block.strides.end() - 1)});
-    int64_t count = num_elements(outer);
-    for (int64_t i = 0; i < n; ++i) {
-      for (int64_t r = 0; r < count; ++r, rows.next(), dst += row) {
-        const T* p = src + offsets[i] + rows[0];
-        if (step == 1) {
-          std::memcpy(dst, p, row * sizeof(T));
-        } else {
-          for (int64_t j = 0; j < row; ++j) dst[j] = p[j * step];
-        }
-      }
-    }
-  }
-}
 
 /// out[o, p] = the block of `a` at outer position o and indexed position p.
 void gather_blocks(const View& a, const Shape& outer, const Positions& positions,

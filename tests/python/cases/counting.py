@@ -6,6 +6,7 @@ from cases.table import In, Row
 
 INTS = ("int32", "int8", "uint8", "int64")
 VALUES = (*INTS, "float32", "float16", "bool_")
+SIZES = ("int8", "float16", "float32", "float64", "complex64", "complex128")  # of each width
 A = In((7, 5), 0, 6)
 N = np.array([3, 1, 4, 1, 5, 9, 2, 6, 5, 3], np.int32)
 FLAT = {"kind": "flat", "batched": False}
@@ -103,6 +104,16 @@ ROWS = [
         (In((2, 3)), np.array([[True, False, True], [False, True, True]])),
         traced=False,
     ),
+    *[Row(f"mx.{e}(a)", (In((90, 500), 0, 2),), **LATE) for e in ("flatnonzero", "argwhere")],
+    *[
+        Row("a[b]", (In((n,)), np.arange(n) * 7919 % 16 < k), dtypes=SIZES, traced=False)
+        for n in (9, 40_000)
+        for k in (0, 7, 16)
+    ],
+    *[
+        Row("a[b]", (In((2000, *rest)), np.arange(2000) % 5 < 2), dtypes=SIZES, traced=False)
+        for rest in ((2,), (3,), (4, 2))
+    ],
     *[
         Row(f"mx.diff(a, {k})", (In((3, 6)),))
         for k in ("1", "2, 0", "1, prepend=1", "2, append=0.5", "1, 0, prepend=2, append=3")

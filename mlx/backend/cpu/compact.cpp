@@ -1,0 +1,219 @@
+// What a mask selects: chunks of it are counted, so that each knows where its results go, and then
+// written by all threads. No chunk writes beyond its place, even where the mask changes meanwhile.
+#include "mlx/ops/compact.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "mlx/backend/cpu/allocator.h"
+#include "mlx/backend/cpu/blocks.h"
+#include "mlx/backend/cpu/cpu_info.h"
+#include "mlx/backend/cpu/kernels.h"
+#include "mlx/backend/cpu/threads.h"
+#include "mlx/core/error.h"
+
+namespace mlx::core::cpu {
+namespace {
+
+const CompactKernels& compact_kernels() {
+  switch (isa()) {
+    case Isa::avx512:
+      return avx512::compact_kernels;
+    case Isa::avx2:
+      return avx2::compact_kernels;
+    case Isa::v2:
+      break;
+  }
+  return v2::compact_kernels;
+}
+
+constexpr int64_t kBlock = 1024;  // elements of a mask whose positions are known at a time
+constexpr int64_t kChunk = 32 * kBlock;
+
+[[noreturn]] void changed(const char* op) {
+  fail<ExecutionError>(op,
+                       "a mask that was changed after it was counted; one that stays is needed");
+}
+
+/// A mask cut into chunks, and where the results of each begin.
+class Chunks {
+ public:
+  Chunks(const char* op, const View& mask, int64_t chunk)
+      : op_(op),
+        mask_(mask.as<const uint8_t>()),
+        size_(mask.size()),
+        chunk_(chunk),
+        starts_(((size_ + chunk - 1) / chunk + 1) * sizeof(int64_t)) {
+    auto* starts = starts_.get<int64_t>();
+    starts[0] = 0;
+    parallel_for(
+        count(), 1,
+        [&](int64_t begin, int64_t end) {
+          for (int64_t c = begin; c < end; ++c)
+            starts[c + 1] = compact_kernels().count(mask_ + c * chunk_, length(c));
+        },
+        0.03 * static_cast<double>(size_));
+    std::partial_sum(starts, starts + count() + 1, starts);
+  }
+  int64_t total() const { return starts_.get<int64_t>()[count()]; }
+
+  /// Calls `f(begin, length, at, n)` for each chunk of the mask that has some, n, results, which go
+  /// to `at`; it returns how many it found. `ns` is the time for a result.
+  template <class F>
+  void each(F&& f, double ns) const {
+    const auto* starts = starts_.get<const int64_t>();
+    parallel_for(
+        count(), 1,
+        [&](int64_t begin, int64_t end) {
+          for (int64_t c = begin; c < end; ++c) {
+            const int64_t n = starts[c + 1] - starts[c];
+            if (n > 0 && f(c * chunk_, length(c), starts[c], n) != n) changed(op_);
+          }
+        },
+        0.1 * static_cast<double>(size_) + ns * static_cast<double>(total()));
+  }
+  /// The same by blocks: calls `f(begin, offsets, n, at)` with the offsets, from `begin`, of the n
+  /// elements that go to `at`.
+  template <class F>
+  void each_block(F&& f, double ns) const {
+    each(
+        [&](int64_t begin, int64_t length, int64_t at, int64_t n) {
+          uint32_t offsets[kBlock];
+          int64_t found = 0;
+          for (int64_t i = 0; i < length && found <= n; i += kBlock) {
+            const int64_t some = compact_kernels().places(
+                mask_ + begin + i, std::min(kBlock, length - i), 0,
+                reinterpret_cast<int32_t*>(offsets), std::min(kBlock, n - found));
+            if (some > n - found) return n + 1;
+            if (some > 0) f(begin + i, offsets, some, at + found);
+            found += some;
+          }
+          return found;
+        },
+        ns);
+  }
+  const uint8_t* mask() const { return mask_; }
+
+ private:
+  int64_t count() const { return (size_ + chunk_ - 1) / chunk_; }
+  int64_t length(int64_t c) const { return std::min(chunk_, size_ - c * chunk_); }
+
+  const char* op_;
+  const uint8_t* mask_;
+  int64_t size_, chunk_;
+  Scratch starts_;
+};
+
+/// Calls `put(axis, i, index)` with the index on each axis of the element at begin + offsets[i] of
+/// an array of that shape. The offsets are lost.
+template <class F>
+void for_indices(const Shape& shape, bool wide, int64_t begin, uint32_t* offsets, int64_t n,
+                 F&& put) {
+  for (size_t axis = shape.size(); axis-- > 0; begin /= shape[axis]) {
+    const int64_t length = shape[axis], start = begin % length;
+    if (wide) {
+      for (int64_t i = 0; i < n; ++i) {
+        const int64_t x = start + offsets[i];
+        offsets[i] = static_cast<uint32_t>(x / length);
+        put(axis, i, x % length);
+      }
+    } else {
+      uint32_t places[kBlock];
+      compact_kernels().split(offsets, n, static_cast<uint32_t>(start),
+                              static_cast<uint32_t>(length), places);
+      for (int64_t i = 0; i < n; ++i) put(axis, i, places[i]);
+    }
+  }
+}
+
+template <class I>
+void write_positions(const Chunks& chunks, const Shape& shape, bool wide, bool rows, I* out) {
+  const auto axes = static_cast<int64_t>(shape.size());
+  const int64_t count = chunks.total();
+  const int64_t along = rows ? axes : 1, across = rows ? 1 : count;
+  auto write = [&](int64_t begin, uint32_t* offsets, int64_t n, int64_t at) {
+    for_indices(shape, wide, begin, offsets, n, [&](size_t axis, int64_t i, int64_t index) {
+      out[(at + i) * along + static_cast<int64_t>(axis) * across] = static_cast<I>(index);
+    });
+  };
+  chunks.each_block(write, 0.7 * static_cast<double>(axes));
+}
+
+void run_nonzero(const KernelArgs& args) {
+  const auto& attrs = attrs_as<NonzeroAttrs>(args.attrs);
+  const View &mask = args.in[0], &out = args.out[0];
+  const Chunks chunks("nonzero", mask, kChunk);
+  if (chunks.total() != attrs.count) changed("nonzero");
+  if (out.size() == 0) return;
+  const bool wide = mask.size() > INT32_MAX;
+  if (out.dtype() == int64)
+    return write_positions(chunks, mask.shape(), wide, attrs.rows, out.as<int64_t>());
+  if (mask.ndim() > 1)
+    return write_positions(chunks, mask.shape(), wide, attrs.rows, out.as<int32_t>());
+  chunks.each(
+      [&](int64_t begin, int64_t length, int64_t at, int64_t n) {
+        return compact_kernels().places(chunks.mask() + begin, length, static_cast<int32_t>(begin),
+                                        out.as<int32_t>() + at, n);
+      },
+      0.2);
+}
+
+KeepFn keep_kernel(int64_t bytes) {
+  for (int i = 0; i < 5; ++i)
+    if (bytes == 1 << i) return compact_kernels().keep[i];
+  return nullptr;
+}
+
+void run_compact(const KernelArgs& args) {
+  const auto& attrs = attrs_as<CompactAttrs>(args.attrs);
+  const View &a = args.in[0], &mask = args.in[1], &out = args.out[0];
+  const int64_t row = num_elements(Shape(a.shape().begin() + mask.ndim(), a.shape().end()));
+  const int64_t item = a.dtype().size(), bytes = row * item;
+  const int64_t chunk = std::clamp(kChunk * 8 / std::max<int64_t>(bytes, 1), kBlock, kChunk);
+  const Chunks chunks("index", mask, chunk / kBlock * kBlock);
+  const int64_t count = chunks.total();
+  if (count > attrs.count || (attrs.exact && count < attrs.count)) changed("index");
+  std::memset(out.as<char>() + count * bytes, 0, (attrs.count - count) * bytes);
+  if (out.size() == 0) return;
+
+  const double ns = 0.2 + 0.06 * static_cast<double>(bytes);
+  const bool dense = is_row_contiguous(a.shape(), a.strides());
+  if (const KeepFn keep = dense ? keep_kernel(bytes) : nullptr)
+    return chunks.each(
+        [&](int64_t begin, int64_t length, int64_t at, int64_t n) {
+          return keep(chunks.mask() + begin, length, a.as<char>() + begin * bytes,
+                      out.as<char>() + at * bytes, n);
+        },
+        ns);
+
+  const auto split = a.strides().begin() + mask.ndim();
+  const Block block(Shape(a.shape().begin() + mask.ndim(), a.shape().end()),
+                    Strides(split, a.strides().end()));
+  Shape shape = mask.shape();
+  std::vector<Strides> strides{Strides(a.strides().begin(), split)};
+  collapse_axes(shape, strides);
+  const bool wide = mask.size() > INT32_MAX;
+  dispatch_size(static_cast<int>(item), [&](auto tag) {
+    using T = decltype(tag);
+    chunks.each_block(
+        [&](int64_t begin, uint32_t* offsets, int64_t n, int64_t at) {
+          int64_t from[kBlock] = {};
+          for_indices(shape, wide, begin, offsets, n, [&](size_t axis, int64_t i, int64_t index) {
+            from[i] += index * strides[0][axis];
+          });
+          copy_blocks(block, a.as<const T>(), from, n, out.as<T>() + at * row);
+        },
+        2 + ns);
+  });
+}
+
+constexpr KernelEntry kEntries[] = {
+    {.op = &op_nonzero, .run = run_nonzero, .contiguous = 1},
+    {.op = &op_compact, .run = run_compact, .contiguous = 2},
+};
+
+}  // namespace
+
+const std::span<const KernelEntry> compact_entries = kEntries;
+
+}  // namespace mlx::core::cpu

@@ -1,0 +1,133 @@
+// Counting what a condition selects, checks and shapes.
+#include "mlx/ops/compact.h"
+
+#include <algorithm>
+
+#include "mlx/core/error.h"
+#include "mlx/ops.h"
+#include "mlx/runtime/eval.h"
+
+namespace mlx::core {
+namespace {
+
+/// A condition that has been computed, and for how many elements it holds.
+struct Truth {
+  array values;
+  int64_t count = 0;
+
+  Truth(const array& a, StreamOrDevice s) : values(contiguous(astype(a, bool_, s), false, s)) {
+    constexpr size_t kFew = 4096;  // counted sooner than an evaluation begins
+    constexpr const char* kInstead =
+        "where(condition, x, y) and products with the condition keep the shape";
+    if (a.size() <= kFew) {
+      compute_for("nonzero", {values}, kInstead);
+      const auto* p = values.data<const unsigned char>();
+      count = std::count_if(p, p + values.size(), [](unsigned char x) { return x != 0; });
+      return;
+    }
+    // The bytes of a bool array may come from elsewhere.
+    const array holds = not_equal(view(values, uint8, s), constant(0, uint8), s);
+    const array sums = sum(a.size() > INT32_MAX ? astype(holds, int64, s) : holds, s);
+    compute_for("nonzero", {values, sums}, kInstead);
+    count = sums.item<int64_t>();
+  }
+};
+
+/// The positions as columns or rows, to be computed before the condition can change.
+array positions(const array& condition, bool rows, StreamOrDevice s) {
+  const Truth truth(condition, s);
+  const auto axes = static_cast<int64_t>(condition.ndim());
+  return make_node(op_nonzero, rows ? Shape{truth.count, axes} : Shape{axes, truth.count},
+                   condition.size() > INT32_MAX ? int64 : int32, to_stream(s),
+                   make_attrs(NonzeroAttrs{truth.count, rows}), truth.values);
+}
+
+Arrays build_compact(const Arrays& in, const Attrs* attrs, Stream s) {
+  return {rules::compact_node(in[0], in[1], attrs_as<CompactAttrs>(attrs), s)};
+}
+
+}  // namespace
+
+constinit const OpDef op_nonzero{.name = "nonzero", .kind = OpKind::kernel};
+constinit const OpDef op_compact{.name = "compact",
+                                 .kind = OpKind::kernel,
+                                 .shapeless = true,
+                                 .build = build_compact,
+                                 .vjp = rules::compact_vjp,
+                                 .jvp = rules::compact_jvp,
+                                 .vmap = rules::compact_vmap};
+
+array rules::compact_node(const array& a, const array& mask, const CompactAttrs& attrs, Stream s) {
+  if (mask.ndim() > a.ndim() ||
+      !std::equal(mask.shape().begin(), mask.shape().end(), a.shape().begin()))
+    fail<IndexError>("index", "a mask of shape ", to_string(mask.shape()),
+                     " on axes from 0 of an array of shape ", to_string(a.shape()),
+                     "; the lengths must agree");
+  Shape shape{attrs.count};
+  shape.insert(shape.end(), a.shape().begin() + mask.ndim(), a.shape().end());
+  return make_node(op_compact, std::move(shape), a.dtype(), s, make_attrs(CompactAttrs(attrs)), a,
+                   mask);
+}
+
+void compute_for(const char* op, const std::vector<array>& arrays, const char* instead) {
+  try {
+    eval(arrays);
+  } catch (const PlaceholderError&) {
+    fail<PlaceholderError>(op,
+                           "an array without values, as a function sees it while it is traced; the "
+                           "shape of the result depends on them: ",
+                           instead);
+  }
+}
+
+std::vector<array> nonzero(const array& a, StreamOrDevice s) {
+  if (a.ndim() == 0) fail("nonzero", "a scalar; at least one dimension is needed");
+  const array all = positions(a, false, s);
+  std::vector<array> out;
+  for (int64_t axis = 0; axis < all.shape(0); ++axis) out.push_back(take(all, axis, 0, s));
+  eval(out);
+  return out;
+}
+
+array argwhere(const array& a, StreamOrDevice s) {
+  array out = positions(a, true, s);
+  eval(out);
+  return out;
+}
+
+array flatnonzero(const array& a, StreamOrDevice s) {
+  return nonzero(reshape(a, {static_cast<int64_t>(a.size())}, s), s)[0];
+}
+
+array compress(const array& condition, const array& a, std::optional<int> axis, StreamOrDevice s) {
+  if (condition.ndim() != 1)
+    fail("compress", "a condition of shape ", to_string(condition.shape()),
+         "; one dimension is accepted");
+  const array x = axis ? a : flatten(a, s);
+  const int along = normalize_axis(axis.value_or(0), static_cast<int64_t>(x.ndim()), "compress");
+  if (along == 0 && condition.shape(0) <= x.shape(0)) {
+    Shape stop = x.shape();
+    stop[0] = condition.shape(0);
+    return at_mask(slice(x, Shape(x.ndim(), 0), stop, s), condition, s);
+  }
+  const array at = flatnonzero(condition, s);
+  // A longer condition will do where the rest is false.
+  if (at.size() > 0 && condition.shape(0) > x.shape(along)) {
+    const auto last = take(at, -1, s).item<int64_t>();
+    if (last >= x.shape(along))
+      fail<IndexError>("compress", "a condition that holds at ", last, " for ", x.shape(along),
+                       " elements; it may be longer where it is false");
+  }
+  return take(x, at, along, s);
+}
+
+array extract(const array& condition, const array& a, StreamOrDevice s) {
+  return compress(flatten(condition, s), a, std::nullopt, s);
+}
+
+array at_mask(const array& a, const array& mask, StreamOrDevice s) {
+  const Truth truth(mask, s);
+  return rules::compact_node(a, truth.values, {truth.count, true}, to_stream(s));
+}
+
+}  // namespace mlx::core
