@@ -89,6 +89,7 @@ struct Builder {
   void add_slice(const IndexItem& item) {
     int64_t n = size(), step = item.step.value_or(1);
     if (step == 0) fail<ValueError>("index", "a slice with step 0; any other step is accepted");
+    step = std::clamp(step, -n - 1, n + 1);  // longer ones take the first element as well
     auto clamp = [&](std::optional<int64_t> v, int64_t otherwise) {
       if (!v) return otherwise;
       int64_t i = *v < 0 ? *v + n : *v;
