@@ -24,8 +24,17 @@ void Storage::sync_to_owner() {
   host_writes_ = pinned();
 }
 
+void Storage::wait() {
+  if (!ready || intact) return;
+  try {
+    ready->wait();
+  } catch (...) {
+    if (!intact) throw;
+  }
+}
+
 void* Storage::map(Access access) {
-  if (ready) ready->wait();
+  wait();
   if (void* p = backend_->host_pointer(buffer_)) {
     if (access == Access::write) replica_valid_ = false;
     return p;
@@ -52,7 +61,7 @@ Buffer* Storage::buffer_for(Backend& backend) {
     map(Access::read);
     return replica_;
   }
-  if (ready) ready->wait();
+  wait();
   std::lock_guard lock(replica_mutex_);
   if (!replica_) {
     other_ = &backend;

@@ -38,6 +38,10 @@ class Storage : public RefCounted {
 
   /// Completion of the last write; null when it is known to be over.
   Ref<Event> ready;
+  /// True where the launch that `ready` belongs to failed, but wrote these bytes all the same.
+  std::atomic<bool> intact{false};
+  /// Waits for the last write and rethrows its error.
+  void wait();
 
   /// A live export (NumPy view, DLPack, memoryview): the storage is then neither donated nor moved.
   void pin() { pins_.fetch_add(1, std::memory_order_relaxed); }

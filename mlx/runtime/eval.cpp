@@ -36,7 +36,7 @@ PendingEval prepare_eval(Arrays outputs, bool blocking) {
   auto settle = [&](array& a) {
     Node* n = a.node();
     if (n->status == Status::pending) return false;
-    if (blocking && n->op != &op_constant && n->value.storage->ready)
+    if (blocking && n->op != &op_constant && n->value.storage->ready && !n->value.storage->intact)
       pending.waits_.push_back(n->value.storage->ready);
     return true;
   };
@@ -79,8 +79,7 @@ void refuse_in_trace() {
 
 void array::eval() const {
   if (n_->status == Status::available) {
-    if (auto ready = n_->value.storage->ready) ready->wait();
-    return;
+    return n_->value.storage->wait();
   }
   {
     std::lock_guard lock(planning_lock());  // another thread may be evaluating it

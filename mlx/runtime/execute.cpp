@@ -16,8 +16,9 @@ int home_of(const Plan& plan, int slot) {
   return plan.slots[slot].home < 0 ? slot : plan.slots[slot].home;
 }
 
-void add_event(std::vector<Ref<Event>>& list, const Ref<Event>& e) {
-  if (!e || (e->done() && !e->failed())) return;
+void add_write(std::vector<Ref<Event>>& list, const Storage& storage) {
+  const Ref<Event>& e = storage.ready;
+  if (!e || storage.intact || (e->done() && !e->failed())) return;
   for (const auto& known : list)
     if (known == e) return;
   list.push_back(e);
@@ -50,7 +51,7 @@ Launch make_launch(Execution& x, size_t index) {
       continue;
     }
     bool elsewhere = &storage->backend() != seg.backend;
-    if (storage->ready != x.done[index] && !elsewhere) add_event(launch.after, storage->ready);
+    if (storage->ready != x.done[index] && !elsewhere) add_write(launch.after, *storage);
     launch.bindings.push_back({storage->buffer_for(*seg.backend), offset});
     launch.keep.push_back(storage);
   }
@@ -93,8 +94,9 @@ std::unique_ptr<Execution> Execution::bind(std::shared_ptr<const Plan> plan,
     auto& storage = x->storages[home_of(*plan, static_cast<int>(i))];
     if (!storage || s.kind != SlotKind::output || s.segment < 0) continue;
     // An input that is taken over: what wrote it before must be over first.
-    if (storage->ready != x->done[s.segment]) add_event(x->after, storage->ready);
+    if (storage->ready != x->done[s.segment]) add_write(x->after, *storage);
     storage->ready = x->done[s.segment];
+    storage->intact = false;
   }
   x->plan = std::move(plan);
   return x;

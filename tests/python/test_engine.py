@@ -408,6 +408,23 @@ def test_errors_of_execution_reach_the_waiting_thread(wait, backend):
     assert (mx.arange(3) + 1).tolist() == [1, 2, 3]
 
 
+def test_errors_of_execution_spoil_only_what_depends_on_them():
+    x, index = mx.arange(5), mx.array([9])
+    before, wrong, after = x + 1, x[index], x * 2
+    dependent = mx.sort(wrong)
+    with pytest.raises(IndexError):
+        mx.eval(before, wrong, after, dependent)
+    for good, values in ((x, range(5)), (before, range(1, 6)), (after, range(0, 10, 2))):
+        assert good.tolist() == list(values)
+        assert np.array(good + 0).tolist() == list(values)
+    for bad in (wrong, dependent):
+        with pytest.raises(IndexError):
+            mx.eval(bad)
+    x += 1
+    mx.eval(x)
+    assert x.tolist() == list(range(1, 6))
+
+
 def test_a_failing_factorisation_is_an_exception():
     bad = mx.linalg.cholesky(-mx.eye(3), stream=mx.cpu)
     with pytest.raises(RuntimeError):

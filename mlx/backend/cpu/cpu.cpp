@@ -1,5 +1,7 @@
 // The CPU as a backend: host memory, kernels from the table, fused programs through the
 // interpreter.
+#include <algorithm>
+
 #include "mlx/backend/cpu/allocator.h"
 #include "mlx/backend/cpu/cpu_info.h"
 #include "mlx/backend/cpu/fused.h"
@@ -60,28 +62,73 @@ void run_op(const OpStep& op, void* const* addresses, const Scalar* constants) {
                   .workspace = s.workspace >= 0 ? addresses[s.workspace] : nullptr});
 }
 
+void run_entry(const CpuExecutable& x, const CpuExecutable::Entry& e, const Launch& launch,
+               SmallVector<void*, 32>& addresses) {
+  addresses.clear();
+  for (size_t k = 0; k < e.slots.size(); ++k) {
+    const Binding& b = launch.bindings[e.slots[k]];
+    addresses.push_back(static_cast<char*>(b.buffer->memory.ptr) + b.offset + e.offsets[k]);
+  }
+  const Scalar* constants = launch.parameters.data() + e.first_parameter;
+  auto run = [&] {
+    if (e.fused >= 0)
+      x.fused[e.fused].run(addresses.data(), constants);
+    else
+      run_op(x.ops[e.op], addresses.data(), constants);
+  };
+  StepObserver* observer = step_observer.load(std::memory_order_relaxed);
+  if (observer && e.watched)
+    observer->run(*e.watched, {addresses.data(), addresses.size()}, constants, run);
+  else
+    run();
+}
+
+/// What a launch owes to steps that failed.
+class Failure {
+ public:
+  /// Notes that the step has not written its outputs, for the error at hand or for an earlier one.
+  void add(const CpuExecutable::Entry& e, size_t n_bindings) {
+    if (!error_) error_ = std::current_exception();
+    unwritten_.resize(n_bindings);
+    for (size_t k = e.n_inputs; k < e.slots.size(); ++k) unwritten_[e.slots[k]] = true;
+  }
+  bool reaches(const CpuExecutable::Entry& e) const {
+    auto unwritten = [&](int slot) { return unwritten_[slot]; };
+    return error_ && std::any_of(e.slots.begin(), e.slots.begin() + e.n_inputs, unwritten);
+  }
+  /// Marks the storages that were written all the same; throws the first error.
+  void finish(const Launch& launch) const {
+    if (!error_) return;
+    for (const Ref<Storage>& s : launch.keep) {
+      bool whole = s->ready == launch.done;
+      for (size_t k = 0; k < launch.bindings.size(); ++k)
+        whole = whole && !(unwritten_[k] && launch.bindings[k].buffer == s->buffer());
+      if (whole) s->intact = true;
+    }
+    std::rethrow_exception(error_);
+  }
+
+ private:
+  std::exception_ptr error_;
+  std::vector<bool> unwritten_;  ///< per binding
+};
+
 void run_steps(const Launch& launch) {
   auto& x = static_cast<const CpuExecutable&>(*launch.executable);
   SmallVector<void*, 32> addresses;
+  Failure failure;
   for (const auto& e : x.entries) {
-    addresses.clear();
-    for (size_t k = 0; k < e.slots.size(); ++k) {
-      const Binding& b = launch.bindings[e.slots[k]];
-      addresses.push_back(static_cast<char*>(b.buffer->memory.ptr) + b.offset + e.offsets[k]);
+    if (failure.reaches(e)) {
+      failure.add(e, launch.bindings.size());
+      continue;
     }
-    const Scalar* constants = launch.parameters.data() + e.first_parameter;
-    auto run = [&] {
-      if (e.fused >= 0)
-        x.fused[e.fused].run(addresses.data(), constants);
-      else
-        run_op(x.ops[e.op], addresses.data(), constants);
-    };
-    StepObserver* observer = step_observer.load(std::memory_order_relaxed);
-    if (observer && e.watched)
-      observer->run(*e.watched, {addresses.data(), addresses.size()}, constants, run);
-    else
-      run();
+    try {
+      run_entry(x, e, launch, addresses);
+    } catch (...) {
+      failure.add(e, launch.bindings.size());
+    }
   }
+  failure.finish(launch);
 }
 
 struct CpuMemory final : MemoryControl {
