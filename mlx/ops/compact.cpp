@@ -45,6 +45,20 @@ array positions(const array& condition, bool rows, StreamOrDevice s) {
 Arrays build_compact(const Arrays& in, const Attrs* attrs, Stream s) {
   return {rules::compact_node(in[0], in[1], attrs_as<CompactAttrs>(attrs), s)};
 }
+Arrays build_masked_scatter(const Arrays& in, const Attrs*, Stream s) {
+  return {rules::masked_scatter_node(in[0], in[1], in[2], s)};
+}
+
+bool covers_leading(const array& mask, const array& a) {
+  return mask.ndim() <= a.ndim() &&
+         std::equal(mask.shape().begin(), mask.shape().end(), a.shape().begin());
+}
+void need_leading(const array& mask, const array& a) {
+  if (!covers_leading(mask, a))
+    fail<IndexError>("masked_scatter", "a mask of shape ", to_string(mask.shape()),
+                     " for an array of shape ", to_string(a.shape()),
+                     "; the leading axes must agree");
+}
 
 }  // namespace
 
@@ -57,9 +71,16 @@ constinit const OpDef op_compact{.name = "compact",
                                  .jvp = rules::compact_jvp,
                                  .vmap = rules::compact_vmap};
 
+constinit const OpDef op_masked_scatter{.name = "masked_scatter",
+                                        .kind = OpKind::kernel,
+                                        .shapeless = true,
+                                        .build = build_masked_scatter,
+                                        .vjp = rules::masked_scatter_vjp,
+                                        .jvp = rules::masked_scatter_jvp,
+                                        .vmap = rules::masked_scatter_vmap};
+
 array rules::compact_node(const array& a, const array& mask, const CompactAttrs& attrs, Stream s) {
-  if (mask.ndim() > a.ndim() ||
-      !std::equal(mask.shape().begin(), mask.shape().end(), a.shape().begin()))
+  if (!covers_leading(mask, a))
     fail<IndexError>("index", "a mask of shape ", to_string(mask.shape()),
                      " on axes from 0 of an array of shape ", to_string(a.shape()),
                      "; the lengths must agree");
@@ -67,6 +88,14 @@ array rules::compact_node(const array& a, const array& mask, const CompactAttrs&
   shape.insert(shape.end(), a.shape().begin() + mask.ndim(), a.shape().end());
   return make_node(op_compact, std::move(shape), a.dtype(), s, make_attrs(CompactAttrs(attrs)), a,
                    mask);
+}
+
+array rules::masked_scatter_node(const array& a, const array& mask, const array& values, Stream s) {
+  need_leading(mask, a);
+  Shape shape{values.shape(0)};
+  shape.insert(shape.end(), a.shape().begin() + mask.ndim(), a.shape().end());
+  return make_node(op_masked_scatter, a.shape(), a.dtype(), s, {}, a, mask,
+                   broadcast_to(values, shape, s));
 }
 
 void compute_for(const char* op, const std::vector<array>& arrays, const char* instead) {
@@ -128,6 +157,34 @@ array extract(const array& condition, const array& a, StreamOrDevice s) {
 array at_mask(const array& a, const array& mask, StreamOrDevice s) {
   const Truth truth(mask, s);
   return rules::compact_node(a, truth.values, {truth.count, true}, to_stream(s));
+}
+
+array masked_scatter(const array& a, const array& mask, const array& src, StreamOrDevice s) {
+  if (mask.dtype() != bool_)
+    fail<IndexError>("masked_scatter", "a mask of ", dtype_name(mask.dtype()),
+                     "; a boolean mask is accepted");
+  need_leading(mask, a);
+  const array values = astype(src, a.dtype(), s);
+  const size_t rest = a.ndim() - mask.ndim();
+  Shape covering = mask.shape();
+  covering.resize(a.ndim(), 1);
+  if (src.ndim() <= rest) return where(reshape(mask, covering, s), values, a, s);
+
+  const size_t leading = src.ndim() - rest;
+  for (size_t i = 0; i + 1 < leading; ++i)
+    if (src.shape()[i] != 1)
+      fail("masked_scatter", "values of shape ", to_string(src.shape()), " for a mask of shape ",
+           to_string(mask.shape()), " over an array of shape ", to_string(a.shape()),
+           "; one axis for the elements of the mask, and the rest of the array's, are accepted");
+  Shape rows(src.shape().begin() + leading - 1, src.shape().end());
+  const array table = reshape(values, rows, s);
+  if (rows[0] == 0 && any(mask, s).item<bool>())
+    fail<IndexError>("masked_scatter",
+                     "no values for a mask that holds somewhere; a value for each element that is "
+                     "replaced is needed");
+  if (rows[0] == 0) return a;
+  if (rows[0] == 1) return where(reshape(mask, covering, s), squeeze(table, 0, s), a, s);
+  return rules::masked_scatter_node(a, mask, table, to_stream(s));
 }
 
 }  // namespace mlx::core

@@ -1,5 +1,5 @@
-// What a condition selects: positions where it holds, and the elements there. How many they are is
-// only known from its values, so the condition is evaluated.
+// What a condition selects: positions where it holds, and reads and writes of the elements there.
+// How many they are is only known from its values, so all but writes evaluate the condition.
 #pragma once
 
 #include <optional>
@@ -32,6 +32,11 @@ array extract(const array& condition, const array& a, StreamOrDevice s = {});
 /// mask.
 array at_mask(const array& a, const array& mask, StreamOrDevice s = {});
 
+/// `a` with the elements where `mask` holds replaced, in row-major order, by the elements of `src`.
+/// The mask covers the leading axes of `a`; `src` broadcasts to the rest where it has fewer axes,
+/// and needs at least as many elements as are replaced (IndexError when evaluated otherwise).
+array masked_scatter(const array& a, const array& mask, const array& src, StreamOrDevice s = {});
+
 /// `count` positions as the columns or, with `rows`, the rows of a matrix.
 struct NonzeroAttrs {
   int64_t count;
@@ -53,16 +58,24 @@ struct CompactAttrs {
   }
 };
 
-/// Of a bool array that selects `count` elements.
+/// Its input is a bool array that selects `count` elements.
 extern const OpDef op_nonzero;
 /// Inputs: an array, and a bool array over its leading axes.
 extern const OpDef op_compact;
+/// Inputs: an array, a bool array over its leading axes, and slices to replace those that this
+/// selects; there may be more of them.
+extern const OpDef op_masked_scatter;
 
 namespace rules {
 array compact_node(const array& a, const array& mask, const CompactAttrs& attrs, Stream s);
 Arrays compact_vjp(const RuleArgs& r);
 Arrays compact_jvp(const RuleArgs& r);
 Batched compact_vmap(const Arrays& in, const std::vector<int>& axes, const Attrs* attrs, Stream s);
+array masked_scatter_node(const array& a, const array& mask, const array& values, Stream s);
+Arrays masked_scatter_vjp(const RuleArgs& r);
+Arrays masked_scatter_jvp(const RuleArgs& r);
+Batched masked_scatter_vmap(const Arrays& in, const std::vector<int>& axes, const Attrs* attrs,
+                            Stream s);
 }  // namespace rules
 
 }  // namespace mlx::core

@@ -1,17 +1,16 @@
-// Derivatives and batching of reads through masks: cotangents are written back through the mask.
+// Derivatives and batching of reads and writes through masks, which are each other's transposes.
 #include "mlx/ops/compact.h"
 
 #include "mlx/ops.h"
+#include "mlx/ops/composite.h"
 
 namespace mlx::core::rules {
 
 Arrays compact_vjp(const RuleArgs& r) {
   Arrays out(2);
-  if (!r.wanted[0]) return out;
-  const array nothing = zeros_like(r.inputs[0], r.stream);
-  out[0] = attrs_as<CompactAttrs>(r.attrs).count == 0
-               ? nothing
-               : masked_scatter(nothing, r.inputs[1], r.grads[0], r.stream);
+  if (r.wanted[0])
+    out[0] =
+        masked_scatter_node(zeros_like(r.inputs[0], r.stream), r.inputs[1], r.grads[0], r.stream);
   return out;
 }
 
@@ -24,6 +23,46 @@ Batched compact_vmap(const Arrays& in, const std::vector<int>& axes, const Attrs
   if (axes[1] >= 0) return {};
   const array a = moveaxis(in[0], axes[0], static_cast<int>(in[1].ndim()), s);
   return {op_compact.build({a, in[1]}, attrs, s), {1}};
+}
+
+namespace {
+
+/// The mask with axes of length 1 for the rest of those of `a`.
+array covering(const array& mask, const array& a, Stream s) {
+  Shape shape = mask.shape();
+  shape.resize(a.ndim(), 1);
+  return reshape(mask, shape, s);
+}
+
+}  // namespace
+
+Arrays masked_scatter_vjp(const RuleArgs& r) {
+  const array &mask = r.inputs[1], &g = r.grads[0];
+  Arrays out(3);
+  if (r.wanted[0]) out[0] = where(covering(mask, g, r.stream), zero(g.dtype()), g, r.stream);
+  if (r.wanted[2]) out[2] = compact_node(g, mask, {r.inputs[2].shape(0), false}, r.stream);
+  return out;
+}
+
+Arrays masked_scatter_jvp(const RuleArgs& r) {
+  if (!r.grads[0] && !r.grads[2]) return {array{}};
+  auto tangent = [&](int i) { return r.grads[i] ? r.grads[i] : zeros_like(r.inputs[i], r.stream); };
+  return {masked_scatter_node(tangent(0), r.inputs[1], tangent(2), r.stream)};
+}
+
+Batched masked_scatter_vmap(const Arrays& in, const std::vector<int>& axes, const Attrs*,
+                            Stream s) {
+  auto formula = [s](const Arrays& x) -> Arrays {
+    const array &a = x[0], &mask = x[1], &values = x[2];
+    if (values.shape(0) == 0) return {a};
+    // Counting what is kept numbers the slices; a count beyond them is an index error. A place
+    // before the first one gets index -1, whose slice is not used.
+    const Dtype counter = mask.size() > INT32_MAX ? int64 : int32;
+    const array count = cumsum(astype(flatten(mask, s), counter, s), 0, false, true, s);
+    const array number = subtract(reshape(count, mask.shape(), s), constant(1, counter), s);
+    return {where(covering(mask, a, s), take(values, number, 0, s), a, s)};
+  };
+  return formula_vmap(formula, in, axes);
 }
 
 }  // namespace mlx::core::rules

@@ -1,4 +1,4 @@
-// Checks and shape inference of scatter, put_along_axis and masked_scatter.
+// Checks and shape inference of scatter and put_along_axis.
 #include "mlx/ops/scatter.h"
 
 #include <algorithm>
@@ -73,52 +73,6 @@ array put_along_axis(const array& a, const array& indices, const array& values, 
 array scatter_add_axis(const array& a, const array& indices, const array& values, int axis,
                        StreamOrDevice s) {
   return scatter_axis(a, indices, values, axis, ScatterMode::add, s);
-}
-
-array masked_values(const array& mask, const array& src, const Shape& shape, StreamOrDevice s) {
-  size_t rest = shape.size() - mask.ndim();
-  if (src.ndim() <= rest) return src;
-  size_t leading = src.ndim() - rest;
-  for (size_t i = 0; i + 1 < leading; ++i)
-    if (src.shape()[i] != 1)
-      fail("masked_scatter", "values of shape ", to_string(src.shape()), " for a mask of shape ",
-           to_string(mask.shape()), " over an array of shape ", to_string(shape),
-           "; one axis for the elements of the mask, and the rest of the array's, are accepted");
-  Shape rows(src.shape().begin(), src.shape().begin() + leading);
-  rows.insert(rows.end(), shape.begin() + mask.ndim(), shape.end());
-  Shape table(rows.begin() + leading - 1, rows.end());
-  table[0] = num_elements(Shape(rows.begin(), rows.begin() + leading));
-  array values = reshape(broadcast_to(src, rows, s), table, s);
-  if (table[0] == 0) {
-    if (any(mask, s).item<bool>())
-      fail<IndexError>("masked_scatter",
-                       "no values for a mask that holds somewhere; a value for "
-                       "each element that is replaced is needed");
-    return zeros(shape, src.dtype(), s);
-  }
-  if (table[0] == 1) return reshape(values, Shape(table.begin() + 1, table.end()), s);
-  // Counting what is kept numbers the rows; a count beyond them is an index error. A place before
-  // the first one gets index -1, whose value the caller does not use.
-  Dtype counter = mask.size() > INT32_MAX ? int64 : int32;
-  array count = cumsum(astype(flatten(mask, s), counter, s), 0, false, true, s);
-  array kept = take(values, subtract(count, array(1, counter), s), 0, s);
-  return reshape(kept, shape, s);
-}
-
-array masked_scatter(const array& a, const array& mask, const array& src, StreamOrDevice s) {
-  if (mask.dtype() != bool_)
-    fail<IndexError>("masked_scatter", "a mask of ", dtype_name(mask.dtype()),
-                     "; a boolean mask is accepted");
-  bool fits = mask.ndim() <= a.ndim() &&
-              std::equal(mask.shape().begin(), mask.shape().end(), a.shape().begin());
-  if (!fits)
-    fail<IndexError>("masked_scatter", "a mask of shape ", to_string(mask.shape()),
-                     " for an array of shape ", to_string(a.shape()),
-                     "; the leading axes must agree");
-  array values = masked_values(mask, astype(src, a.dtype(), s), a.shape(), s);
-  Shape covering = mask.shape();
-  covering.resize(a.ndim(), 1);
-  return where(reshape(mask, covering, s), values, a, s);
 }
 
 namespace {

@@ -1,6 +1,5 @@
-// Writes at integer positions: scatter and its reductions, put_along_axis, masked_scatter. The
-// result is a new array. Where positions repeat, assignments keep the last value and reductions
-// apply all.
+// Writes at integer positions: scatter and its reductions, put_along_axis. The result is a new
+// array. Where positions repeat, assignments keep the last value and reductions apply all.
 #pragma once
 
 #include <vector>
@@ -52,15 +51,6 @@ array scatter_add_axis(const array& a, const array& indices, const array& values
 /// Any of them.
 array scatter_axis(const array& a, const array& indices, const array& values, int axis,
                    ScatterMode mode, StreamOrDevice s = {});
-
-/// `a` with the elements where `mask` holds replaced, in row-major order, by the elements of `src`.
-/// The mask covers the leading axes of `a`; `src` broadcasts to the rest where it has fewer axes,
-/// and needs at least as many elements as are replaced (IndexError when evaluated otherwise).
-array masked_scatter(const array& a, const array& mask, const array& src, StreamOrDevice s = {});
-
-/// The value for every element of `shape` in a masked assignment of `src` (rows in order, see
-/// masked_scatter); what it holds where the mask is false means nothing.
-array masked_values(const array& mask, const array& src, const Shape& shape, StreamOrDevice s = {});
 
 struct ScatterAttrs {
   std::vector<int> axes;

@@ -108,6 +108,9 @@ void check_compact(const Arrays& in, const Attrs* attrs) {
   need(in[1].dtype() == bool_ && count >= 0 && count <= static_cast<int64_t>(in[1].size()),
        "no mask for so many slices");
 }
+void check_masked_scatter(const Arrays& in, const Attrs*) {
+  need(in[1].dtype() == bool_ && one_dtype(in, 0, 2) && in[2].ndim() >= 1, "no mask or no values");
+}
 void check_scatter(const Arrays&, const Attrs* attrs) {
   need_kind(attrs_as<ScatterAttrs>(attrs).mode, ScatterMode::minimum);
 }
@@ -333,6 +336,7 @@ class Table {
     row(op_searchsorted, 2, 2, make_attrs(SearchSortedAttrs{}));
 
     row(op_compact, 2, 2, make_attrs(CompactAttrs{}), check_compact);
+    row(op_masked_scatter, 3, 3, {}, check_masked_scatter);
     row(op_count, 1, 3, make_attrs(CountAttrs{}), check_count);
     row(op_reduce, 1, 1, make_attrs(ReduceAttrs{}), check_reduce);
     row(op_arg_reduce, 1, 1, make_attrs(ReduceAttrs{}), check_arg_reduce);

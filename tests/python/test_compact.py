@@ -1,4 +1,4 @@
-"""What masks select, at sizes that cross blocks and chunks, against NumPy."""
+"""What masks select, read and written, at sizes that cross blocks and chunks, against NumPy."""
 
 import numpy as np
 import pytest
@@ -132,6 +132,100 @@ def test_derivatives(size):
         batch = mx.vmap(lambda a, b=b: a[b], 2, 1)(mx.stack([a, -a], 2))
         assert np.array_equal(batch, np.stack([x[m], -x[m]], 1))
     assert np.allclose(mx.grad(lambda a: mx.sum(a[a > 0] ** 2))(a), 2 * x * (x > 0))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_writes(dtype):
+    for size in SIZES[1:]:
+        a = array(np.random.default_rng(size).integers(0, 100, size), dtype)
+        x = np.array(a.astype(mx.float32) if dtype == "bfloat16" else a)
+        for m in masks(size):
+            b, n = mx.array(m), m.sum()
+            for spare in (0, 3):  # there may be more values
+                if n + spare == 0:
+                    continue
+                v = array(np.arange(n + spare) % 99 + 1, dtype)
+                y = np.array(v.astype(mx.float32) if dtype == "bfloat16" else v)
+                expected = x.copy()
+                expected[m] = y[:n] if n + spare > 1 else y[0]
+                out = a[:]
+                out[b] = v
+                assert equal(out, expected, a.dtype)
+                own = a + array(np.zeros(1), dtype)  # may be written in place
+                own[b[::-1]] = v[::-1][: n + spare][::-1]
+                expected = x.copy()
+                expected[m[::-1]] = y[:n] if n + spare > 1 else y[0]
+                assert equal(own, expected, a.dtype)
+                assert equal(a, x, a.dtype)
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_writes_of_rows(length):
+    for size in (9, 1025, 33_000):
+        x = np.random.default_rng(size).random((size, length), np.float32)
+        a = mx.array(x)
+        for m in masks(size):
+            b, n = mx.array(m), max(m.sum(), 2)
+            y = np.random.default_rng(n).random((length, n), np.float32).T
+            v = mx.array(y.T).T
+            for name in ("__setitem__", "add"):
+                out, expected = a[:], x.copy()
+                if name == "add":
+                    out[b] += v[: m.sum()] if m.any() else 0
+                    expected[m] += y[: m.sum()]
+                else:
+                    out[b] = v
+                    expected[m] = y[: m.sum()]
+                assert equal(out, expected, mx.float32), name
+            back = a[::-1]
+            back[b] = v
+            expected = x[::-1].copy()
+            expected[m] = y[: m.sum()]
+            assert equal(back, expected, mx.float32)
+
+
+def test_writes_are_traced_batched_and_differentiable():
+    rng = np.random.default_rng(0)
+    x, m = rng.random((4, 5000), np.float32), rng.random((4, 5000)) < 0.5
+    a, b = mx.array(x), mx.array(m)
+    n = m.sum(1).max() + 2
+    v = mx.array(rng.random((4, n), np.float32))
+
+    def put(a, b, v):
+        a[b] = v
+        return a
+
+    rows = [put(a[i], b[i], v[i]) for i in range(4)]
+    assert mx.array_equal(mx.vmap(put)(a, b, v), mx.stack(rows))
+    same = [put(a[i], b[0], v[i]) for i in range(4)]
+    assert mx.array_equal(mx.vmap(put, (0, None, 0))(a, b[0], v), mx.stack(same))
+    assert mx.array_equal(mx.compile(put)(a[1], b[1], v[1]), rows[1])
+    weights = mx.arange(5000, dtype=mx.float32)
+
+    def loss(a, v):
+        return mx.sum(mx.square(put(a, b[0], v)) * weights)
+
+    for f in (mx.grad(loss, (0, 1)), mx.compile(mx.grad(loss, (0, 1)))):
+        by_a, by_v = f(a[0], v[0])
+        assert mx.allclose(by_a, mx.where(b[0], 0, 2 * a[0] * weights))
+        count = m[0].sum()
+        assert mx.allclose(by_v[:count], 2 * v[0][:count] * weights[b[0]])
+        assert by_v[count:].tolist() == [0] * (n - count)
+    tangent = mx.jvp(loss, [a[0], v[0]], [a[0], v[0]])[1][0]
+    assert mx.allclose(tangent, 2 * loss(a[0], v[0]))
+    twice = mx.grad(lambda v: mx.sum(mx.grad(loss, 1)(a[0], v) ** 2))(v[0])
+    assert mx.allclose(twice[:count], 8 * v[0][:count] * weights[b[0]] ** 2, 1e-4)
+
+
+@pytest.mark.parametrize("size", (9, 70_000))
+def test_too_few_values(size):
+    a, mask = mx.zeros(size), mx.arange(size) > 2
+    for n in (0, 2, size - 4):  # one value would broadcast
+        with pytest.raises(IndexError, match=r"values for a mask that holds"):
+            b = a[:]
+            b[mask] = mx.ones(n)
+            mx.eval(b)
+    assert not mx.any(a).item()
 
 
 @pytest.mark.parametrize("size", (9, 200_000))

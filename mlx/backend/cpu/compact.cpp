@@ -1,5 +1,6 @@
-// What a mask selects: chunks of it are counted, so that each knows where its results go, and then
-// written by all threads. No chunk writes beyond its place, even where the mask changes meanwhile.
+// What a mask selects, read and written: chunks of it are counted, so that each knows where its
+// results go, and then written by all threads. No chunk writes beyond its place, even where the
+// mask changes meanwhile.
 #include "mlx/ops/compact.h"
 
 #include <algorithm>
@@ -158,27 +159,34 @@ void run_nonzero(const KernelArgs& args) {
       0.2);
 }
 
-KeepFn keep_kernel(int64_t bytes) {
+/// The kernel among five for rows of so many bytes, or null.
+template <class F>
+F for_rows(const F (&kernels)[5], int64_t bytes) {
   for (int i = 0; i < 5; ++i)
-    if (bytes == 1 << i) return compact_kernels().keep[i];
+    if (bytes == 1 << i) return kernels[i];
   return nullptr;
 }
+
+/// The length of chunks of a mask over rows of so many bytes.
+int64_t rows_a_chunk(int64_t bytes) {
+  return std::clamp(kChunk * 8 / std::max<int64_t>(bytes, 1), kBlock, kChunk) / kBlock * kBlock;
+}
+double ns_a_row(int64_t bytes) { return 0.2 + 0.06 * static_cast<double>(bytes); }
 
 void run_compact(const KernelArgs& args) {
   const auto& attrs = attrs_as<CompactAttrs>(args.attrs);
   const View &a = args.in[0], &mask = args.in[1], &out = args.out[0];
   const int64_t row = num_elements(Shape(a.shape().begin() + mask.ndim(), a.shape().end()));
   const int64_t item = a.dtype().size(), bytes = row * item;
-  const int64_t chunk = std::clamp(kChunk * 8 / std::max<int64_t>(bytes, 1), kBlock, kChunk);
-  const Chunks chunks("index", mask, chunk / kBlock * kBlock);
+  const Chunks chunks("index", mask, rows_a_chunk(bytes));
   const int64_t count = chunks.total();
   if (count > attrs.count || (attrs.exact && count < attrs.count)) changed("index");
   std::memset(out.as<char>() + count * bytes, 0, (attrs.count - count) * bytes);
   if (out.size() == 0) return;
 
-  const double ns = 0.2 + 0.06 * static_cast<double>(bytes);
+  const double ns = ns_a_row(bytes);
   const bool dense = is_row_contiguous(a.shape(), a.strides());
-  if (const KeepFn keep = dense ? keep_kernel(bytes) : nullptr)
+  if (const KeepFn keep = dense ? for_rows(compact_kernels().keep, bytes) : nullptr)
     return chunks.each(
         [&](int64_t begin, int64_t length, int64_t at, int64_t n) {
           return keep(chunks.mask() + begin, length, a.as<char>() + begin * bytes,
@@ -207,9 +215,43 @@ void run_compact(const KernelArgs& args) {
   });
 }
 
+void run_masked_scatter(const KernelArgs& args) {
+  const View &a = args.in[0], &mask = args.in[1], &values = args.in[2], &out = args.out[0];
+  if (out.size() == 0) return;
+  const int64_t bytes = out.size() / mask.size() * out.dtype().size();
+  const Chunks chunks("masked_scatter", mask, rows_a_chunk(bytes));
+  if (chunks.total() > values.shape()[0])
+    fail<IndexError>("masked_scatter", values.shape()[0], " values for a mask that holds ",
+                     chunks.total(), " times; a value for each element that is replaced is needed");
+  char* const to = out.as<char>();
+  const char* const from = values.as<const char>();
+  if (to != a.as<char>()) {
+    const int64_t all = out.size() * out.dtype().size();
+    parallel_for(
+        all, 1 << 16,
+        [&](int64_t begin, int64_t end) {
+          std::memcpy(to + begin, a.as<const char>() + begin, end - begin);
+        },
+        0.06 * static_cast<double>(all));
+  }
+  if (const SpreadFn spread = for_rows(compact_kernels().spread, bytes))
+    return chunks.each(
+        [&](int64_t begin, int64_t length, int64_t at, int64_t n) {
+          return spread(chunks.mask() + begin, length, from + at * bytes, to + begin * bytes, n);
+        },
+        ns_a_row(bytes));
+  chunks.each_block(
+      [&](int64_t begin, const uint32_t* offsets, int64_t n, int64_t at) {
+        for (int64_t i = 0; i < n; ++i)
+          std::memcpy(to + (begin + offsets[i]) * bytes, from + (at + i) * bytes, bytes);
+      },
+      2 + ns_a_row(bytes));
+}
+
 constexpr KernelEntry kEntries[] = {
     {.op = &op_nonzero, .run = run_nonzero, .contiguous = 1},
     {.op = &op_compact, .run = run_compact, .contiguous = 2},
+    {.op = &op_masked_scatter, .run = run_masked_scatter, .contiguous = 7, .in_place = 1},
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // What a mask selects moves to the front of a register, by a compressing instruction or by a
-// shuffle from a table, and the whole register is stored where there is room for it.
+// shuffle from a table, and the whole register is stored where there is room for it. The way back
+// is an expansion or another shuffle.
 #include "mlx/backend/cpu/isa/compact.h"
 
 #include "mlx/backend/cpu/simd/vec.h"
@@ -17,6 +18,17 @@ struct BitOrder {
   }
 };
 constexpr BitOrder kOrder;
+
+/// For each byte and each of its bits how many of those below it are set.
+struct BitRank {
+  alignas(64) uint8_t of[256][8] = {};
+  constexpr BitRank() {
+    for (int byte = 0; byte < 256; ++byte)
+      for (int bit = 0, n = 0; bit < 8; n += byte >> bit++ & 1)
+        of[byte][bit] = static_cast<uint8_t>(n);
+  }
+};
+constexpr BitRank kRank;
 
 /// Bit i: whether byte i of N counts.
 template <int N>
@@ -53,7 +65,18 @@ struct Places {
   static constexpr int kStep = 8;
   MLX_FN void pack(int64_t i, uint32_t bits, Item* out) const {
     const uint8_t* order = kOrder.of[bits];
+#if defined(__AVX2__)
+    const __m256i lanes = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)order));
+    _mm256_storeu_si256((__m256i*)out, _mm256_add_epi32(lanes, _mm256_set1_epi32(at(i))));
+#elif defined(__SSE4_1__)
+    const __m128i bytes = _mm_loadl_epi64((const __m128i*)order), base = _mm_set1_epi32(at(i));
+    const __m128i low = _mm_cvtepu8_epi32(bytes);
+    const __m128i high = _mm_cvtepu8_epi32(_mm_srli_si128(bytes, 4));
+    _mm_storeu_si128((__m128i*)out, _mm_add_epi32(low, base));
+    _mm_storeu_si128((__m128i*)(out + 4), _mm_add_epi32(high, base));
+#else
     for (int k = 0; k < 8; ++k) out[k] = at(i) + order[k];
+#endif
   }
 #endif
 };
@@ -157,6 +180,88 @@ int64_t keep_elements(const uint8_t* mask, int64_t n, const void* from, void* ou
   return keep(Elements<T>{static_cast<const T*>(from)}, mask, n, static_cast<T*>(out), room);
 }
 
+// Without branches, which nothing could foretell.
+template <class T>
+MLX_FN void assign_if(bool yes, T& to, T x) {
+  to ^= (to ^ x) & static_cast<T>(-static_cast<T>(yes));
+}
+MLX_FN void assign_if(bool yes, Item16& to, Item16 x) {
+  assign_if(yes, to.low, x.low);
+  assign_if(yes, to.high, x.high);
+}
+
+/// Writes values[k] to the place in `to` of the k-th bit that is set; reads 8 of each.
+template <class T>
+MLX_FN void spread_eight(uint32_t bits, const T* values, T* to) {
+#if defined(__AVX512F__)
+  const auto lanes = static_cast<__mmask8>(bits);
+  if constexpr (sizeof(T) == 4) {
+    const __m256i x = _mm256_loadu_si256((const __m256i*)values);
+    return _mm256_mask_storeu_epi32(to, lanes, _mm256_maskz_expand_epi32(lanes, x));
+  } else if constexpr (sizeof(T) == 8) {
+    const __m512i x = _mm512_loadu_si512(values);
+    return _mm512_mask_storeu_epi64(to, lanes, _mm512_maskz_expand_epi64(lanes, x));
+  }
+#elif defined(__AVX2__)
+  if constexpr (sizeof(T) == 4) {
+    const __m256i rank = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)kRank.of[bits]));
+    const __m256i x = _mm256_permutevar8x32_epi32(_mm256_loadu_si256((const __m256i*)values), rank);
+    const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    const __m256i some = _mm256_set1_epi32(static_cast<int>(bits));
+    const __m256i lanes = _mm256_cmpeq_epi32(_mm256_and_si256(some, bit), bit);
+    return _mm256_maskstore_epi32((int*)to, lanes, x);
+  }
+#endif
+#if defined(__SSE4_1__)
+  if constexpr (sizeof(T) <= 2) {
+    const __m128i bit = _mm_setr_epi8(1, 2, 4, 8, 16, 32, 64, -128, 0, 0, 0, 0, 0, 0, 0, 0);
+    const __m128i some = _mm_set1_epi8(static_cast<char>(bits));
+    const __m128i lanes = _mm_cmpeq_epi8(_mm_and_si128(some, bit), bit);
+    const __m128i rank = _mm_loadl_epi64((const __m128i*)kRank.of[bits]);
+    if constexpr (sizeof(T) == 1) {
+      const __m128i x = _mm_shuffle_epi8(_mm_loadl_epi64((const __m128i*)values), rank);
+      const __m128i old = _mm_loadl_epi64((const __m128i*)to);
+      return _mm_storel_epi64((__m128i*)to, _mm_blendv_epi8(old, x, lanes));
+    } else {
+      const __m128i twice = _mm_add_epi8(rank, rank);
+      const __m128i bytes = _mm_unpacklo_epi8(twice, _mm_or_si128(twice, _mm_set1_epi8(1)));
+      const __m128i x = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i*)values), bytes);
+      const __m128i old = _mm_loadu_si128((const __m128i*)to);
+      const __m128i both = _mm_unpacklo_epi8(lanes, lanes);
+      return _mm_storeu_si128((__m128i*)to, _mm_blendv_epi8(old, x, both));
+    }
+  }
+#endif
+  for (int k = 0; k < 8; ++k) assign_if(bits >> k & 1, to[k], values[kRank.of[bits][k]]);
+}
+
+template <class T>
+int64_t spread(const uint8_t* mask, int64_t n, const void* from, void* to, int64_t room) {
+  const T* const values = static_cast<const T*>(from);
+  T* const out = static_cast<T*>(to);
+  int64_t found = 0, i = 0;
+  for (; i + 8 <= n; i += 8) {
+    const uint32_t bits = truth_bits<8>(mask + i);
+    if (bits == 0) continue;
+    const int count = __builtin_popcount(bits);
+    if (room - found >= 8) {
+      spread_eight(bits, values + found, out + i);
+    } else {
+      if (room - found < count) return room + 1;
+      T few[8] = {};
+      __builtin_memcpy(few, values + found, static_cast<size_t>(count) * sizeof(T));
+      spread_eight(bits, few, out + i);
+    }
+    found += count;
+  }
+  for (; i < n; ++i) {
+    if (!mask[i]) continue;
+    if (found == room) return room + 1;
+    out[i] = values[found++];
+  }
+  return found;
+}
+
 int64_t count_true(const uint8_t* mask, int64_t n) {
   int64_t count = 0;
   while (n > 0) {
@@ -203,6 +308,7 @@ const CompactKernels compact_kernels{
     keep_places,
     {keep_elements<uint8_t>, keep_elements<uint16_t>, keep_elements<uint32_t>,
      keep_elements<uint64_t>, keep_elements<Item16>},
+    {spread<uint8_t>, spread<uint16_t>, spread<uint32_t>, spread<uint64_t>, spread<Item16>},
     split};
 
 }  // namespace mlx::core::cpu::MLX_ISA

@@ -19,6 +19,9 @@ using PlacesFn = int64_t (*)(const uint8_t* mask, int64_t n, int32_t first, int3
 /// The same for the elements from[i].
 using KeepFn = int64_t (*)(const uint8_t* mask, int64_t n, const void* from, void* out,
                            int64_t room);
+/// The way back: to[i] = values[k] for the k-th mask[i] that is not zero. There are `room` values.
+using SpreadFn = int64_t (*)(const uint8_t* mask, int64_t n, const void* values, void* to,
+                             int64_t room);
 /// Ascending offsets from the place `start` on an axis of that length: the places they lead to, and
 /// how often they pass the end of the axis, in their stead. No sum may reach 2^31.
 using SplitFn = void (*)(uint32_t* offsets, int64_t n, uint32_t start, uint32_t length,
@@ -28,6 +31,7 @@ struct CompactKernels {
   CountTrueFn count;
   PlacesFn places;
   KeepFn keep[5];  ///< elements of 1, 2, 4, 8 and 16 bytes
+  SpreadFn spread[5];
   SplitFn split;
 };
 
