@@ -48,6 +48,18 @@ MLX_FN uint32_t truth_bits(const uint8_t* mask) {
 #endif
 }
 
+// Rows of small elements are moved as one item, which need not be aligned then.
+template <class T>
+MLX_FN T read_item(const T* p) {
+  T x;
+  __builtin_memcpy(&x, p, sizeof(T));
+  return x;
+}
+template <class T>
+MLX_FN void write_item(T* p, T x) {
+  __builtin_memcpy(p, &x, sizeof(T));
+}
+
 // What is kept: `pack` writes the elements i + k of the bits k that are set, and may write kStep.
 
 struct Places {
@@ -86,10 +98,10 @@ struct Elements {
   using Item = T;
   static constexpr int kStep = 8;
   const T* from;
-  MLX_FN T at(int64_t i) const { return from[i]; }
+  MLX_FN T at(int64_t i) const { return read_item(from + i); }
   MLX_FN void pack(int64_t i, uint32_t bits, T* out) const {
     for (int k = 0; k < kStep; ++k) {
-      *out = from[i + k];
+      write_item(out, at(i + k));
       out += bits >> k & 1;
     }
   }
@@ -167,7 +179,7 @@ int64_t keep(const S& source, const uint8_t* mask, int64_t n, typename S::Item* 
   for (; i < n; ++i) {
     if (!mask[i]) continue;
     if (found == room) return room + 1;
-    out[found++] = source.at(i);
+    write_item(out + found++, source.at(i));
   }
   return found;
 }
@@ -182,12 +194,11 @@ int64_t keep_elements(const uint8_t* mask, int64_t n, const void* from, void* ou
 
 // Without branches, which nothing could foretell.
 template <class T>
-MLX_FN void assign_if(bool yes, T& to, T x) {
-  to ^= (to ^ x) & static_cast<T>(-static_cast<T>(yes));
+MLX_FN T chosen(bool first, T x, T y) {
+  return static_cast<T>(y ^ ((y ^ x) & static_cast<T>(-static_cast<T>(first))));
 }
-MLX_FN void assign_if(bool yes, Item16& to, Item16 x) {
-  assign_if(yes, to.low, x.low);
-  assign_if(yes, to.high, x.high);
+MLX_FN Item16 chosen(bool first, Item16 x, Item16 y) {
+  return {chosen(first, x.low, y.low), chosen(first, x.high, y.high)};
 }
 
 /// Writes values[k] to the place in `to` of the k-th bit that is set; reads 8 of each.
@@ -232,7 +243,10 @@ MLX_FN void spread_eight(uint32_t bits, const T* values, T* to) {
     }
   }
 #endif
-  for (int k = 0; k < 8; ++k) assign_if(bits >> k & 1, to[k], values[kRank.of[bits][k]]);
+  for (int k = 0; k < 8; ++k) {
+    const T x = read_item(values + kRank.of[bits][k]);
+    write_item(to + k, chosen(bits >> k & 1, x, read_item(to + k)));
+  }
 }
 
 template <class T>
@@ -257,7 +271,7 @@ int64_t spread(const uint8_t* mask, int64_t n, const void* from, void* to, int64
   for (; i < n; ++i) {
     if (!mask[i]) continue;
     if (found == room) return room + 1;
-    out[i] = values[found++];
+    write_item(out + i, read_item(values + found++));
   }
   return found;
 }
