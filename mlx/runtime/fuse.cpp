@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <queue>
 
+#include "mlx/runtime/layouts.h"
+
 namespace mlx::core {
 
 namespace {
@@ -15,25 +17,6 @@ bool& fusion_on() {
 
 bool computes(const Item& item) { return !item.leaf && item.node->op->kind == OpKind::elementwise; }
 bool is_view(const Item& item) { return !item.leaf && item.node->op->kind == OpKind::view; }
-
-/// The map of an operand that broadcasts into a node of map `axes`; trailing axes are aligned.
-AxisMap operand_map(const Node& operand, const AxisMap& axes) {
-  size_t rank = operand.shape.size(), shift = axes.size() - rank;
-  AxisMap out(rank, -1);
-  for (size_t k = 0; k < rank; ++k)
-    if (operand.shape[k] != 1) out[k] = axes[k + shift];
-  return out;
-}
-
-/// The map of the input of a view that only renames axes; false for other views.
-bool view_map(const Node& view, const AxisMap& axes, AxisMap& out) {
-  SmallVector<int, 8> from;
-  if (!view.op->permutes || !view.op->permutes(view, from)) return false;
-  out = AxisMap(view.inputs()[0]->shape.size(), -1);
-  for (size_t k = 0; k < from.size(); ++k)
-    if (from[k] >= 0) out[from[k]] = axes[k];
-  return true;
-}
 
 /// Grows units from their roots down, roots in falling schedule order. Within a unit, candidates
 /// come in falling order too, so that everything in it that reads a node has joined before the

@@ -16,7 +16,6 @@ Strides normalized(Strides s, const Shape& shape) {
 
 Layout dense_layout(const Shape& shape, Dtype dtype) { return {shape, row_major(shape), 0, dtype}; }
 
-/// `layout` as seen by an iteration of rank `rank`, given the axis of each of its axes.
 Layout map_layout(const Layout& layout, const AxisMap& axes, const Shape& iteration) {
   Layout out{iteration, Strides(iteration.size(), 0), layout.offset, layout.dtype};
   for (size_t k = 0; k < axes.size(); ++k)
@@ -24,20 +23,21 @@ Layout map_layout(const Layout& layout, const AxisMap& axes, const Shape& iterat
   return out;
 }
 
-AxisMap leaf_map(const Node& leaf, const AxisMap& axes) {
-  size_t rank = leaf.shape.size(), shift = axes.size() - rank;
+AxisMap operand_map(const Node& operand, const AxisMap& axes) {
+  size_t rank = operand.shape.size(), shift = axes.size() - rank;
   AxisMap out(rank, -1);
   for (size_t k = 0; k < rank; ++k)
-    if (leaf.shape[k] != 1) out[k] = axes[k + shift];
+    if (operand.shape[k] != 1) out[k] = axes[k + shift];
   return out;
 }
-AxisMap view_leaf_map(const Node& view, const AxisMap& axes) {
+
+bool view_map(const Node& view, const AxisMap& axes, AxisMap& out) {
   SmallVector<int, 8> from;
-  view.op->permutes(view, from);
-  AxisMap out(view.inputs()[0]->shape.size(), -1);
+  if (!view.op->permutes || !view.op->permutes(view, from)) return false;
+  out = AxisMap(view.inputs()[0]->shape.size(), -1);
   for (size_t k = 0; k < from.size(); ++k)
     if (from[k] >= 0) out[from[k]] = axes[k];
-  return out;
+  return true;
 }
 
 Order order_of(const Strides& strides, const Shape& iteration) {

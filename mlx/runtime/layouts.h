@@ -10,10 +10,10 @@ namespace mlx::core {
 Layout dense_layout(const Shape& shape, Dtype dtype);
 /// A layout as the iteration sees it, given the axis of each of its axes.
 Layout map_layout(const Layout& layout, const AxisMap& axes, const Shape& iteration);
-/// The axes of an operand that a member with these axes reads.
-AxisMap leaf_map(const Node& leaf, const AxisMap& axes);
-/// The same of what a view reads that is a member.
-AxisMap view_leaf_map(const Node& view, const AxisMap& axes);
+/// The map of an operand that broadcasts into a node of map `axes`; trailing axes are aligned.
+AxisMap operand_map(const Node& operand, const AxisMap& axes);
+/// The map of the input of a view that only renames axes; false for other views.
+bool view_map(const Node& view, const AxisMap& axes, AxisMap& out);
 
 /// How the elements of an operand of the iteration lie.
 struct Order {

@@ -338,9 +338,9 @@ class Planner {
         if (position >= 0) {
           ++inside_uses_[position];
         } else if (!m.transparent) {
-          operand_maps_.push_back(leaf_map(*in, m.axes));
+          operand_maps_.push_back(operand_map(*in, m.axes));
         } else {
-          operand_maps_.push_back(view_leaf_map(*items_[m.item].node, m.axes));
+          view_map(*items_[m.item].node, m.axes, operand_maps_.emplace_back());
         }
         if (position < 0) leaves_.push_back({k, static_cast<uint32_t>(operand_maps_.size() - 1)});
       }

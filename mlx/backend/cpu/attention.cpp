@@ -32,9 +32,7 @@ constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 constexpr int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 const AttentionKernels& row_kernels() {
-  static const AttentionKernels& chosen = isa() == Isa::avx512 ? avx512::attention_kernels
-                                          : isa() == Isa::avx2 ? avx2::attention_kernels
-                                                               : v2::attention_kernels;
+  static const AttentionKernels& chosen = MLX_FOR_ISA(attention_kernels);
   return chosen;
 }
 

@@ -16,17 +16,7 @@
 namespace mlx::core::cpu {
 namespace {
 
-const CompactKernels& compact_kernels() {
-  switch (isa()) {
-    case Isa::avx512:
-      return avx512::compact_kernels;
-    case Isa::avx2:
-      return avx2::compact_kernels;
-    case Isa::v2:
-      break;
-  }
-  return v2::compact_kernels;
-}
+const CompactKernels& compact_kernels() { return MLX_FOR_ISA(compact_kernels); }
 
 constexpr int64_t kBlock = 1024;  // elements of a mask whose positions are known at a time
 constexpr int64_t kChunk = 32 * kBlock;

@@ -251,11 +251,7 @@ double ConvGeometry::estimate() const {
          (0.05 + 0.025 * static_cast<double>(group_features())) * static_cast<double>(groups);
 }
 
-const ConvKernels& conv_kernels_in_use() {
-  return isa() == Isa::avx512 ? avx512::conv_kernels
-         : isa() == Isa::avx2 ? avx2::conv_kernels
-                              : v2::conv_kernels;
-}
+const ConvKernels& conv_kernels_in_use() { return MLX_FOR_ISA(conv_kernels); }
 
 const std::span<const KernelEntry> conv_kernels = kEntries;
 

@@ -22,6 +22,15 @@ Isa supported_isa();
 /// Throws std::runtime_error when the variable is unknown or asks for more than is supported.
 Isa isa();
 
+/// A function or an object of the kernels, which are compiled once for each instruction set in a
+/// namespace of its name: that of the one in use.
+#if defined(__x86_64__)
+#define MLX_FOR_ISA(NAME) \
+  (isa() == Isa::avx512 ? avx512::NAME : isa() == Isa::avx2 ? avx2::NAME : v2::NAME)
+#else
+#define MLX_FOR_ISA(NAME) (v2::NAME)
+#endif
+
 /// Whether the AVX-512 BF16 dot products may be used beside Isa::avx512.
 bool has_avx512_bf16();
 

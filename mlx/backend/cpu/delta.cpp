@@ -12,17 +12,7 @@ namespace mlx::core::cpu {
 
 namespace {
 
-DeltaKernel kernel_of(Dtype t) {
-  switch (isa()) {
-    case Isa::avx512:
-      return avx512::find_delta(t);
-    case Isa::avx2:
-      return avx2::find_delta(t);
-    case Isa::v2:
-      break;
-  }
-  return v2::find_delta(t);
-}
+DeltaKernel kernel_of(Dtype t) { return MLX_FOR_ISA(find_delta)(t); }
 
 void run_delta(const KernelArgs& args) {
   const View &q = args.in[0], &v = args.in[2], &gates = args.in[3];

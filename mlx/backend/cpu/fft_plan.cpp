@@ -106,11 +106,11 @@ std::shared_ptr<const P> cached(int64_t n) {
 
 template <>
 const FftKernels<float>& fft_arithmetic<float>() {
-  return isa() == Isa::avx512 ? avx512::fft32 : isa() == Isa::avx2 ? avx2::fft32 : v2::fft32;
+  return MLX_FOR_ISA(fft32);
 }
 template <>
 const FftKernels<double>& fft_arithmetic<double>() {
-  return isa() == Isa::avx512 ? avx512::fft64 : isa() == Isa::avx2 ? avx2::fft64 : v2::fft64;
+  return MLX_FOR_ISA(fft64);
 }
 
 // --- columns ------------------------------------------------------------------------------------

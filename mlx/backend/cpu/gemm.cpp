@@ -363,14 +363,8 @@ int64_t offset(const int64_t* offsets, int64_t item) {
 }  // namespace
 
 const GemmKernels& gemm_kernels() {
-#if defined(__x86_64__)
-  static const GemmKernels& chosen = isa() == Isa::avx512 ? avx512::gemm_kernels
-                                     : isa() == Isa::avx2 ? avx2::gemm_kernels
-                                                          : v2::gemm_kernels;
+  static const GemmKernels& chosen = MLX_FOR_ISA(gemm_kernels);
   return chosen;
-#else
-  return v2::gemm_kernels;
-#endif
 }
 
 void gemm(const Gemm& product) {

@@ -23,17 +23,7 @@ constexpr uint32_t kOrder28[] = {0x818694c, 0x41c14a6, 0x20e2a13, 0x1071549, 0x0
                                  0xd590271, 0x6ac8178, 0xb4640bc, 0x66b70c0, 0xb35b820, 0xd8adc10,
                                  0x6d54e08, 0x37a8704, 0x9ad4382, 0xcd6a181};
 
-HadamardKernel kernel_of(Dtype t) {
-  switch (isa()) {
-    case Isa::avx512:
-      return avx512::find_hadamard(t);
-    case Isa::avx2:
-      return avx2::find_hadamard(t);
-    case Isa::v2:
-      break;
-  }
-  return v2::find_hadamard(t);
-}
+HadamardKernel kernel_of(Dtype t) { return MLX_FOR_ISA(find_hadamard)(t); }
 
 void run_hadamard(const KernelArgs& args) {
   const auto& attrs = attrs_as<HadamardAttrs>(args.attrs);

@@ -10,17 +10,7 @@ namespace mlx::core::cpu {
 
 namespace {
 
-NormRow find_row(Dtype t) {
-  switch (isa()) {
-    case Isa::avx512:
-      return avx512::find_norm_row(t);
-    case Isa::avx2:
-      return avx2::find_norm_row(t);
-    case Isa::v2:
-      break;
-  }
-  return v2::find_norm_row(t);
-}
+NormRow find_row(Dtype t) { return MLX_FOR_ISA(find_norm_row)(t); }
 
 void run_norm(const KernelArgs& args) {
   const NormAttrs& attrs = attrs_as<NormAttrs>(args.attrs);

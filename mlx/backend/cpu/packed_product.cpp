@@ -235,15 +235,7 @@ PackedMatrices::PackedMatrices(const Packing& p, const View& w, const View& s, c
 
 const QuantKernels& PackedMatrices::kernels() const {
   const QuantFormat f = format_of(packing);
-  switch (isa()) {
-    case Isa::avx512:
-      return avx512::find_quant(f);
-    case Isa::avx2:
-      return avx2::find_quant(f);
-    case Isa::v2:
-      break;
-  }
-  return v2::find_quant(f);
+  return MLX_FOR_ISA(find_quant)(f);
 }
 
 void PackedMatrices::read_scales(int64_t first, int64_t count, float* to, int64_t ld) const {

@@ -12,11 +12,7 @@
 namespace mlx::core::cpu {
 namespace {
 
-const RandomKernels& kernels() {
-  return isa() == Isa::avx512 ? avx512::random_kernels
-         : isa() == Isa::avx2 ? avx2::random_kernels
-                              : v2::random_kernels;
-}
+const RandomKernels& kernels() { return MLX_FOR_ISA(random_kernels); }
 
 constexpr double kNsPerPair = 1.0;
 constexpr int64_t kGrain = 4096;

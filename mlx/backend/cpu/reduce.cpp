@@ -21,15 +21,7 @@ namespace {
 
 Reducer find(Reduction kind, Dtype t) {
   const bool arg = kind == Reduction::argmax || kind == Reduction::argmin;
-  switch (isa()) {
-    case Isa::avx512:
-      return arg ? avx512::find_arg_reducer(kind, t) : avx512::find_reducer(kind, t);
-    case Isa::avx2:
-      return arg ? avx2::find_arg_reducer(kind, t) : avx2::find_reducer(kind, t);
-    case Isa::v2:
-      break;
-  }
-  return arg ? v2::find_arg_reducer(kind, t) : v2::find_reducer(kind, t);
+  return arg ? MLX_FOR_ISA(find_arg_reducer)(kind, t) : MLX_FOR_ISA(find_reducer)(kind, t);
 }
 
 // --- from accumulators to results

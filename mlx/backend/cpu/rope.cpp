@@ -15,17 +15,7 @@ namespace mlx::core::cpu {
 
 namespace {
 
-RopeKernels kernels_of(Dtype t) {
-  switch (isa()) {
-    case Isa::avx512:
-      return avx512::find_rope(t);
-    case Isa::avx2:
-      return avx2::find_rope(t);
-    case Isa::v2:
-      break;
-  }
-  return v2::find_rope(t);
-}
+RopeKernels kernels_of(Dtype t) { return MLX_FOR_ISA(find_rope)(t); }
 
 /// Turn of each pair from one position to the next.
 void fill_rates(const RopeKernels& k, const RopeAttrs& attrs, const View* freqs, double* rate) {

@@ -17,17 +17,7 @@ namespace mlx::core::cpu {
 
 namespace {
 
-ScanKernels find(Scan kind, Dtype t) {
-  switch (isa()) {
-    case Isa::avx512:
-      return avx512::find_scan(kind, t);
-    case Isa::avx2:
-      return avx2::find_scan(kind, t);
-    case Isa::v2:
-      break;
-  }
-  return v2::find_scan(kind, t);
-}
+ScanKernels find(Scan kind, Dtype t) { return MLX_FOR_ISA(find_scan)(kind, t); }
 
 /// Long scans of neighbouring columns, or a single one. Strides may be negative.
 struct LongScan {

@@ -10,17 +10,7 @@
 
 namespace mlx::core::cpu {
 
-const CountingKernels& counting_kernels() {
-  switch (isa()) {
-    case Isa::avx512:
-      return avx512::counting_kernels;
-    case Isa::avx2:
-      return avx2::counting_kernels;
-    case Isa::v2:
-      break;
-  }
-  return v2::counting_kernels;
-}
+const CountingKernels& counting_kernels() { return MLX_FOR_ISA(counting_kernels); }
 
 Comparable::Comparable(Dtype from) : from_(from), to_(from), flip_(from == uint64) {
   if (is_inexact(from))

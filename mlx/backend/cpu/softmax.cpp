@@ -16,17 +16,7 @@ namespace mlx::core::cpu {
 
 namespace {
 
-SoftmaxKernels find(Dtype t) {
-  switch (isa()) {
-    case Isa::avx512:
-      return avx512::find_softmax(t);
-    case Isa::avx2:
-      return avx2::find_softmax(t);
-    case Isa::v2:
-      break;
-  }
-  return v2::find_softmax(t);
-}
+SoftmaxKernels find(Dtype t) { return MLX_FOR_ISA(find_softmax)(t); }
 
 constexpr double kExpNs = 0.5;  // an exponential, on one thread
 
