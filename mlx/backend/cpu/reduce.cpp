@@ -58,11 +58,21 @@ void finish(const Reducer& r, Reduction kind, Dtype in, Dtype out_type, const vo
   switch (kind) {
     case Reduction::any:
     case Reduction::all: {
-      const bool any = kind == Reduction::any;
+      const uint8_t flip = kind == Reduction::all;
       auto each = [&](auto zero) {
         using A = decltype(zero);
-        for (int64_t i = 0; i < n; ++i)
-          static_cast<bool*>(out)[i] = (static_cast<const A*>(acc)[i] != zero) == any;
+        // Lengths are known here, so that compilers make vectors of them.
+        constexpr int64_t kSome = 32;
+        auto finish_some = [&](int64_t first, auto some) {
+          A x[kSome] = {};
+          uint8_t truth[kSome];
+          std::memcpy(x, static_cast<const A*>(acc) + first, some * sizeof(A));
+          for (int k = 0; k < kSome; ++k) truth[k] = static_cast<uint8_t>(x[k] != zero) ^ flip;
+          std::memcpy(static_cast<uint8_t*>(out) + first, truth, some);
+        };
+        int64_t i = 0;
+        for (; i + kSome <= n; i += kSome) finish_some(i, std::integral_constant<int64_t, kSome>());
+        if (i < n) finish_some(i, n - i);
       };
       switch (r.accumulator) {
         case 1:
