@@ -51,7 +51,12 @@ def rows_by_function():
         for name in outcome.functions_of(row.expr):
             table = outer if row.expr.startswith(f"mx.{name}(") else inner
             table.setdefault(name, []).append(row)
-    return {name: rows[:ROWS_TRIED] for name, rows in sorted((inner | outer).items())}
+    found = sorted((inner | outer).items())
+    return {name: sorted(rows, key=is_flat)[:ROWS_TRIED] for name, rows in found}
+
+
+def is_flat(row):
+    return row.kind == "flat"
 
 
 def works(run):

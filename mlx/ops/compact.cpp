@@ -62,7 +62,8 @@ void need_leading(const array& mask, const array& a) {
 
 }  // namespace
 
-constinit const OpDef op_nonzero{.name = "nonzero", .kind = OpKind::kernel};
+constinit const OpDef op_nonzero{
+    .name = "nonzero", .kind = OpKind::kernel, .vjp = rules::stop_gradient_vjp};
 constinit const OpDef op_compact{.name = "compact",
                                  .kind = OpKind::kernel,
                                  .shapeless = true,

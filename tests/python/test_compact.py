@@ -252,3 +252,10 @@ def test_functions_of_files_read_through_masks(tmp_path):
     assert shapeless(mx.ones((3, 1))).shape == (2, 1) and shapeless(mx.ones((3, 5))).shape == (2, 5)
     with pytest.raises(IndexError, match="the lengths must agree"):
         shapeless(mx.ones((4, 5)))
+
+
+def test_positions_do_not_move():
+    x = mx.array([1.0, 0.0, 2.0])
+    for positions in (mx.argwhere, lambda x: mx.nonzero(x)[0][:, None]):
+        found, slopes = mx.vjp(positions, [x], [mx.ones((2, 1), mx.int32)])
+        assert found[0].tolist() == [[0], [2]] and slopes[0].tolist() == [0, 0, 0]
