@@ -5,6 +5,7 @@
 #include "mlx/backend/cpu/isa/scan.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "mlx/backend/cpu/cpu_info.h"
 #include "mlx/backend/cpu/fused.h"
@@ -88,6 +89,22 @@ struct LongScan {
   }
 };
 
+/// All axes but the given one, with the strides of the operand and of a dense result; merged where
+/// both walk them as one.
+std::pair<Shape, std::vector<Strides>> other_axes(const View& in, int axis) {
+  Shape shape;
+  std::vector<Strides> strides(2);
+  const Strides dense = row_major(in.shape());
+  for (int i = 0; i < in.ndim(); ++i) {
+    if (i == axis) continue;
+    shape.push_back(in.shape()[i]);
+    strides[0].push_back(in.strides()[i]);
+    strides[1].push_back(dense[i]);
+  }
+  collapse_axes(shape, strides);
+  return {shape, strides};
+}
+
 void run_scan(const KernelArgs& args) {
   auto& a = attrs_as<ScanAttrs>(args.attrs);
   const View &in = args.in[0], &out = args.out[0];
@@ -96,18 +113,7 @@ void run_scan(const KernelArgs& args) {
   const int64_t size = in.dtype().size(), n = in.shape()[a.axis];
   int64_t x_stride = in.strides()[a.axis], y_stride = row_major(out.shape())[a.axis];
 
-  // The other axes, merged where both operands walk them as one.
-  Shape shape;
-  std::vector<Strides> strides(2);
-  const Strides dense = row_major(out.shape());
-  for (int i = 0; i < in.ndim(); ++i) {
-    if (i == a.axis) continue;
-    shape.push_back(in.shape()[i]);
-    strides[0].push_back(in.strides()[i]);
-    strides[1].push_back(dense[i]);
-  }
-  collapse_axes(shape, strides);
-
+  auto [shape, strides] = other_axes(in, a.axis);
   const char* x = in.as<char>();
   char* y = out.as<char>();
   if (a.reverse) {
