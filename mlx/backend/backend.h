@@ -1,39 +1,50 @@
 // The whole boundary between the engine and a backend. Core, ops, transforms and runtime know no
 // more of a backend than this page; a backend is a registration, never an #include outside its
-// room.
+// folder.
 //
 // Contract
 //  * Kernels' operands are bindings (opaque buffer, byte offset), never pointers.
-//  * `launch` may return before the work is done. Work on one stream runs in order. The launch's
-//    `done` event is signalled, or failed with the error, when its last step is over.
-//  * A launch first waits for the events in `after`; if one of them failed, it fails with that
-//  error
-//    and runs nothing.
-//  * Buffers and events that a launch names are kept alive by the launch until `done`.
+//  * `launch` and `copy` may return before the work is done. Work on one stream runs in order. The
+//    `done` event is signalled, or failed with the error, when the last step is over; or it gets a
+//    Completion, before the call returns, from which the engine learns the same.
+//  * They first wait for the events in `after`: those with a completion of the same backend on the
+//    device, others on the host, but never on the thread that calls. If one of them failed, the
+//    work fails with that error, and no step runs.
+//  * An error after which the work can succeed (`can_resume`) suspends `done` instead, where the
+//    backend can go on with it later.
+//  * Buffers that a launch names are kept alive by its arguments until `done`.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "mlx/backend/arguments.h"
+#include "mlx/backend/program.h"
 #include "mlx/core/array.h"
-#include "mlx/runtime/program.h"
 
 namespace mlx::core {
 
+/// What a device is like, for the planner.
 struct Caps {
-  bool host_memory;   ///< the host reads and writes its buffers in place (`host_pointer`)
-  bool asynchronous;  ///< blocking launches may still run elsewhere
+  bool asynchronous = false;  ///< blocking launches may still run elsewhere
+  int alignment = 64;         ///< bytes, of temporaries
+  /// The largest fused program: elementwise nodes, operands read, results stored.
+  int fused_nodes = 64, fused_inputs = 16, fused_outputs = 12;
 };
 
-struct Binding {
-  Buffer* buffer = nullptr;
-  int64_t offset = 0;  ///< bytes
+/// How the elements of an operand lie, as far as a kernel cares.
+enum class Accepts : uint8_t {
+  any,     ///< any strides, zero and negative ones too
+  matrix,  ///< the last axis or the one before has stride 1, and neither overlaps the other
+  dense,   ///< one gapless run of memory, axes in any order
+  rows,    ///< row-contiguous
 };
 
-/// One kernel invocation, complete but for buffers and parameters. `operands` are the inputs, then
+/// One kernel invocation, complete but for buffers and constants. `operands` are the inputs, then
 /// the outputs; each is bound to a slot of the launch. An op with a program reads what that
 /// computes, row-contiguous in the iteration's shape, instead of an input of its own.
 struct Step {
@@ -43,49 +54,85 @@ struct Step {
   std::vector<Layout> operands;
   SmallVector<int, 8> slots;  ///< binding of each operand; the layout's offset counts from there
   int n_inputs = 0;
-  int workspace = -1;       ///< slot of the scratch memory, or -1
-  int first_parameter = 0;  ///< constants of the program in the launch's parameters
-  uint32_t origin = 0;      ///< the line of the program that built it, where that is recorded
+  int workspace = -1;      ///< operand that is scratch memory, or -1
+  int first_constant = 0;  ///< the program's constants among those of the launch
+  Shape loop;  ///< the step runs at each position of a loop of these lengths; empty: once
+  std::vector<Strides> advance;  ///< with a loop: how far each operand moves along its axes, elements
+  uint32_t origin = 0;  ///< the line of the program that built it, where that is recorded
   std::string name() const;
+  /// Past the last output: a workspace is no output.
+  int outputs_end() const {
+    return workspace >= 0 ? workspace : static_cast<int>(operands.size());
+  }
 };
-
-/// Stands around the steps that host memory's backends run, while somebody watches them.
-struct StepObserver {
-  virtual ~StepObserver() = default;
-  /// Runs the step by `kernel`. `operands` are addresses of the operands' first elements,
-  /// `constants` the values of a program's constants.
-  virtual void run(const Step& step, std::span<void* const> operands, const Scalar* constants,
-                   const std::function<void()>& kernel) = 0;
-};
-/// The observer, or null. Steps that were prepared while there was one know how to describe
-/// themselves; others are not shown to it.
-extern std::atomic<StepObserver*> step_observer;
 
 /// What a kernel wants from the planner.
 struct Requirements {
-  uint32_t contiguous = 0;  ///< bit i: input i must be row-contiguous
+  SmallVector<Accepts, 8> inputs;  ///< of each input; empty where all take any layout
   uint32_t in_place = 0;  ///< bit i: the first output may be input i's buffer, if equally laid out
   size_t workspace = 0;   ///< bytes
-  bool computed = false;  ///< the only input may be computed by a program as it is read
+  bool prologue = false;  ///< the only input may be computed by a program as it is read
 };
 
-/// Prepared steps, immutable, launched any number of times.
+/// Steps of one device in order, and the memory that they share.
+struct Work {
+  std::vector<Step> steps;
+  size_t arena_bytes = 0;  ///< of temporaries; bindings without a buffer lie in it
+  Device device;
+};
+
+/// Prepared work, immutable, launched any number of times. It owns its arena: one for each launch
+/// that may run at the same time, at the same addresses again where the backend cares.
 struct Executable {
   virtual ~Executable() = default;
 };
 
 struct Launch {
   std::shared_ptr<const Executable> executable;
-  std::vector<Binding> bindings;
-  std::vector<Scalar> parameters;
+  Arguments arguments;
   std::vector<Ref<Event>> after;
-  std::vector<Ref<Storage>> keep;
   Ref<Event> done;
   Stream stream;
   bool blocking = false;  ///< the caller waits: the work may run on its thread
 };
 
-/// A backend's allocator, for those who watch and limit it. Sizes are bytes.
+/// The stream of copies that belong to no stream of the program.
+inline constexpr int kCopyStream = -1;
+
+/// Bytes moved from one space to another; one of them is the backend's, the other that or host
+/// memory.
+struct Copy {
+  Ref<Buffer> from, to;
+  int64_t from_offset = 0, to_offset = 0;
+  size_t bytes = 0;
+  Stream stream;
+  std::vector<Ref<Event>> after;
+  Ref<Event> done;
+};
+
+using Clock = std::chrono::steady_clock;
+
+/// Sees the steps that run, while somebody watches them. A backend whose memory the host reads
+/// calls `run` around each step; another one calls `report` when the work is over.
+struct StepObserver {
+  virtual ~StepObserver() = default;
+  /// Runs the step by `kernel`. `operands` are addresses of the operands' first elements,
+  /// `constants` the values of a program's constants.
+  virtual void run(const Step& step, std::span<void* const> operands, const Scalar* constants,
+                   const std::function<void()>& kernel) = 0;
+  /// A step that is over. `made_nan`: of inputs without NaN. Throws what the launch fails with.
+  virtual void report(const Step& step, Clock::time_point start, Clock::time_point end,
+                      bool made_nan) = 0;
+  /// The error of a step with the line of the program that built it.
+  virtual std::exception_ptr describe(const Step& step, std::exception_ptr error) = 0;
+  /// True where somebody looks for NaNs: backends that report look for them then.
+  virtual bool looks_for_nans() const = 0;
+};
+/// The observer, or null. Steps that were prepared while there was one know how to describe
+/// themselves; others are not shown to it.
+extern std::atomic<StepObserver*> step_observer;
+
+/// The memory of a device, for those who watch and limit it. Sizes are bytes.
 struct MemoryControl {
   enum Limit { soft, cache, hard };
   virtual ~MemoryControl() = default;
@@ -102,40 +149,44 @@ struct MemoryControl {
 class Backend {
  public:
   virtual ~Backend() = default;
-  virtual Caps caps() const = 0;
   virtual int device_count() const { return 1; }
+  virtual Caps caps(int device) const = 0;
   virtual DeviceInfo info(int device) const = 0;
+  virtual MemoryControl& memory(int device) = 0;
 
-  /// Throws MemoryError beyond the hard ceiling. The buffer may be reused by later work on the
-  /// stream at once after `free`.
-  virtual Buffer* alloc(size_t bytes) = 0;
-  virtual void free(Buffer* buffer) = 0;
-  /// Bytes that the buffer really has.
-  virtual size_t capacity(Buffer* buffer) const = 0;
-  virtual MemoryControl& memory() = 0;
-  /// Address of the bytes where the host can reach them, else null.
-  virtual void* host_pointer(Buffer* buffer) = 0;
-  /// A buffer over host memory that outlives it; only where caps().host_memory.
-  virtual Buffer* wrap(void* data, size_t bytes) = 0;
-  /// Blocking copies between the host and a buffer. The buffer's last write is over.
-  virtual void copy_in(Buffer* dst, const void* src, size_t bytes) = 0;
-  virtual void copy_out(void* dst, Buffer* src, size_t bytes) = 0;
+  /// Memory for work on a stream, whose earlier work may still use it. Throws MemoryError.
+  virtual Ref<Buffer> alloc(size_t bytes, Stream stream) = 0;
+  /// A buffer of the device's space over host memory. It keeps `owner`, which keeps the memory.
+  /// Null where the device cannot reach it.
+  virtual Ref<Buffer> wrap(void* data, size_t bytes, int device, Ref<RefCounted> owner = {}) = 0;
+  /// The address that kernels know the bytes by, for exchange with other libraries.
+  virtual void* address(const Buffer& buffer) = 0;
+  virtual void copy(Copy copy) = 0;
 
   /// Whether there is a kernel for the op on these operands (inputs, then outputs), and its wishes.
-  /// Throws NotImplemented-like ValueError naming op and dtypes where there is none.
+  /// Throws ValueError naming op and dtypes where there is none.
   virtual Requirements find(const OpDef& op, const Attrs* attrs, std::span<const Layout> operands,
-                            int n_inputs) = 0;
-  virtual std::shared_ptr<const Executable> prepare(std::vector<Step> steps) = 0;
+                            int n_inputs, int device) = 0;
+  /// Whether fused programs may contain the instruction.
+  virtual bool fuses(const Instr& code, int device) = 0;
+  /// Whether the step, an op with a program, runs as one kernel.
+  virtual bool fuses_prologue(const Step& step, int device) = 0;
+  /// May compile, and take long: it is called without locks.
+  virtual std::shared_ptr<const Executable> prepare(Work work) = 0;
   virtual void launch(Launch launch) = 0;
   /// Waits for everything launched on the stream so far.
   virtual void synchronize(Stream s) = 0;
 };
 
-/// Makes a backend serve a device type. At most one each; later registrations replace earlier ones.
+/// Makes a backend serve a device type, each of its devices a space. At most one backend a type;
+/// later registrations replace earlier ones.
 void register_backend(Device::DeviceType type, std::unique_ptr<Backend> backend);
 /// The backend of a device; throws ValueError where there is none.
 Backend& backend_of(Device device);
 /// The backend of the host's memory: the CPU.
 Backend& host_backend();
+/// The memory space of a device, and the device of a space.
+Space space_of(Device device);
+Device device_of(Space space);
 
 }  // namespace mlx::core

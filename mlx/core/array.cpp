@@ -101,8 +101,7 @@ array array::uninitialized(Shape shape, Dtype dtype) {
   if (__builtin_mul_overflow(num_elements(shape), int64_t{dtype.size()}, &bytes))
     throw SizeError(
         cat("[array] ", to_string(shape), " of ", dtype_name(dtype), " has too many bytes"));
-  Backend& host = host_backend();
-  auto storage = make_ref<Storage>(host, host.alloc(bytes), bytes);
+  auto storage = make_ref<Storage>(host_backend().alloc(bytes, Stream(0, Device::cpu)), bytes);
   Strides strides = row_major(shape);
   return array(std::move(storage), std::move(shape), std::move(strides), 0, dtype);
 }
@@ -125,7 +124,8 @@ size_t array::size() const { return num_elements(n_->shape); }
 
 bool array::is_available() const {
   if (n_->status != Status::available) return is_constant(*this);
-  return !n_->value.storage->ready || n_->value.storage->ready->done();
+  const Ref<Event>& ready = n_->value.storage->ready;
+  return !ready || ready->done();
 }
 
 const Strides& array::strides() const {
@@ -152,7 +152,9 @@ Scalar array::item_scalar() const {
                      "; an array with one element is accepted");
   if (is_constant(*this)) return n_->scalar();
   Scalar s;
-  std::memcpy(s.bytes, raw(Access::read), itemsize());
+  eval();
+  const Value& v = n_->value;
+  v.storage->read(s.bytes, v.offset * static_cast<int64_t>(itemsize()), itemsize());
   return s;
 }
 

@@ -1,6 +1,7 @@
 // The table of streams, each thread's defaults, and the registry of backends.
 #include "mlx/core/device.h"
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <memory>
@@ -26,13 +27,29 @@ std::deque<StreamEntry>& table() {
   static auto& t = *new std::deque<StreamEntry>;
   return t;
 }
-std::unique_ptr<Backend>& slot(Device::DeviceType type) {
-  static auto* slots = new std::unique_ptr<Backend>[2];
-  return slots[type == Device::gpu ? 1 : 0];
+/// The backends, by device type, and the devices that have spaces. A space keeps its number when a
+/// later backend replaces the one it came with.
+struct Registry {
+  std::mutex mutex;
+  std::vector<std::pair<Device::DeviceType, Backend*>> backends;
+  std::vector<Device> spaces;
+};
+Registry& registry() {
+  static auto& r = *new Registry;
+  return r;
+}
+
+Backend* find_backend(Device::DeviceType type) {
+  Registry& r = registry();
+  std::lock_guard lock(r.mutex);
+  for (auto& [t, backend] : r.backends)
+    if (t == type) return backend;
+  return nullptr;
 }
 
 std::atomic<Device>& global_default() {
-  static std::atomic<Device> d = slot(Device::gpu) ? Device(Device::gpu) : Device(Device::cpu);
+  static std::atomic<Device> d =
+      find_backend(Device::gpu) ? Device(Device::gpu) : Device(Device::cpu);
   return d;
 }
 
@@ -71,28 +88,61 @@ Stream check_owner(Stream s) {
 }  // namespace
 
 void register_backend(Device::DeviceType type, std::unique_ptr<Backend> backend) {
+  Registry& r = registry();
+  std::lock_guard lock(r.mutex);
+  auto known = std::ranges::find(r.backends, type, &std::pair<Device::DeviceType, Backend*>::first);
+  for (int k = 0; k < backend->device_count(); ++k) {
+    Device d(type, k);
+    if (std::ranges::find(r.spaces, d) != r.spaces.end()) continue;
+    if (r.spaces.size() == kMaxSpaces)
+      fail<ValueError>("register_backend", "more than ", kMaxSpaces, " devices");
+    // The host's memory is space 0, whoever comes first.
+    if (r.spaces.empty()) r.spaces.push_back(Device(Device::cpu));
+    if (std::ranges::find(r.spaces, d) == r.spaces.end()) r.spaces.push_back(d);
+  }
   // An earlier backend stays alive: storages of its own may outlive the change.
-  slot(type).release();
-  slot(type) = std::move(backend);
+  if (known != r.backends.end())
+    known->second = backend.release();
+  else
+    r.backends.emplace_back(type, backend.release());
+}
+
+Space space_of(Device device) {
+  if (device == Device(Device::cpu)) return Space::host;
+  Registry& r = registry();
+  std::lock_guard lock(r.mutex);
+  auto it = std::ranges::find(r.spaces, device);
+  if (it == r.spaces.end()) fail<ValueError>("device", to_string(device), " has no memory space");
+  return static_cast<Space>(it - r.spaces.begin());
+}
+
+Device device_of(Space space) {
+  if (space == Space::host) return Device::cpu;
+  Registry& r = registry();
+  std::lock_guard lock(r.mutex);
+  return r.spaces.at(static_cast<size_t>(space));
 }
 
 Backend& backend_of(Device d) {
-  auto& b = slot(d.type);
+  if (d == Device(Device::cpu)) return host_backend();
+  Backend* b = find_backend(d.type);
   if (!b || d.index < 0 || d.index >= b->device_count())
     fail<ValueError>("device", to_string(d),
                      " is not available here; mx.device_count tells what is");
   return *b;
 }
 Backend& host_backend() {
-  static Backend& b = backend_of(Device::cpu);
+  static Backend& b = *find_backend(Device::cpu);
   return b;
 }
 
 bool is_available(const Device& d) {
-  auto& b = slot(d.type);
-  return b && d.index >= 0 && d.index < b->device_count();
+  return d.index >= 0 && d.index < device_count(d.type);
 }
-int device_count(Device::DeviceType type) { return slot(type) ? slot(type)->device_count() : 0; }
+int device_count(Device::DeviceType type) {
+  Backend* b = find_backend(type);
+  return b ? b->device_count() : 0;
+}
 
 const DeviceInfo& device_info(const Device& d) {
   thread_local DeviceInfo info;

@@ -7,42 +7,67 @@
 
 namespace mlx::core {
 
+/// An error that can be thrown again with more text, as the class that it is.
+struct ExtensibleError {
+  virtual ~ExtensibleError() = default;
+  [[noreturn]] virtual void throw_with(const std::string& text) const = 0;
+};
+
+namespace detail {
+/// An exception class of the hierarchy: `Self` derives from this over `Base`.
+template <class Self, class Base>
+struct Error : Base, ExtensibleError {
+  using Base::Base;
+  [[noreturn]] void throw_with(const std::string& text) const override {
+    throw Self(Base::what() + text);
+  }
+};
+/// A class below another one of the hierarchy.
+template <class Self, class Base>
+struct Suberror : Base {
+  using Base::Base;
+  [[noreturn]] void throw_with(const std::string& text) const override {
+    throw Self(Base::what() + text);
+  }
+};
+}  // namespace detail
+
 /// A wrong value: Python's ValueError.
-struct ValueError : std::invalid_argument {
-  using std::invalid_argument::invalid_argument;
+struct ValueError : detail::Error<ValueError, std::invalid_argument> {
+  using Error::Error;
 };
 /// An array that stands for values that come later was asked for them.
-struct PlaceholderError : ValueError {
-  using ValueError::ValueError;
+struct PlaceholderError : detail::Suberror<PlaceholderError, ValueError> {
+  using Suberror::Suberror;
 };
 /// A wrong type or dtype: Python's TypeError.
-struct TypeError : std::invalid_argument {
-  using std::invalid_argument::invalid_argument;
+struct TypeError : detail::Error<TypeError, std::invalid_argument> {
+  using Error::Error;
 };
 /// An axis, index or mask out of range: both IndexError and ValueError in Python.
-struct IndexError : std::invalid_argument {
-  using std::invalid_argument::invalid_argument;
+struct IndexError : detail::Error<IndexError, std::invalid_argument> {
+  using Error::Error;
 };
 /// A size that cannot be represented; names the number: Python's OverflowError.
-struct SizeError : std::overflow_error {
-  using std::overflow_error::overflow_error;
+struct SizeError : detail::Error<SizeError, std::overflow_error> {
+  using Error::Error;
 };
 /// A failure while executing: both RuntimeError and ValueError in Python.
-struct ExecutionError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct ExecutionError : detail::Error<ExecutionError, std::runtime_error> {
+  using Error::Error;
 };
 /// A matrix that has no such factorisation, inverse or solution: LinAlgError in Python, which is an
 /// ExecutionError.
-struct LinAlgError : ExecutionError {
-  using ExecutionError::ExecutionError;
+struct LinAlgError : detail::Suberror<LinAlgError, ExecutionError> {
+  using Suberror::Suberror;
 };
 /// A file that cannot be read or written: both RuntimeError and ValueError in Python.
-struct FileError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct FileError : detail::Error<FileError, std::runtime_error> {
+  using Error::Error;
 };
 /// No memory below the hard ceiling: both MemoryError and RuntimeError in Python.
-struct MemoryError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct MemoryError : detail::Error<MemoryError, std::runtime_error> {
+  using Error::Error;
 };
 
 /// Joins the arguments with operator<<.

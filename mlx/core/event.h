@@ -1,39 +1,96 @@
-// Completion of work: waits for it, and carries its error to whoever waits.
+// Completion of launches: waits for it, and carries its error to whoever waits.
 #pragma once
 
-#include <atomic>
 #include <exception>
+#include <memory>
+#include <mutex>
+#include <vector>
 
 #include "mlx/core/ref.h"
 
 namespace mlx::core {
 
-/// Signalled once, by the backend that finishes a launch. Waiting rethrows the launch's error.
+class Buffer;
+class Event;
+
+/// What a device knows of the end of a launch. Made by the backend.
+struct Completion : RefCounted {
+  /// True where the work is over, well or not. Never blocks.
+  virtual bool done() = 0;
+  /// Blocks until the work is over; does not throw its error.
+  virtual void wait() = 0;
+  /// The error of work that is over, or null.
+  virtual std::exception_ptr error() = 0;
+  /// After an error: the buffers that do not hold what they should; null stands for all outputs.
+  virtual std::vector<const Buffer*> unwritten() { return {nullptr}; }
+};
+
+/// Work that stopped half-way and can go on: for want of memory, or because its program interrupted
+/// it. It owns what it needs, and not the event that it ends in.
+struct SuspendedWork {
+  virtual ~SuspendedWork() = default;
+  /// Goes on where the work stopped, on the calling thread or elsewhere. The event is like that of
+  /// a fresh launch, which has not been handed over before this returns.
+  virtual void resume(Event& end) = 0;
+};
+
+/// True for errors after which the same work can succeed: MemoryError and Interrupted.
+bool can_resume(const std::exception_ptr& error);
+
+/// The end of a launch. Launches are planned before they are handed to their backend: one that
+/// depends on another thread's waits until that one has been handed over, since a queue in which it
+/// came first would never get to the other.
 class Event : public RefCounted {
  public:
-  /// True once the work has finished, well or not.
-  virtual bool done() const { return state_.load(std::memory_order_acquire) != kPending; }
-  /// Blocks the calling thread until done; rethrows the error of work that failed.
-  virtual void wait() {
-    state_.wait(kPending, std::memory_order_acquire);
-    if (state_.load(std::memory_order_acquire) == kFailed) std::rethrow_exception(error_);
-  }
-  void signal() { finish(kDone); }
-  void fail(std::exception_ptr e) {
-    error_ = std::move(e);
-    finish(kFailed);
-  }
-  bool failed() const { return state_.load(std::memory_order_acquire) == kFailed; }
+  /// True once the work has finished, well or not. Never blocks.
+  bool done() const;
+  /// Blocks the calling thread until done; rethrows the error of work that failed. Suspended work
+  /// goes on first; where it stops again, its error is thrown.
+  void wait() { wait(true); }
+  /// The same, but throws the error of suspended work at once: for whoever has just launched it.
+  void wait_first() { wait(false); }
+
+  bool failed() const { return done() && state() == State::failed; }
+  bool suspended() const { return state() == State::suspended; }
   std::exception_ptr error() const { return failed() ? error_ : nullptr; }
+  /// True where the buffer holds what the launch should have written to it, though it failed.
+  bool wrote(const Buffer* buffer) const {
+    for (const Buffer* u : unwritten_)
+      if (!u || u == buffer) return false;
+    return true;
+  }
+
+  // --- for the engine and its backends
+
+  /// Where the end is known by a device: before `set_launched`.
+  void set_completion(Ref<Completion> c) { completion_ = std::move(c); }
+  Completion* completion() const { return launched() ? completion_.get() : nullptr; }
+  /// Says that the backend has the work. Nothing where it is over already.
+  void set_launched();
+  void wait_launched() const;
+
+  void signal() { finish(State::done); }
+  /// `unwritten`: the buffers that do not hold what they should; null stands for all outputs.
+  void fail(std::exception_ptr error, std::vector<const Buffer*> unwritten);
+  /// Keeps the work for those who wait later.
+  void suspend(std::exception_ptr error, std::unique_ptr<SuspendedWork> work);
 
  private:
-  static constexpr int kPending = 0, kDone = 1, kFailed = 2;
-  void finish(int state) {
-    state_.store(state, std::memory_order_release);
-    state_.notify_all();
-  }
-  std::atomic<int> state_{kPending};
-  std::exception_ptr error_;
+  enum class State : int { planned, launched, done, failed, suspended };
+  State state() const { return state_.load(std::memory_order_acquire); }
+  bool launched() const { return state() != State::planned; }
+  void wait(bool resume);
+  void finish(State state);
+  /// Takes over what the completion says; true where it is over.
+  bool settle() const;
+  void resume();
+
+  mutable std::atomic<State> state_{State::planned};
+  mutable std::mutex mutex_;  ///< of the changes from the states launched and suspended
+  mutable std::exception_ptr error_;
+  mutable std::vector<const Buffer*> unwritten_;
+  Ref<Completion> completion_;
+  std::unique_ptr<SuspendedWork> work_;
 };
 
 }  // namespace mlx::core

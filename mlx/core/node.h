@@ -81,7 +81,7 @@ struct Node {
   Value value;
   uint64_t trace = 0;                      ///< innermost transformation it depends on (trace.h)
   std::vector<PartInfo>* parts = nullptr;  ///< bundles only
-  uint64_t mark = 0;                       ///< scratch of the scheduler, under its lock
+  std::atomic<uint64_t> mark{0};  ///< who plans its evaluation, and its place in the schedule
   uint32_t origin = 0;  ///< the line of the program that made it, where that is recorded, or 0
 
   explicit Node(const OpDef& op, Dtype dtype) : dtype(dtype), op(&op) {}

@@ -37,6 +37,12 @@ struct RuleArgs {
   const std::vector<bool>& wanted;  ///< inputs whose cotangent is asked for (vjp only)
 };
 
+/// What a loop op runs at each position along the first axis of its results.
+struct LoopBody {
+  const Node* node;                 ///< the op at one position, over placeholders
+  const std::vector<bool>* mapped;  ///< inputs that have the axis in front; others stay
+};
+
 /// One operation. Instances are constants of static storage; their address is their identity.
 struct OpDef {
   const char* name;
@@ -46,6 +52,9 @@ struct OpDef {
   /// Attributes mean the same for inputs of other lengths, so that `build` gives what the same
   /// program would.
   bool shapeless = false;
+
+  /// Loop ops only: they have no kernel; the op inside runs at each position.
+  LoopBody (*loop)(const Attrs* attrs) = nullptr;
 
   /// Builds the op again on other inputs (shapes inferred anew); returns its outputs.
   Arrays (*build)(const Arrays& inputs, const Attrs* attrs, Stream s) = nullptr;
@@ -60,7 +69,7 @@ struct OpDef {
   /// Tangents of the outputs given those of the inputs; unneeded where `linearity` says it all.
   Arrays (*jvp)(const RuleArgs& args) = nullptr;
   /// Outputs and their batch axes, given inputs of which input i is mapped over axes[i] (-1: not).
-  /// Where it is null, or gives none, the op runs for each position (ops/map.h).
+  /// Where it is null, or gives none, the op runs for each position (ops/loop.h).
   std::pair<Arrays, std::vector<int>> (*vmap)(const Arrays& inputs, const std::vector<int>& axes,
                                               const Attrs* attrs, Stream s) = nullptr;
 };

@@ -36,6 +36,14 @@ class Ref {
   ~Ref() {
     if (p_ && p_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete p_;
   }
+  /// Owns an object whose reference was counted already, as `release` leaves it.
+  static Ref adopt(T* p) {
+    Ref r;
+    r.p_ = p;
+    return r;
+  }
+  /// Gives the object up without counting its reference off.
+  T* release() { return std::exchange(p_, nullptr); }
   T* get() const { return p_; }
   T* operator->() const { return p_; }
   T& operator*() const { return *p_; }

@@ -1,77 +1,183 @@
 // Replicas of an array's bytes and who may reach them.
 #include "mlx/core/storage.h"
 
+#include <cstring>
+
 #include "mlx/backend/backend.h"
 
 namespace mlx::core {
 
-Storage::Storage(Backend& host, void* data, size_t bytes, std::function<void()> release)
-    : backend_(&host),
-      buffer_(host.wrap(data, bytes)),
-      bytes_(bytes),
-      release_(std::move(release)) {}
+namespace {
 
-Storage::~Storage() {
-  if (replica_) other_->free(replica_);
-  if (buffer_) backend_->free(buffer_);
-  if (release_) release_();
+/// Gives borrowed memory back with the last buffer over it.
+class Loan final : public RefCounted {
+ public:
+  explicit Loan(std::function<void()> release) : release_(std::move(release)) {}
+  ~Loan() override {
+    if (release_) release_();
+  }
+
+ private:
+  std::function<void()> release_;
+};
+
+/// Moves bytes between buffers on a stream, once `after` is over; gives the end of that.
+Ref<Event> start_copy(Ref<Buffer> from, Ref<Buffer> to, size_t bytes, Stream stream,
+                      const Ref<Event>& after) {
+  auto end = make_ref<Event>();
+  Copy copy{.from = std::move(from),
+            .to = std::move(to),
+            .bytes = bytes,
+            .stream = stream,
+            .after = {},
+            .done = end};
+  if (after) {
+    after->wait_launched();
+    copy.after.push_back(after);
+  }
+  backend_of(stream.device).copy(std::move(copy));
+  end->set_launched();
+  return end;
 }
 
-/// Brings what the host wrote through an export back to the owner.
-void Storage::sync_to_owner() {
-  if (!host_writes_) return;
-  backend_->copy_in(buffer_, other_->host_pointer(replica_), bytes_);
-  host_writes_ = pinned();
+}  // namespace
+
+Storage::Storage(Ref<Buffer> buffer, size_t bytes)
+    : primary_{std::move(buffer), {}},
+      written_(primary_.buffer.get()),
+      present_(written_->usable()),
+      bytes_(bytes) {}
+
+Storage::Storage(void* data, size_t bytes, std::function<void()> release)
+    : Storage(host_backend().wrap(data, bytes, 0, make_ref<Loan>(std::move(release))), bytes) {
+  borrowed_ = true;
+}
+
+void Storage::update_present() {
+  Spaces all = primary_.buffer->usable();
+  for (const Replica& r : others_) all |= r.buffer->usable();
+  present_ = all;
+}
+
+Spaces Storage::present() const { return present_.load(std::memory_order_relaxed); }
+
+const Storage::Replica* Storage::find(Space space) const {
+  if (primary_.buffer->usable() & spaces(space)) return &primary_;
+  for (const Replica& r : others_)
+    if (r.buffer->usable() & spaces(space)) return &r;
+  return nullptr;
+}
+
+Ref<Buffer> Storage::replica(Space space) const {
+  std::lock_guard lock(mutex_);
+  const Replica* r = find(space);
+  return r ? r->buffer : Ref<Buffer>();
+}
+
+Ref<Buffer> Storage::bring(Space space, Stream stream, Ref<Event>& arrival) {
+  std::lock_guard lock(mutex_);
+  const Replica* r = find(space);
+  Replica copy;
+  if (!r) {
+    copy = make_copy(space, stream);
+    r = &copy;
+  }
+  arrival = r->arrival ? r->arrival : settled() ? Ref<Event>() : ready;
+  Ref<Buffer> buffer = r->buffer;
+  if (r == &copy && !pinned()) keep(std::move(copy));
+  return buffer;
+}
+
+/// A replica that a copy of the bytes will fill, or one over the same memory.
+Storage::Replica Storage::make_copy(Space space, Stream stream) {
+  const Ref<Buffer>& from = primary_.buffer;
+  const Device device = device_of(space), owner = device_of(from->space);
+  Backend& there = backend_of(device);
+  const Ref<Event> after = primary_.arrival ? primary_.arrival : settled() ? Ref<Event>() : ready;
+  if (from->host && space != Space::host)
+    if (Ref<Buffer> same = there.wrap(from->host, from->bytes, device.index, from))
+      return {same, after};
+  // The host copies nothing itself: the device that has the bytes, or gets them, does.
+  auto on = [&](Device d) { return stream.device == d ? stream : Stream(kCopyStream, d); };
+  Ref<Buffer> to = there.alloc(bytes_, on(device));
+  if (space == Space::host) return {to, start_copy(from, to, bytes_, on(owner), after)};
+  if (from->host) return {to, start_copy(from, to, bytes_, on(device), after)};
+  Ref<Buffer> middle = host_backend().alloc(bytes_, on(Device::cpu));
+  Ref<Event> landed = start_copy(from, middle, bytes_, on(owner), after);
+  return {to, start_copy(middle, to, bytes_, on(device), landed)};
+}
+
+/// What a device works on is not kept on the host as well.
+void Storage::keep(Replica copy) {
+  bool to_host = copy.buffer->host, moves = !to_host && primary_.buffer->host && !borrowed();
+  if (moves) {
+    std::erase_if(others_, [](const Replica& r) { return r.buffer->host != nullptr; });
+    primary_ = std::move(copy);
+  } else {
+    others_.push_back(std::move(copy));
+  }
+  update_present();
+}
+
+void Storage::start_write(Space space, Ref<Event> end) {
+  std::lock_guard lock(mutex_);
+  primary_ = {find(space)->buffer, {}};
+  others_.clear();
+  written_ = primary_.buffer.get();
+  update_present();
+  ready = std::move(end);
 }
 
 void Storage::wait() {
-  if (!ready || intact) return;
+  if (!ready) return;
   try {
     ready->wait();
   } catch (...) {
-    if (!intact) throw;
+    if (ready->suspended() || spoiled()) throw;
   }
 }
 
 void* Storage::map(Access access) {
   wait();
-  if (void* p = backend_->host_pointer(buffer_)) {
-    if (access == Access::write) replica_valid_ = false;
-    return p;
+  Ref<Event> arrival;
+  Ref<Buffer> here = bring(Space::host, Stream(kCopyStream, Device::cpu), arrival);
+  if (arrival) arrival->wait();
+  if (access == Access::write) {
+    std::lock_guard lock(mutex_);
+    primary_ = {here, {}};
+    others_.clear();
+    update_present();
   }
-  std::lock_guard lock(replica_mutex_);
-  if (!replica_) {
-    other_ = &host_backend();
-    replica_ = other_->alloc(bytes_);
-  }
-  void* p = other_->host_pointer(replica_);
-  if (!replica_valid_ && bytes_) backend_->copy_out(p, buffer_, bytes_);
-  replica_valid_ = true;
-  host_writes_ |= access == Access::write;
-  return p;
+  return here->host;
 }
 
-Buffer* Storage::buffer_for(Backend& backend) {
-  if (&backend == backend_) {
-    std::lock_guard lock(replica_mutex_);
-    sync_to_owner();
-    return buffer_;
-  }
-  if (backend.caps().host_memory) {
-    map(Access::read);
-    return replica_;
-  }
+void Storage::read(void* to, int64_t offset, size_t bytes) {
   wait();
-  std::lock_guard lock(replica_mutex_);
-  if (!replica_) {
-    other_ = &backend;
-    replica_ = backend.alloc(bytes_);
+  if (!bytes) return;
+  if (present() & spaces(Space::host)) {
+    std::memcpy(to, static_cast<char*>(map(Access::read)) + offset, bytes);
+    return;
   }
-  // An export may write at any time while it lives.
-  if ((!replica_valid_ || pinned()) && bytes_)
-    backend.copy_in(replica_, backend_->host_pointer(buffer_), bytes_);
-  replica_valid_ = true;
-  return replica_;
+  Ref<Buffer> from;
+  Ref<Event> arrival;
+  {
+    std::lock_guard lock(mutex_);
+    from = primary_.buffer;
+    arrival = primary_.arrival;
+  }
+  const Device device = device_of(from->space);
+  Copy copy{.from = from,
+            .to = host_backend().wrap(to, bytes, 0),
+            .from_offset = offset,
+            .bytes = bytes,
+            .stream = Stream(kCopyStream, device),
+            .after = {},
+            .done = make_ref<Event>()};
+  if (arrival) copy.after.push_back(arrival);
+  Ref<Event> end = copy.done;
+  backend_of(device).copy(std::move(copy));
+  end->set_launched();
+  end->wait();
 }
 
 }  // namespace mlx::core

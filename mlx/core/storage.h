@@ -1,68 +1,100 @@
-// The memory of evaluated arrays: one replica per memory space, completion of its last write, pins.
+// The memory of evaluated arrays: a replica in each memory space that needs one, completion of the
+// last write, pins.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <mutex>
 
+#include "mlx/core/device.h"
 #include "mlx/core/event.h"
 #include "mlx/core/ref.h"
 
 namespace mlx::core {
 
-class Backend;
-/// Memory of a backend; only that backend knows what is inside.
-struct Buffer;
+/// A memory space: that of one device, numbered as backends register.
+enum class Space : uint8_t { host = 0 };
+inline constexpr int kMaxSpaces = 64;
+/// A set of spaces, a bit each.
+using Spaces = uint64_t;
+constexpr Spaces spaces(Space s) { return Spaces{1} << static_cast<int>(s); }
+
+/// Memory in one space. Backends derive from it; the destructor gives the memory back, at any time
+/// and from any thread.
+class Buffer : public RefCounted {
+ public:
+  Buffer(Space space, void* host, size_t bytes) : space(space), host(host), bytes(bytes) {}
+  Buffer(const Buffer&) = delete;
+  const Space space;
+  void* const host;    ///< where the host reads and writes the bytes in place, or null
+  const size_t bytes;  ///< that it really has
+  /// The spaces whose kernels can work on it.
+  Spaces usable() const { return spaces(space) | (host ? spaces(Space::host) : 0); }
+};
 
 enum class Access { read, write };
 
-/// Bytes that arrays share. A storage is reached by the host through `map` only, and by kernels as
-/// (opaque buffer, byte offset).
+/// Bytes that arrays share. Every replica holds the bytes as they are now: a write to one drops the
+/// others.
 class Storage : public RefCounted {
  public:
-  /// Takes over `buffer`, which `backend` allocated.
-  Storage(Backend& backend, Buffer* buffer, size_t bytes)
-      : backend_(&backend), buffer_(buffer), bytes_(bytes) {}
-  /// Borrows host memory of somebody else until `release` runs (views of NumPy arrays, files).
-  Storage(Backend& host, void* data, size_t bytes, std::function<void()> release);
-  ~Storage() override;
+  /// `bytes` of the buffer's count.
+  Storage(Ref<Buffer> buffer, size_t bytes);
+  /// Borrows host memory of somebody else (views of NumPy arrays, files). `release` runs when
+  /// neither the storage nor a launch needs it any more, on whichever thread that is.
+  Storage(void* data, size_t bytes, std::function<void()> release);
 
   size_t bytes() const { return bytes_; }
-  Backend& backend() const { return *backend_; }
-  Buffer* buffer() const { return buffer_; }
+  /// Spaces whose kernels find the bytes there.
+  Spaces present() const;
+  /// A replica that kernels of the space can use, or null.
+  Ref<Buffer> replica(Space space) const;
+  /// The replica in the space, for work on a stream, and what that has to wait for, or null. Copies
+  /// the bytes over where they are not there, without waiting.
+  Ref<Buffer> bring(Space space, Stream stream, Ref<Event>& arrival);
+  /// The replica in the space is written by the launch that ends in `end`; the others go.
+  void start_write(Space space, Ref<Event> end);
 
-  /// Host address of the bytes: waits for the last write, rethrows its error, and moves the bytes
-  /// where the host cannot read them in place. After Access::write the host's bytes are the truth.
+  /// Host address of the bytes: waits for the last write, rethrows its error, and copies the bytes
+  /// over where the host cannot reach them. Write access makes the host's bytes the only ones.
   void* map(Access access);
-  /// The buffer for kernels of `backend`; copies the bytes over where they are in another space.
-  Buffer* buffer_for(Backend& backend);
+  /// Copies a range of the bytes to the host, and nothing else; waits and rethrows as `map`.
+  void read(void* to, int64_t offset, size_t bytes);
 
-  /// Completion of the last write; null when it is known to be over.
+  /// Completion of the last write; null where it is known to be over.
   Ref<Event> ready;
-  /// True where the launch that `ready` belongs to failed, but wrote these bytes all the same.
-  std::atomic<bool> intact{false};
+  /// True where the bytes are not what a failed launch should have written.
+  bool spoiled() const { return ready && ready->failed() && !ready->wrote(written_); }
+  /// True where nothing has to be waited for.
+  bool settled() const { return !ready || (ready->done() && !spoiled()); }
   /// Waits for the last write and rethrows its error.
   void wait();
 
-  /// A live export (NumPy view, DLPack, memoryview): the storage is then neither donated nor moved.
+  /// A live export (NumPy view, DLPack, memoryview) may write at any time: the storage is then
+  /// neither taken over nor moved, and copies of it serve one launch.
   void pin() { pins_.fetch_add(1, std::memory_order_relaxed); }
   void unpin() { pins_.fetch_sub(1, std::memory_order_release); }
   bool pinned() const { return pins_.load(std::memory_order_acquire) != 0; }
-  bool borrowed() const { return static_cast<bool>(release_); }
+  bool borrowed() const { return borrowed_; }
 
  private:
-  void sync_to_owner();
+  struct Replica {
+    Ref<Buffer> buffer;
+    Ref<Event> arrival;  // end of the copy that fills it; null: `ready` says it
+  };
+  const Replica* find(Space space) const;
+  Replica make_copy(Space space, Stream stream);
+  void keep(Replica copy);
+  void update_present();
 
-  Backend* backend_;
-  Buffer* buffer_;
+  Replica primary_;
+  std::vector<Replica> others_;
+  const Buffer* written_;  // what `ready` speaks of
+  std::atomic<Spaces> present_;
   size_t bytes_;
   std::atomic<int> pins_{0};
-  std::function<void()> release_;
-  // The replica in a second memory space, made on demand.
-  std::mutex replica_mutex_;
-  Backend* other_ = nullptr;
-  Buffer* replica_ = nullptr;
-  bool replica_valid_ = false;  // holds the same bytes as buffer_
-  bool host_writes_ = false;    // the replica is written by the host behind our back
+  bool borrowed_ = false;
+  mutable std::mutex mutex_;  // of the replicas
 };
 
 }  // namespace mlx::core

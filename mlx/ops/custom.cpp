@@ -71,6 +71,9 @@ void PrimitiveAttrs::visit(AttrVisitor&) {
   fail<ValueError>("export", "the primitive ", primitive->name(), " cannot be exported");
 }
 
+void Primitive::eval_gpu(const std::vector<array>&, std::vector<array>&) {
+  fail<ExecutionError>(name(), "this primitive has no eval_gpu; stream=mx.cpu runs it");
+}
 std::vector<array> Primitive::jvp(const std::vector<array>&, const std::vector<array>&,
                                   const std::vector<int>&) {
   missing(*this, "jvp");
@@ -105,20 +108,23 @@ Arrays array::make_arrays(std::vector<Shape> shapes, const std::vector<Dtype>& d
 }
 
 void array::set_data(allocator::Buffer buffer) {
-  Backend& host = host_backend();
-  auto* memory = static_cast<Buffer*>(buffer.ptr());
-  size_t bytes = host.capacity(memory);
-  if (bytes < nbytes())
+  auto memory = Ref<Buffer>::adopt(static_cast<Buffer*>(buffer.ptr()));
+  if (size_t bytes = memory->bytes; bytes < nbytes()) {
+    memory.release();  // it stays the caller's
     fail<ValueError>("set_data", "a buffer of ", bytes, " bytes for an array of ", nbytes(),
                      "; at least the array's size is accepted");
-  node()->value = {make_ref<Storage>(host, memory, bytes), 0, row_major(shape())};
+  }
+  size_t bytes = memory->bytes;
+  node()->value = {make_ref<Storage>(std::move(memory), bytes), 0, row_major(shape())};
 }
 
 namespace allocator {
 
-void* Buffer::raw_ptr() { return host_backend().host_pointer(static_cast<core::Buffer*>(ptr_)); }
-Buffer malloc(size_t size) { return {host_backend().alloc(size)}; }
-void free(Buffer buffer) { host_backend().free(static_cast<core::Buffer*>(buffer.ptr())); }
+void* Buffer::raw_ptr() { return static_cast<core::Buffer*>(ptr_)->host; }
+Buffer malloc(size_t size) {
+  return {host_backend().alloc(size, Stream(0, Device::cpu)).release()};
+}
+void free(Buffer buffer) { Ref<core::Buffer>::adopt(static_cast<core::Buffer*>(buffer.ptr())); }
 
 }  // namespace allocator
 

@@ -25,8 +25,8 @@ class Primitive {
   const Stream& stream() const { return stream_; }
 
   virtual void eval_cpu(const std::vector<array>& inputs, std::vector<array>& outputs) = 0;
-  /// Called on a GPU backend; there is none that runs user kernels yet.
-  virtual void eval_gpu(const std::vector<array>& inputs, std::vector<array>& outputs) {}
+  /// What `eval_cpu` is, on a device: the arrays' memory is the device's. Throws unless overridden.
+  virtual void eval_gpu(const std::vector<array>& inputs, std::vector<array>& outputs);
 
   /// Tangents of the outputs; `argnums` names the primals that `tangents` belong to.
   virtual std::vector<array> jvp(const std::vector<array>& primals,
@@ -59,7 +59,10 @@ class UnaryPrimitive : public Primitive {
   void eval_cpu(const std::vector<array>& inputs, std::vector<array>& outputs) final {
     eval_cpu(inputs, outputs[0]);
   }
-  virtual void eval_gpu(const std::vector<array>& inputs, array& output) {}
+  virtual void eval_gpu(const std::vector<array>& inputs, array& output) {
+    std::vector<array> outputs{output};
+    Primitive::eval_gpu(inputs, outputs);
+  }
   void eval_gpu(const std::vector<array>& inputs, std::vector<array>& outputs) final {
     eval_gpu(inputs, outputs[0]);
   }

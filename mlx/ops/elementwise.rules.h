@@ -2,7 +2,7 @@
 #pragma once
 
 #include "mlx/ops/elementwise.h"
-#include "mlx/runtime/program.h"
+#include "mlx/backend/program.h"
 
 namespace mlx::core::rules {
 

@@ -1,43 +1,36 @@
-// Phase 4 of a plan's making: where every slot lies in memory.
+// Pass 5: where every slot lies in memory.
+#include "mlx/runtime/assign.h"
+
 #include <algorithm>
 #include <map>
-
-#include "mlx/runtime/plan.h"
 
 namespace mlx::core {
 
 namespace {
 
-constexpr size_t kAlign = 64;
-
-int home_of(const Plan& plan, int slot) {
-  return plan.slots[slot].home < 0 ? slot : plan.slots[slot].home;
-}
-
 /// Lets outputs take over the memory of inputs that are read for the last time.
 class InPlace {
  public:
-  InPlace(Plan& plan, const std::vector<uint32_t>& allowed) : plan_(plan), allowed_(allowed) {}
+  explicit InPlace(Plan& plan) : plan_(plan) {}
 
   void run() {
     for (Segment& seg : plan_.segments)
       for (size_t i = 0; i < seg.steps.size(); ++i)
-        try_step(seg, seg.steps[i], seg.first_step + static_cast<int>(i));
+        try_step(seg, seg.steps[i], seg.first_step + static_cast<int>(i), seg.in_place[i]);
   }
 
  private:
-  void try_step(const Segment& seg, const Step& step, int index) {
-    uint32_t free = allowed_[index];
-    int end = step.workspace >= 0 ? step.workspace : static_cast<int>(step.operands.size());
+  void try_step(const Segment& seg, const Step& step, int index, uint32_t free) {
+    int end = step.outputs_end();
     // Only a fused program, which goes tile by tile, may write several outputs over its inputs.
     if (step.op) end = std::min(end, step.n_inputs + 1);
     for (int o = step.n_inputs; o < end && free; ++o) {
       for (int k = 0; k < step.n_inputs && k < 32; ++k) {
         if (!(free >> k & 1) || !fits(seg, step, index, k, o)) continue;
         take(seg.slots[step.slots[k]], step.operands[k], seg.slots[step.slots[o]]);
-        int home = home_of(plan_, seg.slots[step.slots[k]]);
+        int home = plan_.home_of(seg.slots[step.slots[k]]);
         for (int j = 0; j < step.n_inputs && j < 32; ++j)
-          if (home_of(plan_, seg.slots[step.slots[j]]) == home) free &= ~(1u << j);
+          if (plan_.home_of(seg.slots[step.slots[j]]) == home) free &= ~(1u << j);
         break;
       }
     }
@@ -47,17 +40,18 @@ class InPlace {
     const Layout &in = step.operands[k], &out = step.operands[o];
     if (in.dtype.size() != out.dtype.size() || in.shape != out.shape) return false;
     if (step.op && !is_row_contiguous(in.shape, in.strides)) return false;
-    int slot = seg.slots[step.slots[k]], home = home_of(plan_, slot);
+    int slot = seg.slots[step.slots[k]], home = plan_.home_of(slot);
     const Slot& h = plan_.slots[home];
     const Slot& target = plan_.slots[seg.slots[step.slots[o]]];
     if (target.home >= 0 || target.crosses || h.crosses || h.last_step != index) return false;
     if (plan_.slots[slot].last_step != index) return false;
     bool free = h.kind == SlotKind::temp || (h.kind == SlotKind::leaf && h.donatable &&
-                                             plan_.segments.size() == 1 && h.owner == seg.backend);
+                                             plan_.segments.size() == 1 &&
+                                             h.present & spaces(seg.space));
     if (!free) return false;
     // Every other operand in that memory must be read at the very place that is written.
     for (int j = 0; j < step.n_inputs; ++j) {
-      if (home_of(plan_, seg.slots[step.slots[j]]) != home || j == k) continue;
+      if (plan_.home_of(seg.slots[step.slots[j]]) != home || j == k) continue;
       const Layout& other = step.operands[j];
       if (step.slots[j] != step.slots[k] || other.offset != in.offset ||
           other.strides != in.strides)
@@ -67,7 +61,7 @@ class InPlace {
   }
 
   void take(int input, const Layout& layout, int output) {
-    int home = home_of(plan_, input);
+    int home = plan_.home_of(input);
     Slot& h = plan_.slots[home];
     Slot& out = plan_.slots[output];
     int64_t base = input == home ? 0 : plan_.slots[input].home_offset;
@@ -80,12 +74,12 @@ class InPlace {
   }
 
   Plan& plan_;
-  const std::vector<uint32_t>& allowed_;
 };
 
 /// First-fit by size over one growing block.
 class Arena {
  public:
+  explicit Arena(size_t alignment) : alignment_(alignment) {}
   size_t take(size_t bytes) {
     bytes = rounded(bytes);
     auto best = holes_.end();
@@ -120,16 +114,17 @@ class Arena {
 
  private:
   // Empty temporaries take room too, so that every segment with temporaries has an arena.
-  static size_t rounded(size_t n) {
-    return (std::max<size_t>(n, 1) + kAlign - 1) / kAlign * kAlign;
+  size_t rounded(size_t n) const {
+    return (std::max<size_t>(n, 1) + alignment_ - 1) / alignment_ * alignment_;
   }
+  size_t alignment_;
   std::map<size_t, size_t> holes_;
   size_t end_ = 0;
 };
 
 /// Packs the temporaries of a segment by their lifetimes.
 void pack(Plan& plan, Segment& seg) {
-  Arena arena;
+  Arena arena(seg.alignment);
   std::vector<bool> placed(plan.slots.size(), false);
   for (size_t i = 0; i < seg.steps.size(); ++i) {
     const Step& step = seg.steps[i];
@@ -147,7 +142,7 @@ void pack(Plan& plan, Segment& seg) {
     });
     // In-place values end with their home, which the step then names through them.
     for (int binding : step.slots) {
-      int slot = home_of(plan, seg.slots[binding]);
+      int slot = plan.home_of(seg.slots[binding]);
       Slot& s = plan.slots[slot];
       if (s.kind != SlotKind::temp || !placed[slot] || s.last_step != index) continue;
       placed[slot] = false;
@@ -159,11 +154,14 @@ void pack(Plan& plan, Segment& seg) {
 
 }  // namespace
 
-void assign_memory(Plan& plan, const std::vector<uint32_t>& in_place) {
+void assign_memory(Plan& plan, bool in_place) {
   for (Slot& s : plan.slots)
     if (s.crosses && s.kind == SlotKind::temp) s.kind = SlotKind::output;
-  InPlace(plan, in_place).run();
-  for (Segment& seg : plan.segments) pack(plan, seg);
+  if (in_place) InPlace(plan).run();
+  for (Segment& seg : plan.segments) {
+    pack(plan, seg);
+    seg.in_place = {};
+  }
 }
 
 }  // namespace mlx::core

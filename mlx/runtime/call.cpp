@@ -1,12 +1,13 @@
 #include "mlx/runtime/call.h"
 
 #include <algorithm>
-#include <unordered_map>
+#include <ranges>
 
 #include "mlx/core/error.h"
 #include "mlx/core/node_map.h"
 #include "mlx/core/trace.h"
 #include "mlx/runtime/observe.h"
+#include "mlx/runtime/passes.h"
 
 namespace mlx::core {
 
@@ -34,11 +35,7 @@ Arrays build_call(const Arrays& inputs, const Attrs* attrs, Stream) {
 
 /// True where the call is the only one that looks at its input: its memory may be taken over.
 bool is_dead_after(const Node& n) {
-  if (n.refs.load(std::memory_order_relaxed) != 1 || n.op == &op_constant) return false;
-  if (n.op->kind == OpKind::part || is_live(n.trace)) return false;
-  const Storage* s = n.value.storage.get();
-  return s->refs.load(std::memory_order_relaxed) == 1 && !s->pinned() && !s->borrowed() &&
-         s->bytes() <= 2 * static_cast<size_t>(num_elements(n.shape)) * n.dtype.size();
+  return n.refs.load(std::memory_order_acquire) == 1 && !is_live(n.trace) && memory_is_free(n);
 }
 
 }  // namespace
@@ -76,72 +73,111 @@ void Body::describe(const Node& call) {
   for (const Node* n : call.inputs()) {
     const Value& v = value_of(*n);
     dead_.push_back(is_dead_after(*n));
-    uint64_t owner = reinterpret_cast<uintptr_t>(&v.storage->backend());
     bool dense = is_row_contiguous(n->shape, v.strides);
-    uint64_t phase = static_cast<uint64_t>(leaf_phase(v, n->dtype.size()));
-    form_.push_back(owner << 8 | phase << 2 | uint64_t{dead_.back()} << 1 | uint64_t{dense});
+    uint64_t at = static_cast<uint64_t>(misalignment(v, n->dtype.size()));
+    form_.push_back(v.storage->present());
+    form_.push_back(at << 2 | uint64_t{dead_.back()} << 1 | uint64_t{dense});
     if (!dense) form_.insert(form_.end(), v.strides.begin(), v.strides.end());
   }
 }
 
-std::shared_ptr<const CallPlan> Body::plan_for(const Node& call) {
+std::vector<std::string> Body::steps() const {
+  std::lock_guard lock(mutex_);
+  return plans_.empty() ? std::vector<std::string>{} : plans_[0]->steps;
+}
+
+std::shared_ptr<const CallPlan> Body::find(const Node& call, Claims& claims) {
   describe(call);
   for (size_t k = 0; k < plans_.size(); ++k) {
     if (plans_[k]->form != form_) continue;
     std::rotate(plans_.begin(), plans_.begin() + k, plans_.begin() + k + 1);
     return plans_[0];
   }
-  auto plan = make(call);
+  auto plan = make(call, claims);
   if (plans_.size() == kMaxPlans) plans_.pop_back();
   plans_.insert(plans_.begin(), plan);
   return plan;
 }
 
-std::shared_ptr<const CallPlan> Body::make(const Node& call) {
-  NodeMap<int> source;
-  for (size_t k = 0; k < inputs_.size(); ++k) {
-    inputs_[k].node()->value = value_of(*call.inputs()[k]);
-    source[inputs_[k].node()] = static_cast<int>(k);
+std::shared_ptr<const CallPlan> Body::plan_for(const Node& call, Claims& claims) {
+  // Nobody waits for another evaluation with this lock, which that may want.
+  Claims::Impatient give_way(claims);
+  std::lock_guard lock(mutex_);
+  return find(call, claims);
+}
+
+/// The placeholders have the values of a call's inputs while a plan is made.
+class Body::BoundInputs {
+ public:
+  BoundInputs(const Arrays& inputs, const Node& call) : inputs_(inputs) {
+    for (size_t k = 0; k < inputs.size(); ++k)
+      inputs[k].node()->value = value_of(*call.inputs()[k]);
   }
-  for (size_t k = 0; k < captured_.size(); ++k)
-    source[captured_[k].node()] = -1 - static_cast<int>(k);
-  Schedule items;
-  schedule(outputs_, items, true);
-  for (Item& item : items) {
-    if (!item.leaf) item.held = item.kept = false;
-    bool input = item.node->op == &op_placeholder;
-    item.donatable = input && dead_[source.at(item.node)];
+  ~BoundInputs() {
+    for (const array& in : inputs_) in.node()->value = {};
   }
+  BoundInputs(const BoundInputs&) = delete;
+
+ private:
+  const Arrays& inputs_;
+};
+
+/// Where the value of a leaf comes from: input k, or -1 - k for captured array k. A node between
+/// captured arrays and outputs may have been evaluated since the trace: it is captured then.
+int Body::source_of(const Node* leaf) {
+  auto same = [&](const array& a) { return a.node() == leaf; };
+  if (auto in = std::ranges::find_if(inputs_, same); in != inputs_.end())
+    return static_cast<int>(in - inputs_.begin());
+  auto captured = std::ranges::find_if(captured_, same);
+  if (captured == captured_.end())
+    captured = captured_.insert(captured_.end(), array(const_cast<Node*>(leaf)));
+  return -1 - static_cast<int>(captured - captured_.begin());
+}
+
+std::shared_ptr<const CallPlan> Body::make(const Node& call, Claims& claims) {
+  BoundInputs bound(inputs_, call);
+  NodeMap<int> input_of(inputs_.size());
+  for (size_t k = 0; k < inputs_.size(); ++k) input_of[inputs_[k].node()] = static_cast<int>(k);
+  Evaluation e(claims);
+  e.outputs = outputs_;
+  e.tracing = true;
+  e.fused = fused_ && !(watching() & watch_nans);
+  run_passes(e, Pass::schedule, Pass::schedule);
+  for (Item& item : e.items) {
+    if (!item.leaf) item.referenced = item.taped = false;
+    item.donatable = item.node->op == &op_placeholder && dead_[*input_of.find(item.node)];
+  }
+  run_passes(e, Pass::place, Pass::assign);
   auto made = std::make_shared<CallPlan>();
-  auto plan = std::make_shared<Plan>();
-  std::vector<Unit> units;
-  std::vector<int> unit_of;
-  fuse(items, units, unit_of, fused_ && !(watching() & watch_nans));
-  make_plan(items, units, unit_of, *plan);
-  for (array& in : inputs_) in.node()->value = {};
-  std::unordered_map<uint32_t, uint32_t> output;
+  NodeMap<uint32_t> output_of(outputs_.size());
   for (size_t k = 0; k < outputs_.size(); ++k)
-    output[item_index(outputs_[k].node())] = static_cast<uint32_t>(k);
-  for (Result& r : plan->results) r.item = output.at(r.item);
-  for (uint32_t leaf : plan->leaves) made->sources.push_back(source.at(items[leaf].node));
-  for (const Segment& seg : plan->segments) {
-    auto& list = made->parameters.emplace_back();
-    for (uint32_t i : seg.parameters) list.push_back(items[i].node->scalar());
+    output_of[outputs_[k].node()] = static_cast<uint32_t>(k);
+  for (Result& r : e.made->results) r.item = *output_of.find(e.items[r.item].node);
+  for (uint32_t leaf : e.made->leaves) {
+    const Node* n = e.items[leaf].node;
+    const int* input = input_of.find(n);
+    made->sources.push_back(input ? *input : source_of(n));
   }
-  made->steps = plan->step_names();
-  prepare(*plan);
-  made->plan = std::move(plan);
+  for (const Segment& seg : e.made->segments) {
+    auto& list = made->constants.emplace_back();
+    for (uint32_t i : seg.constants) list.push_back(e.items[i].node->scalar());
+  }
+  made->steps = e.made->step_names();
+  made->plan = std::move(e.plan);
   made->form = form_;
   return made;
 }
 
-std::unique_ptr<Execution> Body::bind(const Node& call, bool blocking) {
-  auto chosen = plan_for(call);
+std::unique_ptr<Execution> Body::bind(const Node& call, Claims& claims, bool blocking) {
+  std::shared_ptr<const CallPlan> chosen;
   std::vector<const Value*> leaves;
+  Claims::Impatient give_way(claims);
+  std::lock_guard lock(mutex_);
+  chosen = find(call, claims);
   leaves.reserve(chosen->sources.size());
   for (int s : chosen->sources)
     leaves.push_back(&value_of(s >= 0 ? *call.inputs()[s] : *captured_[-1 - s].node()));
-  return Execution::bind(chosen->plan, leaves, chosen->parameters, blocking);
+  return Execution::bind(chosen->plan, leaves, chosen->constants, blocking);
 }
 
 void publish_call(const Execution& x, Node& call) {

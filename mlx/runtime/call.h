@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,7 @@ struct CallPlan {
   std::vector<uint64_t> form;        ///< layouts of the inputs and which of them may be taken over
   std::shared_ptr<const Plan> plan;  ///< its results name outputs in place of schedule items
   std::vector<int> sources;          ///< per leaf: an input, or -1 - k for captured array k
-  std::vector<std::vector<Scalar>> parameters;  ///< per segment
+  std::vector<std::vector<Scalar>> constants;  ///< per segment
   std::vector<std::string> steps;
 };
 
@@ -33,19 +34,21 @@ class Body {
   const Arrays& inputs() const { return inputs_; }
   const Arrays& outputs() const { return outputs_; }
   /// Names of the steps of the plan used last.
-  std::vector<std::string> steps() const {
-    return plans_.empty() ? std::vector<std::string>{} : plans_[0]->steps;
-  }
-  /// The plan for a call whose inputs have values. The caller holds the planning lock.
-  std::shared_ptr<const CallPlan> plan_for(const Node& call);
+  std::vector<std::string> steps() const;
+  /// Makes the plan for a call whose inputs have values, if it is not there yet.
+  std::shared_ptr<const CallPlan> plan_for(const Node& call, Claims& claims);
   /// Binds a plan to the values of a call's inputs.
-  std::unique_ptr<Execution> bind(const Node& call, bool blocking);
+  std::unique_ptr<Execution> bind(const Node& call, Claims& claims, bool blocking);
 
  private:
+  class BoundInputs;
+  std::shared_ptr<const CallPlan> find(const Node& call, Claims& claims);
   void describe(const Node& call);
-  std::shared_ptr<const CallPlan> make(const Node& call);
+  std::shared_ptr<const CallPlan> make(const Node& call, Claims& claims);
+  int source_of(const Node* leaf);
 
   static constexpr size_t kMaxPlans = 8;
+  mutable std::mutex mutex_;  // of all below
   Arrays inputs_, outputs_, captured_;
   bool fused_;
   std::vector<std::shared_ptr<const CallPlan>> plans_;  // the one used last comes first

@@ -1,22 +1,23 @@
 #include "mlx/runtime/eval.h"
 
+#include <algorithm>
+
+#include "mlx/core/blocking.h"
 #include "mlx/core/error.h"
 #include "mlx/core/trace.h"
-#include "mlx/runtime/bind.h"
 #include "mlx/runtime/debug.h"
+#include "mlx/runtime/evaluate.h"
+#include "mlx/runtime/passes.h"
+#include "mlx/runtime/publish.h"
 
 namespace mlx::core {
 
 void set_fusion(bool on) {
-  std::lock_guard lock(planning_lock());
-  fuse_chains(on);
-  forget_plans();
+  enable_pass(Pass::fuse, on);
+  clear_plan_cache();
 }
 
-void set_plan_cache(bool on) {
-  std::lock_guard lock(planning_lock());
-  keep_plans(on);
-}
+void set_plan_cache(bool on) { enable_plan_cache(on); }
 
 PendingEval::PendingEval() = default;
 PendingEval::PendingEval(PendingEval&&) noexcept = default;
@@ -24,43 +25,69 @@ PendingEval::~PendingEval() = default;
 
 bool PendingEval::idle() const { return executions_.empty() && waits_.empty(); }
 
+/// What comes after work that was suspended is kept with it.
+void PendingEval::launch() {
+  std::exception_ptr stopped;
+  for (auto& x : executions_) {
+    if (stopped) {
+      x->suspend(stopped);
+      continue;
+    }
+    run_execution(*x);
+    if (blocking_) stopped = x->suspended();
+  }
+  if (stopped) std::rethrow_exception(stopped);
+}
+
 void PendingEval::run() {
-  for (auto& x : executions_) x->run();
-  for (const auto& e : waits_) e->wait();
+  if (idle() && !error_) return;
+  BlockingRegion region;
+  launch();
+  if (blocking_) {
+    for (const auto& e : waits_) e->wait();
+    for (const auto& x : executions_)
+      for (const auto& e : x->done) e->wait_first();
+  }
   if (error_) std::rethrow_exception(error_);
 }
 
+namespace {
+
+/// True where the array has a value. What still has to be waited for goes to `waits`.
+bool has_value(const array& a, bool blocking, std::vector<Ref<Event>>& waits) {
+  const Node* n = a.node();
+  if (n->status == Status::pending) return n->op == &op_constant;
+  if (blocking && n->value.storage && !n->value.storage->settled())
+    waits.push_back(n->value.storage->ready);
+  return true;
+}
+
+}  // namespace
+
 PendingEval prepare_eval(Arrays outputs, bool blocking) {
   PendingEval pending;
-  // What is available needs no lock; what is not may become so on another thread until it is held.
-  auto settle = [&](array& a) {
-    Node* n = a.node();
-    if (n->status == Status::pending) return false;
-    if (blocking && n->op != &op_constant && n->value.storage->ready && !n->value.storage->intact)
-      pending.waits_.push_back(n->value.storage->ready);
-    return true;
-  };
-  Arrays todo;
-  std::erase_if(outputs, settle);
+  pending.blocking_ = blocking;
+  auto settled = [&](const array& a) { return has_value(a, blocking, pending.waits_); };
+  std::erase_if(outputs, settled);
   if (outputs.empty()) return pending;
-  std::lock_guard lock(planning_lock());
-  for (array& a : outputs) {
-    if (a.node()->op == &op_constant) continue;
-    if (is_computed_part(a.node())) adopt(a.node());
-    if (!settle(a)) todo.push_back(std::move(a));
-  }
-  outputs.clear();
-  if (todo.empty()) return pending;
   try {
-    bind_all(std::move(todo), blocking, pending.executions_);
+    with_claims(
+        [&](Claims& claims) { bind_all(outputs, claims, blocking, pending.executions_); });
   } catch (...) {
     // What has been published must run; the error comes after it.
     if (pending.executions_.empty()) throw;
     pending.error_ = std::current_exception();
+    return pending;
   }
-  if (blocking)
-    for (const auto& x : pending.executions_)
-      for (const auto& e : x->done) pending.waits_.push_back(e);
+  // What another thread has computed meanwhile is waited for, too.
+  for (const array& a : outputs) {
+    const Storage* s = a.node()->value.storage.get();
+    auto ours = [&](const auto& x) {
+      return std::ranges::find(x->done, s->ready) != x->done.end();
+    };
+    if (blocking && s && !s->settled() && std::ranges::none_of(pending.executions_, ours))
+      pending.waits_.push_back(s->ready);
+  }
   return pending;
 }
 
@@ -78,13 +105,12 @@ void refuse_in_trace() {
 }
 
 void array::eval() const {
-  if (n_->status == Status::available) {
-    return n_->value.storage->wait();
-  }
-  {
-    std::lock_guard lock(planning_lock());  // another thread may be evaluating it
-    if (n_->op == &op_constant) return store_constant(n_);
-  }
+  if (n_->status == Status::available) return n_->value.storage->wait();
+  if (n_->op == &op_constant)
+    return with_claims([&](Claims& claims) {
+      claims.claim(n_);
+      store_constant(n_);
+    });
   core::eval(Arrays{*this});
 }
 
@@ -93,13 +119,7 @@ void synchronize() { synchronize(to_stream({})); }
 void synchronize(ThreadLocalStream s) { synchronize(stream_from_thread_local_stream(s)); }
 
 std::vector<std::string> plan_steps(const Arrays& outputs) {
-  std::lock_guard lock(planning_lock());
-  Arrays todo;
-  for (const array& a : outputs)
-    if (a.node()->status == Status::pending && !is_constant(a)) todo.push_back(a);
-  Schedule items;
-  schedule(todo, items);
-  return plan_for(items)->step_names();
+  return with_claims([&](Claims& claims) { return plan_of(outputs, claims)->step_names(); });
 }
 
 }  // namespace mlx::core

@@ -1,4 +1,4 @@
-// Evaluation: schedule, fuse, plan, bind, execute.
+// Evaluation, as programs ask for it.
 #pragma once
 
 #include <exception>
@@ -19,6 +19,7 @@ class PendingEval {
  public:
   PendingEval();
   PendingEval(PendingEval&&) noexcept;
+  /// What was planned and not run fails for whoever waits for it.
   ~PendingEval();
   /// Launches the work; waits for it unless asynchronous. Rethrows its error.
   void run();
@@ -27,9 +28,11 @@ class PendingEval {
 
  private:
   friend PendingEval prepare_eval(Arrays outputs, bool blocking);
+  void launch();
   std::vector<std::unique_ptr<Execution>> executions_;
   std::exception_ptr error_;
-  std::vector<Ref<Event>> waits_;
+  std::vector<Ref<Event>> waits_;  // of earlier evaluations
+  bool blocking_ = true;
 };
 
 /// Plans the evaluation of `outputs`. Throws ValueError for placeholders, MemoryError where memory

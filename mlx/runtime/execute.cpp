@@ -1,5 +1,6 @@
 #include "mlx/runtime/execute.h"
 
+#include "mlx/core/error.h"
 #include "mlx/runtime/eval.h"
 
 namespace mlx::core {
@@ -8,55 +9,49 @@ namespace {
 
 std::atomic<uint64_t> launches{0};
 
-Ref<Storage> allocate(Backend& backend, size_t bytes) {
-  return make_ref<Storage>(backend, backend.alloc(bytes), bytes);
+Ref<Storage> allocate(const Segment& segment, size_t bytes) {
+  return make_ref<Storage>(segment.backend->alloc(bytes, segment.stream), bytes);
 }
 
-int home_of(const Plan& plan, int slot) {
-  return plan.slots[slot].home < 0 ? slot : plan.slots[slot].home;
-}
-
-void add_write(std::vector<Ref<Event>>& list, const Storage& storage) {
-  const Ref<Event>& e = storage.ready;
-  if (!e || storage.intact || (e->done() && !e->failed())) return;
+void add_event(std::vector<Ref<Event>>& list, const Ref<Event>& e) {
   for (const auto& known : list)
     if (known == e) return;
   list.push_back(e);
 }
 
-/// Every event that a value waits for was made here.
-LaunchEvent& launch_of(const Ref<Event>& e) { return static_cast<LaunchEvent&>(*e.get()); }
-
-Launch make_launch(Execution& x, size_t index) {
-  const Plan& plan = *x.plan;
-  const Segment& seg = plan.segments[index];
-  Launch launch;
-  launch.executable = seg.executable;
-  launch.parameters = std::move(x.parameters[index]);
-  launch.after = x.after;
-  launch.done = x.done[index];
-  launch.stream = seg.stream;
-  launch.blocking = x.blocking;
-  launch.keep.reserve(seg.slots.size() + 1);
-  if (x.arenas[index]) launch.keep.push_back(x.arenas[index]);
-  launch.bindings.reserve(seg.slots.size());
-  for (int slot : seg.slots) {
-    int home = home_of(plan, slot);
-    const Ref<Storage>& storage = x.storages[home];
-    int64_t offset = x.start_of(slot);
-    if (!storage) {
-      const Slot& h = plan.slots[home];
-      launch.bindings.push_back(
-          {x.arenas[index]->buffer(), offset + static_cast<int64_t>(h.arena_offset)});
-      continue;
+/// Starts the copies of leaves to where they are read: what these cannot get memory for leaves the
+/// graph as it was.
+void bring_leaves(const Plan& plan, const std::vector<Ref<Storage>>& storages) {
+  for (const Segment& seg : plan.segments) {
+    for (int b : seg.transfers) {
+      const Ref<Storage>& storage = storages[plan.home_of(seg.slots[b])];
+      Ref<Event> arrival;
+      if (plan.slots[seg.slots[b]].kind == SlotKind::leaf && !storage->pinned())
+        storage->bring(seg.space, seg.stream, arrival);
     }
-    bool elsewhere = &storage->backend() != seg.backend;
-    if (storage->ready != x.done[index] && !elsewhere) add_write(launch.after, *storage);
-    launch.bindings.push_back({storage->buffer_for(*seg.backend), offset});
-    launch.keep.push_back(storage);
   }
-  return launch;
 }
+
+/// A launch that waits for somebody who needs its results.
+class SuspendedLaunch final : public SuspendedWork {
+ public:
+  SuspendedLaunch(Backend& backend, Launch launch) : backend_(backend), launch_(std::move(launch)) {
+    launch_.done = {};  // the event owns this
+  }
+  void resume(Event& end) override {
+    launch_.done = Ref<Event>(&end);
+    launch_.blocking = true;
+    try {
+      backend_.launch(std::move(launch_));
+    } catch (...) {
+      end.fail(std::current_exception(), {nullptr});
+    }
+  }
+
+ private:
+  Backend& backend_;
+  Launch launch_;
+};
 
 }  // namespace
 
@@ -64,11 +59,11 @@ uint64_t launch_count() { return launches.load(std::memory_order_relaxed); }
 
 std::unique_ptr<Execution> Execution::bind(std::shared_ptr<const Plan> plan,
                                            std::span<const Value* const> leaves,
-                                           std::vector<std::vector<Scalar>> parameters,
+                                           std::vector<std::vector<Scalar>> constants,
                                            bool blocking) {
   auto x = std::make_unique<Execution>();
   x->blocking = blocking;
-  x->parameters = std::move(parameters);
+  x->constants = std::move(constants);
   x->storages.resize(plan->slots.size());
   x->starts.resize(plan->leaves.size());
   for (size_t i = 0; i < plan->slots.size(); ++i) {
@@ -77,58 +72,152 @@ std::unique_ptr<Execution> Execution::bind(std::shared_ptr<const Plan> plan,
     if (s.kind == SlotKind::leaf) {
       const Value& v = *leaves[s.leaf];
       x->storages[i] = v.storage;
-      x->starts[s.leaf] = (v.offset - leaf_phase(v, s.itemsize)) * s.itemsize;
+      x->starts[s.leaf] = (v.offset - misalignment(v, s.itemsize)) * s.itemsize;
     } else if (s.kind == SlotKind::output) {
-      Backend& b = s.segment < 0 ? host_backend() : *plan->segments[s.segment].backend;
-      x->storages[i] = allocate(b, s.bytes);
+      x->storages[i] =
+          s.segment >= 0
+              ? allocate(plan->segments[s.segment], s.bytes)
+              : make_ref<Storage>(host_backend().alloc(s.bytes, Stream(0, Device::cpu)), s.bytes);
     }
   }
-  x->arenas.reserve(plan->segments.size());
-  x->done.reserve(plan->segments.size());
-  for (const Segment& seg : plan->segments) {
-    x->arenas.push_back(seg.arena_bytes ? allocate(*seg.backend, seg.arena_bytes) : nullptr);
-    x->done.push_back(make_ref<LaunchEvent>());
-  }
+  bring_leaves(*plan, x->storages);
+  for (size_t k = 0; k < plan->segments.size(); ++k) x->done.push_back(make_ref<Event>());
   for (size_t i = 0; i < plan->slots.size(); ++i) {
     const Slot& s = plan->slots[i];
-    auto& storage = x->storages[home_of(*plan, static_cast<int>(i))];
+    const Ref<Storage>& storage = x->storages[plan->home_of(static_cast<int>(i))];
     if (!storage || s.kind != SlotKind::output || s.segment < 0) continue;
+    const Ref<Event>& end = x->done[s.segment];
+    if (storage->ready == end) continue;
     // An input that is taken over: what wrote it before must be over first.
-    if (storage->ready != x->done[s.segment]) add_write(x->after, *storage);
-    storage->ready = x->done[s.segment];
-    storage->intact = false;
+    if (!storage->settled()) add_event(x->after, storage->ready);
+    storage->start_write(plan->segments[s.segment].space, end);
   }
   x->plan = std::move(plan);
   return x;
 }
 
+std::unique_ptr<Execution> bind_values(std::shared_ptr<const Plan> plan, const Schedule& items,
+                                bool blocking) {
+  SmallVector<const Value*, 16> leaves;
+  for (uint32_t i : plan->leaves) leaves.push_back(&value_of(*items[i].node));
+  std::vector<std::vector<Scalar>> constants(plan->segments.size());
+  for (size_t k = 0; k < constants.size(); ++k) {
+    constants[k].reserve(plan->segments[k].constants.size());
+    for (uint32_t i : plan->segments[k].constants) constants[k].push_back(items[i].node->scalar());
+  }
+  return Execution::bind(std::move(plan), {leaves.data(), leaves.size()}, std::move(constants),
+                         blocking);
+}
+
 Value Execution::value(const Result& r, int itemsize) const {
-  return {storages[home_of(*plan, r.slot)], r.offset + start_of(r.slot) / itemsize, r.strides};
+  return {storages[plan->home_of(r.slot)], r.offset + start_of(r.slot) / itemsize, r.strides};
 }
 
 int64_t Execution::start_of(int slot) const {
   const Slot& s = plan->slots[slot];
-  const Slot& home = plan->slots[home_of(*plan, slot)];
+  const Slot& home = plan->slots[plan->home_of(slot)];
   return (s.home < 0 ? 0 : s.home_offset) + (home.kind == SlotKind::leaf ? starts[home.leaf] : 0);
 }
 
-void Execution::run() {
-  for (size_t i = 0; i < plan->segments.size(); ++i) {
-    if (!plan->segments[i].executable) {
-      done[i]->signal();
-      launch_of(done[i]).set_launched();
+Launch Execution::make_launch(size_t index) {
+  const Segment& seg = plan->segments[index];
+  Launch launch;
+  launch.executable = plan->prepare()[index];
+  launch.after = after;
+  launch.done = done[index];
+  launch.stream = seg.stream;
+  // Work that nothing waits for yet runs beside what comes next.
+  launch.blocking = blocking && (index + 1 == plan->segments.size() || seg.waited_for);
+  launch.arguments = Arguments(seg.slots.size(), constants[index].size());
+  for (size_t b = 0; b < seg.slots.size(); ++b) {
+    int slot = seg.slots[b], home = plan->home_of(slot);
+    int64_t offset = start_of(slot);
+    const Ref<Storage>& storage = storages[home];
+    if (!storage) {
+      launch.arguments.bind(b, {}, offset + static_cast<int64_t>(plan->slots[home].arena_offset));
       continue;
     }
-    launches.fetch_add(1, std::memory_order_relaxed);
-    try {
-      Launch launch = make_launch(*this, i);
-      for (const auto& e : launch.after) launch_of(e).wait_launched();
-      plan->segments[i].backend->launch(std::move(launch));
-    } catch (...) {
-      if (!done[i]->done()) done[i]->fail(std::current_exception());
-    }
-    launch_of(done[i]).set_launched();
+    bool written_here = storage->ready == done[index];
+    Ref<Event> arrival;
+    Ref<Buffer> buffer = written_here ? storage->replica(seg.space)
+                                      : storage->bring(seg.space, seg.stream, arrival);
+    if (arrival) add_event(launch.after, arrival);
+    launch.arguments.bind(b, std::move(buffer), offset);
   }
+  for (const Scalar& c : constants[index]) launch.arguments.add_constant(c);
+  return launch;
+}
+
+void Execution::prepare() {
+  try {
+    plan->prepare();
+  } catch (...) {
+    launched_ = true;
+    for (auto& e : done) e->fail(std::current_exception(), {nullptr});
+  }
+}
+
+void Execution::launch(size_t index) {
+  const Ref<Event>& end = done[index];
+  if (!plan->prepare()[index]) return end->signal();
+  launches.fetch_add(1, std::memory_order_relaxed);
+  try {
+    Launch launch = make_launch(index);
+    for (const auto& e : launch.after) e->wait_launched();
+    plan->segments[index].backend->launch(std::move(launch));
+  } catch (...) {
+    if (!end->done()) end->fail(std::current_exception(), {nullptr});
+  }
+  end->set_launched();
+}
+
+void Execution::run() {
+  if (std::exchange(launched_, true)) return;
+  for (size_t i = 0; i < done.size(); ++i) {
+    launch(i);
+    if (!done[i]->suspended()) continue;
+    return suspend_from(i + 1, suspended());
+  }
+}
+
+std::exception_ptr Execution::suspended() const {
+  for (const auto& e : done) {
+    if (!e->suspended()) continue;
+    try {
+      e->wait_first();
+    } catch (...) {
+      return std::current_exception();
+    }
+  }
+  return nullptr;
+}
+
+void Execution::suspend(const std::exception_ptr& error) {
+  if (!std::exchange(launched_, true)) suspend_from(0, error);
+}
+
+void Execution::suspend_from(size_t index, const std::exception_ptr& error) {
+  for (; index < done.size(); ++index) {
+    const Ref<Event>& end = done[index];
+    try {
+      if (!plan->prepare()[index]) {
+        end->signal();
+        continue;
+      }
+      Backend& backend = *plan->segments[index].backend;
+      end->suspend(error, std::make_unique<SuspendedLaunch>(backend, make_launch(index)));
+    } catch (...) {
+      end->fail(std::current_exception(), {nullptr});
+    }
+  }
+}
+
+Execution::~Execution() {
+  if (launched_) return;
+  for (auto& e : done)
+    e->fail(std::make_exception_ptr(
+                ExecutionError("[eval] an evaluation that was planned but never run")),
+            {nullptr});
 }
 
 }  // namespace mlx::core

@@ -1,12 +1,11 @@
-// Phase 2: cut the schedule into units, each one kernel: a lone op, or elementwise nodes that run
-// as one program.
+// Pass 3: group the elementwise nodes of the schedule; each group runs as one program.
 #pragma once
 
-#include "mlx/runtime/schedule.h"
+#include "mlx/runtime/place.h"
 
 namespace mlx::core {
 
-/// For each axis of a node, the axis of the unit's iteration that it is, or -1 for length 1.
+/// For each axis of a node, the axis of the group's iteration that it is, or -1 for length 1.
 using AxisMap = SmallVector<int, 8>;
 
 struct Member {
@@ -17,25 +16,27 @@ struct Member {
 
 /// Elementwise nodes that iterate together over the root's shape. Members are in schedule order,
 /// the root last.
-struct Unit {
+struct FusionGroup {
   std::vector<Member> members;
-  int reader = -1;  ///< the item of the one op that reads the root, where nothing else is stored
+  int consumer = -1;  ///< the item of the one op that reads the root, where nothing else is stored
   uint32_t root() const { return members.back().item; }
 };
 
-struct FuseLimits {
-  int nodes = 64, inputs = 16, outputs = 12;
+/// The groups of a schedule. A group runs at the place of its root.
+struct Groups {
+  std::vector<FusionGroup> list;
+  std::vector<int> of;  ///< per item, the group that it is a member of, or -1
 };
 
-/// Groups the elementwise nodes of the schedule. `unit_of` gives, per item, the unit that it is a
-/// member of, or -1. A unit runs at the place of its root in the schedule. Not `on`: a unit a node.
-void fuse(const Schedule& items, std::vector<Unit>& units, std::vector<int>& unit_of,
-          bool on = true);
+/// Groups the elementwise nodes of the schedule, within the limits of their devices. Not `on`: a
+/// group a node.
+void fuse(const Schedule& items, const Targets& targets, Groups& groups, bool on = true);
 
-/// Finds the units that a single op of one input reads: sets `Unit::reader`. Part of `fuse`.
-void find_readers(const Schedule& items, std::vector<Unit>& units, const std::vector<int>& of);
+/// Finds the groups whose root a single op of one input reads, so that it may compute them as it
+/// reads (prologue fusion): sets `FusionGroup::consumer`. Part of `fuse`.
+void find_prologues(const Schedule& items, Groups& groups);
 
-/// Turns fusion off (one unit a node) and on; MLX_DISABLE_FUSION=1 starts with it off.
-void fuse_chains(bool on);
+/// The instruction that computes an elementwise node.
+Instr instruction_of(const Node& n);
 
 }  // namespace mlx::core

@@ -40,27 +40,27 @@ bool view_map(const Node& view, const AxisMap& axes, AxisMap& out) {
   return true;
 }
 
-Order order_of(const Strides& strides, const Shape& iteration) {
+MemoryOrder memory_order(const Strides& strides, const Shape& iteration) {
   for (size_t d = 0; d < iteration.size(); ++d)
     if (iteration[d] > 1 && strides[d] == 0) return {};
-  if (!is_dense(iteration, strides)) return {Order::sparse, {}};
-  return {Order::dense, normalized(strides, iteration)};
+  if (!is_dense(iteration, strides)) return {MemoryOrder::sparse, {}};
+  return {MemoryOrder::dense, normalized(strides, iteration)};
 }
 
-Order order_like(std::span<const Order* const> inputs, const Shape& own, const AxisMap& axes,
+MemoryOrder result_order(std::span<const MemoryOrder* const> inputs, const Shape& own, const AxisMap& axes,
                  const Shape& iteration) {
-  const Order* common = nullptr;
+  const MemoryOrder* common = nullptr;
   bool agree = true;
-  for (const Order* o : inputs) {
-    if (o->kind == Order::broadcast) continue;
-    agree = agree && o->kind == Order::dense && (!common || common->strides == o->strides);
+  for (const MemoryOrder* o : inputs) {
+    if (o->kind == MemoryOrder::broadcast) continue;
+    agree = agree && o->kind == MemoryOrder::dense && (!common || common->strides == o->strides);
     common = o;
   }
   if (common && agree) return *common;
   Strides plain = row_major(own), out(iteration.size(), 1);
   for (size_t k = 0; k < own.size(); ++k)
     if (axes[k] >= 0) out[axes[k]] = plain[k];
-  return {Order::dense, normalized(std::move(out), iteration)};
+  return {MemoryOrder::dense, normalized(std::move(out), iteration)};
 }
 
 }  // namespace mlx::core

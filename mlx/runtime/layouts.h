@@ -1,4 +1,4 @@
-// Where the elements of a unit's operands and results lie, seen along the axes of its iteration.
+// Where the elements of a group's operands and results lie, seen along the axes of its iteration.
 #pragma once
 
 #include <span>
@@ -16,16 +16,16 @@ AxisMap operand_map(const Node& operand, const AxisMap& axes);
 bool view_map(const Node& view, const AxisMap& axes, AxisMap& out);
 
 /// How the elements of an operand of the iteration lie.
-struct Order {
+struct MemoryOrder {
   enum Kind : uint8_t { broadcast, sparse, dense } kind = broadcast;
   Strides strides;  ///< where dense; equal for what lies alike
 };
-Order order_of(const Strides& strides, const Shape& iteration);
+MemoryOrder memory_order(const Strides& strides, const Shape& iteration);
 
 /// How the results of a member of shape `own` lie: in the order of the inputs that are not
 /// broadcast, where these are dense and agree; else row-major. `axes` are the member's among those
 /// of the iteration.
-Order order_like(std::span<const Order* const> inputs, const Shape& own, const AxisMap& axes,
+MemoryOrder result_order(std::span<const MemoryOrder* const> inputs, const Shape& own, const AxisMap& axes,
                  const Shape& iteration);
 
 }  // namespace mlx::core

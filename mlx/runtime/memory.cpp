@@ -8,7 +8,10 @@
 namespace mlx::core {
 
 namespace {
-MemoryControl& memory() { return host_backend().memory(); }
+MemoryControl& memory() {
+  Device d = default_device();
+  return backend_of(d).memory(d.index);
+}
 }  // namespace
 
 size_t get_active_memory() { return memory().active(); }

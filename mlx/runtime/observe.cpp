@@ -33,27 +33,6 @@ std::string built_at(const Step& step) {
   return text.empty() ? "" : "; built at " + text;
 }
 
-/// Throws the exception being handled with a text added to its message.
-[[noreturn]] void rethrow_with(const std::string& text) {
-  try {
-    throw;
-  } catch (const IndexError& e) {
-    throw IndexError(e.what() + text);
-  } catch (const ValueError& e) {
-    throw ValueError(e.what() + text);
-  } catch (const LinAlgError& e) {
-    throw LinAlgError(e.what() + text);
-  } catch (const TypeError& e) {
-    throw TypeError(e.what() + text);
-  } catch (const SizeError& e) {
-    throw SizeError(e.what() + text);
-  } catch (const MemoryError& e) {
-    throw MemoryError(e.what() + text);
-  } catch (const ExecutionError& e) {
-    throw ExecutionError(e.what() + text);
-  }
-}
-
 class Watcher final : public StepObserver {
  public:
   void run(const Step& step, std::span<void* const> operands, const Scalar* constants,
@@ -61,24 +40,43 @@ class Watcher final : public StepObserver {
     uint32_t mode = watching();
     bool check = mode & watch_nans && !any_nan(step, operands, 0, step.n_inputs) &&
                  !any_nan(step.program, constants);
-    auto start = Profile::now();
+    auto start = Clock::now();
     try {
       kernel();
     } catch (...) {
-      std::string text = built_at(step);
-      if (text.empty()) throw;
-      rethrow_with(text);
+      std::rethrow_exception(describe(step, std::current_exception()));
     }
-    if (mode & watch_times) Profile::record(step, start);
-    if (check && any_nan(step, operands, step.n_inputs, outputs_end(step)))
+    report(step, start, Clock::now(),
+           check && any_nan(step, operands, step.n_inputs, step.outputs_end()));
+  }
+
+  void report(const Step& step, Clock::time_point start, Clock::time_point end,
+              bool made_nan) override {
+    if (watching() & watch_times) Profile::record(step, start, end);
+    if (made_nan && looks_for_nans())
       fail<ExecutionError>("debug_nans", "the step ", step.name(),
                            " made a NaN of inputs without NaN", built_at(step));
   }
 
- private:
-  static int outputs_end(const Step& s) {
-    return s.workspace >= 0 ? s.workspace : static_cast<int>(s.operands.size());
+  std::exception_ptr describe(const Step& step, std::exception_ptr error) override {
+    std::string text = built_at(step);
+    if (text.empty()) return error;
+    try {
+      std::rethrow_exception(error);
+    } catch (const ExtensibleError& e) {
+      try {
+        e.throw_with(text);
+      } catch (...) {
+        return std::current_exception();
+      }
+    } catch (...) {
+      return error;
+    }
   }
+
+  bool looks_for_nans() const override { return watching() & watch_nans; }
+
+ private:
   static bool any_nan(const Program& p, const Scalar* constants) {
     for (size_t k = 0; k < p.constants.size(); ++k)
       if (has_nan({constants[k].bytes, {{}, {}, 0, Dtype(p.constants[k])}})) return true;
@@ -86,8 +84,17 @@ class Watcher final : public StepObserver {
   }
   static bool any_nan(const Step& s, std::span<void* const> operands, int first, int last) {
     for (int k = first; k < last; ++k)
-      if (has_nan({operands[k], s.operands[k]})) return true;
+      if (has_nan({operands[k], whole(s, k)})) return true;
     return false;
+  }
+  /// The operand at all positions of the step's loop.
+  static Layout whole(const Step& s, int k) {
+    Layout l = s.operands[k];
+    for (size_t d = s.loop.size(); d-- > 0;) {
+      l.shape.insert(l.shape.begin(), s.loop[d]);
+      l.strides.insert(l.strides.begin(), s.advance[k][d]);
+    }
+    return l;
   }
 };
 

@@ -1,13 +1,14 @@
-// Phase 3: the plan, the one thing that runs. Immutable once made: steps for the backends, where
-// every value lies, and which buffers may be taken over.
+// The plan, the one thing that runs. Immutable once made, but for the executables, which are
+// prepared when it first runs: steps for the backends, where every value lies, and which buffers
+// may be taken over.
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "mlx/backend/backend.h"
-#include "mlx/runtime/fuse.h"
 
 namespace mlx::core {
 
@@ -21,28 +22,32 @@ enum class SlotKind : uint8_t {
 struct Slot {
   SlotKind kind;
   size_t bytes = 0;
-  int leaf = -1;                   ///< index in Plan::leaves
-  int itemsize = 1;                ///< leaves: bytes of an element
-  bool donatable = false;          ///< leaves: nobody looks at it after this plan
-  const Backend* owner = nullptr;  ///< leaves: whose memory it is
+  int leaf = -1;            ///< index in Plan::leaves
+  int itemsize = 1;         ///< leaves: bytes of an element
+  bool donatable = false;   ///< leaves: nobody looks at it after this plan
+  Spaces present = 0;       ///< leaves: the spaces that have it
   int home = -1;            ///< this slot lies in that one's memory (written in place), or -1
   int64_t home_offset = 0;  ///< bytes from the start of `home`
   size_t arena_offset = 0;
-  int segment = -1;  ///< where it is written; -1 for leaves
+  int segment = -1;  ///< that writes it; -1 for leaves, and for outputs of no elements
   int last_step = -1;
   bool crosses = false;  ///< read by another segment than the one that writes it
 };
 
-/// Consecutive steps on one stream: one launch.
+/// Steps on one stream: one launch.
 struct Segment {
   Stream stream;
   Backend* backend;
-  std::vector<Step> steps;  ///< empty once prepared
-  std::shared_ptr<const Executable> executable;
-  std::vector<int> slots;            ///< slot of each binding
-  std::vector<uint32_t> parameters;  ///< items whose constants are the launch's parameters
+  Space space;
+  size_t alignment;
+  std::vector<Step> steps;         ///< empty once prepared
+  std::vector<uint32_t> in_place;  ///< per step, the inputs whose memory the outputs may take
+  std::vector<int> slots;          ///< slot of each binding
+  std::vector<int> transfers;      ///< bindings whose bytes may have to come from another space
+  std::vector<uint32_t> constants;  ///< items whose values are the launch's constants
   size_t arena_bytes = 0;
   int first_step = 0;
+  bool waited_for = false;  ///< by the next segment: nothing runs beside it
 };
 
 /// An item (or one part of a bundle) and where its value ends up.
@@ -55,29 +60,30 @@ struct Result {
 };
 
 /// Names nodes by their places in the schedule, so that it serves every schedule of the same form.
-/// Where in its storage a leaf starts is not part of the plan but for the last bits (`leaf_phase`).
-struct Plan {
+/// Where in its storage a leaf starts is not part of the plan but for its `misalignment`.
+class Plan {
+ public:
   std::vector<Segment> segments;
   std::vector<Slot> slots;
   std::vector<uint32_t> leaves;
   std::vector<Result> results;
-  std::vector<std::string> step_names() const;
+
+  /// Names of the steps, while the plan is not prepared; with the transfers in front of a segment.
+  std::vector<std::string> step_names(bool transfers = false) const;
+  /// The slot whose memory a slot lies in.
+  int home_of(int slot) const { return slots[slot].home < 0 ? slot : slots[slot].home; }
+  /// Pass 6: the executables of the segments; null for a segment without steps. Called without
+  /// locks; the first call prepares, others wait for it. Throws what a backend throws, every time.
+  const std::vector<std::shared_ptr<const Executable>>& prepare() const;
+
+ private:
+  mutable std::once_flag once_;
+  mutable std::vector<std::shared_ptr<const Executable>> executables_;
+  mutable std::exception_ptr error_;
 };
 
-/// Elements from the last boundary of 16 bytes to where a value of elements of `itemsize` bytes
-/// starts: what a plan knows of its place, since views as other dtypes depend on it.
-inline int64_t leaf_phase(const Value& v, int itemsize) { return v.offset % (16 / itemsize); }
-
-/// Lowers the units to steps, resolves views, and decides where every value lies.
-void make_plan(const Schedule& items, const std::vector<Unit>& units,
-               const std::vector<int>& unit_of, Plan& plan);
-
-/// Memory: writes in place, takes over inputs, and packs temporaries into arenas. Part of
-/// make_plan. `in_place` has, per step over all segments, the inputs whose memory the outputs may
-/// take.
-void assign_memory(Plan& plan, const std::vector<uint32_t>& in_place);
-
-/// Prepares the segments' executables and forgets their steps.
-void prepare(Plan& plan);
+/// Elements from the last boundary of the widest dtype to where a value of elements of `itemsize`
+/// bytes starts: what a plan knows of its place, since views as other dtypes depend on it.
+inline int64_t misalignment(const Value& v, int itemsize) { return v.offset % (16 / itemsize); }
 
 }  // namespace mlx::core

@@ -9,14 +9,14 @@ namespace {
 uint64_t flags_of(const Item& item) {
   const Node& n = *item.node;
   return static_cast<uint64_t>(n.dtype.val()) | uint64_t{item.leaf} << 8 |
-         uint64_t{item.wanted} << 9 | uint64_t{item.held} << 10 | uint64_t{item.donatable} << 11 |
+         uint64_t{item.requested} << 9 | uint64_t{item.referenced} << 10 | uint64_t{item.donatable} << 11 |
          uint64_t{n.part} << 16 | static_cast<uint64_t>(static_cast<uint32_t>(n.stream)) << 32;
 }
 
 }  // namespace
 
 /// Position of the first constant equal to this one among those that differ.
-uint64_t PlanCache::constant_class(const Node& n) {
+uint64_t PlanForm::constant_class(const Node& n) {
   constexpr size_t kFew = 16;
   auto equal = [&](const Node* m) { return m->dtype == n.dtype && m->scalar() == n.scalar(); };
   for (size_t k = 0; k < std::min(constants_.size(), kFew); ++k)
@@ -33,68 +33,89 @@ uint64_t PlanCache::constant_class(const Node& n) {
   return id;
 }
 
-void PlanCache::describe(const Schedule& items) {
-  form_.clear();
+bool PlanForm::describe(const Schedule& items) {
+  if (items.size() > kMaxItems) return false;
+  words_.clear();
   attrs_.clear();
   constants_.clear();
   if (!constant_at_.empty()) constant_at_.clear();
-  auto put_all = [&](const auto& list) { form_.insert(form_.end(), list.begin(), list.end()); };
+  auto put_all = [&](const auto& list) { words_.insert(words_.end(), list.begin(), list.end()); };
   for (const Item& item : items) {
     const Node& n = *item.node;
     bool data = item.leaf && n.op != &op_constant;
-    form_.push_back(reinterpret_cast<uintptr_t>(data ? &op_data : n.op));
-    form_.push_back(flags_of(item));
-    form_.push_back(n.shape.size());
+    words_.push_back(reinterpret_cast<uintptr_t>(data ? &op_data : n.op));
+    words_.push_back(flags_of(item));
+    words_.push_back(n.shape.size());
     put_all(n.shape);
     if (data) {
       const Value& v = value_of(n);
-      form_.push_back(reinterpret_cast<uintptr_t>(&v.storage->backend()));
-      form_.push_back(static_cast<uint64_t>(leaf_phase(v, n.dtype.size())));
+      words_.push_back(v.storage->present());
+      words_.push_back(static_cast<uint64_t>(misalignment(v, n.dtype.size())));
       put_all(v.strides);
     } else if (item.leaf) {
-      form_.push_back(constant_class(n));
+      words_.push_back(constant_class(n));
     } else {
-      for (const Node* in : computed_from(n)) form_.push_back(item_index(in));
+      for (const Node* in : computed_from(n)) words_.push_back(item_index(in));
       if (n.parts)
         for (const PartInfo& p : *n.parts) {
-          form_.push_back(static_cast<uint64_t>(p.dtype.val()) << 32 | p.shape.size());
+          words_.push_back(static_cast<uint64_t>(p.dtype.val()) << 32 | p.shape.size());
           put_all(p.shape);
         }
       if (n.attrs) {
-        form_.push_back(n.attrs->hash());
+        words_.push_back(n.attrs->hash());
         attrs_.push_back(n.attrs.get());
       }
     }
   }
-  hash_ = form_.size();
-  for (uint64_t w : form_) hash_ = (hash_ ^ w) * 0x9e3779b97f4a7c15ull + (hash_ >> 31);
-}
-
-bool PlanCache::matches(const Entry& e) const {
-  if (e.form != form_ || e.attrs.size() != attrs_.size()) return false;
-  for (size_t k = 0; k < attrs_.size(); ++k)
-    if (e.attrs[k].get() != attrs_[k] && !e.attrs[k]->equals(*attrs_[k])) return false;
+  hash_ = words_.size();
+  for (uint64_t w : words_) hash_ = (hash_ ^ w) * 0x9e3779b97f4a7c15ull + (hash_ >> 31);
   return true;
 }
 
-std::shared_ptr<const Plan> PlanCache::find(const Schedule& items) {
-  seen_ = false;
-  if (items.size() > kMaxItems) return nullptr;
-  describe(items);
-  auto it = entries_.find(hash_);
-  if (it != entries_.end() && matches(it->second)) return it->second.plan;
-  uint64_t& last = recent_[hash_ % kRecent];
-  seen_ = last == hash_;
-  last = hash_;
+bool PlanCache::matches(const Entry& e, const PlanForm& form) {
+  if (e.words != form.words_ || e.attrs.size() != form.attrs_.size()) return false;
+  for (size_t k = 0; k < form.attrs_.size(); ++k)
+    if (e.attrs[k].get() != form.attrs_[k] && !e.attrs[k]->equals(*form.attrs_[k])) return false;
+  return true;
+}
+
+std::shared_ptr<const Plan> PlanCache::find(const PlanForm& form) {
+  std::lock_guard lock(mutex_);
+  auto it = by_hash_.find(form.hash_);
+  if (it != by_hash_.end() && matches(*it->second, form)) {
+    entries_.splice(entries_.begin(), entries_, it->second);
+    return entries_.front().plan;
+  }
+  Recent& last = recent_[form.hash_ % kRecent];
+  last = {form.hash_, last.hash == form.hash_};
   return nullptr;
 }
 
-void PlanCache::keep(const std::shared_ptr<const Plan>& plan) {
-  if (!seen_) return;
-  if (entries_.size() >= kMaxEntries) entries_.clear();
-  Entry e{form_, {}, plan};
-  for (const Attrs* a : attrs_) e.attrs.emplace_back(a);
-  entries_.insert_or_assign(hash_, std::move(e));
+void PlanCache::keep(const PlanForm& form, const std::shared_ptr<const Plan>& plan) {
+  std::lock_guard lock(mutex_);
+  const Recent& last = recent_[form.hash_ % kRecent];
+  if (last.hash != form.hash_ || !last.again) return;
+  if (auto it = by_hash_.find(form.hash_); it != by_hash_.end()) {
+    entries_.erase(it->second);
+    by_hash_.erase(it);
+  }
+  entries_.push_front({form.hash_, form.words_, {}, plan});
+  for (const Attrs* a : form.attrs_) entries_.front().attrs.emplace_back(a);
+  by_hash_[form.hash_] = entries_.begin();
+  if (entries_.size() <= kMaxEntries) return;
+  by_hash_.erase(entries_.back().hash);
+  entries_.pop_back();
+}
+
+void PlanCache::clear() {
+  std::lock_guard lock(mutex_);
+  by_hash_.clear();
+  entries_.clear();
+}
+
+size_t PlanCache::size() const {
+  std::lock_guard lock(mutex_);
+  return entries_.size();
 }
 
 }  // namespace mlx::core

@@ -1,45 +1,68 @@
 // Plans of loops: a graph of a form that was seen before runs the plan made then. The form is all
-// that a plan depends on: ops, attributes, shapes, layouts, who holds what. The values of leaves
-// and of constants are not part of it, but which constants are equal is.
+// that a plan depends on: ops, attributes, shapes, layouts, who refers to what. The values of
+// leaves and of constants are not part of it, but which constants are equal is.
 #pragma once
 
+#include <list>
 #include <memory>
+#include <mutex>
 #include <unordered_map>
 #include <vector>
 
 #include "mlx/runtime/plan.h"
+#include "mlx/runtime/schedule.h"
 
 namespace mlx::core {
 
-class PlanCache {
+/// The form of a schedule.
+class PlanForm {
  public:
-  /// The plan of a schedule of this form, or null. Remembers the form for `keep`.
-  std::shared_ptr<const Plan> find(const Schedule& items);
-  /// Keeps a plan for the form that was looked up last, if that form has been seen before.
-  void keep(const std::shared_ptr<const Plan>& plan);
-  void clear() { entries_.clear(); }
-  size_t size() const { return entries_.size(); }
+  /// Describes a schedule; false where it is too large to be worth it.
+  bool describe(const Schedule& items);
 
  private:
-  struct Entry {
-    std::vector<uint64_t> form;
-    std::vector<Ref<const Attrs>> attrs;
-    std::shared_ptr<const Plan> plan;
-  };
-  void describe(const Schedule& items);
+  friend class PlanCache;
   uint64_t constant_class(const Node& n);
-  bool matches(const Entry& e) const;
 
-  static constexpr size_t kMaxEntries = 256, kMaxItems = 1 << 14, kRecent = 4096;
-  std::unordered_map<uint64_t, Entry> entries_;
-  std::vector<uint64_t> recent_ = std::vector<uint64_t>(kRecent, 0);
-  // The form looked up last.
+  static constexpr size_t kMaxItems = 1 << 14;
   uint64_t hash_ = 0;
-  bool seen_ = false;
-  std::vector<uint64_t> form_;
+  std::vector<uint64_t> words_;
   std::vector<const Attrs*> attrs_;
   std::vector<const Node*> constants_;                       // that differ
   std::unordered_multimap<uint64_t, uint32_t> constant_at_;  // their places, where they are many
+};
+
+/// Plans by form; those that were not used for longest go. Threads share it.
+class PlanCache {
+ public:
+  /// The plan of a form, or null. Remembers the form for `keep`.
+  std::shared_ptr<const Plan> find(const PlanForm& form);
+  /// Keeps a plan for a form that has been looked up before the last time, too: what never comes
+  /// back costs no memory.
+  void keep(const PlanForm& form, const std::shared_ptr<const Plan>& plan);
+  void clear();
+  size_t size() const;
+
+ private:
+  struct Entry {
+    uint64_t hash;
+    std::vector<uint64_t> words;
+    std::vector<Ref<const Attrs>> attrs;
+    std::shared_ptr<const Plan> plan;
+  };
+  using Entries = std::list<Entry>;  // the one used last comes first
+  static bool matches(const Entry& e, const PlanForm& form);
+
+  static constexpr size_t kMaxEntries = 256, kRecent = 4096;
+  mutable std::mutex mutex_;
+  Entries entries_;
+  std::unordered_map<uint64_t, Entries::iterator> by_hash_;
+  /// Of each class of hashes, the form that was looked up last, and whether twice.
+  struct Recent {
+    uint64_t hash = 0;
+    bool again = false;
+  };
+  std::vector<Recent> recent_ = std::vector<Recent>(kRecent);
 };
 
 }  // namespace mlx::core

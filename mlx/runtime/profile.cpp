@@ -23,16 +23,15 @@ double micros(Profile::Time from, Profile::Time to) {
 }
 
 size_t bytes_of(const Step& s) {
-  int end = s.workspace >= 0 ? s.workspace : static_cast<int>(s.operands.size());
   size_t n = 0;
-  for (int k = 0; k < end; ++k) {
+  for (int k = 0; k < s.outputs_end(); ++k) {
     const Layout& l = s.operands[k];
     size_t elements = 1;  // a repeated element is read from memory once
     for (size_t d = 0; d < l.shape.size(); ++d)
       if (l.strides[d] != 0) elements *= static_cast<size_t>(l.shape[d]);
     n += elements * l.dtype.size();
   }
-  return n;
+  return n * static_cast<size_t>(num_elements(s.loop));
 }
 
 }  // namespace
@@ -40,7 +39,7 @@ size_t bytes_of(const Step& s) {
 void Profile::start() {
   std::lock_guard lock(recording);
   if (recorder) throw ValueError("[profile] another profile is recording; one at a time can");
-  origin_ = now();
+  origin_ = Clock::now();
   recorder = this;
   watch(watch_origins, true);
   watch(watch_times, true);
@@ -54,8 +53,7 @@ void Profile::stop() {
   recorder = nullptr;
 }
 
-void Profile::record(const Step& step, Time start) {
-  Time end = now();
+void Profile::record(const Step& step, Time start, Time end) {
   const Layout& out = step.operands[std::min<size_t>(step.n_inputs, step.operands.size() - 1)];
   size_t thread = std::hash<std::thread::id>{}(std::this_thread::get_id()) % 100000;
   std::lock_guard lock(recording);

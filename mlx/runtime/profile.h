@@ -1,7 +1,6 @@
 // The times of steps: a summary, and a trace for Chrome's viewer (chrome://tracing, Perfetto).
 #pragma once
 
-#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,7 +12,7 @@ namespace mlx::core {
 /// Records the steps that run between `start` and `stop`. One records at a time.
 class Profile {
  public:
-  using Time = std::chrono::steady_clock::time_point;
+  using Time = Clock::time_point;
   struct Event {
     std::string name, origin, shape, dtype;
     double start, duration;  ///< microseconds
@@ -30,9 +29,8 @@ class Profile {
   /// Writes the events in the trace event format (JSON), whole or not at all. Throws FileError.
   void save(const std::string& path) const;
 
-  static Time now() { return std::chrono::steady_clock::now(); }
   /// Adds a step to the profile that records; called by the observer of steps.
-  static void record(const Step& step, Time start);
+  static void record(const Step& step, Time start, Time end);
 
  private:
   Time origin_;

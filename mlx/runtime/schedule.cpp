@@ -7,10 +7,6 @@ namespace mlx::core {
 
 namespace {
 
-uint32_t epoch = 0;
-
-bool visited(const Node* n) { return n->mark >> 32 == epoch; }
-
 bool is_leaf(const Node* n) {
   if (n->status == Status::available || n->op->kind == OpKind::leaf) return true;
   return n->op->kind == OpKind::part && n->inputs()[0]->status == Status::available;
@@ -28,51 +24,78 @@ void check_placeholder(const Node* n, bool tracing) {
            : "return the array from the function, or name its container in `outputs` of compile");
 }
 
-struct Frame {
-  Node* node;
-  uint32_t next;
+/// Depth-first, without recursion.
+class Visitor {
+ public:
+  Visitor(Claims& claims, Schedule& items, bool tracing)
+      : claims_(claims), items_(items), tracing_(tracing) {}
+
+  void visit_all(const std::vector<Node*>& roots) {
+    items_.clear();
+    for (Node* n : roots)
+      if (!visited(n)) visit(n);
+  }
+
+ private:
+  struct Frame {
+    Node* node;
+    uint32_t next;
+  };
+
+  /// A place that was noted for an earlier schedule is that of another node, or out of range.
+  bool visited(const Node* n) const {
+    if (!claims_.has(n)) return false;
+    uint32_t i = item_index(n);
+    return i < items_.size() && items_[i].node == n;
+  }
+
+  void enter(Node* n) {
+    claims_.claim(n);
+    check_placeholder(n, tracing_);
+    stack_.push_back({n, 0});
+  }
+
+  void visit(Node* root) {
+    enter(root);
+    while (!stack_.empty()) {
+      auto& [n, next] = stack_.back();
+      auto inputs = is_leaf(n) ? std::span<Node* const>{} : computed_from(*n);
+      if (next < inputs.size()) {
+        Node* in = inputs[next++];
+        if (!visited(in)) enter(in);
+        continue;
+      }
+      for (Node* in : inputs) ++items_[item_index(in)].uses;
+      claims_.set_place(n, items_.size());
+      items_.push_back({.node = n, .leaf = is_leaf(n)});
+      stack_.pop_back();
+    }
+  }
+
+  Claims& claims_;
+  Schedule& items_;
+  bool tracing_;
+  std::vector<Frame> stack_;
 };
 
-void visit(Node* root, Schedule& items, std::vector<Frame>& stack, bool tracing) {
-  auto enter = [&](Node* n) {
-    check_placeholder(n, tracing);
-    n->mark = uint64_t{epoch} << 32;
-    stack.push_back({n, 0});
-  };
-  enter(root);
-  while (!stack.empty()) {
-    auto& [n, next] = stack.back();
-    auto inputs = is_leaf(n) ? std::span<Node* const>{} : computed_from(*n);
-    if (next < inputs.size()) {
-      Node* in = inputs[next++];
-      if (!visited(in)) enter(in);
-      continue;
-    }
-    for (Node* in : inputs) ++items[item_index(in)].uses;
-    n->mark = uint64_t{epoch} << 32 | items.size();
-    items.push_back({.node = n, .leaf = is_leaf(n)});
-    stack.pop_back();
+/// The evaluation's own handles do not count as somebody else's.
+void find_references(const Arrays& outputs, Schedule& items) {
+  std::vector<uint32_t> own(items.size(), 0);
+  for (const array& a : outputs) {
+    uint32_t i = item_index(a.node());
+    items[i].requested = true;
+    ++own[i];
   }
-}
-
-void visit_all(const std::vector<Node*>& roots, Schedule& items, bool tracing) {
-  items.clear();
-  if (++epoch == 0) epoch = 1;
-  static std::vector<Frame> stack;
-  stack.clear();
-  for (Node* n : roots)
-    if (!visited(n)) visit(n, items, stack, tracing);
-}
-
-/// True where the leaf's memory can be taken over: no other array, export or file looks at it, and
-/// the taker would not hold on to much more than it needs.
-bool memory_is_free(const Item& item) {
-  const Node& n = *item.node;
-  if (!item.leaf || item.stored() || n.op == &op_constant || n.op->kind == OpKind::part)
-    return false;
-  const Storage* s = n.value.storage.get();
-  return s && s->refs.load(std::memory_order_relaxed) == 1 && !s->pinned() && !s->borrowed() &&
-         s->bytes() <= 2 * static_cast<size_t>(num_elements(n.shape)) * n.dtype.size();
+  for (size_t i = 0; i < items.size(); ++i) {
+    Item& item = items[i];
+    item.referenced = item.node->refs.load(std::memory_order_acquire) > item.uses + own[i];
+    item.taped = is_live(item.node->trace);
+    item.donatable = item.leaf && !item.stored() && memory_is_free(*item.node);
+  }
+  for (const Item& item : items) {
+    if (item.leaf || !item.taped) continue;
+    for (Node* in : computed_from(*item.node)) items[item_index(in)].donatable = false;
+  }
 }
 
 }  // namespace
@@ -83,33 +106,25 @@ const Value& value_of(const Node& n) {
   return n.value;
 }
 
-void schedule(const Arrays& outputs, Schedule& items, bool tracing) {
-  static std::vector<Node*> roots;
-  roots.clear();
-  for (const array& a : outputs) roots.push_back(a.node());
-  visit_all(roots, items, tracing);
-  if (sort_by_depth(roots, items)) visit_all(roots, items, tracing);
+bool memory_is_free(const Node& n) {
+  if (n.op == &op_constant || n.op->kind == OpKind::part) return false;
+  const Storage* s = n.value.storage.get();
+  return s && s->refs.load(std::memory_order_acquire) == 1 && !s->pinned() && !s->borrowed() &&
+         s->bytes() <= 2 * static_cast<size_t>(num_elements(n.shape)) * n.dtype.size();
+}
 
-  // Handles that belong to the evaluation do not count as somebody else's.
-  static std::vector<uint32_t> own;
-  own.assign(items.size(), 0);
-  for (const array& a : outputs) {
-    uint32_t i = item_index(a.node());
-    items[i].wanted = true;
-    ++own[i];
+void schedule(const Arrays& outputs, Claims& claims, Schedule& items, bool tracing) {
+  std::vector<Node*> roots;
+  roots.reserve(outputs.size());
+  for (const array& a : outputs) roots.push_back(a.node());
+  Visitor(claims, items, tracing).visit_all(roots);
+  if (sort_by_depth(roots, items)) {
+    Schedule again;
+    again.reserve(items.size());
+    Visitor(claims, again, tracing).visit_all(roots);
+    items.swap(again);
   }
-  for (size_t i = 0; i < items.size(); ++i) {
-    Item& item = items[i];
-    item.held = item.node->refs.load(std::memory_order_relaxed) > item.uses + own[i];
-    item.kept = is_live(item.node->trace);
-    item.donatable = memory_is_free(item);
-  }
-  for (const Item& item : items) {
-    if (item.leaf) continue;
-    // A tape may read it again.
-    if (item.kept)
-      for (Node* in : computed_from(*item.node)) items[item_index(in)].donatable = false;
-  }
+  find_references(outputs, items);
 }
 
 }  // namespace mlx::core

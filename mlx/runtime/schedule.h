@@ -1,38 +1,43 @@
-// Phase 1: which nodes must be computed, in what order, and who else looks at them.
+// Pass 1: which nodes must be computed, in what order, and who else looks at them.
 #pragma once
 
 #include <vector>
 
 #include "mlx/core/array.h"
+#include "mlx/runtime/claims.h"
 
 namespace mlx::core {
 
-/// A node of the evaluated graph. What is held and what may be donated is read here, once.
+/// A node of the evaluated graph. Who refers to it and what may be donated is read here, once.
 struct Item {
   Node* node;
-  uint32_t uses = 0;       ///< times that nodes of this schedule read it
-  bool leaf = false;       ///< has a value already
-  bool wanted = false;     ///< asked for by the caller
-  bool held = false;       ///< referenced from outside the schedule: stored like a wanted node
-  bool kept = false;       ///< a live transformation needs its inputs after the evaluation
-  bool donatable = false;  ///< a leaf that nobody looks at after this schedule: its memory is free
-  bool stored() const { return wanted || held; }
+  uint32_t uses = 0;        ///< times that nodes of this schedule read it
+  bool leaf = false;        ///< has a value already
+  bool requested = false;   ///< asked for by the caller
+  bool referenced = false;  ///< from outside of the schedule: stored like a requested node
+  bool taped = false;       ///< a live transformation needs its inputs after the evaluation
+  bool donatable = false;   ///< a leaf that nobody looks at after this schedule: its memory is free
+  bool stored() const { return requested || referenced; }
 };
 
-/// Nodes in topological order: inputs before what reads them.
+/// Nodes in topological order: inputs before their consumers.
 using Schedule = std::vector<Item>;
 
 /// Where an evaluated node's elements are: its own value, or that of its part of a bundle.
 const Value& value_of(const Node& n);
 
-/// Orders what the outputs need. Iterative; linear in the graph. Throws ValueError for a
-/// placeholder unless `tracing`. The caller holds the planning lock.
-void schedule(const Arrays& outputs, Schedule& items, bool tracing = false);
+/// Orders what the outputs need, and claims it. Iterative; linear in the graph. Throws
+/// PlaceholderError for a placeholder unless `tracing`, and Conflict.
+void schedule(const Arrays& outputs, Claims& claims, Schedule& items, bool tracing = false);
 
 /// Puts roots that need fewer steps one after another first; true where that changed something.
 /// What the others share with them can then be freed on the way: gradients of the last layer of a
 /// network come before those of the first, which need all that is between. Small graphs stay.
 bool sort_by_depth(std::vector<Node*>& roots, const Schedule& items);
+
+/// True where only one array refers to the leaf, and no export or file to its memory, so that the
+/// memory can be taken over; and the taker would not hold on to much more than it needs.
+bool memory_is_free(const Node& leaf);
 
 /// The inputs that a node is computed from: those of a view, without the bundle which gives a
 /// result of a custom function its rules.
@@ -42,7 +47,9 @@ inline std::span<Node* const> computed_from(const Node& n) {
   return has_rules ? in.first(1) : in;
 }
 
-/// The item of a node of the most recent schedule.
-inline uint32_t item_index(const Node* n) { return static_cast<uint32_t>(n->mark); }
+/// The place of a node in the schedule that is being planned.
+inline uint32_t item_index(const Node* n) {
+  return static_cast<uint32_t>(n->mark.load(std::memory_order_relaxed));
+}
 
 }  // namespace mlx::core

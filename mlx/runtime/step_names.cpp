@@ -1,4 +1,5 @@
 // What steps are called where plans are shown.
+#include "mlx/core/error.h"
 #include "mlx/runtime/plan.h"
 
 namespace mlx::core {
@@ -28,10 +29,13 @@ std::string Step::name() const {
   return s + ")";
 }
 
-std::vector<std::string> Plan::step_names() const {
+std::vector<std::string> Plan::step_names(bool transfers) const {
   std::vector<std::string> names;
-  for (const Segment& s : segments)
+  for (const Segment& s : segments) {
+    if (transfers && !s.transfers.empty())
+      names.push_back(cat("transfer(", s.transfers.size(), ") to ", to_string(s.stream)));
     for (const Step& step : s.steps) names.push_back(step.name());
+  }
   return names;
 }
 

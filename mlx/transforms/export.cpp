@@ -7,7 +7,7 @@
 #include "mlx/core/error.h"
 #include "mlx/core/trace.h"
 #include "mlx/io/io.h"
-#include "mlx/ops/map.h"
+#include "mlx/ops/loop.h"
 #include "mlx/ops/slice.h"
 #include "mlx/ops/view.h"
 #include "mlx/runtime/eval.h"
@@ -130,8 +130,8 @@ class TraceWriter {
   static TraceStep step_of(const Node& n) {
     TraceStep step{};
     const Node* one = &n;
-    while (one->op == &op_map || one->op == &op_map_view) {
-      const auto& map = static_cast<const MapAttrs&>(*one->attrs);
+    while (one->op == &op_loop || one->op == &op_loop_view) {
+      const auto& map = static_cast<const LoopAttrs&>(*one->attrs);
       step.mapped.push_back(map.mapped);
       one = &map.node();
     }

@@ -38,8 +38,8 @@ namespace mlx::core {
 // of a file and not steps; op_part and op_trace_input stand for what they read; op_call is a
 // compiled function, which a trace looks into; op_nonzero is computed while a trace is made;
 // op_primitive and op_primitive_bundle run code of the program; op_custom and op_custom_result
-// carry rules of the program, and files hold what they compute without them; op_map and
-// op_map_view stand for the op that they map.
+// carry rules of the program, and files hold what they compute without them; op_loop and
+// op_loop_view stand for the op that they map.
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include "mlx/core/error.h"
 #include "mlx/core/trace.h"
 #include "mlx/io/io.h"
-#include "mlx/ops/map.h"
+#include "mlx/ops/loop.h"
 
 namespace mlx::core {
 
@@ -248,7 +248,7 @@ StoredTrace trace_from(const json& j, const Arrays& arrays) {
 /// inputs may be what no caller of the op has checked.
 Arrays build(const TraceStep& step, const Arrays& in, Stream s, bool strict, size_t depth = 0) {
   if (depth < step.mapped.size())
-    return map_built(in, step.mapped[depth], s, [&](const Arrays& slices) {
+    return loop_built(in, step.mapped[depth], s, [&](const Arrays& slices) {
       return build(step, slices, s, strict, depth + 1);
     });
   if (strict && step.op->check) step.op->check(in, step.attrs.get());

@@ -24,7 +24,7 @@
 //                "outputs": [values]}, ..]}
 //
 // where values are numbered: inputs, constants, results of the steps. A step with "map" runs its op
-// at each position along the first axes of its inputs, outermost first (ops/map.h).
+// at each position along the first axes of its inputs, outermost first (ops/loop.h).
 #pragma once
 
 #include <string>

@@ -6,7 +6,7 @@
 #include "mlx/ops/cast.h"
 #include "mlx/ops/slice.h"
 #include "mlx/ops/view.h"
-#include "mlx/runtime/program.h"
+#include "mlx/backend/program.h"
 #include "mlx/transforms/graph.h"
 
 namespace mlx::core {

@@ -4,7 +4,7 @@
 #include "mlx/core/copy.h"
 #include "mlx/core/error.h"
 #include "mlx/core/trace.h"
-#include "mlx/ops/map.h"
+#include "mlx/ops/loop.h"
 #include "mlx/ops/rules.h"
 #include "mlx/ops/view.h"
 #include "mlx/transforms/transforms.h"
@@ -28,7 +28,7 @@ Batch apply_rule(const Node& n, const Batch& in, Stream s) {
   }
   rules::Batched out;
   if (n.op->vmap) out = n.op->vmap(in.arrays, in.axes, n.attrs.get(), s);
-  if (out.first.empty() && mapped) out = map_op(n, in.arrays, in.axes, s);
+  if (out.first.empty() && mapped) out = make_loop(n, in.arrays, in.axes, s);
   if (out.first.empty()) {
     out.first = results_of(copy_node(n, in.arrays));
     out.second.assign(out.first.size(), -1);

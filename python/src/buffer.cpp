@@ -120,7 +120,7 @@ void copy_elements(char*& dst, const char* src, const Shape& shape, const Stride
 /// Dense memory as an array of another dtype, without a copy between.
 array convert_dense(const void* data, const Shape& shape, Dtype source, Dtype dtype) {
   size_t bytes = static_cast<size_t>(num_elements(shape)) * source.size();
-  auto storage = make_ref<Storage>(host_backend(), const_cast<void*>(data), bytes, [] {});
+  auto storage = make_ref<Storage>(const_cast<void*>(data), bytes, [] {});
   storage->pin();
   array borrowed(storage, shape, row_major(shape), 0, source);
   array out = astype(borrowed, dtype);
@@ -198,8 +198,8 @@ std::optional<array> from_buffer(PyObject* o, std::optional<Dtype> dtype) {
 Export::Export(array& a) {
   if (is_constant(a)) {
     // A constant is folded into kernels; who writes to it needs memory behind it.
-    Backend& host = host_backend();
-    auto memory = make_ref<Storage>(host, host.alloc(a.itemsize()), a.itemsize());
+    Ref<Buffer> buffer = host_backend().alloc(a.itemsize(), Stream(0, Device::cpu));
+    auto memory = make_ref<Storage>(std::move(buffer), a.itemsize());
     std::memcpy(memory->map(Access::write), a.node()->scalar().bytes, a.itemsize());
     a = array(std::move(memory), a.shape(), {}, 0, a.dtype());
   }

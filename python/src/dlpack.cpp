@@ -128,7 +128,7 @@ array import_capsule(PyObject* capsule, std::optional<Dtype> dtype, bool share) 
     nb::gil_scoped_acquire gil;
     m->deleter(m);
   };
-  auto storage = make_ref<Storage>(host_backend(), data + first * source.size(),
+  auto storage = make_ref<Storage>(data + first * source.size(),
                                    static_cast<size_t>(last - first + 1) * source.size(), release);
   storage->pin();
   return array(std::move(storage), std::move(shape), std::move(strides), -first, source);

@@ -277,7 +277,7 @@ size_t replace(size_t State::* field, size_t value) {
 
 }  // namespace
 
-Buffer allocate(size_t size) {
+HostBlock allocate(size_t size) {
   alignas(kAlign) static char nothing[kAlign];
   if (size == 0) {
     return {nothing, 0, 0};
@@ -313,7 +313,7 @@ Buffer allocate(size_t size) {
   }
 }
 
-void free_buffer(const Buffer& buffer) noexcept {
+void free_block(const HostBlock& buffer) noexcept {
   if (buffer.capacity == 0) {
     return;
   }
@@ -366,7 +366,7 @@ Scratch::Scratch(size_t size) {
   auto& stack = scratch_stack;
   const size_t bytes = round_up(size, kAlign);
   if (size == 0 || size > kStackSize - stack.used) {
-    buffer_ = allocate(size);
+    block_ = allocate(size);
     return;
   }
   if (stack.base == nullptr) {
@@ -375,7 +375,7 @@ Scratch::Scratch(size_t size) {
       refuse(size, "no working memory is left; a thread needs", kStackSize);
     }
   }
-  buffer_.ptr = stack.base + stack.used;
+  block_.ptr = stack.base + stack.used;
   stack.used += bytes;
   ++stack.live;
   on_stack_ = bytes;
@@ -383,11 +383,11 @@ Scratch::Scratch(size_t size) {
 
 Scratch::~Scratch() {
   if (on_stack_ == 0) {
-    free_buffer(buffer_);
+    free_block(block_);
     return;
   }
   auto& stack = scratch_stack;
-  const auto begin = static_cast<size_t>(static_cast<char*>(buffer_.ptr) - stack.base);
+  const auto begin = static_cast<size_t>(static_cast<char*>(block_.ptr) - stack.base);
   if (--stack.live == 0) {
     stack.used = 0;
   } else if (begin + on_stack_ == stack.used) {

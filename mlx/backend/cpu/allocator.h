@@ -8,8 +8,8 @@
 namespace mlx::core::cpu {
 
 /// A block of host memory, aligned to 64 bytes (2 MiB from 2 MiB on). `size` is what was asked
-/// for, `capacity` what is there. Not owning: give it back with free_buffer exactly once.
-struct Buffer {
+/// for, `capacity` what is there. Not owning: give it back with free_block exactly once.
+struct HostBlock {
   void* ptr = nullptr;
   size_t size = 0;
   size_t capacity = 0;
@@ -18,10 +18,10 @@ struct Buffer {
 /// Allocates `size` bytes, uninitialised; zero bytes give a valid pointer to nothing. Throws
 /// MemoryError beyond the hard ceiling, beyond what the machine can still give, or when `size` is
 /// absurd (over 2^47).
-Buffer allocate(size_t size);
+HostBlock allocate(size_t size);
 
 /// Returns a block to the cache, or to the system when the cache is full. Accepts empty buffers.
-void free_buffer(const Buffer& buffer) noexcept;
+void free_block(const HostBlock& buffer) noexcept;
 
 /// Bytes asked for by the blocks now in use.
 size_t active_memory();
@@ -61,11 +61,11 @@ class Scratch {
   static void* operator new(size_t) = delete;
   template <class T = void>
   T* get() const {
-    return static_cast<T*>(buffer_.ptr);
+    return static_cast<T*>(block_.ptr);
   }
 
  private:
-  Buffer buffer_;
+  HostBlock block_;
   size_t on_stack_ = 0;  // bytes taken from the thread's stack
 };
 

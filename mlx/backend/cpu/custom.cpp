@@ -10,7 +10,7 @@ namespace {
 /// An array over memory of the running kernel; valid until the kernel returns.
 array borrow(const View& v) {
   size_t bytes = v.size() * v.dtype().size();
-  auto storage = make_ref<Storage>(host_backend(), v.data, bytes, [] {});
+  auto storage = make_ref<Storage>(v.data, bytes, [] {});
   return array(std::move(storage), v.shape(), v.strides(), 0, v.dtype());
 }
 

@@ -13,7 +13,7 @@
 #include "mlx/backend/cpu/positions.h"
 #include "mlx/backend/cpu/threads.h"
 #include "mlx/backend/shared/odometer.h"
-#include "mlx/runtime/program.h"
+#include "mlx/backend/program.h"
 
 namespace mlx::core::cpu {
 namespace {

@@ -13,20 +13,6 @@ namespace mlx::core::cpu {
 
 namespace {
 
-using Work = std::function<void(const Launch&)>;
-
-/// Waits for what the launch depends on, runs it, and reports how it went.
-void perform(const Launch& launch, const Work& work) {
-  try {
-    for (const auto& e : launch.after) e->wait();
-    work(launch);
-  } catch (...) {
-    launch.done->fail(std::current_exception());
-    return;
-  }
-  launch.done->signal();
-}
-
 class Queue {
  public:
   Queue() : thread_([this] { loop(); }) { thread_.detach(); }
@@ -36,11 +22,11 @@ class Queue {
     std::lock_guard lock(mutex_);
     return pending_ == 0;
   }
-  void push(Launch launch, Work work) {
+  void push(std::function<void()> job) {
     std::unique_lock lock(mutex_);
     // A producer that runs far ahead would hold the memory of everything it queued.
     changed_.wait(lock, [&] { return pending_ < kDeepest; });
-    jobs_.push_back({std::move(launch), std::move(work)});
+    jobs_.push_back(std::move(job));
     ++pending_;
     changed_.notify_all();
   }
@@ -51,19 +37,15 @@ class Queue {
 
  private:
   static constexpr int kDeepest = 64;
-  struct Job {
-    Launch launch;
-    Work work;
-  };
   void loop() {
     std::unique_lock lock(mutex_);
     for (;;) {
       changed_.wait(lock, [&] { return !jobs_.empty(); });
       {
-        Job job = std::move(jobs_.front());
+        std::function<void()> job = std::move(jobs_.front());
         jobs_.pop_front();
         lock.unlock();
-        perform(job.launch, job.work);
+        job();
       }  // what the job kept alive goes before the stream counts as idle
       lock.lock();
       --pending_;
@@ -73,7 +55,7 @@ class Queue {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Job> jobs_;
+  std::deque<std::function<void()>> jobs_;
   int pending_ = 0;
   std::thread thread_;
 };
@@ -113,13 +95,11 @@ Queue* find_queue(int stream, bool create) {
 
 }  // namespace
 
-void submit(Launch launch, Work work) {
-  Queue* queue = find_queue(launch.stream.index, !launch.blocking);
-  if (launch.blocking && (!queue || queue->idle())) {
-    perform(launch, work);
-  } else {
-    queue->push(std::move(launch), std::move(work));
-  }
+void submit(Stream s, std::function<void()> job) { find_queue(s.index, true)->push(std::move(job)); }
+
+bool is_idle(Stream s) {
+  Queue* queue = find_queue(s.index, false);
+  return !queue || queue->idle();
 }
 
 void drain(Stream s) {

@@ -8,8 +8,10 @@
 
 namespace mlx::core::cpu {
 
-/// Runs `work` for the launch: waits for `after`, then calls it, and finishes `done`.
-void submit(Launch launch, std::function<void(const Launch&)> work);
+/// Runs `job` on the stream's thread, after all that was submitted before. The job does not throw.
+void submit(Stream s, std::function<void()> job);
+/// True where nothing is queued or running on the stream's thread.
+bool is_idle(Stream s);
 /// Waits until the stream's queue is empty.
 void drain(Stream s);
 

@@ -4,7 +4,8 @@
 
 #include <vector>
 
-#include "mlx/core/node.h"
+#include "mlx/core/dtype.h"
+#include "mlx/core/small_vector.h"
 
 namespace mlx::core {
 

@@ -12,8 +12,7 @@ bool sort_by_depth(std::vector<Node*>& roots, const Schedule& items) {
     if (!item.leaf) elements += static_cast<size_t>(num_elements(item.node->shape));
   constexpr size_t kSmall = 1 << 20;  // all of it may stay
   if (elements < kSmall) return false;
-  static std::vector<uint32_t> depths;
-  depths.assign(items.size(), 0);
+  std::vector<uint32_t> depths(items.size(), 0);
   for (size_t i = 0; i < items.size(); ++i) {
     if (items[i].leaf) continue;
     for (Node* in : computed_from(*items[i].node))

@@ -1,5 +1,5 @@
 // Derivatives of ops that are run for each position along an axis: the op's own rule, vectorized.
-#include "mlx/ops/map.h"
+#include "mlx/ops/loop.h"
 
 #include "mlx/ops/creation.h"
 #include "mlx/ops/reduce.h"
@@ -11,7 +11,7 @@ namespace {
 
 /// The results of a rule of the mapped op at each position, stacked; null where it gives none.
 Arrays at_each(const RuleArgs& r, Arrays (*rule)(const OpDef&, const RuleArgs&)) {
-  const auto& m = static_cast<const MapAttrs&>(*r.attrs);
+  const auto& m = static_cast<const LoopAttrs&>(*r.attrs);
   const Node& slice = m.node();
   Arrays given = r.inputs;
   MappedAxes axes;
@@ -55,10 +55,10 @@ Arrays at_each(const RuleArgs& r, Arrays (*rule)(const OpDef&, const RuleArgs&))
 
 namespace rules {
 
-Arrays map_jvp(const RuleArgs& r) { return at_each(r, push_forward); }
+Arrays loop_jvp(const RuleArgs& r) { return at_each(r, push_forward); }
 
-Arrays map_vjp(const RuleArgs& r) {
-  const auto& m = static_cast<const MapAttrs&>(*r.attrs);
+Arrays loop_vjp(const RuleArgs& r) {
+  const auto& m = static_cast<const LoopAttrs&>(*r.attrs);
   Arrays out = at_each(r, pull_back);
   // An input shared by all positions gets what each of them contributes.
   for (size_t k = 0; k < out.size(); ++k)

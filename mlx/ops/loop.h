@@ -9,35 +9,35 @@
 namespace mlx::core {
 
 /// Attributes of the two ops below.
-struct MapAttrs final : Attrs {
+struct LoopAttrs final : Attrs {
   array slice;               ///< the op at one position: its node, over placeholders
   std::vector<bool> mapped;  ///< inputs that have the axis, in front; others are the same for all
-  MapAttrs(array s, std::vector<bool> m) : slice(std::move(s)), mapped(std::move(m)) {}
+  LoopAttrs(array s, std::vector<bool> m) : slice(std::move(s)), mapped(std::move(m)) {}
   const Node& node() const { return *slice.node(); }
   bool equals(const Attrs& o) const override;
   size_t hash() const override;
   void visit(AttrVisitor& v) override;
-  Attrs* clone() const override { return new MapAttrs(slice, mapped); }
+  Attrs* clone() const override { return new LoopAttrs(slice, mapped); }
 };
 
 /// A kernel or bundle for each position; always a bundle itself.
-extern const OpDef op_map;
+extern const OpDef op_loop;
 /// A view for each position, which is a view with one more axis.
-extern const OpDef op_map_view;
+extern const OpDef op_loop_view;
 
 /// The results of the op of `node` at each position along `axes` of the inputs (-1: an input that
 /// is the same for all), stacked along a first axis. `node` says shapes and dtypes at one position.
-rules::Batched map_op(const Node& node, const Arrays& inputs, const std::vector<int>& axes,
+rules::Batched make_loop(const Node& node, const Arrays& inputs, const std::vector<int>& axes,
                       Stream s);
 
 /// The same of the op that `build` makes of what the inputs are at one position; those that are
 /// `mapped` have the axis in front. Throws ValueError where that is not one op over these inputs.
-Arrays map_built(const Arrays& inputs, const std::vector<bool>& mapped, Stream s,
+Arrays loop_built(const Arrays& inputs, const std::vector<bool>& mapped, Stream s,
                  const std::function<Arrays(const Arrays&)>& build);
 
 namespace rules {
-Arrays map_vjp(const RuleArgs& args);
-Arrays map_jvp(const RuleArgs& args);
+Arrays loop_vjp(const RuleArgs& args);
+Arrays loop_jvp(const RuleArgs& args);
 }  // namespace rules
 
 }  // namespace mlx::core

@@ -1,4 +1,4 @@
-#include "mlx/ops/map.h"
+#include "mlx/ops/loop.h"
 
 #include <algorithm>
 
@@ -21,11 +21,11 @@ array detached_copy(const Node& n) {
 }
 
 /// The op built for positions of other shapes.
-Arrays build_map(const Arrays& inputs, const Attrs* attrs, Stream s) {
-  const auto& m = static_cast<const MapAttrs&>(*attrs);
+Arrays build_loop(const Arrays& inputs, const Attrs* attrs, Stream s) {
+  const auto& m = static_cast<const LoopAttrs&>(*attrs);
   const OpDef& op = *m.node().op;
   if (!op.build) fail<ValueError>("vmap", "the op ", op.name, " cannot be built for other shapes");
-  return map_built(inputs, m.mapped, s,
+  return loop_built(inputs, m.mapped, s,
                    [&](const Arrays& slices) { return op.build(slices, m.node().attrs.get(), s); });
 }
 
@@ -49,8 +49,8 @@ Arrays slices_of(const Arrays& inputs, const std::vector<bool>& mapped) {
 }
 
 /// Each position's layout is that of the one before, one step further.
-bool view_map(const Node& node, const Layout& in, Layout& out) {
-  const Node& slice = static_cast<const MapAttrs&>(*node.attrs).node();
+bool view_loop(const Node& node, const Layout& in, Layout& out) {
+  const Node& slice = static_cast<const LoopAttrs&>(*node.attrs).node();
   Layout one{Shape(in.shape.begin() + 1, in.shape.end()),
              Strides(in.strides.begin() + 1, in.strides.end()), in.offset, in.dtype};
   Layout result{slice.shape, {}, 0, slice.dtype};
@@ -63,37 +63,43 @@ bool view_map(const Node& node, const Layout& in, Layout& out) {
   return true;
 }
 
+LoopBody body_of(const Attrs* attrs) {
+  const auto& m = static_cast<const LoopAttrs&>(*attrs);
+  return {&m.node(), &m.mapped};
+}
+
 }  // namespace
 
-constinit const OpDef op_map{.name = "map",
+constinit const OpDef op_loop{.name = "loop",
                              .kind = OpKind::bundle,
-                             .build = build_map,
-                             .vjp = rules::map_vjp,
-                             .jvp = rules::map_jvp};
-constinit const OpDef op_map_view{.name = "map_view",
+                             .loop = body_of,
+                             .build = build_loop,
+                             .vjp = rules::loop_vjp,
+                             .jvp = rules::loop_jvp};
+constinit const OpDef op_loop_view{.name = "loop_view",
                                   .kind = OpKind::view,
-                                  .build = build_map,
-                                  .view = view_map,
-                                  .vjp = rules::map_vjp,
-                                  .jvp = rules::map_jvp};
+                                  .build = build_loop,
+                                  .view = view_loop,
+                                  .vjp = rules::loop_vjp,
+                                  .jvp = rules::loop_jvp};
 
-bool MapAttrs::equals(const Attrs& o) const {
-  auto* other = dynamic_cast<const MapAttrs*>(&o);
+bool LoopAttrs::equals(const Attrs& o) const {
+  auto* other = dynamic_cast<const LoopAttrs*>(&o);
   if (!other || mapped != other->mapped) return false;
   const Node &a = node(), &b = other->node();
   bool same = a.op == b.op && a.shape == b.shape && a.dtype == b.dtype && same_parts(a, b);
   return same && (a.attrs == b.attrs || (a.attrs && b.attrs && a.attrs->equals(*b.attrs)));
 }
-size_t MapAttrs::hash() const {
+size_t LoopAttrs::hash() const {
   size_t h = detail::mix(reinterpret_cast<uintptr_t>(node().op), detail::hash_field(mapped));
   return node().attrs ? detail::mix(h, node().attrs->hash()) : h;
 }
-void MapAttrs::visit(AttrVisitor&) {
+void LoopAttrs::visit(AttrVisitor&) {
   fail<ValueError>("export", "the op ", node().op->name,
                    ", which is run for each position of an axis, cannot be exported");
 }
 
-Arrays map_built(const Arrays& inputs, const std::vector<bool>& mapped, Stream s,
+Arrays loop_built(const Arrays& inputs, const std::vector<bool>& mapped, Stream s,
                  const std::function<Arrays(const Arrays&)>& build) {
   Arrays slices = slices_of(inputs, mapped), made = build(slices);
   const Node* n = made.at(0).node();
@@ -105,10 +111,10 @@ Arrays map_built(const Arrays& inputs, const std::vector<bool>& mapped, Stream s
                      " is no single kernel or view over its inputs; such ops are accepted");
   std::vector<int> axes;
   for (bool m : mapped) axes.push_back(m ? 0 : -1);
-  return map_op(*n, inputs, axes, s).first;
+  return make_loop(*n, inputs, axes, s).first;
 }
 
-rules::Batched map_op(const Node& node, const Arrays& inputs, const std::vector<int>& axes,
+rules::Batched make_loop(const Node& node, const Arrays& inputs, const std::vector<int>& axes,
                       Stream s) {
   Arrays in;
   std::vector<bool> mapped;
@@ -117,10 +123,10 @@ rules::Batched map_op(const Node& node, const Arrays& inputs, const std::vector<
     in.push_back(rules::to_front(inputs[k], axes[k], s));
   }
   int64_t length = rules::batch_size(inputs, axes);
-  Ref<const Attrs> attrs(new MapAttrs(detached_copy(node), std::move(mapped)));
+  Ref<const Attrs> attrs(new LoopAttrs(detached_copy(node), std::move(mapped)));
   Arrays out;
   if (node.op->kind == OpKind::view) {
-    out.push_back(make_node(op_map_view, rules::prepend(length, node.shape), node.dtype, s,
+    out.push_back(make_node(op_loop_view, rules::prepend(length, node.shape), node.dtype, s,
                             std::span<const array>(in), std::move(attrs)));
   } else {
     std::vector<std::pair<Shape, Dtype>> outputs;
@@ -129,7 +135,7 @@ rules::Batched map_op(const Node& node, const Arrays& inputs, const std::vector<
         outputs.emplace_back(rules::prepend(length, p.shape), p.dtype);
     else
       outputs.emplace_back(rules::prepend(length, node.shape), node.dtype);
-    out = make_bundle(op_map, std::move(outputs), s, in, std::move(attrs));
+    out = make_bundle(op_loop, std::move(outputs), s, in, std::move(attrs));
   }
   std::vector<int> at(out.size(), 0);
   return {std::move(out), std::move(at)};

@@ -1,0 +1,258 @@
+#include "mlx/backend/cpu/executable.h"
+
+#include <algorithm>
+
+#include "mlx/backend/shared/odometer.h"
+#include "mlx/core/blocking.h"
+
+namespace mlx::core::cpu {
+
+namespace {
+
+/// A step whose op has a kernel.
+struct OpStep {
+  const KernelEntry* kernel;
+  Step step;
+  std::unique_ptr<FusedKernel> program = {};  ///< computes the input, of this layout
+  Layout input = {};
+};
+
+struct CpuExecutable final : Executable {
+  struct Entry {
+    SmallVector<int, 8> slots;
+    SmallVector<int64_t, 8> offsets;  // bytes
+    int n_inputs, first_constant;
+    int64_t bytes = 0;  // that it reads and writes, roughly
+    int fused = -1, op = -1;
+    std::unique_ptr<const Step> watched;  ///< for the observer of steps
+  };
+  std::vector<Entry> entries;
+  std::vector<FusedKernel> fused;
+  std::vector<OpStep> ops;
+  size_t arena_bytes = 0;
+};
+
+OpStep make_op_step(Step s) {
+  OpStep op{find_kernel(*s.op), std::move(s)};
+  const Program& p = op.step.program;
+  if (p.code.empty()) return op;
+  const Shape& shape = op.step.operands[0].shape;
+  Dtype type(p.code[p.outputs[0] - p.first_instr()].out);
+  op.input = {shape, row_major(shape), 0, type};
+  op.program = std::make_unique<FusedKernel>(op.step, op.input);
+  return op;
+}
+
+int64_t bytes_of(const Step& s) {
+  int64_t n = 0;
+  for (const Layout& l : s.operands) n += num_elements(l.shape) * l.dtype.size();
+  return n * num_elements(s.loop);
+}
+
+void run_on_program(const OpStep& op, void* const* addresses, const Scalar* constants) {
+  const Step& s = op.step;
+  FusedSource source(*op.program, addresses, constants);
+  const View in{nullptr, &op.input}, out{addresses[s.n_inputs], &s.operands[s.n_inputs]};
+  op.kernel->run({{&in, 1}, {&out, 1}, s.attrs.get(), nullptr, &source});
+}
+
+void run_kernel(const OpStep& op, void* const* addresses) {
+  const Step& s = op.step;
+  SmallVector<View, 8> views;
+  for (int k = 0; k < s.outputs_end(); ++k) views.push_back({addresses[k], &s.operands[k]});
+  std::span<const View> all(views.data(), views.size());
+  op.kernel->run({.in = all.subspan(0, s.n_inputs),
+                  .out = all.subspan(s.n_inputs),
+                  .attrs = s.attrs.get(),
+                  .workspace = s.workspace >= 0 ? addresses[s.workspace] : nullptr});
+}
+
+/// The kernel at each position of the loop.
+void run_loop(const OpStep& op, void* const* addresses) {
+  const Step& s = op.step;
+  SmallVector<void*, 8> moved;
+  moved.resize(s.operands.size());
+  Shape at(s.loop.size(), 0);
+  for (int64_t n = num_elements(s.loop); n-- > 0;) {
+    for (size_t k = 0; k < s.operands.size(); ++k) {
+      int64_t offset = 0;
+      for (size_t d = 0; d < at.size(); ++d) offset += at[d] * s.advance[k][d];
+      moved[k] = static_cast<char*>(addresses[k]) + offset * s.operands[k].dtype.size();
+    }
+    run_kernel(op, moved.data());
+    for (size_t d = at.size(); d-- > 0;) {
+      if (++at[d] < s.loop[d]) break;
+      at[d] = 0;
+    }
+  }
+}
+
+void run_op(const OpStep& op, void* const* addresses, const Scalar* constants) {
+  if (op.program)
+    run_on_program(op, addresses, constants);
+  else if (op.step.loop.empty())
+    run_kernel(op, addresses);
+  else
+    run_loop(op, addresses);
+}
+
+/// What a launch owes to steps that failed.
+class Failure {
+ public:
+  /// Notes that the step has not written its outputs, for the error at hand or for an earlier one.
+  void add(const CpuExecutable::Entry& e, size_t n_bindings) {
+    if (!error_) error_ = std::current_exception();
+    unwritten_.resize(n_bindings);
+    for (size_t k = e.n_inputs; k < e.slots.size(); ++k) unwritten_[e.slots[k]] = true;
+  }
+  bool reaches(const CpuExecutable::Entry& e) const {
+    auto unwritten = [&](int slot) { return unwritten_[slot]; };
+    return error_ && std::any_of(e.slots.begin(), e.slots.begin() + e.n_inputs, unwritten);
+  }
+  /// Ends the launch, naming what was not written.
+  void finish(Event& done, std::span<const Binding> bindings) const {
+    if (!error_) return done.signal();
+    std::vector<const Buffer*> unwritten;
+    for (size_t k = 0; k < bindings.size(); ++k)
+      if (unwritten_[k] && bindings[k].buffer) unwritten.push_back(bindings[k].buffer);
+    done.fail(error_, std::move(unwritten));
+  }
+
+ private:
+  std::exception_ptr error_;
+  std::vector<bool> unwritten_;  ///< per binding
+};
+
+/// A launch that runs, or that stopped before one of its steps.
+class Run final : public SuspendedWork {
+ public:
+  explicit Run(Launch launch) : launch_(std::move(launch)) {}
+  Run(Run&& o) noexcept
+      : launch_(std::move(o.launch_)),
+        arena_(std::exchange(o.arena_, {})),
+        next_(o.next_),
+        failure_(std::move(o.failure_)) {}
+  ~Run() override {
+    if (arena_.ptr) free_block(arena_);
+  }
+
+  void resume(Event& end) override {
+    Run again(std::move(*this));
+    again.launch_.done = Ref<Event>(&end);
+    again.perform();
+  }
+
+  void perform() {
+    Ref<Event> done = launch_.done;
+    try {
+      for (const auto& e : launch_.after) e->wait();
+      launch_.after.clear();
+      if (executable().arena_bytes && !arena_.ptr) arena_ = allocate(executable().arena_bytes);
+      run_steps();
+    } catch (...) {
+      std::exception_ptr error = std::current_exception();
+      if (!can_resume(error)) return done->fail(error, {nullptr});
+      launch_.done = {};  // the event owns what is left
+      return done->suspend(error, std::make_unique<Run>(std::move(*this)));
+    }
+    failure_.finish(*done, launch_.arguments.bindings());
+  }
+
+ private:
+  using Entry = CpuExecutable::Entry;
+  const CpuExecutable& executable() const {
+    return static_cast<const CpuExecutable&>(*launch_.executable);
+  }
+
+  /// Throws where the launch can go on with the step at `next_` later.
+  void run_steps() {
+    const size_t n_bindings = launch_.arguments.bindings().size();
+    constexpr int64_t kLong = 1 << 22;  // bytes that steps go through between looks at signals
+    int64_t bytes = 0;
+    for (; next_ < executable().entries.size(); ++next_) {
+      const Entry& e = executable().entries[next_];
+      if ((bytes += e.bytes) > kLong) {
+        bytes = e.bytes;
+        check_interrupt();
+      }
+      if (failure_.reaches(e)) {
+        failure_.add(e, n_bindings);
+        continue;
+      }
+      try {
+        run_entry(e);
+      } catch (...) {
+        if (can_resume(std::current_exception()) && !writes_inputs(e)) throw;
+        failure_.add(e, n_bindings);
+      }
+    }
+  }
+
+  void run_entry(const Entry& e) {
+    const CpuExecutable& x = executable();
+    addresses_.clear();
+    for (size_t k = 0; k < e.slots.size(); ++k) {
+      const Binding& b = launch_.arguments.bindings()[e.slots[k]];
+      char* base = static_cast<char*>(b.buffer ? b.buffer->host : arena_.ptr);
+      addresses_.push_back(base + b.offset + e.offsets[k]);
+    }
+    const Scalar* constants = launch_.arguments.constants() + e.first_constant;
+    auto run = [&] {
+      if (e.fused >= 0)
+        x.fused[e.fused].run(addresses_.data(), constants);
+      else
+        run_op(x.ops[e.op], addresses_.data(), constants);
+    };
+    StepObserver* observer = step_observer.load(std::memory_order_relaxed);
+    if (observer && e.watched)
+      observer->run(*e.watched, {addresses_.data(), addresses_.size()}, constants, run);
+    else
+      run();
+  }
+
+  /// True where an output lies over an input: the step cannot run a second time.
+  bool writes_inputs(const Entry& e) const {
+    auto bindings = launch_.arguments.bindings();
+    for (size_t o = e.n_inputs; o < e.slots.size(); ++o)
+      for (int i = 0; i < e.n_inputs; ++i) {
+        const Binding &in = bindings[e.slots[i]], &out = bindings[e.slots[o]];
+        if (in.buffer == out.buffer && (in.buffer || in.offset == out.offset)) return true;
+      }
+    return false;
+  }
+
+  Launch launch_;
+  HostBlock arena_;
+  size_t next_ = 0;
+  Failure failure_;
+  SmallVector<void*, 32> addresses_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Executable> prepare_work(Work work) {
+  auto x = std::make_shared<CpuExecutable>();
+  x->arena_bytes = work.arena_bytes;
+  x->entries.reserve(work.steps.size());
+  for (Step& s : work.steps) {
+    auto& e = x->entries.emplace_back();
+    if (step_observer.load()) e.watched = std::make_unique<const Step>(s);
+    e.slots = std::move(s.slots);
+    for (const Layout& l : s.operands) e.offsets.push_back(l.offset * l.dtype.size());
+    e.n_inputs = s.n_inputs;
+    e.first_constant = s.first_constant;
+    e.bytes = bytes_of(s);
+    if (s.op) {
+      e.op = static_cast<int>(x->ops.size());
+      x->ops.push_back(make_op_step(std::move(s)));
+    } else {
+      e.fused = static_cast<int>(x->fused.size());
+      x->fused.emplace_back(s);
+    }
+  }
+  return x;
+}
+
+void run_launch(Launch launch) { Run(std::move(launch)).perform(); }
+
+}  // namespace mlx::core::cpu

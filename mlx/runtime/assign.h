@@ -1,0 +1,12 @@
+// Pass 5: where every slot lies in memory.
+#pragma once
+
+#include "mlx/runtime/plan.h"
+
+namespace mlx::core {
+
+/// Writes in place where a step allows it, takes over inputs, and packs temporaries into arenas.
+/// Not `in_place`: every output has memory of its own.
+void assign_memory(Plan& plan, bool in_place = true);
+
+}  // namespace mlx::core

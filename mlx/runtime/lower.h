@@ -1,0 +1,11 @@
+// Pass 4: lower groups and ops to steps; resolve views; decide which values are stored.
+#pragma once
+
+#include "mlx/runtime/fuse.h"
+#include "mlx/runtime/plan.h"
+
+namespace mlx::core {
+
+void lower(const Schedule& items, const Targets& targets, const Groups& groups, Plan& plan);
+
+}  // namespace mlx::core

@@ -1,0 +1,176 @@
+#include "mlx/runtime/programs.h"
+
+#include <algorithm>
+
+#include "mlx/core/error.h"
+
+namespace mlx::core {
+
+Step ProgramBuilder::start(const FusionGroup& group) {
+  group_ = &group;
+  const Node& root = *items_[group.root()].node;
+  stream_ = root.stream;
+  slots_.clear();
+  Step step;
+  step.origin = root.origin;
+  find_inputs();
+  lower_inputs(step);
+  step.n_inputs = static_cast<int>(slots_.size());
+  lower_code(step.program);
+  return step;
+}
+
+int ProgramBuilder::member_position(uint32_t item) const {
+  if (groups_.of[item] < 0 || groups_.of[item] != groups_.of[group_->root()]) return -1;
+  auto it = std::lower_bound(group_->members.begin(), group_->members.end(), item,
+                             [](const Member& m, uint32_t i) { return m.item < i; });
+  return static_cast<int>(it - group_->members.begin());
+}
+
+/// What the members read that is no member, and through which axes.
+void ProgramBuilder::find_inputs() {
+  inside_uses_.assign(group_->members.size(), 0);
+  inputs_.clear();
+  maps_.clear();
+  for (const Member& m : group_->members) {
+    for (Node* in : items_[m.item].node->inputs()) {
+      uint32_t k = item_index(in);
+      int position = member_position(k);
+      if (position >= 0) {
+        ++inside_uses_[position];
+        continue;
+      }
+      if (m.transparent)
+        view_map(*items_[m.item].node, m.axes, maps_.emplace_back());
+      else
+        maps_.push_back(operand_map(*in, m.axes));
+      inputs_.push_back({k, static_cast<uint32_t>(maps_.size() - 1)});
+    }
+  }
+}
+
+/// Numbers the inputs, and the constants after them.
+void ProgramBuilder::lower_inputs(Step& step) {
+  std::vector<Location> constants;
+  input_values_.assign(inputs_.size(), 0);
+  for (size_t j = 0; j < inputs_.size(); ++j) {
+    Location from = values_.resolve(inputs_[j].item, stream_);
+    input_values_[j] = from.is_constant() ? -1 - add_constant(constants, from)
+                                          : add_input(step, from, maps_[inputs_[j].map]);
+  }
+  int n_inputs = static_cast<int>(slots_.size());
+  for (int& v : input_values_)
+    if (v < 0) v = n_inputs + (-1 - v);
+  for (size_t c = 0; c < constants.size(); ++c) {
+    int at = steps_.add_constant(stream_, constants[c].constant);
+    if (c == 0) step.first_constant = at;
+    step.program.constants.push_back(constants[c].layout.dtype);
+  }
+}
+
+/// Equal constants share a value; which are equal is part of the form that plans are cached by.
+int ProgramBuilder::add_constant(std::vector<Location>& list, const Location& from) const {
+  auto value = [&](const Location& l) -> const Scalar& { return items_[l.constant].node->scalar(); };
+  for (size_t c = 0; c < list.size(); ++c)
+    if (list[c].layout.dtype == from.layout.dtype && value(list[c]) == value(from))
+      return static_cast<int>(c);
+  list.push_back(from);
+  return static_cast<int>(list.size()) - 1;
+}
+
+int ProgramBuilder::add_input(Step& step, const Location& from, const AxisMap& axes) {
+  Layout l = map_layout(from.layout, axes, iteration());
+  for (size_t k = 0; k < slots_.size(); ++k) {
+    const Layout& known = step.operands[k];
+    if (slots_[k] == from.slot && known.offset == l.offset && known.strides == l.strides &&
+        known.dtype == l.dtype)
+      return static_cast<int>(k);
+  }
+  step.program.inputs.push_back(l.dtype);
+  step.operands.push_back(std::move(l));
+  slots_.push_back(from.slot);
+  return static_cast<int>(slots_.size()) - 1;
+}
+
+void ProgramBuilder::lower_code(Program& program) {
+  const Target& target = targets_.of(stream_);
+  member_values_.assign(group_->members.size(), 0);
+  program.code.reserve(group_->members.size());
+  size_t input = 0;
+  int next = program.first_instr();
+  for (size_t p = 0; p < group_->members.size(); ++p) {
+    const Node& n = *items_[group_->members[p].item].node;
+    uint16_t args[3] = {};
+    auto inputs = n.inputs();
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      int position = member_position(item_index(inputs[k]));
+      args[k] =
+          static_cast<uint16_t>(position >= 0 ? member_values_[position] : input_values_[input++]);
+    }
+    if (group_->members[p].transparent) {
+      member_values_[p] = args[0];
+      continue;
+    }
+    Instr code = instruction_of(n);
+    std::tie(code.a, code.b, code.c) = std::tie(args[0], args[1], args[2]);
+    if (group_->members.size() == 1 && !target.backend->fuses(code, target.stream.device.index))
+      fail<TypeError>(n.op->name, "no kernel for ", dtype_name(code.type), " on ",
+                      to_string(target.stream.device), "; stream=mx.cpu runs it");
+    program.code.push_back(code);
+    member_values_[p] = next++;
+  }
+}
+
+bool ProgramBuilder::read_outside(size_t position) const {
+  return inside_uses_[position] != items_[group_->members[position].item].uses;
+}
+
+std::vector<uint32_t> ProgramBuilder::add_outputs(Step& step) {
+  const Strides order = output_strides(step);
+  std::vector<uint32_t> stored;
+  for (size_t p = 0; p < group_->members.size(); ++p) {
+    const Member& m = group_->members[p];
+    if (!items_[m.item].stored() && m.item != group_->root() && !read_outside(p)) continue;
+    stored.push_back(m.item);
+    if (!m.transparent) add_output(m, step, order);
+  }
+  return stored;
+}
+
+void ProgramBuilder::add_output(const Member& m, Step& step, const Strides& order) {
+  const Node& n = *items_[m.item].node;
+  step.program.outputs.push_back(static_cast<uint16_t>(member_values_[member_position(m.item)]));
+  step.operands.push_back({iteration(), order, 0, n.dtype});
+  int slot = steps_.add_slot(SlotKind::temp, num_elements(n.shape) * n.dtype.size());
+  slots_.push_back(slot);
+  Layout own{n.shape, row_major(n.shape), 0, n.dtype};
+  for (size_t k = 0; k < m.axes.size(); ++k)
+    if (m.axes[k] >= 0) own.strides[k] = order[m.axes[k]];
+  values_.set(m.item, {.slot = slot, .layout = std::move(own)});
+}
+
+/// Dense strides of the root. Each member lies as it would if it were computed on its own, so that
+/// ops which round by the layouts of their operands give the same bits, fused or not.
+Strides ProgramBuilder::output_strides(const Step& step) {
+  static const MemoryOrder constant{};
+  orders_.clear();  // of the inputs, then of the members
+  for (int k = 0; k < step.n_inputs; ++k)
+    orders_.push_back(memory_order(step.operands[k].strides, iteration()));
+  size_t input = 0;
+  for (const Member& m : group_->members) {
+    const Node& n = *items_[m.item].node;
+    SmallVector<const MemoryOrder*, 3> from;
+    for (Node* in : n.inputs()) {
+      int position = member_position(item_index(in));
+      int order = position >= 0 ? step.n_inputs + position : input_values_[input++];
+      bool known = position >= 0 || order < step.n_inputs;
+      from.push_back(known ? &orders_[order] : &constant);
+    }
+    orders_.push_back(m.transparent ? MemoryOrder(*from[0])
+                                    : result_order({from.data(), from.size()}, n.shape, m.axes,
+                                                   iteration()));
+  }
+  return orders_.back().strides;
+}
+
+}  // namespace mlx::core

@@ -1,0 +1,59 @@
+// Turns a fusion group into a program and its operands.
+#pragma once
+
+#include "mlx/runtime/fuse.h"
+#include "mlx/runtime/layouts.h"
+#include "mlx/runtime/values.h"
+
+namespace mlx::core {
+
+/// Lowers groups, one after another.
+class ProgramBuilder {
+ public:
+  ProgramBuilder(const Schedule& items, const Targets& targets, const Groups& groups,
+                 StepBuilder& steps, ValueTable& values)
+      : items_(items), targets_(targets), groups_(groups), steps_(steps), values_(values) {}
+
+  /// Starts a step: finds what the group reads, and writes its code. No outputs yet.
+  Step start(const FusionGroup& group);
+  /// Slots of the step's operands so far.
+  SmallVector<int, 8>& slots() { return slots_; }
+  /// Adds an output for each member that is stored or read elsewhere; gives their items.
+  std::vector<uint32_t> add_outputs(Step& step);
+  /// The value of the group's root.
+  uint16_t root_value() const { return static_cast<uint16_t>(member_values_.back()); }
+
+ private:
+  struct Input {
+    uint32_t item, map;
+  };
+
+  void find_inputs();
+  void lower_inputs(Step& step);
+  int add_input(Step& step, const Location& from, const AxisMap& axes);
+  int add_constant(std::vector<Location>& list, const Location& from) const;
+  void lower_code(Program& program);
+  void add_output(const Member& m, Step& step, const Strides& order);
+  Strides output_strides(const Step& step);
+  int member_position(uint32_t item) const;
+  bool read_outside(size_t position) const;
+  const Shape& iteration() const { return items_[group_->root()].node->shape; }
+
+  const Schedule& items_;
+  const Targets& targets_;
+  const Groups& groups_;
+  StepBuilder& steps_;
+  ValueTable& values_;
+
+  // The group that is being lowered.
+  const FusionGroup* group_ = nullptr;
+  int stream_ = 0;
+  SmallVector<int, 8> slots_;
+  std::vector<uint32_t> inside_uses_;  // per member, reads by other members
+  std::vector<Input> inputs_;
+  std::vector<AxisMap> maps_;
+  std::vector<int> input_values_, member_values_;
+  std::vector<MemoryOrder> orders_;
+};
+
+}  // namespace mlx::core

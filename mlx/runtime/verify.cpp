@@ -1,0 +1,122 @@
+#include "mlx/runtime/verify.h"
+
+#include <map>
+#include <stdexcept>
+
+#include "mlx/core/error.h"
+
+namespace mlx::core {
+
+namespace {
+
+template <class... A>
+void check(bool holds, const char* pass, const A&... what) {
+  if (!holds) throw std::logic_error(cat("[", pass, "] ", what...));
+}
+
+/// First and last byte of an operand within its slot, over all positions of the step's loop.
+std::pair<int64_t, int64_t> bytes_of(const Step& step, size_t k) {
+  const Layout& l = step.operands[k];
+  Shape shape = l.shape;
+  Strides strides = l.strides;
+  for (size_t d = 0; d < step.loop.size(); ++d) {
+    shape.push_back(step.loop[d]);
+    strides.push_back(step.advance[k][d]);
+  }
+  auto [first, last] = extent(shape, strides);
+  return {(l.offset + first) * l.dtype.size(), (l.offset + last + 1) * l.dtype.size()};
+}
+
+/// Programs read what has been computed before, and store only results of instructions.
+void verify_program(const Step& step) {
+  const Program& p = step.program;
+  int known = p.first_instr();
+  for (const Instr& i : p.code) {
+    check(i.a < known && i.b < known && i.c < known, "lower", step.name(), " reads value ",
+          std::max({i.a, i.b, i.c}), " before it is computed");
+    ++known;
+  }
+  for (uint16_t v : p.outputs)
+    check(v >= p.first_instr() && v < known, "lower", step.name(), " stores value ", v);
+}
+
+}  // namespace
+
+void verify_schedule(const Schedule& items) {
+  for (size_t i = 0; i < items.size(); ++i) {
+    check(item_index(items[i].node) == i, "schedule", "item ", i, " has the place ",
+          item_index(items[i].node));
+    if (items[i].leaf) continue;
+    for (Node* in : computed_from(*items[i].node))
+      check(item_index(in) < i, "schedule", "item ", i, " comes before its input ",
+            item_index(in));
+  }
+}
+
+void verify_groups(const Schedule& items, const Groups& groups) {
+  std::vector<int> seen(items.size(), -1);
+  for (size_t g = 0; g < groups.list.size(); ++g) {
+    const FusionGroup& group = groups.list[g];
+    for (size_t m = 0; m < group.members.size(); ++m) {
+      uint32_t item = group.members[m].item;
+      check(groups.of[item] == static_cast<int>(g), "fuse", "item ", item, " is in two groups");
+      check(m == 0 || group.members[m - 1].item < item, "fuse", "members out of order");
+      seen[item] = static_cast<int>(g);
+    }
+  }
+  check(seen == groups.of, "fuse", "an item names a group that it is not in");
+}
+
+void verify_steps(const Plan& plan) {
+  std::vector<bool> written(plan.slots.size(), false);
+  for (const Segment& seg : plan.segments) {
+    for (const Step& step : seg.steps) {
+      check(step.slots.size() == step.operands.size(), "lower", step.name(), " has ",
+            step.slots.size(), " slots for ", step.operands.size(), " operands");
+      verify_program(step);
+      for (size_t k = 0; k < step.slots.size(); ++k) {
+        int id = seg.slots.at(step.slots[k]);
+        const Slot& slot = plan.slots[id];
+        if (static_cast<int>(k) >= step.n_inputs) {
+          written[id] = true;
+        } else {
+          bool empty = num_elements(step.operands[k].shape) == 0 || slot.bytes == 0;
+          check(slot.kind == SlotKind::leaf || written[id] || empty, "lower", step.name(),
+                " reads slot ", id, " before it is written");
+        }
+        if (slot.kind == SlotKind::leaf || num_elements(step.operands[k].shape) == 0) continue;
+        auto [first, last] = bytes_of(step, k);
+        check(first >= 0 && last <= static_cast<int64_t>(slot.bytes), "lower", step.name(),
+              " reaches bytes ", first, " to ", last, " of slot ", id, " of ", slot.bytes);
+      }
+    }
+  }
+}
+
+void verify_memory(const Plan& plan) {
+  for (const Segment& seg : plan.segments) {
+    // The slot that lives in each part of the arena.
+    std::map<size_t, int> alive;
+    auto end = [&](int slot) { return plan.slots[slot].arena_offset + plan.slots[slot].bytes; };
+    for (size_t i = 0; i < seg.steps.size(); ++i) {
+      const int index = seg.first_step + static_cast<int>(i);
+      std::erase_if(alive, [&](auto& e) { return plan.slots[e.second].last_step < index; });
+      for (int binding : seg.steps[i].slots) {
+        int slot = plan.home_of(seg.slots[binding]);
+        const Slot& s = plan.slots[slot];
+        if (s.kind != SlotKind::temp || s.bytes == 0) continue;
+        check(end(slot) <= seg.arena_bytes, "assign", "slot ", slot, " ends beyond the arena");
+        auto [it, fresh] = alive.emplace(s.arena_offset, slot);
+        check(it->second == slot, "assign", "slots ", slot, " and ", it->second, " share memory");
+        if (it != alive.begin())
+          check(end(std::prev(it)->second) <= s.arena_offset, "assign", "slot ", slot,
+                " begins within slot ", std::prev(it)->second);
+        if (auto next = std::next(it); next != alive.end())
+          check(end(slot) <= next->first, "assign", "slot ", slot, " ends within slot ",
+                next->second);
+      }
+    }
+  }
+}
+
+}  // namespace mlx::core
