@@ -41,6 +41,13 @@ set(isa_speed -O3)
 if(MLX_SANITIZE)
   set(isa_speed -O1)
 endif()
+# Sanitizers put initialisers into every object.
+if(MLX_SANITIZE)
+  set(check_isa_objects ${CMAKE_COMMAND} -E true)
+else()
+  set(check_isa_objects ${Python_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/check_isa_objects.py
+      ${CMAKE_READELF})
+endif()
 # Integers of arrays wrap around, and so do the bits of floats that are reckoned with as integers.
 foreach(isa ${isas})
   add_library(mlx_${isa} OBJECT ${isa_sources})
@@ -48,4 +55,6 @@ foreach(isa ${isas})
   target_compile_definitions(mlx_${isa} PRIVATE MLX_ISA=${isa} MLX_ISA_${isa}=1)
   target_compile_options(mlx_${isa} PRIVATE ${isa_flags_${isa}} ${isa_speed} -fno-trapping-math -fwrapv)
   target_link_libraries(mlx PRIVATE mlx_${isa})
+  add_custom_command(TARGET mlx PRE_LINK VERBATIM COMMAND_EXPAND_LISTS
+    COMMAND ${check_isa_objects} ${isa} $<TARGET_OBJECTS:mlx_${isa}>)
 endforeach()

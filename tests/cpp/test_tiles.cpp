@@ -358,7 +358,7 @@ TEST_CASE_TEMPLATE("complex functions agree with the standard library", T, float
 
 TEST_CASE("links give the bits of the tile kernels, one by one and two in one") {
   on_each_isa([](const ElementwiseKernels& k) {
-    const LinkKernels& links = *k.links;
+    const LinkKernels& links = k.links();
     const int64_t n = 3 * links.burst;
     std::mt19937 random(1);
     std::vector<float> a(n), b(n), fives(n, 5.0f), out(n);

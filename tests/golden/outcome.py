@@ -245,6 +245,29 @@ def difference(want, got):
     return None if want == got else ("text", f"{got!r}, recorded {want!r}")
 
 
+def distance(want, got):
+    """How far `got` is from `want`, of which the numbers alone differ.
+
+    The largest difference of two elements by the largest one recorded with it; infinite where one
+    of the two is no finite number.
+    """
+    if isinstance(want, (list, tuple)):
+        return max(map(distance, want, got), default=0.0)
+    if isinstance(want, dict):
+        return max((distance(want[k], got[k]) for k in want), default=0.0)
+    if not isinstance(want, (HostArray, float, complex)):
+        return 0.0
+    a, b = (np.asarray(v.values if isinstance(v, HostArray) else v) for v in (want, got))
+    a, b = (v.astype("complex128" if v.dtype.kind == "c" else "float64") for v in (a, b))
+    far = ~((a == b) | (np.isnan(a) & np.isnan(b)))
+    if not far.any():
+        return 0.0
+    if not (np.isfinite(a[far]).all() and np.isfinite(b[far]).all()):
+        return math.inf
+    scale = np.abs(a[np.isfinite(a)]).max()
+    return float(np.abs(a - b)[far].max() / scale) if scale else math.inf
+
+
 def _array_difference(want, got):
     if not isinstance(got, HostArray):
         return "type", f"{got!r} is no array"

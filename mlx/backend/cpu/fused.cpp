@@ -239,7 +239,7 @@ class Coder {
       return run.push_back({RunStep::apply, LinkForm::scaled, i.op, tile, factor});
     }
     LinkForm form = first ? LinkForm::tile_first : LinkForm::tile;
-    if (is_constant(other) && out_.isa->links->find_link(i.op, LinkForm::constant))
+    if (is_constant(other) && out_.isa->links().find_link(i.op, LinkForm::constant))
       form = first ? LinkForm::constant_first : LinkForm::constant;
     run.push_back({RunStep::apply, form, i.op, other});
   }

@@ -81,7 +81,7 @@ void join_links(Chain& chain, const Micro& m, const LinkKernels& k) {
 }
 
 Chain make_chain(const FusedCode& c, const Micro& m, const Scalar* constants) {
-  const LinkKernels& k = *c.isa->links;
+  const LinkKernels& k = c.isa->links();
   Chain chain;
   SmallVector<uint16_t, 16> tiles;  // values that have a copy
   for (const RunStep& s : m.run) {
@@ -298,7 +298,7 @@ void Worker::place() {
 }
 
 void Worker::run_chain(Chain& chain, int64_t n) {
-  const LinkKernels& k = *c_.isa->links;
+  const LinkKernels& k = c_.isa->links();
   int64_t bursts = n / k.burst, done = bursts * k.burst;
   if (bursts > 0) {
     for (const Chain::Use& u : chain.uses) {
@@ -315,7 +315,7 @@ void Worker::run_chain(Chain& chain, int64_t n) {
 
 /// The elements that do not fill a burst: on copies, filled up with the last of them.
 void Worker::finish_chain(Chain& chain, int64_t done, int64_t left) {
-  const LinkKernels& k = *c_.isa->links;
+  const LinkKernels& k = c_.isa->links();
   char* copies = tiles_ + c_.n_tiles * c_.tile_bytes;
   for (const Chain::Use& u : chain.uses) {
     auto* copy = reinterpret_cast<float*>(copies) + u.copy * k.burst;
@@ -419,7 +419,7 @@ void Worker::run_elements(int64_t first, int64_t n) {
 size_t tile_memory(const FusedCode& c, const std::vector<Chain>& chains) {
   size_t copies = 0;
   for (const Chain& chain : chains)
-    copies = std::max(copies, chain.copies * c.isa->links->burst * sizeof(float));
+    copies = std::max(copies, chain.copies * c.isa->links().burst * sizeof(float));
   return c.n_tiles * c.tile_bytes + copies;
 }
 

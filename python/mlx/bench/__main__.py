@@ -7,6 +7,7 @@ import contextlib
 import os
 import re
 import sys
+from typing import Any
 
 from . import registry, run, table
 from .report import OURS, Report
@@ -72,10 +73,12 @@ def peers(specs: list[str], options: run.Options) -> list[run.Worker]:
     return workers
 
 
-def chosen(patterns: list[str], everything: bool) -> tuple[list[registry.Case], dict[str, dict]]:
+def chosen(
+    patterns: list[str], everything: bool
+) -> tuple[list[registry.Case], dict[str, dict[str, Any]]]:
     """The cases to run, and the table's entries of those made from it."""
     cases = registry.load()
-    ops: dict[str, dict] = {}
+    ops: dict[str, dict[str, Any]] = {}
     if patterns or everything:
         ops = table.entries()
         for entry in ops.values():

@@ -35,7 +35,7 @@ class Case:
     """
 
     name: str
-    make: Callable[[Any], tuple[Callable, tuple]]
+    make: Callable[[Any], tuple[Callable[..., Any], tuple[Any, ...]]]
     mode: str = "op"
     bytes: float = 0
     flops: float = 0
@@ -57,7 +57,7 @@ def add(case: Case) -> None:
     CASES[case.name] = case
 
 
-def case(name: str, *args: Any, **options: Any) -> Callable:
+def case(name: str, *args: Any, **options: Any) -> Callable[..., Any]:
     """Decorator that lists `function(framework, *args)` as a case; options are those of Case.
 
     Example:
@@ -66,7 +66,7 @@ def case(name: str, *args: Any, **options: Any) -> Callable:
             return f.exp, (f.normal((n,)),)
     """
 
-    def listed(function: Callable) -> Callable:
+    def listed(function: Callable[..., Any]) -> Callable[..., Any]:
         add(Case(name, lambda framework: function(framework, *args), **options))
         # Decorators apply from the last line to the first; the list is in reading order.
         names = function.__dict__.setdefault("names", [])

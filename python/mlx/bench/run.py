@@ -90,7 +90,7 @@ class Worker:
             self.environment["PYTHONPATH"] = os.pathsep.join(paths)
         if options.threads:
             self.environment.update(dict.fromkeys(THREAD_VARIABLES, str(options.threads)))
-        self.process: subprocess.Popen | None = None
+        self.process: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
         """Start the process and import the framework in it."""
@@ -112,7 +112,7 @@ class Worker:
             raise Failed("error", reply.get("error") or reply.get("missing", "no version"))
         self.version, self.compiles = reply["version"], reply["compiles"]
 
-    def ask(self, what: str, timeout: float, **request: Any) -> dict:
+    def ask(self, what: str, timeout: float, **request: Any) -> dict[str, Any]:
         """Send one request and wait for its reply."""
         if self.process is None:
             self.start()
@@ -158,7 +158,7 @@ class Worker:
         """Seconds that a request may take."""
         return self.options.timeout * (4 if compiles else 1)
 
-    def prepare(self, case: Case, op: dict | None) -> Timing:
+    def prepare(self, case: Case, op: dict[str, Any] | None) -> Timing:
         """Make a case ready; the timing has a first sample, or says why there is none."""
         o, timing, compiles = self.options, Timing(), case.mode in (*self.compiles, "first")
         reply = self.ask("prepare", self.timeout(compiles), case=case.name, op=op)
@@ -175,7 +175,9 @@ class Worker:
         return timing
 
 
-def measure(workers: list[Worker], case: Case, op: dict | None, o: Options) -> dict[str, Timing]:
+def measure(
+    workers: list[Worker], case: Case, op: dict[str, Any] | None, o: Options
+) -> dict[str, Timing]:
     """Time one case in all workers, in turns: worker by worker, round by round."""
     timings: dict[str, Timing] = {}
     for worker in workers:

@@ -14,7 +14,7 @@ SIZE = 1 << 22
 PREFIX = "op/"
 
 
-def entries() -> dict[str, dict]:
+def entries() -> dict[str, dict[str, Any]]:
     """Rows of the table by case name; none without the source tree or what its tests need."""
     tests = pathlib.Path(__file__).resolve().parents[3] / "tests"
     if not (tests / "python/cases/elementwise.py").exists():
@@ -32,7 +32,7 @@ def entries() -> dict[str, dict]:
     return {PREFIX + row["name"]: {key: row[key] for key in kept} for row in rows}
 
 
-def add_op(entry: dict) -> None:
+def add_op(entry: dict[str, Any]) -> None:
     """List the case of one row of the table: 4 M elements, float32 unless the op takes others."""
     name, arity = PREFIX + entry["name"], int(entry["arity"])
     if name in CASES:
@@ -41,7 +41,7 @@ def add_op(entry: dict) -> None:
     first = "bool_" if entry["name"] == "where" else dtype
     width = 1 if entry["result"] == "boolean" else 4
 
-    def make(f: Any) -> tuple[Callable, tuple]:
+    def make(f: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         low, high = float(entry["low"]), float(entry["high"])
         dtypes = [first] + [dtype] * (arity - 1)
         function = f.from_table(entry["name"], entry["reference"])

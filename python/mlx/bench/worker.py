@@ -50,14 +50,14 @@ class Worker:
         self.framework: Any = None
         self.call: Any = None
 
-    def hello(self, framework: str, threads: int | None) -> dict:
+    def hello(self, framework: str, threads: int | None) -> dict[str, Any]:
         """Import the framework, on so many threads."""
         if threads and hasattr(os, "sched_setaffinity"):
             os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
         self.framework = part(f"frameworks.{framework}").Framework(threads)
         return {"version": self.framework.version, "compiles": self.framework.compiles}
 
-    def prepare(self, case: str, op: dict | None = None) -> dict:
+    def prepare(self, case: str, op: dict[str, Any] | None = None) -> dict[str, Any]:
         """Make the inputs of a case and call it for the first time."""
         if op:
             part("table").add_op(op)
@@ -83,18 +83,18 @@ class Worker:
         self.call = call
         return {"first": first, "elements": elements}
 
-    def run(self, calls: int) -> dict:
+    def run(self, calls: int) -> dict[str, Any]:
         """Time some calls of the prepared case."""
         return {"seconds": self.call(calls)}
 
-    def drop(self) -> dict:
+    def drop(self) -> dict[str, Any]:
         """Forget the case and its arrays."""
         self.call = None
         gc.collect()
         return {}
 
 
-def first_calls(f: Any, make: Callable) -> Callable:
+def first_calls(f: Any, make: Callable[..., Any]) -> Callable[..., Any]:
     """A function that compiles what `make` gives, anew in every call, and calls it."""
 
     def call(*args: Any) -> Any:

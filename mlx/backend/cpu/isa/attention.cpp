@@ -97,6 +97,6 @@ void add(const float* x, int64_t n, float factor, float* sum) {
 
 }  // namespace
 
-extern const AttentionKernels attention_kernels{scores, weights, scale, add};
+constinit const AttentionKernels attention_kernels{scores, weights, scale, add};
 
 }  // namespace mlx::core::cpu::MLX_ISA

@@ -317,7 +317,7 @@ void split(uint32_t* offsets, int64_t n, uint32_t start, uint32_t length, uint32
 
 }  // namespace
 
-const CompactKernels compact_kernels{
+constinit const CompactKernels compact_kernels{
     count_true,
     keep_places,
     {keep_elements<uint8_t>, keep_elements<uint16_t>, keep_elements<uint32_t>,

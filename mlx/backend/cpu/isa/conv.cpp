@@ -102,6 +102,6 @@ void line(const ConvTap* taps, int64_t count, int64_t channels, int64_t step, co
 
 }  // namespace
 
-const ConvKernels conv_kernels{kPanel, tap, line};
+constinit const ConvKernels conv_kernels{kPanel, tap, line};
 
 }  // namespace mlx::core::cpu::MLX_ISA

@@ -183,7 +183,7 @@ bool even(const EvenBins<T>& b, const T* values, int64_t count, uint32_t* slots)
 
 }  // namespace
 
-const CountingKernels counting_kernels{search<float>,   search<double>, search<int32_t>,
-                                       search<int64_t>, even<float>,    even<double>};
+constinit const CountingKernels counting_kernels{search<float>,   search<double>, search<int32_t>,
+                                                 search<int64_t>, even<float>,    even<double>};
 
 }  // namespace mlx::core::cpu::MLX_ISA

@@ -8,7 +8,7 @@ namespace mlx::core::cpu::MLX_ISA {
 
 TileFn find_cast(Val from, Val to);
 TileFn find_copy(Val v, bool nt);
-extern const LinkKernels link_kernels;
+const LinkKernels& link_kernels();
 
 namespace {
 
@@ -152,8 +152,8 @@ void fence() {
 
 }  // namespace
 
-extern const ElementwiseKernels elementwise_kernels = {
-    find_tile,    find_tile_nt,  find_cast, &link_kernels,   fence,
+constinit const ElementwiseKernels elementwise_kernels = {
+    find_tile,    find_tile_nt,  find_cast, link_kernels,    fence,
     load_strided, store_strided, fill,      load_transposed,
 };
 

@@ -65,7 +65,7 @@ struct ElementwiseKernels {
   /// Conversion. Floats to integers truncate (out of range: the low bits of what the processor
   /// gives); to bool: whether not zero; complex to real: the real part.
   TileFn (*find_cast)(Dtype::Val from, Dtype::Val to);
-  const LinkKernels* links;
+  const LinkKernels& (*links)();
   /// Makes the stores of find_tile_nt's kernels visible before those that follow.
   void (*fence)();
 

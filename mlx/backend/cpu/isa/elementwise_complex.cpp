@@ -3,7 +3,7 @@
 
 namespace mlx::core::cpu::MLX_ISA {
 
-const TileFn* const complex64_tiles = Tiles<Val::complex64, m::Cx<float>>::table;
-const TileFn* const complex128_tiles = Tiles<Val::complex128, m::Cx<double>>::table;
+constinit const TileFn* const complex64_tiles = Tiles<Val::complex64, m::Cx<float>>::table;
+constinit const TileFn* const complex128_tiles = Tiles<Val::complex128, m::Cx<double>>::table;
 
 }  // namespace mlx::core::cpu::MLX_ISA

@@ -3,8 +3,8 @@
 
 namespace mlx::core::cpu::MLX_ISA {
 
-const TileFn* const float64_tiles = Tiles<Val::float64, Float64>::table;
-const TileFn* const float16_tiles = Tiles<Val::float16, Float16>::table;
-const TileFn* const bfloat16_tiles = Tiles<Val::bfloat16, Bfloat16>::table;
+constinit const TileFn* const float64_tiles = Tiles<Val::float64, Float64>::table;
+constinit const TileFn* const float16_tiles = Tiles<Val::float16, Float16>::table;
+constinit const TileFn* const bfloat16_tiles = Tiles<Val::bfloat16, Bfloat16>::table;
 
 }  // namespace mlx::core::cpu::MLX_ISA

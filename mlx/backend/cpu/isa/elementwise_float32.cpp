@@ -3,7 +3,7 @@
 
 namespace mlx::core::cpu::MLX_ISA {
 
-const TileFn* const float32_tiles = Tiles<Val::float32, Float32>::table;
-const TileFn* const float32_nt_tiles = Tiles<Val::float32, Float32, true>::table;
+constinit const TileFn* const float32_tiles = Tiles<Val::float32, Float32>::table;
+constinit const TileFn* const float32_nt_tiles = Tiles<Val::float32, Float32, true>::table;
 
 }  // namespace mlx::core::cpu::MLX_ISA

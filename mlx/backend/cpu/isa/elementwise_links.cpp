@@ -269,16 +269,21 @@ void run(const Link* links, int64_t bursts) {
 
 }  // namespace
 
-extern const LinkKernels link_kernels = {kBurst,
-                                         find_link,
-                                         find_twofold,
-                                         find_call,
-                                         erased(&load),
-                                         erased(&store<false>),
-                                         erased(&store<true>),
-                                         erased(&touch),
-                                         erased(&end),
-                                         kHasFma ? erased(&quotient) : nullptr,
-                                         run};
+// A function, since erasing a handler's type is no constant expression: what would fill a table
+// when the library is loaded is compiled for processors that this one may not be.
+const LinkKernels& link_kernels() {
+  static const LinkKernels kernels = {kBurst,
+                                      find_link,
+                                      find_twofold,
+                                      find_call,
+                                      erased(&load),
+                                      erased(&store<false>),
+                                      erased(&store<true>),
+                                      erased(&touch),
+                                      erased(&end),
+                                      kHasFma ? erased(&quotient) : nullptr,
+                                      run};
+  return kernels;
+}
 
 }  // namespace mlx::core::cpu::MLX_ISA

@@ -356,7 +356,7 @@ constexpr FftKernels<T> table() {
 
 }  // namespace
 
-const FftKernels<float> fft32 = table<float>();
-const FftKernels<double> fft64 = table<double>();
+constinit const FftKernels<float> fft32 = table<float>();
+constinit const FftKernels<double> fft64 = table<double>();
 
 }  // namespace mlx::core::cpu::MLX_ISA

@@ -2,8 +2,8 @@
 // and on raw pointers; mlx/backend/cpu/gemm.h blocks, threads and owns memory on top of them.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
 namespace mlx::core::cpu {
 

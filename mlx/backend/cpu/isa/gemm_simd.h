@@ -2,7 +2,7 @@
 // Everything is static, so that nothing compiled for a wide set is shared with a narrower one.
 #pragma once
 
-#include <cstdint>
+#include <stdint.h>
 
 #if defined(__x86_64__)
 #include <immintrin.h>

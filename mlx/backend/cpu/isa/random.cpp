@@ -75,6 +75,6 @@ void threefry(const uint32_t key[2], uint32_t start, uint32_t distance, int64_t 
 
 }  // namespace
 
-const RandomKernels random_kernels{threefry};
+constinit const RandomKernels random_kernels{threefry};
 
 }  // namespace mlx::core::cpu::MLX_ISA

@@ -175,10 +175,12 @@ struct Kernel {
     for (; n >= 2 * kBlock; p += 2 * kBlock, n -= 2 * kBlock) {
       Block a, b;
       if constexpr (Ordered<O>) {
-        each([&](int i) {
+        // One register after the other: unrolled as well, this takes the compiler minutes.
+#pragma GCC unroll 1
+        for (int i = 0; i < M; ++i) {
           a.v[i] = chain([&](int d) { return load(p + d * kLanes + i * N); }, kDepth);
           b.v[i] = chain([&](int d) { return load(p + kBlock + d * kLanes + i * N); }, kDepth);
-        });
+        }
       } else {
         first(a, p);
         first(b, p + kBlock);
@@ -307,9 +309,9 @@ struct Kernel {
                 width - i);
   }
   using Buffers = A (*)[kColumns];
-  // Lanes congruent to `l` modulo 2^level, of those that have elements.
-  static void lanes(const T* x, const int64_t* offsets, int n, int level, int l, int64_t width,
-                    A* out, Buffers spare) {
+  // Lanes congruent to `l` modulo 2^level, of those that have elements. Never inlined into itself.
+  static __attribute__((noinline)) void lanes(const T* x, const int64_t* offsets, int n, int level,
+                                              int l, int64_t width, A* out, Buffers spare) {
     if (level == 5) return lane(x, offsets, n, l, width, out);
     if (n <= l + (4 << level) && n <= kLanes) return few_rows(x, offsets, n, level, l, width, out);
     lanes(x, offsets, n, level + 1, l, width, out, spare);

@@ -96,8 +96,10 @@ struct Max : Sum<A> {
   }
   /// The same for numbers that are none of them NaN.
   template <class T>
-  requires is_float_v<T>
-  static MLX_FN Vec<T> ordered(Vec<T> a, Vec<T> b) { return v_max(a, b); }
+    requires is_float_v<T>
+  static MLX_FN Vec<T> ordered(Vec<T> a, Vec<T> b) {
+    return v_max(a, b);
+  }
 };
 template <class A>
 struct Min : Sum<A> {
@@ -114,8 +116,10 @@ struct Min : Sum<A> {
   }
   /// The same for numbers that are none of them NaN.
   template <class T>
-  requires is_float_v<T>
-  static MLX_FN Vec<T> ordered(Vec<T> a, Vec<T> b) { return v_min(a, b); }
+    requires is_float_v<T>
+  static MLX_FN Vec<T> ordered(Vec<T> a, Vec<T> b) {
+    return v_min(a, b);
+  }
 };
 // The largest so far and the sum of exponentials relative to it.
 template <class A>

@@ -10,7 +10,7 @@ from ..registry import case
 
 @case("train/gradient of 50 tanh layers, 16 wide, eager", mode="eager")
 @case("train/gradient of 50 tanh layers, 16 wide, compiled", mode="compiled")
-def tanh_gradient(f: Any) -> tuple[Callable, tuple]:
+def tanh_gradient(f: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     weights = [f.normal((16, 16)) for _ in range(50)]
 
     def loss(weights: Any, x: Any) -> Any:
@@ -21,18 +21,20 @@ def tanh_gradient(f: Any) -> tuple[Callable, tuple]:
     return f.grad(loss), (weights, f.normal((16, 16)))
 
 
-def layer(f: Any, params: dict, name: str, wide: int, out: int) -> None:
+def layer(f: Any, params: dict[str, Any], name: str, wide: int, out: int) -> None:
     """Add the parameters of a linear layer."""
     params[name] = f.normal((out, wide)) * wide**-0.5
     params[name + "_bias"] = f.normal((out,)) * 0.01
 
 
-def linear(f: Any, params: dict, name: str, x: Any) -> Any:
+def linear(f: Any, params: dict[str, Any], name: str, x: Any) -> Any:
     """Apply a linear layer."""
     return f.linear(x, params[name], params[name + "_bias"])
 
 
-def step(f: Any, loss: Callable, params: dict, batch: tuple, compiled: bool) -> tuple:
+def step(
+    f: Any, loss: Callable[..., Any], params: dict[str, Any], batch: tuple[Any, ...], compiled: bool
+) -> tuple[Any, ...]:
     """The case of one training step."""
     f.ready(params)
     params = {name: detached(value) for name, value in params.items()}
@@ -46,13 +48,13 @@ def detached(value: Any) -> Any:
 
 @case("train/MLP 784-1024-1024-10, batch 256, eager", False, mode="eager")
 @case("train/MLP 784-1024-1024-10, batch 256, compiled", True, mode="own")
-def mlp(f: Any, compiled: bool) -> tuple[Callable, tuple]:
-    params: dict = {}
+def mlp(f: Any, compiled: bool) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    params: dict[str, Any] = {}
     sizes = (784, 1024, 1024, 10)
     for i in range(3):
         layer(f, params, f"l{i}", sizes[i], sizes[i + 1])
 
-    def loss(params: dict, x: Any, labels: Any) -> Any:
+    def loss(params: dict[str, Any], x: Any, labels: Any) -> Any:
         x = f.relu(linear(f, params, "l0", x))
         x = f.relu(linear(f, params, "l1", x))
         return f.cross_entropy(linear(f, params, "l2", x), labels)
@@ -62,8 +64,8 @@ def mlp(f: Any, compiled: bool) -> tuple[Callable, tuple]:
 
 @case("train/CNN of 3 layers with batch norm, 32×32×32×3, eager", False, mode="eager")
 @case("train/CNN of 3 layers with batch norm, 32×32×32×3, compiled", True, mode="own")
-def cnn(f: Any, compiled: bool) -> tuple[Callable, tuple]:
-    params: dict = {}
+def cnn(f: Any, compiled: bool) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    params: dict[str, Any] = {}
     channels = (3, 32, 64, 128)
     for i in range(3):
         params[f"k{i}"] = f.kernel(channels[i + 1], 3, 3, channels[i])
@@ -71,7 +73,7 @@ def cnn(f: Any, compiled: bool) -> tuple[Callable, tuple]:
         params[f"shift{i}"] = f.normal((channels[i + 1],)) * 0.1
     layer(f, params, "head", 128, 10)
 
-    def loss(params: dict, x: Any, labels: Any) -> Any:
+    def loss(params: dict[str, Any], x: Any, labels: Any) -> Any:
         for i in range(3):
             x = f.conv2d(x, params[f"k{i}"], 1)
             x = f.relu(f.batch_norm(x, params[f"scale{i}"], params[f"shift{i}"]))
@@ -83,8 +85,11 @@ def cnn(f: Any, compiled: bool) -> tuple[Callable, tuple]:
 
 @case("train/transformer of 4 layers, 256 wide, 8×128 tokens, eager", False, mode="eager")
 @case("train/transformer of 4 layers, 256 wide, 8×128 tokens, compiled", True, mode="own")
-def transformer(f: Any, compiled: bool) -> tuple[Callable, tuple]:
-    params: dict = {"words": f.normal((2048, 256)) * 0.02, "places": f.normal((128, 256)) * 0.02}
+def transformer(f: Any, compiled: bool) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    params: dict[str, Any] = {
+        "words": f.normal((2048, 256)) * 0.02,
+        "places": f.normal((128, 256)) * 0.02,
+    }
     for i in range(4):
         for name in "qkvo":
             layer(f, params, f"{name}{i}", 256, 256)
@@ -95,10 +100,10 @@ def transformer(f: Any, compiled: bool) -> tuple[Callable, tuple]:
         params[name + "_bias"] = f.normal((256,)) * 0.01
     layer(f, params, "head", 256, 2048)
 
-    def norm(params: dict, name: str, x: Any) -> Any:
+    def norm(params: dict[str, Any], name: str, x: Any) -> Any:
         return f.layer_norm(x, params[name], params[name + "_bias"])
 
-    def loss(params: dict, tokens: Any, labels: Any) -> Any:
+    def loss(params: dict[str, Any], tokens: Any, labels: Any) -> Any:
         x = f.embedding(params["words"], tokens) + params["places"]
         for i in range(4):
             y = norm(params, f"first{i}", x)

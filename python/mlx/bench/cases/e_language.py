@@ -17,10 +17,10 @@ IN_LAYERS = LAYERS * sum(a * b for a, b in SHAPES.values())
 WEIGHTS = IN_LAYERS + WORDS * WIDE
 
 
-def weights(f: Any, bits: int) -> dict:
+def weights(f: Any, bits: int) -> dict[str, Any]:
     """The parameters: matrices of 16 bits, or quantized to 4."""
 
-    def matrix(shape: tuple) -> Any:
+    def matrix(shape: tuple[Any, ...]) -> Any:
         w = f.normal(shape, "bfloat16") * shape[1] ** -0.5
         return f.quantized(w) if bits == 4 else w
 
@@ -41,7 +41,7 @@ def product(f: Any, x: Any, w: Any) -> Any:
     return f.quantized_matmul(x, *w) if isinstance(w, (tuple, list)) else f.matmul(x, w.T)
 
 
-def model(f: Any, params: dict, tokens: Any, cache: Any, start: int) -> Any:
+def model(f: Any, params: dict[str, Any], tokens: Any, cache: Any, start: int) -> Any:
     """The most likely next token, and the keys and values of every layer."""
     x, kept = f.embedding(params["words"], tokens), []
     for i, layer in enumerate(params["layers"]):
@@ -63,7 +63,7 @@ def model(f: Any, params: dict, tokens: Any, cache: Any, start: int) -> Any:
 @case("llama/decode a token, bfloat16, eager", 16, bytes=2 * WEIGHTS, mode="eager")
 @case("llama/decode a token, bfloat16, compiled", 16, bytes=2 * WEIGHTS, mode="compiled")
 @case("llama/decode a token, 4-bit, compiled", 4, bytes=0.5625 * WEIGHTS, mode="compiled")
-def decode(f: Any, bits: int) -> tuple[Callable, tuple]:
+def decode(f: Any, bits: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     shape = (1, HEADS, KNOWN, WIDE // HEADS)
     cache = [tuple(f.normal(shape, "bfloat16") for _ in "kv") for _ in range(LAYERS)]
     args = (weights(f, bits), f.integers((1, 1), WORDS), cache)
@@ -73,6 +73,6 @@ def decode(f: Any, bits: int) -> tuple[Callable, tuple]:
 @case("llama/read 256 tokens, bfloat16, eager", 16, flops=512 * IN_LAYERS, mode="eager")
 @case("llama/read 256 tokens, bfloat16, compiled", 16, flops=512 * IN_LAYERS, mode="compiled")
 @case("llama/read 256 tokens, 4-bit, compiled", 4, flops=512 * IN_LAYERS, mode="compiled")
-def read(f: Any, bits: int) -> tuple[Callable, tuple]:
+def read(f: Any, bits: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     args = (weights(f, bits), f.integers((1, KNOWN), WORDS))
     return lambda params, tokens: model(f, params, tokens, None, 0), args

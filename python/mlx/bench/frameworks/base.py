@@ -17,21 +17,21 @@ class Base:
 
     name = ""
     version = ""
-    compiles: tuple = ()  # modes whose first call takes a compiler's time
+    compiles: tuple[Any, ...] = ()  # modes whose first call takes a compiler's time
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
         raise Missing(f"{self.name} has no {name} here")
 
-    def op(self, function: Callable) -> Callable:
+    def op(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """How one operation is called fastest: as it is."""
         return function
 
     def forget(self) -> None:
         """Drop what was compiled so far, where it would make the next compilation another one."""
 
-    def ready(self, args: tuple) -> tuple:
+    def ready(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments, computed."""
         return args
 
@@ -43,7 +43,7 @@ class Base:
         """Number of elements of one result."""
         return int(getattr(leaf, "size", 1))
 
-    def sampler(self, shape: tuple) -> tuple[Callable, tuple]:
+    def sampler(self, shape: tuple[Any, ...]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """A function that draws normal numbers, and its arguments."""
         return lambda: self.normal(shape), ()
 
@@ -55,14 +55,14 @@ class Base:
         """Normal numbers as a convolution kernel."""
         return self.normal((out, height, width, channels)) * (channels * height * width) ** -0.5
 
-    def turned(self, x: Any, start: int, frequencies: Any, join: Callable) -> Any:
+    def turned(self, x: Any, start: int, frequencies: Any, join: Callable[..., Any]) -> Any:
         """Rotary position embedding of x (.., tokens, size), as a formula."""
         half = x.shape[-1] // 2
         cos, sin = frequencies(start, x.shape[-2], half)
         a, b = x[..., :half], x[..., half:]
         return join([a * cos - b * sin, a * sin + b * cos], -1)
 
-    def from_table(self, name: str, reference: str) -> Callable:
+    def from_table(self, name: str, reference: str) -> Callable[..., Any]:
         """The elementwise function that the table calls `name`."""
         for module in self.elementwise:
             for public in (name, *self.aliases.get(name, ())):

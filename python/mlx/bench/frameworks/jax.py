@@ -32,30 +32,32 @@ class Framework(Base):
         self.key, key = jax.random.split(self.key)
         return key
 
-    def op(self, function: Callable) -> Callable:
+    def op(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return jax.jit(function)
 
     compile = op
 
-    def ready(self, args: tuple) -> tuple:
+    def ready(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         return jax.block_until_ready(args)
 
     sync = staticmethod(jax.block_until_ready)
 
-    def normal(self, shape: tuple, dtype: str = "float32") -> Any:
+    def normal(self, shape: tuple[Any, ...], dtype: str = "float32") -> Any:
         return jax.random.normal(self._next(), shape, dtype)
 
-    def sampler(self, shape: tuple) -> tuple[Callable, tuple]:
+    def sampler(self, shape: tuple[Any, ...]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return lambda key: jax.random.normal(key, shape), (self._next(),)
 
-    def uniform(self, shape: tuple, low: float, high: float, dtype: str = "float32") -> Any:
+    def uniform(
+        self, shape: tuple[Any, ...], low: float, high: float, dtype: str = "float32"
+    ) -> Any:
         values = jax.random.uniform(self._next(), shape, minval=low, maxval=high)
         return values.astype(dtype.rstrip("_"))
 
-    def integers(self, shape: tuple, high: int) -> Any:
+    def integers(self, shape: tuple[Any, ...], high: int) -> Any:
         return jax.random.randint(self._next(), shape, 0, high)
 
-    def complex(self, shape: tuple) -> Any:
+    def complex(self, shape: tuple[Any, ...]) -> Any:
         return jax.random.normal(self._next(), shape, jnp.complex64)
 
     def sum(self, x: Any, axis: int | None = None, keep: bool = False) -> Any:
@@ -138,7 +140,7 @@ class Framework(Base):
     def rope(self, x: Any, start: int) -> Any:
         return self.turned(x, start, self._frequencies, jnp.concatenate)
 
-    def _frequencies(self, start: int, count: int, half: int) -> tuple:
+    def _frequencies(self, start: int, count: int, half: int) -> tuple[Any, ...]:
         places = jnp.arange(start, start + count)[:, None]
         angles = places * 10000.0 ** (-jnp.arange(half) / half)
         return jnp.cos(angles).astype(jnp.bfloat16), jnp.sin(angles).astype(jnp.bfloat16)
@@ -178,18 +180,20 @@ class Framework(Base):
 
     grad = staticmethod(jax.grad)
 
-    def trainer(self, loss: Callable, params: dict, compiled: bool) -> Callable:
+    def trainer(
+        self, loss: Callable[..., Any], params: dict[str, Any], compiled: bool
+    ) -> Callable[..., Any]:
         """A function of a batch that updates the parameters with AdamW and returns the loss."""
         if not compiled:
             return self.eager_trainer
         zeros = jax.tree.map(jnp.zeros_like, params)
         state = [params, zeros, jax.tree.map(jnp.copy, zeros)]
 
-        def adamw(p: Any, m: Any, v: Any, g: Any) -> tuple:
+        def adamw(p: Any, m: Any, v: Any, g: Any) -> tuple[Any, ...]:
             m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
             return p * (1 - 1e-5) - 1e-3 * m / (jnp.sqrt(v) + 1e-8), m, v
 
-        def update(state: list, *batch: Any) -> Any:
+        def update(state: list[Any], *batch: Any) -> Any:
             value, grads = jax.value_and_grad(loss)(state[0], *batch)
             new = {name: adamw(*(t[name] for t in (*state, grads))) for name in grads}
             return value, [{name: new[name][i] for name in new} for i in range(3)]

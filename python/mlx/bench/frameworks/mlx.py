@@ -31,10 +31,10 @@ class Framework(Base):
         self.version = version()
         mx.random.seed(0)
 
-    def compile(self, function: Callable) -> Callable:
+    def compile(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return mx.compile(function)
 
-    def ready(self, args: tuple) -> tuple:
+    def ready(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         mx.eval(args)
         return args
 
@@ -42,16 +42,18 @@ class Framework(Base):
         mx.eval(result)
         return result
 
-    def normal(self, shape: tuple, dtype: str = "float32") -> Any:
+    def normal(self, shape: tuple[Any, ...], dtype: str = "float32") -> Any:
         return mx.random.normal(shape, dtype=getattr(mx, dtype))
 
-    def uniform(self, shape: tuple, low: float, high: float, dtype: str = "float32") -> Any:
+    def uniform(
+        self, shape: tuple[Any, ...], low: float, high: float, dtype: str = "float32"
+    ) -> Any:
         return mx.random.uniform(low, high, shape).astype(getattr(mx, dtype))
 
-    def integers(self, shape: tuple, high: int) -> Any:
+    def integers(self, shape: tuple[Any, ...], high: int) -> Any:
         return mx.random.randint(0, high, shape)
 
-    def complex(self, shape: tuple) -> Any:
+    def complex(self, shape: tuple[Any, ...]) -> Any:
         return self.normal(shape) + 1j * self.normal(shape)
 
     def sum(self, x: Any, axis: int | None = None, keep: bool = False) -> Any:
@@ -94,7 +96,7 @@ class Framework(Base):
     def searchsorted(self, sequence: Any, x: Any) -> Any:
         return self.need("searchsorted")(sequence, x)
 
-    def need(self, name: str) -> Callable:
+    def need(self, name: str) -> Callable[..., Any]:
         """A function that other builds may lack."""
         if not hasattr(mx, name):
             raise Missing(f"this mlx has no {name}")
@@ -189,7 +191,9 @@ class Framework(Base):
 
     grad = staticmethod(mx.grad)
 
-    def trainer(self, loss: Callable, params: dict, compiled: bool) -> Callable:
+    def trainer(
+        self, loss: Callable[..., Any], params: dict[str, Any], compiled: bool
+    ) -> Callable[..., Any]:
         """A function of a batch that updates the parameters with AdamW and returns the loss."""
         from mlx import optimizers
 

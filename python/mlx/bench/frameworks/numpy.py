@@ -25,13 +25,15 @@ class Framework(Base):
             raise Missing(f"numpy has no {name}")
         return getattr(np, name)
 
-    def normal(self, shape: tuple, dtype: str = "float32") -> Any:
+    def normal(self, shape: tuple[Any, ...], dtype: str = "float32") -> Any:
         return self.rng.standard_normal(shape, np.float32).astype(self._dtype(dtype), copy=False)
 
-    def uniform(self, shape: tuple, low: float, high: float, dtype: str = "float32") -> Any:
+    def uniform(
+        self, shape: tuple[Any, ...], low: float, high: float, dtype: str = "float32"
+    ) -> Any:
         return self.rng.uniform(low, high, shape).astype(self._dtype(dtype))
 
-    def integers(self, shape: tuple, high: int) -> Any:
+    def integers(self, shape: tuple[Any, ...], high: int) -> Any:
         return self.rng.integers(0, high, shape, np.int32)
 
     def erf(self, x: Any) -> Any:
@@ -99,7 +101,7 @@ class Framework(Base):
     def fft(self, x: Any) -> Any:
         return np.fft.fft(x)
 
-    def complex(self, shape: tuple) -> Any:
+    def complex(self, shape: tuple[Any, ...]) -> Any:
         return (self.normal(shape) + 1j * self.normal(shape)).astype(np.complex64)
 
     def linalg(self, name: str, *args: Any) -> Any:

@@ -30,7 +30,7 @@ class Framework(Base):
         if threads:
             torch.set_num_threads(threads)
 
-    def compile(self, function: Callable) -> Callable:
+    def compile(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return torch.compile(function)
 
     def forget(self) -> None:
@@ -40,16 +40,18 @@ class Framework(Base):
     def size(self, leaf: Any) -> int:
         return leaf.numel() if isinstance(leaf, torch.Tensor) else 1
 
-    def normal(self, shape: tuple, dtype: str = "float32") -> Any:
+    def normal(self, shape: tuple[Any, ...], dtype: str = "float32") -> Any:
         return torch.randn(shape).to(getattr(torch, dtype))
 
-    def uniform(self, shape: tuple, low: float, high: float, dtype: str = "float32") -> Any:
+    def uniform(
+        self, shape: tuple[Any, ...], low: float, high: float, dtype: str = "float32"
+    ) -> Any:
         return torch.empty(shape).uniform_(low, high).to(getattr(torch, dtype.rstrip("_")))
 
-    def integers(self, shape: tuple, high: int) -> Any:
+    def integers(self, shape: tuple[Any, ...], high: int) -> Any:
         return torch.randint(high, shape)
 
-    def complex(self, shape: tuple) -> Any:
+    def complex(self, shape: tuple[Any, ...]) -> Any:
         return torch.randn(shape, dtype=torch.complex64)
 
     def sum(self, x: Any, axis: int | None = None, keep: bool = False) -> Any:
@@ -130,7 +132,7 @@ class Framework(Base):
     def rope(self, x: Any, start: int) -> Any:
         return self.turned(x, start, self._frequencies, torch.cat)
 
-    def _frequencies(self, start: int, count: int, half: int) -> tuple:
+    def _frequencies(self, start: int, count: int, half: int) -> tuple[Any, ...]:
         places = torch.arange(start, start + count)[:, None]
         angles = places * 10000.0 ** (-torch.arange(half) / half)
         return angles.cos().bfloat16(), angles.sin().bfloat16()
@@ -165,14 +167,16 @@ class Framework(Base):
     def cross_entropy(self, logits: Any, labels: Any) -> Any:
         return F.cross_entropy(logits.flatten(0, -2), labels.flatten())
 
-    def grad(self, loss: Callable) -> Callable:
+    def grad(self, loss: Callable[..., Any]) -> Callable[..., Any]:
         def gradient(params: Any, *args: Any) -> Any:
             leaves = [p.requires_grad_() for p in self.leaves(params)]
             return torch.autograd.grad(loss(params, *args), leaves)
 
         return gradient
 
-    def trainer(self, loss: Callable, params: dict, compiled: bool) -> Callable:
+    def trainer(
+        self, loss: Callable[..., Any], params: dict[str, Any], compiled: bool
+    ) -> Callable[..., Any]:
         """A function of a batch that updates the parameters with AdamW and returns the loss."""
         loss = torch.compile(loss) if compiled else loss
         optimizer = torch.optim.AdamW([p.requires_grad_() for p in params.values()], lr=1e-3)

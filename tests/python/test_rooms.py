@@ -1,0 +1,82 @@
+"""Who includes whom is what docs/architecture.md says, and the check of it finds what is not."""
+
+import importlib.util
+import pathlib
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SPEC = importlib.util.spec_from_file_location("rooms", ROOT / "tests/rooms.py")
+rooms = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(rooms)
+
+TABLE = """
+| room | owns | reads |
+|---|---|---|
+| `mlx/core` | arrays | |
+| `mlx/ops` | operations | `mlx/core`, `mlx/io/stream.h` |
+| `mlx/io` | files | `mlx/core` |
+| `mlx/backend/cpu` | kernels | `mlx/backend/cpu/isa` |
+| `mlx/backend/cpu/isa` | inner loops | |
+| `mlx/*.h` | what applications include | `mlx/ops` |
+| `python/src` | bindings | `mlx/*.h` |
+"""
+
+
+def tree(root, files):
+    """The folders of TABLE with these files and what they include."""
+    sound = {
+        "mlx/core/array.h": "<vector>",
+        "mlx/io/stream.h": '"mlx/core/array.h"',
+        "mlx/ops/add.h": '"mlx/core/array.h"',
+        "mlx/backend/cpu/add.cpp": '"mlx/backend/cpu/isa/add.h"',
+        "mlx/backend/cpu/isa/add.h": "<stdint.h>",
+        "mlx/ops.h": '"mlx/ops/add.h"',
+        "python/src/bind.cpp": '"mlx/ops.h"',
+    }
+    for path, included in {**sound, **files}.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(f"#include {included}\n")
+    return list(rooms.faults(root, rooms.Table(TABLE)))
+
+
+def test_the_engine_keeps_to_its_table():
+    table = rooms.Table((ROOT / "docs/architecture.md").read_text())
+    assert len(table.reads) > 12
+    assert not list(rooms.faults(ROOT, table))
+
+
+def test_what_the_table_allows(tmp_path):
+    files = {
+        "mlx/ops/a.cpp": '"mlx/io/stream.h"',
+        "mlx/ops/b.cpp": "<mlx/core/array.h>",
+        "mlx/core/ops.cpp": '"mlx/ops.h"',
+    }
+    assert not tree(tmp_path, files)
+
+
+@pytest.mark.parametrize(
+    "path, included",
+    [
+        ("mlx/core/array.cpp", '"mlx/ops/add.h"'),
+        ("mlx/core/array.cpp", "<mlx/ops/add.h>"),
+        ("mlx/core/array.cpp", '"../ops/add.h"'),
+        ("mlx/ops/add.cpp", '"mlx/io/io.h"'),
+        ("mlx/ops/add.cpp", '"mlx/ops.h"'),
+        ("mlx/backend/cpu/isa/add.cpp", '"mlx/backend/cpu/kernel.h"'),
+        ("mlx/backend/cpu/isa/add.cpp", "<vector>"),
+        ("python/src/add.cpp", '"mlx/ops/add.h"'),
+        ("mlx/gpu/add.cpp", "<vector>"),
+    ],
+)
+def test_what_it_does_not(tmp_path, path, included):
+    (found,) = tree(tmp_path, {path: included})
+    assert found.startswith(path)
+
+
+def test_names_of_nothing(tmp_path):
+    assert not tree(tmp_path, {})
+    table = rooms.Table(TABLE + "| `mlx/gpu` | kernels | `mlx/core/gone.h` |")
+    missing = ["docs/architecture.md: there is no mlx/gpu"]
+    missing += ["docs/architecture.md: there is no mlx/core/gone.h"]
+    assert list(rooms.faults(tmp_path, table)) == missing
