@@ -12,10 +12,10 @@ namespace mlx::core {
 class Event : public RefCounted {
  public:
   /// True once the work has finished, well or not.
-  virtual bool done() const { return state_.load(std::memory_order_acquire) != kPending; }
-  /// Blocks the calling thread until done; rethrows the error of work that failed.
+  virtual bool done() const { return state_.load(std::memory_order_acquire) >= kDone; }
+  /// Blocks the calling thread until done; rethrows the error of work that failed, or Interrupted.
   virtual void wait() {
-    state_.wait(kPending, std::memory_order_acquire);
+    if (!done()) block();
     if (state_.load(std::memory_order_acquire) == kFailed) std::rethrow_exception(error_);
   }
   void signal() { finish(kDone); }
@@ -27,11 +27,9 @@ class Event : public RefCounted {
   std::exception_ptr error() const { return failed() ? error_ : nullptr; }
 
  private:
-  static constexpr int kPending = 0, kDone = 1, kFailed = 2;
-  void finish(int state) {
-    state_.store(state, std::memory_order_release);
-    state_.notify_all();
-  }
+  static constexpr int kPending = 0, kAwaited = 1, kDone = 2, kFailed = 3;
+  void block();
+  void finish(int state);
   std::atomic<int> state_{kPending};
   std::exception_ptr error_;
 };

@@ -2,6 +2,7 @@
 #include "mlx/core/storage.h"
 
 #include "mlx/backend/backend.h"
+#include "mlx/core/blocking.h"
 
 namespace mlx::core {
 
@@ -28,6 +29,8 @@ void Storage::wait() {
   if (!ready || intact) return;
   try {
     ready->wait();
+  } catch (const Interrupted&) {
+    throw;
   } catch (...) {
     if (!intact) throw;
   }

@@ -170,8 +170,8 @@ class Binder {
 
 }  // namespace
 
-std::mutex& planning_lock() {
-  static auto& mutex = *new std::mutex;
+EngineMutex& planning_lock() {
+  static auto& mutex = *new EngineMutex;
   return mutex;
 }
 

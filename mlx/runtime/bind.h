@@ -2,9 +2,9 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "mlx/core/blocking.h"
 #include "mlx/runtime/execute.h"
 
 namespace mlx::core {
@@ -12,7 +12,7 @@ namespace mlx::core {
 using Executions = std::vector<std::unique_ptr<Execution>>;
 
 /// One evaluation is planned at a time: the scheduler leaves marks in the nodes.
-std::mutex& planning_lock();
+EngineMutex& planning_lock();
 
 // The caller of what follows holds the planning lock.
 

@@ -1,5 +1,6 @@
 #include "mlx/runtime/eval.h"
 
+#include "mlx/core/blocking.h"
 #include "mlx/core/error.h"
 #include "mlx/core/trace.h"
 #include "mlx/runtime/bind.h"
@@ -25,7 +26,12 @@ PendingEval::~PendingEval() = default;
 bool PendingEval::idle() const { return executions_.empty() && waits_.empty(); }
 
 void PendingEval::run() {
-  for (auto& x : executions_) x->run();
+  if (idle() && !error_) return;
+  BlockingRegion region;
+  {
+    UninterruptedRegion launching;  // arrays whose launch was left out would never be computed
+    for (auto& x : executions_) x->run();
+  }
   for (const auto& e : waits_) e->wait();
   if (error_) std::rethrow_exception(error_);
 }

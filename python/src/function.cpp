@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "lock.h"
+
 namespace mlx::python {
 
 namespace {
@@ -174,6 +176,7 @@ PyObject* report_mismatch(Function* f, PyObject* const* args, size_t nargs, PyOb
 }
 
 PyObject* function_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* names) {
+  run_releases();
   Function* f = as_function(self);
   size_t nargs = PyVectorcall_NARGS(nargsf);
   for (const Overload* o = f->overload; o; o = o->next.get()) {

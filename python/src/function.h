@@ -69,7 +69,7 @@ struct CallableTraits<R (C::*)(A...) const> {
     return guarded([&]() -> PyObject* {
       std::tuple<From<std::remove_cvref_t<A>>...> from;
       if (!(load<I>(std::get<I>(from), call) && ...)) {
-        PyErr_Clear();
+        not_of_kind();
         return kMismatch;
       }
       if constexpr (std::is_void_v<R>) {
