@@ -63,7 +63,8 @@ bool is_numpy_bool(PyObject* o) {
   if (!type) {
     nb::object name = nb::str("numpy");
     nb::object numpy = nb::steal(PyImport_GetModule(name.ptr()));
-    if (!numpy.is_valid() || !has_attr(numpy, "bool_")) return PyErr_Occurred() && not_of_kind();
+    if (!numpy.is_valid()) return not_of_kind();
+    if (!has_attr(numpy, "bool_")) return false;  // it is being imported
     type = nb::object(numpy.attr("bool_")).release().ptr();
   }
   return reinterpret_cast<PyObject*>(Py_TYPE(o)) == type;
