@@ -1,20 +1,53 @@
 #include "mlx/core/blocking.h"
 
+#include <atomic>
+
 namespace mlx::core {
 
 namespace {
-constinit BlockingHooks hooks;
+
+std::atomic<const BlockingHooks*> hooks{nullptr};
+thread_local constinit int uninterrupted = 0;
+
 }  // namespace
 
-void set_blocking_hooks(const BlockingHooks& h) { hooks = h; }
+void set_blocking_hooks(const BlockingHooks* h) { hooks.store(h, std::memory_order_release); }
 
-BlockingRegion::BlockingRegion() : token_(hooks.enter ? hooks.enter() : nullptr) {}
-BlockingRegion::~BlockingRegion() {
-  if (token_) hooks.leave(token_);
+bool interruptible() {
+  return uninterrupted == 0 && hooks.load(std::memory_order_relaxed) != nullptr;
 }
 
 void check_interrupt() {
-  if (hooks.interrupted && hooks.interrupted()) throw Interrupted("interrupted");
+  if (uninterrupted > 0) return;
+  const BlockingHooks* h = hooks.load(std::memory_order_acquire);
+  if (h && h->interrupted()) throw Interrupted();
+}
+
+BlockingRegion::BlockingRegion() {
+  const BlockingHooks* h = hooks.load(std::memory_order_acquire);
+  state_ = h && uninterrupted == 0 ? h->enter() : nullptr;
+}
+BlockingRegion::~BlockingRegion() {
+  if (state_) hooks.load(std::memory_order_acquire)->leave(state_);
+}
+
+UninterruptedRegion::UninterruptedRegion() { ++uninterrupted; }
+UninterruptedRegion::~UninterruptedRegion() { --uninterrupted; }
+bool UninterruptedRegion::active() { return uninterrupted > 0; }
+
+void EngineMutex::lock() {
+  while (!mutex_.try_lock()) {
+    BlockingRegion region;
+    mutex_.lock();
+    if (!region.released()) break;
+    // The program's lock comes first; meanwhile another thread may take this one.
+    mutex_.unlock();
+  }
+  ++uninterrupted;
+}
+void EngineMutex::unlock() {
+  --uninterrupted;
+  mutex_.unlock();
 }
 
 }  // namespace mlx::core

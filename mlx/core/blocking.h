@@ -1,37 +1,88 @@
-// What a thread does for its program while it waits for the engine: gives up the program's locks
-// (Python's, for one) and looks whether the program wants the wait to end.
+// Waits of the engine as the program around it sees them: a lock of the program's (Python's GIL) is
+// given back meanwhile, and an interrupt (a signal) ends the wait.
 #pragma once
 
-#include <stdexcept>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
 
 namespace mlx::core {
 
-/// The program asked for the end of a wait (a signal). What was waited for goes on, or goes on when
-/// it is waited for again.
-struct Interrupted : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-/// What a program sets once, at its start.
+/// How the program takes part. The functions run on the thread that waits.
 struct BlockingHooks {
-  void* (*enter)() = nullptr;       ///< gives up the caller's locks; null where it holds none
-  void (*leave)(void*) = nullptr;   ///< takes them back; called where `enter` gave something
-  bool (*interrupted)() = nullptr;  ///< true where the wait shall end; called now and then
+  /// Gives the program's lock back; null where this thread does not hold it.
+  void* (*enter)();
+  /// Takes the lock again.
+  void (*leave)(void* state);
+  /// True where what the thread waits for is no longer wanted. Limits its own rate.
+  bool (*interrupted)();
 };
-void set_blocking_hooks(const BlockingHooks& hooks);
+/// Null for none, as at the start. They stay in use for as long as the process lives.
+void set_blocking_hooks(const BlockingHooks* hooks);
 
-/// Stands around whatever may take long: waits, and work done for the caller. Regions nest.
+/// Ends a wait that was interrupted. What was waited for goes on.
+struct Interrupted : std::exception {
+  const char* what() const noexcept override { return "interrupted"; }
+};
+/// Throws Interrupted where the program says so. Does nothing in an UninterruptedRegion.
+void check_interrupt();
+/// True where check_interrupt may throw on this thread.
+bool interruptible();
+
+/// The program's lock is not held while this lives: around all that waits or computes for long.
+/// Does nothing where the thread does not hold the lock, so that regions nest, and nothing in an
+/// UninterruptedRegion.
 class BlockingRegion {
  public:
   BlockingRegion();
   ~BlockingRegion();
   BlockingRegion(const BlockingRegion&) = delete;
+  BlockingRegion& operator=(const BlockingRegion&) = delete;
+  /// True where this region gave the lock back.
+  bool released() const { return state_ != nullptr; }
 
  private:
-  void* token_;
+  void* state_;
 };
 
-/// Throws Interrupted where the program asked for the end of the wait.
-void check_interrupt();
+/// No code of the program runs on this thread while this lives, and no wait of it is interrupted:
+/// around changes that must be whole.
+class UninterruptedRegion {
+ public:
+  UninterruptedRegion();
+  ~UninterruptedRegion();
+  UninterruptedRegion(const UninterruptedRegion&) = delete;
+  UninterruptedRegion& operator=(const UninterruptedRegion&) = delete;
+  /// True while one lives on this thread.
+  static bool active();
+};
+
+/// A mutex for threads that may hold the program's lock: they never wait for one of the two while
+/// they hold the other. Whoever holds the mutex is in an UninterruptedRegion.
+class EngineMutex {
+ public:
+  void lock();
+  void unlock();
+
+ private:
+  std::mutex mutex_;
+};
+
+/// Waits until `ready()`, under the lock; hears interrupts. The caller is in a BlockingRegion that
+/// is older than the lock.
+template <class Ready>
+void wait_for(std::condition_variable& changed, std::unique_lock<std::mutex>& lock, Ready ready) {
+  constexpr auto kSlice = std::chrono::milliseconds(20);
+  while (!ready()) {
+    if (!interruptible()) {
+      changed.wait(lock);
+    } else if (changed.wait_for(lock, kSlice) == std::cv_status::timeout && !ready()) {
+      lock.unlock();
+      check_interrupt();
+      lock.lock();
+    }
+  }
+}
 
 }  // namespace mlx::core

@@ -5,6 +5,21 @@
 
 namespace mlx::core {
 
+namespace {
+
+/// Where threads wait for events: several events share a place, by their addresses.
+struct WaitingPlace {
+  std::mutex mutex;
+  std::condition_variable changed;
+};
+WaitingPlace& place_of(const Event* event) {
+  constexpr size_t kPlaces = 16;
+  static auto* places = new WaitingPlace[kPlaces];
+  return places[(reinterpret_cast<uintptr_t>(event) >> 6) % kPlaces];
+}
+
+}  // namespace
+
 bool can_resume(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
@@ -23,8 +38,8 @@ bool Event::settle() const {
   if (state() != State::launched) return true;
   error_ = completion_->error();
   if (error_) unwritten_ = completion_->unwritten();
-  state_.store(error_ ? State::failed : State::done, std::memory_order_release);
-  state_.notify_all();
+  state_.store(error_ ? State::failed : State::done);
+  notify();
   return true;
 }
 
@@ -36,19 +51,35 @@ bool Event::done() const {
 
 void Event::set_launched() {
   State expected = State::planned;
-  if (state_.compare_exchange_strong(expected, State::launched, std::memory_order_release))
-    state_.notify_all();
+  if (state_.compare_exchange_strong(expected, State::launched)) notify();
+}
+
+void Event::notify() const {
+  if (!awaited_.load()) return;
+  WaitingPlace& place = place_of(this);
+  std::lock_guard lock(place.mutex);
+  place.changed.notify_all();
+}
+
+void Event::wait_while(State s, bool interruptible) const {
+  BlockingRegion region;
+  WaitingPlace& place = place_of(this);
+  std::unique_lock lock(place.mutex);
+  awaited_ = true;
+  auto changed = [&] { return state_.load() != s; };
+  if (interruptible)
+    wait_for(place.changed, lock, changed);
+  else
+    place.changed.wait(lock, changed);
 }
 
 void Event::wait_launched() const {
-  if (state() != State::planned) return;
-  BlockingRegion region;
-  state_.wait(State::planned, std::memory_order_acquire);
+  if (state() == State::planned) wait_while(State::planned, false);
 }
 
 void Event::finish(State s) {
-  state_.store(s, std::memory_order_release);
-  state_.notify_all();
+  state_.store(s);
+  notify();
 }
 
 void Event::fail(std::exception_ptr error, std::vector<const Buffer*> unwritten) {
@@ -94,15 +125,14 @@ void Event::wait(bool may_resume) {
         may_resume = false;
         resume();
         break;
-      default: {
-        BlockingRegion region;
+      default:
         if (s == State::launched && completion_) {
+          BlockingRegion region;
           completion_->wait();
           settle();
         } else {
-          state_.wait(s, std::memory_order_acquire);
+          wait_while(s, true);
         }
-      }
     }
   }
 }

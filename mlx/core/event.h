@@ -45,7 +45,8 @@ class Event : public RefCounted {
   /// True once the work has finished, well or not. Never blocks.
   bool done() const;
   /// Blocks the calling thread until done; rethrows the error of work that failed. Suspended work
-  /// goes on first; where it stops again, its error is thrown.
+  /// goes on first; where it stops again, its error is thrown. Throws Interrupted where the program
+  /// ends the wait; what was waited for goes on.
   void wait() { wait(true); }
   /// The same, but throws the error of suspended work at once: for whoever has just launched it.
   void wait_first() { wait(false); }
@@ -80,12 +81,16 @@ class Event : public RefCounted {
   State state() const { return state_.load(std::memory_order_acquire); }
   bool launched() const { return state() != State::planned; }
   void wait(bool resume);
+  /// Blocks while the event is in a state; hears interrupts where it is told to.
+  void wait_while(State state, bool interruptible) const;
   void finish(State state);
+  void notify() const;
   /// Takes over what the completion says; true where it is over.
   bool settle() const;
   void resume();
 
   mutable std::atomic<State> state_{State::planned};
+  mutable std::atomic<bool> awaited_{false};
   mutable std::mutex mutex_;  ///< of the changes from the states launched and suspended
   mutable std::exception_ptr error_;
   mutable std::vector<const Buffer*> unwritten_;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "mlx/backend/backend.h"
+#include "mlx/core/blocking.h"
 
 namespace mlx::core {
 
@@ -132,6 +133,8 @@ void Storage::wait() {
   if (!ready) return;
   try {
     ready->wait();
+  } catch (const Interrupted&) {
+    throw;
   } catch (...) {
     if (ready->suspended() || spoiled()) throw;
   }

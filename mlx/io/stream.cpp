@@ -6,7 +6,8 @@
 
 #include <cerrno>
 #include <cstring>
-#include <vector>
+#include <ios>
+#include <random>
 
 #include "mlx/core/error.h"
 
@@ -57,14 +58,15 @@ class FileReader final : public Reader {
 
 class FileWriter final : public Writer {
  public:
-  explicit FileWriter(std::string path) : path_(std::move(path)), temporary_(path_ + ".XXXXXX") {
-    std::vector<char> name(temporary_.begin(), temporary_.end() + 1);
-    fd_ = ::mkstemp(name.data());
+  explicit FileWriter(std::string path) : path_(std::move(path)) {
+    // Not mkstemp: the file is to have the mode of any other, which the process's mask decides, and
+    // the mask can only be read by changing it, for other threads too.
+    std::random_device random;
+    do {
+      temporary_ = cat(path_, ".", std::hex, random());
+      fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    } while (fd_ < 0 && errno == EEXIST);
     if (fd_ < 0) fail_errno("save", path_);
-    temporary_ = name.data();
-    mode_t mask = ::umask(0);
-    ::umask(mask);
-    ::fchmod(fd_, 0666 & ~mask);
   }
   ~FileWriter() override {
     if (fd_ < 0) return;

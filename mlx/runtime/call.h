@@ -3,10 +3,10 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "mlx/core/blocking.h"
 #include "mlx/runtime/execute.h"
 
 namespace mlx::core {
@@ -48,7 +48,7 @@ class Body {
   int source_of(const Node* leaf);
 
   static constexpr size_t kMaxPlans = 8;
-  mutable std::mutex mutex_;  // of all below
+  mutable EngineMutex mutex_;  // of all below
   Arrays inputs_, outputs_, captured_;
   bool fused_;
   std::vector<std::shared_ptr<const CallPlan>> plans_;  // the one used last comes first

@@ -14,7 +14,7 @@ struct Execution;
 
 /// An evaluation whose graph has been planned, whose memory is there, and whose arrays already
 /// count as evaluated; what is left is to run it. Planning wants the caller's locks on the graph
-/// (Python's GIL), running does not.
+/// (Python's GIL), running gives them back.
 class PendingEval {
  public:
   PendingEval();

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "mlx/core/blocking.h"
 #include "mlx/runtime/call.h"
 #include "mlx/transforms/compile_cache.h"
 #include "mlx/transforms/graph.h"
@@ -74,7 +74,7 @@ class Compiled : public CacheEntry {
   bool any_shape_ = false;
   bool has_rules_ = false;
   CompileMode mode_;
-  mutable std::mutex mutex_;
+  mutable EngineMutex mutex_;
   std::vector<std::shared_ptr<Shaped>> shaped_;  // the one used last comes first
 };
 

@@ -23,15 +23,67 @@ bool load_array(PyObject* o, array& out) {
   return false;
 }
 
+bool has_attr(nb::handle o, const char* name) {
+#if PY_VERSION_HEX >= 0x030d0000
+  const int found = PyObject_HasAttrStringWithError(o.ptr(), name);
+  if (found < 0) throw nb::python_error();
+  return found;
+#else
+  if (nb::steal(PyObject_GetAttrString(o.ptr(), name)).is_valid()) return true;
+  if (!PyErr_ExceptionMatches(PyExc_AttributeError)) throw nb::python_error();
+  PyErr_Clear();
+  return false;
+#endif
+}
+
+bool not_of_kind() {
+  if (PyErr_Occurred()) {
+    if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw nb::python_error();
+    PyErr_Clear();
+  }
+  return false;
+}
+
+namespace {
+
+/// The element of an array that stands for a number; invalid where it has none or several, or no
+/// value yet.
+nb::object element_of(const array& a) {
+  if (a.size() != 1) return {};
+  try {
+    return nb::steal(item(a));
+  } catch (const PlaceholderError&) {
+    return {};
+  }
+}
+
+/// NumPy's own type of truth values, once the program has imported NumPy.
+bool is_numpy_bool(PyObject* o) {
+  static PyObject* type = nullptr;
+  if (!type) {
+    nb::object name = nb::str("numpy");
+    nb::object numpy = nb::steal(PyImport_GetModule(name.ptr()));
+    if (!numpy.is_valid()) return not_of_kind();
+    if (!has_attr(numpy, "bool_")) return false;  // it is being imported
+    type = nb::object(numpy.attr("bool_")).release().ptr();
+  }
+  return reinterpret_cast<PyObject*>(Py_TYPE(o)) == type;
+}
+
+}  // namespace
+
 bool load_integer(PyObject* o, int64_t& out) {
   if (!PyIndex_Check(o)) return false;
   nb::object number;
-  if (!PyLong_Check(o)) {
+  if (is_array(o)) {
+    const array& a = checked(o);
+    if (a.ndim() != 0 || is_inexact(a.dtype()) || a.dtype() == bool_) return false;
+    number = element_of(a);
+    if (!number.is_valid()) return false;
+    o = number.ptr();
+  } else if (!PyLong_Check(o)) {
     number = nb::steal(PyNumber_Index(o));
-    if (!number.is_valid()) {
-      PyErr_Clear();
-      return false;
-    }
+    if (!number.is_valid()) return not_of_kind();
     o = number.ptr();
   }
   int overflow = 0;
@@ -45,7 +97,7 @@ bool load_integer(PyObject* o, int64_t& out) {
 bool From<uint64_t>::load(PyObject* o) {
   if (!PyIndex_Check(o)) return false;
   nb::object number = nb::steal(PyNumber_Index(o));
-  if (!number.is_valid()) return false;
+  if (!number.is_valid()) return not_of_kind();
   value = PyLong_AsUnsignedLongLong(number.ptr());
   if (PyErr_Occurred()) {
     PyErr_Clear();
@@ -60,20 +112,20 @@ bool load_real(PyObject* o, double& out) {
     return true;
   }
   if (PyUnicode_Check(o) || PyComplex_Check(o) || !PyNumber_Check(o)) return false;
-  out = PyFloat_AsDouble(o);
-  if (out == -1 && PyErr_Occurred()) {
-    PyErr_Clear();
-    return false;
+  nb::object number;
+  if (is_array(o)) {
+    number = element_of(checked(o));
+    if (!number.is_valid()) return false;
+    o = number.ptr();
   }
-  return true;
+  out = PyFloat_AsDouble(o);
+  return out != -1 || !PyErr_Occurred() || not_of_kind();
 }
 
 bool load_bool(PyObject* o, bool& out) {
-  if (!PyBool_Check(o) && !PyIndex_Check(o) &&
-      std::string_view(Py_TYPE(o)->tp_name).find("bool") == std::string_view::npos)
-    return false;
+  if (!PyBool_Check(o) && !PyIndex_Check(o) && !is_numpy_bool(o)) return false;
   int truth = PyObject_IsTrue(o);
-  if (truth < 0) return false;
+  if (truth < 0) return not_of_kind();
   out = truth;
   return true;
 }

@@ -1,6 +1,6 @@
 // How Python arguments become C++ values (From) and results become Python objects (to_python).
 // `load` returns false where the object is of another type; it throws where the type is right but
-// the value is not.
+// the value is not, and what the object's own code raises, unless that is a TypeError.
 #pragma once
 
 #include <optional>
@@ -301,10 +301,11 @@ bool each_item(PyObject* o, F&& each) {
           : !PySequence_Check(o) || PyUnicode_Check(o) || PyBytes_Check(o) || PyDict_Check(o))
     return false;
   Py_ssize_t n = PyObject_Size(o);
-  if (n < 0) return false;
+  if (n < 0) return not_of_kind();
   for (Py_ssize_t i = 0; i < n; ++i) {
     nb::object item = nb::steal(PyObject_GetItem(o, nb::int_(i).ptr()));
-    if (!item.is_valid() || !each(item.ptr())) return false;
+    if (!item.is_valid()) return not_of_kind();
+    if (!each(item.ptr())) return false;
   }
   return true;
 }

@@ -47,11 +47,14 @@ Py_ssize_t length(PyObject* self) {
   });
 }
 PyObject* subscript(PyObject* self, PyObject* index) {
-  return guarded([&] { return wrap(get_item(checked(self), index)); });
+  return guarded([&] {
+    const array a = checked(self);  // the index may run code that gives it another value
+    return wrap(get_item(a, index));
+  });
 }
 int assign_subscript(PyObject* self, PyObject* index, PyObject* value) {
   return guarded(-1, [&] {
-    array& a = checked(self);
+    const array a = checked(self);
     if (!value) throw TypeError("[index] elements of an array cannot be deleted");
     array updated = index_update(a, parse_index(index), update_value(a, value));
     array_of(self) = std::move(updated);
@@ -60,7 +63,7 @@ int assign_subscript(PyObject* self, PyObject* index, PyObject* value) {
 }
 PyObject* repr(PyObject* self) {
   return guarded([&] {
-    const array& a = checked(self);
+    const array a = checked(self);
     if (!is_constant(a) && (a.node()->trace == 0 || core::is_open(a.node()->trace))) evaluate({a});
     return to_python(core::to_string(a));
   });
@@ -163,7 +166,9 @@ nb::object format(nb::handle self, nb::handle spec) {
     nb::object value = nb::steal(item(a));
     return nb::steal(PyObject_Format(value.ptr(), spec.ptr()));
   }
-  if (PyObject_IsTrue(spec.ptr()))
+  const int formatted = PyObject_IsTrue(spec.ptr());
+  if (formatted < 0) throw nb::python_error();
+  if (formatted)
     throw TypeError("[__format__] a format for an array with axes; format its elements");
   return nb::str(self);
 }
@@ -275,7 +280,7 @@ void bind_array(nb::module_& m) {
 
   nb::class_<ArrayLike> like(m, "ArrayLike", "An object that has `__mlx_array__`.");
   like.def(nb::new_([](nb::object o) {
-    if (!PyObject_HasAttrString(o.ptr(), "__mlx_array__"))
+    if (!has_attr(o.ptr(), "__mlx_array__"))
       fail<TypeError>("ArrayLike", "an object of type ", class_name(o),
                       "; objects with __mlx_array__ are accepted");
     return ArrayLike{o};

@@ -2,6 +2,7 @@
 // function that turns C++ exceptions into Python ones.
 #pragma once
 
+#include <cxxabi.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
@@ -32,6 +33,9 @@ PyObject* wrap(array a);
 
 /// Sets the Python error that stands for the C++ exception being handled; returns null.
 PyObject* raise_current() noexcept;
+/// For a thread that Python ends while it waits for Python's lock, as it does with daemon threads
+/// once the program ends: unwinding would run code that wants the lock.
+[[noreturn]] void stay_forever() noexcept;
 /// Makes the exception classes of the module.
 void bind_errors(nb::module_& m);
 /// An argument of a wrong type: both TypeError and ValueError.
@@ -42,6 +46,8 @@ template <class R, class F>
 R guarded(R failure, F&& f) noexcept {
   try {
     return f();
+  } catch (abi::__forced_unwind&) {
+    stay_forever();
   } catch (...) {
     raise_current();
     return failure;
@@ -51,6 +57,12 @@ template <class F>
 PyObject* guarded(F&& f) noexcept {
   return guarded<PyObject*>(nullptr, std::forward<F>(f));
 }
+
+/// True where the object has the attribute. Exceptions other than AttributeError are thrown.
+bool has_attr(nb::handle o, const char* name);
+/// For a conversion that failed in Python code: false, since a TypeError says that the object is of
+/// another kind. Any other exception is the program's own, and is thrown.
+bool not_of_kind();
 
 /// "list" for [1, 2].
 inline const char* class_name(nb::handle o) { return Py_TYPE(o.ptr())->tp_name; }

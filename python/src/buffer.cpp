@@ -3,8 +3,10 @@
 #include <cstring>
 
 #include "convert.h"
+#include "lock.h"
 #include "mlx/backend/backend.h"
 #include "mlx/ops.h"
+#include "mlx/runtime/eval.h"
 
 namespace mlx::python {
 
@@ -100,7 +102,7 @@ struct BufferGuard {
 
 /// NumPy arrays of ml_dtypes' bfloat16 have no buffer; their bits have.
 nb::object bits_of_bfloat16(PyObject* o) {
-  if (!PyObject_HasAttrString(o, "dtype") || !PyObject_HasAttrString(o, "view")) return {};
+  if (!has_attr(o, "dtype") || !has_attr(o, "view")) return {};
   nb::object dtype = nb::handle(o).attr("dtype");
   if (nb::cast<std::string>(nb::str(dtype)) != "bfloat16") return {};
   return nb::handle(o).attr("view")("uint16");
@@ -124,7 +126,11 @@ array convert_dense(const void* data, const Shape& shape, Dtype source, Dtype dt
   storage->pin();
   array borrowed(storage, shape, row_major(shape), 0, source);
   array out = astype(borrowed, dtype);
-  evaluate({out});
+  {
+    BlockingRegion waiting;
+    UninterruptedRegion reading;  // the memory is lent until this returns
+    eval(out);
+  }
   storage->unpin();
   return out;
 }
@@ -142,6 +148,7 @@ array copy_strided(const void* data, Shape shape, const Strides& byte_strides, D
   for (size_t i = 0; i < shape.size(); ++i)
     contiguous = contiguous && (shape[i] <= 1 || byte_strides[i] == dense[i] * source.size());
   int64_t n = num_elements(shape);
+  LargeRegion copying(static_cast<size_t>(n) * source.size());
   std::unique_ptr<char[]> packed;
   bool aligned = reinterpret_cast<uintptr_t>(data) % source.size() == 0;
   if (n > 0 && (!contiguous || (!aligned && t != source))) {
@@ -164,11 +171,14 @@ std::optional<array> from_buffer(PyObject* o, std::optional<Dtype> dtype) {
   BufferGuard guard;
   std::optional<Dtype> source;
   if (PyObject_GetBuffer(o, &guard.view, PyBUF_RECORDS_RO) != 0) {
+    bool unfit = PyErr_ExceptionMatches(PyExc_BufferError) ||
+                 PyErr_ExceptionMatches(PyExc_ValueError) ||
+                 PyErr_ExceptionMatches(PyExc_TypeError);
+    if (!unfit) throw nb::python_error();
     PyErr_Clear();
     nb::object bits = bits_of_bfloat16(o);
     if (!bits.is_valid()) {
-      if (PyObject_HasAttrString(o, "__dlpack__") && !PyObject_HasAttrString(o, "__array__"))
-        return {};
+      if (has_attr(o, "__dlpack__") && !has_attr(o, "__array__")) return {};
       throw TypeError(cat("[array] elements of ", class_name(o),
                           " have no dtype here; bool, integers, floats and complex are accepted"));
     }
@@ -203,12 +213,12 @@ Export::Export(array& a) {
     std::memcpy(memory->map(Access::write), a.node()->scalar().bytes, a.itemsize());
     a = array(std::move(memory), a.shape(), {}, 0, a.dtype());
   }
-  evaluate({a});
-  owner = a;
-  data = static_cast<char*>(a.raw(Access::write));
-  storage = a.node()->value.storage;
-  shape = a.shape();
-  strides = a.node()->value.strides;
+  owner = a;  // another thread may give `a` another value meanwhile
+  evaluate({owner});
+  data = static_cast<char*>(owner.raw(Access::write));
+  storage = owner.node()->value.storage;
+  shape = owner.shape();
+  strides = owner.node()->value.strides;
   storage->pin();
 }
 

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "convert.h"
+#include "lock.h"
 #include "mlx/runtime/observe.h"
 #include "module.h"
 #include "state.h"
@@ -113,10 +114,13 @@ struct PythonTrace : core::CacheEntry {
   StateForm state;                ///< of the captured outputs
   std::vector<nb::object> named;  ///< what its key has by address must not be another object
   ~PythonTrace() override {
-    nb::gil_scoped_acquire gil;
-    result.reset();
-    state = {};
-    named.clear();
+    struct Objects {
+      nb::object result;
+      StateForm state;
+      std::vector<nb::object> named;
+    };
+    auto* objects = new Objects{std::move(result), std::move(state), std::move(named)};
+    release_with_lock([](void* o) { delete static_cast<Objects*>(o); }, objects);
   }
   int traverse(visitproc visit, void* arg) const {
     Py_VISIT(result.ptr());
@@ -210,13 +214,13 @@ class PythonFunction {
   }
 
  private:
-  /// Waits for a trace on another thread without the GIL, which that needs.
+  /// Waits for a trace on another thread without Python's lock, which that needs.
   /// With `or_not` it does not wait: the function is then traced twice, which does no harm, while
   /// two threads that trace functions which call each other would wait for ever.
   std::unique_lock<std::recursive_mutex> lock(bool or_not = false) {
     std::unique_lock held(tracing_, std::try_to_lock);
     if (!held && !or_not) {
-      nb::gil_scoped_release release;
+      BlockingRegion region;
       held.lock();
     }
     return held;
@@ -340,7 +344,7 @@ class PythonFunction {
 
 std::string name_of(nb::handle fun) {
   for (const char* attribute : {"__qualname__", "__name__"})
-    if (nb::hasattr(fun, attribute)) return nb::cast<std::string>(nb::str(fun.attr(attribute)));
+    if (has_attr(fun, attribute)) return nb::cast<std::string>(nb::str(fun.attr(attribute)));
   return nb::cast<std::string>(nb::repr(fun));
 }
 

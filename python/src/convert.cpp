@@ -3,6 +3,7 @@
 
 #include <complex>
 
+#include "lock.h"
 #include "mlx/ops.h"
 #include "mlx/runtime/eval.h"
 
@@ -78,7 +79,7 @@ Dtype default_dtype(PyObject* o) {
 }
 
 bool has_attribute(PyObject* o, const char* name) {
-  return PyObject_HasAttrString(reinterpret_cast<PyObject*>(Py_TYPE(o)), name);
+  return has_attr(reinterpret_cast<PyObject*>(Py_TYPE(o)), name);  // not of the instance
 }
 
 }  // namespace
@@ -206,7 +207,7 @@ class ListReader {
       return {};
     }
     if (PyObject_CheckBuffer(o) || has_attribute(o, "__dlpack__")) {
-      if (PyObject_HasAttrString(o, "item") && PyObject_HasAttrString(o, "ndim") &&
+      if (has_attr(o, "item") && has_attr(o, "ndim") &&
           nb::cast<int>(nb::handle(o).attr("ndim")) == 0) {
         nb::object item = nb::handle(o).attr("item")();
         if (is_scalar(item.ptr())) return item;
@@ -308,10 +309,8 @@ array to_array(PyObject* o, std::optional<Dtype> dtype) {
 // --------------------------------------------------------------------------------
 
 void evaluate(Arrays arrays) {
-  PendingEval pending = prepare_eval(std::move(arrays));
-  if (pending.idle()) return;
-  nb::gil_scoped_release release;
-  pending.run();
+  eval(std::move(arrays));
+  run_releases();
 }
 
 const char* host_data(const array& a) {
@@ -340,7 +339,8 @@ PyObject* scalar_to_python(const void* p, Dtype dtype) {
   });
 }
 
-PyObject* item(const array& a) {
+PyObject* item(const array& given) {
+  const array a = given;  // other threads may change what was given while this one waits
   if (a.size() != 1)
     throw ValueError(cat("[convert] an array of shape ", to_string(a.shape()),
                          "; only arrays with one element convert to Python scalars"));
@@ -351,27 +351,43 @@ PyObject* item(const array& a) {
 
 namespace {
 
-PyObject* list_axis(const array& a, const char* data, size_t axis) {
-  if (axis == a.ndim()) return scalar_to_python(data, a.dtype());
-  int64_t n = a.shape()[axis];
-  int64_t step = a.node()->value.strides[axis] * static_cast<int64_t>(a.itemsize());
-  nb::object list = nb::steal(PyList_New(n));
-  if (!list.is_valid()) throw nb::python_error();
-  for (int64_t i = 0; i < n; ++i) {
-    PyObject* v = list_axis(a, data + i * step, axis + 1);
-    if (!v) throw nb::python_error();
-    PyList_SET_ITEM(list.ptr(), i, v);
+/// Makes nested lists of an array's elements; lets other threads run from time to time.
+class ListWriter {
+ public:
+  explicit ListWriter(const array& a) : a_(a) {}
+
+  PyObject* write(const char* data, size_t axis) {
+    if (axis == a_.ndim()) {
+      constexpr size_t kTurn = 1 << 16;  // about a millisecond
+      if (++made_ % kTurn == 0) yield_lock();
+      return scalar_to_python(data, a_.dtype());
+    }
+    int64_t n = a_.shape()[axis];
+    int64_t step = a_.node()->value.strides[axis] * static_cast<int64_t>(a_.itemsize());
+    nb::object list = nb::steal(PyList_New(n));
+    if (!list.is_valid()) throw nb::python_error();
+    PyObject_GC_UnTrack(list.ptr());  // other threads do not meet it before it is full
+    for (int64_t i = 0; i < n; ++i) {
+      PyObject* v = write(data + i * step, axis + 1);
+      if (!v) throw nb::python_error();
+      PyList_SET_ITEM(list.ptr(), i, v);
+    }
+    PyObject_GC_Track(list.ptr());
+    return list.release().ptr();
   }
-  return list.release().ptr();
-}
+
+ private:
+  const array& a_;
+  size_t made_ = 0;
+};
 
 }  // namespace
 
-PyObject* tolist(const array& a) {
+PyObject* tolist(const array& given) {
+  const array a = given;
   if (a.ndim() == 0) return item(a);
-  array keep = a;
-  const char* data = host_data(keep);
-  return list_axis(keep, data, 0);
+  const char* data = host_data(a);
+  return ListWriter(a).write(data, 0);
 }
 
 }  // namespace mlx::python

@@ -29,7 +29,7 @@ bool weak_array(PyObject* o, Dtype other, array& out);
 bool to_operands(PyObject* x, PyObject* y, const array*& a, const array*& b, array& room_a,
                  array& room_b);
 
-/// Computes the arrays with the GIL released.
+/// Computes the arrays, without Python's lock.
 void evaluate(Arrays arrays);
 /// Computes the array; its elements, readable until the array changes.
 const char* host_data(const array& a);

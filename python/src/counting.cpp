@@ -11,7 +11,7 @@ namespace core = mlx::core;
 using OptionalArray = std::optional<array>;
 
 /// Bins as their number, or as an array or sequence of their bounds.
-nb::object histogram(const array& a, nb::handle bins, const core::HistogramRange& range,
+nb::object histogram(array a, nb::handle bins, const core::HistogramRange& range,
                      const OptionalArray& weights, bool density, const StreamOrDevice& s) {
   int64_t count = 0;
   const bool several =
@@ -50,8 +50,7 @@ void bind_counting(nb::module_& m) {
       m,
       "bincount(x: array, /, weights: array | None = None, minlength: int = 0, *, "
       "length: int | None = None, " STREAM,
-      [](const array& x, const OptionalArray& weights, int64_t minlength,
-         std::optional<int64_t> length,
+      [](array x, const OptionalArray& weights, int64_t minlength, std::optional<int64_t> length,
          const StreamOrDevice& s) { return core::bincount(x, weights, minlength, length, s); },
       "How often 0, 1, ... occur in a vector of integers, or the sums of the weights at their\n"
       "places. Computes the array to find the largest, unless `length`, the number of results, is\n"
@@ -66,7 +65,8 @@ void bind_counting(nb::module_& m) {
          const StreamOrDevice& s) { return histogram(a, bins, range, weights, density, s); },
       "How many elements (or which sum of `weights`) fall into each bin, and the bounds of the\n"
       "bins: so many of equal width over `range` (from the smallest to the largest element, which\n"
-      "are to be finite), or those between ascending bounds. A bin contains its lower bound, the last one its upper\n"
+      "are to be finite), or those between ascending bounds. A bin contains its lower bound, the "
+      "last one its upper\n"
       "bound too. `density` makes the integral 1.");
 }
 

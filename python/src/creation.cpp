@@ -211,7 +211,7 @@ void bind_creation(nb::module_& m) {
           return moved("asarray", given, device, copy);
         }
         if (avoid) {
-          if (!PyObject_HasAttrString(a.ptr(), "__dlpack__"))
+          if (!has_attr(a.ptr(), "__dlpack__"))
             fail<ValueError>("asarray", class_name(a),
                              " needs a copy; copy=None or True is accepted");
           return moved("asarray", from_dlpack(a.ptr(), dtype, true, copy), device, copy);
@@ -228,7 +228,7 @@ void bind_creation(nb::module_& m) {
       "from_dlpack(x: DLPackCompatible, /, *, copy: bool | None = None, "
       "device: Device | Stream | None = None) -> array",
       [](nb::handle x, std::optional<bool> copy, const StreamOrDevice& device) {
-        if (!PyObject_HasAttrString(x.ptr(), "__dlpack__") && !PyCapsule_CheckExact(x.ptr()))
+        if (!has_attr(x.ptr(), "__dlpack__") && !PyCapsule_CheckExact(x.ptr()))
           fail<TypeError>("from_dlpack", "an object of type ", class_name(x),
                           "; objects with __dlpack__ are accepted");
         return moved("from_dlpack", from_dlpack(x.ptr(), {}, true, copy), device, copy);

@@ -1,4 +1,5 @@
 // Python functions with derivative and vectorization rules of their own, and checkpoints.
+#include "lock.h"
 #include "mlx/core/trace.h"
 #include "mlx/ops/creation.h"
 #include "mlx/transforms/transforms.h"
@@ -26,15 +27,11 @@ struct CallRecord {
 
   static std::shared_ptr<CallRecord> make() {
     return {new CallRecord, [](CallRecord* r) {
-              if (!Py_IsInitialized()) return;
-              nb::gil_scoped_acquire gil;
-              delete r;
+              release_with_lock([](void* o) { delete static_cast<CallRecord*>(o); }, r);
             }};
   }
   nb::object call(nb::handle f, const nb::object& positional) const {
-    nb::object r = nb::steal(PyObject_Call(f.ptr(), positional.ptr(), keywords.ptr()));
-    if (!r.is_valid()) throw nb::python_error();
-    return r;
+    return call_object(f, positional, keywords);
   }
   /// The arguments as a rule gets them: the only one, or a tuple.
   nb::object arguments() const { return args.size() == 1 ? nb::object(args[0]) : nb::object(args); }
@@ -149,8 +146,7 @@ nb::object call_checkpoint(nb::handle fun, Star args, nb::dict keywords) {
   nb::object result;
   auto flat = [&](const Arrays& arrays) {
     nb::object fresh = unflatten(given, arrays);
-    result = nb::steal(PyObject_Call(fun.ptr(), fresh[0].ptr(), fresh[1].ptr()));
-    if (!result.is_valid()) throw nb::python_error();
+    result = call_object(fun, nb::object(fresh[0]), nb::object(fresh[1]));
     Arrays outputs;
     collect_arrays(result, outputs);
     return outputs;

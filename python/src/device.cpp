@@ -1,5 +1,6 @@
 // Devices, streams and their scopes.
 #include "convert.h"
+#include "lock.h"
 #include "mlx/runtime/eval.h"
 #include "module.h"
 
@@ -213,9 +214,8 @@ void bind_defaults(nb::module_& m) {
   def(
       m, "synchronize(stream: StreamOrDevice = None) -> None",
       [](const StreamOrDevice& s) {
-        Stream st = to_stream(s);
-        nb::gil_scoped_release release;
-        core::synchronize(st);
+        core::synchronize(to_stream(s));
+        run_releases();
       },
       "Waits for all work given to a stream, or to the default one.");
   def(

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "convert.h"
+#include "lock.h"
 #include "mlx/backend/backend.h"
 #include "mlx/ops.h"
 
@@ -124,9 +125,13 @@ array import_capsule(PyObject* capsule, std::optional<Dtype> dtype, bool share) 
   auto [first, last] = extent(shape, strides);
   PyCapsule_SetName(capsule, used_name<M>);
   auto release = [m] {
-    if (!m->deleter || !Py_IsInitialized()) return;
-    nb::gil_scoped_acquire gil;
-    m->deleter(m);
+    if (!m->deleter) return;
+    release_with_lock(
+        [](void* o) {
+          auto* managed = static_cast<M*>(o);
+          managed->deleter(managed);
+        },
+        m);
   };
   auto storage = make_ref<Storage>(data + first * source.size(),
                                    static_cast<size_t>(last - first + 1) * source.size(), release);
@@ -162,7 +167,8 @@ PyObject* to_dlpack(nb::handle a, nb::handle max_version, nb::handle device,
   array duplicate;
   array* source = &checked(a.ptr());
   if (copy && *copy) {
-    duplicate = array::copy_of(host_data(contiguous(*source)), source->shape(), source->dtype());
+    array dense = contiguous(*source);
+    duplicate = array::copy_of(host_data(dense), dense.shape(), dense.dtype());
     source = &duplicate;
   }
   bool versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;

@@ -2,7 +2,7 @@
 // them.
 #include <new>
 
-#include "bind.h"
+#include "lock.h"
 
 namespace mlx::python {
 
@@ -82,6 +82,9 @@ PyObject* raise_current() noexcept {
     throw;
   } catch (nb::python_error& e) {
     e.restore();
+    return nullptr;
+  } catch (const Interrupted&) {
+    restore_interrupt();
     return nullptr;
   } catch (const nb::builtin_exception& e) {
     type = builtin_class(e.type());

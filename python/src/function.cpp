@@ -3,7 +3,10 @@
 
 #include <structmember.h>
 
+#include <algorithm>
 #include <cstring>
+
+#include "lock.h"
 
 namespace mlx::python {
 
@@ -60,6 +63,20 @@ PyObject* evaluate_default(const std::string& text) {
   return (*cache)[text] = v;
 }
 
+/// The array API standard's name for a parameter of a function, where it is another one.
+PyObject* standard_name(std::string_view function, std::string_view parameter) {
+  static constexpr std::string_view with_device[] = {
+      "arange",    "astype",   "empty", "empty_like", "eye",      "fftfreq", "full",
+      "full_like", "linspace", "ones",  "ones_like",  "rfftfreq", "zeros",   "zeros_like"};
+  const char* name = nullptr;
+  if (parameter == "stream" && std::ranges::find(with_device, function) != std::end(with_device))
+    name = "device";
+  if (parameter == "vals" && (function == "full" || function == "full_like")) name = "fill_value";
+  return name ? PyUnicode_InternFromString(name) : nullptr;
+}
+
+std::string name_of(const Overload& o) { return o.signature.substr(0, o.signature.find('(')); }
+
 size_t closing_parenthesis(const std::string& s) {
   int depth = 0;
   for (size_t i = s.find('('); i < s.size(); ++i) {
@@ -103,7 +120,8 @@ Overload::Overload(const char* sig, const char* d, bool is_method)
       text += "=" + value;
     }
     PyObject* interned = PyUnicode_InternFromString(name.c_str());
-    parameters.push_back({interned, fallback, !keyword_only, true});
+    PyObject* standard = method ? nullptr : standard_name(name_of(*this), name);
+    parameters.push_back({interned, fallback, standard, !keyword_only, true});
     n_positional += !keyword_only;
     n_required += !keyword_only && !fallback;
   }
@@ -111,6 +129,16 @@ Overload::Overload(const char* sig, const char* d, bool is_method)
   if (method && !parameters.empty()) parameters[0].keyword = false;
   if (parameters.size() > kMaxParameters)
     throw std::logic_error("too many parameters: " + signature);
+}
+
+size_t Overload::find(PyObject* keyword) const {
+  const size_t n = parameters.size();
+  for (size_t i = 0; i < n; ++i)
+    if (parameters[i].name == keyword && parameters[i].keyword) return i;
+  auto is = [&](PyObject* name) { return name && PyUnicode_Compare(name, keyword) == 0; };
+  for (size_t i = 0; i < n; ++i)
+    if (parameters[i].keyword && (is(parameters[i].name) || is(parameters[i].standard))) return i;
+  return n;
 }
 
 bool Overload::bind(PyObject* const* args, size_t nargs, PyObject* names, Call& call) const {
@@ -123,23 +151,13 @@ bool Overload::bind(PyObject* const* args, size_t nargs, PyObject* names, Call& 
   }
   for (size_t i = given; i < n; ++i) call.values[i] = parameters[i].fallback;
   size_t extra = names ? static_cast<size_t>(PyTuple_GET_SIZE(names)) : 0;
+  uint32_t named = 0;
   for (size_t k = 0; k < extra; ++k) {
     PyObject* name = PyTuple_GET_ITEM(names, k);
-    size_t i = given;
-    while (i < n && parameters[i].name != name) ++i;
-    if (i == n) {
-      for (i = given; i < n; ++i)
-        if (PyUnicode_Compare(parameters[i].name, name) == 0) break;
-    }
-    if (i == n) {
-      // The array API standard has names of its own for two parameters.
-      const char* other = PyUnicode_CompareWithASCIIString(name, "device") == 0       ? "stream"
-                          : PyUnicode_CompareWithASCIIString(name, "fill_value") == 0 ? "vals"
-                                                                                      : "";
-      for (i = given; i < n; ++i)
-        if (PyUnicode_CompareWithASCIIString(parameters[i].name, other) == 0) break;
-    }
-    if (i < n && parameters[i].keyword) {
+    const size_t i = find(name);
+    if (i < n) {
+      if (i < given || named >> i & 1) return false;  // given twice
+      named |= 1u << i;
       call.values[i] = args[nargs + k];
     } else if (star_star) {
       if (!call.keywords.is_valid()) call.keywords = nb::dict();
@@ -168,12 +186,23 @@ PyObject* report_mismatch(Function* f, PyObject* const* args, size_t nargs, PyOb
   std::string accepted;
   for (Overload* o = f->overload; o; o = o->next.get())
     accepted += (accepted.empty() ? "" : " or ") + o->signature;
+  for (size_t k = 0; k < extra; ++k) {
+    PyObject* name = PyTuple_GET_ITEM(names, k);
+    bool known = false;
+    for (Overload* o = f->overload; o && !known; o = o->next.get())
+      known = o->star_star || o->find(name) < o->parameters.size();
+    if (known) continue;
+    PyErr_Format(argument_error, "[%U] unexpected keyword argument '%U'; accepted: %s", f->name,
+                 name, accepted.c_str());
+    return nullptr;
+  }
   PyErr_Format(argument_error, "[%U] incompatible function arguments (%s); accepted: %s", f->name,
                given.c_str(), accepted.c_str());
   return nullptr;
 }
 
 PyObject* function_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* names) {
+  run_releases();
   Function* f = as_function(self);
   size_t nargs = PyVectorcall_NARGS(nargsf);
   for (const Overload* o = f->overload; o; o = o->next.get()) {
@@ -252,8 +281,6 @@ PyTypeObject* function_type() {
   static auto* type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   return type;
 }
-
-std::string name_of(const Overload& o) { return o.signature.substr(0, o.signature.find('(')); }
 
 /// Functions live as long as the process: they are never freed.
 nb::object make_function(nb::handle scope, std::unique_ptr<Overload> overload) {

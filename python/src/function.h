@@ -22,6 +22,7 @@ struct Overload {
   struct Parameter {
     PyObject* name;            ///< interned
     PyObject* fallback;        ///< the default, or null where an argument is required
+    PyObject* standard;        ///< another name that the array API standard has for it, or null
     bool positional, keyword;  ///< how it may be given
   };
   static constexpr int kMaxParameters = 16;
@@ -37,6 +38,9 @@ struct Overload {
   bool method = false;     ///< the first parameter is self
   PyObject* (*call)(const Overload&, const Call&) = nullptr;
   std::unique_ptr<Overload> next;
+
+  /// The parameter that a keyword names, or the number of parameters.
+  size_t find(PyObject* keyword) const;
 
   /// Parses the signature; defaults are looked up in mlx.core.
   Overload(const char* signature, const char* doc, bool method);
@@ -69,7 +73,7 @@ struct CallableTraits<R (C::*)(A...) const> {
     return guarded([&]() -> PyObject* {
       std::tuple<From<std::remove_cvref_t<A>>...> from;
       if (!(load<I>(std::get<I>(from), call) && ...)) {
-        PyErr_Clear();
+        not_of_kind();
         return kMismatch;
       }
       if constexpr (std::is_void_v<R>) {

@@ -22,6 +22,8 @@ array flat(const array& a, const StreamOrDevice& s) { return core::reshape(a, {-
 
 }  // namespace
 
+// Functions that compute an array to find the shape of the result wait without Python's lock: they
+// take arrays by value, since other threads may change the object meanwhile.
 void bind_indexing(nb::module_& m) {
   def(
       m, "take(a: array, /, indices: int | array, axis: int | None = None, *, " STREAM,
@@ -49,7 +51,7 @@ void bind_indexing(nb::module_& m) {
       "The array with `values` written at one position for each element along an axis.");
   def(
       m, "where(condition: array, /, *, stream: StreamOrDevice = None) -> tuple[array, ...]",
-      [](const array& condition, const StreamOrDevice& s) {
+      [](array condition, const StreamOrDevice& s) {
         return tuple_of(core::nonzero(condition, s));
       },
       "`x` where the condition holds, `y` elsewhere. With the condition alone: where it holds, as "
@@ -57,19 +59,19 @@ void bind_indexing(nb::module_& m) {
       "nonzero.");
   def(
       m, "nonzero(a: array, /, *, stream: StreamOrDevice = None) -> tuple[array, ...]",
-      [](const array& a, const StreamOrDevice& s) { return tuple_of(core::nonzero(a, s)); },
+      [](array a, const StreamOrDevice& s) { return tuple_of(core::nonzero(a, s)); },
       "Positions of the elements that are not zero, one array for each axis. Computes the array.");
   def(
       m, "argwhere(a: array, /, *, " STREAM,
-      [](const array& a, const StreamOrDevice& s) { return core::argwhere(a, s); },
+      [](array a, const StreamOrDevice& s) { return core::argwhere(a, s); },
       "Positions of the elements that are not zero, as rows. Computes the array.");
   def(
       m, "flatnonzero(a: array, /, *, " STREAM,
-      [](const array& a, const StreamOrDevice& s) { return core::flatnonzero(a, s); },
+      [](array a, const StreamOrDevice& s) { return core::flatnonzero(a, s); },
       "Positions of the nonzero elements of the flattened array. Computes the array.");
   def(
       m, "compress(condition: array, a: array, axis: int | None = None, *, " STREAM,
-      [](const array& condition, const array& a, std::optional<int> axis, const StreamOrDevice& s) {
+      [](array condition, array a, std::optional<int> axis, const StreamOrDevice& s) {
         return core::compress(condition, a, axis, s);
       },
       "The slices along an axis, or the elements of the flattened array, where the condition "
@@ -77,7 +79,7 @@ void bind_indexing(nb::module_& m) {
       "Computes the condition.");
   def(
       m, "extract(condition: array, a: array, *, " STREAM,
-      [](const array& condition, const array& a, const StreamOrDevice& s) {
+      [](array condition, array a, const StreamOrDevice& s) {
         return core::extract(condition, a, s);
       },
       "The elements where the condition holds. Computes the condition.");

@@ -42,7 +42,7 @@ IndexItem parse_item(PyObject* o) {
   }
   bool buffer = is_array_like(o);
   if (int64_t v; PyIndex_Check(o) &&
-                 !(buffer && PyObject_HasAttrString(o, "shape") &&
+                 !(buffer && has_attr(o, "shape") &&
                    PyObject_Length(nb::object(nb::handle(o).attr("shape")).ptr()) > 0) &&
                  load_integer(o, v))
     return IndexItem::integer(v);

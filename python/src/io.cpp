@@ -6,16 +6,17 @@
 
 #include "convert.h"
 #include "files.h"
+#include "lock.h"
 #include "module.h"
 
 namespace mlx::python {
 
 std::optional<std::string> path_of(nb::handle file) {
-  if (!PyUnicode_Check(file.ptr()) && !PyObject_HasAttrString(file.ptr(), "__fspath__")) return {};
+  if (!PyUnicode_Check(file.ptr()) && !has_attr(file.ptr(), "__fspath__")) return {};
   return nb::cast<std::string>(nb::object(nb::module_::import_("os").attr("fspath")(file)));
 }
 nb::handle require_file(const char* op, nb::handle file, const char* method) {
-  if (!PyObject_HasAttrString(file.ptr(), method))
+  if (!has_attr(file.ptr(), method))
     fail<ValueError>(op, "a file of type ", class_name(file),
                      "; paths and file objects are accepted");
   return file;
@@ -38,7 +39,10 @@ class FileReader final : public core::io::Reader {
         throw TypeError("[load] the file is not opened in binary mode");
       if (size == 0) throw core::FileError("[load] the file ends too early");
       if (static_cast<size_t>(size) > n) throw core::FileError("[load] the file returned too much");
-      std::memcpy(data, bytes, static_cast<size_t>(size));
+      {
+        LargeRegion copying(static_cast<size_t>(size));
+        std::memcpy(data, bytes, static_cast<size_t>(size));
+      }
       data += size;
       n -= static_cast<size_t>(size);
     }
@@ -67,6 +71,13 @@ class FileWriter final : public core::io::Writer {
  private:
   nb::object file_;
 };
+
+/// What `f`, which does nothing of Python, returns.
+template <class F>
+auto without_lock(F&& f) {
+  BlockingRegion region;
+  return f();
+}
 
 std::string with_extension(std::string path, const char* extension) {
   return path.ends_with(extension) ? path : path + extension;
@@ -103,6 +114,7 @@ nb::object load_npz(nb::handle file, const StreamOrDevice& s) {
   try {
     zip = nb::module_::import_("zipfile").attr("ZipFile")(file);
   } catch (nb::python_error& e) {
+    if (!e.matches(nb::module_::import_("zipfile").attr("BadZipFile"))) throw;
     throw core::FileError(std::string("[load] not an .npz archive: ") + e.what());
   }
   nb::dict out;
@@ -122,9 +134,11 @@ std::map<std::string, T> sorted(std::unordered_map<std::string, T>&& entries) {
   return {std::make_move_iterator(entries.begin()), std::make_move_iterator(entries.end())};
 }
 
-nb::object load_gguf(std::shared_ptr<io::Reader> reader, bool return_metadata,
+nb::object load_gguf(nb::handle file, const std::optional<std::string>& path, bool return_metadata,
                      const StreamOrDevice& s) {
-  auto [arrays, metadata] = core::load_gguf(std::move(reader), s);
+  auto [arrays, metadata] =
+      path ? without_lock([&] { return core::load_gguf(io::open_reader(*path), s); })
+           : core::load_gguf(std::make_shared<FileReader>(file), s);
   nb::dict out, meta;
   for (auto& [name, a] : sorted(std::move(arrays))) out[name.c_str()] = nb::steal(wrap(a));
   for (auto& [key, value] : sorted(std::move(metadata))) {
@@ -176,7 +190,7 @@ void save_gguf(nb::handle file, const nb::dict& arrays, const std::optional<nb::
       meta.emplace(name, gguf_value(name, value));
     }
   evaluate(std::move(all));
-  core::save_gguf(*path, std::move(map), std::move(meta));
+  without_lock([&] { core::save_gguf(*path, std::move(map), std::move(meta)); });
 }
 
 nb::object load_any(nb::handle file, const std::optional<std::string>& given, bool return_metadata,
@@ -188,16 +202,14 @@ nb::object load_any(nb::handle file, const std::optional<std::string>& given, bo
   if (return_metadata && (format == "npy" || format == "npz"))
     fail<ValueError>("load", "metadata of the format ", format, "; safetensors and gguf have it");
   if (format == "npy")
-    return nb::steal(
-        wrap(path ? core::load(*path, s) : core::load(std::make_shared<FileReader>(file), s)));
+    return nb::steal(wrap(path ? without_lock([&] { return core::load(*path, s); })
+                               : core::load(std::make_shared<FileReader>(file), s)));
   if (format == "npz") return load_npz(file, s);
-  if (format == "gguf")
-    return load_gguf(path ? io::open_reader(*path) : std::make_shared<FileReader>(file),
-                     return_metadata, s);
+  if (format == "gguf") return load_gguf(file, path, return_metadata, s);
   if (format != "safetensors")
     fail<ValueError>("load", "the format ", format,
                      "; npy, npz, safetensors and gguf are accepted");
-  auto [arrays, metadata] = path ? core::load_safetensors(*path, s)
+  auto [arrays, metadata] = path ? without_lock([&] { return core::load_safetensors(*path, s); })
                                  : core::load_safetensors(std::make_shared<FileReader>(file), s);
   nb::dict out, meta;
   for (auto& [name, a] : sorted(std::move(arrays))) out[name.c_str()] = nb::steal(wrap(a));
@@ -260,10 +272,10 @@ void save_npz(const char* op, nb::handle file, Star args, nb::dict kwargs, bool 
 void bind_io(nb::module_& m) {
   def(
       m, "save(file: file | str | pathlib.Path, arr: array) -> None",
-      [](nb::handle file, const array& a) {
+      [](nb::handle file, array a) {
         evaluate({a});
         if (auto path = path_of(file))
-          core::save(*path, a);
+          without_lock([&] { core::save(*path, a); });
         else
           core::save(std::make_shared<FileWriter>(require_file("save", file, "write")), a);
       },
@@ -306,7 +318,7 @@ void bind_io(nb::module_& m) {
         }
         evaluate(std::move(all));
         if (auto path = path_of(file)) {
-          core::save_safetensors(*path, std::move(map), std::move(meta));
+          without_lock([&] { core::save_safetensors(*path, std::move(map), std::move(meta)); });
         } else {
           require_file("save_safetensors", file, "write");
           core::save_safetensors(std::make_shared<FileWriter>(file), std::move(map),

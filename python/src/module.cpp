@@ -5,6 +5,7 @@
 #include <limits>
 #include <numbers>
 
+#include "lock.h"
 #include "mlx/version.h"
 
 namespace mlx::python {
@@ -27,6 +28,7 @@ NB_MODULE(core, m) {
   nb::set_leak_warnings(false);  // dtypes and functions live as long as the process
   m.doc() = "Arrays computed lazily, functions on them, and transformations of such functions.";
   bind_errors(m);
+  bind_lock(m);
   bind_constants(m);
   // Defaults in signatures name dtypes: they come before all functions.
   bind_dtypes(m);

@@ -7,6 +7,7 @@
 // clang-format on
 
 #include "function.h"
+#include "lock.h"
 #include "mlx/runtime/eval.h"
 #include "mlx/runtime/observe.h"
 #include "module.h"
@@ -38,7 +39,7 @@ const std::string& package_directory() {
 
 /// The line being run, and where that is in this package, the line of the program that called it.
 uint32_t current_line() {
-  if (!PyGILState_Check()) return 0;
+  if (!holds_lock()) return 0;
   nb::object frame = nb::borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
   if (!frame.is_valid()) return 0;
   auto as_frame = [](const nb::object& o) { return reinterpret_cast<PyFrameObject*>(o.ptr()); };
@@ -72,10 +73,7 @@ struct PythonProfile {
   std::string file;
 };
 
-void finish() {
-  nb::gil_scoped_release release;
-  core::synchronize();
-}
+void finish() { core::synchronize(); }
 
 }  // namespace
 

@@ -21,7 +21,7 @@ void bind_distinct(nb::module_& m) {
     m.attr(TYPE) = type;                                                                     \
     def(                                                                                     \
         m, #NAME "(x: array, /, *, stream: StreamOrDevice = None) -> tuple[array, ...]",     \
-        [](const array& x, const StreamOrDevice& s) -> nb::object {                          \
+        [](array x, const StreamOrDevice& s) -> nb::object {                                 \
           auto out = core::unique(x, std::nullopt, INDEX, INVERSE, COUNTS, std::nullopt, s); \
           for (size_t i = 1; i < out.size(); ++i) out[i] = core::astype(out[i], int32, s);   \
           return nb::module_::import_("mlx.core").attr(TYPE)(*tuple_of(out));                \
@@ -39,7 +39,7 @@ void bind_distinct(nb::module_& m) {
 #undef MLX_DISTINCT
   def(
       m, "unique_values(x: array, /, *, " STREAM,
-      [](const array& x, const StreamOrDevice& s) {
+      [](array x, const StreamOrDevice& s) {
         return core::unique(x, std::nullopt, false, false, false, std::nullopt, s)[0];
       },
       "The distinct elements in ascending order. Computes the array.");
@@ -86,7 +86,7 @@ void bind_sorts(nb::module_& m) {
       "return_inverse: bool = False, return_counts: bool = False, "
       "fill_value: scalar | array | None = None, *, stream: StreamOrDevice = None) -> "
       "array | tuple[array, ...]",
-      [](const array& a, std::optional<int> size, bool index, bool inverse, bool counts,
+      [](array a, std::optional<int> size, bool index, bool inverse, bool counts,
          const std::optional<array>& fill, const StreamOrDevice& s) -> nb::object {
         auto out = core::unique(a, size, index, inverse, counts, fill, s);
         return out.size() == 1 ? nb::steal(wrap(out[0])) : tuple_of(out);

@@ -151,7 +151,7 @@ void bind_places(nb::module_& m) {
       "");
   def(
       m, "repeat(array: array, repeats: array, axis: int | None = None, *, " STREAM,
-      [](const array& a, const array& counts, std::optional<int> axis, const StreamOrDevice& s) {
+      [](array a, array counts, std::optional<int> axis, const StreamOrDevice& s) {
         return core::repeat(axis ? a : core::flatten(a, s), counts, axis.value_or(0), s);
       },
       "");

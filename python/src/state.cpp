@@ -117,8 +117,7 @@ nb::object StateForm::build(const Arrays& arrays, size_t& next) const {
   nb::list made;
   for (const StateForm& item : items) made.append(item.build(arrays, next));
   if (kind == list) return made;
-  return PyObject_HasAttrString(value.ptr(), "_make") ? value.attr("_make")(made)
-                                                      : nb::object(nb::tuple(made));
+  return has_attr(value.ptr(), "_make") ? value.attr("_make")(made) : nb::object(nb::tuple(made));
 }
 
 void StateForm::fill(nb::handle live, const Setter& set, const Arrays& arrays, size_t& next) const {

@@ -96,13 +96,21 @@ nb::object make_transformed(nb::handle fun, TransformedCall f, nb::object held) 
   return nb::steal(reinterpret_cast<PyObject*>(t));
 }
 
+nb::object call_object(nb::handle fun, nb::handle args, nb::handle kwargs) {
+  try {
+    nb::object r = nb::steal(PyObject_Call(fun.ptr(), args.ptr(), kwargs.ptr()));
+    if (!r.is_valid()) throw nb::python_error();
+    return r;
+  } catch (abi::__forced_unwind&) {
+    stay_forever();
+  }
+}
+
 nb::object call_python(nb::handle fun, const std::vector<nb::object>& args, nb::handle kwargs) {
   nb::object tuple = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(args.size())));
   for (size_t i = 0; i < args.size(); ++i)
     PyTuple_SET_ITEM(tuple.ptr(), static_cast<Py_ssize_t>(i), Py_NewRef(args[i].ptr()));
-  nb::object r = nb::steal(PyObject_Call(fun.ptr(), tuple.ptr(), kwargs.ptr()));
-  if (!r.is_valid()) throw nb::python_error();
-  return r;
+  return call_object(fun, tuple, kwargs);
 }
 
 }  // namespace mlx::python

@@ -14,7 +14,8 @@ using TransformedCall = std::function<nb::object(nb::handle fun, Star args, nb::
 /// in garbage collection. `held` are further Python objects that the call needs.
 nb::object make_transformed(nb::handle fun, TransformedCall call, nb::object held = nb::none());
 
-/// fun(*args, **kwargs).
+/// fun(*args, **kwargs): every function of the program is called here.
+nb::object call_object(nb::handle fun, nb::handle args, nb::handle kwargs = {});
 nb::object call_python(nb::handle fun, const std::vector<nb::object>& args, nb::handle kwargs = {});
 
 }  // namespace mlx::python

@@ -200,14 +200,7 @@ void bind_evaluation(nb::module_& m) {
       m, "eval(*args) -> None", [](Star args) { evaluate(arrays_in(args)); },
       "Computes the arrays of trees (lists, tuples, dicts) and waits for them.");
   def(
-      m, "async_eval(*args) -> None",
-      [](Star args) {
-        core::refuse_in_trace();
-        core::PendingEval pending = core::prepare_eval(arrays_in(args), false);
-        if (pending.idle()) return;
-        nb::gil_scoped_release release;
-        pending.run();
-      },
+      m, "async_eval(*args) -> None", [](Star args) { core::async_eval(arrays_in(args)); },
       "Starts to compute the arrays of trees; whoever reads them waits.");
 }
 

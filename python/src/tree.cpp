@@ -25,7 +25,7 @@ nb::object rebuild_sequence(nb::handle like, nb::list items) {
   if (PyList_CheckExact(like.ptr())) return items;
   if (PyTuple_CheckExact(like.ptr())) return nb::tuple(items);
   nb::handle type(reinterpret_cast<PyObject*>(Py_TYPE(like.ptr())));
-  if (PyObject_HasAttrString(type.ptr(), "_make")) return type.attr("_make")(items);
+  if (has_attr(type.ptr(), "_make")) return type.attr("_make")(items);
   return type(items);
 }
 

@@ -71,8 +71,7 @@ nb::object call_vectorized(nb::handle fun, nb::handle in_axes, nb::handle out_ax
   nb::object result;
   auto flat = [&](const Arrays& arrays) {
     nb::object fresh = unflatten(args, arrays);
-    result = nb::steal(PyObject_CallObject(fun.ptr(), fresh.ptr()));
-    if (!result.is_valid()) throw nb::python_error();
+    result = call_object(fun, fresh);
     return flatten(result, "vmap");
   };
   Arrays outputs = core::vmap_call(flat, inputs, axes, [&](size_t) {

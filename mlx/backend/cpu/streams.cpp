@@ -9,6 +9,8 @@
 #include <mutex>
 #include <thread>
 
+#include "mlx/core/blocking.h"
+
 namespace mlx::core::cpu {
 
 namespace {
@@ -31,6 +33,12 @@ class Queue {
     changed_.notify_all();
   }
   void drain() {
+    BlockingRegion region;
+    std::unique_lock lock(mutex_);
+    wait_for(changed_, lock, [&] { return pending_ == 0; });
+  }
+  /// The same for a fork, which keeps the program's lock and cannot fail.
+  void drain_for_fork() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return pending_ == 0; });
   }
@@ -72,7 +80,7 @@ Queues& queues() {
         [] {
           Queues& all = queues();
           all.mutex.lock();
-          for (auto& [index, q] : all.by_stream) q->drain();
+          for (auto& [index, q] : all.by_stream) q->drain_for_fork();
         },
         [] { queues().mutex.unlock(); },
         [] {

@@ -1,0 +1,278 @@
+"""Python's lock: waits of the engine give it back, its threads never take it, signals end waits."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import weakref
+
+import numpy as np
+import pytest
+
+import mlx.core as mx
+
+
+def run_program(text, *arguments, timeout=120):
+    """Run a program in a Python of its own; its exit code, and what it wrote."""
+    done = subprocess.run(
+        [sys.executable, "-c", text, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=timeout,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+# Memory of others
+
+
+BORROWED = """
+import numpy as np, mlx.core as mx
+lent = np.arange(100_000, dtype=np.float32)
+x = mx.arange(100_000.0)
+for i in range(200):
+    y = mx.from_dlpack(lent, copy=False)
+    z = mx.exp(y) + 1
+    del y
+    mx.async_eval(z)
+    WAIT
+print("done")
+"""
+
+
+@pytest.mark.parametrize(
+    "wait",
+    [
+        "x[x > 3]",
+        "mx.nonzero(x)",
+        "mx.unique(x)",
+        "mx.bincount(x.astype(mx.int32))",
+        "mx.repeat(x, x.astype(mx.int32) % 2)",
+        "mx.compile(lambda a: a + y2)(x) if (y2 := mx.exp(x)) is not None else None",
+    ],
+)
+def test_waiting_while_borrowed_memory_is_given_back(wait):
+    code, out, err = run_program(BORROWED.replace("WAIT", wait))
+    assert (code, out) == (0, "done\n"), err
+
+
+def test_borrowed_memory_is_given_back_by_threads_of_the_program():
+    threads = []
+
+    class Lent(np.ndarray):
+        def __del__(self):
+            threads.append(threading.get_ident())
+
+    for _ in range(20):
+        lent = np.ones(50_000, np.float32).view(Lent)
+        gone = weakref.ref(lent)
+        y = mx.from_dlpack(lent, copy=False)
+        z = mx.exp(y) + 1
+        del y, lent
+        threads.clear()
+        mx.async_eval(z)
+        mx.synchronize()
+        assert gone() is None
+        assert set(threads) == {threading.get_ident()}
+
+
+def test_code_that_runs_when_memory_is_given_back_may_evaluate():
+    seen = []
+
+    class Lent(np.ndarray):
+        def __del__(self):
+            if self.base is not None and len(seen) < 100:
+                seen.append((mx.arange(4) + 1).tolist())
+
+    for _ in range(10):
+        y = mx.from_dlpack(np.ones(1000, np.float32).view(Lent), copy=False)
+        z = (y + 1).sum()
+        del y
+        mx.eval(z)
+        mx.synchronize()
+    assert seen and all(values == [1, 2, 3, 4] for values in seen)
+
+
+# Other threads
+
+
+class Ticker:
+    """A thread that counts how often it gets to run."""
+
+    def __enter__(self):
+        self.ticks, self.stop = 0, False
+        self.thread = threading.Thread(target=self.body)
+        self.thread.start()
+        return self
+
+    def body(self):
+        while not self.stop:
+            time.sleep(0.001)
+            self.ticks += 1
+
+    def __exit__(self, *_):
+        self.stop = True
+        self.thread.join()
+
+
+MATRIX = None
+
+
+def much(steps=8):
+    """An array that takes some 0.3 s to compute."""
+    global MATRIX
+    if MATRIX is None:
+        MATRIX = mx.random.uniform(shape=(1200, 1200)) / 600
+        mx.eval(MATRIX)
+    a = MATRIX
+    for _ in range(steps):
+        a = a @ MATRIX
+    return a
+
+
+def captured():
+    a = much()
+    return mx.compile(lambda x: x + a)(mx.array(1.0)).sum().item()
+
+
+@pytest.mark.parametrize(
+    "wait",
+    [
+        lambda: mx.eval(much()),
+        lambda: much().sum().item(),
+        lambda: much()[much() > 1],
+        lambda: mx.nonzero(much()),
+        lambda: mx.argwhere(much()),
+        lambda: mx.unique(much()),
+        lambda: mx.bincount(mx.abs(much()).reshape(-1).astype(mx.int32) % 10),
+        lambda: mx.repeat(mx.ones(1200), (much()[0] > 1).astype(mx.int32)),
+        lambda: mx.compress(much()[0] > 1, mx.ones(1200)),
+        lambda: (mx.async_eval(much()), mx.synchronize()),
+        lambda: str(much()),
+        lambda: bool(much().sum()),
+        lambda: np.array(much()),
+        lambda: memoryview(much()),
+        captured,
+    ],
+    ids=lambda f: None,
+)
+def test_other_threads_run_while_one_waits(wait):
+    much(1)
+    with Ticker() as ticker:
+        wait()
+    assert ticker.ticks >= 5
+
+
+def test_other_threads_run_while_arrays_are_copied(tmp_path):
+    big = np.ones((4000, 5000), np.float32)
+    a = mx.array(big)
+    mx.save(str(tmp_path / "a.npy"), a)
+    mx.save_safetensors(str(tmp_path / "a.safetensors"), {"a": a})
+    calls = {
+        "array": lambda: mx.array(big[:, ::-1]),
+        "convert": lambda: mx.array(big, dtype=mx.float16),
+        "load": lambda: [mx.load(str(tmp_path / "a.npy")) for _ in range(4)],
+        "safetensors": lambda: [mx.load(str(tmp_path / "a.safetensors")) for _ in range(4)],
+        "save": lambda: mx.save(str(tmp_path / "b.npy"), a),
+        "tolist": lambda: a[:1000].tolist(),
+    }
+    for name, call in calls.items():
+        with Ticker() as ticker:
+            call()
+        assert ticker.ticks >= 3, name
+
+
+def test_an_array_may_change_while_another_thread_waits_for_it():
+    for wait in (mx.nonzero, mx.unique, mx.array.tolist, lambda a: a[a > 1], np.array, str):
+        x = much(3)
+
+        def change(x=x):
+            time.sleep(0.01)
+            x[...] = 0
+            x += mx.zeros((1200, 1200))
+
+        thread = threading.Thread(target=change)
+        thread.start()
+        wait(x)
+        thread.join()
+
+
+# Signals
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time
+import mlx.core as mx
+a = mx.random.uniform(shape=(1500, 1500)) / 750
+mx.eval(a)
+def much(n):
+    b = a
+    for _ in range(n):
+        b = b @ a
+    return b.sum()
+n = 4
+while True:  # long enough on this machine
+    start = time.perf_counter()
+    mx.eval(much(n))
+    if time.perf_counter() - start > 1: break
+    n *= 2
+want = much(n).item()
+got = much(n)
+mx.async_eval(got)
+threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    WAIT
+except KeyboardInterrupt:
+    print("interrupted")
+start = time.perf_counter()
+mx.synchronize()
+print("went on" if time.perf_counter() - start > 0.1 else "was over")
+print(got.item() == want)
+"""
+
+
+@pytest.mark.parametrize(
+    "wait", ["mx.eval(got)", "got.item()", "mx.synchronize()", "got.tolist()", "mx.eval(got + 1)"]
+)
+def test_a_signal_ends_a_wait_and_loses_nothing(wait):
+    code, out, err = run_program(INTERRUPTED.replace("WAIT", wait))
+    assert (code, out) == (0, "interrupted\nwent on\nTrue\n"), err
+
+
+def test_a_handler_runs_within_a_wait_and_may_evaluate():
+    seen = []
+    previous = signal.signal(signal.SIGALRM, lambda *_: seen.append((mx.arange(3) + 1).tolist()))
+    try:
+        x = much(12)
+        mx.async_eval(x)
+        signal.setitimer(signal.ITIMER_REAL, 0.03)
+        mx.eval(x)
+        mx.synchronize()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+    assert seen == [[1, 2, 3]]
+
+
+def test_a_signal_ends_a_long_list():
+    class Stop(Exception):
+        pass
+
+    def stop(*_):
+        raise Stop
+
+    a = mx.zeros((20_000_000,), dtype=mx.int8)
+    mx.eval(a)
+    previous = signal.signal(signal.SIGALRM, stop)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.02)
+        with pytest.raises(Stop):
+            a.tolist()
+            pytest.fail("the list was made")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
