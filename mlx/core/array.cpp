@@ -19,6 +19,7 @@ struct OwnerAttrs {
 
 array make_node(const OpDef& op, Shape shape, Dtype dtype, Stream s, std::span<Node* const> inputs,
                 Ref<const Attrs> attrs) {
+  check_rank(shape.size(), op.name);
   Node* n = Node::make(op, dtype);
   array out(n);
   n->shape = std::move(shape);
@@ -60,6 +61,7 @@ array constant(const Scalar& value, Dtype dtype) {
 array constant(double value, Dtype dtype) { return constant(Scalar::from(value, dtype), dtype); }
 
 array placeholder(Shape shape, Dtype dtype, const std::string& owner) {
+  check_rank(shape.size(), "placeholder");
   Node* n = Node::make(op_placeholder, dtype);
   n->shape = std::move(shape);
   n->placeholder = true;
@@ -89,6 +91,7 @@ array::array(float16_t v, Dtype dtype) { *this = constant(static_cast<double>(fl
 array::array(bfloat16_t v, Dtype dtype) { *this = constant(static_cast<double>(float(v)), dtype); }
 
 array::array(Ref<Storage> storage, Shape shape, Strides strides, int64_t offset, Dtype dtype) {
+  check_rank(shape.size(), "array");
   Node* n = Node::make(op_data, dtype);
   *this = array(n);
   n->shape = std::move(shape);
@@ -97,6 +100,7 @@ array::array(Ref<Storage> storage, Shape shape, Strides strides, int64_t offset,
 }
 
 array array::uninitialized(Shape shape, Dtype dtype) {
+  check_rank(shape.size(), "array");
   int64_t bytes;
   if (__builtin_mul_overflow(num_elements(shape), int64_t{dtype.size()}, &bytes))
     throw SizeError(
@@ -110,10 +114,15 @@ array array::copy_of(const void* data, Shape shape, Dtype dtype) {
   if (shape.empty()) {
     Scalar s;
     std::memcpy(s.bytes, data, dtype.size());
+    if (dtype == bool_) make_bools(s.bytes, 1);
     return constant(s, dtype);
   }
   array out = uninitialized(std::move(shape), dtype);
-  if (out.nbytes()) std::memcpy(out.raw(Access::write), data, out.nbytes());
+  const size_t n = out.nbytes();
+  if (n == 0) return out;
+  void* to = out.raw(Access::write);
+  std::memcpy(to, data, n);
+  if (dtype == bool_) make_bools(to, n);
   return out;
 }
 

@@ -51,7 +51,8 @@ class array {
   array(std::initializer_list<T> data, Shape shape, Dtype dtype = TypeToDtype<T>());
   /// Takes over evaluated memory.
   array(Ref<Storage> storage, Shape shape, Strides strides, int64_t offset, Dtype dtype);
-  /// Elements in host memory, copied as `dtype` in row-major order.
+  /// Elements in host memory, copied as `dtype` in row-major order; bytes of bool that are not 0
+  /// become 1.
   static array copy_of(const void* data, Shape shape, Dtype dtype);
   /// The lazy result of a primitive, and the several ones of a primitive that has them: for ops
   /// which derive from a class (ops/custom.h).

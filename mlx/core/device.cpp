@@ -59,12 +59,15 @@ struct ThreadStreams {
   std::unordered_map<int, Stream> named;
 };
 thread_local ThreadStreams mine;
-/// The default stream asked for last: nearly every node asks for the same one.
-struct LastDefault {
+/// A stream of a thread, or none. The default one asked for last is kept: nearly every node asks
+/// for the same.
+struct KnownStream {
   int index = -1;
   Device device;
 };
-thread_local constinit LastDefault last_default;
+thread_local constinit KnownStream last_default;
+/// The stream of the innermost StreamScope, or index -1.
+thread_local constinit KnownStream scope;
 std::atomic<int> next_name{0};
 
 Stream add_stream(Device d, Sharing sharing) {
@@ -219,6 +222,7 @@ Device stream_device(int index) {
 Stream to_stream(const StreamOrDevice& s, Device fallback) {
   switch (s.index()) {
     case 0:
+      if (scope.index >= 0 && scope.device == fallback) return Stream(scope.index, fallback);
       return default_stream(fallback);
     case 1:
       return check_owner(std::get<Stream>(s));
@@ -230,7 +234,13 @@ Stream to_stream(const StreamOrDevice& s, Device fallback) {
       return default_stream(Device(std::get<Device::DeviceType>(s)));
   }
 }
-Stream to_stream(const StreamOrDevice& s) { return to_stream(s, global_default()); }
+Stream to_stream(const StreamOrDevice& s) {
+  return to_stream(s, scope.index >= 0 ? scope.device : global_default().load());
+}
+
+StreamScope::StreamScope() : before_(scope.index), device_before_(scope.device) { scope = {}; }
+StreamScope::StreamScope(Stream s) : StreamScope() { scope = {s.index, s.device}; }
+StreamScope::~StreamScope() { scope = {before_, device_before_}; }
 
 std::string to_string(const Device& d) {
   return cat("Device(", d.type == Device::cpu ? "cpu" : "gpu", ", ", d.index, ")");

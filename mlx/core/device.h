@@ -49,6 +49,22 @@ Stream to_stream(const StreamOrDevice& s);
 /// As above, with a device preferred where none is given.
 Stream to_stream(const StreamOrDevice& s, Device fallback);
 
+/// While it lives, ops of the calling thread that are given no stream run on one: the nodes that a
+/// rule makes run where the node runs that they are derived from. Made without a stream it ends the
+/// one around it, for code of the program that a rule calls.
+class StreamScope {
+ public:
+  StreamScope();
+  explicit StreamScope(Stream s);
+  ~StreamScope();
+  StreamScope(const StreamScope&) = delete;
+  StreamScope& operator=(const StreamScope&) = delete;
+
+ private:
+  int before_;
+  Device device_before_;
+};
+
 /// The device of new arrays on this thread; the CPU unless a GPU backend is registered.
 const Device& default_device();
 void set_default_device(const Device& d);

@@ -1,6 +1,7 @@
 // Names, categories and promotion of dtypes.
 #include "mlx/core/dtype.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace mlx::core {
@@ -91,6 +92,18 @@ Dtype dtype_from_name(std::string_view name) {
   for (int i = 0; i < kNumDtypes; ++i)
     if (kNames[i] == name) return static_cast<Val>(i);
   throw std::invalid_argument("[dtype] unknown name " + std::string(name));
+}
+
+bool are_bools(const void* bytes, size_t n) {
+  auto* p = static_cast<const unsigned char*>(bytes);
+  unsigned char seen = 0;
+  for (size_t i = 0; i < n; ++i) seen |= p[i];
+  return seen <= 1;
+}
+
+void make_bools(void* bytes, size_t n) {
+  auto* p = static_cast<unsigned char*>(bytes);
+  std::transform(p, p + n, p, [](unsigned char b) { return static_cast<unsigned char>(b != 0); });
 }
 
 }  // namespace mlx::core

@@ -124,6 +124,11 @@ std::string_view dtype_name(Dtype t);
 /// The dtype of that name; throws std::invalid_argument for an unknown one.
 Dtype dtype_from_name(std::string_view name);
 
+/// Whether `n` bytes are elements of dtype bool, 0 or 1.
+bool are_bools(const void* bytes, size_t n);
+/// Makes them so: what is not 0 becomes 1.
+void make_bools(void* bytes, size_t n);
+
 template <class T>
 struct TypeToDtype;
 

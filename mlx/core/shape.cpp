@@ -13,6 +13,10 @@ namespace mlx::core {
 // The bytes of as many elements of any dtype fit in int64.
 constexpr int64_t kMostElements = (int64_t{1} << 59) - 1;
 
+void too_many_axes(size_t rank, const char* op) {
+  fail<ValueError>(op, "an array with ", rank, " axes; up to ", kMaxAxes, " are accepted");
+}
+
 int64_t num_elements(const Shape& shape) {
   int64_t n = 1;
   bool overflow = false;

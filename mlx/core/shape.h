@@ -16,6 +16,15 @@ using Shape = SmallVector<int64_t, 4>;
 /// Distance, in elements, between neighbours along each axis; may be zero or negative.
 using Strides = SmallVector<int64_t, 4>;
 
+/// The largest number of axes, as in NumPy.
+constexpr size_t kMaxAxes = 64;
+[[noreturn]] void too_many_axes(size_t rank, const char* op);
+/// Throws ValueError naming `op` for more than kMaxAxes axes.
+inline void check_rank(size_t rank, const char* op) {
+  if (rank > kMaxAxes) [[unlikely]]
+    too_many_axes(rank, op);
+}
+
 /// How an operand lies in its buffer.
 struct Layout {
   Shape shape;

@@ -92,7 +92,11 @@ class Source {
 
 array read_values(Source& in, const Tag& tag, Shape shape) {
   array out = array::uninitialized(std::move(shape), tag.dtype);
-  if (out.nbytes()) in.bytes(out.raw(Access::write), out.nbytes());
+  if (const size_t n = out.nbytes()) {
+    void* to = out.raw(Access::write);
+    in.bytes(to, n);
+    if (tag.dtype == bool_) make_bools(to, n);
+  }
   return out;
 }
 

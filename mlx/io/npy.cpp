@@ -18,13 +18,20 @@ array row_contiguous(const array& a) {
 }
 
 array read_elements(Reader& in, Shape shape, Dtype dtype) {
+  if (shape.size() > kMaxAxes)
+    fail<FileError>("load", in.label(), " has an array with ", shape.size(), " axes; up to ",
+                    kMaxAxes, " are accepted");
   int64_t n = num_elements(shape);
   if (n < 0 || static_cast<uint64_t>(n) > in.remaining() / dtype.size())
     fail<FileError>("load", in.label(), " has ", in.remaining(),
                     " bytes left for an array of shape ", to_string(shape), " and dtype ",
                     dtype_name(dtype));
   array out = array::uninitialized(std::move(shape), dtype);
-  if (n) in.read(static_cast<char*>(out.raw(Access::write)), n * dtype.size());
+  if (n) {
+    auto* to = static_cast<char*>(out.raw(Access::write));
+    in.read(to, n * dtype.size());
+    if (dtype == bool_) make_bools(to, n);
+  }
   return out;
 }
 

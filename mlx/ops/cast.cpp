@@ -145,6 +145,8 @@ array astype(array a, Dtype dtype, StreamOrDevice s) {
 
 array view(const array& a, const Dtype& dtype, StreamOrDevice s) {
   if (a.dtype() == dtype) return a;
+  // Elements of bool are 0 and 1 everywhere, which their bytes here may not be.
+  if (dtype == bool_) return not_equal(view(a, uint8, s), constant(0.0, uint8), s);
   Shape shape = a.shape();
   int64_t from = a.itemsize(), to = dtype.size();
   if (from != to) {

@@ -12,7 +12,8 @@ array astype(array a, Dtype dtype, StreamOrDevice s = {});
 /// The same for code that knows its stream.
 array cast_to(const array& a, Dtype dtype, Stream s);
 /// The bytes of `a`, read in row-major order as elements of `dtype`. Where the sizes differ the
-/// last axis grows or shrinks; throws ValueError where its bytes do not divide.
+/// last axis grows or shrinks; throws ValueError where its bytes do not divide. As bool, bytes that
+/// are not 0 read as true.
 array view(const array& a, const Dtype& dtype, StreamOrDevice s = {});
 /// The complex numbers with these parts, real arrays of one shape and of dtype float32 (giving
 /// complex64) or float64 (complex128). Exact, also for infinities and signed zeros.

@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include <unordered_set>
+
 #include "mlx/core/error.h"
 
 namespace mlx::core {
@@ -12,6 +14,22 @@ void load_backend(const std::string& path) {
   auto entry = reinterpret_cast<void (*)()>(dlsym(library, "mlx_register_backend"));
   if (!entry) fail<FileError>("load_backend", path, " has no function mlx_register_backend");
   entry();
+}
+
+std::vector<std::pair<std::string, int>> node_streams(const std::vector<array>& arrays) {
+  std::vector<std::pair<std::string, int>> out;
+  std::unordered_set<const Node*> seen;
+  std::vector<const Node*> next;
+  for (const array& a : arrays) next.push_back(a.node());
+  while (!next.empty()) {
+    const Node* n = next.back();
+    next.pop_back();
+    if (n->op->kind == OpKind::leaf || n->status == Status::available || !seen.insert(n).second)
+      continue;
+    out.emplace_back(n->op->name, n->stream);
+    next.insert(next.end(), n->inputs().begin(), n->inputs().end());
+  }
+  return out;
 }
 
 }  // namespace mlx::core

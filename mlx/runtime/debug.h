@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mlx/runtime/eval.h"
@@ -12,6 +13,8 @@ namespace mlx::core {
 void load_backend(const std::string& path);
 /// Lets evaluations look for plans of earlier ones, or not. On at the start.
 void set_plan_cache(bool on);
+/// The ops that are not computed yet and that the arrays come from, each with its stream's index.
+std::vector<std::pair<std::string, int>> node_streams(const std::vector<array>& arrays);
 /// Turns fusion of elementwise chains off and on.
 void set_fusion(bool on);
 

@@ -60,6 +60,7 @@ Arrays custom_vjp_rule(const RuleArgs& r) {
   }
   for (size_t k = 0; k < outputs.size(); ++k)
     if (!cotangents[k]) cotangents[k] = zeros_like(outputs[k], r.stream);
+  StreamScope of_program;
   Arrays found = (*c.rules->vjp)(first(r.inputs, c.arity), cotangents, outputs);
   check_count("vjp", found.size(), c.arity, "inputs");
   for (size_t k = 0; k < c.arity; ++k) {
@@ -83,6 +84,7 @@ Arrays custom_jvp_rule(const RuleArgs& r) {
     argnums.push_back(static_cast<int>(k));
     tangents.push_back(r.grads[k]);
   }
+  StreamScope of_program;
   Arrays out = (*c.rules->jvp)(first(r.inputs, c.arity), tangents, argnums);
   check_count("jvp", out.size(), r.inputs.size() - c.arity, "outputs");
   return out;
@@ -141,6 +143,7 @@ rules::Batched custom_vmap_rule(const Arrays& in, const std::vector<int>& axes, 
   size_t n = in.size() - c.arity;
   if (c.rules->vmap) {
     std::vector<int> given(axes.begin(), axes.begin() + c.arity);
+    StreamScope of_program;
     rules::Batched out = (*c.rules->vmap)(first(in, c.arity), given);
     check_count("vmap", out.first.size(), n, "outputs");
     check_count("vmap", out.second.size(), n, "axes of outputs");

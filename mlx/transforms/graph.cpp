@@ -100,6 +100,7 @@ Arrays rebuild(const Graph& g, const Arrays& inputs) {
     }
     if (!n->op->build)
       fail<ValueError>("compile", "the op ", n->op->name, " cannot be built for other shapes");
+    StreamScope here(stream_of(array(n)));
     copies.set(n, n->op->build(copies.inputs_of(*n), n->attrs.get(), stream_of(array(n))));
   }
   return copies.outputs(g);

@@ -46,6 +46,7 @@ Arrays apply_jvp(Node* n, const Arrays& tangents) {
 }  // namespace
 
 Arrays push_forward(const OpDef& op, const RuleArgs& args) {
+  StreamScope here(args.stream);
   if (op.jvp) return op.jvp(args);
   if (op.build && op.linearity == Linearity::linear) return linear_jvp(op, args);
   if (op.build && op.linearity == Linearity::multilinear) return multilinear_jvp(op, args);

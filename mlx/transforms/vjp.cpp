@@ -130,6 +130,7 @@ std::vector<int> check_argnums(const std::vector<int>& argnums, size_t n) {
 }  // namespace
 
 Arrays pull_back(const OpDef& op, const RuleArgs& args) {
+  StreamScope here(args.stream);
   if (op.vjp) return op.vjp(args);
   if (op.jvp) return transpose(op, args);
   fail<ValueError>("vjp", "the op ", op.name,

@@ -20,6 +20,7 @@ struct Batch {
 };
 
 Batch apply_rule(const Node& n, const Batch& in, Stream s) {
+  StreamScope here(s);
   bool mapped = std::any_of(in.axes.begin(), in.axes.end(), [](int a) { return a >= 0; });
   if (!mapped && n.op->build && n.op != &op_custom) {
     Arrays out = n.op->build(in.arrays, n.attrs.get(), s);

@@ -28,6 +28,14 @@ inline array& checked(PyObject* o) {
   if (!a) throw ValueError("[array] the array was never initialised; call array(...)");
   return a;
 }
+/// What an instance of a bound class holds; throws TypeError for one whose __init__ never ran.
+template <class T>
+T& instance_of(nb::handle o) {
+  if (!nb::inst_ready(o))
+    throw TypeError(std::string("[") + Py_TYPE(o.ptr())->tp_name +
+                    "] the object was never initialised; call its class or what makes it");
+  return *nb::inst_ptr<T>(o);
+}
 /// A new Python object that holds `a`.
 PyObject* wrap(array a);
 

@@ -151,11 +151,14 @@ array copy_strided(const void* data, Shape shape, const Strides& byte_strides, D
   LargeRegion copying(static_cast<size_t>(n) * source.size());
   std::unique_ptr<char[]> packed;
   bool aligned = reinterpret_cast<uintptr_t>(data) % source.size() == 0;
-  if (n > 0 && (!contiguous || (!aligned && t != source))) {
+  // Other dtypes are converted from the elements in place, which must be of the dtype they claim.
+  bool foreign = source == bool_ && t != source && n > 0;
+  if (n > 0 && (!contiguous || (!aligned && t != source) || foreign)) {
     packed.reset(new char[static_cast<size_t>(n) * source.size()]);
     char* dst = packed.get();
     copy_elements(dst, static_cast<const char*>(data), shape, byte_strides, source.size(), 0);
     data = packed.get();
+    if (foreign) make_bools(packed.get(), static_cast<size_t>(n));
   }
   if (t == source || n == 0) return array::copy_of(data, std::move(shape), t);
   if (shape.empty()) {

@@ -163,6 +163,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   return 0;
 }
 int clear(PyObject* self) {
+  if (!nb::inst_ready(self)) return 0;
   CustomFunction& f = *nb::inst_ptr<CustomFunction>(self);
   for (nb::object* o : {&f.fun, &f.vjp, &f.jvp, &f.vmap}) o->reset();
   return 0;
@@ -173,7 +174,7 @@ PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse)},
 
 template <nb::object CustomFunction::* rule>
 nb::object set_rule(nb::handle self, nb::callable f) {
-  nb::cast<CustomFunction&>(self).*rule = f;
+  instance_of<CustomFunction>(self).*rule = f;
   return nb::borrow(self);
 }
 

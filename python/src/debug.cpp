@@ -20,6 +20,17 @@ void bind_debug(nb::module_& m) {
       },
       "Names of the steps that evaluating the arrays would run.");
   def(
+      m, "_node_streams(*arrays) -> list[tuple[str, int]]",
+      [](Star trees) -> nb::object {
+        Arrays arrays;
+        for (nb::handle t : trees.items) collect_arrays(t, arrays);
+        nb::list out;
+        for (auto& [op, stream] : core::node_streams(arrays))
+          out.append(nb::make_tuple(op, stream));
+        return out;
+      },
+      "The ops that the arrays come from, and the index of the stream that each runs on.");
+  def(
       m, "_launch_count() -> int", [] { return core::launch_count(); },
       "Launches since the start of the process.");
   def(

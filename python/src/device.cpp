@@ -17,7 +17,7 @@ PyTypeObject *stream_type, *local_type, *device_type, *kind_type;
 
 template <class T>
 T value_of(PyObject* o) {
-  return *nb::inst_ptr<T>(o);
+  return instance_of<T>(o);
 }
 
 /// Sets the default device and stream of a `with` block, and puts the earlier ones back.

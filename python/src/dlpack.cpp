@@ -108,6 +108,9 @@ array import_capsule(PyObject* capsule, std::optional<Dtype> dtype, bool share) 
     throw ValueError(cat("[from_dlpack] memory of DLPack device ", t.device.type,
                          "; memory of the CPU is accepted"));
   Dtype source = dtype_from(t.dtype);
+  if (t.ndim < 0 || static_cast<size_t>(t.ndim) > kMaxAxes)
+    throw ValueError(
+        cat("[from_dlpack] an array with ", t.ndim, " axes; up to ", kMaxAxes, " are accepted"));
   Shape shape(t.shape, t.shape + t.ndim);
   Strides strides = t.strides ? Strides(t.strides, t.strides + t.ndim) : row_major(shape);
   char* data = static_cast<char*>(t.data) + t.byte_offset;
@@ -123,6 +126,10 @@ array import_capsule(PyObject* capsule, std::optional<Dtype> dtype, bool share) 
         "[from_dlpack] read-only memory or another dtype needs a copy; copy=None or "
         "True is accepted");
   auto [first, last] = extent(shape, strides);
+  if (source == bool_ && !are_bools(data + first, static_cast<size_t>(last - first + 1)))
+    throw ValueError(
+        "[from_dlpack] elements of bool whose bytes are neither 0 nor 1 need a copy; copy=None or "
+        "True is accepted");
   PyCapsule_SetName(capsule, used_name<M>);
   auto release = [m] {
     if (!m->deleter) return;

@@ -106,7 +106,7 @@ struct From<IntInfo> : FromBound<IntInfo> {};
 
 bool load_dtype(PyObject* o, Dtype& out) {
   if (Py_TYPE(o) != Py_TYPE(dtype_objects[0])) return false;
-  out = *nb::inst_ptr<Dtype>(o);
+  out = instance_of<Dtype>(o);
   return true;
 }
 

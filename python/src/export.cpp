@@ -146,6 +146,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   return 0;
 }
 int clear(PyObject* self) {
+  if (!nb::inst_ready(self)) return 0;
   FunctionExporter& e = *nb::inst_ptr<FunctionExporter>(self);
   e.exporter.reset();
   e.fun.reset();

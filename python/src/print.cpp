@@ -22,22 +22,35 @@ struct From<core::PrintOptions> : FromBound<core::PrintOptions> {};
 template <>
 struct From<PrintScope> : FromBound<PrintScope> {};
 
+namespace {
+/// The precision where it is one that numbers have digits for.
+int checked_precision(int precision) {
+  constexpr int kMost = 1100;  // a float64 has at most 1074 digits after the point
+  if (precision > kMost)
+    fail<ValueError>("printoptions", "a precision of ", precision, "; up to ", kMost,
+                     " is accepted");
+  return precision;
+}
+}  // namespace
+
 void bind_printing(nb::module_& m) {
   nb::class_<core::PrintOptions> options(m, "PrintOptions", "How numbers print.");
   options.def(
       "__init__",
-      [](core::PrintOptions* self, int precision) { new (self) core::PrintOptions{precision}; },
+      [](core::PrintOptions* self, int precision) {
+        new (self) core::PrintOptions{checked_precision(precision)};
+      },
       nb::arg("precision") = -1);
   def_property(
       options, "precision(self) -> int", [](const core::PrintOptions& o) { return o.precision; },
       "precision(self, value: int) -> None",
-      [](core::PrintOptions& o, int precision) { o.precision = precision; },
+      [](core::PrintOptions& o, int precision) { o.precision = checked_precision(precision); },
       "Digits after the point; -1 for six significant digits.");
   nb::class_<PrintScope> scope(m, "_PrintOptionsContext", "A `with` block with print options.");
   def(
       scope, "__enter__(self) -> _PrintOptionsContext",
       [](nb::handle self) {
-        PrintScope& s = *nb::cast<PrintScope*>(self);
+        PrintScope& s = instance_of<PrintScope>(self);
         s.saved.push_back(core::print_options());
         core::set_printoptions(s.options);
         return nb::object(nb::borrow(self));
@@ -55,14 +68,14 @@ void bind_printing(nb::module_& m) {
       "Puts the earlier options back.");
   def(
       m, "set_printoptions(precision: int = -1) -> None",
-      [](int precision) { core::set_printoptions({precision}); },
+      [](int precision) { core::set_printoptions({checked_precision(precision)}); },
       "Sets the digits after the point; -1 for six significant digits.");
   def(
       m, "get_printoptions() -> PrintOptions", [] { return nb::cast(core::print_options()); },
       "The options in force.");
   def(
       m, "printoptions(precision: int = -1) -> _PrintOptionsContext",
-      [](int precision) { return nb::cast(PrintScope{{precision}, {}}); },
+      [](int precision) { return nb::cast(PrintScope{{checked_precision(precision)}, {}}); },
       "A context in which numbers print with other options.");
 }
 

@@ -83,7 +83,7 @@ void bind_profile(nb::module_& m) {
   def(
       scope, "__enter__(self) -> DebugScope",
       [](nb::handle self) {
-        auto& s = *nb::inst_ptr<WatchScope>(self);
+        auto& s = instance_of<WatchScope>(self);
         // The call has turned it on or off already; entered again, the scope does.
         if (std::exchange(s.entered, true)) s.before.push_back(core::watch(s.what, s.on));
         return nb::borrow(self);
@@ -92,7 +92,7 @@ void bind_profile(nb::module_& m) {
   def(
       scope, "__exit__(self, *args) -> None",
       [](nb::handle self, Star) {
-        auto& s = *nb::inst_ptr<WatchScope>(self);
+        auto& s = instance_of<WatchScope>(self);
         if (s.before.empty()) return;
         core::watch(s.what, s.before.back());
         s.before.pop_back();
@@ -122,7 +122,7 @@ void bind_profile(nb::module_& m) {
       [](nb::handle self) {
         finish();
         core::set_origin_source(current_line);
-        nb::inst_ptr<PythonProfile>(self)->profile.start();
+        instance_of<PythonProfile>(self).profile.start();
         return nb::borrow(self);
       },
       "Starts to record.");
@@ -130,18 +130,18 @@ void bind_profile(nb::module_& m) {
       profile, "__exit__(self, *args) -> None",
       [](nb::handle self, Star) {
         finish();
-        auto& p = *nb::inst_ptr<PythonProfile>(self);
+        auto& p = instance_of<PythonProfile>(self);
         p.profile.stop();
         if (!p.file.empty()) p.profile.save(p.file);
       },
       "Waits for what has been launched, stops, and writes the file.");
   def(
       profile, "summary(self) -> str",
-      [](nb::handle self) { return nb::inst_ptr<PythonProfile>(self)->profile.summary(); },
+      [](nb::handle self) { return instance_of<PythonProfile>(self).profile.summary(); },
       "A table: calls, time, share of the time and GB/s, one line a step.");
   def(
       profile, "__str__(self) -> str",
-      [](nb::handle self) { return nb::inst_ptr<PythonProfile>(self)->profile.summary(); },
+      [](nb::handle self) { return instance_of<PythonProfile>(self).profile.summary(); },
       "The summary.");
   def(
       m, "profile(file: str | None = None) -> Profile",

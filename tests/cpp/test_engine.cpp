@@ -1,4 +1,5 @@
 // The engine's behaviour: laziness, plans, memory, streams, errors.
+#include <cmath>
 #include <numeric>
 #include <thread>
 
@@ -128,4 +129,39 @@ TEST_CASE("fused and unfused programs agree to the bit") {
   auto single = f();
   set_fusion(true);
   CHECK(fused == single);
+}
+
+TEST_CASE("elements of bool made of other bytes are 0 and 1") {
+  const uint8_t bytes[] = {0, 1, 2, 255};
+  const int ints[] = {0, -1, 256, 3};
+  const float floats[] = {0.0f, 0.25f, NAN, -0.0f};
+  auto stored = [](const array& a) {
+    std::vector<int> out;
+    for (size_t i = 0; i < a.size(); ++i) out.push_back(a.data<uint8_t>()[i]);
+    return out;
+  };
+  CHECK(stored(array::copy_of(bytes, {4}, bool_)) == std::vector<int>{0, 1, 1, 1});
+  CHECK(stored(array(reinterpret_cast<const bool*>(bytes), {4}, bool_)) ==
+        std::vector<int>{0, 1, 1, 1});
+  CHECK(stored(array(bytes, {4}, bool_)) == std::vector<int>{0, 1, 1, 1});
+  CHECK(stored(array(ints, {4}, bool_)) == std::vector<int>{0, 1, 1, 1});
+  CHECK(stored(array(floats, {4}, bool_)) == std::vector<int>{0, 1, 1, 0});
+  CHECK(array::copy_of(bytes + 2, {}, bool_).node()->scalar() == Scalar::of(true));
+  CHECK(sum(array::copy_of(bytes, {4}, bool_)).item<int>() == 3);
+}
+
+TEST_CASE("arrays have up to 64 axes") {
+  const float one = 1;
+  auto ones = [](size_t rank) { return Shape(rank, 1); };
+  auto storage = [] { return array::copy_of("abcd", {4}, uint8).node()->value.storage; };
+  CHECK(array(&one, ones(64)).ndim() == 64);
+  for (size_t rank : {size_t{65}, size_t{100000}}) {
+    CHECK_THROWS_AS(array(&one, ones(rank)), ValueError);
+    CHECK_THROWS_AS(array::copy_of(&one, ones(rank), float32), ValueError);
+    CHECK_THROWS_AS(array::uninitialized(ones(rank), float32), ValueError);
+    CHECK_THROWS_AS(array(storage(), ones(rank), Strides(rank, 1), 0, float32), ValueError);
+    CHECK_THROWS_AS(placeholder(ones(rank), float32), ValueError);
+    CHECK_THROWS_AS(zeros(ones(rank)), ValueError);
+    CHECK_THROWS_AS(reshape(array(1.0f), ones(rank)), ValueError);
+  }
 }

@@ -1,0 +1,115 @@
+"""Transformations build on the streams of what they transform, not on the caller's default one."""
+
+import cases
+import pytest
+from cases.table import device_array
+
+import mlx.core as mx
+
+
+@pytest.fixture(scope="module")
+def other():
+    return mx.new_stream(mx.cpu)
+
+
+def flat(result):
+    return list(result) if isinstance(result, (list, tuple)) else [result]
+
+
+def strays(arrays, stream):
+    """Names of the ops that the arrays come from and that are on other streams."""
+    return sorted({op for op, index in mx._node_streams(*arrays) if index != stream.index})
+
+
+class Subject:
+    """A row's function and inputs, which vary where they are inexact, with all ops on a stream."""
+
+    def __init__(self, row, dtype, stream):
+        self.row, self.stream = row, stream
+        with mx.stream(stream):
+            self.inputs = [mx.stop_gradient(device_array(i) + 0) for i in row.host_inputs(dtype)]
+        inexact = [mx.issubdtype(a.dtype, mx.inexact) for a in self.inputs]
+        self.positions = [n for n in row.differentiable() if inexact[n]]
+        self.varied = [self.inputs[n] for n in self.positions]
+
+    def call(self, *xs):
+        inputs = list(self.inputs)
+        for n, x in zip(self.positions, xs, strict=True):
+            inputs[n] = x
+        with mx.stream(self.stream):
+            return flat(self.row.call(*inputs))
+
+    def smooth(self, *xs):
+        """The results that have derivatives."""
+        return [o for o in self.call(*xs) if mx.issubdtype(o.dtype, mx.inexact)]
+
+    def loss(self, *xs):
+        results = self.smooth(*xs)
+        with mx.stream(self.stream):
+            return sum((mx.real(o) * (mx.real(o) + 1)).sum() for o in results)
+
+
+def vmap(s):
+    with mx.stream(s.stream):
+        stacked = [mx.stack([x, x]) for x in s.varied]
+    return mx.vmap(lambda *xs: tuple(s.call(*xs)))(*stacked)
+
+
+def grad(s):
+    return mx.grad(s.loss, argnums=list(range(len(s.varied))))(*s.varied)
+
+
+def jvp(s):
+    with mx.stream(s.stream):
+        ones = [mx.ones_like(x) for x in s.varied]
+    return mx.jvp(s.smooth, s.varied, ones)[1]
+
+
+def grad_of_grad(s):
+    argnums = list(range(len(s.varied)))
+
+    def inner(*xs):
+        grads = flat(mx.grad(s.loss, argnums=argnums)(*xs))
+        with mx.stream(s.stream):
+            return sum((mx.real(g) * mx.real(g)).sum() for g in grads)
+
+    return mx.grad(inner, argnums=argnums)(*s.varied)
+
+
+def check_on(stream):
+    def check(row):
+        for dtype in ("float32", "complex64"):
+            if dtype not in row.dtypes:
+                continue
+            subject = Subject(row, dtype, stream)
+            transformations = [vmap] if row.batched and subject.varied else []
+            if row.kind != "flat" and subject.varied and subject.smooth(*subject.varied):
+                transformations += [grad, jvp] + [grad_of_grad] * (row.kind == "smooth")
+            for transformation in transformations:
+                if not cases.chosen(f"streams {row.name} {dtype} {transformation.__name__}", 0.4):
+                    continue
+                found = strays(flat(transformation(subject)), stream)
+                if found:
+                    yield f"{dtype} {transformation.__name__}: {', '.join(found)} elsewhere"
+
+    return check
+
+
+@pytest.mark.parametrize("family", cases.names())
+def test_rules_build_on_the_stream_of_the_op(family, other):
+    cases.run_rows(family, check_on(other))
+
+
+def test_rules_of_the_program_build_on_its_default_stream(other):
+    def rule(primals, cotangent, output):
+        seen.append(mx.exp(primals))
+        return cotangent * 2
+
+    seen = []
+    f = mx.custom_function(lambda x: mx.sin(x, stream=other))
+    f.vjp(rule)
+    x = mx.ones(3)
+    mx.grad(lambda x: f(x).sum(stream=other))(x)
+    assert [index for op, index in mx._node_streams(seen[0]) if op == "exp"] == [
+        mx.default_stream(mx.cpu).index
+    ]
