@@ -12,7 +12,8 @@ void use_fake_backend() {
 void fail_next_fake_launch() {
   use_fake_backend();
   void* library = dlopen(MLX_FAKE_BACKEND, RTLD_NOW);
-  reinterpret_cast<void (*)()>(dlsym(library, "mlx_fake_fail_next"))();
+  constexpr int kLaunch = 1;
+  reinterpret_cast<void (*)(int, int64_t)>(dlsym(library, "mlx_fake_fail"))(kLaunch, 1);
 }
 
 }  // namespace mlx::core

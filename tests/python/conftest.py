@@ -13,54 +13,51 @@ def pytest_addoption(parser):
     """Options beyond pytest's own."""
     group = parser.getgroup("mlx")
     group.addoption("--all", action="store_true", help="run every combination, not a chosen part")
-    group.addoption(
-        "--seed", type=int, help="which part is chosen: default MLX_TEST_SEED, or the date's"
-    )
     group.addoption("--huge", action="store_true", help="run the tests that need 12 GB")
     group.addoption(
-        "--backend", metavar="NAME", help="run on a second backend: 'fake' or the path of a library"
+        "--backend",
+        metavar="NAME",
+        help="run on a second backend: 'fake', whose memory the host cannot read, 'fake-unified', "
+        "whose memory it can, or the path of a library",
     )
 
 
 def pytest_configure(config):
     """Load the second backend, if asked for, and make it the default device."""
     config.addinivalue_line("markers", "huge: arrays of more than 2^31 elements (--huge)")
-    config.addinivalue_line("markers", "second_backend: also runs on a second backend (--backend)")
+    config.addinivalue_line("markers", "cpu_only(reason): about the CPU; not run on --backend")
     from cases import selection
 
     selection.EVERYTHING = config.getoption("--all")
-    selection.SEED = selection.seed_of(config.getoption("--seed"))
-    backend = config.getoption("--backend")
-    if backend:
+    if backend := config.getoption("--backend"):
+        import second_backend
+
         import mlx.core as mx
 
-        path = pathlib.Path(backend)
-        if not path.exists():
-            found = sorted(TESTS.parent.glob(f"build*/**/libmlx_{backend}.so"))
-            if not found:
-                raise pytest.UsageError(
-                    f"--backend: no {backend}, and no libmlx_{backend}.so in build*/"
-                )
-            path = found[-1]
-        mx._load_test_backend(str(path))
+        second_backend.load(backend)
         mx.set_default_device(mx.gpu)
 
 
-def pytest_sessionstart(session):
-    """Say what repeats this run; a header of pytest's is not shown with -q."""
-    from cases import selection
-
-    what = "everything" if selection.EVERYTHING else f"seed {selection.SEED}"
-    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    reporter.write_line(f"Cases: {what} (--seed {selection.SEED} chooses the same ones)")
-
-
 def pytest_collection_modifyitems(config, items):
-    """On a second backend run what it is there to prove: core, transformations and errors."""
-    if not config.getoption("--huge"):
-        items[:] = [item for item in items if not item.get_closest_marker("huge")]
+    """On a second backend everything runs but what is about the CPU by name."""
+    left_out = [] if config.getoption("--huge") else ["huge"]
     if config.getoption("--backend"):
-        items[:] = [item for item in items if item.get_closest_marker("second_backend")]
+        left_out.append("cpu_only")
+    out = [item for item in items if any(map(item.get_closest_marker, left_out))]
+    items[:] = [item for item in items if item not in set(out)]
+    if out:
+        config.hook.pytest_deselected(items=out)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session):
+    """Writes beside or after the second backend's buffers fail the run."""
+    if (session.config.getoption("--backend") or "").startswith("fake"):
+        import second_backend
+
+        if faults := second_backend.library().mlx_fake_faults():
+            print(f"\n{faults} writes to memory that is not the writer's: see above")
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.fixture

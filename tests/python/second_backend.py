@@ -1,0 +1,33 @@
+"""The second backend as tests see it: how it is loaded, and what it counts and does on request."""
+
+import ctypes
+import functools
+import os
+import pathlib
+
+import mlx.core as mx
+
+ALLOCATION, LAUNCH, COPY = range(3)
+ALL_STREAMS = -2
+
+
+@functools.cache
+def library():
+    """The loaded library of the second backend."""
+    path = pathlib.Path(mx.__file__).resolve().parents[2] / "tests" / "libmlx_fake.so"
+    found = ctypes.CDLL(str(path))
+    for name in ("buffers", "faults", "launches", "finished", "borrowed"):
+        getattr(found, f"mlx_fake_{name}").restype = ctypes.c_int64
+    for name in ("to_device", "to_host", "within"):
+        getattr(found, f"mlx_fake_bytes_{name}").restype = ctypes.c_int64
+    found.mlx_fake_fail.argtypes = [ctypes.c_int, ctypes.c_int64]
+    return found
+
+
+def load(name):
+    """Makes a backend the GPU: 'fake', 'fake-unified', or the path of a library."""
+    if name in ("fake", "fake-unified"):
+        os.environ["MLX_FAKE_MODE"] = "unified" if name == "fake-unified" else "discrete"
+        mx._load_test_backend(library()._name)
+    else:
+        mx._load_test_backend(name)
