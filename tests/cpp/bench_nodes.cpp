@@ -9,8 +9,7 @@
 
 #include "mlx/mlx.h"
 #include "mlx/runtime/debug.h"
-#include "mlx/runtime/fuse.h"
-#include "mlx/runtime/plan.h"
+#include "mlx/runtime/passes.h"
 #include "mlx/transforms/graph.h"
 
 using namespace mlx::core;
@@ -189,11 +188,16 @@ void traces() {
       {"chain", one_chain, {x}}, {"mixed", mixed, {m}}, {"gradient", gradient, parameters}};
   for (const auto& [name, f, inputs] : graphs) {
     Arrays outputs = f(inputs);
-    Schedule items;
-    std::vector<Unit> units;
-    std::vector<int> unit_of;
-    schedule(outputs, items);
-    std::string title = std::string(name) + " of " + std::to_string(items.size()) + " nodes: ";
+    auto passes = [&](Pass last) {
+      return with_claims([&](Claims& claims) {
+        Evaluation e(claims);
+        e.outputs = outputs;
+        run_passes(e, Pass::schedule, last);
+        return std::pair(e.items.size(), e.plan);
+      });
+    };
+    std::string title =
+        std::string(name) + " of " + std::to_string(passes(Pass::schedule).first) + " nodes: ";
     auto phase = [&](const char* what, double seconds, double goal = 0) {
       report((title + what).c_str(), seconds, ms, "ms", goal);
     };
@@ -201,16 +205,13 @@ void traces() {
     phase("trace", traced);
     Graph graph = trace(f, inputs, name);
     phase("simplify", best(5, [&] { simplify(graph); }));
-    phase("schedule", best(5, [&] { schedule(outputs, items); }));
-    phase("fuse", best(5, [&] { fuse(items, units, unit_of); }));
-    auto plan = [&](bool prepared) {
-      Plan plan;
-      make_plan(items, units, unit_of, plan);
-      if (prepared) prepare(plan);
-    };
-    double planned = best(5, [&] { plan(false); });
-    phase("plan and assign memory", planned);
-    phase("prepare the kernels", best(5, [&] { plan(true); }) - planned);
+    double before = 0;
+    for (auto [last, what] : {std::pair(Pass::schedule, "schedule"), std::pair(Pass::fuse, "fuse"),
+                              std::pair(Pass::lower, "lower"), std::pair(Pass::assign, "assign")}) {
+      double so_far = best(5, [&] { passes(last); });
+      phase(what, so_far - std::exchange(before, so_far));
+    }
+    phase("prepare the kernels", best(5, [&] { passes(Pass::assign).second->prepare(); }) - before);
     Function compiled = compile(f);
     phase("run", best(5, [&] { eval(compiled(inputs)); }));
     phase("all but the trace, and free it", best(5, [&] { eval(compile(f)(inputs)); }) - traced, 1);

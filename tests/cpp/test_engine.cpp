@@ -3,6 +3,7 @@
 #include <numeric>
 #include <thread>
 
+#include "mlx/runtime/plan_cache.h"
 #include "support.h"
 
 using namespace mlx::core;
@@ -164,4 +165,99 @@ TEST_CASE("arrays have up to 64 axes") {
     CHECK_THROWS_AS(zeros(ones(rank)), ValueError);
     CHECK_THROWS_AS(reshape(array(1.0f), ones(rank)), ValueError);
   }
+}
+
+TEST_CASE("streams that exchange nothing have one launch each") {
+  Stream s1 = new_stream(Device::cpu), s2 = new_stream(Device::cpu);
+  array a = ones({1000}, float32, s1), b = ones({1000}, float32, s2);
+  eval(a, b);
+  array x = a, y = b;
+  for (int i = 0; i < 20; ++i) {
+    x = sort(add(x, array(1.0f), s1), s1);
+    y = sort(add(y, array(2.0f), s2), s2);
+  }
+  uint64_t before = launch_count();
+  eval(x, y);
+  CHECK(launch_count() - before == 2);
+  CHECK(values<float>(x)[0] == 21.0f);
+  CHECK(values<float>(y)[0] == 41.0f);
+}
+
+TEST_CASE("a stream whose results another one reads is launched before it") {
+  Stream s1 = new_stream(Device::cpu), s2 = new_stream(Device::cpu);
+  array x = ones({64});
+  array a = add(x, array(1.0f), s1);
+  array b = sort(add(a, array(1.0f), s2), s2);
+  array c = sort(multiply(b, array(3.0f), s1), s1);
+  array d = add(sort(add(c, b, s2), s2), a, s2);
+  CHECK(values<float>(d)[0] == 14.0f);
+}
+
+TEST_CASE("an evaluation that was planned and never run fails for whoever waits for it") {
+  array x = add(arange(8.0), array(1.0f));
+  { PendingEval dropped = prepare_eval({x}); }
+  CHECK_THROWS_AS(eval(x), ExecutionError);
+  array y = add(arange(8.0), array(1.0f));
+  CHECK(values<float>(y)[7] == 8.0f);
+}
+
+TEST_CASE("what memory did not suffice for can be evaluated again") {
+  array x = random::uniform({1 << 20});
+  eval(x);
+  array w = full({1 << 20}, 2.0f);
+  eval(w);
+  // The first step takes the memory of w over; a later one finds no memory for its temporaries.
+  w = multiply(w, array(3.0f));
+  array y = sum(sort(x));
+  array z = add(w, y);
+  clear_cache();
+  size_t ceiling = set_memory_ceiling(get_active_memory() + (1 << 20));
+  CHECK_THROWS_AS(eval(y, z), MemoryError);
+  CHECK_THROWS_AS(eval(y), MemoryError);
+  set_memory_ceiling(ceiling);
+  CHECK(values<float>(z)[5] == doctest::Approx(6.0f + values<float>(y)[0]));
+}
+
+TEST_CASE("work that was suspended and dropped gives its memory back") {
+  array x = random::uniform({1 << 20});
+  eval(x);
+  clear_cache();
+  size_t before = get_active_memory();
+  size_t ceiling = set_memory_ceiling(before + (1 << 20));
+  {
+    array y = sum(sort(x));
+    CHECK_THROWS_AS(eval(y), MemoryError);
+  }
+  set_memory_ceiling(ceiling);
+  CHECK(get_active_memory() == before);
+}
+
+TEST_CASE("plans that are used stay in the cache, others go") {
+  PlanCache cache;
+  auto form_of = [](int64_t n) {
+    PlanForm form;
+    array y = exp(zeros({n}));
+    with_claims([&](Claims& claims) {
+      Schedule items;
+      schedule({y}, claims, items);
+      CHECK(form.describe(items));
+    });
+    return form;
+  };
+  PlanForm first = form_of(1);
+  auto plan = std::make_shared<const Plan>();
+  for (int round = 0; round < 2; ++round) {
+    CHECK(!cache.find(first));
+    cache.keep(first, plan);  // the first time it is only remembered
+  }
+  for (int64_t n = 2; n < 600; ++n) {
+    PlanForm form = form_of(n);
+    for (int round = 0; round < 2; ++round) {
+      CHECK(!cache.find(form));
+      cache.keep(form, plan);
+    }
+    REQUIRE(cache.find(first) == plan);
+  }
+  CHECK(cache.size() == 256);
+  CHECK(!cache.find(form_of(2)));
 }

@@ -1,0 +1,207 @@
+"""Evaluations that stop half-way, for want of memory or at a signal, and go on later."""
+
+import gc
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+
+import numpy as np
+import pytest
+
+import mlx.core as mx
+
+MB = 1 << 20
+
+
+class Ceiling:
+    """Leaves room for `room` more bytes on the default device."""
+
+    def __init__(self, room):
+        self.room = room
+
+    def __enter__(self):
+        gc.collect()
+        mx.clear_cache()
+        self.before = mx.set_memory_ceiling(mx.get_active_memory() + self.room)
+
+    def __exit__(self, *_):
+        mx.set_memory_ceiling(self.before)
+
+
+def test_parameters_survive_a_step_without_memory():
+    w = mx.ones((MB,))
+    x = mx.arange(MB, dtype=mx.float32)
+    mx.eval(w, x)
+    with Ceiling(MB):
+        for _ in range(3):
+            g = mx.sum(mx.sort(x * 2)) * 1e-12
+            w = w - 0.1 * g
+            with pytest.raises(MemoryError):
+                mx.eval(w, g)
+            with pytest.raises(MemoryError):
+                mx.eval(w)
+    step = float(np.float32(0.1) * np.float32(np.sum(np.arange(MB) * 2.0) * 1e-12))
+    assert w[0].item() == pytest.approx(1 - 3 * step, abs=1e-5)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_calls_of_compiled_functions_go_on(compiled):
+    def f(x):
+        return mx.sum(mx.sort(x)), x + 1
+
+    f = mx.compile(f) if compiled else f
+    x = mx.random.uniform(shape=(MB,))
+    mx.eval(x)
+    with Ceiling(5 * MB):
+        total, more = f(x)
+        with pytest.raises(MemoryError):
+            mx.eval(total, more)
+    assert total.item() == pytest.approx(np.array(x).sum(), rel=1e-5)
+    np.testing.assert_array_equal(np.array(more), np.array(x) + 1)
+
+
+def test_async_work_without_memory_goes_on():
+    x = mx.random.uniform(shape=(MB,))
+    mx.eval(x)
+    with Ceiling(MB):
+        y = mx.sum(mx.sort(x))
+        mx.async_eval(y)
+        z = y + 1
+        mx.async_eval(z)
+        with pytest.raises(MemoryError):
+            z.item()
+    assert z.item() == pytest.approx(np.array(x).sum() + 1, rel=1e-5)
+
+
+def run(program, *, timeout=120):
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+    )
+
+
+def test_an_interrupted_evaluation_can_be_evaluated_again():
+    done = run("""
+        import os, signal, threading
+        import mlx.core as mx
+        x = mx.random.uniform(shape=(1 << 21,))
+        mx.eval(x)
+        def work():
+            y = x
+            for _ in range(400):
+                y = mx.sort(mx.sin(y) + x)
+            return y, mx.sum(y)
+        started = threading.Event()
+        def interrupt():
+            started.wait()
+            import time
+            time.sleep(0.3)
+            os.kill(os.getpid(), signal.SIGINT)
+        threading.Thread(target=interrupt).start()
+        y, total = work()
+        try:
+            started.set()
+            mx.eval(y, total)
+            print("finished")
+        except KeyboardInterrupt:
+            print("interrupted")
+        again, expected = work()
+        print(mx.array_equal(y, again).item(), total.item() == expected.item())
+    """)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() in (["interrupted", "True", "True"], ["finished", "True", "True"])
+
+
+def test_threads_resume_the_same_work_once():
+    x = mx.random.uniform(shape=(MB,))
+    mx.eval(x)
+    with Ceiling(MB):
+        y = mx.sum(mx.sort(x))
+        with pytest.raises(MemoryError):
+            mx.eval(y)
+    results = []
+    threads = [threading.Thread(target=lambda: results.append(y.item())) for _ in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert len(results) == 8 and len(set(results)) == 1
+
+
+def test_signal_handlers_that_do_not_raise_do_not_stop_an_evaluation():
+    seen = []
+    before = signal.signal(signal.SIGALRM, lambda *_: seen.append(1))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+        x = mx.random.uniform(shape=(MB,))
+        y = x
+        for _ in range(40):
+            y = mx.sort(mx.sin(y) + x)
+        mx.eval(y)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert y.shape == (MB,) and seen
+
+
+# Compiled functions over what they capture
+
+
+def captured_view():
+    c = mx.array([[1.0, 2.0]])
+    return lambda a: a * c[0]
+
+
+def captured_pending():
+    c = mx.array([[1.0, 2.0]]) * 2
+    return lambda a: a * mx.exp(c)[0]
+
+
+def captured_part():
+    q, r = mx.linalg.qr(mx.array([[2.0, 1.0], [1.0, 3.0]]), stream=mx.cpu)
+    return lambda a: a @ q + r[0]
+
+
+def captured_chain():
+    c = mx.array([1.0, 2.0])
+    v = c.reshape(2, 1).T
+    return lambda a: a * v[0] + mx.broadcast_to(c[1:], (2,))
+
+
+def captured_transposed():
+    w = mx.array([[1.0, 2.0], [3.0, 4.0]])
+    return lambda a: a @ w.T
+
+
+CAPTURES = [captured_view, captured_pending, captured_part, captured_chain, captured_transposed]
+TRANSFORMED = {
+    "grad": lambda f: mx.grad(lambda a: f(a).sum())(mx.ones(2)),
+    "vjp": lambda f: mx.vjp(f, [mx.ones(2)], [mx.ones(2)])[1],
+    "jvp": lambda f: mx.jvp(f, [mx.ones(2)], [mx.ones(2)])[1],
+    "vmap": lambda f: mx.vmap(f)(mx.ones((3, 2))),
+    "compile": lambda f: mx.compile(lambda a: f(a) + 1)(mx.ones(2)),
+    "grad of grad": lambda f: mx.grad(
+        lambda b: mx.grad(lambda a: (f(a) * a).sum())(b).sum()
+    )(mx.ones(2)),
+    "plain": lambda f: f(mx.ones(2)),
+}
+
+
+@pytest.mark.parametrize("make", CAPTURES, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("how", TRANSFORMED)
+@pytest.mark.parametrize("first", [False, True], ids=["new", "called before"])
+def test_compiled_functions_called_plainly_after_a_transformation(make, how, first):
+    plain = make()
+    f = mx.compile(plain)
+    if first:
+        mx.eval(f(mx.ones(2)))
+    mx.eval(TRANSFORMED[how](f))
+    out = f(mx.ones(2))
+    mx.eval(out)
+    mx.eval(TRANSFORMED[how](f))
+    np.testing.assert_array_equal(np.array(out), np.array(plain(mx.ones(2))))
+    np.testing.assert_array_equal(np.array(f(mx.ones(2))), np.array(out))
