@@ -108,7 +108,10 @@ array added_up(const array& x, const array& positions, const array& parts, Strea
 /// (.., 1, K): which inner positions belong to each segment.
 array membership(const array& segments, int64_t length, Stream s) {
   array k = arange(int64_t{0}, length, int64_t{1}, int64, s);
-  array ranges = expand_dims(astype(segments, int64, s), -1, s);  // (.., 2, 1)
+  array ends = astype(segments, int64, s);
+  // Negative ends count from behind the last position, as in the kernel.
+  ends = where(less(ends, array(0), s), add(ends, array(length + 1), s), ends, s);
+  array ranges = expand_dims(ends, -1, s);  // (.., 2, 1)
   array from = take(ranges, 0, -2, s), to = take(ranges, 1, -2, s);
   return expand_dims(logical_and(greater_equal(k, from, s), less(k, to, s), s), -2, s);
 }
@@ -173,14 +176,9 @@ Batched segmented_mm_vmap(const Arrays& in, const std::vector<int>& mapped, cons
                           Stream s) {
   if (mapped[0] < 0 && mapped[1] < 0)
     return {{segmented_mm(in[0], in[1], to_front(in[2], mapped[2], s), s)}, {0}};
-  int64_t n = batch_size(in, mapped);
-  array a = with_batch(in[0], mapped[0], n, s), b = with_batch(in[1], mapped[1], n, s);
-  array inside = membership(with_batch(in[2], mapped[2], n, s), a.shape(-1), s);
-  for (size_t i = 1; i + 2 < inside.ndim(); ++i) {
-    a = expand_dims(a, 1, s);
-    b = expand_dims(b, 1, s);
-  }
-  return {{matmul(where(inside, a, zero(a.dtype()), s), b, s)}, {0}};
+  // Other products run position by position: what lies outside of all segments is never read, and
+  // may be infinite.
+  return {};
 }
 
 }  // namespace rules

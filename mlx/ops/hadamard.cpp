@@ -5,6 +5,7 @@
 #include "mlx/core/error.h"
 #include "mlx/ops/cast.h"
 #include "mlx/ops/rules.h"
+#include "mlx/ops/view.h"
 
 namespace mlx::core {
 
@@ -34,7 +35,11 @@ Arrays hadamard_vjp(const RuleArgs& r) {
 
 rules::Batched hadamard_vmap(const Arrays& in, const std::vector<int>& axes, const Attrs* a,
                              Stream s) {
-  return {{node(rules::to_front(in[0], axes[0], s), attrs_as<HadamardAttrs>(a), s)}, {0}};
+  const array x = rules::to_front(in[0], axes[0], s);
+  const auto& attrs = attrs_as<HadamardAttrs>(a);
+  // Numbers are transformed along an axis of length 1 that none of them has.
+  if (x.ndim() == 1) return {{squeeze(node(expand_dims(x, 1, s), attrs, s), 1, s)}, {0}};
+  return {{node(x, attrs, s)}, {0}};
 }
 
 }  // namespace
