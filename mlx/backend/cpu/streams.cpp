@@ -165,6 +165,24 @@ QueueRef find_queue(int stream, bool create) {
   return all.by_stream[stream] = std::move(queue);
 }
 
+/// True where kernels, and the libraries that they call, may need more stack than this thread has
+/// left: their work then runs on the stream's own thread.
+bool has_little_stack() {
+  constexpr ptrdiff_t kEnough = 1 << 20;
+  thread_local const char* const end = [] {
+    pthread_attr_t attributes;
+    void* lowest = nullptr;
+    size_t size = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+      pthread_attr_getstack(&attributes, &lowest, &size);
+      pthread_attr_destroy(&attributes);
+    }
+    return static_cast<const char*>(lowest);
+  }();
+  const char here = 0;
+  return end && &here - end < kEnough;
+}
+
 /// The queues that a thread gave work to: they are let go when it ends.
 struct UsedQueues {
   SmallVector<int, 4> streams;
@@ -183,7 +201,7 @@ thread_local UsedQueues used;
 
 void submit(Launch launch, Work work) {
   const int stream = launch.stream.index;
-  if (launch.blocking) {
+  if (launch.blocking && !has_little_stack()) {
     QueueRef queue = find_queue(stream, false);
     if (!queue || queue->idle()) return perform(launch, work);
   }
