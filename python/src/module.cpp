@@ -22,9 +22,21 @@ void bind_constants(nb::module_& m) {
   m.attr("newaxis") = nb::none();
 }
 
+/// Classes and functions are the process's: there is one module, of the main interpreter.
+void claim_process() {
+  if (PyInterpreterState_Get() != PyInterpreterState_Main())
+    throw std::runtime_error(
+        "[import] mlx.core in a subinterpreter; it can be imported by the main interpreter");
+  static bool loaded = false;
+  if (std::exchange(loaded, true))
+    throw std::runtime_error(
+        "[import] mlx.core was removed from sys.modules; it can be loaded once in a process");
+}
+
 }  // namespace
 
 NB_MODULE(core, m) {
+  claim_process();
   nb::set_leak_warnings(false);  // dtypes and functions live as long as the process
   m.doc() = "Arrays computed lazily, functions on them, and transformations of such functions.";
   bind_errors(m);

@@ -18,8 +18,7 @@ def run_program(text, *arguments, timeout=120):
     """Run a program in a Python of its own; its exit code, and what it wrote."""
     done = subprocess.run(
         [sys.executable, "-c", text, *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
         text=True,
         timeout=timeout,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},

@@ -99,7 +99,7 @@ class CpuBackend final : public Backend {
     return prepare_work(std::move(work));
   }
   void launch(Launch l) override {
-    if (l.blocking && is_idle(l.stream)) return run_launch(std::move(l));
+    if (l.blocking && runs_here(l.stream)) return run_launch(std::move(l));
     Stream stream = l.stream;
     submit(stream,
            [launch = std::make_shared<Launch>(std::move(l))] { run_launch(std::move(*launch)); });

@@ -1,7 +1,10 @@
 #include "mlx/backend/cpu/streams.h"
 
 #include <pthread.h>
+#include <signal.h>
 
+#include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -15,21 +18,45 @@ namespace mlx::core::cpu {
 
 namespace {
 
-class Queue {
+/// The jobs of a stream and the thread that runs them. The thread goes when it has had nothing to
+/// do for a while, or is told to; the stream then gets another queue for its next job.
+class Queue : public std::enable_shared_from_this<Queue> {
  public:
-  Queue() : thread_([this] { loop(); }) { thread_.detach(); }
+  /// Starts the thread, which calls `gone` when it ends.
+  void start(std::function<void()> gone) {
+    // Signals are for the threads of the program.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    auto restore = [](const sigset_t* mask) { pthread_sigmask(SIG_SETMASK, mask, nullptr); };
+    const std::unique_ptr<const sigset_t, decltype(restore)> guard(&before, restore);
+    std::thread([self = shared_from_this(), gone = std::move(gone)] {
+      self->loop();
+      gone();
+    }).detach();
+  }
 
   /// False where work is queued or running.
   bool idle() {
     std::lock_guard lock(mutex_);
     return pending_ == 0;
   }
-  void push(std::function<void()> job) {
+  /// False where the thread has gone; the job is then as it was.
+  bool push(std::function<void()>& job) {
     std::unique_lock lock(mutex_);
     // A producer that runs far ahead would hold the memory of everything it queued.
     changed_.wait(lock, [&] { return pending_ < kDeepest; });
+    if (ended_) return false;
+    retired_ = false;
     jobs_.push_back(std::move(job));
     ++pending_;
+    changed_.notify_all();
+    return true;
+  }
+  /// Lets the thread go once all jobs are done.
+  void retire() {
+    std::lock_guard lock(mutex_);
+    retired_ = true;
     changed_.notify_all();
   }
   void drain() {
@@ -45,10 +72,15 @@ class Queue {
 
  private:
   static constexpr int kDeepest = 64;
+  static constexpr auto kLinger = std::chrono::seconds(2);
   void loop() {
     std::unique_lock lock(mutex_);
     for (;;) {
-      changed_.wait(lock, [&] { return !jobs_.empty(); });
+      changed_.wait_for(lock, kLinger, [&] { return !jobs_.empty() || retired_; });
+      if (jobs_.empty()) {
+        ended_ = true;
+        return;
+      }
       {
         std::function<void()> job = std::move(jobs_.front());
         jobs_.pop_front();
@@ -65,12 +97,13 @@ class Queue {
   std::condition_variable changed_;
   std::deque<std::function<void()>> jobs_;
   int pending_ = 0;
-  std::thread thread_;
+  bool retired_ = false, ended_ = false;
 };
+using QueueRef = std::shared_ptr<Queue>;
 
 struct Queues {
   std::mutex mutex;
-  std::map<int, Queue*> by_stream;
+  std::map<int, QueueRef> by_stream;
 };
 Queues& queues() {
   static Queues* q = [] {
@@ -85,6 +118,8 @@ Queues& queues() {
         [] { queues().mutex.unlock(); },
         [] {
           Queues& all = queues();
+          // They are not destroyed: their threads, which are not there, seem to wait in them.
+          new std::map<int, QueueRef>(std::move(all.by_stream));
           all.by_stream.clear();
           all.mutex.unlock();
         });
@@ -93,25 +128,76 @@ Queues& queues() {
   return *q;
 }
 
-Queue* find_queue(int stream, bool create) {
+/// Takes the queue of a stream out of the table, unless another one stands there by now.
+void forget_queue(int stream, const Queue* queue) {
+  Queues& all = queues();
+  std::lock_guard lock(all.mutex);
+  auto it = all.by_stream.find(stream);
+  if (it != all.by_stream.end() && it->second.get() == queue) all.by_stream.erase(it);
+}
+
+QueueRef find_queue(int stream, bool create) {
   Queues& all = queues();
   std::lock_guard lock(all.mutex);
   auto it = all.by_stream.find(stream);
   if (it != all.by_stream.end()) return it->second;
-  return create ? all.by_stream.emplace(stream, new Queue).first->second : nullptr;
+  if (!create) return nullptr;
+  auto queue = std::make_shared<Queue>();
+  queue->start([stream, q = queue.get()] { forget_queue(stream, q); });
+  return all.by_stream[stream] = std::move(queue);
 }
+
+/// True where kernels, and the libraries that they call, may need more stack than this thread has
+/// left: their work then runs on the stream's own thread.
+bool has_little_stack() {
+  constexpr ptrdiff_t kEnough = 1 << 20;
+  thread_local const char* const end = [] {
+    pthread_attr_t attributes;
+    void* lowest = nullptr;
+    size_t size = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+      pthread_attr_getstack(&attributes, &lowest, &size);
+      pthread_attr_destroy(&attributes);
+    }
+    return static_cast<const char*>(lowest);
+  }();
+  const char here = 0;
+  return end && &here - end < kEnough;
+}
+
+/// The queues that a thread gave work to: they are let go when it ends.
+struct UsedQueues {
+  SmallVector<int, 4> streams;
+  void add(int stream) {
+    if (std::find(streams.begin(), streams.end(), stream) == streams.end())
+      streams.push_back(stream);
+  }
+  ~UsedQueues() {
+    for (int stream : streams)
+      if (QueueRef queue = find_queue(stream, false)) queue->retire();
+  }
+};
+thread_local UsedQueues used;
 
 }  // namespace
 
-void submit(Stream s, std::function<void()> job) { find_queue(s.index, true)->push(std::move(job)); }
+void submit(Stream s, std::function<void()> job) {
+  used.add(s.index);
+  for (;;) {
+    QueueRef queue = find_queue(s.index, true);
+    if (queue->push(job)) return;
+    forget_queue(s.index, queue.get());
+  }
+}
 
-bool is_idle(Stream s) {
-  Queue* queue = find_queue(s.index, false);
+bool runs_here(Stream s) {
+  if (has_little_stack()) return false;
+  QueueRef queue = find_queue(s.index, false);
   return !queue || queue->idle();
 }
 
 void drain(Stream s) {
-  if (Queue* queue = find_queue(s.index, false)) queue->drain();
+  if (QueueRef queue = find_queue(s.index, false)) queue->drain();
 }
 
 }  // namespace mlx::core::cpu

@@ -10,8 +10,9 @@ namespace mlx::core::cpu {
 
 /// Runs `job` on the stream's thread, after all that was submitted before. The job does not throw.
 void submit(Stream s, std::function<void()> job);
-/// True where nothing is queued or running on the stream's thread.
-bool is_idle(Stream s);
+/// True where work that the caller waits for may run on the calling thread: nothing is queued or
+/// running on the stream's, and the caller has stack enough for kernels.
+bool runs_here(Stream s);
 /// Waits until the stream's queue is empty.
 void drain(Stream s);
 
