@@ -81,6 +81,16 @@ def tree_map_with_path(
     )
 
 
+def _leaves(path: str, tree: Any, is_leaf: Callable | None) -> Iterator[tuple[str, Any]]:
+    """Pairs of path and leaf, the paths beginning with ``path``."""
+    if not _is_branch(tree, is_leaf):
+        yield path, tree
+        return
+    start = f"{path}." if path else ""
+    for key, child in _items(tree):
+        yield from _leaves(f"{start}{key}", child, is_leaf)
+
+
 @overload
 def tree_flatten(
     tree: Any,
@@ -111,15 +121,7 @@ def tree_flatten(
     if not isinstance(destination, (list, dict)):
         raise ValueError("Destination should be either a list or a dictionary or None")
 
-    def visit(path: str, sub: Any) -> Iterator[tuple[str, Any]]:
-        if not _is_branch(sub, is_leaf):
-            yield path, sub
-            return
-        start = f"{path}." if path else ""
-        for key, child in _items(sub):
-            yield from visit(f"{start}{key}", child)
-
-    pairs = visit(prefix.removeprefix("."), tree)
+    pairs = _leaves(prefix.removeprefix("."), tree, is_leaf)
     if isinstance(destination, list):
         destination.extend(pairs)
     else:
@@ -131,23 +133,38 @@ def tree_unflatten(tree: list[tuple[str, Any]] | dict[str, Any]) -> Any:
     """Build the tree that :func:`tree_flatten` flattened, from its pairs or its dict.
 
     A level whose keys are all numbers becomes a list, with ``{}`` at the numbers that are left
-    out; every other level becomes a dict.
+    out; every other level becomes a dict, and so do levels with two spellings of a number or with
+    more than 65536 numbers left out.  ``ValueError`` for two leaves at one path.
 
     >>> tree_unflatten([("x.0", 1), ("x.1.y", 2)])
     {'x': [1, {'y': 2}]}
     """
-    pairs = list(tree.items() if isinstance(tree, dict) else tree)
-    if len(pairs) == 1 and pairs[0][0] == "":
+    return _unflattened(list(tree.items() if isinstance(tree, dict) else tree))
+
+
+_MOST_LEFT_OUT = 1 << 16
+
+
+def _unflattened(pairs: list[tuple[str, Any]], above: str = "") -> Any:
+    """The tree of pairs; ``above`` is the path of its place."""
+    if pairs and not any(path for path, _ in pairs):
+        if len(pairs) > 1:
+            raise ValueError(f"[tree_unflatten] {len(pairs)} leaves at {above!r}; one is accepted")
         return pairs[0][1]
     levels: dict[str, list[tuple[str, Any]]] = {}
     for path, leaf in pairs:
         head, _, tail = path.partition(".")
         levels.setdefault(head, []).append((tail, leaf))
-    branches = {key: tree_unflatten(sub) for key, sub in levels.items()}
-    if not all(key.isdecimal() for key in branches):
+    start = f"{above}." if above else ""
+    branches = {key: _unflattened(sub, f"{start}{key}") for key, sub in levels.items()}
+    if not all(key.isdecimal() and len(key) < 20 for key in branches):
         return branches
     numbered = {int(key): branch for key, branch in branches.items()}
-    return [numbered.get(i, {}) for i in range(max(numbered, default=-1) + 1)]
+    length = max(numbered, default=-1) + 1
+    # As a list, "1" and "01" would be one item, and a large number would fill the memory.
+    if len(numbered) < len(branches) or length - len(branches) > _MOST_LEFT_OUT:
+        return branches
+    return [numbered.get(i, {}) for i in range(length)]
 
 
 def tree_reduce(

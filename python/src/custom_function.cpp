@@ -121,6 +121,13 @@ core::CustomVmap flat_vmap(const Record& r) {
 }
 
 nb::object call_custom(const CustomFunction& f, Star args, nb::dict keywords) {
+  bool has_rules = f.vjp.is_valid() || f.jvp.is_valid() || f.vmap.is_valid();
+  // Without rules transformations go through the function, which has the caller's containers.
+  if (!has_rules) {
+    std::vector<nb::object> own;
+    for (nb::handle a : args.items) own.push_back(nb::borrow(a));
+    return call_python(f.fun, own, keywords);
+  }
   Record r = make_record(f.fun, args, std::move(keywords));
   r->vjp = f.vjp;
   r->jvp = f.jvp;

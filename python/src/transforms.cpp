@@ -6,6 +6,7 @@
 
 #include "convert.h"
 #include "module.h"
+#include "substitution.h"
 #include "transformed.h"
 #include "tree.h"
 
@@ -55,17 +56,13 @@ Selection select(const char* op, const std::optional<std::variant<int, std::vect
   return s;
 }
 
-/// An argument of a traced function: the caller's arrays stay out of its reach.
-nb::object fresh(nb::handle o) {
-  return is_array(o.ptr()) ? nb::steal(wrap(to_array(o.ptr()))) : nb::borrow(o);
-}
-
 /// The trees that a call differentiates by, and where they stand among its arguments.
 struct Arguments {
   const Selection& selection;
   std::vector<nb::object> positional;
   nb::dict keywords;
   std::vector<nb::object> trees;  ///< selected ones: positional, then by name
+  std::vector<nb::object> forms;  ///< copies of them: the function may change its containers
   std::vector<size_t> sizes;      ///< arrays in each
   Arrays primals;
 
@@ -87,27 +84,34 @@ struct Arguments {
     }
     for (const nb::object& t : trees) {
       Arrays arrays = flatten(t, op);
+      forms.push_back(unflatten(t, arrays));
       sizes.push_back(arrays.size());
       primals.insert(primals.end(), arrays.begin(), arrays.end());
     }
   }
 
-  /// Calls `fun` with the arrays of the selected trees replaced.
-  nb::object call(nb::handle fun, const Arrays& arrays) const {
-    std::vector<nb::object> args;
-    for (const nb::object& a : positional) args.push_back(fresh(a));
+  /// Calls `fun` with the arrays of the selected trees replaced, in the caller's containers for as
+  /// long as it and `read`, which looks at its result, take.
+  void call(nb::handle fun, const Arrays& arrays,
+            const std::function<void(const nb::object&)>& read) const {
+    Substitution held;
+    std::vector<nb::object> args(positional.size());
     nb::dict kwargs;
-    for (auto [key, value] : keywords) kwargs[key] = fresh(value);
+    for (auto [key, value] : keywords) kwargs[key] = value;
     size_t first = 0, n = selection.positions.size();
     for (size_t i = 0; i < trees.size(); ++i) {
-      nb::object tree = unflatten(trees[i], arrays, first);
-      first += sizes[i];
+      nb::object tree = held.replace(trees[i], arrays, first);
       if (i < n)
         args[selection.positions[i]] = tree;
       else
         kwargs[selection.names[i - n].c_str()] = tree;
     }
-    return call_python(fun, args, kwargs);
+    for (size_t i = 0; i < args.size(); ++i)
+      if (!args[i].is_valid()) args[i] = held.protect(positional[i]);
+    for (auto [key, value] : keywords)
+      if (!std::count(selection.names.begin(), selection.names.end(), nb::cast<std::string>(key)))
+        kwargs[key] = held.protect(value);
+    read(call_python(fun, args, kwargs));
   }
 
   /// Gradients in the form of the selection: one tree, a tuple of trees, (those, {name: tree}).
@@ -115,7 +119,7 @@ struct Arguments {
     std::vector<nb::object> out;
     size_t first = 0, n = selection.positions.size();
     for (size_t i = 0; i < trees.size(); ++i) {
-      out.push_back(unflatten(trees[i], grads, first));
+      out.push_back(unflatten(forms[i], grads, first));
       first += sizes[i];
     }
     nb::object by_position = nb::none();
@@ -160,10 +164,12 @@ std::pair<nb::object, nb::object> run_value_and_grad(const char* op, const Selec
   Arguments arguments(op, selection, args, std::move(kwargs));
   nb::object result;
   auto flat = [&](const Arrays& inputs) {
-    result = arguments.call(fun, inputs);
-    check_result(op, result, aux);
     Arrays outputs;
-    collect_arrays(result, outputs);
+    arguments.call(fun, inputs, [&](const nb::object& returned) {
+      result = returned;
+      check_result(op, result, aux);
+      collect_arrays(result, outputs);
+    });
     return outputs;
   };
   std::vector<int> argnums(arguments.primals.size());

@@ -20,15 +20,6 @@ struct DepthGuard {
 };
 thread_local int tree_depth = 0;
 
-/// A container like `like` around new items: the class is kept where it can be built from items.
-nb::object rebuild_sequence(nb::handle like, nb::list items) {
-  if (PyList_CheckExact(like.ptr())) return items;
-  if (PyTuple_CheckExact(like.ptr())) return nb::tuple(items);
-  nb::handle type(reinterpret_cast<PyObject*>(Py_TYPE(like.ptr())));
-  if (has_attr(type.ptr(), "_make")) return type.attr("_make")(items);
-  return type(items);
-}
-
 nb::object rebuild_dict(nb::handle like, nb::dict items) {
   if (PyDict_CheckExact(like.ptr())) return items;
   // A copy keeps what the subclass holds besides items (the factory of a defaultdict, …).
@@ -38,6 +29,14 @@ nb::object rebuild_dict(nb::handle like, nb::dict items) {
 }
 
 }  // namespace
+
+nb::object rebuild_sequence(nb::handle like, nb::list items) {
+  if (PyList_CheckExact(like.ptr())) return items;
+  if (PyTuple_CheckExact(like.ptr())) return nb::tuple(items);
+  nb::handle type(reinterpret_cast<PyObject*>(Py_TYPE(like.ptr())));
+  if (PyObject_HasAttrString(type.ptr(), "_make")) return type.attr("_make")(items);
+  return type(items);
+}
 
 void each_leaf(nb::handle tree, const std::function<void(nb::handle)>& visit) {
   if (PyList_Check(tree.ptr()) || PyTuple_Check(tree.ptr())) {

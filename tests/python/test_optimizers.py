@@ -170,6 +170,22 @@ def test_clip_grad_norm(dtype):
     assert norm.item() == 0 and zero["a"].tolist() == [0, 0, 0]
 
 
+@pytest.mark.parametrize("clip", [optim.clip_grad_norm, nn.utils.clip_grad_norm_sharded])
+def test_clip_grad_norm_of_other_gradients(clip):
+    """Integers are scaled in float32, complex numbers have a real norm, negative bounds are no."""
+    (clipped, flag), norm = clip([mx.array([3, 4]), mx.array([True])], 1.0)
+    assert norm.item() == pytest.approx(26**0.5)
+    assert clipped.dtype == flag.dtype == mx.float32
+    assert clipped.tolist() == pytest.approx([3 / 26**0.5, 4 / 26**0.5], rel=1e-6)
+    (clipped,), norm = clip([mx.array([3 + 4j])], 1.0)
+    assert norm.item() == 5 and norm.dtype == mx.float32
+    assert clipped.item() == pytest.approx(0.6 + 0.8j, rel=1e-6)
+    (clipped,), _ = clip([mx.array([3.0, 4.0])], 0.0)
+    assert clipped.tolist() == [0, 0]
+    with pytest.raises(ValueError, match=r"max_norm should be >=0, -1\.0"):
+        clip([mx.array([3.0, 4.0])], -1.0)
+
+
 NAMES = [
     *("SGD", "RMSprop", "Adagrad", "AdaDelta", "Adam"),
     *("AdamW", "Adamax", "Lion", "Adafactor", "Muon"),

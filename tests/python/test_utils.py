@@ -61,11 +61,29 @@ def test_flatten_into():
         ([("10", 1), ("9", 2)], [{}] * 9 + [2, 1]),
         ([("a.1", 1), ("a.x", 2)], {"a": {"1": 1, "x": 2}}),
         ([("a", 1), ("a.b", 2)], {"a": {"": 1, "b": 2}}),
+        ([("01", "a"), ("1", "b")], {"01": "a", "1": "b"}),
+        ([("1.x", 1), ("01.x", 2)], {"1": {"x": 1}, "01": {"x": 2}}),
+        ([("01", "a"), ("0", "b")], ["b", "a"]),
+        ([("99999999999", 1)], {"99999999999": 1}),
+        ([("x." + "9" * 5000, 1)], {"x": {"9" * 5000: 1}}),
+        ([("65536", 1)], [{}] * 65536 + [1]),
+        ([("65537", 1)], {"65537": 1}),
+        ([("²", 1), ("-1", 2)], {"²": 1, "-1": 2}),
     ],
 )
 def test_unflatten(flat, expected):
     """Levels of numbers are lists, others dicts."""
     assert tree_unflatten(flat) == expected
+
+
+@pytest.mark.parametrize(
+    "flat",
+    [[("0", 1), ("0", 2)], [("", 1), ("", 2)], [("a.b", 1), ("a.b", 2)], [("a", 1), ("a.", 2)]],
+)
+def test_two_leaves_at_one_path(flat):
+    """Neither is lost silently."""
+    with pytest.raises(ValueError, match="2 leaves"):
+        tree_unflatten(flat)
 
 
 def test_map():

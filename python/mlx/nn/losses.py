@@ -10,6 +10,7 @@ import math
 from typing import Literal, get_args
 
 import mlx.core as mx
+from mlx.nn.layers.activations import _less_maximum
 
 Reduction = Literal["none", "mean", "sum"]
 
@@ -75,17 +76,17 @@ def cross_entropy(
         raise ValueError(
             f"Targets shape {targets.shape} does not match logits shape {logits.shape}."
         )
-    if as_indices:
-        score = _pick(logits, targets, axis)
-    else:
-        # Without its maximum the product is accurate, and the same for logits plus a constant.
-        logits = logits - mx.stop_gradient(mx.max(logits, axis=axis, keepdims=True))
-        score = mx.sum(logits * targets, axis=axis)
+    dtype = logits.dtype if as_indices else mx.result_type(logits, targets)
+    logits = _less_maximum(logits, axis)
+    score = _pick(logits, targets, axis) if as_indices else mx.sum(logits * targets, axis=axis)
     normalizer = mx.logsumexp(logits, axis=axis)
     if label_smoothing > 0:
         mean = mx.mean(logits, axis=axis)
         score = (1 - label_smoothing) * score + label_smoothing * mean
-    return _reduce(_weighted(normalizer - score, weights), reduction)
+    loss = normalizer - score
+    if dtype in (mx.float16, mx.bfloat16):
+        loss = loss.astype(dtype)
+    return _reduce(_weighted(loss, weights), reduction)
 
 
 def binary_cross_entropy(

@@ -9,17 +9,13 @@ from typing import Any
 
 import mlx.core as mx
 from mlx.nn.layers.base import Module
-from mlx.utils import tree_flatten, tree_map, tree_map_with_path, tree_reduce
-
-
-def _of_parameters(model: Module, fn: Callable) -> Callable:
-    """``fn`` as a function of the model's parameters, given as its first argument."""
-
-    def call(parameters: dict, *args: Any, **kwargs: Any) -> Any:
-        model.update(parameters)
-        return fn(*args, **kwargs)
-
-    return call
+from mlx.utils import (
+    tree_flatten,
+    tree_map,
+    tree_map_with_path,
+    tree_reduce,
+    tree_unflatten as tree_unflatten,
+)
 
 
 def value_and_grad(model: Module, fn: Callable) -> Callable:
@@ -37,11 +33,18 @@ def value_and_grad(model: Module, fn: Callable) -> Callable:
     >>> step = nn.value_and_grad(model, lambda x, y: nn.losses.mse_loss(model(x), y))
     >>> loss, gradients = step(x, y)
     """
-    differentiated = mx.value_and_grad(_of_parameters(model, fn))
+
+    def call(parameters: dict, model: Module, *args: Any, **kwargs: Any) -> Any:
+        model.update(parameters)
+        return fn(*args, **kwargs)
+
+    differentiated = mx.value_and_grad(call)
 
     @wraps(fn)
     def value_and_gradients(*args: Any, **kwargs: Any) -> tuple[Any, dict]:
-        return differentiated(model.trainable_parameters(), *args, **kwargs)
+        # The model is an argument so that it has its own arrays again after the call, where the
+        # function did not replace them.
+        return differentiated(model.trainable_parameters(), model, *args, **kwargs)
 
     return value_and_gradients
 
@@ -52,13 +55,28 @@ def checkpoint(module: Module, fn: Callable | None = None) -> Callable:
     Its intermediate results are not kept in memory between the forward and the backward pass.
     """
     fn = fn or module.__call__
-    recomputed = mx.checkpoint(_of_parameters(module, fn))
+
+    def with_parameters(parameters: dict, *args: Any, **kwargs: Any) -> Any:
+        before = module.trainable_parameters()
+        module.update(parameters)
+        try:
+            return fn(*args, **kwargs)
+        finally:
+            given = {id(x): old for (_, x), (_, old) in _pairs(parameters, before)}
+            module.apply(lambda x: given.get(id(x), x))
+
+    recomputed = mx.checkpoint(with_parameters)
 
     @wraps(fn)
     def call(*args: Any, **kwargs: Any) -> Any:
         return recomputed(module.trainable_parameters(), *args, **kwargs)
 
     return call
+
+
+def _pairs(first: dict, second: dict) -> Iterator[tuple]:
+    """The leaves of two trees of one form side by side, with their paths."""
+    return zip(tree_flatten(first), tree_flatten(second), strict=True)
 
 
 def average_gradients(
@@ -108,14 +126,23 @@ def _clip_by_norm(
 ) -> tuple[Any, mx.array]:
     """Scale ``gradients`` down to the norm ``max_norm``; ``total`` completes the sum of squares."""
 
+    if max_norm < 0:
+        raise ValueError(f"max_norm should be >=0, {max_norm} was provided instead")
+
     def add_squares(so_far: mx.array, x: mx.array) -> mx.array:
         # At least float32: squares of half precision overflow early.
-        wide = x if x.dtype == mx.float64 else x.astype(mx.float32)
+        wide = mx.abs(x) if x.dtype == mx.complex64 else x
+        wide = wide if x.dtype == mx.float64 else wide.astype(mx.float32)
         return so_far + mx.sum(mx.square(wide))
 
     norm = mx.sqrt(total(tree_reduce(add_squares, gradients, mx.array(0.0))))
     scale = mx.minimum(max_norm / (norm + 1e-6), 1.0)
-    return tree_map(lambda x: x * scale.astype(x.dtype), gradients), norm
+
+    def scaled(x: mx.array) -> mx.array:
+        # Integers would lose all but multiples of the whole scale.
+        return (x * scale).astype(x.dtype) if mx.issubdtype(x.dtype, mx.inexact) else x * scale
+
+    return tree_map(scaled, gradients), norm
 
 
 def clip_grad_norm_sharded(

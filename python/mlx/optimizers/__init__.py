@@ -1,5 +1,7 @@
 """Optimizers and schedules for their settings."""
 
+import mlx.core as mx  # noqa: F401
+from mlx.nn import Module as Module
 from mlx.optimizers.optimizers import (
     SGD as SGD,
     AdaDelta as AdaDelta,
@@ -21,4 +23,11 @@ from mlx.optimizers.schedulers import (
     join_schedules as join_schedules,
     linear_schedule as linear_schedule,
     step_decay as step_decay,
+)
+from mlx.utils import (
+    tree_flatten as tree_flatten,
+    tree_map as tree_map,
+    tree_merge as tree_merge,
+    tree_reduce as tree_reduce,
+    tree_unflatten as tree_unflatten,
 )

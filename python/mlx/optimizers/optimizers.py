@@ -9,14 +9,26 @@ from typing import Any
 import mlx.core as mx
 from mlx.nn import Module
 from mlx.nn.utils import _clip_by_norm
-from mlx.utils import tree_flatten, tree_map, tree_merge, tree_unflatten
+from mlx.utils import (
+    tree_flatten,
+    tree_map,
+    tree_merge,
+    tree_reduce as tree_reduce,
+    tree_unflatten,
+)
 
 LearningRate = float | Callable[[mx.array], mx.array]
 
 
-def _check(condition: bool, name: str, bound: str, value: float) -> None:
+def _check(condition: bool, name: str, bound: str, value: Any) -> None:
     if not condition:
         raise ValueError(f"{name} should be {bound}, {value} was provided instead")
+
+
+def _check_betas(optimizer: str, betas: Sequence[float]) -> None:
+    _check(len(betas) == 2, f"{optimizer} betas", "two numbers", betas)
+    for i, beta in enumerate(betas, start=1):
+        _check(0 <= beta < 1, f"{optimizer} beta{i}", "in [0, 1)", beta)
 
 
 class Optimizer:
@@ -73,21 +85,22 @@ class Optimizer:
         The first update does so by itself; call it before to give the state to ``mx.compile``.
         """
 
-        def fill(parameter: Any, state: Any) -> Any:
-            if isinstance(parameter, dict):
-                state = {} if state is None else state
-                for key, child in parameter.items():
-                    state[key] = fill(child, state.get(key))
-            elif isinstance(parameter, (list, tuple)):
-                known = list(state or []) + [None] * len(parameter)
-                state = [fill(child, old) for child, old in zip(parameter, known, strict=False)]
-            elif not state:
-                state = {}
-                self.init_single(parameter, state)
-            return state
-
-        fill(parameters, self._state)
+        self._fill(parameters, self._state)
         self._initialized = True
+
+    def _fill(self, parameter: Any, state: Any) -> Any:
+        """Make the state of what ``parameter`` holds, keeping what ``state`` has of it."""
+        if isinstance(parameter, dict):
+            state = {} if state is None else state
+            for key, child in parameter.items():
+                state[key] = self._fill(child, state.get(key))
+        elif isinstance(parameter, (list, tuple)):
+            known = list(state or []) + [None] * len(parameter)
+            state = [self._fill(child, old) for child, old in zip(parameter, known, strict=False)]
+        elif not state:
+            state = {}
+            self.init_single(parameter, state)
+        return state
 
     def init_single(self, parameter: mx.array, state: dict) -> None:
         """Fill in the ``state`` of one parameter."""
@@ -235,7 +248,7 @@ class RMSprop(Optimizer):
 
     def __init__(self, learning_rate: LearningRate, alpha: float = 0.99, eps: float = 1e-8) -> None:
         _check(alpha >= 0, "RMSprop alpha", ">=0", alpha)
-        _check(eps >= 0, "RMSprop epsilon", ">0", eps)
+        _check(eps > 0, "RMSprop epsilon", ">0", eps)
         super().__init__()
         self._maybe_schedule("learning_rate", learning_rate)
         self.alpha = alpha
@@ -259,7 +272,7 @@ class Adagrad(Optimizer):
     """
 
     def __init__(self, learning_rate: LearningRate, eps: float = 1e-8) -> None:
-        _check(eps >= 0, "Adagrad epsilon", ">0", eps)
+        _check(eps > 0, "Adagrad epsilon", ">0", eps)
         super().__init__()
         self._maybe_schedule("learning_rate", learning_rate)
         self.eps = eps
@@ -285,7 +298,7 @@ class AdaDelta(Optimizer):
 
     def __init__(self, learning_rate: LearningRate, rho: float = 0.9, eps: float = 1e-6) -> None:
         _check(rho >= 0, "AdaDelta rho", ">=0", rho)
-        _check(eps >= 0, "AdaDelta epsilon", ">0", eps)
+        _check(eps > 0, "AdaDelta epsilon", ">0", eps)
         super().__init__()
         self._maybe_schedule("learning_rate", learning_rate)
         self.rho = rho
@@ -323,8 +336,7 @@ class Adam(Optimizer):
         eps: float = 1e-8,
         bias_correction: bool = False,
     ) -> None:
-        for i, beta in enumerate(betas, start=1):
-            _check(0 <= beta < 1, f"Adam beta{i}", "in [0, 1)", beta)
+        _check_betas("Adam", betas)
         _check(eps >= 0, "Adam epsilon", ">=0", eps)
         super().__init__()
         self._maybe_schedule("learning_rate", learning_rate)
@@ -414,6 +426,7 @@ class Lion(Optimizer):
         betas: Sequence[float] = (0.9, 0.99),
         weight_decay: float = 0.0,
     ) -> None:
+        _check_betas("Lion", betas)
         super().__init__()
         self._maybe_schedule("learning_rate", learning_rate)
         self.betas = list(betas)
@@ -460,6 +473,7 @@ class Adafactor(Optimizer):
         relative_step: bool = True,
         warmup_init: bool = False,
     ) -> None:
+        _check(len(eps) == 2, "Adafactor eps", "two numbers", eps)
         super().__init__()
         if learning_rate is not None:
             self._maybe_schedule("learning_rate", learning_rate)
@@ -496,7 +510,7 @@ class Adafactor(Optimizer):
 
     def _second_moment_step(self, gradient: mx.array, state: dict) -> mx.array:
         """The gradient over the root of its second moment, which is updated."""
-        decay = (1 - self.step**self.decay_rate).astype(gradient.dtype)
+        decay = (1 - self.step.astype(mx.float32) ** self.decay_rate).astype(gradient.dtype)
         square = mx.square(gradient) + self.eps[0]
 
         def average(name: str, new: mx.array) -> mx.array:

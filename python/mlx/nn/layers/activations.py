@@ -128,8 +128,8 @@ def log_sigmoid(x: mx.array) -> mx.array:
 
 
 def step(x: mx.array, threshold: float = 0.0) -> mx.array:
-    """1 where ``x > threshold``, 0 elsewhere, as integers."""
-    return mx.where(x > threshold, 1, 0)
+    """1 where ``x >= threshold``, 0 elsewhere, as integers."""
+    return mx.where(x >= threshold, 1, 0)
 
 
 def softmax(x: mx.array, axis: int = -1) -> mx.array:
@@ -142,9 +142,24 @@ def softmin(x: mx.array, axis: int = -1) -> mx.array:
     return mx.softmax(-x, axis=axis)
 
 
+def _less_maximum(x: mx.array, axis: int) -> mx.array:
+    """Logits less their maximum along ``axis``, which changes no probability.
+
+    The difference of logits and a logarithm of their sum is then accurate for large ones too.
+    In float32 where ``x`` has 16 bits.
+    """
+    if x.dtype in (mx.float16, mx.bfloat16):
+        x = x.astype(mx.float32)
+    if x.dtype == mx.complex64:
+        return x
+    return x - mx.stop_gradient(mx.max(x, axis=axis, keepdims=True))
+
+
 def log_softmax(x: mx.array, axis: int = -1) -> mx.array:
     """``log(softmax(x))`` along ``axis``."""
-    return x - mx.logsumexp(x, axis=axis, keepdims=True)
+    shifted = _less_maximum(x, axis)
+    y = shifted - mx.logsumexp(shifted, axis=axis, keepdims=True)
+    return y.astype(x.dtype) if mx.issubdtype(x.dtype, mx.floating) else y
 
 
 def glu(x: mx.array, axis: int = -1) -> mx.array:

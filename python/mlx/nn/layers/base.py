@@ -23,6 +23,51 @@ def _is_bottom_module(module: Module, key: str, value: Any) -> bool:
     return Module.is_module(value) and not tree_flatten(value.children(), is_leaf=Module.is_module)
 
 
+def _checked_names(
+    modules: list[Module], keys: str | list[str] | None, strict: bool
+) -> list[str] | None:
+    """``keys`` as a list; with ``strict`` each must be in one of ``modules``."""
+    names = [keys] if isinstance(keys, str) else keys
+    for name in names or ():
+        if strict and not any(name in module for module in modules):
+            raise KeyError(f"Module doesn't contain member {name}.")
+    return names
+
+
+def _is_selected_parameter(module: Module, key: str, value: Any) -> bool:
+    """Whether ``freeze`` without names means this entry: parameters, but those of submodules."""
+    return not isinstance(value, Module) and module.valid_parameter_filter(module, key, value)
+
+
+# Functions that call themselves stand outside the methods: a closure that holds itself, and with it
+# the module, would keep the arrays until the garbage collector runs.
+def _mapped(
+    module: Module,
+    key: str,
+    value: Any,
+    filter_fn: Filter,
+    map_fn: Callable | None,
+    is_leaf: Filter,
+) -> Any:
+    """What :meth:`Module.filter_and_map` makes of an entry that was selected."""
+    if is_leaf(module, key, value):
+        return map_fn(value) if map_fn else value
+    if isinstance(value, Module):
+        return value.filter_and_map(filter_fn, map_fn, is_leaf)
+    if not isinstance(value, (dict, list)):
+        raise RuntimeError("Unexpected leaf found while traversing the module")
+
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    inside = [(k, f"{key}.{k}", v) for k, v in items]
+    made = {
+        k: _mapped(module, path, v, filter_fn, map_fn, is_leaf)
+        if filter_fn(module, path, v)
+        else {}
+        for k, path, v in inside
+    }
+    return made if isinstance(value, dict) else list(made.values())
+
+
 def _graft(target: Any, source: Any, leaf: type, kind: str, strict: bool) -> None:
     """Replace in place the entries of ``target`` that are of type ``leaf`` by those of ``source``.
 
@@ -90,7 +135,10 @@ class Module(dict):
 
     def __setattr__(self, key: str, val: Any) -> None:
         of_class = getattr(type(self), key, None)
-        if not isinstance(val, _STORED) or hasattr(of_class, "__set__"):
+        if hasattr(of_class, "__set__"):
+            # A property decides itself where the value goes: into the entry of its name, perhaps.
+            super().__setattr__(key, val)
+        elif not isinstance(val, _STORED):
             super().__setattr__(key, val)
             self.pop(key, None)
         elif of_class is not None:
@@ -171,22 +219,11 @@ class Module(dict):
                 everything but dicts (modules included) and lists.
         """
         is_leaf = is_leaf_fn or _is_leaf_value
-
-        def visit(key: str, value: Any) -> Any:
-            if is_leaf(self, key, value):
-                return map_fn(value) if map_fn else value
-            if isinstance(value, Module):
-                return value.filter_and_map(filter_fn, map_fn, is_leaf_fn)
-            if isinstance(value, dict):
-                return {k: enter(f"{key}.{k}", v) for k, v in value.items()}
-            if isinstance(value, list):
-                return [enter(f"{key}.{i}", v) for i, v in enumerate(value)]
-            raise RuntimeError("Unexpected leaf found while traversing the module")
-
-        def enter(key: str, value: Any) -> Any:
-            return visit(key, value) if filter_fn(self, key, value) else {}
-
-        return {k: visit(k, v) for k, v in self.items() if filter_fn(self, k, v)}
+        return {
+            k: _mapped(self, k, v, filter_fn, map_fn, is_leaf)
+            for k, v in self.items()
+            if filter_fn(self, k, v)
+        }
 
     def parameters(self) -> dict:
         """All arrays of this module and those below it, as a tree."""
@@ -279,19 +316,17 @@ class Module(dict):
         Args:
             recurse: do so in all modules below too.
             keys: the parameters' names within their modules; all by default.
-            strict: a module without one of ``keys`` is a ``KeyError``.
+            strict: one of ``keys`` that none of these modules has is a ``KeyError``.
         """
 
-        def local(module: Module, key: str, value: Any) -> bool:
-            return not isinstance(value, Module) and module.valid_parameter_filter(
-                module, key, value
-            )
-
-        for module in self.modules() if recurse else [self]:
-            names = module._checked(keys, strict)
+        modules = self.modules() if recurse else [self]
+        names = _checked_names(modules, keys, strict)
+        for module in modules:
             if names is None:
-                names = [path for path, _ in tree_flatten(module.filter_and_map(local))]
-            module._no_grad.update(names)
+                own = tree_flatten(module.filter_and_map(_is_selected_parameter))
+                module._no_grad.update(path for path, _ in own)
+            else:
+                module._no_grad.update(names)
         return self
 
     def unfreeze(
@@ -306,22 +341,15 @@ class Module(dict):
         Each module below is asked by its own ``unfreeze``, so that a layer can keep frozen what
         must not be trained, as the running statistics of :class:`BatchNorm`.
         """
-        names = self._checked(keys, strict)
+        modules = self.modules() if recurse else [self]
+        names = _checked_names(modules, keys, strict)
         if names is None:
             self._no_grad.clear()
         else:
             self._no_grad.difference_update(names)
-        if recurse:
-            for module in self.modules()[1:]:
-                module.unfreeze(recurse=False, keys=keys, strict=strict)
+        for module in modules[1:]:
+            module.unfreeze(recurse=False, keys=keys)
         return self
-
-    def _checked(self, keys: str | list[str] | None, strict: bool) -> list[str] | None:
-        names = [keys] if isinstance(keys, str) else keys
-        for name in names or ():
-            if strict and name not in self:
-                raise KeyError(f"Module doesn't contain member {name}.")
-        return names
 
     def train(self, mode: bool = True) -> Module:
         """Set this module and all below it to training mode, or with ``False`` to evaluation."""

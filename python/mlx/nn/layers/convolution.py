@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 import mlx.core as mx
+from mlx.nn.layers._checks import check_sizes
 from mlx.nn.layers.base import Module
 
 
@@ -35,6 +36,9 @@ class _Conv(Module):
         bias: bool = True,
     ) -> None:
         super().__init__()
+        check_sizes(self, in_channels=in_channels, kernel_size=kernel_size, groups=groups)
+        check_sizes(self, stride=stride, dilation=dilation)
+        check_sizes(self, 0, out_channels=out_channels)
         if in_channels % groups:
             raise ValueError(
                 f"The number of input channels ({in_channels}) must be divisible by the number"

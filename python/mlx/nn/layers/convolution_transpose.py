@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mlx.core as mx
+from mlx.nn.layers.base import Module as Module
 from mlx.nn.layers.convolution import _Conv
 
 

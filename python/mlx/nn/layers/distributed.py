@@ -14,7 +14,9 @@ from functools import lru_cache
 from typing import Any
 
 import mlx.core as mx
+from mlx.nn.layers._checks import check_sizes
 from mlx.nn.layers.base import Module
+from mlx.nn.layers.linear import Linear as Linear
 from mlx.nn.layers.quantized import _Quantized
 from mlx.utils import tree_flatten, tree_map_with_path, tree_unflatten
 
@@ -160,6 +162,7 @@ class _FloatLinear(_ShardedLinear):
         self, input_dims: int, output_dims: int, bias: bool = True, group: Group | None = None
     ) -> None:
         super().__init__()
+        check_sizes(self, input_dims=input_dims, output_dims=output_dims)
         bound = math.sqrt(1 / input_dims)
         inputs, outputs = self._check(input_dims, output_dims, group)
         self.weight = mx.random.uniform(-bound, bound, (outputs, inputs))
@@ -212,6 +215,7 @@ class _QuantizedShardedLinear(_ShardedLinear, _Quantized):
         group: Group | None = None,
     ) -> None:
         _Quantized.__init__(self, group_size, bits, mode)
+        check_sizes(self, input_dims=input_dims, output_dims=output_dims)
         bound = math.sqrt(1 / input_dims)
         inputs, outputs = self._check(input_dims, output_dims, group)
         self._store(mx.random.uniform(-bound, bound, (outputs, inputs)))

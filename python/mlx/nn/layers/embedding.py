@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 
 import mlx.core as mx
+from mlx.nn.layers._checks import check_sizes
 from mlx.nn.layers.base import Module
+from mlx.nn.layers.quantized import QuantizedEmbedding
 
 
 class Embedding(Module):
@@ -16,6 +18,8 @@ class Embedding(Module):
 
     def __init__(self, num_embeddings: int, dims: int) -> None:
         super().__init__()
+        check_sizes(self, 0, num_embeddings=num_embeddings)
+        check_sizes(self, dims=dims)
         self.weight = mx.random.normal((num_embeddings, dims), scale=math.sqrt(1 / dims))
 
     def _extra_repr(self) -> str:
@@ -37,8 +41,6 @@ class Embedding(Module):
         quantize_input: bool = False,
     ) -> Module:
         """This table quantised, a :class:`QuantizedEmbedding`."""
-        from mlx.nn.layers.quantized import QuantizedEmbedding
-
         if quantize_input:
             raise ValueError("Quantized input is not supported.")
         return QuantizedEmbedding.from_embedding(self, group_size, bits, mode)

@@ -6,7 +6,9 @@ import math
 from typing import Any
 
 import mlx.core as mx
+from mlx.nn.layers._checks import check_sizes
 from mlx.nn.layers.base import Module
+from mlx.nn.layers.quantized import QQLinear, QuantizedLinear
 
 
 class Identity(Module):
@@ -28,6 +30,8 @@ class Linear(Module):
 
     def __init__(self, input_dims: int, output_dims: int, bias: bool = True) -> None:
         super().__init__()
+        check_sizes(self, input_dims=input_dims)
+        check_sizes(self, 0, output_dims=output_dims)
         bound = 1 / math.sqrt(input_dims)
         self.weight = mx.random.uniform(-bound, bound, (output_dims, input_dims))
         if bias:
@@ -54,8 +58,6 @@ class Linear(Module):
         With ``quantize_input`` (modes ``"nvfp4"`` and ``"mxfp8"``) it is a :class:`QQLinear`,
         which quantises its input too.
         """
-        from mlx.nn.layers.quantized import QQLinear, QuantizedLinear
-
         if not quantize_input:
             return QuantizedLinear.from_linear(self, group_size, bits, mode)
         if mode not in ("nvfp4", "mxfp8"):
@@ -78,6 +80,8 @@ class Bilinear(Module):
         self, input1_dims: int, input2_dims: int, output_dims: int, bias: bool = True
     ) -> None:
         super().__init__()
+        check_sizes(self, input1_dims=input1_dims)
+        check_sizes(self, 0, input2_dims=input2_dims, output_dims=output_dims)
         bound = 1 / math.sqrt(input1_dims)
         self.weight = mx.random.uniform(-bound, bound, (output_dims, input2_dims, input1_dims))
         if bias:

@@ -5,16 +5,29 @@ from __future__ import annotations
 from typing import Any
 
 import mlx.core as mx
+from mlx.nn.layers._checks import check_positive, check_sizes
 from mlx.nn.layers.base import Module
+
+_NARROW = (mx.float16, mx.bfloat16)
+
+
+def _widened(x: mx.array) -> mx.array:
+    """``x`` in float32 if it has 16 bits, in which squares overflow early."""
+    return x.astype(mx.float32) if x.dtype in _NARROW else x
 
 
 def _standardize(
     x: mx.array, axes: tuple[int, ...], eps: float
 ) -> tuple[mx.array, mx.array, mx.array]:
-    """``(x - mean) / sqrt(var + eps)`` over ``axes``, the mean and the (biased) variance."""
-    mean = mx.mean(x, axis=axes, keepdims=True)
-    var = mx.var(x, axis=axes, keepdims=True)
-    return (x - mean) * mx.rsqrt(var + eps), mean, var
+    """``(x - mean) / sqrt(var + eps)`` over ``axes``, the mean and the (biased) variance.
+
+    All is computed in float32 where ``x`` has 16 bits, and the result is rounded to its dtype.
+    """
+    wide = _widened(x)
+    mean = mx.mean(wide, axis=axes, keepdims=True)
+    var = mx.var(wide, axis=axes, keepdims=True)
+    y = (wide - mean) * mx.rsqrt(var + eps)
+    return y.astype(x.dtype) if x.dtype in _NARROW else y, mean, var
 
 
 class _Affine(Module):
@@ -44,6 +57,8 @@ class LayerNorm(_Affine):
         self, dims: int, eps: float = 1e-5, affine: bool = True, bias: bool = True
     ) -> None:
         super().__init__()
+        check_sizes(self, 0, dims=dims)
+        check_positive(self, eps=eps)
         self._set_affine(dims, affine, affine and bias)
         self.eps = eps
         self.dims = dims
@@ -63,6 +78,8 @@ class RMSNorm(Module):
 
     def __init__(self, dims: int, eps: float = 1e-5) -> None:
         super().__init__()
+        check_sizes(self, 0, dims=dims)
+        check_positive(self, eps=eps)
         self.weight = mx.ones((dims,))
         self.eps = eps
 
@@ -82,6 +99,8 @@ class InstanceNorm(_Affine):
 
     def __init__(self, dims: int, eps: float = 1e-5, affine: bool = False) -> None:
         super().__init__()
+        check_sizes(self, 0, dims=dims)
+        check_positive(self, eps=eps)
         self._set_affine(dims, affine, affine)
         self.dims = dims
         self.eps = eps
@@ -119,6 +138,8 @@ class GroupNorm(_Affine):
         pytorch_compatible: bool = False,
     ) -> None:
         super().__init__()
+        check_sizes(self, num_groups=num_groups, dims=dims)
+        check_positive(self, eps=eps)
         if dims % num_groups:
             raise ValueError(
                 f"The number of features ({dims}) must be evenly divisible by the number of"
@@ -175,6 +196,8 @@ class BatchNorm(_Affine):
         track_running_stats: bool = True,
     ) -> None:
         super().__init__()
+        check_sizes(self, 0, num_features=num_features)
+        check_positive(self, eps=eps)
         self.num_features = num_features
         self.eps = eps
         self.momentum = momentum
@@ -206,15 +229,23 @@ class BatchNorm(_Affine):
                 f"Expected input tensor to have 2, 3 or 4 dimensions, but got {x.ndim}"
             )
         if not self.training and self.track_running_stats:
-            scale = mx.rsqrt(self["running_var"] + self.eps)
-            return self._affine((x - self["running_mean"]) * scale)
+            return self._affine(self._by_running_statistics(x))
         count = x.size // x.shape[-1] if x.shape[-1] else 0
         if self.training and count == 1:
             raise ValueError("BatchNorm training requires more than one value per channel.")
         y, mean, var = _standardize(x, tuple(range(x.ndim - 1)), self.eps)
         if self.training and self.track_running_stats and count > 1:
-            keep, new = 1 - self.momentum, self.momentum
             unbiased = var.flatten() * (count / (count - 1))
-            self.running_mean = keep * self["running_mean"] + new * mean.flatten()
-            self.running_var = keep * self["running_var"] + new * unbiased
+            self.running_mean = self._averaged(self["running_mean"], mean.flatten(), x.dtype)
+            self.running_var = self._averaged(self["running_var"], unbiased, x.dtype)
         return self._affine(y)
+
+    def _by_running_statistics(self, x: mx.array) -> mx.array:
+        mean, var = self["running_mean"], self["running_var"]
+        y = (_widened(x) - _widened(mean)) * mx.rsqrt(_widened(var) + self.eps)
+        return y.astype(mx.result_type(x, mean, var)) if x.dtype in _NARROW else y
+
+    def _averaged(self, running: mx.array, new: mx.array, of: mx.Dtype) -> mx.array:
+        """The running statistic after one of inputs of dtype ``of``."""
+        mean = (1 - self.momentum) * _widened(running) + self.momentum * new
+        return mean.astype(running.dtype) if running.dtype == of else mean

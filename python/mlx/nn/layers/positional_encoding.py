@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import mlx.core as mx
+from mlx.nn.layers._checks import check_positive, check_sizes
 from mlx.nn.layers.base import Module
 
 
@@ -66,10 +67,12 @@ class SinusoidalPositionalEncoding(Module):
         full_turns: bool = False,
     ) -> None:
         super().__init__()
-        if dims <= 0 or dims % 2:
+        check_sizes(self, dims=dims)
+        if dims % 2:
             raise ValueError(
                 f"[SinusoidalPositionalEncoding] dims must be positive and even but got {dims}."
             )
+        check_positive(self, min_freq=min_freq, max_freq=max_freq)
         n = dims // 2
         falling = 1 - mx.arange(n) / max(n - 1, 1)
         low, high = math.log(min_freq), math.log(max_freq)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import mlx.core as mx
+from mlx.nn.layers._checks import check_sizes
 from mlx.nn.layers.base import Module
 from mlx.utils import tree_map_with_path
 
@@ -142,6 +143,8 @@ class QuantizedLinear(_Quantized):
         mode: str = "affine",
     ) -> None:
         super().__init__(group_size, bits, mode)
+        check_sizes(self, input_dims=input_dims)
+        check_sizes(self, 0, output_dims=output_dims)
         bound = math.sqrt(1 / input_dims)
         self._store(mx.random.uniform(-bound, bound, (output_dims, input_dims)))
         if bias:
@@ -189,6 +192,8 @@ class QuantizedEmbedding(_Quantized):
         mode: str = "affine",
     ) -> None:
         super().__init__(group_size, bits, mode)
+        check_sizes(self, 0, num_embeddings=num_embeddings)
+        check_sizes(self, dims=dims)
         self._store(mx.random.normal((num_embeddings, dims), scale=math.sqrt(1 / dims)))
         self.freeze()
 
@@ -249,6 +254,8 @@ class QQLinear(_Quantized):
         mode: str = "nvfp4",
     ) -> None:
         super().__init__(group_size, bits, mode)
+        check_sizes(self, input_dims=input_dims)
+        check_sizes(self, 0, output_dims=output_dims)
         bound = math.sqrt(1 / input_dims)
         self.weight = mx.random.uniform(-bound, bound, (output_dims, input_dims))
         self._quantized = False

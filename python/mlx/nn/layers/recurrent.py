@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 
 import mlx.core as mx
+from mlx.nn.layers._checks import check_sizes
 from mlx.nn.layers.activations import tanh
 from mlx.nn.layers.base import Module
 
@@ -19,8 +20,10 @@ def _project(x: mx.array, weight: mx.array, bias: mx.array | None) -> mx.array:
 
 
 class _Recurrent(Module):
-    def __init__(self, hidden_size: int) -> None:
+    def __init__(self, input_size: int, hidden_size: int) -> None:
         super().__init__()
+        check_sizes(self, 0, input_size=input_size)
+        check_sizes(self, hidden_size=hidden_size)
         self.hidden_size = hidden_size
 
     def _uniform(self, *shape: int) -> mx.array:
@@ -43,7 +46,7 @@ class RNN(_Recurrent):
         bias: bool = True,
         nonlinearity: Callable | None = None,
     ) -> None:
-        super().__init__(hidden_size)
+        super().__init__(input_size, hidden_size)
         self.nonlinearity = tanh if nonlinearity is None else nonlinearity
         if not callable(self.nonlinearity):
             raise ValueError(f"Nonlinearity must be callable. Current value: {nonlinearity}.")
@@ -84,7 +87,7 @@ class GRU(_Recurrent):
     """
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True) -> None:
-        super().__init__(hidden_size)
+        super().__init__(input_size, hidden_size)
         self.Wx = self._uniform(3 * hidden_size, input_size)
         self.Wh = self._uniform(3 * hidden_size, hidden_size)
         self.b = self._uniform(3 * hidden_size) if bias else None
@@ -130,7 +133,7 @@ class LSTM(_Recurrent):
     """
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True) -> None:
-        super().__init__(hidden_size)
+        super().__init__(input_size, hidden_size)
         self.Wx = self._uniform(4 * hidden_size, input_size)
         self.Wh = self._uniform(4 * hidden_size, hidden_size)
         self.bias = self._uniform(4 * hidden_size) if bias else None

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import mlx.core as mx
+from mlx.nn.layers._checks import check_sizes
 from mlx.nn.layers.activations import relu
 from mlx.nn.layers.base import Module
 from mlx.nn.layers.dropout import Dropout
 from mlx.nn.layers.linear import Linear
 from mlx.nn.layers.normalization import LayerNorm
-from mlx.nn.utils import checkpoint as recomputed
+from mlx.nn.utils import checkpoint as checkpoint, checkpoint as recomputed
 
 
 class MultiHeadAttention(Module):
@@ -44,6 +45,7 @@ class MultiHeadAttention(Module):
         bias: bool = False,
     ) -> None:
         super().__init__()
+        check_sizes(self, dims=dims, num_heads=num_heads)
         if dims % num_heads:
             raise ValueError(
                 "The input feature dimensions should be divisible by the number of heads"
@@ -100,6 +102,7 @@ class _Block(Module):
         norm_first: bool = True,
     ) -> None:
         super().__init__()
+        check_sizes(self, dims=dims, num_heads=num_heads)
         mlp_dims = mlp_dims or dims * 4
         branches = range(1, len(self._attentions) + 2)
         for name in self._attentions:
@@ -182,6 +185,8 @@ class _Stack(Module):
         checkpoint: bool = False,
     ) -> None:
         super().__init__()
+        check_sizes(self, 0, num_layers=num_layers)
+        check_sizes(self, dims=dims, num_heads=num_heads)
         self.layers = [
             self._layer(dims, num_heads, mlp_dims, dropout, activation, norm_first)
             for _ in range(num_layers)

@@ -9,6 +9,9 @@ from typing import Literal
 import mlx.core as mx
 from mlx.nn.layers.base import Module
 
+Scales = float | Sequence[float]
+"""One factor for all spatial axes, or one for each."""
+
 Taps = list[list[tuple[int, float]]]
 """For each output position the input positions that enter it, with their weights."""
 
@@ -97,6 +100,76 @@ def _nearest(x: mx.array, axis: int, scale: float) -> mx.array:
     return mx.take(x, positions, axis=axis)
 
 
+def _resized(x: mx.array, scales: Scales, along: Callable[..., mx.array]) -> mx.array:
+    """``along(x, axis, scale)`` for each spatial axis of ``x (N, ..., C)``."""
+    spatial = x.ndim - 2
+    if spatial <= 0:
+        raise ValueError(
+            "[Upsample] The input should have at least 1 spatial dimension which means it"
+            f" should be at least 3D but {x.ndim}D was provided"
+        )
+    if not isinstance(scales, (list, tuple)):
+        scales = (scales,) * spatial  # type: ignore[assignment]
+    if len(scales) != spatial:
+        raise ValueError(
+            "[Upsample] One scale per spatial dimension is required but"
+            f" scale_factor={scales} and the number of spatial dimensions were {spatial}"
+        )
+    for axis, scale in enumerate(scales, start=1):
+        if not 0 <= scale < math.inf:
+            raise ValueError(
+                f"[Upsample] scale_factor must be finite and not negative but got {scale}"
+            )
+        if int(x.shape[axis] * scale) == 0:
+            x = x[(slice(None),) * axis + (slice(0),)]
+        else:
+            x = along(x, axis, scale)
+    return x
+
+
+def _interpolated(
+    x: mx.array,
+    scales: Scales,
+    kernel: Callable[[float], float],
+    radius: int,
+    align_corners: bool,
+    antialias: bool,
+) -> mx.array:
+    """Resize ``x`` by a kernel that reaches ``radius`` inputs to either side."""
+
+    def along(x: mx.array, axis: int, scale: float) -> mx.array:
+        if scale == 1:
+            return x
+        n = x.shape[axis]
+        centers = _centers(n, int(n * scale), scale, align_corners)
+        if antialias:
+            return _resample(x, axis, _antialiasing_taps(kernel, radius, centers, n, scale))
+        return _resample(x, axis, _interpolating_taps(kernel, radius, centers, n))
+
+    return _resized(x, scales, along)
+
+
+def upsample_nearest(x: mx.array, scale_factor: Scales) -> mx.array:
+    """:class:`Upsample` in the mode ``"nearest"``."""
+    return _resized(x, scale_factor, _nearest)
+
+
+def upsample_linear(
+    x: mx.array, scale_factor: Scales, align_corners: bool = False, antialias: bool = False
+) -> mx.array:
+    """:class:`Upsample` in the mode ``"linear"``."""
+    return _interpolated(x, scale_factor, _triangle, 1, align_corners, antialias)
+
+
+def upsample_cubic(
+    x: mx.array, scale_factor: Scales, align_corners: bool = False, antialias: bool = False
+) -> mx.array:
+    """:class:`Upsample` in the mode ``"cubic"``."""
+    # The usual cubics: Keys' own for smoothing, a sharper one for interpolation.
+    kernel = _cubic(-0.5 if antialias else -0.75)
+    return _interpolated(x, scale_factor, kernel, 2, align_corners, antialias)
+
+
 class Upsample(Module):
     """Resize the spatial axes of ``x (N, ..., C)``, each from ``n`` to ``floor(n * scale)``.
 
@@ -146,37 +219,10 @@ class Upsample(Module):
             f" align_corners={self.align_corners}" + (", antialias=True" if self.antialias else "")
         )
 
-    def _taps(self, n: int, scale: float) -> Taps:
-        centers = _centers(n, int(n * scale), scale, self.align_corners)
-        # The usual cubics: Keys' own for smoothing, a sharper one for interpolation.
-        cubic = _cubic(-0.5 if self.antialias else -0.75)
-        kernel, radius = (_triangle, 1) if self.mode == "linear" else (cubic, 2)
-        if self.antialias:
-            return _antialiasing_taps(kernel, radius, centers, n, scale)
-        return _interpolating_taps(kernel, radius, centers, n)
-
     def __call__(self, x: mx.array) -> mx.array:
-        spatial = x.ndim - 2
-        if spatial <= 0:
-            raise ValueError(
-                "[Upsample] The input should have at least 1 spatial dimension which means it"
-                f" should be at least 3D but {x.ndim}D was provided"
-            )
-        scales = self.scale_factor
-        if not isinstance(scales, tuple):
-            scales = (scales,) * spatial
-        if len(scales) != spatial:
-            raise ValueError(
-                "[Upsample] One scale per spatial dimension is required but"
-                f" scale_factor={scales} and the number of spatial dimensions were {spatial}"
-            )
-        for axis, scale in enumerate(scales, start=1):
-            if scale < 0:
-                raise ValueError(f"[Upsample] scale_factor must not be negative but got {scale}")
-            if int(x.shape[axis] * scale) == 0:
-                x = x[(slice(None),) * axis + (slice(0),)]
-            elif self.mode == "nearest":
-                x = _nearest(x, axis, scale)
-            elif scale != 1:
-                x = _resample(x, axis, self._taps(x.shape[axis], scale))
-        return x
+        options = {"align_corners": self.align_corners, "antialias": self.antialias}
+        if self.mode == "nearest":
+            return upsample_nearest(x, self.scale_factor)
+        if self.mode == "linear":
+            return upsample_linear(x, self.scale_factor, **options)
+        return upsample_cubic(x, self.scale_factor, **options)
