@@ -121,7 +121,7 @@ constinit const OpDef op_attention{.name = "scaled_dot_product_attention",
 namespace fast {
 
 array scaled_dot_product_attention(const array& queries, const array& keys, const array& values,
-                                   float scale, const std::string& mask_mode,
+                                   double scale, const std::string& mask_mode,
                                    std::optional<array> mask_arr, const std::optional<array>& sinks,
                                    bool force_fused, StreamOrDevice stream) {
   check_shapes(queries, keys, values);

@@ -18,7 +18,7 @@ namespace fast {
 /// result. A row that is masked everywhere weighs all keys alike. Throws ValueError for other
 /// shapes and dtypes, and where `force_fused` is asked for.
 array scaled_dot_product_attention(const array& queries, const array& keys, const array& values,
-                                   float scale, const std::string& mask_mode = "",
+                                   double scale, const std::string& mask_mode = "",
                                    std::optional<array> mask_arr = {},
                                    const std::optional<array>& sinks = {}, bool force_fused = false,
                                    StreamOrDevice s = {});

@@ -57,7 +57,8 @@ void require_rank(const array& x, size_t spatial, const char* op) {
 array plain(const char* op, const array& x, const array& w, const std::vector<int>& stride,
             const std::vector<int>& padding, const std::vector<int>& dilation, int groups,
             StreamOrDevice s) {
-  require_rank(x, stride.size(), op);
+  // One number for each option fits any number of spatial axes: conv1d takes them all.
+  if (stride.size() > 1) require_rank(x, stride.size(), op);
   return conv_general(x, w, stride, padding, padding, dilation, {}, groups, false, s);
 }
 

@@ -57,7 +57,7 @@ array matmul(const array& a, const array& b, StreamOrDevice s) {
   return x.restore(make_node(op_matmul, x.shape, type, stream, {}, x.a, x.b), stream);
 }
 
-array addmm(array c, array a, array b, const float& alpha, const float& beta, StreamOrDevice s) {
+array addmm(array c, array a, array b, double alpha, double beta, StreamOrDevice s) {
   Stream stream = to_stream(s);
   Dtype type = promote_types(c.dtype(), promote_types(a.dtype(), b.dtype()));
   if (!is_inexact(type))
@@ -182,7 +182,7 @@ namespace {
 Arrays build_matmul(const Arrays& in, const Attrs*, Stream s) { return {matmul(in[0], in[1], s)}; }
 Arrays build_addmm(const Arrays& in, const Attrs* attrs, Stream s) {
   const auto& r = attrs_as<AddmmAttrs>(attrs);
-  return {addmm(in[0], in[1], in[2], static_cast<float>(r.alpha), static_cast<float>(r.beta), s)};
+  return {addmm(in[0], in[1], in[2], r.alpha, r.beta, s)};
 }
 
 }  // namespace

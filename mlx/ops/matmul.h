@@ -14,7 +14,7 @@ namespace mlx::core {
 /// column, and its axis is dropped from the result.
 array matmul(const array& a, const array& b, StreamOrDevice s = {});
 /// beta * c + alpha * (a · b) for inexact dtypes; c broadcasts to the product.
-array addmm(array c, array a, array b, const float& alpha = 1.0f, const float& beta = 1.0f,
+array addmm(array c, array a, array b, double alpha = 1.0, double beta = 1.0,
             StreamOrDevice s = {});
 /// Sums of products over the last axes; an ordinary product where one operand is a scalar.
 array inner(const array& a, const array& b, StreamOrDevice s = {});

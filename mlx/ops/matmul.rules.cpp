@@ -96,8 +96,7 @@ Batched addmm_vmap(const Arrays& in, const std::vector<int>& mapped, const Attrs
   const auto& r = attrs_as<AddmmAttrs>(attrs);
   Arrays x = align(in, mapped, s);
   if (mapped[1] < 0 && mapped[2] < 0) x[1] = with_batch(x[1], -1, batch_size(in, mapped), s);
-  return {{addmm(x[0], x[1], x[2], static_cast<float>(r.alpha), static_cast<float>(r.beta), s)},
-          {0}};
+  return {{addmm(x[0], x[1], x[2], r.alpha, r.beta, s)}, {0}};
 }
 
 }  // namespace mlx::core::rules

@@ -341,7 +341,7 @@ array categorical(const array& logits, int axis, const OptionalKey& key, StreamO
   return draw(logits, logits.shape(), axis, key, to_stream(s));
 }
 
-array laplace(const Shape& shape, Dtype dtype, const float loc, const float scale,
+array laplace(const Shape& shape, Dtype dtype, const double loc, const double scale,
               const OptionalKey& key, StreamOrDevice s) {
   Stream stream = to_stream(s);
   require_real(dtype, "laplace");

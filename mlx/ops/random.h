@@ -148,9 +148,9 @@ array categorical(const array& logits, int axis = -1, const OptionalKey& key = {
                   StreamOrDevice s = {});
 
 /// Numbers with the density exp(-|x - loc| / scale) / (2 scale).
-array laplace(const Shape& shape, Dtype dtype, const float loc, const float scale,
+array laplace(const Shape& shape, Dtype dtype, const double loc, const double scale,
               const OptionalKey& key = {}, StreamOrDevice s = {});
-inline array laplace(const Shape& shape, const float loc, const float scale,
+inline array laplace(const Shape& shape, const double loc, const double scale,
                      const OptionalKey& key = {}, StreamOrDevice s = {}) {
   return laplace(shape, float32, loc, scale, key, s);
 }

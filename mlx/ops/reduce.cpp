@@ -121,7 +121,7 @@ array reduce(const array& a, Reduction kind, const std::vector<int>& given, bool
   const Dtype dtype = result_dtype(kind, a.dtype());
   if (axes.empty()) return cast_to(a, dtype, stream);
   Shape shape = reduced_shape(a.shape(), axes, keepdims);
-  if ((kind == Reduction::max || kind == Reduction::min) && num_elements(shape) > 0) {
+  if (kind == Reduction::max || kind == Reduction::min) {
     for (int axis : axes) {
       if (a.shape()[axis] == 0)
         fail(name_of(kind), "axis ", axis, " of length 0 in shape ", to_string(a.shape()),
@@ -168,7 +168,7 @@ array median(const array& a, const std::vector<int>& given, bool keepdims, Strea
   Shape kept = reduced_shape(a.shape(), axes, false);
   int64_t n = 1;
   for (int axis : axes) n *= a.shape()[axis];
-  if (n == 0 && num_elements(kept) > 0)
+  if (n == 0)
     fail("median", "no elements in shape ", to_string(a.shape()), "; at least one is needed");
   // The reduced axes become the last one.
   std::vector<int> order;

@@ -136,7 +136,7 @@ constinit const OpDef op_rope{.name = "rope",
 
 namespace fast {
 
-array rope(const array& x, int dims, bool traditional, std::optional<float> base, float scale,
+array rope(const array& x, int dims, bool traditional, std::optional<double> base, double scale,
            const array& offset, const std::optional<array>& freqs, StreamOrDevice stream) {
   check_input(x, dims);
   if (base.has_value() == freqs.has_value())
@@ -152,7 +152,7 @@ array rope(const array& x, int dims, bool traditional, std::optional<float> base
                    s);
 }
 
-array rope(const array& x, int dims, bool traditional, std::optional<float> base, float scale,
+array rope(const array& x, int dims, bool traditional, std::optional<double> base, double scale,
            int offset, const std::optional<array>& freqs, StreamOrDevice s) {
   return rope(x, dims, traditional, base, scale, array(offset), freqs, s);
 }

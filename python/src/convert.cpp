@@ -142,6 +142,38 @@ bool to_operands(PyObject* x, PyObject* y, const array*& a, const array*& b, arr
   return weak_array(first ? y : x, (first ? room_a : room_b).dtype(), led);
 }
 
+namespace {
+
+bool is_double(Dtype t) { return t == float64 || t == complex128; }
+
+[[noreturn]] void refuse(const char* op, PyObject* o) {
+  std::string message =
+      cat("[", op, "] an operand of type ", class_name(o), "; scalars and arrays are accepted");
+  PyErr_SetString(argument_error, message.c_str());
+  throw nb::python_error();
+}
+
+}  // namespace
+
+BothOperands::BothOperands(const char* op, Operand x, Operand y) {
+  if (!to_operands(x.object, y.object, a, b, room_a_, room_b_))
+    refuse(op, is_scalar(x.object) || is_array_like(x.object) ? y.object : x.object);
+}
+
+array beside(const char* op, const array& other, Operand o) {
+  array out;
+  if (is_array(o.object)) return checked(o.object);
+  if (!weak_array(o.object, other.dtype(), out)) refuse(op, o.object);
+  return out;
+}
+
+array for_dtype(const char* op, Operand o, std::optional<Dtype> t) {
+  if (t && is_double(*t) && is_scalar(o.object)) return scalar_array(o.object, t);
+  array out;
+  if (!load_array(o.object, out)) refuse(op, o.object);
+  return out;
+}
+
 // --- lists
 // -----------------------------------------------------------------------------------------
 
@@ -269,6 +301,8 @@ array stack_items(PyObject* o, std::optional<Dtype> dtype, int depth) {
   if (items.empty()) return array(static_cast<float*>(nullptr), Shape{0}, dtype.value_or(float32));
   Dtype t = items[0].dtype();
   for (const array& a : items) t = promote_types(t, a.dtype());
+  // Once more where numbers stand beside arrays of double precision.
+  if (!dtype && is_double(t)) return stack_items(o, t, depth);
   for (array& a : items) a = astype(a, t);
   return stack(items, 0);
 }

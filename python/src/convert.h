@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "bind.h"
+#include "args.h"
 
 namespace mlx::python {
 
@@ -28,6 +28,20 @@ bool weak_array(PyObject* o, Dtype other, array& out);
 /// Both operands of a binary function. `a` and `b` point to given arrays or into the rooms.
 bool to_operands(PyObject* x, PyObject* y, const array*& a, const array*& b, array& room_a,
                  array& room_b);
+
+/// Both operands of the binary function `op`, as in to_operands; throws TypeError naming it.
+struct BothOperands {
+  const array *a, *b;
+  BothOperands(const char* op, Operand x, Operand y);
+
+ private:
+  array room_a_, room_b_;
+};
+/// What stands beside `other` in a call of `op`, as in weak_array; throws TypeError naming it.
+array beside(const char* op, const array& other, Operand o);
+/// An array for a place of dtype `t`: a number is not rounded to float32 on its way to double
+/// precision.
+array for_dtype(const char* op, Operand o, std::optional<Dtype> t);
 
 /// Computes the arrays, without Python's lock.
 void evaluate(Arrays arrays);

@@ -43,14 +43,19 @@ array make_range(nb::handle first, nb::handle second, nb::handle third, std::opt
 }
 
 void bind_ranges(nb::module_& m) {
-  def(
-      m,
-      "arange(start: int | float, stop: None | int | float = None, step: None | int | float = "
+  auto range = [](nb::handle start, nb::handle stop, nb::handle step, std::optional<Dtype> dtype,
+                  const StreamOrDevice& s) { return make_range(start, stop, step, dtype, s); };
+  const char* doc = "Numbers from `start` on, `step` apart, before `stop`.";
+  // The only number is where the range stops, so that `start` by name needs a `stop` beside it.
+  def(m,
+      "arange(start: int | float, /, stop: None | int | float = None, step: None | int | float = "
       "None, "
       "dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array",
-      [](nb::handle start, nb::handle stop, nb::handle step, std::optional<Dtype> dtype,
-         const StreamOrDevice& s) { return make_range(start, stop, step, dtype, s); },
-      "Numbers from `start` on, `step` apart, before `stop`.");
+      range, doc);
+  def(m,
+      "arange(*, start: int | float, stop: int | float, step: None | int | float = None, "
+      "dtype: Dtype | None = None, stream: StreamOrDevice = None) -> array",
+      range, doc);
   def(
       m,
       "arange(stop: int | float, step: None | int | float = None, dtype: Dtype | None = None, *, "
@@ -77,7 +82,8 @@ void bind_constants(nb::module_& m) {
       m,
       "full(shape: int | Sequence[int], vals: scalar | array, dtype: Dtype | None = None, *, "
       "stream: StreamOrDevice = None) -> array",
-      [](AnyShape& shape, const array& vals, std::optional<Dtype> dtype, const StreamOrDevice& s) {
+      [](AnyShape& shape, Operand given, std::optional<Dtype> dtype, const StreamOrDevice& s) {
+        array vals = for_dtype("full", given, dtype);
         return core::full(shape.shape, vals, dtype.value_or(vals.dtype()), s);
       },
       "An array of a shape, filled with a scalar or with an array that broadcasts to the shape.");
@@ -85,8 +91,9 @@ void bind_constants(nb::module_& m) {
       m,
       "full_like(a: array, vals: scalar | array, dtype: Dtype | None = None, *, "
       "stream: StreamOrDevice = None) -> array",
-      [](const array& a, const array& vals, std::optional<Dtype> dtype, const StreamOrDevice& s) {
-        return core::full_like(a, vals, dtype.value_or(a.dtype()), s);
+      [](const array& a, Operand given, std::optional<Dtype> dtype, const StreamOrDevice& s) {
+        Dtype t = dtype.value_or(a.dtype());
+        return core::full_like(a, for_dtype("full_like", given, t), t, s);
       },
       "full() with the shape of `a`, and its dtype unless one is given.");
 #define MLX_FILLED(NAME, WHAT)                                                               \

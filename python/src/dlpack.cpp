@@ -64,9 +64,9 @@ Dtype dtype_from(DlType t) {
     DlType u = dl_type(d);
     if (u.code == t.code && u.bits == t.bits) return d;
   }
-  throw TypeError(cat("[from_dlpack] elements of DLPack code ", int{t.code}, " with ", int{t.bits},
-                      " bits and ", t.lanes,
-                      " lanes; bool, integers, floats and complex are accepted"));
+  throw ValueError(cat("[from_dlpack] elements of DLPack code ", int{t.code}, " with ", int{t.bits},
+                       " bits and ", t.lanes,
+                       " lanes; bool, integers, floats and complex are accepted"));
 }
 
 template <class M>

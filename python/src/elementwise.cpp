@@ -176,15 +176,19 @@ void bind_composed(nb::module_& m) {
       m, "isclose",
       "(a: array, b: array, /, rtol: float = 1e-05, atol: float = 1e-08, *, "
       "equal_nan: bool = False, ",
-      [](const array& a, const array& b, double rtol, double atol, bool equal_nan,
-         const StreamOrDevice& s) { return core::isclose(a, b, rtol, atol, equal_nan, s); },
+      [](Operand x, Operand y, double rtol, double atol, bool equal_nan, const StreamOrDevice& s) {
+        BothOperands o("isclose", x, y);
+        return core::isclose(*o.a, *o.b, rtol, atol, equal_nan, s);
+      },
       "True where |a - b| <= atol + rtol * |b|; infinities of one sign are close.");
   define(
       m, "allclose",
       "(a: array, b: array, /, rtol: float = 1e-05, atol: float = 1e-08, *, "
       "equal_nan: bool = False, ",
-      [](const array& a, const array& b, double rtol, double atol, bool equal_nan,
-         const StreamOrDevice& s) { return core::allclose(a, b, rtol, atol, equal_nan, s); },
+      [](Operand x, Operand y, double rtol, double atol, bool equal_nan, const StreamOrDevice& s) {
+        BothOperands o("allclose", x, y);
+        return core::allclose(*o.a, *o.b, rtol, atol, equal_nan, s);
+      },
       "True where all elements are close; see isclose.");
   define(
       m, "array_equal", "(a: scalar | array, b: scalar | array, equal_nan: bool = False, ",

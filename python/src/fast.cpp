@@ -29,7 +29,7 @@ void bind_layers(nb::module_& m) {
       m,
       "rope(a: array, dims: int, *, traditional: bool, base: float | None, scale: float, "
       "offset: int | array, freqs: array | None = None, " STREAM,
-      [](const array& a, int dims, bool traditional, std::optional<float>& base, float scale,
+      [](const array& a, int dims, bool traditional, std::optional<double>& base, double scale,
          std::variant<int, array>& offset, const std::optional<array>& freqs,
          const StreamOrDevice& s) {
         if (auto* n = std::get_if<int>(&offset))
@@ -45,7 +45,7 @@ void bind_layers(nb::module_& m) {
       "scaled_dot_product_attention(q: array, k: array, v: array, *, scale: float, "
       "mask: None | str | array = None, sinks: array | None = None, force_fused: bool = "
       "False, " STREAM,
-      [](const array& q, const array& k, const array& v, float scale,
+      [](const array& q, const array& k, const array& v, double scale,
          std::variant<std::monostate, std::string, array>& mask, const std::optional<array>& sinks,
          bool force_fused, const StreamOrDevice& s) {
         std::string mode;

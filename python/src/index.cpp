@@ -42,8 +42,9 @@ void bind_indexing(nb::module_& m) {
       m,
       "put_along_axis(a: array, /, indices: array, values: array, axis: int | None = None, "
       "*, " STREAM,
-      [](const array& a, const array& indices, const array& values, std::optional<int> axis,
+      [](const array& a, const array& indices, Operand given, std::optional<int> axis,
          const StreamOrDevice& s) {
+        array values = beside("put_along_axis", a, given);
         if (axis) return core::put_along_axis(a, indices, values, *axis, s);
         array out = core::put_along_axis(flat(a, s), flat(indices, s), flat(values, s), 0, s);
         return core::reshape(out, a.shape(), s);

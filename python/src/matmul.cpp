@@ -12,20 +12,23 @@ namespace core = mlx::core;
 }  // namespace
 
 void bind_products(nb::module_& m) {
-#define MLX_PRODUCT(NAME, DOC)                                                                     \
-  def(                                                                                             \
-      m, #NAME "(a: array, b: array, /, *, " STREAM,                                               \
-      [](const array& a, const array& b, const StreamOrDevice& s) { return core::NAME(a, b, s); }, \
-      DOC);
-  MLX_PRODUCT(matmul,
-              "Matrix product of the last two axes; the other axes broadcast. A vector "
-              "counts as a row on the left and as a column on the right.")
-  MLX_PRODUCT(inner, "Sums of products over the last axes.")
-  MLX_PRODUCT(outer, "a[i] * b[j] of the flattened operands.")
   def(
-      m, "kron(a: array, b: array, *, " STREAM,
-      [](const array& a, const array& b, const StreamOrDevice& s) { return core::kron(a, b, s); },
-      "Kronecker product.");
+      m, "matmul(a: array, b: array, /, *, " STREAM,
+      [](const array& a, const array& b, const StreamOrDevice& s) { return core::matmul(a, b, s); },
+      "Matrix product of the last two axes; the other axes broadcast. A vector counts as a row on "
+      "the left and as a column on the right.");
+#define MLX_PRODUCT(NAME, SIGNATURE, DOC)                 \
+  def(                                                    \
+      m, #NAME SIGNATURE STREAM,                          \
+      [](Operand x, Operand y, const StreamOrDevice& s) { \
+        BothOperands o(#NAME, x, y);                      \
+        return core::NAME(*o.a, *o.b, s);                 \
+      },                                                  \
+      DOC);
+  MLX_PRODUCT(inner, "(a: array, b: array, /, *, ", "Sums of products over the last axes.")
+  MLX_PRODUCT(outer, "(a: array, b: array, /, *, ", "a[i] * b[j] of the flattened operands.")
+  MLX_PRODUCT(kron, "(a: array, b: array, *, ", "Kronecker product.")
+#undef MLX_PRODUCT
   def(
       m, "vecdot(a: array, b: array, /, *, axis: int = -1, " STREAM,
       [](const array& a, const array& b, int axis, const StreamOrDevice& s) {
@@ -34,8 +37,10 @@ void bind_products(nb::module_& m) {
       "Sum over an axis of conj(a) * b.");
   def(
       m, "addmm(c: array, a: array, b: array, /, alpha: float = 1.0, beta: float = 1.0, *, " STREAM,
-      [](const array& c, const array& a, const array& b, float alpha, float beta,
-         const StreamOrDevice& s) { return core::addmm(c, a, b, alpha, beta, s); },
+      [](Operand c, const array& a, const array& b, double alpha, double beta,
+         const StreamOrDevice& s) {
+        return core::addmm(beside("addmm", a, c), a, b, alpha, beta, s);
+      },
       "beta * c + alpha * (a @ b).");
   def(
       m, "tensordot(a: array, b: array, /, axes: int | list[Sequence[int]] = 2, *, " STREAM,

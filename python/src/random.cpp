@@ -126,7 +126,7 @@ void bind_normal(nb::module_& m) {
       m,
       "laplace(shape: Sequence[int] = [], dtype: Dtype | None = float32, loc: float = 0.0, "
       "scale: float = 1.0, " KEY,
-      [](Shape& shape, std::optional<Dtype> dtype, float loc, float scale, Key& key,
+      [](Shape& shape, std::optional<Dtype> dtype, double loc, double scale, Key& key,
          const StreamOrDevice& s) {
         return rnd::laplace(shape, float_or(dtype), loc, scale, key, s);
       },

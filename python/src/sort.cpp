@@ -73,8 +73,9 @@ void bind_sorts(nb::module_& m) {
       m,
       "searchsorted(sorted_sequence: array, values: array, /, side: str = 'left', *, "
       "sorter: array | None = None, " STREAM,
-      [](const array& sorted, const array& values, std::string& side,
-         const std::optional<array>& sorter, const StreamOrDevice& s) {
+      [](const array& sorted, Operand given, std::string& side, const std::optional<array>& sorter,
+         const StreamOrDevice& s) {
+        array values = beside("searchsorted", sorted, given);
         return sorter ? core::searchsorted(sorted, values, side, *sorter, s)
                       : core::searchsorted(sorted, values, side, s);
       },

@@ -203,8 +203,10 @@ void bind_slices(nb::module_& m) {
   def(
       m,
       "slice_update(a: array, update: array, start_indices: array, axes: Sequence[int], *, " STREAM,
-      [](const array& a, const array& update, const array& start, std::vector<int>& axes,
-         const StreamOrDevice& s) { return core::slice_update(a, update, start, axes, s); },
+      [](const array& a, Operand update, const array& start, std::vector<int>& axes,
+         const StreamOrDevice& s) {
+        return core::slice_update(a, beside("slice_update", a, update), start, axes, s);
+      },
       "The array with `update` written at positions which are computed, along `axes`.");
 }
 

@@ -76,7 +76,9 @@ nb::object call_vectorized(nb::handle fun, nb::handle in_axes, nb::handle out_ax
   };
   Arrays outputs = core::vmap_call(flat, inputs, axes, [&](size_t) {
     core::MappedAxes to;
-    match_axes("out_axes", out_axes, result, to);
+    // A sequence of one axis fits a function that returns one array.
+    bool for_one = is_array(result.ptr()) && is_sequence(out_axes) && nb::len(out_axes) == 1;
+    match_axes("out_axes", for_one ? nb::object(out_axes[0]) : nb::borrow(out_axes), result, to);
     return to;
   });
   return unflatten(result, outputs);

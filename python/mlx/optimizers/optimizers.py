@@ -9,6 +9,7 @@ from typing import Any
 import mlx.core as mx
 from mlx.nn import Module
 from mlx.nn.utils import _clip_by_norm
+from mlx.optimizers._checks import check, check_betas
 from mlx.utils import (
     tree_flatten,
     tree_map,
@@ -18,17 +19,6 @@ from mlx.utils import (
 )
 
 LearningRate = float | Callable[[mx.array], mx.array]
-
-
-def _check(condition: bool, name: str, bound: str, value: Any) -> None:
-    if not condition:
-        raise ValueError(f"{name} should be {bound}, {value} was provided instead")
-
-
-def _check_betas(optimizer: str, betas: Sequence[float]) -> None:
-    _check(len(betas) == 2, f"{optimizer} betas", "two numbers", betas)
-    for i, beta in enumerate(betas, start=1):
-        _check(0 <= beta < 1, f"{optimizer} beta{i}", "in [0, 1)", beta)
 
 
 class Optimizer:
@@ -247,8 +237,8 @@ class RMSprop(Optimizer):
     """
 
     def __init__(self, learning_rate: LearningRate, alpha: float = 0.99, eps: float = 1e-8) -> None:
-        _check(alpha >= 0, "RMSprop alpha", ">=0", alpha)
-        _check(eps > 0, "RMSprop epsilon", ">0", eps)
+        check(alpha >= 0, "RMSprop alpha", ">=0", alpha)
+        check(eps > 0, "RMSprop epsilon", ">0", eps)
         super().__init__()
         self._maybe_schedule("learning_rate", learning_rate)
         self.alpha = alpha
@@ -272,7 +262,7 @@ class Adagrad(Optimizer):
     """
 
     def __init__(self, learning_rate: LearningRate, eps: float = 1e-8) -> None:
-        _check(eps > 0, "Adagrad epsilon", ">0", eps)
+        check(eps > 0, "Adagrad epsilon", ">0", eps)
         super().__init__()
         self._maybe_schedule("learning_rate", learning_rate)
         self.eps = eps
@@ -297,8 +287,8 @@ class AdaDelta(Optimizer):
     """
 
     def __init__(self, learning_rate: LearningRate, rho: float = 0.9, eps: float = 1e-6) -> None:
-        _check(rho >= 0, "AdaDelta rho", ">=0", rho)
-        _check(eps > 0, "AdaDelta epsilon", ">0", eps)
+        check(rho >= 0, "AdaDelta rho", ">=0", rho)
+        check(eps > 0, "AdaDelta epsilon", ">0", eps)
         super().__init__()
         self._maybe_schedule("learning_rate", learning_rate)
         self.rho = rho
@@ -336,8 +326,8 @@ class Adam(Optimizer):
         eps: float = 1e-8,
         bias_correction: bool = False,
     ) -> None:
-        _check_betas("Adam", betas)
-        _check(eps >= 0, "Adam epsilon", ">=0", eps)
+        check_betas("Adam", betas)
+        check(eps >= 0, "Adam epsilon", ">=0", eps)
         super().__init__()
         self._maybe_schedule("learning_rate", learning_rate)
         self.betas = list(betas)
@@ -426,7 +416,7 @@ class Lion(Optimizer):
         betas: Sequence[float] = (0.9, 0.99),
         weight_decay: float = 0.0,
     ) -> None:
-        _check_betas("Lion", betas)
+        check_betas("Lion", betas)
         super().__init__()
         self._maybe_schedule("learning_rate", learning_rate)
         self.betas = list(betas)
@@ -473,7 +463,7 @@ class Adafactor(Optimizer):
         relative_step: bool = True,
         warmup_init: bool = False,
     ) -> None:
-        _check(len(eps) == 2, "Adafactor eps", "two numbers", eps)
+        check(len(eps) == 2, "Adafactor eps", "two numbers", eps)
         super().__init__()
         if learning_rate is not None:
             self._maybe_schedule("learning_rate", learning_rate)

@@ -1069,7 +1069,10 @@ def depends(inputs: array | Sequence[array], dependencies: array | Sequence[arra
     """The inputs, available only once the dependencies have been computed."""
 
 @overload
-def arange(start: int | float, stop: None | int | float = None, step: None | int | float = None, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array:
+def arange(start: int | float, /, stop: None | int | float = None, step: None | int | float = None, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array: ...
+
+@overload
+def arange(*, start: int | float, stop: int | float, step: None | int | float = None, dtype: Dtype | None = None, stream: StreamOrDevice = None) -> array:
     """Numbers from `start` on, `step` apart, before `stop`."""
 
 @overload

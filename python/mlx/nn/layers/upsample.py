@@ -108,14 +108,13 @@ def _resized(x: mx.array, scales: Scales, along: Callable[..., mx.array]) -> mx.
             "[Upsample] The input should have at least 1 spatial dimension which means it"
             f" should be at least 3D but {x.ndim}D was provided"
         )
-    if not isinstance(scales, (list, tuple)):
-        scales = (scales,) * spatial  # type: ignore[assignment]
-    if len(scales) != spatial:
+    factors = scales if isinstance(scales, Sequence) else (scales,) * spatial
+    if len(factors) != spatial:
         raise ValueError(
             "[Upsample] One scale per spatial dimension is required but"
-            f" scale_factor={scales} and the number of spatial dimensions were {spatial}"
+            f" scale_factor={factors} and the number of spatial dimensions were {spatial}"
         )
-    for axis, scale in enumerate(scales, start=1):
+    for axis, scale in enumerate(factors, start=1):
         if not 0 <= scale < math.inf:
             raise ValueError(
                 f"[Upsample] scale_factor must be finite and not negative but got {scale}"
