@@ -50,7 +50,7 @@ TEST_CASE("a primitive runs on the device of its stream") {
 TEST_CASE("a primitive without a kernel for the GPU says so there") {
   use_fake_backend();
   array x = add(arange(3.0), array(1.0f), Device::gpu);
-  CHECK_THROWS_WITH_AS(eval({apply<OnHost>(x, Device::gpu)}),
-                       doctest::Contains("[OnHost]"), ExecutionError);
+  CHECK_THROWS_WITH_AS(eval({apply<OnHost>(x, Device::gpu)}), doctest::Contains("[OnHost]"),
+                       ExecutionError);
   CHECK(values<float>(apply<OnHost>(x, Device::cpu))[2] == 4.0f);
 }
