@@ -6,6 +6,7 @@
 
 #include <cstdio>
 
+#include "mlx/backend/backend.h"
 #include "mlx/mlx.h"
 #include "mlx/runtime/debug.h"
 #include "mlx/runtime/plan.h"
@@ -27,6 +28,14 @@ void on_each_device(F&& body) {
     body(d);
     set_default_device(Device::cpu);
   }
+}
+
+/// Where the GPU's kernels find the elements of an evaluated array.
+template <class T>
+T* device_data(const array& a) {
+  const Value& v = a.node()->value;
+  Ref<Buffer> buffer = v.storage->replica(space_of(Device::gpu));
+  return static_cast<T*>(backend_of(Device::gpu).address(*buffer)) + v.offset;
 }
 
 /// A file name of this process; the file goes with it.

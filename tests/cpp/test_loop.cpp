@@ -15,8 +15,11 @@ class SquarePlus : public UnaryPrimitive {
  public:
   using UnaryPrimitive::UnaryPrimitive;
   void eval_cpu(const Arrays& in, array& out) override {
-    const float *x = in[0].data<float>(), *y = in[1].data<float>();
-    for (size_t i = 0; i < out.size(); ++i) out.data<float>()[i] = x[i] * x[i] + y[i];
+    compute(in[0].data<float>(), in[1].data<float>(), out.data<float>(), out.size());
+  }
+  void eval_gpu(const Arrays& in, array& out) override {
+    compute(device_data<float>(in[0]), device_data<float>(in[1]), device_data<float>(out),
+            out.size());
   }
   Arrays vjp(const Arrays& primals, const Arrays& cotangents, const std::vector<int>& argnums,
              const Arrays&) override {
@@ -35,6 +38,11 @@ class SquarePlus : public UnaryPrimitive {
     return {sum};
   }
   const char* name() const override { return "SquarePlus"; }
+
+ private:
+  static void compute(const float* x, const float* y, float* out, size_t n) {
+    for (size_t i = 0; i < n; ++i) out[i] = x[i] * x[i] + y[i];
+  }
 };
 
 array square_plus(const array& x, const array& y) {
@@ -47,13 +55,19 @@ class SumMax : public Primitive {
  public:
   using Primitive::Primitive;
   void eval_cpu(const Arrays& in, Arrays& out) override {
-    const float* x = in[0].data<float>();
-    float total = 0, most = x[0];
-    for (size_t i = 0; i < in[0].size(); ++i) total += x[i], most = std::max(most, x[i]);
-    *out[0].data<float>() = total;
-    *out[1].data<float>() = most;
+    compute(in[0].data<float>(), in[0].size(), *out[0].data<float>(), *out[1].data<float>());
+  }
+  void eval_gpu(const Arrays& in, Arrays& out) override {
+    compute(device_data<float>(in[0]), in[0].size(), *device_data<float>(out[0]),
+            *device_data<float>(out[1]));
   }
   const char* name() const override { return "SumMax"; }
+
+ private:
+  static void compute(const float* x, size_t n, float& total, float& most) {
+    total = 0, most = x[0];
+    for (size_t i = 0; i < n; ++i) total += x[i], most = std::max(most, x[i]);
+  }
 };
 
 /// Three times the input by way of a workspace.

@@ -12,6 +12,7 @@
 #include "executable.h"
 #include "mlx/core/error.h"
 #include "mlx/ops/custom.h"
+#include "program.h"
 #include "streams.h"
 
 namespace mlx::core::fake {
@@ -77,11 +78,7 @@ class FakeBackend final : public Backend {
 
   Requirements find(const OpDef& op, const Attrs* attrs, std::span<const Layout> operands,
                     int n_inputs, int device) override;
-  bool fuses(const Instr& code, int) override {
-    const Dtype type(code.type);
-    return !(code.op == OpId::power && is_complex(type)) &&
-           !(code.op == OpId::arctan2 && type == float64);
-  }
+  bool fuses(const Instr& code, int) override { return has_micro_op(code); }
   bool fuses_prologue(const Step& step, int) override { return step.program.code.size() <= 8; }
   std::shared_ptr<const Executable> prepare(Work work) override {
     return prepare_work(std::move(work));
@@ -105,7 +102,6 @@ class FakeBackend final : public Backend {
 FakeBackend& instance() { return static_cast<FakeBackend&>(backend_of(Device::gpu)); }
 
 void start(Launch launch) {
-  ++counts().launches;
   const bool fails = fails_now(Failure::launch);
   Ref<DeviceBuffer> arena;
   try {
@@ -115,6 +111,7 @@ void start(Launch launch) {
     return done->suspend(std::current_exception(),
                          std::make_unique<WaitingLaunch>(std::move(launch)));
   }
+  ++counts().launches;
   auto completion = make_ref<StreamCompletion>();
   launch.done->set_completion(completion);
   launch.done = {};  // who waits for it keeps it
@@ -145,7 +142,8 @@ void FakeBackend::copy(Copy c) {
   submit(stream, [completion, fails, copy = std::make_shared<Copy>(std::move(c))]() mutable {
     std::exception_ptr error = fails ? failure("a copy") : wait_for(copy->after);
     if (!error) {
-      const bool from_host = copy->from->space == Space::host, to_host = copy->to->space == Space::host;
+      const bool from_host = copy->from->space == Space::host,
+                 to_host = copy->to->space == Space::host;
       std::memcpy(bytes_of(*copy->to) + copy->to_offset, bytes_of(*copy->from) + copy->from_offset,
                   copy->bytes);
       auto& moved = from_host ? counts().to_device : to_host ? counts().to_host : counts().within;
@@ -157,8 +155,8 @@ void FakeBackend::copy(Copy c) {
 }
 
 /// The CPU's wishes, and stricter ones for some ops, so that the planner makes copies for them.
-Requirements FakeBackend::find(const OpDef& op, const Attrs* attrs, std::span<const Layout> operands,
-                               int n_inputs, int) {
+Requirements FakeBackend::find(const OpDef& op, const Attrs* attrs,
+                               std::span<const Layout> operands, int n_inputs, int) {
   Requirements r = host_backend().find(op, attrs, operands, n_inputs, 0);
   r.inputs.resize(n_inputs, Accepts::any);
   const size_t letters = std::strlen(op.name);

@@ -30,8 +30,8 @@ std::vector<Region> merge(std::vector<Region> regions) {
     const size_t bytes = r.end - r.first;
     r.copy = host_backend().alloc(bytes + kLine, Stream(0, Device::cpu));
     // Aligned as the original is.
-    r.host = static_cast<unsigned char*>(r.copy->host) +
-             reinterpret_cast<uintptr_t>(r.first) % kLine;
+    r.host =
+        static_cast<unsigned char*>(r.copy->host) + reinterpret_cast<uintptr_t>(r.first) % kLine;
     std::memcpy(r.host, r.first, bytes);
   }
   return merged;
@@ -95,7 +95,8 @@ void BorrowedStep::run(std::span<unsigned char* const> operands, const void* com
   launch.stream = own_stream();
   launch.blocking = true;
   auto region_of = [&](unsigned char* at) {
-    return std::ranges::find_if(regions, [&](const Region& r) { return r.first <= at && at < r.end; });
+    return std::ranges::find_if(regions,
+                                [&](const Region& r) { return r.first <= at && at < r.end; });
   };
   for (int k = 0; k < count; ++k) {
     const Range r = range(k);

@@ -12,10 +12,10 @@ enum class Failure : int { allocation, launch, copy };
 bool fails_now(Failure kind);
 
 struct Counts {
-  std::atomic<int64_t> buffers{0};   ///< allocated and not freed
-  std::atomic<int64_t> faults{0};    ///< writes out of bounds or to freed memory
+  std::atomic<int64_t> buffers{0};  ///< allocated and not freed
+  std::atomic<int64_t> faults{0};   ///< writes out of bounds or to freed memory
   std::atomic<int64_t> launches{0}, finished{0};
-  std::atomic<int64_t> borrowed{0};  ///< steps that ran through the CPU
+  std::atomic<int64_t> borrowed{0};                          ///< steps that ran through the CPU
   std::atomic<int64_t> to_device{0}, to_host{0}, within{0};  ///< bytes copied
 };
 Counts& counts();

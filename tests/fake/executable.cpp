@@ -57,7 +57,8 @@ class Running {
       if (line.empty()) throw;
       e.throw_with("; built at " + line);
     }
-    observer->report(step_, start, Clock::now(), look && has_nan(step_.n_inputs, step_.outputs_end()));
+    observer->report(step_, start, Clock::now(),
+                     look && has_nan(step_.n_inputs, step_.outputs_end()));
   }
 
  private:
@@ -151,7 +152,8 @@ const FakeExecutable& own(const Executable& e) { return static_cast<const FakeEx
 
 unsigned char* device_bytes(const Buffer& buffer) {
   auto* own = dynamic_cast<const DeviceBuffer*>(&buffer);
-  if (!own) fail<ExecutionError>("fake", "a buffer of another device; those of this one are accepted");
+  if (!own)
+    fail<ExecutionError>("fake", "a buffer of another device; those of this one are accepted");
   return own->data();
 }
 

@@ -77,14 +77,14 @@ int arity_of(OpId op) {
 MicroOp find_micro_op(OpId op, Val type) {
   const int bytes = Dtype(type).size();
   if (op == OpId::copy)
-    return for_item(bytes, {copy<uint8_t>, copy<uint16_t>, copy<uint32_t>, copy<uint64_t>,
-                            copy<Item16>});
+    return for_item(bytes,
+                    {copy<uint8_t>, copy<uint16_t>, copy<uint32_t>, copy<uint64_t>, copy<Item16>});
   if (arity_of(op) == 3)
     return for_item(bytes, {choose<uint8_t>, choose<uint16_t>, choose<uint32_t>, choose<uint64_t>,
                             choose<Item16>});
   static const MicroOp* const rows[kNumDtypes] = {
-      bool_rows, uint8_rows, uint16_rows,    uint32_rows,    uint64_rows,
-      int8_rows, int16_rows, int32_rows,     int64_rows,     nullptr,
+      bool_rows, uint8_rows,   uint16_rows,  uint32_rows,    uint64_rows,
+      int8_rows, int16_rows,   int32_rows,   int64_rows,     nullptr,
       nullptr,   float32_rows, float64_rows, complex64_rows, complex128_rows};
   const MicroOp* table = rows[static_cast<int>(type)];
   return table ? table[static_cast<int>(op)] : nullptr;

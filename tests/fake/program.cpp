@@ -10,9 +10,7 @@ namespace {
 
 constexpr int64_t kPiece = 128;  // elements
 
-bool is_narrow_float(Dtype::Val t) {
-  return t == Dtype::Val::float16 || t == Dtype::Val::bfloat16;
-}
+bool is_narrow_float(Dtype::Val t) { return t == Dtype::Val::float16 || t == Dtype::Val::bfloat16; }
 bool widens(const Instr& i) {
   return is_narrow_float(i.type) && i.op != OpId::cast && i.op != OpId::copy && arity_of(i.op) < 3;
 }
@@ -96,9 +94,11 @@ class Interpreter {
 
 }  // namespace
 
+bool has_micro_op(const Instr& code) { return find(code) != nullptr; }
+
 void check_program(const Program& program) {
   for (const Instr& i : program.code)
-    if (!find(i))
+    if (!has_micro_op(i))
       fail<TypeError>("eval", "no kernel for elementwise op ", static_cast<int>(i.op), " on ",
                       dtype_name(i.type));
 }

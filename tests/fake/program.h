@@ -6,6 +6,8 @@
 
 namespace mlx::core::fake {
 
+/// Whether the interpreter knows the instruction.
+bool has_micro_op(const Instr& code);
 /// Throws TypeError where a micro-op is missing.
 void check_program(const Program& program);
 /// Runs the program over a shape. `operands`: addresses of the first elements of the operands

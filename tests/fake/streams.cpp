@@ -44,7 +44,8 @@ Gate& gate() {
 class Queue {
  public:
   explicit Queue(int stream)
-      : stream_(stream), random_(static_cast<unsigned>(setting("MLX_FAKE_SEED", 1) + 7919 * stream)) {
+      : stream_(stream),
+        random_(static_cast<unsigned>(setting("MLX_FAKE_SEED", 1) + 7919 * stream)) {
     std::thread([this] { loop(); }).detach();
   }
   void push(std::function<void()> job) {
@@ -151,7 +152,9 @@ void StreamCompletion::finish(std::exception_ptr error, std::vector<const Buffer
   changed_.notify_all();
 }
 
-void submit(Stream s, std::function<void()> job) { find_queue(s.index, true)->push(std::move(job)); }
+void submit(Stream s, std::function<void()> job) {
+  find_queue(s.index, true)->push(std::move(job));
+}
 
 void drain(Stream s) {
   BlockingRegion region;

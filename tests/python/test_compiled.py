@@ -7,8 +7,6 @@ from cases.table import device_array, host
 
 import mlx.core as mx
 
-pytestmark = pytest.mark.second_backend
-
 
 def check(row):
     for dtype in [d for d in row.dtypes if d in ("float32", "bfloat16", "int32", "complex64")]:

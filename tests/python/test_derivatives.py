@@ -7,8 +7,6 @@ from cases.table import device_array, host
 
 import mlx.core as mx
 
-pytestmark = pytest.mark.second_backend
-
 
 def complex_valued(array):
     """Whether an array holds complex numbers."""

@@ -11,13 +11,9 @@ import pytest
 
 import mlx.core as mx
 
-second_backend = pytest.mark.second_backend
-
-
 # Laziness
 
 
-@second_backend
 def test_building_a_graph_runs_nothing():
     a = mx.ones((64, 64))
     mx.eval(a)
@@ -29,7 +25,6 @@ def test_building_a_graph_runs_nothing():
     assert mx._launch_count() > before
 
 
-@second_backend
 def test_evaluated_arrays_are_not_computed_again():
     b = mx.exp(mx.ones(8))
     mx.eval(b)
@@ -39,7 +34,6 @@ def test_evaluated_arrays_are_not_computed_again():
     assert mx._launch_count() == before
 
 
-@second_backend
 def test_what_nobody_asks_for_is_never_run():
     a = mx.array([1, 2, 3])
     useless = a[mx.array([7])]  # would raise if it ran
@@ -49,7 +43,6 @@ def test_what_nobody_asks_for_is_never_run():
     del useless
 
 
-@second_backend
 def test_eval_takes_trees_and_ignores_what_is_no_array():
     a, b, c = (mx.exp(mx.array(float(n))) for n in range(3))
     mx.eval(a, {"x": [b, (c, None, 3, "text")]}, None)
@@ -60,7 +53,6 @@ def test_eval_takes_trees_and_ignores_what_is_no_array():
     mx.eval({})
 
 
-@second_backend
 @pytest.mark.parametrize(
     "use",
     [
@@ -80,7 +72,6 @@ def test_uses_that_need_values_evaluate(use):
     use(mx.exp(mx.array(0.0)))
 
 
-@second_backend
 def test_async_eval_and_synchronize():
     a = mx.exp(mx.ones((256, 256))) @ mx.ones((256, 256))
     b = a * 2
@@ -97,7 +88,6 @@ def test_async_eval_and_synchronize():
 # Aliasing
 
 
-@second_backend
 def test_assignment_is_seen_through_every_name_of_the_object():
     a = mx.zeros(3)
     b, holder = a, {"a": a}
@@ -107,7 +97,6 @@ def test_assignment_is_seen_through_every_name_of_the_object():
     assert b.tolist() == [1, 6, 1]
 
 
-@second_backend
 @pytest.mark.parametrize(
     "derive",
     [
@@ -139,7 +128,6 @@ def test_what_was_derived_earlier_does_not_see_assignments(derive, evaluated):
     assert a.tolist() == [18.0] * 4
 
 
-@second_backend
 def test_writing_to_a_derived_array_leaves_its_source():
     a = mx.arange(6)
     b = a[2:5]
@@ -202,7 +190,6 @@ def test_arrays_from_numpy_are_copies():
     assert a.tolist() == [0, 1, 2, 3]
 
 
-@second_backend
 def test_updates_in_a_loop_do_not_keep_history():
     a = mx.zeros((1000,))
     mx.eval(a)
@@ -217,7 +204,6 @@ def test_updates_in_a_loop_do_not_keep_history():
 # Transformed functions get fresh handles
 
 
-@second_backend
 def test_in_place_updates_in_a_transformed_function_stay_inside():
     def function(w, t):
         w += 1
@@ -236,7 +222,6 @@ def test_in_place_updates_in_a_transformed_function_stay_inside():
     assert w.tolist() == [1.0, 2.0]
 
 
-@second_backend
 def test_gradient_through_in_place_updates():
     def function(a):
         b = a * 2
@@ -267,7 +252,6 @@ def chain(length, op):
     return a
 
 
-@second_backend
 def test_a_million_nodes_are_built_and_dropped():
     time_small, a = seconds(lambda: chain(100_000, lambda v: v + 1.0))
     del a
@@ -278,7 +262,6 @@ def test_a_million_nodes_are_built_and_dropped():
     assert time.perf_counter() - start < time_large + 1.0
 
 
-@second_backend
 def test_a_million_nodes_are_evaluated():
     small, large = chain(100_000, lambda v: v + 1.0), chain(1_000_000, lambda v: v + 1.0)
     time_small, _ = seconds(lambda: mx.eval(small))
@@ -288,13 +271,11 @@ def test_a_million_nodes_are_evaluated():
     assert time_large < 30 * time_small + 1.0
 
 
-@second_backend
 def test_a_deep_chain_of_views_and_sorts_is_evaluated():
     assert chain(100_000, lambda v: v[::-1]).tolist() == [1.0, 2.0]
     assert chain(100_000, lambda v: mx.sort(v)).tolist() == [1.0, 2.0]
 
 
-@second_backend
 def test_a_deep_chain_is_differentiated_and_compiled():
     assert mx.grad(lambda a: _repeat(a, 50_000, lambda v: v * 1.0).sum())(mx.ones(2)).tolist() == [
         1,
@@ -312,7 +293,6 @@ def _repeat(a, times, op):
     return a
 
 
-@second_backend
 def test_a_shared_subgraph_is_computed_once():
     a = mx.array(1.0)
     for _ in range(60):
@@ -390,7 +370,6 @@ def test_out_of_memory_is_an_exception():
 # Errors while executing
 
 
-@second_backend
 @pytest.mark.parametrize(
     "wait",
     [mx.eval, repr, lambda a: a.tolist(), np.array, lambda a: (mx.async_eval(a), mx.eval(a))],
@@ -456,7 +435,6 @@ def in_thread(call):
     return result
 
 
-@second_backend
 def test_a_stream_belongs_to_its_thread():
     stream = mx.new_stream(mx.default_device())
     assert mx.add(mx.ones(2), 1, stream=stream).tolist() == [2, 2]
@@ -467,7 +445,6 @@ def test_a_stream_belongs_to_its_thread():
         assert in_thread(lambda s=shared: mx.add(mx.ones(2), 1, stream=s).tolist()) == [2, 2]
 
 
-@second_backend
 def test_the_default_stream_and_random_state_are_per_thread():
     device = mx.default_device()
     here = mx.default_stream(device)
@@ -481,7 +458,6 @@ def test_the_default_stream_and_random_state_are_per_thread():
     assert mx.random.uniform(shape=(3,)).tolist() == first
 
 
-@second_backend
 def test_many_threads_compute_at_once():
     def work(seed):
         key = mx.random.key(seed)
@@ -509,14 +485,12 @@ def test_many_threads_compute_at_once():
     assert got == want
 
 
-@second_backend
 def test_evaluated_arrays_can_be_used_in_any_thread():
     a = mx.exp(mx.ones(4))
     mx.eval(a)
     assert in_thread(lambda: (a + 1).tolist()) == (a + 1).tolist()
 
 
-@second_backend
 def test_values_cross_streams_in_order():
     one, two = mx.new_stream(mx.default_device()), mx.new_stream(mx.default_device())
     a = mx.ones((64, 64))
@@ -532,7 +506,6 @@ def test_values_cross_streams_in_order():
     assert a.tolist() == b.tolist()
 
 
-@second_backend
 def test_stream_contexts_nest_and_restore():
     device = mx.default_device()
     before = mx.default_stream(device)

@@ -8,8 +8,6 @@ import pytest
 
 import mlx.core as mx
 
-pytestmark = pytest.mark.second_backend
-
 # (call, classes that the exception belongs to: all of "A B", one of "A|B", what the message says)
 TABLE = [
     ("mx.add(mx.ones(2), mx.ones(3))", "ValueError", r"\[.*\].*\(2,?\).*\(3,?\)"),

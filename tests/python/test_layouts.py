@@ -5,8 +5,6 @@ import numpy as np
 import pytest
 from cases.table import device_array, host, layouts
 
-pytestmark = pytest.mark.second_backend
-
 
 def same(row, got, want):
     """Whether two results agree: to the bit where the row promises it."""

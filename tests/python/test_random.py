@@ -6,8 +6,6 @@ import scipy.stats as stats
 
 import mlx.core as mx
 
-pytestmark = pytest.mark.second_backend
-
 N = 20_000
 # distribution -> (draw with a key, cumulative distribution function)
 CONTINUOUS = {

@@ -17,7 +17,6 @@ from cases.table import (
     wide,
 )
 
-pytestmark = pytest.mark.second_backend
 FAMILIES = ["elementwise", "order", "reduce", "standard", "view"]
 
 

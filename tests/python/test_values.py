@@ -5,8 +5,6 @@ import numpy as np
 import pytest
 from cases.table import device_array, dtype_name, error_of, host, leaves, wide
 
-pytestmark = pytest.mark.second_backend
-
 
 def check(row):
     for dtype in row.dtypes:

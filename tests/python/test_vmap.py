@@ -7,8 +7,6 @@ from cases.table import device_array, host, host_input
 
 import mlx.core as mx
 
-pytestmark = pytest.mark.second_backend
-
 
 def flat(result):
     return list(result) if isinstance(result, (list, tuple)) else [result]
