@@ -10,6 +10,7 @@
 
 #include "mlx/core/error.h"
 #include "mlx/ops.h"
+#include "mlx/ops/repeats.h"
 
 namespace mlx::core {
 namespace {
@@ -358,6 +359,8 @@ Term contract(Term a, Term b, const LabelSet& kept, Stream s) {
   if (summed.empty()) {
     return {multiply(aligned(a, result, s), aligned(b, result, s), s), result};
   }
+  a.value = spelled_out(a.value, s);
+  b.value = spelled_out(b.value, s);
   array x = arranged(a, joined({&batch, &left, &summed}), s);
   array y = arranged(b, joined({&batch, &summed, &right}), s);
   Shape shape(x.shape().begin(), x.shape().begin() + batch.size() + left.size());

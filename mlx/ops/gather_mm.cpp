@@ -3,6 +3,7 @@
 
 #include "mlx/core/error.h"
 #include "mlx/ops.h"
+#include "mlx/ops/repeats.h"
 
 namespace mlx::core {
 namespace {
@@ -95,7 +96,7 @@ namespace rules {
 namespace {
 
 array conjugate_transpose(const array& x, Stream s) {
-  array t = swapaxes(x, -1, -2, s);
+  array t = swapaxes(spelled_out(x, s), -1, -2, s);
   return is_complex(x.dtype()) ? conjugate(t, s) : t;
 }
 

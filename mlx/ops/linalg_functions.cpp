@@ -21,11 +21,58 @@ array moduli(const array& a, Stream s) {
 /// The dtype of the norm of `a`.
 Dtype norm_dtype(const array& a) { return is_inexact(a.dtype()) ? real_dtype(a.dtype()) : float32; }
 
+/// Real elements in float64 where their squares may leave float32.
+array widened(const array& a, Stream s) {
+  return astype(a, a.dtype() == float16 ? float32 : float64, s);
+}
+
+/// Powers of two by which float64 numbers that are not negative come close to 1, for each group
+/// along `axes`.
+array scales_of(const array& x, const Axes& axes, Stream s) {
+  const array exponent = array(uint64_t{0x7ff0000000000000});
+  const array top = stop_gradient(axes.empty() ? x : max(x, axes, true, s), s);
+  const array power = view(bitwise_and(view(top, uint64, s), exponent, s), float64, s);
+  // Zero and subnormal numbers by the smallest normal one; infinities and NaN stay what they are.
+  const array finite = where(isinf(power, s), constant(1.0, float64), power, s);
+  return maximum(finite, constant(0x1p-1022, float64), s);
+}
+
+/// `f` of real arrays, in numbers that neither overflow nor underflow: `f` reduces `axes`, which it
+/// keeps, and f(c · x) is c · f(x) for c > 0. float64 is scaled, others become wider.
+template <class F>
+array in_range(Arrays parts, const Axes& axes, bool keepdims, Stream s, F f) {
+  const bool scaled = parts[0].dtype() == float64 && parts[0].size() > 0;
+  for (array& x : parts) x = widened(x, s);
+  array out;
+  if (scaled) {
+    array size = abs(parts[0], s);
+    for (size_t i = 1; i < parts.size(); ++i) size = maximum(size, abs(parts[i], s), s);
+    const array scale = scales_of(size, axes, s);
+    for (array& x : parts) x = divide(x, scale, s);
+    out = multiply(f(parts), scale, s);
+  } else {
+    out = f(parts);
+  }
+  return keepdims || axes.empty() ? out : squeeze(out, axes, s);
+}
+
+/// The root of a sum of powers. Its derivative is 0 where the sum is, the least of those that
+/// serve.
+array root_of(const array& total, double ord, Stream s) {
+  const array none = equal(total, constant(0.0, total.dtype()), s);
+  const array x = where(none, constant(1.0, total.dtype()), total, s);
+  const array root = ord == 2 ? sqrt(x, s) : power(x, constant(1 / ord, x.dtype()), s);
+  return where(none, constant(ord > 0 ? 0.0 : INFINITY, x.dtype()), root, s);
+}
+
 array euclidean(const array& a, const Axes& axes, bool keepdims, Stream s) {
-  array x = is_complex(a.dtype()) ? a : moduli(a, s);
-  array squares =
-      is_complex(x.dtype()) ? add(square(real(x, s), s), square(imag(x, s), s), s) : square(x, s);
-  return sqrt(sum(squares, axes, keepdims, s), s);
+  const bool parts = is_complex(a.dtype());
+  return in_range(parts ? Arrays{real(a, s), imag(a, s)} : Arrays{a}, axes, keepdims, s,
+                  [&](const Arrays& x) {
+                    array squares = square(x[0], s);
+                    if (parts) squares = add(squares, square(x[1], s), s);
+                    return root_of(sum(squares, axes, true, s), 2, s);
+                  });
 }
 
 array norm_of_vectors(const array& a, double ord, const Axes& axes, bool keepdims, Stream s) {
@@ -35,8 +82,10 @@ array norm_of_vectors(const array& a, double ord, const Axes& axes, bool keepdim
   if (ord == 1) return sum(x, axes, keepdims, s);
   if (ord == 0)
     return sum(astype(not_equal(x, constant(0.0, x.dtype()), s), x.dtype(), s), axes, keepdims, s);
-  const array p = constant(ord, x.dtype()), root = constant(1 / ord, x.dtype());
-  return power(sum(power(x, p, s), axes, keepdims, s), root, s);
+  return in_range({x}, axes, keepdims, s, [&](const Arrays& y) {
+    const array p = constant(ord, y[0].dtype());
+    return root_of(sum(power(y[0], p, s), axes, true, s), ord, s);
+  });
 }
 
 /// The singular values of the matrices in two axes, along a last axis.

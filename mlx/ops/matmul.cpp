@@ -6,6 +6,7 @@
 
 #include "mlx/core/error.h"
 #include "mlx/ops.h"
+#include "mlx/ops/repeats.h"
 
 namespace mlx::core {
 namespace {
@@ -132,8 +133,8 @@ array tensordot(const array& a, const array& b, const std::vector<int>& axes_a,
   int64_t k = product_of(a.shape(), summed_a);
   order_a.insert(order_a.end(), summed_a.begin(), summed_a.end());
   order_b.insert(order_b.end(), kept_b.begin(), kept_b.end());
-  array left = reshape(transpose(a, order_a, stream), {m, k}, stream);
-  array right = reshape(transpose(b, order_b, stream), {k, n}, stream);
+  array left = reshape(transpose(spelled_out(a, stream), order_a, stream), {m, k}, stream);
+  array right = reshape(transpose(spelled_out(b, stream), order_b, stream), {k, n}, stream);
   return reshape(matmul(left, right, stream), shape, stream);
 }
 

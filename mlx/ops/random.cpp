@@ -198,18 +198,122 @@ array normal(const Shape& shape, Dtype dtype, const float loc, const float scale
   return normal(shape, dtype, array(loc), array(scale), key, s);
 }
 
+namespace {
+
+/// Integers of up to 25 bits are exact in float32, and a uniform float32 has 24 bits to spread
+/// over.
+constexpr int64_t kFloatRange = int64_t{1} << 24;
+__extension__ typedef __int128 Int128;
+
+/// The integer that a known bound stands for.
+std::optional<Int128> known_bound(const array& a) {
+  if (!is_constant(a) || is_complex(a.dtype())) return {};
+  if (a.dtype() == uint64) return a.node()->scalar().as<uint64_t>();
+  if (!is_floating(a.dtype()))
+    return Scalar::convert(a.node()->scalar(), a.dtype(), int64).as<int64_t>();
+  const double value = a.node()->scalar().to_double(a.dtype());
+  if (!(std::abs(value) <= 0x1p64))
+    fail("randint", "a bound of ", value, "; bounds from -2^63 to 2^64 are accepted");
+  return static_cast<Int128>(value);
+}
+
+void check_bounds(Int128 low, Int128 high, Dtype dtype) {
+  auto text = [](Int128 v) {
+    return v < 0 ? std::to_string(static_cast<int64_t>(v)) : std::to_string(uint64_t(v));
+  };
+  if (low > high)
+    fail("randint", "the bounds ", text(low), " and ", text(high),
+         "; a lower bound that is not above the upper one is accepted");
+  if (dtype == bool_) return;
+  const int bits = 8 * dtype.size() - (is_unsigned(dtype) ? 0 : 1);
+  const Int128 end = Int128{1} << bits, least = is_unsigned(dtype) ? 0 : -end;
+  if (low < least || high > end)
+    fail("randint", "the bounds ", text(low), " and ", text(high), " for ", dtype_name(dtype),
+         "; bounds of integers that the dtype holds are accepted");
+}
+
+/// Whether floats give the integers between two bounds.
+bool fits_float(Int128 low, Int128 high) {
+  return low >= -kFloatRange && high <= kFloatRange && high - low <= kFloatRange;
+}
+
+/// Whether every value of a bound is small.
+bool is_small(const array& a, const std::optional<Int128>& known) {
+  if (known) return *known >= -65536 && *known <= 65536;
+  return !is_inexact(a.dtype()) && a.dtype().size() <= 2;
+}
+
+/// The upper 64 bits of the product of two uint64.
+array product_above(const array& a, const array& b, Stream s) {
+  const array half = array(uint64_t{32}), mask = array(uint64_t{0xffffffff});
+  auto low = [&](const array& x) { return bitwise_and(x, mask, s); };
+  auto high = [&](const array& x) { return right_shift(x, half, s); };
+  const array cross = multiply(high(a), low(b), s);
+  const array middle =
+      add(add(high(multiply(low(a), low(b), s)), low(cross), s), multiply(low(a), high(b), s), s);
+  return add(add(multiply(high(a), high(b), s), high(cross), s), high(middle), s);
+}
+
+/// A bound as 64 bits, in which integers of either sign wrap.
+array bound_bits(const array& a, const std::optional<Int128>& known, Stream s) {
+  if (known) return array(static_cast<uint64_t>(*known));
+  return astype(is_unsigned(a.dtype()) ? a : astype(a, int64, s), uint64, s);
+}
+
+/// Where the first of two bounds is below the second.
+array is_below(const array& a, const array& a_bits, const array& b, const array& b_bits, Stream s) {
+  auto negative = [&](const array& x) { return less(x, constant(0.0, x.dtype()), s); };
+  const array sign = negative(a);
+  return where(not_equal(sign, negative(b), s), sign, less(a_bits, b_bits, s), s);
+}
+
+/// Integers of a range that floats cover, as the published package makes them.
+array randint_of_float(const array& low, const array& high, const Shape& shape, Dtype dtype,
+                       const array& key, Stream s) {
+  array u = uniform(low, high, shape, float32, key, s);
+  array least = astype(low, dtype, s);
+  array most = dtype == bool_ ? not_equal(high, array(1), s)
+                              : subtract(astype(high, dtype, s), constant(1.0, dtype), s);
+  // Rounding may reach `high`.
+  return maximum(minimum(astype(floor(u, s), dtype, s), most, s), least, s);
+}
+
+}  // namespace
+
 array randint(const array& low, const array& high, const Shape& shape, Dtype dtype,
               const OptionalKey& key, StreamOrDevice s) {
-  Stream stream = to_stream(s);
+  Stream st = to_stream(s);
   if (is_inexact(dtype))
     fail("randint", "dtype ", dtype_name(dtype), "; integer dtypes and bool are accepted");
-  array u = uniform(low, high, shape, float32, key, stream);
-  array least = astype(low, dtype, stream);
-  array most = dtype == bool_ ? not_equal(high, array(1), stream)
-                              : subtract(astype(high, dtype, stream), constant(1.0, dtype), stream);
-  // Rounding may reach `high`.
-  array i = minimum(astype(floor(u, stream), dtype, stream), most, stream);
-  return maximum(i, least, stream);
+  require_fits(broadcast_shapes(low.shape(), high.shape(), "randint"), shape, "randint", "bounds");
+  const auto from = known_bound(low), to = known_bound(high);
+  if (from && to) check_bounds(*from, *to, dtype);
+  const array k = key ? *key : KeySequence::current().next();
+  if (dtype == bool_ || (is_small(low, from) && is_small(high, to)) ||
+      (from && to && fits_float(*from, *to)))
+    return randint_of_float(low, high, shape, dtype, k, st);
+
+  // The word times the length of the range, over 2^64. The length 2^64 wraps to zero.
+  Shape pairs = shape;
+  pairs.push_back(2);
+  const array word = squeeze(view(bits(pairs, 4, k, st), uint64, st), -1, st);
+  const array first = bound_bits(low, from, st), end = bound_bits(high, to, st);
+  const array length = subtract(end, first, st), zero = array(uint64_t{0});
+  const array above = where(equal(length, zero, st), word, product_above(word, length, st), st);
+  const array wide = astype(add(first, above, st), dtype, st);
+  if (from && to) return *from == *to ? broadcast_to(astype(first, dtype, st), shape, st) : wide;
+
+  const array reach = array(static_cast<uint64_t>(kFloatRange));
+  // From -2^24 to 2^24; the bits of unsigned bounds are no negative numbers.
+  auto within = [&](const array& a, const array& bits) {
+    return is_unsigned(a.dtype()) ? less_equal(bits, reach, st)
+                                  : less_equal(add(bits, reach, st), add(reach, reach, st), st);
+  };
+  const array fits = logical_and(logical_and(within(low, first), within(high, end), st),
+                                 less_equal(length, reach, st), st);
+  const array some = is_below(low, first, high, end, st);
+  return where(fits, randint_of_float(low, high, shape, dtype, k, st),
+               where(some, wide, astype(first, dtype, st), st), st);
 }
 
 array bernoulli(const array& p, const Shape& shape, const OptionalKey& key, StreamOrDevice s) {

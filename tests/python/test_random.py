@@ -114,3 +114,90 @@ def test_a_compiled_function_draws_anew_when_it_captures_the_state():
     mx.random.seed(3)
     assert got == [mx.random.uniform(shape=(4,)).tolist() for _ in range(3)]
     assert got[0] != got[1]
+
+
+WIDTHS = {
+    "int8": 8, "int16": 16, "int32": 32, "int64": 64,
+    "uint8": 8, "uint16": 16, "uint32": 32, "uint64": 64,
+}  # fmt: skip
+
+
+def integer_ranges():
+    for name, bits in WIDTHS.items():
+        low, high = (0, 2**bits) if name[0] == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1))
+        high = min(high, 2**64 - 1)  # no dtype holds 2**64
+        yield name, low, high
+        yield name, high - 100, high
+        yield name, high - high // 3, high
+        yield name, low, low + 3 * 2 ** (bits - 2)
+        if bits >= 32:
+            yield name, low, low + 2**24 + 1
+            yield name, low + 12345, low + 12345 + 2**25
+            yield name, 2**24, 2**24 + 7
+            yield name, 2**30 - 3, 2**30 + 4
+
+
+@pytest.mark.parametrize(("dtype", "low", "high"), list(integer_ranges()))
+@pytest.mark.parametrize("bounds", ["numbers", "arrays"])
+def test_randint_spreads_evenly_over_any_range(dtype, low, high, bounds):
+    def bound(v):
+        if bounds == "numbers":
+            return v
+        wide = mx.uint64 if v >= 2**63 else mx.int64
+        return mx.array([v, v], wide)[:1]
+
+    t = getattr(mx, dtype)
+    draws = mx.random.randint(bound(low), bound(high), (20_000,), t, key=mx.random.key(11))
+    assert draws.dtype == t
+    values = [int(v) for v in np.array(draws)]
+    assert min(values) >= low
+    assert max(values) < high
+    n = high - low if high - low < 200 else 16
+    counts = np.bincount([(v - low) * n // (high - low) for v in values], minlength=n)
+    assert stats.chisquare(counts).pvalue > 1e-4
+    if high - low > 2**10:  # the low bits are random too
+        low_bits = np.bincount([v % 16 for v in values], minlength=16)
+        assert stats.chisquare(low_bits).pvalue > 1e-4
+    if high - low <= 128:
+        assert len(set(values)) == high - low
+
+
+def test_randint_of_a_range_of_which_the_default_dtype_holds_a_part():
+    with pytest.raises(ValueError, match="int32"):
+        mx.random.randint(0, 2**32)
+    for low, high, dtype in [(0, 257, mx.uint8), (-1, 5, mx.uint32), (0, 2**31 + 1, mx.int32)]:
+        with pytest.raises(ValueError, match="randint"):
+            mx.random.randint(low, high, (3,), dtype)
+
+
+def test_randint_refuses_bounds_in_the_wrong_order():
+    for low, high in [(5, 3), (2**40, 0), (1.5, 0.5)]:
+        with pytest.raises(ValueError, match="bound"):
+            mx.random.randint(low, high, (3,), mx.int64)
+    assert mx.random.randint(5, 5, (2,)).tolist() == [5, 5]
+    assert mx.random.randint(2**40, 2**40, (2,), mx.int64).tolist() == [2**40] * 2
+    for bad in (float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="bound"):
+            mx.random.randint(0, bad, (3,))
+
+
+def test_randint_of_mixed_bounds():
+    low = mx.array([0, 0, 7, 5], mx.int64)
+    high = mx.array([10, 2**40, 7, 3], mx.int64)
+    key = mx.random.key(4)
+    got = mx.random.randint(low, high, (1000, 4), mx.int64, key=key)
+    values = np.array(got)
+    assert set(values[:, 0]) == set(range(10))
+    assert (values[:, 1] >= 0).all()
+    assert values[:, 1].max() > 2**39
+    assert set(values[:, 2]) == {7}
+    assert set(values[:, 3]) == {5}
+    # The narrow range draws what it draws alone.
+    alone = mx.random.randint(0, 10, (1000, 4), mx.int64, key=key)
+    assert mx.array_equal(alone[:, 0], got[:, 0]).item()
+    compiled = mx.compile(lambda a, b: mx.random.randint(a, b, (1000, 4), mx.int64, key=key))
+    assert mx.array_equal(compiled(low, high), got).item()
+    mapped = mx.vmap(lambda k: mx.random.randint(0, 2**40, (5,), mx.int64, key=k))
+    keys = mx.random.split(key, 3)
+    each = mx.stack([mx.random.randint(0, 2**40, (5,), mx.int64, key=k) for k in keys])
+    assert mx.array_equal(mapped(keys), each).item()

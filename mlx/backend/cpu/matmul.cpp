@@ -32,6 +32,9 @@ struct Matrix {
     Strides strides = broadcast_strides(view->shape(), view->strides(), shape);
     row = strides[shape.size() - 2];
     col = strides[shape.size() - 1];
+    // The stride of an axis of length 1 says nothing: layouts that are the same look the same.
+    if (shape[shape.size() - 2] == 1) row = std::max<int64_t>(shape.back(), 1);
+    if (shape.back() == 1) col = 1;
   }
 };
 
@@ -188,19 +191,48 @@ void multiply(const Products& p, Dtype type, double alpha, double beta) {
   }
 }
 
+/// An operand, spelled out in memory where it repeats elements: that is how it lies once it is
+/// evaluated, and products round by how their operands lie.
+class SpelledOut {
+ public:
+  explicit SpelledOut(const View& x)
+      : layout_{x.shape(), row_major(x.shape()), 0, x.dtype()},
+        copy_(repeats(x) ? static_cast<size_t>(x.size()) * x.dtype().size() : 0),
+        view_(x) {
+    if (!repeats(x)) return;
+    view_ = {copy_.get(), &layout_};
+    copy_strided(x, view_);
+  }
+  const View& view() const { return view_; }
+
+ private:
+  static bool repeats(const View& x) {
+    for (int i = 0; i < x.ndim(); ++i)
+      if (x.shape()[i] > 1 && x.strides()[i] == 0) return x.size() > 0;
+    return false;
+  }
+  Layout layout_;
+  Scratch copy_;
+  View view_;
+};
+
 void matmul_kernel(const KernelArgs& args) {
-  matrix_product(args.in[0], args.in[1], nullptr, args.out[0], 1, 0);
+  const SpelledOut a(args.in[0]), b(args.in[1]);
+  matrix_product(a.view(), b.view(), nullptr, args.out[0], 1, 0);
 }
 
 void addmm_kernel(const KernelArgs& args) {
   const auto& attrs = attrs_as<AddmmAttrs>(args.attrs);
-  matrix_product(args.in[1], args.in[2], &args.in[0], args.out[0], attrs.alpha, attrs.beta);
+  const SpelledOut a(args.in[1]), b(args.in[2]);
+  const SpelledOut c(args.in[0]);  // which rows of a batch are joined hangs on it too
+  matrix_product(a.view(), b.view(), &c.view(), args.out[0], attrs.alpha, attrs.beta);
 }
 
 /// Products of the matrices that two index arrays pick. Neighbours that share the right matrix and
 /// continue each other's rows on the left become one product.
 void gather_mm_kernel(const KernelArgs& args) {
-  const View &a = args.in[0], &b = args.in[1], &out = args.out[0];
+  const SpelledOut left_matrices(args.in[0]), right_matrices(args.in[1]);
+  const View &a = left_matrices.view(), &b = right_matrices.view(), &out = args.out[0];
   if (out.size() == 0) return;
   const Shape& shape = args.in[2].shape();
   Positions lhs("gather_mm", shape, {{args.in[2], 0, a.shape()[0], 1, a.strides()[0]}});
@@ -243,7 +275,8 @@ void gather_mm_kernel(const KernelArgs& args) {
 
 /// Products over ranges of the inner axis; the segments arrive row-contiguous.
 void segmented_mm_kernel(const KernelArgs& args) {
-  const View &a = args.in[0], &b = args.in[1], &segments = args.in[2], &out = args.out[0];
+  const SpelledOut left(args.in[0]), right(args.in[1]);
+  const View &a = left.view(), &b = right.view(), &segments = args.in[2], &out = args.out[0];
   if (out.size() == 0) return;
   int64_t m = a.shape()[0], k = a.shape()[1], n = b.shape()[1];
   Products p{m, n, k, 1, {&a, a.shape()}, {&b, b.shape()}, {nullptr, {}}, {&out, out.shape()}};

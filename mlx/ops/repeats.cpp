@@ -1,0 +1,25 @@
+#include "mlx/ops/repeats.h"
+
+#include "mlx/ops/cast.h"
+#include "mlx/ops/view.h"
+
+namespace mlx::core {
+
+namespace {
+
+bool repeats(const array& a) {
+  const Node* n = a.node();
+  while (n->status == Status::pending && n->op->kind == OpKind::view) {
+    if (n->op == &op_broadcast_to) return true;
+    n = n->inputs()[0];
+  }
+  return n->op == &op_constant;
+}
+
+}  // namespace
+
+array spelled_out(const array& a, Stream s) {
+  return a.ndim() > 1 && repeats(a) ? contiguous(a, false, s) : a;
+}
+
+}  // namespace mlx::core
