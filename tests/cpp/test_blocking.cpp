@@ -95,7 +95,7 @@ TEST_CASE("errors of work that is waited for arrive, with and without hooks") {
     std::optional<Embedder> lock;
     if (hooks) lock.emplace();
     auto event = make_ref<Event>();
-    auto later = soon([&] { event->fail(std::make_exception_ptr(ValueError("no"))); });
+    auto later = soon([&] { event->fail(std::make_exception_ptr(ValueError("no")), {nullptr}); });
     CHECK_THROWS_AS(event->wait(), ValueError);
   }
 }
