@@ -16,12 +16,32 @@ enum class OpId : uint16_t {
 #undef E
   cast,  ///< from `type` to `out`
   copy,
+  position,     ///< start + n * step, where n is the element's number by `numberings[a]`
+  random_bits,  ///< word n of `numberings[a].count` words for the key of the two words b and c
   count,
 };
 inline constexpr int kElementwiseCount = static_cast<int>(OpId::cast);
 
+/// Whether the instruction reads where its element is: `a` is then a numbering, no value.
+constexpr bool reads_index(OpId op) { return op == OpId::position || op == OpId::random_bits; }
+
+/// Numbers the elements of an iteration: n is the sum of index * stride over its axes. What
+/// `position` makes of n is here too. All of it is layout, not code: a parameter where code is
+/// kept.
+struct Numbering {
+  Strides strides;
+  int64_t count = 0;  ///< numbers are below it
+  double start = 0, step = 0;
+  int64_t int_start = 0, int_step = 0;
+  bool operator==(const Numbering&) const = default;
+};
+
 /// One micro-op: value = op(a, b, c), rounded to `out`. Values are numbered: the program's inputs
 /// first, then its constants, then one per instruction.
+/// `position` computes in `type`: in int64, wrapping to the width of `out`, or in float64, rounded
+/// to `out` once and exactly `start` for number 0. `random_bits` gives uint32 (Threefry-2x32, 20
+/// rounds, of the counters (n, n + half) or, from half = (count + 1) / 2 on, the second word of
+/// those of n - half; the last of an odd half goes with counter 0).
 struct Instr {
   OpId op;
   Dtype::Val type;  ///< dtype of the operands (of `b` and `c` for `where`, whose `a` is bool)
@@ -33,6 +53,7 @@ struct Instr {
 struct Program {
   SmallVector<Dtype::Val, 8> inputs;
   SmallVector<Dtype::Val, 8> constants;  ///< their values are parameters of the launch
+  std::vector<Numbering> numberings;
   std::vector<Instr> code;
   SmallVector<uint16_t, 4> outputs;  ///< values to store; never an input or a constant
   bool operator==(const Program&) const = default;

@@ -43,6 +43,18 @@ struct LoopBody {
   const std::vector<bool>* mapped;  ///< inputs that have the axis in front; others stay
 };
 
+/// How an op computes an element from its number alone: fused programs then compute it where it is
+/// read. Elements are numbered row by row over the last `axes` axes of the result.
+struct Generator {
+  enum Kind : uint8_t {
+    range,        ///< start + number * step: integers wrap; other dtypes round it once from double
+    random_bits,  ///< word `number` of those for a key: two words along the last axis of the input
+  } kind = range;
+  size_t axes = 0;
+  double start = 0, step = 0;
+  int64_t int_start = 0, int_step = 0;  ///< of integer dtypes
+};
+
 /// One operation. Instances are constants of static storage; their address is their identity.
 struct OpDef {
   const char* name;
@@ -64,6 +76,8 @@ struct OpDef {
   /// result the axis of the input that it is, or -1; false where this node does more. Fusion sees
   /// through.
   bool (*permutes)(const Node& node, SmallVector<int, 8>& from) = nullptr;
+  /// Ops whose elements can be computed from their numbers: how; false where this node's cannot.
+  bool (*generator)(const Node& node, Generator& how) = nullptr;
   /// Cotangents of the inputs (null: zero) given those of the outputs; `jvp` transposed where null.
   Arrays (*vjp)(const RuleArgs& args) = nullptr;
   /// Tangents of the outputs given those of the inputs; unneeded where `linearity` says it all.

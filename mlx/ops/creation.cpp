@@ -20,6 +20,12 @@ Arrays build_arange(const Arrays&, const Attrs* attrs, Stream s) {
   return {range(attrs_as<ArangeAttrs>(attrs), s)};
 }
 
+bool generate_range(const Node& n, Generator& how) {
+  const auto& a = attrs_as<ArangeAttrs>(n.attrs.get());
+  how = {Generator::range, 1, a.start, a.step, a.int_start, a.int_step};
+  return true;
+}
+
 int64_t saturated(double v) {
   return v >= 0x1p63 ? INT64_MAX : v < -0x1p63 ? INT64_MIN : static_cast<int64_t>(v);
 }
@@ -58,7 +64,8 @@ array window(int M, StreamOrDevice stream, F&& of_angle) {
 
 }  // namespace
 
-constinit const OpDef op_arange{.name = "arange", .kind = OpKind::kernel, .build = build_arange};
+constinit const OpDef op_arange{
+    .name = "arange", .kind = OpKind::kernel, .build = build_arange, .generator = generate_range};
 
 array integer_range(int64_t start, int64_t stop, int64_t step, Dtype dtype, StreamOrDevice s) {
   if (step == 0) fail<ValueError>("arange", "a step of 0; other steps are accepted");

@@ -21,11 +21,19 @@ Arrays build_random_bits(const Arrays& in, const Attrs* attrs, Stream s) {
   Dtype dtype = r.width == 1 ? uint8 : r.width == 2 ? uint16 : uint32;
   return {make_node(op_random_bits, std::move(shape), dtype, s, make_attrs(r), in[0])};
 }
+
+/// Words only: narrower numbers share one.
+bool generate_bits(const Node& n, Generator& how) {
+  const auto& r = attrs_as<RandomBitsAttrs>(n.attrs.get());
+  how = {.kind = Generator::random_bits, .axes = r.shape.size()};
+  return r.width == 4;
+}
 }  // namespace
 
 constinit const OpDef op_random_bits{.name = "random_bits",
                                      .kind = OpKind::kernel,
                                      .build = build_random_bits,
+                                     .generator = generate_bits,
                                      .vjp = rules::random_bits_vjp,
                                      .jvp = rules::random_bits_jvp,
                                      .vmap = rules::random_bits_vmap};
@@ -323,7 +331,11 @@ array bernoulli(const array& p, const Shape& shape, const OptionalKey& key, Stre
          "; real floating dtypes are accepted");
   require_fits(p.shape(), shape, "bernoulli", "probabilities");
   // Slightly above 2^32, so that a probability of one is always met.
-  array threshold = multiply(astype(p, float32, stream), array(0x1.000002p32f), stream);
+  constexpr float kWords = 0x1.000002p32f;
+  array probability = astype(p, float32, stream);
+  array threshold = is_constant(probability) && probability.ndim() == 0
+                        ? array(probability.node()->scalar().as<float>() * kWords)
+                        : multiply(probability, array(kWords), stream);
   return less(astype(bits(shape, 4, key, stream), float32, stream), threshold, stream);
 }
 

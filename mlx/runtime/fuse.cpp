@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <queue>
 
+#include "mlx/runtime/generators.h"
 #include "mlx/runtime/layouts.h"
 
 namespace mlx::core {
@@ -89,22 +90,52 @@ class Grower {
     uint32_t reads = 1;
     for (; !candidates_.empty() && candidates_.top().item == item; candidates_.pop(), ++reads)
       same_map = same_map && maps_[candidates_.top().map] == maps_[map];
-    if (same_map && admits(item, maps_[map], reads)) {
+    if (int operands = 0; generates(item, maps_[map], reads, same_map, operands)) {
+      out.generated.push_back(item);
+      nodes_ += static_cast<int>(reads);
+      leave_out(item, operands);
+    } else if (same_map && admits(item, maps_[map], reads)) {
       join(out, item, std::move(maps_[map]), !computes(items_[item]));
     } else {
-      leave_out(item);
+      // Constants become parameters, not operands.
+      leave_out(item, items_[item].node->op != &op_constant);
     }
+  }
+
+  bool is_full() const {
+    const Caps& caps = target_->caps;
+    return nodes_ >= caps.fused_nodes || leaves_ >= caps.fused_inputs ||
+           outputs_ >= caps.fused_outputs;
+  }
+
+  /// Whether the program computes the item, which is then no member, from the numbers of its
+  /// elements; `operands`: those that this takes.
+  bool generates(uint32_t i, const AxisMap& axes, uint32_t reads, bool same_map,
+                 int& operands) const {
+    GeneratorRead read;
+    if (!on_ || group_of_[i] >= 0 || is_full() || !find_generator(items_, i, axes, read))
+      return false;
+    const Node& n = *items_[read.item].node;
+    if (n.stream != items_[root_].node->stream ||
+        !target_->backend->fuses(instruction_of(read.how, n.dtype), target_->stream.device.index))
+      return false;
+    if (!is_quick(read.how, n) && num_elements(n.shape) != size_) return false;
+    if (read.how.kind != Generator::random_bits) return true;
+    // Random bits are made once.
+    operands = 2;
+    for (; reads == items_[i].uses && !items_[i].stored(); reads = 1) {
+      if (i == read.item) return same_map && leaves_ + operands <= target_->caps.fused_inputs;
+      i = item_index(items_[i].node->inputs()[0]);
+    }
+    return false;
   }
 
   bool admits(uint32_t i, const AxisMap& axes, uint32_t reads) const {
     const Item& item = items_[i];
     const Node& n = *item.node;
-    const Caps& caps = target_->caps;
     if (!on_ || item.leaf || group_of_[i] >= 0 || blocked_[i] == group_) return false;
     if (placed_[i] != item.uses || n.stream != items_[root_].node->stream) return false;
-    if (nodes_ >= caps.fused_nodes || leaves_ >= caps.fused_inputs ||
-        outputs_ >= caps.fused_outputs)
-      return false;
+    if (is_full()) return false;
     if (num_elements(n.shape) != size_) return false;
     for (size_t k = 0; k < n.shape.size(); ++k)
       if (n.shape[k] != 1 && axes[k] < 0) return false;
@@ -117,8 +148,8 @@ class Grower {
   }
 
   /// The item is an input of the group. What it views must then be computed before the group.
-  void leave_out(uint32_t i) {
-    leaves_ += items_[i].node->op != &op_constant;  // these become parameters, not operands
+  void leave_out(uint32_t i, int operands) {
+    leaves_ += operands;
     if (!is_view(items_[i])) return;
     if (placed_[i] == items_[i].uses) settle(i);
     while (is_view(items_[i])) {
@@ -172,6 +203,7 @@ void fuse(const Schedule& items, const Targets& targets, Groups& groups, bool on
     else
       grower.place(i);
   }
+  find_computed_inside(items, groups);
   if (on) find_prologues(items, groups);
 }
 

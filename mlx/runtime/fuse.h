@@ -18,6 +18,8 @@ struct Member {
 /// the root last.
 struct FusionGroup {
   std::vector<Member> members;
+  /// Inputs that the program computes from the numbers of their elements, instead of reading them.
+  SmallVector<uint32_t, 4> generated;
   int consumer = -1;  ///< the item of the one op that reads the root, where nothing else is stored
   uint32_t root() const { return members.back().item; }
 };
@@ -26,6 +28,8 @@ struct FusionGroup {
 struct Groups {
   std::vector<FusionGroup> list;
   std::vector<int> of;  ///< per item, the group that it is a member of, or -1
+  /// Per item: nothing reads it, because groups compute it themselves. Empty where there is none.
+  std::vector<bool> computed_inside;
 };
 
 /// Groups the elementwise nodes of the schedule, within the limits of their devices. Not `on`: a

@@ -63,7 +63,7 @@ class Lowering {
   void run() {
     for (uint32_t i = 0; i < items_.size(); ++i) {
       const Item& item = items_[i];
-      if (item.leaf) continue;
+      if (item.leaf || (!groups_.computed_inside.empty() && groups_.computed_inside[i])) continue;
       const OpKind kind = item.node->op->kind;
       if (groups_.of[i] >= 0) {
         const FusionGroup& group = groups_.list[groups_.of[i]];

@@ -49,28 +49,91 @@ void ProgramBuilder::find_inputs() {
   }
 }
 
-/// Numbers the inputs, and the constants after them.
+/// Numbers the inputs, the constants after them, and then what the program computes first.
 void ProgramBuilder::lower_inputs(Step& step) {
   std::vector<Location> constants;
   input_values_.assign(inputs_.size(), 0);
+  generated_inputs_.assign(inputs_.size(), -1);
+  generated_.clear();
   for (size_t j = 0; j < inputs_.size(); ++j) {
-    Location from = values_.resolve(inputs_[j].item, stream_);
-    input_values_[j] = from.is_constant() ? -1 - add_constant(constants, from)
-                                          : add_input(step, from, maps_[inputs_[j].map]);
+    const auto& generated = group_->generated;
+    if (std::find(generated.begin(), generated.end(), inputs_[j].item) != generated.end())
+      generated_inputs_[j] = add_generated(step, constants, inputs_[j]);
+    else
+      input_values_[j] = add_operand(step, constants, values_.resolve(inputs_[j].item, stream_),
+                                     maps_[inputs_[j].map]);
   }
-  int n_inputs = static_cast<int>(slots_.size());
-  for (int& v : input_values_)
-    if (v < 0) v = n_inputs + (-1 - v);
   for (size_t c = 0; c < constants.size(); ++c) {
     int at = steps_.add_constant(stream_, constants[c].constant);
     if (c == 0) step.first_constant = at;
     step.program.constants.push_back(constants[c].layout.dtype);
   }
+  lower_generated(step.program);
+}
+
+int ProgramBuilder::add_operand(Step& step, std::vector<Location>& constants, const Location& from,
+                                const AxisMap& axes) {
+  return from.is_constant() ? -1 - add_constant(constants, from) : add_input(step, from, axes);
+}
+
+/// Which of `generated_` the input is: equal ones are computed once.
+int ProgramBuilder::add_generated(Step& step, std::vector<Location>& constants,
+                                  const Input& input) {
+  GeneratorRead read;
+  find_generator(items_, input.item, maps_[input.map], read);
+  const Node& n = *items_[read.item].node;
+  Generated g{instruction_of(read.how, n.dtype),
+              numbering_of(read, n.shape, iteration().size()),
+              {0, 0},
+              {}};
+  Layout alone = map_layout(dense_layout(n.shape, n.dtype), read.axes, iteration());
+  g.order = memory_order(alone.strides, iteration());
+  if (read.how.kind == Generator::random_bits) {
+    Location key = values_.resolve(item_index(n.inputs()[0]), stream_);
+    if (key.is_constant()) {
+      g.key[0] = g.key[1] = add_operand(step, constants, key, {});
+    } else {
+      const int64_t between = key.layout.strides.back();
+      key.layout.shape.pop_back();
+      key.layout.strides.pop_back();
+      AxisMap axes(read.axes.begin(), read.axes.begin() + key.layout.shape.size());
+      for (int& word : g.key) {
+        word = add_operand(step, constants, key, axes);
+        key.layout.offset += between;
+      }
+    }
+  }
+  for (size_t k = 0; k < generated_.size(); ++k)
+    if (generated_[k].code == g.code && generated_[k].numbering == g.numbering &&
+        std::equal(g.key, g.key + 2, generated_[k].key))
+      return static_cast<int>(k);
+  generated_.push_back(std::move(g));
+  return static_cast<int>(generated_.size()) - 1;
+}
+
+/// The values of all inputs, now that the operands and the constants have been counted.
+void ProgramBuilder::lower_generated(Program& program) {
+  const int n_inputs = static_cast<int>(slots_.size());
+  auto value = [&](int v) { return v < 0 ? n_inputs + (-1 - v) : v; };
+  for (Generated& g : generated_) {
+    g.code.a = static_cast<uint16_t>(program.numberings.size());
+    if (g.code.op == OpId::random_bits) {
+      g.code.b = static_cast<uint16_t>(value(g.key[0]));
+      g.code.c = static_cast<uint16_t>(value(g.key[1]));
+    }
+    program.numberings.push_back(std::move(g.numbering));
+    program.code.push_back(g.code);
+  }
+  for (size_t j = 0; j < input_values_.size(); ++j)
+    input_values_[j] = generated_inputs_[j] < 0 ? value(input_values_[j])
+                                                : program.first_instr() + generated_inputs_[j];
 }
 
 /// Equal constants share a value; which are equal is part of the form that plans are cached by.
 int ProgramBuilder::add_constant(std::vector<Location>& list, const Location& from) const {
-  auto value = [&](const Location& l) -> const Scalar& { return items_[l.constant].node->scalar(); };
+  auto value = [&](const Location& l) -> const Scalar& {
+    return items_[l.constant].node->scalar();
+  };
   for (size_t c = 0; c < list.size(); ++c)
     if (list[c].layout.dtype == from.layout.dtype && value(list[c]) == value(from))
       return static_cast<int>(c);
@@ -95,9 +158,9 @@ int ProgramBuilder::add_input(Step& step, const Location& from, const AxisMap& a
 void ProgramBuilder::lower_code(Program& program) {
   const Target& target = targets_.of(stream_);
   member_values_.assign(group_->members.size(), 0);
-  program.code.reserve(group_->members.size());
+  program.code.reserve(program.code.size() + group_->members.size());
   size_t input = 0;
-  int next = program.first_instr();
+  int next = program.first_instr() + static_cast<int>(program.code.size());
   for (size_t p = 0; p < group_->members.size(); ++p) {
     const Node& n = *items_[group_->members[p].item].node;
     uint16_t args[3] = {};
@@ -162,13 +225,19 @@ Strides ProgramBuilder::output_strides(const Step& step) {
     SmallVector<const MemoryOrder*, 3> from;
     for (Node* in : n.inputs()) {
       int position = member_position(item_index(in));
-      int order = position >= 0 ? step.n_inputs + position : input_values_[input++];
-      bool known = position >= 0 || order < step.n_inputs;
-      from.push_back(known ? &orders_[order] : &constant);
+      if (position >= 0) {
+        from.push_back(&orders_[step.n_inputs + position]);
+        continue;
+      }
+      const int value = input_values_[input], generated = generated_inputs_[input];
+      ++input;
+      from.push_back(generated >= 0          ? &generated_[generated].order
+                     : value < step.n_inputs ? &orders_[value]
+                                             : &constant);
     }
-    orders_.push_back(m.transparent ? MemoryOrder(*from[0])
-                                    : result_order({from.data(), from.size()}, n.shape, m.axes,
-                                                   iteration()));
+    orders_.push_back(m.transparent
+                          ? MemoryOrder(*from[0])
+                          : result_order({from.data(), from.size()}, n.shape, m.axes, iteration()));
   }
   return orders_.back().strides;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "mlx/runtime/fuse.h"
+#include "mlx/runtime/generators.h"
 #include "mlx/runtime/layouts.h"
 #include "mlx/runtime/values.h"
 
@@ -28,7 +29,19 @@ class ProgramBuilder {
     uint32_t item, map;
   };
 
+  /// What the program computes from the numbers of elements.
+  struct Generated {
+    Instr code;
+    Numbering numbering;
+    int key[2];  ///< operands, or -1 - a constant
+    MemoryOrder order;
+  };
+
   void find_inputs();
+  int add_operand(Step& step, std::vector<Location>& constants, const Location& from,
+                  const AxisMap& axes);
+  int add_generated(Step& step, std::vector<Location>& constants, const Input& input);
+  void lower_generated(Program& program);
   void lower_inputs(Step& step);
   int add_input(Step& step, const Location& from, const AxisMap& axes);
   int add_constant(std::vector<Location>& list, const Location& from) const;
@@ -53,6 +66,8 @@ class ProgramBuilder {
   std::vector<Input> inputs_;
   std::vector<AxisMap> maps_;
   std::vector<int> input_values_, member_values_;
+  std::vector<int> generated_inputs_;  // per input, the entry of generated_ that it is, or -1
+  std::vector<Generated> generated_;
   std::vector<MemoryOrder> orders_;
 };
 

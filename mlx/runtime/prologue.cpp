@@ -1,4 +1,5 @@
-// Which groups a single op reads: it may compute them as it reads (docs/adr/0017-prologue-fusion.md).
+// Which groups a single op reads: it may compute them as it reads
+// (docs/adr/0017-prologue-fusion.md).
 #include "mlx/runtime/fuse.h"
 
 namespace mlx::core {
@@ -21,6 +22,7 @@ void find_prologues(const Schedule& items, Groups& groups) {
   for (uint32_t i = 0; i < items.size(); ++i) {
     const Node& n = *items[i].node;
     if (items[i].leaf || n.op->kind != OpKind::kernel || n.inputs().size() != 1) continue;
+    if (!groups.computed_inside.empty() && groups.computed_inside[i]) continue;
     uint32_t in = item_index(n.inputs()[0]);
     if (groups.of[in] < 0 || items[in].uses != 1 || items[in].stored()) continue;
     FusionGroup& group = groups.list[groups.of[in]];

@@ -11,7 +11,7 @@ const char* op_name(OpId op) {
 #define E(name, ...) #name,
 #include "mlx/ops/elementwise.def"
 #undef E
-      "cast", "copy"};
+      "cast", "copy", "position", "random_bits"};
   return names[static_cast<int>(op)];
 }
 

@@ -30,10 +30,16 @@ std::pair<int64_t, int64_t> bytes_of(const Step& step, size_t k) {
 /// Programs read what has been computed before, and store only results of instructions.
 void verify_program(const Step& step) {
   const Program& p = step.program;
+  for (const Numbering& n : p.numberings)
+    check(n.strides.size() == step.operands.back().shape.size() || step.op, "lower", step.name(),
+          " numbers ", n.strides.size(), " axes");
   int known = p.first_instr();
   for (const Instr& i : p.code) {
-    check(i.a < known && i.b < known && i.c < known, "lower", step.name(), " reads value ",
-          std::max({i.a, i.b, i.c}), " before it is computed");
+    const bool index = reads_index(i.op);
+    check(!index || i.a < p.numberings.size(), "lower", step.name(), " has no numbering ", i.a);
+    check((index || i.a < known) && i.b < known && i.c < known, "lower", step.name(),
+          " reads value ", std::max({index ? uint16_t{0} : i.a, i.b, i.c}),
+          " before it is computed");
     ++known;
   }
   for (uint16_t v : p.outputs)
@@ -48,8 +54,7 @@ void verify_schedule(const Schedule& items) {
           item_index(items[i].node));
     if (items[i].leaf) continue;
     for (Node* in : computed_from(*items[i].node))
-      check(item_index(in) < i, "schedule", "item ", i, " comes before its input ",
-            item_index(in));
+      check(item_index(in) < i, "schedule", "item ", i, " comes before its input ", item_index(in));
   }
 }
 

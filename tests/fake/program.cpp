@@ -94,7 +94,7 @@ class Interpreter {
 
 }  // namespace
 
-bool has_micro_op(const Instr& code) { return find(code) != nullptr; }
+bool has_micro_op(const Instr& code) { return !reads_index(code.op) && find(code) != nullptr; }
 
 void check_program(const Program& program) {
   for (const Instr& i : program.code)

@@ -68,7 +68,8 @@ class CpuBackend final : public Backend {
   }
   void* address(const Buffer& buffer) override { return buffer.host; }
   void copy(Copy c) override {
-    submit(Stream(kCopyStream, Device::cpu), [copy = std::make_shared<Copy>(std::move(c))] { run_copy(*copy); });
+    submit(Stream(kCopyStream, Device::cpu),
+           [copy = std::make_shared<Copy>(std::move(c))] { run_copy(*copy); });
   }
 
   Requirements find(const OpDef& op, const Attrs* attrs, std::span<const Layout> operands,
@@ -90,6 +91,9 @@ class CpuBackend final : public Backend {
   bool fuses(const Instr&, int) override { return true; }
   bool fuses_prologue(const Step& step, int) override {
     if (step.n_inputs == 0) return false;
+    // Random words are made in pairs, far apart: not in the order in which they are read.
+    for (const Instr& i : step.program.code)
+      if (i.op == OpId::random_bits) return false;
     for (int k = 0; k < step.n_inputs; ++k)
       if (!lies_along_rows(step.operands[k])) return false;
     return true;

@@ -27,7 +27,8 @@ constexpr int64_t kBlockBytes = 256 << 10;  // they stay in the second cache
 /// Ops that cost little more than the pass over memory.
 bool cheap(OpId op) {
   return op == OpId::add || op == OpId::subtract || op == OpId::multiply || op == OpId::divide ||
-         op == OpId::maximum || op == OpId::minimum || op == OpId::copy || op == OpId::cast;
+         op == OpId::maximum || op == OpId::minimum || op == OpId::copy || op == OpId::cast ||
+         op == OpId::position;
 }
 
 int arity_of(OpId op) {
@@ -35,11 +36,12 @@ int arity_of(OpId op) {
 #define E(name, n, ...) n,
 #include "mlx/ops/elementwise.def"
 #undef E
-      1, 1};
+      1, 1, 0, 2};
   return arity[static_cast<int>(op)];
 }
 
-/// Axes in the order in which the first output lies, merged where every operand allows.
+/// Axes in the order in which the first output lies, merged where every operand and numbering
+/// allows.
 void loop_axes(const Step& step, Shape& loop, std::vector<Strides>& strides) {
   const Layout& out = step.operands[step.n_inputs];
   SmallVector<int, 8> order;
@@ -49,12 +51,14 @@ void loop_axes(const Step& step, Shape& loop, std::vector<Strides>& strides) {
     return out.strides[a] != out.strides[b] ? out.strides[a] > out.strides[b] : a < b;
   });
   for (int k : order) loop.push_back(out.shape[k]);
-  strides.reserve(step.operands.size());
-  for (const Layout& l : step.operands) {
+  strides.reserve(step.operands.size() + step.program.numberings.size());
+  auto add = [&](const Strides& all) {
     Strides s;
-    for (int k : order) s.push_back(l.strides[k]);
+    for (int k : order) s.push_back(all[k]);
     strides.push_back(std::move(s));
-  }
+  };
+  for (const Layout& l : step.operands) add(l.strides);
+  for (const Numbering& n : step.program.numberings) add(n.strides);
   collapse_axes(loop, strides);
 }
 
@@ -75,6 +79,26 @@ void FusedCode::choose_loops(const Step& step) {
   operands.reserve(step.operands.size());
   for (size_t k = 0; k < step.operands.size(); ++k)
     operands.push_back({strides[k], step.operands[k].dtype.size(), Path::direct});
+  numberings = step.program.numberings;
+  for (size_t k = 0; k < numberings.size(); ++k)
+    numberings[k].strides = strides[operands.size() + k];
+}
+
+/// Tiles go in pairs where all random words are numbered as the elements are, and the second half
+/// of them begins where an index of the first axis does.
+void FusedCode::choose_pairs() {
+  passes = loop;
+  bool random = false;
+  for (const Micro& m : code) {
+    if (m.numbering < 0 || m.args.empty()) continue;
+    random = true;
+    const Numbering& n = numberings[m.numbering];
+    if (feeds || piece || n.count != elements || n.strides != row_major(loop)) return;
+    for (uint16_t word : m.args)
+      if (word < n_inputs && operands[word].strides != Strides(loop.size(), 0)) return;
+  }
+  if (!random || (loop.size() > 1 && loop[0] % 2 != 0)) return;
+  shift = passes[0] = (loop[0] + 1) / 2;
 }
 
 /// Inputs whose neighbours lie along the outer axis are transposed by blocks of whole cache lines;
@@ -132,7 +156,7 @@ class Coder {
   Coder(const Program& p, FusedCode& out) : p_(p), out_(out) {
     readers_.resize(p.first_instr() + p.code.size());
     for (const Instr& i : p.code) {
-      readers_[i.a] += 1;
+      if (!reads_index(i.op)) readers_[i.a] += 1;
       if (arity_of(i.op) > 1 && i.b != i.a) readers_[i.b] += 1;
       if (arity_of(i.op) > 2 && i.c != i.a && i.c != i.b) readers_[i.c] += 1;
     }
@@ -154,7 +178,7 @@ class Coder {
  private:
   static bool runs(const Instr& i) {
     return i.type == Dtype::Val::float32 && i.out == Dtype::Val::float32 && i.op != OpId::cast &&
-           arity_of(i.op) <= 2;
+           !reads_index(i.op) && arity_of(i.op) <= 2;
   }
   uint16_t value(size_t k) const { return static_cast<uint16_t>(p_.first_instr() + k); }
   bool is_constant(uint16_t v) const {
@@ -165,6 +189,13 @@ class Coder {
     const Instr& i = p_.code[k];
     const ElementwiseKernels& isa = *out_.isa;
     Micro m;
+    if (reads_index(i.op)) {
+      m.numbering = i.a;
+      m.type = i.out;
+      if (i.op == OpId::random_bits) m.args = {i.b, i.c};
+      m.result = value(k);
+      return out_.code.push_back(std::move(m));
+    }
     m.tile = i.op == OpId::cast ? isa.find_cast(i.type, i.out) : isa.find_tile(i.op, i.type);
     m.streaming = i.op == OpId::cast ? nullptr : isa.find_tile_nt(i.op, i.type);
     if (!m.tile)
@@ -282,6 +313,8 @@ void FusedCode::assign_tiles(const Program& p) {
   slot_of.resize(first + p.code.size(), -1);
   for (auto& o : operands)
     if (o.path == Path::packed) o.tile = n_tiles++;
+  for (Micro& m : code)
+    if (shift && m.numbering >= 0 && !m.args.empty()) m.words = n_tiles++;
   for (int k = 0; k < n_inputs; ++k) slot_of[k] = operands[k].tile;
   std::vector<Event> moments = events(code);
   SmallVector<int, 32> last(slot_of.size(), -1), output_of(slot_of.size(), -1);
@@ -324,7 +357,8 @@ void FusedCode::estimate(const Step& step) {
     bytes += broadcast ? 0 : o.itemsize;
   }
   cost = bytes / 20 + 0.05 * static_cast<double>(step.program.code.size());
-  for (const Instr& i : step.program.code) cost += cheap(i.op) ? 0 : 0.3;
+  for (const Instr& i : step.program.code)
+    cost += cheap(i.op) ? 0 : i.op != OpId::random_bits ? 0.3 : shift ? 0.5 : 1;
   streams = bytes * static_cast<double>(elements) >= static_cast<double>(l3_size());
 }
 
@@ -337,13 +371,15 @@ void FusedCode::compile(const Step& step) {
   add_code(p);
   int widest = 1;
   for (const Instr& i : p.code)
-    widest = std::max({widest, int{Dtype(i.type).size()}, int{Dtype(i.out).size()}});
+    widest = std::max(
+        {widest, int{Dtype(reads_index(i.op) ? i.out : i.type).size()}, int{Dtype(i.out).size()}});
   for (const Operand& o : operands) widest = std::max(widest, o.itemsize);
   int64_t live =
       static_cast<int64_t>(operands.size() + std::min<size_t>(p.code.size(), 4) + constants.size());
   tile = kMaxTile;
   while (tile > 64 && live * tile * widest > kTileBytes) tile /= 2;
   choose_tile();
+  choose_pairs();
   for (uint16_t v : p.outputs) output_values.push_back(v);
   assign_tiles(p);
   // Nothing lies in tiles: longer ones cost less, and stay even for the threads.
@@ -357,7 +393,7 @@ void FusedCode::compile(const Step& step) {
 
 int64_t FusedCode::tile_count() const {
   int64_t n = 1;
-  for (size_t k = 0; k < loop.size(); ++k) n *= (loop[k] + box[k] - 1) / box[k];
+  for (size_t k = 0; k < loop.size(); ++k) n *= (passes[k] + box[k] - 1) / box[k];
   return n;
 }
 

@@ -38,12 +38,19 @@ struct Micro {
   TileFn streaming = nullptr;  ///< the same with non-temporal stores
   SmallVector<uint16_t, 4> args;
   uint16_t result = 0;
-  std::vector<RunStep> run;  ///< instead of the above, where not empty
+  std::vector<RunStep> run;               ///< instead of the above, where not empty
+  int numbering = -1;                     ///< of `position`, or of `random_bits` of two args
+  Dtype::Val type = Dtype::Val::float32;  ///< of its result
+  int words = -1;  ///< tile slot of the second words, where tiles go in pairs
 };
 
 struct FusedCode {
   const ElementwiseKernels* isa;
-  Shape loop;         // iteration axes, outermost first; at least one
+  Shape loop;  // iteration axes, outermost first; at least one
+  /// Where random words are made, tiles go in pairs: a call of the generator makes a word for the
+  /// tile and one for that which lies `shift` further along the first axis.
+  int64_t shift = 0;
+  Shape passes;       // the loop, of which the first axis then ends at `shift`
   Shape box;          // of a tile, or of a block, which is worked off by pieces of its rows
   int64_t piece = 0;  // elements of these; 0 where there are no blocks
   int64_t block_bytes = 0;
@@ -52,6 +59,7 @@ struct FusedCode {
   std::vector<Operand> operands;
   int n_inputs;
   SmallVector<Dtype::Val, 8> constants;
+  std::vector<Numbering> numberings;  // along the loop axes
   std::vector<Micro> code;
   SmallVector<int, 16> slot_of;         // value -> tile slot; operands of path direct have none
   SmallVector<int, 4> output_values;    // value of each output
@@ -71,6 +79,7 @@ struct FusedCode {
   void choose_loops(const Step& step);
   void choose_tile();
   bool choose_block();
+  void choose_pairs();
   void add_code(const Program& p);
   void assign_tiles(const Program& p);
   void estimate(const Step& step);

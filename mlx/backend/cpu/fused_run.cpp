@@ -8,6 +8,7 @@
 #include "mlx/backend/cpu/divisors.h"
 #include "mlx/backend/cpu/fused.h"
 #include "mlx/backend/cpu/fused_code.h"
+#include "mlx/backend/cpu/fused_numbers.h"
 #include "mlx/backend/cpu/threads.h"
 
 namespace mlx::core::cpu {
@@ -156,6 +157,8 @@ class Worker {
   char* address(size_t k) const;
   void place();
   void run_tile();
+  void run_pair();
+  void generate(const Micro& m);
   void run_block();
   void run_chain(Chain& chain, int64_t n);
   void finish_chain(Chain& chain, int64_t done, int64_t left);
@@ -173,6 +176,7 @@ class Worker {
   Shape extent_;              // of the tile there
   Shape loaded_extent_;       // of what the packed inputs' tiles hold
   SmallVector<char*, 8> at_;  // address of the tile's first element, per operand
+  bool second_ = false;       // this is the second tile of a pair
 };
 
 Worker::Worker(const FusedCode& c, void* const* operands, const Scalar* constants,
@@ -216,7 +220,7 @@ Worker::Worker(const FusedCode& c, void* const* operands, const Scalar* constant
 
 void Worker::start(int64_t index) {
   for (int k = static_cast<int>(c_.loop.size()) - 1; k >= 0; --k) {
-    int64_t n = (c_.loop[k] + c_.box[k] - 1) / c_.box[k];
+    int64_t n = (c_.passes[k] + c_.box[k] - 1) / c_.box[k];
     position_[k] = index % n * c_.box[k];
     index /= n;
   }
@@ -225,7 +229,7 @@ void Worker::start(int64_t index) {
 void Worker::advance() {
   for (int k = static_cast<int>(c_.loop.size()) - 1; k >= 0; --k) {
     position_[k] += c_.box[k];
-    if (position_[k] < c_.loop[k]) return;
+    if (position_[k] < c_.passes[k]) return;
     position_[k] = 0;
   }
 }
@@ -344,6 +348,10 @@ void Worker::run_tile() {
       run_chain(*chain++, n);
       continue;
     }
+    if (m.numbering >= 0) {
+      generate(m);
+      continue;
+    }
     const void* in[3];
     for (size_t a = 0; a < m.args.size(); ++a) in[a] = value_[m.args[a]];
     run_[k](in, value_[m.result], n);
@@ -353,6 +361,40 @@ void Worker::run_tile() {
     const Operand& o = c_.operands[k];
     if (indirect_[out]) store_box(o, at_[k], tiles_ + o.tile * c_.tile_bytes, 0);
   }
+}
+
+/// Computes what an instruction makes of the numbers of the tile's elements.
+void Worker::generate(const Micro& m) {
+  const Numbering& how = c_.numberings[m.numbering];
+  NumberedBox box{0, how.strides, extent_};
+  for (size_t d = 0; d < position_.size(); ++d) box.first += position_[d] * how.strides[d];
+  if (m.args.empty()) return fill_range(how, m.type, box, value_[m.result]);
+  static const Strides still{};
+  auto strides = [&](uint16_t v) -> const Strides& {
+    return v < c_.n_inputs ? c_.operands[v].strides : still;
+  };
+  const KeyTiles key{static_cast<const uint32_t*>(value_[m.args[0]]),
+                     static_cast<const uint32_t*>(value_[m.args[1]]), strides(m.args[0]),
+                     strides(m.args[1])};
+  auto* out = static_cast<uint32_t*>(value_[m.result]);
+  if (!c_.shift) return fill_words(how, key, box, out);
+  char* words = tiles_ + m.words * c_.tile_bytes;
+  const int64_t n = num_elements(extent_);
+  if (second_)
+    std::memcpy(out, words, n * sizeof(uint32_t));
+  else
+    fill_word_pairs(how, key, box.first, n, out, reinterpret_cast<uint32_t*>(words));
+}
+
+/// The tile at the position, and the one that the same calls of the generator make words for.
+void Worker::run_pair() {
+  run_tile();
+  position_[0] += c_.shift;
+  extent_[0] = std::min(extent_[0], c_.loop[0] - position_[0]);
+  second_ = true;
+  if (extent_[0] > 0) run_tile();
+  second_ = false;
+  position_[0] -= c_.shift;
 }
 
 /// Transposes what lies across the rows, then goes along them.
@@ -386,9 +428,11 @@ void Worker::run(int64_t begin, int64_t end) {
   start(begin);
   for (int64_t t = begin; t < end; ++t, advance()) {
     for (size_t k = 0; k < c_.loop.size(); ++k)
-      extent_[k] = std::min(c_.box[k], c_.loop[k] - position_[k]);
+      extent_[k] = std::min(c_.box[k], c_.passes[k] - position_[k]);
     if (c_.piece)
       run_block();
+    else if (c_.shift)
+      run_pair();
     else
       run_tile();
   }

@@ -20,8 +20,8 @@ MLX_FN void round(V (&x)[N], V (&y)[N]) {
   }
 }
 
-template <int N>
-MLX_FN void inject(V (&x)[N], V (&y)[N], uint32_t a, uint32_t b) {
+template <class K, int N>
+MLX_FN void inject(V (&x)[N], V (&y)[N], K a, K b) {
 #pragma GCC unroll 4
   for (int i = 0; i < N; ++i) {
     x[i] += a;
@@ -29,9 +29,10 @@ MLX_FN void inject(V (&x)[N], V (&y)[N], uint32_t a, uint32_t b) {
   }
 }
 
-template <int N>
-MLX_FN void rounds(V (&x)[N], V (&y)[N], const uint32_t key[2]) {
-  const uint32_t k0 = key[0], k1 = key[1], k2 = k0 ^ k1 ^ 0x1bd11bdau;
+/// A key for all, or one for each.
+template <class K, int N>
+MLX_FN void rounds(V (&x)[N], V (&y)[N], K k0, K k1) {
+  const K k2 = k0 ^ k1 ^ 0x1bd11bdau;
   const auto even = [&] { round<13>(x, y), round<15>(x, y), round<26>(x, y), round<6>(x, y); };
   const auto odd = [&] { round<17>(x, y), round<29>(x, y), round<16>(x, y), round<24>(x, y); };
   inject(x, y, k0, k1);
@@ -59,7 +60,7 @@ void threefry(const uint32_t key[2], uint32_t start, uint32_t distance, int64_t 
       x[j] = lanes + (start + static_cast<uint32_t>(i) + static_cast<uint32_t>(j * kLanes));
       y[j] = x[j] + distance;
     }
-    rounds(x, y, key);
+    rounds(x, y, key[0], key[1]);
     if (n - i >= step) {
 #pragma GCC unroll 4
       for (int j = 0; j < kSide; ++j) {
@@ -73,8 +74,25 @@ void threefry(const uint32_t key[2], uint32_t start, uint32_t distance, int64_t 
   }
 }
 
+void words(const uint32_t* key0, const uint32_t* key1, const uint32_t* x, const uint32_t* y,
+           const uint32_t* second, int64_t n, uint32_t* out) {
+  for (int64_t i = 0; i < n; i += kLanes) {
+    const size_t bytes = (n - i < kLanes ? n - i : kLanes) * sizeof(uint32_t);
+    V k0{}, k1{}, which{}, a[1] = {}, b[1] = {};
+    __builtin_memcpy(&k0, key0 + i, bytes);
+    __builtin_memcpy(&k1, key1 + i, bytes);
+    __builtin_memcpy(a, x + i, bytes);
+    __builtin_memcpy(b, y + i, bytes);
+    __builtin_memcpy(&which, second + i, bytes);
+    rounds(a, b, k0, k1);
+    const V mask = V{} - which;  // all ones where it is 1
+    const V word = (a[0] & ~mask) | (b[0] & mask);
+    __builtin_memcpy(out + i, &word, bytes);
+  }
+}
+
 }  // namespace
 
-constinit const RandomKernels random_kernels{threefry};
+constinit const RandomKernels random_kernels{threefry, words};
 
 }  // namespace mlx::core::cpu::MLX_ISA

@@ -11,6 +11,10 @@ struct RandomKernels {
   /// first[i], second[i] = the words for the counter (start + i, start + i + distance), i < n.
   void (*threefry)(const uint32_t key[2], uint32_t start, uint32_t distance, int64_t n,
                    uint32_t* first, uint32_t* second);
+  /// out[i] = the first word, or the second where second[i], for the key (key0[i], key1[i]) and the
+  /// counter (x[i], y[i]), i < n.
+  void (*words)(const uint32_t* key0, const uint32_t* key1, const uint32_t* x, const uint32_t* y,
+                const uint32_t* second, int64_t n, uint32_t* out);
 };
 
 namespace v2 {

@@ -1,0 +1,28 @@
+// Tiles of numbers in a row, compiled once per instruction set.
+#pragma once
+
+#include <stdint.h>
+
+namespace mlx::core::cpu {
+
+struct RangeKernels {
+  /// out[i] = first + i * step, i < n, in integers of `itemsize` bytes, which wrap.
+  void (*integers)(void* out, uint64_t first, uint64_t step, int64_t n, int itemsize);
+  /// out[i] = start + (first + i * stride) * step in double, rounded once.
+  void (*floats)(float* out, double start, double step, int64_t first, int64_t stride, int64_t n);
+  void (*doubles)(double* out, double start, double step, int64_t first, int64_t stride, int64_t n);
+  /// out[i] = first + i * step, where all of these are whole numbers of up to 24 bits.
+  void (*whole_floats)(float* out, float first, float step, int64_t n);
+};
+
+namespace v2 {
+extern const RangeKernels range_kernels;
+}
+namespace avx2 {
+extern const RangeKernels range_kernels;
+}
+namespace avx512 {
+extern const RangeKernels range_kernels;
+}
+
+}  // namespace mlx::core::cpu
