@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "mlx/core/dtype.h"
-#include "mlx/core/small_vector.h"
+#include "mlx/core/shape.h"
 
 namespace mlx::core {
 

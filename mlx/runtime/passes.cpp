@@ -59,10 +59,10 @@ bool debug_has(std::string_view word) {
   return v && std::string_view(v).find(word) != std::string_view::npos;
 }
 
-#ifdef NDEBUG
-const bool checking = debug_has("verify");
-#else
+#ifdef MLX_VERIFY_PASSES  // debug builds, and those of the sanitizers
 const bool checking = true;
+#else
+const bool checking = debug_has("verify");
 #endif
 const bool timing = debug_has("passes");
 

@@ -5,6 +5,21 @@
 
 namespace mlx::core {
 
+namespace {
+
+/// True where a view of one repeated element is that element: unless it reads the bits as another
+/// dtype, or asks for elements of their own.
+bool is_same_constant(const Node& view) {
+  const Node& input = *view.inputs()[0];
+  if (num_elements(view.shape) == 0) return true;
+  if (view.dtype != input.dtype) return false;
+  const Layout repeated{input.shape, Strides(input.shape.size(), 0), 0, input.dtype};
+  Layout out{view.shape, {}, 0, view.dtype};
+  return view.op->view(view, repeated, out);
+}
+
+}  // namespace
+
 const Location& ValueTable::resolve(uint32_t i, int stream) {
   auto is_pending_view = [&](uint32_t k) {
     return !items_[k].leaf && items_[k].node->op->kind == OpKind::view;
@@ -50,9 +65,7 @@ int ValueTable::locate_view(const Node& view, int input, int stream) {
     input = add(steps_.add_copy(from, view.inputs()[0]->shape, stream));
   };
   if (locations_[input].is_constant()) {
-    // A view of one repeated element is that element, unless it reads the bits as another dtype.
-    bool same = num_elements(view.shape) == 0 || view.dtype == view.inputs()[0]->dtype;
-    if (same)
+    if (is_same_constant(view))
       return add({.layout = dense_layout({}, view.dtype), .constant = locations_[input].constant});
     materialize();
   }

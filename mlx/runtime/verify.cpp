@@ -37,9 +37,9 @@ void verify_program(const Step& step) {
   for (const Instr& i : p.code) {
     const bool index = reads_index(i.op);
     check(!index || i.a < p.numberings.size(), "lower", step.name(), " has no numbering ", i.a);
-    check((index || i.a < known) && i.b < known && i.c < known, "lower", step.name(),
-          " reads value ", std::max({index ? uint16_t{0} : i.a, i.b, i.c}),
-          " before it is computed");
+    int last = index ? -1 : i.a;
+    if (i.op != OpId::position) last = std::max({last, int{i.b}, int{i.c}});
+    check(last < known, "lower", step.name(), " reads value ", last, " before it is computed");
     ++known;
   }
   for (uint16_t v : p.outputs)

@@ -1,6 +1,7 @@
 // Private windows into the engine, for tests and tools.
 #include "mlx/runtime/debug.h"
 
+#include "mlx/random.h"
 #include "module.h"
 #include "tree.h"
 
@@ -40,6 +41,12 @@ void bind_debug(nb::module_& m) {
   def(
       m, "_set_fusion(on: bool) -> None", [](bool on) { core::set_fusion(on); },
       "Turns fusion of elementwise chains off and on.");
+  def(
+      m, "_random_bits(shape: Sequence[int], width: int = 4, key: array | None = None) -> array",
+      [](const Shape& shape, int width, std::optional<array>& key) {
+        return core::random::bits(shape, width, key);
+      },
+      "Random words of a width in bytes, which the distributions are made of.");
 }
 
 }  // namespace mlx::python

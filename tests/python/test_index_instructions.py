@@ -163,12 +163,12 @@ def test_a_range_of_several_programs_has_no_step():
 
 
 def test_random_bits_are_made_once():
-    draw = mx.random.bits((64,), key=KEY)
+    draw = mx._random_bits((64,), key=KEY)
     first = mx.sum(draw.astype(mx.float32))
     out = draw.astype(mx.float32) / first
     assert steps(out).count("random_bits") == 1
     del draw, first
-    mask = mx.random.bits((8, 1, 4), key=KEY)
+    mask = mx._random_bits((8, 1, 4), key=KEY)
     x = mx.zeros((8, 100, 4), mx.uint32) + 1
     assert steps(mx.where(mask > 7, x, 0)).count("random_bits") == 1
 
@@ -176,7 +176,7 @@ def test_random_bits_are_made_once():
 def test_bits_of_fewer_bytes_are_no_words():
     x = mx.zeros((10,), mx.uint8) + 1
     for width in (1, 2):
-        assert "random_bits" in steps(mx.random.bits((10,), width, key=KEY) + x)
+        assert "random_bits" in steps(mx._random_bits((10,), width, key=KEY) + x)
 
 
 def test_fusion_off_leaves_the_kernels():
@@ -304,8 +304,8 @@ SHAPES += [
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_random_words(shape):
-    want = mx.random.bits(shape, key=KEY)
-    out = chosen(mx.random.bits(shape, key=KEY))
+    want = mx._random_bits(shape, key=KEY)
+    out = chosen(mx._random_bits(shape, key=KEY))
     if want.size > 1:
         assert "random_bits" not in steps(out) and len(steps(out)) <= 2
     np.testing.assert_array_equal(bits(out), bits(want))
@@ -318,9 +318,9 @@ WORDS = {
     "a transposed result": lambda s, w: (w + 1).T + mx.array(np.ones(s[::-1], np.uint32)),
     "a transposed word": lambda s, w: w.T + mx.array(np.ones(s[::-1], np.uint32)),
     "a reduction": lambda s, w: mx.sum(w & mx.array(np.full(s, 255, np.uint32)), -1),
-    "two draws": lambda s, w: w ^ mx.random.bits(s, key=mx.random.key(9)),
+    "two draws": lambda s, w: w ^ mx._random_bits(s, key=mx.random.key(9)),
     "two shapes": lambda s, w: (
-        w ^ mx.random.bits((s[0] * s[1],), key=KEY).reshape(s) ^ mx.random.bits((1, *s), key=KEY)[0]
+        w ^ mx._random_bits((s[0] * s[1],), key=KEY).reshape(s) ^ mx._random_bits((1, *s), key=KEY)[0]
     ),
     "positions": lambda s, w: mx.where(mx.arange(s[1]) < mx.arange(s[0])[:, None], w, 0),
     "a strided operand": lambda s, w: w + mx.array(np.ones((s[0], 2 * s[1]), np.uint32))[:, ::-2],
@@ -333,17 +333,17 @@ WORDS = {
 )
 @pytest.mark.parametrize("name", list(WORDS))
 def test_random_words_beside_operands(name, shape):
-    same_bits(lambda: WORDS[name](shape, mx.random.bits(shape, key=KEY)))
+    same_bits(lambda: WORDS[name](shape, mx._random_bits(shape, key=KEY)))
 
 
 @pytest.mark.parametrize("shape", [(3,), (4,), (257,), (5, 6), ()])
 def test_random_words_of_several_keys(shape):
     keys = mx.random.split(KEY, 6)
     mx.eval(keys)
-    draw = mx.vmap(lambda k: mx.random.bits(shape, key=k) + 1)
+    draw = mx.vmap(lambda k: mx._random_bits(shape, key=k) + 1)
     out = draw(keys)
     assert len(steps(out)) == 1
-    want = mx.stack([mx.random.bits(shape, key=k) + 1 for k in keys])
+    want = mx.stack([mx._random_bits(shape, key=k) + 1 for k in keys])
     np.testing.assert_array_equal(bits(out), bits(want))
     strided = mx.array(np.array(mx.random.split(KEY, 12)))[::-2]
     same_bits(lambda: draw(strided))
@@ -360,7 +360,7 @@ def test_keys_of_every_kind():
         mx.random.split(KEY)[1],
         wide[2:4] + 1,
     ):
-        same_bits(lambda key=key: mx.random.bits((70,), key=key) + 1)
+        same_bits(lambda key=key: mx._random_bits((70,), key=key) + 1)
         same_bits(lambda key=key: mx.random.uniform(shape=(), key=key))
 
 
@@ -381,7 +381,7 @@ def test_compiled_derived_and_batched():
     for shift in (1, 1, 1, 2, 3):
         for seed in (1, 2, 3):
             key = mx.random.key(seed)
-            same_bits(lambda key=key, s=shift: mx.random.bits((9,), key=key) + mx.arange(s, 9 + s))
+            same_bits(lambda key=key, s=shift: mx._random_bits((9,), key=key) + mx.arange(s, 9 + s))
 
 
 @pytest.mark.parametrize("seed", range(10))
