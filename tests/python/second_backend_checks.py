@@ -411,12 +411,12 @@ def operand(rng, dtype, shape):
         info = np.iinfo(f"{'i' if signed else 'u'}{size}")
         x = rng.integers(info.min, info.max, n, f"{'i' if signed else 'u'}{size}", endpoint=True)
         x[::3] = x[::3] % 17
-        x[:4] = [0, 1, info.min, info.max]
+        x[:4] = [0, 1, info.min, info.max][:n]
         return mx.array(x).reshape(shape)
 
     def reals():
         x = rng.standard_normal(n) * 10.0 ** rng.integers(-6, 7, n)
-        x[:8] = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5]
+        x[:8] = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5][:n]
         return rng.permutation(x)
 
     if mx.issubdtype(dtype, mx.complexfloating):
