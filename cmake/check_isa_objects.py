@@ -35,9 +35,7 @@ def faults(readelf, isa, objects):
 
 
 def main(readelf, isa, *objects):
-    found = list(faults(readelf, isa, objects))
-    if not objects:
-        found = [f"no objects of {isa} given"]
+    found = list(faults(readelf, isa, objects)) if objects else [f"no objects of {isa} given"]
     print(*found, sep="\n", end="\n" if found else "", file=sys.stderr)
     return bool(found)
 

@@ -9,6 +9,8 @@ file(GLOB binding_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/src/*.c
 nanobind_add_module(core NB_DOMAIN mlx NOMINSIZE ${binding_sources})
 target_link_libraries(core PRIVATE mlx)
 target_compile_options(core PRIVATE -fno-semantic-interposition)
+target_include_directories(core PRIVATE ${PROJECT_SOURCE_DIR}/python/src)
+target_precompile_headers(core PRIVATE <convert.h> <module.h> <mlx/ops.h>)
 set_target_properties(core PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/python/mlx
   BUILD_RPATH "$ORIGIN/lib;${openblas_lib}"

@@ -70,8 +70,8 @@ class Watcher final : public StepObserver {
         return std::current_exception();
       }
     } catch (...) {
-      return error;
     }
+    return error;
   }
 
   bool looks_for_nans() const override { return watching() & watch_nans; }

@@ -13,7 +13,7 @@ from typing import Any, overload
 _CONTAINERS = (dict, list, tuple)
 
 
-def _is_branch(tree: Any, is_leaf: Callable | None) -> bool:
+def _is_branch(tree: Any, is_leaf: Callable[..., Any] | None) -> bool:
     return isinstance(tree, _CONTAINERS) and not (is_leaf is not None and is_leaf(tree))
 
 
@@ -28,7 +28,9 @@ def _like(tree: Any, values: list[Any]) -> Any:
     return type(tree)(*values) if hasattr(tree, "_fields") else type(tree)(values)
 
 
-def tree_map(fn: Callable, tree: Any, *rest: Any, is_leaf: Callable | None = None) -> Any:
+def tree_map(
+    fn: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[..., Any] | None = None
+) -> Any:
     """Replace every leaf of ``tree`` by ``fn(leaf)``.
 
     With further trees in ``rest``, ``fn`` also receives what they hold at the same place: they
@@ -50,10 +52,10 @@ def tree_map(fn: Callable, tree: Any, *rest: Any, is_leaf: Callable | None = Non
 
 
 def tree_map_with_path(
-    fn: Callable,
+    fn: Callable[..., Any],
     tree: Any,
     *rest: Any,
-    is_leaf: Callable | None = None,
+    is_leaf: Callable[..., Any] | None = None,
     path: Any | None = None,
 ) -> Any:
     """Like :func:`tree_map`, with the leaf's path as the first argument of ``fn``.
@@ -81,7 +83,7 @@ def tree_map_with_path(
     )
 
 
-def _leaves(path: str, tree: Any, is_leaf: Callable | None) -> Iterator[tuple[str, Any]]:
+def _leaves(path: str, tree: Any, is_leaf: Callable[..., Any] | None) -> Iterator[tuple[str, Any]]:
     """Pairs of path and leaf, the paths beginning with ``path``."""
     if not _is_branch(tree, is_leaf):
         yield path, tree
@@ -95,17 +97,21 @@ def _leaves(path: str, tree: Any, is_leaf: Callable | None) -> Iterator[tuple[st
 def tree_flatten(
     tree: Any,
     prefix: str = ...,
-    is_leaf: Callable | None = ...,
+    is_leaf: Callable[..., Any] | None = ...,
     destination: list[tuple[str, Any]] | None = ...,
 ) -> list[tuple[str, Any]]: ...
 @overload
 def tree_flatten(
-    tree: Any, prefix: str = ..., is_leaf: Callable | None = ..., *, destination: dict[str, Any]
+    tree: Any,
+    prefix: str = ...,
+    is_leaf: Callable[..., Any] | None = ...,
+    *,
+    destination: dict[str, Any],
 ) -> dict[str, Any]: ...
 def tree_flatten(
     tree: Any,
     prefix: str = "",
-    is_leaf: Callable | None = None,
+    is_leaf: Callable[..., Any] | None = None,
     destination: list[tuple[str, Any]] | dict[str, Any] | None = None,
 ) -> list[tuple[str, Any]] | dict[str, Any]:
     """List the leaves of a tree as pairs of path and leaf, in order.
@@ -168,7 +174,10 @@ def _unflattened(pairs: list[tuple[str, Any]], above: str = "") -> Any:
 
 
 def tree_reduce(
-    fn: Callable, tree: Any, initializer: Any = None, is_leaf: Callable | None = None
+    fn: Callable[..., Any],
+    tree: Any,
+    initializer: Any = None,
+    is_leaf: Callable[..., Any] | None = None,
 ) -> Any:
     """Fold the leaves of a tree from the left: ``fn(accumulated, leaf)``.
 
@@ -185,7 +194,7 @@ def tree_reduce(
     return total
 
 
-def tree_merge(tree_a: Any, tree_b: Any, merge_fn: Callable | None = None) -> Any:
+def tree_merge(tree_a: Any, tree_b: Any, merge_fn: Callable[..., Any] | None = None) -> Any:
     """Unite two trees; ``merge_fn(a, b)`` decides where both have a leaf.
 
     ``None`` and empty containers count as nothing.  Two leaves at one place without a

@@ -13,6 +13,9 @@ def pytest_addoption(parser):
     """Options beyond pytest's own."""
     group = parser.getgroup("mlx")
     group.addoption("--all", action="store_true", help="run every combination, not a chosen part")
+    group.addoption(
+        "--seed", type=int, help="which part is chosen: default MLX_TEST_SEED, or the date's"
+    )
     group.addoption("--huge", action="store_true", help="run the tests that need 12 GB")
     group.addoption(
         "--backend",
@@ -29,6 +32,7 @@ def pytest_configure(config):
     from cases import selection
 
     selection.EVERYTHING = config.getoption("--all")
+    selection.SEED = selection.seed_of(config.getoption("--seed"))
     if backend := config.getoption("--backend"):
         import second_backend
 
@@ -36,6 +40,15 @@ def pytest_configure(config):
 
         second_backend.load(backend)
         mx.set_default_device(mx.gpu)
+
+
+def pytest_sessionstart(session):
+    """Say what repeats this run; a header of pytest's is not shown with -q."""
+    from cases import selection
+
+    what = "everything" if selection.EVERYTHING else f"seed {selection.SEED}"
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    reporter.write_line(f"Cases: {what} (--seed {selection.SEED} chooses the same ones)")
 
 
 def pytest_collection_modifyitems(config, items):

@@ -18,7 +18,7 @@ from mlx.utils import (
 )
 
 
-def value_and_grad(model: Module, fn: Callable) -> Callable:
+def value_and_grad(model: Module, fn: Callable[..., Any]) -> Callable[..., Any]:
     """Turn ``fn`` into a function of the same arguments that also returns gradients.
 
     Args:
@@ -34,14 +34,14 @@ def value_and_grad(model: Module, fn: Callable) -> Callable:
     >>> loss, gradients = step(x, y)
     """
 
-    def call(parameters: dict, model: Module, *args: Any, **kwargs: Any) -> Any:
+    def call(parameters: dict[str, Any], model: Module, *args: Any, **kwargs: Any) -> Any:
         model.update(parameters)
         return fn(*args, **kwargs)
 
     differentiated = mx.value_and_grad(call)
 
     @wraps(fn)
-    def value_and_gradients(*args: Any, **kwargs: Any) -> tuple[Any, dict]:
+    def value_and_gradients(*args: Any, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         # The model is an argument so that it has its own arrays again after the call, where the
         # function did not replace them.
         return differentiated(model.trainable_parameters(), model, *args, **kwargs)
@@ -49,14 +49,14 @@ def value_and_grad(model: Module, fn: Callable) -> Callable:
     return value_and_gradients
 
 
-def checkpoint(module: Module, fn: Callable | None = None) -> Callable:
+def checkpoint(module: Module, fn: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """Turn ``fn`` (the module's call by default) into one that is computed again for gradients.
 
     Its intermediate results are not kept in memory between the forward and the backward pass.
     """
     fn = fn or module.__call__
 
-    def with_parameters(parameters: dict, *args: Any, **kwargs: Any) -> Any:
+    def with_parameters(parameters: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         before = module.trainable_parameters()
         module.update(parameters)
         try:
@@ -74,7 +74,7 @@ def checkpoint(module: Module, fn: Callable | None = None) -> Callable:
     return call
 
 
-def _pairs(first: dict, second: dict) -> Iterator[tuple]:
+def _pairs(first: dict[str, Any], second: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
     """The leaves of two trees of one form side by side, with their paths."""
     return zip(tree_flatten(first), tree_flatten(second), strict=True)
 
@@ -110,9 +110,9 @@ def average_gradients(
     return tree_map_with_path(lambda path, _: averaged[path or ""], gradients)
 
 
-def _batches(leaves: list[tuple[str, mx.array]], nbytes: int) -> Iterator[list]:
+def _batches(leaves: list[tuple[str, mx.array]], nbytes: int) -> Iterator[list[Any]]:
     """Runs of leaves of one dtype that have ``nbytes`` or more together, and the remainders."""
-    open_batches: dict[Any, list] = {}
+    open_batches: dict[Any, list[Any]] = {}
     for path, x in leaves:
         batch = open_batches.setdefault(x.dtype, [])
         batch.append((path, x))

@@ -32,7 +32,7 @@ class Optimizer:
     >>> mx.eval(model.parameters(), optimizer.state)
     """
 
-    def __init__(self, schedulers: dict[str, Callable] | None = None) -> None:
+    def __init__(self, schedulers: dict[str, Callable[..., Any]] | None = None) -> None:
         self._initialized = False
         self._state: dict[str, Any] = {"step": mx.array(0, mx.uint64)}
         self._schedulers = dict(schedulers or {})
@@ -46,12 +46,12 @@ class Optimizer:
             self._state[name] = mx.array(value)
 
     @property
-    def state(self) -> dict:
+    def state(self) -> dict[str, Any]:
         """The step, the settings, and a tree like the parameters with a dict for each."""
         return self._state
 
     @state.setter
-    def state(self, state: dict) -> None:
+    def state(self, state: dict[str, Any]) -> None:
         self._initialized = False
         self._state = state
 
@@ -69,7 +69,7 @@ class Optimizer:
     def learning_rate(self, learning_rate: float | mx.array) -> None:
         self.state["learning_rate"] = mx.array(learning_rate)
 
-    def init(self, parameters: dict) -> None:
+    def init(self, parameters: dict[str, Any]) -> None:
         """Make the state of all ``parameters`` that have none.
 
         The first update does so by itself; call it before to give the state to ``mx.compile``.
@@ -92,15 +92,19 @@ class Optimizer:
             self.init_single(parameter, state)
         return state
 
-    def init_single(self, parameter: mx.array, state: dict) -> None:
+    def init_single(self, parameter: mx.array, state: dict[str, Any]) -> None:
         """Fill in the ``state`` of one parameter."""
         raise NotImplementedError
 
-    def apply_single(self, gradient: mx.array, parameter: mx.array, state: dict) -> mx.array:
+    def apply_single(
+        self, gradient: mx.array, parameter: mx.array, state: dict[str, Any]
+    ) -> mx.array:
         """Return the new value of one parameter and change its ``state``."""
         raise NotImplementedError
 
-    def apply_gradients(self, gradients: dict, parameters: dict) -> dict:
+    def apply_gradients(
+        self, gradients: dict[str, Any], parameters: dict[str, Any]
+    ) -> dict[str, Any]:
         """Make one step: new values for the parameters in the tree ``gradients``.
 
         ``parameters`` may hold more than ``gradients``.
@@ -112,7 +116,7 @@ class Optimizer:
         self.state["step"] = self.step + 1
         return tree_map(self.apply_single, gradients, parameters, self.state)
 
-    def update(self, model: Module, gradients: dict) -> None:
+    def update(self, model: Module, gradients: dict[str, Any]) -> None:
         """Make one step and put the new values into ``model``."""
         model.update(self.apply_gradients(gradients, model))
 
@@ -134,42 +138,46 @@ class MultiOptimizer(Optimizer):
     ... )
     """
 
-    def __init__(self, optimizers: list[Optimizer], filters: Sequence[Callable] = ()) -> None:
+    def __init__(
+        self, optimizers: list[Optimizer], filters: Sequence[Callable[..., Any]] = ()
+    ) -> None:
         super().__init__({})
         self._state = {}
         if len(filters) != len(optimizers) - 1:
             raise ValueError(f"Given {len(filters)} filters but {len(optimizers) - 1} needed.")
         self.optimizers = optimizers
-        self.filters = [*filters, lambda path, x: True]
+        self.filters: list[Callable[..., Any]] = [*filters, lambda path, x: True]
 
-    def _divide(self, tree: dict) -> list[dict]:
+    def _divide(self, tree: dict[str, Any]) -> list[dict[str, Any]]:
         """The part of ``tree`` that belongs to each optimizer."""
-        parts: list[list] = [[] for _ in self.optimizers]
+        parts: list[list[Any]] = [[] for _ in self.optimizers]
         for path, x in tree_flatten(tree):
             chosen = next(i for i, accepts in enumerate(self.filters) if accepts(path, x))
             parts[chosen].append((path, x))
         return [tree_unflatten(part) if part else {} for part in parts]
 
-    def init(self, parameters: dict) -> None:
+    def init(self, parameters: dict[str, Any]) -> None:
         """Make the state of all ``parameters`` that have none."""
         for optimizer, part in zip(self.optimizers, self._divide(parameters), strict=True):
             optimizer.init(part)
         self._initialized = True
 
-    def apply_gradients(self, gradients: dict, parameters: dict) -> dict:
+    def apply_gradients(
+        self, gradients: dict[str, Any], parameters: dict[str, Any]
+    ) -> dict[str, Any]:
         """Make one step of every optimizer."""
-        tree: dict = {}
+        tree: dict[str, Any] = {}
         for optimizer, part in zip(self.optimizers, self._divide(gradients), strict=True):
             tree = tree_merge(tree, optimizer.apply_gradients(part, parameters))
         return tree
 
     @property
-    def state(self) -> dict:
+    def state(self) -> dict[str, Any]:
         """The states of the optimizers, as the list ``"states"``."""
         return {"states": [optimizer.state for optimizer in self.optimizers]}
 
     @state.setter
-    def state(self, state: dict) -> None:
+    def state(self, state: dict[str, Any]) -> None:
         states = state.get("states") if isinstance(state, dict) else None
         if states is None or len(states) != len(self.optimizers):
             raise ValueError("Invalid state provided")
@@ -214,11 +222,13 @@ class SGD(Optimizer):
         self.dampening = dampening
         self.nesterov = nesterov
 
-    def init_single(self, parameter: mx.array, state: dict) -> None:
+    def init_single(self, parameter: mx.array, state: dict[str, Any]) -> None:
         """Start with no velocity ``v``."""
         state["v"] = mx.zeros_like(parameter)
 
-    def apply_single(self, gradient: mx.array, parameter: mx.array, state: dict) -> mx.array:
+    def apply_single(
+        self, gradient: mx.array, parameter: mx.array, state: dict[str, Any]
+    ) -> mx.array:
         """See the class."""
         if self.weight_decay != 0:
             gradient = gradient + self.weight_decay * parameter
@@ -244,11 +254,13 @@ class RMSprop(Optimizer):
         self.alpha = alpha
         self.eps = eps
 
-    def init_single(self, parameter: mx.array, state: dict) -> None:
+    def init_single(self, parameter: mx.array, state: dict[str, Any]) -> None:
         """Start with ``v = 0``."""
         state["v"] = mx.zeros_like(parameter)
 
-    def apply_single(self, gradient: mx.array, parameter: mx.array, state: dict) -> mx.array:
+    def apply_single(
+        self, gradient: mx.array, parameter: mx.array, state: dict[str, Any]
+    ) -> mx.array:
         """See the class."""
         v = state["v"] = self.alpha * state["v"] + (1 - self.alpha) * mx.square(gradient)
         return parameter - self._rate(gradient) * gradient / (mx.sqrt(v) + self.eps)
@@ -267,11 +279,13 @@ class Adagrad(Optimizer):
         self._maybe_schedule("learning_rate", learning_rate)
         self.eps = eps
 
-    def init_single(self, parameter: mx.array, state: dict) -> None:
+    def init_single(self, parameter: mx.array, state: dict[str, Any]) -> None:
         """Start with ``v = 0``."""
         state["v"] = mx.zeros_like(parameter)
 
-    def apply_single(self, gradient: mx.array, parameter: mx.array, state: dict) -> mx.array:
+    def apply_single(
+        self, gradient: mx.array, parameter: mx.array, state: dict[str, Any]
+    ) -> mx.array:
         """See the class."""
         v = state["v"] = state["v"] + mx.square(gradient)
         return parameter - self._rate(gradient) * gradient / (mx.sqrt(v) + self.eps)
@@ -294,12 +308,14 @@ class AdaDelta(Optimizer):
         self.rho = rho
         self.eps = eps
 
-    def init_single(self, parameter: mx.array, state: dict) -> None:
+    def init_single(self, parameter: mx.array, state: dict[str, Any]) -> None:
         """Start with ``v = u = 0``."""
         state["v"] = mx.zeros_like(parameter)
         state["u"] = mx.zeros_like(parameter)
 
-    def apply_single(self, gradient: mx.array, parameter: mx.array, state: dict) -> mx.array:
+    def apply_single(
+        self, gradient: mx.array, parameter: mx.array, state: dict[str, Any]
+    ) -> mx.array:
         """See the class."""
         rho, eps = self.rho, self.eps
         v = state["v"] = rho * state["v"] + (1 - rho) * mx.square(gradient)
@@ -334,12 +350,14 @@ class Adam(Optimizer):
         self.eps = eps
         self.bias_correction = bias_correction
 
-    def init_single(self, parameter: mx.array, state: dict) -> None:
+    def init_single(self, parameter: mx.array, state: dict[str, Any]) -> None:
         """Start with ``m = v = 0``."""
         state["m"] = mx.zeros_like(parameter)
         state["v"] = mx.zeros_like(parameter)
 
-    def apply_single(self, gradient: mx.array, parameter: mx.array, state: dict) -> mx.array:
+    def apply_single(
+        self, gradient: mx.array, parameter: mx.array, state: dict[str, Any]
+    ) -> mx.array:
         """See the class."""
         b1, b2 = self.betas
         rate = self._rate(gradient)
@@ -370,7 +388,9 @@ class AdamW(Adam):
         super().__init__(learning_rate, betas, eps, bias_correction)
         self.weight_decay = weight_decay
 
-    def apply_single(self, gradient: mx.array, parameter: mx.array, state: dict) -> mx.array:
+    def apply_single(
+        self, gradient: mx.array, parameter: mx.array, state: dict[str, Any]
+    ) -> mx.array:
         """See the class."""
         decayed = parameter * (1 - self._rate(gradient) * self.weight_decay)
         return super().apply_single(gradient, decayed, state)
@@ -392,7 +412,9 @@ class Adamax(Adam):
     ) -> None:
         super().__init__(learning_rate, betas, eps)
 
-    def apply_single(self, gradient: mx.array, parameter: mx.array, state: dict) -> mx.array:
+    def apply_single(
+        self, gradient: mx.array, parameter: mx.array, state: dict[str, Any]
+    ) -> mx.array:
         """See the class."""
         b1, b2 = self.betas
         m = state["m"] = b1 * state["m"] + (1 - b1) * gradient
@@ -422,11 +444,13 @@ class Lion(Optimizer):
         self.betas = list(betas)
         self.weight_decay = weight_decay
 
-    def init_single(self, parameter: mx.array, state: dict) -> None:
+    def init_single(self, parameter: mx.array, state: dict[str, Any]) -> None:
         """Start with ``m = 0``."""
         state["m"] = mx.zeros_like(parameter)
 
-    def apply_single(self, gradient: mx.array, parameter: mx.array, state: dict) -> mx.array:
+    def apply_single(
+        self, gradient: mx.array, parameter: mx.array, state: dict[str, Any]
+    ) -> mx.array:
         """See the class."""
         b1, b2 = self.betas
         rate, m = self._rate(gradient), state["m"]
@@ -476,7 +500,7 @@ class Adafactor(Optimizer):
         self.relative_step = relative_step
         self.warmup_init = warmup_init
 
-    def init_single(self, parameter: mx.array, state: dict) -> None:
+    def init_single(self, parameter: mx.array, state: dict[str, Any]) -> None:
         """Start all means at zero."""
         shape, dtype = parameter.shape, parameter.dtype
         if parameter.ndim >= 2:
@@ -498,7 +522,7 @@ class Adafactor(Optimizer):
             return rate
         return rate * mx.maximum(self.eps[1], _rms(parameter))
 
-    def _second_moment_step(self, gradient: mx.array, state: dict) -> mx.array:
+    def _second_moment_step(self, gradient: mx.array, state: dict[str, Any]) -> mx.array:
         """The gradient over the root of its second moment, which is updated."""
         decay = (1 - self.step.astype(mx.float32) ** self.decay_rate).astype(gradient.dtype)
         square = mx.square(gradient) + self.eps[0]
@@ -515,7 +539,9 @@ class Adafactor(Optimizer):
         outer = mx.expand_dims(row_factor, -1) * mx.expand_dims(mx.rsqrt(columns), -2)
         return gradient * outer
 
-    def apply_single(self, gradient: mx.array, parameter: mx.array, state: dict) -> mx.array:
+    def apply_single(
+        self, gradient: mx.array, parameter: mx.array, state: dict[str, Any]
+    ) -> mx.array:
         """See the class."""
         rate = self._learning_rate(parameter)
         step = self._second_moment_step(gradient, state)
@@ -561,7 +587,7 @@ class Muon(Optimizer):
         self.nesterov = nesterov
         self.ns_steps = ns_steps
 
-    def init_single(self, parameter: mx.array, state: dict) -> None:
+    def init_single(self, parameter: mx.array, state: dict[str, Any]) -> None:
         """Start with ``v = 0``."""
         state["v"] = mx.zeros_like(parameter)
 
@@ -575,7 +601,9 @@ class Muon(Optimizer):
             x = a * x + mx.addmm(b * square, square, square, alpha=c) @ x
         return x.T if tall else x
 
-    def apply_single(self, gradient: mx.array, parameter: mx.array, state: dict) -> mx.array:
+    def apply_single(
+        self, gradient: mx.array, parameter: mx.array, state: dict[str, Any]
+    ) -> mx.array:
         """See the class."""
         if self.weight_decay != 0:
             gradient = gradient + self.weight_decay * parameter

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import mlx.core as mx
 
@@ -18,7 +19,7 @@ def _check_positive(name: str, value: int) -> None:
         raise ValueError(f"{name} must be greater than 0, but got {value}.")
 
 
-def exponential_decay(init: float, decay_rate: float) -> Callable:
+def exponential_decay(init: float, decay_rate: float) -> Callable[..., Any]:
     """``init * decay_rate ** step``."""
 
     def schedule(step: mx.array) -> mx.array:
@@ -27,7 +28,7 @@ def exponential_decay(init: float, decay_rate: float) -> Callable:
     return schedule
 
 
-def step_decay(init: float, decay_rate: float, step_size: int) -> Callable:
+def step_decay(init: float, decay_rate: float, step_size: int) -> Callable[..., Any]:
     """``init``, multiplied by ``decay_rate`` after every ``step_size`` steps."""
     _check_positive("step_size", step_size)
 
@@ -37,7 +38,7 @@ def step_decay(init: float, decay_rate: float, step_size: int) -> Callable:
     return schedule
 
 
-def cosine_decay(init: float, decay_steps: int, end: float = 0.0) -> Callable:
+def cosine_decay(init: float, decay_steps: int, end: float = 0.0) -> Callable[..., Any]:
     """From ``init`` to ``end`` along half a cosine in ``decay_steps`` steps, then ``end``."""
     _check_positive("decay_steps", decay_steps)
 
@@ -48,7 +49,7 @@ def cosine_decay(init: float, decay_steps: int, end: float = 0.0) -> Callable:
     return schedule
 
 
-def linear_schedule(init: float, end: float, steps: int) -> Callable:
+def linear_schedule(init: float, end: float, steps: int) -> Callable[..., Any]:
     """From ``init`` to ``end`` along a straight line in ``steps`` steps, then ``end``."""
     _check_positive("steps", steps)
 
@@ -58,7 +59,9 @@ def linear_schedule(init: float, end: float, steps: int) -> Callable:
     return schedule
 
 
-def join_schedules(schedules: list[Callable], boundaries: list[int]) -> Callable:
+def join_schedules(
+    schedules: list[Callable[..., Any]], boundaries: list[int]
+) -> Callable[..., Any]:
     """One schedule after the other, each with its own count of steps.
 
     ``boundaries`` are the steps at which all but the first begin.

@@ -12,11 +12,6 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
-// Older headers of gcc leave the source of a masked intrinsic uninitialised, and warn of it.
-#if defined(__GNUC__) && __GNUC__ < 13
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
 #endif
 
 #ifndef MLX_ISA

@@ -46,7 +46,7 @@ def _mapped(
     key: str,
     value: Any,
     filter_fn: Filter,
-    map_fn: Callable | None,
+    map_fn: Callable[..., Any] | None,
     is_leaf: Filter,
 ) -> Any:
     """What :meth:`Module.filter_and_map` makes of an entry that was selected."""
@@ -97,7 +97,7 @@ def _graft(target: Any, source: Any, leaf: type, kind: str, strict: bool) -> Non
             _graft(current, new, leaf, kind, strict)
 
 
-class Module(dict):
+class Module(dict):  # type: ignore[type-arg]
     """The base class of layers and models.
 
     Arrays, submodules and containers of them that are set as attributes are entries of the dict;
@@ -116,7 +116,7 @@ class Module(dict):
     >>> mx.eval(MLP([2, 16, 1]).parameters())
     """
 
-    __call__: Callable
+    __call__: Callable[..., Any]
     _no_grad: set[str]
     _training: bool
 
@@ -205,9 +205,9 @@ class Module(dict):
     def filter_and_map(
         self,
         filter_fn: Filter,
-        map_fn: Callable | None = None,
+        map_fn: Callable[..., Any] | None = None,
         is_leaf_fn: Filter | None = None,
-    ) -> dict:
+    ) -> dict[str, Any]:
         """Build a tree of what ``filter_fn`` selects in this module and in all below it.
 
         Args:
@@ -225,21 +225,21 @@ class Module(dict):
             if filter_fn(self, k, v)
         }
 
-    def parameters(self) -> dict:
+    def parameters(self) -> dict[str, Any]:
         """All arrays of this module and those below it, as a tree."""
         return self.filter_and_map(self.valid_parameter_filter)
 
-    def trainable_parameters(self) -> dict:
+    def trainable_parameters(self) -> dict[str, Any]:
         """The parameters that are not frozen, as a tree."""
         return self.filter_and_map(self.trainable_parameter_filter)
 
-    def children(self) -> dict:
+    def children(self) -> dict[str, Any]:
         """The modules directly below this one, as a tree."""
         return self.filter_and_map(
             self.valid_child_filter, is_leaf_fn=lambda m, k, v: isinstance(v, Module)
         )
 
-    def leaf_modules(self) -> dict:
+    def leaf_modules(self) -> dict[str, Any]:
         """The modules that have no modules below them, as a tree."""
         return self.filter_and_map(self.valid_child_filter, is_leaf_fn=_is_bottom_module)
 
@@ -259,7 +259,7 @@ class Module(dict):
 
     # Changing the tree
 
-    def update(self, parameters: dict, strict: bool = True) -> Module:  # type: ignore[override]
+    def update(self, parameters: dict[str, Any], strict: bool = True) -> Module:  # type: ignore[override]
         """Replace the parameters that occur in the tree ``parameters``.
 
         Shapes are not compared.  ``ValueError`` if the tree names a parameter that does not
@@ -268,7 +268,7 @@ class Module(dict):
         _graft(self, parameters, mx.array, "parameter", strict)
         return self
 
-    def update_modules(self, modules: dict, strict: bool = True) -> Module:
+    def update_modules(self, modules: dict[str, Any], strict: bool = True) -> Module:
         """Replace the submodules that occur in the tree ``modules``; ``{}`` leaves one alone.
 
         ``ValueError`` if the tree names a submodule that does not exist or holds something else
@@ -369,7 +369,7 @@ class Module(dict):
 
     def load_weights(
         self,
-        file_or_weights: str | os.PathLike | list[tuple[str, mx.array]] | dict[str, mx.array],
+        file_or_weights: str | os.PathLike[str] | list[tuple[str, mx.array]] | dict[str, mx.array],
         strict: bool = True,
     ) -> Module:
         """Replace parameters by those of a ``.npz`` or ``.safetensors`` file, or of a list.
@@ -409,7 +409,7 @@ class Module(dict):
                     f" for parameter {name}"
                 )
 
-    def save_weights(self, file: str | os.PathLike) -> None:
+    def save_weights(self, file: str | os.PathLike[str]) -> None:
         """Write all parameters to ``file``, a ``.npz`` or ``.safetensors`` file."""
         file = os.fspath(file)
         weights = dict(tree_flatten(self.parameters()))

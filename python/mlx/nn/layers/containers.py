@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import mlx.core as mx
 from mlx.nn.layers.base import Module
@@ -14,7 +15,7 @@ class Sequential(Module):
     >>> model = nn.Sequential(nn.Linear(2, 8), nn.relu, nn.Linear(8, 1))
     """
 
-    def __init__(self, *modules: Callable) -> None:
+    def __init__(self, *modules: Callable[..., Any]) -> None:
         super().__init__()
         self.layers = list(modules)
 

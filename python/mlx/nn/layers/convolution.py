@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import mlx.core as mx
 from mlx.nn.layers._checks import check_sizes
@@ -28,10 +29,10 @@ class _Conv(Module):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: int | tuple,
-        stride: int | tuple = 1,
-        padding: int | tuple = 0,
-        dilation: int | tuple = 1,
+        kernel_size: int | tuple[Any, ...],
+        stride: int | tuple[Any, ...] = 1,
+        padding: int | tuple[Any, ...] = 0,
+        dilation: int | tuple[Any, ...] = 1,
         groups: int = 1,
         bias: bool = True,
     ) -> None:
@@ -55,7 +56,7 @@ class _Conv(Module):
         self.dilation = dilation
         self.groups = groups
 
-    def _per_axis(self, value: int | tuple) -> int | tuple:
+    def _per_axis(self, value: int | tuple[Any, ...]) -> int | tuple[Any, ...]:
         return (value,) * self._dims if isinstance(value, int) and self._dims > 1 else value
 
     def _extra_repr(self) -> str:
@@ -113,10 +114,10 @@ class Conv3d(_Conv):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: int | tuple,
-        stride: int | tuple = 1,
-        padding: int | tuple = 0,
-        dilation: int | tuple = 1,
+        kernel_size: int | tuple[Any, ...],
+        stride: int | tuple[Any, ...] = 1,
+        padding: int | tuple[Any, ...] = 0,
+        dilation: int | tuple[Any, ...] = 1,
         bias: bool = True,
     ) -> None:
         super().__init__(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import mlx.core as mx
 from mlx.nn.layers.base import Module as Module
 from mlx.nn.layers.convolution import _Conv
@@ -14,11 +16,11 @@ class _ConvTranspose(_Conv):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: int | tuple,
-        stride: int | tuple = 1,
-        padding: int | tuple = 0,
-        dilation: int | tuple = 1,
-        output_padding: int | tuple = 0,
+        kernel_size: int | tuple[Any, ...],
+        stride: int | tuple[Any, ...] = 1,
+        padding: int | tuple[Any, ...] = 0,
+        dilation: int | tuple[Any, ...] = 1,
+        output_padding: int | tuple[Any, ...] = 0,
         bias: bool = True,
     ) -> None:
         super().__init__(

@@ -46,7 +46,7 @@ def sum_gradients(group: Group) -> Callable[..., Any]:
     return identity
 
 
-def _split(x: mx.array, segments: int | list, axis: int) -> Any:
+def _split(x: mx.array, segments: int | list[Any], axis: int) -> Any:
     if isinstance(segments, list) and segments and isinstance(segments[0], float):
         segments = [round(s * x.shape[axis]) for s in segments]
     return mx.split(x, segments, axis=axis)
@@ -67,7 +67,7 @@ def _shard(parameters: Any, sharding: Sharding, group: Group) -> Any:
     return tree_map_with_path(part, parameters)
 
 
-def _sharding(name: Any, segments: int | list = 1) -> Sharding:
+def _sharding(name: Any, segments: int | list[Any] = 1) -> Sharding:
     """The sharding of linear layers and convolutions that is called ``name``."""
     if name == "all-to-sharded":
         return lambda path, x: (max(x.ndim - 2, 0), segments)
@@ -83,7 +83,7 @@ def shard_inplace(
     module: Module,
     sharding: str | Sharding,
     *,
-    segments: int | list = 1,
+    segments: int | list[Any] = 1,
     group: Group | None = None,
 ) -> None:
     """Keep of all parameters of ``module`` the part of this process.
@@ -101,7 +101,7 @@ def shard_inplace(
 
 
 def shard_linear(
-    module: Module, sharding: str, *, segments: int | list = 1, group: Group | None = None
+    module: Module, sharding: str, *, segments: int | list[Any] = 1, group: Group | None = None
 ) -> Module:
     """The layer that divides the :class:`Linear` or :class:`QuantizedLinear` ``module``."""
     _sharding(sharding)
@@ -142,7 +142,7 @@ class _ShardedLinear(Module):
             input_dims *= size
         return f"input_dims={input_dims}, output_dims={output_dims}, bias={'bias' in self}"
 
-    def _take_part(self, layer: Module, segments: int | list) -> None:
+    def _take_part(self, layer: Module, segments: int | list[Any]) -> None:
         sharding = _sharding(self._sharding_name, segments)
         self.update(_shard(layer.parameters(), sharding, self.group))
 
@@ -174,7 +174,7 @@ class _FloatLinear(_ShardedLinear):
 
     @classmethod
     def from_linear(
-        cls, linear_layer: Module, *, segments: int | list = 1, group: Group | None = None
+        cls, linear_layer: Module, *, segments: int | list[Any] = 1, group: Group | None = None
     ) -> _FloatLinear:
         """Keep this process's part of a :class:`Linear`."""
         output_dims, input_dims = linear_layer.weight.shape
@@ -239,7 +239,7 @@ class _QuantizedShardedLinear(_ShardedLinear, _Quantized):
         cls,
         quantized_linear_layer: Module,
         *,
-        segments: int | list = 1,
+        segments: int | list[Any] = 1,
         group: Group | None = None,
     ) -> _QuantizedShardedLinear:
         """Keep this process's part of a :class:`QuantizedLinear`."""
@@ -326,7 +326,9 @@ class FullyShardedModule(Module):
                     f" {size} devices: axis 0 must be divisible by {size}."
                 )
         object.__setattr__(self, "_paths", paths)
-        self._take_own = lambda x: mx.contiguous(mx.split(x, size, axis=0)[rank])
+        self._take_own: Callable[[mx.array], mx.array] = lambda x: mx.contiguous(
+            mx.split(x, size, axis=0)[rank]
+        )
         self._gather_fn = _gather(group, compute_dtype) if size > 1 or compute_dtype else None
         if size > 1:
             parts = [(path, self._take_own(parameters[path])) for path in paths]
@@ -336,7 +338,7 @@ class FullyShardedModule(Module):
     def _extra_repr(self) -> str:
         return f"num_sharded_params={len(self._paths)}"
 
-    def _gathered_call(self, fn: Callable, *args: Any, **kwargs: Any) -> Any:
+    def _gathered_call(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         if self._gather_fn is None:
             return fn(*args, **kwargs)
         module = self.module

@@ -36,7 +36,7 @@ def quantize(
     *,
     mode: str = "affine",
     quantize_input: bool = False,
-    class_predicate: Callable[[str, Module], bool | dict] | None = None,
+    class_predicate: Callable[[str, Module], bool | dict[str, Any]] | None = None,
 ) -> None:
     """Replace the layers of ``model`` that can be quantised, in place.
 
@@ -100,7 +100,7 @@ class _Quantized(Module):
         return layer
 
     @property
-    def _format(self) -> dict:
+    def _format(self) -> dict[str, Any]:
         return {"group_size": self.group_size, "bits": self.bits, "mode": self.mode}
 
     @property

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import mlx.core as mx
 from mlx.nn.layers._checks import check_sizes
@@ -44,7 +45,7 @@ class RNN(_Recurrent):
         input_size: int,
         hidden_size: int,
         bias: bool = True,
-        nonlinearity: Callable | None = None,
+        nonlinearity: Callable[..., Any] | None = None,
     ) -> None:
         super().__init__(input_size, hidden_size)
         self.nonlinearity = tanh if nonlinearity is None else nonlinearity

@@ -116,10 +116,12 @@ class _Block(Module):
         self.activation = activation
         self.norm_first = norm_first
 
-    def _add(self, x: mx.array, norm: Callable, branch: Callable[[mx.array], mx.array]) -> mx.array:
+    def _add(
+        self, x: mx.array, norm: Callable[..., Any], branch: Callable[[mx.array], mx.array]
+    ) -> mx.array:
         return x + branch(norm(x)) if self.norm_first else norm(x + branch(x))
 
-    def _network(self, dropout: Callable) -> Callable[[mx.array], mx.array]:
+    def _network(self, dropout: Callable[..., Any]) -> Callable[[mx.array], mx.array]:
         return lambda y: self.linear2(dropout(self.activation(self.linear1(y))))
 
 
