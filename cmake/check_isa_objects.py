@@ -35,6 +35,7 @@ def faults(readelf, isa, objects):
 
 
 def main(readelf, isa, *objects):
+    objects = [o for o in objects if o.endswith(".o")]  # a precompiled header is none
     found = list(faults(readelf, isa, objects)) if objects else [f"no objects of {isa} given"]
     print(*found, sep="\n", end="\n" if found else "", file=sys.stderr)
     return bool(found)

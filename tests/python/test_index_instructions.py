@@ -105,8 +105,10 @@ def test_equal_positions_are_computed_once():
     def twice(rows):
         return (rows + values(9)) * rows
 
-    assert positions(twice(mx.arange(9))) == 1
-    assert positions(mx.arange(9) * mx.arange(9) + values(9)) == 1
+    out = twice(mx.arange(9))  # an assertion would hold its range
+    assert positions(out) == 1
+    out = mx.arange(9) * mx.arange(9) + values(9)
+    assert positions(out) == 1
 
 
 def test_dropout_is_one_step_beside_its_key():
@@ -147,7 +149,8 @@ def test_ranges_that_are_stored_or_read_elsewhere_keep_their_step():
     index = mx.arange(20)
     both = mx.take(x, index) + index
     assert "arange" in steps(both)
-    np.testing.assert_array_equal(np.array(both), np.array(x) + np.arange(20))
+    want = np.array(x) + np.arange(20, dtype=np.float32)
+    np.testing.assert_array_equal(np.array(both), want)
 
 
 def test_a_range_of_several_programs_has_no_step():
@@ -155,8 +158,8 @@ def test_a_range_of_several_programs_has_no_step():
     i = mx.arange(20)
     total = mx.sum(mx.where(i < 5, x, 0) @ x.T + 1)
     out = mx.where(i > 7, x, 1) * total
+    del i, total
     assert "arange" not in steps(out), steps(out)
-    del i
     masked = np.where(np.arange(20) < 5, np.array(x), 0)
     want = np.where(np.arange(20) > 7, np.array(x), 1) * np.sum(masked @ np.array(x).T + 1)
     np.testing.assert_allclose(np.array(out), want, rtol=1e-4)
