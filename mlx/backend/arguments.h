@@ -41,7 +41,7 @@ class Arguments {
   }
   void add_constant(const Scalar& value) { cells_.push_back(cell(value)); }
 
-  std::span<const Binding> bindings() const { 
+  std::span<const Binding> bindings() const {
     return {std::launder(reinterpret_cast<const Binding*>(cells_.data())), n_bindings_};
   }
   const Scalar* constants() const {

@@ -57,13 +57,12 @@ struct Step {
   int workspace = -1;      ///< operand that is scratch memory, or -1
   int first_constant = 0;  ///< the program's constants among those of the launch
   Shape loop;  ///< the step runs at each position of a loop of these lengths; empty: once
-  std::vector<Strides> advance;  ///< with a loop: how far each operand moves along its axes, elements
+  std::vector<Strides>
+      advance;          ///< with a loop: how far each operand moves along its axes, elements
   uint32_t origin = 0;  ///< the line of the program that built it, where that is recorded
   std::string name() const;
   /// Past the last output: a workspace is no output.
-  int outputs_end() const {
-    return workspace >= 0 ? workspace : static_cast<int>(operands.size());
-  }
+  int outputs_end() const { return workspace >= 0 ? workspace : static_cast<int>(operands.size()); }
 };
 
 /// What a kernel wants from the planner.

@@ -139,9 +139,7 @@ Backend& host_backend() {
   return b;
 }
 
-bool is_available(const Device& d) {
-  return d.index >= 0 && d.index < device_count(d.type);
-}
+bool is_available(const Device& d) { return d.index >= 0 && d.index < device_count(d.type); }
 int device_count(Device::DeviceType type) {
   Backend* b = find_backend(type);
   return b ? b->device_count() : 0;

@@ -1,8 +1,8 @@
 // Rules of the elementwise ops, one instance a row.
 #pragma once
 
-#include "mlx/ops/elementwise.h"
 #include "mlx/backend/program.h"
+#include "mlx/ops/elementwise.h"
 
 namespace mlx::core::rules {
 

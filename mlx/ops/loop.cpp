@@ -25,8 +25,9 @@ Arrays build_loop(const Arrays& inputs, const Attrs* attrs, Stream s) {
   const auto& m = static_cast<const LoopAttrs&>(*attrs);
   const OpDef& op = *m.node().op;
   if (!op.build) fail<ValueError>("vmap", "the op ", op.name, " cannot be built for other shapes");
-  return loop_built(inputs, m.mapped, s,
-                   [&](const Arrays& slices) { return op.build(slices, m.node().attrs.get(), s); });
+  return loop_built(inputs, m.mapped, s, [&](const Arrays& slices) {
+    return op.build(slices, m.node().attrs.get(), s);
+  });
 }
 
 /// What the inputs are at one position.
@@ -71,17 +72,17 @@ LoopBody body_of(const Attrs* attrs) {
 }  // namespace
 
 constinit const OpDef op_loop{.name = "loop",
-                             .kind = OpKind::bundle,
-                             .loop = body_of,
-                             .build = build_loop,
-                             .vjp = rules::loop_vjp,
-                             .jvp = rules::loop_jvp};
+                              .kind = OpKind::bundle,
+                              .loop = body_of,
+                              .build = build_loop,
+                              .vjp = rules::loop_vjp,
+                              .jvp = rules::loop_jvp};
 constinit const OpDef op_loop_view{.name = "loop_view",
-                                  .kind = OpKind::view,
-                                  .build = build_loop,
-                                  .view = view_loop,
-                                  .vjp = rules::loop_vjp,
-                                  .jvp = rules::loop_jvp};
+                                   .kind = OpKind::view,
+                                   .build = build_loop,
+                                   .view = view_loop,
+                                   .vjp = rules::loop_vjp,
+                                   .jvp = rules::loop_jvp};
 
 bool LoopAttrs::equals(const Attrs& o) const {
   auto* other = dynamic_cast<const LoopAttrs*>(&o);
@@ -100,7 +101,7 @@ void LoopAttrs::visit(AttrVisitor&) {
 }
 
 Arrays loop_built(const Arrays& inputs, const std::vector<bool>& mapped, Stream s,
-                 const std::function<Arrays(const Arrays&)>& build) {
+                  const std::function<Arrays(const Arrays&)>& build) {
   Arrays slices = slices_of(inputs, mapped), made = build(slices);
   const Node* n = made.at(0).node();
   if (n->op->kind == OpKind::part) n = n->inputs()[0];
@@ -115,7 +116,7 @@ Arrays loop_built(const Arrays& inputs, const std::vector<bool>& mapped, Stream 
 }
 
 rules::Batched make_loop(const Node& node, const Arrays& inputs, const std::vector<int>& axes,
-                      Stream s) {
+                         Stream s) {
   Arrays in;
   std::vector<bool> mapped;
   for (size_t k = 0; k < inputs.size(); ++k) {

@@ -28,12 +28,12 @@ extern const OpDef op_loop_view;
 /// The results of the op of `node` at each position along `axes` of the inputs (-1: an input that
 /// is the same for all), stacked along a first axis. `node` says shapes and dtypes at one position.
 rules::Batched make_loop(const Node& node, const Arrays& inputs, const std::vector<int>& axes,
-                      Stream s);
+                         Stream s);
 
 /// The same of the op that `build` makes of what the inputs are at one position; those that are
 /// `mapped` have the axis in front. Throws ValueError where that is not one op over these inputs.
 Arrays loop_built(const Arrays& inputs, const std::vector<bool>& mapped, Stream s,
-                 const std::function<Arrays(const Arrays&)>& build);
+                  const std::function<Arrays(const Arrays&)>& build);
 
 namespace rules {
 Arrays loop_vjp(const RuleArgs& args);

@@ -45,9 +45,9 @@ class InPlace {
     const Slot& target = plan_.slots[seg.slots[step.slots[o]]];
     if (target.home >= 0 || target.crosses || h.crosses || h.last_step != index) return false;
     if (plan_.slots[slot].last_step != index) return false;
-    bool free = h.kind == SlotKind::temp || (h.kind == SlotKind::leaf && h.donatable &&
-                                             plan_.segments.size() == 1 &&
-                                             h.present & spaces(seg.space));
+    bool free =
+        h.kind == SlotKind::temp || (h.kind == SlotKind::leaf && h.donatable &&
+                                     plan_.segments.size() == 1 && h.present & spaces(seg.space));
     if (!free) return false;
     // Every other operand in that memory must be read at the very place that is written.
     for (int j = 0; j < step.n_inputs; ++j) {

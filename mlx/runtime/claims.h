@@ -44,9 +44,7 @@ class Claims {
     if (mark >> 32 != id_) take(n, mark);
   }
   /// True where the node was claimed and has a place; the place may be that of an earlier schedule.
-  bool has(const Node* n) const {
-    return n->mark.load(std::memory_order_relaxed) >> 32 == id_;
-  }
+  bool has(const Node* n) const { return n->mark.load(std::memory_order_relaxed) >> 32 == id_; }
   /// Notes the place of a claimed node.
   void set_place(Node* n, size_t place) const {
     n->mark.store(uint64_t{id_} << 32 | place, std::memory_order_relaxed);

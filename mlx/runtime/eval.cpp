@@ -71,8 +71,7 @@ PendingEval prepare_eval(Arrays outputs, bool blocking) {
   std::erase_if(outputs, settled);
   if (outputs.empty()) return pending;
   try {
-    with_claims(
-        [&](Claims& claims) { bind_all(outputs, claims, blocking, pending.executions_); });
+    with_claims([&](Claims& claims) { bind_all(outputs, claims, blocking, pending.executions_); });
   } catch (...) {
     // What has been published must run; the error comes after it.
     if (pending.executions_.empty()) throw;

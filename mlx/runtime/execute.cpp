@@ -97,7 +97,7 @@ std::unique_ptr<Execution> Execution::bind(std::shared_ptr<const Plan> plan,
 }
 
 std::unique_ptr<Execution> bind_values(std::shared_ptr<const Plan> plan, const Schedule& items,
-                                bool blocking) {
+                                       bool blocking) {
   SmallVector<const Value*, 16> leaves;
   for (uint32_t i : plan->leaves) leaves.push_back(&value_of(*items[i].node));
   std::vector<std::vector<Scalar>> constants(plan->segments.size());
@@ -139,8 +139,8 @@ Launch Execution::make_launch(size_t index) {
     }
     bool written_here = storage->ready == done[index];
     Ref<Event> arrival;
-    Ref<Buffer> buffer = written_here ? storage->replica(seg.space)
-                                      : storage->bring(seg.space, seg.stream, arrival);
+    Ref<Buffer> buffer =
+        written_here ? storage->replica(seg.space) : storage->bring(seg.space, seg.stream, arrival);
     if (arrival) add_event(launch.after, arrival);
     launch.arguments.bind(b, std::move(buffer), offset);
   }

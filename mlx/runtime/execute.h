@@ -25,8 +25,7 @@ struct Execution {
   /// Allocates what the plan needs to run over the values of its leaves.
   static std::unique_ptr<Execution> bind(std::shared_ptr<const Plan> plan,
                                          std::span<const Value* const> leaves,
-                                         std::vector<std::vector<Scalar>> constants,
-                                         bool blocking);
+                                         std::vector<std::vector<Scalar>> constants, bool blocking);
   /// The value of a result of elements of `itemsize` bytes.
   Value value(const Result& r, int itemsize) const;
   /// Where a slot starts in the storage that it lies in, bytes.
@@ -51,6 +50,6 @@ struct Execution {
 
 /// Binds a plan to the values of a schedule of its form.
 std::unique_ptr<Execution> bind_values(std::shared_ptr<const Plan> plan, const Schedule& items,
-                                bool blocking);
+                                       bool blocking);
 
 }  // namespace mlx::core

@@ -47,8 +47,8 @@ MemoryOrder memory_order(const Strides& strides, const Shape& iteration) {
   return {MemoryOrder::dense, normalized(strides, iteration)};
 }
 
-MemoryOrder result_order(std::span<const MemoryOrder* const> inputs, const Shape& own, const AxisMap& axes,
-                 const Shape& iteration) {
+MemoryOrder result_order(std::span<const MemoryOrder* const> inputs, const Shape& own,
+                         const AxisMap& axes, const Shape& iteration) {
   const MemoryOrder* common = nullptr;
   bool agree = true;
   for (const MemoryOrder* o : inputs) {

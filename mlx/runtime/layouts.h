@@ -25,7 +25,7 @@ MemoryOrder memory_order(const Strides& strides, const Shape& iteration);
 /// How the results of a member of shape `own` lie: in the order of the inputs that are not
 /// broadcast, where these are dense and agree; else row-major. `axes` are the member's among those
 /// of the iteration.
-MemoryOrder result_order(std::span<const MemoryOrder* const> inputs, const Shape& own, const AxisMap& axes,
-                 const Shape& iteration);
+MemoryOrder result_order(std::span<const MemoryOrder* const> inputs, const Shape& own,
+                         const AxisMap& axes, const Shape& iteration);
 
 }  // namespace mlx::core

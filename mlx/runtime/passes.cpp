@@ -31,9 +31,7 @@ constexpr PassInfo passes[] = {
     {"place",  // devices and streams
      [](Evaluation& e) { place(e.items, e.targets); }, nullptr},
     {"fuse",  // elementwise nodes in groups
-     [](Evaluation& e) {
-       fuse(e.items, e.targets, e.groups, e.fused && is_enabled(Pass::fuse));
-     },
+     [](Evaluation& e) { fuse(e.items, e.targets, e.groups, e.fused && is_enabled(Pass::fuse)); },
      [](const Evaluation& e) { verify_groups(e.items, e.groups); }},
     {"lower",  // groups and ops to steps, views to layouts
      [](Evaluation& e) {

@@ -7,8 +7,7 @@ void Targets::add(int stream) {
     if (t.stream.index == stream) return;
   Device device = stream_device(stream);
   Backend& backend = backend_of(device);
-  list_.push_back(
-      {Stream(stream, device), &backend, space_of(device), backend.caps(device.index)});
+  list_.push_back({Stream(stream, device), &backend, space_of(device), backend.caps(device.index)});
 }
 
 const Target& Targets::of(int stream) const {

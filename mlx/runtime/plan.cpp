@@ -9,8 +9,7 @@ const std::vector<std::shared_ptr<const Executable>>& Plan::prepare() const {
       for (size_t k = 0; k < segments.size(); ++k) {
         auto& s = const_cast<Segment&>(segments[k]);
         if (s.steps.empty()) continue;
-        executables_[k] =
-            s.backend->prepare({std::move(s.steps), s.arena_bytes, s.stream.device});
+        executables_[k] = s.backend->prepare({std::move(s.steps), s.arena_bytes, s.stream.device});
         s.steps = {};
       }
     } catch (...) {

@@ -40,10 +40,10 @@ struct Segment {
   Backend* backend;
   Space space;
   size_t alignment;
-  std::vector<Step> steps;         ///< empty once prepared
-  std::vector<uint32_t> in_place;  ///< per step, the inputs whose memory the outputs may take
-  std::vector<int> slots;          ///< slot of each binding
-  std::vector<int> transfers;      ///< bindings whose bytes may have to come from another space
+  std::vector<Step> steps;          ///< empty once prepared
+  std::vector<uint32_t> in_place;   ///< per step, the inputs whose memory the outputs may take
+  std::vector<int> slots;           ///< slot of each binding
+  std::vector<int> transfers;       ///< bindings whose bytes may have to come from another space
   std::vector<uint32_t> constants;  ///< items whose values are the launch's constants
   size_t arena_bytes = 0;
   int first_step = 0;

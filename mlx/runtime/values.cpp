@@ -56,7 +56,8 @@ int ValueTable::locate_leaf_or_part(uint32_t i) {
   slot.itemsize = n.dtype.size();
   slot.present = v.storage->present();
   plan_.leaves.push_back(i);
-  return add({.slot = id, .layout = {n.shape, v.strides, misalignment(v, n.dtype.size()), n.dtype}});
+  return add(
+      {.slot = id, .layout = {n.shape, v.strides, misalignment(v, n.dtype.size()), n.dtype}});
 }
 
 int ValueTable::locate_view(const Node& view, int input, int stream) {

@@ -1,12 +1,12 @@
 // Simplification of traced graphs. Nothing here changes a bit of any result.
 #include <algorithm>
 
+#include "mlx/backend/program.h"
 #include "mlx/core/attrs.h"
 #include "mlx/core/trace.h"
 #include "mlx/ops/cast.h"
 #include "mlx/ops/slice.h"
 #include "mlx/ops/view.h"
-#include "mlx/backend/program.h"
 #include "mlx/transforms/graph.h"
 
 namespace mlx::core {

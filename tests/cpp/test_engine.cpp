@@ -195,7 +195,9 @@ TEST_CASE("a stream whose results another one reads is launched before it") {
 
 TEST_CASE("an evaluation that was planned and never run fails for whoever waits for it") {
   array x = add(arange(8.0), array(1.0f));
-  { PendingEval dropped = prepare_eval({x}); }
+  {
+    PendingEval dropped = prepare_eval({x});
+  }
   CHECK_THROWS_AS(eval(x), ExecutionError);
   array y = add(arange(8.0), array(1.0f));
   CHECK(values<float>(y)[7] == 8.0f);

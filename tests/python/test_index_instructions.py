@@ -323,7 +323,9 @@ WORDS = {
     "a reduction": lambda s, w: mx.sum(w & mx.array(np.full(s, 255, np.uint32)), -1),
     "two draws": lambda s, w: w ^ mx._random_bits(s, key=mx.random.key(9)),
     "two shapes": lambda s, w: (
-        w ^ mx._random_bits((s[0] * s[1],), key=KEY).reshape(s) ^ mx._random_bits((1, *s), key=KEY)[0]
+        w
+        ^ mx._random_bits((s[0] * s[1],), key=KEY).reshape(s)
+        ^ mx._random_bits((1, *s), key=KEY)[0]
     ),
     "positions": lambda s, w: mx.where(mx.arange(s[1]) < mx.arange(s[0])[:, None], w, 0),
     "a strided operand": lambda s, w: w + mx.array(np.ones((s[0], 2 * s[1]), np.uint32))[:, ::-2],

@@ -184,9 +184,9 @@ TRANSFORMED = {
     "jvp": lambda f: mx.jvp(f, [mx.ones(2)], [mx.ones(2)])[1],
     "vmap": lambda f: mx.vmap(f)(mx.ones((3, 2))),
     "compile": lambda f: mx.compile(lambda a: f(a) + 1)(mx.ones(2)),
-    "grad of grad": lambda f: mx.grad(
-        lambda b: mx.grad(lambda a: (f(a) * a).sum())(b).sum()
-    )(mx.ones(2)),
+    "grad of grad": lambda f: mx.grad(lambda b: mx.grad(lambda a: (f(a) * a).sum())(b).sum())(
+        mx.ones(2)
+    ),
     "plain": lambda f: f(mx.ones(2)),
 }
 

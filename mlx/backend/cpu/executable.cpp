@@ -237,7 +237,8 @@ std::shared_ptr<const Executable> prepare_work(Work work) {
   for (Step& s : work.steps) {
     auto& e = x->entries.emplace_back();
     // Steps that another device borrows are reported by it.
-    if (step_observer.load() && work.device == Device::cpu) e.watched = std::make_unique<const Step>(s);
+    if (step_observer.load() && work.device == Device::cpu)
+      e.watched = std::make_unique<const Step>(s);
     e.slots = std::move(s.slots);
     for (const Layout& l : s.operands) e.offsets.push_back(l.offset * l.dtype.size());
     e.n_inputs = s.n_inputs;

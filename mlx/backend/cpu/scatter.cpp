@@ -12,8 +12,8 @@
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/positions.h"
 #include "mlx/backend/cpu/threads.h"
-#include "mlx/backend/shared/odometer.h"
 #include "mlx/backend/program.h"
+#include "mlx/backend/shared/odometer.h"
 
 namespace mlx::core::cpu {
 namespace {

@@ -15,13 +15,12 @@ struct Table {
   std::unordered_map<const OpDef*, const KernelEntry*> rows;
   std::deque<KernelEntry> added;
   Table() {
-    for (auto family : {creation_kernels, concat_kernels,    slice_kernels,    index_kernels,
-                        scatter_kernels,  reduce_kernels,    softmax_kernels,  scan_kernels,
-                        sort_kernels,     matmul_kernels,    conv_kernels,     random_kernels,
-                        custom_kernels,   norm_kernels,      rope_kernels,     attention_kernels,
-                        delta_kernels,    quantized_kernels, hadamard_kernels, fft_kernels,
-                        linalg_kernels,   spectral_kernels,       counting_entries,
-                        compact_entries})
+    for (auto family :
+         {creation_kernels,  concat_kernels,   slice_kernels,     index_kernels,    scatter_kernels,
+          reduce_kernels,    softmax_kernels,  scan_kernels,      sort_kernels,     matmul_kernels,
+          conv_kernels,      random_kernels,   custom_kernels,    norm_kernels,     rope_kernels,
+          attention_kernels, delta_kernels,    quantized_kernels, hadamard_kernels, fft_kernels,
+          linalg_kernels,    spectral_kernels, counting_entries,  compact_entries})
       for (const KernelEntry& e : family) rows.emplace(e.op, &e);
   }
 };
