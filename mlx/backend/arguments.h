@@ -6,6 +6,7 @@
 #include <new>
 #include <span>
 
+#include "mlx/core/api.h"
 #include "mlx/core/node.h"
 
 namespace mlx::core {
@@ -18,7 +19,7 @@ struct Binding {
 static_assert(sizeof(Binding) == sizeof(Scalar));
 
 /// Bindings, then constants. Keeps the buffers alive.
-class Arguments {
+class MLX_API Arguments {
  public:
   Arguments() = default;
   Arguments(size_t n_bindings, size_t n_constants) : n_bindings_(n_bindings) {
@@ -41,7 +42,7 @@ class Arguments {
   }
   void add_constant(const Scalar& value) { cells_.push_back(cell(value)); }
 
-  std::span<const Binding> bindings() const { 
+  std::span<const Binding> bindings() const {
     return {std::launder(reinterpret_cast<const Binding*>(cells_.data())), n_bindings_};
   }
   const Scalar* constants() const {

@@ -4,13 +4,14 @@
 
 #include <cstdint>
 
+#include "mlx/core/api.h"
 #include "mlx/core/node.h"
 
 namespace mlx::core {
 
 /// The nodes that one evaluation plans: claimed until it has published them. A claim lies in the
 /// node's mark, in front of the node's place in the schedule.
-class Claims {
+class MLX_API Claims {
  public:
   /// Thrown to whoever must give way: it lets go of its claims and calls `wait_for`.
   struct Conflict {
@@ -44,9 +45,7 @@ class Claims {
     if (mark >> 32 != id_) take(n, mark);
   }
   /// True where the node was claimed and has a place; the place may be that of an earlier schedule.
-  bool has(const Node* n) const {
-    return n->mark.load(std::memory_order_relaxed) >> 32 == id_;
-  }
+  bool has(const Node* n) const { return n->mark.load(std::memory_order_relaxed) >> 32 == id_; }
   /// Notes the place of a claimed node.
   void set_place(Node* n, size_t place) const {
     n->mark.store(uint64_t{id_} << 32 | place, std::memory_order_relaxed);

@@ -1,6 +1,7 @@
 // Passes 6, 8 and 9: a plan gets its memory, its executables, and runs.
 #pragma once
 
+#include "mlx/core/api.h"
 #include "mlx/runtime/plan.h"
 #include "mlx/runtime/schedule.h"
 
@@ -8,7 +9,7 @@ namespace mlx::core {
 
 /// A plan with its memory. Binding may throw and leaves the graph as it was; what comes after it
 /// reports errors through the events.
-struct Execution {
+struct MLX_API Execution {
   std::shared_ptr<const Plan> plan;
   std::vector<Ref<Storage>> storages;  ///< per slot; null for temps and for slots within another
   SmallVector<int64_t, 8> starts;      ///< per leaf: where it starts in its storage, bytes
@@ -25,8 +26,7 @@ struct Execution {
   /// Allocates what the plan needs to run over the values of its leaves.
   static std::unique_ptr<Execution> bind(std::shared_ptr<const Plan> plan,
                                          std::span<const Value* const> leaves,
-                                         std::vector<std::vector<Scalar>> constants,
-                                         bool blocking);
+                                         std::vector<std::vector<Scalar>> constants, bool blocking);
   /// The value of a result of elements of `itemsize` bytes.
   Value value(const Result& r, int itemsize) const;
   /// Where a slot starts in the storage that it lies in, bytes.
@@ -51,6 +51,6 @@ struct Execution {
 
 /// Binds a plan to the values of a schedule of its form.
 std::unique_ptr<Execution> bind_values(std::shared_ptr<const Plan> plan, const Schedule& items,
-                                bool blocking);
+                                       bool blocking);
 
 }  // namespace mlx::core

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mlx/backend/backend.h"
+#include "mlx/core/api.h"
 
 namespace mlx::core {
 
@@ -40,10 +41,10 @@ struct Segment {
   Backend* backend;
   Space space;
   size_t alignment;
-  std::vector<Step> steps;         ///< empty once prepared
-  std::vector<uint32_t> in_place;  ///< per step, the inputs whose memory the outputs may take
-  std::vector<int> slots;          ///< slot of each binding
-  std::vector<int> transfers;      ///< bindings whose bytes may have to come from another space
+  std::vector<Step> steps;          ///< empty once prepared
+  std::vector<uint32_t> in_place;   ///< per step, the inputs whose memory the outputs may take
+  std::vector<int> slots;           ///< slot of each binding
+  std::vector<int> transfers;       ///< bindings whose bytes may have to come from another space
   std::vector<uint32_t> constants;  ///< items whose values are the launch's constants
   size_t arena_bytes = 0;
   int first_step = 0;
@@ -61,7 +62,7 @@ struct Result {
 
 /// Names nodes by their places in the schedule, so that it serves every schedule of the same form.
 /// Where in its storage a leaf starts is not part of the plan but for its `misalignment`.
-class Plan {
+class MLX_API Plan {
  public:
   std::vector<Segment> segments;
   std::vector<Slot> slots;
