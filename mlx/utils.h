@@ -3,6 +3,7 @@
 
 #include <ostream>
 
+#include "mlx/core/api.h"
 #include "mlx/core/device.h"
 #include "mlx/core/print.h"
 #include "mlx/core/shape.h"
@@ -35,10 +36,10 @@ constexpr int next_power_of_2(int n) {
   return power;
 }
 /// True on the thread that loaded the library.
-bool is_main_thread();
+MLX_API bool is_main_thread();
 /// A variable of the environment, or the default where it is not set.
-int get_var(const char* name, int default_value);
-std::string get_var(const char* name, const char* default_value);
+MLX_API int get_var(const char* name, int default_value);
+MLX_API std::string get_var(const char* name, const char* default_value);
 
 inline std::ostream& operator<<(std::ostream& os, Dtype::Kind kind) {
   return os << "buifcV"[int(kind)];

@@ -6,6 +6,7 @@
 #include <new>
 #include <span>
 
+#include "mlx/core/api.h"
 #include "mlx/core/node.h"
 
 namespace mlx::core {
@@ -18,7 +19,7 @@ struct Binding {
 static_assert(sizeof(Binding) == sizeof(Scalar));
 
 /// Bindings, then constants. Keeps the buffers alive.
-class Arguments {
+class MLX_API Arguments {
  public:
   Arguments() = default;
   Arguments(size_t n_bindings, size_t n_constants) : n_bindings_(n_bindings) {

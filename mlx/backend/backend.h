@@ -24,6 +24,7 @@
 
 #include "mlx/backend/arguments.h"
 #include "mlx/backend/program.h"
+#include "mlx/core/api.h"
 #include "mlx/core/array.h"
 
 namespace mlx::core {
@@ -82,7 +83,7 @@ struct Work {
 
 /// Prepared work, immutable, launched any number of times. It owns its arena: one for each launch
 /// that may run at the same time, at the same addresses again where the backend cares.
-struct Executable {
+struct MLX_API Executable {
   virtual ~Executable() = default;
 };
 
@@ -113,7 +114,7 @@ using Clock = std::chrono::steady_clock;
 
 /// Sees the steps that run, while somebody watches them. A backend whose memory the host reads
 /// calls `run` around each step; another one calls `report` when the work is over.
-struct StepObserver {
+struct MLX_API StepObserver {
   virtual ~StepObserver() = default;
   /// Runs the step by `kernel`. `operands` are addresses of the operands' first elements,
   /// `constants` the values of a program's constants.
@@ -129,7 +130,7 @@ struct StepObserver {
 };
 /// The observer, or null. Steps that were prepared while there was one know how to describe
 /// themselves; others are not shown to it.
-extern std::atomic<StepObserver*> step_observer;
+extern MLX_API std::atomic<StepObserver*> step_observer;
 
 /// The memory of a device, for those who watch and limit it. Sizes are bytes.
 struct MemoryControl {
@@ -145,7 +146,7 @@ struct MemoryControl {
   virtual size_t limit(Limit which, size_t bytes) = 0;
 };
 
-class Backend {
+class MLX_API Backend {
  public:
   virtual ~Backend() = default;
   virtual int device_count() const { return 1; }
@@ -179,13 +180,13 @@ class Backend {
 
 /// Makes a backend serve a device type, each of its devices a space. At most one backend a type;
 /// later registrations replace earlier ones.
-void register_backend(Device::DeviceType type, std::unique_ptr<Backend> backend);
+MLX_API void register_backend(Device::DeviceType type, std::unique_ptr<Backend> backend);
 /// The backend of a device; throws ValueError where there is none.
-Backend& backend_of(Device device);
+MLX_API Backend& backend_of(Device device);
 /// The backend of the host's memory: the CPU.
-Backend& host_backend();
+MLX_API Backend& host_backend();
 /// The memory space of a device, and the device of a space.
-Space space_of(Device device);
+MLX_API Space space_of(Device device);
 Device device_of(Space space);
 
 }  // namespace mlx::core

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "mlx/core/api.h"
 #include "mlx/core/node.h"
 
 namespace mlx::core {
@@ -17,7 +18,7 @@ struct Buffer;
 
 /// An n-dimensional array, computed when its value is first needed. A handle: copies share the
 /// node; assignment rebinds this handle only. A default-made handle is null and has no properties.
-class array {
+class MLX_API array {
  public:
   array() = default;
   explicit array(Node* n) : n_(n) { Node::retain(n); }
@@ -107,10 +108,10 @@ class array {
 };
 
 /// Makes a node for the result of `op`. The dtype, shape and attributes are checked by the caller.
-array make_node(const OpDef& op, Shape shape, Dtype dtype, Stream s, std::span<const array> inputs,
-                Ref<const Attrs> attrs = {});
-array make_node(const OpDef& op, Shape shape, Dtype dtype, Stream s, std::span<Node* const> inputs,
-                Ref<const Attrs> attrs = {});
+MLX_API array make_node(const OpDef& op, Shape shape, Dtype dtype, Stream s,
+                        std::span<const array> inputs, Ref<const Attrs> attrs = {});
+MLX_API array make_node(const OpDef& op, Shape shape, Dtype dtype, Stream s,
+                        std::span<Node* const> inputs, Ref<const Attrs> attrs = {});
 template <class... A>
 array make_node(const OpDef& op, Shape shape, Dtype dtype, Stream s, Ref<const Attrs> attrs,
                 const A&... inputs) {
@@ -118,19 +119,19 @@ array make_node(const OpDef& op, Shape shape, Dtype dtype, Stream s, Ref<const A
   return make_node(op, std::move(shape), dtype, s, std::span<Node* const>(list), std::move(attrs));
 }
 /// Makes a bundle node and the nodes that read its results.
-Arrays make_bundle(const OpDef& op, std::vector<std::pair<Shape, Dtype>> outputs, Stream s,
-                   std::span<const array> inputs, Ref<const Attrs> attrs = {});
+MLX_API Arrays make_bundle(const OpDef& op, std::vector<std::pair<Shape, Dtype>> outputs, Stream s,
+                           std::span<const array> inputs, Ref<const Attrs> attrs = {});
 /// A scalar of a given dtype.
-array constant(const Scalar& value, Dtype dtype);
-array constant(double value, Dtype dtype);
+MLX_API array constant(const Scalar& value, Dtype dtype);
+MLX_API array constant(double value, Dtype dtype);
 /// An input of a traced function, which messages call `owner`.
-array placeholder(Shape shape, Dtype dtype, const std::string& owner = "a function");
+MLX_API array placeholder(Shape shape, Dtype dtype, const std::string& owner = "a function");
 /// The function that a placeholder is an input of.
 const std::string& placeholder_owner(const Node& n);
 /// Handles of the node's inputs.
-Arrays inputs_of(const array& a);
+MLX_API Arrays inputs_of(const array& a);
 /// The stream that the node runs on.
-Stream stream_of(const array& a);
+MLX_API Stream stream_of(const array& a);
 /// True for a scalar whose value is known without evaluation.
 inline bool is_constant(const array& a) { return a.node()->op == &op_constant; }
 

@@ -15,6 +15,7 @@
 #include <typeinfo>
 #include <vector>
 
+#include "mlx/core/api.h"
 #include "mlx/core/ref.h"
 #include "mlx/core/shape.h"
 
@@ -31,7 +32,7 @@ struct AttrVisitor {
 };
 
 /// Attributes of any op, shared between nodes and never changed.
-struct Attrs : RefCounted {
+struct MLX_API Attrs : RefCounted {
   virtual bool equals(const Attrs& o) const = 0;
   virtual size_t hash() const = 0;
   virtual void visit(AttrVisitor& v) = 0;
@@ -122,6 +123,6 @@ const T& attrs_as(const Attrs* a) {
   return static_cast<const detail::AttrsBox<T>*>(a)->value;
 }
 /// "{axes=(0,1), keepdims=0}"
-std::string to_string(const Attrs& attrs);
+MLX_API std::string to_string(const Attrs& attrs);
 
 }  // namespace mlx::core

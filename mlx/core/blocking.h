@@ -7,10 +7,12 @@
 #include <exception>
 #include <mutex>
 
+#include "mlx/core/api.h"
+
 namespace mlx::core {
 
 /// How the program takes part. The functions run on the thread that waits.
-struct BlockingHooks {
+struct MLX_API BlockingHooks {
   /// Gives the program's lock back; null where this thread does not hold it.
   void* (*enter)();
   /// Takes the lock again.
@@ -19,21 +21,21 @@ struct BlockingHooks {
   bool (*interrupted)();
 };
 /// Null for none, as at the start. They stay in use for as long as the process lives.
-void set_blocking_hooks(const BlockingHooks* hooks);
+MLX_API void set_blocking_hooks(const BlockingHooks* hooks);
 
 /// Ends a wait that was interrupted. What was waited for goes on.
-struct Interrupted : std::exception {
+struct MLX_API Interrupted : std::exception {
   const char* what() const noexcept override { return "interrupted"; }
 };
 /// Throws Interrupted where the program says so. Does nothing in an UninterruptedRegion.
-void check_interrupt();
+MLX_API void check_interrupt();
 /// True where check_interrupt may throw on this thread.
 bool interruptible();
 
 /// The program's lock is not held while this lives: around all that waits or computes for long.
 /// Does nothing where the thread does not hold the lock, so that regions nest, and nothing in an
 /// UninterruptedRegion.
-class BlockingRegion {
+class MLX_API BlockingRegion {
  public:
   BlockingRegion();
   ~BlockingRegion();
@@ -48,7 +50,7 @@ class BlockingRegion {
 
 /// No code of the program runs on this thread while this lives, and no wait of it is interrupted:
 /// around changes that must be whole.
-class UninterruptedRegion {
+class MLX_API UninterruptedRegion {
  public:
   UninterruptedRegion();
   ~UninterruptedRegion();
@@ -60,7 +62,7 @@ class UninterruptedRegion {
 
 /// A mutex for threads that may hold the program's lock: they never wait for one of the two while
 /// they hold the other. Whoever holds the mutex is in an UninterruptedRegion.
-class EngineMutex {
+class MLX_API EngineMutex {
  public:
   void lock();
   void unlock();

@@ -7,6 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "mlx/core/api.h"
+
 namespace mlx::core {
 
 /// A kind of processor and which one of them.
@@ -45,9 +47,9 @@ using StreamOrDevice =
 
 /// The stream that is meant on the calling thread: the default one where none is given. Throws
 /// ValueError for a stream of another thread and for a device that is not there.
-Stream to_stream(const StreamOrDevice& s);
+MLX_API Stream to_stream(const StreamOrDevice& s);
 /// As above, with a device preferred where none is given.
-Stream to_stream(const StreamOrDevice& s, Device fallback);
+MLX_API Stream to_stream(const StreamOrDevice& s, Device fallback);
 
 /// While it lives, ops of the calling thread that are given no stream run on one: the nodes that a
 /// rule makes run where the node runs that they are derived from. Made without a stream it ends the
@@ -66,34 +68,34 @@ class StreamScope {
 };
 
 /// The device of new arrays on this thread; the CPU unless a GPU backend is registered.
-const Device& default_device();
-void set_default_device(const Device& d);
-bool is_available(const Device& d);
-int device_count(Device::DeviceType type);
+MLX_API const Device& default_device();
+MLX_API void set_default_device(const Device& d);
+MLX_API bool is_available(const Device& d);
+MLX_API int device_count(Device::DeviceType type);
 
 using DeviceInfo = std::unordered_map<std::string, std::variant<std::string, size_t>>;
 /// Name, architecture, memory, … of a device.
-const DeviceInfo& device_info(const Device& d = default_device());
+MLX_API const DeviceInfo& device_info(const Device& d = default_device());
 
 /// The calling thread's default stream on a device; made on first use.
-Stream default_stream(Device d);
-std::optional<Stream> peek_default_stream(Device d);
+MLX_API Stream default_stream(Device d);
+MLX_API std::optional<Stream> peek_default_stream(Device d);
 /// Makes a stream the calling thread's default on its device.
-void set_default_stream(Stream s);
+MLX_API void set_default_stream(Stream s);
 /// A stream that only the calling thread may use.
-Stream new_stream(Device d);
+MLX_API Stream new_stream(Device d);
 /// A stream that any thread may use; the caller sees to the order.
-Stream new_thread_unsafe_stream(Device d);
-ThreadLocalStream new_thread_local_stream(Device d);
-Stream stream_from_thread_local_stream(ThreadLocalStream tls);
+MLX_API Stream new_thread_unsafe_stream(Device d);
+MLX_API ThreadLocalStream new_thread_local_stream(Device d);
+MLX_API Stream stream_from_thread_local_stream(ThreadLocalStream tls);
 /// Streams of the calling thread.
-std::vector<Stream> get_streams();
+MLX_API std::vector<Stream> get_streams();
 /// Forgets the calling thread's streams once they are idle.
-void clear_streams();
+MLX_API void clear_streams();
 /// The device of a stream by its index.
 Device stream_device(int index);
 
-std::string to_string(const Device& d);
-std::string to_string(const Stream& s);
+MLX_API std::string to_string(const Device& d);
+MLX_API std::string to_string(const Stream& s);
 
 }  // namespace mlx::core

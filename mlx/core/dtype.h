@@ -8,6 +8,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "mlx/core/api.h"
 #include "mlx/core/half.h"
 
 namespace mlx::core {
@@ -94,17 +95,17 @@ constexpr bool operator==(Dtype a, Dtype b) { return a.val_ == b.val_; }
 constexpr bool operator!=(Dtype a, Dtype b) { return a.val_ != b.val_; }
 
 /// True where `a` lies in the category (or is the dtype) `b`.
-bool issubdtype(const Dtype& a, const Dtype& b);
-bool issubdtype(const Dtype::Category& a, const Dtype& b);
-bool issubdtype(const Dtype& a, const Dtype::Category& b);
-bool issubdtype(const Dtype::Category& a, const Dtype::Category& b);
+MLX_API bool issubdtype(const Dtype& a, const Dtype& b);
+MLX_API bool issubdtype(const Dtype::Category& a, const Dtype& b);
+MLX_API bool issubdtype(const Dtype& a, const Dtype::Category& b);
+MLX_API bool issubdtype(const Dtype::Category& a, const Dtype::Category& b);
 
 /// The smallest dtype that both convert to; float16 with bfloat16 gives float32.
-Dtype promote_types(const Dtype& a, const Dtype& b);
+MLX_API Dtype promote_types(const Dtype& a, const Dtype& b);
 
 /// Bytes an element.
 inline uint8_t size_of(const Dtype& t) { return t.size(); }
-Dtype::Kind kindof(const Dtype& t);
+MLX_API Dtype::Kind kindof(const Dtype& t);
 
 constexpr bool is_complex(Dtype t) { return t.val() >= Dtype::Val::complex64; }
 constexpr bool is_floating(Dtype t) {
@@ -120,14 +121,14 @@ constexpr Dtype real_dtype(Dtype t) {
 }
 
 /// "float32", "bool", …
-std::string_view dtype_name(Dtype t);
+MLX_API std::string_view dtype_name(Dtype t);
 /// The dtype of that name; throws std::invalid_argument for an unknown one.
 Dtype dtype_from_name(std::string_view name);
 
 /// Whether `n` bytes are elements of dtype bool, 0 or 1.
-bool are_bools(const void* bytes, size_t n);
+MLX_API bool are_bools(const void* bytes, size_t n);
 /// Makes them so: what is not 0 becomes 1.
-void make_bools(void* bytes, size_t n);
+MLX_API void make_bools(void* bytes, size_t n);
 
 template <class T>
 struct TypeToDtype;

@@ -5,10 +5,12 @@
 #include <stdexcept>
 #include <string>
 
+#include "mlx/core/api.h"
+
 namespace mlx::core {
 
 /// An error that can be thrown again with more text, as the class that it is.
-struct ExtensibleError {
+struct MLX_API ExtensibleError {
   virtual ~ExtensibleError() = default;
   [[noreturn]] virtual void throw_with(const std::string& text) const = 0;
 };
@@ -16,7 +18,7 @@ struct ExtensibleError {
 namespace detail {
 /// An exception class of the hierarchy: `Self` derives from this over `Base`.
 template <class Self, class Base>
-struct Error : Base, ExtensibleError {
+struct MLX_API Error : Base, ExtensibleError {
   using Base::Base;
   [[noreturn]] void throw_with(const std::string& text) const override {
     throw Self(Base::what() + text);
@@ -24,7 +26,7 @@ struct Error : Base, ExtensibleError {
 };
 /// A class below another one of the hierarchy.
 template <class Self, class Base>
-struct Suberror : Base {
+struct MLX_API Suberror : Base {
   using Base::Base;
   [[noreturn]] void throw_with(const std::string& text) const override {
     throw Self(Base::what() + text);
@@ -33,40 +35,40 @@ struct Suberror : Base {
 }  // namespace detail
 
 /// A wrong value: Python's ValueError.
-struct ValueError : detail::Error<ValueError, std::invalid_argument> {
+struct MLX_API ValueError : detail::Error<ValueError, std::invalid_argument> {
   using Error::Error;
 };
 /// An array that stands for values that come later was asked for them.
-struct PlaceholderError : detail::Suberror<PlaceholderError, ValueError> {
+struct MLX_API PlaceholderError : detail::Suberror<PlaceholderError, ValueError> {
   using Suberror::Suberror;
 };
 /// A wrong type or dtype: Python's TypeError.
-struct TypeError : detail::Error<TypeError, std::invalid_argument> {
+struct MLX_API TypeError : detail::Error<TypeError, std::invalid_argument> {
   using Error::Error;
 };
 /// An axis, index or mask out of range: both IndexError and ValueError in Python.
-struct IndexError : detail::Error<IndexError, std::invalid_argument> {
+struct MLX_API IndexError : detail::Error<IndexError, std::invalid_argument> {
   using Error::Error;
 };
 /// A size that cannot be represented; names the number: Python's OverflowError.
-struct SizeError : detail::Error<SizeError, std::overflow_error> {
+struct MLX_API SizeError : detail::Error<SizeError, std::overflow_error> {
   using Error::Error;
 };
 /// A failure while executing: both RuntimeError and ValueError in Python.
-struct ExecutionError : detail::Error<ExecutionError, std::runtime_error> {
+struct MLX_API ExecutionError : detail::Error<ExecutionError, std::runtime_error> {
   using Error::Error;
 };
 /// A matrix that has no such factorisation, inverse or solution: LinAlgError in Python, which is an
 /// ExecutionError.
-struct LinAlgError : detail::Suberror<LinAlgError, ExecutionError> {
+struct MLX_API LinAlgError : detail::Suberror<LinAlgError, ExecutionError> {
   using Suberror::Suberror;
 };
 /// A file that cannot be read or written: both RuntimeError and ValueError in Python.
-struct FileError : detail::Error<FileError, std::runtime_error> {
+struct MLX_API FileError : detail::Error<FileError, std::runtime_error> {
   using Error::Error;
 };
 /// No memory below the hard ceiling: both MemoryError and RuntimeError in Python.
-struct MemoryError : detail::Error<MemoryError, std::runtime_error> {
+struct MLX_API MemoryError : detail::Error<MemoryError, std::runtime_error> {
   using Error::Error;
 };
 

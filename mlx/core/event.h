@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "mlx/core/api.h"
 #include "mlx/core/ref.h"
 
 namespace mlx::core {
@@ -14,7 +15,7 @@ class Buffer;
 class Event;
 
 /// What a device knows of the end of a launch. Made by the backend.
-struct Completion : RefCounted {
+struct MLX_API Completion : RefCounted {
   /// True where the work is over, well or not. Never blocks.
   virtual bool done() = 0;
   /// Blocks until the work is over; does not throw its error.
@@ -27,7 +28,7 @@ struct Completion : RefCounted {
 
 /// Work that stopped half-way and can go on: for want of memory, or because its program interrupted
 /// it. It owns what it needs, and not the event that it ends in.
-struct SuspendedWork {
+struct MLX_API SuspendedWork {
   virtual ~SuspendedWork() = default;
   /// Goes on where the work stopped, on the calling thread or elsewhere. The event is like that of
   /// a fresh launch, which has not been handed over before this returns.
@@ -40,7 +41,7 @@ bool can_resume(const std::exception_ptr& error);
 /// The end of a launch. Launches are planned before they are handed to their backend: one that
 /// depends on another thread's waits until that one has been handed over, since a queue in which it
 /// came first would never get to the other.
-class Event : public RefCounted {
+class MLX_API Event : public RefCounted {
  public:
   /// True once the work has finished, well or not. Never blocks.
   bool done() const;

@@ -6,13 +6,14 @@
 #include <complex>
 #include <span>
 
+#include "mlx/core/api.h"
 #include "mlx/core/op.h"
 #include "mlx/core/storage.h"
 
 namespace mlx::core {
 
 /// One element of any dtype.
-struct Scalar {
+struct MLX_API Scalar {
   alignas(16) unsigned char bytes[16] = {};
   template <class T>
   T as() const {
@@ -68,7 +69,7 @@ class PublishedStatus {
   std::atomic<Status> status_{Status::pending};
 };
 
-struct Node {
+struct MLX_API Node {
   std::atomic<uint32_t> refs{0};
   PublishedStatus status;
   bool placeholder = false;  ///< stands for an input while a function is traced; has no value
@@ -117,9 +118,9 @@ struct Node {
 extern std::atomic<uint32_t (*)()> node_origin;
 
 /// Ops of nodes that have no inputs.
-extern const OpDef op_data;         ///< evaluated memory
-extern const OpDef op_constant;     ///< one scalar, known at once
-extern const OpDef op_placeholder;  ///< an input of a traced function
+extern const OpDef op_data;              ///< evaluated memory
+extern MLX_API const OpDef op_constant;  ///< one scalar, known at once
+extern const OpDef op_placeholder;       ///< an input of a traced function
 /// Reads one result of a bundle.
 extern const OpDef op_part;
 

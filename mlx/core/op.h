@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "mlx/core/api.h"
 #include "mlx/core/attrs.h"
 #include "mlx/core/device.h"
 #include "mlx/core/shape.h"
@@ -90,7 +91,7 @@ struct OpDef {
 
 /// Makes an op known by its name, for export and lookups. Throws ValueError where the name is
 /// taken.
-const OpDef& register_op(const OpDef& op);
+MLX_API const OpDef& register_op(const OpDef& op);
 /// The op of that name, or null.
 const OpDef* find_op(std::string_view name);
 

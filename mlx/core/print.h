@@ -4,6 +4,7 @@
 #include <iosfwd>
 #include <string>
 
+#include "mlx/core/api.h"
 #include "mlx/core/array.h"
 
 namespace mlx::core {
@@ -13,12 +14,12 @@ struct PrintOptions {
   int precision = -1;  ///< digits after the point; negative: six significant digits
 };
 
-PrintOptions print_options();
-void set_printoptions(PrintOptions options);
+MLX_API PrintOptions print_options();
+MLX_API void set_printoptions(PrintOptions options);
 
 /// "array([1, 2], dtype=int32)". Axes longer than six show their ends. Evaluates.
-std::string to_string(const array& a);
-std::ostream& operator<<(std::ostream& os, const array& a);
-std::ostream& operator<<(std::ostream& os, const Dtype& t);
+MLX_API std::string to_string(const array& a);
+MLX_API std::ostream& operator<<(std::ostream& os, const array& a);
+MLX_API std::ostream& operator<<(std::ostream& os, const Dtype& t);
 
 }  // namespace mlx::core

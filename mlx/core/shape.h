@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "mlx/core/api.h"
 #include "mlx/core/dtype.h"
 #include "mlx/core/small_vector.h"
 
@@ -34,28 +35,28 @@ struct Layout {
 };
 
 /// Product of the lengths; throws SizeError where it is 2^59 or more.
-int64_t num_elements(const Shape& shape);
+MLX_API int64_t num_elements(const Shape& shape);
 /// Strides of a dense array in row-major order.
-Strides row_major(const Shape& shape);
+MLX_API Strides row_major(const Shape& shape);
 /// True where the elements follow one another in row-major order (axes of length 1 do not count).
-bool is_row_contiguous(const Shape& shape, const Strides& strides);
+MLX_API bool is_row_contiguous(const Shape& shape, const Strides& strides);
 /// True where the elements fill one gapless run of memory in some order of the axes.
 bool is_dense(const Shape& shape, const Strides& strides);
 /// First and last element touched, relative to the offset; {0, -1} when empty.
-std::pair<int64_t, int64_t> extent(const Shape& shape, const Strides& strides);
+MLX_API std::pair<int64_t, int64_t> extent(const Shape& shape, const Strides& strides);
 
 /// The shape two shapes broadcast to, by NumPy's rule; throws ValueError naming `op` otherwise.
-Shape broadcast_shapes(const Shape& a, const Shape& b, const char* op = "broadcast_shapes");
+MLX_API Shape broadcast_shapes(const Shape& a, const Shape& b, const char* op = "broadcast_shapes");
 /// Strides of an operand of `shape` when it is read as the broadcast shape `to`.
 Strides broadcast_strides(const Shape& shape, const Strides& strides, const Shape& to);
 
 /// `axis` in [0, ndim) counted from the end when negative; throws IndexError naming `op`.
-int normalize_axis(int64_t axis, int64_t ndim, const char* op);
+MLX_API int normalize_axis(int64_t axis, int64_t ndim, const char* op);
 /// Normalised axes, sorted; throws IndexError when out of range and ValueError when repeated.
 std::vector<int> normalize_axes(const std::vector<int>& axes, int64_t ndim, const char* op);
 
 /// "(2,3)" as in messages and reprs.
-std::string to_string(const Shape& shape);
+MLX_API std::string to_string(const Shape& shape);
 
 /// Merges neighbouring axes that every operand walks as one, and drops axes of length 1.
 /// All stride lists have the rank of `shape`; a scalar becomes one axis of length 1.

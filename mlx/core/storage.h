@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 
+#include "mlx/core/api.h"
 #include "mlx/core/device.h"
 #include "mlx/core/event.h"
 #include "mlx/core/ref.h"
@@ -21,7 +22,7 @@ constexpr Spaces spaces(Space s) { return Spaces{1} << static_cast<int>(s); }
 
 /// Memory in one space. Backends derive from it; the destructor gives the memory back, at any time
 /// and from any thread.
-class Buffer : public RefCounted {
+class MLX_API Buffer : public RefCounted {
  public:
   Buffer(Space space, void* host, size_t bytes) : space(space), host(host), bytes(bytes) {}
   Buffer(const Buffer&) = delete;
@@ -36,7 +37,7 @@ enum class Access { read, write };
 
 /// Bytes that arrays share. Every replica holds the bytes as they are now: a write to one drops the
 /// others.
-class Storage : public RefCounted {
+class MLX_API Storage : public RefCounted {
  public:
   /// `bytes` of the buffer's count.
   Storage(Ref<Buffer> buffer, size_t bytes);

@@ -2,6 +2,7 @@
 // function that it traces.
 #pragma once
 
+#include "mlx/core/api.h"
 #include "mlx/core/array.h"
 
 namespace mlx::core {
@@ -20,14 +21,14 @@ class TraceScope {
 };
 
 /// The innermost transformation that runs on this thread.
-Trace current_trace();
+MLX_API Trace current_trace();
 /// True while a transformation runs on any thread.
-bool any_trace_runs();
+MLX_API bool any_trace_runs();
 /// True where a derivative may still be asked of what depends on the transformation: it runs, or
 /// one around it does, on whichever thread. Such nodes keep their inputs when they are evaluated.
 bool is_live(Trace t);
 /// True while the transformation itself runs, as far as this thread knows.
-bool is_open(Trace t);
+MLX_API bool is_open(Trace t);
 
 /// Watches, for its lifetime, whether the program on this thread looks at shapes of arrays that
 /// depend on traces begun later.
@@ -47,6 +48,6 @@ class ShapeWatch {
 
 /// Tells traces under way on this thread that what comes next may depend on the shape of `a` in a
 /// way that no op of the graph shows.
-void note_shape_read(const array& a);
+MLX_API void note_shape_read(const array& a);
 
 }  // namespace mlx::core

@@ -5,12 +5,13 @@
 #include <optional>
 #include <string>
 
+#include "mlx/core/api.h"
 #include "mlx/core/array.h"
 
 namespace mlx::core::distributed {
 
 /// Processes that compute together.
-class Group {
+class MLX_API Group {
  public:
   int rank() const { return 0; }
   int size() const { return 1; }
@@ -19,22 +20,23 @@ class Group {
 };
 
 /// True where an engine of that name ("any", "mpi", "nccl", "ring", "jaccl") connects processes.
-bool is_available(const std::string& backend = "any");
+MLX_API bool is_available(const std::string& backend = "any");
 /// The group of all processes: this one. Throws ExecutionError where `strict` or a named engine
 /// asks for more, ValueError for an unknown name.
-Group init(bool strict = false, const std::string& backend = "any");
+MLX_API Group init(bool strict = false, const std::string& backend = "any");
 /// Forgets the groups that were made; there are none to keep yet.
-void clear_backends();
+MLX_API void clear_backends();
 
-array all_sum(const array& x, std::optional<Group> group = {}, StreamOrDevice s = {});
-array all_max(const array& x, std::optional<Group> group = {}, StreamOrDevice s = {});
-array all_min(const array& x, std::optional<Group> group = {}, StreamOrDevice s = {});
-array all_gather(const array& x, std::optional<Group> group = {}, StreamOrDevice s = {});
-array sum_scatter(const array& x, std::optional<Group> group = {}, StreamOrDevice s = {});
+MLX_API array all_sum(const array& x, std::optional<Group> group = {}, StreamOrDevice s = {});
+MLX_API array all_max(const array& x, std::optional<Group> group = {}, StreamOrDevice s = {});
+MLX_API array all_min(const array& x, std::optional<Group> group = {}, StreamOrDevice s = {});
+MLX_API array all_gather(const array& x, std::optional<Group> group = {}, StreamOrDevice s = {});
+MLX_API array sum_scatter(const array& x, std::optional<Group> group = {}, StreamOrDevice s = {});
 /// Throw ValueError: there is nobody to talk to.
-array send(const array& x, int dst, std::optional<Group> group = {}, StreamOrDevice s = {});
-array recv(Shape shape, Dtype dtype, int src, std::optional<Group> group = {},
-           StreamOrDevice s = {});
-array recv_like(const array& x, int src, std::optional<Group> group = {}, StreamOrDevice s = {});
+MLX_API array send(const array& x, int dst, std::optional<Group> group = {}, StreamOrDevice s = {});
+MLX_API array recv(Shape shape, Dtype dtype, int src, std::optional<Group> group = {},
+                   StreamOrDevice s = {});
+MLX_API array recv_like(const array& x, int src, std::optional<Group> group = {},
+                        StreamOrDevice s = {});
 
 }  // namespace mlx::core::distributed

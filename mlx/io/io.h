@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "mlx/core/api.h"
 #include "mlx/core/array.h"
 #include "mlx/io/stream.h"
 
@@ -18,21 +19,21 @@ using SafetensorsLoad =
     std::pair<std::unordered_map<std::string, array>, std::unordered_map<std::string, std::string>>;
 
 /// Writes one array in NumPy's format, version 1 (2 for long headers). bfloat16 is written as "V2".
-void save(std::shared_ptr<io::Writer> out, array a);
+MLX_API void save(std::shared_ptr<io::Writer> out, array a);
 /// As above; ".npy" is added to a name without it.
-void save(std::string file, array a);
+MLX_API void save(std::string file, array a);
 /// Reads one array of NumPy's format, either byte order, C or Fortran order.
-array load(std::shared_ptr<io::Reader> in, StreamOrDevice s = {});
-array load(std::string file, StreamOrDevice s = {});
+MLX_API array load(std::shared_ptr<io::Reader> in, StreamOrDevice s = {});
+MLX_API array load(std::string file, StreamOrDevice s = {});
 
 /// Writes named arrays and string metadata in the safetensors format.
-void save_safetensors(std::shared_ptr<io::Writer> out,
-                      std::unordered_map<std::string, array> arrays,
-                      std::unordered_map<std::string, std::string> metadata = {});
-void save_safetensors(std::string file, std::unordered_map<std::string, array> arrays,
-                      std::unordered_map<std::string, std::string> metadata = {});
-SafetensorsLoad load_safetensors(std::shared_ptr<io::Reader> in, StreamOrDevice s = {});
-SafetensorsLoad load_safetensors(const std::string& file, StreamOrDevice s = {});
+MLX_API void save_safetensors(std::shared_ptr<io::Writer> out,
+                              std::unordered_map<std::string, array> arrays,
+                              std::unordered_map<std::string, std::string> metadata = {});
+MLX_API void save_safetensors(std::string file, std::unordered_map<std::string, array> arrays,
+                              std::unordered_map<std::string, std::string> metadata = {});
+MLX_API SafetensorsLoad load_safetensors(std::shared_ptr<io::Reader> in, StreamOrDevice s = {});
+MLX_API SafetensorsLoad load_safetensors(const std::string& file, StreamOrDevice s = {});
 
 /// A value of GGUF metadata; monostate stands for none.
 using GGUFMetaData = std::variant<std::monostate, array, std::string, std::vector<std::string>>;
@@ -42,17 +43,17 @@ using GGUFLoad = std::pair<std::unordered_map<std::string, array>,
 /// Reads a GGUF file, version 2 or 3. Tensors of type Q4_0, Q4_1 and Q8_0 come as packed matrices
 /// of mode affine with groups of 32: words under their name, scales and biases (float16) under the
 /// name with ".weight" taken off and ".scales" and ".biases" added. Other block types are refused.
-GGUFLoad load_gguf(std::shared_ptr<io::Reader> in, StreamOrDevice s = {});
-GGUFLoad load_gguf(const std::string& file, StreamOrDevice s = {});
+MLX_API GGUFLoad load_gguf(std::shared_ptr<io::Reader> in, StreamOrDevice s = {});
+MLX_API GGUFLoad load_gguf(const std::string& file, StreamOrDevice s = {});
 /// Writes named arrays of float32, float16, bfloat16, float64 or signed integers, and metadata:
 /// scalars and vectors of any dtype but the complex ones and 16-bit floats, strings, lists of
 /// strings. ".gguf" is added to a name without it.
-void save_gguf(std::string file, std::unordered_map<std::string, array> array_map,
-               std::unordered_map<std::string, GGUFMetaData> meta_data = {});
+MLX_API void save_gguf(std::string file, std::unordered_map<std::string, array> array_map,
+                       std::unordered_map<std::string, GGUFMetaData> meta_data = {});
 
 namespace io {
 /// The array's elements in row-major order, evaluated and in host memory.
-array row_contiguous(const array& a);
+MLX_API array row_contiguous(const array& a);
 /// An array of which `in` gives the elements, in row-major order.
 array read_elements(Reader& in, Shape shape, Dtype dtype);
 }  // namespace io

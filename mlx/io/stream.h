@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "mlx/core/api.h"
+
 namespace mlx::core::io {
 
 /// Where bytes come from.
@@ -28,9 +30,9 @@ class Writer {
   virtual std::string label() const = 0;
 };
 
-std::shared_ptr<Reader> open_reader(const std::string& path);
+MLX_API std::shared_ptr<Reader> open_reader(const std::string& path);
 /// Writes to a new file beside `path`, which takes its name at commit: a failed save leaves the old
 /// file whole.
-std::shared_ptr<Writer> open_writer(const std::string& path);
+MLX_API std::shared_ptr<Writer> open_writer(const std::string& path);
 
 }  // namespace mlx::core::io

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "mlx/core/api.h"
 #include "mlx/core/array.h"
 
 namespace mlx::core {
@@ -17,11 +18,12 @@ namespace fast {
 /// are added to the scores. `sinks`, one a query head, take part in the softmax but not in the
 /// result. A row that is masked everywhere weighs all keys alike. Throws ValueError for other
 /// shapes and dtypes, and where `force_fused` is asked for.
-array scaled_dot_product_attention(const array& queries, const array& keys, const array& values,
-                                   double scale, const std::string& mask_mode = "",
-                                   std::optional<array> mask_arr = {},
-                                   const std::optional<array>& sinks = {}, bool force_fused = false,
-                                   StreamOrDevice s = {});
+MLX_API array scaled_dot_product_attention(const array& queries, const array& keys,
+                                           const array& values, double scale,
+                                           const std::string& mask_mode = "",
+                                           std::optional<array> mask_arr = {},
+                                           const std::optional<array>& sinks = {},
+                                           bool force_fused = false, StreamOrDevice s = {});
 
 }  // namespace fast
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "mlx/core/api.h"
 #include "mlx/ops/rules.h"
 
 namespace mlx::core {
@@ -15,18 +16,18 @@ void compute_for(const char* op, const std::vector<array>& arrays, const char* i
 
 /// Positions of the elements that are not zero, one int32 or int64 array for each axis, in
 /// row-major order. Evaluates `a`; throws ValueError for a scalar and while a function is traced.
-std::vector<array> nonzero(const array& a, StreamOrDevice s = {});
+MLX_API std::vector<array> nonzero(const array& a, StreamOrDevice s = {});
 /// The same as rows of one (count, ndim) array.
-array argwhere(const array& a, StreamOrDevice s = {});
+MLX_API array argwhere(const array& a, StreamOrDevice s = {});
 /// Positions in the flattened array.
-array flatnonzero(const array& a, StreamOrDevice s = {});
+MLX_API array flatnonzero(const array& a, StreamOrDevice s = {});
 
 /// The slices of `a` along an axis, or the elements of the flattened array, at whose places the 1-D
 /// `condition` holds. It may be shorter than the axis. Evaluates the condition.
-array compress(const array& condition, const array& a, std::optional<int> axis = {},
-               StreamOrDevice s = {});
+MLX_API array compress(const array& condition, const array& a, std::optional<int> axis = {},
+                       StreamOrDevice s = {});
 /// The elements of the flattened array at whose places the flattened condition holds.
-array extract(const array& condition, const array& a, StreamOrDevice s = {});
+MLX_API array extract(const array& condition, const array& a, StreamOrDevice s = {});
 
 /// The slices of `a` where `mask`, bool with the shape of its leading axes, holds. Evaluates the
 /// mask.
@@ -35,7 +36,8 @@ array at_mask(const array& a, const array& mask, StreamOrDevice s = {});
 /// `a` with the elements where `mask` holds replaced, in row-major order, by the elements of `src`.
 /// The mask covers the leading axes of `a`; `src` broadcasts to the rest where it has fewer axes,
 /// and needs at least as many elements as are replaced (IndexError when evaluated otherwise).
-array masked_scatter(const array& a, const array& mask, const array& src, StreamOrDevice s = {});
+MLX_API array masked_scatter(const array& a, const array& mask, const array& src,
+                             StreamOrDevice s = {});
 
 /// `count` positions as the columns or, with `rows`, the rows of a matrix.
 struct NonzeroAttrs {

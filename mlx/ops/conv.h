@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "mlx/core/api.h"
 #include "mlx/ops/rules.h"
 
 namespace mlx::core {
@@ -15,10 +16,11 @@ namespace mlx::core {
 /// The general form. Padding may be negative, which crops; `input_dilation` puts zeros between the
 /// elements of the input. Lists have one value for each spatial axis, or one for all (none: the
 /// default, 1 or 0). Floating dtypes.
-array conv_general(array input, array weight, std::vector<int> stride = {},
-                   std::vector<int> padding_lo = {}, std::vector<int> padding_hi = {},
-                   std::vector<int> kernel_dilation = {}, std::vector<int> input_dilation = {},
-                   int groups = 1, bool flip = false, StreamOrDevice s = {});
+MLX_API array conv_general(array input, array weight, std::vector<int> stride = {},
+                           std::vector<int> padding_lo = {}, std::vector<int> padding_hi = {},
+                           std::vector<int> kernel_dilation = {},
+                           std::vector<int> input_dilation = {}, int groups = 1, bool flip = false,
+                           StreamOrDevice s = {});
 /// The same with equal padding on both sides.
 inline array conv_general(const array& input, const array& weight, std::vector<int> stride = {},
                           std::vector<int> padding = {}, std::vector<int> kernel_dilation = {},
@@ -31,31 +33,33 @@ inline array conv_general(const array& input, const array& weight, std::vector<i
 using Pair = std::pair<int, int>;
 using Triple = std::tuple<int, int, int>;
 
-array conv1d(const array& input, const array& weight, int stride = 1, int padding = 0,
-             int dilation = 1, int groups = 1, StreamOrDevice s = {});
-array conv2d(const array& input, const array& weight, const Pair& stride = {1, 1},
-             const Pair& padding = {0, 0}, const Pair& dilation = {1, 1}, int groups = 1,
-             StreamOrDevice s = {});
-array conv3d(const array& input, const array& weight, const Triple& stride = {1, 1, 1},
-             const Triple& padding = {0, 0, 0}, const Triple& dilation = {1, 1, 1}, int groups = 1,
-             StreamOrDevice s = {});
+MLX_API array conv1d(const array& input, const array& weight, int stride = 1, int padding = 0,
+                     int dilation = 1, int groups = 1, StreamOrDevice s = {});
+MLX_API array conv2d(const array& input, const array& weight, const Pair& stride = {1, 1},
+                     const Pair& padding = {0, 0}, const Pair& dilation = {1, 1}, int groups = 1,
+                     StreamOrDevice s = {});
+MLX_API array conv3d(const array& input, const array& weight, const Triple& stride = {1, 1, 1},
+                     const Triple& padding = {0, 0, 0}, const Triple& dilation = {1, 1, 1},
+                     int groups = 1, StreamOrDevice s = {});
 
 /// The transposes, which lengthen what conv1d .. conv3d shorten; `output_padding` lengthens the
 /// result at its end.
-array conv_transpose1d(const array& input, const array& weight, int stride = 1, int padding = 0,
-                       int dilation = 1, int output_padding = 0, int groups = 1,
-                       StreamOrDevice s = {});
-array conv_transpose2d(const array& input, const array& weight, const Pair& stride = {1, 1},
-                       const Pair& padding = {0, 0}, const Pair& dilation = {1, 1},
-                       const Pair& output_padding = {0, 0}, int groups = 1, StreamOrDevice s = {});
-array conv_transpose3d(const array& input, const array& weight, const Triple& stride = {1, 1, 1},
-                       const Triple& padding = {0, 0, 0}, const Triple& dilation = {1, 1, 1},
-                       const Triple& output_padding = {0, 0, 0}, int groups = 1,
-                       StreamOrDevice s = {});
+MLX_API array conv_transpose1d(const array& input, const array& weight, int stride = 1,
+                               int padding = 0, int dilation = 1, int output_padding = 0,
+                               int groups = 1, StreamOrDevice s = {});
+MLX_API array conv_transpose2d(const array& input, const array& weight, const Pair& stride = {1, 1},
+                               const Pair& padding = {0, 0}, const Pair& dilation = {1, 1},
+                               const Pair& output_padding = {0, 0}, int groups = 1,
+                               StreamOrDevice s = {});
+MLX_API array conv_transpose3d(const array& input, const array& weight,
+                               const Triple& stride = {1, 1, 1}, const Triple& padding = {0, 0, 0},
+                               const Triple& dilation = {1, 1, 1},
+                               const Triple& output_padding = {0, 0, 0}, int groups = 1,
+                               StreamOrDevice s = {});
 
 /// The convolution of two vectors, as NumPy has it: mode "full", "same" or "valid".
-array convolve(const array& a, const array& v, const std::string& mode = "full",
-               StreamOrDevice s = {});
+MLX_API array convolve(const array& a, const array& v, const std::string& mode = "full",
+                       StreamOrDevice s = {});
 
 struct ConvAttrs {
   Shape stride, padding_lo, padding_hi, kernel_dilation, input_dilation;

@@ -1,6 +1,7 @@
 // The loss of class predictions.
 #pragma once
 
+#include "mlx/core/api.h"
 #include "mlx/core/array.h"
 
 namespace mlx::core::fast {
@@ -8,6 +9,6 @@ namespace mlx::core::fast {
 /// logsumexp(logits) - logits[target] over the last axis, in float32 (or wider): the cross entropy
 /// of the softmax of the logits and integer class indices, which have the shape of the logits
 /// without their last axis.
-array cross_entropy(const array& logits, const array& targets, StreamOrDevice s = {});
+MLX_API array cross_entropy(const array& logits, const array& targets, StreamOrDevice s = {});
 
 }  // namespace mlx::core::fast

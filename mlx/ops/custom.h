@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "mlx/core/api.h"
 #include "mlx/core/array.h"
 
 namespace mlx::core {
@@ -14,7 +15,7 @@ namespace mlx::core {
 /// array::make_arrays where it has several outputs. `eval_cpu` gets evaluated row-contiguous
 /// inputs, and outputs whose memory is there: write through `data<T>()`. Memory given to an output
 /// by `set_data` works too, at the cost of a copy.
-class Primitive {
+class MLX_API Primitive {
  public:
   explicit Primitive(Stream stream) : stream_(stream) {}
   virtual ~Primitive() = default;
@@ -78,13 +79,13 @@ struct PrimitiveAttrs final : Attrs {
   Attrs* clone() const override { return new PrimitiveAttrs(primitive); }
 };
 
-extern const OpDef op_primitive;
-extern const OpDef op_primitive_bundle;
+extern MLX_API const OpDef op_primitive;
+extern MLX_API const OpDef op_primitive_bundle;
 
 /// Memory for the outputs of a primitive.
 namespace allocator {
 
-struct Buffer {
+struct MLX_API Buffer {
   Buffer(void* ptr) : ptr_(ptr) {}
   /// Host address of the bytes.
   void* raw_ptr();
@@ -95,9 +96,9 @@ struct Buffer {
   void* ptr_;
 };
 /// Throws MemoryError beyond the hard ceiling.
-Buffer malloc(size_t size);
+MLX_API Buffer malloc(size_t size);
 /// Gives back memory that `array::set_data` has not taken over.
-void free(Buffer buffer);
+MLX_API void free(Buffer buffer);
 
 }  // namespace allocator
 

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "mlx/core/api.h"
 #include "mlx/core/array.h"
 
 namespace mlx::core::fast {
@@ -25,20 +26,21 @@ using CustomKernelFunction = std::function<std::vector<array>(
     std::vector<std::pair<std::string, TemplateArg>>, std::optional<float>, bool, StreamOrDevice)>;
 
 /// A function that throws ExecutionError when it is called: there is no Metal device.
-CustomKernelFunction metal_kernel(const std::string& name,
-                                  const std::vector<std::string>& input_names,
-                                  const std::vector<std::string>& output_names,
-                                  const std::string& source, const std::string& header = "",
-                                  bool ensure_row_contiguous = true, bool atomic_outputs = false,
-                                  const CompileOptions& compile_options = {});
+MLX_API CustomKernelFunction metal_kernel(const std::string& name,
+                                          const std::vector<std::string>& input_names,
+                                          const std::vector<std::string>& output_names,
+                                          const std::string& source, const std::string& header = "",
+                                          bool ensure_row_contiguous = true,
+                                          bool atomic_outputs = false,
+                                          const CompileOptions& compile_options = {});
 /// Throws ExecutionError: there is no CUDA device.
-CustomKernelFunction cuda_kernel(const std::string& name,
-                                 const std::vector<std::string>& input_names,
-                                 const std::vector<std::string>& output_names,
-                                 const std::string& source, const std::string& header = "",
-                                 bool ensure_row_contiguous = true, int shared_memory = 0);
+MLX_API CustomKernelFunction cuda_kernel(const std::string& name,
+                                         const std::vector<std::string>& input_names,
+                                         const std::vector<std::string>& output_names,
+                                         const std::string& source, const std::string& header = "",
+                                         bool ensure_row_contiguous = true, int shared_memory = 0);
 /// Throws ExecutionError: there is no CUDA device.
-std::vector<array> precompiled_cuda_kernel(
+MLX_API std::vector<array> precompiled_cuda_kernel(
     const std::string& name, const std::string& compiled_source, const std::vector<array>& inputs,
     const std::vector<Shape>& output_shapes, const std::vector<Dtype>& output_dtypes,
     const std::vector<ScalarArg>& scalars, std::tuple<int, int, int> grid,

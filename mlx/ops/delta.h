@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "mlx/core/api.h"
 #include "mlx/core/array.h"
 
 namespace mlx::core::fast {
@@ -15,10 +16,12 @@ namespace mlx::core::fast {
 /// unless given. Where the mask, of shape (B, T), is false the state stays and y is 0. Returns y,
 /// of shape (B, T, N, V) and the dtype of queries, keys and values, and the last state in float32
 /// (or wider), in which all is computed.
-std::vector<array> gated_delta_update(const array& queries, const array& keys, const array& values,
-                                      const array& gates, const array& beta_,
-                                      const std::optional<array>& initial_state = {},
-                                      const std::optional<array>& mask = {}, StreamOrDevice s = {});
+MLX_API std::vector<array> gated_delta_update(const array& queries, const array& keys,
+                                              const array& values, const array& gates,
+                                              const array& beta_,
+                                              const std::optional<array>& initial_state = {},
+                                              const std::optional<array>& mask = {},
+                                              StreamOrDevice s = {});
 
 }  // namespace mlx::core::fast
 

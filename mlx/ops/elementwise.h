@@ -8,16 +8,18 @@
 #include <concepts>
 #include <optional>
 
+#include "mlx/core/api.h"
 #include "mlx/core/array.h"
 #include "mlx/ops/rules.h"
 
 namespace mlx::core {
 
 // The documentation of a row is its last column.
-#define MLX_FUNCTION_1(name) array name(const array& a, StreamOrDevice s = {});
-#define MLX_FUNCTION_2(name) array name(const array& a, const array& b, StreamOrDevice s = {});
+#define MLX_FUNCTION_1(name) MLX_API array name(const array& a, StreamOrDevice s = {});
+#define MLX_FUNCTION_2(name) \
+  MLX_API array name(const array& a, const array& b, StreamOrDevice s = {});
 #define MLX_FUNCTION_3(name) \
-  array name(const array& condition, const array& x, const array& y, StreamOrDevice s = {});
+  MLX_API array name(const array& condition, const array& x, const array& y, StreamOrDevice s = {});
 #define E(name, arity, ...)     \
   extern const OpDef op_##name; \
   MLX_FUNCTION_##arity(name)
@@ -28,30 +30,31 @@ namespace mlx::core {
 #undef MLX_FUNCTION_3
 
 /// Rounded to a number of decimals (of tens, hundreds, … where negative), ties to even.
-array round(const array& a, int decimals, StreamOrDevice s = {});
-array round(const array& a, StreamOrDevice s = {});
+MLX_API array round(const array& a, int decimals, StreamOrDevice s = {});
+MLX_API array round(const array& a, StreamOrDevice s = {});
 /// `a` itself.
-array positive(const array& a, StreamOrDevice s = {});
+MLX_API array positive(const array& a, StreamOrDevice s = {});
 /// Radians to degrees, and back.
-array degrees(const array& a, StreamOrDevice s = {});
-array radians(const array& a, StreamOrDevice s = {});
+MLX_API array degrees(const array& a, StreamOrDevice s = {});
+MLX_API array radians(const array& a, StreamOrDevice s = {});
 /// Quotient rounded toward negative infinity, and remainder.
-std::vector<array> divmod(const array& a, const array& b, StreamOrDevice s = {});
+MLX_API std::vector<array> divmod(const array& a, const array& b, StreamOrDevice s = {});
 /// NaN and infinities replaced; infinities by the largest finite numbers where nothing is given.
-array nan_to_num(const array& a, float nan = 0, const std::optional<float> posinf = std::nullopt,
-                 const std::optional<float> neginf = std::nullopt, StreamOrDevice s = {});
+MLX_API array nan_to_num(const array& a, float nan = 0,
+                         const std::optional<float> posinf = std::nullopt,
+                         const std::optional<float> neginf = std::nullopt, StreamOrDevice s = {});
 /// `a` limited from below and above; the upper limit wins where they cross.
-array clip(const array& a, const std::optional<array>& a_min, const std::optional<array>& a_max,
-           StreamOrDevice s = {});
+MLX_API array clip(const array& a, const std::optional<array>& a_min,
+                   const std::optional<array>& a_max, StreamOrDevice s = {});
 /// True where |a - b| <= atol + rtol * |b|, or where both are the same infinity.
-array isclose(const array& a, const array& b, double rtol = 1e-5, double atol = 1e-8,
-              bool equal_nan = false, StreamOrDevice s = {});
+MLX_API array isclose(const array& a, const array& b, double rtol = 1e-5, double atol = 1e-8,
+                      bool equal_nan = false, StreamOrDevice s = {});
 /// True where isclose holds everywhere.
-array allclose(const array& a, const array& b, double rtol = 1e-5, double atol = 1e-8,
-               bool equal_nan = false, StreamOrDevice s = {});
+MLX_API array allclose(const array& a, const array& b, double rtol = 1e-5, double atol = 1e-8,
+                       bool equal_nan = false, StreamOrDevice s = {});
 /// True where the shapes agree and all elements are equal.
-array array_equal(const array& a, const array& b, bool equal_nan, StreamOrDevice s = {});
-array array_equal(const array& a, const array& b, StreamOrDevice s = {});
+MLX_API array array_equal(const array& a, const array& b, bool equal_nan, StreamOrDevice s = {});
+MLX_API array array_equal(const array& a, const array& b, StreamOrDevice s = {});
 
 /// The dtype of a scalar beside an array: that of the array unless the scalar's kind is above.
 template <class T>

@@ -1,6 +1,7 @@
 // Products of matrices that are picked by index arrays, and products over ranges of the inner axis.
 #pragma once
 
+#include "mlx/core/api.h"
 #include "mlx/ops/matmul.h"
 
 namespace mlx::core {
@@ -8,7 +9,7 @@ namespace mlx::core {
 /// out[s] = a[:, start:end] · b[start:end, :] for each row (start, end) of `segments`, of shape
 /// (.., 2); a range that ends before it starts gives zeros. Throws IndexError, when evaluated, for
 /// a range outside the inner axis.
-array segmented_mm(array a, array b, array segments, StreamOrDevice s = {});
+MLX_API array segmented_mm(array a, array b, array segments, StreamOrDevice s = {});
 
 /// Inputs: stacks a and b of rank 3, and the positions in them, of one shape and any integer dtype.
 extern const OpDef op_gather_mm;

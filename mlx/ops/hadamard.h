@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "mlx/core/api.h"
 #include "mlx/core/array.h"
 
 namespace mlx::core {
@@ -10,7 +11,8 @@ namespace mlx::core {
 /// scale * a · H_n^T over the last axis, whose length n is m * 2^k with m one of 1, 12, 20 and 28:
 /// H_n is the Kronecker product of a fixed Hadamard matrix of order m and Sylvester's of order 2^k.
 /// The scale is 1 / sqrt(n) unless given. Dtypes that are not floating become float32.
-array hadamard_transform(const array& a, std::optional<float> scale = {}, StreamOrDevice s = {});
+MLX_API array hadamard_transform(const array& a, std::optional<float> scale = {},
+                                 StreamOrDevice s = {});
 
 struct HadamardAttrs {
   double scale;

@@ -4,28 +4,30 @@
 
 #include <vector>
 
+#include "mlx/core/api.h"
 #include "mlx/ops/rules.h"
 
 namespace mlx::core {
 
 /// a with `axis` replaced by the axes of `indices`: slices of `a` at these positions.
-array take(const array& a, const array& indices, int axis, StreamOrDevice s = {});
+MLX_API array take(const array& a, const array& indices, int axis, StreamOrDevice s = {});
 /// The slice at one position; checked at once.
-array take(const array& a, int64_t index, int axis, StreamOrDevice s = {});
+MLX_API array take(const array& a, int64_t index, int axis, StreamOrDevice s = {});
 /// Elements of the flattened array.
-array take(const array& a, const array& indices, StreamOrDevice s = {});
-array take(const array& a, int64_t index, StreamOrDevice s = {});
+MLX_API array take(const array& a, const array& indices, StreamOrDevice s = {});
+MLX_API array take(const array& a, int64_t index, StreamOrDevice s = {});
 
 /// out[.., i, ..] = a[.., indices[.., i, ..], ..]: one index for each element along `axis`. The
 /// other axes of `a` and `indices` broadcast.
-array take_along_axis(const array& a, const array& indices, int axis, StreamOrDevice s = {});
+MLX_API array take_along_axis(const array& a, const array& indices, int axis,
+                              StreamOrDevice s = {});
 
 /// Slices of `slice_sizes` that start at indices[k] along axes[k] and at 0 along the other axes.
 /// The index arrays broadcast to one shape; the result has these axes, then those of a slice.
-array gather(const array& a, const std::vector<array>& indices, const std::vector<int>& axes,
-             const Shape& slice_sizes, StreamOrDevice s = {});
-array gather(const array& a, const array& indices, int axis, const Shape& slice_sizes,
-             StreamOrDevice s = {});
+MLX_API array gather(const array& a, const std::vector<array>& indices,
+                     const std::vector<int>& axes, const Shape& slice_sizes, StreamOrDevice s = {});
+MLX_API array gather(const array& a, const array& indices, int axis, const Shape& slice_sizes,
+                     StreamOrDevice s = {});
 
 struct TakeAttrs {
   int axis;

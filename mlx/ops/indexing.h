@@ -5,12 +5,13 @@
 #include <optional>
 #include <vector>
 
+#include "mlx/core/api.h"
 #include "mlx/core/array.h"
 
 namespace mlx::core {
 
 /// One item of an index expression.
-struct IndexItem {
+struct MLX_API IndexItem {
   enum class Kind : uint8_t {
     integer,   ///< picks one position and drops the axis
     slice,     ///< start:stop:step, each of them optional
@@ -44,11 +45,11 @@ enum class UpdateKind : uint8_t { set, add, subtract, multiply, divide, maximum,
 /// a[items]. The axes of the result are NumPy's: those of the broadcast index arrays stand where
 /// the arrays stood when they were neighbours, else first. Masks are evaluated. Throws IndexError
 /// for too many items, integers out of range and masks that do not fit.
-array index_read(const array& a, const IndexItems& items, StreamOrDevice s = {});
+MLX_API array index_read(const array& a, const IndexItems& items, StreamOrDevice s = {});
 
 /// A copy of `a` whose elements at `items` are combined with `value`, which is cast to the dtype of
 /// `a` and broadcast to the shape of a[items] (leading axes of length 1 are dropped as needed).
-array index_update(const array& a, const IndexItems& items, const array& value,
-                   UpdateKind kind = UpdateKind::set, StreamOrDevice s = {});
+MLX_API array index_update(const array& a, const IndexItems& items, const array& value,
+                           UpdateKind kind = UpdateKind::set, StreamOrDevice s = {});
 
 }  // namespace mlx::core

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "mlx/core/api.h"
 #include "mlx/core/array.h"
 #include "mlx/ops/rules.h"
 
@@ -21,48 +22,49 @@ namespace linalg {
 
 /// The triangular L with a = L · Lᴴ, or for `upper` U with a = Uᴴ · U. Only that triangle of the
 /// Hermitian positive definite `a` is read.
-array cholesky(const array& a, bool upper = false, StreamOrDevice s = {});
+MLX_API array cholesky(const array& a, bool upper = false, StreamOrDevice s = {});
 /// The inverse of a Hermitian matrix given its Cholesky factor.
-array cholesky_inv(const array& a, bool upper = false, StreamOrDevice s = {});
+MLX_API array cholesky_inv(const array& a, bool upper = false, StreamOrDevice s = {});
 /// Q (M, K) with orthonormal columns and the upper triangular R (K, N) with a = Q · R, where K is
 /// the smaller of M and N.
-std::pair<array, array> qr(const array& a, StreamOrDevice s = {});
+MLX_API std::pair<array, array> qr(const array& a, StreamOrDevice s = {});
 /// U (M, M), the singular values in descending order, and Vᴴ (N, N); or the values alone.
-std::vector<array> svd(const array& a, bool compute_uv, StreamOrDevice s = {});
+MLX_API std::vector<array> svd(const array& a, bool compute_uv, StreamOrDevice s = {});
 inline std::vector<array> svd(const array& a, StreamOrDevice s = {}) { return svd(a, true, s); }
 /// The same with the first min(M, N) columns of U and rows of Vᴴ only.
-std::vector<array> thin_svd(const array& a, StreamOrDevice s = {});
+MLX_API std::vector<array> thin_svd(const array& a, StreamOrDevice s = {});
 /// Eigenvalues, ascending, and eigenvectors, as columns, of a Hermitian matrix of which only the
 /// lower (UPLO "L") or upper ("U") triangle is read.
-std::pair<array, array> eigh(const array& a, std::string UPLO = "L", StreamOrDevice s = {});
-array eigvalsh(const array& a, std::string UPLO = "L", StreamOrDevice s = {});
+MLX_API std::pair<array, array> eigh(const array& a, std::string UPLO = "L", StreamOrDevice s = {});
+MLX_API array eigvalsh(const array& a, std::string UPLO = "L", StreamOrDevice s = {});
 /// Eigenvalues and eigenvectors, as columns of length 1, of any square matrix; complex.
-std::pair<array, array> eig(const array& a, StreamOrDevice s = {});
-array eigvals(const array& a, StreamOrDevice s = {});
+MLX_API std::pair<array, array> eig(const array& a, StreamOrDevice s = {});
+MLX_API array eigvals(const array& a, StreamOrDevice s = {});
 /// Row positions P (uint32), L and U: row i of `a` is row P[i] of L · U.
-std::vector<array> lu(const array& a, StreamOrDevice s = {});
+MLX_API std::vector<array> lu(const array& a, StreamOrDevice s = {});
 /// L below the diagonal and U on and above it in one matrix, and as uint32 the row that each row
 /// was exchanged with.
-std::pair<array, array> lu_factor(const array& a, StreamOrDevice s = {});
+MLX_API std::pair<array, array> lu_factor(const array& a, StreamOrDevice s = {});
 
 /// The x with a · x = b; b is a vector or a matrix, leading axes broadcast.
-array solve(const array& a, const array& b, StreamOrDevice s = {});
+MLX_API array solve(const array& a, const array& b, StreamOrDevice s = {});
 /// The same for a lower or upper triangular matrix, of which the other triangle is not read.
-array solve_triangular(const array& a, const array& b, bool upper = false, StreamOrDevice s = {});
-array inv(const array& a, StreamOrDevice s = {});
+MLX_API array solve_triangular(const array& a, const array& b, bool upper = false,
+                               StreamOrDevice s = {});
+MLX_API array inv(const array& a, StreamOrDevice s = {});
 /// The inverse of a lower or upper triangular matrix, of which the other triangle is not read.
-array tri_inv(const array& a, bool upper = false, StreamOrDevice s = {});
+MLX_API array tri_inv(const array& a, bool upper = false, StreamOrDevice s = {});
 /// The Moore-Penrose inverse; singular values up to `rcond` times the largest count as zero
 /// (negative: max(M, N) times 10 units of the dtype's precision).
-array pinv(const array& a, double rcond, StreamOrDevice s = {});
-array pinv(const array& a, StreamOrDevice s = {});
+MLX_API array pinv(const array& a, double rcond, StreamOrDevice s = {});
+MLX_API array pinv(const array& a, StreamOrDevice s = {});
 /// Integers give float32; 16-bit floats are computed in float32.
-array det(const array& a, StreamOrDevice s = {});
+MLX_API array det(const array& a, StreamOrDevice s = {});
 /// Sign (for complex matrices a number of modulus 1) and logarithm of the modulus of the
 /// determinant; 0 and -inf for a singular matrix.
-std::pair<array, array> slogdet(const array& a, StreamOrDevice s = {});
+MLX_API std::pair<array, array> slogdet(const array& a, StreamOrDevice s = {});
 /// The matrix exponential: scaling and squaring of a Padé approximant (Higham 2005).
-array expm(const array& a, StreamOrDevice s = {});
+MLX_API array expm(const array& a, StreamOrDevice s = {});
 
 }  // namespace linalg
 

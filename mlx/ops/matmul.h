@@ -6,39 +6,40 @@
 #include <optional>
 #include <vector>
 
+#include "mlx/core/api.h"
 #include "mlx/ops/rules.h"
 
 namespace mlx::core {
 
 /// a[.., M, K] · b[.., K, N], leading axes broadcast. A vector on the left is a row, on the right a
 /// column, and its axis is dropped from the result.
-array matmul(const array& a, const array& b, StreamOrDevice s = {});
+MLX_API array matmul(const array& a, const array& b, StreamOrDevice s = {});
 /// beta * c + alpha * (a · b) for inexact dtypes; c broadcasts to the product.
-array addmm(array c, array a, array b, double alpha = 1.0, double beta = 1.0,
-            StreamOrDevice s = {});
+MLX_API array addmm(array c, array a, array b, double alpha = 1.0, double beta = 1.0,
+                    StreamOrDevice s = {});
 /// Sums of products over the last axes; an ordinary product where one operand is a scalar.
-array inner(const array& a, const array& b, StreamOrDevice s = {});
+MLX_API array inner(const array& a, const array& b, StreamOrDevice s = {});
 /// a[i] * b[j] of the flattened operands.
-array outer(const array& a, const array& b, StreamOrDevice s = {});
+MLX_API array outer(const array& a, const array& b, StreamOrDevice s = {});
 /// Contraction of the last `axis` axes of `a` with the first ones of `b`.
-array tensordot(const array& a, const array& b, const int axis = 2, StreamOrDevice s = {});
+MLX_API array tensordot(const array& a, const array& b, const int axis = 2, StreamOrDevice s = {});
 /// Contraction of axes_a[i] with axes_b[i]; the result has the other axes of `a`, then those of
 /// `b`.
-array tensordot(const array& a, const array& b, const std::vector<int>& axes_a,
-                const std::vector<int>& axes_b, StreamOrDevice s = {});
+MLX_API array tensordot(const array& a, const array& b, const std::vector<int>& axes_a,
+                        const std::vector<int>& axes_b, StreamOrDevice s = {});
 /// Sum over `axis` of conj(a) * b; the other axes broadcast.
-array vecdot(const array& a, const array& b, int axis = -1, StreamOrDevice s = {});
+MLX_API array vecdot(const array& a, const array& b, int axis = -1, StreamOrDevice s = {});
 
 /// matmul of a[lhs_indices[i]] and b[rhs_indices[i]], where the indices count the matrices of the
 /// flattened leading axes; without indices the matrices in their order. The indices broadcast.
-array gather_mm(array a, array b, std::optional<array> lhs_indices = {},
-                std::optional<array> rhs_indices = {}, bool sorted_indices = false,
-                StreamOrDevice s = {});
+MLX_API array gather_mm(array a, array b, std::optional<array> lhs_indices = {},
+                        std::optional<array> rhs_indices = {}, bool sorted_indices = false,
+                        StreamOrDevice s = {});
 /// matmul with square blocks of the operands and of the result scaled (or, by bool masks, zeroed):
 /// the masks have one element a block.
-array block_masked_mm(array a, array b, int block_size, std::optional<array> mask_out = {},
-                      std::optional<array> mask_lhs = {}, std::optional<array> mask_rhs = {},
-                      StreamOrDevice s = {});
+MLX_API array block_masked_mm(array a, array b, int block_size, std::optional<array> mask_out = {},
+                              std::optional<array> mask_lhs = {},
+                              std::optional<array> mask_rhs = {}, StreamOrDevice s = {});
 
 struct AddmmAttrs {
   double alpha, beta;

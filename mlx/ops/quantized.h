@@ -15,48 +15,57 @@
 #include <string>
 #include <vector>
 
+#include "mlx/core/api.h"
 #include "mlx/ops/rules.h"
 
 namespace mlx::core {
 
 /// The packed matrix, its scales and, for mode affine, biases. Throws ValueError unless w is
 /// floating with at least two axes and its last axis is a multiple of the group size.
-std::vector<array> quantize(const array& w, std::optional<int> group_size = {},
-                            std::optional<int> bits = {}, const std::string& mode = "affine",
-                            const std::optional<array>& global_scale = {}, StreamOrDevice s = {});
+MLX_API std::vector<array> quantize(const array& w, std::optional<int> group_size = {},
+                                    std::optional<int> bits = {},
+                                    const std::string& mode = "affine",
+                                    const std::optional<array>& global_scale = {},
+                                    StreamOrDevice s = {});
 /// The matrix again, in `dtype` or else that of the scales (bfloat16 for the modes of floats).
-array dequantize(const array& w, const array& scales, const std::optional<array>& biases = {},
-                 std::optional<int> group_size = {}, std::optional<int> bits = {},
-                 const std::string& mode = "affine", const std::optional<array>& global_scale = {},
-                 std::optional<Dtype> dtype = {}, StreamOrDevice s = {});
+MLX_API array dequantize(const array& w, const array& scales,
+                         const std::optional<array>& biases = {},
+                         std::optional<int> group_size = {}, std::optional<int> bits = {},
+                         const std::string& mode = "affine",
+                         const std::optional<array>& global_scale = {},
+                         std::optional<Dtype> dtype = {}, StreamOrDevice s = {});
 /// x · w^T of a packed w, or x · w where `transpose` is false; leading axes broadcast.
-array quantized_matmul(const array& x, const array& w, const array& scales,
-                       const std::optional<array>& biases = {}, bool transpose = true,
-                       std::optional<int> group_size = {}, std::optional<int> bits = {},
-                       const std::string& mode = "affine", StreamOrDevice s = {});
+MLX_API array quantized_matmul(const array& x, const array& w, const array& scales,
+                               const std::optional<array>& biases = {}, bool transpose = true,
+                               std::optional<int> group_size = {}, std::optional<int> bits = {},
+                               const std::string& mode = "affine", StreamOrDevice s = {});
 /// quantized_matmul of x[lhs_indices[i]] and w[rhs_indices[i]], where the indices count the
 /// matrices of the flattened leading axes; without indices the matrices in their order. A global
 /// scale has one entry a matrix of w.
-array gather_qmm(const array& x, const array& w, const array& scales,
-                 const std::optional<array>& biases = {}, std::optional<array> lhs_indices = {},
-                 std::optional<array> rhs_indices = {}, bool transpose = true,
-                 std::optional<int> group_size = {}, std::optional<int> bits = {},
-                 const std::string& mode = "affine", const std::optional<array>& global_scale = {},
-                 bool sorted_indices = false, StreamOrDevice s = {});
+MLX_API array gather_qmm(const array& x, const array& w, const array& scales,
+                         const std::optional<array>& biases = {},
+                         std::optional<array> lhs_indices = {},
+                         std::optional<array> rhs_indices = {}, bool transpose = true,
+                         std::optional<int> group_size = {}, std::optional<int> bits = {},
+                         const std::string& mode = "affine",
+                         const std::optional<array>& global_scale = {}, bool sorted_indices = false,
+                         StreamOrDevice s = {});
 /// x · w^T with both rounded to a mode of floats: w packed, with its scales, or in floats.
 /// Derivatives take the rounding for the identity.
-array qqmm(const array& x, const array& w, const std::optional<array>& w_scales = {},
-           std::optional<int> group_size = {}, std::optional<int> bits = {},
-           const std::string& mode = "nvfp4", const std::optional<array>& global_scale_x = {},
-           const std::optional<array>& global_scale_w = {}, StreamOrDevice s = {});
+MLX_API array qqmm(const array& x, const array& w, const std::optional<array>& w_scales = {},
+                   std::optional<int> group_size = {}, std::optional<int> bits = {},
+                   const std::string& mode = "nvfp4",
+                   const std::optional<array>& global_scale_x = {},
+                   const std::optional<array>& global_scale_w = {}, StreamOrDevice s = {});
 /// qqmm of x[lhs_indices[i]] and w[rhs_indices[i]], as in gather_qmm.
-array gather_qqmm(const array& x, const array& w, const std::optional<array>& scales_w = {},
-                  const std::optional<array>& lhs_indices = {},
-                  const std::optional<array>& rhs_indices = {}, std::optional<int> group_size = {},
-                  std::optional<int> bits = {}, const std::string& mode = "nvfp4",
-                  const std::optional<array>& global_scale_x = {},
-                  const std::optional<array>& global_scale_w = {}, bool sorted_indices = false,
-                  StreamOrDevice s = {});
+MLX_API array gather_qqmm(const array& x, const array& w, const std::optional<array>& scales_w = {},
+                          const std::optional<array>& lhs_indices = {},
+                          const std::optional<array>& rhs_indices = {},
+                          std::optional<int> group_size = {}, std::optional<int> bits = {},
+                          const std::string& mode = "nvfp4",
+                          const std::optional<array>& global_scale_x = {},
+                          const std::optional<array>& global_scale_w = {},
+                          bool sorted_indices = false, StreamOrDevice s = {});
 
 enum class QuantMode : uint8_t { affine, mxfp4, mxfp8, nvfp4 };
 

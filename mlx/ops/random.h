@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "mlx/core/api.h"
 #include "mlx/ops/rules.h"
 
 namespace mlx::core {
@@ -33,10 +34,10 @@ namespace random {
 using OptionalKey = std::optional<array>;
 
 /// A key made from a number: its upper and its lower 32 bits.
-array key(uint64_t seed);
+MLX_API array key(uint64_t seed);
 
 /// A stream of keys: each step splits the state into the next state and a key to use.
-class KeySequence {
+class MLX_API KeySequence {
  public:
   explicit KeySequence(uint64_t seed);
   void seed(uint64_t seed);
@@ -52,37 +53,40 @@ class KeySequence {
 };
 
 /// Restarts the calling thread's sequence.
-void seed(uint64_t seed);
+MLX_API void seed(uint64_t seed);
 
 /// Random bits as unsigned integers of `width` (1, 2 or 4) bytes.
-array bits(const Shape& shape, int width, const OptionalKey& key = {}, StreamOrDevice s = {});
+MLX_API array bits(const Shape& shape, int width, const OptionalKey& key = {},
+                   StreamOrDevice s = {});
 inline array bits(const Shape& shape, const OptionalKey& key = {}, StreamOrDevice s = {}) {
   return bits(shape, 4, key, s);
 }
 
 /// Two keys that share nothing with each other nor with what the given key yields.
-std::pair<array, array> split(const array& key, StreamOrDevice s = {});
+MLX_API std::pair<array, array> split(const array& key, StreamOrDevice s = {});
 /// `num` such keys, as rows.
-array split(const array& key, int num, StreamOrDevice s = {});
+MLX_API array split(const array& key, int num, StreamOrDevice s = {});
 
 /// Uniform numbers in [low, high), of a real floating dtype; the limits broadcast to the shape.
-array uniform(const array& low, const array& high, const Shape& shape, Dtype dtype = float32,
-              const OptionalKey& key = {}, StreamOrDevice s = {});
+MLX_API array uniform(const array& low, const array& high, const Shape& shape,
+                      Dtype dtype = float32, const OptionalKey& key = {}, StreamOrDevice s = {});
 template <class T, class U>
 array uniform(T low, U high, const Shape& shape, Dtype dtype = float32, const OptionalKey& key = {},
               StreamOrDevice s = {}) {
   return uniform(array(low), array(high), shape, dtype, key, s);
 }
 /// Uniform numbers in [0, 1).
-array uniform(const Shape& shape, Dtype dtype, const OptionalKey& key = {}, StreamOrDevice s = {});
-array uniform(const Shape& shape, const OptionalKey& key = {}, StreamOrDevice s = {});
+MLX_API array uniform(const Shape& shape, Dtype dtype, const OptionalKey& key = {},
+                      StreamOrDevice s = {});
+MLX_API array uniform(const Shape& shape, const OptionalKey& key = {}, StreamOrDevice s = {});
 
 /// Normal numbers with mean `loc` and standard deviation `scale`; complex ones have independent
 /// parts of variance 1/2 before scaling.
-array normal(const Shape& shape, Dtype dtype, const std::optional<array>& loc,
-             const std::optional<array>& scale, const OptionalKey& key = {}, StreamOrDevice s = {});
-array normal(const Shape& shape, Dtype dtype, const float loc, const float scale,
-             const OptionalKey& key = {}, StreamOrDevice s = {});
+MLX_API array normal(const Shape& shape, Dtype dtype, const std::optional<array>& loc,
+                     const std::optional<array>& scale, const OptionalKey& key = {},
+                     StreamOrDevice s = {});
+MLX_API array normal(const Shape& shape, Dtype dtype, const float loc, const float scale,
+                     const OptionalKey& key = {}, StreamOrDevice s = {});
 inline array normal(const Shape& shape, const float loc, const float scale,
                     const OptionalKey& key = {}, StreamOrDevice s = {}) {
   return normal(shape, float32, loc, scale, key, s);
@@ -97,13 +101,13 @@ inline array normal(const Shape& shape, const OptionalKey& key = {}, StreamOrDev
 
 /// Vectors with the means `mean` (.., N) and the covariances `cov` (.., N, N), which broadcast with
 /// `shape`; float32 or float64.
-array multivariate_normal(const array& mean, const array& cov, const Shape& shape,
-                          Dtype dtype = float32, const OptionalKey& key = {},
-                          StreamOrDevice s = {});
+MLX_API array multivariate_normal(const array& mean, const array& cov, const Shape& shape,
+                                  Dtype dtype = float32, const OptionalKey& key = {},
+                                  StreamOrDevice s = {});
 
 /// Integers in [low, high), which broadcast to the shape; bool or any integer dtype.
-array randint(const array& low, const array& high, const Shape& shape, Dtype dtype = int32,
-              const OptionalKey& key = {}, StreamOrDevice s = {});
+MLX_API array randint(const array& low, const array& high, const Shape& shape, Dtype dtype = int32,
+                      const OptionalKey& key = {}, StreamOrDevice s = {});
 template <class T, class U>
 array randint(T low, U high, const Shape& shape, Dtype dtype = int32, const OptionalKey& key = {},
               StreamOrDevice s = {}) {
@@ -111,9 +115,9 @@ array randint(T low, U high, const Shape& shape, Dtype dtype = int32, const Opti
 }
 
 /// True with probability `p`, which broadcasts to the shape (that of `p` where none is given).
-array bernoulli(const array& p, const Shape& shape, const OptionalKey& key = {},
-                StreamOrDevice s = {});
-array bernoulli(const array& p, const OptionalKey& key = {}, StreamOrDevice s = {});
+MLX_API array bernoulli(const array& p, const Shape& shape, const OptionalKey& key = {},
+                        StreamOrDevice s = {});
+MLX_API array bernoulli(const array& p, const OptionalKey& key = {}, StreamOrDevice s = {});
 template <class T>
   requires std::is_floating_point_v<T>
 array bernoulli(T p, const OptionalKey& key = {}, StreamOrDevice s = {}) {
@@ -124,32 +128,33 @@ template <class T>
 array bernoulli(T p, const Shape& shape, const OptionalKey& key = {}, StreamOrDevice s = {}) {
   return bernoulli(array(p), shape, key, s);
 }
-array bernoulli(const OptionalKey& key = {}, StreamOrDevice s = {});
+MLX_API array bernoulli(const OptionalKey& key = {}, StreamOrDevice s = {});
 
 /// Standard normal numbers given that they lie in [lower, upper].
-array truncated_normal(const array& lower, const array& upper, const Shape& shape,
-                       Dtype dtype = float32, const OptionalKey& key = {}, StreamOrDevice s = {});
-array truncated_normal(const array& lower, const array& upper, Dtype dtype = float32,
-                       const OptionalKey& key = {}, StreamOrDevice s = {});
+MLX_API array truncated_normal(const array& lower, const array& upper, const Shape& shape,
+                               Dtype dtype = float32, const OptionalKey& key = {},
+                               StreamOrDevice s = {});
+MLX_API array truncated_normal(const array& lower, const array& upper, Dtype dtype = float32,
+                               const OptionalKey& key = {}, StreamOrDevice s = {});
 
 /// Numbers with the distribution function exp(-exp(-x)).
-array gumbel(const Shape& shape, Dtype dtype = float32, const OptionalKey& key = {},
-             StreamOrDevice s = {});
+MLX_API array gumbel(const Shape& shape, Dtype dtype = float32, const OptionalKey& key = {},
+                     StreamOrDevice s = {});
 
 /// Positions along `axis` drawn with probabilities softmax(logits), as uint32. `shape` broadcasts
 /// with the logits' other axes.
-array categorical(const array& logits, int axis, const Shape& shape, const OptionalKey& key = {},
-                  StreamOrDevice s = {});
+MLX_API array categorical(const array& logits, int axis, const Shape& shape,
+                          const OptionalKey& key = {}, StreamOrDevice s = {});
 /// `num_samples` draws for each distribution, along a new last axis.
-array categorical(const array& logits, int axis, int num_samples, const OptionalKey& key = {},
-                  StreamOrDevice s = {});
+MLX_API array categorical(const array& logits, int axis, int num_samples,
+                          const OptionalKey& key = {}, StreamOrDevice s = {});
 /// One draw for each distribution.
-array categorical(const array& logits, int axis = -1, const OptionalKey& key = {},
-                  StreamOrDevice s = {});
+MLX_API array categorical(const array& logits, int axis = -1, const OptionalKey& key = {},
+                          StreamOrDevice s = {});
 
 /// Numbers with the density exp(-|x - loc| / scale) / (2 scale).
-array laplace(const Shape& shape, Dtype dtype, const double loc, const double scale,
-              const OptionalKey& key = {}, StreamOrDevice s = {});
+MLX_API array laplace(const Shape& shape, Dtype dtype, const double loc, const double scale,
+                      const OptionalKey& key = {}, StreamOrDevice s = {});
 inline array laplace(const Shape& shape, const double loc, const double scale,
                      const OptionalKey& key = {}, StreamOrDevice s = {}) {
   return laplace(shape, float32, loc, scale, key, s);
@@ -163,9 +168,10 @@ inline array laplace(const Shape& shape, const OptionalKey& key = {}, StreamOrDe
 }
 
 /// The slices of `x` along `axis` in random order.
-array permutation(const array& x, int axis = 0, const OptionalKey& key = {}, StreamOrDevice s = {});
+MLX_API array permutation(const array& x, int axis = 0, const OptionalKey& key = {},
+                          StreamOrDevice s = {});
 /// 0 .. x - 1 in random order, as uint32.
-array permutation(int64_t x, const OptionalKey& key = {}, StreamOrDevice s = {});
+MLX_API array permutation(int64_t x, const OptionalKey& key = {}, StreamOrDevice s = {});
 
 }  // namespace random
 }  // namespace mlx::core

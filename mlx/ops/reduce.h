@@ -5,18 +5,19 @@
 
 #include <tuple>
 
+#include "mlx/core/api.h"
 #include "mlx/core/array.h"
 #include "mlx/ops/reduce_kind.h"
 #include "mlx/ops/rules.h"
 
 namespace mlx::core {
 
-#define MLX_REDUCTION(name)                                                       \
-  array name(const array& a, const std::vector<int>& axes, bool keepdims = false, \
-             StreamOrDevice s = {});                                              \
-  array name(const array& a, bool keepdims, StreamOrDevice s = {});               \
-  array name(const array& a, StreamOrDevice s = {});                              \
-  array name(const array& a, int axis, bool keepdims = false, StreamOrDevice s = {});
+#define MLX_REDUCTION(name)                                                               \
+  MLX_API array name(const array& a, const std::vector<int>& axes, bool keepdims = false, \
+                     StreamOrDevice s = {});                                              \
+  MLX_API array name(const array& a, bool keepdims, StreamOrDevice s = {});               \
+  MLX_API array name(const array& a, StreamOrDevice s = {});                              \
+  MLX_API array name(const array& a, int axis, bool keepdims = false, StreamOrDevice s = {});
 /// Sum, in at least 32 bits; 0 of nothing.
 MLX_REDUCTION(sum)
 /// Product, in at least 32 bits; 1 of nothing.
@@ -38,16 +39,17 @@ MLX_REDUCTION(median)
 MLX_REDUCTION(count_nonzero)
 #undef MLX_REDUCTION
 
-#define MLX_SPREAD(name)                                                                        \
-  array name(const array& a, const std::vector<int>& axes, bool keepdims = false, int ddof = 0, \
-             StreamOrDevice s = {});                                                            \
-  array name(const array& a, bool keepdims, int ddof = 0, StreamOrDevice s = {});               \
-  array name(const array& a, StreamOrDevice s = {});                                            \
-  array name(const array& a, int axis, bool keepdims = false, int ddof = 0, StreamOrDevice s = {});
+#define MLX_SPREAD(name)                                                                  \
+  MLX_API array name(const array& a, const std::vector<int>& axes, bool keepdims = false, \
+                     int ddof = 0, StreamOrDevice s = {});                                \
+  MLX_API array name(const array& a, bool keepdims, int ddof = 0, StreamOrDevice s = {}); \
+  MLX_API array name(const array& a, StreamOrDevice s = {});                              \
+  MLX_API array name(const array& a, int axis, bool keepdims = false, int ddof = 0,       \
+                     StreamOrDevice s = {});
 /// Mean squared distance from the mean, divided by n - correction instead of n; `beyond` times it
 /// where that is not positive.
-array variance(const array& a, const std::vector<int>& axes, bool keepdims, double correction,
-               double beyond, StreamOrDevice s = {});
+MLX_API array variance(const array& a, const std::vector<int>& axes, bool keepdims,
+                       double correction, double beyond, StreamOrDevice s = {});
 /// Mean squared distance from the mean, divided by n - ddof instead of n; infinite where n <= ddof.
 MLX_SPREAD(var)
 /// Square root of the variance.
@@ -55,22 +57,22 @@ MLX_SPREAD(std)
 #undef MLX_SPREAD
 
 /// Smallest and largest element, as min and max give them.
-std::tuple<array, array> minmax(const array& a, const std::vector<int>& axes, bool keepdims = false,
-                                StreamOrDevice s = {});
-std::tuple<array, array> minmax(const array& a, bool keepdims, StreamOrDevice s = {});
-std::tuple<array, array> minmax(const array& a, StreamOrDevice s = {});
-std::tuple<array, array> minmax(const array& a, int axis, bool keepdims = false,
-                                StreamOrDevice s = {});
+MLX_API std::tuple<array, array> minmax(const array& a, const std::vector<int>& axes,
+                                        bool keepdims = false, StreamOrDevice s = {});
+MLX_API std::tuple<array, array> minmax(const array& a, bool keepdims, StreamOrDevice s = {});
+MLX_API std::tuple<array, array> minmax(const array& a, StreamOrDevice s = {});
+MLX_API std::tuple<array, array> minmax(const array& a, int axis, bool keepdims = false,
+                                        StreamOrDevice s = {});
 
 /// Position of the first largest element along an axis (uint32), or in the flattened array. NaN
 /// counts as largest. Throws ValueError for an empty array.
-array argmax(const array& a, bool keepdims, StreamOrDevice s = {});
-array argmax(const array& a, StreamOrDevice s = {});
-array argmax(const array& a, int axis, bool keepdims = false, StreamOrDevice s = {});
+MLX_API array argmax(const array& a, bool keepdims, StreamOrDevice s = {});
+MLX_API array argmax(const array& a, StreamOrDevice s = {});
+MLX_API array argmax(const array& a, int axis, bool keepdims = false, StreamOrDevice s = {});
 /// Position of the first smallest element; NaN counts as smallest.
-array argmin(const array& a, bool keepdims, StreamOrDevice s = {});
-array argmin(const array& a, StreamOrDevice s = {});
-array argmin(const array& a, int axis, bool keepdims = false, StreamOrDevice s = {});
+MLX_API array argmin(const array& a, bool keepdims, StreamOrDevice s = {});
+MLX_API array argmin(const array& a, StreamOrDevice s = {});
+MLX_API array argmin(const array& a, int axis, bool keepdims = false, StreamOrDevice s = {});
 
 /// Attributes of op_reduce (axes sorted) and of op_arg_reduce (one axis, or none for a flattened
 /// input).
@@ -89,13 +91,13 @@ struct ReduceAttrs {
 extern const OpDef op_reduce, op_arg_reduce;
 
 /// The product of the lengths of `axes` as a scalar, or its inverse.
-array number_of_elements(const array& a, std::vector<int> axes, bool inverted, Dtype dtype = int32,
-                         StreamOrDevice s = {});
+MLX_API array number_of_elements(const array& a, std::vector<int> axes, bool inverted,
+                                 Dtype dtype = int32, StreamOrDevice s = {});
 /// All axes of an array.
 std::vector<int> all_axes(const array& a);
 /// A reduction by its kind; `axes` may be negative, and none means a conversion only.
-array reduce(const array& a, Reduction kind, const std::vector<int>& axes, bool keepdims,
-             StreamOrDevice s = {});
+MLX_API array reduce(const array& a, Reduction kind, const std::vector<int>& axes, bool keepdims,
+                     StreamOrDevice s = {});
 /// The shape of a reduction over sorted axes.
 Shape reduced_shape(const Shape& shape, const std::vector<int>& axes, bool keepdims);
 /// A result of a reduction over sorted axes with these axes back, of length 1.
@@ -107,8 +109,8 @@ Arrays reduce_jvp(const RuleArgs& r);
 Batched reduce_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
 Batched arg_reduce_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
 /// Of ops that are constant almost everywhere.
-Arrays flat_vjp(const RuleArgs& r);
-Arrays flat_jvp(const RuleArgs& r);
+MLX_API Arrays flat_vjp(const RuleArgs& r);
+MLX_API Arrays flat_jvp(const RuleArgs& r);
 }  // namespace rules
 
 }  // namespace mlx::core

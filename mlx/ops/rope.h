@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "mlx/core/api.h"
 #include "mlx/core/array.h"
 
 namespace mlx::core {
@@ -14,11 +15,13 @@ namespace fast {
 /// place of the power of the base. Pairs are neighbours (traditional) or dims / 2 apart. Angles are
 /// exact to float64 before the sine and cosine. Throws ValueError unless x is floating with at
 /// least three axes, dims is even and at most D, and exactly one of base and freqs is given.
-array rope(const array& x, int dims, bool traditional, std::optional<double> base, double scale,
-           int offset, const std::optional<array>& freqs = {}, StreamOrDevice s = {});
+MLX_API array rope(const array& x, int dims, bool traditional, std::optional<double> base,
+                   double scale, int offset, const std::optional<array>& freqs = {},
+                   StreamOrDevice s = {});
 /// The same with an integer offset of one element, or of one for each of the B batches.
-array rope(const array& x, int dims, bool traditional, std::optional<double> base, double scale,
-           const array& offset, const std::optional<array>& freqs = {}, StreamOrDevice s = {});
+MLX_API array rope(const array& x, int dims, bool traditional, std::optional<double> base,
+                   double scale, const array& offset, const std::optional<array>& freqs = {},
+                   StreamOrDevice s = {});
 
 }  // namespace fast
 

@@ -1,6 +1,7 @@
 // What the rules of several op families share.
 #pragma once
 
+#include "mlx/core/api.h"
 #include "mlx/core/array.h"
 
 namespace mlx::core::rules {
@@ -17,7 +18,7 @@ array with_batch(const array& x, int axis, int64_t n, Stream s);
 /// The common length of the mapped axes.
 int64_t batch_size(const Arrays& inputs, const std::vector<int>& axes);
 /// A shape or list of axes with one more entry in front.
-Shape prepend(int64_t first, const Shape& rest);
+MLX_API Shape prepend(int64_t first, const Shape& rest);
 /// Axes of a shape that has one more axis in front.
 std::vector<int> shifted(const std::vector<int>& axes);
 /// The cotangent itself: of ops that keep shape, dtype and elements.
@@ -25,6 +26,6 @@ Arrays identity_vjp(const RuleArgs& r);
 /// The sum of two cotangents of one array. Those of slices are written into one array of zeros.
 array sum_of_cotangents(const array& a, const array& b, Stream s);
 /// A zero that broadcasts.
-array zero(Dtype dtype);
+MLX_API array zero(Dtype dtype);
 
 }  // namespace mlx::core::rules

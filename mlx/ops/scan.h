@@ -5,21 +5,23 @@
 
 #include <optional>
 
+#include "mlx/core/api.h"
 #include "mlx/core/array.h"
 #include "mlx/ops/rules.h"
 #include "mlx/ops/scan_kind.h"
 
 namespace mlx::core {
 
-#define MLX_TYPED_SCAN(name)                                                                     \
-  array name(const array& a, bool reverse, bool inclusive, std::optional<Dtype> dtype,           \
-             StreamOrDevice s = {});                                                             \
-  array name(const array& a, int axis, bool reverse, bool inclusive, std::optional<Dtype> dtype, \
-             StreamOrDevice s = {});
-#define MLX_SCAN(name)                                                                            \
-  array name(const array& a, bool reverse = false, bool inclusive = true, StreamOrDevice s = {}); \
-  array name(const array& a, int axis, bool reverse = false, bool inclusive = true,               \
-             StreamOrDevice s = {});
+#define MLX_TYPED_SCAN(name)                                                                   \
+  MLX_API array name(const array& a, bool reverse, bool inclusive, std::optional<Dtype> dtype, \
+                     StreamOrDevice s = {});                                                   \
+  MLX_API array name(const array& a, int axis, bool reverse, bool inclusive,                   \
+                     std::optional<Dtype> dtype, StreamOrDevice s = {});
+#define MLX_SCAN(name)                                                                      \
+  MLX_API array name(const array& a, bool reverse = false, bool inclusive = true,           \
+                     StreamOrDevice s = {});                                                \
+  MLX_API array name(const array& a, int axis, bool reverse = false, bool inclusive = true, \
+                     StreamOrDevice s = {});
 /// Running sum, computed in `dtype` or else the dtype of `a`; bool counts in int32.
 MLX_TYPED_SCAN(cumsum)
 MLX_SCAN(cumsum)
@@ -35,10 +37,10 @@ MLX_SCAN(logcumsumexp)
 #undef MLX_TYPED_SCAN
 #undef MLX_SCAN
 /// Differences of neighbours along an axis, taken `n` times; of bools, whether they differ.
-array diff(const array& a, int n = 1, int axis = -1, StreamOrDevice s = {});
+MLX_API array diff(const array& a, int n = 1, int axis = -1, StreamOrDevice s = {});
 /// The same with elements before and behind the axis; scalars stand for one along all of it.
-array diff(const array& a, int n, int axis, const std::optional<array>& prepend,
-           const std::optional<array>& append, StreamOrDevice s = {});
+MLX_API array diff(const array& a, int n, int axis, const std::optional<array>& prepend,
+                   const std::optional<array>& append, StreamOrDevice s = {});
 
 struct ScanAttrs {
   Scan kind;
@@ -66,8 +68,8 @@ struct AffineScanAttrs {
 extern const OpDef op_scan, op_affine_scan;
 
 /// A scan by its kind; `axis` may be negative.
-array scan(const array& a, Scan kind, int axis, bool reverse, bool inclusive,
-           StreamOrDevice s = {});
+MLX_API array scan(const array& a, Scan kind, int axis, bool reverse, bool inclusive,
+                   StreamOrDevice s = {});
 /// y_i = b_i + a_i * y_{i-1} along an axis, from 0: what running products differentiate to.
 /// Operands of one shape and one floating or complex dtype.
 array affine_scan(const array& a, const array& b, int axis, bool reverse, StreamOrDevice s = {});

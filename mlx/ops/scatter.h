@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "mlx/core/api.h"
 #include "mlx/ops/rules.h"
 
 namespace mlx::core {
@@ -13,41 +14,41 @@ enum class ScatterMode : uint8_t { set, add, multiply, divide, maximum, minimum 
 
 /// `a` with slices replaced: slice i of `updates` (shape: that of the broadcast indices, then that
 /// of a slice, which has the rank of `a`) starts at indices[k][i] along axes[k].
-array scatter(const array& a, const std::vector<array>& indices, const array& updates,
-              const std::vector<int>& axes, StreamOrDevice s = {});
-array scatter(const array& a, const array& indices, const array& updates, int axis,
-              StreamOrDevice s = {});
+MLX_API array scatter(const array& a, const std::vector<array>& indices, const array& updates,
+                      const std::vector<int>& axes, StreamOrDevice s = {});
+MLX_API array scatter(const array& a, const array& indices, const array& updates, int axis,
+                      StreamOrDevice s = {});
 /// The same, adding to what is there.
-array scatter_add(const array& a, const std::vector<array>& indices, const array& updates,
-                  const std::vector<int>& axes, StreamOrDevice s = {});
-array scatter_add(const array& a, const array& indices, const array& updates, int axis,
-                  StreamOrDevice s = {});
+MLX_API array scatter_add(const array& a, const std::vector<array>& indices, const array& updates,
+                          const std::vector<int>& axes, StreamOrDevice s = {});
+MLX_API array scatter_add(const array& a, const array& indices, const array& updates, int axis,
+                          StreamOrDevice s = {});
 /// The same, multiplying.
-array scatter_prod(const array& a, const std::vector<array>& indices, const array& updates,
-                   const std::vector<int>& axes, StreamOrDevice s = {});
-array scatter_prod(const array& a, const array& indices, const array& updates, int axis,
-                   StreamOrDevice s = {});
+MLX_API array scatter_prod(const array& a, const std::vector<array>& indices, const array& updates,
+                           const std::vector<int>& axes, StreamOrDevice s = {});
+MLX_API array scatter_prod(const array& a, const array& indices, const array& updates, int axis,
+                           StreamOrDevice s = {});
 /// The same, keeping the larger.
-array scatter_max(const array& a, const std::vector<array>& indices, const array& updates,
-                  const std::vector<int>& axes, StreamOrDevice s = {});
-array scatter_max(const array& a, const array& indices, const array& updates, int axis,
-                  StreamOrDevice s = {});
+MLX_API array scatter_max(const array& a, const std::vector<array>& indices, const array& updates,
+                          const std::vector<int>& axes, StreamOrDevice s = {});
+MLX_API array scatter_max(const array& a, const array& indices, const array& updates, int axis,
+                          StreamOrDevice s = {});
 /// The same, keeping the smaller.
-array scatter_min(const array& a, const std::vector<array>& indices, const array& updates,
-                  const std::vector<int>& axes, StreamOrDevice s = {});
-array scatter_min(const array& a, const array& indices, const array& updates, int axis,
-                  StreamOrDevice s = {});
+MLX_API array scatter_min(const array& a, const std::vector<array>& indices, const array& updates,
+                          const std::vector<int>& axes, StreamOrDevice s = {});
+MLX_API array scatter_min(const array& a, const array& indices, const array& updates, int axis,
+                          StreamOrDevice s = {});
 /// Any of them.
-array scatter(const array& a, const std::vector<array>& indices, const array& updates,
-              const std::vector<int>& axes, ScatterMode mode, StreamOrDevice s = {});
+MLX_API array scatter(const array& a, const std::vector<array>& indices, const array& updates,
+                      const std::vector<int>& axes, ScatterMode mode, StreamOrDevice s = {});
 
 /// `a` with a[.., indices[.., i, ..], ..] replaced by values[.., i, ..] along `axis`; `values` and
 /// the other axes of `indices` broadcast.
-array put_along_axis(const array& a, const array& indices, const array& values, int axis,
-                     StreamOrDevice s = {});
+MLX_API array put_along_axis(const array& a, const array& indices, const array& values, int axis,
+                             StreamOrDevice s = {});
 /// The same, adding to what is there.
-array scatter_add_axis(const array& a, const array& indices, const array& values, int axis,
-                       StreamOrDevice s = {});
+MLX_API array scatter_add_axis(const array& a, const array& indices, const array& values, int axis,
+                               StreamOrDevice s = {});
 /// Any of them.
 array scatter_axis(const array& a, const array& indices, const array& values, int axis,
                    ScatterMode mode, StreamOrDevice s = {});

@@ -1,6 +1,7 @@
 // Rectangular parts of an array: views of them, and copies of the array with a part replaced.
 #pragma once
 
+#include "mlx/core/api.h"
 #include "mlx/core/array.h"
 #include "mlx/ops/rules.h"
 
@@ -9,48 +10,48 @@ namespace mlx::core {
 /// a[start:stop:strides], per axis as in NumPy: negative positions count from the end, positions
 /// beyond the ends are clamped, strides may be negative (a stop before the first element is -length
 /// - 1).
-array slice(const array& a, Shape start, Shape stop, Shape strides, StreamOrDevice s = {});
-array slice(const array& a, std::initializer_list<int> start, Shape stop, Shape strides,
-            StreamOrDevice s = {});
-array slice(const array& a, Shape start, Shape stop, StreamOrDevice s = {});
+MLX_API array slice(const array& a, Shape start, Shape stop, Shape strides, StreamOrDevice s = {});
+MLX_API array slice(const array& a, std::initializer_list<int> start, Shape stop, Shape strides,
+                    StreamOrDevice s = {});
+MLX_API array slice(const array& a, Shape start, Shape stop, StreamOrDevice s = {});
 /// The part of shape `slice_size` that begins at start[i] along axes[i] and at 0 along the others.
 /// Throws IndexError, when evaluated, where it does not lie within `a`.
-array slice(const array& a, const array& start, std::vector<int> axes, Shape slice_size,
-            StreamOrDevice s = {});
+MLX_API array slice(const array& a, const array& start, std::vector<int> axes, Shape slice_size,
+                    StreamOrDevice s = {});
 
 /// A copy of `src` with src[start:stop:strides] replaced by `update`, which is cast and broadcast.
-array slice_update(const array& src, const array& update, Shape start, Shape stop, Shape strides,
-                   StreamOrDevice s = {});
-array slice_update(const array& src, const array& update, Shape start, Shape stop,
-                   StreamOrDevice s = {});
+MLX_API array slice_update(const array& src, const array& update, Shape start, Shape stop,
+                           Shape strides, StreamOrDevice s = {});
+MLX_API array slice_update(const array& src, const array& update, Shape start, Shape stop,
+                           StreamOrDevice s = {});
 /// The same where the part begins at start[i] along axes[i]; it is as long as the update there.
-array slice_update(const array& src, const array& update, const array& start, std::vector<int> axes,
-                   StreamOrDevice s = {});
+MLX_API array slice_update(const array& src, const array& update, const array& start,
+                           std::vector<int> axes, StreamOrDevice s = {});
 /// The same, where the part is combined with the update.
-array slice_update_add(const array& src, const array& update, Shape start, Shape stop,
-                       Shape strides, StreamOrDevice s = {});
-array slice_update_add(const array& src, const array& update, Shape start, Shape stop,
-                       StreamOrDevice s = {});
-array slice_update_prod(const array& src, const array& update, Shape start, Shape stop,
-                        Shape strides, StreamOrDevice s = {});
-array slice_update_prod(const array& src, const array& update, Shape start, Shape stop,
-                        StreamOrDevice s = {});
-array slice_update_max(const array& src, const array& update, Shape start, Shape stop,
-                       Shape strides, StreamOrDevice s = {});
-array slice_update_max(const array& src, const array& update, Shape start, Shape stop,
-                       StreamOrDevice s = {});
-array slice_update_min(const array& src, const array& update, Shape start, Shape stop,
-                       Shape strides, StreamOrDevice s = {});
-array slice_update_min(const array& src, const array& update, Shape start, Shape stop,
-                       StreamOrDevice s = {});
+MLX_API array slice_update_add(const array& src, const array& update, Shape start, Shape stop,
+                               Shape strides, StreamOrDevice s = {});
+MLX_API array slice_update_add(const array& src, const array& update, Shape start, Shape stop,
+                               StreamOrDevice s = {});
+MLX_API array slice_update_prod(const array& src, const array& update, Shape start, Shape stop,
+                                Shape strides, StreamOrDevice s = {});
+MLX_API array slice_update_prod(const array& src, const array& update, Shape start, Shape stop,
+                                StreamOrDevice s = {});
+MLX_API array slice_update_max(const array& src, const array& update, Shape start, Shape stop,
+                               Shape strides, StreamOrDevice s = {});
+MLX_API array slice_update_max(const array& src, const array& update, Shape start, Shape stop,
+                               StreamOrDevice s = {});
+MLX_API array slice_update_min(const array& src, const array& update, Shape start, Shape stop,
+                               Shape strides, StreamOrDevice s = {});
+MLX_API array slice_update_min(const array& src, const array& update, Shape start, Shape stop,
+                               StreamOrDevice s = {});
 
 /// With the order of elements along the axes reversed; along all of them where none is named.
-array flip(const array& a, const std::vector<int>& axes, StreamOrDevice s = {});
-array flip(const array& a, int axis, StreamOrDevice s = {});
-array flip(const array& a, StreamOrDevice s = {});
+MLX_API array flip(const array& a, const std::vector<int>& axes, StreamOrDevice s = {});
+MLX_API array flip(const array& a, int axis, StreamOrDevice s = {});
+MLX_API array flip(const array& a, StreamOrDevice s = {});
 /// The elements of an axis, each without it.
-std::vector<array> unstack(const array& a, int axis, StreamOrDevice s = {});
-std::vector<array> unstack(const array& a, StreamOrDevice s = {});
+MLX_API std::vector<array> unstack(const array& a, int axis, StreamOrDevice s = {});
+MLX_API std::vector<array> unstack(const array& a, StreamOrDevice s = {});
 
 /// Positions as given; an input of another shape is clamped anew.
 struct SliceAttrs {

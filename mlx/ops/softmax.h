@@ -2,23 +2,24 @@
 // first. 16-bit floats are computed in float32, integers give float32.
 #pragma once
 
+#include "mlx/core/api.h"
 #include "mlx/core/array.h"
 #include "mlx/ops/rules.h"
 
 namespace mlx::core {
 
 /// exp(a) / sum(exp(a)). `precise` is accepted; every softmax is.
-array softmax(const array& a, const std::vector<int>& axes, bool precise = false,
-              StreamOrDevice s = {});
-array softmax(const array& a, bool precise = false, StreamOrDevice s = {});
-array softmax(const array& a, int axis, bool precise = false, StreamOrDevice s = {});
+MLX_API array softmax(const array& a, const std::vector<int>& axes, bool precise = false,
+                      StreamOrDevice s = {});
+MLX_API array softmax(const array& a, bool precise = false, StreamOrDevice s = {});
+MLX_API array softmax(const array& a, int axis, bool precise = false, StreamOrDevice s = {});
 
 /// log(sum(exp(a))). Throws ValueError for an empty array.
-array logsumexp(const array& a, const std::vector<int>& axes, bool keepdims = false,
-                StreamOrDevice s = {});
-array logsumexp(const array& a, bool keepdims, StreamOrDevice s = {});
-array logsumexp(const array& a, StreamOrDevice s = {});
-array logsumexp(const array& a, int axis, bool keepdims = false, StreamOrDevice s = {});
+MLX_API array logsumexp(const array& a, const std::vector<int>& axes, bool keepdims = false,
+                        StreamOrDevice s = {});
+MLX_API array logsumexp(const array& a, bool keepdims, StreamOrDevice s = {});
+MLX_API array logsumexp(const array& a, StreamOrDevice s = {});
+MLX_API array logsumexp(const array& a, int axis, bool keepdims = false, StreamOrDevice s = {});
 
 struct SoftmaxAttrs {
   int axis;

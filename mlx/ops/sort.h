@@ -6,27 +6,28 @@
 #include <string>
 #include <vector>
 
+#include "mlx/core/api.h"
 #include "mlx/core/array.h"
 #include "mlx/ops/rules.h"
 
 namespace mlx::core {
 
 /// Ascending.
-array sort(const array& a, StreamOrDevice s = {});
-array sort(const array& a, int axis, StreamOrDevice s = {});
+MLX_API array sort(const array& a, StreamOrDevice s = {});
+MLX_API array sort(const array& a, int axis, StreamOrDevice s = {});
 /// Positions that sort; equal elements keep their order.
-array argsort(const array& a, StreamOrDevice s = {});
-array argsort(const array& a, int axis, StreamOrDevice s = {});
+MLX_API array argsort(const array& a, StreamOrDevice s = {});
+MLX_API array argsort(const array& a, int axis, StreamOrDevice s = {});
 /// Element `kth` where sorting would put it, nothing larger before it and nothing smaller behind
 /// it.
-array partition(const array& a, int kth, StreamOrDevice s = {});
-array partition(const array& a, int kth, int axis, StreamOrDevice s = {});
+MLX_API array partition(const array& a, int kth, StreamOrDevice s = {});
+MLX_API array partition(const array& a, int kth, int axis, StreamOrDevice s = {});
 /// Positions that partition.
-array argpartition(const array& a, int kth, StreamOrDevice s = {});
-array argpartition(const array& a, int kth, int axis, StreamOrDevice s = {});
+MLX_API array argpartition(const array& a, int kth, StreamOrDevice s = {});
+MLX_API array argpartition(const array& a, int kth, int axis, StreamOrDevice s = {});
 /// The k largest elements, in no particular order.
-array topk(const array& a, int k, StreamOrDevice s = {});
-array topk(const array& a, int k, int axis, StreamOrDevice s = {});
+MLX_API array topk(const array& a, int k, StreamOrDevice s = {});
+MLX_API array topk(const array& a, int k, int axis, StreamOrDevice s = {});
 
 /// The distinct elements of the flattened array in ascending order, all of them (for which the
 /// array is computed) or, where `size` is given, cut to it or filled up with `fill_value` (by
@@ -35,17 +36,19 @@ array topk(const array& a, int k, int axis, StreamOrDevice s = {});
 /// shape of `a`, cut to the last one there is), and how many there are of each (int32, 0 for what
 /// is filled up). Throws ValueError for a negative size, and for an empty array that would have to
 /// be filled up without a `fill_value`.
-std::vector<array> unique(const array& a, std::optional<int> size, bool return_index = false,
-                          bool return_inverse = false, bool return_counts = false,
-                          const std::optional<array>& fill_value = {}, StreamOrDevice s = {});
+MLX_API std::vector<array> unique(const array& a, std::optional<int> size,
+                                  bool return_index = false, bool return_inverse = false,
+                                  bool return_counts = false,
+                                  const std::optional<array>& fill_value = {},
+                                  StreamOrDevice s = {});
 
 /// For each value the position in a sorted 1-D array where it would be inserted: before equal
 /// elements for side "left", behind them for "right". uint32, of the shape of `values`.
-array searchsorted(const array& sorted_sequence, const array& values,
-                   const std::string& side = "left", StreamOrDevice s = {});
+MLX_API array searchsorted(const array& sorted_sequence, const array& values,
+                           const std::string& side = "left", StreamOrDevice s = {});
 /// The same for a sequence that taking the positions `sorter` sorts.
-array searchsorted(const array& sequence, const array& values, const std::string& side,
-                   const array& sorter, StreamOrDevice s = {});
+MLX_API array searchsorted(const array& sequence, const array& values, const std::string& side,
+                           const array& sorter, StreamOrDevice s = {});
 
 /// The same for several sequences: sorted (.., n) and values (.., any shape) with equal leading
 /// axes and equal dtypes.

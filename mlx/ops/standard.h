@@ -4,40 +4,41 @@
 #include <optional>
 #include <vector>
 
+#include "mlx/core/api.h"
 #include "mlx/core/array.h"
 
 namespace mlx::core {
 
 /// True where the sign bit is set: of negative numbers, -0.0 and some NaN. Real dtypes.
-array signbit(const array& a, StreamOrDevice s = {});
+MLX_API array signbit(const array& a, StreamOrDevice s = {});
 /// |a| with the sign of b; floating.
-array copysign(const array& a, const array& b, StreamOrDevice s = {});
+MLX_API array copysign(const array& a, const array& b, StreamOrDevice s = {});
 /// sqrt(a^2 + b^2) without overflow; floating. Infinite where a or b is.
-array hypot(const array& a, const array& b, StreamOrDevice s = {});
+MLX_API array hypot(const array& a, const array& b, StreamOrDevice s = {});
 /// The floating number after a on the way to b.
-array nextafter(const array& a, const array& b, StreamOrDevice s = {});
+MLX_API array nextafter(const array& a, const array& b, StreamOrDevice s = {});
 
 /// NaN and infinities replaced, by default by 0 and the largest finite numbers; the parts of
 /// complex numbers each.
-array finite_numbers(const array& a, double nan, std::optional<double> posinf,
-                     std::optional<double> neginf, StreamOrDevice s = {});
+MLX_API array finite_numbers(const array& a, double nan, std::optional<double> posinf,
+                             std::optional<double> neginf, StreamOrDevice s = {});
 
 /// From the largest to the smallest along an axis; of positions, equal elements keep their order.
-array sort_descending(const array& a, int axis, StreamOrDevice s = {});
-array argsort_descending(const array& a, int axis, StreamOrDevice s = {});
+MLX_API array sort_descending(const array& a, int axis, StreamOrDevice s = {});
+MLX_API array argsort_descending(const array& a, int axis, StreamOrDevice s = {});
 
 /// Running sums and products with the neutral element in front, one longer than the axis. Without
 /// an axis at most one dimension is accepted.
-array cumsum_from_zero(const array& a, std::optional<int> axis, std::optional<Dtype> dtype,
-                       StreamOrDevice s = {});
-array cumprod_from_one(const array& a, std::optional<int> axis, std::optional<Dtype> dtype,
-                       StreamOrDevice s = {});
+MLX_API array cumsum_from_zero(const array& a, std::optional<int> axis, std::optional<Dtype> dtype,
+                               StreamOrDevice s = {});
+MLX_API array cumprod_from_one(const array& a, std::optional<int> axis, std::optional<Dtype> dtype,
+                               StreamOrDevice s = {});
 
 /// Slice i along an axis counts[i] times, for 1-D counts as long as the axis, or one for all.
 /// Computes the counts.
-array repeat(const array& a, const array& counts, int axis, StreamOrDevice s = {});
+MLX_API array repeat(const array& a, const array& counts, int axis, StreamOrDevice s = {});
 /// Axes moved to other places; the rest keep their order.
-array moveaxis(const array& a, const std::vector<int>& source, const std::vector<int>& destination,
-               StreamOrDevice s = {});
+MLX_API array moveaxis(const array& a, const std::vector<int>& source,
+                       const std::vector<int>& destination, StreamOrDevice s = {});
 
 }  // namespace mlx::core

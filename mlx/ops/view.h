@@ -2,58 +2,63 @@
 // can say it, and are copied by the runtime where not.
 #pragma once
 
+#include "mlx/core/api.h"
 #include "mlx/core/array.h"
 #include "mlx/ops/rules.h"
 
 namespace mlx::core {
 
 /// `a` in another shape of as many elements; one length may be -1 and is inferred.
-array reshape(const array& a, Shape shape, StreamOrDevice s = {});
+MLX_API array reshape(const array& a, Shape shape, StreamOrDevice s = {});
 /// Axes start to end (inclusive, clamped) merged into one; a scalar gives shape (1,).
-array flatten(const array& a, int start_axis, int end_axis = -1, StreamOrDevice s = {});
-array flatten(const array& a, StreamOrDevice s = {});
+MLX_API array flatten(const array& a, int start_axis, int end_axis = -1, StreamOrDevice s = {});
+MLX_API array flatten(const array& a, StreamOrDevice s = {});
 /// `axis` split into axes of `shape`, of which one length may be -1.
-array unflatten(const array& a, int axis, Shape shape, StreamOrDevice s = {});
+MLX_API array unflatten(const array& a, int axis, Shape shape, StreamOrDevice s = {});
 /// Without the axes named, which have length 1; without all such axes where none is named.
-array squeeze(const array& a, const std::vector<int>& axes, StreamOrDevice s = {});
-array squeeze(const array& a, int axis, StreamOrDevice s = {});
-array squeeze(const array& a, StreamOrDevice s = {});
+MLX_API array squeeze(const array& a, const std::vector<int>& axes, StreamOrDevice s = {});
+MLX_API array squeeze(const array& a, int axis, StreamOrDevice s = {});
+MLX_API array squeeze(const array& a, StreamOrDevice s = {});
 /// With axes of length 1 inserted, at these places of the result.
-array expand_dims(const array& a, const std::vector<int>& axes, StreamOrDevice s = {});
-array expand_dims(const array& a, int axis, StreamOrDevice s = {});
+MLX_API array expand_dims(const array& a, const std::vector<int>& axes, StreamOrDevice s = {});
+MLX_API array expand_dims(const array& a, int axis, StreamOrDevice s = {});
 
 /// Axis i of the result is axis axes[i] of `a`; all axes reversed where none are given.
-array transpose(const array& a, std::vector<int> axes, StreamOrDevice s = {});
-array transpose(const array& a, std::initializer_list<int> axes, StreamOrDevice s = {});
-array transpose(const array& a, StreamOrDevice s = {});
+MLX_API array transpose(const array& a, std::vector<int> axes, StreamOrDevice s = {});
+MLX_API array transpose(const array& a, std::initializer_list<int> axes, StreamOrDevice s = {});
+MLX_API array transpose(const array& a, StreamOrDevice s = {});
 /// The last two axes exchanged.
-array matrix_transpose(const array& a, StreamOrDevice s = {});
-array swapaxes(const array& a, int axis1, int axis2, StreamOrDevice s = {});
+MLX_API array matrix_transpose(const array& a, StreamOrDevice s = {});
+MLX_API array swapaxes(const array& a, int axis1, int axis2, StreamOrDevice s = {});
 /// Axis `source` put at place `destination`, the others in order.
-array moveaxis(const array& a, int source, int destination, StreamOrDevice s = {});
+MLX_API array moveaxis(const array& a, int source, int destination, StreamOrDevice s = {});
 
 /// `a` repeated along axes of length 1 and new leading axes up to `shape`.
-array broadcast_to(const array& a, const Shape& shape, StreamOrDevice s = {});
-std::vector<array> broadcast_arrays(const std::vector<array>& inputs, StreamOrDevice s = {});
+MLX_API array broadcast_to(const array& a, const Shape& shape, StreamOrDevice s = {});
+MLX_API std::vector<array> broadcast_arrays(const std::vector<array>& inputs,
+                                            StreamOrDevice s = {});
 
 /// Element (i, j, ..) of the result is element offset + i * strides[0] + j * strides[1] + .. of `a`
 /// in row-major order. Throws ValueError where that leaves `a`.
-array as_strided(array a, Shape shape, Strides strides, int64_t offset, StreamOrDevice s = {});
+MLX_API array as_strided(array a, Shape shape, Strides strides, int64_t offset,
+                         StreamOrDevice s = {});
 /// The diagonals of the planes that two axes span, as a last axis.
-array diagonal(const array& a, int offset = 0, int axis1 = 0, int axis2 = 1, StreamOrDevice s = {});
+MLX_API array diagonal(const array& a, int offset = 0, int axis1 = 0, int axis2 = 1,
+                       StreamOrDevice s = {});
 
 /// The sums of the diagonals, cast first where a dtype is given.
-array trace(const array& a, int offset, int axis1, int axis2, Dtype dtype, StreamOrDevice s = {});
-array trace(const array& a, int offset, int axis1, int axis2, StreamOrDevice s = {});
-array trace(const array& a, StreamOrDevice s = {});
+MLX_API array trace(const array& a, int offset, int axis1, int axis2, Dtype dtype,
+                    StreamOrDevice s = {});
+MLX_API array trace(const array& a, int offset, int axis1, int axis2, StreamOrDevice s = {});
+MLX_API array trace(const array& a, StreamOrDevice s = {});
 
 /// With axes of length 1 added up to the rank in the name.
-array atleast_1d(const array& a, StreamOrDevice s = {});
-std::vector<array> atleast_1d(const std::vector<array>& a, StreamOrDevice s = {});
-array atleast_2d(const array& a, StreamOrDevice s = {});
-std::vector<array> atleast_2d(const std::vector<array>& a, StreamOrDevice s = {});
-array atleast_3d(const array& a, StreamOrDevice s = {});
-std::vector<array> atleast_3d(const std::vector<array>& a, StreamOrDevice s = {});
+MLX_API array atleast_1d(const array& a, StreamOrDevice s = {});
+MLX_API std::vector<array> atleast_1d(const std::vector<array>& a, StreamOrDevice s = {});
+MLX_API array atleast_2d(const array& a, StreamOrDevice s = {});
+MLX_API std::vector<array> atleast_2d(const std::vector<array>& a, StreamOrDevice s = {});
+MLX_API array atleast_3d(const array& a, StreamOrDevice s = {});
+MLX_API std::vector<array> atleast_3d(const std::vector<array>& a, StreamOrDevice s = {});
 
 /// Strides that give a layout another shape without moving an element, or false.
 bool reshape_strides(const Shape& from, const Strides& strides, const Shape& to, Strides& out);

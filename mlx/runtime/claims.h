@@ -4,13 +4,14 @@
 
 #include <cstdint>
 
+#include "mlx/core/api.h"
 #include "mlx/core/node.h"
 
 namespace mlx::core {
 
 /// The nodes that one evaluation plans: claimed until it has published them. A claim lies in the
 /// node's mark, in front of the node's place in the schedule.
-class Claims {
+class MLX_API Claims {
  public:
   /// Thrown to whoever must give way: it lets go of its claims and calls `wait_for`.
   struct Conflict {

@@ -5,17 +5,18 @@
 #include <utility>
 #include <vector>
 
+#include "mlx/core/api.h"
 #include "mlx/runtime/eval.h"
 
 namespace mlx::core {
 
 /// Loads a shared library and calls its `extern "C" void mlx_register_backend()`. Throws FileError.
-void load_backend(const std::string& path);
+MLX_API void load_backend(const std::string& path);
 /// Lets evaluations look for plans of earlier ones, or not. On at the start.
-void set_plan_cache(bool on);
+MLX_API void set_plan_cache(bool on);
 /// The ops that are not computed yet and that the arrays come from, each with its stream's index.
-std::vector<std::pair<std::string, int>> node_streams(const std::vector<array>& arrays);
+MLX_API std::vector<std::pair<std::string, int>> node_streams(const std::vector<array>& arrays);
 /// Turns fusion of elementwise chains off and on.
-void set_fusion(bool on);
+MLX_API void set_fusion(bool on);
 
 }  // namespace mlx::core

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "mlx/core/api.h"
 #include "mlx/core/array.h"
 
 namespace mlx::core {
@@ -15,7 +16,7 @@ struct Execution;
 /// An evaluation whose graph has been planned, whose memory is there, and whose arrays already
 /// count as evaluated; what is left is to run it. Planning wants the caller's locks on the graph
 /// (Python's GIL), running gives them back.
-class PendingEval {
+class MLX_API PendingEval {
  public:
   PendingEval();
   PendingEval(PendingEval&&) noexcept;
@@ -37,13 +38,13 @@ class PendingEval {
 
 /// Plans the evaluation of `outputs`. Throws ValueError for placeholders, MemoryError where memory
 /// does not suffice; the graph is then unchanged.
-PendingEval prepare_eval(Arrays outputs, bool blocking = true);
+MLX_API PendingEval prepare_eval(Arrays outputs, bool blocking = true);
 
 /// Computes the arrays and waits.
-void eval(Arrays outputs);
+MLX_API void eval(Arrays outputs);
 /// Starts to compute the arrays; whoever reads them waits. Throws ValueError in a transformation.
-void async_eval(Arrays outputs);
-void refuse_in_trace();
+MLX_API void async_eval(Arrays outputs);
+MLX_API void refuse_in_trace();
 template <class... A>
   requires(sizeof...(A) > 0 && (std::is_convertible_v<A, array> && ...))
 void eval(A... arrays) {
@@ -56,13 +57,13 @@ void async_eval(A... arrays) {
 }
 
 /// Waits for everything launched on a stream (the default one where none is given).
-void synchronize();
-void synchronize(Stream s);
-void synchronize(ThreadLocalStream s);
+MLX_API void synchronize();
+MLX_API void synchronize(Stream s);
+MLX_API void synchronize(ThreadLocalStream s);
 
 /// Names of the steps that an evaluation would run.
-std::vector<std::string> plan_steps(const Arrays& outputs);
+MLX_API std::vector<std::string> plan_steps(const Arrays& outputs);
 /// Launches since the start of the process.
-uint64_t launch_count();
+MLX_API uint64_t launch_count();
 
 }  // namespace mlx::core

@@ -1,6 +1,7 @@
 // Passes 6, 8 and 9: a plan gets its memory, its executables, and runs.
 #pragma once
 
+#include "mlx/core/api.h"
 #include "mlx/runtime/plan.h"
 #include "mlx/runtime/schedule.h"
 
@@ -8,7 +9,7 @@ namespace mlx::core {
 
 /// A plan with its memory. Binding may throw and leaves the graph as it was; what comes after it
 /// reports errors through the events.
-struct Execution {
+struct MLX_API Execution {
   std::shared_ptr<const Plan> plan;
   std::vector<Ref<Storage>> storages;  ///< per slot; null for temps and for slots within another
   SmallVector<int64_t, 8> starts;      ///< per leaf: where it starts in its storage, bytes

@@ -1,6 +1,7 @@
 // Pass 3: group the elementwise nodes of the schedule; each group runs as one program.
 #pragma once
 
+#include "mlx/core/api.h"
 #include "mlx/runtime/place.h"
 
 namespace mlx::core {
@@ -34,7 +35,7 @@ struct Groups {
 
 /// Groups the elementwise nodes of the schedule, within the limits of their devices. Not `on`: a
 /// group a node.
-void fuse(const Schedule& items, const Targets& targets, Groups& groups, bool on = true);
+MLX_API void fuse(const Schedule& items, const Targets& targets, Groups& groups, bool on = true);
 
 /// Finds the groups whose root a single op of one input reads, so that it may compute them as it
 /// reads (prologue fusion): sets `FusionGroup::consumer`. Part of `fuse`.

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "mlx/backend/backend.h"
+#include "mlx/core/api.h"
 
 namespace mlx::core {
 
@@ -15,19 +16,19 @@ enum Watch : uint32_t {
   watch_times = 4,    ///< a Profile records steps
 };
 /// The watches that are on.
-uint32_t watching();
+MLX_API uint32_t watching();
 /// What traces made while it is on have, and others have not: the lines of their ops.
 inline uint32_t watching_lines() { return watching() & (watch_origins | watch_nans); }
 /// Turns a watch on or off; returns whether it was on.
-bool watch(Watch what, bool on);
+MLX_API bool watch(Watch what, bool on);
 
 /// Where lines of the program come from: called when a node is made, while watches are on; gives a
 /// number from `intern_origin`, or 0.
-void set_origin_source(uint32_t (*source)());
+MLX_API void set_origin_source(uint32_t (*source)());
 /// A number for a text like "train.py:12 in step", the same for the same text.
-uint32_t intern_origin(const std::string& text);
+MLX_API uint32_t intern_origin(const std::string& text);
 /// The text of a number; "" for 0.
-std::string origin_text(uint32_t origin);
+MLX_API std::string origin_text(uint32_t origin);
 
 /// Elements of an operand of a step that has run.
 struct Operand {
@@ -35,6 +36,6 @@ struct Operand {
   const Layout& layout;
 };
 /// True where a floating or complex element is NaN.
-bool has_nan(const Operand& o);
+MLX_API bool has_nan(const Operand& o);
 
 }  // namespace mlx::core

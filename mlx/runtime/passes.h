@@ -1,6 +1,7 @@
 // The passes from a graph to its execution.
 #pragma once
 
+#include "mlx/core/api.h"
 #include "mlx/runtime/execute.h"
 #include "mlx/runtime/fuse.h"
 
@@ -28,7 +29,7 @@ struct Evaluation {
 enum class Pass : uint8_t { schedule, place, fuse, lower, assign, bind, publish };
 
 /// Runs the passes from one to another.
-void run_passes(Evaluation& e, Pass first, Pass last);
+MLX_API void run_passes(Evaluation& e, Pass first, Pass last);
 /// The last two, `prepare` and `run`, once nothing is claimed any more.
 void run_execution(Execution& x);
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "mlx/backend/backend.h"
+#include "mlx/core/api.h"
 #include "mlx/runtime/schedule.h"
 
 namespace mlx::core {
@@ -30,6 +31,6 @@ class Targets {
 
 /// Finds the targets of the nodes that must be computed. Throws ValueError for a device that is
 /// gone.
-void place(const Schedule& items, Targets& targets);
+MLX_API void place(const Schedule& items, Targets& targets);
 
 }  // namespace mlx::core

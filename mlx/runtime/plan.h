@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mlx/backend/backend.h"
+#include "mlx/core/api.h"
 
 namespace mlx::core {
 
@@ -61,7 +62,7 @@ struct Result {
 
 /// Names nodes by their places in the schedule, so that it serves every schedule of the same form.
 /// Where in its storage a leaf starts is not part of the plan but for its `misalignment`.
-class Plan {
+class MLX_API Plan {
  public:
   std::vector<Segment> segments;
   std::vector<Slot> slots;

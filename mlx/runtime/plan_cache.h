@@ -9,13 +9,14 @@
 #include <unordered_map>
 #include <vector>
 
+#include "mlx/core/api.h"
 #include "mlx/runtime/plan.h"
 #include "mlx/runtime/schedule.h"
 
 namespace mlx::core {
 
 /// The form of a schedule.
-class PlanForm {
+class MLX_API PlanForm {
  public:
   /// Describes a schedule; false where it is too large to be worth it.
   bool describe(const Schedule& items);
@@ -33,7 +34,7 @@ class PlanForm {
 };
 
 /// Plans by form; those that were not used for longest go. Threads share it.
-class PlanCache {
+class MLX_API PlanCache {
  public:
   /// The plan of a form, or null. Remembers the form for `keep`.
   std::shared_ptr<const Plan> find(const PlanForm& form);

@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "mlx/backend/backend.h"
+#include "mlx/core/api.h"
 
 namespace mlx::core {
 
 /// Records the steps that run between `start` and `stop`. One records at a time.
-class Profile {
+class MLX_API Profile {
  public:
   using Time = Clock::time_point;
   struct Event {

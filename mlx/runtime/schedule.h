@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "mlx/core/api.h"
 #include "mlx/core/array.h"
 #include "mlx/runtime/claims.h"
 
@@ -24,11 +25,11 @@ struct Item {
 using Schedule = std::vector<Item>;
 
 /// Where an evaluated node's elements are: its own value, or that of its part of a bundle.
-const Value& value_of(const Node& n);
+MLX_API const Value& value_of(const Node& n);
 
 /// Orders what the outputs need, and claims it. Iterative; linear in the graph. Throws
 /// PlaceholderError for a placeholder unless `tracing`, and Conflict.
-void schedule(const Arrays& outputs, Claims& claims, Schedule& items, bool tracing = false);
+MLX_API void schedule(const Arrays& outputs, Claims& claims, Schedule& items, bool tracing = false);
 
 /// Puts roots that need fewer steps one after another first; true where that changed something.
 /// What the others share with them can then be freed on the way: gradients of the last layer of a

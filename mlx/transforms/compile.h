@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "mlx/core/api.h"
 #include "mlx/core/blocking.h"
 #include "mlx/runtime/call.h"
 #include "mlx/transforms/compile_cache.h"
@@ -20,9 +21,9 @@ enum class CompileMode { disabled, no_simplify, no_fuse, enabled };
 /// what else it reads is a constant of the trace. Evaluating within `fun` raises ValueError.
 ///
 ///   auto f = compile([](const Arrays& a) { return Arrays{exp(negative(a[0])) + a[1]}; });
-Function compile(Function fun, bool shapeless = false);
+MLX_API Function compile(Function fun, bool shapeless = false);
 /// The same for a C++ function; all that compile the same one share its traces.
-Function compile(Arrays (*fun)(const Arrays&), bool shapeless = false);
+MLX_API Function compile(Arrays (*fun)(const Arrays&), bool shapeless = false);
 template <class F>
   requires(!std::is_same_v<std::decay_t<F>, Arrays (*)(const Arrays&)>)
 Function compile(F&& fun, bool shapeless = false) {
@@ -31,13 +32,13 @@ Function compile(F&& fun, bool shapeless = false) {
 
 /// Compiled functions run as they are written until `enable_compile`. The environment variable
 /// MLX_DISABLE_COMPILE starts a process so.
-void disable_compile();
-void enable_compile();
-void set_compile_mode(CompileMode mode);
-CompileMode compile_mode();
+MLX_API void disable_compile();
+MLX_API void enable_compile();
+MLX_API void set_compile_mode(CompileMode mode);
+MLX_API CompileMode compile_mode();
 
 /// One trace of a function.
-class Compiled : public CacheEntry {
+class MLX_API Compiled : public CacheEntry {
  public:
   /// Traces `fun` on placeholders like `inputs`. `name` is what messages call it.
   Compiled(const Function& fun, const Arrays& inputs, const std::string& name, bool shapeless);
@@ -79,6 +80,6 @@ class Compiled : public CacheEntry {
 };
 
 /// Adds an array's dtype and shape (its number of axes only, for `shapeless`) to a key.
-void append_to_key(std::string& key, const array& a, bool shapeless);
+MLX_API void append_to_key(std::string& key, const array& a, bool shapeless);
 
 }  // namespace mlx::core

@@ -8,6 +8,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "mlx/core/api.h"
+
 namespace mlx::core {
 
 struct CacheEntry {
@@ -15,7 +17,7 @@ struct CacheEntry {
 };
 
 /// The traces of one function. They go when it goes.
-class TraceCache {
+class MLX_API TraceCache {
  public:
   TraceCache();
   ~TraceCache();
@@ -41,10 +43,10 @@ struct CompileCacheInfo {
   uint64_t hits, misses;
   size_t size, max_size;
 };
-CompileCacheInfo compile_cache_info();
+MLX_API CompileCacheInfo compile_cache_info();
 /// Sets how many traces are kept; returns the former number. The default is 1024.
-size_t set_compile_cache_size(size_t n);
+MLX_API size_t set_compile_cache_size(size_t n);
 /// Forgets all traces.
-void clear_compile_cache();
+MLX_API void clear_compile_cache();
 
 }  // namespace mlx::core

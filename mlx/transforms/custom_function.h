@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "mlx/core/api.h"
 #include "mlx/transforms/trace.h"
 
 namespace mlx::core {
@@ -35,12 +36,12 @@ bool has_rules_of_program(const Node& n);
 uint64_t calls_with_rules();
 
 /// A function with rules of its own; a transformation without one goes through `fun`.
-Function custom_function(Function fun, std::optional<CustomVjp> fun_vjp = {},
-                         std::optional<CustomJvp> fun_jvp = {},
-                         std::optional<CustomVmap> fun_vmap = {});
-Function custom_vjp(Function fun, CustomVjp fun_vjp);
+MLX_API Function custom_function(Function fun, std::optional<CustomVjp> fun_vjp = {},
+                                 std::optional<CustomJvp> fun_jvp = {},
+                                 std::optional<CustomVmap> fun_vmap = {});
+MLX_API Function custom_vjp(Function fun, CustomVjp fun_vjp);
 /// A function that computes what is inside again for its derivative, instead of keeping it: what
 /// depends on its inputs. It runs once, and what it reads besides them has derivatives, too.
-Function checkpoint(Function fun);
+MLX_API Function checkpoint(Function fun);
 
 }  // namespace mlx::core

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <variant>
 
+#include "mlx/core/api.h"
 #include "mlx/transforms/trace.h"
 
 namespace mlx::core {
@@ -34,7 +35,7 @@ using ExportCallback = std::function<void(const std::unordered_map<std::string, 
 ///   FunctionExporter e = exporter("f.mlxfn", [](const Args& a) { return Args{exp(a[0])}; });
 ///   e({array(1.0f)});
 ///   e.close();
-class FunctionExporter {
+class MLX_API FunctionExporter {
  public:
   /// Traces for arguments of these dtypes and shapes (with `shapeless`, of any lengths). Custom
   /// functions become what they compute: their rules are code of the program. Throws ValueError
@@ -63,7 +64,7 @@ class FunctionExporter {
 struct StoredFunction;
 
 /// A function read from a file. It is ordinary code to transformations: they go through its ops.
-class ImportedFunction {
+class MLX_API ImportedFunction {
  public:
   /// Throws FileError for a file that is missing, damaged, or none of this library.
   explicit ImportedFunction(const std::string& file);
@@ -87,40 +88,41 @@ using ArgsKwargsFunction = std::function<std::vector<array>(const Args&, const K
 /// Several traces into one file. With `shapeless` a trace serves arguments of all lengths, where
 /// the function means the same for all; where it does not (it read a shape, or uses an op bound to
 /// one) its trace serves the shapes that it was made for.
-FunctionExporter exporter(const std::string& file, const ArgsFunction& fun, bool shapeless = false,
-                          const std::string& metadata = "");
-FunctionExporter exporter(const std::string& file, const KwargsFunction& fun,
-                          bool shapeless = false, const std::string& metadata = "");
-FunctionExporter exporter(const std::string& path, const ArgsKwargsFunction& fun,
-                          bool shapeless = false, const std::string& metadata = "");
-FunctionExporter exporter(const ExportCallback& callback, const ArgsFunction& fun,
-                          bool shapeless = false);
-FunctionExporter exporter(const ExportCallback& callback, const KwargsFunction& fun,
-                          bool shapeless = false);
-FunctionExporter exporter(const ExportCallback& callback, const ArgsKwargsFunction& fun,
-                          bool shapeless = false);
+MLX_API FunctionExporter exporter(const std::string& file, const ArgsFunction& fun,
+                                  bool shapeless = false, const std::string& metadata = "");
+MLX_API FunctionExporter exporter(const std::string& file, const KwargsFunction& fun,
+                                  bool shapeless = false, const std::string& metadata = "");
+MLX_API FunctionExporter exporter(const std::string& path, const ArgsKwargsFunction& fun,
+                                  bool shapeless = false, const std::string& metadata = "");
+MLX_API FunctionExporter exporter(const ExportCallback& callback, const ArgsFunction& fun,
+                                  bool shapeless = false);
+MLX_API FunctionExporter exporter(const ExportCallback& callback, const KwargsFunction& fun,
+                                  bool shapeless = false);
+MLX_API FunctionExporter exporter(const ExportCallback& callback, const ArgsKwargsFunction& fun,
+                                  bool shapeless = false);
 
 /// One trace into a file.
-void export_function(const std::string& file, const ArgsFunction& fun, const Args& args,
-                     bool shapeless = false, const std::string& metadata = "");
-void export_function(const std::string& file, const KwargsFunction& fun, const Kwargs& kwargs,
-                     bool shapeless = false, const std::string& metadata = "");
-void export_function(const std::string& file, const ArgsKwargsFunction& fun, const Args& args,
-                     const Kwargs& kwargs, bool shapeless = false,
-                     const std::string& metadata = "");
-void export_function(const ExportCallback& callback, const ArgsFunction& fun, const Args& args,
-                     bool shapeless = false);
-void export_function(const ExportCallback& callback, const KwargsFunction& fun,
-                     const Kwargs& kwargs, bool shapeless = false);
-void export_function(const ExportCallback& callback, const ArgsKwargsFunction& fun,
-                     const Args& args, const Kwargs& kwargs, bool shapeless = false);
+MLX_API void export_function(const std::string& file, const ArgsFunction& fun, const Args& args,
+                             bool shapeless = false, const std::string& metadata = "");
+MLX_API void export_function(const std::string& file, const KwargsFunction& fun,
+                             const Kwargs& kwargs, bool shapeless = false,
+                             const std::string& metadata = "");
+MLX_API void export_function(const std::string& file, const ArgsKwargsFunction& fun,
+                             const Args& args, const Kwargs& kwargs, bool shapeless = false,
+                             const std::string& metadata = "");
+MLX_API void export_function(const ExportCallback& callback, const ArgsFunction& fun,
+                             const Args& args, bool shapeless = false);
+MLX_API void export_function(const ExportCallback& callback, const KwargsFunction& fun,
+                             const Kwargs& kwargs, bool shapeless = false);
+MLX_API void export_function(const ExportCallback& callback, const ArgsKwargsFunction& fun,
+                             const Args& args, const Kwargs& kwargs, bool shapeless = false);
 
 /// The function in a file. Throws FileError.
-ImportedFunction import_function(const std::string& file);
+MLX_API ImportedFunction import_function(const std::string& file);
 
 /// Writes the graph behind arrays as Graphviz text: arrays are names with dtype and shape, ops are
 /// boxes. Arrays are called A, B, .. unless `names` has them.
-void export_to_dot(std::ostream& out, const std::vector<array>& outputs,
-                   const std::unordered_map<std::uintptr_t, std::string>& names = {});
+MLX_API void export_to_dot(std::ostream& out, const std::vector<array>& outputs,
+                           const std::unordered_map<std::uintptr_t, std::string>& names = {});
 
 }  // namespace mlx::core

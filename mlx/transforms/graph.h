@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "mlx/core/api.h"
 #include "mlx/core/copy.h"
 #include "mlx/transforms/trace.h"
 
@@ -15,17 +16,17 @@ struct Graph {
 };
 
 /// Runs `fun` once on placeholders like `inputs`.
-Graph trace(const Function& fun, const Arrays& inputs, const std::string& name);
+MLX_API Graph trace(const Function& fun, const Arrays& inputs, const std::string& name);
 /// The same graph with common subexpressions merged and ops that change nothing left out; every
 /// bit of the results stays.
-Graph simplify(const Graph& g);
+MLX_API Graph simplify(const Graph& g);
 /// The arrays with what they share computed once and ops that change nothing left out, and so on;
 /// evaluated arrays, and those of transformations under way, stay as they are.
-Arrays simplify(const Arrays& outputs);
+MLX_API Arrays simplify(const Arrays& outputs);
 /// The same graph without rules of the program: custom functions are what they compute.
 Graph without_rules(const Graph& g);
 /// The outputs of the graph over other inputs of the same dtypes and shapes.
-Arrays instantiate(const Graph& g, const Arrays& inputs);
+MLX_API Arrays instantiate(const Graph& g, const Arrays& inputs);
 /// The outputs of the graph over inputs of any shapes: every op is built again.
 Arrays rebuild(const Graph& g, const Arrays& inputs);
 /// The first op that would mean something else for inputs of other shapes, or null.

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "mlx/core/api.h"
 #include "mlx/runtime/eval.h"
 #include "mlx/transforms/custom_function.h"
 #include "mlx/transforms/trace.h"
@@ -21,24 +22,30 @@ using ScalarFunction = std::function<array(const Arrays&)>;
 /// Outputs of `fun` and the vector-Jacobian products of `cotangents`, one per primal (zeros where
 /// the outputs do not depend on it). Throws ValueError where counts or shapes of cotangents and
 /// outputs differ, and for an op without a derivative.
-std::pair<Arrays, Arrays> vjp(const Function& fun, const Arrays& primals, const Arrays& cotangents);
-std::pair<array, array> vjp(const UnaryFunction& fun, const array& primal, const array& cotangent);
+MLX_API std::pair<Arrays, Arrays> vjp(const Function& fun, const Arrays& primals,
+                                      const Arrays& cotangents);
+MLX_API std::pair<array, array> vjp(const UnaryFunction& fun, const array& primal,
+                                    const array& cotangent);
 
 /// Outputs of `fun` and the Jacobian-vector products of `tangents`, one per output.
-std::pair<Arrays, Arrays> jvp(const Function& fun, const Arrays& primals, const Arrays& tangents);
-std::pair<array, array> jvp(const UnaryFunction& fun, const array& primal, const array& tangent);
+MLX_API std::pair<Arrays, Arrays> jvp(const Function& fun, const Arrays& primals,
+                                      const Arrays& tangents);
+MLX_API std::pair<array, array> jvp(const UnaryFunction& fun, const array& primal,
+                                    const array& tangent);
 
 /// A function that gives the outputs of `fun`, of which the first is a scalar, and that scalar's
 /// gradients with respect to the arguments `argnums` (negative ones count from the end).
-ValueAndGradFn value_and_grad(const Function& fun, const std::vector<int>& argnums);
-ValueAndGradFn value_and_grad(const Function& fun, int argnum = 0);
-SimpleValueAndGradFn value_and_grad(const ScalarFunction& fun, const std::vector<int>& argnums);
-SimpleValueAndGradFn value_and_grad(const ScalarFunction& fun, int argnum = 0);
-std::function<std::pair<array, array>(const array&)> value_and_grad(const UnaryFunction& fun);
+MLX_API ValueAndGradFn value_and_grad(const Function& fun, const std::vector<int>& argnums);
+MLX_API ValueAndGradFn value_and_grad(const Function& fun, int argnum = 0);
+MLX_API SimpleValueAndGradFn value_and_grad(const ScalarFunction& fun,
+                                            const std::vector<int>& argnums);
+MLX_API SimpleValueAndGradFn value_and_grad(const ScalarFunction& fun, int argnum = 0);
+MLX_API std::function<std::pair<array, array>(const array&)> value_and_grad(
+    const UnaryFunction& fun);
 
-Function grad(const ScalarFunction& fun, const std::vector<int>& argnums);
-Function grad(const ScalarFunction& fun, int argnum = 0);
-UnaryFunction grad(const UnaryFunction& fun);
+MLX_API Function grad(const ScalarFunction& fun, const std::vector<int>& argnums);
+MLX_API Function grad(const ScalarFunction& fun, int argnum = 0);
+MLX_API UnaryFunction grad(const UnaryFunction& fun);
 
 /// Axes that a function is mapped over, one per array; none for arrays that are passed as they are.
 using MappedAxes = std::vector<std::optional<int>>;
@@ -46,14 +53,14 @@ using MappedAxes = std::vector<std::optional<int>>;
 /// that `out_axes` gives for their number once they are known. Negative axes count from the end.
 /// Throws IndexError for axes out of range, ValueError where mapped lengths differ or where no
 /// input is mapped. An op without a rule becomes one node that runs it for each position.
-Arrays vmap_call(const Function& fun, const Arrays& inputs, const MappedAxes& in_axes,
-                 const std::function<MappedAxes(size_t)>& out_axes);
+MLX_API Arrays vmap_call(const Function& fun, const Arrays& inputs, const MappedAxes& in_axes,
+                         const std::function<MappedAxes(size_t)>& out_axes);
 /// A function mapped over the axes of its arguments (-1: not mapped; no list: all over the first),
 /// whose outputs have the batch at `out_axes`.
-Function vmap(const Function& fun, const std::vector<int>& in_axes = {},
-              const std::vector<int>& out_axes = {});
-UnaryFunction vmap(const UnaryFunction& fun, int in_axis = 0, int out_axis = 0);
-BinaryFunction vmap(const BinaryFunction& fun, int in_axis_a = 0, int in_axis_b = 0,
-                    int out_axis = 0);
+MLX_API Function vmap(const Function& fun, const std::vector<int>& in_axes = {},
+                      const std::vector<int>& out_axes = {});
+MLX_API UnaryFunction vmap(const UnaryFunction& fun, int in_axis = 0, int out_axis = 0);
+MLX_API BinaryFunction vmap(const BinaryFunction& fun, int in_axis_a = 0, int in_axis_b = 0,
+                            int out_axis = 0);
 
 }  // namespace mlx::core

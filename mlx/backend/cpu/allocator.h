@@ -5,6 +5,8 @@
 
 #include <cstddef>
 
+#include "mlx/core/api.h"
+
 namespace mlx::core::cpu {
 
 /// A block of host memory, aligned to 64 bytes (2 MiB from 2 MiB on). `size` is what was asked
@@ -30,24 +32,24 @@ size_t peak_memory();
 /// Bytes held in the cache.
 size_t cache_memory();
 /// Sets the peak to zero; the next allocation counts it anew.
-void reset_peak_memory();
+MLX_API void reset_peak_memory();
 /// Gives every cached block back to the system.
-void clear_cache();
+MLX_API void clear_cache();
 
 /// The soft limit in bytes: over it cached blocks go back to the system before new memory is taken,
 /// but allocations still succeed. Starts at 0.8 of total_memory().
 size_t memory_limit();
 /// Sets the soft limit; returns the previous one.
-size_t set_memory_limit(size_t bytes);
+MLX_API size_t set_memory_limit(size_t bytes);
 /// The most the cache may hold, in bytes. Starts at a quarter of total_memory().
 size_t cache_limit();
 /// Sets the limit of the cache and trims it; returns the previous limit.
-size_t set_cache_limit(size_t bytes);
+MLX_API size_t set_cache_limit(size_t bytes);
 /// The hard ceiling of active memory in bytes: beyond it allocate() throws. Starts at 0.95 of
 /// total_memory().
 size_t memory_ceiling();
 /// Sets the hard ceiling; returns the previous one.
-size_t set_memory_ceiling(size_t bytes);
+MLX_API size_t set_memory_ceiling(size_t bytes);
 
 /// Working memory for the length of a scope, aligned to 64 bytes. Small pieces come from a stack of
 /// the calling thread, without any lock; large ones from allocate(). Lives in automatic storage of

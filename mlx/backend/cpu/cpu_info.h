@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "mlx/core/api.h"
+
 namespace mlx::core::cpu {
 
 /// Instruction sets that kernels are compiled for. `v2` is the baseline (x86-64-v2, or the plain
@@ -20,7 +22,7 @@ Isa supported_isa();
 
 /// The instruction set in use: `MLX_CPU_ISA` (v2, avx2 or avx512) or else supported_isa().
 /// Throws std::runtime_error when the variable is unknown or asks for more than is supported.
-Isa isa();
+MLX_API Isa isa();
 
 /// A function or an object of the kernels, which are compiled once for each instruction set in a
 /// namespace of its name: that of the one in use.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "mlx/backend/backend.h"
+#include "mlx/core/api.h"
 
 namespace mlx::core::cpu {
 
@@ -54,7 +55,7 @@ struct KernelEntry {
 };
 
 /// Adds a kernel for a user's op; replaces an earlier one.
-void register_kernel(const KernelEntry& entry);
+MLX_API void register_kernel(const KernelEntry& entry);
 const KernelEntry* find_kernel(const OpDef& op);
 
 }  // namespace mlx::core::cpu
