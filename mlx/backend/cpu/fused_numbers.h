@@ -3,6 +3,7 @@
 
 #include "mlx/backend/backend.h"
 #include "mlx/backend/cpu/isa/elementwise.h"
+#include "mlx/core/api.h"
 
 namespace mlx::core::cpu {
 
@@ -22,10 +23,11 @@ struct KeyTiles {
   const Strides &strides0, &strides1;
 };
 /// `random_bits` of a tile.
-void fill_words(const Numbering& how, const KeyTiles& key, const NumberedBox& box, uint32_t* out);
+MLX_API void fill_words(const Numbering& how, const KeyTiles& key, const NumberedBox& box,
+                        uint32_t* out);
 /// The same for `n` numbers in a row, all of the first half, with one key; and the words of the
 /// second half that come from the same calls.
-void fill_word_pairs(const Numbering& how, const KeyTiles& key, int64_t first, int64_t n,
-                     uint32_t* out, uint32_t* second);
+MLX_API void fill_word_pairs(const Numbering& how, const KeyTiles& key, int64_t first, int64_t n,
+                             uint32_t* out, uint32_t* second);
 
 }  // namespace mlx::core::cpu

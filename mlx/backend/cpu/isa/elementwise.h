@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "mlx/core/api.h"
 #include "mlx/core/dtype.h"
 
 namespace mlx::core {
@@ -81,13 +82,13 @@ struct ElementwiseKernels {
 };
 
 namespace v2 {
-extern const ElementwiseKernels elementwise_kernels;
+extern const MLX_API ElementwiseKernels elementwise_kernels;  // tests look at them
 }
 namespace avx2 {
-extern const ElementwiseKernels elementwise_kernels;
+extern const MLX_API ElementwiseKernels elementwise_kernels;  // tests look at them
 }
 namespace avx512 {
-extern const ElementwiseKernels elementwise_kernels;
+extern const MLX_API ElementwiseKernels elementwise_kernels;  // tests look at them
 }
 
 }  // namespace mlx::core::cpu

@@ -3,6 +3,8 @@
 
 #include <stdint.h>
 
+#include "mlx/core/api.h"
+
 namespace mlx::core::cpu {
 
 /// Threefry-2x32 with 20 rounds (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
@@ -18,13 +20,13 @@ struct RandomKernels {
 };
 
 namespace v2 {
-extern const RandomKernels random_kernels;
+extern const MLX_API RandomKernels random_kernels;  // tests look at them
 }
 namespace avx2 {
-extern const RandomKernels random_kernels;
+extern const MLX_API RandomKernels random_kernels;  // tests look at them
 }
 namespace avx512 {
-extern const RandomKernels random_kernels;
+extern const MLX_API RandomKernels random_kernels;  // tests look at them
 }
 
 }  // namespace mlx::core::cpu

@@ -3,6 +3,8 @@
 
 #include <stdint.h>
 
+#include "mlx/core/api.h"
+
 namespace mlx::core::cpu {
 
 struct RangeKernels {
@@ -16,13 +18,13 @@ struct RangeKernels {
 };
 
 namespace v2 {
-extern const RangeKernels range_kernels;
+extern const MLX_API RangeKernels range_kernels;  // tests look at them
 }
 namespace avx2 {
-extern const RangeKernels range_kernels;
+extern const MLX_API RangeKernels range_kernels;  // tests look at them
 }
 namespace avx512 {
-extern const RangeKernels range_kernels;
+extern const MLX_API RangeKernels range_kernels;  // tests look at them
 }
 
 }  // namespace mlx::core::cpu
