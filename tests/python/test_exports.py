@@ -9,8 +9,15 @@ import pytest
 import mlx.core as mx
 
 LIBRARY = pathlib.Path(mx.__file__).parent / "lib/libmlx.so"
-# Of the CPU backend: kernels of one's own are registered, and tests look at tiles.
-OF_THE_CPU = {"register_kernel", "elementwise_kernels", "reciprocal_parts"}
+# Of the CPU backend: kernels of one's own are registered, and tests look at tiles and words.
+OF_THE_CPU = {
+    "register_kernel",
+    "elementwise_kernels",
+    "random_kernels",
+    "range_kernels",
+    "fill_word",
+    "reciprocal_parts",
+}
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,6 @@
 
 #include <cstddef>
 
-#include "mlx/core/api.h"
-
 namespace mlx::core::cpu {
 
 /// A block of host memory, aligned to 64 bytes (2 MiB from 2 MiB on). `size` is what was asked
@@ -32,24 +30,24 @@ size_t peak_memory();
 /// Bytes held in the cache.
 size_t cache_memory();
 /// Sets the peak to zero; the next allocation counts it anew.
-MLX_API void reset_peak_memory();
+void reset_peak_memory();
 /// Gives every cached block back to the system.
-MLX_API void clear_cache();
+void clear_cache();
 
 /// The soft limit in bytes: over it cached blocks go back to the system before new memory is taken,
 /// but allocations still succeed. Starts at 0.8 of total_memory().
 size_t memory_limit();
 /// Sets the soft limit; returns the previous one.
-MLX_API size_t set_memory_limit(size_t bytes);
+size_t set_memory_limit(size_t bytes);
 /// The most the cache may hold, in bytes. Starts at a quarter of total_memory().
 size_t cache_limit();
 /// Sets the limit of the cache and trims it; returns the previous limit.
-MLX_API size_t set_cache_limit(size_t bytes);
+size_t set_cache_limit(size_t bytes);
 /// The hard ceiling of active memory in bytes: beyond it allocate() throws. Starts at 0.95 of
 /// total_memory().
 size_t memory_ceiling();
 /// Sets the hard ceiling; returns the previous one.
-MLX_API size_t set_memory_ceiling(size_t bytes);
+size_t set_memory_ceiling(size_t bytes);
 
 /// Working memory for the length of a scope, aligned to 64 bytes. Small pieces come from a stack of
 /// the calling thread, without any lock; large ones from allocate(). Lives in automatic storage of

@@ -7,12 +7,10 @@
 #include <complex>
 #include <cstdint>
 
-#include "mlx/core/api.h"
-
 namespace mlx::core::cpu::blas {
 
 /// Keeps OpenBLAS to the calling thread. Call before any direct use of BLAS or LAPACK; cheap.
-MLX_API void prepare();
+void prepare();
 
 /// C[m, n] = alpha * op(A)[m, k] · op(B)[k, n] + beta * C, op being the identity or the (plain)
 /// transpose; leading dimensions are row lengths in elements. With beta == 0, C is written without

@@ -2,16 +2,15 @@
 #pragma once
 
 #include "mlx/backend/cpu/kernel.h"
-#include "mlx/core/api.h"
 
 namespace mlx::core::cpu {
 
 /// Copies the elements of `src` to `dst`: equal shapes and item sizes, any strides (those of `src`
 /// may be zero). The operands do not overlap. Threaded; transpositions go through blocks.
-MLX_API void copy_strided(const View& src, const View& dst);
+void copy_strided(const View& src, const View& dst);
 
 /// The same over plain memory; strides in elements of `itemsize` bytes (1, 2, 4, 8 or 16).
-MLX_API void copy_strided(const void* src, const Strides& src_strides, void* dst,
-                          const Strides& dst_strides, const Shape& shape, int itemsize);
+void copy_strided(const void* src, const Strides& src_strides, void* dst,
+                  const Strides& dst_strides, const Shape& shape, int itemsize);
 
 }  // namespace mlx::core::cpu

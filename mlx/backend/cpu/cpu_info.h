@@ -5,8 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "mlx/core/api.h"
-
 namespace mlx::core::cpu {
 
 /// Instruction sets that kernels are compiled for. `v2` is the baseline (x86-64-v2, or the plain
@@ -22,7 +20,7 @@ Isa supported_isa();
 
 /// The instruction set in use: `MLX_CPU_ISA` (v2, avx2 or avx512) or else supported_isa().
 /// Throws std::runtime_error when the variable is unknown or asks for more than is supported.
-MLX_API Isa isa();
+Isa isa();
 
 /// A function or an object of the kernels, which are compiled once for each instruction set in a
 /// namespace of its name: that of the one in use.

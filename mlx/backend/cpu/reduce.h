@@ -6,14 +6,13 @@
 
 #include "mlx/backend/cpu/isa/reduce.h"
 #include "mlx/backend/cpu/kernel.h"
-#include "mlx/core/api.h"
 
 namespace mlx::core::cpu {
 
 /// out = `in` reduced over sorted axes; `out` is row-contiguous. Threaded. The result does not
 /// depend on the strides of `in` nor on the number of threads. With a source, that computes the
 /// elements of `in`, which is row-contiguous, and the axes are the last ones.
-MLX_API void reduce(const View& in, Reduction kind, const std::vector<int>& axes, const View& out,
-                    const FusedSource* source = nullptr);
+void reduce(const View& in, Reduction kind, const std::vector<int>& axes, const View& out,
+            const FusedSource* source = nullptr);
 
 }  // namespace mlx::core::cpu
