@@ -5,7 +5,6 @@ import pytest
 
 import mlx.core as mx
 
-pytestmark = pytest.mark.second_backend
 LIMITS = {"float16": 6e4, "bfloat16": 2e38, "float32": 2e38, "float64": 1e308}
 SMALL = {"float16": 1e-7, "bfloat16": 1e-40, "float32": 1e-44, "float64": 1e-323}
 TOLERANCE = {"float16": 2e-3, "bfloat16": 1e-2, "float32": 1e-6, "float64": 1e-14}
