@@ -10,15 +10,10 @@ import mlx.core as mx
 from mlx.nn import Module
 from mlx.nn.utils import _clip_by_norm
 from mlx.optimizers._checks import check, check_betas
-from mlx.utils import (
-    tree_flatten,
-    tree_map,
-    tree_merge,
-    tree_reduce as tree_reduce,
-    tree_unflatten,
-)
+from mlx.utils import tree_flatten, tree_map, tree_merge, tree_reduce as tree_reduce, tree_unflatten
 
 LearningRate = float | Callable[[mx.array], mx.array]
+_Tree = dict[str, Any]  # parameters, gradients or state, nested by name
 
 
 class Optimizer:
@@ -34,7 +29,7 @@ class Optimizer:
 
     def __init__(self, schedulers: dict[str, Callable[..., Any]] | None = None) -> None:
         self._initialized = False
-        self._state: dict[str, Any] = {"step": mx.array(0, mx.uint64)}
+        self._state: _Tree = {"step": mx.array(0, mx.uint64)}
         self._schedulers = dict(schedulers or {})
 
     def _maybe_schedule(self, name: str, value: float | Callable[[mx.array], mx.array]) -> None:
@@ -46,12 +41,12 @@ class Optimizer:
             self._state[name] = mx.array(value)
 
     @property
-    def state(self) -> dict[str, Any]:
+    def state(self) -> _Tree:
         """The step, the settings, and a tree like the parameters with a dict for each."""
         return self._state
 
     @state.setter
-    def state(self, state: dict[str, Any]) -> None:
+    def state(self, state: _Tree) -> None:
         self._initialized = False
         self._state = state
 
@@ -69,7 +64,7 @@ class Optimizer:
     def learning_rate(self, learning_rate: float | mx.array) -> None:
         self.state["learning_rate"] = mx.array(learning_rate)
 
-    def init(self, parameters: dict[str, Any]) -> None:
+    def init(self, parameters: _Tree) -> None:
         """Make the state of all ``parameters`` that have none.
 
         The first update does so by itself; call it before to give the state to ``mx.compile``.
@@ -92,19 +87,15 @@ class Optimizer:
             self.init_single(parameter, state)
         return state
 
-    def init_single(self, parameter: mx.array, state: dict[str, Any]) -> None:
+    def init_single(self, parameter: mx.array, state: _Tree) -> None:
         """Fill in the ``state`` of one parameter."""
         raise NotImplementedError
 
-    def apply_single(
-        self, gradient: mx.array, parameter: mx.array, state: dict[str, Any]
-    ) -> mx.array:
+    def apply_single(self, gradient: mx.array, parameter: mx.array, state: _Tree) -> mx.array:
         """Return the new value of one parameter and change its ``state``."""
         raise NotImplementedError
 
-    def apply_gradients(
-        self, gradients: dict[str, Any], parameters: dict[str, Any]
-    ) -> dict[str, Any]:
+    def apply_gradients(self, gradients: _Tree, parameters: _Tree) -> _Tree:
         """Make one step: new values for the parameters in the tree ``gradients``.
 
         ``parameters`` may hold more than ``gradients``.
@@ -116,7 +107,7 @@ class Optimizer:
         self.state["step"] = self.step + 1
         return tree_map(self.apply_single, gradients, parameters, self.state)
 
-    def update(self, model: Module, gradients: dict[str, Any]) -> None:
+    def update(self, model: Module, gradients: _Tree) -> None:
         """Make one step and put the new values into ``model``."""
         model.update(self.apply_gradients(gradients, model))
 
@@ -148,7 +139,7 @@ class MultiOptimizer(Optimizer):
         self.optimizers = optimizers
         self.filters: list[Callable[..., Any]] = [*filters, lambda path, x: True]
 
-    def _divide(self, tree: dict[str, Any]) -> list[dict[str, Any]]:
+    def _divide(self, tree: _Tree) -> list[_Tree]:
         """The part of ``tree`` that belongs to each optimizer."""
         parts: list[list[Any]] = [[] for _ in self.optimizers]
         for path, x in tree_flatten(tree):
@@ -156,28 +147,26 @@ class MultiOptimizer(Optimizer):
             parts[chosen].append((path, x))
         return [tree_unflatten(part) if part else {} for part in parts]
 
-    def init(self, parameters: dict[str, Any]) -> None:
+    def init(self, parameters: _Tree) -> None:
         """Make the state of all ``parameters`` that have none."""
         for optimizer, part in zip(self.optimizers, self._divide(parameters), strict=True):
             optimizer.init(part)
         self._initialized = True
 
-    def apply_gradients(
-        self, gradients: dict[str, Any], parameters: dict[str, Any]
-    ) -> dict[str, Any]:
+    def apply_gradients(self, gradients: _Tree, parameters: _Tree) -> _Tree:
         """Make one step of every optimizer."""
-        tree: dict[str, Any] = {}
+        tree: _Tree = {}
         for optimizer, part in zip(self.optimizers, self._divide(gradients), strict=True):
             tree = tree_merge(tree, optimizer.apply_gradients(part, parameters))
         return tree
 
     @property
-    def state(self) -> dict[str, Any]:
+    def state(self) -> _Tree:
         """The states of the optimizers, as the list ``"states"``."""
         return {"states": [optimizer.state for optimizer in self.optimizers]}
 
     @state.setter
-    def state(self, state: dict[str, Any]) -> None:
+    def state(self, state: _Tree) -> None:
         states = state.get("states") if isinstance(state, dict) else None
         if states is None or len(states) != len(self.optimizers):
             raise ValueError("Invalid state provided")
@@ -222,13 +211,11 @@ class SGD(Optimizer):
         self.dampening = dampening
         self.nesterov = nesterov
 
-    def init_single(self, parameter: mx.array, state: dict[str, Any]) -> None:
+    def init_single(self, parameter: mx.array, state: _Tree) -> None:
         """Start with no velocity ``v``."""
         state["v"] = mx.zeros_like(parameter)
 
-    def apply_single(
-        self, gradient: mx.array, parameter: mx.array, state: dict[str, Any]
-    ) -> mx.array:
+    def apply_single(self, gradient: mx.array, parameter: mx.array, state: _Tree) -> mx.array:
         """See the class."""
         if self.weight_decay != 0:
             gradient = gradient + self.weight_decay * parameter
@@ -254,13 +241,11 @@ class RMSprop(Optimizer):
         self.alpha = alpha
         self.eps = eps
 
-    def init_single(self, parameter: mx.array, state: dict[str, Any]) -> None:
+    def init_single(self, parameter: mx.array, state: _Tree) -> None:
         """Start with ``v = 0``."""
         state["v"] = mx.zeros_like(parameter)
 
-    def apply_single(
-        self, gradient: mx.array, parameter: mx.array, state: dict[str, Any]
-    ) -> mx.array:
+    def apply_single(self, gradient: mx.array, parameter: mx.array, state: _Tree) -> mx.array:
         """See the class."""
         v = state["v"] = self.alpha * state["v"] + (1 - self.alpha) * mx.square(gradient)
         return parameter - self._rate(gradient) * gradient / (mx.sqrt(v) + self.eps)
@@ -279,13 +264,11 @@ class Adagrad(Optimizer):
         self._maybe_schedule("learning_rate", learning_rate)
         self.eps = eps
 
-    def init_single(self, parameter: mx.array, state: dict[str, Any]) -> None:
+    def init_single(self, parameter: mx.array, state: _Tree) -> None:
         """Start with ``v = 0``."""
         state["v"] = mx.zeros_like(parameter)
 
-    def apply_single(
-        self, gradient: mx.array, parameter: mx.array, state: dict[str, Any]
-    ) -> mx.array:
+    def apply_single(self, gradient: mx.array, parameter: mx.array, state: _Tree) -> mx.array:
         """See the class."""
         v = state["v"] = state["v"] + mx.square(gradient)
         return parameter - self._rate(gradient) * gradient / (mx.sqrt(v) + self.eps)
@@ -308,14 +291,12 @@ class AdaDelta(Optimizer):
         self.rho = rho
         self.eps = eps
 
-    def init_single(self, parameter: mx.array, state: dict[str, Any]) -> None:
+    def init_single(self, parameter: mx.array, state: _Tree) -> None:
         """Start with ``v = u = 0``."""
         state["v"] = mx.zeros_like(parameter)
         state["u"] = mx.zeros_like(parameter)
 
-    def apply_single(
-        self, gradient: mx.array, parameter: mx.array, state: dict[str, Any]
-    ) -> mx.array:
+    def apply_single(self, gradient: mx.array, parameter: mx.array, state: _Tree) -> mx.array:
         """See the class."""
         rho, eps = self.rho, self.eps
         v = state["v"] = rho * state["v"] + (1 - rho) * mx.square(gradient)
@@ -350,14 +331,12 @@ class Adam(Optimizer):
         self.eps = eps
         self.bias_correction = bias_correction
 
-    def init_single(self, parameter: mx.array, state: dict[str, Any]) -> None:
+    def init_single(self, parameter: mx.array, state: _Tree) -> None:
         """Start with ``m = v = 0``."""
         state["m"] = mx.zeros_like(parameter)
         state["v"] = mx.zeros_like(parameter)
 
-    def apply_single(
-        self, gradient: mx.array, parameter: mx.array, state: dict[str, Any]
-    ) -> mx.array:
+    def apply_single(self, gradient: mx.array, parameter: mx.array, state: _Tree) -> mx.array:
         """See the class."""
         b1, b2 = self.betas
         rate = self._rate(gradient)
@@ -388,9 +367,7 @@ class AdamW(Adam):
         super().__init__(learning_rate, betas, eps, bias_correction)
         self.weight_decay = weight_decay
 
-    def apply_single(
-        self, gradient: mx.array, parameter: mx.array, state: dict[str, Any]
-    ) -> mx.array:
+    def apply_single(self, gradient: mx.array, parameter: mx.array, state: _Tree) -> mx.array:
         """See the class."""
         decayed = parameter * (1 - self._rate(gradient) * self.weight_decay)
         return super().apply_single(gradient, decayed, state)
@@ -412,9 +389,7 @@ class Adamax(Adam):
     ) -> None:
         super().__init__(learning_rate, betas, eps)
 
-    def apply_single(
-        self, gradient: mx.array, parameter: mx.array, state: dict[str, Any]
-    ) -> mx.array:
+    def apply_single(self, gradient: mx.array, parameter: mx.array, state: _Tree) -> mx.array:
         """See the class."""
         b1, b2 = self.betas
         m = state["m"] = b1 * state["m"] + (1 - b1) * gradient
@@ -444,13 +419,11 @@ class Lion(Optimizer):
         self.betas = list(betas)
         self.weight_decay = weight_decay
 
-    def init_single(self, parameter: mx.array, state: dict[str, Any]) -> None:
+    def init_single(self, parameter: mx.array, state: _Tree) -> None:
         """Start with ``m = 0``."""
         state["m"] = mx.zeros_like(parameter)
 
-    def apply_single(
-        self, gradient: mx.array, parameter: mx.array, state: dict[str, Any]
-    ) -> mx.array:
+    def apply_single(self, gradient: mx.array, parameter: mx.array, state: _Tree) -> mx.array:
         """See the class."""
         b1, b2 = self.betas
         rate, m = self._rate(gradient), state["m"]
@@ -500,7 +473,7 @@ class Adafactor(Optimizer):
         self.relative_step = relative_step
         self.warmup_init = warmup_init
 
-    def init_single(self, parameter: mx.array, state: dict[str, Any]) -> None:
+    def init_single(self, parameter: mx.array, state: _Tree) -> None:
         """Start all means at zero."""
         shape, dtype = parameter.shape, parameter.dtype
         if parameter.ndim >= 2:
@@ -522,7 +495,7 @@ class Adafactor(Optimizer):
             return rate
         return rate * mx.maximum(self.eps[1], _rms(parameter))
 
-    def _second_moment_step(self, gradient: mx.array, state: dict[str, Any]) -> mx.array:
+    def _second_moment_step(self, gradient: mx.array, state: _Tree) -> mx.array:
         """The gradient over the root of its second moment, which is updated."""
         decay = (1 - self.step.astype(mx.float32) ** self.decay_rate).astype(gradient.dtype)
         square = mx.square(gradient) + self.eps[0]
@@ -539,9 +512,7 @@ class Adafactor(Optimizer):
         outer = mx.expand_dims(row_factor, -1) * mx.expand_dims(mx.rsqrt(columns), -2)
         return gradient * outer
 
-    def apply_single(
-        self, gradient: mx.array, parameter: mx.array, state: dict[str, Any]
-    ) -> mx.array:
+    def apply_single(self, gradient: mx.array, parameter: mx.array, state: _Tree) -> mx.array:
         """See the class."""
         rate = self._learning_rate(parameter)
         step = self._second_moment_step(gradient, state)
@@ -587,7 +558,7 @@ class Muon(Optimizer):
         self.nesterov = nesterov
         self.ns_steps = ns_steps
 
-    def init_single(self, parameter: mx.array, state: dict[str, Any]) -> None:
+    def init_single(self, parameter: mx.array, state: _Tree) -> None:
         """Start with ``v = 0``."""
         state["v"] = mx.zeros_like(parameter)
 
@@ -601,9 +572,7 @@ class Muon(Optimizer):
             x = a * x + mx.addmm(b * square, square, square, alpha=c) @ x
         return x.T if tall else x
 
-    def apply_single(
-        self, gradient: mx.array, parameter: mx.array, state: dict[str, Any]
-    ) -> mx.array:
+    def apply_single(self, gradient: mx.array, parameter: mx.array, state: _Tree) -> mx.array:
         """See the class."""
         if self.weight_decay != 0:
             gradient = gradient + self.weight_decay * parameter
