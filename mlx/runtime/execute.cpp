@@ -9,8 +9,11 @@ namespace {
 
 std::atomic<uint64_t> launches{0};
 
-Ref<Storage> allocate(const Segment& segment, size_t bytes) {
-  return make_ref<Storage>(segment.backend->alloc(bytes, segment.stream), bytes);
+/// Memory that the segment's launch writes, which ends in `end`.
+Ref<Storage> allocate(const Segment& segment, size_t bytes, const Ref<Event>& end) {
+  auto storage = make_ref<Storage>(segment.backend->alloc(bytes, segment.stream), bytes);
+  storage->ready = end;
+  return storage;
 }
 
 void add_event(std::vector<Ref<Event>>& list, const Ref<Event>& e) {
@@ -59,13 +62,14 @@ uint64_t launch_count() { return launches.load(std::memory_order_relaxed); }
 
 std::unique_ptr<Execution> Execution::bind(std::shared_ptr<const Plan> plan,
                                            std::span<const Value* const> leaves,
-                                           std::vector<std::vector<Scalar>> constants,
-                                           bool blocking) {
+                                           std::vector<Scalar> constants, bool blocking) {
   auto x = std::make_unique<Execution>();
   x->blocking = blocking;
   x->constants = std::move(constants);
   x->storages.resize(plan->slots.size());
   x->starts.resize(plan->leaves.size());
+  x->done.reserve(plan->segments.size());
+  for (size_t k = 0; k < plan->segments.size(); ++k) x->done.push_back(make_ref<Event>());
   for (size_t i = 0; i < plan->slots.size(); ++i) {
     const Slot& s = plan->slots[i];
     if (s.home >= 0) continue;
@@ -76,12 +80,11 @@ std::unique_ptr<Execution> Execution::bind(std::shared_ptr<const Plan> plan,
     } else if (s.kind == SlotKind::output) {
       x->storages[i] =
           s.segment >= 0
-              ? allocate(plan->segments[s.segment], s.bytes)
+              ? allocate(plan->segments[s.segment], s.bytes, x->done[s.segment])
               : make_ref<Storage>(host_backend().alloc(s.bytes, Stream(0, Device::cpu)), s.bytes);
     }
   }
   bring_leaves(*plan, x->storages);
-  for (size_t k = 0; k < plan->segments.size(); ++k) x->done.push_back(make_ref<Event>());
   for (size_t i = 0; i < plan->slots.size(); ++i) {
     const Slot& s = plan->slots[i];
     const Ref<Storage>& storage = x->storages[plan->home_of(static_cast<int>(i))];
@@ -100,11 +103,9 @@ std::unique_ptr<Execution> bind_values(std::shared_ptr<const Plan> plan, const S
                                        bool blocking) {
   SmallVector<const Value*, 16> leaves;
   for (uint32_t i : plan->leaves) leaves.push_back(&value_of(*items[i].node));
-  std::vector<std::vector<Scalar>> constants(plan->segments.size());
-  for (size_t k = 0; k < constants.size(); ++k) {
-    constants[k].reserve(plan->segments[k].constants.size());
-    for (uint32_t i : plan->segments[k].constants) constants[k].push_back(items[i].node->scalar());
-  }
+  std::vector<Scalar> constants;
+  for (const Segment& seg : plan->segments)
+    for (uint32_t i : seg.constants) constants.push_back(items[i].node->scalar());
   return Execution::bind(std::move(plan), {leaves.data(), leaves.size()}, std::move(constants),
                          blocking);
 }
@@ -121,14 +122,14 @@ int64_t Execution::start_of(int slot) const {
 
 Launch Execution::make_launch(size_t index) {
   const Segment& seg = plan->segments[index];
-  Launch launch;
-  launch.executable = plan->prepare()[index];
-  launch.after = after;
-  launch.done = done[index];
-  launch.stream = seg.stream;
   // Work that nothing waits for yet runs beside what comes next.
-  launch.blocking = blocking && (index + 1 == plan->segments.size() || seg.waited_for);
-  launch.arguments = Arguments(seg.slots.size(), constants[index].size());
+  const bool waits = blocking && (index + 1 == plan->segments.size() || seg.waited_for);
+  Launch launch{.executable = plan->prepare()[index],
+                .arguments = Arguments(seg.slots.size(), seg.constants.size()),
+                .after = after,
+                .done = done[index],
+                .stream = seg.stream,
+                .blocking = waits};
   for (size_t b = 0; b < seg.slots.size(); ++b) {
     int slot = seg.slots[b], home = plan->home_of(slot);
     int64_t offset = start_of(slot);
@@ -144,7 +145,8 @@ Launch Execution::make_launch(size_t index) {
     if (arrival) add_event(launch.after, arrival);
     launch.arguments.bind(b, std::move(buffer), offset);
   }
-  for (const Scalar& c : constants[index]) launch.arguments.add_constant(c);
+  for (size_t c = 0; c < seg.constants.size(); ++c)
+    launch.arguments.add_constant(constants[seg.first_constant + c]);
   return launch;
 }
 
