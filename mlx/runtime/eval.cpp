@@ -105,8 +105,8 @@ void async_eval(Arrays outputs) {
 void refuse_in_trace() {
   if (current_trace() != 0)
     fail<ValueError>("async_eval",
-                     "called while a function is traced; eval waits, and is accepted "
-                     "in functions under grad");
+                     "Not allowed inside a graph transformation, while a function is traced; eval "
+                     "waits, and is accepted in functions under grad");
 }
 
 void array::eval() const {

@@ -11,7 +11,12 @@ namespace mlx::core {
 /// reports errors through the events.
 struct MLX_API Execution {
   std::shared_ptr<const Plan> plan;
-  std::vector<Ref<Storage>> storages;  ///< per slot; null for temps and for slots within another
+  /// The memory of a slot. Both are null for temps and for slots within another one.
+  struct Memory {
+    Ref<Storage> storage;
+    Ref<Buffer> written;  ///< the replica that an output's segment writes
+  };
+  std::vector<Memory> memory;          ///< per slot
   SmallVector<int64_t, 8> starts;      ///< per leaf: where it starts in its storage, bytes
   std::vector<Ref<Event>> done;        ///< per segment
   std::vector<Scalar> constants;       ///< of all segments, one after another

@@ -80,6 +80,7 @@ NB_MODULE(core, m) {
   bind_linalg(m);
   bind_matrix_norm(m);
   bind_standard(m, array_class);
+  nb::module_::import_("mlx._reprlib").attr("install")(array_class);
 }
 
 }  // namespace mlx::python
