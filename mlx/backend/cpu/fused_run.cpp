@@ -1,4 +1,4 @@
-// Runs the code of a fused program over tiles.
+// Runs the compiled code of a fused program over tiles.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -39,23 +39,23 @@ void load_block(const ElementwiseKernels& k, char* to, const char* from, int64_t
   }
 }
 
-constexpr int64_t kAhead = 2048;            // bytes that are prefetched before they are used
-constexpr int64_t kManyElements = 1 << 16;  // enough to look closer at constants
+constexpr int64_t kAhead = 2048;            // prefetch distance in bytes
+constexpr int64_t kManyElements = 1 << 16;  // minimum size for optimising constant divisions
 
-/// The links of a run with its constants in place; their tiles change as a worker goes on.
+/// The links of a run with its constants; a worker updates their tiles.
 struct Chain {
   SmallVector<Link, 16> links;
   struct Use {
     uint16_t link, value;
-    uint8_t copy;  // among the copies of tiles that the last, partial burst works on
-    bool brings;   // the copy's content
+    uint8_t copy;  // index among the copies of tiles for the last, partial burst
+    bool brings;   // loads the copy's content
     bool writes, streams;
   };
   SmallVector<Use, 16> uses;
   int copies = 0;
 };
 
-/// The handler for x / c, by what c is.
+/// Selects the handler for x / c depending on c.
 void set_divisor(Link& link, const LinkKernels& k) {
   if (divides_exactly(link.constant)) {
     link.constant = 1 / link.constant;
@@ -65,9 +65,9 @@ void set_divisor(Link& link, const LinkKernels& k) {
   }
 }
 
-/// Lets one handler do the work of several links where there is one that can.
+/// Merges pairs of links for which a joint handler exists.
 void join_links(Chain& chain, const Micro& m, const LinkKernels& k) {
-  // A division by a constant may have become a product.
+  // A division by a constant may have been replaced by a product.
   auto op_at = [&](size_t i) {
     const RunStep& s = m.run[i];
     if (s.act != RunStep::apply) return OpId::copy;
@@ -76,7 +76,7 @@ void join_links(Chain& chain, const Micro& m, const LinkKernels& k) {
     return factor ? OpId::multiply : s.op;
   };
   for (size_t i = 0; i + 1 < m.run.size(); ++i) {
-    LinkFn two = k.find_twofold(op_at(i), m.run[i].form, op_at(i + 1), m.run[i + 1].form);
+    LinkFn two = k.find_joint(op_at(i), m.run[i].form, op_at(i + 1), m.run[i + 1].form);
     if (two) chain.links[i++].run = two;
   }
 }
@@ -114,7 +114,7 @@ Chain make_chain(const FusedCode& c, const Micro& m, const Scalar* constants) {
   }
   chain.copies = static_cast<int>(tiles.size());
   join_links(chain, m, k);
-  if (c.streams) {  // what comes from memory is asked for early
+  if (c.streams) {  // memory operands are prefetched
     for (size_t i = 0, n = chain.uses.size(); i < n; ++i) {
       Chain::Use u = chain.uses[i];
       if (!u.brings || u.value >= c.n_inputs) continue;
@@ -146,7 +146,7 @@ class Worker {
   Worker(const FusedCode& c, void* const* operands, const Scalar* constants,
          const std::vector<Chain>& chains, char* tiles, char* blocks);
   void run(int64_t begin, int64_t end);
-  /// Elements in row-major order.
+  /// Computes elements in row-major order.
   void run_elements(int64_t first, int64_t n);
 
  private:
@@ -168,13 +168,13 @@ class Worker {
   char* const* base_;
   char *tiles_, *blocks_;
   SmallVector<void*, 24> value_;        // address of each value in this tile
-  SmallVector<bool, 8> indirect_;       // outputs that go through their tile
-  SmallVector<const char*, 8> loaded_;  // what a packed input's tile holds
+  SmallVector<bool, 8> indirect_;       // outputs that are stored through their tile
+  SmallVector<const char*, 8> loaded_;  // source address of a packed input's tile
   SmallVector<TileFn, 8> run_;
   std::vector<Chain> chains_;
   Shape position_;            // element index per loop axis
-  Shape extent_;              // of the tile there
-  Shape loaded_extent_;       // of what the packed inputs' tiles hold
+  Shape extent_;              // extent of the current tile
+  Shape loaded_extent_;       // extent of the tiles of the packed inputs
   SmallVector<char*, 8> at_;  // address of the tile's first element, per operand
   bool second_ = false;       // this is the second tile of a pair
 };
@@ -241,7 +241,7 @@ void Worker::load(int k) {
   load_box(o, tiles_ + o.tile * c_.tile_bytes, at_[k], 0);
 }
 
-/// Packs what the tile has of an operand from an axis on; the end of that.
+/// Packs the tile's part of an operand from an axis on; returns the end of the packed data.
 char* Worker::load_box(const Operand& o, char* to, const char* from, size_t axis) const {
   const size_t rank = extent_.size();
   if (axis + 2 >= rank) {
@@ -264,7 +264,7 @@ char* Worker::load_box(const Operand& o, char* to, const char* from, size_t axis
   return to;
 }
 
-/// The same back from the tile; the end of what was taken.
+/// The inverse, from the tile to memory; returns the end of the data that was read.
 const char* Worker::store_box(const Operand& o, char* to, const char* from, size_t axis) const {
   if (axis + 1 == extent_.size()) {
     const size_t bytes = extent_[axis] * o.itemsize;
@@ -283,8 +283,8 @@ char* Worker::address(size_t k) const {
   return base_[k] + offset * o.itemsize;
 }
 
-/// Finds the operands of the tile at the present position, and loads what is packed; those in
-/// blocks have their place.
+/// Sets the operand addresses of the tile at the current position, and packs inputs; blocked inputs
+/// are already in place.
 void Worker::place() {
   for (size_t k = 0; k < c_.operands.size(); ++k) {
     const Operand& o = c_.operands[k];
@@ -317,7 +317,7 @@ void Worker::run_chain(Chain& chain, int64_t n) {
   if (done < n) finish_chain(chain, done, n - done);
 }
 
-/// The elements that do not fill a burst: on copies, filled up with the last of them.
+/// The elements that do not fill a burst: computed on copies padded with the last of them.
 void Worker::finish_chain(Chain& chain, int64_t done, int64_t left) {
   const LinkKernels& k = c_.isa->links();
   char* copies = tiles_ + c_.n_tiles * c_.tile_bytes;
@@ -363,7 +363,7 @@ void Worker::run_tile() {
   }
 }
 
-/// Computes what an instruction makes of the numbers of the tile's elements.
+/// Computes an instruction that reads element numbers.
 void Worker::generate(const Micro& m) {
   const Numbering& how = c_.numberings[m.numbering];
   NumberedBox box{0, how.strides, extent_};
@@ -386,7 +386,8 @@ void Worker::generate(const Micro& m) {
     fill_word_pairs(how, key, box.first, n, out, reinterpret_cast<uint32_t*>(words));
 }
 
-/// The tile at the position, and the one that the same calls of the generator make words for.
+/// Processes the tile at the current position, and the one whose random words come from the same
+/// calls of the generator.
 void Worker::run_pair() {
   run_tile();
   position_[0] += c_.shift;
@@ -397,7 +398,7 @@ void Worker::run_pair() {
   position_[0] -= c_.shift;
 }
 
-/// Transposes what lies across the rows, then goes along them.
+/// Transposes the blocked inputs, then processes the rows.
 void Worker::run_block() {
   int64_t *at = &position_.back(), *extent = &extent_.back();
   const int64_t row = at[-1], column = at[0], rows = extent[-1], columns = extent[0];
@@ -519,7 +520,7 @@ struct FusedSource::Reader::Impl {
 FusedSource::Reader::Reader(const FusedSource& source) : impl_(new Impl(*source.impl_)) {}
 FusedSource::Reader::~Reader() = default;
 void FusedSource::Reader::read(int64_t first, int64_t n, void* out) {
-  // The result's first element lies so that this piece of it falls on `out`.
+  // The result's address is set such that this range is written to `out`.
   impl_->operands.back() =
       reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(out) - first * impl_->itemsize);
   impl_->worker.run_elements(first, n);
