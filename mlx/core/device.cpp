@@ -27,8 +27,8 @@ std::deque<StreamEntry>& table() {
   static auto& t = *new std::deque<StreamEntry>;
   return t;
 }
-/// The backends, by device type, and the devices that have spaces. A space keeps its number when a
-/// later backend replaces the one it came with.
+/// The backends by device type, and the devices that have a memory space. A space keeps its number
+/// when a later backend replaces the one that registered it.
 struct Registry {
   std::mutex mutex;
   std::vector<std::pair<Device::DeviceType, Backend*>> backends;
@@ -53,21 +53,21 @@ std::atomic<Device>& global_default() {
   return d;
 }
 
-/// What one thread knows: its default stream a device, its streams, its copies of named streams.
+/// State of one thread: its default stream per device, its streams, its copies of named streams.
 struct ThreadStreams {
   std::vector<Stream> defaults, own;
   std::unordered_map<int, Stream> named;
 };
 thread_local ThreadStreams mine;
-/// A stream of a thread, or none. The default one asked for last is kept: nearly every node asks
-/// for the same.
-struct KnownStream {
+/// A cached stream of a thread, or none. Caches the default stream that was requested last, since
+/// most nodes request the same one.
+struct CachedStream {
   int index = -1;
   Device device;
 };
-thread_local constinit KnownStream last_default;
+thread_local constinit CachedStream last_default;
 /// The stream of the innermost StreamScope, or index -1.
-thread_local constinit KnownStream scope;
+thread_local constinit CachedStream scope;
 std::atomic<int> next_name{0};
 
 Stream add_stream(Device d, Sharing sharing) {
@@ -99,11 +99,11 @@ void register_backend(Device::DeviceType type, std::unique_ptr<Backend> backend)
     if (std::ranges::find(r.spaces, d) != r.spaces.end()) continue;
     if (r.spaces.size() == kMaxSpaces)
       fail<ValueError>("register_backend", "more than ", kMaxSpaces, " devices");
-    // The host's memory is space 0, whoever comes first.
+    // Host memory is space 0, whichever backend is registered first.
     if (r.spaces.empty()) r.spaces.push_back(Device(Device::cpu));
     if (std::ranges::find(r.spaces, d) == r.spaces.end()) r.spaces.push_back(d);
   }
-  // An earlier backend stays alive: storages of its own may outlive the change.
+  // An earlier backend stays alive: its storages may outlive the replacement.
   if (known != r.backends.end())
     known->second = backend.release();
   else
@@ -212,7 +212,7 @@ void clear_streams() {
 
 Device stream_device(int index) {
   std::lock_guard lock(table_mutex);
-  // Data made before any stream exists names stream 0.
+  // Data made before any stream exists has stream index 0.
   return static_cast<size_t>(index) < table().size() ? table()[index].device
                                                      : global_default().load();
 }
