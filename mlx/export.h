@@ -1,4 +1,4 @@
-// Functions in files.
+// Export and import of functions.
 #pragma once
 
 #include "mlx/transforms/export.h"

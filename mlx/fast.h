@@ -1,4 +1,4 @@
-// Kernels of whole layers.
+// Composite functions with kernels of their own.
 #pragma once
 
 #include "mlx/ops/attention.h"

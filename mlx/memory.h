@@ -1,4 +1,4 @@
-// Memory of the default device's backend: use, limits, cache. Sizes are bytes.
+// Memory use, limits and cache of the default device's backend. Sizes are in bytes.
 #pragma once
 
 #include <cstddef>
@@ -11,22 +11,22 @@ namespace mlx::core {
 
 /// Bytes in use by arrays and temporaries.
 MLX_API size_t get_active_memory();
-/// The most that was in use since the start or the last reset.
+/// The maximum of the bytes in use since the start or the last reset.
 MLX_API size_t get_peak_memory();
 MLX_API void reset_peak_memory();
-/// Bytes of freed memory kept for reuse.
+/// Bytes of freed memory that are kept for reuse.
 MLX_API size_t get_cache_memory();
-/// Bytes of the buffers behind evaluated arrays, each buffer counted once.
+/// Bytes of the buffers of evaluated arrays; each buffer is counted once.
 MLX_API size_t get_array_buffer_size(const std::vector<array>& arrays);
-/// Sets the soft limit, over which the cache is given back first; returns the previous one.
+/// Sets the soft limit, above which the cache is released first; returns the previous limit.
 MLX_API size_t set_memory_limit(size_t limit);
 MLX_API size_t get_memory_limit();
-/// Sets the most that the cache may hold; returns the previous limit.
+/// Sets the maximum size of the cache; returns the previous limit.
 MLX_API size_t set_cache_limit(size_t limit);
 MLX_API void clear_cache();
-/// Accepted for compatibility; memory is not wired on the CPU. Returns the previous value.
+/// Accepted for compatibility and without effect on the CPU. Returns the previous value.
 MLX_API size_t set_wired_limit(size_t limit);
-/// Sets the hard ceiling, beyond which allocations throw MemoryError; returns the previous one.
+/// Sets the hard limit, above which allocations throw MemoryError; returns the previous limit.
 MLX_API size_t set_memory_ceiling(size_t limit);
 MLX_API size_t get_memory_ceiling();
 

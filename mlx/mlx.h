@@ -1,4 +1,4 @@
-// Everything an application needs.
+// Includes the whole public API.
 #pragma once
 
 #include "mlx/array.h"

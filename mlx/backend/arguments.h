@@ -1,5 +1,5 @@
-// What a launch gives its steps: where their slots are bound, and the values of constants, in one
-// block.
+// The arguments of a launch: the bindings of its slots, and the values of constants, in one block
+// of memory.
 #pragma once
 
 #include <cstring>
@@ -11,14 +11,14 @@
 
 namespace mlx::core {
 
-/// Where a slot lies. Without a buffer, in the arena of the executable.
+/// Location of a slot. Without a buffer it is in the arena of the executable.
 struct Binding {
   Buffer* buffer = nullptr;
   int64_t offset = 0;  ///< bytes
 };
 static_assert(sizeof(Binding) == sizeof(Scalar));
 
-/// Bindings, then constants. Keeps the buffers alive.
+/// Bindings, followed by constants. Keeps the buffers alive.
 class MLX_API Arguments {
  public:
   Arguments() = default;
@@ -48,7 +48,7 @@ class MLX_API Arguments {
   const Scalar* constants() const {
     return std::launder(reinterpret_cast<const Scalar*>(cells_.data() + n_bindings_));
   }
-  /// Both, as they lie in memory: 16 bytes each.
+  /// Bindings and constants as bytes, 16 each.
   std::span<const std::byte> block() const {
     return std::as_bytes(std::span(cells_.data(), cells_.size()));
   }

@@ -1,4 +1,4 @@
-// Handles of nodes and the making of nodes.
+// Array handles and node construction.
 #include "mlx/core/array.h"
 
 #include "mlx/backend/backend.h"

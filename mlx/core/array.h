@@ -1,4 +1,4 @@
-// The public handle of a node, and how ops make nodes.
+// The public array handle, and the functions with which ops make nodes.
 #pragma once
 
 #include <array>
@@ -16,8 +16,9 @@ namespace allocator {
 struct Buffer;
 }
 
-/// An n-dimensional array, computed when its value is first needed. A handle: copies share the
-/// node; assignment rebinds this handle only. A default-made handle is null and has no properties.
+/// An n-dimensional array that is computed when its value is first needed. It is a handle: copies
+/// share the node, and assignment rebinds this handle only. A default-constructed handle is null
+/// and has no properties.
 class MLX_API array {
  public:
   array() = default;
@@ -34,7 +35,8 @@ class MLX_API array {
     if (n_) Node::release(n_);
   }
 
-  /// A scalar; the dtype is that of T unless given. Known at once: folded into kernels.
+  /// A scalar of the dtype of T unless another one is given. Its value is known at once: it becomes
+  /// a constant of kernels.
   template <class T>
     requires std::is_arithmetic_v<T>
   explicit(false) array(T v, Dtype dtype = TypeToDtype<T>());
@@ -50,23 +52,23 @@ class MLX_API array {
       : array(data.begin(), Shape{static_cast<int64_t>(data.size())}, dtype) {}
   template <class T>
   array(std::initializer_list<T> data, Shape shape, Dtype dtype = TypeToDtype<T>());
-  /// Takes over evaluated memory.
+  /// Takes ownership of evaluated memory.
   array(Ref<Storage> storage, Shape shape, Strides strides, int64_t offset, Dtype dtype);
-  /// Elements in host memory, copied as `dtype` in row-major order; bytes of bool that are not 0
-  /// become 1.
+  /// Copies elements from host memory as `dtype`, in row-major order; nonzero bytes of bool become
+  /// 1.
   static array copy_of(const void* data, Shape shape, Dtype dtype);
-  /// The lazy result of a primitive, and the several ones of a primitive that has them: for ops
-  /// which derive from a class (ops/custom.h).
+  /// The lazy result of a primitive, or its results if it has several: for ops defined by deriving
+  /// from Primitive (ops/custom.h).
   array(Shape shape, Dtype dtype, std::shared_ptr<Primitive> primitive, Arrays inputs);
   static Arrays make_arrays(std::vector<Shape> shapes, const std::vector<Dtype>& dtypes,
                             const std::shared_ptr<Primitive>& primitive, const Arrays& inputs);
-  /// Host memory in row-major order for the caller to fill through `raw(Access::write)`.
+  /// Row-major host memory that the caller fills through `raw(Access::write)`.
   static array uninitialized(Shape shape, Dtype dtype);
 
   explicit operator bool() const { return n_; }
   Node* node() const { return n_; }
   const Shape& shape() const { return n_->shape; }
-  /// Length of an axis, counted from the end when negative.
+  /// Length of an axis; negative axes count from the end.
   int64_t shape(int axis) const;
   Dtype dtype() const { return n_->dtype; }
   size_t ndim() const { return n_->shape.size(); }
@@ -87,27 +89,28 @@ class MLX_API array {
     return static_cast<T*>(raw(Access::read));
   }
   void* raw(Access access) const;
-  /// The only element; evaluates. Throws ValueError where there is not exactly one.
+  /// The only element; evaluates. Throws ValueError unless the array has exactly one element.
   template <class T>
   T item() const;
   Scalar item_scalar() const;
 
-  /// Takes over memory as the row-major elements of an output, within a primitive's `eval_cpu`.
+  /// Takes ownership of memory as the row-major elements of an output, inside a primitive's
+  /// `eval_cpu`.
   void set_data(allocator::Buffer buffer);
-  /// How the elements lie in memory; evaluates.
+  /// Memory order of the elements; evaluates.
   struct Flags {
     bool contiguous, row_contiguous, col_contiguous;
   };
   Flags flags() const;
 
-  /// Rebinds this handle to what another one holds.
+  /// Rebinds this handle to the node of another one.
   void overwrite_descriptor(const array& other) { *this = other; }
 
  private:
   Node* n_ = nullptr;
 };
 
-/// Makes a node for the result of `op`. The dtype, shape and attributes are checked by the caller.
+/// Makes a node for the result of `op`. The caller has checked dtype, shape and attributes.
 MLX_API array make_node(const OpDef& op, Shape shape, Dtype dtype, Stream s,
                         std::span<const array> inputs, Ref<const Attrs> attrs = {});
 MLX_API array make_node(const OpDef& op, Shape shape, Dtype dtype, Stream s,
@@ -118,15 +121,15 @@ array make_node(const OpDef& op, Shape shape, Dtype dtype, Stream s, Ref<const A
   const std::array<Node*, sizeof...(A)> list{inputs.node()...};
   return make_node(op, std::move(shape), dtype, s, std::span<Node* const>(list), std::move(attrs));
 }
-/// Makes a bundle node and the nodes that read its results.
+/// Makes a bundle node and one node for each of its results.
 MLX_API Arrays make_bundle(const OpDef& op, std::vector<std::pair<Shape, Dtype>> outputs, Stream s,
                            std::span<const array> inputs, Ref<const Attrs> attrs = {});
 /// A scalar of a given dtype.
 MLX_API array constant(const Scalar& value, Dtype dtype);
 MLX_API array constant(double value, Dtype dtype);
-/// An input of a traced function, which messages call `owner`.
+/// An input of a traced function; `owner` names the function in error messages.
 MLX_API array placeholder(Shape shape, Dtype dtype, const std::string& owner = "a function");
-/// The function that a placeholder is an input of.
+/// The name of the function that a placeholder is an input of.
 const std::string& placeholder_owner(const Node& n);
 /// Handles of the node's inputs.
 MLX_API Arrays inputs_of(const array& a);
@@ -135,8 +138,7 @@ MLX_API Stream stream_of(const array& a);
 /// True for a scalar whose value is known without evaluation.
 inline bool is_constant(const array& a) { return a.node()->op == &op_constant; }
 
-// --- templates
-// -------------------------------------------------------------------------------------
+// --- templates -----------------------------------------------------------------------------------
 
 template <class T>
   requires std::is_arithmetic_v<T>

@@ -21,7 +21,7 @@
 
 namespace mlx::core {
 
-/// Receives the fields of attributes one by one. Narrow types reach it widened.
+/// Receives the fields of an attribute struct one by one. Narrow types are widened.
 struct AttrVisitor {
   virtual ~AttrVisitor() = default;
   virtual void visit(const char* name, int64_t& v) = 0;
@@ -31,7 +31,7 @@ struct AttrVisitor {
   virtual void visit(const char* name, std::vector<double>& v) = 0;
 };
 
-/// Attributes of any op, shared between nodes and never changed.
+/// Attributes of an op, immutable and shared between nodes.
 struct MLX_API Attrs : RefCounted {
   virtual bool equals(const Attrs& o) const = 0;
   virtual size_t hash() const = 0;
@@ -58,7 +58,7 @@ size_t hash_field(const T& v) {
     return std::hash<T>{}(v);
   }
 }
-/// Passes a field to the visitor as the widest type of its sort.
+/// Passes a field to the visitor as the widest type of its category.
 template <class T>
 void visit_field(AttrVisitor& out, const char* name, T& v) {
   auto through = [&](auto wide) {
@@ -112,12 +112,12 @@ struct AttrsBox final : Attrs {
 
 }  // namespace detail
 
-/// Boxes a struct of attributes.
+/// Boxes an attribute struct.
 template <class T>
 Ref<const Attrs> make_attrs(T value) {
   return Ref<const Attrs>(new detail::AttrsBox<T>(std::move(value)));
 }
-/// The struct inside; the caller knows its type from the op.
+/// The attribute struct; the caller knows its type from the op.
 template <class T>
 const T& attrs_as(const Attrs* a) {
   return static_cast<const detail::AttrsBox<T>*>(a)->value;

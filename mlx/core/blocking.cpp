@@ -1,3 +1,4 @@
+// Blocking regions and interrupts: calls the hooks that the embedding program has set.
 #include "mlx/core/blocking.h"
 
 #include <atomic>
@@ -40,7 +41,8 @@ void EngineMutex::lock() {
     BlockingRegion region;
     mutex_.lock();
     if (!region.released()) break;
-    // The program's lock comes first; meanwhile another thread may take this one.
+    // Lock order: the program's lock (the GIL) first. Another thread may take this mutex in
+    // between.
     mutex_.unlock();
   }
   ++uninterrupted;

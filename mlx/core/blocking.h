@@ -1,5 +1,5 @@
-// Waits of the engine as the program around it sees them: a lock of the program's (Python's GIL) is
-// given back meanwhile, and an interrupt (a signal) ends the wait.
+// Blocking waits of the engine. While a thread waits, a lock of the embedding program (Python's
+// GIL) is released, and an interrupt (a signal) ends the wait.
 #pragma once
 
 #include <chrono>
@@ -11,29 +11,30 @@
 
 namespace mlx::core {
 
-/// How the program takes part. The functions run on the thread that waits.
+/// Hooks of the embedding program. They run on the thread that waits.
 struct MLX_API BlockingHooks {
-  /// Gives the program's lock back; null where this thread does not hold it.
+  /// Releases the program's lock; returns null if this thread does not hold it.
   void* (*enter)();
-  /// Takes the lock again.
+  /// Reacquires the lock.
   void (*leave)(void* state);
-  /// True where what the thread waits for is no longer wanted. Limits its own rate.
+  /// True if the wait should end because of a signal. Limits its own rate.
   bool (*interrupted)();
 };
-/// Null for none, as at the start. They stay in use for as long as the process lives.
+/// Sets the hooks; null, the initial value, means none. They must stay valid for the life of the
+/// process.
 MLX_API void set_blocking_hooks(const BlockingHooks* hooks);
 
-/// Ends a wait that was interrupted. What was waited for goes on.
+/// Thrown to end a wait that was interrupted. The work that was waited for continues.
 struct MLX_API Interrupted : std::exception {
   const char* what() const noexcept override { return "interrupted"; }
 };
-/// Throws Interrupted where the program says so. Does nothing in an UninterruptedRegion.
+/// Throws Interrupted if a hook reports an interrupt. Does nothing in an UninterruptedRegion.
 MLX_API void check_interrupt();
 /// True where check_interrupt may throw on this thread.
 bool interruptible();
 
-/// The program's lock is not held while this lives: around all that waits or computes for long.
-/// Does nothing where the thread does not hold the lock, so that regions nest, and nothing in an
+/// Releases the program's lock for its lifetime: placed around everything that waits or computes
+/// for long. Does nothing if the thread does not hold the lock, so regions nest, or in an
 /// UninterruptedRegion.
 class MLX_API BlockingRegion {
  public:
@@ -41,27 +42,27 @@ class MLX_API BlockingRegion {
   ~BlockingRegion();
   BlockingRegion(const BlockingRegion&) = delete;
   BlockingRegion& operator=(const BlockingRegion&) = delete;
-  /// True where this region gave the lock back.
+  /// True if this region released the lock.
   bool released() const { return state_ != nullptr; }
 
  private:
   void* state_;
 };
 
-/// No code of the program runs on this thread while this lives, and no wait of it is interrupted:
-/// around changes that must be whole.
+/// While one exists, no user code runs on this thread and no wait of this thread is interrupted:
+/// placed around changes that must be atomic.
 class MLX_API UninterruptedRegion {
  public:
   UninterruptedRegion();
   ~UninterruptedRegion();
   UninterruptedRegion(const UninterruptedRegion&) = delete;
   UninterruptedRegion& operator=(const UninterruptedRegion&) = delete;
-  /// True while one lives on this thread.
+  /// True while one exists on this thread.
   static bool active();
 };
 
-/// A mutex for threads that may hold the program's lock: they never wait for one of the two while
-/// they hold the other. Whoever holds the mutex is in an UninterruptedRegion.
+/// A mutex for threads that may hold the program's lock. A thread never waits for one of the two
+/// locks while it holds the other. Holding the mutex implies an UninterruptedRegion.
 class MLX_API EngineMutex {
  public:
   void lock();
@@ -71,8 +72,8 @@ class MLX_API EngineMutex {
   std::mutex mutex_;
 };
 
-/// Waits until `ready()`, under the lock; hears interrupts. The caller is in a BlockingRegion that
-/// is older than the lock.
+/// Waits under the lock until `ready()`; checks for interrupts. The caller is in a BlockingRegion
+/// that was entered before the lock was taken.
 template <class Ready>
 void wait_for(std::condition_variable& changed, std::unique_lock<std::mutex>& lock, Ready ready) {
   constexpr auto kSlice = std::chrono::milliseconds(20);

@@ -1,3 +1,4 @@
+// Copies of nodes over other inputs.
 #include "mlx/core/copy.h"
 
 #include <algorithm>
@@ -16,7 +17,7 @@ array copy_node(const Node& n, const Arrays& inputs) {
   return out;
 }
 
-bool same_parts(const Node& a, const Node& b) {
+bool same_outputs(const Node& a, const Node& b) {
   if (!a.parts || !b.parts) return a.parts == b.parts;
   return std::ranges::equal(*a.parts, *b.parts, [](const PartInfo& p, const PartInfo& q) {
     return p.shape == q.shape && p.dtype == q.dtype;

@@ -27,8 +27,8 @@ std::deque<StreamEntry>& table() {
   static auto& t = *new std::deque<StreamEntry>;
   return t;
 }
-/// The backends, by device type, and the devices that have spaces. A space keeps its number when a
-/// later backend replaces the one it came with.
+/// The backends by device type, and the devices that have a memory space. A space keeps its number
+/// when a later backend replaces the one that registered it.
 struct Registry {
   std::mutex mutex;
   std::vector<std::pair<Device::DeviceType, Backend*>> backends;
@@ -53,25 +53,25 @@ std::atomic<Device>& global_default() {
   return d;
 }
 
-/// What one thread knows: its default stream a device, its streams, its copies of named streams.
+/// State of one thread: its default stream per device, its streams, its copies of named streams.
 struct ThreadStreams {
   std::vector<Stream> defaults, own;
   std::unordered_map<int, Stream> named;
 };
 thread_local ThreadStreams mine;
-/// A stream of a thread, or none. The default one asked for last is kept: nearly every node asks
-/// for the same.
-struct KnownStream {
+/// A cached stream of a thread, or none. Caches the default stream that was requested last, since
+/// most nodes request the same one.
+struct CachedStream {
   int index = -1;
   Device device;
 };
-struct KnownStreams {
-  KnownStream last_default;
-  KnownStream scope;  ///< of the innermost StreamScope
+struct CachedStreams {
+  CachedStream last_default;
+  CachedStream scope;  ///< of the innermost StreamScope
 };
-thread_local constinit KnownStreams known_streams;
+thread_local constinit CachedStreams cached_streams;
 /// Not inlined: each use of its result would look the address up again.
-[[gnu::noinline]] KnownStreams& streams_of_thread() { return known_streams; }
+[[gnu::noinline]] CachedStreams& streams_of_thread() { return cached_streams; }
 std::atomic<int> next_name{0};
 
 Stream add_stream(Device d, Sharing sharing) {
@@ -103,11 +103,11 @@ void register_backend(Device::DeviceType type, std::unique_ptr<Backend> backend)
     if (std::ranges::find(r.spaces, d) != r.spaces.end()) continue;
     if (r.spaces.size() == kMaxSpaces)
       fail<ValueError>("register_backend", "more than ", kMaxSpaces, " devices");
-    // The host's memory is space 0, whoever comes first.
+    // Host memory is space 0, whichever backend is registered first.
     if (r.spaces.empty()) r.spaces.push_back(Device(Device::cpu));
     if (std::ranges::find(r.spaces, d) == r.spaces.end()) r.spaces.push_back(d);
   }
-  // An earlier backend stays alive: storages of its own may outlive the change.
+  // An earlier backend stays alive: its storages may outlive the replacement.
   if (known != r.backends.end())
     known->second = backend.release();
   else
@@ -171,8 +171,8 @@ std::optional<Stream> peek_default_stream(Device d) {
 
 namespace {
 
-Stream default_stream(Device d, KnownStreams& known) {
-  KnownStream& last = known.last_default;
+Stream default_stream(Device d, CachedStreams& cached) {
+  CachedStream& last = cached.last_default;
   if (last.index >= 0 && last.device == d) return Stream(last.index, d);
   auto earlier = peek_default_stream(d);
   Stream s = earlier ? *earlier : new_stream(d);
@@ -183,11 +183,11 @@ Stream default_stream(Device d, KnownStreams& known) {
 
 }  // namespace
 
-Stream default_stream(Device d) { return default_stream(d, known_streams); }
+Stream default_stream(Device d) { return default_stream(d, cached_streams); }
 
 void set_default_stream(Stream s) {
   check_owner(s);
-  known_streams.last_default = {};
+  cached_streams.last_default = {};
   for (Stream& d : mine.defaults) {
     if (d.device == s.device) {
       d = s;
@@ -218,24 +218,24 @@ std::vector<Stream> get_streams() { return mine.own; }
 void clear_streams() {
   for (Stream s : mine.own) backend_of(s.device).synchronize(s);
   mine = {};
-  known_streams.last_default = {};
+  cached_streams.last_default = {};
 }
 
 Device stream_device(int index) {
   std::lock_guard lock(table_mutex);
-  // Data made before any stream exists names stream 0.
+  // Data made before any stream exists has stream index 0.
   return static_cast<size_t>(index) < table().size() ? table()[index].device
                                                      : global_default().load();
 }
 
 namespace {
 
-Stream to_stream(const StreamOrDevice& s, Device fallback, KnownStreams& known) {
-  const KnownStream& scope = known.scope;
+Stream to_stream(const StreamOrDevice& s, Device fallback, CachedStreams& cached) {
+  const CachedStream& scope = cached.scope;
   switch (s.index()) {
     case 0:
       if (scope.index >= 0 && scope.device == fallback) return Stream(scope.index, fallback);
-      return default_stream(fallback, known);
+      return default_stream(fallback, cached);
     case 1:
       return check_owner(std::get<Stream>(s));
     case 2:
@@ -250,21 +250,21 @@ Stream to_stream(const StreamOrDevice& s, Device fallback, KnownStreams& known) 
 }  // namespace
 
 Stream to_stream(const StreamOrDevice& s, Device fallback) {
-  return to_stream(s, fallback, known_streams);
+  return to_stream(s, fallback, cached_streams);
 }
 Stream to_stream(const StreamOrDevice& s) {
-  KnownStreams& known = streams_of_thread();
-  return to_stream(s, known.scope.index >= 0 ? known.scope.device : global_default().load(), known);
+  CachedStreams& cached = streams_of_thread();
+  return to_stream(s, cached.scope.index >= 0 ? cached.scope.device : global_default().load(), cached);
 }
 
 StreamScope::StreamScope() {
-  KnownStream& scope = known_streams.scope;
+  CachedStream& scope = cached_streams.scope;
   before_ = scope.index;
   device_before_ = scope.device;
   scope = {};
 }
-StreamScope::StreamScope(Stream s) : StreamScope() { known_streams.scope = {s.index, s.device}; }
-StreamScope::~StreamScope() { known_streams.scope = {before_, device_before_}; }
+StreamScope::StreamScope(Stream s) : StreamScope() { cached_streams.scope = {s.index, s.device}; }
+StreamScope::~StreamScope() { cached_streams.scope = {before_, device_before_}; }
 
 std::string to_string(const Device& d) {
   return cat("Device(", d.type == Device::cpu ? "cpu" : "gpu", ", ", d.index, ")");

@@ -1,4 +1,5 @@
-// Identities of devices and streams, and the thread rules of streams. Nothing here runs anything.
+// Identities of devices and streams, and which thread may use which stream. Nothing here executes
+// work.
 #pragma once
 
 #include <optional>
@@ -11,7 +12,7 @@
 
 namespace mlx::core {
 
-/// A kind of processor and which one of them.
+/// A device type and the index of one device of that type.
 struct Device {
   enum class DeviceType { cpu, gpu };
   static constexpr DeviceType cpu = DeviceType::cpu;
@@ -27,7 +28,7 @@ inline bool operator==(const Device& device, Device::DeviceType type) {
   return device.type == type;
 }
 
-/// A queue of work on a device: work on one stream runs in order.
+/// An in-order queue of work on a device.
 struct Stream {
   int index = 0;
   Device device;
@@ -35,7 +36,7 @@ struct Stream {
   bool operator==(const Stream&) const = default;
 };
 
-/// Names a stream that each thread has a copy of.
+/// Names a stream of which each thread has its own copy.
 struct ThreadLocalStream {
   int index = 0;
   Device device;
@@ -45,15 +46,15 @@ struct ThreadLocalStream {
 using StreamOrDevice =
     std::variant<std::monostate, Stream, ThreadLocalStream, Device, Device::DeviceType>;
 
-/// The stream that is meant on the calling thread: the default one where none is given. Throws
-/// ValueError for a stream of another thread and for a device that is not there.
+/// Resolves to a stream: the calling thread's default stream if none is given. Throws ValueError
+/// for a stream of another thread and for a device that does not exist.
 MLX_API Stream to_stream(const StreamOrDevice& s);
-/// As above, with a device preferred where none is given.
+/// As above, with a preferred device if none is given.
 MLX_API Stream to_stream(const StreamOrDevice& s, Device fallback);
 
-/// While it lives, ops of the calling thread that are given no stream run on one: the nodes that a
-/// rule makes run where the node runs that they are derived from. Made without a stream it ends the
-/// one around it, for code of the program that a rule calls.
+/// For its lifetime, ops of the calling thread that are given no stream run on this stream: rules
+/// use it so that derived nodes run where the original node runs. Constructed without a stream, it
+/// disables the enclosing scope; used around user code that a rule calls.
 class StreamScope {
  public:
   StreamScope();
@@ -77,20 +78,20 @@ using DeviceInfo = std::unordered_map<std::string, std::variant<std::string, siz
 /// Name, architecture, memory, … of a device.
 MLX_API const DeviceInfo& device_info(const Device& d = default_device());
 
-/// The calling thread's default stream on a device; made on first use.
+/// The calling thread's default stream on a device, created on first use.
 MLX_API Stream default_stream(Device d);
 MLX_API std::optional<Stream> peek_default_stream(Device d);
 /// Makes a stream the calling thread's default on its device.
 MLX_API void set_default_stream(Stream s);
 /// A stream that only the calling thread may use.
 MLX_API Stream new_stream(Device d);
-/// A stream that any thread may use; the caller sees to the order.
+/// A stream that any thread may use; the caller is responsible for the order of work.
 MLX_API Stream new_thread_unsafe_stream(Device d);
 MLX_API ThreadLocalStream new_thread_local_stream(Device d);
 MLX_API Stream stream_from_thread_local_stream(ThreadLocalStream tls);
 /// Streams of the calling thread.
 MLX_API std::vector<Stream> get_streams();
-/// Forgets the calling thread's streams once they are idle.
+/// Releases the calling thread's streams once they are idle.
 MLX_API void clear_streams();
 /// The device of a stream by its index.
 Device stream_device(int index);

@@ -51,7 +51,7 @@ Dtype promote_integers(Dtype a, Dtype b) {
   if (is_unsigned(a) == is_unsigned(b)) return a.size() > b.size() ? a : b;
   Dtype u = is_unsigned(a) ? a : b, s = is_unsigned(a) ? b : a;
   if (s.size() > u.size()) return s;
-  // Signed 64 bits do not hold uint64: float32 takes over, as the published API has it.
+  // int64 does not represent uint64: the result is float32, as in the published API.
   return u.size() == 8 ? float32 : integer_of(2 * u.size(), true);
 }
 

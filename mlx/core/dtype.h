@@ -1,4 +1,4 @@
-// Element types: identity, size, kind, and the promotion lattice. Owns nothing else.
+// Element types: identity, size, kind, and the promotion lattice.
 #pragma once
 
 #include <complex>
@@ -50,7 +50,7 @@ struct Dtype {
   };
 
   Val val_;
-  uint8_t size_;  ///< bytes an element
+  uint8_t size_;  ///< bytes per element
 
   constexpr Dtype(Val v);
   constexpr Val val() const { return val_; }
@@ -94,7 +94,7 @@ inline constexpr Dtype::Category generic = Dtype::Category::generic;
 constexpr bool operator==(Dtype a, Dtype b) { return a.val_ == b.val_; }
 constexpr bool operator!=(Dtype a, Dtype b) { return a.val_ != b.val_; }
 
-/// True where `a` lies in the category (or is the dtype) `b`.
+/// True if `a` belongs to the category (or is the dtype) `b`.
 MLX_API bool issubdtype(const Dtype& a, const Dtype& b);
 MLX_API bool issubdtype(const Dtype::Category& a, const Dtype& b);
 MLX_API bool issubdtype(const Dtype& a, const Dtype::Category& b);
@@ -103,7 +103,7 @@ MLX_API bool issubdtype(const Dtype::Category& a, const Dtype::Category& b);
 /// The smallest dtype that both convert to; float16 with bfloat16 gives float32.
 MLX_API Dtype promote_types(const Dtype& a, const Dtype& b);
 
-/// Bytes an element.
+/// Bytes per element.
 inline uint8_t size_of(const Dtype& t) { return t.size(); }
 MLX_API Dtype::Kind kindof(const Dtype& t);
 
@@ -115,19 +115,20 @@ constexpr bool is_inexact(Dtype t) { return t.val() >= Dtype::Val::float16; }
 constexpr bool is_unsigned(Dtype t) {
   return t.val() >= Dtype::Val::uint8 && t.val() <= Dtype::Val::uint64;
 }
-/// The floating dtype of the parts of a complex dtype; other dtypes give themselves.
+/// The dtype of the real and imaginary parts of a complex dtype; other dtypes are returned
+/// unchanged.
 constexpr Dtype real_dtype(Dtype t) {
   return t == complex64 ? float32 : t == complex128 ? float64 : t;
 }
 
 /// "float32", "bool", …
 MLX_API std::string_view dtype_name(Dtype t);
-/// The dtype of that name; throws std::invalid_argument for an unknown one.
+/// The dtype with that name; throws std::invalid_argument for an unknown name.
 Dtype dtype_from_name(std::string_view name);
 
-/// Whether `n` bytes are elements of dtype bool, 0 or 1.
+/// True if each of the `n` bytes is a valid bool, 0 or 1.
 MLX_API bool are_bools(const void* bytes, size_t n);
-/// Makes them so: what is not 0 becomes 1.
+/// Converts bytes to valid bools: nonzero becomes 1.
 MLX_API void make_bools(void* bytes, size_t n);
 
 template <class T>
@@ -159,7 +160,7 @@ struct TypeToDtype;
 MLX_FOR_EACH_DTYPE(MLX_TYPE_TO_DTYPE)
 #undef MLX_TYPE_TO_DTYPE
 
-// `long long` and `int64_t` may be distinct types of one width.
+// `long long` and `int64_t` may be distinct types of the same width.
 template <>
 struct TypeToDtype<long long> : TypeToDtype<int64_t> {};
 template <>
@@ -170,7 +171,7 @@ struct TypeTag {
   using type = T;
 };
 
-/// Calls `f(TypeTag<T>{})` with the C++ type of `t`: the one dtype dispatch of the project.
+/// Calls `f(TypeTag<T>{})` with the C++ type of `t`. Every dispatch on a dtype uses this function.
 template <class F>
 decltype(auto) dispatch(Dtype t, F&& f) {
   switch (t.val()) {

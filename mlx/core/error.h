@@ -9,14 +9,14 @@
 
 namespace mlx::core {
 
-/// An error that can be thrown again with more text, as the class that it is.
+/// An error that can be rethrown with more text and the same class.
 struct MLX_API ExtensibleError {
   virtual ~ExtensibleError() = default;
   [[noreturn]] virtual void throw_with(const std::string& text) const = 0;
 };
 
 namespace detail {
-/// An exception class of the hierarchy: `Self` derives from this over `Base`.
+/// Base of an exception class: `Self` derives from this, which derives from `Base`.
 template <class Self, class Base>
 struct MLX_API Error : Base, ExtensibleError {
   using Base::Base;
@@ -24,7 +24,7 @@ struct MLX_API Error : Base, ExtensibleError {
     throw Self(Base::what() + text);
   }
 };
-/// A class below another one of the hierarchy.
+/// Base of an exception class below another one of the hierarchy.
 template <class Self, class Base>
 struct MLX_API Suberror : Base {
   using Base::Base;
@@ -34,15 +34,16 @@ struct MLX_API Suberror : Base {
 };
 }  // namespace detail
 
-/// A wrong value: Python's ValueError.
+/// A wrong value: ValueError in Python.
 struct MLX_API ValueError : detail::Error<ValueError, std::invalid_argument> {
   using Error::Error;
 };
-/// An array that stands for values that come later was asked for them.
+/// The value of a placeholder was requested; placeholders get values only when the traced function
+/// is called.
 struct MLX_API PlaceholderError : detail::Suberror<PlaceholderError, ValueError> {
   using Suberror::Suberror;
 };
-/// A wrong type or dtype: Python's TypeError.
+/// A wrong type or dtype: TypeError in Python.
 struct MLX_API TypeError : detail::Error<TypeError, std::invalid_argument> {
   using Error::Error;
 };
@@ -50,7 +51,7 @@ struct MLX_API TypeError : detail::Error<TypeError, std::invalid_argument> {
 struct MLX_API IndexError : detail::Error<IndexError, std::invalid_argument> {
   using Error::Error;
 };
-/// A size that cannot be represented; names the number: Python's OverflowError.
+/// A size that cannot be represented; the message contains the number. OverflowError in Python.
 struct MLX_API SizeError : detail::Error<SizeError, std::overflow_error> {
   using Error::Error;
 };
@@ -58,8 +59,8 @@ struct MLX_API SizeError : detail::Error<SizeError, std::overflow_error> {
 struct MLX_API ExecutionError : detail::Error<ExecutionError, std::runtime_error> {
   using Error::Error;
 };
-/// A matrix that has no such factorisation, inverse or solution: LinAlgError in Python, which is an
-/// ExecutionError.
+/// A matrix without the requested factorisation, inverse or solution: LinAlgError in Python, a
+/// subclass of ExecutionError.
 struct MLX_API LinAlgError : detail::Suberror<LinAlgError, ExecutionError> {
   using Suberror::Suberror;
 };
@@ -67,7 +68,7 @@ struct MLX_API LinAlgError : detail::Suberror<LinAlgError, ExecutionError> {
 struct MLX_API FileError : detail::Error<FileError, std::runtime_error> {
   using Error::Error;
 };
-/// No memory below the hard ceiling: both MemoryError and RuntimeError in Python.
+/// An allocation would exceed the hard limit: both MemoryError and RuntimeError in Python.
 struct MLX_API MemoryError : detail::Error<MemoryError, std::runtime_error> {
   using Error::Error;
 };

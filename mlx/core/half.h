@@ -1,5 +1,5 @@
-// 16-bit floating storage types. Arithmetic happens in float; a value rounds to nearest even once,
-// when it is stored.
+// 16-bit floating storage types. Arithmetic is done in float; a value is rounded to nearest even
+// once, when it is stored.
 #pragma once
 
 #include <bit>

@@ -1,4 +1,4 @@
-// Life of nodes: a free list per thread, and destruction without recursion.
+// Allocation and destruction of nodes: a free list per thread, and destruction without recursion.
 #include "mlx/core/node.h"
 
 #include <vector>
@@ -14,14 +14,14 @@ constinit const OpDef op_part{.name = "part", .kind = OpKind::part};
 
 namespace {
 
-/// Memory of dead nodes, kept for the next ones. Trivially destructible parts outlive the thread's
-/// other objects, so nodes may die during its end.
+/// Memory of destroyed nodes, kept for reuse. Trivially destructible thread-local objects outlive
+/// the others, so nodes may be destroyed while the thread ends.
 struct FreeList {
   static constexpr int kMax = 8192;
   void* head = nullptr;
   int count = 0;
   bool closed = false;
-  SmallVector<Node*, 16>* doomed = nullptr;  // nodes whose count reached zero, during a destruction
+  SmallVector<Node*, 16>* doomed = nullptr;  // nodes with a zero count, during destruction
 };
 thread_local constinit FreeList free_list;
 
@@ -127,7 +127,8 @@ Scalar Scalar::from(std::complex<double> v, Dtype t) {
     } else if constexpr (std::is_same_v<T, bool>) {
       return of(v != 0.0);
     } else if constexpr (std::is_integral_v<T>) {
-      // Through int64 as vector units do; what does not fit becomes the lowest value.
+      // Converted through int64, as vector instructions do; values out of range become the lowest
+      // value.
       double d = v.real();
       bool fits = d >= -0x1p63 && d < 0x1p63;
       if (std::is_same_v<T, uint64_t> && d >= 0x1p63 && d < 0x1p64) return of(static_cast<T>(d));

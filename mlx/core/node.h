@@ -1,5 +1,5 @@
-// The node of the lazy graph. Small, reference-counted, made on the hot path of every line of user
-// code: one allocation from a free list, no lookup.
+// The node of the lazy graph: small and reference-counted. Every op that user code calls makes one,
+// so construction is one allocation from a free list and no lookup.
 #pragma once
 
 #include <atomic>
@@ -40,14 +40,14 @@ struct MLX_API Scalar {
   }
 };
 
-/// Where an evaluated array's elements are.
+/// Location of an evaluated array's elements.
 struct Value {
   Ref<Storage> storage;
   int64_t offset = 0;  ///< elements
   Strides strides;     ///< elements
 };
 
-/// What one result of a bundle is, and its value once computed.
+/// Type and, once computed, value of one result of a bundle.
 struct PartInfo {
   Shape shape;
   Dtype dtype;
@@ -56,10 +56,10 @@ struct PartInfo {
 
 enum class Status : uint8_t {
   pending,    ///< described by op and inputs only
-  available,  ///< has a value; whether it is ready, its storage's event says
+  available,  ///< has a value; the event of its storage says whether it is computed
 };
 
-/// A status that an evaluation publishes: a thread that reads `available` sees the value too.
+/// A status published by an evaluation: a thread that reads `available` also sees the value.
 class PublishedStatus {
  public:
   operator Status() const { return status_.load(std::memory_order_acquire); }
@@ -72,9 +72,9 @@ class PublishedStatus {
 struct MLX_API Node {
   std::atomic<uint32_t> refs{0};
   PublishedStatus status;
-  bool placeholder = false;  ///< stands for an input while a function is traced; has no value
+  bool placeholder = false;  ///< input of a traced function; has no value
   Dtype dtype;
-  uint16_t part = 0;  ///< which result of its bundle (op kind `part`)
+  uint16_t part = 0;  ///< index of this result in its bundle (op kind `part`)
   int32_t stream = 0;
   const OpDef* op;
   Ref<const Attrs> attrs;
@@ -82,8 +82,8 @@ struct MLX_API Node {
   Value value;
   uint64_t trace = 0;                      ///< innermost transformation it depends on (trace.h)
   std::vector<PartInfo>* parts = nullptr;  ///< bundles only
-  std::atomic<uint64_t> mark{0};  ///< who plans its evaluation, and its place in the schedule
-  uint32_t origin = 0;  ///< the line of the program that made it, where that is recorded, or 0
+  std::atomic<uint64_t> mark{0};           ///< claiming evaluation and position in its schedule
+  uint32_t origin = 0;  ///< source line that made the node, if lines are recorded; else 0
 
   explicit Node(const OpDef& op, Dtype dtype) : dtype(dtype), op(&op) {}
 
@@ -91,14 +91,14 @@ struct MLX_API Node {
   /// The value of a constant.
   const Scalar& scalar() const { return scalar_; }
   void set_scalar(const Scalar& s) { scalar_ = s; }
-  /// Stores the inputs and counts a reference for each.
+  /// Stores the inputs and takes a reference to each.
   void set_inputs(std::span<Node* const> inputs);
-  /// Forgets op, inputs and attributes of an evaluated node, so that what it came from can go.
+  /// Drops op, inputs and attributes of an evaluated node, so that its inputs can be freed.
   void detach();
 
   static Node* make(const OpDef& op, Dtype dtype);
   static void retain(Node* n) { n->refs.fetch_add(1, std::memory_order_relaxed); }
-  /// Drops a reference; frees without recursion, however long the chain.
+  /// Drops a reference; frees without recursion, for chains of any length.
   static void release(Node* n) {
     if (n->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy(n);
   }
@@ -114,12 +114,12 @@ struct MLX_API Node {
   };
 };
 
-/// Tells the line of the program that is making a node; null while nobody asks.
+/// Returns the number of the source line that is making a node; null while lines are not recorded.
 extern std::atomic<uint32_t (*)()> node_origin;
 
-/// Ops of nodes that have no inputs.
+/// Ops of nodes without inputs.
 extern const OpDef op_data;              ///< evaluated memory
-extern MLX_API const OpDef op_constant;  ///< one scalar, known at once
+extern MLX_API const OpDef op_constant;  ///< one scalar, known when the graph is built
 extern const OpDef op_placeholder;       ///< an input of a traced function
 /// Reads one result of a bundle.
 extern const OpDef op_part;

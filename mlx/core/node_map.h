@@ -1,4 +1,4 @@
-// What walks over graphs know of the nodes they met: a hash table in one block of memory.
+// Open-addressing hash map keyed by node, for graph traversals.
 #pragma once
 
 #include <memory>
@@ -8,35 +8,36 @@
 
 namespace mlx::core {
 
-/// Nodes are told apart by their addresses.
+/// Compares nodes by identity.
 struct ByAddress {
   static size_t hash(const Node* n) { return reinterpret_cast<uintptr_t>(n) >> 5; }
   static bool same(const Node* a, const Node* b) { return a == b; }
 };
 
-/// A map from nodes that only grows. The nodes are not kept alive; references to values last until
-/// something is added.
+/// An insert-only map keyed by node. It does not keep the nodes alive. References to values stay
+/// valid until the next insertion.
 template <class T, class By = ByAddress>
 class NodeMap {
  public:
-  /// Takes `expected` nodes without growing.
+  /// Reserves space for `expected` nodes.
   explicit NodeMap(size_t expected = 0) {
     while (!fits(expected)) --shift_;
   }
 
   size_t size() const { return size_; }
-  /// The value of a node, or null.
+  /// The value of a node, or null if it has none.
   const T* find(const Node* n) const {
-    if (!slots_) return nullptr;
-    const Slot& s = slot(n);
+    if (!buckets_) return nullptr;
+    const Bucket& s = bucket(n);
     return s.node ? &s.value : nullptr;
   }
   bool contains(const Node* n) const { return find(n); }
   const T& at(const Node* n) const { return *find(n); }
-  /// The value of the node, which is `value` where it had none, and whether it had none.
+  /// Inserts `value` unless the node has a value. Returns the node's value, and whether it was
+  /// inserted.
   std::pair<T&, bool> emplace(const Node* n, T value = {}) {
-    if (!slots_ || !fits(size_ + 1)) grow();
-    Slot& s = slot(n);
+    if (!buckets_ || !fits(size_ + 1)) grow();
+    Bucket& s = bucket(n);
     bool fresh = !s.node;
     if (fresh) {
       s = {n, std::move(value)};
@@ -47,33 +48,33 @@ class NodeMap {
   T& operator[](const Node* n) { return emplace(n).first; }
 
  private:
-  struct Slot {
+  struct Bucket {
     const Node* node = nullptr;
     [[no_unique_address]] T value{};
   };
   size_t capacity() const { return size_t{1} << (64 - shift_); }
   bool fits(size_t n) const { return 8 * n <= 5 * capacity(); }
 
-  Slot& slot(const Node* n) const {
+  Bucket& bucket(const Node* n) const {
     size_t at = By::hash(n) * 0x9e3779b97f4a7c15ull >> shift_;
-    while (slots_[at].node && !By::same(slots_[at].node, n)) at = (at + 1) & (capacity() - 1);
-    return slots_[at];
+    while (buckets_[at].node && !By::same(buckets_[at].node, n)) at = (at + 1) & (capacity() - 1);
+    return buckets_[at];
   }
   void grow() {
-    size_t old = slots_ ? capacity() : 0;
+    size_t old = buckets_ ? capacity() : 0;
     if (!fits(size_ + 1)) --shift_;
-    auto before = std::exchange(slots_, std::make_unique<Slot[]>(capacity()));
+    auto before = std::exchange(buckets_, std::make_unique<Bucket[]>(capacity()));
     for (size_t k = 0; k < old; ++k)
-      if (before[k].node) slot(before[k].node) = std::move(before[k]);
+      if (before[k].node) bucket(before[k].node) = std::move(before[k]);
   }
 
-  std::unique_ptr<Slot[]> slots_;
+  std::unique_ptr<Bucket[]> buckets_;
   size_t size_ = 0;
   int shift_ = 60;
 };
 
-/// The nodes met so far.
-struct Met {};
-using NodeSet = NodeMap<Met>;
+/// Value type of a set.
+struct Visited {};
+using NodeSet = NodeMap<Visited>;
 
 }  // namespace mlx::core

@@ -1,4 +1,4 @@
-// Ops by name.
+// The registry of ops by name.
 #include "mlx/core/op.h"
 
 #include <map>

@@ -1,3 +1,4 @@
+// Formatting of arrays as text.
 #include "mlx/core/print.h"
 
 #include <atomic>
@@ -69,7 +70,7 @@ void set_printoptions(PrintOptions options) {
 
 std::string to_string(const array& a) {
   std::ostringstream os;
-  // What is left of a trace that is over is shown for what it is.
+  // An array of a trace that has ended is shown as such.
   bool leaked = !is_open(a.node()->trace);
   try {
     if (!is_constant(a)) a.eval();

@@ -1,4 +1,4 @@
-// Arrays as text.
+// Formatting of arrays as text.
 #pragma once
 
 #include <iosfwd>
@@ -9,7 +9,7 @@
 
 namespace mlx::core {
 
-/// How numbers print.
+/// Formatting options for numbers.
 struct PrintOptions {
   int precision = -1;  ///< digits after the point; negative: six significant digits
 };
@@ -17,7 +17,7 @@ struct PrintOptions {
 MLX_API PrintOptions print_options();
 MLX_API void set_printoptions(PrintOptions options);
 
-/// "array([1, 2], dtype=int32)". Axes longer than six show their ends. Evaluates.
+/// "array([1, 2], dtype=int32)". Axes longer than six elements are shortened. Evaluates.
 MLX_API std::string to_string(const array& a);
 MLX_API std::ostream& operator<<(std::ostream& os, const array& a);
 MLX_API std::ostream& operator<<(std::ostream& os, const Dtype& t);

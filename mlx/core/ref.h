@@ -7,7 +7,7 @@
 
 namespace mlx::core {
 
-/// Base of objects that `Ref` counts. Copying an object does not copy its count.
+/// Base of objects counted by `Ref`. Copying an object does not copy its count.
 struct RefCounted {
   mutable std::atomic<uint32_t> refs{0};
   RefCounted() = default;
@@ -16,7 +16,7 @@ struct RefCounted {
   virtual ~RefCounted() = default;
 };
 
-/// A shared owner of a RefCounted object, or null.
+/// Shared ownership of a RefCounted object, or null.
 template <class T>
 class Ref {
  public:
@@ -36,13 +36,13 @@ class Ref {
   ~Ref() {
     if (p_ && p_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete p_;
   }
-  /// Owns an object whose reference was counted already, as `release` leaves it.
+  /// Takes over a reference that was already counted, as `release` returns it.
   static Ref adopt(T* p) {
     Ref r;
     r.p_ = p;
     return r;
   }
-  /// Gives the object up without counting its reference off.
+  /// Gives up ownership without decrementing the count.
   T* release() { return std::exchange(p_, nullptr); }
   T* get() const { return p_; }
   T* operator->() const { return p_; }

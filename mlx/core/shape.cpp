@@ -10,8 +10,8 @@
 
 namespace mlx::core {
 
-// The bytes of as many elements of any dtype fit in int64.
-constexpr int64_t kMostElements = (int64_t{1} << 59) - 1;
+// The bytes of that many elements of any dtype fit in int64.
+constexpr int64_t kMaxElements = (int64_t{1} << 59) - 1;
 
 void too_many_axes(size_t rank, const char* op) {
   fail<ValueError>(op, "an array with ", rank, " axes; up to ", kMaxAxes, " are accepted");
@@ -24,7 +24,7 @@ int64_t num_elements(const Shape& shape) {
     if (d == 0) return 0;
     overflow |= __builtin_mul_overflow(n, d, &n);
   }
-  if (overflow || n > kMostElements)
+  if (overflow || n > kMaxElements)
     throw SizeError(cat("[shape] ", to_string(shape), " has more than 2^59 - 1 elements"));
   return n;
 }
@@ -34,7 +34,7 @@ Strides row_major(const Shape& shape) {
   int64_t step = 1;
   for (int i = static_cast<int>(shape.size()) - 1; i >= 0; --i) {
     strides[i] = step;
-    // Lengths beside one of 0 may have any product.
+    // If one length is 0, the product of the others may overflow.
     step = static_cast<int64_t>(static_cast<uint64_t>(step) * std::max<uint64_t>(shape[i], 1));
   }
   return strides;

@@ -1,4 +1,4 @@
-// Shapes, strides and the arithmetic on them. Every size is 64-bit.
+// Shapes, strides and their arithmetic. All sizes are 64-bit.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace mlx::core {
 using ShapeElem = int64_t;
 /// Lengths of the axes, outermost first.
 using Shape = SmallVector<int64_t, 4>;
-/// Distance, in elements, between neighbours along each axis; may be zero or negative.
+/// Distance in elements between neighbours along each axis; may be zero or negative.
 using Strides = SmallVector<int64_t, 4>;
 
-/// The largest number of axes, as in NumPy.
+/// The maximum number of axes, as in NumPy.
 constexpr size_t kMaxAxes = 64;
 [[noreturn]] void too_many_axes(size_t rank, const char* op);
 /// Throws ValueError naming `op` for more than kMaxAxes axes.
@@ -26,7 +26,7 @@ inline void check_rank(size_t rank, const char* op) {
     too_many_axes(rank, op);
 }
 
-/// How an operand lies in its buffer.
+/// Dtype, shape, strides and offset of an operand in its buffer.
 struct Layout {
   Shape shape;
   Strides strides;     ///< elements
@@ -38,19 +38,21 @@ struct Layout {
 MLX_API int64_t num_elements(const Shape& shape);
 /// Strides of a dense array in row-major order.
 MLX_API Strides row_major(const Shape& shape);
-/// True where the elements follow one another in row-major order (axes of length 1 do not count).
+/// True if the elements are contiguous in row-major order (axes of length 1 do not count).
 MLX_API bool is_row_contiguous(const Shape& shape, const Strides& strides);
-/// True where the elements fill one gapless run of memory in some order of the axes.
+/// True if the elements fill one contiguous range of memory in some order of the axes.
 bool is_dense(const Shape& shape, const Strides& strides);
-/// First and last element touched, relative to the offset; {0, -1} when empty.
+/// First and last element accessed, relative to the offset; {0, -1} if empty.
 MLX_API std::pair<int64_t, int64_t> extent(const Shape& shape, const Strides& strides);
 
-/// The shape two shapes broadcast to, by NumPy's rule; throws ValueError naming `op` otherwise.
+/// The broadcast shape of two shapes by NumPy's rule; throws ValueError naming `op` if there is
+/// none.
 MLX_API Shape broadcast_shapes(const Shape& a, const Shape& b, const char* op = "broadcast_shapes");
 /// Strides of an operand of `shape` when it is read as the broadcast shape `to`.
 Strides broadcast_strides(const Shape& shape, const Strides& strides, const Shape& to);
 
-/// `axis` in [0, ndim) counted from the end when negative; throws IndexError naming `op`.
+/// `axis` normalised to [0, ndim): negative values count from the end. Throws IndexError naming
+/// `op`.
 MLX_API int normalize_axis(int64_t axis, int64_t ndim, const char* op);
 /// Normalised axes, sorted; throws IndexError when out of range and ValueError when repeated.
 std::vector<int> normalize_axes(const std::vector<int>& axes, int64_t ndim, const char* op);
@@ -58,8 +60,8 @@ std::vector<int> normalize_axes(const std::vector<int>& axes, int64_t ndim, cons
 /// "(2,3)" as in messages and reprs.
 MLX_API std::string to_string(const Shape& shape);
 
-/// Merges neighbouring axes that every operand walks as one, and drops axes of length 1.
-/// All stride lists have the rank of `shape`; a scalar becomes one axis of length 1.
+/// Merges neighbouring axes that are contiguous in every operand, and drops axes of length 1. All
+/// stride lists have the rank of `shape`; a scalar becomes one axis of length 1.
 void collapse_axes(Shape& shape, std::vector<Strides>& strides);
 
 }  // namespace mlx::core

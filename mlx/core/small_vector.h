@@ -1,4 +1,4 @@
-// A vector of trivially copyable elements with room for a few of them inside.
+// A vector of trivially copyable elements with inline storage.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace mlx::core {
 
-/// Like std::vector, but the first `N` elements need no allocation.
+/// Like std::vector; the first `N` elements need no allocation.
 template <class T, int N>
 class SmallVector {
   static_assert(std::is_trivially_copyable_v<T>);

@@ -1,3 +1,4 @@
+// Bookkeeping of active transformations.
 #include "mlx/core/trace.h"
 
 #include <algorithm>
@@ -18,8 +19,8 @@ thread_local ShapeWatch* innermost_watch = nullptr;
 
 Trace outermost(Trace t) { return t & ~kDepth; }
 
-/// The outermost transformations of all threads. Few: a thread has one at most.
-class Outermost {
+/// The active outermost transformations of all threads; at most one per thread.
+class OutermostTraces {
  public:
   Trace begin() {
     std::lock_guard lock(mutex_);
@@ -36,7 +37,7 @@ class Outermost {
     std::lock_guard lock(mutex_);
     return std::find(running_.begin(), running_.end(), t) != running_.end();
   }
-  /// Greater than all that ran so far, smaller than all that come.
+  /// Greater than every past trace, smaller than every later one.
   Trace latest() const { return latest_.load(std::memory_order_relaxed) | kDepth; }
   size_t count() const { return count_.load(std::memory_order_relaxed); }
 
@@ -47,8 +48,8 @@ class Outermost {
   std::atomic<Trace> latest_{0};
 };
 
-Outermost& all_threads() {
-  static auto& all = *new Outermost;
+OutermostTraces& all_threads() {
+  static auto& all = *new OutermostTraces;
   return all;
 }
 
@@ -74,7 +75,7 @@ bool any_trace_runs() { return all_threads().count() > 0; }
 bool is_live(Trace t) {
   if (t == 0) return false;
   const Trace own = outermost(innermost_trace);
-  // What is newer than this thread's transformation may depend on it by way of another thread.
+  // A newer trace may depend on this thread's transformation by way of another thread.
   if (own != 0 && t > own) return true;
   return all_threads().count() > (own != 0) && all_threads().runs(outermost(t));
 }

@@ -1,5 +1,4 @@
-// Which transformations run, and what a trace that must serve inputs of all shapes learns about the
-// function that it traces.
+// Active transformations, and whether a function traced for inputs of all shapes reads shapes.
 #pragma once
 
 #include "mlx/core/api.h"
@@ -7,12 +6,12 @@
 
 namespace mlx::core {
 
-/// Names a transformation (grad, vmap, compile) that runs: the number of the outermost one around
-/// it, which only grows, above eight bits of depth. One inside of another is the greater, and 0 is
-/// none.
+/// Identifies an active transformation (grad, vmap, compile): the sequence number of the outermost
+/// one around it, which only grows, above eight bits of nesting depth. A nested transformation
+/// compares greater; 0 means none.
 using Trace = uint64_t;
 
-/// A transformation of this thread, for its lifetime.
+/// A transformation on this thread, for the lifetime of the object.
 class TraceScope {
  public:
   TraceScope();
@@ -20,18 +19,18 @@ class TraceScope {
   TraceScope(const TraceScope&) = delete;
 };
 
-/// The innermost transformation that runs on this thread.
+/// The innermost active transformation of this thread.
 MLX_API Trace current_trace();
-/// True while a transformation runs on any thread.
+/// True while a transformation is active on any thread.
 MLX_API bool any_trace_runs();
-/// True where a derivative may still be asked of what depends on the transformation: it runs, or
-/// one around it does, on whichever thread. Such nodes keep their inputs when they are evaluated.
+/// True while a derivative may still be requested of nodes with this trace: the transformation or
+/// one around it is active, on any thread. Such nodes keep their inputs when they are evaluated.
 bool is_live(Trace t);
-/// True while the transformation itself runs, as far as this thread knows.
+/// True while the transformation itself is active, as far as this thread knows.
 MLX_API bool is_open(Trace t);
 
-/// Watches, for its lifetime, whether the program on this thread looks at shapes of arrays that
-/// depend on traces begun later.
+/// Records, for its lifetime, whether user code on this thread reads shapes of arrays that depend
+/// on traces started later.
 class ShapeWatch {
  public:
   ShapeWatch();
@@ -46,8 +45,8 @@ class ShapeWatch {
   ShapeWatch* outer_;
 };
 
-/// Tells traces under way on this thread that what comes next may depend on the shape of `a` in a
-/// way that no op of the graph shows.
+/// Reports to the active traces of this thread that the computation may depend on the shape of `a`
+/// in a way that the graph does not record.
 MLX_API void note_shape_read(const array& a);
 
 }  // namespace mlx::core

@@ -1,4 +1,4 @@
-// Small services of mlx/utils.h.
+// Functions of mlx/utils.h.
 #include "mlx/utils.h"
 
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// Groups of one process, and their collectives.
 #include "mlx/distributed/distributed.h"
 
 #include <algorithm>

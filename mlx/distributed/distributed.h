@@ -1,5 +1,5 @@
-// Groups of processes and collectives over them. No engine for several processes is built in yet,
-// so every group has one member, for which a collective is the identity.
+// Groups of processes and collectives over them. No communication backend is built in yet: every
+// group has one member, for which a collective is the identity.
 #pragma once
 
 #include <optional>
@@ -10,21 +10,22 @@
 
 namespace mlx::core::distributed {
 
-/// Processes that compute together.
+/// A group of processes.
 class MLX_API Group {
  public:
   int rank() const { return 0; }
   int size() const { return 1; }
-  /// Throws ExecutionError: a group of one cannot be split.
+  /// Throws ExecutionError: a group of one process cannot be split.
   Group split(int color, int key = -1) const;
 };
 
-/// True where an engine of that name ("any", "mpi", "nccl", "ring", "jaccl") connects processes.
+/// True if a communication backend of that name ("any", "mpi", "nccl", "ring", "jaccl") is
+/// available.
 MLX_API bool is_available(const std::string& backend = "any");
-/// The group of all processes: this one. Throws ExecutionError where `strict` or a named engine
-/// asks for more, ValueError for an unknown name.
+/// The group of all processes, which is this process alone. Throws ExecutionError if `strict` or a
+/// named backend requires more, ValueError for an unknown name.
 MLX_API Group init(bool strict = false, const std::string& backend = "any");
-/// Forgets the groups that were made; there are none to keep yet.
+/// Does nothing: groups are not cached yet.
 MLX_API void clear_backends();
 
 MLX_API array all_sum(const array& x, std::optional<Group> group = {}, StreamOrDevice s = {});
@@ -32,7 +33,7 @@ MLX_API array all_max(const array& x, std::optional<Group> group = {}, StreamOrD
 MLX_API array all_min(const array& x, std::optional<Group> group = {}, StreamOrDevice s = {});
 MLX_API array all_gather(const array& x, std::optional<Group> group = {}, StreamOrDevice s = {});
 MLX_API array sum_scatter(const array& x, std::optional<Group> group = {}, StreamOrDevice s = {});
-/// Throw ValueError: there is nobody to talk to.
+/// Throw ValueError: a group of one process has no other member.
 MLX_API array send(const array& x, int dst, std::optional<Group> group = {}, StreamOrDevice s = {});
 MLX_API array recv(Shape shape, Dtype dtype, int src, std::optional<Group> group = {},
                    StreamOrDevice s = {});

@@ -1,4 +1,4 @@
-// The GGUF format, little-endian: a header, metadata by key, tensor descriptions, aligned data.
+// The GGUF format (little-endian): a header, metadata by key, tensor descriptions, aligned data.
 #include <algorithm>
 #include <cstring>
 
@@ -13,7 +13,7 @@ namespace {
 constexpr uint32_t kMagic = 0x46554747;  // "GGUF"
 constexpr size_t kAlignment = 32;
 constexpr uint32_t kString = 8, kArray = 9;
-constexpr uint64_t kMostAxes = 8;
+constexpr uint64_t kMaxTensorAxes = 8;
 
 struct Tag {
   uint32_t id;
@@ -24,7 +24,7 @@ constexpr Tag kValues[] = {{0, uint8},   {1, int8},   {2, uint16},  {3, int16},
                            {10, uint64}, {11, int64}, {12, float64}};
 constexpr Tag kTensors[] = {{0, float32}, {1, float16}, {24, int8},    {25, int16},
                             {26, int32},  {27, int64},  {28, float64}, {30, bfloat16}};
-/// Blocks of 32 elements.
+/// Block formats of 32 elements that become packed matrices.
 struct Blocks {
   uint32_t id;
   const char* name;
@@ -48,7 +48,7 @@ const Tag* find_tag(const Tag (&tags)[N], Dtype dtype) {
 
 // ---- reading -----------------------------------------------------------------------------------
 
-/// Counts what it reads and believes no length that the file cannot hold.
+/// Reads with bounds checks: rejects every length that exceeds the file.
 class Source {
  public:
   explicit Source(io::Reader& in) : in_(in) {}
@@ -67,7 +67,7 @@ class Source {
     bytes(s.data(), s.size());
     return s;
   }
-  /// A number of things of at least `size` bytes each.
+  /// A count of items of at least `size` bytes each, checked against the bytes that are left.
   uint64_t checked(uint64_t n, size_t size) {
     if (n > in_.remaining() / size)
       reject("announces ", n, " items where ", in_.remaining(),
@@ -132,7 +132,7 @@ Tensor read_description(Source& in) {
   Tensor t;
   t.name = in.string();
   const auto rank = in.number<uint32_t>();
-  if (rank > kMostAxes) in.reject("gives ", t.name, " ", rank, " axes");
+  if (rank > kMaxTensorAxes) in.reject("gives ", t.name, " ", rank, " axes");
   for (uint32_t i = 0; i < rank; ++i) {
     const auto length = in.number<uint64_t>();
     if (length > uint64_t{1} << 62) in.reject("gives ", t.name, " an axis of length ", length);
@@ -157,7 +157,7 @@ Tensor read_description(Source& in) {
   return t;
 }
 
-/// Words, scales and biases of blocks.
+/// Converts blocks to words, scales and biases.
 void unpack_blocks(Source& in, const Tensor& t, std::unordered_map<std::string, array>& out) {
   const Blocks& b = *t.blocks;
   Shape words = t.shape, units = t.shape;
@@ -183,7 +183,7 @@ void unpack_blocks(Source& in, const Tensor& t, std::unordered_map<std::string, 
     for (int j = 0; j < 4 * b.bits; ++j)
       if (b.bits == 8)
         to[j] = codes[j] ^ 0x80;  // signed to unsigned
-      else  // low nibbles hold the first half of a block, high ones the second
+      else                        // low nibbles: first half of a block, high nibbles: second half
         to[j] = j < 8 ? (codes[2 * j] & 15) | (codes[2 * j + 1] & 15) << 4
                       : codes[2 * j - 16] >> 4 | (codes[2 * j - 15] & 0xf0);
   }
@@ -194,7 +194,7 @@ void unpack_blocks(Source& in, const Tensor& t, std::unordered_map<std::string, 
   out.insert_or_assign(stem + ".biases", biases);
 }
 
-/// The elements of blocks as float16.
+/// Converts blocks to float16 elements.
 array read_blocks(Source& in, const Tensor& t) {
   array out = array::uninitialized(t.shape, float16);
   if (out.size() == 0) return out;
@@ -258,7 +258,7 @@ void put_value(std::string& to, const std::string& key, const GGUFMetaData& valu
 
 GGUFLoad load_gguf(std::shared_ptr<io::Reader> reader, StreamOrDevice) {
   Source in(*reader);
-  if (in.number<uint32_t>() != kMagic) in.reject("is no GGUF file");
+  if (in.number<uint32_t>() != kMagic) in.reject("is not a GGUF file");
   const auto version = in.number<uint32_t>();
   if (version != 2 && version != 3) in.reject("has version ", version, "; 2 and 3 are accepted");
   auto tensors = in.number<uint64_t>(), values = in.number<uint64_t>();
@@ -303,8 +303,8 @@ void save_gguf(std::string file, std::unordered_map<std::string, array> arrays,
     if (!find_tag(kTensors, a.dtype()))
       fail<ValueError>("save_gguf", name, " of dtype ", dtype_name(a.dtype()),
                        "; float16 to float64, bfloat16 and signed integers are accepted");
-    if (a.ndim() > kMostAxes)
-      fail<ValueError>("save_gguf", name, " with ", a.ndim(), " axes; at most ", kMostAxes,
+    if (a.ndim() > kMaxTensorAxes)
+      fail<ValueError>("save_gguf", name, " with ", a.ndim(), " axes; at most ", kMaxTensorAxes,
                        " are accepted");
     list.emplace_back(name, io::row_contiguous(a));
   }

@@ -1,5 +1,5 @@
-// Layouts of blocks. The K layouts hold 256 elements in groups of 16 or 32, each with a scale (and
-// a least value) of few bits, which one or two float16 numbers scale in turn.
+// Block formats. The K formats have 256 elements in groups of 16 or 32; each group has a scale (and
+// a minimum) of few bits, which are multiplied by one or two float16 numbers per block.
 #include "mlx/io/gguf_blocks.h"
 
 #include <cstring>
@@ -15,27 +15,27 @@ float half_at(const uint8_t* p) {
   return static_cast<float>(h);
 }
 
-template <bool HasLeast>
+template <bool HasMinimum>
 void unpack_q5(const uint8_t* p, float* out) {
-  const float scale = half_at(p), least = HasLeast ? half_at(p + 2) : -16 * scale;
-  p += HasLeast ? 4 : 2;
+  const float scale = half_at(p), minimum = HasMinimum ? half_at(p + 2) : -16 * scale;
+  p += HasMinimum ? 4 : 2;
   uint32_t high;
   std::memcpy(&high, p, sizeof high);
   p += 4;
   for (int i = 0; i < 16; ++i) {
-    out[i] = scale * static_cast<float>((p[i] & 15) | (high >> i & 1) << 4) + least;
-    out[i + 16] = scale * static_cast<float>(p[i] >> 4 | (high >> (i + 16) & 1) << 4) + least;
+    out[i] = scale * static_cast<float>((p[i] & 15) | (high >> i & 1) << 4) + minimum;
+    out[i + 16] = scale * static_cast<float>(p[i] >> 4 | (high >> (i + 16) & 1) << 4) + minimum;
   }
 }
 
 void unpack_q2_k(const uint8_t* p, float* out) {
   const uint8_t *scales = p, *codes = p + 16;
-  const float scale = half_at(p + 80), least = half_at(p + 82);
+  const float scale = half_at(p + 80), minimum = half_at(p + 82);
   for (int i = 0; i < 256; ++i) {
     const int code = codes[i / 128 * 32 + i % 32] >> (i % 128 / 32 * 2) & 3;
     const uint8_t s = scales[i / 16];
     out[i] = scale * static_cast<float>(s & 15) * static_cast<float>(code) -
-             least * static_cast<float>(s >> 4);
+             minimum * static_cast<float>(s >> 4);
   }
 }
 
@@ -52,26 +52,26 @@ void unpack_q3_k(const uint8_t* p, float* out) {
   }
 }
 
-/// Scale and least value, of 6 bits each, of group g among 8 in 12 bytes.
-void scale_and_least(const uint8_t* p, int g, int& scale, int& least) {
+/// Scale and minimum, of 6 bits each, of group g among 8 in 12 bytes.
+void scale_and_minimum(const uint8_t* p, int g, int& scale, int& minimum) {
   if (g < 4) {
     scale = p[g] & 63;
-    least = p[g + 4] & 63;
+    minimum = p[g + 4] & 63;
   } else {
     scale = (p[g + 4] & 15) | p[g - 4] >> 6 << 4;
-    least = p[g + 4] >> 4 | p[g] >> 6 << 4;
+    minimum = p[g + 4] >> 4 | p[g] >> 6 << 4;
   }
 }
 
-/// Q4_K, and Q5_K, which has a fifth bit of each code elsewhere.
+/// Q4_K, and Q5_K, whose fifth bits are stored separately.
 template <bool HasFifth>
 void unpack_q45_k(const uint8_t* p, float* out) {
-  const float scale = half_at(p), least = half_at(p + 2);
+  const float scale = half_at(p), minimum = half_at(p + 2);
   const uint8_t *scales = p + 4, *fifth = p + 16, *codes = HasFifth ? p + 48 : p + 16;
   for (int g = 0; g < 8; ++g) {
     int s, m;
-    scale_and_least(scales, g, s, m);
-    const float step = scale * static_cast<float>(s), low = least * static_cast<float>(m);
+    scale_and_minimum(scales, g, s, m);
+    const float step = scale * static_cast<float>(s), low = minimum * static_cast<float>(m);
     for (int i = 0; i < 32; ++i) {
       int code = codes[g / 2 * 32 + i] >> (g % 2 * 4) & 15;
       if (HasFifth) code |= (fifth[i] >> g & 1) << 4;

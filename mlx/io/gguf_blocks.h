@@ -1,4 +1,4 @@
-// Packed tensors of GGUF files that no packed matrix of this library holds: read as float16.
+// Block formats of GGUF files that have no packed form in this library; they are read as float16.
 #pragma once
 
 #include <cstddef>
@@ -6,16 +6,16 @@
 
 namespace mlx::core::io {
 
-/// One layout of blocks.
+/// One block format.
 struct GgufBlocks {
   uint32_t id;
-  size_t bytes;  ///< of a block
-  int elements;  ///< in a block, at most 256
-  /// Writes the elements of a block.
+  size_t bytes;  ///< bytes per block
+  int elements;  ///< elements per block, at most 256
+  /// Writes the elements of one block.
   void (*unpack)(const uint8_t* block, float* out);
 };
 
-/// Q5_0, Q5_1 and Q2_K to Q6_K by the id of their type, else null.
+/// Q2_K to Q6_K, Q5_0 and Q5_1 by the id of their type; null for other ids.
 const GgufBlocks* find_gguf_blocks(uint32_t id);
 
 }  // namespace mlx::core::io

@@ -1,6 +1,6 @@
-// Saving and loading arrays: .npy, .safetensors and .gguf. Saving evaluates; a failed save leaves
-// an earlier file as it was. Files are checked before their contents are believed: FileError
-// otherwise.
+// Saving and loading arrays: .npy, .safetensors and .gguf. Saving evaluates the arrays; a failed
+// save leaves an existing file unchanged. Loading validates the file and throws FileError if it is
+// malformed.
 #pragma once
 
 #include <string>
@@ -18,11 +18,12 @@ namespace mlx::core {
 using SafetensorsLoad =
     std::pair<std::unordered_map<std::string, array>, std::unordered_map<std::string, std::string>>;
 
-/// Writes one array in NumPy's format, version 1 (2 for long headers). bfloat16 is written as "V2".
+/// Writes one array in NumPy's format, version 1 (2 for long headers). The dtype bfloat16 is
+/// written as "V2".
 MLX_API void save(std::shared_ptr<io::Writer> out, array a);
-/// As above; ".npy" is added to a name without it.
+/// As above; ".npy" is appended to a name without it.
 MLX_API void save(std::string file, array a);
-/// Reads one array of NumPy's format, either byte order, C or Fortran order.
+/// Reads one array in NumPy's format: either byte order, C or Fortran order.
 MLX_API array load(std::shared_ptr<io::Reader> in, StreamOrDevice s = {});
 MLX_API array load(std::string file, StreamOrDevice s = {});
 
@@ -35,26 +36,27 @@ MLX_API void save_safetensors(std::string file, std::unordered_map<std::string, 
 MLX_API SafetensorsLoad load_safetensors(std::shared_ptr<io::Reader> in, StreamOrDevice s = {});
 MLX_API SafetensorsLoad load_safetensors(const std::string& file, StreamOrDevice s = {});
 
-/// A value of GGUF metadata; monostate stands for none.
+/// A value of GGUF metadata; monostate means none.
 using GGUFMetaData = std::variant<std::monostate, array, std::string, std::vector<std::string>>;
 using GGUFLoad = std::pair<std::unordered_map<std::string, array>,
                            std::unordered_map<std::string, GGUFMetaData>>;
 
-/// Reads a GGUF file, version 2 or 3. Tensors of type Q4_0, Q4_1 and Q8_0 come as packed matrices
-/// of mode affine with groups of 32: words under their name, scales and biases (float16) under the
-/// name with ".weight" taken off and ".scales" and ".biases" added. Other block types are refused.
+/// Reads a GGUF file, version 2 or 3. Tensors of type Q4_0, Q4_1 and Q8_0 become packed matrices of
+/// mode affine with groups of 32: words under the tensor's name, scales and biases (float16) under
+/// the name without ".weight" and with ".scales" and ".biases" appended. Q5_0, Q5_1 and Q2_K to
+/// Q6_K become float16 (io/gguf_blocks.h). Other block types throw FileError.
 MLX_API GGUFLoad load_gguf(std::shared_ptr<io::Reader> in, StreamOrDevice s = {});
 MLX_API GGUFLoad load_gguf(const std::string& file, StreamOrDevice s = {});
 /// Writes named arrays of float32, float16, bfloat16, float64 or signed integers, and metadata:
-/// scalars and vectors of any dtype but the complex ones and 16-bit floats, strings, lists of
-/// strings. ".gguf" is added to a name without it.
+/// scalars and vectors of any dtype except complex ones and 16-bit floats, strings, lists of
+/// strings. ".gguf" is appended to a name without it.
 MLX_API void save_gguf(std::string file, std::unordered_map<std::string, array> array_map,
                        std::unordered_map<std::string, GGUFMetaData> meta_data = {});
 
 namespace io {
 /// The array's elements in row-major order, evaluated and in host memory.
 MLX_API array row_contiguous(const array& a);
-/// An array of which `in` gives the elements, in row-major order.
+/// Reads the elements of an array in row-major order.
 array read_elements(Reader& in, Shape shape, Dtype dtype);
 }  // namespace io
 

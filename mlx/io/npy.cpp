@@ -53,7 +53,7 @@ struct Header {
   Shape shape;
 };
 
-/// Reads the dict literal of a header. Accepts what NumPy writes: the three keys in any order.
+/// Parses the dict literal of a header. Accepts what NumPy writes: the three keys in any order.
 class HeaderParser {
  public:
   HeaderParser(const std::string& text, const std::string& label) : text_(text), label_(label) {}

@@ -33,7 +33,7 @@ const char* name_of(Dtype t) {
 Dtype dtype_of(const std::string& name, const std::string& label) {
   for (const Name& n : kNames)
     if (name == n.name) return n.dtype;
-  // 8-bit floats are kept as their bits.
+  // 8-bit floats are read as uint8.
   if (name == "F8_E4M3" || name == "F8_E5M2" || name == "F8_E8M0") return uint8;
   fail<FileError>("load_safetensors", label, " has an array of the unknown dtype ", name);
 }
@@ -45,7 +45,7 @@ struct Entry {
   size_t begin, end;
 };
 
-/// The arrays in the order of their bytes; throws FileError unless they tile the rest of the file.
+/// The arrays ordered by offset; throws FileError unless they cover the rest of the file exactly.
 std::vector<Entry> entries_of(const json& header, size_t bytes, const std::string& label) {
   std::vector<Entry> out;
   for (auto& [name, info] : header.items()) {
@@ -94,7 +94,7 @@ SafetensorsLoad load_safetensors(std::shared_ptr<io::Reader> in, StreamOrDevice)
   try {
     json header = json::parse(text);
     if (!header.is_object())
-      fail<FileError>("load_safetensors", label, ": the header is no object");
+      fail<FileError>("load_safetensors", label, ": the header is not a JSON object");
     for (const Entry& e : entries_of(header, in->remaining(), label))
       out.first.insert_or_assign(e.name, io::read_elements(*in, e.shape, e.dtype));
     if (header.contains("__metadata__"))
@@ -115,7 +115,7 @@ void save_safetensors(std::shared_ptr<io::Writer> out,
                       std::unordered_map<std::string, std::string> metadata) {
   std::vector<std::pair<std::string, array>> sorted;
   for (auto& [name, a] : arrays) sorted.emplace_back(name, io::row_contiguous(a));
-  // Wider elements first, so that every array is aligned to its elements.
+  // Wider elements first, so that every array is aligned to its element size.
   std::sort(sorted.begin(), sorted.end(), [](auto& a, auto& b) {
     return std::pair(-int{a.second.dtype().size()}, a.first) <
            std::pair(-int{b.second.dtype().size()}, b.first);
@@ -145,7 +145,7 @@ void save_safetensors(std::string file, std::unordered_map<std::string, array> a
   const std::string extension = ".safetensors";
   if (file.size() < extension.size() || file.substr(file.size() - extension.size()) != extension)
     file += extension;
-  // A failing computation must not cost an open temporary file.
+  // Evaluated first: a failing computation must not leave a temporary file open.
   Arrays all;
   for (auto& [name, a] : arrays) all.push_back(a);
   for (const array& a : all) a.eval();

@@ -1,3 +1,4 @@
+// File streams: checked reads, and writes to a temporary file that is renamed on commit.
 #include "mlx/io/stream.h"
 
 #include <fcntl.h>
@@ -59,8 +60,8 @@ class FileReader final : public Reader {
 class FileWriter final : public Writer {
  public:
   explicit FileWriter(std::string path) : path_(std::move(path)) {
-    // Not mkstemp: the file is to have the mode of any other, which the process's mask decides, and
-    // the mask can only be read by changing it, for other threads too.
+    // mkstemp is not used: the file must get the usual mode, which depends on the process's umask,
+    // and reading the umask means changing it for other threads too.
     std::random_device random;
     do {
       temporary_ = cat(path_, ".", std::hex, random());

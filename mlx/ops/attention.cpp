@@ -1,3 +1,4 @@
+// Checks, dtypes and rules of scaled dot product attention.
 #include "mlx/ops/attention.h"
 
 #include <limits>
@@ -36,12 +37,12 @@ double lowest(Dtype t) {
                          : std::numeric_limits<float>::lowest();
 }
 
-/// (B, N, T, S) -> (B, M, N / M, T, S), and the like.
+/// Splits the head axis by key heads: (B, N, T, S) -> (B, M, N / M, T, S) and likewise.
 array by_key_head(const array& x, int64_t heads, Stream s) {
   return unflatten(x, 1, {heads, heads ? x.shape(1) / heads : 1}, s);
 }
 
-/// The same in elementary ops.
+/// The same computation in elementary ops, for derivatives and batching.
 rules::Formula formula(const AttentionAttrs& attrs, Stream s) {
   return [attrs, s](const Arrays& in) {
     const array &q = in[0], &k = in[1], &v = in[2];

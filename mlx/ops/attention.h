@@ -1,4 +1,4 @@
-// Attention over keys and values, never holding all scores at once.
+// Scaled dot product attention, without storing all scores at once.
 #pragma once
 
 #include <optional>
@@ -12,12 +12,12 @@ namespace mlx::core {
 namespace fast {
 
 /// softmax(scale * queries · keys^T + mask) · values for each head, summed in float32 or wider.
-/// Queries have shape (B, N, T, D), keys (B, M, S, D), values (B, M, S, V), where N is a multiple
-/// of M: query heads share key heads in order. The mask is "" or "causal" (query t sees keys up to
-/// t + S - T), or an array that broadcasts to (B, N, T, S): bool keeps what is true, other dtypes
-/// are added to the scores. `sinks`, one a query head, take part in the softmax but not in the
-/// result. A row that is masked everywhere weighs all keys alike. Throws ValueError for other
-/// shapes and dtypes, and where `force_fused` is asked for.
+/// Queries have shape (B, N, T, D), keys (B, M, S, D), values (B, M, S, V); N is a multiple of M,
+/// and consecutive query heads share a key head. The mask is "" or "causal" (query t attends to
+/// keys up to t + S - T), or an array that broadcasts to (B, N, T, S): a bool mask selects keys,
+/// other dtypes are added to the scores. `sinks`, one per query head, are additional logits of the
+/// softmax that do not contribute to the result. A fully masked row weighs all keys equally. Throws
+/// ValueError for other shapes and dtypes, and if `force_fused` is set.
 MLX_API array scaled_dot_product_attention(const array& queries, const array& keys,
                                            const array& values, double scale,
                                            const std::string& mask_mode = "",

@@ -1,4 +1,4 @@
-// Checks and layouts of the changes of element type.
+// Checks and layouts of dtype conversions and bit reinterpretations.
 #include "mlx/ops/cast.h"
 
 #include <cmath>
@@ -44,8 +44,8 @@ bool same_axes(const Node& node, SmallVector<int, 8>& from) {
   return true;
 }
 
-/// Reading as smaller elements splits those of a dense last axis; reading as larger ones also needs
-/// every element to begin at a multiple of the size.
+/// Viewing as a smaller dtype splits the elements of a dense last axis; viewing as a larger dtype
+/// also requires every element to start at a multiple of the size.
 bool view_layout(const Node& node, const Layout& in, Layout& out) {
   int64_t from = in.dtype.size(), to = node.dtype.size();
   out.strides = in.strides;
@@ -145,7 +145,7 @@ array astype(array a, Dtype dtype, StreamOrDevice s) {
 
 array view(const array& a, const Dtype& dtype, StreamOrDevice s) {
   if (a.dtype() == dtype) return a;
-  // Elements of bool are 0 and 1 everywhere, which their bytes here may not be.
+  // Elements of bool must be 0 or 1, but these bytes may have other values.
   if (dtype == bool_) return not_equal(view(a, uint8, s), constant(0.0, uint8), s);
   Shape shape = a.shape();
   int64_t from = a.itemsize(), to = dtype.size();
@@ -198,8 +198,8 @@ array to_fp8(array x, StreamOrDevice stream) {
   array a = cast_to(x, float32, s);
   array sign = (view(a, uint32, s) >> 31) << 7;
   a = abs(a, s);
-  // Normal numbers: keep 3 of the 23 mantissa bits, ties to even, and move the exponent's bias from
-  // 127 to 7. The others are multiples of 2^-9.
+  // Normal numbers: keep 3 of the 23 mantissa bits, ties to even, and change the exponent's bias
+  // from 127 to 7. The others are multiples of 2^-9.
   array bits = view(a, uint32, s);
   array normal = ((bits + 0x7ffff + ((bits >> 20) & array(1, uint32))) >> 20) - 960;
   array code = where(a < 0x1p-6, cast_to(rint(a * 512, s), uint32, s), normal, s);
@@ -214,7 +214,7 @@ array from_fp8(array x, Dtype dtype, StreamOrDevice stream) {
                      "; uint8 is accepted");
   require_real_floating("from_fp8", dtype);
   Stream s = to_stream(stream);
-  // The same bits as the top of a float16, whose exponent's bias is larger by 8.
+  // The same bits as the upper part of a float16, whose exponent bias is larger by 8.
   array bits = cast_to(x, uint16, s), magnitude = bits & array(0x7f, uint16);
   array half = view(((bits & array(0x80, uint16)) << 8) | (magnitude << 7), float16, s);
   array value = where(magnitude == 0x7f, constant(NAN, float16), half * 256, s);

@@ -1,5 +1,5 @@
-// Changes of element type: conversions, reinterpretation of bits, 8-bit floats; and the identities
-// that matter to the graph only (copy, stop_gradient, contiguous, depends).
+// Dtype conversions, reinterpretation of bits, 8-bit floats; and identities that only affect the
+// graph (copy, stop_gradient, contiguous, depends).
 #pragma once
 
 #include "mlx/core/api.h"
@@ -8,34 +8,34 @@
 
 namespace mlx::core {
 
-/// `a` with its elements converted; `a` itself where it has that dtype already.
+/// `a` converted to `dtype`; `a` itself if it already has that dtype.
 MLX_API array astype(array a, Dtype dtype, StreamOrDevice s = {});
-/// The same for code that knows its stream.
+/// The same on a given stream.
 array cast_to(const array& a, Dtype dtype, Stream s);
-/// The bytes of `a`, read in row-major order as elements of `dtype`. Where the sizes differ the
-/// last axis grows or shrinks; throws ValueError where its bytes do not divide. As bool, bytes that
-/// are not 0 read as true.
+/// The bytes of `a` in row-major order, reinterpreted as elements of `dtype`. If the sizes differ,
+/// the last axis becomes longer or shorter; throws ValueError if its bytes are not a multiple of
+/// the size. As bool, nonzero bytes are true.
 MLX_API array view(const array& a, const Dtype& dtype, StreamOrDevice s = {});
-/// The complex numbers with these parts, real arrays of one shape and of dtype float32 (giving
-/// complex64) or float64 (complex128). Exact, also for infinities and signed zeros.
+/// Complex numbers from real and imaginary parts: real arrays of one shape and of dtype float32
+/// (giving complex64) or float64 (complex128). Exact, also for infinities and signed zeros.
 MLX_API array from_parts(const array& real, const array& imag, StreamOrDevice s = {});
-/// The same elements in memory of their own.
+/// The same elements in a new buffer.
 MLX_API array copy(array a, StreamOrDevice s = {});
-/// The same elements in row-major order in memory, or in column-major order where that is allowed.
+/// The same elements in row-major memory order; with `allow_col_major`, column-major is kept.
 MLX_API array contiguous(const array& a, bool allow_col_major = false, StreamOrDevice s = {});
 /// `a`, treated as a constant by differentiation.
 MLX_API array stop_gradient(const array& a, StreamOrDevice s = {});
-/// The inputs, available only after the dependencies have been computed.
+/// The inputs, available only after `dependencies` are computed.
 MLX_API std::vector<array> depends(const std::vector<array>& inputs,
                                    const std::vector<array>& dependencies);
 
 /// Floating elements rounded to the nearest 8-bit float with 4 exponent and 3 mantissa bits
-/// (e4m3fn), as uint8. Magnitudes above 448 give 448; NaN stays NaN.
+/// (e4m3fn), as uint8. Magnitudes above 448 become 448; NaN stays NaN.
 MLX_API array to_fp8(array x, StreamOrDevice s = {});
 /// The values of 8-bit floats (e4m3fn) stored as uint8.
 MLX_API array from_fp8(array x, Dtype dtype, StreamOrDevice s = {});
 
-/// The result dtype of a function that floats: bool and integers become float32.
+/// The result dtype of functions on floating numbers: bool and integers become float32.
 inline Dtype at_least_float(Dtype t) { return is_inexact(t) ? t : float32; }
 
 struct ViewAttrs {

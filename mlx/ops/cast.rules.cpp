@@ -1,4 +1,4 @@
-// Derivatives and batching of the changes of element type.
+// Derivatives and batching of dtype conversions and bit reinterpretations.
 #include "mlx/ops/cast.h"
 
 #include "mlx/core/error.h"
@@ -7,8 +7,9 @@ namespace mlx::core::rules {
 
 Arrays cast_vjp(const RuleArgs& r) { return {cast_to(r.grads[0], r.inputs[0].dtype(), r.stream)}; }
 Arrays cast_jvp(const RuleArgs& r) { return {cast_to(r.grads[0], r.outputs[0].dtype(), r.stream)}; }
-/// Bits read as integers have no derivative to speak of. Complex numbers read as their parts, and
-/// parts as complex numbers, have that of a linear map; other floats none at all.
+/// Bits viewed as integers have no derivative. Complex numbers viewed as their parts, and parts
+/// viewed as complex numbers, have the derivative of a linear map; views between other floating
+/// dtypes have none.
 Arrays view_derivative(const RuleArgs& r, Dtype to) {
   const Dtype in = r.inputs[0].dtype(), out = r.outputs[0].dtype();
   if (!is_inexact(in) || !is_inexact(out)) return {array()};

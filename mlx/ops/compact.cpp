@@ -1,4 +1,4 @@
-// Counting what a condition selects, checks and shapes.
+// Selection by masks: counting, checks and shapes.
 #include "mlx/ops/compact.h"
 
 #include <algorithm>
@@ -10,13 +10,14 @@
 namespace mlx::core {
 namespace {
 
-/// A condition that has been computed, and for how many elements it holds.
-struct Truth {
+/// An evaluated condition, and the number of elements where it is true.
+struct EvaluatedMask {
   array values;
   int64_t count = 0;
 
-  Truth(const array& a, StreamOrDevice s) : values(contiguous(astype(a, bool_, s), false, s)) {
-    constexpr size_t kFew = 4096;  // counted sooner than an evaluation begins
+  EvaluatedMask(const array& a, StreamOrDevice s)
+      : values(contiguous(astype(a, bool_, s), false, s)) {
+    constexpr size_t kFew = 4096;  // below this size counting is faster than an evaluation
     constexpr const char* kInstead =
         "where(condition, x, y) and products with the condition keep the shape";
     if (a.size() <= kFew) {
@@ -25,7 +26,7 @@ struct Truth {
       count = std::count_if(p, p + values.size(), [](unsigned char x) { return x != 0; });
       return;
     }
-    // The bytes of a bool array may come from elsewhere.
+    // The bytes of a foreign bool array may be other than 0 and 1.
     const array holds = not_equal(view(values, uint8, s), constant(0, uint8), s);
     const array sums = sum(a.size() > INT32_MAX ? astype(holds, int64, s) : holds, s);
     compute_for("nonzero", {values, sums}, kInstead);
@@ -33,9 +34,9 @@ struct Truth {
   }
 };
 
-/// The positions as columns or rows, to be computed before the condition can change.
+/// The indices as columns or rows, computed at once: the memory of the condition may change later.
 array positions(const array& condition, bool rows, StreamOrDevice s) {
-  const Truth truth(condition, s);
+  const EvaluatedMask truth(condition, s);
   const auto axes = static_cast<int64_t>(condition.ndim());
   return make_node(op_nonzero, rows ? Shape{truth.count, axes} : Shape{axes, truth.count},
                    condition.size() > INT32_MAX ? int64 : int32, to_stream(s),
@@ -141,7 +142,7 @@ array compress(const array& condition, const array& a, std::optional<int> axis, 
     return at_mask(slice(x, Shape(x.ndim(), 0), stop, s), condition, s);
   }
   const array at = flatnonzero(condition, s);
-  // A longer condition will do where the rest is false.
+  // A longer condition is accepted if the rest is false.
   if (at.size() > 0 && condition.shape(0) > x.shape(along)) {
     const auto last = take(at, -1, s).item<int64_t>();
     if (last >= x.shape(along))
@@ -156,7 +157,7 @@ array extract(const array& condition, const array& a, StreamOrDevice s) {
 }
 
 array at_mask(const array& a, const array& mask, StreamOrDevice s) {
-  const Truth truth(mask, s);
+  const EvaluatedMask truth(mask, s);
   return rules::compact_node(a, truth.values, {truth.count, true}, to_stream(s));
 }
 

@@ -1,5 +1,5 @@
-// What a condition selects: positions where it holds, and reads and writes of the elements there.
-// How many they are is only known from its values, so all but writes evaluate the condition.
+// Selection by masks: indices of true elements, and reads and writes of the elements there. The
+// number of elements depends on values, so everything except writes evaluates the condition.
 #pragma once
 
 #include <optional>
@@ -10,36 +10,36 @@
 
 namespace mlx::core {
 
-/// Computes arrays whose values decide the shape of a result of `op`. While a function is traced,
-/// where there are no values, throws ValueError with what can be done `instead`.
+/// Evaluates arrays whose values determine the shape of a result of `op`. While a function is
+/// traced, when there are no values, throws ValueError that names an alternative, `instead`.
 void compute_for(const char* op, const std::vector<array>& arrays, const char* instead);
 
-/// Positions of the elements that are not zero, one int32 or int64 array for each axis, in
-/// row-major order. Evaluates `a`; throws ValueError for a scalar and while a function is traced.
+/// Indices of the nonzero elements in row-major order, one int32 or int64 array per axis. Evaluates
+/// `a`; throws ValueError for a scalar and while a function is traced.
 MLX_API std::vector<array> nonzero(const array& a, StreamOrDevice s = {});
 /// The same as rows of one (count, ndim) array.
 MLX_API array argwhere(const array& a, StreamOrDevice s = {});
-/// Positions in the flattened array.
+/// Indices into the flattened array.
 MLX_API array flatnonzero(const array& a, StreamOrDevice s = {});
 
-/// The slices of `a` along an axis, or the elements of the flattened array, at whose places the 1-D
-/// `condition` holds. It may be shorter than the axis. Evaluates the condition.
+/// The slices of `a` along an axis, or the elements of the flattened array, where the 1-D
+/// `condition` is true. It may be shorter than the axis. Evaluates the condition.
 MLX_API array compress(const array& condition, const array& a, std::optional<int> axis = {},
                        StreamOrDevice s = {});
-/// The elements of the flattened array at whose places the flattened condition holds.
+/// The elements of the flattened array where the flattened condition is true.
 MLX_API array extract(const array& condition, const array& a, StreamOrDevice s = {});
 
-/// The slices of `a` where `mask`, bool with the shape of its leading axes, holds. Evaluates the
-/// mask.
+/// The slices of `a` where `mask`, a bool array over its leading axes, is true. Evaluates the mask.
 array at_mask(const array& a, const array& mask, StreamOrDevice s = {});
 
-/// `a` with the elements where `mask` holds replaced, in row-major order, by the elements of `src`.
-/// The mask covers the leading axes of `a`; `src` broadcasts to the rest where it has fewer axes,
-/// and needs at least as many elements as are replaced (IndexError when evaluated otherwise).
+/// `a` with the elements where `mask` is true replaced by the elements of `src`, in row-major
+/// order. The mask covers the leading axes of `a`; `src` broadcasts over the remaining axes if it
+/// has fewer axes, and must have at least as many elements as are replaced (otherwise IndexError
+/// when evaluated).
 MLX_API array masked_scatter(const array& a, const array& mask, const array& src,
                              StreamOrDevice s = {});
 
-/// `count` positions as the columns or, with `rows`, the rows of a matrix.
+/// `count` indices as the columns of a matrix, or with `rows` as its rows.
 struct NonzeroAttrs {
   int64_t count;
   bool rows;
@@ -49,7 +49,7 @@ struct NonzeroAttrs {
     f("rows", rows);
   }
 };
-/// `count` slices: as many as the mask selects or, unless `exact`, zeros after these.
+/// `count` slices: exactly as many as the mask selects, or, unless `exact`, padded with zeros.
 struct CompactAttrs {
   int64_t count;
   bool exact;
@@ -60,12 +60,11 @@ struct CompactAttrs {
   }
 };
 
-/// Its input is a bool array that selects `count` elements.
+/// The input is a bool array with `count` true elements.
 extern const OpDef op_nonzero;
 /// Inputs: an array, and a bool array over its leading axes.
 extern const OpDef op_compact;
-/// Inputs: an array, a bool array over its leading axes, and slices to replace those that this
-/// selects; there may be more of them.
+/// Inputs: an array, a bool array over its leading axes, and at least as many slices as it selects.
 extern const OpDef op_masked_scatter;
 
 namespace rules {

@@ -1,4 +1,4 @@
-// Derivatives and batching of reads and writes through masks, which are each other's transposes.
+// Derivatives and batching of masked reads and writes, which are each other's transposes.
 #include "mlx/ops/compact.h"
 
 #include "mlx/ops.h"
@@ -8,7 +8,7 @@ namespace mlx::core::rules {
 
 Arrays compact_vjp(const RuleArgs& r) {
   Arrays out(2);
-  if (r.wanted[0])
+  if (r.requested[0])
     out[0] =
         masked_scatter_node(zeros_like(r.inputs[0], r.stream), r.inputs[1], r.grads[0], r.stream);
   return out;
@@ -27,7 +27,7 @@ Batched compact_vmap(const Arrays& in, const std::vector<int>& axes, const Attrs
 
 namespace {
 
-/// The mask with axes of length 1 for the rest of those of `a`.
+/// The mask with axes of length 1 for the remaining axes of `a`.
 array covering(const array& mask, const array& a, Stream s) {
   Shape shape = mask.shape();
   shape.resize(a.ndim(), 1);
@@ -39,8 +39,8 @@ array covering(const array& mask, const array& a, Stream s) {
 Arrays masked_scatter_vjp(const RuleArgs& r) {
   const array &mask = r.inputs[1], &g = r.grads[0];
   Arrays out(3);
-  if (r.wanted[0]) out[0] = where(covering(mask, g, r.stream), zero(g.dtype()), g, r.stream);
-  if (r.wanted[2]) out[2] = compact_node(g, mask, {r.inputs[2].shape(0), false}, r.stream);
+  if (r.requested[0]) out[0] = where(covering(mask, g, r.stream), zero(g.dtype()), g, r.stream);
+  if (r.requested[2]) out[2] = compact_node(g, mask, {r.inputs[2].shape(0), false}, r.stream);
   return out;
 }
 
@@ -55,8 +55,8 @@ Batched masked_scatter_vmap(const Arrays& in, const std::vector<int>& axes, cons
   auto formula = [s](const Arrays& x) -> Arrays {
     const array &a = x[0], &mask = x[1], &values = x[2];
     if (values.shape(0) == 0) return {a};
-    // Counting what is kept numbers the slices; a count beyond them is an index error. A place
-    // before the first one gets index -1, whose slice is not used.
+    // The cumulative sum of the mask numbers the slices; a number beyond the last slice is an index
+    // error. Elements before the first selected one get index -1, whose slice is not used.
     const Dtype counter = mask.size() > INT32_MAX ? int64 : int32;
     const array count = cumsum(astype(flatten(mask, s), counter, s), 0, false, true, s);
     const array number = subtract(reshape(count, mask.shape(), s), constant(1, counter), s);

@@ -1,3 +1,4 @@
+// Derivatives and batching of ops through their formulas in elementary ops.
 #include "mlx/ops/composite.h"
 
 #include "mlx/ops/creation.h"
@@ -7,7 +8,7 @@ namespace mlx::core::rules {
 
 namespace {
 
-/// The formula as a function of the inputs at `places`, the others as they are.
+/// The formula as a function of the inputs at `places`; the other inputs are constants.
 Function of_some(const Formula& f, const Arrays& inputs, const std::vector<size_t>& places) {
   return [=](const Arrays& some) {
     Arrays all = inputs;
@@ -27,7 +28,7 @@ Arrays at(const Arrays& all, const std::vector<size_t>& places) {
 Arrays formula_vjp(const Formula& f, const RuleArgs& args) {
   std::vector<size_t> places;
   for (size_t i = 0; i < args.inputs.size(); ++i)
-    if (args.wanted[i] && is_inexact(args.inputs[i].dtype())) places.push_back(i);
+    if (args.requested[i] && is_inexact(args.inputs[i].dtype())) places.push_back(i);
   Arrays out(args.inputs.size());
   if (places.empty()) return out;
   Arrays cotangents = args.grads;

@@ -1,4 +1,4 @@
-// Checks and compositions of joining, splitting and repeating.
+// Checks and compositions of concatenation, splitting, repetition and padding.
 #include "mlx/ops/concat.h"
 
 #include <numeric>
@@ -18,7 +18,7 @@ Arrays build_concatenate(const Arrays& in, const Attrs* attrs, Stream s) {
   return {concatenate(in, attrs_as<ConcatenateAttrs>(attrs).axis, s)};
 }
 
-/// Elements first, first + step, .. (count of them) of an axis.
+/// Elements first, first + step, .. (`count` of them) along an axis.
 array part(const array& a, int axis, int64_t first, int64_t count, int64_t step, Stream s) {
   Shape start(a.ndim(), 0), stop = a.shape(), strides(a.ndim(), 1);
   int64_t end = first + count * step;
@@ -31,7 +31,7 @@ array part(const array& a, int axis, int64_t first, int64_t count, int64_t step,
 array moved(const array& a, int64_t shift, int axis, Stream s) {
   int64_t n = a.shape()[axis];
   if (n == 0) return a;
-  int64_t first = (n - shift % n) % n;  // what comes to the front
+  int64_t first = (n - shift % n) % n;  // start of the part that moves to the front
   if (first == 0) return a;
   return concatenate({part(a, axis, first, n - first, 1, s), part(a, axis, 0, first, 1, s)}, axis,
                      s);
@@ -48,16 +48,17 @@ PadMode pad_mode(const std::string& name) {
                    "'; 'constant', 'edge', 'reflect' and 'symmetric' are accepted");
 }
 
-/// The position that is copied to place `i` beside positions 0 to n - 1.
+/// The source index of padded element `i`, relative to indices 0 to n - 1.
 int64_t padded_source(PadMode mode, int64_t i, int64_t n) {
   if (mode == PadMode::edge || n == 1) return std::clamp<int64_t>(i, 0, n - 1);
-  int64_t repeated = mode == PadMode::symmetric ? 1 : 0;  // the outermost element in the image
+  int64_t repeated = mode == PadMode::symmetric ? 1 : 0;  // whether the image repeats the edge
   int64_t period = 2 * (n - 1 + repeated);
   int64_t at = ((i % period) + period) % period;
   return at < n ? at : period - at - repeated;
 }
 
-/// One axis padded with copies of the array's own elements: runs of them that go up, down or stay.
+/// One axis padded with copies of the array's elements, taken in ascending, descending or constant
+/// runs.
 array pad_axis(const array& a, int axis, int64_t low, int64_t high, PadMode mode, Stream s) {
   int64_t n = a.shape()[axis];
   if (low + high == 0) return a;
@@ -196,7 +197,7 @@ array tile(const array& arr, std::vector<int> reps, StreamOrDevice s) {
   Shape shape(ndim - arr.ndim(), 1);
   shape.insert(shape.end(), arr.shape().begin(), arr.shape().end());
   reps.insert(reps.begin(), ndim - reps.size(), 1);
-  // Each axis comes after an axis of its repetitions, then both are merged.
+  // A repetition axis is inserted before each axis, then both are merged.
   Shape apart, repeated, result;
   for (size_t i = 0; i < ndim; ++i) {
     if (reps[i] != 1) {

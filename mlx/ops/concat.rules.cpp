@@ -11,7 +11,7 @@ Arrays concatenate_vjp(const RuleArgs& r) {
   Shape start(r.grads[0].ndim(), 0), stop = r.grads[0].shape();
   for (size_t i = 0; i < out.size(); ++i) {
     stop[axis] = start[axis] + r.inputs[i].shape()[axis];
-    if (r.wanted[i]) out[i] = slice(r.grads[0], start, stop, r.stream);
+    if (r.requested[i]) out[i] = slice(r.grads[0], start, stop, r.stream);
     start[axis] = stop[axis];
   }
   return out;

@@ -9,14 +9,16 @@
 namespace mlx::core {
 namespace {
 
-Shape spread(const std::vector<int>& values, size_t n, int otherwise, int least, const char* what) {
+Shape spread(const std::vector<int>& values, size_t n, int otherwise, int minimum,
+             const char* what) {
   if (values.size() > 1 && values.size() != n)
     fail("conv", values.size(), " values of ", what, " for ", n,
          " spatial axes; one or one for each axis is accepted");
   Shape out(n, values.empty() ? otherwise : values[0]);
   if (values.size() == n) out = Shape(values.begin(), values.end());
   for (int64_t v : out)
-    if (v < least) fail("conv", what, " ", to_string(out), "; at least ", least, " is accepted");
+    if (v < minimum)
+      fail("conv", what, " ", to_string(out), "; at least ", minimum, " is accepted");
   return out;
 }
 
@@ -57,7 +59,7 @@ void require_rank(const array& x, size_t spatial, const char* op) {
 array plain(const char* op, const array& x, const array& w, const std::vector<int>& stride,
             const std::vector<int>& padding, const std::vector<int>& dilation, int groups,
             StreamOrDevice s) {
-  // One number for each option fits any number of spatial axes: conv1d takes them all.
+  // A single value for each option applies to any number of spatial axes: conv1d accepts them all.
   if (stride.size() > 1) require_rank(x, stride.size(), op);
   return conv_general(x, w, stride, padding, padding, dilation, {}, groups, false, s);
 }
@@ -83,7 +85,8 @@ array transposed(const char* op, const array& x, const array& w, const std::vect
   return conv_general(x, w, {}, low, high, dilation, stride, groups, true, s);
 }
 
-/// The convolution of complex operands, one of which may be real, by those of their parts.
+/// The convolution of complex operands, one of which may be real, through their real and imaginary
+/// parts.
 array complex_conv(const array& x, const array& w, const ConvAttrs& attrs, Dtype type, Stream s) {
   auto part = [&](const array& a, array (*of)(const array&, StreamOrDevice)) {
     return cast_to(of(a, s), real_dtype(type), s);

@@ -1,6 +1,6 @@
-// Convolutions with 1 to 3 spatial axes, in the layout (batch, spatial axes, channels); weights are
-// (channels out, spatial axes, channels in of a group). As in machine learning the kernel is not
-// flipped unless asked for.
+// Convolutions with 1 to 3 spatial axes, in the layout (batch, spatial axes, channels). Weights
+// have the layout (output channels, spatial axes, input channels per group). The kernel is not
+// flipped by default (cross-correlation), as in machine learning.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@
 
 namespace mlx::core {
 
-/// The general form. Padding may be negative, which crops; `input_dilation` puts zeros between the
-/// elements of the input. Lists have one value for each spatial axis, or one for all (none: the
-/// default, 1 or 0). Floating dtypes.
+/// The general form. Negative padding crops; `input_dilation` inserts zeros between the elements of
+/// the input. Lists have one value per spatial axis, or one for all (empty: the default, 1 or 0).
+/// Floating dtypes.
 MLX_API array conv_general(array input, array weight, std::vector<int> stride = {},
                            std::vector<int> padding_lo = {}, std::vector<int> padding_hi = {},
                            std::vector<int> kernel_dilation = {},
@@ -42,8 +42,7 @@ MLX_API array conv3d(const array& input, const array& weight, const Triple& stri
                      const Triple& padding = {0, 0, 0}, const Triple& dilation = {1, 1, 1},
                      int groups = 1, StreamOrDevice s = {});
 
-/// The transposes, which lengthen what conv1d .. conv3d shorten; `output_padding` lengthens the
-/// result at its end.
+/// Transposed convolutions of conv1d .. conv3d; `output_padding` extends the result at its end.
 MLX_API array conv_transpose1d(const array& input, const array& weight, int stride = 1,
                                int padding = 0, int dilation = 1, int output_padding = 0,
                                int groups = 1, StreamOrDevice s = {});
@@ -57,7 +56,7 @@ MLX_API array conv_transpose3d(const array& input, const array& weight,
                                const Triple& output_padding = {0, 0, 0}, int groups = 1,
                                StreamOrDevice s = {});
 
-/// The convolution of two vectors, as NumPy has it: mode "full", "same" or "valid".
+/// The convolution of two vectors, as in NumPy: mode "full", "same" or "valid".
 MLX_API array convolve(const array& a, const array& v, const std::string& mode = "full",
                        StreamOrDevice s = {});
 
@@ -86,7 +85,7 @@ struct ConvWeightAttrs {
   }
 };
 
-/// The convolution, and its cotangent by the weight as a function of input and output cotangent.
+/// The convolution, and the cotangent of its weight as an op of the input and the output cotangent.
 extern const OpDef op_conv, op_conv_weight;
 
 namespace rules {
@@ -94,7 +93,7 @@ Arrays conv_vjp(const RuleArgs&);
 Arrays conv_weight_vjp(const RuleArgs&);
 Batched conv_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
 Batched conv_weight_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
-/// A convolution with checked attributes, and the two nodes of its derivatives.
+/// A convolution node with checked attributes; also used by the derivative rules.
 array conv_node(const array& x, const array& w, const ConvAttrs& attrs, Stream s);
 array conv_weight_node(const array& x, const array& g, const ConvWeightAttrs& attrs, Stream s);
 }  // namespace rules

@@ -1,6 +1,6 @@
 // Derivatives and batching of convolutions. With y = conv(x, w), the cotangent of x is a
-// convolution of that of y, and the cotangent of w the bilinear op conv_weight, whose cotangents
-// are convolutions again: the two ops are closed under differentiation.
+// convolution of the cotangent of y, and the cotangent of w is the bilinear op conv_weight, whose
+// cotangents are convolutions again.
 #include "mlx/ops/conv.h"
 
 #include "mlx/ops.h"
@@ -8,7 +8,7 @@
 namespace mlx::core::rules {
 namespace {
 
-/// (O, k.., C / groups) to (C, k.., O / groups): each group on its own.
+/// (O, k.., C / groups) to (C, k.., O / groups), within each group.
 array swap_channels(const array& w, int64_t groups, Stream s) {
   int last = static_cast<int>(w.ndim());
   Shape split = prepend(groups, w.shape());
@@ -23,7 +23,7 @@ array swap_channels(const array& w, int64_t groups, Stream s) {
   return reshape(t, joined, s);
 }
 
-/// The cotangent of an input with the lengths `x` given that of the result.
+/// The cotangent of an input of spatial lengths `x`, from that of the result.
 array input_cotangent(const array& g, const array& w, const Shape& x, const ConvAttrs& c,
                       Stream s) {
   ConvAttrs t = c;
@@ -40,7 +40,7 @@ array input_cotangent(const array& g, const array& w, const Shape& x, const Conv
   return conv_node(g, swap_channels(w, c.groups, s), t, s);
 }
 
-/// The axis `from` of x moved into axis `to` as its outer part.
+/// Merges axis `from` of x into axis `to` as its outer part.
 array merge_axis(const array& x, int from, int to, Stream s) {
   array moved = moveaxis(x, from, to < 0 ? to - 1 : to, s);
   int at = to < 0 ? static_cast<int>(moved.ndim()) + to - 1 : to;
@@ -50,8 +50,8 @@ array merge_axis(const array& x, int from, int to, Stream s) {
   return reshape(moved, shape, s);
 }
 
-/// The outer part, of length n, of axis `at` (counted from the end when negative) as the first
-/// axis.
+/// Splits the outer part, of length n, off axis `at` (negative: from the end) and moves it to the
+/// front.
 array unmerge_axis(const array& x, int at, int64_t n, Stream s) {
   if (at < 0) at += static_cast<int>(x.ndim());
   Shape shape = x.shape();
@@ -60,9 +60,8 @@ array unmerge_axis(const array& x, int at, int64_t n, Stream s) {
   return moveaxis(reshape(x, shape, s), at, 0, s);
 }
 
-/// Operands that are mapped together become groups of one convolution: the batch is the outer part
-/// of the channels that the groups divide. Within it the given groups count, so that the order is
-/// right.
+/// Operands that are both mapped become groups of one convolution: the batch is the outer part of
+/// the grouped channels, and the original groups are the inner part.
 array conv_of_batches(const array& x, const array& w, const ConvAttrs& c, int64_t n, Stream s) {
   ConvAttrs grouped = c;
   grouped.groups *= n;
@@ -80,8 +79,8 @@ Arrays conv_vjp(const RuleArgs& r) {
     for (int i = 0; i < 2; ++i) out[i] = zeros_like(r.inputs[i], r.stream);
     return out;
   }
-  if (r.wanted[0]) out[0] = input_cotangent(g, w, x.shape(), c, r.stream);
-  if (r.wanted[1]) {
+  if (r.requested[0]) out[0] = input_cotangent(g, w, x.shape(), c, r.stream);
+  if (r.requested[1]) {
     Shape kernel(w.shape().begin() + 1, w.shape().end() - 1);
     out[1] = conv_weight_node(x, g, {c, kernel}, r.stream);
   }
@@ -92,8 +91,8 @@ Arrays conv_weight_vjp(const RuleArgs& r) {
   const auto& c = attrs_as<ConvWeightAttrs>(r.attrs).conv;
   const array &x = r.inputs[0], &g = r.inputs[1], &w = r.grads[0];
   Arrays out(2);
-  if (r.wanted[0]) out[0] = input_cotangent(g, w, x.shape(), c, r.stream);
-  if (r.wanted[1]) out[1] = conv_node(x, w, c, r.stream);
+  if (r.requested[0]) out[0] = input_cotangent(g, w, x.shape(), c, r.stream);
+  if (r.requested[1]) out[1] = conv_node(x, w, c, r.stream);
   return out;
 }
 

@@ -1,4 +1,4 @@
-// Checks and dtypes of counting.
+// Checks and dtypes of counting ops.
 #include "mlx/ops/counting.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ Arrays build_count(const Arrays& in, const Attrs* attrs, Stream s) {
   return {count(in[0], at(1, bounds), at(1 + bounds, in.size() > 1 + bounds), a, s)};
 }
 
-/// The weights of the elements of `a`, which have its shape; bools count.
+/// The weights of the elements of `a`, with its shape; bools are counted.
 std::optional<array> weights_of(const char* op, const array& a, const std::optional<array>& weights,
                                 StreamOrDevice s) {
   if (!weights) return {};
@@ -29,9 +29,9 @@ std::optional<array> weights_of(const char* op, const array& a, const std::optio
   return astype(*weights, weights->dtype() == bool_ ? int32 : weights->dtype(), s);
 }
 
-/// Bounds of bins of one width.
+/// Edges of bins of equal width.
 array even_edges(const array& x, int64_t bins, const HistogramRange& range, StreamOrDevice s) {
-  // 16-bit floats would not hold the numbers on the way.
+  // 16-bit floats cannot represent the intermediate numbers.
   const Dtype result = at_least_float(x.dtype()), t = promote_types(result, float32);
   array low = constant(0, t), high = constant(1, t);
   if (range) {
@@ -50,7 +50,7 @@ array even_edges(const array& x, int64_t bins, const HistogramRange& range, Stre
   const array i = astype(integer_range(0, bins + 1, 1, int64, s), t, s);
   const array part = divide(i, constant(static_cast<double>(bins), t), s);
   const array inner = add(low, multiply(subtract(high, low, s), part, s), s);
-  // The last bound is the largest element, however the sum rounds.
+  // The last edge is exactly the largest element, independent of rounding.
   return astype(where(equal(i, constant(static_cast<double>(bins), t), s), high, inner, s), result,
                 s);
 }

@@ -1,4 +1,4 @@
-// Counting values: into bins, by value, and whether they occur at all.
+// Counting values: histograms, bincount, and membership.
 #pragma once
 
 #include <optional>
@@ -9,35 +9,37 @@
 
 namespace mlx::core {
 
-/// For each element of `a` whether it is among `values` (or is not, where `invert`). NaN is not.
+/// For each element of `a`, whether it occurs in `values` (with `invert`, whether it does not). NaN
+/// does not occur.
 MLX_API array isin(const array& a, const array& values, bool invert = false, StreamOrDevice s = {});
 
-/// How often each of 0, 1, .. occurs in a 1-D array of integers, or the sums of the `weights` that
-/// stand at its places (of their dtype; counts are int32). There are as many results as the largest
-/// element needs, for which `x` is computed, and at least `minlength`; or `length` ones where
-/// that is given. Throws ValueError for negative numbers.
+/// The number of occurrences of 0, 1, .. in a 1-D array of integers (int32), or the sums of the
+/// corresponding `weights` (in their dtype). The result has `length` elements if given; otherwise
+/// as many as the largest element requires, for which `x` is evaluated, and at least `minlength`.
+/// Throws ValueError for negative numbers.
 MLX_API array bincount(const array& x, const std::optional<array>& weights = {},
                        int64_t minlength = 0, std::optional<int64_t> length = {},
                        StreamOrDevice s = {});
 
-/// Bounds of bins.
+/// Lower and upper bound of all bins.
 using HistogramRange = std::optional<std::pair<double, double>>;
-/// How many elements of `a`, or which sum of their `weights`, fall into each of `bins` bins of
-/// equal width between the smallest and the largest element or over `range`; and the bins' bounds,
-/// one more. A bin contains its lower bound, the last one its upper bound too. Counts are int32;
-/// `density` makes the integral 1.
+/// The number of elements of `a`, or the sum of their `weights`, in each of `bins` bins of equal
+/// width between the smallest and the largest element or over `range`; and the bin edges, one more
+/// than bins. A bin includes its lower edge; the last bin also includes its upper edge. Counts are
+/// int32; `density` normalises the integral to 1.
 MLX_API std::pair<array, array> histogram(const array& a, int bins = 10,
                                           const HistogramRange& range = {},
                                           const std::optional<array>& weights = {},
                                           bool density = false, StreamOrDevice s = {});
-/// The same for the ascending bounds `edges`, 1-D.
+/// The same for ascending 1-D bin edges `edges`.
 MLX_API std::pair<array, array> histogram(const array& a, const array& edges,
                                           const std::optional<array>& weights = {},
                                           bool density = false, StreamOrDevice s = {});
 
-/// What elements are counted by: their values, bins of about one width, or any bins.
+/// How elements are counted: by value, in bins of about equal width, or in any bins.
 enum class Bins : uint8_t { values, even, uneven };
-/// Result i counts the elements `first` + i, or those in bin i; there are `length` results.
+/// Result i counts the elements equal to `first` + i, or those in bin i; there are `length`
+/// results.
 struct CountAttrs {
   Bins bins;
   int64_t first, length;
@@ -49,13 +51,13 @@ struct CountAttrs {
   }
 };
 
-/// Inputs: elements, the bounds of the bins where there are any, and weights of the elements'
-/// shape where they are not just counted.
+/// Inputs: elements, bin edges unless counted by value, and optionally weights of the elements'
+/// shape.
 extern const OpDef op_count;
 
-/// Counts in int32, or sums of weights in their dtype. Values outside of bins do not count;
-/// without bins, evaluation throws IndexError for them. Bounds of bins are real; for uneven bins
-/// of the elements' dtype.
+/// Counts in int32, or sums of weights in their dtype. Elements outside the bins are not counted;
+/// when counting by value, they throw IndexError on evaluation. Bin edges are real; for uneven bins
+/// they have the elements' dtype.
 MLX_API array count(const array& x, const std::optional<array>& edges,
                     const std::optional<array>& weights, const CountAttrs& attrs, Stream s);
 

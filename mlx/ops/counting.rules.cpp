@@ -1,4 +1,4 @@
-// Derivatives of sums of weights, which are linear in these: each weight goes to one result.
+// Derivatives of sums of weights, which are linear in the weights.
 #include "mlx/ops/counting.h"
 
 #include "mlx/ops.h"
@@ -11,7 +11,7 @@ Arrays count_vjp(const RuleArgs& r) {
   Stream s = r.stream;
   Arrays out(r.inputs.size());
   const size_t first = a.bins == Bins::values ? 1 : 2;
-  if (!g || r.inputs.size() == first || !r.wanted.back()) return out;
+  if (!g || r.inputs.size() == first || !r.requested.back()) return out;
   if (a.bins == Bins::values) {
     out.back() = take(g, subtract(astype(x, int64, s), array(a.first, int64), s), 0, s);
   } else if (a.length > 0) {

@@ -1,4 +1,4 @@
-// Checks and compositions of the arrays made from numbers.
+// Checks and compositions of array creation.
 #include "mlx/ops/creation.h"
 
 #include <cmath>
@@ -30,8 +30,7 @@ int64_t saturated(double v) {
   return v >= 0x1p63 ? INT64_MAX : v < -0x1p63 ? INT64_MIN : static_cast<int64_t>(v);
 }
 
-/// The positions of an n by m matrix: 0, 1, .. n - 1 down its rows, plus `shift`, and 0, 1, .. m -
-/// 1 along its columns.
+/// Row indices 0 .. n - 1 (plus `shift`) and column indices 0 .. m - 1 of an n by m matrix.
 struct Grid {
   array rows, columns;
   Grid(int64_t n, int64_t m, int64_t shift, Stream s) {
@@ -46,7 +45,7 @@ void require_lengths(const char* op, int64_t n, int64_t m) {
     fail<ValueError>(op, n, " by ", m, " elements; lengths from 0 up are accepted");
 }
 
-/// True on diagonal k and below.
+/// True on and below diagonal k.
 array lower(int64_t n, int64_t m, int64_t k, Stream s) {
   Grid grid(n, m, k, s);
   return greater_equal(grid.rows, grid.columns, s);
@@ -114,7 +113,7 @@ array linspace(double start, double stop, int num, bool endpoint, Dtype dtype,
   Stream s = to_stream(stream);
   Dtype t = dtype == float64 || dtype == complex128 ? float64 : float32;
   if (num == 1) return full({1}, constant(start, t), dtype, s);
-  // A mean of both ends, so that each is met exactly.
+  // Interpolated from both ends, so that each end is exact.
   array at = divide(arange(0.0, num, 1.0, t, s), constant(num - (endpoint ? 1 : 0), t), s);
   return cast_to((1 - at) * start + at * stop, dtype, s);
 }

@@ -1,3 +1,4 @@
+// Cross entropy of logits and class indices.
 #include "mlx/ops/cross_entropy.h"
 
 #include "mlx/core/error.h"
@@ -22,7 +23,7 @@ array cross_entropy(const array& logits, const array& targets, StreamOrDevice st
   Stream s = to_stream(stream);
   array x = logits.dtype().size() < 4 ? astype(logits, float32, s) : logits;
   if (x.size() == 0) return zeros(shape, x.dtype(), s);
-  // Beside a large maximum the difference below would have few digits.
+  // Relative to a large maximum, the difference below would lose precision.
   x = subtract(x, stop_gradient(max(x, std::vector<int>{-1}, true, s), s), s);
   array picked = take_along_axis(x, expand_dims(targets, -1, s), -1, s);
   return subtract(logsumexp(x, -1, false, s), squeeze(picked, -1, s), s);

@@ -1,4 +1,4 @@
-// The loss of class predictions.
+// The cross entropy loss.
 #pragma once
 
 #include "mlx/core/api.h"

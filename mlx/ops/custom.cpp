@@ -1,3 +1,4 @@
+// The op behind classes derived from Primitive: rules that call its virtual functions.
 #include "mlx/ops/custom.h"
 
 #include "mlx/backend/backend.h"
@@ -15,7 +16,7 @@ Primitive& primitive_of(const Attrs* a) {
 Arrays primitive_vjp(const RuleArgs& args) {
   std::vector<int> argnums;
   for (size_t k = 0; k < args.inputs.size(); ++k)
-    if (args.wanted[k]) argnums.push_back(static_cast<int>(k));
+    if (args.requested[k]) argnums.push_back(static_cast<int>(k));
   Arrays cotangents = args.grads;
   cotangents.resize(args.outputs.size());
   for (size_t k = 0; k < cotangents.size(); ++k)
@@ -110,7 +111,7 @@ Arrays array::make_arrays(std::vector<Shape> shapes, const std::vector<Dtype>& d
 void array::set_data(allocator::Buffer buffer) {
   auto memory = Ref<Buffer>::adopt(static_cast<Buffer*>(buffer.ptr()));
   if (size_t bytes = memory->bytes; bytes < nbytes()) {
-    memory.release();  // it stays the caller's
+    memory.release();  // the caller keeps ownership
     fail<ValueError>("set_data", "a buffer of ", bytes, " bytes for an array of ", nbytes(),
                      "; at least the array's size is accepted");
   }

@@ -1,5 +1,5 @@
-// Ops defined by deriving from a class, in the style of the published headers. An adapter only: all
-// of them are one op of this engine, whose attribute is the object.
+// Ops defined by deriving from a class, as in the published headers. An adapter: all of them are
+// one op of this engine, whose attribute is the object.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,10 @@
 
 namespace mlx::core {
 
-/// Derive to add an op; build its arrays with array(shape, dtype, primitive, inputs), or with
-/// array::make_arrays where it has several outputs. `eval_cpu` gets evaluated row-contiguous
-/// inputs, and outputs whose memory is there: write through `data<T>()`. Memory given to an output
-/// by `set_data` works too, at the cost of a copy.
+/// Derive from it to add an op; construct its arrays with array(shape, dtype, primitive, inputs),
+/// or with array::make_arrays for several outputs. `eval_cpu` receives evaluated row-contiguous
+/// inputs, and outputs with allocated memory: write through `data<T>()`. Memory given to an output
+/// by `set_data` is accepted and copied.
 class MLX_API Primitive {
  public:
   explicit Primitive(Stream stream) : stream_(stream) {}
@@ -26,24 +26,24 @@ class MLX_API Primitive {
   const Stream& stream() const { return stream_; }
 
   virtual void eval_cpu(const std::vector<array>& inputs, std::vector<array>& outputs) = 0;
-  /// What `eval_cpu` is, on a device: the arrays' memory is the device's. Throws unless overridden.
+  /// As `eval_cpu`, on a device: the arrays are in the device's memory. Throws unless overridden.
   virtual void eval_gpu(const std::vector<array>& inputs, std::vector<array>& outputs);
 
-  /// Tangents of the outputs; `argnums` names the primals that `tangents` belong to.
+  /// Tangents of the outputs; `argnums` are the indices of the primals that have `tangents`.
   virtual std::vector<array> jvp(const std::vector<array>& primals,
                                  const std::vector<array>& tangents,
                                  const std::vector<int>& argnums);
-  /// Cotangents of the primals named by `argnums`.
+  /// Cotangents of the primals with the indices `argnums`.
   virtual std::vector<array> vjp(const std::vector<array>& primals,
                                  const std::vector<array>& cotangents,
                                  const std::vector<int>& argnums,
                                  const std::vector<array>& outputs);
-  /// Outputs and their batch axes, for inputs mapped over `axes` (-1: not mapped). Where it gives
-  /// none, as by default, the primitive runs for each position.
+  /// Outputs and their batch axes, for inputs mapped over `axes` (-1: not mapped). If it returns no
+  /// outputs, which is the default, the primitive becomes a loop op.
   virtual std::pair<std::vector<array>, std::vector<int>> vmap(const std::vector<array>& inputs,
                                                                const std::vector<int>& axes);
   virtual const char* name() const = 0;
-  /// True where `other`, of the same class, computes the same: what plans of loops go by.
+  /// True if `other`, of the same class, computes the same: plans are then shared.
   virtual bool is_equivalent(const Primitive& other) const { return this == &other; }
   /// Shapes of the outputs for other inputs.
   virtual std::vector<Shape> output_shapes(const std::vector<array>& inputs);
@@ -89,15 +89,15 @@ struct MLX_API Buffer {
   Buffer(void* ptr) : ptr_(ptr) {}
   /// Host address of the bytes.
   void* raw_ptr();
-  /// What only the backend understands.
+  /// The backend's own pointer.
   void* ptr() const { return ptr_; }
 
  private:
   void* ptr_;
 };
-/// Throws MemoryError beyond the hard ceiling.
+/// Throws MemoryError above the hard limit.
 MLX_API Buffer malloc(size_t size);
-/// Gives back memory that `array::set_data` has not taken over.
+/// Frees memory that `array::set_data` has not taken over.
 MLX_API void free(Buffer buffer);
 
 }  // namespace allocator

@@ -1,3 +1,4 @@
+// Custom GPU kernels: functions that report the missing device.
 #include "mlx/ops/custom_kernel.h"
 
 #include "mlx/core/error.h"

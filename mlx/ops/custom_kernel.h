@@ -1,4 +1,4 @@
-// Kernels given as source code for GPUs that this build does not serve: functions that say so.
+// GPU kernels given as source code. No GPU is supported by this build: the functions raise.
 #pragma once
 
 #include <functional>

@@ -1,3 +1,4 @@
+// Checks, shapes and rules of the gated delta rule.
 #include "mlx/ops/delta.h"
 
 #include "mlx/core/error.h"

@@ -1,5 +1,6 @@
-// Three steps: subscripts are parsed into lists of labels, a path is searched on label sets alone,
-// and every contraction of the path becomes sums, transpositions and one matmul or product.
+// Einstein summation in three steps: subscripts are parsed into lists of labels, a contraction path
+// is found from the label sets, and every contraction becomes sums, transpositions and one matmul
+// or product.
 #include "mlx/ops/einsum.h"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ namespace {
 using Label = int;  // a letter, or kEllipsis + the distance from the last axis of "..."
 using Labels = std::vector<Label>;
 constexpr Label kEllipsis = 256;
-constexpr size_t kOptimal = 8;  // most operands for the full search
+constexpr size_t kOptimal = 8;  // maximum number of operands for the exhaustive search
 
 struct Expression {
   std::vector<Labels> inputs;
@@ -57,7 +58,7 @@ void note_size(std::map<Label, int64_t>& sizes, Label label, int64_t n, const Sh
          " for a label of length ", known, "; equal lengths or 1 are accepted");
 }
 
-/// Labels of the result where none are given: the ellipsis, then the letters that occur once.
+/// Labels of an implicit result: the ellipsis, then the letters that occur once.
 Labels implicit_output(const std::vector<Labels>& inputs, int64_t ellipsis) {
   std::map<Label, int> count;
   for (const Labels& labels : inputs)
@@ -134,7 +135,7 @@ struct Search {
     for (Label l : labels) v *= static_cast<double>(sizes.at(l));
     return v;
   }
-  /// Multiplications and additions that combine `terms` operands, summing some labels or not.
+  /// Multiplications and additions to combine `terms` operands, with or without a sum.
   double work(const LabelSet& all, const LabelSet& kept, size_t terms) const {
     double each = std::max<double>(1, static_cast<double>(terms) - 1);
     return volume(all) * (each + (all.size() > kept.size()));
@@ -162,7 +163,7 @@ struct Path {
   size_t scaling = 0;
 };
 
-/// Removes the operands of a step and appends the result; gives the cost of the step.
+/// Removes the operands of a step and appends the result; returns the cost of the step.
 double apply(const Search& search, std::vector<LabelSet>& list, const std::vector<int>& step,
              size_t* scaling) {
   LabelSet all;
@@ -203,7 +204,7 @@ std::vector<std::vector<int>> optimal_steps(const Search& search) {
       }
     }
   }
-  // Positions in the shrinking list, deepest contractions first.
+  // Indices into the shrinking list, innermost contractions first.
   std::vector<size_t> list;
   for (size_t i = 0; i < n; ++i) list.push_back(size_t{1} << i);
   std::vector<std::vector<int>> steps;
@@ -223,7 +224,7 @@ std::vector<std::vector<int>> optimal_steps(const Search& search) {
   return steps;
 }
 
-/// Always the pair whose result adds least to what is held, then the cheapest.
+/// Repeatedly contracts the pair whose result adds the least memory, then the cheapest.
 std::vector<std::vector<int>> greedy_steps(const Search& search) {
   std::vector<LabelSet> list = search.inputs;
   std::vector<std::vector<int>> steps;
@@ -273,7 +274,7 @@ int position(const Labels& labels, Label l) {
   return static_cast<int>(std::find(labels.begin(), labels.end(), l) - labels.begin());
 }
 
-/// Takes diagonals where a label repeats, and drops axes of length 1 that stand for longer ones.
+/// Takes diagonals of repeated labels, and drops axes of length 1 that broadcast.
 Term prepare(const array& a, Labels labels, const std::map<Label, int64_t>& sizes, Stream s) {
   Term t{a, std::move(labels)};
   for (size_t i = 0; i < t.labels.size();) {
@@ -300,7 +301,7 @@ Term prepare(const array& a, Labels labels, const std::map<Label, int64_t>& size
   return t;
 }
 
-/// Sums over the labels that nothing needs any more.
+/// Sums over the labels that are no longer needed.
 void sum_out(Term& t, const LabelSet& needed, Stream s) {
   std::vector<int> axes;
   Labels left;
@@ -359,8 +360,8 @@ Term contract(Term a, Term b, const LabelSet& kept, Stream s) {
   if (summed.empty()) {
     return {multiply(aligned(a, result, s), aligned(b, result, s), s), result};
   }
-  a.value = spelled_out(a.value, s);
-  b.value = spelled_out(b.value, s);
+  a.value = materialized(a.value, s);
+  b.value = materialized(b.value, s);
   array x = arranged(a, joined({&batch, &left, &summed}), s);
   array y = arranged(b, joined({&batch, &summed, &right}), s);
   Shape shape(x.shape().begin(), x.shape().begin() + batch.size() + left.size());

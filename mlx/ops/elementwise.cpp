@@ -1,5 +1,5 @@
-// Functions and definitions of the elementwise ops, expanded from the table. This is the hot path
-// of every line of user code: equal shapes and dtypes need no more than the node.
+// Functions and definitions of the elementwise ops, expanded from the table. This code runs for
+// every op that user code calls: for equal shapes and dtypes it only makes the node.
 #include "mlx/ops/elementwise.h"
 
 #include <cmath>
@@ -22,7 +22,7 @@ enum class Result { same, boolean, part };
   fail<ValueError>(op, "dtype ", dtype_name(t), "; ", accepted, " accepted");
 }
 
-/// The dtype that operands of dtype `t` are read as.
+/// The dtype that operands of dtype `t` are converted to.
 template <Domain domain>
 Dtype operand_dtype(const char* op, Dtype t) {
   if constexpr (domain == Domain::boolean) return bool_;
@@ -150,7 +150,7 @@ array round(const array& a, int decimals, StreamOrDevice stream) {
   if (decimals == 0) return rint(a, stream);
   Stream s = to_stream(stream);
   if (!is_inexact(a.dtype())) return decimals > 0 ? a : round_integers(a, -decimals, s);
-  // Beyond the range of the dtype everything is its own nearest multiple, or zero is.
+  // Beyond the range of the dtype every value is its own nearest multiple, or zero is.
   Dtype part = real_dtype(a.dtype());
   int reach = part == float64 ? 308 : part == float16 ? 4 : 38;
   if (decimals < -reach) return multiply(a, weak(0, a), s);

@@ -1,7 +1,7 @@
-// Elementwise operations: one function and one op for each row of elementwise.def, and what is
-// composed of them. Operands broadcast, and convert to their common dtype; the table says which
-// dtypes an op takes. A C++ scalar is weak: it takes the dtype of the array beside it where its
-// kind allows.
+// Elementwise operations: one function and one op for each row of elementwise.def, and compositions
+// of them. Operands broadcast and are promoted to a common dtype; the table lists the accepted
+// dtypes. C++ scalars are weakly typed: they take the dtype of the array operand if its kind allows
+// it.
 #pragma once
 
 #include <complex>
@@ -14,7 +14,7 @@
 
 namespace mlx::core {
 
-// The documentation of a row is its last column.
+// The last column of a row is its documentation.
 #define MLX_FUNCTION_1(name) MLX_API array name(const array& a, StreamOrDevice s = {});
 #define MLX_FUNCTION_2(name) \
   MLX_API array name(const array& a, const array& b, StreamOrDevice s = {});
@@ -29,7 +29,7 @@ namespace mlx::core {
 #undef MLX_FUNCTION_2
 #undef MLX_FUNCTION_3
 
-/// Rounded to a number of decimals (of tens, hundreds, … where negative), ties to even.
+/// Rounds to a number of decimals (negative: to tens, hundreds, ..), ties to even.
 MLX_API array round(const array& a, int decimals, StreamOrDevice s = {});
 MLX_API array round(const array& a, StreamOrDevice s = {});
 /// `a` itself.
@@ -39,24 +39,25 @@ MLX_API array degrees(const array& a, StreamOrDevice s = {});
 MLX_API array radians(const array& a, StreamOrDevice s = {});
 /// Quotient rounded toward negative infinity, and remainder.
 MLX_API std::vector<array> divmod(const array& a, const array& b, StreamOrDevice s = {});
-/// NaN and infinities replaced; infinities by the largest finite numbers where nothing is given.
+/// NaN and infinities replaced; by default infinities become the largest finite numbers.
 MLX_API array nan_to_num(const array& a, float nan = 0,
                          const std::optional<float> posinf = std::nullopt,
                          const std::optional<float> neginf = std::nullopt, StreamOrDevice s = {});
-/// `a` limited from below and above; the upper limit wins where they cross.
+/// `a` limited from below and above; the upper limit takes precedence if they cross.
 MLX_API array clip(const array& a, const std::optional<array>& a_min,
                    const std::optional<array>& a_max, StreamOrDevice s = {});
 /// True where |a - b| <= atol + rtol * |b|, or where both are the same infinity.
 MLX_API array isclose(const array& a, const array& b, double rtol = 1e-5, double atol = 1e-8,
                       bool equal_nan = false, StreamOrDevice s = {});
-/// True where isclose holds everywhere.
+/// True if isclose is true everywhere.
 MLX_API array allclose(const array& a, const array& b, double rtol = 1e-5, double atol = 1e-8,
                        bool equal_nan = false, StreamOrDevice s = {});
-/// True where the shapes agree and all elements are equal.
+/// True if the shapes are equal and all elements are equal.
 MLX_API array array_equal(const array& a, const array& b, bool equal_nan, StreamOrDevice s = {});
 MLX_API array array_equal(const array& a, const array& b, StreamOrDevice s = {});
 
-/// The dtype of a scalar beside an array: that of the array unless the scalar's kind is above.
+/// The dtype of a scalar operand beside an array: the array's dtype unless the scalar's kind is
+/// higher.
 template <class T>
 Dtype weak_dtype(Dtype beside) {
   if constexpr (std::is_same_v<T, bool>) return beside;
@@ -66,7 +67,7 @@ Dtype weak_dtype(Dtype beside) {
 }
 template <class T>
 concept WeakScalar = std::is_arithmetic_v<T> || std::is_same_v<T, complex64_t>;
-/// A scalar as an operand beside `a`.
+/// Converts a scalar to an operand for `a`.
 template <WeakScalar T>
 array weak(T v, const array& a) {
   return array(v, weak_dtype<T>(a.dtype()));
@@ -101,7 +102,7 @@ MLX_OPERATOR(>>, right_shift)
 #undef MLX_OPERATOR
 inline array operator-(const array& a) { return negative(a); }
 inline array operator~(const array& a) { return bitwise_invert(a); }
-// Between arrays only: `handle && condition` asks whether the handle is null.
+// Defined for two arrays only: `handle && condition` must test whether the handle is null.
 template <std::same_as<array> A>
 array operator&&(const A& a, const A& b) {
   return logical_and(a, b);

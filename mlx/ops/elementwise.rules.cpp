@@ -1,8 +1,7 @@
-// Derivatives and batching of the elementwise ops, expanded from the table's column of partials.
+// Derivatives and batching of the elementwise ops, expanded from the partials column of the table.
 //
 // With y = f(a, ..): the tangent of y is the sum over the operands of partial * tangent, and the
-// cotangent of an operand is conj(partial) * cotangent, summed over the axes it was broadcast
-// along.
+// cotangent of an operand is conj(partial) * cotangent, summed over the broadcast axes.
 #include "mlx/ops/elementwise.rules.h"
 
 #include "mlx/ops/cast.h"
@@ -14,8 +13,8 @@ namespace {
 
 using A = const array&;
 
-/// The derivative by one operand: a factor, or what happens to a tangent and to a cotangent (null
-/// where nothing comes of it).
+/// The partial derivative for one operand: a factor, or functions that map a tangent and a
+/// cotangent (null: zero).
 struct Partial {
   enum class Kind : uint8_t { none, identity, negated, factor, map } kind = Kind::none;
   array (*factor)(A a, A b, A c, A y) = nullptr;
@@ -28,8 +27,8 @@ array zero_like(A g) { return zero(g.dtype()); }
 array abs_jvp(A a, A y, A g) {
   return is_complex(a.dtype()) ? real(multiply(conjugate(sign(a)), g)) : multiply(g, sign(a));
 }
-/// The part of g at a right angle to a, over |a|: what changes a / |a|. The sign of real numbers
-/// does not change.
+/// The component of g orthogonal to a, divided by |a|: the derivative of a / |a|. Zero for real
+/// numbers.
 array sign_change(A a, A y, A g) {
   if (!is_complex(a.dtype())) return {};
   array size = abs(a), none = equal(size, zero(size.dtype()));
@@ -125,7 +124,7 @@ Arrays vjp(const Partial* partials, const RuleArgs& r) {
   Arrays out(r.inputs.size());
   array g = broadcast_to(r.grads[0], x.y.shape(), r.stream);
   for (size_t i = 0; i < out.size(); ++i) {
-    if (!r.wanted[i] || partials[i].kind == Partial::Kind::none) continue;
+    if (!r.requested[i] || partials[i].kind == Partial::Kind::none) continue;
     const array& operand = r.inputs[i];
     array ct = cotangent_of(partials[i], x, g);
     if (!ct) continue;
@@ -148,8 +147,8 @@ Arrays jvp(const Partial* partials, const RuleArgs& r) {
   return {out};
 }
 
-/// Mapped axes move to the front, with axes of length 1 behind them up to the common rank; where
-/// all operands agree on the axis they stay as they are.
+/// Mapped axes move to the front, followed by axes of length 1 up to the common rank; unchanged if
+/// all operands have the same mapped axis.
 Batched vmap(const OpDef& op, const Arrays& inputs, const std::vector<int>& axes, Stream s) {
   size_t rank = 0;
   bool agree = true;

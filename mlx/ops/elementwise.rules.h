@@ -1,4 +1,4 @@
-// Rules of the elementwise ops, one instance a row.
+// Rules of the elementwise ops, one instance per row.
 #pragma once
 
 #include "mlx/backend/program.h"

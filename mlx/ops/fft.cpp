@@ -1,4 +1,4 @@
-// Checks, dtypes and factors of Fourier transforms; frames of short-time transforms.
+// Checks, dtypes and normalisation of Fourier transforms; frames of short-time transforms.
 #include "mlx/ops/fft.h"
 
 #include <algorithm>
@@ -42,15 +42,15 @@ FFTNorm opposite(FFTNorm norm) {
                                     : norm;
 }
 
-/// The factor of one axis.
+/// The normalisation factor of one axis.
 double scale_of(FftKind kind, int64_t n, FFTNorm norm) {
   const bool back = kind == FftKind::inverse || kind == FftKind::hermitian;
   if (norm == FFTNorm::Ortho) return 1 / std::sqrt(static_cast<double>(n));
   return back == (norm == FFTNorm::Backward) ? 1 / static_cast<double>(n) : 1.0;
 }
 
-/// Transforms along `axes`: `kind` along the last one and its complex companion along the others.
-/// Lengths of `n` that are missing are those of the array.
+/// Transforms along `axes`: `kind` along the last one and its complex counterpart along the others.
+/// Missing lengths in `n` are those of the array.
 array along(const char* op, const array& a, FftKind kind, std::optional<Shape> n,
             const std::vector<int>& given, FFTNorm norm, StreamOrDevice stream) {
   const Stream s = to_stream(stream);
@@ -77,7 +77,7 @@ array along(const char* op, const array& a, FftKind kind, std::optional<Shape> n
   auto step = [&](size_t i, FftKind k) {
     x = transform(x, {k, axes[i], lengths[i], scale_of(k, lengths[i], norm)}, s);
   };
-  // The real side of a real transform is its last axis.
+  // The real axis of a real transform is the last one.
   if (!back) step(axes.size() - 1, kind);
   for (size_t i = axes.size() - 1; i-- > 0;) step(i, rest);
   if (back) step(axes.size() - 1, kind);
@@ -190,7 +190,7 @@ array ifftshift(const array& a, const std::vector<int>& axes, StreamOrDevice s) 
 
 namespace {
 
-/// Lengths in which a short-time transform works.
+/// The lengths of a short-time transform.
 struct Frames {
   int64_t length, hop;
 
@@ -202,7 +202,7 @@ struct Frames {
   int64_t total(int64_t count) const { return (count - 1) * hop + length; }
 };
 
-/// The window in the middle of a frame, as `t`.
+/// The window centred in a frame, converted to `t`.
 array window_of(const char* op, const Frames& f, const std::optional<int>& win_length,
                 const std::optional<array>& window, Dtype t, StreamOrDevice s) {
   if (window && window->ndim() != 1)
@@ -216,9 +216,9 @@ array window_of(const char* op, const Frames& f, const std::optional<int>& win_l
                        : pad(w, {0}, {low}, {f.length - n - low}, constant(0, t), "constant", s);
 }
 
-/// Frames (.., count, length) added where they overlap: (.., total).
+/// Overlap-add of frames (.., count, length): (.., total).
 array overlap_add(const array& frames, const Frames& f, StreamOrDevice s) {
-  // Frames are runs of whole hops, so that rows can be added.
+  // Frames are split into pieces of one hop, so that rows can be added.
   const int64_t count = frames.shape(-2), runs = (f.length + f.hop - 1) / f.hop;
   const int64_t total = f.total(count), per_line = count - 1 + runs;
   Shape outer(frames.shape().begin(), frames.shape().end() - 2);
@@ -292,12 +292,12 @@ array istft(const array& a, const std::optional<int>& n_fft, const std::optional
   array signal = divide(overlap_add(multiply(frames, w, s), f, s), weights, s);
   const int64_t low = center ? f.length / 2 : 0;
   const int64_t end = std::max(low, signal.shape(-1) - low);
-  const int64_t wanted = length ? *length : end - low;
+  const int64_t result_length = length ? *length : end - low;
   Shape start(signal.ndim(), 0), stop = signal.shape();
   start.back() = low;
-  stop.back() = std::min(low + wanted, length ? signal.shape(-1) : end);
+  stop.back() = std::min(low + result_length, length ? signal.shape(-1) : end);
   signal = slice(signal, start, stop, s);
-  if (const int64_t missing = wanted - signal.shape(-1); missing > 0)
+  if (const int64_t missing = result_length - signal.shape(-1); missing > 0)
     signal = pad(signal, {static_cast<int>(signal.ndim()) - 1}, {0}, {missing},
                  constant(0, signal.dtype()), "constant", s);
   return signal;

@@ -1,6 +1,6 @@
 // Discrete Fourier transforms of any length along any axes, of complex and real arrays, and
-// short-time transforms of signals. float64 and complex128 are transformed in double precision,
-// other dtypes as float32 and complex64.
+// short-time Fourier transforms. float64 and complex128 are transformed in double precision, other
+// dtypes as float32 and complex64.
 #pragma once
 
 #include <optional>
@@ -17,11 +17,11 @@ namespace mlx::core {
 enum class FftKind : uint8_t {
   forward,    ///< complex to complex
   inverse,    ///< complex to complex, without a factor
-  real,       ///< real to the first n / 2 + 1 numbers of its forward transform
-  hermitian,  ///< the first n / 2 + 1 numbers of a spectrum to its real inverse
+  real,       ///< real to the first n / 2 + 1 coefficients of its forward transform
+  hermitian,  ///< the first n / 2 + 1 coefficients to the real inverse
 };
 
-/// `n` is the length transformed: what the input has less is zero, what it has more is left out.
+/// `n` is the transform length: shorter input is padded with zeros, longer input is cropped.
 struct FftAttrs {
   FftKind kind;
   int axis;
@@ -37,7 +37,7 @@ struct FftAttrs {
 };
 extern const OpDef op_fft;
 
-/// The transform that `a` describes; complex input for all kinds but `real`.
+/// The transform described by `a`; the input is complex for all kinds except `real`.
 MLX_API array transform(const array& x, const FftAttrs& a, Stream s);
 
 namespace rules {
@@ -47,17 +47,17 @@ Batched fft_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
 
 namespace fft {
 
-/// Where the factor 1 / n stands: at the inverse, at neither (both have its root), at the forward
-/// transform.
+/// Normalisation by 1 / n of the inverse transform, by its square root in both directions, or of
+/// the forward transform.
 enum class FFTNorm { Backward = 0, Ortho = 1, Forward = 2 };
 
-/// "backward", "ortho" or "forward".
+/// Parses "backward", "ortho" or "forward".
 MLX_API FFTNorm norm_named(const std::string& name, const char* op);
 
-// Over all axes, over `axes`, or over `axes` cut or padded with zeros to lengths `n`. The real
-// transforms of several axes are real along the last of them; irfft* give 2 (m - 1) numbers for m
-// along it unless a length is given. Throws IndexError for axes out of range, ValueError for
-// lengths below 1, repeated axes, and scalars.
+// Over all axes, over `axes`, or over `axes` cropped or padded with zeros to lengths `n`. Real
+// transforms of several axes are real along the last one; irfft* give 2 (m - 1) values for m
+// coefficients along it unless a length is given. Throws IndexError for axes out of range,
+// ValueError for lengths below 1, repeated axes, and scalars.
 #define MLX_FFT_N(name)                                                            \
   MLX_API array name(const array& a, const Shape& n, const std::vector<int>& axes, \
                      FFTNorm norm = FFTNorm::Backward, StreamOrDevice s = {});     \
@@ -82,7 +82,7 @@ MLX_FFT(fft)
 MLX_FFT(ifft)
 MLX_FFT(rfft)
 MLX_FFT(irfft)
-/// The real spectrum of a signal of which `a` is the first half, and the way back.
+/// The real transform of a Hermitian signal given by its first half, and its inverse.
 MLX_FFT_1(hfft)
 MLX_FFT_1(ihfft)
 #undef MLX_FFT
@@ -90,30 +90,30 @@ MLX_FFT_1(ihfft)
 #undef MLX_FFT_2
 #undef MLX_FFT_N
 
-/// The frequencies of the n numbers that `fft` gives, for samples `d` apart, in a floating dtype
+/// The frequencies of the n coefficients of `fft`, for sample spacing `d`, in a floating dtype
 /// (float32): (n).
 MLX_API array fftfreq(int n, double d, Dtype dtype, StreamOrDevice s = {});
 MLX_API array fftfreq(int n, double d = 1.0, StreamOrDevice s = {});
-/// Those of `rfft`: (n / 2 + 1).
+/// The frequencies of `rfft`: (n / 2 + 1).
 MLX_API array rfftfreq(int n, double d, Dtype dtype, StreamOrDevice s = {});
 MLX_API array rfftfreq(int n, double d = 1.0, StreamOrDevice s = {});
-/// Frequency zero moved to the middle of all axes or of some, and back.
+/// Frequency zero moved to the middle of all axes or of the given axes, and the inverse.
 MLX_API array fftshift(const array& a, StreamOrDevice s = {});
 MLX_API array fftshift(const array& a, const std::vector<int>& axes, StreamOrDevice s = {});
 MLX_API array ifftshift(const array& a, StreamOrDevice s = {});
 MLX_API array ifftshift(const array& a, const std::vector<int>& axes, StreamOrDevice s = {});
 
-/// Spectra of windowed frames of a signal (.., time): (.., frequency, frame). Frames are `n_fft`
-/// long and `hop_length` (n_fft / 4) apart; the window (ones of `win_length`, n_fft) stands in
-/// their middle. `center` pads the signal by n_fft / 2 at both ends. `onesided` (for real signals)
-/// gives n_fft / 2 + 1 frequencies.
+/// Short-time Fourier transform of a signal (.., time): (.., frequency, frame). Frames have length
+/// `n_fft` and distance `hop_length` (n_fft / 4); the window (ones of `win_length`, n_fft) is
+/// centred in a frame. `center` pads the signal by n_fft / 2 at both ends. `onesided` (for real
+/// signals) gives n_fft / 2 + 1 frequencies.
 MLX_API array stft(const array& x, int n_fft = 2048, const std::optional<int>& hop_length = {},
                    const std::optional<int>& win_length = {},
                    const std::optional<array>& window = {}, bool center = true,
                    const std::string& pad_mode = "reflect", FFTNorm norm = FFTNorm::Backward,
                    const std::optional<bool>& onesided = {}, StreamOrDevice s = {});
-/// The real signal with these frames, overlapping ones averaged by the squares of the window; cut
-/// or padded to `length`.
+/// The real signal with these frames; overlapping frames are averaged, weighted by the squared
+/// window. Cropped or padded to `length`.
 MLX_API array istft(const array& stft_matrix, const std::optional<int>& n_fft = {},
                     const std::optional<int>& hop_length = {},
                     const std::optional<int>& win_length = {},

@@ -1,5 +1,5 @@
-// Derivatives and batching of Fourier transforms. Transposing a transform reverses its direction;
-// the inner numbers of half a spectrum stand for two.
+// Derivatives and batching of Fourier transforms. The transpose of a transform is the transform in
+// the other direction; the inner coefficients of a half spectrum count twice.
 #include "mlx/ops/fft.h"
 
 #include "mlx/core/error.h"
@@ -9,7 +9,7 @@ namespace mlx::core::rules {
 
 namespace {
 
-/// x cut, or padded with zeros, to length n along an axis.
+/// x cropped or padded with zeros to length n along an axis.
 array resized(const array& x, int axis, int64_t n, Stream s) {
   const int64_t have = x.shape()[axis];
   if (have == n) return x;
@@ -19,7 +19,7 @@ array resized(const array& x, int axis, int64_t n, Stream s) {
   return slice(x, Shape(x.ndim(), 0), stop, s);
 }
 
-/// Half a spectrum of a line of length n with its inner numbers multiplied by `factor`.
+/// The half spectrum of a signal of length n with its inner coefficients multiplied by `factor`.
 array inner_scaled(const array& x, int axis, int64_t n, double factor, Stream s) {
   const Dtype t = real_dtype(x.dtype());
   Shape shape(x.ndim(), 1);

@@ -15,7 +15,7 @@ array gather_node(const array& a, const array& b, const array& lhs, const array&
   return make_node(op_gather_mm, std::move(shape), a.dtype(), s, {}, a, b, lhs, rhs);
 }
 
-/// The positions of the matrices of `x` in their order, in the shape of its leading axes.
+/// The indices of the matrices of `x` in order, in the shape of its leading axes.
 array own_positions(const array& x, Stream s) {
   Shape batch(x.shape().begin(), x.shape().end() - 2);
   return reshape(arange(int64_t{0}, num_elements(batch), int64_t{1}, int64, s), batch, s);
@@ -96,21 +96,21 @@ namespace rules {
 namespace {
 
 array conjugate_transpose(const array& x, Stream s) {
-  array t = swapaxes(spelled_out(x, s), -1, -2, s);
+  array t = swapaxes(materialized(x, s), -1, -2, s);
   return is_complex(x.dtype()) ? conjugate(t, s) : t;
 }
 
-/// Zeros like the stack `x` with `parts` added at `positions`.
+/// Zeros of the shape of the stack `x` with `parts` added at the indices `positions`.
 array added_up(const array& x, const array& positions, const array& parts, Stream s) {
   int rank = static_cast<int>(positions.ndim());
   return scatter_add(zeros_like(x, s), positions, expand_dims(parts, rank, s), 0, s);
 }
 
-/// (.., 1, K): which inner positions belong to each segment.
+/// (.., 1, K): true where an inner index belongs to the segment.
 array membership(const array& segments, int64_t length, Stream s) {
   array k = arange(int64_t{0}, length, int64_t{1}, int64, s);
   array ends = astype(segments, int64, s);
-  // Negative ends count from behind the last position, as in the kernel.
+  // Negative ends count from one past the last index, as in the kernel.
   ends = where(less(ends, array(0), s), add(ends, array(length + 1), s), ends, s);
   array ranges = expand_dims(ends, -1, s);  // (.., 2, 1)
   array from = take(ranges, 0, -2, s), to = take(ranges, 1, -2, s);
@@ -131,12 +131,12 @@ Arrays gather_mm_vjp(const RuleArgs& r) {
   const array& g = r.grads[0];
   Stream s = r.stream;
   Arrays out(4);
-  if (r.wanted[0]) {
+  if (r.requested[0]) {
     array part =
         gather_node(as_stack(g, s), conjugate_transpose(b, s), own_positions(g, s), rhs, s);
     out[0] = added_up(a, lhs, part, s);
   }
-  if (r.wanted[1]) {
+  if (r.requested[1]) {
     array part =
         gather_node(conjugate_transpose(a, s), as_stack(g, s), lhs, own_positions(g, s), s);
     out[1] = added_up(b, rhs, part, s);
@@ -149,14 +149,14 @@ Arrays segmented_mm_vjp(const RuleArgs& r) {
   Stream s = r.stream;
   array inside = membership(r.inputs[2], a.shape(1), s);
   Arrays out(3);
-  if (r.wanted[0]) out[0] = sum_segments(matmul(g, conjugate_transpose(b, s), s), inside, s);
-  if (r.wanted[1])
+  if (r.requested[0]) out[0] = sum_segments(matmul(g, conjugate_transpose(b, s), s), inside, s);
+  if (r.requested[1])
     out[1] = sum_segments(matmul(conjugate_transpose(a, s), g, s), swapaxes(inside, -1, -2, s), s);
   return out;
 }
 
 Batched gather_mm_vmap(const Arrays& in, const std::vector<int>& mapped, const Attrs*, Stream s) {
-  // The stacks of all batches follow one another; positions move on by the length of a stack.
+  // The stacks of all batches are concatenated; the indices are offset accordingly.
   int64_t n = batch_size(in, mapped);
   Arrays x;
   for (int i = 0; i < 4; ++i) x.push_back(with_batch(in[i], mapped[i], n, s));
@@ -177,8 +177,8 @@ Batched segmented_mm_vmap(const Arrays& in, const std::vector<int>& mapped, cons
                           Stream s) {
   if (mapped[0] < 0 && mapped[1] < 0)
     return {{segmented_mm(in[0], in[1], to_front(in[2], mapped[2], s), s)}, {0}};
-  // Other products run position by position: what lies outside of all segments is never read, and
-  // may be infinite.
+  // Other cases become a loop op: elements outside all segments are never read, and may be
+  // infinite.
   return {};
 }
 

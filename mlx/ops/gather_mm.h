@@ -1,4 +1,4 @@
-// Products of matrices that are picked by index arrays, and products over ranges of the inner axis.
+// Products of matrices selected by index arrays, and products over ranges of the inner axis.
 #pragma once
 
 #include "mlx/core/api.h"
@@ -7,11 +7,12 @@
 namespace mlx::core {
 
 /// out[s] = a[:, start:end] · b[start:end, :] for each row (start, end) of `segments`, of shape
-/// (.., 2); a range that ends before it starts gives zeros. Throws IndexError, when evaluated, for
-/// a range outside the inner axis.
+/// (.., 2); a range whose end is before its start gives zeros. Throws IndexError, when evaluated,
+/// for a range outside the inner axis.
 MLX_API array segmented_mm(array a, array b, array segments, StreamOrDevice s = {});
 
-/// Inputs: stacks a and b of rank 3, and the positions in them, of one shape and any integer dtype.
+/// Inputs: stacks a and b of rank 3, and index arrays into them, of one shape and any integer
+/// dtype.
 extern const OpDef op_gather_mm;
 /// Inputs: matrices a and b, segments.
 extern const OpDef op_segmented_mm;

@@ -1,3 +1,4 @@
+// Checks, dtypes and rules of the Hadamard transform.
 #include "mlx/ops/hadamard.h"
 
 #include <cmath>
@@ -37,7 +38,7 @@ rules::Batched hadamard_vmap(const Arrays& in, const std::vector<int>& axes, con
                              Stream s) {
   const array x = rules::to_front(in[0], axes[0], s);
   const auto& attrs = attrs_as<HadamardAttrs>(a);
-  // Numbers are transformed along an axis of length 1 that none of them has.
+  // Mapped scalars are transformed along an additional axis of length 1.
   if (x.ndim() == 1) return {{squeeze(node(expand_dims(x, 1, s), attrs, s), 1, s)}, {0}};
   return {{node(x, attrs, s)}, {0}};
 }

@@ -16,7 +16,7 @@ MLX_API array hadamard_transform(const array& a, std::optional<float> scale = {}
 
 struct HadamardAttrs {
   double scale;
-  bool transposed;  ///< by H_n instead
+  bool transposed;  ///< multiplies by H_n instead
   template <class F>
   void each(F&& f) {
     f("scale", scale);
@@ -26,7 +26,7 @@ struct HadamardAttrs {
 
 extern const OpDef op_hadamard;
 
-/// n as m * 2^k; m is 0 where there is no such matrix.
+/// The factorisation n = m * 2^k; m is 0 if there is none.
 struct HadamardOrder {
   int64_t m, power;
 };

@@ -87,7 +87,7 @@ array take_along_axis(const array& a, const array& indices, int axis, StreamOrDe
   if (indices.ndim() != a.ndim())
     fail("take_along_axis", "indices with ", indices.ndim(), " dimensions for an array with ",
          a.ndim(), "; the numbers must agree");
-  // The axes other than `axis` broadcast both ways.
+  // The axes other than `axis` broadcast in both directions.
   Shape rest = a.shape(), other = indices.shape();
   rest[axis] = other[axis] = 1;
   Shape shape = broadcast_shapes(rest, other, "take_along_axis"), source = shape;
@@ -104,7 +104,7 @@ array gather(const array& a, const std::vector<array>& indices, const std::vecto
     fail("gather", "slice sizes ", to_string(slice_sizes), " for an array of shape ",
          to_string(a.shape()), "; one for each axis is needed");
   Shape shape = broadcast_indices(indices, "gather");
-  bool nothing = num_elements(shape) == 0;  // then the array may lack room for a slice
+  bool nothing = num_elements(shape) == 0;  // the array may then be shorter than a slice
   for (size_t i = 0; i < slice_sizes.size(); ++i)
     if (slice_sizes[i] < 0 || (slice_sizes[i] > a.shape()[i] && !nothing))
       fail("gather", "slice sizes ", to_string(slice_sizes), " for an array of shape ",
@@ -137,7 +137,7 @@ Arrays build_gather(const Arrays& in, const Attrs* attrs, Stream s) {
 
 }  // namespace
 
-// Index arrays have no tangents, so that what is left is linear in the first input.
+// Index arrays have no tangents: the op is linear in its first input.
 constinit const OpDef op_take{.name = "take",
                               .kind = OpKind::kernel,
                               .linearity = Linearity::multilinear,

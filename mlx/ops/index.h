@@ -1,4 +1,4 @@
-// Reads at integer positions: take, gather, take_along_axis. Index arrays have any integer dtype;
+// Reads at integer indices: take, gather, take_along_axis. Index arrays have any integer dtype;
 // negative indices count from the end; indices out of range throw IndexError when evaluated.
 #pragma once
 
@@ -9,9 +9,9 @@
 
 namespace mlx::core {
 
-/// a with `axis` replaced by the axes of `indices`: slices of `a` at these positions.
+/// The slices of `a` along `axis` at the given indices; the axes of `indices` replace `axis`.
 MLX_API array take(const array& a, const array& indices, int axis, StreamOrDevice s = {});
-/// The slice at one position; checked at once.
+/// The slice at one index, which is checked at once.
 MLX_API array take(const array& a, int64_t index, int axis, StreamOrDevice s = {});
 /// Elements of the flattened array.
 MLX_API array take(const array& a, const array& indices, StreamOrDevice s = {});
@@ -22,8 +22,9 @@ MLX_API array take(const array& a, int64_t index, StreamOrDevice s = {});
 MLX_API array take_along_axis(const array& a, const array& indices, int axis,
                               StreamOrDevice s = {});
 
-/// Slices of `slice_sizes` that start at indices[k] along axes[k] and at 0 along the other axes.
-/// The index arrays broadcast to one shape; the result has these axes, then those of a slice.
+/// Slices of size `slice_sizes` that start at indices[k] along axes[k] and at 0 along the other
+/// axes. The index arrays broadcast to one shape; the result has these axes, followed by those of a
+/// slice.
 MLX_API array gather(const array& a, const std::vector<array>& indices,
                      const std::vector<int>& axes, const Shape& slice_sizes, StreamOrDevice s = {});
 MLX_API array gather(const array& a, const array& indices, int axis, const Shape& slice_sizes,
@@ -50,13 +51,13 @@ extern const OpDef op_take, op_take_along_axis, op_gather;
 
 /// Throws IndexError unless the array has an integer dtype.
 void require_integer(const array& indices, const char* op);
-/// The shape that index arrays broadcast to.
+/// The broadcast shape of the index arrays.
 Shape broadcast_indices(const std::vector<array>& indices, const char* op);
-/// Axes counted from the end made positive; each given once, one for each index array.
+/// Normalised axes: one per index array, without duplicates.
 std::vector<int> indexed_axes(const std::vector<array>& indices, const std::vector<int>& axes,
                               int64_t ndim, const char* op);
-/// Index arrays with their mapped axes moved to the front, all of one rank, and a first axis of
-/// length 1 where not mapped. Where none is mapped they are given back as they are.
+/// Index arrays with their mapped axes moved to the front, all of one rank, with a first axis of
+/// length 1 if not mapped. Unchanged if none is mapped.
 std::vector<array> batch_indices(const std::vector<array>& indices, const std::vector<int>& axes);
 
 namespace rules {

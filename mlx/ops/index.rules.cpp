@@ -10,7 +10,7 @@ namespace mlx::core::rules {
 
 Arrays take_vjp(const RuleArgs& r) {
   Arrays out(2);
-  if (!r.wanted[0]) return out;
+  if (!r.requested[0]) return out;
   const array &a = r.inputs[0], &indices = r.inputs[1];
   int axis = attrs_as<TakeAttrs>(r.attrs).axis, rank = static_cast<int>(indices.ndim());
   // [outer, index, inner] -> [index, outer, 1, inner]
@@ -25,7 +25,7 @@ Arrays take_vjp(const RuleArgs& r) {
 
 Arrays take_along_axis_vjp(const RuleArgs& r) {
   Arrays out(2);
-  if (r.wanted[0])
+  if (r.requested[0])
     out[0] = scatter_add_axis(zeros_like(r.inputs[0], r.stream), r.inputs[1], r.grads[0],
                               attrs_as<TakeAttrs>(r.attrs).axis, r.stream);
   return out;
@@ -33,7 +33,7 @@ Arrays take_along_axis_vjp(const RuleArgs& r) {
 
 Arrays gather_vjp(const RuleArgs& r) {
   Arrays out(r.inputs.size());
-  if (r.wanted[0])
+  if (r.requested[0])
     out[0] =
         scatter_add(zeros_like(r.inputs[0], r.stream), Arrays(r.inputs.begin() + 1, r.inputs.end()),
                     r.grads[0], attrs_as<GatherAttrs>(r.attrs).axes, r.stream);
@@ -57,7 +57,7 @@ Batched gather_vmap(const Arrays& in, const std::vector<int>& mapped, const Attr
     int rank = static_cast<int>(broadcast_indices(indices, "gather").size());
     return {{gather(a, indices, axes, sizes, s)}, {rank}};
   }
-  // Every batch reads from its own slice of `a`.
+  // Each batch element reads from its own slice of `a`.
   sizes.insert(sizes.begin(), 1);
   Shape lengths(indices[0].ndim(), 1);
   lengths[0] = a.shape(0);

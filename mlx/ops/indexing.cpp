@@ -1,7 +1,7 @@
 // Index expressions in terms of slice, take, gather, where and scatter.
 //
-// An expression is first spelled out axis by axis (`Selection`): integers and slices together are
-// one strided slice of the array; what is left are arrays of positions on some of its axes.
+// An expression is first expanded axis by axis (`Selection`): all integers and slices together are
+// one strided slice of the array; the rest are index arrays for some of its axes.
 #include "mlx/ops/indexing.h"
 
 #include <algorithm>
@@ -14,27 +14,27 @@ namespace {
 
 using Kind = IndexItem::Kind;
 
-/// One axis of the result, or of the array, or of both. An ellipsis that stands for no axis is
-/// kept: it separates the index arrays at its sides.
-struct Slot {
+/// One axis of the result, of the array, or of both. An empty ellipsis is kept: it separates the
+/// index arrays beside it.
+struct AxisItem {
   Kind kind;          // integer, slice, newaxis, array or ellipsis
   array positions{};  // of `array`
   bool is_axis() const { return kind != Kind::newaxis && kind != Kind::ellipsis; }
 };
 
 struct Selection {
-  std::vector<Slot> slots;  // in order
-  Shape start, stop, step;  // the slice of the array that is looked at
-  Shape sliced;             // its shape
-  bool whole = true;        // it is all of the array
+  std::vector<AxisItem> items;  // in order
+  Shape start, stop, step;      // the strided slice of the array
+  Shape sliced;                 // shape of the slice
+  bool whole = true;            // the slice is the whole array
 
-  int axis_of(size_t slot) const {
-    return static_cast<int>(std::count_if(slots.begin(), slots.begin() + slot,
-                                          [](const Slot& s) { return s.is_axis(); }));
+  int axis_of(size_t index) const {
+    return static_cast<int>(std::count_if(items.begin(), items.begin() + index,
+                                          [](const AxisItem& s) { return s.is_axis(); }));
   }
   bool has_positions() const {
-    return std::any_of(slots.begin(), slots.end(),
-                       [](const Slot& s) { return s.kind == Kind::array; });
+    return std::any_of(items.begin(), items.end(),
+                       [](const AxisItem& s) { return s.kind == Kind::array; });
   }
 };
 
@@ -43,7 +43,7 @@ size_t axes_used(const IndexItem& item) {
   return item.kind == Kind::newaxis || item.kind == Kind::ellipsis ? 0 : 1;
 }
 
-/// Exactly one ellipsis: the given one, or one at the end.
+/// Exactly one ellipsis: the given one, or one appended at the end.
 IndexItems with_ellipsis(const array& a, IndexItems items) {
   size_t used = 0, ellipses = 0;
   for (const IndexItem& item : items) {
@@ -78,18 +78,19 @@ struct Builder {
 
   void keep(Kind kind, int64_t start, int64_t length, int64_t step, array positions = {}) {
     out.whole &= start == 0 && length == size() && (step == 1 || length <= 1);
-    out.slots.push_back({kind, std::move(positions)});
+    out.items.push_back({kind, std::move(positions)});
     out.start.push_back(start);
     out.step.push_back(step);
     out.sliced.push_back(length);
-    // Where a negative step runs past the first element the stop lies before it, whatever is added.
+    // If a negative step passes the first element, stop is negative at this point, whatever is
+    // added.
     int64_t stop = start + length * step;
     out.stop.push_back(stop < 0 ? -a.shape()[axis() - 1] - 1 : stop);
   }
   void add_slice(const IndexItem& item) {
     int64_t n = size(), step = item.step.value_or(1);
     if (step == 0) fail<ValueError>("index", "a slice with step 0; any other step is accepted");
-    step = std::clamp(step, -n - 1, n + 1);  // longer ones take the first element as well
+    step = std::clamp(step, -n - 1, n + 1);  // larger steps select the first element only, too
     auto clamp = [&](std::optional<int64_t> v, int64_t otherwise) {
       if (!v) return otherwise;
       int64_t i = *v < 0 ? *v + n : *v;
@@ -120,11 +121,11 @@ struct Builder {
       case Kind::slice:
         return add_slice(item);
       case Kind::ellipsis:
-        if (filled == 0) out.slots.push_back({Kind::ellipsis, {}});
+        if (filled == 0) out.items.push_back({Kind::ellipsis, {}});
         while (filled--) keep(Kind::slice, 0, size(), 1);
         return;
       case Kind::newaxis:
-        return out.slots.push_back({Kind::newaxis, {}});
+        return out.items.push_back({Kind::newaxis, {}});
       case Kind::array:
         return keep(Kind::array, 0, size(), 1, item.values);
       case Kind::mask:
@@ -133,8 +134,8 @@ struct Builder {
   }
 };
 
-/// Spells out the items. True and False stand for an axis of length 1 that is taken once or never:
-/// `a` gets such axes.
+/// Expands the items. True and False become an axis of length 1 that is selected once or never: the
+/// axis is inserted into `a`.
 Selection select(array& a, const IndexItems& given, Stream s) {
   IndexItems items = with_ellipsis(a, given);
   size_t used = 0, position = 0;
@@ -156,29 +157,29 @@ array sliced(const array& a, const Selection& at, Stream s) {
   return at.whole ? a : slice(a, at.start, at.stop, at.step, s);
 }
 
-/// Removes the axes of integers, and adds the new ones.
+/// Drops the axes of integers and inserts the new axes.
 array without_integers(const array& a, const Selection& at, Stream s) {
   std::vector<int> dropped, added;
   int axis = 0, kept = 0;
-  for (const Slot& slot : at.slots) {
-    if (slot.kind == Kind::newaxis) added.push_back(kept++);
-    if (slot.kind == Kind::integer) dropped.push_back(axis++);
-    if (slot.kind == Kind::slice) ++axis, ++kept;
+  for (const AxisItem& axis_item : at.items) {
+    if (axis_item.kind == Kind::newaxis) added.push_back(kept++);
+    if (axis_item.kind == Kind::integer) dropped.push_back(axis++);
+    if (axis_item.kind == Kind::slice) ++axis, ++kept;
   }
   array out = dropped.empty() ? a : squeeze(a, dropped, s);
   return added.empty() ? out : expand_dims(out, added, s);
 }
 
-/// Arrays of positions, the axes of the slice they belong to, and where their axes stand in the
+/// The index arrays, the axes of the slice that they index, and the position of their axes in the
 /// result.
 struct Advanced {
   std::vector<array> positions;
   std::vector<int> axes;
-  Shape shape;    // of the positions
-  int place = 0;  // axes of the result before theirs
+  Shape shape;    // broadcast shape of the index arrays
+  int place = 0;  // number of result axes before theirs
 };
 
-/// Throws IndexError for positions on an axis of length 0, which are out of range all.
+/// Throws IndexError for index arrays on an axis of length 0: every index is out of range.
 void require_elements(const array& source, const Advanced& adv) {
   bool any = num_elements(adv.shape) > 0;
   for (size_t i = 0; i < adv.axes.size(); ++i)
@@ -189,19 +190,20 @@ void require_elements(const array& source, const Advanced& adv) {
 
 Advanced advanced(const Selection& at) {
   Advanced out;
-  // Neighbouring index arrays (an integer counts as one) keep their place; else they come first.
+  // Adjacent index arrays (an integer counts as one) keep their position; otherwise their axes come
+  // first.
   int first = -1, last = -1, count = 0, before = 0;
-  for (size_t i = 0; i < at.slots.size(); ++i) {
-    const Slot& slot = at.slots[i];
-    if (slot.kind == Kind::array || slot.kind == Kind::integer) {
+  for (size_t i = 0; i < at.items.size(); ++i) {
+    const AxisItem& axis_item = at.items[i];
+    if (axis_item.kind == Kind::array || axis_item.kind == Kind::integer) {
       if (first < 0) first = static_cast<int>(i);
       last = static_cast<int>(i);
       ++count;
-    } else if (first < 0 && slot.kind != Kind::ellipsis) {
+    } else if (first < 0 && axis_item.kind != Kind::ellipsis) {
       ++before;
     }
-    if (slot.kind == Kind::array) {
-      out.positions.push_back(slot.positions);
+    if (axis_item.kind == Kind::array) {
+      out.positions.push_back(axis_item.positions);
       out.axes.push_back(at.axis_of(i));
     }
   }
@@ -210,7 +212,7 @@ Advanced advanced(const Selection& at) {
   return out;
 }
 
-/// Moves `count` leading axes to stand before axis `place` of the rest.
+/// Moves `count` leading axes to before axis `place` of the remaining axes.
 array move_leading(const array& a, int count, int place, Stream s) {
   if (place == 0 || count == 0) return a;
   std::vector<int> order;
@@ -230,22 +232,22 @@ array move_to_front(const array& a, int count, int place, Stream s) {
   return transpose(a, order, s);
 }
 
-/// Axes of the slice that are no axes of the result: those of integers and positions.
+/// Axes of the slice that are not axes of the result: those of integers and index arrays.
 std::vector<int> consumed_axes(const Selection& at) {
   std::vector<int> out;
-  for (size_t i = 0; i < at.slots.size(); ++i)
-    if (at.slots[i].kind == Kind::array || at.slots[i].kind == Kind::integer)
+  for (size_t i = 0; i < at.items.size(); ++i)
+    if (at.items[i].kind == Kind::array || at.items[i].kind == Kind::integer)
       out.push_back(at.axis_of(i));
   return out;
 }
 
-/// Axes of the result, without those of the positions, that are new.
+/// Axes of the result, without those of the index arrays, that are new.
 std::vector<int> new_axes(const Selection& at) {
   std::vector<int> out;
   int axis = 0;
-  for (const Slot& slot : at.slots) {
-    if (slot.kind == Kind::newaxis) out.push_back(axis);
-    axis += slot.kind == Kind::newaxis || slot.kind == Kind::slice;
+  for (const AxisItem& axis_item : at.items) {
+    if (axis_item.kind == Kind::newaxis) out.push_back(axis);
+    axis += axis_item.kind == Kind::newaxis || axis_item.kind == Kind::slice;
   }
   return out;
 }
@@ -266,7 +268,7 @@ array read_positions(const array& source, const Selection& at, Stream s) {
   return move_leading(out, rank, adv.place, s);
 }
 
-/// `value` as the right-hand side of an assignment to something of `shape`.
+/// `value` broadcast as the right-hand side of an assignment to `shape`.
 array fit(array value, const Shape& shape, Stream s) {
   while (value.ndim() > shape.size() && value.shape()[0] == 1) value = squeeze(value, 0, s);
   Shape both =
@@ -318,11 +320,11 @@ ScatterMode mode_of(UpdateKind kind) {
 
 array update_slice(const array& source, const Selection& at, const array& value, UpdateKind kind,
                    Stream s) {
-  Shape shape, inner;  // of the selection, and of the slice seen through it
-  for (size_t i = 0; i < at.slots.size(); ++i) {
-    Kind slot = at.slots[i].kind;
-    if (slot == Kind::newaxis) shape.push_back(1);
-    if (slot == Kind::slice) shape.push_back(at.sliced[at.axis_of(i)]);
+  Shape shape, inner;  // shape of the selection, and of the slice
+  for (size_t i = 0; i < at.items.size(); ++i) {
+    Kind kind = at.items[i].kind;
+    if (kind == Kind::newaxis) shape.push_back(1);
+    if (kind == Kind::slice) shape.push_back(at.sliced[at.axis_of(i)]);
   }
   array v = fit(value, shape, s);
   std::vector<int> added = new_axes(at), consumed = consumed_axes(at);
@@ -337,9 +339,9 @@ array update_positions(const array& source, const Selection& at, const array& va
   require_elements(source, adv);
   int rank = static_cast<int>(adv.shape.size());
   Shape shape;
-  for (size_t i = 0; i < at.slots.size(); ++i) {
-    if (at.slots[i].kind == Kind::newaxis) shape.push_back(1);
-    if (at.slots[i].kind == Kind::slice) shape.push_back(at.sliced[at.axis_of(i)]);
+  for (size_t i = 0; i < at.items.size(); ++i) {
+    if (at.items[i].kind == Kind::newaxis) shape.push_back(1);
+    if (at.items[i].kind == Kind::slice) shape.push_back(at.sliced[at.axis_of(i)]);
   }
   shape.insert(shape.begin() + adv.place, adv.shape.begin(), adv.shape.end());
   array v = move_to_front(fit(value, shape, s), rank, adv.place, s);
@@ -352,7 +354,7 @@ array update_positions(const array& source, const Selection& at, const array& va
   return scatter(source, adv.positions, v, adv.axes, mode_of(kind), s);
 }
 
-/// A mask over the leading axes and nothing else needs no positions.
+/// A single mask over the leading axes: handled without index arrays.
 bool is_leading_mask(const IndexItems& items) {
   if (items.empty() || items[0].kind != Kind::mask) return false;
   return std::all_of(items.begin() + 1, items.end(), [](const IndexItem& i) {

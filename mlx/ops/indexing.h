@@ -1,5 +1,4 @@
-// NumPy-style index expressions: what stands between the brackets of a[...], as data, and how it is
-// read and written. Also the functions that turn a condition into positions.
+// NumPy-style index expressions a[...] as data, and reads and updates with them.
 #pragma once
 
 #include <optional>
@@ -13,12 +12,12 @@ namespace mlx::core {
 /// One item of an index expression.
 struct MLX_API IndexItem {
   enum class Kind : uint8_t {
-    integer,   ///< picks one position and drops the axis
+    integer,   ///< selects one index and drops the axis
     slice,     ///< start:stop:step, each of them optional
     ellipsis,  ///< as many full slices as fit
     newaxis,   ///< a new axis of length 1
-    array,     ///< integer positions of any shape
-    mask,      ///< a boolean array over as many axes as it has (none for True and False)
+    array,     ///< integer indices of any shape
+    mask,      ///< a boolean array over as many axes as it has (True and False: none)
   };
 
   Kind kind;
@@ -33,22 +32,22 @@ struct MLX_API IndexItem {
   }
   static IndexItem ellipsis() { return {.kind = Kind::ellipsis}; }
   static IndexItem newaxis() { return {.kind = Kind::newaxis}; }
-  /// Integer arrays give positions, boolean ones a mask; other dtypes throw IndexError.
+  /// Integer arrays are indices, boolean arrays are masks; other dtypes throw IndexError.
   static IndexItem positions(const core::array& a);
 };
 using IndexItems = std::vector<IndexItem>;
 
-/// What an update does with the elements that an index expression selects. Where positions repeat,
-/// `set` keeps the last value and the others apply all of them in order.
+/// How an update combines the selected elements with the values. For repeated indices, `set` keeps
+/// the last value and the others apply all of them in order.
 enum class UpdateKind : uint8_t { set, add, subtract, multiply, divide, maximum, minimum };
 
-/// a[items]. The axes of the result are NumPy's: those of the broadcast index arrays stand where
-/// the arrays stood when they were neighbours, else first. Masks are evaluated. Throws IndexError
-/// for too many items, integers out of range and masks that do not fit.
+/// a[items]. The order of result axes is NumPy's: the broadcast axes of adjacent index arrays stay
+/// in place, those of separated ones come first. Masks are evaluated. Throws IndexError for too
+/// many items, integers out of range and masks of the wrong shape.
 MLX_API array index_read(const array& a, const IndexItems& items, StreamOrDevice s = {});
 
 /// A copy of `a` whose elements at `items` are combined with `value`, which is cast to the dtype of
-/// `a` and broadcast to the shape of a[items] (leading axes of length 1 are dropped as needed).
+/// `a` and broadcast to the shape of a[items] (leading axes of length 1 are dropped if needed).
 MLX_API array index_update(const array& a, const IndexItems& items, const array& value,
                            UpdateKind kind = UpdateKind::set, StreamOrDevice s = {});
 

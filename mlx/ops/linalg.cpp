@@ -1,4 +1,4 @@
-// Checks and shapes of factorisations, inverses, solutions and spectra.
+// Checks and shapes of factorisations, inverses, solves and eigenvalue problems.
 #include "mlx/ops/linalg.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ constexpr int64_t kLongest = std::numeric_limits<int32_t>::max();
 int64_t rows(const array& a) { return a.shape(-2); }
 int64_t columns(const array& a) { return a.shape(-1); }
 
-/// The shape of the batch with other last axes.
+/// The batch shape followed by other last axes.
 Shape ending(const array& a, std::initializer_list<int64_t> last) {
   Shape shape(a.shape().begin(), a.shape().end() - 2);
   shape.insert(shape.end(), last.begin(), last.end());
@@ -113,7 +113,7 @@ Arrays make_slogdet(const array& a, Stream s) {
 
 // --- rebuilding and batching ---------------------------------------------------------------------
 
-/// An op without attributes whose result is like its input.
+/// An op without attributes whose result has the shape and dtype of its input.
 template <const OpDef& Op>
 Arrays rebuild_like(const Arrays& in, const Attrs* attrs, Stream s) {
   return {make_node(Op, in[0].shape(), in[0].dtype(), s, Ref<const Attrs>(attrs), in[0])};
@@ -158,7 +158,7 @@ constexpr OpDef one_matrix(const char* name, Arrays (*jvp)(const RuleArgs&),
                            OpKind kind = OpKind::kernel) {
   return {.name = name, .kind = kind, .build = Build, .jvp = jvp, .vmap = batch_one<Build>};
 }
-/// Solutions for one matrix and a stack of right-hand sides: their columns side by side, so that
+/// Solves for one matrix and a stack of right-hand sides: their columns are concatenated, so that
 /// the matrix is factored once.
 array solve_stack(const OpDef& op, const array& a, const array& b, Ref<const Attrs> attrs,
                   Stream s) {
@@ -316,11 +316,11 @@ array solved(const OpDef& op, const char* name, const array& a, const array& b,
   return vector ? squeeze(out, -1, s) : out;
 }
 
-/// What determinants compute with.
+/// The matrix in the dtype that determinants are computed in.
 array wide(const array& a, Stream s) {
   return is_inexact(a.dtype()) && a.dtype().size() > 2 ? a : astype(a, float32, s);
 }
-/// The dtype of their results.
+/// The result dtype of determinants.
 Dtype narrow(const array& a) { return is_inexact(a.dtype()) ? a.dtype() : float32; }
 
 }  // namespace

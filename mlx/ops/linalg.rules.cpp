@@ -1,6 +1,6 @@
-// Derivatives of factorisations, inverses, solutions and spectra. Forward rules; reverse ones are
-// their transposes. Sources: Giles 2008 (An extended collection of matrix derivative results),
-// Golub and Pereyra 1973 (pseudo-inverse), Higham 2008 (exponential).
+// Derivatives of factorisations, inverses, solves and eigenvalue problems, as forward rules; the
+// reverse rules are their transposes. Sources: Giles 2008 (An extended collection of matrix
+// derivative results), Golub and Pereyra 1973 (pseudo-inverse), Higham 2008 (exponential).
 #include "mlx/ops/linalg.h"
 
 #include <algorithm>
@@ -11,8 +11,8 @@ namespace mlx::core::rules {
 
 namespace {
 
-/// Short forms of the operations on matrices that the rules are made of, on one stream.
-struct Algebra {
+/// The matrix operations of the rules under short names, on one stream.
+struct MatrixOps {
   Stream s;
 
   array mm(const array& a, const array& b) const { return matmul(a, b, s); }
@@ -36,7 +36,7 @@ struct Algebra {
   array imaginary(const array& a) const { return scaled(minus(a, conj(a)), 0.5); }
   array hermitian(const array& a) const { return scaled(plus(a, h(a)), 0.5); }
   array diag_of(const array& a) const { return diagonal(a, 0, -2, -1, s); }
-  /// A vector's elements scale the columns, or the rows, of a matrix; cast to its dtype.
+  /// Scales the columns, or the rows, of a matrix by the elements of a vector, cast to its dtype.
   array by_columns(const array& a, const array& v) const {
     return times(a, expand_dims(cast_to(v, a.dtype(), s), -2, s));
   }
@@ -74,7 +74,7 @@ struct Algebra {
     const array none = equal(a, zero(a.dtype()), s), one = constant(1.0, a.dtype());
     return where(none, zero(a.dtype()), divide(one, where(none, one, a, s), s), s);
   }
-  /// Element (i, j) is 1 / (v[j] - v[i]), or 0 between equal values.
+  /// Element (i, j) is 1 / (v[j] - v[i]), or 0 for equal values.
   array gaps(const array& v) const {
     return safe_inverse(minus(expand_dims(v, -2, s), expand_dims(v, -1, s)));
   }
@@ -82,24 +82,25 @@ struct Algebra {
 
 /// The Fréchet derivative of the exponential at `a` in direction `e`.
 array frechet(const array& a, const array& e, Stream s) {
-  const Algebra m{s};
+  const MatrixOps m{s};
   const int64_t n = a.shape(-1);
   array x = linalg::expm(m.above(m.beside(a, e), m.beside(zeros_like(a, s), a)), s);
   return m.block(x, 0, n, n, 2 * n);
 }
 
-/// Cotangents of matrix and right-hand sides; `gradient` finishes that of the matrix.
+/// Cotangents of the matrix and the right-hand sides; `gradient` finishes the cotangent of the
+/// matrix.
 template <class F>
 Arrays solution_vjp(const RuleArgs& r, const array& gb, F gradient) {
-  const Algebra m{r.stream};
+  const MatrixOps m{r.stream};
   Arrays out(2);
-  if (r.wanted[1]) out[1] = gb;
-  if (r.wanted[0]) out[0] = gradient(m.neg(m.mm(gb, m.h(r.outputs[0]))));
+  if (r.requested[1]) out[1] = gb;
+  if (r.requested[0]) out[0] = gradient(m.neg(m.mm(gb, m.h(r.outputs[0]))));
   return out;
 }
 
-/// db - da · x, with what is there.
-array residual(const Algebra& m, const array& da, const array& db, const array& x) {
+/// db - da · x; null tangents are zero.
+array residual(const MatrixOps& m, const array& da, const array& db, const array& x) {
   if (!da) return db;
   array moved = m.neg(m.mm(da, x));
   return db ? m.plus(db, moved) : moved;
@@ -110,46 +111,46 @@ array residual(const Algebra& m, const array& da, const array& db, const array& 
 // --- inverses and solutions ---------------------------------------------------------------------
 
 Arrays inv_jvp(const RuleArgs& r) {
-  const Algebra m{r.stream};
+  const MatrixOps m{r.stream};
   const array& x = r.outputs[0];
   return {m.neg(m.mm(x, r.grads[0], x))};
 }
 
 Arrays tri_inv_jvp(const RuleArgs& r) {
-  const Algebra m{r.stream};
+  const MatrixOps m{r.stream};
   const array& x = r.outputs[0];
   const bool upper = attrs_as<TriangleAttrs>(r.attrs).upper;
   return {m.neg(m.mm(x, upper ? m.upper(r.grads[0]) : m.lower(r.grads[0]), x))};
 }
 
 Arrays solve_jvp(const RuleArgs& r) {
-  const Algebra m{r.stream};
+  const MatrixOps m{r.stream};
   return {linalg::solve(r.inputs[0], residual(m, r.grads[0], r.grads[1], r.outputs[0]), r.stream)};
 }
 Arrays solve_vjp(const RuleArgs& r) {
-  const Algebra m{r.stream};
+  const MatrixOps m{r.stream};
   return solution_vjp(r, linalg::solve(m.h(r.inputs[0]), r.grads[0], r.stream),
                       [](const array& g) { return g; });
 }
 
 Arrays solve_triangular_jvp(const RuleArgs& r) {
-  const Algebra m{r.stream};
+  const MatrixOps m{r.stream};
   const bool upper = attrs_as<TriangleAttrs>(r.attrs).upper;
   array da = r.grads[0];
   if (da) da = upper ? m.upper(da) : m.lower(da);
   return {m.left(r.inputs[0], residual(m, da, r.grads[1], r.outputs[0]), upper)};
 }
 Arrays solve_triangular_vjp(const RuleArgs& r) {
-  const Algebra m{r.stream};
+  const MatrixOps m{r.stream};
   const bool upper = attrs_as<TriangleAttrs>(r.attrs).upper;
   return solution_vjp(r, m.left(m.h(r.inputs[0]), r.grads[0], !upper),
                       [&](const array& g) { return upper ? m.upper(g) : m.lower(g); });
 }
 
-// Of matrices of one rank nearby: dP = -P dA P + P Pᴴ dAᴴ (I - A P) + (I - P A) dAᴴ Pᴴ P. The
+// For matrices of constant rank: dP = -P dA P + P Pᴴ dAᴴ (I - A P) + (I - P A) dAᴴ Pᴴ P. The
 // products are ordered so that none is larger than the matrix.
 Arrays pinv_jvp(const RuleArgs& r) {
-  const Algebra m{r.stream};
+  const MatrixOps m{r.stream};
   const array &a = r.inputs[0], &p = r.outputs[0], &da = r.grads[0];
   const array dh = m.h(da), ph = m.h(p);
   array second, third;
@@ -167,22 +168,22 @@ Arrays pinv_jvp(const RuleArgs& r) {
 
 Arrays expm_jvp(const RuleArgs& r) { return {frechet(r.inputs[0], r.grads[0], r.stream)}; }
 Arrays expm_vjp(const RuleArgs& r) {
-  const Algebra m{r.stream};
+  const MatrixOps m{r.stream};
   return {frechet(m.h(r.inputs[0]), r.grads[0], r.stream)};
 }
 
 // --- determinants -------------------------------------------------------------------------------
 
 Arrays det_jvp(const RuleArgs& r) {
-  const Algebra m{r.stream};
+  const MatrixOps m{r.stream};
   const array c =
       make_node(op_cofactors, r.inputs[0].shape(), r.inputs[0].dtype(), r.stream, {}, r.inputs[0]);
   return {m.sum_all(m.times(c, r.grads[0]))};
 }
 
-// C = det(A) A⁻ᵀ where A is regular.
+// C = det(A) A⁻ᵀ for regular A.
 Arrays cofactors_jvp(const RuleArgs& r) {
-  const Algebra m{r.stream};
+  const MatrixOps m{r.stream};
   const array &c = r.outputs[0], &da = r.grads[0];
   const array x = m.t(linalg::inv(r.inputs[0], r.stream));
   const array d = expand_dims(m.sum_all(m.times(x, da)), {-2, -1}, r.stream);
@@ -190,7 +191,7 @@ Arrays cofactors_jvp(const RuleArgs& r) {
 }
 
 Arrays slogdet_jvp(const RuleArgs& r) {
-  const Algebra m{r.stream};
+  const MatrixOps m{r.stream};
   const array d = m.sum_all(m.times(m.t(linalg::inv(r.inputs[0], r.stream)), r.grads[0]));
   array sign;
   if (is_complex(d.dtype())) sign = m.times(r.outputs[0], m.imaginary(d));
@@ -200,7 +201,7 @@ Arrays slogdet_jvp(const RuleArgs& r) {
 // --- triangular factors -------------------------------------------------------------------------
 
 Arrays cholesky_jvp(const RuleArgs& r) {
-  const Algebra m{r.stream};
+  const MatrixOps m{r.stream};
   const bool upper = attrs_as<TriangleAttrs>(r.attrs).upper;
   const array l = upper ? m.h(r.outputs[0]) : r.outputs[0];
   array y = m.left(l, m.h(m.left(l, m.hermitian(r.grads[0]), false)), false);
@@ -208,10 +209,10 @@ Arrays cholesky_jvp(const RuleArgs& r) {
   return {upper ? m.h(dl) : dl};
 }
 
-// With dA R⁻¹ = dQ + Q dR R⁻¹, the part Qᴴ dQ is antihermitian and dR R⁻¹ upper triangular with a
-// real diagonal. A wide matrix is a square one with more columns behind it, R₂ = Qᴴ A₂.
+// With dA R⁻¹ = dQ + Q dR R⁻¹, Qᴴ dQ is antihermitian and dR R⁻¹ is upper triangular with a real
+// diagonal. A wide matrix is a square one followed by more columns, R₂ = Qᴴ A₂.
 Arrays qr_jvp(const RuleArgs& r) {
-  const Algebra m{r.stream};
+  const MatrixOps m{r.stream};
   const array &q = r.outputs[0], &da = r.grads[0];
   const int64_t k = q.shape(-1), n = da.shape(-1), rows = da.shape(-2);
   const array r1 = m.block(r.outputs[1], 0, k, 0, k);
@@ -227,10 +228,10 @@ Arrays qr_jvp(const RuleArgs& r) {
   return {dq, dr};
 }
 
-// With W = L₁⁻¹ P dA U₁⁻¹ of the leading square part, dL₁ = L₁ · (W below the diagonal) and
-// dU₁ = (W on and above it) · U₁; what is below or beside it follows from L₂ U₁ and L₁ U₂.
+// With W = L₁⁻¹ P dA U₁⁻¹ of the leading square part, dL₁ = L₁ · (W below the diagonal) and dU₁ =
+// (W on and above it) · U₁; the remaining blocks follow from L₂ U₁ and L₁ U₂.
 Arrays lu_jvp(const RuleArgs& r) {
-  const Algebra m{r.stream};
+  const MatrixOps m{r.stream};
   const array &f = r.outputs[0], &da = r.grads[0];
   const int64_t rows = f.shape(-2), n = f.shape(-1), k = std::min(rows, n);
   const array moved =
@@ -256,10 +257,11 @@ Arrays lu_jvp(const RuleArgs& r) {
 
 // --- singular values ----------------------------------------------------------------------------
 
-// P = Uᴴ dA V. The turns of the singular vectors among themselves are antihermitian; what leaves
-// their space comes from dA V and dAᴴ U. Columns that complete U and V turn only against those.
+// P = Uᴴ dA V. The rotations of the singular vectors within their space are antihermitian; the
+// components outside their space come from dA V and dAᴴ U. Columns that complete U and V rotate
+// only against the singular vectors.
 Arrays svd_jvp(const RuleArgs& r) {
-  const Algebra m{r.stream};
+  const MatrixOps m{r.stream};
   const array &da = r.grads[0], &values = r.outputs[1];
   const int64_t rows = da.shape(-2), n = da.shape(-1), k = values.shape(-1);
   const array all_u = r.outputs[0], all_v = m.h(r.outputs[2]);
@@ -286,33 +288,33 @@ Arrays svd_jvp(const RuleArgs& r) {
 }
 
 Arrays svdvals_jvp(const RuleArgs& r) {
-  const Algebra m{r.stream};
+  const MatrixOps m{r.stream};
   const std::vector<array> usv = linalg::thin_svd(r.inputs[0], r.stream);
-  const array turned = m.mm(m.h(usv[0]), r.grads[0]);
-  // The diagonal of turned · V alone.
-  return {m.re(sum(m.times(turned, m.conj(usv[2])), -1, false, r.stream))};
+  const array rotated = m.mm(m.h(usv[0]), r.grads[0]);
+  // The diagonal of rotated · V alone.
+  return {m.re(sum(m.times(rotated, m.conj(usv[2])), -1, false, r.stream))};
 }
 
 // --- eigenvalues --------------------------------------------------------------------------------
 
 Arrays eigh_jvp(const RuleArgs& r) {
-  const Algebra m{r.stream};
+  const MatrixOps m{r.stream};
   const array &w = r.outputs[0], &v = r.outputs[1];
   const array p = m.mm(m.h(v), m.hermitian(r.grads[0]), v);
   const array f = cast_to(m.gaps(w), p.dtype(), r.stream);
   return {m.re(m.diag_of(p)), m.mm(v, m.times(f, p))};
 }
 Arrays eigvalsh_jvp(const RuleArgs& r) {
-  const Algebra m{r.stream};
+  const MatrixOps m{r.stream};
   const bool upper = attrs_as<TriangleAttrs>(r.attrs).upper;
   const array v = linalg::eigh(r.inputs[0], upper ? "U" : "L", r.stream).second;
-  const array turned = m.mm(m.hermitian(r.grads[0]), v);
-  return {m.re(sum(m.times(m.conj(v), turned), -2, false, r.stream))};
+  const array rotated = m.mm(m.hermitian(r.grads[0]), v);
+  return {m.re(sum(m.times(m.conj(v), rotated), -2, false, r.stream))};
 }
 
 // The vectors keep length 1 and a real largest component.
 Arrays eig_jvp(const RuleArgs& r) {
-  const Algebra m{r.stream};
+  const MatrixOps m{r.stream};
   const Stream s = r.stream;
   const array &w = r.outputs[0], &v = r.outputs[1];
   const array p = linalg::solve(v, m.mm(cast_to(r.grads[0], v.dtype(), s), v), s);
@@ -325,7 +327,7 @@ Arrays eig_jvp(const RuleArgs& r) {
   return {m.diag_of(p), dv};
 }
 Arrays eigvals_jvp(const RuleArgs& r) {
-  const Algebra m{r.stream};
+  const MatrixOps m{r.stream};
   const array v = linalg::eig(r.inputs[0], r.stream).second;
   return {m.diag_of(linalg::solve(v, m.mm(cast_to(r.grads[0], v.dtype(), r.stream), v), r.stream))};
 }

@@ -13,7 +13,7 @@ namespace {
 
 using Axes = std::vector<int>;
 
-/// Moduli in the dtype to compute with: not narrower than float32.
+/// Absolute values in the computation dtype, at least float32.
 array moduli(const array& a, Stream s) {
   const bool narrow = !is_inexact(a.dtype()) || a.dtype().size() == 2;
   return abs(narrow ? astype(a, float32, s) : a, s);
@@ -21,24 +21,23 @@ array moduli(const array& a, Stream s) {
 /// The dtype of the norm of `a`.
 Dtype norm_dtype(const array& a) { return is_inexact(a.dtype()) ? real_dtype(a.dtype()) : float32; }
 
-/// Real elements in float64 where their squares may leave float32.
+/// Real elements in float64 if their squares may exceed the range of float32.
 array widened(const array& a, Stream s) {
   return astype(a, a.dtype() == float16 ? float32 : float64, s);
 }
 
-/// Powers of two by which float64 numbers that are not negative come close to 1, for each group
-/// along `axes`.
+/// Powers of two that scale nonnegative float64 numbers close to 1, for each group along `axes`.
 array scales_of(const array& x, const Axes& axes, Stream s) {
   const array exponent = array(uint64_t{0x7ff0000000000000});
-  const array top = stop_gradient(axes.empty() ? x : max(x, axes, true, s), s);
-  const array power = view(bitwise_and(view(top, uint64, s), exponent, s), float64, s);
-  // Zero and subnormal numbers by the smallest normal one; infinities and NaN stay what they are.
+  const array largest = stop_gradient(axes.empty() ? x : max(x, axes, true, s), s);
+  const array power = view(bitwise_and(view(largest, uint64, s), exponent, s), float64, s);
+  // Zero and subnormal numbers use the smallest normal number; infinities and NaN stay unscaled.
   const array finite = where(isinf(power, s), constant(1.0, float64), power, s);
   return maximum(finite, constant(0x1p-1022, float64), s);
 }
 
-/// `f` of real arrays, in numbers that neither overflow nor underflow: `f` reduces `axes`, which it
-/// keeps, and f(c · x) is c · f(x) for c > 0. float64 is scaled, others become wider.
+/// Applies `f` to real arrays without overflow and underflow: `f` reduces `axes`, which it keeps,
+/// and f(c · x) is c · f(x) for c > 0. float64 is scaled, other dtypes are widened.
 template <class F>
 array in_range(Arrays parts, const Axes& axes, bool keepdims, Stream s, F f) {
   const bool scaled = parts[0].dtype() == float64 && parts[0].size() > 0;
@@ -56,8 +55,8 @@ array in_range(Arrays parts, const Axes& axes, bool keepdims, Stream s, F f) {
   return keepdims || axes.empty() ? out : squeeze(out, axes, s);
 }
 
-/// The root of a sum of powers. Its derivative is 0 where the sum is, the least of those that
-/// serve.
+/// The root of a sum of powers. Its derivative is defined as 0 where the sum is 0, the subgradient
+/// of least norm.
 array root_of(const array& total, double ord, Stream s) {
   const array none = equal(total, constant(0.0, total.dtype()), s);
   const array x = where(none, constant(1.0, total.dtype()), total, s);
@@ -88,7 +87,7 @@ array norm_of_vectors(const array& a, double ord, const Axes& axes, bool keepdim
   });
 }
 
-/// The singular values of the matrices in two axes, along a last axis.
+/// The singular values of the matrices in two axes, as a last axis.
 array values_of(const array& a, const Axes& axes, Stream s) {
   array x = is_inexact(a.dtype()) && a.dtype().size() > 2 ? a : astype(a, float32, s);
   int rows = normalize_axis(axes[0], a.ndim(), "linalg.norm");
@@ -122,7 +121,7 @@ array matrix_norm(const array& a, double ord, const Axes& axes, bool keepdims, S
   return restored(out, axes, a.ndim(), keepdims, s);
 }
 
-/// The axes given, or all of them; checked.
+/// The given axes, checked, or all axes.
 Axes axes_of(const array& a, const std::optional<Axes>& axis) {
   Axes axes;
   if (axis) {
@@ -178,7 +177,7 @@ array vector_norm(const array& a, double ord, const std::optional<Axes>& axis, b
 
 std::pair<array, array> complete_qr(const array& a, StreamOrDevice s) {
   if (a.ndim() < 2 || a.shape(-2) <= a.shape(-1)) return qr(a, s);
-  // The reflections of the first columns are those of `a`; unit columns complete the basis.
+  // The first columns have the reflections of `a`; unit columns complete the basis.
   const int64_t m = a.shape(-2), n = a.shape(-1);
   Shape square(a.shape().begin(), a.shape().end() - 1);
   square.push_back(m);
@@ -223,13 +222,13 @@ array cross(const array& a, const array& b, int axis, StreamOrDevice s) {
 
 namespace {
 
-/// Singular values of at most this share of the largest count as zero.
+/// The ratio to the largest singular value up to which singular values are treated as zero.
 double default_tolerance(const array& a) {
   const double unit = real_dtype(a.dtype()) == float64 ? 0x1p-52 : 0x1p-23;
   return unit * static_cast<double>(std::max(a.shape(-1), a.shape(-2)));
 }
 
-/// Which singular values are above a share of the largest, given for each matrix.
+/// Which singular values exceed the given ratio to the largest, per matrix.
 array above_share(const array& values, const array& share, Stream s) {
   if (is_complex(share.dtype()) || share.dtype() == bool_)
     fail("linalg", "a relative tolerance of dtype ", dtype_name(share.dtype()),
@@ -239,7 +238,7 @@ array above_share(const array& values, const array& share, Stream s) {
   return greater(values, bound, s);
 }
 
-/// How many values lie above a limit; `share` makes it one of the largest value.
+/// The number of values above a limit; with `share`, the limit is relative to the largest value.
 array count_above(const array& values, double limit, bool share, Stream s) {
   if (values.shape(-1) == 0)
     return zeros(Shape(values.shape().begin(), values.shape().end() - 1), int32, s);

@@ -88,7 +88,7 @@ bool LoopAttrs::equals(const Attrs& o) const {
   auto* other = dynamic_cast<const LoopAttrs*>(&o);
   if (!other || mapped != other->mapped) return false;
   const Node &a = node(), &b = other->node();
-  bool same = a.op == b.op && a.shape == b.shape && a.dtype == b.dtype && same_parts(a, b);
+  bool same = a.op == b.op && a.shape == b.shape && a.dtype == b.dtype && same_outputs(a, b);
   return same && (a.attrs == b.attrs || (a.attrs && b.attrs && a.attrs->equals(*b.attrs)));
 }
 size_t LoopAttrs::hash() const {
@@ -109,7 +109,7 @@ Arrays loop_built(const Arrays& inputs, const std::vector<bool>& mapped, Stream 
   auto node_of = [](const array& a) { return a.node(); };
   if (!maps || !std::ranges::equal(n->inputs(), slices, {}, {}, node_of))
     fail<ValueError>("vmap", "the op ", n->op->name,
-                     " is no single kernel or view over its inputs; such ops are accepted");
+                     " is not a single kernel or view of its inputs; such ops are accepted");
   std::vector<int> axes;
   for (bool m : mapped) axes.push_back(m ? 0 : -1);
   return make_loop(*n, inputs, axes, s).first;

@@ -1,4 +1,4 @@
-// Checks and shape inference of matrix products; the products that are made of matmul.
+// Checks and shape inference of matrix products, and compositions of matmul.
 #include "mlx/ops/matmul.h"
 
 #include <algorithm>
@@ -15,9 +15,9 @@ namespace {
 struct Operands {
   array a, b;
   bool row = false, column = false;  // a or b was a vector
-  Shape shape;                       // of the product of the matrices
+  Shape shape;                       // shape of the matrix product
 
-  /// Drops the axes that stand for vectors.
+  /// Drops the axes that were added for vectors.
   array restore(array product, Stream s) const {
     std::vector<int> dropped;
     if (row) dropped.push_back(-2);
@@ -65,7 +65,7 @@ array addmm(array c, array a, array b, double alpha, double beta, StreamOrDevice
     fail("addmm", "operands of ", dtype_name(c.dtype()), ", ", dtype_name(a.dtype()), " and ",
          dtype_name(b.dtype()), "; floating and complex dtypes are accepted");
   Operands x = operands(a, b, type, "addmm", stream);
-  // The addend broadcasts to the result as the caller sees it.
+  // The addend broadcasts to the result without the axes added for vectors.
   Shape seen(x.shape.begin(), x.shape.end() - 2);
   if (!x.row) seen.push_back(x.shape[x.shape.size() - 2]);
   if (!x.column) seen.push_back(x.shape.back());
@@ -133,8 +133,8 @@ array tensordot(const array& a, const array& b, const std::vector<int>& axes_a,
   int64_t k = product_of(a.shape(), summed_a);
   order_a.insert(order_a.end(), summed_a.begin(), summed_a.end());
   order_b.insert(order_b.end(), kept_b.begin(), kept_b.end());
-  array left = reshape(transpose(spelled_out(a, stream), order_a, stream), {m, k}, stream);
-  array right = reshape(transpose(spelled_out(b, stream), order_b, stream), {k, n}, stream);
+  array left = reshape(transpose(materialized(a, stream), order_a, stream), {m, k}, stream);
+  array right = reshape(transpose(materialized(b, stream), order_b, stream), {k, n}, stream);
   return reshape(matmul(left, right, stream), shape, stream);
 }
 

@@ -1,6 +1,5 @@
-// Matrix products and what is made of them. Operands are promoted to one dtype; products of
-// integers wrap in their dtype, those of bool are "or"s of "and"s, 16-bit floats are summed in
-// float32.
+// Matrix products and their compositions. Operands are promoted to one dtype; products of integers
+// wrap, those of bool are "or"s of "and"s, 16-bit floats are summed in float32.
 #pragma once
 
 #include <optional>
@@ -12,12 +11,12 @@
 namespace mlx::core {
 
 /// a[.., M, K] · b[.., K, N], leading axes broadcast. A vector on the left is a row, on the right a
-/// column, and its axis is dropped from the result.
+/// column; its axis is dropped from the result.
 MLX_API array matmul(const array& a, const array& b, StreamOrDevice s = {});
 /// beta * c + alpha * (a · b) for inexact dtypes; c broadcasts to the product.
 MLX_API array addmm(array c, array a, array b, double alpha = 1.0, double beta = 1.0,
                     StreamOrDevice s = {});
-/// Sums of products over the last axes; an ordinary product where one operand is a scalar.
+/// Sums of products over the last axes; an ordinary product if one operand is a scalar.
 MLX_API array inner(const array& a, const array& b, StreamOrDevice s = {});
 /// a[i] * b[j] of the flattened operands.
 MLX_API array outer(const array& a, const array& b, StreamOrDevice s = {});
@@ -30,13 +29,13 @@ MLX_API array tensordot(const array& a, const array& b, const std::vector<int>& 
 /// Sum over `axis` of conj(a) * b; the other axes broadcast.
 MLX_API array vecdot(const array& a, const array& b, int axis = -1, StreamOrDevice s = {});
 
-/// matmul of a[lhs_indices[i]] and b[rhs_indices[i]], where the indices count the matrices of the
-/// flattened leading axes; without indices the matrices in their order. The indices broadcast.
+/// matmul of a[lhs_indices[i]] and b[rhs_indices[i]]; the indices refer to the matrices of the
+/// flattened leading axes and default to all matrices in order. The indices broadcast.
 MLX_API array gather_mm(array a, array b, std::optional<array> lhs_indices = {},
                         std::optional<array> rhs_indices = {}, bool sorted_indices = false,
                         StreamOrDevice s = {});
-/// matmul with square blocks of the operands and of the result scaled (or, by bool masks, zeroed):
-/// the masks have one element a block.
+/// matmul in which square blocks of the operands and of the result are scaled (or, by bool masks,
+/// zeroed): the masks have one element per block.
 MLX_API array block_masked_mm(array a, array b, int block_size, std::optional<array> mask_out = {},
                               std::optional<array> mask_lhs = {},
                               std::optional<array> mask_rhs = {}, StreamOrDevice s = {});

@@ -1,4 +1,5 @@
-// Derivatives and batching of matrix products. The nodes' operands are matrices or stacks of them.
+// Derivatives and batching of matrix products. The operands of the nodes are matrices or stacks of
+// them.
 #include "mlx/ops/matmul.h"
 
 #include <algorithm>
@@ -10,7 +11,7 @@ namespace mlx::core::rules {
 namespace {
 
 array conjugate_transpose(const array& x, Stream s) {
-  array t = swapaxes(spelled_out(x, s), -1, -2, s);
+  array t = swapaxes(materialized(x, s), -1, -2, s);
   return is_complex(x.dtype()) ? conjugate(t, s) : t;
 }
 
@@ -20,7 +21,7 @@ array scaled(const array& x, double factor, Stream s) {
 
 array as_rows(const array& x, Stream s) { return reshape(x, {-1, x.shape(-1)}, s); }
 
-/// Cotangents of a and b given that of a · b; null where not wanted.
+/// Cotangents of a and b from that of a · b; null unless requested.
 std::pair<array, array> product_vjp(const array& a, const array& b, const array& g, bool want_a,
                                     bool want_b, Stream s) {
   std::pair<array, array> out;
@@ -36,7 +37,7 @@ std::pair<array, array> product_vjp(const array& a, const array& b, const array&
   return out;
 }
 
-/// The mapped axis first, then axes of length 1 up to `rank` others.
+/// The mapped axis first, followed by axes of length 1 up to `rank` others.
 array batched(const array& x, int axis, size_t rank, Stream s) {
   if (axis < 0) return x;
   array front = to_front(x, axis, s);
@@ -59,7 +60,7 @@ Arrays align(const Arrays& in, const std::vector<int>& mapped, Stream s) {
 
 Arrays matmul_vjp(const RuleArgs& r) {
   auto [a, b] =
-      product_vjp(r.inputs[0], r.inputs[1], r.grads[0], r.wanted[0], r.wanted[1], r.stream);
+      product_vjp(r.inputs[0], r.inputs[1], r.grads[0], r.requested[0], r.requested[1], r.stream);
   return {a, b};
 }
 
@@ -67,9 +68,9 @@ Arrays addmm_vjp(const RuleArgs& r) {
   const auto& attrs = attrs_as<AddmmAttrs>(r.attrs);
   const array& g = r.grads[0];
   array c;
-  if (r.wanted[0]) c = scaled(sum_to(g, r.inputs[0].shape(), r.stream), attrs.beta, r.stream);
-  auto [a, b] = product_vjp(r.inputs[1], r.inputs[2], scaled(g, attrs.alpha, r.stream), r.wanted[1],
-                            r.wanted[2], r.stream);
+  if (r.requested[0]) c = scaled(sum_to(g, r.inputs[0].shape(), r.stream), attrs.beta, r.stream);
+  auto [a, b] = product_vjp(r.inputs[1], r.inputs[2], scaled(g, attrs.alpha, r.stream),
+                            r.requested[1], r.requested[2], r.stream);
   return {c, a, b};
 }
 
@@ -86,7 +87,7 @@ Arrays addmm_jvp(const RuleArgs& r) {
 
 Batched matmul_vmap(const Arrays& in, const std::vector<int>& mapped, const Attrs*, Stream s) {
   if (mapped[0] >= 0 && mapped[1] < 0 && in[1].ndim() == 2) {
-    // Rows of one tall matrix, wherever the batch is.
+    // The batch becomes rows of one matrix.
     return {{matmul(to_front(in[0], mapped[0], s), in[1], s)}, {0}};
   }
   Arrays x = align(in, mapped, s);

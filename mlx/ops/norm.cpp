@@ -1,3 +1,4 @@
+// Checks and rules of layer_norm and rms_norm.
 #include "mlx/ops/norm.h"
 
 #include "mlx/core/error.h"
@@ -44,7 +45,7 @@ Arrays build_norm(const Arrays& in, const Attrs* a, Stream s) {
   return {normalize(op, in[0], weight, bias, attrs, s)};
 }
 
-/// The same in elementary ops, of which derivatives of any order and batching follow.
+/// The same computation in elementary ops, for derivatives and batching.
 rules::Formula composite(const NormAttrs& attrs, Stream s) {
   return [attrs, s](const Arrays& in) {
     Dtype t = in[0].dtype();

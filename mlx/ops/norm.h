@@ -34,7 +34,7 @@ struct NormAttrs {
   }
 };
 
-/// Inputs: x, then weight and bias where the attributes say so.
+/// Inputs: x, then weight and bias if the attributes say so.
 extern const OpDef op_norm;
 
 }  // namespace mlx::core

@@ -1,4 +1,4 @@
-// Checks, shapes and dtypes of the packed matrices.
+// Checks, shapes and dtypes of quantized matrices.
 #include "mlx/ops/quantized.h"
 
 #include "mlx/core/error.h"
@@ -43,10 +43,10 @@ Optional checked_global(const char* op, const Packing& p, const Optional& g, Str
   return reshape(astype(*g, float32, s), {}, s);
 }
 
-/// Elements of the last axis of packed words.
+/// Unpacked length of the last axis of packed words.
 int64_t unpacked(const array& w, const Packing& p) { return w.shape(-1) * 32 / p.bits; }
 
-/// Checks words, scales and biases against each other.
+/// Checks that words, scales and biases match.
 void check_packed(const char* op, const array& w, const array& scales, const Optional& biases,
                   const Packing& p) {
   if (w.dtype() != uint32)
@@ -65,15 +65,15 @@ void check_packed(const char* op, const array& w, const array& scales, const Opt
                      dtype_name(biases->dtype()), "; floating dtypes are accepted");
   if (!p.affine() && scales.dtype() != uint8)
     fail<ValueError>(op, "scales of dtype ", dtype_name(scales.dtype()), "; uint8 is accepted");
-  Shape want = w.shape();
-  want.back() = unpacked(w, p) / p.group;
-  if (scales.shape() != want || w.shape(-1) * 32 % (p.bits * p.group) != 0)
+  Shape expected = w.shape();
+  expected.back() = unpacked(w, p) / p.group;
+  if (scales.shape() != expected || w.shape(-1) * 32 % (p.bits * p.group) != 0)
     fail<ValueError>(op, "words of shape ", to_string(w.shape()), " and scales of shape ",
                      to_string(scales.shape()), " for groups of ", p.group, " with ", p.bits,
-                     " bits; scales of shape ", to_string(want), " are accepted");
+                     " bits; scales of shape ", to_string(expected), " are accepted");
 }
 
-/// Scales and biases as kernels take them: one dtype, none of 64 bits.
+/// Converts scales and biases to what kernels accept: one dtype, not 64-bit.
 void prepare(array& scales, Optional& biases, Stream s) {
   if (!biases) return;
   Dtype t = promote_types(scales.dtype(), biases->dtype());
@@ -190,13 +190,13 @@ array as_stack(const array& x, Stream s) {
   return reshape(x, {n, x.shape(-2), x.shape(-1)}, s);
 }
 
-/// The positions of the matrices of `x` in their order, in the shape of its leading axes.
+/// The indices of the matrices of `x` in order, in the shape of its leading axes.
 array own_positions(const array& x, Stream s) {
   Shape batch(x.shape().begin(), x.shape().end() - 2);
   return reshape(arange(int64_t{0}, num_elements(batch), int64_t{1}, int64, s), batch, s);
 }
 
-/// x rounded to the values of a mode of floats.
+/// x rounded to the representable values of a floating-point mode.
 array rounded(const array& x, const Packing& p, const Optional& global, const char* op, Stream s) {
   if (!is_floating(x.dtype()))
     fail<ValueError>(op, "dtype ", dtype_name(x.dtype()), "; real floating dtypes are accepted");
@@ -216,7 +216,7 @@ Packing floats_only(const char* op, std::optional<int> group, std::optional<int>
   return p;
 }
 
-/// What a product with a packed w must be multiplied with for its global scale.
+/// The factor that a global scale contributes to a product with a packed w.
 array global_factor(const array& g, Dtype t, Stream s) {
   return astype(divide(astype(g, float32, s), constant(kGlobalUnit, float32), s), t, s);
 }

@@ -27,21 +27,22 @@ MLX_API std::vector<array> quantize(const array& w, std::optional<int> group_siz
                                     const std::string& mode = "affine",
                                     const std::optional<array>& global_scale = {},
                                     StreamOrDevice s = {});
-/// The matrix again, in `dtype` or else that of the scales (bfloat16 for the modes of floats).
+/// Unpacks a matrix, in `dtype` or by default that of the scales (bfloat16 for floating-point
+/// modes).
 MLX_API array dequantize(const array& w, const array& scales,
                          const std::optional<array>& biases = {},
                          std::optional<int> group_size = {}, std::optional<int> bits = {},
                          const std::string& mode = "affine",
                          const std::optional<array>& global_scale = {},
                          std::optional<Dtype> dtype = {}, StreamOrDevice s = {});
-/// x · w^T of a packed w, or x · w where `transpose` is false; leading axes broadcast.
+/// x · w^T of a packed w, or x · w if `transpose` is false; leading axes broadcast.
 MLX_API array quantized_matmul(const array& x, const array& w, const array& scales,
                                const std::optional<array>& biases = {}, bool transpose = true,
                                std::optional<int> group_size = {}, std::optional<int> bits = {},
                                const std::string& mode = "affine", StreamOrDevice s = {});
-/// quantized_matmul of x[lhs_indices[i]] and w[rhs_indices[i]], where the indices count the
-/// matrices of the flattened leading axes; without indices the matrices in their order. A global
-/// scale has one entry a matrix of w.
+/// quantized_matmul of x[lhs_indices[i]] and w[rhs_indices[i]]; the indices refer to the matrices
+/// of the flattened leading axes and default to all matrices in order. A global scale has one entry
+/// per matrix of w.
 MLX_API array gather_qmm(const array& x, const array& w, const array& scales,
                          const std::optional<array>& biases = {},
                          std::optional<array> lhs_indices = {},
@@ -50,8 +51,8 @@ MLX_API array gather_qmm(const array& x, const array& w, const array& scales,
                          const std::string& mode = "affine",
                          const std::optional<array>& global_scale = {}, bool sorted_indices = false,
                          StreamOrDevice s = {});
-/// x · w^T with both rounded to a mode of floats: w packed, with its scales, or in floats.
-/// Derivatives take the rounding for the identity.
+/// x · w^T with both operands rounded to a floating-point mode: w is packed, with its scales, or
+/// floating. Derivatives treat the rounding as the identity.
 MLX_API array qqmm(const array& x, const array& w, const std::optional<array>& w_scales = {},
                    std::optional<int> group_size = {}, std::optional<int> bits = {},
                    const std::string& mode = "nvfp4",
@@ -69,7 +70,7 @@ MLX_API array gather_qqmm(const array& x, const array& w, const std::optional<ar
 
 enum class QuantMode : uint8_t { affine, mxfp4, mxfp8, nvfp4 };
 
-/// How a matrix is packed.
+/// The packing of a matrix.
 struct Packing {
   QuantMode mode;
   int group, bits;
@@ -100,15 +101,15 @@ struct QuantizedMatmulAttrs {
   }
 };
 
-/// Inputs: w and a float32 global scale where there is one. A bundle of words, scales, biases.
+/// Inputs: w and optionally a float32 global scale. A bundle of words, scales, biases.
 extern const OpDef op_quantize;
-/// Inputs: words, scales, biases for affine, a float32 global scale where there is one.
+/// Inputs: words, scales, biases for affine, optionally a float32 global scale.
 extern const OpDef op_dequantize;
 /// Inputs: x, words, scales, biases for affine.
 extern const OpDef op_quantized_matmul;
-/// Inputs: stacks x and words of rank 3, scales, biases for affine, positions in both.
+/// Inputs: stacks x and words of rank 3, scales, biases for affine, index arrays into both.
 extern const OpDef op_gather_qmm;
-/// x as its packed form says it: inputs x and a float32 global scale where there is one. Its
+/// x rounded by packing and unpacking: inputs x and optionally a float32 global scale. Its
 /// derivative is the identity.
 extern const OpDef op_quantize_round;
 

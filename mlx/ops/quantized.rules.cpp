@@ -1,5 +1,5 @@
-// Derivatives and batching of packed matrices. Nothing flows to packed words and to scales that are
-// codes themselves.
+// Derivatives and batching of quantized matrices. Packed words, and scales that are codes, have no
+// derivative.
 #include "mlx/ops/quantized.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ array in_groups(const array& x, const Packing& p, Stream s) {
   return unflatten(x, -1, {-1, p.group}, s);
 }
 
-/// The numbers that the words stand for before scales and biases, as `dtype`.
+/// The codes as numbers of `dtype`, without scales and biases.
 array codes(const array& words, const array& scales, const Packing& p, Dtype dtype, Stream s) {
   Dtype t = dtype == float64 ? float32 : dtype;
   Arrays in{words, full(scales.shape(), array(1.0f, t), t, s), zeros(scales.shape(), t, s)};
@@ -29,7 +29,7 @@ array codes(const array& words, const array& scales, const Packing& p, Dtype dty
   return astype(rebuilt(op_dequantize, in, attrs.get(), s), dtype, s);
 }
 
-/// Cotangents of scales and biases given that of the matrix, `g`.
+/// Cotangents of scales and biases from the cotangent `g` of the matrix.
 std::pair<array, array> unit_cotangents(const array& g, const array& words, const array& scales,
                                         const Packing& p, Stream s) {
   array q = codes(words, scales, p, g.dtype(), s);
@@ -37,12 +37,12 @@ std::pair<array, array> unit_cotangents(const array& g, const array& words, cons
           astype(sum(in_groups(g, p, s), -1, false, s), scales.dtype(), s)};
 }
 
-/// Whether scales or biases have a tangent.
+/// True if scales or biases have a tangent.
 bool moves(const Arrays& tangents, size_t first) {
   return static_cast<bool>(tangents[first]) | static_cast<bool>(tangents[first + 1]);
 }
 
-/// Tangents of scales and biases, zeros for null ones.
+/// Tangents of scales and biases; null tangents become zeros.
 Arrays unit_tangents(const Arrays& inputs, const Arrays& tangents, size_t first, Stream s) {
   Arrays out;
   for (size_t i = first; i < first + 2; ++i)
@@ -55,14 +55,14 @@ Formula units(const Packing& p, Stream s) {
   return [p, s](const Arrays& in) {
     Dtype t = in[0].dtype();
     array x = in_groups(astype(in[0], float32, s), p, s);
-    array top = max(x, -1, false, s), low = min(x, -1, false, s);
-    array step =
-        maximum(divide(subtract(top, low, s), array(float((1 << p.bits) - 1)), s), array(1e-7f), s);
+    array high = max(x, -1, false, s), low = min(x, -1, false, s);
+    array step = maximum(divide(subtract(high, low, s), array(float((1 << p.bits) - 1)), s),
+                         array(1e-7f), s);
     array bias = low;
     if (p.bits > 1) {
-      array negative_side = greater(abs(low, s), abs(top, s), s);
+      array negative_side = greater(abs(low, s), abs(high, s), s);
       step = where(negative_side, step, negative(step, s), s);
-      array edge = where(negative_side, low, top, s);
+      array edge = where(negative_side, low, high, s);
       array at = round(divide(edge, step, s), s);
       array none = equal(at, array(0.0f), s);
       step = where(none, step, divide(edge, where(none, array(1.0f), at, s), s), s);
@@ -72,12 +72,12 @@ Formula units(const Packing& p, Stream s) {
   };
 }
 
-/// The rule arguments of scales and biases alone.
+/// The rule arguments restricted to scales and biases.
 template <class F>
 Arrays of_units(const RuleArgs& r, bool outputs, F rule) {
   Arrays results(r.outputs.begin() + 1, r.outputs.end()), grads = r.grads;
   if (outputs) grads.erase(grads.begin());
-  return rule(RuleArgs{r.inputs, results, grads, r.attrs, r.stream, r.wanted});
+  return rule(RuleArgs{r.inputs, results, grads, r.attrs, r.stream, r.requested});
 }
 
 }  // namespace
@@ -103,7 +103,7 @@ Arrays quantize_jvp(const RuleArgs& r) {
 Arrays dequantize_vjp(const RuleArgs& r) {
   const auto& attrs = attrs_as<DequantizeAttrs>(r.attrs);
   Arrays out(r.inputs.size());
-  if (!attrs.packing.affine() || !(r.wanted[1] || r.wanted[2])) return out;
+  if (!attrs.packing.affine() || !(r.requested[1] || r.requested[2])) return out;
   std::tie(out[1], out[2]) =
       unit_cotangents(r.grads[0], r.inputs[0], r.inputs[1], attrs.packing, r.stream);
   return out;
@@ -122,7 +122,7 @@ Arrays quantized_matmul_vjp(const RuleArgs& r) {
   const array &x = r.inputs[0], &w = r.inputs[1], &g = r.grads[0];
   Stream s = r.stream;
   Arrays out(r.inputs.size());
-  if (attrs.packing.affine() && (r.wanted[2] || r.wanted[3])) {
+  if (attrs.packing.affine() && (r.requested[2] || r.requested[3])) {
     const array &left = attrs.transpose ? g : x, &right = attrs.transpose ? x : g;
     array full = matmul(swapaxes(left, -1, -2, s), right, s);
     Shape shape = w.shape();
@@ -130,7 +130,7 @@ Arrays quantized_matmul_vjp(const RuleArgs& r) {
     std::tie(out[2], out[3]) =
         unit_cotangents(sum_to(full, shape, s), w, r.inputs[2], attrs.packing, s);
   }
-  if (r.wanted[0]) {
+  if (r.requested[0]) {
     attrs.transpose = !attrs.transpose;
     Arrays in = r.inputs;
     in[0] = g;
@@ -139,7 +139,7 @@ Arrays quantized_matmul_vjp(const RuleArgs& r) {
   return out;
 }
 
-/// Tangent of a product that is linear in x and in scales and biases together.
+/// Tangent of a product that is linear in x and jointly in scales and biases.
 static Arrays product_jvp(const OpDef& op, const RuleArgs& r) {
   Stream s = r.stream;
   array out;
@@ -177,14 +177,14 @@ Arrays gather_qmm_vjp(const RuleArgs& r) {
                        s);
   };
   Arrays out(n);
-  if (attrs.packing.affine() && (r.wanted[2] || r.wanted[3])) {
+  if (attrs.packing.affine() && (r.requested[2] || r.requested[3])) {
     const array turned = swapaxes(attrs.transpose ? stack : x, -1, -2, s);
     array part = attrs.transpose ? gather_mm(turned, x, own, lhs, false, s)
                                  : gather_mm(turned, stack, lhs, own, false, s);
     array full = added_up({w.shape(0), w.shape(1), part.shape(-1)}, rhs, part);
     std::tie(out[2], out[3]) = unit_cotangents(full, w, r.inputs[2], attrs.packing, s);
   }
-  if (r.wanted[0]) {
+  if (r.requested[0]) {
     attrs.transpose = !attrs.transpose;
     Arrays in = r.inputs;
     in[0] = stack;
@@ -230,7 +230,7 @@ Batched quantized_matmul_vmap(const Arrays& in, const std::vector<int>& axes, co
   int64_t n = batch_size(in, axes);
   bool packed = std::any_of(axes.begin() + 1, axes.end(), [](int axis) { return axis >= 0; });
   size_t rank = std::max(in[0].ndim() - (axes[0] >= 0), in[1].ndim() - (axes[1] >= 0));
-  /// The batch first, then axes of length 1 up to the common rank.
+  /// The batch first, followed by axes of length 1 up to the common rank.
   auto aligned = [&](const array& x, int axis) {
     array front = with_batch(x, axis, n, s);
     Shape shape(rank + 1, 1);
@@ -246,7 +246,7 @@ Batched quantized_matmul_vmap(const Arrays& in, const std::vector<int>& axes, co
 }
 
 Batched gather_qmm_vmap(const Arrays& in, const std::vector<int>& axes, const Attrs* a, Stream s) {
-  // The stacks of all batches follow one another; positions move on by the length of a stack.
+  // The stacks of all batches are concatenated; the indices are offset accordingly.
   int64_t n = batch_size(in, axes);
   size_t last = in.size() - 2;
   Arrays moved = in;

@@ -1,7 +1,7 @@
 // Keys, random bits, and distributions as functions of uniform numbers.
 //
-// A uniform float32 is the 32-bit word times 2^-32, kept below 1; everything else is made from
-// these words so that programs reproduce what the published package gives for the same key.
+// A uniform float32 is a 32-bit word times 2^-32, limited to below 1; all distributions use these
+// words, so that results equal those of the published package for the same key.
 #include "mlx/ops/random.h"
 
 #include <chrono>
@@ -22,7 +22,7 @@ Arrays build_random_bits(const Arrays& in, const Attrs* attrs, Stream s) {
   return {make_node(op_random_bits, std::move(shape), dtype, s, make_attrs(r), in[0])};
 }
 
-/// Words only: narrower numbers share one.
+/// 32-bit words only: narrower numbers share a word.
 bool generate_bits(const Node& n, Generator& how) {
   const auto& r = attrs_as<RandomBitsAttrs>(n.attrs.get());
   how = {.kind = Generator::random_bits, .axes = r.shape.size()};
@@ -71,7 +71,7 @@ double below_one(Dtype dtype) {
                             : 1 - 0x1p-8;
 }
 
-/// The dtype that a distribution is computed in: 16-bit floats would lose the tails.
+/// The dtype that a distribution is computed in; 16-bit floats would lose the tails.
 Dtype working(Dtype dtype) { return dtype == float64 ? float64 : float32; }
 
 /// Uniform in [0, 1). float64 takes 53 bits from two words.
@@ -215,12 +215,11 @@ array normal(const Shape& shape, Dtype dtype, const float loc, const float scale
 
 namespace {
 
-/// Integers of up to 25 bits are exact in float32, and a uniform float32 has 24 bits to spread
-/// over.
+/// Integers of up to 25 bits are exact in float32, and a uniform float32 has 24 random bits.
 constexpr int64_t kFloatRange = int64_t{1} << 24;
 __extension__ typedef __int128 Int128;
 
-/// The integer that a known bound stands for.
+/// The value of a bound that is known when the graph is built.
 std::optional<Int128> known_bound(const array& a) {
   if (!is_constant(a) || is_complex(a.dtype())) return {};
   if (a.dtype() == uint64) return a.node()->scalar().as<uint64_t>();
@@ -241,18 +240,18 @@ void check_bounds(Int128 low, Int128 high, Dtype dtype) {
          "; a lower bound that is not above the upper one is accepted");
   if (dtype == bool_) return;
   const int bits = 8 * dtype.size() - (is_unsigned(dtype) ? 0 : 1);
-  const Int128 end = Int128{1} << bits, least = is_unsigned(dtype) ? 0 : -end;
-  if (low < least || high > end)
+  const Int128 end = Int128{1} << bits, smallest = is_unsigned(dtype) ? 0 : -end;
+  if (low < smallest || high > end)
     fail("randint", "the bounds ", text(low), " and ", text(high), " for ", dtype_name(dtype),
          "; bounds of integers that the dtype holds are accepted");
 }
 
-/// Whether floats give the integers between two bounds.
+/// True if uniform floats can generate the integers between two bounds.
 bool fits_float(Int128 low, Int128 high) {
   return low >= -kFloatRange && high <= kFloatRange && high - low <= kFloatRange;
 }
 
-/// Whether every value of a bound is small.
+/// True if every value of a bound is small.
 bool is_small(const array& a, const std::optional<Int128>& known) {
   if (known) return *known >= -65536 && *known <= 65536;
   return !is_inexact(a.dtype()) && a.dtype().size() <= 2;
@@ -269,28 +268,28 @@ array product_above(const array& a, const array& b, Stream s) {
   return add(add(multiply(high(a), high(b), s), high(cross), s), high(middle), s);
 }
 
-/// A bound as 64 bits, in which integers of either sign wrap.
+/// A bound as 64 bits; integers of either sign wrap.
 array bound_bits(const array& a, const std::optional<Int128>& known, Stream s) {
   if (known) return array(static_cast<uint64_t>(*known));
   return astype(is_unsigned(a.dtype()) ? a : astype(a, int64, s), uint64, s);
 }
 
-/// Where the first of two bounds is below the second.
+/// True where the first of two bounds is below the second.
 array is_below(const array& a, const array& a_bits, const array& b, const array& b_bits, Stream s) {
   auto negative = [&](const array& x) { return less(x, constant(0.0, x.dtype()), s); };
   const array sign = negative(a);
   return where(not_equal(sign, negative(b), s), sign, less(a_bits, b_bits, s), s);
 }
 
-/// Integers of a range that floats cover, as the published package makes them.
+/// Integers from uniform floats, as the published package makes them.
 array randint_of_float(const array& low, const array& high, const Shape& shape, Dtype dtype,
                        const array& key, Stream s) {
   array u = uniform(low, high, shape, float32, key, s);
-  array least = astype(low, dtype, s);
-  array most = dtype == bool_ ? not_equal(high, array(1), s)
-                              : subtract(astype(high, dtype, s), constant(1.0, dtype), s);
+  array smallest = astype(low, dtype, s);
+  array largest = dtype == bool_ ? not_equal(high, array(1), s)
+                                 : subtract(astype(high, dtype, s), constant(1.0, dtype), s);
   // Rounding may reach `high`.
-  return maximum(minimum(astype(floor(u, s), dtype, s), most, s), least, s);
+  return maximum(minimum(astype(floor(u, s), dtype, s), largest, s), smallest, s);
 }
 
 }  // namespace
@@ -308,7 +307,7 @@ array randint(const array& low, const array& high, const Shape& shape, Dtype dty
       (from && to && fits_float(*from, *to)))
     return randint_of_float(low, high, shape, dtype, k, st);
 
-  // The word times the length of the range, over 2^64. The length 2^64 wraps to zero.
+  // The word times the length of the range, divided by 2^64. The length 2^64 wraps to zero.
   Shape pairs = shape;
   pairs.push_back(2);
   const array word = squeeze(view(bits(pairs, 4, k, st), uint64, st), -1, st);
@@ -319,7 +318,7 @@ array randint(const array& low, const array& high, const Shape& shape, Dtype dty
   if (from && to) return *from == *to ? broadcast_to(astype(first, dtype, st), shape, st) : wide;
 
   const array reach = array(static_cast<uint64_t>(kFloatRange));
-  // From -2^24 to 2^24; the bits of unsigned bounds are no negative numbers.
+  // Within -2^24 to 2^24; unsigned bounds are never negative.
   auto within = [&](const array& a, const array& bits) {
     return is_unsigned(a.dtype()) ? less_equal(bits, reach, st)
                                   : less_equal(add(bits, reach, st), add(reach, reach, st), st);
@@ -337,7 +336,7 @@ array bernoulli(const array& p, const Shape& shape, const OptionalKey& key, Stre
     fail("bernoulli", "probabilities of ", dtype_name(p.dtype()),
          "; real floating dtypes are accepted");
   require_fits(p.shape(), shape, "bernoulli", "probabilities");
-  // Slightly above 2^32, so that a probability of one is always met.
+  // Slightly above 2^32, so that a probability of one is always true.
   constexpr float kWords = 0x1.000002p32f;
   array probability = astype(p, float32, stream);
   array threshold = is_constant(probability) && probability.ndim() == 0
@@ -365,7 +364,7 @@ array multivariate_normal(const array& mean, const array& cov, const Shape& shap
                                 Shape(cov.shape().begin(), cov.shape().end() - 2), op);
   full = broadcast_shapes(full, shape, op);
   full.push_back(mean.shape(-1));
-  // The symmetric root of the covariance, which does not depend on the signs of the vectors.
+  // The symmetric square root of the covariance, which does not depend on the signs of the vectors.
   std::vector<array> usv = linalg::svd(cast_to(cov, dtype, st), true, st);
   array root = matmul(multiply(usv[0], expand_dims(sqrt(usv[1], st), -2, st), st), usv[2], st);
   array z = normal(full, dtype, key, st);
@@ -409,22 +408,25 @@ array draw(const array& logits, const Shape& noise, int axis, const OptionalKey&
   return argmax(add(astype(logits, type, s), gumbel(noise, type, key, s), s), axis, false, s);
 }
 
-/// True where all the logits belong to one distribution. The published package draws from it with a
-/// number a draw, not with one a logit; so must this, for equal keys to give equal draws.
+/// True if all logits belong to one distribution. The published package then uses one random number
+/// per draw instead of one per logit; equal keys must give equal draws.
 bool is_one(const array& logits, int axis) {
   return logits.size() > 0 && static_cast<int64_t>(logits.size()) == logits.shape(axis);
 }
 
-/// Draws from one distribution by inverting its cumulative sum: a uniform number a draw.
+/// Draws from one distribution by inverting its cumulative distribution: one uniform number per
+/// draw.
 array invert(const array& logits, const Shape& shape, const OptionalKey& key, Stream s) {
   Dtype type = is_floating(logits.dtype()) ? working(logits.dtype()) : float32;
   array x = flatten(astype(logits, type, s), s);
-  // Infinite logits share the whole; where all are minus infinity, each is as likely.
-  array top = max(x, s);
-  array weights = exp(where(equal(x, top, s), constant(0.0, type), subtract(x, top, s), s), s);
+  // Infinite logits share the probability equally; if all are minus infinity, they are equally
+  // likely.
+  array maximum_logit = max(x, s);
+  array weights = exp(
+      where(equal(x, maximum_logit, s), constant(0.0, type), subtract(x, maximum_logit, s), s), s);
   array bounds = cumsum(weights, 0, false, true, s);
   array whole = max(bounds, s);
-  // Above zero, so that leading entries without weight are passed over.
+  // Above zero, so that leading entries of probability zero are skipped.
   array at = maximum(multiply(uniform(shape, float32, key, s), whole, s), constant(1e-30, type), s);
   return searchsorted(bounds, at, "left", s);
 }

@@ -1,5 +1,5 @@
-// Random numbers from counters: every array of numbers is a function of a key of two uint32 words.
-// Where no key is given, the calling thread's sequence of keys gives the next one.
+// Counter-based random numbers: every array is a function of a key of two uint32 words. By default
+// the next key of the calling thread's key sequence is used.
 #pragma once
 
 #include <optional>
@@ -33,10 +33,10 @@ namespace random {
 
 using OptionalKey = std::optional<array>;
 
-/// A key made from a number: its upper and its lower 32 bits.
+/// A key from a number: its upper and its lower 32 bits.
 MLX_API array key(uint64_t seed);
 
-/// A stream of keys: each step splits the state into the next state and a key to use.
+/// A sequence of keys: each step splits the state into the next state and a key.
 class MLX_API KeySequence {
  public:
   explicit KeySequence(uint64_t seed);
@@ -48,7 +48,7 @@ class MLX_API KeySequence {
   array& state() { return *place_; }
   /// From now on the state is what `place` holds, which starts as it is now. Null: its own again.
   void keep_state_in(array* place);
-  /// The calling thread's sequence; seeded from the clock at first.
+  /// The calling thread's sequence; initially seeded from the clock.
   static KeySequence& current();
 
  private:
@@ -66,12 +66,12 @@ inline array bits(const Shape& shape, const OptionalKey& key = {}, StreamOrDevic
   return bits(shape, 4, key, s);
 }
 
-/// Two keys that share nothing with each other nor with what the given key yields.
+/// Two independent keys.
 MLX_API std::pair<array, array> split(const array& key, StreamOrDevice s = {});
-/// `num` such keys, as rows.
+/// `num` independent keys, as rows.
 MLX_API array split(const array& key, int num, StreamOrDevice s = {});
 
-/// Uniform numbers in [low, high), of a real floating dtype; the limits broadcast to the shape.
+/// Uniform numbers in [low, high), of a real floating dtype; the bounds broadcast to the shape.
 MLX_API array uniform(const array& low, const array& high, const Shape& shape,
                       Dtype dtype = float32, const OptionalKey& key = {}, StreamOrDevice s = {});
 template <class T, class U>
@@ -84,7 +84,7 @@ MLX_API array uniform(const Shape& shape, Dtype dtype, const OptionalKey& key = 
                       StreamOrDevice s = {});
 MLX_API array uniform(const Shape& shape, const OptionalKey& key = {}, StreamOrDevice s = {});
 
-/// Normal numbers with mean `loc` and standard deviation `scale`; complex ones have independent
+/// Normal numbers with mean `loc` and standard deviation `scale`; complex numbers have independent
 /// parts of variance 1/2 before scaling.
 MLX_API array normal(const Shape& shape, Dtype dtype, const std::optional<array>& loc,
                      const std::optional<array>& scale, const OptionalKey& key = {},
@@ -103,7 +103,7 @@ inline array normal(const Shape& shape, const OptionalKey& key = {}, StreamOrDev
   return normal(shape, float32, std::nullopt, std::nullopt, key, s);
 }
 
-/// Vectors with the means `mean` (.., N) and the covariances `cov` (.., N, N), which broadcast with
+/// Vectors with means `mean` (.., N) and covariances `cov` (.., N, N), which broadcast with
 /// `shape`; float32 or float64.
 MLX_API array multivariate_normal(const array& mean, const array& cov, const Shape& shape,
                                   Dtype dtype = float32, const OptionalKey& key = {},
@@ -118,7 +118,7 @@ array randint(T low, U high, const Shape& shape, Dtype dtype = int32, const Opti
   return randint(array(low), array(high), shape, dtype, key, s);
 }
 
-/// True with probability `p`, which broadcasts to the shape (that of `p` where none is given).
+/// True with probability `p`, which broadcasts to the shape (default: the shape of `p`).
 MLX_API array bernoulli(const array& p, const Shape& shape, const OptionalKey& key = {},
                         StreamOrDevice s = {});
 MLX_API array bernoulli(const array& p, const OptionalKey& key = {}, StreamOrDevice s = {});
@@ -134,7 +134,7 @@ array bernoulli(T p, const Shape& shape, const OptionalKey& key = {}, StreamOrDe
 }
 MLX_API array bernoulli(const OptionalKey& key = {}, StreamOrDevice s = {});
 
-/// Standard normal numbers given that they lie in [lower, upper].
+/// Standard normal numbers conditioned on lying in [lower, upper].
 MLX_API array truncated_normal(const array& lower, const array& upper, const Shape& shape,
                                Dtype dtype = float32, const OptionalKey& key = {},
                                StreamOrDevice s = {});
@@ -145,7 +145,7 @@ MLX_API array truncated_normal(const array& lower, const array& upper, Dtype dty
 MLX_API array gumbel(const Shape& shape, Dtype dtype = float32, const OptionalKey& key = {},
                      StreamOrDevice s = {});
 
-/// Positions along `axis` drawn with probabilities softmax(logits), as uint32. `shape` broadcasts
+/// Indices along `axis` drawn with probabilities softmax(logits), as uint32. `shape` broadcasts
 /// with the logits' other axes.
 MLX_API array categorical(const array& logits, int axis, const Shape& shape,
                           const OptionalKey& key = {}, StreamOrDevice s = {});

@@ -170,7 +170,7 @@ array median(const array& a, const std::vector<int>& given, bool keepdims, Strea
   for (int axis : axes) n *= a.shape()[axis];
   if (n == 0)
     fail("median", "no elements in shape ", to_string(a.shape()), "; at least one is needed");
-  // The reduced axes become the last one.
+  // The reduced axes are merged into the last axis.
   std::vector<int> order;
   for (int i = 0; i < static_cast<int>(a.ndim()); ++i)
     if (!std::binary_search(axes.begin(), axes.end(), i)) order.push_back(i);

@@ -1,6 +1,6 @@
-// Reductions: sums, products, extremes, truth, means and what is composed of them, over all axes,
-// one axis or several. Axes count from the end when negative; reduced axes disappear, or keep
-// length 1 with `keepdims`. 16-bit floats are accumulated in float32.
+// Reductions: sums, products, extrema, all/any, means and their compositions, over all axes, one
+// axis or several. Negative axes count from the end; reduced axes are dropped, or keep length 1
+// with `keepdims`. 16-bit floats are accumulated in float32.
 #pragma once
 
 #include <tuple>
@@ -18,22 +18,22 @@ namespace mlx::core {
   MLX_API array name(const array& a, bool keepdims, StreamOrDevice s = {});               \
   MLX_API array name(const array& a, StreamOrDevice s = {});                              \
   MLX_API array name(const array& a, int axis, bool keepdims = false, StreamOrDevice s = {});
-/// Sum, in at least 32 bits; 0 of nothing.
+/// Sum, in at least 32 bits; 0 for empty input.
 MLX_REDUCTION(sum)
-/// Product, in at least 32 bits; 1 of nothing.
+/// Product, in at least 32 bits; 1 for empty input.
 MLX_REDUCTION(prod)
-/// Largest element, NaN if there is one; throws ValueError for nothing.
+/// Largest element, NaN if there is one; throws ValueError for empty input.
 MLX_REDUCTION(max)
-/// Smallest element, NaN if there is one; throws ValueError for nothing.
+/// Smallest element, NaN if there is one; throws ValueError for empty input.
 MLX_REDUCTION(min)
-/// Whether every element is nonzero.
+/// True if every element is nonzero.
 MLX_REDUCTION(all)
-/// Whether some element is nonzero.
+/// True if some element is nonzero.
 MLX_REDUCTION(any)
-/// Mean in floating point; NaN of nothing.
+/// Mean in floating point; NaN for empty input.
 MLX_REDUCTION(mean)
 /// Middle of the sorted elements, or the mean of the two middle ones; NaN if there is one. Throws
-/// ValueError for nothing.
+/// ValueError for empty input.
 MLX_REDUCTION(median)
 /// Number of nonzero elements, in int32.
 MLX_REDUCTION(count_nonzero)
@@ -46,11 +46,11 @@ MLX_REDUCTION(count_nonzero)
   MLX_API array name(const array& a, StreamOrDevice s = {});                              \
   MLX_API array name(const array& a, int axis, bool keepdims = false, int ddof = 0,       \
                      StreamOrDevice s = {});
-/// Mean squared distance from the mean, divided by n - correction instead of n; `beyond` times it
-/// where that is not positive.
+/// Mean squared distance from the mean, divided by n - correction instead of n. If that is not
+/// positive, the result is `beyond` times the mean squared distance.
 MLX_API array variance(const array& a, const std::vector<int>& axes, bool keepdims,
                        double correction, double beyond, StreamOrDevice s = {});
-/// Mean squared distance from the mean, divided by n - ddof instead of n; infinite where n <= ddof.
+/// Mean squared distance from the mean, divided by n - ddof instead of n; infinite if n <= ddof.
 MLX_SPREAD(var)
 /// Square root of the variance.
 MLX_SPREAD(std)
@@ -64,17 +64,17 @@ MLX_API std::tuple<array, array> minmax(const array& a, StreamOrDevice s = {});
 MLX_API std::tuple<array, array> minmax(const array& a, int axis, bool keepdims = false,
                                         StreamOrDevice s = {});
 
-/// Position of the first largest element along an axis (uint32), or in the flattened array. NaN
-/// counts as largest. Throws ValueError for an empty array.
+/// Index of the first largest element along an axis (uint32), or in the flattened array. NaN counts
+/// as largest. Throws ValueError for an empty array.
 MLX_API array argmax(const array& a, bool keepdims, StreamOrDevice s = {});
 MLX_API array argmax(const array& a, StreamOrDevice s = {});
 MLX_API array argmax(const array& a, int axis, bool keepdims = false, StreamOrDevice s = {});
-/// Position of the first smallest element; NaN counts as smallest.
+/// Index of the first smallest element; NaN counts as smallest.
 MLX_API array argmin(const array& a, bool keepdims, StreamOrDevice s = {});
 MLX_API array argmin(const array& a, StreamOrDevice s = {});
 MLX_API array argmin(const array& a, int axis, bool keepdims = false, StreamOrDevice s = {});
 
-/// Attributes of op_reduce (axes sorted) and of op_arg_reduce (one axis, or none for a flattened
+/// Attributes of op_reduce (sorted axes) and of op_arg_reduce (one axis, or none for a flattened
 /// input).
 struct ReduceAttrs {
   Reduction kind;
@@ -95,12 +95,12 @@ MLX_API array number_of_elements(const array& a, std::vector<int> axes, bool inv
                                  Dtype dtype = int32, StreamOrDevice s = {});
 /// All axes of an array.
 std::vector<int> all_axes(const array& a);
-/// A reduction by its kind; `axes` may be negative, and none means a conversion only.
+/// A reduction by its kind; `axes` may be negative, and an empty list means a conversion only.
 MLX_API array reduce(const array& a, Reduction kind, const std::vector<int>& axes, bool keepdims,
                      StreamOrDevice s = {});
 /// The shape of a reduction over sorted axes.
 Shape reduced_shape(const Shape& shape, const std::vector<int>& axes, bool keepdims);
-/// A result of a reduction over sorted axes with these axes back, of length 1.
+/// The result of a reduction over sorted axes with these axes restored as length 1.
 array with_reduced_axes(const array& y, const std::vector<int>& axes, bool keepdims, Stream s);
 
 namespace rules {
@@ -108,7 +108,7 @@ Arrays reduce_vjp(const RuleArgs& r);
 Arrays reduce_jvp(const RuleArgs& r);
 Batched reduce_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
 Batched arg_reduce_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
-/// Of ops that are constant almost everywhere.
+/// For ops that are constant almost everywhere.
 MLX_API Arrays flat_vjp(const RuleArgs& r);
 MLX_API Arrays flat_jvp(const RuleArgs& r);
 }  // namespace rules

@@ -16,9 +16,9 @@ double count_of(const array& x, const std::vector<int>& axes) {
   return n;
 }
 
-/// For each element the product of the others along the reduced axes, zeros among them or not.
+/// For each element, the product of the others along the reduced axes; correct with zeros.
 array product_of_others(const array& x, const std::vector<int>& axes, Stream s) {
-  // The reduced axes become one, the last.
+  // The reduced axes are merged into the last axis.
   std::vector<int> order, back(x.ndim());
   for (int i = 0; i < static_cast<int>(x.ndim()); ++i)
     if (!std::binary_search(axes.begin(), axes.end(), i)) order.push_back(i);
@@ -32,11 +32,11 @@ array product_of_others(const array& x, const std::vector<int>& axes, Stream s) 
   return transpose(reshape(others, moved.shape(), s), back, s);
 }
 
-/// Where elements equal the extreme of their group, and how many do.
+/// Where elements equal the extremum of their group, and how many do.
 std::pair<array, array> extremes(const RuleArgs& r, const ReduceAttrs& a) {
   const array& x = r.inputs[0];
   array hits = equal(x, with_reduced_axes(r.outputs[0], a.axes, a.keepdims, r.stream), r.stream);
-  array count = sum(hits, a.axes, true, r.stream);  // of bools: they are read often
+  array count = sum(hits, a.axes, true, r.stream);  // counts bools, since they are read often
   return {cast_to(hits, x.dtype(), r.stream), cast_to(count, x.dtype(), r.stream)};
 }
 

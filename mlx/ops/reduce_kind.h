@@ -1,4 +1,4 @@
-// The kinds of reduction: what the attributes of reduce nodes and the backends' kernels agree on.
+// The kinds of reduction, shared by the attributes of reduce nodes and the backends' kernels.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Materialization of views that repeat elements.
 #include "mlx/ops/repeats.h"
 
 #include "mlx/ops/cast.h"
@@ -18,7 +19,7 @@ bool repeats(const array& a) {
 
 }  // namespace
 
-array spelled_out(const array& a, Stream s) {
+array materialized(const array& a, Stream s) {
   return a.ndim() > 1 && repeats(a) ? contiguous(a, false, s) : a;
 }
 

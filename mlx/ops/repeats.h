@@ -1,13 +1,13 @@
-// Arrays that repeat elements, as the operands of products.
+// Materialization of views that repeat elements, for operands of products.
 #pragma once
 
 #include "mlx/core/array.h"
 
 namespace mlx::core {
 
-/// `a`, in memory of its own where it is a view that repeats elements. Products round by how their
-/// operands lie: an op that transposes an operand before the product transposes what the operand
-/// would be once it is evaluated.
-array spelled_out(const array& a, Stream s);
+/// `a`, copied to a buffer of its own if it is a view that repeats elements. Products round by the
+/// memory order of their operands: an op that transposes an operand before the product must
+/// transpose what the operand would be after evaluation.
+array materialized(const array& a, Stream s);
 
 }  // namespace mlx::core

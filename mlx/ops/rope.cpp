@@ -1,3 +1,4 @@
+// Checks, dtypes and rules of rotary position embedding.
 #include "mlx/ops/rope.h"
 
 #include <cmath>
@@ -40,7 +41,7 @@ array checked_offset(const array& offset, const array& x, Stream s) {
   return reshape(astype(offset, int32, s), {-1}, s);
 }
 
-/// The same in elementary ops.
+/// The same computation in elementary ops, for derivatives and batching.
 rules::Formula rope_formula(const RopeAttrs& attrs, Stream s) {
   return [attrs, s](const Arrays& in) {
     const array& x = in[0];
@@ -92,9 +93,9 @@ Arrays build_rope(const Arrays& in, const Attrs* a, Stream s) {
 Arrays rope_vjp(const RuleArgs& r) {
   RopeAttrs attrs = attrs_as<RopeAttrs>(r.attrs);
   Arrays out(r.inputs.size());
-  if (attrs.has_freqs && r.wanted[2]) {
+  if (attrs.has_freqs && r.requested[2]) {
     out = rules::formula_vjp(rope_formula(attrs, r.stream), r);
-  } else if (r.wanted[0]) {
+  } else if (r.requested[0]) {
     attrs.inverse = !attrs.inverse;
     out[0] = rope_node(r.grads[0], r.inputs[1], attrs.has_freqs ? r.inputs[2] : array(), attrs,
                        r.stream);

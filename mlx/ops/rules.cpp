@@ -14,7 +14,7 @@ array sum_to(const array& g, const Shape& shape, Stream s) {
   for (size_t i = 0; i < g.ndim(); ++i)
     if (i < extra || (shape[i - extra] == 1 && g.shape()[i] != 1))
       axes.push_back(static_cast<int>(i));
-  // Sums of small integers are wider.
+  // sum() widens small integers.
   return reshape(astype(sum(g, axes, true, s), g.dtype(), s), shape, s);
 }
 

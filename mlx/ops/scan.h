@@ -1,5 +1,5 @@
-// Running sums, products and extremes along an axis, or over the flattened array where no axis is
-// given. `reverse` runs from the end; an exclusive scan (`inclusive` false) leaves out the element
+// Cumulative sums, products and extrema along an axis, or over the flattened array if no axis is
+// given. `reverse` starts at the end; an exclusive scan (`inclusive` false) excludes the element
 // itself and starts with the neutral element. 16-bit floats are accumulated in float32.
 #pragma once
 
@@ -22,23 +22,23 @@ namespace mlx::core {
                      StreamOrDevice s = {});                                                \
   MLX_API array name(const array& a, int axis, bool reverse = false, bool inclusive = true, \
                      StreamOrDevice s = {});
-/// Running sum, computed in `dtype` or else the dtype of `a`; bool counts in int32.
+/// Cumulative sum, computed in `dtype` or by default the dtype of `a`; bool is counted in int32.
 MLX_TYPED_SCAN(cumsum)
 MLX_SCAN(cumsum)
-/// Running product, computed in `dtype` or else the dtype of `a`.
+/// Cumulative product, computed in `dtype` or by default the dtype of `a`.
 MLX_TYPED_SCAN(cumprod)
 MLX_SCAN(cumprod)
-/// Running maximum; NaN from the first NaN on.
+/// Cumulative maximum; NaN from the first NaN on.
 MLX_SCAN(cummax)
-/// Running minimum; NaN from the first NaN on.
+/// Cumulative minimum; NaN from the first NaN on.
 MLX_SCAN(cummin)
 /// log(cumsum(exp(a))) without overflow.
 MLX_SCAN(logcumsumexp)
 #undef MLX_TYPED_SCAN
 #undef MLX_SCAN
-/// Differences of neighbours along an axis, taken `n` times; of bools, whether they differ.
+/// Differences of neighbours along an axis, applied `n` times; for bools, whether they differ.
 MLX_API array diff(const array& a, int n = 1, int axis = -1, StreamOrDevice s = {});
-/// The same with elements before and behind the axis; scalars stand for one along all of it.
+/// The same with elements before and after the axis; scalars are broadcast to length 1 along it.
 MLX_API array diff(const array& a, int n, int axis, const std::optional<array>& prepend,
                    const std::optional<array>& append, StreamOrDevice s = {});
 
@@ -70,8 +70,8 @@ extern const OpDef op_scan, op_affine_scan;
 /// A scan by its kind; `axis` may be negative.
 MLX_API array scan(const array& a, Scan kind, int axis, bool reverse, bool inclusive,
                    StreamOrDevice s = {});
-/// y_i = b_i + a_i * y_{i-1} along an axis, from 0: what running products differentiate to.
-/// Operands of one shape and one floating or complex dtype.
+/// The linear recurrence y_i = b_i + a_i * y_{i-1} along an axis, from 0: used by the derivatives
+/// of cumulative products. Operands of one shape and one floating or complex dtype.
 array affine_scan(const array& a, const array& b, int axis, bool reverse, StreamOrDevice s = {});
 
 namespace rules {

@@ -1,5 +1,5 @@
-// Derivatives and batching of the scans. An exclusive scan is the inclusive one moved by one place,
-// and its rules are the inclusive ones with that move on one side.
+// Derivatives and batching of the scans. An exclusive scan is an inclusive scan shifted by one, and
+// so are its rules.
 #include "mlx/ops/scan.h"
 
 #include "mlx/ops/concat.h"
@@ -14,7 +14,7 @@ namespace mlx::core::rules {
 
 namespace {
 
-/// x one place later along the axis (earlier for `reverse`), with `fill` where nothing moves in.
+/// x shifted by one along the axis (towards the start for `reverse`), with `fill` at the free end.
 array delayed(const array& x, int axis, bool reverse, double fill, Stream s) {
   const int64_t n = x.shape()[axis];
   if (n == 0) return x;
@@ -28,20 +28,20 @@ array delayed(const array& x, int axis, bool reverse, double fill, Stream s) {
 
 array adjoint(const array& x, Stream s) { return is_complex(x.dtype()) ? conjugate(x, s) : x; }
 
-/// Where each running extreme stands, of equal ones the last.
+/// The index of each cumulative extremum, the last one of equal elements.
 array extreme_positions(const array& x, const array& y, const ScanAttrs& a, Stream s) {
   const auto n = static_cast<double>(x.shape()[a.axis]);
   Shape shape(x.ndim(), 1);
   shape[a.axis] = x.shape()[a.axis];
   array at = reshape(arange(0.0, n, 1.0, int32, s), shape, s);
-  // The first element is an extreme even where it is NaN, which equals nothing.
+  // The first element is an extremum even if it is NaN, which equals nothing.
   array first = equal(at, constant(a.reverse ? n - 1 : 0, int32), s);
   array marks =
       where(logical_or(equal(x, y, s), first, s), at, constant(a.reverse ? n : -1.0, int32), s);
   return scan(marks, a.reverse ? Scan::min : Scan::max, a.axis, a.reverse, true, s);
 }
 
-/// sum over i of g_i exp(u_i - v_j), over the i that a scan has seen at j; g of any sign.
+/// sum over i of g_i exp(u_i - v_j), over the i that the scan includes at j; g of any sign.
 array weighted_exponentials(const array& g, const array& u, const array& v, int axis, bool reverse,
                             Stream s) {
   if (is_complex(g.dtype())) {

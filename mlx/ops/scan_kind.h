@@ -1,4 +1,4 @@
-// The kinds of scan: what the attributes of scan nodes and the backends' kernels agree on.
+// The kinds of scan, shared by the attributes of scan nodes and the backends' kernels.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@ array scatter(const array& a, const std::vector<array>& indices, const array& up
               const std::vector<int>& axes, ScatterMode mode, StreamOrDevice s) {
   ScatterAttrs attrs{indexed_axes(indices, axes, a.ndim(), "scatter"), mode};
   Shape shape = broadcast_indices(indices, "scatter");
-  bool nothing = num_elements(shape) == 0;  // then the array may lack room for a slice
+  bool nothing = num_elements(shape) == 0;  // the array may then be shorter than a slice
   bool fits = updates.ndim() == shape.size() + a.ndim();
   for (size_t i = 0; fits && i < updates.ndim(); ++i)
     fits = i < shape.size() ? updates.shape()[i] == shape[i] || updates.shape()[i] == 1

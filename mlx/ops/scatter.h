@@ -1,5 +1,5 @@
-// Writes at integer positions: scatter and its reductions, put_along_axis. The result is a new
-// array. Where positions repeat, assignments keep the last value and reductions apply all.
+// Writes at integer indices: scatter and its reductions, put_along_axis. The result is a new array.
+// For repeated indices, assignments keep the last value and reductions apply all.
 #pragma once
 
 #include <vector>
@@ -9,36 +9,36 @@
 
 namespace mlx::core {
 
-/// What happens to an element at an indexed position.
+/// How an element at an indexed position is combined with its update.
 enum class ScatterMode : uint8_t { set, add, multiply, divide, maximum, minimum };
 
-/// `a` with slices replaced: slice i of `updates` (shape: that of the broadcast indices, then that
-/// of a slice, which has the rank of `a`) starts at indices[k][i] along axes[k].
+/// `a` with slices replaced: slice i of `updates` (whose shape is the broadcast index shape
+/// followed by that of a slice, which has the rank of `a`) starts at indices[k][i] along axes[k].
 MLX_API array scatter(const array& a, const std::vector<array>& indices, const array& updates,
                       const std::vector<int>& axes, StreamOrDevice s = {});
 MLX_API array scatter(const array& a, const array& indices, const array& updates, int axis,
                       StreamOrDevice s = {});
-/// The same, adding to what is there.
+/// The same, adding the updates.
 MLX_API array scatter_add(const array& a, const std::vector<array>& indices, const array& updates,
                           const std::vector<int>& axes, StreamOrDevice s = {});
 MLX_API array scatter_add(const array& a, const array& indices, const array& updates, int axis,
                           StreamOrDevice s = {});
-/// The same, multiplying.
+/// The same, multiplying by the updates.
 MLX_API array scatter_prod(const array& a, const std::vector<array>& indices, const array& updates,
                            const std::vector<int>& axes, StreamOrDevice s = {});
 MLX_API array scatter_prod(const array& a, const array& indices, const array& updates, int axis,
                            StreamOrDevice s = {});
-/// The same, keeping the larger.
+/// The same, keeping the maximum.
 MLX_API array scatter_max(const array& a, const std::vector<array>& indices, const array& updates,
                           const std::vector<int>& axes, StreamOrDevice s = {});
 MLX_API array scatter_max(const array& a, const array& indices, const array& updates, int axis,
                           StreamOrDevice s = {});
-/// The same, keeping the smaller.
+/// The same, keeping the minimum.
 MLX_API array scatter_min(const array& a, const std::vector<array>& indices, const array& updates,
                           const std::vector<int>& axes, StreamOrDevice s = {});
 MLX_API array scatter_min(const array& a, const array& indices, const array& updates, int axis,
                           StreamOrDevice s = {});
-/// Any of them.
+/// A scatter of any mode.
 MLX_API array scatter(const array& a, const std::vector<array>& indices, const array& updates,
                       const std::vector<int>& axes, ScatterMode mode, StreamOrDevice s = {});
 
@@ -46,10 +46,10 @@ MLX_API array scatter(const array& a, const std::vector<array>& indices, const a
 /// the other axes of `indices` broadcast.
 MLX_API array put_along_axis(const array& a, const array& indices, const array& values, int axis,
                              StreamOrDevice s = {});
-/// The same, adding to what is there.
+/// The same, adding the values.
 MLX_API array scatter_add_axis(const array& a, const array& indices, const array& values, int axis,
                                StreamOrDevice s = {});
-/// Any of them.
+/// Any mode.
 array scatter_axis(const array& a, const array& indices, const array& values, int axis,
                    ScatterMode mode, StreamOrDevice s = {});
 

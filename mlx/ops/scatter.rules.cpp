@@ -1,5 +1,5 @@
-// Derivatives and batching of scatters. Every scatter is, at given values, linear in the array and
-// in the updates with elementwise coefficients; both derivative directions follow from these.
+// Derivatives and batching of scatters. At given values, every scatter is linear in the array and
+// in the updates with elementwise coefficients; both derivative modes follow from these.
 #include "mlx/ops/scatter.h"
 
 #include <algorithm>
@@ -12,21 +12,22 @@
 namespace mlx::core::rules {
 namespace {
 
-/// A scatter at fixed positions.
-struct Places {
+/// A scatter with fixed indices.
+struct ScatterPositions {
   std::function<array(const array& a, const array& updates, ScatterMode)> put;
-  std::function<array(const array& a)> get;  ///< the elements at the positions
-  std::function<array()> last;               ///< bool: no later update has the same place
+  std::function<array(const array& a)> get;  ///< the elements at the indices
+  std::function<array()> last;               ///< bool: no later update has the same index
   Stream s;
 };
 
-/// Derivatives of the result by the array and by each update: null for one, bool for one or zero.
+/// Derivatives of the result by the array and by each update: null means one, bool means one or
+/// zero.
 struct Coefficients {
   array a, updates;
 };
 
-/// The product, at the place of each update, of all the other updates there. Right with zeros.
-array product_of_others(const array& a, const array& u, const Places& at) {
+/// For each update, the product of all other updates at the same index. Correct with zeros.
+array product_of_others(const array& a, const array& u, const ScatterPositions& at) {
   Stream s = at.s;
   array zero = equal(u, array(0.0f, u.dtype()), s);
   array count =
@@ -38,7 +39,7 @@ array product_of_others(const array& a, const array& u, const Places& at) {
 }
 
 Coefficients coefficients(ScatterMode mode, const array& a, const array& u, const array& out,
-                          const Places& at) {
+                          const ScatterPositions& at) {
   Stream s = at.s;
   switch (mode) {
     case ScatterMode::set:
@@ -62,16 +63,16 @@ array scaled(const array& t, const array& coefficient, bool transposed, Stream s
                   s);
 }
 
-Arrays vjp(const RuleArgs& r, ScatterMode mode, const Places& at) {
+Arrays vjp(const RuleArgs& r, ScatterMode mode, const ScatterPositions& at) {
   Arrays out(r.inputs.size());
-  if (!r.grads[0] || (!r.wanted.front() && !r.wanted.back())) return out;
+  if (!r.grads[0] || (!r.requested.front() && !r.requested.back())) return out;
   Coefficients c = coefficients(mode, r.inputs[0], r.inputs.back(), r.outputs[0], at);
-  if (r.wanted.front()) out.front() = scaled(r.grads[0], c.a, true, at.s);
-  if (r.wanted.back()) out.back() = scaled(at.get(r.grads[0]), c.updates, true, at.s);
+  if (r.requested.front()) out.front() = scaled(r.grads[0], c.a, true, at.s);
+  if (r.requested.back()) out.back() = scaled(at.get(r.grads[0]), c.updates, true, at.s);
   return out;
 }
 
-Arrays jvp(const RuleArgs& r, ScatterMode mode, const Places& at) {
+Arrays jvp(const RuleArgs& r, ScatterMode mode, const ScatterPositions& at) {
   const array &ta = r.grads.front(), &tu = r.grads.back();
   if (!ta && !tu) return {array{}};
   Coefficients c = coefficients(mode, r.inputs[0], r.inputs.back(), r.outputs[0], at);
@@ -80,7 +81,7 @@ Arrays jvp(const RuleArgs& r, ScatterMode mode, const Places& at) {
   return {sum};
 }
 
-Places places_of_scatter(const RuleArgs& r) {
+ScatterPositions positions_of_scatter(const RuleArgs& r) {
   const auto& axes = attrs_as<ScatterAttrs>(r.attrs).axes;
   Arrays indices(r.inputs.begin() + 1, r.inputs.end() - 1);
   Stream s = r.stream;
@@ -92,7 +93,7 @@ Places places_of_scatter(const RuleArgs& r) {
   };
   auto get = [=](const array& a) { return gather(a, indices, axes, sizes, s); };
   auto last = [=, shape = r.inputs[0].shape()] {
-    // Axes that are not indexed are covered alike by all updates: one element stands for them.
+    // Axes that are not indexed are covered equally by all updates: one element represents them.
     Shape place(shape.size(), 1), span(shape.size(), 1);
     for (int axis : axes) {
       place[axis] = shape[axis];
@@ -110,7 +111,7 @@ Places places_of_scatter(const RuleArgs& r) {
   return {put, get, last, s};
 }
 
-Places places_of_axis(const RuleArgs& r) {
+ScatterPositions positions_of_axis(const RuleArgs& r) {
   int axis = attrs_as<ScatterAxisAttrs>(r.attrs).axis;
   array indices = r.inputs[1];
   Stream s = r.stream;
@@ -131,16 +132,16 @@ Places places_of_axis(const RuleArgs& r) {
 }  // namespace
 
 Arrays scatter_vjp(const RuleArgs& r) {
-  return vjp(r, attrs_as<ScatterAttrs>(r.attrs).mode, places_of_scatter(r));
+  return vjp(r, attrs_as<ScatterAttrs>(r.attrs).mode, positions_of_scatter(r));
 }
 Arrays scatter_jvp(const RuleArgs& r) {
-  return jvp(r, attrs_as<ScatterAttrs>(r.attrs).mode, places_of_scatter(r));
+  return jvp(r, attrs_as<ScatterAttrs>(r.attrs).mode, positions_of_scatter(r));
 }
 Arrays scatter_axis_vjp(const RuleArgs& r) {
-  return vjp(r, attrs_as<ScatterAxisAttrs>(r.attrs).mode, places_of_axis(r));
+  return vjp(r, attrs_as<ScatterAxisAttrs>(r.attrs).mode, positions_of_axis(r));
 }
 Arrays scatter_axis_jvp(const RuleArgs& r) {
-  return jvp(r, attrs_as<ScatterAxisAttrs>(r.attrs).mode, places_of_axis(r));
+  return jvp(r, attrs_as<ScatterAxisAttrs>(r.attrs).mode, positions_of_axis(r));
 }
 
 Batched scatter_vmap(const Arrays& in, const std::vector<int>& mapped, const Attrs* attrs,
@@ -154,7 +155,7 @@ Batched scatter_vmap(const Arrays& in, const std::vector<int>& mapped, const Att
   for (int& axis : axes) ++axis;
   Arrays indices(in.begin() + 1, in.end() - 1);
   if (std::all_of(index_axes.begin(), index_axes.end(), [](int i) { return i < 0; })) {
-    // One position serves all batches: the batch is one more axis of the slices.
+    // One index serves all batch elements: the batch is one more axis of the slices.
     return {{scatter(a, indices, moveaxis(updates, 0, rank, s), axes, r.mode, s)}, {0}};
   }
   indices = batch_indices(indices, index_axes);

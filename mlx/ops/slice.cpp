@@ -40,7 +40,7 @@ Arrays build_dynamic_slice_update(const Arrays& in, const Attrs* attrs, Stream s
   return {slice_update(in[0], in[1], in[2], attrs_as<DynamicSliceAttrs>(attrs).axes, s)};
 }
 
-/// Axes in [0, ndim), each once, one for every start.
+/// Normalised axes, without duplicates, one for every start.
 std::vector<int> start_axes(const char* op, const array& a, const array& start,
                             const std::vector<int>& axes) {
   if (is_inexact(start.dtype()) || start.dtype() == bool_)
@@ -74,7 +74,7 @@ array part_of(const char* op, const array& a, const Shape& start, const Shape& s
                    a);
 }
 
-/// The part combined with the update, put back.
+/// The part combined with the update and written back.
 template <array (*combine)(const array&, const array&, StreamOrDevice)>
 array combined(const array& src, const array& update, Shape start, Shape stop, Shape strides,
                StreamOrDevice stream) {
@@ -176,7 +176,7 @@ array slice_update(const array& src, const array& update, const array& start, st
                    StreamOrDevice stream) {
   Stream s = to_stream(stream);
   axes = start_axes("slice_update", src, start, axes);
-  // Axes that the update lacks are updated whole, or at the start where one is given.
+  // Axes that the update does not have are updated whole, or at the start if one is given.
   Shape part = update.shape();
   for (size_t i = src.ndim(); i-- > 0;) {
     if (i + update.ndim() >= src.ndim()) continue;

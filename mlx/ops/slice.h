@@ -1,4 +1,4 @@
-// Rectangular parts of an array: views of them, and copies of the array with a part replaced.
+// Slices: views of rectangular parts of an array, and copies of the array with a part replaced.
 #pragma once
 
 #include "mlx/core/api.h"
@@ -7,15 +7,14 @@
 
 namespace mlx::core {
 
-/// a[start:stop:strides], per axis as in NumPy: negative positions count from the end, positions
-/// beyond the ends are clamped, strides may be negative (a stop before the first element is -length
-/// - 1).
+/// a[start:stop:strides], per axis as in NumPy: negative indices count from the end, indices beyond
+/// the ends are clamped, strides may be negative (a stop before the first element is -length - 1).
 MLX_API array slice(const array& a, Shape start, Shape stop, Shape strides, StreamOrDevice s = {});
 MLX_API array slice(const array& a, std::initializer_list<int> start, Shape stop, Shape strides,
                     StreamOrDevice s = {});
 MLX_API array slice(const array& a, Shape start, Shape stop, StreamOrDevice s = {});
-/// The part of shape `slice_size` that begins at start[i] along axes[i] and at 0 along the others.
-/// Throws IndexError, when evaluated, where it does not lie within `a`.
+/// The part of shape `slice_size` that starts at start[i] along axes[i] and at 0 along the others.
+/// Throws IndexError, when evaluated, if it is not within `a`.
 MLX_API array slice(const array& a, const array& start, std::vector<int> axes, Shape slice_size,
                     StreamOrDevice s = {});
 
@@ -24,10 +23,11 @@ MLX_API array slice_update(const array& src, const array& update, Shape start, S
                            Shape strides, StreamOrDevice s = {});
 MLX_API array slice_update(const array& src, const array& update, Shape start, Shape stop,
                            StreamOrDevice s = {});
-/// The same where the part begins at start[i] along axes[i]; it is as long as the update there.
+/// The same for a part that starts at start[i] along axes[i] and has the length of the update
+/// there.
 MLX_API array slice_update(const array& src, const array& update, const array& start,
                            std::vector<int> axes, StreamOrDevice s = {});
-/// The same, where the part is combined with the update.
+/// The same, with the part combined with the update.
 MLX_API array slice_update_add(const array& src, const array& update, Shape start, Shape stop,
                                Shape strides, StreamOrDevice s = {});
 MLX_API array slice_update_add(const array& src, const array& update, Shape start, Shape stop,
@@ -45,15 +45,15 @@ MLX_API array slice_update_min(const array& src, const array& update, Shape star
 MLX_API array slice_update_min(const array& src, const array& update, Shape start, Shape stop,
                                StreamOrDevice s = {});
 
-/// With the order of elements along the axes reversed; along all of them where none is named.
+/// The elements in reverse order along the given axes, or along all axes.
 MLX_API array flip(const array& a, const std::vector<int>& axes, StreamOrDevice s = {});
 MLX_API array flip(const array& a, int axis, StreamOrDevice s = {});
 MLX_API array flip(const array& a, StreamOrDevice s = {});
-/// The elements of an axis, each without it.
+/// The slices along an axis, without that axis.
 MLX_API std::vector<array> unstack(const array& a, int axis, StreamOrDevice s = {});
 MLX_API std::vector<array> unstack(const array& a, StreamOrDevice s = {});
 
-/// Positions as given; an input of another shape is clamped anew.
+/// Start, stop and strides as given; another input shape clamps them again.
 struct SliceAttrs {
   Shape start, stop, strides;
   template <class F>
@@ -73,7 +73,7 @@ struct DynamicSliceAttrs {
   }
 };
 
-/// What a slice selects from an array of a given shape.
+/// The range that a slice selects from an array of a given shape.
 struct SliceRange {
   Shape start, length;
 };

@@ -10,8 +10,8 @@ namespace mlx::core::rules {
 
 namespace {
 
-/// The starts of a batch, one array of shape (batch,) for each axis, after the batch's own
-/// positions.
+/// The starts of a batch: one array of shape (batch,) per axis, preceded by the batch's own
+/// indices.
 Arrays batched_starts(const array& start, int axis, bool with_batch_axis, size_t n_axes, Stream s) {
   array rows = to_front(start, axis, s);
   int64_t batch = rows.shape()[0];
@@ -33,7 +33,7 @@ bool is_zero(const Node* n) {
   return n->op == &op_constant && n->scalar() == Scalar{};
 }
 
-/// Whether two parts of an array share no element, as far as their first and last positions tell.
+/// True if two slices of an array are known to be disjoint from their first and last indices.
 bool apart(const Shape& shape, const SliceAttrs& a, const SliceAttrs& b) {
   SliceRange x = slice_range("slice", shape, a), y = slice_range("slice", shape, b);
   for (size_t i = 0; i < shape.size(); ++i) {
@@ -49,7 +49,7 @@ bool apart(const Shape& shape, const SliceAttrs& a, const SliceAttrs& b) {
   return false;
 }
 
-/// Whether `whole` is zero at a part: it is zeros with other parts written into them.
+/// True if `whole` is zero at a slice: it is zeros into which other slices were written.
 bool zero_at(const Node* whole, const SliceAttrs& part) {
   constexpr int kFar = 256;
   for (int i = 0; i < kFar && whole->op == &op_slice_update; ++i, whole = whole->inputs()[0])
@@ -84,8 +84,9 @@ Arrays slice_update_vjp(const RuleArgs& r) {
   auto& a = attrs_as<SliceAttrs>(r.attrs);
   const array& g = r.grads[0];
   Arrays out(2);
-  if (r.wanted[0]) out[0] = slice_update(g, zero(g.dtype()), a.start, a.stop, a.strides, r.stream);
-  if (r.wanted[1]) out[1] = slice(g, a.start, a.stop, a.strides, r.stream);
+  if (r.requested[0])
+    out[0] = slice_update(g, zero(g.dtype()), a.start, a.stop, a.strides, r.stream);
+  if (r.requested[1]) out[1] = slice(g, a.start, a.stop, a.strides, r.stream);
   return out;
 }
 
@@ -105,10 +106,10 @@ Arrays dynamic_slice_update_vjp(const RuleArgs& r) {
   auto& a = attrs_as<DynamicSliceAttrs>(r.attrs);
   const array& g = r.grads[0];
   Arrays out(3);
-  if (r.wanted[0])
+  if (r.requested[0])
     out[0] =
         slice_update(g, zeros(a.slice_size, g.dtype(), r.stream), r.inputs[2], a.axes, r.stream);
-  if (r.wanted[1]) out[1] = slice(g, r.inputs[2], a.axes, a.slice_size, r.stream);
+  if (r.requested[1]) out[1] = slice(g, r.inputs[2], a.axes, a.slice_size, r.stream);
   return out;
 }
 Arrays dynamic_slice_update_jvp(const RuleArgs& r) {

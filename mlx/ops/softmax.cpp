@@ -1,4 +1,4 @@
-// Checks and layouts of softmax and logsumexp: the axes meant become the last one.
+// Checks and layouts of softmax and logsumexp: the reduced axes become the last one.
 #include "mlx/ops/softmax.h"
 
 #include <algorithm>
@@ -20,13 +20,13 @@ Arrays build_logsumexp(const Arrays& in, const Attrs*, Stream s) {
   return {logsumexp(in[0], -1, false, s)};
 }
 
-/// An array whose reduced axes stand last, as one.
-struct Moved {
+/// An array whose reduced axes are merged into the last one.
+struct ReducedLast {
   array rows;
-  std::vector<int> back;  ///< axes that put it in order again
-  Shape shape;            ///< before the reduced axes became one
+  std::vector<int> back;  ///< permutation that restores the axes
+  Shape shape;            ///< shape before the reduced axes were merged
 };
-Moved reduced_last(const array& x, const std::vector<int>& axes, Stream s) {
+ReducedLast reduced_last(const array& x, const std::vector<int>& axes, Stream s) {
   const int ndim = static_cast<int>(x.ndim());
   std::vector<int> order, back(ndim);
   for (int i = 0; i < ndim; ++i)
@@ -44,7 +44,7 @@ Moved reduced_last(const array& x, const std::vector<int>& axes, Stream s) {
   return {reshape(moved, rows, s), back, shape};
 }
 
-/// The maximum by real part, to subtract; 0 where that is infinite.
+/// The element with the largest real part, to subtract; 0 if that is infinite.
 array complex_shift(const array& x, const std::vector<int>& axes, Stream s) {
   array shift = max(real(x, s), axes, true, s);
   return where(isinf(shift, s), rules::zero(shift.dtype()), shift, s);

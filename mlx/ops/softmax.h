@@ -1,5 +1,5 @@
-// softmax and logsumexp over one axis, several, or all. Both are stable: they subtract the maximum
-// first. 16-bit floats are computed in float32, integers give float32.
+// softmax and logsumexp over one axis, several, or all. Both subtract the maximum first for
+// stability. 16-bit floats are computed in float32, integers give float32.
 #pragma once
 
 #include "mlx/core/api.h"
@@ -8,7 +8,7 @@
 
 namespace mlx::core {
 
-/// exp(a) / sum(exp(a)). `precise` is accepted; every softmax is.
+/// exp(a) / sum(exp(a)). `precise` has no effect: softmax is always precise.
 MLX_API array softmax(const array& a, const std::vector<int>& axes, bool precise = false,
                       StreamOrDevice s = {});
 MLX_API array softmax(const array& a, bool precise = false, StreamOrDevice s = {});
@@ -29,7 +29,7 @@ struct SoftmaxAttrs {
   }
 };
 
-/// op_softmax runs over one axis, op_logsumexp over the last, which it drops.
+/// op_softmax works along any one axis; op_logsumexp reduces the last axis.
 extern const OpDef op_softmax, op_logsumexp;
 
 namespace rules {

@@ -1,5 +1,5 @@
-// Sorting along an axis, or of the flattened array where no axis is given; NaN comes last.
-// Positions are uint32. Complex numbers compare by their real parts, then by the imaginary ones.
+// Sorting along an axis, or of the flattened array if no axis is given; NaN is sorted last. Indices
+// are uint32. Complex numbers compare by their real parts, then by their imaginary parts.
 #pragma once
 
 #include <optional>
@@ -12,41 +12,41 @@
 
 namespace mlx::core {
 
-/// Ascending.
+/// In ascending order.
 MLX_API array sort(const array& a, StreamOrDevice s = {});
 MLX_API array sort(const array& a, int axis, StreamOrDevice s = {});
-/// Positions that sort; equal elements keep their order.
+/// Indices that sort; the sort is stable.
 MLX_API array argsort(const array& a, StreamOrDevice s = {});
 MLX_API array argsort(const array& a, int axis, StreamOrDevice s = {});
-/// Element `kth` where sorting would put it, nothing larger before it and nothing smaller behind
-/// it.
+/// Partially sorted so that element `kth` is in its sorted position, with nothing larger before it
+/// and nothing smaller after it.
 MLX_API array partition(const array& a, int kth, StreamOrDevice s = {});
 MLX_API array partition(const array& a, int kth, int axis, StreamOrDevice s = {});
-/// Positions that partition.
+/// Indices that partition.
 MLX_API array argpartition(const array& a, int kth, StreamOrDevice s = {});
 MLX_API array argpartition(const array& a, int kth, int axis, StreamOrDevice s = {});
 /// The k largest elements, in no particular order.
 MLX_API array topk(const array& a, int k, StreamOrDevice s = {});
 MLX_API array topk(const array& a, int k, int axis, StreamOrDevice s = {});
 
-/// The distinct elements of the flattened array in ascending order, all of them (for which the
-/// array is computed) or, where `size` is given, cut to it or filled up with `fill_value` (by
-/// default the smallest element); no two NaN are equal. Behind it, as asked for: the position of
-/// the first of each (uint32), for each element of `a` the position of its equal (uint32, in the
-/// shape of `a`, cut to the last one there is), and how many there are of each (int32, 0 for what
-/// is filled up). Throws ValueError for a negative size, and for an empty array that would have to
-/// be filled up without a `fill_value`.
+/// The distinct elements of the flattened array in ascending order: all of them (the array is
+/// evaluated), or, if `size` is given, cropped to it or padded with `fill_value` (by default the
+/// smallest element). NaNs are distinct from each other. Optionally followed by the index of the
+/// first occurrence of each (uint32), the index of the equal distinct element for each element of
+/// `a` (uint32, in the shape of `a`, clamped to the last existing one), and the count of each
+/// (int32, 0 for padding). Throws ValueError for a negative size, and for an empty array that would
+/// have to be padded without a `fill_value`.
 MLX_API std::vector<array> unique(const array& a, std::optional<int> size,
                                   bool return_index = false, bool return_inverse = false,
                                   bool return_counts = false,
                                   const std::optional<array>& fill_value = {},
                                   StreamOrDevice s = {});
 
-/// For each value the position in a sorted 1-D array where it would be inserted: before equal
-/// elements for side "left", behind them for "right". uint32, of the shape of `values`.
+/// For each value, the index at which it would be inserted into a sorted 1-D array: before equal
+/// elements for side "left", after them for "right". uint32, of the shape of `values`.
 MLX_API array searchsorted(const array& sorted_sequence, const array& values,
                            const std::string& side = "left", StreamOrDevice s = {});
-/// The same for a sequence that taking the positions `sorter` sorts.
+/// The same for a sequence that the indices `sorter` sort.
 MLX_API array searchsorted(const array& sequence, const array& values, const std::string& side,
                            const array& sorter, StreamOrDevice s = {});
 
@@ -72,7 +72,7 @@ struct SearchSortedAttrs {
   }
 };
 
-/// Sorted or partitioned values, and positions.
+/// Sorted or partitioned values; indices.
 extern const OpDef op_sort, op_argsort, op_searchsorted;
 
 namespace rules {

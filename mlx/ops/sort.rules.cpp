@@ -1,4 +1,4 @@
-// Derivatives and batching of sorting: a sort moves elements, so cotangents move back.
+// Derivatives and batching of sorting. A sort permutes elements; the cotangents are permuted back.
 #include "mlx/ops/sort.h"
 
 #include "mlx/ops/creation.h"
@@ -41,7 +41,7 @@ Batched argsort_vmap(const Arrays& inputs, const std::vector<int>& axes, const A
 Batched searchsorted_vmap(const Arrays& inputs, const std::vector<int>& axes, const Attrs* attrs,
                           Stream s) {
   const bool right = attrs_as<SearchSortedAttrs>(attrs).right;
-  // One sequence for all the values needs no batch.
+  // A single sequence for all values needs no batching.
   if (axes[0] < 0 && inputs[0].ndim() == 1)
     return {{search_rows(inputs[0], to_front(inputs[1], axes[1], s), right, s)}, {0}};
   const int64_t n = batch_size(inputs, axes);

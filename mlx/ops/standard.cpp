@@ -11,9 +11,9 @@ namespace mlx::core {
 
 namespace {
 
-/// Integers as wide as a floating dtype.
+/// The integer dtype of the same width as a floating dtype.
 Dtype bits_of(Dtype t) { return t.size() == 2 ? int16 : t.size() == 4 ? int32 : int64; }
-/// The dtype in which two real operands meet as floating numbers.
+/// The floating dtype that two real operands are promoted to.
 Dtype floating_of(const char* op, const array& a, const array& b) {
   const Dtype t = at_least_float(promote_types(a.dtype(), b.dtype()));
   if (is_complex(t))
@@ -24,7 +24,7 @@ int axis_of(const array& a, int axis, const char* op) {
   return normalize_axis(axis, static_cast<int64_t>(a.ndim()), op);
 }
 
-/// A scan with its neutral element in front.
+/// A scan preceded by its neutral element.
 array from_neutral(const char* op, const array& a, std::optional<int> axis, double neutral,
                    array (*scan)(const array&, int, bool, bool, std::optional<Dtype>,
                                  StreamOrDevice),
@@ -71,11 +71,11 @@ array nextafter(const array& a, const array& b, StreamOrDevice s) {
   const array x = astype(a, t, s), y = astype(b, t, s);
   const array zero = constant(0, t), one = array(1, whole), bits = view(x, whole, s);
   const array up = less(x, y, s);
-  // The bits of a larger magnitude are a larger number, on both sides of zero.
+  // A larger magnitude has larger bits as an integer, for both signs.
   const array away = equal(up, greater(x, zero, s), s);
   const array next = add(bits, where(away, one, array(-1, whole), s), s);
-  const array least = add(view(constant(-0.0, t), whole, s), one, s);
-  const array from_zero = where(up, one, least, s);
+  const array smallest = add(view(constant(-0.0, t), whole, s), one, s);
+  const array from_zero = where(up, one, smallest, s);
   const array moved = view(where(equal(x, zero, s), from_zero, next, s), t, s);
   const array number = where(equal(x, y, s), y, moved, s);
   return where(logical_or(isnan(x, s), isnan(y, s), s), add(x, y, s), number, s);
@@ -105,7 +105,7 @@ array sort_descending(const array& a, int axis, StreamOrDevice s) {
 }
 array argsort_descending(const array& a, int axis, StreamOrDevice s) {
   axis = axis_of(a, axis, "argsort");
-  // Reversed twice, equal elements stand as they did.
+  // Reversing twice keeps the order of equal elements.
   const array last = array(a.shape(axis) - 1, uint32);
   return subtract(last, flip(argsort(flip(a, axis, s), axis, s), axis, s), s);
 }
@@ -131,10 +131,10 @@ array repeat(const array& a, const array& counts, int axis, StreamOrDevice s) {
          "; one integer, or one for each slice is accepted");
   if (n == 0) return a;
   const array each = broadcast_to(flatten(astype(counts, int64, s), s), {n}, s);
-  const array ends = cumsum(each, 0, false, true, s), least = min(each, s);
-  compute_for("repeat", {ends, least}, "a count that is a Python integer is accepted");
-  if (least.item<int64_t>() < 0)
-    fail("repeat", "the count ", least.item<int64_t>(), "; numbers from 0 are accepted");
+  const array ends = cumsum(each, 0, false, true, s), smallest = min(each, s);
+  compute_for("repeat", {ends, smallest}, "a count that is a Python integer is accepted");
+  if (smallest.item<int64_t>() < 0)
+    fail("repeat", "the count ", smallest.item<int64_t>(), "; numbers from 0 are accepted");
   const int64_t total = take(ends, -1, s).item<int64_t>();
   const array at = integer_range(0, total, 1, int64, s);
   return take(a, searchsorted(ends, at, "right", s), axis, s);

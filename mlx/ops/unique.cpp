@@ -1,5 +1,5 @@
-// Distinct elements, made of a sort: equal elements are neighbours then. Integers close to each
-// other are counted instead.
+// Distinct elements by sorting: equal elements become neighbours. Integers from a small range are
+// counted instead.
 #include <limits>
 
 #include "mlx/core/error.h"
@@ -11,37 +11,38 @@ namespace {
 
 constexpr const char* kInstead = "size=n gives as many results as are asked for";
 
-/// What is asked for besides the values.
-struct Wanted {
+/// Which results are requested besides the values.
+struct UniqueOptions {
   bool index, inverse, counts;
 };
 
-/// Of integers, by counting each number from the least to the greatest; nothing where these are
-/// further apart than there are elements.
-std::vector<array> counted(const array& all, const Shape& shape, Wanted want, StreamOrDevice s) {
+/// Distinct integers by counting each number from the smallest to the largest; no result if the
+/// range is larger than the number of elements.
+std::vector<array> counted(const array& all, const Shape& shape, UniqueOptions options,
+                           StreamOrDevice s) {
   const array ends = astype(stack({min(all, s), max(all, s)}, s), int64, s);
   compute_for("unique", {ends}, kInstead);
   const auto* end = ends.data<const int64_t>();
-  // Right for uint64 too, whose numbers are read as if they were signed.
+  // Also correct for uint64, whose values are read as signed.
   const uint64_t apart = static_cast<uint64_t>(end[1]) - static_cast<uint64_t>(end[0]);
   if (apart >= all.size()) return {};
-  const array least = array(end[0], int64);
+  const array smallest = array(end[0], int64);
   const array counts =
       count(all, {}, {}, {Bins::values, end[0], static_cast<int64_t>(apart) + 1}, to_stream(s));
   const array present = flatnonzero(counts, s);
-  std::vector<array> out{astype(add(astype(present, int64, s), least, s), all.dtype(), s)};
-  if (want.inverse) {
+  std::vector<array> out{astype(add(astype(present, int64, s), smallest, s), all.dtype(), s)};
+  if (options.inverse) {
     const array there = astype(not_equal(counts, constant(0, int32), s), uint32, s);
     const array rank = cumsum(there, 0, false, false, s);
-    const array at = subtract(astype(all, int64, s), least, s);
+    const array at = subtract(astype(all, int64, s), smallest, s);
     out.push_back(reshape(take(rank, at, 0, s), shape, s));
   }
-  if (want.counts) out.push_back(take(counts, present, 0, s));
+  if (options.counts) out.push_back(take(counts, present, 0, s));
   return out;
 }
 
-/// Sorted elements, where they stood if that is asked for, and whether each one but the first
-/// differs from the one before it.
+/// Sorted elements, optionally their original indices, and whether each element but the first
+/// differs from its predecessor.
 struct Sorted {
   array values, order, differs;
 
@@ -51,11 +52,11 @@ struct Sorted {
     values = positions ? take(all, order, 0, s) : sort(all, 0, s);
     differs = not_equal(slice(values, {1}, {n}, s), slice(values, {0}, {n - 1}, s), s);
   }
-  /// For each element how many distinct ones stand before it.
+  /// For each element, the number of distinct elements before it.
   array rank(Dtype t, StreamOrDevice s) const {
     return concatenate({zeros({1}, t, s), cumsum(astype(differs, t, s), 0, false, true, s)}, 0, s);
   }
-  /// What stands at the places of the elements.
+  /// Ranks in the original order of the elements.
   array unsorted(const array& rank, const Shape& shape, StreamOrDevice s) const {
     return astype(
         reshape(put_along_axis(zeros(rank.shape(), rank.dtype(), s), order, rank, 0, s), shape, s),
@@ -63,20 +64,21 @@ struct Sorted {
   }
 };
 
-/// All of them, which evaluates.
-std::vector<array> distinct(const array& all, const Shape& shape, Wanted want, StreamOrDevice s) {
-  if (!is_inexact(all.dtype()) && !want.index)
-    if (auto out = counted(all, shape, want, s); !out.empty()) return out;
-  const Sorted sorted(all, want.index || want.inverse, s);
+/// All distinct elements; evaluates.
+std::vector<array> distinct(const array& all, const Shape& shape, UniqueOptions options,
+                            StreamOrDevice s) {
+  if (!is_inexact(all.dtype()) && !options.index)
+    if (auto out = counted(all, shape, options, s); !out.empty()) return out;
+  const Sorted sorted(all, options.index || options.inverse, s);
   std::vector<array> computed{sorted.values, sorted.differs};
   if (sorted.order) computed.push_back(sorted.order);
   compute_for("unique", computed, kInstead);
   const array first = flatnonzero(concatenate({ones({1}, bool_, s), sorted.differs}, 0, s), s);
   const Dtype t = first.dtype();
   std::vector<array> out{take(sorted.values, first, 0, s)};
-  if (want.index) out.push_back(take(sorted.order, first, 0, s));
-  if (want.inverse) out.push_back(sorted.unsorted(sorted.rank(t, s), shape, s));
-  if (want.counts) {
+  if (options.index) out.push_back(take(sorted.order, first, 0, s));
+  if (options.inverse) out.push_back(sorted.unsorted(sorted.rank(t, s), shape, s));
+  if (options.counts) {
     const array end = constant(static_cast<int64_t>(all.size()), t);
     out.push_back(astype(diff(first, 1, 0, std::nullopt, end, s), int32, s));
   }
@@ -108,8 +110,8 @@ std::vector<array> unique(const array& a, std::optional<int> given, bool return_
 
   const Sorted sorted(all, return_index || return_inverse, s);
   array rank = sorted.rank(wide, s);
-  array wanted = integer_range(0, size, 1, wide, s);
-  array first = searchsorted(rank, wanted, "left", s);
+  array ranks = integer_range(0, size, 1, wide, s);
+  array first = searchsorted(rank, ranks, "left", s);
   array exists = less(first, array(n, uint32), s);
   first = where(exists, first, array(0, uint32), s);
   array smallest = slice(sorted.values, {0}, {1}, s);
@@ -121,7 +123,7 @@ std::vector<array> unique(const array& a, std::optional<int> given, bool return_
     out.push_back(sorted.unsorted(minimum(rank, last, s), a.shape(), s));
   }
   if (return_counts) {
-    array number = subtract(searchsorted(rank, wanted, "right", s), first, s);
+    array number = subtract(searchsorted(rank, ranks, "right", s), first, s);
     out.push_back(astype(where(exists, number, array(0, uint32), s), int32, s));
   }
   return out;

@@ -15,7 +15,7 @@ using Axes = SmallVector<int, 8>;
 
 // --- reshape and its relatives -------------------------------------------------------------------
 
-/// `shape` with its -1 replaced; throws where it does not hold `size` elements.
+/// Replaces the -1 in `shape`; throws if it does not hold `size` elements.
 Shape inferred(const char* op, Shape shape, int64_t size, const Shape& given) {
   int64_t known = 1;
   int unknown = -1;
@@ -49,7 +49,7 @@ bool reshape_layout(const Node& node, const Layout& in, Layout& out) {
   return reshape_strides(in.shape, in.strides, node.shape, out.strides);
 }
 
-/// Where the lengths other than 1 are the same in order, axes are only inserted and dropped.
+/// If the lengths other than 1 are equal in order, axes are only inserted and dropped.
 bool reshape_permutes(const Node& node, Axes& from) {
   const Shape& in = node.inputs()[0]->shape;
   size_t k = 0;
@@ -85,8 +85,7 @@ Arrays build_expand_dims(const Arrays& in, const Attrs* attrs, Stream s) {
   return {expand_dims(in[0], as_ints(attrs_as<AxesAttrs>(attrs).axes), s)};
 }
 
-// --- transpose
-// -------------------------------------------------------------------------------------
+// --- transpose -----------------------------------------------------------------------------------
 
 Arrays build_transpose(const Arrays& in, const Attrs* attrs, Stream s) {
   return {transpose(in[0], attrs_as<TransposeAttrs>(attrs).axes, s)};
@@ -226,7 +225,7 @@ bool reshape_strides(const Shape& from, const Strides& strides, const Shape& to,
   }
   out = Strides(to.size(), 0);
   size_t i = 0, j = 0;
-  // Groups of axes with the same product: those of the source must walk as one.
+  // Groups of axes with the same product: the source axes of a group must be contiguous.
   while (true) {
     while (i < from.size() && from[i] == 1) ++i;
     if (i == from.size()) break;
@@ -242,7 +241,7 @@ bool reshape_strides(const Shape& from, const Strides& strides, const Shape& to,
       }
     }
     if (want != have) {
-      // The group's last source axes still follow.
+      // The group's remaining source axes follow.
       return false;
     }
     for (size_t k = j; k-- > first; stride *= to[k]) out[k] = stride;
@@ -396,7 +395,7 @@ array broadcast_to(const array& a, const Shape& shape, StreamOrDevice s) {
   if (broadcast_shapes(a.shape(), shape, "broadcast_to") != shape)
     fail<ValueError>("broadcast_to", "an array of shape ", to_string(a.shape()), " to shape ",
                      to_string(shape), "; lengths must agree or be 1");
-  num_elements(shape);  // throws where no array can have it
+  num_elements(shape);  // throws if no array can have this shape
   return make_node(op_broadcast_to, shape, a.dtype(), to_stream(s),
                    make_attrs(BroadcastAttrs{shape}), a);
 }
@@ -445,7 +444,7 @@ array diagonal(const array& a, int offset, int axis1, int axis2, StreamOrDevice 
   for (int k = 0; k < static_cast<int>(a.ndim()); ++k)
     if (k != i && k != j) shape.push_back(a.shape()[k]);
   const int64_t rows = a.shape()[i], columns = a.shape()[j];
-  // All diagonals outside the matrix are as empty as the nearest one.
+  // All diagonals outside the matrix are empty, like the nearest one.
   const int64_t k = std::clamp<int64_t>(offset, -rows, columns);
   shape.push_back(std::min(rows + std::min<int64_t>(0, k), columns - std::max<int64_t>(0, k)));
   return make_node(op_diagonal, std::move(shape), a.dtype(), to_stream(s),

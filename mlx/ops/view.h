@@ -1,5 +1,5 @@
-// Ops that give the same elements another shape or order of axes. They cost no kernel where strides
-// can say it, and are copied by the runtime where not.
+// Ops that give the same elements another shape or order of axes. They need no kernel if strides
+// can express the result; otherwise the runtime copies.
 #pragma once
 
 #include "mlx/core/api.h"
@@ -8,45 +8,45 @@
 
 namespace mlx::core {
 
-/// `a` in another shape of as many elements; one length may be -1 and is inferred.
+/// `a` in another shape with the same number of elements; one length may be -1 and is inferred.
 MLX_API array reshape(const array& a, Shape shape, StreamOrDevice s = {});
 /// Axes start to end (inclusive, clamped) merged into one; a scalar gives shape (1,).
 MLX_API array flatten(const array& a, int start_axis, int end_axis = -1, StreamOrDevice s = {});
 MLX_API array flatten(const array& a, StreamOrDevice s = {});
 /// `axis` split into axes of `shape`, of which one length may be -1.
 MLX_API array unflatten(const array& a, int axis, Shape shape, StreamOrDevice s = {});
-/// Without the axes named, which have length 1; without all such axes where none is named.
+/// Without the given axes, which must have length 1; without all axes of length 1 if none is given.
 MLX_API array squeeze(const array& a, const std::vector<int>& axes, StreamOrDevice s = {});
 MLX_API array squeeze(const array& a, int axis, StreamOrDevice s = {});
 MLX_API array squeeze(const array& a, StreamOrDevice s = {});
-/// With axes of length 1 inserted, at these places of the result.
+/// With axes of length 1 inserted at these positions of the result.
 MLX_API array expand_dims(const array& a, const std::vector<int>& axes, StreamOrDevice s = {});
 MLX_API array expand_dims(const array& a, int axis, StreamOrDevice s = {});
 
-/// Axis i of the result is axis axes[i] of `a`; all axes reversed where none are given.
+/// Axis i of the result is axis axes[i] of `a`; all axes reversed if none are given.
 MLX_API array transpose(const array& a, std::vector<int> axes, StreamOrDevice s = {});
 MLX_API array transpose(const array& a, std::initializer_list<int> axes, StreamOrDevice s = {});
 MLX_API array transpose(const array& a, StreamOrDevice s = {});
-/// The last two axes exchanged.
+/// The last two axes swapped.
 MLX_API array matrix_transpose(const array& a, StreamOrDevice s = {});
 MLX_API array swapaxes(const array& a, int axis1, int axis2, StreamOrDevice s = {});
-/// Axis `source` put at place `destination`, the others in order.
+/// Axis `source` moved to position `destination`; the others keep their order.
 MLX_API array moveaxis(const array& a, int source, int destination, StreamOrDevice s = {});
 
-/// `a` repeated along axes of length 1 and new leading axes up to `shape`.
+/// `a` repeated along axes of length 1 and new leading axes to `shape`.
 MLX_API array broadcast_to(const array& a, const Shape& shape, StreamOrDevice s = {});
 MLX_API std::vector<array> broadcast_arrays(const std::vector<array>& inputs,
                                             StreamOrDevice s = {});
 
 /// Element (i, j, ..) of the result is element offset + i * strides[0] + j * strides[1] + .. of `a`
-/// in row-major order. Throws ValueError where that leaves `a`.
+/// in row-major order. Throws ValueError if an element is outside `a`.
 MLX_API array as_strided(array a, Shape shape, Strides strides, int64_t offset,
                          StreamOrDevice s = {});
-/// The diagonals of the planes that two axes span, as a last axis.
+/// The diagonals of the planes of two axes, as a last axis.
 MLX_API array diagonal(const array& a, int offset = 0, int axis1 = 0, int axis2 = 1,
                        StreamOrDevice s = {});
 
-/// The sums of the diagonals, cast first where a dtype is given.
+/// The sums of the diagonals, converted first if a dtype is given.
 MLX_API array trace(const array& a, int offset, int axis1, int axis2, Dtype dtype,
                     StreamOrDevice s = {});
 MLX_API array trace(const array& a, int offset, int axis1, int axis2, StreamOrDevice s = {});
@@ -63,7 +63,7 @@ MLX_API std::vector<array> atleast_3d(const std::vector<array>& a, StreamOrDevic
 /// Strides that give a layout another shape without moving an element, or false.
 bool reshape_strides(const Shape& from, const Strides& strides, const Shape& to, Strides& out);
 
-/// Lengths as given, -1 included: another input infers anew.
+/// Lengths as given, including -1, which is inferred again for another input.
 struct ReshapeAttrs {
   Shape shape;
   template <class F>

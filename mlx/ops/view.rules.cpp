@@ -1,5 +1,5 @@
-// Derivatives and batching of the view ops. All are linear; a transposed view puts the elements
-// back.
+// Derivatives and batching of the view ops. All are linear; the transpose of a view moves the
+// elements back.
 #include "mlx/ops/view.h"
 
 #include "mlx/ops/concat.h"
@@ -24,7 +24,7 @@ Arrays broadcast_to_vjp(const RuleArgs& r) {
   return {sum_to(r.grads[0], r.inputs[0].shape(), r.stream)};
 }
 
-/// Every element of the cotangent is added where the element came from.
+/// Every element of the cotangent is added at the index that it came from.
 Arrays as_strided_vjp(const RuleArgs& r) {
   auto& a = attrs_as<AsStridedAttrs>(r.attrs);
   int64_t size = static_cast<int64_t>(r.inputs[0].size());
@@ -42,8 +42,7 @@ Arrays as_strided_vjp(const RuleArgs& r) {
   return {reshape(flat, r.inputs[0].shape(), r.stream)};
 }
 
-/// The cotangent is laid out as one row per element of the diagonal, and kept where the mask says
-/// so.
+/// The cotangent is broadcast to one row per element of the diagonal and masked.
 Arrays diagonal_vjp(const RuleArgs& r) {
   auto& a = attrs_as<DiagonalAttrs>(r.attrs);
   const Shape& shape = r.inputs[0].shape();
@@ -54,7 +53,7 @@ Arrays diagonal_vjp(const RuleArgs& r) {
                 zero(r.grads[0].dtype()), "constant", r.stream);
   g = where(eye(rows, columns, a.offset, bool_, r.stream), expand_dims(g, -1, r.stream),
             zero(g.dtype()), r.stream);
-  std::vector<int> order;  // of the planes' axes, which come last, among the others
+  std::vector<int> order;  // permutation of the planes' axes, which come last
   for (int i = 0, k = 0; i < static_cast<int>(shape.size()); ++i)
     order.push_back(i == a.axis1 ? last : i == a.axis2 ? last + 1 : k++);
   return {transpose(g, std::move(order), r.stream)};
@@ -62,7 +61,7 @@ Arrays diagonal_vjp(const RuleArgs& r) {
 
 Batched reshape_vmap(const Arrays& in, const std::vector<int>& axes, const Attrs* attrs, Stream s) {
   array x = to_front(in[0], axes[0], s);
-  // A length to infer is inferred from one element of the batch.
+  // The length is inferred from one element of the batch.
   Shape shape = attrs_as<ReshapeAttrs>(attrs).shape;
   int64_t batch = x.shape()[0], known = 1, size = 1;
   for (size_t i = 1; i < x.ndim(); ++i) size *= x.shape()[i];

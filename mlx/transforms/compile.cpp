@@ -1,3 +1,4 @@
+// Compiled functions: traces by key, and calls of them.
 #include "mlx/transforms/compile.h"
 
 #include <algorithm>
@@ -24,7 +25,7 @@ std::atomic<CompileMode>& mode() {
 bool is_traced(const array& a) { return is_live(a.node()->trace); }
 bool any_traced(const Arrays& list) { return std::any_of(list.begin(), list.end(), is_traced); }
 
-/// What compiling the same function several times shares.
+/// State shared by all wrappers of one compiled function.
 struct CompiledFunction {
   Function fun;
   TraceCache cache;
@@ -32,7 +33,7 @@ struct CompiledFunction {
   Arrays call(const Arrays& inputs, bool shapeless) {
     if (compile_mode() == CompileMode::disabled) return fun(inputs);
     std::string key = shapeless ? "s" : "";
-    int stream = to_stream({}).index;  // what the function runs on by default
+    int stream = to_stream({}).index;  // the function's default stream
     key.append(reinterpret_cast<const char*>(&stream), sizeof stream);
     key.push_back(static_cast<char>(watching_lines()));
     for (const array& a : inputs) append_to_key(key, a, shapeless);
@@ -93,13 +94,13 @@ Compiled::Compiled(const Function& fun, const Arrays& inputs, const std::string&
   ShapeWatch shapes;
   const uint64_t before = calls_with_rules();
   graph_ = trace(fun, inputs, name);
-  auto rules = [](const Node* n) { return has_rules_of_program(*n); };
+  auto rules = [](const Node* n) { return has_user_rules(*n); };
   has_rules_ = calls_with_rules() != before && std::ranges::any_of(computed_nodes(graph_), rules);
   if (!shapeless) {
     graph_ = simplify(graph_);
     return;
   }
-  any_shape_ = !shapes.shape_was_read() && !shape_bound_op(graph_);
+  any_shape_ = !shapes.shape_was_read() && !first_shape_dependent_op(graph_);
   Graph simple = simplify(graph_);
   if (!any_shape_)
     graph_ = std::move(simple);

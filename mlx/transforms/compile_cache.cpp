@@ -1,3 +1,4 @@
+// The cache of traces: least recently used entries are dropped.
 #include "mlx/transforms/compile_cache.h"
 
 #include <mutex>
@@ -15,7 +16,8 @@ struct TraceCache::Place {
 
 using Entries = std::vector<std::shared_ptr<CacheEntry>>;
 
-/// All traces, the one used last first. Entries die outside of the lock: they may own anything.
+/// All traces, most recently used first. Entries are destroyed outside the lock, since they may own
+/// anything.
 struct CompileCacheState {
   std::mutex mutex;
   std::list<TraceCache::Place> places;
@@ -56,9 +58,9 @@ void TraceCache::clear() {
 
 void TraceCache::each(const std::function<void(CacheEntry&)>& visit) const {
   std::lock_guard lock(state().mutex);
-  std::unordered_set<CacheEntry*> met;  // an entry may have several keys
+  std::unordered_set<CacheEntry*> visited;  // an entry may have several keys
   for (const auto& [key, place] : places_)
-    if (met.insert(place->entry.get()).second) visit(*place->entry);
+    if (visited.insert(place->entry.get()).second) visit(*place->entry);
 }
 
 std::shared_ptr<CacheEntry> TraceCache::find(const std::string& key) {

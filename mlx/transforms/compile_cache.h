@@ -1,4 +1,4 @@
-// The traces of compiled functions: found by key, bounded over all functions together.
+// The traces of compiled functions: found by key, with one size limit for all functions.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +16,20 @@ struct CacheEntry {
   virtual ~CacheEntry() = default;
 };
 
-/// The traces of one function. They go when it goes.
+/// The traces of one function, dropped with it.
 class MLX_API TraceCache {
  public:
   TraceCache();
   ~TraceCache();
   TraceCache(const TraceCache&) = delete;
-  /// The trace of that key, or null.
+  /// The trace with that key, or null.
   std::shared_ptr<CacheEntry> find(const std::string& key);
-  /// Keeps a trace; the one used longest ago, of any function, goes where there are too many.
+  /// Adds a trace; beyond the limit, the least recently used trace of any function is dropped.
   void insert(const std::string& key, std::shared_ptr<CacheEntry> entry);
-  /// Calls `visit` on each trace once; it must not come back to the cache.
+  /// Calls `visit` on each trace once; it must not use the cache.
   void each(const std::function<void(CacheEntry&)>& visit) const;
   void clear();
-  /// Traces made for this function so far, also those that are gone.
+  /// Traces made for this function so far, including dropped ones.
   uint64_t traces() const { return traces_; }
 
  private:
@@ -44,9 +44,9 @@ struct CompileCacheInfo {
   size_t size, max_size;
 };
 MLX_API CompileCacheInfo compile_cache_info();
-/// Sets how many traces are kept; returns the former number. The default is 1024.
+/// Sets the maximum number of traces; returns the previous one. The default is 1024.
 MLX_API size_t set_compile_cache_size(size_t n);
-/// Forgets all traces.
+/// Drops all traces.
 MLX_API void clear_compile_cache();
 
 }  // namespace mlx::core

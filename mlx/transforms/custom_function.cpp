@@ -1,3 +1,4 @@
+// Functions with user-defined rules, and checkpoint.
 #include "mlx/transforms/custom_function.h"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ std::atomic<uint64_t> calls = 0;
 
 struct CustomAttrs final : Attrs {
   Rules rules;
-  size_t arity;  ///< inputs of the function; the others are its outputs
+  size_t arity;  ///< inputs of the function; the rest are its outputs
   CustomAttrs(Rules r, size_t n) : rules(std::move(r)), arity(n) {}
   bool equals(const Attrs& o) const override {
     auto* other = dynamic_cast<const CustomAttrs*>(&o);
@@ -39,10 +40,10 @@ const CustomAttrs& custom_of(const Attrs* a) { return *static_cast<const CustomA
 Arrays first(const Arrays& a, size_t n) { return Arrays(a.begin(), a.begin() + n); }
 Arrays rest(const Arrays& a, size_t n) { return Arrays(a.begin() + n, a.end()); }
 
-void check_count(const char* op, size_t given, size_t wanted, const char* what) {
-  if (given != wanted)
-    fail<ValueError>(op, "the rule of a custom function gave ", given, " arrays for ", wanted, " ",
-                     what, "; as many are accepted");
+void check_count(const char* op, size_t given, size_t expected, const char* what) {
+  if (given != expected)
+    fail<ValueError>(op, "the rule of a custom function gave ", given, " arrays for ", expected,
+                     " ", what, "; as many are accepted");
 }
 
 Arrays custom_build(const Arrays& in, const Attrs* attrs, Stream) {
@@ -64,7 +65,7 @@ Arrays custom_vjp_rule(const RuleArgs& r) {
   Arrays found = (*c.rules->vjp)(first(r.inputs, c.arity), cotangents, outputs);
   check_count("vjp", found.size(), c.arity, "inputs");
   for (size_t k = 0; k < c.arity; ++k) {
-    if (!r.wanted[k]) continue;
+    if (!r.requested[k]) continue;
     if (bool(found[k]) && found[k].shape() != r.inputs[k].shape())
       fail<ValueError>("vjp", "the rule of a custom function gave shape ",
                        to_string(found[k].shape()), " for an input of shape ",
@@ -92,7 +93,7 @@ Arrays custom_jvp_rule(const RuleArgs& r) {
 
 std::optional<int> mapped(int axis) { return axis < 0 ? std::nullopt : std::optional(axis); }
 
-/// The derivative rule of a function for arrays mapped over `axes`: inputs, then outputs.
+/// The vjp rule of a function for arrays mapped over `axes`: inputs, then outputs.
 CustomVjp batched_vjp(CustomVjp rule, std::vector<int> axes, size_t arity) {
   return [=](const Arrays& primals, const Arrays& cotangents, const Arrays& outputs) {
     Arrays all = primals;
@@ -113,7 +114,7 @@ CustomVjp batched_vjp(CustomVjp rule, std::vector<int> axes, size_t arity) {
       return out;
     };
     Arrays grads = vmap_call(each, all, in, to);
-    // An input shared by the batch gets what all of it contributes.
+    // The cotangent of an input shared by the batch is the sum over the batch.
     for (size_t k = 0; k < arity; ++k)
       if (axes[k] < 0) grads[k] = sum(grads[k], 0, false, stream_of(grads[k]));
     return grads;
@@ -159,15 +160,16 @@ rules::Batched custom_vmap_rule(const Arrays& in, const std::vector<int>& axes, 
           std::vector<int>(axes.begin() + c.arity, axes.end())};
 }
 
-/// Inputs for the function alone: it may give one back, which is another thing than the input.
-Arrays inputs_of_its_own(const Arrays& inputs) {
+/// Copies of the inputs, owned by this function: it may return an input, which must differ from the
+/// input itself.
+Arrays own_copies(const Arrays& inputs) {
   Arrays own;
   for (const array& a : inputs) own.push_back(trace_input(a));
   return own;
 }
 
-/// What the graph takes from transformations under way other than by its inputs.
-Arrays read_besides(const Graph& g) {
+/// What the graph reads from active transformations other than through its inputs.
+Arrays captured_arrays(const Graph& g) {
   Arrays found;
   NodeSet known;
   for (const array& a : g.inputs) known.emplace(a.node());
@@ -184,12 +186,12 @@ Arrays read_besides(const Graph& g) {
 
 /// The derivative through a copy of the graph between inputs and outputs.
 Arrays recomputed_vjp(const Arrays& inputs, const Arrays& cotangents, const Arrays& outputs) {
-  // Inputs may have become one array since; its cotangent is given for the first of them.
+  // Several inputs may have become one array; its cotangent is given to the first of them.
   NodeMap<size_t> place;
   Graph g{{}, outputs, {}};
   for (const array& a : inputs)
     if (place.emplace(a.node(), g.inputs.size()).second) g.inputs.push_back(a);
-  // What is computed again waits for the cotangents: its memory is then not needed before.
+  // The recomputation depends on the cotangents, so its memory is not needed before them.
   Arrays grads = vjp([&](const Arrays& fresh) { return instantiate(g, fresh); },
                      depends(g.inputs, cotangents), cotangents)
                      .second;
@@ -233,14 +235,14 @@ std::span<Node* const> followed_inputs(const Node& n, Rule rule) {
 
 uint64_t calls_with_rules() { return calls; }
 
-bool has_rules_of_program(const Node& n) {
+bool has_user_rules(const Node& n) {
   if (n.op != &op_custom) return false;
   const CustomRules& r = *custom_of(n.attrs.get()).rules;
   return !r.of_graph && (r.vjp || r.jvp || r.vmap);
 }
 
 Arrays with_rules(const Arrays& inputs, const Arrays& outputs, Rules rules) {
-  // Without a transformation around nobody asks for the rules.
+  // No rule can be called if no transformation is active.
   if (!any_trace_runs() || outputs.empty()) return outputs;
   if (outputs.size() > 65535)
     fail<ValueError>("custom_function", outputs.size(), " outputs; up to 65535 are accepted");
@@ -266,7 +268,7 @@ Function custom_function(Function fun, std::optional<CustomVjp> fun_vjp,
       CustomRules{std::move(fun_vjp), std::move(fun_jvp), std::move(fun_vmap)});
   return [fun, rules](const Arrays& inputs) {
     if (!any_trace_runs()) return fun(inputs);
-    Arrays own = inputs_of_its_own(inputs);
+    Arrays own = own_copies(inputs);
     return with_rules(own, fun(own), rules);
   };
 }
@@ -278,10 +280,10 @@ Function custom_vjp(Function fun, CustomVjp fun_vjp) {
 Function checkpoint(Function fun) {
   return [fun](const Arrays& inputs) {
     if (!any_trace_runs()) return fun(inputs);
-    Arrays own = inputs_of_its_own(inputs);
+    Arrays own = own_copies(inputs);
     Arrays outputs = fun(own);
-    // The graph says what the function read besides: derivatives reach that, too.
-    Arrays read = read_besides({own, outputs, {}});
+    // The graph shows what else the function read: it gets derivatives too.
+    Arrays read = captured_arrays({own, outputs, {}});
     own.insert(own.end(), read.begin(), read.end());
     return with_rules(own, outputs, recomputing());
   };

@@ -1,6 +1,6 @@
-// Functions with rules of their own. Their outputs are views of what the function gave, tied to a
-// bundle that transformations see and evaluation never reaches: it has the function's inputs, then
-// its outputs, as inputs, and the rules as its attributes.
+// Functions with user-defined rules. Their outputs are views of what the function returned, tied to
+// a bundle that transformations follow and evaluation never reaches: its inputs are the function's
+// inputs and outputs, its attributes are the rules.
 #pragma once
 
 #include <optional>
@@ -22,26 +22,26 @@ struct CustomRules {
   std::optional<CustomVjp> vjp;
   std::optional<CustomJvp> jvp;
   std::optional<CustomVmap> vmap;
-  /// The vjp reads the graph from inputs to outputs, and holds for those of other inputs.
+  /// The vjp reads the graph from inputs to outputs, and is valid for the graph of other inputs.
   bool of_graph = false;
 };
 
-/// `outputs`, computed from `inputs`, such that transformations follow the rules.
+/// `outputs`, computed from `inputs`, with rules that transformations use.
 Arrays with_rules(const Arrays& inputs, const Arrays& outputs,
                   std::shared_ptr<const CustomRules> rules);
 
-/// True for a function with rules that may hold arrays, which a copy of the node has, too.
-bool has_rules_of_program(const Node& n);
-/// How often functions with rules have been called under transformations.
+/// True for a function whose rules may hold arrays; copies of the node share the rules.
+bool has_user_rules(const Node& n);
+/// How many functions with rules have been called under transformations.
 uint64_t calls_with_rules();
 
-/// A function with rules of its own; a transformation without one goes through `fun`.
+/// A function with user-defined rules; a transformation without a rule goes through `fun`.
 MLX_API Function custom_function(Function fun, std::optional<CustomVjp> fun_vjp = {},
                                  std::optional<CustomJvp> fun_jvp = {},
                                  std::optional<CustomVmap> fun_vmap = {});
 MLX_API Function custom_vjp(Function fun, CustomVjp fun_vjp);
-/// A function that computes what is inside again for its derivative, instead of keeping it: what
-/// depends on its inputs. It runs once, and what it reads besides them has derivatives, too.
+/// A function that recomputes its intermediate values for the derivative instead of keeping them.
+/// It runs once; what it reads besides its inputs has derivatives too.
 MLX_API Function checkpoint(Function fun);
 
 }  // namespace mlx::core

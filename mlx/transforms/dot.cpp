@@ -1,4 +1,4 @@
-// Graphs of arrays as Graphviz text.
+// Graphs in Graphviz format.
 #include <algorithm>
 #include <ostream>
 #include <unordered_set>

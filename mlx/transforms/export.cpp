@@ -1,4 +1,4 @@
-// Tracing functions into what files hold, and calling what files held.
+// Exporting traced functions to files, and calling imported ones.
 #include "mlx/transforms/export.h"
 
 #include <algorithm>
@@ -21,23 +21,23 @@ namespace {
 
 constexpr const char* kExport = "export_function";
 
-/// Arguments in the order of a trace: positional ones, then those by keyword, sorted.
-struct Flat {
+/// Arguments in the order of a trace: positional ones, then keyword arguments, sorted by name.
+struct FlatArguments {
   Arrays inputs;
   std::vector<std::string> names;
 };
-Flat flatten(const Args& args, const Kwargs& kwargs) {
-  Flat f{args, {}};
+FlatArguments flatten(const Args& args, const Kwargs& kwargs) {
+  FlatArguments f{args, {}};
   for (const auto& [name, a] : kwargs) f.names.push_back(name);
   std::sort(f.names.begin(), f.names.end());
   for (const std::string& name : f.names) f.inputs.push_back(kwargs.at(name));
   return f;
 }
 
-/// Captured arrays that have been evaluated, by the node that the graph reads, which stays alive.
+/// Evaluated captured arrays, by the node that the graph reads. The map keeps that node alive.
 struct Captured {
   array given;
-  array stored;  ///< axes that repeat one element have length 1
+  array stored;  ///< broadcast axes reduced to length 1
 };
 using CapturedArrays = std::unordered_map<const Node*, Captured>;
 
@@ -50,7 +50,7 @@ array distinct_elements(const array& a) {
   return io::row_contiguous(stop == a.shape() ? a : slice(a, start, stop, steps));
 }
 
-/// Turns a graph into a trace.
+/// Converts a graph to a trace.
 class TraceWriter {
  public:
   TraceWriter(const Graph& g, CapturedArrays& captured) : graph_(g), captured_(captured) {}
@@ -126,7 +126,7 @@ class TraceWriter {
     trace_->steps.push_back(std::move(step));
   }
 
-  /// The op of a node, or the one that it maps.
+  /// The op of a node; for a loop op, the op inside.
   static TraceStep step_of(const Node& n) {
     TraceStep step{};
     const Node* one = &n;
@@ -160,7 +160,7 @@ struct AttributeList final : AttrVisitor {
   void visit(const char*, std::vector<double>& v) override { out.emplace_back(v); }
 };
 
-/// Tells a callback about a trace.
+/// Reports a trace to a callback.
 void report(const StoredTrace& t, const ExportCallback& callback) {
   using Types = std::vector<std::tuple<std::string, Shape, Dtype>>;
   std::vector<ArrayType> types = t.inputs;
@@ -203,7 +203,7 @@ void report(const StoredTrace& t, const ExportCallback& callback) {
   }
 }
 
-void describe(std::ostream& out, const Flat& f, const StoredTrace* t) {
+void describe(std::ostream& out, const FlatArguments& f, const StoredTrace* t) {
   size_t n = t ? t->inputs.size() : f.inputs.size();
   const auto& names = t ? t->keywords : f.names;
   out << "(";
@@ -232,7 +232,7 @@ struct FunctionExporter::State {
 
   void add(const Args& args, const Kwargs& kwargs) {
     if (closed) fail<ExecutionError>(kExport, "a call after the exporter was closed");
-    Flat f = flatten(args, kwargs);
+    FlatArguments f = flatten(args, kwargs);
     for (const StoredTrace& t : made.traces)
       if (t.accepts(f.inputs, f.names))
         fail<ExecutionError>(kExport,
@@ -248,7 +248,7 @@ struct FunctionExporter::State {
       made.traces.push_back(std::move(t));
   }
 
-  Graph traced(const Flat& f, StoredTrace& t) const {
+  Graph traced(const FlatArguments& f, StoredTrace& t) const {
     auto call = [&](const Arrays& in) {
       const auto n = static_cast<int64_t>(f.inputs.size() - f.names.size());
       Kwargs named;
@@ -259,7 +259,7 @@ struct FunctionExporter::State {
     if (!shapeless) return simplify(forward());
     ShapeWatch shapes;
     Graph g = forward();
-    const OpDef* op = shape_bound_op(g);
+    const OpDef* op = first_shape_dependent_op(g);
     t.shapeless = !shapes.shape_was_read() && !op;
     if (t.shapeless) return g;
     t.bound = op ? cat("the op ", op->name, " is bound to them") : "the function reads them";
@@ -274,7 +274,7 @@ FunctionExporter::~FunctionExporter() {
   try {
     close();
   } catch (const std::exception&) {
-    // Nobody is there to hear: `close` tells.
+    // Destructors cannot report errors; `close` does.
   }
 }
 
@@ -303,7 +303,7 @@ ImportedFunction::ImportedFunction(const std::string& file)
     : function_(std::make_shared<StoredFunction>(read_function(*io::open_reader(file)))) {}
 
 std::vector<array> ImportedFunction::operator()(const Args& args, const Kwargs& kwargs) const {
-  Flat f = flatten(args, kwargs);
+  FlatArguments f = flatten(args, kwargs);
   for (bool shapeless : {false, true}) {
     for (const StoredTrace& t : function_->traces) {
       if (t.shapeless != shapeless || !t.accepts(f.inputs, f.names)) continue;

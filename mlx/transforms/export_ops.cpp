@@ -1,3 +1,4 @@
+// The table of exportable ops, and the validation of their inputs and attributes.
 #include "mlx/transforms/export_ops.h"
 
 #include <algorithm>
@@ -34,12 +35,12 @@
 
 namespace mlx::core {
 
-// What is not in the table below, and why: leaves (op_data, op_constant, op_placeholder) are values
-// of a file and not steps; op_part and op_trace_input stand for what they read; op_call is a
-// compiled function, which a trace looks into; op_nonzero is computed while a trace is made;
-// op_primitive and op_primitive_bundle run code of the program; op_custom and op_custom_result
-// carry rules of the program, and files hold what they compute without them; op_loop and
-// op_loop_view stand for the op that they map.
+// Ops without a row in the table below: leaves (op_data, op_constant, op_placeholder) are values of
+// a file, not steps; op_part and op_trace_input are replaced by what they read; op_call is a
+// compiled function, whose graph is exported; op_nonzero is evaluated during the trace;
+// op_primitive and op_primitive_bundle run user code; op_custom and op_custom_result hold
+// user-defined rules, and files contain the graph without them; op_loop and op_loop_view are stored
+// as the op inside.
 
 namespace {
 
@@ -58,8 +59,8 @@ void need_kind(E kind, E last) {
 void need_axis(int64_t axis, const array& a) {
   need(axis >= 0 && axis < static_cast<int64_t>(a.ndim()), "an axis out of range");
 }
-void need_lengths(const Shape& s, int64_t least) {
-  for (int64_t n : s) need(n >= least && n <= INT32_MAX, "a length out of range");
+void need_lengths(const Shape& s, int64_t minimum) {
+  for (int64_t n : s) need(n >= minimum && n <= INT32_MAX, "a length out of range");
 }
 
 void check_arange(const Arrays&, const Attrs* attrs) {
@@ -91,7 +92,7 @@ void check_count(const Arrays& in, const Attrs* attrs) {
   if (in.size() == 2 + bounds)
     need(in.back().shape() == in[0].shape() && in.back().dtype() != bool_, "no weights");
   need(!is_complex(in[0].dtype()), "complex elements");
-  if (!bounds) need(!is_inexact(in[0].dtype()), "elements that are no integers");
+  if (!bounds) need(!is_inexact(in[0].dtype()), "elements that are not integers");
   if (a.bins == Bins::uneven) need(one_dtype(in, 0, 2), "two dtypes");
   if (a.bins == Bins::even) need(is_inexact(in[1].dtype()), "no floating dtype");
 }
@@ -183,7 +184,7 @@ void check_conv_weight(const Arrays& in, const Attrs* attrs) {
   need(a.kernel.size() + 2 == in[0].ndim() && a.conv.groups >= 1 &&
            in[0].shape(-1) % a.conv.groups == 0 && in[1].shape(-1) % a.conv.groups == 0,
        "kernel or groups that do not fit");
-  // The second input is like what the convolution with such a weight gives.
+  // The second input has the shape of the result of a convolution with this weight.
   Shape w{in[1].shape(-1)};
   w.insert(w.end(), a.kernel.begin(), a.kernel.end());
   w.push_back(in[0].shape(-1) / a.conv.groups);
@@ -215,7 +216,7 @@ void need_packing(const Packing& p) {
                                       p.bits == (p.mode == QuantMode::mxfp8 ? 8 : 4);
   need(holds, "an unknown packing");
 }
-/// Words, scales and, for affine, biases from input `at` on; returns how many arrays they are.
+/// Words, scales and, for affine, biases starting at input `at`; returns how many arrays they are.
 size_t need_packed(const Arrays& in, size_t at, const Packing& p) {
   need_packing(p);
   const size_t count = p.affine() ? 3 : 2;
@@ -233,7 +234,7 @@ size_t need_packed(const Arrays& in, size_t at, const Packing& p) {
        "scales of another dtype");
   return count;
 }
-/// At most a global scale after `count` inputs.
+/// At maximum a global scale after `count` inputs.
 void need_global(const Arrays& in, size_t count, const Packing& p) {
   if (in.size() == count) return;
   need(in.size() == count + 1 && p.mode == QuantMode::nvfp4 && in[count].dtype() == float32 &&
@@ -287,9 +288,9 @@ class Table {
   std::map<std::string_view, ExportOp> rows;
 
  private:
-  void row(const OpDef& op, int least, int most, Ref<const Attrs> attrs = {},
+  void row(const OpDef& op, int minimum, int maximum, Ref<const Attrs> attrs = {},
            decltype(ExportOp::check) check = nullptr) {
-    rows.emplace(op.name, ExportOp{&op, least, most, std::move(attrs), check});
+    rows.emplace(op.name, ExportOp{&op, minimum, maximum, std::move(attrs), check});
   }
 
   void add_elementwise() {

@@ -1,5 +1,5 @@
-// The ops that files of functions may name, and what has to hold of their inputs and attributes
-// where a file is not trusted.
+// The ops that function files may contain, and the validation of their inputs and attributes for
+// files that are not trusted.
 #pragma once
 
 #include <string_view>
@@ -8,18 +8,16 @@
 
 namespace mlx::core {
 
-/// An op that can be written to a file and built again.
+/// An op that can be written to a file and rebuilt.
 struct ExportOp {
   const OpDef* op;
-  int least, most;         ///< how many inputs it takes; a negative `most` sets no limit
-  Ref<const Attrs> attrs;  ///< to be copied and filled by `visit`; null for ops without any
-  /// Throws ValueError for what the op's `build` relies on its callers for; null where it asks for
-  /// nothing.
+  int min_inputs, max_inputs;  ///< how many inputs it takes; a negative `max_inputs` sets no limit
+  Ref<const Attrs> attrs;      ///< an instance to copy and fill; null for ops without attributes
+  /// Throws ValueError if the preconditions of the op's `build` do not hold; null if it has none.
   void (*check)(const Arrays& inputs, const Attrs* attrs) = nullptr;
 };
 
-/// The op of that name, or null. Ops without attributes that a program has registered
-/// (`register_op`) count.
+/// The op with that name, or null. Includes registered user ops (`register_op`) without attributes.
 const ExportOp* find_export_op(std::string_view name);
 
 }  // namespace mlx::core

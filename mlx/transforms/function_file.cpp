@@ -1,3 +1,4 @@
+// Reading, writing and validating function files.
 #include "mlx/transforms/function_file.h"
 
 #include <algorithm>
@@ -21,12 +22,12 @@ static_assert(std::endian::native == std::endian::little, "elements are stored a
 constexpr char kMagic[] = "MLXFUNC\n";
 constexpr uint32_t kVersion = 1;
 constexpr size_t kPrefix = 24, kAlign = 64, kTrailer = 8;
-constexpr size_t kMostMaps = 32;
+constexpr size_t kMaxLoopDepth = 32;
 constexpr const char* kName = "import_function";
 
 size_t padding(size_t n) { return (kAlign - n % kAlign) % kAlign; }
 
-/// A sum over words of 8 bytes, of which the last is filled with zeros.
+/// A checksum over words of 8 bytes; the last word is padded with zeros.
 class Checksum {
  public:
   void add(const char* data, size_t n) {
@@ -57,8 +58,7 @@ class Checksum {
   int filled_ = 0;
 };
 
-// --- JSON of the parts
-// ---------------------------------------------------------------------------------------
+// --- JSON ----------------------------------------------------------------------------------------
 
 json to_json(const Shape& s) { return std::vector<int64_t>(s.begin(), s.end()); }
 json to_json(const ArrayType& t) {
@@ -69,7 +69,7 @@ json to_json(const std::vector<ArrayType>& types) {
   for (const ArrayType& t : types) out.push_back(to_json(t));
   return out;
 }
-/// JSON has no infinities and no NaN.
+/// JSON cannot represent infinities and NaN.
 json to_json(double v) {
   return std::isfinite(v) ? json(v) : json(std::isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
 }
@@ -109,7 +109,7 @@ std::vector<ArrayType> types_from(const json& j) {
   for (const json& t : list(j)) out.push_back(type_from(t));
   return out;
 }
-/// Numbers of values of which `known` are there.
+/// Value numbers below `known`.
 std::vector<uint32_t> values_from(const json& j, size_t known) {
   std::vector<uint32_t> out;
   for (const json& v : list(j)) {
@@ -174,15 +174,14 @@ array scalar_from(const json& j) {
   Scalar s;
   for (size_t i = 0; i < bits.size(); ++i) {
     size_t digit = std::string_view("0123456789abcdef").find(bits[i]);
-    need(digit < 16, "a digit that is none");
+    need(digit < 16, "a character that is not a hexadecimal digit");
     s.bytes[i / 2] = static_cast<unsigned char>(s.bytes[i / 2] << 4 | digit);
   }
-  need(t != bool_ || s.bytes[0] <= 1, "a bool that is none");
+  need(t != bool_ || s.bytes[0] <= 1, "a bool that is not 0 or 1");
   return constant(s, t);
 }
 
-// --- traces
-// --------------------------------------------------------------------------------------------------
+// --- traces --------------------------------------------------------------------------------------
 
 json trace_to_json(const StoredTrace& t, std::unordered_map<const Node*, size_t>& place,
                    Arrays& arrays) {
@@ -244,8 +243,8 @@ StoredTrace trace_from(const json& j, const Arrays& arrays) {
   return t;
 }
 
-/// The results of a step's op within `depth` of the axes that it is mapped over. `strict` where the
-/// inputs may be what no caller of the op has checked.
+/// The results of a step's op, at `depth` of its mapped axes. With `strict`, the inputs and
+/// attributes are validated: they may come from a damaged file.
 Arrays build(const TraceStep& step, const Arrays& in, Stream s, bool strict, size_t depth = 0) {
   if (depth < step.mapped.size())
     return loop_built(in, step.mapped[depth], s, [&](const Arrays& slices) {
@@ -264,10 +263,10 @@ Arrays inputs_of(const TraceStep& step, const Arrays& values) {
 
 void check_form(const TraceStep& step) {
   const size_t n = step.inputs.size();
-  if (static_cast<int>(n) < step.op->least ||
-      (step.op->most >= 0 && static_cast<int>(n) > step.op->most))
+  if (static_cast<int>(n) < step.op->min_inputs ||
+      (step.op->max_inputs >= 0 && static_cast<int>(n) > step.op->max_inputs))
     reject(cat("the op ", step.op->op->name, " has ", n, " inputs"));
-  if (step.mapped.size() > kMostMaps)
+  if (step.mapped.size() > kMaxLoopDepth)
     reject(cat("the op ", step.op->op->name, " is mapped over ", step.mapped.size(), " axes"));
   for (const auto& mapped : step.mapped)
     if (mapped.size() != n)
@@ -324,8 +323,7 @@ void StoredTrace::check() const {
   }
 }
 
-// --- files
-// ---------------------------------------------------------------------------------------------------
+// --- files ---------------------------------------------------------------------------------------
 
 void write_function(io::Writer& out, const StoredFunction& f) {
   std::unordered_map<const Node*, size_t> place;
@@ -365,7 +363,7 @@ void write_function(io::Writer& out, const StoredFunction& f) {
 
 namespace {
 
-/// The header and the arrays of a file whose checksum is right.
+/// Reads the header and the arrays of a file with a correct checksum.
 json read_parts(io::Reader& in, Arrays& arrays) {
   Checksum sum;
   char prefix[kPrefix];
@@ -373,13 +371,13 @@ json read_parts(io::Reader& in, Arrays& arrays) {
     in.read(to, n);
     sum.add(to, n);
   };
-  if (in.remaining() < kPrefix + kTrailer) reject("it is no file of functions");
+  if (in.remaining() < kPrefix + kTrailer) reject("it is not a function file");
   get(prefix, kPrefix);
   uint32_t version;
   uint64_t length;
   std::memcpy(&version, prefix + 8, 4);
   std::memcpy(&length, prefix + 16, 8);
-  if (std::memcmp(prefix, kMagic, 8) != 0) reject("it is no file of functions of this library");
+  if (std::memcmp(prefix, kMagic, 8) != 0) reject("it is not a function file of this library");
   if (version != kVersion)
     reject(cat("its format has version ", version, "; ", kVersion, " is accepted"));
   if (length > in.remaining() - kTrailer)
@@ -401,11 +399,12 @@ json read_parts(io::Reader& in, Arrays& arrays) {
   return header;
 }
 
-/// A byte of a bool is 0 or 1: kernels rely on it.
+/// Validates that the bytes of a bool array are 0 or 1: kernels rely on it.
 void check_bools(const array& a) {
   if (a.dtype() != bool_ || a.size() == 0) return;
   auto* p = static_cast<const unsigned char*>(a.raw(Access::read));
-  need(std::all_of(p, p + a.size(), [](unsigned char b) { return b <= 1; }), "a bool that is none");
+  need(std::all_of(p, p + a.size(), [](unsigned char b) { return b <= 1; }),
+       "a bool that is not 0 or 1");
 }
 
 }  // namespace
@@ -427,7 +426,7 @@ StoredFunction read_function(io::Reader& in) {
   } catch (const MemoryError&) {
     throw;
   } catch (const std::exception& e) {
-    // The parser quotes bytes as it finds them.
+    // The parser's message may quote invalid bytes.
     std::string what = e.what();
     std::replace_if(
         what.begin(), what.end(), [](unsigned char c) { return c < 32 || c > 126; }, '?');

@@ -1,4 +1,4 @@
-// Traced functions as data that outlives the process, and the file that they are kept in.
+// Traced functions as data, and the file format that stores them.
 //
 // A file is, in little-endian order,
 //
@@ -14,7 +14,7 @@
 //
 //   {"metadata": text,
 //    "arrays": [[dtype, shape], ..],
-//    "traces": [{"shapeless": bool, "bound": why it serves one form of inputs only,
+//    "traces": [{"shapeless": bool, "bound": why it accepts the traced shapes only,
 //                "inputs": [[dtype, shape], ..],      positional ones, then those by keyword
 //                "keywords": [names of the last inputs],
 //                "constants": [number of an array, or [dtype, bits of a scalar in hexadecimal]],
@@ -35,7 +35,7 @@
 
 namespace mlx::core {
 
-/// What is known of an array before it is computed.
+/// Dtype and shape of an array.
 struct ArrayType {
   Dtype dtype;
   Shape shape;
@@ -47,26 +47,27 @@ inline ArrayType type_of(const array& a) { return {a.dtype(), a.shape()}; }
 struct TraceStep {
   const ExportOp* op;
   Ref<const Attrs> attrs;
-  std::vector<uint32_t> inputs;  ///< values
+  std::vector<uint32_t> inputs;  ///< value numbers
   std::vector<ArrayType> outputs;
-  std::vector<std::vector<bool>> mapped = {};  ///< per axis that the op is mapped over, per input
+  std::vector<std::vector<bool>> mapped = {};  ///< per mapped axis: which inputs have it
 };
 
 /// One trace of a function.
 struct StoredTrace {
-  bool shapeless = false;  ///< serves inputs of any lengths
-  std::string bound;       ///< why it does not, where it was asked to
+  bool shapeless = false;  ///< accepts inputs of any lengths
+  std::string bound;       ///< why it accepts only the traced shapes, if any were requested
   std::vector<ArrayType> inputs;
-  std::vector<std::string> keywords;  ///< of the last inputs, sorted
+  std::vector<std::string> keywords;  ///< names of the last inputs, sorted
   Arrays constants;
   std::vector<TraceStep> steps;
-  std::vector<uint32_t> outputs;  ///< values
+  std::vector<uint32_t> outputs;  ///< value numbers
 
-  /// True for inputs that the trace serves.
+  /// True if the trace accepts these inputs.
   bool accepts(const Arrays& given, const std::vector<std::string>& names) const;
   /// The outputs for inputs that it accepts: every step builds its op.
   Arrays run(const Arrays& given) const;
-  /// Builds the steps over placeholders. Throws ValueError where they are not what they say.
+  /// Builds the steps over placeholders. Throws ValueError if the results differ from what is
+  /// stated.
   void check() const;
 };
 
@@ -75,9 +76,9 @@ struct StoredFunction {
   std::vector<StoredTrace> traces;
 };
 
-/// Writes a file; arrays have been evaluated.
+/// Writes a file; the arrays are already evaluated.
 void write_function(io::Writer& out, const StoredFunction& f);
-/// Reads a file. Throws FileError for anything but what `write_function` writes.
+/// Reads a file. Throws FileError for anything that `write_function` does not write.
 StoredFunction read_function(io::Reader& in);
 
 }  // namespace mlx::core

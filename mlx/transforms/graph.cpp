@@ -1,3 +1,4 @@
+// Tracing, copying and rebuilding of graphs.
 #include "mlx/transforms/graph.h"
 
 #include "mlx/core/error.h"
@@ -7,7 +8,7 @@ namespace mlx::core {
 
 namespace {
 
-/// What the nodes of a graph become when it is copied: one array a node, one per part for bundles.
+/// Results of copied nodes: one array per node, one per result for bundles.
 class Copies {
  public:
   explicit Copies(const Graph& g, const Arrays& inputs) {
@@ -43,10 +44,10 @@ std::vector<Node*> computed_nodes(const Graph& g) {
 
 std::vector<Node*> pending_nodes(const Arrays& outputs) {
   std::vector<Node*> order;
-  NodeSet met;
+  NodeSet visited;
   std::vector<std::pair<Node*, size_t>> stack;
   auto enter = [&](Node* n) {
-    if (n->status == Status::pending && n->op->kind != OpKind::leaf && met.emplace(n).second)
+    if (n->status == Status::pending && n->op->kind != OpKind::leaf && visited.emplace(n).second)
       stack.emplace_back(n, 0);
   };
   for (const array& a : outputs) {
@@ -106,12 +107,12 @@ Arrays rebuild(const Graph& g, const Arrays& inputs) {
   return copies.outputs(g);
 }
 
-const OpDef* shape_bound_op(const Graph& g) {
+const OpDef* first_shape_dependent_op(const Graph& g) {
   auto nodes = computed_nodes(g);
   NodeSet computed(nodes.size());
   for (const Node* n : nodes) computed.emplace(n);
-  // What was made beside the inputs, and is more than a number, may have been made for their
-  // shapes, unless every op that it comes from means the same for all.
+  // An array built during the trace that is not a constant may have been made for the shape of an
+  // input, unless every op that it depends on is shapeless.
   auto binds = [](const Node* n) {
     return n->op->kind != OpKind::elementwise && n->op->kind != OpKind::part && !n->op->shapeless;
   };

@@ -1,4 +1,4 @@
-// A traced function as data: placeholders, what is computed from them, and what that reads besides.
+// A traced function as data: placeholders, the nodes computed from them, and captured arrays.
 #pragma once
 
 #include <string>
@@ -9,32 +9,32 @@
 
 namespace mlx::core {
 
-/// Outputs over placeholders. Captured arrays are what the graph reads or gives that depends on no
-/// placeholder: they keep the values that they have, however often the graph runs.
+/// Outputs over placeholders. Captured arrays are arrays that the graph reads or returns and that
+/// depend on no placeholder: their values are the same for every call.
 struct Graph {
   Arrays inputs, outputs, captured;
 };
 
-/// Runs `fun` once on placeholders like `inputs`.
+/// Runs `fun` once on placeholders with the dtypes and shapes of `inputs`.
 MLX_API Graph trace(const Function& fun, const Arrays& inputs, const std::string& name);
-/// The same graph with common subexpressions merged and ops that change nothing left out; every
-/// bit of the results stays.
+/// The graph with common subexpressions merged and identity ops removed. Results stay bitwise
+/// equal.
 MLX_API Graph simplify(const Graph& g);
-/// The arrays with what they share computed once and ops that change nothing left out, and so on;
-/// evaluated arrays, and those of transformations under way, stay as they are.
+/// The arrays with common subexpressions merged and identity ops removed. Evaluated arrays and
+/// arrays of active transformations stay unchanged.
 MLX_API Arrays simplify(const Arrays& outputs);
-/// The same graph without rules of the program: custom functions are what they compute.
+/// The graph without user-defined rules: custom functions are replaced by what they compute.
 Graph without_rules(const Graph& g);
 /// The outputs of the graph over other inputs of the same dtypes and shapes.
 MLX_API Arrays instantiate(const Graph& g, const Arrays& inputs);
 /// The outputs of the graph over inputs of any shapes: every op is built again.
 Arrays rebuild(const Graph& g, const Arrays& inputs);
-/// The first op that would mean something else for inputs of other shapes, or null.
-const OpDef* shape_bound_op(const Graph& g);
+/// The first op that is not valid for inputs of other shapes, or null.
+const OpDef* first_shape_dependent_op(const Graph& g);
 
-/// The nodes that are computed from the placeholders, inputs first; placeholders excluded.
+/// The nodes that depend on the placeholders, in topological order, without the placeholders.
 std::vector<Node*> computed_nodes(const Graph& g);
-/// The nodes that have to be computed for the arrays, inputs first.
+/// The nodes that must be computed for the arrays, in topological order.
 std::vector<Node*> pending_nodes(const Arrays& outputs);
 
 }  // namespace mlx::core

@@ -9,7 +9,7 @@ namespace mlx::core {
 
 namespace {
 
-/// The derivative of a linear op is the op on the tangents.
+/// The jvp of a linear op: the op applied to the tangents.
 Arrays linear_jvp(const OpDef& op, const RuleArgs& args) {
   Arrays tangents = args.grads;
   for (size_t k = 0; k < tangents.size(); ++k)
@@ -19,7 +19,8 @@ Arrays linear_jvp(const OpDef& op, const RuleArgs& args) {
   return op.build(tangents, args.attrs, args.stream);
 }
 
-/// The derivative of a multilinear op: its sum with one operand at a time replaced by its tangent.
+/// The jvp of a multilinear op: the sum over its operands of the op with that operand replaced by
+/// its tangent.
 Arrays multilinear_jvp(const OpDef& op, const RuleArgs& args) {
   Arrays sum;
   for (size_t k = 0; k < args.inputs.size(); ++k) {
@@ -39,8 +40,9 @@ Arrays multilinear_jvp(const OpDef& op, const RuleArgs& args) {
 Arrays apply_jvp(Node* n, const Arrays& tangents) {
   array self(n);
   Arrays inputs = inputs_of(self), outputs = results_of(self);
-  std::vector<bool> wanted(inputs.size(), true);
-  return push_forward(*n->op, {inputs, outputs, tangents, n->attrs.get(), stream_of(self), wanted});
+  std::vector<bool> requested(inputs.size(), true);
+  return push_forward(*n->op,
+                      {inputs, outputs, tangents, n->attrs.get(), stream_of(self), requested});
 }
 
 }  // namespace
@@ -64,7 +66,7 @@ std::pair<Arrays, Arrays> jvp(const Function& fun, const Arrays& primals, const 
       fail<ValueError>("jvp", "tangent ", i, " has shape ", to_string(tangents[i].shape()),
                        " and its primal ", to_string(primals[i].shape()),
                        "; the shapes must agree");
-  TraceScope scope;  // to the end: a custom rule may evaluate, and the graph is still needed
+  TraceScope scope;  // until the end: a custom rule may evaluate, and the graph is still needed
   Arrays inputs = trace_inputs(primals);
   Arrays outputs = fun(inputs);
   Dependents graph(inputs, outputs, Rule::jvp);

@@ -1,4 +1,4 @@
-// Derivatives of ops that are run for each position along an axis: the op's own rule, vectorized.
+// Derivative rules of loop ops: the rule of the op inside, vectorized.
 #include "mlx/ops/loop.h"
 
 #include "mlx/ops/creation.h"
@@ -9,8 +9,8 @@ namespace mlx::core {
 
 namespace {
 
-/// The results of a rule of the mapped op at each position, stacked; null where it gives none.
-Arrays at_each(const RuleArgs& r, Arrays (*rule)(const OpDef&, const RuleArgs&)) {
+/// The results of a rule of the op inside at each position, stacked; null if the rule gives none.
+Arrays rule_at_each_position(const RuleArgs& r, Arrays (*rule)(const OpDef&, const RuleArgs&)) {
   const auto& m = static_cast<const LoopAttrs&>(*r.attrs);
   const Node& slice = m.node();
   Arrays given = r.inputs;
@@ -25,7 +25,7 @@ Arrays at_each(const RuleArgs& r, Arrays (*rule)(const OpDef&, const RuleArgs&))
     given.push_back(r.grads[k]);
     axes.push_back(along(!forward || m.mapped[k]));
   }
-  std::vector<bool> found;  // which results there are: the same at every position
+  std::vector<bool> found;  // which results exist: the same at every position
   auto each = [&](const Arrays& a) {
     auto next = a.begin();
     auto take = [&](size_t n) {
@@ -35,11 +35,12 @@ Arrays at_each(const RuleArgs& r, Arrays (*rule)(const OpDef&, const RuleArgs&))
     };
     Arrays inputs = take(r.inputs.size()), outputs = take(r.outputs.size()), grads;
     for (const array& g : r.grads) grads.push_back(g ? *next++ : array());
-    Arrays all = rule(*slice.op, {inputs, outputs, grads, slice.attrs.get(), r.stream, r.wanted});
+    Arrays all =
+        rule(*slice.op, {inputs, outputs, grads, slice.attrs.get(), r.stream, r.requested});
     Arrays out;
     found.assign(all.size(), false);
     for (size_t k = 0; k < all.size(); ++k) {
-      found[k] = bool(all[k]) && (forward || r.wanted[k]);
+      found[k] = bool(all[k]) && (forward || r.requested[k]);
       if (found[k]) out.push_back(all[k]);
     }
     return out;
@@ -55,12 +56,12 @@ Arrays at_each(const RuleArgs& r, Arrays (*rule)(const OpDef&, const RuleArgs&))
 
 namespace rules {
 
-Arrays loop_jvp(const RuleArgs& r) { return at_each(r, push_forward); }
+Arrays loop_jvp(const RuleArgs& r) { return rule_at_each_position(r, push_forward); }
 
 Arrays loop_vjp(const RuleArgs& r) {
   const auto& m = static_cast<const LoopAttrs&>(*r.attrs);
-  Arrays out = at_each(r, pull_back);
-  // An input shared by all positions gets what each of them contributes.
+  Arrays out = rule_at_each_position(r, pull_back);
+  // The cotangent of an input shared by all positions is the sum over the positions.
   for (size_t k = 0; k < out.size(); ++k)
     if (out[k] && !m.mapped[k]) out[k] = sum(out[k], 0, false, r.stream);
   return out;

@@ -1,4 +1,4 @@
-// Names for what has none: A, B, .., Z, AA, AB, ..
+// Generated names: A, B, .., Z, AA, AB, ..
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Simplification of traced graphs. Nothing here changes a bit of any result.
+// Simplification of traced graphs. Results stay bitwise equal.
 #include <algorithm>
 
 #include "mlx/backend/program.h"
@@ -22,8 +22,8 @@ bool is_number(const Node& n, double v, bool negative_zero = false) {
   return !complex && x == v && std::signbit(x) == negative_zero;
 }
 
-/// Nodes are told apart by the values that they stand for.
-struct ByMeaning {
+/// Compares nodes by structure: op, attributes, inputs and constant values.
+struct ByStructure {
   static size_t hash(const Node* n) {
     size_t h = detail::mix(reinterpret_cast<uintptr_t>(n->op), n->part);
     h = detail::mix(h, static_cast<size_t>(n->dtype.val()));
@@ -36,17 +36,17 @@ struct ByMeaning {
       return false;
     if (!std::ranges::equal(a->inputs(), b->inputs()) || a->shape != b->shape) return false;
     if (a->op == &op_constant) return a->scalar() == b->scalar();
-    if (!same_parts(*a, *b)) return false;
+    if (!same_outputs(*a, *b)) return false;
     return a->attrs == b->attrs || (a->attrs && b->attrs && a->attrs->equals(*b->attrs));
   }
 };
 
-/// Copies a graph node by node, giving an earlier node where that is the same value.
+/// Copies a graph node by node and merges equal nodes (common subexpression elimination).
 class Simplifier {
  public:
-  /// The same arrays over shared nodes; nodes that need no change are kept.
+  /// The same arrays over merged nodes; nodes that need no change are kept.
   Arrays run(const Arrays& outputs) {
-    // What a transformation under way gave its function is more than its value.
+    // Nodes of an active transformation stay as they are: it still follows them.
     for (Node* n : pending_nodes(outputs))
       known_.emplace(n, is_live(n->trace) ? array(n) : simplified(*n));
     Arrays out;
@@ -75,9 +75,9 @@ class Simplifier {
     return known_.emplace(n, n->op == &op_constant ? shared(array(n)) : array(n)).first;
   }
 
-  /// A view that never copies. Those that a graph reads are its own, so that they stay views when
-  /// the program evaluates the ones it has: spelled out, they lie otherwise, and products round by
-  /// how their operands lie.
+  /// True for a view that never needs a copy. Captured views become part of the graph, so that they
+  /// stay views when the caller evaluates the original: a materialized view has another memory
+  /// order, and products round by the memory order of their operands.
   static bool stays_view(const Node& n) {
     if (n.status != Status::pending || is_live(n.trace)) return false;
     SmallVector<int, 8> from;
@@ -102,7 +102,7 @@ class Simplifier {
     return shared(kept ? array(&n) : copy_node(n, in_));
   }
 
-  /// The array that the node equals in every bit, or null.
+  /// The array that the node is bitwise equal to, or null.
   static array identity(const Node& n, const Arrays& in) {
     auto passes = [&](const array& a) {
       return a.shape() == n.shape && a.dtype() == n.dtype ? a : array();
@@ -122,12 +122,13 @@ class Simplifier {
     }
     if (is_op(n, OpId::negative) && is_op(*in[0].node(), OpId::negative))
       return array(in[0].node()->inputs()[0]);
-    if (n.op == &op_transpose && in[0].node()->op == &op_transpose) return undone(n, *in[0].node());
+    if (n.op == &op_transpose && in[0].node()->op == &op_transpose)
+      return cancelled_transpose(n, *in[0].node());
     return array();
   }
 
-  /// The input of two transpositions of which the second undoes the first.
-  static array undone(const Node& second, const Node& first) {
+  /// The input of two transpositions that cancel, or null.
+  static array cancelled_transpose(const Node& second, const Node& first) {
     SmallVector<int, 8> outer, inner;
     if (!second.op->permutes(second, outer) || !first.op->permutes(first, inner)) return array();
     for (size_t k = 0; k < outer.size(); ++k)
@@ -135,8 +136,8 @@ class Simplifier {
     return array(first.inputs()[0]);
   }
 
-  /// An equal array met before, or this one.
-  array shared(array a) { return met_.emplace(a.node(), a).first; }
+  /// The equal array seen before, or this one.
+  array shared(array a) { return visited_.emplace(a.node(), a).first; }
 
   void find_captured() {
     Dependents computed(to_.inputs, to_.outputs, Rule::graph);
@@ -155,8 +156,8 @@ class Simplifier {
 
   Graph to_;
   NodeMap<array> known_;
-  NodeMap<array, ByMeaning> met_;
-  Arrays in_;  // of the node at hand
+  NodeMap<array, ByStructure> visited_;
+  Arrays in_;  // inputs of the current node
 };
 
 }  // namespace

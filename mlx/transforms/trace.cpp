@@ -1,3 +1,4 @@
+// Trace inputs, and the traversal of what depends on them.
 #include "mlx/transforms/trace.h"
 
 #include <algorithm>
@@ -51,7 +52,7 @@ array trace_input(const array& a) {
 
 Arrays trace_inputs(const Arrays& arrays) {
   Arrays out;
-  // Rules look at shapes: what a transformation adds to a graph serves these only.
+  // Rules read shapes: the nodes that a transformation adds are valid for these shapes only.
   for (const array& a : arrays) note_shape_read(a);
   for (const array& a : arrays) out.push_back(trace_input(a));
   return out;
@@ -84,7 +85,7 @@ Dependents::Dependents(const Arrays& sources, const Arrays& outputs, Rule rule) 
   };
   std::vector<Frame> stack;
   auto enter = [&](Node* n) {
-    // A node's transformation is none that is older than what it depends on.
+    // A node's trace is never older than the traces of its inputs.
     if (n->trace < oldest || !index_.emplace(n, -1).second) return;
     auto inputs = bundle_of(*n) ? n->inputs().last(1) : followed_inputs(*n, rule);
     stack.push_back({n, n->op->kind == OpKind::leaf ? inputs.first(0) : inputs, 0});

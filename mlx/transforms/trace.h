@@ -1,5 +1,4 @@
-// What transformations share: fresh inputs for the function under transformation, and the part of a
-// graph that depends on them.
+// Shared by the transformations: trace inputs, and the part of a graph that depends on them.
 #pragma once
 
 #include <functional>
@@ -12,11 +11,11 @@ namespace mlx::core {
 
 using Function = std::function<Arrays(const Arrays&)>;
 
-/// The value of another array as a node of its own: transformed functions get these, so that the
-/// caller's arrays stay what they are and an inner transformation knows where to stop.
+/// The identity of another array, as a node of its own: transformed functions get these as inputs,
+/// so that the caller's arrays stay unchanged and an inner transformation stops at them.
 extern const OpDef op_trace_input;
 array trace_input(const array& a);
-/// A function with rules of its own and one of its results (custom_function.h).
+/// A function with user-defined rules, and one of its results (custom_function.h).
 extern const OpDef op_custom, op_custom_result;
 Arrays trace_inputs(const Arrays& arrays);
 
@@ -27,29 +26,29 @@ inline Node* bundle_of(const Node& n) {
                                      : nullptr;
 }
 
-/// What the node computes: the node itself, or handles of the results of a bundle.
+/// The results of the node: the node itself, or the results of a bundle.
 Arrays results_of(const array& node);
 
-/// Cotangents of the inputs of an op by its rule, or by its forward rule transposed.
+/// Cotangents of the inputs of an op by its vjp, or by its transposed jvp.
 Arrays pull_back(const OpDef& op, const RuleArgs& args);
-/// Tangents of the outputs of an op by its rule, or by what its linearity says.
+/// Tangents of the outputs of an op by its jvp, or by its linearity.
 Arrays push_forward(const OpDef& op, const RuleArgs& args);
 
-/// What a graph is walked for.
+/// The purpose of a graph traversal.
 enum class Rule : uint8_t { vjp, jvp, vmap, graph };
-/// The inputs that a rule needs to know about: of a function with a rule of its own, not what is
-/// inside.
+/// The inputs that a rule follows; for a function with a user-defined rule, its inputs and not the
+/// nodes inside.
 std::span<Node* const> followed_inputs(const Node& n, Rule rule);
 
-/// The nodes between `sources` and `outputs`, inputs first: what the outputs owe to the sources.
+/// The nodes between `sources` and `outputs`, in topological order.
 class Dependents {
  public:
   Dependents(const Arrays& sources, const Arrays& outputs, Rule rule);
-  /// Nodes that depend on a source, in topological order; sources included.
+  /// Nodes that depend on a source, in topological order, sources included.
   const std::vector<Node*>& order() const { return order_; }
-  /// How many of the first nodes in `order` are sources.
+  /// The number of sources; they come first in `order`.
   size_t sources() const { return sources_; }
-  /// Position in `order`, or -1 for a node that depends on no source.
+  /// Index in `order`, or -1 for a node that depends on no source.
   int index(const Node* n) const {
     const int* at = index_.find(n);
     return at ? *at : -1;

@@ -1,4 +1,4 @@
-// Reverse-mode derivatives, and the gradient built on them.
+// Reverse-mode derivatives, and the gradient functions built on them.
 #include <algorithm>
 
 #include "mlx/core/error.h"
@@ -11,7 +11,8 @@ namespace mlx::core {
 
 namespace {
 
-/// Cotangents of the nodes between primals and outputs, filled from the outputs back.
+/// Cotangents of the nodes between primals and outputs, accumulated from the outputs to the
+/// primals.
 class Reverse {
  public:
   Reverse(const Arrays& primals, const Arrays& outputs)
@@ -56,29 +57,29 @@ class Reverse {
   void apply(Node* n, Arrays& cotangents) {
     array self(n);
     Arrays inputs = inputs_of(self);
-    std::vector<bool> wanted;
+    std::vector<bool> requested;
     for (const array& in : inputs)
-      wanted.push_back(graph_.index(in.node()) >= 0 && is_inexact(in.dtype()));
+      requested.push_back(graph_.index(in.node()) >= 0 && is_inexact(in.dtype()));
     Arrays outputs = results_of(self);
-    const RuleArgs args{inputs, outputs, cotangents, n->attrs.get(), stream_of(self), wanted};
+    const RuleArgs args{inputs, outputs, cotangents, n->attrs.get(), stream_of(self), requested};
     Arrays grads = pull_back(*n->op, args);
     for (size_t k = 0; k < inputs.size() && k < grads.size(); ++k)
-      if (wanted[k]) add(inputs[k].node(), grads[k]);
+      if (requested[k]) add(inputs[k].node(), grads[k]);
   }
 
   Dependents graph_;
   std::vector<Arrays> grads_;
 };
 
-/// The transposed forward rule: built on stand-ins for the tangents, which it is linear in, and
-/// pulled back. Nothing that remains depends on the stand-ins' values.
+/// The vjp of an op by transposing its jvp: the jvp is built on placeholder tangents, in which it
+/// is linear, and differentiated. The result does not depend on the placeholders' values.
 Arrays transpose(const OpDef& op, const RuleArgs& r) {
-  TraceScope scope;  // the stand-ins are of a deeper level than all that they meet
+  TraceScope scope;  // the placeholders have a deeper trace than everything they are combined with
   Arrays tangents(r.inputs.size()), sources, reached;
   for (size_t k = 0; k < tangents.size(); ++k)
-    if (r.wanted[k])
+    if (r.requested[k])
       sources.push_back(tangents[k] = trace_input(zeros_like(r.inputs[k], r.stream)));
-  Arrays outputs = op.jvp({r.inputs, r.outputs, tangents, r.attrs, r.stream, r.wanted});
+  Arrays outputs = op.jvp({r.inputs, r.outputs, tangents, r.attrs, r.stream, r.requested});
   std::copy_if(outputs.begin(), outputs.end(), std::back_inserter(reached),
                [](const array& o) { return bool(o); });
   Reverse reverse(sources, reached);
@@ -96,7 +97,7 @@ void check_seed(const array& output, const array& cotangent, size_t i) {
                      " and its output ", to_string(output.shape()), "; the shapes must agree");
 }
 
-/// Runs the reverse pass and gives a gradient per input, zeros where nothing depends on it.
+/// Runs the reverse pass; returns one gradient per input, zeros for inputs without influence.
 Arrays gradients(Reverse& reverse, const Arrays& inputs) {
   reverse.run();
   Arrays grads;
@@ -140,7 +141,7 @@ Arrays pull_back(const OpDef& op, const RuleArgs& args) {
 
 std::pair<Arrays, Arrays> vjp(const Function& fun, const Arrays& primals,
                               const Arrays& cotangents) {
-  TraceScope scope;  // to the end: a custom rule may evaluate, and the graph is still needed
+  TraceScope scope;  // until the end: a custom rule may evaluate, and the graph is still needed
   Arrays inputs = trace_inputs(primals);
   Arrays outputs = fun(inputs);
   if (cotangents.size() != outputs.size())
@@ -164,7 +165,7 @@ std::pair<array, array> vjp(const UnaryFunction& fun, const array& primal, const
 ValueAndGradFn value_and_grad(const Function& fun, const std::vector<int>& argnums) {
   return [fun, argnums](const Arrays& args) {
     std::vector<int> which = check_argnums(argnums, args.size());
-    TraceScope scope;  // to the end: a custom rule may evaluate, and the graph is still needed
+    TraceScope scope;  // until the end: a custom rule may evaluate, and the graph is still needed
     Arrays inputs = trace_inputs(pick(args, which));
     Arrays all = args;
     for (size_t k = 0; k < which.size(); ++k) all[which[k]] = inputs[k];

@@ -1,6 +1,5 @@
-// Vectorization: a function of arrays becomes one of stacks of them. The function runs once, on
-// placeholders without the mapped axis; then each op between them and the outputs is built again,
-// by its rule, on arrays that have it.
+// Vectorization (vmap). The function is traced once on placeholders without the mapped axis; then
+// each op between them and the outputs is rebuilt by its rule, on arrays that have the axis.
 #include "mlx/core/copy.h"
 #include "mlx/core/error.h"
 #include "mlx/core/trace.h"
@@ -13,7 +12,7 @@ namespace mlx::core {
 
 namespace {
 
-/// What stands for a node: its results with the mapped axis, and where that is (-1: nowhere).
+/// The batched results of a node, and the position of the batch axis of each (-1: not batched).
 struct Batch {
   Arrays arrays;
   std::vector<int> axes;
@@ -37,7 +36,7 @@ Batch apply_rule(const Node& n, const Batch& in, Stream s) {
   return {std::move(out.first), std::move(out.second)};
 }
 
-/// Builds the graph from `traced` to `outputs` again, on `inputs` mapped over `axes`.
+/// Rebuilds the graph from `traced` to `outputs` on `inputs` mapped over `axes`.
 Batch vectorize(const Arrays& traced, const Arrays& outputs, const Batch& inputs) {
   Dependents graph(traced, outputs, Rule::vmap);
   std::vector<Batch> known(graph.order().size());
@@ -71,7 +70,7 @@ Batch vectorize(const Arrays& traced, const Arrays& outputs, const Batch& inputs
   return out;
 }
 
-/// The axis of an array with `rank` axes, from the start.
+/// Normalises an axis of an array with `rank` axes.
 int resolve(int axis, size_t rank, const char* what, const Shape& shape) {
   int n = static_cast<int>(rank);
   if (axis < -n || axis >= n)
@@ -80,7 +79,7 @@ int resolve(int axis, size_t rank, const char* what, const Shape& shape) {
   return axis < 0 ? axis + n : axis;
 }
 
-/// The output with its batch at `axis`, or repeated there where it is the same for all of them.
+/// Moves the batch axis of the output to `axis`, or repeats an unbatched output along it.
 array place(const array& a, int at, std::optional<int> axis, int64_t length) {
   Stream s = stream_of(a);
   if (!axis) {

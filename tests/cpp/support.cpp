@@ -1,3 +1,4 @@
+// Helpers of the C++ tests: the second backend as the GPU of the process.
 #include "support.h"
 
 #include <dlfcn.h>

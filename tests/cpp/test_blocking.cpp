@@ -1,4 +1,4 @@
-// Waits as the program around the engine sees them: its lock, and its interrupts.
+// Blocking waits: the hooks for the lock and the interrupts of the embedding program.
 #include <atomic>
 #include <thread>
 

@@ -1,5 +1,5 @@
-// Every transformation of every other, three deep and more, from C++ and on both backends. Each row
-// says what a tower of transformations must equal, computed without them.
+// Nested transformations, at least three deep, in C++ and on both backends. Each row states what a
+// nest of transformations must equal, computed without them.
 #include <unistd.h>
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// vmap of ops that have no rule for it: one node runs them at each position.
+// vmap of ops without a batching rule: loop ops.
 #include <sstream>
 
 #include "mlx/backend/cpu/kernel.h"

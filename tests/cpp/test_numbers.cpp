@@ -1,5 +1,5 @@
-// The kernels of every instruction set that runs here for ranges and random words, and the tiles
-// that programs make of them.
+// The kernels for ranges and random words on every available instruction set, and the tiles that
+// fused programs compute with them.
 #include <doctest/doctest.h>
 
 #include <random>

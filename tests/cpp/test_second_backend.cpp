@@ -1,4 +1,4 @@
-// Primitives of users on a device whose memory the host cannot read.
+// User-defined primitives on a device whose memory the host cannot read.
 #include "mlx/primitives.h"
 #include "support.h"
 

@@ -1,4 +1,4 @@
-// Threads that build, evaluate, compile, differentiate and vectorize at once. Under
+// Threads that build, evaluate, compile, differentiate and vectorize concurrently. Under
 // `./dev test --threads` ThreadSanitizer watches; here the results are checked.
 #include <atomic>
 #include <thread>

@@ -409,7 +409,7 @@ TEST_CASE("links give the bits of the tile kernels, one by one and two in one") 
         REQUIRE_MESSAGE(same(expected(row, f, a)), kRows[r].name, " form ", int(f));
         for (int q = 0; q < static_cast<int>(Row::count); ++q)
           for (LinkForm g : kForms)
-            if (LinkFn two = links.find_twofold(op(row), f, op(static_cast<Row>(q)), g)) {
+            if (LinkFn two = links.find_joint(op(row), f, op(static_cast<Row>(q)), g)) {
               ++twofold;
               run_links({link(two, b.data()), link(nullptr, b.data())});
               REQUIRE(same(expected(static_cast<Row>(q), g, expected(row, f, a))));

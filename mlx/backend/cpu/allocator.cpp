@@ -1,7 +1,6 @@
-// Blocks below 1 MiB come in size classes (four a power of two) with a free list each; larger ones
-// are kept ordered by capacity and reused when they fit with at most a third of waste. One spin
-// lock guards lists and counters: the hot path is a dozen instructions under it, system calls
-// happen outside.
+// The allocator. Blocks below 1 MiB have size classes (four per power of two) with a free list
+// each; larger blocks are ordered by capacity and reused if at most a third is wasted. One spin
+// lock protects lists and counters; system calls are made outside of it.
 #include "mlx/backend/cpu/allocator.h"
 
 #include <pthread.h>
@@ -30,7 +29,7 @@ constexpr size_t kHuge = size_t{2} << 20;
 constexpr size_t kLargest = size_t{1} << 47;
 constexpr size_t kClassLimit = size_t{1} << 20;
 constexpr size_t kLargeStep = size_t{64} << 10;
-constexpr size_t kAskSystem = size_t{64} << 20;  // from here on see what the machine has left
+constexpr size_t kAskSystem = size_t{64} << 20;  // from this size on, check the available memory
 
 struct SizeClass {
   size_t index;
@@ -44,7 +43,7 @@ constexpr SizeClass size_class(size_t size) {
     const size_t lines = (size + kAlign - 1) / kAlign;
     return {lines - 1, lines * kAlign};
   }
-  const size_t shift = std::bit_width(size - 1) - 3;  // step = an eighth of the next power of two
+  const size_t shift = std::bit_width(size - 1) - 3;  // step: an eighth of the next power of two
   const size_t steps = ((size - 1) >> shift) + 1;     // 5, 6, 7 or 8
   return {4 + (shift - 6) * 4 + (steps - 5), steps << shift};
 }
@@ -60,7 +59,7 @@ struct FreeBlock {
 
 struct Cached {
   void* ptr;
-  uint64_t age;  // clock of the release: the oldest goes first
+  uint64_t age;  // clock of the release: the oldest is evicted first
 };
 
 struct State {
@@ -84,7 +83,7 @@ void acquire(State& s) {
 
 void release(State& s) { s.lock.store(false, std::memory_order_release); }
 
-// Never destroyed: blocks are freed until the last moment of the process.
+// Never destroyed: blocks are freed until the process ends.
 State& state() {
   static State* const instance = [] {
     auto* s = new (storage) State();
@@ -119,7 +118,7 @@ void* system_allocate(size_t capacity) {
   if (capacity < kHuge) {
     return std::aligned_alloc(kAlign, capacity);
   }
-  // Map more than is needed and cut off what lies outside the aligned part.
+  // Map more than is needed and unmap what lies outside the aligned part.
   const size_t mapped = capacity + kHuge;
   void* base = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (base == MAP_FAILED) {
@@ -146,7 +145,7 @@ void system_free(void* ptr, size_t capacity) {
   }
 }
 
-// A cached block for `size`, or nullptr. The lock is held.
+// A cached block for `size`, or nullptr. The caller holds the lock.
 void* take_cached(State& s, size_t size, size_t& capacity) {
   if (size <= kClassLimit) {
     auto& head = s.lists[size_class(size).index];
@@ -173,8 +172,8 @@ struct Evicted {
   size_t capacity;
 };
 
-// Takes blocks out of the cache until it holds at most `target` bytes: the oldest large ones first,
-// then small ones from the largest class down. The lock is held; the caller gives them back.
+// Removes blocks from the cache until it holds at most `target` bytes: the oldest large ones first,
+// then small ones from the largest class down. The caller holds the lock and frees the blocks.
 std::vector<Evicted> evict(State& s, size_t target) {
   std::vector<Evicted> out;
   while (s.cached > target && !s.large.empty()) {
@@ -221,9 +220,9 @@ void count_active(State& s, size_t size) {
   fail<MemoryError>("malloc", "requested ", size, " bytes; ", why, " ", amount, " bytes.");
 }
 
-// New memory from the system. Called without the lock; `size` is counted as active already.
+// New memory from the system. Called without the lock; `size` is already counted as active.
 void* fresh(State& s, size_t size, size_t capacity) {
-  size_t spare;  // what the cache may keep beside this block
+  size_t spare;  // capacity that the cache may keep besides this block
   {
     Locked lock(s);
     const size_t wanted = s.active + (capacity - size);
@@ -253,7 +252,7 @@ void* fresh(State& s, size_t size, size_t capacity) {
   return ptr;
 }
 
-// What Scratch objects of a thread share. Space below the newest comes back when that one goes.
+// Stack memory shared by the Scratch objects of a thread, freed in reverse order.
 struct ScratchStack {
   char* base = nullptr;
   size_t used = 0;

@@ -1,7 +1,8 @@
-// Attention in blocks of queries and keys: scores of a block are made, turned into weights and
-// multiplied with the values while they are in the caches; sums are rescaled as larger scores come
-// (Milakov and Gimelshein 2018, Dao et al. 2022). Few queries read keys and values where they lie.
-// What a row gives depends on shapes and layouts alone, not on the threads.
+// Attention in blocks of queries and keys: the scores of a block are computed, converted to weights
+// and multiplied with the values while they are in the cache; sums are rescaled when a larger score
+// is found (Milakov and Gimelshein 2018, Dao et al. 2022). If there are few queries, keys and
+// values are read in place. The result of a row depends on shapes and memory orders alone, not on
+// the number of threads.
 #include "mlx/ops/attention.h"
 
 #include <algorithm>
@@ -21,11 +22,11 @@ namespace mlx::core::cpu {
 
 namespace {
 
-constexpr int64_t kQueryRows = 96;     // of a block
-constexpr int64_t kKeys = 256;         // of a block
-constexpr int64_t kFewRows = 16;       // queries of one key head that read keys in place
-constexpr int64_t kFewKeys = 512;      // keys of a task then
-constexpr int64_t kPacked = 32 << 20;  // bytes of packed keys and values at a time
+constexpr int64_t kQueryRows = 96;     // per block
+constexpr int64_t kKeys = 256;         // per block
+constexpr int64_t kFewRows = 16;       // maximum queries per key head that read keys in place
+constexpr int64_t kFewKeys = 512;      // keys per task for few queries
+constexpr int64_t kPacked = 32 << 20;  // maximum bytes of packed keys and values
 constexpr float kLowest = std::numeric_limits<float>::lowest();
 
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -39,7 +40,7 @@ const AttentionKernels& row_kernels() {
 /// An operand of shape (batch, heads, positions, features) as bytes.
 struct Heads {
   const char* data;
-  int64_t item, batch, head, row, col;  // bytes an element; strides in elements
+  int64_t item, batch, head, row, col;  // bytes per element; strides in elements
 
   explicit Heads(const View& v)
       : data(v.as<const char>()),
@@ -69,9 +70,9 @@ float sink_of(const View& sinks, int64_t head) {
   });
 }
 
-/// Largest score and sum of weights of a row so far; `sum` counts weights relative to `top`.
+/// Largest score and sum of weights of a row so far; `sum` is relative to `max_score`.
 struct RowState {
-  float top = -std::numeric_limits<float>::infinity(), sum = 0;
+  float max_score = -std::numeric_limits<float>::infinity(), sum = 0;
 };
 
 class Attention {
@@ -111,21 +112,24 @@ class Attention {
   }
 
  private:
-  float initial_top(int64_t head) const { return sinks_ ? sink_of(*sinks_, head) : RowState{}.top; }
-  RowState initial(int64_t head) const { return {initial_top(head), sinks_ ? 1.0f : 0.0f}; }
+  float initial_max(int64_t head) const {
+    return sinks_ ? sink_of(*sinks_, head) : RowState{}.max_score;
+  }
+  RowState initial(int64_t head) const { return {initial_max(head), sinks_ ? 1.0f : 0.0f}; }
 
-  /// Keys that a query sees; all of them (with the lowest scores) where it sees none.
-  int64_t seen(int64_t query) const {
+  /// The number of keys that a query attends to; all keys (with the lowest scores) if it attends to
+  /// none.
+  int64_t visible_keys(int64_t query) const {
     if (!attrs_.causal) return keys_;
     int64_t n = query + 1 + keys_ - queries_;
     return n <= 0 ? keys_ : std::min(n, keys_);
   }
 
-  /// Turns the products s of a query with keys [from, from + n) into weights p relative to the
-  /// row's new top. Returns the factor by which what was summed before shrinks.
-  float weigh(float* s, int64_t n, int64_t b, int64_t head, int64_t query, int64_t from,
-              RowState& state, void* p, bool bf16, char* room) const {
-    const int64_t some = std::min(n, seen(query) - from), size = bf16 ? 2 : 4;
+  /// Converts the products s of a query with keys [from, from + n) to weights p relative to the
+  /// row's new maximum. Returns the factor by which the previous sums must be multiplied.
+  float weights_of(float* s, int64_t n, int64_t b, int64_t head, int64_t query, int64_t from,
+                   RowState& state, void* p, bool bf16, char* workspace) const {
+    const int64_t some = std::min(n, visible_keys(query) - from), size = bf16 ? 2 : 4;
     auto clear = [&](int64_t first) {
       std::memset(static_cast<char*>(p) + first * size, 0, static_cast<size_t>((n - first) * size));
     };
@@ -133,39 +137,39 @@ class Attention {
       clear(0);
       return 1;
     }
-    float top;
+    float max_score;
     if (attrs_.causal && query + 1 + keys_ <= queries_) {
       std::fill(s, s + some, kLowest);
-      top = kLowest;
+      max_score = kLowest;
     } else {
-      top = rows_.scores(s, some, static_cast<float>(attrs_.scale),
-                         mask_row(b, head, query, from, some, room), kind_);
+      max_score = rows_.scores(s, some, static_cast<float>(attrs_.scale),
+                               mask_row(b, head, query, from, some, workspace), kind_);
     }
-    top = top > state.top || top != top ? top : state.top;
-    if (top == RowState{}.top) {  // nothing but -inf so far
+    max_score = max_score > state.max_score || max_score != max_score ? max_score : state.max_score;
+    if (max_score == RowState{}.max_score) {  // only -inf so far
       clear(0);
       return 1;
     }
-    const float factor = std::exp(state.top - top);
-    state.top = top;
-    state.sum = state.sum * factor + rows_.weights(s, some, top, p, bf16);
+    const float factor = std::exp(state.max_score - max_score);
+    state.max_score = max_score;
+    state.sum = state.sum * factor + rows_.weights(s, some, max_score, p, bf16);
     if (some < n) clear(some);
     return factor;
   }
 
-  /// A row of the mask, contiguous.
+  /// A row of the mask, made contiguous.
   const void* mask_row(int64_t b, int64_t head, int64_t query, int64_t from, int64_t n,
-                       char* room) const {
+                       char* workspace) const {
     if (!mask_) return nullptr;
     const char* p = mask_->at(b, head, query, from);
     if (mask_->col == 1) return p;
     for (int64_t i = 0; i < n; ++i)
-      std::memcpy(room + i * mask_->item, p + i * mask_->col * mask_->item,
+      std::memcpy(workspace + i * mask_->item, p + i * mask_->col * mask_->item,
                   static_cast<size_t>(mask_->item));
-    return room;
+    return workspace;
   }
 
-  /// Writes rows of sums divided by their weights.
+  /// Writes rows of sums divided by the sums of their weights.
   void finish(float* sums, int64_t ld, const RowState& state, int64_t b, int64_t head,
               int64_t query) const {
     rows_.scale(sums, width_, 1 / state.sum);
@@ -189,10 +193,11 @@ class Attention {
         [&](int64_t begin, int64_t end) {
           const Scratch x(static_cast<size_t>(rows * features_) * sizeof(float));
           const Scratch s(static_cast<size_t>(rows * kFewKeys) * sizeof(float));
-          const Scratch room(static_cast<size_t>(mask_ ? kFewKeys * mask_->item : 0));
+          const Scratch workspace(static_cast<size_t>(mask_ ? kFewKeys * mask_->item : 0));
           for (int64_t task = begin; task < end; ++task)
-            few_task(task / pieces / key_heads_, task / pieces % key_heads_, task % pieces, x.get(),
-                     s.get<float>(), room.get<char>(), sum_of(task), state_of(task));
+            run_few_task(task / pieces / key_heads_, task / pieces % key_heads_, task % pieces,
+                         x.get(), s.get<float>(), workspace.get<char>(), sum_of(task),
+                         state_of(task));
         },
         ns);
     parallel_for(
@@ -209,9 +214,9 @@ class Attention {
         static_cast<double>(tasks * rows * width_) * 0.2);
   }
 
-  /// Sums over one piece of the keys for all queries of a key head.
-  void few_task(int64_t b, int64_t key_head, int64_t piece, void* x, float* s, char* room,
-                float* sums, RowState* states) const {
+  /// Weighted sums over one range of keys for all queries of a key head.
+  void run_few_task(int64_t b, int64_t key_head, int64_t piece, void* x, float* s, char* workspace,
+                    float* sums, RowState* states) const {
     const int64_t shared = heads_ / key_heads_, rows = shared * queries_;
     const int64_t from = piece * kFewKeys, n = std::min(kFewKeys, keys_ - from);
     const bool pairs = source_ == GemmSource::bf16_pair;
@@ -229,8 +234,8 @@ class Attention {
                                          features_, s, kFewKeys);
     for (int64_t r = 0; r < rows; ++r) {
       states[r] = {};
-      weigh(s + r * kFewKeys, n, b, key_head * shared + r / queries_, r % queries_, from, states[r],
-            s + r * kFewKeys, false, room);
+      weights_of(s + r * kFewKeys, n, b, key_head * shared + r / queries_, r % queries_, from,
+                 states[r], s + r * kFewKeys, false, workspace);
     }
     const auto plain = pairs ? GemmSource::bf16 : source_;
     gemm_.axpy[static_cast<int>(plain)](s, kFewKeys, v_.at(b, key_head, from), v_.row, rows, width_,
@@ -242,16 +247,19 @@ class Attention {
                    int64_t query) const {
     RowState all = initial(head);
     for (int64_t p = 0; p < pieces; ++p) {
-      float top = state(p).top;
-      all.top = top > all.top || top != top ? top : all.top;
+      float max_score = state(p).max_score;
+      all.max_score =
+          max_score > all.max_score || max_score != max_score ? max_score : all.max_score;
     }
-    auto factor_of = [&](float top) {
-      return top == RowState{}.top && all.top == top ? 0.0f : std::exp(top - all.top);
+    auto factor_of = [&](float max_score) {
+      return max_score == RowState{}.max_score && all.max_score == max_score
+                 ? 0.0f
+                 : std::exp(max_score - all.max_score);
     };
-    if (sinks_) all.sum = factor_of(initial_top(head));
+    if (sinks_) all.sum = factor_of(initial_max(head));
     float* first = sums(0);
     for (int64_t p = 0; p < pieces; ++p) {
-      const float factor = factor_of(state(p).top);
+      const float factor = factor_of(state(p).max_score);
       all.sum += factor * state(p).sum;
       if (p == 0)
         rows_.scale(first, width_, factor);
@@ -291,12 +299,12 @@ class Attention {
       parallel_for(
           count * shared * blocks, 1,
           [&](int64_t begin, int64_t end) {
-            const Room room(*this);
+            const Workspace workspace(*this);
             for (int64_t i = begin; i < end; ++i) {
               const int64_t key_head = first + i / (shared * blocks);
               const uint32_t* keys = packed.get<uint32_t>() + (key_head - first) * cells;
               block(key_head / key_heads_, key_head % key_heads_ * shared + i / blocks % shared,
-                    i % blocks * kQueryRows, keys, keys + key_cells, room);
+                    i % blocks * kQueryRows, keys, keys + key_cells, workspace);
             }
           },
           pair_ns * static_cast<double>(count * shared * queries_ * keys_));
@@ -309,8 +317,8 @@ class Attention {
   }
 
   /// Scratch memory of one thread.
-  struct Room {
-    explicit Room(const Attention& a)
+  struct Workspace {
+    explicit Workspace(const Attention& a)
         : ld(round_up(a.width_, a.gemm_.nr)),
           queries(cells(round_up(kQueryRows, a.gemm_.mr) * a.key_units_)),
           scores(cells(kQueryRows * kKeys)),
@@ -318,44 +326,44 @@ class Attention {
           sums(cells(kQueryRows * ld)),
           mask(static_cast<size_t>(a.mask_ ? kKeys * a.mask_->item : 0)) {}
     static size_t cells(int64_t n) { return static_cast<size_t>(n) * sizeof(float); }
-    int64_t ld;  // of the sums
+    int64_t ld;  // row stride of the sums
     Scratch queries, scores, weights, sums, mask;
   };
 
   void block(int64_t b, int64_t head, int64_t first, const uint32_t* keys, const uint32_t* values,
-             const Room& room) const {
+             const Workspace& workspace) const {
     const int64_t rows = std::min(kQueryRows, queries_ - first);
     const bool pairs = source_ == GemmSource::bf16_pair;
     const auto tile = gemm_.tile[pairs];
-    float *s = room.scores.get<float>(), *sums = room.sums.get<float>();
+    float *s = workspace.scores.get<float>(), *sums = workspace.sums.get<float>();
     pack(q_.at(b, head, first), q_.row, q_.col, rows, features_, gemm_.mr,
-         room.queries.get<uint32_t>());
+         workspace.queries.get<uint32_t>());
     RowState states[kQueryRows];
     int64_t last = 0;
     for (int64_t r = 0; r < rows; ++r) {
       states[r] = initial(head);
-      last = std::max(last, seen(first + r));
+      last = std::max(last, visible_keys(first + r));
     }
     for (int64_t from = 0; from < last; from += kKeys) {
       const int64_t n = std::min(kKeys, last - from);
-      tile(room.queries.get<uint32_t>(), key_units_, keys + from * key_units_, key_units_, rows, n,
-           0, key_units_, s, kKeys, true);
+      tile(workspace.queries.get<uint32_t>(), key_units_, keys + from * key_units_, key_units_,
+           rows, n, 0, key_units_, s, kKeys, true);
       for (int64_t r = 0; r < rows; ++r) {
-        // Weights take the place of the scores; bfloat16 ones its first half.
+        // Weights overwrite the scores; bfloat16 weights use the first half.
         float* row = s + r * kKeys;
-        const float factor =
-            weigh(row, n, b, head, first + r, from, states[r], row, pairs, room.mask.get<char>());
-        if (from > 0 && factor != 1) rows_.scale(sums + r * room.ld, width_, factor);
+        const float factor = weights_of(row, n, b, head, first + r, from, states[r], row, pairs,
+                                        workspace.mask.get<char>());
+        if (from > 0 && factor != 1) rows_.scale(sums + r * workspace.ld, width_, factor);
       }
       const int64_t units = ceil_div(n, per_);
       const auto source = pairs ? GemmSource::bf16_pair : GemmSource::f32;
       gemm_.pack[static_cast<int>(source)](s, kKeys * (pairs ? 2 : 1), 1, rows, n, gemm_.mr,
-                                           room.weights.get<uint32_t>());
-      tile(room.weights.get<uint32_t>(), units, values + from / per_ * gemm_.nr, value_units_, rows,
-           width_, 0, units, sums, room.ld, from == 0);
+                                           workspace.weights.get<uint32_t>());
+      tile(workspace.weights.get<uint32_t>(), units, values + from / per_ * gemm_.nr, value_units_,
+           rows, width_, 0, units, sums, workspace.ld, from == 0);
     }
     for (int64_t r = 0; r < rows; ++r)
-      finish(sums + r * room.ld, room.ld, states[r], b, head, first + r);
+      finish(sums + r * workspace.ld, workspace.ld, states[r], b, head, first + r);
   }
 
   const AttentionAttrs& attrs_;

@@ -1,4 +1,4 @@
-// OpenBLAS behind the project's thread pool. Outputs are cut into tiles that depend on the shape
+// OpenBLAS on the project's thread pool. Outputs are divided into tiles that depend on the shape
 // alone, each computed by one single-threaded call.
 #include "mlx/backend/cpu/blas.h"
 
@@ -16,7 +16,7 @@ namespace mlx::core::cpu::blas {
 
 namespace {
 
-constexpr int64_t kTile = 512;  // side of the tiles, small enough to share, large enough to be fast
+constexpr int64_t kTile = 512;  // tile side: small enough to distribute, large enough to be fast
 
 template <class T>
 constexpr bool is_complex = !std::is_floating_point_v<T>;
@@ -55,7 +55,7 @@ void call_gemv(bool ta, blasint rows, blasint columns, T alpha, const T* a, blas
   }
 }
 
-// Equal pieces of [0, n), about kTile long.
+// Divides [0, n) into equal ranges of about kTile.
 struct Pieces {
   explicit Pieces(int64_t n)
       : total(n),
@@ -85,7 +85,7 @@ void scale(int64_t m, int64_t n, T beta, T* c, int64_t ldc) {
   }
 }
 
-// `tm` is op(M) with `length` rows, each a piece of the output vector.
+// `tm` is op(M) with `length` rows; each row range is one range of the output vector.
 template <class T>
 void vector_product(bool tm, int64_t length, int64_t k, T alpha, const T* matrix, int64_t ld,
                     const T* x, int64_t step_x, T* y, int64_t step_y) {

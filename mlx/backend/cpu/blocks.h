@@ -1,4 +1,4 @@
-// Blocks of an array that are read at several places, of any strides and item size.
+// Copies of blocks of an array, of any strides and item size.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ void dispatch_size(int itemsize, F&& f) {
   }
 }
 
-/// What is read at every position: a block of the indexed array, its axes merged.
+/// The block that is read at every index: part of the indexed array, with its axes merged.
 struct Block {
   Shape shape;
   Strides strides;
@@ -38,14 +38,13 @@ struct Block {
   bool dense() const { return shape.size() == 1 && (strides[0] == 1 || shape[0] == 1); }
 };
 
-/// Asks for the first page of a slice that is copied next: each starts anew for the processor's own
-/// prefetchers.
+/// Prefetches the first page of the next slice: hardware prefetchers start anew for each slice.
 inline void touch_slice(const void* p, int64_t bytes) {
   for (int64_t i = 0; i < std::min<int64_t>(bytes, 4096); i += 64)
     __builtin_prefetch(static_cast<const char*>(p) + i);
 }
 
-/// Copies the blocks at n offsets of `src` one after the other.
+/// Copies the blocks at n offsets of `src` contiguously.
 template <class T>
 void copy_blocks(const Block& block, const T* src, const int64_t* offsets, int64_t n, T* dst) {
   int64_t row = block.shape.back(), step = block.strides.back();

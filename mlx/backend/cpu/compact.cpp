@@ -1,6 +1,6 @@
-// What a mask selects, read and written: chunks of it are counted, so that each knows where its
-// results go, and then written by all threads. No chunk writes beyond its place, even where the
-// mask changes meanwhile.
+// Reads and writes of the elements that a mask selects. Chunks of the mask are counted first, which
+// gives the output offset of each; then all threads write their chunks. No chunk writes outside its
+// range, even if the mask is modified concurrently.
 #include "mlx/ops/compact.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 const CompactKernels& compact_kernels() { return MLX_FOR_ISA(compact_kernels); }
 
-constexpr int64_t kBlock = 1024;  // elements of a mask whose positions are known at a time
+constexpr int64_t kBlock = 1024;  // mask elements whose indices are computed at a time
 constexpr int64_t kChunk = 32 * kBlock;
 
 [[noreturn]] void changed(const char* op) {
@@ -26,7 +26,7 @@ constexpr int64_t kChunk = 32 * kBlock;
                        "a mask that was changed after it was counted; one that stays is needed");
 }
 
-/// A mask cut into chunks, and where the results of each begin.
+/// A mask divided into chunks, and the output offset of each.
 class Chunks {
  public:
   Chunks(const char* op, const View& mask, int64_t chunk)
@@ -48,8 +48,8 @@ class Chunks {
   }
   int64_t total() const { return starts_.get<int64_t>()[count()]; }
 
-  /// Calls `f(begin, length, at, n)` for each chunk of the mask that has some, n, results, which go
-  /// to `at`; it returns how many it found. `ns` is the time for a result.
+  /// Calls `f(begin, length, at, n)` for each chunk of the mask with n > 0 results, which are
+  /// written from `at` on; `f` returns how many it found. `ns` is the time per result.
   template <class F>
   void each(F&& f, double ns) const {
     const auto* starts = starts_.get<const int64_t>();
@@ -63,8 +63,8 @@ class Chunks {
         },
         0.1 * static_cast<double>(size_) + ns * static_cast<double>(total()));
   }
-  /// The same by blocks: calls `f(begin, offsets, n, at)` with the offsets, from `begin`, of the n
-  /// elements that go to `at`.
+  /// The same by blocks: calls `f(begin, offsets, n, at)` with the offsets, relative to `begin`, of
+  /// the n elements that are written from `at` on.
   template <class F>
   void each_block(F&& f, double ns) const {
     each(
@@ -72,7 +72,7 @@ class Chunks {
           uint32_t offsets[kBlock];
           int64_t found = 0;
           for (int64_t i = 0; i < length && found <= n; i += kBlock) {
-            const int64_t some = compact_kernels().places(
+            const int64_t some = compact_kernels().indices(
                 mask_ + begin + i, std::min(kBlock, length - i), 0,
                 reinterpret_cast<int32_t*>(offsets), std::min(kBlock, n - found));
             if (some > n - found) return n + 1;
@@ -96,7 +96,7 @@ class Chunks {
 };
 
 /// Calls `put(axis, i, index)` with the index on each axis of the element at begin + offsets[i] of
-/// an array of that shape. The offsets are lost.
+/// an array of that shape. Modifies the offsets.
 template <class F>
 void for_indices(const Shape& shape, bool wide, int64_t begin, uint32_t* offsets, int64_t n,
                  F&& put) {
@@ -109,10 +109,10 @@ void for_indices(const Shape& shape, bool wide, int64_t begin, uint32_t* offsets
         put(axis, i, x % length);
       }
     } else {
-      uint32_t places[kBlock];
+      uint32_t indices[kBlock];
       compact_kernels().split(offsets, n, static_cast<uint32_t>(start),
-                              static_cast<uint32_t>(length), places);
-      for (int64_t i = 0; i < n; ++i) put(axis, i, places[i]);
+                              static_cast<uint32_t>(length), indices);
+      for (int64_t i = 0; i < n; ++i) put(axis, i, indices[i]);
     }
   }
 }
@@ -143,13 +143,13 @@ void run_nonzero(const KernelArgs& args) {
     return write_positions(chunks, mask.shape(), wide, attrs.rows, out.as<int32_t>());
   chunks.each(
       [&](int64_t begin, int64_t length, int64_t at, int64_t n) {
-        return compact_kernels().places(chunks.mask() + begin, length, static_cast<int32_t>(begin),
-                                        out.as<int32_t>() + at, n);
+        return compact_kernels().indices(chunks.mask() + begin, length, static_cast<int32_t>(begin),
+                                         out.as<int32_t>() + at, n);
       },
       0.2);
 }
 
-/// The kernel among five for rows of so many bytes, or null.
+/// The kernel among five for rows of that many bytes, or null.
 template <class F>
 F for_rows(const F (&kernels)[5], int64_t bytes) {
   for (int i = 0; i < 5; ++i)
@@ -157,7 +157,7 @@ F for_rows(const F (&kernels)[5], int64_t bytes) {
   return nullptr;
 }
 
-/// The length of chunks of a mask over rows of so many bytes.
+/// The chunk length of a mask over rows of that many bytes.
 int64_t rows_a_chunk(int64_t bytes) {
   return std::clamp(kChunk * 8 / std::max<int64_t>(bytes, 1), kBlock, kChunk) / kBlock * kBlock;
 }
@@ -176,11 +176,11 @@ void run_compact(const KernelArgs& args) {
 
   const double ns = ns_a_row(bytes);
   const bool dense = is_row_contiguous(a.shape(), a.strides());
-  if (const KeepFn keep = dense ? for_rows(compact_kernels().keep, bytes) : nullptr)
+  if (const CompressFn compress = dense ? for_rows(compact_kernels().compress, bytes) : nullptr)
     return chunks.each(
         [&](int64_t begin, int64_t length, int64_t at, int64_t n) {
-          return keep(chunks.mask() + begin, length, a.as<char>() + begin * bytes,
-                      out.as<char>() + at * bytes, n);
+          return compress(chunks.mask() + begin, length, a.as<char>() + begin * bytes,
+                          out.as<char>() + at * bytes, n);
         },
         ns);
 
@@ -224,10 +224,10 @@ void run_masked_scatter(const KernelArgs& args) {
         },
         0.06 * static_cast<double>(all));
   }
-  if (const SpreadFn spread = for_rows(compact_kernels().spread, bytes))
+  if (const ExpandFn expand = for_rows(compact_kernels().expand, bytes))
     return chunks.each(
         [&](int64_t begin, int64_t length, int64_t at, int64_t n) {
-          return spread(chunks.mask() + begin, length, from + at * bytes, to + begin * bytes, n);
+          return expand(chunks.mask() + begin, length, from + at * bytes, to + begin * bytes, n);
         },
         ns_a_row(bytes));
   chunks.each_block(

@@ -1,4 +1,4 @@
-// Concatenation: every input copied to its place in the result. Any dtype and strides.
+// Concatenation: copies every input to its part of the result. Any dtype and strides.
 #include "mlx/ops/concat.h"
 
 #include "mlx/backend/cpu/copy.h"

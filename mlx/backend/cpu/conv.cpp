@@ -1,6 +1,6 @@
-// Kernels of convolutions: which road each takes, and the roads that are short. Depthwise ones add
-// tap by tap over all channels; those with one tap are a matrix product; float64 and the cotangent
-// of the weight multiply matrices of patches, in blocks that depend on shapes alone. The rest is in
+// Kernels of convolutions, and the choice between them. Depthwise convolutions add tap by tap over
+// all channels; those with one tap are a matrix product; float64 and the cotangent of the weight
+// multiply matrices of patches, in blocks that depend on shapes alone. All others are in
 // conv_lines.cpp.
 #include "mlx/backend/cpu/conv.h"
 
@@ -17,13 +17,13 @@ namespace {
 
 constexpr int64_t kPatchBytes = 1 << 24;
 
-/// Whether the patches are the input itself.
+/// True if the patches are the input itself.
 bool pointwise(const ConvGeometry& g) {
   return g.groups == 1 && g.taps() == 1 && g.in == g.out && g.stride == Index3{1, 1, 1} &&
          g.low == Index3{0, 0, 0} && g.input_spread == Index3{1, 1, 1};
 }
 
-/// Positions whose patches are held at a time: all, or as many as fit.
+/// Number of positions whose patches are stored at a time.
 int64_t block_of(const ConvGeometry& g) {
   int64_t fit = kPatchBytes / std::max<int64_t>(1, g.patch() * g.itemsize) / 64 * 64;
   return std::clamp<int64_t>(g.positions(), 1, std::max<int64_t>(fit, 256));
@@ -78,7 +78,7 @@ class Patches {
   void write_row(const char* line, int64_t position, char* to) const {
     int64_t taps = g_.kernel[2];
     if (runs_) {
-      // Neighbouring taps are neighbours in the input.
+      // Neighbouring taps are contiguous in the input.
       int64_t start = position * g_.stride[2] - g_.low[2];
       int64_t begin = std::clamp<int64_t>(-start, 0, taps);
       int64_t end = std::clamp<int64_t>(g_.in[2] - start, begin, taps);
@@ -102,7 +102,7 @@ class Patches {
   const ConvGeometry& g_;
   const char* x_;
   int64_t channel_bytes_, pixel_;
-  bool runs_;  // the taps of a row are one run of memory
+  bool runs_;  // the taps of a row are contiguous
 };
 
 Layout layout(Shape shape, Strides strides, Dtype dtype) {
@@ -129,7 +129,7 @@ void block_product(const ConvGeometry& g, const void* patches, const View& w, co
   matrix_product(left, right, nullptr, target, 1, 0);
 }
 
-/// One input and one output channel a group: all channels at a time, tap by tap.
+/// One input and one output channel per group: all channels at a time, tap by tap.
 void depthwise(const ConvGeometry& g, const View& x, const View& w, const View& out) {
   int64_t taps = g.taps(), n = g.channels;
   Scratch storage(taps * n * sizeof(float));
@@ -160,8 +160,7 @@ void depthwise(const ConvGeometry& g, const View& x, const View& w, const View& 
   parallel_for(g.positions(), 32, run, g.estimate());
 }
 
-/// Calls `f(patches, group, first position, count)` for blocks of patches that the threads have
-/// packed.
+/// Calls `f(patches, group, first position, count)` for blocks of patches, which the threads pack.
 template <class F>
 void each_block(const ConvGeometry& g, const View& x, F&& f) {
   int64_t block = block_of(g), bytes = g.patch() * g.itemsize;

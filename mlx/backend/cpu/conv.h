@@ -1,4 +1,4 @@
-// What the kernels of convolutions share: a convolution over three spatial axes as plain numbers.
+// Shared by the convolution kernels: the geometry of a convolution over three spatial axes.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@ namespace mlx::core::cpu {
 
 using Index3 = std::array<int64_t, 3>;
 
-/// A convolution; missing spatial axes have length 1 and come first.
+/// A convolution; missing spatial axes are leading axes of length 1.
 struct ConvGeometry {
   int64_t batch, channels, features, groups;
   Index3 in{1, 1, 1}, out{1, 1, 1}, kernel{1, 1, 1};
@@ -19,7 +19,7 @@ struct ConvGeometry {
   bool flip;
   int itemsize;
 
-  /// Of input shape, result shape, lengths of the kernel, and attributes.
+  /// From input shape, result shape, kernel lengths and attributes.
   ConvGeometry(const Shape& x, const Shape& y, const Shape& kernel, const ConvAttrs& c,
                int itemsize);
   int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
@@ -27,7 +27,7 @@ struct ConvGeometry {
   int64_t group_features() const { return features / groups; }
   int64_t patch() const { return taps() * group_channels(); }
   int64_t positions() const { return batch * out[0] * out[1] * out[2]; }
-  /// The tap whose weights are number k on axis i, counted along the input.
+  /// The tap of weight k on axis i, counted in the direction of the input.
   int64_t tap(int i, int64_t k) const { return flip ? kernel[i] - 1 - k : k; }
   /// Index on axis i of the input for a position and a tap, or -1 in the padding.
   int64_t source(int i, int64_t position, int64_t tap) const {
@@ -39,11 +39,11 @@ struct ConvGeometry {
     }
     return at < in[i] ? at : -1;
   }
-  /// Nanoseconds on one thread; good enough to decide on threads.
+  /// Estimated nanoseconds on one thread, used to decide on threads.
   double estimate() const;
 };
 
-/// The convolution of float32 or 16-bit floats line by line, summing in float32.
+/// Convolves float32 or 16-bit floats line by line, summing in float32.
 void conv_lines(const ConvGeometry& g, const View& x, const View& w, const View& out);
 
 const ConvKernels& conv_kernels_in_use();

@@ -1,6 +1,6 @@
-// Convolutions line by line. A piece of a line of the result needs a few lines of the input: they
-// are copied with their padding (and as float32) into a window of scratch memory, where
-// neighbouring lines of the result find them again; all arithmetic happens in isa/conv.cpp.
+// Convolutions line by line. A part of a line of the result needs a few lines of the input: they
+// are copied with their padding (and as float32) to a window in scratch memory, where neighbouring
+// lines of the result reuse them; the arithmetic is in isa/conv.cpp.
 #include <algorithm>
 #include <vector>
 
@@ -14,7 +14,7 @@ namespace mlx::core::cpu {
 namespace {
 
 constexpr int64_t kPiece = 224;       // positions of a line that are computed at a time
-constexpr int64_t kWantedTasks = 32;  // lines are shared between tasks where there are fewer
+constexpr int64_t kWantedTasks = 32;  // with fewer tasks, lines are divided between tasks
 
 GemmSource source_of(Dtype t) {
   return t == float16 ? GemmSource::f16 : t == bfloat16 ? GemmSource::bf16 : GemmSource::f32;
@@ -39,15 +39,15 @@ class Window {
   size_t bytes() const { return keys_.size() * width_ * channels_ * sizeof(float); }
   void use(float* scratch) { scratch_ = scratch; }
 
-  /// Distance in floats between neighbouring elements of the line that `line` gave.
+  /// Distance in floats between neighbouring elements of the line returned by `line`.
   int64_t pixel() const { return in_place_ ? g_.channels : channels_; }
-  /// Whether a piece lies inside the input, so that its lines need no copy.
+  /// Decides whether a part lies inside the input, so that its lines need no copy.
   void begin(int64_t first, int64_t count) {
     origin_ = first * g_.stride[2] - g_.low[2];
     length_ = (count - 1) * g_.stride[2] + (g_.kernel[2] - 1) * g_.spread[2] + 1;
     in_place_ = direct_ && origin_ >= 0 && origin_ + length_ <= g_.in[2];
   }
-  /// The element at the piece's origin of line (depth, height) of image n.
+  /// The element at the part's origin of line (depth, height) of image n.
   const float* line(int64_t n, int64_t depth, int64_t height) {
     const char* from = input_ + ((n * g_.in[0] + depth) * g_.in[1] + height) * g_.in[2] *
                                     g_.channels * g_.itemsize;
@@ -95,7 +95,7 @@ class Window {
   int64_t channels_, width_ = 0;
   bool direct_, in_place_ = false;
   int64_t rows_[2];
-  std::vector<Index3> keys_;  // what each slot holds
+  std::vector<Index3> keys_;  // the line stored in each entry
   float* scratch_ = nullptr;
   int64_t origin_ = 0, length_ = 0;
 };
@@ -141,7 +141,7 @@ struct Lines {
   }
   int64_t lines() const { return g.batch * pieces * g.out[0] * g.out[1]; }
 
-  /// Tasks [begin, end): features part, then group, image, piece, and lines innermost.
+  /// Tasks [begin, end): ordered by features, then group, image and part, with lines innermost.
   void run(int64_t begin, int64_t end) const {
     int64_t per_group = lines();
     for (int64_t t = begin; t < end;) {
@@ -179,7 +179,7 @@ struct Lines {
     }
   }
 
-  /// Taps in the order of the weights; those whose line is padding are left out.
+  /// Taps in the order of the weights, without those whose line is padding.
   int64_t find_taps(Window& window, int64_t n, int64_t depth, int64_t height, ConvTap* taps) const {
     int64_t used = 0, step = g.group_channels() * panels.width();
     for (int64_t a = 0; a < g.kernel[0]; ++a) {

@@ -1,5 +1,6 @@
 // Strided copies for every item size. The axes are ordered by the destination's strides and merged;
-// the innermost then decides: rows by memcpy, fills, blocked transpositions, or a strided loop.
+// the innermost axis then decides: rows by memcpy, fills, blocked transpositions, or a strided
+// loop.
 
 #include "mlx/backend/cpu/copy.h"
 
@@ -13,18 +14,18 @@ struct alignas(8) Item16 {
   uint64_t low, high;
 };
 
-/// A copy with its axes merged, the destination's closest neighbours last.
-struct Walk {
+/// A copy with its axes merged, ordered by decreasing destination stride.
+struct CopyLayout {
   Shape shape;
   Strides src, dst;
 };
 
-constexpr double kNsPerByte = 0.15;       // of a thread that streams
-constexpr int64_t kChunkBytes = 1 << 16;  // what a row is cut into for threads
-constexpr int64_t kNarrow = 16;           // lengths that are no row of their own
+constexpr double kNsPerByte = 0.15;       // of one thread that copies contiguous memory
+constexpr int64_t kChunkBytes = 1 << 16;  // length of the chunks of a row for threads
+constexpr int64_t kNarrow = 16;           // axes up to this length are not treated as rows
 
-Walk make_walk(const Shape& shape, const Strides& src, const Strides& dst) {
-  // Inserted in order: the ranks are small, and equal strides keep their places.
+CopyLayout make_layout(const Shape& shape, const Strides& src, const Strides& dst) {
+  // Insertion sort: the ranks are small, and equal strides keep their order.
   SmallVector<int, 8> order;
   for (size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] == 1) continue;
@@ -34,7 +35,7 @@ Walk make_walk(const Shape& shape, const Strides& src, const Strides& dst) {
       order[at] = order[at - 1];
     order[at] = static_cast<int>(i);
   }
-  Walk w;
+  CopyLayout w;
   for (int i : order) {
     if (!w.shape.empty() && w.src.back() == src[i] * shape[i] &&
         w.dst.back() == dst[i] * shape[i]) {
@@ -68,7 +69,7 @@ void copy_row(const T* src, int64_t src_stride, T* dst, int64_t dst_stride, int6
   }
 }
 
-/// Both axes at once, of which one has `N` positions.
+/// Both axes at once, one of which has `N` positions.
 template <int N, class T>
 void copy_columns(const T* src, int64_t src_wide, int64_t src_narrow, T* dst, int64_t dst_wide,
                   int64_t dst_narrow, int64_t n) {
@@ -78,7 +79,7 @@ void copy_columns(const T* src, int64_t src_wide, int64_t src_narrow, T* dst, in
 }
 
 template <class T>
-void copy_piece(const Walk& w, size_t narrow, size_t wide, const T* src, T* dst, int64_t n) {
+void copy_piece(const CopyLayout& w, size_t narrow, size_t wide, const T* src, T* dst, int64_t n) {
   int64_t sw = w.src[wide], sn = w.src[narrow], dw = w.dst[wide], dn = w.dst[narrow];
   switch (w.shape[narrow]) {
     case 2:
@@ -92,10 +93,10 @@ void copy_piece(const Walk& w, size_t narrow, size_t wide, const T* src, T* dst,
   }
 }
 
-/// Two axes of which one is short: the long one in pieces that stay in the first cache, each of
-/// them copied once for every position on the short one.
+/// Two axes, one of them short: the long one in parts that stay in the first-level cache, each
+/// copied once for every position on the short one.
 template <class T>
-void copy_narrow(const Walk& w, size_t narrow, size_t wide, const T* src, T* dst) {
+void copy_narrow(const CopyLayout& w, size_t narrow, size_t wide, const T* src, T* dst) {
   constexpr int64_t piece = 4096 / sizeof(T);
   int64_t n = w.shape[wide], pieces = (n + piece - 1) / piece;
   Shape outer(w.shape.begin(), w.shape.end() - 2);
@@ -120,7 +121,7 @@ void copy_narrow(const Walk& w, size_t narrow, size_t wide, const T* src, T* dst
 }
 
 template <class T>
-void copy_rows(const Walk& w, const T* src, T* dst) {
+void copy_rows(const CopyLayout& w, const T* src, T* dst) {
   int64_t n = w.shape.back(), ss = w.src.back(), ds = w.dst.back();
   Shape outer(w.shape.begin(), w.shape.end() - 1);
   int64_t chunk = std::max<int64_t>(1, kChunkBytes / sizeof(T));
@@ -157,8 +158,8 @@ V interleave_high(V a, V b, std::integer_sequence<int, I...>) {
   return __builtin_shufflevector(a, b, (I % 2 * n + n / 2 + I / 2)...);
 }
 
-/// dst[j * ds + i] = src[i * ss + j] for a square of 16 bytes a row: log2 N rounds of interleaving
-/// the two halves of the rows.
+/// dst[j * ds + i] = src[i * ss + j] for a square with rows of 16 bytes: log2 N rounds of
+/// interleaving the two halves of the rows.
 template <class T>
 void transpose_square(const T* src, int64_t ss, T* dst, int64_t ds) {
   if constexpr (sizeof(T) == 16) {
@@ -185,8 +186,8 @@ void transpose_square(const T* src, int64_t ss, T* dst, int64_t ds) {
   }
 }
 
-/// Lengths of the blocks: several cache lines of every row at once, so that a page that was looked
-/// up is used, and no more than fits the first cache.
+/// Block lengths: several cache lines of every row at once, to reuse TLB entries, within the size
+/// of the first-level cache.
 template <class T>
 constexpr int64_t kBlock = std::min<int64_t>(256 / sizeof(T), 128);
 
@@ -209,10 +210,10 @@ void transpose_block(const T* src, int64_t ss, T* dst, int64_t ds, int64_t rows,
       dst[j * ds + i] = src[i * ss + j];
 }
 
-/// The destination's last axis is dense, and so is the source's along `axis`: both sides move whole
-/// cache lines.
+/// The destination is dense along its last axis and the source along `axis`: both sides are
+/// accessed by whole cache lines.
 template <class T>
-void transpose_blocks(const Walk& w, size_t axis, const T* src, T* dst) {
+void transpose_blocks(const CopyLayout& w, size_t axis, const T* src, T* dst) {
   constexpr int64_t block = kBlock<T>;
   int64_t rows = w.shape.back(), columns = w.shape[axis];
   int64_t ss = w.src.back(), ds = w.dst[axis];
@@ -228,7 +229,8 @@ void transpose_blocks(const Walk& w, size_t axis, const T* src, T* dst) {
   Odometer<2> start(outer, {outer_src, outer_dst});
   int64_t strips = num_elements(outer) * column_blocks;
   double ns = 2 * kNsPerByte * sizeof(T) * static_cast<double>(num_elements(w.shape));
-  // Strips along the destination's rows; a few at a time keep the source's lines in the cache.
+  // Strips along the destination's rows, few at a time, so that the source's lines stay in the
+  // cache.
   int64_t grain = std::max<int64_t>(1, kChunkBytes / (block * rows * sizeof(T)));
   parallel_for(
       strips * row_blocks, std::min(grain * row_blocks, row_blocks * strips),
@@ -246,7 +248,7 @@ void transpose_blocks(const Walk& w, size_t axis, const T* src, T* dst) {
 }
 
 template <class T>
-void run(const Walk& w, const void* src, void* dst) {
+void run(const CopyLayout& w, const void* src, void* dst) {
   auto* s = static_cast<const T*>(src);
   auto* d = static_cast<T*>(dst);
   constexpr int64_t square = 16 / sizeof(T);
@@ -270,7 +272,7 @@ void copy_strided(const void* src, const Strides& src_strides, void* dst,
                   const Strides& dst_strides, const Shape& shape, int itemsize) {
   for (int64_t n : shape)
     if (n == 0) return;
-  Walk w = make_walk(shape, src_strides, dst_strides);
+  CopyLayout w = make_layout(shape, src_strides, dst_strides);
   switch (itemsize) {
     case 1:
       return run<uint8_t>(w, src, dst);

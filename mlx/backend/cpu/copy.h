@@ -1,4 +1,4 @@
-// Copies between any two layouts of the same shape: what makes operands contiguous.
+// Copies between any two layouts of the same shape.
 #pragma once
 
 #include "mlx/backend/cpu/kernel.h"
@@ -6,10 +6,10 @@
 namespace mlx::core::cpu {
 
 /// Copies the elements of `src` to `dst`: equal shapes and item sizes, any strides (those of `src`
-/// may be zero). The operands do not overlap. Threaded; transpositions go through blocks.
+/// may be zero). The operands must not overlap. Threaded; transpositions are blocked.
 void copy_strided(const View& src, const View& dst);
 
-/// The same over plain memory; strides in elements of `itemsize` bytes (1, 2, 4, 8 or 16).
+/// The same for raw memory; strides in elements of `itemsize` bytes (1, 2, 4, 8 or 16).
 void copy_strided(const void* src, const Strides& src_strides, void* dst,
                   const Strides& dst_strides, const Shape& shape, int itemsize);
 

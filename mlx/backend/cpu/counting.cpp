@@ -1,7 +1,7 @@
-// Counts and sums of weights by value or by bin. Chunks of the elements, cut by their number alone,
-// have tables of their own, so that results do not depend on the threads; small tables come several
-// times, so that neighbours that fall into one bin need not wait for each other. Weights are added
-// in float64, or modulo 2^64.
+// Counts and sums of weights by value or by bin. The elements are divided into chunks that depend
+// on their number alone, each with its own table, so that results do not depend on the number of
+// threads. Small tables have several copies, so that consecutive updates of one bin do not wait for
+// each other. Weights are added in float64, or modulo 2^64.
 #include "mlx/ops/counting.h"
 
 #include <algorithm>
@@ -21,10 +21,10 @@ namespace {
 
 constexpr int64_t kBlock = 1024;
 
-/// Finds the slots of elements. Where there are bounds, slot 0 is for what lies outside of them.
-class Slots {
+/// Computes the bin index of elements. With bounds, index 0 is for elements outside of them.
+class BinIndexer {
  public:
-  Slots(const KernelArgs& args, const CountAttrs& attrs)
+  BinIndexer(const KernelArgs& args, const CountAttrs& attrs)
       : attrs_(attrs),
         x_(args.in[0]),
         keys_(attrs.bins == Bins::values ? int64 : args.in[1].dtype()),
@@ -33,31 +33,34 @@ class Slots {
     if (attrs.bins == Bins::values) return;
     const View& edges = args.in[1];
     const int64_t n = edges.size(), size = type_.size();
-    bounds_.reset(new char[(2 * n + 16) * size]);  // the kernels read registers
+    bounds_.reset(new char[(2 * n + 16) * size]);  // padded: the kernels read whole registers
     const void* lower = keys_.read(edges.data, n, bounds_.get());
     if (lower != bounds_.get()) std::memcpy(bounds_.get(), lower, n * size);
     sequence_ = std::make_unique<SortedSequence>(bounds_.get(), type_, n - 1, 1);
     if (type_ == float32) prepare<float>(n);
     if (type_ == float64) prepare<double>(n);
   }
-  /// How many slots there are.
+  /// The number of bin indices.
   int64_t size() const { return attrs_.length + first(); }
-  /// The slot of the first result.
+  /// The bin index of the first result.
   int64_t first() const { return attrs_.bins == Bins::values ? 0 : 1; }
 
-  void read(int64_t begin, int64_t n, uint32_t* slots) const {
-    alignas(64) int64_t room[kBlock];
+  void read(int64_t begin, int64_t n, uint32_t* bin_indices) const {
+    alignas(64) int64_t converted[kBlock];
     const void* x = x_.as<char>() + begin * x_.dtype().size();
     if (convert_) {
-      convert_(&x, room, n);
-      x = room;
+      convert_(&x, converted, n);
+      x = converted;
     }
-    if (attrs_.bins == Bins::values) return by_value(static_cast<const int64_t*>(x), n, slots);
-    if (type_ == float32) return by_bounds(even32_, counting_kernels().even_float, x, n, slots);
-    if (type_ == float64) return by_bounds(even64_, counting_kernels().even_double, x, n, slots);
-    if (x_.dtype() == uint64) x = keys_.read(x, n, room);
-    if (type_ == int32) return search<int32_t>(x, n, slots);
-    search<int64_t>(x, n, slots);
+    if (attrs_.bins == Bins::values)
+      return by_value(static_cast<const int64_t*>(x), n, bin_indices);
+    if (type_ == float32)
+      return by_bounds(even32_, counting_kernels().even_float, x, n, bin_indices);
+    if (type_ == float64)
+      return by_bounds(even64_, counting_kernels().even_double, x, n, bin_indices);
+    if (x_.dtype() == uint64) x = keys_.read(x, n, converted);
+    if (type_ == int32) return search<int32_t>(x, n, bin_indices);
+    search<int64_t>(x, n, bin_indices);
   }
 
  private:
@@ -79,14 +82,14 @@ class Slots {
            "accepted");
     even = {lower, upper, high, static_cast<T>(n - 1) / (high - lower[0]), n - 1};
   }
-  void by_value(const int64_t* x, int64_t n, uint32_t* slots) const {
+  void by_value(const int64_t* x, int64_t n, uint32_t* bin_indices) const {
     const auto from = static_cast<uint64_t>(attrs_.first);
     const auto length = static_cast<uint64_t>(attrs_.length);
     bool outside = false;
     for (int64_t i = 0; i < n; ++i) {
       const uint64_t place = static_cast<uint64_t>(x[i]) - from;
       outside |= place >= length;
-      slots[i] = static_cast<uint32_t>(place);
+      bin_indices[i] = static_cast<uint32_t>(place);
     }
     if (!outside) return;
     for (int64_t i = 0; i < n; ++i)
@@ -99,20 +102,20 @@ class Slots {
   }
   template <class T>
   void by_bounds(const EvenBins<T>& even, EvenFn<T> find, const void* x, int64_t n,
-                 uint32_t* slots) const {
-    // Bins numbered in floating point would be wrong by more than one beyond these.
+                 uint32_t* bin_indices) const {
+    // Beyond these numbers of bins, computing the index in floating point has errors above one.
     constexpr int64_t kMost = sizeof(T) == 4 ? 1 << 20 : 1 << 30;
     const bool found = attrs_.bins == Bins::even && even.bins <= kMost &&
-                       find(even, static_cast<const T*>(x), n, slots);
-    if (!found) search<T>(x, n, slots);
+                       find(even, static_cast<const T*>(x), n, bin_indices);
+    if (!found) search<T>(x, n, bin_indices);
   }
-  /// By the bounds without the last one, which the last bin has in it.
+  /// Searches the lower bounds; the last bin includes its upper bound.
   template <class T>
-  void search(const void* x, int64_t n, uint32_t* slots) const {
-    sequence_->search(x, n, true, slots);
+  void search(const void* x, int64_t n, uint32_t* bin_indices) const {
+    sequence_->search(x, n, true, bin_indices);
     const T last = reinterpret_cast<const T*>(bounds_.get())[attrs_.length];
     const T* v = static_cast<const T*>(x);
-    for (int64_t i = 0; i < n; ++i) slots[i] = v[i] <= last ? slots[i] : 0;
+    for (int64_t i = 0; i < n; ++i) bin_indices[i] = v[i] <= last ? bin_indices[i] : 0;
   }
 
   const CountAttrs& attrs_;
@@ -120,13 +123,13 @@ class Slots {
   Comparable keys_;
   Dtype type_;
   TileFn convert_;
-  std::unique_ptr<char[]> bounds_;  // the lower ones, then the upper ones
+  std::unique_ptr<char[]> bounds_;  // the lower ones, followed by the upper ones
   std::unique_ptr<SortedSequence> sequence_;
   EvenBins<float> even32_;
   EvenBins<double> even64_;
 };
 
-// What weights of type W add up in, and a count of ones.
+// The accumulator of weights of type W, and a count of ones.
 struct One {};
 template <class W>
 auto widened(W w) {
@@ -152,11 +155,11 @@ O narrowed(A a) {
     return static_cast<O>(a);
 }
 
-/// Adds n weights to a table of `Copies` sums a slot.
+/// Adds n weights to a table with `Copies` sums per bin.
 template <int Copies, class W>
-void tally(const uint32_t* slots, const W* weights, int64_t n, Sum<W>* table) {
+void tally(const uint32_t* bin_indices, const W* weights, int64_t n, Sum<W>* table) {
   auto add = [&](int64_t i, int copy) {
-    auto& sum = table[static_cast<int64_t>(slots[i]) * Copies + copy];
+    auto& sum = table[static_cast<int64_t>(bin_indices[i]) * Copies + copy];
     if constexpr (std::is_same_v<W, One>)
       ++sum;
     else
@@ -169,16 +172,16 @@ void tally(const uint32_t* slots, const W* weights, int64_t n, Sum<W>* table) {
 }
 
 template <int Copies, class W>
-void count_chunk(const Slots& slots, const W* weights, int64_t begin, int64_t end, Sum<W>* table,
-                 Sum<W>* copies) {
+void count_chunk(const BinIndexer& indexer, const W* weights, int64_t begin, int64_t end,
+                 Sum<W>* table, Sum<W>* copies) {
   using A = Sum<W>;
-  const int64_t width = slots.size();
+  const int64_t width = indexer.size();
   A* const into = Copies == 1 ? table : copies;
   std::fill(into, into + width * Copies, A{});
   uint32_t found[kBlock];
   for (int64_t i = begin; i < end; i += kBlock) {
     const int64_t n = std::min(kBlock, end - i);
-    slots.read(i, n, found);
+    indexer.read(i, n, found);
     tally<Copies>(found, weights + i, n, into);
   }
   if constexpr (Copies > 1) {
@@ -191,13 +194,13 @@ void count_chunk(const Slots& slots, const W* weights, int64_t begin, int64_t en
 }
 
 template <class W, class O>
-void count(const Slots& slots, const W* weights, int64_t n, O* out, int64_t length) {
+void count(const BinIndexer& indexer, const W* weights, int64_t n, O* out, int64_t length) {
   using A = Sum<W>;
-  const int64_t width = slots.size(), bytes = width * static_cast<int64_t>(sizeof(A));
-  const int64_t least = std::max({int64_t{1} << 16, 2 * width, (n + 31) / 32});
-  const int64_t chunk = (least + kBlock - 1) / kBlock * kBlock;
+  const int64_t width = indexer.size(), bytes = width * static_cast<int64_t>(sizeof(A));
+  const int64_t min_chunk = std::max({int64_t{1} << 16, 2 * width, (n + 31) / 32});
+  const int64_t chunk = (min_chunk + kBlock - 1) / kBlock * kBlock;
   const int64_t chunks = std::max<int64_t>(1, (n + chunk - 1) / chunk);
-  // Of a size that stays in the first cache.
+  // Sized to stay in the first-level cache.
   const int copies = bytes <= 2048 ? 8 : bytes <= 8192 ? 4 : 1;
   const Scratch memory(static_cast<size_t>(chunks * bytes));
   A* const tables = memory.get<A>();
@@ -210,7 +213,7 @@ void count(const Slots& slots, const W* weights, int64_t n, O* out, int64_t leng
           auto run = copies == 8   ? count_chunk<8, W>
                      : copies == 4 ? count_chunk<4, W>
                                    : count_chunk<1, W>;
-          run(slots, weights, begin, end, tables + c * width, several.get());
+          run(indexer, weights, begin, end, tables + c * width, several.get());
         }
       },
       2.0 * static_cast<double>(n));
@@ -218,7 +221,7 @@ void count(const Slots& slots, const W* weights, int64_t n, O* out, int64_t leng
       length, 1024,
       [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
-          const A* a = tables + slots.first() + i;
+          const A* a = tables + indexer.first() + i;
           A sum = *a;
           for (int64_t c = 1; c < chunks; ++c) sum += a[c * width];
           out[i] = narrowed<O>(sum);
@@ -231,13 +234,13 @@ void run_count(const KernelArgs& args) {
   const auto& attrs = attrs_as<CountAttrs>(args.attrs);
   const View& out = args.out[0];
   if (attrs.length == 0) return;
-  const Slots slots(args, attrs);
+  const BinIndexer indexer(args, attrs);
   const int64_t n = args.in[0].size();
   if (args.in.size() == size_t{1} + (attrs.bins != Bins::values))
-    return count<One>(slots, nullptr, n, out.as<int32_t>(), attrs.length);
+    return count<One>(indexer, nullptr, n, out.as<int32_t>(), attrs.length);
   dispatch(out.dtype(), [&](auto tag) {
     using W = typename decltype(tag)::type;
-    count(slots, args.in.back().as<const W>(), n, out.as<W>(), attrs.length);
+    count(indexer, args.in.back().as<const W>(), n, out.as<W>(), attrs.length);
   });
 }
 

@@ -26,8 +26,8 @@ struct CpuMemory final : MemoryControl {
   }
 };
 
-/// True where each row is one run of memory, or one repeated element: what lies across its rows is
-/// better read by blocks, as a step of its own.
+/// True if each row is contiguous, or one repeated element. Other operands are better transposed
+/// block by block, in a step of their own.
 bool lies_along_rows(const Layout& l) {
   return l.shape.empty() || l.shape.back() == 1 || l.strides.back() == 0 || l.strides.back() == 1;
 }
@@ -80,7 +80,7 @@ class CpuBackend final : public Backend {
                    .in_place = k->in_place,
                    .workspace = k->workspace ? k->workspace(operands, n_inputs, attrs) : 0,
                    .prologue = k->takes_source && k->takes_source(operands[0], attrs)};
-    // The mask has 32 bits; all of them stand for any number of inputs.
+    // The mask has 32 bits; all ones mean any number of inputs.
     if (uint32_t mask = k->contiguous_inputs(attrs))
       for (int i = 0; i < n_inputs; ++i) {
         bool rows = i < 32 ? mask >> i & 1 : mask == ~0u;
@@ -91,7 +91,7 @@ class CpuBackend final : public Backend {
   bool fuses(const Instr&, int) override { return true; }
   bool fuses_prologue(const Step& step, int) override {
     if (step.n_inputs == 0) return false;
-    // Random words are made in pairs, far apart: not in the order in which they are read.
+    // Random words are generated in pairs far apart, not in the order in which a reduction reads.
     for (const Instr& i : step.program.code)
       if (i.op == OpId::random_bits) return false;
     for (int k = 0; k < step.n_inputs; ++k)

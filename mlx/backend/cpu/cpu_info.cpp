@@ -65,7 +65,7 @@ Features detect() {
     return f;
   }
   f.isa = Isa::avx2;
-  // F, DQ, CD, BW, VL; VNNI too, because compilers use it unasked where its flag is given.
+  // F, DQ, CD, BW, VL; also VNNI, because compilers use it automatically if its flag is given.
   if (all(l7.b, {16, 17, 28, 30, 31}) && all(l7.c, {11}) && (saved_state() & 0xe6) == 0xe6) {
     f.isa = Isa::avx512;
     f.avx512_bf16 = all(l7_1.a, {5});
@@ -131,7 +131,7 @@ size_t cache_size(int lowest, int highest, size_t otherwise) {
 }
 
 // Calls `visit(directory)` for this process's control group of a v1 controller and for the unified
-// (v2) one, from the group itself up to the root of the hierarchy.
+// (v2) one, from the group up to the root of the hierarchy.
 void for_each_cgroup(const std::string& controller,
                      const std::function<void(const std::string&)>& visit) {
   std::ifstream groups("/proc/self/cgroup");
@@ -206,7 +206,7 @@ size_t labelled_value(const std::string& path, std::string_view label) {
   return 0;
 }
 
-// Limit and use of the tightest memory control group, in the terms of both cgroup versions.
+// Limit and use of the most restrictive memory control group, for both cgroup versions.
 size_t cgroup_memory(bool still_free) {
   size_t best = std::numeric_limits<size_t>::max();
   for_each_cgroup("memory", [&](const std::string& dir) {

@@ -1,5 +1,5 @@
-// What the machine offers: instruction set, cache sizes, cores and memory this process may use.
-// Everything but available_memory() is read once and then remembered.
+// Properties of the machine: instruction set, cache sizes, cores and memory available to this
+// process. Everything but available_memory() is read once and cached.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@ Isa supported_isa();
 /// Throws std::runtime_error when the variable is unknown or asks for more than is supported.
 Isa isa();
 
-/// A function or an object of the kernels, which are compiled once for each instruction set in a
-/// namespace of its name: that of the one in use.
+/// Selects a function or object of the kernels, which are compiled once per instruction set in a
+/// namespace of its name: that of the instruction set in use.
 #if defined(__x86_64__)
 #define MLX_FOR_ISA(NAME) \
   (isa() == Isa::avx512 ? avx512::NAME : isa() == Isa::avx2 ? avx2::NAME : v2::NAME)
@@ -31,7 +31,7 @@ Isa isa();
 #define MLX_FOR_ISA(NAME) (v2::NAME)
 #endif
 
-/// Whether the AVX-512 BF16 dot products may be used beside Isa::avx512.
+/// True if the AVX-512 BF16 dot products may be used in addition to Isa::avx512.
 bool has_avx512_bf16();
 
 /// Size in bytes of the level 2 cache of one core.
@@ -43,14 +43,14 @@ size_t l3_size();
 /// Cores this process may run on: affinity mask and cgroup CPU quota (rounded up), at least 1.
 int usable_cores();
 
-/// Threads asked for by `MLX_NUM_THREADS`, or usable_cores() when it is unset.
-/// Throws std::runtime_error unless the value is a whole number from 1 to 1024.
+/// The number of threads set by `MLX_NUM_THREADS`, or usable_cores() if it is unset. Throws
+/// std::runtime_error unless the value is an integer from 1 to 1024.
 int default_num_threads();
 
-/// Bytes of memory this process may ever use: physical memory or the cgroup's limit.
+/// Bytes of memory that this process may use: physical memory or the cgroup's limit.
 size_t total_memory();
 
-/// Bytes of memory that can still be used now without killing anything (free, reclaimable, swap).
+/// Bytes of memory that are available now (free, reclaimable, swap).
 size_t available_memory();
 
 }  // namespace mlx::core::cpu

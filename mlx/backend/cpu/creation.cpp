@@ -1,5 +1,5 @@
-// Ranges of numbers. Integers exactly, wrapping at the width of the dtype; the others as
-// start + i * step in double, rounded once.
+// Ranges. Integers are exact and wrap at the width of the dtype; other dtypes are start + i * step
+// in double, rounded once.
 #include "mlx/ops/creation.h"
 
 #include "mlx/backend/cpu/kernels.h"
@@ -20,7 +20,7 @@ void arange(const KernelArgs& k) {
           dst[i] = static_cast<T>(static_cast<uint64_t>(a.int_start) +
                                   static_cast<uint64_t>(i) * static_cast<uint64_t>(a.int_step));
         } else {
-          // No step is taken to the first element: 0 times infinity is no number.
+          // The first element has no step: 0 times infinity would be NaN.
           double v = i ? a.start + static_cast<double>(i) * a.step : a.start;
           if constexpr (sizeof(T) == 2) {
             dst[i] = Scalar::from(v, out.dtype()).template as<T>();

@@ -1,4 +1,4 @@
-// Runs primitives of users: arrays over the kernel's memory go in, and the object does the rest.
+// Runs user-defined primitives on arrays over the kernel's memory.
 #include "mlx/ops/custom.h"
 
 #include "mlx/backend/cpu/kernels.h"

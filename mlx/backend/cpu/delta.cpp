@@ -1,4 +1,4 @@
-// The gated delta rule: value heads to threads.
+// The gated delta rule, parallel over value heads.
 #include "mlx/ops/delta.h"
 
 #include <cstring>

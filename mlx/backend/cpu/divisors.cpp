@@ -1,3 +1,4 @@
+// Exact replacements for divisions by constants.
 #include "mlx/backend/cpu/divisors.h"
 
 #include <cmath>
@@ -8,7 +9,7 @@ namespace mlx::core::cpu {
 
 namespace {
 
-constexpr int64_t kTop = int64_t{1} << 23, kEnd = int64_t{1} << 24;  // the mantissas of floats
+constexpr int64_t kFirst = int64_t{1} << 23, kEnd = int64_t{1} << 24;  // the mantissas of floats
 
 /// fma(x, high, x * low); sum and product fit a double.
 float product(float x, float high, float low) {
@@ -33,8 +34,8 @@ bool divides_exactly(float c) {
 }
 
 // The product differs from the quotient before rounding by less than 2^-22 of an ulp, so they round
-// apart only where the quotient is that close to the middle between two floats. With mantissas X, C
-// as integers that is where 2^s X = (2 m + 1) C + r with |r| < 8, which few X fulfil for a given r.
+// differently only if the quotient is that close to the midpoint of two floats. With mantissas X, C
+// as integers this means 2^s X = (2 m + 1) C + r with |r| < 8, which holds for few X for a given r.
 bool reciprocal_parts(float c, float& high, float& low) {
   if (!(std::abs(c) > 0x1p-40f) || !(std::abs(c) < 0x1p40f)) return false;
   high = 1 / c;
@@ -46,15 +47,15 @@ bool reciprocal_parts(float c, float& high, float& low) {
   for (; odd % 2 == 0; odd /= 2) ++twos;
   if (odd == 1) return false;
   for (int shift : {24, 25}) {  // X >= C, X < C
-    // r must be divisible by the twos of C, and so must the rest be.
+    // r must be divisible by the power of two in C, and so must the rest be.
     for (int64_t r = -8; r <= 8; ++r) {
       if (r == 0 || r % (int64_t{1} << twos) != 0) continue;
       int64_t residue = ((r >> twos) % odd + odd) % odd;
       int64_t power = 1;
       for (int i = 0; i < shift - twos; ++i) power = power * 2 % odd;
       int64_t first = residue * inverse_mod(power, odd) % odd;
-      int64_t begin = first + (kTop > first ? (kTop - first + odd - 1) / odd * odd : 0);
-      if ((kEnd - begin) / odd > 64) return false;  // a divisor with few bits: not worth the trials
+      int64_t begin = first + (kFirst > first ? (kFirst - first + odd - 1) / odd * odd : 0);
+      if ((kEnd - begin) / odd > 64) return false;  // a divisor with few bits: too many trials
       for (int64_t x = begin; x < kEnd; x += odd) {
         auto f = static_cast<float>(x);
         if (product(f, high, low) != f / c) return false;

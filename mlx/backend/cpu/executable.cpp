@@ -1,3 +1,4 @@
+// Executables of the CPU: steps bound to memory, and launches of them.
 #include "mlx/backend/cpu/executable.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace {
 struct OpStep {
   const KernelEntry* kernel;
   Step step;
-  std::unique_ptr<FusedKernel> program = {};  ///< computes the input, of this layout
+  std::unique_ptr<FusedKernel> program = {};  ///< prologue: computes the input, with this layout
   Layout input = {};
 };
 
@@ -22,9 +23,9 @@ struct CpuExecutable final : Executable {
     SmallVector<int, 8> slots;
     SmallVector<int64_t, 8> offsets;  // bytes
     int n_inputs, first_constant;
-    int64_t bytes = 0;  // that it reads and writes, roughly
+    int64_t bytes = 0;  // estimated bytes read and written
     int fused = -1, op = -1;
-    std::unique_ptr<const Step> watched;  ///< for the observer of steps
+    std::unique_ptr<const Step> watched;  ///< for the step observer
   };
   std::vector<Entry> entries;
   std::vector<FusedKernel> fused;
@@ -49,7 +50,7 @@ int64_t bytes_of(const Step& s) {
   return n * num_elements(s.loop);
 }
 
-void run_on_program(const OpStep& op, void* const* addresses, const Scalar* constants) {
+void run_with_prologue(const OpStep& op, void* const* addresses, const Scalar* constants) {
   const Step& s = op.step;
   FusedSource source(*op.program, addresses, constants);
   const View in{nullptr, &op.input}, out{addresses[s.n_inputs], &s.operands[s.n_inputs]};
@@ -67,7 +68,7 @@ void run_kernel(const OpStep& op, void* const* addresses) {
                   .workspace = s.workspace >= 0 ? addresses[s.workspace] : nullptr});
 }
 
-/// The kernel at each position of the loop.
+/// Runs the kernel at each position of the loop.
 void run_loop(const OpStep& op, void* const* addresses) {
   const Step& s = op.step;
   SmallVector<void*, 8> moved;
@@ -89,17 +90,18 @@ void run_loop(const OpStep& op, void* const* addresses) {
 
 void run_op(const OpStep& op, void* const* addresses, const Scalar* constants) {
   if (op.program)
-    run_on_program(op, addresses, constants);
+    run_with_prologue(op, addresses, constants);
   else if (op.step.loop.empty())
     run_kernel(op, addresses);
   else
     run_loop(op, addresses);
 }
 
-/// What a launch owes to steps that failed.
-class Failure {
+/// Collects the failed steps of a launch.
+class FailedSteps {
  public:
-  /// Notes that the step has not written its outputs, for the error at hand or for an earlier one.
+  /// Records that the step has not written its outputs, with the current exception or an earlier
+  /// one.
   void add(const CpuExecutable::Entry& e, size_t n_bindings) {
     if (!error_) error_ = std::current_exception();
     unwritten_.resize(n_bindings);
@@ -109,7 +111,7 @@ class Failure {
     auto unwritten = [&](int slot) { return unwritten_[slot]; };
     return error_ && std::any_of(e.slots.begin(), e.slots.begin() + e.n_inputs, unwritten);
   }
-  /// Ends the launch, naming what was not written.
+  /// Ends the launch, naming the outputs that were not written.
   void finish(Event& done, std::span<const Binding> bindings) const {
     if (!error_) return done.signal();
     std::vector<const Buffer*> unwritten;
@@ -123,7 +125,7 @@ class Failure {
   std::vector<bool> unwritten_;  ///< per binding
 };
 
-/// A launch that runs, or that stopped before one of its steps.
+/// A launch in progress, or suspended before one of its steps.
 class Run final : public SuspendedWork {
  public:
   explicit Run(Launch launch) : launch_(std::move(launch)) {}
@@ -152,7 +154,7 @@ class Run final : public SuspendedWork {
     } catch (...) {
       std::exception_ptr error = std::current_exception();
       if (!can_resume(error)) return done->fail(error, {nullptr});
-      launch_.done = {};  // the event owns what is left
+      launch_.done = {};  // the event owns the rest of the work
       return done->suspend(error, std::make_unique<Run>(std::move(*this)));
     }
     failure_.finish(*done, launch_.arguments.bindings());
@@ -164,10 +166,10 @@ class Run final : public SuspendedWork {
     return static_cast<const CpuExecutable&>(*launch_.executable);
   }
 
-  /// Throws where the launch can go on with the step at `next_` later.
+  /// Throws if the launch can be resumed later with the step at `next_`.
   void run_steps() {
     const size_t n_bindings = launch_.arguments.bindings().size();
-    constexpr int64_t kLong = 1 << 22;  // bytes that steps go through between looks at signals
+    constexpr int64_t kLong = 1 << 22;  // bytes processed by steps between checks for signals
     int64_t bytes = 0;
     for (; next_ < executable().entries.size(); ++next_) {
       const Entry& e = executable().entries[next_];
@@ -210,7 +212,7 @@ class Run final : public SuspendedWork {
       run();
   }
 
-  /// True where an output lies over an input: the step cannot run a second time.
+  /// True if an output overlaps an input: the step cannot run a second time.
   bool writes_inputs(const Entry& e) const {
     auto bindings = launch_.arguments.bindings();
     for (size_t o = e.n_inputs; o < e.slots.size(); ++o)
@@ -224,7 +226,7 @@ class Run final : public SuspendedWork {
   Launch launch_;
   HostBlock arena_;
   size_t next_ = 0;
-  Failure failure_;
+  FailedSteps failure_;
   SmallVector<void*, 32> addresses_;
 };
 
@@ -236,7 +238,7 @@ std::shared_ptr<const Executable> prepare_work(Work work) {
   x->entries.reserve(work.steps.size());
   for (Step& s : work.steps) {
     auto& e = x->entries.emplace_back();
-    // Steps that another device borrows are reported by it.
+    // Steps borrowed by another device are reported by that device.
     if (step_observer.load() && work.device == Device::cpu)
       e.watched = std::make_unique<const Step>(s);
     e.slots = std::move(s.slots);

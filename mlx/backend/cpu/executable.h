@@ -1,5 +1,5 @@
-// Prepared steps of the CPU, and a launch of them: memory for temporaries, steps one by one, what
-// is owed to those that failed.
+// Prepared steps of the CPU, and their launches: memory for temporaries, execution of the steps in
+// order, and handling of failures.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace mlx::core::cpu {
 
-/// Host memory; not owned where it was wrapped.
+/// Host memory; not owned if it was wrapped.
 class CpuBuffer final : public Buffer {
  public:
   explicit CpuBuffer(const HostBlock& block)
@@ -27,10 +27,11 @@ class CpuBuffer final : public Buffer {
   Ref<RefCounted> owner_;
 };
 
-/// Makes the executable of some steps.
+/// Makes the executable of a list of steps.
 std::shared_ptr<const Executable> prepare_work(Work work);
-/// Waits for what the launch depends on, runs its steps on the calling thread, and finishes its
-/// event; where memory is short or the program interrupts, the event keeps the rest.
+/// Waits for the dependencies of the launch, runs its steps on the calling thread, and completes
+/// its event. If memory is insufficient or the wait is interrupted, the event keeps the rest of the
+/// work.
 void run_launch(Launch launch);
 
 }  // namespace mlx::core::cpu

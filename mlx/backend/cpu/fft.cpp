@@ -1,6 +1,6 @@
-// Fourier transforms along any axis of operands of any layout: blocks of lines side by side where
-// they are short or neighbours in memory, else line by line. Real lines of even length are
-// transformed as complex ones of half the length.
+// Fourier transforms along any axis of operands of any layout: blocks of lines side by side if they
+// are short or neighbours in memory, else line by line. Real lines of even length are transformed
+// as complex lines of half the length.
 #include "mlx/ops/fft.h"
 
 #include <cmath>
@@ -15,13 +15,13 @@ namespace mlx::core::cpu {
 
 namespace {
 
-/// What one node transforms. Strides and counts of numbers T.
+/// The transforms of one node. Strides and counts in numbers of type T.
 template <class T>
 class Transform {
  public:
   Transform(const KernelArgs& args, const FftAttrs& a);
   void run(const KernelArgs& args);
-  /// Scratch numbers of a line that threads share; 0 where lines go to threads whole.
+  /// Scratch numbers of a line that threads share; 0 if each line is processed by one thread.
   static int64_t shared_scratch(const FftAttrs& a) {
     const int64_t n = core_length(a);
     if (n < LinePlan<T>::kLongLine) return 0;
@@ -41,15 +41,15 @@ class Transform {
 
   void line(const T* x, T* y, T* scratch) const;
   void block(const T* x, T* y, int64_t lanes, T* scratch) const;
-  /// Numbers of a plane of a block: a turn writes whole squares.
+  /// Numbers per plane of a block; a transposition writes whole squares.
   int64_t block_plane() const { return kWidth * (padded<T>(core_ + 1) + kWidth); }
-  /// Numbers from memory: rows of a block, or of the one line.
+  /// Reads numbers from memory: rows of a block, or of a single line.
   template <class Load>
   void fetch(const T* x, Load load) const;
   void fetch_block(const T* re, const T* im, int64_t step, int64_t rows, int64_t lanes, Parts<T> to,
-                   T* room) const;
+                   T* lines_scratch) const;
   void store_block(Parts<T> from, Parts<T> y, int64_t step, int64_t rows, int64_t lanes,
-                   T* room) const;
+                   T* lines_scratch) const;
   void spectrum_to_pairs(Parts<T> z, int64_t width) const;
   void pairs_to_spectrum(Parts<T> z, int64_t width) const;
 
@@ -59,7 +59,7 @@ class Transform {
   T scale_;
   int64_t count_, x_step_, y_step_, y_count_;  // along the axis
   int64_t x_lane_, y_lane_;                    // between the lines of a block
-  int64_t inner_;                              // product of the axes behind
+  int64_t inner_;                              // product of the axes after it
   Shape shape_;                                // the other axes
   std::vector<Strides> strides_;
   std::shared_ptr<const LinePlan<T>> plan_;
@@ -96,8 +96,7 @@ Transform<T>::Transform(const KernelArgs& args, const FftAttrs& a)
   if (half_ && core_ > 1) real_ = RealPlan<T>::of(n_);
 }
 
-/// The k-th and the (h - k)-th numbers of a half-length transform untangle to those of the real
-/// line.
+/// Coefficients k and h - k of the half-length transform give those of the real line.
 template <class T>
 void Transform<T>::pairs_to_spectrum(Parts<T> z, int64_t width) const {
   const int64_t last = core_ * width;
@@ -108,8 +107,8 @@ void Transform<T>::pairs_to_spectrum(Parts<T> z, int64_t width) const {
     z.im[l] = z.im[last + l] = T(0);
   }
   if (real_)
-    fft_arithmetic<T>().tangle(core_, width, T(0.5), real_->forward_re.get(),
-                               real_->forward_im.get(), z.re, z.im);
+    fft_arithmetic<T>().combine_real(core_, width, T(0.5), real_->forward_re.get(),
+                                     real_->forward_im.get(), z.re, z.im);
 }
 template <class T>
 void Transform<T>::spectrum_to_pairs(Parts<T> z, int64_t width) const {
@@ -120,12 +119,12 @@ void Transform<T>::spectrum_to_pairs(Parts<T> z, int64_t width) const {
     z.im[l] = first - middle;
   }
   if (real_)
-    fft_arithmetic<T>().tangle(core_, width, T(1), real_->backward_re.get(),
-                               real_->backward_im.get(), z.re, z.im);
+    fft_arithmetic<T>().combine_real(core_, width, T(1), real_->backward_re.get(),
+                                     real_->backward_im.get(), z.re, z.im);
 }
 
-/// Calls `load(re, im, step, first row, rows)` for what is there of the input, then
-/// `load(null, ..)` for the rows of zeros behind it.
+/// Calls `load(re, im, step, first row, rows)` for the existing input, then `load(null, ..)` for
+/// the rows of zeros after it.
 template <class T>
 template <class Load>
 void Transform<T>::fetch(const T* x, Load load) const {
@@ -153,7 +152,8 @@ void Transform<T>::fetch(const T* x, Load load) const {
   if (rows < all) load(nullptr, nullptr, 0, rows, all - rows);
 }
 
-/// The other half of a spectrum of odd length; the parts trade places for the way back.
+/// The conjugate half of a spectrum of odd length; real and imaginary parts are swapped for the
+/// inverse.
 template <class T>
 void mirror(Parts<T> z, int64_t n, int64_t width) {
   for (int64_t l = 0; l < width; ++l) z.im[l] = T(0);
@@ -204,30 +204,31 @@ void Transform<T>::line(const T* x, T* y, T* scratch) const {
   }
 }
 
-/// Rows of a block from memory. Dense lines are read as lines and then turned.
+/// Reads rows of a block. Dense lines are read as lines and then transposed.
 template <class T>
 void Transform<T>::fetch_block(const T* re, const T* im, int64_t step, int64_t rows, int64_t lanes,
-                               Parts<T> to, T* room) const {
+                               Parts<T> to, T* lines_scratch) const {
   const auto& kernels = fft_arithmetic<T>();
   if (std::abs(x_lane_) <= std::abs(step))
     return kernels.load(re, im, step, x_lane_, rows, lanes, kWidth, to.re, to.im, kWidth);
   const int64_t pitch = padded<T>(rows);
-  const Parts<T> lines{room, room + kWidth * pitch};
+  const Parts<T> lines{lines_scratch, lines_scratch + kWidth * pitch};
   kernels.load(re, im, x_lane_, step, lanes, rows, pitch, lines.re, lines.im, pitch);
   for (T* p : {lines.re, lines.im}) std::fill(p + lanes * pitch, p + kWidth * pitch, T(0));
-  kernels.turn(lines.re, lines.im, pitch, lanes, rows, nullptr, nullptr, 0, to.re, to.im, kWidth);
+  kernels.transpose(lines.re, lines.im, pitch, lanes, rows, nullptr, nullptr, 0, to.re, to.im,
+                    kWidth);
 }
 
 template <class T>
 void Transform<T>::store_block(Parts<T> from, Parts<T> y, int64_t step, int64_t rows, int64_t lanes,
-                               T* room) const {
+                               T* lines_scratch) const {
   const auto& kernels = fft_arithmetic<T>();
   if (std::abs(y_lane_) <= step)
     return kernels.store(from.re, from.im, kWidth, y.re, y.im, step, y_lane_, rows, lanes, scale_);
   const int64_t pitch = padded<T>(rows);
-  const Parts<T> lines{room, room + kWidth * pitch};
-  kernels.turn(from.re, from.im, kWidth, rows, lanes, nullptr, nullptr, 0, lines.re, lines.im,
-               pitch);
+  const Parts<T> lines{lines_scratch, lines_scratch + kWidth * pitch};
+  kernels.transpose(from.re, from.im, kWidth, rows, lanes, nullptr, nullptr, 0, lines.re, lines.im,
+                    pitch);
   kernels.store(lines.re, lines.im, pitch, y.re, y.im, y_lane_, step, lanes, rows, scale_);
 }
 
@@ -235,33 +236,35 @@ template <class T>
 void Transform<T>::block(const T* x, T* y, int64_t lanes, T* scratch) const {
   const int64_t plane = block_plane();
   const Parts<T> a{scratch, scratch + plane}, b{scratch + 2 * plane, scratch + 3 * plane};
-  T* const room = scratch + 4 * plane;
+  T* const lines_scratch = scratch + 4 * plane;
   const Columns<T>& columns = plan_->columns();
   fetch(x, [&](const T* re, const T* im, int64_t step, int64_t first, int64_t rows) {
     const Parts<T> to = b.at(first * kWidth);
-    if (re) return fetch_block(re, im, step, rows, lanes, to, room);
+    if (re) return fetch_block(re, im, step, rows, lanes, to, lines_scratch);
     std::fill_n(to.re, rows * kWidth, T(0));
     std::fill_n(to.im, rows * kWidth, T(0));
   });
   switch (kind_) {
     case FftKind::forward:
-      return store_block(columns.run(b, kWidth, a, b), {y, y + 1}, y_step_, n_, lanes, room);
+      return store_block(columns.run(b, kWidth, a, b), {y, y + 1}, y_step_, n_, lanes,
+                         lines_scratch);
     case FftKind::inverse:
-      return store_block(columns.run(b, kWidth, a, b), {y + 1, y}, y_step_, n_, lanes, room);
+      return store_block(columns.run(b, kWidth, a, b), {y + 1, y}, y_step_, n_, lanes,
+                         lines_scratch);
     case FftKind::real: {
       const Parts<T> z = columns.run(b, kWidth, a, b);
       if (half_) pairs_to_spectrum(z, kWidth);
-      return store_block(z, {y, y + 1}, y_step_, y_count_, lanes, room);
+      return store_block(z, {y, y + 1}, y_step_, y_count_, lanes, lines_scratch);
     }
     case FftKind::hermitian:
       if (half_) {
         spectrum_to_pairs(b, kWidth);
         const Parts<T> z = columns.run(b.swapped(), kWidth, a, b);
-        return store_block(z, {y + y_step_, y}, 2 * y_step_, core_, lanes, room);
+        return store_block(z, {y + y_step_, y}, 2 * y_step_, core_, lanes, lines_scratch);
       }
       mirror(b, n_, kWidth);
       const Parts<T> z = columns.run(b.swapped(), kWidth, a, b);
-      return store_block(z, {nullptr, y}, y_step_, core_, lanes, room);
+      return store_block(z, {nullptr, y}, y_step_, core_, lanes, lines_scratch);
   }
 }
 
@@ -270,7 +273,7 @@ void Transform<T>::run(const KernelArgs& args) {
   const T* const x = args.in[0].as<T>();
   T* const y = args.out[0].as<T>();
   const int64_t across = shape_.back(), lines = num_elements(shape_);
-  // The choice rounds differently: it looks at shapes, never at strides.
+  // The choice affects rounding, so it depends on shapes and never on strides.
   const bool blocks = plan_->smooth() &&
                       (!plan_->splits() ||
                        (inner_ == 1 ? lines >= 4 && core_ <= 64 * kWidth

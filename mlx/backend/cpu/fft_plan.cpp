@@ -19,7 +19,7 @@ namespace {
 using Complex = std::complex<double>;
 
 /// exp(-2 pi i k / n), 0 <= k < n, with an error below one unit in the last place: the angle is
-/// reduced to an eighth of a turn while it is a ratio of integers.
+/// reduced to an eighth of a transpose in integer arithmetic.
 Complex unit_root(int64_t k, int64_t n) {
   const int64_t quarters = 4 * k / n, rest = 4 * k % n;
   const bool upper = 2 * rest > n;
@@ -31,7 +31,7 @@ Complex unit_root(int64_t k, int64_t n) {
   return z;
 }
 
-/// exp(-2 pi i k / n) for many k: a product of two entries of short tables where n is long.
+/// exp(-2 pi i k / n) for many k: a product of two entries of short tables if n is large.
 class Roots {
  public:
   explicit Roots(int64_t n) : shift_(n < 4096 ? 0 : std::bit_width(static_cast<uint64_t>(n)) / 2) {
@@ -50,12 +50,12 @@ class Roots {
   std::vector<Complex> high_, low_;
 };
 
-/// Radices of the passes of a length, or none where a prime factor is too large.
+/// Radices of the passes of a length, or none if a prime factor is too large.
 std::vector<int> radices(int64_t n) {
   std::vector<int> out;
   int twos = std::countr_zero(static_cast<uint64_t>(n));
   n >>= twos;
-  // Powers of two in passes of 8 and 4, with a 2 only where nothing else is left.
+  // Powers of two use passes of 8 and 4, and a 2 only if nothing else is left.
   while (twos > 4 || twos == 3) out.push_back(8), twos -= 3;
   while (twos > 1) out.push_back(4), twos -= 2;
   if (twos) out.push_back(2);
@@ -84,7 +84,7 @@ int64_t convolution_length(int64_t n) {
   return best;
 }
 
-/// Plans by length. Emptied where it outgrows its limit; who uses a plan keeps it.
+/// Plans by length. Cleared when it exceeds its limit; plans in use stay alive.
 template <class P>
 std::shared_ptr<const P> cached(int64_t n) {
   static std::mutex mutex;
@@ -164,8 +164,8 @@ LinePlan<T>::LinePlan(int64_t n) : n_(n) {
     return;
   }
   lanes_ = middle_divisor(n);
-  if (lanes_ >= kLeastLanes) prepare_split();
-  if (n <= kMaxColumns || lanes_ < kLeastLanes) whole_ = Columns<T>(n);
+  if (lanes_ >= kMinLanes) prepare_split();
+  if (n <= kMaxColumns || lanes_ < kMinLanes) whole_ = Columns<T>(n);
 }
 
 template <class T>
@@ -174,7 +174,7 @@ void LinePlan<T>::prepare_split() {
   down_ = Columns<T>(rows_);
   across_ = Columns<T>(lanes_);
   pitch_ = padded<T>(rows_);
-  // Rows a power of two apart would crowd a few sets of the caches.
+  // Rows a power of two apart would map to few sets of the caches.
   if (pitch_ * static_cast<int64_t>(sizeof(T)) % 1024 == 0) pitch_ += kFftLanes<T>;
   twiddle_pitch_ = padded<T>(lanes_);
   const int64_t size = padded<T>(rows_) * twiddle_pitch_;
@@ -248,8 +248,8 @@ void LinePlan<T>::line(Parts<const T> x, int64_t step, int64_t count, Parts<T> y
   auto blocks = [&](int64_t total, auto each) {
     const int64_t n = (total + kWidth - 1) / kWidth;
     const int64_t part = block() / 4;
-    auto some = [&](T* room, int64_t begin, int64_t end) {
-      const Parts<T> a{room, room + part}, b{room + 2 * part, room + 3 * part};
+    auto some = [&](T* buffer, int64_t begin, int64_t end) {
+      const Parts<T> a{buffer, buffer + part}, b{buffer + 2 * part, buffer + 3 * part};
       for (int64_t i = begin; i < end; ++i)
         each(i * kWidth, std::min(kWidth, total - i * kWidth), a, b);
     };
@@ -259,7 +259,7 @@ void LinePlan<T>::line(Parts<const T> x, int64_t step, int64_t count, Parts<T> y
         4.0 * static_cast<double>(n_));
   };
   blocks(lanes_, [&](int64_t first, int64_t lanes, Parts<T> a, Parts<T> b) {
-    // Rows that are there in full, and one that may end early.
+    // Complete rows, and one that may be partial.
     const int64_t rows = std::clamp<int64_t>((count - first - lanes) / lanes_ + 1, 0, rows_);
     const int64_t whole = count < first + lanes ? 0 : rows;
     const int64_t offset = first * step;
@@ -274,9 +274,9 @@ void LinePlan<T>::line(Parts<const T> x, int64_t step, int64_t count, Parts<T> y
       std::fill(b.im + (whole + 1) * kWidth, b.im + rows_ * kWidth, T(0));
     }
     const Parts<T> z = down_.run(b, kWidth, a, b);
-    kernels.turn(z.re, z.im, kWidth, rows_, lanes, twiddle_re_.get() + first,
-                 twiddle_im_.get() + first, twiddle_pitch_, mid.re + first * pitch_,
-                 mid.im + first * pitch_, pitch_);
+    kernels.transpose(z.re, z.im, kWidth, rows_, lanes, twiddle_re_.get() + first,
+                      twiddle_im_.get() + first, twiddle_pitch_, mid.re + first * pitch_,
+                      mid.im + first * pitch_, pitch_);
   });
   blocks(rows_, [&](int64_t first, int64_t lanes, Parts<T> a, Parts<T> b) {
     const Parts<T> z = across_.run(mid.at(first), pitch_, a, b);

@@ -1,6 +1,6 @@
-// Plans of Fourier transforms: how a length splits into passes, with the factors they need. Plans
-// are immutable and cached by length. All of them transform forward; a transform whose real and
-// imaginary parts trade places at both ends goes backward.
+// Plans of Fourier transforms: how a length is divided into passes, with their twiddle factors.
+// Plans are immutable and cached by length. All transform forward; an inverse transform swaps real
+// and imaginary parts of input and output.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace mlx::core::cpu {
 
-/// Numbers that begin at a cache line and are not initialised.
+/// Uninitialised numbers aligned to a cache line.
 template <class T>
 class Plane {
  public:
@@ -40,7 +40,7 @@ constexpr int64_t padded(int64_t n) {
 template <class T>
 const FftKernels<T>& fft_arithmetic();
 
-/// Two parts of complex numbers: planes, or any memory with a stride.
+/// Real and imaginary parts of complex numbers: planes, or any memory with a stride.
 template <class T>
 struct Parts {
   T *re, *im;
@@ -57,8 +57,8 @@ class Columns {
   Columns() = default;
   explicit Columns(int64_t n);
   int64_t length() const { return n_; }
-  /// Transforms x, n rows of kFftLanes<T> lanes `pitch` apart. Results are rows one behind the
-  /// other, in `a` or `b` (returned); x may be `b`.
+  /// Transforms x, n rows of kFftLanes<T> lanes with row stride `pitch`. Results are contiguous
+  /// rows, in `a` or `b` (returned); x may be `b`.
   Parts<T> run(Parts<T> x, int64_t pitch, Parts<T> a, Parts<T> b) const;
   int64_t bytes() const { return static_cast<int64_t>(numbers_.size() * sizeof(T)); }
 
@@ -66,22 +66,23 @@ class Columns {
   struct Pass {
     int radix;
     int64_t m;
-    size_t twiddles, roots;  ///< where they begin; the last pass has no twiddles
+    size_t twiddles, roots;  ///< offsets; the last pass has no twiddles
   };
   int64_t n_ = 1;
   std::vector<Pass> passes_;
   std::vector<T> numbers_;
 };
 
-/// How lines of one length are transformed. Lengths with small prime factors are columns for a
-/// block of lines, or a matrix of rows * lanes for a line alone: columns, twiddles and a turn, then
-/// columns again. Other lengths are convolved with a chirp (Bluestein).
+/// The algorithm for lines of one length. Lengths with small prime factors are transformed as
+/// columns for a block of lines, or, for a single line, as a matrix of rows * lanes: columns,
+/// twiddles and a transposition, then columns again. Other lengths are convolved with a chirp
+/// (Bluestein).
 template <class T>
 class LinePlan {
  public:
   /// The longest columns.
   static constexpr int64_t kMaxColumns = 4096;
-  /// From here on a line is shared among threads.
+  /// minimum length of a line that is distributed over threads
   static constexpr int64_t kLongLine = 1 << 15;
 
   explicit LinePlan(int64_t n);
@@ -91,20 +92,20 @@ class LinePlan {
   int64_t length() const { return n_; }
   /// Whether `columns` can be used, and whether `line` can.
   bool smooth() const { return chirp_length_ == 0; }
-  bool splits() const { return chirp_length_ != 0 || lanes_ >= kLeastLanes; }
+  bool splits() const { return chirp_length_ != 0 || lanes_ >= kMinLanes; }
   const Columns<T>& columns() const { return whole_; }
 
   /// Scratch numbers that `line` needs.
   int64_t scratch() const;
-  /// Transforms one line: x[i * step] for i < count, zeros behind; y[i * y_step] times `scale` for
-  /// i < y_count. A null part of x is zero, one of y is not wanted. y may be x. Long lines are
-  /// shared among threads.
+  /// Transforms one line: input x[i * step] for i < count, zeros after it; output y[i * y_step]
+  /// times `scale` for i < y_count. A null part of x is zero, a null part of y is not written. y
+  /// may be x. Long lines are distributed over threads.
   void line(Parts<const T> x, int64_t step, int64_t count, Parts<T> y, int64_t y_step,
             int64_t y_count, T scale, T* scratch) const;
   int64_t bytes() const;
 
  private:
-  static constexpr int64_t kLeastLanes = 8;
+  static constexpr int64_t kMinLanes = 8;
   void prepare_split();
   void prepare_chirp();
   int64_t block() const { return 4 * kFftLanes<T> * padded<T>(std::max(rows_, lanes_)); }
@@ -118,11 +119,11 @@ class LinePlan {
   Columns<T> down_, across_;          // of length rows, and of length lanes
   Plane<T> twiddle_re_, twiddle_im_;  // [rows][lanes]
   int64_t chirp_length_ = 0;
-  std::shared_ptr<const LinePlan> inner_;  // of the convolution
+  std::shared_ptr<const LinePlan> inner_;  // for the convolution
   Plane<T> chirp_re_, chirp_im_, spectrum_re_, spectrum_im_;
 };
 
-/// Factors that `tangle` needs between a real line of even length n and its spectrum.
+/// Factors for splitting the half-length transform of a real line of even length n.
 template <class T>
 struct RealPlan {
   explicit RealPlan(int64_t n);

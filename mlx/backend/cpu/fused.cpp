@@ -1,4 +1,4 @@
-// Makes the code of a fused program: loops and tiles, runs of float32 ops, tile slots.
+// Compiles a fused program for given layouts: loops and tiles, runs of float32 ops, tile slots.
 #include "mlx/backend/cpu/fused.h"
 
 #include <algorithm>
@@ -20,11 +20,11 @@ namespace {
 
 constexpr int64_t kTileBytes = 24 << 10;  // all tiles of a program together
 constexpr int64_t kMaxTile = 512;
-constexpr int64_t kLongTile = 8192;         // of programs that keep nothing in tiles
-constexpr int64_t kBlockRows = 64;          // of blocks where an input is read across its rows
-constexpr int64_t kBlockBytes = 256 << 10;  // they stay in the second cache
+constexpr int64_t kLongTile = 8192;         // for programs without tiles in memory
+constexpr int64_t kBlockRows = 64;          // for blocks of an input that is read across its rows
+constexpr int64_t kBlockBytes = 256 << 10;  // they stay in the second-level cache
 
-/// Ops that cost little more than the pass over memory.
+/// Ops that cost little more than the memory traffic.
 bool cheap(OpId op) {
   return op == OpId::add || op == OpId::subtract || op == OpId::multiply || op == OpId::divide ||
          op == OpId::maximum || op == OpId::minimum || op == OpId::copy || op == OpId::cast ||
@@ -40,8 +40,7 @@ int arity_of(OpId op) {
   return arity[static_cast<int>(op)];
 }
 
-/// Axes in the order in which the first output lies, merged where every operand and numbering
-/// allows.
+/// Axes in the memory order of the first output, merged if all operands and numberings allow it.
 void loop_axes(const Step& step, Shape& loop, std::vector<Strides>& strides) {
   const Layout& out = step.operands[step.n_inputs];
   SmallVector<int, 8> order;
@@ -62,7 +61,7 @@ void loop_axes(const Step& step, Shape& loop, std::vector<Strides>& strides) {
   collapse_axes(loop, strides);
 }
 
-/// True where the elements of a box follow each other in memory.
+/// True if the elements of a box are contiguous in memory.
 bool lies_densely(const Strides& strides, const Shape& box) {
   int64_t step = 1;
   for (size_t k = box.size(); k-- > 0; step *= box[k])
@@ -84,8 +83,8 @@ void FusedCode::choose_loops(const Step& step) {
     numberings[k].strides = strides[operands.size() + k];
 }
 
-/// Tiles go in pairs where all random words are numbered as the elements are, and the second half
-/// of them begins where an index of the first axis does.
+/// Tiles are processed in pairs if all random words are numbered like the elements, and the second
+/// half of the words starts at an index of the first axis.
 void FusedCode::choose_pairs() {
   passes = loop;
   bool random = false;
@@ -101,8 +100,8 @@ void FusedCode::choose_pairs() {
   shift = passes[0] = (loop[0] + 1) / 2;
 }
 
-/// Inputs whose neighbours lie along the outer axis are transposed by blocks of whole cache lines;
-/// everything else then runs along its rows.
+/// Inputs that are contiguous along the outer axis are transposed by blocks of whole cache lines;
+/// everything else then runs along the block's rows.
 bool FusedCode::choose_block() {
   if (loop.size() < 2 || loop.back() < kBlockRows || loop[loop.size() - 2] < kBlockRows / 2)
     return false;
@@ -132,8 +131,8 @@ bool FusedCode::choose_block() {
   return true;
 }
 
-/// A tile has the innermost axes whole while they fit, and a piece of the next one. What is read by
-/// others, who start anywhere, has tiles of rows.
+/// A tile contains the innermost axes completely while they fit, and a part of the next one. The
+/// tiles of a prologue, which may start at any element, are rows.
 void FusedCode::choose_tile() {
   if (!feeds && choose_block()) return;
   box = Shape(loop.size(), 1);
@@ -150,17 +149,17 @@ void FusedCode::choose_tile() {
 
 namespace {
 
-/// Turns instructions into micro-ops.
+/// Converts instructions to micro-ops.
 class Coder {
  public:
   Coder(const Program& p, FusedCode& out) : p_(p), out_(out) {
-    readers_.resize(p.first_instr() + p.code.size());
+    use_counts_.resize(p.first_instr() + p.code.size());
     for (const Instr& i : p.code) {
-      if (!reads_index(i.op)) readers_[i.a] += 1;
-      if (arity_of(i.op) > 1 && i.b != i.a) readers_[i.b] += 1;
-      if (arity_of(i.op) > 2 && i.c != i.a && i.c != i.b) readers_[i.c] += 1;
+      if (!reads_index(i.op)) use_counts_[i.a] += 1;
+      if (arity_of(i.op) > 1 && i.b != i.a) use_counts_[i.b] += 1;
+      if (arity_of(i.op) > 2 && i.c != i.a && i.c != i.b) use_counts_[i.c] += 1;
     }
-    for (uint16_t v : p.outputs) readers_[v] += 2;  // a stored value is needed in memory
+    for (uint16_t v : p.outputs) use_counts_[v] += 2;  // a stored value is needed in memory
   }
 
   void code() {
@@ -219,7 +218,7 @@ class Coder {
       size_t next = at + 1;
       while (next < end && product_[next]) ++next;
       bool next_alone = next < end && reads(p_.code[next], value(at));
-      if (readers_[value(at)] > static_cast<int>(next_alone))
+      if (use_counts_[value(at)] > static_cast<int>(next_alone))
         m.run.push_back({RunStep::store, LinkForm::tile, OpId::copy, value(at)});
     }
     out_.code.push_back(std::move(m));
@@ -228,15 +227,15 @@ class Coder {
     return i.a == v || (arity_of(i.op) > 1 && i.b == v);
   }
 
-  /// Marks products of an input and a constant that one sum or product of the run takes besides the
-  /// value at hand: they are made there, instead of being stored in between.
+  /// Marks products of an input and a constant that are the second operand of one sum or product of
+  /// the run: they are computed there instead of being stored.
   void find_products(size_t k, size_t end) {
     product_.clear();
     product_.resize(p_.code.size());
     for (size_t at = k + 2; at < end; ++at) {
       const Instr& i = p_.code[at];
       if ((i.op != OpId::add && i.op != OpId::multiply) || i.a == i.b) continue;
-      // The value at hand is that of the last instruction, or of the one before such a product.
+      // The current value is that of the last instruction, or of the one before such a product.
       bool last = !reads(i, value(at - 2)) || !reads(i, value(at - 1)) || !scales(at - 1);
       if (last && !reads(i, value(at - 1))) continue;
       size_t hand = last ? at - 1 : at - 2;
@@ -246,7 +245,7 @@ class Coder {
   }
   bool scales(size_t k) const {
     const Instr& i = p_.code[k];
-    return i.op == OpId::multiply && readers_[value(k)] == 1 &&
+    return i.op == OpId::multiply && use_counts_[value(k)] == 1 &&
            (is_input(i.a) ? is_constant(i.b) : is_input(i.b) && is_constant(i.a));
   }
   bool is_input(uint16_t v) const { return v < p_.inputs.size(); }
@@ -277,18 +276,18 @@ class Coder {
 
   const Program& p_;
   FusedCode& out_;
-  SmallVector<int, 32> readers_;
+  SmallVector<int, 32> use_counts_;
   SmallVector<bool, 32> product_;  // per instruction: it is part of a later one
 };
 
-/// What happens to tiles at one moment: some are read, then one may be written.
-struct Event {
+/// Tile accesses of one micro-op: some tiles are read, then one may be written.
+struct TileAccess {
   SmallVector<uint16_t, 4> reads;
   int write = -1;
 };
 
-std::vector<Event> events(const std::vector<Micro>& code) {
-  std::vector<Event> out;
+std::vector<TileAccess> tile_accesses(const std::vector<Micro>& code) {
+  std::vector<TileAccess> out;
   out.reserve(2 * code.size());
   for (const Micro& m : code) {
     if (m.run.empty()) out.push_back({m.args, m.result});
@@ -307,7 +306,7 @@ std::vector<Event> events(const std::vector<Micro>& code) {
 void FusedCode::add_code(const Program& p) { Coder(p, *this).code(); }
 
 /// Tile slots: packed operands, and constants that are read as tiles, keep theirs; results share
-/// them by lifetime.
+/// slots by live range.
 void FusedCode::assign_tiles(const Program& p) {
   int first = p.first_instr();
   slot_of.resize(first + p.code.size(), -1);
@@ -316,23 +315,23 @@ void FusedCode::assign_tiles(const Program& p) {
   for (Micro& m : code)
     if (shift && m.numbering >= 0 && !m.args.empty()) m.words = n_tiles++;
   for (int k = 0; k < n_inputs; ++k) slot_of[k] = operands[k].tile;
-  std::vector<Event> moments = events(code);
+  std::vector<TileAccess> accesses = tile_accesses(code);
   SmallVector<int, 32> last(slot_of.size(), -1), output_of(slot_of.size(), -1);
-  for (size_t t = 0; t < moments.size(); ++t)
-    for (uint16_t v : moments[t].reads) last[v] = static_cast<int>(t);
+  for (size_t t = 0; t < accesses.size(); ++t)
+    for (uint16_t v : accesses[t].reads) last[v] = static_cast<int>(t);
   for (int c = n_inputs; c < first; ++c)
     if (last[c] >= 0) slot_of[c] = n_tiles++;
   for (size_t o = 0; o < p.outputs.size(); ++o) output_of[p.outputs[o]] = static_cast<int>(o);
   read_later.resize(p.outputs.size());
   reread.resize(p.outputs.size());
   SmallVector<int, 16> free;
-  for (size_t t = 0; t < moments.size(); ++t) {
-    int v = moments[t].write, now = static_cast<int>(t);
+  for (size_t t = 0; t < accesses.size(); ++t) {
+    int v = accesses[t].write, now = static_cast<int>(t);
     if (int o = v < 0 ? -1 : output_of[v]; o >= 0) {
       reread[o] = last[v] >= 0;
       for (int i = 0; i < n_inputs && i < 32; ++i)
         if (last[i] > now) read_later[o] |= 1u << i;
-      // It goes through a tile where it may not be written in place while an input is read later.
+      // Stored through a tile if it must not be written in place while an input is read later.
       Operand& operand = operands[n_inputs + o];
       if (operand.tile < 0 && read_later[o]) operand.tile = n_tiles++;
       slot_of[v] = operand.tile;
@@ -341,7 +340,7 @@ void FusedCode::assign_tiles(const Program& p) {
       slot_of[v] = free.back();
       free.pop_back();
     }
-    const auto& reads = moments[t].reads;
+    const auto& reads = accesses[t].reads;
     for (size_t a = 0; a < reads.size(); ++a) {
       int u = reads[a];
       bool again = std::find(reads.begin(), reads.begin() + a, u) != reads.begin() + a;
@@ -382,7 +381,7 @@ void FusedCode::compile(const Step& step) {
   choose_pairs();
   for (uint16_t v : p.outputs) output_values.push_back(v);
   assign_tiles(p);
-  // Nothing lies in tiles: longer ones cost less, and stay even for the threads.
+  // Without tiles in memory, longer tiles cost less while the threads still get equal parts.
   if (n_tiles == 0 && loop.size() == 1)
     tile = box[0] = std::min(loop[0], std::clamp(elements / 64 / 1024 * 1024, tile, kLongTile));
   tile_bytes = (tile * widest + 63) / 64 * 64;

@@ -9,24 +9,24 @@
 
 namespace mlx::core::cpu {
 
-/// The tile kernels of the loaded instruction set.
+/// The tile kernels of the instruction set in use.
 const ElementwiseKernels& loaded_kernels();
 
 struct FusedCode;
 
-/// A program compiled for given layouts: loops chosen, registers (tile slots) assigned, micro-ops
-/// resolved to kernels of the loaded instruction set.
+/// A program compiled for given layouts: loops chosen, tile slots assigned, micro-ops resolved to
+/// kernels of the instruction set in use.
 class FusedKernel {
  public:
   explicit FusedKernel(const Step& step);
-  /// The program of a step whose op reads the result, which would lie as `result` says.
+  /// The prologue of a step: its result, with the layout `result`, is read by the step's op.
   FusedKernel(const Step& step, const Layout& result);
   ~FusedKernel();
   FusedKernel(FusedKernel&&) noexcept;
 
   /// `operands`: addresses of the operands' first elements (inputs, then outputs). `constants`:
-  /// values of the program's constants. Threads split the work where it pays; results do not depend
-  /// on them.
+  /// values of the program's constants. Threads share the work if it is large enough; results do
+  /// not depend on them.
   void run(void* const* operands, const Scalar* constants) const;
 
  private:
@@ -34,20 +34,20 @@ class FusedKernel {
   std::unique_ptr<const FusedCode> code_;
 };
 
-/// A program of one result whose elements others take piece by piece, each thread through a reader
-/// of its own.
+/// A program with one result whose elements a kernel requests range by range (prologue fusion);
+/// each thread uses its own Reader.
 class FusedSource {
  public:
   FusedSource(const FusedKernel& kernel, void* const* operands, const Scalar* constants);
   ~FusedSource();
-  /// Nanoseconds that all elements take one thread, roughly.
+  /// Estimated nanoseconds to compute all elements on one thread.
   double cost() const;
 
   class Reader {
    public:
     explicit Reader(const FusedSource& source);
     ~Reader();
-    /// Computes n elements from the first-th on in row-major order.
+    /// Computes n elements starting at element `first` in row-major order.
     void read(int64_t first, int64_t n, void* out);
 
    private:

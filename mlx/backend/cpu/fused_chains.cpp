@@ -10,14 +10,14 @@ namespace mlx::core::cpu {
 
 namespace {
 
-constexpr int64_t kAhead = 2048;            // bytes that are prefetched before they are used
-constexpr int64_t kManyElements = 1 << 16;  // enough to look closer at constants
+constexpr int64_t kAhead = 2048;            // prefetch distance in bytes
+constexpr int64_t kManyElements = 1 << 16;  // minimum size for optimising constant divisions
 
 bool is_divided_by_constant(const RunStep& s) {
   return s.act == RunStep::apply && s.op == OpId::divide && s.form == LinkForm::constant;
 }
 
-/// The handler for x / c, by what c is.
+/// Selects the handler for x / c depending on c.
 void set_divisor(Link& link, const LinkKernels& k) {
   if (divides_exactly(link.constant)) {
     link.constant = 1 / link.constant;
@@ -27,9 +27,9 @@ void set_divisor(Link& link, const LinkKernels& k) {
   }
 }
 
-/// Lets one handler do the work of several links where there is one that can.
+/// Merges pairs of links for which a joint handler exists.
 void join_links(Chain& chain, const Micro& m, const LinkKernels& k) {
-  // A division by a constant may have become a product.
+  // A division by a constant may have been replaced by a product.
   auto op_at = [&](size_t i) {
     const RunStep& s = m.run[i];
     if (s.act != RunStep::apply) return OpId::copy;
@@ -38,7 +38,7 @@ void join_links(Chain& chain, const Micro& m, const LinkKernels& k) {
     return factor ? OpId::multiply : s.op;
   };
   for (size_t i = 0; i + 1 < m.run.size(); ++i) {
-    LinkFn two = k.find_twofold(op_at(i), m.run[i].form, op_at(i + 1), m.run[i + 1].form);
+    LinkFn two = k.find_joint(op_at(i), m.run[i].form, op_at(i + 1), m.run[i + 1].form);
     if (two) chain.links[i++].run = two;
   }
 }
@@ -76,7 +76,7 @@ Chain make_chain(const FusedCode& c, const Micro& m) {
   chain.copies = static_cast<int>(tiles.size());
   chain.divides = c.elements >= kManyElements && std::ranges::any_of(m.run, is_divided_by_constant);
   if (!chain.divides) join_links(chain, m, k);
-  if (c.streams) {  // what comes from memory is asked for early
+  if (c.streams) {  // memory operands are prefetched
     for (size_t i = 0, n = chain.uses.size(); i < n; ++i) {
       Chain::Use u = chain.uses[i];
       if (!u.brings || u.value >= c.n_inputs) continue;
@@ -95,7 +95,7 @@ Chain make_chain(const FusedCode& c, const Micro& m) {
   return chain;
 }
 
-/// Chooses the handlers that depend on what is divided by.
+/// Selects the handlers that depend on the values of divisors.
 void set_divisors(Chain& chain, const Micro& m, const LinkKernels& k) {
   for (size_t i = 0; i < m.run.size(); ++i)
     if (is_divided_by_constant(m.run[i])) set_divisor(chain.links[i], k);

@@ -10,13 +10,13 @@ namespace mlx::core::cpu {
 
 struct FusedCode;
 
-/// The links of a run of float32 ops; their tiles change as a worker goes on.
+/// The links of a run of float32 ops; a worker updates their tiles.
 struct Chain {
   SmallVector<Link, 16> links;
   struct Use {
     uint16_t link, value;
-    uint8_t copy;  // among the copies of tiles that the last, partial burst works on
-    bool brings;   // the copy's content
+    uint8_t copy;  // index among the copies of tiles for the last, partial burst
+    bool brings;   // loads the copy's content
     bool writes, streams;
   };
   SmallVector<Use, 16> uses;
@@ -25,12 +25,12 @@ struct Chain {
   };
   SmallVector<Constant, 8> constants;
   int copies = 0;
-  bool divides = false;  ///< long enough by a constant to look closer at its value
+  bool divides = false;  ///< by a constant, often enough to select the handler by its value
 };
 
-/// The chains of a program's runs, without the values of its constants.
+/// The chains of a program's runs without the values of constants: made once.
 std::vector<Chain> make_chains(const FusedCode& c);
-/// Those of a launch: with the values, and the handlers that suit them.
+/// The chains of a launch: with the values of constants, and the handlers selected by them.
 std::vector<Chain> chains_for(const FusedCode& c, const Scalar* constants);
 
 }  // namespace mlx::core::cpu

@@ -1,4 +1,4 @@
-// What a fused program becomes for given layouts: made by fused.cpp, run by fused_run.cpp.
+// A fused program compiled for given layouts: made by fused.cpp, run by fused_run.cpp.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace mlx::core::cpu {
 
-/// How an operand is brought in or out, given the shape of the tile.
+/// How an operand is loaded or stored, given the shape of the tile.
 enum class Path : uint8_t {
   direct,  ///< contiguous over the tile: used in place
   packed,  ///< copied to or from a tile of its own
@@ -20,8 +20,8 @@ struct Operand {
   Strides strides;  // elements, per loop axis
   int itemsize;
   Path path;
-  int tile = -1;      // tile slot, where packed
-  int64_t block = 0;  // where its transposed block lies, in bytes
+  int tile = -1;      // tile slot, if packed
+  int64_t block = 0;  // offset of its transposed block, in bytes
 };
 
 /// A step of a run of float32 ops, before its handler is chosen (isa/elementwise.h: Link).
@@ -29,33 +29,33 @@ struct RunStep {
   enum Act : uint8_t { load, apply, store } act;
   LinkForm form = LinkForm::unary;
   OpId op = OpId::copy;
-  uint16_t value = 0;   ///< the tile or the constant that takes part
+  uint16_t value = 0;   ///< the tile or constant operand
   uint16_t factor = 0;  ///< the constant of a scaled tile
 };
 
-/// What is called once a tile: the kernel of one instruction, or a run of float32 instructions.
+/// Called once per tile: the kernel of one instruction, or a run of float32 instructions.
 struct Micro {
   TileFn tile = nullptr;
   TileFn streaming = nullptr;  ///< the same with non-temporal stores
   SmallVector<uint16_t, 4> args;
   uint16_t result = 0;
-  std::vector<RunStep> run;               ///< instead of the above, where not empty
+  std::vector<RunStep> run;               ///< instead of the above, if not empty
   int numbering = -1;                     ///< of `position`, or of `random_bits` of two args
-  Dtype::Val type = Dtype::Val::float32;  ///< of its result
-  int words = -1;  ///< tile slot of the second words, where tiles go in pairs
+  Dtype::Val type = Dtype::Val::float32;  ///< dtype of its result
+  int words = -1;  ///< tile slot of the second words, if tiles are processed in pairs
 };
 
 struct FusedCode {
   const ElementwiseKernels* isa;
   Shape loop;  // iteration axes, outermost first; at least one
-  /// Where random words are made, tiles go in pairs: a call of the generator makes a word for the
-  /// tile and one for that which lies `shift` further along the first axis.
+  /// If random words are generated, tiles are processed in pairs: a call of the generator makes a
+  /// word for the tile and one for the tile `shift` further along the first axis.
   int64_t shift = 0;
-  Shape passes;       // the loop, of which the first axis then ends at `shift`
-  Shape box;          // of a tile, or of a block, which is worked off by pieces of its rows
-  int64_t piece = 0;  // elements of these; 0 where there are no blocks
+  Shape passes;       // the loop, with a first axis that ends at `shift`
+  Shape box;          // shape of a tile, or of a block, which is processed in parts of its rows
+  int64_t piece = 0;  // elements of these parts; 0 without blocks
   int64_t block_bytes = 0;
-  int64_t tile;  // elements a tile slot holds
+  int64_t tile;  // elements of a tile slot
   int64_t elements;
   std::vector<Operand> operands;
   int n_inputs;
@@ -63,16 +63,16 @@ struct FusedCode {
   std::vector<Numbering> numberings;  // along the loop axes
   std::vector<Micro> code;
   std::vector<Chain> chains;            // of the runs in the code, without constants
-  SmallVector<int, 16> slot_of;         // value -> tile slot; operands of path direct have none
+  SmallVector<int, 16> slot_of;         // value -> tile slot; operands of path `direct` have none
   SmallVector<int, 4> output_values;    // value of each output
-  SmallVector<uint32_t, 4> read_later;  // per output: inputs read after it is written
+  SmallVector<uint32_t, 4> read_later;  // per output: inputs that are read after it is written
   SmallVector<bool, 4> reread;          // per output: it is read after it is written
   int n_tiles = 0;
   int64_t tile_bytes;
-  double cost;               // nanoseconds an element, one thread, roughly
-  bool streams;              // larger than the caches: bypass them when storing
-  bool only_copies = false;  // one input to one output as it is
-  bool feeds = false;        // its result goes to a buffer that is read at once
+  double cost;               // estimated nanoseconds per element on one thread
+  bool streams;              // larger than the caches: stores bypass them
+  bool only_copies = false;  // copies one input to one output
+  bool feeds = false;        // a prologue: its result is read from a buffer at once
 
   void compile(const Step& step);
   int64_t tile_count() const;

@@ -1,3 +1,4 @@
+// Tiles of the instructions that read indices.
 #include "mlx/backend/cpu/fused_numbers.h"
 
 #include <algorithm>
@@ -13,13 +14,13 @@ namespace mlx::core::cpu {
 
 namespace {
 
-constexpr int64_t kPiece = 256;    // elements that pass through the stack at a time
-constexpr int64_t kLongRow = 128;  // random words that are worth a call of their own
+constexpr int64_t kPiece = 256;    // elements per buffer on the stack
+constexpr int64_t kLongRow = 128;  // minimum length of a row for a separate call of the generator
 
 const RandomKernels& random() { return MLX_FOR_ISA(random_kernels); }
 const RangeKernels& ranges() { return MLX_FOR_ISA(range_kernels); }
 
-/// The innermost axes of a box along which numbers are evenly spaced, taken as one.
+/// The innermost axes of a box along which element numbers are evenly spaced, merged into one.
 struct Row {
   size_t axis;  ///< the first of them
   int64_t length = 1, stride = 0;
@@ -78,7 +79,7 @@ void fill_row(const Numbering& how, Dtype dtype, int64_t first, int64_t stride, 
       cast(in, out + i * dtype.size(), count);
     }
   }
-  // No step is taken to number 0: 0 times infinity is no number.
+  // Number 0 has no step: 0 times infinity would be NaN.
   const bool passes = stride == 0 ? first == 0 : first % stride == 0;
   const int64_t zero = stride == 0 ? 0 : -first / stride;
   if (!passes || zero < 0 || zero >= n) return;
@@ -88,7 +89,7 @@ void fill_row(const Numbering& how, Dtype dtype, int64_t first, int64_t stride, 
     std::memcpy(out + i * dtype.size(), start.bytes, dtype.size());
 }
 
-/// The counter of word n, and which of its two words that is.
+/// The counter of word n, and which of its two words is used.
 struct Counter {
   uint32_t x, y, second;
   Counter(int64_t n, int64_t count) {
@@ -101,7 +102,7 @@ struct Counter {
   }
 };
 
-/// Words of numbers in a row for one key.
+/// Words of consecutive numbers for one key.
 void fill_run(const uint32_t key[2], int64_t count, int64_t first, int64_t n, uint32_t* out) {
   const int64_t half = (count + 1) / 2;
   uint32_t unused[kPiece];

@@ -1,4 +1,4 @@
-// Runs the code of a fused program over tiles.
+// Runs the compiled code of a fused program over tiles.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -45,7 +45,7 @@ class Worker {
   Worker(const FusedCode& c, void* const* operands, const Scalar* constants,
          const std::vector<Chain>& chains, char* tiles, char* blocks);
   void run(int64_t begin, int64_t end);
-  /// Elements in row-major order.
+  /// Computes elements in row-major order.
   void run_elements(int64_t first, int64_t n);
 
  private:
@@ -67,13 +67,13 @@ class Worker {
   char* const* base_;
   char *tiles_, *blocks_;
   SmallVector<void*, 24> value_;        // address of each value in this tile
-  SmallVector<bool, 8> indirect_;       // outputs that go through their tile
-  SmallVector<const char*, 8> loaded_;  // what a packed input's tile holds
+  SmallVector<bool, 8> indirect_;       // outputs that are stored through their tile
+  SmallVector<const char*, 8> loaded_;  // source address of a packed input's tile
   SmallVector<TileFn, 8> run_;
   std::vector<Chain> chains_;
   Shape position_;            // element index per loop axis
-  Shape extent_;              // of the tile there
-  Shape loaded_extent_;       // of what the packed inputs' tiles hold
+  Shape extent_;              // extent of the current tile
+  Shape loaded_extent_;       // extent of the tiles of the packed inputs
   SmallVector<char*, 8> at_;  // address of the tile's first element, per operand
   bool second_ = false;       // this is the second tile of a pair
 };
@@ -140,7 +140,7 @@ void Worker::load(int k) {
   load_box(o, tiles_ + o.tile * c_.tile_bytes, at_[k], 0);
 }
 
-/// Packs what the tile has of an operand from an axis on; the end of that.
+/// Packs the tile's part of an operand from an axis on; returns the end of the packed data.
 char* Worker::load_box(const Operand& o, char* to, const char* from, size_t axis) const {
   const size_t rank = extent_.size();
   if (axis + 2 >= rank) {
@@ -163,7 +163,7 @@ char* Worker::load_box(const Operand& o, char* to, const char* from, size_t axis
   return to;
 }
 
-/// The same back from the tile; the end of what was taken.
+/// The inverse, from the tile to memory; returns the end of the data that was read.
 const char* Worker::store_box(const Operand& o, char* to, const char* from, size_t axis) const {
   if (axis + 1 == extent_.size()) {
     const size_t bytes = extent_[axis] * o.itemsize;
@@ -182,8 +182,8 @@ char* Worker::address(size_t k) const {
   return base_[k] + offset * o.itemsize;
 }
 
-/// Finds the operands of the tile at the present position, and loads what is packed; those in
-/// blocks have their place.
+/// Sets the operand addresses of the tile at the current position, and packs inputs; blocked inputs
+/// are already in place.
 void Worker::place() {
   for (size_t k = 0; k < c_.operands.size(); ++k) {
     const Operand& o = c_.operands[k];
@@ -216,7 +216,7 @@ void Worker::run_chain(Chain& chain, int64_t n) {
   if (done < n) finish_chain(chain, done, n - done);
 }
 
-/// The elements that do not fill a burst: on copies, filled up with the last of them.
+/// The elements that do not fill a burst: computed on copies padded with the last of them.
 void Worker::finish_chain(Chain& chain, int64_t done, int64_t left) {
   const LinkKernels& k = c_.isa->links();
   char* copies = tiles_ + c_.n_tiles * c_.tile_bytes;
@@ -262,7 +262,7 @@ void Worker::run_tile() {
   }
 }
 
-/// Computes what an instruction makes of the numbers of the tile's elements.
+/// Computes an instruction that reads element numbers.
 void Worker::generate(const Micro& m) {
   const Numbering& how = c_.numberings[m.numbering];
   NumberedBox box{0, how.strides, extent_};
@@ -285,7 +285,8 @@ void Worker::generate(const Micro& m) {
     fill_word_pairs(how, key, box.first, n, out, reinterpret_cast<uint32_t*>(words));
 }
 
-/// The tile at the position, and the one that the same calls of the generator make words for.
+/// Processes the tile at the current position, and the one whose random words come from the same
+/// calls of the generator.
 void Worker::run_pair() {
   run_tile();
   position_[0] += c_.shift;
@@ -296,7 +297,7 @@ void Worker::run_pair() {
   position_[0] -= c_.shift;
 }
 
-/// Transposes what lies across the rows, then goes along them.
+/// Transposes the blocked inputs, then processes the rows.
 void Worker::run_block() {
   int64_t *at = &position_.back(), *extent = &extent_.back();
   const int64_t row = at[-1], column = at[0], rows = extent[-1], columns = extent[0];
@@ -418,7 +419,7 @@ struct FusedSource::Reader::Impl {
 FusedSource::Reader::Reader(const FusedSource& source) : impl_(new Impl(*source.impl_)) {}
 FusedSource::Reader::~Reader() = default;
 void FusedSource::Reader::read(int64_t first, int64_t n, void* out) {
-  // The result's first element lies so that this piece of it falls on `out`.
+  // The result's address is set such that this range is written to `out`.
   impl_->operands.back() =
       reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(out) - first * impl_->itemsize);
   impl_->worker.run_elements(first, n);

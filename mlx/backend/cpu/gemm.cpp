@@ -1,9 +1,10 @@
 // Blocking, threading and memory of the matrix products; the arithmetic is in isa/gemm*.cpp.
 //
-// Three roads, chosen by shape and layout alone: products with few rows read the weights where they
-// lie (dot along K, axpy along N); products with a moderate number of rows pack B block by block in
-// the task that uses it; large ones pack A and B once for all tasks. In all of them a sum runs
-// along K in the same order whatever the tasks are, so tasks may be cut to suit the threads.
+// Three algorithms, chosen by shape and layout alone: products with few rows read the weights in
+// place (dot along K, axpy along N); products with a moderate number of rows pack B block by block
+// in the task that uses it; large ones pack A and B once for all tasks. In all of them a sum runs
+// along K in the same order for any division into tasks, so tasks may depend on the number of
+// threads.
 #include "mlx/backend/cpu/gemm.h"
 
 #include <algorithm>
@@ -18,13 +19,13 @@ namespace mlx::core::cpu {
 
 namespace {
 
-constexpr int64_t kDotRows = 64;   // up to here B is read in place when it is contiguous along K
-constexpr int64_t kAxpyRows = 16;  // the same for B contiguous along N
-constexpr int64_t kAxpyRowsPairs = 8;   // where packed pairs are twice as fast
-constexpr int64_t kTinyWeights = 4096;  // B that is not worth packing
-constexpr int64_t kSwapColumns = 8;     // up to here few columns count as few rows
-constexpr int64_t kOwnBRows = 192;      // up to here each task packs its own part of B
-constexpr int64_t kBlockUnits = 384;    // units along K that run in one go, in the caches
+constexpr int64_t kDotRows = 64;        // maximum rows for reading B in place, contiguous along K
+constexpr int64_t kAxpyRows = 16;       // the same for B contiguous along N
+constexpr int64_t kAxpyRowsPairs = 8;   // with pair kernels, which are twice as fast once packed
+constexpr int64_t kTinyWeights = 4096;  // B is not packed below this size
+constexpr int64_t kSwapColumns = 8;     // maximum columns for computing the transposed product
+constexpr int64_t kOwnBRows = 192;      // up to this many rows each task packs its own part of B
+constexpr int64_t kBlockUnits = 384;    // units along K per block, sized for the caches
 constexpr int64_t kTaskRows = 144;
 constexpr int64_t kTaskColumns = 256;
 constexpr int64_t kSuperSide = 4096;  // bounds the packed copies to 64 MiB each
@@ -65,7 +66,7 @@ GemmSource source_of(GemmOutput type) {
   return type == GemmOutput::f32 ? GemmSource::f32 : GemmSource::f16;
 }
 
-// Nanoseconds on one thread; only good enough to decide on threads.
+// Estimated nanoseconds on one thread, used to decide on threads.
 double estimate(const Gemm& g) {
   const double rate = isa() == Isa::avx512 ? 90 : isa() == Isa::avx2 ? 45 : 12;  // GFLOP/s
   const double m = static_cast<double>(g.m), n = static_cast<double>(g.n);
@@ -74,7 +75,7 @@ double estimate(const Gemm& g) {
          (m * k + k * n + m * n) * static_cast<double>(element_size(g.type)) / 20;
 }
 
-// out and the epilogue's addend seen from an element further on.
+// out and the epilogue's addend, offset by (i, j).
 GemmTarget shifted(const Gemm& g, int64_t i, int64_t j) {
   auto out = g.out;
   out.data = advance(out.data, (i * out.row + j * out.col) * element_size(g.out_type));
@@ -109,7 +110,7 @@ void fill_without_product(const Gemm& g) {
 
 // ---- few rows ----------------------------------------------------------------------------------
 
-// The rows of A, contiguous along K: float32, or bfloat16 for pairs. In place where possible.
+// The rows of A, contiguous along K: float32, or bfloat16 for pairs. In place if possible.
 class Inputs {
  public:
   Inputs(const Gemm& g, GemmSource source)
@@ -166,7 +167,7 @@ void axpy_product(const Gemm& g) {
   const auto source = g.type == GemmOutput::bf16 ? GemmSource::bf16 : source_of(g.type);
   const Inputs x(g, source);
   const auto axpy = gemm_kernels().axpy[static_cast<int>(source)];
-  // Long pieces of rows keep the memory busy; the sums stay in the level 1 cache.
+  // Long row ranges use the memory bandwidth; the sums stay in the first-level cache.
   const int64_t longest = std::max<int64_t>(64, kAxpySums / g.m / 64 * 64);
   const int64_t grain =
       std::clamp<int64_t>(round_up(ceil_div(g.n, 2 * num_threads()), 64), 64, longest);
@@ -186,8 +187,8 @@ void axpy_product(const Gemm& g) {
 
 // ---- blocked products --------------------------------------------------------------------------
 
-// A part of the product with all of its rows and columns packed at once. Positions are relative to
-// the part unless they start with `g`.
+// A part of the product whose rows and columns are packed together. Positions are relative to the
+// part unless they start with `g`.
 class Part {
  public:
   Part(const Gemm& g, int64_t row, int64_t column, int64_t rows, int64_t columns)
@@ -226,7 +227,7 @@ class Part {
  private:
   static size_t bytes(int64_t cells) { return static_cast<size_t>(cells) * sizeof(float); }
 
-  // Elements along K from unit `u` on, at most `units` units.
+  // Elements along K from unit `u`, at most `units` units.
   int64_t depth(int64_t u, int64_t units) const {
     return std::min(units * per_, g_.k - (begin_ + u) * per_);
   }
@@ -302,7 +303,7 @@ class Part {
         pack_b(j, j + columns, u, block, own_b);
       }
       for (int64_t r = 0; r < rows; r += kTaskRows) {
-        // The panels of B start at the block where the task has packed them, else before it.
+        // The panels of B start at the block if the task packed them, else at the start of B.
         const uint32_t* a = a_ + (i + r) * units_;
         tile(a + (own_b_ ? u * kernels_.mr : 0), units_, b, own_b_ ? block : units_,
              std::min(kTaskRows, rows - r), columns, own_b_ ? 0 : u, own_b_ ? block : u + block,
@@ -323,7 +324,7 @@ class Part {
   uint32_t *a_ = nullptr, *b_ = nullptr;
   float* sums_ = nullptr;
   int64_t sums_ld_ = 0;
-  int64_t begin_ = 0, units_ = 0;  // the stretch along K that is packed now
+  int64_t begin_ = 0, units_ = 0;  // the range along K that is packed now
   bool last_ = false;
 };
 
@@ -341,7 +342,7 @@ Gemm transposed(const Gemm& g) {
   return t;
 }
 
-// Calls `f(item)` for a batch, side by side when single products are too short for threads.
+// Calls `f(item)` for a batch, in parallel if the single products are too short for threads.
 template <class F>
 void for_each_item(int64_t count, double item_ns, const F& f) {
   const auto run = [&](int64_t begin, int64_t end) {

@@ -1,6 +1,6 @@
 // Matrix products with the project's own kernels: float32, float16 and bfloat16 (float32 sums,
-// rounded once at the end) and integers. Any strides; threads inside. Results depend on the shape,
-// the layout and the instruction set, not on the number of threads nor on the batch.
+// rounded once at the end) and integers. Any strides; threaded. Results depend on the shape, the
+// layout and the instruction set, not on the number of threads nor on the batch.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ const GemmKernels& gemm_kernels();
 /// One product.
 void gemm(const Gemm& product);
 
-/// Where the matrices of a batch start, in elements from the pointers of the product; a null array
+/// Offsets of the matrices of a batch, in elements from the pointers of the product; a null array
 /// means that all share one matrix.
 struct GemmBatch {
   int64_t count = 1;

@@ -1,4 +1,4 @@
-// Hadamard transforms: the matrices of odd orders, rows to threads.
+// Hadamard transforms: the matrices of orders 12, 20 and 28, parallel over rows.
 #include "mlx/ops/hadamard.h"
 
 #include "mlx/backend/cpu/allocator.h"
@@ -11,7 +11,7 @@ namespace mlx::core::cpu {
 
 namespace {
 
-// Rows of Hadamard matrices, a set bit for +1, the first column in the highest bit.
+// Rows of Hadamard matrices: a set bit means +1, the first column is the highest bit.
 constexpr uint32_t kOrder12[] = {0xbff, 0x2aa, 0xec3, 0x896, 0xfb0, 0xa25,
                                  0xcec, 0x989, 0xc3b, 0x962, 0xf0e, 0xa58};
 constexpr uint32_t kOrder20[] = {0x84336, 0x4238b, 0x211d5, 0x108fa, 0x0866d, 0x7c139, 0xba29c,
@@ -44,10 +44,10 @@ void run_hadamard(const KernelArgs& args) {
   parallel_for(
       rows, std::max<int64_t>(1, 2048 / n),
       [&](int64_t begin, int64_t end) {
-        const Scratch room(static_cast<size_t>(2 * n) * (x.dtype() == float64 ? 8 : 4));
+        const Scratch workspace(static_cast<size_t>(2 * n) * (x.dtype() == float64 ? 8 : 4));
         for (int64_t r = begin; r < end; ++r)
           kernel(row, x.as<const char>() + r * bytes, args.out[0].as<char>() + r * bytes,
-                 room.get());
+                 workspace.get());
       },
       static_cast<double>(x.size()) * (1 + 0.3 * static_cast<double>(m)));
 }

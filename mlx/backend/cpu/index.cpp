@@ -1,5 +1,5 @@
-// Reads at index arrays: slices that are dense go by memcpy, single elements by typed loads. Reads
-// jump, writes stream. Every dtype, any strides of the indexed array.
+// Reads at index arrays: dense slices are copied by memcpy, single elements by typed loads. Every
+// dtype, any strides of the indexed array.
 #include "mlx/ops/index.h"
 
 #include <algorithm>
@@ -13,9 +13,9 @@
 namespace mlx::core::cpu {
 namespace {
 
-constexpr int64_t kBlock = 256;  // positions that are read at a time
+constexpr int64_t kBlock = 256;  // indices that are read at a time
 
-/// out[o, p] = the block of `a` at outer position o and indexed position p.
+/// out[o, p] = the block of `a` at outer index o and indexed position p.
 void gather_blocks(const View& a, const Shape& outer, const Positions& positions,
                    const Block& block, const View& out) {
   int64_t n = positions.size(), size = num_elements(block.shape);

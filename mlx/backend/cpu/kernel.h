@@ -1,4 +1,4 @@
-// What a CPU kernel is: a plain function over views of host memory.
+// The interface of a CPU kernel: a plain function over views of host memory.
 #pragma once
 
 #include "mlx/backend/backend.h"
@@ -6,9 +6,8 @@
 
 namespace mlx::core::cpu {
 
-/// An operand: address of its first element, and its layout. Inputs may have any strides (zero and
-/// negative ones too) unless the kernel's entry asks for contiguous ones; outputs are
-/// row-contiguous.
+/// An operand: address of its first element, and its layout. Inputs may have any strides (also zero
+/// and negative) unless the kernel's entry requires contiguous ones; outputs are row-contiguous.
 struct View {
   void* data;
   const Layout* layout;
@@ -30,23 +29,23 @@ struct KernelArgs {
   std::span<const View> in, out;
   const Attrs* attrs;
   void* workspace;
-  /// What computes the elements of the only input, which then has no data.
+  /// Prologue fusion: computes the elements of the only input, which then has no data.
   const FusedSource* source = nullptr;
 };
 
 using KernelFn = void (*)(const KernelArgs&);
 
-/// A row of the backend's table of contents (table.cpp).
+/// A row of the backend's kernel table (table.cpp).
 struct KernelEntry {
   const OpDef* op;
   KernelFn run;
-  uint32_t contiguous = 0;  ///< bit i: input i arrives row-contiguous
-  uint32_t in_place = 0;    ///< bit i: the output may share input i's buffer where equally laid out
-  /// Scratch bytes; null: none.
+  uint32_t contiguous = 0;  ///< bit i: input i must be row-contiguous
+  uint32_t in_place = 0;  ///< bit i: the output may share input i's buffer if the layouts are equal
+  /// Workspace bytes; null: none.
   size_t (*workspace)(std::span<const Layout> operands, int n_inputs, const Attrs*) = nullptr;
-  /// `contiguous` where it depends on the attributes.
+  /// `contiguous`, if it depends on the attributes.
   uint32_t (*contiguous_for)(const Attrs*) = nullptr;
-  /// Whether it takes `KernelArgs::source` for an input of this layout; null: never.
+  /// Whether it accepts `KernelArgs::source` for an input of this layout; null: never.
   bool (*takes_source)(const Layout& in, const Attrs*) = nullptr;
 
   uint32_t contiguous_inputs(const Attrs* attrs) const {
@@ -54,7 +53,7 @@ struct KernelEntry {
   }
 };
 
-/// Adds a kernel for a user's op; replaces an earlier one.
+/// Registers a kernel for a user-defined op; replaces an earlier one.
 MLX_API void register_kernel(const KernelEntry& entry);
 const KernelEntry* find_kernel(const OpDef& op);
 

@@ -1,4 +1,4 @@
-// The families of CPU kernels; table.cpp collects their rows.
+// The kernel families of the CPU. Every family defines its rows in its own file and is listed here.
 #pragma once
 
 #include <span>
@@ -7,10 +7,35 @@
 
 namespace mlx::core::cpu {
 
-extern const std::span<const KernelEntry> creation_kernels, concat_kernels, slice_kernels,
-    index_kernels, scatter_kernels, reduce_kernels, softmax_kernels, scan_kernels, sort_kernels,
-    matmul_kernels, conv_kernels, random_kernels, custom_kernels, norm_kernels, rope_kernels,
-    attention_kernels, delta_kernels, quantized_kernels, hadamard_kernels, fft_kernels,
-    linalg_kernels, spectral_kernels, counting_entries, compact_entries;
+/// Calls F for each family.
+#define MLX_KERNEL_FAMILIES(F) \
+  F(creation_kernels)          \
+  F(concat_kernels)            \
+  F(slice_kernels)             \
+  F(index_kernels)             \
+  F(scatter_kernels)           \
+  F(compact_entries)           \
+  F(reduce_kernels)            \
+  F(softmax_kernels)           \
+  F(scan_kernels)              \
+  F(sort_kernels)              \
+  F(counting_entries)          \
+  F(matmul_kernels)            \
+  F(conv_kernels)              \
+  F(quantized_kernels)         \
+  F(random_kernels)            \
+  F(norm_kernels)              \
+  F(rope_kernels)              \
+  F(attention_kernels)         \
+  F(delta_kernels)             \
+  F(hadamard_kernels)          \
+  F(fft_kernels)               \
+  F(linalg_kernels)            \
+  F(spectral_kernels)          \
+  F(custom_kernels)
+
+#define MLX_DECLARE_FAMILY(name) extern const std::span<const KernelEntry> name;
+MLX_KERNEL_FAMILIES(MLX_DECLARE_FAMILY)
+#undef MLX_DECLARE_FAMILY
 
 }  // namespace mlx::core::cpu

@@ -1,6 +1,6 @@
-// The routines of LAPACK that linear algebra uses, overloaded on the element type: the real,
-// double, complex and double complex variants under one name. Matrices are column-major, integers
-// 32-bit. Each returns LAPACK's info. Workspace sizes are asked for and allocated here.
+// The LAPACK routines that linear algebra uses, overloaded on the element type: the real, double,
+// complex and double complex variants under one name. Matrices are column-major, integers 32-bit.
+// Each returns LAPACK's info. Workspaces are allocated here.
 #pragma once
 
 #include <cblas.h>
@@ -29,7 +29,7 @@ struct RealOf<std::complex<T>> {
 template <class T>
 using Real = typename RealOf<T>::type;
 
-// Fortran passes the lengths of its character arguments behind all others.
+// Fortran passes the lengths of character arguments after all others.
 extern "C" {
 #define MLX_LAPACK(P, T, R, SYEVD, ORGLQ)                                                    \
   void scipy_##P##potrf_(const char*, const Int*, T*, const Int*, Int*, size_t);             \
@@ -89,12 +89,12 @@ MLX_LAPACK_COMPLEX(z, c128, double)
       return scipy_z##COMPLEX##_;                 \
   }()
 
-/// Runs `call(work, lwork)` twice: to ask for the size of the workspace, then with it.
+/// Runs `call(work, lwork)` twice: once to query the workspace size, once to compute.
 template <class T, class F>
 void with_work(F&& call) {
   T size{};
   call(&size, Int{-1});
-  // A float names large sizes only roughly.
+  // A float represents large sizes only approximately.
   const Int n = static_cast<Int>(std::max(1.0, std::real(std::complex<double>(size)) * 1.0001 + 1));
   Scratch work(static_cast<size_t>(n) * sizeof(T));
   call(work.get<T>(), n);
@@ -116,7 +116,7 @@ Int getrf(Int m, Int n, T* a, Int* pivots) {
   MLX_PICK(getrf)(&m, &n, a, &ld, pivots, &info);
   return info;
 }
-/// The inverse, from what getrf gave.
+/// The inverse from the factors of getrf.
 template <class T>
 Int getri(Int n, T* a, const Int* pivots) {
   const Int ld = std::max(n, 1);
@@ -124,7 +124,7 @@ Int getri(Int n, T* a, const Int* pivots) {
   with_work<T>([&](T* work, Int size) { MLX_PICK(getri)(&n, a, &ld, pivots, work, &size, &info); });
   return info;
 }
-/// The inverse of a triangle, in place.
+/// The inverse of a triangular matrix, in place.
 template <class T>
 Int trtri(char uplo, Int n, T* a) {
   const Int ld = std::max(n, 1);
@@ -215,7 +215,7 @@ Int geev(Int n, T* a, T* w, T* v) {
   });
   return info;
 }
-/// The same of a real matrix: parts of the eigenvalues, and eigenvectors in LAPACK's packed form.
+/// The same for a real matrix: parts of the eigenvalues, and eigenvectors in LAPACK's packed form.
 template <class T>
   requires(!is_complex<T>)
 Int geev(Int n, T* a, T* re, T* im, T* v) {

@@ -1,6 +1,6 @@
-// Factorisations, inverses, solutions and determinants, one matrix of the batch per thread, by
-// LAPACK. Inputs arrive row-contiguous: to LAPACK they are transposes, which most of it can do
-// with.
+// Factorisations, inverses, solves and determinants with LAPACK, one matrix of the batch per
+// thread. Inputs are row-contiguous: for LAPACK they are transposed matrices, which most routines
+// can use directly.
 #include "mlx/backend/cpu/linalg.h"
 
 #include "mlx/ops/linalg.h"
@@ -12,10 +12,10 @@ namespace {
 using namespace linalg;
 
 bool upper_of(const KernelArgs& args) { return attrs_as<TriangleAttrs>(args.attrs).upper; }
-// The lower triangle in rows is the upper one in columns.
+// The lower triangle in row-major order is the upper one in column-major order.
 char column_uplo(bool upper) { return upper ? 'L' : 'U'; }
 
-/// A matrix in, a matrix of the same shape out: `f(T* matrix, Int n, int64_t i)` works in place.
+/// One matrix to one matrix of the same shape: `f(T* matrix, Int n, int64_t i)` works in place.
 template <class F>
 void in_place_kernel(const KernelArgs& args, double factor, F&& f) {
   const Batch b(args.out[0]);
@@ -64,7 +64,7 @@ void tri_inv_kernel(const KernelArgs& args) {
   });
 }
 
-/// Copies the right-hand sides into the result, where `f(a, x, n, k, i)` solves.
+/// Copies the right-hand sides to the result, where `f(a, x, n, k, i)` solves in place.
 template <class F>
 void solve_with(const KernelArgs& args, double factor, F&& f) {
   const Batch a(args.in[0]), b(args.out[0]);
@@ -145,7 +145,7 @@ void lu_kernel(const KernelArgs& args) {
       transpose(in + i * b.size(), a, b.rows, b.columns);
       if (b.size() > 0) lapack::getrf(b.m(), b.n(), a, pivots);
       transpose(a, out + i * b.size(), b.columns, b.rows);
-      // Where each row went: the exchanges undone from the last to the first.
+      // The permutation: the exchanges are undone from the last to the first.
       uint32_t* position = positions + i * b.rows;
       for (int64_t r = 0; r < b.rows; ++r) position[r] = static_cast<uint32_t>(r);
       for (int64_t r = k; r-- > 0;) {

@@ -1,4 +1,5 @@
-// What the kernels of linear algebra share: walking a batch of matrices, and copies between orders.
+// Shared by the kernels of linear algebra: iteration over a batch of matrices, and conversion
+// between row-major and column-major order.
 #pragma once
 
 #include <cmath>
@@ -48,7 +49,8 @@ void for_each_matrix(const Batch& b, double each, F&& f) {
       (each / 5 + 300) * static_cast<double>(b.count));
 }
 
-/// Calls `f(TypeTag<T>{})` for float32, float64 and complex dtypes, which ops let through alone.
+/// Calls `f(TypeTag<T>{})` for float32, float64 and complex dtypes, the only ones that the ops
+/// pass.
 template <class F>
 void dispatch_matrix(Dtype t, F&& f) {
   switch (t.val()) {
@@ -75,7 +77,7 @@ T conjugated(T x) {
     return x;
   }
 }
-/// to[j][i] = f(from[i][j]) for `from` (rows, columns), in blocks that stay in cache.
+/// to[j][i] = f(from[i][j]) for `from` (rows, columns), in blocks that stay in the cache.
 template <class T, class U, class F>
 void transpose(const T* from, U* to, int64_t rows, int64_t columns, F f) {
   constexpr int64_t kBlock = 32;
@@ -89,7 +91,7 @@ template <class T>
 void transpose(const T* from, T* to, int64_t rows, int64_t columns) {
   transpose(from, to, rows, columns, [](T x) { return x; });
 }
-/// Zeros outside of a row-major triangle.
+/// Zeros the elements outside a row-major triangle.
 template <class T>
 void clear_other_triangle(T* a, int64_t n, bool upper) {
   for (int64_t i = 0; i < n; ++i) {
@@ -101,8 +103,8 @@ void clear_other_triangle(T* a, int64_t n, bool upper) {
   }
 }
 /// x = a⁻¹ · x for row-major `a` (n, n), which is destroyed, and x (n, k). Returns the row of a
-/// zero pivot, or -1. The factors are those of the transpose: a = Uᵀ · Lᵀ · P, which in rows are a
-/// lower and a unit upper triangle.
+/// zero pivot, or -1. The factors are those of the transpose: a = Uᵀ · Lᵀ · P, which are row-major
+/// a lower and a unit upper triangle.
 template <class T>
 Int solve_in_place(T* a, T* x, Int n, Int k) {
   Scratch integers(sizeof(Int) * static_cast<size_t>(n));
@@ -116,7 +118,7 @@ Int solve_in_place(T* a, T* x, Int n, Int k) {
       std::swap_ranges(x + r * k, x + (r + 1) * k, x + other * k);
   return -1;
 }
-/// Factors column-major `a` in place; returns the sign of the row exchanges. Singular matrices get
+/// Factors column-major `a` in place; returns the sign of the row exchanges. Singular matrices have
 /// zeros on the diagonal.
 template <class T>
 int factor(T* a, Int n, Int* pivots) {
@@ -128,7 +130,7 @@ int factor(T* a, Int n, Int* pivots) {
   return sign;
 }
 
-/// Iterations on NaN and infinities may not end well: refused.
+/// Throws for NaN and infinities, for which iterations may not converge.
 template <class T>
 void require_finite(const char* op, const T* a, int64_t size, int64_t matrix) {
   Real<T> sum = 0;

@@ -1,6 +1,6 @@
-// Singular values, eigenvalues and what is made of them: pseudo-inverses, cofactors; and the matrix
-// exponential. One matrix of the batch per thread; inputs arrive row-contiguous and are transposes
-// to LAPACK.
+// Singular values, eigenvalues and what is computed from them: pseudo-inverses and cofactors; and
+// the matrix exponential. One matrix of the batch per thread; inputs are row-contiguous, so LAPACK
+// sees their transposes.
 #include "mlx/backend/cpu/linalg.h"
 #include "mlx/ops/linalg.h"
 
@@ -23,8 +23,8 @@ void set_identity(T* a, int64_t n) {
   for (int64_t i = 0; i < n; ++i) a[i * n + i] = T(1);
 }
 
-/// Calls `f(a, from, to, i)` for each matrix of the input, in parallel: a copy of it, where it
-/// comes from and where a result of its size goes. `factor` is that of Batch::work.
+/// Calls `f(a, from, to, i)` for each matrix of the input, in parallel: a copy of it, its source,
+/// and the address of a result of its size. `factor` is that of Batch::work.
 template <class F>
 void for_each_copy(const KernelArgs& args, const Batch& b, double factor, F&& f) {
   if (b.count * b.size() == 0) return;
@@ -43,7 +43,7 @@ void for_each_copy(const KernelArgs& args, const Batch& b, double factor, F&& f)
 
 // --- singular values ----------------------------------------------------------------------------
 
-// aᵀ = U' S V' means a = V'ᵀ S U'ᵀ, and column-major V' and U' are their transposes in rows.
+// aᵀ = U' S V' means a = V'ᵀ S U'ᵀ; column-major V' and U' are their transposes in row-major order.
 void svd_kernel(const KernelArgs& args) {
   const Batch b(args.in[0]), left(args.out[0]), right(args.out[2]);
   const bool full = attrs_as<SvdAttrs>(args.attrs).full;
@@ -88,7 +88,7 @@ void svdvals_kernel(const KernelArgs& args) {
   });
 }
 
-// With aᵀ = U' S V', its pseudo-inverse V'ᴴ S⁺ U'ᴴ in columns is that of a in rows.
+// With aᵀ = U' S V', its column-major pseudo-inverse V'ᴴ S⁺ U'ᴴ is that of a in row-major order.
 void pinv_kernel(const KernelArgs& args) {
   const Batch b(args.in[0]);
   const int64_t k = b.small();
@@ -108,7 +108,7 @@ void pinv_kernel(const KernelArgs& args) {
   });
 }
 
-/// The product of the diagonal of a column-major matrix's factors.
+/// The determinant from a column-major matrix's factors: the product of the diagonal.
 template <class T>
 T determinant(T* a, Int n, Int* pivots) {
   T product = static_cast<T>(factor(a, n, pivots));
@@ -116,7 +116,7 @@ T determinant(T* a, Int n, Int* pivots) {
   return product;
 }
 
-/// The adjugate of column-major `b` from its singular values: det(U V) Vᴴ adj(S) Uᴴ, which needs no
+/// The adjugate of column-major `b` from its singular values: det(U V) Vᴴ adj(S) Uᴴ, without an
 /// inverse.
 template <class T>
 void adjugate_by_values(const T* b, T* out, Int n, int64_t matrix) {
@@ -140,21 +140,20 @@ void adjugate_by_values(const T* b, T* out, Int n, int64_t matrix) {
   lapack::gemm<T>(true, n, n, n, v, u, out);
 }
 
-/// The derivatives of the determinant: det(a) a⁻ᵀ, and its limit where `a` is singular or nearly
-/// so.
+/// The derivatives of the determinant: det(a) a⁻ᵀ, and its limit if `a` is singular or nearly so.
 void cofactors_kernel(const KernelArgs& args) {
   const Batch b(args.in[0]);
   const Int n = b.n();
   for_each_copy(args, b, 2, [&]<class T>(Elements<T>& a, const T* in, T* out, int64_t i) {
     Elements<Int> pivots(n);
     T det = determinant<T>(a, n, pivots);
-    Real<T> least = std::abs(a[0]), most = least;
+    Real<T> smallest = std::abs(a[0]), largest = smallest;
     for (int64_t r = 1; r < n; ++r) {
-      least = std::min(least, std::abs(a[r * n + r]));
-      most = std::max(most, std::abs(a[r * n + r]));
+      smallest = std::min(smallest, std::abs(a[r * n + r]));
+      largest = std::max(largest, std::abs(a[r * n + r]));
     }
     const Real<T> unit = std::numeric_limits<Real<T>>::epsilon();
-    if (least > std::sqrt(unit) * most) {
+    if (smallest > std::sqrt(unit) * largest) {
       lapack::getri<T>(n, a, pivots);
       transpose(+a, out, n, n, [&](T x) { return det * x; });
     } else {
@@ -166,8 +165,8 @@ void cofactors_kernel(const KernelArgs& args) {
 
 // --- eigenvalues --------------------------------------------------------------------------------
 
-/// Eigenvalues and, where `vectors` is not null, eigenvectors of Hermitian matrices. To LAPACK the
-/// matrix is its conjugate, the other triangle being given; so are the vectors.
+/// Eigenvalues and, unless `vectors` is null, eigenvectors of Hermitian matrices. LAPACK sees the
+/// conjugate of the matrix with the other triangle; its eigenvectors are conjugated likewise.
 void hermitian_kernel(const KernelArgs& args, const char* op, const View& out,
                       const View* vectors) {
   const Batch b(args.in[0]);
@@ -198,7 +197,7 @@ void eigvalsh_kernel(const KernelArgs& args) {
   hermitian_kernel(args, "linalg.eigvalsh", args.out[0], nullptr);
 }
 
-/// Spectrum of one column-major matrix, which is destroyed; `v` gets vectors in columns, or is
+/// Spectrum of one column-major matrix, which is destroyed; `v` receives column eigenvectors, or is
 /// null.
 template <class T>
 Int spectrum(Int n, std::complex<T>* a, std::complex<T>* w, std::complex<T>* v) {
@@ -211,7 +210,7 @@ Int spectrum(Int n, T* a, std::complex<T>* w, std::complex<T>* v) {
   for (int64_t j = 0; j < n; ++j) w[j] = {re[j], im[j]};
   if (!v || info != 0) return info;
   for (int64_t j = 0; j < n; ++j) {
-    // A pair of conjugate values has the parts of one vector in two columns.
+    // A pair of conjugate values stores the parts of one vector in two columns.
     const T* x = packed + j * n;
     const bool pair = im[j] != 0;
     for (int64_t i = 0; i < n; ++i) {
@@ -252,7 +251,7 @@ void eigvals_kernel(const KernelArgs& args) {
 
 // --- exponential --------------------------------------------------------------------------------
 
-/// A Padé approximant and the largest 1-norm for which it is exact to the dtype's precision.
+/// A Padé approximant and the largest 1-norm for which it is accurate to the dtype's precision.
 struct Approximant {
   int degree;
   double norm;
@@ -267,16 +266,16 @@ constexpr Approximant kDouble[] = {{3, 1.495585217958292e-2},
 
 template <class T>
 double column_norm(const T* a, int64_t n) {
-  double most = 0;
+  double largest = 0;
   for (int64_t j = 0; j < n; ++j) {
     double sum = 0;
     for (int64_t i = 0; i < n; ++i) sum += std::abs(a[j * n + i]);
-    if (!(sum <= most)) most = sum;
+    if (!(sum <= largest)) largest = sum;
   }
-  return most;
+  return largest;
 }
 
-/// x = exp(a) of one matrix, the order of which does not matter; `a` is destroyed.
+/// x = exp(a) of one matrix in either memory order; `a` is destroyed.
 template <class T>
 void exponential(T* a, T* x, Int n) {
   const int64_t size = static_cast<int64_t>(n) * n;
@@ -296,7 +295,7 @@ void exponential(T* a, T* x, Int n) {
 
   double c[16] = {1};
   for (int j = 0; j < degree; ++j) c[j + 1] = c[j] * (degree - j) / ((2.0 * degree - j) * (j + 1));
-  // Even powers up to the sixth; those above are the sixth times lower ones.
+  // Even powers up to the sixth; higher ones are the sixth times lower ones.
   Elements<T> memory(5 * size);
   T *p2 = memory, *p4 = p2 + size, *p6 = p4 + size, *high = p6 + size, *even = high + size;
   lapack::gemm<T>(false, n, n, n, a, a, p2);

@@ -1,6 +1,6 @@
-// From layouts to products: batch axes are merged into the rows where memory allows, the rest is a
-// batch of products of one shape. float32 and 16-bit floats and integers run on the project's own
-// kernels, float64 and complex numbers on BLAS.
+// Matrix products for any layouts: batch axes are merged into the rows if memory allows, the rest
+// is a batch of products of one shape. float32, 16-bit floats and integers use the project's own
+// kernels, float64 and complex numbers BLAS.
 #include "mlx/backend/cpu/matmul.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace {
 struct Matrix {
   const void* data = nullptr;
   int64_t row = 0, col = 0;
-  std::vector<int64_t> starts;  // of every product of the batch
+  std::vector<int64_t> starts;  // offset of each product of the batch
 
   Matrix(const View* view, const Shape& shape) {
     if (!view) return;
@@ -32,7 +32,8 @@ struct Matrix {
     Strides strides = broadcast_strides(view->shape(), view->strides(), shape);
     row = strides[shape.size() - 2];
     col = strides[shape.size() - 1];
-    // The stride of an axis of length 1 says nothing: layouts that are the same look the same.
+    // The stride of an axis of length 1 has no meaning: it is normalised so that equal layouts
+    // compare equal.
     if (shape[shape.size() - 2] == 1) row = std::max<int64_t>(shape.back(), 1);
     if (shape.back() == 1) col = 1;
   }
@@ -78,7 +79,7 @@ Products make_products(const View& a, const View& b, const View* c, const View& 
     strides.push_back(s);
   }
   collapse_axes(batch, strides);
-  // A batch that shares b and continues the rows of the others makes taller matrices.
+  // A batch that shares b and continues the rows of the other operands is one taller matrix.
   while (!batch.empty() && (strides[1].back() == 0 || batch.back() == 1)) {
     bool joins = true;
     for (int i : {0, 2, 3})
@@ -117,7 +118,7 @@ void integer_products(const Products& p, GemmInt type) {
                    {const_cast<void*>(p.out.data), p.out.row, p.out.col}, p.batch());
 }
 
-/// A batch of matrices as BLAS sees them: dense along one axis; copied where they are not.
+/// A batch of matrices in BLAS format: dense along one axis; copied if necessary.
 template <class T>
 struct BlasOperand {
   const T* data;
@@ -145,7 +146,7 @@ struct BlasOperand {
   }
 };
 
-/// out = beta * c for one matrix; zero where there is no c.
+/// out = beta * c for one matrix; zero if there is no c.
 template <class T>
 void start_from(const Products& p, T beta, int64_t i) {
   T* out = static_cast<T*>(const_cast<void*>(p.out.data)) + p.out.starts[i];
@@ -167,7 +168,7 @@ void blas_products(const Products& p, double alpha, double beta) {
                         p.out.starts.data());
 }
 
-/// The products of a batch by the kernels of its dtype.
+/// Computes the products of a batch with the kernels of its dtype.
 void multiply(const Products& p, Dtype type, double alpha, double beta) {
   switch (type.val()) {
     case Dtype::Val::float32:
@@ -191,11 +192,11 @@ void multiply(const Products& p, Dtype type, double alpha, double beta) {
   }
 }
 
-/// An operand, spelled out in memory where it repeats elements: that is how it lies once it is
-/// evaluated, and products round by how their operands lie.
-class SpelledOut {
+/// An operand, materialized if it repeats elements: after evaluation it has that layout, and
+/// products round by the memory order of their operands.
+class Materialized {
  public:
-  explicit SpelledOut(const View& x)
+  explicit Materialized(const View& x)
       : layout_{x.shape(), row_major(x.shape()), 0, x.dtype()},
         copy_(repeats(x) ? static_cast<size_t>(x.size()) * x.dtype().size() : 0),
         view_(x) {
@@ -217,21 +218,21 @@ class SpelledOut {
 };
 
 void matmul_kernel(const KernelArgs& args) {
-  const SpelledOut a(args.in[0]), b(args.in[1]);
+  const Materialized a(args.in[0]), b(args.in[1]);
   matrix_product(a.view(), b.view(), nullptr, args.out[0], 1, 0);
 }
 
 void addmm_kernel(const KernelArgs& args) {
   const auto& attrs = attrs_as<AddmmAttrs>(args.attrs);
-  const SpelledOut a(args.in[1]), b(args.in[2]);
-  const SpelledOut c(args.in[0]);  // which rows of a batch are joined hangs on it too
+  const Materialized a(args.in[1]), b(args.in[2]);
+  const Materialized c(args.in[0]);  // affects which rows of a batch are merged
   matrix_product(a.view(), b.view(), &c.view(), args.out[0], attrs.alpha, attrs.beta);
 }
 
-/// Products of the matrices that two index arrays pick. Neighbours that share the right matrix and
-/// continue each other's rows on the left become one product.
+/// Products of matrices selected by two index arrays. Consecutive products that share the right
+/// matrix and continue the rows on the left are merged.
 void gather_mm_kernel(const KernelArgs& args) {
-  const SpelledOut left_matrices(args.in[0]), right_matrices(args.in[1]);
+  const Materialized left_matrices(args.in[0]), right_matrices(args.in[1]);
   const View &a = left_matrices.view(), &b = right_matrices.view(), &out = args.out[0];
   if (out.size() == 0) return;
   const Shape& shape = args.in[2].shape();
@@ -273,9 +274,9 @@ void gather_mm_kernel(const KernelArgs& args) {
   parallel_for(static_cast<int64_t>(runs.size()), 1, run, ns);
 }
 
-/// Products over ranges of the inner axis; the segments arrive row-contiguous.
+/// Products over ranges of the inner axis; the segments are row-contiguous.
 void segmented_mm_kernel(const KernelArgs& args) {
-  const SpelledOut left(args.in[0]), right(args.in[1]);
+  const Materialized left(args.in[0]), right(args.in[1]);
   const View &a = left.view(), &b = right.view(), &segments = args.in[2], &out = args.out[0];
   if (out.size() == 0) return;
   int64_t m = a.shape()[0], k = a.shape()[1], n = b.shape()[1];

@@ -1,4 +1,4 @@
-// Matrix products over any strides, in the form that kernels call.
+// Matrix products for operands of any strides.
 #pragma once
 
 #include "mlx/backend/cpu/kernel.h"
@@ -6,8 +6,8 @@
 namespace mlx::core::cpu {
 
 /// out = alpha * (a · b) + beta * c for matrices or stacks of them; operands broadcast over the
-/// stack, `c` (or null) over all of the result. The dtypes are equal; the layouts are free but for
-/// `out`, which is row-contiguous.
+/// stack, `c` (or null) over the whole result. The dtypes are equal; the operands may have any
+/// layout, `out` is row-contiguous.
 void matrix_product(const View& a, const View& b, const View* c, const View& out, double alpha,
                     double beta);
 

@@ -1,4 +1,4 @@
-// Normalisation over the last axis: rows to threads.
+// Normalisation over the last axis, parallel over rows.
 #include "mlx/ops/norm.h"
 
 #include "mlx/backend/cpu/cpu_info.h"

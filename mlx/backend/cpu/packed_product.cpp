@@ -1,5 +1,6 @@
-// Two roads: products with few rows multiply codes as they are read; others unpack blocks of the
-// matrix into the panels of the blocked product. Sums do not depend on the threads.
+// Products with packed matrices, with two algorithms: products with few rows multiply codes as they
+// are read; others unpack blocks of the matrix to the panels of the blocked product. Sums do not
+// depend on the number of threads.
 #include <algorithm>
 #include <cstring>
 
@@ -13,11 +14,11 @@ namespace mlx::core::cpu {
 
 namespace {
 
-constexpr int64_t kFewRows = 12;   // rows that multiply codes directly
-constexpr int64_t kColumns = 128;  // of a task
-constexpr int64_t kDepth = 384;    // along K in one go
+constexpr int64_t kFewRows = 12;   // maximum number of rows that multiply codes directly
+constexpr int64_t kColumns = 128;  // per task
+constexpr int64_t kDepth = 384;    // along K per block
 constexpr int64_t kTileRows = 144;
-constexpr int64_t kMostRows = 512;  // packed at a time
+constexpr int64_t kMaxRows = 512;  // maximum number of rows packed at a time
 
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 constexpr int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
@@ -31,7 +32,7 @@ QuantFormat format_of(const Packing& p) {
   return by_bits[p.bits];
 }
 
-/// The scales that codes stand for: e8m0, or e4m3 for nvfp4.
+/// The scale values of codes: e8m0, or e4m3 for nvfp4.
 const float* scale_table(QuantMode mode) {
   struct Table {
     float e8m0[256], e4m3[256];
@@ -90,15 +91,16 @@ void few_rows(const PackedProduct& p) {
       [&](int64_t begin, int64_t end) {
         constexpr int64_t kRows = 64;
         const int64_t ld = groups + 16;
-        const Scratch room(static_cast<size_t>(kRows * ld) * sizeof(float));
-        float* scales = room.get<float>();
+        const Scratch scale_rows(static_cast<size_t>(kRows * ld) * sizeof(float));
+        float* scales = scale_rows.get<float>();
         alignas(64) float acc[kFewRows * kRows], shift[kFewRows * kRows];
         for (int64_t j = begin; j < end; j += kRows) {
           const int64_t rows = std::min(kRows, end - j);
           w.read_scales(base + j, rows, scales, ld);
           for (int64_t r = 0; r < rows; ++r)
             std::memset(scales + r * ld + groups, 0, 16 * sizeof(float));
-          // A few rows of x meet a stretch of K at a time, which stays in the first-level cache.
+          // A few rows of x are multiplied with a range of K at a time, which stays in the
+          // first-level cache.
           std::memset(acc, 0, static_cast<size_t>(p.m * kRows) * sizeof(float));
           for (int64_t i = 0; i < p.m; i += kQuantRows)
             for (int64_t at = 0; at < k; at += stretch)
@@ -144,8 +146,8 @@ class Blocks {
   void run() {
     const double rate = isa() == Isa::avx512 ? 80 : isa() == Isa::avx2 ? 40 : 10;
     const int64_t item = p_.type.size();
-    for (int64_t first = 0; first < p_.m; first += kMostRows) {
-      m_ = std::min(kMostRows, p_.m - first);
+    for (int64_t first = 0; first < p_.m; first += kMaxRows) {
+      m_ = std::min(kMaxRows, p_.m - first);
       const Scratch a(static_cast<size_t>(round_up(m_, gemm_.mr) * units_) * sizeof(uint32_t));
       a_ = a.get<uint32_t>();
       const char* x = static_cast<const char*>(p_.x) + first * k_ * item;
@@ -156,7 +158,7 @@ class Blocks {
                                                   gemm_.mr, a_ + begin * units_);
           },
           0.3 * static_cast<double>(m_ * k_));
-      // Groups along the columns stay whole.
+      // Groups along the columns are not divided.
       const bool narrow = p_.transpose && n_ < 4 * kColumns * num_threads();
       const int64_t columns = narrow ? kColumns / 2 : kColumns;
       parallel_for(
@@ -190,7 +192,7 @@ class Blocks {
     gemm_.store[static_cast<int>(output_of(p_.type))](acc, ld, m_, columns, target, {});
   }
 
-  /// The panel of columns [j, j + columns) and depth [at, at + depth) of the second factor.
+  /// Fills the panel of columns [j, j + columns) and depth [at, at + depth) of the second factor.
   void fill(int64_t j, int64_t columns, int64_t at, int64_t depth, float* rows,
             uint32_t* panel) const {
     const int64_t base = p_.index * w_.rows;
@@ -198,7 +200,7 @@ class Blocks {
     const int64_t from = p_.transpose ? at : j;
     for (int64_t r = 0; r < count; ++r)
       w_.unpack(base + (p_.transpose ? j : at) + r, from, n, rows + r * n);
-    if (pairs_) {  // in place, row by row: what is written lies before what is read
+    if (pairs_) {  // in place, row by row: the written range lies before the range still to be read
       GemmTarget target{rows, count * n, 1};
       for (int64_t i = 0; i < count * n; i += 1024) {
         target.data = reinterpret_cast<uint16_t*>(rows) + i;

@@ -1,4 +1,4 @@
-// Index arrays to offsets.
+// Conversion of index arrays to offsets.
 #include "mlx/backend/cpu/positions.h"
 
 #include <algorithm>

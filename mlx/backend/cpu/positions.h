@@ -7,12 +7,12 @@
 
 namespace mlx::core::cpu {
 
-/// An index array and the axis of the indexed array that it points into.
+/// An index array and the axis of the indexed array that it indexes.
 struct IndexedAxis {
   View indices;
   int axis;
   int64_t size;    ///< length of the axis
-  int64_t span;    ///< elements taken from each position on (1 but for slices)
+  int64_t span;    ///< elements read from each index on (1 except for slices)
   int64_t stride;  ///< elements between neighbours on the axis
 };
 
@@ -25,7 +25,7 @@ class Positions {
   /// Offsets, in elements, of positions [begin, end) in row-major order of the shape. Throws
   /// IndexError for an index outside its axis.
   void read(int64_t begin, int64_t end, int64_t* out) const;
-  /// Throws IndexError for an index outside its axis, where nothing is to be read.
+  /// Throws IndexError for an index outside its axis, without reading elements.
   void check() const;
 
  private:

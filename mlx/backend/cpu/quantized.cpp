@@ -1,4 +1,4 @@
-// Packing and unpacking, and the products that layouts and index arrays ask for.
+// Packing and unpacking, and products with packed matrices by layout and index arrays.
 #include "mlx/backend/cpu/quantized.h"
 
 #include <algorithm>
@@ -26,22 +26,22 @@ T narrowed(float x) {
   return static_cast<T>(x);
 }
 
-/// Codes of one group of mode affine; scale and bias before they are rounded to their dtype decide
-/// on the codes.
+/// Codes of one group of mode affine, computed with scale and bias before these are rounded to
+/// their dtype.
 template <class T>
 void affine_group(const T* w, int group, int bits, T* scale, T* bias, uint8_t* codes) {
   const float most = static_cast<float>((1 << bits) - 1);
-  float top = -INFINITY, low = INFINITY;
+  float high = -INFINITY, low = INFINITY;
   for (int i = 0; i < group; ++i) {
     const float x = static_cast<float>(w[i]);
-    top = std::max(top, x);
+    high = std::max(high, x);
     low = std::min(low, x);
   }
-  float step = std::max((top - low) / most, 1e-7f), start = low;
+  float step = std::max((high - low) / most, 1e-7f), start = low;
   if (bits > 1) {
-    const bool negative = std::fabs(low) > std::fabs(top);
+    const bool negative = std::fabs(low) > std::fabs(high);
     if (!negative) step = -step;
-    const float edge = negative ? low : top, at = std::nearbyint(edge / step);
+    const float edge = negative ? low : high, at = std::nearbyint(edge / step);
     start = at != 0 ? edge : 0;
     if (at != 0) step = edge / at;
   }
@@ -78,7 +78,7 @@ float from_e4m3(uint8_t code) {
   return (code & 127) == 127 ? NAN : v;
 }
 
-/// Codes of one group of a mode of floats. `unit` is what a code of the scale counts.
+/// Codes of one group of a floating-point mode. `unit` is the value of the scale code 1.
 template <class T>
 void float_group(const T* w, const Packing& p, float unit, uint8_t* scale, uint8_t* codes) {
   float most = 0;
@@ -88,7 +88,7 @@ void float_group(const T* w, const Packing& p, float unit, uint8_t* scale, uint8
     *scale = to_e4m3(most / 6 / unit);
     step = from_e4m3(*scale) * unit;
   } else {
-    // The quotient is rounded to the dtype of the matrix, as the scale would be there.
+    // The ratio is rounded to the dtype of the matrix, as the scale would be in that dtype.
     const float ratio = static_cast<float>(narrowed<T>(most / (p.bits == 4 ? 6 : 448)));
     int exponent = 0;
     const float mantissa = ratio > 0 && ratio <= 3e38f ? std::frexp(ratio, &exponent) : 0;
@@ -103,18 +103,18 @@ void float_group(const T* w, const Packing& p, float unit, uint8_t* scale, uint8
 }
 
 void store_codes(const uint8_t* codes, int group, int bits, uint32_t* words) {
-  uint64_t room = 0;
+  uint64_t packed = 0;
   int filled = 0;
   for (int i = 0; i < group; ++i) {
-    room |= uint64_t{codes[i]} << filled;
+    packed |= uint64_t{codes[i]} << filled;
     filled += bits;
     if (filled >= 32) {
-      *words++ = static_cast<uint32_t>(room);
-      room >>= 32;
+      *words++ = static_cast<uint32_t>(packed);
+      packed >>= 32;
       filled -= 32;
     }
   }
-  // A group of 16 codes of 4 bits, and any group of 32, ends with a word.
+  // A group of 16 codes of 4 bits, and any group of 32, ends at a word boundary.
 }
 
 template <class F>
@@ -154,7 +154,7 @@ void run_quantize(const KernelArgs& args) {
   });
 }
 
-/// Packs and unpacks again.
+/// Packs and unpacks.
 void run_round(const KernelArgs& args) {
   const auto& p = attrs_as<Packing>(args.attrs);
   const View &x = args.in[0], &out = args.out[0];
@@ -197,14 +197,13 @@ void run_dequantize(const KernelArgs& args) {
   parallel_for(
       rows, std::max<int64_t>(1, 2048 / n),
       [&](int64_t begin, int64_t end) {
-        const Scratch room(static_cast<size_t>(n) * sizeof(float));
+        const Scratch row(static_cast<size_t>(n) * sizeof(float));
         for (int64_t r = begin; r < end; ++r) {
-          matrices.unpack(r, 0, n, room.get<float>());
+          matrices.unpack(r, 0, n, row.get<float>());
           GemmTarget target{out.as<char>() + r * n * out.dtype().size(), n, 1};
           GemmEpilogue epilogue;
           epilogue.alpha = unit;
-          gemm_kernels().store[static_cast<int>(type)](room.get<float>(), n, 1, n, target,
-                                                       epilogue);
+          gemm_kernels().store[static_cast<int>(type)](row.get<float>(), n, 1, n, target, epilogue);
         }
       },
       0.5 * static_cast<double>(out.size()));
@@ -212,8 +211,8 @@ void run_dequantize(const KernelArgs& args) {
 
 // ---- products ----------------------------------------------------------------------------------
 
-/// Products of rows x + left[i] with matrix right[i]; neighbours that share a matrix and continue
-/// each other's rows become one.
+/// Products of rows x + left[i] with matrix right[i]; consecutive ones that share a matrix and
+/// continue each other's rows are merged.
 void run_products(const KernelArgs& args, const QuantizedMatmulAttrs& attrs,
                   const std::vector<int64_t>& left, const std::vector<int64_t>& right) {
   const bool affine = attrs.packing.affine();

@@ -1,4 +1,4 @@
-// Products with packed matrices on top of isa/quantized.h.
+// Products with packed matrices, based on isa/quantized.h.
 #pragma once
 
 #include "mlx/backend/cpu/isa/quantized.h"
@@ -7,19 +7,20 @@
 
 namespace mlx::core::cpu {
 
-/// Packed matrices that follow one another, with their scales and biases (or null), all contiguous.
+/// Consecutive packed matrices with their scales and biases (or null), all contiguous.
 struct PackedMatrices {
   Packing packing;
   int64_t rows, columns;  ///< of one matrix, unpacked
   const uint32_t* words;
   const void *scales, *biases;
-  Dtype unit_dtype;  ///< of scales and biases; uint8 for codes
+  Dtype unit_dtype;  ///< dtype of scales and biases; uint8 for codes
 
   PackedMatrices(const Packing& p, const View& w, const View& scales, const View* biases);
   int64_t row_words() const { return columns * packing.bits / 32; }
   int64_t groups() const { return columns / packing.group; }
   const QuantKernels& kernels() const;
-  /// Scales of rows [first, first + count), counted over all matrices, as floats; rows `ld` apart.
+  /// Scales of rows [first, first + count), counted over all matrices, as floats with row stride
+  /// `ld`.
   void read_scales(int64_t first, int64_t count, float* to, int64_t ld) const;
   /// Unpacks codes [from, from + n) of a row, both multiples of the group size.
   void unpack(int64_t row, int64_t from, int64_t n, float* to) const;

@@ -1,4 +1,4 @@
-// Radix sorting of unsigned keys, alone or with a position, and the order-preserving maps between
+// Radix sort of unsigned keys, with or without indices, and the order-preserving maps between
 // element types and keys.
 #pragma once
 
@@ -35,7 +35,7 @@ struct UintOf<8> {
   using type = uint64_t;
 };
 
-/// Unsigned integers in the order of T, and back. NaN comes last; which NaN it was is lost.
+/// Maps T to unsigned integers in the order of T, and back. NaN is last; its payload is lost.
 template <class T>
 struct KeyOf {
   using K = typename UintOf<sizeof(T)>::type;
@@ -80,7 +80,7 @@ struct KeyOf {
   }
 };
 
-/// A 64-bit key and where it stood.
+/// A 64-bit key and its original index.
 struct KeyAt {
   uint64_t key;
   uint64_t position;
@@ -89,13 +89,13 @@ inline bool operator<(const KeyAt& a, const KeyAt& b) {
   return a.key != b.key ? a.key < b.key : a.position < b.position;
 }
 
-/// What elements E are sorted by: `kBits` bits from `kShift` on.
+/// The sort key of elements E: `kBits` bits from bit `kShift` on.
 template <class E>
 struct Digits {
   static constexpr int kShift = 0, kBits = 8 * sizeof(E);
   static uint64_t key(E e) { return e; }
 };
-/// A key of up to 32 bits above a position of 32 bits.
+/// A key of up to 32 bits above an index of 32 bits.
 struct Packed {
   uint64_t bits;
   friend bool operator<(Packed a, Packed b) { return a.bits < b.bits; }
@@ -123,12 +123,11 @@ void insertion_sort(E* a, int64_t n) {
   }
 }
 
-/// Bits of a digit. With more, the runs that a pass writes to outnumber the entries of the
-/// first-level TLB.
+/// Bits of a digit. With more, the output ranges of a pass exceed the first-level TLB.
 inline constexpr int kDigit = 8, kDigits = 1 << kDigit;
 
-/// Stable sort of `a` by its digits, least significant first; `spare` has room for n elements too.
-/// Returns where the result is: `a` or `spare`.
+/// Stable sort of `a` by its digits, least significant first; `spare` also holds n elements.
+/// Returns the location of the result: `a` or `spare`.
 template <class E>
 E* radix_sort(E* a, E* spare, int64_t n) {
   using D = Digits<E>;
@@ -142,7 +141,8 @@ E* radix_sort(E* a, E* spare, int64_t n) {
   for (int p = 0; p < kPasses; ++p) {
     const int shift = D::kShift + p * kDigit;
     uint32_t* next = counts[p];
-    if (next[(D::key(a[0]) >> shift) & (kDigits - 1)] == n) continue;  // one digit only
+    if (next[(D::key(a[0]) >> shift) & (kDigits - 1)] == n)
+      continue;  // all elements have the same digit
     uint32_t total = 0;
     for (int d = 0; d < kDigits; ++d) total += std::exchange(next[d], total);
     for (int64_t i = 0; i < n; ++i) spare[next[(D::key(a[i]) >> shift) & (kDigits - 1)]++] = a[i];
@@ -151,7 +151,7 @@ E* radix_sort(E* a, E* spare, int64_t n) {
   return a;
 }
 
-/// The same shared among threads, for one long run of elements.
+/// The same in parallel, for one long range of elements.
 template <class E>
 E* parallel_radix_sort(E* a, E* spare, int64_t n) {
   using D = Digits<E>;
@@ -187,7 +187,7 @@ E* parallel_radix_sort(E* a, E* spare, int64_t n) {
   return a;
 }
 
-/// Sorts `a`; equal keys keep their order where elements carry positions. Returns `a` or `spare`.
+/// Sorts `a`; equal keys keep their order if elements carry indices. Returns `a` or `spare`.
 template <class E>
 E* sort_run(E* a, E* spare, int64_t n, bool threads) {
   constexpr int kBits = Digits<E>::kBits;
@@ -196,7 +196,7 @@ E* sort_run(E* a, E* spare, int64_t n, bool threads) {
     return a;
   }
   if (threads && n >= (1 << 17)) return parallel_radix_sort(a, spare, n);
-  // Elements with positions differ in them, so any sort is stable for them.
+  // Elements with indices are distinct, so any sort is stable for them.
   if (n < (kBits == 64 ? 192 : 96)) {
     std::sort(a, a + n);
     return a;
@@ -205,7 +205,8 @@ E* sort_run(E* a, E* spare, int64_t n, bool threads) {
   return radix_sort(a, spare, n);
 }
 
-/// Puts the element of rank `kth` at its place, none larger before it and none smaller behind it.
+/// Moves the element of rank `kth` to its place, with none larger before it and none smaller after
+/// it.
 template <class E>
 E* select_run(E* a, E* spare, int64_t n, int64_t kth, bool threads) {
   using D = Digits<E>;
@@ -217,7 +218,7 @@ E* select_run(E* a, E* spare, int64_t n, int64_t kth, bool threads) {
     auto digit = [](E e) { return static_cast<int64_t>(D::key(e) >> kShift); };
     int64_t counts[1 << kWidth] = {};
     for (int64_t i = 0; i < n; ++i) ++counts[digit(a[i])];
-    // The digit of the element sought, and how many come before it.
+    // The digit of the element with the requested rank, and the number of smaller elements.
     int64_t pivot = 0, below = 0;
     while (below + counts[pivot] <= kth) below += counts[pivot++];
     int64_t next[3] = {0, below, below + counts[pivot]};

@@ -1,5 +1,5 @@
-// Random bits: the words of an array of n words are counted 0 .. n - 1, and words i and i + (n + 1)
-// / 2 come from one call of the generator. The last word of an odd count is paired with counter 0.
+// Random bits: an array of n words has counters 0 .. n - 1; words i and i + (n + 1) / 2 come from
+// one call of the generator. The last word of an odd count is paired with counter 0.
 #include "mlx/backend/cpu/isa/random.h"
 
 #include <algorithm>
@@ -17,13 +17,13 @@ const RandomKernels& kernels() { return MLX_FOR_ISA(random_kernels); }
 constexpr double kNsPerPair = 1.0;
 constexpr int64_t kGrain = 4096;
 
-/// Words [0, n) for one key; `out` has room for `bytes`, which may end within the last word.
+/// Words [0, n) for one key; `out` has `bytes` bytes, which may end within the last word.
 void fill(const uint32_t* key, int64_t bytes, char* out) {
   int64_t n = (bytes + 3) / 4, half = (n + 1) / 2, tail = n % 2, pairs = half - tail;
-  int64_t whole = bytes % 4 ? n - 1 : n;  // words that are stored in full
+  int64_t whole = bytes % 4 ? n - 1 : n;  // number of words that are stored completely
   auto* words = reinterpret_cast<uint32_t*>(out);
   auto run = [&](int64_t begin, int64_t end) {
-    // The second of the last pair may be cut short.
+    // The second word of the last pair may be truncated.
     int64_t stop = std::min(end, std::max(begin, whole - half));
     kernels().threefry(key, static_cast<uint32_t>(begin), static_cast<uint32_t>(half), stop - begin,
                        words + begin, words + half + begin);

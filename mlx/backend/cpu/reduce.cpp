@@ -1,7 +1,7 @@
-// Finds how an operand lies, and feeds its elements in their logical order to the kernels of
-// isa/reduce.h: rows where the reduced elements are neighbours in memory, columns where the kept
-// ones are, and rows packed into a small buffer otherwise. Long reductions are cut into chunks of
-// whole blocks, whose partial results combine in the order of the blocks.
+// Passes the elements of an operand of any layout in logical order to the kernels of isa/reduce.h:
+// as rows if the reduced elements are contiguous, as columns if the kept ones are, and as rows
+// packed into a small buffer otherwise. Long reductions are divided into chunks of whole blocks,
+// whose partial results are combined in the order of the blocks.
 #include "mlx/backend/cpu/reduce.h"
 
 #include <algorithm>
@@ -24,8 +24,7 @@ Reducer find(Reduction kind, Dtype t) {
   return arg ? MLX_FOR_ISA(find_arg_reducer)(kind, t) : MLX_FOR_ISA(find_reducer)(kind, t);
 }
 
-// --- from accumulators to results
-// ------------------------------------------------------------------
+// --- accumulators to results ---------------------------------------------------------------------
 
 template <class A, class F>
 void store_with(const Dtype& t, const void* acc, void* out, int64_t n, F f) {
@@ -52,7 +51,7 @@ void store_mean(Dtype out_type, const void* acc, void* out, int64_t n, int64_t c
   }
 }
 
-// Writes n results; `count` is the number of elements behind each.
+// Writes n results; `count` is the number of elements reduced to each.
 void finish(const Reducer& r, Reduction kind, Dtype in, Dtype out_type, const void* acc, void* out,
             int64_t n, int64_t count) {
   switch (kind) {
@@ -61,7 +60,7 @@ void finish(const Reducer& r, Reduction kind, Dtype in, Dtype out_type, const vo
       const uint8_t flip = kind == Reduction::all;
       auto each = [&](auto zero) {
         using A = decltype(zero);
-        // Lengths are known here, so that compilers make vectors of them.
+        // Constant lengths, so that compilers vectorise the loop.
         constexpr int64_t kSome = 32;
         auto finish_some = [&](int64_t first, auto some) {
           A x[kSome] = {};
@@ -117,11 +116,10 @@ void finish(const Reducer& r, Reduction kind, Dtype in, Dtype out_type, const vo
   std::memcpy(out, acc, static_cast<size_t>(n) * r.accumulator);
 }
 
-// --- the walk
-// ---------------------------------------------------------------------------------------
+// --- iteration -----------------------------------------------------------------------------------
 
-/// Lengths and strides of some axes, merged where they are one in memory.
-struct Walk {
+/// Lengths and strides of some axes, merged if they are contiguous.
+struct AxisSpace {
   Shape shape;
   Strides strides;
   int64_t size = 1;
@@ -139,7 +137,7 @@ struct Walk {
   int64_t inner() const { return shape.back(); }
   int64_t step() const { return strides.back(); }
   int64_t outer() const { return size / shape.back(); }
-  /// Offsets of the positions from `begin` on.
+  /// Offsets of consecutive positions starting at `begin`.
   void offsets(int64_t begin, int64_t n, int64_t* out) const {
     const int64_t length = shape.back(), step = strides.back();
     int64_t outer = begin / length, i = begin % length;
@@ -156,18 +154,18 @@ struct Walk {
   }
 };
 
-/// Copies elements of one size that lie at an offset walk after each other.
+/// Copies elements of one size at strided positions to contiguous memory.
 template <int Size>
-void gather(const char* from, const Walk& walk, int64_t begin, int64_t n, char* to) {
+void gather(const char* from, const AxisSpace& space, int64_t begin, int64_t n, char* to) {
   struct alignas(Size < 8 ? Size : 8) Element {
     char bytes[Size];
   };
   auto* out = reinterpret_cast<Element*>(to);
   const auto* in = reinterpret_cast<const Element*>(from);
-  const int64_t length = walk.inner(), step = walk.step();
+  const int64_t length = space.inner(), step = space.step();
   int64_t outer = begin / length, i = begin % length;
   while (n > 0) {
-    const Element* run = in + walk.outer_offset(outer++) + i * step;
+    const Element* run = in + space.outer_offset(outer++) + i * step;
     const int64_t count = std::min(n, length - i);
     if (step == 1) {
       std::memcpy(out, run, static_cast<size_t>(count) * Size);
@@ -179,7 +177,7 @@ void gather(const char* from, const Walk& walk, int64_t begin, int64_t n, char* 
     i = 0;
   }
 }
-using Gather = void (*)(const char*, const Walk&, int64_t, int64_t, char*);
+using Gather = void (*)(const char*, const AxisSpace&, int64_t, int64_t, char*);
 Gather gather_of(int itemsize) {
   switch (itemsize) {
     case 1:
@@ -195,12 +193,12 @@ Gather gather_of(int itemsize) {
   }
 }
 
-/// Partial results of a row of accumulators, combined as the digits of a binary counter carry.
+/// Partial results of a row of accumulators, combined like the carries of a binary counter.
 class Counter {
  public:
   Counter(const Reducer& r, int64_t width)
       : reducer_(r), width_(width), bytes_(static_cast<size_t>(width) * r.accumulator) {}
-  /// Where the next partial result goes.
+  /// Address of the next partial result.
   void* next() {
     if (parts_.size() == top_) parts_.emplace_back(new char[bytes_]);
     return parts_[top_].get();
@@ -231,16 +229,17 @@ class Counter {
 struct Job {
   Reducer reducer;
   Reduction kind;
-  Walk kept, reduced;
+  AxisSpace kept, reduced;
   const char* in;
   char* out;
   Dtype in_type, out_type;
-  int64_t chunk = 0, chunks = 1;     ///< elements of a reduction done at once, and how often
-  std::unique_ptr<char[]> partials;  ///< chunks x kept, where there are several chunks
+  int64_t chunk = 0,
+          chunks = 1;  ///< elements of a reduction processed at once, and the number of chunks
+  std::unique_ptr<char[]> partials;  ///< chunks x kept, if there are several chunks
   const FusedSource* source = nullptr;
 
   const char* at(int64_t offset) const { return in + offset * in_type.size(); }
-  /// Takes `n` accumulators of one chunk from output `first` on.
+  /// Stores `n` accumulators of one chunk from output `first` on.
   void deliver(int64_t chunk_index, int64_t first, int64_t n, const void* acc) const {
     if (chunks == 1) {
       finish(reducer, kind, in_type, out_type, acc, out + first * out_type.size(), n, reduced.size);
@@ -253,7 +252,7 @@ struct Job {
   void combine_chunks() const;
 };
 
-// Few outputs with much behind them: cut the reductions, at powers of two so that the order stays.
+// Few outputs with long reductions: divides the reductions at powers of two, which keeps the order.
 void Job::split(int64_t tiles) {
   chunk = reduced.size;
   if (tiles < 16 && reduced.size > 4 * kReduceBlock) {
@@ -287,13 +286,13 @@ void Job::combine_chunks() const {
       static_cast<double>(chunks * kept.size));
 }
 
-/// Brings reduced elements side by side into a buffer: copies or computes them.
+/// Makes reduced elements contiguous in a buffer, by copying or by computing them.
 class Packer {
  public:
   explicit Packer(const Job& job) : job_(job), gather_(gather_of(job.in_type.size())) {
     if (job.source) reader_ = std::make_unique<FusedSource::Reader>(*job.source);
   }
-  /// Elements `begin` to `begin + n` of each of `rows` reductions `step` apart, at `offset`.
+  /// Elements `begin` to `begin + n` of `rows` reductions with distance `step`, at `offset`.
   void pack(int64_t offset, int64_t step, int64_t rows, int64_t begin, int64_t n, char* to) {
     if (reader_ && step == n) {
       n *= rows;
@@ -313,14 +312,14 @@ class Packer {
   std::unique_ptr<FusedSource::Reader> reader_;
 };
 
-// Reduced elements are neighbours, or are made so in a buffer.
+// Reduced elements are contiguous, or are packed.
 void run_rows(Job& job, double estimate) {
   const int64_t at_most = std::clamp<int64_t>(job.kept.size / (8 * num_threads()), 1, 64);
   const bool direct = !job.source && job.reduced.shape.size() == 1 && job.reduced.step() == 1;
   const Reducer& r = job.reducer;
   const int64_t size = job.in_type.size();
   const int64_t inner = job.kept.inner(), step = job.kept.step();
-  // A tile is a run of outputs along the innermost kept axis.
+  // A tile is a range of outputs along the innermost kept axis.
   const int64_t per_run = (inner + at_most - 1) / at_most, tiles = job.kept.outer() * per_run;
   job.split(job.kept.size);
   parallel_for(
@@ -364,7 +363,7 @@ void run_rows(Job& job, double estimate) {
       estimate);
 }
 
-/// Rows of `n` elements `step` apart, made dense.
+/// Makes rows of `n` elements with distance `step` dense.
 template <int Size>
 void gather_rows(const char* from, const int64_t* offsets, int rows, int64_t n, int64_t step,
                  char* to) {
@@ -389,7 +388,7 @@ GatherRows gather_rows_of(int itemsize) {
   }
 }
 
-// Kept elements are neighbours, or are made so in a buffer.
+// Kept elements are contiguous, or are packed.
 void run_columns(Job& job, double estimate) {
   constexpr int64_t kPackedWidth = 64;
   const Reducer& r = job.reducer;
@@ -443,7 +442,7 @@ void run_reduce(const KernelArgs& args) {
   reduce(args.in[0], a.kind, a.axes, args.out[0], args.source);
 }
 
-/// Where whole rows are reduced.
+/// True if whole rows are reduced.
 bool takes_source(const Layout& in, const Attrs* attrs) {
   auto& axes = attrs_as<ReduceAttrs>(attrs).axes;
   const size_t rank = in.shape.size(), first = rank - axes.size();

@@ -1,5 +1,4 @@
-// Reductions on the CPU: what stands between an operand of any layout and the kernels of
-// isa/reduce.h.
+// Reductions on the CPU: adapts operands of any layout to the kernels of isa/reduce.h.
 #pragma once
 
 #include <vector>
@@ -10,8 +9,8 @@
 namespace mlx::core::cpu {
 
 /// out = `in` reduced over sorted axes; `out` is row-contiguous. Threaded. The result does not
-/// depend on the strides of `in` nor on the number of threads. With a source, that computes the
-/// elements of `in`, which is row-contiguous, and the axes are the last ones.
+/// depend on the strides of `in` nor on the number of threads. With a source, which computes the
+/// elements of `in`, `in` is row-contiguous and the axes are the last ones.
 void reduce(const View& in, Reduction kind, const std::vector<int>& axes, const View& out,
             const FusedSource* source = nullptr);
 

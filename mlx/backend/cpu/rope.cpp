@@ -1,4 +1,4 @@
-// Rotary position embedding: angles once for each position, rows to threads.
+// Rotary position embedding: angles are computed once per position; parallel over rows.
 #include "mlx/ops/rope.h"
 
 #include <cmath>
@@ -17,7 +17,7 @@ namespace {
 
 RopeKernels kernels_of(Dtype t) { return MLX_FOR_ISA(find_rope)(t); }
 
-/// Turn of each pair from one position to the next.
+/// The angle of each pair from one position to the next.
 void fill_rates(const RopeKernels& k, const RopeAttrs& attrs, const View* freqs, double* rate) {
   const int64_t half = attrs.dims / 2;
   if (!freqs) return k.rates(std::log(attrs.base), half, rate);
@@ -34,9 +34,9 @@ void run_rope(const KernelArgs& args) {
   const int64_t item = x.dtype().size(), width = x.shape().back(), half = attrs.dims / 2;
   const int64_t positions = x.shape()[rank - 2], batches = offset.size();
   const int64_t step = x.dtype() == float64 ? 8 : 4;  // bytes of a cosine
-  const Scratch room(static_cast<size_t>(half * (8 + 2 * step * positions * batches)));
-  double* rate = room.get<double>();
-  char* table = room.get<char>() + half * 8;
+  const Scratch workspace(static_cast<size_t>(half * (8 + 2 * step * positions * batches)));
+  double* rate = workspace.get<double>();
+  char* table = workspace.get<char>() + half * 8;
   fill_rates(k, attrs, attrs.has_freqs ? &args.in[2] : nullptr, rate);
   parallel_for(
       batches * positions, 1,

@@ -1,7 +1,7 @@
-// Scans of operands of any layout: several rows side by side, or columns where the axis is not the
-// last one in memory. Threads share rows and columns; of a few long scans they share the chunks,
-// which are cut by length alone: those of a wave are totalled, and then scanned from the totals
-// before them while they are still in the caches.
+// Scans of operands of any layout: several rows side by side, or columns if the axis is not the
+// last one in memory. Threads share rows and columns. A few long scans are divided into chunks by
+// length alone: a group of chunks is summed, and then scanned from the sums before them while in
+// the cache.
 #include "mlx/backend/cpu/isa/scan.h"
 
 #include <algorithm>
@@ -20,19 +20,19 @@ namespace {
 
 ScanKernels find(Scan kind, Dtype t) { return MLX_FOR_ISA(find_scan)(kind, t); }
 
-/// Long scans of neighbouring columns, or a single one. Strides may be negative.
+/// Few long scans of neighbouring columns, or a single one. Strides may be negative.
 struct LongScan {
   const ScanKernels& kernels;
   const char* x;
   char* y;
-  int64_t size;  ///< bytes an element
+  int64_t size;  ///< bytes per element
   int64_t n, width, x_stride, y_stride;
   bool inclusive;
   double ns_each;
 
-  // The same for any layout and any number of threads: results depend on them.
+  // Independent of layout and number of threads, since results depend on them.
   static constexpr int64_t kLines = 15, kChunk = 1 << 13;
-  // Products of a part could leave the range of floats where the product of all does not.
+  // Partial products could overflow where the whole product does not.
   static bool worth(Scan kind, Dtype t, int64_t lines, int64_t n) {
     return lines <= kLines && n >= 4 * kChunk && !(kind == Scan::prod && is_inexact(t));
   }
@@ -68,9 +68,9 @@ struct LongScan {
 
  private:
   void scan(const char* from, char* to, int64_t length, char* state) const {
-    // Whole registers; sums begin anew in each, which keeps rounding errors small.
+    // Whole registers; sums restart in each, which keeps rounding errors small.
     constexpr int64_t kBlock = 1024;
-    alignas(64) char room[kBlock * 16];
+    alignas(64) char buffer[kBlock * 16];
     const bool dense = x_stride == 1 && y_stride == 1;
     const auto& tiles = loaded_kernels();
     for (int64_t i = 0; i < length; i += kBlock) {
@@ -82,15 +82,15 @@ struct LongScan {
         kernels.resume(in, out, some, inclusive, state);
         continue;
       }
-      tiles.load_strided(room, in, x_stride, some, bytes);
-      kernels.resume(room, room, some, inclusive, state);
-      tiles.store_strided(out, y_stride, room, some, bytes);
+      tiles.load_strided(buffer, in, x_stride, some, bytes);
+      kernels.resume(buffer, buffer, some, inclusive, state);
+      tiles.store_strided(out, y_stride, buffer, some, bytes);
     }
   }
 };
 
-/// All axes but the given one, with the strides of the operand and of a dense result; merged where
-/// both walk them as one.
+/// All axes but the given one, with the strides of the operand and of a dense result; merged if
+/// both allow it.
 std::pair<Shape, std::vector<Strides>> other_axes(const View& in, int axis) {
   Shape shape;
   std::vector<Strides> strides(2);

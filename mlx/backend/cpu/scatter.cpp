@@ -1,5 +1,5 @@
 // Writes at index arrays. Every element of the result belongs to one thread, which applies its
-// updates in their order: results do not depend on the number of threads, and the last of several
+// updates in order: results do not depend on the number of threads, and the last of several
 // assignments wins. 16-bit floats are combined in float32 and rounded after every update.
 #include "mlx/ops/scatter.h"
 
@@ -31,7 +31,7 @@ bool before(T a, T b) {
     return a < b;
 }
 
-/// The value of an element that holds `a` after an update with `b`.
+/// The value of an element `a` after an update with `b`.
 template <ScatterMode M, class T>
 T combined(T a, T b) {
   if constexpr (M == ScatterMode::set) {
@@ -57,7 +57,7 @@ T combined(T a, T b) {
   }
 }
 
-/// The vector kernel that combines rows of floats as `combined` does.
+/// The vector kernel that combines rows of floats like `combined`.
 TileFn row_kernel(ScatterMode mode, Dtype t) {
   if (!is_inexact(t) || is_complex(t)) return nullptr;
   switch (mode) {
@@ -119,20 +119,20 @@ void start_from(const View& a, const View& out) {
   if (a.data != out.data) copy_strided(a, out);
 }
 
-/// A slice of the updates over its place in the result, axes merged.
+/// A slice of the updates and the strides of its target, with axes merged.
 struct Slice {
   Shape shape;
   Strides out, updates;
 };
 
-/// How the work is shared: all updates on a range of the slice's last axis, or the updates of some
+/// How the work is divided: all updates on a range of the slice's last axis, or the updates of some
 /// slices of the result.
 enum class Share { one_thread, columns, slices };
 
 struct Scatter {
-  const int64_t* offsets;  // of every slice in the result
+  const int64_t* offsets;  // offset of every slice in the result
   int64_t n;               // slices
-  Shape shape;             // of the slices' positions in the updates, axes merged
+  Shape shape;             // shape of the slices' positions in the updates, axes merged
   Strides strides;
   Slice slice;
   TileFn vectors;  // combines rows; may be null
@@ -149,7 +149,7 @@ struct Scatter {
       for (int64_t begin = 0; begin < row; begin += kBlock) {
         int64_t end = std::min(begin + kBlock, row), count = 0;
         for (int64_t i = begin; i < end; ++i) {
-          // Places near each other have one owner, so that threads do not share cache lines.
+          // Neighbouring positions belong to one thread, so that threads do not share cache lines.
           mine[count] = i;
           count += ((offsets[first + i] >> 8) & (parts - 1)) == part;
         }

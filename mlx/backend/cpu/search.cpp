@@ -1,4 +1,4 @@
-// Sequences and values in the few types that the kernels search.
+// Conversion of sequences and values to the types that the search kernels support.
 #include "mlx/backend/cpu/search.h"
 
 #include <algorithm>
@@ -20,17 +20,17 @@ Comparable::Comparable(Dtype from) : from_(from), to_(from), flip_(from == uint6
   if (to_ != from && !flip_) convert_ = loaded_kernels().find_cast(from, to_);
 }
 
-const void* Comparable::read(const void* from, int64_t n, void* room) const {
+const void* Comparable::read(const void* from, int64_t n, void* buffer) const {
   if (flip_) {
     const auto* x = static_cast<const uint64_t*>(from);
-    auto* y = static_cast<uint64_t*>(room);
+    auto* y = static_cast<uint64_t*>(buffer);
     for (int64_t i = 0; i < n; ++i) y[i] = x[i] ^ (uint64_t{1} << 63);
-    return room;
+    return buffer;
   }
   if (!convert_) return from;
   const void* in[] = {from};
-  convert_(in, room, n);
-  return room;
+  convert_(in, buffer, n);
+  return buffer;
 }
 
 namespace {

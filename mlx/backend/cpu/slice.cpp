@@ -1,5 +1,5 @@
-// Kernels of slices: parts copied out of an array and into one. Any dtype and strides; what is
-// written in place is the part alone.
+// Kernels of slices: copies of parts out of an array and into one. Any dtype and strides; an
+// in-place update writes the part alone.
 #include "mlx/ops/slice.h"
 
 #include "mlx/backend/cpu/copy.h"
@@ -9,7 +9,7 @@
 namespace mlx::core::cpu {
 namespace {
 
-/// A part of an operand, as an operand.
+/// A part of an operand as a View.
 struct Part {
   Layout layout;
   void* data;
@@ -27,8 +27,8 @@ Part part_of(const View& v, const Shape& start, const Shape& length, const Shape
   return p;
 }
 
-/// Copies what lies outside a box: along each axis what is before and after it, within the box
-/// along the axes that are done.
+/// Copies what lies outside a box: along each axis the parts before and after it, within the box
+/// along the axes already processed.
 void copy_around(const View& src, const View& dst, const Shape& start, const Shape& length) {
   Shape from(start.size(), 0), size = dst.shape();
   for (size_t i = 0; i < start.size(); ++i) {
@@ -71,7 +71,7 @@ void replace_part(const View& src, const View& update, const View& out, const Sh
   auto [low, high] = bytes_of(update);
   auto [part_low, part_high] = bytes_of(part.view());
   if (low >= part_high || part_low >= high) return copy_strided(update, part.view());
-  // The update is a view of the array that it goes into.
+  // The update overlaps the array that it is written to.
   size_t bytes = num_elements(length) * out.dtype().size();
   std::unique_ptr<char[]> buffer(new char[bytes]);
   Layout dense_layout{length, row_major(length), 0, out.dtype()};

@@ -1,6 +1,6 @@
-// softmax and logsumexp of contiguous operands: over the last axis whole rows to threads where
-// there are many, pieces of a row where there are few; over another axis tiles of columns. Sums
-// depend on the length of the axis alone.
+// softmax and logsumexp of contiguous operands: over the last axis, parallel over rows, or over
+// parts of a row if there are few rows; over another axis, tiles of columns. Sums depend on the
+// length of the axis alone.
 #include "mlx/backend/cpu/isa/softmax.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 SoftmaxKernels find(Dtype t) { return MLX_FOR_ISA(find_softmax)(t); }
 
-constexpr double kExpNs = 0.5;  // an exponential, on one thread
+constexpr double kExpNs = 0.5;  // one exponential on one thread
 
 /// The rows of a contiguous operand.
 struct Rows {
@@ -53,7 +53,7 @@ struct Rows {
   struct Result {
     double shift, sum;
   };
-  /// Maximum of a row and sum of exponentials; these are stored at `e` where it is given.
+  /// Maximum of a row and sum of exponentials, which are stored at `e` unless it is null.
   Result sum_row(int64_t row, char* e, bool threads) const {
     const auto parts = std::make_unique<double[]>(pieces());
     each_piece(
@@ -71,7 +71,7 @@ struct Rows {
     for (int64_t p = 0; p < pieces(); ++p) sum += parts[p];
     return {shift, sum};
   }
-  /// Calls f(row, threads inside).
+  /// Calls f(row, whether to use threads within the row).
   template <class F>
   void each_row(F f) const {
     if (few()) {
@@ -115,8 +115,8 @@ void run_softmax(const KernelArgs& args) {
   const Rows rows(args.in[0]);
   char* out = args.out[0].as<char>();
   rows.each_row([&](int64_t r, bool threads) {
-    // 16-bit floats would round: short rows keep their exponentials aside, long ones compute them
-    // twice.
+    // 16-bit floats would round: short rows store their exponentials in float32, long ones compute
+    // them twice.
     float aside[kSoftmaxPiece];
     char* e = rows.size >= 4            ? out + r * rows.n * rows.size
               : rows.n <= kSoftmaxPiece ? reinterpret_cast<char*>(aside)

@@ -18,7 +18,7 @@ namespace {
 
 // --- complex numbers ----------------------------------------------------------------------------
 
-/// Before, with NaN last: by the real part, then by the imaginary one.
+/// Comparison with NaN last: by the real part, then by the imaginary one.
 template <class F>
 bool float_before(F a, F b) {
   return a < b || (std::isnan(b) && !std::isnan(a));
@@ -26,7 +26,7 @@ bool float_before(F a, F b) {
 template <class T>
 bool before(T a, T b) {
   if constexpr (is_complex(TypeToDtype<T>::value)) {
-    // A NaN in either part puts a number behind those without.
+    // A NaN in either part sorts a number after those without.
     const bool nan_a = std::isnan(a.real()) || std::isnan(a.imag());
     const bool nan_b = std::isnan(b.real()) || std::isnan(b.imag());
     if (nan_a != nan_b) return nan_b;
@@ -66,11 +66,11 @@ struct Lines {
 
 constexpr int64_t kGroup = 64;  // lines copied together
 
-constexpr int64_t kLongLine = 1 << 17;  // of these, one is shared among threads
+constexpr int64_t kLongLine = 1 << 17;  // minimum line length for several threads per line
 
-/// Distance between lines in the scratch memory: not a power of two, which would crowd the caches.
+/// Distance between lines in scratch memory: not a power of two, to avoid cache set conflicts.
 int64_t pitch_of(int64_t n) { return (n + 15) / 16 * 16 + 16; }
-/// Scratch bytes of a sort whose lines are shared among threads; the others find their own.
+/// Scratch bytes of a sort whose lines are distributed over threads; others allocate their own.
 template <class E>
 size_t scratch_of(int64_t n) {
   return n < kLongLine ? 0 : 2 * static_cast<size_t>(pitch_of(n)) * sizeof(E);
@@ -93,7 +93,7 @@ void each_line(const Lines& lines, const T* in, O* out, Load load, Store store, 
                double ns_each, void* scratch) {
   const int64_t n = lines.n, pitch = pitch_of(n);
   const bool threads_inside = scratch && lines.count < 2 * num_threads();
-  // Neighbouring lines share cache lines where the axis is not the innermost.
+  // Neighbouring lines share cache lines if the axis is not the innermost.
   const bool alone = threads_inside || (lines.in_stride == 1 && lines.out_stride == 1);
   const int64_t group =
       alone ? 1 : std::clamp<int64_t>((1 << 18) / (n * static_cast<int64_t>(sizeof(E))), 1, kGroup);
@@ -121,7 +121,7 @@ void each_line(const Lines& lines, const T* in, O* out, Load load, Store store, 
       }
       for (int64_t k = 0; k < g; ++k) {
         sorted[k] = run(first + k * pitch, spare, threads_inside);
-        // The line's own room becomes the spare of the next.
+        // The line's own memory becomes the spare of the next.
         if (sorted[k] == spare) spare = first + k * pitch;
       }
       if (g == 1) {
@@ -140,7 +140,7 @@ void each_line(const Lines& lines, const T* in, O* out, Load load, Store store, 
   }
 }
 
-/// Sorts the elements E of each line, or puts the one of rank `kth` at its place.
+/// Sorts the elements E of each line, or moves the one of rank `kth` to its place.
 template <class E, class T, class O, class Load, class Store>
 void sort_lines(const Lines& lines, int64_t kth, void* scratch, const T* in, O* out, Load load,
                 Store store) {
@@ -153,7 +153,7 @@ void sort_lines(const Lines& lines, int64_t kth, void* scratch, const T* in, O* 
       sizeof(E) > 4 ? 12 : 6, scratch);
 }
 
-/// By comparison, for elements that no key holds. What is sorted are positions.
+/// Sorts indices by comparison, for elements without keys.
 template <class T, class O, class Store>
 void sort_by_comparison(const Lines& lines, const T* in, O* out, Store store) {
   parallel_for(
@@ -224,7 +224,7 @@ void run_argsort(const KernelArgs& args) {
 
 // --- searching ----------------------------------------------------------------------------------
 
-/// Values as they are compared: keys where there are any.
+/// Values in the form in which they are compared: keys if there are any.
 template <class T>
 auto comparable(T x) {
   if constexpr (is_complex(TypeToDtype<T>::value))
@@ -240,8 +240,8 @@ bool comes_before(const K& a, const K& b) {
     return before(a, b);
 }
 
-/// Positions of `count` values in sequences of n elements. The searches go in step, so that their
-/// memory accesses overlap.
+/// Positions of `count` values in sequences of n elements. The searches are interleaved, so that
+/// their memory accesses overlap.
 constexpr int kAbreast = 16;
 template <class T>
 void search(const T* const* from, int64_t n, int64_t step, const T* values, int count, bool right,
@@ -262,7 +262,7 @@ void search(const T* const* from, int64_t n, int64_t step, const T* values, int 
   for (int k = 0; k < count; ++k) out[k] = static_cast<uint32_t>(low[k]);
 }
 
-// The values of one sequence, dense, by the kernels that search in step.
+// Searches dense values in one sequence with the search kernels.
 void search_sequence(const View& sorted, const char* first, const char* values, int64_t count,
                      bool right, uint32_t* out) {
   constexpr int64_t kValues = 1024;
@@ -273,17 +273,17 @@ void search_sequence(const View& sorted, const char* first, const char* values, 
   parallel_for(
       count, kValues,
       [&](int64_t begin, int64_t end) {
-        alignas(64) int64_t room[kValues];
+        alignas(64) int64_t buffer[kValues];
         for (int64_t i = begin; i < end; i += kValues) {
           const int64_t some = std::min(kValues, end - i);
-          sequence.search(comparable.read(values + i * t.size(), some, room), some, right, out + i);
+          sequence.search(comparable.read(values + i * t.size(), some, buffer), some, right,
+                          out + i);
         }
       },
       static_cast<double>(count) * (1 + std::log2(1.0 + static_cast<double>(n))));
 }
 
-// Sequences stand along the last axis of the first operand; its leading axes are those of the
-// values.
+// Sequences are the last axis of the first operand; its leading axes are those of the values.
 void run_searchsorted(const KernelArgs& args) {
   const bool right = attrs_as<SearchSortedAttrs>(args.attrs).right;
   const View &sorted = args.in[0], &values = args.in[1], &out = args.out[0];
@@ -292,7 +292,7 @@ void run_searchsorted(const KernelArgs& args) {
   const Shape rows(sorted.shape().begin(), sorted.shape().end() - 1);
   const int64_t count = num_elements(rows), each = out.size() / count;
   const bool dense = values.strides() == row_major(values.shape());
-  // Sequences that would be copied are searched where they lie if there is little to search for.
+  // Sequences that would need a copy are searched in place if there are few values.
   const bool copied = step != 1 || Comparable(sorted.dtype()).converts();
   if (dense && !is_complex(values.dtype()) && each >= 16 && (!copied || n <= 4 * each)) {
     const Odometer<1> start(rows, {Strides(sorted.strides().begin(), sorted.strides().end() - 1)});
@@ -308,7 +308,7 @@ void run_searchsorted(const KernelArgs& args) {
         },
         3.0 * static_cast<double>(out.size()));
   }
-  // Offsets of the sequence, walked with the values: their further axes do not move it.
+  // Offsets of the sequence, iterated with the values: their further axes have stride 0.
   Strides sequence(values.ndim(), 0);
   for (int i = 0; i + 1 < sorted.ndim(); ++i) sequence[i] = sorted.strides()[i];
   Shape shape = values.shape();

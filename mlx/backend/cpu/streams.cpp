@@ -1,3 +1,4 @@
+// Streams of the CPU: job queues, their threads, and fork handling.
 #include "mlx/backend/cpu/streams.h"
 
 #include <pthread.h>
@@ -18,13 +19,13 @@ namespace mlx::core::cpu {
 
 namespace {
 
-/// The jobs of a stream and the thread that runs them. The thread goes when it has had nothing to
-/// do for a while, or is told to; the stream then gets another queue for its next job.
+/// The job queue of a stream and the thread that runs it. The thread ends when it has been idle for
+/// a while, or is told to; the stream's next job then starts another queue.
 class Queue : public std::enable_shared_from_this<Queue> {
  public:
   /// Starts the thread, which calls `gone` when it ends.
   void start(std::function<void()> gone) {
-    // Signals are for the threads of the program.
+    // Signals are handled by the threads of the application.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -36,15 +37,15 @@ class Queue : public std::enable_shared_from_this<Queue> {
     }).detach();
   }
 
-  /// False where work is queued or running.
+  /// False if work is queued or running.
   bool idle() {
     std::lock_guard lock(mutex_);
     return pending_ == 0;
   }
-  /// False where the thread has gone; the job is then as it was.
+  /// False if the thread has ended; the job is then unchanged.
   bool push(std::function<void()>& job) {
     std::unique_lock lock(mutex_);
-    // A producer that runs far ahead would hold the memory of everything it queued.
+    // Bounded: every queued job keeps its memory alive.
     changed_.wait(lock, [&] { return pending_ < kDeepest; });
     if (ended_) return false;
     retired_ = false;
@@ -53,7 +54,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
     changed_.notify_all();
     return true;
   }
-  /// Lets the thread go once all jobs are done.
+  /// Ends the thread once all jobs are done.
   void retire() {
     std::lock_guard lock(mutex_);
     retired_ = true;
@@ -64,7 +65,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
     std::unique_lock lock(mutex_);
     wait_for(changed_, lock, [&] { return pending_ == 0; });
   }
-  /// The same for a fork, which keeps the program's lock and cannot fail.
+  /// The same before a fork: keeps the program's lock and cannot fail.
   void drain_for_fork() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return pending_ == 0; });
@@ -86,7 +87,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
         jobs_.pop_front();
         lock.unlock();
         job();
-      }  // what the job kept alive goes before the stream counts as idle
+      }  // resources of the job are freed before the stream counts as idle
       lock.lock();
       --pending_;
       changed_.notify_all();
@@ -108,7 +109,8 @@ struct Queues {
 Queues& queues() {
   static Queues* q = [] {
     auto* fresh = new Queues;
-    // A child has none of the threads: queues drain before the fork and start anew in the child.
+    // A child process has none of the threads: queues drain before the fork and restart in the
+    // child.
     pthread_atfork(
         [] {
           Queues& all = queues();
@@ -118,7 +120,7 @@ Queues& queues() {
         [] { queues().mutex.unlock(); },
         [] {
           Queues& all = queues();
-          // They are not destroyed: their threads, which are not there, seem to wait in them.
+          // Not destroyed: their threads do not exist in the child but appear to wait in them.
           new std::map<int, QueueRef>(std::move(all.by_stream));
           all.by_stream.clear();
           all.mutex.unlock();
@@ -128,7 +130,7 @@ Queues& queues() {
   return *q;
 }
 
-/// Takes the queue of a stream out of the table, unless another one stands there by now.
+/// Removes the queue of a stream from the table, unless it has been replaced.
 void forget_queue(int stream, const Queue* queue) {
   Queues& all = queues();
   std::lock_guard lock(all.mutex);
@@ -159,7 +161,7 @@ uintptr_t stack_end() {
   return reinterpret_cast<uintptr_t>(lowest);
 }
 
-/// True where kernels, and the libraries that they call, may need more stack than this thread has
+/// True if kernels, and the libraries that they call, may need more stack than this thread has
 /// left: their work then runs on the stream's own thread.
 bool has_little_stack() {
   constexpr uintptr_t kEnough = 1 << 20;
@@ -169,7 +171,7 @@ bool has_little_stack() {
   return reinterpret_cast<uintptr_t>(&here) < limit;
 }
 
-/// The queues that a thread gave work to: they are let go when it ends.
+/// The queues that a thread used: retired when it ends.
 struct UsedQueues {
   SmallVector<int, 4> streams;
   void add(int stream) {

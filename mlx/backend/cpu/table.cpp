@@ -1,5 +1,4 @@
-// The CPU's table of contents: which kernel runs which op. Elementwise ops need no rows: they run
-// in fused programs.
+// The kernel table of the CPU, by op. Elementwise ops have no rows: they run in fused programs.
 #include <deque>
 #include <mutex>
 #include <unordered_map>
@@ -15,13 +14,10 @@ struct Table {
   std::unordered_map<const OpDef*, const KernelEntry*> rows;
   std::deque<KernelEntry> added;
   Table() {
-    for (auto family :
-         {creation_kernels,  concat_kernels,   slice_kernels,     index_kernels,    scatter_kernels,
-          reduce_kernels,    softmax_kernels,  scan_kernels,      sort_kernels,     matmul_kernels,
-          conv_kernels,      random_kernels,   custom_kernels,    norm_kernels,     rope_kernels,
-          attention_kernels, delta_kernels,    quantized_kernels, hadamard_kernels, fft_kernels,
-          linalg_kernels,    spectral_kernels, counting_entries,  compact_entries})
-      for (const KernelEntry& e : family) rows.emplace(e.op, &e);
+#define MLX_ADD_FAMILY(name) \
+  for (const KernelEntry& e : name) rows.emplace(e.op, &e);
+    MLX_KERNEL_FAMILIES(MLX_ADD_FAMILY)
+#undef MLX_ADD_FAMILY
   }
 };
 
@@ -34,7 +30,7 @@ Table& table() {
 
 void register_kernel(const KernelEntry& entry) {
   std::lock_guard lock(table().mutex);
-  // Prepared executables point to the row that it replaces, which therefore stays.
+  // The replaced row stays alive: prepared executables point to it.
   table().rows[entry.op] = &table().added.emplace_back(entry);
 }
 

@@ -1,7 +1,8 @@
-// The pool. Protocol: the caller, holding `busy`, fills in the job, opens the gate and bumps the
-// epoch; helpers see the epoch, announce themselves in the gate and claim chunks; the caller claims
-// chunks too, shuts the gate and waits only for those inside. All state lives in storage that is
-// never destroyed, so helpers may outlive main(), and a forked child starts from a blank copy.
+// The thread pool. Protocol: the caller, holding `busy`, fills in the job, opens the gate and
+// increments the epoch; helpers see the epoch, register in the gate and claim chunks; the caller
+// also claims chunks, then closes the gate and waits only for the helpers inside. All state has
+// static storage and is never destroyed, so helpers may outlive main(), and a forked child starts
+// from an empty copy.
 #include "mlx/backend/cpu/threads.h"
 
 #include <pthread.h>
@@ -26,10 +27,10 @@ namespace mlx::core::cpu {
 namespace {
 
 constexpr double kWakeNs = 100'000;  // waking a parked thread takes 20-60 us
-constexpr double kChunkNs = 5'000;   // a claim costs up to 0.1 us
+constexpr double kChunkNs = 5'000;   // a claim takes up to 0.1 us
 constexpr auto kSpinTime = std::chrono::microseconds(100);
 constexpr uint32_t kOpen = 1u << 31;
-constexpr int kMostThreads = 1024;
+constexpr int kMaxThreads = 1024;
 
 thread_local bool inside = false;
 
@@ -44,7 +45,7 @@ inline void relax() {
 #if defined(__linux__)
 int current_core() { return sched_getcpu(); }
 
-/// Moves a thread off a core and leaves it free to go anywhere later.
+/// Moves a thread off a core, without pinning it afterwards.
 void move_off(pthread_t thread, int core) {
   cpu_set_t allowed;
   if (pthread_getaffinity_np(thread, sizeof(allowed), &allowed) != 0) return;
@@ -58,8 +59,8 @@ int current_core() { return -1; }
 void move_off(pthread_t, int) {}
 #endif
 
-/// Where a helper was when it last ran.
-struct Seat {
+/// The core on which a helper last ran.
+struct LastCore {
   std::atomic<int> core{-1};
   pthread_t thread{};
 };
@@ -71,10 +72,10 @@ struct Job {
 };
 
 struct Pool {
-  std::atomic<bool> busy{false};  // one caller at a time owns what follows
-  std::atomic<int> threads{0};    // 0: not decided yet
-  int helpers = 0;                // they leave only when told to
-  double missed_ns = 0;           // work that ran inline for want of a helper that is awake
+  std::atomic<bool> busy{false};  // held by the one caller that owns the following fields
+  std::atomic<int> threads{0};    // 0: not determined yet
+  int helpers = 0;                // number of helpers; they end only on request
+  double missed_ns = 0;           // work that ran inline because no helper was awake
   std::chrono::steady_clock::time_point last_missed;
 
   alignas(64) std::atomic<int> epoch{0};  // helpers wait on it
@@ -88,10 +89,10 @@ struct Pool {
   std::exception_ptr error;
 
   alignas(64) std::atomic<int64_t> next{0};
-  std::array<Seat, kMostThreads> seats;
+  std::array<LastCore, kMaxThreads> seats;
 
   void work();
-  void helper(Seat& seat);
+  void helper(LastCore& seat);
   void spread_helpers();
   bool wait_for_work(int seen);
   bool worth_waking(double estimated_ns);
@@ -105,7 +106,7 @@ alignas(Pool) unsigned char storage[sizeof(Pool)];
 Pool& pool() {
   static Pool* const instance = [] {
     auto* fresh = new (storage) Pool();
-    // The child has none of the helpers: forget them and whatever they were doing.
+    // The child has none of the helpers: the pool is reset.
     pthread_atfork(nullptr, nullptr, [] {
       const int threads = reinterpret_cast<Pool*>(storage)->threads.load();
       (new (storage) Pool())->threads.store(threads);
@@ -138,7 +139,7 @@ void Pool::work() {
   inside = false;
 }
 
-// Returns false when the pool winds down. Spins for a while, then parks.
+// Returns false when the pool shuts down. Spins for a while, then parks.
 bool Pool::wait_for_work(int seen) {
   if (quit.load()) {
     return false;  // `seen` may be the epoch that announces it
@@ -164,7 +165,7 @@ bool Pool::wait_for_work(int seen) {
   return !quit.load();
 }
 
-void Pool::helper(Seat& seat) {
+void Pool::helper(LastCore& seat) {
   int seen = epoch.load();
   do {
     seen = epoch.load(std::memory_order_acquire);
@@ -177,8 +178,8 @@ void Pool::helper(Seat& seat) {
   alive.fetch_sub(1);
 }
 
-// The system lets a helper share the core of its busy caller for long, for tens of milliseconds,
-// while another core idles.
+// The scheduler may leave a helper on the core of its busy caller for tens of milliseconds while
+// another core is idle.
 void Pool::spread_helpers() {
   const int core = current_core();
   for (int i = 0; i < helpers; ++i) {
@@ -189,7 +190,7 @@ void Pool::spread_helpers() {
   }
 }
 
-// Long work is; so is work that follows closely on other work that nobody was awake to share.
+// True for long work, and for work that closely follows other work that ran inline.
 bool Pool::worth_waking(double estimated_ns) {
   if (estimated_ns >= kWakeNs) {
     return true;
@@ -211,21 +212,21 @@ void Pool::start_helpers(int wanted) {
   if (helpers >= wanted) {
     return;
   }
-  // Signals are for the threads of the program.
+  // Signals are handled by the threads of the application.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   while (helpers < wanted) {
     alive.fetch_add(1);
     try {
-      Seat& seat = seats[helpers];
+      LastCore& seat = seats[helpers];
       seat.core.store(current_core());
       std::thread thread([this, &seat] { helper(seat); });
       seat.thread = thread.native_handle();
       thread.detach();
       ++helpers;
     } catch (const std::system_error&) {
-      // The system gives no more threads: go on with those there are.
+      // The system refuses more threads: continue with the existing ones.
       alive.fetch_sub(1);
       threads.store(helpers + 1);
       break;
@@ -279,7 +280,7 @@ int configured_threads(Pool& p) {
   return threads;
 }
 
-// Ownership of the pool for the length of a scope.
+// Ownership of the pool for the duration of a scope.
 class Owner {
  public:
   explicit Owner(Pool& p) : pool_(p), owns_(!p.busy.exchange(true, std::memory_order_acquire)) {}
@@ -301,7 +302,7 @@ class Owner {
 int num_threads() { return configured_threads(pool()); }
 
 void set_num_threads(int threads) {
-  if (threads < 1 || threads > kMostThreads) {
+  if (threads < 1 || threads > kMaxThreads) {
     fail("set_num_threads", threads, " given; accepted: a whole number from 1 to 1024.");
   }
   if (inside) {

@@ -1,6 +1,6 @@
 // The thread pool of the CPU backend: one fork-join job at a time, run by the caller and by helpers
-// that are awake. Joining costs well under a microsecond; a helper that comes too late costs
-// nothing; a parked helper is only woken for work that pays for it. The pool survives fork().
+// that are awake. Joining takes well under a microsecond; a helper that arrives too late costs
+// nothing; a parked helper is only woken if the work is large enough. The pool survives fork().
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace mlx::core::cpu {
 
-/// A borrowed callable `void(int64_t begin, int64_t end)`; valid while the callable lives.
+/// A non-owning reference to a callable `void(int64_t begin, int64_t end)`.
 class RangeRef {
  public:
   template <class F>
@@ -26,8 +26,8 @@ class RangeRef {
   void (*call_)(void*, int64_t, int64_t);
 };
 
-/// Number of threads a parallel loop may use, the caller included. Starts as
-/// default_num_threads(); throws std::runtime_error when `MLX_NUM_THREADS` is malformed.
+/// Number of threads a parallel loop may use, including the caller. Initially
+/// default_num_threads(); throws std::runtime_error if `MLX_NUM_THREADS` is malformed.
 int num_threads();
 
 /// Sets the number of threads (1 to 1024; ValueError otherwise). Waits for a running job; must not
@@ -35,25 +35,25 @@ int num_threads();
 void set_num_threads(int threads);
 
 /// Wakes parked helpers without waiting for them, so that they are ready when work arrives within
-/// the next 100 microseconds or so. For the start of long evaluations.
+/// about 100 microseconds. For the start of long evaluations.
 void wake_threads();
 
-/// Whether the calling thread is inside a parallel loop (further loops then run inline).
+/// True if the calling thread is inside a parallel loop (nested loops run inline).
 bool in_parallel();
 
 namespace detail {
 /// Runs a job on the pool; see parallel_for.
 void run_parallel(int64_t n, int64_t grain, RangeRef f, double estimated_ns);
-/// Work below this many nanoseconds never leaves the calling thread.
+/// Work below this many nanoseconds stays on the calling thread.
 inline constexpr double kMinParallelNs = 2000;
 }  // namespace detail
 
-/// Calls `f(begin, end)` on disjoint ranges that cover [0, n). Every range begins at a multiple of
-/// `grain` (>= 1); how many grains a call gets depends on the number of threads and on timing, or
-/// is everything at once when the loop runs inline, so results must depend on single grains at
-/// most. `estimated_ns` is the time one thread would need for the whole loop: short loops run
-/// inline, as do nested ones and those that find the pool busy. The first exception thrown by `f`
-/// stops the loop early and is rethrown here, once.
+/// Calls `f(begin, end)` on disjoint ranges that cover [0, n). Every range starts at a multiple of
+/// `grain` (>= 1). The number of grains per call depends on the number of threads and on timing,
+/// and is the whole loop if it runs inline, so results must not depend on more than single grains.
+/// `estimated_ns` is the time of the whole loop on one thread: short loops run inline, as do nested
+/// ones and those that find the pool busy. The first exception thrown by `f` stops the loop early
+/// and is rethrown here once.
 template <class F>
 void parallel_for(int64_t n, int64_t grain, F&& f, double estimated_ns) {
   if (n <= 0) {

@@ -1,6 +1,5 @@
-// What every header of the math library shares: the inlining attribute, what a value type is, and
-// the small pieces (polynomials, powers of two, the road through double) that several functions
-// use.
+// Shared by all headers of the math library: the inlining attribute, the definition of a value
+// type, and helpers (polynomials, powers of two, computation through double) of several functions.
 //
 // A value type V holds one or more lanes of V::elem (float or double) and offers +, -, *, /, the
 // comparisons (giving V::Mask with &, |, !), construction from a scalar, and, found by argument-
@@ -12,8 +11,8 @@
 
 #include <stdint.h>
 
-// Inlined without exception: these templates are compiled for several instruction sets, and no copy
-// of one may be shared between them by the linker.
+// Always inlined: these templates are compiled for several instruction sets, and the linker must
+// not share a copy between them.
 #define MLX_FN inline __attribute__((always_inline))
 #define MLX_INLINED __attribute__((always_inline))  // the same on a lambda
 
@@ -33,7 +32,7 @@ template <class T>
 inline constexpr T kInf = __builtin_inff();
 template <class T>
 inline constexpr T kNan = __builtin_nanf("");
-/// Adding it rounds a small number to an integer, left in the low bits of the sum.
+/// Adding it rounds a small number to an integer in the low bits of the sum.
 template <class T>
 inline constexpr T kRounder = sizeof(T) == 4 ? T(0x1.8p23) : T(0x1.8p52);
 template <class V>

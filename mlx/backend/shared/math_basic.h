@@ -14,10 +14,10 @@ concept Integer = std::is_integral_v<T>;
 template <class V>
 concept RealOrInteger = Real<V> || Integer<V>;
 
-/// Unsigned type in which arithmetic on T wraps without promotion getting in the way.
+/// Unsigned type in which arithmetic on T wraps without integer promotion.
 template <Integer T>
 using Wrap = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
-/// What a comparison of two V gives.
+/// The result type of a comparison of two V.
 template <class V>
 using Truth = decltype(V() == V());
 
@@ -116,7 +116,7 @@ MLX_FN T bitwise_invert(T a) {
 template <Integer T>
 MLX_FN T left_shift(T a, T b) {
   using W = Wrap<T>;
-  W n = static_cast<W>(b);  // a negative count is a large one
+  W n = static_cast<W>(b);  // a negative count becomes a large one
   return n < 8 * sizeof(T) ? static_cast<T>(W(a) << (n & (8 * sizeof(W) - 1))) : T(0);
 }
 template <Integer T>
@@ -137,7 +137,7 @@ MLX_FN bool logical_or(bool a, bool b) { return a | b; }
 MLX_FN bool logical_xor(bool a, bool b) { return a ^ b; }
 }  // namespace logic
 
-// What does nothing to an integer.
+// Functions that are the identity on integers.
 #define MLX_IDENTITY(name) \
   template <Integer T>     \
   MLX_FN T name(T a) {     \
@@ -269,7 +269,7 @@ struct Division {
   V quotient, remainder;
 };
 
-// Scalar division by fmod, for quotients too large for the fast road and for infinite operands:
+// Scalar division with fmod, for quotients out of the fast path's range and for infinite operands:
 // Python's rules, NumPy's values where Python raises.
 inline __attribute__((always_inline)) double exact_remainder(double a, double b) {
   double r = __builtin_fmod(a, b);
@@ -285,8 +285,8 @@ inline __attribute__((always_inline)) double exact_quotient(double a, double b) 
   return r != 0 && (r < 0) != (b < 0) ? q - 1 : q;  // the ratio was rounded up
 }
 
-// Exact while the quotient has fewer bits than `limit`: the product with it, and the difference,
-// are.
+// Exact while the quotient has fewer bits than `limit`: its product with b, and the difference, are
+// exact.
 template <Real64 V>
 MLX_FN Division<V> floor_division(V a, V b, double limit) {
   V zero = V(0.0), ratio = a / b, q = v_floor(ratio);

@@ -1,6 +1,6 @@
-// Conversions between element types, one element at a time. 16-bit floats are not types here: what
-// becomes one goes through float32, and what float32 cannot hold is rounded to odd first, so that
-// it rounds once.
+// Conversions between element types, one element at a time. Conversions to 16-bit floats go through
+// float32; values that float32 cannot hold are rounded to odd first, so that the result is rounded
+// once.
 #pragma once
 
 #include "mlx/backend/shared/math_complex.h"
@@ -16,7 +16,7 @@ struct IsCx<Cx<T>> {
   static constexpr bool value = true;
 };
 
-// Toward zero; what does not fit gives the smallest I, as the processor does.
+// Rounds toward zero; values out of range give the smallest I, as the processor does.
 template <class I, class F>
 MLX_FN I truncate(F x) {
   constexpr F kEnd = sizeof(I) == 4 ? F(0x1p31) : F(0x1p63);
@@ -55,8 +55,7 @@ MLX_FN To convert(From x) {
   }
 }
 
-// To float with the lost bits remembered in the last one: rounding the result to fewer bits is
-// right.
+// Rounds to odd: the lost bits are kept in the last bit, so that rounding to fewer bits is correct.
 MLX_FN float round_to_odd(double x) {
   float f = static_cast<float>(x);
   auto bits = __builtin_bit_cast(uint32_t, f);
@@ -72,7 +71,8 @@ MLX_FN float to_narrow_float(From x) {
   } else if constexpr (std::is_same_v<From, double>) {
     return round_to_odd(x);
   } else if constexpr (std::is_integral_v<From> && sizeof(From) == 8) {
-    // Below 2^63 in steps of 2^10 once beyond 2^53, the lost bits kept in the lowest of the rest.
+    // Above 2^53, reduced to multiples of 2^10 below 2^63, with the lost bits kept in the lowest
+    // remaining bit.
     bool large = abs(x) > (From(1) << 53);
     From kept = static_cast<From>((x & ~From(0x3ff)) | ((x & From(0x3ff)) != 0 ? 0x400 : 0));
     return round_to_odd(static_cast<double>(large ? kept : x));

@@ -1,5 +1,5 @@
 // Complex arithmetic and functions, one number at a time. Functions run in double precision through
-// the C library, which keeps C99's special values; complex64 rounds once at the end.
+// the C library, which defines C99's special values; complex64 rounds once at the end.
 #pragma once
 
 #include "mlx/backend/shared/math_basic.h"
@@ -28,13 +28,13 @@ template <class T>
 MLX_FN Cx<T> subtract(Cx<T> a, Cx<T> b) {
   return {a.re - b.re, a.im - b.im};
 }
-// Here and in quotients both parts are sums: of products in a sum and a difference, side by side,
-// some compilers make fused instructions even where contraction is off.
+// Here and in quotients both parts are written as sums: for a sum and a difference of products side
+// by side, some compilers emit fused instructions even with contraction off.
 template <class T>
 MLX_FN Cx<T> multiply(Cx<T> a, Cx<T> b) {
   return {a.re * b.re + -a.im * b.im, a.re * b.im + a.im * b.re};
 }
-/// Smith's quotient, which neither overflows nor underflows on the way.
+/// Smith's algorithm, without intermediate overflow or underflow.
 template <class T>
 MLX_FN Cx<T> divide(Cx<T> x, Cx<T> y) {
   Cx<double> a = to_double(x), b = to_double(y);
@@ -75,7 +75,7 @@ MLX_FN T imag(Cx<T> a) {
 }
 template <class T>
 MLX_FN T abs(Cx<T> a) {
-  if constexpr (sizeof(T) == 4) {  // squares of floats stay within double; 0 * inf must not arise
+  if constexpr (sizeof(T) == 4) {  // squares of floats stay within double; 0 * inf must not occur
     double re = a.re, im = a.im, r = __builtin_sqrt(re * re + im * im);
     bool infinite = (__builtin_fabs(re) == kInf<double>) | (__builtin_fabs(im) == kInf<double>);
     return static_cast<T>(infinite ? kInf<double> : r);
@@ -90,7 +90,7 @@ MLX_FN Cx<T> sign(Cx<T> a) {
   return r == 0 ? a : Cx<T>{static_cast<T>(a.re / r), static_cast<T>(a.im / r)};
 }
 
-// Real parts decide, then imaginary ones.
+// Ordered by real parts, then by imaginary parts.
 template <class T>
 MLX_FN bool equal(Cx<T> a, Cx<T> b) {
   return (a.re == b.re) & (a.im == b.im);
@@ -195,7 +195,7 @@ template <class T>
 MLX_FN Cx<T> log10(Cx<T> z) {
   return scaled_log(z, 0.4342944819032518);
 }
-/// log(1 + z): the modulus of 1 + z through log1p where it is near 1.
+/// log(1 + z): the modulus of 1 + z through log1p if it is near 1.
 template <class T>
 MLX_FN Cx<T> log1p(Cx<T> z) {
   Cx<double> w = to_double(z);
@@ -224,7 +224,7 @@ MLX_FN Cx<T> sigmoid(Cx<T> z) {
   Cx<double> t = exp(w.re < 0 ? w : negative(w));
   return from_double<T>(divide(w.re < 0 ? t : one, add(one, t)));
 }
-/// log(e^a + e^b), the operand with the larger real part taken out: its branch is the result's.
+/// log(e^a + e^b), relative to the operand with the larger real part, which determines the branch.
 template <class T>
 MLX_FN Cx<T> logaddexp(Cx<T> a, Cx<T> b) {
   Cx<double> x = to_double(a), y = to_double(b);

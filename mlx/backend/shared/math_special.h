@@ -1,5 +1,5 @@
-// Error function and its inverse over a value type; error bounds stand at each function, as float32
-// / float64 ULP.
+// Error function and its inverse over a value type; error bounds are given at each function, as
+// float32 / float64 ULP.
 #pragma once
 
 #include "mlx/backend/shared/math_base.h"
@@ -71,14 +71,13 @@ MLX_FN V erfinv_limits(V x, V r) {
 
 }  // namespace special_detail
 
-/// x[i] = erf(x[i]) for K vectors, a step at a time for all: that keeps the processor busy where
-/// one vector's steps would wait for each other.
+/// x[i] = erf(x[i]) for K vectors, interleaved step by step to hide instruction latencies.
 template <int K, Real32 V>
 MLX_FN void erf_each(V* x) {
   using namespace special_detail;
   V a[K], nearest[K], t[K], r[K];
 #define MLX_EACH _Pragma("GCC unroll 8") for (int k = 0; k < K; ++k)
-  MLX_EACH a[k] = v_min(V(4.1f), v_abs(x[k]));  // a NaN stays
+  MLX_EACH a[k] = v_min(V(4.1f), v_abs(x[k]));  // NaN is preserved
   MLX_EACH nearest[k] = v_fma(a[k], V(64.0f / 17.0f), V(kRounder<float>));
   MLX_EACH t[k] = a[k] - v_lookup16(kErfCentre, v_bits(nearest[k]));
   MLX_EACH r[k] = v_lookup16(kErf[5], v_bits(nearest[k]));

@@ -1,11 +1,11 @@
-// argmax and argmin over rows and columns: the position of the first extreme; NaN is extreme.
+// argmax and argmin over rows and columns: the index of the first extremum; NaN counts as extremum.
 #include "mlx/backend/cpu/isa/reduce.h"
 #include "mlx/backend/cpu/simd/lanes.h"
 
 namespace mlx::core::cpu::MLX_ISA {
 namespace {
 
-// Whether x beats the best so far. Kinds: true for the largest, false for the smallest.
+// True if x is better than the best value so far: larger for `Largest`, else smaller.
 template <bool Largest, class T>
 MLX_FN auto beats(Vec<T> x, Vec<T> best) {
   if constexpr (is_float_v<T>) {
@@ -25,8 +25,8 @@ MLX_FN bool wins(T x, T best) {
   }
 }
 
-// Elements are compared as 32- or 64-bit numbers; positions count in integers of that width, in
-// pieces short enough for them.
+// Elements are compared as 32- or 64-bit numbers; indices are integers of that width, in ranges
+// short enough for them.
 template <class T_, class A_, bool Largest>
 struct Kernel {
   using T = T_;
@@ -39,7 +39,7 @@ struct Kernel {
     if (wins<Largest>(x.value, into.value)) into = x;
   }
 
-  // Blocks are searched for their extreme first, and for its place only where it is a new one.
+  // Blocks are searched for their extremum first, and for its index only if it is a new best value.
   static Pair piece(const T* p, int64_t n) {
     Pair best{value_of(p), 0};
     if constexpr (is_complex_v<A>) {
@@ -65,7 +65,7 @@ struct Kernel {
     else
       return Largest ? larger(a, b) : smaller(a, b);
   }
-  // Extreme of n > 0 elements, a multiple of N; NaN if there is one.
+  // Extremum of n > 0 elements, a multiple of N; NaN if there is one.
   static A extreme(const T* p, int64_t n) {
     R a = load_as<A>(p), b = a;
     auto bad = a != a;
@@ -89,7 +89,7 @@ struct Kernel {
       if (wins<Largest>(lanes[l], best)) best = lanes[l];
     return best;
   }
-  // Where the value (or NaN) first stands.
+  // The index of the first occurrence of the value (or of NaN).
   static int64_t place(const T* p, int64_t n, A value) {
     const bool nan = value != value;
     const R wanted = R(value);
@@ -129,7 +129,7 @@ struct Kernel {
     }
   }
 
-  // Sixteen rows at a time keep the best of each column in registers.
+  // Sixteen rows at a time; the best value of each column stays in registers.
   static void cols(const void* x, const int64_t* offsets, int n, int64_t width, int64_t first,
                    void* out) {
     const T* p = static_cast<const T*>(x);

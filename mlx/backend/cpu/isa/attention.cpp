@@ -1,3 +1,4 @@
+// Kernels for rows of attention scores: scaling, masks, exponentials.
 #include "mlx/backend/cpu/isa/attention.h"
 
 #include "mlx/backend/cpu/simd/rows.h"
@@ -9,23 +10,23 @@ namespace {
 constexpr int N = VF::N;
 constexpr float kLowest = -0x1.fffffep127f;
 
-/// Calls f(start, VF of scores) for each vector of a row, the last one padded, and stores what it
-/// returns; gives the largest.
+/// Calls f(start, VF of scores) for each vector of a row, with the last one padded, and stores the
+/// results; returns the largest.
 template <class F>
 MLX_FN float each_score(float* s, int64_t n, F f) {
-  VF top = VF(-m::kInf<float>);
+  VF largest = VF(-m::kInf<float>);
   int64_t i = 0;
   for (; i + N <= n; i += N) {
     VF x = f(i, N, VF::load(s + i));
     x.store(s + i);
-    top = larger(top, x);
+    largest = larger(largest, x);
   }
   if (i < n) {
     VF x = padded(f(i, n - i, VF::load_partial(s + i, n - i)), n - i, -m::kInf<float>);
     x.store_partial(s + i, n - i);
-    top = larger(top, x);
+    largest = larger(largest, x);
   }
-  return largest_lane(top);
+  return largest_lane(largest);
 }
 
 template <class A>
@@ -62,11 +63,11 @@ float scores(float* s, int64_t n, float scale, const void* mask, MaskKind kind) 
 
 template <class A>
 float exponentials(const float* s, int64_t n, float shift, typename A::S* p) {
-  const VF top = VF(shift);
+  const VF offset = VF(shift);
   VF a = VF(0.0f), b = a;
   int64_t i = 0;
   for (; i + 2 * N <= n; i += 2 * N) {
-    VF e = m::exp(VF::load(s + i) - top), f = m::exp(VF::load(s + i + N) - top);
+    VF e = m::exp(VF::load(s + i) - offset), f = m::exp(VF::load(s + i + N) - offset);
     A::store(p + i, e);
     A::store(p + i + N, f);
     a += e;
@@ -74,7 +75,7 @@ float exponentials(const float* s, int64_t n, float shift, typename A::S* p) {
   }
   for (; i < n; i += N) {
     const int64_t some = n - i < N ? n - i : N;
-    VF e = m::exp(load_some<Float32>(s + i, some) - top);
+    VF e = m::exp(load_some<Float32>(s + i, some) - offset);
     store_some<A>(p + i, e, some);
     if (some < N) e = padded(e, some, 0.f);
     a += e;

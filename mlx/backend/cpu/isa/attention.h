@@ -1,4 +1,4 @@
-// Rows of scores on their way to weights, compiled once per instruction set.
+// Conversion of rows of attention scores to weights, compiled once per instruction set.
 #pragma once
 
 #include <stdint.h>

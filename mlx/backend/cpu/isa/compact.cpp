@@ -1,6 +1,6 @@
-// What a mask selects moves to the front of a register, by a compressing instruction or by a
-// shuffle from a table, and the whole register is stored where there is room for it. The way back
-// is an expansion or another shuffle.
+// Compression and expansion by masks: selected elements move to the front of a register, with a
+// compress instruction or a shuffle from a table, and the whole register is stored if there is
+// space. The inverse uses an expand instruction or another shuffle.
 #include "mlx/backend/cpu/isa/compact.h"
 
 #include "mlx/backend/cpu/simd/vec.h"
@@ -8,7 +8,7 @@
 namespace mlx::core::cpu::MLX_ISA {
 namespace {
 
-/// For each byte the numbers of its bits that are set, in ascending order.
+/// For each byte, the indices of its set bits in ascending order.
 struct BitOrder {
   alignas(64) uint8_t of[256][8] = {};
   constexpr BitOrder() {
@@ -19,7 +19,7 @@ struct BitOrder {
 };
 constexpr BitOrder kOrder;
 
-/// For each byte and each of its bits how many of those below it are set.
+/// For each byte and each of its bits, the number of set bits below it.
 struct BitRank {
   alignas(64) uint8_t of[256][8] = {};
   constexpr BitRank() {
@@ -30,7 +30,7 @@ struct BitRank {
 };
 constexpr BitRank kRank;
 
-/// Bit i: whether byte i of N counts.
+/// Bit i: whether byte i of N is nonzero.
 template <int N>
 MLX_FN uint32_t truth_bits(const uint8_t* mask) {
 #if defined(__SSE4_1__)
@@ -48,7 +48,7 @@ MLX_FN uint32_t truth_bits(const uint8_t* mask) {
 #endif
 }
 
-// Rows of small elements are moved as one item, which need not be aligned then.
+// Rows of small elements are moved as one item, which may then be unaligned.
 template <class T>
 MLX_FN T read_item(const T* p) {
   T x;
@@ -60,9 +60,9 @@ MLX_FN void write_item(T* p, T x) {
   __builtin_memcpy(p, &x, sizeof(T));
 }
 
-// What is kept: `pack` writes the elements i + k of the bits k that are set, and may write kStep.
+// What is selected: `pack` writes the elements i + k for the set bits k, and may write up to kStep.
 
-struct Places {
+struct Indices {
   using Item = int32_t;
   int32_t first;
   MLX_FN Item at(int64_t i) const { return first + static_cast<int32_t>(i); }
@@ -142,7 +142,7 @@ MLX_FN void Elements<uint32_t>::pack(int64_t i, uint32_t bits, uint32_t* out) co
   const __m256i x = _mm256_loadu_si256((const __m256i*)(from + i));
   _mm256_storeu_si256((__m256i*)out, _mm256_permutevar8x32_epi32(x, order));
 }
-/// Four elements of 8 bytes; writes as many.
+/// Four elements of 8 bytes; always writes four.
 MLX_FN void pack_four(const uint64_t* from, uint32_t bits, uint64_t* out) {
   const __m128i order = _mm_loadl_epi64((const __m128i*)kOrder.of[bits]);
   const __m128i twice = _mm_add_epi8(order, order);
@@ -158,7 +158,8 @@ MLX_FN void Elements<uint64_t>::pack(int64_t i, uint32_t bits, uint64_t* out) co
 #endif
 
 template <class S>
-int64_t keep(const S& source, const uint8_t* mask, int64_t n, typename S::Item* out, int64_t room) {
+int64_t compress(const S& source, const uint8_t* mask, int64_t n, typename S::Item* out,
+                 int64_t capacity) {
   using Item = typename S::Item;
   constexpr int kStep = S::kStep;
   int64_t found = 0, i = 0;
@@ -166,10 +167,10 @@ int64_t keep(const S& source, const uint8_t* mask, int64_t n, typename S::Item* 
     const uint32_t bits = truth_bits<kStep>(mask + i);
     if (bits == 0) continue;
     const int count = __builtin_popcount(bits);
-    if (room - found >= kStep) {
+    if (capacity - found >= kStep) {
       source.pack(i, bits, out + found);
     } else {
-      if (room - found < count) return room + 1;
+      if (capacity - found < count) return capacity + 1;
       Item few[kStep];
       source.pack(i, bits, few);
       __builtin_memcpy(out + found, few, static_cast<size_t>(count) * sizeof(Item));
@@ -178,21 +179,24 @@ int64_t keep(const S& source, const uint8_t* mask, int64_t n, typename S::Item* 
   }
   for (; i < n; ++i) {
     if (!mask[i]) continue;
-    if (found == room) return room + 1;
+    if (found == capacity) return capacity + 1;
     write_item(out + found++, source.at(i));
   }
   return found;
 }
 
-int64_t keep_places(const uint8_t* mask, int64_t n, int32_t first, int32_t* out, int64_t room) {
-  return keep(Places{first}, mask, n, out, room);
+int64_t compress_indices(const uint8_t* mask, int64_t n, int32_t first, int32_t* out,
+                         int64_t capacity) {
+  return compress(Indices{first}, mask, n, out, capacity);
 }
 template <class T>
-int64_t keep_elements(const uint8_t* mask, int64_t n, const void* from, void* out, int64_t room) {
-  return keep(Elements<T>{static_cast<const T*>(from)}, mask, n, static_cast<T*>(out), room);
+int64_t compress_elements(const uint8_t* mask, int64_t n, const void* from, void* out,
+                          int64_t capacity) {
+  return compress(Elements<T>{static_cast<const T*>(from)}, mask, n, static_cast<T*>(out),
+                  capacity);
 }
 
-// Without branches, which nothing could foretell.
+// Branch-free, since the branches would be unpredictable.
 template <class T>
 MLX_FN T chosen(bool first, T x, T y) {
   return static_cast<T>(y ^ ((y ^ x) & static_cast<T>(-static_cast<T>(first))));
@@ -201,9 +205,9 @@ MLX_FN Item16 chosen(bool first, Item16 x, Item16 y) {
   return {chosen(first, x.low, y.low), chosen(first, x.high, y.high)};
 }
 
-/// Writes values[k] to the place in `to` of the k-th bit that is set; reads 8 of each.
+/// Writes values[k] to the position in `to` of the k-th set bit; always reads 8 values.
 template <class T>
-MLX_FN void spread_eight(uint32_t bits, const T* values, T* to) {
+MLX_FN void expand_eight(uint32_t bits, const T* values, T* to) {
 #if defined(__AVX512F__)
   const auto lanes = static_cast<__mmask8>(bits);
   if constexpr (sizeof(T) == 4) {
@@ -250,7 +254,7 @@ MLX_FN void spread_eight(uint32_t bits, const T* values, T* to) {
 }
 
 template <class T>
-int64_t spread(const uint8_t* mask, int64_t n, const void* from, void* to, int64_t room) {
+int64_t expand(const uint8_t* mask, int64_t n, const void* from, void* to, int64_t capacity) {
   const T* const values = static_cast<const T*>(from);
   T* const out = static_cast<T*>(to);
   int64_t found = 0, i = 0;
@@ -258,19 +262,19 @@ int64_t spread(const uint8_t* mask, int64_t n, const void* from, void* to, int64
     const uint32_t bits = truth_bits<8>(mask + i);
     if (bits == 0) continue;
     const int count = __builtin_popcount(bits);
-    if (room - found >= 8) {
-      spread_eight(bits, values + found, out + i);
+    if (capacity - found >= 8) {
+      expand_eight(bits, values + found, out + i);
     } else {
-      if (room - found < count) return room + 1;
+      if (capacity - found < count) return capacity + 1;
       T few[8] = {};
       __builtin_memcpy(few, values + found, static_cast<size_t>(count) * sizeof(T));
-      spread_eight(bits, few, out + i);
+      expand_eight(bits, few, out + i);
     }
     found += count;
   }
   for (; i < n; ++i) {
     if (!mask[i]) continue;
-    if (found == room) return room + 1;
+    if (found == capacity) return capacity + 1;
     write_item(out + i, read_item(values + found++));
   }
   return found;
@@ -301,7 +305,7 @@ void split(uint32_t* offsets, int64_t n, uint32_t start, uint32_t length, uint32
     }
     return;
   }
-  // x / length for x < 2^31 is the product with 2^(31 + k) / length, rounded up, over 2^(31 + k),
+  // x / length for x < 2^31 equals x times 2^(31 + k) / length (rounded up), divided by 2^(31 + k),
   // where length <= 2^k: the error stays below 1 / length.
   int k = 0;
   while (uint64_t{1} << k < length) ++k;
@@ -319,10 +323,10 @@ void split(uint32_t* offsets, int64_t n, uint32_t start, uint32_t length, uint32
 
 constinit const CompactKernels compact_kernels{
     count_true,
-    keep_places,
-    {keep_elements<uint8_t>, keep_elements<uint16_t>, keep_elements<uint32_t>,
-     keep_elements<uint64_t>, keep_elements<Item16>},
-    {spread<uint8_t>, spread<uint16_t>, spread<uint32_t>, spread<uint64_t>, spread<Item16>},
+    compress_indices,
+    {compress_elements<uint8_t>, compress_elements<uint16_t>, compress_elements<uint32_t>,
+     compress_elements<uint64_t>, compress_elements<Item16>},
+    {expand<uint8_t>, expand<uint16_t>, expand<uint32_t>, expand<uint64_t>, expand<Item16>},
     split};
 
 }  // namespace mlx::core::cpu::MLX_ISA

@@ -1,4 +1,4 @@
-// The kernels that keep what a mask selects, compiled once per instruction set.
+// Compression and expansion by masks, compiled once per instruction set.
 #pragma once
 
 #include <stdint.h>
@@ -10,28 +10,29 @@ struct Item16 {
   uint64_t low, high;
 };
 
-/// How many of n bytes are not zero.
+/// The number of nonzero bytes among n.
 using CountTrueFn = int64_t (*)(const uint8_t* mask, int64_t n);
-/// Writes i for each mask[i] that is not zero, plus `first`. Touches `room` places of `out` at
-/// most; returns how many it needed as far as it got: more than `room` where that was not enough.
-using PlacesFn = int64_t (*)(const uint8_t* mask, int64_t n, int32_t first, int32_t* out,
-                             int64_t room);
+/// Writes i + `first` for each nonzero mask[i]. Writes at most `capacity` elements of `out`;
+/// returns the required number as far as it was counted: more than `capacity` if that was not
+/// enough.
+using IndicesFn = int64_t (*)(const uint8_t* mask, int64_t n, int32_t first, int32_t* out,
+                              int64_t capacity);
 /// The same for the elements from[i].
-using KeepFn = int64_t (*)(const uint8_t* mask, int64_t n, const void* from, void* out,
-                           int64_t room);
-/// The way back: to[i] = values[k] for the k-th mask[i] that is not zero. There are `room` values.
-using SpreadFn = int64_t (*)(const uint8_t* mask, int64_t n, const void* values, void* to,
-                             int64_t room);
-/// Ascending offsets from the place `start` on an axis of that length: the places they lead to, and
-/// how often they pass the end of the axis, in their stead. No sum may reach 2^31.
+using CompressFn = int64_t (*)(const uint8_t* mask, int64_t n, const void* from, void* out,
+                               int64_t capacity);
+/// The inverse: to[i] = values[k] for the k-th nonzero mask[i]. There are `capacity` values.
+using ExpandFn = int64_t (*)(const uint8_t* mask, int64_t n, const void* values, void* to,
+                             int64_t capacity);
+/// Wraps ascending offsets, relative to `start`, around an axis of that length: replaces each by
+/// the number of wraps, and stores the index on the axis. No sum may reach 2^31.
 using SplitFn = void (*)(uint32_t* offsets, int64_t n, uint32_t start, uint32_t length,
-                         uint32_t* places);
+                         uint32_t* indices);
 
 struct CompactKernels {
   CountTrueFn count;
-  PlacesFn places;
-  KeepFn keep[5];  ///< elements of 1, 2, 4, 8 and 16 bytes
-  SpreadFn spread[5];
+  IndicesFn indices;
+  CompressFn compress[5];  ///< elements of 1, 2, 4, 8 and 16 bytes
+  ExpandFn expand[5];
   SplitFn split;
 };
 

@@ -1,5 +1,6 @@
-// Convolutions without patches: a tile of positions and features stays in registers while taps and
-// channels go by. Inputs are read where they lie, one number for all features; weights are packed.
+// Convolutions without patches: a tile of positions and features stays in registers during the
+// loops over taps and channels. Inputs are read in place and broadcast to all features; weights are
+// packed.
 #include "mlx/backend/cpu/isa/conv.h"
 
 #include "mlx/backend/cpu/simd/vec.h"
@@ -18,7 +19,7 @@ void tap(float* sum, const float* x, const float* w, int64_t n) {
   }
 }
 
-// Accumulators fill the registers but for a column of weights and a number of the input.
+// Accumulators fill the registers, except for one column of weights and one broadcast input.
 constexpr int kPositions = kVectorBytes == 64 ? 14 : kVectorBytes == 32 ? 6 : 4;
 constexpr int kVectors = 2;
 constexpr int kPanel = kVectors * VF::N;
@@ -28,7 +29,7 @@ struct Line {
   int64_t count, channels, step;
 };
 
-/// M positions from `first` on, N vectors of features of which the last has `last`.
+/// M positions starting at `first`, N vectors of features, the last of which has `last` features.
 template <int M, int N>
 void tile(const Line& line, int64_t first, const float* w, float* out, int64_t ld, int64_t last) {
   VF sum[M][N];
@@ -40,7 +41,7 @@ void tile(const Line& line, int64_t first, const float* w, float* out, int64_t l
   for (int64_t t = 0; t < line.count; ++t) {
     const float* x = line.taps[t].x + first * step;
     const float* b = w + line.taps[t].w;
-    // A pointer for every third position: the two that follow are reached by addressing modes.
+    // A pointer for every third position: the next two are reached by addressing modes.
     const float* row[(M + 2) / 3];
 #pragma GCC unroll 8
     for (int i = 0; i < (M + 2) / 3; ++i) row[i] = x + 3 * i * step;
@@ -86,7 +87,7 @@ void line(const ConvTap* taps, int64_t count, int64_t channels, int64_t step, co
   const Line all{taps, count, channels, step};
   for (int64_t f = 0; f < n; f += kPanel, w += stride) {
     const int64_t left = n - f < kPanel ? n - f : kPanel;
-    // The last tiles share what is left, so that none of them is short.
+    // The last tiles share the remainder, so that none of them is short.
     int64_t tiles = (m + kPositions - 1) / kPositions;
     for (int64_t i = 0; i < m; --tiles) {
       const int64_t take = (m - i + tiles - 1) / tiles;

@@ -5,21 +5,22 @@
 
 namespace mlx::core::cpu {
 
-/// One tap of a kernel along a line of the result.
+/// One tap of a kernel for a line of the result.
 struct ConvTap {
   const float* x;  ///< its channels at the line's first position
-  int64_t w;       ///< where its weights begin in a panel
+  int64_t w;       ///< offset of its weights in a panel
 };
 
 struct ConvKernels {
-  int64_t panel;  ///< features of a panel of weights
+  int64_t panel;  ///< features per panel of weights
 
   /// sum[i] += x[i] * w[i], i < n: one tap of a depthwise convolution for all channels.
   void (*tap)(float* sum, const float* x, const float* w, int64_t n);
 
   /// out[i * ld + f] = sum over taps t and channels c of x[t][i * step + c] * w[t][c, f] for i < m
-  /// positions and f < n features. Weights lie in panels of `panel` features, `stride` floats
-  /// apart, channel after channel; unused features are zero. A sum runs over taps, then channels.
+  /// positions and f < n features. Weights are stored in panels of `panel` features, `stride`
+  /// floats apart, channel by channel; unused features are zero. A sum runs over taps, then
+  /// channels.
   void (*line)(const ConvTap* taps, int64_t count, int64_t channels, int64_t step, const float* w,
                int64_t stride, int64_t m, int64_t n, float* out, int64_t ld);
 };

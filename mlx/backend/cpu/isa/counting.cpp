@@ -1,4 +1,4 @@
-// Searches by halving, several vectors of values in step, and bins by arithmetic.
+// Binary searches of several vectors of values at once, and arithmetic bin indices.
 #include "mlx/backend/cpu/isa/counting.h"
 
 #include "mlx/backend/cpu/simd/vec.h"
@@ -6,7 +6,7 @@
 namespace mlx::core::cpu::MLX_ISA {
 namespace {
 
-/// p[index], lane by lane.
+/// p[index] per lane.
 template <class T>
 MLX_FN Vec<T> v_gather(const T* p, typename Vec<T>::Int index) {
 #if defined(__AVX512F__)
@@ -50,7 +50,7 @@ MLX_FN Mask<sizeof(T)> passed(Vec<T> key, Vec<T> x) {
     return key < x;
 }
 
-// The positions of kAbreast vectors.
+// The positions of the values of kAbreast vectors.
 template <class T, bool Right>
 MLX_FN void search_some(const T* keys, int64_t n, int64_t all, const T* values,
                         uint32_t* positions) {
@@ -85,7 +85,7 @@ MLX_FN void search_some(const T* keys, int64_t n, int64_t all, const T* values,
   }
 }
 
-// Where 32 bits do not hold the positions.
+// For positions that exceed 32 bits.
 template <class T, bool Right>
 void search_far(const T* keys, int64_t n, int64_t all, const T* values, int64_t count,
                 uint32_t* positions) {
@@ -133,7 +133,7 @@ void search(const void* keys, int64_t n, int64_t all, const void* values, int64_
 MLX_FN VI bin_number(VF x) { return v_to_int(x); }
 MLX_FN VL bin_number(VD x) { return VL(__builtin_convertvector(x.v, Raw<int64_t>)); }
 
-/// Bounds that a few bins have in registers.
+/// The bounds of few bins, in registers.
 template <class T>
 MLX_FN Vec<T> bound(const T* bounds, typename Vec<T>::Int bin, bool few) {
   if constexpr (sizeof(T) == 4) {
@@ -142,9 +142,9 @@ MLX_FN Vec<T> bound(const T* bounds, typename Vec<T>::Int bin, bool few) {
   return v_gather(bounds, bin);
 }
 
-// The bins of one vector; false where they are not right.
+// The bin indices of one vector; false if they are not exact.
 template <class T>
-MLX_FN bool even_some(const EvenBins<T>& b, bool few, const T* values, uint32_t* slots) {
+MLX_FN bool even_some(const EvenBins<T>& b, bool few, const T* values, uint32_t* bin_indices) {
   using V = Vec<T>;
   using I = typename V::Int;
   using Index = typename I::elem;
@@ -161,22 +161,23 @@ MLX_FN bool even_some(const EvenBins<T>& b, bool few, const T* values, uint32_t*
     const V lower = bound(b.lower, bin, few), upper = bound(b.upper, bin, few);
     right = !v_any(inside & !((x >= lower) & (x < upper)));
   }
-  store_positions(v_select(inside, bin + I(Index(1)), I(Index(0))), slots);
+  store_positions(v_select(inside, bin + I(Index(1)), I(Index(0))), bin_indices);
   return right;
 }
 
 template <class T>
-bool even(const EvenBins<T>& b, const T* values, int64_t count, uint32_t* slots) {
+bool even(const EvenBins<T>& b, const T* values, int64_t count, uint32_t* bin_indices) {
   constexpr int64_t N = Vec<T>::N;
   const bool few = b.bins <= 16;
   bool right = true;
-  for (; count >= N; count -= N, values += N, slots += N) right &= even_some(b, few, values, slots);
+  for (; count >= N; count -= N, values += N, bin_indices += N)
+    right &= even_some(b, few, values, bin_indices);
   if (count > 0) {
     T padded[N];
     uint32_t found[N];
     for (int64_t i = 0; i < N; ++i) padded[i] = i < count ? values[i] : values[0];
     right &= even_some(b, few, padded, found);
-    __builtin_memcpy(slots, found, static_cast<size_t>(count) * sizeof(uint32_t));
+    __builtin_memcpy(bin_indices, found, static_cast<size_t>(count) * sizeof(uint32_t));
   }
   return right;
 }

@@ -1,29 +1,30 @@
-// The kernels that find values among sorted ones, compiled once per instruction set.
+// Searches for values in a sorted sequence, and bin indices, compiled once per instruction set.
 #pragma once
 
 #include <stdint.h>
 
 namespace mlx::core::cpu {
 
-/// positions[i] = how many of the n ascending `keys` lie before values[i]; with `right`, are not
-/// behind it. `all` is n and how many NaN follow the keys: a value that is NaN stands before those
-/// or, with `right`, behind them.
+/// positions[i] = the number of the n ascending `keys` that are less than values[i]; with `right`,
+/// that are not greater. `all` is n plus the number of NaNs after the keys: a NaN value is placed
+/// before these or, with `right`, after them.
 using SearchFn = void (*)(const void* keys, int64_t n, int64_t all, const void* values,
                           int64_t count, bool right, uint32_t* positions);
 
-/// Bins of about one width: bin b goes from lower[b] to below upper[b]; upper[bins - 1] is infinity
-/// and `high` the last value that counts.
+/// Bins of about equal width: bin b covers [lower[b], upper[b]); upper[bins - 1] is infinity and
+/// `high` is the largest value that is counted.
 template <class T>
 struct EvenBins {
   const T *lower, *upper;
   T high;
-  T scale;  ///< bins over the distance of lower[0] and `high`
+  T scale;  ///< number of bins divided by `high` - lower[0]
   int64_t bins;
 };
-/// slots[i] = 1 + the bin of values[i], 0 where there is none. False where some may be wrong: the
-/// bins are not as even as that.
+/// bin_indices[i] = 1 + the bin of values[i], or 0 if it is in no bin. Returns false if some may be
+/// wrong because the bins are not even enough.
 template <class T>
-using EvenFn = bool (*)(const EvenBins<T>& bins, const T* values, int64_t count, uint32_t* slots);
+using EvenFn = bool (*)(const EvenBins<T>& bins, const T* values, int64_t count,
+                        uint32_t* bin_indices);
 
 struct CountingKernels {
   SearchFn search_float, search_double, search_int32, search_int64;

@@ -1,5 +1,5 @@
-// Rows of the state are independent: each goes through all positions while it stays in registers or
-// the first-level cache.
+// The gated delta rule. Rows of the state are independent: each is updated through all positions
+// while it stays in registers or the first-level cache.
 #include "mlx/backend/cpu/isa/delta.h"
 
 #include "mlx/backend/cpu/simd/rows.h"

@@ -1,5 +1,5 @@
-// The table of contents of the elementwise kernels for one instruction set, and the kernels that
-// gather, scatter and fill tiles.
+// The table of elementwise kernels for one instruction set, and the kernels that gather, scatter
+// and fill tiles.
 #include "mlx/backend/cpu/isa/elementwise.h"
 
 #include "mlx/backend/cpu/isa/elementwise_tiles.h"
@@ -89,7 +89,7 @@ void fill(void* dst, const void* value, int64_t n, int itemsize) {
   });
 }
 
-// A square of 16-byte rows, transposed by perfect shuffles: log2(N) rounds of unpacking.
+// A square of 16-byte rows, transposed in log2(N) rounds of unpacking (perfect shuffles).
 template <class T>
 MLX_FN void transpose_block(T* dst, int64_t dst_stride, const T* src, int64_t src_stride) {
   constexpr int N = 16 / sizeof(T);

@@ -101,7 +101,7 @@ constexpr TileFn cast_between() {
   }
 }
 
-// The element types in the order of Dtype::Val; 16-bit floats by how they load and store.
+// The element types in the order of Dtype::Val; 16-bit floats by how they are loaded and stored.
 #define MLX_ELEMENT_TYPES(X) \
   X(bool)                    \
   X(uint8_t)                 \

@@ -1,4 +1,4 @@
-// Elementwise tile kernels of float32, with their twins that write past the caches.
+// Elementwise tile kernels of float32, with their non-temporal variants.
 #include "mlx/backend/cpu/isa/elementwise_tiles.h"
 
 namespace mlx::core::cpu::MLX_ISA {

@@ -1,6 +1,6 @@
-// Links: the handlers of float32 runs, in which a value goes from one op to the next in eight
-// registers and every op ends in a jump to the following one. What a tile op costs is mostly its
-// store, so values that only the next op reads are never stored.
+// Links: the handlers of float32 runs (threaded code). A value passes from one op to the next in
+// eight registers, and every handler ends with a jump to the next one. The cost of a tile op is
+// mostly its store, so values that only the next op reads are never stored.
 #include "mlx/backend/cpu/isa/elementwise_tiles.h"
 
 namespace mlx::core::cpu::MLX_ISA {
@@ -20,7 +20,7 @@ struct Eight {
 #define MLX_EIGHT \
   Eight { a, b, c, d, e, f, g, h }
 
-MLX_FN void go_on(const Eight& x, const Link* next, int64_t at) {
+MLX_FN void next_link(const Eight& x, const Link* next, int64_t at) {
   const R* v = x.v;
   reinterpret_cast<Handler>(next->run)(v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], next, at);
 }
@@ -38,7 +38,7 @@ struct Constant {
   MLX_FN VF operator()(int) const { return value; }
 };
 
-/// A tile times a constant: a product that is nowhere else needed.
+/// A tile times a constant: a product that has no other use.
 struct Scaled {
   const float* p;
   VF factor;
@@ -58,34 +58,34 @@ template <class F, class Operand, bool First>
 void binary(MLX_REGISTERS, const Link* link, int64_t at) {
   Eight x = MLX_EIGHT;
   apply<F, Operand, First>(x, Operand(link, at));
-  go_on(x, link + 1, at);
+  next_link(x, link + 1, at);
 }
-/// Two links in one: adds use some execution ports, products others.
+/// Two links in one handler: additions and products use different execution ports.
 template <class F, class A, class G, class B>
-void twofold(MLX_REGISTERS, const Link* link, int64_t at) {
+void joint(MLX_REGISTERS, const Link* link, int64_t at) {
   Eight x = MLX_EIGHT;
   A y(link, at);
   B z(link + 1, at);
 #pragma GCC unroll 8
   for (int i = 0; i < kRegisters; ++i) x.v[i] = G{}(F{}(VF(x.v[i]), y(i)), z(i)).v;
-  go_on(x, link + 2, at);
+  next_link(x, link + 2, at);
 }
 template <class F>
 void both(MLX_REGISTERS, const Link* link, int64_t at) {
   Eight x = MLX_EIGHT;
 #pragma GCC unroll 8
   for (int i = 0; i < kRegisters; ++i) x.v[i] = F{}(VF(x.v[i]), VF(x.v[i])).v;
-  go_on(x, link + 1, at);
+  next_link(x, link + 1, at);
 }
 template <class F>
 void unary(MLX_REGISTERS, const Link* link, int64_t at) {
   Eight x = MLX_EIGHT;
 #pragma GCC unroll 8
   for (int i = 0; i < kRegisters; ++i) x.v[i] = F{}(VF(x.v[i])).v;
-  go_on(x, link + 1, at);
+  next_link(x, link + 1, at);
 }
 
-/// Any tile kernel: through memory.
+/// Any tile kernel, through memory.
 template <bool Operand, bool First>
 void call(MLX_REGISTERS, const Link* link, int64_t at) {
   alignas(64) float memory[kBurst];
@@ -95,10 +95,10 @@ void call(MLX_REGISTERS, const Link* link, int64_t at) {
   if constexpr (Operand) in[!First] = static_cast<const float*>(link->operand) + at;
   link->tile(in, memory, kBurst);
   __builtin_memcpy(x.v, memory, sizeof(memory));
-  go_on(x, link + 1, at);
+  next_link(x, link + 1, at);
 }
 
-/// erf: in two halves, each step by step (math_special.h).
+/// erf, in two halves of the registers (math_special.h).
 void erf_link(MLX_REGISTERS, const Link* link, int64_t at) {
   VF x[kRegisters] = {VF(a), VF(b), VF(c), VF(d), VF(e), VF(f), VF(g), VF(h)};
   m::erf_each<kRegisters / 2>(x);
@@ -106,21 +106,21 @@ void erf_link(MLX_REGISTERS, const Link* link, int64_t at) {
   Eight y;
 #pragma GCC unroll 8
   for (int i = 0; i < kRegisters; ++i) y.v[i] = x[i].v;
-  go_on(y, link + 1, at);
+  next_link(y, link + 1, at);
 }
 
 /// x / constant as a product with both parts of its reciprocal, which rounds like the division for
-/// this constant and numbers of usual size (cpu/divisors.h); the others are divided.
+/// this constant and numbers of usual size (cpu/divisors.h); other numbers are divided.
 void quotient(MLX_REGISTERS, const Link* link, int64_t at) {
   Eight x = MLX_EIGHT;
-  VF divisor(link->constant), high(link->high), low(link->low), least(1.0f), most(1.0f);
+  VF divisor(link->constant), high(link->high), low(link->low), smallest(1.0f), largest(1.0f);
 #pragma GCC unroll 8
-  for (int i = 0; i < kRegisters; ++i) {  // a NaN leaves them as they are
+  for (int i = 0; i < kRegisters; ++i) {  // NaN leaves them unchanged
     VF size = v_abs(VF(x.v[i]));
-    least = v_min(size, least);
-    most = v_max(size, most);
+    smallest = v_min(size, smallest);
+    largest = v_max(size, largest);
   }
-  if (v_any((least < VF(0x1p-60f)) | (most > VF(0x1p60f)))) [[unlikely]] {
+  if (v_any((smallest < VF(0x1p-60f)) | (largest > VF(0x1p60f)))) [[unlikely]] {
 #pragma GCC unroll 8
     for (int i = 0; i < kRegisters; ++i) x.v[i] = (VF(x.v[i]) / divisor).v;
   } else {
@@ -130,7 +130,7 @@ void quotient(MLX_REGISTERS, const Link* link, int64_t at) {
       x.v[i] = v_fma(v, high, v * low).v;
     }
   }
-  go_on(x, link + 1, at);
+  next_link(x, link + 1, at);
 }
 
 void load(MLX_REGISTERS, const Link* link, int64_t at) {
@@ -138,7 +138,7 @@ void load(MLX_REGISTERS, const Link* link, int64_t at) {
   Tile from(link, at);
 #pragma GCC unroll 8
   for (int i = 0; i < kRegisters; ++i) x.v[i] = from(i).v;
-  go_on(x, link + 1, at);
+  next_link(x, link + 1, at);
 }
 template <bool Nt>
 void store(MLX_REGISTERS, const Link* link, int64_t at) {
@@ -147,15 +147,15 @@ void store(MLX_REGISTERS, const Link* link, int64_t at) {
 #pragma GCC unroll 8
   for (int i = 0; i < kRegisters; ++i)
     Nt ? VF(x.v[i]).stream(to + i * VF::N) : VF(x.v[i]).store(to + i * VF::N);
-  go_on(x, link + 1, at);
+  next_link(x, link + 1, at);
 }
-/// Asks for what the burst `kAhead` elements on will read: a burst's ops outlast its loads, and the
-/// processor's own prefetchers stop at the end of a page.
+/// Prefetches the data of the burst `kAhead` elements ahead: the ops of a burst take longer than
+/// its loads, and hardware prefetchers stop at the end of a page.
 void touch(MLX_REGISTERS, const Link* link, int64_t at) {
   const char* ahead = static_cast<const char*>(link->operand) + at * 4 + link->ahead;
 #pragma GCC unroll 8
   for (int64_t i = 0; i < kBurst * 4; i += 64) __builtin_prefetch(ahead + i);
-  go_on(MLX_EIGHT, link + 1, at);
+  next_link(MLX_EIGHT, link + 1, at);
 }
 void end(MLX_REGISTERS, const Link*, int64_t) {}
 
@@ -225,7 +225,7 @@ LinkFn find_call(LinkForm form) {
 
 //--- two links in one ----------------------------------------------------------------------------
 
-/// table(body of op), for the ops that are joined.
+/// table(body of op), for the ops that have joint handlers.
 template <class Table>
 LinkFn on_op(OpId op, Table table) {
   switch (static_cast<Row>(op)) {
@@ -240,41 +240,42 @@ LinkFn on_op(OpId op, Table table) {
   }
 }
 template <class F, class A, class G>
-LinkFn twofold_of(LinkForm form2) {
+LinkFn joint_of(LinkForm form2) {
   if (form2 == LinkForm::scaled) {
     if constexpr (__is_same(G, bodies::subtract))
       return nullptr;
     else
-      return erased(&twofold<F, A, G, Scaled>);
+      return erased(&joint<F, A, G, Scaled>);
   }
-  return form2 == LinkForm::tile ? erased(&twofold<F, A, G, Tile>)
-                                 : erased(&twofold<F, A, G, Constant>);
+  return form2 == LinkForm::tile ? erased(&joint<F, A, G, Tile>)
+                                 : erased(&joint<F, A, G, Constant>);
 }
-LinkFn find_twofold(OpId op1, LinkForm form1, OpId op2, LinkForm form2) {
+LinkFn find_joint(OpId op1, LinkForm form1, OpId op2, LinkForm form2) {
   auto plain = [](LinkForm f) { return f == LinkForm::tile || f == LinkForm::constant; };
   if (!plain(form1) || (!plain(form2) && form2 != LinkForm::scaled)) return nullptr;
   return on_op(op1, [=](auto f) {
     return on_op(op2, [=](auto g) {
       using F = decltype(f);
       using G = decltype(g);
-      return form1 == LinkForm::tile ? twofold_of<F, Tile, G>(form2)
-                                     : twofold_of<F, Constant, G>(form2);
+      return form1 == LinkForm::tile ? joint_of<F, Tile, G>(form2)
+                                     : joint_of<F, Constant, G>(form2);
     });
   });
 }
 
 void run(const Link* links, int64_t bursts) {
-  for (int64_t i = 0; i < bursts; ++i) go_on(Eight{}, links, i * kBurst);
+  for (int64_t i = 0; i < bursts; ++i) next_link(Eight{}, links, i * kBurst);
 }
 
 }  // namespace
 
-// A function, since erasing a handler's type is no constant expression: what would fill a table
-// when the library is loaded is compiled for processors that this one may not be.
+// A function rather than a static table: erasing a handler's type is not a constant expression, and
+// initialisers that run when the library is loaded are compiled for processors that may differ from
+// this one.
 const LinkKernels& link_kernels() {
   static const LinkKernels kernels = {kBurst,
                                       find_link,
-                                      find_twofold,
+                                      find_joint,
                                       find_call,
                                       erased(&load),
                                       erased(&store<false>),

@@ -1,6 +1,6 @@
-// How a row of ops/elementwise.def becomes a tile kernel for a dtype. Floating dtypes run on
-// vectors, the last one padded so that every element goes through the same instructions; integers
-// and complex numbers run as plain loops that the compiler vectorises.
+// The tile kernel of a row of ops/elementwise.def for a dtype. Floating dtypes use vectors, the
+// last one padded so that every element is computed by the same instructions; integers and complex
+// numbers are plain loops that the compiler vectorises.
 #pragma once
 
 #include "mlx/backend/cpu/isa/elementwise.h"
@@ -41,7 +41,7 @@ constexpr bool takes(Domain domain, Val v) {
   return false;
 }
 
-/// Rows whose body is long: compiled once per dtype, neither unrolled nor repeated for 16-bit
+/// Rows with a long body: compiled once per dtype, neither unrolled nor duplicated for 16-bit
 /// floats.
 constexpr bool is_heavy(Row row, Domain domain) {
   switch (row) {
@@ -59,11 +59,11 @@ constexpr bool is_heavy(Row row, Domain domain) {
   }
 }
 
-constexpr int64_t kTile = 512;  // elements that 16-bit floats are widened by at a time
+constexpr int64_t kTile = 512;  // 16-bit floats are widened by that many elements at a time
 
 MLX_FN bool is_aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % kVectorBytes == 0; }
 
-// A result as it lies in memory: elements of A, or bytes for a predicate.
+// The storage type of a result: elements of A, or bytes for a predicate.
 template <class A, class R>
 struct Result {
   using S = typename A::S;
@@ -136,7 +136,7 @@ void light(const void* const* in, void* out, int64_t n) {
   vector_loop<Arity, A, Nt>(in, out, n, F{});
 }
 
-/// One copy of a long body, for whole and partial vectors, for both kinds of stores.
+/// One copy of a long body, for whole and partial vectors and for both kinds of stores.
 template <class F, int Arity, class A>
 __attribute__((noinline)) void heavy_loop(const void* const* in, void* out, int64_t n, bool nt) {
   using V = typename A::V;
@@ -164,7 +164,7 @@ void heavy(const void* const* in, void* out, int64_t n) {
   heavy_loop<F, Arity, A>(in, out, n, Nt && is_aligned(out));
 }
 
-// The tables of the dtypes, each made where its kernels are compiled; indexed by row.
+// The tables of the dtypes, each defined in the file that compiles its kernels; indexed by row.
 extern const TileFn* const bool_tiles;
 extern const TileFn* const uint8_tiles;
 extern const TileFn* const uint16_tiles;
@@ -206,7 +206,7 @@ void widened(const void* const* in, void* out, int64_t n) {
   }
 }
 
-/// Plain loops. The operands may be the output itself, never shifted against it.
+/// Plain loops. The operands may be identical to the output, but must not overlap it partially.
 template <class F, int Arity, class T>
 void scalar(const void* const* in, void* out, int64_t n) {
   const T* a = static_cast<const T*>(in[0]);
@@ -248,7 +248,7 @@ struct ItemOf<16> {
   using type = Item16;
 };
 
-/// where(condition, a, b): moves items, whatever they mean.
+/// where(condition, a, b) as a copy of items of any dtype.
 template <class T>
 void choose(const void* const* in, void* out, int64_t n) {
   const uint8_t* c = static_cast<const uint8_t*>(in[0]);
@@ -266,7 +266,7 @@ void choose(const void* const* in, void* out, int64_t n) {
 template <class A>
 concept OnVectors = requires { typename A::V; };
 
-/// The kernel of a row for dtype v; null where the row does not take it.
+/// The kernel of a row for dtype v; null if the row does not accept it.
 template <Row R, class F, int Arity, Domain D, Val v, class A, bool Nt>
 constexpr TileFn tile() {
   if constexpr (Arity == 3) {

@@ -1,5 +1,6 @@
-// Passes of Fourier transforms over columns, and the moves between interleaved complex numbers and
-// planes of parts. float and double alike; a radix-r pass has log2(r) roundings an element.
+// Passes of Fourier transforms over columns, and conversions between interleaved complex numbers
+// and planes of real and imaginary parts, for float and double; a radix-r pass has log2(r)
+// roundings per element.
 #include "mlx/backend/cpu/isa/fft.h"
 
 #include "mlx/backend/cpu/simd/vec.h"
@@ -35,9 +36,9 @@ MLX_FN void join_pairs(Vec<T> even, Vec<T> odd, T* p) {
   shuffled(even, odd, [](int i) { return N / 2 + i / 2 + (i % 2) * N; }).store(p + N);
 }
 
-/// A square of registers turned: blocks of H rows and lanes are exchanged, for H = 1, 2, 4 ..
+/// Transposes a square of registers: blocks of H rows and lanes are exchanged, for H = 1, 2, 4 ..
 template <int H, class T>
-MLX_FN void turn_square(Vec<T>* r) {
+MLX_FN void transpose_square(Vec<T>* r) {
   constexpr int N = Vec<T>::N;
   if constexpr (H < N) {
 #pragma GCC unroll 16
@@ -47,7 +48,7 @@ MLX_FN void turn_square(Vec<T>* r) {
       r[i] = shuffled(a, b, [](int l) { return l & H ? N + l - H : l; });
       r[i + H] = shuffled(a, b, [](int l) { return l & H ? N + l : l + H; });
     }
-    turn_square<2 * H>(r);
+    transpose_square<2 * H>(r);
   }
 }
 
@@ -100,7 +101,7 @@ MLX_FN void transform8(Pair<Vec<T>>* x) {
   x[7] = e3 - o3;
 }
 
-/// An odd radix: sums and differences of x[j] and x[r - j] meet cosines and sines.
+/// An odd radix: sums and differences of x[j] and x[r - j] times cosines and sines.
 template <int R, class T>
 MLX_FN void transform_odd(Pair<Vec<T>>* x, int radix, const T* roots) {
   using V = Vec<T>;
@@ -144,7 +145,7 @@ MLX_FN void transform(Pair<Vec<T>>* x, int radix, const T* roots) {
   }
 }
 
-/// A pass of radix R; 0 stands for any odd one.
+/// A pass of radix R; 0 means any odd one.
 template <int R, class T>
 void pass_of(int radix, int64_t m, int64_t width, int64_t pitch, const T* twiddles, const T* roots,
              const T* x_re, const T* x_im, T* y_re, T* y_im) {
@@ -260,8 +261,8 @@ void store(const T* re, const T* im, int64_t pitch, T* to_re, T* to_im, int64_t 
 }
 
 template <class T>
-void turn(const T* re, const T* im, int64_t pitch, int64_t rows, int64_t lanes, const T* w_re,
-          const T* w_im, int64_t w_pitch, T* to_re, T* to_im, int64_t to_pitch) {
+void transpose(const T* re, const T* im, int64_t pitch, int64_t rows, int64_t lanes, const T* w_re,
+               const T* w_im, int64_t w_pitch, T* to_re, T* to_im, int64_t to_pitch) {
   using V = Vec<T>;
   constexpr int N = V::N;
   auto whole = [](int64_t n) { return (n + kFftLanes<T> - 1) / kFftLanes<T> * kFftLanes<T>; };
@@ -280,10 +281,10 @@ void turn(const T* re, const T* im, int64_t pitch, int64_t rows, int64_t lanes, 
         x[i] = z.re;
         y[i] = z.im;
       }
-      turn_square<1>(x);
+      transpose_square<1>(x);
 #pragma GCC unroll 16
       for (int i = 0; i < N; ++i) x[i].store(to_re + (l + i) * to_pitch + r);
-      turn_square<1>(y);
+      transpose_square<1>(y);
 #pragma GCC unroll 16
       for (int i = 0; i < N; ++i) y[i].store(to_im + (l + i) * to_pitch + r);
     }
@@ -318,7 +319,7 @@ MLX_FN void mirror_pair(V f, Pair<V> c, Pair<V>& a, Pair<V>& b) {
 }
 
 template <class T>
-void tangle(int64_t n, int64_t width, T f, const T* c_re, const T* c_im, T* re, T* im) {
+void combine_real(int64_t n, int64_t width, T f, const T* c_re, const T* c_im, T* re, T* im) {
   using V = Vec<T>;
   int64_t k = 1;
   if (width == 1) {
@@ -351,7 +352,7 @@ void tangle(int64_t n, int64_t width, T f, const T* c_re, const T* c_im, T* re, 
 
 template <class T>
 constexpr FftKernels<T> table() {
-  return {load<T>, store<T>, turn<T>, pass<T>, multiply<T>, tangle<T>};
+  return {load<T>, store<T>, transpose<T>, pass<T>, multiply<T>, combine_real<T>};
 }
 
 }  // namespace

@@ -1,43 +1,46 @@
-// The arithmetic of Fourier transforms, compiled once per instruction set. Complex numbers stand in
-// two planes, real and imaginary parts; a plane is a matrix whose columns ("lanes") are
-// transformed side by side. Planes begin and rows follow one another at multiples of 64 bytes.
+// The arithmetic of Fourier transforms, compiled once per instruction set. Complex numbers are
+// stored in two planes, real and imaginary parts; a plane is a matrix whose columns ("lanes") are
+// transformed side by side. Planes and their rows are aligned to 64 bytes.
 #pragma once
 
 #include <stdint.h>
 
 namespace mlx::core::cpu {
 
-/// Lanes of a block of columns: one cache line.
+/// Lanes per block of columns: one cache line.
 template <class T>
 inline constexpr int64_t kFftLanes = 64 / static_cast<int64_t>(sizeof(T));
 /// The largest prime that a pass takes.
 inline constexpr int kFftMaxRadix = 127;
 
-/// Strides count numbers T. A complex line that is dense has parts one apart and a stride of 2.
+/// Strides are in numbers of type T. In a dense complex line the parts are one apart and the stride
+/// is 2.
 template <class T>
 struct FftKernels {
-  /// rows x lanes numbers from anywhere into planes; zeros where `im` is null and from `lanes` to
-  /// `width`.
+  /// Loads rows x lanes numbers of any strides to planes; zeros if `im` is null, and from `lanes`
+  /// to `width`.
   void (*load)(const T* re, const T* im, int64_t row, int64_t lane, int64_t rows, int64_t lanes,
                int64_t width, T* to_re, T* to_im, int64_t pitch);
-  /// The way back, times `scale`. A null part is left out.
+  /// The inverse, times `scale`. A null part is not written.
   void (*store)(const T* re, const T* im, int64_t pitch, T* to_re, T* to_im, int64_t row,
                 int64_t lane, int64_t rows, int64_t lanes, T scale);
-  /// to[lane][row] = from[row][lane] * w[row][lane] (no factor where w is null). Rows and lanes are
-  /// rounded up to kFftLanes: that much is read and written.
-  void (*turn)(const T* re, const T* im, int64_t pitch, int64_t rows, int64_t lanes, const T* w_re,
-               const T* w_im, int64_t w_pitch, T* to_re, T* to_im, int64_t to_pitch);
-  /// One pass of a transform of columns: x is [radix][m][width], `pitch` apart, and y is
-  /// [m][radix][width]. Result k of row p is multiplied by twiddles[p][k - 1] (two numbers each,
-  /// null: not at all). `roots` are cos(2 pi j / radix), then the sines; only odd radices look.
+  /// Transposes: to[lane][row] = from[row][lane] * w[row][lane] (without a factor if w is null).
+  /// Rows and lanes are rounded up to kFftLanes: that range is read and written.
+  void (*transpose)(const T* re, const T* im, int64_t pitch, int64_t rows, int64_t lanes,
+                    const T* w_re, const T* w_im, int64_t w_pitch, T* to_re, T* to_im,
+                    int64_t to_pitch);
+  /// One pass of a transform of columns: x is [radix][m][width] with row stride `pitch`, y is
+  /// [m][radix][width]. Result k of row p is multiplied by twiddles[p][k - 1] (two numbers each;
+  /// null: no factor). `roots` are cos(2 pi j / radix), then the sines; used by odd radices only.
   void (*pass)(int radix, int64_t m, int64_t width, int64_t pitch, const T* twiddles,
                const T* roots, const T* x_re, const T* x_im, T* y_re, T* y_im);
   /// y = x * w, n numbers.
   void (*multiply)(int64_t n, const T* x_re, const T* x_im, const T* w_re, const T* w_im, T* y_re,
                    T* y_im);
   /// Rows a and b = n - a of columns of `width` (a multiple of kFftLanes, or 1), 1 <= a <= n / 2:
-  /// with s = a + conj(b) and d = c * (a - conj(b)), a = f * s + d and b = conj(f * s - d).
-  void (*tangle)(int64_t n, int64_t width, T f, const T* c_re, const T* c_im, T* re, T* im);
+  /// with s = a + conj(b) and d = c * (a - conj(b)), a = f * s + d and b = conj(f * s - d). This
+  /// converts between a half-length complex transform and the spectrum of a real line.
+  void (*combine_real)(int64_t n, int64_t width, T f, const T* c_re, const T* c_im, T* re, T* im);
 };
 
 #define MLX_FFT_TABLE(isa)               \

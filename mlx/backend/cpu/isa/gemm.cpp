@@ -1,4 +1,4 @@
-// Packing, register tiles and stores of the blocked floating products. Compiled once per
+// Packing, register tiles and stores of the blocked floating-point products. Compiled once per
 // instruction set: raw pointers and this namespace only.
 #include "mlx/backend/cpu/isa/gemm_kernels.h"
 
@@ -6,7 +6,7 @@ namespace mlx::core::cpu::MLX_ISA {
 
 namespace {
 
-// Register tile: kRows x (kVectors * kLanes) sums, one broadcast and kVectors of B beside them.
+// Register tile: kRows x (kVectors * kLanes) sums, one broadcast and kVectors vectors of B.
 #if defined(__AVX512F__)
 constexpr int kRows = 12;
 #else
@@ -17,8 +17,8 @@ constexpr int64_t kColumns = kVectors * kLanes;
 
 // ---- packing -----------------------------------------------------------------------------------
 
-// A source says how units are made: `per` elements of type T along K each. `across` reads kLanes
-// (or n) units of neighbouring rows, `along` kLanes units of one row.
+// A source defines how units are made: from `per` elements of type T along K each. `across` reads
+// kLanes (or n) units of neighbouring rows, `along` kLanes units of one row.
 struct FromF32 {
   using T = uint32_t;
   static constexpr int per = 1;
@@ -62,7 +62,7 @@ struct FromPair {
   }
 };
 
-// Lengths known while compiling become a few moves.
+// Lengths known at compile time become a few moves.
 MLX_INLINE void store_some(uint32_t* p, U32 v, int64_t n) {
   if (n == kLanes) {
     store(p, v);
@@ -73,7 +73,7 @@ MLX_INLINE void store_some(uint32_t* p, U32 v, int64_t n) {
   }
 }
 
-// Units [begin, end) of one panel, one by one: any strides.
+// Units [begin, end) of one panel, one by one, for any strides.
 template <class S>
 void pack_single(const typename S::T* s, int64_t stride_p, int64_t stride_k, int64_t rows,
                  int64_t k, int64_t width, int64_t begin, int64_t end, uint32_t* dst) {
@@ -112,8 +112,8 @@ void pack_along(const typename S::T* s, int64_t stride_p, int64_t rows, int64_t 
   pack_single<S>(s, stride_p, 1, rows, k, width, full, units, dst);
 }
 
-// Rows next to each other: vectors are copied, across several panels at a time so that memory is
-// read in long pieces.
+// Neighbouring rows: vectors are copied, across several panels at a time so that memory is read in
+// long ranges.
 template <class S>
 void pack_across(const typename S::T* s, int64_t stride_k, int64_t rows, int64_t k, int64_t width,
                  uint32_t* dst) {

@@ -1,5 +1,5 @@
-// Kernels of the products with few rows and of integers, for the table in isa/gemm.cpp. Declared
-// as functions so that the table needs no code to run while loading.
+// Kernels of the products with few rows and of integers, for the table in isa/gemm.cpp. Declared as
+// functions so that the table needs no initialiser at load time.
 #pragma once
 
 #include "mlx/backend/cpu/isa/gemm.h"

@@ -1,12 +1,11 @@
-// Products with a few rows: every weight is read once, straight from where it lies. Compiled once
-// per instruction set.
+// Products with few rows: every weight is read once, in place. Compiled once per instruction set.
 #include "mlx/backend/cpu/isa/gemm_kernels.h"
 
 namespace mlx::core::cpu::MLX_ISA {
 
 namespace {
 
-// A source multiplies `per` elements of x and w in each lane.
+// A source defines how `per` elements of x and w are multiplied in each lane.
 struct Floats {
   using X = float;
   using W = float;
@@ -61,7 +60,7 @@ struct SourceOf<GemmSource::bf16_pair> {
 };
 #endif
 
-// M rows of x against N rows of w.
+// M rows of x times N rows of w.
 template <class S, int M, int N>
 void dot_tile(const typename S::X* x, int64_t x_row, const typename S::W* w, int64_t w_row,
               int64_t k, float* acc, int64_t ld) {
@@ -72,7 +71,7 @@ void dot_tile(const typename S::X* x, int64_t x_row, const typename S::W* w, int
 #pragma GCC unroll 4
     for (int j = 0; j < N; ++j) {
       const auto weights = S::weights(w + j * w_row + at);
-      __builtin_prefetch(w + (N + j) * w_row + at, 0, 2);  // of the next rows
+      __builtin_prefetch(w + (N + j) * w_row + at, 0, 2);  // prefetches the next rows
 #pragma GCC unroll 8
       for (int i = 0; i < M; ++i) {
         sum[i][j] = S::multiply(S::inputs(x + i * x_row + at), weights, sum[i][j]);
@@ -98,7 +97,7 @@ void dot_tile(const typename S::X* x, int64_t x_row, const typename S::W* w, int
   }
 }
 
-// All rows of x, M at a time, against N rows of w, which stay in the cache meanwhile.
+// All rows of x, M at a time, times N rows of w, which stay in the cache.
 template <class S, int M, int N>
 void dot_columns(const typename S::X* x, int64_t x_row, const typename S::W* w, int64_t w_row,
                  int64_t m, int64_t k, float* acc, int64_t ld) {
@@ -139,7 +138,7 @@ MLX_INLINE void axpy_tile(const float* x, int64_t x_row, const typename S::W* w,
 #pragma GCC unroll 4
     for (int j = 0; j < N; ++j) {
       weights[l][j] = S::weights(w + l * w_row + j * kLanes);
-      __builtin_prefetch(w + (K + l) * w_row + j * kLanes, 0, 2);  // of the next rows
+      __builtin_prefetch(w + (K + l) * w_row + j * kLanes, 0, 2);  // prefetches the next rows
     }
   }
   for (int64_t i = 0; i < m; ++i) {
@@ -185,9 +184,9 @@ template <GemmSource kSource>
 void dot_rows(const void* x, int64_t x_row, const void* w, int64_t w_row, int64_t m, int64_t n,
               int64_t k, float* acc, int64_t ld) {
   using S = typename SourceOf<kSource>::type;
-  constexpr int most = kLanes == 16 ? 6 : 3;  // as many sums as fit beside the operands
-  dot_all<S, most, 4>(static_cast<const typename S::X*>(x), x_row,
-                      static_cast<const typename S::W*>(w), w_row, m, n, k, acc, ld);
+  constexpr int kRowsAtOnce = kLanes == 16 ? 6 : 3;  // limited by the number of registers
+  dot_all<S, kRowsAtOnce, 4>(static_cast<const typename S::X*>(x), x_row,
+                             static_cast<const typename S::W*>(w), w_row, m, n, k, acc, ld);
 }
 
 template <GemmSource kSource>
@@ -200,7 +199,7 @@ void axpy_rows(const float* x, int64_t x_row, const void* w, int64_t w_row, int6
       acc[i * ld + j] = 0;
     }
   }
-  constexpr int kRows = kLanes == 16 ? 8 : 4;  // as many as there are registers for
+  constexpr int kRows = kLanes == 16 ? 8 : 4;  // limited by the number of registers
   for (; k >= kRows; k -= kRows, x += kRows, row += kRows * w_row) {
     axpy_steps<S, kRows>(x, x_row, row, w_row, m, n, acc, ld);
   }

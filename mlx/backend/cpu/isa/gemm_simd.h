@@ -1,5 +1,5 @@
-// Vector vocabulary of the matrix kernels: 32-bit lanes of the instruction set being compiled.
-// Everything is static, so that nothing compiled for a wide set is shared with a narrower one.
+// Vector primitives of the matrix kernels: 32-bit lanes of the instruction set being compiled. All
+// functions are static, so that code compiled for a wide set is never shared with a narrower one.
 #pragma once
 
 #include <stdint.h>
@@ -39,7 +39,7 @@ MLX_INLINE void store(void* p, V v) {
   __builtin_memcpy(p, &v, sizeof(V));
 }
 
-// The first n < kLanes lanes, zero behind them; touches no other memory.
+// The first n < kLanes lanes, followed by zeros; accesses no other memory.
 template <class V>
 MLX_INLINE V load_n(const void* p, int64_t n) {
 #if defined(__AVX512F__)
@@ -93,7 +93,7 @@ MLX_INLINE U16 to_bf16(F32 x) {
   return __builtin_convertvector((quiet & is_nan) | (rounded & ~is_nan), U16);
 }
 
-// The masked forms only spare a warning about undefined lanes.
+// The masked forms avoid a compiler warning about undefined lanes.
 #if defined(__AVX512F__)
 MLX_INLINE F32 from_f16(U16 h) { return _mm512_maskz_cvtph_ps(0xffff, (__m256i)h); }
 MLX_INLINE U16 to_f16(F32 x) {
@@ -105,14 +105,14 @@ MLX_INLINE U16 to_f16(F32 x) {
   return (U16)_mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 #else
-// The exponent is moved by a multiplication, which gets subnormal numbers right.
+// The exponent is changed by a multiplication, which is correct for subnormal numbers.
 MLX_INLINE F32 from_f16(U16 h) {
   const U32 u = __builtin_convertvector(h, U32);
   const U32 magnitude = (U32)((F32)((u & 0x7fff) << 13) * 0x1p112f);
   const U32 special = (U32)((u & 0x7c00) == 0x7c00);
   return (F32)(magnitude | (special & 0x7f800000) | ((u & 0x8000) << 16));
 }
-// Adding a power of two rounds at the right bit: 2^13 above the number, or that of the smallest
+// Adding a power of two rounds at the right bit: 2^13 times the number, or that of the smallest
 // subnormal number.
 MLX_INLINE U16 to_f16(F32 x) {
   const U32 u = (U32)x;
@@ -144,7 +144,7 @@ MLX_INLINE float sum_lanes(F32 v) {
   return v[0];
 }
 
-// Transposes a square of kLanes x kLanes, exchanging ever smaller blocks.
+// Transposes a square of kLanes x kLanes by exchanging blocks of decreasing size.
 MLX_INLINE void transpose(U32 (&row)[kLanes]) {
 #pragma GCC unroll 4
   for (int d = kLanes / 2; d > 0; d /= 2) {

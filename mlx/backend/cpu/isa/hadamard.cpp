@@ -1,3 +1,4 @@
+// Hadamard transforms of rows: butterflies, and the products with a matrix of order m.
 #include "mlx/backend/cpu/isa/hadamard.h"
 
 #include "mlx/backend/cpu/simd/rows.h"
@@ -12,7 +13,7 @@ struct Kernel {
   using T = typename V::elem;
   static constexpr int N = V::N;
 
-  /// Sums and differences of elements `half` apart, for all halves.
+  /// Sums and differences of elements at distance `half`, for all halves.
   static void butterflies(T* x, int64_t n) {
     for (int64_t half = 1; half < n; half *= 2) {
       for (int64_t first = 0; first < n; first += 2 * half) {
@@ -34,10 +35,10 @@ struct Kernel {
     }
   }
 
-  static void run(const HadamardRow& row, const void* from, void* to, void* room) {
+  static void run(const HadamardRow& row, const void* from, void* to, void* workspace) {
     const S* p = static_cast<const S*>(from);
     S* q = static_cast<S*>(to);
-    T *x = static_cast<T*>(room), *y = x + row.m * row.power;
+    T *x = static_cast<T*>(workspace), *y = x + row.m * row.power;
     const int64_t n = row.m * row.power, stride = row.power;
     each_vector<N>(n, [&](int64_t i, int64_t some)
                           MLX_INLINED { store_first(x + i, load_some<A>(p + i, some), some); });

@@ -9,13 +9,13 @@ namespace mlx::core::cpu {
 
 struct HadamardRow {
   int64_t m, power;
-  const uint32_t* signs;  ///< rows of the matrix of order m: bit m - 1 - i is set where +1 stands
+  const uint32_t* signs;  ///< rows of the matrix of order m: bit m - 1 - i is set for +1
   double scale;
 };
 
-/// One contiguous row from x to y. `room` holds 2 * m * power values of the type that computes
-/// (float, or double for float64).
-using HadamardKernel = void (*)(const HadamardRow& row, const void* x, void* y, void* room);
+/// Transforms one contiguous row from x to y. `workspace` has 2 * m * power elements of the
+/// computation type (float, or double for float64).
+using HadamardKernel = void (*)(const HadamardRow& row, const void* x, void* y, void* workspace);
 
 #define MLX_HADAMARD_TABLE(isa)             \
   namespace isa {                           \

@@ -1,4 +1,5 @@
-// Rows are read three times at most, from the first-level cache after the first.
+// Normalisation of one row. Rows are read three times at most, from the first-level cache after the
+// first time.
 #include "mlx/backend/cpu/isa/norm.h"
 
 #include "mlx/backend/cpu/simd/rows.h"
@@ -15,7 +16,7 @@ struct Kernel {
   using T = typename V::elem;
   static constexpr int N = V::N, U = 4;
 
-  /// Sum of f(element), with `f(0)` taken out for the padding of the last vector.
+  /// Sum of f(element); subtracts `f(0)` for the padding of the last vector.
   template <class F>
   static MLX_FN T sum(const S* p, int64_t n, F f) {
     V a[U] = {V(T(0)), V(T(0)), V(T(0)), V(T(0))};

@@ -8,8 +8,8 @@
 namespace mlx::core::cpu {
 
 /// y = (x - mean) / sqrt(mean square + eps) * weight + bias over n elements; without `center` the
-/// mean counts as zero; null weight and bias are left out. 16-bit floats are computed in float32.
-/// Sums run in a fixed order that depends on n alone.
+/// mean is taken as zero; weight and bias may be null. 16-bit floats are computed in float32. The
+/// order of sums depends on n alone.
 using NormRow = void (*)(const void* x, const void* weight, const void* bias, void* y, int64_t n,
                          double eps, bool center);
 

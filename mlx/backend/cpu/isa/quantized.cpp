@@ -1,5 +1,6 @@
-// Codes of 1, 2, 4 and 8 bits: a lane holds a word and gives one code after the other by shifts, so
-// the floats they meet are laid out that way once. Codes that cross words go eight at a time.
+// Codes of 1, 2, 4 and 8 bits: a lane holds a word and extracts one code after the other by shifts,
+// so the floats that are multiplied with them are rearranged once. Codes that cross words are read
+// eight at a time.
 #include "mlx/backend/cpu/isa/quantized.h"
 
 #include "mlx/backend/cpu/isa/gemm_simd.h"
@@ -18,14 +19,15 @@ struct Integers {
   }
 };
 
-// By table, with a lane permutation where there is one.
+// By table, with a lane permutation if available.
 struct E2m1 {
   static constexpr int bits = 4;
   MLX_INLINE F32 values(U32 x) {
 #if defined(__AVX512F__)
     return _mm512_maskz_permutexvar_ps(0xffff, (__m512i)x, _mm512_loadu_ps(kE2m1));
 #else
-    // Exponent and mantissa move into place; the product with 2^126 rebiases, subnormals included.
+    // Exponent and mantissa are shifted into place; the product with 2^126 rebiases, also for
+    // subnormals.
     const U32 magnitude = (x & 7) << 22, sign = (x & 8) << 28;
     return (F32)((U32)((F32)magnitude * 0x1p126f) | sign);
 #endif
@@ -45,7 +47,7 @@ struct E4m3 {
 template <>
 struct Integers<4> {
   static constexpr int bits = 4;
-  MLX_INLINE F32 values(U32 x) {  // a permutation looks at the lowest four bits only
+  MLX_INLINE F32 values(U32 x) {  // a permutation reads the lowest four bits only
     const F32 table = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     return _mm512_maskz_permutexvar_ps(0xffff, (__m512i)x, table);
   }
@@ -60,7 +62,7 @@ struct Integers<2> {
 };
 #endif
 
-// Scales of the groups that kLanes words from word `at` on belong to.
+// Scales of the groups of kLanes words starting at word `at`.
 MLX_INLINE F32 lane_scales(const float* scales, int64_t at, int64_t group_words) {
   if (group_words >= kLanes) return broadcast(scales[at / group_words]);
   const float* p = scales + at / group_words;
@@ -78,7 +80,7 @@ MLX_INLINE F32 lane_scales(const float* scales, int64_t at, int64_t group_words)
 template <class C>
 struct Words {
   static constexpr int kPer = 32 / C::bits;
-  static constexpr int64_t kBlock = kPer * kLanes;  // codes of a vector of words
+  static constexpr int64_t kBlock = kPer * kLanes;  // codes per vector of words
 
   static void arrange(const float* x, int64_t n, float* to) {
     for (int64_t at = 0; at < n; at += kBlock)
@@ -131,7 +133,7 @@ struct Words {
     }
   }
 
-  /// Vector J of the codes of kLanes words: their words and how far they are shifted.
+  /// Vector J of the codes of kLanes words: the words and their shift.
   template <int J>
   MLX_INLINE U32 codes(U32 words) {
     U32 from, shift;
@@ -161,14 +163,14 @@ struct Words {
   static constexpr QuantKernels table{unpack, arrange, dot};
 };
 
-// Codes of 3, 5 and 6 bits: eight of them in as many bytes as a code has bits.
+// Codes of 3, 5 and 6 bits: eight codes occupy as many bytes as a code has bits.
 template <int kBits>
 struct Bytes {
   typedef uint32_t U8 __attribute__((vector_size(32)));
   typedef int32_t I8 __attribute__((vector_size(32)));
   typedef float F8 __attribute__((vector_size(32)));
 
-  /// Codes 8 J to 8 J + 7 of the 32 that start at p; reads none but their 4 * kBits bytes.
+  /// Codes 8 J to 8 J + 7 of the 32 codes at p; reads only their 4 * kBits bytes.
   template <int J>
   MLX_INLINE void eight(const unsigned char* p, float* out) {
     constexpr bool ahead = J * kBits + 8 <= 4 * kBits;

@@ -6,24 +6,25 @@
 
 namespace mlx::core::cpu {
 
-/// What the codes of a row stand for: unsigned integers of so many bits, or floats.
+/// The values of the codes of a row: unsigned integers of a number of bits, or floats.
 enum class QuantFormat : uint8_t { int1, int2, int3, int4, int5, int6, int8, e2m1, e4m3 };
 
 struct QuantKernels {
-  /// out[i] = scale * code + bias for the n codes of a row, groups of `group` each with one of the
-  /// scales and biases (none: 0).
+  /// out[i] = scale * code + bias for the n codes of a row; each group of `group` codes has one
+  /// scale and bias (null: 0).
   void (*unpack)(const uint32_t* words, const float* scales, const float* biases, int64_t n,
                  int64_t group, float* out);
   /// Reorders n floats for `dot`, to padded(n) floats.
   void (*arrange)(const float* x, int64_t n, float* to);
-  /// acc[i * ld] = sum over k of scale * code[k] * x[i, k] for i < m <= kQuantRows, x arranged with
-  /// row stride `x_row`. 16 more floats behind the last scale can be read. Each sum depends on k.
+  /// acc[i * ld] = sum over k of scale * code[k] * x[i, k] for i < m <= kQuantRows, x rearranged
+  /// with row stride `x_row`. 16 floats after the last scale must be readable. The order of each
+  /// sum depends on k.
   void (*dot)(const uint32_t* words, const float* scales, int64_t k, int64_t group, const float* x,
               int64_t x_row, int64_t m, float* acc, int64_t ld);
 };
 
 inline constexpr int64_t kQuantRows = 4;
-/// Room for an arranged row.
+/// The length of a rearranged row.
 constexpr int64_t quant_padded(int64_t n) { return (n + 511) / 512 * 512; }
 
 #define MLX_QUANT_TABLE(isa)                     \

@@ -1,4 +1,4 @@
-// Threefry-2x32-20 on vectors of counters. Several vectors go side by side: a round is a short
+// Threefry-2x32-20 on vectors of counters. Several vectors are interleaved, since a round is a
 // chain of dependent instructions.
 #include "mlx/backend/cpu/isa/random.h"
 
@@ -29,7 +29,7 @@ MLX_FN void inject(V (&x)[N], V (&y)[N], K a, K b) {
   }
 }
 
-/// A key for all, or one for each.
+/// One key for all, or one for each.
 template <class K, int N>
 MLX_FN void rounds(V (&x)[N], V (&y)[N], K k0, K k1) {
   const K k2 = k0 ^ k1 ^ 0x1bd11bdau;
@@ -85,7 +85,7 @@ void words(const uint32_t* key0, const uint32_t* key1, const uint32_t* x, const 
     __builtin_memcpy(b, y + i, bytes);
     __builtin_memcpy(&which, second + i, bytes);
     rounds(a, b, k0, k1);
-    const V mask = V{} - which;  // all ones where it is 1
+    const V mask = V{} - which;  // all ones for the second word
     const V word = (a[0] & ~mask) | (b[0] & mask);
     __builtin_memcpy(out + i, &word, bytes);
   }

@@ -1,4 +1,4 @@
-// The generator behind random numbers, compiled once per instruction set.
+// The random number generator, compiled once per instruction set.
 #pragma once
 
 #include <stdint.h>
@@ -20,13 +20,13 @@ struct RandomKernels {
 };
 
 namespace v2 {
-extern const MLX_API RandomKernels random_kernels;  // tests look at them
+extern const MLX_API RandomKernels random_kernels;  // exported for tests
 }
 namespace avx2 {
-extern const MLX_API RandomKernels random_kernels;  // tests look at them
+extern const MLX_API RandomKernels random_kernels;  // exported for tests
 }
 namespace avx512 {
-extern const MLX_API RandomKernels random_kernels;  // tests look at them
+extern const MLX_API RandomKernels random_kernels;  // exported for tests
 }
 
 }  // namespace mlx::core::cpu

@@ -1,3 +1,4 @@
+// Tiles of evenly spaced numbers.
 #include "mlx/backend/cpu/isa/ranges.h"
 
 #include "mlx/backend/cpu/simd/vec.h"
@@ -5,7 +6,7 @@
 namespace mlx::core::cpu::MLX_ISA {
 namespace {
 
-// Counts of 32 bits become doubles and floats by vectors on every instruction set.
+// Counts of 32 bits are converted to double and float by vectors on every instruction set.
 constexpr int64_t kPiece = 1 << 20;
 
 template <class T>
@@ -37,7 +38,7 @@ template <class T>
 MLX_FN void range(T* out, double start, double step, int64_t first, int64_t stride, int64_t n) {
   for (int64_t begin = 0; begin < n; begin += kPiece) {
     const int count = static_cast<int>(n - begin < kPiece ? n - begin : kPiece);
-    // Numbers of elements are exact in double.
+    // Element numbers are exact in double.
     const double from = static_cast<double>(first + begin * stride);
     const double by = static_cast<double>(stride);
     for (int i = 0; i < count; ++i)

@@ -1,4 +1,4 @@
-// Tiles of numbers in a row, compiled once per instruction set.
+// Tiles of evenly spaced numbers, compiled once per instruction set.
 #pragma once
 
 #include <stdint.h>
@@ -13,18 +13,18 @@ struct RangeKernels {
   /// out[i] = start + (first + i * stride) * step in double, rounded once.
   void (*floats)(float* out, double start, double step, int64_t first, int64_t stride, int64_t n);
   void (*doubles)(double* out, double start, double step, int64_t first, int64_t stride, int64_t n);
-  /// out[i] = first + i * step, where all of these are whole numbers of up to 24 bits.
+  /// out[i] = first + i * step, where all of these are integers of up to 24 bits.
   void (*whole_floats)(float* out, float first, float step, int64_t n);
 };
 
 namespace v2 {
-extern const MLX_API RangeKernels range_kernels;  // tests look at them
+extern const MLX_API RangeKernels range_kernels;  // exported for tests
 }
 namespace avx2 {
-extern const MLX_API RangeKernels range_kernels;  // tests look at them
+extern const MLX_API RangeKernels range_kernels;  // exported for tests
 }
 namespace avx512 {
-extern const MLX_API RangeKernels range_kernels;  // tests look at them
+extern const MLX_API RangeKernels range_kernels;  // exported for tests
 }
 
 }  // namespace mlx::core::cpu

@@ -1,4 +1,4 @@
-// Finds the kernels of a reduction.
+// Lookup of the kernels of a reduction.
 #include "mlx/backend/cpu/isa/reduce_kernel.h"
 
 namespace mlx::core::cpu::MLX_ISA {

@@ -1,5 +1,5 @@
-// The kernels behind one reduction of one element type; see reduce.h for the order. The kinds are
-// spread over several files, since each comes for every dtype.
+// The kernels of one reduction of one element type; see reduce.h for the order. The kinds are in
+// separate files, since each is instantiated for every dtype.
 #pragma once
 
 #include "mlx/backend/cpu/isa/reduce.h"
@@ -18,7 +18,8 @@ namespace {
 
 constexpr int kLanes = kReduceLanes, kDepth = kReduceDepth, kBlock = kReduceBlock;
 
-// A reduction names the element type T, the accumulator A, the neutral element and the combination.
+// A reduction defines the element type T, the accumulator A, the neutral element and the
+// combination.
 template <class T_, class A_>
 struct Sum {
   using T = T_;
@@ -29,11 +30,11 @@ struct Sum {
   static MLX_FN R map(R x) { return x; }
 };
 
-// Where accumulators are narrow, `Wide` is the same reduction with some of 32 bits: folding a
-// register of bytes takes longer than reading a short row in several.
+// For narrow accumulators, `Wide` is the same reduction with 32-bit accumulators: folding a
+// register of bytes takes longer than reading a short row in several registers.
 
-// Where a reduction has a cheaper combination for numbers that are ordered, blocks use that one,
-// look for NaN on the side, and start again where there is one.
+// If a reduction has a cheaper combination for numbers without NaN, blocks use that one, check for
+// NaN separately, and are repeated if there is one.
 template <class O>
 concept Ordered = requires(typename O::R x) { O::ordered(x, x); };
 
@@ -107,7 +108,7 @@ struct Kernel {
     for (int d = 1; d < depth; ++d) a = O::combine(a, read(d));
     return a;
   }
-  // The i-th register of the first n elements; the neutral element stands for the rest.
+  // The i-th register of the first n elements, padded with the neutral element.
   static __attribute__((noinline)) R load_some(const T* p, int64_t n, int i) {
     const int64_t left = n - i * N;
     if (left >= N) return load(p + i * N);
@@ -140,7 +141,7 @@ struct Kernel {
     O::combine(R(a), R(b)).store(lanes);
     return lanes[0];
   }
-  // Partial results, combined as the digits of a binary counter carry.
+  // Partial results, combined like the carries of a binary counter.
   struct Counter {
     A parts[kReduceLevels];
     int top = 0;
@@ -156,9 +157,10 @@ struct Kernel {
     }
   };
 
-  // Another copy of the loop, for the dtypes that are often long.
+  // A second copy of the loop, for dtypes that often have long rows.
   static constexpr bool kFar = sizeof(T) >= 4 || is_float_v<A>;
-  // `Far`: the row comes from memory. Two blocks at once outrun the processor's prefetchers there.
+  // `Far`: the row is in main memory. Processing two blocks at once makes better use of the
+  // hardware prefetchers there.
   template <bool Far>
   static A long_row(const T* p, int64_t n) {
     constexpr int64_t kAhead = 4096 / sizeof(T);
@@ -175,7 +177,7 @@ struct Kernel {
     for (; n >= 2 * kBlock; p += 2 * kBlock, n -= 2 * kBlock) {
       Block a, b;
       if constexpr (Ordered<O>) {
-        // One register after the other: unrolled as well, this takes the compiler minutes.
+        // One register after the other: full unrolling takes minutes to compile.
 #pragma GCC unroll 1
         for (int i = 0; i < M; ++i) {
           a.v[i] = chain([&](int d) { return load(p + d * kLanes + i * N); }, kDepth);
@@ -196,7 +198,7 @@ struct Kernel {
     return counter.result();
   }
 
-  // Dense rows of `Length`, as many as fill registers: they are turned into columns. How many.
+  // Dense rows of `Length`, as many as fill registers, are transposed to columns. Returns how many.
   template <int Length>
   static int64_t tiny_rows(const T* p, int64_t count, A* out) {
     int64_t i = 0;
@@ -243,7 +245,7 @@ struct Kernel {
       }
       return;
     }
-    // The caller gives so much at once where everything is more than the second cache holds.
+    // The caller passes that much at once if the data exceeds the second-level cache.
     const bool far = count * n * static_cast<int64_t>(sizeof(T)) >= int64_t{1} << 17;
     auto row = far ? long_row<kFar> : long_row<false>;
     for (int64_t i = 0; i < count; ++i, p += stride)
@@ -262,11 +264,12 @@ struct Kernel {
     for (int r = lane; r < n; r += kLanes) row[depth++] = x + offsets[r];
     columns_of(row, depth, width, out);
   }
-  // Rows combined from first to last. A few at a time: many streams at once defeat the caches.
+  // Rows combined from first to last, a few at a time: too many concurrent streams defeat the
+  // caches.
   static void columns_of(const T* const* row, int depth, int64_t width, A* out) {
     for (int d0 = 0; d0 < depth; d0 += kStreams) {
       const int some = depth - d0 < kStreams ? depth - d0 : kStreams;
-      // The first register is what was combined before.
+      // The first register is the previous result.
       auto combined = [&](auto read, auto so_far) {
         if (d0 == 0) return chain([&](int d) { return read(row[d]); }, some);
         return chain([&](int d) { return d ? read(row[d0 + d - 1]) : so_far(); }, some + 1);
@@ -290,7 +293,7 @@ struct Kernel {
                   out + c, width - c);
     }
   }
-  // Up to four lanes of one row each: (a + b) + (c + d), where the tree has them.
+  // Up to four lanes of one row each: (a + b) + (c + d), in the order of the tree.
   static void few_rows(const T* x, const int64_t* offsets, int n, int level, int l, int64_t width,
                        A* out) {
     const int step = 1 << level;
@@ -309,7 +312,7 @@ struct Kernel {
                 width - i);
   }
   using Buffers = A (*)[kColumns];
-  // Lanes congruent to `l` modulo 2^level, of those that have elements. Never inlined into itself.
+  // Lanes congruent to `l` modulo 2^level, of those that have elements. Not inlined recursively.
   static __attribute__((noinline)) void lanes(const T* x, const int64_t* offsets, int n, int level,
                                               int l, int64_t width, A* out, Buffers spare) {
     if (level == 5) return lane(x, offsets, n, l, width, out);
@@ -321,7 +324,7 @@ struct Kernel {
       merge(out, spare[level], width);
     }
   }
-  // Dense rows so short that those of all lanes are one row of columns.
+  // Dense rows so short that those of all lanes form one row of columns.
   static void narrow(const T* x, int n, int64_t width, A* out) {
     alignas(64) A all[kColumns];
     const T* row[kDepth];

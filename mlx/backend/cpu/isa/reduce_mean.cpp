@@ -1,4 +1,4 @@
-// Means: sums whose integers are added wide.
+// Means: sums with wide integer accumulators.
 #include "mlx/backend/cpu/isa/reduce_kernel.h"
 
 namespace mlx::core::cpu::MLX_ISA {

@@ -1,12 +1,12 @@
-// Whether any, or all, elements count.
+// The reductions any and all.
 #include "mlx/backend/cpu/isa/reduce_kernel.h"
 
 namespace mlx::core::cpu::MLX_ISA {
 
 namespace {
 
-// Truth: ones where an element counts, zeros elsewhere; "all" looks for the absence of zeros. The
-// mask hides the sign of zero.
+// Truth values: ones for nonzero elements, zeros otherwise; "all" looks for zeros. The mask clears
+// the sign of zero.
 template <class A_, uint64_t Mask, class T_ = A_>
 struct Any : Sum<T_, A_> {
   using typename Sum<T_, A_>::R;

@@ -1,3 +1,4 @@
+// Angles and rotations of rotary position embedding.
 #include "mlx/backend/cpu/isa/rope.h"
 
 #include "mlx/backend/cpu/simd/rows.h"
@@ -19,7 +20,7 @@ void rates(double log_base, int64_t n, double* rate) {
   }
 }
 
-/// The angle less whole turns.
+/// The angle reduced modulo whole turns.
 MLX_FN VD reduced(double position, VD rate) {
   VD angle = VD(position) * rate;
   VD turns = v_rint(angle * VD(1 / kTurn));

@@ -1,4 +1,4 @@
-// Running combinations over rows and columns.
+// Cumulative combinations over rows and columns.
 #include "mlx/backend/cpu/isa/scan.h"
 
 #include "mlx/backend/cpu/simd/limits.h"
@@ -7,8 +7,7 @@
 namespace mlx::core::cpu::MLX_ISA {
 namespace {
 
-// --- how elements are read, accumulated and written
-// -------------------------------------------------
+// --- element types -------------------------------------------------------------------------------
 
 MLX_FN float widened(Half h) {
 #if defined(__F16C__)
@@ -52,9 +51,11 @@ MLX_FN void narrow(T x, T& y) {
 template <class T>
 using Wide = decltype(widened(T{}));
 
-// --- combinations: a state, its start, a step, and the value it stands for; `join` combines
-// registers, `merge` states that are more than a value, `total` finds one faster than by steps
-// --------------------------
+// --- combinations --------------------------------------------------------------------------------
+
+// A combination has a state, an initial state, a step, and the value of a state. `join` combines
+// registers, `merge` states that are more than a value; `total` computes the final state faster
+// than steps do.
 
 template <class A>
 struct Sum {
@@ -121,11 +122,11 @@ struct Min : Sum<A> {
     return v_min(a, b);
   }
 };
-// The largest so far and the sum of exponentials relative to it.
+// The largest value so far and the sum of exponentials relative to it.
 template <class A>
 struct LogSumExp {
   struct State {
-    A top;
+    A max;
     double sum;
   };
   static MLX_FN State start() { return {-__builtin_inff(), 0}; }
@@ -136,16 +137,16 @@ struct LogSumExp {
       return __builtin_exp(x);
   }
   static MLX_FN State step(State a, A x) {
-    if (x > a.top) return {x, a.sum * power(a.top - x) + 1};
-    return {a.top, a.sum + (x == a.top ? 1 : power(x - a.top))};
+    if (x > a.max) return {x, a.sum * power(a.max - x) + 1};
+    return {a.max, a.sum + (x == a.max ? 1 : power(x - a.max))};
   }
-  static MLX_FN A value(State a) { return static_cast<A>(a.top + __builtin_log(a.sum)); }
+  static MLX_FN A value(State a) { return static_cast<A>(a.max + __builtin_log(a.sum)); }
   static MLX_FN State merge(State a, State b) {
-    if (b.top > a.top) return {b.top, a.sum * __builtin_exp(a.top - b.top) + b.sum};
-    return {a.top, a.sum + b.sum * (b.top == a.top ? 1 : __builtin_exp(b.top - a.top))};
+    if (b.max > a.max) return {b.max, a.sum * __builtin_exp(a.max - b.max) + b.sum};
+    return {a.max, a.sum + b.sum * (b.max == a.max ? 1 : __builtin_exp(b.max - a.max))};
   }
-  // In vectors, since a total costs as much as a scan otherwise.
-  static constexpr int kRoom = 256;
+  // In vectors, since a total would otherwise cost as much as a scan.
+  static constexpr int kBuffer = 256;
   static MLX_FN VD sum_of_powers(Vec<A> x) {
     const Vec<A> e = m::exp(x);
     if constexpr (sizeof(A) == 4) {
@@ -155,74 +156,73 @@ struct LogSumExp {
       return e;
     }
   }
-  /// The state behind n elements, read by `read(first, count, into)`.
+  /// The state after n elements, which `read(first, count, into)` reads.
   template <class Read>
   static State total(int64_t n, Read read) {
-    A room[kRoom], top = -__builtin_inff();
-    for (int64_t i = 0; i < n; i += kRoom) {
-      const int some = n - i < kRoom ? static_cast<int>(n - i) : kRoom;
-      read(i, some, room);
-      for (int k = 0; k < some; ++k) top = room[k] > top ? room[k] : top;
+    A buffer[kBuffer], max = -__builtin_inff();
+    for (int64_t i = 0; i < n; i += kBuffer) {
+      const int some = n - i < kBuffer ? static_cast<int>(n - i) : kBuffer;
+      read(i, some, buffer);
+      for (int k = 0; k < some; ++k) max = buffer[k] > max ? buffer[k] : max;
     }
     State a = start();
-    const bool infinite = top - top != 0;
+    const bool infinite = max - max != 0;
     VD sum(0.0);
-    for (int64_t i = 0; i < n; i += kRoom) {
-      const int some = n - i < kRoom ? static_cast<int>(n - i) : kRoom;
-      read(i, some, room);
+    for (int64_t i = 0; i < n; i += kBuffer) {
+      const int some = n - i < kBuffer ? static_cast<int>(n - i) : kBuffer;
+      read(i, some, buffer);
       if (infinite) {
-        for (int k = 0; k < some; ++k) a = step(a, room[k]);
+        for (int k = 0; k < some; ++k) a = step(a, buffer[k]);
         continue;
       }
-      for (int k = some; k < kRoom; ++k) room[k] = -__builtin_inff();
+      for (int k = some; k < kBuffer; ++k) buffer[k] = -__builtin_inff();
       for (int k = 0; k < some; k += Vec<A>::N)
-        sum += sum_of_powers(Vec<A>::load(room + k) - Vec<A>(top));
+        sum += sum_of_powers(Vec<A>::load(buffer + k) - Vec<A>(max));
     }
     if (infinite) return a;
     double lanes[VD::N];
     sum.store(lanes);
     double all = 0;
     for (int i = 0; i < VD::N; ++i) all += lanes[i];
-    return {top, all};
+    return {max, all};
   }
 };
 template <class F>
 struct LogSumExp<Complex<F>> {
   using A = Complex<F>;
   struct State {
-    F top;
+    F max;
     double re, im;
   };
   static MLX_FN State start() { return {-__builtin_inff(), 0, 0}; }
   static MLX_FN State step(State a, A x) {
-    const F top = x.re > a.top ? x.re : a.top;
-    const double keep = a.top == top ? 1 : __builtin_exp(a.top - top);
-    const double size = x.re == top ? 1 : __builtin_exp(x.re - top);
-    return {top, a.re * keep + size * __builtin_cos(x.im),
+    const F max = x.re > a.max ? x.re : a.max;
+    const double keep = a.max == max ? 1 : __builtin_exp(a.max - max);
+    const double size = x.re == max ? 1 : __builtin_exp(x.re - max);
+    return {max, a.re * keep + size * __builtin_cos(x.im),
             a.im * keep + size * __builtin_sin(x.im)};
   }
   static MLX_FN A value(State a) {
-    return {static_cast<F>(a.top + __builtin_log(__builtin_hypot(a.re, a.im))),
+    return {static_cast<F>(a.max + __builtin_log(__builtin_hypot(a.re, a.im))),
             static_cast<F>(__builtin_atan2(a.im, a.re))};
   }
   static MLX_FN State merge(State a, State b) {
-    const F top = b.top > a.top ? b.top : a.top;
-    const double left = a.top == top ? 1 : __builtin_exp(a.top - top);
-    const double right = b.top == top ? 1 : __builtin_exp(b.top - top);
-    return {top, a.re * left + b.re * right, a.im * left + b.im * right};
+    const F max = b.max > a.max ? b.max : a.max;
+    const double left = a.max == max ? 1 : __builtin_exp(a.max - max);
+    const double right = b.max == max ? 1 : __builtin_exp(b.max - max);
+    return {max, a.re * left + b.re * right, a.im * left + b.im * right};
   }
 };
 
-// --- walks
-// ------------------------------------------------------------------------------------------
+// --- iteration -----------------------------------------------------------------------------------
 
 template <class T, template <class> class Combine>
 struct Kernel {
   using O = Combine<Wide<T>>;
   using State = typename O::State;
 
-  // A cache line or so of each row at a time goes through a buffer: rows often lie a power of two
-  // apart, and their lines would push each other out of the cache.
+  // About a cache line of each row at a time is copied to a buffer: rows are often a power of two
+  // apart, and their lines would evict each other.
   static constexpr int kStep = 16;
   template <int Count>
   static void some_rows(const void* const* xs, void* const* ys, int64_t n, int64_t x_stride,
@@ -305,7 +305,7 @@ struct Kernel {
       }
   }
 
-  // Element i belongs to lane i mod kStep; the lanes are merged one after the other.
+  // Element i belongs to lane i mod kStep; the lanes are merged in order.
   static void total(const void* x, int64_t n, int64_t x_stride, void* state) {
     const T* p = static_cast<const T*>(x);
     auto& result = *static_cast<State*>(state);
@@ -318,12 +318,12 @@ struct Kernel {
     } else {
       constexpr int64_t kAhead = 2048 / sizeof(T);
       int64_t i = 0;
-      // A step at the end has lanes of its own, lest all be kept in memory for it.
+      // The last partial step has its own lanes, so that the main lanes can stay in registers.
       State lanes[kStep], last[kStep];
       start(lanes, kStep);
       start(last, kStep);
       if constexpr (kOrdered) {
-        // Any order gives the same.
+        // The order does not affect the result.
         using R = Reg<A>;
         if (x_stride == 1) {
           R a(O::start()), b = a;
@@ -357,7 +357,7 @@ struct Kernel {
     }
   }
 
-  /// Lane i is lane i - Shift of x; the first ones are those of `fill`.
+  /// Lane i is lane i - Shift of x; the first lanes come from `fill`.
   template <int Shift, class R>
   static MLX_FN R shifted(R x, R fill) {
     using I = typename detail::LaneIndex<sizeof(A)>::type;
@@ -383,8 +383,9 @@ struct Kernel {
     else
       x.store(to);
   }
-  // Registers hold their own prefixes, which those before them and then the given state join. The
-  // rest, and what no register holds, goes step by step. May be done in place.
+  // Each register computes its own prefixes, which are then combined with the previous ones and the
+  // given state. The remainder, and types without registers, are processed step by step. May be in
+  // place.
   static void resume(const void* x, void* y, int64_t n, bool inclusive, void* state) {
     const T* p = static_cast<const T*>(x);
     T* q = static_cast<T*>(y);
@@ -416,7 +417,7 @@ struct Kernel {
       O::join(given, before).store(lanes);
       a = lanes[0];
     }
-    // The result may go where the element lies.
+    // The result may overwrite the element.
     if (inclusive) {
       for (; i < n; ++i) {
         a = O::step(a, widened(p[i]));

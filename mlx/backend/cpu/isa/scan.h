@@ -1,6 +1,6 @@
-// The kernels behind scans, compiled once per instruction set. Accumulators are as wide as the
-// elements, float32 for 16-bit floats. `rows` and `columns` go strictly from first to last; long
-// scans are made of chunks that continue from a state.
+// The kernels of scans, compiled once per instruction set. Accumulators are as wide as the
+// elements, float32 for 16-bit floats. `rows` and `columns` combine strictly from first to last;
+// long scans are divided into chunks that continue from a state.
 #pragma once
 
 #include <stdint.h>
@@ -10,9 +10,9 @@
 
 namespace mlx::core::cpu {
 
-/// Rows that `rows` advances side by side, so that their additions overlap.
+/// Rows that `rows` processes side by side, to overlap their latencies.
 inline constexpr int kScanRows = 8;
-/// Most columns for `columns`.
+/// Maximum number of columns for `columns`.
 inline constexpr int64_t kScanColumns = 1024;
 
 /// Strides are in elements and may be negative.
@@ -24,15 +24,15 @@ struct ScanKernels {
   void (*columns)(const void* x, void* y, int64_t width, int64_t n, int64_t x_stride,
                   int64_t y_stride, bool inclusive);
 
-  int state;  ///< bytes of what is behind a part of a scan
-  /// The state behind n elements, from the start.
+  int state;  ///< bytes of the state after a part of a scan
+  /// The state after n elements, from the initial state.
   void (*total)(const void* x, int64_t n, int64_t x_stride, void* state);
-  /// Scans n dense elements on from a state, which becomes the one behind them. May be in place.
+  /// Scans n dense elements from a state, and updates it. May be in place.
   void (*resume)(const void* x, void* y, int64_t n, bool inclusive, void* state);
-  /// The states of the start.
+  /// Initial states.
   void (*start)(void* states, int64_t width);
-  /// Replaces `count` groups of `width` totals by the states before them; `before` is the first of
-  /// these and becomes the one behind the last.
+  /// Replaces `count` groups of `width` totals by the states before them; `before` is the state
+  /// before the first group and is updated to that after the last.
   void (*carry)(void* totals, int64_t count, int64_t width, void* before);
 };
 

@@ -1,4 +1,4 @@
-// Maxima, sums of exponentials and their scaling, over contiguous pieces of rows.
+// Maxima, sums of exponentials and their scaling, over contiguous parts of rows.
 #include "mlx/backend/cpu/isa/softmax.h"
 
 #include "mlx/backend/cpu/simd/rows.h"
@@ -14,7 +14,7 @@ struct Kernels {
   using V = typename A::V;
   using T = typename V::elem;
   static constexpr int N = V::N;
-  // Whether the output holds exponentials without loss; otherwise columns compute them twice.
+  // True if the output holds exponentials exactly; otherwise columns compute them twice.
   static constexpr bool kStores = sizeof(S) == sizeof(T);
 
   static MLX_FN V padded_load(const S* p, int64_t n, T rest) {
@@ -53,7 +53,7 @@ struct Kernels {
       const int64_t some = n - i < N ? n - i : N;
       V e = m::exp(padded_load(p + i, some, -m::kInf<T>) - s);
       if (q) store_first(q + i, e, some);
-      // An infinite shift would have made NaN of the padding.
+      // An infinite shift would make the padding NaN.
       if (some < N) e = padded(e, some, T(0));
       a += e;
     }
@@ -76,28 +76,28 @@ struct Kernels {
     if (i < n) store_some<A>(q + i, m::exp(load_some<A>(p + i, n - i) - s) * c, n - i);
   }
 
-  // Sums go in two levels, so that their error hardly grows with n.
+  // Two-level sums, so that the error grows little with n.
   static void columns(const void* x, int64_t stride, int64_t n, int64_t width, void* y) {
     constexpr int64_t kLevel = 128;
     const S* p = static_cast<const S*>(x);
     S* q = static_cast<S*>(y);
-    alignas(64) T top[kSoftmaxColumns], sum[kSoftmaxColumns], part[kSoftmaxColumns];
+    alignas(64) T maxima[kSoftmaxColumns], sum[kSoftmaxColumns], part[kSoftmaxColumns];
     const int64_t padded_width = (width + N - 1) / N * N;
     auto each = [&](auto f) {
       for (int64_t c = 0; c < padded_width; c += N) f(c, width - c < N ? width - c : N);
     };
     each([&](int64_t c, int64_t) {
-      V(-m::kInf<T>).store(top + c);
+      V(-m::kInf<T>).store(maxima + c);
       V(T(0)).store(sum + c);
       V(T(0)).store(part + c);
     });
     for (int64_t r = 0; r < n; ++r)
       each([&](int64_t c, int64_t some) {
-        larger(V::load(top + c), load_some<A>(p + r * stride + c, some)).store(top + c);
+        larger(V::load(maxima + c), load_some<A>(p + r * stride + c, some)).store(maxima + c);
       });
     for (int64_t r = 0; r < n; ++r) {
       each([&](int64_t c, int64_t some) {
-        V e = m::exp(load_some<A>(p + r * stride + c, some) - V::load(top + c));
+        V e = m::exp(load_some<A>(p + r * stride + c, some) - V::load(maxima + c));
         if constexpr (kStores) store_some<A>(q + r * stride + c, e, some);
         (V::load(part + c) + e).store(part + c);
       });
@@ -115,7 +115,7 @@ struct Kernels {
         if constexpr (kStores)
           e = load_some<A>(q + at, some);
         else
-          e = m::exp(load_some<A>(p + at, some) - V::load(top + c));
+          e = m::exp(load_some<A>(p + at, some) - V::load(maxima + c));
         store_some<A>(q + at, e * V::load(sum + c), some);
       });
   }

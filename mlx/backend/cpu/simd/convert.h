@@ -1,5 +1,5 @@
-// 16-bit floats, predicates and element types as vectors see them: how each dtype is loaded into
-// the value type that computes it, and stored again with one rounding to nearest even.
+// 16-bit floats, predicates and element types in vector code: how each dtype is loaded into its
+// computation type, and stored again with one rounding to nearest even.
 #pragma once
 
 #include "mlx/backend/cpu/simd/vec.h"
@@ -37,7 +37,7 @@ MLX_FN void v_store_words(uint16_t* p, VI x) {
 
 /// bfloat16 is the upper half of a float.
 MLX_FN VF v_load_bf16(const uint16_t* p) { return v_from_bits<VF>(v_load_words(p) << 16); }
-// By bits on every target: the instruction of AVX-512 BF16 flushes subnormals.
+// With integer operations on every target: the AVX-512 BF16 instruction flushes subnormals.
 MLX_FN void v_store_bf16(uint16_t* p, VF x) {
   VI bits = v_bits(x), top = v_shift_right_logical(bits, 16);
   VI rounded = v_shift_right_logical(bits + VI(0x7fff) + (top & VI(1)), 16);
@@ -51,7 +51,7 @@ MLX_FN VF v_load_f16(const uint16_t* p) {
   return VF((Raw<float>)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)p)));
 #else
   VI half = v_load_words(p), rest = (half & VI(0x7fff)) << 13;
-  VF value = v_from_bits<VF>(rest) * VF(0x1p112f);  // rebiases, subnormals included
+  VF value = v_from_bits<VF>(rest) * VF(0x1p112f);  // rebiases, also for subnormals
   VI special = v_bits(value) | VI(0x7f800000);
   VI magnitude = v_select(rest > VI(0x0f7fffff), special, v_bits(value));
   return v_from_bits<VF>(magnitude | ((half & VI(0x8000)) << 16));
@@ -74,7 +74,7 @@ MLX_FN void v_store_f16(uint16_t* p, VF x) {
 #endif
 }
 
-/// A predicate as bytes 0 and 1, one a lane.
+/// A predicate as bytes 0 and 1, one per lane.
 template <int S>
 MLX_FN void v_store_bools(uint8_t* p, Mask<S> m) {
   constexpr int N = kVectorBytes / S;
@@ -134,7 +134,7 @@ struct Bfloat16 {
   MLX_FN static void store(S* p, V x) { v_store_bf16(p, x); }
 };
 
-/// The first n elements (0 < n <= V::N), zeros in the other lanes; touches nothing beyond them.
+/// The first n elements (0 < n <= V::N), zeros in the other lanes; accesses no memory beyond them.
 template <class A>
 MLX_FN typename A::V load_some(const typename A::S* p, int64_t n) {
   using V = typename A::V;

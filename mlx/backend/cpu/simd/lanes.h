@@ -1,4 +1,4 @@
-// Registers of any element type for kernels that reduce: loads which widen (16-bit floats to float,
+// Registers of any element type for reduction kernels: loads that widen (16-bit floats to float,
 // narrow integers), masked tails, and the combinations sum, product, larger, smaller. Complex
 // numbers are registers of one lane. Included by files that are compiled once per instruction set.
 #pragma once
@@ -7,7 +7,7 @@
 
 namespace mlx::core::cpu::MLX_ISA {
 
-/// Storage of elements that no C++ arithmetic type describes.
+/// Storage type of 16-bit floats.
 struct Half {
   uint16_t bits;
 };
@@ -82,7 +82,7 @@ MLX_FN V raw_load(const void* p) {
 }
 
 #if defined(MLX_MM)
-/// Lanes of 8, 16 or 32 bits as lanes of 32 or 64.
+/// Converts lanes of 8, 16 or 32 bits to lanes of 32 or 64.
 #define MLX_WIDEN(T, name, A)                                                                     \
   MLX_FN Raw<A> widen_int(const T* p, A) {                                                        \
     typedef long long Bytes __attribute__((vector_size(                                           \
@@ -131,7 +131,7 @@ MLX_FN Reg<A> load_as(const T* p) {
   }
 }
 
-/// The first `n` elements (0 < n < lanes), `rest` in the lanes beyond; touches nothing there.
+/// The first `n` elements (0 < n < lanes), `rest` in the lanes beyond; accesses no memory there.
 template <class A, class T>
 MLX_FN Reg<A> load_tail(const T* p, int64_t n, A rest) {
   using R = Reg<A>;
@@ -148,7 +148,8 @@ MLX_FN Reg<A> load_tail(const T* p, int64_t n, A rest) {
   }
 #endif
 #if defined(__AVX512BW__)
-  // Narrow elements: a masked load, then the usual conversion; lanes beyond are replaced after it.
+  // Narrow elements: a masked load, then the usual conversion; the lanes beyond are replaced
+  // afterwards.
   if constexpr (sizeof(A) == 4 && sizeof(T) < 4) {
     auto mask = static_cast<__mmask16>((1u << n) - 1);
     __m512i x;
@@ -208,7 +209,7 @@ MLX_FN R rotate_lanes(R x) {
   }
 }
 
-/// True where either is NaN.
+/// True if either is NaN.
 MLX_FN Mask<4> v_unordered(VF a, VF b) {
 #if defined(__AVX512F__)
   return {_mm512_cmp_ps_mask((__m512)a.v, (__m512)b.v, _CMP_UNORD_Q)};
@@ -228,7 +229,7 @@ MLX_FN Mask<8> v_unordered(VD a, VD b) {
 #endif
 }
 
-/// NaN is larger than anything, and smaller too: reductions pass it on.
+/// NaN compares larger and smaller than everything: reductions propagate it.
 template <class T>
 MLX_FN Vec<T> larger(Vec<T> a, Vec<T> b) {
   if constexpr (is_float_v<T>) return v_select((a > b) | (a != a), a, b);

@@ -1,5 +1,5 @@
-// The least and the largest value of an element type, with which maxima and minima begin. Included
-// by files that are compiled once per instruction set.
+// The smallest and the largest value of an element type, the initial values of maxima and minima.
+// Included by files that are compiled once per instruction set.
 #pragma once
 
 #include "mlx/backend/cpu/simd/lanes.h"

@@ -1,5 +1,5 @@
-// What kernels of whole float rows share: walks over vectors with a short last one, padding,
-// combination across lanes, and the choice of the element type. Included by files that are compiled
+// Shared by the kernels of whole float rows: iteration over vectors with a short last one, padding,
+// horizontal combination, and dispatch on the element type. Included by files that are compiled
 // once per instruction set.
 #pragma once
 
@@ -16,7 +16,7 @@ MLX_FN void each_vector(int64_t n, F f) {
   if (i < n) f(i, n - i);
 }
 
-/// The first `some` of V::N elements, zero behind them.
+/// The first `some` of V::N elements, followed by zeros.
 template <class V>
 MLX_FN V load_first(const typename V::elem* p, int64_t some) {
   return some == V::N ? V::load(p) : V::load_partial(p, some);
@@ -38,7 +38,7 @@ MLX_FN V padded(V x, int64_t some, typename V::elem rest) {
   return V::load(few);
 }
 
-/// The lanes of x combined by halves, in a fixed order.
+/// Combines the lanes of x by halves, in a fixed order.
 template <class V, class F>
 MLX_FN typename V::elem combine_lanes(V x, F combine) {
   typename V::elem few[V::N];
@@ -51,13 +51,13 @@ template <class V>
 MLX_FN typename V::elem total(V x) {
   return combine_lanes(x, [](auto a, auto b) { return a + b; });
 }
-/// The largest lane; a NaN wins.
+/// The largest lane; NaN takes precedence.
 template <class V>
 MLX_FN typename V::elem largest_lane(V x) {
   return combine_lanes(x, [](auto a, auto b) { return a > b || a != a ? a : b; });
 }
 
-/// f<A>() where A is how elements of the float dtype t are stored and computed.
+/// f<A>() where A describes how elements of the float dtype t are stored and computed.
 template <class F>
 auto for_float(Dtype::Val t, F f) {
   switch (t) {

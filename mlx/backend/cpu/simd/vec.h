@@ -1,8 +1,8 @@
-// The vector vocabulary: Vec<T> (one register of T), Mask<S> (a truth value per lane of S bytes)
-// and the primitives that math and kernels are written in. Compiled once per instruction set with
-// that set's flags and -DMLX_ISA=<name>; everything lives in mlx::core::cpu::MLX_ISA and is
-// inlined, so that nothing compiled for a wide machine is ever linked into baseline code. Another
-// target is one more branch in the "target" block; what a target leaves out falls back to vector
+// Vector primitives: Vec<T> (one register of T), Mask<S> (a truth value per lane of S bytes) and
+// the functions that math and kernels are written in. Compiled once per instruction set with that
+// set's flags and -DMLX_ISA=<name>; everything is in mlx::core::cpu::MLX_ISA and is inlined, so
+// that code compiled for a wide instruction set is never linked into baseline code. Another target
+// is one more branch in the "target" block; what a target leaves out falls back to vector
 // extensions.
 #pragma once
 
@@ -18,7 +18,7 @@
 #error "compile with -DMLX_ISA=<instruction set>"
 #endif
 
-// Target block: width of a register, prefix of its intrinsics, what it can do.
+// Target block: register width, prefix of the intrinsics, features.
 #if defined(__AVX512F__)
 #define MLX_VECTOR_BYTES 64
 #define MLX_MM(f) _mm512_##f
@@ -62,7 +62,7 @@ struct IntOf<8> {
   using type = int64_t;
 };
 
-/// A truth value for each lane of `S` bytes: a predicate register, or all-ones lanes.
+/// A truth value per lane of `S` bytes: a predicate register, or all-ones lanes.
 template <int S>
 struct Mask {
 #if defined(__AVX512F__)
@@ -81,7 +81,7 @@ struct Mask {
 #endif
 };
 
-/// True where some lane is true.
+/// True if some lane is true.
 template <int S>
 MLX_FN bool v_any(Mask<S> x) {
 #if defined(__AVX512F__)
@@ -108,7 +108,7 @@ struct Vec {
   Raw<T> v;
 
   Vec() = default;
-  MLX_FN Vec(T s) : v(s - Raw<T>{}) {}  // minus keeps -0.0
+  MLX_FN Vec(T s) : v(s - Raw<T>{}) {}  // subtracting zero keeps -0.0
   MLX_FN explicit Vec(Raw<T> r) : v(r) {}
 
   MLX_FN static Vec load(const T* p) {
@@ -117,7 +117,7 @@ struct Vec {
     return r;
   }
   MLX_FN void store(T* p) const { __builtin_memcpy(p, &v, sizeof(v)); }
-  /// Store past the caches; `p` is aligned to the register.
+  /// Non-temporal store; `p` is aligned to the register size.
   MLX_FN void stream(T* p) const {
 #if defined(__AVX512F__)
     _mm512_stream_si512((__m512i*)p, (__m512i)v);
@@ -129,7 +129,7 @@ struct Vec {
     store(p);
 #endif
   }
-  /// The first `n` lanes (0 < n < N) from memory, zeros in the rest; touches nothing beyond.
+  /// The first `n` lanes (0 < n < N) from memory, zeros in the rest; accesses no memory beyond.
   MLX_FN static Vec load_partial(const T* p, int64_t n) {
 #if defined(__AVX512F__)
     if constexpr (sizeof(T) == 4) {
@@ -204,7 +204,7 @@ struct Vec {
 #undef MLX_VEC_COMPARE
 };
 
-/// Lane by lane: `m ? a : b`.
+/// Per lane: `m ? a : b`.
 template <class T>
 MLX_FN Vec<T> v_select(Mask<sizeof(T)> m, Vec<T> a, Vec<T> b) {
 #if defined(__AVX512F__)
@@ -242,7 +242,7 @@ MLX_FN Vec<T> v_abs(Vec<T> x) {
   return v_from_bits<V>(v_bits(x) & typename V::Int(kRest));
 }
 
-/// The sign bit of x, nothing else.
+/// The sign bit of x alone.
 template <class T>
 MLX_FN typename Vec<T>::Int v_sign_bits(Vec<T> x) {
   using V = Vec<T>;
@@ -261,7 +261,7 @@ MLX_FN Vec<T> v_flip_sign(Vec<T> x, Vec<T> sign) {
   return v_from_bits<Vec<T>>(v_bits(x) ^ v_sign_bits(sign));
 }
 
-/// a * b + c, rounded once where the target has FMA, else twice.
+/// a * b + c, rounded once if the target has FMA, else twice.
 template <class T>
 MLX_FN Vec<T> v_fma(Vec<T> a, Vec<T> b, Vec<T> c) {
 #if MLX_VECTOR_FMA && defined(MLX_MM)
@@ -350,7 +350,7 @@ MLX_FN Vec<T> v_shift_right_logical(Vec<T> x, int n) {
   }
 }
 
-/// x * 2^n for integral n, |n| <= 252 (float) or 2044 (double), rounded once, subnormals included.
+/// x * 2^n for integral n, |n| <= 252 (float) or 2044 (double), rounded once, also for subnormals.
 template <class T>
 MLX_FN Vec<T> v_scale(Vec<T> x, Vec<T> n) {
   using V = Vec<T>;
@@ -363,12 +363,12 @@ MLX_FN Vec<T> v_scale(Vec<T> x, Vec<T> n) {
 #else
   constexpr T kNormal = sizeof(T) == 4 ? 126 : 1022;
   if (!v_any(v_abs(n) > V(kNormal))) return x * m::power_of_two(n);
-  V half = v_floor(n * V(T(0.5)));  // by halves: neither factor leaves the normal numbers
+  V half = v_floor(n * V(T(0.5)));  // in two halves: both factors are normal numbers
   return x * m::power_of_two(half) * m::power_of_two(n - half);
 #endif
 }
 
-/// Float lanes toward zero to int32 (in range), and int32 to float.
+/// Float lanes truncated to int32 (in range), and int32 to float.
 MLX_FN VI v_to_int(VF x) {
 #if defined(MLX_MM) && defined(__AVX512F__)
   return VI((Raw<int32_t>)_mm512_cvttps_epi32((__m512)x.v));
@@ -449,7 +449,8 @@ MLX_FN VF v_narrow(Wide x) {
 #endif
 }
 
-/// fn(x) or fn(x, y) for the lanes of `where`, `otherwise` in the rest: the road of rare arguments.
+/// fn(x) or fn(x, y) for the lanes of `where`, `otherwise` in the rest: the slow path for rare
+/// arguments.
 template <class Fn>
 __attribute__((noinline)) VD v_map(const VD& x, const VD& y, const VD& otherwise, Mask<8> where,
                                    Fn fn) {
