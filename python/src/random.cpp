@@ -14,7 +14,7 @@ namespace rnd = mlx::core::random;
 #define KEY "key: array | None = None, " STREAM
 using Key = std::optional<array>;
 
-/// The generator's key as the one item of a sequence, so that `compile` can take it as state.
+/// The generator's key as the single item of a sequence, so that `compile` can capture it.
 struct RandomState {};
 
 Dtype float_or(const std::optional<Dtype>& t) { return t.value_or(float32); }
