@@ -1,4 +1,4 @@
-// Conversions of plain arguments and results.
+// Conversions of arguments and results.
 #include "args.h"
 
 #include "convert.h"
@@ -46,8 +46,7 @@ bool not_of_kind() {
 
 namespace {
 
-/// The element of an array that stands for a number; invalid where it has none or several, or no
-/// value yet.
+/// The element of an array with exactly one element; invalid for others and before evaluation.
 nb::object element_of(const array& a) {
   if (a.size() != 1) return {};
   try {
@@ -57,14 +56,14 @@ nb::object element_of(const array& a) {
   }
 }
 
-/// NumPy's own type of truth values, once the program has imported NumPy.
+/// NumPy's bool type, if the program has imported NumPy.
 bool is_numpy_bool(PyObject* o) {
   static PyObject* type = nullptr;
   if (!type) {
     nb::object name = nb::str("numpy");
     nb::object numpy = nb::steal(PyImport_GetModule(name.ptr()));
     if (!numpy.is_valid()) return not_of_kind();
-    if (!has_attr(numpy, "bool_")) return false;  // it is being imported
+    if (!has_attr(numpy, "bool_")) return false;  // NumPy is being imported
     type = nb::object(numpy.attr("bool_")).release().ptr();
   }
   return reinterpret_cast<PyObject*>(Py_TYPE(o)) == type;

@@ -15,7 +15,7 @@
 
 namespace mlx::python {
 
-/// What a call was given, by parameter. References are borrowed.
+/// The arguments of a call, by parameter. References are borrowed.
 struct Call {
   PyObject* values[16];
   std::span<PyObject* const> star;
@@ -40,12 +40,12 @@ struct Operand {
 struct ArrayObject : nb::handle {};
 /// The axes of a reduction: none, one, or several.
 using Axes = std::variant<std::monostate, int, std::vector<int>>;
-/// `int | Sequence[int]`: an int stands for a shape of one axis.
+/// `int | Sequence[int]`: an int is a shape with one axis.
 struct AnyShape {
   Shape shape;
 };
 
-/// The array that an object given for an array parameter stands for; false for lists, strings, ….
+/// The array for an object passed to an array parameter; false for lists, strings, ….
 bool load_array(PyObject* o, array& out);
 /// The integer of an object with __index__; false for others. Throws SizeError beyond 64 bits.
 bool load_integer(PyObject* o, int64_t& out);
@@ -55,7 +55,7 @@ bool load_string(PyObject* o, std::string& out);
 bool load_dtype(PyObject* o, Dtype& out);
 bool load_stream(PyObject* o, StreamOrDevice& out);
 bool load_device(PyObject* o, Device& out);
-/// Calls `each` on the items of a list, tuple or other sequence; false for what is none.
+/// Calls `each` on the items of a list, tuple or other sequence; false for other objects.
 template <class F>
 bool each_item(PyObject* o, F&& each);
 
@@ -291,7 +291,7 @@ struct From<std::pair<A, B>> {
 template <class F>
 bool each_item(PyObject* o, F&& each) {
   if (PyList_Check(o) || PyTuple_Check(o)) {
-    // Conversions may run Python code that shortens a list: its size is read every time.
+    // Conversions may run Python code that shortens the list: its size is read every time.
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i)
       if (!each(PySequence_Fast_GET_ITEM(o, i))) return false;
     return true;
@@ -310,8 +310,7 @@ bool each_item(PyObject* o, F&& each) {
   return true;
 }
 
-// --- results
-// ---------------------------------------------------------------------------------------
+// --- results -------------------------------------------------------------------------------------
 
 inline PyObject* to_python(array&& a) { return wrap(std::move(a)); }
 inline PyObject* to_python(const array& a) { return wrap(a); }
@@ -333,7 +332,7 @@ PyObject* to_python(const Arrays& list);  ///< a list
 PyObject* to_python(const Shape& shape);  ///< a tuple of ints
 /// A tuple of arrays.
 nb::object tuple_of(const Arrays& list);
-/// The arrays among *args; throws TypeError naming `op` where one of them is none.
+/// The arrays in *args; throws TypeError naming `op` for other objects.
 Arrays arrays_of(Star items, const char* op);
 template <class A, class B>
 PyObject* to_python(std::pair<A, B>&& p) {

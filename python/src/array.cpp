@@ -1,5 +1,5 @@
 // The class mlx.core.array: construction, properties, conversions, protocols. Its operators are in
-// operators.cpp; the methods that repeat a function of the module stand beside that function.
+// operators.cpp; methods that repeat a function of the module are bound beside that function.
 #include "convert.h"
 #include "indexing.h"
 #include "mlx/core/print.h"
@@ -15,11 +15,11 @@ namespace {
 namespace core = mlx::core;
 
 struct ArrayIterator {
-  nb::object target;  ///< a handle of its own: later changes of the array are not seen
+  nb::object target;  ///< a handle of its own: later changes of the array do not affect it
   int64_t next = 0;
 };
 
-/// An object that converts by `__mlx_array__`, for annotations and explicit conversion.
+/// An object with `__mlx_array__`, for annotations and explicit conversion.
 struct ArrayLike {
   nb::object object;
 };
@@ -33,14 +33,14 @@ PyObject* new_array(PyTypeObject* type, PyObject*, PyObject*) {
   return o.release().ptr();
 }
 
-/// An array whose shape the program asks for: what it does next may hang on that.
-const array& looked_at(const array& a) {
+/// Records a shape access by user code: its control flow may depend on the shape.
+const array& record_shape_read(const array& a) {
   core::note_shape_read(a);
   return a;
 }
 Py_ssize_t length(PyObject* self) {
   return guarded<Py_ssize_t>(-1, [&] {
-    const array& a = looked_at(checked(self));
+    const array& a = record_shape_read(checked(self));
     if (a.ndim() == 0)
       throw TypeError("[len] an array without axes; at least one axis is accepted");
     return static_cast<Py_ssize_t>(a.shape()[0]);
@@ -48,7 +48,7 @@ Py_ssize_t length(PyObject* self) {
 }
 PyObject* subscript(PyObject* self, PyObject* index) {
   return guarded([&] {
-    const array a = checked(self);  // the index may run code that gives it another value
+    const array a = checked(self);  // the index may run code that assigns another value
     return wrap(get_item(a, index));
   });
 }
@@ -70,7 +70,7 @@ PyObject* repr(PyObject* self) {
 }
 PyObject* iterate(PyObject* self) {
   return guarded([&] {
-    if (looked_at(checked(self)).ndim() == 0)
+    if (record_shape_read(checked(self)).ndim() == 0)
       throw TypeError("[iter] an array without axes; at least one axis is accepted");
     return nb::cast(ArrayIterator{nb::steal(wrap(checked(self)))}).release().ptr();
   });
@@ -94,7 +94,7 @@ PyType_Slot* class_slots() {
   return slots.data();
 }
 
-// Numbers of the dtypes in pickles, which outlive the order of the enumeration.
+// Dtype numbers in pickles, independent of the order of the enumeration.
 constexpr Dtype pickled_dtypes[] = {bool_,   uint8,   uint16,   uint32,    uint64,
                                     int8,    int16,   int32,    int64,     float16,
                                     float32, float64, bfloat16, complex64, complex128};
@@ -133,19 +133,19 @@ void set_state(nb::handle self, nb::handle state) {
 
 void bind_properties(nb::handle c) {
   def_property(
-      c, "shape(self) -> tuple[int, ...]", [](const array& a) { return looked_at(a).shape(); },
-      "Lengths of the axes.");
+      c, "shape(self) -> tuple[int, ...]",
+      [](const array& a) { return record_shape_read(a).shape(); }, "Lengths of the axes.");
   def_property(
       c, "dtype(self) -> Dtype", [](const array& a) { return a.dtype(); }, "Type of the elements.");
   def_property(c, "ndim(self) -> int", [](const array& a) { return a.ndim(); }, "Number of axes.");
   def_property(
-      c, "size(self) -> int", [](const array& a) { return looked_at(a).size(); },
+      c, "size(self) -> int", [](const array& a) { return record_shape_read(a).size(); },
       "Number of elements.");
   def_property(
       c, "itemsize(self) -> int", [](const array& a) { return a.itemsize(); },
       "Bytes of an element.");
   def_property(
-      c, "nbytes(self) -> int", [](const array& a) { return looked_at(a).nbytes(); },
+      c, "nbytes(self) -> int", [](const array& a) { return record_shape_read(a).nbytes(); },
       "Bytes of all elements.");
   def_property(
       c, "T(self) -> array", [](const array& a) { return core::transpose(a); },
@@ -290,7 +290,8 @@ void bind_array(nb::module_& m) {
       [](const ArrayLike& a) { return nb::object(a.object.attr("__mlx_array__")()); },
       "The array that the object gives.");
 
-  nb::class_<ArrayIterator> iterator(m, "ArrayIterator", "Walks the first axis of an array.");
+  nb::class_<ArrayIterator> iterator(m, "ArrayIterator",
+                                     "Iterates over the first axis of an array.");
   def(
       iterator, "__iter__(self) -> ArrayIterator",
       [](nb::handle self) { return nb::object(nb::borrow(self)); }, "The iterator itself.");

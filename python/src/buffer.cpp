@@ -1,5 +1,5 @@
-// The buffer protocol both ways, and views for NumPy. Foreign memory is copied on the way in; on
-// the way out the consumer sees the array's own memory, which stays pinned for as long as it looks.
+// The buffer protocol in both directions, and NumPy views. Imported memory is copied; on export,
+// the consumer uses the array's own memory, which is pinned while the export exists.
 #include <cstring>
 
 #include "convert.h"
@@ -12,7 +12,7 @@ namespace mlx::python {
 
 namespace {
 
-/// The dtype of a struct-style format; nothing where elements are of another sort or byte order.
+/// The dtype of a struct-style format; none for other element types and byte orders.
 std::optional<Dtype> parse_format(std::string_view f, Py_ssize_t itemsize) {
   if (f == "bfloat16") return bfloat16;
   if (!f.empty() && (f[0] == '>' || f[0] == '!')) {
@@ -100,7 +100,7 @@ struct BufferGuard {
   }
 };
 
-/// NumPy arrays of ml_dtypes' bfloat16 have no buffer; their bits have.
+/// NumPy arrays of ml_dtypes' bfloat16 do not support the buffer protocol; their bits do.
 nb::object bits_of_bfloat16(PyObject* o) {
   if (!has_attr(o, "dtype") || !has_attr(o, "view")) return {};
   nb::object dtype = nb::handle(o).attr("dtype");
@@ -119,7 +119,7 @@ void copy_elements(char*& dst, const char* src, const Shape& shape, const Stride
     copy_elements(dst, src + i * strides[axis], shape, strides, itemsize, axis + 1);
 }
 
-/// Dense memory as an array of another dtype, without a copy between.
+/// Converts dense memory to an array of another dtype without an intermediate copy.
 array convert_dense(const void* data, const Shape& shape, Dtype source, Dtype dtype) {
   size_t bytes = static_cast<size_t>(num_elements(shape)) * source.size();
   auto storage = make_ref<Storage>(const_cast<void*>(data), bytes, [] {});
@@ -128,7 +128,7 @@ array convert_dense(const void* data, const Shape& shape, Dtype source, Dtype dt
   array out = astype(borrowed, dtype);
   {
     BlockingRegion waiting;
-    UninterruptedRegion reading;  // the memory is lent until this returns
+    UninterruptedRegion reading;  // the memory is valid until this returns
     eval(out);
   }
   storage->unpin();
@@ -151,7 +151,7 @@ array copy_strided(const void* data, Shape shape, const Strides& byte_strides, D
   LargeRegion copying(static_cast<size_t>(n) * source.size());
   std::unique_ptr<char[]> packed;
   bool aligned = reinterpret_cast<uintptr_t>(data) % source.size() == 0;
-  // Other dtypes are converted from the elements in place, which must be of the dtype they claim.
+  // For other dtypes the elements are converted in place, which requires valid elements.
   bool foreign = source == bool_ && t != source && n > 0;
   if (n > 0 && (!contiguous || (!aligned && t != source) || foreign)) {
     packed.reset(new char[static_cast<size_t>(n) * source.size()]);
@@ -205,18 +205,17 @@ std::optional<array> from_buffer(PyObject* o, std::optional<Dtype> dtype) {
   return copy_strided(v.buf, std::move(shape), strides, *source, dtype);
 }
 
-// --- exports
-// ---------------------------------------------------------------------------------------
+// --- exports -------------------------------------------------------------------------------------
 
 Export::Export(array& a) {
   if (is_constant(a)) {
-    // A constant is folded into kernels; who writes to it needs memory behind it.
+    // A constant has no memory; writing to it needs a buffer.
     Ref<Buffer> buffer = host_backend().alloc(a.itemsize(), Stream(0, Device::cpu));
     auto memory = make_ref<Storage>(std::move(buffer), a.itemsize());
     std::memcpy(memory->map(Access::write), a.node()->scalar().bytes, a.itemsize());
     a = array(std::move(memory), a.shape(), {}, 0, a.dtype());
   }
-  owner = a;  // another thread may give `a` another value meanwhile
+  owner = a;  // another thread may assign another value to `a`
   evaluate({owner});
   data = static_cast<char*>(owner.raw(Access::write));
   storage = owner.node()->value.storage;

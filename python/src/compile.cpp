@@ -1,5 +1,5 @@
 // Compiled Python functions: arguments and captured state become a key and a flat list of arrays;
-// what a trace gave back becomes the form that later results are put into.
+// the result of a trace becomes a template for the results of later calls.
 #include "mlx/transforms/compile.h"
 
 #include <map>
@@ -19,12 +19,12 @@ namespace {
 
 namespace core = mlx::core;
 
-/// Reads trees: their arrays, and a key for everything else about them.
+/// Reads trees: collects their arrays, and a key for everything else.
 struct KeyReader {
   bool shapeless = false;
   std::string key = {};
   Arrays arrays = {};
-  std::vector<nb::object> named = {};  ///< what the key has by address
+  std::vector<nb::object> named = {};  ///< objects that are part of the key by address
 
   void put(char tag) { key.push_back(tag); }
   template <class T>
@@ -42,7 +42,7 @@ struct KeyReader {
     builtin ? put<PyTypeObject*>(tag, t) : put(tag, reinterpret_cast<PyObject*>(t));
   }
 
-  /// `state`: leaves of any class are accepted, by their identity.
+  /// With `state`, leaves of any class are accepted and compared by identity.
   void read(nb::handle o, bool state) {
     PyObject* p = o.ptr();
     if (is_array(p)) {
@@ -107,12 +107,12 @@ struct KeyReader {
   }
 };
 
-/// A trace of a Python function, and what its results go into.
+/// A trace of a Python function, and the template for its results.
 struct PythonTrace : core::CacheEntry {
   std::unique_ptr<core::Compiled> graph;
-  nb::object result;              ///< what the function returned, `place` standing for arrays
+  nb::object result;              ///< the function's result, with `place` instead of arrays
   StateForm state;                ///< of the captured outputs
-  std::vector<nb::object> named;  ///< what its key has by address must not be another object
+  std::vector<nb::object> named;  ///< keeps the objects that the key contains by address alive
   ~PythonTrace() override {
     struct Objects {
       nb::object result;
@@ -129,13 +129,14 @@ struct PythonTrace : core::CacheEntry {
   }
 };
 
-/// Stands for an array in a stored result.
+/// The placeholder for an array in a stored result.
 nb::handle place() {
   static nb::handle marker = nb::module_::import_("builtins").attr("object")().release();
   return marker;
 }
 
-/// "args[0]: array of shape (2,), float32", one line a leaf, for the message on repeated tracing.
+/// "args[0]: array of shape (2,), float32", one line per leaf, for the warning about repeated
+/// tracing.
 void describe(nb::handle tree, const std::string& path, std::vector<std::string>& out) {
   if (PyList_Check(tree.ptr()) || PyTuple_Check(tree.ptr())) {
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(tree.ptr()); ++i)
@@ -154,20 +155,20 @@ void describe(nb::handle tree, const std::string& path, std::vector<std::string>
   }
 }
 
-/// Traces of compiled functions under way on this thread.
+/// Nesting depth of traces of compiled functions on this thread.
 thread_local int tracing_depth = 0;
 struct Depth {
   Depth() { ++tracing_depth; }
   ~Depth() { --tracing_depth; }
 };
 
-/// A function as compiled with certain captures; shared by all that compile it so.
+/// A compiled function with its captures; shared by all wrappers of the same function.
 class PythonFunction {
  public:
   PythonFunction(std::string name, bool shapeless)
       : name_(std::move(name)), shapeless_(shapeless) {}
 
-  /// Shows the garbage collector what the traces hold.
+  /// Reports the objects held by the traces to the garbage collector.
   int traverse(visitproc visit, void* arg) const {
     int stop = 0;
     cache_.each([&](core::CacheEntry& e) {
@@ -179,7 +180,7 @@ class PythonFunction {
 
   nb::object call(nb::handle fun, nb::handle inputs, nb::handle outputs, Star args,
                   nb::dict kwargs) {
-    // While another thread traces, captured containers hold what stands for their arrays.
+    // While another thread traces, captured containers hold placeholders.
     std::unique_lock<std::recursive_mutex> held;
     if (!inputs.is_none() || !outputs.is_none()) held = lock();
     KeyReader reader{.shapeless = shapeless_};
@@ -214,12 +215,12 @@ class PythonFunction {
   }
 
  private:
-  /// Waits for a trace on another thread without Python's lock, which that needs.
-  /// With `or_not` it does not wait: the function is then traced twice, which does no harm, while
-  /// two threads that trace functions which call each other would wait for ever.
-  std::unique_lock<std::recursive_mutex> lock(bool or_not = false) {
+  /// Waits for a trace on another thread without the GIL, which that thread needs. With `try_only`
+  /// it does not wait: the function may then be traced twice, which is harmless, whereas two
+  /// threads that trace functions which call each other would deadlock.
+  std::unique_lock<std::recursive_mutex> lock(bool try_only = false) {
     std::unique_lock held(tracing_, std::try_to_lock);
-    if (!held && !or_not) {
+    if (!held && !try_only) {
       BlockingRegion region;
       held.lock();
     }
@@ -257,8 +258,8 @@ class PythonFunction {
     return entry;
   }
 
-  /// Calls `f`, which runs the function, and gives the captured containers what they held, but for
-  /// those among `outputs` where all went well.
+  /// Calls `f`, which runs the function, and restores the captured containers, except those among
+  /// `outputs` if there was no error.
   static void unchanged(nb::handle inputs, nb::handle outputs, const std::function<void()>& f) {
     StateSnapshot before;
     if (!inputs.is_none()) before.add(inputs);
@@ -272,7 +273,7 @@ class PythonFunction {
     before.restore(outputs.is_none() ? nb::handle() : outputs);
   }
 
-  /// Calls the function on placeholders; its arrays, then those of the captured outputs.
+  /// Calls the function on placeholders; returns its arrays, then those of the captured outputs.
   static Arrays run(PythonTrace& entry, const Arrays& placeholders, nb::handle fun,
                     nb::handle inputs, nb::handle outputs, Star args, nb::dict kwargs) {
     size_t next = 0;
@@ -314,7 +315,7 @@ class PythonFunction {
     });
   }
 
-  /// A function that is traced again and again costs more than it saves: says so once.
+  /// Warns once that a function is traced repeatedly, which costs more than compilation saves.
   void warn_of_repetition(nb::handle inputs, Star args, nb::dict kwargs) {
     std::vector<std::string> now;
     for (size_t i = 0; i < args.size(); ++i)
@@ -348,11 +349,11 @@ std::string name_of(nb::handle fun) {
   return nb::cast<std::string>(nb::repr(fun));
 }
 
-/// What a compiled function is known by.
+/// The identity of a compiled function.
 using FunctionKey = std::tuple<PyObject*, PyObject*, PyObject*, bool>;
 
-/// The Python object that owns a PythonFunction: all that compile the same function hold it, so
-/// that the garbage collector counts what its traces hold once.
+/// The Python object that owns a PythonFunction. All wrappers of the same function hold it, so that
+/// the garbage collector counts the objects of its traces once.
 struct Traces {
   PyObject_HEAD PythonFunction* function;
   PyObject *fun, *inputs, *outputs;
@@ -360,7 +361,7 @@ struct Traces {
 
   FunctionKey key() const { return {fun, inputs, outputs, shapeless}; }
   static Traces* of(PyObject* o) { return reinterpret_cast<Traces*>(o); }
-  /// Those in use; they take themselves out.
+  /// All live objects; they remove themselves.
   static std::map<FunctionKey, PyObject*>& known() {
     static auto& map = *new std::map<FunctionKey, PyObject*>;
     return map;
@@ -400,7 +401,7 @@ PyType_Spec traces_spec = {
     "mlx.core.traces", sizeof(Traces), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, traces_slots};
 
-/// The one for a function and its captures, as long as somebody uses it.
+/// The object for a function and its captures, while it is in use.
 nb::object shared_traces(nb::handle fun, nb::handle inputs, nb::handle outputs, bool shapeless) {
   static auto* type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&traces_spec));
   if (!type) throw nb::python_error();
@@ -461,11 +462,9 @@ void bind_compile(nb::module_& m) {
       "Example:\n    compile(lambda x, y: exp(-x) + y)(array(1.0), array(2.0))");
   def(
       m, "disable_compile() -> None", [] { core::disable_compile(); },
-      "Lets compiled functions run as they are written. MLX_DISABLE_COMPILE in the environment "
-      "does the same.");
-  def(
-      m, "enable_compile() -> None", [] { core::enable_compile(); },
-      "Lets compiled functions be compiled again.");
+      "Disables compilation: compiled functions run as ordinary functions. The environment "
+      "variable MLX_DISABLE_COMPILE does the same.");
+  def(m, "enable_compile() -> None", [] { core::enable_compile(); }, "Enables compilation again.");
   def(
       m, "compile_cache_info() -> dict",
       [] {
@@ -477,7 +476,7 @@ void bind_compile(nb::module_& m) {
         d["max_size"] = info.max_size;
         return d;
       },
-      "How often a trace of a compiled function was found and not found, and how many are kept.");
+      "The number of hits and misses of the trace cache, and its size.");
   def(
       m, "set_compile_cache_size(n: int) -> int",
       [](size_t n) { return core::set_compile_cache_size(n); },
@@ -485,7 +484,7 @@ void bind_compile(nb::module_& m) {
       "longest ago go first); returns the former number.");
   def(
       m, "clear_compile_cache() -> None", [] { core::clear_compile_cache(); },
-      "Forgets the traces of all compiled functions.");
+      "Drops the traces of all compiled functions.");
 }
 
 }  // namespace mlx::python

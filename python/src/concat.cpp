@@ -17,7 +17,7 @@ void bind_splitting(nb::module_& m, nb::handle c) {
     return core::split(a, std::get<Shape>(parts), axis, s);
   };
   constexpr const char* doc =
-      "Parts along an axis: a number of equal ones, or those between the given positions.";
+      "Splits an axis into a number of equal parts, or at the given indices.";
   def(m,
       "split(a: array, /, indices_or_sections: int | Sequence[int], axis: int = 0, *, "
       "stream: StreamOrDevice = None) -> list[array]",
@@ -99,14 +99,14 @@ void bind_padding(nb::module_& m) {
         auto* n = std::get_if<int>(&reps);
         return core::tile(a, n ? std::vector<int>{*n} : std::get<std::vector<int>>(reps), s);
       },
-      "The array beside itself, reps[i] times along axis i.");
+      "The array repeated reps[i] times along axis i.");
   def(
       m,
       "roll(a: array, /, shift: int | tuple[int], axis: None | int | tuple[int] = None, *, " STREAM,
       [](const array& a, std::variant<int, Shape>& shift, Axes& axes, const StreamOrDevice& s) {
         return roll(a, shift, axes, s);
       },
-      "The elements moved along axes; those that leave at one end enter at the other.");
+      "The elements shifted cyclically along axes.");
 }
 
 }  // namespace
@@ -117,14 +117,14 @@ void bind_joins(nb::module_& m, nb::handle array_class) {
       [](Arrays& arrays, std::optional<int> axis, const StreamOrDevice& s) {
         return axis ? core::concatenate(arrays, *axis, s) : core::concatenate(arrays, s);
       },
-      "The arrays one after the other along an axis; flattened first where axis is None.");
+      "Joins arrays along an existing axis; flattens them first if axis is None.");
   alias(m, "concat", "concatenate");
   def(
       m, "stack(arrays: list[array], axis: int | None = 0, *, " STREAM,
       [](Arrays& arrays, std::optional<int> axis, const StreamOrDevice& s) {
         return core::stack(arrays, axis.value_or(0), s);
       },
-      "The arrays side by side along a new axis.");
+      "Joins arrays along a new axis.");
   bind_splitting(m, array_class);
   bind_padding(m);
 }

@@ -12,7 +12,7 @@ template <size_t N>
 struct PerAxis {
   std::array<int, N> values;
 };
-/// The same for a number of axes that the input tells.
+/// The same for a number of axes determined by the input.
 struct PerAnyAxis {
   std::vector<int> values;
 };
@@ -57,8 +57,9 @@ core::Triple spread(const PerAxis<3>& v) { return {v.values[0], v.values[1], v.v
 
 #define TAIL "groups: int = 1, *, stream: StreamOrDevice = None) -> array"
 constexpr const char* kConv =
-    "Slides the weight over the input: (batch, .., channels) and (channels out, .., channels in).";
-constexpr const char* kTransposed = "The transpose of a convolution, which lengthens the input.";
+    "Convolution (cross-correlation) of an input (batch, .., channels) with a weight (output "
+    "channels, .., input channels).";
+constexpr const char* kTransposed = "Transposed convolution.";
 
 void bind_fixed(nb::module_& m) {
   def(

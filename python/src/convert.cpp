@@ -1,4 +1,4 @@
-// Python values as arrays and back: scalars, nested lists, operands.
+// Conversions between Python values and arrays: scalars, nested lists, operands.
 #include "convert.h"
 
 #include <complex>
@@ -11,7 +11,7 @@ namespace mlx::python {
 
 namespace {
 
-/// Order of the kinds of dtypes in promotion.
+/// Rank of the kinds of dtypes in promotion.
 int kind_rank(Dtype t) { return is_complex(t) ? 3 : is_floating(t) ? 2 : t == bool_ ? 0 : 1; }
 
 std::string text_of(PyObject* o) { return nb::cast<std::string>(nb::str(nb::handle(o))); }
@@ -37,8 +37,8 @@ Integer read_integer(PyObject* o) {
   throw_range(o, overflow > 0 ? uint64 : int64);
 }
 
-/// A Python int as an element of `t`. Checked: throws where it is out of range, but that negative
-/// numbers wrap in uint64; else numbers of up to 32 bits (64 for wider dtypes) wrap.
+/// A Python int as an element of `t`. If `checked`, throws if it is out of range, except that
+/// negative numbers wrap in uint64; otherwise numbers of up to 32 bits (64 for wider dtypes) wrap.
 Scalar integer_scalar(PyObject* o, Dtype t, bool checked) {
   if (is_inexact(t)) {
     double v = PyLong_AsDouble(o);
@@ -79,7 +79,8 @@ Dtype default_dtype(PyObject* o) {
 }
 
 bool has_attribute(PyObject* o, const char* name) {
-  return has_attr(reinterpret_cast<PyObject*>(Py_TYPE(o)), name);  // not of the instance
+  return has_attr(reinterpret_cast<PyObject*>(Py_TYPE(o)),
+                  name);  // looked up on the type, not on the instance
 }
 
 }  // namespace
@@ -121,25 +122,25 @@ bool weak_array(PyObject* o, Dtype other, array& out) {
   return true;
 }
 
-bool to_operands(PyObject* x, PyObject* y, const array*& a, const array*& b, array& room_a,
-                 array& room_b) {
-  a = &room_a;
-  b = &room_b;
+bool to_operands(PyObject* x, PyObject* y, const array*& a, const array*& b, array& storage_a,
+                 array& storage_b) {
+  a = &storage_a;
+  b = &storage_b;
   if (is_array(x)) a = &checked(x);
   if (is_array(y)) b = &checked(y);
-  if (a != &room_a) return b != &room_b || weak_array(y, a->dtype(), room_b);
-  if (b != &room_b) return weak_array(x, b->dtype(), room_a);
+  if (a != &storage_a) return b != &storage_b || weak_array(y, a->dtype(), storage_b);
+  if (b != &storage_b) return weak_array(x, b->dtype(), storage_a);
   if (is_scalar(x) && is_scalar(y)) {
-    room_a = scalar_array(x);
-    room_b = scalar_array(y);
+    storage_a = scalar_array(x);
+    storage_b = scalar_array(y);
     return true;
   }
   bool first = !is_scalar(x);
   PyObject* lead = first ? x : y;
   if (!is_array_like(lead)) return false;
-  array& led = first ? room_b : room_a;
-  (first ? room_a : room_b) = to_array(lead);
-  return weak_array(first ? y : x, (first ? room_a : room_b).dtype(), led);
+  array& led = first ? storage_b : storage_a;
+  (first ? storage_a : storage_b) = to_array(lead);
+  return weak_array(first ? y : x, (first ? storage_a : storage_b).dtype(), led);
 }
 
 namespace {
@@ -156,11 +157,11 @@ bool is_double(Dtype t) { return t == float64 || t == complex128; }
 }  // namespace
 
 BothOperands::BothOperands(const char* op, Operand x, Operand y) {
-  if (!to_operands(x.object, y.object, a, b, room_a_, room_b_))
+  if (!to_operands(x.object, y.object, a, b, storage_a_, storage_b_))
     refuse(op, is_scalar(x.object) || is_array_like(x.object) ? y.object : x.object);
 }
 
-array beside(const char* op, const array& other, Operand o) {
+array convert_operand(const char* op, const array& other, Operand o) {
   array out;
   if (is_array(o.object)) return checked(o.object);
   if (!weak_array(o.object, other.dtype(), out)) refuse(op, o.object);
@@ -174,14 +175,13 @@ array for_dtype(const char* op, Operand o, std::optional<Dtype> t) {
   return out;
 }
 
-// --- lists
-// -----------------------------------------------------------------------------------------
+// --- lists ---------------------------------------------------------------------------------------
 
 namespace {
 
 bool is_list(PyObject* o) { return PyList_Check(o) || PyTuple_Check(o); }
 
-/// Reads nested lists of scalars; where it meets arrays it says so, and they are stacked instead.
+/// Reads nested lists of scalars; reports if they contain arrays, which must be stacked instead.
 class ListReader {
  public:
   Shape shape;
@@ -232,7 +232,7 @@ class ListReader {
     fail<ValueError>("array", what, "; nested lists must have one length and depth on each level");
   }
 
-  /// NumPy's scalars as Python's; notes arrays.
+  /// Converts NumPy's scalars to Python's; notes arrays.
   nb::object as_scalar(PyObject* o) {
     if (is_array(o) || has_attribute(o, "__mlx_array__")) {
       has_arrays = true;
@@ -291,7 +291,7 @@ class ListReader {
   int leaf_depth_ = -1;
 };
 
-/// Lists that hold arrays: the items of each level are stacked.
+/// Lists that contain arrays: the items of each level are stacked.
 array stack_items(PyObject* o, std::optional<Dtype> dtype, int depth) {
   if (!is_list(o)) return to_array(o, dtype);
   if (depth >= 64) throw ValueError("[array] lists nested over 64 deep; at most 64 axes");
@@ -301,7 +301,7 @@ array stack_items(PyObject* o, std::optional<Dtype> dtype, int depth) {
   if (items.empty()) return array(static_cast<float*>(nullptr), Shape{0}, dtype.value_or(float32));
   Dtype t = items[0].dtype();
   for (const array& a : items) t = promote_types(t, a.dtype());
-  // Once more where numbers stand beside arrays of double precision.
+  // Repeated with double precision if numbers occur beside float64 or complex128 arrays.
   if (!dtype && is_double(t)) return stack_items(o, t, depth);
   for (array& a : items) a = astype(a, t);
   return stack(items, 0);
@@ -339,8 +339,7 @@ array to_array(PyObject* o, std::optional<Dtype> dtype) {
   throw nb::python_error();
 }
 
-// --- back to Python
-// --------------------------------------------------------------------------------
+// --- arrays to Python values ---------------------------------------------------------------------
 
 void evaluate(Arrays arrays) {
   eval(std::move(arrays));
@@ -374,7 +373,7 @@ PyObject* scalar_to_python(const void* p, Dtype dtype) {
 }
 
 PyObject* item(const array& given) {
-  const array a = given;  // other threads may change what was given while this one waits
+  const array a = given;  // other threads may assign to the array during the wait
   if (a.size() != 1)
     throw ValueError(cat("[convert] an array of shape ", to_string(a.shape()),
                          "; only arrays with one element convert to Python scalars"));
@@ -385,7 +384,7 @@ PyObject* item(const array& given) {
 
 namespace {
 
-/// Makes nested lists of an array's elements; lets other threads run from time to time.
+/// Makes nested lists of an array's elements; releases the GIL from time to time.
 class ListWriter {
  public:
   explicit ListWriter(const array& a) : a_(a) {}
@@ -400,7 +399,8 @@ class ListWriter {
     int64_t step = a_.node()->value.strides[axis] * static_cast<int64_t>(a_.itemsize());
     nb::object list = nb::steal(PyList_New(n));
     if (!list.is_valid()) throw nb::python_error();
-    PyObject_GC_UnTrack(list.ptr());  // other threads do not meet it before it is full
+    PyObject_GC_UnTrack(
+        list.ptr());  // hides the list from the garbage collector until it is complete
     for (int64_t i = 0; i < n; ++i) {
       PyObject* v = write(data + i * step, axis + 1);
       if (!v) throw nb::python_error();

@@ -1,4 +1,5 @@
-// Between Python values and arrays: scalars, nested lists, buffers, DLPack, `__mlx_array__`.
+// Conversions between Python values and arrays: scalars, nested lists, buffers, DLPack,
+// `__mlx_array__`.
 #pragma once
 
 #include <optional>
@@ -11,23 +12,24 @@ namespace mlx::python {
 inline bool is_scalar(PyObject* o) {
   return PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o);
 }
-/// True for arrays and for what offers its elements by `__mlx_array__`, the buffer protocol or
-/// DLPack; bytes and the like do not count.
+/// True for arrays and for objects with `__mlx_array__`, the buffer protocol or DLPack; false for
+/// bytes and the like.
 bool is_array_like(PyObject* o);
 
-/// The constant that a Python scalar stands for: bool, int32 (int64 and uint64 where needed),
-/// float32 and complex64, or the given dtype. Throws SizeError for integers that fit none.
+/// The constant for a Python scalar: bool, int32 (int64 and uint64 if necessary), float32 and
+/// complex64, or the given dtype. Throws SizeError for integers that no dtype holds.
 array scalar_array(PyObject* o, std::optional<Dtype> dtype = {});
 /// Any object that `array(...)` takes. Memory is copied. Throws TypeError or ValueError.
 array to_array(PyObject* o, std::optional<Dtype> dtype = {});
 
-/// The array that `o` stands for beside an operand of dtype `other`: scalars and foreign arrays
-/// take its dtype unless they are of a higher kind (bool, integer, floating, complex). Integers
-/// must then be in its range (SizeError). Arrays stay what they are. False where `o` is no operand.
+/// `o` as an operand beside another one of dtype `other`: scalars and foreign arrays take that
+/// dtype unless they are of a higher kind (bool, integer, floating, complex). Integers must then be
+/// in its range (SizeError). Arrays are unchanged. False if `o` is not an operand.
 bool weak_array(PyObject* o, Dtype other, array& out);
-/// Both operands of a binary function. `a` and `b` point to given arrays or into the rooms.
-bool to_operands(PyObject* x, PyObject* y, const array*& a, const array*& b, array& room_a,
-                 array& room_b);
+/// Both operands of a binary function. `a` and `b` point to given arrays or to the storage
+/// arguments.
+bool to_operands(PyObject* x, PyObject* y, const array*& a, const array*& b, array& storage_a,
+                 array& storage_b);
 
 /// Both operands of the binary function `op`, as in to_operands; throws TypeError naming it.
 struct BothOperands {
@@ -35,17 +37,17 @@ struct BothOperands {
   BothOperands(const char* op, Operand x, Operand y);
 
  private:
-  array room_a_, room_b_;
+  array storage_a_, storage_b_;
 };
-/// What stands beside `other` in a call of `op`, as in weak_array; throws TypeError naming it.
-array beside(const char* op, const array& other, Operand o);
-/// An array for a place of dtype `t`: a number is not rounded to float32 on its way to double
-/// precision.
+/// An operand of `op` beside `other`, as in weak_array; throws TypeError naming `op`.
+array convert_operand(const char* op, const array& other, Operand o);
+/// An array that will be converted to dtype `t`: numbers are not rounded to float32 first if `t`
+/// has double precision.
 array for_dtype(const char* op, Operand o, std::optional<Dtype> t);
 
-/// Computes the arrays, without Python's lock.
+/// Evaluates the arrays without the GIL.
 void evaluate(Arrays arrays);
-/// Computes the array; its elements, readable until the array changes.
+/// Evaluates the array; returns its elements, which are valid until the array changes.
 const char* host_data(const array& a);
 
 /// One element as a Python scalar.
@@ -56,10 +58,10 @@ PyObject* item(const array& a);
 PyObject* tolist(const array& a);
 
 // buffer.cpp
-/// The array in an object with the buffer protocol; nothing for what has none.
+/// The array of an object with the buffer protocol; none for other objects.
 std::optional<array> from_buffer(PyObject* o, std::optional<Dtype> dtype);
-/// A copy of foreign memory as an array of `dtype` (that of the source with float64 and complex128
-/// narrowed where none is given). Strides are in bytes.
+/// A copy of foreign memory as an array of `dtype` (by default that of the source, with float64 and
+/// complex128 narrowed). Strides are in bytes.
 array copy_strided(const void* data, Shape shape, const Strides& byte_strides, Dtype source,
                    std::optional<Dtype> dtype);
 extern PyBufferProcs* array_buffer_procs();
@@ -67,13 +69,13 @@ extern PyBufferProcs* array_buffer_procs();
 nb::object to_numpy(nb::handle a, nb::handle dtype, nb::handle copy);
 
 // dlpack.cpp
-/// The array that an object with `__dlpack__` offers: copied unless `copy` is false or `share`.
+/// The array of an object with `__dlpack__`: copied unless `copy` is false or `share`.
 array from_dlpack(PyObject* o, std::optional<Dtype> dtype, bool share, std::optional<bool> copy);
 /// A capsule for `a.__dlpack__(...)`.
 PyObject* to_dlpack(nb::handle a, nb::handle max_version, nb::handle device,
                     std::optional<bool> copy);
 
-/// A live export of an array's memory: pins it. Deleted by the consumer, from any thread.
+/// An active export of an array's memory, which it pins. Deleted by the consumer, from any thread.
 struct Export {
   array owner;
   Ref<Storage> storage;

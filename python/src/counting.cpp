@@ -10,7 +10,7 @@ namespace core = mlx::core;
 #define STREAM "stream: StreamOrDevice = None) -> array"
 using OptionalArray = std::optional<array>;
 
-/// Bins as their number, or as an array or sequence of their bounds.
+/// Bins as a number, or as an array or sequence of edges.
 nb::object histogram(array a, nb::handle bins, const core::HistogramRange& range,
                      const OptionalArray& weights, bool density, const StreamOrDevice& s) {
   int64_t count = 0;

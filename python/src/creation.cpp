@@ -45,8 +45,8 @@ array make_range(nb::handle first, nb::handle second, nb::handle third, std::opt
 void bind_ranges(nb::module_& m) {
   auto range = [](nb::handle start, nb::handle stop, nb::handle step, std::optional<Dtype> dtype,
                   const StreamOrDevice& s) { return make_range(start, stop, step, dtype, s); };
-  const char* doc = "Numbers from `start` on, `step` apart, before `stop`.";
-  // The only number is where the range stops, so that `start` by name needs a `stop` beside it.
+  const char* doc = "Evenly spaced numbers from `start` to before `stop`, with distance `step`.";
+  // A single number is `stop`; passing `start` by name requires `stop`.
   def(m,
       "arange(start: int | float, /, stop: None | int | float = None, step: None | int | float = "
       "None, "
@@ -185,7 +185,7 @@ void bind_windows(nb::module_& m) {
 #undef MLX_WINDOW
 }
 
-/// The array on a device, if one is named.
+/// The array on a device, if one is given.
 array moved(const char* op, const array& a, const StreamOrDevice& device,
             std::optional<bool> copy) {
   if (std::holds_alternative<std::monostate>(device)) return a;
@@ -227,9 +227,8 @@ void bind_creation(nb::module_& m) {
         if (copy && *copy && is_array(a.ptr())) out = core::copy(out);
         return moved("asarray", out, device, copy);
       },
-      "An array of whatever has elements; see array. With copy=False memory is shared or "
-      "ValueError "
-      "raised.");
+      "An array from any object with elements; see array. With copy=False, memory is shared or "
+      "ValueError is raised.");
   def(
       m,
       "from_dlpack(x: DLPackCompatible, /, *, copy: bool | None = None, "

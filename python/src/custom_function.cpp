@@ -1,4 +1,4 @@
-// Python functions with derivative and vectorization rules of their own, and checkpoints.
+// Python functions with user-defined derivative and vectorization rules, and checkpoints.
 #include "lock.h"
 #include "mlx/core/trace.h"
 #include "mlx/ops/creation.h"
@@ -13,12 +13,12 @@ namespace {
 
 namespace core = mlx::core;
 
-/// mlx.core.custom_function. A rule that is not given is null.
+/// mlx.core.custom_function. Missing rules are null.
 struct CustomFunction {
   nb::object fun, vjp, jvp, vmap;
 };
 
-/// One call: what its trees look like. Graphs keep it, and drop it on any thread.
+/// One call: the structure of its trees. Graphs hold it, and may release it on any thread.
 struct CallRecord {
   nb::object fun, vjp, jvp, vmap;
   nb::tuple args;
@@ -33,7 +33,7 @@ struct CallRecord {
   nb::object call(nb::handle f, const nb::object& positional) const {
     return call_object(f, positional, keywords);
   }
-  /// The arguments as a rule gets them: the only one, or a tuple.
+  /// The arguments as a rule receives them: a single one, or a tuple.
   nb::object arguments() const { return args.size() == 1 ? nb::object(args[0]) : nb::object(args); }
 };
 using Record = std::shared_ptr<CallRecord>;
@@ -122,7 +122,7 @@ core::CustomVmap flat_vmap(const Record& r) {
 
 nb::object call_custom(const CustomFunction& f, Star args, nb::dict keywords) {
   bool has_rules = f.vjp.is_valid() || f.jvp.is_valid() || f.vmap.is_valid();
-  // Without rules transformations go through the function, which has the caller's containers.
+  // Without rules, transformations go through the function, which uses the caller's containers.
   if (!has_rules) {
     std::vector<nb::object> own;
     for (nb::handle a : args.items) own.push_back(nb::borrow(a));

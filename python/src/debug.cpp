@@ -1,4 +1,4 @@
-// Private windows into the engine, for tests and tools.
+// Private access to engine internals, for tests and tools.
 #include "mlx/runtime/debug.h"
 
 #include "mlx/random.h"

@@ -12,7 +12,7 @@ namespace core = mlx::core;
 using DeviceType = Device::DeviceType;
 using AnyStream = std::variant<Stream, ThreadLocalStream, Device, DeviceType>;
 
-// The classes are compared by identity: argument parsing is on every call's path.
+// The classes are compared by identity: argument parsing is part of every call.
 PyTypeObject *stream_type, *local_type, *device_type, *kind_type;
 
 template <class T>
@@ -20,7 +20,7 @@ T value_of(PyObject* o) {
   return instance_of<T>(o);
 }
 
-/// Sets the default device and stream of a `with` block, and puts the earlier ones back.
+/// Sets the default device and stream of a `with` block, and restores the previous ones.
 struct StreamContext {
   StreamOrDevice target;
   std::vector<std::pair<Device, Stream>> saved;
@@ -112,7 +112,7 @@ void bind_classes(nb::module_& m) {
       kind, "__hash__(self) -> int", [](DeviceType a) { return static_cast<int64_t>(a); },
       "A number by kind.");
 
-  nb::class_<Device> device(m, "Device", "A kind of processor and which one of them.");
+  nb::class_<Device> device(m, "Device", "A device type and the index of one device of that type.");
   device.def(nb::init<DeviceType, int>(), nb::arg("type"), nb::arg("index") = 0);
   device_type = reinterpret_cast<PyTypeObject*>(device.ptr());
   def_property(
@@ -143,7 +143,7 @@ void bind_classes(nb::module_& m) {
     using T = decltype(tag);
     def_property(
         c, "device(self) -> Device", [](const T& s) { return nb::cast(s.device); },
-        "The device that it runs on.");
+        "The device of the stream.");
     def_property(c, "index(self) -> int", [](const T& s) { return s.index; }, "Its number.");
     def(c, "__repr__(self) -> str", text, "The device and the number.");
     def(
@@ -203,24 +203,24 @@ void bind_defaults(nb::module_& m) {
   def(
       m, "new_thread_unsafe_stream(device: Device | DeviceType) -> Stream",
       [](const Device& d) { return new_thread_unsafe_stream(d); },
-      "A stream that any thread may use; the program sees to the order.");
+      "A stream that any thread may use; the caller is responsible for the order of work.");
   def(
       m, "new_thread_local_stream(device: Device | DeviceType) -> ThreadLocalStream",
       [](const Device& d) { return nb::cast(new_thread_local_stream(d)); },
       "A stream that each thread has its own copy of.");
   def(
       m, "clear_streams() -> None", [] { clear_streams(); },
-      "Waits for the calling thread's streams and forgets them.");
+      "Waits for the calling thread's streams and releases them.");
   def(
       m, "synchronize(stream: StreamOrDevice = None) -> None",
       [](const StreamOrDevice& s) {
         core::synchronize(to_stream(s));
         run_releases();
       },
-      "Waits for all work given to a stream, or to the default one.");
+      "Waits for all work submitted to a stream, or to the default stream.");
   def(
       m, "is_available(device: Device | DeviceType) -> bool",
-      [](const Device& d) { return is_available(d); }, "True where the device is there.");
+      [](const Device& d) { return is_available(d); }, "True if the device exists.");
   def(
       m, "device_count(device_type: DeviceType) -> int",
       [](DeviceType t) { return device_count(t); }, "How many devices of a kind there are.");
@@ -237,7 +237,7 @@ void bind_defaults(nb::module_& m) {
           std::visit([&](const auto& v) { out[key.c_str()] = nb::cast(v); }, value);
         return out;
       },
-      "Name, architecture, memory and the like of a device; empty where it is not there.");
+      "Name, architecture, memory and other properties of a device; empty if it does not exist.");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// DLPack both ways, plain and versioned capsules.
+// DLPack import and export, with plain and versioned capsules.
 #include <cstring>
 
 #include "convert.h"
@@ -98,7 +98,7 @@ PyObject* export_capsule(array& a, DlDevice device) {
   return capsule;
 }
 
-/// Takes over what a capsule holds.
+/// Takes ownership of the content of a capsule.
 template <class M>
 array import_capsule(PyObject* capsule, std::optional<Dtype> dtype, bool share) {
   auto* m = static_cast<M*>(PyCapsule_GetPointer(capsule, capsule_name<M>));

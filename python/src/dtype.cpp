@@ -202,13 +202,13 @@ void bind_queries(nb::module_& m) {
   def(
       m, "issubdtype(arg1: Dtype | DtypeCategory, arg2: Dtype | DtypeCategory) -> bool",
       [](nb::handle a, nb::handle b) { return is_subtype(a, b); },
-      "True where the first dtype or category lies within the second.");
+      "True if the first dtype or category belongs to the second.");
   def(
       m, "result_type(*arrays_and_dtypes: array | Dtype | scalar) -> Dtype",
       [](Star items) {
         if (items.size() == 0)
           fail<ValueError>("result_type", "no arguments; at least one array or dtype is accepted");
-        // Python scalars are weak: they count by their kind, beside what has a dtype.
+        // Python scalars are weakly typed: only their kind counts beside operands with a dtype.
         std::optional<Dtype> t;
         for (size_t i = 0; i < items.size(); ++i)
           if (!is_scalar(items[i].ptr())) {
@@ -227,7 +227,7 @@ void bind_queries(nb::module_& m) {
   def(
       m, "can_cast(from_: array | Dtype, to: Dtype) -> bool",
       [](nb::handle from, Dtype to) { return promote_types(dtype_of(from, "can_cast"), to) == to; },
-      "True where promotion converts the first dtype to the second.");
+      "True if promotion converts the first dtype to the second.");
   def(
       m, "isdtype(dtype: Dtype, kind: Dtype | str | tuple[Dtype | str, ...]) -> bool",
       [](Dtype t, nb::handle kind) {
@@ -236,7 +236,7 @@ void bind_queries(nb::module_& m) {
         for (nb::handle k : nb::borrow<nb::tuple>(kind)) any = is_of_kind(t, k) || any;
         return any;
       },
-      "True where the dtype is of a kind: a dtype, a name such as 'real floating', or one of "
+      "True if the dtype is of a kind: a dtype, a name such as 'real floating', or one of "
       "several.");
 }
 

@@ -1,5 +1,5 @@
-// Elementwise functions: one per row of mlx/ops/elementwise.def, whose signature column says which
-// parameters it has and which operands it takes; then the few composed ones.
+// Elementwise functions: one per row of mlx/ops/elementwise.def, whose signature column determines
+// parameters and accepted operands; then the few composed ones.
 #include "convert.h"
 #include "mlx/ops.h"
 #include "mlx/ops/standard.h"
@@ -80,8 +80,8 @@ void define(nb::module_& m, T, const char* name, F f, const char* doc) {
 #define MLX_CALL_3(NAME)                                              \
   [](const array& c, Operand x, Operand y, const StreamOrDevice& s) { \
     const array *a, *b;                                               \
-    array room_a, room_b;                                             \
-    if (!to_operands(x.object, y.object, a, b, room_a, room_b))       \
+    array storage_a, storage_b;                                       \
+    if (!to_operands(x.object, y.object, a, b, storage_a, storage_b)) \
       refuse_operands(#NAME, x.object, y.object);                     \
     return core::NAME(c, *a, *b, s);                                  \
   }
@@ -128,7 +128,7 @@ void bind_methods(nb::handle c) {
       "Rounds to `decimals` decimals, ties to even.");
 }
 
-/// A bound of clip beside the array that is clipped.
+/// A bound of clip as an operand beside the clipped array.
 std::optional<array> bound(const array& a, nb::handle o, const char* name) {
   if (o.is_none()) return {};
   array v;
@@ -161,13 +161,13 @@ void bind_composed(nb::module_& m) {
       [](const array& a, nb::handle low, nb::handle high, const StreamOrDevice& s) {
         return core::clip(a, bound(a, low, "a_min"), bound(a, high, "a_max"), s);
       },
-      "Elements limited to [a_min, a_max]; None leaves an end open.");
+      "Elements limited to [a_min, a_max]; None means no limit.");
   def(
       m, "divmod(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array",
       [](Operand x, Operand y, const StreamOrDevice& s) {
         const array *a, *b;
-        array room_a, room_b;
-        if (!to_operands(x.object, y.object, a, b, room_a, room_b))
+        array storage_a, storage_b;
+        if (!to_operands(x.object, y.object, a, b, storage_a, storage_b))
           refuse_operands("divmod", x.object, y.object);
         return core::divmod(*a, *b, s);
       },
@@ -194,8 +194,8 @@ void bind_composed(nb::module_& m) {
       m, "array_equal", "(a: scalar | array, b: scalar | array, equal_nan: bool = False, ",
       [](Operand x, Operand y, bool equal_nan, const StreamOrDevice& s) {
         const array *a, *b;
-        array room_a, room_b;
-        if (!to_operands(x.object, y.object, a, b, room_a, room_b))
+        array storage_a, storage_b;
+        if (!to_operands(x.object, y.object, a, b, storage_a, storage_b))
           refuse_operands("array_equal", x.object, y.object);
         return core::array_equal(*a, *b, equal_nan, s);
       },

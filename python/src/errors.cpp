@@ -1,5 +1,4 @@
-// Exceptions: the classes that Python programs catch, and the translation of C++ exceptions to
-// them.
+// The Python exception classes, and the translation of C++ exceptions.
 #include <new>
 
 #include "lock.h"
@@ -51,16 +50,16 @@ PyObject* builtin_class(nb::exception_type type) {
 void bind_errors(nb::module_& m) {
   index_error = make_class(m, "ArrayIndexError", "An axis, index or mask is out of range.",
                            {PyExc_IndexError, PyExc_ValueError});
-  size_error = make_class(m, "SizeError", "A number does not fit the type that must hold it.",
+  size_error = make_class(m, "SizeError", "A number is not representable in the required type.",
                           {PyExc_OverflowError, PyExc_ValueError});
-  execution_error = make_class(m, "ExecutionError", "A computation failed while it ran.",
+  execution_error = make_class(m, "ExecutionError", "A computation failed during execution.",
                                {PyExc_RuntimeError, PyExc_ValueError});
-  linalg_error =
-      make_class(m, "LinAlgError", "A matrix has no such factorisation, inverse or solution.",
-                 {execution_error});
+  linalg_error = make_class(
+      m, "LinAlgError", "A matrix does not have the requested factorisation, inverse or solution.",
+      {execution_error});
   file_error = make_class(m, "FileError", "A file cannot be read or written.",
                           {PyExc_RuntimeError, PyExc_ValueError});
-  memory_error = make_class(m, "ArrayMemoryError", "There is no memory left below the limit.",
+  memory_error = make_class(m, "ArrayMemoryError", "An allocation would exceed the memory limit.",
                             {PyExc_MemoryError, PyExc_RuntimeError});
   argument_error = make_class(m, "ArgumentError", "An argument has a type that is not accepted.",
                               {PyExc_TypeError, PyExc_ValueError});

@@ -1,4 +1,4 @@
-// Functions in files, and graphs as text.
+// Functions in files, and graphs in Graphviz format.
 #include "mlx/transforms/export.h"
 
 #include <fstream>
@@ -57,7 +57,7 @@ Inputs inputs_of(const char* op, Star args, nb::dict kwargs) {
   return out;
 }
 
-/// The function as C++ sees it.
+/// The Python function as a C++ function.
 core::ArgsKwargsFunction traced_call(nb::handle fun) {
   return [fun](const core::Args& args, const core::Kwargs& kwargs) {
     std::vector<nb::object> positional;
@@ -134,7 +134,7 @@ core::ExportCallback callback_to(nb::handle fun) {
   };
 }
 
-/// mlx.core.FunctionExporter. The function is kept here, where garbage collection sees it.
+/// mlx.core.FunctionExporter. Holds the function, so that the garbage collector sees it.
 struct FunctionExporter {
   nb::object fun;
   std::unique_ptr<core::FunctionExporter> exporter;
@@ -306,8 +306,8 @@ void bind_export(nb::module_& m) {
       "path or an open text file. Arrays given by keyword are called so.");
   def(
       m, "simplify(*args) -> None", [](Star trees) { simplify_in_place(trees); },
-      "Merges equal parts of the graphs behind trees of arrays, in place, and leaves out ops that "
-      "change nothing. No bit of a result changes; evaluated arrays stay as they are.");
+      "Merges common subexpressions in the graphs of trees of arrays, in place, and removes "
+      "identity ops. Results stay bitwise equal; evaluated arrays are unchanged.");
 }
 
 }  // namespace mlx::python

@@ -32,7 +32,7 @@ struct Overload {
   std::string doc;
   std::vector<Parameter> parameters;
   int n_positional = 0;
-  int n_required = 0;      ///< leading positional ones without a default
+  int n_required = 0;      ///< leading positional parameters without a default
   bool star = false;       ///< takes *args
   bool star_star = false;  ///< takes **kwargs
   bool method = false;     ///< the first parameter is self

@@ -1,4 +1,4 @@
-// Functions that read and write at positions.
+// Functions that read and write at indices.
 #include "convert.h"
 #include "mlx/ops.h"
 #include "module.h"
@@ -17,73 +17,71 @@ array take(const array& a, nb::handle indices, std::optional<int> axis, const St
   return axis ? core::take(a, positions, *axis, s) : core::take(a, positions, s);
 }
 
-/// Functions along an axis flatten where there is none.
+/// Functions along an axis flatten if no axis is given.
 array flat(const array& a, const StreamOrDevice& s) { return core::reshape(a, {-1}, s); }
 
 }  // namespace
 
-// Functions that compute an array to find the shape of the result wait without Python's lock: they
-// take arrays by value, since other threads may change the object meanwhile.
+// Functions that evaluate an array to determine the shape of the result wait without the GIL: they
+// take arrays by value, since other threads may change the object in the meantime.
 void bind_indexing(nb::module_& m) {
   def(
       m, "take(a: array, /, indices: int | array, axis: int | None = None, *, " STREAM,
       [](const array& a, nb::handle indices, std::optional<int> axis, const StreamOrDevice& s) {
         return take(a, indices, axis, s);
       },
-      "Slices at positions along an axis, or elements of the flattened array.");
+      "Slices at indices along an axis, or elements of the flattened array.");
   def(
       m, "take_along_axis(a: array, /, indices: array, axis: int | None = -1, *, " STREAM,
       [](const array& a, const array& indices, std::optional<int> axis, const StreamOrDevice& s) {
         if (axis) return core::take_along_axis(a, indices, *axis, s);
         return core::take_along_axis(flat(a, s), flat(indices, s), 0, s);
       },
-      "Elements at one position for each element along an axis.");
+      "Elements at one index for each element along an axis.");
   def(
       m,
       "put_along_axis(a: array, /, indices: array, values: array, axis: int | None = None, "
       "*, " STREAM,
       [](const array& a, const array& indices, Operand given, std::optional<int> axis,
          const StreamOrDevice& s) {
-        array values = beside("put_along_axis", a, given);
+        array values = convert_operand("put_along_axis", a, given);
         if (axis) return core::put_along_axis(a, indices, values, *axis, s);
         array out = core::put_along_axis(flat(a, s), flat(indices, s), flat(values, s), 0, s);
         return core::reshape(out, a.shape(), s);
       },
-      "The array with `values` written at one position for each element along an axis.");
+      "A copy with `values` written at one index for each element along an axis.");
   def(
       m, "where(condition: array, /, *, stream: StreamOrDevice = None) -> tuple[array, ...]",
       [](array condition, const StreamOrDevice& s) {
         return tuple_of(core::nonzero(condition, s));
       },
-      "`x` where the condition holds, `y` elsewhere. With the condition alone: where it holds, as "
-      "in "
-      "nonzero.");
+      "`x` where the condition is true, `y` elsewhere. With the condition alone: the indices where "
+      "it is true, as in nonzero.");
   def(
       m, "nonzero(a: array, /, *, stream: StreamOrDevice = None) -> tuple[array, ...]",
       [](array a, const StreamOrDevice& s) { return tuple_of(core::nonzero(a, s)); },
-      "Positions of the elements that are not zero, one array for each axis. Computes the array.");
+      "Indices of the nonzero elements, one array per axis. Evaluates the array.");
   def(
       m, "argwhere(a: array, /, *, " STREAM,
       [](array a, const StreamOrDevice& s) { return core::argwhere(a, s); },
-      "Positions of the elements that are not zero, as rows. Computes the array.");
+      "Indices of the nonzero elements, as rows. Evaluates the array.");
   def(
       m, "flatnonzero(a: array, /, *, " STREAM,
       [](array a, const StreamOrDevice& s) { return core::flatnonzero(a, s); },
-      "Positions of the nonzero elements of the flattened array. Computes the array.");
+      "Indices of the nonzero elements of the flattened array. Evaluates the array.");
   def(
       m, "compress(condition: array, a: array, axis: int | None = None, *, " STREAM,
       [](array condition, array a, std::optional<int> axis, const StreamOrDevice& s) {
         return core::compress(condition, a, axis, s);
       },
-      "The slices along an axis, or the elements of the flattened array, where the condition "
-      "holds. "
-      "Computes the condition.");
+      "The slices along an axis, or the elements of the flattened array, where the condition is "
+      "true. Evaluates the condition.");
   def(
       m, "extract(condition: array, a: array, *, " STREAM,
       [](array condition, array a, const StreamOrDevice& s) {
         return core::extract(condition, a, s);
       },
-      "The elements where the condition holds. Computes the condition.");
+      "The elements where the condition is true. Evaluates the condition.");
 }
 
 }  // namespace mlx::python

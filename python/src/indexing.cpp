@@ -10,7 +10,7 @@ namespace {
 
 std::optional<int64_t> slice_bound(PyObject* o) {
   if (o == Py_None) return {};
-  // As in Python, a bound beyond all lengths is one at the end.
+  // As in Python, a bound larger than any length is clamped.
   if (PyLong_Check(o)) return PyNumber_AsSsize_t(o, nullptr);
   int64_t v;
   if (!load_integer(o, v))
@@ -52,7 +52,7 @@ IndexItem parse_item(PyObject* o) {
                        "accepted"));
 }
 
-/// a.at[index]: the array and the positions that an update will touch.
+/// a.at[index]: the array and the index of an update.
 struct ArrayAt {
   nb::object target;
   std::optional<IndexItems> items;
@@ -92,7 +92,8 @@ template <>
 struct From<ArrayAt> : FromBound<ArrayAt> {};
 
 void bind_at(nb::module_& m, nb::handle array_class) {
-  nb::class_<ArrayAt> cls(m, "ArrayAt", "Updates at chosen positions that keep every repetition.");
+  nb::class_<ArrayAt> cls(m, "ArrayAt",
+                          "Updates at indexed positions that apply every repeated index.");
   def(
       cls, "__getitem__(self, indices: object | None) -> ArrayAt",
       [](const ArrayAt& at, nb::handle indices) -> nb::object {
@@ -116,7 +117,7 @@ void bind_at(nb::module_& m, nb::handle array_class) {
       [](ArrayObject self) -> nb::object {
         return nb::cast(ArrayAt{nb::borrow(self), std::nullopt});
       },
-      "Updates at chosen positions: a.at[indices].add(value) and so on.");
+      "Updates at indexed positions: a.at[indices].add(value) and so on.");
 }
 
 }  // namespace mlx::python

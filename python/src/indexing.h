@@ -1,4 +1,4 @@
-// Index expressions of Python: a[...], a[...] = v, a.at[...].
+// Python index expressions: a[...], a[...] = v, a.at[...].
 #pragma once
 
 #include "bind.h"
@@ -6,7 +6,7 @@
 
 namespace mlx::python {
 
-/// What stands between the brackets.
+/// Parses the index between the brackets.
 IndexItems parse_index(PyObject* index);
 array get_item(const array& a, PyObject* index);
 /// The value of an assignment to elements of `a`: scalars take its dtype.

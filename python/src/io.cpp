@@ -1,4 +1,4 @@
-// Saving and loading: paths and Python file objects as byte streams, and .npz archives by way of
+// Saving and loading: paths and Python file objects as byte streams, and .npz archives through
 // Python's zipfile.
 #include "mlx/io/io.h"
 
@@ -26,7 +26,7 @@ namespace {
 
 namespace core = mlx::core;
 
-/// Bytes of a Python file object. Used with the GIL held.
+/// Reads from a Python file object. Requires the GIL.
 class FileReader final : public core::io::Reader {
  public:
   explicit FileReader(nb::handle file) : file_(nb::borrow(file)) {}
@@ -72,7 +72,7 @@ class FileWriter final : public core::io::Writer {
   nb::object file_;
 };
 
-/// What `f`, which does nothing of Python, returns.
+/// Calls `f`, which does not use Python, without the GIL.
 template <class F>
 auto without_lock(F&& f) {
   BlockingRegion region;
@@ -82,7 +82,7 @@ auto without_lock(F&& f) {
 std::string with_extension(std::string path, const char* extension) {
   return path.ends_with(extension) ? path : path + extension;
 }
-/// The format of what starts with these bytes.
+/// The file format, from the first bytes.
 std::string sniff(nb::handle bytes) {
   std::string_view s(PyBytes_AsString(bytes.ptr()), static_cast<size_t>(PyBytes_Size(bytes.ptr())));
   if (s.starts_with("\x93NUMPY")) return "npy";
@@ -156,7 +156,7 @@ nb::object load_gguf(nb::handle file, const std::optional<std::string>& path, bo
   return out;
 }
 
-/// A value of GGUF metadata: a string, a list of strings, or what makes an array.
+/// A value of GGUF metadata: a string, a list of strings, or an array.
 core::GGUFMetaData gguf_value(const std::string& key, nb::handle value) {
   From<std::string> text;
   if (text.load(value.ptr())) return text.get();
@@ -197,7 +197,8 @@ nb::object load_any(nb::handle file, const std::optional<std::string>& given, bo
                     const StreamOrDevice& s) {
   auto path = path_of(file);
   if (!path) require_file("load", file, "read");
-  if (path) io::open_reader(*path);  // a missing file is reported as one error for every format
+  if (path)
+    io::open_reader(*path);  // a missing file is reported by the same error for every format
   std::string format = given ? *given : format_of(file, path);
   if (return_metadata && (format == "npy" || format == "npz"))
     fail<ValueError>("load", "metadata of the format ", format, "; safetensors and gguf have it");
@@ -218,7 +219,7 @@ nb::object load_any(nb::handle file, const std::optional<std::string>& given, bo
   return out;
 }
 
-/// Writes an archive under a name of its own, which becomes `path` when it is whole.
+/// Writes an archive to a temporary file, which is renamed to `path` when complete.
 void write_npz(nb::handle file, const std::vector<std::pair<std::string, array>>& arrays,
                bool compressed) {
   nb::object zipfile = nb::module_::import_("zipfile"), os = nb::module_::import_("os");

@@ -1,5 +1,5 @@
-// What the array API standard adds to mlx.core.linalg: functions of the core under its name, and
-// further signatures. Bound after the others.
+// Additions of the array API standard to mlx.core.linalg: functions of mlx.core under this name,
+// and further signatures. Bound after the others.
 #include "mlx/linalg.h"
 #include "mlx/ops.h"
 #include "module.h"
@@ -30,7 +30,7 @@ void bind_products(nb::module_& m, nb::module_& c) {
                            "; at least 2 dimensions are needed");
         return core::swapaxes(x, -1, -2, s);
       },
-      "The last two axes exchanged.");
+      "Swaps the last two axes.");
   def(
       m, "diagonal(x: array, /, *, offset: int = 0, " STREAM "array",
       [](const array& x, int offset, const StreamOrDevice& s) {

@@ -1,5 +1,5 @@
-// Python's lock (the GIL): how the engine gives it back while it waits, and what is run with it
-// later, because a thread without it let go of something of Python's.
+// The GIL: released by the engine while it waits; and work that needs it, deferred from threads
+// that released Python objects without it.
 #pragma once
 
 #include <atomic>
@@ -10,11 +10,11 @@
 
 namespace mlx::python {
 
-/// True where this thread may use Python.
+/// True if this thread holds the GIL.
 bool holds_lock();
 
-/// Calls `release(object)` with Python's lock: now where this thread has it, else when a function
-/// of the module is next called or has waited. Never after Python's end.
+/// Calls `release(object)` with the GIL: immediately if this thread holds it, otherwise when a
+/// function of the module is next called or has waited. Never after Python has ended.
 void release_with_lock(void (*release)(void*), void* object) noexcept;
 
 namespace detail {
@@ -22,13 +22,13 @@ struct Release;
 extern std::atomic<Release*> releases;
 void run_releases() noexcept;
 }  // namespace detail
-/// Runs what waits for the lock, which this thread has.
+/// Runs the deferred releases; this thread holds the GIL.
 inline void run_releases() {
   if (detail::releases.load(std::memory_order_relaxed)) [[unlikely]]
     detail::run_releases();
 }
 
-/// Gives the lock back for work on so many bytes, if that is worth it.
+/// Releases the GIL for work on many bytes.
 class LargeRegion {
  public:
   explicit LargeRegion(size_t bytes) {
@@ -40,13 +40,14 @@ class LargeRegion {
   std::optional<BlockingRegion> region_;
 };
 
-/// Lets other threads have the lock, and hears signals: within work that takes long with the lock.
+/// Lets other threads take the GIL and checks for signals: called within work that holds it for
+/// long.
 void yield_lock();
 
-/// Sets the Python error that ended a wait with Interrupted: what a signal's handler raised.
+/// Sets the Python error raised by the signal handler that ended a wait with Interrupted.
 void restore_interrupt();
 
-/// Gives the engine its hooks.
+/// Installs the engine's blocking hooks.
 void bind_lock(nb::module_& m);
 
 }  // namespace mlx::python

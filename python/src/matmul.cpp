@@ -39,7 +39,7 @@ void bind_products(nb::module_& m) {
       m, "addmm(c: array, a: array, b: array, /, alpha: float = 1.0, beta: float = 1.0, *, " STREAM,
       [](Operand c, const array& a, const array& b, double alpha, double beta,
          const StreamOrDevice& s) {
-        return core::addmm(beside("addmm", a, c), a, b, alpha, beta, s);
+        return core::addmm(convert_operand("addmm", a, c), a, b, alpha, beta, s);
       },
       "beta * c + alpha * (a @ b).");
   def(

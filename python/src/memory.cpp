@@ -16,27 +16,27 @@ void bind_common(nb::module_& m) {
 #define MLX_LIMIT(NAME, DOC) \
   def(m, #NAME "(limit: int) -> int", [](uint64_t limit) { return core::NAME(limit); }, DOC);
   MLX_QUERY(get_active_memory, "Bytes in use by arrays.")
-  MLX_QUERY(get_peak_memory, "The most bytes in use since the start or the last reset.")
-  MLX_QUERY(get_cache_memory, "Bytes of freed memory kept for reuse.")
+  MLX_QUERY(get_peak_memory,
+            "The maximum number of bytes in use since the start or the last reset.")
+  MLX_QUERY(get_cache_memory, "Bytes of freed memory that are kept for reuse.")
   MLX_LIMIT(set_memory_limit,
-            "Sets the bytes above which freed memory is given back first; "
-            "returns the earlier limit.")
-  MLX_LIMIT(set_cache_limit, "Sets how many bytes are kept for reuse; returns the earlier limit.")
-  MLX_LIMIT(set_wired_limit, "Accepted for compatibility; returns the earlier limit.")
+            "Sets the number of bytes above which cached memory is released first; returns the "
+            "previous limit.")
+  MLX_LIMIT(set_cache_limit,
+            "Sets the maximum size of the cache in bytes; returns the previous limit.")
+  MLX_LIMIT(set_wired_limit, "Accepted for compatibility; returns the previous limit.")
   def(
       m, "reset_peak_memory() -> None", [] { core::reset_peak_memory(); },
-      "Sets the peak to what is in use.");
-  def(
-      m, "clear_cache() -> None", [] { core::clear_cache(); },
-      "Gives back what is kept for reuse.");
+      "Sets the peak to the current use.");
+  def(m, "clear_cache() -> None", [] { core::clear_cache(); }, "Releases the cached memory.");
 }
 
 }  // namespace
 
 void bind_memory(nb::module_& m) {
   bind_common(m);
-  MLX_QUERY(get_memory_limit, "The bytes above which freed memory is given back first.")
-  MLX_QUERY(get_memory_ceiling, "The bytes above which allocation fails.")
+  MLX_QUERY(get_memory_limit, "The number of bytes above which cached memory is released first.")
+  MLX_QUERY(get_memory_ceiling, "The number of bytes above which allocations fail.")
   MLX_LIMIT(set_memory_ceiling,
             "Sets the bytes above which allocation raises an exception that is "
             "both MemoryError and RuntimeError; returns the earlier ceiling.")
@@ -47,7 +47,7 @@ void bind_memory(nb::module_& m) {
         for (nb::handle tree : args.items) collect_arrays(tree, arrays);
         return core::get_array_buffer_size(arrays);
       },
-      "Bytes of the memory behind the arrays of trees; shared memory counts once.");
+      "Bytes of the buffers of the arrays in trees; shared buffers count once.");
 
   nb::module_ metal = m.def_submodule("metal", "Compatibility with programs for Apple GPUs.");
   bind_common(metal);

@@ -1,4 +1,4 @@
-// The module mlx.core: what it is made of, in order.
+// The module mlx.core: binds its parts in order.
 #include "module.h"
 
 #include <cmath>
@@ -22,7 +22,8 @@ void bind_constants(nb::module_& m) {
   m.attr("newaxis") = nb::none();
 }
 
-/// Classes and functions are the process's: there is one module, of the main interpreter.
+/// Classes and functions are global to the process: only one module, in the main interpreter, is
+/// supported.
 void claim_process() {
   if (PyInterpreterState_Get() != PyInterpreterState_Main())
     throw std::runtime_error(
@@ -37,49 +38,21 @@ void claim_process() {
 
 NB_MODULE(core, m) {
   claim_process();
-  nb::set_leak_warnings(false);  // dtypes and functions live as long as the process
+  nb::set_leak_warnings(false);  // dtypes and functions are never freed
   m.doc() = "Arrays computed lazily, functions on them, and transformations of such functions.";
   bind_errors(m);
   bind_lock(m);
   bind_constants(m);
-  // Defaults in signatures name dtypes: they come before all functions.
+  // Defaults in signatures name dtypes, so these are bound before all functions.
   bind_dtypes(m);
   bind_devices(m);
   bind_array(m);
   nb::object array_class = m.attr("array");
-  bind_elementwise(m, array_class);
-  bind_conversion(m, array_class);
-  bind_creation(m);
-  bind_views(m, array_class);
-  bind_joins(m, array_class);
-  bind_indexing(m);
-  bind_reductions(m, array_class);
-  bind_softmax(m, array_class);
-  bind_scans(m, array_class);
-  bind_sorts(m);
-  bind_counting(m);
-  bind_products(m);
-  bind_quantized(m);
-  bind_einsum(m);
-  bind_convolutions(m);
-  bind_random(m);
-  bind_memory(m);
-  bind_transforms(m);
-  bind_compile(m);
-  bind_profile(m);
-  bind_vmap(m);
-  bind_custom_functions(m);
-  bind_io(m);
-  bind_export(m);
-  bind_printing(m);
-  bind_namespace_info(m);
-  bind_debug(m);
-  bind_distributed(m);
-  bind_fast(m);
-  bind_fft(m);
-  bind_linalg(m);
-  bind_matrix_norm(m);
-  bind_standard(m, array_class);
+#define MLX_BIND_MODULE(name) name(m);
+#define MLX_BIND_CLASS(name) name(m, array_class);
+  MLX_BINDINGS(MLX_BIND_MODULE, MLX_BIND_CLASS)
+#undef MLX_BIND_MODULE
+#undef MLX_BIND_CLASS
   nb::module_::import_("mlx._reprlib").attr("install")(array_class);
 }
 

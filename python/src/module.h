@@ -11,48 +11,57 @@
     return FN(a, __VA_ARGS__);                                                                     \
   }()
 
+/// The families of functions in the order in which they are bound: M(f) for functions of the
+/// module, C(f) for those that also add methods to the array class.
+#define MLX_BINDINGS(M, C) \
+  C(bind_elementwise)      \
+  C(bind_conversion)       \
+  M(bind_creation)         \
+  C(bind_views)            \
+  C(bind_joins)            \
+  M(bind_indexing)         \
+  C(bind_reductions)       \
+  C(bind_softmax)          \
+  C(bind_scans)            \
+  M(bind_sorts)            \
+  M(bind_counting)         \
+  M(bind_products)         \
+  M(bind_quantized)        \
+  M(bind_einsum)           \
+  M(bind_convolutions)     \
+  M(bind_random)           \
+  M(bind_memory)           \
+  M(bind_transforms)       \
+  M(bind_compile)          \
+  M(bind_profile)          \
+  M(bind_vmap)             \
+  M(bind_custom_functions) \
+  M(bind_io)               \
+  M(bind_export)           \
+  M(bind_printing)         \
+  M(bind_namespace_info)   \
+  M(bind_debug)            \
+  M(bind_distributed)      \
+  M(bind_fast)             \
+  M(bind_fft)              \
+  M(bind_linalg)           \
+  M(bind_matrix_norm)      \
+  C(bind_standard)
+
 namespace mlx::python {
 
-/// Variance with any correction; NaN where it leaves nothing to divide by.
+/// Variance with any correction; NaN if the divisor is not positive.
 array spread(const array& a, const Axes& axes, bool keepdims, double correction,
              const StreamOrDevice& s);
 
 void bind_dtypes(nb::module_& m);
 void bind_devices(nb::module_& m);
 void bind_array(nb::module_& m);
-void bind_elementwise(nb::module_& m, nb::handle array_class);
-void bind_creation(nb::module_& m);
-void bind_conversion(nb::module_& m, nb::handle array_class);
-void bind_views(nb::module_& m, nb::handle array_class);
-void bind_joins(nb::module_& m, nb::handle array_class);
-void bind_indexing(nb::module_& m);
-void bind_reductions(nb::module_& m, nb::handle array_class);
-void bind_softmax(nb::module_& m, nb::handle array_class);
-void bind_einsum(nb::module_& m);
-void bind_convolutions(nb::module_& m);
-void bind_namespace_info(nb::module_& m);
-void bind_scans(nb::module_& m, nb::handle array_class);
-void bind_sorts(nb::module_& m);
-void bind_products(nb::module_& m);
-void bind_quantized(nb::module_& m);
-void bind_random(nb::module_& m);
-void bind_memory(nb::module_& m);
-void bind_transforms(nb::module_& m);
-void bind_compile(nb::module_& m);
-void bind_profile(nb::module_& m);
-void bind_vmap(nb::module_& m);
-void bind_custom_functions(nb::module_& m);
-void bind_io(nb::module_& m);
-void bind_export(nb::module_& m);
-void bind_printing(nb::module_& m);
-void bind_debug(nb::module_& m);
-void bind_distributed(nb::module_& core);
-void bind_fast(nb::module_& core);
-void bind_counting(nb::module_& m);
-void bind_standard(nb::module_& m, nb::handle array_class);
-void bind_fft(nb::module_& core);
-void bind_linalg(nb::module_& core);
 void bind_linalg_standard(nb::module_& linalg, nb::module_& core);
-void bind_matrix_norm(nb::module_& m);
+#define MLX_DECLARE_MODULE(name) void name(nb::module_& m);
+#define MLX_DECLARE_CLASS(name) void name(nb::module_& m, nb::handle array_class);
+MLX_BINDINGS(MLX_DECLARE_MODULE, MLX_DECLARE_CLASS)
+#undef MLX_DECLARE_MODULE
+#undef MLX_DECLARE_CLASS
 
 }  // namespace mlx::python

@@ -1,4 +1,4 @@
-// Results with named fields: tuples for programs that know no names.
+// Results with named fields: named tuples.
 #pragma once
 
 #include "convert.h"

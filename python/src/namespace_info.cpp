@@ -1,11 +1,11 @@
-// What the module says of itself by the array API standard.
+// The inspection API of the array API standard.
 #include "module.h"
 
 namespace mlx::python {
 
 namespace {
 
-/// Answers of mx.__array_namespace_info__().
+/// The result of mx.__array_namespace_info__().
 struct NamespaceInfo {};
 
 nb::object dtypes_of_kind(nb::handle kind) {

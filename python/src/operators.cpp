@@ -1,6 +1,6 @@
-// The operators of the array class, as type slots: an operator costs one C call besides making the
-// node. Slots translate exceptions themselves, take reflected operands, and answer NotImplemented
-// for operands they do not know.
+// The operators of the array class, as type slots: an operator costs one C call in addition to
+// making the node. Slots translate exceptions, accept reflected operands, and return NotImplemented
+// for unknown operands.
 #include "operators.h"
 
 #include "convert.h"
@@ -14,7 +14,7 @@ namespace core = mlx::core;
 using Binary = array (*)(const array&, const array&, StreamOrDevice);
 using Unary = array (*)(const array&, StreamOrDevice);
 
-/// Lists and the like are refused at once: Python would otherwise try list repetition.
+/// Lists and similar objects are refused at once: Python would otherwise try list repetition.
 bool is_never_operand(PyObject* o) {
   return PyList_Check(o) || PyTuple_Check(o) || PyUnicode_Check(o) || PyBytes_Check(o) ||
          PyDict_Check(o);
@@ -25,11 +25,11 @@ PyObject* refuse(const char* op, PyObject* x, PyObject* y) {
   return nullptr;
 }
 
-/// fn(x, y), or a null array where one of them is no operand.
+/// fn(x, y), or a null array if one of them is not an operand.
 array apply(Binary fn, PyObject* x, PyObject* y) {
   const array *a, *b;
-  array room_a, room_b;
-  if (!to_operands(x, y, a, b, room_a, room_b)) return {};
+  array storage_a, storage_b;
+  if (!to_operands(x, y, a, b, storage_a, storage_b)) return {};
   return fn(*a, *b, {});
 }
 
@@ -113,8 +113,8 @@ PyObject* to_index(PyObject* x) {
 
 PyObject* apply_binary(BinaryFunction fn, PyObject* x, PyObject* y, const StreamOrDevice& s) {
   const array *a, *b;
-  array room_a, room_b;
-  if (!to_operands(x, y, a, b, room_a, room_b)) return nullptr;
+  array storage_a, storage_b;
+  if (!to_operands(x, y, a, b, storage_a, storage_b)) return nullptr;
   return wrap(fn(*a, *b, s));
 }
 

@@ -1,4 +1,4 @@
-// How arrays print.
+// Print options.
 #include "mlx/core/print.h"
 
 #include "module.h"
@@ -9,7 +9,7 @@ namespace {
 
 namespace core = mlx::core;
 
-/// Options for the length of a `with` block.
+/// Options for the duration of a `with` block.
 struct PrintScope {
   core::PrintOptions options;
   std::vector<core::PrintOptions> saved;
@@ -23,7 +23,7 @@ template <>
 struct From<PrintScope> : FromBound<PrintScope> {};
 
 namespace {
-/// The precision where it is one that numbers have digits for.
+/// Validates a precision.
 int checked_precision(int precision) {
   constexpr int kMost = 1100;  // a float64 has at most 1074 digits after the point
   if (precision > kMost)
@@ -34,7 +34,7 @@ int checked_precision(int precision) {
 }  // namespace
 
 void bind_printing(nb::module_& m) {
-  nb::class_<core::PrintOptions> options(m, "PrintOptions", "How numbers print.");
+  nb::class_<core::PrintOptions> options(m, "PrintOptions", "Print options for numbers.");
   options.def(
       "__init__",
       [](core::PrintOptions* self, int precision) {
@@ -72,7 +72,7 @@ void bind_printing(nb::module_& m) {
       "Sets the digits after the point; -1 for six significant digits.");
   def(
       m, "get_printoptions() -> PrintOptions", [] { return nb::cast(core::print_options()); },
-      "The options in force.");
+      "The current print options.");
   def(
       m, "printoptions(precision: int = -1) -> _PrintOptionsContext",
       [](int precision) { return nb::cast(PrintScope{{checked_precision(precision)}, {}}); },

@@ -1,4 +1,4 @@
-// Watching what runs: NaNs, the lines that built what fails, and times.
+// debug_nans, debug_lines and profile.
 #include "mlx/runtime/profile.h"
 
 // clang-format off
@@ -28,7 +28,7 @@ std::string place_of(PyFrameObject* frame) {
          nb::cast<std::string>(code.attr("co_name"));
 }
 
-/// Where this package's own Python files are.
+/// The directory of this package's Python files.
 const std::string& package_directory() {
   static const std::string path = [] {
     std::string file = nb::cast<std::string>(nb::module_::import_("mlx.core").attr("__file__"));
@@ -37,7 +37,7 @@ const std::string& package_directory() {
   return path;
 }
 
-/// The line being run, and where that is in this package, the line of the program that called it.
+/// The current source line; if it is in this package, the line of the user code that called it.
 uint32_t current_line() {
   if (!holds_lock()) return 0;
   nb::object frame = nb::borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
@@ -54,8 +54,8 @@ uint32_t current_line() {
   return core::intern_origin(place_of(as_frame(outer)) + inside);
 }
 
-/// A watch that was turned on or off; as a context, it goes back to what it was, and may be entered
-/// again.
+/// The state of a watch that was switched; as a context manager it restores the previous state, and
+/// may be entered again.
 struct WatchScope {
   core::Watch what;
   bool on;
@@ -79,12 +79,13 @@ void finish() { core::synchronize(); }
 
 void bind_profile(nb::module_& m) {
   nb::class_<WatchScope> scope(m, "DebugScope");
-  scope.attr("__doc__") = "A debugging aid that is on or off; as a context it ends with it.";
+  scope.attr("__doc__") =
+      "A debugging aid that is on or off; as a context manager it restores the previous state.";
   def(
       scope, "__enter__(self) -> DebugScope",
       [](nb::handle self) {
         auto& s = instance_of<WatchScope>(self);
-        // The call has turned it on or off already; entered again, the scope does.
+        // The call has already switched it; entering again switches it again.
         if (std::exchange(s.entered, true)) s.before.push_back(core::watch(s.what, s.on));
         return nb::borrow(self);
       },
@@ -116,7 +117,7 @@ void bind_profile(nb::module_& m) {
       "for "
       "all threads, from here on or within a `with` statement.");
   nb::class_<PythonProfile> profile(m, "Profile");
-  profile.attr("__doc__") = "Times of the steps that ran; made by profile().";
+  profile.attr("__doc__") = "Times of executed steps; made by profile().";
   def(
       profile, "__enter__(self) -> Profile",
       [](nb::handle self) {

@@ -1,4 +1,4 @@
-// Packed matrices.
+// Quantized matrices.
 #include "mlx/ops/quantized.h"
 
 #include "convert.h"
@@ -39,7 +39,7 @@ void bind_packing(nb::module_& m) {
          const StreamOrDevice& s) {
         return core::dequantize(w, scales, biases, group, bits, mode, global, dtype, s);
       },
-      "The matrix that words, scales and biases of quantize stand for.");
+      "Unpacks a matrix from the words, scales and biases of quantize.");
 }
 
 void bind_packed_products(nb::module_& m) {

@@ -15,8 +15,8 @@ namespace rnd = mlx::core::random;
 #define KEY "key: array | None = None, " STREAM
 using Key = std::optional<array>;
 
-/// The key of the calling thread's generator as the one item of a sequence, so that `compile` can
-/// take it as state.
+/// The key of the calling thread's generator as the single item of a sequence, so that `compile`
+/// can capture it.
 struct RandomState {};
 
 /// The Python array that holds a thread's key, from when it is first asked for: what is written to

@@ -98,8 +98,10 @@ void bind_positions(nb::module_& m, nb::handle c) {
     def(m, #NAME "(a: array, /, axis: None | int = None, " MLX_TAIL, f, DOC);                      \
     def(c, #NAME "(self, axis: int | None = None, " MLX_TAIL, f, DOC);                             \
   }
-  MLX_POSITION(argmax, "Position of the first largest element along an axis, or among all.")
-  MLX_POSITION(argmin, "Position of the first smallest element along an axis, or among all.")
+  MLX_POSITION(argmax,
+               "Index of the first largest element along an axis, or in the flattened array.")
+  MLX_POSITION(argmin,
+               "Index of the first smallest element along an axis, or in the flattened array.")
 #undef MLX_POSITION
 }
 

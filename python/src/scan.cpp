@@ -36,10 +36,10 @@ void bind_scans(nb::module_& m, nb::handle c) {
       },                                                                        \
       DOC);                                                                     \
   MLX_METHOD(NAME, DOC)
-  MLX_TYPED(cumsum, "Sums of the elements up to each one, along an axis or over all.")
-  MLX_TYPED(cumprod, "Products of the elements up to each one, along an axis or over all.")
-  MLX_BOTH(cummax, "Largest of the elements up to each one, along an axis or over all.")
-  MLX_BOTH(cummin, "Smallest of the elements up to each one, along an axis or over all.")
+  MLX_TYPED(cumsum, "Cumulative sum along an axis or over the flattened array.")
+  MLX_TYPED(cumprod, "Cumulative product along an axis or over the flattened array.")
+  MLX_BOTH(cummax, "Cumulative maximum along an axis or over the flattened array.")
+  MLX_BOTH(cummin, "Cumulative minimum along an axis or over the flattened array.")
   MLX_BOTH(logcumsumexp, "log(cumsum(exp(a))) without overflow.")
   def(
       m,

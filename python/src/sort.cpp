@@ -63,19 +63,21 @@ void bind_sorts(nb::module_& m) {
       },                                                                               \
       DOC);
   MLX_SORT(sort, "The elements in ascending order along an axis, or all of them. NaN comes last.")
-  MLX_SORT(argsort, "Positions that sort the elements along an axis, or all of them.")
+  MLX_SORT(argsort, "Indices that sort the elements along an axis, or the flattened array.")
   MLX_PARTITION(partition, kth,
-                "The elements with the kth smallest in its place, smaller ones before it.")
-  MLX_PARTITION(argpartition, kth,
-                "Positions that put the kth smallest in its place, smaller ones before it.")
-  MLX_PARTITION(topk, k, "The k largest elements along an axis, or of all, in no certain order.")
+                "Partially sorted elements: the kth smallest is in its sorted position, with none "
+                "larger before it.")
+  MLX_PARTITION(argpartition, kth, "Indices that partition the elements; see partition.")
+  MLX_PARTITION(
+      topk, k,
+      "The k largest elements along an axis, or of the flattened array, in no particular order.")
   def(
       m,
       "searchsorted(sorted_sequence: array, values: array, /, side: str = 'left', *, "
       "sorter: array | None = None, " STREAM,
       [](const array& sorted, Operand given, std::string& side, const std::optional<array>& sorter,
          const StreamOrDevice& s) {
-        array values = beside("searchsorted", sorted, given);
+        array values = convert_operand("searchsorted", sorted, given);
         return sorter ? core::searchsorted(sorted, values, side, *sorter, s)
                       : core::searchsorted(sorted, values, side, s);
       },

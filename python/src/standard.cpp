@@ -1,5 +1,5 @@
-// What the array API standard adds to functions of other families: further signatures, and the
-// functions that only it has. Bound after the others.
+// Additions of the array API standard to other families: further signatures, and functions that
+// only the standard has. Bound after the others.
 #include "mlx/ops/standard.h"
 
 #include <cmath>
@@ -21,8 +21,8 @@ void bind_floats(nb::module_& m) {
       m, #NAME "(a: scalar | array, b: scalar | array, /, *, " STREAM,                \
       [](Operand x, Operand y, const StreamOrDevice& s) {                             \
         const array *a, *b;                                                           \
-        array room_a, room_b;                                                         \
-        if (!to_operands(x.object, y.object, a, b, room_a, room_b))                   \
+        array storage_a, storage_b;                                                   \
+        if (!to_operands(x.object, y.object, a, b, storage_a, storage_b))             \
           fail<TypeError>(#NAME, "operands of types ", class_name(x.object), " and ", \
                           class_name(y.object), "; scalars and arrays are accepted"); \
         return core::NAME(*a, *b, s);                                                 \
@@ -30,12 +30,12 @@ void bind_floats(nb::module_& m) {
       DOC);
   MLX_BINARY(copysign, "The magnitude of a with the sign of b.")
   MLX_BINARY(hypot, "sqrt(a ** 2 + b ** 2) without overflow.")
-  MLX_BINARY(nextafter, "The floating number after a on the way to b.")
+  MLX_BINARY(nextafter, "The next floating number after a towards b.")
 #undef MLX_BINARY
   def(
       m, "signbit(a: array, /, *, " STREAM,
       [](const array& a, const StreamOrDevice& s) { return core::signbit(a, s); },
-      "True where the sign bit is set: of negative numbers and -0.0.");
+      "True where the sign bit is set: for negative numbers and -0.0.");
 }
 
 std::complex<double> complex_of(nb::handle o) {
@@ -60,7 +60,7 @@ void bind_complex_ranges(nb::module_& m) {
         const array y = core::linspace(a.imag(), b.imag(), num, endpoint, part, s);
         return core::from_parts(x, y, s);
       },
-      "Numbers on the line between two complex ones.");
+      "Evenly spaced numbers between two complex numbers.");
 }
 
 void bind_orders(nb::module_& m) {
@@ -129,7 +129,7 @@ void bind_reductions(nb::module_& m) {
 #undef MLX_SPREAD
 }
 
-/// An end of clip beside the array that is clipped.
+/// A bound of clip as an operand beside the clipped array.
 std::optional<array> end_of(const array& a, nb::handle o) {
   std::optional<array> out;
   if (o.is_none()) return out;

@@ -1,3 +1,4 @@
+// Traversal, snapshots and templates of captured state.
 #include "state.h"
 
 #include <unordered_set>
@@ -28,7 +29,7 @@ void check(int status) {
   if (status < 0) throw nb::python_error();
 }
 
-/// A tuple cannot take another item; the array in it can take another value.
+/// A tuple is immutable, but the array in it can be rebound to another value.
 Setter rebind(nb::handle o) {
   return [o](nb::object v) {
     if (is_array(o.ptr()) && is_array(v.ptr())) array_of(o.ptr()) = array_of(v.ptr());

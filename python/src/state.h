@@ -1,5 +1,5 @@
-// The state that a compiled function captures: containers of arrays which belong to the caller and
-// are filled in place.
+// The state that a compiled function captures: containers of arrays that belong to the caller and
+// are updated in place.
 #pragma once
 
 #include <functional>
@@ -10,42 +10,42 @@
 
 namespace mlx::python {
 
-/// Puts another object where one was found.
+/// Replaces an object in its container.
 using Setter = std::function<void(nb::object)>;
 
-/// True for `mlx.core.random.state`, whose one item is the generator's key.
+/// True for `mlx.core.random.state`, whose single item is the generator's key.
 bool is_generator_state(nb::handle o);
-/// Calls `leaf` on what is in the containers, in order, with a way to replace it.
+/// Calls `leaf` on the leaves of the containers, in order, with a setter for each.
 void visit_state(nb::handle tree, const std::function<void(nb::handle, const Setter&)>& leaf);
 
-/// The form of a tree after a trace: what each place holds, so that a later call can fill the
-/// caller's containers as the function would have.
+/// The structure of a tree after a trace, so that a later call can update the caller's containers
+/// as the function would have.
 struct StateForm {
   enum Kind { array, other, list, tuple, dict, generator } kind = other;
-  nb::object value;              ///< other: the object; containers: one of the class
+  nb::object value;              ///< other: the object; containers: an instance of the class
   std::vector<nb::object> keys;  ///< dicts
   std::vector<StateForm> items;
 
   static StateForm of(nb::handle tree);
-  /// Fills `live`, which `set` replaces where it has another form, with arrays from `next` on.
+  /// Updates `live`, which `set` replaces if it has another structure, with arrays from `next` on.
   void fill(nb::handle live, const Setter& set, const Arrays& arrays, size_t& next) const;
-  /// Shows the garbage collector what it holds.
+  /// Reports the held objects to the garbage collector.
   int traverse(visitproc visit, void* arg) const;
 
  private:
   nb::object build(const Arrays& arrays, size_t& next) const;
 };
 
-/// What the containers of a tree held when this was made.
+/// A snapshot of the containers of a tree.
 class StateSnapshot {
  public:
   /// Adds the containers of a tree.
   void add(nb::handle tree);
-  /// Puts everything back, but for what lists and dicts in `keep` hold.
+  /// Restores everything, except the content of lists and dicts in `keep`.
   void restore(nb::handle keep = nb::handle()) const;
 
  private:
-  std::vector<std::pair<nb::object, nb::object>> saved_;  // container, a copy of what it held
+  std::vector<std::pair<nb::object, nb::object>> saved_;  // container, a copy of its content
   std::vector<std::pair<nb::object, array>> arrays_;      // arrays in tuples, which are rebound
 };
 

@@ -1,3 +1,4 @@
+// Temporary replacement of arrays in containers, and their restoration.
 #include "substitution.h"
 
 #include "tree.h"
@@ -10,8 +11,8 @@ nb::object item_of(nb::handle sequence, Py_ssize_t i) {
   return nb::borrow(PySequence_Fast_GET_ITEM(sequence.ptr(), i));
 }
 
-/// A place of a container keeps what it has where another object cannot be put there.
-void keep_going(int status) {
+/// A container that does not accept the original object keeps its current content.
+void ignore_failure(int status) {
   if (status < 0) PyErr_Clear();
 }
 
@@ -35,15 +36,15 @@ nb::object Substitution::protect(nb::handle tree) {
 }
 
 nb::object Substitution::put(nb::object now, nb::handle before, const void* node) {
-  // Where a container stands twice in the arguments, what it held is what it held first.
+  // If a container occurs twice in the arguments, its first content is the original.
   auto known = places_.find(before.ptr());
   nb::object first = known == places_.end() ? nb::borrow(before) : known->second.before;
   places_.emplace(now.ptr(), Place{now, first, node});
   return now;
 }
 
-/// `again`: containers that were seen are filled again, as each of their arrays has a place in the
-/// flat list. Otherwise they are left, so that containers may hold each other.
+/// With `again`, containers that were already visited are filled again, since each of their arrays
+/// has an entry in the flat list. Otherwise they are skipped, so that cyclic containers work.
 nb::object Substitution::visit(nb::handle tree, const NewArray& make, bool again) {
   if (is_array(tree.ptr())) {
     if (!array_of(tree.ptr())) return nb::borrow(tree);  // its __init__ never ran
@@ -75,7 +76,7 @@ void Substitution::visit_list(nb::handle list, const NewArray& make, bool again)
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.ptr()); ++i) {
     nb::object item = item_of(list, i), now = visit(item, make, again);
     if (!now.is(item) && i < PyList_GET_SIZE(list.ptr()))
-      keep_going(PyList_SetItem(list.ptr(), i, now.release().ptr()));
+      ignore_failure(PyList_SetItem(list.ptr(), i, now.release().ptr()));
   }
 }
 
@@ -84,11 +85,11 @@ void Substitution::visit_dict(nb::handle dict, const NewArray& make, bool again)
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(pairs.ptr()); ++i) {
     nb::object key = item_of(item_of(pairs, i), 0), item = item_of(item_of(pairs, i), 1);
     nb::object now = visit(item, make, again);
-    if (!now.is(item)) keep_going(PyDict_SetItem(dict.ptr(), key.ptr(), now.ptr()));
+    if (!now.is(item)) ignore_failure(PyDict_SetItem(dict.ptr(), key.ptr(), now.ptr()));
   }
 }
 
-/// What belongs in the place of `o`, whose own places are restored.
+/// The original object for `o`, after restoring its own items.
 nb::object Substitution::restored(nb::handle o, int depth) {
   constexpr int kMaxDepth = 900;
   if (is_array(o.ptr())) {
@@ -105,7 +106,7 @@ nb::object Substitution::restored(nb::handle o, int depth) {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(o.ptr()); ++i) {
       nb::object item = item_of(o, i), before = restored(item, depth + 1);
       if (!before.is(item) && i < PyList_GET_SIZE(o.ptr()))
-        keep_going(PyList_SetItem(o.ptr(), i, before.release().ptr()));
+        ignore_failure(PyList_SetItem(o.ptr(), i, before.release().ptr()));
     }
     return nb::borrow(o);
   }
@@ -113,12 +114,12 @@ nb::object Substitution::restored(nb::handle o, int depth) {
   for (Py_ssize_t i = 0; pairs.is_valid() && i < PyList_GET_SIZE(pairs.ptr()); ++i) {
     nb::object key = item_of(item_of(pairs, i), 0), item = item_of(item_of(pairs, i), 1);
     nb::object before = restored(item, depth + 1);
-    if (!before.is(item)) keep_going(PyDict_SetItem(o.ptr(), key.ptr(), before.ptr()));
+    if (!before.is(item)) ignore_failure(PyDict_SetItem(o.ptr(), key.ptr(), before.ptr()));
   }
   return nb::borrow(o);
 }
 
-/// The tuple that was there, unless the value of an array in it was changed.
+/// The original tuple, unless the value of an array in it was changed.
 nb::object Substitution::restored_tuple(nb::handle tuple, int depth) {
   auto it = places_.find(tuple.ptr());
   nb::object before = it == places_.end() ? nb::borrow(tuple) : it->second.before;

@@ -1,4 +1,4 @@
-// Other arrays in the caller's own containers, for the time of a call.
+// Temporary replacement of arrays in the caller's containers, for the duration of a call.
 #pragma once
 
 #include <unordered_map>
@@ -8,26 +8,27 @@
 
 namespace mlx::python {
 
-/// A function that is differentiated gets the containers it is called with, so that what it writes
-/// there is kept, and in them the arrays that the transformation follows. Afterwards each place
-/// that still holds such an array gets back what it held: whatever happened in the function.
+/// A differentiated function receives the caller's own containers, so that its changes to them
+/// persist, with the arrays replaced by traced ones. Afterwards every item that still holds a
+/// traced array is restored, also if the function raised.
 class Substitution {
  public:
   Substitution() = default;
   Substitution(const Substitution&) = delete;
   ~Substitution();
 
-  /// What to pass for `tree`, whose arrays become those of `arrays` from `next` on.
+  /// The argument to pass for `tree`, with its arrays replaced by those of `arrays` from `next` on.
   nb::object replace(nb::handle tree, const Arrays& arrays, size_t& next);
-  /// What to pass for a tree that nothing is derived by: its arrays become other objects of the
-  /// same value, so that an assignment such as `+=` does not change what the caller holds.
+  /// The argument to pass for a tree that is not differentiated: its arrays become new objects with
+  /// the same value, so that an in-place assignment such as `+=` does not change the caller's
+  /// arrays.
   nb::object protect(nb::handle tree);
 
  private:
-  /// What stands in a place for the time of the call, and what stood there before.
+  /// The temporary and the original content of an item.
   struct Place {
     nb::object now, before;
-    const void* node;  ///< of an array: it is another one after an assignment to its value
+    const void* node;  ///< for arrays: differs after an assignment to its value
   };
   using NewArray = std::function<nb::object(const array&)>;
 

@@ -1,3 +1,4 @@
+// The Python type of transformed functions.
 #include "transformed.h"
 
 #include <structmember.h>

@@ -1,4 +1,4 @@
-// The Python callables that transformations give back.
+// The Python callables returned by transformations.
 #pragma once
 
 #include <functional>
@@ -7,14 +7,14 @@
 
 namespace mlx::python {
 
-/// What a transformed function does when called.
+/// The call behind a transformed function.
 using TransformedCall = std::function<nb::object(nb::handle fun, Star args, nb::dict kwargs)>;
 
-/// A callable that stands for `fun`: it has its name, documentation and signature, and takes part
-/// in garbage collection. `held` are further Python objects that the call needs.
+/// A callable with the name, documentation and signature of `fun`; supports garbage collection.
+/// `held` are further Python objects that the call needs.
 nb::object make_transformed(nb::handle fun, TransformedCall call, nb::object held = nb::none());
 
-/// fun(*args, **kwargs): every function of the program is called here.
+/// fun(*args, **kwargs). Every call of user functions goes through here.
 nb::object call_object(nb::handle fun, nb::handle args, nb::handle kwargs = {});
 nb::object call_python(nb::handle fun, const std::vector<nb::object>& args, nb::handle kwargs = {});
 

@@ -1,5 +1,5 @@
-// Evaluation and derivatives of Python functions: trees become flat lists of arrays for the engine,
-// and its results become trees again.
+// Evaluation and derivatives of Python functions: trees are flattened to lists of arrays for the
+// engine, and its results are unflattened.
 #include "mlx/transforms/transforms.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 namespace core = mlx::core;
 
-/// Which arguments a gradient is taken of.
+/// The arguments that a gradient is taken with respect to.
 struct Selection {
   std::vector<int> positions;
   std::vector<std::string> names;
@@ -37,7 +37,7 @@ Selection select(const char* op, const std::optional<std::variant<int, std::vect
       s.positions = {*one};
     else
       s.positions = std::get<std::vector<int>>(*argnums);
-    // Gradients come in the order of the arguments, however they were named.
+    // Gradients are in the order of the arguments, not of argnums.
     std::sort(s.positions.begin(), s.positions.end());
   } else if (!s.has_names) {
     s.positions = {0};
@@ -56,14 +56,14 @@ Selection select(const char* op, const std::optional<std::variant<int, std::vect
   return s;
 }
 
-/// The trees that a call differentiates by, and where they stand among its arguments.
+/// The trees that are differentiated, and their positions among the arguments.
 struct Arguments {
   const Selection& selection;
   std::vector<nb::object> positional;
   nb::dict keywords;
   std::vector<nb::object> trees;  ///< selected ones: positional, then by name
   std::vector<nb::object> forms;  ///< copies of them: the function may change its containers
-  std::vector<size_t> sizes;      ///< arrays in each
+  std::vector<size_t> sizes;      ///< number of arrays in each
   Arrays primals;
 
   Arguments(const char* op, const Selection& s, Star args, nb::dict kwargs)
@@ -90,8 +90,8 @@ struct Arguments {
     }
   }
 
-  /// Calls `fun` with the arrays of the selected trees replaced, in the caller's containers for as
-  /// long as it and `read`, which looks at its result, take.
+  /// Calls `fun` with the arrays of the selected trees replaced in the caller's containers until it
+  /// and `read`, which reads its result, have returned.
   void call(nb::handle fun, const Arrays& arrays,
             const std::function<void(const nb::object&)>& read) const {
     Substitution held;
@@ -114,7 +114,8 @@ struct Arguments {
     read(call_python(fun, args, kwargs));
   }
 
-  /// Gradients in the form of the selection: one tree, a tuple of trees, (those, {name: tree}).
+  /// Gradients in the structure of the selection: one tree, a tuple of trees, (those, {name:
+  /// tree}).
   nb::object gradients(const Arrays& grads) const {
     std::vector<nb::object> out;
     size_t first = 0, n = selection.positions.size();
@@ -137,8 +138,8 @@ struct Arguments {
   }
 };
 
-/// Throws unless the result is what can be differentiated: an array, or a tuple that starts with
-/// one where `aux` is accepted.
+/// Throws unless the result can be differentiated: an array, or with `aux` a tuple that starts with
+/// one.
 void check_result(const char* op, nb::handle result, bool aux) {
   nb::handle loss = result;
   if (aux && PyTuple_Check(result.ptr())) {
@@ -204,10 +205,10 @@ Arrays arrays_in(Star trees) {
 void bind_evaluation(nb::module_& m) {
   def(
       m, "eval(*args) -> None", [](Star args) { evaluate(arrays_in(args)); },
-      "Computes the arrays of trees (lists, tuples, dicts) and waits for them.");
+      "Evaluates the arrays of trees (lists, tuples, dicts) and waits for them.");
   def(
       m, "async_eval(*args) -> None", [](Star args) { core::async_eval(arrays_in(args)); },
-      "Starts to compute the arrays of trees; whoever reads them waits.");
+      "Starts the evaluation of the arrays of trees; reading them waits.");
 }
 
 using Argnums = std::optional<std::variant<int, std::vector<int>>>;

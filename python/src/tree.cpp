@@ -1,3 +1,4 @@
+// Traversal of trees.
 #include "tree.h"
 
 #include "convert.h"
@@ -22,7 +23,8 @@ thread_local int tree_depth = 0;
 
 nb::object rebuild_dict(nb::handle like, nb::dict items) {
   if (PyDict_CheckExact(like.ptr())) return items;
-  // A copy keeps what the subclass holds besides items (the factory of a defaultdict, …).
+  // A copy preserves attributes of the subclass besides its items (the factory of a defaultdict,
+  // …).
   nb::object copy = nb::module_::import_("copy").attr("copy")(like);
   if (PyDict_Update(copy.ptr(), items.ptr()) < 0) throw nb::python_error();
   return copy;

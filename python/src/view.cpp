@@ -1,4 +1,4 @@
-// Shapes, layouts, element types: reshape and its kin, transposition, casts, slices.
+// Shapes, layouts, element types: reshape and related functions, transposition, casts, slices.
 #include "convert.h"
 #include "mlx/ops.h"
 #include "module.h"
@@ -10,7 +10,7 @@ namespace {
 namespace core = mlx::core;
 #define STREAM "stream: StreamOrDevice = None) -> array"
 
-/// Integers given one by one or as one sequence: reshape(2, 3), reshape((2, 3)).
+/// Integers given as separate arguments or as one sequence: reshape(2, 3), reshape((2, 3)).
 template <class C>
 C spread(Star items, const char* op) {
   FromSequence<C> from;
@@ -37,18 +37,20 @@ void bind_shapes(nb::module_& m, nb::handle c) {
       [](const array& a, Shape& shape, const StreamOrDevice& s) {
         return core::reshape(a, shape, s);
       },
-      "The elements in another shape of as many; one length may be -1 and is inferred.");
+      "The array in another shape with the same number of elements; one length may be -1 and is "
+      "inferred.");
   def(
       c, "reshape(self, *shape, " STREAM,
       [](const array& a, Star shape, const StreamOrDevice& s) {
         return core::reshape(a, spread<Shape>(shape, "reshape"), s);
       },
-      "The elements in another shape: lengths one by one or as a sequence, one of them maybe -1.");
+      "The array in another shape, given as separate lengths or as a sequence; one length may be "
+      "-1 and is inferred.");
   auto flatten = [](const array& a, int start, int end, const StreamOrDevice& s) {
     return core::flatten(a, start, end, s);
   };
   constexpr const char* flatten_doc =
-      "Axes `start_axis` to `end_axis`, both included, as one axis.";
+      "Merges the axes `start_axis` to `end_axis`, inclusive, into one.";
   def(m, "flatten(a: array, /, start_axis: int = 0, end_axis: int = -1, *, " STREAM, flatten,
       flatten_doc);
   def(c, "flatten(self, start_axis: int = 0, end_axis: int = -1, *, " STREAM, flatten, flatten_doc);
@@ -61,7 +63,8 @@ void bind_shapes(nb::module_& m, nb::handle c) {
   auto squeeze = [](const array& a, Axes& axes, const StreamOrDevice& s) {
     return squeeze_axes(a, axes, s);
   };
-  constexpr const char* squeeze_doc = "Without the given axes of length 1, or without all of them.";
+  constexpr const char* squeeze_doc =
+      "Removes the given axes of length 1, or all axes of length 1.";
   def(m, "squeeze(a: array, /, axis: None | int | Sequence[int] = None, *, " STREAM, squeeze,
       squeeze_doc);
   def(c, "squeeze(self, axis: int | Sequence[int] | None = None, *, " STREAM, squeeze, squeeze_doc);
@@ -71,7 +74,10 @@ void bind_shapes(nb::module_& m, nb::handle c) {
         if (auto* one = std::get_if<int>(&axis)) return core::expand_dims(a, *one, s);
         return core::expand_dims(a, std::get<std::vector<int>>(axis), s);
       },
-      "With axes of length 1 inserted at places of the result.");
+      "Inserts axes of length 1 at the given positions of the result.");
+}
+
+void bind_broadcasting(nb::module_& m) {
   def(
       m, "broadcast_to(a: scalar | array, /, shape: Sequence[int], *, " STREAM,
       [](const array& a, Shape& shape, const StreamOrDevice& s) {
@@ -97,7 +103,7 @@ void bind_shapes(nb::module_& m, nb::handle c) {
         }
         return out;
       },
-      "The shape that shapes broadcast to.");
+      "The broadcast shape of several shapes.");
 #define MLX_AT_LEAST(NAME)                                                                       \
   def(                                                                                           \
       m, #NAME "(*arys: array, stream: StreamOrDevice = None) -> array | list[array]",           \
@@ -120,7 +126,8 @@ void bind_transposition(nb::module_& m, nb::handle c) {
       [](const array& a, std::optional<std::vector<int>>& axes, const StreamOrDevice& s) {
         return axes ? core::transpose(a, *axes, s) : core::transpose(a, s);
       },
-      "Axis i of the result is axis axes[i]; all axes reversed where none are given.");
+      "Permutes the axes: axis i of the result is axis axes[i]; reverses all axes if none are "
+      "given.");
   alias(m, "permute_dims", "transpose");
   def(
       c, "transpose(self, *axes, " STREAM,
@@ -129,23 +136,24 @@ void bind_transposition(nb::module_& m, nb::handle c) {
           return core::transpose(a, s);
         return core::transpose(a, spread<std::vector<int>>(axes, "transpose"), s);
       },
-      "Axis i of the result is axis axes[i]; all axes reversed where none are given.");
+      "Permutes the axes: axis i of the result is axis axes[i]; reverses all axes if none are "
+      "given.");
   def(
       m, "matrix_transpose(a: array, /, *, " STREAM,
       [](const array& a, const StreamOrDevice& s) { return core::matrix_transpose(a, s); },
-      "The last two axes exchanged.");
+      "Swaps the last two axes.");
   auto swap = [](const array& a, int axis1, int axis2, const StreamOrDevice& s) {
     return core::swapaxes(a, axis1, axis2, s);
   };
-  def(m, "swapaxes(a: array, /, axis1: int, axis2: int, *, " STREAM, swap, "Two axes exchanged.");
-  def(c, "swapaxes(self, axis1: int, axis2: int, *, " STREAM, swap, "Two axes exchanged.");
+  def(m, "swapaxes(a: array, /, axis1: int, axis2: int, *, " STREAM, swap, "Swaps two axes.");
+  def(c, "swapaxes(self, axis1: int, axis2: int, *, " STREAM, swap, "Swaps two axes.");
   auto move = [](const array& a, int source, int destination, const StreamOrDevice& s) {
     return core::moveaxis(a, source, destination, s);
   };
   def(m, "moveaxis(a: array, /, source: int, destination: int, *, " STREAM, move,
-      "Axis `source` put at place `destination`.");
+      "Moves axis `source` to position `destination`.");
   def(c, "moveaxis(self, source: int, destination: int, *, " STREAM, move,
-      "Axis `source` put at place `destination`.");
+      "Moves axis `source` to position `destination`.");
   def(
       m, "flip(a: array, /, axis: None | int | Sequence[int] = None, *, " STREAM,
       [](const array& a, Axes& axes, const StreamOrDevice& s) {
@@ -199,21 +207,22 @@ void bind_slices(nb::module_& m) {
       "*, " STREAM,
       [](const array& a, const array& start, std::vector<int>& axes, Shape& size,
          const StreamOrDevice& s) { return core::slice(a, start, axes, size, s); },
-      "A part of `slice_size` that starts at positions which are computed, along `axes`.");
+      "A slice of size `slice_size` whose start, along `axes`, is given by an array.");
   def(
       m,
       "slice_update(a: array, update: array, start_indices: array, axes: Sequence[int], *, " STREAM,
       [](const array& a, Operand update, const array& start, std::vector<int>& axes,
          const StreamOrDevice& s) {
-        return core::slice_update(a, beside("slice_update", a, update), start, axes, s);
+        return core::slice_update(a, convert_operand("slice_update", a, update), start, axes, s);
       },
-      "The array with `update` written at positions which are computed, along `axes`.");
+      "A copy with `update` written to a slice whose start, along `axes`, is given by an array.");
 }
 
 }  // namespace
 
 void bind_views(nb::module_& m, nb::handle array_class) {
   bind_shapes(m, array_class);
+  bind_broadcasting(m);
   bind_transposition(m, array_class);
   bind_diagonals(m, array_class);
   bind_slices(m);
@@ -227,13 +236,13 @@ void bind_conversion(nb::module_& m, nb::handle c) {
       "The elements converted to a dtype.");
   def(c, "astype(self, dtype: Dtype, " STREAM, astype, "The elements converted to a dtype.");
   auto view = [](const array& a, Dtype t, const StreamOrDevice& s) { return core::view(a, t, s); };
-  constexpr const char* doc = "The bytes read as elements of another dtype.";
+  constexpr const char* doc = "The bytes reinterpreted as elements of another dtype.";
   def(m, "view(a: scalar | array, dtype: Dtype, " STREAM, view, doc);
   def(c, "view(self, dtype: Dtype, *, " STREAM, view, doc);
   def(
       m, "contiguous(a: array, /, allow_col_major: bool = False, *, " STREAM,
       [](const array& a, bool col, const StreamOrDevice& s) { return core::contiguous(a, col, s); },
-      "The same elements in row-major order in memory, or column-major where allowed.");
+      "The same elements in row-major memory order, or in column-major order if allowed.");
   def(
       m, "stop_gradient(a: array, /, *, " STREAM,
       [](const array& a, const StreamOrDevice& s) { return core::stop_gradient(a, s); },

@@ -1,5 +1,5 @@
-// Vectorization of Python functions: which axes of which arrays in the trees of arguments and
-// results are mapped.
+// Vectorization of Python functions: which axes of the arrays in argument and result trees are
+// mapped.
 #include "mlx/transforms/transforms.h"
 #include "module.h"
 #include "transformed.h"
@@ -13,8 +13,8 @@ namespace core = mlx::core;
 
 bool is_sequence(nb::handle o) { return PyList_Check(o.ptr()) || PyTuple_Check(o.ptr()); }
 
-/// Gives each array of `tree` its axis in `axes`, a tree of ints and None of which a leaf stands
-/// for the whole subtree at its place.
+/// Assigns an axis to each array of `tree` from `axes`, a tree of ints and None, in which a leaf
+/// applies to a whole subtree.
 void match_axes(const char* what, nb::handle axes, nb::handle tree, core::MappedAxes& out) {
   auto mismatch = [&] {
     fail<ValueError>("vmap", what, " of type ", class_name(axes), " for ", class_name(tree),
@@ -50,7 +50,7 @@ void match_axes(const char* what, nb::handle axes, nb::handle tree, core::Mapped
   }
 }
 
-/// A tree of axes fits the tuple of arguments, or the only argument.
+/// A tree of axes matches the tuple of arguments, or a single argument.
 core::MappedAxes input_axes(nb::handle in_axes, nb::handle args) {
   core::MappedAxes out;
   bool for_one = nb::len(args) == 1 && !(is_sequence(in_axes) && nb::len(in_axes) == 1);
@@ -76,7 +76,7 @@ nb::object call_vectorized(nb::handle fun, nb::handle in_axes, nb::handle out_ax
   };
   Arrays outputs = core::vmap_call(flat, inputs, axes, [&](size_t) {
     core::MappedAxes to;
-    // A sequence of one axis fits a function that returns one array.
+    // A sequence with one axis matches a function that returns one array.
     bool for_one = is_array(result.ptr()) && is_sequence(out_axes) && nb::len(out_axes) == 1;
     match_axes("out_axes", for_one ? nb::object(out_axes[0]) : nb::borrow(out_axes), result, to);
     return to;

@@ -1,4 +1,4 @@
-"""Elements of bool are 0 or 1, whatever bytes they come from."""
+"""Elements of bool are 0 or 1 for any source bytes."""
 
 import io
 import json
@@ -60,7 +60,7 @@ def from_gguf(tmp_path):
 
 
 class Versioned:
-    """Offers a NumPy array through DLPack, and its buffer to nobody."""
+    """Exports a NumPy array through DLPack only, without the buffer protocol."""
 
     def __init__(self, a):
         self.a = a

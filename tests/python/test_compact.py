@@ -1,4 +1,4 @@
-"""What masks select, read and written, at sizes that cross blocks and chunks, against NumPy."""
+"""Masked reads and writes against NumPy, at sizes that cross blocks and chunks."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Debugging aids: where NaNs come from, which line built what failed, where the time goes."""
+"""Debugging aids: the origin of NaNs, the source line of failing ops, profiles."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A Python number beside an array of double precision, or for one, keeps its 53 bits."""
+"""Python floats beside float64 arrays, or converted to them, keep 53 bits."""
 
 import inspect
 import itertools

@@ -1,4 +1,4 @@
-"""C++ applications against an installed package: found by CMake, built, run."""
+"""C++ applications that use an installed package: found by CMake, built, run."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""What the library shows to others is what it means to: mlx/core/api.h."""
+"""The library exports the intended symbols only (mlx/core/api.h)."""
 
 import pathlib
 import re

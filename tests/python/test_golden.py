@@ -1,7 +1,7 @@
-"""Every call of tests/golden against what the published wheel did with it.
+"""Every call of tests/golden against the recorded result of the published wheel.
 
-What differs must be explained in docs/differences.md, and every explanation must explain something.
-Where it is rounding that differs, the explanation says how much: `value up to 1e-6: pattern` is for
+Differences must be explained in docs/differences.md, and every explanation must match a difference.
+For rounding differences, the explanation gives a bound: `value up to 1e-6: pattern` is for
 results whose elements differ by no more than that part of the largest one.
 """
 

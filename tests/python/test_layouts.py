@@ -1,4 +1,4 @@
-"""Inputs in odd layouts give the very results of contiguous ones."""
+"""Inputs of any layout give the same results as contiguous ones."""
 
 import cases
 import numpy as np

@@ -1,4 +1,4 @@
-"""Bounds that every way to an array keeps: 64 axes; and objects whose __init__ never ran."""
+"""The limit of 64 axes, for every function that makes arrays; objects whose __init__ never ran."""
 
 import io
 import struct

@@ -1,4 +1,4 @@
-"""Python's lock: waits of the engine give it back, its threads never take it, signals end waits."""
+"""The GIL: waits release it, engine threads never take it, signals end waits."""
 
 import os
 import signal

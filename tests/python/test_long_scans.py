@@ -1,4 +1,4 @@
-"""Scans so long that their chunks are totalled first."""
+"""Scans long enough to be divided into chunks."""
 
 import functools
 import itertools

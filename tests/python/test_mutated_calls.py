@@ -1,4 +1,4 @@
-"""Recorded calls with arguments changed at random: whatever they do, the process lives on.
+"""Recorded calls with randomly changed arguments must not crash the process.
 
 They run in a process of its own. A call may return anything, or raise an exception that Python or
 mlx.core defines for bad arguments; it may not crash, hang or raise anything else.

@@ -1,4 +1,4 @@
-"""Differentiated functions get the caller's own containers: what they write there is kept."""
+"""Differentiated functions get the caller's own containers; their changes persist."""
 
 from collections import namedtuple
 
@@ -229,7 +229,7 @@ def test_what_a_loss_writes_into_its_model_is_kept():
 
 
 def test_custom_functions_without_rules_get_the_callers_containers():
-    """There is nothing between the caller and the function."""
+    """The function is called directly."""
     t = [mx.array(2.0)]
 
     @mx.custom_function

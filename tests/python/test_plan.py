@@ -1,4 +1,4 @@
-"""What becomes one step; that fusion and threads change no bit, instruction sets no value."""
+"""Which ops become one step; results do not depend on fusion, threads or the instruction set."""
 
 import hashlib
 import os

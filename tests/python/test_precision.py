@@ -1,5 +1,5 @@
-"""What takes float32 takes float64, what takes complex64 takes complex128, and results are as
-accurate as that."""
+"""Ops that accept float32 accept float64, ops that accept complex64 accept complex128, with that
+precision."""
 
 import cases
 import numpy as np

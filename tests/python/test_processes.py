@@ -1,4 +1,4 @@
-"""Threads, the end of the program, and imports: what must not end the process or leak."""
+"""Threads, interpreter exit and imports must not crash or leak."""
 
 import os
 import subprocess

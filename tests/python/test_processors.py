@@ -1,4 +1,4 @@
-"""The check of objects that are compiled for one instruction set finds what must not be in them."""
+"""The check of instruction set objects finds initialisers and shared functions."""
 
 import importlib.util
 import pathlib

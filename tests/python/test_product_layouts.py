@@ -1,6 +1,6 @@
 """Products of operands in odd layouts: built as one graph, compiled, and of evaluated operands.
 
-A product rounds by how its operands lie, so that they must lie alike in all of these.
+A product rounds by the memory order of its operands, which must be equal in all of these cases.
 """
 
 import numpy as np
@@ -71,7 +71,7 @@ def computed(shape, salt):
 
 
 def inserted(shape, salt):
-    """Axes of length 1 come and go, with any strides."""
+    """Axes of length 1, inserted and removed, with any strides."""
     return (base((1, *shape, 1), salt),), lambda a: a.transpose(-1, *range(1, len(shape) + 1), 0)[
         0, ..., 0
     ]

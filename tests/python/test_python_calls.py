@@ -1,4 +1,4 @@
-"""Calls whose arguments can be misread."""
+"""Calls with ambiguous arguments."""
 
 import ctypes
 
@@ -40,13 +40,13 @@ def test_out_axes_of_one_result():
 @pytest.mark.parametrize("f", ["max", "min", "argmax", "argmin", "median"])
 @pytest.mark.parametrize("shape, axis", [((0, 0), -1), ((0, 0), 0), ((3, 0), 1), ((0,), None)])
 def test_extremes_of_nothing(f, shape, axis):
-    """An empty axis has no extreme, also where the result would be empty."""
+    """An empty axis has no extremum, also if the result would be empty."""
     with pytest.raises(ValueError, match=f):
         getattr(mx, f)(mx.zeros(shape), axis=axis)
 
 
 def test_extremes_beside_an_empty_axis():
-    """What is reduced is not empty: the result is."""
+    """The reduced axis is not empty, but the result is."""
     for f in (mx.max, mx.min):
         assert f(mx.zeros((0, 3)), axis=1).shape == (0,)
 
@@ -142,7 +142,7 @@ class Foreign:
     "kind", [(5, 32), (2, 8), (7, 8), (10, 8), (13, 8), (2, 128), (0, 128), (2, 32, 4), (3, 64)]
 )
 def test_dlpack_of_types_that_there_are_none_of(kind):
-    """complex32, float8 and others are a ValueError; the elements are never misread."""
+    """complex32, float8 and others raise ValueError; the elements are never misinterpreted."""
     with pytest.raises(ValueError, match="DLPack code"):
         mx.from_dlpack(Foreign(*kind))
     assert mx.from_dlpack(Foreign(2, 32)).tolist() == [0, 0, 0, 0]

@@ -1,4 +1,4 @@
-"""Evaluations that stop half-way, for want of memory or at a signal, and go on later."""
+"""Evaluations that are suspended, by insufficient memory or a signal, and resumed later."""
 
 import gc
 import signal
@@ -16,7 +16,7 @@ MB = 1 << 20
 
 
 class Ceiling:
-    """Leaves room for `room` more bytes on the default device."""
+    """Limits the default device to `room` more bytes."""
 
     def __init__(self, room):
         self.room = room

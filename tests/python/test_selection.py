@@ -1,4 +1,4 @@
-"""Runs take another part of the combinations each day, and say which."""
+"""Test runs take another sample of the combinations each day, and print which."""
 
 import datetime
 import pathlib

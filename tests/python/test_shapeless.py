@@ -1,4 +1,4 @@
-"""Compiled functions for all shapes: traced once where the graph means the same, never stale."""
+"""Compiled functions for all shapes: traced once if the graph is valid for all, never stale."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Rows of the case lists on inputs strewn with NaN, infinities, signed zeros and subnormals."""
+"""Rows of the case lists on inputs that contain NaN, infinities, signed zeros and subnormals."""
 
 import zlib
 
@@ -28,7 +28,7 @@ def strewn(values, dtype, salt, specials):
 
 
 def variants(dtype):
-    """Sets of special values: alone each shows what the others would drown."""
+    """Sets of special values, separate because NaN hides the effect of the others."""
     tiny = smallest(dtype)
     yield "nan", [np.nan]
     yield "infinities", [np.inf, -np.inf]

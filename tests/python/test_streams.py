@@ -1,4 +1,4 @@
-"""Transformations build on the streams of what they transform, not on the caller's default one."""
+"""Derived nodes run on the streams of the transformed nodes, not on the caller's default stream."""
 
 import cases
 import pytest

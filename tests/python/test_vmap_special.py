@@ -1,5 +1,5 @@
-"""vmap of every row against a loop, on inputs strewn with NaN and infinities, for numbers and for
-other axes than the first."""
+"""vmap of every row against a loop, on inputs with NaN and infinities, for scalars and for
+mapped axes other than the first."""
 
 import cases
 import numpy as np
@@ -9,8 +9,8 @@ from test_special_values import strewn
 
 import mlx.core as mx
 
-# How infinities spread in a transform of many numbers, and whether the zeros of the padding are
-# multiplied with what is not finite, hangs on the size of the batch.
+# The propagation of infinities in a transform of many numbers, and whether zeros of the padding are
+# multiplied with infinities and NaN, depends on the batch size.
 FINITE_ONLY = ("mx.fft.", "conv")
 SPECIALS = {
     "finite": [],

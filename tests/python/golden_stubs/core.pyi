@@ -47,19 +47,19 @@ class ArrayIndexError(IndexError, ValueError):
     """An axis, index or mask is out of range."""
 
 class SizeError(OverflowError, ValueError):
-    """A number does not fit the type that must hold it."""
+    """A number is not representable in the required type."""
 
 class ExecutionError(RuntimeError, ValueError):
-    """A computation failed while it ran."""
+    """A computation failed during execution."""
 
 class LinAlgError(ExecutionError):
-    """A matrix has no such factorisation, inverse or solution."""
+    """A matrix does not have the requested factorisation, inverse or solution."""
 
 class FileError(RuntimeError, ValueError):
     """A file cannot be read or written."""
 
 class ArrayMemoryError(MemoryError, RuntimeError):
-    """There is no memory left below the limit."""
+    """An allocation would exceed the memory limit."""
 
 class ArgumentError(TypeError, ValueError):
     """An argument has a type that is not accepted."""
@@ -215,17 +215,17 @@ class iinfo:
         """The limits."""
 
 def issubdtype(arg1: Dtype | DtypeCategory, arg2: Dtype | DtypeCategory) -> bool:
-    """True where the first dtype or category lies within the second."""
+    """True if the first dtype or category belongs to the second."""
 
 def result_type(*arrays_and_dtypes: array | Dtype | scalar) -> Dtype:
     """The dtype that arrays, dtypes and scalars promote to."""
 
 def can_cast(from_: array | Dtype, to: Dtype) -> bool:
-    """True where promotion converts the first dtype to the second."""
+    """True if promotion converts the first dtype to the second."""
 
 def isdtype(dtype: Dtype, kind: Dtype | str | tuple[Dtype | str, ...]) -> bool:
     """
-    True where the dtype is of a kind: a dtype, a name such as 'real floating', or one of several.
+    True if the dtype is of a kind: a dtype, a name such as 'real floating', or one of several.
     """
 
 class DeviceType(enum.Enum):
@@ -246,7 +246,7 @@ cpu: DeviceType = DeviceType.cpu
 gpu: DeviceType = DeviceType.gpu
 
 class Device:
-    """A kind of processor and which one of them."""
+    """A device type and the index of one device of that type."""
 
     def __init__(self, type: DeviceType, index: int = 0) -> None: ...
 
@@ -272,7 +272,7 @@ class Stream:
 
     @property
     def device(self) -> Device:
-        """The device that it runs on."""
+        """The device of the stream."""
 
     @property
     def index(self) -> int:
@@ -292,7 +292,7 @@ class ThreadLocalStream:
 
     @property
     def device(self) -> Device:
-        """The device that it runs on."""
+        """The device of the stream."""
 
     @property
     def index(self) -> int:
@@ -339,26 +339,26 @@ def new_stream(device: Device | DeviceType) -> Stream:
     """A stream for the calling thread."""
 
 def new_thread_unsafe_stream(device: Device | DeviceType) -> Stream:
-    """A stream that any thread may use; the program sees to the order."""
+    """A stream that any thread may use; the caller is responsible for the order of work."""
 
 def new_thread_local_stream(device: Device | DeviceType) -> ThreadLocalStream:
     """A stream that each thread has its own copy of."""
 
 def clear_streams() -> None:
-    """Waits for the calling thread's streams and forgets them."""
+    """Waits for the calling thread's streams and releases them."""
 
 def synchronize(stream: StreamOrDevice = None) -> None:
-    """Waits for all work given to a stream, or to the default one."""
+    """Waits for all work submitted to a stream, or to the default stream."""
 
 def is_available(device: Device | DeviceType) -> bool:
-    """True where the device is there."""
+    """True if the device exists."""
 
 def device_count(device_type: DeviceType) -> int:
     """How many devices of a kind there are."""
 
 def device_info(d: None | Device | DeviceType = None) -> dict[str, str | int]:
     """
-    Name, architecture, memory and the like of a device; empty where it is not there.
+    Name, architecture, memory and other properties of a device; empty if it does not exist.
     """
 
 class array:
@@ -576,7 +576,7 @@ class array:
 
     @property
     def at(self) -> ArrayAt:
-        """Updates at chosen positions: a.at[indices].add(value) and so on."""
+        """Updates at indexed positions: a.at[indices].add(value) and so on."""
 
     def abs(self, *, stream: StreamOrDevice = None) -> array:
         """Absolute value."""
@@ -624,29 +624,29 @@ class array:
         """The elements converted to a dtype."""
 
     def view(self, dtype: Dtype, *, stream: StreamOrDevice = None) -> array:
-        """The bytes read as elements of another dtype."""
+        """The bytes reinterpreted as elements of another dtype."""
 
     def reshape(self, *shape, stream: StreamOrDevice = None) -> array:
         """
-        The elements in another shape: lengths one by one or as a sequence, one of them maybe -1.
+        The array in another shape, given as separate lengths or as a sequence; one length may be -1 and is inferred.
         """
 
     def flatten(self, start_axis: int = 0, end_axis: int = -1, *, stream: StreamOrDevice = None) -> array:
-        """Axes `start_axis` to `end_axis`, both included, as one axis."""
+        """Merges the axes `start_axis` to `end_axis`, inclusive, into one."""
 
     def squeeze(self, axis: int | Sequence[int] | None = None, *, stream: StreamOrDevice = None) -> array:
-        """Without the given axes of length 1, or without all of them."""
+        """Removes the given axes of length 1, or all axes of length 1."""
 
     def transpose(self, *axes, stream: StreamOrDevice = None) -> array:
         """
-        Axis i of the result is axis axes[i]; all axes reversed where none are given.
+        Permutes the axes: axis i of the result is axis axes[i]; reverses all axes if none are given.
         """
 
     def swapaxes(self, axis1: int, axis2: int, *, stream: StreamOrDevice = None) -> array:
-        """Two axes exchanged."""
+        """Swaps two axes."""
 
     def moveaxis(self, source: int, destination: int, *, stream: StreamOrDevice = None) -> array:
-        """Axis `source` put at place `destination`."""
+        """Moves axis `source` to position `destination`."""
 
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1, stream: StreamOrDevice = None) -> array:
         """The diagonals of the planes that two axes span, as a last axis."""
@@ -656,7 +656,7 @@ class array:
 
     def split(self, indices_or_sections: int | tuple[int, ...], axis: int = 0, *, stream: StreamOrDevice = None) -> list[array]:
         """
-        Parts along an axis: a number of equal ones, or those between the given positions.
+        Splits an axis into a number of equal parts, or at the given indices.
         """
 
     def sum(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
@@ -689,25 +689,25 @@ class array:
         """Square root of the variance."""
 
     def argmax(self, axis: int | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
-        """Position of the first largest element along an axis, or among all."""
+        """Index of the first largest element along an axis, or in the flattened array."""
 
     def argmin(self, axis: int | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
-        """Position of the first smallest element along an axis, or among all."""
+        """Index of the first smallest element along an axis, or in the flattened array."""
 
     def logsumexp(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
         """log(sum(exp(a))) over axes, or over all, without overflow."""
 
     def cumsum(self, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, stream: StreamOrDevice = None) -> array:
-        """Sums of the elements up to each one, along an axis or over all."""
+        """Cumulative sum along an axis or over the flattened array."""
 
     def cumprod(self, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, stream: StreamOrDevice = None) -> array:
-        """Products of the elements up to each one, along an axis or over all."""
+        """Cumulative product along an axis or over the flattened array."""
 
     def cummax(self, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, stream: StreamOrDevice = None) -> array:
-        """Largest of the elements up to each one, along an axis or over all."""
+        """Cumulative maximum along an axis or over the flattened array."""
 
     def cummin(self, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, stream: StreamOrDevice = None) -> array:
-        """Smallest of the elements up to each one, along an axis or over all."""
+        """Cumulative minimum along an axis or over the flattened array."""
 
     def logcumsumexp(self, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, stream: StreamOrDevice = None) -> array:
         """log(cumsum(exp(a))) without overflow."""
@@ -720,7 +720,7 @@ class array:
         """The array on a device: itself where it is there, else a copy."""
 
 class ArrayAt:
-    """Updates at chosen positions that keep every repetition."""
+    """Updates at indexed positions that apply every repeated index."""
 
     def __getitem__(self, indices: object | None) -> ArrayAt:
         """Chooses the positions."""
@@ -758,7 +758,7 @@ class ArrayLike:
         """The array that the object gives."""
 
 class ArrayIterator:
-    """Walks the first axis of an array."""
+    """Iterates over the first axis of an array."""
 
     def __iter__(self) -> ArrayIterator:
         """The iterator itself."""
@@ -973,12 +973,12 @@ def subtract(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None
 
 @overload
 def where(condition: scalar | array, x: scalar | array, y: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
-    """x where the condition holds, y elsewhere."""
+    """x where the condition is true, y elsewhere."""
 
 @overload
 def where(condition: array, /, *, stream: StreamOrDevice = None) -> tuple[array, ...]:
     """
-    `x` where the condition holds, `y` elsewhere. With the condition alone: where it holds, as in nonzero.
+    `x` where the condition is true, `y` elsewhere. With the condition alone: the indices where it is true, as in nonzero.
     """
 
 acos = arccos
@@ -1022,7 +1022,7 @@ def nan_to_num(a: scalar | array, nan: float = 0, posinf: float | None = None, n
 
 @overload
 def clip(a: array, /, a_min: scalar | array | None, a_max: scalar | array | None, *, stream: StreamOrDevice = None) -> array:
-    """Elements limited to [a_min, a_max]; None leaves an end open."""
+    """Elements limited to [a_min, a_max]; None means no limit."""
 
 @overload
 def clip(a: array, /, min: scalar | array | None = None, max: scalar | array | None = None, *, stream: StreamOrDevice = None) -> array: ...
@@ -1049,11 +1049,11 @@ def astype(a: array, dtype: Dtype, /, *, stream: StreamOrDevice = None) -> array
 def astype(a: array, dtype: Dtype, /, *, copy: bool, stream: StreamOrDevice = None) -> array: ...
 
 def view(a: scalar | array, dtype: Dtype, stream: StreamOrDevice = None) -> array:
-    """The bytes read as elements of another dtype."""
+    """The bytes reinterpreted as elements of another dtype."""
 
 def contiguous(a: array, /, allow_col_major: bool = False, *, stream: StreamOrDevice = None) -> array:
     """
-    The same elements in row-major order in memory, or column-major where allowed.
+    The same elements in row-major memory order, or in column-major order if allowed.
     """
 
 def stop_gradient(a: array, /, *, stream: StreamOrDevice = None) -> array:
@@ -1073,7 +1073,7 @@ def arange(start: int | float, /, stop: None | int | float = None, step: None | 
 
 @overload
 def arange(*, start: int | float, stop: int | float, step: None | int | float = None, dtype: Dtype | None = None, stream: StreamOrDevice = None) -> array:
-    """Numbers from `start` on, `step` apart, before `stop`."""
+    """Evenly spaced numbers from `start` to before `stop`, with distance `step`."""
 
 @overload
 def arange(stop: int | float, step: None | int | float = None, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array:
@@ -1091,7 +1091,7 @@ def linspace(start: scalar, stop: scalar, num: int | None = 50, endpoint: bool =
 
 @overload
 def linspace(start: complex, stop: complex, /, num: int = 50, *, endpoint: bool = True, dtype: Dtype | None = None, stream: StreamOrDevice = None) -> array:
-    """Numbers on the line between two complex ones."""
+    """Evenly spaced numbers between two complex numbers."""
 
 def full(shape: int | Sequence[int], vals: scalar | array, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array:
     """
@@ -1156,7 +1156,7 @@ def hanning(M: int, *, stream: StreamOrDevice = None) -> array:
 
 def asarray(a: scalar | array | Sequence | DLPackCompatible, dtype: Dtype | None = None, *, copy: bool | None = None, device: Device | Stream | None = None) -> array:
     """
-    An array of whatever has elements; see array. With copy=False memory is shared or ValueError raised.
+    An array from any object with elements; see array. With copy=False, memory is shared or ValueError is raised.
     """
 
 def from_dlpack(x: DLPackCompatible, /, *, copy: bool | None = None, device: Device | Stream | None = None) -> array:
@@ -1165,23 +1165,23 @@ def from_dlpack(x: DLPackCompatible, /, *, copy: bool | None = None, device: Dev
 @overload
 def reshape(a: array, /, shape: Sequence[int], *, stream: StreamOrDevice = None) -> array:
     """
-    The elements in another shape of as many; one length may be -1 and is inferred.
+    The array in another shape with the same number of elements; one length may be -1 and is inferred.
     """
 
 @overload
 def reshape(a: array, /, shape: Sequence[int], *, copy: bool | None, stream: StreamOrDevice = None) -> array: ...
 
 def flatten(a: array, /, start_axis: int = 0, end_axis: int = -1, *, stream: StreamOrDevice = None) -> array:
-    """Axes `start_axis` to `end_axis`, both included, as one axis."""
+    """Merges the axes `start_axis` to `end_axis`, inclusive, into one."""
 
 def unflatten(a: array, /, axis: int, shape: Sequence[int], *, stream: StreamOrDevice = None) -> array:
     """An axis split into axes of `shape`; one length may be -1."""
 
 def squeeze(a: array, /, axis: None | int | Sequence[int] = None, *, stream: StreamOrDevice = None) -> array:
-    """Without the given axes of length 1, or without all of them."""
+    """Removes the given axes of length 1, or all axes of length 1."""
 
 def expand_dims(a: array, /, axis: int | Sequence[int], *, stream: StreamOrDevice = None) -> array:
-    """With axes of length 1 inserted at places of the result."""
+    """Inserts axes of length 1 at the given positions of the result."""
 
 def broadcast_to(a: scalar | array, /, shape: Sequence[int], *, stream: StreamOrDevice = None) -> array:
     """
@@ -1192,7 +1192,7 @@ def broadcast_arrays(*arrays: array, stream: StreamOrDevice = None) -> list[arra
     """The arrays broadcast to their common shape."""
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int]:
-    """The shape that shapes broadcast to."""
+    """The broadcast shape of several shapes."""
 
 def atleast_1d(*arys: array, stream: StreamOrDevice = None) -> array | list[array]:
     """
@@ -1211,20 +1211,20 @@ def atleast_3d(*arys: array, stream: StreamOrDevice = None) -> array | list[arra
 
 def transpose(a: array, /, axes: Sequence[int] | None = None, *, stream: StreamOrDevice = None) -> array:
     """
-    Axis i of the result is axis axes[i]; all axes reversed where none are given.
+    Permutes the axes: axis i of the result is axis axes[i]; reverses all axes if none are given.
     """
 
 permute_dims = transpose
 
 def matrix_transpose(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """The last two axes exchanged."""
+    """Swaps the last two axes."""
 
 def swapaxes(a: array, /, axis1: int, axis2: int, *, stream: StreamOrDevice = None) -> array:
-    """Two axes exchanged."""
+    """Swaps two axes."""
 
 @overload
 def moveaxis(a: array, /, source: int, destination: int, *, stream: StreamOrDevice = None) -> array:
-    """Axis `source` put at place `destination`."""
+    """Moves axis `source` to position `destination`."""
 
 @overload
 def moveaxis(a: array, /, source: Sequence[int], destination: Sequence[int], *, stream: StreamOrDevice = None) -> array: ...
@@ -1245,27 +1245,27 @@ def as_strided(a: array, /, shape: Sequence[int] | None = None, strides: Sequenc
 
 def slice(a: array, start_indices: array, axes: Sequence[int], slice_size: Sequence[int], *, stream: StreamOrDevice = None) -> array:
     """
-    A part of `slice_size` that starts at positions which are computed, along `axes`.
+    A slice of size `slice_size` whose start, along `axes`, is given by an array.
     """
 
 def slice_update(a: array, update: array, start_indices: array, axes: Sequence[int], *, stream: StreamOrDevice = None) -> array:
     """
-    The array with `update` written at positions which are computed, along `axes`.
+    A copy with `update` written to a slice whose start, along `axes`, is given by an array.
     """
 
 def concatenate(arrays: list[array], axis: int | None = 0, *, stream: StreamOrDevice = None) -> array:
     """
-    The arrays one after the other along an axis; flattened first where axis is None.
+    Joins arrays along an existing axis; flattens them first if axis is None.
     """
 
 concat = concatenate
 
 def stack(arrays: list[array], axis: int | None = 0, *, stream: StreamOrDevice = None) -> array:
-    """The arrays side by side along a new axis."""
+    """Joins arrays along a new axis."""
 
 def split(a: array, /, indices_or_sections: int | Sequence[int], axis: int = 0, *, stream: StreamOrDevice = None) -> list[array]:
     """
-    Parts along an axis: a number of equal ones, or those between the given positions.
+    Splits an axis into a number of equal parts, or at the given indices.
     """
 
 def unstack(x: array, /, *, axis: int = 0, stream: StreamOrDevice = None) -> tuple[array, ...]:
@@ -1284,46 +1284,46 @@ def repeat(array: array, repeats: int, axis: int | None = None, *, stream: Strea
 def repeat(array: array, repeats: array, axis: int | None = None, *, stream: StreamOrDevice = None) -> array: ...
 
 def tile(a: array, reps: int | Sequence[int], /, *, stream: StreamOrDevice = None) -> array:
-    """The array beside itself, reps[i] times along axis i."""
+    """The array repeated reps[i] times along axis i."""
 
 def roll(a: array, /, shift: int | tuple[int], axis: None | int | tuple[int] = None, *, stream: StreamOrDevice = None) -> array:
     """
-    The elements moved along axes; those that leave at one end enter at the other.
+    The elements shifted cyclically along axes.
     """
 
 def take(a: array, /, indices: int | array, axis: int | None = None, *, stream: StreamOrDevice = None) -> array:
-    """Slices at positions along an axis, or elements of the flattened array."""
+    """Slices at indices along an axis, or elements of the flattened array."""
 
 def take_along_axis(a: array, /, indices: array, axis: int | None = -1, *, stream: StreamOrDevice = None) -> array:
-    """Elements at one position for each element along an axis."""
+    """Elements at one index for each element along an axis."""
 
 def put_along_axis(a: array, /, indices: array, values: array, axis: int | None = None, *, stream: StreamOrDevice = None) -> array:
     """
-    The array with `values` written at one position for each element along an axis.
+    A copy with `values` written at one index for each element along an axis.
     """
 
 def nonzero(a: array, /, *, stream: StreamOrDevice = None) -> tuple[array, ...]:
     """
-    Positions of the elements that are not zero, one array for each axis. Computes the array.
+    Indices of the nonzero elements, one array per axis. Evaluates the array.
     """
 
 def argwhere(a: array, /, *, stream: StreamOrDevice = None) -> array:
     """
-    Positions of the elements that are not zero, as rows. Computes the array.
+    Indices of the nonzero elements, as rows. Evaluates the array.
     """
 
 def flatnonzero(a: array, /, *, stream: StreamOrDevice = None) -> array:
     """
-    Positions of the nonzero elements of the flattened array. Computes the array.
+    Indices of the nonzero elements of the flattened array. Evaluates the array.
     """
 
 def compress(condition: array, a: array, axis: int | None = None, *, stream: StreamOrDevice = None) -> array:
     """
-    The slices along an axis, or the elements of the flattened array, where the condition holds. Computes the condition.
+    The slices along an axis, or the elements of the flattened array, where the condition is true. Evaluates the condition.
     """
 
 def extract(condition: array, a: array, *, stream: StreamOrDevice = None) -> array:
-    """The elements where the condition holds. Computes the condition."""
+    """The elements where the condition is true. Evaluates the condition."""
 
 @overload
 def sum(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
@@ -1380,10 +1380,10 @@ def std(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = F
 def std(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, correction: float, stream: StreamOrDevice = None) -> array: ...
 
 def argmax(a: array, /, axis: None | int = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
-    """Position of the first largest element along an axis, or among all."""
+    """Index of the first largest element along an axis, or in the flattened array."""
 
 def argmin(a: array, /, axis: None | int = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
-    """Position of the first smallest element along an axis, or among all."""
+    """Index of the first smallest element along an axis, or in the flattened array."""
 
 def softmax(a: array, /, axis: None | int | Sequence[int] = None, *, precise: bool = False, stream: StreamOrDevice = None) -> array:
     """exp(a) / sum(exp(a)) over axes, or over all, without overflow."""
@@ -1392,16 +1392,16 @@ def logsumexp(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bo
     """log(sum(exp(a))) over axes, or over all, without overflow."""
 
 def cumsum(a: array, /, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, dtype: Dtype | None = None, stream: StreamOrDevice = None) -> array:
-    """Sums of the elements up to each one, along an axis or over all."""
+    """Cumulative sum along an axis or over the flattened array."""
 
 def cumprod(a: array, /, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, dtype: Dtype | None = None, stream: StreamOrDevice = None) -> array:
-    """Products of the elements up to each one, along an axis or over all."""
+    """Cumulative product along an axis or over the flattened array."""
 
 def cummax(a: array, /, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, stream: StreamOrDevice = None) -> array:
-    """Largest of the elements up to each one, along an axis or over all."""
+    """Cumulative maximum along an axis or over the flattened array."""
 
 def cummin(a: array, /, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, stream: StreamOrDevice = None) -> array:
-    """Smallest of the elements up to each one, along an axis or over all."""
+    """Cumulative minimum along an axis or over the flattened array."""
 
 def logcumsumexp(a: array, /, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, stream: StreamOrDevice = None) -> array:
     """log(cumsum(exp(a))) without overflow."""
@@ -1422,23 +1422,23 @@ def sort(a: array, /, *, axis: int = -1, descending: bool = False, stable: bool 
 
 @overload
 def argsort(a: array, /, axis: None | int = -1, *, stream: StreamOrDevice = None) -> array:
-    """Positions that sort the elements along an axis, or all of them."""
+    """Indices that sort the elements along an axis, or the flattened array."""
 
 @overload
 def argsort(a: array, /, *, axis: int = -1, descending: bool = False, stable: bool = True, stream: StreamOrDevice = None) -> array: ...
 
 def partition(a: array, /, kth: int, axis: None | int = -1, *, stream: StreamOrDevice = None) -> array:
     """
-    The elements with the kth smallest in its place, smaller ones before it.
+    Partially sorted elements: the kth smallest is in its sorted position, with none larger before it.
     """
 
 def argpartition(a: array, /, kth: int, axis: None | int = -1, *, stream: StreamOrDevice = None) -> array:
     """
-    Positions that put the kth smallest in its place, smaller ones before it.
+    Indices that partition the elements; see partition.
     """
 
 def topk(a: array, /, k: int, axis: None | int = -1, *, stream: StreamOrDevice = None) -> array:
-    """The k largest elements along an axis, or of all, in no certain order."""
+    """The k largest elements along an axis, or of the flattened array, in no particular order."""
 
 def searchsorted(sorted_sequence: array, values: array, /, side: str = 'left', *, sorter: array | None = None, stream: StreamOrDevice = None) -> array:
     """
@@ -1579,7 +1579,7 @@ def quantize(w: array, /, group_size: int | None = None, bits: int | None = None
     """
 
 def dequantize(w: array, /, scales: array, biases: array | None = None, group_size: int | None = None, bits: int | None = None, mode: str = 'affine', global_scale: array | None = None, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array:
-    """The matrix that words, scales and biases of quantize stand for."""
+    """Unpacks a matrix from the words, scales and biases of quantize."""
 
 def quantized_matmul(x: array, w: array, /, scales: array, biases: array | None = None, transpose: bool = True, group_size: int | None = None, bits: int | None = None, mode: str = 'affine', *, stream: StreamOrDevice = None) -> array:
     """
@@ -1611,27 +1611,27 @@ def einsum_path(subscripts: str, *operands) -> tuple[list[tuple[int, ...]], str]
 
 def conv1d(input: array, weight: array, /, stride: int = 1, padding: int = 0, dilation: int = 1, groups: int = 1, *, stream: StreamOrDevice = None) -> array:
     """
-    Slides the weight over the input: (batch, .., channels) and (channels out, .., channels in).
+    Convolution (cross-correlation) of an input (batch, .., channels) with a weight (output channels, .., input channels).
     """
 
 def conv_transpose1d(input: array, weight: array, /, stride: int = 1, padding: int = 0, dilation: int = 1, output_padding: int = 0, groups: int = 1, *, stream: StreamOrDevice = None) -> array:
-    """The transpose of a convolution, which lengthens the input."""
+    """Transposed convolution."""
 
 def conv2d(input: array, weight: array, /, stride: int | tuple[int, int] = 1, padding: int | tuple[int, int] = 0, dilation: int | tuple[int, int] = 1, groups: int = 1, *, stream: StreamOrDevice = None) -> array:
     """
-    Slides the weight over the input: (batch, .., channels) and (channels out, .., channels in).
+    Convolution (cross-correlation) of an input (batch, .., channels) with a weight (output channels, .., input channels).
     """
 
 def conv_transpose2d(input: array, weight: array, /, stride: int | tuple[int, int] = 1, padding: int | tuple[int, int] = 0, dilation: int | tuple[int, int] = 1, output_padding: int | tuple[int, int] = 0, groups: int = 1, *, stream: StreamOrDevice = None) -> array:
-    """The transpose of a convolution, which lengthens the input."""
+    """Transposed convolution."""
 
 def conv3d(input: array, weight: array, /, stride: int | tuple[int, int, int] = 1, padding: int | tuple[int, int, int] = 0, dilation: int | tuple[int, int, int] = 1, groups: int = 1, *, stream: StreamOrDevice = None) -> array:
     """
-    Slides the weight over the input: (batch, .., channels) and (channels out, .., channels in).
+    Convolution (cross-correlation) of an input (batch, .., channels) with a weight (output channels, .., input channels).
     """
 
 def conv_transpose3d(input: array, weight: array, /, stride: int | tuple[int, int, int] = 1, padding: int | tuple[int, int, int] = 0, dilation: int | tuple[int, int, int] = 1, output_padding: int | tuple[int, int, int] = 0, groups: int = 1, *, stream: StreamOrDevice = None) -> array:
-    """The transpose of a convolution, which lengthens the input."""
+    """Transposed convolution."""
 
 def conv_general(input: array, weight: array, /, stride: int | Sequence[int] = 1, padding: int | Sequence[int] | tuple[Sequence[int], Sequence[int]] = 0, kernel_dilation: int | Sequence[int] = 1, input_dilation: int | Sequence[int] = 1, groups: int = 1, flip: bool = False, *, stream: StreamOrDevice = None) -> array:
     """
@@ -1647,33 +1647,33 @@ def get_active_memory() -> int:
     """Bytes in use by arrays."""
 
 def get_peak_memory() -> int:
-    """The most bytes in use since the start or the last reset."""
+    """The maximum number of bytes in use since the start or the last reset."""
 
 def get_cache_memory() -> int:
-    """Bytes of freed memory kept for reuse."""
+    """Bytes of freed memory that are kept for reuse."""
 
 def set_memory_limit(limit: int) -> int:
     """
-    Sets the bytes above which freed memory is given back first; returns the earlier limit.
+    Sets the number of bytes above which cached memory is released first; returns the previous limit.
     """
 
 def set_cache_limit(limit: int) -> int:
-    """Sets how many bytes are kept for reuse; returns the earlier limit."""
+    """Sets the maximum size of the cache in bytes; returns the previous limit."""
 
 def set_wired_limit(limit: int) -> int:
-    """Accepted for compatibility; returns the earlier limit."""
+    """Accepted for compatibility; returns the previous limit."""
 
 def reset_peak_memory() -> None:
-    """Sets the peak to what is in use."""
+    """Sets the peak to the current use."""
 
 def clear_cache() -> None:
-    """Gives back what is kept for reuse."""
+    """Releases the cached memory."""
 
 def get_memory_limit() -> int:
-    """The bytes above which freed memory is given back first."""
+    """The number of bytes above which cached memory is released first."""
 
 def get_memory_ceiling() -> int:
-    """The bytes above which allocation fails."""
+    """The number of bytes above which allocations fail."""
 
 def set_memory_ceiling(limit: int) -> int:
     """
@@ -1682,16 +1682,16 @@ def set_memory_ceiling(limit: int) -> int:
 
 def get_array_buffer_size(*args) -> int:
     """
-    Bytes of the memory behind the arrays of trees; shared memory counts once.
+    Bytes of the buffers of the arrays in trees; shared buffers count once.
     """
 
 def eval(*args) -> None:
     """
-    Computes the arrays of trees (lists, tuples, dicts) and waits for them.
+    Evaluates the arrays of trees (lists, tuples, dicts) and waits for them.
     """
 
 def async_eval(*args) -> None:
-    """Starts to compute the arrays of trees; whoever reads them waits."""
+    """Starts the evaluation of the arrays of trees; reading them waits."""
 
 def value_and_grad(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, argnames: str | Sequence[str] = []) -> Callable[P, tuple[R, Any]]:
     """
@@ -1727,15 +1727,15 @@ def compile(fun: Callable[P, R], inputs: object | None = None, outputs: object |
 
 def disable_compile() -> None:
     """
-    Lets compiled functions run as they are written. MLX_DISABLE_COMPILE in the environment does the same.
+    Disables compilation: compiled functions run as ordinary functions. The environment variable MLX_DISABLE_COMPILE does the same.
     """
 
 def enable_compile() -> None:
-    """Lets compiled functions be compiled again."""
+    """Enables compilation again."""
 
 def compile_cache_info() -> dict:
     """
-    How often a trace of a compiled function was found and not found, and how many are kept.
+    The number of hits and misses of the trace cache, and its size.
     """
 
 def set_compile_cache_size(n: int) -> int:
@@ -1744,10 +1744,10 @@ def set_compile_cache_size(n: int) -> int:
     """
 
 def clear_compile_cache() -> None:
-    """Forgets the traces of all compiled functions."""
+    """Drops the traces of all compiled functions."""
 
 class DebugScope:
-    """A debugging aid that is on or off; as a context it ends with it."""
+    """A debugging aid that is on or off; as a context manager it restores the previous state."""
 
     def __enter__(self) -> DebugScope:
         """Itself; turns the aid on or off again where it has been left."""
@@ -1768,7 +1768,7 @@ def debug_lines(on: bool = True) -> DebugScope:
     """
 
 class Profile:
-    """Times of the steps that ran; made by profile()."""
+    """Times of executed steps; made by profile()."""
 
     def __enter__(self) -> Profile:
         """Starts to record."""
@@ -1895,11 +1895,11 @@ def export_to_dot(file: object, *args, **kwargs) -> None:
 
 def simplify(*args) -> None:
     """
-    Merges equal parts of the graphs behind trees of arrays, in place, and leaves out ops that change nothing. No bit of a result changes; evaluated arrays stay as they are.
+    Merges common subexpressions in the graphs of trees of arrays, in place, and removes identity ops. Results stay bitwise equal; evaluated arrays are unchanged.
     """
 
 class PrintOptions:
-    """How numbers print."""
+    """Print options for numbers."""
 
     def __init__(self, precision: int = -1) -> None: ...
 
@@ -1923,7 +1923,7 @@ def set_printoptions(precision: int = -1) -> None:
     """Sets the digits after the point; -1 for six significant digits."""
 
 def get_printoptions() -> PrintOptions:
-    """The options in force."""
+    """The current print options."""
 
 def printoptions(precision: int = -1) -> _PrintOptionsContext:
     """A context in which numbers print with other options."""
@@ -1959,10 +1959,10 @@ def hypot(a: scalar | array, b: scalar | array, /, *, stream: StreamOrDevice = N
     """sqrt(a ** 2 + b ** 2) without overflow."""
 
 def nextafter(a: scalar | array, b: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
-    """The floating number after a on the way to b."""
+    """The next floating number after a towards b."""
 
 def signbit(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """True where the sign bit is set: of negative numbers and -0.0."""
+    """True where the sign bit is set: for negative numbers and -0.0."""
 
 def cumulative_sum(a: array, /, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, dtype: Dtype | None = None, include_initial: bool = False, stream: StreamOrDevice = None) -> array:
     """

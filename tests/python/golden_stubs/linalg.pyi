@@ -211,7 +211,7 @@ def vecdot(x1: array, x2: array, /, *, axis: int = -1, stream: StreamOrDevice = 
     """
 
 def matrix_transpose(x: array, /, *, stream: StreamOrDevice = None) -> array:
-    """The last two axes exchanged."""
+    """Swaps the last two axes."""
 
 def diagonal(x: array, /, *, offset: int = 0, stream: StreamOrDevice = None) -> array:
     """The diagonals of matrices in the last two axes."""

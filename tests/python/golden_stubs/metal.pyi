@@ -11,27 +11,27 @@ def get_active_memory() -> int:
     """Bytes in use by arrays."""
 
 def get_peak_memory() -> int:
-    """The most bytes in use since the start or the last reset."""
+    """The maximum number of bytes in use since the start or the last reset."""
 
 def get_cache_memory() -> int:
-    """Bytes of freed memory kept for reuse."""
+    """Bytes of freed memory that are kept for reuse."""
 
 def set_memory_limit(limit: int) -> int:
     """
-    Sets the bytes above which freed memory is given back first; returns the earlier limit.
+    Sets the number of bytes above which cached memory is released first; returns the previous limit.
     """
 
 def set_cache_limit(limit: int) -> int:
-    """Sets how many bytes are kept for reuse; returns the earlier limit."""
+    """Sets the maximum size of the cache in bytes; returns the previous limit."""
 
 def set_wired_limit(limit: int) -> int:
-    """Accepted for compatibility; returns the earlier limit."""
+    """Accepted for compatibility; returns the previous limit."""
 
 def reset_peak_memory() -> None:
-    """Sets the peak to what is in use."""
+    """Sets the peak to the current use."""
 
 def clear_cache() -> None:
-    """Gives back what is kept for reuse."""
+    """Releases the cached memory."""
 
 def is_available() -> bool:
     """True where Metal is there."""

@@ -1,9 +1,9 @@
-"""Which room of the engine includes which: the table of docs/architecture.md, checked.
+"""Checks every include against the table of docs/architecture.md.
 
-`python tests/rooms.py` prints every include that the table does not allow, and every room or file
-that it names and that is not there. A row names a room (a folder, a file, or the headers of a
-folder) and what it reads: other rooms, and single files of them. A room reads itself; a source also
-reads the public header of its own name, which declares what it defines.
+`python tests/includes.py` prints every include that the table does not allow, and every directory
+or file in it that does not exist. A row names an area (a directory, a file, or the headers of a
+directory) and what it may include: other areas, and single files of them. An area may include its
+own files; a source file may also include the public header of the same name.
 """
 
 import pathlib
@@ -20,35 +20,35 @@ SYSTEM_HEADERS = {
 
 
 class Table:
-    """Rooms and what each reads, as the document has them."""
+    """The areas and what each may include, from the document."""
 
     def __init__(self, text):
         self.reads = {}
         for line in text.splitlines():
             cells = line.split("|")[1:-1]
             if line.startswith("| `") and len(cells) == 3:
-                for room in re.findall(r"`([^`]+)`", cells[0]):
-                    self.reads[room] = re.findall(r"`([^`]+)`", cells[2])
+                for area in re.findall(r"`([^`]+)`", cells[0]):
+                    self.reads[area] = re.findall(r"`([^`]+)`", cells[2])
 
-    def room_of(self, path):
-        """The longest room that holds a file, None where there is none."""
+    def area_of(self, path):
+        """The innermost area that contains a file, or None."""
         beside = str(pathlib.PurePath(path).parent / ("*" + pathlib.PurePath(path).suffix))
-        rooms = [r for r in self.reads if r in (path, beside)]
+        areas = [r for r in self.reads if r in (path, beside)]
         folders = [r for r in self.reads if path.startswith(r + "/")]
-        return max(rooms or folders, key=len, default=None)
+        return max(areas or folders, key=len, default=None)
 
     def allows(self, path, included):
         """Whether a file may include another."""
-        room, target = self.room_of(path), self.room_of(included)
-        if room is None or room == target:
+        area, target = self.area_of(path), self.area_of(included)
+        if area is None or area == target:
             return True
         own = f"mlx/{pathlib.PurePath(path).stem}.h"
-        return included == own or any(included == r or target == r for r in self.reads[room])
+        return included == own or any(included == r or target == r for r in self.reads[area])
 
     def faults(self, root):
-        """What the table names and what is not there."""
-        for room, reads in self.reads.items():
-            for name in [room, *reads]:
+        """Directories and files in the table that do not exist."""
+        for area, reads in self.reads.items():
+            for name in [area, *reads]:
                 if not any(root.glob(name)):
                     yield f"docs/architecture.md: there is no {name}"
 
@@ -63,22 +63,22 @@ def includes(root, path):
 
 
 def faults(root, table):
-    """One line for each include that is not allowed."""
+    """One message per include that is not allowed."""
     yield from table.faults(root)
     for folder in ("mlx", "python/src"):
         for file in sorted((root / folder).rglob("*")):
             if file.suffix not in (".h", ".cpp", ".def"):
                 continue
             path = file.relative_to(root).as_posix()
-            room = table.room_of(path)
-            if room is None:
-                yield f"{path}: no room of docs/architecture.md"
+            area = table.area_of(path)
+            if area is None:
+                yield f"{path}: not in any area of docs/architecture.md"
             for system, name in includes(root, path):
                 if system:
-                    if name not in SYSTEM_HEADERS.get(room, {name}):
-                        yield f"{path}: <{name}> in a room without the standard library"
+                    if name not in SYSTEM_HEADERS.get(area, {name}):
+                        yield f"{path}: <{name}> in an area without the standard library"
                 elif not table.allows(path, name):
-                    yield f"{path}: {room} does not read {name}"
+                    yield f"{path}: {area} may not include {name}"
 
 
 def main():
