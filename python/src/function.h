@@ -110,7 +110,7 @@ template <class F>
 std::unique_ptr<Overload> make_overload(const char* signature, const char* doc, bool method) {
   auto o = std::make_unique<Overload>(signature, doc, method);
   o->call = CallableTraits<F>::template invoke<F>;
-  if (o->parameters.size() + o->star + o->star_star != CallableTraits<F>::arity)
+  if (o->parameters.size() + !o->star.empty() + !o->star_star.empty() != CallableTraits<F>::arity)
     throw std::logic_error(std::string("parameters of ") + signature);
   return o;
 }
