@@ -30,7 +30,7 @@ struct MLX_API Interrupted : std::exception {
 /// Throws Interrupted where the program says so. Does nothing in an UninterruptedRegion.
 MLX_API void check_interrupt();
 /// True where check_interrupt may throw on this thread.
-bool interruptible();
+MLX_API bool interruptible();
 
 /// The program's lock is not held while this lives: around all that waits or computes for long.
 /// Does nothing where the thread does not hold the lock, so that regions nest, and nothing in an

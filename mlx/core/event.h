@@ -18,7 +18,7 @@ class Event;
 struct MLX_API Completion : RefCounted {
   /// True where the work is over, well or not. Never blocks.
   virtual bool done() = 0;
-  /// Blocks until the work is over; does not throw its error.
+  /// Blocks until the work is over, whose error it does not throw; hears interrupts as `wait_for`.
   virtual void wait() = 0;
   /// The error of work that is over, or null.
   virtual std::exception_ptr error() = 0;
