@@ -64,6 +64,8 @@ def same_bits(a, b):
 @check
 def test_it_is_the_gpu():
     assert mx.default_device() == mx.Device(mx.gpu)
+    assert mx.is_available(mx.gpu) and mx.device_count(mx.gpu) == 1
+    assert mx.new_stream(mx.gpu) != mx.default_stream(mx.gpu)
     assert mx.device_info(mx.gpu)["architecture"] == ("unified" if unified else "discrete")
 
 

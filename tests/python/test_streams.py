@@ -9,7 +9,7 @@ import mlx.core as mx
 
 @pytest.fixture(scope="module")
 def other():
-    return mx.new_stream(mx.cpu)
+    return mx.new_stream(mx.default_device())
 
 
 def flat(result):
@@ -111,5 +111,5 @@ def test_rules_of_the_program_build_on_its_default_stream(other):
     x = mx.ones(3)
     mx.grad(lambda x: f(x).sum(stream=other))(x)
     assert [index for op, index in mx._node_streams(seen[0]) if op == "exp"] == [
-        mx.default_stream(mx.cpu).index
+        mx.default_stream(mx.default_device()).index
     ]
