@@ -375,6 +375,22 @@ def test_an_imported_array_outlives_its_owner():
 
 
 @check
+def test_copies_of_what_stopped_go_on():
+    a = on_device(np.ones(1 << 18))
+    ceiling = mx.set_memory_ceiling(mx.get_active_memory() + (1 << 20) + 4096)
+    try:
+        b = mx.cumsum(mx.sort(mx.exp(a)))
+        mx.async_eval(b)
+        c = mx.add(b, 1, stream=mx.cpu)
+        mx.async_eval(c)
+    finally:
+        mx.set_memory_ceiling(ceiling)
+    d = mx.add(c, 1, stream=mx.gpu)
+    mx.async_eval(d)
+    assert d[0].item() == np.float32(np.e) + 2
+
+
+@check
 def test_nothing_is_read_after_it_was_freed():
     """Temporaries and inputs go while launches that read them have not started."""
 
