@@ -142,6 +142,12 @@ void Storage::keep(Replica copy) {
   update_present();
 }
 
+bool Storage::being_read() const {
+  // In this order: a writer that ends in between only makes the answer more careful.
+  const uint32_t users = primary_.buffer->refs.load(std::memory_order_acquire) - 1;
+  return users > (ready && !ready->done() ? 1 : 0);
+}
+
 void Storage::start_write(Space space, Ref<Event> end) {
   std::lock_guard lock(mutex_);
   primary_ = {find(space)->buffer, {}};
