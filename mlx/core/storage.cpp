@@ -45,7 +45,7 @@ class SuspendedCopy final : public SuspendedWork {
 
 /// Moves bytes between buffers on a stream, once `after` is over; gives the end of that.
 Ref<Event> start_copy(Ref<Buffer> from, Ref<Buffer> to, size_t bytes, Stream stream,
-                      const Ref<Event>& after) {
+                      const Ref<Event>& after, const Ref<Event>& reading) {
   auto end = make_ref<Event>();
   Copy copy{.from = std::move(from),
             .to = std::move(to),
@@ -54,6 +54,7 @@ Ref<Event> start_copy(Ref<Buffer> from, Ref<Buffer> to, size_t bytes, Stream str
             .after = {},
             .done = end};
   if (after) copy.after.push_back(after);
+  if (reading) copy.after.push_back(reading);
   if (std::exception_ptr error = stopped_before(copy.after, false)) {
     end->suspend(error, std::make_unique<SuspendedCopy>(std::move(copy)));
     return end;
@@ -123,11 +124,12 @@ Storage::Replica Storage::make_copy(Space space, Stream stream) {
   // The host copies nothing itself: the device that has the bytes, or gets them, does.
   auto on = [&](Device d) { return stream.device == d ? stream : Stream(kCopyStream, d); };
   Ref<Buffer> to = there.alloc(bytes_, on(device));
-  if (space == Space::host) return {to, start_copy(from, to, bytes_, on(owner), after)};
-  if (from->host) return {to, start_copy(from, to, bytes_, on(device), after)};
+  if (space == Space::host)
+    return {to, start_copy(from, to, bytes_, on(owner), after, reading_mark())};
+  if (from->host) return {to, start_copy(from, to, bytes_, on(device), after, reading_mark())};
   Ref<Buffer> middle = host_backend().alloc(bytes_, on(Device::cpu));
-  Ref<Event> landed = start_copy(from, middle, bytes_, on(owner), after);
-  return {to, start_copy(middle, to, bytes_, on(device), landed)};
+  Ref<Event> landed = start_copy(from, middle, bytes_, on(owner), after, reading_mark());
+  return {to, start_copy(middle, to, bytes_, on(device), landed, {})};
 }
 
 /// What a device works on is not kept on the host as well.
@@ -142,8 +144,24 @@ void Storage::keep(Replica copy) {
   update_present();
 }
 
+Ref<Event> Storage::reading() {
+  std::lock_guard lock(mutex_);
+  return reading_mark();
+}
+
+const Ref<Event>& Storage::reading_mark() {
+  if (!reading_) {
+    reading_ = make_ref<Event>();
+    reading_->signal();
+  }
+  return reading_;
+}
+
 bool Storage::being_read() const {
-  // In this order: a writer that ends in between only makes the answer more careful.
+  if (reading_ && reading_->refs.load(std::memory_order_acquire) > 1) return true;
+  if (!noted_read_.load(std::memory_order_relaxed)) return false;
+  // Whoever names the buffer may be a reader, but for the writer. In this order: a writer that ends
+  // in between only makes the answer more careful.
   const uint32_t users = primary_.buffer->refs.load(std::memory_order_acquire) - 1;
   return users > (ready && !ready->done() ? 1 : 0);
 }
@@ -152,6 +170,8 @@ Ref<Buffer> Storage::start_write(Space space, Ref<Event> end) {
   std::lock_guard lock(mutex_);
   primary_ = {find(space)->buffer, {}};
   others_.clear();
+  reading_ = {};
+  noted_read_ = false;
   written_ = primary_.buffer.get();
   update_present();
   ready = std::move(end);

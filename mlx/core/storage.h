@@ -75,8 +75,14 @@ class MLX_API Storage : public RefCounted {
   /// neither taken over nor moved, and copies of it serve one launch.
   void pin() { pins_.fetch_add(1, std::memory_order_relaxed); }
   void unpin() { pins_.fetch_sub(1, std::memory_order_release); }
-  /// True where a launch or a copy that was started may still read the bytes. Only for a caller who
-  /// has the one reference: others may start more.
+  /// An event that is done, which launches and copies that read the bytes keep among those that
+  /// they come after: as long as one of them exists, even suspended, somebody has a reference to
+  /// it.
+  Ref<Event> reading();
+  /// Says that a launch without a reference to `reading()` reads the bytes and may not be done.
+  void note_read() { noted_read_ = true; }
+  /// True where a launch or a copy may still read the bytes. Only for a caller who has the one
+  /// reference to the storage: others may start more.
   bool being_read() const;
   bool pinned() const { return pins_.load(std::memory_order_acquire) != 0; }
   bool borrowed() const { return borrowed_; }
@@ -87,6 +93,7 @@ class MLX_API Storage : public RefCounted {
     Ref<Event> arrival;  // end of the copy that fills it; null: `ready` says it
   };
   const Replica* find(Space space) const;
+  const Ref<Event>& reading_mark();
   Replica make_copy(Space space, Stream stream);
   void keep(Replica copy);
   void update_present();
@@ -97,6 +104,8 @@ class MLX_API Storage : public RefCounted {
   std::atomic<Spaces> present_;
   size_t bytes_;
   std::atomic<int> pins_{0};
+  Ref<Event> reading_;
+  std::atomic<bool> noted_read_{false};
   bool borrowed_ = false;
   mutable std::mutex mutex_;  // of the replicas
 };

@@ -146,6 +146,7 @@ Launch Execution::make_launch(size_t index) {
     Ref<Event> arrival;
     Ref<Buffer> buffer = written_here ? written : storage->bring(seg.space, seg.stream, arrival);
     if (arrival) add_event(launch.after, arrival);
+    if (!waits && !written_here) add_event(launch.after, storage->reading());
     launch.arguments.bind(b, std::move(buffer), offset);
   }
   for (size_t c = 0; c < seg.constants.size(); ++c)
@@ -170,12 +171,24 @@ void Execution::launch(size_t index) {
     Launch launch = make_launch(index);
     Backend& backend = *plan->segments[index].backend;
     if (std::exception_ptr error = stopped_before(launch.after, blocking))
-      return end->suspend(error, std::make_unique<SuspendedLaunch>(backend, std::move(launch)));
-    backend.launch(std::move(launch));
+      end->suspend(error, std::make_unique<SuspendedLaunch>(backend, std::move(launch)));
+    else
+      backend.launch(std::move(launch));
   } catch (...) {
     if (!end->done()) end->fail(std::current_exception(), {nullptr});
   }
   end->set_launched();
+  note_reads(index);
+}
+
+/// A launch that the caller waits for keeps no reference to what it reads: it is done by now,
+/// unless it runs on another thread or was suspended.
+void Execution::note_reads(size_t index) {
+  if (!blocking || done[index]->done()) return;
+  for (int slot : plan->segments[index].slots) {
+    const auto& storage = memory[plan->home_of(slot)].storage;
+    if (storage && storage->ready != done[index]) storage->note_read();
+  }
 }
 
 void Execution::run() {
@@ -207,6 +220,7 @@ void Execution::suspend_from(size_t index, const std::exception_ptr& error) {
       }
       Backend& backend = *plan->segments[index].backend;
       end->suspend(error, std::make_unique<SuspendedLaunch>(backend, make_launch(index)));
+      note_reads(index);
     } catch (...) {
       end->fail(std::current_exception(), {nullptr});
     }

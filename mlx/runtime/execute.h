@@ -16,11 +16,11 @@ struct MLX_API Execution {
     Ref<Storage> storage;
     Ref<Buffer> written;  ///< the replica that an output's segment writes
   };
-  std::vector<Memory> memory;          ///< per slot
-  SmallVector<int64_t, 8> starts;      ///< per leaf: where it starts in its storage, bytes
-  std::vector<Ref<Event>> done;        ///< per segment
-  std::vector<Scalar> constants;       ///< of all segments, one after another
-  std::vector<Ref<Event>> after;  ///< earlier writes of inputs that the plan takes over
+  std::vector<Memory> memory;      ///< per slot
+  SmallVector<int64_t, 8> starts;  ///< per leaf: where it starts in its storage, bytes
+  std::vector<Ref<Event>> done;    ///< per segment
+  std::vector<Scalar> constants;   ///< of all segments, one after another
+  std::vector<Ref<Event>> after;   ///< earlier writes of inputs that the plan takes over
   bool blocking = true;
 
   Execution() = default;
@@ -51,6 +51,7 @@ struct MLX_API Execution {
   Launch make_launch(size_t index);
   void launch(size_t index);
   void suspend_from(size_t index, const std::exception_ptr& error);
+  void note_reads(size_t index);
   bool launched_ = false;
 };
 

@@ -130,6 +130,27 @@ def test_memory_that_another_stream_reads_is_not_taken_over(other, read, compile
         assert mx.all(seen == want).item()
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+def test_chains_that_nobody_waits_for_need_no_more_memory(compiled):
+    """The launches of a stream run in order: a result takes over the memory of the one before."""
+
+    def step(x):
+        return mx.exp(x * 0.5) - 1
+
+    step = mx.compile(step) if compiled else step
+    x = mx.ones(1 << 18)
+    mx.eval(x, step(x))
+    mx.synchronize()
+    mx.clear_cache()
+    mx.reset_peak_memory()
+    before = mx.get_active_memory()
+    for _ in range(30):
+        x = step(x)
+        mx.async_eval(x)
+    mx.eval(x)
+    assert mx.get_peak_memory() - before <= 3 << 20
+
+
 def test_rules_of_the_program_build_on_its_default_stream(other):
     def rule(primals, cotangent, output):
         seen.append(mx.exp(primals))
