@@ -49,6 +49,9 @@ class MLX_API Event : public RefCounted {
   /// goes on first; where it stops again, its error is thrown. Throws Interrupted where the program
   /// ends the wait; what was waited for goes on.
   void wait() { wait(true); }
+  /// Notes that the error has been thrown to the program.
+  void set_reported() { reported_ = true; }
+  bool reported() const { return reported_; }
   /// The same, but throws the error of suspended work at once: for whoever has just launched it.
   void wait_first() { wait(false); }
 
@@ -94,6 +97,7 @@ class MLX_API Event : public RefCounted {
 
   mutable std::atomic<State> state_{State::planned};
   mutable std::atomic<bool> awaited_{false};
+  std::atomic<bool> reported_{false};
   mutable std::mutex mutex_;  ///< of the changes from the states launched and suspended
   mutable std::exception_ptr error_;
   mutable std::vector<const Buffer*> unwritten_;

@@ -66,6 +66,8 @@ struct OpDef {
   /// True if the attributes mean the same for inputs of other lengths, so that `build` gives what
   /// calling the function again would.
   bool shapeless = false;
+  /// View ops: a result that is asked for has memory for each element, even if they repeat.
+  bool distinct = false;
 
   /// Loop ops only: these have no kernel; the op inside runs at each position.
   LoopBody (*loop)(const Attrs* attrs) = nullptr;

@@ -185,7 +185,9 @@ void Storage::wait() {
   } catch (const Interrupted&) {
     throw;
   } catch (...) {
-    if (ready->suspended() || spoiled()) throw;
+    if (!ready->suspended() && !spoiled()) return;
+    ready->set_reported();
+    throw;
   }
 }
 

@@ -25,7 +25,7 @@ MLX_API Trace current_trace();
 MLX_API bool any_trace_runs();
 /// True while a derivative may still be requested of nodes with this trace: the transformation or
 /// one around it is active, on any thread. Such nodes keep their inputs when they are evaluated.
-bool is_live(Trace t);
+MLX_API bool is_live(Trace t);
 /// True while the transformation itself is active, as far as this thread knows.
 MLX_API bool is_open(Trace t);
 

@@ -125,7 +125,7 @@ array full(Shape shape, array vals, Dtype dtype, StreamOrDevice s) {
   for (int64_t n : shape)
     if (n < 0)
       fail<ValueError>("full", "shape ", to_string(shape), "; lengths from 0 up are accepted");
-  return broadcast_to(astype(std::move(vals), dtype, s), shape, s);
+  return filled(astype(std::move(vals), dtype, s), shape, s);
 }
 array full(Shape shape, array vals, StreamOrDevice s) {
   Dtype dtype = vals.dtype();

@@ -11,7 +11,7 @@ namespace {
 bool repeats(const array& a) {
   const Node* n = a.node();
   while (n->status == Status::pending && n->op->kind == OpKind::view) {
-    if (n->op == &op_broadcast_to) return true;
+    if (repeats_input(n->op)) return true;
     n = n->inputs()[0];
   }
   return n->op == &op_constant;

@@ -29,7 +29,7 @@ std::vector<int> batched_axes(const std::vector<int>& axes) {
 }
 
 bool is_zero(const Node* n) {
-  if (n->op == &op_broadcast_to) n = n->inputs()[0];
+  if (repeats_input(n->op)) n = n->inputs()[0];
   return n->op == &op_constant && n->scalar() == Scalar{};
 }
 

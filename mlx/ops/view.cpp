@@ -107,6 +107,9 @@ bool transpose_permutes(const Node& node, Axes& from) {
 Arrays build_broadcast_to(const Arrays& in, const Attrs* attrs, Stream s) {
   return {broadcast_to(in[0], attrs_as<BroadcastAttrs>(attrs).shape, s)};
 }
+Arrays build_full(const Arrays& in, const Attrs* attrs, Stream s) {
+  return {filled(in[0], attrs_as<BroadcastAttrs>(attrs).shape, s)};
+}
 bool broadcast_layout(const Node& node, const Layout& in, Layout& out) {
   out.offset = in.offset;
   out.strides = broadcast_strides(in.shape, in.strides, node.shape);
@@ -202,6 +205,15 @@ constinit const OpDef op_broadcast_to{.name = "broadcast_to",
                                       .view = broadcast_layout,
                                       .vjp = rules::broadcast_to_vjp,
                                       .vmap = rules::broadcast_to_vmap};
+// What is filled with a value may be written to through an export.
+constinit const OpDef op_full{.name = "full",
+                              .kind = OpKind::view,
+                              .linearity = Linearity::linear,
+                              .distinct = true,
+                              .build = build_full,
+                              .view = broadcast_layout,
+                              .vjp = rules::broadcast_to_vjp,
+                              .vmap = rules::broadcast_to_vmap};
 constinit const OpDef op_as_strided{.name = "as_strided",
                                     .kind = OpKind::view,
                                     .linearity = Linearity::linear,
@@ -398,6 +410,12 @@ array broadcast_to(const array& a, const Shape& shape, StreamOrDevice s) {
   num_elements(shape);  // throws if no array can have this shape
   return make_node(op_broadcast_to, shape, a.dtype(), to_stream(s),
                    make_attrs(BroadcastAttrs{shape}), a);
+}
+
+array filled(const array& a, const Shape& shape, StreamOrDevice s) {
+  const array view = broadcast_to(a, shape, s);  // with its checks
+  if (view.node() == a.node()) return a;
+  return make_node(op_full, shape, a.dtype(), to_stream(s), make_attrs(BroadcastAttrs{shape}), a);
 }
 
 std::vector<array> broadcast_arrays(const std::vector<array>& inputs, StreamOrDevice s) {

@@ -35,6 +35,8 @@ MLX_API array moveaxis(const array& a, int source, int destination, StreamOrDevi
 
 /// `a` repeated along axes of length 1 and new leading axes to `shape`.
 MLX_API array broadcast_to(const array& a, const Shape& shape, StreamOrDevice s = {});
+/// The same elements; asked for, the result has memory for each of them.
+array filled(const array& a, const Shape& shape, StreamOrDevice s = {});
 MLX_API std::vector<array> broadcast_arrays(const std::vector<array>& inputs,
                                             StreamOrDevice s = {});
 
@@ -132,7 +134,9 @@ struct DiagonalAttrs {
 };
 
 extern const OpDef op_reshape, op_flatten, op_unflatten, op_squeeze, op_expand_dims, op_transpose,
-    op_broadcast_to, op_as_strided, op_diagonal;
+    op_broadcast_to, op_full, op_as_strided, op_diagonal;
+/// True for ops that repeat their input along axes: broadcast_to and full.
+inline bool repeats_input(const OpDef* op) { return op == &op_broadcast_to || op == &op_full; }
 
 namespace rules {
 Arrays reshape_vjp(const RuleArgs& r);

@@ -10,6 +10,7 @@
 #include "mlx/runtime/evaluate.h"
 #include "mlx/runtime/passes.h"
 #include "mlx/runtime/publish.h"
+#include "mlx/runtime/unseen_errors.h"
 
 namespace mlx::core {
 
@@ -44,15 +45,30 @@ void PendingEval::launch() {
   if (stopped) std::rethrow_exception(stopped);
 }
 
+namespace {
+
+void wait_for_earlier(Event& e) {
+  try {
+    e.wait();
+  } catch (...) {
+    e.set_reported();
+    throw;
+  }
+}
+
+}  // namespace
+
 void PendingEval::run() {
   if (idle() && !error_) return;
   std::optional<BlockingRegion> region;
   if (!is_brief()) region.emplace();
   launch();
   if (blocking_) {
-    for (const auto& e : waits_) e->wait();
+    for (const auto& e : waits_) wait_for_earlier(*e);
     for (const auto& x : executions_)
       for (const auto& e : x->done) e->wait_first();
+  } else {
+    for (const auto& x : executions_) watch_errors(*x);
   }
   if (error_) std::rethrow_exception(error_);
 }
@@ -119,7 +135,10 @@ void array::eval() const {
   core::eval(Arrays{*this});
 }
 
-void synchronize(Stream s) { backend_of(s.device).synchronize(s); }
+void synchronize(Stream s) {
+  backend_of(s.device).synchronize(s);
+  throw_unseen_error(s);
+}
 void synchronize() { synchronize(to_stream({})); }
 void synchronize(ThreadLocalStream s) { synchronize(stream_from_thread_local_stream(s)); }
 

@@ -34,6 +34,22 @@ bool repeats(const Layout& l) {
   return false;
 }
 
+/// A view of one element with all strides 0.
+Location repeated(Location one, const Shape& shape) {
+  one.layout.shape = shape;
+  one.layout.strides = Strides(shape.size(), 0);
+  return one;
+}
+
+/// True if one of the views that the node consists of has memory for each element.
+bool has_distinct_elements(const Node& node) {
+  for (const Node* n = &node; n->op->kind == OpKind::view; n = n->inputs()[0]) {
+    if (n->op->distinct) return true;
+    if (n->status == Status::available) break;
+  }
+  return false;
+}
+
 /// Inputs whose elements lie exactly as the outputs' do.
 uint32_t same_layout_inputs(const Step& step) {
   uint32_t mask = 0;
@@ -266,8 +282,7 @@ class Lowering {
     plan_.results.push_back({item, part, l.slot, l.layout.offset, l.layout.strides});
   }
 
-  /// Stored views and parts take no step of their own, except that an array asked for by name does
-  /// not repeat its elements in memory (a writable export of it would be a trap).
+  /// Stored views and parts take no step of their own, unless they promise memory for each element.
   void store_views() {
     for (uint32_t i = 0; i < items_.size(); ++i) {
       const Item& item = items_[i];
@@ -276,8 +291,10 @@ class Lowering {
       if (n.op->kind != OpKind::view && n.op->kind != OpKind::part) continue;
       Location l = values_.resolve(i, n.stream);
       if (l.is_constant() && !item.requested) continue;  // as cheap to describe as to store
-      if (l.is_constant() || (item.requested && repeats(l.layout)))
+      if (item.requested && has_distinct_elements(n) && (l.is_constant() || repeats(l.layout)))
         l = steps_.add_copy(l, n.shape, n.stream);
+      else if (l.is_constant())
+        l = repeated(steps_.add_copy(l, {}, n.stream), n.shape);
       add_result(i, -1, l);
     }
   }

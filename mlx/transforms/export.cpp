@@ -81,7 +81,7 @@ class TraceWriter {
     for (const array& a : found) {
       if (is_constant(a) || captured_.contains(a.node())) continue;
       array stored = a;
-      while (stored.node()->status == Status::pending && stored.node()->op == &op_broadcast_to)
+      while (stored.node()->status == Status::pending && repeats_input(stored.node()->op))
         stored = array(stored.node()->inputs()[0]);
       fresh.push_back(&(captured_[a.node()] = {a, stored}));
       if (!is_constant(stored)) pending.push_back(stored);

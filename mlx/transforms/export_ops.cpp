@@ -314,6 +314,7 @@ class Table {
     row(op_expand_dims, 1, 1, make_attrs(AxesAttrs{}));
     row(op_transpose, 1, 1, make_attrs(TransposeAttrs{}));
     row(op_broadcast_to, 1, 1, make_attrs(BroadcastAttrs{}));
+    row(op_full, 1, 1, make_attrs(BroadcastAttrs{}));
     row(op_as_strided, 1, 1, make_attrs(AsStridedAttrs{}));
     row(op_diagonal, 1, 1, make_attrs(DiagonalAttrs{}));
     row(op_slice, 1, 1, make_attrs(SliceAttrs{}));

@@ -81,7 +81,7 @@ class Simplifier {
   static bool stays_view(const Node& n) {
     if (n.status != Status::pending || is_live(n.trace)) return false;
     SmallVector<int, 8> from;
-    return n.op == &op_broadcast_to || n.op == &op_slice ||
+    return repeats_input(n.op) || n.op == &op_slice ||
            (n.op->permutes && n.op->permutes(n, from));
   }
   array read(Node* n) {
@@ -108,7 +108,7 @@ class Simplifier {
       return a.shape() == n.shape && a.dtype() == n.dtype ? a : array();
     };
     if (n.op == &op_trace_input) return in[0];
-    if (n.op == &op_cast || n.op == &op_reshape || n.op == &op_broadcast_to) return passes(in[0]);
+    if (n.op == &op_cast || n.op == &op_reshape || repeats_input(n.op)) return passes(in[0]);
     if (is_op(n, OpId::multiply))
       return is_number(*in[1].node(), 1)   ? passes(in[0])
              : is_number(*in[0].node(), 1) ? passes(in[1])

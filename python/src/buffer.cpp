@@ -4,6 +4,7 @@
 
 #include "convert.h"
 #include "lock.h"
+#include "mlx/core/trace.h"
 #include "mlx/backend/backend.h"
 #include "mlx/ops.h"
 #include "mlx/runtime/eval.h"
@@ -248,6 +249,7 @@ Export::Export(array& a) {
   storage = owner.node()->value.storage;
   shape = owner.shape();
   strides = owner.node()->value.strides;
+  for (size_t k = 0; k < shape.size(); ++k) repeats |= shape[k] > 1 && strides[k] == 0;
   storage->pin();
 }
 
@@ -261,6 +263,8 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     if (x->owner.dtype() == bfloat16 && (flags & PyBUF_FORMAT))
       throw nb::buffer_error("bfloat16 has no format of a buffer; convert with astype(float32)");
     Py_ssize_t itemsize = static_cast<Py_ssize_t>(x->owner.itemsize());
+    if (x->repeats && (flags & PyBUF_WRITABLE))
+      throw nb::buffer_error("elements of the array share memory; the consumer asks to write");
     bool dense = is_row_contiguous(x->shape, x->strides);
     if (!dense && ((flags & PyBUF_STRIDES) != PyBUF_STRIDES ||
                    (flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS))
@@ -268,7 +272,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     view->buf = x->data;
     view->len = static_cast<Py_ssize_t>(x->owner.nbytes());
     view->itemsize = itemsize;
-    view->readonly = 0;
+    view->readonly = x->repeats;
     view->ndim = static_cast<int>(x->shape.size());
     view->format = flags & PyBUF_FORMAT ? const_cast<char*>(format_of(x->owner.dtype())) : nullptr;
     for (int64_t& s : x->strides) s *= itemsize;

@@ -236,3 +236,43 @@ def test_wrong_calls(call, classes, pattern, backend):
 
 def test_the_process_is_usable_after_all_that():
     assert np.array(mx.ones(3) + 1).tolist() == [2, 2, 2]
+
+
+def failing():
+    """An array whose evaluation fails."""
+    return mx.linalg.inv(mx.zeros((2, 2)), stream=mx.cpu)
+
+
+def test_synchronize_throws_the_first_error_that_nobody_has_seen():
+    mx.synchronize()
+    first, second = failing(), mx.linalg.cholesky(-mx.eye(2), stream=mx.cpu)
+    mx.async_eval(first)
+    mx.async_eval(second)
+    with pytest.raises(Exception) as error:
+        mx.synchronize(mx.default_stream(mx.cpu))
+    with pytest.raises(type(error.value), match=re.escape(str(error.value))):
+        mx.eval(first)
+    with pytest.raises(Exception):  # noqa: B017
+        mx.synchronize(mx.default_stream(mx.cpu))
+    mx.synchronize(mx.default_stream(mx.cpu))
+    with pytest.raises(Exception):  # noqa: B017
+        mx.eval(second)
+
+
+def test_an_error_that_was_seen_is_not_thrown_by_synchronize():
+    x = failing()
+    mx.async_eval(x)
+    with pytest.raises(Exception):  # noqa: B017
+        mx.eval(x)
+    mx.synchronize(mx.default_stream(mx.cpu))
+    y = failing()
+    mx.async_eval(y)
+    with pytest.raises(Exception):  # noqa: B017
+        y.tolist()
+    mx.synchronize(mx.default_stream(mx.cpu))
+
+
+def test_synchronize_is_silent_for_arrays_that_are_well():
+    for _ in range(100):
+        mx.async_eval(mx.ones(3) + 1)
+    mx.synchronize()

@@ -47,3 +47,49 @@ def check(row):
 @pytest.mark.parametrize("family", cases.names())
 def test_layouts(family):
     cases.run_rows(family, check)
+
+
+BROADCASTS = [
+    (lambda: mx.broadcast_to(mx.array(1.5), (1000, 1000)), (1000, 1000)),
+    (lambda: mx.broadcast_to(mx.arange(1000.0) + 0, (1000, 1000)), (1000, 1000)),
+    (lambda: mx.broadcast_to((mx.arange(1000.0) + 0)[:, None], (1000, 1000)).T, (1000, 1000)),
+    (lambda: mx.expand_dims(mx.broadcast_to(mx.array(2), (1000, 500)), 0), (1, 1000, 500)),
+]
+
+
+@pytest.mark.parametrize("make, shape", BROADCASTS)
+def test_an_evaluated_broadcast_takes_no_memory_for_what_it_repeats(make, shape):
+    before = mx.get_active_memory()
+    x = make()
+    mx.eval(x)
+    assert mx.get_active_memory() - before < 100_000
+    n = np.asarray(x)
+    assert n.shape == shape and 0 in n.strides and not n.flags.writeable
+    assert np.array_equal(n, np.array(make().tolist()))
+    with pytest.raises(ValueError, match="read-only"):
+        n[0] = 3
+    assert (x + 1).sum().item() == pytest.approx(float(n.sum()) + n.size)
+    assert mx.array_equal(mx.contiguous(x), x).item()
+
+
+def test_a_broadcast_larger_than_memory():
+    x = mx.broadcast_to(mx.array(1.0), (2**20, 2**20))
+    mx.eval(x)
+    assert x[5, 7].item() == 1 and x[3].sum().item() == 2**20
+
+
+def test_filled_arrays_have_memory_for_each_element():
+    for make in (
+        lambda: mx.zeros((3, 3)),
+        lambda: mx.ones((3, 3)),
+        lambda: mx.full((3, 3), 2.0),
+        lambda: mx.full((3, 3), mx.array([1.0, 2.0, 3.0])),
+        lambda: mx.zeros_like(mx.arange(9).reshape(3, 3)),
+        lambda: mx.zeros(9).reshape(3, 3),
+        lambda: mx.zeros((2, 3, 3))[0],
+    ):
+        n = np.asarray(make())
+        assert 0 not in n.strides and n.flags.writeable
+        n[1, 1] = 5
+        assert n[0, 0] != 5
+        assert not np.array_equal(n, np.asarray(make()))

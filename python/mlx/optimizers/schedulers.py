@@ -1,12 +1,14 @@
 """Schedules: functions of the step that give a learning rate or another setting.
 
 An optimizer given one in place of a number evaluates it before every step; steps count from 0.
+They are partial applications of functions of this module, so that optimizers pickle.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import mlx.core as mx
@@ -19,44 +21,53 @@ def _check_positive(name: str, value: int) -> None:
         raise ValueError(f"{name} must be greater than 0, but got {value}.")
 
 
+def _exponential_decay(init: float, decay_rate: float, step: mx.array) -> mx.array:
+    return init * decay_rate**step
+
+
 def exponential_decay(init: float, decay_rate: float) -> Callable[..., Any]:
     """``init * decay_rate ** step``."""
+    return partial(_exponential_decay, init, decay_rate)
 
-    def schedule(step: mx.array) -> mx.array:
-        return init * decay_rate**step
 
-    return schedule
+def _step_decay(init: float, decay_rate: float, step_size: int, step: mx.array) -> mx.array:
+    return init * decay_rate ** (step // step_size)
 
 
 def step_decay(init: float, decay_rate: float, step_size: int) -> Callable[..., Any]:
     """``init``, multiplied by ``decay_rate`` after every ``step_size`` steps."""
     _check_positive("step_size", step_size)
+    return partial(_step_decay, init, decay_rate, step_size)
 
-    def schedule(step: mx.array) -> mx.array:
-        return init * decay_rate ** (step // step_size)
 
-    return schedule
+def _cosine_decay(init: float, decay_steps: int, end: float, step: mx.array) -> mx.array:
+    angle = mx.minimum(step, decay_steps) * (math.pi / decay_steps)
+    return end + 0.5 * (init - end) * (1 + mx.cos(angle))
 
 
 def cosine_decay(init: float, decay_steps: int, end: float = 0.0) -> Callable[..., Any]:
     """From ``init`` to ``end`` along half a cosine in ``decay_steps`` steps, then ``end``."""
     _check_positive("decay_steps", decay_steps)
+    return partial(_cosine_decay, init, decay_steps, end)
 
-    def schedule(step: mx.array) -> mx.array:
-        angle = mx.minimum(step, decay_steps) * (math.pi / decay_steps)
-        return end + 0.5 * (init - end) * (1 + mx.cos(angle))
 
-    return schedule
+def _linear_schedule(init: float, end: float, steps: int, step: mx.array) -> mx.array:
+    return init + mx.minimum(step, steps) * ((end - init) / steps)
 
 
 def linear_schedule(init: float, end: float, steps: int) -> Callable[..., Any]:
     """From ``init`` to ``end`` along a straight line in ``steps`` steps, then ``end``."""
     _check_positive("steps", steps)
+    return partial(_linear_schedule, init, end, steps)
 
-    def schedule(step: mx.array) -> mx.array:
-        return init + mx.minimum(step, steps) * ((end - init) / steps)
 
-    return schedule
+def _joined(
+    schedules: list[Callable[..., Any]], boundaries: list[int], step: mx.array
+) -> mx.array:
+    value = schedules[0](step)
+    for begin, following in zip(boundaries, schedules[1:], strict=True):
+        value = mx.where(step < begin, value, following(step - begin))
+    return value
 
 
 def join_schedules(
@@ -76,10 +87,4 @@ def join_schedules(
             f"Received {len(boundaries)} boundaries but expected {len(schedules) - 1}."
         )
 
-    def schedule(step: mx.array) -> mx.array:
-        value = schedules[0](step)
-        for begin, following in zip(boundaries, schedules[1:], strict=True):
-            value = mx.where(step < begin, value, following(step - begin))
-        return value
-
-    return schedule
+    return partial(_joined, list(schedules), list(boundaries))
