@@ -9,6 +9,10 @@ file(GLOB binding_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/src/*.c
 nanobind_add_module(core NB_DOMAIN mlx NOMINSIZE ${binding_sources})
 target_link_libraries(core PRIVATE mlx)
 target_compile_options(core PRIVATE -fno-semantic-interposition)
+# Without it nanobind looks at the lock for each reference that it counts.
+foreach(target core nanobind-static)
+  target_compile_definitions(${target} PRIVATE $<$<CONFIG:Release>:NDEBUG>)
+endforeach()
 target_include_directories(core PRIVATE ${PROJECT_SOURCE_DIR}/python/src)
 target_precompile_headers(core PRIVATE <convert.h> <module.h> <mlx/ops.h>)
 set_target_properties(core PROPERTIES

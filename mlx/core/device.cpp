@@ -65,9 +65,13 @@ struct CachedStream {
   int index = -1;
   Device device;
 };
-thread_local constinit CachedStream last_default;
-/// The stream of the innermost StreamScope, or index -1.
-thread_local constinit CachedStream scope;
+struct CachedStreams {
+  CachedStream last_default;
+  CachedStream scope;  ///< of the innermost StreamScope
+};
+thread_local constinit CachedStreams cached_streams;
+/// Not inlined: each use of its result would look the address up again.
+[[gnu::noinline]] CachedStreams& streams_of_thread() { return cached_streams; }
 std::atomic<int> next_name{0};
 
 Stream add_stream(Device d, Sharing sharing) {
@@ -165,18 +169,25 @@ std::optional<Stream> peek_default_stream(Device d) {
   return std::nullopt;
 }
 
-Stream default_stream(Device d) {
-  if (last_default.index >= 0 && last_default.device == d) return Stream(last_default.index, d);
-  auto known = peek_default_stream(d);
-  Stream s = known ? *known : new_stream(d);
-  if (!known) mine.defaults.push_back(s);
-  last_default = {s.index, d};
+namespace {
+
+Stream default_stream(Device d, CachedStreams& cached) {
+  CachedStream& last = cached.last_default;
+  if (last.index >= 0 && last.device == d) return Stream(last.index, d);
+  auto earlier = peek_default_stream(d);
+  Stream s = earlier ? *earlier : new_stream(d);
+  if (!earlier) mine.defaults.push_back(s);
+  last = {s.index, d};
   return s;
 }
 
+}  // namespace
+
+Stream default_stream(Device d) { return default_stream(d, cached_streams); }
+
 void set_default_stream(Stream s) {
   check_owner(s);
-  last_default = {};
+  cached_streams.last_default = {};
   for (Stream& d : mine.defaults) {
     if (d.device == s.device) {
       d = s;
@@ -207,7 +218,7 @@ std::vector<Stream> get_streams() { return mine.own; }
 void clear_streams() {
   for (Stream s : mine.own) backend_of(s.device).synchronize(s);
   mine = {};
-  last_default = {};
+  cached_streams.last_default = {};
 }
 
 Device stream_device(int index) {
@@ -217,11 +228,14 @@ Device stream_device(int index) {
                                                      : global_default().load();
 }
 
-Stream to_stream(const StreamOrDevice& s, Device fallback) {
+namespace {
+
+Stream to_stream(const StreamOrDevice& s, Device fallback, CachedStreams& cached) {
+  const CachedStream& scope = cached.scope;
   switch (s.index()) {
     case 0:
       if (scope.index >= 0 && scope.device == fallback) return Stream(scope.index, fallback);
-      return default_stream(fallback);
+      return default_stream(fallback, cached);
     case 1:
       return check_owner(std::get<Stream>(s));
     case 2:
@@ -232,13 +246,25 @@ Stream to_stream(const StreamOrDevice& s, Device fallback) {
       return default_stream(Device(std::get<Device::DeviceType>(s)));
   }
 }
+
+}  // namespace
+
+Stream to_stream(const StreamOrDevice& s, Device fallback) {
+  return to_stream(s, fallback, cached_streams);
+}
 Stream to_stream(const StreamOrDevice& s) {
-  return to_stream(s, scope.index >= 0 ? scope.device : global_default().load());
+  CachedStreams& cached = streams_of_thread();
+  return to_stream(s, cached.scope.index >= 0 ? cached.scope.device : global_default().load(), cached);
 }
 
-StreamScope::StreamScope() : before_(scope.index), device_before_(scope.device) { scope = {}; }
-StreamScope::StreamScope(Stream s) : StreamScope() { scope = {s.index, s.device}; }
-StreamScope::~StreamScope() { scope = {before_, device_before_}; }
+StreamScope::StreamScope() {
+  CachedStream& scope = cached_streams.scope;
+  before_ = scope.index;
+  device_before_ = scope.device;
+  scope = {};
+}
+StreamScope::StreamScope(Stream s) : StreamScope() { cached_streams.scope = {s.index, s.device}; }
+StreamScope::~StreamScope() { cached_streams.scope = {before_, device_before_}; }
 
 std::string to_string(const Device& d) {
   return cat("Device(", d.type == Device::cpu ? "cpu" : "gpu", ", ", d.index, ")");

@@ -51,7 +51,7 @@ bool Event::done() const {
 
 void Event::set_launched() {
   State expected = State::planned;
-  if (state_.compare_exchange_strong(expected, State::launched)) notify();
+  if (state() == expected && state_.compare_exchange_strong(expected, State::launched)) notify();
 }
 
 void Event::notify() const {

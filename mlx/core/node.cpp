@@ -25,6 +25,9 @@ struct FreeList {
 };
 thread_local constinit FreeList free_list;
 
+/// Not inlined: each use of its result would look the address up again.
+[[gnu::noinline]] FreeList& list_of_thread() { return free_list; }
+
 struct FreeListCloser {
   ~FreeListCloser() {
     free_list.closed = true;
@@ -44,14 +47,14 @@ void* take_memory() {
   return std::exchange(free_list.head, *static_cast<void**>(free_list.head));
 }
 
-void give_memory(void* p) {
-  if (free_list.closed || free_list.count >= FreeList::kMax) {
+void give_memory(FreeList& list, void* p) {
+  if (list.closed || list.count >= FreeList::kMax) {
     ::operator delete(p);
     return;
   }
-  *static_cast<void**>(p) = free_list.head;
-  free_list.head = p;
-  ++free_list.count;
+  *static_cast<void**>(p) = list.head;
+  list.head = p;
+  ++list.count;
 }
 
 }  // namespace
@@ -86,21 +89,22 @@ void Node::detach() {
 }
 
 void Node::destroy(Node* n) {
-  if (free_list.doomed) {
-    free_list.doomed->push_back(n);
+  FreeList& list = list_of_thread();
+  if (list.doomed) {
+    list.doomed->push_back(n);
     return;
   }
   SmallVector<Node*, 16> doomed{n};
-  free_list.doomed = &doomed;
+  list.doomed = &doomed;
   while (!doomed.empty()) {
     Node* d = doomed.back();
     doomed.pop_back();
     if (d->n_inputs_) d->detach();
     delete d->parts;
     d->~Node();
-    give_memory(d);
+    give_memory(list, d);
   }
-  free_list.doomed = nullptr;
+  list.doomed = nullptr;
 }
 
 Scalar Scalar::from(double v, Dtype t) { return from(std::complex<double>(v), t); }

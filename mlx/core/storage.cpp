@@ -120,13 +120,14 @@ void Storage::keep(Replica copy) {
   update_present();
 }
 
-void Storage::start_write(Space space, Ref<Event> end) {
+Ref<Buffer> Storage::start_write(Space space, Ref<Event> end) {
   std::lock_guard lock(mutex_);
   primary_ = {find(space)->buffer, {}};
   others_.clear();
   written_ = primary_.buffer.get();
   update_present();
   ready = std::move(end);
+  return primary_.buffer;
 }
 
 void Storage::wait() {

@@ -54,7 +54,7 @@ class MLX_API Storage : public RefCounted {
   /// the bytes over where they are not there, without waiting.
   Ref<Buffer> bring(Space space, Stream stream, Ref<Event>& arrival);
   /// The replica in the space is written by the launch that ends in `end`; the others go.
-  void start_write(Space space, Ref<Event> end);
+  Ref<Buffer> start_write(Space space, Ref<Event> end);
 
   /// Host address of the bytes: waits for the last write, rethrows its error, and copies the bytes
   /// over where the host cannot reach them. Write access makes the host's bytes the only ones.

@@ -153,6 +153,23 @@ void swap_bytes(array& a) {
   for (size_t i = 0; i < a.nbytes(); i += unit) std::reverse(p + i, p + i + unit);
 }
 
+/// The shape as a tuple of Python's: (3, 4), (3,), ().
+std::string python_tuple(const Shape& shape) {
+  std::string text = "(";
+  for (size_t k = 0; k < shape.size(); ++k) text += (k ? ", " : "") + std::to_string(shape[k]);
+  return text + (shape.size() == 1 ? ",)" : ")");
+}
+
+/// The header, byte for byte as NumPy writes it, including its space for a growing first axis: some
+/// readers accept no other form.
+std::string header_text(const array& a) {
+  std::string text = "{'descr': '" + descriptor(a.dtype()) +
+                     "', 'fortran_order': False, 'shape': " + python_tuple(a.shape()) + ", }";
+  constexpr size_t kDigits = 21;
+  if (a.ndim() > 0) text.append(kDigits - std::to_string(a.shape(0)).size(), ' ');
+  return text;
+}
+
 std::string with_extension(std::string file, const char* extension) {
   std::string e = extension;
   bool has = file.size() >= e.size() && file.compare(file.size() - e.size(), e.size(), e) == 0;
@@ -163,8 +180,7 @@ std::string with_extension(std::string file, const char* extension) {
 
 void save(std::shared_ptr<io::Writer> out, array a) {
   a = io::row_contiguous(a);
-  std::string dict = "{'descr': '" + descriptor(a.dtype()) +
-                     "', 'fortran_order': False, 'shape': " + to_string(a.shape()) + ", }";
+  std::string dict = header_text(a);
   bool wide = dict.size() + 64 > 65535;
   size_t prefix = wide ? 12 : 10;
   dict.append((64 - (prefix + dict.size() + 1) % 64) % 64, ' ');

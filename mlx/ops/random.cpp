@@ -128,14 +128,21 @@ array key(uint64_t seed) {
   return array::copy_of(words, {2}, uint32);
 }
 
-KeySequence::KeySequence(uint64_t seed) : state_(key(seed)) {}
+KeySequence::KeySequence(uint64_t seed) : own_(key(seed)) {}
 
-void KeySequence::seed(uint64_t seed) { state_ = key(seed); }
+void KeySequence::seed(uint64_t seed) { state() = key(seed); }
 
 array KeySequence::next() {
-  auto [state, fresh] = random::split(state_);
-  state_ = state;
+  auto [next, fresh] = random::split(state());
+  state() = next;
   return fresh;
+}
+
+void KeySequence::keep_state_in(array* place) {
+  if (!place) place = &own_;
+  if (place == place_) return;
+  *place = state();
+  place_ = place;
 }
 
 KeySequence& KeySequence::current() {

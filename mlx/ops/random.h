@@ -40,16 +40,21 @@ MLX_API array key(uint64_t seed);
 class MLX_API KeySequence {
  public:
   explicit KeySequence(uint64_t seed);
+  KeySequence(const KeySequence&) = delete;
   void seed(uint64_t seed);
   /// A fresh key.
   array next();
   /// The state: the key that the next split starts from. May be replaced.
-  array& state() { return state_; }
+  array& state() { return *place_; }
+  /// Stores the state in `place`, which is initialised with the current state. Null: in this
+  /// object.
+  void keep_state_in(array* place);
   /// The calling thread's sequence; initially seeded from the clock.
   static KeySequence& current();
 
  private:
-  array state_;
+  array own_;
+  array* place_ = &own_;
 };
 
 /// Restarts the calling thread's sequence.

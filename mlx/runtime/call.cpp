@@ -158,10 +158,8 @@ std::shared_ptr<const CallPlan> Body::make(const Node& call, Claims& claims) {
     const int* input = input_of.find(n);
     made->sources.push_back(input ? *input : source_of(n));
   }
-  for (const Segment& seg : e.made->segments) {
-    auto& list = made->constants.emplace_back();
-    for (uint32_t i : seg.constants) list.push_back(e.items[i].node->scalar());
-  }
+  for (const Segment& seg : e.made->segments)
+    for (uint32_t i : seg.constants) made->constants.push_back(e.items[i].node->scalar());
   made->steps = e.made->step_names();
   made->plan = std::move(e.plan);
   made->form = form_;

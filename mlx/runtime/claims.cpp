@@ -20,7 +20,6 @@ struct Slot {
 };
 constinit std::array<Slot, kSlots> slots;
 constinit std::atomic<uint64_t> ages{0};
-constinit std::atomic<uint32_t> taken{0};  // ids given out
 
 Slot& slot_of(uint32_t id) { return slots[id % kSlots]; }
 
@@ -36,10 +35,12 @@ bool try_take(Slot& s, uint32_t id, uint64_t age) {
 
 uint64_t Claims::next_age() { return ages.fetch_add(1, std::memory_order_relaxed); }
 
-Claims::Claims(uint64_t age) : age_(age) {
-  do {
-    id_ = taken.fetch_add(1, std::memory_order_relaxed) + 1;
-  } while (id_ == 0 || !try_take(slot_of(id_), id_, age));
+// An age is an id, too, for a context that never tried before.
+Claims::Claims(uint64_t age, bool again) : age_(age) {
+  for (uint64_t id = again ? next_age() : age;; id = next_age()) {
+    id_ = static_cast<uint32_t>(id) + 1;
+    if (id_ != 0 && try_take(slot_of(id_), id_, age)) return;
+  }
 }
 
 Claims::~Claims() {

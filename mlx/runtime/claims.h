@@ -18,8 +18,8 @@ class MLX_API Claims {
     uint32_t owner;
   };
 
-  /// `age` orders contexts: whoever tries again after a conflict keeps the age it had.
-  explicit Claims(uint64_t age);
+  /// `age` orders contexts: whoever tries `again` after a conflict keeps the age it had.
+  explicit Claims(uint64_t age, bool again = false);
   /// While it lives, the context never waits for a claim: whoever holds a lock gives way at once.
   class Impatient {
    public:
@@ -63,10 +63,10 @@ class MLX_API Claims {
 template <class F>
 auto with_claims(F&& f) {
   const uint64_t age = Claims::next_age();
-  for (;;) {
+  for (bool again = false;; again = true) {
     Claims::Conflict conflict;
     {
-      Claims claims(age);
+      Claims claims(age, again);
       try {
         return f(claims);
       } catch (const Claims::Conflict& c) {

@@ -1,6 +1,7 @@
 #include "mlx/runtime/eval.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "mlx/core/blocking.h"
 #include "mlx/core/error.h"
@@ -25,6 +26,10 @@ PendingEval::~PendingEval() = default;
 
 bool PendingEval::idle() const { return executions_.empty() && waits_.empty(); }
 
+bool PendingEval::is_brief() const {
+  return blocking_ && waits_.empty() && executions_.size() == 1 && executions_[0]->plan->is_brief();
+}
+
 /// What comes after work that was suspended is kept with it.
 void PendingEval::launch() {
   std::exception_ptr stopped;
@@ -41,7 +46,8 @@ void PendingEval::launch() {
 
 void PendingEval::run() {
   if (idle() && !error_) return;
-  BlockingRegion region;
+  std::optional<BlockingRegion> region;
+  if (!is_brief()) region.emplace();
   launch();
   if (blocking_) {
     for (const auto& e : waits_) e->wait();
@@ -99,8 +105,8 @@ void async_eval(Arrays outputs) {
 void refuse_in_trace() {
   if (current_trace() != 0)
     fail<ValueError>("async_eval",
-                     "called while a function is traced; eval waits, and is accepted "
-                     "in functions under grad");
+                     "Not allowed inside a graph transformation, while a function is traced; eval "
+                     "waits, and is accepted in functions under grad");
 }
 
 void array::eval() const {

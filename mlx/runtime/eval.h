@@ -30,6 +30,7 @@ class MLX_API PendingEval {
  private:
   friend PendingEval prepare_eval(Arrays outputs, bool blocking);
   void launch();
+  bool is_brief() const;
   std::vector<std::unique_ptr<Execution>> executions_;
   std::exception_ptr error_;
   std::vector<Ref<Event>> waits_;  // of earlier evaluations

@@ -35,12 +35,19 @@ void make_plan(Evaluation& e) {
     for (const auto& name : e.plan->step_names(true)) std::cerr << "step " << name << "\n";
 }
 
+/// Descriptions reuse its memory.
+PlanForm& form_of_thread() {
+  thread_local PlanForm form;
+  return form;
+}
+
 /// Finds the plan to run: one of an earlier schedule of the same form where there is one.
 void find_plan(Evaluation& e) {
   // A plan that is watched names the lines that built its nodes: it serves them only.
   bool shared = plan_cache_on.load(std::memory_order_relaxed) && watching() == 0;
-  thread_local PlanForm form;
-  if (!shared || !form.describe(e.items)) return make_plan(e);
+  if (!shared) return make_plan(e);
+  PlanForm& form = form_of_thread();
+  if (!form.describe(e.items)) return make_plan(e);
   e.plan = plan_cache().find(form);
   if (e.plan) return;
   make_plan(e);
@@ -59,7 +66,8 @@ class Binder {
   void bind(Arrays todo) {
     std::erase_if(todo, [this](const array& a) { return has_value(a); });
     if (todo.empty()) return;
-    if (Arrays calls = order(todo); !calls.empty()) {
+    Arrays calls = order(todo);
+    if (!calls.empty()) {
       evaluation_.items.clear();
       for (array& c : calls) bind_call(std::exchange(c, {}));
       std::erase_if(todo, [this](const array& a) { return has_value(a); });
@@ -81,10 +89,10 @@ class Binder {
   }
 
   /// Schedules the arrays; gives the calls among what they depend on.
-  Arrays order(const Arrays& todo) {
-    evaluation_.outputs = todo;
+  Arrays order(Arrays& todo) {
+    evaluation_.outputs.swap(todo);
     run_passes(evaluation_, Pass::schedule, Pass::schedule);
-    evaluation_.outputs.clear();
+    evaluation_.outputs.swap(todo);
     Arrays calls;
     for (const Item& item : evaluation_.items)
       if (!item.leaf && item.node->op == &op_call) calls.emplace_back(item.node);

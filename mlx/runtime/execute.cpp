@@ -9,8 +9,12 @@ namespace {
 
 std::atomic<uint64_t> launches{0};
 
-Ref<Storage> allocate(const Segment& segment, size_t bytes) {
-  return make_ref<Storage>(segment.backend->alloc(bytes, segment.stream), bytes);
+/// Memory that the segment's launch writes, which ends in `end`.
+Execution::Memory allocate(const Segment& segment, size_t bytes, const Ref<Event>& end) {
+  Ref<Buffer> buffer = segment.backend->alloc(bytes, segment.stream);
+  auto storage = make_ref<Storage>(buffer, bytes);
+  storage->ready = end;
+  return {std::move(storage), std::move(buffer)};
 }
 
 void add_event(std::vector<Ref<Event>>& list, const Ref<Event>& e) {
@@ -21,10 +25,10 @@ void add_event(std::vector<Ref<Event>>& list, const Ref<Event>& e) {
 
 /// Starts the copies of leaves to where they are read: what these cannot get memory for leaves the
 /// graph as it was.
-void bring_leaves(const Plan& plan, const std::vector<Ref<Storage>>& storages) {
+void bring_leaves(const Plan& plan, const std::vector<Execution::Memory>& memory) {
   for (const Segment& seg : plan.segments) {
     for (int b : seg.transfers) {
-      const Ref<Storage>& storage = storages[plan.home_of(seg.slots[b])];
+      const Ref<Storage>& storage = memory[plan.home_of(seg.slots[b])].storage;
       Ref<Event> arrival;
       if (plan.slots[seg.slots[b]].kind == SlotKind::leaf && !storage->pinned())
         storage->bring(seg.space, seg.stream, arrival);
@@ -59,38 +63,38 @@ uint64_t launch_count() { return launches.load(std::memory_order_relaxed); }
 
 std::unique_ptr<Execution> Execution::bind(std::shared_ptr<const Plan> plan,
                                            std::span<const Value* const> leaves,
-                                           std::vector<std::vector<Scalar>> constants,
-                                           bool blocking) {
+                                           std::vector<Scalar> constants, bool blocking) {
   auto x = std::make_unique<Execution>();
   x->blocking = blocking;
   x->constants = std::move(constants);
-  x->storages.resize(plan->slots.size());
+  x->memory.resize(plan->slots.size());
   x->starts.resize(plan->leaves.size());
+  x->done.reserve(plan->segments.size());
+  for (size_t k = 0; k < plan->segments.size(); ++k) x->done.push_back(make_ref<Event>());
   for (size_t i = 0; i < plan->slots.size(); ++i) {
     const Slot& s = plan->slots[i];
     if (s.home >= 0) continue;
     if (s.kind == SlotKind::leaf) {
       const Value& v = *leaves[s.leaf];
-      x->storages[i] = v.storage;
+      x->memory[i].storage = v.storage;
       x->starts[s.leaf] = (v.offset - misalignment(v, s.itemsize)) * s.itemsize;
+    } else if (s.kind == SlotKind::output && s.segment >= 0) {
+      x->memory[i] = allocate(plan->segments[s.segment], s.bytes, x->done[s.segment]);
     } else if (s.kind == SlotKind::output) {
-      x->storages[i] =
-          s.segment >= 0
-              ? allocate(plan->segments[s.segment], s.bytes)
-              : make_ref<Storage>(host_backend().alloc(s.bytes, Stream(0, Device::cpu)), s.bytes);
+      x->memory[i].storage =
+          make_ref<Storage>(host_backend().alloc(s.bytes, Stream(0, Device::cpu)), s.bytes);
     }
   }
-  bring_leaves(*plan, x->storages);
-  for (size_t k = 0; k < plan->segments.size(); ++k) x->done.push_back(make_ref<Event>());
+  bring_leaves(*plan, x->memory);
   for (size_t i = 0; i < plan->slots.size(); ++i) {
     const Slot& s = plan->slots[i];
-    const Ref<Storage>& storage = x->storages[plan->home_of(static_cast<int>(i))];
+    auto& [storage, written] = x->memory[plan->home_of(static_cast<int>(i))];
     if (!storage || s.kind != SlotKind::output || s.segment < 0) continue;
     const Ref<Event>& end = x->done[s.segment];
     if (storage->ready == end) continue;
     // An input that is taken over: what wrote it before must be over first.
     if (!storage->settled()) add_event(x->after, storage->ready);
-    storage->start_write(plan->segments[s.segment].space, end);
+    written = storage->start_write(plan->segments[s.segment].space, end);
   }
   x->plan = std::move(plan);
   return x;
@@ -100,17 +104,15 @@ std::unique_ptr<Execution> bind_values(std::shared_ptr<const Plan> plan, const S
                                        bool blocking) {
   SmallVector<const Value*, 16> leaves;
   for (uint32_t i : plan->leaves) leaves.push_back(&value_of(*items[i].node));
-  std::vector<std::vector<Scalar>> constants(plan->segments.size());
-  for (size_t k = 0; k < constants.size(); ++k) {
-    constants[k].reserve(plan->segments[k].constants.size());
-    for (uint32_t i : plan->segments[k].constants) constants[k].push_back(items[i].node->scalar());
-  }
+  std::vector<Scalar> constants;
+  for (const Segment& seg : plan->segments)
+    for (uint32_t i : seg.constants) constants.push_back(items[i].node->scalar());
   return Execution::bind(std::move(plan), {leaves.data(), leaves.size()}, std::move(constants),
                          blocking);
 }
 
 Value Execution::value(const Result& r, int itemsize) const {
-  return {storages[plan->home_of(r.slot)], r.offset + start_of(r.slot) / itemsize, r.strides};
+  return {memory[plan->home_of(r.slot)].storage, r.offset + start_of(r.slot) / itemsize, r.strides};
 }
 
 int64_t Execution::start_of(int slot) const {
@@ -121,30 +123,31 @@ int64_t Execution::start_of(int slot) const {
 
 Launch Execution::make_launch(size_t index) {
   const Segment& seg = plan->segments[index];
-  Launch launch;
-  launch.executable = plan->prepare()[index];
-  launch.after = after;
-  launch.done = done[index];
-  launch.stream = seg.stream;
   // Work that nothing waits for yet runs beside what comes next.
-  launch.blocking = blocking && (index + 1 == plan->segments.size() || seg.waited_for);
-  launch.arguments = Arguments(seg.slots.size(), constants[index].size());
+  const bool waits = blocking && (index + 1 == plan->segments.size() || seg.waited_for);
+  Launch launch{.executable = plan->prepare()[index],
+                .arguments = Arguments(seg.slots.size(), seg.constants.size()),
+                .after = after,
+                .done = done[index],
+                .stream = seg.stream,
+                .blocking = waits};
   for (size_t b = 0; b < seg.slots.size(); ++b) {
     int slot = seg.slots[b], home = plan->home_of(slot);
     int64_t offset = start_of(slot);
-    const Ref<Storage>& storage = storages[home];
+    const auto& [storage, written] = memory[home];
     if (!storage) {
       launch.arguments.bind(b, {}, offset + static_cast<int64_t>(plan->slots[home].arena_offset));
       continue;
     }
-    bool written_here = storage->ready == done[index];
+    // What it writes is asked of nobody: a thread that waits for this launch may hold the storage.
+    const bool written_here = storage->ready == done[index];
     Ref<Event> arrival;
-    Ref<Buffer> buffer =
-        written_here ? storage->replica(seg.space) : storage->bring(seg.space, seg.stream, arrival);
+    Ref<Buffer> buffer = written_here ? written : storage->bring(seg.space, seg.stream, arrival);
     if (arrival) add_event(launch.after, arrival);
     launch.arguments.bind(b, std::move(buffer), offset);
   }
-  for (const Scalar& c : constants[index]) launch.arguments.add_constant(c);
+  for (size_t c = 0; c < seg.constants.size(); ++c)
+    launch.arguments.add_constant(constants[seg.first_constant + c]);
   return launch;
 }
 

@@ -11,10 +11,15 @@ namespace mlx::core {
 /// reports errors through the events.
 struct MLX_API Execution {
   std::shared_ptr<const Plan> plan;
-  std::vector<Ref<Storage>> storages;  ///< per slot; null for temps and for slots within another
+  /// The memory of a slot. Both are null for temps and for slots within another one.
+  struct Memory {
+    Ref<Storage> storage;
+    Ref<Buffer> written;  ///< the replica that an output's segment writes
+  };
+  std::vector<Memory> memory;          ///< per slot
   SmallVector<int64_t, 8> starts;      ///< per leaf: where it starts in its storage, bytes
   std::vector<Ref<Event>> done;        ///< per segment
-  std::vector<std::vector<Scalar>> constants;  ///< per segment
+  std::vector<Scalar> constants;       ///< of all segments, one after another
   std::vector<Ref<Event>> after;  ///< earlier writes of inputs that the plan takes over
   bool blocking = true;
 
@@ -26,7 +31,7 @@ struct MLX_API Execution {
   /// Allocates what the plan needs to run over the values of its leaves.
   static std::unique_ptr<Execution> bind(std::shared_ptr<const Plan> plan,
                                          std::span<const Value* const> leaves,
-                                         std::vector<std::vector<Scalar>> constants, bool blocking);
+                                         std::vector<Scalar> constants, bool blocking);
   /// The value of a result of elements of `itemsize` bytes.
   Value value(const Result& r, int itemsize) const;
   /// Where a slot starts in the storage that it lies in, bytes.

@@ -1,8 +1,11 @@
 #include "mlx/runtime/plan.h"
 
+#include <algorithm>
+
 namespace mlx::core {
 
 const std::vector<std::shared_ptr<const Executable>>& Plan::prepare() const {
+  if (prepared_.load(std::memory_order_acquire)) return executables_;
   std::call_once(once_, [&] {
     try {
       executables_.resize(segments.size());
@@ -12,6 +15,8 @@ const std::vector<std::shared_ptr<const Executable>>& Plan::prepare() const {
         executables_[k] = s.backend->prepare({std::move(s.steps), s.arena_bytes, s.stream.device});
         s.steps = {};
       }
+      on_host_ = std::ranges::all_of(segments, [](auto& s) { return s.space == Space::host; });
+      prepared_.store(true, std::memory_order_release);
     } catch (...) {
       error_ = std::current_exception();
     }

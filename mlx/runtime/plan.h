@@ -3,6 +3,7 @@
 // may be taken over.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -46,6 +47,7 @@ struct Segment {
   std::vector<int> slots;           ///< slot of each binding
   std::vector<int> transfers;       ///< bindings whose bytes may have to come from another space
   std::vector<uint32_t> constants;  ///< items whose values are the launch's constants
+  size_t first_constant = 0;        ///< among those of all segments
   size_t arena_bytes = 0;
   int first_step = 0;
   bool waited_for = false;  ///< by the next segment: nothing runs beside it
@@ -68,6 +70,7 @@ class MLX_API Plan {
   std::vector<Slot> slots;
   std::vector<uint32_t> leaves;
   std::vector<Result> results;
+  int64_t bytes = 0;  ///< that the steps read and write, roughly
 
   /// Names of the steps, while the plan is not prepared; with the transfers in front of a segment.
   std::vector<std::string> step_names(bool transfers = false) const;
@@ -76,11 +79,18 @@ class MLX_API Plan {
   /// Pass 6: the executables of the segments; null for a segment without steps. Called without
   /// locks; the first call prepares, others wait for it. Throws what a backend throws, every time.
   const std::vector<std::shared_ptr<const Executable>>& prepare() const;
+  /// True where running takes so short that a lock of the program's is better kept meanwhile.
+  bool is_brief() const {
+    constexpr int64_t kFew = 4096;
+    return bytes <= kFew && prepared_.load(std::memory_order_acquire) && on_host_;
+  }
 
  private:
   mutable std::once_flag once_;
+  mutable std::atomic<bool> prepared_{false};
   mutable std::vector<std::shared_ptr<const Executable>> executables_;
   mutable std::exception_ptr error_;
+  mutable bool on_host_ = false;
 };
 
 /// Elements from the last boundary of the widest dtype to where a value of elements of `itemsize`

@@ -34,47 +34,61 @@ uint64_t PlanForm::constant_class(const Node& n) {
   return id;
 }
 
+/// Makes room for so many words at the end.
+void PlanForm::reserve(size_t n) {
+  if (count_ + n > words_.size()) words_.resize(2 * (count_ + n));
+}
+
+void PlanForm::describe(const Item& item) {
+  const Node& n = *item.node;
+  const bool data = item.leaf && n.op != &op_constant;
+  const auto inputs = item.leaf ? std::span<Node* const>{} : computed_from(n);
+  reserve(2 * n.shape.size() + inputs.size() + 8);  // strides are as many as axes
+  uint64_t* to = words_.data() + count_;
+  *to++ = reinterpret_cast<uintptr_t>(data ? &op_data : n.op);
+  *to++ = flags_of(item);
+  *to++ = n.shape.size();
+  to = std::copy(n.shape.begin(), n.shape.end(), to);
+  if (data) {
+    const Value& v = value_of(n);
+    *to++ = v.storage->present();
+    *to++ = static_cast<uint64_t>(misalignment(v, n.dtype.size()));
+    to = std::copy(v.strides.begin(), v.strides.end(), to);
+  } else if (item.leaf) {
+    *to++ = constant_class(n);
+  } else {
+    for (const Node* in : inputs) *to++ = item_index(in);
+    if (n.attrs) {
+      *to++ = n.attrs->hash();
+      attrs_.push_back(n.attrs.get());
+    }
+  }
+  count_ = static_cast<size_t>(to - words_.data());
+  if (n.parts) describe_parts(*n.parts);
+}
+
+void PlanForm::describe_parts(const std::vector<PartInfo>& parts) {
+  for (const PartInfo& p : parts) {
+    reserve(1 + p.shape.size());
+    words_[count_++] = static_cast<uint64_t>(p.dtype.val()) << 32 | p.shape.size();
+    for (int64_t n : p.shape) words_[count_++] = static_cast<uint64_t>(n);
+  }
+}
+
 bool PlanForm::describe(const Schedule& items) {
   if (items.size() > kMaxItems) return false;
-  words_.clear();
+  count_ = 0;
   attrs_.clear();
   constants_.clear();
   if (!constant_at_.empty()) constant_at_.clear();
-  auto put_all = [&](const auto& list) { words_.insert(words_.end(), list.begin(), list.end()); };
-  for (const Item& item : items) {
-    const Node& n = *item.node;
-    bool data = item.leaf && n.op != &op_constant;
-    words_.push_back(reinterpret_cast<uintptr_t>(data ? &op_data : n.op));
-    words_.push_back(flags_of(item));
-    words_.push_back(n.shape.size());
-    put_all(n.shape);
-    if (data) {
-      const Value& v = value_of(n);
-      words_.push_back(v.storage->present());
-      words_.push_back(static_cast<uint64_t>(misalignment(v, n.dtype.size())));
-      put_all(v.strides);
-    } else if (item.leaf) {
-      words_.push_back(constant_class(n));
-    } else {
-      for (const Node* in : computed_from(n)) words_.push_back(item_index(in));
-      if (n.parts)
-        for (const PartInfo& p : *n.parts) {
-          words_.push_back(static_cast<uint64_t>(p.dtype.val()) << 32 | p.shape.size());
-          put_all(p.shape);
-        }
-      if (n.attrs) {
-        words_.push_back(n.attrs->hash());
-        attrs_.push_back(n.attrs.get());
-      }
-    }
-  }
-  hash_ = words_.size();
-  for (uint64_t w : words_) hash_ = (hash_ ^ w) * 0x9e3779b97f4a7c15ull + (hash_ >> 31);
+  for (const Item& item : items) describe(item);
+  hash_ = count_;
+  for (uint64_t w : words()) hash_ = (hash_ ^ w) * 0x9e3779b97f4a7c15ull + (hash_ >> 31);
   return true;
 }
 
 bool PlanCache::matches(const Entry& e, const PlanForm& form) {
-  if (e.words != form.words_ || e.attrs.size() != form.attrs_.size()) return false;
+  if (!std::ranges::equal(e.words, form.words()) || e.attrs.size() != form.attrs_.size()) return false;
   for (size_t k = 0; k < form.attrs_.size(); ++k)
     if (e.attrs[k].get() != form.attrs_[k] && !e.attrs[k]->equals(*form.attrs_[k])) return false;
   return true;
@@ -100,7 +114,8 @@ void PlanCache::keep(const PlanForm& form, const std::shared_ptr<const Plan>& pl
     entries_.erase(it->second);
     by_hash_.erase(it);
   }
-  entries_.push_front({form.hash_, form.words_, {}, plan});
+  const auto words = form.words();
+  entries_.push_front({form.hash_, {words.begin(), words.end()}, {}, plan});
   for (const Attrs* a : form.attrs_) entries_.front().attrs.emplace_back(a);
   by_hash_[form.hash_] = entries_.begin();
   if (entries_.size() <= kMaxEntries) return;

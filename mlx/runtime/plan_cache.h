@@ -6,6 +6,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -23,11 +24,16 @@ class MLX_API PlanForm {
 
  private:
   friend class PlanCache;
+  void describe(const Item& item);
+  void describe_parts(const std::vector<PartInfo>& parts);
   uint64_t constant_class(const Node& n);
+  void reserve(size_t n);
+  std::span<const uint64_t> words() const { return {words_.data(), count_}; }
 
   static constexpr size_t kMaxItems = 1 << 14;
   uint64_t hash_ = 0;
-  std::vector<uint64_t> words_;
+  std::vector<uint64_t> words_;  // the first `count_` of them
+  size_t count_ = 0;
   std::vector<const Attrs*> attrs_;
   std::vector<const Node*> constants_;                       // that differ
   std::unordered_multimap<uint64_t, uint32_t> constant_at_;  // their places, where they are many

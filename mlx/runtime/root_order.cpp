@@ -5,7 +5,7 @@
 
 namespace mlx::core {
 
-bool sort_by_depth(std::vector<Node*>& roots, const Schedule& items) {
+bool sort_by_depth(std::span<Node*> roots, const Schedule& items) {
   if (roots.size() < 2) return false;
   size_t elements = 0;
   for (const Item& item : items)

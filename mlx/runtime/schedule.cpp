@@ -16,7 +16,7 @@ void check_placeholder(const Node* n, bool tracing) {
   if (n->op != &op_placeholder || tracing) return;
   const bool live = is_open(n->trace);
   fail<PlaceholderError>(
-      "eval", live ? "an array" : "an array that outlived its trace and", " depends on an input (",
+      "eval", live ? "Not allowed inside a graph transformation: an array" : "an array that outlived its trace and", " depends on an input (",
       to_string(n->shape), ", ", dtype_name(n->dtype), ") of ", placeholder_owner(*n),
       ", which stands for values that come later; ",
       live ? "evaluate, print or read arrays outside of compile and vmap, or call "
@@ -30,7 +30,7 @@ class Visitor {
   Visitor(Claims& claims, Schedule& items, bool tracing)
       : claims_(claims), items_(items), tracing_(tracing) {}
 
-  void visit_all(const std::vector<Node*>& roots) {
+  void visit_all(std::span<Node* const> roots) {
     items_.clear();
     for (Node* n : roots)
       if (!visited(n)) visit(n);
@@ -39,7 +39,9 @@ class Visitor {
  private:
   struct Frame {
     Node* node;
-    uint32_t next;
+    Node* const* inputs;
+    uint32_t n_inputs, next;
+    bool leaf;
   };
 
   /// A place that was noted for an earlier schedule is that of another node, or out of range.
@@ -52,22 +54,23 @@ class Visitor {
   void enter(Node* n) {
     claims_.claim(n);
     check_placeholder(n, tracing_);
-    stack_.push_back({n, 0});
+    const bool leaf = is_leaf(n);
+    auto inputs = leaf ? std::span<Node* const>{} : computed_from(*n);
+    stack_.push_back({n, inputs.data(), static_cast<uint32_t>(inputs.size()), 0, leaf});
   }
 
   void visit(Node* root) {
     enter(root);
     while (!stack_.empty()) {
-      auto& [n, next] = stack_.back();
-      auto inputs = is_leaf(n) ? std::span<Node* const>{} : computed_from(*n);
-      if (next < inputs.size()) {
-        Node* in = inputs[next++];
+      Frame& f = stack_.back();
+      if (f.next < f.n_inputs) {
+        Node* in = f.inputs[f.next++];
         if (!visited(in)) enter(in);
         continue;
       }
-      for (Node* in : inputs) ++items_[item_index(in)].uses;
-      claims_.set_place(n, items_.size());
-      items_.push_back({.node = n, .leaf = is_leaf(n)});
+      for (uint32_t i = 0; i < f.n_inputs; ++i) ++items_[item_index(f.inputs[i])].uses;
+      claims_.set_place(f.node, items_.size());
+      items_.push_back({.node = f.node, .leaf = f.leaf});
       stack_.pop_back();
     }
   }
@@ -75,12 +78,12 @@ class Visitor {
   Claims& claims_;
   Schedule& items_;
   bool tracing_;
-  std::vector<Frame> stack_;
+  SmallVector<Frame, 32> stack_;
 };
 
 /// The evaluation's own handles do not count as somebody else's.
 void find_references(const Arrays& outputs, Schedule& items) {
-  std::vector<uint32_t> own(items.size(), 0);
+  SmallVector<uint32_t, 64> own(items.size(), 0);
   for (const array& a : outputs) {
     uint32_t i = item_index(a.node());
     items[i].requested = true;
@@ -114,14 +117,15 @@ bool memory_is_free(const Node& n) {
 }
 
 void schedule(const Arrays& outputs, Claims& claims, Schedule& items, bool tracing) {
-  std::vector<Node*> roots;
-  roots.reserve(outputs.size());
+  SmallVector<Node*, 8> roots;
   for (const array& a : outputs) roots.push_back(a.node());
-  Visitor(claims, items, tracing).visit_all(roots);
-  if (sort_by_depth(roots, items)) {
+  items.reserve(16);
+  const std::span<Node*> all(roots.data(), roots.size());
+  Visitor(claims, items, tracing).visit_all(all);
+  if (sort_by_depth(all, items)) {
     Schedule again;
     again.reserve(items.size());
-    Visitor(claims, again, tracing).visit_all(roots);
+    Visitor(claims, again, tracing).visit_all(all);
     items.swap(again);
   }
   find_references(outputs, items);

@@ -34,7 +34,7 @@ MLX_API void schedule(const Arrays& outputs, Claims& claims, Schedule& items, bo
 /// Puts roots that need fewer steps one after another first; true where that changed something.
 /// What the others share with them can then be freed on the way: gradients of the last layer of a
 /// network come before those of the first, which need all that is between. Small graphs stay.
-bool sort_by_depth(std::vector<Node*>& roots, const Schedule& items);
+bool sort_by_depth(std::span<Node*> roots, const Schedule& items);
 
 /// True where only one array refers to the leaf, and no export or file to its memory, so that the
 /// memory can be taken over; and the taker would not hold on to much more than it needs.

@@ -58,6 +58,8 @@ void StepBuilder::add_step(int stream, Step step, std::span<const int> slots, ui
       writer_of_[slot] = &to;
     step.slots.push_back(bind(to, slot));
   }
+  for (const Layout& l : step.operands)
+    plan_.bytes += num_elements(l.shape) * l.dtype.size() * num_elements(step.loop);
   to.segment.steps.push_back(std::move(step));
   to.segment.in_place.push_back(in_place);
 }
@@ -119,7 +121,12 @@ void StepBuilder::finish() {
   for (auto& s : segments_)
     if (!s->closed) closed_.push_back(s.get());
   plan_.segments.reserve(closed_.size());
-  for (Open* s : closed_) plan_.segments.push_back(std::move(s->segment));
+  size_t constants = 0;
+  for (Open* s : closed_) {
+    s->segment.first_constant = constants;
+    constants += s->segment.constants.size();
+    plan_.segments.push_back(std::move(s->segment));
+  }
   find_lifetimes();
 }
 

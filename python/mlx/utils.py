@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import zip_longest
 from typing import Any, overload
 
-_CONTAINERS = (dict, list, tuple)
+import mlx.core as mx
+
+_CONTAINERS = (dict, list, tuple, type(mx.random.state))
 
 
 def _is_branch(tree: Any, is_leaf: Callable[..., Any] | None) -> bool:
@@ -25,6 +27,8 @@ def _like(tree: Any, values: list[Any]) -> Any:
     """A container of the kind of ``tree`` that holds ``values`` in its order."""
     if isinstance(tree, dict):
         return dict(zip(tree, values, strict=True))
+    if not isinstance(tree, (list, tuple)):
+        return values  # the state of the random numbers is one place, and is not made anew
     return type(tree)(*values) if hasattr(tree, "_fields") else type(tree)(values)
 
 

@@ -53,6 +53,7 @@ NB_MODULE(core, m) {
   MLX_BINDINGS(MLX_BIND_MODULE, MLX_BIND_CLASS)
 #undef MLX_BIND_MODULE
 #undef MLX_BIND_CLASS
+  nb::module_::import_("mlx._reprlib").attr("install")(array_class);
 }
 
 }  // namespace mlx::python

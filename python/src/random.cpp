@@ -2,6 +2,7 @@
 #include "mlx/random.h"
 
 #include "convert.h"
+#include "lock.h"
 #include "module.h"
 
 namespace mlx::python {
@@ -14,8 +15,37 @@ namespace rnd = mlx::core::random;
 #define KEY "key: array | None = None, " STREAM
 using Key = std::optional<array>;
 
-/// The generator's key as the single item of a sequence, so that `compile` can capture it.
+/// The key of the calling thread's generator as the single item of a sequence, so that `compile`
+/// can capture it.
 struct RandomState {};
+
+/// The Python array that holds a thread's key, created on the first request. Writing to it sets the
+/// key of the generator.
+struct KeyObject {
+  PyObject* object = nullptr;
+  PyObject* get() {
+    if (!object) {
+      object = wrap(rnd::KeySequence::current().state());
+      rnd::KeySequence::current().keep_state_in(&array_of(object));
+    }
+    return object;
+  }
+  ~KeyObject() {
+    if (!object) return;
+    rnd::KeySequence::current().keep_state_in(nullptr);
+    release_with_lock([](void* o) { Py_DECREF(static_cast<PyObject*>(o)); }, object);
+  }
+};
+PyObject* key_object() {
+  rnd::KeySequence::current();  // constructed first, so that it is destroyed last
+  thread_local KeyObject key;
+  return key.get();
+}
+
+int state_index(int i) {
+  if (i != 0 && i != -1) throw IndexError("[state] one key is there: index 0");
+  return 0;
+}
 
 Dtype float_or(const std::optional<Dtype>& t) { return t.value_or(float32); }
 /// A scalar as an array of a distribution's dtype.
@@ -152,17 +182,26 @@ void bind_state(nb::module_& m) {
   def(
       cls, "__getitem__(self, index: int) -> array",
       [](nb::handle, int i) {
-        if (i != 0 && i != -1) throw IndexError("[state] one key is there: index 0");
-        return rnd::KeySequence::current().state();
+        state_index(i);
+        return nb::borrow(key_object());
       },
-      "The key.");
+      "The key: the same object each time, and what is written to it counts.");
   def(
       cls, "__setitem__(self, index: int, value: array) -> None",
       [](nb::handle, int i, const array& key) {
-        if (i != 0 && i != -1) throw IndexError("[state] one key is there: index 0");
+        state_index(i);
         rnd::KeySequence::current().state() = key;
       },
       "Replaces the key.");
+  def(
+      cls, "__reduce__(self) -> tuple[Any, ...]",
+      [](nb::handle) {
+        nb::list held;
+        held.append(nb::steal(wrap(rnd::KeySequence::current().state())));
+        return nb::make_tuple(nb::handle(reinterpret_cast<PyObject*>(&PyList_Type)),
+                              nb::make_tuple(held));
+      },
+      "Copies and pickles are lists with the key of the time.");
   m.attr("state") = nb::cast(RandomState{});
 }
 

@@ -386,6 +386,7 @@ void FusedCode::compile(const Step& step) {
     tile = box[0] = std::min(loop[0], std::clamp(elements / 64 / 1024 * 1024, tile, kLongTile));
   tile_bytes = (tile * widest + 63) / 64 * 64;
   estimate(step);
+  chains = make_chains(*this);
   only_copies =
       n_inputs == 1 && constants.empty() && p.code.size() == 1 && p.code[0].op == OpId::copy;
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "mlx/backend/backend.h"
+#include "mlx/backend/cpu/fused_chains.h"
 #include "mlx/backend/cpu/isa/elementwise.h"
 
 namespace mlx::core::cpu {
@@ -61,6 +62,7 @@ struct FusedCode {
   SmallVector<Dtype::Val, 8> constants;
   std::vector<Numbering> numberings;  // along the loop axes
   std::vector<Micro> code;
+  std::vector<Chain> chains;            // of the runs in the code, without constants
   SmallVector<int, 16> slot_of;         // value -> tile slot; operands of path `direct` have none
   SmallVector<int, 4> output_values;    // value of each output
   SmallVector<uint32_t, 4> read_later;  // per output: inputs that are read after it is written

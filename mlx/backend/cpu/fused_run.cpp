@@ -5,8 +5,8 @@
 
 #include "mlx/backend/cpu/allocator.h"
 #include "mlx/backend/cpu/copy.h"
-#include "mlx/backend/cpu/divisors.h"
 #include "mlx/backend/cpu/fused.h"
+#include "mlx/backend/cpu/fused_chains.h"
 #include "mlx/backend/cpu/fused_code.h"
 #include "mlx/backend/cpu/fused_numbers.h"
 #include "mlx/backend/cpu/threads.h"
@@ -37,107 +37,6 @@ void load_block(const ElementwiseKernels& k, char* to, const char* from, int64_t
         load_row(to, from + r * outer * itemsize);
     }
   }
-}
-
-constexpr int64_t kAhead = 2048;            // prefetch distance in bytes
-constexpr int64_t kManyElements = 1 << 16;  // minimum size for optimising constant divisions
-
-/// The links of a run with its constants; a worker updates their tiles.
-struct Chain {
-  SmallVector<Link, 16> links;
-  struct Use {
-    uint16_t link, value;
-    uint8_t copy;  // index among the copies of tiles for the last, partial burst
-    bool brings;   // loads the copy's content
-    bool writes, streams;
-  };
-  SmallVector<Use, 16> uses;
-  int copies = 0;
-};
-
-/// Selects the handler for x / c depending on c.
-void set_divisor(Link& link, const LinkKernels& k) {
-  if (divides_exactly(link.constant)) {
-    link.constant = 1 / link.constant;
-    link.run = k.find_link(OpId::multiply, LinkForm::constant);
-  } else if (k.quotient && reciprocal_parts(link.constant, link.high, link.low)) {
-    link.run = k.quotient;
-  }
-}
-
-/// Merges pairs of links for which a joint handler exists.
-void join_links(Chain& chain, const Micro& m, const LinkKernels& k) {
-  // A division by a constant may have been replaced by a product.
-  auto op_at = [&](size_t i) {
-    const RunStep& s = m.run[i];
-    if (s.act != RunStep::apply) return OpId::copy;
-    bool factor = s.op == OpId::divide &&
-                  chain.links[i].run == k.find_link(OpId::multiply, LinkForm::constant);
-    return factor ? OpId::multiply : s.op;
-  };
-  for (size_t i = 0; i + 1 < m.run.size(); ++i) {
-    LinkFn two = k.find_joint(op_at(i), m.run[i].form, op_at(i + 1), m.run[i + 1].form);
-    if (two) chain.links[i++].run = two;
-  }
-}
-
-Chain make_chain(const FusedCode& c, const Micro& m, const Scalar* constants) {
-  const LinkKernels& k = c.isa->links();
-  Chain chain;
-  SmallVector<uint16_t, 16> tiles;  // values that have a copy
-  for (const RunStep& s : m.run) {
-    Link link{};
-    bool on_tile = reads_tile(s.form);
-    if (s.act == RunStep::apply) {
-      link.run = k.find_link(s.op, s.form);
-      if (!link.run) {
-        link.run = k.find_call(s.form);
-        link.tile = c.isa->find_tile(s.op, Dtype::Val::float32);
-      }
-      if (s.form == LinkForm::scaled ||
-          (!on_tile && s.form != LinkForm::unary && s.form != LinkForm::both))
-        std::memcpy(&link.constant, constants[(on_tile ? s.factor : s.value) - c.n_inputs].bytes,
-                    sizeof(float));
-      if (s.op == OpId::divide && s.form == LinkForm::constant && c.elements >= kManyElements)
-        set_divisor(link, k);
-    } else {
-      link.run = s.act == RunStep::load ? k.load : k.store;
-    }
-    if (on_tile) {
-      auto at = std::find(tiles.begin(), tiles.end(), s.value) - tiles.begin();
-      bool fresh = at == static_cast<int64_t>(tiles.size()), writes = s.act == RunStep::store;
-      if (fresh) tiles.push_back(s.value);
-      chain.uses.push_back({static_cast<uint16_t>(chain.links.size()), s.value,
-                            static_cast<uint8_t>(at), fresh && !writes, writes, false});
-    }
-    chain.links.push_back(link);
-  }
-  chain.copies = static_cast<int>(tiles.size());
-  join_links(chain, m, k);
-  if (c.streams) {  // memory operands are prefetched
-    for (size_t i = 0, n = chain.uses.size(); i < n; ++i) {
-      Chain::Use u = chain.uses[i];
-      if (!u.brings || u.value >= c.n_inputs) continue;
-      u.link = static_cast<uint16_t>(chain.links.size());
-      u.brings = false;
-      chain.uses.push_back(u);
-      Link touch{};
-      touch.run = k.touch;
-      touch.ahead = kAhead;
-      chain.links.push_back(touch);
-    }
-  }
-  Link end{};
-  end.run = k.end;
-  chain.links.push_back(end);
-  return chain;
-}
-
-std::vector<Chain> make_chains(const FusedCode& c, const Scalar* constants) {
-  std::vector<Chain> out;
-  for (const Micro& m : c.code)
-    if (!m.run.empty()) out.push_back(make_chain(c, m, constants));
-  return out;
 }
 
 /// One thread's pass over a range of tiles.
@@ -476,7 +375,7 @@ void FusedKernel::run(void* const* operands, const Scalar* constants) const {
     return copy_strided(operands[0], c.operands[0].strides, operands[1], c.operands[1].strides,
                         c.loop, c.operands[0].itemsize);
   int64_t tiles = c.tile_count();
-  std::vector<Chain> chains = make_chains(c, constants);
+  std::vector<Chain> chains = chains_for(c, constants);
   size_t bytes = tile_memory(c, chains) + c.block_bytes;
   auto range = [&](int64_t begin, int64_t end) {
     alignas(64) char local[32 << 10];
@@ -499,7 +398,7 @@ struct FusedSource::Impl {
 };
 
 FusedSource::FusedSource(const FusedKernel& kernel, void* const* operands, const Scalar* constants)
-    : impl_(new Impl{*kernel.code_, operands, constants, make_chains(*kernel.code_, constants)}) {}
+    : impl_(new Impl{*kernel.code_, operands, constants, chains_for(*kernel.code_, constants)}) {}
 FusedSource::~FusedSource() = default;
 double FusedSource::cost() const {
   return impl_->code.cost * static_cast<double>(impl_->code.elements);

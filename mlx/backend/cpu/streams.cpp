@@ -149,22 +149,26 @@ QueueRef find_queue(int stream, bool create) {
   return all.by_stream[stream] = std::move(queue);
 }
 
+/// The lowest address of this thread's stack, or 0 where it is not known.
+uintptr_t stack_end() {
+  pthread_attr_t attributes;
+  void* lowest = nullptr;
+  size_t size = 0;
+  if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+    pthread_attr_getstack(&attributes, &lowest, &size);
+    pthread_attr_destroy(&attributes);
+  }
+  return reinterpret_cast<uintptr_t>(lowest);
+}
+
 /// True if kernels, and the libraries that they call, may need more stack than this thread has
 /// left: their work then runs on the stream's own thread.
 bool has_little_stack() {
-  constexpr ptrdiff_t kEnough = 1 << 20;
-  thread_local const char* const end = [] {
-    pthread_attr_t attributes;
-    void* lowest = nullptr;
-    size_t size = 0;
-    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
-      pthread_attr_getstack(&attributes, &lowest, &size);
-      pthread_attr_destroy(&attributes);
-    }
-    return static_cast<const char*>(lowest);
-  }();
+  constexpr uintptr_t kEnough = 1 << 20;
+  thread_local constinit uintptr_t limit = 0;
+  if (!limit) limit = stack_end() + kEnough;
   const char here = 0;
-  return end && &here - end < kEnough;
+  return reinterpret_cast<uintptr_t>(&here) < limit;
 }
 
 /// The queues that a thread used: retired when it ends.
@@ -184,6 +188,7 @@ thread_local UsedQueues used;
 }  // namespace
 
 void submit(Stream s, std::function<void()> job) {
+  BlockingRegion region;  // the queue may be full
   used.add(s.index);
   for (;;) {
     QueueRef queue = find_queue(s.index, true);

@@ -1,0 +1,36 @@
+// Runs of float32 ops as chains of links, which the kernels of an instruction set execute.
+#pragma once
+
+#include <vector>
+
+#include "mlx/backend/cpu/isa/elementwise.h"
+#include "mlx/core/node.h"
+
+namespace mlx::core::cpu {
+
+struct FusedCode;
+
+/// The links of a run of float32 ops; a worker updates their tiles.
+struct Chain {
+  SmallVector<Link, 16> links;
+  struct Use {
+    uint16_t link, value;
+    uint8_t copy;  // index among the copies of tiles for the last, partial burst
+    bool brings;   // loads the copy's content
+    bool writes, streams;
+  };
+  SmallVector<Use, 16> uses;
+  struct Constant {
+    uint16_t link, index;  // among the program's constants
+  };
+  SmallVector<Constant, 8> constants;
+  int copies = 0;
+  bool divides = false;  ///< by a constant, often enough to select the handler by its value
+};
+
+/// The chains of a program's runs without the values of constants: made once.
+std::vector<Chain> make_chains(const FusedCode& c);
+/// The chains of a launch: with the values of constants, and the handlers selected by them.
+std::vector<Chain> chains_for(const FusedCode& c, const Scalar* constants);
+
+}  // namespace mlx::core::cpu
