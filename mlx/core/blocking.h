@@ -31,7 +31,7 @@ struct MLX_API Interrupted : std::exception {
 /// Throws Interrupted if a hook reports an interrupt. Does nothing in an UninterruptedRegion.
 MLX_API void check_interrupt();
 /// True where check_interrupt may throw on this thread.
-bool interruptible();
+MLX_API bool interruptible();
 
 /// Releases the program's lock for its lifetime: placed around everything that waits or computes
 /// for long. Does nothing if the thread does not hold the lock, so regions nest, or in an

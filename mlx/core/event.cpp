@@ -95,6 +95,12 @@ void Event::suspend(std::exception_ptr error, std::unique_ptr<SuspendedWork> wor
   finish(State::suspended);
 }
 
+std::exception_ptr Event::stopped() const {
+  if (!suspended()) return nullptr;
+  std::lock_guard lock(mutex_);
+  return suspended() ? error_ : nullptr;
+}
+
 void Event::resume() {
   std::unique_ptr<SuspendedWork> work;
   {
@@ -135,6 +141,23 @@ void Event::wait(bool may_resume) {
         }
     }
   }
+}
+
+std::exception_ptr stopped_before(const std::vector<Ref<Event>>& after, bool goes_on) {
+  for (const auto& e : after) {
+    e->wait_launched();
+    if (!goes_on) {
+      if (std::exception_ptr error = e->stopped()) return error;
+    } else if (e->suspended()) {
+      try {
+        e->wait();
+      } catch (...) {
+        // What failed for good fails whatever comes after.
+        if (can_resume(std::current_exception())) return std::current_exception();
+      }
+    }
+  }
+  return nullptr;
 }
 
 }  // namespace mlx::core

@@ -18,7 +18,7 @@ class Event;
 struct MLX_API Completion : RefCounted {
   /// True where the work is over, well or not. Never blocks.
   virtual bool done() = 0;
-  /// Blocks until the work is over; does not throw its error.
+  /// Blocks until the work is over, whose error it does not throw; hears interrupts as `wait_for`.
   virtual void wait() = 0;
   /// The error of work that is over, or null.
   virtual std::exception_ptr error() = 0;
@@ -55,6 +55,8 @@ class MLX_API Event : public RefCounted {
   bool failed() const { return done() && state() == State::failed; }
   bool suspended() const { return state() == State::suspended; }
   std::exception_ptr error() const { return failed() ? error_ : nullptr; }
+  /// The error of suspended work, or null. Never blocks.
+  std::exception_ptr stopped() const;
   /// True where the buffer holds what the launch should have written to it, though it failed.
   bool wrote(const Buffer* buffer) const {
     for (const Buffer* u : unwritten_)
@@ -98,5 +100,11 @@ class MLX_API Event : public RefCounted {
   Ref<Completion> completion_;
   std::unique_ptr<SuspendedWork> work_;
 };
+
+/// Waits until work that other work comes after has been handed over. What was suspended goes on,
+/// on this thread, if the caller waits for it. Where it does not, or stops again, the result is its
+/// error, with which what comes after is suspended too: no queue ever holds work that waits for
+/// what is not in a queue before it.
+std::exception_ptr stopped_before(const std::vector<Ref<Event>>& after, bool goes_on);
 
 }  // namespace mlx::core

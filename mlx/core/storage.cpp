@@ -22,6 +22,27 @@ class Loan final : public RefCounted {
   std::function<void()> release_;
 };
 
+/// A copy of what has not been computed, because that stopped.
+class SuspendedCopy final : public SuspendedWork {
+ public:
+  explicit SuspendedCopy(Copy copy) : copy_(std::move(copy)) {
+    copy_.done = {};  // the event owns this
+  }
+  void resume(Event& end) override {
+    if (std::exception_ptr error = stopped_before(copy_.after, true))
+      return end.suspend(error, std::make_unique<SuspendedCopy>(std::move(copy_)));
+    copy_.done = Ref<Event>(&end);
+    try {
+      backend_of(copy_.stream.device).copy(std::move(copy_));
+    } catch (...) {
+      end.fail(std::current_exception(), {nullptr});
+    }
+  }
+
+ private:
+  Copy copy_;
+};
+
 /// Moves bytes between buffers on a stream, once `after` is over; gives the end of that.
 Ref<Event> start_copy(Ref<Buffer> from, Ref<Buffer> to, size_t bytes, Stream stream,
                       const Ref<Event>& after) {
@@ -32,9 +53,10 @@ Ref<Event> start_copy(Ref<Buffer> from, Ref<Buffer> to, size_t bytes, Stream str
             .stream = stream,
             .after = {},
             .done = end};
-  if (after) {
-    after->wait_launched();
-    copy.after.push_back(after);
+  if (after) copy.after.push_back(after);
+  if (std::exception_ptr error = stopped_before(copy.after, false)) {
+    end->suspend(error, std::make_unique<SuspendedCopy>(std::move(copy)));
+    return end;
   }
   backend_of(stream.device).copy(std::move(copy));
   end->set_launched();
@@ -118,6 +140,12 @@ void Storage::keep(Replica copy) {
     others_.push_back(std::move(copy));
   }
   update_present();
+}
+
+bool Storage::being_read() const {
+  // In this order: a writer that ends in between only makes the answer more careful.
+  const uint32_t users = primary_.buffer->refs.load(std::memory_order_acquire) - 1;
+  return users > (ready && !ready->done() ? 1 : 0);
 }
 
 Ref<Buffer> Storage::start_write(Space space, Ref<Event> end) {

@@ -75,6 +75,9 @@ class MLX_API Storage : public RefCounted {
   /// neither taken over nor moved, and copies of it serve one launch.
   void pin() { pins_.fetch_add(1, std::memory_order_relaxed); }
   void unpin() { pins_.fetch_sub(1, std::memory_order_release); }
+  /// True where a launch or a copy that was started may still read the bytes. Only for a caller who
+  /// has the one reference: others may start more.
+  bool being_read() const;
   bool pinned() const { return pins_.load(std::memory_order_acquire) != 0; }
   bool borrowed() const { return borrowed_; }
 

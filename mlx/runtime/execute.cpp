@@ -43,6 +43,8 @@ class SuspendedLaunch final : public SuspendedWork {
     launch_.done = {};  // the event owns this
   }
   void resume(Event& end) override {
+    if (std::exception_ptr error = stopped_before(launch_.after, true))
+      return end.suspend(error, std::make_unique<SuspendedLaunch>(backend_, std::move(launch_)));
     launch_.done = Ref<Event>(&end);
     launch_.blocking = true;
     try {
@@ -166,8 +168,10 @@ void Execution::launch(size_t index) {
   launches.fetch_add(1, std::memory_order_relaxed);
   try {
     Launch launch = make_launch(index);
-    for (const auto& e : launch.after) e->wait_launched();
-    plan->segments[index].backend->launch(std::move(launch));
+    Backend& backend = *plan->segments[index].backend;
+    if (std::exception_ptr error = stopped_before(launch.after, blocking))
+      return end->suspend(error, std::make_unique<SuspendedLaunch>(backend, std::move(launch)));
+    backend.launch(std::move(launch));
   } catch (...) {
     if (!end->done()) end->fail(std::current_exception(), {nullptr});
   }
@@ -184,14 +188,8 @@ void Execution::run() {
 }
 
 std::exception_ptr Execution::suspended() const {
-  for (const auto& e : done) {
-    if (!e->suspended()) continue;
-    try {
-      e->wait_first();
-    } catch (...) {
-      return std::current_exception();
-    }
-  }
+  for (const auto& e : done)
+    if (std::exception_ptr error = e->stopped()) return error;
   return nullptr;
 }
 

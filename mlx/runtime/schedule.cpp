@@ -113,6 +113,7 @@ bool memory_is_free(const Node& n) {
   if (n.op == &op_constant || n.op->kind == OpKind::part) return false;
   const Storage* s = n.value.storage.get();
   return s && s->refs.load(std::memory_order_acquire) == 1 && !s->pinned() && !s->borrowed() &&
+         !s->being_read() &&
          s->bytes() <= 2 * static_cast<size_t>(num_elements(n.shape)) * n.dtype.size();
 }
 

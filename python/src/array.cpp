@@ -52,6 +52,17 @@ PyObject* subscript(PyObject* self, PyObject* index) {
     return wrap(get_item(a, index));
   });
 }
+/// For protocols of sequences: `reversed`, `bisect`, extensions that take sequences.
+PyObject* sequence_item(PyObject* self, Py_ssize_t i) {
+  return guarded([&] {
+    const array a = checked(self);
+    if (a.ndim() == 0)
+      throw TypeError("[index] an array without axes; at least one axis is accepted");
+    if (i < 0 || i >= a.shape()[0])
+      throw IndexError(cat("[index] ", i, " of an axis of length ", a.shape()[0]));
+    return wrap(index_read(a, {IndexItem::integer(i)}));
+  });
+}
 int assign_subscript(PyObject* self, PyObject* index, PyObject* value) {
   return guarded(-1, [&] {
     const array a = checked(self);
@@ -84,6 +95,7 @@ PyType_Slot* class_slots() {
     add(Py_tp_repr, repr);
     add(Py_tp_iter, iterate);
     add(Py_mp_length, length);
+    add(Py_sq_item, sequence_item);
     add(Py_mp_subscript, subscript);
     add(Py_mp_ass_subscript, assign_subscript);
     add(Py_bf_getbuffer, array_buffer_procs()->bf_getbuffer);
@@ -175,7 +187,7 @@ nb::object format(nb::handle self, nb::handle spec) {
 
 void bind_conversions(nb::handle c) {
   def(
-      c, "item(self) -> scalar", [](const array& a) { return nb::steal(item(a)); },
+      c, "item(self) -> Any", [](const array& a) { return nb::steal(item(a)); },
       "The only element as a Python scalar. Computes the array; raises ValueError where it has not "
       "exactly one element.");
   def(

@@ -13,10 +13,11 @@ namespace mlx::python {
 namespace {
 
 /// The dtype of a struct-style format; none for other element types and byte orders.
+bool is_big_endian(std::string_view f) { return !f.empty() && (f[0] == '>' || f[0] == '!'); }
+
 std::optional<Dtype> parse_format(std::string_view f, Py_ssize_t itemsize) {
   if (f == "bfloat16") return bfloat16;
-  if (!f.empty() && (f[0] == '>' || f[0] == '!')) {
-    if (itemsize > 1) return {};
+  if (is_big_endian(f)) {
     f.remove_prefix(1);
   } else if (!f.empty() && (f[0] == '@' || f[0] == '=' || f[0] == '<')) {
     f.remove_prefix(1);
@@ -169,6 +170,25 @@ array copy_strided(const void* data, Shape shape, const Strides& byte_strides, D
   return convert_dense(data, shape, source, t);
 }
 
+namespace {
+
+/// An array of elements whose bytes are in the other order.
+array copy_swapped(const char* data, const Shape& shape, const Strides& byte_strides, Dtype source,
+                   std::optional<Dtype> dtype) {
+  const size_t bytes = static_cast<size_t>(num_elements(shape)) * source.size();
+  const std::unique_ptr<char[]> packed(new char[bytes + 1]);
+  char* end = packed.get();
+  if (bytes) copy_elements(end, data, shape, byte_strides, source.size(), 0);
+  const size_t number = source.size() / (core::is_complex(source) ? 2 : 1);
+  for (size_t i = 0; i < bytes; i += number)
+    std::reverse(packed.get() + i, packed.get() + i + number);
+  Strides dense = row_major(shape);
+  for (int64_t& s : dense) s *= source.size();
+  return copy_strided(packed.get(), shape, dense, source, dtype);
+}
+
+}  // namespace
+
 std::optional<array> from_buffer(PyObject* o, std::optional<Dtype> dtype) {
   if (!PyObject_CheckBuffer(o)) return {};
   BufferGuard guard;
@@ -202,12 +222,19 @@ std::optional<array> from_buffer(PyObject* o, std::optional<Dtype> dtype) {
     strides.assign(v.strides, v.strides + v.ndim);
   else
     for (int64_t s : row_major(shape)) strides.push_back(s * v.itemsize);
+  if (v.format && is_big_endian(v.format) && v.itemsize > 1)
+    return copy_swapped(static_cast<const char*>(v.buf), shape, strides, *source, dtype);
   return copy_strided(v.buf, std::move(shape), strides, *source, dtype);
 }
 
 // --- exports -------------------------------------------------------------------------------------
 
 Export::Export(array& a) {
+  if (core::is_live(a.node()->trace))
+    fail<ValueError>("export",
+                     "Not allowed inside a graph transformation: what NumPy and others compute with "
+                     "the memory of an array has no derivative; use functions of mlx.core, or "
+                     "export stop_gradient(a)");
   if (is_constant(a)) {
     // A constant has no memory; writing to it needs a buffer.
     Ref<Buffer> buffer = host_backend().alloc(a.itemsize(), Stream(0, Device::cpu));
@@ -231,6 +258,8 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   return guarded(-1, [&] {
     array& a = checked(self);
     auto x = std::make_unique<Export>(a);
+    if (x->owner.dtype() == bfloat16 && (flags & PyBUF_FORMAT))
+      throw nb::buffer_error("bfloat16 has no format of a buffer; convert with astype(float32)");
     Py_ssize_t itemsize = static_cast<Py_ssize_t>(x->owner.itemsize());
     bool dense = is_row_contiguous(x->shape, x->strides);
     if (!dense && ((flags & PyBUF_STRIDES) != PyBUF_STRIDES ||
@@ -263,11 +292,35 @@ PyBufferProcs* array_buffer_procs() {
   return &procs;
 }
 
+namespace {
+
+nb::object numpy_view(nb::handle numpy, nb::handle a) {
+  nb::object memory = nb::steal(PyMemoryView_FromObject(a.ptr()));
+  if (!memory.is_valid()) throw nb::python_error();
+  return numpy.attr("asarray")(memory);
+}
+
+/// NumPy has bfloat16 where ml_dtypes is installed.
+nb::object bfloat16_to_numpy(nb::handle a) {
+  nb::object types;
+  try {
+    types = nb::module_::import_("ml_dtypes");
+  } catch (nb::python_error& e) {
+    if (!e.matches(PyExc_ImportError)) throw;
+    throw TypeError(
+        "[__array__] bfloat16 is no dtype of NumPy's without ml_dtypes; convert with "
+        ".astype(mx.float32), or install ml_dtypes");
+  }
+  nb::object bits = nb::steal(wrap(core::view(checked(a.ptr()), uint16)));
+  return numpy_view(nb::module_::import_("numpy"), bits).attr("view")(types.attr("bfloat16"));
+}
+
+}  // namespace
+
 nb::object to_numpy(nb::handle a, nb::handle dtype, nb::handle copy) {
-  if (checked(a.ptr()).dtype() == bfloat16)
-    throw TypeError("[__array__] bfloat16 has no NumPy dtype; convert with astype(float32) first");
   nb::object numpy = nb::module_::import_("numpy");
-  nb::object view = numpy.attr("asarray")(nb::steal(PyMemoryView_FromObject(a.ptr())));
+  nb::object view = checked(a.ptr()).dtype() == bfloat16 ? bfloat16_to_numpy(a)
+                                                         : numpy_view(numpy, a);
   bool same = dtype.is_none() || numpy.attr("dtype")(dtype).equal(view.attr("dtype"));
   if (!same) {
     if (copy.is(Py_False))

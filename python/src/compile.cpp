@@ -437,7 +437,7 @@ nb::object compile(nb::handle fun, nb::handle inputs, nb::handle outputs, bool s
           return call_as_written(f, args, kwargs);
         return t->function->call(f, t->inputs, t->outputs, args, std::move(kwargs));
       },
-      traces);
+      nb::make_tuple("compile", inputs, outputs, shapeless), traces);
 }
 
 }  // namespace

@@ -333,6 +333,15 @@ array to_array(PyObject* o, std::optional<Dtype> dtype) {
     nb::object made = nb::handle(o).attr("__array__")();
     if (auto a = from_buffer(made.ptr(), dtype)) return *a;
   }
+  if (has_attribute(o, "__array_interface__")) {
+    nb::object made = nb::module_::import_("numpy").attr("asarray")(nb::handle(o));
+    if (auto a = from_buffer(made.ptr(), dtype)) return *a;
+  }
+  if (has_attribute(o, "__float__") && !has_attribute(o, "__len__")) {  // fractions, decimals
+    nb::object number = nb::steal(PyNumber_Float(o));
+    if (!number.is_valid()) throw nb::python_error();
+    return scalar_array(number.ptr(), dtype);
+  }
   std::string message = cat("[array] an object of type ", class_name(o),
                             "; scalars, lists, tuples, arrays, buffers and DLPack are accepted");
   PyErr_SetString(argument_error, message.c_str());

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "lock.h"
+#include "signature.h"
 
 namespace mlx::python {
 
@@ -95,40 +96,45 @@ Overload::Overload(const char* sig, const char* d, bool is_method)
   bool keyword_only = false;
   for (const std::string& part : parts) {
     std::string name = part.substr(0, part.find_first_of(" :="));
-    text += text.empty() ? (method ? "($" : "(") : ", ";
     if (part == "/") {
       for (Parameter& p : parameters) p.keyword = false;
-      text += "/";
       continue;
     }
     if (part[0] == '*') {
-      text += name;
       if (name.starts_with("**")) {
-        star_star = true;
+        star_star = name.substr(2);
       } else {
-        star = name != "*";
+        star = name.substr(1);
         keyword_only = true;
       }
       continue;
     }
     // A default stands after the last " = " outside brackets.
     PyObject* fallback = nullptr;
-    text += name;
-    if (size_t eq = part.rfind(" = "); eq != part.npos) {
-      std::string value = trim(std::string_view(part).substr(eq + 3));
-      fallback = evaluate_default(value);
-      text += "=" + value;
-    }
+    const size_t eq = part.rfind(" = ");
+    if (eq != part.npos) fallback = evaluate_default(trim(std::string_view(part).substr(eq + 3)));
+    std::string annotation;
+    if (name.size() < part.size() && part[name.size()] == ':')
+      annotation = trim(std::string_view(part).substr(0, eq).substr(name.size() + 1));
     PyObject* interned = PyUnicode_InternFromString(name.c_str());
     PyObject* standard = method ? nullptr : standard_name(name_of(*this), name);
-    parameters.push_back({interned, fallback, standard, !keyword_only, true});
+    parameters.push_back({interned, fallback, standard, !keyword_only, true, annotation});
     n_positional += !keyword_only;
     n_required += !keyword_only && !fallback;
   }
-  text += text.empty() ? "()" : ")";
   if (method && !parameters.empty()) parameters[0].keyword = false;
   if (parameters.size() > kMaxParameters)
     throw std::logic_error("too many parameters: " + signature);
+}
+
+std::vector<std::string> Overload::signatures() const {
+  std::string other = signature;
+  for (const Parameter& p : parameters) {
+    if (!p.standard) continue;
+    const std::string name = std::string(PyUnicode_AsUTF8(p.name)) + ":";
+    other.replace(other.find(name), name.size(), PyUnicode_AsUTF8(p.standard) + std::string(":"));
+  }
+  return other == signature ? std::vector{signature} : std::vector{signature, other};
 }
 
 size_t Overload::find(PyObject* keyword) const {
@@ -146,7 +152,7 @@ bool Overload::bind(PyObject* const* args, size_t nargs, PyObject* names, Call& 
   size_t given = std::min(nargs, positional);
   for (size_t i = 0; i < given; ++i) call.values[i] = args[i];
   if (nargs > positional) {
-    if (!star) return false;
+    if (star.empty()) return false;
     call.star = {args + positional, nargs - positional};
   }
   for (size_t i = given; i < n; ++i) call.values[i] = parameters[i].fallback;
@@ -159,14 +165,14 @@ bool Overload::bind(PyObject* const* args, size_t nargs, PyObject* names, Call& 
       if (i < given || named >> i & 1) return false;  // given twice
       named |= 1u << i;
       call.values[i] = args[nargs + k];
-    } else if (star_star) {
+    } else if (!star_star.empty()) {
       if (!call.keywords.is_valid()) call.keywords = nb::dict();
       call.keywords[nb::handle(name)] = nb::handle(args[nargs + k]);
     } else {
       return false;
     }
   }
-  if (star_star && !call.keywords.is_valid()) call.keywords = nb::dict();
+  if (!star_star.empty() && !call.keywords.is_valid()) call.keywords = nb::dict();
   for (size_t i = given; i < n; ++i)
     if (!call.values[i]) return false;
   return true;
@@ -190,7 +196,7 @@ PyObject* report_mismatch(Function* f, PyObject* const* args, size_t nargs, PyOb
     PyObject* name = PyTuple_GET_ITEM(names, k);
     bool known = false;
     for (Overload* o = f->overload; o && !known; o = o->next.get())
-      known = o->star_star || o->find(name) < o->parameters.size();
+      known = !o->star_star.empty() || o->find(name) < o->parameters.size();
     if (known) continue;
     PyErr_Format(argument_error, "[%U] unexpected keyword argument '%U'; accepted: %s", f->name,
                  name, accepted.c_str());
@@ -233,13 +239,15 @@ PyObject* function_repr(PyObject* self) {
 
 PyObject* get_doc(PyObject* self, void*) {
   std::string out;
-  for (Overload* o = as_function(self)->overload; o; o = o->next.get())
-    out += o->signature + "\n" + (o->next ? "" : "\n" + o->doc);
+  for (Overload* o = as_function(self)->overload; o; o = o->next.get()) {
+    for (const std::string& signature : o->signatures()) out += signature + "\n";
+    if (!o->next) out += "\n" + o->doc;
+  }
   return PyUnicode_FromStringAndSize(out.data(), static_cast<Py_ssize_t>(out.size()));
 }
 
-PyObject* get_text_signature(PyObject* self, void*) {
-  return PyUnicode_FromString(as_function(self)->overload->text.c_str());
+PyObject* get_signature(PyObject* self, void*) {
+  return guarded([&] { return inspect_signature(*as_function(self)->overload).release().ptr(); });
 }
 
 /// ((signature, doc, defaults), …) as nanobind's own functions have it, for its stub generator.
@@ -247,7 +255,8 @@ PyObject* get_nb_signature(PyObject* self, void*) {
   return guarded([&] {
     nb::list out;
     for (Overload* o = as_function(self)->overload; o; o = o->next.get())
-      out.append(nb::make_tuple("def " + o->signature, o->doc, nb::none()));
+      for (const std::string& signature : o->signatures())
+        out.append(nb::make_tuple("def " + signature, o->doc, nb::none()));
     return nb::tuple(out).release().ptr();
   });
 }
@@ -255,7 +264,7 @@ PyObject* get_nb_signature(PyObject* self, void*) {
 PyObject* reduce(PyObject* self, PyObject*) { return Py_NewRef(as_function(self)->qualname); }
 
 PyGetSetDef getset[] = {{"__doc__", get_doc, nullptr, nullptr, nullptr},
-                        {"__text_signature__", get_text_signature, nullptr, nullptr, nullptr},
+                        {"__signature__", get_signature, nullptr, nullptr, nullptr},
                         {"__nb_signature__", get_nb_signature, nullptr, nullptr, nullptr},
                         {}};
 PyMemberDef members[] = {

@@ -24,21 +24,23 @@ struct Overload {
     PyObject* fallback;        ///< the default, or null where an argument is required
     PyObject* standard;        ///< another name that the array API standard has for it, or null
     bool positional, keyword;  ///< how it may be given
+    std::string annotation;    ///< its type, as declared
   };
   static constexpr int kMaxParameters = 16;
 
   std::string signature;  ///< as declared
-  std::string text;       ///< for inspect.signature
   std::string doc;
   std::vector<Parameter> parameters;
   int n_positional = 0;
   int n_required = 0;      ///< leading positional parameters without a default
-  bool star = false;       ///< takes *args
-  bool star_star = false;  ///< takes **kwargs
+  std::string star;        ///< the name of *args, if there are any
+  std::string star_star;   ///< the name of **kwargs, if there are any
   bool method = false;     ///< the first parameter is self
   PyObject* (*call)(const Overload&, const Call&) = nullptr;
   std::unique_ptr<Overload> next;
 
+  /// The signature, and with the standard's names of parameters a second one.
+  std::vector<std::string> signatures() const;
   /// The parameter that a keyword names, or the number of parameters.
   size_t find(PyObject* keyword) const;
 
@@ -108,7 +110,7 @@ template <class F>
 std::unique_ptr<Overload> make_overload(const char* signature, const char* doc, bool method) {
   auto o = std::make_unique<Overload>(signature, doc, method);
   o->call = CallableTraits<F>::template invoke<F>;
-  if (o->parameters.size() + o->star + o->star_star != CallableTraits<F>::arity)
+  if (o->parameters.size() + !o->star.empty() + !o->star_star.empty() != CallableTraits<F>::arity)
     throw std::logic_error(std::string("parameters of ") + signature);
   return o;
 }

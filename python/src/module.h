@@ -21,6 +21,7 @@
   C(bind_joins)            \
   M(bind_indexing)         \
   C(bind_reductions)       \
+  C(bind_protocols)        \
   C(bind_softmax)          \
   C(bind_scans)            \
   M(bind_sorts)            \

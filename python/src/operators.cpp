@@ -73,6 +73,16 @@ PyObject* unary(PyObject* x) {
 
 array positive(const array& a, StreamOrDevice) { return a; }
 
+PyObject* divide_with_remainder(PyObject* x, PyObject* y) {
+  return guarded([&]() -> PyObject* {
+    const array *a, *b;
+    array room_a, room_b;
+    if (!to_operands(x, y, a, b, room_a, room_b)) Py_RETURN_NOTIMPLEMENTED;
+    const Arrays both = core::divmod(*a, *b);
+    return nb::make_tuple(nb::steal(wrap(both[0])), nb::steal(wrap(both[1]))).release().ptr();
+  });
+}
+
 PyObject* compare(PyObject* x, PyObject* y, int op) {
   static constexpr Binary fns[] = {core::less,      core::less_equal, core::equal,
                                    core::not_equal, core::greater,    core::greater_equal};
@@ -141,6 +151,7 @@ std::vector<PyType_Slot> operator_slots() {
   Op<core::power>::name = "power";
   add(Py_nb_power, Op<core::power>::ternary);
   add(Py_nb_inplace_power, Op<core::power>::ternary_in_place);
+  add(Py_nb_divmod, divide_with_remainder);
   add(Py_nb_negative, unary<core::negative>);
   add(Py_nb_positive, unary<positive>);
   add(Py_nb_absolute, unary<core::abs>);

@@ -9,7 +9,7 @@ namespace {
 
 struct Transformed {
   PyObject_HEAD vectorcallfunc vectorcall;
-  PyObject *fun, *held, *weak;
+  PyObject *fun, *held, *recipe, *weak;
   TransformedCall* call;
 };
 Transformed* self_of(PyObject* o) { return reinterpret_cast<Transformed*>(o); }
@@ -30,11 +30,13 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(self_of(self)->fun);
   Py_VISIT(self_of(self)->held);
+  Py_VISIT(self_of(self)->recipe);
   return 0;
 }
 int clear(PyObject* self) {
   Py_CLEAR(self_of(self)->fun);
   Py_CLEAR(self_of(self)->held);
+  Py_CLEAR(self_of(self)->recipe);
   return 0;
 }
 void dealloc(PyObject* self) {
@@ -57,6 +59,18 @@ PyObject* repr(PyObject* self) {
   return PyUnicode_FromFormat("<transformed %R>", self_of(self)->fun);
 }
 
+/// Pickles as the call that makes it.
+PyObject* reduce(PyObject* self, PyObject*) {
+  return guarded([&] {
+    nb::handle recipe = self_of(self)->recipe;
+    nb::object maker = nb::module_::import_("mlx.core").attr(nb::object(recipe[0]));
+    nb::list args;
+    args.append(nb::handle(self_of(self)->fun));
+    for (size_t i = 1; i < nb::len(recipe); ++i) args.append(nb::object(recipe[i]));
+    return nb::make_tuple(maker, nb::tuple(args)).release().ptr();
+  });
+}
+
 char shared_names[][16] = {"__name__", "__qualname__", "__doc__", "__annotations__"};
 PyGetSetDef getset[] = {{shared_names[0], get_shared, nullptr, nullptr, shared_names[0]},
                         {shared_names[1], get_shared, nullptr, nullptr, shared_names[1]},
@@ -64,6 +78,7 @@ PyGetSetDef getset[] = {{shared_names[0], get_shared, nullptr, nullptr, shared_n
                         {shared_names[3], get_shared, nullptr, nullptr, shared_names[3]},
                         {"__wrapped__", get_wrapped, nullptr, nullptr, nullptr},
                         {}};
+PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {}};
 PyMemberDef members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Transformed, vectorcall), READONLY, nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(Transformed, weak), READONLY, nullptr},
@@ -75,6 +90,7 @@ PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
                        {Py_tp_repr, reinterpret_cast<void*>(repr)},
                        {Py_tp_getset, getset},
                        {Py_tp_members, members},
+                       {Py_tp_methods, methods},
                        {0, nullptr}};
 PyType_Spec spec = {"mlx.core.transformed_function", sizeof(Transformed), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
@@ -83,7 +99,8 @@ PyType_Spec spec = {"mlx.core.transformed_function", sizeof(Transformed), 0,
 
 }  // namespace
 
-nb::object make_transformed(nb::handle fun, TransformedCall f, nb::object held) {
+nb::object make_transformed(nb::handle fun, TransformedCall f, nb::tuple recipe,
+                            nb::object held) {
   static auto* type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   if (!type) throw nb::python_error();
   Transformed* t = PyObject_GC_New(Transformed, type);
@@ -91,6 +108,7 @@ nb::object make_transformed(nb::handle fun, TransformedCall f, nb::object held) 
   t->vectorcall = call;
   t->fun = Py_NewRef(fun.ptr());
   t->held = held.release().ptr();
+  t->recipe = recipe.release().ptr();
   t->weak = nullptr;
   t->call = new TransformedCall(std::move(f));
   PyObject_GC_Track(reinterpret_cast<PyObject*>(t));

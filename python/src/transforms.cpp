@@ -56,6 +56,15 @@ Selection select(const char* op, const std::optional<std::variant<int, std::vect
   return s;
 }
 
+/// The call that makes the transformed function again.
+nb::tuple recipe(const char* op, const Selection& s) {
+  nb::list positions, names;
+  for (int i : s.positions) positions.append(i);
+  for (const std::string& name : s.names) names.append(name);
+  nb::object argnums = s.positions.empty() ? nb::none() : nb::object(positions);
+  return nb::make_tuple(op, argnums, names);
+}
+
 /// The trees that are differentiated, and their positions among the arguments.
 struct Arguments {
   const Selection& selection;
@@ -221,11 +230,12 @@ void bind_derivatives(nb::module_& m) {
       "argnames: str | Sequence[str] = []) -> Callable[P, tuple[R, Any]]",
       [](nb::callable fun, Argnums& argnums, Argnames& argnames) {
         Selection s = select("value_and_grad", argnums, argnames);
-        return make_transformed(fun, [s](nb::handle f, Star args, nb::dict kwargs) -> nb::object {
+        auto call = [s](nb::handle f, Star args, nb::dict kwargs) -> nb::object {
           auto [value, grad] =
               run_value_and_grad("value_and_grad", s, f, args, std::move(kwargs), true);
           return nb::make_tuple(value, grad);
-        });
+        };
+        return make_transformed(fun, call, recipe("value_and_grad", s));
       },
       "A function that returns what `fun` returns and the gradient of it. `fun` returns a scalar "
       "array, or a tuple that starts with one. The gradient is taken of the arguments at `argnums` "
@@ -239,9 +249,10 @@ void bind_derivatives(nb::module_& m) {
       "argnames: str | Sequence[str] = []) -> Callable[P, Any]",
       [](nb::callable fun, Argnums& argnums, Argnames& argnames) {
         Selection s = select("grad", argnums, argnames);
-        return make_transformed(fun, [s](nb::handle f, Star args, nb::dict kwargs) {
+        auto call = [s](nb::handle f, Star args, nb::dict kwargs) {
           return run_value_and_grad("grad", s, f, args, std::move(kwargs), false).second;
-        });
+        };
+        return make_transformed(fun, call, recipe("grad", s));
       },
       "A function that returns the gradient of `fun`, which returns a scalar array; see "
       "value_and_grad.\n\nExample: grad(lambda x: x * x)(array(3.0)) is 6.");

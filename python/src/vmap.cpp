@@ -96,7 +96,7 @@ void bind_vmap(nb::module_& m) {
         auto call = [=](nb::handle f, Star args, nb::dict kwargs) {
           return call_vectorized(f, in_axes, out_axes, args, kwargs);
         };
-        return make_transformed(fun, call, nb::make_tuple(in_axes, out_axes));
+        return make_transformed(fun, call, nb::make_tuple("vmap", in_axes, out_axes));
       },
       "A function that applies `fun` to every position along an axis of its arguments, all at "
       "once, "

@@ -79,7 +79,9 @@ class FakeBackend final : public Backend {
   Requirements find(const OpDef& op, const Attrs* attrs, std::span<const Layout> operands,
                     int n_inputs, int device) override;
   bool fuses(const Instr& code, int) override { return has_micro_op(code); }
-  bool fuses_prologue(const Step& step, int) override { return step.program.code.size() <= 8; }
+  bool fuses_prologue(const Step& step, int) override {
+    return step.n_inputs > 0 && step.program.code.size() <= 8;
+  }
   std::shared_ptr<const Executable> prepare(Work work) override {
     return prepare_work(std::move(work));
   }

@@ -23,20 +23,16 @@ MLX_FN bool v_any(Mask<S> x) {
   return x.m;
 }
 
-template <int Bytes>
-struct IntOf {
-  using type = int32_t;
-};
-template <>
-struct IntOf<8> {
-  using type = int64_t;
-};
+/// The integer of as many bits.
+template <class T>
+using Bits = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
 
+/// Integer lanes wrap: these files are compiled so.
 template <class T>
 struct Lane {
   using elem = T;
   using Mask = fake::Mask<sizeof(T)>;
-  using Int = Lane<typename IntOf<sizeof(T)>::type>;
+  using Int = Lane<Bits<T>>;
   static constexpr int N = 1;
   static constexpr bool has_fma = true;
 
@@ -46,21 +42,18 @@ struct Lane {
   MLX_FN Lane(T s) : v(s) {}
 
 #define MLX_LANE_OPERATOR(op) \
-  MLX_FN friend Lane operator op(Lane a, Lane b) { return Lane(static_cast<T>(a.v op b.v)); }
+  MLX_FN friend Lane operator op(Lane a, Lane b) { return static_cast<T>(a.v op b.v); }
+  MLX_LANE_OPERATOR(+)
+  MLX_LANE_OPERATOR(-)
   MLX_LANE_OPERATOR(*)
   MLX_LANE_OPERATOR(/)
   MLX_LANE_OPERATOR(&)
   MLX_LANE_OPERATOR(|)
   MLX_LANE_OPERATOR(^)
 #undef MLX_LANE_OPERATOR
-  // Integer lanes wrap.
-  MLX_FN friend Lane operator+(Lane a, Lane b) { return wrapping(a, b, false); }
-  MLX_FN friend Lane operator-(Lane a, Lane b) { return wrapping(a, b, true); }
-  MLX_FN friend Lane operator-(Lane a) { return Lane(-a.v); }
-  MLX_FN friend Lane operator<<(Lane a, int n) {
-    return Lane(static_cast<T>(static_cast<std::make_unsigned_t<T>>(a.v) << n));
-  }
-  MLX_FN friend Lane operator>>(Lane a, int n) { return Lane(static_cast<T>(a.v >> n)); }
+  MLX_FN friend Lane operator-(Lane a) { return static_cast<T>(-a.v); }
+  MLX_FN friend Lane operator<<(Lane a, int n) { return static_cast<T>(a.v << n); }
+  MLX_FN friend Lane operator>>(Lane a, int n) { return static_cast<T>(a.v >> n); }
   MLX_FN Lane& operator+=(Lane b) { return *this = *this + b; }
   MLX_FN Lane& operator-=(Lane b) { return *this = *this - b; }
   MLX_FN Lane& operator*=(Lane b) { return *this = *this * b; }
@@ -74,17 +67,6 @@ struct Lane {
   MLX_LANE_COMPARE(>)
   MLX_LANE_COMPARE(>=)
 #undef MLX_LANE_COMPARE
-
- private:
-  MLX_FN static Lane wrapping(Lane a, Lane b, bool minus) {
-    if constexpr (std::is_integral_v<T>) {
-      using U = std::make_unsigned_t<T>;
-      U x = static_cast<U>(a.v), y = static_cast<U>(b.v);
-      return Lane(static_cast<T>(minus ? x - y : x + y));
-    } else {
-      return Lane(minus ? a.v - b.v : a.v + b.v);
-    }
-  }
 };
 
 using LF = Lane<float>;
@@ -97,21 +79,16 @@ MLX_FN Lane<T> v_select(Mask<sizeof(T)> m, Lane<T> a, Lane<T> b) {
   return m.m ? a : b;
 }
 template <class T>
-MLX_FN typename Lane<T>::Int v_bits(Lane<T> x) {
-  return std::bit_cast<typename IntOf<sizeof(T)>::type>(x.v);
+MLX_FN Lane<Bits<T>> v_bits(Lane<T> x) {
+  return std::bit_cast<Bits<T>>(x.v);
 }
 template <class V>
 MLX_FN V v_from_bits(typename V::Int x) {
   return std::bit_cast<typename V::elem>(x.v);
 }
 template <class T>
-MLX_FN Lane<T> v_abs(Lane<T> x) {
-  return std::fabs(x.v);
-}
-template <class T>
-MLX_FN typename Lane<T>::Int v_sign_bits(Lane<T> x) {
-  using I = typename IntOf<sizeof(T)>::type;
-  return v_bits(x) & typename Lane<T>::Int(std::numeric_limits<I>::min());
+MLX_FN Lane<Bits<T>> v_sign_bits(Lane<T> x) {
+  return v_bits(x) & Lane<Bits<T>>(std::numeric_limits<Bits<T>>::min());
 }
 template <class T>
 MLX_FN Lane<T> v_copysign(Lane<T> magnitude, Lane<T> sign) {
@@ -125,26 +102,18 @@ template <class T>
 MLX_FN Lane<T> v_fma(Lane<T> a, Lane<T> b, Lane<T> c) {
   return std::fma(a.v, b.v, c.v);
 }
-template <class T>
-MLX_FN Lane<T> v_sqrt(Lane<T> a) {
-  return std::sqrt(a.v);
-}
-template <class T>
-MLX_FN Lane<T> v_rint(Lane<T> a) {
-  return std::rint(a.v);
-}
-template <class T>
-MLX_FN Lane<T> v_floor(Lane<T> a) {
-  return std::floor(a.v);
-}
-template <class T>
-MLX_FN Lane<T> v_ceil(Lane<T> a) {
-  return std::ceil(a.v);
-}
-template <class T>
-MLX_FN Lane<T> v_trunc(Lane<T> a) {
-  return std::trunc(a.v);
-}
+#define MLX_LANE_FUNCTION(name, function) \
+  template <class T>                      \
+  MLX_FN Lane<T> name(Lane<T> a) {        \
+    return function(a.v);                 \
+  }
+MLX_LANE_FUNCTION(v_abs, std::fabs)
+MLX_LANE_FUNCTION(v_sqrt, std::sqrt)
+MLX_LANE_FUNCTION(v_rint, std::rint)
+MLX_LANE_FUNCTION(v_floor, std::floor)
+MLX_LANE_FUNCTION(v_ceil, std::ceil)
+MLX_LANE_FUNCTION(v_trunc, std::trunc)
+#undef MLX_LANE_FUNCTION
 // The second where the two are equal or unordered.
 template <class T>
 MLX_FN Lane<T> v_min(Lane<T> a, Lane<T> b) {

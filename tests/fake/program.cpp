@@ -1,5 +1,6 @@
 #include "program.h"
 
+#include "index_ops.h"
 #include "micro_ops.h"
 #include "mlx/backend/shared/odometer.h"
 #include "mlx/core/error.h"
@@ -21,6 +22,10 @@ MicroOp find(const Instr& i) {
 
 struct Piece {
   alignas(16) unsigned char bytes[16 * kPiece];
+  template <class T>
+  T* as() {
+    return reinterpret_cast<T*>(bytes);
+  }
 };
 
 /// Positions of an operand's elements, from the first one of a piece on.
@@ -47,8 +52,9 @@ class Walk {
 
 class Interpreter {
  public:
-  explicit Interpreter(const Program& p) : p_(p), values_(p.first_instr() + p.code.size()) {
-    for (const Instr& i : p.code) ops_.push_back(find(i));
+  Interpreter(const Program& p, const Shape& shape)
+      : p_(p), shape_(shape), values_(p.first_instr() + p.code.size()) {
+    for (const Instr& i : p.code) ops_.push_back(reads_index(i.op) ? nullptr : find(i));
   }
 
   void set_constants(const Scalar* constants) {
@@ -58,11 +64,16 @@ class Interpreter {
         std::memcpy(values_[p_.inputs.size() + c].bytes + i * size, constants[c].bytes, size);
     }
   }
-  void run(int64_t n) {
+  /// The elements from the `start`-th on, of which the inputs are in their values.
+  void run(int64_t start, int64_t n) {
     for (size_t k = 0; k < p_.code.size(); ++k) {
       const Instr& i = p_.code[k];
-      const void* in[3] = {values_[i.a].bytes, values_[i.b].bytes, values_[i.c].bytes};
       Piece& out = values_[p_.first_instr() + k];
+      if (reads_index(i.op)) {
+        run_on_numbers(i, start, out, n);
+        continue;
+      }
+      const void* in[3] = {values_[i.a].bytes, values_[i.b].bytes, values_[i.c].bytes};
       if (widens(i))
         run_widened(i, ops_[k], in, out, n);
       else
@@ -86,7 +97,26 @@ class Interpreter {
     find_cast(Dtype::Val::float32, i.out)(&result, out.bytes, n);
   }
 
+  void run_on_numbers(const Instr& i, int64_t start, Piece& out, int64_t n) {
+    const Numbering& how = p_.numberings[i.a];
+    int64_t numbers[kPiece];
+    Odometer<1> at(shape_, {how.strides});
+    at.seek(start);
+    for (int64_t k = 0; k < n; ++k, at.next()) numbers[k] = at[0];
+    if (i.op == OpId::random_bits)
+      return random_words(how, numbers, values_[i.b].as<uint32_t>(), values_[i.c].as<uint32_t>(),
+                          out.as<uint32_t>(), n);
+    Piece exact;
+    if (i.type == Dtype::Val::int64)
+      positions(how, numbers, exact.as<int64_t>(), n);
+    else
+      positions(how, numbers, exact.as<double>(), n);
+    const void* in = exact.bytes;
+    find_cast(i.type, i.out)(&in, out.bytes, n);
+  }
+
   const Program& p_;
+  const Shape& shape_;
   std::vector<MicroOp> ops_;
   std::vector<Piece> values_;
   Piece wide_[2], result_;
@@ -94,7 +124,7 @@ class Interpreter {
 
 }  // namespace
 
-bool has_micro_op(const Instr& code) { return !reads_index(code.op) && find(code) != nullptr; }
+bool has_micro_op(const Instr& code) { return reads_index(code.op) || find(code) != nullptr; }
 
 void check_program(const Program& program) {
   for (const Instr& i : program.code)
@@ -106,7 +136,7 @@ void check_program(const Program& program) {
 void run_program(const Program& p, const Shape& shape, std::span<void* const> operands,
                  std::span<const Layout> layouts, const Scalar* constants) {
   const int64_t n = num_elements(shape), pieces = (n + kPiece - 1) / kPiece;
-  Interpreter machine(p);
+  Interpreter machine(p, shape);
   machine.set_constants(constants);
   const size_t n_inputs = p.inputs.size();
   // Odd pieces first, then even ones, both from the end: what relies on an order shows.
@@ -116,7 +146,7 @@ void run_program(const Program& p, const Shape& shape, std::span<void* const> op
     const int64_t start = piece * kPiece, count = std::min(kPiece, n - start);
     for (size_t i = 0; i < n_inputs; ++i)
       Walk(shape, layouts[i], operands[i], start).read(machine.value(i), count);
-    machine.run(count);
+    machine.run(start, count);
     for (size_t o = 0; o < p.outputs.size(); ++o)
       Walk(shape, layouts[n_inputs + o], operands[n_inputs + o], start)
           .write(machine.value(p.outputs[o]), count);

@@ -4,31 +4,9 @@
 #include "lane.h"
 #include "micro_ops.h"
 #include "mlx/backend/shared/bodies.h"
+#include "mlx/backend/shared/domain.h"
 
 namespace mlx::core::fake {
-
-enum class Domain { any, real, numeric, integral, inexact, floating, boolean };
-
-constexpr bool takes(Domain domain, Dtype::Val v) {
-  using Val = Dtype::Val;
-  switch (domain) {
-    case Domain::any:
-      return true;
-    case Domain::real:
-      return v < Val::complex64;
-    case Domain::numeric:
-      return v != Val::bool_;
-    case Domain::integral:
-      return v < Val::float16;
-    case Domain::inexact:
-      return v >= Val::float16;
-    case Domain::floating:
-      return v >= Val::float16 && v < Val::complex64;
-    case Domain::boolean:
-      return v == Val::bool_;
-  }
-  return false;
-}
 
 /// What computes an element of type T: floats on a lane, others as they are.
 template <class T>

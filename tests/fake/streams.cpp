@@ -1,6 +1,8 @@
 #include "streams.h"
 
 #include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -35,38 +37,61 @@ struct Gate {
     std::unique_lock lock(mutex);
     changed.wait(lock, [&] { return !holds(stream); });
   }
+  bool is_open() {
+    std::lock_guard lock(mutex);
+    return held.empty();
+  }
 };
 Gate& gate() {
   static auto& g = *new Gate;
   return g;
 }
 
+/// The jobs of a stream. Its thread starts with a job, and goes when there was none for a while.
 class Queue {
  public:
   explicit Queue(int stream)
       : stream_(stream),
-        random_(static_cast<unsigned>(setting("MLX_FAKE_SEED", 1) + 7919 * stream)) {
-    std::thread([this] { loop(); }).detach();
-  }
+        random_(static_cast<unsigned>(setting("MLX_FAKE_SEED", 1) + 7919 * stream)) {}
   void push(std::function<void()> job) {
     std::lock_guard lock(mutex_);
     jobs_.push_back(std::move(job));
     ++submitted_;
+    if (!running_) start();
     changed_.notify_all();
   }
-  void drain() {
+  /// Waits for the end of what was submitted before; hears interrupts if told to.
+  void drain(bool hears_interrupts) {
     std::unique_lock lock(mutex_);
     const uint64_t last = submitted_;
-    changed_.wait(lock, [&] { return finished_ >= last; });
+    auto over = [&] { return finished_ >= last; };
+    if (hears_interrupts)
+      wait_for(changed_, lock, over);
+    else
+      changed_.wait(lock, over);
   }
 
  private:
+  static constexpr auto kLinger = std::chrono::seconds(1);
+  void start() {
+    // Signals are for the threads of the program.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    std::thread([this] { loop(); }).detach();
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    running_ = true;
+  }
   void loop() {
     on_stream = true;
+    prctl(PR_SET_TIMERSLACK, 1000);  // ns: delays are as short as they are meant to be
     const long longest = setting("MLX_FAKE_DELAY", 30);  // microseconds
     std::unique_lock lock(mutex_);
     for (;;) {
-      changed_.wait(lock, [&] { return !jobs_.empty(); });
+      if (!changed_.wait_for(lock, kLinger, [&] { return !jobs_.empty(); })) {
+        running_ = false;
+        return;
+      }
       {
         std::function<void()> job = std::move(jobs_.front());
         jobs_.pop_front();
@@ -89,20 +114,25 @@ class Queue {
   std::condition_variable changed_;
   std::deque<std::function<void()>> jobs_;
   uint64_t submitted_ = 0, finished_ = 0;
+  bool running_ = false;
 };
 
 struct Queues {
   std::mutex mutex;
-  std::map<int, Queue*> by_stream;
+  std::map<int, Queue*> by_stream;  // never destroyed: threads may be in them to the very end
 };
 Queues& queues() {
   static Queues* q = [] {
     auto* fresh = new Queues;
+    // Borrowed kernels look at the CPU's streams, so that these are locked for a fork after the
+    // work here has ended: handlers run from the latest one on.
+    host_backend().synchronize(Stream(0, Device::cpu));
     // A child has none of the threads: work ends before the fork, and streams start anew in it.
     pthread_atfork(
         [] {
-          drain_all();
           queues().mutex.lock();
+          if (gate().is_open())
+            for (auto& [index, queue] : queues().by_stream) queue->drain(false);
         },
         [] { queues().mutex.unlock(); },
         [] {
@@ -134,7 +164,7 @@ bool StreamCompletion::done() {
 }
 void StreamCompletion::wait() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return done_; });
+  wait_for(changed_, lock, [&] { return done_; });
 }
 std::exception_ptr StreamCompletion::error() {
   std::lock_guard lock(mutex_);
@@ -158,22 +188,18 @@ void submit(Stream s, std::function<void()> job) {
 
 void drain(Stream s) {
   BlockingRegion region;
-  if (Queue* queue = find_queue(s.index, false)) queue->drain();
+  if (Queue* queue = find_queue(s.index, false)) queue->drain(true);
 }
 
 void drain_all() {
-  if (on_stream) return;
-  {
-    std::lock_guard lock(gate().mutex);
-    if (!gate().held.empty()) return;
-  }
+  if (on_stream || !gate().is_open()) return;
   std::vector<Queue*> all;
   {
     std::lock_guard lock(queues().mutex);
     for (auto& [index, queue] : queues().by_stream) all.push_back(queue);
   }
   BlockingRegion region;
-  for (Queue* queue : all) queue->drain();
+  for (Queue* queue : all) queue->drain(false);
 }
 
 void hold(int stream) {

@@ -29,6 +29,9 @@ def pytest_configure(config):
     """Load the second backend, if asked for, and make it the default device."""
     config.addinivalue_line("markers", "huge: arrays of more than 2^31 elements (--huge)")
     config.addinivalue_line("markers", "cpu_only(reason): about the CPU; not run on --backend")
+    config.addinivalue_line(
+        "markers", "sampled(share): slow; on --backend a share of the cases, chosen by the seed"
+    )
     from cases import selection
 
     selection.EVERYTHING = config.getoption("--all")
@@ -36,10 +39,7 @@ def pytest_configure(config):
     if backend := config.getoption("--backend"):
         import second_backend
 
-        import mlx.core as mx
-
-        second_backend.load(backend)
-        mx.set_default_device(mx.gpu)
+        second_backend.use(backend)
 
 
 def pytest_sessionstart(session):
@@ -52,12 +52,21 @@ def pytest_sessionstart(session):
 
 
 def pytest_collection_modifyitems(config, items):
-    """On a second backend everything runs but what is about the CPU by name."""
+    """On a second backend everything runs but what is about the CPU, and a part of what is slow."""
+    from cases.selection import chosen
+
     left_out = [] if config.getoption("--huge") else ["huge"]
     if config.getoption("--backend"):
         left_out.append("cpu_only")
-    out = [item for item in items if any(map(item.get_closest_marker, left_out))]
-    items[:] = [item for item in items if item not in set(out)]
+
+    def runs(item):
+        if any(map(item.get_closest_marker, left_out)):
+            return False
+        sampled = config.getoption("--backend") and item.get_closest_marker("sampled")
+        return not sampled or chosen(item.nodeid, *sampled.args)
+
+    out = [item for item in items if not runs(item)]
+    items[:] = [item for item in items if runs(item)]
     if out:
         config.hook.pytest_deselected(items=out)
 

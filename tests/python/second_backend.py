@@ -24,6 +24,22 @@ def library():
     return found
 
 
+_in_use = None
+
+
+def in_use():
+    """The name of the backend that `use` made the default device, or None."""
+    return _in_use
+
+
+def use(name):
+    """Makes a backend the default device."""
+    global _in_use
+    load(name)
+    mx.set_default_device(mx.gpu)
+    _in_use = name
+
+
 def load(name):
     """Makes a backend the GPU: 'fake', 'fake-unified', or the path of a library."""
     if name in ("fake", "fake-unified"):

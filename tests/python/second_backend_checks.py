@@ -64,6 +64,8 @@ def same_bits(a, b):
 @check
 def test_it_is_the_gpu():
     assert mx.default_device() == mx.Device(mx.gpu)
+    assert mx.is_available(mx.gpu) and mx.device_count(mx.gpu) == 1
+    assert mx.new_stream(mx.gpu) != mx.default_stream(mx.gpu)
     assert mx.device_info(mx.gpu)["architecture"] == ("unified" if unified else "discrete")
 
 
@@ -370,6 +372,47 @@ def test_an_imported_array_outlives_its_owner():
 
     y = held(second_backend.ALL_STREAMS, lambda: start(mx.gpu))
     assert np.array_equal(np.array(y), want + 1)
+
+
+@check
+def test_memory_is_not_taken_over_while_it_is_read():
+    """A launch or a copy of another stream may not have started yet."""
+    one, two = mx.new_stream(mx.gpu), mx.new_stream(mx.gpu)
+
+    def run(read):
+        a = on_device(range(1000))
+        seen = read(a)
+        mx.async_eval(seen)
+        changed = mx.add(a, 1, stream=two)
+        del a
+        mx.eval(changed)
+        return seen, changed
+
+    copies = -1
+    for stream, read in (
+        (index_of(one), lambda a: mx.square(a, stream=one)),
+        (copies, lambda a: mx.square(a, stream=mx.cpu)),
+    ):
+        mx.synchronize()
+        seen, changed = held(stream, lambda read=read: run(read))
+        assert seen.tolist() == [float(i * i) for i in range(1000)]
+        assert changed.tolist() == [float(i + 1) for i in range(1000)]
+
+
+@check
+def test_copies_of_what_stopped_go_on():
+    a = on_device(np.ones(1 << 18))
+    ceiling = mx.set_memory_ceiling(mx.get_active_memory() + (1 << 20) + 4096)
+    try:
+        b = mx.cumsum(mx.sort(mx.exp(a)))
+        mx.async_eval(b)
+        c = mx.add(b, 1, stream=mx.cpu)
+        mx.async_eval(c)
+    finally:
+        mx.set_memory_ceiling(ceiling)
+    d = mx.add(c, 1, stream=mx.gpu)
+    mx.async_eval(d)
+    assert d[0].item() == np.float32(np.e) + 2
 
 
 @check

@@ -65,6 +65,7 @@ def test_elements(dtype):
             assert equal(mx.compress(b[: size // 2], a), x[: size // 2][m[: size // 2]], a.dtype)
 
 
+@pytest.mark.sampled(0.4)
 @pytest.mark.parametrize("dtype", ("int8", "float16", "float32", "complex64", "complex128"))
 @pytest.mark.parametrize("length", LENGTHS)
 def test_rows_of_any_length_and_layout(dtype, length):

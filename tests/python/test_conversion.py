@@ -481,7 +481,9 @@ def test_keywords_and_defaults():
 def test_introspection():
     import inspect
 
-    assert list(inspect.signature(mx.sum).parameters) == ["a", "axis", "keepdims", "stream"]
+    assert list(inspect.signature(mx.sum).parameters) == [
+        *("a", "axis", "keepdims", "stream", "dtype"),
+    ]
     assert next(iter(inspect.signature(mx.array.sum).parameters)) == "self"
     assert mx.sum.__name__ == "sum" and mx.sum.__module__ == "mlx.core"
     assert "keepdims" in mx.sum.__doc__

@@ -32,6 +32,7 @@ def programs(prefix, tmp_path_factory) -> pathlib.Path:
     return here / "bin"
 
 
+@pytest.mark.cpu_only("C++ programs of their own, which compute on the CPU")
 @pytest.mark.parametrize("name", NAMES)
 def test_example(programs, name):
     """Each example checks itself and says so by its exit code."""

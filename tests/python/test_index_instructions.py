@@ -430,6 +430,7 @@ def cpu_flags():
     return set(text.split("flags", 1)[-1].split("\n", 1)[0].split())
 
 
+@pytest.mark.cpu_only("instruction sets of the CPU, in processes that compute on it")
 @pytest.mark.parametrize(
     "settings",
     [

@@ -234,6 +234,7 @@ def attempt(use, x):
         return
 
 
+@pytest.mark.cpu_only("the bindings' own checks, in a process for each class")
 def test_objects_that_were_never_made():
     path = [p for p in sys.path if p]
     failures = []

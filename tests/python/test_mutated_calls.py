@@ -7,12 +7,11 @@ mlx.core defines for bad arguments; it may not crash, hang or raise anything els
 import ast
 import os
 import random
-import subprocess
-import sys
 
 import cases
 import outcome
 import record
+from processes import run_program
 
 SECONDS = 20
 INTS = [0, 1, -1, 2, 3, -3, 5, 7, 100, -100, -(2**31), 2**62, 2**63 - 1, -(2**63)]
@@ -92,16 +91,11 @@ def run_all(count, seed):
 def test_no_call_ends_the_process():
     everything = cases.chosen("mutated", 0)
     count, seed = (20000, 2) if everything else (800, cases.selection.SEED)
-    here = os.path.dirname(__file__)
-    program = (
-        f"import sys; sys.path[:0] = [{here!r}, {os.path.join(here, '../golden')!r}]\n"
-        f"import test_mutated_calls; test_mutated_calls.run_all({count}, {seed})"
+    code, out, err = run_program(
+        f"import test_mutated_calls; test_mutated_calls.run_all({count}, {seed})", timeout=None
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
-    lines = done.stdout.splitlines()
-    assert done.returncode == 0, f"{done.returncode} after {lines[-1:]}\n{done.stderr[-2000:]}"
+    lines = out.splitlines()
+    assert code == 0, f"{code} after {lines[-1:]}\n{err[-2000:]}"
     odd = [f"{lines[i - 1]}\n    {line}" for i, line in enumerate(lines) if line.startswith("odd ")]
     assert not odd, "\n".join(odd[:40])
     assert sum(line.startswith("call ") for line in lines) == count

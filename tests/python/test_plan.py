@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from processes import run_program
 
 import mlx.core as mx
 
@@ -241,16 +242,9 @@ for name, data in digest.items():
 def digests(**settings):
     """Digest of every result of the program in a process with these environment variables."""
     program = PROGRAM.format(golden=os.path.join(HERE, "../golden"), here=HERE)
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, **settings},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    return dict(reversed(line.split(" ", 1)) for line in done.stdout.splitlines())
+    code, out, err = run_program(program, timeout=300, **settings)
+    assert code == 0, err[-2000:]
+    return dict(reversed(line.split(" ", 1)) for line in out.splitlines())
 
 
 @pytest.fixture(scope="module")
@@ -283,6 +277,7 @@ def cpu_flags():
     return set(text.split("flags", 1)[-1].split("\n", 1)[0].split())
 
 
+@pytest.mark.cpu_only("instruction sets of the CPU, in processes that compute on it")
 @pytest.mark.parametrize("isa, needs", [("v2", "sse4_2"), ("avx2", "avx2"), ("avx512", "avx512bw")])
 def test_values_on_every_instruction_set(isa, needs):
     if needs not in cpu_flags():

@@ -1,27 +1,13 @@
 """Threads, interpreter exit and imports must not crash or leak."""
 
 import os
-import subprocess
-import sys
 import threading
 import time
 
 import pytest
+from processes import run_program
 
 import mlx.core as mx
-
-
-def run_program(text, timeout=120):
-    """Run a program in a Python of its own; its exit code, and what it wrote."""
-    done = subprocess.run(
-        [sys.executable, "-c", text],
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    return done.returncode, done.stdout, done.stderr
-
 
 # The end of the program
 

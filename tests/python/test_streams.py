@@ -9,7 +9,7 @@ import mlx.core as mx
 
 @pytest.fixture(scope="module")
 def other():
-    return mx.new_stream(mx.cpu)
+    return mx.new_stream(mx.default_device())
 
 
 def flat(result):
@@ -100,6 +100,36 @@ def test_rules_build_on_the_stream_of_the_op(family, other):
     cases.run_rows(family, check_on(other))
 
 
+def busy(stream):
+    """Gives a stream work for some time."""
+    m = mx.random.uniform(shape=(700, 700)) / 350
+    mx.async_eval(mx.matmul(mx.matmul(m, m, stream=stream), m, stream=stream))
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("read", [mx.exp, mx.sort, mx.square])
+def test_memory_that_another_stream_reads_is_not_taken_over(other, read, compiled):
+    here = mx.new_stream(mx.default_device())
+
+    def change(a):
+        return mx.add(a, 1, stream=here)
+
+    change = mx.compile(change) if compiled else change
+    mx.eval(change(mx.ones(100_000)))
+    for value in (2.0, 3.0, 4.0):
+        a = mx.full((100_000,), value) * 1.0
+        want = read(mx.array(value).reshape(1)).item()
+        mx.eval(a)
+        busy(other)
+        seen = read(a, stream=other)
+        mx.async_eval(seen)
+        changed = change(a)
+        del a
+        mx.eval(changed)
+        assert mx.all(changed == value + 1).item()
+        assert mx.all(seen == want).item()
+
+
 def test_rules_of_the_program_build_on_its_default_stream(other):
     def rule(primals, cotangent, output):
         seen.append(mx.exp(primals))
@@ -111,5 +141,5 @@ def test_rules_of_the_program_build_on_its_default_stream(other):
     x = mx.ones(3)
     mx.grad(lambda x: f(x).sum(stream=other))(x)
     assert [index for op, index in mx._node_streams(seen[0]) if op == "exp"] == [
-        mx.default_stream(mx.cpu).index
+        mx.default_stream(mx.default_device()).index
     ]

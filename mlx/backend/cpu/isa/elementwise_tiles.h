@@ -6,6 +6,7 @@
 #include "mlx/backend/cpu/isa/elementwise.h"
 #include "mlx/backend/cpu/simd/convert.h"
 #include "mlx/backend/shared/bodies.h"
+#include "mlx/backend/shared/domain.h"
 
 namespace mlx::core::cpu::MLX_ISA {
 
@@ -18,28 +19,6 @@ enum class Row : int {
   count,
 };
 inline constexpr int kRows = static_cast<int>(Row::count);
-
-enum class Domain { any, real, numeric, integral, inexact, floating, boolean };
-
-constexpr bool takes(Domain domain, Val v) {
-  switch (domain) {
-    case Domain::any:
-      return true;
-    case Domain::real:
-      return v < Val::complex64;
-    case Domain::numeric:
-      return v != Val::bool_;
-    case Domain::integral:
-      return v < Val::float16;
-    case Domain::inexact:
-      return v >= Val::float16;
-    case Domain::floating:
-      return v >= Val::float16 && v < Val::complex64;
-    case Domain::boolean:
-      return v == Val::bool_;
-  }
-  return false;
-}
 
 /// Rows with a long body: compiled once per dtype, neither unrolled nor duplicated for 16-bit
 /// floats.
