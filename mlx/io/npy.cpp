@@ -160,8 +160,8 @@ std::string python_tuple(const Shape& shape) {
   return text + (shape.size() == 1 ? ",)" : ")");
 }
 
-/// The header to the byte as NumPy writes it, which leaves the first axis room to grow in place:
-/// some readers accept no other spelling.
+/// The header, byte for byte as NumPy writes it, including its space for a growing first axis: some
+/// readers accept no other form.
 std::string header_text(const array& a) {
   std::string text = "{'descr': '" + descriptor(a.dtype()) +
                      "', 'fortran_order': False, 'shape': " + python_tuple(a.shape()) + ", }";

@@ -46,7 +46,8 @@ class MLX_API KeySequence {
   array next();
   /// The state: the key that the next split starts from. May be replaced.
   array& state() { return *place_; }
-  /// From now on the state is what `place` holds, which starts as it is now. Null: its own again.
+  /// Stores the state in `place`, which is initialised with the current state. Null: in this
+  /// object.
   void keep_state_in(array* place);
   /// The calling thread's sequence; initially seeded from the clock.
   static KeySequence& current();

@@ -1,6 +1,6 @@
-"""Lets the standard library's reprlib, which pytest prints values with, print arrays of ours.
+"""Makes the standard library's reprlib, which pytest uses, print arrays of this package.
 
-It goes by the name of a class, and takes whatever is called ``array`` for an ``array.array``.
+reprlib selects a method by class name and treats every class named ``array`` as ``array.array``.
 """
 
 from __future__ import annotations

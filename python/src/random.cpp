@@ -19,8 +19,8 @@ using Key = std::optional<array>;
 /// can capture it.
 struct RandomState {};
 
-/// The Python array that holds a thread's key, from when it is first asked for: what is written to
-/// it is written to the generator.
+/// The Python array that holds a thread's key, created on the first request. Writing to it sets the
+/// key of the generator.
 struct KeyObject {
   PyObject* object = nullptr;
   PyObject* get() {
@@ -37,7 +37,7 @@ struct KeyObject {
   }
 };
 PyObject* key_object() {
-  rnd::KeySequence::current();  // made first, so that it goes last
+  rnd::KeySequence::current();  // constructed first, so that it is destroyed last
   thread_local KeyObject key;
   return key.get();
 }

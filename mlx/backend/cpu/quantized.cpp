@@ -30,14 +30,14 @@ T narrowed(float x) {
 /// their dtype.
 template <class T>
 void affine_group(const T* w, int group, int bits, T* scale, T* bias, uint8_t* codes) {
-  const float most = static_cast<float>((1 << bits) - 1);
+  const float max_code = static_cast<float>((1 << bits) - 1);
   float high = -INFINITY, low = INFINITY;
   for (int i = 0; i < group; ++i) {
     const float x = static_cast<float>(w[i]);
     high = std::max(high, x);
     low = std::min(low, x);
   }
-  float step = std::max((high - low) / most, 1e-7f), start = low;
+  float step = std::max((high - low) / max_code, 1e-7f), start = low;
   if (bits > 1) {
     const bool negative = std::fabs(low) > std::fabs(high);
     if (!negative) step = -step;
@@ -49,7 +49,7 @@ void affine_group(const T* w, int group, int bits, T* scale, T* bias, uint8_t* c
   *bias = narrowed<T>(start);
   for (int i = 0; i < group; ++i) {
     const float q = std::nearbyint((static_cast<float>(w[i]) - start) / step);
-    codes[i] = static_cast<uint8_t>(q > 0 ? std::min(q, most) : 0);  // NaN is 0
+    codes[i] = static_cast<uint8_t>(q > 0 ? std::min(q, max_code) : 0);  // NaN is 0
   }
 }
 
@@ -81,15 +81,15 @@ float from_e4m3(uint8_t code) {
 /// Codes of one group of a floating-point mode. `unit` is the value of the scale code 1.
 template <class T>
 void float_group(const T* w, const Packing& p, float unit, uint8_t* scale, uint8_t* codes) {
-  float most = 0;
-  for (int i = 0; i < p.group; ++i) most = std::max(most, std::fabs(static_cast<float>(w[i])));
+  float absmax = 0;
+  for (int i = 0; i < p.group; ++i) absmax = std::max(absmax, std::fabs(static_cast<float>(w[i])));
   float step;
   if (p.mode == QuantMode::nvfp4) {
-    *scale = to_e4m3(most / 6 / unit);
+    *scale = to_e4m3(absmax / 6 / unit);
     step = from_e4m3(*scale) * unit;
   } else {
     // The ratio is rounded to the dtype of the matrix, as the scale would be in that dtype.
-    const float ratio = static_cast<float>(narrowed<T>(most / (p.bits == 4 ? 6 : 448)));
+    const float ratio = static_cast<float>(narrowed<T>(absmax / (p.bits == 4 ? 6 : 448)));
     int exponent = 0;
     const float mantissa = ratio > 0 && ratio <= 3e38f ? std::frexp(ratio, &exponent) : 0;
     if (mantissa == 0.5f) --exponent;

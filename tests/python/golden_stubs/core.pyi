@@ -53,7 +53,9 @@ class ExecutionError(RuntimeError, ValueError):
     """A computation failed during execution."""
 
 class LinAlgError(ExecutionError):
-    """A matrix does not have the requested factorisation, inverse or solution."""
+    """
+    A matrix does not have the requested factorisation, inverse or solution.
+    """
 
 class FileError(RuntimeError, ValueError):
     """A file cannot be read or written."""
@@ -339,7 +341,9 @@ def new_stream(device: Device | DeviceType) -> Stream:
     """A stream for the calling thread."""
 
 def new_thread_unsafe_stream(device: Device | DeviceType) -> Stream:
-    """A stream that any thread may use; the caller is responsible for the order of work."""
+    """
+    A stream that any thread may use; the caller is responsible for the order of work.
+    """
 
 def new_thread_local_stream(device: Device | DeviceType) -> ThreadLocalStream:
     """A stream that each thread has its own copy of."""
@@ -655,9 +659,7 @@ class array:
         """The k-th diagonal of a matrix, or the matrix with a vector on it."""
 
     def split(self, indices_or_sections: int | tuple[int, ...], axis: int = 0, *, stream: StreamOrDevice = None) -> list[array]:
-        """
-        Splits an axis into a number of equal parts, or at the given indices.
-        """
+        """Splits an axis into a number of equal parts, or at the given indices."""
 
     def sum(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
         """Sum over axes, or over all. Bool and small integers add up in int32."""
@@ -689,10 +691,14 @@ class array:
         """Square root of the variance."""
 
     def argmax(self, axis: int | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
-        """Index of the first largest element along an axis, or in the flattened array."""
+        """
+        Index of the first largest element along an axis, or in the flattened array.
+        """
 
     def argmin(self, axis: int | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
-        """Index of the first smallest element along an axis, or in the flattened array."""
+        """
+        Index of the first smallest element along an axis, or in the flattened array.
+        """
 
     def logsumexp(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
         """log(sum(exp(a))) over axes, or over all, without overflow."""
@@ -1073,7 +1079,9 @@ def arange(start: int | float, /, stop: None | int | float = None, step: None | 
 
 @overload
 def arange(*, start: int | float, stop: int | float, step: None | int | float = None, dtype: Dtype | None = None, stream: StreamOrDevice = None) -> array:
-    """Evenly spaced numbers from `start` to before `stop`, with distance `step`."""
+    """
+    Evenly spaced numbers from `start` to before `stop`, with distance `step`.
+    """
 
 @overload
 def arange(stop: int | float, step: None | int | float = None, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array:
@@ -1264,9 +1272,7 @@ def stack(arrays: list[array], axis: int | None = 0, *, stream: StreamOrDevice =
     """Joins arrays along a new axis."""
 
 def split(a: array, /, indices_or_sections: int | Sequence[int], axis: int = 0, *, stream: StreamOrDevice = None) -> list[array]:
-    """
-    Splits an axis into a number of equal parts, or at the given indices.
-    """
+    """Splits an axis into a number of equal parts, or at the given indices."""
 
 def unstack(x: array, /, *, axis: int = 0, stream: StreamOrDevice = None) -> tuple[array, ...]:
     """The slices along an axis, without that axis."""
@@ -1287,9 +1293,7 @@ def tile(a: array, reps: int | Sequence[int], /, *, stream: StreamOrDevice = Non
     """The array repeated reps[i] times along axis i."""
 
 def roll(a: array, /, shift: int | tuple[int], axis: None | int | tuple[int] = None, *, stream: StreamOrDevice = None) -> array:
-    """
-    The elements shifted cyclically along axes.
-    """
+    """The elements shifted cyclically along axes."""
 
 def take(a: array, /, indices: int | array, axis: int | None = None, *, stream: StreamOrDevice = None) -> array:
     """Slices at indices along an axis, or elements of the flattened array."""
@@ -1308,9 +1312,7 @@ def nonzero(a: array, /, *, stream: StreamOrDevice = None) -> tuple[array, ...]:
     """
 
 def argwhere(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """
-    Indices of the nonzero elements, as rows. Evaluates the array.
-    """
+    """Indices of the nonzero elements, as rows. Evaluates the array."""
 
 def flatnonzero(a: array, /, *, stream: StreamOrDevice = None) -> array:
     """
@@ -1380,10 +1382,14 @@ def std(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = F
 def std(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, correction: float, stream: StreamOrDevice = None) -> array: ...
 
 def argmax(a: array, /, axis: None | int = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
-    """Index of the first largest element along an axis, or in the flattened array."""
+    """
+    Index of the first largest element along an axis, or in the flattened array.
+    """
 
 def argmin(a: array, /, axis: None | int = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
-    """Index of the first smallest element along an axis, or in the flattened array."""
+    """
+    Index of the first smallest element along an axis, or in the flattened array.
+    """
 
 def softmax(a: array, /, axis: None | int | Sequence[int] = None, *, precise: bool = False, stream: StreamOrDevice = None) -> array:
     """exp(a) / sum(exp(a)) over axes, or over all, without overflow."""
@@ -1433,12 +1439,12 @@ def partition(a: array, /, kth: int, axis: None | int = -1, *, stream: StreamOrD
     """
 
 def argpartition(a: array, /, kth: int, axis: None | int = -1, *, stream: StreamOrDevice = None) -> array:
-    """
-    Indices that partition the elements; see partition.
-    """
+    """Indices that partition the elements; see partition."""
 
 def topk(a: array, /, k: int, axis: None | int = -1, *, stream: StreamOrDevice = None) -> array:
-    """The k largest elements along an axis, or of the flattened array, in no particular order."""
+    """
+    The k largest elements along an axis, or of the flattened array, in no particular order.
+    """
 
 def searchsorted(sorted_sequence: array, values: array, /, side: str = 'left', *, sorter: array | None = None, stream: StreamOrDevice = None) -> array:
     """
@@ -1658,7 +1664,9 @@ def set_memory_limit(limit: int) -> int:
     """
 
 def set_cache_limit(limit: int) -> int:
-    """Sets the maximum size of the cache in bytes; returns the previous limit."""
+    """
+    Sets the maximum size of the cache in bytes; returns the previous limit.
+    """
 
 def set_wired_limit(limit: int) -> int:
     """Accepted for compatibility; returns the previous limit."""
@@ -1734,9 +1742,7 @@ def enable_compile() -> None:
     """Enables compilation again."""
 
 def compile_cache_info() -> dict:
-    """
-    The number of hits and misses of the trace cache, and its size.
-    """
+    """The number of hits and misses of the trace cache, and its size."""
 
 def set_compile_cache_size(n: int) -> int:
     """
@@ -1747,7 +1753,9 @@ def clear_compile_cache() -> None:
     """Drops the traces of all compiled functions."""
 
 class DebugScope:
-    """A debugging aid that is on or off; as a context manager it restores the previous state."""
+    """
+    A debugging aid that is on or off; as a context manager it restores the previous state.
+    """
 
     def __enter__(self) -> DebugScope:
         """Itself; turns the aid on or off again where it has been left."""

@@ -22,7 +22,9 @@ def set_memory_limit(limit: int) -> int:
     """
 
 def set_cache_limit(limit: int) -> int:
-    """Sets the maximum size of the cache in bytes; returns the previous limit."""
+    """
+    Sets the maximum size of the cache in bytes; returns the previous limit.
+    """
 
 def set_wired_limit(limit: int) -> int:
     """Accepted for compatibility; returns the previous limit."""
