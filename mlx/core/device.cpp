@@ -254,7 +254,8 @@ Stream to_stream(const StreamOrDevice& s, Device fallback) {
 }
 Stream to_stream(const StreamOrDevice& s) {
   CachedStreams& cached = streams_of_thread();
-  return to_stream(s, cached.scope.index >= 0 ? cached.scope.device : global_default().load(), cached);
+  return to_stream(s, cached.scope.index >= 0 ? cached.scope.device : global_default().load(),
+                   cached);
 }
 
 StreamScope::StreamScope() {

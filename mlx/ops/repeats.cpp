@@ -1,4 +1,4 @@
-// Materialization of views that repeat elements.
+// Materialization of filled arrays.
 #include "mlx/ops/repeats.h"
 
 #include "mlx/ops/cast.h"
@@ -8,19 +8,20 @@ namespace mlx::core {
 
 namespace {
 
-bool repeats(const array& a) {
+/// True if the evaluated array has memory for each element, though it repeats some in the graph.
+bool is_filled(const array& a) {
   const Node* n = a.node();
   while (n->status == Status::pending && n->op->kind == OpKind::view) {
-    if (repeats_input(n->op)) return true;
+    if (n->op->distinct) return true;
     n = n->inputs()[0];
   }
-  return n->op == &op_constant;
+  return false;
 }
 
 }  // namespace
 
 array materialized(const array& a, Stream s) {
-  return a.ndim() > 1 && repeats(a) ? contiguous(a, false, s) : a;
+  return a.ndim() > 1 && is_filled(a) ? contiguous(a, false, s) : a;
 }
 
 }  // namespace mlx::core

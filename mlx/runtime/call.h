@@ -19,7 +19,7 @@ struct CallPlan {
   std::vector<uint64_t> form;        ///< layouts of the inputs and which of them may be taken over
   std::shared_ptr<const Plan> plan;  ///< its results name outputs in place of schedule items
   std::vector<int> sources;          ///< per leaf: an input, or -1 - k for captured array k
-  std::vector<Scalar> constants;  ///< of all segments, one after another
+  std::vector<Scalar> constants;     ///< of all segments, one after another
   std::vector<std::string> steps;
 };
 

@@ -88,7 +88,8 @@ bool PlanForm::describe(const Schedule& items) {
 }
 
 bool PlanCache::matches(const Entry& e, const PlanForm& form) {
-  if (!std::ranges::equal(e.words, form.words()) || e.attrs.size() != form.attrs_.size()) return false;
+  if (!std::ranges::equal(e.words, form.words()) || e.attrs.size() != form.attrs_.size())
+    return false;
   for (size_t k = 0; k < form.attrs_.size(); ++k)
     if (e.attrs[k].get() != form.attrs_[k] && !e.attrs[k]->equals(*form.attrs_[k])) return false;
   return true;

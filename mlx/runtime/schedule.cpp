@@ -16,9 +16,11 @@ void check_placeholder(const Node* n, bool tracing) {
   if (n->op != &op_placeholder || tracing) return;
   const bool live = is_open(n->trace);
   fail<PlaceholderError>(
-      "eval", live ? "Not allowed inside a graph transformation: an array" : "an array that outlived its trace and", " depends on an input (",
-      to_string(n->shape), ", ", dtype_name(n->dtype), ") of ", placeholder_owner(*n),
-      ", which stands for values that come later; ",
+      "eval",
+      live ? "Not allowed inside a graph transformation: an array"
+           : "an array that outlived its trace and",
+      " depends on an input (", to_string(n->shape), ", ", dtype_name(n->dtype), ") of ",
+      placeholder_owner(*n), ", which stands for values that come later; ",
       live ? "evaluate, print or read arrays outside of compile and vmap, or call "
              "disable_compile() to look inside"
            : "return the array from the function, or name its container in `outputs` of compile");

@@ -81,8 +81,7 @@ class Simplifier {
   static bool stays_view(const Node& n) {
     if (n.status != Status::pending || is_live(n.trace)) return false;
     SmallVector<int, 8> from;
-    return repeats_input(n.op) || n.op == &op_slice ||
-           (n.op->permutes && n.op->permutes(n, from));
+    return repeats_input(n.op) || n.op == &op_slice || (n.op->permutes && n.op->permutes(n, from));
   }
   array read(Node* n) {
     if (known_.contains(n) || !stays_view(*n)) return of(n);

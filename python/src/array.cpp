@@ -95,6 +95,7 @@ PyType_Slot* class_slots() {
     add(Py_tp_repr, repr);
     add(Py_tp_iter, iterate);
     add(Py_mp_length, length);
+    add(Py_sq_length, length);
     add(Py_sq_item, sequence_item);
     add(Py_mp_subscript, subscript);
     add(Py_mp_ass_subscript, assign_subscript);
@@ -195,7 +196,7 @@ void bind_conversions(nb::handle c) {
       "The elements as nested lists of Python scalars. Computes the array.");
   def(
       c,
-      "__array__(self, dtype: object | None = None, copy: object | None = None) -> numpy.ndarray[]",
+      "__array__(self, dtype: object | None = None, copy: object | None = None) -> numpy.ndarray",
       [](ArrayObject self, nb::handle dtype, nb::handle copy) {
         return to_numpy(self, dtype, copy);
       },
@@ -212,7 +213,7 @@ void bind_conversions(nb::handle c) {
   def(
       c,
       "__dlpack__(self, *, stream: object | None = None, max_version: object | None = None, "
-      "dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> ndarray[]",
+      "dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> Any",
       [](ArrayObject self, nb::handle, nb::handle version, nb::handle device,
          std::optional<bool> copy) {
         checked(self.ptr());
@@ -238,8 +239,10 @@ void bind_conversions(nb::handle c) {
   def(
       c, "__bytes__(self) -> bytes",
       [](ArrayObject self) {
-        return nb::steal(
-            PyBytes_FromObject(nb::steal(wrap(core::contiguous(checked(self.ptr())))).ptr()));
+        const array& a = checked(self.ptr());
+        const array bits = a.dtype() == bfloat16 ? core::view(a, uint16) : a;
+        nb::object dense = nb::steal(wrap(core::contiguous(bits)));
+        return nb::steal(PyBytes_FromObject(dense.ptr()));
       },
       "The bytes of the elements in row-major order.");
   def(

@@ -4,8 +4,8 @@
 
 #include "convert.h"
 #include "lock.h"
-#include "mlx/core/trace.h"
 #include "mlx/backend/backend.h"
+#include "mlx/core/trace.h"
 #include "mlx/ops.h"
 #include "mlx/runtime/eval.h"
 
@@ -230,12 +230,12 @@ std::optional<array> from_buffer(PyObject* o, std::optional<Dtype> dtype) {
 
 // --- exports -------------------------------------------------------------------------------------
 
+/// True for a result of stop_gradient, which has no derivative.
+static bool is_stopped(const array& a) {
+  return std::string_view(a.node()->op->name) == "stop_gradient";
+}
+
 Export::Export(array& a) {
-  if (core::is_live(a.node()->trace))
-    fail<ValueError>("export",
-                     "Not allowed inside a graph transformation: what NumPy and others compute with "
-                     "the memory of an array has no derivative; use functions of mlx.core, or "
-                     "export stop_gradient(a)");
   if (is_constant(a)) {
     // A constant has no memory; writing to it needs a buffer.
     Ref<Buffer> buffer = host_backend().alloc(a.itemsize(), Stream(0, Device::cpu));
@@ -245,6 +245,12 @@ Export::Export(array& a) {
   }
   owner = a;  // another thread may assign another value to `a`
   evaluate({owner});
+  if (core::is_live(owner.node()->trace) && !is_stopped(owner))
+    fail<ValueError>(
+        "export",
+        "Not allowed inside a graph transformation: what NumPy and others compute with "
+        "the memory of an array has no derivative; use functions of mlx.core, or "
+        "export stop_gradient(a)");
   data = static_cast<char*>(owner.raw(Access::write));
   storage = owner.node()->value.storage;
   shape = owner.shape();
@@ -323,8 +329,8 @@ nb::object bfloat16_to_numpy(nb::handle a) {
 
 nb::object to_numpy(nb::handle a, nb::handle dtype, nb::handle copy) {
   nb::object numpy = nb::module_::import_("numpy");
-  nb::object view = checked(a.ptr()).dtype() == bfloat16 ? bfloat16_to_numpy(a)
-                                                         : numpy_view(numpy, a);
+  nb::object view =
+      checked(a.ptr()).dtype() == bfloat16 ? bfloat16_to_numpy(a) : numpy_view(numpy, a);
   bool same = dtype.is_none() || numpy.attr("dtype")(dtype).equal(view.attr("dtype"));
   if (!same) {
     if (copy.is(Py_False))

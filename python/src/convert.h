@@ -81,7 +81,7 @@ struct Export {
   Ref<Storage> storage;
   char* data;
   Shape shape;
-  Strides strides;  ///< elements, or bytes for buffers
+  Strides strides;       ///< elements, or bytes for buffers
   bool repeats = false;  ///< several elements lie at one address: nobody may write to them
   explicit Export(array& a);
   ~Export() { storage->unpin(); }

@@ -122,6 +122,9 @@ Overload::Overload(const char* sig, const char* d, bool is_method)
     n_positional += !keyword_only;
     n_required += !keyword_only && !fallback;
   }
+  for (Parameter& p : parameters)
+    if (std::ranges::find(parameters, p.standard, &Parameter::name) != parameters.end())
+      p.standard = nullptr;
   if (method && !parameters.empty()) parameters[0].keyword = false;
   if (parameters.size() > kMaxParameters)
     throw std::logic_error("too many parameters: " + signature);

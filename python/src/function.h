@@ -32,10 +32,10 @@ struct Overload {
   std::string doc;
   std::vector<Parameter> parameters;
   int n_positional = 0;
-  int n_required = 0;      ///< leading positional parameters without a default
-  std::string star;        ///< the name of *args, if there are any
-  std::string star_star;   ///< the name of **kwargs, if there are any
-  bool method = false;     ///< the first parameter is self
+  int n_required = 0;     ///< leading positional parameters without a default
+  std::string star;       ///< the name of *args, if there are any
+  std::string star_star;  ///< the name of **kwargs, if there are any
+  bool method = false;    ///< the first parameter is self
   PyObject* (*call)(const Overload&, const Call&) = nullptr;
   std::unique_ptr<Overload> next;
 

@@ -1,4 +1,5 @@
-// Protocols of Python and NumPy that take the array class for a number, a sequence or a NumPy array.
+// Protocols of Python and NumPy that take the array class for a number, a sequence or a NumPy
+// array.
 #include <cmath>
 
 #include "convert.h"
@@ -15,55 +16,51 @@ namespace core = mlx::core;
 /// NumPy passes `out` to methods of foreign arrays, None for the result of a call.
 void require_no_out(const char* op, nb::handle out) {
   if (!out.is_none())
-    fail<TypeError>(op, "out of type ", class_name(out), "; None is accepted, arrays do not change");
+    fail<TypeError>(op, "out of type ", class_name(out),
+                    "; None is accepted, arrays do not change");
 }
 
 array in_dtype(const array& a, const std::optional<Dtype>& dtype, const StreamOrDevice& s) {
   return dtype ? core::astype(a, *dtype, s) : a;
 }
 
-#define MLX_NUMPY_PARAMETERS                                                                      \
-  "(self, axis: int | Sequence[int] | None = None, *, dtype: Dtype | None = None, out: None = "   \
+#define MLX_NUMPY_PARAMETERS                                                                    \
+  "(self, axis: int | Sequence[int] | None = None, *, dtype: Dtype | None = None, out: None = " \
   "None, keepdims: bool = False, stream: StreamOrDevice = None) -> array"
-#define MLX_NUMPY_METHOD(NAME)                                                                     \
-  def(                                                                                             \
-      c, #NAME MLX_NUMPY_PARAMETERS,                                                               \
-      [](const array& x, Axes& axes, std::optional<Dtype> dtype, nb::handle out, bool keepdims,    \
-         const StreamOrDevice& s) {                                                                \
-        require_no_out(#NAME, out);                                                                \
-        const array a = in_dtype(x, dtype, s);                                                     \
-        return MLX_OVER(core::NAME, axes, keepdims, s);                                            \
-      },                                                                                           \
-      "The same as the function " #NAME " of the module; `dtype` is that of the operand, and "     \
+#define MLX_NUMPY_METHOD(NAME)                                                                  \
+  def(                                                                                          \
+      c, #NAME MLX_NUMPY_PARAMETERS,                                                            \
+      [](const array& x, Axes& axes, std::optional<Dtype> dtype, nb::handle out, bool keepdims, \
+         const StreamOrDevice& s) {                                                             \
+        require_no_out(#NAME, out);                                                             \
+        const array a = in_dtype(x, dtype, s);                                                  \
+        return MLX_OVER(core::NAME, axes, keepdims, s);                                         \
+      },                                                                                        \
+      "The same as the function " #NAME                                                         \
+      " of the module; `dtype` is that of the operand, and "                                    \
       "`out` the None that numpy." #NAME " passes.");
-#define MLX_NUMPY_SPREAD(NAME)                                                                   \
-  def(                                                                                           \
-      c,                                                                                         \
-      #NAME                                                                                      \
-      "(self, axis: int | Sequence[int] | None = None, *, dtype: Dtype | None = None, out: "     \
-      "None = None, ddof: int = 0, keepdims: bool = False, stream: StreamOrDevice = None) -> "   \
-      "array",                                                                                   \
-      [](const array& x, Axes& axes, std::optional<Dtype> dtype, nb::handle out, int ddof,       \
-         bool keepdims, const StreamOrDevice& s) {                                               \
-        require_no_out(#NAME, out);                                                              \
-        const array a = in_dtype(x, dtype, s);                                                   \
-        return MLX_OVER(core::NAME, axes, keepdims, ddof, s);                                    \
-      },                                                                                         \
-      "The same as the function " #NAME " of the module; `dtype` is that of the operand, and "   \
+#define MLX_NUMPY_SPREAD(NAME)                                                                 \
+  def(                                                                                         \
+      c,                                                                                       \
+      #NAME                                                                                    \
+      "(self, axis: int | Sequence[int] | None = None, *, dtype: Dtype | None = None, out: "   \
+      "None = None, ddof: int = 0, keepdims: bool = False, stream: StreamOrDevice = None) -> " \
+      "array",                                                                                 \
+      [](const array& x, Axes& axes, std::optional<Dtype> dtype, nb::handle out, int ddof,     \
+         bool keepdims, const StreamOrDevice& s) {                                             \
+        require_no_out(#NAME, out);                                                            \
+        const array a = in_dtype(x, dtype, s);                                                 \
+        return MLX_OVER(core::NAME, axes, keepdims, ddof, s);                                  \
+      },                                                                                       \
+      "The same as the function " #NAME                                                        \
+      " of the module; `dtype` is that of the operand, and "                                   \
       "`out` the None that numpy." #NAME " passes.");
 
 /// What numpy.sum(a) and the like call.
-void bind_numpy_methods(nb::handle c) {
-  MLX_NUMPY_METHOD(sum)
-  MLX_NUMPY_METHOD(prod)
-  MLX_NUMPY_METHOD(max)
-  MLX_NUMPY_METHOD(min)
-  MLX_NUMPY_METHOD(any)
-  MLX_NUMPY_METHOD(all)
-  MLX_NUMPY_METHOD(mean)
-  MLX_NUMPY_SPREAD(var)
-  MLX_NUMPY_SPREAD(std)
-}
+void bind_numpy_methods(nb::handle c){
+    MLX_NUMPY_METHOD(sum) MLX_NUMPY_METHOD(prod) MLX_NUMPY_METHOD(max) MLX_NUMPY_METHOD(min)
+        MLX_NUMPY_METHOD(any) MLX_NUMPY_METHOD(all) MLX_NUMPY_METHOD(mean) MLX_NUMPY_SPREAD(var)
+            MLX_NUMPY_SPREAD(std)}
 
 /// "<f4"; empty for a dtype that NumPy does not have.
 std::string type_string(Dtype t) {

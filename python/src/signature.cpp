@@ -7,7 +7,13 @@ namespace mlx::python {
 namespace {
 
 /// As in inspect.Parameter.
-enum Kind : int { positional_only, positional_or_keyword, var_positional, keyword_only, var_keyword };
+enum Kind : int {
+  positional_only,
+  positional_or_keyword,
+  var_positional,
+  keyword_only,
+  var_keyword
+};
 
 struct Merged {
   std::string name, annotation;
@@ -45,10 +51,15 @@ void relax(List& list, const std::vector<std::string>& names) {
 List merge(const Overload& first) {
   List list;
   for (const Overload* o = &first; o; o = o->next.get())
-    for (const auto& p : o->parameters) add(list, PyUnicode_AsUTF8(p.name), p, o == &first);
+    for (const auto& p : o->parameters)
+      if (p.keyword || o == &first) add(list, PyUnicode_AsUTF8(p.name), p, o == &first);
   for (const Overload* o = &first; o; o = o->next.get()) {
     std::vector<std::string> names, standard;
-    for (const auto& p : o->parameters) {
+    for (size_t i = 0; i < o->parameters.size(); ++i) {
+      const auto& p = o->parameters[i];
+      // A positional parameter has the name that the first signature gives it.
+      if (!p.keyword && i < first.parameters.size())
+        names.push_back(PyUnicode_AsUTF8(first.parameters[i].name));
       names.push_back(PyUnicode_AsUTF8(p.name));
       standard.push_back(PyUnicode_AsUTF8(p.standard ? p.standard : p.name));
       if (p.standard) add(list, standard.back(), p, false);
@@ -101,7 +112,8 @@ nb::object inspect_signature(const Overload& first) {
   add_variadic(merged, first);
   nb::list parameters;
   for (const Merged& m : merged) {
-    nb::object annotation = m.annotation.empty() ? empty : nb::object(nb::str(m.annotation.c_str()));
+    nb::object annotation =
+        m.annotation.empty() ? empty : nb::object(nb::str(m.annotation.c_str()));
     nb::object fallback = m.fallback ? nb::borrow(m.fallback) : empty;
     parameters.append(parameter(m.name, kinds[m.kind], nb::arg("default") = fallback,
                                 nb::arg("annotation") = annotation));

@@ -99,8 +99,7 @@ PyType_Spec spec = {"mlx.core.transformed_function", sizeof(Transformed), 0,
 
 }  // namespace
 
-nb::object make_transformed(nb::handle fun, TransformedCall f, nb::tuple recipe,
-                            nb::object held) {
+nb::object make_transformed(nb::handle fun, TransformedCall f, nb::tuple recipe, nb::object held) {
   static auto* type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   if (!type) throw nb::python_error();
   Transformed* t = PyObject_GC_New(Transformed, type);

@@ -1,6 +1,6 @@
 """Record what the published wheel reads from files that are written here, into data/files.json.
 
-    <any interpreter with mlx and numpy> tests/golden/files.py <interpreter with the published wheel>
+    <any interpreter with mlx and numpy> tests/golden/files.py <one with the published wheel>
 
 Run by hand, when what is written changes. The SHA-256 of a file stands there only if the wheel read
 the arrays from it that were saved; a test compares what is written now.
@@ -66,6 +66,7 @@ def digests(folder):
 
 def wrong_in(mx, folder):
     """What `mx` does not read as it was saved, by name."""
+
     def same(a, name, shape):
         dtype = next(d for d in sorted(DTYPES, key=len, reverse=True) if name.startswith(d))
         want = mx.array(numbers(shape)).astype(getattr(mx, dtype))

@@ -192,7 +192,7 @@ def test_read_only_misaligned_and_foreign_buffers():
     assert mx.array(odd, mx.float64).tolist() == [1, 2, 3, 4]
     assert mx.array(memoryview(b"abc")).tolist() == [97, 98, 99]
     for bad in (
-        np.array([1], ">i4"),
+        np.array([1], "M8[s]"),
         np.array(["a"]),
         np.array([1], object),
         np.ones(1, np.longdouble),
@@ -252,11 +252,10 @@ def test_views_of_strided_arrays_and_scalars():
 
 def test_bfloat16_to_numpy():
     a = mx.array([1, 2], mx.bfloat16)
-    assert memoryview(a).format == "bfloat16"
-    with pytest.raises(ValueError):
-        np.array(a)
-    with pytest.raises(TypeError):
-        a.__array__()
+    with pytest.raises(BufferError, match="bfloat16"):
+        memoryview(a)
+    for got in (np.array(a), a.__array__()):
+        assert str(got.dtype) == "bfloat16" and got.tolist() == [1, 2]
 
 
 def test_array_method_converts():

@@ -1,4 +1,4 @@
-"""Files that are written here, as others read them: NumPy, safetensors, gguf, the published wheel."""
+"""Files that are written here, read by NumPy, safetensors, gguf and the published wheel."""
 
 import io
 import json

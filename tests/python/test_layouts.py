@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from cases.table import device_array, host, layouts
 
+import mlx.core as mx
+
 
 def same(row, got, want):
     """Whether two results agree: to the bit where the row promises it."""

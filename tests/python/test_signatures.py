@@ -49,14 +49,16 @@ def declarations(f):
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_signature_has_what_the_docstring_declares(name):
     f = FUNCTIONS[name]
-    names, keywords = set(), set()
-    for line in declarations(f):
-        some, keyword = declared(line)
-        names |= some
-        keywords |= keyword
+    lines = declarations(f)
+    names, keywords = declared(lines[0])
+    for line in lines[1:]:  # a parameter without a keyword is the first line's
+        names |= declared(line)[1]
+        keywords |= declared(line)[1]
     parameters = inspect.signature(f).parameters
     assert set(parameters) == names
-    named = {p.name for p in parameters.values() if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
+    named = {
+        p.name for p in parameters.values() if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)
+    }
     assert named <= keywords
     by_position = {p.name for p in parameters.values() if p.kind == p.POSITIONAL_ONLY}
     assert named | by_position >= keywords
@@ -91,8 +93,10 @@ def test_stubs_declare_the_same():
         for node in tree.body:
             if isinstance(node, ast.FunctionDef):
                 args = node.args
-                every = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
-                stubs.setdefault(node.name, set()).update(a.arg for a in every if a)
+                names = [*args.args, *args.kwonlyargs, args.vararg, args.kwarg]
+                if node.name not in stubs:
+                    names += args.posonlyargs
+                stubs.setdefault(node.name, set()).update(a.arg for a in names if a)
         for name, names in stubs.items():
             f = FUNCTIONS.get(f"{prefix}.{name}".lstrip("."))
             if f is not None:

@@ -61,9 +61,7 @@ def linear_schedule(init: float, end: float, steps: int) -> Callable[..., Any]:
     return partial(_linear_schedule, init, end, steps)
 
 
-def _joined(
-    schedules: list[Callable[..., Any]], boundaries: list[int], step: mx.array
-) -> mx.array:
+def _joined(schedules: list[Callable[..., Any]], boundaries: list[int], step: mx.array) -> mx.array:
     value = schedules[0](step)
     for begin, following in zip(boundaries, schedules[1:], strict=True):
         value = mx.where(step < begin, value, following(step - begin))

@@ -40,7 +40,7 @@ import pathlib
 import types
 from typing import overload
 
-from numpy.typing import NDArray
+import numpy
 
 
 class ArrayIndexError(IndexError, ValueError):
@@ -407,6 +407,12 @@ class array:
 
     def __rmod__(self, other: ScalarOrArray) -> array: ...
 
+    def __divmod__(self, value, /):
+        """Return divmod(self, value)."""
+
+    def __rdivmod__(self, value, /):
+        """Return divmod(value, self)."""
+
     def __pow__(self, other: ScalarOrArray) -> array: ...
 
     def __rpow__(self, other: ScalarOrArray) -> array: ...
@@ -534,7 +540,7 @@ class array:
     def imag(self) -> array:
         """The imaginary parts."""
 
-    def item(self) -> scalar:
+    def item(self) -> Any:
         """
         The only element as a Python scalar. Computes the array; raises ValueError where it has not exactly one element.
         """
@@ -542,13 +548,13 @@ class array:
     def tolist(self) -> list_or_scalar:
         """The elements as nested lists of Python scalars. Computes the array."""
 
-    def __array__(self, dtype: object | None = None, copy: object | None = None) -> NDArray:
+    def __array__(self, dtype: object | None = None, copy: object | None = None) -> numpy.ndarray:
         """The array as a NumPy array that shares its memory where it can."""
 
     def __array_namespace__(self, api_version: str | None = None) -> types.ModuleType:
         """The module that has the functions for arrays."""
 
-    def __dlpack__(self, *, stream: object | None = None, max_version: object | None = None, dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> NDArray:
+    def __dlpack__(self, *, stream: object | None = None, max_version: object | None = None, dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> Any:
         """A DLPack capsule that shares the array's memory."""
 
     def __dlpack_device__(self) -> tuple:
@@ -661,34 +667,97 @@ class array:
     def split(self, indices_or_sections: int | tuple[int, ...], axis: int = 0, *, stream: StreamOrDevice = None) -> list[array]:
         """Splits an axis into a number of equal parts, or at the given indices."""
 
+    @overload
     def sum(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
         """Sum over axes, or over all. Bool and small integers add up in int32."""
 
+    @overload
+    def sum(self, axis: int | Sequence[int] | None = None, *, dtype: Dtype | None = None, out: None = None, keepdims: bool = False, stream: StreamOrDevice = None) -> array:
+        """
+        The same as the function sum of the module; `dtype` is that of the operand, and `out` the None that numpy.sum passes.
+        """
+
+    @overload
     def prod(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
         """
         Product over axes, or over all. Bool and small integers multiply in int32.
         """
 
+    @overload
+    def prod(self, axis: int | Sequence[int] | None = None, *, dtype: Dtype | None = None, out: None = None, keepdims: bool = False, stream: StreamOrDevice = None) -> array:
+        """
+        The same as the function prod of the module; `dtype` is that of the operand, and `out` the None that numpy.prod passes.
+        """
+
+    @overload
     def max(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
         """Largest element over axes, or over all."""
 
+    @overload
+    def max(self, axis: int | Sequence[int] | None = None, *, dtype: Dtype | None = None, out: None = None, keepdims: bool = False, stream: StreamOrDevice = None) -> array:
+        """
+        The same as the function max of the module; `dtype` is that of the operand, and `out` the None that numpy.max passes.
+        """
+
+    @overload
     def min(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
         """Smallest element over axes, or over all."""
 
+    @overload
+    def min(self, axis: int | Sequence[int] | None = None, *, dtype: Dtype | None = None, out: None = None, keepdims: bool = False, stream: StreamOrDevice = None) -> array:
+        """
+        The same as the function min of the module; `dtype` is that of the operand, and `out` the None that numpy.min passes.
+        """
+
+    @overload
     def all(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
         """True where all elements over axes, or over all, are nonzero."""
 
+    @overload
+    def all(self, axis: int | Sequence[int] | None = None, *, dtype: Dtype | None = None, out: None = None, keepdims: bool = False, stream: StreamOrDevice = None) -> array:
+        """
+        The same as the function all of the module; `dtype` is that of the operand, and `out` the None that numpy.all passes.
+        """
+
+    @overload
     def any(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
         """True where some element over axes, or over all, is nonzero."""
 
+    @overload
+    def any(self, axis: int | Sequence[int] | None = None, *, dtype: Dtype | None = None, out: None = None, keepdims: bool = False, stream: StreamOrDevice = None) -> array:
+        """
+        The same as the function any of the module; `dtype` is that of the operand, and `out` the None that numpy.any passes.
+        """
+
+    @overload
     def mean(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
         """Mean over axes, or over all, in floating point."""
 
+    @overload
+    def mean(self, axis: int | Sequence[int] | None = None, *, dtype: Dtype | None = None, out: None = None, keepdims: bool = False, stream: StreamOrDevice = None) -> array:
+        """
+        The same as the function mean of the module; `dtype` is that of the operand, and `out` the None that numpy.mean passes.
+        """
+
+    @overload
     def var(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, ddof: int = 0, *, correction: float | None = None, stream: StreamOrDevice = None) -> array:
         """Mean squared distance from the mean, divided by n - ddof."""
 
+    @overload
+    def var(self, axis: int | Sequence[int] | None = None, *, dtype: Dtype | None = None, out: None = None, ddof: int = 0, keepdims: bool = False, stream: StreamOrDevice = None) -> array:
+        """
+        The same as the function var of the module; `dtype` is that of the operand, and `out` the None that numpy.var passes.
+        """
+
+    @overload
     def std(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, ddof: int = 0, *, correction: float | None = None, stream: StreamOrDevice = None) -> array:
         """Square root of the variance."""
+
+    @overload
+    def std(self, axis: int | Sequence[int] | None = None, *, dtype: Dtype | None = None, out: None = None, ddof: int = 0, keepdims: bool = False, stream: StreamOrDevice = None) -> array:
+        """
+        The same as the function std of the module; `dtype` is that of the operand, and `out` the None that numpy.std passes.
+        """
 
     def argmax(self, axis: int | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
         """
@@ -698,6 +767,25 @@ class array:
     def argmin(self, axis: int | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
         """
         Index of the first smallest element along an axis, or in the flattened array.
+        """
+
+    __array_priority__: float = 1000.0
+
+    def __round__(self, ndigits: int | None = None) -> array:
+        """Each element rounded to `ndigits` decimals; see mlx.core.round."""
+
+    def __trunc__(self) -> int:
+        """
+        The element of an array without axes, without what comes after its point.
+        """
+
+    def as_integer_ratio(self) -> tuple[int, int]:
+        """The element of an array without axes as a quotient of integers."""
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        """
+        Shape, type and address of the elements, as NumPy's array interface has them.
         """
 
     def logsumexp(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
@@ -1048,11 +1136,17 @@ def array_equal(a: scalar | array, b: scalar | array, equal_nan: bool = False, s
     """True where shapes and all elements are equal."""
 
 @overload
-def astype(a: array, dtype: Dtype, /, *, stream: StreamOrDevice = None) -> array:
+def astype(a: array, dtype: Dtype, /, *, stream: StreamOrDevice = None) -> array: ...
+
+@overload
+def astype(a: array, dtype: Dtype, /, *, device: StreamOrDevice = None) -> array:
     """The elements converted to a dtype."""
 
 @overload
 def astype(a: array, dtype: Dtype, /, *, copy: bool, stream: StreamOrDevice = None) -> array: ...
+
+@overload
+def astype(a: array, dtype: Dtype, /, *, copy: bool, device: StreamOrDevice = None) -> array: ...
 
 def view(a: scalar | array, dtype: Dtype, stream: StreamOrDevice = None) -> array:
     """The bytes reinterpreted as elements of another dtype."""
@@ -1078,13 +1172,22 @@ def depends(inputs: array | Sequence[array], dependencies: array | Sequence[arra
 def arange(start: int | float, /, stop: None | int | float = None, step: None | int | float = None, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array: ...
 
 @overload
-def arange(*, start: int | float, stop: int | float, step: None | int | float = None, dtype: Dtype | None = None, stream: StreamOrDevice = None) -> array:
+def arange(start: int | float, /, stop: None | int | float = None, step: None | int | float = None, dtype: Dtype | None = None, *, device: StreamOrDevice = None) -> array: ...
+
+@overload
+def arange(*, start: int | float, stop: int | float, step: None | int | float = None, dtype: Dtype | None = None, stream: StreamOrDevice = None) -> array: ...
+
+@overload
+def arange(*, start: int | float, stop: int | float, step: None | int | float = None, dtype: Dtype | None = None, device: StreamOrDevice = None) -> array:
     """
     Evenly spaced numbers from `start` to before `stop`, with distance `step`.
     """
 
 @overload
-def arange(stop: int | float, step: None | int | float = None, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array:
+def arange(stop: int | float, step: None | int | float = None, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array: ...
+
+@overload
+def arange(stop: int | float, step: None | int | float = None, dtype: Dtype | None = None, *, device: StreamOrDevice = None) -> array:
     """
     Numbers from `start` on (0 where it is not given), `step` apart (1), before `stop`. All ints give int32 (int64 where needed), floats float32.
 
@@ -1092,35 +1195,65 @@ def arange(stop: int | float, step: None | int | float = None, dtype: Dtype | No
     """
 
 @overload
-def linspace(start: scalar, stop: scalar, num: int | None = 50, endpoint: bool = True, dtype: Dtype | None = float32, stream: StreamOrDevice = None) -> array:
+def linspace(start: scalar, stop: scalar, num: int | None = 50, endpoint: bool = True, dtype: Dtype | None = float32, stream: StreamOrDevice = None) -> array: ...
+
+@overload
+def linspace(start: scalar, stop: scalar, num: int | None = 50, endpoint: bool = True, dtype: Dtype | None = float32, device: StreamOrDevice = None) -> array:
     """
     `num` numbers from `start` to `stop`, which is the last one unless `endpoint` is false.
     """
 
 @overload
-def linspace(start: complex, stop: complex, /, num: int = 50, *, endpoint: bool = True, dtype: Dtype | None = None, stream: StreamOrDevice = None) -> array:
+def linspace(start: complex, stop: complex, /, num: int = 50, *, endpoint: bool = True, dtype: Dtype | None = None, stream: StreamOrDevice = None) -> array: ...
+
+@overload
+def linspace(start: complex, stop: complex, /, num: int = 50, *, endpoint: bool = True, dtype: Dtype | None = None, device: StreamOrDevice = None) -> array:
     """Evenly spaced numbers between two complex numbers."""
 
-def full(shape: int | Sequence[int], vals: scalar | array, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array:
+@overload
+def full(shape: int | Sequence[int], vals: scalar | array, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array: ...
+
+@overload
+def full(shape: int | Sequence[int], fill_value: scalar | array, dtype: Dtype | None = None, *, device: StreamOrDevice = None) -> array:
     """
     An array of a shape, filled with a scalar or with an array that broadcasts to the shape.
     """
 
-def full_like(a: array, vals: scalar | array, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array:
+@overload
+def full_like(a: array, vals: scalar | array, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array: ...
+
+@overload
+def full_like(a: array, fill_value: scalar | array, dtype: Dtype | None = None, *, device: StreamOrDevice = None) -> array:
     """full() with the shape of `a`, and its dtype unless one is given."""
 
-def zeros(shape: int | Sequence[int], dtype: Dtype | None = float32, *, stream: StreamOrDevice = None) -> array:
+@overload
+def zeros(shape: int | Sequence[int], dtype: Dtype | None = float32, *, stream: StreamOrDevice = None) -> array: ...
+
+@overload
+def zeros(shape: int | Sequence[int], dtype: Dtype | None = float32, *, device: StreamOrDevice = None) -> array:
     """An array of zeros."""
 
-def zeros_like(a: array, /, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array:
+@overload
+def zeros_like(a: array, /, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array: ...
+
+@overload
+def zeros_like(a: array, /, dtype: Dtype | None = None, *, device: StreamOrDevice = None) -> array:
     """
     An array of zeros with the shape of `a`, and its dtype unless one is given.
     """
 
-def ones(shape: int | Sequence[int], dtype: Dtype | None = float32, *, stream: StreamOrDevice = None) -> array:
+@overload
+def ones(shape: int | Sequence[int], dtype: Dtype | None = float32, *, stream: StreamOrDevice = None) -> array: ...
+
+@overload
+def ones(shape: int | Sequence[int], dtype: Dtype | None = float32, *, device: StreamOrDevice = None) -> array:
     """An array of ones."""
 
-def ones_like(a: array, /, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array:
+@overload
+def ones_like(a: array, /, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array: ...
+
+@overload
+def ones_like(a: array, /, dtype: Dtype | None = None, *, device: StreamOrDevice = None) -> array:
     """
     An array of ones with the shape of `a`, and its dtype unless one is given.
     """
@@ -1129,7 +1262,11 @@ empty = zeros
 
 empty_like = zeros_like
 
-def eye(n: int, m: int | None = None, k: int = 0, dtype: Dtype | None = float32, *, stream: StreamOrDevice = None) -> array:
+@overload
+def eye(n: int, m: int | None = None, k: int = 0, dtype: Dtype | None = float32, *, stream: StreamOrDevice = None) -> array: ...
+
+@overload
+def eye(n: int, m: int | None = None, k: int = 0, dtype: Dtype | None = float32, *, device: StreamOrDevice = None) -> array:
     """An (n, m) matrix with ones on the k-th diagonal."""
 
 def identity(n: int, dtype: Dtype | None = float32, *, stream: StreamOrDevice = None) -> array:

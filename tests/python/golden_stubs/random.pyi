@@ -59,9 +59,12 @@ class _RandomState:
         """One."""
 
     def __getitem__(self, index: int) -> array:
-        """The key."""
+        """The key: the same object each time, and what is written to it counts."""
 
     def __setitem__(self, index: int, value: array) -> None:
         """Replaces the key."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles are lists with the key of the time."""
 
 state: _RandomState = ...
