@@ -82,7 +82,8 @@ void Node::detach() {
   Node* few[kFew];
   std::copy_n(few_, kFew, few);
   Node** inputs = n > kFew ? many_ : few;
-  op = &op_data;
+  // Threads that ask for the same array may look at it.
+  std::atomic_ref(op).store(&op_data, std::memory_order_relaxed);
   attrs = {};
   for (uint32_t i = 0; i < n; ++i) release(inputs[i]);
   if (n > kFew) delete[] inputs;

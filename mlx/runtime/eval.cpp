@@ -78,7 +78,7 @@ namespace {
 /// True where the array has a value. What still has to be waited for goes to `waits`.
 bool has_value(const array& a, bool blocking, std::vector<Ref<Event>>& waits) {
   const Node* n = a.node();
-  if (n->status == Status::pending) return n->op == &op_constant;
+  if (n->status == Status::pending) return is_pending_constant(n);
   if (blocking && n->value.storage && !n->value.storage->settled())
     waits.push_back(n->value.storage->ready);
   return true;
@@ -127,7 +127,7 @@ void refuse_in_trace() {
 
 void array::eval() const {
   if (n_->status == Status::available) return n_->value.storage->wait();
-  if (n_->op == &op_constant)
+  if (is_pending_constant(n_))
     return with_claims([&](Claims& claims) {
       claims.claim(n_);
       store_constant(n_);

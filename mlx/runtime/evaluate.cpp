@@ -82,7 +82,7 @@ class Binder {
   /// Gives the array its value where that is known; false where it must be computed.
   bool has_value(const array& a) {
     Node* n = a.node();
-    if (n->status == Status::available || n->op == &op_constant) return true;
+    if (n->status == Status::available || is_pending_constant(n)) return true;
     claims_.claim(n);
     if (is_computed_part(n)) adopt(n);
     return n->status == Status::available;

@@ -6,6 +6,11 @@
 
 namespace mlx::core {
 
+bool is_pending_constant(const Node* n) {
+  const std::atomic_ref<const OpDef*> op(const_cast<Node*>(n)->op);
+  return op.load(std::memory_order_relaxed) == &op_constant;
+}
+
 bool is_computed_part(const Node* n) {
   return n->status == Status::pending && n->op->kind == OpKind::part &&
          n->inputs()[0]->status == Status::available;
