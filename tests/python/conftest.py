@@ -30,7 +30,8 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "huge: arrays of more than 2^31 elements (--huge)")
     config.addinivalue_line("markers", "cpu_only(reason): about the CPU; not run on --backend")
     config.addinivalue_line(
-        "markers", "sampled(share): slow; on --backend a share of the cases, chosen by the seed"
+        "markers",
+        "sampled(share, always=False): slow; a share chosen by the seed, on --backend or always",
     )
     from cases import selection
 
@@ -62,8 +63,10 @@ def pytest_collection_modifyitems(config, items):
     def runs(item):
         if any(map(item.get_closest_marker, left_out)):
             return False
-        sampled = config.getoption("--backend") and item.get_closest_marker("sampled")
-        return not sampled or chosen(item.nodeid, *sampled.args)
+        sampled = item.get_closest_marker("sampled")
+        if not sampled or not (config.getoption("--backend") or sampled.kwargs.get("always")):
+            return True
+        return chosen(item.nodeid, *sampled.args)
 
     out = [item for item in items if not runs(item)]
     items[:] = [item for item in items if runs(item)]

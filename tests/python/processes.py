@@ -1,6 +1,7 @@
-"""Programs that tests run in a Python of their own, on the backend under test."""
+"""Programs that tests run in a Python of their own, and what the machine can run."""
 
 import os
+import pathlib
 import subprocess
 import sys
 
@@ -20,3 +21,12 @@ def run_program(text, *arguments, timeout=120, **settings):
         env={**os.environ, **settings, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     return done.returncode, done.stdout, done.stderr
+
+
+def cpu_flags():
+    """Instruction set extensions of this machine."""
+    try:
+        text = pathlib.Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return set()
+    return set(text.split("flags", 1)[-1].split("\n", 1)[0].split())

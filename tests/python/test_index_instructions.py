@@ -1,12 +1,12 @@
 """Ranges and random bits inside fused programs: one step, with the bits of the kernels."""
 
 import os
-import pathlib
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from processes import cpu_flags
 
 import mlx.core as mx
 import mlx.nn as nn
@@ -421,16 +421,8 @@ def test_random_programs(seed):
         same_bits(make)
 
 
-def cpu_flags():
-    """Instruction set extensions of this machine."""
-    try:
-        text = pathlib.Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return set()
-    return set(text.split("flags", 1)[-1].split("\n", 1)[0].split())
-
-
 @pytest.mark.cpu_only("instruction sets of the CPU, in processes that compute on it")
+@pytest.mark.sampled(0.4, always=True)
 @pytest.mark.parametrize(
     "settings",
     [

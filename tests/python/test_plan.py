@@ -2,13 +2,12 @@
 
 import hashlib
 import os
-import pathlib
 import subprocess
 import sys
 
 import numpy as np
 import pytest
-from processes import run_program
+from processes import cpu_flags, run_program
 
 import mlx.core as mx
 
@@ -268,16 +267,8 @@ def test_any_number_of_threads_gives_the_same_bits(ordinary, threads):
     assert not differing(ordinary, digests(MLX_NUM_THREADS=threads))
 
 
-def cpu_flags():
-    """Instruction set extensions of this machine."""
-    try:
-        text = pathlib.Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return set()
-    return set(text.split("flags", 1)[-1].split("\n", 1)[0].split())
-
-
 @pytest.mark.cpu_only("instruction sets of the CPU, in processes that compute on it")
+@pytest.mark.sampled(0.34, always=True)
 @pytest.mark.parametrize("isa, needs", [("v2", "sse4_2"), ("avx2", "avx2"), ("avx512", "avx512bw")])
 def test_values_on_every_instruction_set(isa, needs):
     if needs not in cpu_flags():

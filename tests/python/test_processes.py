@@ -32,6 +32,7 @@ print("end")
 """
 
 
+@pytest.mark.sampled(0.5, always=True)
 @pytest.mark.parametrize(
     "call",
     [

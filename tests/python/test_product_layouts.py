@@ -160,7 +160,7 @@ def disagreements(product, dtype):
                     yield f"{left.__name__}, {right.__name__}: {name}"
 
 
-@pytest.mark.sampled(0.25)
+@pytest.mark.sampled(0.4, always=True)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("product", PRODUCTS)
 def test_products_agree_however_they_are_run(product, dtype):

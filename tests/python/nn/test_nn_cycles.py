@@ -13,6 +13,15 @@ import mlx.optimizers as optim
 import mlx.utils as utils
 
 
+@pytest.fixture(scope="module", autouse=True)
+def few_objects():
+    """What lives already is no business of the collector's, which is called often here."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 def garbage(action):
     """The types of what only the collector could free after `action()`."""
     action()  # what is made once, such as imports and compiled traces
