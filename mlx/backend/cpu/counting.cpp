@@ -167,6 +167,7 @@ void tally(const uint32_t* bin_indices, const W* weights, int64_t n, Sum<W>* tab
   };
   int64_t i = 0;
   for (; i + Copies <= n; i += Copies)
+#pragma GCC unroll 16
     for (int copy = 0; copy < Copies; ++copy) add(i + copy, copy);
   for (; i < n; ++i) add(i, 0);
 }
