@@ -9,7 +9,7 @@ file(GLOB binding_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/src/*.c
 nanobind_add_module(core NB_DOMAIN mlx NOMINSIZE ${binding_sources})
 target_link_libraries(core PRIVATE mlx)
 target_compile_options(core PRIVATE -fno-semantic-interposition)
-# Without it nanobind looks at the lock for each reference that it counts.
+# Without NDEBUG nanobind checks for the GIL at each change of a reference count.
 foreach(target core nanobind-static)
   target_compile_definitions(${target} PRIVATE $<$<CONFIG:Release>:NDEBUG>)
 endforeach()
@@ -22,6 +22,7 @@ set_target_properties(core PROPERTIES
 
 file(GLOB python_parts RELATIVE ${PROJECT_SOURCE_DIR}/python/mlx CONFIGURE_DEPENDS
      ${PROJECT_SOURCE_DIR}/python/mlx/*)
+list(REMOVE_ITEM python_parts __pycache__)
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/python/mlx)
 foreach(part ${python_parts})
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/python/mlx/${part} ${PROJECT_BINARY_DIR}/python/mlx/${part}

@@ -70,7 +70,7 @@ struct CachedStreams {
   CachedStream scope;  ///< of the innermost StreamScope
 };
 thread_local constinit CachedStreams cached_streams;
-/// Not inlined: each use of its result would look the address up again.
+/// Not inlined: the compiler would repeat the thread-local lookup for each use of the result.
 [[gnu::noinline]] CachedStreams& streams_of_thread() { return cached_streams; }
 std::atomic<int> next_name{0};
 

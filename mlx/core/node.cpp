@@ -25,7 +25,7 @@ struct FreeList {
 };
 thread_local constinit FreeList free_list;
 
-/// Not inlined: each use of its result would look the address up again.
+/// Not inlined: the compiler would repeat the thread-local lookup for each use of the result.
 [[gnu::noinline]] FreeList& list_of_thread() { return free_list; }
 
 struct FreeListCloser {
@@ -82,7 +82,7 @@ void Node::detach() {
   Node* few[kFew];
   std::copy_n(few_, kFew, few);
   Node** inputs = n > kFew ? many_ : few;
-  // Threads that ask for the same array may look at it.
+  // Other threads that evaluate the same array may read it at this moment.
   std::atomic_ref(op).store(&op_data, std::memory_order_relaxed);
   attrs = {};
   for (uint32_t i = 0; i < n; ++i) release(inputs[i]);

@@ -35,7 +35,7 @@ bool try_take(Slot& s, uint32_t id, uint64_t age) {
 
 uint64_t Claims::next_age() { return ages.fetch_add(1, std::memory_order_relaxed); }
 
-// An age is an id, too, for a context that never tried before.
+// Ages and ids come from one counter: on its first try a context uses its age for both.
 Claims::Claims(uint64_t age, bool again) : age_(age) {
   for (uint64_t id = again ? next_age() : age;; id = next_age()) {
     id_ = static_cast<uint32_t>(id) + 1;

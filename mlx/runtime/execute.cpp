@@ -141,7 +141,8 @@ Launch Execution::make_launch(size_t index) {
       launch.arguments.bind(b, {}, offset + static_cast<int64_t>(plan->slots[home].arena_offset));
       continue;
     }
-    // What it writes is asked of nobody: a thread that waits for this launch may hold the storage.
+    // Its own outputs are not looked up in the storage, whose lock may be held by a thread that
+    // waits for this launch.
     const bool written_here = storage->ready == done[index];
     Ref<Event> arrival;
     Ref<Buffer> buffer = written_here ? written : storage->bring(seg.space, seg.stream, arrival);

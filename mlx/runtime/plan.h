@@ -79,7 +79,7 @@ class MLX_API Plan {
   /// Pass 6: the executables of the segments; null for a segment without steps. Called without
   /// locks; the first call prepares, others wait for it. Throws what a backend throws, every time.
   const std::vector<std::shared_ptr<const Executable>>& prepare() const;
-  /// True where running takes so short that a lock of the program's is better kept meanwhile.
+  /// True if it runs so briefly that releasing the program's lock (the GIL) would cost more.
   bool is_brief() const {
     constexpr int64_t kFew = 4096;
     return bytes <= kFew && prepared_.load(std::memory_order_acquire) && on_host_;

@@ -1,4 +1,4 @@
-// Errors of asynchronous evaluations that nobody has waited for: `synchronize` throws the first.
+// Errors of asynchronous evaluations that were not thrown yet: `synchronize` throws the first.
 #pragma once
 
 #include "mlx/runtime/execute.h"

@@ -76,8 +76,8 @@ array positive(const array& a, StreamOrDevice) { return a; }
 PyObject* divide_with_remainder(PyObject* x, PyObject* y) {
   return guarded([&]() -> PyObject* {
     const array *a, *b;
-    array room_a, room_b;
-    if (!to_operands(x, y, a, b, room_a, room_b)) Py_RETURN_NOTIMPLEMENTED;
+    array storage_a, storage_b;
+    if (!to_operands(x, y, a, b, storage_a, storage_b)) Py_RETURN_NOTIMPLEMENTED;
     const Arrays both = core::divmod(*a, *b);
     return nb::make_tuple(nb::steal(wrap(both[0])), nb::steal(wrap(both[1]))).release().ptr();
   });

@@ -188,7 +188,7 @@ thread_local UsedQueues used;
 }  // namespace
 
 void submit(Stream s, std::function<void()> job) {
-  BlockingRegion region;  // the queue may be full
+  BlockingRegion region;  // push waits while the queue is full
   used.add(s.index);
   for (;;) {
     QueueRef queue = find_queue(s.index, true);
