@@ -6,7 +6,7 @@
 
 #include "mlx/core/error.h"
 #include "mlx/ops.h"
-#include "mlx/ops/repeats.h"
+#include "mlx/ops/materialized.h"
 
 namespace mlx::core {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "mlx/ops.h"
-#include "mlx/ops/repeats.h"
+#include "mlx/ops/materialized.h"
 
 namespace mlx::core::rules {
 namespace {

@@ -28,7 +28,7 @@ def _like(tree: Any, values: list[Any]) -> Any:
     if isinstance(tree, dict):
         return dict(zip(tree, values, strict=True))
     if not isinstance(tree, (list, tuple)):
-        return values  # the state of the random numbers is one place, and is not made anew
+        return values  # random.state cannot be constructed: a list takes its place
     return type(tree)(*values) if hasattr(tree, "_fields") else type(tree)(values)
 
 

@@ -1,5 +1,5 @@
 // Materialization of filled arrays.
-#include "mlx/ops/repeats.h"
+#include "mlx/ops/materialized.h"
 
 #include "mlx/ops/cast.h"
 #include "mlx/ops/view.h"
