@@ -25,10 +25,11 @@ void add_event(std::vector<Ref<Event>>& list, const Ref<Event>& e) {
 
 /// Starts the copies of leaves to where they are read: what these cannot get memory for leaves the
 /// graph as it was.
-void bring_leaves(const Plan& plan, const std::vector<Execution::Memory>& memory) {
+void bring_leaves(const Execution& x) {
+  const Plan& plan = *x.plan;
   for (const Segment& seg : plan.segments) {
     for (int b : seg.transfers) {
-      const Ref<Storage>& storage = memory[plan.home_of(seg.slots[b])].storage;
+      const Ref<Storage>& storage = x.memory[plan.home_of(seg.slots[b])].storage;
       Ref<Event> arrival;
       if (plan.slots[seg.slots[b]].kind == SlotKind::leaf && !storage->pinned())
         storage->bring(seg.space, seg.stream, arrival);
@@ -63,16 +64,19 @@ class SuspendedLaunch final : public SuspendedWork {
 
 uint64_t launch_count() { return launches.load(std::memory_order_relaxed); }
 
-std::unique_ptr<Execution> Execution::bind(std::shared_ptr<const Plan> plan,
+Execution::Execution(std::shared_ptr<const Plan> p)
+    : plan(std::move(p)), memory(plan->slots.size()), done(plan->segments.size()) {
+  for (auto& e : done) e = make_ref<Event>();
+}
+
+std::unique_ptr<Execution> Execution::bind(std::shared_ptr<const Plan> shared,
                                            std::span<const Value* const> leaves,
                                            std::vector<Scalar> constants, bool blocking) {
-  auto x = std::make_unique<Execution>();
+  auto x = std::make_unique<Execution>(std::move(shared));
+  const Plan* plan = x->plan.get();
   x->blocking = blocking;
   x->constants = std::move(constants);
-  x->memory.resize(plan->slots.size());
   x->starts.resize(plan->leaves.size());
-  x->done.reserve(plan->segments.size());
-  for (size_t k = 0; k < plan->segments.size(); ++k) x->done.push_back(make_ref<Event>());
   for (size_t i = 0; i < plan->slots.size(); ++i) {
     const Slot& s = plan->slots[i];
     if (s.home >= 0) continue;
@@ -87,7 +91,7 @@ std::unique_ptr<Execution> Execution::bind(std::shared_ptr<const Plan> plan,
           make_ref<Storage>(host_backend().alloc(s.bytes, Stream(0, Device::cpu)), s.bytes);
     }
   }
-  bring_leaves(*plan, x->memory);
+  bring_leaves(*x);
   for (size_t i = 0; i < plan->slots.size(); ++i) {
     const Slot& s = plan->slots[i];
     auto& [storage, written] = x->memory[plan->home_of(static_cast<int>(i))];
@@ -98,7 +102,6 @@ std::unique_ptr<Execution> Execution::bind(std::shared_ptr<const Plan> plan,
     if (!storage->settled()) add_event(x->after, storage->ready);
     written = storage->start_write(plan->segments[s.segment].space, end);
   }
-  x->plan = std::move(plan);
   return x;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "mlx/core/api.h"
+#include "mlx/core/inline_array.h"
 #include "mlx/runtime/plan.h"
 #include "mlx/runtime/schedule.h"
 
@@ -16,14 +17,14 @@ struct MLX_API Execution {
     Ref<Storage> storage;
     Ref<Buffer> written;  ///< the replica that an output's segment writes
   };
-  std::vector<Memory> memory;      ///< per slot
-  SmallVector<int64_t, 8> starts;  ///< per leaf: where it starts in its storage, bytes
-  std::vector<Ref<Event>> done;    ///< per segment
-  std::vector<Scalar> constants;   ///< of all segments, one after another
-  std::vector<Ref<Event>> after;   ///< earlier writes of inputs that the plan takes over
+  InlineArray<Memory, 4> memory;    ///< per slot
+  SmallVector<int64_t, 8> starts;   ///< per leaf: where it starts in its storage, bytes
+  InlineArray<Ref<Event>, 2> done;  ///< per segment
+  std::vector<Scalar> constants;    ///< of all segments, one after another
+  std::vector<Ref<Event>> after;    ///< earlier writes of inputs that the plan takes over
   bool blocking = true;
 
-  Execution() = default;
+  explicit Execution(std::shared_ptr<const Plan> plan);
   Execution(const Execution&) = delete;
   /// Fails the events of what was never launched.
   ~Execution();
