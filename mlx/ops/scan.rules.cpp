@@ -99,7 +99,7 @@ array inclusive_scan(const RuleArgs& r, const ScanAttrs& a) {
 Arrays scan_vjp(const RuleArgs& r) {
   auto& a = attrs_as<ScanAttrs>(r.attrs);
   const array &x = r.inputs[0], &g = r.grads[0];
-  if (!g || !is_inexact(x.dtype())) return {array{}};
+  if (!g) return {array{}};
   const Stream s = r.stream;
   if (a.kind == Scan::sum) return {scan(g, a.kind, a.axis, !a.reverse, a.inclusive, s)};
   array moved = a.inclusive ? g : delayed(g, a.axis, !a.reverse, 0, s);
@@ -109,7 +109,7 @@ Arrays scan_vjp(const RuleArgs& r) {
 Arrays scan_jvp(const RuleArgs& r) {
   auto& a = attrs_as<ScanAttrs>(r.attrs);
   const array &x = r.inputs[0], &t = r.grads[0];
-  if (!t || !is_inexact(x.dtype())) return {array{}};
+  if (!t) return {array{}};
   const Stream s = r.stream;
   if (a.kind == Scan::sum) return {scan(t, a.kind, a.axis, a.reverse, a.inclusive, s)};
   array tangent = inclusive_jvp(x, inclusive_scan(r, a), t, a, s);

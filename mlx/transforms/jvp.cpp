@@ -1,6 +1,7 @@
 // Forward-mode derivatives.
 #include "mlx/core/error.h"
 #include "mlx/core/trace.h"
+#include "mlx/ops/cast.h"
 #include "mlx/ops/creation.h"
 #include "mlx/ops/elementwise.h"
 #include "mlx/transforms/transforms.h"
@@ -14,8 +15,9 @@ Arrays linear_jvp(const OpDef& op, const RuleArgs& args) {
   Arrays tangents = args.grads;
   for (size_t k = 0; k < tangents.size(); ++k)
     if (!tangents[k])
-      tangents[k] = is_inexact(args.inputs[k].dtype()) ? zeros_like(args.inputs[k], args.stream)
-                                                       : args.inputs[k];
+      tangents[k] = is_inexact(args.inputs[k].dtype()) || differentiates_integers(op)
+                        ? zeros_like(args.inputs[k], args.stream)
+                        : args.inputs[k];
   return op.build(tangents, args.attrs, args.stream);
 }
 
@@ -71,7 +73,11 @@ std::pair<Arrays, Arrays> jvp(const Function& fun, const Arrays& primals, const 
   Arrays outputs = fun(inputs);
   Dependents graph(inputs, outputs, Rule::jvp);
   std::vector<Arrays> known(graph.order().size());  // tangents, one per part
-  for (size_t i = 0; i < inputs.size(); ++i) known[graph.index(inputs[i].node())] = {tangents[i]};
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    array t = tangents[i];
+    if (!is_inexact(inputs[i].dtype())) t = astype(t, inputs[i].dtype(), stream_of(t));
+    known[graph.index(inputs[i].node())] = {t};
+  }
   for (size_t i = graph.sources(); i < graph.order().size(); ++i) {
     Node* n = graph.order()[i];
     if (Node* of = bundle_of(*n)) {
@@ -83,10 +89,13 @@ std::pair<Arrays, Arrays> jvp(const Function& fun, const Arrays& primals, const 
     bool any = false;
     for (Node* p : n->inputs()) {
       int at = graph.index(p);
-      in.push_back(at >= 0 && !known[at].empty() && is_inexact(p->dtype) ? known[at][0] : array());
+      in.push_back(graph.carries_derivative(p, n) && !known[at].empty() ? known[at][0] : array());
       any |= static_cast<bool>(in.back());
     }
-    if (any && (n->parts || is_inexact(n->dtype))) known[i] = apply_jvp(n, in);
+    if (!any || !(n->parts || graph.has_derivative(n))) continue;
+    known[i] = apply_jvp(n, in);
+    if (!n->parts && !is_inexact(n->dtype) && known[i][0])
+      known[i][0] = astype(known[i][0], n->dtype, stream_of(known[i][0]));
   }
   Arrays out;
   for (const array& o : outputs) {

@@ -4,6 +4,11 @@
 #include <algorithm>
 
 #include "mlx/core/trace.h"
+#include "mlx/ops/concat.h"
+#include "mlx/ops/matmul.h"
+#include "mlx/ops/reduce.h"
+#include "mlx/ops/scan.h"
+#include "mlx/ops/sort.h"
 
 namespace mlx::core {
 
@@ -70,6 +75,27 @@ Arrays results_of(const array& node) {
   return out;
 }
 
+bool differentiates_integers(const OpDef& op) {
+  return op.kind == OpKind::elementwise || op.kind == OpKind::view || &op == &op_reduce ||
+         &op == &op_scan || &op == &op_sort || &op == &op_matmul || &op == &op_concatenate;
+}
+
+void Dependents::mark_integers() {
+  auto exact = [](const Node* n) { return !is_inexact(n->dtype) && n->dtype != bool_; };
+  if (std::none_of(order_.begin(), order_.begin() + static_cast<int64_t>(sources_), exact)) return;
+  integers_.resize(order_.size());
+  auto is_marked = [this](const Node* n) {
+    int at = index(n);
+    return at >= 0 && integers_[at];
+  };
+  for (size_t i = 0; i < order_.size(); ++i) {
+    const Node* n = order_[i];
+    bool computed = i >= sources_;
+    integers_[i] = exact(n) && (!computed || (differentiates_integers(*n->op) &&
+                                              std::ranges::any_of(n->inputs(), is_marked)));
+  }
+}
+
 Dependents::Dependents(const Arrays& sources, const Arrays& outputs, Rule rule) {
   Trace oldest = ~Trace{0};
   for (const array& a : sources) {
@@ -105,6 +131,7 @@ Dependents::Dependents(const Arrays& sources, const Arrays& outputs, Rule rule) 
       stack.pop_back();
     }
   }
+  if (rule == Rule::vjp || rule == Rule::jvp) mark_integers();
 }
 
 }  // namespace mlx::core

@@ -40,6 +40,10 @@ enum class Rule : uint8_t { vjp, jvp, vmap, graph };
 /// nodes inside.
 std::span<Node* const> followed_inputs(const Node& n, Rule rule);
 
+/// Whether the op computes with integer inputs as with numbers, so that derivatives with respect
+/// to integers pass through it; for other ops integers are positions, counts or bits.
+bool differentiates_integers(const OpDef& op);
+
 /// The nodes between `sources` and `outputs`, in topological order.
 class Dependents {
  public:
@@ -53,9 +57,27 @@ class Dependents {
     const int* at = index_.find(n);
     return at ? *at : -1;
   }
+  /// Whether a derivative passes between `n` and its input `in`: cotangents from `n` to `in`,
+  /// tangents from `in` to `n`. Inexact numbers carry derivatives. Integers do where they are
+  /// sources, or computed from such sources by arithmetic; an inexact number that is rounded to an
+  /// integer passes none on.
+  bool carries_derivative(const Node* in, const Node* n) const {
+    int i = index(in);
+    if (i < 0 || !(n->parts || has_derivative(n))) return false;
+    return is_inexact(in->dtype) ||
+           (!integers_.empty() && integers_[i] && differentiates_integers(*n->op));
+  }
+  /// Whether `n` itself has a derivative.
+  bool has_derivative(const Node* n) const {
+    int i = index(n);
+    return i >= 0 && (is_inexact(n->dtype) || (!integers_.empty() && integers_[i]));
+  }
 
  private:
+  void mark_integers();
+
   std::vector<Node*> order_;
+  std::vector<bool> integers_;  ///< integer nodes that carry derivatives; empty where none does
   size_t sources_ = 0;
   NodeMap<int> index_;
 };

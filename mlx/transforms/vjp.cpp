@@ -3,6 +3,7 @@
 
 #include "mlx/core/error.h"
 #include "mlx/core/trace.h"
+#include "mlx/ops/cast.h"
 #include "mlx/ops/creation.h"
 #include "mlx/ops/elementwise.h"
 #include "mlx/transforms/transforms.h"
@@ -41,9 +42,10 @@ class Reverse {
   }
 
  private:
-  void add(Node* n, const array& g, size_t part = 0) {
+  void add(Node* n, array g, size_t part = 0) {
     int i = graph_.index(n);
     if (i < 0 || !g) return;
+    if (!is_inexact(n->dtype) && !n->parts) g = astype(g, n->dtype, stream_of(g));
     Arrays& list = grads_[i];
     if (list.size() <= part)
       list.resize(std::max<size_t>(part + 1, n->parts ? n->parts->size() : 1));
@@ -58,8 +60,7 @@ class Reverse {
     array self(n);
     Arrays inputs = inputs_of(self);
     std::vector<bool> requested;
-    for (const array& in : inputs)
-      requested.push_back(graph_.index(in.node()) >= 0 && is_inexact(in.dtype()));
+    for (const array& in : inputs) requested.push_back(graph_.carries_derivative(in.node(), n));
     Arrays outputs = results_of(self);
     const RuleArgs args{inputs, outputs, cotangents, n->attrs.get(), stream_of(self), requested};
     Arrays grads = pull_back(*n->op, args);
