@@ -17,6 +17,7 @@ target_include_directories(mlx SYSTEM PRIVATE ${json_include})
 target_compile_features(mlx PUBLIC cxx_std_20)
 target_link_libraries(mlx PRIVATE mlx_openblas Threads::Threads ${CMAKE_DL_LIBS})
 target_compile_options(mlx PRIVATE -fno-semantic-interposition)
+target_compile_definitions(mlx PRIVATE MLX_ENGINE)
 target_precompile_headers(mlx PRIVATE <algorithm> <cmath> <functional> <memory> <mutex> <optional>
   <string> <unordered_map> <vector> <mlx/core/array.h> <mlx/core/error.h>)
 target_link_options(mlx PRIVATE -Wl,-Bsymbolic-functions)

@@ -9,6 +9,12 @@ file(GLOB binding_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/src/*.c
 nanobind_add_module(core NB_DOMAIN mlx NOMINSIZE ${binding_sources})
 target_link_libraries(core PRIVATE mlx)
 target_compile_options(core PRIVATE -fno-semantic-interposition)
+target_compile_definitions(core PRIVATE MLX_ENGINE)
+if(MLX_SANITIZE MATCHES undefined)
+  # A thread that is unwound by the C library has no exception object; catching that binds a reference
+  # to null.
+  target_compile_options(core PRIVATE -fno-sanitize=null)
+endif()
 # Without NDEBUG nanobind checks for the GIL at each change of a reference count.
 foreach(target core nanobind-static)
   target_compile_definitions(${target} PRIVATE $<$<CONFIG:Release>:NDEBUG>)

@@ -2,3 +2,4 @@
 #pragma once
 
 #include "mlx/core/array.h"
+#include "mlx/types/half_types.h"

@@ -2,3 +2,4 @@
 #pragma once
 
 #include "mlx/core/dtype.h"
+#include "mlx/types/half_types.h"

@@ -3,6 +3,9 @@
 
 #include "mlx/array.h"
 #include "mlx/backend/backend.h"
+#include "mlx/backend/cuda/cuda.h"
+#include "mlx/backend/gpu/device_info.h"
+#include "mlx/backend/metal/metal.h"
 #include "mlx/compile.h"
 #include "mlx/core/error.h"
 #include "mlx/device.h"

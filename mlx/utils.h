@@ -3,6 +3,8 @@
 
 #include <ostream>
 
+#include "mlx/compat/limits.h"
+#include "mlx/compat/stream_context.h"
 #include "mlx/core/api.h"
 #include "mlx/core/device.h"
 #include "mlx/core/print.h"
@@ -47,5 +49,11 @@ inline std::ostream& operator<<(std::ostream& os, Dtype::Kind kind) {
 inline std::ostream& operator<<(std::ostream& os, const Device& d) { return os << to_string(d); }
 inline std::ostream& operator<<(std::ostream& os, const Stream& s) { return os << to_string(s); }
 inline std::ostream& operator<<(std::ostream& os, const Shape& s) { return os << to_string(s); }
+inline std::ostream& operator<<(std::ostream& os, float16_t v) { return os << float(v); }
+inline std::ostream& operator<<(std::ostream& os, bfloat16_t v) { return os << float(v); }
+/// "1+2j".
+inline std::ostream& operator<<(std::ostream& os, const complex64_t& v) {
+  return os << v.real() << (v.imag() >= 0 || v.imag() != v.imag() ? "+" : "") << v.imag() << "j";
+}
 
 }  // namespace mlx::core

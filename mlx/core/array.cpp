@@ -96,7 +96,7 @@ array::array(Ref<Storage> storage, Shape shape, Strides strides, int64_t offset,
   *this = array(n);
   n->shape = std::move(shape);
   n->value = {std::move(storage), offset, std::move(strides)};
-  n->status = Status::available;
+  n->status = core::Status::available;
 }
 
 array array::uninitialized(Shape shape, Dtype dtype) {
@@ -126,13 +126,23 @@ array array::copy_of(const void* data, Shape shape, Dtype dtype) {
   return out;
 }
 
-int64_t array::shape(int axis) const {
-  return n_->shape[normalize_axis(axis, n_->shape.size(), "shape")];
+array::array(void* data, Shape shape, Dtype dtype, const std::function<void(void*)>& deleter) {
+  Strides strides = row_major(shape);
+  const size_t bytes = num_elements(shape) * dtype.size();
+  auto storage = make_ref<Storage>(data, bytes, [data, deleter] { deleter(data); });
+  *this = array(std::move(storage), std::move(shape), std::move(strides), 0, dtype);
 }
-size_t array::size() const { return num_elements(n_->shape); }
+
+void array::fail_null() {
+  fail<ValueError>("array", "a null handle, as the default constructor makes it; assign an array");
+}
+
+int64_t array::shape(int axis) const { return shape()[normalize_axis(axis, ndim(), "shape")]; }
+size_t array::size() const { return num_elements(shape()); }
 
 bool array::is_available() const {
-  if (n_->status != Status::available) return is_constant(*this);
+  checked();
+  if (n_->status != core::Status::available) return is_constant(*this);
   const Ref<Event>& ready = n_->value.storage->ready;
   return !ready || ready->done();
 }
@@ -140,6 +150,25 @@ bool array::is_available() const {
 const Strides& array::strides() const {
   eval();
   return n_->value.strides;
+}
+int64_t array::strides(int axis) const {
+  return strides()[normalize_axis(axis, ndim(), "strides")];
+}
+
+size_t array::data_size() const {
+  const Strides& st = strides();
+  if (size() == 0) return 0;
+  int64_t span = 1;
+  for (size_t i = 0; i < ndim(); ++i) span += (shape()[i] - 1) * std::abs(st[i]);
+  return static_cast<size_t>(span);
+}
+int64_t array::offset() const {
+  eval();
+  return n_->value.offset * static_cast<int64_t>(itemsize());
+}
+size_t array::buffer_size() const {
+  eval();
+  return n_->value.storage->bytes();
 }
 
 array::Flags array::flags() const {

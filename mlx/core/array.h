@@ -2,7 +2,9 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <initializer_list>
+#include <iterator>
 #include <memory>
 #include <optional>
 
@@ -12,13 +14,15 @@
 namespace mlx::core {
 
 class Primitive;
+class ArrayIterator;
 namespace allocator {
 struct Buffer;
-}
+class Data;
+}  // namespace allocator
 
 /// An n-dimensional array that is computed when its value is first needed. It is a handle: copies
-/// share the node, and assignment rebinds this handle only. A default-constructed handle is null
-/// and has no properties.
+/// share the node, and assignment rebinds this handle only. A default-constructed handle is null:
+/// it may be tested and assigned to, and throws ValueError otherwise.
 class MLX_API array {
  public:
   array() = default;
@@ -39,19 +43,29 @@ class MLX_API array {
   /// a constant of kernels.
   template <class T>
     requires std::is_arithmetic_v<T>
-  explicit(false) array(T v, Dtype dtype = TypeToDtype<T>());
+  explicit(false) array(T v, Dtype dtype = default_dtype<T>);
   explicit(false) array(complex64_t v, Dtype dtype = complex64);
   explicit(false) array(float16_t v, Dtype dtype = float16);
   explicit(false) array(bfloat16_t v, Dtype dtype = bfloat16);
   /// Elements copied from a range, in row-major order.
   template <class It>
     requires std::input_iterator<It>
-  array(It data, Shape shape, Dtype dtype = TypeToDtype<std::iter_value_t<It>>());
+  array(It data, Shape shape, Dtype dtype = default_dtype<std::iter_value_t<It>>);
   template <class T>
-  array(std::initializer_list<T> data, Dtype dtype = TypeToDtype<T>())
+  array(std::initializer_list<T> data, Dtype dtype = default_dtype<T>)
+      : array(data.begin(), Shape{static_cast<int64_t>(data.size())}, dtype) {}
+  /// float32 elements, also of braces without elements or with numbers of several types.
+  array(std::initializer_list<float> data)
+      : array(data.begin(), Shape{static_cast<int64_t>(data.size())}, float32) {}
+  array(std::initializer_list<int> data, Dtype dtype)
       : array(data.begin(), Shape{static_cast<int64_t>(data.size())}, dtype) {}
   template <class T>
-  array(std::initializer_list<T> data, Shape shape, Dtype dtype = TypeToDtype<T>());
+  array(std::initializer_list<T> data, Shape shape, Dtype dtype = default_dtype<T>);
+  /// Borrows row-major host memory, which `deleter` gets back when it is no longer used, on
+  /// whichever thread that is. It must not be written meanwhile. (bool elements must be 0 or 1.)
+  array(void* data, Shape shape, Dtype dtype, const std::function<void(void*)>& deleter);
+  /// Takes over memory with row-major elements.
+  array(allocator::Data data, Shape shape, Dtype dtype);
   /// Takes ownership of evaluated memory.
   array(Ref<Storage> storage, Shape shape, Strides strides, int64_t offset, Dtype dtype);
   /// Copies elements from host memory as `dtype`, in row-major order; nonzero bytes of bool become
@@ -67,22 +81,23 @@ class MLX_API array {
 
   explicit operator bool() const { return n_; }
   Node* node() const { return n_; }
-  const Shape& shape() const { return n_->shape; }
+  const Shape& shape() const { return checked()->shape; }
   /// Length of an axis; negative axes count from the end.
   int64_t shape(int axis) const;
-  Dtype dtype() const { return n_->dtype; }
-  size_t ndim() const { return n_->shape.size(); }
+  Dtype dtype() const { return checked()->dtype; }
+  size_t ndim() const { return checked()->shape.size(); }
   size_t size() const;
-  size_t itemsize() const { return n_->dtype.size(); }
+  size_t itemsize() const { return dtype().size(); }
   size_t nbytes() const { return size() * itemsize(); }
   std::uintptr_t id() const { return reinterpret_cast<std::uintptr_t>(n_); }
-  bool is_placeholder() const { return n_->placeholder; }
+  bool is_placeholder() const { return checked()->placeholder; }
   bool is_available() const;
 
   /// Computes the array, waits, and rethrows an error of the computation.
   void eval() const;
   /// Strides in elements; evaluates.
   const Strides& strides() const;
+  int64_t strides(int axis) const;
   /// Host address of the first element; evaluates and waits.
   template <class T>
   T* data() const {
@@ -94,20 +109,105 @@ class MLX_API array {
   T item() const;
   Scalar item_scalar() const;
 
+  /// The slices along the first axis; throws ValueError for a scalar.
+  ArrayIterator begin() const;
+  ArrayIterator end() const;
+
   /// Takes ownership of memory as the row-major elements of an output, inside a primitive's
   /// `eval_cpu`.
+  void set_data(allocator::Data data);
   void set_data(allocator::Buffer buffer);
   /// Memory order of the elements; evaluates.
   struct Flags {
     bool contiguous, row_contiguous, col_contiguous;
   };
   Flags flags() const;
+  /// The same for elements in another order: strides in elements, `offset` in bytes.
+  void set_data(allocator::Data data, size_t data_size, Strides strides, Flags flags,
+                int64_t offset = 0);
+  /// Gives an output the elements of another array, `offset` elements after its first; the other
+  /// one is evaluated.
+  void copy_shared_buffer(const array& other, const Strides& strides, Flags flags, size_t data_size,
+                          int64_t offset = 0);
+  void copy_shared_buffer(const array& other);
+  /// The number of elements of memory that the array's elements lie in, from the first to the last;
+  /// evaluates.
+  size_t data_size() const;
+  /// Bytes from the start of the memory to the first element; evaluates.
+  int64_t offset() const;
+  /// Bytes of the memory that the elements lie in, which other arrays may share; evaluates.
+  size_t buffer_size() const;
 
   /// Rebinds this handle to the node of another one.
   void overwrite_descriptor(const array& other) { *this = other; }
 
+  // --- the graph behind the array, for programs that inspect it
+
+  /// True until the array is evaluated, unless it is data or a scalar.
+  bool has_primitive() const;
+  /// What computes the array, or null. Its `name()` and equality are those of the op.
+  std::shared_ptr<Primitive> primitive_ptr() const;
+  /// The same; throws ValueError where there is none. Valid until the array is evaluated or gone.
+  Primitive& primitive() const;
+  std::uintptr_t primitive_id() const;
+  /// The arrays that it is computed from; none once it is evaluated.
+  Arrays inputs() const;
+  /// The other results of a primitive with several, and all of them.
+  Arrays siblings() const;
+  Arrays outputs() const;
+  int sibling_position() const { return checked()->part; }
+  enum class Status { unscheduled, available };
+  Status status() const { return is_available() ? Status::available : Status::unscheduled; }
+  /// Makes the array one that the innermost transformation of the thread keeps the graph of, or
+  /// not.
+  void set_tracer(bool is_tracer);
+  /// True while a transformation may still ask for the graph behind the array.
+  bool is_tracer() const;
+
  private:
+  Node* checked() const {
+    if (!n_) [[unlikely]]
+      fail_null();
+    return n_;
+  }
+  [[noreturn]] static void fail_null();
   Node* n_ = nullptr;
+};
+
+/// Iterates over the slices of an array along its first axis.
+class MLX_API ArrayIterator {
+ public:
+  using iterator_category = std::random_access_iterator_tag;
+  using difference_type = int64_t;
+  using value_type = array;
+  using reference = array;
+  using pointer = void;
+
+  explicit ArrayIterator(array of, int64_t at = 0) : of_(std::move(of)), at_(at) {}
+  array operator*() const;
+  ArrayIterator& operator+=(difference_type n) {
+    at_ += n;
+    return *this;
+  }
+  ArrayIterator& operator++() { return *this += 1; }
+  ArrayIterator& operator--() { return *this += -1; }
+  ArrayIterator operator++(int) {
+    ArrayIterator before = *this;
+    ++*this;
+    return before;
+  }
+  friend ArrayIterator operator+(ArrayIterator it, difference_type n) { return it += n; }
+  friend ArrayIterator operator-(ArrayIterator it, difference_type n) { return it += -n; }
+  friend difference_type operator-(const ArrayIterator& a, const ArrayIterator& b) {
+    return a.at_ - b.at_;
+  }
+  friend bool operator==(const ArrayIterator& a, const ArrayIterator& b) {
+    return a.at_ == b.at_ && a.of_.id() == b.of_.id();
+  }
+
+ private:
+  array of_;
+  int64_t at_;
 };
 
 /// Makes a node for the result of `op`. The caller has checked dtype, shape and attributes.

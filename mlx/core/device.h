@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <variant>
 #include <vector>
@@ -19,7 +20,7 @@ struct Device {
   static constexpr DeviceType gpu = DeviceType::gpu;
 
   constexpr Device(DeviceType type = cpu, int index = 0) : type(type), index(index) {}
-  bool operator==(const Device&) const = default;
+  auto operator<=>(const Device&) const = default;
 
   DeviceType type;
   int index;
@@ -34,6 +35,10 @@ struct Stream {
   Device device;
   explicit Stream(int index = 0, Device device = {}) : index(index), device(device) {}
   bool operator==(const Stream&) const = default;
+  /// By device, then by index.
+  auto operator<=>(const Stream& o) const {
+    return std::tie(device, index) <=> std::tie(o.device, o.index);
+  }
 };
 
 /// Names a stream of which each thread has its own copy.

@@ -160,6 +160,12 @@ struct TypeToDtype;
 MLX_FOR_EACH_DTYPE(MLX_TYPE_TO_DTYPE)
 #undef MLX_TYPE_TO_DTYPE
 
+/// The dtype of an array made of elements of type T where none is given. A number without suffix is
+/// a double in C++, and float32 here.
+template <class T>
+inline constexpr Dtype default_dtype =
+    std::is_same_v<T, double> ? float32 : Dtype(TypeToDtype<T>());
+
 // `long long` and `int64_t` may be distinct types of the same width.
 template <>
 struct TypeToDtype<long long> : TypeToDtype<int64_t> {};

@@ -48,7 +48,7 @@ struct MLX_API TypeError : detail::Error<TypeError, std::invalid_argument> {
   using Error::Error;
 };
 /// An axis, index or mask out of range: both IndexError and ValueError in Python.
-struct MLX_API IndexError : detail::Error<IndexError, std::invalid_argument> {
+struct MLX_API IndexError : detail::Error<IndexError, std::out_of_range> {
   using Error::Error;
 };
 /// A size that cannot be represented; the message contains the number. OverflowError in Python.

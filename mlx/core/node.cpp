@@ -21,6 +21,7 @@ struct FreeList {
   void* head = nullptr;
   int count = 0;
   bool closed = false;
+  uint16_t watch = 0;  // of the nodes that are made
   SmallVector<Node*, 16>* doomed = nullptr;  // nodes with a zero count, during destruction
 };
 thread_local constinit FreeList free_list;
@@ -38,13 +39,13 @@ struct FreeListCloser {
 };
 thread_local FreeListCloser free_list_closer;
 
-void* take_memory() {
-  if (!free_list.head) {
+void* take_memory(FreeList& list) {
+  if (!list.head) {
     free_list_closer.touch();
     return ::operator new(sizeof(Node));
   }
-  --free_list.count;
-  return std::exchange(free_list.head, *static_cast<void**>(free_list.head));
+  --list.count;
+  return std::exchange(list.head, *static_cast<void**>(list.head));
 }
 
 void give_memory(FreeList& list, void* p) {
@@ -57,12 +58,21 @@ void give_memory(FreeList& list, void* p) {
   ++list.count;
 }
 
+void tell_listener(const Node* n) {
+  if (auto listener = node_listener.load(std::memory_order_relaxed)) listener(n);
+}
+
 }  // namespace
 
 std::atomic<uint32_t (*)()> node_origin{nullptr};
+std::atomic<void (*)(const Node*)> node_listener{nullptr};
+
+uint16_t set_node_watch(uint16_t number) { return std::exchange(free_list.watch, number); }
 
 Node* Node::make(const OpDef& op, Dtype dtype) {
-  Node* n = new (take_memory()) Node(op, dtype);
+  FreeList& list = list_of_thread();
+  Node* n = new (take_memory(list)) Node(op, dtype);
+  n->watch = list.watch;
   if (auto origin = node_origin.load(std::memory_order_relaxed)) n->origin = origin();
   return n;
 }
@@ -78,6 +88,7 @@ void Node::set_inputs(std::span<Node* const> inputs) {
 }
 
 void Node::detach() {
+  tell_listener(this);
   uint32_t n = std::exchange(n_inputs_, 0);
   Node* few[kFew];
   std::copy_n(few_, kFew, few);

@@ -74,7 +74,8 @@ struct MLX_API Node {
   PublishedStatus status;
   bool placeholder = false;  ///< input of a traced function; has no value
   Dtype dtype;
-  uint16_t part = 0;  ///< index of this result in its bundle (op kind `part`)
+  uint16_t part = 0;   ///< index of this result in its bundle (op kind `part`)
+  uint16_t watch = 0;  ///< number of the ShapeWatch that it was made under (trace.h); 0: none
   int32_t stream = 0;
   const OpDef* op;
   Ref<const Attrs> attrs;
@@ -116,6 +117,12 @@ struct MLX_API Node {
 
 /// Returns the number of the source line that is making a node; null while lines are not recorded.
 extern std::atomic<uint32_t (*)()> node_origin;
+
+/// Nodes that the calling thread makes from now on have this `watch`; returns the one before.
+uint16_t set_node_watch(uint16_t number);
+/// Called with each node that loses its op and inputs, once objects are kept beside nodes; else
+/// null.
+extern std::atomic<void (*)(const Node*)> node_listener;
 
 /// Ops of nodes without inputs.
 extern const OpDef op_data;              ///< evaluated memory

@@ -68,6 +68,9 @@ struct OpDef {
   bool shapeless = false;
   /// View ops: a result that is asked for has memory for each element, even if they repeat.
   bool distinct = false;
+  /// View ops: a result that is asked for is copied where it would keep much more memory than its
+  /// elements need.
+  bool releases_memory = false;
 
   /// Loop ops only: these have no kernel; the op inside runs at each position.
   LoopBody (*loop)(const Attrs* attrs) = nullptr;

@@ -1,6 +1,7 @@
 // Formatting of arrays as text.
 #include "mlx/core/print.h"
 
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <ostream>
@@ -16,10 +17,13 @@ namespace {
 std::atomic<int> precision{-1};
 constexpr int64_t kEnds = 3;  ///< elements shown at either end of a long axis
 
+/// Names of the numbers 0 and 1 of bool.
+using BoolNames = std::array<const char*, 2>;
+
 template <class T>
-void print_element(std::ostream& os, const T& v) {
+void print_element(std::ostream& os, const T& v, const BoolNames& bools) {
   if constexpr (std::is_same_v<T, bool>) {
-    os << (v ? "True" : "False");
+    os << bools[v];
   } else if constexpr (requires { v.imag(); }) {
     os << v.real() << (v.imag() >= 0 || std::isnan(v.imag()) ? "+" : "") << v.imag() << 'j';
   } else if constexpr (std::is_integral_v<T>) {
@@ -36,13 +40,14 @@ struct Printer {
   const Shape& shape;
   const Strides& strides;
   Dtype dtype;
+  const BoolNames& bools;
 
   void print(const char* data, size_t axis) {
     if (axis == shape.size()) {
       dispatch(dtype, [&]<class T>(TypeTag<T>) {
         T v;
         std::memcpy(&v, data, sizeof v);
-        print_element(os, v);
+        print_element(os, v, bools);
       });
       return;
     }
@@ -68,7 +73,10 @@ void set_printoptions(PrintOptions options) {
   precision.store(options.precision, std::memory_order_relaxed);
 }
 
-std::string to_string(const array& a) {
+namespace {
+
+std::string formatted(const array& a, const BoolNames& bools) {
+  if (!a) return "array(null)";
   std::ostringstream os;
   // An array of a trace that has ended is shown as such.
   bool leaked = !is_open(a.node()->trace);
@@ -85,15 +93,20 @@ std::string to_string(const array& a) {
   }
   os << "array(";
   if (is_constant(a)) {
-    Printer{os, a.shape(), {}, a.dtype()}.print(
+    Printer{os, a.shape(), {}, a.dtype(), bools}.print(
         reinterpret_cast<const char*>(a.node()->scalar().bytes), 0);
   } else {
     const char* data = static_cast<const char*>(a.raw(Access::read));
-    Printer{os, a.shape(), a.strides(), a.dtype()}.print(data, 0);
+    Printer{os, a.shape(), a.strides(), a.dtype(), bools}.print(data, 0);
   }
   os << ", dtype=" << dtype_name(a.dtype()) << ')';
   return os.str();
 }
+
+}  // namespace
+
+std::string to_string(const array& a) { return formatted(a, {"false", "true"}); }
+std::string to_python_string(const array& a) { return formatted(a, {"False", "True"}); }
 
 std::ostream& operator<<(std::ostream& os, const array& a) { return os << to_string(a); }
 std::ostream& operator<<(std::ostream& os, const Dtype& t) { return os << dtype_name(t); }

@@ -19,6 +19,8 @@ MLX_API void set_printoptions(PrintOptions options);
 
 /// "array([1, 2], dtype=int32)". Axes longer than six elements are shortened. Evaluates.
 MLX_API std::string to_string(const array& a);
+/// The same as Python writes it: "True" for true.
+MLX_API std::string to_python_string(const array& a);
 MLX_API std::ostream& operator<<(std::ostream& os, const array& a);
 MLX_API std::ostream& operator<<(std::ostream& os, const Dtype& t);
 

@@ -75,6 +75,9 @@ class MLX_API Storage : public RefCounted {
   /// neither taken over nor moved, and copies of it serve one launch.
   void pin() { pins_.fetch_add(1, std::memory_order_relaxed); }
   void unpin() { pins_.fetch_sub(1, std::memory_order_release); }
+  bool pinned() const { return pins_.load(std::memory_order_acquire) != 0; }
+  bool borrowed() const { return borrowed_; }
+
   /// An event that is done, which launches and copies that read the bytes keep among those that
   /// they come after: as long as one of them exists, even suspended, somebody has a reference to
   /// it.
@@ -84,8 +87,6 @@ class MLX_API Storage : public RefCounted {
   /// True where a launch or a copy may still read the bytes. Only for a caller who has the one
   /// reference to the storage: others may start more.
   bool being_read() const;
-  bool pinned() const { return pins_.load(std::memory_order_acquire) != 0; }
-  bool borrowed() const { return borrowed_; }
 
  private:
   struct Replica {

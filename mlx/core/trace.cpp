@@ -53,6 +53,13 @@ OutermostTraces& all_threads() {
   return all;
 }
 
+/// Numbers the watches of this thread; 0 stands for none. They wrap around: a node that was made
+/// 32,768 watches ago counts as new, which is the careful answer.
+uint16_t next_watch() {
+  thread_local constinit uint16_t last = 0;
+  return ++last ? last : ++last;
+}
+
 }  // namespace
 
 TraceScope::TraceScope() {
@@ -86,10 +93,15 @@ bool is_open(Trace t) {
 
 ShapeWatch::ShapeWatch()
     : outside_(innermost_trace ? innermost_trace : all_threads().latest()),
-      outer_(innermost_watch) {
+      outer_(innermost_watch),
+      number_(next_watch()),
+      before_(set_node_watch(number_)) {
   innermost_watch = this;
 }
-ShapeWatch::~ShapeWatch() { innermost_watch = outer_; }
+ShapeWatch::~ShapeWatch() {
+  innermost_watch = outer_;
+  set_node_watch(before_);
+}
 
 void note_shape_read(const array& a) {
   for (ShapeWatch* w = innermost_watch; w; w = w->outer_)

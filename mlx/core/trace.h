@@ -37,12 +37,17 @@ class ShapeWatch {
   ~ShapeWatch();
   ShapeWatch(const ShapeWatch&) = delete;
   bool shape_was_read() const { return read_; }
+  /// True for nodes that this thread has made since: others cannot depend on what is traced.
+  bool made(const Node& n) const {
+    return n.watch != 0 && static_cast<int16_t>(n.watch - number_) >= 0;
+  }
 
  private:
   friend void note_shape_read(const array&);
   Trace outside_;
   bool read_ = false;
   ShapeWatch* outer_;
+  uint16_t number_, before_;
 };
 
 /// Reports to the active traces of this thread that the computation may depend on the shape of `a`

@@ -38,7 +38,7 @@ MLX_API array full(Shape shape, array vals, Dtype dtype, StreamOrDevice s = {});
 MLX_API array full(Shape shape, array vals, StreamOrDevice s = {});
 template <WeakScalar T>
 array full(Shape shape, T val, Dtype dtype, StreamOrDevice s = {}) {
-  return full(std::move(shape), array(val), dtype, s);
+  return full(std::move(shape), array(val, TypeToDtype<T>()), dtype, s);
 }
 template <WeakScalar T>
 array full(Shape shape, T val, StreamOrDevice s = {}) {
@@ -49,7 +49,7 @@ MLX_API array full_like(const array& a, array vals, Dtype dtype, StreamOrDevice 
 MLX_API array full_like(const array& a, array vals, StreamOrDevice s = {});
 template <WeakScalar T>
 array full_like(const array& a, T val, Dtype dtype, StreamOrDevice s = {}) {
-  return full_like(a, array(val), dtype, s);
+  return full_like(a, array(val, TypeToDtype<T>()), dtype, s);
 }
 template <WeakScalar T>
 array full_like(const array& a, T val, StreamOrDevice s = {}) {

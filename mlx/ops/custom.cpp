@@ -108,22 +108,62 @@ Arrays array::make_arrays(std::vector<Shape> shapes, const std::vector<Dtype>& d
                      Ref<const Attrs>(new PrimitiveAttrs(primitive)));
 }
 
-void array::set_data(allocator::Buffer buffer) {
-  auto memory = Ref<Buffer>::adopt(static_cast<Buffer*>(buffer.ptr()));
-  if (size_t bytes = memory->bytes; bytes < nbytes()) {
-    memory.release();  // the caller keeps ownership
-    fail<ValueError>("set_data", "a buffer of ", bytes, " bytes for an array of ", nbytes(),
+namespace {
+
+thread_local constinit bool in_primitive = false;
+
+/// Memory that an array takes over, which keeps `owner`.
+Ref<Storage> take_over(allocator::Buffer buffer, std::shared_ptr<void> owner, size_t needed) {
+  const size_t bytes = static_cast<Buffer*>(buffer.ptr())->bytes;
+  if (bytes < needed)
+    fail<ValueError>("set_data", "a buffer of ", bytes, " bytes for an array of ", needed,
                      "; at least the array's size is accepted");
-  }
-  size_t bytes = memory->bytes;
-  node()->value = {make_ref<Storage>(std::move(memory), bytes), 0, row_major(shape())};
+  return make_ref<Storage>(buffer.raw_ptr(), bytes, [owner = std::move(owner)] {});
 }
+
+}  // namespace
+
+PrimitiveScope::PrimitiveScope() : before_(std::exchange(in_primitive, true)) {}
+PrimitiveScope::~PrimitiveScope() { in_primitive = before_; }
+bool PrimitiveScope::active() { return in_primitive; }
+
+array::array(allocator::Data data, Shape shape, Dtype dtype) {
+  const size_t bytes = num_elements(shape) * dtype.size();
+  Strides strides = row_major(shape);
+  *this = array(take_over(data.buffer_, std::move(data.owner_), bytes), std::move(shape),
+                std::move(strides), 0, dtype);
+}
+
+void array::set_data(allocator::Data data) {
+  node()->value = {take_over(data.buffer_, std::move(data.owner_), nbytes()), 0,
+                   row_major(shape())};
+}
+void array::set_data(allocator::Buffer buffer) {
+  set_data(allocator::Data(buffer, allocator::free));
+}
+void array::set_data(allocator::Data data, size_t data_size, Strides strides, Flags,
+                     int64_t offset) {
+  const int64_t size = itemsize();
+  node()->value = {take_over(data.buffer_, std::move(data.owner_), data_size * size + offset),
+                   offset / size, std::move(strides)};
+}
+void array::copy_shared_buffer(const array& other, const Strides& strides, Flags, size_t,
+                               int64_t offset) {
+  const Value& v = other.node()->value;
+  node()->value = {v.storage, v.offset + offset, strides};
+}
+void array::copy_shared_buffer(const array& other) { node()->value = other.node()->value; }
 
 namespace allocator {
 
 void* Buffer::raw_ptr() { return static_cast<core::Buffer*>(ptr_)->host; }
-Buffer malloc(size_t size) {
-  return {host_backend().alloc(size, Stream(0, Device::cpu)).release()};
+
+Data::Data(Buffer buffer, Deleter deleter)
+    : buffer_(buffer),
+      owner_(buffer.ptr(), [buffer, deleter = std::move(deleter)](void*) { deleter(buffer); }) {}
+
+Data malloc(size_t size) {
+  return {host_backend().alloc(size, Stream(0, Device::cpu)).release(), free};
 }
 void free(Buffer buffer) { Ref<core::Buffer>::adopt(static_cast<core::Buffer*>(buffer.ptr())); }
 

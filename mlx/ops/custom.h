@@ -2,6 +2,7 @@
 // one op of this engine, whose attribute is the object.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,8 +14,8 @@ namespace mlx::core {
 
 /// Derive from it to add an op; construct its arrays with array(shape, dtype, primitive, inputs),
 /// or with array::make_arrays for several outputs. `eval_cpu` receives evaluated row-contiguous
-/// inputs, and outputs with allocated memory: write through `data<T>()`. Memory given to an output
-/// by `set_data` is accepted and copied.
+/// inputs, and outputs with allocated memory: write through `data<T>()`. Elements given to an
+/// output by `set_data` or `copy_shared_buffer` are copied there afterwards.
 class MLX_API Primitive {
  public:
   explicit Primitive(Stream stream) : stream_(stream) {}
@@ -79,6 +80,19 @@ struct PrimitiveAttrs final : Attrs {
   Attrs* clone() const override { return new PrimitiveAttrs(primitive); }
 };
 
+/// While it lives, the calling thread runs a primitive: work handed to a CPU stream by it runs at
+/// once.
+class PrimitiveScope {
+ public:
+  PrimitiveScope();
+  ~PrimitiveScope();
+  PrimitiveScope(const PrimitiveScope&) = delete;
+  static bool active();
+
+ private:
+  bool before_;
+};
+
 extern MLX_API const OpDef op_primitive;
 extern MLX_API const OpDef op_primitive_bundle;
 
@@ -95,9 +109,26 @@ struct MLX_API Buffer {
  private:
   void* ptr_;
 };
+
+/// Memory for an array, shared between copies of the object and the arrays that take it over.
+class MLX_API Data {
+ public:
+  using Deleter = std::function<void(Buffer)>;
+  Data(Buffer buffer, Deleter deleter);
+  Buffer buffer() const { return buffer_; }
+  /// Host address of the bytes.
+  void* raw_ptr() const { return buffer().raw_ptr(); }
+  bool is_owned() const { return owner_ != nullptr; }
+
+ private:
+  friend class core::array;
+  Buffer buffer_;
+  std::shared_ptr<void> owner_;  ///< deletes the buffer
+};
+
 /// Throws MemoryError above the hard limit.
-MLX_API Buffer malloc(size_t size);
-/// Frees memory that `array::set_data` has not taken over.
+MLX_API Data malloc(size_t size);
+/// Gives memory back that no array has taken over. `Data` does so by itself.
 MLX_API void free(Buffer buffer);
 
 }  // namespace allocator

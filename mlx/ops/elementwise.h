@@ -73,15 +73,32 @@ array weak(T v, const array& a) {
   return array(v, weak_dtype<T>(a.dtype()));
 }
 
+/// How operators take a number beside an array: in programs as `array(number)`, so that float16 and
+/// 2.0f give float32; in the engine, which defines MLX_ENGINE, by `weak`, so that its rules keep
+/// the dtype that they are given.
+enum class ScalarOperand { strict, weak };
+#ifdef MLX_ENGINE
+constexpr auto kScalarOperand = ScalarOperand::weak;
+#else
+constexpr auto kScalarOperand = ScalarOperand::strict;
+#endif
+template <ScalarOperand as, WeakScalar T>
+array scalar_operand(T v, const array& beside) {
+  if constexpr (as == ScalarOperand::weak)
+    return weak(v, beside);
+  else
+    return array(v);
+}
+
 #define MLX_OPERATOR(symbol, function)                                                    \
   inline array operator symbol(const array& a, const array& b) { return function(a, b); } \
-  template <WeakScalar T>                                                                 \
+  template <WeakScalar T, ScalarOperand as = kScalarOperand>                              \
   array operator symbol(T a, const array& b) {                                            \
-    return function(weak(a, b), b);                                                       \
+    return function(scalar_operand<as>(a, b), b);                                         \
   }                                                                                       \
-  template <WeakScalar T>                                                                 \
+  template <WeakScalar T, ScalarOperand as = kScalarOperand>                              \
   array operator symbol(const array& a, T b) {                                            \
-    return function(a, weak(b, a));                                                       \
+    return function(a, scalar_operand<as>(b, a));                                         \
   }
 MLX_OPERATOR(+, add)
 MLX_OPERATOR(-, subtract)

@@ -77,6 +77,7 @@ namespace {
 
 /// True where the array has a value. What still has to be waited for goes to `waits`.
 bool has_value(const array& a, bool blocking, std::vector<Ref<Event>>& waits) {
+  (void)a.dtype();  // throws for null handles
   const Node* n = a.node();
   if (n->status == Status::pending) return is_pending_constant(n);
   if (blocking && n->value.storage && !n->value.storage->settled())
@@ -126,7 +127,7 @@ void refuse_in_trace() {
 }
 
 void array::eval() const {
-  if (n_->status == Status::available) return n_->value.storage->wait();
+  if (checked()->status == core::Status::available) return n_->value.storage->wait();
   if (is_pending_constant(n_))
     return with_claims([&](Claims& claims) {
       claims.claim(n_);

@@ -41,7 +41,7 @@ Location repeated(Location one, const Shape& shape) {
   return one;
 }
 
-/// True if one of the views that the node consists of has memory for each element.
+/// True if one of the views that the node consists of promises memory for each element.
 bool has_distinct_elements(const Node& node) {
   for (const Node* n = &node; n->op->kind == OpKind::view; n = n->inputs()[0]) {
     if (n->op->distinct) return true;
@@ -291,7 +291,8 @@ class Lowering {
       if (n.op->kind != OpKind::view && n.op->kind != OpKind::part) continue;
       Location l = values_.resolve(i, n.stream);
       if (l.is_constant() && !item.requested) continue;  // as cheap to describe as to store
-      if (item.requested && has_distinct_elements(n) && (l.is_constant() || repeats(l.layout)))
+      if (item.requested && (must_release_memory(n) ||
+                             (has_distinct_elements(n) && (l.is_constant() || repeats(l.layout)))))
         l = steps_.add_copy(l, n.shape, n.stream);
       else if (l.is_constant())
         l = repeated(steps_.add_copy(l, {}, n.stream), n.shape);

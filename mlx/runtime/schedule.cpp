@@ -134,4 +134,19 @@ void schedule(const Arrays& outputs, Claims& claims, Schedule& items, bool traci
   find_references(outputs, items);
 }
 
+bool must_release_memory(const Node& n) {
+  constexpr size_t kSmall = 16 << 10;  // bytes that are not worth a copy
+  const Node* base = &n;
+  bool releases = false;
+  while (base->op->kind == OpKind::view && base->status == Status::pending) {
+    releases |= base->op->releases_memory;
+    base = base->inputs()[0];
+  }
+  if (!releases) return false;
+  auto bytes_of = [](const Node& m) { return num_elements(m.shape) * m.dtype.size(); };
+  const size_t kept =
+      base->status == Status::available ? value_of(*base).storage->bytes() : bytes_of(*base);
+  return kept > bytes_of(n) + kSmall;
+}
+
 }  // namespace mlx::core

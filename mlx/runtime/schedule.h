@@ -53,4 +53,8 @@ inline uint32_t item_index(const Node* n) {
   return static_cast<uint32_t>(n->mark.load(std::memory_order_relaxed));
 }
 
+/// True where a view that the program asks for must be copied: one of the views that it consists of
+/// promises to release memory (OpDef::releases_memory), and what they look at is much larger.
+bool must_release_memory(const Node& n);
+
 }  // namespace mlx::core

@@ -68,13 +68,19 @@ void append_to_key(std::string& key, const array& a, bool shapeless) {
   for (int64_t d : a.shape()) key.append(reinterpret_cast<const char*>(&d), sizeof d);
 }
 
+namespace {
+[[noreturn]] void refuse_null() { fail<ValueError>("compile", "null; a function is accepted"); }
+}  // namespace
+
 Function compile(Function fun, bool shapeless) {
+  if (!fun) refuse_null();
   auto shared = std::make_shared<CompiledFunction>();
   shared->fun = std::move(fun);
   return callable(std::move(shared), shapeless);
 }
 
 Function compile(Arrays (*fun)(const Arrays&), bool shapeless) {
+  if (!fun) refuse_null();
   static std::mutex mutex;
   static std::unordered_map<void*, std::weak_ptr<CompiledFunction>> known;
   std::lock_guard lock(mutex);
@@ -100,7 +106,7 @@ Compiled::Compiled(const Function& fun, const Arrays& inputs, const std::string&
     graph_ = simplify(graph_);
     return;
   }
-  any_shape_ = !shapes.shape_was_read() && !first_shape_dependent_op(graph_);
+  any_shape_ = !shapes.shape_was_read() && !first_shape_dependent_op(graph_, shapes);
   Graph simple = simplify(graph_);
   if (!any_shape_)
     graph_ = std::move(simple);

@@ -14,6 +14,7 @@
 #include "mlx/transforms/function_file.h"
 #include "mlx/transforms/graph.h"
 #include "mlx/transforms/names.h"
+#include "mlx/transforms/published_ops.h"
 
 namespace mlx::core {
 
@@ -151,18 +152,27 @@ class TraceWriter {
   uint32_t next_ = 0;
 };
 
-struct AttributeList final : AttrVisitor {
-  std::vector<ExportAttribute> out;
-  void visit(const char*, int64_t& v) override { out.emplace_back(v); }
-  void visit(const char*, double& v) override { out.emplace_back(v); }
-  void visit(const char*, std::string& v) override { out.emplace_back(v); }
-  void visit(const char*, Shape& v) override { out.emplace_back(v); }
-  void visit(const char*, std::vector<double>& v) override { out.emplace_back(v); }
-};
+using Types = std::vector<std::tuple<std::string, Shape, Dtype>>;
+
+void report_op(const ExportCallback& callback, const PublishedOp& op, const Types& inputs,
+               const Types& outputs) {
+  callback({{"type", "primitive"},
+            {"name", op.name},
+            {"inputs", inputs},
+            {"outputs", outputs},
+            {"arguments", op.arguments}});
+}
+
+/// An op that runs at each position of a loop: first which inputs have each axis of the loop.
+PublishedOp as_loop(const TraceStep& s, PublishedOp op) {
+  std::vector<ExportAttribute> arguments;
+  for (const auto& mapped : s.mapped) arguments.emplace_back(Shape(mapped.begin(), mapped.end()));
+  arguments.insert(arguments.end(), op.arguments.begin(), op.arguments.end());
+  return {"map " + op.name, std::move(arguments), {}};
+}
 
 /// Reports a trace to a callback.
 void report(const StoredTrace& t, const ExportCallback& callback) {
-  using Types = std::vector<std::tuple<std::string, Shape, Dtype>>;
   std::vector<ArrayType> types = t.inputs;
   for (const array& a : t.constants) types.push_back(type_of(a));
   for (const TraceStep& s : t.steps) types.insert(types.end(), s.outputs.begin(), s.outputs.end());
@@ -191,15 +201,17 @@ void report(const StoredTrace& t, const ExportCallback& callback) {
     Types in, out;
     for (uint32_t i : s.inputs) in.push_back(describe(i));
     for (size_t k = 0; k < s.outputs.size(); ++k) out.push_back(describe(at++));
-    AttributeList attributes;
-    for (const auto& mapped : s.mapped)
-      attributes.out.emplace_back(Shape(mapped.begin(), mapped.end()));
-    if (s.attrs) Ref<Attrs>(s.attrs->clone())->visit(attributes);
-    callback({{"type", "primitive"},
-              {"name", (s.mapped.empty() ? "" : "map ") + std::string(s.op->op->name)},
-              {"inputs", in},
-              {"outputs", out},
-              {"arguments", attributes.out}});
+    const size_t ndim = s.inputs.empty() ? 0 : types[s.inputs[0]].shape.size();
+    PublishedOp op = published_op(*s.op->op, s.attrs.get(), ndim);
+    if (!s.mapped.empty()) op = as_loop(s, std::move(op));
+    if (op.squeezed.empty()) {
+      report_op(callback, op, in, out);
+      continue;
+    }
+    Types kept = {{letters.next(), std::get<1>(in[0]), std::get<2>(out[0])}};
+    for (int axis : op.squeezed) std::get<1>(kept[0])[axis] = 1;
+    report_op(callback, op, in, kept);
+    report_op(callback, {"Squeeze", {op.squeezed}, {}}, kept, out);
   }
 }
 
@@ -259,7 +271,7 @@ struct FunctionExporter::State {
     if (!shapeless) return simplify(forward());
     ShapeWatch shapes;
     Graph g = forward();
-    const OpDef* op = first_shape_dependent_op(g);
+    const OpDef* op = first_shape_dependent_op(g, shapes);
     t.shapeless = !shapes.shape_was_read() && !op;
     if (t.shapeless) return g;
     t.bound = op ? cat("the op ", op->name, " is bound to them") : "the function reads them";

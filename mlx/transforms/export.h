@@ -16,8 +16,9 @@ namespace mlx::core {
 using Args = std::vector<array>;
 using Kwargs = std::unordered_map<std::string, array>;
 
-/// A field of an op's attributes: a number, a name, a shape, or numbers.
-using ExportAttribute = std::variant<int64_t, double, std::string, Shape, std::vector<double>>;
+/// An argument of an op: a number, a name, a dtype, a shape, axes, or numbers.
+using ExportAttribute = std::variant<int64_t, double, bool, std::string, Dtype, Shape,
+                                     std::vector<int>, std::vector<double>>;
 using ExportValue =
     std::variant<std::string, std::vector<std::tuple<std::string, Shape, Dtype>>,
                  std::vector<std::pair<std::string, std::string>>,
@@ -25,7 +26,7 @@ using ExportValue =
 /// Receives a traced function part by part, instead of a file. "type" names the part: "inputs",
 /// "keyword_inputs", "outputs" and "constants" (each with a list of that name, or of "keywords"),
 /// then a "primitive" for each op, with its "name", "inputs", "outputs" and "arguments". Arrays are
-/// named by letters.
+/// named by letters. Names and arguments are those that MLX publishes, for the ops that it has.
 using ExportCallback = std::function<void(const std::unordered_map<std::string, ExportValue>&)>;
 
 /// Traces a function once for each combination of argument dtypes and shapes; `close` writes the

@@ -107,7 +107,7 @@ Arrays rebuild(const Graph& g, const Arrays& inputs) {
   return copies.outputs(g);
 }
 
-const OpDef* first_shape_dependent_op(const Graph& g) {
+const OpDef* first_shape_dependent_op(const Graph& g, const ShapeWatch& watch) {
   auto nodes = computed_nodes(g);
   NodeSet computed(nodes.size());
   for (const Node* n : nodes) computed.emplace(n);
@@ -118,11 +118,11 @@ const OpDef* first_shape_dependent_op(const Graph& g) {
   };
   NodeSet seen;
   auto made_beside = [&](Node* n) -> const OpDef* {
-    if (n->status != Status::pending || computed.contains(n) || n->shape.empty() ||
-        !seen.emplace(n).second)
+    if (n->status != Status::pending || !watch.made(*n) || computed.contains(n) ||
+        n->shape.empty() || !seen.emplace(n).second)
       return nullptr;
     for (const Node* from : pending_nodes({array(n)}))
-      if (binds(from)) return from->op;
+      if (watch.made(*from) && binds(from)) return from->op;
     return nullptr;
   };
   for (const Node* n : nodes) {

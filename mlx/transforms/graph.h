@@ -5,6 +5,7 @@
 
 #include "mlx/core/api.h"
 #include "mlx/core/copy.h"
+#include "mlx/core/trace.h"
 #include "mlx/transforms/trace.h"
 
 namespace mlx::core {
@@ -29,8 +30,9 @@ Graph without_rules(const Graph& g);
 MLX_API Arrays instantiate(const Graph& g, const Arrays& inputs);
 /// The outputs of the graph over inputs of any shapes: every op is built again.
 Arrays rebuild(const Graph& g, const Arrays& inputs);
-/// The first op that is not valid for inputs of other shapes, or null.
-const OpDef* first_shape_dependent_op(const Graph& g);
+/// The first op that is not valid for inputs of other shapes, or null. `watch` began before the
+/// graph was traced.
+const OpDef* first_shape_dependent_op(const Graph& g, const ShapeWatch& watch);
 
 /// The nodes that depend on the placeholders, in topological order, without the placeholders.
 std::vector<Node*> computed_nodes(const Graph& g);

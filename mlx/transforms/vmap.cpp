@@ -155,13 +155,28 @@ Function vmap(const Function& fun, const std::vector<int>& in_axes,
   };
 }
 
+namespace {
+
+/// Refuses axes of a function of one or two arrays of which only the inputs, or only the output,
+/// are not mapped (-1).
+void check_axes(std::initializer_list<int> in_axes, int out_axis) {
+  const bool none = std::ranges::all_of(in_axes, [](int axis) { return axis == -1; });
+  if (none != (out_axis == -1))
+    fail<ValueError>("vmap", none ? "an output axis without a mapped input" : "no output axis",
+                     "; an output axis is accepted exactly where an input has one");
+}
+
+}  // namespace
+
 UnaryFunction vmap(const UnaryFunction& fun, int in_axis, int out_axis) {
+  check_axes({in_axis}, out_axis);
   Function general =
       vmap([fun](const Arrays& a) { return Arrays{fun(a[0])}; }, {in_axis}, {out_axis});
   return [general](const array& a) { return general({a})[0]; };
 }
 
 BinaryFunction vmap(const BinaryFunction& fun, int in_axis_a, int in_axis_b, int out_axis) {
+  check_axes({in_axis_a, in_axis_b}, out_axis);
   Function general = vmap([fun](const Arrays& a) { return Arrays{fun(a[0], a[1])}; },
                           {in_axis_a, in_axis_b}, {out_axis});
   return [general](const array& a, const array& b) { return general({a, b})[0]; };

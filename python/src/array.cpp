@@ -76,7 +76,7 @@ PyObject* repr(PyObject* self) {
   return guarded([&] {
     const array a = checked(self);
     if (!is_constant(a) && (a.node()->trace == 0 || core::is_open(a.node()->trace))) evaluate({a});
-    return to_python(core::to_string(a));
+    return to_python(core::to_python_string(a));
   });
 }
 PyObject* iterate(PyObject* self) {

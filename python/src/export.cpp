@@ -91,6 +91,10 @@ nb::object to_object(const core::ExportAttribute& value) {
         using T = std::decay_t<decltype(v)>;
         if constexpr (std::is_same_v<T, Shape>) {
           return to_object(v);
+        } else if constexpr (std::is_same_v<T, std::vector<int>>) {
+          nb::list out;
+          for (int x : v) out.append(x);
+          return out;
         } else if constexpr (std::is_same_v<T, std::vector<double>>) {
           nb::list out;
           for (double x : v) out.append(x);

@@ -8,7 +8,11 @@ import sys
 import second_backend
 
 
-def run_program(text, *arguments, timeout=120, **settings):
+# Code of sanitizers is several times slower, and its frames are larger.
+SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
+
+
+def run_program(text, *arguments, timeout=600 if SANITIZED else 120, **settings):
     """Run a program with environment variables; its exit code, and what it wrote."""
     start = ""
     if name := second_backend.in_use():

@@ -95,3 +95,37 @@ def test_filled_arrays_have_memory_for_each_element():
         n[1, 1] = 5
         assert n[0, 0] != 5
         assert not np.array_equal(n, np.asarray(make()))
+
+
+def active_bytes_after(make, n=1 << 20):
+    """Bytes that the result of `make` keeps, once the array of n floats it is made from is gone."""
+    before = mx.get_active_memory()
+    x = mx.arange(float(n))
+    mx.eval(x)
+    y = make(x)
+    mx.eval(y)
+    del x
+    kept = mx.get_active_memory() - before
+    assert y.size
+    return kept
+
+
+def test_contiguous_slices_let_go_of_what_they_were_taken_from():
+    for make in (
+        lambda x: mx.contiguous(x[-2:]),
+        lambda x: mx.contiguous(x[-64:]).reshape(8, 8),
+        lambda x: mx.contiguous((x + 1)[:3]),
+        lambda x: mx.contiguous(x.reshape(1024, -1)[2]),
+        mx.compile(lambda x: mx.contiguous(x[-2:])),
+    ):
+        assert active_bytes_after(make) < 100_000
+    assert active_bytes_after(lambda x: x[-2:]) >= 4 << 20  # a plain slice is a view
+
+
+def test_contiguous_arrays_are_not_copied():
+    x = mx.arange(1e6)
+    mx.eval(x)
+    before = mx.get_active_memory()
+    y = mx.contiguous(x)
+    mx.eval(y)
+    assert mx.get_active_memory() - before < 1000

@@ -191,7 +191,7 @@ def test_an_array_may_change_while_another_thread_waits_for_it():
 INTERRUPTED = """
 import os, signal, sys, threading, time
 import mlx.core as mx
-a = mx.random.uniform(shape=(1500, 1500)) / 750
+a = mx.random.uniform(shape=(500, 500)) / 250
 mx.eval(a)
 def much(n):
     b = a

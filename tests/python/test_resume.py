@@ -6,6 +6,7 @@ import textwrap
 import threading
 
 import numpy as np
+import processes
 import pytest
 import second_backend
 from processes import run_program
@@ -103,7 +104,8 @@ def test_an_interrupted_evaluation_can_be_evaluated_again():
         again, expected = work()
         print(mx.array_equal(y, again).item(), total.item() == expected.item())
     """
-    size = 1 << (16 if second_backend.in_use() else 20)  # where an interpreter takes long
+    slow = second_backend.in_use() or processes.SANITIZED
+    size = 1 << (16 if slow else 20)
     code, out, err = run_program(textwrap.dedent(program).replace("SIZE", str(size)))
     assert code == 0, err
     assert out.split() in (["interrupted", "True", "True"], ["finished", "True", "True"])

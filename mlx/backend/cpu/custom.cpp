@@ -2,6 +2,7 @@
 #include "mlx/ops/custom.h"
 
 #include "mlx/backend/cpu/kernels.h"
+#include "mlx/backend/shared/odometer.h"
 
 namespace mlx::core::cpu {
 
@@ -14,16 +15,28 @@ array borrow(const View& v) {
   return array(std::move(storage), v.shape(), v.strides(), 0, v.dtype());
 }
 
+/// Copies the elements that a primitive gave an output, unless it wrote them in place.
+void collect(const array& output, const View& to) {
+  const char* from = output.data<char>();
+  if (from == to.data || output.size() == 0) return;
+  if (output.flags().row_contiguous) {
+    std::memcpy(to.data, from, output.nbytes());
+    return;
+  }
+  const auto itemsize = static_cast<int64_t>(output.itemsize());
+  Odometer<1> at(output.shape(), {output.strides()});
+  char* next = static_cast<char*>(to.data);
+  for (size_t n = output.size(); n-- > 0; next += itemsize, at.next())
+    std::memcpy(next, from + at[0] * itemsize, itemsize);
+}
+
 void run_primitive(const KernelArgs& args) {
   Arrays inputs, outputs;
   for (const View& v : args.in) inputs.push_back(borrow(v));
   for (const View& v : args.out) outputs.push_back(borrow(v));
+  PrimitiveScope here;
   static_cast<const PrimitiveAttrs*>(args.attrs)->primitive->eval_cpu(inputs, outputs);
-  for (size_t k = 0; k < args.out.size(); ++k) {
-    void* written = outputs[k].data<void>();
-    size_t bytes = outputs[k].nbytes();
-    if (written != args.out[k].data && bytes) std::memcpy(args.out[k].data, written, bytes);
-  }
+  for (size_t k = 0; k < args.out.size(); ++k) collect(outputs[k], args.out[k]);
 }
 
 constexpr uint32_t kAll = ~0u;

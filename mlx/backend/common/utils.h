@@ -1,0 +1,4 @@
+// Offsets of elements by their number.
+#pragma once
+
+#include "mlx/compat/strides.h"

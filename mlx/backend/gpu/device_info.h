@@ -1,0 +1,4 @@
+// The devices of GPU backends.
+#pragma once
+
+#include "mlx/compat/gpu.h"

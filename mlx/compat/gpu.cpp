@@ -1,0 +1,22 @@
+#include "mlx/compat/gpu.h"
+
+#include "mlx/core/error.h"
+
+namespace mlx::core {
+
+bool gpu::is_available() { return core::is_available(Device(Device::gpu)); }
+int gpu::device_count() { return core::device_count(Device::gpu); }
+const DeviceInfo& gpu::device_info(int index) {
+  return core::device_info(Device(Device::gpu, index));
+}
+
+bool metal::is_available() { return false; }
+void metal::start_capture(const std::string&) {}
+void metal::stop_capture() {}
+const DeviceInfo& metal::device_info() {
+  fail<ExecutionError>("metal::device_info", "there is no Metal backend");
+}
+
+bool cu::is_available() { return gpu::is_available(); }
+
+}  // namespace mlx::core

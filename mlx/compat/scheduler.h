@@ -1,0 +1,26 @@
+// Work of a program's own on streams of the CPU.
+#pragma once
+
+#include <functional>
+
+#include "mlx/core/api.h"
+#include "mlx/core/device.h"
+
+namespace mlx::core::scheduler {
+
+/// Runs `task` on a stream of the CPU, after all work that was handed to it before; inside a
+/// primitive's `eval_cpu`, at once. What it throws is reported as errors of `async_eval` are.
+///
+///   scheduler::enqueue(default_stream(Device::cpu), [] { puts("done"); });
+MLX_API void enqueue(Stream s, std::function<void()> task);
+/// Tasks that have begun and not ended: those of `enqueue`, and those that the functions below
+/// count.
+MLX_API int n_active_tasks();
+MLX_API void notify_new_task(const Stream& s);
+MLX_API void notify_task_completion(const Stream& s);
+/// Waits until one of the active tasks has ended, if there are any.
+MLX_API void wait_for_one();
+/// Throws the first error of the stream's work that nobody has seen.
+MLX_API void check_error(Stream s);
+
+}  // namespace mlx::core::scheduler

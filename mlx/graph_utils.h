@@ -1,0 +1,5 @@
+// Graphs as text.
+#pragma once
+
+#include "mlx/compat/graph.h"
+#include "mlx/transforms/export.h"

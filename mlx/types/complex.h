@@ -1,0 +1,4 @@
+// The complex types.
+#pragma once
+
+#include "mlx/core/dtype.h"
