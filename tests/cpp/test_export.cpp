@@ -67,7 +67,7 @@ TEST_CASE("a callback gets the ops by name") {
   };
   ArgsFunction f = [](const Args& a) { return Args{exp(negative(a[0]))}; };
   export_function(callback, f, {ones({2})});
-  CHECK(ops == std::vector<std::string>{"negative", "exp"});
+  CHECK(ops == std::vector<std::string>{"Negative", "Exp"});
 }
 
 TEST_CASE("graphs as text, and simplified") {
