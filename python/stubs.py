@@ -8,6 +8,7 @@ OUTPUT/core/random.pyi, …
 """
 
 import importlib
+import re
 import sys
 import types
 from pathlib import Path
@@ -22,12 +23,19 @@ scalar: TypeAlias = int | float | bool | complex
 list_or_scalar: TypeAlias = scalar | list["list_or_scalar"]
 StreamOrDevice: TypeAlias = "Stream | ThreadLocalStream | Device | DeviceType | None"
 ScalarOrArray: TypeAlias = "scalar | array | SupportsArray | DLPackCompatible"
+ArrayInput: TypeAlias = (
+    "scalar | Sequence[Any] | array | SupportsArray | SupportsNumpyArray | DLPackCompatible"
+)
 file: TypeAlias = IO[bytes]
 bool_: Dtype
 
 
 class SupportsArray(Protocol):
     def __mlx_array__(self) -> array: ...
+
+
+class SupportsNumpyArray(Protocol):
+    def __array__(self) -> Any: ...
 
 
 class DLPackCompatible(Protocol):
@@ -40,6 +48,50 @@ TYPING = (
     "import pathlib\nimport types\n"
     "from typing import IO, Any, Literal, ParamSpec, Protocol, TypeAlias, TypeVar\n"
 )
+
+_FILE = "file: file | str | pathlib.Path, /, format: "
+_STREAM = ", *, stream: StreamOrDevice = None"
+_CALL = "Callable[..., tuple[array, ...]]"
+#: Functions whose result depends on the value of an argument: a signature for each.
+BY_VALUE = {
+    "load": [
+        f'load({_FILE}Literal["npy"], return_metadata: Literal[False] = False{_STREAM}) -> array',
+        f'load({_FILE}Literal["npz", "safetensors", "gguf"], '
+        f"return_metadata: Literal[False] = False{_STREAM}) -> dict[str, array]",
+        f"load({_FILE}str | None = None, return_metadata: Literal[False] = False{_STREAM}) -> "
+        "array | dict[str, array]",
+        f"load({_FILE}str | None = None, *, return_metadata: Literal[True]"
+        f"{_STREAM[3:]}) -> tuple[dict[str, array], dict[str, Any]]",
+        f"load({_FILE}str | None, return_metadata: Literal[True]{_STREAM}) -> "
+        "tuple[dict[str, array], dict[str, Any]]",
+        f"load({_FILE}str | None = None, return_metadata: bool = False{_STREAM}) -> "
+        "array | dict[str, array] | tuple[dict[str, array], dict[str, Any]]",
+    ],
+    "depends": [
+        "depends(inputs: array, dependencies: array | Sequence[array]) -> array",
+        "depends(inputs: Sequence[array], dependencies: array | Sequence[array]) -> list[array]",
+    ],
+    **{
+        f"atleast_{n}d": [
+            f"atleast_{n}d(arys: array, /{_STREAM}) -> array",
+            f"atleast_{n}d(first: array, second: array, /, *arys: array{_STREAM[3:]}) -> "
+            "list[array]",
+            f"atleast_{n}d(*arys: array{_STREAM[3:]}) -> array | list[array]",
+        ]
+        for n in (1, 2, 3)
+    },
+    "svd": [
+        f"svd(a: array, compute_uv: Literal[True] = True{_STREAM}) -> SVDResult",
+        f"svd(a: array, compute_uv: Literal[False]{_STREAM}) -> array",
+        f"svd(a: array, compute_uv: bool{_STREAM}) -> SVDResult | array",
+    ],
+    "import_function": [
+        f"import_function(file: str, return_metadata: Literal[False] = False) -> {_CALL}",
+        f"import_function(file: str, return_metadata: Literal[True]) -> tuple[{_CALL}, str]",
+        "import_function(file: str, return_metadata: bool = False) -> "
+        f"{_CALL} | tuple[{_CALL}, str]",
+    ],
+}
 
 
 class Stubs(stubgen.StubGen):
@@ -60,7 +112,14 @@ class Stubs(stubgen.StubGen):
         elif name and name != fn.__name__:
             self.write_ln(f"{name} = {fn.__name__}\n")
         else:
-            self.put_nb_func(fn, name)
+            self.put_nb_func(ByValue(fn) if fn.__name__ in BY_VALUE else fn, name)
+
+    def put_type(self, tp: type, name=None) -> None:
+        if issubclass(tp, tuple) and hasattr(tp, "_fields"):
+            fields = "\n".join(f"    {field}: array" for field in tp._fields)
+            self.write_ln(f"class {tp.__name__}({self.bind('typing', 'NamedTuple')}):\n{fields}\n")
+        else:
+            super().put_type(tp, name)
 
     def put(self, value, name=None, parent=None) -> None:
         # The slots of the array class have no signatures of their own.
@@ -76,6 +135,16 @@ class Stubs(stubgen.StubGen):
             self.include_private = False
 
 
+class ByValue:
+    """A function with the signatures of `BY_VALUE` in place of its first one."""
+
+    def __init__(self, fn) -> None:
+        self.__name__, self.__module__ = fn.__name__, fn.__module__
+        (_, *rest), *others = fn.__nb_signature__
+        first = [(f"def {signature}", *rest) for signature in BY_VALUE[fn.__name__]]
+        self.__nb_signature__ = (*first, *others)
+
+
 def operators() -> dict[str, str]:
     """Signatures of the array class's operators, by method name."""
     out = {}
@@ -87,6 +156,8 @@ def operators() -> dict[str, str]:
         out[f"__{op}__"] = "(self, other: ScalarOrArray) -> array"
     for op in ("eq", "ne"):
         out[f"__{op}__"] = "(self, other: object) -> array"
+    for op in ("divmod", "rdivmod"):
+        out[f"__{op}__"] = "(self, other: ScalarOrArray) -> tuple[array, array]"
     for op in ("neg", "pos", "abs", "invert"):
         out[f"__{op}__"] = "(self) -> array"
     for op, result in (
@@ -95,6 +166,7 @@ def operators() -> dict[str, str]:
     ):  # fmt: skip
         out[f"__{op}__"] = f"(self) -> {result}"
     out["__getitem__"] = "(self, index: object) -> array"
+    out["__delitem__"] = "(self, index: object) -> None"
     out["__setitem__"] = "(self, index: object, value: ScalarOrArray | list_or_scalar) -> None"
     return out
 
@@ -113,7 +185,8 @@ def stub_of(module: types.ModuleType) -> str:
     else:
         own = "from mlx.core import DLPackCompatible, Device, DeviceType, Dtype, ScalarOrArray\n"
         own += "from mlx.core import Stream, StreamOrDevice, array, float32, int32, scalar\n"
-    return f'"""{doc}"""\n\n{TYPING}{own}\n{body.lstrip()}'
+    body = re.sub(r"\bCallable\b(?=[),])", "Callable[..., Any]", body.lstrip())
+    return f'"""{doc}"""\n\n{TYPING}{own}\n{body}'
 
 
 def main() -> None:

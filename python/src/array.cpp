@@ -192,7 +192,7 @@ void bind_conversions(nb::handle c) {
       "The only element as a Python scalar. Computes the array; raises ValueError where it has not "
       "exactly one element.");
   def(
-      c, "tolist(self) -> list_or_scalar", [](const array& a) { return nb::steal(tolist(a)); },
+      c, "tolist(self) -> Any", [](const array& a) { return nb::steal(tolist(a)); },
       "The elements as nested lists of Python scalars. Computes the array.");
   def(
       c,
@@ -221,7 +221,7 @@ void bind_conversions(nb::handle c) {
       },
       "A DLPack capsule that shares the array's memory.");
   def(
-      c, "__dlpack_device__(self) -> tuple",
+      c, "__dlpack_device__(self) -> tuple[int, int]",
       [](const array&) -> nb::object { return nb::make_tuple(1, 0); },
       "The DLPack device of the memory: the CPU, (1, 0).");
   def(
@@ -249,13 +249,13 @@ void bind_conversions(nb::handle c) {
       c, "__copy__(self) -> array", [](const array& a) { return a; },
       "Another handle of the array.");
   def(
-      c, "__deepcopy__(self, memo: dict) -> array", [](const array& a, nb::handle) { return a; },
-      "Another handle of the array.");
+      c, "__deepcopy__(self, memo: dict[int, Any]) -> array",
+      [](const array& a, nb::handle) { return a; }, "Another handle of the array.");
   def(
-      c, "__getstate__(self) -> tuple", [](ArrayObject self) { return get_state(self); },
+      c, "__getstate__(self) -> tuple[Any, ...]", [](ArrayObject self) { return get_state(self); },
       "The state for pickling.");
   def(
-      c, "__setstate__(self, arg: tuple, /) -> None",
+      c, "__setstate__(self, arg: tuple[Any, ...], /) -> None",
       [](ArrayObject self, nb::handle state) { set_state(self, state); },
       "Restores a pickled state.");
   def(
@@ -280,7 +280,7 @@ void bind_array(nb::module_& m) {
   array_type = reinterpret_cast<PyTypeObject*>(cls.ptr());
   def(
       cls,
-      "__init__(self: array, val: scalar | list | tuple | DLPackCompatible | array, "
+      "__init__(self: array, val: ArrayInput, "
       "dtype: Dtype | None = None) -> None",
       [](ArrayObject self, nb::handle val, std::optional<Dtype> dtype) {
         array_of(self.ptr()) = to_array(val.ptr(), dtype);

@@ -466,7 +466,7 @@ void bind_compile(nb::module_& m) {
       "variable MLX_DISABLE_COMPILE does the same.");
   def(m, "enable_compile() -> None", [] { core::enable_compile(); }, "Enables compilation again.");
   def(
-      m, "compile_cache_info() -> dict",
+      m, "compile_cache_info() -> dict[str, int]",
       [] {
         auto info = core::compile_cache_info();
         nb::dict d;

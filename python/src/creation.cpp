@@ -68,7 +68,7 @@ void bind_ranges(nb::module_& m) {
       "give int32 (int64 where needed), floats float32.\n\nExample: arange(1, 7, 2) is [1, 3, 5].");
   def(
       m,
-      "linspace(start: scalar, stop: scalar, num: int | None = 50, endpoint: bool = True, "
+      "linspace(start: float, stop: float, num: int | None = 50, endpoint: bool = True, "
       "dtype: Dtype | None = float32, stream: StreamOrDevice = None) -> array",
       [](double start, double stop, std::optional<int> num, bool endpoint,
          std::optional<Dtype> dtype, const StreamOrDevice& s) {
@@ -205,7 +205,7 @@ void bind_creation(nb::module_& m) {
   bind_windows(m);
   def(
       m,
-      "asarray(a: scalar | array | Sequence | DLPackCompatible, dtype: Dtype | None = None, *, "
+      "asarray(a: ArrayInput, dtype: Dtype | None = None, *, "
       "copy: bool | None = None, device: Device | Stream | None = None) -> array",
       [](nb::handle a, std::optional<Dtype> dtype, std::optional<bool> copy,
          const StreamOrDevice& device) {

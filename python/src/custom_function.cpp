@@ -198,22 +198,22 @@ void bind_custom_functions(nb::module_& m) {
       "may be used as decorators. A transformation without a rule goes through the function.");
   cls.def(nb::new_([](nb::callable f) { return CustomFunction{f, {}, {}, {}}; }), nb::arg("f"));
   def(
-      cls, "__call__(self, *args, **kwargs) -> object",
+      cls, "__call__(self, *args: Any, **kwargs: Any) -> Any",
       [](const CustomFunction& f, Star args, Keywords& kwargs) {
         return call_custom(f, args, kwargs.items);
       },
       "Calls the function. Keyword arguments go to the rules as they are, without derivatives.");
   def(
-      cls, "vjp(self, f: Callable) -> custom_function",
+      cls, "vjp(self, f: Callable[..., Any]) -> custom_function",
       [](nb::handle self, nb::callable f) { return set_rule<&CustomFunction::vjp>(self, f); },
       "Sets `f(primals, cotangents, outputs)`, which gives cotangents of the arguments.");
   def(
-      cls, "jvp(self, f: Callable) -> custom_function",
+      cls, "jvp(self, f: Callable[..., Any]) -> custom_function",
       [](nb::handle self, nb::callable f) { return set_rule<&CustomFunction::jvp>(self, f); },
       "Sets `f(primals, tangents)`, which gives tangents of the outputs; None stands for a zero "
       "tangent.");
   def(
-      cls, "vmap(self, f: Callable) -> custom_function",
+      cls, "vmap(self, f: Callable[..., Any]) -> custom_function",
       [](nb::handle self, nb::callable f) { return set_rule<&CustomFunction::vmap>(self, f); },
       "Sets `f(inputs, axes)`, which gives the outputs for mapped inputs, and their axes.");
   def(

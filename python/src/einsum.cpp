@@ -9,13 +9,13 @@ namespace core = mlx::core;
 
 void bind_einsum(nb::module_& m) {
   def(
-      m, "einsum(subscripts: str, *operands, stream: StreamOrDevice = None) -> array",
+      m, "einsum(subscripts: str, *operands: array, stream: StreamOrDevice = None) -> array",
       [](const std::string& subscripts, Star operands, const StreamOrDevice& s) {
         return core::einsum(subscripts, arrays_of(operands, "einsum"), s);
       },
       "Sums of products by subscripts, such as einsum('ij,jk->ik', a, b) for a matrix product.");
   def(
-      m, "einsum_path(subscripts: str, *operands) -> tuple[list[tuple[int, ...]], str]",
+      m, "einsum_path(subscripts: str, *operands: array) -> tuple[list[tuple[int, ...]], str]",
       [](const std::string& subscripts, Star operands) -> nb::object {
         auto [path, text] = core::einsum_path(subscripts, arrays_of(operands, "einsum_path"));
         nb::list steps;

@@ -163,7 +163,9 @@ void bind_composed(nb::module_& m) {
       },
       "Elements limited to [a_min, a_max]; None means no limit.");
   def(
-      m, "divmod(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array",
+      m,
+      "divmod(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> "
+      "list[array]",
       [](Operand x, Operand y, const StreamOrDevice& s) {
         const array *a, *b;
         array storage_a, storage_b;

@@ -248,7 +248,7 @@ void bind_export(nb::module_& m) {
       "Traces a function for each form of its arguments that it is called with, and writes the "
       "file when it is closed. Made by `exporter`.");
   def(
-      cls, "__call__(self, *args, **kwargs) -> None",
+      cls, "__call__(self, *args: Any, **kwargs: Any) -> None",
       [](FunctionExporter& e, Star args, Keywords& kwargs) {
         Inputs in = inputs_of("exporter", args, kwargs.items);
         (*e.exporter)(in.args, in.kwargs);
@@ -273,8 +273,9 @@ void bind_export(nb::module_& m) {
       "Closes; after an exception nothing is written.");
   def(
       m,
-      "export_function(file_or_callback: str | Callable, fun: Callable, *args, "
-      "shapeless: bool = False, metadata: str | None = None, **kwargs) -> None",
+      "export_function(file_or_callback: str | Callable[..., Any], fun: Callable[..., Any], *args: "
+      "Any, "
+      "shapeless: bool = False, metadata: str | None = None, **kwargs: Any) -> None",
       [](nb::handle target, nb::callable fun, Star args, bool shapeless,
          std::optional<std::string>& metadata,
          Keywords& kwargs) { export_once(target, fun, args, shapeless, metadata, kwargs.items); },
@@ -286,7 +287,7 @@ void bind_export(nb::module_& m) {
       "dicts. Raises ValueError for ops that run code of the program.");
   def(
       m,
-      "exporter(file: str, fun: Callable, *, shapeless: bool = False, "
+      "exporter(file: str, fun: Callable[..., Any], *, shapeless: bool = False, "
       "metadata: str | None = None) -> FunctionExporter",
       [](nb::handle file, nb::callable fun, bool shapeless, std::optional<std::string>& metadata) {
         auto e = core::exporter(required_path("exporter", file), traced_call(fun), shapeless,
@@ -298,18 +299,18 @@ void bind_export(nb::module_& m) {
   def(
       m,
       "import_function(file: str, return_metadata: bool = False) -> "
-      "Callable | tuple[Callable, str]",
+      "Callable[..., tuple[array, ...]] | tuple[Callable[..., tuple[array, ...]], str]",
       [](nb::handle file, bool return_metadata) { return import_function(file, return_metadata); },
       "The function in a file: it takes arrays as `export_function` does and gives a tuple of "
       "arrays. Arguments need the dtypes and shapes of a trace, or ValueError lists what is "
       "accepted. Raises FileError for a file that is damaged or of another kind.");
   def(
-      m, "export_to_dot(file: object, *args, **kwargs) -> None",
+      m, "export_to_dot(file: object, *args: Any, **kwargs: Any) -> None",
       [](nb::handle file, Star args, Keywords& kwargs) { write_dot(file, args, kwargs.items); },
       "Writes the graph of what is still to be computed for trees of arrays as Graphviz text, to a "
       "path or an open text file. Arrays given by keyword are called so.");
   def(
-      m, "simplify(*args) -> None", [](Star trees) { simplify_in_place(trees); },
+      m, "simplify(*args: Any) -> None", [](Star trees) { simplify_in_place(trees); },
       "Merges common subexpressions in the graphs of trees of arrays, in place, and removes "
       "identity ops. Results stay bitwise equal; evaluated arrays are unchanged.");
 }

@@ -93,7 +93,8 @@ void bind_kernels(nb::module_& m) {
   def(
       m,
       "metal_kernel(" KERNEL_TEXT
-      "atomic_outputs: bool = False, compile_options: object | None = None) -> object",
+      "atomic_outputs: bool = False, compile_options: object | None = None) -> Callable[..., "
+      "list[array]]",
       [](std::string& name, Names& inputs, Names& outputs, std::string& source, std::string& header,
          bool contiguous, bool atomic, nb::handle) {
         auto kernel = fast::metal_kernel(name, inputs, outputs, source, header, contiguous, atomic);
@@ -106,7 +107,7 @@ void bind_kernels(nb::module_& m) {
       },
       "A function that runs a Metal kernel; it raises, as there is no Metal device.");
   def(
-      m, "cuda_kernel(" KERNEL_TEXT "shared_memory: int = 0) -> object",
+      m, "cuda_kernel(" KERNEL_TEXT "shared_memory: int = 0) -> Callable[..., list[array]]",
       [](std::string& name, Names& inputs, Names& outputs, std::string& source, std::string& header,
          bool contiguous, int shared) {
         fast::cuda_kernel(name, inputs, outputs, source, header, contiguous, shared);

@@ -282,13 +282,13 @@ void bind_io(nb::module_& m) {
       },
       "Writes an array in NumPy's format; .npy is added to a name without it.");
   def(
-      m, "savez(file: file | str | pathlib.Path, *args, **kwargs)",
+      m, "savez(file: file | str | pathlib.Path, *args: Any, **kwargs: Any) -> None",
       [](nb::handle file, Star args, Keywords& kwargs) {
         save_npz("savez", file, args, kwargs.items, false);
       },
       "Writes arrays to an .npz archive, under their keywords or as arr_0, arr_1, ..");
   def(
-      m, "savez_compressed(file: file | str | pathlib.Path, *args, **kwargs)",
+      m, "savez_compressed(file: file | str | pathlib.Path, *args: Any, **kwargs: Any) -> None",
       [](nb::handle file, Star args, Keywords& kwargs) {
         save_npz("savez_compressed", file, args, kwargs.items, true);
       },
@@ -296,7 +296,7 @@ void bind_io(nb::module_& m) {
   def(
       m,
       "save_safetensors(file: file | str | pathlib.Path, arrays: dict[str, array], "
-      "metadata: dict[str, str] | None = None)",
+      "metadata: dict[str, str] | None = None) -> None",
       [](nb::handle file, const nb::dict& arrays, std::optional<nb::dict>& metadata) {
         std::unordered_map<std::string, array> map;
         std::unordered_map<std::string, std::string> meta;
@@ -330,7 +330,7 @@ void bind_io(nb::module_& m) {
   def(
       m,
       "save_gguf(file: file | str | pathlib.Path, arrays: dict[str, array], "
-      "metadata: dict[str, array | str | list[str]] | None = None)",
+      "metadata: dict[str, array | str | list[str]] | None = None) -> None",
       [](nb::handle file, const nb::dict& arrays, std::optional<nb::dict>& metadata) {
         save_gguf(file, arrays, metadata);
       },

@@ -54,7 +54,7 @@ void bind_factorisations(nb::module_& m) {
       },
       "The inverse of a matrix given its Cholesky factor.");
   def(
-      m, "qr(a: array, " STREAM "tuple[array, array]",
+      m, "qr(a: array, " STREAM "QRResult",
       [](const array& a, const StreamOrDevice& s) {
         auto [q, r] = la::qr(a, s);
         return linalg_result("QRResult", {q, r});
@@ -62,7 +62,7 @@ void bind_factorisations(nb::module_& m) {
       "Q (M, K) with orthonormal columns and upper triangular R (K, N), K = min(M, N), with "
       "a = Q @ R.");
   def(
-      m, "svd(a: array, compute_uv: bool = True, " STREAM "tuple[array, array, array]",
+      m, "svd(a: array, compute_uv: bool = True, " STREAM "SVDResult | array",
       [](const array& a, bool vectors, const StreamOrDevice& s) -> nb::object {
         std::vector<array> out = la::svd(a, vectors, s);
         return vectors ? linalg_result("SVDResult", out) : nb::steal(wrap(out[0]));
@@ -82,7 +82,7 @@ void bind_factorisations(nb::module_& m) {
 
 void bind_spectra(nb::module_& m) {
   def(
-      m, "eigh(a: array, UPLO: str = 'L', " STREAM "tuple[array, array]",
+      m, "eigh(a: array, UPLO: str = 'L', " STREAM "EighResult",
       [](const array& a, std::string& uplo, const StreamOrDevice& s) {
         auto [values, vectors] = la::eigh(a, uplo, s);
         return linalg_result("EighResult", {values, vectors});
@@ -96,7 +96,7 @@ void bind_spectra(nb::module_& m) {
       },
       "Eigenvalues, ascending, of a symmetric or Hermitian matrix.");
   def(
-      m, "eig(a: array, " STREAM "tuple[array, array]",
+      m, "eig(a: array, " STREAM "EigResult",
       [](const array& a, const StreamOrDevice& s) {
         auto [values, vectors] = la::eig(a, s);
         return linalg_result("EigResult", {values, vectors});
@@ -152,7 +152,7 @@ void bind_solutions(nb::module_& m) {
       [](const array& a, const StreamOrDevice& s) { return la::det(a, s); },
       "The determinant of a square matrix.");
   def(
-      m, "slogdet(a: array, " STREAM "tuple[array, array]",
+      m, "slogdet(a: array, " STREAM "SlogdetResult",
       [](const array& a, const StreamOrDevice& s) {
         auto [sign, log] = la::slogdet(a, s);
         return linalg_result("SlogdetResult", {sign, log});

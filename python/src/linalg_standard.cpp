@@ -80,13 +80,13 @@ void bind_spectra(nb::module_& m) {
       [](const array& x, const StreamOrDevice& s) { return la::svd(x, false, s)[0]; },
       "The singular values, in descending order.");
   def(
-      m, "svd(x: array, /, *, full_matrices: bool, " STREAM "tuple[array, array, array]",
+      m, "svd(x: array, /, *, full_matrices: bool, " STREAM "SVDResult",
       [](const array& x, bool full, const StreamOrDevice& s) {
         return linalg_result("SVDResult", full ? la::svd(x, true, s) : la::thin_svd(x, s));
       },
       "With `full_matrices` False only the first K columns of U and rows of Vt.");
   def(
-      m, "qr(x: array, /, *, mode: str, " STREAM "tuple[array, array]",
+      m, "qr(x: array, /, *, mode: str, " STREAM "QRResult",
       [](const array& x, const std::string& mode, const StreamOrDevice& s) {
         if (mode != "reduced" && mode != "complete")
           fail<ValueError>("linalg.qr", "mode '", mode, "'; 'reduced' and 'complete' are accepted");

@@ -41,7 +41,7 @@ void bind_memory(nb::module_& m) {
             "Sets the bytes above which allocation raises an exception that is "
             "both MemoryError and RuntimeError; returns the earlier ceiling.")
   def(
-      m, "get_array_buffer_size(*args) -> int",
+      m, "get_array_buffer_size(*args: Any) -> int",
       [](Star args) {
         Arrays arrays;
         for (nb::handle tree : args.items) collect_arrays(tree, arrays);

@@ -74,7 +74,8 @@ void bind_namespace_info(nb::module_& m) {
       },
       "The dtypes of the standard that are there, by name.");
   def(
-      m, "__array_namespace_info__() -> object", [] { return nb::cast(NamespaceInfo{}); },
+      m, "__array_namespace_info__() -> _ArrayNamespaceInfo",
+      [] { return nb::cast(NamespaceInfo{}); },
       "Properties of the module by the array API standard.");
 }
 

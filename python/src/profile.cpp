@@ -91,7 +91,7 @@ void bind_profile(nb::module_& m) {
       },
       "Itself; turns the aid on or off again where it has been left.");
   def(
-      scope, "__exit__(self, *args) -> None",
+      scope, "__exit__(self, *args: object) -> None",
       [](nb::handle self, Star) {
         auto& s = instance_of<WatchScope>(self);
         if (s.before.empty()) return;
@@ -128,7 +128,7 @@ void bind_profile(nb::module_& m) {
       },
       "Starts to record.");
   def(
-      profile, "__exit__(self, *args) -> None",
+      profile, "__exit__(self, *args: object) -> None",
       [](nb::handle self, Star) {
         finish();
         auto& p = instance_of<PythonProfile>(self);

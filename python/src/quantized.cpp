@@ -22,7 +22,7 @@ void bind_packing(nb::module_& m) {
       m,
       "quantize(w: array, /, " PACKING(
           "affine") ", *, global_scale: array | None = None, stream: StreamOrDevice = None) "
-                    "-> tuple[array, array, array]",
+                    "-> list[array]",
       [](const array& w, const MaybeInt& group, const MaybeInt& bits, std::string& mode,
          const Maybe& global, const StreamOrDevice& s) {
         return core::quantize(w, group, bits, mode, global, s);

@@ -20,7 +20,7 @@ void bind_distinct(nb::module_& m) {
                           .attr("namedtuple")(TYPE, FIELDS, nb::arg("module") = "mlx.core"); \
     m.attr(TYPE) = type;                                                                     \
     def(                                                                                     \
-        m, #NAME "(x: array, /, *, stream: StreamOrDevice = None) -> tuple[array, ...]",     \
+        m, #NAME "(x: array, /, *, stream: StreamOrDevice = None) -> " TYPE,                 \
         [](array x, const StreamOrDevice& s) -> nb::object {                                 \
           auto out = core::unique(x, std::nullopt, INDEX, INVERSE, COUNTS, std::nullopt, s); \
           for (size_t i = 1; i < out.size(); ++i) out[i] = core::astype(out[i], int32, s);   \

@@ -213,10 +213,10 @@ Arrays arrays_in(Star trees) {
 
 void bind_evaluation(nb::module_& m) {
   def(
-      m, "eval(*args) -> None", [](Star args) { evaluate(arrays_in(args)); },
+      m, "eval(*args: Any) -> None", [](Star args) { evaluate(arrays_in(args)); },
       "Evaluates the arrays of trees (lists, tuples, dicts) and waits for them.");
   def(
-      m, "async_eval(*args) -> None", [](Star args) { core::async_eval(arrays_in(args)); },
+      m, "async_eval(*args: Any) -> None", [](Star args) { core::async_eval(arrays_in(args)); },
       "Starts the evaluation of the arrays of trees; reading them waits.");
 }
 
@@ -258,7 +258,7 @@ void bind_derivatives(nb::module_& m) {
       "value_and_grad.\n\nExample: grad(lambda x: x * x)(array(3.0)) is 6.");
   def(
       m,
-      "vjp(fun: Callable, primals: list[array], cotangents: list[array]) -> "
+      "vjp(fun: Callable[..., Any], primals: Sequence[array], cotangents: Sequence[array]) -> "
       "tuple[list[array], list[array]]",
       [](nb::callable fun, Arrays& primals, Arrays& cotangents) {
         return core::vjp(flat_function("vjp", fun), primals, cotangents);
@@ -268,7 +268,7 @@ void bind_derivatives(nb::module_& m) {
       "for each primal.");
   def(
       m,
-      "jvp(fun: Callable, primals: list[array], tangents: list[array]) -> "
+      "jvp(fun: Callable[..., Any], primals: Sequence[array], tangents: Sequence[array]) -> "
       "tuple[list[array], list[array]]",
       [](nb::callable fun, Arrays& primals, Arrays& tangents) {
         return core::jvp(flat_function("jvp", fun), primals, tangents);

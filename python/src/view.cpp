@@ -40,7 +40,7 @@ void bind_shapes(nb::module_& m, nb::handle c) {
       "The array in another shape with the same number of elements; one length may be -1 and is "
       "inferred.");
   def(
-      c, "reshape(self, *shape, " STREAM,
+      c, "reshape(self, *shape: int | Sequence[int], " STREAM,
       [](const array& a, Star shape, const StreamOrDevice& s) {
         return core::reshape(a, spread<Shape>(shape, "reshape"), s);
       },
@@ -91,7 +91,7 @@ void bind_broadcasting(nb::module_& m) {
       },
       "The arrays broadcast to their common shape.");
   def(
-      m, "broadcast_shapes(*shapes: Sequence[int]) -> tuple[int]",
+      m, "broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]",
       [](Star shapes) {
         Shape out;
         for (size_t i = 0; i < shapes.size(); ++i) {
@@ -130,7 +130,7 @@ void bind_transposition(nb::module_& m, nb::handle c) {
       "given.");
   alias(m, "permute_dims", "transpose");
   def(
-      c, "transpose(self, *axes, " STREAM,
+      c, "transpose(self, *axes: int | Sequence[int] | None, " STREAM,
       [](const array& a, Star axes, const StreamOrDevice& s) {
         if (axes.size() == 0 || (axes.size() == 1 && axes[0].is_none()))
           return core::transpose(a, s);

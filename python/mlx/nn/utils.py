@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import wraps
 from itertools import accumulate
-from typing import Any
+from typing import Any, ParamSpec, TypeVar, overload
 
 import mlx.core as mx
 from mlx.nn.layers.base import Module
@@ -17,8 +17,11 @@ from mlx.utils import (
     tree_unflatten as tree_unflatten,
 )
 
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
-def value_and_grad(model: Module, fn: Callable[..., Any]) -> Callable[..., Any]:
+
+def value_and_grad(model: Module, fn: Callable[_P, _R]) -> Callable[_P, tuple[_R, dict[str, Any]]]:
     """Turn ``fn`` into a function of the same arguments that also returns gradients.
 
     Args:
@@ -34,14 +37,14 @@ def value_and_grad(model: Module, fn: Callable[..., Any]) -> Callable[..., Any]:
     >>> loss, gradients = step(x, y)
     """
 
-    def call(parameters: dict[str, Any], model: Module, *args: Any, **kwargs: Any) -> Any:
+    def call(parameters: dict[str, Any], model: Module, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         model.update(parameters)
         return fn(*args, **kwargs)
 
     differentiated = mx.value_and_grad(call)
 
     @wraps(fn)
-    def value_and_gradients(*args: Any, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+    def value_and_gradients(*args: _P.args, **kwargs: _P.kwargs) -> tuple[_R, dict[str, Any]]:
         # The model is an argument so that it has its own arrays again after the call, where the
         # function did not replace them.
         return differentiated(model.trainable_parameters(), model, *args, **kwargs)
@@ -49,6 +52,10 @@ def value_and_grad(model: Module, fn: Callable[..., Any]) -> Callable[..., Any]:
     return value_and_gradients
 
 
+@overload
+def checkpoint(module: Module, fn: None = None) -> Callable[..., Any]: ...
+@overload
+def checkpoint(module: Module, fn: Callable[_P, _R]) -> Callable[_P, _R]: ...
 def checkpoint(module: Module, fn: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """Turn ``fn`` (the module's call by default) into one that is computed again for gradients.
 

@@ -20,6 +20,9 @@ scalar: TypeAlias = int | float | bool | complex
 list_or_scalar: TypeAlias = scalar | list["list_or_scalar"]
 StreamOrDevice: TypeAlias = "Stream | ThreadLocalStream | Device | DeviceType | None"
 ScalarOrArray: TypeAlias = "scalar | array | SupportsArray | DLPackCompatible"
+ArrayInput: TypeAlias = (
+    "scalar | Sequence[Any] | array | SupportsArray | SupportsNumpyArray | DLPackCompatible"
+)
 file: TypeAlias = IO[bytes]
 bool_: Dtype
 
@@ -28,17 +31,20 @@ class SupportsArray(Protocol):
     def __mlx_array__(self) -> array: ...
 
 
+class SupportsNumpyArray(Protocol):
+    def __array__(self) -> Any: ...
+
+
 class DLPackCompatible(Protocol):
     def __dlpack__(self, *, stream: Any = None) -> Any: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
 
 
-import _collections
 from collections.abc import Callable
 import enum
 import pathlib
 import types
-from typing import overload
+from typing import NamedTuple, overload
 
 import numpy
 
@@ -386,7 +392,7 @@ class array:
 
     def __iter__(self) -> ArrayIterator: ...
 
-    def __init__(self: array, val: scalar | list | tuple | DLPackCompatible | array, dtype: Dtype | None = None) -> None:
+    def __init__(self: array, val: ArrayInput, dtype: Dtype | None = None) -> None:
         """
         Makes an array of a scalar, nested lists or tuples, or another array. Integers become int32 (int64 where needed), floats float32, complex numbers complex64; arrays keep their dtype, but foreign float64 and complex128 become float32 and complex64; `dtype` overrides all that.
         """
@@ -407,11 +413,9 @@ class array:
 
     def __rmod__(self, other: ScalarOrArray) -> array: ...
 
-    def __divmod__(self, value, /):
-        """Return divmod(self, value)."""
+    def __divmod__(self, other: ScalarOrArray) -> tuple[array, array]: ...
 
-    def __rdivmod__(self, value, /):
-        """Return divmod(value, self)."""
+    def __rdivmod__(self, other: ScalarOrArray) -> tuple[array, array]: ...
 
     def __pow__(self, other: ScalarOrArray) -> array: ...
 
@@ -497,8 +501,7 @@ class array:
 
     def __setitem__(self, index: object, value: ScalarOrArray | list_or_scalar) -> None: ...
 
-    def __delitem__(self, key, /):
-        """Delete self[key]."""
+    def __delitem__(self, index: object) -> None: ...
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -545,7 +548,7 @@ class array:
         The only element as a Python scalar. Computes the array; raises ValueError where it has not exactly one element.
         """
 
-    def tolist(self) -> list_or_scalar:
+    def tolist(self) -> Any:
         """The elements as nested lists of Python scalars. Computes the array."""
 
     def __array__(self, dtype: object | None = None, copy: object | None = None) -> numpy.ndarray:
@@ -557,7 +560,7 @@ class array:
     def __dlpack__(self, *, stream: object | None = None, max_version: object | None = None, dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> Any:
         """A DLPack capsule that shares the array's memory."""
 
-    def __dlpack_device__(self) -> tuple:
+    def __dlpack_device__(self) -> tuple[int, int]:
         """The DLPack device of the memory: the CPU, (1, 0)."""
 
     def __complex__(self) -> complex:
@@ -569,13 +572,13 @@ class array:
     def __copy__(self) -> array:
         """Another handle of the array."""
 
-    def __deepcopy__(self, memo: dict) -> array:
+    def __deepcopy__(self, memo: dict[int, Any]) -> array:
         """Another handle of the array."""
 
-    def __getstate__(self) -> tuple:
+    def __getstate__(self) -> tuple[Any, ...]:
         """The state for pickling."""
 
-    def __setstate__(self, arg: tuple, /) -> None:
+    def __setstate__(self, arg: tuple[Any, ...], /) -> None:
         """Restores a pickled state."""
 
     def __div__(self, other: ScalarOrArray) -> array:
@@ -636,7 +639,7 @@ class array:
     def view(self, dtype: Dtype, *, stream: StreamOrDevice = None) -> array:
         """The bytes reinterpreted as elements of another dtype."""
 
-    def reshape(self, *shape, stream: StreamOrDevice = None) -> array:
+    def reshape(self, *shape: int | Sequence[int], stream: StreamOrDevice = None) -> array:
         """
         The array in another shape, given as separate lengths or as a sequence; one length may be -1 and is inferred.
         """
@@ -647,7 +650,7 @@ class array:
     def squeeze(self, axis: int | Sequence[int] | None = None, *, stream: StreamOrDevice = None) -> array:
         """Removes the given axes of length 1, or all axes of length 1."""
 
-    def transpose(self, *axes, stream: StreamOrDevice = None) -> array:
+    def transpose(self, *axes: int | Sequence[int] | None, stream: StreamOrDevice = None) -> array:
         """
         Permutes the axes: axis i of the result is axis axes[i]; reverses all axes if none are given.
         """
@@ -1121,7 +1124,7 @@ def clip(a: array, /, a_min: scalar | array | None, a_max: scalar | array | None
 @overload
 def clip(a: array, /, min: scalar | array | None = None, max: scalar | array | None = None, *, stream: StreamOrDevice = None) -> array: ...
 
-def divmod(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
+def divmod(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> list[array]:
     """[floor_divide(a, b), remainder(a, b)]."""
 
 def isclose(a: array, b: array, /, rtol: float = 1e-05, atol: float = 1e-08, *, equal_nan: bool = False, stream: StreamOrDevice = None) -> array:
@@ -1165,7 +1168,11 @@ def to_fp8(x: array, *, stream: StreamOrDevice = None) -> array:
 def from_fp8(x: array, dtype: Dtype = bfloat16, *, stream: StreamOrDevice = None) -> array:
     """The values of 8-bit e4m3 floats stored as uint8."""
 
-def depends(inputs: array | Sequence[array], dependencies: array | Sequence[array]) -> array | list[array]:
+@overload
+def depends(inputs: array, dependencies: array | Sequence[array]) -> array: ...
+
+@overload
+def depends(inputs: Sequence[array], dependencies: array | Sequence[array]) -> list[array]:
     """The inputs, available only once the dependencies have been computed."""
 
 @overload
@@ -1195,10 +1202,10 @@ def arange(stop: int | float, step: None | int | float = None, dtype: Dtype | No
     """
 
 @overload
-def linspace(start: scalar, stop: scalar, num: int | None = 50, endpoint: bool = True, dtype: Dtype | None = float32, stream: StreamOrDevice = None) -> array: ...
+def linspace(start: float, stop: float, num: int | None = 50, endpoint: bool = True, dtype: Dtype | None = float32, stream: StreamOrDevice = None) -> array: ...
 
 @overload
-def linspace(start: scalar, stop: scalar, num: int | None = 50, endpoint: bool = True, dtype: Dtype | None = float32, device: StreamOrDevice = None) -> array:
+def linspace(start: float, stop: float, num: int | None = 50, endpoint: bool = True, dtype: Dtype | None = float32, device: StreamOrDevice = None) -> array:
     """
     `num` numbers from `start` to `stop`, which is the last one unless `endpoint` is false.
     """
@@ -1299,7 +1306,7 @@ def hamming(M: int, *, stream: StreamOrDevice = None) -> array:
 def hanning(M: int, *, stream: StreamOrDevice = None) -> array:
     """The hanning window of M points."""
 
-def asarray(a: scalar | array | Sequence | DLPackCompatible, dtype: Dtype | None = None, *, copy: bool | None = None, device: Device | Stream | None = None) -> array:
+def asarray(a: ArrayInput, dtype: Dtype | None = None, *, copy: bool | None = None, device: Device | Stream | None = None) -> array:
     """
     An array from any object with elements; see array. With copy=False, memory is shared or ValueError is raised.
     """
@@ -1336,19 +1343,40 @@ def broadcast_to(a: scalar | array, /, shape: Sequence[int], *, stream: StreamOr
 def broadcast_arrays(*arrays: array, stream: StreamOrDevice = None) -> list[array]:
     """The arrays broadcast to their common shape."""
 
-def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int]:
+def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     """The broadcast shape of several shapes."""
 
+@overload
+def atleast_1d(arys: array, /, *, stream: StreamOrDevice = None) -> array: ...
+
+@overload
+def atleast_1d(first: array, second: array, /, *arys: array, stream: StreamOrDevice = None) -> list[array]: ...
+
+@overload
 def atleast_1d(*arys: array, stream: StreamOrDevice = None) -> array | list[array]:
     """
     The arrays with axes of length 1 added up to the rank in the name; a list where several are given.
     """
 
+@overload
+def atleast_2d(arys: array, /, *, stream: StreamOrDevice = None) -> array: ...
+
+@overload
+def atleast_2d(first: array, second: array, /, *arys: array, stream: StreamOrDevice = None) -> list[array]: ...
+
+@overload
 def atleast_2d(*arys: array, stream: StreamOrDevice = None) -> array | list[array]:
     """
     The arrays with axes of length 1 added up to the rank in the name; a list where several are given.
     """
 
+@overload
+def atleast_3d(arys: array, /, *, stream: StreamOrDevice = None) -> array: ...
+
+@overload
+def atleast_3d(first: array, second: array, /, *arys: array, stream: StreamOrDevice = None) -> list[array]: ...
+
+@overload
 def atleast_3d(*arys: array, stream: StreamOrDevice = None) -> array | list[array]:
     """
     The arrays with axes of length 1 added up to the rank in the name; a list where several are given.
@@ -1596,54 +1624,31 @@ def unique(a: array, /, size: int | None = None, return_index: bool = False, ret
     each, the positions that give back `a`, and how many there are of each. No two NaN are equal.
     """
 
-class UniqueAllResult(tuple):
-    """UniqueAllResult(values, indices, inverse_indices, counts)"""
+class UniqueAllResult(NamedTuple):
+    values: array
+    indices: array
+    inverse_indices: array
+    counts: array
 
-    __slots__: tuple = ()
-
-    __match_args__: tuple = ...
-
-    values: _collections._tuplegetter = ...
-
-    indices: _collections._tuplegetter = ...
-
-    inverse_indices: _collections._tuplegetter = ...
-
-    counts: _collections._tuplegetter = ...
-
-def unique_all(x: array, /, *, stream: StreamOrDevice = None) -> tuple[array, ...]:
+def unique_all(x: array, /, *, stream: StreamOrDevice = None) -> UniqueAllResult:
     """
     The distinct elements, where the first of each stands, the positions that give back `x`, and the counts. Computes the array.
     """
 
-class UniqueCountsResult(tuple):
-    """UniqueCountsResult(values, counts)"""
+class UniqueCountsResult(NamedTuple):
+    values: array
+    counts: array
 
-    __slots__: tuple = ()
-
-    __match_args__: tuple = ('values', 'counts')
-
-    values: _collections._tuplegetter = ...
-
-    counts: _collections._tuplegetter = ...
-
-def unique_counts(x: array, /, *, stream: StreamOrDevice = None) -> tuple[array, ...]:
+def unique_counts(x: array, /, *, stream: StreamOrDevice = None) -> UniqueCountsResult:
     """
     The distinct elements and how many there are of each. Computes the array.
     """
 
-class UniqueInverseResult(tuple):
-    """UniqueInverseResult(values, inverse_indices)"""
+class UniqueInverseResult(NamedTuple):
+    values: array
+    inverse_indices: array
 
-    __slots__: tuple = ()
-
-    __match_args__: tuple = ('values', 'inverse_indices')
-
-    values: _collections._tuplegetter = ...
-
-    inverse_indices: _collections._tuplegetter = ...
-
-def unique_inverse(x: array, /, *, stream: StreamOrDevice = None) -> tuple[array, ...]:
+def unique_inverse(x: array, /, *, stream: StreamOrDevice = None) -> UniqueInverseResult:
     """
     The distinct elements and the positions that give back `x`. Computes the array.
     """
@@ -1716,7 +1721,7 @@ def hadamard_transform(a: array, scale: float | None = None, stream: StreamOrDev
     Products of the rows of the last axis with a Hadamard matrix, times 1 / sqrt(n) or `scale`. Lengths n = m * 2^k with m one of 1, 12, 20 and 28.
     """
 
-def quantize(w: array, /, group_size: int | None = None, bits: int | None = None, mode: str = 'affine', *, global_scale: array | None = None, stream: StreamOrDevice = None) -> tuple[array, array, array]:
+def quantize(w: array, /, group_size: int | None = None, bits: int | None = None, mode: str = 'affine', *, global_scale: array | None = None, stream: StreamOrDevice = None) -> list[array]:
     """
     Packs a matrix along its last axis into uint32 words; groups of elements share a scale and, in mode affine, a bias. Modes: affine (1, 2, 3, 4, 5, 6 or 8 bits in groups of 32, 64 or 128), mxfp4, mxfp8, nvfp4. Returns words, scales and, for affine, biases.
     """
@@ -1744,12 +1749,12 @@ def gather_qqmm(x: array, w: array, /, scales: array | None = None, lhs_indices:
     qqmm of x[lhs_indices[i]] and w[rhs_indices[i]], counted over the flattened leading axes.
     """
 
-def einsum(subscripts: str, *operands, stream: StreamOrDevice = None) -> array:
+def einsum(subscripts: str, *operands: array, stream: StreamOrDevice = None) -> array:
     """
     Sums of products by subscripts, such as einsum('ij,jk->ik', a, b) for a matrix product.
     """
 
-def einsum_path(subscripts: str, *operands) -> tuple[list[tuple[int, ...]], str]:
+def einsum_path(subscripts: str, *operands: array) -> tuple[list[tuple[int, ...]], str]:
     """The order in which einsum contracts its operands, and what it costs."""
 
 def conv1d(input: array, weight: array, /, stride: int = 1, padding: int = 0, dilation: int = 1, groups: int = 1, *, stream: StreamOrDevice = None) -> array:
@@ -1825,17 +1830,17 @@ def set_memory_ceiling(limit: int) -> int:
     Sets the bytes above which allocation raises an exception that is both MemoryError and RuntimeError; returns the earlier ceiling.
     """
 
-def get_array_buffer_size(*args) -> int:
+def get_array_buffer_size(*args: Any) -> int:
     """
     Bytes of the buffers of the arrays in trees; shared buffers count once.
     """
 
-def eval(*args) -> None:
+def eval(*args: Any) -> None:
     """
     Evaluates the arrays of trees (lists, tuples, dicts) and waits for them.
     """
 
-def async_eval(*args) -> None:
+def async_eval(*args: Any) -> None:
     """Starts the evaluation of the arrays of trees; reading them waits."""
 
 def value_and_grad(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, argnames: str | Sequence[str] = []) -> Callable[P, tuple[R, Any]]:
@@ -1850,12 +1855,12 @@ def grad(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, argnam
     Example: grad(lambda x: x * x)(array(3.0)) is 6.
     """
 
-def vjp(fun: Callable, primals: list[array], cotangents: list[array]) -> tuple[list[array], list[array]]:
+def vjp(fun: Callable[..., Any], primals: Sequence[array], cotangents: Sequence[array]) -> tuple[list[array], list[array]]:
     """
     What `fun` returns for the primals, and the products of the cotangents with its Jacobian, one for each primal.
     """
 
-def jvp(fun: Callable, primals: list[array], tangents: list[array]) -> tuple[list[array], list[array]]:
+def jvp(fun: Callable[..., Any], primals: Sequence[array], tangents: Sequence[array]) -> tuple[list[array], list[array]]:
     """
     What `fun` returns for the primals, and the products of its Jacobian with the tangents, one for each result.
     """
@@ -1878,7 +1883,7 @@ def disable_compile() -> None:
 def enable_compile() -> None:
     """Enables compilation again."""
 
-def compile_cache_info() -> dict:
+def compile_cache_info() -> dict[str, int]:
     """The number of hits and misses of the trace cache, and its size."""
 
 def set_compile_cache_size(n: int) -> int:
@@ -1897,7 +1902,7 @@ class DebugScope:
     def __enter__(self) -> DebugScope:
         """Itself; turns the aid on or off again where it has been left."""
 
-    def __exit__(self, *args) -> None:
+    def __exit__(self, *args: object) -> None:
         """Puts back what was before."""
 
 def debug_nans(on: bool = True) -> DebugScope:
@@ -1918,7 +1923,7 @@ class Profile:
     def __enter__(self) -> Profile:
         """Starts to record."""
 
-    def __exit__(self, *args) -> None:
+    def __exit__(self, *args: object) -> None:
         """Waits for what has been launched, stops, and writes the file."""
 
     def summary(self) -> str:
@@ -1949,24 +1954,24 @@ class custom_function:
     A function of trees of arrays with rules of its own: `f.vjp`, `f.jvp` and `f.vmap` set them and may be used as decorators. A transformation without a rule goes through the function.
     """
 
-    def __init__(self, f: Callable) -> None: ...
+    def __init__(self, f: Callable[..., Any]) -> None: ...
 
-    def __call__(self, *args, **kwargs) -> object:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """
         Calls the function. Keyword arguments go to the rules as they are, without derivatives.
         """
 
-    def vjp(self, f: Callable) -> custom_function:
+    def vjp(self, f: Callable[..., Any]) -> custom_function:
         """
         Sets `f(primals, cotangents, outputs)`, which gives cotangents of the arguments.
         """
 
-    def jvp(self, f: Callable) -> custom_function:
+    def jvp(self, f: Callable[..., Any]) -> custom_function:
         """
         Sets `f(primals, tangents)`, which gives tangents of the outputs; None stands for a zero tangent.
         """
 
-    def vmap(self, f: Callable) -> custom_function:
+    def vmap(self, f: Callable[..., Any]) -> custom_function:
         """
         Sets `f(inputs, axes)`, which gives the outputs for mapped inputs, and their axes.
         """
@@ -1979,24 +1984,40 @@ def checkpoint(fun: Callable[P, R]) -> Callable[P, R]:
 def save(file: file | str | pathlib.Path, arr: array) -> None:
     """Writes an array in NumPy's format; .npy is added to a name without it."""
 
-def savez(file: file | str | pathlib.Path, *args, **kwargs):
+def savez(file: file | str | pathlib.Path, *args: Any, **kwargs: Any) -> None:
     """
     Writes arrays to an .npz archive, under their keywords or as arr_0, arr_1, ..
     """
 
-def savez_compressed(file: file | str | pathlib.Path, *args, **kwargs):
+def savez_compressed(file: file | str | pathlib.Path, *args: Any, **kwargs: Any) -> None:
     """Like savez, compressed."""
 
-def save_safetensors(file: file | str | pathlib.Path, arrays: dict[str, array], metadata: dict[str, str] | None = None):
+def save_safetensors(file: file | str | pathlib.Path, arrays: dict[str, array], metadata: dict[str, str] | None = None) -> None:
     """
     Writes named arrays in the safetensors format; .safetensors is added to a name without it.
     """
 
-def save_gguf(file: file | str | pathlib.Path, arrays: dict[str, array], metadata: dict[str, array | str | list[str]] | None = None):
+def save_gguf(file: file | str | pathlib.Path, arrays: dict[str, array], metadata: dict[str, array | str | list[str]] | None = None) -> None:
     """
     Writes named arrays and metadata in the GGUF format; .gguf is added to a name without it.
     """
 
+@overload
+def load(file: file | str | pathlib.Path, /, format: Literal["npy"], return_metadata: Literal[False] = False, *, stream: StreamOrDevice = None) -> array: ...
+
+@overload
+def load(file: file | str | pathlib.Path, /, format: Literal["npz", "safetensors", "gguf"], return_metadata: Literal[False] = False, *, stream: StreamOrDevice = None) -> dict[str, array]: ...
+
+@overload
+def load(file: file | str | pathlib.Path, /, format: str | None = None, return_metadata: Literal[False] = False, *, stream: StreamOrDevice = None) -> array | dict[str, array]: ...
+
+@overload
+def load(file: file | str | pathlib.Path, /, format: str | None = None, *, return_metadata: Literal[True], stream: StreamOrDevice = None) -> tuple[dict[str, array], dict[str, Any]]: ...
+
+@overload
+def load(file: file | str | pathlib.Path, /, format: str | None, return_metadata: Literal[True], *, stream: StreamOrDevice = None) -> tuple[dict[str, array], dict[str, Any]]: ...
+
+@overload
 def load(file: file | str | pathlib.Path, /, format: str | None = None, return_metadata: bool = False, *, stream: StreamOrDevice = None) -> array | dict[str, array] | tuple[dict[str, array], dict[str, Any]]:
     """
     Reads an array (.npy) or arrays by name (.npz, .safetensors, .gguf). The format follows from the name or the content. Raises an exception that is both RuntimeError and ValueError for files that cannot be read.
@@ -2007,7 +2028,7 @@ class FunctionExporter:
     Traces a function for each form of its arguments that it is called with, and writes the file when it is closed. Made by `exporter`.
     """
 
-    def __call__(self, *args, **kwargs) -> None:
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
         """Adds a trace for such arguments."""
 
     def close(self) -> None:
@@ -2018,27 +2039,34 @@ class FunctionExporter:
     def __exit__(self, exc_type: object | None = None, exc_value: object | None = None, traceback: object | None = None) -> None:
         """Closes; after an exception nothing is written."""
 
-def export_function(file_or_callback: str | Callable, fun: Callable, *args, shapeless: bool = False, metadata: str | None = None, **kwargs) -> None:
+def export_function(file_or_callback: str | Callable[..., Any], fun: Callable[..., Any], *args: Any, shapeless: bool = False, metadata: str | None = None, **kwargs: Any) -> None:
     """
     Traces `fun(*args, **kwargs)`, a function of arrays that gives an array or a list or tuple of arrays, and writes it to a file. With `shapeless` the file serves arguments of any lengths where the function means the same for all; where it reads a shape or uses an op bound to one, it serves these shapes only. Custom functions and checkpoints are written as what they compute, without their rules. Instead of a file, a function may get the parts as dicts. Raises ValueError for ops that run code of the program.
     """
 
-def exporter(file: str, fun: Callable, *, shapeless: bool = False, metadata: str | None = None) -> FunctionExporter:
+def exporter(file: str, fun: Callable[..., Any], *, shapeless: bool = False, metadata: str | None = None) -> FunctionExporter:
     """
     A context manager that traces `fun` for each call and writes all traces to one file.
     """
 
-def import_function(file: str, return_metadata: bool = False) -> Callable | tuple[Callable, str]:
+@overload
+def import_function(file: str, return_metadata: Literal[False] = False) -> Callable[..., tuple[array, ...]]: ...
+
+@overload
+def import_function(file: str, return_metadata: Literal[True]) -> tuple[Callable[..., tuple[array, ...]], str]: ...
+
+@overload
+def import_function(file: str, return_metadata: bool = False) -> Callable[..., tuple[array, ...]] | tuple[Callable[..., tuple[array, ...]], str]:
     """
     The function in a file: it takes arrays as `export_function` does and gives a tuple of arrays. Arguments need the dtypes and shapes of a trace, or ValueError lists what is accepted. Raises FileError for a file that is damaged or of another kind.
     """
 
-def export_to_dot(file: object, *args, **kwargs) -> None:
+def export_to_dot(file: object, *args: Any, **kwargs: Any) -> None:
     """
     Writes the graph of what is still to be computed for trees of arrays as Graphviz text, to a path or an open text file. Arrays given by keyword are called so.
     """
 
-def simplify(*args) -> None:
+def simplify(*args: Any) -> None:
     """
     Merges common subexpressions in the graphs of trees of arrays, in place, and removes identity ops. Results stay bitwise equal; evaluated arrays are unchanged.
     """
@@ -2091,7 +2119,7 @@ class _ArrayNamespaceInfo:
     def dtypes(self, *, device: Device | None = None, kind: str | tuple[str, ...] | None = None) -> dict[str, Dtype]:
         """The dtypes of the standard that are there, by name."""
 
-def __array_namespace_info__() -> object:
+def __array_namespace_info__() -> _ArrayNamespaceInfo:
     """Properties of the module by the array API standard."""
 
 def matrix_norm(a: array, /, ord: None | int | float | str = None, axis: None | int | list[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:

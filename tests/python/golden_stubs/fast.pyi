@@ -33,12 +33,12 @@ def gated_delta_update(q: array, k: array, v: array, gamma: array, beta: array, 
     The gated delta rule S = gamma S; S += beta (v - S k) k^T; y = S q along the positions of q and k (B, T, M, D) and v (B, T, N, V). Returns y and the last state.
     """
 
-def metal_kernel(name: str, input_names: Sequence[str], output_names: Sequence[str], source: str, header: str = '', ensure_row_contiguous: bool = True, atomic_outputs: bool = False, compile_options: object | None = None) -> object:
+def metal_kernel(name: str, input_names: Sequence[str], output_names: Sequence[str], source: str, header: str = '', ensure_row_contiguous: bool = True, atomic_outputs: bool = False, compile_options: object | None = None) -> Callable[..., list[array]]:
     """
     A function that runs a Metal kernel; it raises, as there is no Metal device.
     """
 
-def cuda_kernel(name: str, input_names: Sequence[str], output_names: Sequence[str], source: str, header: str = '', ensure_row_contiguous: bool = True, shared_memory: int = 0) -> object:
+def cuda_kernel(name: str, input_names: Sequence[str], output_names: Sequence[str], source: str, header: str = '', ensure_row_contiguous: bool = True, shared_memory: int = 0) -> Callable[..., list[array]]:
     """
     A function that runs a CUDA kernel. Raises RuntimeError, as there is no CUDA device.
     """

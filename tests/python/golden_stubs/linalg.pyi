@@ -7,8 +7,7 @@ from typing import IO, Any, Literal, ParamSpec, Protocol, TypeAlias, TypeVar
 from mlx.core import DLPackCompatible, Device, DeviceType, Dtype, ScalarOrArray
 from mlx.core import Stream, StreamOrDevice, array, float32, int32, scalar
 
-import _collections
-from typing import overload
+from typing import NamedTuple, overload
 
 from mlx.core import (
     matmul as matmul,
@@ -26,23 +25,29 @@ def cholesky_inv(a: array, upper: bool = False, *, stream: StreamOrDevice = None
     """The inverse of a matrix given its Cholesky factor."""
 
 @overload
-def qr(a: array, *, stream: StreamOrDevice = None) -> tuple[array, array]:
+def qr(a: array, *, stream: StreamOrDevice = None) -> QRResult:
     """
     Q (M, K) with orthonormal columns and upper triangular R (K, N), K = min(M, N), with a = Q @ R.
     """
 
 @overload
-def qr(x: array, /, *, mode: str, stream: StreamOrDevice = None) -> tuple[array, array]:
+def qr(x: array, /, *, mode: str, stream: StreamOrDevice = None) -> QRResult:
     """With mode 'complete' Q is (M, M) and R (M, N)."""
 
 @overload
-def svd(a: array, compute_uv: bool = True, *, stream: StreamOrDevice = None) -> tuple[array, array, array]:
+def svd(a: array, compute_uv: Literal[True] = True, *, stream: StreamOrDevice = None) -> SVDResult: ...
+
+@overload
+def svd(a: array, compute_uv: Literal[False], *, stream: StreamOrDevice = None) -> array: ...
+
+@overload
+def svd(a: array, compute_uv: bool, *, stream: StreamOrDevice = None) -> SVDResult | array:
     """
     U (M, M), the singular values S in descending order and Vt (N, N); S alone without `compute_uv`. Vt is conjugated for complex matrices: a = U[:, :K] * S @ Vt[:K].
     """
 
 @overload
-def svd(x: array, /, *, full_matrices: bool, stream: StreamOrDevice = None) -> tuple[array, array, array]:
+def svd(x: array, /, *, full_matrices: bool, stream: StreamOrDevice = None) -> SVDResult:
     """
     With `full_matrices` False only the first K columns of U and rows of Vt.
     """
@@ -57,7 +62,7 @@ def lu_factor(a: array, *, stream: StreamOrDevice = None) -> tuple[array, array]
     L below and U on and above the diagonal of one matrix, and the row that each row was exchanged with, as uint32.
     """
 
-def eigh(a: array, UPLO: str = 'L', *, stream: StreamOrDevice = None) -> tuple[array, array]:
+def eigh(a: array, UPLO: str = 'L', *, stream: StreamOrDevice = None) -> EighResult:
     """
     Eigenvalues, ascending, and eigenvectors, as columns, of a symmetric or Hermitian matrix of which only the lower ('L') or upper ('U') triangle is read.
     """
@@ -65,7 +70,7 @@ def eigh(a: array, UPLO: str = 'L', *, stream: StreamOrDevice = None) -> tuple[a
 def eigvalsh(a: array, UPLO: str = 'L', *, stream: StreamOrDevice = None) -> array:
     """Eigenvalues, ascending, of a symmetric or Hermitian matrix."""
 
-def eig(a: array, *, stream: StreamOrDevice = None) -> tuple[array, array]:
+def eig(a: array, *, stream: StreamOrDevice = None) -> EigResult:
     """
     Eigenvalues and eigenvectors, as columns of length 1, of a square matrix; both complex.
     """
@@ -113,7 +118,7 @@ def lstsq(a: array, b: array, rcond: float | None = None, *, stream: StreamOrDev
 def det(a: array, *, stream: StreamOrDevice = None) -> array:
     """The determinant of a square matrix."""
 
-def slogdet(a: array, *, stream: StreamOrDevice = None) -> tuple[array, array]:
+def slogdet(a: array, *, stream: StreamOrDevice = None) -> SlogdetResult:
     """
     Sign and logarithm of the modulus of the determinant; 0 and -inf for a singular matrix.
     """
@@ -148,62 +153,26 @@ def matrix_power(a: array, n: int, *, stream: StreamOrDevice = None) -> array:
 def expm(a: array, *, stream: StreamOrDevice = None) -> array:
     """The matrix exponential of a square matrix."""
 
-class EighResult(tuple):
-    """EighResult(eigenvalues, eigenvectors)"""
+class EighResult(NamedTuple):
+    eigenvalues: array
+    eigenvectors: array
 
-    __slots__: tuple = ()
+class EigResult(NamedTuple):
+    eigenvalues: array
+    eigenvectors: array
 
-    __match_args__: tuple = ('eigenvalues', 'eigenvectors')
+class QRResult(NamedTuple):
+    Q: array
+    R: array
 
-    eigenvalues: _collections._tuplegetter = ...
+class SVDResult(NamedTuple):
+    U: array
+    S: array
+    Vh: array
 
-    eigenvectors: _collections._tuplegetter = ...
-
-class EigResult(tuple):
-    """EigResult(eigenvalues, eigenvectors)"""
-
-    __slots__: tuple = ()
-
-    __match_args__: tuple = ('eigenvalues', 'eigenvectors')
-
-    eigenvalues: _collections._tuplegetter = ...
-
-    eigenvectors: _collections._tuplegetter = ...
-
-class QRResult(tuple):
-    """QRResult(Q, R)"""
-
-    __slots__: tuple = ()
-
-    __match_args__: tuple = ('Q', 'R')
-
-    Q: _collections._tuplegetter = ...
-
-    R: _collections._tuplegetter = ...
-
-class SVDResult(tuple):
-    """SVDResult(U, S, Vh)"""
-
-    __slots__: tuple = ()
-
-    __match_args__: tuple = ('U', 'S', 'Vh')
-
-    U: _collections._tuplegetter = ...
-
-    S: _collections._tuplegetter = ...
-
-    Vh: _collections._tuplegetter = ...
-
-class SlogdetResult(tuple):
-    """SlogdetResult(sign, logabsdet)"""
-
-    __slots__: tuple = ()
-
-    __match_args__: tuple = ('sign', 'logabsdet')
-
-    sign: _collections._tuplegetter = ...
-
-    logabsdet: _collections._tuplegetter = ...
+class SlogdetResult(NamedTuple):
+    sign: array
+    logabsdet: array
 
 def vecdot(x1: array, x2: array, /, *, axis: int = -1, stream: StreamOrDevice = None) -> array:
     """

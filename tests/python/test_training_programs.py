@@ -1,0 +1,26 @@
+"""Programs that train small models give the losses of the published package (tests/programs)."""
+
+import importlib
+import json
+import pathlib
+
+import numpy as np
+import pytest
+
+PROGRAMS = pathlib.Path(__file__).resolve().parents[1] / "programs"
+RECORDED = json.loads((PROGRAMS / "losses.json").read_text())
+
+
+@pytest.mark.sampled(0.3)
+@pytest.mark.parametrize("name", sorted(RECORDED))
+def test_losses_are_those_recorded(name, monkeypatch):
+    monkeypatch.syspath_prepend(str(PROGRAMS))
+    series = importlib.import_module(name).run()
+    assert series.keys() == RECORDED[name].keys()
+    for key, values in RECORDED[name].items():
+        np.testing.assert_allclose(series[key], values, rtol=1e-4, atol=1e-4, err_msg=key)
+
+
+def test_every_program_is_recorded():
+    files = {path.stem for path in PROGRAMS.glob("*.py")} - {"record", "program_support"}
+    assert files == set(RECORDED)
