@@ -23,8 +23,8 @@ array row_contiguous(const array& a) {
 namespace {
 
 constexpr char kMagic[] = "\x93NUMPY";
-/// More than 64 axes and a dtype need.
-constexpr size_t kMaxHeader = 1 << 16;
+/// Much more than 64 axes and a dtype need.
+constexpr size_t kMaxHeader = 1 << 20;
 
 std::string descriptor(Dtype t) {
   if (t == bfloat16) return "<V2";
@@ -108,6 +108,7 @@ class HeaderParser {
   }
   Shape tuple() {
     Shape out;
+    size_t axes = 0;
     expect('(');
     for (bool more = true; !accept(')'); more = accept(',')) {
       if (!more) bad("expected , or )");
@@ -115,9 +116,9 @@ class HeaderParser {
       size_t start = at_;
       while (at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_]))) ++at_;
       if (at_ == start || at_ - start > 18) bad("expected a length");
-      if (out.size() == kMaxAxes) bad(cat("more than ", kMaxAxes, " axes"));
-      out.push_back(std::stoll(text_.substr(start, at_ - start)));
+      if (++axes <= kMaxAxes) out.push_back(std::stoll(text_.substr(start, at_ - start)));
     }
+    if (axes > kMaxAxes) bad(cat(axes, " axes; up to ", kMaxAxes, " are accepted,"));
     return out;
   }
   void parse_descriptor(const std::string& d, Header& h) const {

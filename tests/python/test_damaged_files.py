@@ -131,7 +131,7 @@ def test_wrong_npy_headers_are_refused(tmp_path):
     good = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }"
     wrong = [npy(text) for text in WRONG_NPY]
     wrong += [npy(good, version=b"\x04\x00"), npy(good, version=b"\x00\x00"), npy(good)[:20], b""]
-    wrong += [b"\x93NUMPY\x02\x00" + struct.pack("<I", 2**32 - 1) + bytes(1 << 17)]
+    wrong += [b"\x93NUMPY\x02\x00" + struct.pack("<I", 2**21) + bytes(1 << 21)]
     wrong += [npy(good, data=bytes(7))]
     for content in wrong:
         path.write_bytes(content)
