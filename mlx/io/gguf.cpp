@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "mlx/core/error.h"
+#include "mlx/io/elements.h"
 #include "mlx/io/gguf_blocks.h"
 #include "mlx/io/io.h"
 
@@ -75,14 +76,19 @@ class Source {
     return n;
   }
   void skip_to(size_t position) {
-    char few[256];
-    while (at_ < position) bytes(few, std::min(sizeof(few), position - at_));
+    in_.skip(position - at_);
+    at_ = position;
+  }
+  /// The stream, of which the caller reads the next `n` bytes.
+  io::Reader& take(size_t n) {
+    at_ += n;
+    return in_;
   }
   size_t at() const { return at_; }
   size_t left() { return in_.remaining(); }
   template <class... A>
   [[noreturn]] void reject(const A&... a) {
-    fail<FileError>("load_gguf", in_.label(), " ", a...);
+    fail<FileError>("load_gguf", in_.label(), " ", a..., " (at byte ", at_, ")");
   }
 
  private:
@@ -147,7 +153,11 @@ Tensor read_description(Source& in) {
   if (!t.plain && !t.blocks && !t.wide)
     in.reject("holds ", t.name, " in the type ", t.type,
               "; accepted are F32, F16, BF16, F64, I8 to I64, Q4_0 to Q5_1, Q8_0, Q2_K to Q6_K");
-  auto n = static_cast<uint64_t>(num_elements(t.shape));
+  uint64_t n = 1;
+  for (int64_t length : t.shape)
+    if (__builtin_mul_overflow(n, static_cast<uint64_t>(length), &n) || n >> 59)
+      in.reject("gives ", t.name, " the shape ", to_string(t.shape),
+                ", which has too many elements");
   const int block = t.blocks ? 32 : t.wide ? t.wide->elements : 1;
   if (block > 1 && (rank == 0 || t.shape.back() % block != 0))
     in.reject("holds ", t.name, " of shape ", to_string(t.shape), " in blocks of ", block);
@@ -157,56 +167,74 @@ Tensor read_description(Source& in) {
   return t;
 }
 
-/// Converts blocks to words, scales and biases.
-void unpack_blocks(Source& in, const Tensor& t, std::unordered_map<std::string, array>& out) {
-  const Blocks& b = *t.blocks;
-  Shape words = t.shape, units = t.shape;
-  words.back() = t.shape.back() * b.bits / 32;
-  units.back() = t.shape.back() / 32;
-  array w = array::uninitialized(words, uint32);
-  array scales = array::uninitialized(units, float16),
-        biases = array::uninitialized(units, float16);
-  auto* to = static_cast<uint8_t*>(w.raw(Access::write));
-  auto* scale = static_cast<float16_t*>(scales.raw(Access::write));
-  auto* bias = static_cast<float16_t*>(biases.raw(Access::write));
-  for (size_t i = 0; i < scales.size(); ++i, to += 4 * b.bits) {
-    uint8_t block[34];
-    in.bytes(block, b.bytes);
-    std::memcpy(scale + i, block, 2);
-    const uint8_t* codes = block + 2;
-    if (b.id == 3) {
-      std::memcpy(bias + i, block + 2, 2);
-      codes = block + 4;
-    } else {
-      bias[i] = float16_t(static_cast<float>(scale[i]) * (b.bits == 4 ? -8.0f : -128.0f));
-    }
-    for (int j = 0; j < 4 * b.bits; ++j)
-      if (b.bits == 8)
-        to[j] = codes[j] ^ 0x80;  // signed to unsigned
-      else                        // low nibbles: first half of a block, high nibbles: second half
-        to[j] = j < 8 ? (codes[2 * j] & 15) | (codes[2 * j + 1] & 15) << 4
-                      : codes[2 * j - 16] >> 4 | (codes[2 * j - 15] & 0xf0);
+void unpack_packed(const Blocks& b, const uint8_t* block, uint8_t* to, float16_t* scale,
+                   float16_t* bias) {
+  std::memcpy(scale, block, 2);
+  const uint8_t* codes = block + 2;
+  if (b.id == 3) {
+    std::memcpy(bias, block + 2, 2);
+    codes = block + 4;
+  } else {
+    *bias = float16_t(static_cast<float>(*scale) * (b.bits == 4 ? -8.0f : -128.0f));
   }
-  std::string stem = t.name;
-  if (stem.ends_with(".weight")) stem.resize(stem.size() - 7);
-  out.insert_or_assign(t.name, w);
-  out.insert_or_assign(stem + ".scales", scales);
-  out.insert_or_assign(stem + ".biases", biases);
+  for (int j = 0; j < 4 * b.bits; ++j)
+    if (b.bits == 8)
+      to[j] = codes[j] ^ 0x80;  // signed to unsigned
+    else                        // low nibbles: first half of a block, high nibbles: second half
+      to[j] = j < 8 ? (codes[2 * j] & 15) | (codes[2 * j + 1] & 15) << 4
+                    : codes[2 * j - 16] >> 4 | (codes[2 * j - 15] & 0xf0);
 }
 
-/// Converts blocks to float16 elements.
-array read_blocks(Source& in, const Tensor& t) {
-  array out = array::uninitialized(t.shape, float16);
-  if (out.size() == 0) return out;
-  auto* to = static_cast<float16_t*>(out.raw(Access::write));
-  std::vector<uint8_t> block(t.wide->bytes);
-  std::vector<float> elements(t.wide->elements);
-  for (size_t i = 0; i < out.size(); i += elements.size()) {
-    in.bytes(block.data(), block.size());
-    t.wide->unpack(block.data(), elements.data());
-    for (size_t j = 0; j < elements.size(); ++j) to[i + j] = float16_t(elements[j]);
-  }
-  return out;
+/// Blocks as words, scales and biases.
+Arrays read_packed(Source& in, const Tensor& t, StreamOrDevice s) {
+  const Blocks& b = *t.blocks;
+  Shape words = t.shape, units = t.shape;
+  words.back() = t.shape.back() / 32 * b.bits;
+  units.back() = t.shape.back() / 32;
+  const size_t word_bytes = 4 * b.bits;
+  auto decode = [&b, word_bytes](const char* bytes, int64_t n, std::span<char* const> to) {
+    for (int64_t i = 0; i < n; ++i)
+      unpack_packed(b, reinterpret_cast<const uint8_t*>(bytes) + i * b.bytes,
+                    reinterpret_cast<uint8_t*>(to[0]) + i * word_bytes,
+                    reinterpret_cast<float16_t*>(to[1]) + i,
+                    reinterpret_cast<float16_t*>(to[2]) + i);
+  };
+  return io::read_units(in.take(t.bytes), t.name, num_elements(units),
+                        {b.bytes, decode, {word_bytes, 2, 2}},
+                        {{words, uint32}, {units, float16}, {units, float16}}, s);
+}
+
+/// Blocks as float16 elements.
+array read_wide(Source& in, const Tensor& t, StreamOrDevice s) {
+  const io::GgufBlocks& b = *t.wide;
+  auto decode = [&b](const char* bytes, int64_t n, std::span<char* const> to) {
+    float elements[256];
+    auto* out = reinterpret_cast<float16_t*>(to[0]);
+    for (int64_t i = 0; i < n; ++i) {
+      b.unpack(reinterpret_cast<const uint8_t*>(bytes) + i * b.bytes, elements);
+      for (int j = 0; j < b.elements; ++j) *out++ = float16_t(elements[j]);
+    }
+  };
+  const size_t bytes = sizeof(float16_t) * b.elements;
+  return io::read_units(in.take(t.bytes), t.name, num_elements(t.shape) / b.elements,
+                        {b.bytes, decode, {bytes}}, {{t.shape, float16}}, s)[0];
+}
+
+void read_tensor(Source& in, const Tensor& t, StreamOrDevice s,
+                 std::unordered_map<std::string, array>& out) {
+  auto add = [&](const std::string& name, const array& a) {
+    if (!out.emplace(name, a).second) in.reject("has two tensors of the name ", name);
+  };
+  if (t.wide) return add(t.name, read_wide(in, t, s));
+  if (t.plain)
+    return add(t.name,
+               io::read_elements(in.take(t.bytes), t.name, t.shape, t.plain->dtype, false, s));
+  Arrays parts = read_packed(in, t, s);
+  std::string stem = t.name;
+  if (stem.ends_with(".weight")) stem.resize(stem.size() - 7);
+  add(t.name, parts[0]);
+  add(stem + ".scales", parts[1]);
+  add(stem + ".biases", parts[2]);
 }
 
 // ---- writing -----------------------------------------------------------------------------------
@@ -256,7 +284,15 @@ void put_value(std::string& to, const std::string& key, const GGUFMetaData& valu
 
 }  // namespace
 
-GGUFLoad load_gguf(std::shared_ptr<io::Reader> reader, StreamOrDevice) {
+namespace {
+size_t checked_alignment(Source& in, const array& a) {
+  const auto n = a.dtype() == float32 || a.dtype() == float64 ? 0 : a.item<int64_t>();
+  if (n < 1 || n > 1 << 30) in.reject("has a general.alignment that is not in [1, 2^30]");
+  return static_cast<size_t>(n);
+}
+}  // namespace
+
+GGUFLoad load_gguf(std::shared_ptr<io::Reader> reader, StreamOrDevice s) {
   Source in(*reader);
   if (in.number<uint32_t>() != kMagic) in.reject("is not a GGUF file");
   const auto version = in.number<uint32_t>();
@@ -265,14 +301,16 @@ GGUFLoad load_gguf(std::shared_ptr<io::Reader> reader, StreamOrDevice) {
   GGUFLoad out;
   for (in.checked(values, 12); values > 0; --values) {
     std::string key = in.string();
-    out.second.insert_or_assign(key, read_value(in, key));
+    if (out.second.contains(key)) in.reject("has two values for ", key);
+    GGUFMetaData value = read_value(in, key);
+    out.second.emplace(std::move(key), std::move(value));
   }
   std::vector<Tensor> list;
   for (in.checked(tensors, 24); tensors > 0; --tensors) list.push_back(read_description(in));
   size_t alignment = kAlignment;
   if (auto it = out.second.find("general.alignment"); it != out.second.end())
     if (auto* a = std::get_if<array>(&it->second); a && a->size() == 1)
-      alignment = std::max<int64_t>(1, a->item<int64_t>());
+      alignment = checked_alignment(in, *a);
   const size_t pad = (alignment - in.at() % alignment) % alignment;
   const size_t start = in.at() + pad, end = in.at() + in.left();
   std::sort(list.begin(), list.end(), [](auto& a, auto& b) { return a.offset < b.offset; });
@@ -281,18 +319,13 @@ GGUFLoad load_gguf(std::shared_ptr<io::Reader> reader, StreamOrDevice) {
       in.reject("ends before the data of ", t.name, "; it may be truncated");
     if (start + t.offset < in.at()) in.reject("has overlapping tensors, ", t.name, " among them");
     in.skip_to(start + t.offset);
-    if (t.blocks)
-      unpack_blocks(in, t, out.first);
-    else if (t.wide)
-      out.first.insert_or_assign(t.name, read_blocks(in, t));
-    else
-      out.first.insert_or_assign(t.name, read_values(in, *t.plain, t.shape));
+    read_tensor(in, t, s, out.first);
   }
   return out;
 }
 
 GGUFLoad load_gguf(const std::string& file, StreamOrDevice s) {
-  return load_gguf(io::open_reader(file), s);
+  return load_gguf(io::open_reader(file, "load_gguf"), s);
 }
 
 void save_gguf(std::string file, std::unordered_map<std::string, array> arrays,
@@ -306,7 +339,7 @@ void save_gguf(std::string file, std::unordered_map<std::string, array> arrays,
     if (a.ndim() > kMaxTensorAxes)
       fail<ValueError>("save_gguf", name, " with ", a.ndim(), " axes; at most ", kMaxTensorAxes,
                        " are accepted");
-    list.emplace_back(name, io::row_contiguous(a));
+    list.emplace_back(name, a);
   }
   std::sort(list.begin(), list.end(), [](auto& a, auto& b) { return a.first < b.first; });
   std::string head;
@@ -328,10 +361,12 @@ void save_gguf(std::string file, std::unordered_map<std::string, array> arrays,
     offset += (a.nbytes() + kAlignment - 1) / kAlignment * kAlignment;
   }
   pad(head);
-  auto out = io::open_writer(file);
+  for (auto& [name, a] : list) a.eval();  // a failing computation must not leave a draft
+  auto out = io::open_writer(file, "save_gguf");
   out->write(head.data(), head.size());
   for (auto& [name, a] : list) {
-    if (a.nbytes()) out->write(static_cast<const char*>(a.raw(Access::read)), a.nbytes());
+    const array dense = io::row_contiguous(a);  // one at a time: it may be a copy
+    if (a.nbytes()) out->write(static_cast<const char*>(dense.raw(Access::read)), a.nbytes());
     const std::string zeros((kAlignment - a.nbytes() % kAlignment) % kAlignment, 0);
     out->write(zeros.data(), zeros.size());
   }

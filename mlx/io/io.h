@@ -1,6 +1,7 @@
 // Saving and loading arrays: .npy, .safetensors and .gguf. Saving evaluates the arrays; a failed
-// save leaves an existing file unchanged. Loading validates the file and throws FileError if it is
-// malformed.
+// save leaves an existing file unchanged. Loading validates headers and throws FileError if they
+// are malformed; elements in files are read when an array is computed, which throws FileError if
+// they are not there any more.
 #pragma once
 
 #include <string>
@@ -56,8 +57,6 @@ MLX_API void save_gguf(std::string file, std::unordered_map<std::string, array> 
 namespace io {
 /// The array's elements in row-major order, evaluated and in host memory.
 MLX_API array row_contiguous(const array& a);
-/// Reads the elements of an array in row-major order.
-array read_elements(Reader& in, Shape shape, Dtype dtype);
 }  // namespace io
 
 }  // namespace mlx::core

@@ -1,8 +1,9 @@
 // NumPy's .npy format (numpy.org, "NEP 1"): magic, version, a Python dict literal, the elements.
-#include <algorithm>
 #include <cctype>
+#include <cstring>
 
 #include "mlx/core/error.h"
+#include "mlx/io/elements.h"
 #include "mlx/io/io.h"
 #include "mlx/ops/cast.h"
 #include "mlx/ops/view.h"
@@ -17,29 +18,13 @@ array row_contiguous(const array& a) {
   return dense;
 }
 
-array read_elements(Reader& in, Shape shape, Dtype dtype) {
-  if (shape.size() > kMaxAxes)
-    fail<FileError>("load", in.label(), " has an array with ", shape.size(), " axes; up to ",
-                    kMaxAxes, " are accepted");
-  int64_t n = num_elements(shape);
-  if (n < 0 || static_cast<uint64_t>(n) > in.remaining() / dtype.size())
-    fail<FileError>("load", in.label(), " has ", in.remaining(),
-                    " bytes left for an array of shape ", to_string(shape), " and dtype ",
-                    dtype_name(dtype));
-  array out = array::uninitialized(std::move(shape), dtype);
-  if (n) {
-    auto* to = static_cast<char*>(out.raw(Access::write));
-    in.read(to, n * dtype.size());
-    if (dtype == bool_) make_bools(to, n);
-  }
-  return out;
-}
-
 }  // namespace io
 
 namespace {
 
 constexpr char kMagic[] = "\x93NUMPY";
+/// Much more than 64 axes and a dtype need.
+constexpr size_t kMaxHeader = 1 << 20;
 
 std::string descriptor(Dtype t) {
   if (t == bfloat16) return "<V2";
@@ -61,27 +46,32 @@ class HeaderParser {
   Header parse() {
     Header h;
     bool descr = false, order = false, shape = false;
+    auto first = [&](bool& seen, const std::string& key) {
+      if (std::exchange(seen, true)) bad("the key " + key + " comes twice");
+    };
     expect('{');
-    while (!accept('}')) {
+    for (bool more = true; !accept('}'); more = accept(',')) {
+      if (!more) bad("expected , or }");
       std::string key = string();
       expect(':');
       if (key == "descr")
-        descr = true, parse_descriptor(string(), h);
+        first(descr, key), parse_descriptor(string(), h);
       else if (key == "fortran_order")
-        order = true, h.fortran = boolean();
+        first(order, key), h.fortran = boolean();
       else if (key == "shape")
-        shape = true, h.shape = tuple();
+        first(shape, key), h.shape = tuple();
       else
         bad("unknown key " + key);
-      accept(',');
     }
+    space();
+    if (at_ < text_.size()) bad("text after the end");
     if (!descr || !order || !shape) bad("a key is missing");
     return h;
   }
 
  private:
   [[noreturn]] void bad(const std::string& what) const {
-    fail<FileError>("load", label_, " has a malformed .npy header: ", what);
+    fail<FileError>("load", label_, " has a malformed .npy header: ", what, " at character ", at_);
   }
   void space() {
     while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_]))) ++at_;
@@ -118,19 +108,21 @@ class HeaderParser {
   }
   Shape tuple() {
     Shape out;
+    size_t axes = 0;
     expect('(');
-    while (!accept(')')) {
+    for (bool more = true; !accept(')'); more = accept(',')) {
+      if (!more) bad("expected , or )");
       space();
       size_t start = at_;
       while (at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_]))) ++at_;
       if (at_ == start || at_ - start > 18) bad("expected a length");
-      out.push_back(std::stoll(text_.substr(start, at_ - start)));
-      accept(',');
+      if (++axes <= kMaxAxes) out.push_back(std::stoll(text_.substr(start, at_ - start)));
     }
+    if (axes > kMaxAxes) bad(cat(axes, " axes; up to ", kMaxAxes, " are accepted,"));
     return out;
   }
   void parse_descriptor(const std::string& d, Header& h) const {
-    if (d.size() >= 3) {
+    if (d.size() >= 3 && std::strchr("<>|=", d[0])) {
       for (int i = 0; i < kNumDtypes; ++i) {
         Dtype t = static_cast<Dtype::Val>(i);
         if (descriptor(t).substr(1) != d.substr(1)) continue;
@@ -146,12 +138,6 @@ class HeaderParser {
   const std::string& label_;
   size_t at_ = 0;
 };
-
-void swap_bytes(array& a) {
-  auto* p = static_cast<char*>(a.raw(Access::write));
-  size_t unit = is_complex(a.dtype()) ? a.itemsize() / 2 : a.itemsize();
-  for (size_t i = 0; i < a.nbytes(); i += unit) std::reverse(p + i, p + i + unit);
-}
 
 /// The shape as a tuple of Python's: (3, 4), (3,), ().
 std::string python_tuple(const Shape& shape) {
@@ -200,7 +186,7 @@ void save(std::string file, array a) {
   save(io::open_writer(with_extension(std::move(file), ".npy")), std::move(a));
 }
 
-array load(std::shared_ptr<io::Reader> in, StreamOrDevice) {
+array load(std::shared_ptr<io::Reader> in, StreamOrDevice s) {
   char start[8];
   in->read(start, sizeof(start));
   int version = start[6];
@@ -209,14 +195,15 @@ array load(std::shared_ptr<io::Reader> in, StreamOrDevice) {
   unsigned char length[4] = {};
   in->read(reinterpret_cast<char*>(length), version == 1 ? 2 : 4);
   size_t n = length[0] | length[1] << 8 | length[2] << 16 | size_t{length[3]} << 24;
-  if (n > in->remaining()) fail<FileError>("load", in->label(), " ends within its header");
+  if (n > in->remaining() || n > kMaxHeader)
+    fail<FileError>("load", in->label(), " announces a header of ", n, " bytes at ", 8, ", where ",
+                    in->remaining(), " are left; up to ", kMaxHeader, " are accepted");
   std::string text(n, 0);
   in->read(text.data(), n);
   Header h = HeaderParser(text, in->label()).parse();
   Shape stored = h.fortran ? Shape(h.shape.rbegin(), h.shape.rend()) : h.shape;
-  array out = io::read_elements(*in, stored, h.dtype);
-  if (h.swapped) swap_bytes(out);
-  return h.fortran && h.shape.size() > 1 ? transpose(out) : out;
+  array out = io::read_elements(*in, "", stored, h.dtype, h.swapped, s);
+  return h.fortran && h.shape.size() > 1 ? transpose(out, s) : out;
 }
 
 array load(std::string file, StreamOrDevice s) { return load(io::open_reader(file), s); }

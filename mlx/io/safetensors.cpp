@@ -1,8 +1,10 @@
 // The safetensors format: the length of a JSON header, the header, the elements.
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <unordered_set>
 
 #include "mlx/core/error.h"
+#include "mlx/io/elements.h"
 #include "mlx/io/io.h"
 
 namespace mlx::core {
@@ -21,6 +23,8 @@ constexpr Name kNames[] = {
     {"BF16", bfloat16}, {"F32", float32}, {"F64", float64}, {"C64", complex64}};
 
 constexpr size_t kMaxHeader = 100 << 20;
+/// The name that is not one of an array.
+constexpr const char* kMetadata = "__metadata__";
 
 const char* name_of(Dtype t) {
   for (const Name& n : kNames)
@@ -45,41 +49,137 @@ struct Entry {
   size_t begin, end;
 };
 
-/// The arrays ordered by offset; throws FileError unless they cover the rest of the file exactly.
-std::vector<Entry> entries_of(const json& header, size_t bytes, const std::string& label) {
-  std::vector<Entry> out;
-  for (auto& [name, info] : header.items()) {
-    if (name == "__metadata__") continue;
-    Entry e{name, dtype_of(info.at("dtype").get<std::string>(), label), {}, 0, 0};
-    for (auto& d : info.at("shape")) {
-      e.shape.push_back(d.get<int64_t>());
-      if (e.shape.back() < 0)
-        fail<FileError>("load_safetensors", label, ": ", name, " has a negative length");
+/// Reads the header from the events of a JSON parser, so that memory is used for what a header may
+/// contain only: an object of flat objects.
+class HeaderReader final : public nlohmann::json_sax<json> {
+ public:
+  explicit HeaderReader(const std::string& label) : label_(label) {}
+  std::vector<Entry> entries;
+  std::unordered_map<std::string, std::string> metadata;
+
+  bool null() override {
+    if (depth_ != 1 || !in_metadata_) bad("null");
+    return true;
+  }
+  bool boolean(bool) override { bad("a bool"); }
+  bool number_integer(int64_t v) override { bad(cat("the number ", v)); }
+  bool number_float(double, const std::string& text) override { bad("the number " + text); }
+  bool binary(json::binary_t&) override { bad("binary data"); }
+  bool number_unsigned(uint64_t v) override {
+    if (!list_) bad(cat("the number ", v));
+    if (v > static_cast<uint64_t>(INT64_MAX)) bad(cat("the number ", v));
+    if (field_ == "shape") {
+      if (entry().shape.size() == kMaxAxes) bad(cat("more than ", kMaxAxes, " axes"));
+      entry().shape.push_back(static_cast<int64_t>(v));
+    } else {
+      if (n_offsets_ == 2) bad("more than two numbers");
+      (n_offsets_++ ? entry().end : entry().begin) = v;
     }
-    e.begin = info.at("data_offsets").at(0).get<size_t>();
-    e.end = info.at("data_offsets").at(1).get<size_t>();
-    size_t size;
-    bool bad = __builtin_mul_overflow(num_elements(e.shape), size_t{e.dtype.size()}, &size);
+    return true;
+  }
+  bool string(std::string& v) override {
+    if (in_metadata_ && depth_ == 2) {
+      metadata.emplace(field_, std::move(v));
+    } else {
+      if (depth_ != 2 || list_ || field_ != "dtype") bad("a string");
+      entry().dtype = dtype_of(v, label_);
+    }
+    return true;
+  }
+  bool start_object(size_t) override {
+    if (depth_ == 2 || list_) bad("an object");
+    ++depth_;
+    return true;
+  }
+  bool key(std::string& name) override {
+    if (depth_ == 1) return start_entry(name);
+    field_ = name;
+    if (in_metadata_) {
+      if (metadata.contains(name)) bad("a second value");
+      return true;
+    }
+    const int bit = name == "dtype" ? 1 : name == "shape" ? 2 : name == "data_offsets" ? 4 : 0;
+    if (!bit) bad("an unknown field");
+    if (fields_ & bit) bad("a second value");
+    fields_ |= bit;
+    return true;
+  }
+  bool end_object() override {
+    if (--depth_ == 1 && !in_metadata_ && (fields_ != 7 || n_offsets_ != 2)) {
+      field_.clear();
+      bad("no dtype, shape and two data_offsets");
+    }
+    in_metadata_ = false;
+    return true;
+  }
+  bool start_array(size_t) override {
+    if (depth_ != 2 || list_ || in_metadata_ || field_ == "dtype") bad("a list");
+    list_ = true;
+    return true;
+  }
+  bool end_array() override {
+    list_ = false;
+    return true;
+  }
+  bool parse_error(size_t at, const std::string&, const json::exception& e) override {
+    fail<FileError>("load_safetensors", label_, ": malformed header at byte ", 8 + at, ": ",
+                    e.what());
+  }
+
+ private:
+  Entry& entry() { return entries.back(); }
+  bool start_entry(std::string& name) {
+    field_.clear();
+    name_ = name;
+    in_metadata_ = name == kMetadata;
+    if (!names_.insert(name).second) bad("a second description");
+    fields_ = n_offsets_ = 0;
+    if (!in_metadata_) entries.push_back({std::move(name), float32, {}, 0, 0});
+    return true;
+  }
+  [[noreturn]] void bad(const std::string& what) const {
+    fail<FileError>("load_safetensors", label_, ": the header has ", what,
+                    name_.empty() ? "" : " for " + name_, field_.empty() ? "" : "." + field_,
+                    "; accepted are a dtype, a shape and two data_offsets for each array, and "
+                    "strings in ",
+                    kMetadata);
+  }
+
+  const std::string& label_;
+  std::unordered_set<std::string> names_;
+  std::string name_, field_;
+  int depth_ = 0, fields_ = 0, n_offsets_ = 0;
+  bool list_ = false, in_metadata_ = false;
+};
+
+/// Orders the arrays by offset; throws FileError unless they cover the rest of the file exactly.
+void check_entries(std::vector<Entry>& entries, size_t bytes, const std::string& label) {
+  for (const Entry& e : entries) {
+    size_t size = e.dtype.size();
+    bool bad = false;
+    for (int64_t n : e.shape) bad |= __builtin_mul_overflow(size, static_cast<size_t>(n), &size);
     if (bad || e.begin > e.end || e.end > bytes || e.end - e.begin != size)
       fail<FileError>("load_safetensors", label, ": the bytes ", e.begin, " to ", e.end, " of ",
-                      name, " do not hold shape ", to_string(e.shape), " of ", dtype_name(e.dtype),
-                      "; the file may be truncated");
-    out.push_back(std::move(e));
+                      e.name, " do not hold shape ", to_string(e.shape), " of ",
+                      dtype_name(e.dtype), "; the file may be truncated");
   }
-  std::sort(out.begin(), out.end(),
+  std::sort(entries.begin(), entries.end(),
             [](auto& a, auto& b) { return std::pair(a.begin, a.end) < std::pair(b.begin, b.end); });
   size_t at = 0;
-  for (const Entry& e : out) {
+  for (const Entry& e : entries) {
     if (e.begin != at)
-      fail<FileError>("load_safetensors", label, ": the arrays overlap or leave gaps");
+      fail<FileError>("load_safetensors", label, ": ", e.name, " starts at byte ", e.begin,
+                      " of the data instead of ", at,
+                      "; arrays may neither overlap nor leave gaps");
     at = e.end;
   }
-  return out;
+  if (at != bytes)
+    fail<FileError>("load_safetensors", label, ": ", bytes - at, " bytes after the last array");
 }
 
 }  // namespace
 
-SafetensorsLoad load_safetensors(std::shared_ptr<io::Reader> in, StreamOrDevice) {
+SafetensorsLoad load_safetensors(std::shared_ptr<io::Reader> in, StreamOrDevice s) {
   const std::string label = in->label();
   unsigned char raw[8];
   in->read(reinterpret_cast<char*>(raw), 8);
@@ -90,38 +190,39 @@ SafetensorsLoad load_safetensors(std::shared_ptr<io::Reader> in, StreamOrDevice)
                     in->remaining(), " bytes follow; the file may be truncated");
   std::string text(length, 0);
   in->read(text.data(), length);
+  // The parser takes NUL for the end of its input.
+  if (!text.starts_with('{') || text.find('\0') != std::string::npos)
+    fail<FileError>("load_safetensors", label, ": the header is not a JSON object");
+  HeaderReader header(label);
+  json::sax_parse(text, &header);
+  std::string().swap(text);
+  check_entries(header.entries, in->remaining(), label);
   SafetensorsLoad out;
-  try {
-    json header = json::parse(text);
-    if (!header.is_object())
-      fail<FileError>("load_safetensors", label, ": the header is not a JSON object");
-    for (const Entry& e : entries_of(header, in->remaining(), label))
-      out.first.insert_or_assign(e.name, io::read_elements(*in, e.shape, e.dtype));
-    if (header.contains("__metadata__"))
-      for (auto& [key, value] : header["__metadata__"].items())
-        out.second[key] = value.get<std::string>();
-  } catch (const json::exception& e) {
-    fail<FileError>("load_safetensors", label, ": malformed header: ", e.what());
-  }
+  for (const Entry& e : header.entries)
+    out.first.emplace(e.name, io::read_elements(*in, e.name, e.shape, e.dtype, false, s));
+  out.second = std::move(header.metadata);
   return out;
 }
 
 SafetensorsLoad load_safetensors(const std::string& file, StreamOrDevice s) {
-  return load_safetensors(io::open_reader(file), s);
+  return load_safetensors(io::open_reader(file, "load_safetensors"), s);
 }
 
 void save_safetensors(std::shared_ptr<io::Writer> out,
                       std::unordered_map<std::string, array> arrays,
                       std::unordered_map<std::string, std::string> metadata) {
-  std::vector<std::pair<std::string, array>> sorted;
-  for (auto& [name, a] : arrays) sorted.emplace_back(name, io::row_contiguous(a));
+  if (arrays.contains(kMetadata))
+    fail<ValueError>("save_safetensors", "an array of the name ", kMetadata,
+                     "; the format keeps this name for metadata");
+  std::vector<std::pair<std::string, array>> sorted(arrays.begin(), arrays.end());
+  arrays.clear();
   // Wider elements first, so that every array is aligned to its element size.
   std::sort(sorted.begin(), sorted.end(), [](auto& a, auto& b) {
     return std::pair(-int{a.second.dtype().size()}, a.first) <
            std::pair(-int{b.second.dtype().size()}, b.first);
   });
   json header = json::object();
-  if (!metadata.empty()) header["__metadata__"] = metadata;
+  if (!metadata.empty()) header[kMetadata] = metadata;
   size_t at = 0;
   for (auto& [name, a] : sorted) {
     std::vector<int64_t> shape(a.shape().begin(), a.shape().end());
@@ -129,14 +230,21 @@ void save_safetensors(std::shared_ptr<io::Writer> out,
         {"dtype", name_of(a.dtype())}, {"shape", shape}, {"data_offsets", {at, at + a.nbytes()}}};
     at += a.nbytes();
   }
-  std::string text = header.dump();
+  std::string text;
+  try {
+    text = header.dump();
+  } catch (const json::exception& e) {
+    fail<ValueError>("save_safetensors", "names or metadata that are not UTF-8: ", e.what());
+  }
   text.append((8 - text.size() % 8) % 8, ' ');
   char length[8];
   for (int i = 0; i < 8; ++i) length[i] = static_cast<char>(uint64_t{text.size()} >> (8 * i));
   out->write(length, 8);
   out->write(text.data(), text.size());
-  for (auto& [name, a] : sorted)
-    if (a.nbytes()) out->write(static_cast<const char*>(a.raw(Access::read)), a.nbytes());
+  for (auto& [name, a] : sorted) {
+    const array dense = io::row_contiguous(a);  // one at a time: it may be a copy
+    if (a.nbytes()) out->write(static_cast<const char*>(dense.raw(Access::read)), a.nbytes());
+  }
   out->commit();
 }
 
@@ -149,7 +257,8 @@ void save_safetensors(std::string file, std::unordered_map<std::string, array> a
   Arrays all;
   for (auto& [name, a] : arrays) all.push_back(a);
   for (const array& a : all) a.eval();
-  save_safetensors(io::open_writer(file), std::move(arrays), std::move(metadata));
+  save_safetensors(io::open_writer(file, "save_safetensors"), std::move(arrays),
+                   std::move(metadata));
 }
 
 }  // namespace mlx::core

@@ -23,15 +23,22 @@ void add_event(std::vector<Ref<Event>>& list, const Ref<Event>& e) {
   list.push_back(e);
 }
 
+/// True where the last write may be part of an evaluation that is still being planned, perhaps this
+/// one: a copy would wait for its launch.
+bool may_be_planned(const Storage& storage) {
+  return !storage.settled() && !storage.ready->completion();
+}
+
 /// Starts the copies of leaves to where they are read: what these cannot get memory for leaves the
-/// graph as it was.
+/// graph as it was. Leaves of which that is not known start with the launch.
 void bring_leaves(const Execution& x) {
   const Plan& plan = *x.plan;
   for (const Segment& seg : plan.segments) {
     for (int b : seg.transfers) {
       const Ref<Storage>& storage = x.memory[plan.home_of(seg.slots[b])].storage;
       Ref<Event> arrival;
-      if (plan.slots[seg.slots[b]].kind == SlotKind::leaf && !storage->pinned())
+      if (plan.slots[seg.slots[b]].kind == SlotKind::leaf && !storage->pinned() &&
+          !may_be_planned(*storage))
         storage->bring(seg.space, seg.stream, arrival);
     }
   }

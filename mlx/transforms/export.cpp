@@ -312,7 +312,8 @@ void FunctionExporter::discard() {
 }
 
 ImportedFunction::ImportedFunction(const std::string& file)
-    : function_(std::make_shared<StoredFunction>(read_function(*io::open_reader(file)))) {}
+    : function_(std::make_shared<StoredFunction>(
+          read_function(*io::open_reader(file, "import_function")))) {}
 
 std::vector<array> ImportedFunction::operator()(const Args& args, const Kwargs& kwargs) const {
   FlatArguments f = flatten(args, kwargs);
@@ -371,7 +372,7 @@ FunctionExporter to_file(const std::string& file, const F& fun, bool shapeless,
   auto state = std::make_unique<FunctionExporter::State>();
   state->fun = general(fun);
   state->shapeless = shapeless;
-  state->out = io::open_writer(file);
+  state->out = io::open_writer(file, kExport);
   state->made.metadata = metadata;
   return FunctionExporter(std::move(state));
 }

@@ -124,7 +124,12 @@ PyObject* raise_current() noexcept {
   } catch (...) {
     message = "an exception of an unknown type was thrown";
   }
-  PyErr_SetString(type, message.c_str());
+  // Messages quote names of files and what stands in them, which need not be UTF-8.
+  const auto size = static_cast<Py_ssize_t>(message.size());
+  if (PyObject* text = PyUnicode_DecodeUTF8(message.data(), size, "backslashreplace")) {
+    PyErr_SetObject(type, text);
+    Py_DECREF(text);
+  }
   return nullptr;
 }
 

@@ -10,6 +10,7 @@ namespace mlx::core::cpu {
 /// Calls F for each family.
 #define MLX_KERNEL_FAMILIES(F) \
   F(creation_kernels)          \
+  F(file_read_kernels)         \
   F(concat_kernels)            \
   F(slice_kernels)             \
   F(index_kernels)             \

@@ -2020,7 +2020,7 @@ def load(file: file | str | pathlib.Path, /, format: str | None, return_metadata
 @overload
 def load(file: file | str | pathlib.Path, /, format: str | None = None, return_metadata: bool = False, *, stream: StreamOrDevice = None) -> array | dict[str, array] | tuple[dict[str, array], dict[str, Any]]:
     """
-    Reads an array (.npy) or arrays by name (.npz, .safetensors, .gguf). The format follows from the name or the content. Raises an exception that is both RuntimeError and ValueError for files that cannot be read.
+    Reads an array (.npy) or arrays by name (.npz, .safetensors, .gguf). The format follows from the name or the content. Arrays in files that are named by a path are read when they are used; file objects are read at once. Raises mx.FileError for files that cannot be read.
     """
 
 class FunctionExporter:

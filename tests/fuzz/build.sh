@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Builds the fuzz target: the readers of files compiled by clang for libFuzzer and the sanitizers, and
+# the other objects of the engine as they are in build/. Run by ./dev fuzz in the root.
+set -euo pipefail
+out=build/fuzz
+mkdir -p $out
+readers=(mlx/io/*.cpp mlx/ops/file_read.cpp mlx/transforms/function_file.cpp mlx/transforms/export_ops.cpp)
+clang=$(compgen -c clang++ | sort -u | grep -E '^clang\+\+(-[0-9]+)?$' | head -1)
+# What the build includes everywhere (cmake/engine.cmake).
+prefix=()
+for header in algorithm cmath functional memory mutex optional string unordered_map vector; do
+  prefix+=(-include $header)
+done
+flags=(-std=c++20 -O1 -g1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined
+  -fno-sanitize=vptr,function -fno-sanitize-recover=all -I. -Ibuild/include
+  -isystem build/packages/json "${prefix[@]}")
+objects=()
+stale=()
+for source in "${readers[@]}" tests/fuzz/fuzz_files.cpp; do
+  object=$out/$(echo "$source" | tr / _).o
+  objects+=("$object")
+  [ "$object" -nt "$source" ] || stale+=("$object" "$source")
+done
+if [ ${#stale[@]} -gt 0 ]; then
+  printf '%s\n' "${stale[@]}" | xargs -n 2 -P "${MLX_BUILD_JOBS:-$(nproc)}" "$clang" "${flags[@]}" -c -o
+fi
+rest=$(find build/objects/CMakeFiles/mlx*.dir -name '*.o')
+for source in "${readers[@]}"; do rest=$(grep -v "__/$source.o$" <<<"$rest"); done
+blas=$(dirname "$(find .venv -name libscipy_openblas.so | head -1)")
+# shellcheck disable=SC2086
+"$clang" -fsanitize=fuzzer,address,undefined -fno-sanitize=vptr,function "${objects[@]}" $rest \
+  -L"$blas" -Wl,-rpath,"$PWD/$blas" -lscipy_openblas -ldl -lpthread -o $out/fuzz_files

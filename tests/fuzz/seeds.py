@@ -1,0 +1,91 @@
+"""Write the files that fuzzing starts from: python tests/fuzz/seeds.py FOLDER
+
+A folder for each format, with small files of every dtype and every feature of the format, written
+with the build that is to be fuzzed.
+"""
+
+import pathlib
+import struct
+import sys
+
+import mlx.core as mx
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests" / "python"), str(ROOT / "tests" / "golden")]
+
+import cases  # noqa: E402
+from cases.table import device_array  # noqa: E402
+
+DTYPES = "bool_ uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 bfloat16 float32 float64"
+SHAPES = [(), (0,), (3,), (2, 3), (1, 2, 2)]
+GGUF_BLOCKS = {2: 18, 3: 20, 8: 34, 6: 22, 7: 24, 10: 84, 11: 110, 12: 144, 13: 176, 14: 210}
+
+
+def arrays():
+    """Small arrays by name, of every dtype and several shapes."""
+    for dtype in [*DTYPES.split(), "complex64"]:
+        for shape in SHAPES:
+            name = dtype + "x".join(map(str, shape))
+            yield name, mx.ones(shape).astype(getattr(mx, dtype))
+
+
+def write_arrays(folder):
+    """Files of .npy and safetensors."""
+    made = dict(arrays())
+    for name, a in made.items():
+        mx.save(folder / "npy" / name, a)
+        mx.save_safetensors(folder / "safetensors" / name, {"x": a})
+    mx.save_safetensors(folder / "safetensors" / "many", made, {"format": "mlx", "note": "ä"})
+    mx.save_safetensors(folder / "safetensors" / "none", {})
+    text = b"{'descr': '>f4', 'fortran_order': True, 'shape': (2, 1), }\n"
+    for version in (1, 2, 3):
+        length = struct.pack("<H" if version == 1 else "<I", len(text))
+        head = b"\x93NUMPY" + bytes([version, 0]) + length
+        (folder / "npy" / f"version{version}").write_bytes(head + text + bytes(8))
+
+
+def write_gguf(folder):
+    """Files of GGUF: plain tensors, metadata, a file for each block format."""
+    plain = {n: a for n, a in arrays() if n.startswith(("int8", "int32", "float16", "float32"))}
+    values = {"text": "ä", "list": ["a", ""], "n": mx.array(3), "v": mx.array([1.5, 2.5])}
+    mx.save_gguf(folder / "gguf" / "plain", plain, values)
+    mx.save_gguf(folder / "gguf" / "none", {}, {"general.alignment": mx.array(64, mx.uint32)})
+    for kind, size in GGUF_BLOCKS.items():
+        length = 32 if size < 40 else 256
+        head = struct.pack("<4sIQQ", b"GGUF", 3, 1, 0) + struct.pack("<Q", 8) + b"t.weight"
+        head += struct.pack("<IQQIQ", 2, length, 2, kind, 0)
+        content = head + bytes(-len(head) % 32) + bytes(range(2 * size % 251)) + bytes(2 * size)
+        (folder / "gguf" / f"type{kind}").write_bytes(content)
+
+
+def write_functions(folder):
+    """A function file for each row of the case lists that is small."""
+    for family in cases.names():
+        for i, row in enumerate(cases.families(family)):
+            if not row.traced or (family == "elementwise" and i % 10):
+                continue
+            dtype = "float32" if "float32" in row.dtypes else row.dtypes[0]
+            given = [device_array(v) for v in row.host_inputs(dtype)]
+
+            def call(*given, row=row):
+                out = row.call(*given)
+                return tuple(out) if isinstance(out, (list, tuple)) else (out,)
+
+            path = folder / "function" / f"{family}{i}"
+            mx.export_function(str(path), call, *given)
+            if path.stat().st_size > 4096:
+                path.unlink()
+
+
+def main():
+    """Write all of them."""
+    folder = pathlib.Path(sys.argv[1])
+    for name in ("npy", "safetensors", "gguf", "function"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    write_arrays(folder)
+    write_gguf(folder)
+    write_functions(folder)
+
+
+if __name__ == "__main__":
+    main()
