@@ -20,7 +20,6 @@ source_suffix = {".md": "markdown"}
 templates_path = []
 default_role = "code"
 highlight_language = "python"
-python_maximum_signature_line_length = 88
 toc_object_entries_show_parents = "hide"
 add_module_names = False
 
@@ -34,4 +33,5 @@ html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
+html_show_search_summary = False  # it fetches pages, which a site opened from a folder cannot
 html_theme_options = {"navigation_with_keys": True}

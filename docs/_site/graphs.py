@@ -61,6 +61,15 @@ def order(row, near, edges):
     row.sort(key=mean.get)
 
 
+def sort(rows, edges):
+    """Order the rows so that few edges cross."""
+    for _ in range(4):  # each node near those that it reads, then near those that read it
+        for above, row in itertools.pairwise(rows):
+            order(row, above, edges)
+        for below, row in itertools.pairwise(rows[::-1]):
+            order(row, below, [(b, a) for a, b in edges])
+
+
 def layers(keep, edges):
     """The nodes by their longest distance from a leaf, leaves just above their first use."""
     depth = dict.fromkeys(keep, 0)
@@ -72,39 +81,51 @@ def layers(keep, edges):
         if uses and not any(b == key for _, b in edges):
             depth[key] = min(uses) - 1
     rows = [[k for k in keep if depth[k] == d] for d in range(max(depth.values()) + 1)]
-    for _ in range(4):  # each node near those that it reads, then near those that read it
-        for above, row in itertools.pairwise(rows):
-            order(row, above, edges)
-        for below, row in itertools.pairwise(rows[::-1]):
-            order(row, below, [(b, a) for a, b in edges])
     return rows
+
+
+def bent(keep, edges):
+    """The rows with free places where edges cross them, and the places on the way of each edge."""
+    rows = layers(keep, edges)
+    depth = {k: d for d, row in enumerate(rows) for k in row}
+    ways, links = [], []
+    for a, b in edges:
+        between = [(a, b, d) for d in range(depth[a] + 1, depth[b])]
+        way = [a, *between, b]
+        for place in between:
+            rows[place[2]].append(place)
+        ways.append(way)
+        links += itertools.pairwise(way)
+    sort(rows, links)
+    return rows, ways
 
 
 def drawing(keep, edges):
     """The SVG of a graph."""
-    rows = layers(keep, edges)
+    rows, ways = bent(keep, edges)
     width = {k: len(label) * LETTER + 24 for k, (label, _, _) in keep.items()}
-    total = [sum(width[k] for k in row) + GAP * (len(row) - 1) for row in rows]
+    total = [sum(width.get(k, 0) for k in row) + GAP * (len(row) - 1) for row in rows]
     whole, at = max(total) + 4, {}
     for y, (row, wide) in enumerate(zip(rows, total, strict=True)):
         x = (whole - wide) / 2
         for k in row:
-            at[k] = (x + width[k] / 2, y * ROW + 2)
-            x += width[k] + GAP
+            at[k] = (x + width.get(k, 0) / 2, y * ROW + 2)
+            x += width.get(k, 0) + GAP
     high = len(rows) * ROW - ROW + HEIGHT + 4
     out = [
         f'<svg class="graph" viewBox="0 0 {whole:.0f} {high}" width="{whole:.0f}" role="img">',
         '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
         'markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z"/></marker></defs>',
     ]
-    for a, b in edges:
-        (x1, y1), (x2, y2) = at[a], at[b]
-        y1 += HEIGHT
-        bend = (y2 - y1) / 2
-        out.append(
-            f'<path class="edge" d="M{x1:.1f} {y1}C{x1:.1f} {y1 + bend:.1f} {x2:.1f} '
-            f'{y2 - bend:.1f} {x2:.1f} {y2}" marker-end="url(#arrow)"/>'
-        )
+    for way in ways:
+        x, y = at[way[0]]
+        path = f"M{x:.1f} {y + HEIGHT}"
+        for place in way[1:]:
+            (x1, y1), (x, y) = (x, y + HEIGHT), at[place]
+            bend = (y - y1) / 2
+            path += f"C{x1:.1f} {y1 + bend:.1f} {x:.1f} {y - bend:.1f} {x:.1f} {y}"
+            path += "" if place in keep else f"V{y + HEIGHT}"
+        out.append(f'<path class="edge" d="{path}" marker-end="url(#arrow)"/>')
     for k, (label, kind, title) in keep.items():
         x, y = at[k]
         round_ = 4 if kind == "op" else HEIGHT / 2

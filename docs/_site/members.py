@@ -172,7 +172,7 @@ def class_entry(module, name, members=True):
         function = getattr(member, "__func__", member)
         if is_bound(function) or inspect.isfunction(function):
             of = formatted(*text_of(function))
-            content += declared("method", signatures(function, key, True), of)
+            content += declared("method", signatures(function, key, function is member), of)
         elif isinstance(member, property) or hasattr(member, "__get__"):
             content += declared("property", [key], formatted(*text_of(member)))
     sigs = [name]

@@ -18,6 +18,7 @@ import mlx.core as mx
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 FOLDERS = ("start", "guides", "from", "how")
 PAGES = [page for folder in FOLDERS for page in sorted((DOCS / folder).glob("*.md"))]
+PAGES.append(DOCS / "index.md")
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 BLOCK = re.compile(r"^```(\S+)([^\n]*)\n(.*?)^```$", re.M | re.S)
 NAME = re.compile(r"`((?:mx|nn|optim)(?:\.[A-Za-z_]\w*)+)")
