@@ -9,6 +9,15 @@ import re
 CALLS = re.compile(r"^```calls\n.*?^```\n|^A `calls` block lists.*?\n\n", re.M | re.S)
 
 
+#: A link of an included page of the root into docs/.
+INTO_DOCS = re.compile(r"\]\(docs/")
+
+
+def included(app, relative_path, parent_docname, content):
+    """Edit the text of a page of the root where a page includes it."""
+    content[0] = INTO_DOCS.sub("](", content[0])
+
+
 def change(app, docname, source):
     """Edit the text of a page before it is parsed."""
     if docname == "differences":
@@ -20,4 +29,5 @@ def change(app, docname, source):
 def setup(app):
     """Connect the change."""
     app.connect("source-read", change)
+    app.connect("include-read", included)
     return {"parallel_read_safe": True}
