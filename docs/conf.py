@@ -14,7 +14,7 @@ version = release = re.search(
     r"project\(mlx VERSION ([\d.]+)", (HERE.parent / "CMakeLists.txt").read_text()
 ).group(1)
 
-extensions = ["myst_parser", "members", "headers", "graphs", "runs", "pages"]
+extensions = ["myst_parser", "members", "headers", "graphs", "runs", "timelines", "pages"]
 exclude_patterns = ["_site"]
 source_suffix = {".md": "markdown"}
 templates_path = []
