@@ -113,7 +113,8 @@ def drawing(keep, edges):
             x += width.get(k, 0) + GAP
     high = len(rows) * ROW - ROW + HEIGHT + 4
     out = [
-        f'<svg class="graph" viewBox="0 0 {whole:.0f} {high}" width="{whole:.0f}" role="img">',
+        f'<svg class="graph" viewBox="0 0 {whole:.0f} {high}" width="{whole:.0f}" role="img" '
+        'aria-label="A graph of operations">',
         '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
         'markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z"/></marker></defs>',
     ]

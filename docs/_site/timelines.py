@@ -26,7 +26,10 @@ def drawing(events):
     names = sorted({e["name"] for e in events})
     scale = WIDTH / whole
     high = len(threads) * (HEIGHT + 8) + 24
-    out = [f'<svg class="timeline" viewBox="0 0 {WIDTH} {high}" width="{WIDTH}" role="img">']
+    out = [
+        f'<svg class="timeline" viewBox="0 0 {WIDTH} {high}" width="{WIDTH}" role="img" '
+        'aria-label="Steps over time">'
+    ]
     for e in events:
         x, wide = (e["ts"] - start) * scale, max(e["dur"] * scale, 0.5)
         y = threads.index(e["tid"]) * (HEIGHT + 8)

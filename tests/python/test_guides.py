@@ -21,6 +21,7 @@ PAGES = [page for folder in FOLDERS for page in sorted((DOCS / folder).glob("*.m
 PAGES.append(DOCS / "index.md")
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 BLOCK = re.compile(r"^```(\S+)([^\n]*)\n(.*?)^```$", re.M | re.S)
+LISTED = re.compile(r"^```\{(?:functions|classes)\} (\S+)\n(.*?)^```$", re.M | re.S)
 NAME = re.compile(r"`((?:mx|nn|optim)(?:\.[A-Za-z_]\w*)+)")
 
 
@@ -103,3 +104,30 @@ def test_environment_variables():
     page = (DOCS / "reference" / "environment.md").read_text()
     engine = page[: page.index("Variables of the build")]
     assert set(re.findall(r"^\| `(MLX_\w+)`", engine, re.M)) == known
+
+
+def test_reference():
+    """What the reference lists exists, and what it lists has a text."""
+    import importlib
+
+    wanting = []
+    pages = sorted((DOCS / "reference").glob("*.md"))
+    blocks = [b for page in pages for b in LISTED.findall(page.read_text())]
+    for where, names in blocks:
+        module = mx
+        if not where.startswith("mlx.core"):
+            module = importlib.import_module(where)
+        for part in where.split(".")[2:] if module is mx else ():
+            module = getattr(module, part)
+        for name in names.split():
+            listed = getattr(module, name, None)
+            if name != "rest" and not (listed and text_of(listed)):
+                wanting.append(f"{where}.{name}")
+    assert wanting == []
+    assert len(blocks) > 40
+
+
+def text_of(value):
+    """The text of a docstring, without the signatures."""
+    parts = [doc for _, doc, *_ in getattr(value, "__nb_signature__", ())]
+    return "".join(parts) or value.__doc__
