@@ -35,11 +35,16 @@ def _like(tree: Any, values: list[Any]) -> Any:
 def tree_map(
     fn: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[..., Any] | None = None
 ) -> Any:
-    """Replace every leaf of ``tree`` by ``fn(leaf)``.
+    """Replace every leaf of a tree by ``fn(leaf)``.
 
-    With further trees in ``rest``, ``fn`` also receives what they hold at the same place: they
-    have to contain every key of ``tree`` and may contain more.  ``is_leaf(subtree)`` may declare
-    a container to be a leaf.
+    Args:
+        fn: gets a leaf, and the leaves of ``rest`` at the same place.
+        tree: the tree.
+        rest: further trees; they have to contain every key of ``tree`` and may contain more.
+        is_leaf: ``is_leaf(subtree)`` may declare a container to be a leaf.
+
+    Returns:
+        A tree of the form of ``tree``.
 
     >>> tree_map(lambda a, b: a + b, {"x": [1, 2]}, {"x": [10, 20]})
     {'x': [11, 22]}
@@ -62,9 +67,17 @@ def tree_map_with_path(
     is_leaf: Callable[..., Any] | None = None,
     path: Any | None = None,
 ) -> Any:
-    """Like :func:`tree_map`, with the leaf's path as the first argument of ``fn``.
+    """Replace every leaf of a tree by ``fn(path, leaf)``.
 
-    ``path`` is the prefix of all paths; a tree that is a single leaf has the path ``path``.
+    Args:
+        fn: gets the path of a leaf, the leaf, and the leaves of ``rest`` at the same place.
+        tree: the tree.
+        rest: further trees, as in :func:`tree_map`.
+        is_leaf: ``is_leaf(subtree)`` may declare a container to be a leaf.
+        path: the prefix of all paths; a tree that is a single leaf has the path ``path``.
+
+    Returns:
+        A tree of the form of ``tree``.
 
     >>> tree_map_with_path(lambda path, leaf: f"{path}={leaf}", {"x": [1, 2]})
     {'x': ['x.0=1', 'x.1=2']}
@@ -120,8 +133,19 @@ def tree_flatten(
 ) -> list[tuple[str, Any]] | dict[str, Any]:
     """List the leaves of a tree as pairs of path and leaf, in order.
 
-    ``prefix`` is put before every path.  The pairs are added to ``destination``, a list or a dict
-    (a new list by default), which is returned.  Empty containers leave no trace.
+    Empty containers leave no trace.
+
+    Args:
+        tree: the tree.
+        prefix: is put before every path.
+        is_leaf: ``is_leaf(subtree)`` may declare a container to be a leaf.
+        destination: a list or a dict to which the pairs are added; a new list by default.
+
+    Returns:
+        The destination.
+
+    Raises:
+        ValueError: ``destination`` is neither a list nor a dict.
 
     >>> tree_flatten({"x": [1, {"y": 2}]})
     [('x.0', 1), ('x.1.y', 2)]
@@ -140,11 +164,20 @@ def tree_flatten(
 
 
 def tree_unflatten(tree: list[tuple[str, Any]] | dict[str, Any]) -> Any:
-    """Build the tree that :func:`tree_flatten` flattened, from its pairs or its dict.
+    """Build the tree that :func:`tree_flatten` flattened.
 
-    A level whose keys are all numbers becomes a list, with ``{}`` at the numbers that are left
-    out; every other level becomes a dict, and so do levels with two spellings of a number or with
-    more than 65536 numbers left out.  ``ValueError`` for two leaves at one path.
+    A level whose keys are all numbers becomes a list, with ``{}`` at the numbers that are left out.
+    Every other level becomes a dict, and so do levels with two spellings of a number or with more
+    than 65536 numbers left out.
+
+    Args:
+        tree: the pairs, or the dict.
+
+    Returns:
+        The tree.
+
+    Raises:
+        ValueError: two leaves have one path.
 
     >>> tree_unflatten([("x.0", 1), ("x.1.y", 2)])
     {'x': [1, {'y': 2}]}
@@ -185,7 +218,14 @@ def tree_reduce(
 ) -> Any:
     """Fold the leaves of a tree from the left: ``fn(accumulated, leaf)``.
 
-    Without an ``initializer`` the first leaf starts the fold; an empty tree gives ``None``.
+    Args:
+        fn: gets what was accumulated, and a leaf.
+        tree: the tree.
+        initializer: what to start with; the first leaf by default.
+        is_leaf: ``is_leaf(subtree)`` may declare a container to be a leaf.
+
+    Returns:
+        The last result of ``fn``; for an empty tree the initializer.
 
     >>> tree_reduce(lambda total, leaf: total + leaf, {"x": [1, 2], "y": 3})
     6
@@ -199,10 +239,21 @@ def tree_reduce(
 
 
 def tree_merge(tree_a: Any, tree_b: Any, merge_fn: Callable[..., Any] | None = None) -> Any:
-    """Unite two trees; ``merge_fn(a, b)`` decides where both have a leaf.
+    """Unite two trees.
 
-    ``None`` and empty containers count as nothing.  Two leaves at one place without a
-    ``merge_fn``, or containers of different kinds, are a ``ValueError``.
+    ``None`` and empty containers count as nothing.
+
+    Args:
+        tree_a: a tree.
+        tree_b: another.
+        merge_fn: ``merge_fn(a, b)`` decides if both have a leaf at one place.
+
+    Returns:
+        The tree with what either has.
+
+    Raises:
+        ValueError: two leaves are at one place and there is no ``merge_fn``, or the containers are
+            of different kinds.
 
     >>> tree_merge({"x": 1, "y": {}}, {"y": {"z": 2}})
     {'x': 1, 'y': {'z': 2}}

@@ -55,16 +55,23 @@ def cross_entropy(
     label_smoothing: float = 0.0,
     reduction: Reduction = "none",
 ) -> mx.array:
-    """``-sum(targets * log(softmax(logits)))`` along ``axis``.
+    """Return ``-sum(targets * log(softmax(logits)))`` along an axis.
 
     Args:
-        logits: unnormalised log-probabilities of the classes.
-        targets: probabilities, with the shape of ``logits``, or indices of classes, with that
-            shape less ``axis``.
+        logits: unnormalized log-probabilities of the classes.
+        targets: probabilities, with the shape of ``logits``, or indices of classes, with that shape
+            less ``axis``.
         weights: factors of the losses, with their shape; the mean does not divide by them.
-        axis: the axis of classes.
+        axis: the axis of the classes.
         label_smoothing: the share of a uniform distribution in the targets, in ``[0, 1)``.
-        reduction: see :mod:`mlx.nn.losses`.
+        reduction: ``"none"`` for all losses, ``"mean"`` or ``"sum"``.
+
+    Raises:
+        ValueError: the shapes do not fit, or ``label_smoothing`` or ``reduction`` is not accepted.
+
+    >>> logits = mx.array([[2.0, 0.0], [0.0, 2.0]])
+    >>> nn.losses.cross_entropy(logits, mx.array([0, 0]))
+    array([0.126928, 2.12693], dtype=float32)
     """
     if not 0 <= label_smoothing < 1:
         raise ValueError(f"Label smoothing must be in [0, 1), got {label_smoothing}.")
@@ -96,10 +103,21 @@ def binary_cross_entropy(
     with_logits: bool = True,
     reduction: Reduction = "mean",
 ) -> mx.array:
-    """``-(targets * log(p) + (1 - targets) * log(1 - p))``.
+    """Return ``-(targets * log(p) + (1 - targets) * log(1 - p))``.
 
-    ``inputs`` are logits, ``p = sigmoid(inputs)``, or with ``with_logits=False`` the
-    probabilities ``p`` themselves, whose logarithms are not taken below -100.
+    Args:
+        inputs: logits, so that ``p = sigmoid(inputs)``; or the probabilities ``p`` if
+            ``with_logits`` is false. Their logarithms are then not taken below -100.
+        targets: probabilities, with the shape of ``inputs``.
+        weights: factors of the losses, with their shape.
+        with_logits: whether ``inputs`` are logits.
+        reduction: ``"none"`` for all losses, ``"mean"`` or ``"sum"``.
+
+    Raises:
+        ValueError: the shapes differ, or ``reduction`` is another word.
+
+    >>> nn.losses.binary_cross_entropy(mx.array([0.0]), mx.array([1.0]))
+    array(0.693147, dtype=float32)
     """
     _check_shapes(inputs=inputs, targets=targets)
     if with_logits:
@@ -116,13 +134,37 @@ def binary_cross_entropy(
 
 
 def l1_loss(predictions: mx.array, targets: mx.array, reduction: Reduction = "mean") -> mx.array:
-    """``|predictions - targets|``."""
+    """Return ``|predictions - targets|``.
+
+    Args:
+        predictions: what the model gives.
+        targets: what it should give, of the same shape.
+        reduction: ``"none"`` for all losses, ``"mean"`` or ``"sum"``.
+
+    Raises:
+        ValueError: the shapes differ, or ``reduction`` is another word.
+
+    >>> nn.losses.l1_loss(mx.array([1.0, 2.0]), mx.array([0.0, 4.0]))
+    array(1.5, dtype=float32)
+    """
     _check_shapes(predictions=predictions, targets=targets)
     return _reduce(mx.abs(predictions - targets), reduction)
 
 
 def mse_loss(predictions: mx.array, targets: mx.array, reduction: Reduction = "mean") -> mx.array:
-    """``(predictions - targets)²``."""
+    """Return ``(predictions - targets)²``.
+
+    Args:
+        predictions: what the model gives.
+        targets: what it should give, of the same shape.
+        reduction: ``"none"`` for all losses, ``"mean"`` or ``"sum"``.
+
+    Raises:
+        ValueError: the shapes differ, or ``reduction`` is another word.
+
+    >>> nn.losses.mse_loss(mx.array([1.0, 2.0]), mx.array([0.0, 4.0]))
+    array(2.5, dtype=float32)
+    """
     _check_shapes(predictions=predictions, targets=targets)
     return _reduce(mx.square(predictions - targets), reduction)
 
@@ -130,7 +172,20 @@ def mse_loss(predictions: mx.array, targets: mx.array, reduction: Reduction = "m
 def nll_loss(
     inputs: mx.array, targets: mx.array, axis: int = -1, reduction: Reduction = "none"
 ) -> mx.array:
-    """``-inputs[targets]`` along ``axis``, for log-probabilities and indices of classes."""
+    """Return ``-inputs[targets]`` along an axis.
+
+    Args:
+        inputs: log-probabilities of the classes.
+        targets: indices of classes, with the shape of ``inputs`` less ``axis``.
+        axis: the axis of the classes.
+        reduction: ``"none"`` for all losses, ``"mean"`` or ``"sum"``.
+
+    Raises:
+        ValueError: ``reduction`` is another word.
+
+    >>> nn.losses.nll_loss(mx.array([[-0.5, -1.0]]), mx.array([1]))
+    array([1], dtype=float32)
+    """
     return _reduce(-_pick(inputs, targets, axis), reduction)
 
 
@@ -142,15 +197,24 @@ def gaussian_nll_loss(
     eps: float = 1e-6,
     reduction: Reduction = "mean",
 ) -> mx.array:
-    """``(log(vars) + (targets - inputs)² / vars) / 2`` for normal distributions.
+    """Return ``(log(vars) + (targets - inputs)² / vars) / 2``.
+
+    That is the negative log-likelihood of ``targets`` under normal distributions, without a
+    constant.
 
     Args:
         inputs: the means.
-        targets: the samples.
-        vars: the variances; those below ``eps`` count as ``eps``.
-        full: add the constant ``log(2π) / 2``.
+        targets: the samples, of the same shape.
+        vars: the variances, of the same shape; those below ``eps`` count as ``eps``.
+        full: whether to add the constant ``log(2π) / 2``.
         eps: the least variance.
-        reduction: see :mod:`mlx.nn.losses`.
+        reduction: ``"none"`` for all losses, ``"mean"`` or ``"sum"``.
+
+    Raises:
+        ValueError: the shapes differ, or ``reduction`` is another word.
+
+    >>> nn.losses.gaussian_nll_loss(mx.array([0.0]), mx.array([2.0]), mx.array([1.0]))
+    array(2, dtype=float32)
     """
     _check_shapes(inputs=inputs, targets=targets, vars=vars)
     vars = mx.maximum(vars, eps)
@@ -161,7 +225,21 @@ def gaussian_nll_loss(
 def kl_div_loss(
     inputs: mx.array, targets: mx.array, axis: int = -1, reduction: Reduction = "none"
 ) -> mx.array:
-    """``sum(exp(targets) * (targets - inputs))`` along ``axis``, both log-probabilities."""
+    """Return ``sum(exp(targets) * (targets - inputs))`` along an axis.
+
+    Args:
+        inputs: log-probabilities of the model.
+        targets: log-probabilities that it should have.
+        axis: the axis of the probabilities.
+        reduction: ``"none"`` for all losses, ``"mean"`` or ``"sum"``.
+
+    Raises:
+        ValueError: ``reduction`` is another word.
+
+    >>> p = mx.log(mx.array([[0.5, 0.5]]))
+    >>> nn.losses.kl_div_loss(p, p)
+    array([0], dtype=float32)
+    """
     return _reduce(mx.sum(mx.exp(targets) * (targets - inputs), axis=axis), reduction)
 
 
@@ -171,7 +249,20 @@ def smooth_l1_loss(
     beta: float = 1.0,
     reduction: Reduction = "mean",
 ) -> mx.array:
-    """``d² / (2 beta)`` where ``d = |predictions - targets| < beta``, else ``d - beta / 2``."""
+    """Return ``d² / (2 beta)`` if ``d = |predictions - targets| < beta``, else ``d - beta / 2``.
+
+    Args:
+        predictions: what the model gives.
+        targets: what it should give, of the same shape.
+        beta: where the square ends.
+        reduction: ``"none"`` for all losses, ``"mean"`` or ``"sum"``.
+
+    Raises:
+        ValueError: the shapes differ, or ``reduction`` is another word.
+
+    >>> nn.losses.smooth_l1_loss(mx.array([0.5, 3.0]), mx.array([0.0, 0.0]), reduction="none")
+    array([0.125, 2.5], dtype=float32)
+    """
     _check_shapes(predictions=predictions, targets=targets)
     d = mx.abs(predictions - targets)
     square = 0.5 * mx.square(d) / beta if beta else d
@@ -181,20 +272,57 @@ def smooth_l1_loss(
 def huber_loss(
     inputs: mx.array, targets: mx.array, delta: float = 1.0, reduction: Reduction = "none"
 ) -> mx.array:
-    """``d² / 2`` where ``d = |inputs - targets| <= delta``, ``delta (d - delta / 2)`` elsewhere."""
+    """Return ``d² / 2`` if ``d = |inputs - targets| <= delta``, else ``delta (d - delta / 2)``.
+
+    Args:
+        inputs: what the model gives.
+        targets: what it should give.
+        delta: where the square ends.
+        reduction: ``"none"`` for all losses, ``"mean"`` or ``"sum"``.
+
+    Raises:
+        ValueError: ``reduction`` is another word.
+
+    >>> nn.losses.huber_loss(mx.array([0.5, 3.0]), mx.array([0.0, 0.0]))
+    array([0.125, 2.5], dtype=float32)
+    """
     d = mx.abs(inputs - targets)
     loss = mx.where(d <= delta, 0.5 * mx.square(d), delta * (d - 0.5 * delta))
     return _reduce(loss, reduction)
 
 
 def log_cosh_loss(inputs: mx.array, targets: mx.array, reduction: Reduction = "none") -> mx.array:
-    """``log(cosh(inputs - targets))``."""
+    """Return ``log(cosh(inputs - targets))``.
+
+    Args:
+        inputs: what the model gives.
+        targets: what it should give.
+        reduction: ``"none"`` for all losses, ``"mean"`` or ``"sum"``.
+
+    Raises:
+        ValueError: ``reduction`` is another word.
+
+    >>> nn.losses.log_cosh_loss(mx.array([0.0, 1.0]), mx.array([0.0, 0.0]))
+    array([0, 0.433781], dtype=float32)
+    """
     d = inputs - targets
     return _reduce(mx.logaddexp(d, -d) - math.log(2), reduction)
 
 
 def hinge_loss(inputs: mx.array, targets: mx.array, reduction: Reduction = "none") -> mx.array:
-    """``max(0, 1 - inputs * targets)`` for targets -1 and 1."""
+    """Return ``max(0, 1 - inputs * targets)``.
+
+    Args:
+        inputs: scores.
+        targets: -1 and 1.
+        reduction: ``"none"`` for all losses, ``"mean"`` or ``"sum"``.
+
+    Raises:
+        ValueError: ``reduction`` is another word.
+
+    >>> nn.losses.hinge_loss(mx.array([2.0, 0.5]), mx.array([1.0, -1.0]))
+    array([0, 1.5], dtype=float32)
+    """
     return _reduce(mx.maximum(1 - inputs * targets, 0), reduction)
 
 
@@ -205,7 +333,23 @@ def cosine_similarity_loss(
     eps: float = 1e-8,
     reduction: Reduction = "none",
 ) -> mx.array:
-    """``sum(x1 * x2) / max(|x1| |x2|, eps)`` along ``axis``: the similarity itself."""
+    """Return ``sum(x1 * x2) / max(|x1| |x2|, eps)`` along an axis: the similarity itself.
+
+    Minimizing it makes vectors dissimilar; negate it to make them similar.
+
+    Args:
+        x1: vectors.
+        x2: other vectors.
+        axis: the axis of the components.
+        eps: the least product of the norms.
+        reduction: ``"none"`` for all losses, ``"mean"`` or ``"sum"``.
+
+    Raises:
+        ValueError: ``reduction`` is another word.
+
+    >>> nn.losses.cosine_similarity_loss(mx.array([[3.0, 4.0]]), mx.array([[3.0, 4.0]]))
+    array([1], dtype=float32)
+    """
 
     def norm(x: mx.array) -> mx.array:
         # Bounded below, so that the gradient at zero is zero and not undefined.
@@ -222,7 +366,21 @@ def margin_ranking_loss(
     margin: float = 0.0,
     reduction: Reduction = "none",
 ) -> mx.array:
-    """``max(0, margin - targets * (inputs1 - inputs2))``: target 1 wants ``inputs1`` greater."""
+    """Return ``max(0, margin - targets * (inputs1 - inputs2))``.
+
+    Args:
+        inputs1: scores.
+        inputs2: other scores, of the same shape.
+        targets: 1 if ``inputs1`` should be greater, -1 if ``inputs2`` should.
+        margin: by how much.
+        reduction: ``"none"`` for all losses, ``"mean"`` or ``"sum"``.
+
+    Raises:
+        ValueError: the shapes differ, or ``reduction`` is another word.
+
+    >>> nn.losses.margin_ranking_loss(mx.array([1.0]), mx.array([3.0]), mx.array([1.0]))
+    array([2], dtype=float32)
+    """
     if not inputs1.shape == inputs2.shape == targets.shape:
         raise ValueError(
             "The shapes of the arguments do not match. The provided shapes are"
@@ -242,9 +400,26 @@ def triplet_loss(
     eps: float = 1e-6,
     reduction: Reduction = "none",
 ) -> mx.array:
-    """``max(0, |anchors - positives| - |anchors - negatives| + margin)`` with p-norms.
+    """Return ``max(0, |anchors - positives| - |anchors - negatives| + margin)``.
 
-    ``eps`` is added under the roots.  Schroff et al., "FaceNet" (2015).
+    Schroff et al., "FaceNet" (2015). ``eps`` is added under the roots of the p-norms.
+
+    Args:
+        anchors: vectors.
+        positives: vectors that should be near.
+        negatives: vectors that should be far.
+        axis: the axis of the components.
+        p: the order of the norm.
+        margin: how much farther the negatives should be.
+        eps: keeps the gradient of the root finite.
+        reduction: ``"none"`` for all losses, ``"mean"`` or ``"sum"``.
+
+    Raises:
+        ValueError: ``reduction`` is another word.
+
+    >>> a, b = mx.zeros((1, 2)), mx.array([[3.0, 4.0]])
+    >>> nn.losses.triplet_loss(a, b, a)
+    array([5.999], dtype=float32)
     """
 
     def distance(other: mx.array) -> mx.array:

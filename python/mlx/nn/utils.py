@@ -33,8 +33,11 @@ def value_and_grad(model: Module, fn: Callable[_P, _R]) -> Callable[_P, tuple[_R
         A function that returns ``(fn(...), gradients)``; the gradients are a tree like
         ``model.trainable_parameters()``.
 
+    >>> model = nn.Linear(2, 1)
     >>> step = nn.value_and_grad(model, lambda x, y: nn.losses.mse_loss(model(x), y))
-    >>> loss, gradients = step(x, y)
+    >>> loss, gradients = step(mx.ones((4, 2)), mx.zeros((4, 1)))
+    >>> gradients["weight"].shape
+    (1, 2)
     """
 
     def call(parameters: dict[str, Any], model: Module, *args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -57,9 +60,20 @@ def checkpoint(module: Module, fn: None = None) -> Callable[..., Any]: ...
 @overload
 def checkpoint(module: Module, fn: Callable[_P, _R]) -> Callable[_P, _R]: ...
 def checkpoint(module: Module, fn: Callable[..., Any] | None = None) -> Callable[..., Any]:
-    """Turn ``fn`` (the module's call by default) into one that is computed again for gradients.
+    """Turn a function of a module into one that is computed again for gradients.
 
     Its intermediate results are not kept in memory between the forward and the backward pass.
+
+    Args:
+        module: the module.
+        fn: the function; the module's call by default.
+
+    Returns:
+        A function with the same arguments and results.
+
+    >>> block = nn.Sequential(nn.Linear(2, 2), nn.Tanh())
+    >>> mx.grad(lambda x: nn.utils.checkpoint(block)(x).sum())(mx.ones((1, 2))).shape
+    (1, 2)
     """
     fn = fn or module.__call__
 
@@ -92,10 +106,20 @@ def average_gradients(
     all_reduce_size: int = 32 * 1024**2,
     communication_stream: mx.Stream | None = None,
 ) -> Any:
-    """Average a tree of gradients over the processes of ``group`` (all by default).
+    """Average a tree of gradients over processes.
 
-    Arrays of one dtype are sent together, ``all_reduce_size`` bytes or more at a time; one by
-    one if it is not positive.  ``communication_stream`` is the stream to send on.
+    Args:
+        gradients: the tree.
+        group: the processes; all by default.
+        all_reduce_size: arrays of one dtype are sent together, this many bytes or more at a time;
+            one by one if it is not positive.
+        communication_stream: the stream to send on.
+
+    Returns:
+        The averages, a tree of the same form.
+
+    >>> nn.average_gradients({"w": mx.array(1.0)})
+    {'w': array(1, dtype=float32)}
     """
     group = mx.distributed.init() if group is None else group
     size = group.size()
@@ -155,9 +179,20 @@ def _clip_by_norm(
 def clip_grad_norm_sharded(
     gradients: Any, max_norm: float, group: mx.distributed.Group | None = None
 ) -> tuple[Any, mx.array]:
-    """:func:`mlx.optimizers.clip_grad_norm` of gradients divided among the processes.
+    """Scale gradients divided among processes as :func:`mlx.optimizers.clip_grad_norm` does.
 
     The norm is that of all parts together, as for a model of :class:`FullyShardedModule`.
+
+    Args:
+        gradients: the part of the gradients that this process has.
+        max_norm: the greatest norm.
+        group: the processes; all by default.
+
+    Returns:
+        The gradients, and the norm that they had.
+
+    >>> nn.utils.clip_grad_norm_sharded({"w": mx.array([3.0, 4.0])}, max_norm=1.0)
+    ({'w': array([0.6, 0.8], dtype=float32)}, array(5, dtype=float32))
     """
     return _clip_by_norm(
         gradients, max_norm, lambda squares: mx.distributed.all_sum(squares, group=group)

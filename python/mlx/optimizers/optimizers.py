@@ -3,195 +3,49 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import mlx.core as mx
-from mlx.nn import Module
+from mlx.nn import Module as Module
 from mlx.nn.utils import _clip_by_norm
 from mlx.optimizers._checks import check, check_betas
-from mlx.utils import tree_flatten, tree_map, tree_merge, tree_reduce as tree_reduce, tree_unflatten
-
-LearningRate = float | Callable[[mx.array], mx.array]
-_Tree = dict[str, Any]  # parameters, gradients or state, nested by name
-
-
-class Optimizer:
-    """The base class of optimizers.
-
-    A subclass defines :meth:`init_single` and :meth:`apply_single`.  Settings that may follow a
-    schedule, as the learning rate, are entries of the state.
-
-    >>> optimizer = optim.SGD(learning_rate=0.1)
-    >>> optimizer.update(model, gradients)
-    >>> mx.eval(model.parameters(), optimizer.state)
-    """
-
-    def __init__(self, schedulers: dict[str, Callable[..., Any]] | None = None) -> None:
-        self._initialized = False
-        self._state: _Tree = {"step": mx.array(0, mx.uint64)}
-        self._schedulers = dict(schedulers or {})
-
-    def _maybe_schedule(self, name: str, value: float | Callable[[mx.array], mx.array]) -> None:
-        """Put a setting into the state, and keep the schedule if it has one."""
-        if callable(value):
-            self._schedulers[name] = value
-            self._state[name] = mx.array(value(self.step))
-        else:
-            self._state[name] = mx.array(value)
-
-    @property
-    def state(self) -> _Tree:
-        """The step, the settings, and a tree like the parameters with a dict for each."""
-        return self._state
-
-    @state.setter
-    def state(self, state: _Tree) -> None:
-        self._initialized = False
-        self._state = state
-
-    @property
-    def step(self) -> mx.array:
-        """The number of updates made."""
-        return self.state["step"]
-
-    @property
-    def learning_rate(self) -> mx.array:
-        """The learning rate of the last update, or before any, of the first."""
-        return self.state["learning_rate"]
-
-    @learning_rate.setter
-    def learning_rate(self, learning_rate: float | mx.array) -> None:
-        self.state["learning_rate"] = mx.array(learning_rate)
-
-    def init(self, parameters: _Tree) -> None:
-        """Make the state of all ``parameters`` that have none.
-
-        The first update does so by itself; call it before to give the state to ``mx.compile``.
-        """
-
-        self._fill(parameters, self._state)
-        self._initialized = True
-
-    def _fill(self, parameter: Any, state: Any) -> Any:
-        """Make the state of what ``parameter`` holds, keeping what ``state`` has of it."""
-        if isinstance(parameter, dict):
-            state = {} if state is None else state
-            for key, child in parameter.items():
-                state[key] = self._fill(child, state.get(key))
-        elif isinstance(parameter, (list, tuple)):
-            known = list(state or []) + [None] * len(parameter)
-            state = [self._fill(child, old) for child, old in zip(parameter, known, strict=False)]
-        elif not state:
-            state = {}
-            self.init_single(parameter, state)
-        return state
-
-    def init_single(self, parameter: mx.array, state: _Tree) -> None:
-        """Fill in the ``state`` of one parameter."""
-        raise NotImplementedError
-
-    def apply_single(self, gradient: mx.array, parameter: mx.array, state: _Tree) -> mx.array:
-        """Return the new value of one parameter and change its ``state``."""
-        raise NotImplementedError
-
-    def apply_gradients(self, gradients: _Tree, parameters: _Tree) -> _Tree:
-        """Make one step: new values for the parameters in the tree ``gradients``.
-
-        ``parameters`` may hold more than ``gradients``.
-        """
-        if not self._initialized:
-            self.init(gradients)
-        for name, schedule in self._schedulers.items():
-            self.state[name] = schedule(self.step)
-        self.state["step"] = self.step + 1
-        return tree_map(self.apply_single, gradients, parameters, self.state)
-
-    def update(self, model: Module, gradients: _Tree) -> None:
-        """Make one step and put the new values into ``model``."""
-        model.update(self.apply_gradients(gradients, model))
-
-    def _rate(self, gradient: mx.array) -> mx.array:
-        """The learning rate in the gradient's dtype."""
-        return self.learning_rate.astype(gradient.dtype)
-
-
-class MultiOptimizer(Optimizer):
-    """Several optimizers, each for a part of the parameters.
-
-    Args:
-        optimizers: the optimizers.
-        filters: ``filter(path, gradient)`` of all optimizers but the last: a parameter belongs
-            to the first whose filter is true, or else to the last.
-
-    >>> optim.MultiOptimizer(
-    ...     [optim.Muon(0.02), optim.AdamW(1e-3)], [lambda path, x: x.ndim >= 2]
-    ... )
-    """
-
-    def __init__(
-        self, optimizers: list[Optimizer], filters: Sequence[Callable[..., Any]] = ()
-    ) -> None:
-        super().__init__({})
-        self._state = {}
-        if len(filters) != len(optimizers) - 1:
-            raise ValueError(f"Given {len(filters)} filters but {len(optimizers) - 1} needed.")
-        self.optimizers = optimizers
-        self.filters: list[Callable[..., Any]] = [*filters, lambda path, x: True]
-
-    def _divide(self, tree: _Tree) -> list[_Tree]:
-        """The part of ``tree`` that belongs to each optimizer."""
-        parts: list[list[Any]] = [[] for _ in self.optimizers]
-        for path, x in tree_flatten(tree):
-            chosen = next(i for i, accepts in enumerate(self.filters) if accepts(path, x))
-            parts[chosen].append((path, x))
-        return [tree_unflatten(part) if part else {} for part in parts]
-
-    def init(self, parameters: _Tree) -> None:
-        """Make the state of all ``parameters`` that have none."""
-        for optimizer, part in zip(self.optimizers, self._divide(parameters), strict=True):
-            optimizer.init(part)
-        self._initialized = True
-
-    def apply_gradients(self, gradients: _Tree, parameters: _Tree) -> _Tree:
-        """Make one step of every optimizer."""
-        tree: _Tree = {}
-        for optimizer, part in zip(self.optimizers, self._divide(gradients), strict=True):
-            tree = tree_merge(tree, optimizer.apply_gradients(part, parameters))
-        return tree
-
-    @property
-    def state(self) -> _Tree:
-        """The states of the optimizers, as the list ``"states"``."""
-        return {"states": [optimizer.state for optimizer in self.optimizers]}
-
-    @state.setter
-    def state(self, state: _Tree) -> None:
-        states = state.get("states") if isinstance(state, dict) else None
-        if states is None or len(states) != len(self.optimizers):
-            raise ValueError("Invalid state provided")
-        for optimizer, one in zip(self.optimizers, states, strict=True):
-            optimizer.state = one
-
-    @property
-    def learning_rate(self) -> mx.array:
-        """The learning rate of the first optimizer; setting it sets those of all."""
-        return self.optimizers[0].learning_rate
-
-    @learning_rate.setter
-    def learning_rate(self, learning_rate: float | mx.array) -> None:
-        for optimizer in self.optimizers:
-            optimizer.learning_rate = learning_rate
+from mlx.optimizers.base import (
+    LearningRate,
+    MultiOptimizer as MultiOptimizer,
+    Optimizer as Optimizer,
+    _Tree,
+)
+from mlx.utils import (
+    tree_flatten as tree_flatten,
+    tree_map as tree_map,
+    tree_merge as tree_merge,
+    tree_reduce as tree_reduce,
+    tree_unflatten as tree_unflatten,
+)
 
 
 class SGD(Optimizer):
-    """Stochastic gradient descent.
+    """Make steps of stochastic gradient descent.
 
         g = g + weight_decay * w
         v = momentum * v + (1 - dampening) * g
         w = w - learning_rate * (g + momentum * v if nesterov else v)
 
     Without momentum ``w = w - learning_rate * g``.
+
+    Args:
+        learning_rate: a number, or a schedule: a function of the step.
+        momentum: the decay of the velocity ``v``.
+        weight_decay: the share of the parameter that is added to its gradient.
+        dampening: how much less of the gradient enters the velocity.
+        nesterov: whether to look ahead; needs momentum and no dampening.
+
+    Raises:
+        ValueError: the settings do not fit.
+
+    >>> optim.SGD(0.1).apply_gradients({"w": mx.array(1.0)}, {"w": mx.array(0.0)})
+    {'w': array(-0.1, dtype=float32)}
     """
 
     def __init__(
@@ -227,10 +81,20 @@ class SGD(Optimizer):
 
 
 class RMSprop(Optimizer):
-    """Division by a running root mean square of the gradients (Tieleman and Hinton, 2012).
+    """Divide gradients by their running root mean square.
 
-    v = alpha * v + (1 - alpha) * g²
-    w = w - learning_rate * g / (sqrt(v) + eps)
+        v = alpha * v + (1 - alpha) * g²
+        w = w - learning_rate * g / (sqrt(v) + eps)
+
+    Tieleman and Hinton, "Lecture 6.5" (2012).
+
+    Args:
+        learning_rate: a number, or a schedule: a function of the step.
+        alpha: the decay of the mean.
+        eps: keeps the divisor positive.
+
+    >>> optim.RMSprop(0.1).apply_gradients({"w": mx.array(1.0)}, {"w": mx.array(0.0)})
+    {'w': array(-1, dtype=float32)}
     """
 
     def __init__(self, learning_rate: LearningRate, alpha: float = 0.99, eps: float = 1e-8) -> None:
@@ -252,10 +116,19 @@ class RMSprop(Optimizer):
 
 
 class Adagrad(Optimizer):
-    """Division by the root of the sum of all squared gradients (Duchi et al., 2011).
+    """Divide gradients by the root of the sum of all their squares.
 
-    v = v + g²
-    w = w - learning_rate * g / (sqrt(v) + eps)
+        v = v + g²
+        w = w - learning_rate * g / (sqrt(v) + eps)
+
+    Duchi et al., "Adaptive Subgradient Methods" (2011).
+
+    Args:
+        learning_rate: a number, or a schedule: a function of the step.
+        eps: keeps the divisor positive.
+
+    >>> optim.Adagrad(0.1).apply_gradients({"w": mx.array(1.0)}, {"w": mx.array(0.0)})
+    {'w': array(-0.1, dtype=float32)}
     """
 
     def __init__(self, learning_rate: LearningRate, eps: float = 1e-8) -> None:
@@ -275,12 +148,23 @@ class Adagrad(Optimizer):
 
 
 class AdaDelta(Optimizer):
-    """Steps in the units of the parameters (Zeiler, 2012).
+    """Make steps in the units of the parameters.
 
-    v = rho * v + (1 - rho) * g²
-    d = g * sqrt(u + eps) / sqrt(v + eps)
-    u = rho * u + (1 - rho) * d²
-    w = w - learning_rate * d
+        v = rho * v + (1 - rho) * g²
+        d = g * sqrt(u + eps) / sqrt(v + eps)
+        u = rho * u + (1 - rho) * d²
+        w = w - learning_rate * d
+
+    Zeiler, "ADADELTA" (2012).
+
+    Args:
+        learning_rate: a number, or a schedule: a function of the step.
+        rho: the decay of both means.
+        eps: keeps the divisor positive.
+
+    >>> new = optim.AdaDelta(1.0).apply_gradients({"w": mx.array(1.0)}, {"w": mx.array(0.0)})
+    >>> new["w"].item() < 0
+    True
     """
 
     def __init__(self, learning_rate: LearningRate, rho: float = 0.9, eps: float = 1e-6) -> None:
@@ -306,14 +190,27 @@ class AdaDelta(Optimizer):
 
 
 class Adam(Optimizer):
-    """Running means of the gradients and of their squares (Kingma and Ba, 2015).
+    """Divide running means of gradients by the roots of running means of their squares.
 
         m = b1 * m + (1 - b1) * g
         v = b2 * v + (1 - b2) * g²
         w = w - learning_rate * m / (sqrt(v) + eps)
 
-    with ``b1, b2 = betas``; ``bias_correction`` first divides ``m`` by ``1 - b1 ** step`` and
-    ``v`` by ``1 - b2 ** step``.
+    Kingma and Ba, "Adam" (2015).
+
+    Args:
+        learning_rate: a number, or a schedule: a function of the step.
+        betas: the decays ``b1`` and ``b2``.
+        eps: keeps the divisor positive.
+        bias_correction: whether to divide ``m`` by ``1 - b1 ** step`` and ``v`` by ``1 - b2 **
+            step`` first. Other libraries do so by default.
+
+    Raises:
+        ValueError: a setting is not accepted.
+
+    >>> adam = optim.Adam(0.1, bias_correction=True)
+    >>> adam.apply_gradients({"w": mx.array(1.0)}, {"w": mx.array(0.0)})
+    {'w': array(-0.0999993, dtype=float32)}
     """
 
     def __init__(
@@ -351,9 +248,20 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """:class:`Adam` after ``w = w * (1 - learning_rate * weight_decay)``.
+    """Make steps of :class:`Adam` after ``w = w * (1 - learning_rate * weight_decay)``.
 
     Loshchilov and Hutter, "Decoupled Weight Decay Regularization" (2019).
+
+    Args:
+        learning_rate: a number, or a schedule: a function of the step.
+        betas: the decays of the means.
+        eps: keeps the divisor positive.
+        weight_decay: the share of the parameter that is taken away, times the learning rate.
+        bias_correction: as in :class:`Adam`.
+
+    >>> adam = optim.AdamW(0.1, weight_decay=0.5)
+    >>> adam.apply_gradients({"w": mx.array(0.0)}, {"w": mx.array(2.0)})
+    {'w': array(1.9, dtype=float32)}
     """
 
     def __init__(
@@ -374,11 +282,21 @@ class AdamW(Adam):
 
 
 class Adamax(Adam):
-    """:class:`Adam` with a decaying maximum in place of the root (Kingma and Ba, 2015).
+    """Make steps of :class:`Adam` with a decaying maximum in place of the root.
 
-    m = b1 * m + (1 - b1) * g
-    v = max(b2 * v, |g|)
-    w = w - learning_rate * m / (v + eps)
+        m = b1 * m + (1 - b1) * g
+        v = max(b2 * v, |g|)
+        w = w - learning_rate * m / (v + eps)
+
+    Kingma and Ba, "Adam" (2015).
+
+    Args:
+        learning_rate: a number, or a schedule: a function of the step.
+        betas: the decays ``b1`` and ``b2``.
+        eps: keeps the divisor positive.
+
+    >>> optim.Adamax(0.1).apply_gradients({"w": mx.array(1.0)}, {"w": mx.array(0.0)})
+    {'w': array(-0.01, dtype=float32)}
     """
 
     def __init__(
@@ -398,13 +316,22 @@ class Adamax(Adam):
 
 
 class Lion(Optimizer):
-    """The sign of a running mean (Chen et al., 2023).
+    """Make steps by the sign of a running mean.
 
         c = b1 * m + (1 - b1) * g
         m = b2 * m + (1 - b2) * g
         w = w * (1 - learning_rate * weight_decay) - learning_rate * sign(c)
 
-    It takes a smaller learning rate and a larger weight decay than :class:`AdamW`.
+    Chen et al., "Symbolic Discovery of Optimization Algorithms" (2023). It takes a smaller learning
+    rate and a larger weight decay than :class:`AdamW`.
+
+    Args:
+        learning_rate: a number, or a schedule: a function of the step.
+        betas: the decays ``b1`` and ``b2``.
+        weight_decay: the share of the parameter that is taken away, times the learning rate.
+
+    >>> optim.Lion(0.1).apply_gradients({"w": mx.array(3.0)}, {"w": mx.array(0.0)})
+    {'w': array(-0.1, dtype=float32)}
     """
 
     def __init__(
@@ -434,7 +361,9 @@ class Lion(Optimizer):
 
 
 class Adafactor(Optimizer):
-    """Second moments of matrices kept as sums of rows and columns (Shazeer and Stern, 2018).
+    """Make steps like Adam's, with second moments of matrices kept as sums of rows and columns.
+
+    Shazeer and Stern, "Adafactor" (2018).
 
     Args:
         learning_rate: the learning rate, unless ``relative_step``.
@@ -443,9 +372,13 @@ class Adafactor(Optimizer):
         decay_rate: the decay at step ``t`` is ``1 - t ** decay_rate``.
         beta_1: the decay of a running mean of the updates, if there is to be one.
         weight_decay: the share of ``learning_rate * w`` to subtract.
-        scale_parameter: multiply the learning rate by the parameter's root mean square.
-        relative_step: use ``min(0.01, 1 / sqrt(t))`` as the learning rate.
-        warmup_init: with ``relative_step``, ``min(1e-6 t, 1 / sqrt(t))``.
+        scale_parameter: whether to multiply the learning rate by the parameter's root mean square.
+        relative_step: whether to use ``min(0.01, 1 / sqrt(t))`` as the learning rate.
+        warmup_init: whether it is ``min(1e-6 t, 1 / sqrt(t))``, with ``relative_step``.
+
+    >>> new = optim.Adafactor().apply_gradients({"w": mx.ones((2, 2))}, {"w": mx.ones((2, 2))})
+    >>> new["w"].shape
+    (2, 2)
     """
 
     def __init__(
@@ -530,17 +463,28 @@ def _rms(x: mx.array) -> mx.array:
 
 
 class Muon(Optimizer):
-    """Momentum, orthogonalised where the parameter is a matrix (Jordan et al., 2024).
+    """Make steps of momentum, orthogonalized if the parameter is a matrix.
 
         g = g + weight_decay * w
         v = momentum * v + (1 - momentum) * g
         u = momentum * v + (1 - momentum) * g if nesterov else v
         w = w - learning_rate * orthogonal(u)
 
-    ``orthogonal`` brings the singular values of a matrix close to one, by ``ns_steps`` steps of a
-    Newton–Schulz iteration, and multiplies by ``sqrt(max(1, rows / columns))``.  What has more
-    axes counts as a matrix with a row for each first index, what has fewer is left as it is: use
-    another optimizer for embeddings, outputs and biases.
+    Jordan et al., "Muon" (2024). ``orthogonal`` brings the singular values of a matrix close to
+    one, by steps of a Newton–Schulz iteration, and multiplies by ``sqrt(max(1, rows / columns))``.
+    What has more axes counts as a matrix with a row for each first index; what has fewer is left as
+    it is: use another optimizer for embeddings, outputs and biases.
+
+    Args:
+        learning_rate: a number, or a schedule: a function of the step.
+        momentum: the decay of the velocity ``v``.
+        weight_decay: the share of the parameter that is added to its gradient.
+        nesterov: whether to look ahead.
+        ns_steps: the number of steps of the iteration.
+
+    >>> new = optim.Muon(0.1).apply_gradients({"w": mx.eye(2)}, {"w": mx.zeros((2, 2))})
+    >>> new["w"].shape
+    (2, 2)
     """
 
     def __init__(
@@ -591,6 +535,17 @@ class Muon(Optimizer):
 def clip_grad_norm(grads: Any, max_norm: float) -> tuple[Any, mx.array]:
     """Scale a tree of gradients down so that their norm together is at most ``max_norm``.
 
-    Returns the gradients and the norm that they had.
+    Args:
+        grads: the gradients.
+        max_norm: the greatest norm.
+
+    Returns:
+        The gradients, and the norm that they had.
+
+    Raises:
+        ValueError: ``max_norm`` is negative.
+
+    >>> optim.clip_grad_norm({"w": mx.array([3.0, 4.0])}, max_norm=1.0)
+    ({'w': array([0.6, 0.8], dtype=float32)}, array(5, dtype=float32))
     """
     return _clip_by_norm(grads, max_norm)

@@ -98,11 +98,11 @@ def _graft(target: Any, source: Any, leaf: type, kind: str, strict: bool) -> Non
 
 
 class Module(dict):  # type: ignore[type-arg]
-    """The base class of layers and models.
+    """Hold the parameters and submodules of a layer or model.
 
     Arrays, submodules and containers of them that are set as attributes are entries of the dict;
-    any other attribute is an ordinary one.  Entries whose name starts with an underscore are no
-    parameters.  A new module is in training mode and nothing in it is frozen.
+    any other attribute is an ordinary one. Entries whose name starts with an underscore are no
+    parameters. A new module is in training mode and nothing in it is frozen.
 
     >>> class MLP(nn.Module):
     ...     def __init__(self, dims):
@@ -113,7 +113,8 @@ class Module(dict):  # type: ignore[type-arg]
     ...         for layer in self.layers[:-1]:
     ...             x = nn.relu(layer(x))
     ...         return self.layers[-1](x)
-    >>> mx.eval(MLP([2, 16, 1]).parameters())
+    >>> MLP([2, 16, 1])(mx.ones((3, 2))).shape
+    (3, 1)
     """
 
     __call__: Callable[..., Any]
@@ -172,19 +173,23 @@ class Module(dict):  # type: ignore[type-arg]
 
     @property
     def state(self) -> Module:
-        """The module itself: a tree with all its arrays, for ``mx.eval`` and ``mx.compile``."""
+        """Return the module itself, a tree with all its arrays for ``mx.eval`` and ``compile``."""
         return self
 
     @property
     def training(self) -> bool:
-        """Whether the module is in training mode."""
+        """Return whether the module is in training mode."""
         return self._training
 
     # Walking the tree
 
     @staticmethod
     def is_module(value: Any) -> bool:
-        """Whether ``value`` is a module."""
+        """Return whether ``value`` is a module.
+
+        Args:
+            value: any object.
+        """
         return isinstance(value, Module)
 
     @staticmethod
@@ -208,15 +213,22 @@ class Module(dict):  # type: ignore[type-arg]
         map_fn: Callable[..., Any] | None = None,
         is_leaf_fn: Filter | None = None,
     ) -> dict[str, Any]:
-        """Build a tree of what ``filter_fn`` selects in this module and in all below it.
+        """Build a tree of what a function selects in this module and in all below it.
 
         Args:
             filter_fn: ``filter_fn(module, key, value)`` says whether to keep an entry of
-                ``module``.  Within containers the key is a path such as ``"layers.0"``, and what
-                is not kept becomes ``{}``.
+                ``module``. Within containers the key is a path such as ``"layers.0"``, and what is
+                not kept becomes ``{}``.
             map_fn: applied to every leaf (the identity by default).
             is_leaf_fn: called like ``filter_fn``, says where to stop descending; by default at
                 everything but dicts (modules included) and lists.
+
+        Returns:
+            A tree of dicts and lists.
+
+        >>> layer = nn.Linear(2, 1)
+        >>> layer.filter_and_map(layer.valid_parameter_filter, lambda p: p.size)
+        {'weight': 2, 'bias': 1}
         """
         is_leaf = is_leaf_fn or _is_leaf_value
         return {
@@ -226,21 +238,37 @@ class Module(dict):  # type: ignore[type-arg]
         }
 
     def parameters(self) -> dict[str, Any]:
-        """All arrays of this module and those below it, as a tree."""
+        """Return all arrays of this module and those below it, as a tree.
+
+        >>> nn.Linear(2, 1, bias=False).parameters()["weight"].shape
+        (1, 2)
+        """
         return self.filter_and_map(self.valid_parameter_filter)
 
     def trainable_parameters(self) -> dict[str, Any]:
-        """The parameters that are not frozen, as a tree."""
+        """Return the parameters that are not frozen, as a tree.
+
+        >>> nn.Linear(2, 1).freeze().trainable_parameters()
+        {}
+        """
         return self.filter_and_map(self.trainable_parameter_filter)
 
     def children(self) -> dict[str, Any]:
-        """The modules directly below this one, as a tree."""
+        """Return the modules directly below this one, as a tree.
+
+        >>> nn.Sequential(nn.ReLU()).children()
+        {'layers': [ReLU()]}
+        """
         return self.filter_and_map(
             self.valid_child_filter, is_leaf_fn=lambda m, k, v: isinstance(v, Module)
         )
 
     def leaf_modules(self) -> dict[str, Any]:
-        """The modules that have no modules below them, as a tree."""
+        """Return the modules that have no modules below them, as a tree.
+
+        >>> nn.Sequential(nn.Sequential(nn.ReLU())).leaf_modules()
+        {'layers': [{'layers': [ReLU()]}]}
+        """
         return self.filter_and_map(self.valid_child_filter, is_leaf_fn=_is_bottom_module)
 
     def _walk(self, path: str = "") -> Iterator[tuple[str, Module]]:
@@ -250,29 +278,58 @@ class Module(dict):  # type: ignore[type-arg]
             yield from child._walk(child_path)
 
     def named_modules(self) -> list[tuple[str, Module]]:
-        """This module (named ``""``) and all below it with their paths; the last child first."""
+        """List this module (named ``""``) and all below it with their paths; the last child first.
+
+        >>> [path for path, _ in nn.Sequential(nn.ReLU(), nn.Tanh()).named_modules()]
+        ['', 'layers.1', 'layers.0']
+        """
         return list(self._walk())
 
     def modules(self) -> list[Module]:
-        """This module and all below it, in the order of :meth:`named_modules`."""
+        """List this module and all below it, in the order of :meth:`named_modules`."""
         return [module for _, module in self._walk()]
 
     # Changing the tree
 
     def update(self, parameters: dict[str, Any], strict: bool = True) -> Module:  # type: ignore[override]
-        """Replace the parameters that occur in the tree ``parameters``.
+        """Replace the parameters that occur in a tree. Shapes are not compared.
 
-        Shapes are not compared.  ``ValueError`` if the tree names a parameter that does not
-        exist or holds something else than an array, unless ``strict`` is false.
+        Args:
+            parameters: a tree like that of :meth:`parameters`; it may hold fewer.
+            strict: whether to refuse what has no place.
+
+        Returns:
+            This module.
+
+        Raises:
+            ValueError: the tree names a parameter that does not exist or holds something else than
+                an array, and ``strict`` is true.
+
+        >>> layer = nn.Linear(2, 1).update({"bias": mx.array([5.0])})
+        >>> layer.bias
+        array([5], dtype=float32)
         """
         _graft(self, parameters, mx.array, "parameter", strict)
         return self
 
     def update_modules(self, modules: dict[str, Any], strict: bool = True) -> Module:
-        """Replace the submodules that occur in the tree ``modules``; ``{}`` leaves one alone.
+        """Replace the submodules that occur in a tree; ``{}`` leaves one alone.
 
-        ``ValueError`` if the tree names a submodule that does not exist or holds something else
-        than a module, unless ``strict`` is false.
+        Args:
+            modules: a tree like that of :meth:`children`; it may hold fewer.
+            strict: whether to refuse what has no place.
+
+        Returns:
+            This module.
+
+        Raises:
+            ValueError: the tree names a submodule that does not exist or holds something else than
+                a module, and ``strict`` is true.
+
+        >>> nn.Sequential(nn.ReLU()).update_modules({"layers": [nn.Tanh()]})
+        Sequential(
+          (layers.0): Tanh()
+        )
         """
         _graft(self, modules, Module, "sub-module", strict)
         return self
@@ -280,11 +337,29 @@ class Module(dict):  # type: ignore[type-arg]
     def apply(
         self, map_fn: Callable[[mx.array], mx.array], filter_fn: Filter | None = None
     ) -> Module:
-        """Replace every parameter ``p``, or those that ``filter_fn`` selects, by ``map_fn(p)``."""
+        """Replace parameters by a function of them.
+
+        Args:
+            map_fn: the function.
+            filter_fn: ``filter_fn(module, key, value)`` selects parameters; all by default.
+
+        Returns:
+            This module.
+
+        >>> nn.Linear(2, 1).apply(lambda p: p.astype(mx.float16)).weight.dtype
+        mlx.core.float16
+        """
         return self.update(self.filter_and_map(filter_fn or self.valid_parameter_filter, map_fn))
 
     def apply_to_modules(self, apply_fn: Callable[[str, Module], Any]) -> Module:
-        """Call ``apply_fn(path, module)`` for this module and all below it."""
+        """Call ``apply_fn(path, module)`` for this module and all below it.
+
+        Args:
+            apply_fn: the function.
+
+        Returns:
+            This module.
+        """
         for path, module in self.named_modules():
             apply_fn(path, module)
         return self
@@ -294,9 +369,18 @@ class Module(dict):  # type: ignore[type-arg]
         dtype: mx.Dtype,
         predicate: Callable[[mx.Dtype], bool] | None = lambda x: mx.issubdtype(x, mx.floating),
     ) -> Module:
-        """Cast the parameters whose dtype satisfies ``predicate``: the real floating ones.
+        """Cast parameters.
 
-        ``predicate=None`` casts all.
+        Args:
+            dtype: the new dtype.
+            predicate: ``predicate(dtype)`` selects parameters; the real floating ones by default,
+                all with ``None``.
+
+        Returns:
+            This module.
+
+        >>> nn.Linear(2, 1).set_dtype(mx.bfloat16).weight.dtype
+        mlx.core.bfloat16
         """
         return self.apply(
             lambda x: x.astype(dtype) if predicate is None or predicate(x.dtype) else x
@@ -314,9 +398,18 @@ class Module(dict):  # type: ignore[type-arg]
         """Take parameters out of :meth:`trainable_parameters`.
 
         Args:
-            recurse: do so in all modules below too.
+            recurse: whether to do so in all modules below too.
             keys: the parameters' names within their modules; all by default.
-            strict: one of ``keys`` that none of these modules has is a ``KeyError``.
+            strict: whether each of ``keys`` has to be in one of these modules.
+
+        Returns:
+            This module.
+
+        Raises:
+            KeyError: one of ``keys`` is in no module, and ``strict`` is true.
+
+        >>> sorted(nn.Linear(2, 1).freeze(keys="bias").trainable_parameters())
+        ['weight']
         """
 
         modules = self.modules() if recurse else [self]
@@ -340,6 +433,17 @@ class Module(dict):  # type: ignore[type-arg]
 
         Each module below is asked by its own ``unfreeze``, so that a layer can keep frozen what
         must not be trained, as the running statistics of :class:`BatchNorm`.
+
+        Args:
+            recurse: whether to do so in all modules below too.
+            keys: the parameters' names within their modules; all by default.
+            strict: whether each of ``keys`` has to be in one of these modules.
+
+        Returns:
+            This module.
+
+        Raises:
+            KeyError: one of ``keys`` is in no module, and ``strict`` is true.
         """
         modules = self.modules() if recurse else [self]
         names = _checked_names(modules, keys, strict)
@@ -352,7 +456,14 @@ class Module(dict):  # type: ignore[type-arg]
         return self
 
     def train(self, mode: bool = True) -> Module:
-        """Set this module and all below it to training mode, or with ``False`` to evaluation."""
+        """Set this module and all below it to training mode.
+
+        Args:
+            mode: false for evaluation mode.
+
+        Returns:
+            This module.
+        """
         for module in self.modules():
             module._set_training_mode(mode)
         return self
@@ -362,7 +473,11 @@ class Module(dict):  # type: ignore[type-arg]
         self._training = mode
 
     def eval(self) -> Module:
-        """Set this module and all below it to evaluation mode."""
+        """Set this module and all below it to evaluation mode.
+
+        Returns:
+            This module.
+        """
         return self.train(False)
 
     # Files
@@ -372,13 +487,19 @@ class Module(dict):  # type: ignore[type-arg]
         file_or_weights: str | os.PathLike[str] | list[tuple[str, mx.array]] | dict[str, mx.array],
         strict: bool = True,
     ) -> Module:
-        """Replace parameters by those of a ``.npz`` or ``.safetensors`` file, or of a list.
+        """Replace parameters by those of a file or a list.
 
         Args:
-            file_or_weights: a file name, or pairs of path and array.
-            strict: a name too many, a name missing, another shape or something else than an
-                array is a ``ValueError``, and nothing is replaced.  Otherwise what has no place
-                is skipped, and shapes may change.
+            file_or_weights: the name of a ``.npz`` or ``.safetensors`` file, or pairs of path and
+                array.
+            strict: whether names and shapes have to be exactly those of the module, or nothing is
+                replaced. Otherwise what has no place is skipped, and shapes may change.
+
+        Returns:
+            This module.
+
+        Raises:
+            ValueError: names or shapes do not fit, or a value is no array, and ``strict`` is true.
         """
         if isinstance(file_or_weights, (str, os.PathLike)):
             loaded: Any = mx.load(os.fspath(file_or_weights))
@@ -410,7 +531,14 @@ class Module(dict):  # type: ignore[type-arg]
                 )
 
     def save_weights(self, file: str | os.PathLike[str]) -> None:
-        """Write all parameters to ``file``, a ``.npz`` or ``.safetensors`` file."""
+        """Write all parameters to a ``.npz`` or ``.safetensors`` file.
+
+        Args:
+            file: its name.
+
+        Raises:
+            ValueError: the name has another extension.
+        """
         file = os.fspath(file)
         weights = dict(tree_flatten(self.parameters()))
         if file.endswith(".npz"):

@@ -10,9 +10,14 @@ from mlx.nn.layers.base import Module
 
 
 class Sequential(Module):
-    """Call ``modules`` (modules or plain functions) one after the other.
+    """Call modules or plain functions one after the other.
+
+    Args:
+        modules: what to call; each gets the result of the one before.
 
     >>> model = nn.Sequential(nn.Linear(2, 8), nn.relu, nn.Linear(8, 1))
+    >>> model(mx.ones((3, 2))).shape
+    (3, 1)
     """
 
     def __init__(self, *modules: Callable[..., Any]) -> None:

@@ -73,12 +73,25 @@ class _Conv(Module):
 
 
 class Conv1d(_Conv):
-    """Convolution along the length of ``x`` of shape ``(N, L, in_channels)``.
+    """Convolve ``x`` of shape ``(N, L, in_channels)`` along its length.
 
-    The output has shape ``(N, L', out_channels)``, ``L' = (L + 2 padding - dilation
-    (kernel_size - 1) - 1) // stride + 1``.  ``weight`` of shape ``(out_channels, kernel_size,
-    in_channels / groups)`` starts uniform in ``±1/sqrt(kernel_size * in_channels / groups)``,
-    ``bias`` of shape ``(out_channels,)`` at zero.
+    The output has shape ``(N, L', out_channels)``, ``L' = (L + 2 padding - dilation (kernel_size -
+    1) - 1) // stride + 1``. ``weight`` of shape ``(out_channels, kernel_size, in_channels /
+    groups)`` starts uniform in ``±1/sqrt(kernel_size * in_channels / groups)``, ``bias`` of shape
+    ``(out_channels,)`` at zero.
+
+    Args:
+        in_channels: the number of input channels.
+        out_channels: the number of output channels.
+        kernel_size: the length of the kernel.
+        stride: the distance of neighbouring windows.
+        padding: the zeros on both sides.
+        dilation: the distance of neighbouring elements of a window.
+        groups: the channels are divided into this many groups, convolved one by one.
+        bias: whether there is a bias.
+
+    >>> nn.Conv1d(3, 8, kernel_size=5, padding=2)(mx.ones((1, 100, 3))).shape
+    (1, 100, 8)
     """
 
     _function = staticmethod(mx.conv1d)
@@ -86,11 +99,24 @@ class Conv1d(_Conv):
 
 
 class Conv2d(_Conv):
-    """Convolution of images ``x`` of shape ``(N, H, W, in_channels)``.
+    """Convolve images ``x`` of shape ``(N, H, W, in_channels)``.
 
-    The output has shape ``(N, H', W', out_channels)``, each size by the formula of
-    :class:`Conv1d`; one number stands for both axes.  ``weight`` has shape ``(out_channels,
-    *kernel_size, in_channels / groups)``; it and ``bias`` start like those of :class:`Conv1d`.
+    The output has shape ``(N, H', W', out_channels)``, each size by the formula of :class:`Conv1d`.
+    One number stands for both axes. ``weight`` has shape ``(out_channels, *kernel_size, in_channels
+    / groups)``; it and ``bias`` start like those of :class:`Conv1d`.
+
+    Args:
+        in_channels: the number of input channels.
+        out_channels: the number of output channels.
+        kernel_size: the size of the kernel.
+        stride: the distance of neighbouring windows.
+        padding: the zeros on all sides.
+        dilation: the distance of neighbouring elements of a window.
+        groups: the channels are divided into this many groups, convolved one by one.
+        bias: whether there is a bias.
+
+    >>> nn.Conv2d(3, 8, kernel_size=3, stride=2, padding=1)(mx.ones((1, 32, 32, 3))).shape
+    (1, 16, 16, 8)
     """
 
     _function = staticmethod(mx.conv2d)
@@ -98,12 +124,23 @@ class Conv2d(_Conv):
 
 
 class Conv3d(_Conv):
-    """Convolution of volumes ``x`` of shape ``(N, D, H, W, in_channels)``.
+    """Convolve volumes ``x`` of shape ``(N, D, H, W, in_channels)``.
 
     The output has shape ``(N, D', H', W', out_channels)``, each size by the formula of
-    :class:`Conv1d`; one number stands for the three axes.  ``weight`` has shape
-    ``(out_channels, *kernel_size, in_channels)``; it and ``bias`` start like those of
-    :class:`Conv1d`.
+    :class:`Conv1d`. One number stands for the three axes. ``weight`` has shape ``(out_channels,
+    *kernel_size, in_channels)``; it and ``bias`` start like those of :class:`Conv1d`.
+
+    Args:
+        in_channels: the number of input channels.
+        out_channels: the number of output channels.
+        kernel_size: the size of the kernel.
+        stride: the distance of neighbouring windows.
+        padding: the zeros on all sides.
+        dilation: the distance of neighbouring elements of a window.
+        bias: whether there is a bias.
+
+    >>> nn.Conv3d(1, 2, kernel_size=3)(mx.ones((1, 8, 8, 8, 1))).shape
+    (1, 6, 6, 6, 2)
     """
 
     _function = staticmethod(mx.conv3d)

@@ -184,20 +184,38 @@ class _FloatLinear(_ShardedLinear):
 
 
 class AllToShardedLinear(_FloatLinear):
-    """:class:`Linear` whose outputs are divided among the processes.
+    """Apply a :class:`Linear` whose outputs are divided among the processes.
 
-    Every process is given the whole input ``(..., input_dims)`` and returns its part
-    ``(..., output_dims / N)`` of the output; ``N`` divides ``output_dims``.
+    Every process is given the whole input ``(..., input_dims)`` and returns its part ``(...,
+    output_dims / N)`` of the output; ``N`` divides ``output_dims``.
+
+    Args:
+        input_dims: the size of the whole input.
+        output_dims: the size of the whole output.
+        bias: whether there is a bias.
+        group: the processes; all by default.
+
+    >>> nn.AllToShardedLinear(4, 6)(mx.ones((2, 4))).shape
+    (2, 6)
     """
 
     _sharding_name = "all-to-sharded"
 
 
 class ShardedToAllLinear(_FloatLinear):
-    """:class:`Linear` whose inputs are divided among the processes.
+    """Apply a :class:`Linear` whose inputs are divided among the processes.
 
     Every process is given its part ``(..., input_dims / N)`` of the input and returns the whole
     output ``(..., output_dims)``; ``N`` divides ``input_dims``.
+
+    Args:
+        input_dims: the size of the whole input.
+        output_dims: the size of the whole output.
+        bias: whether there is a bias.
+        group: the processes; all by default.
+
+    >>> nn.ShardedToAllLinear(4, 6)(mx.ones((2, 4))).shape
+    (2, 6)
     """
 
     _sharding_name = "sharded-to-all"
@@ -256,13 +274,41 @@ class _QuantizedShardedLinear(_ShardedLinear, _Quantized):
 
 
 class QuantizedAllToShardedLinear(_QuantizedShardedLinear):
-    """:class:`AllToShardedLinear` with quantised weights, all frozen."""
+    """Apply an :class:`AllToShardedLinear` with packed weights, all frozen.
+
+    Args:
+        input_dims: the size of the whole input.
+        output_dims: the size of the whole output.
+        bias: whether there is a bias.
+        group_size: the number of elements that share a scale; that of the mode by default.
+        bits: the bits of an element; those of the mode by default.
+        mode: ``"affine"``, ``"mxfp4"``, ``"mxfp8"`` or ``"nvfp4"``; see
+            :mod:`mlx.nn.layers.quantized`.
+        group: the processes; all by default.
+
+    >>> nn.QuantizedAllToShardedLinear(64, 6)(mx.ones((2, 64))).shape
+    (2, 6)
+    """
 
     _sharding_name = "all-to-sharded"
 
 
 class QuantizedShardedToAllLinear(_QuantizedShardedLinear):
-    """:class:`ShardedToAllLinear` with quantised weights, all frozen."""
+    """Apply a :class:`ShardedToAllLinear` with packed weights, all frozen.
+
+    Args:
+        input_dims: the size of the whole input.
+        output_dims: the size of the whole output.
+        bias: whether there is a bias.
+        group_size: the number of elements that share a scale; that of the mode by default.
+        bits: the bits of an element; those of the mode by default.
+        mode: ``"affine"``, ``"mxfp4"``, ``"mxfp8"`` or ``"nvfp4"``; see
+            :mod:`mlx.nn.layers.quantized`.
+        group: the processes; all by default.
+
+    >>> nn.QuantizedShardedToAllLinear(64, 6)(mx.ones((2, 64))).shape
+    (2, 6)
+    """
 
     _sharding_name = "sharded-to-all"
 
@@ -301,11 +347,19 @@ def _unsharded(module: Module, prefix: str = "") -> list[str]:
 
 
 class FullyShardedModule(Module):
-    """Divide the parameters of ``module`` by their first axis among the processes of ``group``.
+    """Divide the parameters of a module by their first axis among processes.
 
-    The whole parameters exist during a call only, cast to ``compute_dtype`` if that is given;
-    gradients are averaged and divided in the same way.  The number of processes must divide the
-    first axis of all parameters.  ``module`` itself is changed.
+    The whole parameters exist during a call only; gradients are averaged and divided in the same
+    way. The number of processes must divide the first axis of all parameters. The module itself is
+    changed.
+
+    Args:
+        module: the module.
+        group: the processes; all by default.
+        compute_dtype: the dtype to which the parameters are cast for a call; their own by default.
+
+    >>> nn.FullyShardedModule(nn.Linear(4, 6))(mx.ones((2, 4))).shape
+    (2, 6)
     """
 
     def __init__(
@@ -367,7 +421,16 @@ class FullyShardedModule(Module):
 def fully_shard(
     module: Module, *, group: Group | None = None, compute_dtype: mx.Dtype | None = None
 ) -> Module:
-    """``module`` as a :class:`FullyShardedModule`; ``module`` itself in a group of one."""
+    """Return a module as a :class:`FullyShardedModule`; the module itself in a group of one.
+
+    Args:
+        module: the module.
+        group: the processes; all by default.
+        compute_dtype: the dtype to which the parameters are cast for a call.
+
+    >>> nn.fully_shard(nn.Linear(4, 6))
+    Linear(input_dims=4, output_dims=6, bias=True)
+    """
     group = _group(group)
     if group.size() == 1:
         return module

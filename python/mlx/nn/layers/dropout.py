@@ -28,9 +28,18 @@ class _Dropout(Module):
 
 
 class Dropout(_Dropout):
-    """Set each element to zero with probability ``p`` and divide the others by ``1 - p``.
+    """Set each element to zero with probability ``p``, and divide the others by ``1 - p``.
 
     In evaluation mode, or with ``p = 0``, the input is returned.
+
+    Args:
+        p: the probability, in ``[0, 1)``.
+
+    Raises:
+        ValueError: ``p`` is no such probability.
+
+    >>> nn.Dropout(0.5).eval()(mx.array([1.0, 2.0]))
+    array([1, 2], dtype=float32)
     """
 
 
@@ -47,12 +56,26 @@ class _ChannelDropout(_Dropout):
 
 
 class Dropout2d(_ChannelDropout):
-    """:class:`Dropout` of whole channels of images ``(H, W, C)`` or ``(N, H, W, C)``."""
+    """Drop whole channels of images ``(H, W, C)`` or ``(N, H, W, C)``, as :class:`Dropout`.
+
+    Args:
+        p: the probability, in ``[0, 1)``.
+
+    >>> nn.Dropout2d(0.5)(mx.ones((2, 4, 4, 3))).shape
+    (2, 4, 4, 3)
+    """
 
     _axes = 2
 
 
 class Dropout3d(_ChannelDropout):
-    """:class:`Dropout` of whole channels of volumes ``(D, H, W, C)`` or ``(N, D, H, W, C)``."""
+    """Drop whole channels of volumes ``(D, H, W, C)`` or ``(N, D, H, W, C)``, as :class:`Dropout`.
+
+    Args:
+        p: the probability, in ``[0, 1)``.
+
+    >>> nn.Dropout3d(0.5)(mx.ones((2, 4, 4, 4, 3))).shape
+    (2, 4, 4, 4, 3)
+    """
 
     _axes = 3

@@ -11,9 +11,17 @@ from mlx.nn.layers.quantized import QuantizedEmbedding
 
 
 class Embedding(Module):
-    """Look up rows of ``weight``: indices of any shape to vectors of shape ``(..., dims)``.
+    """Look up rows of ``weight`` by index.
 
-    ``weight`` of shape ``(num_embeddings, dims)`` starts normal with variance ``1/dims``.
+    Indices of any shape become vectors of shape ``(..., dims)``. ``weight`` of shape
+    ``(num_embeddings, dims)`` starts normal with variance ``1/dims``.
+
+    Args:
+        num_embeddings: the number of vectors.
+        dims: the size of a vector.
+
+    >>> nn.Embedding(10, 4)(mx.array([1, 5, 1])).shape
+    (3, 4)
     """
 
     def __init__(self, num_embeddings: int, dims: int) -> None:
@@ -30,7 +38,14 @@ class Embedding(Module):
         return self["weight"][x]
 
     def as_linear(self, x: mx.array) -> mx.array:
-        """``x @ weight.T``: scores of all rows, for output layers that share the table."""
+        """Return ``x @ weight.T``: scores of all rows, for output layers that share the table.
+
+        Args:
+            x: vectors of shape ``(..., dims)``.
+
+        >>> nn.Embedding(10, 4).as_linear(mx.ones((2, 4))).shape
+        (2, 10)
+        """
         return x @ self["weight"].T
 
     def to_quantized(
@@ -40,7 +55,15 @@ class Embedding(Module):
         mode: str = "affine",
         quantize_input: bool = False,
     ) -> Module:
-        """This table quantised, a :class:`QuantizedEmbedding`."""
+        """Return this table with packed vectors, a :class:`QuantizedEmbedding`.
+
+        Args:
+            group_size: the number of elements that share a scale; that of the mode by default.
+            bits: the bits of an element; those of the mode by default.
+            mode: ``"affine"``, ``"mxfp4"``, ``"mxfp8"`` or ``"nvfp4"``; see
+                :mod:`mlx.nn.layers.quantized`.
+            quantize_input: is not supported.
+        """
         if quantize_input:
             raise ValueError("Quantized input is not supported.")
         return QuantizedEmbedding.from_embedding(self, group_size, bits, mode)

@@ -12,7 +12,11 @@ from mlx.nn.layers.quantized import QQLinear, QuantizedLinear
 
 
 class Identity(Module):
-    """Return the input; all arguments are ignored."""
+    """Return the input; all arguments are ignored.
+
+    >>> nn.Identity()(mx.array([1.0]))
+    array([1], dtype=float32)
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -22,10 +26,22 @@ class Identity(Module):
 
 
 class Linear(Module):
-    """``x @ weight.T + bias``, from shape ``(..., input_dims)`` to ``(..., output_dims)``.
+    """Compute ``x @ weight.T + bias``.
 
-    ``weight`` of shape ``(output_dims, input_dims)`` and ``bias`` of shape ``(output_dims,)``
-    start uniform in ``±1/sqrt(input_dims)``; with ``bias=False`` there is none.
+    The input has shape ``(..., input_dims)``, the output ``(..., output_dims)``. ``weight`` of
+    shape ``(output_dims, input_dims)`` and ``bias`` of shape ``(output_dims,)`` start uniform in
+    ``±1/sqrt(input_dims)``.
+
+    Args:
+        input_dims: the size of the input's last axis.
+        output_dims: the size of the output's last axis.
+        bias: whether there is a bias.
+
+    Raises:
+        ValueError: a size is not accepted.
+
+    >>> nn.Linear(3, 2)(mx.ones((5, 3))).shape
+    (5, 2)
     """
 
     def __init__(self, input_dims: int, output_dims: int, bias: bool = True) -> None:
@@ -53,10 +69,18 @@ class Linear(Module):
         mode: str = "affine",
         quantize_input: bool = False,
     ) -> Module:
-        """This layer with quantised weights: a :class:`QuantizedLinear`.
+        """Return this layer with packed weights, a :class:`QuantizedLinear`.
 
-        With ``quantize_input`` (modes ``"nvfp4"`` and ``"mxfp8"``) it is a :class:`QQLinear`,
-        which quantises its input too.
+        Args:
+            group_size: the number of elements that share a scale; that of the mode by default.
+            bits: the bits of an element; those of the mode by default.
+            mode: ``"affine"``, ``"mxfp4"``, ``"mxfp8"`` or ``"nvfp4"``; see
+                :mod:`mlx.nn.layers.quantized`.
+            quantize_input: return a :class:`QQLinear`, which quantizes its input too; for the modes
+                ``"nvfp4"`` and ``"mxfp8"``.
+
+        >>> nn.Linear(64, 8).to_quantized(bits=4)
+        QuantizedLinear(input_dims=64, output_dims=8, bias=True, group_size=64, bits=4, mode=affine)
         """
         if not quantize_input:
             return QuantizedLinear.from_linear(self, group_size, bits, mode)
@@ -69,11 +93,20 @@ class Linear(Module):
 
 
 class Bilinear(Module):
-    """``y[..., k] = x1 · weight[k]ᵀ · x2 + bias[k]`` of two inputs.
+    """Compute ``y[..., k] = x1 · weight[k]ᵀ · x2 + bias[k]`` of two inputs.
 
-    The inputs have shapes ``(..., input1_dims)`` and ``(..., input2_dims)``, the output has shape
-    ``(..., output_dims)``.  ``weight`` of shape ``(output_dims, input2_dims, input1_dims)`` and
-    ``bias`` of shape ``(output_dims,)`` start uniform in ``±1/sqrt(input1_dims)``.
+    The inputs have shapes ``(..., input1_dims)`` and ``(..., input2_dims)``, the output ``(...,
+    output_dims)``. ``weight`` of shape ``(output_dims, input2_dims, input1_dims)`` and ``bias`` of
+    shape ``(output_dims,)`` start uniform in ``±1/sqrt(input1_dims)``.
+
+    Args:
+        input1_dims: the size of the first input's last axis.
+        input2_dims: the size of the second input's last axis.
+        output_dims: the size of the output's last axis.
+        bias: whether there is a bias.
+
+    >>> nn.Bilinear(3, 4, 2)(mx.ones((5, 3)), mx.ones((5, 4))).shape
+    (5, 2)
     """
 
     def __init__(

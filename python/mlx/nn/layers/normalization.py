@@ -44,13 +44,18 @@ class _Affine(Module):
 
 
 class LayerNorm(_Affine):
-    """Normalise the last axis, then ``weight * x + bias`` (Ba et al., 2016).
+    """Normalize the last axis to mean 0 and variance 1, then compute ``weight * x + bias``.
+
+    Ba et al., "Layer Normalization" (2016).
 
     Args:
         dims: the size of the last axis.
         eps: added to the variance.
-        affine: have the parameters ``weight`` and ``bias`` of shape ``(dims,)``.
-        bias: with ``affine``, have ``bias``.
+        affine: whether there are the parameters ``weight`` and ``bias`` of shape ``(dims,)``.
+        bias: whether there is ``bias``, if ``affine``.
+
+    >>> nn.LayerNorm(2)(mx.array([[1.0, 3.0]]))
+    array([[-0.999995, 0.999995]], dtype=float32)
     """
 
     def __init__(
@@ -71,9 +76,17 @@ class LayerNorm(_Affine):
 
 
 class RMSNorm(Module):
-    """``weight * x / sqrt(mean(x²) + eps)`` over the last axis (Zhang and Sennrich, 2019).
+    """Compute ``weight * x / sqrt(mean(x²) + eps)`` over the last axis.
 
-    ``weight`` of shape ``(dims,)`` starts at one.  Sums are accumulated in float32.
+    Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019). ``weight`` of shape
+    ``(dims,)`` starts at one. Sums are accumulated in float32.
+
+    Args:
+        dims: the size of the last axis.
+        eps: added to the mean square.
+
+    >>> nn.RMSNorm(2)(mx.array([[3.0, 3.0]]))
+    array([[0.999999, 0.999999]], dtype=float32)
     """
 
     def __init__(self, dims: int, eps: float = 1e-5) -> None:
@@ -91,10 +104,17 @@ class RMSNorm(Module):
 
 
 class InstanceNorm(_Affine):
-    """Normalise the spatial axes of each sample and channel of ``x (N, ..., C)``.
+    """Normalize the spatial axes of each sample and channel of ``x (N, ..., C)``.
 
-    Ulyanov et al., 2016.  With ``affine`` the parameters ``weight`` and ``bias`` of shape
-    ``(dims,)``, ``dims = C``, are applied to the result.
+    Ulyanov et al., "Instance Normalization" (2016).
+
+    Args:
+        dims: the number of channels ``C``.
+        eps: added to the variance.
+        affine: whether there are the parameters ``weight`` and ``bias`` of shape ``(dims,)``.
+
+    >>> nn.InstanceNorm(3)(mx.ones((2, 8, 8, 3))).shape
+    (2, 8, 8, 3)
     """
 
     def __init__(self, dims: int, eps: float = 1e-5, affine: bool = False) -> None:
@@ -118,15 +138,20 @@ class InstanceNorm(_Affine):
 
 
 class GroupNorm(_Affine):
-    """Normalise groups of channels of each sample of ``x (N, ..., C)`` (Wu and He, 2018).
+    """Normalize groups of channels of each sample of ``x (N, ..., C)``.
+
+    Wu and He, "Group Normalization" (2018).
 
     Args:
         num_groups: the number of groups; it divides ``dims``.
         dims: the number of channels ``C``.
         eps: added to the variance.
-        affine: have the parameters ``weight`` and ``bias`` of shape ``(dims,)``.
+        affine: whether there are the parameters ``weight`` and ``bias`` of shape ``(dims,)``.
         pytorch_compatible: whether a group is a run of neighbouring channels, as in PyTorch;
             otherwise channel ``c`` belongs to the group ``c % num_groups``.
+
+    >>> nn.GroupNorm(2, 4)(mx.ones((2, 8, 8, 4))).shape
+    (2, 8, 8, 4)
     """
 
     def __init__(
@@ -173,18 +198,23 @@ class GroupNorm(_Affine):
 
 
 class BatchNorm(_Affine):
-    """Normalise each channel over the batch and the spatial axes (Ioffe and Szegedy, 2015).
+    """Normalize each channel over the batch and the spatial axes.
 
-    In training mode by the statistics of the input ``x (N, ..., C)``, which also enter the
-    running ones; in evaluation mode by the running ones, if they are tracked.  The running
-    statistics are parameters that stay frozen.
+    Ioffe and Szegedy, "Batch Normalization" (2015). In training mode by the statistics of the input
+    ``x (N, ..., C)``, which also enter the running ones; in evaluation mode by the running ones, if
+    they are tracked. The running statistics are parameters that stay frozen.
 
     Args:
         num_features: the number of channels ``C``.
         eps: added to the variance.
         momentum: the share of the new value in the running mean and (unbiased) variance.
-        affine: have the parameters ``weight`` and ``bias`` of shape ``(num_features,)``.
-        track_running_stats: keep ``running_mean`` and ``running_var``.
+        affine: whether there are the parameters ``weight`` and ``bias`` of shape
+            ``(num_features,)``.
+        track_running_stats: whether to keep ``running_mean`` and ``running_var``.
+
+    >>> nn.BatchNorm(1)(mx.array([[1.0], [3.0]]))
+    array([[-0.999995],
+           [0.999995]], dtype=float32)
     """
 
     def __init__(

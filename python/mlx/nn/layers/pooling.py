@@ -97,11 +97,18 @@ class _Pool3d(_Pool):
 
 
 class MaxPool1d(_Pool1d):
-    """The greatest value of every window of ``x (N, L, C)``.
+    """Take the greatest value of every window of ``x (N, L, C)``.
 
-    Windows of ``kernel_size`` start ``stride`` apart, by default ``kernel_size``, after ``padding``
-    of ``-inf`` on both sides; those that do not fit are left out.  The output has shape
-    ``(N, L', C)``, ``L' = (L + 2 padding - kernel_size) // stride + 1``.
+    Windows that do not fit are left out. The output has shape ``(N, L', C)``, ``L' = (L + 2 padding
+    - kernel_size) // stride + 1``.
+
+    Args:
+        kernel_size: the length of a window.
+        stride: the distance of neighbouring windows, ``kernel_size`` by default.
+        padding: the elements ``-inf`` on both sides.
+
+    >>> nn.MaxPool1d(2)(mx.array([1.0, 5.0, 2.0, 3.0]).reshape(1, 4, 1)).flatten()
+    array([5, 3], dtype=float32)
     """
 
     _reduce = staticmethod(mx.max)
@@ -109,9 +116,17 @@ class MaxPool1d(_Pool1d):
 
 
 class MaxPool2d(_Pool2d):
-    """The greatest value of every window of ``x (N, H, W, C)``.
+    """Take the greatest value of every window of ``x (N, H, W, C)``.
 
-    As :class:`MaxPool1d`, with one number or a pair for each argument.
+    Arguments are those of :class:`MaxPool1d`: one number, or a pair.
+
+    Args:
+        kernel_size: the size of a window.
+        stride: the distance of neighbouring windows, ``kernel_size`` by default.
+        padding: the elements ``-inf`` on all sides.
+
+    >>> nn.MaxPool2d(2)(mx.ones((1, 8, 8, 3))).shape
+    (1, 4, 4, 3)
     """
 
     _reduce = staticmethod(mx.max)
@@ -119,9 +134,17 @@ class MaxPool2d(_Pool2d):
 
 
 class MaxPool3d(_Pool3d):
-    """The greatest value of every window of ``x (N, D, H, W, C)``.
+    """Take the greatest value of every window of ``x (N, D, H, W, C)``.
 
-    As :class:`MaxPool1d`, with one number or a triple for each argument.
+    Arguments are those of :class:`MaxPool1d`: one number, or a triple.
+
+    Args:
+        kernel_size: the size of a window.
+        stride: the distance of neighbouring windows, ``kernel_size`` by default.
+        padding: the elements ``-inf`` on all sides.
+
+    >>> nn.MaxPool3d(2)(mx.ones((1, 8, 8, 8, 3))).shape
+    (1, 4, 4, 4, 3)
     """
 
     _reduce = staticmethod(mx.max)
@@ -129,9 +152,17 @@ class MaxPool3d(_Pool3d):
 
 
 class AvgPool1d(_Pool1d):
-    """The mean of every window of ``x (N, L, C)``; zeros of the padding count.
+    """Take the mean of every window of ``x (N, L, C)``; the zeros of the padding count.
 
-    Arguments and shapes are those of :class:`MaxPool1d`.
+    Shapes are those of :class:`MaxPool1d`.
+
+    Args:
+        kernel_size: the length of a window.
+        stride: the distance of neighbouring windows, ``kernel_size`` by default.
+        padding: the zeros on both sides.
+
+    >>> nn.AvgPool1d(2)(mx.array([1.0, 5.0, 2.0, 3.0]).reshape(1, 4, 1)).flatten()
+    array([3, 2.5], dtype=float32)
     """
 
     _reduce = staticmethod(mx.mean)
@@ -139,9 +170,17 @@ class AvgPool1d(_Pool1d):
 
 
 class AvgPool2d(_Pool2d):
-    """The mean of every window of ``x (N, H, W, C)``; zeros of the padding count.
+    """Take the mean of every window of ``x (N, H, W, C)``; the zeros of the padding count.
 
-    Arguments and shapes are those of :class:`MaxPool2d`.
+    Arguments are those of :class:`AvgPool1d`: one number, or a pair.
+
+    Args:
+        kernel_size: the size of a window.
+        stride: the distance of neighbouring windows, ``kernel_size`` by default.
+        padding: the zeros on all sides.
+
+    >>> nn.AvgPool2d(2)(mx.ones((1, 8, 8, 3))).shape
+    (1, 4, 4, 3)
     """
 
     _reduce = staticmethod(mx.mean)
@@ -149,9 +188,17 @@ class AvgPool2d(_Pool2d):
 
 
 class AvgPool3d(_Pool3d):
-    """The mean of every window of ``x (N, D, H, W, C)``; zeros of the padding count.
+    """Take the mean of every window of ``x (N, D, H, W, C)``; the zeros of the padding count.
 
-    Arguments and shapes are those of :class:`MaxPool3d`.
+    Arguments are those of :class:`AvgPool1d`: one number, or a triple.
+
+    Args:
+        kernel_size: the size of a window.
+        stride: the distance of neighbouring windows, ``kernel_size`` by default.
+        padding: the zeros on all sides.
+
+    >>> nn.AvgPool3d(2)(mx.ones((1, 8, 8, 8, 3))).shape
+    (1, 4, 4, 4, 3)
     """
 
     _reduce = staticmethod(mx.mean)

@@ -10,15 +10,19 @@ from mlx.nn.layers.base import Module
 
 
 class RoPE(Module):
-    """Rotate pairs of features by angles proportional to the position (Su et al., 2021).
+    """Rotate pairs of features by angles proportional to the position.
+
+    Su et al., "RoFormer" (2021). The input has shape ``(B, ..., L, D)``; its positions start at
+    ``offset``, an argument of the call.
 
     Args:
         dims: how many of the last axis' features to rotate; the others pass through.
-        traditional: pair neighbouring features, not those ``dims / 2`` apart.
+        traditional: whether to pair neighbouring features, not those ``dims / 2`` apart.
         base: pair ``i`` turns by ``base ** (-2 i / dims)`` a position.
         scale: multiplies the positions.
 
-    The input has shape ``(B, ..., L, D)``; its positions start at ``offset``.
+    >>> nn.RoPE(4)(mx.ones((1, 2, 10, 4)), offset=3).shape
+    (1, 2, 10, 4)
     """
 
     def __init__(
@@ -45,16 +49,21 @@ class RoPE(Module):
 
 
 class SinusoidalPositionalEncoding(Module):
-    """Sines and cosines of the position at ``dims / 2`` frequencies (Vaswani et al., 2017).
+    """Encode positions as sines and cosines at ``dims / 2`` frequencies.
 
-    Positions of any shape become vectors of shape ``(..., dims)``: all sines, then all cosines.
+    Vaswani et al., "Attention Is All You Need" (2017). Positions of any shape become vectors of
+    shape ``(..., dims)``: all sines, then all cosines.
 
     Args:
         dims: an even number of features.
-        min_freq, max_freq: the ends of the geometric series of frequencies.
+        min_freq: the least of a geometric series of frequencies.
+        max_freq: the greatest of them.
         scale: multiplies the result, ``sqrt(2 / dims)`` by default.
-        cos_first: put the cosines first.
-        full_turns: count frequencies in turns, not in radians.
+        cos_first: whether the cosines come first.
+        full_turns: whether frequencies count turns, not radians.
+
+    >>> nn.SinusoidalPositionalEncoding(8)(mx.arange(10)).shape
+    (10, 8)
     """
 
     def __init__(
@@ -89,18 +98,29 @@ class SinusoidalPositionalEncoding(Module):
 
 
 class ALiBi(Module):
-    """Add to attention scores a bias that falls linearly with the distance (Press et al., 2022).
+    """Add to attention scores a bias that falls linearly with the distance.
 
-    The scores have shape ``(B, heads, L, S)``; queries start at position ``offset``, and an
-    additive ``mask`` is added as well.
+    Press et al., "Train Short, Test Long" (2022). The scores have shape ``(B, heads, L, S)``;
+    queries start at position ``offset``, and an additive ``mask`` is added as well: both are
+    arguments of the call.
+
+    >>> nn.ALiBi()(mx.zeros((1, 1, 1, 3)))
+    array([[[[0, -0.00390625, -0.0078125]]]], dtype=float32)
     """
 
     @staticmethod
     def create_alibi_slope(num_heads: int, dtype: mx.Dtype = mx.float32) -> mx.array:
-        """The slope of each head, ``(heads, 1, 1)``: ``2 ** (-8 k / heads)`` for k from 1.
+        """Return the slope of each head: ``2 ** (-8 k / heads)`` for k from 1.
 
-        If the number of heads is no power of two, the greatest one below has these slopes and
-        the remaining heads take every other slope of twice that number.
+        If the number of heads is no power of two, the greatest one below has these slopes and the
+        remaining heads take every other slope of twice that number.
+
+        Args:
+            num_heads: the number of heads.
+            dtype: the dtype of the result.
+
+        Returns:
+            An array of shape ``(heads, 1, 1)``.
         """
 
         def series(n: int) -> list[float]:
@@ -118,7 +138,18 @@ class ALiBi(Module):
         offset: int = 0,
         dtype: mx.Dtype = mx.float32,
     ) -> mx.array:
-        """The biases ``-slope |q - k|``, ``(1, heads, q_sequence_length - offset, keys)``."""
+        """Return the biases ``-slope |q - k|``.
+
+        Args:
+            q_sequence_length: one more than the position of the last query.
+            k_sequence_length: the number of keys.
+            num_heads: the number of heads.
+            offset: the position of the first query.
+            dtype: the dtype of the result.
+
+        Returns:
+            An array of shape ``(1, heads, q_sequence_length - offset, k_sequence_length)``.
+        """
         queries = mx.arange(offset, q_sequence_length)[:, None]
         distance = mx.abs(queries - mx.arange(k_sequence_length)).astype(dtype)
         return mx.expand_dims(-distance * ALiBi.create_alibi_slope(num_heads, dtype), 0)

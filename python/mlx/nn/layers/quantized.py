@@ -38,17 +38,27 @@ def quantize(
     quantize_input: bool = False,
     class_predicate: Callable[[str, Module], bool | dict[str, Any]] | None = None,
 ) -> None:
-    """Replace the layers of ``model`` that can be quantised, in place.
+    """Replace the layers of a model that can be packed, in place.
 
     Args:
         model: the module below which layers are replaced.
-        group_size, bits, mode, quantize_input: passed to the layers' ``to_quantized``.
-        class_predicate: ``class_predicate(path, layer)`` says whether to quantise a layer, or
-            returns a dict of the arguments for its ``to_quantized``.  By default every layer
-            that has this method is quantised.
+        group_size: the number of elements that share a scale; that of the mode by default.
+        bits: the bits of an element; those of the mode by default.
+        mode: ``"affine"``, ``"mxfp4"``, ``"mxfp8"`` or ``"nvfp4"``; see
+            :mod:`mlx.nn.layers.quantized`.
+        quantize_input: whether layers also quantize their input.
+        class_predicate: ``class_predicate(path, layer)`` says whether to pack a layer, or returns a
+            dict of the arguments for its ``to_quantized``. By default every layer that has this
+            method is packed.
 
-    >>> nn.quantize(model, bits=8, class_predicate=lambda path, layer: "lm_head" not in path
-    ...             and hasattr(layer, "to_quantized"))
+    Raises:
+        ValueError: the last axis of a weight is no multiple of the group size, or the mode is
+            unknown.
+
+    >>> model = nn.Sequential(nn.Linear(64, 64), nn.Linear(64, 2))
+    >>> nn.quantize(model, bits=8, class_predicate=lambda path, layer: path == "layers.0")
+    >>> type(model.layers[0]).__name__, type(model.layers[1]).__name__
+    ('QuantizedLinear', 'Linear')
     """
     options = {
         "group_size": group_size,
@@ -127,10 +137,22 @@ class _Quantized(Module):
 
 
 class QuantizedLinear(_Quantized):
-    """:class:`Linear` with quantised weights; see :mod:`mlx.nn.layers.quantized` for the modes.
+    """Compute ``x @ weight.T + bias`` with packed weights.
 
     ``weight`` of shape ``(output_dims, input_dims * bits / 32)``, ``scales`` and ``biases`` of
     shape ``(output_dims, input_dims / group_size)`` are frozen.
+
+    Args:
+        input_dims: the size of the input's last axis.
+        output_dims: the size of the output's last axis.
+        bias: whether there is a bias, which starts at zero.
+        group_size: the number of elements that share a scale; that of the mode by default.
+        bits: the bits of an element; those of the mode by default.
+        mode: ``"affine"``, ``"mxfp4"``, ``"mxfp8"`` or ``"nvfp4"``; see
+            :mod:`mlx.nn.layers.quantized`.
+
+    >>> nn.QuantizedLinear(64, 8, bits=4)(mx.ones((5, 64))).shape
+    (5, 8)
     """
 
     def __init__(
@@ -169,7 +191,15 @@ class QuantizedLinear(_Quantized):
         bits: int | None = None,
         mode: str = "affine",
     ) -> QuantizedLinear:
-        """Quantise the weights of a :class:`Linear`; its bias is kept and stays trainable."""
+        """Pack the weights of a :class:`Linear`; its bias is kept and stays trainable.
+
+        Args:
+            linear_layer: the layer.
+            group_size: the number of elements that share a scale; that of the mode by default.
+            bits: the bits of an element; those of the mode by default.
+            mode: ``"affine"``, ``"mxfp4"``, ``"mxfp8"`` or ``"nvfp4"``; see
+                :mod:`mlx.nn.layers.quantized`.
+        """
         layer = cls._of(linear_layer.weight, group_size, bits, mode)
         if "bias" in linear_layer:
             layer.bias = linear_layer.bias
@@ -177,10 +207,21 @@ class QuantizedLinear(_Quantized):
 
 
 class QuantizedEmbedding(_Quantized):
-    """:class:`Embedding` with quantised vectors, which are restored when looked up.
+    """Look up packed vectors, which are restored when looked up.
 
-    ``weight`` of shape ``(num_embeddings, dims * bits / 32)``, ``scales`` and ``biases`` of
-    shape ``(num_embeddings, dims / group_size)`` are frozen.
+    ``weight`` of shape ``(num_embeddings, dims * bits / 32)``, ``scales`` and ``biases`` of shape
+    ``(num_embeddings, dims / group_size)`` are frozen.
+
+    Args:
+        num_embeddings: the number of vectors.
+        dims: the size of a vector.
+        group_size: the number of elements that share a scale; that of the mode by default.
+        bits: the bits of an element; those of the mode by default.
+        mode: ``"affine"``, ``"mxfp4"``, ``"mxfp8"`` or ``"nvfp4"``; see
+            :mod:`mlx.nn.layers.quantized`.
+
+    >>> nn.QuantizedEmbedding(10, 64)(mx.array([1, 5])).shape
+    (2, 64)
     """
 
     def __init__(
@@ -223,7 +264,11 @@ class QuantizedEmbedding(_Quantized):
         return y.reshape(*x.shape, -1)
 
     def as_linear(self, x: mx.array) -> mx.array:
-        """Scores of all vectors, as :meth:`Embedding.as_linear`."""
+        """Return scores of all vectors, as :meth:`Embedding.as_linear`.
+
+        Args:
+            x: vectors of shape ``(..., dims)``.
+        """
         return self._matmul(x)
 
     @classmethod
@@ -234,15 +279,33 @@ class QuantizedEmbedding(_Quantized):
         bits: int | None = None,
         mode: str = "affine",
     ) -> QuantizedEmbedding:
-        """Quantise the vectors of an :class:`Embedding`."""
+        """Pack the vectors of an :class:`Embedding`.
+
+        Args:
+            embedding_layer: the layer.
+            group_size: the number of elements that share a scale; that of the mode by default.
+            bits: the bits of an element; those of the mode by default.
+            mode: ``"affine"``, ``"mxfp4"``, ``"mxfp8"`` or ``"nvfp4"``; see
+                :mod:`mlx.nn.layers.quantized`.
+        """
         return cls._of(embedding_layer.weight, group_size, bits, mode)
 
 
 class QQLinear(_Quantized):
-    """``x @ weight.T`` with both factors quantised, in mode ``"nvfp4"`` or ``"mxfp8"``.
+    """Compute ``x @ weight.T`` with both factors quantized.
 
-    ``weight`` is kept in floating point for training and quantised, with ``scales``, in
-    evaluation mode; :meth:`train` and :meth:`eval` convert it.
+    ``weight`` is kept in floating point for training and packed, with ``scales``, in evaluation
+    mode; :meth:`train` and :meth:`eval` convert it.
+
+    Args:
+        input_dims: the size of the input's last axis.
+        output_dims: the size of the output's last axis.
+        group_size: the number of elements that share a scale; that of the mode by default.
+        bits: the bits of an element; those of the mode by default.
+        mode: ``"nvfp4"`` or ``"mxfp8"``.
+
+    >>> nn.QQLinear(64, 8)(mx.ones((5, 64))).shape
+    (5, 8)
     """
 
     def __init__(
@@ -297,7 +360,17 @@ class QQLinear(_Quantized):
         bits: int | None = None,
         mode: str = "nvfp4",
     ) -> QQLinear:
-        """Take over the weight of a :class:`Linear` without bias, and its training mode."""
+        """Take over the weight of a :class:`Linear` without bias, and its training mode.
+
+        Args:
+            linear_layer: the layer.
+            group_size: the number of elements that share a scale; that of the mode by default.
+            bits: the bits of an element; those of the mode by default.
+            mode: ``"nvfp4"`` or ``"mxfp8"``.
+
+        Raises:
+            NotImplementedError: the layer has a bias.
+        """
         if "bias" in linear_layer:
             raise NotImplementedError("QQLinear does not support bias yet.")
         output_dims, input_dims = linear_layer.weight.shape

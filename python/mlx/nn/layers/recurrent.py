@@ -33,11 +33,20 @@ class _Recurrent(Module):
 
 
 class RNN(_Recurrent):
-    """``h = nonlinearity(Wxh x + Whh h + bias)`` (Elman, 1990), :func:`tanh` by default.
+    """Compute ``h = nonlinearity(Wxh x + Whh h + bias)`` step by step.
 
-    ``Wxh`` has shape ``(hidden_size, input_size)``, ``Whh`` ``(hidden_size, hidden_size)``.
-    The call takes the state to start from (zeros by default) and returns the states after all
-    steps, ``(..., L, hidden_size)``.
+    Elman, "Finding Structure in Time" (1990). ``Wxh`` has shape ``(hidden_size, input_size)``,
+    ``Whh`` ``(hidden_size, hidden_size)``. The call takes the state to start from (zeros by
+    default) and returns the states after all steps, ``(..., L, hidden_size)``.
+
+    Args:
+        input_size: the size of the input's last axis.
+        hidden_size: the size of a state.
+        bias: whether there is a bias.
+        nonlinearity: the function of each step, :func:`tanh` by default.
+
+    >>> nn.RNN(3, 5)(mx.ones((2, 10, 3))).shape
+    (2, 10, 5)
     """
 
     def __init__(
@@ -74,17 +83,25 @@ class RNN(_Recurrent):
 
 
 class GRU(_Recurrent):
-    """The gated recurrent unit (Cho et al., 2014).
+    """Compute the states of a gated recurrent unit.
 
         r = sigmoid(Wr x + Ur h + br)
         z = sigmoid(Wz x + Uz h + bz)
         n = tanh(Wn x + bn + r * (Un h + bhn))
         h = (1 - z) * n + z * h
 
-    ``Wx`` of shape ``(3 hidden_size, input_size)`` stacks ``Wr``, ``Wz`` and ``Wn``; ``Wh``
-    stacks the ``U``, ``b`` the biases; ``bhn`` has shape ``(hidden_size,)``.  The call takes the
-    state to start from (zeros by default) and returns the states after all steps,
-    ``(..., L, hidden_size)``.
+    Cho et al., "Learning Phrase Representations using RNN Encoder-Decoder" (2014). ``Wx`` of shape
+    ``(3 hidden_size, input_size)`` stacks ``Wr``, ``Wz`` and ``Wn``; ``Wh`` stacks the ``U``, ``b``
+    the biases; ``bhn`` has shape ``(hidden_size,)``. The call takes the state to start from (zeros
+    by default) and returns the states after all steps, ``(..., L, hidden_size)``.
+
+    Args:
+        input_size: the size of the input's last axis.
+        hidden_size: the size of a state.
+        bias: whether there are biases.
+
+    >>> nn.GRU(3, 5)(mx.ones((2, 10, 3))).shape
+    (2, 10, 5)
     """
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True) -> None:
@@ -121,16 +138,26 @@ class GRU(_Recurrent):
 
 
 class LSTM(_Recurrent):
-    """The long short-term memory (Hochreiter and Schmidhuber, 1997; with forget gate).
+    """Compute the states and cells of a long short-term memory with forget gate.
 
         i, f, o = sigmoid of their rows of (Wx x + Wh h + bias)
         g = tanh of its rows
         c = f * c + i * g
         h = o * tanh(c)
 
-    ``Wx`` of shape ``(4 hidden_size, input_size)``, ``Wh`` and ``bias`` stack the rows of
-    ``i``, ``f``, ``g`` and ``o``.  The call takes the hidden state and the cell to start from
-    (zeros by default) and returns both after all steps, ``(..., L, hidden_size)`` each.
+    Hochreiter and Schmidhuber, "Long Short-Term Memory" (1997). ``Wx`` of shape ``(4 hidden_size,
+    input_size)``, ``Wh`` and ``bias`` stack the rows of ``i``, ``f``, ``g`` and ``o``. The call
+    takes the hidden state and the cell to start from (zeros by default) and returns both after all
+    steps, ``(..., L, hidden_size)`` each.
+
+    Args:
+        input_size: the size of the input's last axis.
+        hidden_size: the size of a state.
+        bias: whether there is a bias.
+
+    >>> states, cells = nn.LSTM(3, 5)(mx.ones((2, 10, 3)))
+    >>> states.shape, cells.shape
+    ((2, 10, 5), (2, 10, 5))
     """
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True) -> None:

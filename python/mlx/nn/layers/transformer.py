@@ -17,7 +17,10 @@ from mlx.nn.utils import checkpoint as checkpoint, checkpoint as recomputed
 
 
 class MultiHeadAttention(Module):
-    """Scaled dot-product attention in ``num_heads`` subspaces, between linear projections.
+    """Compute scaled dot-product attention in subspaces, between linear projections.
+
+    The call takes ``queries (B, L, ·)``, ``keys`` and ``values (B, S, ·)`` and an additive or
+    boolean ``mask`` that broadcasts to ``(B, heads, L, S)``, and returns ``(B, L, ·)``.
 
     Args:
         dims: the size of all projected queries together; the heads divide it.
@@ -27,10 +30,11 @@ class MultiHeadAttention(Module):
         value_input_dims: the size of ``values``, that of ``keys`` by default.
         value_dims: the size of all projected values together, ``dims`` by default.
         value_output_dims: the size of the output, ``dims`` by default.
-        bias: give the projections a bias.
+        bias: whether the projections have a bias.
 
-    The call takes ``queries (B, L, ·)``, ``keys`` and ``values (B, S, ·)`` and an additive or
-    boolean ``mask`` that broadcasts to ``(B, heads, L, S)``, and returns ``(B, L, ·)``.
+    >>> x = mx.ones((2, 10, 16))
+    >>> nn.MultiHeadAttention(16, num_heads=4)(x, x, x).shape
+    (2, 10, 16)
     """
 
     def __init__(
@@ -81,7 +85,18 @@ class MultiHeadAttention(Module):
 
     @staticmethod
     def create_additive_causal_mask(N: int, dtype: mx.Dtype = mx.float32) -> mx.array:
-        """``(N, N)``: 0 up to the diagonal, the least finite number above it."""
+        """Return a mask that lets each position attend to itself and those before.
+
+        Args:
+            N: the number of positions.
+            dtype: the dtype of the mask.
+
+        Returns:
+            An array of shape ``(N, N)``: 0 up to the diagonal, the least finite number above it.
+
+        >>> nn.MultiHeadAttention.create_additive_causal_mask(2)[0, 1] < -1e38
+        array(True, dtype=bool)
+        """
         positions = mx.arange(N)
         future = positions[:, None] < positions
         return mx.where(future, mx.finfo(dtype).min, 0).astype(dtype)
@@ -126,7 +141,9 @@ class _Block(Module):
 
 
 class TransformerEncoderLayer(_Block):
-    """Self-attention and a two-layer network, each with dropout and a residual connection.
+    """Apply self-attention and a two-layer network, each with dropout and a residual connection.
+
+    The call takes ``x (B, L, dims)`` and the attention mask.
 
     Args:
         dims: the size of the input and output.
@@ -134,9 +151,10 @@ class TransformerEncoderLayer(_Block):
         mlp_dims: the size between the two linear layers, ``4 * dims`` by default.
         dropout: the probability of dropout.
         activation: the function between the two linear layers.
-        norm_first: normalise before each branch rather than after each sum.
+        norm_first: whether to normalize before each branch rather than after each sum.
 
-    The call takes ``x (B, L, dims)`` and the attention mask.
+    >>> nn.TransformerEncoderLayer(16, 4)(mx.ones((2, 10, 16)), None).shape
+    (2, 10, 16)
     """
 
     _attentions = ("attention",)
@@ -147,10 +165,21 @@ class TransformerEncoderLayer(_Block):
 
 
 class TransformerDecoderLayer(_Block):
-    """Self-attention, attention to ``memory`` and a two-layer network.
+    """Apply self-attention, attention to ``memory`` and a two-layer network.
 
-    The arguments are those of :class:`TransformerEncoderLayer`.  The call takes ``x (B, L,
-    dims)``, ``memory (B, S, dims)`` and the mask of each attention.
+    The call takes ``x (B, L, dims)``, ``memory (B, S, dims)`` and the mask of each attention.
+
+    Args:
+        dims: the size of the input and output.
+        num_heads: the number of attention heads.
+        mlp_dims: the size between the two linear layers, ``4 * dims`` by default.
+        dropout: the probability of dropout.
+        activation: the function between the two linear layers.
+        norm_first: whether to normalize before each branch rather than after each sum.
+
+    >>> x = mx.ones((2, 10, 16))
+    >>> nn.TransformerDecoderLayer(16, 4)(x, x, None, None).shape
+    (2, 10, 16)
     """
 
     _attentions = ("self_attention", "cross_attention")
@@ -203,10 +232,21 @@ class _Stack(Module):
 
 
 class TransformerEncoder(_Stack):
-    """``num_layers`` of :class:`TransformerEncoderLayer`, then :class:`LayerNorm`.
+    """Apply a stack of :class:`TransformerEncoderLayer`, then :class:`LayerNorm`.
 
-    With ``checkpoint`` the layers are computed again in the backward pass instead of keeping
-    their intermediate results.
+    Args:
+        num_layers: the number of layers.
+        dims: the size of the input and output.
+        num_heads: the number of attention heads.
+        mlp_dims: the size between the two linear layers, ``4 * dims`` by default.
+        dropout: the probability of dropout.
+        activation: the function between the two linear layers.
+        norm_first: whether to normalize before each branch rather than after each sum.
+        checkpoint: whether to compute the layers again in the backward pass instead of keeping
+            their intermediate results.
+
+    >>> nn.TransformerEncoder(2, 16, 4)(mx.ones((2, 10, 16)), None).shape
+    (2, 10, 16)
     """
 
     _layer = TransformerEncoderLayer
@@ -216,9 +256,22 @@ class TransformerEncoder(_Stack):
 
 
 class TransformerDecoder(_Stack):
-    """``num_layers`` of :class:`TransformerDecoderLayer`, then :class:`LayerNorm`.
+    """Apply a stack of :class:`TransformerDecoderLayer`, then :class:`LayerNorm`.
 
-    ``checkpoint`` is that of :class:`TransformerEncoder`.
+    Args:
+        num_layers: the number of layers.
+        dims: the size of the input and output.
+        num_heads: the number of attention heads.
+        mlp_dims: the size between the two linear layers, ``4 * dims`` by default.
+        dropout: the probability of dropout.
+        activation: the function between the two linear layers.
+        norm_first: whether to normalize before each branch rather than after each sum.
+        checkpoint: whether to compute the layers again in the backward pass instead of keeping
+            their intermediate results.
+
+    >>> x = mx.ones((2, 10, 16))
+    >>> nn.TransformerDecoder(2, 16, 4)(x, x, None, None).shape
+    (2, 10, 16)
     """
 
     _layer = TransformerDecoderLayer
@@ -234,12 +287,27 @@ class TransformerDecoder(_Stack):
 
 
 class Transformer(Module):
-    """An encoder whose output the decoder attends to.
+    """Apply an encoder, and a decoder that attends to its output.
 
-    The arguments are those of :class:`TransformerEncoder` and :class:`TransformerDecoder`;
-    ``custom_encoder`` or ``custom_decoder`` is used in place of one of them.  The call takes
-    ``src (B, S, dims)``, ``tgt (B, L, dims)`` and three attention masks, and returns
-    ``(B, L, dims)``.
+    The call takes ``src (B, S, dims)``, ``tgt (B, L, dims)`` and three attention masks (of the
+    encoder, of the decoder, between both), and returns ``(B, L, dims)``.
+
+    Args:
+        dims: the size of the inputs and the output.
+        num_heads: the number of attention heads.
+        num_encoder_layers: the number of layers of the encoder.
+        num_decoder_layers: the number of layers of the decoder.
+        mlp_dims: the size between the two linear layers, ``4 * dims`` by default.
+        dropout: the probability of dropout.
+        activation: the function between the two linear layers.
+        custom_encoder: is used in place of a :class:`TransformerEncoder`.
+        custom_decoder: is used in place of a :class:`TransformerDecoder`.
+        norm_first: whether to normalize before each branch rather than after each sum.
+        checkpoint: whether to compute the layers again in the backward pass.
+
+    >>> model = nn.Transformer(16, 4, num_encoder_layers=1, num_decoder_layers=1)
+    >>> model(mx.ones((2, 7, 16)), mx.ones((2, 5, 16)), None, None, None).shape
+    (2, 5, 16)
     """
 
     def __init__(

@@ -174,11 +174,11 @@ class Upsample(Module):
 
     Args:
         scale_factor: one factor for all spatial axes, or one for each.
-        mode: take the nearest input, or interpolate with straight lines (``"linear"``) or with
-            Keys' cubic kernel (``"cubic"``) between inputs, axis by axis.
-        align_corners: let the first and last output coincide with the first and last input.
+        mode: ``"nearest"`` takes the nearest input; ``"linear"`` and ``"cubic"`` interpolate with
+            straight lines or with Keys' cubic kernel between inputs, axis by axis.
+        align_corners: whether the first and last output coincide with the first and last input.
             Ignored by ``"nearest"``.
-        antialias: average over as many inputs as an output spans when shrinking.  Not for
+        antialias: whether to average over as many inputs as an output spans when shrinking. Not for
             ``"nearest"`` and not with ``align_corners``.
 
     >>> nn.Upsample(2, mode="linear")(mx.zeros((1, 8, 8, 3))).shape

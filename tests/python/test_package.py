@@ -1,0 +1,81 @@
+"""The package's metadata, and what `python -m mlx` prints."""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+import mlx.core as mx
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FILES = ["LICENSE", "CHANGELOG.md", "SECURITY.md", "CODE_OF_CONDUCT.md", "CITATION.cff"]
+
+
+def run(*arguments):
+    """The finished process of `python -m mlx`."""
+    command = [sys.executable, "-m", "mlx", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
+@pytest.fixture(scope="module")
+def metadata(tmp_path_factory):
+    """The fields of the metadata that the wheel gets, as lists."""
+    build = pytest.importorskip("scikit_build_core.build")
+    where = tmp_path_factory.mktemp("metadata")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        made = build.prepare_metadata_for_build_wheel(str(where))
+    fields: dict[str, list[str]] = {}
+    for line in (where / made / "METADATA").read_text().split("\n\n")[0].splitlines():
+        name, _, value = line.partition(": ")
+        fields.setdefault(name, []).append(value)
+    return fields
+
+
+def test_version_is_in_one_place(metadata):
+    """CMakeLists.txt has it; the module and the metadata say the same."""
+    (version,) = re.findall(r"project\(mlx VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())
+    assert metadata["Version"] == [version] == [mx.__version__]
+    assert version not in (ROOT / "pyproject.toml").read_text()
+
+
+def test_metadata(metadata):
+    """Licence, authors and classifiers are there, addresses are not."""
+    assert metadata["License-Expression"] == ["MIT"]
+    assert metadata["License-File"] == ["LICENSE"]
+    assert metadata["Author"] == ["The project's authors"]
+    assert "Typing :: Typed" in metadata["Classifier"]
+    assert not {"Home-page", "Project-URL"} & set(metadata)
+    assert {"demo", "docs", "test", "lint"} <= set(metadata["Provides-Extra"])
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files(name):
+    """The files that hosts and tools look for."""
+    assert len((ROOT / name).read_text()) > 200
+
+
+def test_typed():
+    """Type checkers take the annotations of the package."""
+    assert (pathlib.Path(mx.__file__).parent / "py.typed").exists()
+
+
+def test_facts():
+    """Without options: everything that a report of a fault needs."""
+    done = run()
+    assert done.returncode == 0, done.stderr
+    facts = dict(line.split(":", 1) for line in done.stdout.splitlines())
+    assert facts["version"].strip() == mx.__version__
+    assert facts["instruction set"].strip() in ("v2", "avx2", "avx512")
+    assert int(facts["threads"]) >= 1
+    assert "cpu 0" in facts["devices"]
+    assert "OpenBLAS" in facts["BLAS"]
+    assert pathlib.Path(facts["package"].strip()).is_dir()
+
+
+def test_options():
+    """The version alone; two options at once are refused."""
+    assert run("--version").stdout == f"mlx {mx.__version__}\n"
+    assert run("--version", "--cmake-dir").returncode == 2
