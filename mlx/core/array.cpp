@@ -173,8 +173,15 @@ size_t array::buffer_size() const {
 
 array::Flags array::flags() const {
   const Strides& st = strides();
+  Shape lengths;  // of the axes along which elements differ
+  Strides steps;
+  for (size_t i = 0; i < ndim(); ++i) {
+    if (st[i] == 0) continue;
+    lengths.push_back(shape()[i]);
+    steps.push_back(st[i]);
+  }
   Shape reversed(shape().rbegin(), shape().rend());
-  return {is_dense(shape(), st), is_row_contiguous(shape(), st),
+  return {is_dense(lengths, steps), is_row_contiguous(shape(), st),
           is_row_contiguous(reversed, Strides(st.rbegin(), st.rend()))};
 }
 
