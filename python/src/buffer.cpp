@@ -102,9 +102,15 @@ struct BufferGuard {
   }
 };
 
-/// NumPy arrays of ml_dtypes' bfloat16 do not support the buffer protocol; their bits do.
+/// NumPy arrays of ml_dtypes' bfloat16 do not support the buffer protocol; their bits do. Other
+/// objects may give such an array.
 nb::object bits_of_bfloat16(PyObject* o) {
-  if (!has_attr(o, "dtype") || !has_attr(o, "view")) return {};
+  if (!has_attr(o, "dtype")) return {};
+  if (!has_attr(o, "view")) {
+    if (!has_attr(o, "__array__")) return {};
+    nb::object made = nb::handle(o).attr("__array__")();
+    return has_attr(made, "view") ? bits_of_bfloat16(made.ptr()) : nb::object();
+  }
   nb::object dtype = nb::handle(o).attr("dtype");
   if (nb::cast<std::string>(nb::str(dtype)) != "bfloat16") return {};
   return nb::handle(o).attr("view")("uint16");
