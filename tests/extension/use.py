@@ -53,7 +53,7 @@ assert [p.tolist() for p in made.negatives([a, a[0]])] == [(-a).tolist(), (-a[0]
 for wrong in (3, "text", None, [1.0], np.ones(3), mx.float32, mx.array.__new__(mx.array)):
     for call in (made.doubled, made.keep, made.total):
         refused(TypeError, call, wrong)
-for wrong in ("cpu", 1, a):
+for wrong in ("cpu", 1.5, a):
     refused(TypeError, made.converted, a, mx.int16, wrong)
 refused(TypeError, made.converted, a, "int16", None)
 assert "null handle" in refused(ValueError, made.null_handle)

@@ -5,4 +5,8 @@
 // The functions follow the casters.
 #include "functions.h"
 
-NB_MODULE(made, m) { bind(m); }
+NB_MODULE(made, m) {
+  bind(m);
+  m.def("converted", &converted, nanobind::arg("x"), nanobind::arg("dtype"),
+        nanobind::arg("stream").none());
+}

@@ -5,4 +5,7 @@
 // The functions follow the casters.
 #include "functions.h"
 
-PYBIND11_MODULE(made, m) { bind(m); }
+PYBIND11_MODULE(made, m) {
+  bind(m);
+  m.def("converted", &converted);
+}

@@ -91,7 +91,7 @@ mx.array._extension_api = new(ctypes.addressof(words), b"mlx.core.array._extensi
 try:
     import made
 except ImportError as error:
-    print(error)
+    print(error.__cause__)  # what the tool caught at the start of the module
 """
 
 NO_API = """
@@ -101,7 +101,7 @@ del mx.array._extension_api
 try:
     import made
 except ImportError as error:
-    print(error)
+    print(error.__cause__)  # what the tool caught at the start of the module
 """
 
 
