@@ -196,6 +196,22 @@ array copy_swapped(const char* data, const Shape& shape, const Strides& byte_str
 
 }  // namespace
 
+namespace {
+
+/// The array of an object that refuses the buffer protocol for its elements or their order, and has
+/// DLPack for them; none where it refuses that as well.
+std::optional<array> instead_of_buffer(PyObject* o, std::optional<Dtype> dtype) {
+  if (!has_attr(o, "__dlpack__") || !has_attr(o, "__array__")) return {};
+  try {
+    return from_dlpack(o, dtype, false, {});
+  } catch (nb::python_error& e) {
+    if (!e.matches(PyExc_Exception)) throw;
+    return {};
+  }
+}
+
+}  // namespace
+
 std::optional<array> from_buffer(PyObject* o, std::optional<Dtype> dtype) {
   if (!PyObject_CheckBuffer(o)) return {};
   BufferGuard guard;
@@ -208,6 +224,7 @@ std::optional<array> from_buffer(PyObject* o, std::optional<Dtype> dtype) {
     PyErr_Clear();
     nb::object bits = bits_of_bfloat16(o);
     if (!bits.is_valid()) {
+      if (auto a = instead_of_buffer(o, dtype)) return *a;
       if (has_attr(o, "__dlpack__") && !has_attr(o, "__array__")) return {};
       throw TypeError(cat("[array] elements of ", class_name(o),
                           " have no dtype here; bool, integers, floats and complex are accepted"));

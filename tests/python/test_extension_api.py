@@ -95,6 +95,7 @@ except ImportError as error:
 """
 
 NO_API = """
+import sys
 sys.path.insert(0, sys.argv[1])
 import mlx.core as mx
 del mx.array._extension_api
