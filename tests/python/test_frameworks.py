@@ -69,6 +69,23 @@ def test_bfloat16_of_objects_without_a_buffer():
     assert got.dtype == mx.bfloat16 and got.tolist() == [[1.5, 2], [3, 4]]
 
 
+def test_objects_that_refuse_a_buffer_are_asked_for_dlpack():
+    """As arrays of JAX do whose memory is not in the order of rows."""
+
+    class Column(np.ndarray):
+        """Elements for which NumPy has no buffers."""
+
+        def __dlpack__(self, **keywords):
+            return np.arange(6, dtype=np.int32).reshape(2, 3).T.__dlpack__(**keywords)
+
+    times = np.zeros(3, "M8[s]")
+    for read in (mx.array, mx.asarray):
+        assert read(times.view(Column)).tolist() == [[0, 3], [1, 4], [2, 5]]
+        assert read(times.view(Column), mx.float32).dtype == mx.float32
+        with pytest.raises(TypeError, match="ndarray have no dtype here"):
+            read(times)
+
+
 def test_consumers_of_bytes():
     a = mx.arange(4.0)
     assert zlib.crc32(a) == zlib.crc32(np.arange(4, dtype=np.float32))
