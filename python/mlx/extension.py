@@ -20,8 +20,11 @@ or from sources alone, to which :class:`BuildExtension` adds the headers, libmlx
 ...     cmdclass={"build_ext": extension.BuildExtension},
 ... )
 
-Bindings made with nanobind in the domain ``mlx`` take and return arrays of ``mlx.core``, which has
-to be imported first.
+Bindings that include ``mlx/nanobind.h``, or ``mlx/pybind11.h`` (``examples/pybind11``), take and
+return arrays of ``mlx.core``. Importing them raises ImportError where they were compiled with the
+headers of another ABI. Bindings made with nanobind in the domain ``mlx`` know the classes of
+``mlx.core`` without these headers, where both were compiled with the same nanobind and ``mlx.core``
+is imported first.
 """
 
 from __future__ import annotations

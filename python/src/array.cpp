@@ -107,43 +107,6 @@ PyType_Slot* class_slots() {
   return slots.data();
 }
 
-// Dtype numbers in pickles, independent of the order of the enumeration.
-constexpr Dtype pickled_dtypes[] = {bool_,   uint8,   uint16,   uint32,    uint64,
-                                    int8,    int16,   int32,    int64,     float16,
-                                    float32, float64, bfloat16, complex64, complex128};
-
-nb::object get_state(nb::handle self) {
-  const array& a = checked(self.ptr());
-  int number = 0;
-  while (pickled_dtypes[number] != a.dtype()) ++number;
-  array bits = a.dtype() == bfloat16 ? core::view(a, uint16) : a;
-  nb::object view = nb::steal(wrap(core::contiguous(bits)));
-  nb::object bytes = nb::steal(PyBytes_FromObject(view.ptr()));
-  if (!bytes.is_valid()) throw nb::python_error();
-  return nb::make_tuple(bytes, number, nb::steal(to_python(a.shape())));
-}
-
-void set_state(nb::handle self, nb::handle state) {
-  if (!PyTuple_Check(state.ptr()) || PyTuple_GET_SIZE(state.ptr()) < 2)
-    throw ValueError("[__setstate__] not the state of an array");
-  int64_t number = nb::cast<int64_t>(state[1]);
-  if (number < 0 || number >= kNumDtypes) throw ValueError("[__setstate__] unknown dtype");
-  Dtype t = pickled_dtypes[number];
-  nb::object data = state[0];
-  array a = to_array(data.ptr(), PyBytes_Check(data.ptr()) ? uint8 : t == bfloat16 ? uint16 : t);
-  if (PyBytes_Check(data.ptr())) {
-    From<Shape> shape;
-    if (PyTuple_GET_SIZE(state.ptr()) < 3 || !shape.load(nb::object(state[2]).ptr()))
-      throw ValueError("[__setstate__] not the state of an array");
-    size_t bytes = static_cast<size_t>(num_elements(shape.value)) * t.size();
-    if (bytes != a.size()) throw ValueError("[__setstate__] the size does not fit the shape");
-    a = array::copy_of(host_data(a), shape.value, t);
-  } else if (t == bfloat16) {
-    a = core::view(a, bfloat16);
-  }
-  array_of(self.ptr()) = a;
-}
-
 void bind_properties(nb::handle c) {
   def_property(
       c, "shape(self) -> tuple[int, ...]",
@@ -251,13 +214,6 @@ void bind_conversions(nb::handle c) {
   def(
       c, "__deepcopy__(self, memo: dict[int, Any]) -> array",
       [](const array& a, nb::handle) { return a; }, "Another handle of the array.");
-  def(
-      c, "__getstate__(self) -> tuple[Any, ...]", [](ArrayObject self) { return get_state(self); },
-      "The state for pickling.");
-  def(
-      c, "__setstate__(self, arg: tuple[Any, ...], /) -> None",
-      [](ArrayObject self, nb::handle state) { set_state(self, state); },
-      "Restores a pickled state.");
   def(
       c, "__div__(self, other: ScalarOrArray) -> array",
       [](ArrayObject self, nb::handle other) { return self / other; }, "The same as self / other.");

@@ -102,9 +102,15 @@ struct BufferGuard {
   }
 };
 
-/// NumPy arrays of ml_dtypes' bfloat16 do not support the buffer protocol; their bits do.
+/// NumPy arrays of ml_dtypes' bfloat16 do not support the buffer protocol; their bits do. Other
+/// objects may give such an array.
 nb::object bits_of_bfloat16(PyObject* o) {
-  if (!has_attr(o, "dtype") || !has_attr(o, "view")) return {};
+  if (!has_attr(o, "dtype")) return {};
+  if (!has_attr(o, "view")) {
+    if (!has_attr(o, "__array__")) return {};
+    nb::object made = nb::handle(o).attr("__array__")();
+    return has_attr(made, "view") ? bits_of_bfloat16(made.ptr()) : nb::object();
+  }
   nb::object dtype = nb::handle(o).attr("dtype");
   if (nb::cast<std::string>(nb::str(dtype)) != "bfloat16") return {};
   return nb::handle(o).attr("view")("uint16");
@@ -190,6 +196,22 @@ array copy_swapped(const char* data, const Shape& shape, const Strides& byte_str
 
 }  // namespace
 
+namespace {
+
+/// The array of an object that refuses the buffer protocol for its elements or their order, and has
+/// DLPack for them; none where it refuses that as well.
+std::optional<array> instead_of_buffer(PyObject* o, std::optional<Dtype> dtype) {
+  if (!has_attr(o, "__dlpack__") || !has_attr(o, "__array__")) return {};
+  try {
+    return from_dlpack(o, dtype, false, {});
+  } catch (nb::python_error& e) {
+    if (!e.matches(PyExc_Exception)) throw;
+    return {};
+  }
+}
+
+}  // namespace
+
 std::optional<array> from_buffer(PyObject* o, std::optional<Dtype> dtype) {
   if (!PyObject_CheckBuffer(o)) return {};
   BufferGuard guard;
@@ -202,6 +224,7 @@ std::optional<array> from_buffer(PyObject* o, std::optional<Dtype> dtype) {
     PyErr_Clear();
     nb::object bits = bits_of_bfloat16(o);
     if (!bits.is_valid()) {
+      if (auto a = instead_of_buffer(o, dtype)) return *a;
       if (has_attr(o, "__dlpack__") && !has_attr(o, "__array__")) return {};
       throw TypeError(cat("[array] elements of ", class_name(o),
                           " have no dtype here; bool, integers, floats and complex are accepted"));

@@ -307,6 +307,21 @@ array stack_items(PyObject* o, std::optional<Dtype> dtype, int depth) {
   return stack(items, 0);
 }
 
+/// The array of what `__array__` returns; none for other objects, and after a refusal also where
+/// the method fails.
+std::optional<array> from_array_method(PyObject* o, std::optional<Dtype> dtype,
+                                       const nb::python_error* refusal) {
+  if (refusal && !refusal->matches(PyExc_Exception)) return {};
+  if (!has_attribute(o, "__array__")) return {};
+  try {
+    nb::object made = nb::handle(o).attr("__array__")();
+    return from_buffer(made.ptr(), dtype);
+  } catch (nb::python_error& e) {
+    if (!refusal || !e.matches(PyExc_Exception)) throw;
+    return {};
+  }
+}
+
 }  // namespace
 
 array to_array(PyObject* o, std::optional<Dtype> dtype) {
@@ -328,11 +343,16 @@ array to_array(PyObject* o, std::optional<Dtype> dtype) {
     return to_array(made.ptr(), dtype);
   }
   if (auto a = from_buffer(o, dtype)) return *a;
-  if (has_attribute(o, "__dlpack__")) return from_dlpack(o, dtype, false, {});
-  if (has_attribute(o, "__array__")) {
-    nb::object made = nb::handle(o).attr("__array__")();
-    if (auto a = from_buffer(made.ptr(), dtype)) return *a;
+  if (has_attribute(o, "__dlpack__")) {
+    try {
+      return from_dlpack(o, dtype, false, {});
+    } catch (nb::python_error& refusal) {
+      // Columns with missing values or bits for bool refuse, and convert themselves for NumPy.
+      if (auto a = from_array_method(o, dtype, &refusal)) return *a;
+      throw;
+    }
   }
+  if (auto a = from_array_method(o, dtype, nullptr)) return *a;
   if (has_attribute(o, "__array_interface__")) {
     nb::object made = nb::module_::import_("numpy").attr("asarray")(nb::handle(o));
     if (auto a = from_buffer(made.ptr(), dtype)) return *a;

@@ -4,6 +4,7 @@
 #include "mlx/ops/creation.h"
 #include "mlx/transforms/transforms.h"
 #include "module.h"
+#include "pickle.h"
 #include "transformed.h"
 #include "tree.h"
 
@@ -216,6 +217,26 @@ void bind_custom_functions(nb::module_& m) {
       cls, "vmap(self, f: Callable[..., Any]) -> custom_function",
       [](nb::handle self, nb::callable f) { return set_rule<&CustomFunction::vmap>(self, f); },
       "Sets `f(inputs, axes)`, which gives the outputs for mapped inputs, and their axes.");
+  def(
+      cls, "__reduce__(self) -> tuple[Any, ...]",
+      [](nb::handle self) {
+        const auto& f = instance_of<CustomFunction>(self);
+        nb::object name = reduce_to_name(f.fun, self);
+        if (name.is_valid()) return name;
+        auto known = [](const nb::object& o) { return o.is_valid() ? o : nb::none(); };
+        return nb::object(
+            nb::make_tuple(self.type(), nb::make_tuple(f.fun),
+                           nb::make_tuple(known(f.vjp), known(f.jvp), known(f.vmap))));
+      },
+      "For pickling: by name where it stands in a module in place of its function.");
+  def(
+      cls, "__setstate__(self, rules: tuple[Any, ...], /) -> None",
+      [](CustomFunction& f, nb::handle rules) {
+        nb::object* of[] = {&f.vjp, &f.jvp, &f.vmap};
+        for (size_t i = 0; i < 3; ++i)
+          if (nb::object rule = rules[i]; !rule.is_none()) *of[i] = rule;
+      },
+      "Restores the rules.");
   def(
       m, "checkpoint(fun: Callable[P, R]) -> Callable[P, R]",
       [](nb::callable fun) {

@@ -30,7 +30,16 @@ void bind_group(nb::module_& m) {
               throw nb::python_error();
             }
           },
-          nb::arg("color"), nb::arg("key") = -1, "The members of the same color, ordered by key.");
+          nb::arg("color"), nb::arg("key") = -1, "The members of the same color, ordered by key.")
+      .def("__copy__", [](nb::handle self) { return nb::borrow(self); })
+      .def("__deepcopy__", [](nb::handle self, nb::handle) { return nb::borrow(self); })
+      .def(
+          "__reduce__",
+          [](nb::handle) {
+            nb::object init = nb::module_::import_("mlx.core").attr("distributed").attr("init");
+            return nb::make_tuple(init, nb::tuple());
+          },
+          "For pickling: the group of all processes, which is the only one.");
 }
 
 void bind_collectives(nb::module_& m) {

@@ -38,7 +38,7 @@ struct ManagedVersioned {
   uint64_t flags;
   DlTensor tensor;
 };
-constexpr uint64_t kReadOnly = 1;
+constexpr uint64_t kReadOnly = 1, kCopied = 2;
 constexpr int32_t kCpu = 1;
 enum Code : uint8_t { code_int, code_uint, code_float, code_bfloat = 4, code_complex, code_bool };
 
@@ -77,7 +77,7 @@ void destroy_capsule(PyObject* capsule) {
 }
 
 template <class M>
-PyObject* export_capsule(array& a, DlDevice device) {
+PyObject* export_capsule(array& a, DlDevice device, bool copied) {
   auto x = std::make_unique<Export>(a);
   auto* m = new M{};
   m->tensor = {x->data,
@@ -87,7 +87,10 @@ PyObject* export_capsule(array& a, DlDevice device) {
                x->shape.data(),
                x->strides.data(),
                0};
-  if constexpr (std::is_same_v<M, ManagedVersioned>) m->major = 1;
+  if constexpr (std::is_same_v<M, ManagedVersioned>) {
+    m->major = 1;
+    m->flags = (x->repeats ? kReadOnly : 0) | (copied ? kCopied : 0);
+  }
   m->context = x.release();
   m->deleter = [](M* m) {
     delete static_cast<Export*>(m->context);
@@ -167,6 +170,20 @@ array from_dlpack(PyObject* o, std::optional<Dtype> dtype, bool share, std::opti
   return import_capsule<Managed>(capsule.ptr(), dtype, shared);
 }
 
+namespace {
+
+/// True for an axis along which the address decreases.
+bool runs_backwards(const array& a) {
+  if (is_constant(a)) return false;
+  evaluate({a});
+  const Strides& strides = a.node()->value.strides;
+  for (size_t k = 0; k < a.ndim(); ++k)
+    if (a.shape()[k] > 1 && strides[k] < 0) return true;
+  return false;
+}
+
+}  // namespace
+
 PyObject* to_dlpack(nb::handle a, nb::handle max_version, nb::handle device,
                     std::optional<bool> copy) {
   if (!device.is_none() && nb::cast<int>(device[0]) != kCpu)
@@ -177,11 +194,17 @@ PyObject* to_dlpack(nb::handle a, nb::handle max_version, nb::handle device,
     array dense = contiguous(*source);
     duplicate = array::copy_of(host_data(dense), dense.shape(), dense.dtype());
     source = &duplicate;
+  } else if (runs_backwards(*source)) {
+    // Consumers exist that end the process there.
+    if (copy) throw nb::buffer_error("[__dlpack__] negative strides need a copy; copy=None copies");
+    duplicate = contiguous(*source);
+    source = &duplicate;
   }
   bool versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
   DlDevice cpu_device{kCpu, 0};
-  return versioned ? export_capsule<ManagedVersioned>(*source, cpu_device)
-                   : export_capsule<Managed>(*source, cpu_device);
+  bool copied = source == &duplicate;
+  return versioned ? export_capsule<ManagedVersioned>(*source, cpu_device, copied)
+                   : export_capsule<Managed>(*source, cpu_device, copied);
 }
 
 }  // namespace mlx::python

@@ -137,6 +137,15 @@ void bind_class(nb::module_& m) {
   def(
       cls, "__hash__(self) -> int", [](Dtype t) { return static_cast<int64_t>(t.val()); },
       "A number by dtype.");
+  def_property(
+      cls, "__numpy_dtype__(self) -> Any",
+      [](Dtype t) {
+        const char* module = t == bfloat16 ? "ml_dtypes" : "numpy";
+        const std::string name = std::string(dtype_name(t)) + (t == bool_ ? "_" : "");
+        nb::object type = nb::module_::import_(module).attr(name.c_str());
+        return nb::object(nb::module_::import_("numpy").attr("dtype")(type));
+      },
+      "The dtype of NumPy that numpy.dtype(...) gives, from version 2.4 on.");
   def(
       cls, "__reduce__(self) -> str",
       [](Dtype t) { return std::string(dtype_name(t)) + (t == bool_ ? "_" : ""); },

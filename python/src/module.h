@@ -22,6 +22,8 @@
   M(bind_indexing)         \
   C(bind_reductions)       \
   C(bind_protocols)        \
+  C(bind_pickling)         \
+  C(bind_extension_api)    \
   C(bind_softmax)          \
   C(bind_scans)            \
   M(bind_sorts)            \

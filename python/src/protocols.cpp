@@ -127,6 +127,21 @@ void bind_protocols(nb::module_&, nb::handle array_class) {
   bind_numpy_methods(array_class);
   bind_numbers(array_class);
   def_property(
+      array_class, "__numpy_dtype__(self) -> Any",
+      [](const array& a) {
+        nb::object dtype = nb::steal(to_python(a.dtype()));
+        return nb::object(dtype.attr("__numpy_dtype__"));
+      },
+      "The dtype of NumPy that numpy.result_type finds, from version 2.4 on.");
+  def(
+      array_class, "__arrow_array__(self, type: Any = None) -> Any",
+      [](nb::handle self, nb::handle type) {
+        nb::object column = nb::module_::import_("numpy").attr("asarray")(self);
+        return nb::object(
+            nb::module_::import_("pyarrow").attr("array")(column, nb::arg("type") = type));
+      },
+      "The array with one axis as an array of PyArrow.");
+  def_property(
       array_class, "__array_interface__(self) -> dict[str, Any]",
       [](ArrayObject self) { return array_interface(self); },
       "Shape, type and address of the elements, as NumPy's array interface has them.");

@@ -3,6 +3,8 @@
 
 #include <structmember.h>
 
+#include "pickle.h"
+
 namespace mlx::python {
 
 namespace {
@@ -59,15 +61,34 @@ PyObject* repr(PyObject* self) {
   return PyUnicode_FromFormat("<transformed %R>", self_of(self)->fun);
 }
 
-/// Pickles as the call that makes it.
+/// Pickles by name where it stands in a module in place of its function, otherwise as the call that
+/// makes it.
 PyObject* reduce(PyObject* self, PyObject*) {
   return guarded([&] {
+    if (nb::object name = reduce_to_name(self_of(self)->fun, self); name.is_valid())
+      return name.release().ptr();
     nb::handle recipe = self_of(self)->recipe;
     nb::object maker = nb::module_::import_("mlx.core").attr(nb::object(recipe[0]));
     nb::list args;
     args.append(nb::handle(self_of(self)->fun));
     for (size_t i = 1; i < nb::len(recipe); ++i) args.append(nb::object(recipe[i]));
     return nb::make_tuple(maker, nb::tuple(args)).release().ptr();
+  });
+}
+
+/// Functions are copied as themselves, and so is what they are transformed to: the containers that
+/// `compile` was given are those that the function uses.
+PyObject* deep_copy(PyObject* self, PyObject* memo) {
+  return guarded([&] {
+    nb::object copy = nb::module_::import_("copy").attr("deepcopy");
+    nb::object fun = copy(nb::handle(self_of(self)->fun), nb::handle(memo));
+    if (fun.is(nb::handle(self_of(self)->fun))) return Py_NewRef(self);
+    nb::object recipe = copy(nb::handle(self_of(self)->recipe), nb::handle(memo));
+    nb::object maker = nb::module_::import_("mlx.core").attr(nb::object(recipe[0]));
+    nb::list args;
+    args.append(fun);
+    for (size_t i = 1; i < nb::len(recipe); ++i) args.append(nb::object(recipe[i]));
+    return maker(*nb::tuple(args)).release().ptr();
   });
 }
 
@@ -78,7 +99,8 @@ PyGetSetDef getset[] = {{shared_names[0], get_shared, nullptr, nullptr, shared_n
                         {shared_names[3], get_shared, nullptr, nullptr, shared_names[3]},
                         {"__wrapped__", get_wrapped, nullptr, nullptr, nullptr},
                         {}};
-PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {}};
+PyMethodDef methods[] = {
+    {"__reduce__", reduce, METH_NOARGS, nullptr}, {"__deepcopy__", deep_copy, METH_O, nullptr}, {}};
 PyMemberDef members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Transformed, vectorcall), READONLY, nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(Transformed, weak), READONLY, nullptr},

@@ -60,7 +60,7 @@ def pictures(rng: np.random.Generator):
 
 
 def run() -> dict[str, list[float]]:
-    """Losses and accuracies; losses in evaluation mode, with half the weights too; running values."""
+    """Losses, accuracies; losses in evaluation mode, also with half the weights; statistics."""
     model = initialize(ResNet(), 61)
     optimizer = optim.SGD(optim.cosine_decay(0.05, STEPS), momentum=0.9, nesterov=True)
     optimizer.init(model.trainable_parameters())

@@ -9,6 +9,7 @@ from installed import run
 from test_embedding import ROOT
 
 EXAMPLE = ROOT / "examples" / "extension"
+PYBIND11 = ROOT / "examples" / "pybind11"
 USE = """
 import mlx.core as mx
 from scaled_sum import scaled_sum
@@ -16,6 +17,15 @@ x = mx.array([1.0, 2.0])
 y = scaled_sum(x, mx.ones(2), 2, 3, stream=mx.cpu)
 assert y.tolist() == [5, 7], y
 assert mx.grad(lambda x: scaled_sum(x, x, 2, 3).sum())(x).tolist() == [5, 5]
+print("used")
+"""
+USE_PYBIND11 = """
+import mlx.core as mx
+from rescaled import rescaled
+x = mx.array([1.0, 3.0, 2.0])
+assert rescaled(x).tolist() == [0, 1, 0.5]
+assert rescaled(x, low=-1, high=3, stream=mx.cpu).tolist() == [-1, 3, 1]
+assert mx.grad(lambda x: rescaled(x)[2])(x).tolist() == [-0.25, -0.25, 0.5]
 print("used")
 """
 FROM_SOURCES = """
@@ -39,13 +49,13 @@ def extension():
     return extension
 
 
-@pytest.mark.parametrize("way", ["by CMake", "from sources"])
+@pytest.mark.parametrize("way", ["by CMake", "from sources", "pybind11"])
 def test_build_and_use(way, extension, prefix, tmp_path, request):
     """The example is built in place against an installed package, imported and differentiated."""
     if not request.config.getoption("--all"):
         pytest.skip("builds nanobind: run with --all")
     project = tmp_path / "project"
-    shutil.copytree(EXAMPLE, project)
+    shutil.copytree(PYBIND11 if way == "pybind11" else EXAMPLE, project)
     if way == "from sources":
         (project / "CMakeLists.txt").unlink()
         (project / "setup.py").write_text(FROM_SOURCES)
@@ -55,7 +65,8 @@ def test_build_and_use(way, extension, prefix, tmp_path, request):
         environment["CMAKE_ARGS"] = "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"
         environment.update(CC="ccache cc", CXX="ccache c++")
     run(sys.executable, "setup.py", "-q", "build_ext", "--inplace", cwd=project, env=environment)
-    assert "used" in run(sys.executable, "-c", USE, cwd=project, env=environment)
+    use = USE_PYBIND11 if way == "pybind11" else USE
+    assert "used" in run(sys.executable, "-c", use, cwd=project, env=environment)
 
 
 def test_needs_an_installed_package(extension, monkeypatch, tmp_path):

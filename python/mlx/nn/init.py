@@ -7,11 +7,39 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Literal
+from functools import wraps
+from typing import Any, Literal, ParamSpec
 
 import mlx.core as mx
 
 Initializer = Callable[..., mx.array]
+_P = ParamSpec("_P")
+
+
+class _Made:
+    """An initialiser that pickles as the call that made it."""
+
+    def __init__(self, initializer: Initializer, *call: Any) -> None:
+        self._initializer = initializer
+        self._call = call
+
+    def __call__(self, *args: Any, **kwargs: Any) -> mx.array:
+        return self._initializer(*args, **kwargs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _make, self._call
+
+
+def _make(function: Callable[..., Initializer], args: Any, kwargs: Any) -> Initializer:
+    return function(*args, **kwargs)
+
+
+def _picklable(function: Callable[_P, Initializer]) -> Callable[_P, Initializer]:
+    @wraps(function)
+    def make(*args: _P.args, **kwargs: _P.kwargs) -> Initializer:
+        return _Made(function(*args, **kwargs), make, args, kwargs)
+
+    return make
 
 
 def _fans(a: mx.array) -> tuple[int, int]:
@@ -32,6 +60,7 @@ def _chosen_fan(a: mx.array, mode: str) -> int:
     return fans[mode]
 
 
+@_picklable
 def constant(value: float, dtype: mx.Dtype = mx.float32) -> Initializer:
     """Return an initializer that gives one value.
 
@@ -52,6 +81,7 @@ def constant(value: float, dtype: mx.Dtype = mx.float32) -> Initializer:
     return initializer
 
 
+@_picklable
 def normal(mean: float = 0.0, std: float = 1.0, dtype: mx.Dtype = mx.float32) -> Initializer:
     """Return an initializer that draws from a normal distribution.
 
@@ -73,6 +103,7 @@ def normal(mean: float = 0.0, std: float = 1.0, dtype: mx.Dtype = mx.float32) ->
     return initializer
 
 
+@_picklable
 def uniform(low: float = 0.0, high: float = 1.0, dtype: mx.Dtype = mx.float32) -> Initializer:
     """Return an initializer that draws evenly from ``[low, high)``.
 
@@ -94,6 +125,7 @@ def uniform(low: float = 0.0, high: float = 1.0, dtype: mx.Dtype = mx.float32) -
     return initializer
 
 
+@_picklable
 def identity(dtype: mx.Dtype = mx.float32) -> Initializer:
     """Return an initializer that gives the identity matrix.
 
@@ -119,6 +151,7 @@ def identity(dtype: mx.Dtype = mx.float32) -> Initializer:
     return initializer
 
 
+@_picklable
 def glorot_normal(dtype: mx.Dtype = mx.float32) -> Initializer:
     """Return an initializer that draws normally with variance ``gain² * 2 / (fan_in + fan_out)``.
 
@@ -140,6 +173,7 @@ def glorot_normal(dtype: mx.Dtype = mx.float32) -> Initializer:
     return initializer
 
 
+@_picklable
 def glorot_uniform(dtype: mx.Dtype = mx.float32) -> Initializer:
     """Return an initializer that draws evenly, with the variance of :func:`glorot_normal`.
 
@@ -160,6 +194,7 @@ def glorot_uniform(dtype: mx.Dtype = mx.float32) -> Initializer:
     return initializer
 
 
+@_picklable
 def he_normal(dtype: mx.Dtype = mx.float32) -> Initializer:
     """Return an initializer that draws normally with variance ``gain² / fan``.
 
@@ -184,6 +219,7 @@ def he_normal(dtype: mx.Dtype = mx.float32) -> Initializer:
     return initializer
 
 
+@_picklable
 def he_uniform(dtype: mx.Dtype = mx.float32) -> Initializer:
     """Return an initializer that draws evenly, with the variance of :func:`he_normal`.
 
@@ -207,6 +243,7 @@ def he_uniform(dtype: mx.Dtype = mx.float32) -> Initializer:
     return initializer
 
 
+@_picklable
 def sparse(
     sparsity: float, mean: float = 0.0, std: float = 1.0, dtype: mx.Dtype = mx.float32
 ) -> Initializer:
@@ -237,6 +274,7 @@ def sparse(
     return initializer
 
 
+@_picklable
 def orthogonal(gain: float = 1.0, dtype: mx.Dtype = mx.float32) -> Initializer:
     """Return an initializer that draws a matrix with orthonormal rows or columns.
 

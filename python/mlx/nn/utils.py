@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import wraps
+from functools import partial, update_wrapper
 from itertools import accumulate
 from typing import Any, ParamSpec, TypeVar, overload
 
@@ -40,19 +40,20 @@ def value_and_grad(model: Module, fn: Callable[_P, _R]) -> Callable[_P, tuple[_R
     (1, 2)
     """
 
-    def call(parameters: dict[str, Any], model: Module, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+    return update_wrapper(partial(_value_and_gradients, model, fn), fn)
+
+
+# Partial applications of functions of this module pickle where their arguments do.
+def _value_and_gradients(
+    model: Module, fn: Callable[..., _R], /, *args: Any, **kwargs: Any
+) -> tuple[_R, dict[str, Any]]:
+    def call(parameters: dict[str, Any], model: Module, *args: Any, **kwargs: Any) -> _R:
         model.update(parameters)
         return fn(*args, **kwargs)
 
-    differentiated = mx.value_and_grad(call)
-
-    @wraps(fn)
-    def value_and_gradients(*args: _P.args, **kwargs: _P.kwargs) -> tuple[_R, dict[str, Any]]:
-        # The model is an argument so that it has its own arrays again after the call, where the
-        # function did not replace them.
-        return differentiated(model.trainable_parameters(), model, *args, **kwargs)
-
-    return value_and_gradients
+    # The model is an argument so that it has its own arrays again after the call, where the
+    # function did not replace them.
+    return mx.value_and_grad(call)(model.trainable_parameters(), model, *args, **kwargs)
 
 
 @overload
@@ -76,7 +77,10 @@ def checkpoint(module: Module, fn: Callable[..., Any] | None = None) -> Callable
     (1, 2)
     """
     fn = fn or module.__call__
+    return update_wrapper(partial(_recomputed, module, fn), fn)
 
+
+def _recomputed(module: Module, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     def with_parameters(parameters: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         before = module.trainable_parameters()
         module.update(parameters)
@@ -86,13 +90,7 @@ def checkpoint(module: Module, fn: Callable[..., Any] | None = None) -> Callable
             given = {id(x): old for (_, x), (_, old) in _pairs(parameters, before)}
             module.apply(lambda x: given.get(id(x), x))
 
-    recomputed = mx.checkpoint(with_parameters)
-
-    @wraps(fn)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return recomputed(module.trainable_parameters(), *args, **kwargs)
-
-    return call
+    return mx.checkpoint(with_parameters)(module.trainable_parameters(), *args, **kwargs)
 
 
 def _pairs(first: dict[str, Any], second: dict[str, Any]) -> Iterator[tuple[Any, ...]]:

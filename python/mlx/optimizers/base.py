@@ -149,6 +149,11 @@ class Optimizer:
         return self.learning_rate.astype(gradient.dtype)
 
 
+def _any_parameter(path: str, x: mx.array) -> bool:
+    """The filter of the last optimizer; a function with a name, so that it pickles."""
+    return True
+
+
 class MultiOptimizer(Optimizer):
     """Divide the parameters among several optimizers.
 
@@ -175,7 +180,7 @@ class MultiOptimizer(Optimizer):
         if len(filters) != len(optimizers) - 1:
             raise ValueError(f"Given {len(filters)} filters but {len(optimizers) - 1} needed.")
         self.optimizers = optimizers
-        self.filters: list[Callable[..., Any]] = [*filters, lambda path, x: True]
+        self.filters: list[Callable[..., Any]] = [*filters, _any_parameter]
 
     def _divide(self, tree: _Tree) -> list[_Tree]:
         """The part of ``tree`` that belongs to each optimizer."""

@@ -100,6 +100,10 @@ class Dtype:
     def __hash__(self) -> int:
         """A number by dtype."""
 
+    @property
+    def __numpy_dtype__(self) -> Any:
+        """The dtype of NumPy that numpy.dtype(...) gives, from version 2.4 on."""
+
     def __reduce__(self) -> str:
         """The name in mlx.core, for pickling."""
 
@@ -198,6 +202,9 @@ class finfo:
     def __repr__(self) -> str:
         """The limits."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickling."""
+
 class iinfo:
     """Limits of an integer dtype."""
 
@@ -221,6 +228,9 @@ class iinfo:
 
     def __repr__(self) -> str:
         """The limits."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickling."""
 
 def issubdtype(arg1: Dtype | DtypeCategory, arg2: Dtype | DtypeCategory) -> bool:
     """True if the first dtype or category belongs to the second."""
@@ -275,6 +285,9 @@ class Device:
     def __hash__(self) -> int:
         """A number by device."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickling."""
+
 class Stream:
     """A queue of work on a device; only its thread may use it."""
 
@@ -295,6 +308,12 @@ class Stream:
     def __hash__(self) -> int:
         """A number by stream."""
 
+    def __copy__(self) -> Any:
+        """The stream itself."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """The stream itself."""
+
 class ThreadLocalStream:
     """A stream that each thread has its own copy of."""
 
@@ -314,6 +333,12 @@ class ThreadLocalStream:
 
     def __hash__(self) -> int:
         """A number by stream."""
+
+    def __copy__(self) -> Any:
+        """The stream itself."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """The stream itself."""
 
 class StreamContext:
     """A `with` block with a default stream."""
@@ -575,12 +600,6 @@ class array:
     def __deepcopy__(self, memo: dict[int, Any]) -> array:
         """Another handle of the array."""
 
-    def __getstate__(self) -> tuple[Any, ...]:
-        """The state for pickling."""
-
-    def __setstate__(self, arg: tuple[Any, ...], /) -> None:
-        """Restores a pickled state."""
-
     def __div__(self, other: ScalarOrArray) -> array:
         """The same as self / other."""
 
@@ -786,9 +805,27 @@ class array:
         """The element of an array without axes as a quotient of integers."""
 
     @property
+    def __numpy_dtype__(self) -> Any:
+        """The dtype of NumPy that numpy.result_type finds, from version 2.4 on."""
+
+    def __arrow_array__(self, type: Any = None) -> Any:
+        """The array with one axis as an array of PyArrow."""
+
+    @property
     def __array_interface__(self) -> dict[str, Any]:
         """
         Shape, type and address of the elements, as NumPy's array interface has them.
+        """
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        """The state for pickling."""
+
+    def __setstate__(self, arg: tuple[Any, ...], /) -> None:
+        """Restores a pickled state."""
+
+    def __reduce_ex__(self, protocol: Any, /) -> tuple[Any, ...]:
+        """
+        For pickling. In protocol 5 the elements are a buffer, which may be sent out of band.
         """
 
     def logsumexp(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
@@ -1975,6 +2012,14 @@ class custom_function:
         """
         Sets `f(inputs, axes)`, which gives the outputs for mapped inputs, and their axes.
         """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """
+        For pickling: by name where it stands in a module in place of its function.
+        """
+
+    def __setstate__(self, rules: tuple[Any, ...], /) -> None:
+        """Restores the rules."""
 
 def checkpoint(fun: Callable[P, R]) -> Callable[P, R]:
     """

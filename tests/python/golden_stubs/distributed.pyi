@@ -19,6 +19,13 @@ class Group:
     def split(self, color: int, key: int = -1) -> Group:
         """The members of the same color, ordered by key."""
 
+    def __copy__(self) -> object: ...
+
+    def __deepcopy__(self, arg: object, /) -> object: ...
+
+    def __reduce__(self) -> tuple:
+        """For pickling: the group of all processes, which is the only one."""
+
 def all_sum(x: array, *, group: Group | None = None, stream: StreamOrDevice = None) -> array:
     """The sum over the group, given to every member."""
 

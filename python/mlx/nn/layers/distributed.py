@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import mlx.core as mx
@@ -346,6 +346,11 @@ def _unsharded(module: Module, prefix: str = "") -> list[str]:
     ]
 
 
+def _part(size: int, rank: int, x: mx.array) -> mx.array:
+    """The part of ``x`` along the first axis of one process."""
+    return mx.contiguous(mx.split(x, size, axis=0)[rank])
+
+
 class FullyShardedModule(Module):
     """Divide the parameters of a module by their first axis among processes.
 
@@ -380,9 +385,7 @@ class FullyShardedModule(Module):
                     f" {size} devices: axis 0 must be divisible by {size}."
                 )
         object.__setattr__(self, "_paths", paths)
-        self._take_own: Callable[[mx.array], mx.array] = lambda x: mx.contiguous(
-            mx.split(x, size, axis=0)[rank]
-        )
+        self._take_own: Callable[[mx.array], mx.array] = partial(_part, size, rank)
         self._gather_fn = _gather(group, compute_dtype) if size > 1 or compute_dtype else None
         if size > 1:
             parts = [(path, self._take_own(parameters[path])) for path in paths]

@@ -1,0 +1,70 @@
+// Arrays of the Python module mlx.core in C++ extensions. mlx/pybind11.h and mlx/nanobind.h build
+// on it; extensions written against Python's C API use it directly. Every function is called with
+// the GIL, and the extension is linked with the library mlx, as mlx.core is.
+#pragma once
+
+#include <Python.h>
+
+#include <optional>
+
+#include "mlx/core/array.h"
+#include "mlx/core/device.h"
+
+namespace mlx::core::python {
+
+/// The layout of the classes in the headers, as a number. An extension is used with a module that
+/// was compiled with the same one.
+inline constexpr int kAbi = 1;
+
+/// What the module hands out, in a capsule: `mlx.core.array._extension_api`.
+struct ExtensionApi {
+  int abi;  ///< first, so that it is readable in every version
+  /// A new Python array of the same node; null with a Python error set.
+  PyObject* (*wrap)(const array& a);
+  /// The handle in a Python array; null without an error for other objects and null handles.
+  const array* (*unwrap)(PyObject* o);
+  /// The Python object of a dtype; null with a Python error set.
+  PyObject* (*wrap_dtype)(Dtype t);
+  /// True for an object of mlx.core.Dtype.
+  bool (*unwrap_dtype)(PyObject* o, Dtype& t);
+  /// True for a stream, a device and None.
+  bool (*unwrap_stream)(PyObject* o, StreamOrDevice& s);
+};
+inline constexpr const char* kCapsule = "mlx.core.array._extension_api";
+
+namespace detail {
+
+/// The functions of the module; null with a Python error set.
+inline const ExtensionApi* find_api() {
+  PyObject* core = PyImport_ImportModule("mlx.core");
+  PyObject* type = core ? PyObject_GetAttrString(core, "array") : nullptr;
+  PyObject* capsule = type ? PyObject_GetAttrString(type, "_extension_api") : nullptr;
+  void* found = capsule ? PyCapsule_GetPointer(capsule, kCapsule) : nullptr;
+  const bool other_module = core && !found;
+  Py_XDECREF(capsule);
+  Py_XDECREF(type);
+  Py_XDECREF(core);
+  if (other_module)
+    PyErr_SetString(PyExc_ImportError,
+                    "[import] a module mlx.core without support for extensions; install the "
+                    "package whose headers this extension was compiled with");
+  const auto* api = static_cast<const ExtensionApi*>(found);
+  if (!api || api->abi == kAbi) return api;
+  PyErr_Format(PyExc_ImportError,
+               "[import] an extension for ABI %d of mlx, whose installed version has ABI %d; "
+               "compile the extension again",
+               kAbi, api->abi);
+  return nullptr;
+}
+
+}  // namespace detail
+
+/// The functions of the module, which the first call imports and checks; null with an ImportError
+/// set where it is missing or was compiled with other headers.
+inline const ExtensionApi* api() {
+  static const ExtensionApi* found = nullptr;
+  if (!found) found = detail::find_api();
+  return found;
+}
+
+}  // namespace mlx::core::python
