@@ -236,6 +236,7 @@ def test_wrong_archives_are_refused(tmp_path):
         archive([("x.txt", b"hello")]),
         archive([("x.npy", TWO[:-1])]),
         archive([("x.npy", TWO)], zipfile.ZIP_BZIP2).replace(b"BZh", b"BZx"),
+        archive([("x.npy", TWO)], zipfile.ZIP_BZIP2).replace(b"1AY&SY", b"1AY&SX"),
         overlapping(),
         b"PK\3\4",
         b"",
@@ -244,6 +245,8 @@ def test_wrong_archives_are_refused(tmp_path):
         path.write_bytes(content)
         with pytest.raises(mx.FileError, match=r"a\.npz"):
             mx.load(path)
+        with pytest.raises(mx.FileError):
+            mx.load(io.BytesIO(content), format="npz")
     path.write_bytes(archive([("x.npy", TWO)], zipfile.ZIP_BZIP2))
     assert mx.load(path)["x"].tolist() == [0, 0]
 
@@ -286,6 +289,28 @@ def test_flipped_and_missing_bytes_give_a_file_error_or_an_array(kind, tmp_path)
             except mx.FileError:
                 refused += 1
     assert refused > 50
+
+
+@pytest.mark.parametrize("kind", ["npy", "npz", "safetensors", "gguf"])
+def test_errors_that_a_file_object_raises_are_passed_on(kind):
+    class Own(Exception):
+        pass
+
+    class Failing(io.BytesIO):
+        error = Own("mine")
+
+        def read(self, *n):
+            # zipfile takes errors at the end, where it looks for the directory, for no archive.
+            if (self.tell() < 20) if kind == "npz" else (self.tell() > 4):
+                raise self.error
+            return super().read(*n)
+
+    for error in (Own("mine"), OSError(5, "the disk"), KeyboardInterrupt()):
+        f = Failing(sound_files()[kind])
+        f.error = error
+        with pytest.raises(type(error)) as caught:
+            mx.load(f, format=kind)
+        assert caught.value is error
 
 
 # --- what is no file
