@@ -275,7 +275,7 @@ def test_flipped_and_missing_bytes_give_a_file_error_or_an_array(kind, tmp_path)
     sound, rng = sound_files()[kind], random.Random(kind)
     path, form = tmp_path / "a", kind.split()[0]
     refused = 0
-    for i in range(400):
+    for i in range(150):
         content = bytearray(sound)
         for _ in range(rng.choice([1, 1, 2, 5])):
             content[rng.randrange(len(content))] = rng.choice([0, 255, 32, rng.randrange(256)])
@@ -288,7 +288,7 @@ def test_flipped_and_missing_bytes_give_a_file_error_or_an_array(kind, tmp_path)
                 mx.eval(loaded)
             except mx.FileError:
                 refused += 1
-    assert refused > 50
+    assert refused > 20
 
 
 @pytest.mark.parametrize("kind", ["npy", "npz", "safetensors", "gguf"])
@@ -363,7 +363,7 @@ def test_an_archive_that_unpacks_to_much_more_than_its_array(tmp_path):
     path = tmp_path / "a.npz"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as z, z.open("x.npy", "w") as f:
         f.write(TWO)
-        for _ in range(300):
+        for _ in range(100):
             f.write(bytes(1 << 20))
     assert path.stat().st_size < 1 << 20
     said, mb = growth(path)

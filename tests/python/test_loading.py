@@ -167,7 +167,7 @@ def test_arrays_are_read_on_every_stream_and_by_many_threads(tmp_path, numbers):
 
 def test_every_dtype_and_layout_in_every_format(tmp_path):
     dtypes = "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 float32 float64"
-    shapes = [(), (0,), (3,), (2, 3, 4), (1, 70001)]
+    shapes = [(), (0,), (3,), (2, 3, 4), (1, 9001)]
     for dtype in [*dtypes.split(), "complex64", "complex128"]:
         for shape in shapes:
             want = (np.arange(int(np.prod(shape))) % 100).reshape(shape).astype(dtype)
