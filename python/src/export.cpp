@@ -218,7 +218,7 @@ void write_dot(nb::handle file, Star args, nb::dict kwargs) {
     file.attr("write")(to_object(s));
     return;
   }
-  auto out = core::io::open_writer(*path);
+  auto out = core::io::open_writer(*path, op);
   out->write(s.data(), s.size());
   out->commit();
 }

@@ -35,6 +35,7 @@ class ObjectReader final : public core::io::Reader {
       data += got;
       at_ += got;
       n -= got;
+      if (n > 0) yield_lock();
     }
   }
   size_t remaining() override {
@@ -68,6 +69,7 @@ class ObjectWriter final : public core::io::Writer {
                   static_cast<size_t>(size));
       data += put;
       n -= put;
+      if (n > 0) yield_lock();
     }
   }
   std::string label() const override { return nb::cast<std::string>(nb::repr(file_)); }

@@ -1,5 +1,8 @@
 // .npz archives, through Python's zipfile.
+#include <algorithm>
+#include <cstring>
 #include <map>
+#include <string_view>
 
 #include "convert.h"
 #include "files.h"
@@ -11,13 +14,23 @@ namespace mlx::python {
 
 namespace {
 
+/// True for errors that a program raises in its file object: of classes that neither Python nor its
+/// decompressors have, and what the system says.
+bool is_of_object(const nb::python_error& e) {
+  static constexpr std::string_view modules[] = {"builtins", "zipfile", "struct",
+                                                 "zlib",     "lzma",    "_lzma"};
+  const auto module = nb::cast<std::string>(nb::str(e.type().attr("__module__")));
+  if (std::ranges::find(modules, module) == std::end(modules)) return true;
+  // Decompressors raise OSError without a number.
+  return e.matches(PyExc_OSError) && !e.value().attr("errno").is_none();
+}
+
 /// The error of Python that is being handled, as FileError, if it is one that a damaged archive may
-/// cause; else the error itself. `objects`: the file is an object of the program, whose own errors
-/// are not changed.
+/// cause; else the error itself. `object`: the file is an object of the program.
 [[noreturn]] void refuse(const char* op, const std::string& label, nb::python_error& e,
                          bool object) {
-  const bool own = object && e.matches(PyExc_OSError);
-  if (!e.matches(PyExc_Exception) || e.matches(PyExc_MemoryError) || own) throw;
+  if (!e.matches(PyExc_Exception) || e.matches(PyExc_MemoryError) || (object && is_of_object(e)))
+    throw;
   const std::string what = nb::cast<std::string>(
       nb::str(e.value()).attr("encode")("utf-8", "backslashreplace").attr("decode")());
   fail<core::FileError>(op, label, ": ", what);

@@ -16,10 +16,11 @@ flags=(-std=c++20 -O1 -g1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,addr
   -isystem build/packages/json "${prefix[@]}")
 objects=()
 stale=()
+newest=$(find mlx -name '*.h' -printf '%T@ %p\n' | sort -n | tail -1 | cut -d' ' -f2)
 for source in "${readers[@]}" tests/fuzz/fuzz_files.cpp; do
   object=$out/$(echo "$source" | tr / _).o
   objects+=("$object")
-  [ "$object" -nt "$source" ] || stale+=("$object" "$source")
+  if [ ! "$object" -nt "$source" ] || [ "$newest" -nt "$object" ]; then stale+=("$object" "$source"); fi
 done
 if [ ${#stale[@]} -gt 0 ]; then
   printf '%s\n' "${stale[@]}" | xargs -n 2 -P "${MLX_BUILD_JOBS:-$(nproc)}" "$clang" "${flags[@]}" -c -o

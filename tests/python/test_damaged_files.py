@@ -236,6 +236,7 @@ def test_wrong_archives_are_refused(tmp_path):
         archive([("x.txt", b"hello")]),
         archive([("x.npy", TWO[:-1])]),
         archive([("x.npy", TWO)], zipfile.ZIP_BZIP2).replace(b"BZh", b"BZx"),
+        archive([("x.npy", TWO)], zipfile.ZIP_BZIP2).replace(b"1AY&SY", b"1AY&SX"),
         overlapping(),
         b"PK\3\4",
         b"",
@@ -244,6 +245,8 @@ def test_wrong_archives_are_refused(tmp_path):
         path.write_bytes(content)
         with pytest.raises(mx.FileError, match=r"a\.npz"):
             mx.load(path)
+        with pytest.raises(mx.FileError):
+            mx.load(io.BytesIO(content), format="npz")
     path.write_bytes(archive([("x.npy", TWO)], zipfile.ZIP_BZIP2))
     assert mx.load(path)["x"].tolist() == [0, 0]
 
@@ -272,7 +275,7 @@ def test_flipped_and_missing_bytes_give_a_file_error_or_an_array(kind, tmp_path)
     sound, rng = sound_files()[kind], random.Random(kind)
     path, form = tmp_path / "a", kind.split()[0]
     refused = 0
-    for i in range(400):
+    for i in range(150):
         content = bytearray(sound)
         for _ in range(rng.choice([1, 1, 2, 5])):
             content[rng.randrange(len(content))] = rng.choice([0, 255, 32, rng.randrange(256)])
@@ -285,7 +288,29 @@ def test_flipped_and_missing_bytes_give_a_file_error_or_an_array(kind, tmp_path)
                 mx.eval(loaded)
             except mx.FileError:
                 refused += 1
-    assert refused > 50
+    assert refused > 20
+
+
+@pytest.mark.parametrize("kind", ["npy", "npz", "safetensors", "gguf"])
+def test_errors_that_a_file_object_raises_are_passed_on(kind):
+    class Own(Exception):
+        pass
+
+    class Failing(io.BytesIO):
+        error = Own("mine")
+
+        def read(self, *n):
+            # zipfile takes errors at the end, where it looks for the directory, for no archive.
+            if (self.tell() < 20) if kind == "npz" else (self.tell() > 4):
+                raise self.error
+            return super().read(*n)
+
+    for error in (Own("mine"), OSError(5, "the disk"), KeyboardInterrupt()):
+        f = Failing(sound_files()[kind])
+        f.error = error
+        with pytest.raises(type(error)) as caught:
+            mx.load(f, format=kind)
+        assert caught.value is error
 
 
 # --- what is no file
@@ -330,14 +355,15 @@ def growth(path):
     )
     assert ran.returncode == 0, ran.stderr
     *said, mb = ran.stdout.split()
-    return said, float(mb)
+    # The address sanitizer keeps freed memory.
+    return said, float(mb) if "asan" not in os.environ.get("LD_PRELOAD", "") else 0
 
 
 def test_an_archive_that_unpacks_to_much_more_than_its_array(tmp_path):
     path = tmp_path / "a.npz"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as z, z.open("x.npy", "w") as f:
         f.write(TWO)
-        for _ in range(300):
+        for _ in range(100):
             f.write(bytes(1 << 20))
     assert path.stat().st_size < 1 << 20
     said, mb = growth(path)

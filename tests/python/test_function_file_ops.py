@@ -160,8 +160,8 @@ def test_ops_of_files_with_arguments_that_do_not_fit(tmp_path):
     prefix, found = single_steps(path)
     assert len(found) > 50 and "searchsorted" in found
     rng = random.Random(3)
-    computed = sum(exercise(path, prefix, op, found[op], rng, 8) for op in sorted(found))
-    assert computed > 60
+    computed = sum(exercise(path, prefix, op, found[op], rng, 5) for op in sorted(found))
+    assert computed > 40
 
 
 def test_searchsorted_of_a_scalar_is_refused(tmp_path):

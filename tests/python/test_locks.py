@@ -1,5 +1,6 @@
 """The GIL: waits release it, engine threads never take it, signals end waits."""
 
+import io
 import signal
 import threading
 import time
@@ -156,11 +157,16 @@ def test_other_threads_run_while_arrays_are_copied(tmp_path):
     a = mx.array(big)
     mx.save(str(tmp_path / "a.npy"), a)
     mx.save_safetensors(str(tmp_path / "a.safetensors"), {"a": a})
+    content = (tmp_path / "a.npy").read_bytes()
     calls = {
         "array": lambda: mx.array(big[:, ::-1]),
         "convert": lambda: mx.array(big, dtype=mx.float16),
-        "load": lambda: [mx.load(str(tmp_path / "a.npy")) for _ in range(4)],
-        "safetensors": lambda: [mx.load(str(tmp_path / "a.safetensors")) for _ in range(4)],
+        "load": lambda: mx.eval([mx.load(str(tmp_path / "a.npy")) for _ in range(4)]),
+        "safetensors": lambda: mx.eval(
+            [mx.load(str(tmp_path / "a.safetensors")) for _ in range(4)]
+        ),
+        "object": lambda: mx.load(io.BytesIO(content)),
+        "save object": lambda: mx.save(io.BytesIO(), a),
         "save": lambda: mx.save(str(tmp_path / "b.npy"), a),
         "tolist": lambda: a[:1000].tolist(),
     }
