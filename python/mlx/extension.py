@@ -67,11 +67,15 @@ def _nanobind() -> Path:
 
 
 class CMakeExtension(Extension):
-    """An extension that CMake builds.
+    """Describe an extension that CMake builds.
 
     Args:
         name: its full name, such as ``"package._ext"``; CMake is to make a module ``_ext``.
         sourcedir: the folder of its ``CMakeLists.txt``.
+
+    >>> from mlx import extension
+    >>> extension.CMakeExtension("package._ext", "native").name
+    'package._ext'
     """
 
     def __init__(self, name: str, sourcedir: str = "") -> None:
@@ -80,11 +84,14 @@ class CMakeExtension(Extension):
 
 
 class CMakeBuild(build_ext):
-    """The command ``build_ext`` for :class:`CMakeExtension`.
+    """Build each :class:`CMakeExtension`: the command ``build_ext``.
 
     CMake is told where to find mlx, Python and nanobind. What it puts into
-    ``CMAKE_LIBRARY_OUTPUT_DIRECTORY``, other libraries included, becomes part of the package.  The
+    ``CMAKE_LIBRARY_OUTPUT_DIRECTORY``, other libraries included, becomes part of the package. The
     variables ``CMAKE_ARGS`` and ``CMAKE_BUILD_PARALLEL_LEVEL`` are obeyed.
+
+    >>> from mlx import extension
+    >>> cmdclass = {"build_ext": extension.CMakeBuild}
     """
 
     def run(self) -> None:
@@ -94,7 +101,14 @@ class CMakeBuild(build_ext):
         super().run()
 
     def build_extension(self, ext: CMakeExtension) -> None:
-        """Configure and build one extension."""
+        """Configure and build one extension.
+
+        Args:
+            ext: the extension.
+
+        Raises:
+            RuntimeError: the package has no headers, or nanobind is not installed.
+        """
         output = Path(self.get_ext_fullpath(ext.name)).resolve().parent
         build = Path(self.build_temp).resolve() / ext.name
         for folder in (output, build):
@@ -127,13 +141,20 @@ class CMakeBuild(build_ext):
 
 
 class MetalLibrary:
-    """Metal kernels to be compiled into ``name.metallib``.
+    """Describe Metal kernels to be compiled into ``name.metallib``.
 
     Args:
         name: the name of the library.
         sources: the files ``.metal``.
         extra_compile_args: arguments of the Metal compiler.
         deployment_target: the least version of macOS.
+
+    Raises:
+        ValueError: the name has folders in it, or there are no sources.
+
+    >>> from mlx import extension
+    >>> extension.MetalLibrary("kernels", ["k.metal"]).sources
+    ['k.metal']
     """
 
     def __init__(
@@ -157,7 +178,10 @@ class MetalLibrary:
 
 
 class MetalExtension(Extension):
-    """An extension in C++ that brings Metal kernels along.
+    """Describe an extension in C++ that brings Metal kernels along.
+
+    Other arguments are those of ``setuptools.Extension``. This package has no Metal backend:
+    :class:`BuildExtension` refuses to build such an extension.
 
     Args:
         name: its full name.
@@ -165,8 +189,12 @@ class MetalExtension(Extension):
         metal_libraries: further libraries.
         extra_compile_args: a list for C++, or a dict of lists for ``"cxx"`` and ``"metal"``.
 
-    Other arguments are those of ``setuptools.Extension``.  This package has no Metal backend:
-    :class:`BuildExtension` refuses to build such an extension.
+    Raises:
+        ValueError: there are no Metal sources.
+
+    >>> from mlx import extension
+    >>> extension.MetalExtension("package._ext", ["x.cpp", "k.metal"]).sources
+    ['x.cpp']
     """
 
     def __init__(
@@ -199,10 +227,16 @@ class MetalExtension(Extension):
 
 
 class BuildExtension(build_ext):
-    """The command ``build_ext`` for extensions given by their sources.
+    """Build extensions given by their sources: the command ``build_ext``.
 
-    Adds to each the headers of mlx and libmlx, and unless ``nanobind=False``, nanobind with its
-    runtime in the domain of mlx.  C++20 is chosen unless the arguments of the compiler do.
+    Adds to each the headers of mlx and libmlx, and nanobind with its runtime in the domain of mlx.
+    C++20 is chosen unless the arguments of the compiler do.
+
+    Args:
+        nanobind: whether to add nanobind.
+
+    >>> from mlx import extension
+    >>> cmdclass = {"build_ext": extension.BuildExtension}
     """
 
     def __init__(self, *args: Any, nanobind: bool = True, **kwargs: Any) -> None:
@@ -211,9 +245,13 @@ class BuildExtension(build_ext):
 
     @classmethod
     def with_options(cls, **options: Any) -> type[BuildExtension]:
-        """This command with some arguments given, for ``cmdclass``.
+        """Return this command with some arguments given, for ``cmdclass``.
 
-        >>> cmdclass = {"build_ext": BuildExtension.with_options(nanobind=False)}
+        Args:
+            options: the arguments.
+
+        >>> from mlx import extension
+        >>> cmdclass = {"build_ext": extension.BuildExtension.with_options(nanobind=False)}
         """
 
         def construct(self: BuildExtension, *args: Any, **kwargs: Any) -> None:
@@ -254,5 +292,9 @@ class BuildExtension(build_ext):
             ext.extra_compile_args += ["-fvisibility=hidden", "-fno-strict-aliasing"]
 
     def build_extension(self, ext: Extension) -> None:
-        """Build one extension."""
+        """Build one extension.
+
+        Args:
+            ext: the extension.
+        """
         super().build_extension(ext)
