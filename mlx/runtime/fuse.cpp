@@ -205,7 +205,10 @@ void fuse(const Schedule& items, const Targets& targets, Groups& groups, bool on
       grower.place(i);
   }
   find_computed_inside(items, groups);
-  if (on) find_prologues(items, groups);
+  groups.epilogue_of.clear();
+  if (!on) return;
+  find_prologues(items, groups);
+  find_epilogues(items, groups);
 }
 
 }  // namespace mlx::core
