@@ -47,7 +47,9 @@ enum class Accepts : uint8_t {
 
 /// One kernel invocation, complete but for buffers and constants. `operands` are the inputs, then
 /// the outputs; each is bound to a slot of the launch. An op with a program reads what that
-/// computes, row-contiguous in the iteration's shape, instead of an input of its own.
+/// computes, row-contiguous in the iteration's shape, instead of an input of its own (prologue); or
+/// the outputs are what the program computes from the op's result, rounded to its dtype, which is
+/// its value 0 and no operand, and from inputs of its own, which follow the op's (epilogue).
 struct Step {
   const OpDef* op = nullptr;  ///< null for a fused program
   Ref<const Attrs> attrs;
@@ -55,12 +57,12 @@ struct Step {
   std::vector<Layout> operands;
   SmallVector<int, 8> slots;  ///< binding of each operand; the layout's offset counts from there
   int n_inputs = 0;
+  int epilogue = -1;       ///< where the inputs of a program that is an epilogue begin, or -1
   int workspace = -1;      ///< operand that is scratch memory, or -1
   int first_constant = 0;  ///< the program's constants among those of the launch
   Shape loop;  ///< the step runs at each position of a loop of these lengths; empty: once
-  std::vector<Strides>
-      advance;          ///< with a loop: how far each operand moves along its axes, elements
-  uint32_t origin = 0;  ///< the line of the program that built it, where that is recorded
+  std::vector<Strides> advance;  ///< with a loop: elements that operands move along its axes
+  uint32_t origin = 0;           ///< the line of the program that built it, where that is recorded
   std::string name() const;
   /// Past the last output: a workspace is no output.
   int outputs_end() const { return workspace >= 0 ? workspace : static_cast<int>(operands.size()); }
@@ -72,6 +74,9 @@ struct Requirements {
   uint32_t in_place = 0;  ///< bit i: the first output may be input i's buffer, if equally laid out
   size_t workspace = 0;   ///< bytes
   bool prologue = false;  ///< the only input may be computed by a program as it is read
+  bool epilogue = false;  ///< a program may be applied to the only output as it is written
+  /// The first output lies as the first input, where that is dense and of its shape; else in rows.
+  bool keeps_order = false;
 };
 
 /// Steps of one device in order, and the memory that they share.
@@ -169,8 +174,10 @@ class MLX_API Backend {
                             int n_inputs, int device) = 0;
   /// Whether fused programs may contain the instruction.
   virtual bool fuses(const Instr& code, int device) = 0;
-  /// Whether the step, an op with a program, runs as one kernel.
+  /// Whether the step, an op with a program, runs as one kernel. The outputs of an epilogue may lie
+  /// in the memory of the program's own inputs, element on element, but not in that of the op's.
   virtual bool fuses_prologue(const Step& step, int device) = 0;
+  virtual bool fuses_epilogue(const Step&, int) { return false; }
   /// May compile, and take long: it is called without locks.
   virtual std::shared_ptr<const Executable> prepare(Work work) = 0;
   virtual void launch(Launch launch) = 0;

@@ -8,6 +8,16 @@ namespace mlx::core {
 
 namespace {
 
+/// True for an op that writes its outputs itself.
+bool runs_alone(const Step& step) { return step.op && step.epilogue < 0; }
+
+/// Strides of axes of length 1 mean nothing.
+bool lie_alike(const Layout& a, const Layout& b) {
+  for (size_t d = 0; d < a.shape.size(); ++d)
+    if (a.shape[d] > 1 && a.strides[d] != b.strides[d]) return false;
+  return true;
+}
+
 /// Lets outputs take over the memory of inputs that are read for the last time.
 class InPlace {
  public:
@@ -22,8 +32,8 @@ class InPlace {
  private:
   void try_step(const Segment& seg, const Step& step, int index, uint32_t free) {
     int end = step.outputs_end();
-    // Only a fused program, which goes tile by tile, may write several outputs over its inputs.
-    if (step.op) end = std::min(end, step.n_inputs + 1);
+    // Only a program, which goes tile by tile, may write several outputs over its inputs.
+    if (runs_alone(step)) end = std::min(end, step.n_inputs + 1);
     for (int o = step.n_inputs; o < end && free; ++o) {
       for (int k = 0; k < step.n_inputs && k < 32; ++k) {
         if (!(free >> k & 1) || !fits(seg, step, index, k, o)) continue;
@@ -39,7 +49,7 @@ class InPlace {
   bool fits(const Segment& seg, const Step& step, int index, int k, int o) const {
     const Layout &in = step.operands[k], &out = step.operands[o];
     if (in.dtype.size() != out.dtype.size() || in.shape != out.shape) return false;
-    if (step.op && !is_row_contiguous(in.shape, in.strides)) return false;
+    if (runs_alone(step) && !lie_alike(in, out)) return false;
     int slot = seg.slots[step.slots[k]], home = plan_.home_of(slot);
     const Slot& h = plan_.slots[home];
     const Slot& target = plan_.slots[seg.slots[step.slots[o]]];
@@ -52,6 +62,7 @@ class InPlace {
     // Every other operand in that memory must be read at the very place that is written.
     for (int j = 0; j < step.n_inputs; ++j) {
       if (plan_.home_of(seg.slots[step.slots[j]]) != home || j == k) continue;
+      if (j < step.epilogue) return false;  // the op reads it in an order of its own
       const Layout& other = step.operands[j];
       if (step.slots[j] != step.slots[k] || other.offset != in.offset ||
           other.strides != in.strides)

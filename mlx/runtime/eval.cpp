@@ -90,8 +90,7 @@ bool has_value(const array& a, bool blocking, std::vector<Ref<Event>>& waits) {
 PendingEval prepare_eval(Arrays outputs, bool blocking) {
   PendingEval pending;
   pending.blocking_ = blocking;
-  auto settled = [&](const array& a) { return has_value(a, blocking, pending.waits_); };
-  std::erase_if(outputs, settled);
+  std::erase_if(outputs, [&](const array& a) { return has_value(a, blocking, pending.waits_); });
   if (outputs.empty()) return pending;
   try {
     with_claims([&](Claims& claims) { bind_all(outputs, claims, blocking, pending.executions_); });

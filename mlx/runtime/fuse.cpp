@@ -28,10 +28,10 @@ class Grower {
         on_(on),
         group_of_(groups.of),
         placed_(items.size(), 0),
-        settled_(items.size(), false),
+        view_placed_(items.size(), false),
         blocked_(items.size(), -1) {
     for (uint32_t i = 0; i < items.size(); ++i)
-      if (is_view(items[i]) && items[i].uses == 0) settle(i);
+      if (is_view(items[i]) && items[i].uses == 0) place_view(i);
   }
 
   FusionGroup grow(uint32_t root, int group) {
@@ -54,7 +54,7 @@ class Grower {
   /// Counts the reads of an op that is in no group.
   void place(uint32_t i) {
     if (is_view(items_[i])) {
-      settle(i);
+      place_view(i);
     } else if (!items_[i].leaf) {
       for (Node* in : items_[i].node->inputs()) ++placed_[item_index(in)];
     }
@@ -143,7 +143,7 @@ class Grower {
       return target_->backend->fuses(instruction_of(n), target_->stream.device.index);
     // A view that is stored, or that others read, needs an address of its own.
     AxisMap unused;
-    return is_view(item) && !item.stored() && reads == item.uses && !settled_[i] &&
+    return is_view(item) && !item.stored() && reads == item.uses && !view_placed_[i] &&
            view_map(n, axes, unused);
   }
 
@@ -151,7 +151,7 @@ class Grower {
   void leave_out(uint32_t i, int operands) {
     leaves_ += operands;
     if (!is_view(items_[i])) return;
-    if (placed_[i] == items_[i].uses) settle(i);
+    if (placed_[i] == items_[i].uses) place_view(i);
     while (is_view(items_[i])) {
       i = item_index(items_[i].node->inputs()[0]);
       blocked_[i] = group_;
@@ -159,9 +159,10 @@ class Grower {
   }
 
   /// A view costs no step: once all that read it are placed, its own read counts as placed too.
-  void settle(uint32_t i) {
-    while (is_view(items_[i]) && !settled_[i] && placed_[i] == items_[i].uses && group_of_[i] < 0) {
-      settled_[i] = true;
+  void place_view(uint32_t i) {
+    while (is_view(items_[i]) && !view_placed_[i] && placed_[i] == items_[i].uses &&
+           group_of_[i] < 0) {
+      view_placed_[i] = true;
       i = item_index(items_[i].node->inputs()[0]);
       ++placed_[i];
     }
@@ -173,7 +174,7 @@ class Grower {
   bool on_;
   std::vector<int>& group_of_;
   std::vector<uint32_t> placed_;  // reads of an item whose consumer has its place
-  std::vector<bool> settled_;
+  std::vector<bool> view_placed_;
   std::vector<int> blocked_;  // the group that an item cannot join
   std::priority_queue<Candidate> candidates_;
   std::vector<AxisMap> maps_;  // of the candidates
@@ -204,7 +205,10 @@ void fuse(const Schedule& items, const Targets& targets, Groups& groups, bool on
       grower.place(i);
   }
   find_computed_inside(items, groups);
-  if (on) find_prologues(items, groups);
+  groups.epilogue_of.clear();
+  if (!on) return;
+  find_prologues(items, groups);
+  find_epilogues(items, groups);
 }
 
 }  // namespace mlx::core

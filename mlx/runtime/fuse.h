@@ -31,6 +31,9 @@ struct Groups {
   std::vector<int> of;  ///< per item, the group that it is a member of, or -1
   /// Per item: nothing reads it, because groups compute it themselves. Empty where there is none.
   std::vector<bool> computed_inside;
+  /// Per item: the group that may be applied to the result of this op, or -1. Empty where there is
+  /// none.
+  std::vector<int> epilogue_of;
 };
 
 /// Groups the elementwise nodes of the schedule, within the limits of their devices. Not `on`: a
@@ -40,6 +43,10 @@ MLX_API void fuse(const Schedule& items, const Targets& targets, Groups& groups,
 /// Finds the groups whose root a single op of one input reads, so that it may compute them as it
 /// reads (prologue fusion): sets `FusionGroup::consumer`. Part of `fuse`.
 void find_prologues(const Schedule& items, Groups& groups);
+
+/// Finds the ops whose result a single group reads, element by element, so that the group may be
+/// applied to it as it is written (epilogue fusion): sets `Groups::epilogue_of`. Part of `fuse`.
+void find_epilogues(const Schedule& items, Groups& groups);
 
 /// The instruction that computes an elementwise node.
 Instr instruction_of(const Node& n);

@@ -1,6 +1,7 @@
 #include "mlx/runtime/lower.h"
 
 #include <algorithm>
+#include <map>
 
 #include "mlx/runtime/programs.h"
 
@@ -63,6 +64,13 @@ uint32_t same_layout_inputs(const Step& step) {
   return mask;
 }
 
+/// Gives a result the memory order of an input of its shape that is dense.
+void keep_order(const Layout& in, Layout& out) {
+  if (in.shape != out.shape) return;
+  MemoryOrder order = memory_order(in.strides, in.shape);
+  if (order.kind == MemoryOrder::dense) out.strides = std::move(order.strides);
+}
+
 std::span<const int> all_of(const SmallVector<int, 8>& v) { return {v.data(), v.size()}; }
 
 class Lowering {
@@ -83,7 +91,8 @@ class Lowering {
       const OpKind kind = item.node->op->kind;
       if (groups_.of[i] >= 0) {
         const FusionGroup& group = groups_.list[groups_.of[i]];
-        if (group.root() == i && !waits_for_consumer(group)) add_group(group);
+        if (group.root() == i && (waiting_.contains(groups_.of[i]) || !waits_for_consumer(group)))
+          add_group(group);
       } else if (kind == OpKind::kernel || kind == OpKind::bundle) {
         add_op(i);
       }
@@ -95,19 +104,64 @@ class Lowering {
  private:
   /// An op's step while it is made.
   struct OpStep {
+    uint32_t item;
     Step step;
     SmallVector<int, 8> slots;
+    std::vector<Location> results;
     Shape loop;  // the lengths of the loops around the op
+    Requirements need;
   };
 
   void add_group(const FusionGroup& group) {
     const Node& root = *items_[group.root()].node;
-    Step step = programs_.start(group);
+    auto waiting = waiting_.find(groups_.of[group.root()]);
+    OpStep* op = waiting == waiting_.end() ? nullptr : &waiting->second;
+    if (op) give_memory(*op);
+    Step step = programs_.start(group, op ? std::optional(op->item) : std::nullopt);
     std::vector<uint32_t> stored = programs_.add_outputs(step);
-    uint32_t in_place = same_layout_inputs(step);
-    if (num_elements(root.shape) > 0)
-      steps_.add_step(root.stream, std::move(step), all_of(programs_.slots()), in_place);
+    if (!op || !add_with_epilogue(*op, step)) {
+      if (op) finish_op(*op);
+      uint32_t in_place = same_layout_inputs(step);
+      if (num_elements(root.shape) > 0)
+        steps_.add_step(root.stream, std::move(step), all_of(programs_.slots()), in_place);
+    }
     for (uint32_t i : stored) store(i);
+  }
+
+  // --- epilogues
+
+  /// True where a group may be applied to the op's result: the op then has its step at the place of
+  /// the group. One op a group, the first.
+  bool waits_for_group(const OpStep& op) const {
+    if (!op.need.epilogue || groups_.epilogue_of.empty()) return false;
+    const int group = groups_.epilogue_of[op.item];
+    return group >= 0 && !waiting_.contains(group);
+  }
+
+  /// Adds the op and the program of the group that reads its result, which is the program's first
+  /// input, as one step. False where the backend does not fuse them; they are then two steps.
+  bool add_with_epilogue(const OpStep& op, const Step& group) {
+    const Node& n = *items_[op.item].node;
+    const Target& target = targets_.of(n.stream);
+    const auto& program_slots = programs_.slots();
+    Step step = op.step;
+    step.operands.erase(step.operands.begin() + step.n_inputs);  // the result
+    SmallVector<int, 8> slots(op.slots.begin(), op.slots.begin() + step.n_inputs);
+    step.epilogue = step.n_inputs;
+    step.program = group.program;
+    step.first_constant = group.first_constant;
+    const auto own_inputs = step.operands.begin() + step.n_inputs;
+    step.operands.insert(own_inputs, group.operands.begin() + 1, group.operands.end());
+    slots.insert(slots.end(), program_slots.begin() + 1, program_slots.end());
+    step.n_inputs += group.n_inputs - 1;
+    if (step.workspace >= 0) {
+      step.workspace = static_cast<int>(slots.size());
+      slots.push_back(op.slots[op.step.workspace]);
+    }
+    if (!target.backend->fuses_epilogue(step, target.stream.device.index)) return false;
+    uint32_t in_place = step.epilogue < 32 ? same_layout_inputs(group) >> 1 << step.epilogue : 0;
+    steps_.add_step(n.stream, std::move(step), all_of(slots), in_place);
+    return true;
   }
 
   // --- prologues
@@ -118,13 +172,19 @@ class Lowering {
     return t.backend->find(*n.op, attrs, operands, n_inputs, t.stream.device.index);
   }
 
-  /// True where the one op that reads the group may compute it: its step decides.
-  bool waits_for_consumer(const FusionGroup& group) const {
-    if (group.consumer < 0) return false;
+  /// What the kernel of the one op that reads the group wants, if there is such an op.
+  Requirements needs_of_consumer(const FusionGroup& group) const {
+    if (group.consumer < 0) return {};
     const Node &n = *items_[group.consumer].node, &root = *items_[group.root()].node;
     const Layout operands[] = {dense_layout(root.shape, root.dtype),
                                dense_layout(n.shape, n.dtype)};
-    return num_elements(root.shape) > 0 && find(n, n.attrs.get(), operands, 1).prologue;
+    if (num_elements(root.shape) == 0) return {};
+    return find(n, n.attrs.get(), operands, 1);
+  }
+
+  /// True where the one op that reads the group may compute it: its step decides.
+  bool waits_for_consumer(const FusionGroup& group) const {
+    return needs_of_consumer(group).prologue;
   }
 
   /// A step of an op that computes its input as it reads. False where the backend does not fuse
@@ -135,7 +195,9 @@ class Lowering {
     int id = in.size() == 1 ? groups_.of[item_index(in[0])] : -1;
     if (id < 0) return false;
     const FusionGroup& group = groups_.list[id];
-    if (group.consumer != static_cast<int>(i) || !waits_for_consumer(group)) return false;
+    if (group.consumer != static_cast<int>(i) || values_.has(group.root())) return false;
+    const Requirements need = needs_of_consumer(group);
+    if (!need.prologue) return false;
     const Target& target = targets_.of(n.stream);
     Step step = programs_.start(group);
     step.op = n.op;
@@ -143,13 +205,24 @@ class Lowering {
     step.origin = n.origin;
     step.program.outputs = {programs_.root_value()};
     Layout out = dense_layout(n.shape, n.dtype);
+    // As if the input were stored, and copied where the kernel cannot read it as it lies.
+    if (need.keeps_order)
+      if (Layout in = programs_.root_layout(step);
+          need.inputs.empty() || accepted(need.inputs[0], in))
+        keep_order(in, out);
     step.operands.push_back(out);
+    if (need.workspace) {
+      step.workspace = static_cast<int>(step.operands.size());
+      step.operands.push_back(dense_layout({static_cast<int64_t>(need.workspace)}, uint8));
+    }
     if (!target.backend->fuses_prologue(step, target.stream.device.index)) {
       add_group(group);
       return false;
     }
     int slot = steps_.add_slot(SlotKind::temp, num_elements(n.shape) * n.dtype.size());
     programs_.slots().push_back(slot);
+    if (need.workspace)
+      programs_.slots().push_back(steps_.add_slot(SlotKind::temp, need.workspace));
     values_.set(i, {.slot = slot, .layout = std::move(out)});
     steps_.add_step(n.stream, std::move(step), all_of(programs_.slots()), 0);
     store(i);
@@ -160,35 +233,63 @@ class Lowering {
 
   void add_op(uint32_t i) {
     if (add_with_prologue(i)) return;
+    OpStep s = start_op(i);
+    if (waits_for_group(s)) {
+      waiting_.emplace(groups_.epilogue_of[i], std::move(s));
+      return;
+    }
+    give_memory(s);
+    finish_op(s);
+    store(i);
+  }
+
+  /// The step of an op whose results have no memory yet.
+  OpStep start_op(uint32_t i) {
     const Node& n = *items_[i].node;
     OpStep s;
+    s.item = i;
     s.step.op = n.op;
     s.step.attrs = n.attrs;
     s.step.origin = n.origin;
     for (Node* in : n.inputs()) add_operand(s, item_index(in), n.stream);
     s.step.n_inputs = static_cast<int>(s.slots.size());
-    std::vector<Location> results = add_outputs(s, n);
+    add_outputs(s, n);
     enter_loops(s, n);
-    const Requirements need = find_kernel(s, n);
-    for (size_t k = 0; k < need.inputs.size(); ++k) meet(need.inputs[k], s, k, n.stream);
-    if (need.workspace) {
-      s.step.workspace = static_cast<int>(s.slots.size());
-      s.slots.push_back(steps_.add_slot(SlotKind::temp, need.workspace));
-      s.step.operands.push_back(dense_layout({static_cast<int64_t>(need.workspace)}, uint8));
-      if (!s.loop.empty()) s.step.advance.push_back(Strides(s.loop.size(), 0));
+    const Target& t = targets_.of(n.stream);
+    s.need = t.backend->find(*s.step.op, s.step.attrs.get(), s.step.operands, s.step.n_inputs,
+                             t.stream.device.index);
+    for (size_t k = 0; k < s.need.inputs.size(); ++k) meet(s.need.inputs[k], s, k, n.stream);
+    if (s.need.keeps_order && s.loop.empty() && s.step.n_inputs > 0) {
+      Layout& out = s.step.operands[s.step.n_inputs];
+      keep_order(s.step.operands[0], out);
+      s.results[0].layout = out;
     }
-    uint32_t in_place = s.loop.empty() ? need.in_place : 0;
-    bool runs = s.loop.empty() || num_elements(s.loop) > 0;
-    s.step.loop = s.loop;
-    if (runs) steps_.add_step(n.stream, std::move(s.step), all_of(s.slots), in_place);
-    values_.set_parts(i, std::move(results));
-    store(i);
+    return s;
   }
 
-  Requirements find_kernel(const OpStep& s, const Node& n) const {
-    const Target& t = targets_.of(n.stream);
-    return t.backend->find(*s.step.op, s.step.attrs.get(), s.step.operands, s.step.n_inputs,
-                           t.stream.device.index);
+  /// Slots of the results and of the workspace.
+  void give_memory(OpStep& s) {
+    for (Location& r : s.results) {
+      const Layout& l = r.layout;
+      r.slot = steps_.add_slot(SlotKind::temp, num_elements(l.shape) * l.dtype.size());
+      s.slots.push_back(r.slot);
+    }
+    if (s.need.workspace) {
+      s.step.workspace = static_cast<int>(s.slots.size());
+      s.slots.push_back(steps_.add_slot(SlotKind::temp, s.need.workspace));
+      s.step.operands.push_back(dense_layout({static_cast<int64_t>(s.need.workspace)}, uint8));
+      if (!s.loop.empty()) s.step.advance.push_back(Strides(s.loop.size(), 0));
+    }
+    values_.set_parts(s.item, std::move(s.results));
+  }
+
+  /// Adds the step, unless it runs at no position of its loop.
+  void finish_op(OpStep& s) {
+    uint32_t in_place = s.loop.empty() ? s.need.in_place : 0;
+    bool runs = s.loop.empty() || num_elements(s.loop) > 0;
+    s.step.loop = s.loop;
+    const int stream = items_[s.item].node->stream;
+    if (runs) steps_.add_step(stream, std::move(s.step), all_of(s.slots), in_place);
   }
 
   void add_operand(OpStep& s, uint32_t item, int stream) {
@@ -203,21 +304,16 @@ class Lowering {
     s.slots.push_back(from.slot);
   }
 
-  std::vector<Location> add_outputs(OpStep& s, const Node& n) {
-    std::vector<Location> results;
+  void add_outputs(OpStep& s, const Node& n) {
     auto add = [&](const Shape& shape, Dtype dtype) {
-      Layout layout = dense_layout(shape, dtype);
-      int slot = steps_.add_slot(SlotKind::temp, num_elements(shape) * dtype.size());
-      s.slots.push_back(slot);
-      s.step.operands.push_back(layout);
-      results.push_back({.slot = slot, .layout = std::move(layout)});
+      s.step.operands.push_back(dense_layout(shape, dtype));
+      s.results.push_back({.layout = s.step.operands.back()});
     };
     if (n.parts) {
       for (const PartInfo& p : *n.parts) add(p.shape, p.dtype);
     } else {
       add(n.shape, n.dtype);
     }
-    return results;
   }
 
   /// A loop op becomes a step of the op inside, at each position along the first axis of those
@@ -307,6 +403,7 @@ class Lowering {
   StepBuilder steps_;
   ValueTable values_;
   ProgramBuilder programs_;
+  std::map<int, OpStep> waiting_;  // by the group that may be applied to the op's result
 };
 
 }  // namespace

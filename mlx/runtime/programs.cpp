@@ -6,7 +6,7 @@
 
 namespace mlx::core {
 
-Step ProgramBuilder::start(const FusionGroup& group) {
+Step ProgramBuilder::start(const FusionGroup& group, std::optional<uint32_t> first) {
   group_ = &group;
   const Node& root = *items_[group.root()].node;
   stream_ = root.stream;
@@ -14,6 +14,12 @@ Step ProgramBuilder::start(const FusionGroup& group) {
   Step step;
   step.origin = root.origin;
   find_inputs();
+  if (first) {
+    AxisMap axes;
+    for (size_t k = 0; k < iteration().size(); ++k)
+      axes.push_back(iteration()[k] == 1 ? -1 : static_cast<int>(k));
+    add_input(step, values_.at(*first), axes);
+  }
   lower_inputs(step);
   step.n_inputs = static_cast<int>(slots_.size());
   lower_code(step.program);
@@ -210,6 +216,10 @@ void ProgramBuilder::add_output(const Member& m, Step& step, const Strides& orde
   for (size_t k = 0; k < m.axes.size(); ++k)
     if (m.axes[k] >= 0) own.strides[k] = order[m.axes[k]];
   values_.set(m.item, {.slot = slot, .layout = std::move(own)});
+}
+
+Layout ProgramBuilder::root_layout(const Step& step) {
+  return {iteration(), output_strides(step), 0, items_[group_->root()].node->dtype};
 }
 
 /// Dense strides of the root. Each member lies as it would if it were computed on its own, so that

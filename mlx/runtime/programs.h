@@ -1,6 +1,8 @@
 // Turns a fusion group into a program and its operands.
 #pragma once
 
+#include <optional>
+
 #include "mlx/runtime/fuse.h"
 #include "mlx/runtime/generators.h"
 #include "mlx/runtime/layouts.h"
@@ -15,14 +17,17 @@ class ProgramBuilder {
                  StepBuilder& steps, ValueTable& values)
       : items_(items), targets_(targets), groups_(groups), steps_(steps), values_(values) {}
 
-  /// Starts a step: finds what the group reads, and writes its code. No outputs yet.
-  Step start(const FusionGroup& group);
+  /// Starts a step: finds what the group reads, and writes its code. No outputs yet. The first
+  /// operand is that item, if any, which the group reads element by element.
+  Step start(const FusionGroup& group, std::optional<uint32_t> first = {});
   /// Slots of the step's operands so far.
   SmallVector<int, 8>& slots() { return slots_; }
   /// Adds an output for each member that is stored or read elsewhere; gives their items.
   std::vector<uint32_t> add_outputs(Step& step);
   /// The value of the group's root.
   uint16_t root_value() const { return static_cast<uint16_t>(member_values_.back()); }
+  /// How the root lies if it is stored.
+  Layout root_layout(const Step& step);
 
  private:
   struct Input {

@@ -20,12 +20,14 @@ const char* op_name(OpId op) {
 std::string Step::name() const {
   if (op && program.code.empty()) return op->name;
   std::string s = "fused(";
-  s.reserve(16 * (program.code.size() + 1));
-  for (const Instr& i : program.code) {
+  s.reserve(16 * (program.code.size() + 2));
+  auto add = [&](const char* name) {
     if (s.back() != '(') s += ",";
-    s += op_name(i.op);
-  }
-  if (op) s += std::string(",") + op->name;
+    s += name;
+  };
+  if (op && epilogue >= 0) add(op->name);
+  for (const Instr& i : program.code) add(op_name(i.op));
+  if (op && epilogue < 0) add(op->name);
   return s + ")";
 }
 

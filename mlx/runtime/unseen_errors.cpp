@@ -19,15 +19,14 @@ std::vector<Watched>& watched() {
   return list;
 }
 
-bool is_settled(const Watched& w) {
-  return w.end->done() && (!w.end->failed() || w.end->reported());
-}
+/// True where no error is left to throw.
+bool is_over(const Watched& w) { return w.end->done() && (!w.end->failed() || w.end->reported()); }
 
 /// The first launch of the stream whose error is to be thrown, or null.
 Ref<Event> take_first(Stream stream) {
   std::lock_guard lock(mutex);
   auto& list = watched();
-  std::erase_if(list, is_settled);
+  std::erase_if(list, is_over);
   auto stopped = [&](const Watched& w) {
     return w.stream == stream && (w.end->failed() || w.end->suspended());
   };
@@ -43,7 +42,7 @@ Ref<Event> take_first(Stream stream) {
 void watch_errors(const Execution& x) {
   std::lock_guard lock(mutex);
   auto& list = watched();
-  std::erase_if(list, is_settled);
+  std::erase_if(list, is_over);
   for (size_t k = 0; k < x.done.size(); ++k)
     list.push_back({x.plan->segments[k].stream, x.done[k]});
 }

@@ -17,6 +17,7 @@ class ValueTable {
   const Location& at(uint32_t item, int part = 0) const {
     return locations_[location_of_[item] + part];
   }
+  bool has(uint32_t item) const { return location_of_[item] >= 0; }
   /// Gives an item its location; parts of a bundle one after another.
   void set(uint32_t item, Location location) { location_of_[item] = add(std::move(location)); }
   void set_parts(uint32_t item, std::vector<Location> parts);

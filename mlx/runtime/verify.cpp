@@ -27,12 +27,26 @@ std::pair<int64_t, int64_t> bytes_of(const Step& step, size_t k) {
   return {(l.offset + first) * l.dtype.size(), (l.offset + last + 1) * l.dtype.size()};
 }
 
-/// Programs read what has been computed before, and store only results of instructions.
+/// Programs read what has been computed before, and store only results of instructions. Their
+/// operands have the iteration's shape.
 void verify_program(const Step& step) {
   const Program& p = step.program;
-  for (const Numbering& n : p.numberings)
-    check(n.strides.size() == step.operands.back().shape.size() || step.op, "lower", step.name(),
-          " numbers ", n.strides.size(), " axes");
+  if (p.code.empty()) return;
+  const bool prologue = step.op && step.epilogue < 0;
+  const int first = std::max(step.epilogue, 0),
+            last = prologue ? step.n_inputs : step.outputs_end();
+  const int reads = step.n_inputs - first + (step.epilogue >= 0);
+  check(reads == static_cast<int>(p.inputs.size()), "lower", step.name(), " reads ", reads,
+        " inputs of ", p.inputs.size());
+  check(prologue || last - step.n_inputs == static_cast<int>(p.outputs.size()), "lower",
+        step.name(), " stores ", p.outputs.size(), " outputs");
+  for (int k = first; k < last; ++k) {
+    check(step.operands[k].shape == step.operands[first].shape, "lower", step.name(), ": operand ",
+          k, " has another shape than the iteration");
+    for (const Numbering& n : p.numberings)
+      check(n.strides.size() == step.operands[k].shape.size(), "lower", step.name(), " numbers ",
+            n.strides.size(), " axes");
+  }
   int known = p.first_instr();
   for (const Instr& i : p.code) {
     const bool index = reads_index(i.op);
@@ -44,6 +58,14 @@ void verify_program(const Step& step) {
   }
   for (uint16_t v : p.outputs)
     check(v >= p.first_instr() && v < known, "lower", step.name(), " stores value ", v);
+}
+
+/// Kernels read an op's inputs in an order of their own, also while an epilogue writes.
+void verify_epilogue(const Plan& plan, const Segment& seg, const Step& step) {
+  auto home = [&](int k) { return plan.home_of(seg.slots[step.slots[k]]); };
+  for (int o = step.n_inputs; o < step.outputs_end(); ++o)
+    for (int k = 0; k < step.epilogue; ++k)
+      check(home(o) != home(k), "assign", step.name(), " writes over input ", k, " of its op");
 }
 
 }  // namespace
@@ -70,6 +92,12 @@ void verify_groups(const Schedule& items, const Groups& groups) {
     }
   }
   check(seen == groups.of, "fuse", "an item names a group that it is not in");
+  for (size_t i = 0; i < groups.epilogue_of.size(); ++i) {
+    const int g = groups.epilogue_of[i];
+    check(g < 0 || (groups.of[i] < 0 &&
+                    items[groups.list.at(g).root()].node->shape == items[i].node->shape),
+          "fuse", "item ", i, " has an epilogue of another shape");
+  }
 }
 
 void verify_steps(const Plan& plan) {
@@ -105,6 +133,7 @@ void verify_memory(const Plan& plan) {
     auto end = [&](int slot) { return plan.slots[slot].arena_offset + plan.slots[slot].bytes; };
     for (size_t i = 0; i < seg.steps.size(); ++i) {
       const int index = seg.first_step + static_cast<int>(i);
+      verify_epilogue(plan, seg, seg.steps[i]);
       std::erase_if(alive, [&](auto& e) { return plan.slots[e.second].last_step < index; });
       for (int binding : seg.steps[i].slots) {
         int slot = plan.home_of(seg.slots[binding]);

@@ -7,6 +7,7 @@
 // seeds these waits.
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "control.h"
 #include "executable.h"
@@ -82,6 +83,7 @@ class FakeBackend final : public Backend {
   bool fuses_prologue(const Step& step, int) override {
     return step.n_inputs > 0 && step.program.code.size() <= 8;
   }
+  bool fuses_epilogue(const Step& step, int) override { return step.program.code.size() <= 12; }
   std::shared_ptr<const Executable> prepare(Work work) override {
     return prepare_work(std::move(work));
   }
@@ -160,8 +162,11 @@ void FakeBackend::copy(Copy c) {
 Requirements FakeBackend::find(const OpDef& op, const Attrs* attrs,
                                std::span<const Layout> operands, int n_inputs, int) {
   Requirements r = host_backend().find(op, attrs, operands, n_inputs, 0);
+  const std::string_view name = op.name;
+  r.epilogue = name == "matmul" || name == "addmm";
+  r.prologue = r.prologue || r.keeps_order;
   r.inputs.resize(n_inputs, Accepts::any);
-  const size_t letters = std::strlen(op.name);
+  const size_t letters = name.size();
   for (int k = 0; k < n_inputs; ++k) {
     if (r.inputs[k] != Accepts::any) continue;
     if (operands[k].shape.size() >= 2 && letters % 2 == 0)

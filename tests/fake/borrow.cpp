@@ -47,7 +47,16 @@ Stream own_stream() {
 }  // namespace
 
 BorrowedStep::BorrowedStep(const Step& step, Device device) : step_(step) {
-  if (!step.program.code.empty()) {
+  if (step.epilogue >= 0) {
+    const Layout& out = step.operands[step.n_inputs];
+    step_.operands.assign(step.operands.begin(), step.operands.begin() + step.epilogue);
+    step_.operands.push_back({out.shape, row_major(out.shape), 0, Dtype(step.program.inputs[0])});
+    if (step.workspace >= 0) step_.operands.push_back(step.operands[step.workspace]);
+    step_.program = {};
+    step_.n_inputs = step.epilogue;
+    step_.epilogue = -1;
+    step_.workspace = step.workspace >= 0 ? step.epilogue + 1 : -1;
+  } else if (!step.program.code.empty()) {
     const Program& p = step.program;
     const Shape& shape = step.operands[0].shape;
     const Dtype type(p.code[p.outputs[0] - p.first_instr()].out);

@@ -72,7 +72,7 @@ class Running {
     if (!step_.op) return run_fused();
     if (is_primitive(step_)) return run_primitive();
     if (step_.program.code.empty()) return p_.borrowed->run({base_.data(), base_.size()}, nullptr);
-    run_on_program();
+    step_.epilogue < 0 ? run_on_program() : run_with_epilogue();
   }
 
   void run_fused() {
@@ -98,6 +98,45 @@ class Running {
     base.push_back(nullptr);
     for (size_t k = step_.n_inputs; k < base_.size(); ++k) base.push_back(base_[k]);
     p_.borrowed->run({base.data(), base.size()}, result.data());
+  }
+
+  std::pair<unsigned char*, unsigned char*> bytes_of(int k) const {
+    const Layout& l = step_.operands[k];
+    auto [begin, last] = extent(l.shape, l.strides);
+    const int64_t size = l.dtype.size();
+    return {base_[k] + (l.offset + begin) * size, base_[k] + (l.offset + last + 1) * size};
+  }
+  /// Kernels that write their result in parts would read what they have written.
+  bool writes_inputs_of_op() const {
+    for (int o = step_.n_inputs; o < step_.outputs_end(); ++o)
+      for (int k = 0; k < step_.epilogue; ++k) {
+        auto [begin, end] = bytes_of(k);
+        auto [first, last] = bytes_of(o);
+        if (num_elements(step_.operands[k].shape) && begin < last && first < end) return true;
+      }
+    return false;
+  }
+
+  /// The op's result, dense, then the program over it.
+  void run_with_epilogue() {
+    if (writes_inputs_of_op())
+      fail<ExecutionError>("fake", step_.op->name, " writes over an input of its op");
+    const Program& p = step_.program;
+    const Shape& shape = step_.operands[step_.n_inputs].shape;
+    const Dtype type(p.inputs[0]);
+    std::vector<std::max_align_t> result(num_elements(shape) * type.size() / 16 + 1);
+    SmallVector<unsigned char*, 8> base(base_.begin(), base_.begin() + step_.epilogue);
+    base.push_back(reinterpret_cast<unsigned char*>(result.data()));
+    if (step_.workspace >= 0) base.push_back(base_[step_.workspace]);
+    p_.borrowed->run({base.data(), base.size()}, nullptr);
+    SmallVector<void*, 8> operands;
+    std::vector<Layout> layouts{{shape, row_major(shape), 0, type}};
+    operands.push_back(result.data());
+    for (int k = step_.epilogue; k < step_.outputs_end(); ++k) {
+      operands.push_back(first(k));
+      layouts.push_back(step_.operands[k]);
+    }
+    run_program(p, shape, {operands.data(), operands.size()}, layouts, constants());
   }
 
   /// An array over an operand's memory.

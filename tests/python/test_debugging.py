@@ -137,8 +137,9 @@ def test_profile(tmp_path):
             mx.eval(f(x), mx.sort(x, axis=1))
     events = json.loads(path.read_text())["traceEvents"]
     names = [e["name"] for e in events]
-    assert names.count("matmul") == 3 and names.count("sort") == 3
-    e = events[names.index("matmul")]
+    products = [e for e in events if "matmul" in e["name"]]  # a backend may fuse the exp
+    assert len(products) == 3 and names.count("sort") == 3
+    e = products[0]
     assert e["ph"] == "X" and e["dur"] > 0
     assert e["args"]["shape"] == "(64,64)" and e["args"]["dtype"] == "float32"
     assert e["args"]["bytes"] >= 2 * 64 * 64 * 4

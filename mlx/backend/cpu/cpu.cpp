@@ -79,7 +79,8 @@ class CpuBackend final : public Backend {
     Requirements r{.inputs = {},
                    .in_place = k->in_place,
                    .workspace = k->workspace ? k->workspace(operands, n_inputs, attrs) : 0,
-                   .prologue = k->takes_source && k->takes_source(operands[0], attrs)};
+                   .prologue = k->takes_source && k->takes_source(operands[0], attrs),
+                   .keeps_order = k->keeps_order};
     // The mask has 32 bits; all ones mean any number of inputs.
     if (uint32_t mask = k->contiguous_inputs(attrs))
       for (int i = 0; i < n_inputs; ++i) {

@@ -54,7 +54,8 @@ void run_with_prologue(const OpStep& op, void* const* addresses, const Scalar* c
   const Step& s = op.step;
   FusedSource source(*op.program, addresses, constants);
   const View in{nullptr, &op.input}, out{addresses[s.n_inputs], &s.operands[s.n_inputs]};
-  op.kernel->run({{&in, 1}, {&out, 1}, s.attrs.get(), nullptr, &source});
+  void* workspace = s.workspace >= 0 ? addresses[s.workspace] : nullptr;
+  op.kernel->run({{&in, 1}, {&out, 1}, s.attrs.get(), workspace, &source});
 }
 
 void run_kernel(const OpStep& op, void* const* addresses) {

@@ -1,13 +1,17 @@
 // The interface of a CPU kernel: a plain function over views of host memory.
 #pragma once
 
+#include <algorithm>
+#include <functional>
+
 #include "mlx/backend/backend.h"
 #include "mlx/core/api.h"
 
 namespace mlx::core::cpu {
 
 /// An operand: address of its first element, and its layout. Inputs may have any strides (also zero
-/// and negative) unless the kernel's entry requires contiguous ones; outputs are row-contiguous.
+/// and negative) unless the kernel's entry requires contiguous ones; outputs are row-contiguous,
+/// but for `KernelEntry::keeps_order`.
 struct View {
   void* data;
   const Layout* layout;
@@ -22,6 +26,15 @@ struct View {
   int64_t size() const { return num_elements(layout->shape); }
   int ndim() const { return static_cast<int>(layout->shape.size()); }
 };
+
+/// The axes of a view but one, in the order in which they lie in memory.
+inline SmallVector<int, 8> axes_beside(const View& v, int axis) {
+  SmallVector<int, 8> axes;
+  for (int i = 0; i < v.ndim(); ++i)
+    if (i != axis) axes.push_back(i);
+  std::ranges::stable_sort(axes, std::ranges::greater{}, [&](int i) { return v.strides()[i]; });
+  return axes;
+}
 
 class FusedSource;  // cpu/fused.h
 
@@ -47,6 +60,8 @@ struct KernelEntry {
   uint32_t (*contiguous_for)(const Attrs*) = nullptr;
   /// Whether it accepts `KernelArgs::source` for an input of this layout; null: never.
   bool (*takes_source)(const Layout& in, const Attrs*) = nullptr;
+  /// The output has the memory order of the first input, where that is dense and of its shape.
+  bool keeps_order = false;
 
   uint32_t contiguous_inputs(const Attrs* attrs) const {
     return contiguous_for ? contiguous_for(attrs) : contiguous;

@@ -89,17 +89,15 @@ struct LongScan {
   }
 };
 
-/// All axes but the given one, with the strides of the operand and of a dense result; merged if
-/// both allow it.
-std::pair<Shape, std::vector<Strides>> other_axes(const View& in, int axis) {
+/// All axes but the given one, with the strides of the operand and of the result; merged if both
+/// allow it.
+std::pair<Shape, std::vector<Strides>> other_axes(const View& in, const View& out, int axis) {
   Shape shape;
   std::vector<Strides> strides(2);
-  const Strides dense = row_major(in.shape());
-  for (int i = 0; i < in.ndim(); ++i) {
-    if (i == axis) continue;
+  for (int i : axes_beside(out, axis)) {
     shape.push_back(in.shape()[i]);
     strides[0].push_back(in.strides()[i]);
-    strides[1].push_back(dense[i]);
+    strides[1].push_back(out.strides()[i]);
   }
   collapse_axes(shape, strides);
   return {shape, strides};
@@ -111,9 +109,9 @@ void run_scan(const KernelArgs& args) {
   if (out.size() == 0) return;
   const ScanKernels kernels = find(a.kind, in.dtype());
   const int64_t size = in.dtype().size(), n = in.shape()[a.axis];
-  int64_t x_stride = in.strides()[a.axis], y_stride = row_major(out.shape())[a.axis];
+  int64_t x_stride = in.strides()[a.axis], y_stride = out.strides()[a.axis];
 
-  auto [shape, strides] = other_axes(in, a.axis);
+  auto [shape, strides] = other_axes(in, out, a.axis);
   const char* x = in.as<char>();
   char* y = out.as<char>();
   if (a.reverse) {
@@ -209,7 +207,7 @@ void run_affine_scan(const KernelArgs& args) {
 }
 
 constexpr KernelEntry kEntries[] = {
-    {.op = &op_scan, .run = run_scan},
+    {.op = &op_scan, .run = run_scan, .keeps_order = true},
     {.op = &op_affine_scan, .run = run_affine_scan, .contiguous = 3}};
 
 }  // namespace

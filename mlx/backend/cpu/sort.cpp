@@ -48,17 +48,15 @@ struct Lines {
   int64_t n, in_stride, out_stride, count;
 
   Lines(const View& in, const View& out, int axis) : strides(2) {
-    const Strides dense = row_major(out.shape());
-    for (int i = 0; i < in.ndim(); ++i) {
-      if (i == axis) continue;
+    for (int i : axes_beside(out, axis)) {
       shape.push_back(in.shape()[i]);
       strides[0].push_back(in.strides()[i]);
-      strides[1].push_back(dense[i]);
+      strides[1].push_back(out.strides()[i]);
     }
     collapse_axes(shape, strides);
     n = in.shape()[axis];
     in_stride = in.strides()[axis];
-    out_stride = dense[axis];
+    out_stride = out.strides()[axis];
     count = num_elements(shape);
   }
   Odometer<2> odometer() const { return {shape, {strides[0], strides[1]}}; }
@@ -356,8 +354,8 @@ size_t argsort_workspace(std::span<const Layout> operands, int, const Attrs* att
 }
 
 constexpr KernelEntry kEntries[] = {
-    {.op = &op_sort, .run = run_sort, .workspace = sort_workspace},
-    {.op = &op_argsort, .run = run_argsort, .workspace = argsort_workspace},
+    {.op = &op_sort, .run = run_sort, .workspace = sort_workspace, .keeps_order = true},
+    {.op = &op_argsort, .run = run_argsort, .workspace = argsort_workspace, .keeps_order = true},
     {.op = &op_searchsorted, .run = run_searchsorted}};
 
 }  // namespace
