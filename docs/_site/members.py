@@ -184,12 +184,13 @@ def class_entry(module, name, members=True):
 
 
 def public(module):
-    """Names of functions and classes of a module."""
-    return [
+    """Names of the functions of a module, then of its classes."""
+    names = [
         n
         for n, v in sorted(vars(module).items())
         if not n.startswith("_") and callable(v) and not isinstance(v, typing.TypeVar)
     ]
+    return sorted(names, key=lambda n: isinstance(getattr(module, n), type))
 
 
 def named(module):
