@@ -14,7 +14,8 @@ import re
 import typing
 
 from docutils import nodes
-from docutils.parsers.rst import Directive, directives
+from docutils.parsers.rst import Directive
+from docutils.statemachine import StringList
 from sphinx.util.inspect import signature, stringify_signature
 
 SECTION = re.compile(r"(Args|Returns|Raises|Examples?|Notes?|Source):(.*)")
@@ -135,11 +136,10 @@ def formatted(text, plain):
     return out
 
 
-def declared(kind, sigs, content, noindex=False):
+def declared(kind, sigs, content):
     """A directive of the Python domain."""
     head = f".. py:{kind}:: "
     lines = [head + sigs[0], *(" " * len(head) + s for s in sigs[1:])]
-    lines += ["   :no-index:"] if noindex else []
     return [*lines, "", *("   " + t for t in content), ""]
 
 
@@ -210,7 +210,6 @@ class Members(Directive):
 
     has_content = True
     required_arguments = 1
-    option_spec: typing.ClassVar = {"from": directives.unchanged}
     entry = staticmethod(function_entry)
 
     def run(self):
@@ -226,8 +225,6 @@ class Members(Directive):
         lines.append("````")
         node = nodes.section()
         node.document = self.state.document
-        from docutils.statemachine import StringList
-
         self.state.nested_parse(StringList(lines, source=where), self.content_offset, node)
         return node.children
 
