@@ -75,16 +75,6 @@ def test_read_write_in_place_read_again():
 
 
 @check
-def test_what_one_device_computes_is_read_on_the_other_in_a_compiled_call():
-    """Planned together: the call's inputs are not launched yet when the call is planned."""
-    a = np.arange(12, dtype="float32").reshape(3, 4)
-    on_host = mx.add(mx.array(a), 1, stream=mx.cpu)
-    product = mx.compile(lambda x, w: x @ w)(on_device(range(3))[None], on_host)
-    after = mx.add(product, mx.compile(lambda w: w.sum())(on_host + 1), stream=mx.cpu)
-    assert np.allclose(after, np.arange(3) @ (a + 1) + (a + 2).sum())
-
-
-@check
 def test_numpy_writes_into_an_exported_array():
     a = on_device(range(64))
     view = np.asarray(a)

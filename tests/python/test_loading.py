@@ -165,6 +165,33 @@ def test_arrays_are_read_on_every_stream_and_by_many_threads(tmp_path, numbers):
     assert not wrong
 
 
+ON_A_SECOND_DEVICE = """
+import sys
+sys.path[:0] = sys.argv[3].split(":")
+import second_backend
+import mlx.core as mx
+second_backend.use(sys.argv[2])
+load = lambda: mx.load(sys.argv[1])
+x = mx.ones((4, 300))
+want = x @ mx.array(load().tolist())
+for use in (lambda: x @ load(), lambda: mx.compile(lambda x, w: x @ w)(x, load())):
+    assert mx.allclose(use(), want, rtol=1e-5)
+# What the device computes in a compiled call is read by the host, and the reverse.
+host = mx.add(load(), 1, stream=mx.cpu)
+both = mx.add(mx.compile(lambda x, w: x @ w)(x, host), mx.array(1.0), stream=mx.cpu)
+assert mx.allclose(both, want + 301, rtol=1e-5)
+"""
+
+
+@pytest.mark.parametrize("mode", ["fake", "fake-unified"])
+def test_other_devices_use_what_the_host_reads(mode, tmp_path, numbers):
+    """Also in compiled calls, which are planned before the reading is launched."""
+    path, _ = write(tmp_path, "npy", numbers)
+    program = [sys.executable, "-c", ON_A_SECOND_DEVICE, str(path), mode, ":".join(sys.path)]
+    ran = subprocess.run(program, capture_output=True, text=True, timeout=60, check=False)
+    assert ran.returncode == 0, ran.stderr
+
+
 def test_every_dtype_and_layout_in_every_format(tmp_path):
     dtypes = "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 float32 float64"
     shapes = [(), (0,), (3,), (2, 3, 4), (1, 9001)]
