@@ -81,6 +81,11 @@ def test_a_dense_input_gives_its_order(name):
             # What follows has the same order, and what it is made of may be fused with it.
             more = OPS[name](x, axis) * 2
             assert strides(out) == strides(more), (view, axis)
+            # The op may compute its input as it reads it.
+            stored = x * 2
+            mx.eval(stored)
+            at_once = OPS[name](x * 2, axis)
+            assert strides(at_once) == strides(OPS[name](stored, axis)), (view, axis)
             # The second backend wants copies of some inputs, which are rows.
             copied = second_backend.in_use() and name != "argsort" and view != "rows"
             lengths = [n for n in x.shape if n > 1]
