@@ -55,6 +55,8 @@ EXTENSION = ROOT / "tests" / "extension"
 
 def compile_extension(tool, folder):
     """Compile the extension `made` against the sources and the library of the build."""
+    if "asan" in os.environ.get("LD_PRELOAD", ""):
+        pytest.skip("extensions are not built with sanitizers")
     include, link = [], []
     if tool == "pybind11":
         include = [pytest.importorskip("pybind11").get_include()]
@@ -65,7 +67,9 @@ def compile_extension(tool, folder):
             pytest.skip("no nanobind in this build; the example is tested with --all")
         include, link = [nanobind / "include"], [library]
     source = EXTENSION / f"with_{tool}.cpp"
-    headers = [ROOT, BUILD.parent / "include", BUILD / "include", *include]
+    installed = pathlib.Path(mx.__file__).resolve().parent / "include"
+    own = [installed] if installed.is_dir() else [ROOT, BUILD / "include"]
+    headers = [*own, *include]
     headers.append(sysconfig.get_paths()["include"])
     library = pathlib.Path(mx.__file__).resolve().parent / "lib"
     compiler = [*(["ccache"] if shutil.which("ccache") else []), os.environ.get("CXX", "c++")]
