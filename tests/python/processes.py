@@ -7,7 +7,6 @@ import sys
 
 import second_backend
 
-
 # Code of sanitizers is several times slower, and its frames are larger.
 SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
 

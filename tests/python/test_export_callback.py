@@ -1,4 +1,4 @@
-"""Functions exported to a callback: ops have the names and arguments that the published package has."""
+"""Functions exported to a callback: ops have the names and arguments that MLX publishes."""
 
 import pytest
 
@@ -6,7 +6,7 @@ import mlx.core as mx
 
 X = mx.arange(1.0, 13.0).reshape(3, 4)
 V = mx.array([0.25, 0.5, 0.75])
-I = mx.array([2, 0, 1])  # noqa: E741
+I = mx.array([2, 0, 1])
 
 ELEMENTWISE = {
     "Abs ArcCos ArcSin ArcSinh ArcTan ArcTanh Ceil Cos Cosh Erf ErfInv Exp Expm1 Floor Log1p "
