@@ -21,7 +21,7 @@ struct FreeList {
   void* head = nullptr;
   int count = 0;
   bool closed = false;
-  uint16_t watch = 0;  // of the nodes that are made
+  uint16_t watch = 0;                        // of the nodes that are made
   SmallVector<Node*, 16>* doomed = nullptr;  // nodes with a zero count, during destruction
 };
 thread_local constinit FreeList free_list;
