@@ -1,3 +1,4 @@
+// Answers of the namespaces gpu, metal and cu from the registered backends.
 #include "mlx/compat/gpu.h"
 
 #include "mlx/core/error.h"

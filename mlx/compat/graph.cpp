@@ -1,3 +1,4 @@
+// Prints graphs, with names for the arrays in them.
 #include "mlx/compat/graph.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Ranges of dtypes, from std::numeric_limits.
 #include "mlx/compat/limits.h"
 
 #include <limits>

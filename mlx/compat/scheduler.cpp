@@ -1,3 +1,4 @@
+// Tasks as primitives without inputs, which streams run in order with everything else.
 #include "mlx/compat/scheduler.h"
 
 #include <atomic>

@@ -1,3 +1,4 @@
+// The states of an event, and the threads that wait for them.
 #include "mlx/core/event.h"
 
 #include "mlx/core/blocking.h"

@@ -1,3 +1,4 @@
+// Loop ops: how they are made, batched again and differentiated.
 #include "mlx/ops/loop.h"
 
 #include <algorithm>

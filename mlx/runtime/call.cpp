@@ -1,3 +1,4 @@
+// Calls of compiled functions: plans by the form of the inputs, bound to their values.
 #include "mlx/runtime/call.h"
 
 #include <algorithm>

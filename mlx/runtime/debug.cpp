@@ -1,3 +1,4 @@
+// Counters and texts of the engine, for tests and tools.
 #include "mlx/runtime/debug.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 // Which ops' results a single group reads: it may be applied to them as they are written
-// (docs/adr/0024-epilogues-and-layouts.md).
+// (docs/adr/0023-epilogues-and-layouts.md).
 #include "mlx/runtime/fuse.h"
 #include "mlx/runtime/layouts.h"
 

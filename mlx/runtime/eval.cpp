@@ -1,3 +1,4 @@
+// The entry points of evaluation: what has to be computed or waited for, and in which order.
 #include "mlx/runtime/eval.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Runs the passes up to `publish` over the graph behind some arrays.
 #include "mlx/runtime/evaluate.h"
 
 #include <cstdlib>

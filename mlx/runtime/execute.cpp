@@ -1,3 +1,4 @@
+// Passes 6 and later: memory for the slots of a plan, its launches, and what stops them.
 #include "mlx/runtime/execute.h"
 
 #include "mlx/core/error.h"

@@ -1,3 +1,4 @@
+// Grows fusion groups from their roots toward the inputs.
 #include "mlx/runtime/fuse.h"
 
 #include <algorithm>

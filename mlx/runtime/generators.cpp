@@ -1,3 +1,4 @@
+// Ranges and random bits that fused programs compute where they are read.
 #include "mlx/runtime/generators.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Layouts of operands along the axes of an iteration, and the memory order of results.
 #include "mlx/runtime/layouts.h"
 
 namespace mlx::core {

@@ -1,3 +1,4 @@
+// Pass 4: ops and fusion groups become steps, views become layouts.
 #include "mlx/runtime/lower.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Memory figures and limits, of the default device.
 #include "mlx/memory.h"
 
 #include <atomic>

@@ -1,3 +1,4 @@
+// Observers of steps: which of them are on, and what they add to errors.
 #include "mlx/runtime/observe.h"
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// Prepares the executables of a plan, once.
 #include "mlx/runtime/plan.h"
 
 #include <algorithm>

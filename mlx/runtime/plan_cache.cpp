@@ -1,3 +1,4 @@
+// Descriptions of schedules as words, and the plans kept for the last of them.
 #include "mlx/runtime/plan_cache.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Times of steps, summed by name, and as events of a trace.
 #include "mlx/runtime/profile.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Instructions, operands and results of a fused program.
 #include "mlx/runtime/programs.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Pass 7: nodes take their values and let go of the graph behind them.
 #include "mlx/runtime/publish.h"
 
 #include <algorithm>

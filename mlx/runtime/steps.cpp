@@ -1,3 +1,4 @@
+// Steps in order of their streams, cut into segments where streams depend on each other.
 #include "mlx/runtime/steps.h"
 
 #include "mlx/runtime/layouts.h"

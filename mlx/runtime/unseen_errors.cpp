@@ -1,3 +1,4 @@
+// The list of asynchronous work whose errors nobody has seen.
 #include "mlx/runtime/unseen_errors.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Follows views and parts to what has an address.
 #include "mlx/runtime/values.h"
 
 #include "mlx/core/error.h"

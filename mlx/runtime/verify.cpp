@@ -1,3 +1,4 @@
+// Checks of what passes leave behind, in debug builds and under MLX_DEBUG=verify.
 #include "mlx/runtime/verify.h"
 
 #include <map>

@@ -1,9 +1,10 @@
+// The table of published names, and how attributes become published arguments.
 #include "mlx/transforms/published_ops.h"
 
 #include <algorithm>
 #include <cctype>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 
 namespace mlx::core {
 
@@ -71,8 +72,7 @@ struct Row {
     return out.arguments = {__VA_ARGS__}, (void)f, true; \
   }
 
-const std::unordered_map<std::string_view, Row>& rows() {
-  static const auto& table = *new std::unordered_map<std::string_view, Row>{
+constexpr std::pair<std::string_view, Row> rows[] = {
       // Elementwise ops whose published name is not their own in capitals.
       {"arccos", {"ArcCos", nullptr}},
       {"arccosh", {"ArcCosh", nullptr}},
@@ -182,9 +182,7 @@ const std::unordered_map<std::string_view, Row>& rows() {
         }}},
       {"inv", {"Inverse", ARGUMENTS(false, true)}},
       {"eigh", {"Eigh", ARGUMENTS(std::string(flag(f[0]) ? "U" : "L"), true)}},
-  };
-  return table;
-}
+};
 #undef ARGUMENTS
 
 /// "logical_not" as "LogicalNot".
@@ -210,8 +208,9 @@ bool is_published_elementwise(std::string_view name) {
 PublishedOp published_op(const OpDef& op, const Attrs* attrs, size_t ndim) {
   FieldList fields;
   if (attrs) Ref<Attrs>(attrs->clone())->visit(fields);
-  const auto row = rows().find(op.name);
-  if (row != rows().end()) {
+  const auto row =
+      std::ranges::find(rows, std::string_view(op.name), [](auto& r) { return r.first; });
+  if (row != std::end(rows)) {
     PublishedOp out{row->second.name, fields.out, {}};
     if (!row->second.translate || row->second.translate(fields.out, ndim, out)) return out;
   } else if (op.kind == OpKind::elementwise && is_published_elementwise(op.name)) {

@@ -1,3 +1,4 @@
+// Gives up and takes the GIL around waits, also while the interpreter ends.
 #include "lock.h"
 
 #include <pthread.h>

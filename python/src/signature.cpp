@@ -1,3 +1,4 @@
+// Signatures for `inspect`, from the first lines of docstrings.
 #include "signature.h"
 
 #include <algorithm>

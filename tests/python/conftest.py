@@ -49,7 +49,8 @@ def pytest_sessionstart(session):
 
     what = "everything" if selection.EVERYTHING else f"seed {selection.SEED}"
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    reporter.write_line(f"Cases: {what} (--seed {selection.SEED} chooses the same ones)")
+    if reporter:  # not in the processes of pytest-xdist
+        reporter.write_line(f"Cases: {what} (--seed {selection.SEED} chooses the same ones)")
 
 
 def pytest_collection_modifyitems(config, items):

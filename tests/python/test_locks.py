@@ -104,6 +104,18 @@ class Ticker:
         self.thread.join()
 
 
+def most_ticks(call, enough, tries=10):
+    """The most ticks during a call: a busy machine may let the counting thread starve."""
+    most = 0
+    for _ in range(tries):
+        with Ticker() as ticker:
+            call()
+        most = max(most, ticker.ticks)
+        if most >= enough:
+            break
+    return most
+
+
 MATRIX = None
 
 
@@ -171,9 +183,7 @@ def test_other_threads_run_while_arrays_are_copied(tmp_path):
         "tolist": lambda: a[:1000].tolist(),
     }
     for name, call in calls.items():
-        with Ticker() as ticker:
-            call()
-        assert ticker.ticks >= 3, name
+        assert most_ticks(call, 3) >= 3, name
 
 
 def test_an_array_may_change_while_another_thread_waits_for_it():

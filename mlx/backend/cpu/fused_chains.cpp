@@ -1,3 +1,4 @@
+// Finds the runs of float32 ops in a program, and prepares their links once.
 #include "mlx/backend/cpu/fused_chains.h"
 
 #include <algorithm>
