@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <thread>
 
 namespace mlx::python {
 
@@ -126,7 +127,18 @@ void detail::run_releases() noexcept {
 
 void yield_lock() {
   if (PyErr_CheckSignals() < 0) throw nb::python_error();
-  BlockingRegion region;
+  // A lock that is taken again at once starves those who wait: it stays free for a moment, as often
+  // as Python's own switch interval.
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kInterval = std::chrono::milliseconds(5);
+  constexpr auto kMoment = std::chrono::microseconds(50);
+  thread_local Clock::time_point last;
+  if (Clock::now() - last < kInterval) return;
+  {
+    BlockingRegion region;
+    std::this_thread::sleep_for(kMoment);
+  }
+  last = Clock::now();
 }
 
 void restore_interrupt() {

@@ -183,7 +183,7 @@ def test_other_threads_run_while_arrays_are_copied(tmp_path):
         "tolist": lambda: a[:1000].tolist(),
     }
     for name, call in calls.items():
-        assert most_ticks(call, 3) >= 3, name
+        assert most_ticks(call, 2) >= 2, name  # one comes after the call in any case
 
 
 def test_an_array_may_change_while_another_thread_waits_for_it():
