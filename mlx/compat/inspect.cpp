@@ -129,7 +129,7 @@ Arrays array::outputs() const {
 
 Arrays array::siblings() const {
   Arrays out = outputs();
-  out.erase(out.begin() + n_->part);
+  std::erase_if(out, [this](const array& a) { return a.node() == n_; });
   return out;
 }
 

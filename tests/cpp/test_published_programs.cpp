@@ -255,6 +255,9 @@ TEST_CASE("published programs: what computes an array") {
   CHECK(r.sibling_position() == 1);
   REQUIRE(r.siblings().size() == 1);
   CHECK(array_equal(r.siblings()[0], q).item<bool>());
+  r.eval();
+  CHECK(r.siblings().empty());
+  CHECK(r.outputs().size() == 1);
   auto kept = z.primitive_ptr();
   z.eval();
   CHECK(!z.has_primitive());
