@@ -21,14 +21,16 @@ def pytest_addoption(parser):
         "--backend",
         metavar="NAME",
         help="run on a second backend: 'fake', whose memory the host cannot read, 'fake-unified', "
-        "whose memory it can, or the path of a library",
+        "whose memory it can, 'cuda-host', the plugin for NVIDIA GPUs on a driver of the host, or the "
+        "path of a library",
     )
+    group.addoption("--device", choices=["cpu", "gpu"], help="run on this machine's GPU")
 
 
 def pytest_configure(config):
     """Load the second backend, if asked for, and make it the default device."""
     config.addinivalue_line("markers", "huge: arrays of more than 2^31 elements (--huge)")
-    config.addinivalue_line("markers", "cpu_only(reason): about the CPU; not run on --backend")
+    config.addinivalue_line("markers", "cpu_only(reason): about the CPU; not run on a GPU")
     config.addinivalue_line(
         "markers",
         "sampled(share, always=False): slow; a share chosen by the seed, on --backend or always",
@@ -37,6 +39,10 @@ def pytest_configure(config):
 
     selection.EVERYTHING = config.getoption("--all")
     selection.SEED = selection.seed_of(config.getoption("--seed"))
+    if config.getoption("--device") == "gpu":
+        import mlx.core as mx
+
+        mx.set_default_device(mx.gpu)
     if backend := config.getoption("--backend"):
         import second_backend
 
@@ -57,7 +63,7 @@ def pytest_collection_modifyitems(config, items):
     from cases.selection import chosen
 
     left_out = [] if config.getoption("--huge") else ["huge"]
-    if config.getoption("--backend"):
+    if config.getoption("--backend") or config.getoption("--device") == "gpu":
         left_out.append("cpu_only")
 
     def runs(item):
@@ -88,7 +94,8 @@ def pytest_sessionfinish(session):
 @pytest.fixture
 def backend(request):
     """Name of the backend under test, None for the CPU."""
-    return request.config.getoption("--backend")
+    device = request.config.getoption("--device")
+    return request.config.getoption("--backend") or (device if device == "gpu" else None)
 
 
 @pytest.fixture(scope="session")

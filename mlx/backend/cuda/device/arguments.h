@@ -1,0 +1,23 @@
+// Arguments of the own kernels, as the host fills them and the kernels read them: 8 bytes each.
+#pragma once
+
+#include <stdint.h>
+
+namespace mlx::core::device {
+
+inline constexpr int kMostAxes = 8;
+
+/// Lengths and strides of some axes, outermost first.
+struct Axes {
+  int64_t rank;
+  int64_t shape[kMostAxes], strides[kMostAxes];
+};
+
+struct ReduceArguments {
+  int64_t in, out, partials;  ///< addresses
+  int64_t kept_count, reduced_count;
+  int64_t chunk, chunks;  ///< elements of a reduction done at once, and how often
+  Axes kept, reduced;
+};
+
+}  // namespace mlx::core::device

@@ -1,0 +1,233 @@
+#include "mlx/backend/cuda/executable.h"
+
+#include <algorithm>
+
+#include "mlx/backend/cuda/fused.h"
+#include "mlx/backend/cuda/kernel.h"
+#include "mlx/backend/shared/borrow.h"
+#include "mlx/core/error.h"
+#include "mlx/ops/custom.h"
+#include "mlx/runtime/observe.h"
+
+namespace mlx::core::cuda {
+
+namespace {
+
+struct Prepared {
+  Step step;
+  bool watched = false;
+  std::unique_ptr<const FusedKernel> fused = {};
+  std::unique_ptr<const OpKernel> kernel = {};
+  std::unique_ptr<const BorrowedStep> borrowed = {};
+};
+struct CudaExecutable final : Executable {
+  std::vector<Prepared> steps;
+  size_t arena_bytes = 0;
+  bool waits = false;
+};
+const CudaExecutable& own(const Executable& e) { return static_cast<const CudaExecutable&>(e); }
+
+bool is_primitive(const Step& s) { return s.op == &op_primitive || s.op == &op_primitive_bundle; }
+
+/// Copies between host memory and the device that have happened when they return.
+class Copies final : public BorrowCopies {
+ public:
+  explicit Copies(Queue& queue) : queue_(queue) {}
+  void to_host(void* to, uint64_t from, size_t bytes) override {
+    check(driver().copy_to_host(to, from, bytes, queue_.stream()), "cuMemcpyDtoHAsync");
+    queue_.wait_device();
+  }
+  void to_device(uint64_t to, const void* from, size_t bytes) override {
+    check(driver().copy_to_device(to, from, bytes, queue_.stream()), "cuMemcpyHtoDAsync");
+    queue_.wait_device();
+  }
+
+ private:
+  Queue& queue_;
+};
+
+/// One step of a launch, with the addresses that its operands are bound to.
+class Running {
+ public:
+  Running(const Prepared& prepared, const Launch& launch, const Ref<DeviceBuffer>& arena,
+          Queue& queue)
+      : p_(prepared), step_(prepared.step), launch_(launch), arena_(arena), queue_(queue) {
+    for (int slot : step_.slots) {
+      const Binding& b = launch.arguments.bindings()[slot];
+      base_.push_back((b.buffer ? address_of(*b.buffer) : arena->address()) + b.offset);
+    }
+  }
+
+  void run() {
+    StepObserver* observer = p_.watched ? step_observer.load() : nullptr;
+    if (!observer) return run_kernel();
+    queue_.wait_device();
+    const bool look = observer->looks_for_nans() && !reads_nan();
+    const auto start = Clock::now();
+    try {
+      run_kernel();
+      queue_.wait_device();
+    } catch (const ExtensibleError& e) {
+      const std::string line = origin_text(step_.origin);
+      if (line.empty()) throw;
+      e.throw_with("; built at " + line);
+    }
+    const auto end = Clock::now();
+    observer->report(step_, start, end, look && any_nan(step_.n_inputs, step_.outputs_end()));
+  }
+
+ private:
+  const Scalar* constants() const { return launch_.arguments.constants() + step_.first_constant; }
+  std::span<const uint64_t> operands() const { return {base_.data(), base_.size()}; }
+
+  void run_kernel() {
+    if (p_.fused) return p_.fused->launch(queue_.stream(), operands(), constants());
+    if (p_.kernel) return run_op();
+    queue_.wait_device();
+    if (is_primitive(step_)) return run_primitive();
+    Copies copies(queue_);
+    p_.borrowed->run(operands(), constants(), copies);
+  }
+
+  /// An array over an operand's memory.
+  array as_array(int k, const Shape& at) const {
+    const Binding& b = launch_.arguments.bindings()[step_.slots[k]];
+    Ref<Buffer> buffer(b.buffer ? b.buffer : arena_.get());
+    const Layout& l = step_.operands[k];
+    int64_t offset = b.offset / l.dtype.size() + l.offset;
+    for (size_t d = 0; d < at.size(); ++d) offset += at[d] * step_.advance[k][d];
+    const size_t bytes = buffer->bytes;
+    return array(make_ref<Storage>(std::move(buffer), bytes), l.shape, l.strides, offset, l.dtype);
+  }
+  /// f(indices) at each position of the step's loop.
+  template <class F>
+  void each_position(F f) {
+    Shape at(step_.loop.size(), 0);
+    for (int64_t n = num_elements(step_.loop); n-- > 0;) {
+      f(at);
+      for (size_t d = at.size(); d-- > 0;) {
+        if (++at[d] < step_.loop[d]) break;
+        at[d] = 0;
+      }
+    }
+  }
+  void run_op() {
+    if (step_.loop.empty()) return p_.kernel->launch(queue_.stream(), operands());
+    SmallVector<uint64_t, 16> moved;
+    moved.resize(base_.size());
+    each_position([&](const Shape& at) {
+      for (size_t k = 0; k < base_.size(); ++k) {
+        int64_t offset = 0;
+        for (size_t d = 0; d < at.size(); ++d) offset += at[d] * step_.advance[k][d];
+        moved[k] = base_[k] + offset * step_.operands[k].dtype.size();
+      }
+      p_.kernel->launch(queue_.stream(), {moved.data(), moved.size()});
+    });
+  }
+  void run_primitive() {
+    Primitive& primitive = *static_cast<const PrimitiveAttrs*>(step_.attrs.get())->primitive;
+    each_position([&](const Shape& at) {
+      Arrays inputs, outputs;
+      for (int k = 0; k < step_.n_inputs; ++k) inputs.push_back(as_array(k, at));
+      for (int k = step_.n_inputs; k < step_.outputs_end(); ++k) outputs.push_back(as_array(k, at));
+      primitive.eval_gpu(inputs, outputs);
+    });
+  }
+
+  /// Whether operands, at all positions of the loop, hold NaNs.
+  bool any_nan(int first, int end) const {
+    for (int k = first; k < end; ++k) {
+      Layout l = step_.operands[k];
+      for (size_t d = step_.loop.size(); d-- > 0;) {
+        l.shape.insert(l.shape.begin(), step_.loop[d]);
+        l.strides.insert(l.strides.begin(), step_.advance[k][d]);
+      }
+      if (!is_inexact(l.dtype) || num_elements(l.shape) == 0) continue;
+      const auto [low, high] = extent(l.shape, l.strides);
+      const int64_t size = l.dtype.size();
+      std::vector<std::max_align_t> host((high - low + 1) * size / sizeof(std::max_align_t) + 1);
+      Copies(queue_).to_host(host.data(), base_[k] + (l.offset + low) * size,
+                             (high - low + 1) * size);
+      if (has_nan({reinterpret_cast<char*>(host.data()) - low * size, l})) return true;
+    }
+    return false;
+  }
+  bool reads_nan() const {
+    const Program& p = step_.program;
+    for (size_t c = 0; c < p.constants.size(); ++c)
+      if (has_nan({const_cast<unsigned char*>(constants()[c].bytes),
+                   {{}, {}, 0, Dtype(p.constants[c])}}))
+        return true;
+    return any_nan(0, step_.n_inputs);
+  }
+
+  const Prepared& p_;
+  const Step& step_;
+  const Launch& launch_;
+  const Ref<DeviceBuffer>& arena_;
+  Queue& queue_;
+  SmallVector<uint64_t, 16> base_;
+};
+
+const KernelEntry* find_step(const Step& s, const DeviceState& state, Requirements& needs) {
+  const std::span<const Layout> operands(s.operands.data(), s.outputs_end());
+  return find_kernel(*s.op, s.attrs.get(), operands, s.n_inputs, state, needs);
+}
+
+}  // namespace
+
+Address address_of(const Buffer& buffer) {
+  auto* own = dynamic_cast<const DeviceBuffer*>(&buffer);
+  if (!own)
+    fail<ExecutionError>("cuda", "a buffer of another device; those of the GPU are accepted");
+  return own->address();
+}
+
+std::shared_ptr<const Executable> prepare_work(Work work) {
+  DeviceState& state = device(work.device.index);
+  state.enter();
+  auto x = std::make_shared<CudaExecutable>();
+  x->arena_bytes = work.arena_bytes;
+  const bool watched = step_observer.load() != nullptr;
+  for (Step& s : work.steps) {
+    Prepared p{std::move(s), watched};
+    if (!p.step.op)
+      p.fused = std::make_unique<const FusedKernel>(p.step, state);
+    else if (Requirements needs; const KernelEntry* k = find_step(p.step, state, needs))
+      p.kernel = k->prepare(p.step, state);
+    else if (!is_primitive(p.step))
+      p.borrowed = std::make_unique<const BorrowedStep>(p.step, work.device);
+    x->waits = x->waits || watched || !(p.fused || p.kernel);
+    x->steps.push_back(std::move(p));
+  }
+  return x;
+}
+
+size_t arena_bytes(const Executable& executable) { return own(executable).arena_bytes; }
+bool waits(const Executable& executable) { return own(executable).waits; }
+
+Outcome run_steps(const Launch& launch, const Ref<DeviceBuffer>& arena, Queue& queue) {
+  const auto bindings = launch.arguments.bindings();
+  std::exception_ptr error;
+  std::vector<bool> unwritten(bindings.size());
+  for (const Prepared& p : own(*launch.executable).steps) {
+    const auto& slots = p.step.slots;
+    const bool reached = error && std::any_of(slots.begin(), slots.begin() + p.step.n_inputs,
+                                              [&](int s) { return unwritten[s]; });
+    if (!reached) {
+      try {
+        Running(p, launch, arena, queue).run();
+        continue;
+      } catch (...) {
+        if (!error) error = std::current_exception();
+      }
+    }
+    for (size_t k = p.step.n_inputs; k < slots.size(); ++k) unwritten[slots[k]] = true;
+  }
+  Outcome out{error, {}};
+  for (size_t b = 0; b < bindings.size(); ++b)
+    if (unwritten[b] && bindings[b].buffer) out.unwritten.push_back(bindings[b].buffer);
+  return out;
+}
+
+}  // namespace mlx::core::cuda

@@ -1,0 +1,25 @@
+// Prepared steps of a device, and a launch of them.
+#pragma once
+
+#include "mlx/backend/backend.h"
+#include "mlx/backend/cuda/device.h"
+
+namespace mlx::core::cuda {
+
+std::shared_ptr<const Executable> prepare_work(Work work);
+/// Memory for the temporaries of one launch.
+size_t arena_bytes(const Executable& executable);
+/// True where a step waits for the device on the host.
+bool waits(const Executable& executable);
+/// Enqueues the launch's steps. Gives the error of what failed on the host, and what was not
+/// written.
+struct Outcome {
+  std::exception_ptr error;
+  std::vector<const Buffer*> unwritten;
+};
+Outcome run_steps(const Launch& launch, const Ref<DeviceBuffer>& arena, Queue& queue);
+
+/// The address of a buffer of the device; throws ExecutionError for one of another space.
+Address address_of(const Buffer& buffer);
+
+}  // namespace mlx::core::cuda

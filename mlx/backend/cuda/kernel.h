@@ -1,0 +1,38 @@
+// What a family of ops brings: which steps it has kernels for, and the kernels.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "mlx/backend/backend.h"
+#include "mlx/backend/cuda/device.h"
+
+namespace mlx::core::cuda {
+
+/// A compiled step of an op.
+struct OpKernel {
+  virtual ~OpKernel() = default;
+  /// Enqueues it. `operands`: addresses that the layouts' offsets count from, in the step's order.
+  virtual void launch(StreamHandle stream, std::span<const uint64_t> operands) const = 0;
+};
+
+struct KernelEntry {
+  const char* op;  ///< its name
+  /// Whether there is a kernel for operands (inputs, then outputs), and its wishes in `needs`.
+  bool (*find)(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
+               const DeviceState& device, Requirements& needs);
+  /// Compiles; the step was found, and lies as it wished.
+  std::unique_ptr<const OpKernel> (*prepare)(const Step& step, DeviceState& device);
+};
+
+/// The kernel of an op for operands, or null where there is none.
+const KernelEntry* find_kernel(const OpDef& op, const Attrs* attrs,
+                               std::span<const Layout> operands, int n_inputs,
+                               const DeviceState& device, Requirements& needs);
+
+extern const std::span<const KernelEntry> reduce_kernels;
+
+/// The name of a dtype's elements in the source of kernels.
+const char* element_type(Dtype t);
+
+}  // namespace mlx::core::cuda

@@ -1,0 +1,251 @@
+#include "mlx/backend/cuda/streams.h"
+
+#include <chrono>
+#include <thread>
+
+#include "mlx/backend/cuda/device.h"
+#include "mlx/core/blocking.h"
+
+namespace mlx::core::cuda {
+
+namespace {
+
+constexpr size_t kMostFlights = 64;
+thread_local bool queue_thread = false;
+
+struct FreeEvents {
+  std::mutex mutex;
+  std::vector<EventHandle> handles;
+};
+FreeEvents& free_events() {
+  static auto& f = *new FreeEvents;
+  return f;
+}
+
+EventHandle take_event() {
+  {
+    FreeEvents& f = free_events();
+    std::lock_guard lock(f.mutex);
+    if (!f.handles.empty()) {
+      EventHandle e = f.handles.back();
+      f.handles.pop_back();
+      return e;
+    }
+  }
+  EventHandle e = nullptr;
+  check(driver().create_event(&e, kEventBlocks | kEventWithoutTiming), "cuEventCreate");
+  return e;
+}
+
+}  // namespace
+
+bool on_queue_thread() { return queue_thread; }
+
+EventBox::EventBox() : handle(take_event()) {}
+EventBox::~EventBox() {
+  FreeEvents& f = free_events();
+  std::lock_guard lock(f.mutex);
+  f.handles.push_back(handle);
+}
+
+//--- completion
+
+bool DeviceCompletion::done() {
+  if (state_.load(std::memory_order_acquire) == State::enqueued) queue_.poll();
+  return state_.load(std::memory_order_acquire) == State::over;
+}
+
+Ref<EventBox> DeviceCompletion::event() {
+  std::lock_guard lock(mutex_);
+  return event_;
+}
+
+void DeviceCompletion::wait_enqueued() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return state_ != State::queued; });
+}
+
+void DeviceCompletion::wait() {
+  wait_enqueued();
+  const auto start = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() - start < std::chrono::microseconds(50))
+    if (done()) return;
+  if (Ref<EventBox> e = event()) {
+    queue_.device().enter();
+    driver().wait_event(e->handle);
+    queue_.poll();
+  }
+  // Another thread may be about to say so.
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return state_ == State::over; });
+}
+
+bool waits_on_host(const std::vector<Ref<Event>>& events) {
+  for (const auto& e : events) {
+    if (e->done()) continue;
+    auto* own = dynamic_cast<DeviceCompletion*>(e->completion());
+    if (!own || !own->event()) return true;
+  }
+  return false;
+}
+
+//--- queue
+
+Queue::Queue(DeviceState& device) : device_(device) {
+  check(driver().create_stream(&stream_, kNonBlockingStream), "cuStreamCreate");
+}
+
+void Queue::run(std::function<void()>& job) {
+  driver().set_context(device_.context);
+  job();
+  job = {};
+}
+
+void Queue::submit(std::function<void()> job, bool waits) {
+  std::unique_lock lock(mutex_);
+  ++submitted_;
+  if (!waits && jobs_.empty() && !running_) {
+    running_ = true;
+    lock.unlock();
+    run(job);
+    lock.lock();
+    running_ = false;
+    ++ran_;
+  } else {
+    jobs_.push_back(std::move(job));
+    if (!std::exchange(threaded_, true)) std::thread([this] { loop(); }).detach();
+  }
+  changed_.notify_all();
+}
+
+void Queue::loop() {
+  queue_thread = true;
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return !jobs_.empty() && !running_; });
+    std::function<void()> job = std::move(jobs_.front());
+    jobs_.pop_front();
+    running_ = true;
+    lock.unlock();
+    run(job);
+    lock.lock();
+    running_ = false;
+    ++ran_;
+    changed_.notify_all();
+  }
+}
+
+std::exception_ptr Queue::wait_for(const std::vector<Ref<Event>>& events) {
+  try {
+    for (const auto& e : events) {
+      auto* own = dynamic_cast<DeviceCompletion*>(e->completion());
+      if (!own) {
+        e->wait();
+        continue;
+      }
+      own->wait_enqueued();
+      if (&own->queue() == this) continue;
+      if (Ref<EventBox> box = own->event(); box && !own->done())
+        check(driver().stream_waits(stream_, box->handle, 0), "cuStreamWaitEvent");
+    }
+    return {};
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+void Queue::finish(Flight flight) {
+  Ref<DeviceCompletion> completion = flight.completion;
+  Ref<EventBox> event;
+  int status = kSuccess;
+  try {
+    event = make_ref<EventBox>();
+    status = driver().record_event(event->handle, stream_);
+    check(status, "cuEventRecord");
+  } catch (...) {
+    // Nobody can be told when it ends: it has ended when the stream has.
+    driver().wait_stream(stream_);
+    if (!flight.error) flight.error = std::current_exception();
+    if (flight.unwritten.empty()) flight.unwritten = {nullptr};
+    const uint64_t number = ++enqueued_;
+    finished_ = number;
+    return end({std::move(flight), {}, number}, kSuccess);
+  }
+  Ref<EventBox> oldest;
+  {
+    std::lock_guard lock(flight_mutex_);
+    flights_.push_back({std::move(flight), event, ++enqueued_});
+    if (flights_.size() > kMostFlights) oldest = flights_.front().event;
+  }
+  {
+    std::lock_guard lock(completion->mutex_);
+    completion->event_ = std::move(event);
+    if (completion->state_ == DeviceCompletion::State::queued)
+      completion->state_ = DeviceCompletion::State::enqueued;
+    completion->changed_.notify_all();
+  }
+  if (oldest) {
+    BlockingRegion region;
+    driver().wait_event(oldest->handle);
+  }
+  poll();
+}
+
+void Queue::poll() {
+  for (;;) {
+    Entry entry;
+    int status;
+    {
+      std::lock_guard lock(flight_mutex_);
+      if (flights_.empty()) return;
+      status = driver().query_event(flights_.front().event->handle);
+      if (status == kNotReady) return;
+      entry = std::move(flights_.front());
+      flights_.pop_front();
+      finished_.store(entry.number, std::memory_order_release);
+    }
+    end(std::move(entry), status);
+  }
+}
+
+/// Tells those who wait for the work. What it kept goes first.
+void Queue::end(Entry entry, int status) {
+  Flight& f = entry.flight;
+  try {
+    check(status, "a kernel or a copy");
+    // Over on the device; whoever ends it may still be at it.
+    for (const auto& e : f.after) e->wait_first();
+    if (!f.error && f.at_end) f.at_end();
+  } catch (...) {
+    if (!f.error) f.error = std::current_exception();
+    f.unwritten.clear();
+  }
+  f.at_end = {};
+  f.after.clear();
+  if (f.error && f.unwritten.empty()) f.unwritten = {nullptr};
+  DeviceCompletion& c = *f.completion;
+  std::lock_guard lock(c.mutex_);
+  c.error_ = std::move(f.error);
+  c.unwritten_ = std::move(f.unwritten);
+  c.state_.store(DeviceCompletion::State::over, std::memory_order_release);
+  c.changed_.notify_all();
+}
+
+void Queue::wait_device() {
+  check(driver().wait_stream(stream_), "a kernel or a copy");
+  poll();
+}
+
+void Queue::drain() {
+  BlockingRegion region;
+  {
+    std::unique_lock lock(mutex_);
+    const uint64_t last = submitted_;
+    changed_.wait(lock, [&] { return ran_ >= last; });
+  }
+  device_.enter();
+  driver().wait_stream(stream_);
+  poll();
+}
+
+}  // namespace mlx::core::cuda
