@@ -40,6 +40,12 @@ checked by the tests of the same rows; here it counts what is accepted.
 * vjp, jvp: ● a derivative, 0 constant almost everywhere, blank: refused.
 * vmap: ● batched.
 
+On a GPU (the plugin of `MLX_CUDA`) everything above works too. Kernels of its own compute elementwise
+ops, casts, copies, ranges, random bits and what is fused of them, reductions (`sum`, `prod`, `max`,
+`min`, `mean`, `any`, `all`, `argmax`, `argmin`), `concatenate` and `matmul`. **All other ops are
+computed on the host there**, on copies of their operands; so are these where a reduction or the batch
+of a product has more than eight axes that do not merge.
+
 A function that the rows only have inside of other calls shows what these calls can.
 """
 

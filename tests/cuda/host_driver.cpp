@@ -52,7 +52,7 @@ constexpr size_t kTotal = size_t{4} << 30;
 
 enum Failure { allocation, launch, copy };
 std::atomic<int64_t> countdown[3];
-std::atomic<int64_t> launches{0}, compiled{0}, faults{0}, blocks{0};
+std::atomic<int64_t> launches{0}, compiled{0}, faults{0};
 
 bool fails_now(Failure kind) {
   int64_t n = countdown[kind].load();

@@ -1,5 +1,6 @@
 """Options of the test run, the default device, and what is shared by all tests."""
 
+import os
 import pathlib
 import sys
 
@@ -31,6 +32,7 @@ def pytest_configure(config):
     """Load the second backend, if asked for, and make it the default device."""
     config.addinivalue_line("markers", "huge: arrays of more than 2^31 elements (--huge)")
     config.addinivalue_line("markers", "cpu_only(reason): about the CPU; not run on a GPU")
+    config.addinivalue_line("markers", "gpu_only: compares a GPU with the CPU; run on a GPU")
     config.addinivalue_line(
         "markers",
         "sampled(share, always=False): slow; a share chosen by the seed, on --backend or always",
@@ -43,6 +45,8 @@ def pytest_configure(config):
         import mlx.core as mx
 
         mx.set_default_device(mx.gpu)
+    else:
+        os.environ["MLX_DEVICE"] = "cpu"  # also where there is a GPU, and in programs of tests
     if backend := config.getoption("--backend"):
         import second_backend
 
@@ -63,8 +67,8 @@ def pytest_collection_modifyitems(config, items):
     from cases.selection import chosen
 
     left_out = [] if config.getoption("--huge") else ["huge"]
-    if config.getoption("--backend") or config.getoption("--device") == "gpu":
-        left_out.append("cpu_only")
+    on_gpu = config.getoption("--backend") or config.getoption("--device") == "gpu"
+    left_out.append("cpu_only" if on_gpu else "gpu_only")
 
     def runs(item):
         if any(map(item.get_closest_marker, left_out)):

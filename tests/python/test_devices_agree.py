@@ -48,8 +48,7 @@ def check(f, *arrays, **options):
     assert bits(on_gpu) == bits(on_cpu)
 
 
-pytestmark = pytest.mark.skipif("not config.getoption('--backend') and not config.getoption('--device')",
-                                reason="compares the GPU with the CPU")
+pytestmark = pytest.mark.gpu_only
 
 REDUCTIONS = ["sum", "prod", "max", "min", "mean", "any", "all"]
 
@@ -83,3 +82,36 @@ def test_columns():
 @pytest.mark.parametrize("name", ["sum", "prod", "mean", "any", "all"])
 def test_reductions_of_nothing(name):
     check(getattr(mx, name), mx.zeros((3, 0)), axis=1)
+
+
+@pytest.mark.parametrize("dtype", [mx.bool_, mx.int8, mx.uint16, mx.int32, mx.uint64], ids=str)
+def test_products_of_integers(dtype):
+    a, b = values(dtype, (3, 70, 130), 1), values(dtype, (130, 65), 2)
+    check(mx.matmul, a, b)
+    check(mx.matmul, a.transpose(0, 2, 1)[:, ::-1], values(dtype, (3, 70, 9), 3))
+
+
+FLOATS = {mx.float16: 2e-3, mx.bfloat16: 2e-2, mx.float32: 1e-5, mx.float64: 1e-13}
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, mx.complex64, mx.complex128], ids=str)
+def test_products_of_floats(dtype):
+    bound = FLOATS.get(dtype) or (1e-5 if dtype == mx.complex64 else 1e-13)
+    wide = mx.complex128 if dtype in (mx.complex64, mx.complex128) else mx.float64
+    for shape_a, shape_b in (((37, 1100), (1100, 66)), ((2, 1, 5, 7), (3, 7, 1)), ((4, 0), (0, 3))):
+        rng = np.random.default_rng(4)
+        a, b = (mx.array(rng.standard_normal(s)).astype(dtype) for s in (shape_a, shape_b))
+        found = np.array(mx.matmul(a, b, stream=mx.gpu).astype(wide, stream=mx.cpu))
+        a, b = (np.array(x.astype(wide, stream=mx.cpu)) for x in (a, b))
+        size = np.abs(a) @ np.abs(b)
+        assert (np.abs(found - a @ b) <= bound * size + 1e-30).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_concatenate(dtype):
+    a, b, c = values(dtype, (4, 5, 3), 1), values(dtype, (4, 2, 3), 2), values(dtype, (4, 0, 3), 3)
+
+    def joined(a, b, c, stream):
+        return mx.concatenate([a, b[::-1], c, a.transpose(0, 1, 2)[:, ::-2]], axis=1, stream=stream)
+
+    check(joined, a, b, c)

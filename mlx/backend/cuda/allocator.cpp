@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "mlx/backend/cuda/streams.h"
 #include "mlx/core/error.h"
 
 namespace mlx::core::cuda {
@@ -21,8 +20,8 @@ size_t capacity_for(size_t bytes) {
 
 }  // namespace
 
-Pool::Pool(ContextHandle context, size_t device_bytes, void (*wait_for_all)())
-    : context_(context), wait_for_all_(wait_for_all) {
+Pool::Pool(ContextHandle context, size_t device_bytes, void (*poll)(), void (*wait_for_all)())
+    : context_(context), poll_(poll), wait_for_all_(wait_for_all) {
   limits_[soft] = limits_[hard] = device_bytes - device_bytes / 20;
   limits_[cache] = limits_[soft];
 }
@@ -37,23 +36,15 @@ bool Pool::reserve(size_t bytes) {
   return true;
 }
 
-bool Pool::find_cached(size_t capacity, const Queue& queue, Block& found) {
+bool Pool::find_cached(size_t capacity, Block& found) {
   std::lock_guard lock(mutex_);
-  for (auto it = cache_.lower_bound(capacity); it != cache_.end(); ++it) {
-    if (it->first > capacity + capacity / 4 + kGrain) break;
-    const Block& b = it->second;
-    const bool free = std::all_of(b.uses.begin(), b.uses.end(), [&](const Use& u) {
-      return u.queue == &queue || u.queue->finished(u.number);
-    });
-    if (!free) continue;
-    found = std::move(it->second);
-    found.uses.clear();
-    cached_ -= found.capacity;
-    if (found.slab) found.slab->idle -= found.capacity;
-    cache_.erase(it);
-    return true;
-  }
-  return false;
+  auto it = cache_.lower_bound(capacity);
+  if (it == cache_.end() || it->first > capacity + capacity / 4 + kGrain) return false;
+  found = it->second;
+  cached_ -= found.capacity;
+  if (found.slab) found.slab->idle -= found.capacity;
+  cache_.erase(it);
+  return true;
 }
 
 bool Pool::allocate(size_t capacity, Block& found) {
@@ -75,7 +66,7 @@ bool Pool::allocate(size_t capacity, Block& found) {
   return true;
 }
 
-Block Pool::take(size_t bytes, const Queue& queue) {
+Block Pool::take(size_t bytes) {
   if (bytes > kAbsurd)
     fail<MemoryError>("malloc", "requested ", bytes, " bytes; the device has less");
   if (!reserve(bytes)) {
@@ -91,7 +82,12 @@ Block Pool::take(size_t bytes, const Queue& queue) {
     active_ -= bytes;
   };
   try {
-    if (!find_cached(capacity, queue, b) && !allocate(capacity, b)) {
+    if (find_cached(capacity, b)) {
+      b.size = bytes;
+      return b;
+    }
+    poll_();
+    if (!find_cached(capacity, b) && !allocate(capacity, b)) {
       // What is kept goes back, once the work that uses it is over; then once more.
       wait_for_all_();
       clear_cache();
@@ -113,7 +109,7 @@ void Pool::give(Block b) noexcept {
   const size_t capacity = b.capacity;
   cached_ += capacity;
   if (b.slab) b.slab->idle += capacity;
-  cache_.emplace(capacity, std::move(b));
+  cache_.emplace(capacity, b);
   if (cached_ > limits_[cache]) trim(limits_[cache]);
 }
 
@@ -177,16 +173,6 @@ size_t Pool::limit(Limit which, size_t bytes) {
   const size_t before = std::exchange(limits_[which], bytes);
   if (which == cache) trim(bytes);
   return before;
-}
-
-void DeviceBuffer::mark(Queue& queue, uint64_t number) {
-  std::lock_guard lock(mutex_);
-  for (Use& u : block_.uses) {
-    if (u.queue != &queue) continue;
-    u.number = std::max(u.number, number);
-    return;
-  }
-  block_.uses.push_back({&queue, number});
 }
 
 }  // namespace mlx::core::cuda

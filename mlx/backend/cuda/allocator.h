@@ -1,4 +1,4 @@
-// The memory of one device: blocks that are kept and given out again in stream order.
+// The memory of one device: blocks that are kept and given out again.
 #pragma once
 
 #include <list>
@@ -9,14 +9,6 @@
 #include "mlx/backend/cuda/driver.h"
 
 namespace mlx::core::cuda {
-
-class Queue;
-
-/// Work of a queue that uses a block, by its number in the queue.
-struct Use {
-  Queue* queue;
-  uint64_t number;
-};
 
 /// A piece of memory from the driver that small blocks are parts of.
 struct Slab {
@@ -30,17 +22,15 @@ struct Block {
   size_t size = 0;      ///< asked for
   size_t capacity = 0;  ///< that it has
   Slab* slab = nullptr;
-  SmallVector<Use, 2> uses = {};
 };
 
-/// Blocks that come back are given out at once to the queue that used them last, since its work runs
-/// in order, and to others when that work is over.
+/// A block comes back when the work that uses it is over: launches keep their buffers until then.
 class Pool final : public MemoryControl {
  public:
-  /// `wait_for_all` lets the work on the device end.
-  Pool(ContextHandle context, size_t device_bytes, void (*wait_for_all)());
-  /// Memory for work on a queue. The device's context is current. Throws MemoryError.
-  Block take(size_t bytes, const Queue& queue);
+  /// `poll` looks which work is over, and so gives back what it kept; `wait_for_all` waits for it.
+  Pool(ContextHandle context, size_t device_bytes, void (*poll)(), void (*wait_for_all)());
+  /// Throws MemoryError.
+  Block take(size_t bytes);
   void give(Block block) noexcept;
 
   size_t active() const override;
@@ -53,12 +43,13 @@ class Pool final : public MemoryControl {
 
  private:
   bool reserve(size_t bytes);
-  bool find_cached(size_t capacity, const Queue& queue, Block& found);
+  bool find_cached(size_t capacity, Block& found);
   bool allocate(size_t capacity, Block& found);
   void trim(size_t most);
   void free_idle_slabs();
 
   const ContextHandle context_;
+  void (*const poll_)();
   void (*const wait_for_all_)();
   mutable std::mutex mutex_;
   std::multimap<size_t, Block> cache_;  // by capacity
@@ -73,12 +64,9 @@ class DeviceBuffer final : public Buffer {
       : Buffer(space, nullptr, block.capacity), pool_(pool), block_(std::move(block)) {}
   ~DeviceBuffer() override { pool_.give(std::move(block_)); }
   Address address() const { return block_.address; }
-  /// Notes that work of a queue uses the buffer.
-  void mark(Queue& queue, uint64_t number);
 
  private:
   Pool& pool_;
-  std::mutex mutex_;  // of the uses
   Block block_;
 };
 

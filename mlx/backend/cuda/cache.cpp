@@ -158,32 +158,28 @@ std::string KernelCache::code_of(const std::string& source) {
 }
 
 FunctionHandle KernelCache::find(const std::string& source, const char* name) {
-  Entry* entry;
+  std::shared_ptr<Entry> entry;
+  bool fresh;
   {
     std::unique_lock lock(mutex_);
-    auto [it, fresh] = modules_.try_emplace(source);
-    entry = &it->second;
-    if (!fresh) {
-      changed_.wait(lock, [&] { return entry->ready; });
-      if (entry->error) std::rethrow_exception(entry->error);
-    }
+    auto [it, added] = modules_.try_emplace(source);
+    if ((fresh = added)) it->second = std::make_shared<Entry>();
+    entry = it->second;
+    if (!fresh) changed_.wait(lock, [&] { return entry->ready; });
   }
-  if (!entry->ready) {
-    ModuleHandle module = nullptr;
-    std::exception_ptr error;
+  if (fresh) {
     try {
       const std::string code = code_of(source);
-      check(driver().load_module(&module, code.data()), "cuModuleLoadData");
+      check(driver().load_module(&entry->module, code.data()), "cuModuleLoadData");
     } catch (...) {
-      error = std::current_exception();
+      entry->error = std::current_exception();
     }
     std::lock_guard lock(mutex_);
-    entry->module = module;
-    entry->error = error;
     entry->ready = true;
+    if (entry->error) modules_.erase(source);  // the next one tries again
     changed_.notify_all();
-    if (error) std::rethrow_exception(error);
   }
+  if (entry->error) std::rethrow_exception(entry->error);
   FunctionHandle function = nullptr;
   check(driver().function(&function, entry->module, name), "cuModuleGetFunction");
   return function;

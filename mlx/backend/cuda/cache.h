@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
@@ -28,7 +29,7 @@ class KernelCache {
   const std::string architecture_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::unordered_map<std::string, Entry> modules_;  // by source
+  std::unordered_map<std::string, std::shared_ptr<Entry>> modules_;  // by source
 };
 
 /// Machine code kept in files: a folder of MLX_CUDA_CACHE_DIR, or of the user's cache, else none.

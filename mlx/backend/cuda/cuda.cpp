@@ -32,14 +32,8 @@ Space space_of_index(int index) { return space_of(Device(Device::gpu, index)); }
 Ref<DeviceBuffer> take(size_t bytes, Stream stream) {
   DeviceState& state = device(stream.device.index);
   state.enter();
-  Block block = state.pool->take(bytes, state.queue(stream.index));
+  Block block = state.pool->take(bytes);
   return make_ref<DeviceBuffer>(space_of_index(state.index), *state.pool, std::move(block));
-}
-
-void mark(const Launch& launch, const Ref<DeviceBuffer>& arena, Queue& queue) {
-  for (const Binding& b : launch.arguments.bindings())
-    if (auto* own = dynamic_cast<DeviceBuffer*>(b.buffer)) own->mark(queue, queue.number());
-  if (arena) arena->mark(queue, queue.number());
 }
 
 void run(Launch& launch, Ref<DeviceBuffer>& arena, Ref<DeviceCompletion>& completion,
@@ -51,12 +45,10 @@ void run(Launch& launch, Ref<DeviceBuffer>& arena, Ref<DeviceCompletion>& comple
     flight.error = out.error;
     flight.unwritten = std::move(out.unwritten);
   }
-  mark(launch, arena, queue);
   flight.after = std::move(launch.after);
-  // What it kept alive goes before anybody hears of the end: the memory's next use comes later.
-  launch.arguments = {};
+  flight.arguments = std::move(launch.arguments);
+  flight.buffers.push_back(std::move(arena));
   launch.executable = {};
-  arena = {};
   queue.finish(std::move(flight));
 }
 
@@ -111,16 +103,16 @@ void enqueue(const Copy& c, Queue& queue, Flight& flight) {
   void* piece = staging.take();
   if (from_host) {
     std::memcpy(piece, host(c.from, c.from_offset), c.bytes);
-    flight.at_end = [&staging, piece] { staging.give(piece); };
+    flight.at_end = [&staging, piece](bool) { staging.give(piece); };
     check(driver().copy_to_device(there(c.to, c.to_offset), piece, c.bytes, stream),
           "cuMemcpyHtoDAsync");
   } else {
-    check(driver().copy_to_host(piece, there(c.from, c.from_offset), c.bytes, stream),
-          "cuMemcpyDtoHAsync");
-    flight.at_end = [&staging, piece, to = c.to, at = host(c.to, c.to_offset), bytes = c.bytes] {
-      std::memcpy(at, piece, bytes);
+    flight.at_end = [&staging, piece, to = host(c.to, c.to_offset), bytes = c.bytes](bool wrote) {
+      if (wrote) std::memcpy(to, piece, bytes);
       staging.give(piece);
     };
+    check(driver().copy_to_host(piece, there(c.from, c.from_offset), c.bytes, stream),
+          "cuMemcpyDtoHAsync");
   }
 }
 
@@ -134,10 +126,8 @@ void run_copy(Copy& c, Ref<DeviceCompletion>& completion, Queue& queue) {
       flight.error = std::current_exception();
     }
   }
-  for (const Ref<Buffer>& b : {c.from, c.to})
-    if (auto* own = dynamic_cast<DeviceBuffer*>(b.get())) own->mark(queue, queue.number());
   flight.after = std::move(c.after);
-  c.from = c.to = {};
+  flight.buffers = {std::move(c.from), std::move(c.to)};
   queue.finish(std::move(flight));
 }
 
@@ -205,7 +195,7 @@ class CudaBackend final : public Backend {
     start(std::move(l));
   }
   void synchronize(Stream s) override {
-    if (Queue* queue = device(s.device.index).find_queue(s.index)) queue->drain();
+    if (Queue* queue = device(s.device.index).find_queue(s.index)) queue->drain(true);
   }
 };
 

@@ -77,7 +77,7 @@ DeviceState::DeviceState(int index) : index(index) {
   check(d.device_attribute(&minor, capability_minor, ordinal), "cuDeviceGetAttribute");
   architecture = "sm_" + std::to_string(major) + std::to_string(minor);
   check(d.primary_context(&context, ordinal), "cuDevicePrimaryCtxRetain");
-  pool = std::make_unique<Pool>(context, bytes, [] { drain_all(); });
+  pool = std::make_unique<Pool>(context, bytes, poll_all, drain_all);
   kernels = std::make_unique<KernelCache>(architecture);
 }
 
@@ -114,7 +114,7 @@ std::vector<Queue*> all_queues(std::mutex& mutex,
 }  // namespace
 
 void DeviceState::drain() {
-  for (Queue* q : all_queues(mutex_, queues_)) q->drain();
+  for (Queue* q : all_queues(mutex_, queues_)) q->drain(false);
 }
 void DeviceState::poll() {
   for (Queue* q : all_queues(mutex_, queues_)) q->poll();
@@ -133,16 +133,23 @@ DeviceState& device(int index) {
   return *state;
 }
 
+namespace {
+std::vector<DeviceState*> devices_in_use() {
+  std::vector<DeviceState*> used;
+  Devices& all = devices();
+  std::lock_guard lock(all.mutex);
+  for (auto& state : all.states)
+    if (state) used.push_back(state.get());
+  return used;
+}
+}  // namespace
+
 void drain_all() {
   if (on_queue_thread() || forked) return;
-  std::vector<DeviceState*> used;
-  {
-    Devices& all = devices();
-    std::lock_guard lock(all.mutex);
-    for (auto& state : all.states)
-      if (state) used.push_back(state.get());
-  }
-  for (DeviceState* d : used) d->drain();
+  for (DeviceState* d : devices_in_use()) d->drain();
+}
+void poll_all() {
+  for (DeviceState* d : devices_in_use()) d->poll();
 }
 
 }  // namespace mlx::core::cuda

@@ -57,6 +57,8 @@ int device_count();
 DeviceState& device(int index);
 /// Waits for all work on all devices that are in use.
 void drain_all();
+/// Looks everywhere which work is over.
+void poll_all();
 /// True on a queue's own thread.
 bool on_queue_thread();
 

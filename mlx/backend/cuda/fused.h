@@ -17,6 +17,14 @@ struct Kernel {
   void launch(StreamHandle stream, int64_t blocks, std::span<const int64_t> arguments) const;
 };
 
+/// Arguments of a kernel, with their number in front.
+template <class T>
+struct ArgumentBlock {
+  int64_t words = sizeof(T) / 8;
+  T p;
+  std::span<const int64_t> all() const { return {&words, 1 + sizeof(T) / 8}; }
+};
+
 class FusedKernel {
  public:
   /// Compiles, where the text is new. The device's context is current.

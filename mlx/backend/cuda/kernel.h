@@ -6,6 +6,7 @@
 
 #include "mlx/backend/backend.h"
 #include "mlx/backend/cuda/device.h"
+#include "mlx/backend/cuda/device/arguments.h"
 
 namespace mlx::core::cuda {
 
@@ -30,7 +31,11 @@ const KernelEntry* find_kernel(const OpDef& op, const Attrs* attrs,
                                std::span<const Layout> operands, int n_inputs,
                                const DeviceState& device, Requirements& needs);
 
-extern const std::span<const KernelEntry> reduce_kernels;
+extern const std::span<const KernelEntry> concat_kernels, matmul_kernels, reduce_kernels;
+
+/// The axes, merged where each operand walks them as one. False where more are left than kernels
+/// take.
+bool set_axes(std::span<device::Axes* const> to, Shape shape, std::vector<Strides> strides);
 
 /// The name of a dtype's elements in the source of kernels.
 const char* element_type(Dtype t);

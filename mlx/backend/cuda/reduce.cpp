@@ -1,10 +1,7 @@
 // Reductions: how the operand lies decides whether a warp or a thread has an output, and into how
 // many chunks long reductions are cut. Results depend on neither.
 #include <algorithm>
-#include <cstring>
-#include <sstream>
 
-#include "mlx/backend/cuda/device/arguments.h"
 #include "mlx/backend/cuda/fused.h"
 #include "mlx/backend/cuda/kernel.h"
 #include "mlx/ops/reduce.h"
@@ -75,17 +72,6 @@ Form form_of(Reduction kind, Dtype t) {
   }
 }
 
-/// Axes merged where they are one in memory. False where there are too many.
-bool set_axes(device::Axes& to, Shape shape, Strides strides) {
-  std::vector<Strides> all{std::move(strides)};
-  collapse_axes(shape, all);
-  if (shape.size() > device::kMostAxes) return false;
-  to.rank = static_cast<int64_t>(shape.size());
-  std::ranges::copy(shape, to.shape);
-  std::ranges::copy(all[0], to.strides);
-  return true;
-}
-
 struct Shapes {
   ReduceArguments arguments = {};
   bool columns = false;
@@ -110,8 +96,9 @@ bool plan(const ReduceAttrs& a, const Layout& in, int processors, Shapes& s) {
     p.kept.rank = p.reduced.rank = 1;
     return true;
   }
-  if (!set_axes(p.kept, shapes[0], strides[0]) || !set_axes(p.reduced, shapes[1], strides[1]))
-    return false;
+  device::Axes* const axes[] = {&p.kept, &p.reduced};
+  for (int k : {0, 1})
+    if (!set_axes({&axes[k], 1}, shapes[k], {strides[k]})) return false;
   const int64_t kept_step = p.kept.strides[p.kept.rank - 1];
   const int64_t reduced_step = p.reduced.strides[p.reduced.rank - 1];
   s.columns = p.kept_count >= kLanes && std::abs(kept_step) < std::abs(reduced_step);
@@ -162,16 +149,12 @@ class ReduceKernel final : public OpKernel {
 
   void launch(StreamHandle stream, std::span<const uint64_t> operands) const override {
     if (shapes_.arguments.kept_count == 0) return;
-    struct {
-      int64_t words;
-      ReduceArguments p;
-    } block{sizeof(ReduceArguments) / 8, shapes_.arguments};
+    ArgumentBlock<ReduceArguments> block{.p = shapes_.arguments};
     block.p.in = static_cast<int64_t>(operands[0]) + in_offset_;
     block.p.out = static_cast<int64_t>(operands[1]) + out_offset_;
     if (workspace_ >= 0) block.p.partials = static_cast<int64_t>(operands[workspace_]);
-    const std::span<const int64_t> words(&block.words, sizeof(block) / 8);
-    main_.launch(stream, blocks_, words);
-    if (block.p.chunks > 1) chunks_.launch(stream, chunk_blocks_, words);
+    main_.launch(stream, blocks_, block.all());
+    if (block.p.chunks > 1) chunks_.launch(stream, chunk_blocks_, block.all());
   }
 
  private:

@@ -1,5 +1,8 @@
 #include "mlx/backend/cuda/streams.h"
 
+#include <pthread.h>
+#include <signal.h>
+
 #include <chrono>
 #include <thread>
 
@@ -66,15 +69,27 @@ void DeviceCompletion::wait_enqueued() {
 }
 
 void DeviceCompletion::wait() {
-  wait_enqueued();
-  const auto start = std::chrono::steady_clock::now();
-  while (std::chrono::steady_clock::now() - start < std::chrono::microseconds(50))
-    if (done()) return;
-  if (Ref<EventBox> e = event()) {
-    queue_.device().enter();
-    driver().wait_event(e->handle);
-    queue_.poll();
+  using std::chrono::microseconds;
+  {
+    std::unique_lock lock(mutex_);
+    wait_for(changed_, lock, [&] { return state_ != State::queued; });
   }
+  const auto start = Clock::now();
+  auto waited = [&](microseconds t) { return Clock::now() - start > t; };
+  while (!waited(microseconds(50)))
+    if (done()) return;
+  queue_.device().enter();
+  if (interruptible()) {
+    // The driver's wait would not hear a signal.
+    while (!done()) {
+      check_interrupt();
+      std::this_thread::sleep_for(microseconds(waited(microseconds(2000)) ? 200 : 20));
+      if (Ref<EventBox> e = event(); driver().query_event(e->handle) != kNotReady) break;
+    }
+  } else {
+    driver().wait_event(event()->handle);
+  }
+  queue_.poll();
   // Another thread may be about to say so.
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return state_ == State::over; });
@@ -113,9 +128,18 @@ void Queue::submit(std::function<void()> job, bool waits) {
     ++ran_;
   } else {
     jobs_.push_back(std::move(job));
-    if (!std::exchange(threaded_, true)) std::thread([this] { loop(); }).detach();
+    if (!std::exchange(threaded_, true)) start_thread();
   }
   changed_.notify_all();
+}
+
+void Queue::start_thread() {
+  // Signals are for the threads of the program.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread([this] { loop(); }).detach();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void Queue::loop() {
@@ -166,15 +190,12 @@ void Queue::finish(Flight flight) {
     // Nobody can be told when it ends: it has ended when the stream has.
     driver().wait_stream(stream_);
     if (!flight.error) flight.error = std::current_exception();
-    if (flight.unwritten.empty()) flight.unwritten = {nullptr};
-    const uint64_t number = ++enqueued_;
-    finished_ = number;
-    return end({std::move(flight), {}, number}, kSuccess);
+    return end({std::move(flight), {}}, kSuccess);
   }
   Ref<EventBox> oldest;
   {
     std::lock_guard lock(flight_mutex_);
-    flights_.push_back({std::move(flight), event, ++enqueued_});
+    flights_.push_back({std::move(flight), event});
     if (flights_.size() > kMostFlights) oldest = flights_.front().event;
   }
   {
@@ -202,7 +223,6 @@ void Queue::poll() {
       if (status == kNotReady) return;
       entry = std::move(flights_.front());
       flights_.pop_front();
-      finished_.store(entry.number, std::memory_order_release);
     }
     end(std::move(entry), status);
   }
@@ -210,18 +230,21 @@ void Queue::poll() {
 
 /// Tells those who wait for the work. What it kept goes first.
 void Queue::end(Entry entry, int status) {
+  UninterruptedRegion quiet;  // what is waited for here is all but over
   Flight& f = entry.flight;
   try {
     check(status, "a kernel or a copy");
     // Over on the device; whoever ends it may still be at it.
     for (const auto& e : f.after) e->wait_first();
-    if (!f.error && f.at_end) f.at_end();
   } catch (...) {
     if (!f.error) f.error = std::current_exception();
     f.unwritten.clear();
   }
+  if (f.at_end) f.at_end(!f.error);
   f.at_end = {};
   f.after.clear();
+  f.arguments = {};
+  f.buffers.clear();
   if (f.error && f.unwritten.empty()) f.unwritten = {nullptr};
   DeviceCompletion& c = *f.completion;
   std::lock_guard lock(c.mutex_);
@@ -236,12 +259,16 @@ void Queue::wait_device() {
   poll();
 }
 
-void Queue::drain() {
+void Queue::drain(bool hears_interrupts) {
   BlockingRegion region;
   {
     std::unique_lock lock(mutex_);
     const uint64_t last = submitted_;
-    changed_.wait(lock, [&] { return ran_ >= last; });
+    auto ran = [&] { return ran_ >= last; };
+    if (hears_interrupts)
+      core::wait_for(changed_, lock, ran);
+    else
+      changed_.wait(lock, ran);
   }
   device_.enter();
   driver().wait_stream(stream_);

@@ -55,8 +55,10 @@ struct Flight {
   Ref<DeviceCompletion> completion;
   std::exception_ptr error = {};  ///< of what failed on the host
   std::vector<const Buffer*> unwritten = {};
-  std::vector<Ref<Event>> after = {};       ///< whose failure is the work's
-  std::function<void()> at_end = {};        ///< on the host, when the device is through
+  std::vector<Ref<Event>> after = {};  ///< whose failure is the work's
+  Arguments arguments = {};            ///< kept, as are the buffers, until the work is over
+  std::vector<Ref<Buffer>> buffers = {};
+  std::function<void(bool)> at_end = {};  ///< on the host, when it is over: well, or not
 };
 
 class Queue {
@@ -65,18 +67,12 @@ class Queue {
   /// Runs the job, after those before it: at once on the calling thread where that has nothing to
   /// wait for, else on the queue's own. The job does not throw; the device's context is current.
   void submit(std::function<void()> job, bool waits);
-  /// Ends a job's work: what it enqueued is numbered `number()`. Waits where too much is in flight.
+  /// Ends a job's work. Waits where too much is in flight.
   void finish(Flight flight);
-  /// The number of the work that the running job enqueues.
-  uint64_t number() const { return enqueued_.load(std::memory_order_relaxed) + 1; }
-  /// True where the work of that number was seen to be over.
-  bool finished(uint64_t number) const {
-    return finished_.load(std::memory_order_acquire) >= number;
-  }
   /// Looks which work is over.
   void poll();
-  /// Waits for everything submitted so far.
-  void drain();
+  /// Waits for everything submitted so far; hears interrupts if told to.
+  void drain(bool hears_interrupts);
   /// Lets the stream wait for another queue's work, for a job that runs. Gives the error of what
   /// the host waited for.
   std::exception_ptr wait_for(const std::vector<Ref<Event>>& events);
@@ -90,8 +86,8 @@ class Queue {
   struct Entry {
     Flight flight;
     Ref<EventBox> event;
-    uint64_t number;
   };
+  void start_thread();
   void loop();
   void run(std::function<void()>& job);
   void end(Entry entry, int status);
@@ -105,7 +101,6 @@ class Queue {
   uint64_t submitted_ = 0, ran_ = 0;
   std::mutex flight_mutex_;
   std::deque<Entry> flights_;
-  std::atomic<uint64_t> enqueued_{0}, finished_{0};
 };
 
 /// True where the events have to be waited for on the host: they belong to other backends, or are

@@ -1,4 +1,5 @@
 // Op -> kernel. A family adds its entries here.
+#include <algorithm>
 #include <cstring>
 
 #include "mlx/backend/cuda/kernel.h"
@@ -8,11 +9,22 @@ namespace mlx::core::cuda {
 const KernelEntry* find_kernel(const OpDef& op, const Attrs* attrs,
                                std::span<const Layout> operands, int n_inputs,
                                const DeviceState& device, Requirements& needs) {
-  for (std::span<const KernelEntry> family : {reduce_kernels})
+  for (std::span<const KernelEntry> family : {concat_kernels, matmul_kernels, reduce_kernels})
     for (const KernelEntry& k : family)
       if (!std::strcmp(k.op, op.name))
         return k.find(attrs, operands, n_inputs, device, needs) ? &k : nullptr;
   return nullptr;
+}
+
+bool set_axes(std::span<device::Axes* const> to, Shape shape, std::vector<Strides> strides) {
+  collapse_axes(shape, strides);
+  if (shape.size() > device::kMostAxes) return false;
+  for (size_t k = 0; k < to.size(); ++k) {
+    to[k]->rank = static_cast<int64_t>(shape.size());
+    std::ranges::copy(shape, to[k]->shape);
+    std::ranges::copy(strides[k], to[k]->strides);
+  }
+  return true;
 }
 
 const char* element_type(Dtype t) {

@@ -5,6 +5,7 @@
 namespace mlx::core::m {
 
 namespace complex_detail {
+inline constexpr double kQuarterPi = 0x1.921fb54442d18p-1;
 MLX_FN bool infinite(double x) { return __builtin_fabs(x) == kInf<double>; }
 MLX_FN bool finite(double x) { return x - x == 0; }
 /// e^x c for |c| <= 1, where e^x alone may be too large.
@@ -73,13 +74,13 @@ MLX_FN Cx<double> sqrt(Cx<double> z) {
 MLX_FN Cx<double> sinh(Cx<double> z) {
   using namespace complex_detail;
   if (z.im == 0) return {__builtin_sinh(z.re), z.im};
-  if (z.re == 0) return {z.re, __builtin_sin(z.im)};
+  if (z.re == 0) return {finite(z.im) ? z.re * __builtin_cos(z.im) : z.re, __builtin_sin(z.im)};
   if (infinite(z.re) && !finite(z.im)) return {z.re, z.im - z.im};
   return {sinh_times(z.re, __builtin_cos(z.im)), cosh_times(z.re, __builtin_sin(z.im))};
 }
 MLX_FN Cx<double> cosh(Cx<double> z) {
   using namespace complex_detail;
-  if (z.im == 0) return {__builtin_cosh(z.re), z.re * z.im == 0 ? z.re * z.im : 0.0};
+  if (z.im == 0) return {__builtin_cosh(z.re), z.im * __builtin_copysign(1.0, z.re)};
   if (z.re == 0) return {__builtin_cos(z.im), z.re * (finite(z.im) ? __builtin_sin(z.im) : 1.0)};
   if (infinite(z.re) && !finite(z.im)) return {kInf<double>, z.im - z.im};
   return {cosh_times(z.re, __builtin_cos(z.im)), sinh_times(z.re, __builtin_sin(z.im))};
@@ -87,9 +88,10 @@ MLX_FN Cx<double> cosh(Cx<double> z) {
 MLX_FN Cx<double> tanh(Cx<double> z) {
   using namespace complex_detail;
   if (z.im == 0) return {__builtin_tanh(z.re), z.im};
+  if (z.re == 0) return {z.re, __builtin_tan(z.im)};
   if (__builtin_fabs(z.re) > 22) {
     const double sign = __builtin_copysign(1.0, z.re);
-    if (!finite(z.im)) return {sign, infinite(z.re) ? 0.0 : z.im - z.im};
+    if (!finite(z.im)) return infinite(z.re) ? Cx<double>{sign, 0.0} : Cx<double>{kNan<double>, kNan<double>};
     const double s = __builtin_sin(z.im), c = __builtin_cos(z.im);
     return {sign, 4 * s * c * __builtin_exp(-2 * __builtin_fabs(z.re))};
   }
@@ -106,17 +108,28 @@ MLX_FN Cx<double> tan(Cx<double> z) {
 }
 
 MLX_FN Cx<double> arcsin(Cx<double> z) {
+  using namespace complex_detail;
   if (z.re == 0 && z.im != z.im) return z;
+  if (infinite(z.im) || (infinite(z.re) && z.im == z.im)) {
+    const double angle = !infinite(z.re) ? z.re * 0 : infinite(z.im) ? kQuarterPi : 2 * kQuarterPi;
+    return {__builtin_copysign(angle, z.re), __builtin_copysign(kInf<double>, z.im)};
+  }
   const Cx<double> a = sqrt(Cx<double>{1 - z.re, -z.im}), b = sqrt(Cx<double>{1 + z.re, z.im});
   return {__builtin_atan2(z.re, a.re * b.re - a.im * b.im),
           __builtin_copysign(__builtin_asinh(a.re * b.im - a.im * b.re), z.im)};
 }
 MLX_FN Cx<double> arccos(Cx<double> z) {
+  using namespace complex_detail;
+  if (infinite(z.re) && infinite(z.im)) return {(z.re > 0 ? 1 : 3) * kQuarterPi, -z.im};
+  if (z.re == 0 && z.im != z.im) return {2 * kQuarterPi, z.im};
   const Cx<double> a = sqrt(Cx<double>{1 - z.re, -z.im}), b = sqrt(Cx<double>{1 + z.re, z.im});
   return {2 * __builtin_atan2(a.re, b.re),
           __builtin_copysign(__builtin_asinh(b.re * a.im - b.im * a.re), -z.im)};
 }
 MLX_FN Cx<double> arccosh(Cx<double> z) {
+  using namespace complex_detail;
+  if (infinite(z.re) && infinite(z.im))
+    return {kInf<double>, __builtin_copysign((z.re > 0 ? 1 : 3) * kQuarterPi, z.im)};
   const Cx<double> a = sqrt(Cx<double>{z.re - 1, z.im}), b = sqrt(Cx<double>{z.re + 1, z.im});
   return {__builtin_asinh(a.re * b.re + a.im * b.im), 2 * __builtin_atan2(a.im, b.re)};
 }
@@ -126,6 +139,9 @@ MLX_FN Cx<double> arcsinh(Cx<double> z) {
 MLX_FN Cx<double> arctanh(Cx<double> z) {
   using namespace complex_detail;
   const double x = __builtin_fabs(z.re), y = z.im, size = __builtin_fabs(y);
+  if ((x != x && !infinite(size)) || (size != size && !infinite(x))) {
+    return {x == 0 ? z.re : kNan<double>, kNan<double>};
+  }
   if (x > 0x1p500 || size > 0x1p500) {
     // 1 / z, and a quarter turn.
     double re = 0;

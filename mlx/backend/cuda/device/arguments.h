@@ -20,4 +20,11 @@ struct ReduceArguments {
   Axes kept, reduced;
 };
 
+struct MatmulArguments {
+  int64_t a, b, out;  ///< addresses
+  int64_t m, n, k, batch_count;
+  int64_t a_row, a_column, b_row, b_column;  ///< strides
+  Axes a_batch, b_batch;
+};
+
 }  // namespace mlx::core::device
