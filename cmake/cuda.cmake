@@ -25,6 +25,9 @@ target_link_libraries(mlx_cuda_compiler PUBLIC mlx ${CMAKE_DL_LIBS})
 
 add_library(mlx_cuda SHARED ${cuda_sources} ${shared_folder}/borrow.cpp)
 target_link_libraries(mlx_cuda PRIVATE mlx_cuda_compiler mlx Threads::Threads)
+if(NOT MLX_SANITIZE)
+  target_link_options(mlx_cuda PRIVATE -Wl,--no-undefined)
+endif()
 set_target_properties(mlx_cuda PROPERTIES BUILD_RPATH "${PROJECT_BINARY_DIR}/python/mlx/lib"
   INSTALL_RPATH "$ORIGIN")
 if(MLX_CUDA)

@@ -44,6 +44,7 @@ void run(Launch& launch, Ref<DeviceBuffer>& arena, Ref<DeviceCompletion>& comple
     Outcome out = run_steps(launch, arena, queue);
     flight.error = out.error;
     flight.unwritten = std::move(out.unwritten);
+    flight.reported = std::move(out.reported);
   }
   flight.after = std::move(launch.after);
   flight.arguments = std::move(launch.arguments);

@@ -60,6 +60,26 @@ void Staging::give(void* piece) {
   free_.push_back(piece);
 }
 
+device::ErrorRecord* Records::take() {
+  std::lock_guard lock(mutex_);
+  if (free_.empty()) {
+    constexpr int kMany = 1024;
+    void* memory = nullptr;
+    check(driver().alloc_host(&memory, kMany * sizeof(device::ErrorRecord),
+                              kHostPortable | kHostMapped),
+          "cuMemHostAlloc");
+    for (int k = 0; k < kMany; ++k) free_.push_back(static_cast<device::ErrorRecord*>(memory) + k);
+  }
+  device::ErrorRecord* record = free_.back();
+  free_.pop_back();
+  *record = {};
+  return record;
+}
+void Records::give(device::ErrorRecord* record) {
+  std::lock_guard lock(mutex_);
+  free_.push_back(record);
+}
+
 DeviceState::DeviceState(int index) : index(index) {
   const Driver& d = driver();
   check(d.device(&ordinal, index), "cuDeviceGet");

@@ -7,6 +7,7 @@
 
 #include "mlx/backend/cuda/allocator.h"
 #include "mlx/backend/cuda/cache.h"
+#include "mlx/backend/cuda/device/arguments.h"
 #include "mlx/backend/cuda/streams.h"
 
 namespace mlx::core::cuda {
@@ -22,6 +23,18 @@ class Staging {
  private:
   std::mutex mutex_;
   std::vector<void*> free_;
+};
+
+/// Error records of kernels, in pinned memory that they write to.
+class Records {
+ public:
+  /// An empty one. The device's context is current. Throws MemoryError.
+  device::ErrorRecord* take();
+  void give(device::ErrorRecord* record);
+
+ private:
+  std::mutex mutex_;
+  std::vector<device::ErrorRecord*> free_;
 };
 
 struct DeviceState {
@@ -45,6 +58,7 @@ struct DeviceState {
   std::unique_ptr<Pool> pool;
   std::unique_ptr<KernelCache> kernels;
   Staging staging;
+  Records records;
 
  private:
   std::mutex mutex_;

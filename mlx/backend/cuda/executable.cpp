@@ -30,9 +30,9 @@ const CudaExecutable& own(const Executable& e) { return static_cast<const CudaEx
 bool is_primitive(const Step& s) { return s.op == &op_primitive || s.op == &op_primitive_bundle; }
 
 /// Copies between host memory and the device that have happened when they return.
-class Copies final : public BorrowCopies {
+class HostCopies final : public BorrowCopies {
  public:
-  explicit Copies(Queue& queue) : queue_(queue) {}
+  explicit HostCopies(Queue& queue) : queue_(queue) {}
   void to_host(void* to, uint64_t from, size_t bytes) override {
     check(driver().copy_to_host(to, from, bytes, queue_.stream()), "cuMemcpyDtoHAsync");
     queue_.wait_device();
@@ -50,8 +50,13 @@ class Copies final : public BorrowCopies {
 class Running {
  public:
   Running(const Prepared& prepared, const Launch& launch, const Ref<DeviceBuffer>& arena,
-          Queue& queue)
-      : p_(prepared), step_(prepared.step), launch_(launch), arena_(arena), queue_(queue) {
+          Queue& queue, const device::ErrorRecord* record)
+      : p_(prepared),
+        step_(prepared.step),
+        launch_(launch),
+        arena_(arena),
+        queue_(queue),
+        record_(record) {
     for (int slot : step_.slots) {
       const Binding& b = launch.arguments.bindings()[slot];
       base_.push_back((b.buffer ? address_of(*b.buffer) : arena->address()) + b.offset);
@@ -67,6 +72,7 @@ class Running {
     try {
       run_kernel();
       queue_.wait_device();
+      if (record_ && record_->set) p_.kernel->raise(*record_);
     } catch (const ExtensibleError& e) {
       const std::string line = origin_text(step_.origin);
       if (line.empty()) throw;
@@ -85,7 +91,7 @@ class Running {
     if (p_.kernel) return run_op();
     queue_.wait_device();
     if (is_primitive(step_)) return run_primitive();
-    Copies copies(queue_);
+    HostCopies copies(queue_);
     p_.borrowed->run(operands(), constants(), copies);
   }
 
@@ -112,7 +118,8 @@ class Running {
     }
   }
   void run_op() {
-    if (step_.loop.empty()) return p_.kernel->launch(queue_.stream(), operands());
+    const Enqueue to{queue_, reinterpret_cast<uint64_t>(record_)};
+    if (step_.loop.empty()) return p_.kernel->launch(to, operands());
     SmallVector<uint64_t, 16> moved;
     moved.resize(base_.size());
     each_position([&](const Shape& at) {
@@ -121,7 +128,7 @@ class Running {
         for (size_t d = 0; d < at.size(); ++d) offset += at[d] * step_.advance[k][d];
         moved[k] = base_[k] + offset * step_.operands[k].dtype.size();
       }
-      p_.kernel->launch(queue_.stream(), {moved.data(), moved.size()});
+      p_.kernel->launch(to, {moved.data(), moved.size()});
     });
   }
   void run_primitive() {
@@ -146,7 +153,7 @@ class Running {
       const auto [low, high] = extent(l.shape, l.strides);
       const int64_t size = l.dtype.size();
       std::vector<std::max_align_t> host((high - low + 1) * size / sizeof(std::max_align_t) + 1);
-      Copies(queue_).to_host(host.data(), base_[k] + (l.offset + low) * size,
+      HostCopies(queue_).to_host(host.data(), base_[k] + (l.offset + low) * size,
                              (high - low + 1) * size);
       if (has_nan({reinterpret_cast<char*>(host.data()) - low * size, l})) return true;
     }
@@ -166,6 +173,7 @@ class Running {
   const Launch& launch_;
   const Ref<DeviceBuffer>& arena_;
   Queue& queue_;
+  const device::ErrorRecord* record_;
   SmallVector<uint64_t, 16> base_;
 };
 
@@ -206,27 +214,104 @@ std::shared_ptr<const Executable> prepare_work(Work work) {
 size_t arena_bytes(const Executable& executable) { return own(executable).arena_bytes; }
 bool waits(const Executable& executable) { return own(executable).waits; }
 
-Outcome run_steps(const Launch& launch, const Ref<DeviceBuffer>& arena, Queue& queue) {
-  const auto bindings = launch.arguments.bindings();
-  std::exception_ptr error;
-  std::vector<bool> unwritten(bindings.size());
-  for (const Prepared& p : own(*launch.executable).steps) {
-    const auto& slots = p.step.slots;
-    const bool reached = error && std::any_of(slots.begin(), slots.begin() + p.step.n_inputs,
-                                              [&](int s) { return unwritten[s]; });
-    if (!reached) {
+namespace {
+
+/// What became of the steps of a launch: which failed, and which bindings were not written.
+class Results {
+ public:
+  Results(const Launch& launch, DeviceState& device)
+      : executable_(std::static_pointer_cast<const CudaExecutable>(launch.executable)),
+        device_(device),
+        records_(executable_->steps.size()),
+        failed_(executable_->steps.size()) {
+    for (const Binding& b : launch.arguments.bindings()) buffers_.push_back(b.buffer);
+  }
+  Results(const Results&) = delete;
+  ~Results() {
+    for (device::ErrorRecord* r : records_)
+      if (r) device_.records.give(r);
+  }
+
+  /// A record for a step whose kernels check their operands, or null.
+  device::ErrorRecord* record(size_t step) {
+    const OpKernel* kernel = executable_->steps[step].kernel.get();
+    if (kernel && kernel->checks()) records_[step] = device_.records.take();
+    checks_ = checks_ || records_[step];
+    return records_[step];
+  }
+  bool checks() const { return checks_; }
+  void fail(size_t step) { failed_[step] = true; }
+
+  /// The first error that kernels reported.
+  std::exception_ptr reported() {
+    std::exception_ptr first;
+    for (size_t i = 0; i < records_.size(); ++i) {
+      if (!records_[i] || !records_[i]->set) continue;
+      failed_[i] = true;
+      if (first) continue;
       try {
-        Running(p, launch, arena, queue).run();
-        continue;
+        executable_->steps[i].kernel->raise(*records_[i]);
       } catch (...) {
-        if (!error) error = std::current_exception();
+        first = std::current_exception();
       }
     }
-    for (size_t k = p.step.n_inputs; k < slots.size(); ++k) unwritten[slots[k]] = true;
+    return first;
   }
-  Outcome out{error, {}};
-  for (size_t b = 0; b < bindings.size(); ++b)
-    if (unwritten[b] && bindings[b].buffer) out.unwritten.push_back(bindings[b].buffer);
+  /// Bindings that a failed step, or one that reads what such a step had to write, did not write.
+  std::vector<bool> unwritten(size_t steps) const {
+    std::vector<bool> bad(buffers_.size());
+    for (size_t i = 0; i < steps; ++i) {
+      const Step& s = executable_->steps[i].step;
+      const auto first_output = s.slots.begin() + s.n_inputs;
+      if (failed_[i] || std::any_of(s.slots.begin(), first_output, [&](int b) { return bad[b]; }))
+        std::for_each(first_output, s.slots.end(), [&](int b) { bad[b] = true; });
+    }
+    return bad;
+  }
+  std::vector<const Buffer*> unwritten_buffers() const {
+    std::vector<const Buffer*> found;
+    const std::vector<bool> bad = unwritten(failed_.size());
+    for (size_t b = 0; b < buffers_.size(); ++b)
+      if (bad[b] && buffers_[b]) found.push_back(buffers_[b]);
+    return found;
+  }
+
+ private:
+  const std::shared_ptr<const CudaExecutable> executable_;
+  DeviceState& device_;
+  std::vector<device::ErrorRecord*> records_;
+  std::vector<bool> failed_;
+  std::vector<const Buffer*> buffers_;
+  bool checks_ = false;
+};
+
+}  // namespace
+
+Outcome run_steps(const Launch& launch, const Ref<DeviceBuffer>& arena, Queue& queue) {
+  auto results = std::make_shared<Results>(launch, queue.device());
+  const auto& steps = own(*launch.executable).steps;
+  std::exception_ptr error;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (error) {
+      const std::vector<bool> bad = results->unwritten(i);
+      const Step& s = steps[i].step;
+      if (std::any_of(s.slots.begin(), s.slots.begin() + s.n_inputs, [&](int b) { return bad[b]; }))
+        continue;
+    }
+    try {
+      Running(steps[i], launch, arena, queue, results->record(i)).run();
+    } catch (...) {
+      if (!error) error = std::current_exception();
+      results->fail(i);
+    }
+  }
+  Outcome out{error, error ? results->unwritten_buffers() : std::vector<const Buffer*>()};
+  if (results->checks())
+    out.reported = [results](std::vector<const Buffer*>& unwritten) {
+      std::exception_ptr found = results->reported();
+      if (found) unwritten = results->unwritten_buffers();
+      return found;
+    };
   return out;
 }
 

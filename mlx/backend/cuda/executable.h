@@ -11,12 +11,14 @@ std::shared_ptr<const Executable> prepare_work(Work work);
 size_t arena_bytes(const Executable& executable);
 /// True where a step waits for the device on the host.
 bool waits(const Executable& executable);
-/// Enqueues the launch's steps. Gives the error of what failed on the host, and what was not
-/// written.
+/// The error of what failed on the host, what was not written, and what kernels will have reported
+/// when the work is over, if they can.
 struct Outcome {
   std::exception_ptr error;
   std::vector<const Buffer*> unwritten;
+  std::function<std::exception_ptr(std::vector<const Buffer*>&)> reported = {};
 };
+/// Enqueues the launch's steps.
 Outcome run_steps(const Launch& launch, const Ref<DeviceBuffer>& arena, Queue& queue);
 
 /// The address of a buffer of the device; throws ExecutionError for one of another space.

@@ -10,11 +10,22 @@
 
 namespace mlx::core::cuda {
 
+/// Where a step goes, and where its kernels say what they cannot use.
+struct Enqueue {
+  Queue& queue;
+  uint64_t record = 0;  ///< address of an ErrorRecord, for a step that has one
+  StreamHandle stream() const { return queue.stream(); }
+};
+
 /// A compiled step of an op.
 struct OpKernel {
   virtual ~OpKernel() = default;
   /// Enqueues it. `operands`: addresses that the layouts' offsets count from, in the step's order.
-  virtual void launch(StreamHandle stream, std::span<const uint64_t> operands) const = 0;
+  virtual void launch(const Enqueue& to, std::span<const uint64_t> operands) const = 0;
+  /// Whether its kernels may write an error record.
+  virtual bool checks() const { return false; }
+  /// Throws the error that a record says.
+  virtual void raise(const device::ErrorRecord&) const {}
 };
 
 struct KernelEntry {
@@ -31,7 +42,8 @@ const KernelEntry* find_kernel(const OpDef& op, const Attrs* attrs,
                                std::span<const Layout> operands, int n_inputs,
                                const DeviceState& device, Requirements& needs);
 
-extern const std::span<const KernelEntry> concat_kernels, matmul_kernels, reduce_kernels;
+extern const std::span<const KernelEntry> creation_kernels, index_kernels, matmul_kernels,
+    reduce_kernels, rows_kernels, scatter_kernels, slice_kernels;
 
 /// The axes, merged where each operand walks them as one. False where more are left than kernels
 /// take.

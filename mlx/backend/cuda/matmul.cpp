@@ -56,13 +56,13 @@ class MatmulKernel final : public OpKernel {
     const int64_t tiles = p.batch_count * ((p.m + 63) / 64) * ((p.n + 63) / 64);
     blocks_ = std::min<int64_t>(tiles, int64_t{1} << 30);
   }
-  void launch(StreamHandle stream, std::span<const uint64_t> operands) const override {
+  void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
     if (blocks_ == 0) return;
     ArgumentBlock<MatmulArguments> block{.p = arguments_};
     block.p.a = static_cast<int64_t>(operands[0]) + offsets_[0];
     block.p.b = static_cast<int64_t>(operands[1]) + offsets_[1];
     block.p.out = static_cast<int64_t>(operands[2]) + offsets_[2];
-    kernel_.launch(stream, blocks_, block.all());
+    kernel_.launch(to.stream(), blocks_, block.all());
   }
 
  private:

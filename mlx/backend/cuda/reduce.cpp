@@ -147,14 +147,14 @@ class ReduceKernel final : public OpKernel {
     workspace_ = step.workspace;
   }
 
-  void launch(StreamHandle stream, std::span<const uint64_t> operands) const override {
+  void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
     if (shapes_.arguments.kept_count == 0) return;
     ArgumentBlock<ReduceArguments> block{.p = shapes_.arguments};
     block.p.in = static_cast<int64_t>(operands[0]) + in_offset_;
     block.p.out = static_cast<int64_t>(operands[1]) + out_offset_;
     if (workspace_ >= 0) block.p.partials = static_cast<int64_t>(operands[workspace_]);
-    main_.launch(stream, blocks_, block.all());
-    if (block.p.chunks > 1) chunks_.launch(stream, chunk_blocks_, block.all());
+    main_.launch(to.stream(), blocks_, block.all());
+    if (block.p.chunks > 1) chunks_.launch(to.stream(), chunk_blocks_, block.all());
   }
 
  private:

@@ -236,12 +236,15 @@ void Queue::end(Entry entry, int status) {
     check(status, "a kernel or a copy");
     // Over on the device; whoever ends it may still be at it.
     for (const auto& e : f.after) e->wait_first();
+    if (f.reported)
+      if (std::exception_ptr found = f.reported(f.unwritten); !f.error) f.error = found;
   } catch (...) {
     if (!f.error) f.error = std::current_exception();
     f.unwritten.clear();
   }
   if (f.at_end) f.at_end(!f.error);
   f.at_end = {};
+  f.reported = {};
   f.after.clear();
   f.arguments = {};
   f.buffers.clear();

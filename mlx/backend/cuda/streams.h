@@ -58,6 +58,8 @@ struct Flight {
   std::vector<Ref<Event>> after = {};  ///< whose failure is the work's
   Arguments arguments = {};            ///< kept, as are the buffers, until the work is over
   std::vector<Ref<Buffer>> buffers = {};
+  /// What kernels reported, once the work is over: the error, and what was not written.
+  std::function<std::exception_ptr(std::vector<const Buffer*>&)> reported = {};
   std::function<void(bool)> at_end = {};  ///< on the host, when it is over: well, or not
 };
 

@@ -1,6 +1,7 @@
 // What printed programs use beyond the prelude: instructions that read where an element is.
 #pragma once
 
+#include "mlx/backend/cuda/device/arguments.h"
 #include "mlx/backend/cuda/device/prelude.cuh"
 
 namespace mlx::core::device {
