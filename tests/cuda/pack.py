@@ -15,16 +15,17 @@ import sysconfig
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACK = ROOT / "build" / "pack"
 TREE = PACK / "tree"
-PACKAGES = """_pytest hypothesis _hypothesis_ftz_detector.py _hypothesis_globals.py
-_hypothesis_pytestplugin.py iniconfig ml_dtypes numpy numpy.libs packaging pluggy pygments pytest
-safetensors scipy_openblas32 sortedcontainers typing_extensions.py""".split()
+PACKAGES = """_pytest execnet hypothesis _hypothesis_ftz_detector.py _hypothesis_globals.py
+_hypothesis_pytestplugin.py iniconfig ml_dtypes numpy numpy.libs packaging pluggy py.py pygments
+pytest pytest_xdist safetensors scipy scipy.libs scipy_openblas32 sortedcontainers
+typing_extensions.py xdist""".split()
 SKIPPED = shutil.ignore_patterns(
-    "__pycache__", "test", "tests", "idlelib", "turtledemo", "tkinter", "lib2to3", "ensurepip",
-    "config-3*", "*.a", "*.pyi", "*.h", "dist-packages", "distutils", "pydoc_data", "f2py",
+    "__pycache__", "site-packages", "test", "tests", "idlelib", "turtledemo", "tkinter", "lib2to3", "ensurepip",
+    "config-3*", "*.a", "*.pyi", "*.h", "dist-packages", "distutils", "pydoc_data",
 )  # fmt: skip
 
 RUN = """#!/bin/sh
-# run test ARGS    the Python tests on the GPU: ARGS go to pytest
+# run test ARGS    the Python tests on the GPU, on all cores: ARGS go to pytest
 # run checks       the first things to see: what the GPU is, and whether its bits are the CPU's
 # run python ARGS  the interpreter, with the package
 here=$(cd "$(dirname "$0")" && pwd)
@@ -37,12 +38,16 @@ done
 export MLX_CUDA_LIBRARY_PATH MLX_CUDA_CACHE_DIR=${MLX_CUDA_CACHE_DIR:-$here/kernels}
 python=$here/python/bin/python3
 cd "$here"
+parallel=
+[ -d packages/xdist ] && parallel="-n $(nproc)"
 what=$1; [ $# -gt 0 ] && shift
 case $what in
-  test) exec $python -m pytest -p no:cacheprovider --device gpu "${@:-tests/python}" ;;
+  test) [ $# -gt 0 ] || set -- tests/python
+    exec $python -m pytest -p no:cacheprovider --device gpu $parallel "$@" ;;
   checks)
     $python -c 'import mlx.core as mx; print(mx.default_device(), mx.device_info(mx.gpu))'
-    exec $python -m pytest -p no:cacheprovider --device gpu tests/python/test_devices_agree.py "$@" ;;
+    exec $python -m pytest -p no:cacheprovider --device gpu $parallel tests/python/test_devices_agree.py \\
+      "$@" ;;
   python) exec $python "$@" ;;
   *) sed -n 's/^# //p' "$0" ;;
 esac
@@ -91,6 +96,10 @@ def main():
     for info in site.glob("*.dist-info"):  # plugins of pytest are found through these
         if info.name.split("-")[0] in PACKAGES:
             copy(info, TREE / "packages" / info.name)
+    # SciPy's BLAS is the one that the engine has.
+    for library in (TREE / "packages" / "scipy.libs").glob("libscipy_openblas*"):
+        library.unlink()
+        library.symlink_to("../scipy_openblas32/lib/libscipy_openblas.so")
     built = ROOT / "build" / "python" / "mlx"
     shutil.copytree(built, TREE / "build" / "python" / "mlx", symlinks=False,
                     ignore=shutil.ignore_patterns("__pycache__"))  # fmt: skip
@@ -98,7 +107,8 @@ def main():
         source = ROOT / name
         shutil.copytree(source, TREE / name) if source.is_dir() else copy(source, TREE / name)
     for library in (*TREE.glob("build/python/mlx/lib/*.so"), *TREE.glob("build/python/mlx/*.so"),
-                    *TREE.glob("packages/scipy_openblas32/lib/*.so")):  # fmt: skip
+                    *TREE.glob("packages/scipy_openblas32/lib/*.so"),
+                    *TREE.glob("python/lib/libpython*.so*")):  # fmt: skip
         subprocess.run(["strip", "--strip-unneeded", library], check=True)
     (TREE / "run").write_text(RUN)
     (TREE / "run").chmod(0o755)
