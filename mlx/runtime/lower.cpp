@@ -118,13 +118,17 @@ class Lowering {
     return t.backend->find(*n.op, attrs, operands, n_inputs, t.stream.device.index);
   }
 
-  /// True where the one op that reads the group may compute it: its step decides.
-  bool waits_for_consumer(const FusionGroup& group) const {
-    if (group.consumer < 0) return false;
+  /// What the one op that reads the group wants.
+  Requirements consumer_needs(const FusionGroup& group) const {
     const Node &n = *items_[group.consumer].node, &root = *items_[group.root()].node;
     const Layout operands[] = {dense_layout(root.shape, root.dtype),
                                dense_layout(n.shape, n.dtype)};
-    return num_elements(root.shape) > 0 && find(n, n.attrs.get(), operands, 1).prologue;
+    return find(n, n.attrs.get(), operands, 1);
+  }
+  /// True where that op may compute the group: its step decides.
+  bool waits_for_consumer(const FusionGroup& group) const {
+    return group.consumer >= 0 && num_elements(items_[group.root()].node->shape) > 0 &&
+           consumer_needs(group).prologue;
   }
 
   /// A step of an op that computes its input as it reads. False where the backend does not fuse
@@ -150,6 +154,11 @@ class Lowering {
     }
     int slot = steps_.add_slot(SlotKind::temp, num_elements(n.shape) * n.dtype.size());
     programs_.slots().push_back(slot);
+    if (const size_t workspace = consumer_needs(group).workspace) {
+      step.workspace = static_cast<int>(step.operands.size());
+      step.operands.push_back(dense_layout({static_cast<int64_t>(workspace)}, uint8));
+      programs_.slots().push_back(steps_.add_slot(SlotKind::temp, workspace));
+    }
     values_.set(i, {.slot = slot, .layout = std::move(out)});
     steps_.add_step(n.stream, std::move(step), all_of(programs_.slots()), 0);
     store(i);

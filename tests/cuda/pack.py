@@ -103,7 +103,8 @@ def main():
     built = ROOT / "build" / "python" / "mlx"
     shutil.copytree(built, TREE / "build" / "python" / "mlx", symlinks=False,
                     ignore=shutil.ignore_patterns("__pycache__"))  # fmt: skip
-    for name in ("tests/python", "tests/golden", "pyproject.toml", "README.md", "docs"):
+    for name in ("tests/python", "tests/golden", "tests/peers", "tests/includes.py", "pyproject.toml",
+                 "README.md", "CONTRIBUTING.md", "cmake", "docs", "examples", "mlx"):
         source = ROOT / name
         shutil.copytree(source, TREE / name) if source.is_dir() else copy(source, TREE / name)
     for library in (*TREE.glob("build/python/mlx/lib/*.so"), *TREE.glob("build/python/mlx/*.so"),

@@ -1,8 +1,10 @@
 #include "executable.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "control.h"
+#include "mlx/backend/shared/borrow.h"
 #include "mlx/core/error.h"
 #include "mlx/ops/custom.h"
 #include "mlx/runtime/observe.h"
@@ -11,6 +13,30 @@
 namespace mlx::core::fake {
 
 namespace {
+
+/// Kernels run where the device's memory can be read.
+struct MemoryCopies final : BorrowCopies {
+  void to_host(void* to, uint64_t from, size_t bytes) override {
+    std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
+  }
+  void to_device(uint64_t to, const void* from, size_t bytes) override {
+    std::memcpy(reinterpret_cast<void*>(to), from, bytes);
+  }
+};
+
+/// A step whose input a program computes, as the same op on the program's dense result.
+Step on_result(Step step) {
+  const Program& p = step.program;
+  if (p.code.empty()) return step;
+  const Shape shape = step.operands[0].shape;
+  const Dtype type(p.code[p.outputs[0] - p.first_instr()].out);
+  step.operands.erase(step.operands.begin(), step.operands.begin() + step.n_inputs);
+  step.operands.insert(step.operands.begin(), {shape, row_major(shape), 0, type});
+  if (step.workspace >= 0) step.workspace = step.workspace - step.n_inputs + 1;
+  step.program = {};
+  step.n_inputs = 1;
+  return step;
+}
 
 struct Prepared {
   Step step;
@@ -71,8 +97,15 @@ class Running {
   void run_kernel() {
     if (!step_.op) return run_fused();
     if (is_primitive(step_)) return run_primitive();
-    if (step_.program.code.empty()) return p_.borrowed->run({base_.data(), base_.size()}, nullptr);
-    run_on_program();
+    if (!step_.program.code.empty()) return run_on_program();
+    SmallVector<uint64_t, 8> operands;
+    for (unsigned char* p : base_) operands.push_back(reinterpret_cast<uint64_t>(p));
+    run_borrowed({operands.data(), operands.size()});
+  }
+  void run_borrowed(std::span<const uint64_t> operands) {
+    ++counts().borrowed;
+    MemoryCopies copies;
+    p_.borrowed->run(operands, nullptr, copies);
   }
 
   void run_fused() {
@@ -94,10 +127,11 @@ class Running {
     operands.push_back(result.data());
     layouts.push_back({shape, row_major(shape), 0, type});
     run_program(p, shape, {operands.data(), operands.size()}, layouts, constants());
-    SmallVector<unsigned char*, 8> base;
-    base.push_back(nullptr);
-    for (size_t k = step_.n_inputs; k < base_.size(); ++k) base.push_back(base_[k]);
-    p_.borrowed->run({base.data(), base.size()}, result.data());
+    SmallVector<uint64_t, 8> base;
+    base.push_back(reinterpret_cast<uint64_t>(result.data()));
+    for (size_t k = step_.n_inputs; k < base_.size(); ++k)
+      base.push_back(reinterpret_cast<uint64_t>(base_[k]));
+    run_borrowed({base.data(), base.size()});
   }
 
   /// An array over an operand's memory.
@@ -165,7 +199,7 @@ std::shared_ptr<const Executable> prepare_work(Work work) {
     check_program(s.program);
     Prepared p{std::move(s), watched};
     if (p.step.op && !is_primitive(p.step))
-      p.borrowed = std::make_unique<const BorrowedStep>(p.step, work.device);
+      p.borrowed = std::make_unique<const BorrowedStep>(on_result(p.step), work.device);
     x->steps.push_back(std::move(p));
   }
   return x;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "mlx/backend/cuda/compiler.h"
+#include "mlx/backend/cuda/streams.h"
 
 namespace mlx::core::cuda {
 
@@ -168,12 +169,17 @@ FunctionHandle KernelCache::find(const std::string& source, const char* name) {
     if (!fresh) changed_.wait(lock, [&] { return entry->ready; });
   }
   if (fresh) {
-    try {
-      const std::string code = code_of(source);
-      check(driver().load_module(&entry->module, code.data()), "cuModuleLoadData");
-    } catch (...) {
-      entry->error = std::current_exception();
-    }
+    auto work = [&] {
+      try {
+        check(driver().set_context(context_), "cuCtxSetCurrent");
+        const std::string code = code_of(source);
+        check(driver().load_module(&entry->module, code.data()), "cuModuleLoadData");
+      } catch (...) {
+        entry->error = std::current_exception();
+      }
+    };
+    // The compiler takes more stack than threads of a program may have.
+    start_without_signals(work).join();
     std::lock_guard lock(mutex_);
     entry->ready = true;
     if (entry->error) modules_.erase(source);  // the next one tries again

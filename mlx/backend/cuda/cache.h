@@ -14,8 +14,9 @@ namespace mlx::core::cuda {
 /// The kernels of one device.
 class KernelCache {
  public:
-  explicit KernelCache(std::string architecture) : architecture_(std::move(architecture)) {}
-  /// The kernel `name` of a source, compiled at most once. The device's context is current.
+  KernelCache(std::string architecture, ContextHandle context)
+      : architecture_(std::move(architecture)), context_(context) {}
+  /// The kernel `name` of a source, compiled at most once.
   FunctionHandle find(const std::string& source, const char* name);
 
  private:
@@ -27,6 +28,7 @@ class KernelCache {
     std::exception_ptr error = {};
   };
   const std::string architecture_;
+  const ContextHandle context_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::unordered_map<std::string, std::shared_ptr<Entry>> modules_;  // by source

@@ -187,7 +187,9 @@ class CudaBackend final : public Backend {
     return r;
   }
   bool fuses(const Instr&, int) override { return true; }
-  bool fuses_prologue(const Step&, int) override { return false; }
+  bool fuses_prologue(const Step& step, int index) override {
+    return computes_input(step, device(index));
+  }
   std::shared_ptr<const Executable> prepare(Work work) override {
     return prepare_work(std::move(work));
   }

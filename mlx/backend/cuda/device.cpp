@@ -98,7 +98,7 @@ DeviceState::DeviceState(int index) : index(index) {
   architecture = "sm_" + std::to_string(major) + std::to_string(minor);
   check(d.primary_context(&context, ordinal), "cuDevicePrimaryCtxRetain");
   pool = std::make_unique<Pool>(context, bytes, poll_all, drain_all);
-  kernels = std::make_unique<KernelCache>(architecture);
+  kernels = std::make_unique<KernelCache>(architecture, context);
 }
 
 void DeviceState::enter() const {

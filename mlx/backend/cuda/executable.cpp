@@ -118,7 +118,7 @@ class Running {
     }
   }
   void run_op() {
-    const Enqueue to{queue_, reinterpret_cast<uint64_t>(record_)};
+    const Enqueue to{queue_, reinterpret_cast<uint64_t>(record_), constants()};
     if (step_.loop.empty()) return p_.kernel->launch(to, operands());
     SmallVector<uint64_t, 16> moved;
     moved.resize(base_.size());
@@ -178,6 +178,10 @@ class Running {
 };
 
 const KernelEntry* find_step(const Step& s, const DeviceState& state, Requirements& needs) {
+  if (!s.program.code.empty()) {
+    const Layout operands[] = {computed_input(s), s.operands[s.n_inputs]};
+    return find_kernel(*s.op, s.attrs.get(), operands, 1, state, needs);
+  }
   const std::span<const Layout> operands(s.operands.data(), s.outputs_end());
   return find_kernel(*s.op, s.attrs.get(), operands, s.n_inputs, state, needs);
 }

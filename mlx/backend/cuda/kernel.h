@@ -14,6 +14,7 @@ namespace mlx::core::cuda {
 struct Enqueue {
   Queue& queue;
   uint64_t record = 0;  ///< address of an ErrorRecord, for a step that has one
+  const Scalar* constants = nullptr;  ///< of the step's program
   StreamHandle stream() const { return queue.stream(); }
 };
 
@@ -44,6 +45,11 @@ const KernelEntry* find_kernel(const OpDef& op, const Attrs* attrs,
 
 extern const std::span<const KernelEntry> creation_kernels, index_kernels, matmul_kernels,
     reduce_kernels, rows_kernels, scatter_kernels, slice_kernels;
+
+/// Whether a step, an op with a program, runs as one kernel.
+bool computes_input(const Step& step, const DeviceState& device);
+/// The result of a step's program, as an op would read it from memory.
+Layout computed_input(const Step& step);
 
 /// The axes, merged where each operand walks them as one. False where more are left than kernels
 /// take.

@@ -44,6 +44,15 @@ EventHandle take_event() {
 
 bool on_queue_thread() { return queue_thread; }
 
+std::thread start_without_signals(std::function<void()> work) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread thread(std::move(work));
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return thread;
+}
+
 EventBox::EventBox() : handle(take_event()) {}
 EventBox::~EventBox() {
   FreeEvents& f = free_events();
@@ -134,12 +143,7 @@ void Queue::submit(std::function<void()> job, bool waits) {
 }
 
 void Queue::start_thread() {
-  // Signals are for the threads of the program.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread([this] { loop(); }).detach();
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  start_without_signals([this] { loop(); }).detach();
 }
 
 void Queue::loop() {
@@ -274,7 +278,17 @@ void Queue::drain(bool hears_interrupts) {
       changed_.wait(lock, ran);
   }
   device_.enter();
-  driver().wait_stream(stream_);
+  if (hears_interrupts && interruptible()) {
+    // The driver's wait would not hear a signal.
+    Ref<EventBox> end = make_ref<EventBox>();
+    check(driver().record_event(end->handle, stream_), "cuEventRecord");
+    while (driver().query_event(end->handle) == kNotReady) {
+      check_interrupt();
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+  } else {
+    driver().wait_stream(stream_);
+  }
   poll();
 }
 

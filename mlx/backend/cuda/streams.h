@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <thread>
 
 #include "mlx/backend/backend.h"
 #include "mlx/backend/cuda/driver.h"
@@ -15,6 +16,9 @@ namespace mlx::core::cuda {
 
 class Queue;
 struct DeviceState;
+
+/// A thread that hears no signals: they are for the threads of the program.
+std::thread start_without_signals(std::function<void()> work);
 
 /// An event of the driver, used again when nobody looks at it any more.
 class EventBox : public RefCounted {

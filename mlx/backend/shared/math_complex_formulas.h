@@ -110,6 +110,7 @@ MLX_FN Cx<double> tan(Cx<double> z) {
 MLX_FN Cx<double> arcsin(Cx<double> z) {
   using namespace complex_detail;
   if (z.re == 0 && z.im != z.im) return z;
+  if (infinite(z.re) && z.im != z.im) return {z.im, kInf<double>};
   if (infinite(z.im) || (infinite(z.re) && z.im == z.im)) {
     const double angle = !infinite(z.re) ? z.re * 0 : infinite(z.im) ? kQuarterPi : 2 * kQuarterPi;
     return {__builtin_copysign(angle, z.re), __builtin_copysign(kInf<double>, z.im)};
@@ -122,6 +123,8 @@ MLX_FN Cx<double> arccos(Cx<double> z) {
   using namespace complex_detail;
   if (infinite(z.re) && infinite(z.im)) return {(z.re > 0 ? 1 : 3) * kQuarterPi, -z.im};
   if (z.re == 0 && z.im != z.im) return {2 * kQuarterPi, z.im};
+  if (infinite(z.re) && z.im != z.im) return {z.im, kInf<double>};
+  if (z.re != z.re && infinite(z.im)) return {z.re, -z.im};
   const Cx<double> a = sqrt(Cx<double>{1 - z.re, -z.im}), b = sqrt(Cx<double>{1 + z.re, z.im});
   return {2 * __builtin_atan2(a.re, b.re),
           __builtin_copysign(__builtin_asinh(b.re * a.im - b.im * a.re), -z.im)};
@@ -130,6 +133,9 @@ MLX_FN Cx<double> arccosh(Cx<double> z) {
   using namespace complex_detail;
   if (infinite(z.re) && infinite(z.im))
     return {kInf<double>, __builtin_copysign((z.re > 0 ? 1 : 3) * kQuarterPi, z.im)};
+  if (z.re == 0 && z.im != z.im) return {z.im, 2 * kQuarterPi};
+  if (infinite(z.re) && z.im != z.im) return {kInf<double>, z.im};
+  if (z.re != z.re && infinite(z.im)) return {kInf<double>, z.re};
   const Cx<double> a = sqrt(Cx<double>{z.re - 1, z.im}), b = sqrt(Cx<double>{z.re + 1, z.im});
   return {__builtin_asinh(a.re * b.re + a.im * b.im), 2 * __builtin_atan2(a.im, b.re)};
 }

@@ -48,6 +48,11 @@ class Printer {
     return out_.str();
   }
 
+  std::string values() {
+    instructions();
+    return out_.str();
+  }
+
  private:
   int inputs() const { return static_cast<int>(p_.inputs.size()); }
   Dtype::Val type_of(int v) const {
@@ -126,11 +131,7 @@ class Printer {
            << offset(form_.numberings[k], at_.numberings[k]) << ");\n";
     for (int k = 0; k < inputs(); ++k)
       out_ << "      const " << type_name(p_.inputs[k]) << " v" << k << " = a" << k << "[u];\n";
-    for (size_t k = 0; k < p_.code.size(); ++k) {
-      out_ << "      const " << type_name(p_.code[k].out) << " v" << p_.first_instr() + k << " = ";
-      instruction(p_.code[k]);
-      out_ << ";\n";
-    }
+    instructions();
     for (size_t o = 0; o < p_.outputs.size(); ++o) {
       const size_t k = inputs() + o;
       out_ << "      out" << o << "[" << offset(form_.operands[k], at_.operands[k] + 1) << "] = v"
@@ -139,6 +140,13 @@ class Printer {
     out_ << "    }\n";
   }
 
+  void instructions() {
+    for (size_t k = 0; k < p_.code.size(); ++k) {
+      out_ << "      const " << type_name(p_.code[k].out) << " v" << p_.first_instr() + k << " = ";
+      instruction(p_.code[k]);
+      out_ << ";\n";
+    }
+  }
   void instruction(const Instr& i) {
     const char* type = type_name(i.out);
     if (reads_index(i.op)) {
@@ -203,6 +211,9 @@ ProgramArguments::ProgramArguments(const Program& p, const ProgramForm& form) {
 
 int elements_a_thread(const ProgramForm& form) { return form.all_dense() ? 4 : 1; }
 
+std::string print_values(const Program& p) {
+  return Printer(p, {}, "").values();
+}
 std::string print_program(const Program& p, const ProgramForm& form, const std::string& name) {
   return Printer(p, form, name).print();
 }

@@ -39,6 +39,10 @@ struct ProgramArguments {
 /// Elements that a thread of the printed kernel goes through at a time.
 int elements_a_thread(const ProgramForm& form);
 
+/// The values that a program without numberings computes, a line each: v<k> by their numbers, where
+/// those of inputs and constants are there.
+std::string print_values(const Program& program);
+
 /// The source of a kernel `name`.
 std::string print_program(const Program& program, const ProgramForm& form, const std::string& name);
 

@@ -20,11 +20,20 @@ struct ReduceArguments {
   Axes kept, reduced;
 };
 
+/// What a program reads as it computes what is reduced.
+struct ProgramOperand {
+  int64_t address;
+  Axes kept, reduced;
+};
+
 struct MatmulArguments {
   int64_t a, b, out;  ///< addresses
   int64_t m, n, k, batch_count;
   int64_t a_row, a_column, b_row, b_column;  ///< strides
   Axes a_batch, b_batch;
+  int64_t addend, c_row, c_column;  ///< address of what beta counts, or 0; strides
+  Axes c_batch;
+  double alpha, beta;
 };
 
 /// What a kernel says of an operand that it cannot use; the first one that does is heard.

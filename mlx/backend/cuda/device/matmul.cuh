@@ -44,6 +44,21 @@ MLX_FN A added(A a, A b) {
   }
 }
 
+template <class A>
+inline constexpr bool is_inexact = std::is_floating_point_v<A> || m::IsCx<A>::value;
+
+/// alpha * x + beta * c
+template <class A>
+MLX_FN A with_addend(A x, A c, double alpha, double beta) {
+  if constexpr (m::IsCx<A>::value) {
+    using R = decltype(x.re);
+    const R f = static_cast<R>(alpha), g = static_cast<R>(beta);
+    return {f * x.re + g * c.re, f * x.im + g * c.im};
+  } else {
+    return static_cast<A>(alpha) * x + static_cast<A>(beta) * c;
+  }
+}
+
 template <class T, class A>
 MLX_FN void matrix_product(const MatmulArguments& p) {
   MLX_SHARED A left[kDepth][kTile + 1], right[kDepth][kTile + 1];
@@ -96,17 +111,21 @@ MLX_FN void matrix_product(const MatmulArguments& p) {
       }
     }
     auto* out = reinterpret_cast<T*>(p.out) + batch * p.m * p.n;
+    const auto* c =
+        p.addend ? reinterpret_cast<const T*>(p.addend) + offset_of(p.c_batch, batch) : nullptr;
 #pragma unroll
     for (int i = 0; i < kSome; ++i) {
 #pragma unroll
       for (int j = 0; j < kSome; ++j) {
-        const int64_t r = row + ty * kSome + i, c = column + tx + j * kSide;
-        if (r >= p.m || c >= p.n) continue;
-        const A x = added(total[i][j], sum[i][j]);
+        const int64_t r = row + ty * kSome + i, s = column + tx + j * kSide;
+        if (r >= p.m || s >= p.n) continue;
+        A x = added(total[i][j], sum[i][j]);
+        if constexpr (is_inexact<A>)
+          if (c) x = with_addend(x, loaded<A>(c[r * p.c_row + s * p.c_column]), p.alpha, p.beta);
         if constexpr (is_narrow<T>) {
-          out[r * p.n + c] = narrowed<T>(x);
+          out[r * p.n + s] = narrowed<T>(x);
         } else {
-          out[r * p.n + c] = x;
+          out[r * p.n + s] = x;
         }
       }
     }

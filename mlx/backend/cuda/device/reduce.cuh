@@ -199,6 +199,18 @@ struct Position {
   }
 };
 
+//--- where elements come from
+
+/// From an array. A source gives element `i` of what is reduced to an output.
+template <class T, bool One>
+struct FromMemory {
+  const Axes& reduced;
+  const T* first;
+  MLX_FN FromMemory(const ReduceArguments& p, int64_t output)
+      : reduced(p.reduced), first(reinterpret_cast<const T*>(p.in) + offset_of(p.kept, output)) {}
+  MLX_FN T operator()(int64_t i) const { return first[reduced_offset<One>(reduced, i)]; }
+};
+
 //--- the kernels
 
 /// Partial results, combined as the digits of a binary counter carry.
@@ -243,16 +255,15 @@ MLX_FN A shuffled_down(A x, int distance) {
 }
 
 /// A warp for each output and chunk.
-template <class O, class F, class Out, bool One>
-MLX_FN void reduce_rows(const ReduceArguments& p) {
+template <class O, class F, class Out, class Source, class Arguments>
+MLX_FN void reduce_rows(const Arguments& p) {
   using A = typename O::A;
   const int lane = static_cast<int>(threadIdx.x % kLanes);
   const int64_t warps = static_cast<int64_t>(gridDim.x) * (kThreads / kLanes);
-  const auto* in = reinterpret_cast<const typename O::T*>(p.in);
   for (int64_t tile = static_cast<int64_t>(blockIdx.x) * (kThreads / kLanes) + threadIdx.x / kLanes;
        tile < p.kept_count * p.chunks; tile += warps) {
     const int64_t output = tile / p.chunks, chunk = tile % p.chunks;
-    const auto* row = in + offset_of(p.kept, output);
+    const Source source(p, output);
     const int64_t first = chunk * p.chunk;
     const int64_t end = first + p.chunk < p.reduced_count ? first + p.chunk : p.reduced_count;
     Counter<O> counter;
@@ -260,7 +271,7 @@ MLX_FN void reduce_rows(const ReduceArguments& p) {
       const int64_t last = block + kBlock < end ? block + kBlock : end;
       A x = O::neutral();
       for (int64_t i = block + lane; i < last; i += kLanes) {
-        const A y = O::load(row[reduced_offset<One>(p.reduced, i)], i);
+        const A y = O::load(source(i), i);
         x = i < block + kLanes ? y : O::combine(x, y);
       }
 #pragma unroll
@@ -272,15 +283,14 @@ MLX_FN void reduce_rows(const ReduceArguments& p) {
 }
 
 /// A thread for each output and chunk.
-template <class O, class F, class Out, bool One>
-MLX_FN void reduce_columns(const ReduceArguments& p) {
+template <class O, class F, class Out, class Source, class Arguments>
+MLX_FN void reduce_columns(const Arguments& p) {
   using A = typename O::A;
   const int64_t threads = static_cast<int64_t>(gridDim.x) * kThreads;
-  const auto* in = reinterpret_cast<const typename O::T*>(p.in);
   for (int64_t tile = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
        tile < p.kept_count * p.chunks; tile += threads) {
     const int64_t output = tile % p.kept_count, chunk = tile / p.kept_count;
-    const auto* column = in + offset_of(p.kept, output);
+    const Source source(p, output);
     const int64_t first = chunk * p.chunk;
     const int64_t end = first + p.chunk < p.reduced_count ? first + p.chunk : p.reduced_count;
     Counter<O> counter;
@@ -292,7 +302,7 @@ MLX_FN void reduce_columns(const ReduceArguments& p) {
 #pragma unroll
         for (int l = 0; l < kLanes; ++l) {
           const int64_t i = row + l;
-          const A x = i < last ? O::load(column[reduced_offset<One>(p.reduced, i)], i) : O::neutral();
+          const A x = i < last ? O::load(source(i), i) : O::neutral();
           if (row == block)
             lanes[l] = x;
           else if (i < last)
