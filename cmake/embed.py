@@ -16,5 +16,9 @@ for file in files:
     path = pathlib.Path(file)
     name = path.name if path.parent.name == "std" else path.relative_to(root).as_posix()
     parts.append(f'{{"{name}", R"source({path.read_text()})source"}},')
-parts += ["};", f"extern const int embedded_count = {len(files)};", "}  // namespace mlx::core::cuda\n"]
+parts += [
+    "};",
+    f"extern const int embedded_count = {len(files)};",
+    "}  // namespace mlx::core::cuda\n",
+]
 pathlib.Path(out).write_text("\n".join(parts))

@@ -1,8 +1,8 @@
 // Compiles a corpus of printed programs with NVRTC, which needs no GPU: every row of
-// ops/elementwise.def on every dtype that it takes, casts between all dtypes, instructions that read
-// where an element is, walks of each kind. `mlx_cuda_corpus [ARCHITECTURE [THREADS [PART]]]`, where
-// PART is a part of the names of those that are wanted; or @FOLDER: sources that the driver of the
-// host has kept there (MLX_HOST_DRIVER_SOURCES).
+// ops/elementwise.def on every dtype that it takes, casts between all dtypes, instructions that
+// read where an element is, walks of each kind. `mlx_cuda_corpus [ARCHITECTURE [THREADS [PART]]]`,
+// where PART is a part of the names of those that are wanted; or @FOLDER: sources that the driver
+// of the host has kept there (MLX_HOST_DRIVER_SOURCES).
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>

@@ -14,13 +14,12 @@ template <class R, class... A, class S, class... B>
   requires(sizeof...(A) == sizeof...(B))
 struct Same<R (*)(A...), S (*)(B...)> {
   static constexpr bool value =
-      sizeof(R) == sizeof(S) && ((sizeof(A) == sizeof(B) &&
-                                  std::is_pointer_v<A> == std::is_pointer_v<B>) && ...);
+      sizeof(R) == sizeof(S) &&
+      ((sizeof(A) == sizeof(B) && std::is_pointer_v<A> == std::is_pointer_v<B>) && ...);
 };
 
-#define CHECK(name, symbol, parameters)                                                        \
-  static_assert(Same<decltype(mlx::core::cuda::Driver::name), decltype(&::symbol)>::value, \
-                #symbol);
+#define CHECK(name, symbol, parameters) \
+  static_assert(Same<decltype(mlx::core::cuda::Driver::name), decltype(&::symbol)>::value, #symbol);
 MLX_CUDA_FUNCTIONS(CHECK)
 
 using namespace mlx::core;

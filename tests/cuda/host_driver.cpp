@@ -290,10 +290,11 @@ bool compile(Program& p) {
   std::ofstream(base + ".cpp") << p.source;
   const char* compiler = std::getenv("CXX");
   // Without contraction, as on the device; FMA as the instruction sets have it.
-  const std::string command =
-      std::string(compiler ? compiler : "c++") +
-      " -std=c++20 -O1 -mfma -ffp-contract=off -fno-trapping-math -fno-math-errno -fwrapv -w -shared"
-      " -fPIC -I" + folder + " -o " + base + ".so " + base + ".cpp 2> " + base + ".log";
+  const std::string command = std::string(compiler ? compiler : "c++") +
+                              " -std=c++20 -O1 -mfma -ffp-contract=off -fno-trapping-math "
+                              "-fno-math-errno -fwrapv -w -shared"
+                              " -fPIC -I" +
+                              folder + " -o " + base + ".so " + base + ".cpp 2> " + base + ".log";
   const int status = std::system(command.c_str());
   const int number = ++compiled;
   if (const char* kept = std::getenv("MLX_HOST_DRIVER_SOURCES"))
@@ -492,8 +493,8 @@ EXPORT int cuModuleGetFunction(Function** f, Module* m, const char* name) {
   return kSuccess;
 }
 
-/// The bytes of a kernel's block of arguments are not known here: the plugin's blocks are words, and
-/// one more says how many.
+/// The bytes of a kernel's block of arguments are not known here: the plugin's blocks are words,
+/// and one more says how many.
 EXPORT int cuLaunchKernel(Function* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                           unsigned by, unsigned bz, unsigned, Stream* s, void** parameters,
                           void** extra) {
@@ -522,7 +523,9 @@ EXPORT int cuGetErrorName(int status, const char** text) {
                                     : "CUDA_ERROR_INVALID_VALUE";
   return kSuccess;
 }
-EXPORT int cuGetErrorString(int, const char** text) { return *text = "from the host driver", kSuccess; }
+EXPORT int cuGetErrorString(int, const char** text) {
+  return *text = "from the host driver", kSuccess;
+}
 
 // --- the compiler
 

@@ -15,13 +15,34 @@ import sysconfig
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACK = ROOT / "build" / "pack"
 TREE = PACK / "tree"
-PACKAGES = """_pytest execnet hypothesis _hypothesis_ftz_detector.py _hypothesis_globals.py
-_hypothesis_pytestplugin.py iniconfig ml_dtypes numpy numpy.libs packaging pluggy py.py pygments
-pytest pytest_xdist safetensors scipy scipy.libs scipy_openblas32 sortedcontainers
-typing_extensions.py xdist""".split()
+PACKAGES = [
+    "_pytest",
+    "execnet",
+    "hypothesis",
+    "_hypothesis_ftz_detector.py",
+    "_hypothesis_globals.py",
+    "_hypothesis_pytestplugin.py",
+    "iniconfig",
+    "ml_dtypes",
+    "numpy",
+    "numpy.libs",
+    "packaging",
+    "pluggy",
+    "py.py",
+    "pygments",
+    "pytest",
+    "pytest_xdist",
+    "safetensors",
+    "scipy",
+    "scipy.libs",
+    "scipy_openblas32",
+    "sortedcontainers",
+    "typing_extensions.py",
+    "xdist",
+]
 SKIPPED = shutil.ignore_patterns(
-    "__pycache__", "site-packages", "test", "tests", "idlelib", "turtledemo", "tkinter", "lib2to3", "ensurepip",
-    "config-3*", "*.a", "*.pyi", "*.h", "dist-packages", "distutils", "pydoc_data",
+    "__pycache__", "site-packages", "test", "tests", "idlelib", "turtledemo", "tkinter", "lib2to3",
+    "ensurepip", "config-3*", "*.a", "*.pyi", "*.h", "dist-packages", "distutils", "pydoc_data",
 )  # fmt: skip
 
 RUN = """#!/bin/sh
@@ -29,7 +50,8 @@ RUN = """#!/bin/sh
 # run checks       the first things to see: what the GPU is, and whether its bits are the CPU's
 # run python ARGS  the interpreter, with the package
 here=$(cd "$(dirname "$0")" && pwd)
-export PYTHONHOME=$here/python PYTHONPATH=$here/build/python:$here/packages PYTHONDONTWRITEBYTECODE=1
+export PYTHONHOME=$here/python PYTHONPATH=$here/build/python:$here/packages
+export PYTHONDONTWRITEBYTECODE=1
 export LD_LIBRARY_PATH=$here/python/lib:$here/packages/scipy_openblas32/lib:$LD_LIBRARY_PATH
 for found in $(ls -d /opt/*/.venv/lib/python3*/site-packages/nvidia/cu13/lib \\
     /usr/local/lib/python3*/dist-packages/nvidia/cu13/lib /usr/local/cuda*/lib64 2>/dev/null); do
@@ -46,8 +68,8 @@ case $what in
     exec $python -m pytest -p no:cacheprovider --device gpu $parallel "$@" ;;
   checks)
     $python -c 'import mlx.core as mx; print(mx.default_device(), mx.device_info(mx.gpu))'
-    exec $python -m pytest -p no:cacheprovider --device gpu $parallel tests/python/test_devices_agree.py \\
-      "$@" ;;
+    exec $python -m pytest -p no:cacheprovider --device gpu $parallel \\
+      tests/python/test_devices_agree.py "$@" ;;
   python) exec $python "$@" ;;
   *) sed -n 's/^# //p' "$0" ;;
 esac
@@ -80,7 +102,12 @@ def interpreter():
     copy(binary, home / "bin" / "python3")
     copy(pathlib.Path(sysconfig.get_paths()["stdlib"]), home / "lib" / version)
     modules = pathlib.Path(sysconfig.get_paths()["stdlib"], "lib-dynload")
-    for program in (binary, *modules.glob("_ctypes*"), *modules.glob("_lzma*"), *modules.glob("zlib*")):
+    for program in (
+        binary,
+        *modules.glob("_ctypes*"),
+        *modules.glob("_lzma*"),
+        *modules.glob("zlib*"),
+    ):
         for name, path in libraries(program):
             copy(path, home / "lib" / name)
 
@@ -103,8 +130,19 @@ def main():
     built = ROOT / "build" / "python" / "mlx"
     shutil.copytree(built, TREE / "build" / "python" / "mlx", symlinks=False,
                     ignore=shutil.ignore_patterns("__pycache__"))  # fmt: skip
-    for name in ("tests/python", "tests/golden", "tests/peers", "tests/includes.py", "pyproject.toml",
-                 "README.md", "CONTRIBUTING.md", "cmake", "docs", "examples", "mlx"):
+    for name in (
+        "tests/python",
+        "tests/golden",
+        "tests/peers",
+        "tests/includes.py",
+        "pyproject.toml",
+        "README.md",
+        "CONTRIBUTING.md",
+        "cmake",
+        "docs",
+        "examples",
+        "mlx",
+    ):
         source = ROOT / name
         shutil.copytree(source, TREE / name) if source.is_dir() else copy(source, TREE / name)
     for library in (*TREE.glob("build/python/mlx/lib/*.so"), *TREE.glob("build/python/mlx/*.so"),
@@ -114,9 +152,7 @@ def main():
     (TREE / "run").write_text(RUN)
     (TREE / "run").chmod(0o755)
     archive = PACK / "mlx-gpu.tar.xz"
-    subprocess.run(
-        ["tar", "-C", TREE, "-I", "xz -T0 -4", "-cf", archive, "."], check=True
-    )
+    subprocess.run(["tar", "-C", TREE, "-I", "xz -T0 -2", "-cf", archive, "."], check=True)
     print(f"{archive}: {archive.stat().st_size / 2**20:.1f} MB; unpack it, then ./run checks")
 
 

@@ -63,11 +63,22 @@ def agree(f, *arrays):
 
 
 def smooth(x):
-    return [f(x) for f in (mx.exp, mx.sin, mx.tanh, mx.log1p, mx.erf, mx.rsqrt, mx.arctan, mx.expm1)]
+    return [
+        f(x) for f in (mx.exp, mx.sin, mx.tanh, mx.log1p, mx.erf, mx.rsqrt, mx.arctan, mx.expm1)
+    ]
 
 
 def arithmetic(x, y):
-    return [x + y, x - y, x * y, mx.maximum(x, y), x < y, mx.where(x < y, x, y), mx.square(x), abs(x)]
+    return [
+        x + y,
+        x - y,
+        x * y,
+        mx.maximum(x, y),
+        x < y,
+        mx.where(x < y, x, y),
+        mx.square(x),
+        abs(x),
+    ]
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)

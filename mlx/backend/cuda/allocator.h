@@ -35,6 +35,7 @@ class Pool final : public MemoryControl {
 
   size_t active() const override;
   size_t peak() const override;
+  /// What clear_cache would give back: without parts of slabs that are in use.
   size_t cached() const override;
   void reset_peak() override;
   void clear_cache() override;
@@ -53,7 +54,7 @@ class Pool final : public MemoryControl {
   void (*const wait_for_all_)();
   mutable std::mutex mutex_;
   std::multimap<size_t, Block> cache_;  // by capacity
-  std::list<Slab> slabs_;  // the last one has room
+  std::list<Slab> slabs_;               // the last one has room
   size_t active_ = 0, peak_ = 0, cached_ = 0, limits_[3];
 };
 

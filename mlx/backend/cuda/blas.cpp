@@ -12,16 +12,16 @@ namespace mlx::core::cuda {
 
 namespace {
 
-// cuBLAS's functions and values of its enumerations. Declared here, so that no header of its package
-// is needed.
+// cuBLAS's functions and values of its enumerations. Declared here, so that no header of its
+// package is needed.
 struct Cublas {
   using Handle = struct OpaqueHandle*;
   int (*create)(Handle*) = nullptr;
   int (*set_stream)(Handle, StreamHandle) = nullptr;
   int (*set_math_mode)(Handle, int) = nullptr;
   int (*gemm)(Handle, int, int, int64_t, int64_t, int64_t, const void*, const void*, int, int64_t,
-              int64_t, const void*, int, int64_t, int64_t, const void*, void*, int, int64_t, int64_t,
-              int64_t, int, int) = nullptr;
+              int64_t, const void*, int, int64_t, int64_t, const void*, void*, int, int64_t,
+              int64_t, int64_t, int, int) = nullptr;
   bool found = false;
 };
 constexpr int kNoTranspose = 0, kTranspose = 1, kDefaultAlgorithm = -1;
@@ -46,7 +46,12 @@ Cublas open_cublas() {
   return c;
 }
 const Cublas& cublas() {
-  static const Cublas c = open_cublas();
+  static const Cublas c = [] {
+    Cublas opened;
+    on_own_stack([&] { opened = open_cublas(); });
+    drain_at_exit();
+    return opened;
+  }();
   return c;
 }
 
@@ -61,9 +66,13 @@ Cublas::Handle handle_of(Queue& queue) {
   std::lock_guard lock(mutex);
   Cublas::Handle& handle = handles[&queue];
   if (!handle) {
-    check_blas(cublas().create(&handle), "cublasCreate");
-    check_blas(cublas().set_stream(handle, queue.stream()), "cublasSetStream");
-    check_blas(cublas().set_math_mode(handle, kNoReducedPrecision), "cublasSetMathMode");
+    on_own_stack([&] {
+      queue.device().enter();
+      check_blas(cublas().create(&handle), "cublasCreate");
+      check_blas(cublas().set_stream(handle, queue.stream()), "cublasSetStream");
+      check_blas(cublas().set_math_mode(handle, kNoReducedPrecision), "cublasSetMathMode");
+    });
+    drain_at_exit();
   }
   return handle;
 }
@@ -103,10 +112,10 @@ void gemm(Queue& queue, const Gemm& g) {
   auto form = [](const Gemm::Operand& x) { return x.transposed ? kTranspose : kNoTranspose; };
   auto data = [](const Gemm::Operand& x) { return reinterpret_cast<void*>(x.address); };
   // The library's matrices lie column by column: it makes the transposed product.
-  check_blas(cublas().gemm(handle_of(queue), form(g.b), form(g.a), g.n, g.m, g.k, a, data(g.b), type,
-                           g.b.row, g.b.step, data(g.a), type, g.a.row, g.a.step, b, data(g.out),
-                           type, g.out.row, g.out.step, g.count, wide ? kCompute64 : kCompute32,
-                           kDefaultAlgorithm),
+  check_blas(cublas().gemm(handle_of(queue), form(g.b), form(g.a), g.n, g.m, g.k, a, data(g.b),
+                           type, g.b.row, g.b.step, data(g.a), type, g.a.row, g.a.step, b,
+                           data(g.out), type, g.out.row, g.out.step, g.count,
+                           wide ? kCompute64 : kCompute32, kDefaultAlgorithm),
              "cublasGemmStridedBatchedEx");
 }
 

@@ -60,8 +60,7 @@ size_t most_bytes() {
 
 fs::path file_of(const std::string& key) {
   char name[40];
-  std::snprintf(name, sizeof(name), "%016llx%016llx",
-                static_cast<unsigned long long>(hash(key, 0)),
+  std::snprintf(name, sizeof(name), "%016llx%016llx", static_cast<unsigned long long>(hash(key, 0)),
                 static_cast<unsigned long long>(hash(key, 0x9e3779b97f4a7c15ull)));
   return folder() / name;
 }
@@ -169,17 +168,15 @@ FunctionHandle KernelCache::find(const std::string& source, const char* name) {
     if (!fresh) changed_.wait(lock, [&] { return entry->ready; });
   }
   if (fresh) {
-    auto work = [&] {
-      try {
+    try {
+      on_own_stack([&] {
         check(driver().set_context(context_), "cuCtxSetCurrent");
         const std::string code = code_of(source);
         check(driver().load_module(&entry->module, code.data()), "cuModuleLoadData");
-      } catch (...) {
-        entry->error = std::current_exception();
-      }
-    };
-    // The compiler takes more stack than threads of a program may have.
-    start_without_signals(work).join();
+      });
+    } catch (...) {
+      entry->error = std::current_exception();
+    }
     std::lock_guard lock(mutex_);
     entry->ready = true;
     if (entry->error) modules_.erase(source);  // the next one tries again

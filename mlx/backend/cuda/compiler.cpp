@@ -77,8 +77,8 @@ std::string compile(const std::string& source, const std::string& architecture) 
     texts.push_back(embedded_sources[k].text);
   }
   Nvrtc::Program program = nullptr;
-  int status = n.create(&program, source.c_str(), "kernel.cu", embedded_count, texts.data(),
-                        names.data());
+  int status =
+      n.create(&program, source.c_str(), "kernel.cu", embedded_count, texts.data(), names.data());
   if (status) fail<ExecutionError>("cuda", "NVRTC: ", n.error_text(status));
   struct Guard {
     const Nvrtc& n;

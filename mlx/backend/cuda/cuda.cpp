@@ -67,17 +67,16 @@ void start(Launch launch) {
   launch.done->set_completion(completion);
   launch.done = {};  // who waits for it keeps it
   const bool on_host = waits(*launch.executable) || waits_on_host(launch.after);
-  queue.submit(
-      [&queue, completion = std::move(completion), arena = std::move(arena),
-       launch = std::make_shared<Launch>(std::move(launch))]() mutable {
-        run(*launch, arena, completion, queue);
-      },
-      on_host);
+  queue.submit([&queue, completion = std::move(completion), arena = std::move(arena),
+                launch = std::make_shared<Launch>(
+                    std::move(launch))]() mutable { run(*launch, arena, completion, queue); },
+               on_host);
 }
 
 //--- copies
 
-/// Bytes to or from host memory, or between buffers of the device; small ones through pinned memory.
+/// Bytes to or from host memory, or between buffers of the device; small ones through pinned
+/// memory.
 void enqueue(const Copy& c, Queue& queue, Flight& flight) {
   const StreamHandle stream = queue.stream();
   const bool from_host = c.from->space == Space::host, to_host = c.to->space == Space::host;
@@ -138,7 +137,10 @@ class CudaBackend final : public Backend {
  public:
   int device_count() const override { return cuda::device_count(); }
   Caps caps(int) const override {
-    return {.asynchronous = true, .alignment = 256, .fused_nodes = 64, .fused_inputs = 16,
+    return {.asynchronous = true,
+            .alignment = 256,
+            .fused_nodes = 64,
+            .fused_inputs = 16,
             .fused_outputs = 12};
   }
   DeviceInfo info(int index) const override {
@@ -169,13 +171,13 @@ class CudaBackend final : public Backend {
     auto completion = make_ref<DeviceCompletion>(queue);
     c.done->set_completion(completion);
     c.done = {};
-    const bool large = c.bytes > Staging::kPiece &&
-                       (c.from->space == Space::host || c.to->space == Space::host);
+    const bool large =
+        c.bytes > Staging::kPiece && (c.from->space == Space::host || c.to->space == Space::host);
     const bool on_host = large || waits_on_host(c.after);
     queue.submit([&queue, completion = std::move(completion),
-                  copy = std::make_shared<Copy>(std::move(c))]() mutable {
-      run_copy(*copy, completion, queue);
-    }, on_host);
+                  copy = std::make_shared<Copy>(
+                      std::move(c))]() mutable { run_copy(*copy, completion, queue); },
+                 on_host);
   }
 
   Requirements find(const OpDef& op, const Attrs* attrs, std::span<const Layout> operands,

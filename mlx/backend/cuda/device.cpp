@@ -22,9 +22,6 @@ Devices& devices() {
     auto* d = new Devices;
     d->states.resize(device_count());
     pthread_atfork(nullptr, nullptr, [] { forked = true; });
-    std::atexit([] {
-      if (!forked) drain_all();
-    });
     return d;
   }();
   return all;
@@ -141,15 +138,28 @@ void DeviceState::poll() {
 }
 
 int device_count() {
-  static const int count = open_driver();
+  static const int count = [] {
+    int n = 0;
+    on_own_stack([&] { n = open_driver(); });
+    return n;
+  }();
   return count;
+}
+
+void drain_at_exit() {
+  std::atexit([] {
+    if (!forked) drain_all();
+  });
 }
 
 DeviceState& device(int index) {
   Devices& all = devices();
   std::lock_guard lock(all.mutex);
   auto& state = all.states.at(index);
-  if (!state) state = std::make_unique<DeviceState>(index);
+  if (!state) {
+    on_own_stack([&] { state = std::make_unique<DeviceState>(index); });
+    drain_at_exit();
+  }
   return *state;
 }
 

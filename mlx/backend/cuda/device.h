@@ -71,6 +71,8 @@ int device_count();
 DeviceState& device(int index);
 /// Waits for all work on all devices that are in use.
 void drain_all();
+/// Has that happen at the program's end, before what NVIDIA's libraries that are open now do then.
+void drain_at_exit();
 /// Looks everywhere which work is over.
 void poll_all();
 /// True on a queue's own thread.

@@ -15,7 +15,7 @@ int open_driver() {
   void* library = dlopen(given ? given : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!library) return 0;
   bool complete = true;
-#define MLX_CUDA_FIND(name, symbol, parameters)                                \
+#define MLX_CUDA_FIND(name, symbol, parameters)                                 \
   table.name = reinterpret_cast<decltype(table.name)>(dlsym(library, #symbol)); \
   complete = complete && table.name;
   MLX_CUDA_FUNCTIONS(MLX_CUDA_FIND)

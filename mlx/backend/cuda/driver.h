@@ -1,6 +1,6 @@
-// The functions of NVIDIA's driver that the plugin calls, in one table filled when it is loaded. They
-// are declared here, so that nothing of NVIDIA's is needed to build it; tests/cuda/driver_check.cpp
-// holds them against the driver's header.
+// The functions of NVIDIA's driver that the plugin calls, in one table filled when it is loaded.
+// They are declared here, so that nothing of NVIDIA's is needed to build it;
+// tests/cuda/driver_check.cpp holds them against the driver's header.
 #pragma once
 
 #include <cstddef>
@@ -21,39 +21,39 @@ struct Uuid {
 };
 
 //   X(name in the table, symbol, parameters)
-#define MLX_CUDA_FUNCTIONS(X)                                                                    \
-  X(init, cuInit, (unsigned))                                                                    \
-  X(driver_version, cuDriverGetVersion, (int*))                                                  \
-  X(device_count, cuDeviceGetCount, (int*))                                                      \
-  X(device, cuDeviceGet, (int*, int))                                                            \
-  X(device_name, cuDeviceGetName, (char*, int, int))                                             \
-  X(device_uuid, cuDeviceGetUuid_v2, (Uuid*, int))                                               \
-  X(device_bytes, cuDeviceTotalMem_v2, (size_t*, int))                                           \
-  X(device_attribute, cuDeviceGetAttribute, (int*, int, int))                                    \
-  X(device_bus_id, cuDeviceGetPCIBusId, (char*, int, int))                                       \
-  X(primary_context, cuDevicePrimaryCtxRetain, (ContextHandle*, int))                            \
-  X(set_context, cuCtxSetCurrent, (ContextHandle))                                               \
-  X(memory_info, cuMemGetInfo_v2, (size_t*, size_t*))                                            \
-  X(alloc, cuMemAlloc_v2, (Address*, size_t))                                                    \
-  X(free, cuMemFree_v2, (Address))                                                               \
-  X(alloc_host, cuMemHostAlloc, (void**, size_t, unsigned))                                      \
-  X(free_host, cuMemFreeHost, (void*))                                                           \
-  X(copy_to_device, cuMemcpyHtoDAsync_v2, (Address, const void*, size_t, StreamHandle))          \
-  X(copy_to_host, cuMemcpyDtoHAsync_v2, (void*, Address, size_t, StreamHandle))                  \
-  X(copy_within, cuMemcpyDtoDAsync_v2, (Address, Address, size_t, StreamHandle))                 \
-  X(create_stream, cuStreamCreate, (StreamHandle*, unsigned))                                    \
-  X(wait_stream, cuStreamSynchronize, (StreamHandle))                                            \
-  X(stream_waits, cuStreamWaitEvent, (StreamHandle, EventHandle, unsigned))                      \
-  X(create_event, cuEventCreate, (EventHandle*, unsigned))                                       \
-  X(record_event, cuEventRecord, (EventHandle, StreamHandle))                                    \
-  X(query_event, cuEventQuery, (EventHandle))                                                    \
-  X(wait_event, cuEventSynchronize, (EventHandle))                                               \
-  X(load_module, cuModuleLoadData, (ModuleHandle*, const void*))                                 \
-  X(function, cuModuleGetFunction, (FunctionHandle*, ModuleHandle, const char*))                 \
-  X(launch, cuLaunchKernel,                                                                      \
-    (FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,       \
-     StreamHandle, void**, void**))                                                              \
-  X(error_name, cuGetErrorName, (int, const char**))                                             \
+#define MLX_CUDA_FUNCTIONS(X)                                                              \
+  X(init, cuInit, (unsigned))                                                              \
+  X(driver_version, cuDriverGetVersion, (int*))                                            \
+  X(device_count, cuDeviceGetCount, (int*))                                                \
+  X(device, cuDeviceGet, (int*, int))                                                      \
+  X(device_name, cuDeviceGetName, (char*, int, int))                                       \
+  X(device_uuid, cuDeviceGetUuid_v2, (Uuid*, int))                                         \
+  X(device_bytes, cuDeviceTotalMem_v2, (size_t*, int))                                     \
+  X(device_attribute, cuDeviceGetAttribute, (int*, int, int))                              \
+  X(device_bus_id, cuDeviceGetPCIBusId, (char*, int, int))                                 \
+  X(primary_context, cuDevicePrimaryCtxRetain, (ContextHandle*, int))                      \
+  X(set_context, cuCtxSetCurrent, (ContextHandle))                                         \
+  X(memory_info, cuMemGetInfo_v2, (size_t*, size_t*))                                      \
+  X(alloc, cuMemAlloc_v2, (Address*, size_t))                                              \
+  X(free, cuMemFree_v2, (Address))                                                         \
+  X(alloc_host, cuMemHostAlloc, (void**, size_t, unsigned))                                \
+  X(free_host, cuMemFreeHost, (void*))                                                     \
+  X(copy_to_device, cuMemcpyHtoDAsync_v2, (Address, const void*, size_t, StreamHandle))    \
+  X(copy_to_host, cuMemcpyDtoHAsync_v2, (void*, Address, size_t, StreamHandle))            \
+  X(copy_within, cuMemcpyDtoDAsync_v2, (Address, Address, size_t, StreamHandle))           \
+  X(create_stream, cuStreamCreate, (StreamHandle*, unsigned))                              \
+  X(wait_stream, cuStreamSynchronize, (StreamHandle))                                      \
+  X(stream_waits, cuStreamWaitEvent, (StreamHandle, EventHandle, unsigned))                \
+  X(create_event, cuEventCreate, (EventHandle*, unsigned))                                 \
+  X(record_event, cuEventRecord, (EventHandle, StreamHandle))                              \
+  X(query_event, cuEventQuery, (EventHandle))                                              \
+  X(wait_event, cuEventSynchronize, (EventHandle))                                         \
+  X(load_module, cuModuleLoadData, (ModuleHandle*, const void*))                           \
+  X(function, cuModuleGetFunction, (FunctionHandle*, ModuleHandle, const char*))           \
+  X(launch, cuLaunchKernel,                                                                \
+    (FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
+     StreamHandle, void**, void**))                                                        \
+  X(error_name, cuGetErrorName, (int, const char**))                                       \
   X(error_text, cuGetErrorString, (int, const char**))
 
 struct Driver {

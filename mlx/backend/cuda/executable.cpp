@@ -13,6 +13,9 @@ namespace mlx::core::cuda {
 
 namespace {
 
+/// The driver takes so many kernels at once; whoever launches more waits for the device.
+constexpr size_t kManySteps = 256;
+
 struct Prepared {
   Step step;
   bool watched = false;
@@ -154,7 +157,7 @@ class Running {
       const int64_t size = l.dtype.size();
       std::vector<std::max_align_t> host((high - low + 1) * size / sizeof(std::max_align_t) + 1);
       HostCopies(queue_).to_host(host.data(), base_[k] + (l.offset + low) * size,
-                             (high - low + 1) * size);
+                                 (high - low + 1) * size);
       if (has_nan({reinterpret_cast<char*>(host.data()) - low * size, l})) return true;
     }
     return false;
@@ -212,6 +215,7 @@ std::shared_ptr<const Executable> prepare_work(Work work) {
     x->waits = x->waits || watched || !(p.fused || p.kernel);
     x->steps.push_back(std::move(p));
   }
+  x->waits = x->waits || x->steps.size() > kManySteps;
   return x;
 }
 

@@ -9,7 +9,7 @@ namespace mlx::core::cuda {
 std::shared_ptr<const Executable> prepare_work(Work work);
 /// Memory for the temporaries of one launch.
 size_t arena_bytes(const Executable& executable);
-/// True where a step waits for the device on the host.
+/// True where a step waits for the device on the host, or enqueuing all of them may.
 bool waits(const Executable& executable);
 /// The error of what failed on the host, what was not written, and what kernels will have reported
 /// when the work is over, if they can.

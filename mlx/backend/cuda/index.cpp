@@ -18,8 +18,8 @@ int64_t index_type(Dtype t) {
 
 void raise_index(const char* op, const device::ErrorRecord& record, int64_t type, int axis,
                  int64_t size, int64_t span) {
-  const std::string index = type < 0 ? std::to_string(record.value)
-                                     : std::to_string(static_cast<uint64_t>(record.value));
+  const std::string index =
+      type < 0 ? std::to_string(record.value) : std::to_string(static_cast<uint64_t>(record.value));
   bad_index(op, index, axis, size, span);
 }
 
@@ -68,8 +68,8 @@ std::vector<IndexedAxis> slice_axes(const DynamicSliceAttrs& attrs, int operand,
   std::vector<IndexedAxis> axes;
   for (size_t k = 0; k < attrs.axes.size(); ++k) {
     const int axis = attrs.axes[k];
-    axes.push_back({operand, axis, sliced.shape[axis], attrs.slice_size[axis],
-                    sliced.strides[axis], static_cast<int>(k)});
+    axes.push_back({operand, axis, sliced.shape[axis], attrs.slice_size[axis], sliced.strides[axis],
+                    static_cast<int>(k)});
   }
   return axes;
 }
@@ -117,7 +117,13 @@ Gather along_axis_of(const Attrs* attrs, std::span<const Layout> operands, int) 
   const int axis = attrs_as<TakeAttrs>(attrs).axis;
   Strides strides = a.strides;
   strides[axis] = 0;
-  return {{}, at.shape, {}, {}, strides, {}, {{1, axis, a.shape[axis], 1, a.strides[axis]}},
+  return {{},
+          at.shape,
+          {},
+          {},
+          strides,
+          {},
+          {{1, axis, a.shape[axis], 1, a.strides[axis]}},
           "take_along_axis"};
 }
 Gather gather_of(const Attrs* attrs, std::span<const Layout> operands, int n_inputs) {
@@ -128,8 +134,8 @@ Gather gather_of(const Attrs* attrs, std::span<const Layout> operands, int n_inp
   Gather r{{}, positions, g.slice_sizes, {}, Strides(positions.size(), 0), a.strides, {}, "gather"};
   for (size_t k = 0; k < g.axes.size(); ++k) {
     const int axis = g.axes[k];
-    r.axes.push_back({static_cast<int>(k) + 1, axis, a.shape[axis], g.slice_sizes[axis],
-                      a.strides[axis]});
+    r.axes.push_back(
+        {static_cast<int>(k) + 1, axis, a.shape[axis], g.slice_sizes[axis], a.strides[axis]});
   }
   return r;
 }
@@ -153,11 +159,12 @@ class GatherKernel final : public OpKernel {
         checks_only_ ? "OffsetsArguments, p) { find_offsets(p); }\n"
                      : cat("GatherArguments, p) { gather<", element_type(bits_of(a.dtype)), ", ",
                            count > INT32_MAX / 2 ? "uint64_t" : "uint32_t", ">(p); }\n");
-    kernel_.function = device.kernels->find(
-        cat("#include \"mlx/backend/cuda/device/index.cuh\"\n"
-            "using namespace mlx::core;\nusing namespace mlx::core::device;\n"
-            "MLX_KERNEL(gather_kernel, ", call),
-        "gather_kernel");
+    kernel_.function =
+        device.kernels->find(cat("#include \"mlx/backend/cuda/device/index.cuh\"\n"
+                                 "using namespace mlx::core;\nusing namespace mlx::core::device;\n"
+                                 "MLX_KERNEL(gather_kernel, ",
+                                 call),
+                             "gather_kernel");
   }
   void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
     if (blocks_ == 0) return;

@@ -21,8 +21,8 @@ struct IndexedAxis {
 /// The indices of a step: their part of a kernel's arguments, and the errors that it reports.
 class Indices {
  public:
-  /// `shape`: of the positions, to which the arrays broadcast. False where they are too many or have
-  /// too many axes.
+  /// `shape`: of the positions, to which the arrays broadcast. False where they are too many or
+  /// have too many axes.
   bool set(const char* op, std::span<const Layout> operands, const Shape& shape,
            std::vector<IndexedAxis> axes);
   /// The arguments, for operands at these addresses.

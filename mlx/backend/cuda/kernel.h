@@ -13,7 +13,7 @@ namespace mlx::core::cuda {
 /// Where a step goes, and where its kernels say what they cannot use.
 struct Enqueue {
   Queue& queue;
-  uint64_t record = 0;  ///< address of an ErrorRecord, for a step that has one
+  uint64_t record = 0;                ///< address of an ErrorRecord, for a step that has one
   const Scalar* constants = nullptr;  ///< of the step's program
   StreamHandle stream() const { return queue.stream(); }
 };

@@ -1,4 +1,6 @@
 // Products of matrices.
+#include "mlx/ops/matmul.h"
+
 #include <algorithm>
 
 #include "mlx/backend/cuda/blas.h"
@@ -6,7 +8,6 @@
 #include "mlx/backend/cuda/fused.h"
 #include "mlx/backend/cuda/kernel.h"
 #include "mlx/core/error.h"
-#include "mlx/ops/matmul.h"
 
 namespace mlx::core::cuda {
 
@@ -41,8 +42,7 @@ bool plan(const Layout& a, const Layout& b, const Layout* c, const Layout& out,
   auto walk = [&](const Layout& l) {
     Strides strides(batch, 0);
     const size_t own = l.shape.size() - 2;
-    for (size_t d = 0; d < own; ++d)
-      strides[batch - own + d] = l.shape[d] == 1 ? 0 : l.strides[d];
+    for (size_t d = 0; d < own; ++d) strides[batch - own + d] = l.shape[d] == 1 ? 0 : l.strides[d];
     return strides;
   };
   std::vector<Strides> strides = {walk(a), walk(b), Strides(batch, 0)};
@@ -122,12 +122,12 @@ class MatmulKernel final : public OpKernel {
     }
     const bool narrow = out.dtype == float16 || out.dtype == bfloat16;
     const std::string type = element_type(out.dtype);
-    kernel_.function = device.kernels->find(
-        cat("#include \"mlx/backend/cuda/device/matmul.cuh\"\n"
-            "using namespace mlx::core;\nusing namespace mlx::core::device;\n"
-            "MLX_IN_STEP_KERNEL(matmul, MatmulArguments, p) { matrix_product<",
-            type, ", ", narrow ? "float" : type, ">(p); }\n"),
-        "matmul");
+    kernel_.function =
+        device.kernels->find(cat("#include \"mlx/backend/cuda/device/matmul.cuh\"\n"
+                                 "using namespace mlx::core;\nusing namespace mlx::core::device;\n"
+                                 "MLX_IN_STEP_KERNEL(matmul, MatmulArguments, p) { matrix_product<",
+                                 type, ", ", narrow ? "float" : type, ">(p); }\n"),
+                             "matmul");
     const MatmulArguments& p = arguments_;
     const int64_t tiles = p.batch_count * ((p.m + 63) / 64) * ((p.n + 63) / 64);
     blocks_ = std::min<int64_t>(tiles, int64_t{1} << 30);

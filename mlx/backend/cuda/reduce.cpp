@@ -1,11 +1,12 @@
 // Reductions: how the operand lies decides whether a warp or a thread has an output, and into how
 // many chunks long reductions are cut. Results depend on neither.
+#include "mlx/ops/reduce.h"
+
 #include <algorithm>
 #include <cstring>
 
 #include "mlx/backend/cuda/fused.h"
 #include "mlx/backend/cuda/kernel.h"
-#include "mlx/ops/reduce.h"
 
 namespace mlx::core::cuda {
 
@@ -124,8 +125,8 @@ const ReduceAttrs& attrs_of(const Attrs* attrs) { return attrs_as<ReduceAttrs>(a
 
 constexpr int kMostOperands = 8, kMostInstructions = 16;
 
-/// The operands of a program, which an element of what is reduced is computed from. False where they
-/// have too many axes.
+/// The operands of a program, which an element of what is reduced is computed from. False where
+/// they have too many axes.
 bool set_operands(const Step& step, std::vector<device::ProgramOperand>& to) {
   const ReduceAttrs& a = attrs_of(step.attrs.get());
   for (int k = 0; k < step.n_inputs; ++k) {
@@ -150,8 +151,8 @@ std::string computing_source(const Step& step) {
     members += cat("  const ", type, "* in", k, ";\n");
     starts += cat(",\n      in", k, "(reinterpret_cast<const ", type, "*>(p.in_[", k,
                   "].address) + offset_of(p.in_[", k, "].kept, output))");
-    loads += cat("      const ", type, " v", k, " = in", k, "[offset_of(p.in_[", k,
-                 "].reduced, i)];\n");
+    loads +=
+        cat("      const ", type, " v", k, " = in", k, "[offset_of(p.in_[", k, "].reduced, i)];\n");
   }
   for (size_t c = 0; c < constants; ++c) {
     const char* type = element_type(Dtype(p.constants[c]));
@@ -159,11 +160,13 @@ std::string computing_source(const Step& step) {
                  2 * c, "], p.constants[", 2 * c + 1, "]);\n");
   }
   return cat("struct Arguments : ReduceArguments {\n  ProgramOperand in_[", inputs,
-             "];\n  int64_t constants[", 2 * constants + 1, "];\n};\nstruct Source {\n"
-             "  const Arguments& p;\n", members,
-             "  MLX_FN Source(const Arguments& p, int64_t output)\n    : p(p)", starts, " {}\n"
-             "  MLX_FN auto operator()(int64_t i) const {\n", loads, print_values(p),
-             "      return v", p.outputs[0], ";\n  }\n};\n");
+             "];\n  int64_t constants[", 2 * constants + 1,
+             "];\n};\nstruct Source {\n"
+             "  const Arguments& p;\n",
+             members, "  MLX_FN Source(const Arguments& p, int64_t output)\n    : p(p)", starts,
+             " {}\n"
+             "  MLX_FN auto operator()(int64_t i) const {\n",
+             loads, print_values(p), "      return v", p.outputs[0], ";\n  }\n};\n");
 }
 
 class ReduceKernel final : public OpKernel {
@@ -188,17 +191,18 @@ class ReduceKernel final : public OpKernel {
                   : cat(", FromMemory<", element_type(in.dtype), one ? ", true>" : ", false>");
     auto kernel = [&](const char* what, const std::string& prefix, const char* arguments,
                       const std::string& rest) {
-      const std::string text = cat(
-          "#include \"mlx/backend/cuda/device/reduce.cuh\"\n"
-          "using namespace mlx::core;\nusing namespace mlx::core::device;\n", prefix,
-          "MLX_IN_STEP_KERNEL(reduce, ", arguments, ", p) { reduce_", what, types, rest,
-          ">(p); }\n");
+      const std::string text =
+          cat("#include \"mlx/backend/cuda/device/reduce.cuh\"\n"
+              "using namespace mlx::core;\nusing namespace mlx::core::device;\n",
+              prefix, "MLX_IN_STEP_KERNEL(reduce, ", arguments, ", p) { reduce_", what, types, rest,
+              ">(p); }\n");
       return device.kernels->find(text, "reduce");
     };
     main_.function = kernel(shapes_.columns ? "columns" : "rows",
                             computes_ ? computing_source(step) : std::string(),
                             computes_ ? "Arguments" : "ReduceArguments", source);
-    if (shapes_.arguments.chunks > 1) chunks_.function = kernel("chunks", "", "ReduceArguments", "");
+    if (shapes_.arguments.chunks > 1)
+      chunks_.function = kernel("chunks", "", "ReduceArguments", "");
     const ReduceArguments& p = shapes_.arguments;
     const int64_t a_block = shapes_.columns ? kThreads : kThreads / kLanes;
     const int64_t most = int64_t{32} * device.processors;
@@ -225,7 +229,8 @@ class ReduceKernel final : public OpKernel {
  private:
   template <class F>
   void launch_computing(const Enqueue& to, const ReduceArguments& p, F address) const {
-    constexpr size_t kOwn = sizeof(ReduceArguments) / 8, kOperand = sizeof(device::ProgramOperand) / 8;
+    constexpr size_t kOwn = sizeof(ReduceArguments) / 8,
+                     kOperand = sizeof(device::ProgramOperand) / 8;
     std::vector<int64_t> words(1 + kOwn + operands_.size() * kOperand + 2 * n_constants_ + 1);
     words[0] = static_cast<int64_t>(words.size()) - 1;
     std::memcpy(&words[1], &p, sizeof(p));

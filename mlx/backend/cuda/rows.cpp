@@ -23,7 +23,8 @@ class RowsKernel final : public OpKernel {
     kernel_.function = device.kernels->find(
         cat("#include \"mlx/backend/cuda/device/rows.cuh\"\n"
             "using namespace mlx::core;\n"
-            "MLX_IN_STEP_KERNEL(rows, device::RowsArguments, p) {\n  using namespace device;\n  device::",
+            "MLX_IN_STEP_KERNEL(rows, device::RowsArguments, p) {\n  using namespace device;\n  "
+            "device::",
             function, "<", warp ? 32 : 256, ", ", element_type(in.dtype), rest, ">(p);\n}\n"),
         "rows");
     for (const Layout& l : step.operands) offsets_.push_back(l.offset * l.dtype.size());
@@ -92,7 +93,8 @@ std::unique_ptr<const OpKernel> prepare_norm(const Step& step, DeviceState& devi
   const Layout& in = step.operands[0];
   RowsArguments p = rows_of(in, static_cast<int>(in.shape.size()) - 1);
   p.eps = a.eps;
-  auto kernel = std::make_unique<RowsKernel>(step, "norm", a.center ? ", true" : ", false", p, device);
+  auto kernel =
+      std::make_unique<RowsKernel>(step, "norm", a.center ? ", true" : ", false", p, device);
   kernel->set_parameters(a.has_weight ? 1 : 0, a.has_bias ? 1 + a.has_weight : 0);
   return kernel;
 }

@@ -22,17 +22,18 @@ std::string instance(ScatterMode mode, Dtype t) {
              element_type(mode == ScatterMode::set ? bits_of(t) : t), ">");
 }
 std::string kernel_source(const char* parameters, const char* function, const std::string& types) {
-  return cat("#include \"mlx/backend/cuda/device/scatter.cuh\"\n"
-             "using namespace mlx::core;\nusing namespace mlx::core::device;\n"
-             "MLX_KERNEL(scatter_kernel, ",
-             parameters, ", p) { ", function, types, "(p); }\n");
+  return cat(
+      "#include \"mlx/backend/cuda/device/scatter.cuh\"\n"
+      "using namespace mlx::core;\nusing namespace mlx::core::device;\n"
+      "MLX_KERNEL(scatter_kernel, ",
+      parameters, ", p) { ", function, types, "(p); }\n");
 }
 /// Into how many parts, a power of two, the targets of a column are divided.
 int64_t parts_for(int64_t updates, int64_t columns) {
   const int64_t wanted = std::min(updates, int64_t{1} << 15) / std::max<int64_t>(columns, 1);
-  return std::clamp<int64_t>(static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(
-                                 std::max<int64_t>(wanted, 1)))),
-                             1, 4096);
+  return std::clamp<int64_t>(
+      static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(wanted, 1)))), 1,
+      4096);
 }
 
 /// Slices of the result at positions that indices point to.
@@ -71,8 +72,8 @@ Form scatter_of(const Attrs* attrs, std::span<const Layout> operands, int n_inpu
   f.column = Strides(updates.strides.begin() + at, updates.strides.end());
   for (size_t k = 0; k < s.axes.size(); ++k) {
     const int axis = s.axes[k];
-    f.axes.push_back({static_cast<int>(k) + 1, axis, out.shape[axis], f.slice[axis],
-                      out.strides[axis]});
+    f.axes.push_back(
+        {static_cast<int>(k) + 1, axis, out.shape[axis], f.slice[axis], out.strides[axis]});
   }
   f.updates = n_inputs - 1;
   f.mode = s.mode;
@@ -82,8 +83,8 @@ Form scatter_of(const Attrs* attrs, std::span<const Layout> operands, int n_inpu
 Form slice_update_of(const Attrs* attrs, std::span<const Layout> operands, int n_inputs) {
   const auto& s = attrs_as<DynamicSliceAttrs>(attrs);
   const Layout &update = operands[1], &out = operands[n_inputs];
-  return {{}, s.slice_size, out.strides, {}, update.strides, slice_axes(s, 2, out), 1,
-          ScatterMode::set, "slice_update"};
+  return {{}, s.slice_size,     out.strides,   {}, update.strides, slice_axes(s, 2, out),
+          1,  ScatterMode::set, "slice_update"};
 }
 
 using Describe = Form (*)(const Attrs*, std::span<const Layout>, int);
@@ -98,8 +99,8 @@ class ScatterKernel final : public OpKernel {
     copies_.add(0, a, out_, out, device);
     updates_offset_ = updates.offset * updates.dtype.size();
     out_offset_ = out.offset * out.dtype.size();
-    offsets_.function = device.kernels->find(
-        kernel_source("OffsetsArguments", "find_offsets", ""), "scatter_kernel");
+    offsets_.function = device.kernels->find(kernel_source("OffsetsArguments", "find_offsets", ""),
+                                             "scatter_kernel");
     writes_ = num_elements(updates.shape) > 0;
     if (writes_)
       scatter_.function = device.kernels->find(

@@ -53,6 +53,31 @@ std::thread start_without_signals(std::function<void()> work) {
   return thread;
 }
 
+bool has_small_stack() {
+  thread_local const bool small = [] {
+    pthread_attr_t attributes;
+    size_t bytes = 0;
+    void* lowest = nullptr;
+    if (pthread_getattr_np(pthread_self(), &attributes)) return false;
+    pthread_attr_getstack(&attributes, &lowest, &bytes);
+    pthread_attr_destroy(&attributes);
+    return bytes < size_t{512} << 10;
+  }();
+  return small;
+}
+
+void on_own_stack(const std::function<void()>& work) {
+  std::exception_ptr error;
+  start_without_signals([&] {
+    try {
+      work();
+    } catch (...) {
+      error = std::current_exception();
+    }
+  }).join();
+  if (error) std::rethrow_exception(error);
+}
+
 EventBox::EventBox() : handle(take_event()) {}
 EventBox::~EventBox() {
   FreeEvents& f = free_events();
@@ -64,7 +89,7 @@ EventBox::~EventBox() {
 
 bool DeviceCompletion::done() {
   if (state_.load(std::memory_order_acquire) == State::enqueued) queue_.poll();
-  return state_.load(std::memory_order_acquire) == State::over;
+  return is_over();
 }
 
 Ref<EventBox> DeviceCompletion::event() {
@@ -98,10 +123,11 @@ void DeviceCompletion::wait() {
   } else {
     driver().wait_event(event()->handle);
   }
-  queue_.poll();
-  // Another thread may be about to say so.
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return state_ == State::over; });
+  while (!done()) {
+    // Another thread may be about to say so.
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, microseconds(100), [&] { return is_over(); });
+  }
 }
 
 bool waits_on_host(const std::vector<Ref<Event>>& events) {
@@ -128,6 +154,7 @@ void Queue::run(std::function<void()>& job) {
 void Queue::submit(std::function<void()> job, bool waits) {
   std::unique_lock lock(mutex_);
   ++submitted_;
+  waits = waits || has_small_stack();
   if (!waits && jobs_.empty() && !running_) {
     running_ = true;
     lock.unlock();
@@ -216,15 +243,49 @@ void Queue::finish(Flight flight) {
   poll();
 }
 
+namespace {
+/// The queues that this thread polls, innermost first. Without a destructor: work also ends at the
+/// program's end, when a thread's objects are gone.
+struct Polled {
+  const Queue* queue;
+  const Polled* outer;
+};
+thread_local const Polled* polled = nullptr;
+}  // namespace
+
+/// Ends, in order, the work that is over on the device. Work ends after what it waited for, which
+/// may be in another queue and wait for work of this one: nothing is waited for here.
 void Queue::poll() {
+  for (const Polled* p = polled; p; p = p->outer)
+    if (p->queue == this) return;
+  const Polled here{this, polled};
+  polled = &here;
+  struct Leave {
+    ~Leave() { polled = polled->outer; }
+  } leave;
   for (;;) {
-    Entry entry;
+    Ref<DeviceCompletion> first;
+    std::vector<Ref<Event>> after;
     int status;
     {
       std::lock_guard lock(flight_mutex_);
       if (flights_.empty()) return;
-      status = driver().query_event(flights_.front().event->handle);
+      const Entry& front = flights_.front();
+      status = driver().query_event(front.event->handle);
       if (status == kNotReady) return;
+      first = front.flight.completion;
+      after = front.flight.after;
+    }
+    for (const auto& e : after) {
+      auto* own = dynamic_cast<DeviceCompletion*>(e->completion());
+      if (!own || own->is_over()) continue;
+      own->queue().poll();
+      if (!own->is_over()) return;
+    }
+    Entry entry;
+    {
+      std::lock_guard lock(flight_mutex_);
+      if (flights_.empty() || flights_.front().flight.completion.get() != first.get()) continue;
       entry = std::move(flights_.front());
       flights_.pop_front();
     }
@@ -238,7 +299,6 @@ void Queue::end(Entry entry, int status) {
   Flight& f = entry.flight;
   try {
     check(status, "a kernel or a copy");
-    // Over on the device; whoever ends it may still be at it.
     for (const auto& e : f.after) e->wait_first();
     if (f.reported)
       if (std::exception_ptr found = f.reported(f.unwritten); !f.error) f.error = found;

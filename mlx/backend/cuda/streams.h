@@ -20,6 +20,12 @@ struct DeviceState;
 /// A thread that hears no signals: they are for the threads of the program.
 std::thread start_without_signals(std::function<void()> work);
 
+/// Runs the work on a thread of its own, and waits: NVIDIA's libraries take more stack, in some
+/// calls, than threads of a program may have.
+void on_own_stack(const std::function<void()>& work);
+/// Whether the calling thread has too little stack for NVIDIA's driver.
+bool has_small_stack();
+
 /// An event of the driver, used again when nobody looks at it any more.
 class EventBox : public RefCounted {
  public:
@@ -38,6 +44,7 @@ class DeviceCompletion final : public Completion {
   std::vector<const Buffer*> unwritten() override { return unwritten_; }
 
   Queue& queue() const { return queue_; }
+  bool is_over() const { return state_.load(std::memory_order_acquire) == State::over; }
   /// The event that ends the work, once it is on the device; null before.
   Ref<EventBox> event();
   void wait_enqueued();

@@ -9,9 +9,9 @@ namespace mlx::core::cuda {
 const KernelEntry* find_kernel(const OpDef& op, const Attrs* attrs,
                                std::span<const Layout> operands, int n_inputs,
                                const DeviceState& device, Requirements& needs) {
-  for (std::span<const KernelEntry> family : {creation_kernels, index_kernels, matmul_kernels,
-                                             reduce_kernels, rows_kernels, scatter_kernels,
-                                             slice_kernels})
+  for (std::span<const KernelEntry> family :
+       {creation_kernels, index_kernels, matmul_kernels, reduce_kernels, rows_kernels,
+        scatter_kernels, slice_kernels})
     for (const KernelEntry& k : family)
       if (!std::strcmp(k.op, op.name))
         return k.find(attrs, operands, n_inputs, device, needs) ? &k : nullptr;
@@ -31,8 +31,8 @@ bool set_axes(std::span<device::Axes* const> to, Shape shape, std::vector<Stride
 
 const char* element_type(Dtype t) {
   switch (t.val()) {
-#define MLX_NAME(T, D)  \
-  case Dtype::Val::D: \
+#define MLX_NAME(T, D) \
+  case Dtype::Val::D:  \
     return #T;
     MLX_FOR_EACH_DTYPE(MLX_NAME)
 #undef MLX_NAME

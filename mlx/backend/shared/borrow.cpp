@@ -32,14 +32,16 @@ std::vector<Region> merge(std::vector<Region> regions, BorrowCopies& copies) {
     constexpr uint64_t kLine = 64;
     const size_t bytes = r.end - r.first;
     r.copy = host_backend().alloc(bytes + kLine, Stream(0, Device::cpu));
-    r.host = static_cast<unsigned char*>(r.copy->host) + r.first % kLine;  // aligned as on the device
+    r.host =
+        static_cast<unsigned char*>(r.copy->host) + r.first % kLine;  // aligned as on the device
     if (r.read) copies.to_host(r.host, r.first, bytes);
   }
   return merged;
 }
 
 const Region& region_of(const std::vector<Region>& regions, uint64_t at) {
-  return *std::ranges::find_if(regions, [&](const Region& r) { return r.first <= at && at < r.end; });
+  return *std::ranges::find_if(regions,
+                               [&](const Region& r) { return r.first <= at && at < r.end; });
 }
 
 /// A stream of the CPU that belongs to the calling thread: blocking work runs at once.
@@ -82,8 +84,7 @@ void BorrowedStep::run(std::span<const uint64_t> operands, const Scalar* constan
     const Range r = range(k);
     if (r.first == r.end) continue;
     // An output may leave gaps, which keep what they hold.
-    const int64_t written =
-        num_elements(step_.operands[k].shape) * step_.operands[k].dtype.size();
+    const int64_t written = num_elements(step_.operands[k].shape) * step_.operands[k].dtype.size();
     wanted.push_back({operands[k] + r.first, operands[k] + r.end,
                       k < step_.n_inputs || written != r.end - r.first});
   }

@@ -1,6 +1,6 @@
-// Complex arithmetic and functions, one number at a time. Functions run in double precision, through
-// the C library where there is one, which defines C99's special values; complex64 rounds once at the
-// end.
+// Complex arithmetic and functions, one number at a time. Functions run in double precision,
+// through the C library where there is one, which defines C99's special values; complex64 rounds
+// once at the end.
 #pragma once
 
 #include "mlx/backend/shared/math_basic.h"

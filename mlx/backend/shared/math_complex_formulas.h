@@ -45,7 +45,8 @@ MLX_FN Cx<double> log(Cx<double> z) {
   const double big = a > b ? a : b, small = a > b ? b : a;
   if (big > 0.5 && big < 2 && small < 2)
     return {0.5 * __builtin_log1p((big - 1) * (big + 1) + small * small), angle};
-  if (big > 0x1p1000) return {__builtin_log(__builtin_hypot(0.25 * a, 0.25 * b)) + 1.3862943611198906, angle};
+  if (big > 0x1p1000)
+    return {__builtin_log(__builtin_hypot(0.25 * a, 0.25 * b)) + 1.3862943611198906, angle};
   if (big < 0x1p-1000 && big > 0)
     return {__builtin_log(__builtin_hypot(0x1p100 * a, 0x1p100 * b)) - 69.314718055994529, angle};
   return {__builtin_log(__builtin_hypot(a, b)), angle};
@@ -91,7 +92,8 @@ MLX_FN Cx<double> tanh(Cx<double> z) {
   if (z.re == 0) return {z.re, __builtin_tan(z.im)};
   if (__builtin_fabs(z.re) > 22) {
     const double sign = __builtin_copysign(1.0, z.re);
-    if (!finite(z.im)) return infinite(z.re) ? Cx<double>{sign, 0.0} : Cx<double>{kNan<double>, kNan<double>};
+    if (!finite(z.im))
+      return infinite(z.re) ? Cx<double>{sign, 0.0} : Cx<double>{kNan<double>, kNan<double>};
     const double s = __builtin_sin(z.im), c = __builtin_cos(z.im);
     return {sign, 4 * s * c * __builtin_exp(-2 * __builtin_fabs(z.re))};
   }

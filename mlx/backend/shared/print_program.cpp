@@ -7,10 +7,10 @@ namespace mlx::core {
 namespace {
 
 const char* type_name(Dtype::Val v) {
-  static constexpr const char* names[] = {
-      "bool",    "uint8_t",   "uint16_t",   "uint32_t", "uint64_t", "int8_t",      "int16_t",
-      "int32_t", "int64_t",   "float16_t",  "bfloat16_t", "float",  "double",      "complex64_t",
-      "complex128_t"};
+  static constexpr const char* names[] = {"bool",     "uint8_t",     "uint16_t",    "uint32_t",
+                                          "uint64_t", "int8_t",      "int16_t",     "int32_t",
+                                          "int64_t",  "float16_t",   "bfloat16_t",  "float",
+                                          "double",   "complex64_t", "complex128_t"};
   return names[static_cast<int>(v)];
 }
 
@@ -35,12 +35,18 @@ class Printer {
   std::string print() {
     out_ << "#include \"mlx/backend/cuda/device/program.cuh\"\n"
             "using namespace mlx::core;\nusing namespace mlx::core::device;\n"
-            "MLX_KERNEL(" << name_ << ", Words<" << at_.words << ">, p) {\n"
-            "  using I = " << (form_.wide ? "uint64_t" : "uint32_t") << ";\n"
+            "MLX_KERNEL("
+         << name_ << ", Words<" << at_.words
+         << ">, p) {\n"
+            "  using I = "
+         << (form_.wide ? "uint64_t" : "uint32_t")
+         << ";\n"
             "  const I n = static_cast<I>(p.w[0]);\n"
-            "  constexpr int U = " << unroll_ << ";\n";
+            "  constexpr int U = "
+         << unroll_ << ";\n";
     pointers();
-    out_ << "  for (I first = static_cast<I>(blockIdx.x) * (kThreads * U) + threadIdx.x; first < n;\n"
+    out_ << "  for (I first = static_cast<I>(blockIdx.x) * (kThreads * U) + threadIdx.x; first < "
+            "n;\n"
             "       first += static_cast<I>(gridDim.x) * (kThreads * U)) {\n";
     load();
     compute();
@@ -64,9 +70,8 @@ class Printer {
   /// Addresses of the operands, and constants.
   void pointers() {
     for (int k = 0; k < inputs(); ++k)
-      out_ << "  const " << type_name(p_.inputs[k]) << "* in" << k
-           << " = reinterpret_cast<const " << type_name(p_.inputs[k]) << "*>(p.w["
-           << at_.operands[k] << "]);\n";
+      out_ << "  const " << type_name(p_.inputs[k]) << "* in" << k << " = reinterpret_cast<const "
+           << type_name(p_.inputs[k]) << "*>(p.w[" << at_.operands[k] << "]);\n";
     for (size_t o = 0; o < p_.outputs.size(); ++o) {
       const char* type = type_name(type_of(p_.outputs[o]));
       out_ << "  " << type << "* out" << o << " = reinterpret_cast<" << type << "*>(p.w["
@@ -150,8 +155,8 @@ class Printer {
   void instruction(const Instr& i) {
     const char* type = type_name(i.out);
     if (reads_index(i.op)) {
-      const int numbering = at_.numberings[i.a] +
-                            (form_.numberings[i.a] == Walk::strided ? form_.rank : 0);
+      const int numbering =
+          at_.numberings[i.a] + (form_.numberings[i.a] == Walk::strided ? form_.rank : 0);
       if (i.op == OpId::random_bits) {
         out_ << "random_word(number" << i.a << ", p.w[" << numbering << "], v" << i.b << ", v"
              << i.c << ")";
@@ -211,9 +216,7 @@ ProgramArguments::ProgramArguments(const Program& p, const ProgramForm& form) {
 
 int elements_a_thread(const ProgramForm& form) { return form.all_dense() ? 4 : 1; }
 
-std::string print_values(const Program& p) {
-  return Printer(p, {}, "").values();
-}
+std::string print_values(const Program& p) { return Printer(p, {}, "").values(); }
 std::string print_program(const Program& p, const ProgramForm& form, const std::string& name) {
   return Printer(p, form, name).print();
 }
