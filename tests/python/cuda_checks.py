@@ -134,10 +134,9 @@ def test_reductions():
 
 def test_what_has_no_kernel_runs_through_the_cpu():
     x = values(mx.float32, (30, 40))
-    for f in (mx.sort, mx.softmax, mx.cumsum):
+    for f in (mx.sort, mx.argsort, mx.cumsum):
         check(f, x, axis=-1)
-    check(mx.take, x, mx.array([3, -1, 7]), axis=1)
-    check(lambda a, b, stream: mx.matmul(a, b, stream=stream), x, x.T)
+    check(lambda a, stream: mx.linalg.inv(a[:, :30], stream=stream), x + 0)
 
 
 def test_read_write_in_place_read_again():
