@@ -11,6 +11,7 @@ pytestmark = pytest.mark.cpu_only(reason="makes a GPU of its own")
 HERE = pathlib.Path(__file__).parent
 
 
+@pytest.mark.sampled(0.34, always=True)  # kernels are compiled, a minute where none are kept
 def test_on_a_driver_of_the_host():
     """All checks of cuda_checks.py."""
     run = subprocess.run(
