@@ -184,8 +184,12 @@ class CudaBackend final : public Backend {
                     int n_inputs, int index) override {
     if (Requirements own; find_kernel(op, attrs, operands, n_inputs, device(index), own))
       return own;
-    Requirements r = host_backend().find(op, attrs, operands, n_inputs, 0);
-    r.prologue = false;
+    // The CPU's fusions are not borrowed.
+    const Requirements host = host_backend().find(op, attrs, operands, n_inputs, 0);
+    Requirements r;
+    r.inputs = host.inputs;
+    r.in_place = host.in_place;
+    r.workspace = host.workspace;
     return r;
   }
   bool fuses(const Instr&, int) override { return true; }
