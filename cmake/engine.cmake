@@ -3,6 +3,8 @@
 
 file(GLOB_RECURSE engine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/mlx/*.cpp)
 list(FILTER engine_sources EXCLUDE REGEX "/backend/cpu/isa/")
+# What only plugins use is compiled into them: cuda.cmake.
+list(FILTER engine_sources EXCLUDE REGEX "/backend/(cuda/|shared/(borrow|print_program)[.])")
 file(GLOB isa_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/mlx/backend/cpu/isa/*.cpp)
 
 configure_file(${PROJECT_SOURCE_DIR}/mlx/version.h.in ${PROJECT_BINARY_DIR}/include/mlx/version.h)

@@ -3,13 +3,16 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <thread>
 
 #include "mlx/backend/backend.h"
 #include "mlx/core/error.h"
+#include "mlx/core/plugin.h"
 
 namespace mlx::core {
 
@@ -40,6 +43,7 @@ Registry& registry() {
 }
 
 Backend* find_backend(Device::DeviceType type) {
+  if (type != Device::cpu) load_plugins();
   Registry& r = registry();
   std::lock_guard lock(r.mutex);
   for (auto& [t, backend] : r.backends)
@@ -47,9 +51,14 @@ Backend* find_backend(Device::DeviceType type) {
   return nullptr;
 }
 
+/// The GPU where there is one, unless MLX_DEVICE=cpu says otherwise.
+Device first_default() {
+  const char* wish = std::getenv("MLX_DEVICE");
+  if (wish && std::string_view(wish) == "cpu") return Device::cpu;
+  return find_backend(Device::gpu) ? Device::gpu : Device::cpu;
+}
 std::atomic<Device>& global_default() {
-  static std::atomic<Device> d =
-      find_backend(Device::gpu) ? Device(Device::gpu) : Device(Device::cpu);
+  static std::atomic<Device> d = first_default();
   return d;
 }
 

@@ -41,7 +41,7 @@ MLX_API Strides row_major(const Shape& shape);
 /// True if the elements are contiguous in row-major order (axes of length 1 do not count).
 MLX_API bool is_row_contiguous(const Shape& shape, const Strides& strides);
 /// True if the elements fill one contiguous range of memory in some order of the axes.
-bool is_dense(const Shape& shape, const Strides& strides);
+MLX_API bool is_dense(const Shape& shape, const Strides& strides);
 /// First and last element accessed, relative to the offset; {0, -1} if empty.
 MLX_API std::pair<int64_t, int64_t> extent(const Shape& shape, const Strides& strides);
 
@@ -62,6 +62,6 @@ MLX_API std::string to_string(const Shape& shape);
 
 /// Merges neighbouring axes that are contiguous in every operand, and drops axes of length 1. All
 /// stride lists have the rank of `shape`; a scalar becomes one axis of length 1.
-void collapse_axes(Shape& shape, std::vector<Strides>& strides);
+MLX_API void collapse_axes(Shape& shape, std::vector<Strides>& strides);
 
 }  // namespace mlx::core

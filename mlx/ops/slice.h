@@ -78,7 +78,7 @@ struct SliceRange {
   Shape start, length;
 };
 /// Throws ValueError naming `op` for lists of another rank and strides of 0.
-SliceRange slice_range(const char* op, const Shape& shape, const SliceAttrs& attrs);
+MLX_API SliceRange slice_range(const char* op, const Shape& shape, const SliceAttrs& attrs);
 
 extern const OpDef op_slice, op_slice_update, op_dynamic_slice, op_dynamic_slice_update;
 

@@ -1,8 +1,10 @@
 #include "executable.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "control.h"
+#include "mlx/backend/shared/borrow.h"
 #include "mlx/core/error.h"
 #include "mlx/ops/custom.h"
 #include "mlx/runtime/observe.h"
@@ -11,6 +13,49 @@
 namespace mlx::core::fake {
 
 namespace {
+
+/// Kernels run where the device's memory can be read.
+struct MemoryCopies final : BorrowCopies {
+  void to_host(void* to, uint64_t from, size_t bytes) override {
+    std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
+  }
+  void to_device(uint64_t to, const void* from, size_t bytes) override {
+    std::memcpy(reinterpret_cast<void*>(to), from, bytes);
+  }
+};
+
+/// A step with a prologue, as the same op on the program's dense result.
+Step without_prologue(Step step) {
+  const Program& p = step.program;
+  const Shape shape = step.operands[0].shape;
+  const Dtype type(p.code[p.outputs[0] - p.first_instr()].out);
+  step.operands.erase(step.operands.begin(), step.operands.begin() + step.n_inputs);
+  step.operands.insert(step.operands.begin(), {shape, row_major(shape), 0, type});
+  if (step.workspace >= 0) step.workspace = step.workspace - step.n_inputs + 1;
+  step.program = {};
+  step.n_inputs = 1;
+  return step;
+}
+
+/// A step with an epilogue, as the op that writes its result dense.
+Step without_epilogue(const Step& step) {
+  Step op = step;
+  const Layout& out = step.operands[step.n_inputs];
+  op.operands.assign(step.operands.begin(), step.operands.begin() + step.epilogue);
+  op.operands.push_back({out.shape, row_major(out.shape), 0, Dtype(step.program.inputs[0])});
+  if (step.workspace >= 0) op.operands.push_back(step.operands[step.workspace]);
+  op.program = {};
+  op.n_inputs = step.epilogue;
+  op.epilogue = -1;
+  op.workspace = step.workspace >= 0 ? step.epilogue + 1 : -1;
+  return op;
+}
+
+/// The op of a step, for the CPU.
+Step op_alone(const Step& step) {
+  if (step.epilogue >= 0) return without_epilogue(step);
+  return step.program.code.empty() ? step : without_prologue(step);
+}
 
 struct Prepared {
   Step step;
@@ -71,8 +116,16 @@ class Running {
   void run_kernel() {
     if (!step_.op) return run_fused();
     if (is_primitive(step_)) return run_primitive();
-    if (step_.program.code.empty()) return p_.borrowed->run({base_.data(), base_.size()}, nullptr);
-    step_.epilogue < 0 ? run_on_program() : run_with_epilogue();
+    if (step_.epilogue >= 0) return run_with_epilogue();
+    if (!step_.program.code.empty()) return run_on_program();
+    run_borrowed(base_);
+  }
+  void run_borrowed(const SmallVector<unsigned char*, 8>& base) {
+    ++counts().borrowed;
+    SmallVector<uint64_t, 8> operands;
+    for (unsigned char* p : base) operands.push_back(reinterpret_cast<uint64_t>(p));
+    MemoryCopies copies;
+    p_.borrowed->run({operands.data(), operands.size()}, nullptr, copies);
   }
 
   void run_fused() {
@@ -95,9 +148,9 @@ class Running {
     layouts.push_back({shape, row_major(shape), 0, type});
     run_program(p, shape, {operands.data(), operands.size()}, layouts, constants());
     SmallVector<unsigned char*, 8> base;
-    base.push_back(nullptr);
+    base.push_back(reinterpret_cast<unsigned char*>(result.data()));
     for (size_t k = step_.n_inputs; k < base_.size(); ++k) base.push_back(base_[k]);
-    p_.borrowed->run({base.data(), base.size()}, result.data());
+    run_borrowed(base);
   }
 
   std::pair<unsigned char*, unsigned char*> bytes_of(int k) const {
@@ -128,7 +181,7 @@ class Running {
     SmallVector<unsigned char*, 8> base(base_.begin(), base_.begin() + step_.epilogue);
     base.push_back(reinterpret_cast<unsigned char*>(result.data()));
     if (step_.workspace >= 0) base.push_back(base_[step_.workspace]);
-    p_.borrowed->run({base.data(), base.size()}, nullptr);
+    run_borrowed(base);
     SmallVector<void*, 8> operands;
     std::vector<Layout> layouts{{shape, row_major(shape), 0, type}};
     operands.push_back(result.data());
@@ -204,7 +257,7 @@ std::shared_ptr<const Executable> prepare_work(Work work) {
     check_program(s.program);
     Prepared p{std::move(s), watched};
     if (p.step.op && !is_primitive(p.step))
-      p.borrowed = std::make_unique<const BorrowedStep>(p.step, work.device);
+      p.borrowed = std::make_unique<const BorrowedStep>(op_alone(p.step), work.device);
     x->steps.push_back(std::move(p));
   }
   return x;

@@ -1,8 +1,8 @@
 // Prepared steps of the second backend, and a launch of them.
 #pragma once
 
-#include "borrow.h"
 #include "memory.h"
+#include "mlx/backend/backend.h"
 
 namespace mlx::core::fake {
 

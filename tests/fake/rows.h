@@ -1,12 +1,15 @@
 // How a row of ops/elementwise.def becomes a micro-op for a dtype.
 #pragma once
 
-#include "lane.h"
 #include "micro_ops.h"
 #include "mlx/backend/shared/bodies.h"
 #include "mlx/backend/shared/domain.h"
+#include "mlx/backend/shared/lane.h"
 
 namespace mlx::core::fake {
+
+using lane::LD;
+using lane::LF;
 
 /// What computes an element of type T: floats on a lane, others as they are.
 template <class T>
@@ -24,11 +27,11 @@ struct Computed<double> {
 
 // Results as they lie in memory.
 template <class T>
-MLX_FN T stored(Lane<T> x) {
+MLX_FN T stored(lane::Lane<T> x) {
   return x.v;
 }
 template <int S>
-MLX_FN bool stored(Mask<S> x) {
+MLX_FN bool stored(lane::Mask<S> x) {
   return x.m;
 }
 template <class T>

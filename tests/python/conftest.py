@@ -1,5 +1,6 @@
 """Options of the test run, the default device, and what is shared by all tests."""
 
+import os
 import pathlib
 import sys
 
@@ -21,14 +22,17 @@ def pytest_addoption(parser):
         "--backend",
         metavar="NAME",
         help="run on a second backend: 'fake', whose memory the host cannot read, 'fake-unified', "
-        "whose memory it can, or the path of a library",
+        "whose memory it can, 'cuda-host', the plugin for NVIDIA GPUs on a driver of the host, or "
+        "the path of a library",
     )
+    group.addoption("--device", choices=["cpu", "gpu"], help="run on this machine's GPU")
 
 
 def pytest_configure(config):
     """Load the second backend, if asked for, and make it the default device."""
     config.addinivalue_line("markers", "huge: arrays of more than 2^31 elements (--huge)")
-    config.addinivalue_line("markers", "cpu_only(reason): about the CPU; not run on --backend")
+    config.addinivalue_line("markers", "cpu_only(reason): about the CPU; not run on a GPU")
+    config.addinivalue_line("markers", "gpu_only: compares a GPU with the CPU; run on a GPU")
     config.addinivalue_line(
         "markers",
         "sampled(share, always=False): slow; a share chosen by the seed, on --backend or always",
@@ -37,6 +41,12 @@ def pytest_configure(config):
 
     selection.EVERYTHING = config.getoption("--all")
     selection.SEED = selection.seed_of(config.getoption("--seed"))
+    if config.getoption("--device") == "gpu":
+        import mlx.core as mx
+
+        mx.set_default_device(mx.gpu)
+    else:
+        os.environ["MLX_DEVICE"] = "cpu"  # also where there is a GPU, and in programs of tests
     if backend := config.getoption("--backend"):
         import second_backend
 
@@ -58,8 +68,8 @@ def pytest_collection_modifyitems(config, items):
     from cases.selection import chosen
 
     left_out = [] if config.getoption("--huge") else ["huge"]
-    if config.getoption("--backend"):
-        left_out.append("cpu_only")
+    on_gpu = config.getoption("--backend") or config.getoption("--device") == "gpu"
+    left_out.append("cpu_only" if on_gpu else "gpu_only")
 
     def runs(item):
         if any(map(item.get_closest_marker, left_out)):
@@ -89,7 +99,8 @@ def pytest_sessionfinish(session):
 @pytest.fixture
 def backend(request):
     """Name of the backend under test, None for the CPU."""
-    return request.config.getoption("--backend")
+    device = request.config.getoption("--device")
+    return request.config.getoption("--backend") or (device if device == "gpu" else None)
 
 
 @pytest.fixture(scope="session")

@@ -40,10 +40,22 @@ def use(name):
     _in_use = name
 
 
+def use_host_driver():
+    """Makes the plugin for NVIDIA GPUs run on a driver of the host; gives the plugin's path."""
+    built = pathlib.Path(mx.__file__).resolve().parents[2]
+    driver = built / "tests" / "libmlx_host_driver.so"
+    os.environ["MLX_CUDA_DRIVER"] = os.environ["MLX_CUDA_NVRTC"] = str(driver)
+    os.environ.setdefault("MLX_CUDA_CACHE_DIR", str(built / "host_kernels"))
+    places = [built / "python" / "mlx" / "lib", built / "tests"]
+    return next(p / "libmlx_cuda.so" for p in places if (p / "libmlx_cuda.so").exists())
+
+
 def load(name):
-    """Makes a backend the GPU: 'fake', 'fake-unified', or the path of a library."""
+    """Makes a backend the GPU: 'fake', 'fake-unified', 'cuda-host', or the path of a library."""
     if name in ("fake", "fake-unified"):
         os.environ["MLX_FAKE_MODE"] = "unified" if name == "fake-unified" else "discrete"
         mx._load_test_backend(library()._name)
+    elif name == "cuda-host":
+        mx._load_test_backend(str(use_host_driver()))
     else:
         mx._load_test_backend(name)

@@ -4,16 +4,8 @@
 #include <algorithm>
 
 #include "mlx/backend/shared/odometer.h"
-#include "mlx/core/error.h"
 
 namespace mlx::core::cpu {
-
-void bad_index(const char* op, const std::string& index, int axis, int64_t size, int64_t span) {
-  std::string accepted = size < span ? std::string("no index is accepted")
-                                     : cat(-size, " to ", size - span, " are accepted");
-  fail<IndexError>(op, "index ", index, " is out of range for axis ", axis, " with size ", size,
-                   "; ", accepted);
-}
 
 Positions::Positions(const char* op, const Shape& shape, const std::vector<IndexedAxis>& axes)
     : op_(op), size_(num_elements(shape)) {

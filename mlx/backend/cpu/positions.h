@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "mlx/backend/cpu/kernel.h"
+#include "mlx/backend/shared/index_error.h"
 
 namespace mlx::core::cpu {
 
@@ -43,8 +44,6 @@ class Positions {
 /// [-size, size - span].
 template <class T>
 int64_t checked_index(T index, int64_t size, int64_t span, const char* op, int axis);
-[[noreturn]] void bad_index(const char* op, const std::string& index, int axis, int64_t size,
-                            int64_t span);
 
 template <class T>
 inline int64_t checked_index(T index, int64_t size, int64_t span, const char* op, int axis) {

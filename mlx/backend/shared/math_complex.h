@@ -1,5 +1,6 @@
-// Complex arithmetic and functions, one number at a time. Functions run in double precision through
-// the C library, which defines C99's special values; complex64 rounds once at the end.
+// Complex arithmetic and functions, one number at a time. Functions run in double precision,
+// through the C library where there is one, which defines C99's special values; complex64 rounds
+// once at the end.
 #pragma once
 
 #include "mlx/backend/shared/math_basic.h"
@@ -156,30 +157,34 @@ MLX_ROUND_PARTS(rint)
 MLX_ROUND_PARTS(trunc)
 #undef MLX_ROUND_PARTS
 
-#define MLX_COMPLEX_FUNCTION(name, c_name) \
-  MLX_FN Cx<double> name(Cx<double> z) {   \
-    __complex__ double r;                  \
-    __real__ r = z.re;                     \
-    __imag__ r = z.im;                     \
-    r = __builtin_##c_name(r);             \
-    return {__real__ r, __imag__ r};       \
-  }                                        \
+}  // namespace mlx::core::m
+
+// exp to sqrt in double precision.
+#ifdef MLX_WITHOUT_C_LIBRARY
+#include "mlx/backend/shared/math_complex_formulas.h"
+#else
+#include "mlx/backend/shared/math_complex_library.h"
+#endif
+
+namespace mlx::core::m {
+
+#define MLX_COMPLEX_FUNCTION(name) \
   MLX_FN Cx<float> name(Cx<float> z) { return from_double<float>(name(to_double(z))); }
-MLX_COMPLEX_FUNCTION(exp, cexp)
-MLX_COMPLEX_FUNCTION(log, clog)
-MLX_COMPLEX_FUNCTION(sin, csin)
-MLX_COMPLEX_FUNCTION(cos, ccos)
-MLX_COMPLEX_FUNCTION(tan, ctan)
-MLX_COMPLEX_FUNCTION(sinh, csinh)
-MLX_COMPLEX_FUNCTION(cosh, ccosh)
-MLX_COMPLEX_FUNCTION(tanh, ctanh)
-MLX_COMPLEX_FUNCTION(arcsin, casin)
-MLX_COMPLEX_FUNCTION(arccos, cacos)
-MLX_COMPLEX_FUNCTION(arctan, catan)
-MLX_COMPLEX_FUNCTION(arcsinh, casinh)
-MLX_COMPLEX_FUNCTION(arccosh, cacosh)
-MLX_COMPLEX_FUNCTION(arctanh, catanh)
-MLX_COMPLEX_FUNCTION(sqrt, csqrt)
+MLX_COMPLEX_FUNCTION(exp)
+MLX_COMPLEX_FUNCTION(log)
+MLX_COMPLEX_FUNCTION(sin)
+MLX_COMPLEX_FUNCTION(cos)
+MLX_COMPLEX_FUNCTION(tan)
+MLX_COMPLEX_FUNCTION(sinh)
+MLX_COMPLEX_FUNCTION(cosh)
+MLX_COMPLEX_FUNCTION(tanh)
+MLX_COMPLEX_FUNCTION(arcsin)
+MLX_COMPLEX_FUNCTION(arccos)
+MLX_COMPLEX_FUNCTION(arctan)
+MLX_COMPLEX_FUNCTION(arcsinh)
+MLX_COMPLEX_FUNCTION(arccosh)
+MLX_COMPLEX_FUNCTION(arctanh)
+MLX_COMPLEX_FUNCTION(sqrt)
 #undef MLX_COMPLEX_FUNCTION
 
 template <class T>

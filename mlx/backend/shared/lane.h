@@ -1,14 +1,17 @@
-// A value type of one lane, under which the shared math library compiles as it does for vectors:
-// what a prelude gives the kernels of a GPU. Bits are those of the instruction sets with FMA.
+// A value type of one lane, under which the math library compiles as it does for vectors: what
+// kernels of a GPU compute with, and what interprets programs one element at a time. Bits are those
+// of the instruction sets with FMA. It also compiles where there is no standard library.
 #pragma once
 
-#include <bit>
-#include <cmath>
-#include <limits>
+#ifndef MLX_WITHOUT_C_LIBRARY
+#include <math.h>
+#endif
+
+#include <type_traits>
 
 #include "mlx/backend/shared/math_base.h"
 
-namespace mlx::core::fake {
+namespace mlx::core::lane {
 
 template <int S>
 struct Mask {
@@ -23,16 +26,20 @@ MLX_FN bool v_any(Mask<S> x) {
   return x.m;
 }
 
-/// The integer of as many bits.
-template <class T>
-using Bits = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
+template <int Bytes>
+struct IntOf {
+  using type = int32_t;
+};
+template <>
+struct IntOf<8> {
+  using type = int64_t;
+};
 
-/// Integer lanes wrap: these files are compiled so.
 template <class T>
 struct Lane {
   using elem = T;
-  using Mask = fake::Mask<sizeof(T)>;
-  using Int = Lane<Bits<T>>;
+  using Mask = lane::Mask<sizeof(T)>;
+  using Int = Lane<typename IntOf<sizeof(T)>::type>;
   static constexpr int N = 1;
   static constexpr bool has_fma = true;
 
@@ -42,18 +49,21 @@ struct Lane {
   MLX_FN Lane(T s) : v(s) {}
 
 #define MLX_LANE_OPERATOR(op) \
-  MLX_FN friend Lane operator op(Lane a, Lane b) { return static_cast<T>(a.v op b.v); }
-  MLX_LANE_OPERATOR(+)
-  MLX_LANE_OPERATOR(-)
+  MLX_FN friend Lane operator op(Lane a, Lane b) { return Lane(static_cast<T>(a.v op b.v)); }
   MLX_LANE_OPERATOR(*)
   MLX_LANE_OPERATOR(/)
   MLX_LANE_OPERATOR(&)
   MLX_LANE_OPERATOR(|)
   MLX_LANE_OPERATOR(^)
 #undef MLX_LANE_OPERATOR
-  MLX_FN friend Lane operator-(Lane a) { return static_cast<T>(-a.v); }
-  MLX_FN friend Lane operator<<(Lane a, int n) { return static_cast<T>(a.v << n); }
-  MLX_FN friend Lane operator>>(Lane a, int n) { return static_cast<T>(a.v >> n); }
+  // Integer lanes wrap.
+  MLX_FN friend Lane operator+(Lane a, Lane b) { return wrapping(a, b, false); }
+  MLX_FN friend Lane operator-(Lane a, Lane b) { return wrapping(a, b, true); }
+  MLX_FN friend Lane operator-(Lane a) { return Lane(-a.v); }
+  MLX_FN friend Lane operator<<(Lane a, int n) {
+    return Lane(static_cast<T>(static_cast<std::make_unsigned_t<T>>(a.v) << n));
+  }
+  MLX_FN friend Lane operator>>(Lane a, int n) { return Lane(static_cast<T>(a.v >> n)); }
   MLX_FN Lane& operator+=(Lane b) { return *this = *this + b; }
   MLX_FN Lane& operator-=(Lane b) { return *this = *this - b; }
   MLX_FN Lane& operator*=(Lane b) { return *this = *this * b; }
@@ -67,6 +77,17 @@ struct Lane {
   MLX_LANE_COMPARE(>)
   MLX_LANE_COMPARE(>=)
 #undef MLX_LANE_COMPARE
+
+ private:
+  MLX_FN static Lane wrapping(Lane a, Lane b, bool minus) {
+    if constexpr (std::is_integral_v<T>) {
+      using U = std::make_unsigned_t<T>;
+      U x = static_cast<U>(a.v), y = static_cast<U>(b.v);
+      return Lane(static_cast<T>(minus ? x - y : x + y));
+    } else {
+      return Lane(minus ? a.v - b.v : a.v + b.v);
+    }
+  }
 };
 
 using LF = Lane<float>;
@@ -79,16 +100,19 @@ MLX_FN Lane<T> v_select(Mask<sizeof(T)> m, Lane<T> a, Lane<T> b) {
   return m.m ? a : b;
 }
 template <class T>
-MLX_FN Lane<Bits<T>> v_bits(Lane<T> x) {
-  return std::bit_cast<Bits<T>>(x.v);
+MLX_FN typename Lane<T>::Int v_bits(Lane<T> x) {
+  using I = typename IntOf<sizeof(T)>::type;
+  return __builtin_bit_cast(I, x.v);
 }
 template <class V>
 MLX_FN V v_from_bits(typename V::Int x) {
-  return std::bit_cast<typename V::elem>(x.v);
+  using T = typename V::elem;
+  return __builtin_bit_cast(T, x.v);
 }
 template <class T>
-MLX_FN Lane<Bits<T>> v_sign_bits(Lane<T> x) {
-  return v_bits(x) & Lane<Bits<T>>(std::numeric_limits<Bits<T>>::min());
+MLX_FN typename Lane<T>::Int v_sign_bits(Lane<T> x) {
+  using I = typename IntOf<sizeof(T)>::type;
+  return v_bits(x) & typename Lane<T>::Int(static_cast<I>(uint64_t(1) << (8 * sizeof(T) - 1)));
 }
 template <class T>
 MLX_FN Lane<T> v_copysign(Lane<T> magnitude, Lane<T> sign) {
@@ -98,22 +122,18 @@ template <class T>
 MLX_FN Lane<T> v_flip_sign(Lane<T> x, Lane<T> sign) {
   return v_from_bits<Lane<T>>(v_bits(x) ^ v_sign_bits(sign));
 }
-template <class T>
-MLX_FN Lane<T> v_fma(Lane<T> a, Lane<T> b, Lane<T> c) {
-  return std::fma(a.v, b.v, c.v);
-}
-#define MLX_LANE_FUNCTION(name, function) \
-  template <class T>                      \
-  MLX_FN Lane<T> name(Lane<T> a) {        \
-    return function(a.v);                 \
-  }
-MLX_LANE_FUNCTION(v_abs, std::fabs)
-MLX_LANE_FUNCTION(v_sqrt, std::sqrt)
-MLX_LANE_FUNCTION(v_rint, std::rint)
-MLX_LANE_FUNCTION(v_floor, std::floor)
-MLX_LANE_FUNCTION(v_ceil, std::ceil)
-MLX_LANE_FUNCTION(v_trunc, std::trunc)
+#define MLX_LANE_FUNCTION(name, float_function, double_function) \
+  MLX_FN LF name(LF a) { return LF(::float_function(a.v)); }     \
+  MLX_FN LD name(LD a) { return LD(::double_function(a.v)); }
+MLX_LANE_FUNCTION(v_abs, fabsf, fabs)
+MLX_LANE_FUNCTION(v_sqrt, sqrtf, sqrt)
+MLX_LANE_FUNCTION(v_rint, rintf, rint)
+MLX_LANE_FUNCTION(v_floor, floorf, floor)
+MLX_LANE_FUNCTION(v_ceil, ceilf, ceil)
+MLX_LANE_FUNCTION(v_trunc, truncf, trunc)
 #undef MLX_LANE_FUNCTION
+MLX_FN LF v_fma(LF a, LF b, LF c) { return LF(::fmaf(a.v, b.v, c.v)); }
+MLX_FN LD v_fma(LD a, LD b, LD c) { return LD(::fma(a.v, b.v, c.v)); }
 // The second where the two are equal or unordered.
 template <class T>
 MLX_FN Lane<T> v_min(Lane<T> a, Lane<T> b) {
@@ -162,4 +182,4 @@ MLX_FN LF v_slow(LF x, Fn f) {
   return static_cast<float>(f(LD(x.v)).v);
 }
 
-}  // namespace mlx::core::fake
+}  // namespace mlx::core::lane

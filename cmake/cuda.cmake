@@ -1,0 +1,43 @@
+# The plugin for NVIDIA GPUs, libmlx_cuda.so. It needs nothing of NVIDIA's to be built: the driver and
+# the compiler of kernels are opened when it runs. With MLX_CUDA it lies beside the engine, which loads
+# it; else with the tests, which run it on a driver of the host (tests/cuda).
+
+set(cuda_folder ${PROJECT_SOURCE_DIR}/mlx/backend/cuda)
+set(shared_folder ${PROJECT_SOURCE_DIR}/mlx/backend/shared)
+file(GLOB cuda_sources CONFIGURE_DEPENDS ${cuda_folder}/*.cpp)
+# What kernels include travels in the library, as text.
+file(GLOB cuda_embedded CONFIGURE_DEPENDS ${cuda_folder}/device/std/* ${cuda_folder}/device/*.cuh
+  ${cuda_folder}/device/*.h  ${shared_folder}/math*.h)
+list(APPEND cuda_embedded ${shared_folder}/bodies.h ${shared_folder}/lane.h
+  ${PROJECT_SOURCE_DIR}/mlx/core/half.h ${PROJECT_SOURCE_DIR}/mlx/ops/elementwise.def)
+set(cuda_text ${CMAKE_CURRENT_BINARY_DIR}/cuda_sources.cpp)
+add_custom_command(OUTPUT ${cuda_text} VERBATIM
+  COMMAND ${Python_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/embed.py ${cuda_text}
+          ${PROJECT_SOURCE_DIR} ${cuda_embedded}
+  DEPENDS ${PROJECT_SOURCE_DIR}/cmake/embed.py ${cuda_embedded})
+
+# What prints kernels and compiles them: the plugin's, and the tests' alone.
+set(compiler_sources ${cuda_folder}/compiler.cpp ${cuda_folder}/libraries.cpp)
+list(REMOVE_ITEM cuda_sources ${compiler_sources})
+add_library(mlx_cuda_compiler OBJECT ${compiler_sources} ${cuda_text}
+  ${shared_folder}/print_program.cpp)
+target_link_libraries(mlx_cuda_compiler PUBLIC mlx ${CMAKE_DL_LIBS})
+
+add_library(mlx_cuda SHARED ${cuda_sources} ${shared_folder}/borrow.cpp)
+target_link_libraries(mlx_cuda PRIVATE mlx_cuda_compiler mlx Threads::Threads)
+if(NOT MLX_SANITIZE)
+  target_link_options(mlx_cuda PRIVATE -Wl,--no-undefined)
+endif()
+set_target_properties(mlx_cuda PROPERTIES BUILD_RPATH "${PROJECT_BINARY_DIR}/python/mlx/lib"
+  INSTALL_RPATH "$ORIGIN")
+if(MLX_CUDA)
+  mlx_python_path(site_packages "import sysconfig; print(sysconfig.get_paths()['platlib'])")
+  if(NOT SKBUILD)
+    target_compile_definitions(mlx_cuda_compiler PRIVATE MLX_CUDA_PACKAGES="${site_packages}/nvidia/cu13/lib")
+  endif()
+  set_target_properties(mlx_cuda PROPERTIES
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/python/mlx/lib)
+  install(TARGETS mlx_cuda LIBRARY DESTINATION mlx/lib COMPONENT cpp)
+else()
+  set_target_properties(mlx_cuda PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+endif()

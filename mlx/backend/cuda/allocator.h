@@ -1,0 +1,74 @@
+// The memory of one device: blocks that are kept and given out again.
+#pragma once
+
+#include <list>
+#include <map>
+#include <mutex>
+
+#include "mlx/backend/backend.h"
+#include "mlx/backend/cuda/driver.h"
+
+namespace mlx::core::cuda {
+
+/// A piece of memory from the driver that small blocks are parts of.
+struct Slab {
+  Address address = 0;
+  size_t given = 0;  ///< bytes that are blocks
+  size_t idle = 0;   ///< bytes of blocks in the cache
+};
+
+struct Block {
+  Address address = 0;
+  size_t size = 0;      ///< asked for
+  size_t capacity = 0;  ///< that it has
+  Slab* slab = nullptr;
+};
+
+/// A block comes back when the work that uses it is over: launches keep their buffers until then.
+class Pool final : public MemoryControl {
+ public:
+  /// `poll` looks which work is over, and so gives back what it kept; `wait_for_all` waits for it.
+  Pool(ContextHandle context, size_t device_bytes, void (*poll)(), void (*wait_for_all)());
+  /// Throws MemoryError.
+  Block take(size_t bytes);
+  void give(Block block) noexcept;
+
+  size_t active() const override;
+  size_t peak() const override;
+  /// What clear_cache would give back: without parts of slabs that are in use.
+  size_t cached() const override;
+  void reset_peak() override;
+  void clear_cache() override;
+  size_t limit(Limit which) const override;
+  size_t limit(Limit which, size_t bytes) override;
+
+ private:
+  bool reserve(size_t bytes);
+  bool find_cached(size_t capacity, Block& found);
+  bool allocate(size_t capacity, Block& found);
+  void trim(size_t most);
+  void free_idle_slabs();
+
+  const ContextHandle context_;
+  void (*const poll_)();
+  void (*const wait_for_all_)();
+  mutable std::mutex mutex_;
+  std::multimap<size_t, Block> cache_;  // by capacity
+  std::list<Slab> slabs_;               // the last one has room
+  size_t active_ = 0, peak_ = 0, cached_ = 0, limits_[3];
+};
+
+/// Memory of a device.
+class DeviceBuffer final : public Buffer {
+ public:
+  DeviceBuffer(Space space, Pool& pool, Block block)
+      : Buffer(space, nullptr, block.capacity), pool_(pool), block_(std::move(block)) {}
+  ~DeviceBuffer() override { pool_.give(std::move(block_)); }
+  Address address() const { return block_.address; }
+
+ private:
+  Pool& pool_;
+  Block block_;
+};
+
+}  // namespace mlx::core::cuda

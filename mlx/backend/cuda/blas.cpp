@@ -1,0 +1,122 @@
+#include "mlx/backend/cuda/blas.h"
+
+#include <dlfcn.h>
+
+#include <complex>
+#include <cstdlib>
+#include <unordered_map>
+
+#include "mlx/backend/cuda/libraries.h"
+
+namespace mlx::core::cuda {
+
+namespace {
+
+// cuBLAS's functions and values of its enumerations. Declared here, so that no header of its
+// package is needed.
+struct Cublas {
+  using Handle = struct OpaqueHandle*;
+  int (*create)(Handle*) = nullptr;
+  int (*set_stream)(Handle, StreamHandle) = nullptr;
+  int (*set_math_mode)(Handle, int) = nullptr;
+  int (*gemm)(Handle, int, int, int64_t, int64_t, int64_t, const void*, const void*, int, int64_t,
+              int64_t, const void*, int, int64_t, int64_t, const void*, void*, int, int64_t,
+              int64_t, int64_t, int, int) = nullptr;
+  bool found = false;
+};
+constexpr int kNoTranspose = 0, kTranspose = 1, kDefaultAlgorithm = -1;
+constexpr int kCompute32 = 68, kCompute64 = 70;
+constexpr int kNoReducedPrecision = 16;  // sums of 16-bit products stay in float32
+
+Cublas open_cublas() {
+  Cublas c;
+  // A driver that is not the machine's knows other addresses.
+  if (std::getenv("MLX_CUDA_DRIVER")) return c;
+  void* library = open_library({"libcublas.so.13", "libcublas.so.12"}, "libcublasLt.so");
+  if (!library) return c;
+  c.found = true;
+  auto find = [&](auto& function, const char* name) {
+    function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library, name));
+    c.found = c.found && function;
+  };
+  find(c.create, "cublasCreate_v2");
+  find(c.set_stream, "cublasSetStream_v2");
+  find(c.set_math_mode, "cublasSetMathMode");
+  find(c.gemm, "cublasGemmStridedBatchedEx_64");
+  return c;
+}
+const Cublas& cublas() {
+  static const Cublas c = [] {
+    Cublas opened;
+    on_own_stack([&] { opened = open_cublas(); });
+    drain_at_exit();
+    return opened;
+  }();
+  return c;
+}
+
+void check_blas(int status, const char* what) {
+  if (status) fail<ExecutionError>("cuda", what, " gives status ", status);
+}
+
+/// A handle for each queue, whose jobs run one at a time. The device's context is current.
+Cublas::Handle handle_of(Queue& queue) {
+  static std::mutex mutex;
+  static auto& handles = *new std::unordered_map<Queue*, Cublas::Handle>;
+  std::lock_guard lock(mutex);
+  Cublas::Handle& handle = handles[&queue];
+  if (!handle) {
+    on_own_stack([&] {
+      queue.device().enter();
+      check_blas(cublas().create(&handle), "cublasCreate");
+      check_blas(cublas().set_stream(handle, queue.stream()), "cublasSetStream");
+      check_blas(cublas().set_math_mode(handle, kNoReducedPrecision), "cublasSetMathMode");
+    });
+    drain_at_exit();
+  }
+  return handle;
+}
+
+/// The library's number for a dtype; -1 where it has none.
+int blas_type(Dtype t) {
+  switch (t.val()) {
+    case Dtype::Val::float32:
+      return 0;
+    case Dtype::Val::float64:
+      return 1;
+    case Dtype::Val::float16:
+      return 2;
+    case Dtype::Val::complex64:
+      return 4;
+    case Dtype::Val::complex128:
+      return 5;
+    case Dtype::Val::bfloat16:
+      return 14;
+    default:
+      return -1;
+  }
+}
+
+}  // namespace
+
+bool has_blas(Dtype type) { return blas_type(type) >= 0 && cublas().found; }
+
+void gemm(Queue& queue, const Gemm& g) {
+  // Scalars have the type of the computation.
+  const bool wide = g.type == float64 || g.type == complex128;
+  const std::complex<double> alpha = g.alpha, beta = g.beta;
+  const std::complex<float> narrow_alpha(alpha), narrow_beta(beta);
+  const void* const a = wide ? static_cast<const void*>(&alpha) : &narrow_alpha;
+  const void* const b = wide ? static_cast<const void*>(&beta) : &narrow_beta;
+  const int type = blas_type(g.type);
+  auto form = [](const Gemm::Operand& x) { return x.transposed ? kTranspose : kNoTranspose; };
+  auto data = [](const Gemm::Operand& x) { return reinterpret_cast<void*>(x.address); };
+  // The library's matrices lie column by column: it makes the transposed product.
+  check_blas(cublas().gemm(handle_of(queue), form(g.b), form(g.a), g.n, g.m, g.k, a, data(g.b),
+                           type, g.b.row, g.b.step, data(g.a), type, g.a.row, g.a.step, b,
+                           data(g.out), type, g.out.row, g.out.step, g.count,
+                           wide ? kCompute64 : kCompute32, kDefaultAlgorithm),
+             "cublasGemmStridedBatchedEx");
+}
+
+}  // namespace mlx::core::cuda

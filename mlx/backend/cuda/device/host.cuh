@@ -1,0 +1,65 @@
+// Kernels as C++ of the host: what a kernel finds of its thread, and barriers at which the threads
+// of a block take turns. Who runs them (tests/cuda) sets the indices.
+#pragma once
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <type_traits>
+
+struct MlxIndex {
+  unsigned x, y, z;
+};
+extern "C" {
+extern thread_local MlxIndex threadIdx, blockIdx, blockDim, gridDim;
+/// Ends when all threads of the block have come here.
+void mlx_block_barrier();
+/// Gives `bytes` bytes at `value` of the thread `lane` of the warp; all its threads take part.
+void mlx_shuffle(void* value, int bytes, int lane);
+}
+
+inline void __syncthreads() { mlx_block_barrier(); }
+inline void __syncwarp(unsigned = ~0u) {}
+template <class T>
+T __shfl_sync(unsigned, T value, int lane) {
+  mlx_shuffle(&value, sizeof(T), lane & 31);
+  return value;
+}
+template <class T>
+T __shfl_down_sync(unsigned mask, T value, int distance) {
+  const int lane = threadIdx.x & 31;
+  return __shfl_sync(mask, value, lane + distance < 32 ? lane + distance : lane);
+}
+template <class T>
+T __shfl_xor_sync(unsigned mask, T value, int distance) {
+  return __shfl_sync(mask, value, static_cast<int>(threadIdx.x & 31) ^ distance);
+}
+// Blocks run one after the other, threads of a block in turns: nothing comes between.
+template <class T>
+T atomicCAS(T* at, T expected, T value) {
+  const T before = *at;
+  if (before == expected) *at = value;
+  return before;
+}
+template <class T>
+T atomicExch(T* at, T value) {
+  const T before = *at;
+  *at = value;
+  return before;
+}
+inline void __threadfence_system() {}
+
+#define MLX_SHARED static thread_local
+#define MLX_NOINLINE inline __attribute__((noinline))
+#define MLX_KERNEL(name, Parameters, p)             \
+  static void name##_body(const Parameters& p);     \
+  extern "C" void name(const void* arguments) {     \
+    name##_body(*static_cast<const Parameters*>(arguments)); \
+  }                                                 \
+  static void name##_body(const Parameters& p)
+#define MLX_IN_STEP_KERNEL(name, Parameters, p) \
+  extern "C" {                                  \
+  extern const int name##_in_step = 1;          \
+  }                                             \
+  MLX_KERNEL(name, Parameters, p)

@@ -1,0 +1,81 @@
+// The functions of NVIDIA's driver that the plugin calls, in one table filled when it is loaded.
+// They are declared here, so that nothing of NVIDIA's is needed to build it;
+// tests/cuda/driver_check.cpp holds them against the driver's header.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "mlx/core/error.h"
+
+namespace mlx::core::cuda {
+
+using Address = unsigned long long;  // of device memory
+using ContextHandle = struct OpaqueContext*;
+using StreamHandle = struct OpaqueStream*;
+using EventHandle = struct OpaqueEvent*;
+using ModuleHandle = struct OpaqueModule*;
+using FunctionHandle = struct OpaqueFunction*;
+struct Uuid {
+  char bytes[16];
+};
+
+//   X(name in the table, symbol, parameters)
+#define MLX_CUDA_FUNCTIONS(X)                                                              \
+  X(init, cuInit, (unsigned))                                                              \
+  X(driver_version, cuDriverGetVersion, (int*))                                            \
+  X(device_count, cuDeviceGetCount, (int*))                                                \
+  X(device, cuDeviceGet, (int*, int))                                                      \
+  X(device_name, cuDeviceGetName, (char*, int, int))                                       \
+  X(device_uuid, cuDeviceGetUuid_v2, (Uuid*, int))                                         \
+  X(device_bytes, cuDeviceTotalMem_v2, (size_t*, int))                                     \
+  X(device_attribute, cuDeviceGetAttribute, (int*, int, int))                              \
+  X(device_bus_id, cuDeviceGetPCIBusId, (char*, int, int))                                 \
+  X(primary_context, cuDevicePrimaryCtxRetain, (ContextHandle*, int))                      \
+  X(set_context, cuCtxSetCurrent, (ContextHandle))                                         \
+  X(memory_info, cuMemGetInfo_v2, (size_t*, size_t*))                                      \
+  X(alloc, cuMemAlloc_v2, (Address*, size_t))                                              \
+  X(free, cuMemFree_v2, (Address))                                                         \
+  X(alloc_host, cuMemHostAlloc, (void**, size_t, unsigned))                                \
+  X(free_host, cuMemFreeHost, (void*))                                                     \
+  X(copy_to_device, cuMemcpyHtoDAsync_v2, (Address, const void*, size_t, StreamHandle))    \
+  X(copy_to_host, cuMemcpyDtoHAsync_v2, (void*, Address, size_t, StreamHandle))            \
+  X(copy_within, cuMemcpyDtoDAsync_v2, (Address, Address, size_t, StreamHandle))           \
+  X(create_stream, cuStreamCreate, (StreamHandle*, unsigned))                              \
+  X(wait_stream, cuStreamSynchronize, (StreamHandle))                                      \
+  X(stream_waits, cuStreamWaitEvent, (StreamHandle, EventHandle, unsigned))                \
+  X(create_event, cuEventCreate, (EventHandle*, unsigned))                                 \
+  X(record_event, cuEventRecord, (EventHandle, StreamHandle))                              \
+  X(query_event, cuEventQuery, (EventHandle))                                              \
+  X(wait_event, cuEventSynchronize, (EventHandle))                                         \
+  X(load_module, cuModuleLoadData, (ModuleHandle*, const void*))                           \
+  X(function, cuModuleGetFunction, (FunctionHandle*, ModuleHandle, const char*))           \
+  X(launch, cuLaunchKernel,                                                                \
+    (FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
+     StreamHandle, void**, void**))                                                        \
+  X(error_name, cuGetErrorName, (int, const char**))                                       \
+  X(error_text, cuGetErrorString, (int, const char**))
+
+struct Driver {
+#define MLX_CUDA_MEMBER(name, symbol, parameters) int(*name) parameters = nullptr;
+  MLX_CUDA_FUNCTIONS(MLX_CUDA_MEMBER)
+#undef MLX_CUDA_MEMBER
+};
+
+// Values of the driver's enumerations.
+inline constexpr int kSuccess = 0, kOutOfMemory = 2, kNotReady = 600;
+inline constexpr unsigned kNonBlockingStream = 1;
+inline constexpr unsigned kEventBlocks = 1, kEventWithoutTiming = 2;
+inline constexpr unsigned kHostMapped = 2, kHostPortable = 1;
+enum Attribute : int { processors = 16, capability_major = 75, capability_minor = 76 };
+
+/// Opens the driver (libcuda.so.1, or the library that MLX_CUDA_DRIVER names) and counts devices;
+/// 0 where there is no driver, or none of its devices can be used.
+int open_driver();
+/// The table; open_driver has found a device.
+const Driver& driver();
+
+/// Throws MemoryError or ExecutionError naming what was called, unless the status is success.
+void check(int status, const char* what);
+
+}  // namespace mlx::core::cuda

@@ -1,0 +1,66 @@
+#include "mlx/backend/cuda/libraries.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+namespace mlx::core::cuda {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The folder of the Python environment's packages, or an empty path: this library lies in mlx/lib.
+fs::path packages() {
+  Dl_info info;
+  static const char here = 0;
+  if (!dladdr(&here, &info) || !info.dli_fname) return {};
+  std::error_code ignored;
+  return fs::absolute(info.dli_fname, ignored).parent_path().parent_path().parent_path();
+}
+
+std::vector<fs::path> folders() {
+  std::vector<fs::path> found;
+  if (fs::path root = packages(); !root.empty()) {
+    found.push_back(root / "nvidia" / "cu13" / "lib");
+    found.push_back(root / "nvidia" / "cuda_nvrtc" / "lib");
+  }
+  if (const char* given = std::getenv("MLX_CUDA_LIBRARY_PATH")) {
+    std::istringstream list(given);
+    for (std::string folder; std::getline(list, folder, ':');)
+      if (!folder.empty()) found.push_back(folder);
+  }
+#ifdef MLX_CUDA_PACKAGES
+  found.push_back(MLX_CUDA_PACKAGES);
+#endif
+  return found;
+}
+
+void load_first(const fs::path& folder, const std::string& start) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error))
+    if (entry.path().filename().string().starts_with(start))
+      dlopen(entry.path().c_str(), RTLD_NOW | RTLD_GLOBAL);
+}
+
+}  // namespace
+
+void* open_library(const std::vector<std::string>& names, const char* before) {
+  for (const std::string& name : names)
+    if (void* loaded = dlopen(name.c_str(), RTLD_NOW | RTLD_NOLOAD)) return loaded;
+  for (const fs::path& folder : folders()) {
+    for (const std::string& name : names) {
+      std::error_code error;
+      if (!fs::exists(folder / name, error)) continue;
+      if (before) load_first(folder, before);
+      if (void* library = dlopen((folder / name).c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+    }
+  }
+  for (const std::string& name : names)
+    if (void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+  return nullptr;
+}
+
+}  // namespace mlx::core::cuda

@@ -1,0 +1,163 @@
+// Compiles a corpus of printed programs with NVRTC, which needs no GPU: every row of
+// ops/elementwise.def on every dtype that it takes, casts between all dtypes, instructions that
+// read where an element is, walks of each kind. `mlx_cuda_corpus [ARCHITECTURE [THREADS [PART]]]`,
+// where PART is a part of the names of those that are wanted; or @FOLDER: sources that the driver
+// of the host has kept there (MLX_HOST_DRIVER_SOURCES).
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "mlx/backend/cuda/compiler.h"
+#include "mlx/backend/shared/print_program.h"
+
+using namespace mlx::core;
+using Val = Dtype::Val;
+
+namespace {
+
+struct Case {
+  std::string name, source;
+};
+
+struct Row {
+  const char *name, *domain, *result;
+  int arity;
+};
+const Row rows[] = {
+#define E(name, arity, domain, result, ...) {#name, #domain, #result, arity},
+#include "mlx/ops/elementwise.def"
+#undef E
+};
+
+bool takes(const std::string& domain, Val v) {
+  if (domain == "real") return v < Val::complex64;
+  if (domain == "numeric") return v != Val::bool_;
+  if (domain == "integral") return v < Val::float16;
+  if (domain == "inexact") return v >= Val::float16;
+  if (domain == "floating") return v >= Val::float16 && v < Val::complex64;
+  if (domain == "boolean") return v == Val::bool_;
+  return true;
+}
+Val result_of(const std::string& result, Val v) {
+  if (result == "boolean") return Val::bool_;
+  if (result == "part" && v == Val::complex64) return Val::float32;
+  if (result == "part" && v == Val::complex128) return Val::float64;
+  return v;
+}
+
+/// All rows on one dtype in one program, or one row where there are many instructions in it.
+void add_rows(std::vector<Case>& cases) {
+  for (int t = 0; t < kNumDtypes; ++t) {
+    const Val v = static_cast<Val>(t);
+    for (int r = 0; r < kElementwiseCount; ++r) {
+      const Row& row = rows[r];
+      if (!takes(row.domain, v)) continue;
+      Program p;
+      for (int k = 0; k < row.arity; ++k) p.inputs.push_back(row.arity == 3 && !k ? Val::bool_ : v);
+      p.code.push_back({static_cast<OpId>(r), v, result_of(row.result, v), 0, 1, 2});
+      p.outputs.push_back(static_cast<uint16_t>(row.arity));
+      ProgramForm form;
+      for (int k = 0; k <= row.arity; ++k) form.operands.push_back(Walk::dense);
+      cases.push_back({std::string(row.name) + " " + std::string(dtype_name(Dtype(v))),
+                       print_program(p, form, "kernel")});
+    }
+  }
+}
+
+/// From one dtype to all others.
+void add_casts(std::vector<Case>& cases) {
+  for (int from = 0; from < kNumDtypes; ++from) {
+    Program p;
+    ProgramForm form;
+    p.inputs.push_back(static_cast<Val>(from));
+    form.operands.push_back(Walk::strided);
+    form.rank = 3;
+    for (int to = 0; to < kNumDtypes; ++to) {
+      const OpId op = from == to ? OpId::copy : OpId::cast;
+      p.outputs.push_back(static_cast<uint16_t>(1 + p.code.size()));
+      p.code.push_back({op, static_cast<Val>(from), static_cast<Val>(to), 0, 0, 0});
+      form.operands.push_back(to % 2 ? Walk::strided : Walk::dense);
+    }
+    cases.push_back({"casts from " + std::string(dtype_name(Dtype(static_cast<Val>(from)))),
+                     print_program(p, form, "kernel")});
+  }
+}
+
+/// Positions and random words, constants, wide numbers, many axes.
+void add_positions(std::vector<Case>& cases) {
+  for (bool wide : {false, true}) {
+    Program p;
+    ProgramForm form;
+    form.wide = wide;
+    form.rank = wide ? 7 : 1;
+    const Walk walk = wide ? Walk::strided : Walk::dense;
+    p.inputs = {Val::uint32, Val::uint32};
+    p.constants = {Val::bool_, Val::float16, Val::float32, Val::int64, Val::complex128};
+    p.numberings.resize(1);
+    form.numberings.push_back(walk);
+    form.operands = {Walk::scalar, Walk::scalar};
+    auto add = [&](Instr i) {
+      p.outputs.push_back(static_cast<uint16_t>(p.first_instr() + p.code.size()));
+      p.code.push_back(i);
+      form.operands.push_back(walk);
+    };
+    add({OpId::random_bits, Val::uint32, Val::uint32, 0, 0, 1});
+    for (Val v : {Val::int8, Val::uint16, Val::int32, Val::int64})
+      add({OpId::position, Val::int64, v, 0});
+    for (Val v : {Val::float16, Val::bfloat16, Val::float32, Val::float64})
+      add({OpId::position, Val::float64, v, 0});
+    for (uint16_t c = 0; c < p.constants.size(); ++c)
+      add({OpId::copy, p.constants[c], p.constants[c], static_cast<uint16_t>(2 + c)});
+    cases.push_back({wide ? "positions, wide" : "positions", print_program(p, form, "kernel")});
+  }
+}
+
+void add_files(std::vector<Case>& cases, const std::string& folder) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    std::ifstream file(entry.path());
+    cases.push_back({entry.path(), {(std::istreambuf_iterator<char>(file)), {}}});
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string architecture = argc > 1 ? argv[1] : "sm_90";
+  const int n_threads = argc > 2 ? std::atoi(argv[2]) : 1;
+  const std::string part = argc > 3 ? argv[3] : "";
+  std::vector<Case> cases, wanted;
+  if (part.starts_with("@")) {
+    add_files(wanted, part.substr(1));
+  } else {
+    add_positions(cases);
+    add_casts(cases);
+    add_rows(cases);
+  }
+  for (Case& c : cases)
+    if (c.name.find(part) != std::string::npos) wanted.push_back(std::move(c));
+  std::atomic<size_t> next{0}, failed{0};
+  std::mutex mutex;
+  auto work = [&] {
+    for (size_t k; (k = next++) < wanted.size();) {
+      try {
+        cuda::compile(wanted[k].source, architecture);
+      } catch (const std::exception& e) {
+        ++failed;
+        std::lock_guard lock(mutex);
+        std::printf("%s: %s\n%s\n", wanted[k].name.c_str(), e.what(), wanted[k].source.c_str());
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int t = 0; t < n_threads; ++t) threads.emplace_back(work);
+  for (auto& t : threads) t.join();
+  std::printf("%zu of %zu programs compile for %s\n", wanted.size() - failed, wanted.size(),
+              architecture.c_str());
+  return failed || wanted.empty();
+}

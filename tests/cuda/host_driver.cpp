@@ -1,0 +1,549 @@
+// NVIDIA's driver and compiler as the plugin sees them, on the host: a library that exports the
+// functions of mlx/backend/cuda/driver.h and NVRTC's. MLX_CUDA_DRIVER and MLX_CUDA_NVRTC name it.
+//
+//  * Device addresses fault where the host uses them: they carry a mark that kernels' arguments
+//    and copies lose. Memory is poisoned when it is given out and when it is freed.
+//  * Each stream is a thread that runs late: it waits a little before some of its work.
+//  * Kernels are the plugin's own, compiled as C++ (device/host.cuh). The threads of a block are
+//    fibers that take turns at barriers and shuffles.
+//  * Calls fail on request.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+struct MlxIndex {
+  unsigned x, y, z;
+};
+extern "C" {
+__attribute__((visibility("default"))) thread_local MlxIndex threadIdx, blockIdx, blockDim, gridDim;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kInvalidHandle = 400,
+              kNotReady = 600, kLaunchFailed = 719;
+constexpr size_t kTotal = size_t{4} << 30;
+
+// --- what tests ask for
+
+enum Failure { allocation, launch, copy };
+std::atomic<int64_t> countdown[3];
+std::atomic<int64_t> launches{0}, compiled{0}, faults{0};
+
+bool fails_now(Failure kind) {
+  int64_t n = countdown[kind].load();
+  while (n > 0 && !countdown[kind].compare_exchange_weak(n, n - 1)) {
+  }
+  return n == 1;
+}
+
+// --- memory
+
+constexpr unsigned long long kMark = 0x4d58ull << 48, kMarkBits = 0xffffull << 48;
+constexpr unsigned char kFresh = 0xA5, kFreed = 0xDB;
+
+struct Memory {
+  std::mutex mutex;
+  std::map<unsigned char*, size_t> blocks;
+  size_t used = 0;
+};
+Memory& memory() {
+  static auto& m = *new Memory;
+  return m;
+}
+bool marked(unsigned long long a) { return (a & kMarkBits) == kMark; }
+unsigned char* real(unsigned long long a) {
+  return reinterpret_cast<unsigned char*>(a & ~kMarkBits);
+}
+bool is_device_memory(unsigned long long address, size_t bytes) {
+  if (!marked(address)) return false;
+  Memory& m = memory();
+  std::lock_guard lock(m.mutex);
+  auto it = m.blocks.upper_bound(real(address));
+  if (it == m.blocks.begin()) return false;
+  --it;
+  return real(address) + bytes <= it->first + it->second;
+}
+
+// --- fibers: the threads of a block
+
+struct Fiber {
+  enum State { ready, at_block, at_warp, over } state;
+  ucontext_t context;
+  MlxIndex index;
+  std::vector<char> stack;
+  unsigned char slot[16];
+};
+struct Fibers {
+  std::vector<Fiber> all;
+  ucontext_t scheduler;
+  size_t current = 0;
+  void (*kernel)(const void*) = nullptr;
+  const void* arguments = nullptr;
+};
+thread_local Fibers* fibers = nullptr;
+
+void enter_fiber() {
+  Fibers& f = *fibers;
+  f.kernel(f.arguments);
+  f.all[f.current].state = Fiber::over;
+  swapcontext(&f.all[f.current].context, &f.scheduler);
+}
+void pause(Fiber::State state) {
+  Fibers& f = *fibers;
+  f.all[f.current].state = state;
+  swapcontext(&f.all[f.current].context, &f.scheduler);
+}
+
+/// Lets threads [first, end) go on that all wait at a barrier; false where one is not there yet.
+bool release(Fibers& f, size_t first, size_t end, Fiber::State at) {
+  bool any = false;
+  for (size_t i = first; i < end; ++i) {
+    if (f.all[i].state == Fiber::over) continue;
+    if (f.all[i].state != at) return false;
+    any = true;
+  }
+  for (size_t i = first; any && i < end; ++i)
+    if (f.all[i].state == at) f.all[i].state = Fiber::ready;
+  return any;
+}
+
+/// Runs a block's threads. False where they wait for each other at different barriers.
+bool run_fibers(Fibers& f) {
+  for (Fiber& fiber : f.all) {
+    fiber.state = Fiber::ready;
+    getcontext(&fiber.context);
+    fiber.context.uc_stack = {fiber.stack.data(), 0, fiber.stack.size()};
+    fiber.context.uc_link = nullptr;
+    makecontext(&fiber.context, enter_fiber, 0);
+  }
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (size_t i = 0; i < f.all.size(); ++i) {
+      if (f.all[i].state != Fiber::ready) continue;
+      f.current = i;
+      threadIdx = f.all[i].index;
+      swapcontext(&f.scheduler, &f.all[i].context);
+      moved = true;
+    }
+    for (size_t w = 0; w < f.all.size(); w += 32)
+      moved = release(f, w, std::min(w + 32, f.all.size()), Fiber::at_warp) || moved;
+    moved = release(f, 0, f.all.size(), Fiber::at_block) || moved;
+  }
+  for (const Fiber& fiber : f.all)
+    if (fiber.state != Fiber::over) return false;
+  return true;
+}
+
+struct Function {
+  void (*kernel)(const void*);
+  bool in_step;  // its threads meet at barriers
+};
+
+bool run_kernel(const Function& k, MlxIndex grid, MlxIndex block, const void* arguments) {
+  thread_local Fibers own;
+  gridDim = grid;
+  blockDim = block;
+  if (k.in_step) {
+    fibers = &own;
+    own.kernel = k.kernel;
+    own.arguments = arguments;
+    own.all.resize(block.x);
+    for (unsigned x = 0; x < block.x; ++x) {
+      own.all[x].index = {x, 0, 0};
+      own.all[x].stack.resize(64 << 10);
+    }
+  }
+  for (unsigned y = 0; y < grid.y; ++y) {
+    for (unsigned x = 0; x < grid.x; ++x) {
+      blockIdx = {grid.x - 1 - x, y, 0};  // no order may matter
+      if (k.in_step) {
+        if (!run_fibers(own)) return false;
+        continue;
+      }
+      for (unsigned t = 0; t < block.x; ++t) {
+        threadIdx = {t, 0, 0};
+        k.kernel(arguments);
+      }
+    }
+  }
+  return true;
+}
+
+// --- streams and events
+
+struct Event {
+  std::mutex mutex;
+  std::condition_variable changed;
+  uint64_t recorded = 0, reached = 0;
+  std::atomic<int> status{kSuccess};
+};
+
+std::atomic<int> device_status{kSuccess};  // an error of a kernel stays
+
+class Stream {
+ public:
+  explicit Stream(unsigned seed) : random_(seed) {
+    std::thread([this] { loop(); }).detach();
+  }
+  void push(std::function<void()> work) {
+    std::lock_guard lock(mutex_);
+    work_.push_back(std::move(work));
+    ++pushed_;
+    changed_.notify_all();
+  }
+  void wait() {
+    std::unique_lock lock(mutex_);
+    const uint64_t last = pushed_;
+    changed_.wait(lock, [&] { return done_ >= last; });
+  }
+
+ private:
+  void loop() {
+    const char* text = std::getenv("MLX_HOST_DRIVER_DELAY");
+    const unsigned longest = text ? std::atoi(text) : 30;  // microseconds
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [&] { return !work_.empty(); });
+      auto work = std::move(work_.front());
+      work_.pop_front();
+      lock.unlock();
+      if (unsigned r = random_(); longest && r % 4 == 0)
+        std::this_thread::sleep_for(std::chrono::microseconds((r >> 2) % longest));
+      work();
+      work = {};
+      lock.lock();
+      ++done_;
+      changed_.notify_all();
+    }
+  }
+  std::minstd_rand random_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> work_;
+  uint64_t pushed_ = 0, done_ = 0;
+};
+
+// --- compiling
+
+struct Program {
+  std::string source, log, code;
+  std::vector<std::pair<std::string, std::string>> headers;
+};
+
+/// Sources of headers as files of a folder, written once for each text of them.
+std::string folder_of(const Program& p) {
+  static std::mutex mutex;
+  std::lock_guard lock(mutex);
+  static std::string folder;
+  if (!folder.empty()) return folder;
+  char name[] = "/tmp/mlx_host_driver_XXXXXX";
+  if (!mkdtemp(name)) return {};
+  folder = name;
+  for (const auto& [file, text] : p.headers) {
+    if (file.find('/') == std::string::npos) continue;  // the host has the standard library
+    fs::path path = fs::path(folder) / file;
+    fs::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+  }
+  std::atexit([] {
+    std::error_code ignored;
+    fs::remove_all(folder, ignored);
+  });
+  return folder;
+}
+
+std::string read_all(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {(std::istreambuf_iterator<char>(file)), {}};
+}
+
+bool compile(Program& p) {
+  static std::atomic<int> next{0};
+  const std::string folder = folder_of(p);
+  if (folder.empty()) return false;
+  const std::string base = folder + "/k" + std::to_string(next++);
+  std::ofstream(base + ".cpp") << p.source;
+  const char* compiler = std::getenv("CXX");
+  // Without contraction, as on the device; FMA as the instruction sets have it.
+  const std::string command = std::string(compiler ? compiler : "c++") +
+                              " -std=c++20 -O1 -mfma -ffp-contract=off -fno-trapping-math "
+                              "-fno-math-errno -fwrapv -w -shared"
+                              " -fPIC -I" +
+                              folder + " -o " + base + ".so " + base + ".cpp 2> " + base + ".log";
+  const int status = std::system(command.c_str());
+  const int number = ++compiled;
+  if (const char* kept = std::getenv("MLX_HOST_DRIVER_SOURCES"))
+    std::ofstream(std::string(kept) + "/" + std::to_string(getpid()) + "_" +
+                  std::to_string(number) + ".cu")
+        << p.source;
+  p.log = read_all(base + ".log");
+  if (status == 0) p.code = read_all(base + ".so");
+  std::error_code ignored;
+  for (const char* end : {".cpp", ".so", ".log"}) fs::remove(base + end, ignored);
+  return status == 0;
+}
+
+struct Module {
+  void* library = nullptr;
+  std::map<std::string, Function> functions;
+};
+
+}  // namespace
+
+EXPORT void mlx_block_barrier() { pause(Fiber::at_block); }
+EXPORT void mlx_shuffle(void* value, int bytes, int lane) {
+  Fibers& f = *fibers;
+  const size_t me = f.current;
+  std::memcpy(f.all[me].slot, value, bytes);
+  pause(Fiber::at_warp);
+  const size_t from = me / 32 * 32 + lane;
+  if (from < f.all.size()) std::memcpy(value, f.all[from].slot, bytes);
+  pause(Fiber::at_warp);
+}
+
+/// Makes the n-th allocation (kind 0), launch (1) or copy (2) from now on fail; 0: none.
+EXPORT void mlx_host_fail(int kind, int64_t n) { countdown[kind] = n; }
+EXPORT int64_t mlx_host_launches() { return launches; }
+EXPORT int64_t mlx_host_compiled() { return compiled; }
+EXPORT int64_t mlx_host_faults() { return faults; }
+
+// --- the driver
+
+EXPORT int cuInit(unsigned) {
+  // Kernels find their indices and barriers here.
+  Dl_info info;
+  if (dladdr(reinterpret_cast<void*>(&mlx_block_barrier), &info))
+    dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
+  return kSuccess;
+}
+EXPORT int cuDriverGetVersion(int* v) { return *v = 13000, kSuccess; }
+EXPORT int cuDeviceGetCount(int* n) { return *n = 1, kSuccess; }
+EXPORT int cuDeviceGet(int* d, int k) { return *d = k, k == 0 ? kSuccess : kInvalidValue; }
+EXPORT int cuDeviceGetName(char* text, int n, int) {
+  std::snprintf(text, n, "host driver");
+  return kSuccess;
+}
+EXPORT int cuDeviceGetUuid_v2(void* id, int) { return std::memset(id, 7, 16), kSuccess; }
+EXPORT int cuDeviceTotalMem_v2(size_t* n, int) { return *n = kTotal, kSuccess; }
+EXPORT int cuDeviceGetAttribute(int* value, int which, int) {
+  return *value = which == 16 ? 2 : which == 75 ? 9 : 0, kSuccess;
+}
+EXPORT int cuDeviceGetPCIBusId(char* text, int n, int) {
+  std::snprintf(text, n, "0000:00:00.0");
+  return kSuccess;
+}
+EXPORT int cuDevicePrimaryCtxRetain(void** context, int) {
+  static int one;
+  return *context = &one, kSuccess;
+}
+EXPORT int cuCtxSetCurrent(void*) { return kSuccess; }
+EXPORT int cuMemGetInfo_v2(size_t* free, size_t* total) {
+  Memory& m = memory();
+  std::lock_guard lock(m.mutex);
+  *total = kTotal;
+  *free = kTotal - m.used;
+  return kSuccess;
+}
+EXPORT int cuMemAlloc_v2(unsigned long long* address, size_t bytes) {
+  if (fails_now(allocation)) return kOutOfMemory;
+  Memory& m = memory();
+  std::lock_guard lock(m.mutex);
+  if (m.used + bytes > kTotal) return kOutOfMemory;
+  void* p = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  if (!p) return kOutOfMemory;
+  std::memset(p, kFresh, bytes);
+  m.blocks[static_cast<unsigned char*>(p)] = bytes;
+  m.used += bytes;
+  *address = reinterpret_cast<unsigned long long>(p) | kMark;
+  return kSuccess;
+}
+EXPORT int cuMemFree_v2(unsigned long long address) {
+  Memory& m = memory();
+  std::lock_guard lock(m.mutex);
+  auto it = m.blocks.find(real(address));
+  if (!marked(address) || it == m.blocks.end()) return ++faults, kInvalidValue;
+  std::memset(it->first, kFreed, it->second);
+  m.used -= it->second;
+  std::free(it->first);
+  m.blocks.erase(it);
+  return kSuccess;
+}
+EXPORT int cuMemHostAlloc(void** p, size_t bytes, unsigned) {
+  *p = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+  return *p ? kSuccess : kOutOfMemory;
+}
+EXPORT int cuMemFreeHost(void* p) { return std::free(p), kSuccess; }
+
+EXPORT int cuStreamCreate(Stream** s, unsigned) {
+  static std::atomic<unsigned> seed{1};
+  *s = new Stream(seed++);
+  return kSuccess;
+}
+EXPORT int cuStreamSynchronize(Stream* s) { return s->wait(), device_status.load(); }
+
+EXPORT int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, size_t n, Stream* s) {
+  if (fails_now(copy)) return kLaunchFailed;
+  if (!is_device_memory(to, n)) return ++faults, kInvalidValue;
+  s->push([=] { std::memcpy(real(to), from, n); });
+  return kSuccess;
+}
+EXPORT int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, size_t n, Stream* s) {
+  if (fails_now(copy)) return kLaunchFailed;
+  if (!is_device_memory(from, n)) return ++faults, kInvalidValue;
+  s->push([=] { std::memcpy(to, real(from), n); });
+  return kSuccess;
+}
+EXPORT int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, size_t n,
+                                Stream* s) {
+  if (!is_device_memory(to, n) || !is_device_memory(from, n)) return ++faults, kInvalidValue;
+  s->push([=] { std::memcpy(real(to), real(from), n); });
+  return kSuccess;
+}
+
+EXPORT int cuEventCreate(Event** e, unsigned) { return *e = new Event, kSuccess; }
+EXPORT int cuEventRecord(Event* e, Stream* s) {
+  uint64_t number;
+  {
+    std::lock_guard lock(e->mutex);
+    number = ++e->recorded;
+  }
+  s->push([=] {
+    std::lock_guard lock(e->mutex);
+    e->reached = number;
+    e->changed.notify_all();
+  });
+  return kSuccess;
+}
+EXPORT int cuEventQuery(Event* e) {
+  std::lock_guard lock(e->mutex);
+  if (e->reached < e->recorded) return kNotReady;
+  return device_status;
+}
+EXPORT int cuEventSynchronize(Event* e) {
+  std::unique_lock lock(e->mutex);
+  const uint64_t last = e->recorded;
+  e->changed.wait(lock, [&] { return e->reached >= last; });
+  return device_status;
+}
+EXPORT int cuStreamWaitEvent(Stream* s, Event* e, unsigned) {
+  uint64_t number;
+  {
+    std::lock_guard lock(e->mutex);
+    number = e->recorded;
+  }
+  s->push([=] {
+    std::unique_lock lock(e->mutex);
+    e->changed.wait(lock, [&] { return e->reached >= number; });
+  });
+  return kSuccess;
+}
+
+EXPORT int cuModuleLoadData(Module** m, const void* code) {
+  // The code is a shared library; its length is in the section headers, which end it.
+  const auto* head = static_cast<const unsigned char*>(code);
+  if (std::memcmp(head, "\177ELF", 4)) return kInvalidValue;
+  uint64_t sections;
+  uint16_t size, count;
+  std::memcpy(&sections, head + 40, 8);
+  std::memcpy(&size, head + 58, 2);
+  std::memcpy(&count, head + 60, 2);
+  const size_t bytes = sections + size_t{size} * count;
+  const int file = memfd_create("kernel", 0);
+  if (file < 0 || write(file, code, bytes) != static_cast<ssize_t>(bytes)) return kInvalidValue;
+  const std::string path = "/proc/self/fd/" + std::to_string(file);
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  // The file stays open: another one of the same path would be taken for this library.
+  if (!library) {
+    std::fprintf(stderr, "host driver: %s\n", dlerror());
+    return kInvalidValue;
+  }
+  *m = new Module{library, {}};
+  return kSuccess;
+}
+EXPORT int cuModuleGetFunction(Function** f, Module* m, const char* name) {
+  void* kernel = dlsym(m->library, name);
+  if (!kernel) return kInvalidHandle;
+  const bool in_step = dlsym(m->library, (std::string(name) + "_in_step").c_str());
+  *f = &(m->functions[name] = {reinterpret_cast<void (*)(const void*)>(kernel), in_step});
+  return kSuccess;
+}
+
+/// The bytes of a kernel's block of arguments are not known here: the plugin's blocks are words,
+/// and one more says how many.
+EXPORT int cuLaunchKernel(Function* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                          unsigned by, unsigned bz, unsigned, Stream* s, void** parameters,
+                          void** extra) {
+  if (!gx || !gy || gz != 1 || !bx || bx > 1024 || by != 1 || bz != 1 || extra) {
+    ++faults;
+    return kInvalidValue;
+  }
+  if (fails_now(launch)) return kLaunchFailed;
+  ++launches;
+  const auto* words = static_cast<const unsigned long long*>(parameters[0]);
+  std::vector<unsigned long long> arguments(words, words + words[-1]);
+  for (auto& w : arguments)
+    if (marked(w)) w &= ~kMarkBits;
+  s->push([=, k = *f, arguments = std::move(arguments)] {
+    if (run_kernel(k, {gx, gy, 1}, {bx, 1, 1}, arguments.data())) return;
+    std::fprintf(stderr, "host driver: threads of a block wait at different barriers\n");
+    ++faults;
+    device_status = kLaunchFailed;
+  });
+  return kSuccess;
+}
+
+EXPORT int cuGetErrorName(int status, const char** text) {
+  *text = status == kOutOfMemory    ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : status == kLaunchFailed ? "CUDA_ERROR_LAUNCH_FAILED"
+                                    : "CUDA_ERROR_INVALID_VALUE";
+  return kSuccess;
+}
+EXPORT int cuGetErrorString(int, const char** text) {
+  return *text = "from the host driver", kSuccess;
+}
+
+// --- the compiler
+
+EXPORT int nvrtcVersion(int* major, int* minor) { return *major = 0, *minor = 1, 0; }
+EXPORT int nvrtcCreateProgram(Program** p, const char* source, const char*, int n,
+                              const char* const* texts, const char* const* names) {
+  *p = new Program{source, {}, {}, {}};
+  for (int k = 0; k < n; ++k) (*p)->headers.emplace_back(names[k], texts[k]);
+  return 0;
+}
+EXPORT int nvrtcCompileProgram(Program* p, int, const char* const*) { return compile(*p) ? 0 : 6; }
+EXPORT int nvrtcGetProgramLogSize(Program* p, size_t* n) { return *n = p->log.size() + 1, 0; }
+EXPORT int nvrtcGetProgramLog(Program* p, char* log) {
+  return std::memcpy(log, p->log.c_str(), p->log.size() + 1), 0;
+}
+EXPORT int nvrtcGetCUBINSize(Program* p, size_t* n) { return *n = p->code.size(), 0; }
+EXPORT int nvrtcGetCUBIN(Program* p, char* code) {
+  return std::memcpy(code, p->code.data(), p->code.size()), 0;
+}
+EXPORT int nvrtcDestroyProgram(Program** p) { return delete *p, *p = nullptr, 0; }
+EXPORT const char* nvrtcGetErrorString(int) { return "compilation error"; }

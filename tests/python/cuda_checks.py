@@ -1,0 +1,279 @@
+"""The plugin for NVIDIA GPUs on a driver of the host: `pytest --backend cuda-host cuda_checks.py`.
+
+test_cuda_plugin.py runs it. The device's memory faults where the host uses it, streams run late,
+kernels are the plugin's own, compiled as C++. Programs are few and large: each takes a third of a
+second to compile.
+"""
+
+import ctypes
+import gc
+import os
+import pathlib
+import threading
+
+import numpy as np
+import pytest
+from test_devices_agree import DTYPES, bits, check, values
+
+import mlx.core as mx
+
+ALLOCATION, LAUNCH, COPY = range(3)
+
+
+@pytest.fixture(scope="module")
+def driver():
+    """The driver of the host."""
+    found = ctypes.CDLL(os.environ["MLX_CUDA_DRIVER"])
+    found.mlx_host_fail.argtypes = [ctypes.c_int, ctypes.c_int64]
+    for name in ("launches", "compiled", "faults"):
+        getattr(found, f"mlx_host_{name}").restype = ctypes.c_int64
+    return found
+
+
+@pytest.fixture(autouse=True)
+def no_faults(driver):
+    """The driver got no address that is none of its own."""
+    yield
+    mx.synchronize()
+    assert driver.mlx_host_faults() == 0
+
+
+def test_it_is_the_gpu():
+    assert mx.default_device() == mx.Device(mx.gpu)
+    info = mx.device_info(mx.gpu)
+    assert (info["architecture"], info["device_name"]) == ("sm_90", "host driver")
+    assert info["free_memory"] <= info["total_memory"] == 4 << 30
+
+
+def outputs(f, *arrays):
+    """What a function gives on the GPU and on the CPU, evaluated together."""
+    both = []
+    for device in (mx.gpu, mx.cpu):
+        with mx.stream(device):
+            out = f(*arrays)
+            mx.eval(out)
+            both.append(out)
+    return both
+
+
+def agree(f, *arrays):
+    for a, b in zip(*outputs(f, *arrays), strict=True):
+        assert (a.shape, a.dtype) == (b.shape, b.dtype)
+        assert bits(a) == bits(b)
+
+
+def smooth(x):
+    return [
+        f(x) for f in (mx.exp, mx.sin, mx.tanh, mx.log1p, mx.erf, mx.rsqrt, mx.arctan, mx.expm1)
+    ]
+
+
+def arithmetic(x, y):
+    return [
+        x + y,
+        x - y,
+        x * y,
+        mx.maximum(x, y),
+        x < y,
+        mx.where(x < y, x, y),
+        mx.square(x),
+        abs(x),
+    ]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_arithmetic_of_every_dtype(dtype):
+    f = arithmetic if dtype != mx.bool_ else lambda x, y: [x + y, x * y, x == y, mx.where(x, y, x)]
+    agree(f, values(dtype, (300,), 1), values(dtype, (300,), 2))
+
+
+@pytest.mark.parametrize("dtype", [mx.float16, mx.bfloat16, mx.float32, mx.float64], ids=str)
+def test_functions(dtype):
+    agree(smooth, abs(values(dtype, (777,))))
+
+
+def test_casts():
+    for dtype in (mx.float64, mx.int64, mx.float16, mx.complex64):
+        x = values(dtype, (99,))
+        agree(lambda x: [x.astype(t) for t in DTYPES if t != x.dtype], x)
+
+
+def test_layouts():
+    x = values(mx.float32, (4, 6, 5))
+    views = [
+        lambda x: x.transpose(2, 0, 1)[::-1],
+        lambda x: x[:, ::-2, 1:4],
+        lambda x: mx.broadcast_to(x[:, :1], x.shape),
+        lambda x: x[1, 2, 3],
+        lambda x: x[:0],
+        lambda x: x.reshape(2, 2, 3, 2, 5).transpose(4, 3, 2, 1, 0),
+    ]
+    for view in views:
+        agree(lambda x, view=view: [view(x) * 2 + 1], x)
+
+
+def test_numbers_of_elements():
+    key = mx.random.key(3)
+    for f in (
+        lambda s: mx.arange(7, 1000, 3, stream=s) * 2,
+        lambda s: mx.linspace(0, 1, 77, stream=s) + 1,
+        lambda s: mx.random.randint(0, 1 << 20, (1001,), key=key, stream=s),
+        lambda s: mx.random.uniform(shape=(3, 50), key=key, stream=s).T * 2,
+        lambda s: mx.random.normal((100,), key=key, stream=s),
+    ):
+        assert bits(f(mx.gpu)) == bits(f(mx.cpu))
+
+
+def test_reductions():
+    x = values(mx.float32, (70, 1030))
+    for axis in (None, 0, 1):
+        check(mx.sum, x, axis=axis)
+    check(mx.argmax, values(mx.float16, (5, 70)), axis=1)
+    check(mx.mean, values(mx.int32, (5, 70)), axis=0)
+
+
+def test_what_has_no_kernel_runs_through_the_cpu():
+    x = values(mx.float32, (30, 40))
+    for f in (mx.sort, mx.argsort, mx.cumsum):
+        check(f, x, axis=-1)
+    check(lambda a, stream: mx.linalg.inv(a[:, :30], stream=stream), x + 0)
+
+
+def test_read_write_in_place_read_again():
+    a = mx.arange(1000.0) + 0
+    mx.eval(a)
+    for k in range(6):
+        assert a.tolist() == [float(i + k) for i in range(1000)]
+        a = a + 1
+        mx.eval(a)
+    a[3] = -1
+    assert a[2:5].tolist() == [8.0, -1.0, 10.0]
+    view = np.asarray(a)
+    view[7] = 100
+    assert (a + 1)[7].item() == 101
+
+
+def test_large_copies():
+    x = np.arange(100_000, dtype=np.float32)
+    a = mx.array(x) + 1
+    assert (np.array(a) == x + 1).all()
+    assert a[77_777].item() == 77_778
+
+
+def test_streams_and_threads():
+    streams = [mx.new_stream(mx.gpu) for _ in range(3)]
+    x = mx.arange(1000.0) + 0
+    for k in range(30):
+        x = mx.add(x, 1, stream=streams[k % 3])
+        if k % 7 == 0:
+            mx.async_eval(x)
+    x = mx.sort(x, stream=mx.cpu) + 1
+    assert x.tolist() == [float(i + 31) for i in range(1000)]
+
+    wrong = []
+
+    def work(seed):
+        for k in range(20):
+            a = mx.full((500,), float(seed + k)) + 1
+            if a.sum().item() != 500 * (seed + k + 1):
+                wrong.append(seed)
+
+    threads = [threading.Thread(target=work, args=(100 * t,)) for t in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+@pytest.mark.parametrize("kind", [ALLOCATION, LAUNCH, COPY])
+def test_failures_on_request(kind, driver):
+    """Each raises, or is made good; nothing leaks, and the next call works."""
+    x = np.arange(300_000, dtype=np.float32)
+
+    def work():
+        a = mx.array(x) + 1
+        b = mx.exp(a * 0) + mx.sort(a)
+        return b.sum().item()
+
+    right = work()
+    gc.collect()
+    mx.synchronize()
+    before = mx.get_active_memory()
+    raised = 0
+    for n in range(1, 12):
+        mx.clear_cache()
+        driver.mlx_host_fail(kind, n)
+        try:
+            assert work() == right
+        except (MemoryError, RuntimeError):
+            raised += 1
+        driver.mlx_host_fail(kind, 0)
+        gc.collect()
+        mx.synchronize()
+        assert mx.get_active_memory() == before
+        assert work() == right
+    assert raised >= 2 or kind == ALLOCATION  # memory is asked for a second time
+
+
+def test_out_of_memory():
+    before = mx.get_active_memory()
+    with pytest.raises(MemoryError, match="requested"):
+        mx.eval(mx.zeros((1 << 40,), mx.uint8) + 1)
+    assert mx.get_active_memory() == before
+    assert (mx.zeros((4,)) + 1).tolist() == [1, 1, 1, 1]
+
+
+def test_memory_figures():
+    gc.collect()
+    mx.synchronize()
+    before = mx.get_active_memory()
+    a = mx.zeros((1 << 18,)) + 1
+    mx.eval(a)
+    assert mx.get_active_memory() - before >= 1 << 20
+    del a
+    gc.collect()
+    mx.synchronize()
+    mx.clear_cache()
+    assert mx.get_cache_memory() == 0 or mx.get_active_memory() == before
+
+
+def test_damaged_files_of_the_cache_compile_anew(driver):
+    folder = pathlib.Path(os.environ["MLX_CUDA_CACHE_DIR"])
+    program = "import second_backend, mlx.core as mx\nsecond_backend.use('cuda-host')\n" + (
+        "assert (mx.arange(5.0) * 3 + 0.125).tolist()[1] == 3.125\n"
+    )
+    from processes import run_program
+
+    def run():
+        return run_program(program, MLX_CUDA_CACHE_DIR=str(own))
+
+    own = folder / "damaged"
+    assert run()[0] == 0
+    files = sorted(own.iterdir())
+    assert files
+    for damage in (b"", b"mlxcub01", files[0].read_bytes()[:-1], files[0].read_bytes() + b"x"):
+        for f in files:
+            f.write_bytes(damage)
+        assert run()[0] == 0, run()
+    for f in own.iterdir():
+        f.unlink()
+    own.rmdir()
+
+
+def test_a_forked_child_has_the_cpu():
+    assert (mx.arange(3.0) + 1).tolist() == [1, 2, 3]
+    child = os.fork()
+    if child == 0:
+        try:
+            try:
+                mx.eval(mx.add(mx.ones((2,)), 1, stream=mx.gpu))
+                os._exit(1)
+            except RuntimeError as e:
+                if "forked" not in str(e):
+                    os._exit(2)
+            with mx.stream(mx.cpu):
+                os._exit(0 if mx.add(mx.ones((2,)), 1).sum().item() == 4 else 3)
+        except BaseException:
+            os._exit(4)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -1,0 +1,44 @@
+"""The plugin for NVIDIA GPUs: on a driver of the host, and where there is no GPU."""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+from processes import run_program
+
+pytestmark = pytest.mark.cpu_only(reason="makes a GPU of its own")
+HERE = pathlib.Path(__file__).parent
+
+
+@pytest.mark.sampled(0.34, always=True)  # kernels are compiled, a minute where none are kept
+def test_on_a_driver_of_the_host():
+    """All checks of cuda_checks.py."""
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-x", "--backend", "cuda-host",
+         "-p", "no:cacheprovider", str(HERE / "cuda_checks.py")],
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_without_a_driver_there_is_no_gpu_and_no_message():
+    program = """
+import second_backend, mlx.core as mx
+path = second_backend.use_host_driver()
+import os
+os.environ["MLX_CUDA_DRIVER"] = "/nonexistent/libcuda.so.1"
+mx._load_test_backend(str(path))
+assert not mx.is_available(mx.gpu) and mx.device_count(mx.gpu) == 0
+assert mx.default_device() == mx.Device(mx.cpu)
+try:
+    mx.set_default_device(mx.gpu)
+except ValueError as e:
+    assert "not available" in str(e)
+else:
+    raise AssertionError
+print((mx.ones((2,)) + 1).tolist())
+"""
+    assert run_program(program, MLX_DEVICE="") == (0, "[2.0, 2.0]\n", "")
