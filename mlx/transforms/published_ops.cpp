@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -72,118 +73,142 @@ struct Row {
     return out.arguments = {__VA_ARGS__}, (void)f, true; \
   }
 
-constexpr std::pair<std::string_view, Row> rows[] = {
-      // Elementwise ops whose published name is not their own in capitals.
-      {"arccos", {"ArcCos", nullptr}},
-      {"arccosh", {"ArcCosh", nullptr}},
-      {"arcsin", {"ArcSin", nullptr}},
-      {"arcsinh", {"ArcSinh", nullptr}},
-      {"arctan", {"ArcTan", nullptr}},
-      {"arctan2", {"ArcTan2", nullptr}},
-      {"arctanh", {"ArcTanh", nullptr}},
-      {"erfinv", {"ErfInv", nullptr}},
-      {"logaddexp", {"LogAddExp", nullptr}},
-      {"rint", {"Round", nullptr}},
-      {"where", {"Select", nullptr}},
-      {"log2", {"Log", ARGUMENTS(int64_t{0})}},
-      {"log10", {"Log", ARGUMENTS(int64_t{1})}},
-      {"log", {"Log", ARGUMENTS(int64_t{2})}},
-      {"sqrt", {"Sqrt", ARGUMENTS(false)}},
-      {"rsqrt", {"Sqrt", ARGUMENTS(true)}},
-      {"equal", {"Equal", ARGUMENTS(false)}},
-      {"bitwise_and", {"BitwiseBinary", ARGUMENTS(int64_t{0})}},
-      {"bitwise_or", {"BitwiseBinary", ARGUMENTS(int64_t{1})}},
-      {"bitwise_xor", {"BitwiseBinary", ARGUMENTS(int64_t{2})}},
-      {"left_shift", {"BitwiseBinary", ARGUMENTS(int64_t{3})}},
-      {"right_shift", {"BitwiseBinary", ARGUMENTS(int64_t{4})}},
-      // Casts, views, copies.
-      {"cast", {"AsType", ARGUMENTS(dtype(f[0]))}},
-      {"view", {"View", ARGUMENTS(dtype(f[0]))}},
-      {"reshape", {"Reshape", nullptr}},
-      {"flatten", {"Flatten", nullptr}},
-      {"unflatten", {"Unflatten", nullptr}},
-      {"expand_dims", {"ExpandDims", ARGUMENTS(list(f[0]))}},
-      {"squeeze", {"Squeeze", ARGUMENTS(list(f[0]))}},
-      {"transpose", {"Transpose", ARGUMENTS(list(f[0]))}},
-      {"broadcast_to", {"Broadcast", nullptr}},
-      {"as_strided", {"AsStrided", nullptr}},
-      {"slice", {"Slice", nullptr}},
-      {"slice_update", {"SliceUpdate", ARGUMENTS(int64_t{4}, f[0], f[1], f[2])}},
-      {"concatenate", {"Concatenate", nullptr}},
-      {"depends", {"Depends", nullptr}},
-      {"contiguous", {"Contiguous", ARGUMENTS(flag(f[0]))}},
-      // Reductions, scans, sorting.
-      {"reduce",
-       {"Reduce", [](const Fields& f, size_t, PublishedOp& out) {
-          return reduction(f, out, list(f[1]));
-        }}},
-      {"arg_reduce",
-       {"ArgReduce",
-        [](const Fields& f, size_t, PublishedOp& out) {
-          const auto axes = list(f[1]);
-          return axes.size() == 1 && reduction(f, out, int64_t{axes[0]});
-        }}},
-      {"scan",
-       {"Scan",
-        [](const Fields& f, size_t, PublishedOp& out) {
-          const int64_t kind = renumbered(scans, f[0]);
-          out.arguments = {kind, f[1], flag(f[2]), flag(f[3])};
-          return kind >= 0;
-        }}},
-      {"sort",
-       {"Sort", [](const Fields& f, size_t, PublishedOp& out) {
-          return sorting(f, out, "Partition");
-        }}},
-      {"argsort",
-       {"ArgSort", [](const Fields& f, size_t, PublishedOp& out) {
-          return sorting(f, out, "ArgPartition");
-        }}},
-      {"searchsorted", {"SearchSorted", ARGUMENTS(flag(f[0]))}},
-      {"softmax",
-       {"Softmax",
-        [](const Fields& f, size_t ndim, PublishedOp& out) {
-          out.arguments = {true};  // of the last axis, summed in float32
-          return number(f[0]) + 1 == static_cast<int64_t>(ndim);
-        }}},
-      // Indexing.
-      {"take_along_axis", {"GatherAxis", nullptr}},
-      {"scatter",
-       {"Scatter",
-        [](const Fields& f, size_t, PublishedOp& out) {
-          const int64_t mode = renumbered(scatters, f[1]);
-          out.arguments = {mode, list(f[0])};
-          return mode >= 0;
-        }}},
-      {"scatter_axis",
-       {"ScatterAxis",
-        [](const Fields& f, size_t, PublishedOp& out) {
-          const int64_t mode = renumbered(scatters_along_axis, f[1]);
-          out.arguments = {mode, f[0]};
-          return mode >= 0;
-        }}},
-      // Products and convolutions.
-      {"matmul", {"Matmul", nullptr}},
-      {"addmm", {"AddMM", nullptr}},
-      {"conv",
-       {"Convolution",
-        ARGUMENTS(list(f[0]), list(f[1]), list(f[2]), list(f[3]), list(f[4]), f[5], flag(f[6]))}},
-      {"quantize", {"Quantize", ARGUMENTS(f[1], f[2], f[0], false)}},
-      {"quantized_matmul", {"QuantizedMatmul", ARGUMENTS(f[1], f[2], f[0], flag(f[3]))}},
-      {"hadamard_transform", {"Hadamard", ARGUMENTS(f[0])}},
-      {"random_bits", {"RandomBits", nullptr}},
-      // Linear algebra.
-      {"cholesky", {"Cholesky", ARGUMENTS(flag(f[0]))}},
-      {"qr", {"QRF", nullptr}},
-      {"svd",
-       {"SVD",
-        [](const Fields& f, size_t, PublishedOp& out) {
-          out.arguments = {true};  // with the singular vectors
-          return flag(f[0]);
-        }}},
-      {"inv", {"Inverse", ARGUMENTS(false, true)}},
-      {"eigh", {"Eigh", ARGUMENTS(std::string(flag(f[0]) ? "U" : "L"), true)}},
+using Entry = std::pair<std::string_view, Row>;
+
+/// Elementwise ops whose published name is not their own in capitals.
+constexpr Entry elementwise[] = {
+    {"arccos", {"ArcCos", nullptr}},
+    {"arccosh", {"ArcCosh", nullptr}},
+    {"arcsin", {"ArcSin", nullptr}},
+    {"arcsinh", {"ArcSinh", nullptr}},
+    {"arctan", {"ArcTan", nullptr}},
+    {"arctan2", {"ArcTan2", nullptr}},
+    {"arctanh", {"ArcTanh", nullptr}},
+    {"erfinv", {"ErfInv", nullptr}},
+    {"logaddexp", {"LogAddExp", nullptr}},
+    {"rint", {"Round", nullptr}},
+    {"where", {"Select", nullptr}},
+    {"log2", {"Log", ARGUMENTS(int64_t{0})}},
+    {"log10", {"Log", ARGUMENTS(int64_t{1})}},
+    {"log", {"Log", ARGUMENTS(int64_t{2})}},
+    {"sqrt", {"Sqrt", ARGUMENTS(false)}},
+    {"rsqrt", {"Sqrt", ARGUMENTS(true)}},
+    {"equal", {"Equal", ARGUMENTS(false)}},
+    {"bitwise_and", {"BitwiseBinary", ARGUMENTS(int64_t{0})}},
+    {"bitwise_or", {"BitwiseBinary", ARGUMENTS(int64_t{1})}},
+    {"bitwise_xor", {"BitwiseBinary", ARGUMENTS(int64_t{2})}},
+    {"left_shift", {"BitwiseBinary", ARGUMENTS(int64_t{3})}},
+    {"right_shift", {"BitwiseBinary", ARGUMENTS(int64_t{4})}},
+};
+
+/// Casts, views, copies.
+constexpr Entry views[] = {
+    {"cast", {"AsType", ARGUMENTS(dtype(f[0]))}},
+    {"view", {"View", ARGUMENTS(dtype(f[0]))}},
+    {"reshape", {"Reshape", nullptr}},
+    {"flatten", {"Flatten", nullptr}},
+    {"unflatten", {"Unflatten", nullptr}},
+    {"expand_dims", {"ExpandDims", ARGUMENTS(list(f[0]))}},
+    {"squeeze", {"Squeeze", ARGUMENTS(list(f[0]))}},
+    {"transpose", {"Transpose", ARGUMENTS(list(f[0]))}},
+    {"broadcast_to", {"Broadcast", nullptr}},
+    {"as_strided", {"AsStrided", nullptr}},
+    {"slice", {"Slice", nullptr}},
+    {"slice_update", {"SliceUpdate", ARGUMENTS(int64_t{4}, f[0], f[1], f[2])}},
+    {"concatenate", {"Concatenate", nullptr}},
+    {"depends", {"Depends", nullptr}},
+    {"contiguous", {"Contiguous", ARGUMENTS(flag(f[0]))}},
+};
+
+/// Reductions, scans, sorting.
+constexpr Entry along_axes[] = {
+    {"reduce",
+     {"Reduce",
+      [](const Fields& f, size_t, PublishedOp& out) { return reduction(f, out, list(f[1])); }}},
+    {"arg_reduce",
+     {"ArgReduce",
+      [](const Fields& f, size_t, PublishedOp& out) {
+        const auto axes = list(f[1]);
+        return axes.size() == 1 && reduction(f, out, int64_t{axes[0]});
+      }}},
+    {"scan",
+     {"Scan",
+      [](const Fields& f, size_t, PublishedOp& out) {
+        const int64_t kind = renumbered(scans, f[0]);
+        out.arguments = {kind, f[1], flag(f[2]), flag(f[3])};
+        return kind >= 0;
+      }}},
+    {"sort",
+     {"Sort",
+      [](const Fields& f, size_t, PublishedOp& out) { return sorting(f, out, "Partition"); }}},
+    {"argsort",
+     {"ArgSort",
+      [](const Fields& f, size_t, PublishedOp& out) { return sorting(f, out, "ArgPartition"); }}},
+    {"searchsorted", {"SearchSorted", ARGUMENTS(flag(f[0]))}},
+    {"softmax",
+     {"Softmax",
+      [](const Fields& f, size_t ndim, PublishedOp& out) {
+        out.arguments = {true};  // of the last axis, summed in float32
+        return number(f[0]) + 1 == static_cast<int64_t>(ndim);
+      }}},
+};
+
+/// Indexing.
+constexpr Entry indexing[] = {
+    {"take_along_axis", {"GatherAxis", nullptr}},
+    {"scatter",
+     {"Scatter",
+      [](const Fields& f, size_t, PublishedOp& out) {
+        const int64_t mode = renumbered(scatters, f[1]);
+        out.arguments = {mode, list(f[0])};
+        return mode >= 0;
+      }}},
+    {"scatter_axis",
+     {"ScatterAxis",
+      [](const Fields& f, size_t, PublishedOp& out) {
+        const int64_t mode = renumbered(scatters_along_axis, f[1]);
+        out.arguments = {mode, f[0]};
+        return mode >= 0;
+      }}},
+};
+
+/// Products and convolutions.
+constexpr Entry products[] = {
+    {"matmul", {"Matmul", nullptr}},
+    {"addmm", {"AddMM", nullptr}},
+    {"conv",
+     {"Convolution",
+      ARGUMENTS(list(f[0]), list(f[1]), list(f[2]), list(f[3]), list(f[4]), f[5], flag(f[6]))}},
+    {"quantize", {"Quantize", ARGUMENTS(f[1], f[2], f[0], false)}},
+    {"quantized_matmul", {"QuantizedMatmul", ARGUMENTS(f[1], f[2], f[0], flag(f[3]))}},
+    {"hadamard_transform", {"Hadamard", ARGUMENTS(f[0])}},
+    {"random_bits", {"RandomBits", nullptr}},
+};
+
+/// Linear algebra.
+constexpr Entry linear_algebra[] = {
+    {"cholesky", {"Cholesky", ARGUMENTS(flag(f[0]))}},
+    {"qr", {"QRF", nullptr}},
+    {"svd",
+     {"SVD",
+      [](const Fields& f, size_t, PublishedOp& out) {
+        out.arguments = {true};  // with the singular vectors
+        return flag(f[0]);
+      }}},
+    {"inv", {"Inverse", ARGUMENTS(false, true)}},
+    {"eigh", {"Eigh", ARGUMENTS(std::string(flag(f[0]) ? "U" : "L"), true)}},
 };
 #undef ARGUMENTS
+
+const Row* find_row(std::string_view name) {
+  for (std::span<const Entry> family :
+       {std::span<const Entry>(elementwise), std::span<const Entry>(views),
+        std::span<const Entry>(along_axes), std::span<const Entry>(indexing),
+        std::span<const Entry>(products), std::span<const Entry>(linear_algebra)})
+    for (const Entry& e : family)
+      if (e.first == name) return &e.second;
+  return nullptr;
+}
 
 /// "logical_not" as "LogicalNot".
 std::string in_capitals(std::string_view name) {
@@ -208,11 +233,9 @@ bool is_published_elementwise(std::string_view name) {
 PublishedOp published_op(const OpDef& op, const Attrs* attrs, size_t ndim) {
   FieldList fields;
   if (attrs) Ref<Attrs>(attrs->clone())->visit(fields);
-  const auto row =
-      std::ranges::find(rows, std::string_view(op.name), [](auto& r) { return r.first; });
-  if (row != std::end(rows)) {
-    PublishedOp out{row->second.name, fields.out, {}};
-    if (!row->second.translate || row->second.translate(fields.out, ndim, out)) return out;
+  if (const Row* row = find_row(op.name)) {
+    PublishedOp out{row->name, fields.out, {}};
+    if (!row->translate || row->translate(fields.out, ndim, out)) return out;
   } else if (op.kind == OpKind::elementwise && is_published_elementwise(op.name)) {
     return {in_capitals(op.name), std::move(fields.out), {}};
   }
