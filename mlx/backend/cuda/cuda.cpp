@@ -182,11 +182,11 @@ class CudaBackend final : public Backend {
 
   Requirements find(const OpDef& op, const Attrs* attrs, std::span<const Layout> operands,
                     int n_inputs, int index) override {
-    if (Requirements own; find_kernel(op, attrs, operands, n_inputs, device(index), own))
-      return own;
-    // The CPU's fusions are not borrowed.
-    const Requirements host = host_backend().find(op, attrs, operands, n_inputs, 0);
     Requirements r;
+    if (find_kernel(op, attrs, operands, n_inputs, device(index), r)) return r;
+    const Requirements host = host_backend().find(op, attrs, operands, n_inputs, 0);
+    // The CPU's fusions and memory orders are not borrowed.
+    r.prologue = r.epilogue = r.keeps_order = false;
     r.inputs = host.inputs;
     r.in_place = host.in_place;
     r.workspace = host.workspace;
