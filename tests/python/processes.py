@@ -13,9 +13,10 @@ SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
 
 def run_program(text, *arguments, timeout=600 if SANITIZED else 120, **settings):
     """Run a program with environment variables; its exit code, and what it wrote."""
-    start = ""
+    # A shell lets what it runs in the background ignore this signal.
+    start = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     if name := second_backend.in_use():
-        start = f"import second_backend; second_backend.use({name!r})\n"
+        start += f"import second_backend; second_backend.use({name!r})\n"
     done = subprocess.run(
         [sys.executable, "-c", start + text, *arguments],
         capture_output=True,

@@ -5,9 +5,12 @@ import subprocess
 import sys
 
 import pytest
-from processes import run_program
+from processes import SANITIZED, run_program
 
-pytestmark = pytest.mark.cpu_only(reason="makes a GPU of its own")
+pytestmark = [
+    pytest.mark.cpu_only(reason="makes a GPU of its own"),
+    pytest.mark.skipif(SANITIZED, reason="kernels run as fibers, which sanitizers do not follow"),
+]
 HERE = pathlib.Path(__file__).parent
 
 
