@@ -47,7 +47,7 @@ def value_and_grad(model: Module, fn: Callable[_P, _R]) -> Callable[_P, tuple[_R
 def _value_and_gradients(
     model: Module, fn: Callable[..., _R], /, *args: Any, **kwargs: Any
 ) -> tuple[_R, dict[str, Any]]:
-    def call(parameters: dict[str, Any], model: Module, *args: Any, **kwargs: Any) -> _R:
+    def call(parameters: dict[str, Any], model: Module, /, *args: Any, **kwargs: Any) -> _R:
         model.update(parameters)
         return fn(*args, **kwargs)
 
@@ -81,7 +81,7 @@ def checkpoint(module: Module, fn: Callable[..., Any] | None = None) -> Callable
 
 
 def _recomputed(module: Module, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    def with_parameters(parameters: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+    def with_parameters(parameters: dict[str, Any], /, *args: Any, **kwargs: Any) -> Any:
         before = module.trainable_parameters()
         module.update(parameters)
         try:

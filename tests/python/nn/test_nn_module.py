@@ -305,3 +305,19 @@ def test_checkpoint():
         np.testing.assert_allclose(np.array(a), np.array(b), rtol=1e-6)
     other = nn.utils.checkpoint(layer, lambda x, scale: {"y": scale * layer(x)})
     assert mx.allclose(other(x, scale=2)["y"], 2 * layer(x)).item()
+
+
+@pytest.mark.parametrize("name", ["model", "module", "fn", "parameters", "args", "kwargs"])
+def test_keywords_of_any_name_reach_the_function(name):
+    """Wrappers keep no name for themselves."""
+
+    class Scaled(nn.Linear):
+        def __call__(self, x, **scale):
+            return super().__call__(x) * scale[name]
+
+    layer, x = Scaled(2, 1), mx.ones((1, 2))
+    want = 2 * nn.Linear.__call__(layer, x).item()
+    value, gradients = nn.value_and_grad(layer, lambda x, **s: layer(x, **s).sum())(x, **{name: 2})
+    assert value.item() == want and gradients["bias"].tolist() == [2]
+    assert nn.utils.checkpoint(layer)(x, **{name: 2}).item() == want
+    assert nn.fully_shard(layer)(x, **{name: 2}).item() == want

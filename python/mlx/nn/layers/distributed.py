@@ -395,7 +395,7 @@ class FullyShardedModule(Module):
     def _extra_repr(self) -> str:
         return f"num_sharded_params={len(self._paths)}"
 
-    def _gathered_call(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    def _gathered_call(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         if self._gather_fn is None:
             return fn(*args, **kwargs)
         module = self.module
