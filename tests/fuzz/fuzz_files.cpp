@@ -103,11 +103,13 @@ constexpr int64_t kMost = 1 << 12;  // elements, of what is evaluated
 
 bool is_small(const std::vector<ArrayType>& types) {
   for (const ArrayType& t : types) {
+    if (t.shape.size() > 8) return false;
     __int128 n = 1;
-    for (int64_t length : t.shape) n *= std::min<int64_t>(length, kMost + 1);
-    for (int64_t length : t.shape)
+    for (int64_t length : t.shape) {
       if (length > kMost) return false;
-    if (t.shape.size() > 8 || n > kMost) return false;
+      n *= length;
+    }
+    if (n > kMost) return false;
   }
   return true;
 }

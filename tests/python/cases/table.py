@@ -74,6 +74,11 @@ class Row:
         }
         return eval(f"lambda {', '.join('abcdef'[: len(self.ins)])}: {self.expr}", names)
 
+    def results(self, *given):
+        """What `call` computes, as the tuple that an exported function returns."""
+        out = self.call(*given)
+        return tuple(out) if isinstance(out, (list, tuple)) else (out,)
+
     @functools.cached_property
     def reference(self):
         """The NumPy function of the same arrays."""
