@@ -278,8 +278,7 @@ def test_profiles_and_errors_name_the_whole_step():
     out = mx.maximum(x @ w + row, 0)
     with mx.profile() as p:
         mx.eval(out)
-    names = [e["name"] for e in p.events] if hasattr(p, "events") else str(p)
-    assert ("fused(matmul,add,maximum)" in names) == FUSES, names
+    assert ("fused(matmul,add,maximum)" in str(p)) == FUSES, str(p)
     with mx.debug_nans(), pytest.raises(RuntimeError, match="sqrt"):
         mx.eval(mx.sqrt(x @ w - 1e6))
 

@@ -119,7 +119,8 @@ def test_long_names_and_names_that_are_not_unicode(name, tmp_path):
         mx.load(str(bytes_name) + "missing")
 
 
-# What is imported later must be here: nobody may not read the standard library everywhere.
+# Run as the user `nobody`, who may be unable to read the standard library: what is needed later is
+# imported at the start.
 AS_NOBODY = """
 import encodings.cp437, os, resource, signal, sys, zipfile, zlib
 sys.path[:0] = {path!r}
