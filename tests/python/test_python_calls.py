@@ -1,7 +1,5 @@
 """Calls with ambiguous arguments."""
 
-import ctypes
-
 import numpy as np
 import pytest
 
@@ -84,65 +82,3 @@ def test_conv1d_of_more_axes():
         mx.conv1d(mx.zeros((1, 5, 5, 2)), mx.zeros((3, 2, 2)))
     with pytest.raises(ValueError, match="conv"):
         mx.conv1d(mx.zeros((5, 2)), mx.zeros((3, 2)))
-
-
-class Tensor(ctypes.Structure):
-    """DLManagedTensor of the DLPack header."""
-
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("device", ctypes.c_int32 * 2),
-        ("ndim", ctypes.c_int32),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-        ("context", ctypes.c_void_p),
-        ("deleter", ctypes.c_void_p),
-    ]
-
-
-class Foreign:
-    """Four elements of any DLPack type."""
-
-    def __init__(self, code, bits, lanes=1):
-        self.room = (ctypes.c_uint64 * 8)()
-        self.shape = (ctypes.c_int64 * 1)(4)
-        self.tensor = Tensor(
-            ctypes.addressof(self.room),
-            (1, 0),
-            1,
-            code,
-            bits,
-            lanes,
-            self.shape,
-            None,
-            0,
-            None,
-            None,
-        )
-
-    def __dlpack_device__(self):
-        """The host."""
-        return (1, 0)
-
-    def __dlpack__(self, **_):
-        """A capsule around the memory of this object."""
-        new = ctypes.pythonapi.PyCapsule_New
-        new.restype, new.argtypes = (
-            ctypes.py_object,
-            [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p],
-        )
-        return new(ctypes.addressof(self.tensor), b"dltensor", None)
-
-
-@pytest.mark.parametrize(
-    "kind", [(5, 32), (2, 8), (7, 8), (10, 8), (13, 8), (2, 128), (0, 128), (2, 32, 4), (3, 64)]
-)
-def test_dlpack_of_types_that_there_are_none_of(kind):
-    """complex32, float8 and others raise ValueError; the elements are never misinterpreted."""
-    with pytest.raises(ValueError, match="DLPack code"):
-        mx.from_dlpack(Foreign(*kind))
-    assert mx.from_dlpack(Foreign(2, 32)).tolist() == [0, 0, 0, 0]
