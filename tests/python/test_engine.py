@@ -374,9 +374,7 @@ def test_out_of_memory_is_an_exception():
     "wait",
     [mx.eval, repr, lambda a: a.tolist(), np.array, lambda a: (mx.async_eval(a), mx.eval(a))],
 )
-def test_errors_of_execution_reach_the_waiting_thread(wait, backend):
-    if backend:
-        pytest.skip("index arrays are checked on the CPU")
+def test_errors_of_execution_reach_the_waiting_thread(wait):
     wrong = mx.arange(3)[mx.array([1, 5])]
     dependent = mx.exp(wrong.astype(mx.float32))
     for _ in range(2):
