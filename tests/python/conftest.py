@@ -55,8 +55,9 @@ def pytest_configure(config):
 
 def pytest_sessionstart(session):
     """Say what repeats this run; a header of pytest's is not shown with -q."""
-    import mlx.core as mx
     from cases import selection
+
+    import mlx.core as mx
 
     mx.default_stream(mx.cpu)  # the main thread's is number 0, whichever test is first
     what = "everything" if selection.EVERYTHING else f"seed {selection.SEED}"
