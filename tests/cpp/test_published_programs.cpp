@@ -54,6 +54,7 @@ TEST_CASE("published programs: braces and literals") {
   CHECK(array(1u).dtype() == uint32);
   CHECK(array(0.1, float64).item<double>() == 0.1);
   CHECK(full({}, 0.0).dtype() == float32);
+  CHECK(arange(0, 4, 2, int64).dtype() == int64);
   CHECK(full({2}, 0.1, float64).data<double>()[1] == 0.1);
   std::vector<double> numbers{0.1, 2};
   CHECK(array(numbers.begin(), {2}).dtype() == float32);
