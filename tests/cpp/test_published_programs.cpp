@@ -259,6 +259,9 @@ TEST_CASE("published programs: what computes an array") {
   r.eval();
   CHECK(r.siblings().empty());
   CHECK(r.outputs().size() == 1);
+  CHECK(arange(3).primitive_ptr() != nullptr);
+  array next = x + y;  // may lie where that array did
+  CHECK(next.primitive().name() == std::string("Add"));
   auto kept = z.primitive_ptr();
   z.eval();
   CHECK(!z.has_primitive());
