@@ -379,6 +379,18 @@ class Turned final : public UnaryPrimitive {
   const char* name() const override { return "Turned"; }
 };
 
+/// Gives its output another array.
+class Replaced final : public UnaryPrimitive {
+ public:
+  Replaced(Stream s, array by) : UnaryPrimitive(s), by_(std::move(by)) {}
+  using UnaryPrimitive::eval_cpu;
+  void eval_cpu(const std::vector<array>&, array& out) override { out.overwrite_descriptor(by_); }
+  const char* name() const override { return "Replaced"; }
+
+ private:
+  array by_;
+};
+
 }  // namespace
 
 TEST_CASE("published programs: primitives hand work to encoders and share memory") {
@@ -389,6 +401,14 @@ TEST_CASE("published programs: primitives hand work to encoders and share memory
   CHECK(array_equal(twice, x * 2.0f).item<bool>());
   array turned({2, 2}, float32, std::make_shared<Turned>(s), {x});
   CHECK(array_equal(turned, transpose(x)).item<bool>());
+  for (const array& by : {x, transpose(x), zeros({100, 100}), zeros({2}), zeros({2, 2}, int32)}) {
+    eval(by);
+    array out({2, 2}, float32, std::make_shared<Replaced>(s, by), {x});
+    if (by.shape() == out.shape() && by.dtype() == out.dtype())
+      CHECK(array_equal(out, by).item<bool>());
+    else
+      CHECK_THROWS_WITH(out.eval(), doctest::Contains("shape (2,2) and dtype float32"));
+  }
 }
 
 TEST_CASE("published programs: tasks on streams") {
