@@ -51,9 +51,10 @@ void enqueue(Stream s, std::function<void()> task) {
     fail<ValueError>("enqueue", to_string(s), "; streams of the CPU are accepted");
   if (PrimitiveScope::active()) return task();
   s = to_stream(s);
-  active.fetch_add(1);
   array result({}, bool_, std::make_shared<Task>(s, std::move(task)), {});
-  prepare_eval({result}, false).run();
+  PendingEval pending = prepare_eval({result}, false);  // may fail: the task does not begin then
+  active.fetch_add(1);
+  pending.run();
 }
 
 int n_active_tasks() { return active.load(); }

@@ -111,7 +111,10 @@ void Node::destroy(Node* n) {
   while (!doomed.empty()) {
     Node* d = doomed.back();
     doomed.pop_back();
-    if (d->n_inputs_) d->detach();
+    if (d->n_inputs_)
+      d->detach();
+    else
+      tell_listener(d);  // an op without inputs has nothing else to let go of
     delete d->parts;
     d->~Node();
     give_memory(list, d);

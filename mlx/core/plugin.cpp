@@ -1,3 +1,4 @@
+// Finds and loads the plugins beside the engine's library.
 #include "mlx/core/plugin.h"
 
 #include <dlfcn.h>

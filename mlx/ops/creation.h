@@ -22,7 +22,8 @@ MLX_API array arange(int start, int stop, int step, StreamOrDevice s = {});
 MLX_API array arange(int start, int stop, StreamOrDevice s = {});
 MLX_API array arange(int stop, StreamOrDevice s = {});
 /// The same for all of int64, exact.
-array integer_range(int64_t start, int64_t stop, int64_t step, Dtype dtype, StreamOrDevice s = {});
+MLX_API array integer_range(int64_t start, int64_t stop, int64_t step, Dtype dtype,
+                            StreamOrDevice s = {});
 template <std::integral A, std::integral B, std::integral C>
 array arange(A start, B stop, C step, Dtype dtype, StreamOrDevice s = {}) {
   return integer_range(start, stop, step, dtype, s);

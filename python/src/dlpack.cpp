@@ -182,11 +182,20 @@ bool runs_backwards(const array& a) {
   return false;
 }
 
+/// The first number of a pair.
+int64_t first_of(nb::handle pair, const char* name) {
+  From<int64_t> first;
+  if (!PySequence_Check(pair.ptr()) || nb::len(pair) != 2 || !first.load(nb::object(pair[0]).ptr()))
+    fail<TypeError>("__dlpack__", name, " of type ", class_name(pair),
+                    "; None and a pair of integers are accepted");
+  return first.value;
+}
+
 }  // namespace
 
 PyObject* to_dlpack(nb::handle a, nb::handle max_version, nb::handle device,
                     std::optional<bool> copy) {
-  if (!device.is_none() && nb::cast<int>(device[0]) != kCpu)
+  if (!device.is_none() && first_of(device, "dl_device") != kCpu)
     throw nb::buffer_error("[__dlpack__] arrays are exported in the memory of the CPU only");
   array duplicate;
   array* source = &checked(a.ptr());
@@ -200,7 +209,7 @@ PyObject* to_dlpack(nb::handle a, nb::handle max_version, nb::handle device,
     duplicate = contiguous(*source);
     source = &duplicate;
   }
-  bool versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
+  bool versioned = !max_version.is_none() && first_of(max_version, "max_version") >= 1;
   DlDevice cpu_device{kCpu, 0};
   bool copied = source == &duplicate;
   return versioned ? export_capsule<ManagedVersioned>(*source, cpu_device, copied)

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "args.h"
 #include "lock.h"
 #include "module.h"
 
@@ -40,8 +41,8 @@ class ObjectReader final : public core::io::Reader {
   }
   size_t remaining() override {
     if (size_) return *size_ - at_;
-    auto here = nb::cast<size_t>(file_.attr("tell")());
-    auto end = nb::cast<size_t>(file_.attr("seek")(0, 2));
+    const size_t here = position_from(file_.attr("tell")());
+    const size_t end = position_from(file_.attr("seek")(0, 2));
     file_.attr("seek")(here);
     return end > here ? end - here : 0;
   }
@@ -49,6 +50,14 @@ class ObjectReader final : public core::io::Reader {
   std::string label() const override { return label_; }
 
  private:
+  size_t position_from(nb::handle answer) const {
+    From<uint64_t> position;
+    if (!position.load(answer.ptr()))
+      fail<TypeError>("load", label_, " gives its position as ", class_name(answer),
+                      "; integers are accepted");
+    return position.value;
+  }
+
   nb::object file_;
   std::optional<size_t> size_;
   std::string label_;

@@ -69,9 +69,10 @@ array from_elements(PyObject* buffer, Shape shape, Dtype t) {
 void set_state(nb::handle self, nb::handle state) {
   if (!PyTuple_Check(state.ptr()) || PyTuple_GET_SIZE(state.ptr()) < 2)
     refuse_state("another object");
-  const auto number = nb::cast<int64_t>(state[1]);
-  if (number < 0 || number >= kNumDtypes) refuse_state("an unknown dtype");
-  const Dtype t = pickled_dtypes[number];
+  From<int64_t> number;
+  if (!number.load(nb::object(state[1]).ptr())) refuse_state("another object");
+  if (number.value < 0 || number.value >= kNumDtypes) refuse_state("an unknown dtype");
+  const Dtype t = pickled_dtypes[number.value];
   nb::object data = state[0];
   From<Shape> shape;
   if (PyTuple_GET_SIZE(state.ptr()) >= 3) {
@@ -102,7 +103,8 @@ nb::object reduce_to_name(nb::handle outer, nb::handle object) {
   nb::object path = nb::str("{}:{}").attr("format")(module, name);
   try {
     if (!resolve(path).is(object)) return {};
-  } catch (nb::python_error&) {
+  } catch (nb::python_error& e) {
+    if (!e.matches(PyExc_Exception)) throw;
     return {};  // a function of a function, or of a module that is not imported by its name
   }
   return nb::make_tuple(resolve, nb::make_tuple(path));

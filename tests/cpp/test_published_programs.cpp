@@ -54,6 +54,7 @@ TEST_CASE("published programs: braces and literals") {
   CHECK(array(1u).dtype() == uint32);
   CHECK(array(0.1, float64).item<double>() == 0.1);
   CHECK(full({}, 0.0).dtype() == float32);
+  CHECK(arange(0, 4, 2, int64).dtype() == int64);
   CHECK(full({2}, 0.1, float64).data<double>()[1] == 0.1);
   std::vector<double> numbers{0.1, 2};
   CHECK(array(numbers.begin(), {2}).dtype() == float32);
@@ -258,6 +259,9 @@ TEST_CASE("published programs: what computes an array") {
   r.eval();
   CHECK(r.siblings().empty());
   CHECK(r.outputs().size() == 1);
+  CHECK(arange(3).primitive_ptr() != nullptr);
+  array next = x + y;  // may lie where that array did
+  CHECK(next.primitive().name() == std::string("Add"));
   auto kept = z.primitive_ptr();
   z.eval();
   CHECK(!z.has_primitive());
@@ -375,6 +379,18 @@ class Turned final : public UnaryPrimitive {
   const char* name() const override { return "Turned"; }
 };
 
+/// Gives its output another array.
+class Replaced final : public UnaryPrimitive {
+ public:
+  Replaced(Stream s, array by) : UnaryPrimitive(s), by_(std::move(by)) {}
+  using UnaryPrimitive::eval_cpu;
+  void eval_cpu(const std::vector<array>&, array& out) override { out.overwrite_descriptor(by_); }
+  const char* name() const override { return "Replaced"; }
+
+ private:
+  array by_;
+};
+
 }  // namespace
 
 TEST_CASE("published programs: primitives hand work to encoders and share memory") {
@@ -385,6 +401,14 @@ TEST_CASE("published programs: primitives hand work to encoders and share memory
   CHECK(array_equal(twice, x * 2.0f).item<bool>());
   array turned({2, 2}, float32, std::make_shared<Turned>(s), {x});
   CHECK(array_equal(turned, transpose(x)).item<bool>());
+  for (const array& by : {x, transpose(x), zeros({100, 100}), zeros({2}), zeros({2, 2}, int32)}) {
+    eval(by);
+    array out({2, 2}, float32, std::make_shared<Replaced>(s, by), {x});
+    if (by.shape() == out.shape() && by.dtype() == out.dtype())
+      CHECK(array_equal(out, by).item<bool>());
+    else
+      CHECK_THROWS_WITH(out.eval(), doctest::Contains("shape (2,2) and dtype float32"));
+  }
 }
 
 TEST_CASE("published programs: tasks on streams") {

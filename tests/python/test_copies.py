@@ -5,6 +5,7 @@ import functools
 import pathlib
 import pickle
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -117,7 +118,7 @@ def test_changes_do_not_reach_copies():
 
 
 STATES = {
-    "another object": [(b"",), [b"", 10, (0,)], (b"", 10, "ab")],
+    "another object": [(b"",), [b"", 10, (0,)], (b"", 10, "ab"), (b"", "10", (0,))],
     "unknown dtype": [(b"", 15, (0,)), (b"", -1, (0,))],
     "does not fit": [(b"abc", 10, (1,)), (b"abcd", 10, (2,)), (bytearray(8), 10, (1,))],
     "negative": [(bytearray(4), 10, (-1,))],
@@ -154,6 +155,22 @@ def test_decorated_functions_pickle_by_name(name):
     for protocol in PROTOCOLS:
         assert pickle.loads(pickle.dumps(f, protocol)) is f
     assert copy.copy(f) is f and copy.deepcopy(f) is f
+
+
+def test_interrupts_while_a_name_is_looked_up_are_raised(monkeypatch):
+    def interrupt(name):
+        raise KeyboardInterrupt
+
+    def inside(x):
+        return x
+
+    inside.__qualname__ = "not_there"
+    inside.__module__ = "module_that_interrupts"
+    module = types.ModuleType(inside.__module__)
+    module.__getattr__ = interrupt
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    with pytest.raises(KeyboardInterrupt):
+        pickle.dumps(mx.compile(inside))
 
 
 def test_functions_with_state_keep_it_in_copies():

@@ -278,6 +278,14 @@ def test_other_devices_are_refused():
     assert mx.zeros(3).__dlpack__(dl_device=(1, 0))
 
 
+@pytest.mark.parametrize("name", ["dl_device", "max_version"])
+def test_other_pairs_are_refused(name):
+    for pair in ("11", ("1", 0), (1,), (1.0, 0), 1, {1: 0, 2: 0}):
+        with pytest.raises(TypeError, match=name):
+            mx.zeros(3).__dlpack__(**{name: pair})
+    assert mx.zeros(3).__dlpack__(**{name: [1, 0]})
+
+
 def test_threads():
     """Arrays go out and come back while other threads do the same and release theirs."""
     faults, kept = [], []

@@ -232,6 +232,17 @@ def test_file_objects_are_read_at_once(tmp_path, numbers):
     assert np.array_equal(mx.load(two), numbers) and np.array_equal(mx.load(two), numbers + 1)
 
 
+def test_file_objects_without_positions_are_refused():
+    class Unknown(io.BytesIO):
+        def tell(self):
+            return None
+
+    content = io.BytesIO()
+    mx.save(content, mx.arange(3))
+    with pytest.raises(TypeError, match="position as NoneType"):
+        mx.load(Unknown(content.getvalue()), format="npy")
+
+
 # A peak that counts from its start: in a process of its own.
 MEASURED = """
 import sys, pathlib

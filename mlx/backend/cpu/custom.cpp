@@ -3,6 +3,7 @@
 
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/shared/odometer.h"
+#include "mlx/core/error.h"
 
 namespace mlx::core::cpu {
 
@@ -16,7 +17,11 @@ array borrow(const View& v) {
 }
 
 /// Copies the elements that a primitive gave an output, unless it wrote them in place.
-void collect(const array& output, const View& to) {
+void collect(const Primitive& p, const array& output, const View& to) {
+  if (output.shape() != to.shape() || output.dtype() != to.dtype())
+    fail<ExecutionError>(p.name(), "an output of shape ", to_string(output.shape()), " and dtype ",
+                         dtype_name(output.dtype()), "; shape ", to_string(to.shape()),
+                         " and dtype ", dtype_name(to.dtype()), " are accepted");
   const char* from = output.data<char>();
   if (from == to.data || output.size() == 0) return;
   if (output.flags().row_contiguous) {
@@ -35,8 +40,11 @@ void run_primitive(const KernelArgs& args) {
   for (const View& v : args.in) inputs.push_back(borrow(v));
   for (const View& v : args.out) outputs.push_back(borrow(v));
   PrimitiveScope here;
-  static_cast<const PrimitiveAttrs*>(args.attrs)->primitive->eval_cpu(inputs, outputs);
-  for (size_t k = 0; k < args.out.size(); ++k) collect(outputs[k], args.out[k]);
+  Primitive& p = *static_cast<const PrimitiveAttrs*>(args.attrs)->primitive;
+  p.eval_cpu(inputs, outputs);
+  if (outputs.size() != args.out.size())
+    fail<ExecutionError>(p.name(), outputs.size(), " outputs; ", args.out.size(), " are accepted");
+  for (size_t k = 0; k < args.out.size(); ++k) collect(p, outputs[k], args.out[k]);
 }
 
 constexpr uint32_t kAll = ~0u;
