@@ -81,7 +81,7 @@ class MLX_API Plan {
   const std::vector<std::shared_ptr<const Executable>>& prepare() const;
   /// True if it runs so briefly that releasing the program's lock (the GIL) would cost more.
   bool is_brief() const {
-    constexpr int64_t kFew = 4096;
+    constexpr int64_t kFew = 16384;
     return bytes <= kFew && prepared_.load(std::memory_order_acquire) && on_host_;
   }
 
