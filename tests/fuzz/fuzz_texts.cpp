@@ -26,12 +26,13 @@ constexpr int64_t kMost = 1 << 12;  // terms of a sum that is evaluated
 /// does not fit 32 bits.
 std::vector<Shape> shapes_of(std::string_view digits) {
   std::vector<Shape> shapes(1);
+  if (digits.size() > 80) return {};
   for (char c : digits) {
     if (c == ',')
       shapes.emplace_back();
     else
       shapes.back().push_back(c == '9' ? int64_t{1} << 33 : c & 7);
-    if (shapes.size() > 10 || shapes.back().size() > 70) return {};
+    if (shapes.size() > 10) return {};
   }
   return shapes;
 }

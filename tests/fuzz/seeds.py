@@ -5,6 +5,7 @@ with the build that is to be fuzzed; and one for each kind of text that is parse
 """
 
 import pathlib
+import re
 import struct
 import sys
 
@@ -85,11 +86,21 @@ EINSUMS = r"""
 23\nij->i->j; 23\ni.j; 23\n......
 """
 
+SIGNATURES = """
+f(); f(a, /); f(a: int = 0, *, b: str = ')'); f(a: str = ' = ', b: str = ",");
+f(*a: array, **b) -> None
+f(a:= None); f(a: = 1); f(a,, b); f(a, a); f(*, *); f(/); f(a, /, /); f(**a, b); f(*a = 1);
+f(a: x = )
+f(a; f a); f(a: list[int); f(a: '); f(a: int)]
+"""
+
 
 def write_texts(folder):
     """Subscripts with the lengths of axes, and the signatures of functions and methods."""
     for i, text in enumerate(EINSUMS.replace("\n", "").split(";")):
         (folder / "einsum" / str(i)).write_text(text.strip(" ").replace("\\n", "\n"))
+    for i, text in enumerate(re.split("[;\n]", SIGNATURES)):
+        (folder / "signature" / str(i)).write_text(text.strip())
     bound = [*vars(mx).items(), *vars(mx.linalg).items(), *vars(mx.array).items()]
     for name, function in bound:
         for i, (text, *_) in enumerate(getattr(function, "__nb_signature__", ())):
