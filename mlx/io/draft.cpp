@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -81,12 +82,20 @@ class FileWriter final : public Writer {
   }
   ~FileWriter() override { remove_draft(); }
 
-  void write(const char* data, size_t n) override { write_to(draft_.get(), data, n); }
+  void write(const char* data, size_t n) override {
+    constexpr size_t kPiece = size_t{16} << 20;
+    for (size_t at = 0; at < n; at += kPiece) {
+      const size_t piece = std::min(kPiece, n - at);
+      write_to(draft_.get(), data + at, piece);
+      written_ += static_cast<off_t>(piece);
+      if (exists_ && written_ - begun_ >= static_cast<off_t>(kPiece)) begin_flush();
+    }
+  }
 
   void commit() override {
     if (!beside_) return overwrite();
     if (exists_) keep_attributes();
-    if (::fsync(draft_.get()) != 0) refuse_errno();
+    flush();
     if (named_.empty()) give_name();
     if (!named_.empty() &&
         ::renameat(folder_.get(), named_.c_str(), folder_.get(), name_.c_str()) != 0) {
@@ -151,6 +160,26 @@ class FileWriter final : public Writer {
     }
   }
 
+  /// The disk takes what was written while more is written: less is left for `flush`.
+  void begin_flush() {
+    [[maybe_unused]] const int ignored =
+        ::sync_file_range(draft_.get(), begun_, written_ - begun_, SYNC_FILE_RANGE_WRITE);
+    begun_ = written_;
+  }
+
+  /// What replaces a file is on the disk first, or a power failure would leave neither. A new file
+  /// is left to the system, as those of other programs are.
+  void flush() const {
+    struct stat info;
+    if (exists_ || ::fstatat(folder_.get(), name_.c_str(), &info, 0) == 0) {
+      if (::fsync(draft_.get()) != 0) refuse_errno();
+      return;
+    }
+    // Network file systems report failed writes when a descriptor is closed.
+    const int copy = ::fcntl(draft_.get(), F_DUPFD_CLOEXEC, 0);
+    if (copy < 0 || ::close(copy) != 0) refuse_errno();
+  }
+
   void keep_attributes() const {
     if (old_.st_uid != ::geteuid() || old_.st_gid != ::getegid()) {
       // Not everybody may give files away; the permissions count more.
@@ -211,6 +240,7 @@ class FileWriter final : public Writer {
   std::string named_;  // of the draft in the directory; empty if it has no name
   Descriptor folder_, draft_;
   struct stat old_{};
+  off_t written_ = 0, begun_ = 0;  // bytes in the draft, and those on their way to the disk
   bool exists_ = false;
   bool beside_ = true;  // the draft is in the directory of the target
 };

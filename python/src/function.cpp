@@ -1,4 +1,4 @@
-// The Python type of bound functions: parsing of signatures, binding of arguments, introspection.
+// The Python type of bound functions: binding of arguments, introspection.
 #include "function.h"
 
 #include <structmember.h>
@@ -8,6 +8,7 @@
 
 #include "lock.h"
 #include "signature.h"
+#include "signature_text.h"
 
 namespace mlx::python {
 
@@ -20,36 +21,6 @@ struct Function {
 };
 
 Function* as_function(PyObject* o) { return reinterpret_cast<Function*>(o); }
-
-std::string trim(std::string_view s) {
-  size_t a = s.find_first_not_of(" \n"), b = s.find_last_not_of(" \n");
-  return a == s.npos ? "" : std::string(s.substr(a, b - a + 1));
-}
-
-/// Splits at commas that stand outside brackets and quotes.
-std::vector<std::string> split_parameters(std::string_view s) {
-  std::vector<std::string> parts;
-  std::string part;
-  int depth = 0;
-  char quote = 0;
-  for (char c : s) {
-    if (quote) {
-      if (c == quote) quote = 0;
-    } else if (c == '\'' || c == '"') {
-      quote = c;
-    } else {
-      depth += (c == '[' || c == '(') - (c == ']' || c == ')');
-      if (c == ',' && depth == 0) {
-        parts.push_back(trim(part));
-        part.clear();
-        continue;
-      }
-    }
-    part += c;
-  }
-  if (!trim(part).empty()) parts.push_back(trim(part));
-  return parts;
-}
 
 /// The value of a default, evaluated in the namespace of mlx.core. Never freed: it is shared.
 PyObject* evaluate_default(const std::string& text) {
@@ -78,49 +49,21 @@ PyObject* standard_name(std::string_view function, std::string_view parameter) {
 
 std::string name_of(const Overload& o) { return o.signature.substr(0, o.signature.find('(')); }
 
-size_t closing_parenthesis(const std::string& s) {
-  int depth = 0;
-  for (size_t i = s.find('('); i < s.size(); ++i) {
-    depth += (s[i] == '(') - (s[i] == ')');
-    if (depth == 0) return i;
-  }
-  throw std::logic_error("no ) in " + s);
-}
-
 }  // namespace
 
 Overload::Overload(const char* sig, const char* d, bool is_method)
     : signature(sig), doc(d), method(is_method) {
-  size_t open = signature.find('('), close = closing_parenthesis(signature);
-  auto parts = split_parameters(std::string_view(signature).substr(open + 1, close - open - 1));
-  bool keyword_only = false;
-  for (const std::string& part : parts) {
-    std::string name = part.substr(0, part.find_first_of(" :="));
-    if (part == "/") {
-      for (Parameter& p : parameters) p.keyword = false;
-      continue;
-    }
-    if (part[0] == '*') {
-      if (name.starts_with("**")) {
-        star_star = name.substr(2);
-      } else {
-        star = name.substr(1);
-        keyword_only = true;
-      }
-      continue;
-    }
-    // A default stands after the last " = " outside brackets.
-    PyObject* fallback = nullptr;
-    const size_t eq = part.rfind(" = ");
-    if (eq != part.npos) fallback = evaluate_default(trim(std::string_view(part).substr(eq + 3)));
-    std::string annotation;
-    if (name.size() < part.size() && part[name.size()] == ':')
-      annotation = trim(std::string_view(part).substr(0, eq).substr(name.size() + 1));
-    PyObject* interned = PyUnicode_InternFromString(name.c_str());
-    PyObject* standard = method ? nullptr : standard_name(name_of(*this), name);
-    parameters.push_back({interned, fallback, standard, !keyword_only, true, annotation});
-    n_positional += !keyword_only;
-    n_required += !keyword_only && !fallback;
+  SignatureText text = parse_signature(signature);
+  star = text.star;
+  star_star = text.star_star;
+  for (SignatureText::Parameter& p : text.parameters) {
+    PyObject* fallback = p.fallback.empty() ? nullptr : evaluate_default(p.fallback);
+    PyObject* interned = PyUnicode_InternFromString(p.name.c_str());
+    PyObject* standard = method ? nullptr : standard_name(text.name, p.name);
+    parameters.push_back(
+        {interned, fallback, standard, p.positional, p.keyword, std::move(p.annotation)});
+    n_positional += p.positional;
+    n_required += p.positional && !fallback;
   }
   for (Parameter& p : parameters)
     if (std::ranges::find(parameters, p.standard, &Parameter::name) != parameters.end())

@@ -1,5 +1,6 @@
 // A libFuzzer target for the readers of files: what they accept is evaluated, the rest is
-// FileError. MLX_FUZZ names the format: npy, safetensors, gguf or function.
+// FileError. MLX_FUZZ names the format: npy, safetensors, gguf or function; or a parser of texts:
+// einsum or signature.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "mlx/io/io.h"
 #include "mlx/runtime/eval.h"
 #include "mlx/transforms/function_file.h"
+#include "texts.h"
 
 namespace {
 
@@ -151,6 +153,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   if (std::strcmp(format, "function") == 0)
     fuzz_function(bytes);
+  else if (std::strcmp(format, "einsum") == 0)
+    fuzz_einsum(bytes);
+  else if (std::strcmp(format, "signature") == 0)
+    fuzz_signature(bytes);
   else
     fuzz_arrays(format, bytes);
   return 0;

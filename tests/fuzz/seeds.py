@@ -1,10 +1,11 @@
 """Write the files that fuzzing starts from: python tests/fuzz/seeds.py FOLDER
 
 A folder for each format, with small files of every dtype and every feature of the format, written
-with the build that is to be fuzzed.
+with the build that is to be fuzzed; and one for each kind of text that is parsed.
 """
 
 import pathlib
+import re
 import struct
 import sys
 
@@ -72,13 +73,43 @@ def write_functions(folder):
                 path.unlink()
 
 
+EINSUMS = r"""
+23,34\nij,jk->ik; 23,34\nij,jk; 33\nii; 33\nii->i; 23\nij->ji; 2,3\ni,j->ij; 234,2345\nbij,bijk->bk;
+,\n,; 23,3\n ij , j -> i; 223,234\n...ij,...jk->...ik; 322,12\n...ab,...b; 2322\n...ii->i...;
+222,222\nabc,cba->; 21,23\nij,ij->j; 2,2,2,2,2,2,2,2,2\na,a,b,b,c,c,d,d,e->e; 03,32\nij,jk->ik;
+99,99\nij,jk->ik; 92\nij->j; 23\nij->ijj; 23\nij->k; 23\ni; 23,34\nij;
+23\nij->i->j; 23\ni.j; 23\n......
+"""
+
+SIGNATURES = """
+f(); f(a, /); f(a: int = 0, *, b: str = ')'); f(a: str = ' = ', b: str = ",");
+f(*a: array, **b) -> None
+f(a:= None); f(a: = 1); f(a,, b); f(a, a); f(*, *); f(/); f(a, /, /); f(**a, b); f(*a = 1);
+f(a: x = )
+f(a; f a); f(a: list[int); f(a: '); f(a: int)]
+"""
+
+
+def write_texts(folder):
+    """Subscripts with the lengths of axes, and the signatures of functions and methods."""
+    for i, text in enumerate(EINSUMS.replace("\n", "").split(";")):
+        (folder / "einsum" / str(i)).write_text(text.strip(" ").replace("\\n", "\n"))
+    for i, text in enumerate(re.split("[;\n]", SIGNATURES)):
+        (folder / "signature" / str(i)).write_text(text.strip())
+    bound = [*vars(mx).items(), *vars(mx.linalg).items(), *vars(mx.array).items()]
+    for name, function in bound:
+        for i, (text, *_) in enumerate(getattr(function, "__nb_signature__", ())):
+            (folder / "signature" / f"{name}{i}").write_text(text.removeprefix("def "))
+
+
 def main():
     """Write all of them."""
     folder = pathlib.Path(sys.argv[1])
-    for name in ("npy", "safetensors", "gguf", "function"):
+    for name in ("npy", "safetensors", "gguf", "function", "einsum", "signature"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     write_arrays(folder)
     write_gguf(folder)
+    write_texts(folder)
     write_functions(folder)
 
 

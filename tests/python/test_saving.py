@@ -185,6 +185,21 @@ assert mx.array_equal(mx.load(folder / "a.safetensors")["x"], mx.array(t.X) + 1)
     assert sorted(said) == sorted([*NAMES, "refused"])
 
 
+@pytest.mark.parametrize("name", ["a.npy", "a.safetensors"])
+def test_long_files_are_written_whole_under_new_and_old_names(name, tmp_path):
+    """Longer than the pieces that are handed to the disk."""
+    x = mx.arange((36 << 20) // 4 + 3)
+    for shift in (0, 1, 2):
+        if name == "a.npy":
+            mx.save(tmp_path / name, x + shift)
+        else:
+            mx.save_safetensors(tmp_path / name, {"x": x + shift})
+        loaded = mx.load(tmp_path / name)
+        loaded = loaded if name == "a.npy" else loaded["x"]
+        assert mx.array_equal(loaded, x + shift)
+        assert [p.name for p in tmp_path.iterdir()] == [name]
+
+
 def test_a_killed_save_leaves_the_old_file_and_nothing_else(tmp_path):
     program = """
 import sys, mlx.core as mx
