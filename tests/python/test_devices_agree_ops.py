@@ -70,3 +70,46 @@ def test_derivatives_of_scans():
         near(lambda x, stream, f=f: on(stream, mx.grad(lambda x: f(x, axis=1).sum()), x), x,
              bound=1e-5)  # fmt: skip
     check(lambda x, stream: on(stream, mx.vmap(lambda x: mx.cummax(x, axis=0)), x), x)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_sorts(dtype):
+    x = values(dtype, (3, 5, 40))
+    if dtype not in INTEGERS and dtype != mx.bool_:
+        special = mx.array([np.nan, 0.0, -0.0, np.inf, -np.inf, 1.0, np.nan, 0.0]).astype(dtype)
+        x = mx.concatenate([x, mx.broadcast_to(special, (3, 5, 8))], axis=2, stream=mx.cpu)
+    for a in layouts(x):
+        for axis in range(3):
+            check(mx.sort, a, axis=axis)
+            check(mx.argsort, a, axis=axis)
+    check(mx.partition, x, kth=7, axis=2)
+    check(mx.argpartition, x, kth=1, axis=0)
+    check(lambda a, stream: mx.sort(a, axis=None, stream=stream), x)
+    check(mx.sort, values(dtype, (1, 1)), axis=0)
+
+
+@pytest.mark.parametrize("dtype", [mx.bool_, mx.int16, mx.float32, mx.int64, *COMPLEX], ids=str)
+def test_sorts_of_long_lines(dtype):
+    for shape, axis in (((2, 1025), 1), ((5001, 3), 0), ((1, 1024), 1), ((2, 4096), 1)):
+        x = values(dtype, shape)
+        check(mx.sort, x, axis=axis)
+        check(mx.argsort, x, axis=axis)  # stable: equal elements in order
+    few = values(mx.int32, (3000,)) % 5
+    check(mx.argsort, few.astype(dtype, stream=mx.cpu))
+
+
+def test_top_elements():
+    x = values(mx.float32, (4, 3000))
+    found = mx.topk(x, 32, axis=1, stream=mx.gpu)
+    wanted = mx.sort(x, axis=1, stream=mx.cpu)[:, -32:]
+    assert np.array_equal(np.sort(np.array(found)), np.array(wanted))
+    check(lambda x, stream: on(stream, mx.vmap(lambda x: mx.argsort(x)), x), x)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_searches(dtype):
+    s, v = mx.sort(values(dtype, (100,)), stream=mx.cpu), values(dtype, (3, 50), 1)
+    v = mx.concatenate([v, mx.broadcast_to(s[::9][:10], (3, 10))], axis=1, stream=mx.cpu)
+    for side in ("left", "right"):
+        for a, b in ((s, v), (s[::2], v.T), (s[:0], v), (s, v[:0]), (s, s[3])):
+            check(lambda a, b, stream, side=side: mx.searchsorted(a, b, side, stream=stream), a, b)
