@@ -113,3 +113,79 @@ def test_searches(dtype):
     for side in ("left", "right"):
         for a, b in ((s, v), (s[::2], v.T), (s[:0], v), (s, v[:0]), (s, s[3])):
             check(lambda a, b, stream, side=side: mx.searchsorted(a, b, side, stream=stream), a, b)
+
+
+@pytest.mark.parametrize("dtype", BOUNDS, ids=str)
+def test_rotations(dtype):
+    x = values(dtype, (2, 3, 5, 16)) / 10
+    freqs = mx.array(np.linspace(1, 50, 4).astype(np.float32))
+    offsets = mx.array([3, 100])
+    for a in (x, x.transpose(0, 2, 1, 3), x[:, :, ::-2], x[0], x[:, :0]):
+        for traditional in (False, True):
+            for options in (
+                {"base": 10000.0, "offset": 7},
+                {"base": None, "freqs": freqs, "offset": 0},
+                {"base": 100.0, "offset": offsets if a.ndim == 4 else 2},
+            ):
+                near(mx.fast.rope, a, dims=8, traditional=traditional, scale=0.5,
+                     bound=2 * BOUNDS[dtype], **options)  # fmt: skip
+    near(lambda x, stream: on(stream, mx.grad(lambda x: (mx.fast.rope(
+        x, 16, traditional=False, base=1e4, scale=1.0, offset=1) * x).sum()), x), x,
+        bound=4 * BOUNDS[dtype])  # fmt: skip
+
+
+def attention_inputs(dtype, queries, keys, heads=4, key_heads=2, features=20, width=24):
+    rng = np.random.default_rng(3)
+    shapes = ((heads, queries, features), (key_heads, keys, features), (key_heads, keys, width))
+    return [mx.array(rng.standard_normal((2, *s))).astype(dtype, stream=mx.cpu) for s in shapes]
+
+
+ATTENTION = {mx.float16: 4e-3, mx.bfloat16: 3e-2, mx.float32: 1e-5, mx.float64: 1e-12}
+
+
+@pytest.mark.parametrize("dtype", ATTENTION, ids=str)
+def test_attention(dtype):
+    f, bound = mx.fast.scaled_dot_product_attention, ATTENTION[dtype]
+    rng = np.random.default_rng(5)
+    for queries, keys in ((1, 130), (37, 70), (70, 37), (3, 0), (0, 3)):
+        q, k, v = attention_inputs(dtype, queries, keys)
+        chosen = mx.array(rng.random((2, 1, queries, keys)) < 0.5)
+        added = mx.array(rng.standard_normal((queries, keys))).astype(dtype, stream=mx.cpu)
+        sinks = mx.array(rng.standard_normal(4)).astype(dtype, stream=mx.cpu)
+        for mask in (None, "causal", chosen, added):
+            for s in (None, sinks):
+                near(f, q, k, v, scale=0.3, mask=mask, sinks=s, bound=bound)
+    q, k, v = attention_inputs(dtype, 9, 50, width=300)
+    near(f, q, k, v, scale=0.3, bound=bound)
+    backward = (q[:, :, ::-1], k[:, :, ::-1], v[:, :, ::-1, ::2])
+    near(f, *backward, scale=0.3, mask="causal", bound=bound)
+    nothing = mx.zeros((9, 50), dtype=mx.bool_)
+    near(f, q, k, v, scale=0.3, mask=nothing, bound=bound)
+
+
+def test_derivatives_of_attention():
+    q, k, v = attention_inputs(mx.float32, 9, 13)
+
+    def total(q, k, v):
+        f = mx.fast.scaled_dot_product_attention
+        return mx.square(f(q, k, v, scale=0.3, mask="causal")).sum()
+
+    for i in range(3):
+        near(lambda q, k, v, stream, i=i: on(stream, mx.grad(total, i), q, k, v), q, k, v,
+             bound=1e-4)  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", BOUNDS, ids=str)
+def test_derivatives_of_norms(dtype):
+    x, w, b = values(dtype, (6, 40), 1), values(dtype, (40,), 2), values(dtype, (40,), 3)
+
+    def layer(x, w, b):
+        return (mx.fast.layer_norm(x, w, b, 1e-5) * x).sum()
+
+    def rms(x, w, b):
+        return (mx.fast.rms_norm(x, w, 1e-5) * x + b).sum()
+
+    for f in (layer, rms):
+        for i in range(3):
+            near(lambda x, w, b, stream, f=f, i=i: on(stream, mx.grad(f, i), x, w, b), x, w, b,
+                 bound=32 * BOUNDS[dtype])  # fmt: skip
