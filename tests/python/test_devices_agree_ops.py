@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from test_devices_agree import BOUNDS, DTYPES, INTEGERS, check, near, on, values
+from test_devices_agree import BOUNDS, DTYPES, FLOATS, INTEGERS, check, near, on, values
 
 import mlx.core as mx
 
@@ -189,3 +189,43 @@ def test_derivatives_of_norms(dtype):
         for i in range(3):
             near(lambda x, w, b, stream, f=f, i=i: on(stream, mx.grad(f, i), x, w, b), x, w, b,
                  bound=32 * BOUNDS[dtype])  # fmt: skip
+
+
+CONVOLUTIONS = [
+    ((2, 20, 6), (10, 3, 6), {}),
+    ((2, 20, 6), (10, 3, 2), {"stride": 2, "padding": 3, "kernel_dilation": 2, "groups": 3,
+                              "groups_out": 9}),
+    ((2, 9, 8, 4), (70, 3, 2, 4), {"stride": (2, 1), "padding": ((1, 0), (2, 1))}),
+    ((1, 9, 8, 6), (6, 3, 3, 1), {"groups": 6, "flip": True, "padding": 1}),
+    ((2, 5, 6, 4, 3), (5, 2, 3, 2, 3), {"input_dilation": (1, 2, 3), "flip": True, "padding": 2}),
+    ((2, 4, 3), (3, 9, 3), {"padding": ([8], [2])}),
+    ((0, 5, 4), (3, 2, 4), {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_convolutions(dtype):
+    rng = np.random.default_rng(7)
+    for x_shape, w_shape, given in CONVOLUTIONS:
+        options = {k: v for k, v in given.items() if k != "groups_out"}
+        shape = (given.get("groups_out", w_shape[0]), *w_shape[1:])
+        x = mx.array(rng.standard_normal(x_shape)).astype(dtype, stream=mx.cpu)
+        w = mx.array(rng.standard_normal(shape)).astype(dtype, stream=mx.cpu)
+        near(mx.conv_general, x, w, bound=2 * FLOATS[dtype], **options)
+        near(mx.conv_general, x[..., ::-1], w, bound=2 * FLOATS[dtype], **options)
+
+        def total(x, w, options=options):
+            return mx.square(mx.conv_general(x, w, **options)).sum()
+
+        for i in range(2):
+            near(lambda x, w, stream, f=total, i=i: on(stream, mx.grad(f, i), x, w), x, w,
+                 bound=8 * FLOATS[dtype])  # fmt: skip
+
+
+def test_weights_of_many_positions():
+    """The sum over positions is cut into parts."""
+    rng = np.random.default_rng(8)
+    x = mx.array(rng.standard_normal((2, 60, 50, 3)).astype(np.float32))
+    w = mx.array(rng.standard_normal((5, 3, 3, 3)).astype(np.float32))
+    f = mx.grad(lambda x, w: mx.square(mx.conv2d(x, w)).sum(), 1)
+    near(lambda x, w, stream: on(stream, f, x, w), x, w, bound=1e-4)
