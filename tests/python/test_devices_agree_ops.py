@@ -229,3 +229,65 @@ def test_weights_of_many_positions():
     w = mx.array(rng.standard_normal((5, 3, 3, 3)).astype(np.float32))
     f = mx.grad(lambda x, w: mx.square(mx.conv2d(x, w)).sum(), 1)
     near(lambda x, w, stream: on(stream, f, x, w), x, w, bound=1e-4)
+
+
+PACKINGS = [("affine", b, g) for b in (1, 2, 3, 4, 5, 6, 8) for g in (32, 64)] + [
+    ("mxfp4", 4, 32), ("mxfp8", 8, 32), ("nvfp4", 4, 16)]  # fmt: skip
+SHORT = [mx.float16, mx.bfloat16, mx.float32]
+
+
+@pytest.mark.parametrize("dtype", SHORT, ids=str)
+@pytest.mark.parametrize("mode,bits,group", PACKINGS)
+def test_packing(mode, bits, group, dtype):
+    w = values(dtype, (6, 192)) / 50
+    w = mx.concatenate([w, mx.zeros_like(w[:1]), mx.full((1, 192), 3.0, dtype)], stream=mx.cpu)
+    options = {"mode": mode, "bits": bits, "group_size": group}
+    for i in range(3 if mode == "affine" else 2):
+        check(lambda w, stream, i=i: mx.quantize(w, **options, stream=stream)[i], w)
+    packed = mx.quantize(w, **options, stream=mx.cpu)
+    check(lambda *a, stream: mx.dequantize(*a, **options, dtype=dtype, stream=stream), *packed)
+    for m in (1, 3, 40):
+        x = values(dtype, (2, m, 192), m) / 50
+        f = mx.quantized_matmul
+        near(f, x, *packed, transpose=True, bound=2 * FLOATS[dtype], **options)
+        near(f, x[..., :8], *packed, transpose=False, bound=2 * FLOATS[dtype], **options)
+
+
+@pytest.mark.parametrize("dtype", SHORT, ids=str)
+def test_products_of_gathered_packed_matrices(dtype):
+    w = mx.quantize(values(dtype, (4, 70, 64)) / 50, group_size=32, bits=4, stream=mx.cpu)
+    lhs, rhs = mx.array([[0, 2, -1], [1, 1, 0]]), mx.array([[3], [0]], dtype=mx.uint8)
+    for m in (1, 20):
+        x = values(dtype, (3, m, 64), m) / 50
+        near(lambda x, *w, stream: mx.gather_qmm(
+            x, *w, lhs_indices=lhs, rhs_indices=rhs, group_size=32, bits=4, stream=stream), x, *w,
+            bound=2 * FLOATS[dtype])  # fmt: skip
+        bad = mx.gather_qmm(x, *w, rhs_indices=mx.array([0, 4, 1]), group_size=32, bits=4,
+                            stream=mx.gpu)  # fmt: skip
+        with pytest.raises(IndexError, match=r"index 4 .* axis 0 with size 4"):
+            mx.eval(bad)
+
+
+@pytest.mark.parametrize("dtype", [mx.float16, mx.float32, mx.float64, mx.complex64, mx.int32],
+                         ids=str)  # fmt: skip
+def test_products_of_gathered_matrices(dtype):
+    def part(x):
+        return mx.real(x) if dtype == mx.complex64 else x
+
+    bound = 4 * FLOATS.get(dtype, 1e-5)
+    a, b = (values(dtype, s) if dtype == mx.int32 else values(dtype, s) / 50
+            for s in ((3, 5, 70), (4, 70, 66)))  # fmt: skip
+    lhs, rhs = mx.array([[0, 2, -1], [1, 1, 0]]), mx.array([[3], [0]], dtype=mx.uint8)
+    for x, y in ((a, b), (a[:, ::-1], b.transpose(0, 2, 1)[:, :, ::-1].transpose(0, 2, 1))):
+        near(lambda x, y, stream: on(stream, lambda: part(mx.gather_mm(x, y, lhs, rhs))), x, y,
+             bound=bound)  # fmt: skip
+    bad = mx.gather_mm(a, b, rhs_indices=mx.array([0, -5, 1]), stream=mx.gpu)
+    with pytest.raises(IndexError, match=r"index -5 .* axis 0 with size 4"):
+        mx.eval(bad)
+    for ends in ([[0, 10], [10, 70], [5, 5], [9, 3]], np.zeros((0, 2), np.int32)):
+        segments = mx.array(ends)
+        near(lambda x, y, stream, s=segments: on(
+            stream, lambda: part(mx.segmented_mm(x[0], y[0], s))), a, b, bound=bound)  # fmt: skip
+    bad = mx.segmented_mm(a[0], b[0], mx.array([[0, 71]]), stream=mx.gpu)
+    with pytest.raises(IndexError, match=r"index 71 .* axis 0 with size 71"):
+        mx.eval(bad)
