@@ -43,8 +43,9 @@ const KernelEntry* find_kernel(const OpDef& op, const Attrs* attrs,
                                std::span<const Layout> operands, int n_inputs,
                                const DeviceState& device, Requirements& needs);
 
-extern const std::span<const KernelEntry> creation_kernels, index_kernels, matmul_kernels,
-    reduce_kernels, rows_kernels, scatter_kernels, slice_kernels;
+extern const std::span<const KernelEntry> attention_kernels, conv_kernels, creation_kernels,
+    gather_product_kernels, index_kernels, matmul_kernels, packed_kernels, reduce_kernels,
+    rows_kernels, scan_kernels, scatter_kernels, slice_kernels, sort_kernels;
 
 /// Whether a step, an op with a program, runs as one kernel.
 bool computes_input(const Step& step, const DeviceState& device);
@@ -57,5 +58,14 @@ bool set_axes(std::span<device::Axes* const> to, Shape shape, std::vector<Stride
 
 /// The name of a dtype's elements in the source of kernels.
 const char* element_type(Dtype t);
+
+/// The accumulator of an element type, as it is written in a kernel, and its size: of sums and
+/// products, and of extremes.
+struct Accumulator {
+  const char* type;
+  int64_t size;
+};
+Accumulator sum_of(Dtype t);
+Accumulator value_of(Dtype t);
 
 }  // namespace mlx::core::cuda

@@ -10,17 +10,6 @@
 
 namespace mlx::core::cuda {
 
-namespace {
-
-using device::ReduceArguments;
-constexpr int64_t kThreads = 256, kLanes = 32, kBlock = 512;
-
-/// The accumulator of an element type, as it is written in a kernel, and its size.
-struct Accumulator {
-  const char* type;
-  int64_t size;
-};
-
 Accumulator sum_of(Dtype t) {
   if (t == float16 || t == bfloat16 || t == float32) return {"float", 4};
   if (is_inexact(t)) return {element_type(t), t.size()};
@@ -30,6 +19,11 @@ Accumulator value_of(Dtype t) {
   if (t == float16 || t == bfloat16) return {"float", 4};
   return {element_type(t), t.size()};
 }
+
+namespace {
+
+using device::ReduceArguments;
+constexpr int64_t kThreads = 256, kLanes = 32, kBlock = 512;
 
 /// What a kind of reduction is in the source of a kernel.
 struct Form {

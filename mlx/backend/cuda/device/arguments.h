@@ -84,4 +84,59 @@ struct RandomArguments {
   int64_t keys, out, count, bytes;  ///< keys, and bytes for each
 };
 
+/// Lines along an axis: `n` elements, `stride` apart, in memory of `n * stride` elements each.
+struct ScanArguments {
+  int64_t in, factors, out, totals;  ///< addresses; factors: of an affine scan
+  int64_t lines, n, stride, reverse, inclusive;
+  int64_t chunk, chunks;  ///< elements of a line that a block scans, and how often
+};
+struct SortArguments {
+  int64_t in, out, from, to;  ///< addresses; of sorted runs
+  int64_t lines, n, stride;
+  int64_t tile, tiles;  ///< elements sorted at once, a power of two; tiles of a line
+  int64_t width, last;  ///< of the runs that are merged; whether that ends it
+};
+struct SearchArguments {
+  int64_t sorted, values, out;
+  int64_t n, each, count, right;  ///< values searched in one sequence; all values
+};
+struct RopeArguments {
+  int64_t in, out, offset, freqs, double_freqs;  ///< freqs: 0 for none
+  int64_t rows, width, half, positions, per_batch, batches, traditional;
+  double log_base, scale, sign;
+};
+struct AttentionArguments {
+  int64_t q, k, v, mask, sinks, out;  ///< addresses; 0: none
+  int64_t batches, heads, key_heads, queries, keys, features, width, causal;
+  int64_t q_stride[4], k_stride[4], v_stride[4], mask_stride[4], sink_stride;
+  double scale;
+};
+
+/// A convolution; missing spatial axes are leading axes of length 1.
+struct ConvArguments {
+  int64_t x, y, w, out, parts;  ///< addresses; y: the cotangent, for that of the weight
+  int64_t batch, channels, features, groups, flip;
+  int64_t in[3], length[3], kernel[3], stride[3], low[3], spread[3], input_spread[3];
+  int64_t splits, split;  ///< parts of a sum of positions, and their length
+};
+/// Packed matrices of `columns` elements a row.
+struct PackedArguments {
+  int64_t words, scales, biases, global, in, out;  ///< addresses; 0: none
+  int64_t count, columns, group;
+};
+struct PackedProductArguments {
+  PackedArguments w;
+  int64_t x, out;
+  int64_t m, n, k, count, rows;  ///< rows of a packed matrix
+  Axes x_batch, w_batch;         ///< counted in matrices
+  Positions at;                  ///< of both matrices, where they are gathered
+};
+/// Products of matrices that indices say, or over ranges of the inner axis.
+struct GatherProductArguments {
+  MatmulArguments product;
+  int64_t a_matrix, b_matrix;  ///< strides
+  int64_t segments, type, record;
+  Positions at;
+};
+
 }  // namespace mlx::core::device

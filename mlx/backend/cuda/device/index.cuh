@@ -46,15 +46,20 @@ MLX_FN int64_t checked_index(int64_t index, int64_t type, int64_t size, int64_t 
 /// No offset in an array.
 inline constexpr int64_t kNowhere = -(int64_t(1) << 62);
 
+/// Where an array of indices points to at a position; kNowhere where that is out of range.
+MLX_FN int64_t one_offset(const Positions& p, int64_t k, int64_t position) {
+  const IndexArgument& x = p.index[k];
+  const int64_t index = load_index(x.address, x.type, offset_of(x.walk, position));
+  const int64_t i = checked_index(index, x.type, x.size, x.span, p.record, k);
+  return i < 0 ? kNowhere : i * x.stride;
+}
 /// Where the indices at a position point to; kNowhere where one of them is out of range.
 MLX_FN int64_t indexed_offset(const Positions& p, int64_t position) {
   int64_t offset = 0;
   for (int64_t k = 0; k < p.indices; ++k) {
-    const IndexArgument& x = p.index[k];
-    const int64_t index = load_index(x.address, x.type, offset_of(x.walk, position));
-    const int64_t i = checked_index(index, x.type, x.size, x.span, p.record, k);
-    if (i < 0) return kNowhere;
-    offset += i * x.stride;
+    const int64_t part = one_offset(p, k, position);
+    if (part == kNowhere) return kNowhere;
+    offset += part;
   }
   return offset;
 }

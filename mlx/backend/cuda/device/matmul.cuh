@@ -59,77 +59,99 @@ MLX_FN A with_addend(A x, A c, double alpha, double beta) {
   }
 }
 
+/// A tile of `left` [m, k] times `right` [k, n], which give elements inside; `store(row, column, sum)`
+/// gets them. The flags say along which axis an operand's neighbours in memory are, and neighbouring
+/// threads read.
+template <class A, class L, class R, class S>
+MLX_FN void product_tile(int64_t m, int64_t n, int64_t k_begin, int64_t k_end, int64_t row,
+                         int64_t column, bool left_along_k, bool right_along_k, L left_at,
+                         R right_at, S store) {
+  MLX_SHARED A left[kDepth][kTile + 1], right[kDepth][kTile + 1];
+  const int ty = static_cast<int>(threadIdx.x) / kSide, tx = static_cast<int>(threadIdx.x) % kSide;
+  A total[kSome][kSome] = {}, sum[kSome][kSome] = {};
+  int depth = 0;
+  for (int64_t k = k_begin; k < k_end; k += kDepth) {
+    for (int i = static_cast<int>(threadIdx.x); i < kTile * kDepth; i += kThreads) {
+      const int x = left_along_k ? i / kDepth : i % kTile;
+      const int d = left_along_k ? i % kDepth : i / kTile;
+      left[d][x] = row + x < m && k + d < k_end ? left_at(row + x, k + d) : A{};
+      const int y = right_along_k ? i / kDepth : i % kTile;
+      const int e = right_along_k ? i % kDepth : i / kTile;
+      right[e][y] = column + y < n && k + e < k_end ? right_at(k + e, column + y) : A{};
+    }
+    __syncthreads();
+#pragma unroll
+    for (int d = 0; d < kDepth; ++d) {
+      A x[kSome], y[kSome];
+#pragma unroll
+      for (int i = 0; i < kSome; ++i) {
+        x[i] = left[d][ty * kSome + i];
+        y[i] = right[d][tx + i * kSide];
+      }
+#pragma unroll
+      for (int i = 0; i < kSome; ++i)
+#pragma unroll
+        for (int j = 0; j < kSome; ++j) sum[i][j] = multiply_add(x[i], y[j], sum[i][j]);
+    }
+    __syncthreads();
+    if ((depth += kDepth) == 512) {
+      depth = 0;
+#pragma unroll
+      for (int i = 0; i < kSome; ++i)
+#pragma unroll
+        for (int j = 0; j < kSome; ++j) {
+          total[i][j] = added(total[i][j], sum[i][j]);
+          sum[i][j] = A{};
+        }
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < kSome; ++i)
+#pragma unroll
+    for (int j = 0; j < kSome; ++j) {
+      const int64_t r = row + ty * kSome + i, s = column + tx + j * kSide;
+      if (r < m && s < n) store(r, s, added(total[i][j], sum[i][j]));
+    }
+}
+
+/// An accumulator as it lies in memory.
+template <class T, class A>
+MLX_FN T in_memory(A x) {
+  if constexpr (is_narrow<T>) {
+    return narrowed<T>(x);
+  } else {
+    return x;
+  }
+}
+
+/// Tiles of a matrix [m, n]; the calling block's are given to f(matrix, row, column).
+template <class F>
+MLX_FN void each_tile(int64_t matrices, int64_t m, int64_t n, F f) {
+  const int64_t rows = (m + kTile - 1) / kTile, columns = (n + kTile - 1) / kTile;
+  for (int64_t tile = blockIdx.x; tile < matrices * rows * columns; tile += gridDim.x) {
+    const int64_t place = tile % (rows * columns);
+    f(tile / (rows * columns), place / columns * kTile, place % columns * kTile);
+  }
+}
+
 template <class T, class A>
 MLX_FN void matrix_product(const MatmulArguments& p) {
-  MLX_SHARED A left[kDepth][kTile + 1], right[kDepth][kTile + 1];
-  const int64_t rows = (p.m + kTile - 1) / kTile, columns = (p.n + kTile - 1) / kTile;
-  const int64_t tiles = p.batch_count * rows * columns;
-  const int ty = static_cast<int>(threadIdx.x) / kSide, tx = static_cast<int>(threadIdx.x) % kSide;
-  for (int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-    const int64_t batch = tile / (rows * columns), place = tile % (rows * columns);
-    const int64_t row = place / columns * kTile, column = place % columns * kTile;
+  each_tile(p.batch_count, p.m, p.n, [&](int64_t batch, int64_t row, int64_t column) {
     const auto* a = reinterpret_cast<const T*>(p.a) + offset_of(p.a_batch, batch);
     const auto* b = reinterpret_cast<const T*>(p.b) + offset_of(p.b_batch, batch);
-    A total[kSome][kSome] = {}, sum[kSome][kSome] = {};
-    for (int64_t k = 0; k < p.k; k += kDepth) {
-      // Neighbouring threads read neighbours in memory, whichever way the operand lies.
-      for (int i = static_cast<int>(threadIdx.x); i < kTile * kDepth; i += kThreads) {
-        const int x = p.a_column == 1 ? i / kDepth : i % kTile;
-        const int d = p.a_column == 1 ? i % kDepth : i / kTile;
-        left[d][x] = row + x < p.m && k + d < p.k
-                         ? loaded<A>(a[(row + x) * p.a_row + (k + d) * p.a_column])
-                         : A{};
-        const int y = p.b_row == 1 ? i / kDepth : i % kTile;
-        const int e = p.b_row == 1 ? i % kDepth : i / kTile;
-        right[e][y] = column + y < p.n && k + e < p.k
-                          ? loaded<A>(b[(k + e) * p.b_row + (column + y) * p.b_column])
-                          : A{};
-      }
-      __syncthreads();
-#pragma unroll
-      for (int d = 0; d < kDepth; ++d) {
-        A x[kSome], y[kSome];
-#pragma unroll
-        for (int i = 0; i < kSome; ++i) {
-          x[i] = left[d][ty * kSome + i];
-          y[i] = right[d][tx + i * kSide];
-        }
-#pragma unroll
-        for (int i = 0; i < kSome; ++i)
-#pragma unroll
-          for (int j = 0; j < kSome; ++j) sum[i][j] = multiply_add(x[i], y[j], sum[i][j]);
-      }
-      __syncthreads();
-      if ((k + kDepth) % 512 == 0) {
-#pragma unroll
-        for (int i = 0; i < kSome; ++i)
-#pragma unroll
-          for (int j = 0; j < kSome; ++j) {
-            total[i][j] = added(total[i][j], sum[i][j]);
-            sum[i][j] = A{};
-          }
-      }
-    }
     auto* out = reinterpret_cast<T*>(p.out) + batch * p.m * p.n;
     const auto* c =
         p.addend ? reinterpret_cast<const T*>(p.addend) + offset_of(p.c_batch, batch) : nullptr;
-#pragma unroll
-    for (int i = 0; i < kSome; ++i) {
-#pragma unroll
-      for (int j = 0; j < kSome; ++j) {
-        const int64_t r = row + ty * kSome + i, s = column + tx + j * kSide;
-        if (r >= p.m || s >= p.n) continue;
-        A x = added(total[i][j], sum[i][j]);
-        if constexpr (is_inexact<A>)
-          if (c) x = with_addend(x, loaded<A>(c[r * p.c_row + s * p.c_column]), p.alpha, p.beta);
-        if constexpr (is_narrow<T>) {
-          out[r * p.n + s] = narrowed<T>(x);
-        } else {
-          out[r * p.n + s] = x;
-        }
-      }
-    }
-  }
+    product_tile<A>(
+        p.m, p.n, 0, p.k, row, column, p.a_column == 1, p.b_row == 1,
+        [&](int64_t r, int64_t k) { return loaded<A>(a[r * p.a_row + k * p.a_column]); },
+        [&](int64_t k, int64_t s) { return loaded<A>(b[k * p.b_row + s * p.b_column]); },
+        [&](int64_t r, int64_t s, A x) {
+          if constexpr (is_inexact<A>)
+            if (c) x = with_addend(x, loaded<A>(c[r * p.c_row + s * p.c_column]), p.alpha, p.beta);
+          out[r * p.n + s] = in_memory<T>(x);
+        });
+  });
 }
 
 }  // namespace mlx::core::device

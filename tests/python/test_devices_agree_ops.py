@@ -1,0 +1,293 @@
+"""Ops with kernels of their own on the GPU: equal to the CPU, or within a bound of the largest."""
+
+import numpy as np
+import pytest
+from test_devices_agree import BOUNDS, DTYPES, FLOATS, INTEGERS, check, near, on, values
+
+import mlx.core as mx
+
+pytestmark = pytest.mark.gpu_only
+
+COMPLEX = [mx.complex64, mx.complex128]
+SCANS = ["cumsum", "cumprod", "cummax", "cummin"]
+
+
+def layouts(x):
+    """An array as it lies, and views of it."""
+    return [x, x.transpose(2, 0, 1)[:, ::-1], mx.broadcast_to(x[:1], x.shape), x[:, :0]]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_scans(dtype):
+    x = values(dtype, (3, 5, 40))
+    for name in SCANS:
+        f = getattr(mx, name)
+        for a in layouts(x):
+            check(f, a, axis=2)
+        check(f, x, axis=0, reverse=True, inclusive=False)
+        check(lambda a, stream, f=f: f(a, stream=stream), x)
+    check(lambda a, stream: mx.cumsum(a, stream=stream), values(dtype, ()))
+
+
+@pytest.mark.parametrize("dtype", [mx.bool_, mx.int8, mx.uint32, mx.float16, mx.float64], ids=str)
+def test_scans_of_long_lines(dtype):
+    """Blocks scan chunks of lines: integers and extremes do not depend on that."""
+    for shape, axis in (((2, 70), 1), ((70, 3), 0), ((3, 20000), 1)):
+        x = values(dtype, shape)
+        for name in SCANS[0 if dtype in INTEGERS else 2 :]:
+            f = getattr(mx, name)
+            check(f, x, axis=axis)
+            check(f, x, axis=axis, reverse=True, inclusive=False)
+    x = mx.array([1.0, np.nan, 3.0] + [2.0] * 9000)
+    for f in (mx.cummax, mx.cummin):
+        check(f, x)
+
+
+@pytest.mark.parametrize("dtype", BOUNDS, ids=str)
+def test_scans_of_floats(dtype):
+    x = values(dtype, (3, 20000)) / 1000
+    for f, bound in ((mx.cumsum, 4), (mx.logcumsumexp, 4)):
+        for a in (x, x[:, :100], x[:, :7], x.T[::-1]):
+            for axis in (0, 1):
+                near(f, a, axis=axis, bound=bound * BOUNDS[dtype])
+        near(f, x, axis=1, reverse=True, inclusive=False, bound=bound * BOUNDS[dtype])
+    near(mx.logcumsumexp, mx.full((2, 200), -float("inf"), dtype), axis=1, bound=0)
+    near(mx.cumprod, 1 + x / 1e5, axis=1, bound=64 * BOUNDS[dtype])
+
+
+@pytest.mark.parametrize("dtype", COMPLEX, ids=str)
+def test_scans_of_complex_numbers(dtype):
+    x = values(dtype, (2, 300)) / 1000
+    for f in (mx.cumsum, mx.logcumsumexp):
+        for part in (mx.real, mx.imag):
+            near(lambda x, stream, f=f, part=part: on(stream, lambda: part(f(x, axis=1))), x,
+                 bound=2e-6)  # fmt: skip
+
+
+def test_derivatives_of_scans():
+    x = values(mx.float32, (5, 40)) / 300
+    for f in (mx.cumprod, mx.cumsum, mx.cummax, mx.logcumsumexp):
+        near(lambda x, stream, f=f: on(stream, mx.grad(lambda x: f(x, axis=1).sum()), x), x,
+             bound=1e-5)  # fmt: skip
+    check(lambda x, stream: on(stream, mx.vmap(lambda x: mx.cummax(x, axis=0)), x), x)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_sorts(dtype):
+    x = values(dtype, (3, 5, 40))
+    if dtype not in INTEGERS and dtype != mx.bool_:
+        special = mx.array([np.nan, 0.0, -0.0, np.inf, -np.inf, 1.0, np.nan, 0.0]).astype(dtype)
+        x = mx.concatenate([x, mx.broadcast_to(special, (3, 5, 8))], axis=2, stream=mx.cpu)
+    for a in layouts(x):
+        for axis in range(3):
+            check(mx.sort, a, axis=axis)
+            check(mx.argsort, a, axis=axis)
+    check(mx.partition, x, kth=7, axis=2)
+    check(mx.argpartition, x, kth=1, axis=0)
+    check(lambda a, stream: mx.sort(a, axis=None, stream=stream), x)
+    check(mx.sort, values(dtype, (1, 1)), axis=0)
+
+
+@pytest.mark.parametrize("dtype", [mx.bool_, mx.int16, mx.float32, mx.int64, *COMPLEX], ids=str)
+def test_sorts_of_long_lines(dtype):
+    for shape, axis in (((2, 1025), 1), ((5001, 3), 0), ((1, 1024), 1), ((2, 4096), 1)):
+        x = values(dtype, shape)
+        check(mx.sort, x, axis=axis)
+        check(mx.argsort, x, axis=axis)  # stable: equal elements in order
+    few = values(mx.int32, (3000,)) % 5
+    check(mx.argsort, few.astype(dtype, stream=mx.cpu))
+
+
+def test_top_elements():
+    x = values(mx.float32, (4, 3000))
+    found = mx.topk(x, 32, axis=1, stream=mx.gpu)
+    wanted = mx.sort(x, axis=1, stream=mx.cpu)[:, -32:]
+    assert np.array_equal(np.sort(np.array(found)), np.array(wanted))
+    check(lambda x, stream: on(stream, mx.vmap(lambda x: mx.argsort(x)), x), x)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_searches(dtype):
+    s, v = mx.sort(values(dtype, (100,)), stream=mx.cpu), values(dtype, (3, 50), 1)
+    v = mx.concatenate([v, mx.broadcast_to(s[::9][:10], (3, 10))], axis=1, stream=mx.cpu)
+    for side in ("left", "right"):
+        for a, b in ((s, v), (s[::2], v.T), (s[:0], v), (s, v[:0]), (s, s[3])):
+            check(lambda a, b, stream, side=side: mx.searchsorted(a, b, side, stream=stream), a, b)
+
+
+@pytest.mark.parametrize("dtype", BOUNDS, ids=str)
+def test_rotations(dtype):
+    x = values(dtype, (2, 3, 5, 16)) / 10
+    freqs = mx.array(np.linspace(1, 50, 4).astype(np.float32))
+    offsets = mx.array([3, 100])
+    for a in (x, x.transpose(0, 2, 1, 3), x[:, :, ::-2], x[0], x[:, :0]):
+        for traditional in (False, True):
+            for options in (
+                {"base": 10000.0, "offset": 7},
+                {"base": None, "freqs": freqs, "offset": 0},
+                {"base": 100.0, "offset": offsets if a.ndim == 4 else 2},
+            ):
+                near(mx.fast.rope, a, dims=8, traditional=traditional, scale=0.5,
+                     bound=2 * BOUNDS[dtype], **options)  # fmt: skip
+    near(lambda x, stream: on(stream, mx.grad(lambda x: (mx.fast.rope(
+        x, 16, traditional=False, base=1e4, scale=1.0, offset=1) * x).sum()), x), x,
+        bound=4 * BOUNDS[dtype])  # fmt: skip
+
+
+def attention_inputs(dtype, queries, keys, heads=4, key_heads=2, features=20, width=24):
+    rng = np.random.default_rng(3)
+    shapes = ((heads, queries, features), (key_heads, keys, features), (key_heads, keys, width))
+    return [mx.array(rng.standard_normal((2, *s))).astype(dtype, stream=mx.cpu) for s in shapes]
+
+
+ATTENTION = {mx.float16: 4e-3, mx.bfloat16: 3e-2, mx.float32: 1e-5, mx.float64: 1e-12}
+
+
+@pytest.mark.parametrize("dtype", ATTENTION, ids=str)
+def test_attention(dtype):
+    f, bound = mx.fast.scaled_dot_product_attention, ATTENTION[dtype]
+    rng = np.random.default_rng(5)
+    for queries, keys in ((1, 130), (37, 70), (70, 37), (3, 0), (0, 3)):
+        q, k, v = attention_inputs(dtype, queries, keys)
+        chosen = mx.array(rng.random((2, 1, queries, keys)) < 0.5)
+        added = mx.array(rng.standard_normal((queries, keys))).astype(dtype, stream=mx.cpu)
+        sinks = mx.array(rng.standard_normal(4)).astype(dtype, stream=mx.cpu)
+        for mask in (None, "causal", chosen, added):
+            for s in (None, sinks):
+                near(f, q, k, v, scale=0.3, mask=mask, sinks=s, bound=bound)
+    q, k, v = attention_inputs(dtype, 9, 50, width=300)
+    near(f, q, k, v, scale=0.3, bound=bound)
+    backward = (q[:, :, ::-1], k[:, :, ::-1], v[:, :, ::-1, ::2])
+    near(f, *backward, scale=0.3, mask="causal", bound=bound)
+    nothing = mx.zeros((9, 50), dtype=mx.bool_)
+    near(f, q, k, v, scale=0.3, mask=nothing, bound=bound)
+
+
+def test_derivatives_of_attention():
+    q, k, v = attention_inputs(mx.float32, 9, 13)
+
+    def total(q, k, v):
+        f = mx.fast.scaled_dot_product_attention
+        return mx.square(f(q, k, v, scale=0.3, mask="causal")).sum()
+
+    for i in range(3):
+        near(lambda q, k, v, stream, i=i: on(stream, mx.grad(total, i), q, k, v), q, k, v,
+             bound=1e-4)  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", BOUNDS, ids=str)
+def test_derivatives_of_norms(dtype):
+    x, w, b = values(dtype, (6, 40), 1), values(dtype, (40,), 2), values(dtype, (40,), 3)
+
+    def layer(x, w, b):
+        return (mx.fast.layer_norm(x, w, b, 1e-5) * x).sum()
+
+    def rms(x, w, b):
+        return (mx.fast.rms_norm(x, w, 1e-5) * x + b).sum()
+
+    for f in (layer, rms):
+        for i in range(3):
+            near(lambda x, w, b, stream, f=f, i=i: on(stream, mx.grad(f, i), x, w, b), x, w, b,
+                 bound=32 * BOUNDS[dtype])  # fmt: skip
+
+
+CONVOLUTIONS = [
+    ((2, 20, 6), (10, 3, 6), {}),
+    ((2, 20, 6), (10, 3, 2), {"stride": 2, "padding": 3, "kernel_dilation": 2, "groups": 3,
+                              "groups_out": 9}),
+    ((2, 9, 8, 4), (70, 3, 2, 4), {"stride": (2, 1), "padding": ((1, 0), (2, 1))}),
+    ((1, 9, 8, 6), (6, 3, 3, 1), {"groups": 6, "flip": True, "padding": 1}),
+    ((2, 5, 6, 4, 3), (5, 2, 3, 2, 3), {"input_dilation": (1, 2, 3), "flip": True, "padding": 2}),
+    ((2, 4, 3), (3, 9, 3), {"padding": ([8], [2])}),
+    ((0, 5, 4), (3, 2, 4), {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_convolutions(dtype):
+    rng = np.random.default_rng(7)
+    for x_shape, w_shape, given in CONVOLUTIONS:
+        options = {k: v for k, v in given.items() if k != "groups_out"}
+        shape = (given.get("groups_out", w_shape[0]), *w_shape[1:])
+        x = mx.array(rng.standard_normal(x_shape)).astype(dtype, stream=mx.cpu)
+        w = mx.array(rng.standard_normal(shape)).astype(dtype, stream=mx.cpu)
+        near(mx.conv_general, x, w, bound=2 * FLOATS[dtype], **options)
+        near(mx.conv_general, x[..., ::-1], w, bound=2 * FLOATS[dtype], **options)
+
+        def total(x, w, options=options):
+            return mx.square(mx.conv_general(x, w, **options)).sum()
+
+        for i in range(2):
+            near(lambda x, w, stream, f=total, i=i: on(stream, mx.grad(f, i), x, w), x, w,
+                 bound=8 * FLOATS[dtype])  # fmt: skip
+
+
+def test_weights_of_many_positions():
+    """The sum over positions is cut into parts."""
+    rng = np.random.default_rng(8)
+    x = mx.array(rng.standard_normal((2, 60, 50, 3)).astype(np.float32))
+    w = mx.array(rng.standard_normal((5, 3, 3, 3)).astype(np.float32))
+    f = mx.grad(lambda x, w: mx.square(mx.conv2d(x, w)).sum(), 1)
+    near(lambda x, w, stream: on(stream, f, x, w), x, w, bound=1e-4)
+
+
+PACKINGS = [("affine", b, g) for b in (1, 2, 3, 4, 5, 6, 8) for g in (32, 64)] + [
+    ("mxfp4", 4, 32), ("mxfp8", 8, 32), ("nvfp4", 4, 16)]  # fmt: skip
+SHORT = [mx.float16, mx.bfloat16, mx.float32]
+
+
+@pytest.mark.parametrize("dtype", SHORT, ids=str)
+@pytest.mark.parametrize("mode,bits,group", PACKINGS)
+def test_packing(mode, bits, group, dtype):
+    w = values(dtype, (6, 192)) / 50
+    w = mx.concatenate([w, mx.zeros_like(w[:1]), mx.full((1, 192), 3.0, dtype)], stream=mx.cpu)
+    options = {"mode": mode, "bits": bits, "group_size": group}
+    for i in range(3 if mode == "affine" else 2):
+        check(lambda w, stream, i=i: mx.quantize(w, **options, stream=stream)[i], w)
+    packed = mx.quantize(w, **options, stream=mx.cpu)
+    check(lambda *a, stream: mx.dequantize(*a, **options, dtype=dtype, stream=stream), *packed)
+    for m in (1, 3, 40):
+        x = values(dtype, (2, m, 192), m) / 50
+        f = mx.quantized_matmul
+        near(f, x, *packed, transpose=True, bound=2 * FLOATS[dtype], **options)
+        near(f, x[..., :8], *packed, transpose=False, bound=2 * FLOATS[dtype], **options)
+
+
+@pytest.mark.parametrize("dtype", SHORT, ids=str)
+def test_products_of_gathered_packed_matrices(dtype):
+    w = mx.quantize(values(dtype, (4, 70, 64)) / 50, group_size=32, bits=4, stream=mx.cpu)
+    lhs, rhs = mx.array([[0, 2, -1], [1, 1, 0]]), mx.array([[3], [0]], dtype=mx.uint8)
+    for m in (1, 20):
+        x = values(dtype, (3, m, 64), m) / 50
+        near(lambda x, *w, stream: mx.gather_qmm(
+            x, *w, lhs_indices=lhs, rhs_indices=rhs, group_size=32, bits=4, stream=stream), x, *w,
+            bound=2 * FLOATS[dtype])  # fmt: skip
+        bad = mx.gather_qmm(x, *w, rhs_indices=mx.array([0, 4, 1]), group_size=32, bits=4,
+                            stream=mx.gpu)  # fmt: skip
+        with pytest.raises(IndexError, match=r"index 4 .* axis 0 with size 4"):
+            mx.eval(bad)
+
+
+@pytest.mark.parametrize("dtype", [mx.float16, mx.float32, mx.float64, mx.complex64, mx.int32],
+                         ids=str)  # fmt: skip
+def test_products_of_gathered_matrices(dtype):
+    def part(x):
+        return mx.real(x) if dtype == mx.complex64 else x
+
+    bound = 4 * FLOATS.get(dtype, 1e-5)
+    a, b = (values(dtype, s) if dtype == mx.int32 else values(dtype, s) / 50
+            for s in ((3, 5, 70), (4, 70, 66)))  # fmt: skip
+    lhs, rhs = mx.array([[0, 2, -1], [1, 1, 0]]), mx.array([[3], [0]], dtype=mx.uint8)
+    for x, y in ((a, b), (a[:, ::-1], b.transpose(0, 2, 1)[:, :, ::-1].transpose(0, 2, 1))):
+        near(lambda x, y, stream: on(stream, lambda: part(mx.gather_mm(x, y, lhs, rhs))), x, y,
+             bound=bound)  # fmt: skip
+    bad = mx.gather_mm(a, b, rhs_indices=mx.array([0, -5, 1]), stream=mx.gpu)
+    with pytest.raises(IndexError, match=r"index -5 .* axis 0 with size 4"):
+        mx.eval(bad)
+    for ends in ([[0, 10], [10, 70], [5, 5], [9, 3]], np.zeros((0, 2), np.int32)):
+        segments = mx.array(ends)
+        near(lambda x, y, stream, s=segments: on(
+            stream, lambda: part(mx.segmented_mm(x[0], y[0], s))), a, b, bound=bound)  # fmt: skip
+    bad = mx.segmented_mm(a[0], b[0], mx.array([[0, 71]]), stream=mx.gpu)
+    with pytest.raises(IndexError, match=r"index 71 .* axis 0 with size 71"):
+        mx.eval(bad)
