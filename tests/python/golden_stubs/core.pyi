@@ -526,7 +526,9 @@ def clear_streams() -> None:
     Wait for the streams of the calling thread and release them.
 
     Example:
-        >>> mx.clear_streams()
+        >>> import threading
+        >>> thread = threading.Thread(target=mx.clear_streams)
+        >>> thread.start(); thread.join()
     """
 
 def synchronize(stream: StreamOrDevice = None) -> None:
