@@ -6,7 +6,15 @@ mlx_keep(nanobind_ROOT nanobind ${nanobind_package})
 find_package(nanobind CONFIG REQUIRED)
 
 file(GLOB binding_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/src/*.cpp)
-nanobind_add_module(core NB_DOMAIN mlx NOMINSIZE ${binding_sources})
+# The docstrings of functions, from text files.
+set(docstrings ${PROJECT_BINARY_DIR}/docstrings.cpp)
+file(GLOB docstring_texts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/docstrings/*.txt)
+add_custom_command(OUTPUT ${docstrings}
+  COMMAND ${Python_EXECUTABLE} ${PROJECT_SOURCE_DIR}/python/docstrings.py ${docstrings}
+  DEPENDS ${PROJECT_SOURCE_DIR}/python/docstrings.py ${docstring_texts}
+  COMMENT "Writing docstrings")
+nanobind_add_module(core NB_DOMAIN mlx NOMINSIZE ${binding_sources} ${docstrings})
+set_source_files_properties(${docstrings} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 target_link_libraries(core PRIVATE mlx)
 target_compile_options(core PRIVATE -fno-semantic-interposition)
 target_compile_definitions(core PRIVATE MLX_ENGINE)

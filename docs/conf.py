@@ -14,7 +14,16 @@ version = release = re.search(
     r"project\(mlx VERSION ([\d.]+)", (HERE.parent / "CMakeLists.txt").read_text()
 ).group(1)
 
-extensions = ["myst_parser", "members", "headers", "graphs", "runs", "timelines", "pages"]
+extensions = [
+    "myst_parser",
+    "members",
+    "headers",
+    "graphs",
+    "runs",
+    "timelines",
+    "pages",
+    "results",
+]
 exclude_patterns = ["_site"]
 source_suffix = {".md": "markdown"}
 templates_path = []

@@ -25,11 +25,9 @@ template <>
 struct type_caster<mlx::core::array> {
   NB_TYPE_CASTER(mlx::core::array, const_name("mlx.core.array"))
   bool from_python(handle source, uint8_t, cleanup_list*) noexcept {
-    const auto* api = mlx::core::python::api();
-    const mlx::core::array* a = api ? api->unwrap(source.ptr()) : nullptr;
-    if (!api) PyErr_Clear();  // reported by require()
-    if (a) value = *a;
-    return a;
+    std::optional<mlx::core::array> a = mlx::core::python::load(source.ptr());
+    if (a) value = std::move(*a);
+    return a.has_value();
   }
   static handle from_cpp(const mlx::core::array& a, rv_policy, cleanup_list*) noexcept {
     const auto* api = mlx::core::python::api();

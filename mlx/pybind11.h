@@ -24,9 +24,10 @@ template <>
 struct type_caster<mlx::core::array> {
   PYBIND11_TYPE_CASTER(mlx::core::array, const_name("mlx.core.array"));
   bool load(handle source, bool) {
-    const mlx::core::array* a = mlx::core::python::require().unwrap(source.ptr());
-    if (a) value = *a;
-    return a;
+    mlx::core::python::require();
+    std::optional<mlx::core::array> a = mlx::core::python::load(source.ptr());
+    if (a) value = std::move(*a);
+    return a.has_value();
   }
   static handle cast(const mlx::core::array& a, return_value_policy, handle) {
     PyObject* o = mlx::core::python::require().wrap(a);

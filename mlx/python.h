@@ -67,4 +67,30 @@ inline const ExtensionApi* api() {
   return found;
 }
 
+/// The array that an object stands for where core functions take arrays: itself, a number, or an
+/// array of another library. None, without an error, for other objects.
+inline std::optional<array> load(PyObject* o) {
+  const ExtensionApi* functions = api();
+  if (!functions) {
+    PyErr_Clear();  // reported by require()
+    return {};
+  }
+  if (const array* a = functions->unwrap(o)) return *a;
+  const bool number = PyLong_Check(o) || PyFloat_Check(o) || PyComplex_Check(o);
+  const bool bytes = PyBytes_Check(o) || PyByteArray_Check(o) || PyMemoryView_Check(o);
+  if (!number &&
+      (bytes || PyType_Check(o) ||
+       !(PyObject_HasAttrString(o, "__array__") || PyObject_HasAttrString(o, "__dlpack__") ||
+         PyObject_HasAttrString(o, "__mlx_array__"))))
+    return {};
+  std::optional<array> out;
+  PyObject* core = PyImport_ImportModule("mlx.core");
+  PyObject* made = core ? PyObject_CallMethod(core, "asarray", "O", o) : nullptr;
+  if (const array* a = made ? functions->unwrap(made) : nullptr) out = *a;
+  Py_XDECREF(made);
+  Py_XDECREF(core);
+  PyErr_Clear();
+  return out;
+}
+
 }  // namespace mlx::core::python

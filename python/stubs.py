@@ -125,6 +125,9 @@ class Stubs(stubgen.StubGen):
         # The slots of the array class have no signatures of their own.
         if name == "bool":  # the name would hide the class that annotations mean
             return
+        # What only says that a name is another one here; a checker would accept all names.
+        if name == "__getattr__" or type(value).__module__ == "mlx._names":
+            return
         if isinstance(value, types.WrapperDescriptorType) and name in OPERATORS:
             ignored = "  # type: ignore[override]" if name in ("__eq__", "__ne__") else ""
             self.write_ln(f"def {name}{OPERATORS[name]}: ...{ignored}\n")
@@ -190,6 +193,8 @@ def stub_of(module: types.ModuleType) -> str:
 
 
 def main() -> None:
+    # The folder of this script has the sources of the package, which is without the extension.
+    sys.path[:] = [p for p in sys.path if Path(p).resolve() != Path(__file__).resolve().parent]
     target = Path(sys.argv[1]) / "core"
     target.mkdir(parents=True, exist_ok=True)
     core = importlib.import_module("mlx.core")

@@ -159,6 +159,8 @@ def members_of(cls):
         if name.startswith("_") or name in dir(dict):
             continue
         member = inspect.getattr_static(cls, name)
+        if type(member).__module__ == "mlx._names":
+            continue
         if not any(name in vars(base) for base in cls.__mro__[1:] if base is not object):
             yield name, member
 

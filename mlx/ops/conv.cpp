@@ -22,6 +22,16 @@ Shape spread(const std::vector<int>& values, size_t n, int otherwise, int minimu
   return out;
 }
 
+/// What to say of shapes that would fit if the channels came after the batch, as in PyTorch.
+const char* hint_of_layout(const array& x, const array& w, int64_t groups) {
+  if (groups < 1 || w.shape(0) % groups != 0) return "";
+  if (x.shape(1) == w.shape(1) * groups)
+    return "; channels are the last axis: move axis 1 of both to the end";
+  if (x.shape(1) == w.shape(-1) * groups)
+    return "; channels are the last axis: move axis 1 of the input to the end";
+  return "";
+}
+
 void check_operands(const array& x, const array& w, int64_t groups) {
   if (x.ndim() < 3 || x.ndim() > 5 || w.ndim() != x.ndim())
     fail("conv", "an input of shape ", to_string(x.shape()), " and a weight of shape ",
@@ -30,8 +40,9 @@ void check_operands(const array& x, const array& w, int64_t groups) {
   if (groups < 1 || x.shape(-1) != w.shape(-1) * groups || w.shape(0) % groups != 0)
     fail("conv", "an input of shape ", to_string(x.shape()), ", a weight of shape ",
          to_string(w.shape()), " and ", groups,
-         " groups; the input needs as many channels as the weight times the groups, and the groups "
-         "divide the weight's first axis");
+         " groups; the last axis of the input must be groups times as long as that of the weight, "
+         "and the weight's first axis must be divisible by groups",
+         hint_of_layout(x, w, groups));
 }
 
 /// Length of axis i of the result.

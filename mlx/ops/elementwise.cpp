@@ -19,7 +19,7 @@ enum class Domain { any, real, numeric, integral, inexact, floating, boolean };
 enum class Result { same, boolean, part };
 
 [[noreturn, gnu::noinline]] void refuse(const char* op, Dtype t, const char* accepted) {
-  fail<ValueError>(op, "dtype ", dtype_name(t), "; ", accepted, " accepted");
+  fail<ValueError>(op, "dtype ", dtype_name(t), "; ", accepted);
 }
 
 /// The dtype that operands of dtype `t` are converted to.
@@ -29,11 +29,11 @@ Dtype operand_dtype(const char* op, Dtype t) {
   if constexpr (domain == Domain::inexact || domain == Domain::floating)
     if (!is_inexact(t)) t = float32;
   if constexpr (domain == Domain::real || domain == Domain::floating)
-    if (is_complex(t)) refuse(op, t, "real dtypes are");
+    if (is_complex(t)) refuse(op, t, "real dtypes are accepted");
   if constexpr (domain == Domain::numeric)
-    if (t == bool_) refuse(op, t, "numbers are; see logical_not");
+    if (t == bool_) refuse(op, t, "numbers are accepted; logical_not negates bool");
   if constexpr (domain == Domain::integral)
-    if (is_inexact(t)) refuse(op, t, "bool and integer dtypes are");
+    if (is_inexact(t)) refuse(op, t, "bool and integer dtypes are accepted");
   return t;
 }
 

@@ -164,4 +164,14 @@ array moveaxis(const array& a, const std::vector<int>& source, const std::vector
   return transpose(a, order, s);
 }
 
+array dot(const array& a, const array& b, StreamOrDevice s) {
+  if (a.ndim() == 0 || b.ndim() == 0) return multiply(a, b, s);
+  const int axis = b.ndim() > 1 ? -2 : -1;
+  if (a.shape(-1) != b.shape(axis))
+    fail("dot", "operands of shapes ", to_string(a.shape()), " and ", to_string(b.shape()),
+         "; the last axis of the first and the last but one of the second, or its only one, must "
+         "agree");
+  return tensordot(a, b, std::vector<int>{-1}, std::vector<int>{axis}, s);
+}
+
 }  // namespace mlx::core

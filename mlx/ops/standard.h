@@ -41,4 +41,8 @@ MLX_API array repeat(const array& a, const array& counts, int axis, StreamOrDevi
 MLX_API array moveaxis(const array& a, const std::vector<int>& source,
                        const std::vector<int>& destination, StreamOrDevice s = {});
 
+/// NumPy's dot: the product if an operand is a scalar, else the sums of products over the last axis
+/// of `a` and the last but one of `b`, or its only one.
+MLX_API array dot(const array& a, const array& b, StreamOrDevice s = {});
+
 }  // namespace mlx::core

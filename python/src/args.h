@@ -53,6 +53,8 @@ bool load_real(PyObject* o, double& out);
 bool load_bool(PyObject* o, bool& out);
 bool load_string(PyObject* o, std::string& out);
 bool load_dtype(PyObject* o, Dtype& out);
+/// The dtype that an object of another kind stands for elsewhere: "float32", float, np.float32.
+std::optional<Dtype> dtype_meant(PyObject* o);
 bool load_stream(PyObject* o, StreamOrDevice& out);
 bool load_device(PyObject* o, Device& out);
 /// Calls `each` on the items of a list, tuple or other sequence; false for other objects.

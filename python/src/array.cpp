@@ -208,6 +208,8 @@ void bind_conversions(nb::handle c) {
         return nb::steal(PyBytes_FromObject(dense.ptr()));
       },
       "The bytes of the elements in row-major order.");
+  def(c, "copy(self, *, stream: StreamOrDevice = None) -> array",
+      [](const array& a, const StreamOrDevice& s) { return core::copy(a, s); });
   def(
       c, "__copy__(self) -> array", [](const array& a) { return a; },
       "Another handle of the array.");

@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 
+#include "captured.h"
 #include "convert.h"
 #include "lock.h"
 #include "mlx/runtime/observe.h"
@@ -113,6 +114,8 @@ struct PythonTrace : core::CacheEntry {
   nb::object result;              ///< the function's result, with `place` instead of arrays
   StateForm state;                ///< of the captured outputs
   std::vector<nb::object> named;  ///< keeps the objects that the key contains by address alive
+  bool watched = false;           ///< whether replaced arrays are looked for while it is made
+  std::vector<std::string> lost;  ///< arrays that were replaced and that no output names
   ~PythonTrace() override {
     struct Objects {
       nb::object result;
@@ -242,6 +245,7 @@ class PythonFunction {
                                      nb::handle outputs, Star args, nb::dict kwargs) {
     auto entry = std::make_shared<PythonTrace>();
     entry->named = reader.named;
+    entry->watched = !warned_of_loss_ && tracing_depth == 0;
     auto flat = [&](const Arrays& placeholders) {
       return run(*entry, placeholders, fun, inputs, outputs, args, kwargs);
     };
@@ -250,6 +254,7 @@ class PythonFunction {
       entry->graph =
           std::make_unique<core::Compiled>(core::Function(flat), reader.arrays, name_, shapeless_);
     });
+    if (!entry->lost.empty()) warn_of_loss(entry->lost);
     if (entry->graph->reusable()) {
       warn_of_repetition(inputs, args, kwargs);
       cache_.insert(reader.key, entry);
@@ -284,7 +289,10 @@ class PythonFunction {
       visit_state(inputs, [&](nb::handle leaf, const Setter& set) {
         if (is_array(leaf.ptr())) set(nb::steal(wrap(placeholders.at(next++))));
       });
+    std::optional<Captured> around;
+    if (entry.watched) around.emplace(fun);
     nb::object result = call_python(fun, positional, named);
+    if (around) entry.lost = around->replaced(fun, outputs);
     Arrays all;
     entry.result = map_tree(result, [&](nb::handle leaf) -> nb::object {
       if (!is_array(leaf.ptr())) return nb::borrow(leaf);
@@ -335,7 +343,22 @@ class PythonFunction {
     if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) < 0) throw nb::python_error();
   }
 
+  /// Warns once of arrays that a call replaces in the trace alone: later calls do not.
+  void warn_of_loss(const std::vector<std::string>& paths) {
+    warned_of_loss_ = true;
+    std::string list;
+    for (size_t i = 0; i < paths.size() && i < 3; ++i) list += (i ? ", " : "") + paths[i];
+    if (paths.size() > 3) list += " and " + std::to_string(paths.size() - 3) + " more";
+    const std::string text =
+        "[compile] " + name_ + " replaces " + list +
+        ", which `outputs` does not contain: the new values are lost, and later calls do not see "
+        "them. Pass inputs=state, outputs=state with a list such as state = [model.state, "
+        "optimizer.state, mx.random.state].";
+    if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) < 0) throw nb::python_error();
+  }
+
   static constexpr uint64_t kManyTraces = 16;
+  bool warned_of_loss_ = false;
   std::string name_;
   bool shapeless_;
   core::TraceCache cache_;
@@ -443,48 +466,26 @@ nb::object compile(nb::handle fun, nb::handle inputs, nb::handle outputs, bool s
 }  // namespace
 
 void bind_compile(nb::module_& m) {
-  def(
-      m,
+  def(m,
       "compile(fun: Callable[P, R], inputs: object | None = None, outputs: object | None = None, "
       "shapeless: bool = False) -> Callable[P, R]",
       [](nb::callable fun, nb::handle inputs, nb::handle outputs, bool shapeless) {
         return compile(fun, inputs, outputs, shapeless);
-      },
-      "A function that gives what `fun` gives, and runs as one node of the graph.\n\n"
-      "`fun` is traced once for each combination of dtypes and shapes of the arrays among its "
-      "arguments, of the structure of these, and of the numbers, strings and None among them. "
-      "`shapeless=True` traces once for all lengths where every op means the same for them; where "
-      "one does not, or where `fun` looks at a shape, each shape is traced. `inputs` are "
-      "containers "
-      "(lists, dicts, modules, `random.state`) whose arrays `fun` reads, `outputs` containers that "
-      "it changes: they are filled in place. Whatever else `fun` reads is a constant of the trace, "
-      "and arrays cannot be evaluated while it is traced (ValueError).\n\n"
-      "Example:\n    compile(lambda x, y: exp(-x) + y)(array(1.0), array(2.0))");
-  def(
-      m, "disable_compile() -> None", [] { core::disable_compile(); },
-      "Disables compilation: compiled functions run as ordinary functions. The environment "
-      "variable MLX_DISABLE_COMPILE does the same.");
-  def(m, "enable_compile() -> None", [] { core::enable_compile(); }, "Enables compilation again.");
-  def(
-      m, "compile_cache_info() -> dict[str, int]",
-      [] {
-        auto info = core::compile_cache_info();
-        nb::dict d;
-        d["hits"] = info.hits;
-        d["misses"] = info.misses;
-        d["size"] = info.size;
-        d["max_size"] = info.max_size;
-        return d;
-      },
-      "The number of hits and misses of the trace cache, and its size.");
-  def(
-      m, "set_compile_cache_size(n: int) -> int",
-      [](size_t n) { return core::set_compile_cache_size(n); },
-      "Sets how many traces are kept over all compiled functions (1024 by default; the ones used "
-      "longest ago go first); returns the former number.");
-  def(
-      m, "clear_compile_cache() -> None", [] { core::clear_compile_cache(); },
-      "Drops the traces of all compiled functions.");
+      });
+  def(m, "disable_compile() -> None", [] { core::disable_compile(); });
+  def(m, "enable_compile() -> None", [] { core::enable_compile(); });
+  def(m, "compile_cache_info() -> dict[str, int]", [] {
+    auto info = core::compile_cache_info();
+    nb::dict d;
+    d["hits"] = info.hits;
+    d["misses"] = info.misses;
+    d["size"] = info.size;
+    d["max_size"] = info.max_size;
+    return d;
+  });
+  def(m, "set_compile_cache_size(n: int) -> int",
+      [](size_t n) { return core::set_compile_cache_size(n); });
+  def(m, "clear_compile_cache() -> None", [] { core::clear_compile_cache(); });
 }
 
 }  // namespace mlx::python

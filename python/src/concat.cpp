@@ -21,18 +21,16 @@ void bind_splitting(nb::module_& m, nb::handle c) {
   def(m,
       "split(a: array, /, indices_or_sections: int | Sequence[int], axis: int = 0, *, "
       "stream: StreamOrDevice = None) -> list[array]",
-      split, doc);
+      split);
   def(c,
       "split(self, indices_or_sections: int | tuple[int, ...], axis: int = 0, *, "
       "stream: StreamOrDevice = None) -> list[array]",
       split, doc);
-  def(
-      m,
+  def(m,
       "unstack(x: array, /, *, axis: int = 0, stream: StreamOrDevice = None) -> tuple[array, ...]",
       [](const array& x, int axis, const StreamOrDevice& s) {
         return tuple_of(core::unstack(x, axis, s));
-      },
-      "The slices along an axis, without that axis.");
+      });
 }
 
 /// The pad widths of `pad`: n, (n,), (low, high), or one such item for each axis.
@@ -72,8 +70,7 @@ array roll(const array& a, const std::variant<int, Shape>& shift, const Axes& ax
 }
 
 void bind_padding(nb::module_& m) {
-  def(
-      m,
+  def(m,
       "pad(a: array, pad_width: int | tuple[int] | tuple[int, int] | list[tuple[int, int]], "
       "mode: Literal['constant', 'edge', 'reflect', 'symmetric'] = 'constant', "
       "constant_values: scalar | array = 0, *, " STREAM,
@@ -84,47 +81,35 @@ void bind_padding(nb::module_& m) {
           fail<TypeError>("pad", "constant_values of type ", class_name(value),
                           "; scalars and arrays are accepted");
         return pad(a, width, mode, fill, s);
-      },
-      "The array with elements added at the ends of its axes: a value, the edge, or a mirror image "
-      "without ('reflect') or with ('symmetric') the edge.");
-  def(
-      m, "repeat(array: array, repeats: int, axis: int | None = None, *, " STREAM,
+      });
+  def(m, "repeat(array: array, repeats: int, axis: int | None = None, *, " STREAM,
       [](const array& a, int repeats, std::optional<int> axis, const StreamOrDevice& s) {
         return axis ? core::repeat(a, repeats, *axis, s) : core::repeat(a, repeats, s);
-      },
-      "Each element `repeats` times along an axis, or in the flattened array.");
-  def(
-      m, "tile(a: array, reps: int | Sequence[int], /, *, " STREAM,
+      });
+  def(m, "tile(a: array, reps: int | Sequence[int], /, *, " STREAM,
       [](const array& a, std::variant<int, std::vector<int>>& reps, const StreamOrDevice& s) {
         auto* n = std::get_if<int>(&reps);
         return core::tile(a, n ? std::vector<int>{*n} : std::get<std::vector<int>>(reps), s);
-      },
-      "The array repeated reps[i] times along axis i.");
-  def(
-      m,
+      });
+  def(m,
       "roll(a: array, /, shift: int | tuple[int], axis: None | int | tuple[int] = None, *, " STREAM,
       [](const array& a, std::variant<int, Shape>& shift, Axes& axes, const StreamOrDevice& s) {
         return roll(a, shift, axes, s);
-      },
-      "The elements shifted cyclically along axes.");
+      });
 }
 
 }  // namespace
 
 void bind_joins(nb::module_& m, nb::handle array_class) {
-  def(
-      m, "concatenate(arrays: list[array], axis: int | None = 0, *, " STREAM,
+  def(m, "concatenate(arrays: list[array], axis: int | None = 0, *, " STREAM,
       [](Arrays& arrays, std::optional<int> axis, const StreamOrDevice& s) {
         return axis ? core::concatenate(arrays, *axis, s) : core::concatenate(arrays, s);
-      },
-      "Joins arrays along an existing axis; flattens them first if axis is None.");
+      });
   alias(m, "concat", "concatenate");
-  def(
-      m, "stack(arrays: list[array], axis: int | None = 0, *, " STREAM,
+  def(m, "stack(arrays: list[array], axis: int | None = 0, *, " STREAM,
       [](Arrays& arrays, std::optional<int> axis, const StreamOrDevice& s) {
         return core::stack(arrays, axis.value_or(0), s);
-      },
-      "Joins arrays along a new axis.");
+      });
   bind_splitting(m, array_class);
   bind_padding(m);
 }

@@ -56,43 +56,32 @@ core::Pair spread(const PerAxis<2>& v) { return {v.values[0], v.values[1]}; }
 core::Triple spread(const PerAxis<3>& v) { return {v.values[0], v.values[1], v.values[2]}; }
 
 #define TAIL "groups: int = 1, *, stream: StreamOrDevice = None) -> array"
-constexpr const char* kConv =
-    "Convolution (cross-correlation) of an input (batch, .., channels) with a weight (output "
-    "channels, .., input channels).";
-constexpr const char* kTransposed = "Transposed convolution.";
 
 void bind_fixed(nb::module_& m) {
-  def(
-      m,
+  def(m,
       "conv1d(input: array, weight: array, /, stride: int = 1, padding: int = 0, "
       "dilation: int = 1, " TAIL,
       [](const array& x, const array& w, int stride, int padding, int dilation, int groups,
          const StreamOrDevice& s) {
         return core::conv1d(x, w, stride, padding, dilation, groups, s);
-      },
-      kConv);
-  def(
-      m,
+      });
+  def(m,
       "conv_transpose1d(input: array, weight: array, /, stride: int = 1, padding: int = 0, "
       "dilation: int = 1, output_padding: int = 0, " TAIL,
       [](const array& x, const array& w, int stride, int padding, int dilation, int output_padding,
          int groups, const StreamOrDevice& s) {
         return core::conv_transpose1d(x, w, stride, padding, dilation, output_padding, groups, s);
-      },
-      kTransposed);
+      });
 #define MLX_CONV(N, T)                                                                             \
-  def(                                                                                             \
-      m,                                                                                           \
+  def(m,                                                                                           \
       "conv" #N "d(input: array, weight: array, /, stride: int | " T " = 1, padding: int | " T     \
       " = 0, dilation: int | " T " = 1, " TAIL,                                                    \
       [](const array& x, const array& w, PerAxis<N>& stride, PerAxis<N>& padding,                  \
          PerAxis<N>& dilation, int groups, const StreamOrDevice& s) {                              \
         return core::conv##N##d(x, w, spread(stride), spread(padding), spread(dilation), groups,   \
                                 s);                                                                \
-      },                                                                                           \
-      kConv);                                                                                      \
-  def(                                                                                             \
-      m,                                                                                           \
+      });                                                                                          \
+  def(m,                                                                                           \
       "conv_transpose" #N "d(input: array, weight: array, /, stride: int | " T                     \
       " = 1, padding: int | " T " = 0, dilation: int | " T " = 1, output_padding: int | " T        \
       " = 0, " TAIL,                                                                               \
@@ -100,8 +89,7 @@ void bind_fixed(nb::module_& m) {
          PerAxis<N>& dilation, PerAxis<N>& output_padding, int groups, const StreamOrDevice& s) {  \
         return core::conv_transpose##N##d(x, w, spread(stride), spread(padding), spread(dilation), \
                                           spread(output_padding), groups, s);                      \
-      },                                                                                           \
-      kTransposed);
+      });
   MLX_CONV(2, "tuple[int, int]")
   MLX_CONV(3, "tuple[int, int, int]")
 #undef MLX_CONV
@@ -113,8 +101,7 @@ using Padding = std::variant<PerAnyAxis, std::pair<std::vector<int>, std::vector
 
 void bind_convolutions(nb::module_& m) {
   bind_fixed(m);
-  def(
-      m,
+  def(m,
       "conv_general(input: array, weight: array, /, stride: int | Sequence[int] = 1, "
       "padding: int | Sequence[int] | tuple[Sequence[int], Sequence[int]] = 0, "
       "kernel_dilation: int | Sequence[int] = 1, input_dilation: int | Sequence[int] = 1, "
@@ -126,17 +113,13 @@ void bind_convolutions(nb::module_& m) {
         return core::conv_general(x, w, stride.values, same ? same->values : ends->first,
                                   same ? same->values : ends->second, kernel.values, input.values,
                                   groups, flip, s);
-      },
-      "A convolution in its general form: padding at either end, zeros between the elements of the "
-      "kernel and of the input, groups of channels, a kernel turned round.");
-  def(
-      m,
+      });
+  def(m,
       "convolve(a: array, v: array, /, mode: str = \"full\", *, stream: StreamOrDevice = None) -> "
       "array",
       [](const array& a, const array& v, const std::string& mode, const StreamOrDevice& s) {
         return core::convolve(a, v, mode, s);
-      },
-      "The convolution of two vectors: 'full', 'same' length as the longer, or 'valid'.");
+      });
 }
 
 }  // namespace mlx::python

@@ -33,8 +33,7 @@ nb::object histogram(array a, nb::handle bins, const core::HistogramRange& range
 }  // namespace
 
 void bind_counting(nb::module_& m) {
-  def(
-      m,
+  def(m,
       "isin(x1: scalar | array, x2: scalar | array, /, *, invert: bool = False, "
       "assume_unique: bool = False, " STREAM,
       [](Operand a, Operand b, bool invert, bool, const StreamOrDevice& s) {
@@ -44,30 +43,19 @@ void bind_counting(nb::module_& m) {
           fail<TypeError>("isin", "operands of types ", class_name(a.object), " and ",
                           class_name(b.object), "; scalars and arrays are accepted");
         return core::isin(*x, *values, invert, s);
-      },
-      "For each element whether it is among those of `x2`, or is not where `invert`.");
-  def(
-      m,
+      });
+  def(m,
       "bincount(x: array, /, weights: array | None = None, minlength: int = 0, *, "
       "length: int | None = None, " STREAM,
       [](array x, const OptionalArray& weights, int64_t minlength, std::optional<int64_t> length,
-         const StreamOrDevice& s) { return core::bincount(x, weights, minlength, length, s); },
-      "How often 0, 1, ... occur in a vector of integers, or the sums of the weights at their\n"
-      "places. Computes the array to find the largest, unless `length`, the number of results, is\n"
-      "given: the elements must then be smaller.");
-  def(
-      m,
+         const StreamOrDevice& s) { return core::bincount(x, weights, minlength, length, s); });
+  def(m,
       "histogram(a: array, bins: int | Sequence[scalar] | array = 10, "
       "range: tuple[float, float] | None = None, weights: array | None = None, "
       "density: bool = False, *, stream: StreamOrDevice = None) -> tuple[array, array]",
       [](const array& a, nb::handle bins, std::optional<std::pair<double, double>>& range,
          const OptionalArray& weights, bool density,
-         const StreamOrDevice& s) { return histogram(a, bins, range, weights, density, s); },
-      "How many elements (or which sum of `weights`) fall into each bin, and the bounds of the\n"
-      "bins: so many of equal width over `range` (from the smallest to the largest element, which\n"
-      "are to be finite), or those between ascending bounds. A bin contains its lower bound, the "
-      "last one its upper\n"
-      "bound too. `density` makes the integral 1.");
+         const StreamOrDevice& s) { return histogram(a, bins, range, weights, density, s); });
 }
 
 }  // namespace mlx::python

@@ -45,57 +45,46 @@ array make_range(nb::handle first, nb::handle second, nb::handle third, std::opt
 void bind_ranges(nb::module_& m) {
   auto range = [](nb::handle start, nb::handle stop, nb::handle step, std::optional<Dtype> dtype,
                   const StreamOrDevice& s) { return make_range(start, stop, step, dtype, s); };
-  const char* doc = "Evenly spaced numbers from `start` to before `stop`, with distance `step`.";
   // A single number is `stop`; passing `start` by name requires `stop`.
   def(m,
       "arange(start: int | float, /, stop: None | int | float = None, step: None | int | float = "
       "None, "
       "dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array",
-      range, doc);
+      range);
   def(m,
       "arange(*, start: int | float, stop: int | float, step: None | int | float = None, "
       "dtype: Dtype | None = None, stream: StreamOrDevice = None) -> array",
-      range, doc);
-  def(
-      m,
+      range);
+  def(m,
       "arange(stop: int | float, step: None | int | float = None, dtype: Dtype | None = None, *, "
       "stream: StreamOrDevice = None) -> array",
       [](nb::handle stop, nb::handle step, std::optional<Dtype> dtype, const StreamOrDevice& s) {
         return make_range(stop, nb::none(), step, dtype, s);
-      },
-      "Numbers from `start` on (0 where it is not given), `step` apart (1), before `stop`. All "
-      "ints "
-      "give int32 (int64 where needed), floats float32.\n\nExample: arange(1, 7, 2) is [1, 3, 5].");
-  def(
-      m,
+      });
+  def(m,
       "linspace(start: float, stop: float, num: int | None = 50, endpoint: bool = True, "
       "dtype: Dtype | None = float32, stream: StreamOrDevice = None) -> array",
       [](double start, double stop, std::optional<int> num, bool endpoint,
          std::optional<Dtype> dtype, const StreamOrDevice& s) {
         return core::linspace(start, stop, num.value_or(50), endpoint, dtype.value_or(kFloat), s);
-      },
-      "`num` numbers from `start` to `stop`, which is the last one unless `endpoint` is false.");
+      });
 }
 
 void bind_constants(nb::module_& m) {
-  def(
-      m,
+  def(m,
       "full(shape: int | Sequence[int], vals: scalar | array, dtype: Dtype | None = None, *, "
       "stream: StreamOrDevice = None) -> array",
       [](AnyShape& shape, Operand given, std::optional<Dtype> dtype, const StreamOrDevice& s) {
         array vals = for_dtype("full", given, dtype);
         return core::full(shape.shape, vals, dtype.value_or(vals.dtype()), s);
-      },
-      "An array of a shape, filled with a scalar or with an array that broadcasts to the shape.");
-  def(
-      m,
+      });
+  def(m,
       "full_like(a: array, vals: scalar | array, dtype: Dtype | None = None, *, "
       "stream: StreamOrDevice = None) -> array",
       [](const array& a, Operand given, std::optional<Dtype> dtype, const StreamOrDevice& s) {
         Dtype t = dtype.value_or(a.dtype());
         return core::full_like(a, for_dtype("full_like", given, t), t, s);
-      },
-      "full() with the shape of `a`, and its dtype unless one is given.");
+      });
 #define MLX_FILLED(NAME, WHAT)                                                               \
   def(                                                                                       \
       m,                                                                                     \
@@ -123,53 +112,39 @@ void bind_constants(nb::module_& m) {
 }
 
 void bind_matrices(nb::module_& m) {
-  def(
-      m,
+  def(m,
       "eye(n: int, m: int | None = None, k: int = 0, dtype: Dtype | None = float32, *, "
       "stream: StreamOrDevice = None) -> array",
       [](int n, std::optional<int> columns, int k, std::optional<Dtype> dtype,
          const StreamOrDevice& s) {
         return core::eye(n, columns.value_or(n), k, dtype.value_or(kFloat), s);
-      },
-      "An (n, m) matrix with ones on the k-th diagonal.");
-  def(
-      m,
+      });
+  def(m,
       "identity(n: int, dtype: Dtype | None = float32, *, stream: StreamOrDevice = None) -> array",
       [](int n, std::optional<Dtype> dtype, const StreamOrDevice& s) {
         return core::identity(n, dtype.value_or(kFloat), s);
-      },
-      "The identity matrix of n rows.");
-  def(
-      m,
+      });
+  def(m,
       "tri(n: int, m: int | None = None, k: int = 0, dtype: Dtype | None = None, *, "
       "stream: StreamOrDevice = None) -> array",
       [](int n, std::optional<int> columns, int k, std::optional<Dtype> dtype,
          const StreamOrDevice& s) {
         return core::tri(n, columns.value_or(n), k, dtype.value_or(kFloat), s);
-      },
-      "An (n, m) matrix with ones on and below the k-th diagonal.");
-  def(
-      m, "tril(x: array, k: int = 0, *, stream: StreamOrDevice = None) -> array",
-      [](const array& x, int k, const StreamOrDevice& s) { return core::tril(x, k, s); },
-      "The matrix with zeros above its k-th diagonal.");
-  def(
-      m, "triu(x: array, k: int = 0, *, stream: StreamOrDevice = None) -> array",
-      [](const array& x, int k, const StreamOrDevice& s) { return core::triu(x, k, s); },
-      "The matrix with zeros below its k-th diagonal.");
-  def(
-      m, "diag(a: array, /, k: int = 0, *, stream: StreamOrDevice = None) -> array",
-      [](const array& a, int k, const StreamOrDevice& s) { return core::diag(a, k, s); },
-      "The k-th diagonal of a matrix, or the matrix with a vector on it.");
-  def(
-      m,
+      });
+  def(m, "tril(x: array, k: int = 0, *, stream: StreamOrDevice = None) -> array",
+      [](const array& x, int k, const StreamOrDevice& s) { return core::tril(x, k, s); });
+  def(m, "triu(x: array, k: int = 0, *, stream: StreamOrDevice = None) -> array",
+      [](const array& x, int k, const StreamOrDevice& s) { return core::triu(x, k, s); });
+  def(m, "diag(a: array, /, k: int = 0, *, stream: StreamOrDevice = None) -> array",
+      [](const array& a, int k, const StreamOrDevice& s) { return core::diag(a, k, s); });
+  def(m,
       "meshgrid(*arrays: array, sparse: bool | None = False, indexing: str | None = 'xy', "
       "stream: StreamOrDevice = None) -> tuple[array, ...]",
       [](Star arrays, std::optional<bool> sparse, std::optional<std::string> indexing,
          const StreamOrDevice& s) {
         return tuple_of(core::meshgrid(arrays_of(arrays, "meshgrid"), sparse.value_or(false),
                                        indexing.value_or("xy"), s));
-      },
-      "Coordinates of a grid, one array per axis.");
+      });
 }
 
 void bind_windows(nb::module_& m) {
@@ -203,8 +178,7 @@ void bind_creation(nb::module_& m) {
   bind_constants(m);
   bind_matrices(m);
   bind_windows(m);
-  def(
-      m,
+  def(m,
       "asarray(a: ArrayInput, dtype: Dtype | None = None, *, "
       "copy: bool | None = None, device: Device | Stream | None = None) -> array",
       [](nb::handle a, std::optional<Dtype> dtype, std::optional<bool> copy,
@@ -226,11 +200,8 @@ void bind_creation(nb::module_& m) {
         array out = to_array(a.ptr(), dtype);
         if (copy && *copy && is_array(a.ptr())) out = core::copy(out);
         return moved("asarray", out, device, copy);
-      },
-      "An array from any object with elements; see array. With copy=False, memory is shared or "
-      "ValueError is raised.");
-  def(
-      m,
+      });
+  def(m,
       "from_dlpack(x: DLPackCompatible, /, *, copy: bool | None = None, "
       "device: Device | Stream | None = None) -> array",
       [](nb::handle x, std::optional<bool> copy, const StreamOrDevice& device) {
@@ -238,8 +209,7 @@ void bind_creation(nb::module_& m) {
           fail<TypeError>("from_dlpack", "an object of type ", class_name(x),
                           "; objects with __dlpack__ are accepted");
         return moved("from_dlpack", from_dlpack(x.ptr(), {}, true, copy), device, copy);
-      },
-      "An array of an object with __dlpack__. Copies unless copy=False.");
+      });
 }
 
 }  // namespace mlx::python

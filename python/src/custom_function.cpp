@@ -237,14 +237,9 @@ void bind_custom_functions(nb::module_& m) {
           if (nb::object rule = rules[i]; !rule.is_none()) *of[i] = rule;
       },
       "Restores the rules.");
-  def(
-      m, "checkpoint(fun: Callable[P, R]) -> Callable[P, R]",
-      [](nb::callable fun) {
-        return make_transformed(fun, call_checkpoint, nb::make_tuple("checkpoint"));
-      },
-      "A function like `fun` whose derivative computes what is inside again instead of keeping it. "
-      "`fun` itself runs once: what depends on its arguments is computed again, with the same "
-      "random numbers. Derivatives reach arguments and whatever else `fun` reads.");
+  def(m, "checkpoint(fun: Callable[P, R]) -> Callable[P, R]", [](nb::callable fun) {
+    return make_transformed(fun, call_checkpoint, nb::make_tuple("checkpoint"));
+  });
 }
 
 }  // namespace mlx::python

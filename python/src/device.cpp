@@ -176,56 +176,34 @@ void bind_scope(nb::module_& m) {
       "traceback: object | None = None) -> None",
       [](StreamContext& c, nb::handle, nb::handle, nb::handle) { c.exit(); },
       "Puts the earlier default back.");
-  def(
-      m, "stream(s: Stream | ThreadLocalStream | Device | DeviceType) -> StreamContext",
-      [](nb::handle s) { return nb::module_::import_("mlx.core").attr("StreamContext")(s); },
-      "A context in which the stream, or the default stream of the device, is used by default.");
+  def(m, "stream(s: Stream | ThreadLocalStream | Device | DeviceType) -> StreamContext",
+      [](nb::handle s) { return nb::module_::import_("mlx.core").attr("StreamContext")(s); });
 }
 
 void bind_defaults(nb::module_& m) {
-  def(
-      m, "default_device() -> Device", [] { return nb::cast(default_device()); },
-      "The device of new arrays.");
-  def(
-      m, "set_default_device(device: Device | DeviceType) -> None",
-      [](const Device& d) { set_default_device(d); }, "Sets the device of new arrays.");
-  def(
-      m, "default_stream(device: Device | DeviceType) -> Stream",
-      [](const Device& d) { return default_stream(d); },
-      "The calling thread's default stream on a device.");
-  def(
-      m, "set_default_stream(stream: Stream) -> None",
-      [](const Stream& s) { set_default_stream(s); },
-      "Makes a stream the calling thread's default on its device.");
-  def(
-      m, "new_stream(device: Device | DeviceType) -> Stream",
-      [](const Device& d) { return new_stream(d); }, "A stream for the calling thread.");
-  def(
-      m, "new_thread_unsafe_stream(device: Device | DeviceType) -> Stream",
-      [](const Device& d) { return new_thread_unsafe_stream(d); },
-      "A stream that any thread may use; the caller is responsible for the order of work.");
-  def(
-      m, "new_thread_local_stream(device: Device | DeviceType) -> ThreadLocalStream",
-      [](const Device& d) { return nb::cast(new_thread_local_stream(d)); },
-      "A stream that each thread has its own copy of.");
-  def(
-      m, "clear_streams() -> None", [] { clear_streams(); },
-      "Waits for the calling thread's streams and releases them.");
-  def(
-      m, "synchronize(stream: StreamOrDevice = None) -> None",
-      [](const StreamOrDevice& s) {
-        core::synchronize(to_stream(s));
-        run_releases();
-      },
-      "Waits for all work submitted to a stream, or to the default stream.");
-  def(
-      m, "is_available(device: Device | DeviceType) -> bool",
-      [](const Device& d) { return is_available(d); }, "True if the device exists.");
-  def(
-      m, "device_count(device_type: DeviceType) -> int",
-      [](DeviceType t) { return device_count(t); }, "How many devices of a kind there are.");
-  def(
-      m, "device_info(d: None | Device | DeviceType = None) -> dict[str, str | int]",
+  def(m, "default_device() -> Device", [] { return nb::cast(default_device()); });
+  def(m, "set_default_device(device: Device | DeviceType) -> None",
+      [](const Device& d) { set_default_device(d); });
+  def(m, "default_stream(device: Device | DeviceType) -> Stream",
+      [](const Device& d) { return default_stream(d); });
+  def(m, "set_default_stream(stream: Stream) -> None",
+      [](const Stream& s) { set_default_stream(s); });
+  def(m, "new_stream(device: Device | DeviceType) -> Stream",
+      [](const Device& d) { return new_stream(d); });
+  def(m, "new_thread_unsafe_stream(device: Device | DeviceType) -> Stream",
+      [](const Device& d) { return new_thread_unsafe_stream(d); });
+  def(m, "new_thread_local_stream(device: Device | DeviceType) -> ThreadLocalStream",
+      [](const Device& d) { return nb::cast(new_thread_local_stream(d)); });
+  def(m, "clear_streams() -> None", [] { clear_streams(); });
+  def(m, "synchronize(stream: StreamOrDevice = None) -> None", [](const StreamOrDevice& s) {
+    core::synchronize(to_stream(s));
+    run_releases();
+  });
+  def(m, "is_available(device: Device | DeviceType) -> bool",
+      [](const Device& d) { return is_available(d); });
+  def(m, "device_count(device_type: DeviceType) -> int",
+      [](DeviceType t) { return device_count(t); });
+  def(m, "device_info(d: None | Device | DeviceType = None) -> dict[str, str | int]",
       [](nb::handle d) -> nb::object {
         Device device = default_device();
         if (!d.is_none() && !load_device(d.ptr(), device))
@@ -236,8 +214,7 @@ void bind_defaults(nb::module_& m) {
         for (const auto& [key, value] : core::device_info(device))
           std::visit([&](const auto& v) { out[key.c_str()] = nb::cast(v); }, value);
         return out;
-      },
-      "Name, architecture, memory and other properties of a device; empty if it does not exist.");
+      });
 }
 
 }  // namespace

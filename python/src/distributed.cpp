@@ -43,15 +43,14 @@ void bind_group(nb::module_& m) {
 }
 
 void bind_collectives(nb::module_& m) {
-#define MLX_COLLECTIVE(NAME, DOC) \
-  def(                            \
-      m, #NAME "(x: array" TAIL,  \
-      [](const array& x, OptionalGroup g, StreamOrDevice s) { return dist::NAME(x, g, s); }, DOC);
-  MLX_COLLECTIVE(all_sum, "The sum over the group, given to every member.")
-  MLX_COLLECTIVE(all_max, "The maximum over the group, given to every member.")
-  MLX_COLLECTIVE(all_min, "The minimum over the group, given to every member.")
-  MLX_COLLECTIVE(all_gather, "The members' arrays joined along the first axis.")
-  MLX_COLLECTIVE(sum_scatter, "The sum over the group, of which each member gets its share.")
+#define MLX_COLLECTIVE(NAME)     \
+  def(m, #NAME "(x: array" TAIL, \
+      [](const array& x, OptionalGroup g, StreamOrDevice s) { return dist::NAME(x, g, s); });
+  MLX_COLLECTIVE(all_sum)
+  MLX_COLLECTIVE(all_max)
+  MLX_COLLECTIVE(all_min)
+  MLX_COLLECTIVE(all_gather)
+  MLX_COLLECTIVE(sum_scatter)
   def(
       m, "send(x: array, dst: int" TAIL,
       [](const array& x, int dst, OptionalGroup g, StreamOrDevice s) {

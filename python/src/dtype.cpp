@@ -110,6 +110,27 @@ bool load_dtype(PyObject* o, Dtype& out) {
   return true;
 }
 
+std::optional<Dtype> dtype_meant(PyObject* o) {
+  if (o == reinterpret_cast<PyObject*>(&PyFloat_Type)) return float32;
+  if (o == reinterpret_cast<PyObject*>(&PyLong_Type)) return int32;
+  if (o == reinterpret_cast<PyObject*>(&PyBool_Type)) return bool_;
+  if (o == reinterpret_cast<PyObject*>(&PyComplex_Type)) return complex64;
+  std::string name;
+  const std::string kind = Py_TYPE(o)->tp_name;
+  if (PyUnicode_Check(o)) {
+    load_string(o, name);
+  } else if (PyType_Check(o)) {
+    name = reinterpret_cast<PyTypeObject*>(o)->tp_name;  // numpy.float32
+  } else if (kind.starts_with("numpy.dtype") || kind == "torch.dtype") {
+    name = nb::cast<std::string>(nb::str(nb::handle(o)));
+  }
+  name = name.substr(name.rfind('.') + 1);
+  if (name == "bool_") return bool_;
+  for (int i = 0; i < kNumDtypes; ++i)
+    if (Dtype t(static_cast<Dtype::Val>(i)); dtype_name(t) == name) return t;
+  return {};
+}
+
 PyObject* to_python(Dtype t) { return Py_NewRef(dtype_objects[static_cast<int>(t.val())]); }
 
 namespace {
@@ -208,45 +229,36 @@ void bind_limits(nb::module_& m) {
 }
 
 void bind_queries(nb::module_& m) {
-  def(
-      m, "issubdtype(arg1: Dtype | DtypeCategory, arg2: Dtype | DtypeCategory) -> bool",
-      [](nb::handle a, nb::handle b) { return is_subtype(a, b); },
-      "True if the first dtype or category belongs to the second.");
-  def(
-      m, "result_type(*arrays_and_dtypes: array | Dtype | scalar) -> Dtype",
-      [](Star items) {
-        if (items.size() == 0)
-          fail<ValueError>("result_type", "no arguments; at least one array or dtype is accepted");
-        // Python scalars are weakly typed: only their kind counts beside operands with a dtype.
-        std::optional<Dtype> t;
-        for (size_t i = 0; i < items.size(); ++i)
-          if (!is_scalar(items[i].ptr())) {
-            const Dtype next = dtype_of(items[i], "result_type");
-            t = t ? promote_types(*t, next) : next;
-          }
-        for (size_t i = 0; i < items.size(); ++i)
-          if (is_scalar(items[i].ptr())) {
-            array x = scalar_array(items[i].ptr());
-            if (t) weak_array(items[i].ptr(), *t, x);
-            t = t ? promote_types(*t, x.dtype()) : x.dtype();
-          }
-        return *t;
-      },
-      "The dtype that arrays, dtypes and scalars promote to.");
-  def(
-      m, "can_cast(from_: array | Dtype, to: Dtype) -> bool",
-      [](nb::handle from, Dtype to) { return promote_types(dtype_of(from, "can_cast"), to) == to; },
-      "True if promotion converts the first dtype to the second.");
-  def(
-      m, "isdtype(dtype: Dtype, kind: Dtype | str | tuple[Dtype | str, ...]) -> bool",
+  def(m, "issubdtype(arg1: Dtype | DtypeCategory, arg2: Dtype | DtypeCategory) -> bool",
+      [](nb::handle a, nb::handle b) { return is_subtype(a, b); });
+  def(m, "result_type(*arrays_and_dtypes: array | Dtype | scalar) -> Dtype", [](Star items) {
+    if (items.size() == 0)
+      fail<ValueError>("result_type", "no arguments; at least one array or dtype is accepted");
+    // Python scalars are weakly typed: only their kind counts beside operands with a dtype.
+    std::optional<Dtype> t;
+    for (size_t i = 0; i < items.size(); ++i)
+      if (!is_scalar(items[i].ptr())) {
+        const Dtype next = dtype_of(items[i], "result_type");
+        t = t ? promote_types(*t, next) : next;
+      }
+    for (size_t i = 0; i < items.size(); ++i)
+      if (is_scalar(items[i].ptr())) {
+        array x = scalar_array(items[i].ptr());
+        if (t) weak_array(items[i].ptr(), *t, x);
+        t = t ? promote_types(*t, x.dtype()) : x.dtype();
+      }
+    return *t;
+  });
+  def(m, "can_cast(from_: array | Dtype, to: Dtype) -> bool", [](nb::handle from, Dtype to) {
+    return promote_types(dtype_of(from, "can_cast"), to) == to;
+  });
+  def(m, "isdtype(dtype: Dtype, kind: Dtype | str | tuple[Dtype | str, ...]) -> bool",
       [](Dtype t, nb::handle kind) {
         if (!PyTuple_Check(kind.ptr())) return is_of_kind(t, kind);
         bool any = false;
         for (nb::handle k : nb::borrow<nb::tuple>(kind)) any = is_of_kind(t, k) || any;
         return any;
-      },
-      "True if the dtype is of a kind: a dtype, a name such as 'real floating', or one of "
-      "several.");
+      });
 }
 
 }  // namespace

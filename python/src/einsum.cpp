@@ -8,14 +8,11 @@ namespace mlx::python {
 namespace core = mlx::core;
 
 void bind_einsum(nb::module_& m) {
-  def(
-      m, "einsum(subscripts: str, *operands: array, stream: StreamOrDevice = None) -> array",
+  def(m, "einsum(subscripts: str, *operands: array, stream: StreamOrDevice = None) -> array",
       [](const std::string& subscripts, Star operands, const StreamOrDevice& s) {
         return core::einsum(subscripts, arrays_of(operands, "einsum"), s);
-      },
-      "Sums of products by subscripts, such as einsum('ij,jk->ik', a, b) for a matrix product.");
-  def(
-      m, "einsum_path(subscripts: str, *operands: array) -> tuple[list[tuple[int, ...]], str]",
+      });
+  def(m, "einsum_path(subscripts: str, *operands: array) -> tuple[list[tuple[int, ...]], str]",
       [](const std::string& subscripts, Star operands) -> nb::object {
         auto [path, text] = core::einsum_path(subscripts, arrays_of(operands, "einsum_path"));
         nb::list steps;
@@ -25,8 +22,7 @@ void bind_einsum(nb::module_& m) {
           steps.append(nb::tuple(positions));
         }
         return nb::make_tuple(steps, text);
-      },
-      "The order in which einsum contracts its operands, and what it costs.");
+      });
 }
 
 }  // namespace mlx::python

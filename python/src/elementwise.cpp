@@ -36,39 +36,39 @@ struct BA {};
 struct T {};
 
 template <class F>
-void define(nb::module_& m, const char* name, const char* parameters, F f, const char* doc) {
+void define(nb::module_& m, const char* name, const char* parameters, F f, const char* doc = "") {
   def(m, (std::string(name) + parameters + kStream).c_str(), f, doc);
 }
 template <class F>
-void define(nb::module_& m, U, const char* name, F f, const char* doc) {
+void define(nb::module_& m, U, const char* name, F f, const char* doc = "") {
   define(m, name, "(a: array, /, *, ", f, doc);
 }
 template <class F>
-void define(nb::module_& m, UK, const char* name, F f, const char* doc) {
+void define(nb::module_& m, UK, const char* name, F f, const char* doc = "") {
   define(m, name, "(a: array, *, ", f, doc);
 }
 template <class F>
-void define(nb::module_& m, US, const char* name, F f, const char* doc) {
+void define(nb::module_& m, US, const char* name, F f, const char* doc = "") {
   define(m, name, "(a: array, ", f, doc);
 }
 template <class F>
-void define(nb::module_& m, UX, const char* name, F f, const char* doc) {
+void define(nb::module_& m, UX, const char* name, F f, const char* doc = "") {
   define(m, name, "(a: scalar | array, ", f, doc);
 }
 template <class F>
-void define(nb::module_& m, B, const char* name, F f, const char* doc) {
+void define(nb::module_& m, B, const char* name, F f, const char* doc = "") {
   define(m, name, "(a: scalar | array, b: scalar | array, ", f, doc);
 }
 template <class F>
-void define(nb::module_& m, BP, const char* name, F f, const char* doc) {
+void define(nb::module_& m, BP, const char* name, F f, const char* doc = "") {
   define(m, name, "(a: scalar | array, b: scalar | array, /, *, ", f, doc);
 }
 template <class F>
-void define(nb::module_& m, BA, const char* name, F f, const char* doc) {
+void define(nb::module_& m, BA, const char* name, F f, const char* doc = "") {
   define(m, name, "(a: array, b: array, /, *, ", f, doc);
 }
 template <class F>
-void define(nb::module_& m, T, const char* name, F f, const char* doc) {
+void define(nb::module_& m, T, const char* name, F f, const char* doc = "") {
   define(m, name, "(condition: scalar | array, x: scalar | array, y: scalar | array, /, *, ", f,
          doc);
 }
@@ -102,23 +102,22 @@ void bind_table(nb::module_& m) {
 }
 
 void bind_methods(nb::handle c) {
-#define MLX_METHOD(NAME, FN, DOC)                                   \
-  def(                                                              \
-      c, #NAME "(self, *, stream: StreamOrDevice = None) -> array", \
-      [](const array& a, const StreamOrDevice& s) { return core::FN(a, s); }, DOC);
-  MLX_METHOD(abs, abs, "Absolute value.")
-  MLX_METHOD(conj, conjugate, "Complex conjugate.")
-  MLX_METHOD(cos, cos, "Cosine of an angle in radians.")
-  MLX_METHOD(exp, exp, "Exponential.")
-  MLX_METHOD(log, log, "Natural logarithm.")
-  MLX_METHOD(log10, log10, "Base-10 logarithm.")
-  MLX_METHOD(log1p, log1p, "log(1 + a), accurate near zero.")
-  MLX_METHOD(log2, log2, "Base-2 logarithm.")
-  MLX_METHOD(reciprocal, reciprocal, "1 / a.")
-  MLX_METHOD(rsqrt, rsqrt, "1 / sqrt(a).")
-  MLX_METHOD(sin, sin, "Sine of an angle in radians.")
-  MLX_METHOD(sqrt, sqrt, "Square root.")
-  MLX_METHOD(square, square, "a * a.")
+#define MLX_METHOD(NAME, FN)                                        \
+  def(c, #NAME "(self, *, stream: StreamOrDevice = None) -> array", \
+      [](const array& a, const StreamOrDevice& s) { return core::FN(a, s); });
+  MLX_METHOD(abs, abs)
+  MLX_METHOD(conj, conjugate)
+  MLX_METHOD(cos, cos)
+  MLX_METHOD(exp, exp)
+  MLX_METHOD(log, log)
+  MLX_METHOD(log10, log10)
+  MLX_METHOD(log1p, log1p)
+  MLX_METHOD(log2, log2)
+  MLX_METHOD(reciprocal, reciprocal)
+  MLX_METHOD(rsqrt, rsqrt)
+  MLX_METHOD(sin, sin)
+  MLX_METHOD(sqrt, sqrt)
+  MLX_METHOD(square, square)
 #undef MLX_METHOD
   def(
       c, "round(self, decimals: int = 0, *, stream: StreamOrDevice = None) -> array",
@@ -137,33 +136,34 @@ std::optional<array> bound(const array& a, nb::handle o, const char* name) {
   return v;
 }
 
-void bind_composed(nb::module_& m) {
-  define(
-      m, U{}, "positive", [](const array& a, const StreamOrDevice&) { return a; },
-      "The array itself.");
-  define(m, "degrees", "(a: scalar | array, /, *, ", MLX_CALL_1(degrees), "Radians to degrees.");
-  define(m, "radians", "(a: scalar | array, /, *, ", MLX_CALL_1(radians), "Degrees to radians.");
-  define(
-      m, "round", "(a: array, /, decimals: int = 0, ",
-      [](const array& a, int decimals, const StreamOrDevice& s) {
-        return core::round(a, decimals, s);
-      },
-      "Rounds to `decimals` decimals, ties to even.");
-  define(
-      m, "nan_to_num",
-      "(a: scalar | array, nan: float = 0, posinf: float | None = None, "
-      "neginf: float | None = None, *, ",
-      [](const array& a, double nan, std::optional<double> posinf, std::optional<double> neginf,
-         const StreamOrDevice& s) { return core::finite_numbers(a, nan, posinf, neginf, s); },
-      "NaN and infinities replaced; by default by 0 and the largest finite numbers.");
-  define(
-      m, "clip", "(a: array, /, a_min: scalar | array | None, a_max: scalar | array | None, *, ",
+void bind_clip(nb::handle c) {
+  def(c,
+      "clip(self, min: scalar | array | None = None, max: scalar | array | None = None, *, "
+      "stream: StreamOrDevice = None) -> array",
       [](const array& a, nb::handle low, nb::handle high, const StreamOrDevice& s) {
-        return core::clip(a, bound(a, low, "a_min"), bound(a, high, "a_max"), s);
-      },
-      "Elements limited to [a_min, a_max]; None means no limit.");
-  def(
-      m,
+        if (low.is_none() && high.is_none()) return a;
+        return core::clip(a, bound(a, low, "min"), bound(a, high, "max"), s);
+      });
+}
+
+void bind_composed(nb::module_& m) {
+  define(m, U{}, "positive", [](const array& a, const StreamOrDevice&) { return a; });
+  define(m, "degrees", "(a: scalar | array, /, *, ", MLX_CALL_1(degrees));
+  define(m, "radians", "(a: scalar | array, /, *, ", MLX_CALL_1(radians));
+  define(m, "round", "(a: array, /, decimals: int = 0, ",
+         [](const array& a, int decimals, const StreamOrDevice& s) {
+           return core::round(a, decimals, s);
+         });
+  define(m, "nan_to_num",
+         "(a: scalar | array, nan: float = 0, posinf: float | None = None, "
+         "neginf: float | None = None, *, ",
+         [](const array& a, double nan, std::optional<double> posinf, std::optional<double> neginf,
+            const StreamOrDevice& s) { return core::finite_numbers(a, nan, posinf, neginf, s); });
+  define(m, "clip", "(a: array, /, a_min: scalar | array | None, a_max: scalar | array | None, *, ",
+         [](const array& a, nb::handle low, nb::handle high, const StreamOrDevice& s) {
+           return core::clip(a, bound(a, low, "a_min"), bound(a, high, "a_max"), s);
+         });
+  def(m,
       "divmod(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> "
       "list[array]",
       [](Operand x, Operand y, const StreamOrDevice& s) {
@@ -172,8 +172,7 @@ void bind_composed(nb::module_& m) {
         if (!to_operands(x.object, y.object, a, b, storage_a, storage_b))
           refuse_operands("divmod", x.object, y.object);
         return core::divmod(*a, *b, s);
-      },
-      "[floor_divide(a, b), remainder(a, b)].");
+      });
   define(
       m, "isclose",
       "(a: array, b: array, /, rtol: float = 1e-05, atol: float = 1e-08, *, "
@@ -181,8 +180,7 @@ void bind_composed(nb::module_& m) {
       [](Operand x, Operand y, double rtol, double atol, bool equal_nan, const StreamOrDevice& s) {
         BothOperands o("isclose", x, y);
         return core::isclose(*o.a, *o.b, rtol, atol, equal_nan, s);
-      },
-      "True where |a - b| <= atol + rtol * |b|; infinities of one sign are close.");
+      });
   define(
       m, "allclose",
       "(a: array, b: array, /, rtol: float = 1e-05, atol: float = 1e-08, *, "
@@ -190,18 +188,15 @@ void bind_composed(nb::module_& m) {
       [](Operand x, Operand y, double rtol, double atol, bool equal_nan, const StreamOrDevice& s) {
         BothOperands o("allclose", x, y);
         return core::allclose(*o.a, *o.b, rtol, atol, equal_nan, s);
-      },
-      "True where all elements are close; see isclose.");
-  define(
-      m, "array_equal", "(a: scalar | array, b: scalar | array, equal_nan: bool = False, ",
-      [](Operand x, Operand y, bool equal_nan, const StreamOrDevice& s) {
-        const array *a, *b;
-        array storage_a, storage_b;
-        if (!to_operands(x.object, y.object, a, b, storage_a, storage_b))
-          refuse_operands("array_equal", x.object, y.object);
-        return core::array_equal(*a, *b, equal_nan, s);
-      },
-      "True where shapes and all elements are equal.");
+      });
+  define(m, "array_equal", "(a: scalar | array, b: scalar | array, equal_nan: bool = False, ",
+         [](Operand x, Operand y, bool equal_nan, const StreamOrDevice& s) {
+           const array *a, *b;
+           array storage_a, storage_b;
+           if (!to_operands(x.object, y.object, a, b, storage_a, storage_b))
+             refuse_operands("array_equal", x.object, y.object);
+           return core::array_equal(*a, *b, equal_nan, s);
+         });
 }
 
 }  // namespace
@@ -210,6 +205,7 @@ void bind_elementwise(nb::module_& m, nb::handle array_class) {
   bind_table(m);
   bind_composed(m);
   bind_methods(array_class);
+  bind_clip(array_class);
 }
 
 }  // namespace mlx::python

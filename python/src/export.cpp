@@ -271,22 +271,14 @@ void bind_export(nb::module_& m) {
           e.exporter->discard();
       },
       "Closes; after an exception nothing is written.");
-  def(
-      m,
+  def(m,
       "export_function(file_or_callback: str | Callable[..., Any], fun: Callable[..., Any], *args: "
       "Any, "
       "shapeless: bool = False, metadata: str | None = None, **kwargs: Any) -> None",
       [](nb::handle target, nb::callable fun, Star args, bool shapeless,
          std::optional<std::string>& metadata,
-         Keywords& kwargs) { export_once(target, fun, args, shapeless, metadata, kwargs.items); },
-      "Traces `fun(*args, **kwargs)`, a function of arrays that gives an array or a list or tuple "
-      "of arrays, and writes it to a file. With `shapeless` the file serves arguments of any "
-      "lengths where the function means the same for all; where it reads a shape or uses an op "
-      "bound to one, it serves these shapes only. Custom functions and checkpoints are written as "
-      "what they compute, without their rules. Instead of a file, a function may get the parts as "
-      "dicts. Raises ValueError for ops that run code of the program.");
-  def(
-      m,
+         Keywords& kwargs) { export_once(target, fun, args, shapeless, metadata, kwargs.items); });
+  def(m,
       "exporter(file: str, fun: Callable[..., Any], *, shapeless: bool = False, "
       "metadata: str | None = None) -> FunctionExporter",
       [](nb::handle file, nb::callable fun, bool shapeless, std::optional<std::string>& metadata) {
@@ -294,25 +286,14 @@ void bind_export(nb::module_& m) {
                                 metadata.value_or(""));
         return nb::cast(
             FunctionExporter{fun, std::make_unique<core::FunctionExporter>(std::move(e))});
-      },
-      "A context manager that traces `fun` for each call and writes all traces to one file.");
-  def(
-      m,
+      });
+  def(m,
       "import_function(file: str, return_metadata: bool = False) -> "
       "Callable[..., tuple[array, ...]] | tuple[Callable[..., tuple[array, ...]], str]",
-      [](nb::handle file, bool return_metadata) { return import_function(file, return_metadata); },
-      "The function in a file: it takes arrays as `export_function` does and gives a tuple of "
-      "arrays. Arguments need the dtypes and shapes of a trace, or ValueError lists what is "
-      "accepted. Raises FileError for a file that is damaged or of another kind.");
-  def(
-      m, "export_to_dot(file: object, *args: Any, **kwargs: Any) -> None",
-      [](nb::handle file, Star args, Keywords& kwargs) { write_dot(file, args, kwargs.items); },
-      "Writes the graph of what is still to be computed for trees of arrays as Graphviz text, to a "
-      "path or an open text file. Arrays given by keyword are called so.");
-  def(
-      m, "simplify(*args: Any) -> None", [](Star trees) { simplify_in_place(trees); },
-      "Merges common subexpressions in the graphs of trees of arrays, in place, and removes "
-      "identity ops. Results stay bitwise equal; evaluated arrays are unchanged.");
+      [](nb::handle file, bool return_metadata) { return import_function(file, return_metadata); });
+  def(m, "export_to_dot(file: object, *args: Any, **kwargs: Any) -> None",
+      [](nb::handle file, Star args, Keywords& kwargs) { write_dot(file, args, kwargs.items); });
+  def(m, "simplify(*args: Any) -> None", [](Star trees) { simplify_in_place(trees); });
 }
 
 }  // namespace mlx::python

@@ -11,22 +11,18 @@ namespace fast = mlx::core::fast;
 #define STREAM "stream: StreamOrDevice = None) -> array"
 
 void bind_norms(nb::module_& m) {
-  def(
-      m, "rms_norm(x: array, weight: array | None, eps: float, *, " STREAM,
+  def(m, "rms_norm(x: array, weight: array | None, eps: float, *, " STREAM,
       [](const array& x, const std::optional<array>& weight, double eps, const StreamOrDevice& s) {
         return fast::rms_norm(x, weight, eps, s);
-      },
-      "x / sqrt(mean(x^2) + eps) * weight over the last axis.");
-  def(
-      m, "layer_norm(x: array, weight: array | None, bias: array | None, eps: float, *, " STREAM,
+      });
+  def(m, "layer_norm(x: array, weight: array | None, bias: array | None, eps: float, *, " STREAM,
       [](const array& x, const std::optional<array>& weight, const std::optional<array>& bias,
-         double eps, const StreamOrDevice& s) { return fast::layer_norm(x, weight, bias, eps, s); },
-      "(x - mean(x)) / sqrt(var(x) + eps) * weight + bias over the last axis.");
+         double eps,
+         const StreamOrDevice& s) { return fast::layer_norm(x, weight, bias, eps, s); });
 }
 
 void bind_layers(nb::module_& m) {
-  def(
-      m,
+  def(m,
       "rope(a: array, dims: int, *, traditional: bool, base: float | None, scale: float, "
       "offset: int | array, freqs: array | None = None, " STREAM,
       [](const array& a, int dims, bool traditional, std::optional<double>& base, double scale,
@@ -35,13 +31,8 @@ void bind_layers(nb::module_& m) {
         if (auto* n = std::get_if<int>(&offset))
           return fast::rope(a, dims, traditional, base, scale, *n, freqs, s);
         return fast::rope(a, dims, traditional, base, scale, std::get<1>(offset), freqs, s);
-      },
-      "Rotary position embedding of the first `dims` features of an array of shape (B, .., T, D): "
-      "pair i at position t turns by (offset + t) * scale * base^(-2i / dims), or divided by "
-      "freqs[i]. Pairs are neighbours if `traditional`, else dims / 2 apart. The offset is one "
-      "integer or one for each batch.");
-  def(
-      m,
+      });
+  def(m,
       "scaled_dot_product_attention(q: array, k: array, v: array, *, scale: float, "
       "mask: None | str | array = None, sinks: array | None = None, force_fused: bool = "
       "False, " STREAM,
@@ -59,19 +50,12 @@ void bind_layers(nb::module_& m) {
         if (auto* given = std::get_if<array>(&mask)) values = *given;
         return fast::scaled_dot_product_attention(q, k, v, scale, mode, values, sinks, force_fused,
                                                   s);
-      },
-      "softmax(scale * q @ k.T + mask) @ v for queries (B, N, T, D), keys (B, M, S, D) and values "
-      "(B, M, S, V), where N is a multiple of M. The mask is 'causal', an array of bool (true is "
-      "kept) or one that is added to the scores. Sinks, one a head, take part in the softmax "
-      "only.");
-  def(
-      m, "cross_entropy(logits: array, targets: array, *, " STREAM,
+      });
+  def(m, "cross_entropy(logits: array, targets: array, *, " STREAM,
       [](const array& logits, const array& targets, const StreamOrDevice& s) {
         return fast::cross_entropy(logits, targets, s);
-      },
-      "logsumexp(logits) - logits[targets] over the last axis, in float32 or wider.");
-  def(
-      m,
+      });
+  def(m,
       "gated_delta_update(q: array, k: array, v: array, gamma: array, beta: array, "
       "initial_state: array | None = None, mask: array | None = None, "
       "stream: StreamOrDevice = None) -> list[array]",
@@ -79,9 +63,7 @@ void bind_layers(nb::module_& m) {
          const std::optional<array>& state, const std::optional<array>& mask,
          const StreamOrDevice& s) {
         return fast::gated_delta_update(q, k, v, gates, beta, state, mask, s);
-      },
-      "The gated delta rule S = gamma S; S += beta (v - S k) k^T; y = S q along the positions of q "
-      "and k (B, T, M, D) and v (B, T, N, V). Returns y and the last state.");
+      });
 }
 
 #define KERNEL_TEXT                                                      \
@@ -90,8 +72,7 @@ void bind_layers(nb::module_& m) {
 
 void bind_kernels(nb::module_& m) {
   using Names = std::vector<std::string>;
-  def(
-      m,
+  def(m,
       "metal_kernel(" KERNEL_TEXT
       "atomic_outputs: bool = False, compile_options: object | None = None) -> Callable[..., "
       "list[array]]",
@@ -104,17 +85,13 @@ void bind_kernels(nb::module_& m) {
           if (!out) throw nb::python_error();
           return nb::steal(out);
         }));
-      },
-      "A function that runs a Metal kernel; it raises, as there is no Metal device.");
-  def(
-      m, "cuda_kernel(" KERNEL_TEXT "shared_memory: int = 0) -> Callable[..., list[array]]",
+      });
+  def(m, "cuda_kernel(" KERNEL_TEXT "shared_memory: int = 0) -> Callable[..., list[array]]",
       [](std::string& name, Names& inputs, Names& outputs, std::string& source, std::string& header,
          bool contiguous, int shared) {
         fast::cuda_kernel(name, inputs, outputs, source, header, contiguous, shared);
-      },
-      "A function that runs a CUDA kernel. Raises RuntimeError, as there is no CUDA device.");
-  def(
-      m,
+      });
+  def(m,
       "precompiled_cuda_kernel(*, name: str, compiled_source: bytes, "
       "inputs: Sequence[ScalarOrArray], output_shapes: Sequence[tuple[int, ...]], "
       "output_dtypes: Sequence[Dtype], scalars: Sequence[object], grid: tuple[int, int, int], "
@@ -125,8 +102,7 @@ void bind_kernels(nb::module_& m) {
          const StreamOrDevice& s) {
         return fast::precompiled_cuda_kernel(name, "", {}, {}, {}, {}, {}, {}, shared, init,
                                              contiguous, s);
-      },
-      "Runs a compiled CUDA kernel. Raises RuntimeError, as there is no CUDA device.");
+      });
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "docstrings.h"
 #include "lock.h"
 #include "signature.h"
 #include "signature_text.h"
@@ -126,6 +127,26 @@ bool Overload::bind(PyObject* const* args, size_t nargs, PyObject* names, Call& 
 
 namespace {
 
+/// "array" for array.__init__, as users call it.
+PyObject* called_name(Function* f) {
+  if (PyUnicode_CompareWithASCIIString(f->name, "__init__") != 0) return Py_NewRef(f->name);
+  const std::string name = PyUnicode_AsUTF8(f->qualname);
+  const std::string cls = name.substr(0, name.rfind('.'));
+  return PyUnicode_FromString(cls.substr(cls.rfind('.') + 1).c_str());
+}
+
+/// For the first argument that names a dtype without being one: which dtype is meant.
+std::string hint_of_dtype(const std::string& accepted, PyObject* const* args, size_t n) {
+  if (accepted.find("Dtype") == std::string::npos) return "";
+  for (size_t i = 0; i < n; ++i)
+    if (auto t = dtype_meant(args[i])) {
+      nb::object written = nb::repr(nb::handle(args[i]));
+      const std::string name = std::string(dtype_name(*t)) + (*t == bool_ ? "_" : "");
+      return cat("; for the dtype ", nb::cast<std::string>(written), " write mx.", name);
+    }
+  return "";
+}
+
 PyObject* report_mismatch(Function* f, PyObject* const* args, size_t nargs, PyObject* names) {
   std::string given;
   size_t extra = names ? static_cast<size_t>(PyTuple_GET_SIZE(names)) : 0;
@@ -135,6 +156,7 @@ PyObject* report_mismatch(Function* f, PyObject* const* args, size_t nargs, PyOb
       given += PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, i - nargs)) + std::string("=");
     given += Py_TYPE(args[i])->tp_name;
   }
+  const nb::object called = nb::steal(called_name(f));
   std::string accepted;
   for (Overload* o = f->overload; o; o = o->next.get())
     accepted += (accepted.empty() ? "" : " or ") + o->signature;
@@ -144,12 +166,13 @@ PyObject* report_mismatch(Function* f, PyObject* const* args, size_t nargs, PyOb
     for (Overload* o = f->overload; o && !known; o = o->next.get())
       known = !o->star_star.empty() || o->find(name) < o->parameters.size();
     if (known) continue;
-    PyErr_Format(argument_error, "[%U] unexpected keyword argument '%U'; accepted: %s", f->name,
-                 name, accepted.c_str());
+    PyErr_Format(argument_error, "[%U] unexpected keyword argument '%U'; accepted: %s",
+                 called.ptr(), name, accepted.c_str());
     return nullptr;
   }
-  PyErr_Format(argument_error, "[%U] incompatible function arguments (%s); accepted: %s", f->name,
-               given.c_str(), accepted.c_str());
+  const std::string hint = hint_of_dtype(accepted, args, nargs + extra);
+  PyErr_Format(argument_error, "[%U] incompatible function arguments (%s); accepted: %s%s",
+               called.ptr(), given.c_str(), accepted.c_str(), hint.c_str());
   return nullptr;
 }
 
@@ -163,7 +186,7 @@ PyObject* function_call(PyObject* self, PyObject* const* args, size_t nargsf, Py
     PyObject* r = o->call(*o, call);
     if (r != kMismatch) return r;
   }
-  return report_mismatch(f, args, nargs, names);
+  return guarded([&] { return report_mismatch(f, args, nargs, names); });
 }
 
 PyObject* function_get(PyObject* self, PyObject* instance, PyObject*) {
@@ -258,10 +281,29 @@ nb::object make_function(nb::handle scope, std::unique_ptr<Overload> overload) {
 
 }  // namespace
 
+namespace {
+
+/// The docstring of a function of mlx.core or a submodule. Methods of arrays repeat the first
+/// sentence of the function of the same name; mlx.core.metal has functions of mlx.core.
+std::string doc_of(nb::handle scope, const std::string& name, const std::string& otherwise) {
+  const bool module = PyModule_Check(scope.ptr());
+  std::string path = nb::cast<std::string>(scope.attr(module ? "__name__" : "__qualname__")) + ".";
+  if (module) path = path == "mlx.core." ? "" : path.substr(path.find("core.") + 5);
+  if (const char* text = docstring_of(path + name)) return text;
+  if (!otherwise.empty()) return otherwise;
+  const char* text = docstring_of(name);
+  if (!text || path == "metal.") return text ? text : "";
+  const std::string_view whole = text;
+  return cat(whole.substr(0, whole.find("\n\n")), "\n\nSee `mlx.core.", name, "`.");
+}
+
+}  // namespace
+
 namespace detail {
 
 void add_function(nb::handle scope, std::unique_ptr<Overload> overload) {
   std::string name = name_of(*overload);
+  overload->doc = doc_of(scope, name, overload->doc);
   nb::object space = scope.attr("__dict__");
   if (nb::object own = space.attr("get")(name); Py_TYPE(own.ptr()) == function_type()) {
     Overload* last = as_function(own.ptr())->overload;

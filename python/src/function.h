@@ -2,12 +2,12 @@
 // signature:
 //
 //   def(m, "round(a: array, /, decimals: int = 0, stream: StreamOrDevice = None) -> array",
-//       [](const array& a, int decimals, StreamOrDevice s) { return round(a, decimals, s); },
-//       "Rounds to `decimals` decimals.");
+//       [](const array& a, int decimals, StreamOrDevice s) { return round(a, decimals, s); });
 //
 // The text gives the names, the kinds and the defaults of the parameters (evaluated once, in the
-// namespace of mlx.core); the C++ parameter types say how arguments convert (args.h). A call costs
-// an array look-up per argument: no tuple, no dict, no overload search.
+// namespace of mlx.core); the C++ parameter types say how arguments convert (args.h). The docstring
+// is the entry of that name in python/docstrings. A call costs an array look-up per argument: no
+// tuple, no dict, no overload search.
 #pragma once
 
 #include <memory>
@@ -118,9 +118,10 @@ std::unique_ptr<Overload> make_overload(const char* signature, const char* doc, 
 }  // namespace detail
 
 /// Adds a function to a module, or a method to a class (its first parameter is then `self`). A
-/// second one of the same name is tried where the arguments do not fit the first.
+/// second one of the same name is tried where the arguments do not fit the first. `doc` is the
+/// docstring if python/docstrings has none.
 template <class F>
-void def(nb::handle scope, const char* signature, F, const char* doc) {
+void def(nb::handle scope, const char* signature, F, const char* doc = "") {
   detail::add_function(scope, detail::make_overload<F>(signature, doc, PyType_Check(scope.ptr())));
 }
 /// Adds a read-only property; the signature reads "name(self) -> type".

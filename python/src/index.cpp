@@ -24,22 +24,21 @@ array flat(const array& a, const StreamOrDevice& s) { return core::reshape(a, {-
 
 // Functions that evaluate an array to determine the shape of the result wait without the GIL: they
 // take arrays by value, since other threads may change the object in the meantime.
-void bind_indexing(nb::module_& m) {
-  def(
-      m, "take(a: array, /, indices: int | array, axis: int | None = None, *, " STREAM,
+void bind_indexing(nb::module_& m, nb::handle c) {
+  def(c, "take(self, indices: int | array, axis: int | None = None, *, " STREAM,
       [](const array& a, nb::handle indices, std::optional<int> axis, const StreamOrDevice& s) {
         return take(a, indices, axis, s);
-      },
-      "Slices at indices along an axis, or elements of the flattened array.");
-  def(
-      m, "take_along_axis(a: array, /, indices: array, axis: int | None = -1, *, " STREAM,
+      });
+  def(m, "take(a: array, /, indices: int | array, axis: int | None = None, *, " STREAM,
+      [](const array& a, nb::handle indices, std::optional<int> axis, const StreamOrDevice& s) {
+        return take(a, indices, axis, s);
+      });
+  def(m, "take_along_axis(a: array, /, indices: array, axis: int | None = -1, *, " STREAM,
       [](const array& a, const array& indices, std::optional<int> axis, const StreamOrDevice& s) {
         if (axis) return core::take_along_axis(a, indices, *axis, s);
         return core::take_along_axis(flat(a, s), flat(indices, s), 0, s);
-      },
-      "Elements at one index for each element along an axis.");
-  def(
-      m,
+      });
+  def(m,
       "put_along_axis(a: array, /, indices: array, values: array, axis: int | None = None, "
       "*, " STREAM,
       [](const array& a, const array& indices, Operand given, std::optional<int> axis,
@@ -48,40 +47,25 @@ void bind_indexing(nb::module_& m) {
         if (axis) return core::put_along_axis(a, indices, values, *axis, s);
         array out = core::put_along_axis(flat(a, s), flat(indices, s), flat(values, s), 0, s);
         return core::reshape(out, a.shape(), s);
-      },
-      "A copy with `values` written at one index for each element along an axis.");
-  def(
-      m, "where(condition: array, /, *, stream: StreamOrDevice = None) -> tuple[array, ...]",
+      });
+  def(m, "where(condition: array, /, *, stream: StreamOrDevice = None) -> tuple[array, ...]",
       [](array condition, const StreamOrDevice& s) {
         return tuple_of(core::nonzero(condition, s));
-      },
-      "`x` where the condition is true, `y` elsewhere. With the condition alone: the indices where "
-      "it is true, as in nonzero.");
-  def(
-      m, "nonzero(a: array, /, *, stream: StreamOrDevice = None) -> tuple[array, ...]",
-      [](array a, const StreamOrDevice& s) { return tuple_of(core::nonzero(a, s)); },
-      "Indices of the nonzero elements, one array per axis. Evaluates the array.");
-  def(
-      m, "argwhere(a: array, /, *, " STREAM,
-      [](array a, const StreamOrDevice& s) { return core::argwhere(a, s); },
-      "Indices of the nonzero elements, as rows. Evaluates the array.");
-  def(
-      m, "flatnonzero(a: array, /, *, " STREAM,
-      [](array a, const StreamOrDevice& s) { return core::flatnonzero(a, s); },
-      "Indices of the nonzero elements of the flattened array. Evaluates the array.");
-  def(
-      m, "compress(condition: array, a: array, axis: int | None = None, *, " STREAM,
+      });
+  def(m, "nonzero(a: array, /, *, stream: StreamOrDevice = None) -> tuple[array, ...]",
+      [](array a, const StreamOrDevice& s) { return tuple_of(core::nonzero(a, s)); });
+  def(m, "argwhere(a: array, /, *, " STREAM,
+      [](array a, const StreamOrDevice& s) { return core::argwhere(a, s); });
+  def(m, "flatnonzero(a: array, /, *, " STREAM,
+      [](array a, const StreamOrDevice& s) { return core::flatnonzero(a, s); });
+  def(m, "compress(condition: array, a: array, axis: int | None = None, *, " STREAM,
       [](array condition, array a, std::optional<int> axis, const StreamOrDevice& s) {
         return core::compress(condition, a, axis, s);
-      },
-      "The slices along an axis, or the elements of the flattened array, where the condition is "
-      "true. Evaluates the condition.");
-  def(
-      m, "extract(condition: array, a: array, *, " STREAM,
+      });
+  def(m, "extract(condition: array, a: array, *, " STREAM,
       [](array condition, array a, const StreamOrDevice& s) {
         return core::extract(condition, a, s);
-      },
-      "The elements where the condition is true. Evaluates the condition.");
+      });
 }
 
 }  // namespace mlx::python

@@ -160,30 +160,22 @@ void save_arrays(const char* op, nb::handle file, Star args, nb::dict kwargs, bo
 }  // namespace
 
 void bind_io(nb::module_& m) {
-  def(
-      m, "save(file: file | str | pathlib.Path, arr: array) -> None",
-      [](nb::handle file, array a) {
-        evaluate({a});
-        if (auto path = path_of(file))
-          without_lock([&] { core::save(*path, a); });
-        else
-          core::save(writer_of(require_file("save", file, "write")), a);
-      },
-      "Writes an array in NumPy's format; .npy is added to a name without it.");
-  def(
-      m, "savez(file: file | str | pathlib.Path, *args: Any, **kwargs: Any) -> None",
+  def(m, "save(file: file | str | pathlib.Path, arr: array) -> None", [](nb::handle file, array a) {
+    evaluate({a});
+    if (auto path = path_of(file))
+      without_lock([&] { core::save(*path, a); });
+    else
+      core::save(writer_of(require_file("save", file, "write")), a);
+  });
+  def(m, "savez(file: file | str | pathlib.Path, *args: Any, **kwargs: Any) -> None",
       [](nb::handle file, Star args, Keywords& kwargs) {
         save_arrays("savez", file, args, kwargs.items, false);
-      },
-      "Writes arrays to an .npz archive, under their keywords or as arr_0, arr_1, ..");
-  def(
-      m, "savez_compressed(file: file | str | pathlib.Path, *args: Any, **kwargs: Any) -> None",
+      });
+  def(m, "savez_compressed(file: file | str | pathlib.Path, *args: Any, **kwargs: Any) -> None",
       [](nb::handle file, Star args, Keywords& kwargs) {
         save_arrays("savez_compressed", file, args, kwargs.items, true);
-      },
-      "Like savez, compressed.");
-  def(
-      m,
+      });
+  def(m,
       "save_safetensors(file: file | str | pathlib.Path, arrays: dict[str, array], "
       "metadata: dict[str, str] | None = None) -> None",
       [](nb::handle file, const nb::dict& arrays, std::optional<nb::dict>& metadata) {
@@ -214,27 +206,19 @@ void bind_io(nb::module_& m) {
           require_file(op, file, "write");
           core::save_safetensors(writer_of(file), std::move(map), std::move(meta));
         }
-      },
-      "Writes named arrays in the safetensors format; .safetensors is added to a name without it.");
-  def(
-      m,
+      });
+  def(m,
       "save_gguf(file: file | str | pathlib.Path, arrays: dict[str, array], "
       "metadata: dict[str, array | str | list[str]] | None = None) -> None",
       [](nb::handle file, const nb::dict& arrays, std::optional<nb::dict>& metadata) {
         save_gguf(file, arrays, metadata);
-      },
-      "Writes named arrays and metadata in the GGUF format; .gguf is added to a name without it.");
-  def(
-      m,
+      });
+  def(m,
       "load(file: file | str | pathlib.Path, /, format: str | None = None, "
       "return_metadata: bool = False, *, stream: StreamOrDevice = None) -> "
       "array | dict[str, array] | tuple[dict[str, array], dict[str, Any]]",
       [](nb::handle file, std::optional<std::string>& format, bool return_metadata,
-         const StreamOrDevice& s) { return load_any(file, format, return_metadata, s); },
-      "Reads an array (.npy) or arrays by name (.npz, .safetensors, .gguf). The format follows "
-      "from the "
-      "name or the content. Arrays in files that are named by a path are read when they are used; "
-      "file objects are read at once. Raises mx.FileError for files that cannot be read.");
+         const StreamOrDevice& s) { return load_any(file, format, return_metadata, s); });
 }
 
 }  // namespace mlx::python

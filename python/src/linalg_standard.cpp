@@ -15,41 +15,32 @@ namespace la = mlx::core::linalg;
 
 void bind_products(nb::module_& m, nb::module_& c) {
   for (const char* name : {"matmul", "outer", "tensordot"}) m.attr(name) = c.attr(name);
-  def(
-      m, "vecdot(x1: array, x2: array, /, *, axis: int = -1, " STREAM "array",
+  def(m, "vecdot(x1: array, x2: array, /, *, axis: int = -1, " STREAM "array",
       [](const array& a, const array& b, int axis, const StreamOrDevice& s) {
         const Dtype t = promote_types(a.dtype(), b.dtype());
         return core::astype(core::vecdot(a, b, axis, s), t, s);
-      },
-      "Products of the vectors along an axis, the first conjugated, summed in their dtype.");
-  def(
-      m, "matrix_transpose(x: array, /, *, " STREAM "array",
+      });
+  def(m, "matrix_transpose(x: array, /, *, " STREAM "array",
       [](const array& x, const StreamOrDevice& s) {
         if (x.ndim() < 2)
           fail<ValueError>("linalg.matrix_transpose", "an array of shape ", to_string(x.shape()),
                            "; at least 2 dimensions are needed");
         return core::swapaxes(x, -1, -2, s);
-      },
-      "Swaps the last two axes.");
-  def(
-      m, "diagonal(x: array, /, *, offset: int = 0, " STREAM "array",
+      });
+  def(m, "diagonal(x: array, /, *, offset: int = 0, " STREAM "array",
       [](const array& x, int offset, const StreamOrDevice& s) {
         return core::diagonal(x, offset, -2, -1, s);
-      },
-      "The diagonals of matrices in the last two axes.");
-  def(
-      m, "trace(x: array, /, *, offset: int = 0, dtype: Dtype | None = None, " STREAM "array",
+      });
+  def(m, "trace(x: array, /, *, offset: int = 0, dtype: Dtype | None = None, " STREAM "array",
       [](const array& x, int offset, std::optional<Dtype> t, const StreamOrDevice& s) {
         array d = core::diagonal(t ? core::astype(x, *t, s) : x, offset, -2, -1, s);
         array out = core::sum(d, -1, false, s);
         return t ? core::astype(out, *t, s) : out;
-      },
-      "The sums of the diagonals of matrices in the last two axes.");
+      });
 }
 
 void bind_norms(nb::module_& m) {
-  def(
-      m,
+  def(m,
       "vector_norm(x: array, /, *, axis: None | int | Sequence[int] = None, keepdims: bool = "
       "False, ord: float = 2, " STREAM "array",
       [](const array& x, Axes& axis, bool keepdims, double ord, const StreamOrDevice& s) {
@@ -57,10 +48,8 @@ void bind_norms(nb::module_& m) {
         if (auto* one = std::get_if<int>(&axis)) axes = {*one};
         if (auto* several = std::get_if<std::vector<int>>(&axis)) axes = *several;
         return la::vector_norm(x, ord, axes, keepdims, s);
-      },
-      "Norm of any order of the vectors over any number of axes, or of all elements.");
-  def(
-      m,
+      });
+  def(m,
       "matrix_norm(x: array, /, *, keepdims: bool = False, ord: float | str | None = 'fro', " STREAM
       "array",
       [](const array& x, bool keepdims, std::optional<std::variant<double, std::string>>& ord,
@@ -70,43 +59,32 @@ void bind_norms(nb::module_& m) {
         if (auto* name = std::get_if<std::string>(&*ord))
           return la::norm(x, *name, axes, keepdims, s);
         return la::norm(x, std::get<0>(*ord), axes, keepdims, s);
-      },
-      "Norm of the matrices in the last two axes: 'fro', 'nuc', 1, -1, 2, -2, inf or -inf.");
+      });
 }
 
 void bind_spectra(nb::module_& m) {
-  def(
-      m, "svdvals(x: array, /, *, " STREAM "array",
-      [](const array& x, const StreamOrDevice& s) { return la::svd(x, false, s)[0]; },
-      "The singular values, in descending order.");
-  def(
-      m, "svd(x: array, /, *, full_matrices: bool, " STREAM "SVDResult",
+  def(m, "svdvals(x: array, /, *, " STREAM "array",
+      [](const array& x, const StreamOrDevice& s) { return la::svd(x, false, s)[0]; });
+  def(m, "svd(x: array, /, *, full_matrices: bool, " STREAM "SVDResult",
       [](const array& x, bool full, const StreamOrDevice& s) {
         return linalg_result("SVDResult", full ? la::svd(x, true, s) : la::thin_svd(x, s));
-      },
-      "With `full_matrices` False only the first K columns of U and rows of Vt.");
-  def(
-      m, "qr(x: array, /, *, mode: str, " STREAM "QRResult",
+      });
+  def(m, "qr(x: array, /, *, mode: str, " STREAM "QRResult",
       [](const array& x, const std::string& mode, const StreamOrDevice& s) {
         if (mode != "reduced" && mode != "complete")
           fail<ValueError>("linalg.qr", "mode '", mode, "'; 'reduced' and 'complete' are accepted");
         auto [q, r] = mode == "complete" ? la::complete_qr(x, s) : la::qr(x, s);
         return linalg_result("QRResult", {q, r});
-      },
-      "With mode 'complete' Q is (M, M) and R (M, N).");
-  def(
-      m, "pinv(x: array, /, *, rtol: float | array | None, " STREAM "array",
+      });
+  def(m, "pinv(x: array, /, *, rtol: float | array | None, " STREAM "array",
       [](const array& x, nb::handle rtol, const StreamOrDevice& s) {
         return rtol.is_none() ? la::pinv(x, s) : la::pinv(x, to_array(rtol.ptr()), s);
-      },
-      "Singular values up to `rtol`, one number for each matrix, times the largest count as zero.");
-  def(
-      m, "matrix_rank(x: array, /, *, rtol: float | array | None, " STREAM "array",
+      });
+  def(m, "matrix_rank(x: array, /, *, rtol: float | array | None, " STREAM "array",
       [](const array& x, nb::handle rtol, const StreamOrDevice& s) {
         return rtol.is_none() ? la::matrix_rank(x, std::nullopt, s)
                               : la::matrix_rank(x, to_array(rtol.ptr()), s);
-      },
-      "The number of singular values above `rtol`, one number for each matrix, times the largest.");
+      });
 }
 
 }  // namespace

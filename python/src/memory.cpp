@@ -12,42 +12,31 @@ namespace {
 
 /// The functions that mlx.core and mlx.core.metal both have.
 void bind_common(nb::module_& m) {
-#define MLX_QUERY(NAME, DOC) def(m, #NAME "() -> int", [] { return core::NAME(); }, DOC);
-#define MLX_LIMIT(NAME, DOC) \
-  def(m, #NAME "(limit: int) -> int", [](uint64_t limit) { return core::NAME(limit); }, DOC);
-  MLX_QUERY(get_active_memory, "Bytes in use by arrays.")
-  MLX_QUERY(get_peak_memory,
-            "The maximum number of bytes in use since the start or the last reset.")
-  MLX_QUERY(get_cache_memory, "Bytes of freed memory that are kept for reuse.")
-  MLX_LIMIT(set_memory_limit,
-            "Sets the number of bytes above which cached memory is released first; returns the "
-            "previous limit.")
-  MLX_LIMIT(set_cache_limit,
-            "Sets the maximum size of the cache in bytes; returns the previous limit.")
-  MLX_LIMIT(set_wired_limit, "Accepted for compatibility; returns the previous limit.")
-  def(
-      m, "reset_peak_memory() -> None", [] { core::reset_peak_memory(); },
-      "Sets the peak to the current use.");
-  def(m, "clear_cache() -> None", [] { core::clear_cache(); }, "Releases the cached memory.");
+#define MLX_QUERY(NAME) def(m, #NAME "() -> int", [] { return core::NAME(); });
+#define MLX_LIMIT(NAME) \
+  def(m, #NAME "(limit: int) -> int", [](uint64_t limit) { return core::NAME(limit); });
+  MLX_QUERY(get_active_memory)
+  MLX_QUERY(get_peak_memory)
+  MLX_QUERY(get_cache_memory)
+  MLX_LIMIT(set_memory_limit)
+  MLX_LIMIT(set_cache_limit)
+  MLX_LIMIT(set_wired_limit)
+  def(m, "reset_peak_memory() -> None", [] { core::reset_peak_memory(); });
+  def(m, "clear_cache() -> None", [] { core::clear_cache(); });
 }
 
 }  // namespace
 
 void bind_memory(nb::module_& m) {
   bind_common(m);
-  MLX_QUERY(get_memory_limit, "The number of bytes above which cached memory is released first.")
-  MLX_QUERY(get_memory_ceiling, "The number of bytes above which allocations fail.")
-  MLX_LIMIT(set_memory_ceiling,
-            "Sets the bytes above which allocation raises an exception that is "
-            "both MemoryError and RuntimeError; returns the earlier ceiling.")
-  def(
-      m, "get_array_buffer_size(*args: Any) -> int",
-      [](Star args) {
-        Arrays arrays;
-        for (nb::handle tree : args.items) collect_arrays(tree, arrays);
-        return core::get_array_buffer_size(arrays);
-      },
-      "Bytes of the buffers of the arrays in trees; shared buffers count once.");
+  MLX_QUERY(get_memory_limit)
+  MLX_QUERY(get_memory_ceiling)
+  MLX_LIMIT(set_memory_ceiling)
+  def(m, "get_array_buffer_size(*args: Any) -> int", [](Star args) {
+    Arrays arrays;
+    for (nb::handle tree : args.items) collect_arrays(tree, arrays);
+    return core::get_array_buffer_size(arrays);
+  });
 
   nb::module_ metal = m.def_submodule("metal", "Compatibility with programs for Apple GPUs.");
   bind_common(metal);

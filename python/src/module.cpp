@@ -54,6 +54,7 @@ NB_MODULE(core, m) {
 #undef MLX_BIND_MODULE
 #undef MLX_BIND_CLASS
   nb::module_::import_("mlx._reprlib").attr("install")(array_class);
+  m.attr("__getattr__") = nb::module_::import_("mlx._names").attr("install")(array_class);
 }
 
 }  // namespace mlx::python

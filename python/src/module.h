@@ -19,16 +19,16 @@
   M(bind_creation)         \
   C(bind_views)            \
   C(bind_joins)            \
-  M(bind_indexing)         \
+  C(bind_indexing)         \
   C(bind_reductions)       \
   C(bind_protocols)        \
   C(bind_pickling)         \
   C(bind_extension_api)    \
   C(bind_softmax)          \
   C(bind_scans)            \
-  M(bind_sorts)            \
+  C(bind_sorts)            \
   M(bind_counting)         \
-  M(bind_products)         \
+  C(bind_products)         \
   M(bind_quantized)        \
   M(bind_einsum)           \
   M(bind_convolutions)     \

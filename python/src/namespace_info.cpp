@@ -73,10 +73,8 @@ void bind_namespace_info(nb::module_& m) {
         return dtypes_of_kind(kind);
       },
       "The dtypes of the standard that are there, by name.");
-  def(
-      m, "__array_namespace_info__() -> _ArrayNamespaceInfo",
-      [] { return nb::cast(NamespaceInfo{}); },
-      "Properties of the module by the array API standard.");
+  def(m, "__array_namespace_info__() -> _ArrayNamespaceInfo",
+      [] { return nb::cast(NamespaceInfo{}); });
 }
 
 }  // namespace mlx::python

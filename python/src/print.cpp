@@ -66,17 +66,11 @@ void bind_printing(nb::module_& m) {
         s.saved.pop_back();
       },
       "Puts the earlier options back.");
-  def(
-      m, "set_printoptions(precision: int = -1) -> None",
-      [](int precision) { core::set_printoptions({checked_precision(precision)}); },
-      "Sets the digits after the point; -1 for six significant digits.");
-  def(
-      m, "get_printoptions() -> PrintOptions", [] { return nb::cast(core::print_options()); },
-      "The current print options.");
-  def(
-      m, "printoptions(precision: int = -1) -> _PrintOptionsContext",
-      [](int precision) { return nb::cast(PrintScope{{checked_precision(precision)}, {}}); },
-      "A context in which numbers print with other options.");
+  def(m, "set_printoptions(precision: int = -1) -> None",
+      [](int precision) { core::set_printoptions({checked_precision(precision)}); });
+  def(m, "get_printoptions() -> PrintOptions", [] { return nb::cast(core::print_options()); });
+  def(m, "printoptions(precision: int = -1) -> _PrintOptionsContext",
+      [](int precision) { return nb::cast(PrintScope{{checked_precision(precision)}, {}}); });
 }
 
 }  // namespace mlx::python

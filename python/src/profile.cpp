@@ -99,23 +99,10 @@ void bind_profile(nb::module_& m) {
         s.before.pop_back();
       },
       "Puts back what was before.");
-  def(
-      m, "debug_nans(on: bool = True) -> DebugScope",
-      [](bool on) { return nb::cast(set_watch(core::watch_nans, on)); },
-      "Lets an evaluation fail (ExecutionError) at the first op that makes a NaN of inputs without "
-      "NaN, naming the op and the line of the program that built it. Elementwise ops then run one "
-      "by one, and compiled functions are traced anew. Holds for all threads, from here on or "
-      "within "
-      "a `with` statement.\n\n"
-      "Example: with debug_nans(): eval(log(array(-1.0)))");
-  def(
-      m, "debug_lines(on: bool = True) -> DebugScope",
-      [](bool on) { return nb::cast(set_watch(core::watch_origins, on)); },
-      "Lets errors of evaluation name the line of the program that built the op which failed, "
-      "where "
-      "it was built and is evaluated while this is on. Compiled functions are traced anew. Holds "
-      "for "
-      "all threads, from here on or within a `with` statement.");
+  def(m, "debug_nans(on: bool = True) -> DebugScope",
+      [](bool on) { return nb::cast(set_watch(core::watch_nans, on)); });
+  def(m, "debug_lines(on: bool = True) -> DebugScope",
+      [](bool on) { return nb::cast(set_watch(core::watch_origins, on)); });
   nb::class_<PythonProfile> profile(m, "Profile");
   profile.attr("__doc__") = "Times of executed steps; made by profile().";
   def(
@@ -144,17 +131,11 @@ void bind_profile(nb::module_& m) {
       profile, "__str__(self) -> str",
       [](nb::handle self) { return instance_of<PythonProfile>(self).profile.summary(); },
       "The summary.");
-  def(
-      m, "profile(file: str | None = None) -> Profile",
-      [](const std::optional<std::string>& file) {
-        nb::object o =
-            nb::cast(new PythonProfile{{}, file.value_or("")}, nb::rv_policy::take_ownership);
-        return o;
-      },
-      "Records the steps that run within a `with` statement: op, shape, dtype, bytes, time, and "
-      "the "
-      "line that built it. `file` gets a trace in Chrome's format (chrome://tracing, Perfetto).\n\n"
-      "Example:\n    with profile('steps.json') as p:\n        eval(step())\n    print(p)");
+  def(m, "profile(file: str | None = None) -> Profile", [](const std::optional<std::string>& file) {
+    nb::object o =
+        nb::cast(new PythonProfile{{}, file.value_or("")}, nb::rv_policy::take_ownership);
+    return o;
+  });
 }
 
 }  // namespace mlx::python

@@ -26,34 +26,26 @@ void bind_packing(nb::module_& m) {
       [](const array& w, const MaybeInt& group, const MaybeInt& bits, std::string& mode,
          const Maybe& global, const StreamOrDevice& s) {
         return core::quantize(w, group, bits, mode, global, s);
-      },
-      "Packs a matrix along its last axis into uint32 words; groups of elements share a scale and, "
-      "in mode affine, a bias. Modes: affine (1, 2, 3, 4, 5, 6 or 8 bits in groups of 32, 64 or "
-      "128), mxfp4, mxfp8, nvfp4. Returns words, scales and, for affine, biases.");
-  def(
-      m,
+      });
+  def(m,
       "dequantize(w: array, /, scales: array, biases: array | None = None, " PACKING(
           "affine") ", global_scale: array | None = None, dtype: Dtype | None = None, *, " STREAM,
       [](const array& w, const array& scales, const Maybe& biases, const MaybeInt& group,
          const MaybeInt& bits, std::string& mode, const Maybe& global, std::optional<Dtype>& dtype,
          const StreamOrDevice& s) {
         return core::dequantize(w, scales, biases, group, bits, mode, global, dtype, s);
-      },
-      "Unpacks a matrix from the words, scales and biases of quantize.");
+      });
 }
 
 void bind_packed_products(nb::module_& m) {
-  def(
-      m,
+  def(m,
       "quantized_matmul(x: array, w: array, /, scales: array, biases: array | None = None, "
       "transpose: bool = True, " PACKING("affine") ", *, " STREAM,
       [](const array& x, const array& w, const array& scales, const Maybe& biases, bool transpose,
          const MaybeInt& group, const MaybeInt& bits, std::string& mode, const StreamOrDevice& s) {
         return core::quantized_matmul(x, w, scales, biases, transpose, group, bits, mode, s);
-      },
-      "x @ w.T with a packed w, or x @ w where `transpose` is False; leading axes broadcast.");
-  def(
-      m,
+      });
+  def(m,
       "gather_qmm(x: array, w: array, /, scales: array, biases: array | None = None, " INDICES
       "transpose: bool = True, " PACKING(
           "affine") ", global_scale: array | None = None, *, sorted_indices: bool = False, " STREAM,
@@ -62,28 +54,22 @@ void bind_packed_products(nb::module_& m) {
          std::string& mode, const Maybe& global, bool sorted, const StreamOrDevice& s) {
         return core::gather_qmm(x, w, scales, biases, lhs, rhs, transpose, group, bits, mode,
                                 global, sorted, s);
-      },
-      "quantized_matmul of x[lhs_indices[i]] and w[rhs_indices[i]], counted over the flattened "
-      "leading axes.");
-  def(
-      m,
+      });
+  def(m,
       "qqmm(x: array, w: array, scales: array | None = None, " PACKING("nvfp4") ", " GLOBALS STREAM,
       [](const array& x, const array& w, const Maybe& scales, const MaybeInt& group,
          const MaybeInt& bits, std::string& mode, const Maybe& gx, const Maybe& gw,
          const StreamOrDevice& s) {
         return core::qqmm(x, w, scales, group, bits, mode, gx, gw, s);
-      },
-      "x @ w.T with both rounded to a mode of floats; w is packed, with its scales, or in floats.");
-  def(
-      m,
+      });
+  def(m,
       "gather_qqmm(x: array, w: array, /, scales: array | None = None, " INDICES PACKING(
           "nvfp4") ", " GLOBALS "sorted_indices: bool = False, " STREAM,
       [](const array& x, const array& w, const Maybe& scales, const Maybe& lhs, const Maybe& rhs,
          const MaybeInt& group, const MaybeInt& bits, std::string& mode, const Maybe& gx,
          const Maybe& gw, bool sorted, const StreamOrDevice& s) {
         return core::gather_qqmm(x, w, scales, lhs, rhs, group, bits, mode, gx, gw, sorted, s);
-      },
-      "qqmm of x[lhs_indices[i]] and w[rhs_indices[i]], counted over the flattened leading axes.");
+      });
 }
 
 }  // namespace

@@ -58,21 +58,14 @@ array parameter(nb::handle o, Dtype t, const char* op) {
 }
 
 void bind_keys(nb::module_& m) {
-  def(
-      m, "seed(seed: int) -> None", [](uint64_t s) { rnd::seed(s); },
-      "Seeds the calling thread's generator.");
-  def(
-      m, "key(seed: int) -> array", [](uint64_t s) { return rnd::key(s); },
-      "A key for the functions that take one.");
-  def(
-      m, "split(key: array, num: int = 2, " STREAM,
-      [](const array& key, int n, const StreamOrDevice& s) { return rnd::split(key, n, s); },
-      "Keys for independent generators, made of one key.");
+  def(m, "seed(seed: int) -> None", [](uint64_t s) { rnd::seed(s); });
+  def(m, "key(seed: int) -> array", [](uint64_t s) { return rnd::key(s); });
+  def(m, "split(key: array, num: int = 2, " STREAM,
+      [](const array& key, int n, const StreamOrDevice& s) { return rnd::split(key, n, s); });
 }
 
 void bind_uniform(nb::module_& m) {
-  def(
-      m,
+  def(m,
       "uniform(low: scalar | array = 0, high: scalar | array = 1, shape: Sequence[int] = [], "
       "dtype: Dtype | None = float32, " KEY,
       [](nb::handle low, nb::handle high, Shape& shape, std::optional<Dtype> dtype, Key& key,
@@ -80,37 +73,29 @@ void bind_uniform(nb::module_& m) {
         Dtype t = float_or(dtype);
         return rnd::uniform(parameter(low, t, "uniform"), parameter(high, t, "uniform"), shape, t,
                             key, s);
-      },
-      "Numbers spread evenly over [low, high).");
-  def(
-      m,
+      });
+  def(m,
       "randint(low: scalar | array, high: scalar | array, shape: Sequence[int] = [], "
       "dtype: Dtype | None = int32, " KEY,
       [](const array& low, const array& high, Shape& shape, std::optional<Dtype> dtype, Key& key,
          const StreamOrDevice& s) {
         return rnd::randint(low, high, shape, dtype.value_or(int32), key, s);
-      },
-      "Integers spread evenly over [low, high).");
-  def(
-      m, "bernoulli(p: scalar | array = 0.5, shape: Sequence[int] | None = None, " KEY,
+      });
+  def(m, "bernoulli(p: scalar | array = 0.5, shape: Sequence[int] | None = None, " KEY,
       [](nb::handle p, std::optional<Shape>& shape, Key& key, const StreamOrDevice& s) {
         array q = parameter(p, float32, "bernoulli");
         return shape ? rnd::bernoulli(q, *shape, key, s) : rnd::bernoulli(q, key, s);
-      },
-      "True with probability p.");
-  def(
-      m, "permutation(x: int | array, axis: int = 0, " KEY,
+      });
+  def(m, "permutation(x: int | array, axis: int = 0, " KEY,
       [](nb::handle x, int axis, Key& key, const StreamOrDevice& s) {
         if (int64_t n; PyLong_Check(x.ptr()) && load_integer(x.ptr(), n))
           return rnd::permutation(n, key, s);
         return rnd::permutation(to_array(x.ptr()), axis, key, s);
-      },
-      "The integers below x in random order, or the array with its slices along an axis so.");
+      });
 }
 
 void bind_normal(nb::module_& m) {
-  def(
-      m,
+  def(m,
       "normal(shape: Sequence[int] = [], dtype: Dtype | None = float32, "
       "loc: scalar | array | None = None, scale: scalar | array | None = None, " KEY,
       [](Shape& shape, std::optional<Dtype> dtype, nb::handle loc, nb::handle scale, Key& key,
@@ -120,10 +105,8 @@ void bind_normal(nb::module_& m) {
           return o.is_none() ? Key() : Key(parameter(o, t, "normal"));
         };
         return rnd::normal(shape, t, optional(loc), optional(scale), key, s);
-      },
-      "Normally distributed numbers with mean `loc` (0) and standard deviation `scale` (1).");
-  def(
-      m,
+      });
+  def(m,
       "truncated_normal(lower: scalar | array, upper: scalar | array, "
       "shape: Sequence[int] | None = None, dtype: Dtype | None = float32, " KEY,
       [](nb::handle lower, nb::handle upper, std::optional<Shape>& shape,
@@ -133,36 +116,26 @@ void bind_normal(nb::module_& m) {
         array high = parameter(upper, t, "truncated_normal");
         return shape ? rnd::truncated_normal(low, high, *shape, t, key, s)
                      : rnd::truncated_normal(low, high, t, key, s);
-      },
-      "Standard normal numbers between two bounds.");
-  def(
-      m,
+      });
+  def(m,
       "multivariate_normal(mean: array, cov: array, shape: Sequence[int] = [], "
       "dtype: Dtype | None = float32, " KEY,
       [](const array& mean, const array& cov, Shape& shape, std::optional<Dtype> dtype, Key& key,
          const StreamOrDevice& s) {
         return rnd::multivariate_normal(mean, cov, shape, float_or(dtype), key, s);
-      },
-      "Vectors of normally distributed numbers with means (.., N) and covariances (.., N, N), "
-      "which "
-      "broadcast with `shape`; float32 or float64.");
-  def(
-      m, "gumbel(shape: Sequence[int] = [], dtype: Dtype | None = float32, " KEY,
+      });
+  def(m, "gumbel(shape: Sequence[int] = [], dtype: Dtype | None = float32, " KEY,
       [](Shape& shape, std::optional<Dtype> dtype, Key& key, const StreamOrDevice& s) {
         return rnd::gumbel(shape, float_or(dtype), key, s);
-      },
-      "Numbers of the standard Gumbel distribution.");
-  def(
-      m,
+      });
+  def(m,
       "laplace(shape: Sequence[int] = [], dtype: Dtype | None = float32, loc: float = 0.0, "
       "scale: float = 1.0, " KEY,
       [](Shape& shape, std::optional<Dtype> dtype, double loc, double scale, Key& key,
          const StreamOrDevice& s) {
         return rnd::laplace(shape, float_or(dtype), loc, scale, key, s);
-      },
-      "Numbers of the Laplace distribution.");
-  def(
-      m,
+      });
+  def(m,
       "categorical(logits: array, axis: int = -1, shape: Sequence[int] | None = None, "
       "num_samples: int | None = None, " KEY,
       [](const array& logits, int axis, std::optional<Shape>& shape, std::optional<int> n, Key& key,
@@ -172,8 +145,7 @@ void bind_normal(nb::module_& m) {
         if (shape) return rnd::categorical(logits, axis, *shape, key, s);
         if (n) return rnd::categorical(logits, axis, *n, key, s);
         return rnd::categorical(logits, axis, key, s);
-      },
-      "Positions along an axis drawn with probabilities softmax(logits).");
+      });
 }
 
 void bind_state(nb::module_& m) {

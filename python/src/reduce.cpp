@@ -19,34 +19,31 @@ namespace core = mlx::core;
   [](const array& a, Axes& axes, bool keepdims, const StreamOrDevice& s) { \
     return MLX_OVER(core::NAME, axes, keepdims, s);                        \
   }
-#define MLX_FUNCTION(NAME, DOC) \
-  def(m, #NAME MLX_FUNCTION_PARAMETERS MLX_TAIL, MLX_REDUCE(NAME), DOC);
-#define MLX_BOTH(NAME, DOC) \
-  MLX_FUNCTION(NAME, DOC)   \
-  def(c, #NAME MLX_METHOD_PARAMETERS MLX_TAIL, MLX_REDUCE(NAME), DOC);
+#define MLX_FUNCTION(NAME) def(m, #NAME MLX_FUNCTION_PARAMETERS MLX_TAIL, MLX_REDUCE(NAME));
+#define MLX_BOTH(NAME) \
+  MLX_FUNCTION(NAME)   \
+  def(c, #NAME MLX_METHOD_PARAMETERS MLX_TAIL, MLX_REDUCE(NAME));
 
 void bind_simple(nb::module_& m, nb::handle c) {
-  MLX_BOTH(sum, "Sum over axes, or over all. Bool and small integers add up in int32.")
-  MLX_BOTH(prod, "Product over axes, or over all. Bool and small integers multiply in int32.")
-  MLX_BOTH(max, "Largest element over axes, or over all.")
-  MLX_BOTH(min, "Smallest element over axes, or over all.")
-  MLX_BOTH(all, "True where all elements over axes, or over all, are nonzero.")
-  MLX_BOTH(any, "True where some element over axes, or over all, is nonzero.")
-  MLX_BOTH(mean, "Mean over axes, or over all, in floating point.")
-  MLX_FUNCTION(median, "Middle of the sorted elements, or the mean of the two middle ones.")
+  MLX_BOTH(sum)
+  MLX_BOTH(prod)
+  MLX_BOTH(max)
+  MLX_BOTH(min)
+  MLX_BOTH(all)
+  MLX_BOTH(any)
+  MLX_BOTH(mean)
+  MLX_FUNCTION(median)
   def(m,
       "count_nonzero(a: array, /, axis: None | int | Sequence[int] = None, "
       "keepdims: bool = False, stream: StreamOrDevice = None) -> array",
-      MLX_REDUCE(count_nonzero), "Number of nonzero elements over axes, or over all.");
-  def(
-      m,
+      MLX_REDUCE(count_nonzero));
+  def(m,
       "minmax(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, "
       "stream: StreamOrDevice = None) -> tuple[array, array]",
       [](const array& a, Axes& axes, bool keepdims, const StreamOrDevice& s) -> nb::object {
         auto [low, high] = MLX_OVER(core::minmax, axes, keepdims, s);
         return tuple_of({low, high});
-      },
-      "Smallest and largest element over axes, or over all.");
+      });
 }
 
 array variance_over(const array& a, const std::vector<int>& axes, bool keepdims, double correction,
@@ -64,17 +61,14 @@ array variance_over(const array& a, bool keepdims, double correction, const Stre
 }
 
 void bind_spread(nb::module_& m, nb::handle c) {
-#define MLX_SPREAD_FUNCTION(NAME, ROOT, DOC)                                                    \
-  def(                                                                                          \
-      m,                                                                                        \
+#define MLX_SPREAD_FUNCTION(NAME, ROOT)                                                         \
+  def(m,                                                                                        \
       #NAME MLX_FUNCTION_PARAMETERS                                                             \
       "keepdims: bool = False, ddof: int = 0, *, stream: StreamOrDevice = None) -> array",      \
       [](const array& a, Axes& axes, bool keepdims, int ddof, const StreamOrDevice& s) {        \
         return MLX_OVER(core::NAME, axes, keepdims, ddof, s);                                   \
-      },                                                                                        \
-      DOC);                                                                                     \
-  def(                                                                                          \
-      c,                                                                                        \
+      });                                                                                       \
+  def(c,                                                                                        \
       #NAME MLX_METHOD_PARAMETERS                                                               \
       "keepdims: bool = False, ddof: int = 0, *, correction: float | None = None, "             \
       "stream: StreamOrDevice = None) -> array",                                                \
@@ -82,26 +76,23 @@ void bind_spread(nb::module_& m, nb::handle c) {
          const StreamOrDevice& s) {                                                             \
         if (correction) return ROOT(spread(a, axes, keepdims, *correction, s));                 \
         return MLX_OVER(core::NAME, axes, keepdims, ddof, s);                                   \
-      },                                                                                        \
-      DOC);
-  MLX_SPREAD_FUNCTION(var, , "Mean squared distance from the mean, divided by n - ddof.")
-  MLX_SPREAD_FUNCTION(std, core::sqrt, "Square root of the variance.")
+      });
+  MLX_SPREAD_FUNCTION(var, )
+  MLX_SPREAD_FUNCTION(std, core::sqrt)
 #undef MLX_SPREAD_FUNCTION
 }
 
 void bind_positions(nb::module_& m, nb::handle c) {
-#define MLX_POSITION(NAME, DOC)                                                                    \
+#define MLX_POSITION(NAME)                                                                         \
   {                                                                                                \
     auto f = [](const array& a, std::optional<int> axis, bool keepdims, const StreamOrDevice& s) { \
       return axis ? core::NAME(a, *axis, keepdims, s) : core::NAME(a, keepdims, s);                \
     };                                                                                             \
-    def(m, #NAME "(a: array, /, axis: None | int = None, " MLX_TAIL, f, DOC);                      \
-    def(c, #NAME "(self, axis: int | None = None, " MLX_TAIL, f, DOC);                             \
+    def(m, #NAME "(a: array, /, axis: None | int = None, " MLX_TAIL, f);                           \
+    def(c, #NAME "(self, axis: int | None = None, " MLX_TAIL, f);                                  \
   }
-  MLX_POSITION(argmax,
-               "Index of the first largest element along an axis, or in the flattened array.")
-  MLX_POSITION(argmin,
-               "Index of the first smallest element along an axis, or in the flattened array.")
+  MLX_POSITION(argmax)
+  MLX_POSITION(argmin)
 #undef MLX_POSITION
 }
 

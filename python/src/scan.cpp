@@ -18,31 +18,27 @@ void bind_scans(nb::module_& m, nb::handle c) {
     return axis ? core::NAME(a, *axis, reverse, inclusive, s)               \
                 : core::NAME(a, reverse, inclusive, s);                     \
   }
-#define MLX_METHOD(NAME, DOC) \
-  def(c, #NAME "(self, axis: int | None = None, *, " SCAN_TAIL STREAM, MLX_SCAN(NAME), DOC);
-#define MLX_BOTH(NAME, DOC)                                                                   \
-  def(m, #NAME "(a: array, /, axis: int | None = None, *, " SCAN_TAIL STREAM, MLX_SCAN(NAME), \
-      DOC);                                                                                   \
-  MLX_METHOD(NAME, DOC)
-#define MLX_TYPED(NAME, DOC)                                                    \
-  def(                                                                          \
-      m,                                                                        \
+#define MLX_METHOD(NAME) \
+  def(c, #NAME "(self, axis: int | None = None, *, " SCAN_TAIL STREAM, MLX_SCAN(NAME));
+#define MLX_BOTH(NAME)                                                                         \
+  def(m, #NAME "(a: array, /, axis: int | None = None, *, " SCAN_TAIL STREAM, MLX_SCAN(NAME)); \
+  MLX_METHOD(NAME)
+#define MLX_TYPED(NAME)                                                         \
+  def(m,                                                                        \
       #NAME "(a: array, /, axis: int | None = None, *, " SCAN_TAIL              \
             "dtype: Dtype | None = None, " STREAM,                              \
       [](const array& a, std::optional<int> axis, bool reverse, bool inclusive, \
          std::optional<Dtype> dtype, const StreamOrDevice& s) {                 \
         return axis ? core::NAME(a, *axis, reverse, inclusive, dtype, s)        \
                     : core::NAME(a, reverse, inclusive, dtype, s);              \
-      },                                                                        \
-      DOC);                                                                     \
-  MLX_METHOD(NAME, DOC)
-  MLX_TYPED(cumsum, "Cumulative sum along an axis or over the flattened array.")
-  MLX_TYPED(cumprod, "Cumulative product along an axis or over the flattened array.")
-  MLX_BOTH(cummax, "Cumulative maximum along an axis or over the flattened array.")
-  MLX_BOTH(cummin, "Cumulative minimum along an axis or over the flattened array.")
-  MLX_BOTH(logcumsumexp, "log(cumsum(exp(a))) without overflow.")
-  def(
-      m,
+      });                                                                       \
+  MLX_METHOD(NAME)
+  MLX_TYPED(cumsum)
+  MLX_TYPED(cumprod)
+  MLX_BOTH(cummax)
+  MLX_BOTH(cummin)
+  MLX_BOTH(logcumsumexp)
+  def(m,
       "diff(a: array, /, n: int = 1, axis: int = -1, *, prepend: scalar | array | None = None, "
       "append: scalar | array | None = None, " STREAM,
       [](const array& a, int n, int axis, nb::handle prepend, nb::handle append,
@@ -56,9 +52,7 @@ void bind_scans(nb::module_& m, nb::handle c) {
           return out;
         };
         return core::diff(a, n, axis, end(prepend), end(append), s);
-      },
-      "Differences of neighbours along an axis, taken n times, with elements `prepend` and "
-      "`append` at its ends; of bools, whether they differ.");
+      });
 }
 
 }  // namespace mlx::python

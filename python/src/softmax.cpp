@@ -8,14 +8,12 @@ namespace mlx::python {
 namespace core = mlx::core;
 
 void bind_softmax(nb::module_& m, nb::handle c) {
-  def(
-      m,
+  def(m,
       "softmax(a: array, /, axis: None | int | Sequence[int] = None, *, precise: bool = False, "
       "stream: StreamOrDevice = None) -> array",
       [](const array& a, Axes& axes, bool precise, const StreamOrDevice& s) {
         return MLX_OVER(core::softmax, axes, precise, s);
-      },
-      "exp(a) / sum(exp(a)) over axes, or over all, without overflow.");
+      });
   auto logsumexp = [](const array& a, Axes& axes, bool keepdims, const StreamOrDevice& s) {
     return MLX_OVER(core::logsumexp, axes, keepdims, s);
   };
@@ -23,7 +21,7 @@ void bind_softmax(nb::module_& m, nb::handle c) {
   def(m,
       "logsumexp(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, "
       "stream: StreamOrDevice = None) -> array",
-      logsumexp, doc);
+      logsumexp);
   def(c,
       "logsumexp(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, *, "
       "stream: StreamOrDevice = None) -> array",

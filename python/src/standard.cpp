@@ -16,9 +16,8 @@ namespace core = mlx::core;
 #define STREAM "stream: StreamOrDevice = None) -> array"
 
 void bind_floats(nb::module_& m) {
-#define MLX_BINARY(NAME, DOC)                                                         \
-  def(                                                                                \
-      m, #NAME "(a: scalar | array, b: scalar | array, /, *, " STREAM,                \
+#define MLX_BINARY(NAME)                                                              \
+  def(m, #NAME "(a: scalar | array, b: scalar | array, /, *, " STREAM,                \
       [](Operand x, Operand y, const StreamOrDevice& s) {                             \
         const array *a, *b;                                                           \
         array storage_a, storage_b;                                                   \
@@ -26,16 +25,13 @@ void bind_floats(nb::module_& m) {
           fail<TypeError>(#NAME, "operands of types ", class_name(x.object), " and ", \
                           class_name(y.object), "; scalars and arrays are accepted"); \
         return core::NAME(*a, *b, s);                                                 \
-      },                                                                              \
-      DOC);
-  MLX_BINARY(copysign, "The magnitude of a with the sign of b.")
-  MLX_BINARY(hypot, "sqrt(a ** 2 + b ** 2) without overflow.")
-  MLX_BINARY(nextafter, "The next floating number after a towards b.")
+      });
+  MLX_BINARY(copysign)
+  MLX_BINARY(hypot)
+  MLX_BINARY(nextafter)
 #undef MLX_BINARY
-  def(
-      m, "signbit(a: array, /, *, " STREAM,
-      [](const array& a, const StreamOrDevice& s) { return core::signbit(a, s); },
-      "True where the sign bit is set: for negative numbers and -0.0.");
+  def(m, "signbit(a: array, /, *, " STREAM,
+      [](const array& a, const StreamOrDevice& s) { return core::signbit(a, s); });
 }
 
 std::complex<double> complex_of(nb::handle o) {
@@ -45,8 +41,7 @@ std::complex<double> complex_of(nb::handle o) {
 }
 
 void bind_complex_ranges(nb::module_& m) {
-  def(
-      m,
+  def(m,
       "linspace(start: complex, stop: complex, /, num: int = 50, *, endpoint: bool = True, dtype: "
       "Dtype | None = None, " STREAM,
       [](nb::handle start, nb::handle stop, int num, bool endpoint, std::optional<Dtype> dtype,
@@ -59,8 +54,7 @@ void bind_complex_ranges(nb::module_& m) {
         const array x = core::linspace(a.real(), b.real(), num, endpoint, part, s);
         const array y = core::linspace(a.imag(), b.imag(), num, endpoint, part, s);
         return core::from_parts(x, y, s);
-      },
-      "Evenly spaced numbers between two complex numbers.");
+      });
 }
 
 void bind_orders(nb::module_& m) {
@@ -76,9 +70,8 @@ void bind_orders(nb::module_& m) {
   MLX_SORT(sort)
   MLX_SORT(argsort)
 #undef MLX_SORT
-#define MLX_SCAN(NAME, SCAN, FROM, DOC)                                                  \
-  def(                                                                                   \
-      m,                                                                                 \
+#define MLX_SCAN(NAME, SCAN, FROM)                                                       \
+  def(m,                                                                                 \
       #NAME                                                                              \
       "(a: array, /, axis: int | None = None, *, reverse: bool = False, "                \
       "inclusive: bool = True, dtype: Dtype | None = None, include_initial: bool = "     \
@@ -93,12 +86,9 @@ void bind_orders(nb::module_& m) {
                            "include_initial with reverse or without inclusive; a plain " \
                            "scan is accepted");                                          \
         return core::FROM(a, axis, t, s);                                                \
-      },                                                                                 \
-      DOC);
-  MLX_SCAN(cumulative_sum, cumsum, cumsum_from_zero,
-           "Sums of the elements up to each one; with `include_initial` 0 stands before them.")
-  MLX_SCAN(cumulative_prod, cumprod, cumprod_from_one,
-           "Products of the elements up to each one; with `include_initial` 1 stands before them.")
+      });
+  MLX_SCAN(cumulative_sum, cumsum, cumsum_from_zero)
+  MLX_SCAN(cumulative_prod, cumprod, cumprod_from_one)
 #undef MLX_SCAN
 }
 
@@ -140,38 +130,28 @@ std::optional<array> end_of(const array& a, nb::handle o) {
 }
 
 void bind_places(nb::module_& m) {
-  def(
-      m,
+  def(m,
       "clip(a: array, /, min: scalar | array | None = None, max: scalar | array | None = None, "
       "*, " STREAM,
       [](const array& a, nb::handle low, nb::handle high, const StreamOrDevice& s) {
         if (low.is_none() && high.is_none()) return a;
         return core::clip(a, end_of(a, low), end_of(a, high), s);
-      },
-      "");
-  def(
-      m, "repeat(array: array, repeats: array, axis: int | None = None, *, " STREAM,
+      });
+  def(m, "repeat(array: array, repeats: array, axis: int | None = None, *, " STREAM,
       [](array a, array counts, std::optional<int> axis, const StreamOrDevice& s) {
         return core::repeat(axis ? a : core::flatten(a, s), counts, axis.value_or(0), s);
-      },
-      "");
-  def(
-      m, "moveaxis(a: array, /, source: Sequence[int], destination: Sequence[int], *, " STREAM,
+      });
+  def(m, "moveaxis(a: array, /, source: Sequence[int], destination: Sequence[int], *, " STREAM,
       [](const array& a, std::vector<int>& from, std::vector<int>& to, const StreamOrDevice& s) {
         return core::moveaxis(a, from, to, s);
-      },
-      "");
-  def(
-      m, "astype(a: array, dtype: Dtype, /, *, copy: bool, " STREAM,
-      [](const array& a, Dtype t, bool, const StreamOrDevice& s) { return core::astype(a, t, s); },
-      "");
-  def(
-      m, "reshape(a: array, /, shape: Sequence[int], *, copy: bool | None, " STREAM,
+      });
+  def(m, "astype(a: array, dtype: Dtype, /, *, copy: bool, " STREAM,
+      [](const array& a, Dtype t, bool, const StreamOrDevice& s) { return core::astype(a, t, s); });
+  def(m, "reshape(a: array, /, shape: Sequence[int], *, copy: bool | None, " STREAM,
       [](const array& a, Shape& shape, std::optional<bool> copy, const StreamOrDevice& s) {
         const array out = core::reshape(a, shape, s);
         return copy.value_or(false) ? core::copy(out, s) : out;
-      },
-      "");
+      });
 }
 
 void bind_devices_of_arrays(nb::handle c) {

@@ -212,20 +212,15 @@ Arrays arrays_in(Star trees) {
 }
 
 void bind_evaluation(nb::module_& m) {
-  def(
-      m, "eval(*args: Any) -> None", [](Star args) { evaluate(arrays_in(args)); },
-      "Evaluates the arrays of trees (lists, tuples, dicts) and waits for them.");
-  def(
-      m, "async_eval(*args: Any) -> None", [](Star args) { core::async_eval(arrays_in(args)); },
-      "Starts the evaluation of the arrays of trees; reading them waits.");
+  def(m, "eval(*args: Any) -> None", [](Star args) { evaluate(arrays_in(args)); });
+  def(m, "async_eval(*args: Any) -> None", [](Star args) { core::async_eval(arrays_in(args)); });
 }
 
 using Argnums = std::optional<std::variant<int, std::vector<int>>>;
 using Argnames = std::variant<std::string, std::vector<std::string>>;
 
 void bind_derivatives(nb::module_& m) {
-  def(
-      m,
+  def(m,
       "value_and_grad(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, "
       "argnames: str | Sequence[str] = []) -> Callable[P, tuple[R, Any]]",
       [](nb::callable fun, Argnums& argnums, Argnames& argnames) {
@@ -236,15 +231,8 @@ void bind_derivatives(nb::module_& m) {
           return nb::make_tuple(value, grad);
         };
         return make_transformed(fun, call, recipe("value_and_grad", s));
-      },
-      "A function that returns what `fun` returns and the gradient of it. `fun` returns a scalar "
-      "array, or a tuple that starts with one. The gradient is taken of the arguments at `argnums` "
-      "(0 by default) and the keyword arguments named by `argnames`, which are trees of arrays; it "
-      "has their form, in a tuple where several positions are given, and in a pair with a dict "
-      "where "
-      "names are given.");
-  def(
-      m,
+      });
+  def(m,
       "grad(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, "
       "argnames: str | Sequence[str] = []) -> Callable[P, Any]",
       [](nb::callable fun, Argnums& argnums, Argnames& argnames) {
@@ -253,28 +241,19 @@ void bind_derivatives(nb::module_& m) {
           return run_value_and_grad("grad", s, f, args, std::move(kwargs), false).second;
         };
         return make_transformed(fun, call, recipe("grad", s));
-      },
-      "A function that returns the gradient of `fun`, which returns a scalar array; see "
-      "value_and_grad.\n\nExample: grad(lambda x: x * x)(array(3.0)) is 6.");
-  def(
-      m,
+      });
+  def(m,
       "vjp(fun: Callable[..., Any], primals: Sequence[array], cotangents: Sequence[array]) -> "
       "tuple[list[array], list[array]]",
       [](nb::callable fun, Arrays& primals, Arrays& cotangents) {
         return core::vjp(flat_function("vjp", fun), primals, cotangents);
-      },
-      "What `fun` returns for the primals, and the products of the cotangents with its Jacobian, "
-      "one "
-      "for each primal.");
-  def(
-      m,
+      });
+  def(m,
       "jvp(fun: Callable[..., Any], primals: Sequence[array], tangents: Sequence[array]) -> "
       "tuple[list[array], list[array]]",
       [](nb::callable fun, Arrays& primals, Arrays& tangents) {
         return core::jvp(flat_function("jvp", fun), primals, tangents);
-      },
-      "What `fun` returns for the primals, and the products of its Jacobian with the tangents, one "
-      "for each result.");
+      });
 }
 
 }  // namespace

@@ -32,13 +32,10 @@ array squeeze_axes(const array& a, const Axes& axes, const StreamOrDevice& s) {
 }
 
 void bind_shapes(nb::module_& m, nb::handle c) {
-  def(
-      m, "reshape(a: array, /, shape: Sequence[int], *, " STREAM,
+  def(m, "reshape(a: array, /, shape: Sequence[int], *, " STREAM,
       [](const array& a, Shape& shape, const StreamOrDevice& s) {
         return core::reshape(a, shape, s);
-      },
-      "The array in another shape with the same number of elements; one length may be -1 and is "
-      "inferred.");
+      });
   def(
       c, "reshape(self, *shape: int | Sequence[int], " STREAM,
       [](const array& a, Star shape, const StreamOrDevice& s) {
@@ -51,59 +48,46 @@ void bind_shapes(nb::module_& m, nb::handle c) {
   };
   constexpr const char* flatten_doc =
       "Merges the axes `start_axis` to `end_axis`, inclusive, into one.";
-  def(m, "flatten(a: array, /, start_axis: int = 0, end_axis: int = -1, *, " STREAM, flatten,
-      flatten_doc);
+  def(m, "flatten(a: array, /, start_axis: int = 0, end_axis: int = -1, *, " STREAM, flatten);
   def(c, "flatten(self, start_axis: int = 0, end_axis: int = -1, *, " STREAM, flatten, flatten_doc);
-  def(
-      m, "unflatten(a: array, /, axis: int, shape: Sequence[int], *, " STREAM,
+  def(m, "unflatten(a: array, /, axis: int, shape: Sequence[int], *, " STREAM,
       [](const array& a, int axis, Shape& shape, const StreamOrDevice& s) {
         return core::unflatten(a, axis, shape, s);
-      },
-      "An axis split into axes of `shape`; one length may be -1.");
+      });
   auto squeeze = [](const array& a, Axes& axes, const StreamOrDevice& s) {
     return squeeze_axes(a, axes, s);
   };
   constexpr const char* squeeze_doc =
       "Removes the given axes of length 1, or all axes of length 1.";
-  def(m, "squeeze(a: array, /, axis: None | int | Sequence[int] = None, *, " STREAM, squeeze,
-      squeeze_doc);
+  def(m, "squeeze(a: array, /, axis: None | int | Sequence[int] = None, *, " STREAM, squeeze);
   def(c, "squeeze(self, axis: int | Sequence[int] | None = None, *, " STREAM, squeeze, squeeze_doc);
-  def(
-      m, "expand_dims(a: array, /, axis: int | Sequence[int], *, " STREAM,
+  def(m, "expand_dims(a: array, /, axis: int | Sequence[int], *, " STREAM,
       [](const array& a, std::variant<int, std::vector<int>>& axis, const StreamOrDevice& s) {
         if (auto* one = std::get_if<int>(&axis)) return core::expand_dims(a, *one, s);
         return core::expand_dims(a, std::get<std::vector<int>>(axis), s);
-      },
-      "Inserts axes of length 1 at the given positions of the result.");
+      });
 }
 
 void bind_broadcasting(nb::module_& m) {
-  def(
-      m, "broadcast_to(a: scalar | array, /, shape: Sequence[int], *, " STREAM,
+  def(m, "broadcast_to(a: scalar | array, /, shape: Sequence[int], *, " STREAM,
       [](const array& a, Shape& shape, const StreamOrDevice& s) {
         return core::broadcast_to(a, shape, s);
-      },
-      "The array repeated along axes of length 1 and new leading axes up to `shape`.");
-  def(
-      m, "broadcast_arrays(*arrays: array, stream: StreamOrDevice = None) -> list[array]",
+      });
+  def(m, "broadcast_arrays(*arrays: array, stream: StreamOrDevice = None) -> list[array]",
       [](Star arrays, const StreamOrDevice& s) {
         return core::broadcast_arrays(arrays_of(arrays, "broadcast_arrays"), s);
-      },
-      "The arrays broadcast to their common shape.");
-  def(
-      m, "broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]",
-      [](Star shapes) {
-        Shape out;
-        for (size_t i = 0; i < shapes.size(); ++i) {
-          From<Shape> from;
-          if (!from.load(shapes[i].ptr()))
-            fail<TypeError>("broadcast_shapes", "an argument of type ", class_name(shapes[i]),
-                            "; sequences of integers are accepted");
-          out = core::broadcast_shapes(out, from.value);
-        }
-        return out;
-      },
-      "The broadcast shape of several shapes.");
+      });
+  def(m, "broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]", [](Star shapes) {
+    Shape out;
+    for (size_t i = 0; i < shapes.size(); ++i) {
+      From<Shape> from;
+      if (!from.load(shapes[i].ptr()))
+        fail<TypeError>("broadcast_shapes", "an argument of type ", class_name(shapes[i]),
+                        "; sequences of integers are accepted");
+      out = core::broadcast_shapes(out, from.value);
+    }
+    return out;
+  });
 #define MLX_AT_LEAST(NAME)                                                                       \
   def(                                                                                           \
       m, #NAME "(*arys: array, stream: StreamOrDevice = None) -> array | list[array]",           \
@@ -121,13 +105,10 @@ void bind_broadcasting(nb::module_& m) {
 }
 
 void bind_transposition(nb::module_& m, nb::handle c) {
-  def(
-      m, "transpose(a: array, /, axes: Sequence[int] | None = None, *, " STREAM,
+  def(m, "transpose(a: array, /, axes: Sequence[int] | None = None, *, " STREAM,
       [](const array& a, std::optional<std::vector<int>>& axes, const StreamOrDevice& s) {
         return axes ? core::transpose(a, *axes, s) : core::transpose(a, s);
-      },
-      "Permutes the axes: axis i of the result is axis axes[i]; reverses all axes if none are "
-      "given.");
+      });
   alias(m, "permute_dims", "transpose");
   def(
       c, "transpose(self, *axes: int | Sequence[int] | None, " STREAM,
@@ -138,30 +119,25 @@ void bind_transposition(nb::module_& m, nb::handle c) {
       },
       "Permutes the axes: axis i of the result is axis axes[i]; reverses all axes if none are "
       "given.");
-  def(
-      m, "matrix_transpose(a: array, /, *, " STREAM,
-      [](const array& a, const StreamOrDevice& s) { return core::matrix_transpose(a, s); },
-      "Swaps the last two axes.");
+  def(m, "matrix_transpose(a: array, /, *, " STREAM,
+      [](const array& a, const StreamOrDevice& s) { return core::matrix_transpose(a, s); });
   auto swap = [](const array& a, int axis1, int axis2, const StreamOrDevice& s) {
     return core::swapaxes(a, axis1, axis2, s);
   };
-  def(m, "swapaxes(a: array, /, axis1: int, axis2: int, *, " STREAM, swap, "Swaps two axes.");
+  def(m, "swapaxes(a: array, /, axis1: int, axis2: int, *, " STREAM, swap);
   def(c, "swapaxes(self, axis1: int, axis2: int, *, " STREAM, swap, "Swaps two axes.");
   auto move = [](const array& a, int source, int destination, const StreamOrDevice& s) {
     return core::moveaxis(a, source, destination, s);
   };
-  def(m, "moveaxis(a: array, /, source: int, destination: int, *, " STREAM, move,
-      "Moves axis `source` to position `destination`.");
+  def(m, "moveaxis(a: array, /, source: int, destination: int, *, " STREAM, move);
   def(c, "moveaxis(self, source: int, destination: int, *, " STREAM, move,
       "Moves axis `source` to position `destination`.");
-  def(
-      m, "flip(a: array, /, axis: None | int | Sequence[int] = None, *, " STREAM,
+  def(m, "flip(a: array, /, axis: None | int | Sequence[int] = None, *, " STREAM,
       [](const array& a, Axes& axes, const StreamOrDevice& s) {
         if (auto* one = std::get_if<int>(&axes)) return core::flip(a, *one, s);
         if (auto* several = std::get_if<std::vector<int>>(&axes)) return core::flip(a, *several, s);
         return core::flip(a, s);
-      },
-      "The elements in reverse order along the given axes, or along all.");
+      });
 }
 
 void bind_diagonals(nb::module_& m, nb::handle c) {
@@ -169,25 +145,21 @@ void bind_diagonals(nb::module_& m, nb::handle c) {
     return core::diagonal(a, offset, axis1, axis2, s);
   };
   constexpr const char* doc = "The diagonals of the planes that two axes span, as a last axis.";
-  def(m, "diagonal(a: array, offset: int = 0, axis1: int = 0, axis2: int = 1, " STREAM, diagonal,
-      doc);
+  def(m, "diagonal(a: array, offset: int = 0, axis1: int = 0, axis2: int = 1, " STREAM, diagonal);
   def(c, "diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1, " STREAM, diagonal, doc);
   def(
       c, "diag(self, k: int = 0, *, " STREAM,
       [](const array& a, int k, const StreamOrDevice& s) { return core::diag(a, k, s); },
       "The k-th diagonal of a matrix, or the matrix with a vector on it.");
-  def(
-      m,
+  def(m,
       "trace(a: array, /, offset: int = 0, axis1: int = 0, axis2: int = 1, "
       "dtype: Dtype | None = None, *, " STREAM,
       [](const array& a, int offset, int axis1, int axis2, std::optional<Dtype> dtype,
          const StreamOrDevice& s) {
         if (dtype) return core::trace(a, offset, axis1, axis2, *dtype, s);
         return core::trace(a, offset, axis1, axis2, s);
-      },
-      "The sum of a diagonal.");
-  def(
-      m,
+      });
+  def(m,
       "as_strided(a: array, /, shape: Sequence[int] | None = None, "
       "strides: Sequence[int] | None = None, offset: int = 0, *, " STREAM,
       [](const array& a, std::optional<Shape>& shape, std::optional<Shape>& strides, int64_t offset,
@@ -195,27 +167,21 @@ void bind_diagonals(nb::module_& m, nb::handle c) {
         Shape to = shape.value_or(a.shape());
         Strides steps = strides ? *strides : core::row_major(to);
         return core::as_strided(a, to, steps, offset, s);
-      },
-      "A view of the elements in row-major order: element (i, j, ..) is element offset + "
-      "i * strides[0] + j * strides[1] + ..");
+      });
 }
 
 void bind_slices(nb::module_& m) {
-  def(
-      m,
+  def(m,
       "slice(a: array, start_indices: array, axes: Sequence[int], slice_size: Sequence[int], "
       "*, " STREAM,
       [](const array& a, const array& start, std::vector<int>& axes, Shape& size,
-         const StreamOrDevice& s) { return core::slice(a, start, axes, size, s); },
-      "A slice of size `slice_size` whose start, along `axes`, is given by an array.");
-  def(
-      m,
+         const StreamOrDevice& s) { return core::slice(a, start, axes, size, s); });
+  def(m,
       "slice_update(a: array, update: array, start_indices: array, axes: Sequence[int], *, " STREAM,
       [](const array& a, Operand update, const array& start, std::vector<int>& axes,
          const StreamOrDevice& s) {
         return core::slice_update(a, convert_operand("slice_update", a, update), start, axes, s);
-      },
-      "A copy with `update` written to a slice whose start, along `axes`, is given by an array.");
+      });
 }
 
 }  // namespace
@@ -232,31 +198,23 @@ void bind_conversion(nb::module_& m, nb::handle c) {
   auto astype = [](const array& a, Dtype t, const StreamOrDevice& s) {
     return core::astype(a, t, s);
   };
-  def(m, "astype(a: array, dtype: Dtype, /, *, " STREAM, astype,
-      "The elements converted to a dtype.");
+  def(m, "astype(a: array, dtype: Dtype, /, *, " STREAM, astype);
   def(c, "astype(self, dtype: Dtype, " STREAM, astype, "The elements converted to a dtype.");
   auto view = [](const array& a, Dtype t, const StreamOrDevice& s) { return core::view(a, t, s); };
   constexpr const char* doc = "The bytes reinterpreted as elements of another dtype.";
-  def(m, "view(a: scalar | array, dtype: Dtype, " STREAM, view, doc);
+  def(m, "view(a: scalar | array, dtype: Dtype, " STREAM, view);
   def(c, "view(self, dtype: Dtype, *, " STREAM, view, doc);
-  def(
-      m, "contiguous(a: array, /, allow_col_major: bool = False, *, " STREAM,
-      [](const array& a, bool col, const StreamOrDevice& s) { return core::contiguous(a, col, s); },
-      "The same elements in row-major memory order, or in column-major order if allowed.");
-  def(
-      m, "stop_gradient(a: array, /, *, " STREAM,
-      [](const array& a, const StreamOrDevice& s) { return core::stop_gradient(a, s); },
-      "The array, as a constant for differentiation.");
-  def(
-      m, "to_fp8(x: array, *, " STREAM,
-      [](const array& x, const StreamOrDevice& s) { return core::to_fp8(x, s); },
-      "Floats rounded to 8-bit e4m3 floats, as uint8.");
-  def(
-      m, "from_fp8(x: array, dtype: Dtype = bfloat16, *, " STREAM,
-      [](const array& x, Dtype t, const StreamOrDevice& s) { return core::from_fp8(x, t, s); },
-      "The values of 8-bit e4m3 floats stored as uint8.");
-  def(
-      m,
+  def(m, "contiguous(a: array, /, allow_col_major: bool = False, *, " STREAM,
+      [](const array& a, bool col, const StreamOrDevice& s) {
+        return core::contiguous(a, col, s);
+      });
+  def(m, "stop_gradient(a: array, /, *, " STREAM,
+      [](const array& a, const StreamOrDevice& s) { return core::stop_gradient(a, s); });
+  def(m, "to_fp8(x: array, *, " STREAM,
+      [](const array& x, const StreamOrDevice& s) { return core::to_fp8(x, s); });
+  def(m, "from_fp8(x: array, dtype: Dtype = bfloat16, *, " STREAM,
+      [](const array& x, Dtype t, const StreamOrDevice& s) { return core::from_fp8(x, t, s); });
+  def(m,
       "depends(inputs: array | Sequence[array], dependencies: array | Sequence[array]) -> "
       "array | list[array]",
       [](std::variant<array, Arrays>& inputs, std::variant<array, Arrays>& deps) -> nb::object {
@@ -266,8 +224,7 @@ void bind_conversion(nb::module_& m, nb::handle c) {
         Arrays out = core::depends(list(inputs), list(deps));
         if (inputs.index() == 0) return nb::steal(wrap(out.at(0)));
         return nb::steal(to_python(out));
-      },
-      "The inputs, available only once the dependencies have been computed.");
+      });
 }
 
 }  // namespace mlx::python

@@ -87,8 +87,7 @@ nb::object call_vectorized(nb::handle fun, nb::handle in_axes, nb::handle out_ax
 }  // namespace
 
 void bind_vmap(nb::module_& m) {
-  def(
-      m, "vmap(fun: Callable[P, R], in_axes: object = 0, out_axes: object = 0) -> Callable[P, R]",
+  def(m, "vmap(fun: Callable[P, R], in_axes: object = 0, out_axes: object = 0) -> Callable[P, R]",
       [](nb::callable fun, nb::handle in_axes, nb::handle out_axes) {
         if (in_axes.is_none() || out_axes.is_none())
           fail<TypeError>("vmap", in_axes.is_none() ? "in_axes" : "out_axes",
@@ -97,16 +96,7 @@ void bind_vmap(nb::module_& m) {
           return call_vectorized(f, in_axes, out_axes, args, kwargs);
         };
         return make_transformed(fun, call, nb::make_tuple("vmap", in_axes, out_axes));
-      },
-      "A function that applies `fun` to every position along an axis of its arguments, all at "
-      "once, "
-      "and stacks the results. `in_axes` and `out_axes` are ints (negative ones count from the "
-      "end), "
-      "None for what is not mapped, or trees of them: a tuple has an entry for each argument. "
-      "`fun` runs once, on arrays without the mapped axis and without values. Raises IndexError "
-      "for "
-      "an axis out of range, and ValueError where mapped lengths differ or an op cannot be "
-      "vectorized.\n\nExample: vmap(lambda x, y: x + y, in_axes=(1, 0))(x, y) is x.T + y.");
+      });
 }
 
 }  // namespace mlx::python

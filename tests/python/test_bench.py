@@ -18,6 +18,21 @@ def test_the_list_has_declared_cases_and_those_of_the_table(capsys):
     assert len(names) == len(set(names)) > 100
 
 
+def test_an_installed_package_has_the_cases_of_the_table(tmp_path, monkeypatch):
+    """The table is found among the headers of a package without a source tree."""
+    from mlx.bench import definitions, table
+
+    source = definitions.file()
+    package = tmp_path / "site-packages" / "mlx"
+    headers = package / "include" / "mlx" / "ops"
+    headers.mkdir(parents=True)
+    monkeypatch.setattr(definitions, "__file__", str(package / "bench" / "definitions.py"))
+    assert definitions.file() is None and table.entries() == {}
+    (headers / "elementwise.def").write_text(source.read_text())
+    assert definitions.file() == headers / "elementwise.def"
+    assert {"op/exp", "op/where"} <= set(table.entries())
+
+
 def test_a_case_is_timed_here_and_in_a_peer(tmp_path, capsys):
     file = tmp_path / "out.json"
     peer = f"mlx:again={sys.executable}"
@@ -36,6 +51,54 @@ def test_a_case_is_timed_here_and_in_a_peer(tmp_path, capsys):
         assert row["ratios"]["again"] == pytest.approx(other["seconds"] / ours["seconds"])
     means = content["geometric_means"]
     assert means["best"] == pytest.approx(means["again"])
+    ratios = sorted(row["ratios"]["again"] for row in content["rows"])
+    assert content["medians"]["again"] == pytest.approx(sum(ratios) / 2)
+    assert content["date"].startswith("20")
+
+
+def results(ratios):
+    """The content of a JSON file with a row for each ratio to one peer."""
+    return {
+        "versions": {"this": "mlx 1", "torch": "torch <2>"},
+        "rows": [{"case": f"op/{i}", "ratios": {"torch": r}} for i, r in enumerate(ratios)],
+    }
+
+
+def test_a_picture_of_a_comparison(tmp_path, capsys):
+    """A mark for each ratio, where the scale has it; valid XML."""
+    import xml.etree.ElementTree as ET
+
+    source, target = tmp_path / "out.json", tmp_path / "out.svg"
+    source.write_text(json.dumps(results([0.5, 1.0, 4.0])))
+    assert bench.main(["--from", str(source), "--plot", str(target)]) == 0
+    root = ET.parse(target).getroot()
+    marks = [e for e in root if e.tag.endswith("circle") and len(e)]
+    places = [float(e.get("cx")) for e in marks]
+    assert len(places) == 3 and places[2] - places[1] == pytest.approx(
+        2 * (places[1] - places[0]), abs=0.5
+    )
+    texts = [e.text for e in root if e.tag.endswith("text")]
+    assert "op/2" in texts and "×1/2" in texts and "torch (torch <2>)" in texts
+    with pytest.raises(SystemExit):
+        bench.main(["--plot", str(target)])
+
+
+def test_medians_and_rows_that_move_a_mean():
+    """A row over ×100 is named; the median does not follow it."""
+    import io
+
+    from mlx.bench.report import Report
+
+    report = Report(["torch"], ["op/0"], io.StringIO())
+    report.rows = [
+        row | {"mode": "op", "best_peer_ratio": row["ratios"]["torch"]}
+        | {"timings": {"this": {"kind": "time"}}}
+        for row in results([1.0, 1.0, 1.0, 4096.0])["rows"]
+    ]  # fmt: skip
+    assert report.means()["torch"] == pytest.approx(8) and report.medians()["torch"] == 1
+    report.finish()
+    text = report.out.getvalue()
+    assert "×8.00   ×1.00  (4 rows)" in text and "×4096  op/3, torch" in text
 
 
 def test_compiling_is_timed_with_a_new_function_in_every_call(tmp_path, capsys):

@@ -20,7 +20,7 @@ from mlx.optimizers import schedulers
 MODULES = (nn, losses, init, nn_utils, optim, schedulers, utils, extension)
 VERBS = re.compile(
     "Add|Apply|Average|Build|Call|Cast|Compute|Convolve|Describe|Divide|Draw|Drop|Encode|Fold|Hold|List"
-    "|Look|Make|Normalize|Pack|Replace|Resize|Restore|Return|Rotate|Scale|Set|Take|Turn|Undo|Unite"
+    "|Look|Make|Merge|Normalize|Pack|Replace|Resize|Restore|Return|Rotate|Scale|Set|Take|Turn|Undo|Unite"
     "|Write"
 )
 #: Parameters of calls that may be anything.

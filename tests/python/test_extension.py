@@ -17,6 +17,15 @@ x = mx.array([1.0, 2.0])
 y = scaled_sum(x, mx.ones(2), 2, 3, stream=mx.cpu)
 assert y.tolist() == [5, 7], y
 assert mx.grad(lambda x: scaled_sum(x, x, 2, 3).sum())(x).tolist() == [5, 5]
+import numpy as np
+assert scaled_sum(np.array([1.0, 2.0], np.float32), 1.0, 2, 3).tolist() == [5, 7]
+assert scaled_sum(x, True, 2).tolist() == [3, 5]
+for wrong in ([1.0, 2.0], "12", None, b"12", object()):
+    try:
+        scaled_sum(x, wrong)
+    except TypeError:
+        continue
+    raise AssertionError(f"{wrong!r} was accepted")
 print("used")
 """
 USE_PYBIND11 = """

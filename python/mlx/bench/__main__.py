@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import os
 import re
 import sys
 from typing import Any
 
-from . import registry, run, table
+from . import plot, registry, run, table
 from .report import OURS, Report
 
 
@@ -27,6 +28,12 @@ def parser() -> argparse.ArgumentParser:
     )
     p.add_argument("--list", action="store_true", help="print the names of the cases and stop")
     p.add_argument("--json", metavar="FILE", help="write all samples to a file")
+    p.add_argument(
+        "--plot", metavar="FILE", help="draw the ratios to other frameworks (SVG); needs --vs"
+    )
+    p.add_argument(
+        "--from", metavar="FILE", dest="source", help="draw what --json wrote; nothing is timed"
+    )
     p.add_argument(
         "--vs",
         metavar="NAME[:LABEL]=PYTHON",
@@ -106,6 +113,10 @@ def command(arguments: list[str] | None) -> int:
     args = p.parse_args(arguments)
     if args.rounds < 1 or (args.threads is not None and args.threads < 1):
         p.error("--rounds and --threads must be 1 or more")
+    if args.source or (args.plot and not args.vs):
+        if not args.plot or not args.source:
+            p.error("--plot needs times of others: --vs, or --from a file of --json")
+        return draw(args.source, args.plot)
     options = run.Options(args.rounds, budget=args.budget, timeout=args.timeout)
     options.threads = args.threads
     try:
@@ -136,7 +147,22 @@ def command(arguments: list[str] | None) -> int:
     report.finish()
     if args.json:
         report.json(args.json, versions, args.threads)
+    if args.plot:
+        write(args.plot, plot.draw(report.content(versions, args.threads)))
     return 0
+
+
+def draw(source: str, target: str) -> int:
+    """Draw the times in a file."""
+    with open(source, encoding="utf-8") as file:
+        write(target, plot.draw(json.load(file)))
+    return 0
+
+
+def write(path: str, text: str) -> None:
+    """Write a file."""
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
 
 
 if __name__ == "__main__":

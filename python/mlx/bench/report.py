@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import math
 import os
 import platform
+import statistics
 from collections.abc import Iterable
 from typing import Any, TextIO
 
@@ -13,6 +15,8 @@ from .registry import Case
 from .run import Timing
 
 OURS = "this"
+#: Ratios beyond this are named below the table: a single one moves a geometric mean.
+EXTREME = 100.0
 
 
 def milliseconds(seconds: float) -> str:
@@ -108,6 +112,19 @@ class Report:
             ratios[peer] = [r["ratios"][peer] for r in found if peer in r["ratios"]]
         return ratios
 
+    def medians(self, first: bool = False) -> dict[str, float | None]:
+        """Medians of `ratios`."""
+        return {k: statistics.median(v) if v else None for k, v in self.ratios(first).items()}
+
+    def extremes(self) -> list[tuple[float, str, str]]:
+        """(ratio, case, peer) of the rows whose ratio is far from all others."""
+        return [
+            (ratio, row["case"], peer)
+            for row in self.rows
+            for peer, ratio in row["ratios"].items()
+            if not 1 / EXTREME < ratio < EXTREME
+        ]
+
     def means(self, first: bool = False) -> dict[str, float | None]:
         """Geometric means of `ratios`."""
         return {label: mean(ratios) for label, ratios in self.ratios(first).items()}
@@ -119,7 +136,7 @@ class Report:
             print(*text, sep="", file=self.out, flush=True)
 
         if self.peers:
-            show("\ngeometric mean of peer time ÷ our time (above 1: we are faster)")
+            show("\npeer time ÷ our time (above 1: we are faster): geometric mean, median")
             for first in (False, True):
                 for label, ratios in self.ratios(first).items():
                     if first and not ratios:
@@ -127,7 +144,10 @@ class Report:
                     name = "best peer of each row" if label == "best" else label
                     name += ", compiling" if first else ""
                     value = times(mean(ratios) or 0) if ratios else "–"
-                    show(f"  {name:<33} {value:>7}  ({len(ratios)} rows)")
+                    middle = times(statistics.median(ratios)) if ratios else "–"
+                    show(f"  {name:<33} {value:>7} {middle:>7}  ({len(ratios)} rows)")
+            for ratio, name, peer in self.extremes():
+                show(f"  beyond ×{EXTREME:.0f}, in the mean above: {times(ratio)}  {name}, {peer}")
             slower = sorted(
                 (r["best_peer_ratio"], r["case"])
                 for r in self.rows
@@ -144,7 +164,14 @@ class Report:
 
     def json(self, path: str, versions: dict[str, str], threads: int | None) -> None:
         """Write everything to a file."""
-        content = {
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(self.content(versions, threads), file, indent=1, ensure_ascii=False)
+            file.write("\n")
+
+    def content(self, versions: dict[str, str], threads: int | None) -> dict[str, Any]:
+        """Everything that is known, for the file and the picture."""
+        return {
+            "date": datetime.date.today().isoformat(),
             "machine": {
                 "processor": processor(),
                 "processors": os.cpu_count(),
@@ -155,10 +182,9 @@ class Report:
             "rows": self.rows,
             "geometric_means": self.means(),
             "geometric_means_of_first_calls": self.means(first=True),
+            "medians": self.medians(),
+            "medians_of_first_calls": self.medians(first=True),
         }
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(content, file, indent=1, ensure_ascii=False)
-            file.write("\n")
 
 
 def processor() -> str:

@@ -1,13 +1,11 @@
-"""Cases made from the table of elementwise operations, when run from a source tree."""
+"""Cases made from the table of elementwise operations."""
 
 from __future__ import annotations
 
-import importlib
-import pathlib
-import sys
 from collections.abc import Callable
 from typing import Any
 
+from . import definitions
 from .registry import CASES, Case, add
 
 SIZE = 1 << 22
@@ -15,21 +13,12 @@ PREFIX = "op/"
 
 
 def entries() -> dict[str, dict[str, Any]]:
-    """Rows of the table by case name; none without the source tree or what its tests need."""
-    tests = pathlib.Path(__file__).resolve().parents[3] / "tests"
-    if not (tests / "python/cases/elementwise.py").exists():
+    """Rows of the table by case name; none for a package without its headers."""
+    path = definitions.file()
+    if path is None:
         return {}
-    before = list(sys.path)
-    sys.path[:0] = [str(tests / "golden"), str(tests / "python")]
-    try:
-        rows = importlib.import_module("cases.elementwise").ENTRIES
-    except ImportError as error:
-        print(f"no cases from the table of operations: {error}", file=sys.stderr)
-        return {}
-    finally:
-        sys.path[:] = before
     kept = ("name", "arity", "domain", "result", "reference", "low", "high")
-    return {PREFIX + row["name"]: {key: row[key] for key in kept} for row in rows}
+    return {PREFIX + row["name"]: {key: row[key] for key in kept} for row in definitions.rows(path)}
 
 
 def add_op(entry: dict[str, Any]) -> None:

@@ -1,8 +1,8 @@
 """Elementwise ops: the rows of mlx/ops/elementwise.def, each with its own reference and interval."""
-# ruff: noqa: E501, SIM905
+# ruff: noqa: E501
 
+import importlib.util
 import pathlib
-import re
 
 from cases.table import FLOATS, INTS, In, Row
 
@@ -40,28 +40,14 @@ SHAPES = [(2, 3, 4), (), (0,), (3, 0)]
 PUBLIC = {"rint": "round"}
 
 
-def fields(line):
-    """The comma-separated fields of one E(...) line, minding brackets and quotes."""
-    inner = line[line.index("(") + 1 : line.rindex(")")]
-    parts, depth, quoted, word = [], 0, False, ""
-    for char in inner + ",":
-        quoted ^= char == '"'
-        depth += 0 if quoted else (char in "([{") - (char in ")]}")
-        if char == "," and depth == 0 and not quoted:
-            parts.append(word.strip().strip('"'))
-            word = ""
-        else:
-            word += char
-    return parts
-
-
 def parse():
-    """Every row of the table as a dictionary."""
-    keys = "name arity domain result signature partials kind reference low high doc".split()
-    lines = re.findall(r"^E\(.*\)$", DEFINITIONS.read_text(), re.M)
-    rows = [dict(zip(keys, fields(line), strict=True)) for line in lines]
-    assert len(rows) > 50, "elementwise.def could not be read"
-    return rows
+    """Every row of the table as a dictionary: the reader of the benchmarks, by its file, as this is
+    also run where the package is another one."""
+    path = DEFINITIONS.parents[2] / "python/mlx/bench/definitions.py"
+    spec = importlib.util.spec_from_file_location("mlx_definitions", path)
+    definitions = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(definitions)
+    return definitions.rows(DEFINITIONS)
 
 
 def dtypes_of(entry):

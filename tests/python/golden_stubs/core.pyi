@@ -48,6 +48,8 @@ from typing import NamedTuple, overload
 
 import numpy
 
+from mlx._names import __dir__ as __dir__
+
 
 class ArrayIndexError(IndexError, ValueError):
     """An axis, index or mask is out of range."""
@@ -233,17 +235,69 @@ class iinfo:
         """For pickling."""
 
 def issubdtype(arg1: Dtype | DtypeCategory, arg2: Dtype | DtypeCategory) -> bool:
-    """True if the first dtype or category belongs to the second."""
+    """
+    Test whether a dtype, or a category of dtypes, belongs to another one.
+
+    Args:
+        arg1: a dtype or a category.
+        arg2: a dtype or a category such as `mx.floating`.
+
+    Returns:
+        True or False.
+
+    Example:
+        >>> mx.issubdtype(mx.float16, mx.floating)
+        True
+    """
 
 def result_type(*arrays_and_dtypes: array | Dtype | scalar) -> Dtype:
-    """The dtype that arrays, dtypes and scalars promote to."""
+    """
+    Return the dtype that arrays, dtypes and scalars are promoted to.
+
+    Args:
+        arrays_and_dtypes: arrays, dtypes and Python scalars.
+
+    Returns:
+        A `Dtype`.
+
+    Example:
+        >>> mx.result_type(mx.int32, mx.float16)
+        mlx.core.float16
+    """
 
 def can_cast(from_: array | Dtype, to: Dtype) -> bool:
-    """True if promotion converts the first dtype to the second."""
+    """
+    Test whether promotion converts a dtype to another one.
+
+    Args:
+        from_: a dtype, or an array whose dtype counts.
+        to: a dtype.
+
+    Returns:
+        True or False.
+
+    Example:
+        >>> mx.can_cast(mx.int32, mx.float32)
+        True
+    """
 
 def isdtype(dtype: Dtype, kind: Dtype | str | tuple[Dtype | str, ...]) -> bool:
     """
-    True if the dtype is of a kind: a dtype, a name such as 'real floating', or one of several.
+    Test whether a dtype is of a kind.
+
+    Args:
+        dtype: the dtype.
+        kind: a dtype, a word such as 'integral' or 'real floating', or a tuple of them.
+
+    Returns:
+        True or False.
+
+    Raises:
+        ValueError: `kind` is another word.
+
+    Example:
+        >>> mx.isdtype(mx.int8, "signed integer")
+        True
     """
 
 class DeviceType(enum.Enum):
@@ -353,47 +407,184 @@ class StreamContext:
 
 def stream(s: Stream | ThreadLocalStream | Device | DeviceType) -> StreamContext:
     """
-    A context in which the stream, or the default stream of the device, is used by default.
+    Return a context in which a stream, or the default stream of a device, is the default.
+
+    Args:
+        s: the stream or device.
+
+    Returns:
+        A `StreamContext` for a `with` statement.
+
+    Example:
+        >>> with mx.stream(mx.new_stream(mx.cpu)):
+        ...     y = mx.add(1, 2)
     """
 
 def default_device() -> Device:
-    """The device of new arrays."""
+    """
+    Return the device on which arrays are computed unless another one is named.
+
+    Returns:
+        A `Device`.
+
+    Example:
+        >>> mx.default_device()
+        Device(cpu, 0)
+    """
 
 def set_default_device(device: Device | DeviceType) -> None:
-    """Sets the device of new arrays."""
+    """
+    Set the device on which arrays are computed unless another one is named.
+
+    Args:
+        device: a device or a kind of device, such as `mx.cpu`.
+
+    Raises:
+        ValueError: there is no such device.
+
+    Example:
+        >>> mx.set_default_device(mx.cpu)
+    """
 
 def default_stream(device: Device | DeviceType) -> Stream:
-    """The calling thread's default stream on a device."""
+    """
+    Return the default stream of the calling thread on a device.
+
+    Args:
+        device: a device or a kind of device.
+
+    Returns:
+        A `Stream`.
+
+    Example:
+        >>> mx.default_stream(mx.cpu).device
+        Device(cpu, 0)
+    """
 
 def set_default_stream(stream: Stream) -> None:
-    """Makes a stream the calling thread's default on its device."""
+    """
+    Make a stream the default one of the calling thread on its device.
+
+    Args:
+        stream: the stream.
+
+    Example:
+        >>> mx.set_default_stream(mx.default_stream(mx.cpu))
+    """
 
 def new_stream(device: Device | DeviceType) -> Stream:
-    """A stream for the calling thread."""
+    """
+    Make a stream of the calling thread: work on it runs in order, beside the work of other
+    streams.
+
+    Args:
+        device: a device or a kind of device.
+
+    Returns:
+        A `Stream`.
+
+    Example:
+        >>> s = mx.new_stream(mx.cpu)
+        >>> mx.add(1, 2, stream=s)
+        array(3, dtype=int32)
+    """
 
 def new_thread_unsafe_stream(device: Device | DeviceType) -> Stream:
     """
-    A stream that any thread may use; the caller is responsible for the order of work.
+    Make a stream that any thread may use. The program is responsible for the order of work.
+
+    Args:
+        device: a device or a kind of device.
+
+    Returns:
+        A `Stream`.
+
+    Example:
+        >>> s = mx.new_thread_unsafe_stream(mx.cpu)
+        >>> mx.add(1, 2, stream=s)
+        array(3, dtype=int32)
     """
 
 def new_thread_local_stream(device: Device | DeviceType) -> ThreadLocalStream:
-    """A stream that each thread has its own copy of."""
+    """
+    Make a stream of which each thread has a copy of its own.
+
+    Args:
+        device: a device or a kind of device.
+
+    Returns:
+        A `ThreadLocalStream`.
+
+    Example:
+        >>> s = mx.new_thread_local_stream(mx.cpu)
+        >>> mx.add(1, 2, stream=s)
+        array(3, dtype=int32)
+    """
 
 def clear_streams() -> None:
-    """Waits for the calling thread's streams and releases them."""
+    """
+    Wait for the streams of the calling thread and release them.
+
+    Example:
+        >>> import threading
+        >>> thread = threading.Thread(target=mx.clear_streams)
+        >>> thread.start(); thread.join()
+    """
 
 def synchronize(stream: StreamOrDevice = None) -> None:
-    """Waits for all work submitted to a stream, or to the default stream."""
+    """
+    Wait for all work that was submitted to a stream.
+
+    Args:
+        stream: the stream or device; None (default) for the default stream.
+
+    Example:
+        >>> mx.synchronize()
+    """
 
 def is_available(device: Device | DeviceType) -> bool:
-    """True if the device exists."""
+    """
+    Test whether a device exists.
+
+    Args:
+        device: a device or a kind of device.
+
+    Returns:
+        True or False.
+
+    Example:
+        >>> mx.is_available(mx.cpu)
+        True
+    """
 
 def device_count(device_type: DeviceType) -> int:
-    """How many devices of a kind there are."""
+    """
+    Count the devices of a kind.
+
+    Args:
+        device_type: `mx.cpu` or `mx.gpu`.
+
+    Returns:
+        An int.
+
+    Example:
+        >>> mx.device_count(mx.cpu)
+        1
+    """
 
 def device_info(d: None | Device | DeviceType = None) -> dict[str, str | int]:
     """
-    Name, architecture, memory and other properties of a device; empty if it does not exist.
+    Return the properties of a device: name, architecture, memory and others.
+
+    Args:
+        d: a device or a kind of device; the default device by default.
+
+    Returns:
+        A dict, which is empty if there is no such device.
+
+    Example:
+        >>> "architecture" in mx.device_info(mx.cpu)
+        True
     """
 
 class array:
@@ -594,6 +785,20 @@ class array:
     def __bytes__(self) -> bytes:
         """The bytes of the elements in row-major order."""
 
+    def copy(self, *, stream: StreamOrDevice = None) -> array:
+        """
+        Return an array with the same elements and memory of its own.
+
+        Assignments to elements change the array that is written alone; `b = a` gives a second name
+        to the same array.
+
+        Args:
+            stream: the stream or device that computes the result; None is the default one.
+
+        Returns:
+            An array of the same shape and dtype.
+        """
+
     def __copy__(self) -> array:
         """Another handle of the array."""
 
@@ -611,46 +816,107 @@ class array:
         """Updates at indexed positions: a.at[indices].add(value) and so on."""
 
     def abs(self, *, stream: StreamOrDevice = None) -> array:
-        """Absolute value."""
+        """
+        Return the absolute value of each element, the modulus of complex numbers.
+
+        See `mlx.core.abs`.
+        """
 
     def conj(self, *, stream: StreamOrDevice = None) -> array:
-        """Complex conjugate."""
+        """Return the complex conjugate."""
 
     def cos(self, *, stream: StreamOrDevice = None) -> array:
-        """Cosine of an angle in radians."""
+        """
+        Return the cosine of angles in radians.
+
+        See `mlx.core.cos`.
+        """
 
     def exp(self, *, stream: StreamOrDevice = None) -> array:
-        """Exponential."""
+        """
+        Return the exponential `e^a`.
+
+        See `mlx.core.exp`.
+        """
 
     def log(self, *, stream: StreamOrDevice = None) -> array:
-        """Natural logarithm."""
+        """
+        Return the natural logarithm.
+
+        See `mlx.core.log`.
+        """
 
     def log10(self, *, stream: StreamOrDevice = None) -> array:
-        """Base-10 logarithm."""
+        """
+        Return the logarithm to base 10.
+
+        See `mlx.core.log10`.
+        """
 
     def log1p(self, *, stream: StreamOrDevice = None) -> array:
-        """log(1 + a), accurate near zero."""
+        """
+        Return `log(1 + a)` without the loss of digits near zero.
+
+        See `mlx.core.log1p`.
+        """
 
     def log2(self, *, stream: StreamOrDevice = None) -> array:
-        """Base-2 logarithm."""
+        """
+        Return the logarithm to base 2.
+
+        See `mlx.core.log2`.
+        """
 
     def reciprocal(self, *, stream: StreamOrDevice = None) -> array:
-        """1 / a."""
+        """
+        Return `1 / a`.
+
+        See `mlx.core.reciprocal`.
+        """
 
     def rsqrt(self, *, stream: StreamOrDevice = None) -> array:
-        """1 / sqrt(a)."""
+        """
+        Return `1 / sqrt(a)`.
+
+        See `mlx.core.rsqrt`.
+        """
 
     def sin(self, *, stream: StreamOrDevice = None) -> array:
-        """Sine of an angle in radians."""
+        """
+        Return the sine of angles in radians.
+
+        See `mlx.core.sin`.
+        """
 
     def sqrt(self, *, stream: StreamOrDevice = None) -> array:
-        """Square root."""
+        """
+        Return the square root.
+
+        See `mlx.core.sqrt`.
+        """
 
     def square(self, *, stream: StreamOrDevice = None) -> array:
-        """a * a."""
+        """
+        Return the square `a * a`.
+
+        See `mlx.core.square`.
+        """
 
     def round(self, decimals: int = 0, *, stream: StreamOrDevice = None) -> array:
         """Rounds to `decimals` decimals, ties to even."""
+
+    def clip(self, min: scalar | array | None = None, max: scalar | array | None = None, *, stream: StreamOrDevice = None) -> array:
+        """
+        Return the elements limited to the interval between two bounds.
+
+        Args:
+            min: the lower bound, an array or a scalar; None for none.
+            max: the upper bound, an array or a scalar; None for none.
+            stream: the stream or device that computes the result; None is the default one.
+
+        Returns:
+            An array.
+        """
 
     def astype(self, dtype: Dtype, stream: StreamOrDevice = None) -> array:
         """The elements converted to a dtype."""
@@ -689,9 +955,20 @@ class array:
     def split(self, indices_or_sections: int | tuple[int, ...], axis: int = 0, *, stream: StreamOrDevice = None) -> list[array]:
         """Splits an axis into a number of equal parts, or at the given indices."""
 
+    def take(self, indices: int | array, axis: int | None = None, *, stream: StreamOrDevice = None) -> array:
+        """
+        Take slices along an axis, by their indices.
+
+        See `mlx.core.take`.
+        """
+
     @overload
     def sum(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
-        """Sum over axes, or over all. Bool and small integers add up in int32."""
+        """
+        Return the sum of the elements over axes.
+
+        See `mlx.core.sum`.
+        """
 
     @overload
     def sum(self, axis: int | Sequence[int] | None = None, *, dtype: Dtype | None = None, out: None = None, keepdims: bool = False, stream: StreamOrDevice = None) -> array:
@@ -702,7 +979,9 @@ class array:
     @overload
     def prod(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
         """
-        Product over axes, or over all. Bool and small integers multiply in int32.
+        Return the product of the elements over axes.
+
+        See `mlx.core.prod`.
         """
 
     @overload
@@ -713,7 +992,11 @@ class array:
 
     @overload
     def max(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
-        """Largest element over axes, or over all."""
+        """
+        Return the largest element over axes. NaN is larger than all numbers.
+
+        See `mlx.core.max`.
+        """
 
     @overload
     def max(self, axis: int | Sequence[int] | None = None, *, dtype: Dtype | None = None, out: None = None, keepdims: bool = False, stream: StreamOrDevice = None) -> array:
@@ -723,7 +1006,11 @@ class array:
 
     @overload
     def min(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
-        """Smallest element over axes, or over all."""
+        """
+        Return the smallest element over axes. NaN is smaller than all numbers.
+
+        See `mlx.core.min`.
+        """
 
     @overload
     def min(self, axis: int | Sequence[int] | None = None, *, dtype: Dtype | None = None, out: None = None, keepdims: bool = False, stream: StreamOrDevice = None) -> array:
@@ -733,7 +1020,11 @@ class array:
 
     @overload
     def all(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
-        """True where all elements over axes, or over all, are nonzero."""
+        """
+        Test whether all elements over axes are nonzero.
+
+        See `mlx.core.all`.
+        """
 
     @overload
     def all(self, axis: int | Sequence[int] | None = None, *, dtype: Dtype | None = None, out: None = None, keepdims: bool = False, stream: StreamOrDevice = None) -> array:
@@ -743,7 +1034,11 @@ class array:
 
     @overload
     def any(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
-        """True where some element over axes, or over all, is nonzero."""
+        """
+        Test whether at least one element over axes is nonzero.
+
+        See `mlx.core.any`.
+        """
 
     @overload
     def any(self, axis: int | Sequence[int] | None = None, *, dtype: Dtype | None = None, out: None = None, keepdims: bool = False, stream: StreamOrDevice = None) -> array:
@@ -753,7 +1048,11 @@ class array:
 
     @overload
     def mean(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
-        """Mean over axes, or over all, in floating point."""
+        """
+        Return the arithmetic mean over axes.
+
+        See `mlx.core.mean`.
+        """
 
     @overload
     def mean(self, axis: int | Sequence[int] | None = None, *, dtype: Dtype | None = None, out: None = None, keepdims: bool = False, stream: StreamOrDevice = None) -> array:
@@ -763,7 +1062,11 @@ class array:
 
     @overload
     def var(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, ddof: int = 0, *, correction: float | None = None, stream: StreamOrDevice = None) -> array:
-        """Mean squared distance from the mean, divided by n - ddof."""
+        """
+        Return the variance over axes: the mean squared distance from the mean.
+
+        See `mlx.core.var`.
+        """
 
     @overload
     def var(self, axis: int | Sequence[int] | None = None, *, dtype: Dtype | None = None, out: None = None, ddof: int = 0, keepdims: bool = False, stream: StreamOrDevice = None) -> array:
@@ -773,7 +1076,11 @@ class array:
 
     @overload
     def std(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, ddof: int = 0, *, correction: float | None = None, stream: StreamOrDevice = None) -> array:
-        """Square root of the variance."""
+        """
+        Return the standard deviation over axes: the square root of the variance.
+
+        See `mlx.core.std`.
+        """
 
     @overload
     def std(self, axis: int | Sequence[int] | None = None, *, dtype: Dtype | None = None, out: None = None, ddof: int = 0, keepdims: bool = False, stream: StreamOrDevice = None) -> array:
@@ -783,12 +1090,16 @@ class array:
 
     def argmax(self, axis: int | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
         """
-        Index of the first largest element along an axis, or in the flattened array.
+        Return the index of the first largest element.
+
+        See `mlx.core.argmax`.
         """
 
     def argmin(self, axis: int | None = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
         """
-        Index of the first smallest element along an axis, or in the flattened array.
+        Return the index of the first smallest element.
+
+        See `mlx.core.argmin`.
         """
 
     __array_priority__: float = 1000.0
@@ -832,19 +1143,76 @@ class array:
         """log(sum(exp(a))) over axes, or over all, without overflow."""
 
     def cumsum(self, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, stream: StreamOrDevice = None) -> array:
-        """Cumulative sum along an axis or over the flattened array."""
+        """
+        Return the cumulative sum: the sums of the elements up to each one.
+
+        See `mlx.core.cumsum`.
+        """
 
     def cumprod(self, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, stream: StreamOrDevice = None) -> array:
-        """Cumulative product along an axis or over the flattened array."""
+        """
+        Return the cumulative product: the products of the elements up to each one.
+
+        See `mlx.core.cumprod`.
+        """
 
     def cummax(self, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, stream: StreamOrDevice = None) -> array:
-        """Cumulative maximum along an axis or over the flattened array."""
+        """
+        Return the cumulative maximum: the largest of the elements up to each one.
+
+        See `mlx.core.cummax`.
+        """
 
     def cummin(self, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, stream: StreamOrDevice = None) -> array:
-        """Cumulative minimum along an axis or over the flattened array."""
+        """
+        Return the cumulative minimum: the smallest of the elements up to each one.
+
+        See `mlx.core.cummin`.
+        """
 
     def logcumsumexp(self, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, stream: StreamOrDevice = None) -> array:
-        """log(cumsum(exp(a))) without overflow."""
+        """
+        Return `log(cumsum(exp(a)))` without overflow.
+
+        See `mlx.core.logcumsumexp`.
+        """
+
+    def sort(self, axis: None | int = -1, *, stream: StreamOrDevice = None) -> array:
+        """
+        Return the elements in ascending order along an axis; the array itself does not change.
+
+        Args:
+            axis: the axis, by default the last one; None flattens the array first.
+            stream: the stream or device that computes the result; None is the default one.
+
+        Returns:
+            An array.
+        """
+
+    def argsort(self, axis: None | int = -1, *, stream: StreamOrDevice = None) -> array:
+        """
+        Return the indices that sort the elements along an axis.
+
+        See `mlx.core.argsort`.
+        """
+
+    def dot(self, other: scalar | array, *, stream: StreamOrDevice = None) -> array:
+        """
+        Return the dot product as NumPy defines it: for vectors and matrices that of `@`.
+
+        A scalar multiplies; for more axes the last one is multiplied with the last but one of
+        `other`.
+
+        Args:
+            other: an array or a scalar.
+            stream: the stream or device that computes the result; None is the default one.
+
+        Returns:
+            An array.
+
+        Raises:
+            ValueError: the lengths do not agree.
+        """
 
     @property
     def device(self) -> Device:
@@ -901,218 +1269,1274 @@ class ArrayIterator:
         """The next slice."""
 
 def abs(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """Absolute value; the modulus of a complex number."""
+    """
+    Return the absolute value of each element, the modulus of complex numbers.
+
+    Args:
+        a: an array of any dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a` and of its dtype, the real one for complex arrays.
+
+    Example:
+        >>> mx.abs(mx.array([-1.5, 2.0]))
+        array([1.5, 2], dtype=float32)
+        >>> mx.abs(mx.array([3 + 4j]))
+        array([5], dtype=float32)
+    """
 
 def arccos(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """Inverse cosine, in radians in [0, pi]."""
+    """
+    Return the inverse cosine, in radians in [0, pi].
+
+    Args:
+        a: an array; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a` and of its dtype, float32 for bool and integers. Elements
+        outside [-1, 1] give NaN.
+
+    Example:
+        >>> mx.arccos(mx.array([1.0, 0.0, -1.0]))
+        array([0, 1.5708, 3.14159], dtype=float32)
+    """
 
 def arccosh(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """Inverse hyperbolic cosine."""
+    """
+    Return the inverse hyperbolic cosine.
+
+    Args:
+        a: an array; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a` and of its dtype, float32 for bool and integers. Elements
+        below 1 give NaN.
+
+    Example:
+        >>> mx.arccosh(mx.array([1.0, 2.0]))
+        array([0, 1.31696], dtype=float32)
+    """
 
 def arcsin(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """Inverse sine, in radians in [-pi/2, pi/2]."""
+    """
+    Return the inverse sine, in radians in [-pi/2, pi/2].
+
+    Args:
+        a: an array; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a` and of its dtype, float32 for bool and integers. Elements
+        outside [-1, 1] give NaN.
+
+    Example:
+        >>> mx.arcsin(mx.array([0.0, 1.0]))
+        array([0, 1.5708], dtype=float32)
+    """
 
 def arcsinh(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """Inverse hyperbolic sine."""
+    """
+    Return the inverse hyperbolic sine.
+
+    Args:
+        a: an array; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a` and of its dtype, float32 for bool and integers.
+
+    Example:
+        >>> mx.arcsinh(mx.array([0.0, 1.0]))
+        array([0, 0.881374], dtype=float32)
+    """
 
 def arctan(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """Inverse tangent, in radians in [-pi/2, pi/2]."""
+    """
+    Return the inverse tangent, in radians in [-pi/2, pi/2].
+
+    See `arctan2` for the angle of a point in the plane.
+
+    Args:
+        a: an array; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a` and of its dtype, float32 for bool and integers.
+
+    Example:
+        >>> mx.arctan(mx.array([0.0, 1.0]))
+        array([0, 0.785398], dtype=float32)
+    """
 
 def arctanh(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """Inverse hyperbolic tangent."""
+    """
+    Return the inverse hyperbolic tangent.
+
+    Args:
+        a: an array; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a` and of its dtype, float32 for bool and integers. Elements
+        outside [-1, 1] give NaN.
+
+    Example:
+        >>> mx.arctanh(mx.array([0.0, 0.5]))
+        array([0, 0.549306], dtype=float32)
+    """
 
 def bitwise_invert(a: scalar | array, stream: StreamOrDevice = None) -> array:
-    """Bitwise complement; logical not for bool."""
+    """
+    Return the bitwise complement of integers, and the logical negation of bool.
+
+    Args:
+        a: an array or a scalar, of bool or integers.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape and dtype of `a`.
+
+    Raises:
+        ValueError: `a` is floating or complex.
+
+    Example:
+        >>> mx.bitwise_invert(mx.array([0, 5]))
+        array([-1, -6], dtype=int32)
+    """
 
 def ceil(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """Smallest integer not below each element."""
+    """
+    Return the smallest integer that is not below each element.
+
+    Args:
+        a: an array of any dtype but complex.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape and dtype of `a`.
+
+    Raises:
+        ValueError: `a` is complex.
+
+    Example:
+        >>> mx.ceil(mx.array([-1.5, 1.5]))
+        array([-1, 2], dtype=float32)
+    """
 
 def conjugate(a: array, *, stream: StreamOrDevice = None) -> array:
-    """Complex conjugate."""
+    """
+    Return the complex conjugate.
+
+    Args:
+        a: an array of any dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape and dtype of `a`.
+
+    Example:
+        >>> mx.conjugate(mx.array([1 + 2j]))
+        array([1-2j], dtype=complex64)
+    """
 
 def cos(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """Cosine of an angle in radians."""
+    """
+    Return the cosine of angles in radians.
+
+    Args:
+        a: an array; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a` and of its dtype, float32 for bool and integers.
+
+    Example:
+        >>> mx.cos(mx.array([0.0, mx.pi]))
+        array([1, -1], dtype=float32)
+    """
 
 def cosh(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """Hyperbolic cosine."""
+    """
+    Return the hyperbolic cosine.
+
+    Args:
+        a: an array; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a` and of its dtype, float32 for bool and integers.
+
+    Example:
+        >>> mx.cosh(mx.array([0.0, 1.0]))
+        array([1, 1.54308], dtype=float32)
+    """
 
 def erf(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """Error function 2/sqrt(pi) * integral of exp(-t^2) from 0 to a."""
+    """
+    Return the error function, `2 / sqrt(pi)` times the integral of `exp(-t^2)` from 0 to `a`.
+
+    Args:
+        a: an array that is not complex; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a` and of its dtype, float32 for bool and integers.
+
+    Raises:
+        ValueError: `a` is complex.
+
+    Example:
+        >>> mx.erf(mx.array([0.0, 1.0]))
+        array([0, 0.842701], dtype=float32)
+    """
 
 def erfinv(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """Inverse of the error function."""
+    """
+    Return the inverse of the error function.
+
+    Args:
+        a: an array that is not complex; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a` and of its dtype, float32 for bool and integers. -1 and 1
+        give infinities, elements outside give NaN.
+
+    Raises:
+        ValueError: `a` is complex.
+
+    Example:
+        >>> mx.erfinv(mx.array([0.0, 0.5]))
+        array([0, 0.476936], dtype=float32)
+    """
 
 def exp(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """Exponential."""
+    """
+    Return the exponential `e^a`.
+
+    Args:
+        a: an array; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a` and of its dtype, float32 for bool and integers.
+
+    Example:
+        >>> mx.exp(mx.array([0.0, 1.0]))
+        array([1, 2.71828], dtype=float32)
+    """
 
 def expm1(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """exp(a) - 1, accurate near zero."""
+    """
+    Return `exp(a) - 1` without the loss of digits near zero.
+
+    Args:
+        a: an array; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a` and of its dtype, float32 for bool and integers.
+
+    Example:
+        >>> mx.expm1(mx.array([1e-6, 1.0]))
+        array([1e-06, 1.71828], dtype=float32)
+    """
 
 def floor(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """Largest integer not above each element."""
+    """
+    Return the largest integer that is not above each element.
+
+    Args:
+        a: an array of any dtype but complex.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape and dtype of `a`.
+
+    Raises:
+        ValueError: `a` is complex.
+
+    Example:
+        >>> mx.floor(mx.array([-1.5, 1.5]))
+        array([-2, 1], dtype=float32)
+    """
 
 def imag(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """Imaginary part."""
+    """
+    Return the imaginary part, zeros for real arrays.
+
+    Args:
+        a: an array of any dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a` and of its dtype, the real one for complex arrays.
+
+    Example:
+        >>> mx.imag(mx.array([1 + 2j]))
+        array([2], dtype=float32)
+    """
 
 def isfinite(a: array, stream: StreamOrDevice = None) -> array:
-    """True where the element is neither infinite nor NaN."""
+    """
+    Test whether each element is neither infinite nor NaN.
+
+    Args:
+        a: an array of any dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of bool of the shape of `a`.
+
+    Example:
+        >>> mx.isfinite(mx.array([1.0, mx.inf, mx.nan]))
+        array([True, False, False], dtype=bool)
+    """
 
 def isinf(a: array, stream: StreamOrDevice = None) -> array:
-    """True where the element is infinite."""
+    """
+    Test whether each element is positive or negative infinity.
+
+    Args:
+        a: an array of any dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of bool of the shape of `a`.
+
+    Example:
+        >>> mx.isinf(mx.array([1.0, -mx.inf, mx.nan]))
+        array([False, True, False], dtype=bool)
+    """
 
 def isnan(a: array, stream: StreamOrDevice = None) -> array:
-    """True where the element is NaN."""
+    """
+    Test whether each element is NaN.
+
+    Args:
+        a: an array of any dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of bool of the shape of `a`.
+
+    Example:
+        >>> mx.isnan(mx.array([1.0, mx.inf, mx.nan]))
+        array([False, False, True], dtype=bool)
+    """
 
 def isneginf(a: array, stream: StreamOrDevice = None) -> array:
-    """True where the element is negative infinity."""
+    """
+    Test whether each element is negative infinity.
+
+    Args:
+        a: an array of any dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of bool of the shape of `a`.
+
+    Example:
+        >>> mx.isneginf(mx.array([-mx.inf, mx.inf]))
+        array([True, False], dtype=bool)
+    """
 
 def isposinf(a: array, stream: StreamOrDevice = None) -> array:
-    """True where the element is positive infinity."""
+    """
+    Test whether each element is positive infinity.
+
+    Args:
+        a: an array of any dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of bool of the shape of `a`.
+
+    Example:
+        >>> mx.isposinf(mx.array([-mx.inf, mx.inf]))
+        array([False, True], dtype=bool)
+    """
 
 def log(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """Natural logarithm."""
+    """
+    Return the natural logarithm.
+
+    Args:
+        a: an array; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a` and of its dtype, float32 for bool and integers. 0 gives
+        -inf, negative numbers give NaN.
+
+    Example:
+        >>> mx.log(mx.array([1.0, mx.e, 0.0]))
+        array([0, 1, -inf], dtype=float32)
+    """
 
 def log10(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """Base-10 logarithm."""
+    """
+    Return the logarithm to base 10.
+
+    Args:
+        a: an array; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a` and of its dtype, float32 for bool and integers.
+
+    Example:
+        >>> mx.log10(mx.array([1.0, 1000.0]))
+        array([0, 3], dtype=float32)
+    """
 
 def log1p(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """log(1 + a), accurate near zero."""
+    """
+    Return `log(1 + a)` without the loss of digits near zero.
+
+    Args:
+        a: an array; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a` and of its dtype, float32 for bool and integers.
+
+    Example:
+        >>> mx.log1p(mx.array([1e-6, 1.0]))
+        array([1e-06, 0.693147], dtype=float32)
+    """
 
 def log2(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """Base-2 logarithm."""
+    """
+    Return the logarithm to base 2.
+
+    Args:
+        a: an array; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a` and of its dtype, float32 for bool and integers.
+
+    Example:
+        >>> mx.log2(mx.array([1.0, 8.0]))
+        array([0, 3], dtype=float32)
+    """
 
 def logical_not(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """True where the element is zero."""
+    """
+    Test whether each element is zero.
+
+    Args:
+        a: an array of any dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of bool of the shape of `a`.
+
+    Example:
+        >>> mx.logical_not(mx.array([True, False]))
+        array([False, True], dtype=bool)
+        >>> mx.logical_not(mx.array([0, 2]))
+        array([True, False], dtype=bool)
+    """
 
 def negative(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """Negation."""
+    """
+    Return the negation `-a`.
+
+    Args:
+        a: an array of any dtype but bool; unsigned integers wrap around.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape and dtype of `a`.
+
+    Raises:
+        ValueError: `a` is of bool; `logical_not` negates it.
+
+    Example:
+        >>> mx.negative(mx.array([1, -2]))
+        array([-1, 2], dtype=int32)
+    """
 
 def real(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """Real part."""
+    """
+    Return the real part.
+
+    Args:
+        a: an array of any dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a` and of its dtype, the real one for complex arrays.
+
+    Example:
+        >>> mx.real(mx.array([1 + 2j]))
+        array([1], dtype=float32)
+    """
 
 def reciprocal(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """1 / a."""
+    """
+    Return `1 / a`.
+
+    Args:
+        a: an array; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a` and of its dtype, float32 for bool and integers.
+
+    Example:
+        >>> mx.reciprocal(mx.array([2.0, 4.0]))
+        array([0.5, 0.25], dtype=float32)
+    """
 
 def rint(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """Nearest integer, ties to even."""
+    """
+    Return the nearest integer, the even one of two that are equally near.
+
+    Args:
+        a: an array of any dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape and dtype of `a`.
+
+    Example:
+        >>> mx.rint(mx.array([0.5, 1.5, 2.4]))
+        array([0, 2, 2], dtype=float32)
+    """
 
 def rsqrt(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """1 / sqrt(a)."""
+    """
+    Return `1 / sqrt(a)`.
+
+    Args:
+        a: an array; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a` and of its dtype, float32 for bool and integers.
+
+    Example:
+        >>> mx.rsqrt(mx.array([4.0, 16.0]))
+        array([0.5, 0.25], dtype=float32)
+    """
 
 def sigmoid(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """Logistic function 1 / (1 + exp(-a))."""
+    """
+    Return the logistic function `1 / (1 + exp(-a))`.
+
+    Args:
+        a: an array; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a` and of its dtype, float32 for bool and integers.
+
+    Example:
+        >>> mx.sigmoid(mx.array([-1.0, 0.0, 1.0]))
+        array([0.268941, 0.5, 0.731059], dtype=float32)
+    """
 
 def sign(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """-1, 0 or 1 by sign; a / |a| for complex."""
+    """
+    Return -1, 0 or 1 by the sign of each element, `a / abs(a)` for complex numbers.
+
+    Args:
+        a: an array of any dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape and dtype of `a`.
+
+    Example:
+        >>> mx.sign(mx.array([-2.5, 0.0, 7.0]))
+        array([-1, 0, 1], dtype=float32)
+    """
 
 def sin(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """Sine of an angle in radians."""
+    """
+    Return the sine of angles in radians.
+
+    Args:
+        a: an array; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a` and of its dtype, float32 for bool and integers.
+
+    Example:
+        >>> mx.sin(mx.array([0.0, mx.pi / 2]))
+        array([0, 1], dtype=float32)
+    """
 
 def sinh(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """Hyperbolic sine."""
+    """
+    Return the hyperbolic sine.
+
+    Args:
+        a: an array; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a` and of its dtype, float32 for bool and integers.
+
+    Example:
+        >>> mx.sinh(mx.array([0.0, 1.0]))
+        array([0, 1.1752], dtype=float32)
+    """
 
 def sqrt(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """Square root."""
+    """
+    Return the square root.
+
+    Args:
+        a: an array; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a` and of its dtype, float32 for bool and integers. Negative
+        numbers give NaN, complex ones the principal root.
+
+    Example:
+        >>> mx.sqrt(mx.array([4, 9]))
+        array([2, 3], dtype=float32)
+    """
 
 def square(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """a * a."""
+    """
+    Return the square `a * a`.
+
+    Args:
+        a: an array of any dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape and dtype of `a`.
+
+    Example:
+        >>> mx.square(mx.array([2, -3]))
+        array([4, 9], dtype=int32)
+    """
 
 def tan(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """Tangent of an angle in radians."""
+    """
+    Return the tangent of angles in radians.
+
+    Args:
+        a: an array; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a` and of its dtype, float32 for bool and integers.
+
+    Example:
+        >>> mx.tan(mx.array([0.0, 1.0]))
+        array([0, 1.55741], dtype=float32)
+    """
 
 def tanh(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """Hyperbolic tangent."""
+    """
+    Return the hyperbolic tangent.
+
+    Args:
+        a: an array; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a` and of its dtype, float32 for bool and integers.
+
+    Example:
+        >>> mx.tanh(mx.array([0.0, 1.0]))
+        array([0, 0.761594], dtype=float32)
+    """
 
 def trunc(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """Integer part, rounding toward zero."""
+    """
+    Return the integer part: the next integer toward zero.
+
+    Args:
+        a: an array of any dtype but complex.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape and dtype of `a`.
+
+    Raises:
+        ValueError: `a` is complex.
+
+    Example:
+        >>> mx.trunc(mx.array([-1.5, 1.5]))
+        array([-1, 1], dtype=float32)
+    """
 
 def add(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
-    """Sum; logical or for bool."""
+    """
+    Return the sum `a + b`, the logical or for bool.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape and the promoted dtype.
+
+    Raises:
+        ValueError: the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.add(mx.array([1, 2]), 0.5)
+        array([1.5, 2.5], dtype=float32)
+    """
 
 def arctan2(a: scalar | array, b: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
-    """Angle of the point (b, a), in radians in [-pi, pi]."""
+    """
+    Return the angle of the point `(b, a)`, in radians in [-pi, pi].
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape and the promoted dtype, float32 for bool and integers.
+
+    Raises:
+        ValueError: the shapes cannot be broadcast, or an operand is complex.
+
+    Example:
+        >>> mx.arctan2(mx.array([1.0, -1.0]), mx.array([1.0, -1.0]))
+        array([0.785398, -2.35619], dtype=float32)
+    """
 
 def bitwise_and(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
-    """Bitwise and."""
+    """
+    Return the bitwise and of integers or bool.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape and the promoted dtype.
+
+    Raises:
+        ValueError: an operand is floating or complex, or the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.bitwise_and(mx.array([5, 6]), 3)
+        array([1, 2], dtype=int32)
+    """
 
 def bitwise_or(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
-    """Bitwise or."""
+    """
+    Return the bitwise or of integers or bool.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape and the promoted dtype.
+
+    Raises:
+        ValueError: an operand is floating or complex, or the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.bitwise_or(mx.array([5, 6]), 3)
+        array([7, 7], dtype=int32)
+    """
 
 def bitwise_xor(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
-    """Bitwise exclusive or."""
+    """
+    Return the bitwise exclusive or of integers or bool.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape and the promoted dtype.
+
+    Raises:
+        ValueError: an operand is floating or complex, or the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.bitwise_xor(mx.array([5, 6]), 3)
+        array([6, 5], dtype=int32)
+    """
 
 def divide(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
-    """True quotient; integers divide in float32."""
+    """
+    Return the quotient `a / b`. Bool and integers are divided in float32.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape and the promoted dtype, float32 for bool and integers.
+
+    Raises:
+        ValueError: the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.divide(mx.array([1, 2]), 4)
+        array([0.25, 0.5], dtype=float32)
+    """
 
 def equal(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
-    """a == b."""
+    """
+    Test whether the operands are equal, element by element.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of bool of the broadcast shape. NaN equals nothing.
+
+    Raises:
+        ValueError: the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.equal(mx.array([1, 2, 3]), 2)
+        array([False, True, False], dtype=bool)
+    """
 
 def floor_divide(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
     """
-    Quotient rounded toward negative infinity; an integer divided by zero gives 0.
+    Return the quotient rounded toward negative infinity.
+
+    An integer divided by zero gives 0.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape and the promoted dtype.
+
+    Raises:
+        ValueError: an operand is complex, or the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.floor_divide(mx.array([7, -7]), 2)
+        array([3, -4], dtype=int32)
     """
 
 def greater(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
-    """a > b; complex numbers compare real parts first."""
+    """
+    Test whether `a > b`, element by element. Complex numbers are compared by their real parts
+    first.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of bool of the broadcast shape.
+
+    Raises:
+        ValueError: the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.greater(mx.array([1, 2, 3]), 2)
+        array([False, False, True], dtype=bool)
+    """
 
 def greater_equal(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
-    """a >= b; complex numbers compare real parts first."""
+    """
+    Test whether `a >= b`, element by element. Complex numbers are compared by their real parts
+    first.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of bool of the broadcast shape.
+
+    Raises:
+        ValueError: the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.greater_equal(mx.array([1, 2, 3]), 2)
+        array([False, True, True], dtype=bool)
+    """
 
 def left_shift(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
-    """Bits of a shifted left by b places; 0 where b reaches the width."""
+    """
+    Return the bits of `a` shifted left by `b` places, 0 if `b` reaches the width of the dtype.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape and the promoted dtype.
+
+    Raises:
+        ValueError: an operand is floating or complex, or the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.left_shift(mx.array([1, 2]), 3)
+        array([8, 16], dtype=int32)
+    """
 
 def less(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
-    """a < b; complex numbers compare real parts first."""
+    """
+    Test whether `a < b`, element by element. Complex numbers are compared by their real parts
+    first.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of bool of the broadcast shape.
+
+    Raises:
+        ValueError: the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.less(mx.array([1, 2, 3]), 2)
+        array([True, False, False], dtype=bool)
+    """
 
 def less_equal(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
-    """a <= b; complex numbers compare real parts first."""
+    """
+    Test whether `a <= b`, element by element. Complex numbers are compared by their real parts
+    first.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of bool of the broadcast shape.
+
+    Raises:
+        ValueError: the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.less_equal(mx.array([1, 2, 3]), 2)
+        array([True, True, False], dtype=bool)
+    """
 
 def logaddexp(a: scalar | array, b: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
-    """log(exp(a) + exp(b)) without overflow."""
+    """
+    Return `log(exp(a) + exp(b))` without overflow.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape and the promoted dtype, float32 for bool and integers.
+
+    Raises:
+        ValueError: the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.logaddexp(mx.array([0.0, 1000.0]), mx.array([0.0, 1000.0]))
+        array([0.693147, 1000.69], dtype=float32)
+    """
 
 def logical_and(a: array, b: array, /, *, stream: StreamOrDevice = None) -> array:
-    """True where both are nonzero."""
+    """
+    Test whether both operands are nonzero.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of bool of the broadcast shape.
+
+    Raises:
+        ValueError: the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.logical_and(mx.array([True, True]), mx.array([True, False]))
+        array([True, False], dtype=bool)
+    """
 
 def logical_or(a: array, b: array, /, *, stream: StreamOrDevice = None) -> array:
-    """True where either is nonzero."""
+    """
+    Test whether at least one of the operands is nonzero.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of bool of the broadcast shape.
+
+    Raises:
+        ValueError: the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.logical_or(mx.array([True, False]), mx.array([False, False]))
+        array([True, False], dtype=bool)
+    """
 
 def logical_xor(a: scalar | array, b: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
-    """True where exactly one is nonzero."""
+    """
+    Test whether exactly one of the operands is nonzero.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of bool of the broadcast shape.
+
+    Raises:
+        ValueError: the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.logical_xor(mx.array([True, True]), mx.array([True, False]))
+        array([False, True], dtype=bool)
+    """
 
 def maximum(a: scalar | array, b: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
-    """The larger of the two; NaN if either is NaN."""
+    """
+    Return the larger one of two elements, NaN if either is NaN.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape and the promoted dtype.
+
+    Raises:
+        ValueError: the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.maximum(mx.array([1, 5]), 3)
+        array([3, 5], dtype=int32)
+    """
 
 def minimum(a: scalar | array, b: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
-    """The smaller of the two; NaN if either is NaN."""
+    """
+    Return the smaller one of two elements, NaN if either is NaN.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape and the promoted dtype.
+
+    Raises:
+        ValueError: the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.minimum(mx.array([1, 5]), 3)
+        array([1, 3], dtype=int32)
+    """
 
 def multiply(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
-    """Product; logical and for bool."""
+    """
+    Return the product `a * b`, the logical and for bool.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape and the promoted dtype.
+
+    Raises:
+        ValueError: the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.multiply(mx.array([1, 2]), mx.array([3, 4]))
+        array([3, 8], dtype=int32)
+    """
 
 def not_equal(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
-    """a != b."""
+    """
+    Test whether the operands differ, element by element.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of bool of the broadcast shape. NaN differs from everything.
+
+    Raises:
+        ValueError: the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.not_equal(mx.array([1, 2, 3]), 2)
+        array([True, False, True], dtype=bool)
+    """
 
 def power(a: scalar | array, b: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
     """
-    a to the power b; integers wrap and a negative integer exponent gives 0.
+    Return `a` to the power `b`.
+
+    Integers wrap around, and a negative integer exponent gives 0.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape and the promoted dtype.
+
+    Raises:
+        ValueError: the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.power(mx.array([2.0, 3.0]), 2)
+        array([4, 9], dtype=float32)
     """
 
 def remainder(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
-    """Remainder with the sign of b; an integer divided by zero gives 0."""
+    """
+    Return the remainder of the division of `a` by `b`, with the sign of `b`.
+
+    An integer divided by zero gives 0.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape and the promoted dtype.
+
+    Raises:
+        ValueError: an operand is complex, or the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.remainder(mx.array([7, -7]), 3)
+        array([1, 2], dtype=int32)
+    """
 
 def right_shift(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
-    """Bits of a shifted right by b places, keeping the sign."""
+    """
+    Return the bits of `a` shifted right by `b` places; the sign is kept.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape and the promoted dtype.
+
+    Raises:
+        ValueError: an operand is floating or complex, or the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.right_shift(mx.array([16, -16]), 2)
+        array([4, -4], dtype=int32)
+    """
 
 def subtract(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
-    """Difference."""
+    """
+    Return the difference `a - b`.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape and the promoted dtype.
+
+    Raises:
+        ValueError: the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.subtract(mx.array([5, 6]), mx.array([1, 2]))
+        array([4, 4], dtype=int32)
+    """
 
 @overload
-def where(condition: scalar | array, x: scalar | array, y: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
-    """x where the condition is true, y elsewhere."""
+def where(condition: scalar | array, x: scalar | array, y: scalar | array, /, *, stream: StreamOrDevice = None) -> array: ...
 
 @overload
 def where(condition: array, /, *, stream: StreamOrDevice = None) -> tuple[array, ...]:
     """
-    `x` where the condition is true, `y` elsewhere. With the condition alone: the indices where it is true, as in nonzero.
+    Take elements of `x` if the condition is true, and of `y` otherwise.
+
+    With the condition alone, return the indices of its true elements, as `nonzero` does.
+
+    Args:
+        condition: an array or a scalar, read as bool.
+        x: an array or a scalar.
+        y: an array or a scalar; the operands are broadcast to one shape, `x` and `y` promoted
+            to one dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape; with the condition alone a tuple of arrays, one for
+        each axis.
+
+    Raises:
+        ValueError: the shapes cannot be broadcast.
+
+    Example:
+        >>> a = mx.array([1, -2, 3])
+        >>> mx.where(a > 0, a, 0)
+        array([1, 0, 3], dtype=int32)
     """
 
 acos = arccos
@@ -1138,79 +2562,347 @@ bitwise_right_shift = right_shift
 pow = power
 
 def positive(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """The array itself."""
+    """
+    Return the array itself.
+
+    Args:
+        a: an array of any dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        The array `a`.
+
+    Example:
+        >>> mx.positive(mx.array([1, -2]))
+        array([1, -2], dtype=int32)
+    """
 
 def degrees(a: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
-    """Radians to degrees."""
+    """
+    Convert angles from radians to degrees.
+
+    Args:
+        a: an array that is not complex; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a` and of its dtype, float32 for bool and integers.
+
+    Example:
+        >>> mx.degrees(mx.array([0.0, mx.pi]))
+        array([0, 180], dtype=float32)
+    """
 
 def radians(a: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
-    """Degrees to radians."""
+    """
+    Convert angles from degrees to radians.
+
+    Args:
+        a: an array that is not complex; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a` and of its dtype, float32 for bool and integers.
+
+    Example:
+        >>> mx.radians(mx.array([0.0, 180.0]))
+        array([0, 3.14159], dtype=float32)
+    """
 
 def round(a: array, /, decimals: int = 0, stream: StreamOrDevice = None) -> array:
-    """Rounds to `decimals` decimals, ties to even."""
+    """
+    Round to a number of decimals, to the even neighbour if two are equally near.
+
+    Args:
+        a: an array of any dtype.
+        decimals: how many decimals are kept, 0 by default; negative numbers round to tens,
+            hundreds, ....
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape and dtype of `a`.
+
+    Example:
+        >>> mx.round(mx.array([1.25, 2.718]), 1)
+        array([1.2, 2.7], dtype=float32)
+    """
 
 def nan_to_num(a: scalar | array, nan: float = 0, posinf: float | None = None, neginf: float | None = None, *, stream: StreamOrDevice = None) -> array:
     """
-    NaN and infinities replaced; by default by 0 and the largest finite numbers.
+    Replace NaN and infinities by finite numbers.
+
+    Args:
+        a: an array of any dtype.
+        nan: what replaces NaN; 0 by default.
+        posinf: what replaces infinity; the largest finite number of the dtype by default.
+        neginf: what replaces negative infinity; the smallest finite number of the dtype by
+            default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape and dtype of `a`.
+
+    Example:
+        >>> mx.nan_to_num(mx.array([mx.nan, mx.inf, 1.0]), posinf=9.0)
+        array([0, 9, 1], dtype=float32)
     """
 
 @overload
-def clip(a: array, /, a_min: scalar | array | None, a_max: scalar | array | None, *, stream: StreamOrDevice = None) -> array:
-    """Elements limited to [a_min, a_max]; None means no limit."""
+def clip(a: array, /, a_min: scalar | array | None, a_max: scalar | array | None, *, stream: StreamOrDevice = None) -> array: ...
 
 @overload
-def clip(a: array, /, min: scalar | array | None = None, max: scalar | array | None = None, *, stream: StreamOrDevice = None) -> array: ...
+def clip(a: array, /, min: scalar | array | None = None, max: scalar | array | None = None, *, stream: StreamOrDevice = None) -> array:
+    """
+    Limit elements to the interval between two bounds.
+
+    Args:
+        a: an array of any dtype.
+        a_min: the lower bound, an array or a scalar; None for none.
+        a_max: the upper bound, an array or a scalar; None for none.
+        min: another name of `a_min`.
+        max: another name of `a_max`.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape.
+
+    Raises:
+        ValueError: the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.clip(mx.array([-1, 0.5, 7]), 0, 1)
+        array([0, 0.5, 1], dtype=float32)
+        >>> mx.clip(mx.array([-1, 0.5, 7]), max=1)
+        array([-1, 0.5, 1], dtype=float32)
+    """
 
 def divmod(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> list[array]:
-    """[floor_divide(a, b), remainder(a, b)]."""
+    """
+    Return the quotient rounded toward negative infinity, and the remainder.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        `[floor_divide(a, b), remainder(a, b)]`.
+
+    Raises:
+        ValueError: an operand is complex, or the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.divmod(mx.array([7, -7]), 3)
+        [array([2, -3], dtype=int32), array([1, 2], dtype=int32)]
+    """
 
 def isclose(a: array, b: array, /, rtol: float = 1e-05, atol: float = 1e-08, *, equal_nan: bool = False, stream: StreamOrDevice = None) -> array:
     """
-    True where |a - b| <= atol + rtol * |b|; infinities of one sign are close.
+    Test whether `abs(a - b) <= atol + rtol * abs(b)`. Infinities of one sign are close.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        rtol: the relative tolerance; 1e-5 by default.
+        atol: the absolute tolerance; 1e-8 by default.
+        equal_nan: whether two NaN are close; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of bool of the broadcast shape.
+
+    Raises:
+        ValueError: the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.isclose(mx.array([1.0, 1.1]), mx.array([1.000001, 1.0]))
+        array([True, False], dtype=bool)
     """
 
 def allclose(a: array, b: array, /, rtol: float = 1e-05, atol: float = 1e-08, *, equal_nan: bool = False, stream: StreamOrDevice = None) -> array:
-    """True where all elements are close; see isclose."""
+    """
+    Test whether all elements are close: `abs(a - b) <= atol + rtol * abs(b)`.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        rtol: the relative tolerance; 1e-5 by default.
+        atol: the absolute tolerance; 1e-8 by default.
+        equal_nan: whether two NaN are close; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A scalar array of bool.
+
+    Raises:
+        ValueError: the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.allclose(mx.array([1.0, 2.0]), mx.array([1.000001, 2.0]))
+        array(True, dtype=bool)
+    """
 
 def array_equal(a: scalar | array, b: scalar | array, equal_nan: bool = False, stream: StreamOrDevice = None) -> array:
-    """True where shapes and all elements are equal."""
+    """
+    Test whether two arrays have the same shape and equal elements.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar.
+        equal_nan: whether NaN equals NaN; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A scalar array of bool.
+
+    Example:
+        >>> mx.array_equal(mx.array([1, 2]), mx.array([1.0, 2.0]))
+        array(True, dtype=bool)
+    """
 
 @overload
 def astype(a: array, dtype: Dtype, /, *, stream: StreamOrDevice = None) -> array: ...
 
 @overload
-def astype(a: array, dtype: Dtype, /, *, device: StreamOrDevice = None) -> array:
-    """The elements converted to a dtype."""
+def astype(a: array, dtype: Dtype, /, *, device: StreamOrDevice = None) -> array: ...
 
 @overload
 def astype(a: array, dtype: Dtype, /, *, copy: bool, stream: StreamOrDevice = None) -> array: ...
 
 @overload
-def astype(a: array, dtype: Dtype, /, *, copy: bool, device: StreamOrDevice = None) -> array: ...
+def astype(a: array, dtype: Dtype, /, *, copy: bool, device: StreamOrDevice = None) -> array:
+    """
+    Convert the elements to a dtype.
+
+    Floats become integers by truncation; complex numbers lose their imaginary part.
+
+    Args:
+        a: an array of any dtype.
+        dtype: the dtype of the result, such as `mx.float16`.
+        copy: accepted for the array API standard; arrays are never changed by a conversion.
+        stream: the stream or device that computes the result; None is the default one.
+        device: another name of `stream`.
+
+    Returns:
+        An array of the shape of `a`.
+
+    Example:
+        >>> mx.astype(mx.array([1.7, -1.7]), mx.int32)
+        array([1, -1], dtype=int32)
+    """
 
 def view(a: scalar | array, dtype: Dtype, stream: StreamOrDevice = None) -> array:
-    """The bytes reinterpreted as elements of another dtype."""
+    """
+    Reinterpret the bytes as elements of another dtype.
+
+    Args:
+        a: an array of any dtype.
+        dtype: the dtype of the result; if its size differs, the length of the last axis changes
+            in proportion.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array with the bytes of `a`.
+
+    Raises:
+        ValueError: the last axis has no whole number of elements of `dtype`.
+
+    Example:
+        >>> mx.view(mx.array([1.0]), mx.uint32)
+        array([1065353216], dtype=uint32)
+    """
 
 def contiguous(a: array, /, allow_col_major: bool = False, *, stream: StreamOrDevice = None) -> array:
     """
-    The same elements in row-major memory order, or in column-major order if allowed.
+    Return the same elements in row-major memory order.
+
+    Args:
+        a: an array of any dtype.
+        allow_col_major: whether an array in column-major order is returned as it is; False by
+            default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape and dtype of `a`.
+
+    Example:
+        >>> mx.contiguous(mx.array([[1, 2], [3, 4]]).T)
+        array([[1, 3],
+               [2, 4]], dtype=int32)
     """
 
 def stop_gradient(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """The array, as a constant for differentiation."""
+    """
+    Return the array as a constant for differentiation: no derivative flows through it.
+
+    Args:
+        a: an array of any dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape and dtype of `a`.
+
+    Example:
+        >>> mx.grad(lambda x: x * mx.stop_gradient(x))(mx.array(3.0))
+        array(3, dtype=float32)
+    """
 
 def to_fp8(x: array, *, stream: StreamOrDevice = None) -> array:
-    """Floats rounded to 8-bit e4m3 floats, as uint8."""
+    """
+    Round floats to 8-bit floats with 4 exponent and 3 mantissa bits (e4m3).
+
+    Args:
+        x: an array of floats.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of uint8 of the shape of `x`: the bits of the 8-bit floats.
+
+    Example:
+        >>> mx.to_fp8(mx.array([1.0, 2.0]))
+        array([56, 64], dtype=uint8)
+    """
 
 def from_fp8(x: array, dtype: Dtype = bfloat16, *, stream: StreamOrDevice = None) -> array:
-    """The values of 8-bit e4m3 floats stored as uint8."""
+    """
+    Convert 8-bit floats (e4m3), stored as uint8, to a floating dtype.
+
+    Args:
+        x: an array of uint8.
+        dtype: the dtype of the result; bfloat16 by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `x`.
+
+    Example:
+        >>> mx.from_fp8(mx.array([56, 64], dtype=mx.uint8), mx.float32)
+        array([1, 2], dtype=float32)
+    """
 
 @overload
 def depends(inputs: array, dependencies: array | Sequence[array]) -> array: ...
 
 @overload
 def depends(inputs: Sequence[array], dependencies: array | Sequence[array]) -> list[array]:
-    """The inputs, available only once the dependencies have been computed."""
+    """
+    Return the inputs, which are available only once the dependencies have been computed.
+
+    Args:
+        inputs: an array or a sequence of arrays.
+        dependencies: an array or a sequence of arrays that are computed first.
+
+    Returns:
+        The inputs: an array, or a list of arrays for a sequence.
+
+    Example:
+        >>> a, b = mx.array(1.0), mx.array(2.0)
+        >>> mx.depends(a, b)
+        array(1, dtype=float32)
+    """
 
 @overload
 def arange(start: int | float, /, stop: None | int | float = None, step: None | int | float = None, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array: ...
@@ -1222,10 +2914,7 @@ def arange(start: int | float, /, stop: None | int | float = None, step: None | 
 def arange(*, start: int | float, stop: int | float, step: None | int | float = None, dtype: Dtype | None = None, stream: StreamOrDevice = None) -> array: ...
 
 @overload
-def arange(*, start: int | float, stop: int | float, step: None | int | float = None, dtype: Dtype | None = None, device: StreamOrDevice = None) -> array:
-    """
-    Evenly spaced numbers from `start` to before `stop`, with distance `step`.
-    """
+def arange(*, start: int | float, stop: int | float, step: None | int | float = None, dtype: Dtype | None = None, device: StreamOrDevice = None) -> array: ...
 
 @overload
 def arange(stop: int | float, step: None | int | float = None, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array: ...
@@ -1233,26 +2922,65 @@ def arange(stop: int | float, step: None | int | float = None, dtype: Dtype | No
 @overload
 def arange(stop: int | float, step: None | int | float = None, dtype: Dtype | None = None, *, device: StreamOrDevice = None) -> array:
     """
-    Numbers from `start` on (0 where it is not given), `step` apart (1), before `stop`. All ints give int32 (int64 where needed), floats float32.
+    Return evenly spaced numbers in the half-open interval [start, stop).
 
-    Example: arange(1, 7, 2) is [1, 3, 5].
+    Args:
+        start: the first number; 0 if one number alone is given, which is then `stop`.
+        stop: the end, which is not included.
+        step: the distance of neighbours; 1 by default.
+        dtype: the dtype; by default int32 if all arguments are ints (int64 if needed), float32
+            otherwise.
+        stream: the stream or device that computes the result; None is the default one.
+        device: another name of `stream`.
+
+    Returns:
+        A vector.
+
+    Raises:
+        ValueError: the step is 0, or the length is not finite.
+
+    Example:
+        >>> mx.arange(4)
+        array([0, 1, 2, 3], dtype=int32)
+        >>> mx.arange(1, 2, 0.25)
+        array([1, 1.25, 1.5, 1.75], dtype=float32)
     """
 
 @overload
 def linspace(start: float, stop: float, num: int | None = 50, endpoint: bool = True, dtype: Dtype | None = float32, stream: StreamOrDevice = None) -> array: ...
 
 @overload
-def linspace(start: float, stop: float, num: int | None = 50, endpoint: bool = True, dtype: Dtype | None = float32, device: StreamOrDevice = None) -> array:
-    """
-    `num` numbers from `start` to `stop`, which is the last one unless `endpoint` is false.
-    """
+def linspace(start: float, stop: float, num: int | None = 50, endpoint: bool = True, dtype: Dtype | None = float32, device: StreamOrDevice = None) -> array: ...
 
 @overload
 def linspace(start: complex, stop: complex, /, num: int = 50, *, endpoint: bool = True, dtype: Dtype | None = None, stream: StreamOrDevice = None) -> array: ...
 
 @overload
 def linspace(start: complex, stop: complex, /, num: int = 50, *, endpoint: bool = True, dtype: Dtype | None = None, device: StreamOrDevice = None) -> array:
-    """Evenly spaced numbers between two complex numbers."""
+    """
+    Return evenly spaced numbers from `start` to `stop`.
+
+    Args:
+        start: the first number, which may be complex.
+        stop: the last number; not part of the result if `endpoint` is False.
+        num: how many numbers; 50 by default.
+        endpoint: whether `stop` is the last number; True by default.
+        dtype: the dtype; float32 by default, complex64 for complex ends.
+        stream: the stream or device that computes the result; None is the default one.
+        device: another name of `stream`.
+
+    Returns:
+        A vector of length `num`.
+
+    Raises:
+        ValueError: `num` is negative.
+
+    Example:
+        >>> mx.linspace(0, 1, 5)
+        array([0, 0.25, 0.5, 0.75, 1], dtype=float32)
+        >>> mx.linspace(0, 1, 4, endpoint=False)
+        array([0, 0.25, 0.5, 0.75], dtype=float32)
+    """
 
 @overload
 def full(shape: int | Sequence[int], vals: scalar | array, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array: ...
@@ -1260,7 +2988,26 @@ def full(shape: int | Sequence[int], vals: scalar | array, dtype: Dtype | None =
 @overload
 def full(shape: int | Sequence[int], fill_value: scalar | array, dtype: Dtype | None = None, *, device: StreamOrDevice = None) -> array:
     """
-    An array of a shape, filled with a scalar or with an array that broadcasts to the shape.
+    Return an array filled with a value.
+
+    Args:
+        shape: the shape; an int for a vector.
+        vals: a scalar, or an array that is broadcast to the shape.
+        fill_value: another name of `vals`.
+        dtype: the dtype; by default the one of `vals`.
+        stream: the stream or device that computes the result; None is the default one.
+        device: another name of `stream`.
+
+    Returns:
+        An array of the given shape.
+
+    Raises:
+        ValueError: a length is negative, or `vals` cannot be broadcast.
+
+    Example:
+        >>> mx.full((2, 2), 7)
+        array([[7, 7],
+               [7, 7]], dtype=int32)
     """
 
 @overload
@@ -1268,14 +3015,53 @@ def full_like(a: array, vals: scalar | array, dtype: Dtype | None = None, *, str
 
 @overload
 def full_like(a: array, fill_value: scalar | array, dtype: Dtype | None = None, *, device: StreamOrDevice = None) -> array:
-    """full() with the shape of `a`, and its dtype unless one is given."""
+    """
+    Return an array of the shape of another one, filled with a value.
+
+    Args:
+        a: the array that gives the shape, and the dtype unless one is given.
+        vals: a scalar, or an array that is broadcast to the shape.
+        fill_value: another name of `vals`.
+        dtype: the dtype; by default the one of `a`.
+        stream: the stream or device that computes the result; None is the default one.
+        device: another name of `stream`.
+
+    Returns:
+        An array of the shape of `a`.
+
+    Raises:
+        ValueError: `vals` cannot be broadcast.
+
+    Example:
+        >>> mx.full_like(mx.array([1, 2]), 7)
+        array([7, 7], dtype=int32)
+    """
 
 @overload
 def zeros(shape: int | Sequence[int], dtype: Dtype | None = float32, *, stream: StreamOrDevice = None) -> array: ...
 
 @overload
 def zeros(shape: int | Sequence[int], dtype: Dtype | None = float32, *, device: StreamOrDevice = None) -> array:
-    """An array of zeros."""
+    """
+    Return an array of zeros.
+
+    Args:
+        shape: the shape; an int for a vector.
+        dtype: the dtype of the result; float32 by default.
+        stream: the stream or device that computes the result; None is the default one.
+        device: another name of `stream`.
+
+    Returns:
+        An array of the given shape.
+
+    Raises:
+        ValueError: a length is negative.
+
+    Example:
+        >>> mx.zeros((2, 3))
+        array([[0, 0, 0],
+               [0, 0, 0]], dtype=float32)
+    """
 
 @overload
 def zeros_like(a: array, /, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array: ...
@@ -1283,7 +3069,20 @@ def zeros_like(a: array, /, dtype: Dtype | None = None, *, stream: StreamOrDevic
 @overload
 def zeros_like(a: array, /, dtype: Dtype | None = None, *, device: StreamOrDevice = None) -> array:
     """
-    An array of zeros with the shape of `a`, and its dtype unless one is given.
+    Return an array of zeros of the shape of another one.
+
+    Args:
+        a: the array that gives the shape, and the dtype unless one is given.
+        dtype: the dtype; by default the one of `a`.
+        stream: the stream or device that computes the result; None is the default one.
+        device: another name of `stream`.
+
+    Returns:
+        An array of the shape of `a`.
+
+    Example:
+        >>> mx.zeros_like(mx.array([1, 2]))
+        array([0, 0], dtype=int32)
     """
 
 @overload
@@ -1291,7 +3090,25 @@ def ones(shape: int | Sequence[int], dtype: Dtype | None = float32, *, stream: S
 
 @overload
 def ones(shape: int | Sequence[int], dtype: Dtype | None = float32, *, device: StreamOrDevice = None) -> array:
-    """An array of ones."""
+    """
+    Return an array of ones.
+
+    Args:
+        shape: the shape; an int for a vector.
+        dtype: the dtype of the result; float32 by default.
+        stream: the stream or device that computes the result; None is the default one.
+        device: another name of `stream`.
+
+    Returns:
+        An array of the given shape.
+
+    Raises:
+        ValueError: a length is negative.
+
+    Example:
+        >>> mx.ones(3, mx.int32)
+        array([1, 1, 1], dtype=int32)
+    """
 
 @overload
 def ones_like(a: array, /, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array: ...
@@ -1299,7 +3116,20 @@ def ones_like(a: array, /, dtype: Dtype | None = None, *, stream: StreamOrDevice
 @overload
 def ones_like(a: array, /, dtype: Dtype | None = None, *, device: StreamOrDevice = None) -> array:
     """
-    An array of ones with the shape of `a`, and its dtype unless one is given.
+    Return an array of ones of the shape of another one.
+
+    Args:
+        a: the array that gives the shape, and the dtype unless one is given.
+        dtype: the dtype; by default the one of `a`.
+        stream: the stream or device that computes the result; None is the default one.
+        device: another name of `stream`.
+
+    Returns:
+        An array of the shape of `a`.
+
+    Example:
+        >>> mx.ones_like(mx.array([1.5, 2.5]))
+        array([1, 1], dtype=float32)
     """
 
 empty = zeros
@@ -1311,77 +3141,444 @@ def eye(n: int, m: int | None = None, k: int = 0, dtype: Dtype | None = float32,
 
 @overload
 def eye(n: int, m: int | None = None, k: int = 0, dtype: Dtype | None = float32, *, device: StreamOrDevice = None) -> array:
-    """An (n, m) matrix with ones on the k-th diagonal."""
+    """
+    Return a matrix with ones on a diagonal and zeros elsewhere.
+
+    Args:
+        n: the number of rows.
+        m: the number of columns; `n` by default.
+        k: the diagonal: 0 (default) the main one, positive ones above it, negative ones below.
+        dtype: the dtype of the result; float32 by default.
+        stream: the stream or device that computes the result; None is the default one.
+        device: another name of `stream`.
+
+    Returns:
+        A matrix of shape (n, m).
+
+    Raises:
+        ValueError: a length is negative.
+
+    Example:
+        >>> mx.eye(2, 3, k=1)
+        array([[0, 1, 0],
+               [0, 0, 1]], dtype=float32)
+    """
 
 def identity(n: int, dtype: Dtype | None = float32, *, stream: StreamOrDevice = None) -> array:
-    """The identity matrix of n rows."""
+    """
+    Return the identity matrix.
+
+    Args:
+        n: the number of rows and columns.
+        dtype: the dtype of the result; float32 by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A matrix of shape (n, n).
+
+    Raises:
+        ValueError: `n` is negative.
+
+    Example:
+        >>> mx.identity(2)
+        array([[1, 0],
+               [0, 1]], dtype=float32)
+    """
 
 def tri(n: int, m: int | None = None, k: int = 0, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array:
-    """An (n, m) matrix with ones on and below the k-th diagonal."""
+    """
+    Return a matrix with ones on and below a diagonal, and zeros above it.
+
+    Args:
+        n: the number of rows.
+        m: the number of columns; `n` by default.
+        k: the diagonal; 0 (default) is the main one.
+        dtype: the dtype of the result; float32 by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A matrix of shape (n, m).
+
+    Raises:
+        ValueError: a length is negative.
+
+    Example:
+        >>> mx.tri(3)
+        array([[1, 0, 0],
+               [1, 1, 0],
+               [1, 1, 1]], dtype=float32)
+    """
 
 def tril(x: array, k: int = 0, *, stream: StreamOrDevice = None) -> array:
-    """The matrix with zeros above its k-th diagonal."""
+    """
+    Set the elements above a diagonal to zero.
+
+    Args:
+        x: an array whose last two axes are matrices.
+        k: the diagonal; 0 (default) is the main one.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape and dtype of `x`.
+
+    Raises:
+        ValueError: `x` has fewer than two axes.
+
+    Example:
+        >>> mx.tril(mx.ones((3, 3)))
+        array([[1, 0, 0],
+               [1, 1, 0],
+               [1, 1, 1]], dtype=float32)
+    """
 
 def triu(x: array, k: int = 0, *, stream: StreamOrDevice = None) -> array:
-    """The matrix with zeros below its k-th diagonal."""
+    """
+    Set the elements below a diagonal to zero.
+
+    Args:
+        x: an array whose last two axes are matrices.
+        k: the diagonal; 0 (default) is the main one.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape and dtype of `x`.
+
+    Raises:
+        ValueError: `x` has fewer than two axes.
+
+    Example:
+        >>> mx.triu(mx.ones((3, 3)))
+        array([[1, 1, 1],
+               [0, 1, 1],
+               [0, 0, 1]], dtype=float32)
+    """
 
 def diag(a: array, /, k: int = 0, *, stream: StreamOrDevice = None) -> array:
-    """The k-th diagonal of a matrix, or the matrix with a vector on it."""
+    """
+    Return a diagonal of a matrix, or the matrix that has a vector as its diagonal.
+
+    Args:
+        a: a vector or a matrix.
+        k: the diagonal; 0 (default) is the main one.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A vector for a matrix, a square matrix for a vector.
+
+    Raises:
+        ValueError: `a` is neither a vector nor a matrix.
+
+    Example:
+        >>> mx.diag(mx.array([1, 2]))
+        array([[1, 0],
+               [0, 2]], dtype=int32)
+        >>> mx.diag(mx.array([[1, 2], [3, 4]]))
+        array([1, 4], dtype=int32)
+    """
 
 def meshgrid(*arrays: array, sparse: bool | None = False, indexing: str | None = 'xy', stream: StreamOrDevice = None) -> tuple[array, ...]:
-    """Coordinates of a grid, one array per axis."""
+    """
+    Return the coordinates of the points of a grid.
+
+    Args:
+        arrays: a vector of coordinates for each axis.
+        sparse: whether each result has length 1 along all axes but its own; False by default.
+        indexing: 'xy' (default) exchanges the first two axes, 'ij' does not.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A tuple of arrays, one for each vector.
+
+    Raises:
+        ValueError: `indexing` is another word.
+
+    Example:
+        >>> x, y = mx.meshgrid(mx.array([1, 2, 3]), mx.array([10, 20]))
+        >>> x
+        array([[1, 2, 3],
+               [1, 2, 3]], dtype=int32)
+        >>> y
+        array([[10, 10, 10],
+               [20, 20, 20]], dtype=int32)
+    """
 
 def bartlett(M: int, *, stream: StreamOrDevice = None) -> array:
-    """The bartlett window of M points."""
+    """
+    Return the Bartlett window, a triangle.
+
+    Args:
+        M: the number of points.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A vector of float32.
+
+    Example:
+        >>> mx.bartlett(5)
+        array([0, 0.5, 1, 0.5, 0], dtype=float32)
+    """
 
 def blackman(M: int, *, stream: StreamOrDevice = None) -> array:
-    """The blackman window of M points."""
+    """
+    Return the Blackman window.
+
+    Args:
+        M: the number of points.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A vector of float32.
+
+    Example:
+        >>> mx.blackman(5)[1:4]
+        array([0.34, 1, 0.34], dtype=float32)
+    """
 
 def hamming(M: int, *, stream: StreamOrDevice = None) -> array:
-    """The hamming window of M points."""
+    """
+    Return the Hamming window.
+
+    Args:
+        M: the number of points.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A vector of float32.
+
+    Example:
+        >>> mx.hamming(5)
+        array([0.08, 0.54, 1, 0.54, 0.08], dtype=float32)
+    """
 
 def hanning(M: int, *, stream: StreamOrDevice = None) -> array:
-    """The hanning window of M points."""
+    """
+    Return the Hann window.
+
+    Args:
+        M: the number of points.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A vector of float32.
+
+    Example:
+        >>> mx.hanning(5)
+        array([0, 0.5, 1, 0.5, 0], dtype=float32)
+    """
 
 def asarray(a: ArrayInput, dtype: Dtype | None = None, *, copy: bool | None = None, device: Device | Stream | None = None) -> array:
     """
-    An array from any object with elements; see array. With copy=False, memory is shared or ValueError is raised.
+    Convert an object to an array.
+
+    Args:
+        a: numbers, nested lists, or an array of another library.
+        dtype: the dtype; by default that of `a`, float32 for Python floats and float64 arrays.
+        copy: True copies always, False shares memory or raises, None (default) copies if
+            needed.
+        device: the device of the array; None is the default one.
+
+    Returns:
+        An array.
+
+    Raises:
+        ValueError: `copy` is False and the memory cannot be shared.
+
+    Example:
+        >>> mx.asarray([1, 2, 3])
+        array([1, 2, 3], dtype=int32)
     """
 
 def from_dlpack(x: DLPackCompatible, /, *, copy: bool | None = None, device: Device | Stream | None = None) -> array:
-    """An array of an object with __dlpack__. Copies unless copy=False."""
+    """
+    Convert an object of another library that has `__dlpack__` to an array.
+
+    Args:
+        x: the object, such as a NumPy array or a PyTorch tensor.
+        copy: True or None (default) copies, False shares memory or raises.
+        device: the device of the array; None is the default one.
+
+    Returns:
+        An array.
+
+    Raises:
+        ValueError: `copy` is False and the memory cannot be shared.
+
+    Example:
+        >>> import numpy as np
+        >>> mx.from_dlpack(np.array([1, 2], dtype=np.int32))
+        array([1, 2], dtype=int32)
+    """
 
 @overload
-def reshape(a: array, /, shape: Sequence[int], *, stream: StreamOrDevice = None) -> array:
-    """
-    The array in another shape with the same number of elements; one length may be -1 and is inferred.
-    """
+def reshape(a: array, /, shape: Sequence[int], *, stream: StreamOrDevice = None) -> array: ...
 
 @overload
-def reshape(a: array, /, shape: Sequence[int], *, copy: bool | None, stream: StreamOrDevice = None) -> array: ...
+def reshape(a: array, /, shape: Sequence[int], *, copy: bool | None, stream: StreamOrDevice = None) -> array:
+    """
+    Return the elements in another shape.
+
+    Args:
+        a: an array of any dtype.
+        shape: the lengths; one of them may be -1 and follows from the others.
+        copy: accepted for the array API standard; the result behaves as a copy.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array with the elements of `a` in row-major order.
+
+    Raises:
+        ValueError: the numbers of elements differ.
+
+    Example:
+        >>> mx.reshape(mx.arange(6), (2, -1))
+        array([[0, 1, 2],
+               [3, 4, 5]], dtype=int32)
+    """
 
 def flatten(a: array, /, start_axis: int = 0, end_axis: int = -1, *, stream: StreamOrDevice = None) -> array:
-    """Merges the axes `start_axis` to `end_axis`, inclusive, into one."""
+    """
+    Merge neighbouring axes into one.
+
+    Args:
+        a: an array of any dtype.
+        start_axis: the first axis that is merged; 0 by default.
+        end_axis: the last axis that is merged; the last one by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array with the elements of `a`.
+
+    Raises:
+        IndexError: an axis is out of range.
+
+    Example:
+        >>> mx.flatten(mx.array([[1, 2], [3, 4]]))
+        array([1, 2, 3, 4], dtype=int32)
+    """
 
 def unflatten(a: array, /, axis: int, shape: Sequence[int], *, stream: StreamOrDevice = None) -> array:
-    """An axis split into axes of `shape`; one length may be -1."""
+    """
+    Split an axis into several.
+
+    Args:
+        a: an array of any dtype.
+        axis: the axis.
+        shape: the lengths of the new axes; one of them may be -1.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array with the elements of `a`.
+
+    Raises:
+        IndexError: the axis is out of range.
+        ValueError: the lengths do not fit the axis.
+
+    Example:
+        >>> mx.unflatten(mx.arange(6), 0, (2, 3))
+        array([[0, 1, 2],
+               [3, 4, 5]], dtype=int32)
+    """
 
 def squeeze(a: array, /, axis: None | int | Sequence[int] = None, *, stream: StreamOrDevice = None) -> array:
-    """Removes the given axes of length 1, or all axes of length 1."""
+    """
+    Remove axes of length 1.
+
+    Args:
+        a: an array of any dtype.
+        axis: the axis or axes that are removed; None (the default) for all of length 1.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array with the elements of `a`.
+
+    Raises:
+        IndexError: an axis is out of range.
+        ValueError: an axis has another length.
+
+    Example:
+        >>> mx.squeeze(mx.zeros((1, 3, 1))).shape
+        (3,)
+    """
 
 def expand_dims(a: array, /, axis: int | Sequence[int], *, stream: StreamOrDevice = None) -> array:
-    """Inserts axes of length 1 at the given positions of the result."""
+    """
+    Insert axes of length 1.
+
+    Args:
+        a: an array of any dtype.
+        axis: the position or positions of the new axes in the result.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array with the elements of `a`.
+
+    Raises:
+        IndexError: an axis is out of range.
+
+    Example:
+        >>> mx.expand_dims(mx.array([1, 2]), 0)
+        array([[1, 2]], dtype=int32)
+    """
 
 def broadcast_to(a: scalar | array, /, shape: Sequence[int], *, stream: StreamOrDevice = None) -> array:
     """
-    The array repeated along axes of length 1 and new leading axes up to `shape`.
+    Repeat an array along new leading axes and along axes of length 1.
+
+    Args:
+        a: an array or a scalar.
+        shape: the shape of the result.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the given shape; no memory is copied.
+
+    Raises:
+        ValueError: the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.broadcast_to(mx.array([1, 2]), (2, 2))
+        array([[1, 2],
+               [1, 2]], dtype=int32)
     """
 
 def broadcast_arrays(*arrays: array, stream: StreamOrDevice = None) -> list[array]:
-    """The arrays broadcast to their common shape."""
+    """
+    Broadcast arrays to their common shape.
+
+    Args:
+        arrays: the arrays.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A list of arrays of one shape.
+
+    Raises:
+        ValueError: the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.broadcast_arrays(mx.array([1, 2]), mx.array([[3], [4]]))
+        [array([[1, 2],
+               [1, 2]], dtype=int32), array([[3, 3],
+               [4, 4]], dtype=int32)]
+    """
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
-    """The broadcast shape of several shapes."""
+    """
+    Return the shape that several shapes are broadcast to.
+
+    Args:
+        shapes: sequences of ints.
+
+    Returns:
+        A tuple of ints.
+
+    Raises:
+        ValueError: the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.broadcast_shapes((2, 1), (3,))
+        (2, 3)
+    """
 
 @overload
 def atleast_1d(arys: array, /, *, stream: StreamOrDevice = None) -> array: ...
@@ -1392,7 +3589,18 @@ def atleast_1d(first: array, second: array, /, *arys: array, stream: StreamOrDev
 @overload
 def atleast_1d(*arys: array, stream: StreamOrDevice = None) -> array | list[array]:
     """
-    The arrays with axes of length 1 added up to the rank in the name; a list where several are given.
+    Convert scalars to vectors of length 1, and leave other arrays as they are.
+
+    Args:
+        arys: the arrays.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array, or a list of arrays for several.
+
+    Example:
+        >>> mx.atleast_1d(mx.array(3))
+        array([3], dtype=int32)
     """
 
 @overload
@@ -1404,7 +3612,18 @@ def atleast_2d(first: array, second: array, /, *arys: array, stream: StreamOrDev
 @overload
 def atleast_2d(*arys: array, stream: StreamOrDevice = None) -> array | list[array]:
     """
-    The arrays with axes of length 1 added up to the rank in the name; a list where several are given.
+    Add leading axes of length 1 to arrays of fewer than two axes.
+
+    Args:
+        arys: the arrays.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array, or a list of arrays for several.
+
+    Example:
+        >>> mx.atleast_2d(mx.array([1, 2]))
+        array([[1, 2]], dtype=int32)
     """
 
 @overload
@@ -1416,249 +3635,1267 @@ def atleast_3d(first: array, second: array, /, *arys: array, stream: StreamOrDev
 @overload
 def atleast_3d(*arys: array, stream: StreamOrDevice = None) -> array | list[array]:
     """
-    The arrays with axes of length 1 added up to the rank in the name; a list where several are given.
+    Add axes of length 1 to arrays of fewer than three axes.
+
+    Args:
+        arys: the arrays.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array, or a list of arrays for several.
+
+    Example:
+        >>> mx.atleast_3d(mx.array([1, 2])).shape
+        (1, 2, 1)
     """
 
 def transpose(a: array, /, axes: Sequence[int] | None = None, *, stream: StreamOrDevice = None) -> array:
     """
-    Permutes the axes: axis i of the result is axis axes[i]; reverses all axes if none are given.
+    Permute the axes.
+
+    Args:
+        a: an array of any dtype.
+        axes: axis `i` of the result is axis `axes[i]` of `a`; None (the default) reverses the
+            axes.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array with the elements of `a`; no memory is copied.
+
+    Raises:
+        IndexError: an axis is out of range.
+        ValueError: `axes` is no permutation.
+
+    Example:
+        >>> mx.transpose(mx.array([[1, 2], [3, 4]]))
+        array([[1, 3],
+               [2, 4]], dtype=int32)
+        >>> mx.transpose(mx.zeros((2, 3, 4)), (0, 2, 1)).shape
+        (2, 4, 3)
     """
 
 permute_dims = transpose
 
 def matrix_transpose(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """Swaps the last two axes."""
+    """
+    Exchange the last two axes.
+
+    Args:
+        a: an array of at least two axes.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array with the elements of `a`; no memory is copied.
+
+    Raises:
+        ValueError: `a` has fewer than two axes.
+
+    Example:
+        >>> mx.matrix_transpose(mx.array([[1, 2], [3, 4]]))
+        array([[1, 3],
+               [2, 4]], dtype=int32)
+    """
 
 def swapaxes(a: array, /, axis1: int, axis2: int, *, stream: StreamOrDevice = None) -> array:
-    """Swaps two axes."""
+    """
+    Exchange two axes.
+
+    Args:
+        a: an array of any dtype.
+        axis1: the first axis.
+        axis2: the second axis.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array with the elements of `a`; no memory is copied.
+
+    Raises:
+        IndexError: an axis is out of range.
+
+    Example:
+        >>> mx.swapaxes(mx.zeros((2, 3, 4)), 0, 2).shape
+        (4, 3, 2)
+    """
 
 @overload
-def moveaxis(a: array, /, source: int, destination: int, *, stream: StreamOrDevice = None) -> array:
-    """Moves axis `source` to position `destination`."""
+def moveaxis(a: array, /, source: int, destination: int, *, stream: StreamOrDevice = None) -> array: ...
 
 @overload
-def moveaxis(a: array, /, source: Sequence[int], destination: Sequence[int], *, stream: StreamOrDevice = None) -> array: ...
+def moveaxis(a: array, /, source: Sequence[int], destination: Sequence[int], *, stream: StreamOrDevice = None) -> array:
+    """
+    Move axes to other positions; the others keep their order.
+
+    Args:
+        a: an array of any dtype.
+        source: the axis or axes.
+        destination: their positions in the result.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array with the elements of `a`; no memory is copied.
+
+    Raises:
+        IndexError: an axis is out of range.
+
+    Example:
+        >>> mx.moveaxis(mx.zeros((2, 3, 4)), 0, -1).shape
+        (3, 4, 2)
+    """
 
 def flip(a: array, /, axis: None | int | Sequence[int] = None, *, stream: StreamOrDevice = None) -> array:
-    """The elements in reverse order along the given axes, or along all."""
+    """
+    Reverse the order of the elements along axes.
+
+    Args:
+        a: an array of any dtype.
+        axis: the axis or axes; None (the default) for all.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape and dtype of `a`.
+
+    Raises:
+        IndexError: an axis is out of range.
+
+    Example:
+        >>> mx.flip(mx.array([1, 2, 3]))
+        array([3, 2, 1], dtype=int32)
+    """
 
 def diagonal(a: array, offset: int = 0, axis1: int = 0, axis2: int = 1, stream: StreamOrDevice = None) -> array:
-    """The diagonals of the planes that two axes span, as a last axis."""
+    """
+    Return the diagonals of the planes that two axes span, as a last axis.
+
+    Args:
+        a: an array of at least two axes.
+        offset: the diagonal: 0 (default) the main one, positive ones above it.
+        axis1: the axis of the rows; 0 by default.
+        axis2: the axis of the columns; 1 by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array with one axis less than `a`.
+
+    Raises:
+        ValueError: `a` has fewer than two axes.
+
+    Example:
+        >>> mx.diagonal(mx.array([[1, 2], [3, 4]]))
+        array([1, 4], dtype=int32)
+    """
 
 def trace(a: array, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array:
-    """The sum of a diagonal."""
+    """
+    Return the sum of a diagonal.
+
+    Args:
+        a: an array of at least two axes.
+        offset: the diagonal: 0 (default) the main one, positive ones above it.
+        axis1: the axis of the rows; 0 by default.
+        axis2: the axis of the columns; 1 by default.
+        dtype: the dtype of the sum; by default the one that `sum` gives.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array without the two axes.
+
+    Raises:
+        ValueError: `a` has fewer than two axes.
+
+    Example:
+        >>> mx.trace(mx.array([[1, 2], [3, 4]]))
+        array(5, dtype=int32)
+    """
 
 def as_strided(a: array, /, shape: Sequence[int] | None = None, strides: Sequence[int] | None = None, offset: int = 0, *, stream: StreamOrDevice = None) -> array:
     """
-    A view of the elements in row-major order: element (i, j, ..) is element offset + i * strides[0] + j * strides[1] + ..
+    Return a view whose shape and strides are given.
+
+    Element `(i, j, ...)` is element `offset + i * strides[0] + j * strides[1] + ...` of `a` in
+    row-major order.
+
+    Args:
+        a: an array of any dtype.
+        shape: the shape; that of `a` by default.
+        strides: a step for each axis, in elements; those of a row-major array by default.
+        offset: the position of the first element; 0 by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the given shape.
+
+    Raises:
+        ValueError: an element lies outside of `a`.
+
+    Example:
+        >>> mx.as_strided(mx.arange(5), (3, 3), (1, 1))
+        array([[0, 1, 2],
+               [1, 2, 3],
+               [2, 3, 4]], dtype=int32)
     """
 
 def slice(a: array, start_indices: array, axes: Sequence[int], slice_size: Sequence[int], *, stream: StreamOrDevice = None) -> array:
     """
-    A slice of size `slice_size` whose start, along `axes`, is given by an array.
+    Return a slice whose start is given by an array.
+
+    Args:
+        a: an array of any dtype.
+        start_indices: a vector of integers: where the slice begins, along `axes`.
+        axes: the axes that the starts belong to.
+        slice_size: the lengths of the slice, one for each axis of `a`.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of shape `slice_size`.
+
+    Raises:
+        ValueError: the slice is larger than `a`.
+
+    Example:
+        >>> mx.slice(mx.arange(9).reshape(3, 3), mx.array([1]), (0,), (1, 2))
+        array([[3, 4]], dtype=int32)
     """
 
 def slice_update(a: array, update: array, start_indices: array, axes: Sequence[int], *, stream: StreamOrDevice = None) -> array:
     """
-    A copy with `update` written to a slice whose start, along `axes`, is given by an array.
+    Return a copy with a slice replaced, whose start is given by an array.
+
+    Args:
+        a: an array of any dtype.
+        update: what is written.
+        start_indices: a vector of integers: where the slice begins, along `axes`.
+        axes: the axes that the starts belong to.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape and dtype of `a`.
+
+    Raises:
+        ValueError: the update is larger than `a`.
+
+    Example:
+        >>> mx.slice_update(mx.zeros(4), mx.ones(2), mx.array([1]), (0,))
+        array([0, 1, 1, 0], dtype=float32)
     """
 
 def concatenate(arrays: list[array], axis: int | None = 0, *, stream: StreamOrDevice = None) -> array:
     """
-    Joins arrays along an existing axis; flattens them first if axis is None.
+    Join arrays along an existing axis.
+
+    Args:
+        arrays: arrays whose lengths agree along the other axes; they are promoted to one dtype.
+        axis: the axis, 0 by default; None flattens the arrays first.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array.
+
+    Raises:
+        ValueError: there are no arrays, or other lengths differ.
+
+    Example:
+        >>> mx.concatenate([mx.array([1, 2]), mx.array([3])])
+        array([1, 2, 3], dtype=int32)
     """
 
 concat = concatenate
 
 def stack(arrays: list[array], axis: int | None = 0, *, stream: StreamOrDevice = None) -> array:
-    """Joins arrays along a new axis."""
+    """
+    Join arrays of one shape along a new axis.
+
+    Args:
+        arrays: the arrays; they are promoted to one dtype.
+        axis: the position of the new axis, 0 by default; None flattens the arrays first.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array with one axis more.
+
+    Raises:
+        ValueError: there are no arrays, or shapes differ.
+
+    Example:
+        >>> mx.stack([mx.array([1, 2]), mx.array([3, 4])])
+        array([[1, 2],
+               [3, 4]], dtype=int32)
+    """
 
 def split(a: array, /, indices_or_sections: int | Sequence[int], axis: int = 0, *, stream: StreamOrDevice = None) -> list[array]:
-    """Splits an axis into a number of equal parts, or at the given indices."""
+    """
+    Split an array along an axis.
+
+    Args:
+        a: an array of any dtype.
+        indices_or_sections: the number of equal parts, or the indices at which the parts begin.
+        axis: the axis; 0 by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A list of arrays.
+
+    Raises:
+        ValueError: the axis has no such number of equal parts.
+
+    Example:
+        >>> mx.split(mx.arange(4), 2)
+        [array([0, 1], dtype=int32), array([2, 3], dtype=int32)]
+        >>> mx.split(mx.arange(4), [1])
+        [array([0], dtype=int32), array([1, 2, 3], dtype=int32)]
+    """
 
 def unstack(x: array, /, *, axis: int = 0, stream: StreamOrDevice = None) -> tuple[array, ...]:
-    """The slices along an axis, without that axis."""
+    """
+    Return the slices along an axis, without that axis.
+
+    Args:
+        x: an array of at least one axis.
+        axis: the axis; 0 by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A tuple of arrays.
+
+    Raises:
+        IndexError: an axis is out of range.
+
+    Example:
+        >>> mx.unstack(mx.array([[1, 2], [3, 4]]))
+        (array([1, 2], dtype=int32), array([3, 4], dtype=int32))
+    """
 
 def pad(a: array, pad_width: int | tuple[int] | tuple[int, int] | list[tuple[int, int]], mode: Literal['constant', 'edge', 'reflect', 'symmetric'] = 'constant', constant_values: scalar | array = 0, *, stream: StreamOrDevice = None) -> array:
     """
-    The array with elements added at the ends of its axes: a value, the edge, or a mirror image without ('reflect') or with ('symmetric') the edge.
+    Add elements at the ends of axes.
+
+    Args:
+        a: an array of any dtype.
+        pad_width: how many: an int for all ends, a pair (before, after), or a pair for each
+            axis.
+        mode: 'constant' (default), 'edge' for the outermost element, 'reflect' or 'symmetric'
+            for a mirror image without or with it.
+        constant_values: the value that is added in mode 'constant'; 0 by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the dtype of `a`.
+
+    Raises:
+        ValueError: a width is negative, or the mode is unknown.
+
+    Example:
+        >>> mx.pad(mx.array([1, 2]), (1, 2))
+        array([0, 1, 2, 0, 0], dtype=int32)
+        >>> mx.pad(mx.array([1, 2, 3]), 2, mode="reflect")
+        array([3, 2, 1, ..., 3, 2, 1], dtype=int32)
     """
 
 @overload
-def repeat(array: array, repeats: int, axis: int | None = None, *, stream: StreamOrDevice = None) -> array:
-    """Each element `repeats` times along an axis, or in the flattened array."""
+def repeat(array: array, repeats: int, axis: int | None = None, *, stream: StreamOrDevice = None) -> array: ...
 
 @overload
-def repeat(array: array, repeats: array, axis: int | None = None, *, stream: StreamOrDevice = None) -> array: ...
+def repeat(array: array, repeats: array, axis: int | None = None, *, stream: StreamOrDevice = None) -> array:
+    """
+    Repeat each element along an axis.
+
+    Args:
+        array: the array.
+        repeats: how many times: an int, or an array with a number for each element.
+        axis: the axis; None (the default) flattens the array first.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the dtype of the input.
+
+    Raises:
+        ValueError: a number is negative.
+
+    Example:
+        >>> mx.repeat(mx.array([1, 2]), 2)
+        array([1, 1, 2, 2], dtype=int32)
+    """
 
 def tile(a: array, reps: int | Sequence[int], /, *, stream: StreamOrDevice = None) -> array:
-    """The array repeated reps[i] times along axis i."""
+    """
+    Repeat an array along its axes.
+
+    Args:
+        a: an array of any dtype.
+        reps: the number of copies along each axis; an int for the last axis.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the dtype of `a`.
+
+    Raises:
+        ValueError: a number is negative.
+
+    Example:
+        >>> mx.tile(mx.array([1, 2]), 2)
+        array([1, 2, 1, 2], dtype=int32)
+    """
 
 def roll(a: array, /, shift: int | tuple[int], axis: None | int | tuple[int] = None, *, stream: StreamOrDevice = None) -> array:
-    """The elements shifted cyclically along axes."""
+    """
+    Shift elements along axes; what leaves at the end comes back at the start.
+
+    Args:
+        a: an array of any dtype.
+        shift: by how many places, one number for each axis.
+        axis: the axis or axes; None (the default) flattens the array first and restores its
+            shape.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape and dtype of `a`.
+
+    Raises:
+        IndexError: an axis is out of range.
+
+    Example:
+        >>> mx.roll(mx.array([1, 2, 3]), 1)
+        array([3, 1, 2], dtype=int32)
+    """
 
 def take(a: array, /, indices: int | array, axis: int | None = None, *, stream: StreamOrDevice = None) -> array:
-    """Slices at indices along an axis, or elements of the flattened array."""
+    """
+    Take slices along an axis, by their indices.
+
+    Args:
+        a: an array of any dtype.
+        indices: an int or an array of integers; negative ones count from the end.
+        axis: the axis; None (the default) flattens the array first.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array: the axis is replaced by the axes of `indices`.
+
+    Raises:
+        IndexError: an index is out of range.
+
+    Example:
+        >>> mx.take(mx.array([10, 20, 30]), mx.array([2, 0]))
+        array([30, 10], dtype=int32)
+    """
 
 def take_along_axis(a: array, /, indices: array, axis: int | None = -1, *, stream: StreamOrDevice = None) -> array:
-    """Elements at one index for each element along an axis."""
+    """
+    Take elements along an axis, by an index for each.
+
+    Args:
+        a: an array of any dtype.
+        indices: an array of integers that is broadcast against `a` on the other axes.
+        axis: the axis, by default the last one; None flattens `a` first.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `indices`.
+
+    Raises:
+        IndexError: an index or the axis is out of range.
+
+    Example:
+        >>> a = mx.array([[3, 1], [2, 4]])
+        >>> mx.take_along_axis(a, mx.argsort(a, axis=1), axis=1)
+        array([[1, 3],
+               [2, 4]], dtype=int32)
+    """
 
 def put_along_axis(a: array, /, indices: array, values: array, axis: int | None = None, *, stream: StreamOrDevice = None) -> array:
     """
-    A copy with `values` written at one index for each element along an axis.
+    Return a copy with elements replaced along an axis, by an index for each.
+
+    Args:
+        a: an array of any dtype.
+        indices: an array of integers that is broadcast against `a` on the other axes.
+        values: what is written; broadcast to the shape of `indices`.
+        axis: the axis; None (the default) flattens `a` first.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape and dtype of `a`.
+
+    Raises:
+        IndexError: the axis is out of range.
+
+    Example:
+        >>> mx.put_along_axis(mx.zeros((2, 2)), mx.array([[1], [0]]), mx.array(5.0), axis=1)
+        array([[0, 5],
+               [5, 0]], dtype=float32)
     """
 
 def nonzero(a: array, /, *, stream: StreamOrDevice = None) -> tuple[array, ...]:
     """
-    Indices of the nonzero elements, one array per axis. Evaluates the array.
+    Return the indices of the nonzero elements. Evaluates the array.
+
+    Args:
+        a: an array of any dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A tuple of vectors of indices, one for each axis.
+
+    Example:
+        >>> mx.nonzero(mx.array([0, 3, 4]))
+        (array([1, 2], dtype=int32),)
     """
 
 def argwhere(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """Indices of the nonzero elements, as rows. Evaluates the array."""
+    """
+    Return the indices of the nonzero elements, as rows. Evaluates the array.
+
+    Args:
+        a: an array of any dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A matrix with a row for each nonzero element and a column for each axis.
+
+    Example:
+        >>> mx.argwhere(mx.array([[0, 3], [4, 0]]))
+        array([[0, 1],
+               [1, 0]], dtype=int32)
+    """
 
 def flatnonzero(a: array, /, *, stream: StreamOrDevice = None) -> array:
     """
-    Indices of the nonzero elements of the flattened array. Evaluates the array.
+    Return the indices of the nonzero elements of the flattened array. Evaluates the array.
+
+    Args:
+        a: an array of any dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A vector of indices.
+
+    Example:
+        >>> mx.flatnonzero(mx.array([[0, 3], [4, 0]]))
+        array([1, 2], dtype=int32)
     """
 
 def compress(condition: array, a: array, axis: int | None = None, *, stream: StreamOrDevice = None) -> array:
     """
-    The slices along an axis, or the elements of the flattened array, where the condition is true. Evaluates the condition.
+    Take the slices along an axis for which a condition is true. Evaluates the condition.
+
+    Args:
+        condition: a vector of bool.
+        a: an array of any dtype.
+        axis: the axis; None (the default) flattens the array first.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the dtype of `a`.
+
+    Raises:
+        ValueError: the condition is longer than the axis.
+
+    Example:
+        >>> mx.compress(mx.array([True, False, True]), mx.array([1, 2, 3]))
+        array([1, 3], dtype=int32)
     """
 
 def extract(condition: array, a: array, *, stream: StreamOrDevice = None) -> array:
-    """The elements where the condition is true. Evaluates the condition."""
-
-@overload
-def sum(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
-    """Sum over axes, or over all. Bool and small integers add up in int32."""
-
-@overload
-def sum(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, dtype: Dtype | None, stream: StreamOrDevice = None) -> array: ...
-
-@overload
-def prod(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
     """
-    Product over axes, or over all. Bool and small integers multiply in int32.
+    Take the elements for which a condition is true. Evaluates the condition.
+
+    Args:
+        condition: an array of bool with as many elements as `a`.
+        a: an array of any dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A vector of the dtype of `a`.
+
+    Example:
+        >>> a = mx.array([1, 2, 3])
+        >>> mx.extract(a > 1, a)
+        array([2, 3], dtype=int32)
     """
 
 @overload
-def prod(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, dtype: Dtype | None, stream: StreamOrDevice = None) -> array: ...
+def sum(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array: ...
+
+@overload
+def sum(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, dtype: Dtype | None, stream: StreamOrDevice = None) -> array:
+    """
+    Return the sum of the elements over axes.
+
+    Bool and integers narrower than 32 bits are added in int32 or uint32.
+
+    Args:
+        a: an array of any dtype.
+        axis: the axis or axes that are reduced; None (the default) for all.
+        keepdims: whether reduced axes are kept with length 1; False by default.
+        dtype: the dtype in which elements are added; by default the one of `a`, at least 32
+            bits for integers.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array without the reduced axes; 0 for an empty one.
+
+    Raises:
+        IndexError: an axis is out of range.
+
+    Example:
+        >>> a = mx.array([[1, 2], [3, 4]])
+        >>> mx.sum(a)
+        array(10, dtype=int32)
+        >>> mx.sum(a, axis=0)
+        array([4, 6], dtype=int32)
+    """
+
+@overload
+def prod(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array: ...
+
+@overload
+def prod(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, dtype: Dtype | None, stream: StreamOrDevice = None) -> array:
+    """
+    Return the product of the elements over axes.
+
+    Bool and integers narrower than 32 bits are multiplied in int32 or uint32.
+
+    Args:
+        a: an array of any dtype.
+        axis: the axis or axes that are reduced; None (the default) for all.
+        keepdims: whether reduced axes are kept with length 1; False by default.
+        dtype: the dtype in which elements are multiplied; by default the one of `a`, at least
+            32 bits for integers.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array without the reduced axes; 1 for an empty one.
+
+    Raises:
+        IndexError: an axis is out of range.
+
+    Example:
+        >>> mx.prod(mx.array([[1, 2], [3, 4]]), axis=1)
+        array([2, 12], dtype=int32)
+    """
 
 def max(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
-    """Largest element over axes, or over all."""
+    """
+    Return the largest element over axes. NaN is larger than all numbers.
+
+    Args:
+        a: an array of any dtype.
+        axis: the axis or axes that are reduced; None (the default) for all.
+        keepdims: whether reduced axes are kept with length 1; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the dtype of `a` without the reduced axes.
+
+    Raises:
+        IndexError: an axis is out of range.
+        ValueError: a reduced axis has length 0.
+
+    Example:
+        >>> mx.max(mx.array([[1, 5], [3, 2]]), axis=1)
+        array([5, 3], dtype=int32)
+    """
 
 def min(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
-    """Smallest element over axes, or over all."""
+    """
+    Return the smallest element over axes. NaN is smaller than all numbers.
+
+    Args:
+        a: an array of any dtype.
+        axis: the axis or axes that are reduced; None (the default) for all.
+        keepdims: whether reduced axes are kept with length 1; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the dtype of `a` without the reduced axes.
+
+    Raises:
+        IndexError: an axis is out of range.
+        ValueError: a reduced axis has length 0.
+
+    Example:
+        >>> mx.min(mx.array([[1, 5], [3, 2]]), axis=1)
+        array([1, 2], dtype=int32)
+    """
 
 def all(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
-    """True where all elements over axes, or over all, are nonzero."""
+    """
+    Test whether all elements over axes are nonzero.
+
+    Args:
+        a: an array of any dtype.
+        axis: the axis or axes that are reduced; None (the default) for all.
+        keepdims: whether reduced axes are kept with length 1; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of bool without the reduced axes; True for an empty one.
+
+    Raises:
+        IndexError: an axis is out of range.
+
+    Example:
+        >>> mx.all(mx.array([[True, True], [True, False]]), axis=1)
+        array([True, False], dtype=bool)
+    """
 
 def any(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
-    """True where some element over axes, or over all, is nonzero."""
+    """
+    Test whether at least one element over axes is nonzero.
+
+    Args:
+        a: an array of any dtype.
+        axis: the axis or axes that are reduced; None (the default) for all.
+        keepdims: whether reduced axes are kept with length 1; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of bool without the reduced axes; False for an empty one.
+
+    Raises:
+        IndexError: an axis is out of range.
+
+    Example:
+        >>> mx.any(mx.array([[False, True], [False, False]]), axis=1)
+        array([True, False], dtype=bool)
+    """
 
 def mean(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
-    """Mean over axes, or over all, in floating point."""
+    """
+    Return the arithmetic mean over axes.
+
+    Args:
+        a: an array; bool and integers are converted to float32.
+        axis: the axis or axes that are reduced; None (the default) for all.
+        keepdims: whether reduced axes are kept with length 1; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array without the reduced axes, of the dtype of `a` or float32; NaN for an empty one.
+
+    Raises:
+        IndexError: an axis is out of range.
+
+    Example:
+        >>> mx.mean(mx.array([[1, 2], [3, 4]]), axis=0)
+        array([2, 3], dtype=float32)
+    """
 
 def median(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
-    """Middle of the sorted elements, or the mean of the two middle ones."""
+    """
+    Return the median over axes: the middle of the sorted elements, or the mean of the two
+    middle ones.
+
+    Args:
+        a: an array of any dtype but complex.
+        axis: the axis or axes that are reduced; None (the default) for all.
+        keepdims: whether reduced axes are kept with length 1; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array without the reduced axes, of the dtype of `a` or float32.
+
+    Raises:
+        IndexError: an axis is out of range.
+        ValueError: `a` is complex, or a reduced axis has length 0.
+
+    Example:
+        >>> mx.median(mx.array([5.0, 1.0, 3.0, 2.0]))
+        array(2.5, dtype=float32)
+    """
 
 def count_nonzero(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, stream: StreamOrDevice = None) -> array:
-    """Number of nonzero elements over axes, or over all."""
+    """
+    Count the nonzero elements over axes.
+
+    Args:
+        a: an array of any dtype.
+        axis: the axis or axes that are reduced; None (the default) for all.
+        keepdims: whether reduced axes are kept with length 1; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of integers without the reduced axes.
+
+    Raises:
+        IndexError: an axis is out of range.
+
+    Example:
+        >>> mx.count_nonzero(mx.array([[0, 1], [2, 3]]), axis=0)
+        array([1, 2], dtype=int32)
+    """
 
 def minmax(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> tuple[array, array]:
-    """Smallest and largest element over axes, or over all."""
+    """
+    Return the smallest and the largest element over axes, in one pass.
+
+    Args:
+        a: an array of any dtype.
+        axis: the axis or axes that are reduced; None (the default) for all.
+        keepdims: whether reduced axes are kept with length 1; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A pair of arrays of the dtype of `a` without the reduced axes: the smallest and the
+        largest.
+
+    Raises:
+        IndexError: an axis is out of range.
+        ValueError: a reduced axis has length 0.
+
+    Example:
+        >>> mx.minmax(mx.array([3, 1, 2]))
+        (array(1, dtype=int32), array(3, dtype=int32))
+    """
 
 @overload
-def var(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, ddof: int = 0, *, stream: StreamOrDevice = None) -> array:
-    """Mean squared distance from the mean, divided by n - ddof."""
+def var(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, ddof: int = 0, *, stream: StreamOrDevice = None) -> array: ...
 
 @overload
-def var(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, correction: float, stream: StreamOrDevice = None) -> array: ...
+def var(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, correction: float, stream: StreamOrDevice = None) -> array:
+    """
+    Return the variance over axes: the mean squared distance from the mean.
+
+    Args:
+        a: an array; bool and integers are converted to float32.
+        axis: the axis or axes that are reduced; None (the default) for all.
+        keepdims: whether reduced axes are kept with length 1; False by default.
+        ddof: the sum of squares is divided by `n - ddof`; 0 by default, 1 for the unbiased
+            estimate.
+        correction: the same as `ddof`, and may be a fraction.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array without the reduced axes, of the dtype of `a` or float32.
+
+    Raises:
+        IndexError: an axis is out of range.
+
+    Example:
+        >>> mx.var(mx.array([1.0, 2.0, 3.0, 4.0]))
+        array(1.25, dtype=float32)
+        >>> mx.var(mx.array([1.0, 2.0, 3.0, 4.0]), ddof=1)
+        array(1.66667, dtype=float32)
+    """
 
 @overload
-def std(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, ddof: int = 0, *, stream: StreamOrDevice = None) -> array:
-    """Square root of the variance."""
+def std(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, ddof: int = 0, *, stream: StreamOrDevice = None) -> array: ...
 
 @overload
-def std(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, correction: float, stream: StreamOrDevice = None) -> array: ...
+def std(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, correction: float, stream: StreamOrDevice = None) -> array:
+    """
+    Return the standard deviation over axes: the square root of the variance.
+
+    Args:
+        a: an array; bool and integers are converted to float32.
+        axis: the axis or axes that are reduced; None (the default) for all.
+        keepdims: whether reduced axes are kept with length 1; False by default.
+        ddof: the sum of squares is divided by `n - ddof`; 0 by default.
+        correction: the same as `ddof`, and may be a fraction.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array without the reduced axes, of the dtype of `a` or float32.
+
+    Raises:
+        IndexError: an axis is out of range.
+
+    Example:
+        >>> mx.std(mx.array([1.0, 3.0]))
+        array(1, dtype=float32)
+    """
 
 def argmax(a: array, /, axis: None | int = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
     """
-    Index of the first largest element along an axis, or in the flattened array.
+    Return the index of the first largest element.
+
+    Args:
+        a: an array of any dtype.
+        axis: the axis; None (the default) flattens the array first.
+        keepdims: whether reduced axes are kept with length 1; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of uint32 without the axis.
+
+    Raises:
+        IndexError: the axis is out of range.
+        ValueError: the axis has length 0.
+
+    Example:
+        >>> mx.argmax(mx.array([[1, 5], [7, 2]]), axis=1)
+        array([1, 0], dtype=uint32)
     """
 
 def argmin(a: array, /, axis: None | int = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
     """
-    Index of the first smallest element along an axis, or in the flattened array.
+    Return the index of the first smallest element.
+
+    Args:
+        a: an array of any dtype.
+        axis: the axis; None (the default) flattens the array first.
+        keepdims: whether reduced axes are kept with length 1; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of uint32 without the axis.
+
+    Raises:
+        IndexError: the axis is out of range.
+        ValueError: the axis has length 0.
+
+    Example:
+        >>> mx.argmin(mx.array([[1, 5], [7, 2]]), axis=1)
+        array([0, 1], dtype=uint32)
     """
 
 def softmax(a: array, /, axis: None | int | Sequence[int] = None, *, precise: bool = False, stream: StreamOrDevice = None) -> array:
-    """exp(a) / sum(exp(a)) over axes, or over all, without overflow."""
+    """
+    Return `exp(a) / sum(exp(a))` over axes, without overflow.
+
+    Args:
+        a: an array; bool and integers are converted to float32.
+        axis: the axis or axes over which the sum is 1; None (the default) for all.
+        precise: whether 16-bit floats are computed in float32; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a` and of its dtype, float32 for bool and integers.
+
+    Raises:
+        IndexError: an axis is out of range.
+
+    Example:
+        >>> mx.softmax(mx.array([0.0, 1.0, 2.0]))
+        array([0.0900306, 0.244728, 0.665241], dtype=float32)
+    """
 
 def logsumexp(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
-    """log(sum(exp(a))) over axes, or over all, without overflow."""
+    """
+    Return `log(sum(exp(a)))` over axes, without overflow.
+
+    Args:
+        a: an array; bool and integers are converted to float32.
+        axis: the axis or axes that are reduced; None (the default) for all.
+        keepdims: whether reduced axes are kept with length 1; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array without the reduced axes, of the dtype of `a` or float32; -inf for an empty
+        one.
+
+    Raises:
+        IndexError: an axis is out of range.
+
+    Example:
+        >>> mx.logsumexp(mx.array([1000.0, 1000.0]))
+        array(1000.69, dtype=float32)
+    """
 
 def cumsum(a: array, /, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, dtype: Dtype | None = None, stream: StreamOrDevice = None) -> array:
-    """Cumulative sum along an axis or over the flattened array."""
+    """
+    Return the cumulative sum: the sums of the elements up to each one.
+
+    Args:
+        a: an array of any dtype.
+        axis: the axis; None (the default) flattens the array first.
+        reverse: whether sums run from the end; False by default.
+        inclusive: whether the element itself is part of its sum; True by default.
+        dtype: the dtype of the result; that of `a` by default, int32 for bool.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a`, flat if `axis` is None.
+
+    Raises:
+        IndexError: an axis is out of range.
+
+    Example:
+        >>> mx.cumsum(mx.array([1, 2, 3]))
+        array([1, 3, 6], dtype=int32)
+        >>> mx.cumsum(mx.array([1, 2, 3]), inclusive=False)
+        array([0, 1, 3], dtype=int32)
+    """
 
 def cumprod(a: array, /, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, dtype: Dtype | None = None, stream: StreamOrDevice = None) -> array:
-    """Cumulative product along an axis or over the flattened array."""
+    """
+    Return the cumulative product: the products of the elements up to each one.
+
+    Args:
+        a: an array of any dtype.
+        axis: the axis; None (the default) flattens the array first.
+        reverse: whether products run from the end; False by default.
+        inclusive: whether the element itself is part of its product; True by default.
+        dtype: the dtype of the result; that of `a` by default, int32 for bool.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a`, flat if `axis` is None.
+
+    Raises:
+        IndexError: an axis is out of range.
+
+    Example:
+        >>> mx.cumprod(mx.array([1, 2, 3]))
+        array([1, 2, 6], dtype=int32)
+    """
 
 def cummax(a: array, /, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, stream: StreamOrDevice = None) -> array:
-    """Cumulative maximum along an axis or over the flattened array."""
+    """
+    Return the cumulative maximum: the largest of the elements up to each one.
+
+    Args:
+        a: an array of any dtype.
+        axis: the axis; None (the default) flattens the array first.
+        reverse: whether maxima run from the end; False by default.
+        inclusive: whether the element itself takes part; True by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape and dtype of `a`, flat if `axis` is None.
+
+    Raises:
+        IndexError: an axis is out of range.
+
+    Example:
+        >>> mx.cummax(mx.array([1, 3, 2]))
+        array([1, 3, 3], dtype=int32)
+    """
 
 def cummin(a: array, /, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, stream: StreamOrDevice = None) -> array:
-    """Cumulative minimum along an axis or over the flattened array."""
+    """
+    Return the cumulative minimum: the smallest of the elements up to each one.
+
+    Args:
+        a: an array of any dtype.
+        axis: the axis; None (the default) flattens the array first.
+        reverse: whether minima run from the end; False by default.
+        inclusive: whether the element itself takes part; True by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape and dtype of `a`, flat if `axis` is None.
+
+    Raises:
+        IndexError: an axis is out of range.
+
+    Example:
+        >>> mx.cummin(mx.array([3, 1, 2]))
+        array([3, 1, 1], dtype=int32)
+    """
 
 def logcumsumexp(a: array, /, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, stream: StreamOrDevice = None) -> array:
-    """log(cumsum(exp(a))) without overflow."""
+    """
+    Return `log(cumsum(exp(a)))` without overflow.
+
+    Args:
+        a: an array; bool and integers are converted to float32.
+        axis: the axis; None (the default) flattens the array first.
+        reverse: whether sums run from the end; False by default.
+        inclusive: whether the element itself is part of its sum; True by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a`, flat if `axis` is None, of its dtype or float32.
+
+    Raises:
+        IndexError: an axis is out of range.
+
+    Example:
+        >>> mx.logcumsumexp(mx.array([0.0, 0.0, 0.0]))
+        array([0, 0.693147, 1.09861], dtype=float32)
+    """
 
 def diff(a: array, /, n: int = 1, axis: int = -1, *, prepend: scalar | array | None = None, append: scalar | array | None = None, stream: StreamOrDevice = None) -> array:
     """
-    Differences of neighbours along an axis, taken n times, with elements `prepend` and `append` at its ends; of bools, whether they differ.
+    Return the differences of neighbours along an axis; for bool, whether they differ.
+
+    Args:
+        a: an array of any dtype.
+        n: how many times differences are taken; 1 by default.
+        axis: the axis; the last one by default.
+        prepend: elements that are put before `a` first, an array or a scalar; None for none.
+        append: elements that are put behind `a` first, an array or a scalar; None for none.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array that is `n` shorter along the axis.
+
+    Raises:
+        IndexError: the axis is out of range.
+        ValueError: `n` is negative.
+
+    Example:
+        >>> mx.diff(mx.array([1, 4, 9]))
+        array([3, 5], dtype=int32)
     """
 
 @overload
-def sort(a: array, /, axis: None | int = -1, *, stream: StreamOrDevice = None) -> array:
+def sort(a: array, /, axis: None | int = -1, *, stream: StreamOrDevice = None) -> array: ...
+
+@overload
+def sort(a: array, /, *, axis: int = -1, descending: bool = False, stable: bool = True, stream: StreamOrDevice = None) -> array:
     """
-    The elements in ascending order along an axis, or all of them. NaN comes last.
+    Return the elements in ascending order along an axis. NaN comes last.
+
+    Args:
+        a: an array of any dtype.
+        axis: the axis, by default the last one; None flattens the array first.
+        descending: whether the order is descending; False by default.
+        stable: accepted for the array API standard; the sort is stable.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape and dtype of `a`, flat if `axis` is None.
+
+    Raises:
+        IndexError: an axis is out of range.
+
+    Example:
+        >>> mx.sort(mx.array([3, 1, 2]))
+        array([1, 2, 3], dtype=int32)
     """
 
 @overload
-def sort(a: array, /, *, axis: int = -1, descending: bool = False, stable: bool = True, stream: StreamOrDevice = None) -> array: ...
+def argsort(a: array, /, axis: None | int = -1, *, stream: StreamOrDevice = None) -> array: ...
 
 @overload
-def argsort(a: array, /, axis: None | int = -1, *, stream: StreamOrDevice = None) -> array:
-    """Indices that sort the elements along an axis, or the flattened array."""
+def argsort(a: array, /, *, axis: int = -1, descending: bool = False, stable: bool = True, stream: StreamOrDevice = None) -> array:
+    """
+    Return the indices that sort the elements along an axis.
 
-@overload
-def argsort(a: array, /, *, axis: int = -1, descending: bool = False, stable: bool = True, stream: StreamOrDevice = None) -> array: ...
+    Args:
+        a: an array of any dtype.
+        axis: the axis, by default the last one; None flattens the array first.
+        descending: whether the order is descending; False by default.
+        stable: accepted for the array API standard; the sort is stable.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of uint32 of the shape of `a`, flat if `axis` is None.
+
+    Raises:
+        IndexError: an axis is out of range.
+
+    Example:
+        >>> mx.argsort(mx.array([3, 1, 2]))
+        array([1, 2, 0], dtype=uint32)
+    """
 
 def partition(a: array, /, kth: int, axis: None | int = -1, *, stream: StreamOrDevice = None) -> array:
     """
-    Partially sorted elements: the kth smallest is in its sorted position, with none larger before it.
+    Return the elements so that the `kth` smallest is in its sorted position, with none larger
+    before it.
+
+    Args:
+        a: an array of any dtype.
+        kth: the position; negative numbers count from the end.
+        axis: the axis, by default the last one; None flattens the array first.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape and dtype of `a`, flat if `axis` is None.
+
+    Raises:
+        IndexError: the axis is out of range.
+        ValueError: `kth` is out of range.
+
+    Example:
+        >>> mx.partition(mx.array([3, 1, 2, 5]), 1)[1]
+        array(2, dtype=int32)
     """
 
 def argpartition(a: array, /, kth: int, axis: None | int = -1, *, stream: StreamOrDevice = None) -> array:
-    """Indices that partition the elements; see partition."""
+    """
+    Return the indices of the elements in the order of `partition`.
+
+    Args:
+        a: an array of any dtype.
+        kth: the position; negative numbers count from the end.
+        axis: the axis, by default the last one; None flattens the array first.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of uint32 of the shape of `a`, flat if `axis` is None.
+
+    Raises:
+        IndexError: the axis is out of range.
+        ValueError: `kth` is out of range.
+
+    Example:
+        >>> mx.argpartition(mx.array([3, 1, 2, 5]), 1)[1]
+        array(2, dtype=uint32)
+    """
 
 def topk(a: array, /, k: int, axis: None | int = -1, *, stream: StreamOrDevice = None) -> array:
     """
-    The k largest elements along an axis, or of the flattened array, in no particular order.
+    Return the `k` largest elements along an axis, in no particular order.
+
+    Args:
+        a: an array of any dtype.
+        k: how many, from 0 to the length of the axis.
+        axis: the axis, by default the last one; None flattens the array first.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the dtype of `a` with `k` elements along the axis.
+
+    Raises:
+        IndexError: the axis is out of range.
+        ValueError: `k` is out of range.
+
+    Example:
+        >>> mx.sort(mx.topk(mx.array([3, 1, 2, 5]), 2))
+        array([3, 5], dtype=int32)
     """
 
 def searchsorted(sorted_sequence: array, values: array, /, side: str = 'left', *, sorter: array | None = None, stream: StreamOrDevice = None) -> array:
     """
-    Positions at which values would be inserted to keep a sequence sorted: before equal ones ('left') or after them ('right'). The sequence may be one that taking `sorter` sorts.
+    Return the positions at which values would be inserted to keep a sequence sorted.
+
+    Args:
+        sorted_sequence: a vector in ascending order.
+        values: an array of any shape.
+        side: 'left' for positions before equal elements (the default), 'right' for positions
+            after them.
+        sorter: indices that sort the sequence, if it is not sorted; None by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of integers of the shape of `values`.
+
+    Raises:
+        ValueError: `side` is another word, or the sequence is no vector.
+
+    Example:
+        >>> mx.searchsorted(mx.array([1, 3, 5]), mx.array([3, 4]))
+        array([1, 2], dtype=uint32)
     """
 
 def unique(a: array, /, size: int | None = None, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, fill_value: scalar | array | None = None, *, stream: StreamOrDevice = None) -> array | tuple[array, ...]:
     """
-    The distinct elements of the flattened array in ascending order, for which the array is
-    computed; or the first `size` of them, filled up with `fill_value` (the smallest element
-    unless given), for which it is not. Behind them, as asked for: positions of the first of
-    each, the positions that give back `a`, and how many there are of each. No two NaN are equal.
+    Return the distinct elements of the flattened array in ascending order.
+
+    Without `size` the array is evaluated, since the number of results depends on it. No two NaN
+    are equal.
+
+    Args:
+        a: an array of any dtype.
+        size: how many results there are: the first ones, filled up with `fill_value`; None for
+            all.
+        return_index: whether the positions of first occurrences are returned; False by default.
+        return_inverse: whether the positions that give back `a` are returned; False by default.
+        return_counts: whether the numbers of occurrences are returned; False by default.
+        fill_value: what fills the results up to `size`; the smallest element by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        The elements, or a tuple of them and of what else is asked for.
+
+    Example:
+        >>> mx.unique(mx.array([3, 1, 3]))
+        array([1, 3], dtype=int32)
+        >>> mx.unique(mx.array([3, 1, 3]), return_counts=True)
+        (array([1, 3], dtype=int32), array([1, 2], dtype=int32))
     """
 
 class UniqueAllResult(NamedTuple):
@@ -1669,7 +4906,19 @@ class UniqueAllResult(NamedTuple):
 
 def unique_all(x: array, /, *, stream: StreamOrDevice = None) -> UniqueAllResult:
     """
-    The distinct elements, where the first of each stands, the positions that give back `x`, and the counts. Computes the array.
+    Return the distinct elements, their first positions, the inverse and the counts. Evaluates
+    the array.
+
+    Args:
+        x: an array of any dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A named tuple `(values, indices, inverse_indices, counts)`.
+
+    Example:
+        >>> mx.unique_all(mx.array([3, 1, 3])).values
+        array([1, 3], dtype=int32)
     """
 
 class UniqueCountsResult(NamedTuple):
@@ -1678,7 +4927,18 @@ class UniqueCountsResult(NamedTuple):
 
 def unique_counts(x: array, /, *, stream: StreamOrDevice = None) -> UniqueCountsResult:
     """
-    The distinct elements and how many there are of each. Computes the array.
+    Return the distinct elements and their counts. Evaluates the array.
+
+    Args:
+        x: an array of any dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A named tuple `(values, counts)`.
+
+    Example:
+        >>> mx.unique_counts(mx.array([3, 1, 3])).counts
+        array([1, 2], dtype=int32)
     """
 
 class UniqueInverseResult(NamedTuple):
@@ -1687,249 +4947,1132 @@ class UniqueInverseResult(NamedTuple):
 
 def unique_inverse(x: array, /, *, stream: StreamOrDevice = None) -> UniqueInverseResult:
     """
-    The distinct elements and the positions that give back `x`. Computes the array.
+    Return the distinct elements and the positions that give back `x`. Evaluates the array.
+
+    Args:
+        x: an array of any dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A named tuple `(values, inverse_indices)`.
+
+    Example:
+        >>> mx.unique_inverse(mx.array([3, 1, 3])).inverse_indices
+        array([1, 0, 1], dtype=int32)
     """
 
 def unique_values(x: array, /, *, stream: StreamOrDevice = None) -> array:
-    """The distinct elements in ascending order. Computes the array."""
+    """
+    Return the distinct elements in ascending order. Evaluates the array.
+
+    Args:
+        x: an array of any dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A vector of the dtype of `x`.
+
+    Example:
+        >>> mx.unique_values(mx.array([3, 1, 3]))
+        array([1, 3], dtype=int32)
+    """
 
 def isin(x1: scalar | array, x2: scalar | array, /, *, invert: bool = False, assume_unique: bool = False, stream: StreamOrDevice = None) -> array:
     """
-    For each element whether it is among those of `x2`, or is not where `invert`.
+    Test whether each element is among those of another array.
+
+    Args:
+        x1: an array or a scalar: what is looked for.
+        x2: an array or a scalar: the set.
+        invert: whether the result is negated; False by default.
+        assume_unique: accepted for NumPy's interface; it changes nothing.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of bool of the shape of `x1`.
+
+    Example:
+        >>> mx.isin(mx.array([1, 2, 3]), mx.array([2, 3, 5]))
+        array([False, True, True], dtype=bool)
     """
 
 def bincount(x: array, /, weights: array | None = None, minlength: int = 0, *, length: int | None = None, stream: StreamOrDevice = None) -> array:
     """
-    How often 0, 1, ... occur in a vector of integers, or the sums of the weights at their
-    places. Computes the array to find the largest, unless `length`, the number of results, is
-    given: the elements must then be smaller.
+    Count how often 0, 1, 2, ... occur in a vector of integers.
+
+    The array is evaluated to find the largest element, unless `length` is given.
+
+    Args:
+        x: a vector of integers from 0 up.
+        weights: a vector of what each element counts; None counts 1.
+        minlength: the least number of results; 0 by default.
+        length: the number of results; all elements must be smaller.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A vector of counts, or of sums of weights.
+
+    Raises:
+        ValueError: `x` is no vector of integers, or has negative elements.
+
+    Example:
+        >>> mx.bincount(mx.array([0, 2, 2]))
+        array([1, 0, 2], dtype=int32)
     """
 
 def histogram(a: array, bins: int | Sequence[scalar] | array = 10, range: tuple[float, float] | None = None, weights: array | None = None, density: bool = False, *, stream: StreamOrDevice = None) -> tuple[array, array]:
     """
-    How many elements (or which sum of `weights`) fall into each bin, and the bounds of the
-    bins: so many of equal width over `range` (from the smallest to the largest element, which
-    are to be finite), or those between ascending bounds. A bin contains its lower bound, the last one its upper
-    bound too. `density` makes the integral 1.
+    Count how many elements fall into each bin.
+
+    A bin contains its lower bound; the last one contains its upper bound too.
+
+    Args:
+        a: a real array.
+        bins: the number of bins of equal width, 10 by default, or the ascending bounds of the
+            bins.
+        range: the outer bounds; by default the smallest and the largest element, which must be
+            finite.
+        weights: what each element counts, of the shape of `a`; None counts 1.
+        density: whether the counts are scaled so that their integral is 1; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A pair: the counts, and the bounds of the bins, one more than there are bins.
+
+    Raises:
+        ValueError: `bins` or `range` are not accepted.
+
+    Example:
+        >>> mx.histogram(mx.array([1.0, 2.0, 2.5, 4.0]), bins=3, range=(1.0, 4.0))
+        (array([1, 2, 1], dtype=int32), array([1, 2, 3, 4], dtype=float32))
     """
 
 def matmul(a: array, b: array, /, *, stream: StreamOrDevice = None) -> array:
     """
-    Matrix product of the last two axes; the other axes broadcast. A vector counts as a row on the left and as a column on the right.
+    Return the matrix product of the last two axes; the other axes are broadcast.
+
+    A vector on the left is a row, a vector on the right a column; its axis is not part of the
+    result.
+
+    Args:
+        a: an array of shape (..., M, K) or (K,).
+        b: an array of shape (..., K, N) or (K,).
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of shape (..., M, N).
+
+    Raises:
+        ValueError: an operand is a scalar, or the shapes do not agree.
+
+    Example:
+        >>> mx.matmul(mx.array([[1.0, 2.0]]), mx.array([[3.0], [4.0]]))
+        array([[11]], dtype=float32)
     """
 
 def inner(a: array, b: array, /, *, stream: StreamOrDevice = None) -> array:
-    """Sums of products over the last axes."""
+    """
+    Return the sums of products over the last axes.
+
+    Args:
+        a: an array of shape (..., K).
+        b: an array of shape (..., K).
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array whose axes are those of `a`, then those of `b`, without the last ones.
+
+    Raises:
+        ValueError: the last axes differ in length.
+
+    Example:
+        >>> mx.inner(mx.array([1, 2]), mx.array([3, 4]))
+        array(11, dtype=int32)
+    """
 
 def outer(a: array, b: array, /, *, stream: StreamOrDevice = None) -> array:
-    """a[i] * b[j] of the flattened operands."""
+    """
+    Return the products of all pairs of elements of two flattened arrays.
+
+    Args:
+        a: an array of M elements.
+        b: an array of N elements.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A matrix of shape (M, N).
+
+    Example:
+        >>> mx.outer(mx.array([1, 2]), mx.array([3, 4]))
+        array([[3, 4],
+               [6, 8]], dtype=int32)
+    """
 
 def kron(a: array, b: array, *, stream: StreamOrDevice = None) -> array:
-    """Kronecker product."""
+    """
+    Return the Kronecker product: `b` multiplied by each element of `a`, in blocks.
+
+    Args:
+        a: an array.
+        b: an array.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array whose lengths are the products of the operands' lengths.
+
+    Example:
+        >>> mx.kron(mx.array([1, 2]), mx.array([1, 1]))
+        array([1, 1, 2, 2], dtype=int32)
+    """
 
 def vecdot(a: array, b: array, /, *, axis: int = -1, stream: StreamOrDevice = None) -> array:
-    """Sum over an axis of conj(a) * b."""
+    """
+    Return the sum of `conj(a) * b` over an axis.
+
+    Args:
+        a: an array.
+        b: an array; the other axes are broadcast.
+        axis: the axis; the last one by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array without the axis.
+
+    Raises:
+        ValueError: the axes differ in length, or the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.vecdot(mx.array([1, 2]), mx.array([3, 4]))
+        array(11, dtype=int32)
+    """
 
 def addmm(c: array, a: array, b: array, /, alpha: float = 1.0, beta: float = 1.0, *, stream: StreamOrDevice = None) -> array:
-    """beta * c + alpha * (a @ b)."""
+    """
+    Return `beta * c + alpha * (a @ b)`.
+
+    Args:
+        c: an array that is broadcast to the shape of the product.
+        a: an array of shape (..., M, K).
+        b: an array of shape (..., K, N).
+        alpha: the factor of the product; 1 by default.
+        beta: the factor of `c`; 1 by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of shape (..., M, N).
+
+    Raises:
+        ValueError: the shapes do not agree.
+
+    Example:
+        >>> mx.addmm(mx.array([1.0]), mx.array([[1.0, 2.0]]), mx.array([[3.0], [4.0]]))
+        array([[12]], dtype=float32)
+    """
 
 def tensordot(a: array, b: array, /, axes: int | list[Sequence[int]] = 2, *, stream: StreamOrDevice = None) -> array:
     """
-    Contraction of the last axes of `a` with the first ones of `b`, or of axes in two lists.
+    Return the sums of products over several axes of two arrays.
+
+    Args:
+        a: an array.
+        b: an array.
+        axes: how many of the last axes of `a` and the first ones of `b` (2 by default), or two
+            lists of axes.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array with the other axes of `a`, then those of `b`.
+
+    Raises:
+        ValueError: the axes differ in number or length.
+
+    Example:
+        >>> mx.tensordot(mx.ones((2, 3)), mx.ones((3, 4)), axes=1).shape
+        (2, 4)
     """
 
 def gather_mm(a: array, b: array, /, lhs_indices: array | None = None, rhs_indices: array | None = None, *, sorted_indices: bool = False, stream: StreamOrDevice = None) -> array:
     """
-    Matrix products of a[lhs_indices[i]] and b[rhs_indices[i]], without copies of the operands.
+    Return the matrix products of chosen matrices, without copies of the operands.
+
+    Args:
+        a: an array of shape (..., M, K).
+        b: an array of shape (..., K, N).
+        lhs_indices: which matrices of `a`, counted over its flattened leading axes; None for
+            all.
+        rhs_indices: which matrices of `b`; None for all.
+        sorted_indices: whether the indices are in ascending order, which is faster; False by
+            default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of the indices, then (M, N).
+
+    Raises:
+        ValueError: the shapes do not agree.
+
+    Example:
+        >>> a, b = mx.ones((2, 1, 3)), mx.ones((4, 3, 1))
+        >>> mx.gather_mm(a, b, mx.array([0, 1]), mx.array([3, 0])).shape
+        (2, 1, 1)
     """
 
 def segmented_mm(a: array, b: array, /, segments: array, *, stream: StreamOrDevice = None) -> array:
     """
-    Products a[:, start:end] @ b[start:end] for the ranges in the last axis of `segments`.
+    Return the products `a[:, start:end] @ b[start:end]` for ranges of the inner axis.
+
+    Args:
+        a: a matrix of shape (M, K).
+        b: a matrix of shape (K, N).
+        segments: the ranges, an array of shape (..., 2).
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of shape (..., M, N).
+
+    Raises:
+        ValueError: the shapes do not agree.
+
+    Example:
+        >>> a, b = mx.ones((1, 4)), mx.ones((4, 1))
+        >>> mx.segmented_mm(a, b, mx.array([[0, 1], [1, 4]]))
+        array([[[1]],
+               [[3]]], dtype=float32)
     """
 
 def block_masked_mm(a: array, b: array, /, block_size: int = 64, mask_out: array | None = None, mask_lhs: array | None = None, mask_rhs: array | None = None, *, stream: StreamOrDevice = None) -> array:
     """
-    Matrix product in which square blocks of the operands and of the result are masked.
+    Return the matrix product in which square blocks of the operands and of the result are
+    masked.
+
+    Args:
+        a: an array of shape (..., M, K).
+        b: an array of shape (..., K, N).
+        block_size: the side of a block, 32 or 64 (default).
+        mask_out: a mask of the blocks of the result; None for none.
+        mask_lhs: a mask of the blocks of `a`; None for none.
+        mask_rhs: a mask of the blocks of `b`; None for none.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of shape (..., M, N).
+
+    Raises:
+        ValueError: the shapes do not agree.
+
+    Example:
+        >>> a, b = mx.ones((64, 64)), mx.ones((64, 64))
+        >>> mx.block_masked_mm(a, b, 64, mx.array([[False]])).sum()
+        array(0, dtype=float32)
     """
 
 def hadamard_transform(a: array, scale: float | None = None, stream: StreamOrDevice = None) -> array:
     """
-    Products of the rows of the last axis with a Hadamard matrix, times 1 / sqrt(n) or `scale`. Lengths n = m * 2^k with m one of 1, 12, 20 and 28.
+    Multiply the rows of the last axis by a Hadamard matrix.
+
+    Args:
+        a: an array whose last axis has length m * 2^k, m being 1, 12, 20 or 28.
+        scale: the factor of the result; `1 / sqrt(n)` by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a` and of its dtype, float32 for bool and integers.
+
+    Raises:
+        ValueError: the length is not accepted.
+
+    Example:
+        >>> mx.hadamard_transform(mx.array([1.0, 1.0]), scale=1.0)
+        array([2, 0], dtype=float32)
     """
 
 def quantize(w: array, /, group_size: int | None = None, bits: int | None = None, mode: str = 'affine', *, global_scale: array | None = None, stream: StreamOrDevice = None) -> list[array]:
     """
-    Packs a matrix along its last axis into uint32 words; groups of elements share a scale and, in mode affine, a bias. Modes: affine (1, 2, 3, 4, 5, 6 or 8 bits in groups of 32, 64 or 128), mxfp4, mxfp8, nvfp4. Returns words, scales and, for affine, biases.
+    Pack a matrix along its last axis into words of 32 bits.
+
+    The elements of a group share a scale, and a bias in mode 'affine'.
+
+    Args:
+        w: an array whose last axis is a multiple of the group size.
+        group_size: 32, 64 or 128; by default what the mode has (64 in mode 'affine').
+        bits: bits of an element: 1, 2, 3, 4, 5, 6 or 8; by default what the mode has (4 in mode
+            'affine').
+        mode: 'affine' (default), 'mxfp4', 'mxfp8' or 'nvfp4'.
+        global_scale: a scale of the whole array, for mode 'nvfp4'; None for none.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A list: the words (uint32), the scales and, in mode 'affine', the biases.
+
+    Raises:
+        ValueError: the last axis is no multiple of the group size, or the options do not fit
+            the mode.
+
+    Example:
+        >>> words, scales, biases = mx.quantize(mx.ones((2, 64)))
+        >>> words.shape, scales.shape
+        ((2, 8), (2, 1))
     """
 
 def dequantize(w: array, /, scales: array, biases: array | None = None, group_size: int | None = None, bits: int | None = None, mode: str = 'affine', global_scale: array | None = None, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array:
-    """Unpacks a matrix from the words, scales and biases of quantize."""
+    """
+    Unpack what `quantize` has packed.
+
+    Args:
+        w: the words.
+        scales: the scales.
+        biases: the biases, for mode 'affine'.
+        group_size: as given to `quantize`.
+        bits: as given to `quantize`.
+        mode: as given to `quantize`; 'affine' by default.
+        global_scale: as given to `quantize`.
+        dtype: the dtype of the result; by default that of the scales, bfloat16 for other modes.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of floats.
+
+    Raises:
+        ValueError: the arrays do not fit the options.
+
+    Example:
+        >>> packed = mx.quantize(mx.ones((1, 64)))
+        >>> mx.dequantize(*packed)[0, :3]
+        array([1, 1, 1], dtype=float32)
+    """
 
 def quantized_matmul(x: array, w: array, /, scales: array, biases: array | None = None, transpose: bool = True, group_size: int | None = None, bits: int | None = None, mode: str = 'affine', *, stream: StreamOrDevice = None) -> array:
     """
-    x @ w.T with a packed w, or x @ w where `transpose` is False; leading axes broadcast.
+    Return `x @ w.T` for a packed `w`, or `x @ w` if `transpose` is False.
+
+    Args:
+        x: an array of shape (..., M, K).
+        w: the words of `quantize`.
+        scales: its scales.
+        biases: its biases, for mode 'affine'.
+        transpose: whether `w` is transposed; True by default.
+        group_size: as given to `quantize`.
+        bits: as given to `quantize`.
+        mode: as given to `quantize`; 'affine' by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of shape (..., M, N).
+
+    Raises:
+        ValueError: the shapes do not agree.
+
+    Example:
+        >>> packed = mx.quantize(mx.ones((2, 64)))
+        >>> mx.quantized_matmul(mx.ones((1, 64)), *packed)
+        array([[64, 64]], dtype=float32)
     """
 
 def gather_qmm(x: array, w: array, /, scales: array, biases: array | None = None, lhs_indices: array | None = None, rhs_indices: array | None = None, transpose: bool = True, group_size: int | None = None, bits: int | None = None, mode: str = 'affine', global_scale: array | None = None, *, sorted_indices: bool = False, stream: StreamOrDevice = None) -> array:
     """
-    quantized_matmul of x[lhs_indices[i]] and w[rhs_indices[i]], counted over the flattened leading axes.
+    Return `quantized_matmul` for chosen matrices.
+
+    Args:
+        x: an array of shape (..., M, K).
+        w: the words of `quantize`.
+        scales: its scales.
+        biases: its biases, for mode 'affine'.
+        lhs_indices: which matrices of `x`, counted over its flattened leading axes; None for
+            all.
+        rhs_indices: which matrices of `w`; None for all.
+        transpose: whether `w` is transposed; True by default.
+        group_size: as given to `quantize`.
+        bits: as given to `quantize`.
+        mode: as given to `quantize`; 'affine' by default.
+        global_scale: as given to `quantize`.
+        sorted_indices: whether the indices are in ascending order, which is faster; False by
+            default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of the indices, then (M, N).
+
+    Raises:
+        ValueError: the shapes do not agree.
+
+    Example:
+        >>> packed = mx.quantize(mx.ones((3, 2, 64)))
+        >>> mx.gather_qmm(mx.ones((1, 1, 64)), *packed, rhs_indices=mx.array([2])).shape
+        (1, 1, 2)
     """
 
 def qqmm(x: array, w: array, scales: array | None = None, group_size: int | None = None, bits: int | None = None, mode: str = 'nvfp4', global_scale_x: array | None = None, global_scale_w: array | None = None, *, stream: StreamOrDevice = None) -> array:
     """
-    x @ w.T with both rounded to a mode of floats; w is packed, with its scales, or in floats.
+    Return `x @ w.T` with both operands rounded to 8-bit or 4-bit floats.
+
+    Args:
+        x: an array of shape (..., M, K).
+        w: words of `quantize`, or floats of shape (N, K).
+        scales: the scales of `w`, if it is packed.
+        group_size: as given to `quantize`.
+        bits: as given to `quantize`.
+        mode: 'nvfp4' (default), 'mxfp4' or 'mxfp8'.
+        global_scale_x: a scale of the whole of `x`; None for none.
+        global_scale_w: a scale of the whole of `w`; None for none.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of shape (..., M, N).
+
+    Raises:
+        ValueError: the shapes do not agree.
+
+    Example:
+        >>> mx.qqmm(mx.ones((1, 32)), mx.ones((2, 32)))
+        array([[34.0312, 34.0312]], dtype=float32)
     """
 
 def gather_qqmm(x: array, w: array, /, scales: array | None = None, lhs_indices: array | None = None, rhs_indices: array | None = None, group_size: int | None = None, bits: int | None = None, mode: str = 'nvfp4', global_scale_x: array | None = None, global_scale_w: array | None = None, *, sorted_indices: bool = False, stream: StreamOrDevice = None) -> array:
     """
-    qqmm of x[lhs_indices[i]] and w[rhs_indices[i]], counted over the flattened leading axes.
+    Return `qqmm` for chosen matrices.
+
+    Args:
+        x: an array of shape (..., M, K).
+        w: words of `quantize`, or floats of shape (..., N, K).
+        scales: the scales of `w`, if it is packed.
+        lhs_indices: which matrices of `x`, counted over its flattened leading axes; None for
+            all.
+        rhs_indices: which matrices of `w`; None for all.
+        group_size: as given to `quantize`.
+        bits: as given to `quantize`.
+        mode: 'nvfp4' (default), 'mxfp4' or 'mxfp8'.
+        global_scale_x: a scale of the whole of `x`; None for none.
+        global_scale_w: a scale of the whole of `w`; None for none.
+        sorted_indices: whether the indices are in ascending order, which is faster; False by
+            default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of the indices, then (M, N).
+
+    Raises:
+        ValueError: the shapes do not agree.
+
+    Example:
+        >>> w = mx.ones((3, 2, 32))
+        >>> mx.gather_qqmm(mx.ones((1, 1, 32)), w, rhs_indices=mx.array([2])).shape
+        (1, 1, 2)
     """
 
 def einsum(subscripts: str, *operands: array, stream: StreamOrDevice = None) -> array:
     """
-    Sums of products by subscripts, such as einsum('ij,jk->ik', a, b) for a matrix product.
+    Return sums of products that subscripts describe.
+
+    A letter names an axis. Letters that the result lacks are summed over; `...` stands for
+    further axes.
+
+    Args:
+        subscripts: the axes of the operands and, behind `->`, of the result.
+        operands: the arrays.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array with the axes of the result.
+
+    Raises:
+        ValueError: the subscripts do not fit the operands.
+
+    Example:
+        >>> a = mx.array([[1, 2], [3, 4]])
+        >>> mx.einsum("ij,jk->ik", a, a)
+        array([[7, 10],
+               [15, 22]], dtype=int32)
+        >>> mx.einsum("ii", a)
+        array(5, dtype=int32)
     """
 
 def einsum_path(subscripts: str, *operands: array) -> tuple[list[tuple[int, ...]], str]:
-    """The order in which einsum contracts its operands, and what it costs."""
+    """
+    Return the order in which `einsum` contracts its operands.
+
+    Args:
+        subscripts: the axes of the operands and of the result.
+        operands: the arrays.
+
+    Returns:
+        A pair: the operands contracted in each step, and a text about the cost.
+
+    Raises:
+        ValueError: the subscripts do not fit the operands.
+
+    Example:
+        >>> a = mx.ones((2, 2))
+        >>> mx.einsum_path("ij,jk,kl->il", a, a, a)[0]
+        [(1, 2), (0, 1)]
+    """
 
 def conv1d(input: array, weight: array, /, stride: int = 1, padding: int = 0, dilation: int = 1, groups: int = 1, *, stream: StreamOrDevice = None) -> array:
     """
-    Convolution (cross-correlation) of an input (batch, .., channels) with a weight (output channels, .., input channels).
+    Return the convolution (cross-correlation) along one axis. Channels come last.
+
+    Args:
+        input: an array of shape (N, L, C).
+        weight: an array of shape (C_out, K, C / groups).
+        stride: the distance of windows; 1 by default.
+        padding: zeros added at either end; 0 by default.
+        dilation: the distance of the elements of a window; 1 by default.
+        groups: in how many groups channels are split; 1 by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of shape (N, L_out, C_out).
+
+    Raises:
+        ValueError: the shapes do not agree.
+
+    Example:
+        >>> x = mx.arange(5.0).reshape(1, 5, 1)
+        >>> mx.conv1d(x, mx.ones((1, 3, 1))).flatten()
+        array([3, 6, 9], dtype=float32)
     """
 
 def conv_transpose1d(input: array, weight: array, /, stride: int = 1, padding: int = 0, dilation: int = 1, output_padding: int = 0, groups: int = 1, *, stream: StreamOrDevice = None) -> array:
-    """Transposed convolution."""
+    """
+    Return the transposed convolution along one axis, the gradient of `conv1d`. Channels come
+    last.
+
+    Args:
+        input: an array of shape (N, L, C).
+        weight: an array of shape (C_out, K, C / groups).
+        stride: the distance of windows in the result; 1 by default.
+        padding: elements removed at either end; 0 by default.
+        dilation: the distance of the elements of a window; 1 by default.
+        output_padding: elements added at the end; 0 by default.
+        groups: in how many groups channels are split; 1 by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of shape (N, L_out, C_out).
+
+    Raises:
+        ValueError: the shapes do not agree.
+
+    Example:
+        >>> mx.conv_transpose1d(mx.ones((1, 3, 1)), mx.ones((1, 2, 1)), stride=2).shape
+        (1, 6, 1)
+    """
 
 def conv2d(input: array, weight: array, /, stride: int | tuple[int, int] = 1, padding: int | tuple[int, int] = 0, dilation: int | tuple[int, int] = 1, groups: int = 1, *, stream: StreamOrDevice = None) -> array:
     """
-    Convolution (cross-correlation) of an input (batch, .., channels) with a weight (output channels, .., input channels).
+    Return the convolution (cross-correlation) along two axes. Channels come last.
+
+    Args:
+        input: an array of shape (N, H, W, C).
+        weight: an array of shape (C_out, KH, KW, C / groups).
+        stride: the distance of windows, one number or one for each axis; 1 by default.
+        padding: zeros added at either end; 0 by default.
+        dilation: the distance of the elements of a window; 1 by default.
+        groups: in how many groups channels are split; 1 by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of shape (N, H_out, W_out, C_out).
+
+    Raises:
+        ValueError: the shapes do not agree.
+
+    Example:
+        >>> mx.conv2d(mx.ones((1, 8, 8, 3)), mx.ones((16, 3, 3, 3)), padding=1).shape
+        (1, 8, 8, 16)
     """
 
 def conv_transpose2d(input: array, weight: array, /, stride: int | tuple[int, int] = 1, padding: int | tuple[int, int] = 0, dilation: int | tuple[int, int] = 1, output_padding: int | tuple[int, int] = 0, groups: int = 1, *, stream: StreamOrDevice = None) -> array:
-    """Transposed convolution."""
+    """
+    Return the transposed convolution along two axes, the gradient of `conv2d`. Channels come
+    last.
+
+    Args:
+        input: an array of shape (N, H, W, C).
+        weight: an array of shape (C_out, KH, KW, C / groups).
+        stride: the distance of windows in the result; 1 by default.
+        padding: elements removed at either end; 0 by default.
+        dilation: the distance of the elements of a window; 1 by default.
+        output_padding: elements added at the end; 0 by default.
+        groups: in how many groups channels are split; 1 by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of shape (N, H_out, W_out, C_out).
+
+    Raises:
+        ValueError: the shapes do not agree.
+
+    Example:
+        >>> mx.conv_transpose2d(mx.ones((1, 4, 4, 3)), mx.ones((2, 2, 2, 3)), stride=2).shape
+        (1, 8, 8, 2)
+    """
 
 def conv3d(input: array, weight: array, /, stride: int | tuple[int, int, int] = 1, padding: int | tuple[int, int, int] = 0, dilation: int | tuple[int, int, int] = 1, groups: int = 1, *, stream: StreamOrDevice = None) -> array:
     """
-    Convolution (cross-correlation) of an input (batch, .., channels) with a weight (output channels, .., input channels).
+    Return the convolution (cross-correlation) along three axes. Channels come last.
+
+    Args:
+        input: an array of shape (N, D, H, W, C).
+        weight: an array of shape (C_out, KD, KH, KW, C / groups).
+        stride: the distance of windows, one number or one for each axis; 1 by default.
+        padding: zeros added at either end; 0 by default.
+        dilation: the distance of the elements of a window; 1 by default.
+        groups: in how many groups channels are split; 1 by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of shape (N, D_out, H_out, W_out, C_out).
+
+    Raises:
+        ValueError: the shapes do not agree.
+
+    Example:
+        >>> mx.conv3d(mx.ones((1, 4, 4, 4, 2)), mx.ones((3, 2, 2, 2, 2))).shape
+        (1, 3, 3, 3, 3)
     """
 
 def conv_transpose3d(input: array, weight: array, /, stride: int | tuple[int, int, int] = 1, padding: int | tuple[int, int, int] = 0, dilation: int | tuple[int, int, int] = 1, output_padding: int | tuple[int, int, int] = 0, groups: int = 1, *, stream: StreamOrDevice = None) -> array:
-    """Transposed convolution."""
+    """
+    Return the transposed convolution along three axes, the gradient of `conv3d`. Channels come
+    last.
+
+    Args:
+        input: an array of shape (N, D, H, W, C).
+        weight: an array of shape (C_out, KD, KH, KW, C / groups).
+        stride: the distance of windows in the result; 1 by default.
+        padding: elements removed at either end; 0 by default.
+        dilation: the distance of the elements of a window; 1 by default.
+        output_padding: elements added at the end; 0 by default.
+        groups: in how many groups channels are split; 1 by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of shape (N, D_out, H_out, W_out, C_out).
+
+    Raises:
+        ValueError: the shapes do not agree.
+
+    Example:
+        >>> mx.conv_transpose3d(mx.ones((1, 2, 2, 2, 1)), mx.ones((1, 2, 2, 2, 1)), stride=2).shape
+        (1, 4, 4, 4, 1)
+    """
 
 def conv_general(input: array, weight: array, /, stride: int | Sequence[int] = 1, padding: int | Sequence[int] | tuple[Sequence[int], Sequence[int]] = 0, kernel_dilation: int | Sequence[int] = 1, input_dilation: int | Sequence[int] = 1, groups: int = 1, flip: bool = False, *, stream: StreamOrDevice = None) -> array:
     """
-    A convolution in its general form: padding at either end, zeros between the elements of the kernel and of the input, groups of channels, a kernel turned round.
+    Return a convolution along any number of axes, in its general form. Channels come last.
+
+    Args:
+        input: an array of shape (N, ..., C).
+        weight: an array of shape (C_out, ..., C / groups).
+        stride: the distance of windows; 1 by default.
+        padding: zeros added: one number, one for each axis, or a pair of sequences for the
+            starts and the ends; 0 by default.
+        kernel_dilation: the distance of the elements of a window; 1 by default.
+        input_dilation: the distance of the elements of the input, between which zeros are put;
+            1 by default.
+        groups: in how many groups channels are split; 1 by default.
+        flip: whether the kernel is reversed, as in a convolution in the mathematical sense;
+            False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of shape (N, ..., C_out).
+
+    Raises:
+        ValueError: the shapes do not agree.
+
+    Example:
+        >>> x = mx.array([1.0, 2.0, 3.0]).reshape(1, 3, 1)
+        >>> mx.conv_general(x, mx.ones((1, 2, 1)), padding=([1], [0])).flatten()
+        array([1, 3, 5], dtype=float32)
     """
 
 def convolve(a: array, v: array, /, mode: str = "full", *, stream: StreamOrDevice = None) -> array:
     """
-    The convolution of two vectors: 'full', 'same' length as the longer, or 'valid'.
+    Return the discrete convolution of two vectors.
+
+    Args:
+        a: a vector.
+        v: a vector.
+        mode: 'full' (default) for all positions, 'same' for as many as the longer vector has,
+            'valid' for those at which the vectors overlap wholly.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A vector.
+
+    Raises:
+        ValueError: an operand is no vector or is empty, or the mode is unknown.
+
+    Example:
+        >>> mx.convolve(mx.array([1.0, 2.0, 3.0]), mx.array([0.0, 1.0]))
+        array([0, 1, 2, 3], dtype=float32)
     """
 
 def get_active_memory() -> int:
-    """Bytes in use by arrays."""
+    """
+    Return the number of bytes in use by arrays.
+
+    Returns:
+        An int.
+
+    Example:
+        >>> mx.get_active_memory() >= 0
+        True
+    """
 
 def get_peak_memory() -> int:
-    """The maximum number of bytes in use since the start or the last reset."""
+    """
+    Return the largest number of bytes that were in use since the start or the last reset.
+
+    Returns:
+        An int.
+
+    Example:
+        >>> mx.get_peak_memory() >= mx.get_active_memory()
+        True
+    """
 
 def get_cache_memory() -> int:
-    """Bytes of freed memory that are kept for reuse."""
+    """
+    Return the number of freed bytes that are kept for reuse.
+
+    Returns:
+        An int.
+
+    Example:
+        >>> mx.get_cache_memory() >= 0
+        True
+    """
 
 def set_memory_limit(limit: int) -> int:
     """
-    Sets the number of bytes above which cached memory is released first; returns the previous limit.
+    Set the number of bytes in use above which cached memory is released first.
+
+    Args:
+        limit: the number of bytes.
+
+    Returns:
+        The former limit.
+
+    Example:
+        >>> former = mx.set_memory_limit(2**30)
+        >>> mx.set_memory_limit(former)
+        1073741824
     """
 
 def set_cache_limit(limit: int) -> int:
     """
-    Sets the maximum size of the cache in bytes; returns the previous limit.
+    Set the largest number of freed bytes that are kept for reuse.
+
+    Args:
+        limit: the number of bytes; 0 keeps nothing.
+
+    Returns:
+        The former limit.
+
+    Example:
+        >>> former = mx.set_cache_limit(2**20)
+        >>> mx.set_cache_limit(former)
+        1048576
     """
 
 def set_wired_limit(limit: int) -> int:
-    """Accepted for compatibility; returns the previous limit."""
+    """
+    Accept a limit for compatibility; it has no effect.
+
+    Args:
+        limit: the number of bytes.
+
+    Returns:
+        The former limit.
+
+    Example:
+        >>> former = mx.set_wired_limit(0)
+    """
 
 def reset_peak_memory() -> None:
-    """Sets the peak to the current use."""
+    """
+    Set the peak of memory to what is in use now.
+
+    Example:
+        >>> mx.reset_peak_memory()
+    """
 
 def clear_cache() -> None:
-    """Releases the cached memory."""
+    """
+    Release the freed memory that is kept for reuse.
+
+    Example:
+        >>> mx.clear_cache()
+        >>> mx.get_cache_memory()
+        0
+    """
 
 def get_memory_limit() -> int:
-    """The number of bytes above which cached memory is released first."""
+    """
+    Return the number of bytes in use above which cached memory is released first.
+
+    Returns:
+        An int.
+
+    Example:
+        >>> mx.get_memory_limit() > 0
+        True
+    """
 
 def get_memory_ceiling() -> int:
-    """The number of bytes above which allocations fail."""
+    """
+    Return the number of bytes above which an allocation fails.
+
+    Returns:
+        An int.
+
+    Example:
+        >>> mx.get_memory_ceiling() > 0
+        True
+    """
 
 def set_memory_ceiling(limit: int) -> int:
     """
-    Sets the bytes above which allocation raises an exception that is both MemoryError and RuntimeError; returns the earlier ceiling.
+    Set the number of bytes above which an allocation fails.
+
+    The error is `mx.ArrayMemoryError`, which is both MemoryError and RuntimeError.
+
+    Args:
+        limit: the number of bytes.
+
+    Returns:
+        The former ceiling.
+
+    Example:
+        >>> former = mx.set_memory_ceiling(2**34)
+        >>> mx.set_memory_ceiling(former)
+        17179869184
     """
 
 def get_array_buffer_size(*args: Any) -> int:
     """
-    Bytes of the buffers of the arrays in trees; shared buffers count once.
+    Return the bytes of the buffers of arrays. A buffer that arrays share counts once.
+
+    Args:
+        args: arrays and trees of arrays.
+
+    Returns:
+        An int.
+
+    Example:
+        >>> x = mx.zeros(1024)
+        >>> mx.eval(x)
+        >>> mx.get_array_buffer_size([x, x]) >= 4096
+        True
     """
 
 def eval(*args: Any) -> None:
     """
-    Evaluates the arrays of trees (lists, tuples, dicts) and waits for them.
+    Evaluate the arrays of trees, and wait for them.
+
+    Args:
+        args: arrays, and lists, tuples, dicts and modules that contain arrays.
+
+    Raises:
+        mx.ExecutionError: an op fails.
+
+    Example:
+        >>> y = mx.array([1.0, 2.0]) * 2  # not computed yet
+        >>> mx.eval(y)
     """
 
 def async_eval(*args: Any) -> None:
-    """Starts the evaluation of the arrays of trees; reading them waits."""
+    """
+    Start the evaluation of the arrays of trees without waiting for it. Reading them waits.
+
+    Args:
+        args: arrays, and lists, tuples, dicts and modules that contain arrays.
+
+    Example:
+        >>> y = mx.array([1.0, 2.0]) * 2
+        >>> mx.async_eval(y)
+        >>> y
+        array([2, 4], dtype=float32)
+    """
 
 def value_and_grad(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, argnames: str | Sequence[str] = []) -> Callable[P, tuple[R, Any]]:
     """
-    A function that returns what `fun` returns and the gradient of it. `fun` returns a scalar array, or a tuple that starts with one. The gradient is taken of the arguments at `argnums` (0 by default) and the keyword arguments named by `argnames`, which are trees of arrays; it has their form, in a tuple where several positions are given, and in a pair with a dict where names are given.
+    Return a function that computes the value of `fun` and its gradient.
+
+    `fun` returns a scalar array, or a tuple that starts with one. The gradient has the form of
+    the arguments, in a tuple if several positions are given, and in a pair with a dict if names
+    are given.
+
+    Args:
+        fun: the function.
+        argnums: the position or positions of the arguments to differentiate; 0 by default.
+        argnames: the names of keyword arguments to differentiate; none by default.
+
+    Returns:
+        A function of the arguments of `fun` that returns `(value, gradient)`.
+
+    Raises:
+        ValueError: the result of `fun` does not start with a scalar array, or an argument is no
+            array of floats; raised by the call.
+
+    Example:
+        >>> f = mx.value_and_grad(lambda x: (x**2).sum())
+        >>> f(mx.array([1.0, 2.0]))
+        (array(5, dtype=float32), array([2, 4], dtype=float32))
     """
 
 def grad(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, argnames: str | Sequence[str] = []) -> Callable[P, Any]:
     """
-    A function that returns the gradient of `fun`, which returns a scalar array; see value_and_grad.
+    Return a function that computes the gradient of `fun`, a function that returns a scalar
+    array.
 
-    Example: grad(lambda x: x * x)(array(3.0)) is 6.
+    Args:
+        fun: the function.
+        argnums: the position or positions of the arguments to differentiate; 0 by default.
+        argnames: the names of keyword arguments to differentiate; none by default.
+
+    Returns:
+        A function of the arguments of `fun` that returns the gradient; see `value_and_grad` for
+        its form.
+
+    Raises:
+        ValueError: the result of `fun` does not start with a scalar array, or an argument is no
+            array of floats; raised by the call.
+
+    Example:
+        >>> mx.grad(lambda x: x * x)(mx.array(3.0))
+        array(6, dtype=float32)
+        >>> mx.grad(mx.grad(mx.sin))(mx.array(0.5))
+        array(-0.479426, dtype=float32)
     """
 
 def vjp(fun: Callable[..., Any], primals: Sequence[array], cotangents: Sequence[array]) -> tuple[list[array], list[array]]:
     """
-    What `fun` returns for the primals, and the products of the cotangents with its Jacobian, one for each primal.
+    Return the value of a function, and the products of cotangents with its Jacobian.
+
+    Args:
+        fun: a function of arrays.
+        primals: the arguments.
+        cotangents: an array for each result, of its shape.
+
+    Returns:
+        A pair of lists: the results of `fun`, and a product for each primal.
+
+    Raises:
+        ValueError: the cotangents do not fit the results.
+
+    Example:
+        >>> mx.vjp(mx.sin, [mx.array(0.0)], [mx.array(2.0)])
+        ([array(0, dtype=float32)], [array(2, dtype=float32)])
     """
 
 def jvp(fun: Callable[..., Any], primals: Sequence[array], tangents: Sequence[array]) -> tuple[list[array], list[array]]:
     """
-    What `fun` returns for the primals, and the products of its Jacobian with the tangents, one for each result.
+    Return the value of a function, and the products of its Jacobian with tangents.
+
+    Args:
+        fun: a function of arrays.
+        primals: the arguments.
+        tangents: an array for each argument, of its shape.
+
+    Returns:
+        A pair of lists: the results of `fun`, and a product for each result.
+
+    Raises:
+        ValueError: the tangents do not fit the primals.
+
+    Example:
+        >>> mx.jvp(mx.sin, [mx.array(0.0)], [mx.array(2.0)])
+        ([array(0, dtype=float32)], [array(2, dtype=float32)])
     """
 
 def compile(fun: Callable[P, R], inputs: object | None = None, outputs: object | None = None, shapeless: bool = False) -> Callable[P, R]:
     """
-    A function that gives what `fun` gives, and runs as one node of the graph.
+    Return a function that computes what `fun` computes, as one node of the graph.
 
-    `fun` is traced once for each combination of dtypes and shapes of the arrays among its arguments, of the structure of these, and of the numbers, strings and None among them. `shapeless=True` traces once for all lengths where every op means the same for them; where one does not, or where `fun` looks at a shape, each shape is traced. `inputs` are containers (lists, dicts, modules, `random.state`) whose arrays `fun` reads, `outputs` containers that it changes: they are filled in place. Whatever else `fun` reads is a constant of the trace, and arrays cannot be evaluated while it is traced (ValueError).
+    `fun` is traced once for each combination of dtypes, shapes and tree structures of its
+    arguments, and of the numbers and strings among them. What it reads besides its arguments is
+    a constant of the trace, unless `inputs` names it; arrays cannot be evaluated while it is
+    traced.
+
+    Args:
+        fun: a function of trees of arrays.
+        inputs: containers (lists, dicts, modules, `mx.random.state`) whose arrays `fun` reads.
+        outputs: containers whose arrays `fun` replaces; they are updated in place.
+        shapeless: whether a trace serves arguments of other lengths, if every op allows it;
+            False by default.
+
+    Returns:
+        A function of the arguments of `fun`.
+
+    Raises:
+        ValueError: `fun` reads the value of an array while it is traced; raised by the call.
 
     Example:
-        compile(lambda x, y: exp(-x) + y)(array(1.0), array(2.0))
+        >>> f = mx.compile(lambda x, y: mx.exp(-x) + y)
+        >>> f(mx.array(0.0), mx.array(2.0))
+        array(3, dtype=float32)
     """
 
 def disable_compile() -> None:
     """
-    Disables compilation: compiled functions run as ordinary functions. The environment variable MLX_DISABLE_COMPILE does the same.
+    Let compiled functions run as ordinary ones from here on.
+
+    The environment variable MLX_DISABLE_COMPILE has the same effect.
+
+    Example:
+        >>> mx.disable_compile()
+        >>> mx.enable_compile()
     """
 
 def enable_compile() -> None:
-    """Enables compilation again."""
+    """
+    Let compiled functions run compiled again, after `disable_compile`.
+
+    Example:
+        >>> mx.enable_compile()
+    """
 
 def compile_cache_info() -> dict[str, int]:
-    """The number of hits and misses of the trace cache, and its size."""
+    """
+    Return the numbers of hits and misses of the cache of traces, and its size.
+
+    Returns:
+        A dict with the keys `hits`, `misses`, `size` and others.
+
+    Example:
+        >>> sorted(mx.compile_cache_info())
+        ['hits', 'max_size', 'misses', 'size']
+    """
 
 def set_compile_cache_size(n: int) -> int:
     """
-    Sets how many traces are kept over all compiled functions (1024 by default; the ones used longest ago go first); returns the former number.
+    Set how many traces are kept over all compiled functions; those used longest ago are dropped
+    first.
+
+    Args:
+        n: the number; 1024 at the start.
+
+    Returns:
+        The former number.
+
+    Raises:
+        ValueError: `n` is negative.
+
+    Example:
+        >>> mx.set_compile_cache_size(1024)
+        1024
     """
 
 def clear_compile_cache() -> None:
-    """Drops the traces of all compiled functions."""
+    """
+    Drop the traces of all compiled functions.
+
+    Example:
+        >>> mx.clear_compile_cache()
+    """
 
 class DebugScope:
     """
@@ -1944,14 +6087,37 @@ class DebugScope:
 
 def debug_nans(on: bool = True) -> DebugScope:
     """
-    Lets an evaluation fail (ExecutionError) at the first op that makes a NaN of inputs without NaN, naming the op and the line of the program that built it. Elementwise ops then run one by one, and compiled functions are traced anew. Holds for all threads, from here on or within a `with` statement.
+    Let an evaluation fail at the first op that makes a NaN of inputs without NaN.
 
-    Example: with debug_nans(): eval(log(array(-1.0)))
+    The error names the op and the line of the program that built it. Elementwise ops then run
+    one by one, and compiled functions are traced anew. Holds for all threads.
+
+    Args:
+        on: whether to check; True by default.
+
+    Returns:
+        An object for a `with` statement, which ends the checks.
+
+    Example:
+        >>> with mx.debug_nans():
+        ...     y = mx.log(mx.array(1.0)).item()
     """
 
 def debug_lines(on: bool = True) -> DebugScope:
     """
-    Lets errors of evaluation name the line of the program that built the op which failed, where it was built and is evaluated while this is on. Compiled functions are traced anew. Holds for all threads, from here on or within a `with` statement.
+    Let errors of evaluation name the line of the program that built the op which failed.
+
+    Compiled functions are traced anew. Holds for all threads.
+
+    Args:
+        on: whether lines are recorded; True by default.
+
+    Returns:
+        An object for a `with` statement, which ends the recording.
+
+    Example:
+        >>> with mx.debug_lines():
+        ...     y = mx.log(mx.array(1.0)).item()
     """
 
 class Profile:
@@ -1971,19 +6137,46 @@ class Profile:
 
 def profile(file: str | None = None) -> Profile:
     """
-    Records the steps that run within a `with` statement: op, shape, dtype, bytes, time, and the line that built it. `file` gets a trace in Chrome's format (chrome://tracing, Perfetto).
+    Record the steps that run within a `with` statement: op, shape, dtype, bytes, time and line.
+
+    Args:
+        file: where a trace in Chrome's format is written; None for nowhere.
+
+    Returns:
+        An object for a `with` statement; printing it shows a table.
 
     Example:
-        with profile('steps.json') as p:
-            eval(step())
-        print(p)
+        >>> with mx.profile() as p:
+        ...     mx.eval(mx.ones(3) + 1)
+        >>> len(str(p)) > 0
+        True
     """
 
 def vmap(fun: Callable[P, R], in_axes: object = 0, out_axes: object = 0) -> Callable[P, R]:
     """
-    A function that applies `fun` to every position along an axis of its arguments, all at once, and stacks the results. `in_axes` and `out_axes` are ints (negative ones count from the end), None for what is not mapped, or trees of them: a tuple has an entry for each argument. `fun` runs once, on arrays without the mapped axis and without values. Raises IndexError for an axis out of range, and ValueError where mapped lengths differ or an op cannot be vectorized.
+    Return a function that applies `fun` to each position along an axis of its arguments, at
+    once.
 
-    Example: vmap(lambda x, y: x + y, in_axes=(1, 0))(x, y) is x.T + y.
+    `fun` runs once, on arrays without the mapped axis and without values.
+
+    Args:
+        fun: a function of arrays.
+        in_axes: the mapped axis of each argument: an int (0 by default), None if an argument is
+            not mapped, or a tree of them, a tuple having an entry for each argument.
+        out_axes: the position of the mapped axis in the results, in the same form; 0 by
+            default.
+
+    Returns:
+        A function of the arguments of `fun` with the mapped axes.
+
+    Raises:
+        IndexError: an axis is out of range; raised by the call.
+        ValueError: mapped axes differ in length, or an op cannot be vectorized; raised by the
+            call.
+
+    Example:
+        >>> mx.vmap(lambda x, y: x @ y, in_axes=(0, None))(mx.ones((3, 2)), mx.array([1.0, 2.0]))
+        array([3, 3, 3], dtype=float32)
     """
 
 class custom_function:
@@ -2023,28 +6216,123 @@ class custom_function:
 
 def checkpoint(fun: Callable[P, R]) -> Callable[P, R]:
     """
-    A function like `fun` whose derivative computes what is inside again instead of keeping it. `fun` itself runs once: what depends on its arguments is computed again, with the same random numbers. Derivatives reach arguments and whatever else `fun` reads.
+    Return a function like `fun` whose derivative computes intermediate arrays again instead of
+    keeping them.
+
+    `fun` runs once; what depends on its arguments is computed again, with the same random
+    numbers.
+
+    Args:
+        fun: a function of trees of arrays.
+
+    Returns:
+        A function of the arguments of `fun`.
+
+    Example:
+        >>> f = mx.checkpoint(lambda x: mx.exp(mx.sin(x)))
+        >>> mx.grad(f)(mx.array(0.0))
+        array(1, dtype=float32)
     """
 
 def save(file: file | str | pathlib.Path, arr: array) -> None:
-    """Writes an array in NumPy's format; .npy is added to a name without it."""
+    """
+    Write an array to a file in NumPy's format.
+
+    Args:
+        file: a path, to which `.npy` is added if it is missing, or a binary file object.
+        arr: the array.
+
+    Raises:
+        mx.FileError: the file cannot be written.
+
+    Example:
+        >>> import os, tempfile
+        >>> file = os.path.join(tempfile.mkdtemp(), "a.npy")
+        >>> mx.save(file, mx.array([1, 2]))
+        >>> mx.load(file)
+        array([1, 2], dtype=int32)
+    """
 
 def savez(file: file | str | pathlib.Path, *args: Any, **kwargs: Any) -> None:
     """
-    Writes arrays to an .npz archive, under their keywords or as arr_0, arr_1, ..
+    Write arrays to an archive in NumPy's format.
+
+    Args:
+        file: a path, to which `.npz` is added if it is missing, or a binary file object.
+        args: arrays, which are named `arr_0`, `arr_1`, ....
+        kwargs: arrays by name.
+
+    Raises:
+        mx.FileError: the file cannot be written.
+
+    Example:
+        >>> import os, tempfile
+        >>> file = os.path.join(tempfile.mkdtemp(), "a.npz")
+        >>> mx.savez(file, x=mx.array([1, 2]))
+        >>> mx.load(file)
+        {'x': array([1, 2], dtype=int32)}
     """
 
 def savez_compressed(file: file | str | pathlib.Path, *args: Any, **kwargs: Any) -> None:
-    """Like savez, compressed."""
+    """
+    Write arrays to a compressed archive in NumPy's format.
+
+    Args:
+        file: a path, to which `.npz` is added if it is missing, or a binary file object.
+        args: arrays, which are named `arr_0`, `arr_1`, ....
+        kwargs: arrays by name.
+
+    Raises:
+        mx.FileError: the file cannot be written.
+
+    Example:
+        >>> import os, tempfile
+        >>> file = os.path.join(tempfile.mkdtemp(), "a.npz")
+        >>> mx.savez_compressed(file, mx.array([1, 2]))
+        >>> mx.load(file)["arr_0"]
+        array([1, 2], dtype=int32)
+    """
 
 def save_safetensors(file: file | str | pathlib.Path, arrays: dict[str, array], metadata: dict[str, str] | None = None) -> None:
     """
-    Writes named arrays in the safetensors format; .safetensors is added to a name without it.
+    Write named arrays in the safetensors format.
+
+    Args:
+        file: a path, to which `.safetensors` is added if it is missing, or a binary file
+            object.
+        arrays: a dict of arrays.
+        metadata: a dict of texts that are kept in the file; None for none.
+
+    Raises:
+        mx.FileError: the file cannot be written.
+
+    Example:
+        >>> import os, tempfile
+        >>> file = os.path.join(tempfile.mkdtemp(), "a.safetensors")
+        >>> mx.save_safetensors(file, {"w": mx.ones(2)})
+        >>> mx.load(file)
+        {'w': array([1, 1], dtype=float32)}
     """
 
 def save_gguf(file: file | str | pathlib.Path, arrays: dict[str, array], metadata: dict[str, array | str | list[str]] | None = None) -> None:
     """
-    Writes named arrays and metadata in the GGUF format; .gguf is added to a name without it.
+    Write named arrays and metadata in the GGUF format.
+
+    Args:
+        file: a path, to which `.gguf` is added if it is missing.
+        arrays: a dict of arrays.
+        metadata: a dict of arrays, texts and lists of texts that are kept in the file; None for
+            none.
+
+    Raises:
+        mx.FileError: the file cannot be written.
+
+    Example:
+        >>> import os, tempfile
+        >>> file = os.path.join(tempfile.mkdtemp(), "a.gguf")
+        >>> mx.save_gguf(file, {"w": mx.ones(2)})
+        >>> mx.load(file)
+        {'w': array([1, 1], dtype=float32)}
     """
 
 @overload
@@ -2065,7 +6353,31 @@ def load(file: file | str | pathlib.Path, /, format: str | None, return_metadata
 @overload
 def load(file: file | str | pathlib.Path, /, format: str | None = None, return_metadata: bool = False, *, stream: StreamOrDevice = None) -> array | dict[str, array] | tuple[dict[str, array], dict[str, Any]]:
     """
-    Reads an array (.npy) or arrays by name (.npz, .safetensors, .gguf). The format follows from the name or the content. Arrays in files that are named by a path are read when they are used; file objects are read at once. Raises mx.FileError for files that cannot be read.
+    Read an array, or arrays by name, from a file.
+
+    Arrays of a file that is named by a path are read when they are used; file objects are read
+    at once.
+
+    Args:
+        file: a path, or a binary file object.
+        format: 'npy', 'npz', 'safetensors' or 'gguf'; by default it follows from the name or
+            the content.
+        return_metadata: whether the metadata of safetensors and GGUF files are returned too;
+            False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array for `.npy`, a dict of arrays for the other formats; with metadata a pair.
+
+    Raises:
+        mx.FileError: the file cannot be read, or is damaged.
+
+    Example:
+        >>> import os, tempfile
+        >>> file = os.path.join(tempfile.mkdtemp(), "a.npz")
+        >>> mx.savez(file, x=mx.array([1, 2]))
+        >>> mx.load(file)["x"]
+        array([1, 2], dtype=int32)
     """
 
 class FunctionExporter:
@@ -2086,12 +6398,52 @@ class FunctionExporter:
 
 def export_function(file_or_callback: str | Callable[..., Any], fun: Callable[..., Any], *args: Any, shapeless: bool = False, metadata: str | None = None, **kwargs: Any) -> None:
     """
-    Traces `fun(*args, **kwargs)`, a function of arrays that gives an array or a list or tuple of arrays, and writes it to a file. With `shapeless` the file serves arguments of any lengths where the function means the same for all; where it reads a shape or uses an op bound to one, it serves these shapes only. Custom functions and checkpoints are written as what they compute, without their rules. Instead of a file, a function may get the parts as dicts. Raises ValueError for ops that run code of the program.
+    Trace a function and write it to a file, which `import_function` reads.
+
+    Custom functions and checkpoints are written as what they compute, without their rules.
+
+    Args:
+        file_or_callback: a path, or a function that gets the parts as dicts.
+        fun: a function of arrays that returns an array, or a list or tuple of arrays.
+        args: the positional arguments of the trace.
+        shapeless: whether the file serves arguments of other lengths, if every op allows it;
+            False by default.
+        metadata: a text that is kept in the file; None for none.
+        kwargs: the keyword arguments of the trace.
+
+    Raises:
+        ValueError: an op runs code of the program.
+        mx.FileError: the file cannot be written.
+
+    Example:
+        >>> import os, tempfile
+        >>> file = os.path.join(tempfile.mkdtemp(), "sum.mlxfn")
+        >>> mx.export_function(file, lambda x, y: x + y, mx.array(1.0), mx.array(2.0))
+        >>> mx.import_function(file)(mx.array(3.0), mx.array(4.0))
+        (array(7, dtype=float32),)
     """
 
 def exporter(file: str, fun: Callable[..., Any], *, shapeless: bool = False, metadata: str | None = None) -> FunctionExporter:
     """
-    A context manager that traces `fun` for each call and writes all traces to one file.
+    Return a context manager that traces a function for each call and writes all traces to one
+    file.
+
+    Args:
+        file: the path.
+        fun: a function of arrays.
+        shapeless: whether a trace serves arguments of other lengths, if every op allows it;
+            False by default.
+        metadata: a text that is kept in the file; None for none.
+
+    Returns:
+        A context manager; calls of what it yields are traced.
+
+    Example:
+        >>> import os, tempfile
+        >>> file = os.path.join(tempfile.mkdtemp(), "square.mlxfn")
+        >>> with mx.exporter(file, mx.square) as trace:
+        ...     trace(mx.array(1.0))
+        ...     trace(mx.array([1.0, 2.0]))
     """
 
 @overload
@@ -2103,17 +6455,57 @@ def import_function(file: str, return_metadata: Literal[True]) -> tuple[Callable
 @overload
 def import_function(file: str, return_metadata: bool = False) -> Callable[..., tuple[array, ...]] | tuple[Callable[..., tuple[array, ...]], str]:
     """
-    The function in a file: it takes arrays as `export_function` does and gives a tuple of arrays. Arguments need the dtypes and shapes of a trace, or ValueError lists what is accepted. Raises FileError for a file that is damaged or of another kind.
+    Return the function in a file that `export_function` or `exporter` has written.
+
+    Args:
+        file: the path.
+        return_metadata: whether the text in the file is returned too; False by default.
+
+    Returns:
+        A function of arrays that returns a tuple of arrays, or a pair of it and the text.
+
+    Raises:
+        mx.FileError: the file cannot be read, is damaged or of another kind.
+        ValueError: the arguments fit no trace; raised by the call.
+
+    Example:
+        >>> import os, tempfile
+        >>> file = os.path.join(tempfile.mkdtemp(), "square.mlxfn")
+        >>> mx.export_function(file, mx.square, mx.array(1.0))
+        >>> mx.import_function(file)(mx.array(3.0))
+        (array(9, dtype=float32),)
     """
 
 def export_to_dot(file: object, *args: Any, **kwargs: Any) -> None:
     """
-    Writes the graph of what is still to be computed for trees of arrays as Graphviz text, to a path or an open text file. Arrays given by keyword are called so.
+    Write the graph of what is still to be computed as Graphviz text.
+
+    Args:
+        file: a path, or an open text file.
+        args: arrays and trees of arrays.
+        kwargs: arrays, which are given these names.
+
+    Example:
+        >>> import io
+        >>> out = io.StringIO()
+        >>> mx.export_to_dot(out, mx.exp(mx.array(1.0)))
+        >>> out.getvalue().startswith("digraph")
+        True
     """
 
 def simplify(*args: Any) -> None:
     """
-    Merges common subexpressions in the graphs of trees of arrays, in place, and removes identity ops. Results stay bitwise equal; evaluated arrays are unchanged.
+    Merge common subexpressions of graphs in place, and remove ops that do nothing.
+
+    Results stay bitwise equal.
+
+    Args:
+        args: arrays and trees of arrays.
+
+    Example:
+        >>> x = mx.array(1.0)
+        >>> y = mx.exp(x) + mx.exp(x)
+        >>> mx.simplify(y)
     """
 
 class PrintOptions:
@@ -2138,13 +6530,48 @@ class _PrintOptionsContext:
         """Puts the earlier options back."""
 
 def set_printoptions(precision: int = -1) -> None:
-    """Sets the digits after the point; -1 for six significant digits."""
+    """
+    Set how numbers of arrays are printed.
+
+    Args:
+        precision: the number of digits after the point; -1 (default) for six significant
+            digits.
+
+    Example:
+        >>> mx.set_printoptions(precision=2)
+        >>> mx.array([3.14159])
+        array([3.14], dtype=float32)
+        >>> mx.set_printoptions()
+    """
 
 def get_printoptions() -> PrintOptions:
-    """The current print options."""
+    """
+    Return how numbers of arrays are printed.
+
+    Returns:
+        A `PrintOptions`.
+
+    Example:
+        >>> mx.get_printoptions().precision
+        -1
+    """
 
 def printoptions(precision: int = -1) -> _PrintOptionsContext:
-    """A context in which numbers print with other options."""
+    """
+    Return a context in which numbers of arrays are printed in another way.
+
+    Args:
+        precision: the number of digits after the point; -1 (default) for six significant
+            digits.
+
+    Returns:
+        An object for a `with` statement.
+
+    Example:
+        >>> with mx.printoptions(precision=2):
+        ...     print(mx.array([3.14159]))
+        array([3.14], dtype=float32)
+    """
 
 class _ArrayNamespaceInfo:
     """Properties by the array API standard."""
@@ -2165,31 +6592,170 @@ class _ArrayNamespaceInfo:
         """The dtypes of the standard that are there, by name."""
 
 def __array_namespace_info__() -> _ArrayNamespaceInfo:
-    """Properties of the module by the array API standard."""
+    """
+    Return what the array API standard asks for: dtypes, devices, capabilities.
+
+    Returns:
+        An object with the methods `capabilities`, `default_device`, `default_dtypes`, `devices`
+        and `dtypes`.
+
+    Example:
+        >>> mx.__array_namespace_info__().default_device()
+        Device(cpu, 0)
+    """
 
 def matrix_norm(a: array, /, ord: None | int | float | str = None, axis: None | int | list[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
-    """The same as linalg.norm."""
+    """
+    Return the norm of matrices or vectors: the same as `linalg.norm`.
+
+    Args:
+        a: an array; bool and integers are converted to float32.
+        ord: the order: any number for vectors; 1, -1, 2, -2, inf, -inf, 'fro' or 'nuc' for
+            matrices.
+        axis: the axis of the vectors, or the two axes of the matrices; None (the default) for
+            the whole array.
+        keepdims: whether the axes are kept with length 1; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A real array without the axes.
+
+    Raises:
+        ValueError: the order is not accepted.
+
+    Example:
+        >>> mx.matrix_norm(mx.array([[3.0, 0.0], [0.0, 4.0]]))
+        array(5, dtype=float32)
+    """
 
 def copysign(a: scalar | array, b: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
-    """The magnitude of a with the sign of b."""
+    """
+    Return the magnitude of `a` with the sign of `b`.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape and the promoted dtype, float32 for bool and integers.
+
+    Raises:
+        ValueError: an operand is complex, or the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.copysign(mx.array([1.0, 2.0]), mx.array([-0.0, 3.0]))
+        array([-1, 2], dtype=float32)
+    """
 
 def hypot(a: scalar | array, b: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
-    """sqrt(a ** 2 + b ** 2) without overflow."""
+    """
+    Return `sqrt(a^2 + b^2)` without overflow.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape and the promoted dtype, float32 for bool and integers.
+
+    Raises:
+        ValueError: an operand is complex, or the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.hypot(mx.array([3.0, 5.0]), mx.array([4.0, 12.0]))
+        array([5, 13], dtype=float32)
+    """
 
 def nextafter(a: scalar | array, b: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
-    """The next floating number after a towards b."""
+    """
+    Return the floating-point number that follows `a` in the direction of `b`.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape and the promoted dtype, float32 for bool and integers.
+
+    Raises:
+        ValueError: an operand is complex, or the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.nextafter(mx.array(1.0), 2.0).item()
+        1.0000001192092896
+    """
 
 def signbit(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """True where the sign bit is set: for negative numbers and -0.0."""
+    """
+    Test whether the sign bit is set, as it is for negative numbers and -0.0.
+
+    Args:
+        a: an array of any dtype but complex.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of bool of the shape of `a`.
+
+    Raises:
+        ValueError: `a` is complex.
+
+    Example:
+        >>> mx.signbit(mx.array([-0.0, 0.0, -3.0]))
+        array([True, False, True], dtype=bool)
+    """
 
 def cumulative_sum(a: array, /, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, dtype: Dtype | None = None, include_initial: bool = False, stream: StreamOrDevice = None) -> array:
     """
-    Sums of the elements up to each one; with `include_initial` 0 stands before them.
+    Return the cumulative sum, as `cumsum` does, under its name in the array API standard.
+
+    Args:
+        a: an array of any dtype.
+        axis: the axis; None (the default) flattens the array first.
+        reverse: whether sums run from the end; False by default.
+        inclusive: whether the element itself is part of its sum; True by default.
+        dtype: the dtype of the result; that of `a` by default.
+        include_initial: whether 0 stands before the sums; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a`, one longer along the axis with `include_initial`.
+
+    Raises:
+        IndexError: an axis is out of range.
+
+    Example:
+        >>> mx.cumulative_sum(mx.array([1, 2, 3]), include_initial=True)
+        array([0, 1, 3, 6], dtype=int32)
     """
 
 def cumulative_prod(a: array, /, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, dtype: Dtype | None = None, include_initial: bool = False, stream: StreamOrDevice = None) -> array:
     """
-    Products of the elements up to each one; with `include_initial` 1 stands before them.
+    Return the cumulative product, as `cumprod` does, under its name in the array API standard.
+
+    Args:
+        a: an array of any dtype.
+        axis: the axis; None (the default) flattens the array first.
+        reverse: whether products run from the end; False by default.
+        inclusive: whether the element itself is part of its product; True by default.
+        dtype: the dtype of the result; that of `a` by default.
+        include_initial: whether 1 stands before the products; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a`, one longer along the axis with `include_initial`.
+
+    Raises:
+        IndexError: an axis is out of range.
+
+    Example:
+        >>> mx.cumulative_prod(mx.array([1, 2, 3]), include_initial=True)
+        array([1, 1, 2, 6], dtype=int32)
     """
 
 __array_api_version__: str = '2025.12'

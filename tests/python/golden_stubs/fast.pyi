@@ -8,42 +8,220 @@ from mlx.core import DLPackCompatible, Device, DeviceType, Dtype, ScalarOrArray
 from mlx.core import Stream, StreamOrDevice, array, float32, int32, scalar
 
 def rms_norm(x: array, weight: array | None, eps: float, *, stream: StreamOrDevice = None) -> array:
-    """x / sqrt(mean(x^2) + eps) * weight over the last axis."""
+    """
+    Return `x / sqrt(mean(x^2) + eps) * weight`, with the mean over the last axis.
+
+    Args:
+        x: an array of floats.
+        weight: a vector of the length of the last axis; None for no factor.
+        eps: a small number against division by zero.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape and dtype of `x`.
+
+    Raises:
+        ValueError: the weight does not fit, or `x` is a scalar.
+
+    Example:
+        >>> mx.fast.rms_norm(mx.array([3.0, 4.0]), None, 1e-5)
+        array([0.848528, 1.13137], dtype=float32)
+    """
 
 def layer_norm(x: array, weight: array | None, bias: array | None, eps: float, *, stream: StreamOrDevice = None) -> array:
-    """(x - mean(x)) / sqrt(var(x) + eps) * weight + bias over the last axis."""
+    """
+    Return `(x - mean(x)) / sqrt(var(x) + eps) * weight + bias` over the last axis.
+
+    Args:
+        x: an array of floats.
+        weight: a vector of the length of the last axis; None for no factor.
+        bias: a vector of the length of the last axis; None for no bias.
+        eps: a small number against division by zero.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape and dtype of `x`.
+
+    Raises:
+        ValueError: the weight or the bias does not fit, or `x` is a scalar.
+
+    Example:
+        >>> mx.fast.layer_norm(mx.array([1.0, 3.0]), None, None, 1e-5)
+        array([-0.999995, 0.999995], dtype=float32)
+    """
 
 def rope(a: array, dims: int, *, traditional: bool, base: float | None, scale: float, offset: int | array, freqs: array | None = None, stream: StreamOrDevice = None) -> array:
     """
-    Rotary position embedding of the first `dims` features of an array of shape (B, .., T, D): pair i at position t turns by (offset + t) * scale * base^(-2i / dims), or divided by freqs[i]. Pairs are neighbours if `traditional`, else dims / 2 apart. The offset is one integer or one for each batch.
+    Apply rotary position embedding to the first features of an array.
+
+    Pair `i` at position `t` is rotated by the angle `(offset + t) * scale * base^(-2 i /
+    dims)`, or by `(offset + t) * scale / freqs[i]`.
+
+    Args:
+        a: an array of shape (B, ..., T, D).
+        dims: how many features are rotated; the others stay as they are.
+        traditional: whether the features of a pair are neighbours; they are `dims / 2` apart
+            otherwise.
+        base: the base of the frequencies; None if `freqs` is given.
+        scale: the factor of the positions.
+        offset: the position of the first element: an int, or an array with one for each batch.
+        freqs: a vector of `dims / 2` divisors, in place of `base`; None for none.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape and dtype of `a`.
+
+    Raises:
+        ValueError: the shapes do not agree, or both or none of `base` and `freqs` are given.
+
+    Example:
+        >>> x = mx.ones((1, 2, 4))
+        >>> mx.fast.rope(x, 4, traditional=False, base=10000.0, scale=1.0, offset=0).shape
+        (1, 2, 4)
     """
 
 def scaled_dot_product_attention(q: array, k: array, v: array, *, scale: float, mask: None | str | array = None, sinks: array | None = None, force_fused: bool = False, stream: StreamOrDevice = None) -> array:
     """
-    softmax(scale * q @ k.T + mask) @ v for queries (B, N, T, D), keys (B, M, S, D) and values (B, M, S, V), where N is a multiple of M. The mask is 'causal', an array of bool (true is kept) or one that is added to the scores. Sinks, one a head, take part in the softmax only.
+    Return `softmax(scale * q @ k.T + mask) @ v`, without storing the scores.
+
+    Args:
+        q: queries of shape (B, N, T, D).
+        k: keys of shape (B, M, S, D); N is a multiple of M.
+        v: values of shape (B, M, S, V).
+        scale: the factor of the scores, `1 / sqrt(D)` in most models.
+        mask: 'causal', an array of bool (True is kept), or an array that is added to the
+            scores; None for none.
+        sinks: a logit for each head that takes part in the softmax alone; None for none.
+        force_fused: accepted for compatibility; it changes nothing.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of shape (B, N, T, V).
+
+    Raises:
+        ValueError: the shapes do not agree.
+
+    Example:
+        >>> q = k = v = mx.ones((1, 2, 3, 4))
+        >>> mx.fast.scaled_dot_product_attention(q, k, v, scale=0.5, mask="causal").shape
+        (1, 2, 3, 4)
     """
 
 def cross_entropy(logits: array, targets: array, *, stream: StreamOrDevice = None) -> array:
     """
-    logsumexp(logits) - logits[targets] over the last axis, in float32 or wider.
+    Return `logsumexp(logits) - logits[targets]` over the last axis, in float32 or wider.
+
+    Args:
+        logits: an array of shape (..., K).
+        targets: an array of integers of shape (...).
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `targets`.
+
+    Raises:
+        ValueError: the shapes do not agree.
+
+    Example:
+        >>> mx.fast.cross_entropy(mx.array([[0.0, 0.0]]), mx.array([1]))
+        array([0.693147], dtype=float32)
     """
 
 def gated_delta_update(q: array, k: array, v: array, gamma: array, beta: array, initial_state: array | None = None, mask: array | None = None, stream: StreamOrDevice = None) -> list[array]:
     """
-    The gated delta rule S = gamma S; S += beta (v - S k) k^T; y = S q along the positions of q and k (B, T, M, D) and v (B, T, N, V). Returns y and the last state.
+    Apply the gated delta rule along the positions of a sequence.
+
+    At each position `S = gamma S`, `S += beta (v - S k) k^T`, `y = S q`.
+
+    Args:
+        q: queries of shape (B, T, M, D).
+        k: keys of shape (B, T, M, D).
+        v: values of shape (B, T, N, V).
+        gamma: the decay at each position.
+        beta: the step at each position.
+        initial_state: the state S before the first position; zeros by default.
+        mask: which positions take part, an array of bool; None for all.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A list: the outputs `y`, and the last state.
+
+    Raises:
+        ValueError: the shapes do not agree.
+
+    Example:
+        >>> q = k = v = mx.ones((1, 3, 1, 4))
+        >>> y, state = mx.fast.gated_delta_update(q, k, v, mx.ones((1, 3, 1)), mx.ones((1, 3, 1)))
+        >>> y.shape
+        (1, 3, 1, 4)
     """
 
 def metal_kernel(name: str, input_names: Sequence[str], output_names: Sequence[str], source: str, header: str = '', ensure_row_contiguous: bool = True, atomic_outputs: bool = False, compile_options: object | None = None) -> Callable[..., list[array]]:
     """
-    A function that runs a Metal kernel; it raises, as there is no Metal device.
+    Return a function that runs a Metal kernel. It raises RuntimeError, as there is no Metal
+    device.
+
+    Args:
+        name: the name of the kernel.
+        input_names: the names of its inputs.
+        output_names: the names of its outputs.
+        source: the body of the kernel.
+        header: what stands before it.
+        ensure_row_contiguous: whether inputs are copied to row-major order.
+        atomic_outputs: whether outputs are written with atomic operations.
+        compile_options: options of the compiler.
+
+    Returns:
+        A function that runs the kernel.
+
+    Raises:
+        RuntimeError: always; raised by the call.
+
+    Example:
+        >>> kernel = mx.fast.metal_kernel("twice", ["x"], ["y"], "y[i] = 2 * x[i];")
     """
 
 def cuda_kernel(name: str, input_names: Sequence[str], output_names: Sequence[str], source: str, header: str = '', ensure_row_contiguous: bool = True, shared_memory: int = 0) -> Callable[..., list[array]]:
     """
-    A function that runs a CUDA kernel. Raises RuntimeError, as there is no CUDA device.
+    Raise RuntimeError: there is no CUDA device.
+
+    Args:
+        name: the name of the kernel.
+        input_names: the names of its inputs.
+        output_names: the names of its outputs.
+        source: the body of the kernel.
+        header: what stands before it.
+        ensure_row_contiguous: whether inputs are copied to row-major order.
+        shared_memory: bytes of shared memory.
+
+    Returns:
+        A function that runs the kernel.
+
+    Raises:
+        RuntimeError: always.
     """
 
 def precompiled_cuda_kernel(*, name: str, compiled_source: bytes, inputs: Sequence[ScalarOrArray], output_shapes: Sequence[tuple[int, ...]], output_dtypes: Sequence[Dtype], scalars: Sequence[object], grid: tuple[int, int, int], threadgroup: tuple[int, int, int], shared_memory: int = 0, init_value: float | None = None, ensure_row_contiguous: bool = False, stream: StreamOrDevice = None) -> list[array]:
     """
-    Runs a compiled CUDA kernel. Raises RuntimeError, as there is no CUDA device.
+    Raise RuntimeError: there is no CUDA device.
+
+    Args:
+        name: the name of the kernel.
+        compiled_source: its code.
+        inputs: its inputs.
+        output_shapes: the shapes of its outputs.
+        output_dtypes: the dtypes of its outputs.
+        scalars: its further arguments.
+        grid: the number of threads.
+        threadgroup: the threads of a group.
+        shared_memory: bytes of shared memory.
+        init_value: what outputs contain before it runs.
+        ensure_row_contiguous: whether inputs are copied to row-major order.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        The outputs.
+
+    Raises:
+        RuntimeError: always.
     """

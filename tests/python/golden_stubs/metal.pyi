@@ -8,32 +8,104 @@ from mlx.core import DLPackCompatible, Device, DeviceType, Dtype, ScalarOrArray
 from mlx.core import Stream, StreamOrDevice, array, float32, int32, scalar
 
 def get_active_memory() -> int:
-    """Bytes in use by arrays."""
+    """
+    Return the number of bytes in use by arrays.
+
+    Returns:
+        An int.
+
+    Example:
+        >>> mx.get_active_memory() >= 0
+        True
+    """
 
 def get_peak_memory() -> int:
-    """The maximum number of bytes in use since the start or the last reset."""
+    """
+    Return the largest number of bytes that were in use since the start or the last reset.
+
+    Returns:
+        An int.
+
+    Example:
+        >>> mx.get_peak_memory() >= mx.get_active_memory()
+        True
+    """
 
 def get_cache_memory() -> int:
-    """Bytes of freed memory that are kept for reuse."""
+    """
+    Return the number of freed bytes that are kept for reuse.
+
+    Returns:
+        An int.
+
+    Example:
+        >>> mx.get_cache_memory() >= 0
+        True
+    """
 
 def set_memory_limit(limit: int) -> int:
     """
-    Sets the number of bytes above which cached memory is released first; returns the previous limit.
+    Set the number of bytes in use above which cached memory is released first.
+
+    Args:
+        limit: the number of bytes.
+
+    Returns:
+        The former limit.
+
+    Example:
+        >>> former = mx.set_memory_limit(2**30)
+        >>> mx.set_memory_limit(former)
+        1073741824
     """
 
 def set_cache_limit(limit: int) -> int:
     """
-    Sets the maximum size of the cache in bytes; returns the previous limit.
+    Set the largest number of freed bytes that are kept for reuse.
+
+    Args:
+        limit: the number of bytes; 0 keeps nothing.
+
+    Returns:
+        The former limit.
+
+    Example:
+        >>> former = mx.set_cache_limit(2**20)
+        >>> mx.set_cache_limit(former)
+        1048576
     """
 
 def set_wired_limit(limit: int) -> int:
-    """Accepted for compatibility; returns the previous limit."""
+    """
+    Accept a limit for compatibility; it has no effect.
+
+    Args:
+        limit: the number of bytes.
+
+    Returns:
+        The former limit.
+
+    Example:
+        >>> former = mx.set_wired_limit(0)
+    """
 
 def reset_peak_memory() -> None:
-    """Sets the peak to the current use."""
+    """
+    Set the peak of memory to what is in use now.
+
+    Example:
+        >>> mx.reset_peak_memory()
+    """
 
 def clear_cache() -> None:
-    """Releases the cached memory."""
+    """
+    Release the freed memory that is kept for reuse.
+
+    Example:
+        >>> mx.clear_cache()
+        >>> mx.get_cache_memory()
+        0
+    """
 
 def is_available() -> bool:
     """True where Metal is there."""

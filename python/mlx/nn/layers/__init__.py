@@ -88,6 +88,7 @@ from mlx.nn.layers.embedding import (
 )
 from mlx.nn.layers.linear import (
     Bilinear as Bilinear,
+    Flatten as Flatten,
     Identity as Identity,
     Linear as Linear,
 )

@@ -25,6 +25,28 @@ class Identity(Module):
         return x
 
 
+class Flatten(Module):
+    """Merge axes into one: by default all but the first, which is the batch.
+
+    Args:
+        start_axis: the first axis that is merged.
+        end_axis: the last axis that is merged.
+
+    >>> nn.Flatten()(mx.zeros((8, 4, 4, 3))).shape
+    (8, 48)
+    """
+
+    def __init__(self, start_axis: int = 1, end_axis: int = -1) -> None:
+        super().__init__()
+        self.start_axis, self.end_axis = start_axis, end_axis
+
+    def _extra_repr(self) -> str:
+        return f"start_axis={self.start_axis}, end_axis={self.end_axis}"
+
+    def __call__(self, x: mx.array) -> mx.array:
+        return mx.flatten(x, self.start_axis, self.end_axis)
+
+
 class Linear(Module):
     """Compute ``x @ weight.T + bias``.
 

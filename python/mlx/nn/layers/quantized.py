@@ -74,16 +74,23 @@ def quantize(
             return layer
         if not isinstance(chosen, (bool, dict)):
             raise ValueError(
-                "``class_predicate`` must return a bool or a dict of parameters to pass to"
-                " ``to_quantized``"
+                f"[nn.quantize] a class_predicate that returns {type(chosen).__name__} for layer"
+                f" {path!r}; a bool or a dict of arguments of to_quantized is accepted"
             )
         if not hasattr(layer, "to_quantized"):
-            raise ValueError(f"Unable to quantize model of type {type(layer)}")
+            raise ValueError(
+                f"[nn.quantize] layer {path!r}, a {type(layer).__name__};"
+                " layers with to_quantized are accepted"
+            )
         arguments = dict(chosen if isinstance(chosen, dict) else options)
         if not arguments.get("quantize_input"):
             # Layers from elsewhere need not know this argument.
             arguments.pop("quantize_input", None)
-        return layer.to_quantized(**arguments)
+        try:
+            return layer.to_quantized(**arguments)
+        except ValueError as error:
+            where = f"layer {path!r}" if path else "the model"
+            raise ValueError(f"[nn.quantize] {where}, a {type(layer).__name__}: {error}") from error
 
     layers = tree_map_with_path(convert, model.leaf_modules(), is_leaf=Module.is_module)
     model.update_modules(layers)

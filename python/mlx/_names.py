@@ -1,0 +1,269 @@
+"""Names of other frameworks, and what is called so here.
+
+``mx.cat`` raises an AttributeError that says ``PyTorch's cat is mx.concatenate here``. The tables
+are also a part of the documentation.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, NoReturn
+
+#: Functions of PyTorch that mlx.core has under another name.
+TORCH = {
+    "autograd": "mx.grad",
+    "bmm": "mx.matmul",
+    "cat": "mx.concatenate",
+    "cdist": "mx.linalg.norm of a difference",
+    "chunk": "mx.split",
+    "clamp": "mx.clip",
+    "dist": "mx.linalg.norm",
+    "fmod": "mx.remainder (of the divisor's sign)",
+    "from_numpy": "mx.array",
+    "gather": "mx.take_along_axis",
+    "ger": "mx.outer",
+    "index_select": "mx.take",
+    "is_tensor": "isinstance(x, mx.array)",
+    "lerp": "a + w * (b - a)",
+    "manual_seed": "mx.random.seed",
+    "masked_fill": "mx.where",
+    "masked_select": "x[mask]",
+    "mm": "mx.matmul",
+    "mul": "mx.multiply",
+    "multinomial": "mx.random.categorical",
+    "mv": "mx.matmul",
+    "neg": "mx.negative",
+    "no_grad": "mx.stop_gradient (nothing is recorded without mx.grad)",
+    "numel": "x.size",
+    "one_hot": "mx.eye(n)[labels]",
+    "permute": "mx.transpose",
+    "rand": "mx.random.uniform",
+    "randint": "mx.random.randint",
+    "randn": "mx.random.normal",
+    "randperm": "mx.random.permutation",
+    "relu": "mx.maximum(x, 0), or nn.relu",
+    "scatter": "mx.put_along_axis",
+    "sub": "mx.subtract",
+    "svd": "mx.linalg.svd",
+    "tensor": "mx.array",
+    "true_divide": "mx.divide",
+    "unbind": "mx.unstack",
+    "unsqueeze": "mx.expand_dims",
+    "Tensor": "mx.array",
+    "FloatTensor": "mx.array",
+    "LongTensor": "mx.array(..., dtype=mx.int64)",
+    "long": "mx.int64",
+    "half": "mx.float16",
+    "double": "mx.float64",
+    "device": "mx.Device",
+    "set_default_dtype": "the argument dtype",
+    "set_num_threads": "the environment variable MLX_NUM_THREADS",
+}
+#: Functions of NumPy that mlx.core has under another name.
+NUMPY = {
+    "absolute": "mx.abs",
+    "amax": "mx.max",
+    "amin": "mx.min",
+    "append": "mx.concatenate",
+    "apply_along_axis": "mx.vmap",
+    "array_split": "mx.split at indices",
+    "average": "mx.mean",
+    "cbrt": "mx.power(x, 1 / 3)",
+    "column_stack": "mx.stack(..., axis=1)",
+    "copy": "x.copy()",
+    "corrcoef": "products of centred rows",
+    "delete": "x[keep]",
+    "digitize": "mx.searchsorted",
+    "dot": "mx.matmul, or x.dot(y)",
+    "dstack": "mx.concatenate(..., axis=2)",
+    "exp2": "mx.power(2.0, x)",
+    "fabs": "mx.abs",
+    "fix": "mx.trunc",
+    "fliplr": "mx.flip(x, axis=1)",
+    "flipud": "mx.flip(x, axis=0)",
+    "float_power": "mx.power",
+    "fmax": "mx.maximum",
+    "fmin": "mx.minimum",
+    "geomspace": "mx.exp(mx.linspace(...))",
+    "hsplit": "mx.split(..., axis=1)",
+    "hstack": "mx.concatenate(..., axis=1)",
+    "interp": "mx.searchsorted and mx.take",
+    "invert": "mx.bitwise_invert",
+    "iscomplexobj": "mx.issubdtype(x.dtype, mx.complexfloating)",
+    "ix_": "mx.meshgrid(..., indexing='ij')",
+    "logspace": "mx.power(10, mx.linspace(...))",
+    "mod": "mx.remainder",
+    "msort": "mx.sort",
+    "nanmax": "mx.max of mx.where(mx.isnan(x), -mx.inf, x)",
+    "nanmean": "mx.mean of mx.where",
+    "nansum": "mx.sum(mx.nan_to_num(x))",
+    "ndarray": "mx.array",
+    "product": "mx.prod",
+    "ptp": "mx.max(x) - mx.min(x)",
+    "ravel": "mx.flatten",
+    "rollaxis": "mx.moveaxis",
+    "rot90": "mx.flip and mx.transpose",
+    "row_stack": "mx.concatenate",
+    "true_divide": "mx.divide",
+    "vsplit": "mx.split",
+    "vstack": "mx.concatenate",
+    "fromfunction": "mx.meshgrid and arithmetic",
+    "frombuffer": "mx.array(memoryview(b))",
+    "percentile": "mx.sort and mx.take",
+    "quantile": "mx.sort and mx.take",
+    "select": "mx.where",
+    "isreal": "mx.imag(x) == 0",
+    "cov": "products of centred rows",
+    "angle": "mx.arctan2(mx.imag(x), mx.real(x))",
+    "sinc": "mx.where(x == 0, 1, mx.sin(mx.pi * x) / (mx.pi * x))",
+}
+#: Methods and attributes of tensors of PyTorch that arrays have under another name.
+TENSOR = {
+    "backward": "mx.grad",
+    "bmm": "x @ y",
+    "chunk": "x.split",
+    "clamp": "x.clip",
+    "contiguous": "mx.contiguous(x)",
+    "cpu": "mx.array(x): the CPU reads every array",
+    "cuda": "x.to_device(mx.gpu)",
+    "data_ptr": "x.__dlpack__()",
+    "detach": "mx.stop_gradient(x)",
+    "dim": "x.ndim",
+    "double": "x.astype(mx.float64)",
+    "expand": "mx.broadcast_to(x, shape)",
+    "fill_": "mx.full_like(x, v)",
+    "float": "x.astype(mx.float32)",
+    "gather": "mx.take_along_axis(x, indices, axis)",
+    "grad": "mx.grad",
+    "half": "x.astype(mx.float16)",
+    "index_select": "x.take(indices, axis)",
+    "int": "x.astype(mx.int32)",
+    "long": "x.astype(mx.int64)",
+    "masked_fill": "mx.where(mask, v, x)",
+    "matmul": "x @ y",
+    "mm": "x @ y",
+    "mul": "x * y",
+    "narrow": "x[start:stop]",
+    "neg": "-x",
+    "norm": "mx.linalg.norm(x)",
+    "numel": "x.size",
+    "numpy": "numpy.array(x)",
+    "permute": "x.transpose",
+    "pow": "x ** y",
+    "requires_grad": "mx.grad(f, argnums)",
+    "requires_grad_": "mx.grad(f, argnums)",
+    "scatter": "mx.put_along_axis(x, indices, values, axis)",
+    "scatter_add": "x.at[indices].add(values)",
+    "sigmoid": "mx.sigmoid(x)",
+    "softmax": "mx.softmax(x, axis)",
+    "tanh": "mx.tanh(x)",
+    "to": "x.astype(dtype)",
+    "topk": "mx.topk(x, k)",
+    "type": "x.astype(dtype)",
+    "unsqueeze": "mx.expand_dims(x, axis)",
+    "unbind": "mx.unstack(x)",
+    "repeat": "mx.repeat(x, n), or mx.tile(x, reps)",
+}
+#: Methods of NumPy's arrays that arrays have under another name.
+NDARRAY = {
+    "byteswap": "NumPy",
+    "choose": "mx.where",
+    "compress": "mx.compress(mask, x)",
+    "fill": "x[:] = v",
+    "nonzero": "mx.nonzero(x)",
+    "partition": "mx.partition(x, kth)",
+    "argpartition": "mx.argpartition(x, kth)",
+    "ptp": "x.max() - x.min()",
+    "put": "x[indices] = values",
+    "ravel": "x.flatten()",
+    "resize": "mx.reshape, or mx.pad",
+    "searchsorted": "mx.searchsorted(x, values)",
+    "trace": "mx.trace(x)",
+    "tobytes": "bytes(x)",
+    "strides": "memoryview(x).strides",
+}
+#: Classes of torch.nn that mlx.nn has under another name.
+LAYERS = {
+    "BCELoss": "nn.losses.binary_cross_entropy(..., with_logits=False)",
+    "BCEWithLogitsLoss": "nn.losses.binary_cross_entropy",
+    "BatchNorm1d": "nn.BatchNorm",
+    "BatchNorm2d": "nn.BatchNorm",
+    "BatchNorm3d": "nn.BatchNorm",
+    "CosineEmbeddingLoss": "nn.losses.cosine_similarity_loss",
+    "CrossEntropyLoss": "nn.losses.cross_entropy",
+    "GaussianNLLLoss": "nn.losses.gaussian_nll_loss",
+    "HuberLoss": "nn.losses.huber_loss",
+    "InstanceNorm1d": "nn.InstanceNorm",
+    "InstanceNorm2d": "nn.InstanceNorm",
+    "KLDivLoss": "nn.losses.kl_div_loss",
+    "L1Loss": "nn.losses.l1_loss",
+    "MSELoss": "nn.losses.mse_loss",
+    "MarginRankingLoss": "nn.losses.margin_ranking_loss",
+    "ModuleDict": "a dict that is an attribute",
+    "ModuleList": "a list that is an attribute",
+    "MultiheadAttention": "nn.MultiHeadAttention",
+    "NLLLoss": "nn.losses.nll_loss",
+    "Parameter": "an mx.array that is an attribute",
+    "ParameterList": "a list of arrays that is an attribute",
+    "SmoothL1Loss": "nn.losses.smooth_l1_loss",
+    "TripletMarginLoss": "nn.losses.triplet_loss",
+    "functional": "mlx.nn itself",
+    "Unflatten": "mx.unflatten",
+}
+
+
+def hint(name: str, place: str, tables: dict[str, dict[str, str]]) -> str:
+    """The message for a name that ``place`` does not have."""
+    for owner, table in tables.items():
+        if name in table:
+            return f"{place} has no attribute {name!r}: {owner}'s {name} is {table[name]} here"
+    return ""
+
+
+class Missing:
+    """A module's ``__getattr__``, called for names that it does not have."""
+
+    def __init__(self, module: str, tables: dict[str, dict[str, str]]) -> None:
+        self.module, self.tables = module, tables
+
+    def __call__(self, name: str) -> NoReturn:
+        place = f"module {self.module!r}"
+        text = hint(name, place, self.tables)
+        if text:
+            raise AttributeError(text)
+        raise AttributeError(
+            f"{place} has no attribute {name!r}", name=name, obj=sys.modules[self.module]
+        )
+
+
+class Elsewhere:
+    """An attribute that other frameworks' arrays have: reading it raises an AttributeError."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type) -> Elsewhere:
+        if instance is None:  # for those who walk through a class
+            return self
+        raise AttributeError(hint(self.name, "an array", METHODS))
+
+
+METHODS = {"PyTorch": TENSOR, "NumPy": NDARRAY}
+
+
+def install(array_class: type) -> Missing:
+    """Give arrays the attributes; return the ``__getattr__`` of mlx.core.
+
+    They are no attributes of a class's ``__getattr__``, which would make every access slower.
+    """
+    for table in METHODS.values():
+        for name in table:
+            if not hasattr(array_class, name):
+                setattr(array_class, name, Elsewhere(name))
+
+    def __dir__(self: Any) -> list[str]:
+        kind = type(self)
+        return [n for n in object.__dir__(self) if not isinstance(vars(kind).get(n), Elsewhere)]
+
+    array_class.__dir__ = __dir__  # type: ignore[method-assign, assignment]
+    return Missing("mlx.core", {"PyTorch": TORCH, "NumPy": NUMPY})
