@@ -43,11 +43,12 @@ checked by the tests of the same rows; here it counts what is accepted.
 On a GPU (the plugin of `MLX_CUDA`) everything above works too. Kernels of its own compute
 elementwise ops, casts, copies, ranges, random bits and what is fused of them, reductions (`sum`,
 `prod`, `max`, `min`, `mean`, `any`, `all`, `argmax`, `argmin`), `softmax` and `logsumexp`, norms,
-`matmul` and `addmm` (through cuBLAS where that is found), `take`, `take_along_axis`, `gather`,
-`scatter` and its modes, `put_along_axis`, slices that start at computed places, writes to slices,
-and `concatenate`. **All other ops are computed on the host there**, on copies of their operands:
-`sort`, scans, convolutions, `fast.scaled_dot_product_attention`, `fast.rope`, quantized matrices,
-`gather_mm`, `fft`, `linalg`, `searchsorted` and counting among them. So are those named first
+`matmul` and `addmm` (through cuBLAS where that is found), `gather_mm`, `segmented_mm`, scans, sorts
+and partitions, `searchsorted`, convolutions, `fast.scaled_dot_product_attention`, `fast.rope`,
+quantized matrices and their products, `take`, `take_along_axis`, `gather`, `scatter` and its modes,
+`put_along_axis`, slices that start at computed places, writes to slices, and `concatenate`. **All
+other ops are computed on the host there**, on copies of their operands: `fft`, `linalg`,
+`hadamard_transform`, `nonzero`, boolean selection and counting among them. So are those named first
 where more than eight axes do not merge, or more than eight index arrays are given, and scatters
 of several slices that are longer than 1 along an indexed axis.
 

@@ -133,6 +133,7 @@ def main():
     for name in (
         "tests/python",
         "tests/golden",
+        "tests/programs",
         "tests/peers",
         "tests/includes.py",
         "pyproject.toml",

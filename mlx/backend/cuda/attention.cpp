@@ -47,15 +47,19 @@ class Attention final : public OpKernel {
     sinks_ = a.has_sinks ? 3 + a.has_mask : 0;
     if (sinks_) p.sink_stride = step.operands[sinks_].strides[0];
     const int64_t width = p.width <= 64 ? 64 : p.width <= 128 ? 128 : 256;
+    // Few rows leave the others of a block idle.
+    const int64_t rows = p.heads / p.key_heads * p.queries, each = rows <= 16 ? 1 : 4;
     const char* type = element_type(q.dtype);
-    kernel_.function = kernel(
-        cat("MLX_IN_STEP_KERNEL(attention_kernel, AttentionArguments, p) { attention<", type, ", ",
-            mask_ ? element_type(step.operands[3].dtype) : type, ", ", width, ">(p); }\n"),
-        device);
+    kernel_.function =
+        kernel(cat("MLX_IN_STEP_KERNEL(attention_kernel, AttentionArguments, p) { attention<", type,
+                   ", ", mask_ ? element_type(step.operands[3].dtype) : type, ", ", each, ", ",
+                   width, ">(p); }\n"),
+               device);
     if (num_elements(step.operands[n_inputs_].shape) == 0) return;
-    const int64_t rows = p.heads / p.key_heads * p.queries;
-    blocks_ = std::min<int64_t>(
-        p.batches * p.key_heads * ((rows + 15) / 16) * ((p.width + width - 1) / width), 1 << 20);
+    const int64_t of_block = 16 * each;
+    blocks_ = std::min<int64_t>(p.batches * p.key_heads * ((rows + of_block - 1) / of_block) *
+                                    ((p.width + width - 1) / width),
+                                1 << 20);
   }
   void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
     if (blocks_ == 0) return;

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
 #include <complex>
 #include <cstdlib>
 #include <unordered_map>
@@ -117,6 +118,9 @@ void gemm(Queue& queue, const Gemm& g) {
                            data(g.out), type, g.out.row, g.out.step, g.count,
                            wide ? kCompute64 : kCompute32, kDefaultAlgorithm),
              "cublasGemmStridedBatchedEx");
+  // The first product of a type opens more of the library.
+  static std::atomic<uint32_t> opened = 0;
+  if (!(opened.fetch_or(1u << type) & (1u << type))) drain_at_exit();
 }
 
 }  // namespace mlx::core::cuda

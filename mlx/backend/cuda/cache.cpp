@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "mlx/backend/cuda/compiler.h"
+#include "mlx/backend/cuda/device.h"
 #include "mlx/backend/cuda/streams.h"
 
 namespace mlx::core::cuda {
@@ -177,6 +178,7 @@ FunctionHandle KernelCache::find(const std::string& source, const char* name) {
     } catch (...) {
       entry->error = std::current_exception();
     }
+    drain_at_exit();  // before what the compiler, or the driver, does for it
     std::lock_guard lock(mutex_);
     entry->ready = true;
     if (entry->error) modules_.erase(source);  // the next one tries again

@@ -144,6 +144,7 @@ class CudaBackend final : public Backend {
             .fused_outputs = 12};
   }
   DeviceInfo info(int index) const override {
+    Entrance here;
     DeviceState& d = device(index);
     d.enter();
     size_t free = 0, total = 0;
@@ -161,12 +162,16 @@ class CudaBackend final : public Backend {
   }
   MemoryControl& memory(int index) override { return *device(index).pool; }
 
-  Ref<Buffer> alloc(size_t bytes, Stream stream) override { return take(bytes, stream); }
+  Ref<Buffer> alloc(size_t bytes, Stream stream) override {
+    Entrance here;
+    return take(bytes, stream);
+  }
   Ref<Buffer> wrap(void*, size_t, int, Ref<RefCounted>) override { return {}; }
   void* address(const Buffer& buffer) override {
     return reinterpret_cast<void*>(address_of(buffer));
   }
   void copy(Copy c) override {
+    Entrance here;
     Queue& queue = device(c.stream.device.index).queue(c.stream.index);
     auto completion = make_ref<DeviceCompletion>(queue);
     c.done->set_completion(completion);
@@ -182,6 +187,7 @@ class CudaBackend final : public Backend {
 
   Requirements find(const OpDef& op, const Attrs* attrs, std::span<const Layout> operands,
                     int n_inputs, int index) override {
+    Entrance here;
     Requirements r;
     if (find_kernel(op, attrs, operands, n_inputs, device(index), r)) return r;
     const Requirements host = host_backend().find(op, attrs, operands, n_inputs, 0);
@@ -194,16 +200,20 @@ class CudaBackend final : public Backend {
   }
   bool fuses(const Instr&, int) override { return true; }
   bool fuses_prologue(const Step& step, int index) override {
+    Entrance here;
     return computes_input(step, device(index));
   }
   std::shared_ptr<const Executable> prepare(Work work) override {
+    Entrance here;
     return prepare_work(std::move(work));
   }
   void launch(Launch l) override {
+    Entrance here;
     device(l.stream.device.index).enter();
     start(std::move(l));
   }
   void synchronize(Stream s) override {
+    Entrance here;
     if (Queue* queue = device(s.device.index).find_queue(s.index)) queue->drain(true);
   }
 };

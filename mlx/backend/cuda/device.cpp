@@ -1,9 +1,14 @@
 #include "mlx/backend/cuda/device.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 #include "mlx/core/error.h"
 
@@ -146,10 +151,51 @@ int device_count() {
   return count;
 }
 
+namespace {
+std::atomic<int> entered = 0;
+std::atomic<bool> closed = false;
+thread_local int own_entries = 0;
+thread_local bool closes = false;
+
+/// Closes the entrance, and waits for those who are in, though not for ever: a thread may wait for
+/// what another one that stays outside would do.
+void close_entrance() {
+  closes = true;
+  closed = true;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  while (entered > (own_entries > 0) && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+}
+}  // namespace
+
+Entrance::Entrance() {
+  if (own_entries++ > 0 || on_queue_thread()) return;
+  ++entered;
+  if (!closed || closes) return;
+  --entered;
+  for (;;) pause();
+}
+Entrance::~Entrance() {
+  if (--own_entries == 0 && !on_queue_thread()) --entered;
+}
+
+namespace {
+void leave() {
+  if (forked || closed) return;
+  close_entrance();
+  drain_all();
+}
+}  // namespace
+
 void drain_at_exit() {
-  std::atexit([] {
-    if (!forked) drain_all();
-  });
+  std::atexit(leave);
+  // A library that a thread is about to open has its handler run before this one. Python's end
+  // comes before them all.
+  [[maybe_unused]] static const int python = [] {
+    using Register = int (*)(void (*)());
+    const auto at_exit = reinterpret_cast<Register>(dlsym(RTLD_DEFAULT, "Py_AtExit"));
+    return at_exit ? at_exit(leave) : 0;
+  }();
 }
 
 DeviceState& device(int index) {

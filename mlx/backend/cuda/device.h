@@ -73,6 +73,15 @@ DeviceState& device(int index);
 void drain_all();
 /// Has that happen at the program's end, before what NVIDIA's libraries that are open now do then.
 void drain_at_exit();
+
+/// What threads of the engine enter the plugin through. At the program's end it is closed: those
+/// who come then stay there for good, since NVIDIA's libraries may be gone.
+class Entrance {
+ public:
+  Entrance();
+  ~Entrance();
+  Entrance(const Entrance&) = delete;
+};
 /// Looks everywhere which work is over.
 void poll_all();
 /// True on a queue's own thread.

@@ -162,9 +162,16 @@ class MatmulKernel final : public OpKernel {
 };
 
 template <bool adds>
-bool find(const Attrs*, std::span<const Layout> operands, int, const DeviceState&, Requirements&) {
+bool find(const Attrs*, std::span<const Layout> operands, int, const DeviceState&,
+          Requirements& needs) {
   const Operands x(operands, adds);
   MatmulArguments p = {};
+  // Copies that the library can read: how an operand lies does not decide about bits.
+  if (has_blas(x.out.dtype)) {
+    if (adds) needs.inputs.push_back(Accepts::any);
+    needs.inputs.push_back(Accepts::matrix);
+    needs.inputs.push_back(Accepts::matrix);
+  }
   return x.a.dtype == x.out.dtype && x.b.dtype == x.out.dtype &&
          (!adds || x.c->dtype == x.out.dtype) && x.a.shape.size() >= 2 && x.b.shape.size() >= 2 &&
          is_row_contiguous(x.out.shape, x.out.strides) && plan(x.a, x.b, x.c, x.out, p);

@@ -77,9 +77,14 @@ class ScanKernel final : public OpKernel {
     out_ = out.offset * out.dtype.size();
     const std::string o = combination(a.kind, in.dtype);
     if (arguments_.chunks == 0) {
-      blocks_ = blocks_for(arguments_.lines);
-      results_.function = kernel(
-          cat("MLX_KERNEL(scan_kernel, ScanArguments, p) { scan_lines<", o, ">(p); }\n"), device);
+      const bool rows = arguments_.stride == 1;
+      blocks_ = rows ? std::min<int64_t>((arguments_.lines + 31) / 32, 1 << 20)
+                     : blocks_for(arguments_.lines);
+      results_.function =
+          kernel(cat(rows ? "MLX_IN_STEP_KERNEL(scan_kernel, ScanArguments, p) { scan_rows<"
+                          : "MLX_KERNEL(scan_kernel, ScanArguments, p) { scan_lines<",
+                     o, ">(p); }\n"),
+                 device);
       return;
     }
     blocks_ = std::min<int64_t>(arguments_.lines * arguments_.chunks, 1 << 20);

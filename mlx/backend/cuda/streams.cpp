@@ -88,7 +88,10 @@ EventBox::~EventBox() {
 //--- completion
 
 bool DeviceCompletion::done() {
-  if (state_.load(std::memory_order_acquire) == State::enqueued) queue_.poll();
+  if (state_.load(std::memory_order_acquire) == State::enqueued) {
+    Entrance here;
+    queue_.poll();
+  }
   return is_over();
 }
 
@@ -103,6 +106,8 @@ void DeviceCompletion::wait_enqueued() {
 }
 
 void DeviceCompletion::wait() {
+  if (is_over()) return;
+  Entrance here;
   using std::chrono::microseconds;
   {
     std::unique_lock lock(mutex_);

@@ -5,7 +5,7 @@
 
 namespace mlx::core::device {
 
-inline constexpr int kQueryRows = 16, kKeys = 64, kFeatures = 32;
+inline constexpr int kLanesOfRow = 16, kKeys = 64, kFeatures = 32;
 
 /// What a score counts where a key is not selected.
 inline constexpr float kLowestScore = -0x1.fffffep127f;
@@ -14,10 +14,10 @@ inline constexpr float kLowestScore = -0x1.fffffep127f;
 struct QueryRows {
   const AttentionArguments& p;
   int64_t batch, key_head, first, shared, rows;
-  MLX_FN QueryRows(const AttentionArguments& p_, int64_t block, int64_t blocks)
+  MLX_FN QueryRows(const AttentionArguments& p_, int64_t block, int64_t blocks, int each)
       : p(p_), shared(p_.heads / p_.key_heads) {
     rows = shared * p.queries;
-    first = block % blocks * kQueryRows;
+    first = block % blocks * each;
     key_head = block / blocks % p.key_heads;
     batch = block / blocks / p.key_heads;
   }
@@ -38,16 +38,24 @@ MLX_FN int64_t at4(const int64_t (&s)[4], int64_t a, int64_t b, int64_t c, int64
   return a * s[0] + b * s[1] + c * s[2] + d * s[3];
 }
 
+/// What is the same for all keys of a row.
+struct OwnRow {
+  int64_t visible = 0, mask = 0;
+  bool sees_none = false;
+  MLX_FN OwnRow() {}
+  MLX_FN OwnRow(const QueryRows& at, int64_t row)
+      : visible(at.visible(at.query(row))),
+        mask(at4(at.p.mask_stride, at.batch, at.head(row), at.query(row), 0)),
+        sees_none(at.sees_none(at.query(row))) {}
+};
+
 /// The score of a key, of a product of features.
 template <class M>
-MLX_FN float score(const QueryRows& at, int64_t row, int64_t key, float product) {
-  const AttentionArguments& p = at.p;
-  const int64_t query = at.query(row);
-  if (at.sees_none(query)) return kLowestScore;
+MLX_FN float score(const AttentionArguments& p, const OwnRow& row, int64_t key, float product) {
+  if (row.sees_none) return kLowestScore;
   const float x = product * static_cast<float>(p.scale);
   if (!p.mask) return x;
-  const M mask = reinterpret_cast<const M*>(
-      p.mask)[at4(p.mask_stride, at.batch, at.head(row), query, key)];
+  const M mask = reinterpret_cast<const M*>(p.mask)[row.mask + key * p.mask_stride[3]];
   if constexpr (std::is_same_v<M, bool>) {
     return mask ? x : kLowestScore;
   } else {
@@ -55,116 +63,141 @@ MLX_FN float score(const QueryRows& at, int64_t row, int64_t key, float product)
   }
 }
 
-/// T: elements, M: of the mask, kWidth: values that a block computes of a row.
-template <class T, class M, int kWidth>
+/// Some rows of an operand in shared memory; others than the first `rows` are zero.
+template <int N, class F>
+MLX_FN void stage(float (&to)[N][kFeatures + 1], int64_t rows, int64_t features, F at) {
+  for (int i = static_cast<int>(threadIdx.x); i < N * kFeatures; i += kThreads) {
+    const int x = i / kFeatures, f = i % kFeatures;
+    to[x][f] = x < rows && f < features ? at(x, f) : 0.f;
+  }
+}
+template <class F>
+MLX_FN float over_lanes(float x, F f) {
+#pragma unroll
+  for (int h = kLanesOfRow / 2; h > 0; h /= 2) x = f(x, __shfl_xor_sync(~0u, x, h));
+  return x;
+}
+
+/// T: elements, M: of the mask. Sixteen lanes have R rows, and kWidth values of each.
+template <class T, class M, int R, int kWidth>
 MLX_FN void attention(const AttentionArguments& p) {
-  constexpr int kRows = kQueryRows * kWidth / kThreads;  // of a thread
-  MLX_SHARED float q[kQueryRows][kFeatures + 1], k[kKeys][kFeatures + 1];
-  MLX_SHARED float weights[kQueryRows][kKeys + 1];
-  MLX_SHARED float largest[kQueryRows], sums[kQueryRows], factors[kQueryRows];
+  constexpr int kRows = kThreads / kLanesOfRow * R, kColumns = kWidth / kLanesOfRow;
+  constexpr int kSome = kKeys / kLanesOfRow, kStage = kWidth > 128 ? 8 : 16;
+  MLX_SHARED float q[kRows][kFeatures + 1], k[kKeys][kFeatures + 1];
+  MLX_SHARED float weights[kRows][kKeys + 1], v[kStage][kWidth];
+  MLX_SHARED int64_t q_at[kRows];
   const T *qs = reinterpret_cast<const T*>(p.q), *ks = reinterpret_cast<const T*>(p.k);
   const T *vs = reinterpret_cast<const T*>(p.v), *sinks = reinterpret_cast<const T*>(p.sinks);
-  const int t = static_cast<int>(threadIdx.x), r = t / 16, lane = t % 16;
-  const int64_t blocks = (p.heads / p.key_heads * p.queries + kQueryRows - 1) / kQueryRows;
+  const int t = static_cast<int>(threadIdx.x), r = t / kLanesOfRow * R, lane = t % kLanesOfRow;
+  const int64_t blocks = (p.heads / p.key_heads * p.queries + kRows - 1) / kRows;
   const int64_t parts = (p.width + kWidth - 1) / kWidth;
   const int64_t all = p.batches * p.key_heads * blocks * parts;
   for (int64_t block = blockIdx.x; block < all; block += gridDim.x) {
-    const QueryRows at(p, block / parts, blocks);
-    const int64_t column = block % parts * kWidth + t % kWidth, row = at.first + r;
-    const bool own = row < at.rows;
+    const QueryRows at(p, block / parts, blocks, kRows);
+    const int64_t column = block % parts * kWidth;
+    const int64_t left = at.rows - at.first < kRows ? at.rows - at.first : kRows;
     int64_t end = 0;  // keys that any row attends to
-    for (int i = 0; i < kQueryRows && at.first + i < at.rows; ++i) {
+    for (int i = 0; i < left; ++i) {
       const int64_t n = at.visible(at.query(at.first + i));
       end = n > end ? n : end;
     }
-    if (t < kQueryRows) {
-      const bool sink = sinks && at.first + t < at.rows;
-      largest[t] = sink ? wide(sinks[at.head(at.first + t) * p.sink_stride]) : -__builtin_inff();
-      sums[t] = sink ? 1.f : 0.f;
+    __syncthreads();
+    for (int i = t; i < left; i += kThreads)
+      q_at[i] = at4(p.q_stride, at.batch, at.head(at.first + i), at.query(at.first + i), 0);
+    float largest[R], sums[R], out[R][kColumns] = {};
+    OwnRow own[R];
+    for (int i = 0; i < R; ++i) {
+      if (r + i < left) own[i] = OwnRow(at, at.first + r + i);
+      const bool sink = sinks && r + i < left;
+      largest[i] = sink ? wide(sinks[at.head(at.first + r + i) * p.sink_stride]) : -__builtin_inff();
+      sums[i] = sink ? 1.f : 0.f;
     }
-    float out[kRows] = {};
     for (int64_t from = 0; from < end; from += kKeys) {
-      float product[kKeys / 16] = {};
+      float product[R][kSome] = {};
       __syncthreads();
       for (int64_t d = 0; d < p.features; d += kFeatures) {
         __syncthreads();
-        for (int i = t; i < (kQueryRows + kKeys) * kFeatures; i += kThreads) {
-          const int x = i / kFeatures, f = i % kFeatures;
-          const bool inside = d + f < p.features;
-          if (x < kQueryRows) {
-            const int64_t y = at.first + x;
-            q[x][f] = inside && y < at.rows
-                          ? wide(qs[at4(p.q_stride, at.batch, at.head(y), at.query(y), d + f)])
-                          : 0.f;
-          } else {
-            const int64_t y = from + x - kQueryRows;
-            k[x - kQueryRows][f] =
-                inside && y < end ? wide(ks[at4(p.k_stride, at.batch, at.key_head, y, d + f)])
-                                  : 0.f;
+        stage(q, left, p.features - d,
+              [&](int x, int f) { return wide(qs[q_at[x] + (d + f) * p.q_stride[3]]); });
+        stage(k, end - from, p.features - d, [&](int x, int f) {
+          return wide(ks[at4(p.k_stride, at.batch, at.key_head, from + x, d + f)]);
+        });
+        __syncthreads();
+#pragma unroll 8
+        for (int f = 0; f < kFeatures; ++f) {
+          float y[kSome];
+#pragma unroll
+          for (int j = 0; j < kSome; ++j) y[j] = k[lane + kLanesOfRow * j][f];
+#pragma unroll
+          for (int i = 0; i < R; ++i) {
+            const float x = q[r + i][f];
+#pragma unroll
+            for (int j = 0; j < kSome; ++j) product[i][j] = ::fmaf(x, y[j], product[i][j]);
           }
         }
+      }
+#pragma unroll
+      for (int i = 0; i < R; ++i) {
+        const int64_t visible = own[i].visible;
+        float most = -__builtin_inff(), sum = 0;
+#pragma unroll
+        for (int j = 0; j < kSome; ++j) {
+          const int64_t key = from + lane + kLanesOfRow * j;
+          product[i][j] =
+              key < visible ? score<M>(p, own[i], key, product[i][j]) : -__builtin_inff();
+          most = Larger()(most, product[i][j]);
+        }
+        most = Larger()(largest[i], over_lanes(most, Larger()));
+        const bool nothing = most == -__builtin_inff();
+#pragma unroll
+        for (int j = 0; j < kSome; ++j) {
+          const bool seen = from + lane + kLanesOfRow * j < visible;
+          const float w = seen && !nothing ? exponential(product[i][j] - most) : 0.f;
+          weights[r + i][lane + kLanesOfRow * j] = w;
+          sum += w;
+        }
+        const float factor = nothing ? 1.f : exponential(largest[i] - most);
+        largest[i] = most;
+        sums[i] = sums[i] * factor + over_lanes(sum, Add());
+#pragma unroll
+        for (int c = 0; c < kColumns; ++c) out[i][c] *= factor;
+      }
+      for (int s = 0; s < kKeys && from + s < end; s += kStage) {
         __syncthreads();
+        for (int i = t; i < kStage * kWidth; i += kThreads) {
+          const int64_t key = from + s + i / kWidth, c = column + i % kWidth;
+          v[i / kWidth][i % kWidth] =
+              key < end && c < p.width
+                  ? wide(vs[at4(p.v_stride, at.batch, at.key_head, key, c)])
+                  : 0.f;
+        }
+        __syncthreads();
+#pragma unroll 4
+        for (int j = 0; j < kStage; ++j) {
+          // Keys behind the end weigh nothing, and are 0.
+          float y[kColumns];
 #pragma unroll
-        for (int f = 0; f < kFeatures; ++f)
+          for (int c = 0; c < kColumns; ++c) y[c] = v[j][lane + kLanesOfRow * c];
 #pragma unroll
-          for (int j = 0; j < kKeys / 16; ++j)
-            product[j] = ::fmaf(q[r][f], k[lane + 16 * j][f], product[j]);
-      }
-      const int64_t visible = own ? at.visible(at.query(row)) : 0;
-      float most = -__builtin_inff();
+          for (int i = 0; i < R; ++i) {
+            const float w = weights[r + i][s + j];
 #pragma unroll
-      for (int j = 0; j < kKeys / 16; ++j) {
-        const int64_t key = from + lane + 16 * j;
-        const bool seen = key < visible;
-        product[j] = seen ? score<M>(at, row, key, product[j]) : -__builtin_inff();
-        most = Larger()(most, product[j]);
-      }
-#pragma unroll
-      for (int h = 8; h > 0; h /= 2) most = Larger()(most, __shfl_xor_sync(~0u, most, h));
-      const float before = largest[r];
-      most = Larger()(before, most);
-      const bool nothing = most == -__builtin_inff();
-      float sum = 0;
-#pragma unroll
-      for (int j = 0; j < kKeys / 16; ++j) {
-        const bool seen = from + lane + 16 * j < visible;
-        const float w = seen && !nothing ? exponential(product[j] - most) : 0.f;
-        weights[r][lane + 16 * j] = w;
-        sum += w;
-      }
-#pragma unroll
-      for (int h = 8; h > 0; h /= 2) sum += __shfl_xor_sync(~0u, sum, h);
-      __syncthreads();
-      if (lane == 0) {
-        factors[r] = nothing ? 1.f : exponential(before - most);
-        largest[r] = most;
-        sums[r] = sums[r] * factors[r] + sum;
-      }
-      __syncthreads();
-#pragma unroll
-      for (int i = 0; i < kRows; ++i) out[i] *= factors[t / kWidth * kRows + i];
-      if (column < p.width) {
-        const int some = static_cast<int>(end - from < kKeys ? end - from : kKeys);
-        for (int j = 0; j < some; ++j) {
-          const float v = wide(vs[at4(p.v_stride, at.batch, at.key_head, from + j, column)]);
-#pragma unroll
-          for (int i = 0; i < kRows; ++i)
-            out[i] = ::fmaf(weights[t / kWidth * kRows + i][j], v, out[i]);
+            for (int c = 0; c < kColumns; ++c) out[i][c] = ::fmaf(w, y[c], out[i][c]);
+          }
         }
       }
     }
-    __syncthreads();
-#pragma unroll
-    for (int i = 0; i < kRows; ++i) {
-      const int x = t / kWidth * kRows + i;
-      const int64_t y = at.first + x;
-      if (y >= at.rows || column >= p.width) continue;
-      const int64_t to = (at.batch * p.heads + at.head(y)) * p.queries + at.query(y);
-      // There are no keys, or no scores above -inf.
-      const float result = end ? out[i] / sums[x] : 0.f;
-      reinterpret_cast<T*>(p.out)[to * p.width + column] = stored<T>(result);
+    for (int i = 0; i < R; ++i) {
+      if (r + i >= left) continue;
+      const int64_t y = at.first + r + i;
+      T* to = reinterpret_cast<T*>(p.out) +
+              ((at.batch * p.heads + at.head(y)) * p.queries + at.query(y)) * p.width;
+      for (int c = 0; c < kColumns; ++c) {
+        const int64_t x = column + lane + kLanesOfRow * c;
+        // Without keys the result is 0; without scores above -inf, NaN.
+        if (x < p.width) to[x] = stored<T>(end ? out[i][c] / sums[i] : 0.f);
+      }
     }
-    __syncthreads();
   }
 }
 

@@ -88,6 +88,45 @@ MLX_FN void scan_lines(const ScanArguments& p) {
   }
 }
 
+/// The same for lines whose elements are neighbours, a warp's at a time: blocks copy parts of them, as
+/// they lie, from and to shared memory.
+template <class O>
+MLX_FN void scan_rows(const ScanArguments& p) {
+  using T = typename O::T;
+  constexpr int kLines = 32, kPart = 64, kPitch = kPart + 1;
+  MLX_SHARED int64_t memory[(kLines * kPitch * sizeof(T) + 7) / 8];
+  T* tile = reinterpret_cast<T*>(memory);
+  const T* in = reinterpret_cast<const T*>(p.in);
+  T* out = reinterpret_cast<T*>(p.out);
+  const int t = static_cast<int>(threadIdx.x);
+  for (int64_t first = static_cast<int64_t>(blockIdx.x) * kLines; first < p.lines;
+       first += static_cast<int64_t>(gridDim.x) * kLines) {
+    typename O::A a = O::neutral();
+    for (int64_t i = 0; i < p.n; i += kPart) {
+      auto each = [&](auto f) {
+        for (int x = t; x < kLines * kPart; x += kThreads) {
+          const int64_t line = first + x / kPart, k = i + x % kPart;
+          if (line >= p.lines || k >= p.n) continue;
+          const Line at(p, line);
+          f(tile[x / kPart * kPitch + x % kPart], at.first + k * at.step);
+        }
+      };
+      each([&](T& here, int64_t k) { here = in[k]; });
+      __syncthreads();
+      if (t < kLines)
+        for (int k = 0; k < kPart; ++k) {
+          T& here = tile[t * kPitch + k];
+          const typename O::A next = O::combine(a, O::load(here, 0));
+          here = O::finish(p.inclusive ? next : a);
+          a = next;
+        }
+      __syncthreads();
+      each([&](T& here, int64_t k) { out[k] = here; });
+      __syncthreads();
+    }
+  }
+}
+
 /// What the threads before the calling one have, combined; and what all have.
 template <class O>
 MLX_FN typename O::A before_thread(typename O::A mine, typename O::A& all) {
