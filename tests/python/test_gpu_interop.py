@@ -35,7 +35,7 @@ class Driver:
         context = ctypes.c_void_p()
         assert self.calls.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
         assert self.calls.cuCtxSetCurrent(context) == 0
-        self.stream = ctypes.c_void_p()
+        self.stream, self.sources = ctypes.c_void_p(), []
         assert self.calls.cuStreamCreate(ctypes.byref(self.stream), 1) == 0
 
     def allocate(self, count):
@@ -51,6 +51,7 @@ class Driver:
     def write(self, address, x):
         """An array's bytes to the device, on the stream, without waiting."""
         assert x.flags.c_contiguous
+        self.sources.append(x)
         assert self.calls.cuMemcpyHtoDAsync_v2(
             ctypes.c_uint64(address), x.ctypes.data_as(ctypes.c_void_p),
             ctypes.c_size_t(x.nbytes), self.stream) == 0  # fmt: skip
@@ -67,6 +68,7 @@ class Driver:
     def wait(self):
         """Until the stream's work is over."""
         assert self.calls.cuStreamSynchronize(self.stream) == 0
+        self.sources.clear()
 
     def wait_before(self, stream):
         """Makes work on another stream come after this one's."""
