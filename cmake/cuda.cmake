@@ -31,13 +31,31 @@ endif()
 set_target_properties(mlx_cuda PROPERTIES BUILD_RPATH "${PROJECT_BINARY_DIR}/python/mlx/lib"
   INSTALL_RPATH "$ORIGIN")
 if(MLX_CUDA)
-  mlx_python_path(site_packages "import sysconfig; print(sysconfig.get_paths()['platlib'])")
-  if(NOT SKBUILD)
-    target_compile_definitions(mlx_cuda_compiler PRIVATE MLX_CUDA_PACKAGES="${site_packages}/nvidia/cu13/lib")
+  if(MLX_CUDA_PACKAGES AND NOT SKBUILD)
+    target_compile_definitions(mlx_cuda_compiler PRIVATE
+      MLX_CUDA_PACKAGES="${MLX_CUDA_PACKAGES}/nvidia/cu13/lib")
   endif()
   set_target_properties(mlx_cuda PROPERTIES
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/python/mlx/lib)
   install(TARGETS mlx_cuda LIBRARY DESTINATION mlx/lib COMPONENT cpp)
 else()
   set_target_properties(mlx_cuda PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+endif()
+
+# The plugin under sanitizers, for `./dev cuda --sanitize`; the engine is the one that is there.
+if(MLX_BUILD_TESTS AND NOT MLX_SANITIZE)
+  add_library(mlx_sanitized INTERFACE)
+  # Classes of the engine hide the type information that the check `vptr` needs.
+  target_compile_options(mlx_sanitized INTERFACE
+    -fsanitize=address,undefined -fno-sanitize=vptr -fno-omit-frame-pointer -g1 -O1
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+  target_link_options(mlx_sanitized INTERFACE -fsanitize=address,undefined)
+  add_library(mlx_cuda_sanitized SHARED EXCLUDE_FROM_ALL ${cuda_sources} ${compiler_sources}
+    ${cuda_text} ${shared_folder}/borrow.cpp ${shared_folder}/print_program.cpp)
+  target_link_libraries(mlx_cuda_sanitized PRIVATE mlx mlx_sanitized Threads::Threads
+    ${CMAKE_DL_LIBS})
+  add_dependencies(mlx_cuda_sanitized mlx_cuda_compiler)  # which writes the text
+  set_target_properties(mlx_cuda_sanitized PROPERTIES OUTPUT_NAME mlx_cuda
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/sanitized
+    BUILD_RPATH "${PROJECT_BINARY_DIR}/python/mlx/lib")
 endif()

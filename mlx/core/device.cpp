@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "mlx/backend/backend.h"
+#include "mlx/backend/interop.h"
 #include "mlx/core/error.h"
 #include "mlx/core/plugin.h"
 
@@ -146,6 +147,10 @@ Backend& backend_of(Device d) {
     fail<ValueError>("device", to_string(d),
                      " is not available here; mx.device_count tells what is");
   return *b;
+}
+Interop* interop_of(Device d) {
+  Backend* b = find_backend(d.type);
+  return b && d.index >= 0 && d.index < b->device_count() ? dynamic_cast<Interop*>(b) : nullptr;
 }
 Backend& host_backend() {
   static Backend& b = *find_backend(Device::cpu);

@@ -1,6 +1,7 @@
 // Replicas of an array's bytes and who may reach them.
 #include "mlx/core/storage.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "mlx/backend/backend.h"
@@ -64,6 +65,13 @@ Ref<Event> start_copy(Ref<Buffer> from, Ref<Buffer> to, size_t bytes, Stream str
   return end;
 }
 
+/// The arrival of a replica that is none: what the host has read of pinned memory of a device, kept
+/// for those who may still look at it.
+const Ref<Event>& only_read() {
+  static const auto& mark = *new Ref<Event>(make_ref<Event>());
+  return mark;
+}
+
 }  // namespace
 
 Storage::Storage(Ref<Buffer> buffer, size_t bytes)
@@ -79,7 +87,8 @@ Storage::Storage(void* data, size_t bytes, std::function<void()> release)
 
 void Storage::update_present() {
   Spaces all = primary_.buffer->usable();
-  for (const Replica& r : others_) all |= r.buffer->usable();
+  for (const Replica& r : others_)
+    if (r.arrival != only_read()) all |= r.buffer->usable();
   present_ = all;
 }
 
@@ -88,7 +97,7 @@ Spaces Storage::present() const { return present_.load(std::memory_order_relaxed
 const Storage::Replica* Storage::find(Space space) const {
   if (primary_.buffer->usable() & spaces(space)) return &primary_;
   for (const Replica& r : others_)
-    if (r.buffer->usable() & spaces(space)) return &r;
+    if (r.buffer->usable() & spaces(space) && r.arrival != only_read()) return &r;
   return nullptr;
 }
 
@@ -194,7 +203,25 @@ void Storage::wait() {
 void* Storage::map(Access access) {
   wait();
   Ref<Event> arrival;
-  Ref<Buffer> here = bring(Space::host, Stream(kCopyStream, Device::cpu), arrival);
+  Ref<Buffer> here;
+  if (access == Access::read && pinned() && !(present() & spaces(Space::host))) {
+    // Whoever pins it may write at any time: the bytes are copied again, to where they were read
+    // before.
+    std::lock_guard lock(mutex_);
+    auto old = std::ranges::find(others_, only_read(), &Replica::arrival);
+    if (old == others_.end()) {
+      Replica copy = make_copy(Space::host, Stream(kCopyStream, Device::cpu));
+      here = copy.buffer;
+      arrival = copy.arrival;
+      others_.push_back({here, only_read()});
+    } else {
+      here = old->buffer;
+      const Stream stream(kCopyStream, device_of(primary_.buffer->space));
+      arrival = start_copy(primary_.buffer, here, bytes_, stream, primary_.arrival, reading_mark());
+    }
+  } else {
+    here = bring(Space::host, Stream(kCopyStream, Device::cpu), arrival);
+  }
   if (arrival) arrival->wait();
   if (access == Access::write) {
     std::lock_guard lock(mutex_);

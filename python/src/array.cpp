@@ -1,7 +1,9 @@
 // The class mlx.core.array: construction, properties, conversions, protocols. Its operators are in
 // operators.cpp; methods that repeat a function of the module are bound beside that function.
 #include "convert.h"
+#include "device_memory.h"
 #include "indexing.h"
+#include "mlx/backend/interop.h"
 #include "mlx/core/print.h"
 #include "mlx/core/trace.h"
 #include "mlx/ops.h"
@@ -177,16 +179,26 @@ void bind_conversions(nb::handle c) {
       c,
       "__dlpack__(self, *, stream: object | None = None, max_version: object | None = None, "
       "dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> Any",
-      [](ArrayObject self, nb::handle, nb::handle version, nb::handle device,
+      [](ArrayObject self, nb::handle stream, nb::handle version, nb::handle device,
          std::optional<bool> copy) {
         checked(self.ptr());
-        return nb::steal(to_dlpack(self, version, device, copy));
+        return nb::steal(to_dlpack(self, stream, version, device, copy));
       },
-      "A DLPack capsule that shares the array's memory.");
+      "A DLPack capsule that shares the array's memory: a GPU's for consumers that give a stream "
+      "or "
+      "ask for it, else the host's.");
   def(
       c, "__dlpack_device__(self) -> tuple[int, int]",
-      [](const array&) -> nb::object { return nb::make_tuple(1, 0); },
-      "The DLPack device of the memory: the CPU, (1, 0).");
+      [](const array& a) -> nb::object {
+        const std::optional<Device> on = shared_device(a);
+        if (!on) return nb::make_tuple(1, 0);
+        return nb::make_tuple(interop_of(*on)->dlpack_type(), on->index);
+      },
+      "The DLPack device of the memory: (1, 0) for the CPU, (2, k) for the NVIDIA GPU k.");
+  def_property(
+      c, "__cuda_array_interface__(self) -> dict[str, object]",
+      [](ArrayObject self) { return to_cuda_interface(self); },
+      "The array's memory on an NVIDIA GPU (version 3); AttributeError where it is not on one.");
   def(
       c, "__complex__(self) -> complex",
       [](const array& a) {

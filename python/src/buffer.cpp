@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "convert.h"
+#include "device_memory.h"
 #include "lock.h"
 #include "mlx/backend/backend.h"
 #include "mlx/core/trace.h"
@@ -258,22 +259,34 @@ static bool is_stopped(const array& a) {
   return std::string_view(a.node()->op->name) == "stop_gradient";
 }
 
-Export::Export(array& a) {
-  if (is_constant(a)) {
-    // A constant has no memory; writing to it needs a buffer.
-    Ref<Buffer> buffer = host_backend().alloc(a.itemsize(), Stream(0, Device::cpu));
-    auto memory = make_ref<Storage>(std::move(buffer), a.itemsize());
-    std::memcpy(memory->map(Access::write), a.node()->scalar().bytes, a.itemsize());
-    a = array(std::move(memory), a.shape(), {}, 0, a.dtype());
-  }
-  owner = a;  // another thread may assign another value to `a`
-  evaluate({owner});
-  if (core::is_live(owner.node()->trace) && !is_stopped(owner))
+void materialize(array& a) {
+  if (!is_constant(a)) return;
+  Ref<Buffer> buffer = host_backend().alloc(a.itemsize(), Stream(0, Device::cpu));
+  auto memory = make_ref<Storage>(std::move(buffer), a.itemsize());
+  std::memcpy(memory->map(Access::write), a.node()->scalar().bytes, a.itemsize());
+  a = array(std::move(memory), a.shape(), {}, 0, a.dtype());
+}
+
+void evaluate_for_export(const array& a) {
+  evaluate({a});
+  if (core::is_live(a.node()->trace) && !is_stopped(a))
     fail<ValueError>(
         "export",
         "Not allowed inside a graph transformation: what NumPy and others compute with "
         "the memory of an array has no derivative; use functions of mlx.core, or "
         "export stop_gradient(a)");
+}
+
+Export::Export(array& a) {
+  materialize(a);
+  owner = a;  // another thread may assign another value to `a`
+  evaluate_for_export(owner);
+  const Storage& bytes = *owner.node()->value.storage;
+  if (bytes.pinned() && !(bytes.present() & spaces(Space::host))) {
+    // Another library uses the memory of a device; this one gets what is there now.
+    array dense = contiguous(owner);
+    owner = array::copy_of(host_data(dense), dense.shape(), dense.dtype());
+  }
   data = static_cast<char*>(owner.raw(Access::write));
   storage = owner.node()->value.storage;
   shape = owner.shape();

@@ -3,6 +3,7 @@
 
 #include <complex>
 
+#include "device_memory.h"
 #include "lock.h"
 #include "mlx/ops.h"
 #include "mlx/runtime/eval.h"
@@ -352,6 +353,7 @@ array to_array(PyObject* o, std::optional<Dtype> dtype) {
       throw;
     }
   }
+  if (has_attribute(o, "__cuda_array_interface__")) return from_cuda_interface(o, dtype);
   if (auto a = from_array_method(o, dtype, nullptr)) return *a;
   if (has_attribute(o, "__array_interface__")) {
     nb::object made = nb::module_::import_("numpy").attr("asarray")(nb::handle(o));

@@ -71,9 +71,6 @@ nb::object to_numpy(nb::handle a, nb::handle dtype, nb::handle copy);
 // dlpack.cpp
 /// The array of an object with `__dlpack__`: copied unless `copy` is false or `share`.
 array from_dlpack(PyObject* o, std::optional<Dtype> dtype, bool share, std::optional<bool> copy);
-/// A capsule for `a.__dlpack__(...)`.
-PyObject* to_dlpack(nb::handle a, nb::handle max_version, nb::handle device,
-                    std::optional<bool> copy);
 
 /// An active export of an array's memory, which it pins. Deleted by the consumer, from any thread.
 struct Export {

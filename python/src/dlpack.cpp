@@ -2,8 +2,10 @@
 #include <cstring>
 
 #include "convert.h"
+#include "device_memory.h"
 #include "lock.h"
 #include "mlx/backend/backend.h"
+#include "mlx/backend/interop.h"
 #include "mlx/ops.h"
 
 namespace mlx::python {
@@ -39,7 +41,7 @@ struct ManagedVersioned {
   DlTensor tensor;
 };
 constexpr uint64_t kReadOnly = 1, kCopied = 2;
-constexpr int32_t kCpu = 1;
+constexpr int32_t kCpu = 1, kCuda = 2, kCudaHost = 3;  // the last is host memory that is pinned
 enum Code : uint8_t { code_int, code_uint, code_float, code_bfloat = 4, code_complex, code_bool };
 
 template <class M>
@@ -76,14 +78,14 @@ void destroy_capsule(PyObject* capsule) {
   m->deleter(m);
 }
 
-template <class M>
-PyObject* export_capsule(array& a, DlDevice device, bool copied) {
-  auto x = std::make_unique<Export>(a);
+/// A capsule over an export: of the host's memory, or of a device's.
+template <class M, class Memory>
+PyObject* make_capsule(std::unique_ptr<Memory> x, DlDevice device, Dtype dtype, bool copied) {
   auto* m = new M{};
   m->tensor = {x->data,
                device,
                static_cast<int32_t>(x->shape.size()),
-               dl_type(a.dtype()),
+               dl_type(dtype),
                x->shape.data(),
                x->strides.data(),
                0};
@@ -93,7 +95,7 @@ PyObject* export_capsule(array& a, DlDevice device, bool copied) {
   }
   m->context = x.release();
   m->deleter = [](M* m) {
-    delete static_cast<Export*>(m->context);
+    delete static_cast<Memory*>(m->context);
     delete m;
   };
   PyObject* capsule = PyCapsule_New(m, capsule_name<M>, destroy_capsule<M>);
@@ -107,9 +109,17 @@ array import_capsule(PyObject* capsule, std::optional<Dtype> dtype, bool share) 
   auto* m = static_cast<M*>(PyCapsule_GetPointer(capsule, capsule_name<M>));
   if (!m) throw nb::python_error();
   const DlTensor& t = m->tensor;
-  if (t.device.type != kCpu)
-    throw ValueError(cat("[from_dlpack] memory of DLPack device ", t.device.type,
-                         "; memory of the CPU is accepted"));
+  const bool on_host = t.device.type == kCpu || t.device.type == kCudaHost;
+  const Device device(Device::gpu, t.device.index);
+  if (!on_host) {
+    Interop* interop = interop_of(device);
+    if (!interop || interop->dlpack_type() != t.device.type)
+      throw ValueError(
+          cat("[from_dlpack] memory of DLPack device ", t.device.type, ", number ", t.device.index,
+              "; memory of the CPU",
+              core::is_available(Device(Device::gpu)) ? " and of the GPUs here is" : " is",
+              " accepted"));
+  }
   Dtype source = dtype_from(t.dtype);
   if (t.ndim < 0 || static_cast<size_t>(t.ndim) > kMaxAxes)
     throw ValueError(
@@ -119,6 +129,24 @@ array import_capsule(PyObject* capsule, std::optional<Dtype> dtype, bool share) 
   char* data = static_cast<char*>(t.data) + t.byte_offset;
   bool read_only = false;
   if constexpr (std::is_same_v<M, ManagedVersioned>) read_only = m->flags & kReadOnly;
+  auto release = [m] {
+    if (!m->deleter) return;
+    release_with_lock(
+        [](void* o) {
+          auto* managed = static_cast<M*>(o);
+          managed->deleter(managed);
+        },
+        m);
+  };
+  if (!on_host) {
+    if (share && read_only)
+      throw ValueError(
+          "[from_dlpack] read-only memory needs a copy; copy=None or True is accepted");
+    PyCapsule_SetName(capsule, used_name<M>);
+    return import_memory(
+        {data, device, std::move(shape), std::move(strides), source, std::move(release)}, dtype,
+        share);
+  }
   if (!share) {
     for (int64_t& s : strides) s *= source.size();
     return copy_strided(data, std::move(shape), strides, source, dtype);
@@ -134,19 +162,50 @@ array import_capsule(PyObject* capsule, std::optional<Dtype> dtype, bool share) 
         "[from_dlpack] elements of bool whose bytes are neither 0 nor 1 need a copy; copy=None or "
         "True is accepted");
   PyCapsule_SetName(capsule, used_name<M>);
-  auto release = [m] {
-    if (!m->deleter) return;
-    release_with_lock(
-        [](void* o) {
-          auto* managed = static_cast<M*>(o);
-          managed->deleter(managed);
-        },
-        m);
-  };
   auto storage = make_ref<Storage>(data + first * source.size(),
                                    static_cast<size_t>(last - first + 1) * source.size(), release);
   storage->pin();
   return array(std::move(storage), std::move(shape), std::move(strides), -first, source);
+}
+
+/// The device here whose memory an object has, or none: it is the host's, or unknown.
+std::optional<Device> device_of_producer(PyObject* o) {
+  if (!core::is_available(Device(Device::gpu)) || !has_attr(o, "__dlpack_device__")) return {};
+  const nb::object found = nb::handle(o).attr("__dlpack_device__")();
+  const Device device(Device::gpu, nb::cast<int>(nb::int_(found[1])));
+  Interop* interop = interop_of(device);
+  if (!interop || interop->dlpack_type() != nb::cast<int>(nb::int_(found[0]))) return {};
+  return device;
+}
+
+/// What `__dlpack__` gives; the memory of a device is ready for work on the default stream.
+nb::object capsule_of(PyObject* o) {
+  const nb::object method = nb::handle(o).attr("__dlpack__");
+  nb::dict options;
+  if (const std::optional<Device> device = device_of_producer(o)) {
+    Interop& interop = *interop_of(*device);
+    options["stream"] = reinterpret_cast<uintptr_t>(interop.handle(default_stream(*device)));
+  }
+  nb::dict versioned;
+  versioned.update(options);
+  versioned["max_version"] = nb::make_tuple(1, 0);
+  try {
+    return method(**versioned);
+  } catch (nb::python_error& e) {
+    if (!e.matches(PyExc_TypeError)) throw;
+    return method(**options);
+  }
+}
+
+/// Memory of a device in a capsule that comes without a stream belongs to the default one.
+template <class M>
+void wait_for_capsule(PyObject* capsule) {
+  const DlDevice& d =
+      static_cast<M*>(PyCapsule_GetPointer(capsule, capsule_name<M>))->tensor.device;
+  if (d.type != kCuda) return;
+  void* const standard = reinterpret_cast<void*>(1);
+  if (Interop* interop = interop_of(Device(Device::gpu, d.index)))
+    interop->wait_for_handle(standard, d.index);
 }
 
 }  // namespace
@@ -156,14 +215,12 @@ array from_dlpack(PyObject* o, std::optional<Dtype> dtype, bool share, std::opti
   nb::object capsule;
   if (PyCapsule_CheckExact(o)) {
     capsule = nb::borrow(o);
+    if (PyCapsule_IsValid(o, capsule_name<ManagedVersioned>))
+      wait_for_capsule<ManagedVersioned>(o);
+    else if (PyCapsule_IsValid(o, capsule_name<Managed>))
+      wait_for_capsule<Managed>(o);
   } else {
-    nb::object method = nb::handle(o).attr("__dlpack__");
-    try {
-      capsule = method(nb::arg("max_version") = nb::make_tuple(1, 0));
-    } catch (nb::python_error& e) {
-      if (!e.matches(PyExc_TypeError)) throw;
-      capsule = method();
-    }
+    capsule = capsule_of(o);
   }
   if (PyCapsule_IsValid(capsule.ptr(), capsule_name<ManagedVersioned>))
     return import_capsule<ManagedVersioned>(capsule.ptr(), dtype, shared);
@@ -182,23 +239,69 @@ bool runs_backwards(const array& a) {
   return false;
 }
 
-/// The first number of a pair.
-int64_t first_of(nb::handle pair, const char* name) {
-  From<int64_t> first;
-  if (!PySequence_Check(pair.ptr()) || nb::len(pair) != 2 || !first.load(nb::object(pair[0]).ptr()))
+std::pair<int64_t, int64_t> pair_of(nb::handle pair, const char* name) {
+  From<int64_t> first, second;
+  if (!PySequence_Check(pair.ptr()) || nb::len(pair) != 2 ||
+      !first.load(nb::object(pair[0]).ptr()) || !second.load(nb::object(pair[1]).ptr()))
     fail<TypeError>("__dlpack__", name, " of type ", class_name(pair),
                     "; None and a pair of integers are accepted");
-  return first.value;
+  return {first.value, second.value};
+}
+
+template <class Memory>
+PyObject* to_capsule(std::unique_ptr<Memory> x, DlDevice device, nb::handle max_version,
+                     bool copied) {
+  const Dtype dtype = x->owner.dtype();
+  const bool versioned = !max_version.is_none() && pair_of(max_version, "max_version").first >= 1;
+  return versioned ? make_capsule<ManagedVersioned>(std::move(x), device, dtype, copied)
+                   : make_capsule<Managed>(std::move(x), device, dtype, copied);
+}
+
+/// The device to export to: the one asked for; else the array's for consumers that name a stream,
+/// as those of device memory do. Others, NumPy among them, read the host's.
+std::optional<Device> export_device(const array& a, nb::handle stream, nb::handle asked) {
+  if (asked.is_none()) return stream.is_none() ? std::nullopt : shared_device(a);
+  const auto [type, index] = pair_of(asked, "dl_device");
+  if (type == kCpu) return {};
+  const Device device(Device::gpu, static_cast<int>(index));
+  Interop* interop = interop_of(device);
+  if (!interop || interop->dlpack_type() != type)
+    throw nb::buffer_error("[__dlpack__] arrays are exported in the memory of the CPU only");
+  return device;
+}
+
+PyObject* to_device_capsule(array& a, Device device, nb::handle max_version,
+                            std::optional<bool> copy) {
+  const Stream s = default_stream(device);
+  array duplicate;
+  array* source = &a;
+  auto pinned_on_host = [&] {
+    const Ref<Storage>& bytes = a.node()->value.storage;
+    return bytes && bytes->pinned() && !(bytes->present() & spaces(space_of(device)));
+  };
+  if (!is_constant(a)) evaluate_for_export(a);
+  if ((copy && *copy) || runs_backwards(a) || pinned_on_host()) {
+    if (copy && !*copy)
+      throw nb::buffer_error(
+          "[__dlpack__] negative strides, and memory that a consumer on the host uses, need a "
+          "copy; copy=None copies");
+    duplicate = core::copy(contiguous(a, false, s), s);
+    source = &duplicate;
+  }
+  auto x = std::make_unique<DeviceExport>(*source, device);
+  return to_capsule(std::move(x), {interop_of(device)->dlpack_type(), device.index}, max_version,
+                    source == &duplicate);
 }
 
 }  // namespace
 
-PyObject* to_dlpack(nb::handle a, nb::handle max_version, nb::handle device,
+PyObject* to_dlpack(nb::handle a, nb::handle stream, nb::handle max_version, nb::handle device,
                     std::optional<bool> copy) {
-  if (!device.is_none() && first_of(device, "dl_device") != kCpu)
-    throw nb::buffer_error("[__dlpack__] arrays are exported in the memory of the CPU only");
-  array duplicate;
   array* source = &checked(a.ptr());
+  // The array is ready when this returns, on whichever stream the consumer works.
+  if (const std::optional<Device> on = export_device(*source, stream, device))
+    return to_device_capsule(*source, *on, max_version, copy);
+  array duplicate;
   if (copy && *copy) {
     array dense = contiguous(*source);
     duplicate = array::copy_of(host_data(dense), dense.shape(), dense.dtype());
@@ -209,11 +312,8 @@ PyObject* to_dlpack(nb::handle a, nb::handle max_version, nb::handle device,
     duplicate = contiguous(*source);
     source = &duplicate;
   }
-  bool versioned = !max_version.is_none() && first_of(max_version, "max_version") >= 1;
-  DlDevice cpu_device{kCpu, 0};
-  bool copied = source == &duplicate;
-  return versioned ? export_capsule<ManagedVersioned>(*source, cpu_device, copied)
-                   : export_capsule<Managed>(*source, cpu_device, copied);
+  return to_capsule(std::make_unique<Export>(*source), {kCpu, 0}, max_version,
+                    source == &duplicate);
 }
 
 }  // namespace mlx::python

@@ -1,11 +1,12 @@
 // Compiles a corpus of printed programs with NVRTC, which needs no GPU: every row of
 // ops/elementwise.def on every dtype that it takes, casts between all dtypes, instructions that
 // read where an element is, walks of each kind. `mlx_cuda_corpus [ARCHITECTURE [THREADS [PART]]]`,
-// where PART is a part of the names of those that are wanted; or @FOLDER: sources that the driver
-// of the host has kept there (MLX_HOST_DRIVER_SOURCES).
+// where PART is a part of the names of those that are wanted; or @FOLDER: kernels that the plugin
+// has kept there, on the driver of the host (MLX_CUDA_CACHE_DIR).
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
@@ -120,8 +121,15 @@ void add_positions(std::vector<Case>& cases) {
 
 void add_files(std::vector<Case>& cases, const std::string& folder) {
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    std::ifstream file(entry.path());
-    cases.push_back({entry.path(), {(std::istreambuf_iterator<char>(file)), {}}});
+    std::ifstream file(entry.path(), std::ios::binary);
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    // The magic and three numbers (cache.cpp), the first of them the length of the key that
+    // follows: architecture, compiler, source.
+    uint64_t length = 0;
+    std::memcpy(&length, text.data() + 8, sizeof(length));
+    const std::string key = text.substr(8 + 3 * sizeof(length), length);
+    const size_t source = key.find('\n', key.find('\n') + 1) + 1;
+    cases.push_back({entry.path(), key.substr(source)});
   }
 }
 

@@ -7,11 +7,13 @@
 //  * Kernels are the plugin's own, compiled as C++ (device/host.cuh). The threads of a block are
 //    fibers that take turns at barriers and shuffles.
 //  * Calls fail on request.
+//  * Built with AddressSanitizer, kernels are too: it sees what they use beside or after a block.
+#include "host_driver.h"
+
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -31,11 +33,11 @@
 #include <thread>
 #include <vector>
 
-#define EXPORT extern "C" __attribute__((visibility("default")))
+#include "fibers.h"
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
 
-struct MlxIndex {
-  unsigned x, y, z;
-};
 extern "C" {
 __attribute__((visibility("default"))) thread_local MlxIndex threadIdx, blockIdx, blockDim, gridDim;
 }
@@ -44,22 +46,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kInvalidHandle = 400,
-              kNotReady = 600, kLaunchFailed = 719;
+constexpr int kInvalidHandle = 400, kNotReady = 600;
 constexpr size_t kTotal = size_t{4} << 30;
+constexpr int kMostShared = 227 << 10;
 
 // --- what tests ask for
 
-enum Failure { allocation, launch, copy };
-std::atomic<int64_t> countdown[3];
+std::atomic<int64_t> calls[kFailures], first_failing[kFailures], after_failing[kFailures];
 std::atomic<int64_t> launches{0}, compiled{0}, faults{0};
-
-bool fails_now(Failure kind) {
-  int64_t n = countdown[kind].load();
-  while (n > 0 && !countdown[kind].compare_exchange_weak(n, n - 1)) {
-  }
-  return n == 1;
-}
 
 // --- memory
 
@@ -89,75 +83,7 @@ bool is_device_memory(unsigned long long address, size_t bytes) {
   return real(address) + bytes <= it->first + it->second;
 }
 
-// --- fibers: the threads of a block
-
-struct Fiber {
-  enum State { ready, at_block, at_warp, over } state;
-  ucontext_t context;
-  MlxIndex index;
-  std::vector<char> stack;
-  unsigned char slot[16];
-};
-struct Fibers {
-  std::vector<Fiber> all;
-  ucontext_t scheduler;
-  size_t current = 0;
-  void (*kernel)(const void*) = nullptr;
-  const void* arguments = nullptr;
-};
-thread_local Fibers* fibers = nullptr;
-
-void enter_fiber() {
-  Fibers& f = *fibers;
-  f.kernel(f.arguments);
-  f.all[f.current].state = Fiber::over;
-  swapcontext(&f.all[f.current].context, &f.scheduler);
-}
-void pause(Fiber::State state) {
-  Fibers& f = *fibers;
-  f.all[f.current].state = state;
-  swapcontext(&f.all[f.current].context, &f.scheduler);
-}
-
-/// Lets threads [first, end) go on that all wait at a barrier; false where one is not there yet.
-bool release(Fibers& f, size_t first, size_t end, Fiber::State at) {
-  bool any = false;
-  for (size_t i = first; i < end; ++i) {
-    if (f.all[i].state == Fiber::over) continue;
-    if (f.all[i].state != at) return false;
-    any = true;
-  }
-  for (size_t i = first; any && i < end; ++i)
-    if (f.all[i].state == at) f.all[i].state = Fiber::ready;
-  return any;
-}
-
-/// Runs a block's threads. False where they wait for each other at different barriers.
-bool run_fibers(Fibers& f) {
-  for (Fiber& fiber : f.all) {
-    fiber.state = Fiber::ready;
-    getcontext(&fiber.context);
-    fiber.context.uc_stack = {fiber.stack.data(), 0, fiber.stack.size()};
-    fiber.context.uc_link = nullptr;
-    makecontext(&fiber.context, enter_fiber, 0);
-  }
-  for (bool moved = true; moved;) {
-    moved = false;
-    for (size_t i = 0; i < f.all.size(); ++i) {
-      if (f.all[i].state != Fiber::ready) continue;
-      f.current = i;
-      threadIdx = f.all[i].index;
-      swapcontext(&f.scheduler, &f.all[i].context);
-      moved = true;
-    }
-    for (size_t w = 0; w < f.all.size(); w += 32)
-      moved = release(f, w, std::min(w + 32, f.all.size()), Fiber::at_warp) || moved;
-    moved = release(f, 0, f.all.size(), Fiber::at_block) || moved;
-  }
-  for (const Fiber& fiber : f.all)
-    if (fiber.state != Fiber::over) return false;
-  return true;
-}
+// --- kernels
 
 struct Function {
   void (*kernel)(const void*);
@@ -165,36 +91,42 @@ struct Function {
 };
 
 bool run_kernel(const Function& k, MlxIndex grid, MlxIndex block, const void* arguments) {
-  thread_local Fibers own;
+  thread_local Fibers threads;
   gridDim = grid;
   blockDim = block;
-  if (k.in_step) {
-    fibers = &own;
-    own.kernel = k.kernel;
-    own.arguments = arguments;
-    own.all.resize(block.x);
-    for (unsigned x = 0; x < block.x; ++x) {
-      own.all[x].index = {x, 0, 0};
-      own.all[x].stack.resize(64 << 10);
-    }
-  }
-  for (unsigned y = 0; y < grid.y; ++y) {
-    for (unsigned x = 0; x < grid.x; ++x) {
-      blockIdx = {grid.x - 1 - x, y, 0};  // no order may matter
-      if (k.in_step) {
-        if (!run_fibers(own)) return false;
-        continue;
-      }
-      for (unsigned t = 0; t < block.x; ++t) {
-        threadIdx = {t, 0, 0};
-        k.kernel(arguments);
+  if (k.in_step) threads.set(k.kernel, arguments, block);
+  for (unsigned z = 0; z < grid.z; ++z) {
+    for (unsigned y = 0; y < grid.y; ++y) {
+      for (unsigned x = 0; x < grid.x; ++x) {
+        blockIdx = {grid.x - 1 - x, y, z};  // no order may matter
+        if (k.in_step) {
+          if (!threads.run()) return false;
+          continue;
+        }
+        for (unsigned t = 0; t < block.x * block.y * block.z; ++t) {
+          threadIdx = thread_index(t, block);
+          k.kernel(arguments);
+        }
       }
     }
   }
   return true;
 }
 
+}  // namespace
+
+bool fails_now(Failure kind) {
+  const int64_t n = ++calls[kind];
+  return n >= first_failing[kind] && n < after_failing[kind];
+}
+void count_fault() { ++faults; }
+unsigned char* device_memory(unsigned long long address, size_t bytes) {
+  return is_device_memory(address, bytes) ? real(address) : nullptr;
+}
+
 // --- streams and events
+
+namespace {
 
 struct Event {
   std::mutex mutex;
@@ -205,10 +137,22 @@ struct Event {
 
 std::atomic<int> device_status{kSuccess};  // an error of a kernel stays
 
+}  // namespace
+
 class Stream {
  public:
-  explicit Stream(unsigned seed) : random_(seed) {
+  Stream() : random_(next_seed()) {
     std::thread([this] { loop(); }).detach();
+    std::lock_guard lock(all().mutex);
+    all().streams.push_back(this);
+  }
+  struct All {
+    std::mutex mutex;
+    std::vector<Stream*> streams;
+  };
+  static All& all() {
+    static auto& a = *new All;
+    return a;
   }
   void push(std::function<void()> work) {
     std::lock_guard lock(mutex_);
@@ -241,14 +185,28 @@ class Stream {
       changed_.notify_all();
     }
   }
+  static unsigned next_seed() {
+    static std::atomic<unsigned> seed{1};
+    return seed++;
+  }
   std::minstd_rand random_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> work_;
   uint64_t pushed_ = 0, done_ = 0;
 };
+void push(Stream& stream, std::function<void()> work) { stream.push(std::move(work)); }
+
+/// The stream of a handle; small numbers are the default ones.
+static Stream* named(Stream* handle) {
+  if (reinterpret_cast<uintptr_t>(handle) > 2) return handle;
+  static auto& standard = *new Stream;
+  return &standard;
+}
 
 // --- compiling
+
+namespace {
 
 struct Program {
   std::string source, log, code;
@@ -282,6 +240,15 @@ std::string read_all(const fs::path& path) {
   return {(std::istreambuf_iterator<char>(file)), {}};
 }
 
+// Flags of kernels beside those; a sanitized driver has sanitized kernels.
+#ifdef __SANITIZE_ADDRESS__
+#define MLX_KERNEL_FLAGS "-g1 -fno-omit-frame-pointer -fsanitize=address,undefined"
+constexpr int kVersion = 2;  // compiled code of the other kind is not taken from a cache
+#else
+#define MLX_KERNEL_FLAGS ""
+constexpr int kVersion = 1;
+#endif
+
 bool compile(Program& p) {
   static std::atomic<int> next{0};
   const std::string folder = folder_of(p);
@@ -293,7 +260,7 @@ bool compile(Program& p) {
   const std::string command = std::string(compiler ? compiler : "c++") +
                               " -std=c++20 -O1 -mfma -ffp-contract=off -fno-trapping-math "
                               "-fno-math-errno -fwrapv -w -shared"
-                              " -fPIC -I" +
+                              " -fPIC " MLX_KERNEL_FLAGS " -I" +
                               folder + " -o " + base + ".so " + base + ".cpp 2> " + base + ".log";
   const int status = std::system(command.c_str());
   const int number = ++compiled;
@@ -315,19 +282,33 @@ struct Module {
 
 }  // namespace
 
-EXPORT void mlx_block_barrier() { pause(Fiber::at_block); }
+EXPORT void mlx_block_barrier() { Fibers::current()->pause(Fiber::at_block); }
 EXPORT void mlx_shuffle(void* value, int bytes, int lane) {
-  Fibers& f = *fibers;
-  const size_t me = f.current;
-  std::memcpy(f.all[me].slot, value, bytes);
-  pause(Fiber::at_warp);
+  Fibers& f = *Fibers::current();
+  const size_t me = f.running();
+  std::memcpy(f[me].slot, value, bytes);
+  f.pause(Fiber::at_warp);
   const size_t from = me / 32 * 32 + lane;
-  if (from < f.all.size()) std::memcpy(value, f.all[from].slot, bytes);
-  pause(Fiber::at_warp);
+  if (from < f.size()) std::memcpy(value, f[from].slot, bytes);
+  f.pause(Fiber::at_warp);
 }
 
-/// Makes the n-th allocation (kind 0), launch (1) or copy (2) from now on fail; 0: none.
-EXPORT void mlx_host_fail(int kind, int64_t n) { countdown[kind] = n; }
+/// Makes `count` calls of a kind (Failure) fail, from the n-th on that comes now; n = 0: none.
+EXPORT void mlx_host_fail(int kind, int64_t n, int64_t count) {
+  first_failing[kind] = after_failing[kind] = 0;
+  calls[kind] = 0;
+  if (n > 0) {
+    after_failing[kind] = n + count;
+    first_failing[kind] = n;
+  }
+}
+/// How many calls of a kind there were since then.
+EXPORT int64_t mlx_host_calls(int kind) { return calls[kind]; }
+/// Bytes that are given out, and blocks of them.
+EXPORT int64_t mlx_host_bytes() {
+  std::lock_guard lock(memory().mutex);
+  return static_cast<int64_t>(memory().used);
+}
 EXPORT int64_t mlx_host_launches() { return launches; }
 EXPORT int64_t mlx_host_compiled() { return compiled; }
 EXPORT int64_t mlx_host_faults() { return faults; }
@@ -351,7 +332,23 @@ EXPORT int cuDeviceGetName(char* text, int n, int) {
 EXPORT int cuDeviceGetUuid_v2(void* id, int) { return std::memset(id, 7, 16), kSuccess; }
 EXPORT int cuDeviceTotalMem_v2(size_t* n, int) { return *n = kTotal, kSuccess; }
 EXPORT int cuDeviceGetAttribute(int* value, int which, int) {
-  return *value = which == 16 ? 2 : which == 75 ? 9 : 0, kSuccess;
+  switch (which) {
+    case 1:
+      *value = 1024;
+      break;
+    case 16:
+      *value = 2;
+      break;
+    case 75:
+      *value = 9;
+      break;
+    case 97:
+      *value = kMostShared;
+      break;
+    default:
+      *value = 0;
+  }
+  return kSuccess;
 }
 EXPORT int cuDeviceGetPCIBusId(char* text, int n, int) {
   std::snprintf(text, n, "0000:00:00.0");
@@ -370,13 +367,16 @@ EXPORT int cuMemGetInfo_v2(size_t* free, size_t* total) {
   return kSuccess;
 }
 EXPORT int cuMemAlloc_v2(unsigned long long* address, size_t bytes) {
-  if (fails_now(allocation)) return kOutOfMemory;
+  if (fails_now(kFailAllocation)) return kOutOfMemory;
   Memory& m = memory();
   std::lock_guard lock(m.mutex);
   if (m.used + bytes > kTotal) return kOutOfMemory;
   void* p = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   if (!p) return kOutOfMemory;
   std::memset(p, kFresh, bytes);
+#ifdef __SANITIZE_ADDRESS__
+  ASAN_POISON_MEMORY_REGION(static_cast<char*>(p) + bytes, (bytes + 255) / 256 * 256 - bytes);
+#endif
   m.blocks[static_cast<unsigned char*>(p)] = bytes;
   m.used += bytes;
   *address = reinterpret_cast<unsigned long long>(p) | kMark;
@@ -394,45 +394,59 @@ EXPORT int cuMemFree_v2(unsigned long long address) {
   return kSuccess;
 }
 EXPORT int cuMemHostAlloc(void** p, size_t bytes, unsigned) {
+  if (fails_now(kFailPinned)) return kOutOfMemory;
   *p = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
   return *p ? kSuccess : kOutOfMemory;
 }
 EXPORT int cuMemFreeHost(void* p) { return std::free(p), kSuccess; }
 
 EXPORT int cuStreamCreate(Stream** s, unsigned) {
-  static std::atomic<unsigned> seed{1};
-  *s = new Stream(seed++);
+  *s = new Stream;
   return kSuccess;
 }
-EXPORT int cuStreamSynchronize(Stream* s) { return s->wait(), device_status.load(); }
+EXPORT int cuStreamSynchronize(Stream* s) { return named(s)->wait(), device_status.load(); }
+EXPORT int cuCtxSynchronize() {
+  std::vector<Stream*> streams;
+  {
+    std::lock_guard lock(Stream::all().mutex);
+    streams = Stream::all().streams;
+  }
+  for (Stream* s : streams) s->wait();
+  return device_status;
+}
 
 EXPORT int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, size_t n, Stream* s) {
-  if (fails_now(copy)) return kLaunchFailed;
+  if (fails_now(kFailCopy)) return kLaunchFailed;
   if (!is_device_memory(to, n)) return ++faults, kInvalidValue;
-  s->push([=] { std::memcpy(real(to), from, n); });
+  named(s)->push([=] { std::memcpy(real(to), from, n); });
   return kSuccess;
 }
 EXPORT int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, size_t n, Stream* s) {
-  if (fails_now(copy)) return kLaunchFailed;
+  if (fails_now(kFailCopy)) return kLaunchFailed;
   if (!is_device_memory(from, n)) return ++faults, kInvalidValue;
-  s->push([=] { std::memcpy(to, real(from), n); });
+  named(s)->push([=] { std::memcpy(to, real(from), n); });
   return kSuccess;
 }
 EXPORT int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, size_t n,
                                 Stream* s) {
+  if (fails_now(kFailCopy)) return kLaunchFailed;
   if (!is_device_memory(to, n) || !is_device_memory(from, n)) return ++faults, kInvalidValue;
-  s->push([=] { std::memcpy(real(to), real(from), n); });
+  named(s)->push([=] { std::memcpy(real(to), real(from), n); });
   return kSuccess;
 }
 
-EXPORT int cuEventCreate(Event** e, unsigned) { return *e = new Event, kSuccess; }
+EXPORT int cuEventCreate(Event** e, unsigned) {
+  if (fails_now(kFailEvent)) return kOutOfMemory;
+  return *e = new Event, kSuccess;
+}
 EXPORT int cuEventRecord(Event* e, Stream* s) {
+  if (fails_now(kFailEvent)) return kLaunchFailed;
   uint64_t number;
   {
     std::lock_guard lock(e->mutex);
     number = ++e->recorded;
   }
-  s->push([=] {
+  named(s)->push([=] {
     std::lock_guard lock(e->mutex);
     e->reached = number;
     e->changed.notify_all();
@@ -451,12 +465,13 @@ EXPORT int cuEventSynchronize(Event* e) {
   return device_status;
 }
 EXPORT int cuStreamWaitEvent(Stream* s, Event* e, unsigned) {
+  if (fails_now(kFailEvent)) return kLaunchFailed;
   uint64_t number;
   {
     std::lock_guard lock(e->mutex);
     number = e->recorded;
   }
-  s->push([=] {
+  named(s)->push([=] {
     std::unique_lock lock(e->mutex);
     e->changed.wait(lock, [&] { return e->reached >= number; });
   });
@@ -464,6 +479,7 @@ EXPORT int cuStreamWaitEvent(Stream* s, Event* e, unsigned) {
 }
 
 EXPORT int cuModuleLoadData(Module** m, const void* code) {
+  if (fails_now(kFailModule)) return kOutOfMemory;
   // The code is a shared library; its length is in the section headers, which end it.
   const auto* head = static_cast<const unsigned char*>(code);
   if (std::memcmp(head, "\177ELF", 4)) return kInvalidValue;
@@ -493,23 +509,36 @@ EXPORT int cuModuleGetFunction(Function** f, Module* m, const char* name) {
   return kSuccess;
 }
 
-/// The bytes of a kernel's block of arguments are not known here: the plugin's blocks are words,
-/// and one more says how many.
+EXPORT int cuFuncSetAttribute(Function*, int which, int bytes) {
+  return which == 8 && bytes <= kMostShared ? kSuccess : kInvalidValue;
+}
+
+/// Kernels take one block of arguments, of 8 bytes each. Its bytes are not known here unless it is
+/// given as a buffer: the plugin's own blocks say before the first word how many there are.
 EXPORT int cuLaunchKernel(Function* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-                          unsigned by, unsigned bz, unsigned, Stream* s, void** parameters,
+                          unsigned by, unsigned bz, unsigned shared, Stream* s, void** parameters,
                           void** extra) {
-  if (!gx || !gy || gz != 1 || !bx || bx > 1024 || by != 1 || bz != 1 || extra) {
+  if (!gx || !gy || !gz || !bx || !by || !bz || uint64_t{bx} * by * bz > 1024 || bz > 64 ||
+      shared > kMostShared || gy > 65535 || gz > 65535) {
     ++faults;
     return kInvalidValue;
   }
-  if (fails_now(launch)) return kLaunchFailed;
+  if (fails_now(kFailLaunch)) return kLaunchFailed;
   ++launches;
-  const auto* words = static_cast<const unsigned long long*>(parameters[0]);
-  std::vector<unsigned long long> arguments(words, words + words[-1]);
+  std::vector<unsigned long long> arguments;
+  if (extra) {
+    // Marks and what follows each: 1 the buffer, 2 its size, 0 the end.
+    const size_t bytes = *static_cast<const size_t*>(extra[3]);
+    arguments.resize((bytes + 7) / 8);
+    std::memcpy(arguments.data(), extra[1], bytes);
+  } else {
+    const auto* words = static_cast<const unsigned long long*>(parameters[0]);
+    arguments.assign(words, words + words[-1]);
+  }
   for (auto& w : arguments)
     if (marked(w)) w &= ~kMarkBits;
-  s->push([=, k = *f, arguments = std::move(arguments)] {
-    if (run_kernel(k, {gx, gy, 1}, {bx, 1, 1}, arguments.data())) return;
+  named(s)->push([=, k = *f, arguments = std::move(arguments)] {
+    if (run_kernel(k, {gx, gy, gz}, {bx, by, bz}, arguments.data())) return;
     std::fprintf(stderr, "host driver: threads of a block wait at different barriers\n");
     ++faults;
     device_status = kLaunchFailed;
@@ -529,14 +558,17 @@ EXPORT int cuGetErrorString(int, const char** text) {
 
 // --- the compiler
 
-EXPORT int nvrtcVersion(int* major, int* minor) { return *major = 0, *minor = 1, 0; }
+EXPORT int nvrtcVersion(int* major, int* minor) { return *major = 0, *minor = kVersion, 0; }
 EXPORT int nvrtcCreateProgram(Program** p, const char* source, const char*, int n,
                               const char* const* texts, const char* const* names) {
   *p = new Program{source, {}, {}, {}};
   for (int k = 0; k < n; ++k) (*p)->headers.emplace_back(names[k], texts[k]);
   return 0;
 }
-EXPORT int nvrtcCompileProgram(Program* p, int, const char* const*) { return compile(*p) ? 0 : 6; }
+EXPORT int nvrtcCompileProgram(Program* p, int, const char* const*) {
+  if (fails_now(kFailModule)) return 6;
+  return compile(*p) ? 0 : 6;
+}
 EXPORT int nvrtcGetProgramLogSize(Program* p, size_t* n) { return *n = p->log.size() + 1, 0; }
 EXPORT int nvrtcGetProgramLog(Program* p, char* log) {
   return std::memcpy(log, p->log.c_str(), p->log.size() + 1), 0;

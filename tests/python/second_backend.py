@@ -43,11 +43,24 @@ def use(name):
 def use_host_driver():
     """Makes the plugin for NVIDIA GPUs run on a driver of the host; gives the plugin's path."""
     built = pathlib.Path(mx.__file__).resolve().parents[2]
-    driver = built / "tests" / "libmlx_host_driver.so"
-    os.environ["MLX_CUDA_DRIVER"] = os.environ["MLX_CUDA_NVRTC"] = str(driver)
-    os.environ.setdefault("MLX_CUDA_CACHE_DIR", str(built / "host_kernels"))
     places = [built / "python" / "mlx" / "lib", built / "tests"]
+    if given := os.environ.get("MLX_TEST_PLUGIN"):  # another build of both
+        places.insert(0, pathlib.Path(given))
+    driver = next(p for p in (q / "libmlx_host_driver.so" for q in places) if p.exists())
+    os.environ["MLX_CUDA_DRIVER"] = os.environ["MLX_CUDA_NVRTC"] = str(driver)
+    os.environ.setdefault("MLX_CUDA_BLAS", str(driver))  # "": the plugin's own products
+    os.environ.setdefault("MLX_CUDA_CACHE_DIR", str(built / "host_kernels"))
     return next(p / "libmlx_cuda.so" for p in places if (p / "libmlx_cuda.so").exists())
+
+
+@functools.cache
+def host_driver():
+    """The driver of the host, which `use_host_driver` named."""
+    found = ctypes.CDLL(os.environ["MLX_CUDA_DRIVER"])
+    found.mlx_host_fail.argtypes = [ctypes.c_int, ctypes.c_int64, ctypes.c_int64]
+    for name in ("launches", "compiled", "faults", "calls", "bytes"):
+        getattr(found, f"mlx_host_{name}").restype = ctypes.c_int64
+    return found
 
 
 def load(name):

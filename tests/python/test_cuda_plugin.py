@@ -16,10 +16,11 @@ HERE = pathlib.Path(__file__).parent
 
 @pytest.mark.sampled(0.34, always=True)  # kernels are compiled, a minute where none are kept
 def test_on_a_driver_of_the_host():
-    """All checks of cuda_checks.py."""
+    """All checks of the files named."""
+    files = ("cuda_checks.py", "cuda_failures.py", "test_gpu_interop.py")
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", "--backend", "cuda-host",
-         "-p", "no:cacheprovider", str(HERE / "cuda_checks.py")],
+         "-p", "no:cacheprovider", *(str(HERE / name) for name in files)],
         capture_output=True,
         text=True,
         timeout=600,

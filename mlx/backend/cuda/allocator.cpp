@@ -9,11 +9,20 @@ namespace mlx::core::cuda {
 
 namespace {
 
-constexpr size_t kGrain = 512, kSlab = size_t{8} << 20, kSmall = size_t{256} << 10;
+constexpr size_t kGrain = 512, kSlab = size_t{8} << 20;
+#ifdef __SANITIZE_ADDRESS__
+// Each block is an allocation of the driver of the host and is given back at once: the sanitizer
+// sees what is used beside it, or after it.
+constexpr bool kWatched = true;
+#else
+constexpr bool kWatched = false;
+#endif
+constexpr size_t kSmall = kWatched ? 0 : size_t{256} << 10;
 constexpr size_t kAbsurd = size_t{1} << 47;
 
 /// Few sizes, so that blocks serve again: eighths of powers of two.
 size_t capacity_for(size_t bytes) {
+  if (kWatched) return std::max<size_t>(bytes, 1);
   size_t step = kGrain;
   while (step * 16 < bytes) step *= 2;
   return std::max((bytes + step - 1) / step * step, kGrain);
@@ -24,7 +33,7 @@ size_t capacity_for(size_t bytes) {
 Pool::Pool(ContextHandle context, size_t device_bytes, void (*poll)(), void (*wait_for_all)())
     : context_(context), poll_(poll), wait_for_all_(wait_for_all) {
   limits_[soft] = limits_[hard] = device_bytes - device_bytes / 20;
-  limits_[cache] = limits_[soft];
+  limits_[cache] = kWatched ? 0 : limits_[soft];
 }
 
 bool Pool::reserve(size_t bytes) {

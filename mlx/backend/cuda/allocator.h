@@ -59,12 +59,22 @@ class Pool final : public MemoryControl {
 };
 
 /// Memory of a device.
-class DeviceBuffer final : public Buffer {
+class DeviceMemory : public Buffer {
+ public:
+  DeviceMemory(Space space, Address address, size_t bytes)
+      : Buffer(space, nullptr, bytes), address_(address) {}
+  Address address() const { return address_; }
+
+ private:
+  const Address address_;
+};
+
+/// Memory of the pool.
+class DeviceBuffer final : public DeviceMemory {
  public:
   DeviceBuffer(Space space, Pool& pool, Block block)
-      : Buffer(space, nullptr, block.capacity), pool_(pool), block_(std::move(block)) {}
+      : DeviceMemory(space, block.address, block.capacity), pool_(pool), block_(std::move(block)) {}
   ~DeviceBuffer() override { pool_.give(std::move(block_)); }
-  Address address() const { return block_.address; }
 
  private:
   Pool& pool_;

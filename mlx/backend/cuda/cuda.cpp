@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "mlx/backend/cuda/executable.h"
+#include "mlx/backend/cuda/interop.h"
 #include "mlx/backend/cuda/kernel.h"
 #include "mlx/core/error.h"
 
@@ -133,7 +134,7 @@ void run_copy(Copy& c, Ref<DeviceCompletion>& completion, Queue& queue) {
 
 //--- the backend
 
-class CudaBackend final : public Backend {
+class CudaBackend final : public Backend, public CudaInterop {
  public:
   int device_count() const override { return cuda::device_count(); }
   Caps caps(int) const override {

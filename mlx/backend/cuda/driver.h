@@ -33,6 +33,7 @@ struct Uuid {
   X(device_bus_id, cuDeviceGetPCIBusId, (char*, int, int))                                 \
   X(primary_context, cuDevicePrimaryCtxRetain, (ContextHandle*, int))                      \
   X(set_context, cuCtxSetCurrent, (ContextHandle))                                         \
+  X(wait_context, cuCtxSynchronize, ())                                                    \
   X(memory_info, cuMemGetInfo_v2, (size_t*, size_t*))                                      \
   X(alloc, cuMemAlloc_v2, (Address*, size_t))                                              \
   X(free, cuMemFree_v2, (Address))                                                         \
@@ -50,6 +51,7 @@ struct Uuid {
   X(wait_event, cuEventSynchronize, (EventHandle))                                         \
   X(load_module, cuModuleLoadData, (ModuleHandle*, const void*))                           \
   X(function, cuModuleGetFunction, (FunctionHandle*, ModuleHandle, const char*))           \
+  X(set_function, cuFuncSetAttribute, (FunctionHandle, int, int))                          \
   X(launch, cuLaunchKernel,                                                                \
     (FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
      StreamHandle, void**, void**))                                                        \
@@ -67,7 +69,14 @@ inline constexpr int kSuccess = 0, kOutOfMemory = 2, kNotReady = 600;
 inline constexpr unsigned kNonBlockingStream = 1;
 inline constexpr unsigned kEventBlocks = 1, kEventWithoutTiming = 2;
 inline constexpr unsigned kHostMapped = 2, kHostPortable = 1;
-enum Attribute : int { processors = 16, capability_major = 75, capability_minor = 76 };
+inline constexpr int kFunctionSharedBytes = 8;  // an attribute of functions
+enum Attribute : int {
+  most_threads = 1,  // of a block
+  processors = 16,
+  capability_major = 75,
+  capability_minor = 76,
+  most_shared = 97,  // bytes of a block
+};
 
 /// Opens the driver (libcuda.so.1, or the library that MLX_CUDA_DRIVER names) and counts devices;
 /// 0 where there is no driver, or none of its devices can be used.

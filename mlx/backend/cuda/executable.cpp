@@ -192,7 +192,7 @@ const KernelEntry* find_step(const Step& s, const DeviceState& state, Requiremen
 }  // namespace
 
 Address address_of(const Buffer& buffer) {
-  auto* own = dynamic_cast<const DeviceBuffer*>(&buffer);
+  auto* own = dynamic_cast<const DeviceMemory*>(&buffer);
   if (!own)
     fail<ExecutionError>("cuda", "a buffer of another device; those of the GPU are accepted");
   return own->address();

@@ -774,10 +774,20 @@ class array:
         """The module that has the functions for arrays."""
 
     def __dlpack__(self, *, stream: object | None = None, max_version: object | None = None, dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> Any:
-        """A DLPack capsule that shares the array's memory."""
+        """
+        A DLPack capsule that shares the array's memory: a GPU's for consumers that give a stream or ask for it, else the host's.
+        """
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """The DLPack device of the memory: the CPU, (1, 0)."""
+        """
+        The DLPack device of the memory: (1, 0) for the CPU, (2, k) for the NVIDIA GPU k.
+        """
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, object]:
+        """
+        The array's memory on an NVIDIA GPU (version 3); AttributeError where it is not on one.
+        """
 
     def __complex__(self) -> complex:
         """The only element as a complex number."""

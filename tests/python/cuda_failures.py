@@ -1,0 +1,194 @@
+"""Failures of the plugin for NVIDIA GPUs, on a driver of the host whose calls fail on request.
+
+`pytest --backend cuda-host cuda_failures.py`: test_cuda_plugin.py runs it; with --all the training
+loop meets a thousand failures.
+"""
+
+import gc
+
+import numpy as np
+import pytest
+import second_backend
+from cases import selection
+
+import mlx.core as mx
+
+KINDS = ["allocation", "launch", "copy", "library", "event", "pinned", "module"]
+ALLOCATION, LAUNCH, COPY, LIBRARY, EVENT, PINNED, MODULE = range(7)
+ERRORS = (MemoryError, RuntimeError)
+
+
+@pytest.fixture
+def driver():
+    """The driver of the host; no call fails afterwards, and it got no address but its own."""
+    found = second_backend.host_driver()
+    yield found
+    for kind in range(len(KINDS)):
+        found.mlx_host_fail(kind, 0, 0)
+    mx.synchronize()
+    assert found.mlx_host_faults() == 0
+
+
+def settle():
+    """Bytes in use when all work is over and nothing is kept."""
+    gc.collect()
+    mx.synchronize()
+    mx.clear_cache()
+    return mx.get_active_memory()
+
+
+class Training:
+    """A network of two layers; `step` trains it once."""
+
+    def __init__(self):
+        rng = np.random.default_rng(5)
+        self.x = mx.array(rng.standard_normal((8, 12)), mx.float32)
+        self.y = mx.array(rng.integers(0, 4, 8))
+        shapes = ((12, 16), (16,), (16, 4), (4,))
+        self.start = [mx.array(rng.standard_normal(s) * 0.3, mx.float32) for s in shapes]
+        self.weights = list(self.start)
+        self.gradient = mx.value_and_grad(self.loss)
+
+    def loss(self, weights):
+        a, b, c, d = weights
+        out = mx.maximum(self.x @ a + b, 0) @ c + d
+        return mx.mean(mx.logsumexp(out, -1) - mx.take_along_axis(out, self.y[:, None], -1)[:, 0])
+
+    def step(self):
+        loss, found = self.gradient(self.weights)
+        weights = [w - 0.1 * g for w, g in zip(self.weights, found, strict=True)]
+        mx.eval(loss, weights)
+        self.weights = weights
+        return loss.item()
+
+    def losses(self, steps=2):
+        self.weights = list(self.start)
+        return [self.step() for _ in range(steps)]
+
+
+def test_a_training_loop_meets_failures(driver):
+    """Each call that fails raises, or is made good; nothing leaks, and the loop goes on."""
+    training = Training()
+    right = training.losses()
+    kinds = [ALLOCATION, LAUNCH, COPY, LIBRARY, EVENT, PINNED]
+    for kind in kinds:  # the calls of one step, the first of which are those that copy
+        driver.mlx_host_fail(kind, 0, 0)
+    training.losses(1)
+    calls = {kind: driver.mlx_host_calls(kind) for kind in kinds}
+    assert calls[LAUNCH] > 5 and calls[LIBRARY] > 2 and calls[EVENT] > 0
+    training.weights = list(training.start)
+    before, memory = settle(), driver.mlx_host_bytes()
+    wanted = 1000 if selection.EVERYTHING else 100
+    met = raised = 0
+    for n in range(100 * wanted):
+        if met >= wanted:
+            break
+        kind = kinds[n % len(kinds)]
+        training.weights = list(training.start)
+        if kind == ALLOCATION:
+            mx.clear_cache()  # else no memory is asked for
+        first = 1 + n // len(kinds) % max(calls[kind], 1)
+        driver.mlx_host_fail(kind, first, 1 + n % 3)
+        try:
+            assert training.step() == right[0]
+        except ERRORS:
+            raised += 1
+        failed = driver.mlx_host_calls(kind) >= first
+        driver.mlx_host_fail(kind, 0, 0)
+        met += failed
+        training.weights = list(training.start)
+        assert settle() == before
+        assert driver.mlx_host_bytes() <= memory + (8 << 20)  # a slab more or less
+        if n % 5 == 0:
+            assert training.losses() == right
+    assert met >= wanted and raised > wanted // 2
+    assert training.losses() == right
+
+
+@pytest.mark.parametrize("kind", [LAUNCH, LIBRARY])
+def test_each_failure_raises(kind, driver):
+    """What cannot be made good is heard at once, and later steps do not hide it."""
+    training = Training()
+    training.losses()
+    driver.mlx_host_fail(kind, 0, 0)
+    training.losses(1)
+    for n in range(1, driver.mlx_host_calls(kind) + 1):
+        training.weights = list(training.start)
+        driver.mlx_host_fail(kind, n, 1)
+        with pytest.raises(RuntimeError):
+            training.step()
+    driver.mlx_host_fail(kind, 0, 0)
+
+
+def test_code_that_does_not_load(driver):
+    """A kernel that cannot be compiled or loaded raises, and is tried again."""
+    x = mx.arange(5.0)
+    mx.eval(x)
+    driver.mlx_host_fail(MODULE, 1, 1)
+    with pytest.raises(ERRORS):
+        mx.eval(mx.tanh(x * 0.59375) + 0.28125)
+    driver.mlx_host_fail(MODULE, 0, 0)
+    y = mx.tanh(x * 0.59375) + 0.28125
+    assert y.tolist() == (mx.add(mx.tanh(mx.multiply(x, 0.59375, stream=mx.cpu), stream=mx.cpu),
+                                 0.28125, stream=mx.cpu)).tolist()  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [ALLOCATION, LAUNCH, COPY, EVENT, PINNED])
+def test_copies_and_borrowed_ops(kind, driver):
+    """Large and small copies both ways, and ops that the CPU computes."""
+    x = np.arange(70_000, dtype=np.float32)
+
+    def work():
+        a = mx.array(x) + 1
+        b = mx.exp(a * 0) + mx.real(mx.fft.fft(a))  # which has no kernel
+        return b.sum().item()
+
+    right = work()
+    before = settle()
+    raised = 0
+    for n in (1, 2, 3, 5, 7, 9):
+        mx.clear_cache()
+        driver.mlx_host_fail(kind, n, 2)
+        try:
+            assert work() == right
+        except ERRORS:
+            raised += 1
+        driver.mlx_host_fail(kind, 0, 0)
+        assert settle() == before
+        assert work() == right
+    assert raised >= 2 or kind == PINNED  # what is pinned once serves again
+
+
+@pytest.mark.parametrize("bytes_", [200 << 30, 1 << 40, 1 << 50])
+def test_out_of_memory(bytes_):
+    """What does not fit raises MemoryError and leaves memory as it was."""
+    a = mx.ones((1000,)) + 1
+    mx.eval(a)
+    before, cached = settle(), mx.get_cache_memory()
+    for ask in (
+        lambda: mx.zeros((bytes_,), mx.uint8) + 1,
+        lambda: mx.sort(mx.zeros((bytes_ // 4,)) + a[0]),
+    ):
+        out = ask()
+        for _ in range(2):
+            with pytest.raises(MemoryError, match="requested"):
+                mx.eval(out)
+        del out
+    assert (settle(), mx.get_cache_memory()) == (before, cached)
+    assert (a + 1).tolist() == [3] * 1000
+
+
+def test_the_ceiling_is_a_limit_like_the_devices():
+    """Memory above the ceiling is refused, and what is there stays usable."""
+    a = mx.ones((1 << 18,)) + 1
+    mx.eval(a)
+    before = settle()
+    earlier = mx.set_memory_ceiling(before + (1 << 19))
+    try:
+        with pytest.raises(MemoryError, match="ceiling"):
+            mx.eval(a * 3)
+        assert settle() == before
+        assert (a[:8] * 3).tolist() == [6] * 8
+    finally:
+        assert mx.set_memory_ceiling(earlier) == before + (1 << 19)
+    assert (a * 3).sum().item() == 6 << 18
