@@ -126,7 +126,8 @@ class Stubs(stubgen.StubGen):
         if name == "bool":  # the name would hide the class that annotations mean
             return
         # What only says that a name is another one here; a checker would accept all names.
-        if name == "__getattr__" or type(value).__module__ == "mlx._names":
+        hint = "mlx._names" in (type(value).__module__, getattr(value, "__module__", None))
+        if name == "__getattr__" or hint:
             return
         if isinstance(value, types.WrapperDescriptorType) and name in OPERATORS:
             ignored = "  # type: ignore[override]" if name in ("__eq__", "__ne__") else ""

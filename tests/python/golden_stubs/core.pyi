@@ -48,8 +48,6 @@ from typing import NamedTuple, overload
 
 import numpy
 
-from mlx._names import __dir__ as __dir__
-
 
 class ArrayIndexError(IndexError, ValueError):
     """An axis, index or mask is out of range."""
