@@ -1,6 +1,8 @@
-// Traversal of closures, global variables and objects.
+// Traversal of closures, global variables and objects. It runs at each first trace, so it makes no
+// text and runs no code of the program: what a property would compute is not looked at.
 #include "captured.h"
 
+#include <array>
 #include <unordered_set>
 
 #include "mlx/random.h"
@@ -14,104 +16,175 @@ namespace {
 constexpr size_t kMostObjects = 50'000;
 constexpr int kMostDeep = 24;
 
+std::string text_of(PyObject* key) {
+  nb::object text = nb::steal(PyObject_Repr(key));
+  if (!text.is_valid()) PyErr_Clear();
+  return text.is_valid() ? nb::cast<std::string>(text) : "...";
+}
+
+/// A step of a path such as model.layers[2]["weight"].
+struct Place {
+  enum Kind { start, variable, attribute, entry, element };
+  const Place* within = nullptr;
+  Kind kind = start;
+  PyObject* key = nullptr;
+  Py_ssize_t index = 0;
+  size_t hash = 0;
+  int depth = 0;
+
+  Place in(Kind kind, PyObject* key, Py_ssize_t index = 0) const {
+    // Equal texts are one key in most dicts; other keys are themselves.
+    const size_t name =
+        key && PyUnicode_Check(key) ? PyObject_Hash(key) : reinterpret_cast<uintptr_t>(key);
+    const size_t before = kind == variable ? 0 : hash;
+    return {
+        this,     kind, key, index, (before ^ name ^ (index + kind)) * 0x9e3779b97f4a7c15ull + 1,
+        depth + 1};
+  }
+  std::string text() const {
+    switch (kind) {
+      case variable:
+        return nb::cast<std::string>(nb::handle(key));
+      case attribute:
+        return within->text() + "." + nb::cast<std::string>(nb::handle(key));
+      case entry:
+        return within->text() + "[" + text_of(key) + "]";
+      case element:
+        return within->text() + "[" + std::to_string(index) + "]";
+      default:
+        return "";
+    }
+  }
+};
+
+/// Attributes of callable objects that lead to the functions and arguments within them.
+const std::array<nb::object, 5>& links() {
+  static const auto& names =
+      *new std::array<nb::object, 5>{nb::str("__self__"), nb::str("func"), nb::str("args"),
+                                     nb::str("keywords"), nb::str("__wrapped__")};
+  return names;
+}
+
+/// Bit i: objects of the type have link i, and reading it runs no code of the program.
+unsigned links_of(PyTypeObject* type) {
+  static auto& known = *new std::unordered_map<PyTypeObject*, unsigned>;
+  auto [it, is_new] = known.try_emplace(type, 0);
+  if (!is_new) return it->second;
+  for (size_t i = 0; i < links().size(); ++i) {
+    nb::object found =
+        nb::steal(PyObject_GetAttr(reinterpret_cast<PyObject*>(type), links()[i].ptr()));
+    if (!found.is_valid()) PyErr_Clear();
+    if (found.is_valid() && (Py_TYPE(found.ptr()) == &PyMemberDescr_Type ||
+                             Py_TYPE(found.ptr()) == &PyGetSetDescr_Type))
+      it->second |= 1u << i;
+  }
+  return it->second;
+}
+
+template <class Found>
 class Walk {
  public:
-  std::map<std::string, array> found;
+  /// Calls `found(array, place)` for each array.
+  explicit Walk(Found found) : found_(std::move(found)) {}
 
-  /// `path` is empty for what is not written in an expression, such as a function.
-  void visit(nb::handle o, const std::string& path, int depth) {
-    PyObject* p = o.ptr();
+  void visit(PyObject* p, const Place& at) {
     if (is_array(p)) {
-      if (array_of(p)) found.emplace(path, array_of(p));
+      if (array_of(p)) found_(array_of(p), at);
       return;
     }
-    if (depth > kMostDeep || seen_.size() > kMostObjects || !worth(p) || !seen_.insert(p).second)
+    if (at.depth > kMostDeep || seen_.size() > kMostObjects || !has_parts(p) ||
+        !seen_.insert(p).second)
       return;
+    if (PyFunction_Check(p)) return function(p, at);
     if (PyDict_Check(p)) {
-      entries(o, path, depth);
+      entries(p, at, PyDict_CheckExact(p) ? Place::entry : Place::attribute);
     } else if (PyList_Check(p) || PyTuple_Check(p)) {
       for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(p); ++i)
-        visit(nb::borrow(PySequence_Fast_GET_ITEM(p, i)), path + "[" + std::to_string(i) + "]",
-              depth + 1);
-    } else if (PyFunction_Check(p)) {
-      function(o, depth);
+        visit(PySequence_Fast_GET_ITEM(p, i), at.in(Place::element, nullptr, i));
     }
-    if (!PyFunction_Check(p)) inside(o, path, depth);
+    inside(p, at);
   }
 
  private:
+  Found found_;
   std::unordered_set<PyObject*> seen_;
 
   /// False for values without parts, and for modules and classes.
-  static bool worth(PyObject* p) {
+  static bool has_parts(PyObject* p) {
     return p != Py_None && !PyLong_Check(p) && !PyFloat_Check(p) && !PyUnicode_Check(p) &&
            !PyBytes_Check(p) && !PyModule_Check(p) && !PyType_Check(p) && !PyCFunction_Check(p);
   }
 
-  void entries(nb::handle dict, const std::string& path, int depth) {
-    // Modules of layers are dicts whose entries are read as attributes.
-    const bool plain = PyDict_CheckExact(dict.ptr());
-    nb::object pairs = nb::steal(PyDict_Items(dict.ptr()));
-    for (nb::handle pair : pairs) {
-      const std::string key = PyUnicode_Check(pair[0].ptr()) && !plain
-                                  ? "." + nb::cast<std::string>(pair[0])
-                                  : "[" + nb::cast<std::string>(nb::repr(pair[0])) + "]";
-      visit(pair[1], path + key, depth + 1);
-    }
+  /// Modules of layers are dicts, too, whose entries are read as attributes.
+  void entries(PyObject* dict, const Place& at, Place::Kind kind) {
+    PyObject *key, *value;
+    Py_ssize_t i = 0;
+    while (PyDict_Next(dict, &i, &key, &value))
+      visit(value, at.in(PyUnicode_Check(key) ? kind : Place::entry, key));
   }
 
   /// The variables that a function names, and what it calls in turn.
-  void function(nb::handle f, int depth) {
-    nb::object code = f.attr("__code__");
-    std::vector<std::pair<nb::object, std::string>> variables;
-    nb::object cells = f.attr("__closure__"), names = code.attr("co_freevars");
-    if (!cells.is_none())
-      for (size_t i = 0; i < nb::len(cells); ++i)
-        if (nb::object value = attribute(cells[i], "cell_contents"); value.is_valid())
-          variables.emplace_back(value, nb::cast<std::string>(names[i]));
-    nb::object space = f.attr("__globals__");
+  void function(PyObject* f, const Place& at) {
+    nb::object code = nb::borrow(PyFunction_GetCode(f));
+    std::vector<std::pair<PyObject*, nb::object>> variables;
+    if (PyObject* cells = PyFunction_GetClosure(f)) {
+      nb::object names = code.attr("co_freevars");
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(cells); ++i) {
+        nb::object value = nb::steal(PyCell_Get(PyTuple_GET_ITEM(cells, i)));
+        if (value.is_valid()) variables.emplace_back(value.ptr(), nb::object(names[i]));
+      }
+    }
     for (nb::handle name : code.attr("co_names"))
-      if (PyObject* value = PyDict_GetItemWithError(space.ptr(), name.ptr()))
-        variables.emplace_back(nb::borrow(value), nb::cast<std::string>(name));
+      if (PyObject* value = PyDict_GetItemWithError(PyFunction_GetGlobals(f), name.ptr()))
+        variables.emplace_back(value, nb::borrow(name));
     // Functions last: what they reach as well has the name that it has here.
     for (const bool functions : {false, true})
       for (const auto& [value, name] : variables)
-        if ((PyCallable_Check(value.ptr()) && !PyDict_Check(value.ptr())) == functions)
-          visit(value, name, depth + 1);
+        if ((PyCallable_Check(value) && !PyDict_Check(value)) == functions)
+          visit(value, at.in(Place::variable, name.ptr()));
   }
 
   /// What objects hold: attributes, the target of a bound method, of a partial application and of a
   /// transformed function.
-  void inside(nb::handle o, const std::string& path, int depth) {
-    if (PyCallable_Check(o.ptr()) && !PyDict_Check(o.ptr()))
-      for (const char* part : {"__self__", "__func__", "func", "args", "keywords", "__wrapped__"})
-        if (nb::object value = attribute(o, part); value.is_valid()) visit(value, "", depth + 1);
-    nb::object space = attribute(o, "__dict__");
-    if (!space.is_valid() || !PyDict_Check(space.ptr())) return;
-    nb::object pairs = nb::steal(PyDict_Items(space.ptr()));
-    for (nb::handle pair : pairs)
-      if (PyUnicode_Check(pair[0].ptr()))
-        visit(pair[1], path + "." + nb::cast<std::string>(pair[0]), depth + 1);
-  }
-
-  /// An attribute, without a call of the object's own __getattr__; invalid where there is none.
-  static nb::object attribute(nb::handle o, const char* name) {
-    nb::object value = nb::steal(PyObject_GenericGetAttr(o.ptr(), nb::str(name).ptr()));
-    if (!value.is_valid()) PyErr_Clear();
-    return value;
+  void inside(PyObject* p, const Place& at) {
+    if (PyMethod_Check(p)) {
+      visit(PyMethod_GET_FUNCTION(p), at.in(Place::start, nullptr, 0));
+      return visit(PyMethod_GET_SELF(p), at.in(Place::start, nullptr, 1));
+    }
+    if (PyCallable_Check(p) && !PyDict_Check(p)) {
+      const unsigned has = links_of(Py_TYPE(p));
+      for (size_t i = 0; i < links().size(); ++i)
+        if (has >> i & 1) {
+          nb::object value = nb::steal(PyObject_GenericGetAttr(p, links()[i].ptr()));
+          if (!value.is_valid()) PyErr_Clear();
+          if (value.is_valid()) visit(value.ptr(), at.in(Place::start, nullptr, 2 + i));
+        }
+    }
+    if (Py_TYPE(p)->tp_dictoffset == 0) return;
+    nb::object space = nb::steal(PyObject_GenericGetDict(p, nullptr));
+    if (!space.is_valid()) return PyErr_Clear();
+    entries(space.ptr(), at, Place::attribute);
   }
 };
 
-std::map<std::string, array> arrays_around(nb::handle fun) {
-  Walk walk;
-  walk.visit(fun, "", 0);
-  walk.found.emplace("mx.random.state", core::random::KeySequence::current().state());
-  return std::move(walk.found);
+/// Calls `found(array, place)` for the first array at each place.
+template <class Found>
+void walk(nb::handle fun, Found found) {
+  static const nb::handle generator = nb::str("mx.random.state").release();
+  std::unordered_set<size_t> places;
+  auto first = [&](const array& a, const Place& at) {
+    if (places.insert(at.hash).second) found(a, at);
+  };
+  const Place start;
+  Walk(first).visit(fun.ptr(), start);
+  first(core::random::KeySequence::current().state(), start.in(Place::variable, generator.ptr()));
 }
 
 }  // namespace
 
-Captured::Captured(nb::handle fun) : before_(arrays_around(fun)) {}
+Captured::Captured(nb::handle fun) {
+  walk(fun, [&](const array& a, const Place& at) { before_.emplace(at.hash, a); });
+}
 
 std::vector<std::string> Captured::replaced(nb::handle fun, nb::handle outputs) const {
   std::unordered_set<uintptr_t> named;
@@ -120,10 +193,11 @@ std::vector<std::string> Captured::replaced(nb::handle fun, nb::handle outputs) 
       if (is_array(leaf.ptr())) named.insert(array_of(leaf.ptr()).id());
     });
   std::vector<std::string> paths;
-  for (const auto& [path, now] : arrays_around(fun))
-    if (auto it = before_.find(path);
-        it != before_.end() && it->second.id() != now.id() && !named.contains(now.id()))
-      paths.push_back(path);
+  walk(fun, [&](const array& now, const Place& at) {
+    auto it = before_.find(at.hash);
+    if (it != before_.end() && it->second.id() != now.id() && !named.contains(now.id()))
+      paths.push_back(at.text());
+  });
   return paths;
 }
 

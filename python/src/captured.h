@@ -1,8 +1,8 @@
 // Arrays that a function reaches besides its arguments, and which of them it replaced.
 #pragma once
 
-#include <map>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "bind.h"
@@ -19,7 +19,7 @@ class Captured {
   std::vector<std::string> replaced(nb::handle fun, nb::handle outputs) const;
 
  private:
-  std::map<std::string, array> before_;
+  std::unordered_map<size_t, array> before_;  ///< by the hash of the path
 };
 
 }  // namespace mlx::python

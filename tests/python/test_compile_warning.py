@@ -149,3 +149,40 @@ def test_objects_whose_attributes_raise():
     angry = Angry()
     f = mx.compile(lambda x: angry(x) + 1)
     assert warned(lambda: f(mx.array(1.0))) == [] and f(mx.array(1.0)).item() == 2
+
+
+class Odd:
+    """A callable object whose attributes would run code."""
+
+    @property
+    def args(self):
+        """What a partial application has as plain data."""
+        raise AssertionError("a property was read")
+
+    func = args
+
+    def __getattr__(self, name):
+        raise AssertionError(f"{name} was asked for")
+
+    def __call__(self, x):
+        return x + 1
+
+
+class Key:
+    """A key of a dict that cannot be printed."""
+
+    def __repr__(self):
+        raise RuntimeError("no text")
+
+
+def test_the_search_runs_no_code_of_the_program():
+    """Properties are not read; what cannot be printed is named by dots."""
+    odd, arrays = Odd(), {Key(): mx.ones(2)}
+
+    def f(x):
+        for key in arrays:
+            arrays[key] = arrays[key] + x
+        return odd(x)
+
+    (text,) = warned(lambda: mx.compile(f)(mx.ones(2)), times=1)
+    assert "replaces arrays[...]" in text
