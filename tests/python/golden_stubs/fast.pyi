@@ -54,8 +54,8 @@ def rope(a: array, dims: int, *, traditional: bool, base: float | None, scale: f
     """
     Apply rotary position embedding to the first features of an array.
 
-    Pair `i` at position `t` is rotated by the angle `(offset + t) * scale * base^(-2 i /
-    dims)`, or by `(offset + t) * scale / freqs[i]`.
+    Pair `i` at position `t` is rotated by the angle
+    `(offset + t) * scale * base^(-2 i / dims)`, or by `(offset + t) * scale / freqs[i]`.
 
     Args:
         a: an array of shape (B, ..., T, D).

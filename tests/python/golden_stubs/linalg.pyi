@@ -123,8 +123,8 @@ def svd(x: array, /, *, full_matrices: bool, stream: StreamOrDevice = None) -> S
 
 def lu(a: array, *, stream: StreamOrDevice = None) -> tuple[array, array, array]:
     """
-    Return row positions P, a lower triangular L and an upper triangular U with `a = (L @
-    U)[P]`.
+    Return row positions P, a lower triangular L and an upper triangular U with
+    `a = (L @ U)[P]`.
 
     Args:
         a: matrices of shape (..., M, N).
