@@ -59,7 +59,7 @@ def pytest_sessionstart(session):
 
     import mlx.core as mx
 
-    mx.default_stream(mx.cpu)  # the main thread's is number 0, whichever test is first
+    mx.default_stream(mx.default_device())  # number 0, whichever test is first
     what = "everything" if selection.EVERYTHING else f"seed {selection.SEED}"
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if reporter:  # not in the processes of pytest-xdist
