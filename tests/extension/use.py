@@ -50,7 +50,10 @@ made.keep(a * 2)
 gc.collect()
 assert made.give().tolist() == (a * 2).tolist()
 assert [p.tolist() for p in made.negatives([a, a[0]])] == [(-a).tolist(), (-a[0]).tolist()]
-for wrong in (3, "text", None, [1.0], np.ones(3), mx.float32, mx.array.__new__(mx.array)):
+# What core functions take as arrays.
+for x in (3, 2.5, True, 1j, np.float32(2), np.ones((2, 3)), np.arange(4)[::-2]):
+    assert made.doubled(x).tolist() == (mx.asarray(x) + mx.asarray(x)).tolist()
+for wrong in ("text", None, [1.0], b"1", mx.float32, mx.array.__new__(mx.array)):
     for call in (made.doubled, made.keep, made.total):
         refused(TypeError, call, wrong)
 for wrong in ("cpu", 1.5, a):
