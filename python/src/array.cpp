@@ -151,7 +151,8 @@ nb::object format(nb::handle self, nb::handle spec) {
   return nb::str(self);
 }
 
-void bind_conversions(nb::handle c) {
+/// The elements for Python, NumPy and other libraries.
+void bind_exports(nb::handle c) {
   def(
       c, "item(self) -> Any", [](const array& a) { return nb::steal(item(a)); },
       "The only element as a Python scalar. Computes the array; raises ValueError where it has not "
@@ -184,9 +185,8 @@ void bind_conversions(nb::handle c) {
         checked(self.ptr());
         return nb::steal(to_dlpack(self, stream, version, device, copy));
       },
-      "A DLPack capsule that shares the array's memory: a GPU's for consumers that give a stream "
-      "or "
-      "ask for it, else the host's.");
+      "A DLPack capsule that shares the array's memory: a GPU's for consumers that give a "
+      "stream or ask for it, else the host's.");
   def(
       c, "__dlpack_device__(self) -> tuple[int, int]",
       [](const array& a) -> nb::object {
@@ -199,6 +199,9 @@ void bind_conversions(nb::handle c) {
       c, "__cuda_array_interface__(self) -> dict[str, object]",
       [](ArrayObject self) { return to_cuda_interface(self); },
       "The array's memory on an NVIDIA GPU (version 3); AttributeError where it is not on one.");
+}
+
+void bind_conversions(nb::handle c) {
   def(
       c, "__complex__(self) -> complex",
       [](const array& a) {
@@ -260,6 +263,7 @@ void bind_array(nb::module_& m) {
       "but "
       "foreign float64 and complex128 become float32 and complex64; `dtype` overrides all that.");
   bind_properties(cls);
+  bind_exports(cls);
   bind_conversions(cls);
   bind_at(m, cls);
 
