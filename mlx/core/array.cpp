@@ -81,7 +81,8 @@ Arrays inputs_of(const array& a) {
 }
 
 Stream stream_of(const array& a) {
-  return Stream(a.node()->stream, stream_device(a.node()->stream));
+  const int32_t index = a.node()->stream;
+  return index == kNoStream ? to_stream({}) : usable_stream(index);
 }
 
 array::array(complex64_t v, Dtype dtype) {

@@ -233,7 +233,9 @@ MLX_API array placeholder(Shape shape, Dtype dtype, const std::string& owner = "
 const std::string& placeholder_owner(const Node& n);
 /// Handles of the node's inputs.
 MLX_API Arrays inputs_of(const array& a);
-/// The stream that the node runs on.
+/// Where the calling thread computes what is derived from the array: the stream of the array's op,
+/// or this thread's default stream on that device if the stream belongs to another thread. The
+/// thread's default stream for data, which no stream computes.
 MLX_API Stream stream_of(const array& a);
 /// True for a scalar whose value is known without evaluation.
 inline bool is_constant(const array& a) { return a.node()->op == &op_constant; }
