@@ -31,6 +31,17 @@ def test_on_a_driver_of_the_host():
     assert run.returncode == 0, run.stdout + run.stderr
 
 
+def test_primitives_of_programs():
+    """Classes in C++ whose eval_gpu enqueues work, or writes from the host."""
+    program = """
+import os, subprocess, second_backend, mlx.core as mx, pathlib
+plugin = second_backend.use_host_driver()
+folder = pathlib.Path(mx.__file__).resolve().parents[2] / "tests"
+raise SystemExit(subprocess.run([folder / "mlx_cuda_primitives", plugin]).returncode)
+"""
+    assert run_program(program, MLX_DEVICE="") == (0, "", "")
+
+
 def test_without_a_driver_there_is_no_gpu_and_no_message():
     program = """
 import second_backend, mlx.core as mx
