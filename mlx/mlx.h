@@ -7,6 +7,7 @@
 #include "mlx/backend/gpu/device_info.h"
 #include "mlx/backend/metal/metal.h"
 #include "mlx/compile.h"
+#include "mlx/cuda.h"
 #include "mlx/core/error.h"
 #include "mlx/device.h"
 #include "mlx/distributed/distributed.h"

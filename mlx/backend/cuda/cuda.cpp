@@ -32,6 +32,7 @@ void run(Launch& launch, Ref<DeviceBuffer>& arena, Ref<DeviceCompletion>& comple
     flight.error = out.error;
     flight.unwritten = std::move(out.unwritten);
     flight.reported = std::move(out.reported);
+    flight.buffers = std::move(out.kept);
   }
   flight.after = std::move(launch.after);
   flight.arguments = std::move(launch.arguments);
