@@ -9,15 +9,32 @@ file(GLOB isa_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/mlx/backend/cpu/is
 
 configure_file(${PROJECT_SOURCE_DIR}/mlx/version.h.in ${PROJECT_BINARY_DIR}/include/mlx/version.h)
 
+# What makes the package run on older systems than the one that builds it; sanitizers have functions
+# of their own in these places.
+set(portable_sources)
+set(portable_libraries)
+if(NOT MLX_SANITIZE)
+  set(portable_sources ${CMAKE_CURRENT_SOURCE_DIR}/portable.cpp)
+  # Since glibc 2.34 nothing is in these, before that some functions which portable.cpp calls.
+  find_library(old_threads NAMES libpthread.so.0)
+  find_library(old_loader NAMES libdl.so.2)
+  if(old_threads AND old_loader)
+    set(portable_libraries -Wl,--push-state,--no-as-needed ${old_threads} ${old_loader}
+        -Wl,--pop-state)
+  endif()
+endif()
+
 # Baseline objects come first, so that inline functions shared with the per-ISA objects resolve to
 # code that every machine can run.
-add_library(mlx SHARED ${engine_sources})
+add_library(mlx SHARED ${engine_sources} ${portable_sources})
+set_source_files_properties(${portable_sources} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 add_library(MLX::mlx ALIAS mlx)
 target_include_directories(mlx PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
   $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>)
 target_include_directories(mlx SYSTEM PRIVATE ${json_include})
 target_compile_features(mlx PUBLIC cxx_std_20)
-target_link_libraries(mlx PRIVATE mlx_openblas Threads::Threads ${CMAKE_DL_LIBS})
+target_link_libraries(mlx PRIVATE mlx_openblas Threads::Threads ${CMAKE_DL_LIBS}
+  ${portable_libraries})
 target_compile_options(mlx PRIVATE -fno-semantic-interposition)
 target_compile_definitions(mlx PRIVATE MLX_ENGINE)
 target_precompile_headers(mlx PRIVATE <algorithm> <cmath> <functional> <memory> <mutex> <optional>

@@ -13,8 +13,8 @@ add_custom_command(OUTPUT ${docstrings}
   COMMAND ${Python_EXECUTABLE} ${PROJECT_SOURCE_DIR}/python/docstrings.py ${docstrings}
   DEPENDS ${PROJECT_SOURCE_DIR}/python/docstrings.py ${docstring_texts}
   COMMENT "Writing docstrings")
-nanobind_add_module(core NB_DOMAIN mlx NOMINSIZE ${binding_sources} ${docstrings})
-set_source_files_properties(${docstrings} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+nanobind_add_module(core NB_DOMAIN mlx NOMINSIZE ${binding_sources} ${docstrings} ${portable_sources})
+set_source_files_properties(${docstrings} ${portable_sources} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 target_link_libraries(core PRIVATE mlx)
 target_compile_options(core PRIVATE -fno-semantic-interposition)
 target_compile_definitions(core PRIVATE MLX_ENGINE)

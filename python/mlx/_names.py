@@ -57,7 +57,6 @@ TORCH = {
     "double": "mx.float64",
     "device": "mx.Device",
     "set_default_dtype": "the argument dtype",
-    "set_num_threads": "the environment variable MLX_NUM_THREADS",
 }
 #: Functions of NumPy that mlx.core has under another name.
 NUMPY = {

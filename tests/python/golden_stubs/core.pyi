@@ -444,6 +444,44 @@ def set_default_device(device: Device | DeviceType) -> None:
         >>> mx.set_default_device(mx.cpu)
     """
 
+def get_num_threads() -> int:
+    """
+    Return the number of threads that an operation on the CPU may use.
+
+    Returns:
+        An int: what `set_num_threads` set. At first the environment variable
+        `MLX_NUM_THREADS`, or the number of cores that the process may use.
+
+    Raises:
+        RuntimeError: no number was set, and `MLX_NUM_THREADS` is malformed.
+
+    Example:
+        >>> mx.get_num_threads() >= 1
+        True
+    """
+
+def set_num_threads(n: int) -> None:
+    """
+    Set the number of threads that an operation on the CPU may use.
+
+    It counts the thread that runs the operation. Results do not depend on it.
+    It may be called at any time, also while other threads evaluate: an operation
+    that runs is finished first, by the threads that it has.
+
+    Args:
+        n: 1 to 1024; with 1, each operation is computed by the thread that runs it.
+
+    Raises:
+        ValueError: `n` is not from 1 to 1024.
+
+    Example:
+        >>> former = mx.get_num_threads()
+        >>> mx.set_num_threads(2)
+        >>> mx.get_num_threads()
+        2
+        >>> mx.set_num_threads(former)
+    """
+
 def default_stream(device: Device | DeviceType) -> Stream:
     """
     Return the default stream of the calling thread on a device.
