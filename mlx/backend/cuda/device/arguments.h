@@ -112,6 +112,35 @@ struct AttentionArguments {
   double scale;
 };
 
+/// A mask, whose chunks are counted: first how many elements each selects, then where they begin.
+struct MaskArguments {
+  int64_t mask, starts, record;  ///< addresses; starts: of the chunks, and of what follows the last
+  int64_t n, chunk, chunks;      ///< elements of the mask, and of a chunk
+  int64_t least, most;           ///< how many it may select
+  int64_t positions, kept;  ///< address of the positions that are selected, and space for so many
+};
+/// Indices of what a mask selects, `along` and `across` apart in memory.
+struct NonzeroArguments {
+  MaskArguments mask;
+  int64_t out, along, across;
+  Axes axes;
+};
+/// Slices of `row` elements at the positions that a mask selects; `count` of them in the result, or
+/// in the values that are written.
+struct CompactArguments {
+  MaskArguments mask;
+  int64_t in, out, count, row;
+  Axes position, inner;  ///< of what is read
+};
+/// Elements that are counted by value or by bin, in tables of chunks of them.
+struct CountArguments {
+  int64_t in, edges, weights, out;  ///< addresses
+  int64_t bins, table, record;      ///< addresses: of the elements' bins, of the sums
+  int64_t n, length, first;         ///< bins; the value of the first
+  int64_t chunk, chunks, copies;    ///< of the table
+  int64_t parts;                    ///< among which the bins are divided, a power of two
+};
+
 /// A convolution; missing spatial axes are leading axes of length 1.
 struct ConvArguments {
   int64_t x, y, w, out, parts;  ///< addresses; y: the cotangent, for that of the weight
