@@ -100,6 +100,13 @@ struct SearchArguments {
   int64_t sorted, values, out;
   int64_t n, each, count, right;  ///< values searched in one sequence; all values
 };
+/// Rows of m * power elements, `count` in all.
+struct HadamardArguments {
+  int64_t in, out, work;  ///< addresses
+  int64_t count, m, power, tile, half;
+  int64_t signs[28];
+  double scale;
+};
 struct RopeArguments {
   int64_t in, out, offset, freqs, double_freqs;  ///< freqs: 0 for none
   int64_t rows, width, half, positions, per_batch, batches, traditional;
