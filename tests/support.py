@@ -46,11 +46,11 @@ elementwise ops, casts, copies, ranges, random bits and what is fused of them, r
 `matmul` and `addmm` (through cuBLAS where that is found), `gather_mm`, `segmented_mm`, scans, sorts
 and partitions, `searchsorted`, convolutions, `fast.scaled_dot_product_attention`, `fast.rope`,
 quantized matrices and their products, `take`, `take_along_axis`, `gather`, `scatter` and its modes,
-`put_along_axis`, slices that start at computed places, writes to slices, and `concatenate`. **All
-other ops are computed on the host there**, on copies of their operands: `fft`, `linalg`,
-`hadamard_transform`, `nonzero`, boolean selection and counting among them. So are those named first
-where more than eight axes do not merge, or more than eight index arrays are given, and scatters
-of several slices that are longer than 1 along an indexed axis.
+`put_along_axis`, slices that start at computed places, writes to slices, `nonzero`, reads and
+writes of what a mask selects, `bincount` and `histogram`, `hadamard_transform`, and `concatenate`.
+**All other ops are computed on the host there**, on copies of their operands: `fft` and `linalg`
+among them. So are those named first where more than eight axes do not merge, or more than eight
+index arrays are given, and scatters of several slices that are longer than 1 along an indexed axis.
 
 A function that the rows only have inside of other calls shows what these calls can.
 """

@@ -42,6 +42,12 @@ namespace {
   fail<ExecutionError>(op, "the kernel '", name, "' needs a ", kind, " device; there is none");
 }
 
+/// Whether there is a GPU of NVIDIA.
+bool has_cuda() {
+  const Device gpu(Device::gpu);
+  return is_available(gpu) && device_info(gpu).contains("compute_capability_major");
+}
+
 using Triple = std::tuple<int, int, int>;
 
 bool is_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
@@ -222,7 +228,7 @@ CustomKernelFunction metal_kernel(const std::string& name, const std::vector<std
 CustomKernelFunction cuda_kernel(const std::string& name, const std::vector<std::string>& inputs,
                                  const std::vector<std::string>& outputs, const std::string& source,
                                  const std::string& header, bool rows, int shared) {
-  if (!is_available(Device(Device::gpu))) no_device(kOp, name, "CUDA");
+  if (!has_cuda()) no_device(kOp, name, "CUDA");
   Source s{name, inputs, outputs, source, header, rows, shared};
   check(s);
   launch_of(kOp, name, {1, 1, 1}, {1, 1, 1}, shared, {});
@@ -250,7 +256,7 @@ std::vector<array> precompiled_cuda_kernel(const std::string& name, const std::s
                                            Triple group, int shared, std::optional<float> fill,
                                            bool rows, StreamOrDevice s) {
   constexpr const char* op = "precompiled_cuda_kernel";
-  if (!is_available(Device(Device::gpu))) no_device(op, name, "CUDA");
+  if (!has_cuda()) no_device(op, name, "CUDA");
   CudaKernelAttrs attrs = launch_of(op, name, grid, group, shared, fill);
   if (code.empty()) fail<ValueError>(op, "no code; PTX or machine code is accepted");
   attrs.code = code;

@@ -147,6 +147,28 @@ def test_layers():
              bits=4, bound=1e-5)  # fmt: skip
 
 
+def test_selection_and_counting():
+    m = values(mx.bool_, (50, 70))
+    x, u = values(mx.float32, (50, 70, 2), 1), values(mx.float32, (3500, 2), 2)
+    check(mx.argwhere, m)
+
+    def written(x):
+        x[m] = u
+        return x
+
+    agree(lambda x: [written(x + 0)], x)
+    with mx.stream(mx.gpu):
+        found = x[m]
+    assert np.array_equal(np.array(found), np.array(x)[np.array(m)])
+    at = values(mx.uint8, (3500,))
+    check(mx.bincount, at)
+    check(mx.bincount, at, weights=u[:, 0], length=256)
+    check(lambda x, stream: mx.histogram(x, 20, stream=stream)[0], u)
+    bad = mx.bincount(at, length=9)
+    with pytest.raises(IndexError, match="from 0 to 8 are accepted"):
+        mx.eval(bad)
+
+
 def test_read_write_in_place_read_again():
     a = mx.arange(1000.0) + 0
     mx.eval(a)

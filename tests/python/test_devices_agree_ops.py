@@ -292,3 +292,19 @@ def test_products_of_gathered_matrices(dtype):
     bad = mx.segmented_mm(a[0], b[0], mx.array([[0, 71]]), stream=mx.gpu)
     with pytest.raises(IndexError, match=r"index 71 .* axis 0 with size 71"):
         mx.eval(bad)
+
+
+@pytest.mark.parametrize("dtype", BOUNDS, ids=str)
+def test_hadamard_transforms(dtype):
+    """Parts of a row in a block, whole rows of several blocks, and all orders of the matrix."""
+    for shape in ((5, 1), (3, 70, 8), (70, 64), (2, 12), (3, 80), (2, 28 * 16), (2, 16384),
+                  (1, 12 * 8192), (0, 4)):  # fmt: skip
+        x = values(dtype, shape)
+        for a in (x, x[::-1], mx.broadcast_to(x[:1], x.shape)):
+            check(mx.hadamard_transform, a)
+        check(mx.hadamard_transform, x, scale=0.3)
+    check(mx.hadamard_transform, values(dtype, ()))
+    x = values(dtype, (40, 6))
+    check(lambda x, stream: on(stream, lambda: mx.hadamard_transform(x.T)), x[:, :5])
+    check(lambda x, stream: on(stream, mx.grad(lambda x: mx.square(
+        mx.hadamard_transform(x)).sum()), x), x[:, :4])  # fmt: skip
