@@ -230,6 +230,22 @@ def test_memory_figures():
     assert mx.get_cache_memory() == 0 or mx.get_active_memory() == before
 
 
+def test_a_worker_of_the_benchmarks_computes_on_the_gpu():
+    from mlx.bench.worker import Worker, load_package
+
+    load_package()
+    worker = Worker()
+    before = mx.default_device()
+    try:
+        worker.hello("mlx", None, "gpu")
+        launches = second_backend.host_driver().mlx_host_launches()
+        assert worker.prepare("elementwise/add 1K")["elements"] == 1024
+        assert worker.run(3)["seconds"] > 0
+        assert second_backend.host_driver().mlx_host_launches() >= launches + 4
+    finally:
+        mx.set_default_device(before)
+
+
 def test_damaged_files_of_the_cache_compile_anew():
     folder = pathlib.Path(os.environ["MLX_CUDA_CACHE_DIR"])
     program = "import second_backend, mlx.core as mx\nsecond_backend.use('cuda-host')\n" + (

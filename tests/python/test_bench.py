@@ -56,6 +56,20 @@ def test_a_case_is_timed_here_and_in_a_peer(tmp_path, capsys):
     assert content["date"].startswith("20")
 
 
+def test_a_device_that_is_not_there_ends_the_command(capsys):
+    assert bench.main(["add 1K$", *QUICK, "--device", "gpu"]) == 1
+    assert "not available" in capsys.readouterr().err
+
+
+def test_a_framework_without_a_gpu_says_so():
+    from mlx.bench.frameworks.numpy import Framework
+    from mlx.bench.registry import Missing
+
+    Framework(None).use("cpu")
+    with pytest.raises(Missing, match="numpy has no gpu here"):
+        Framework(None).use("gpu")
+
+
 def results(ratios):
     """The content of a JSON file with a row for each ratio to one peer."""
     return {
