@@ -91,10 +91,16 @@ def takes(row, dtype):
 
 
 def derivative(row, transform):
-    """ "●", "0" or "" for mx.vjp or mx.jvp of a row."""
-    args, positions = inputs(row, "float32"), row.differentiable()
-    if not positions or not takes(row, "float32"):
+    """ "●", "0" or "" for mx.vjp or mx.jvp of a row: a derivative, one that is zero, or none."""
+    marks = [derivative_in(row, transform, dtype) for dtype in ("float32", "complex64")]
+    return max(marks, key=["", "0", "●"].index)
+
+
+def derivative_in(row, transform, dtype):
+    """The mark of a dtype."""
+    if not (positions := row.differentiable()) or not takes(row, dtype):
         return ""
+    args = inputs(row, dtype)
 
     def function(*moving):
         given = list(args)
@@ -104,12 +110,25 @@ def derivative(row, transform):
         return list(out) if isinstance(out, (list, tuple)) else [out]
 
     primals = [args[position] for position in positions]
+    found = []
 
     def run():
         like = primals if transform is mx.jvp else function(*primals)
-        return transform(function, primals, [mx.ones_like(x) for x in like])
+        directions = [direction(x, k) for k, x in enumerate(like)]
+        found[:] = transform(function, primals, directions)[1]
+        return found
 
-    return ("0" if row.kind == "flat" else "●") if works(run) else ""
+    if not works(run):
+        return ""
+    return "●" if any(mx.any(x != 0).item() for x in found) else "0"
+
+
+def direction(x, k):
+    """A tangent of the array at position `k`. Of equal numbers softmax and subtract make zero."""
+    step = mx.linspace(1, 2 + k, x.size).reshape(x.shape)
+    return (step * (1 + 0.5j) if mx.issubdtype(x.dtype, mx.complexfloating) else step).astype(
+        x.dtype
+    )
 
 
 def batched(row):
