@@ -13,6 +13,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE / "golden"), str(HERE / "python")]
 
 import cases  # noqa: E402
+import cpu_only  # noqa: E402
 import numpy as np  # noqa: E402
 import outcome  # noqa: E402
 from cases.table import device_array  # noqa: E402
@@ -53,6 +54,12 @@ among them. So are those named first where more than eight axes do not merge, or
 index arrays are given, and scatters of several slices that are longer than 1 along an indexed axis.
 
 A function that the rows only have inside of other calls shows what these calls can.
+"""
+
+TESTS = """## Tests that do not run on a GPU
+
+`./dev test --device gpu` runs every test but these. So does `--backend cuda-host`, which leaves out
+a part of the slow ones as well.
 """
 
 
@@ -176,6 +183,7 @@ def page():
         lines += [line(name, rows) for name, rows in table.items()]
     rest = ", ".join(f"`{name}`" for name in without_rows(table))
     lines += ["", "Functions without rows, which tests of their own cover:", "", *wrapped(rest)]
+    lines += ["", *TESTS.split("\n"), *cpu_only.table()]
     return "\n".join(lines) + "\n"
 
 
