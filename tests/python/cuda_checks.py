@@ -122,8 +122,29 @@ def test_reductions():
 
 def test_what_has_no_kernel_runs_through_the_cpu():
     x = values(mx.float32, (30, 40))
-    check(mx.fft.fft, x, axis=-1)
+    check(lambda a, stream: mx.linalg.qr(a, stream=stream)[1], x)
     check(lambda a, stream: mx.linalg.inv(a[:, :30], stream=stream), x + 0)
+
+
+def test_fourier_transforms():
+    """With cuFFT's functions, and without the library."""
+    x = values(mx.float32, (6, 40)) / 10
+    program = f"""
+import second_backend, numpy as np, mlx.core as mx
+second_backend.use('cuda-host')
+x = np.array({x.tolist()}, np.float32)
+for axis in (0, 1):
+    a = mx.array(x)
+    for found, wanted in ((mx.fft.fft(a, axis=axis), np.fft.fft(x, axis=axis)),
+                          (mx.fft.irfft(mx.fft.rfft(a, axis=axis), axis=axis), x)):
+        assert np.abs(np.array(found) - wanted).max() < 1e-5 * np.abs(wanted).max()
+mx.synchronize()
+assert second_backend.host_driver().mlx_host_faults() == 0
+"""
+    from processes import run_program
+
+    for library in (os.environ["MLX_CUDA_FFT"], "/nonexistent/libcufft.so"):
+        assert run_program(program, MLX_CUDA_FFT=library)[0] == 0
 
 
 def test_lines():

@@ -140,7 +140,7 @@ def test_copies_and_borrowed_ops(kind, driver):
 
     def work():
         a = mx.array(x) + 1
-        b = mx.exp(a * 0) + mx.real(mx.fft.fft(a))  # which has no kernel
+        b = mx.exp(a * 0) + mx.linalg.qr(a.reshape(-1, 2))[0].flatten()  # which has no kernel
         return b.sum().item()
 
     right = work()

@@ -308,3 +308,70 @@ def test_hadamard_transforms(dtype):
     check(lambda x, stream: on(stream, lambda: mx.hadamard_transform(x.T)), x[:, :5])
     check(lambda x, stream: on(stream, mx.grad(lambda x: mx.square(
         mx.hadamard_transform(x)).sum()), x), x[:, :4])  # fmt: skip
+
+
+def near_numbers(f, *arrays, bound, **options):
+    """Like `near`, of complex numbers."""
+    found, wanted = (f(*arrays, stream=s, **options) for s in (mx.gpu, mx.cpu))
+    assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
+    found, wanted = (np.array(x.astype(mx.complex128, stream=mx.cpu)) for x in (found, wanted))
+    assert (np.abs(found - wanted) <= bound * max(np.abs(wanted).max(initial=0), 1e-6)).all()
+
+
+TRANSFORMS = {mx.float32: 2e-6, mx.float64: 1e-14, mx.complex64: 2e-6, mx.complex128: 1e-14}
+
+
+@pytest.mark.parametrize("dtype", TRANSFORMS, ids=str)
+@pytest.mark.parametrize("n", [1, 2, 3, 12, 97, 256, 1001])
+def test_fourier_transforms(n, dtype):
+    """Along any axis, of any layout, padded and cropped; few lines that lie apart, and many."""
+    x, bound = values(dtype, (3, n, 5)) / 10, TRANSFORMS[dtype]
+    real = dtype not in COMPLEX
+    functions = [mx.fft.fft, mx.fft.ifft, mx.fft.rfft if real else mx.fft.irfft]
+    for f in functions:
+        for a in (x, x[::-1, :, ::-2], x.transpose(2, 1, 0), mx.broadcast_to(x[:1], x.shape)):
+            for length in {n, n // 2 + 1, n + 3}:
+                near_numbers(f, a, length, axis=1, bound=bound)
+        moved = x.transpose(0, 2, 1)
+        for a in (moved, mx.contiguous(moved, stream=mx.cpu), moved.reshape(15, n)):
+            near_numbers(f, a, n, axis=-1, bound=bound)
+        near_numbers(f, x, n, axis=0, bound=bound)
+        near_numbers(f, x[:0], n, axis=1, bound=bound)
+        for norm in ("ortho", "forward"):
+            near_numbers(f, x, n, axis=1, norm=norm, bound=bound)
+    many = values(dtype, (70, n % 50 + 1, 3), 1) / 10
+    for f in functions:
+        near_numbers(f, many, n % 50 + 1, axis=1, bound=bound)
+
+
+def test_transforms_of_real_numbers_at_odd_places():
+    """The library reads pairs of them."""
+    x = values(mx.float32, (4, 101)) / 10
+    for a in (x[1:], x[:, 1:], x[2, 3:], mx.contiguous(x.flatten()[1:])):
+        near_numbers(mx.fft.rfft, a, bound=2e-6)
+    flat = x.flatten() + 0
+    mx.eval(flat)
+    for k in range(4):
+        near_numbers(mx.fft.rfft, flat[k : k + 64], bound=2e-6)
+
+
+def test_several_axes_and_derivatives_of_transforms():
+    x = values(mx.float32, (4, 6, 10)) / 10
+    for f in (mx.fft.fftn, mx.fft.rfftn, mx.fft.fft2):
+        near_numbers(f, x, bound=2e-6)
+    near_numbers(mx.fft.irfftn, values(mx.complex64, (4, 6, 6)) / 10, bound=2e-6)
+
+    def power(x):
+        return mx.square(mx.abs(mx.fft.rfft(x, axis=1))).sum()
+
+    near(lambda x, stream: on(stream, mx.grad(power), x), x, bound=1e-5)
+    near_numbers(lambda x, stream: on(stream, mx.vmap(lambda x: mx.fft.fft(x), 1), x), x,
+                 bound=2e-6)  # fmt: skip
+
+
+def test_many_lengths_of_transforms():
+    """More than the library's plans that are kept."""
+    x = values(mx.complex64, (200,)) / 10
+    for _ in range(2):
+        for n in range(2, 90):
+            near_numbers(mx.fft.fft, x, n, bound=2e-6)

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <complex>
-#include <cstdlib>
 #include <unordered_map>
 
 #include "mlx/backend/cuda/libraries.h"
@@ -31,11 +30,8 @@ constexpr int kNoReducedPrecision = 16;  // sums of 16-bit products stay in floa
 
 Cublas open_cublas() {
   Cublas c;
-  const char* given = std::getenv("MLX_CUDA_BLAS");
-  // A driver that is not the machine's knows other addresses.
-  if (!given && std::getenv("MLX_CUDA_DRIVER")) return c;
-  void* library = given ? dlopen(given, RTLD_NOW | RTLD_LOCAL)
-                        : open_library({"libcublas.so.13", "libcublas.so.12"}, "libcublasLt.so");
+  void* library = open_library_of_device("MLX_CUDA_BLAS", {"libcublas.so.13", "libcublas.so.12"},
+                                         "libcublasLt.so");
   if (!library) return c;
   c.found = true;
   auto find = [&](auto& function, const char* name) {

@@ -75,4 +75,10 @@ std::vector<std::string> header_folders() {
   return found;
 }
 
+void* open_library_of_device(const char* variable, const std::vector<std::string>& names,
+                             const char* before) {
+  if (const char* given = std::getenv(variable)) return dlopen(given, RTLD_NOW | RTLD_LOCAL);
+  return std::getenv("MLX_CUDA_DRIVER") ? nullptr : open_library(names, before);
+}
+
 }  // namespace mlx::core::cuda

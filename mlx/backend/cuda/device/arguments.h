@@ -100,6 +100,15 @@ struct SearchArguments {
   int64_t sorted, values, out;
   int64_t n, each, count, right;  ///< values searched in one sequence; all values
 };
+/// Lines of a Fourier transform of n elements: `length` elements each, of which `there` are read.
+struct FftArguments {
+  int64_t in, out;  ///< addresses
+  int64_t lines, length, n;
+  int64_t there, step;  ///< where they are read
+  Axes walk;
+  int64_t inner;  ///< where they are written: how far apart elements are
+  double scale;
+};
 /// Rows of m * power elements, `count` in all.
 struct HadamardArguments {
   int64_t in, out, work;  ///< addresses
