@@ -12,8 +12,8 @@
 
 namespace {
 
-constexpr int kInvalidPlan = 1, kInternalError = 5, kExecutionFailed = 6, kInvalidSize = 8,
-              kNotSupported = 16;
+constexpr int kInvalidPlan = 1, kWrongDirection = 4, kInternalError = 5, kExecutionFailed = 6,
+              kInvalidSize = 8, kNotSupported = 16;
 
 /// How lines of a side lie: elements of a type, `stride` apart, lines `step` apart.
 struct Side {
@@ -158,6 +158,7 @@ EXPORT int cufftXtExec(int handle, void* in, void* out, int direction) {
       device_memory(reinterpret_cast<unsigned long long>(p.work), p.work_bytes());
   if (!from || !to || !work) return count_fault(), kInvalidValue;
   const int sign = !p.in.complex ? -1 : !p.out.complex ? 1 : direction;
+  if (sign != direction) return kWrongDirection;
   push(*p.stream, [=] {
     // The library writes to its memory, and to the spectrum of a real signal.
     std::memset(work, 0x7f, p.work_bytes());

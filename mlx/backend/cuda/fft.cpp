@@ -39,9 +39,8 @@ struct Form {
     length_out = s[a.axis];
     // Half a spectrum is corrected as it is read, and the library may write to it.
     dense = !half_in && in.shape[a.axis] == length_in && is_row_contiguous(in.shape, in.strides);
-    // The library wants each part of real numbers where a complex one may lie.
-    const int64_t reals = a.kind == FftKind::real ? length_in : half_in ? length_out : 2;
-    spread = inner > 1 && outer <= kFewParts && (outer == 1 || inner * reals % 2 == 0);
+    // Real numbers that lie apart are gathered: the library wants pairs of them.
+    spread = inner > 1 && outer <= kFewParts && !half_in && a.kind != FftKind::real;
     if (inner > 1 && !spread) dense = false;
     lines.kind = a.kind;
     lines.wide = real_dtype(in.dtype) == float64;

@@ -117,9 +117,11 @@ void FftPlan::run(Queue& queue, uint64_t in, uint64_t out, uint64_t work) const 
     std::lock_guard lock(mutex_);
     check_fft(c.set_stream(handle_, queue.stream()), "cufftSetStream");
     check_fft(c.set_memory(handle_, reinterpret_cast<void*>(work)), "cufftSetWorkArea");
-    check_fft(c.run(handle_, reinterpret_cast<void*>(in), reinterpret_cast<void*>(out),
-                    lines_.kind == FftKind::inverse ? kInverse : kForward),
-              "cufftXtExec");
+    check_fft(
+        c.run(handle_, reinterpret_cast<void*>(in), reinterpret_cast<void*>(out),
+              lines_.kind == FftKind::inverse || lines_.kind == FftKind::hermitian ? kInverse
+                                                                                   : kForward),
+        "cufftXtExec");
   }
   opened(lines_, Use::transform);
 }
