@@ -48,10 +48,12 @@ elementwise ops, casts, copies, ranges, random bits and what is fused of them, r
 and partitions, `searchsorted`, convolutions, `fast.scaled_dot_product_attention`, `fast.rope`,
 quantized matrices and their products, `take`, `take_along_axis`, `gather`, `scatter` and its modes,
 `put_along_axis`, slices that start at computed places, writes to slices, `nonzero`, reads and
-writes of what a mask selects, `bincount` and `histogram`, `hadamard_transform`, and `concatenate`.
-**All other ops are computed on the host there**, on copies of their operands: `fft` and `linalg`
-among them. So are those named first where more than eight axes do not merge, or more than eight
-index arrays are given, and scatters of several slices that are longer than 1 along an indexed axis.
+writes of what a mask selects, `bincount` and `histogram`, `hadamard_transform`,
+`fast.gated_delta_update`, and `concatenate`. **All other ops are computed on the host there**, on
+copies of their operands: `fft` and `linalg` among them. So are those named first where more than
+eight axes do not merge, or more than eight index arrays are given, scatters of several slices that
+are longer than 1 along an indexed axis, and gated delta rules whose keys have more than 256
+elements.
 
 A function that the rows only have inside of other calls shows what these calls can.
 """
