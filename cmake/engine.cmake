@@ -13,7 +13,7 @@ configure_file(${PROJECT_SOURCE_DIR}/mlx/version.h.in ${PROJECT_BINARY_DIR}/incl
 # of their own in these places.
 set(portable_sources)
 set(portable_libraries)
-if(NOT MLX_SANITIZE)
+if(NOT MLX_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
   set(portable_sources ${CMAKE_CURRENT_SOURCE_DIR}/portable.cpp)
   # Since glibc 2.34 nothing is in these, before that some functions which portable.cpp calls.
   find_library(old_threads NAMES libpthread.so.0)
