@@ -170,7 +170,7 @@ struct Scatter {
   /// for each mode and type: inlined where it is called it takes twice as long.
   template <ScatterMode M, class T>
   [[gnu::noinline]] void run(T* out, const T* updates, int64_t begin, int64_t end, int64_t part,
-           int64_t parts) const {
+                             int64_t parts) const {
     if (slice.shape.size() == 1 && slice.shape[0] == 1) {
       return each(part, parts, [&](int64_t i, int64_t from) {
         out[offsets[i]] = combined<M>(out[offsets[i]], updates[from]);
