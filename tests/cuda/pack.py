@@ -2,8 +2,8 @@
 
 Such a machine may have no network, another Python and no compiler. The archive holds the built
 package and its plugin (stripped), the files of the repository, this environment's interpreter and
-the packages that tests import. NVIDIA's driver and NVRTC are the machine's: the script `run` looks for the latter in
-the places where Python packages and toolkits put it.
+the packages that tests import. NVIDIA's driver and NVRTC are the machine's: the script `run` looks
+for the latter in the places where Python packages and toolkits put it.
 """
 
 import pathlib
@@ -27,9 +27,11 @@ PACKAGES = [
     "_hypothesis_pytestplugin.py",
     "iniconfig",
     "ml_dtypes",
+    "nanobind",
     "numpy",
     "numpy.libs",
     "packaging",
+    "pkg_resources",
     "pluggy",
     "py.py",
     "pygments",
@@ -140,6 +142,8 @@ def main():
     for name in tracked.stdout.decode().rstrip("\0").split("\0"):
         if (ROOT / name).exists():
             copy(ROOT / name, TREE / name)
+    headers = TREE / "build" / "python" / "mlx" / "include" / "mlx" / "ops"
+    copy(ROOT / "mlx" / "ops" / "elementwise.def", headers / "elementwise.def")
     for library in (*TREE.glob("build/python/mlx/lib/*.so"), *TREE.glob("build/python/mlx/*.so"),
                     *TREE.glob("packages/scipy_openblas32/lib/*.so"),
                     *TREE.glob("interpreter/lib/libpython*.so*")):  # fmt: skip

@@ -251,7 +251,8 @@ import mlx.core as mx
 def now(name):
     text = pathlib.Path("/proc/self/status").read_text()
     return int(text.split(name + ":")[1].split()[0]) / 1024
-mx.eval((mx.ones(5) * 2).astype(mx.float16).astype(mx.float32))
+mx.eval((mx.ones((1024, 1024)) * 2).astype(mx.float16).astype(mx.float32))
+mx.clear_cache()
 folder = pathlib.Path(sys.argv[1])
 start = now("VmRSS")
 pathlib.Path("/proc/self/clear_refs").write_text("5")
