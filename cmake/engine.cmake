@@ -13,7 +13,7 @@ configure_file(${PROJECT_SOURCE_DIR}/mlx/version.h.in ${PROJECT_BINARY_DIR}/incl
 # of their own in these places.
 set(portable_sources)
 set(portable_libraries)
-if(NOT MLX_SANITIZE)
+if(NOT MLX_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
   set(portable_sources ${CMAKE_CURRENT_SOURCE_DIR}/portable.cpp)
   # Since glibc 2.34 nothing is in these, before that some functions which portable.cpp calls.
   find_library(old_threads NAMES libpthread.so.0)
@@ -60,6 +60,12 @@ else()
   message(FATAL_ERROR "No vector instruction set is written for ${CMAKE_SYSTEM_PROCESSOR} yet")
 endif()
 set(isa_speed -O3)
+if(NOT MLX_SANITIZE)
+  # All of their loops are vectors already: -O3 makes them longer to compile and no faster.
+  set(vectorized ${isa_sources})
+  list(FILTER vectorized INCLUDE REGEX "/(elementwise_float|fft|gemm|gemm_rows|quantized)\\.cpp$")
+  set_source_files_properties(${vectorized} PROPERTIES COMPILE_OPTIONS -O2)
+endif()
 if(MLX_SANITIZE MATCHES undefined)
   # What AddressSanitizer sees as well takes most of the time here.
   set(isa_speed -O1 -fno-sanitize=alignment,null,object-size)

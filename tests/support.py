@@ -49,10 +49,11 @@ and partitions, `searchsorted`, convolutions, `fast.scaled_dot_product_attention
 quantized matrices and their products, `take`, `take_along_axis`, `gather`, `scatter` and its modes,
 `put_along_axis`, slices that start at computed places, writes to slices, `nonzero`, reads and
 writes of what a mask selects, `bincount` and `histogram`, `hadamard_transform`, Fourier transforms
-(where cuFFT is found), and `concatenate`. **All other ops are computed on the host there**, on
-copies of their operands: `linalg` among them. So are those named first where more than eight axes
-do not merge, or more than eight index arrays are given, and scatters of several slices that are
-longer than 1 along an indexed axis.
+(where cuFFT is found), `fast.gated_delta_update`, and `concatenate`. **All other ops are computed
+on the host there**, on copies of their operands: `linalg` among them. So are those named first
+where more than eight axes do not merge, or more than eight index arrays are given, scatters of
+several slices that are longer than 1 along an indexed axis, and gated delta rules whose keys have
+more than 256 elements.
 
 A function that the rows only have inside of other calls shows what these calls can.
 """

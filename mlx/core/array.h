@@ -55,10 +55,8 @@ class MLX_API array {
   array(std::initializer_list<T> data, Dtype dtype = default_dtype<T>)
       : array(data.begin(), Shape{static_cast<int64_t>(data.size())}, dtype) {}
   /// float32 elements, also of braces without elements or with numbers of several types.
-  array(std::initializer_list<float> data)
-      : array(data.begin(), Shape{static_cast<int64_t>(data.size())}, float32) {}
-  array(std::initializer_list<int> data, Dtype dtype)
-      : array(data.begin(), Shape{static_cast<int64_t>(data.size())}, dtype) {}
+  array(std::initializer_list<float> data);
+  array(std::initializer_list<int> data, Dtype dtype);
   template <class T>
   array(std::initializer_list<T> data, Shape shape, Dtype dtype = default_dtype<T>);
   /// Borrows row-major host memory, which `deleter` gets back when it is no longer used, on

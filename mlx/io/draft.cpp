@@ -41,7 +41,7 @@ class Descriptor {
 std::string draft_name() {
   // Not derived from the target's name, which may have the greatest length already.
   std::random_device random;
-  return cat(".mlx-draft-", ::getpid(), "-", std::hex, random(), random());
+  return cat(".mlx-draft-", ::getpid(), "-", random(), "-", random());
 }
 
 std::string path_of_descriptor(int fd) { return cat("/proc/self/fd/", fd); }

@@ -201,7 +201,7 @@ std::string text_of(const Source& s, const Arrays& in, const std::vector<Dtype>&
     parameter(type, s.outputs[k], "mlx_p." + s.outputs[k]);
   }
   const auto [types, given] = template_text(arguments, own);
-  std::string text;
+  std::string text = "#define MLX_USER_SOURCE\n";
   if (names(own, "__half")) text += "#include <cuda_fp16.h>\n";
   if (names(own, "__nv_bfloat16")) text += "#include <cuda_bf16.h>\n";
   text += "#include \"mlx/backend/cuda/device/user.cuh\"\n";

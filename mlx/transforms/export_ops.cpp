@@ -123,7 +123,7 @@ void check_scatter(const Arrays&, const Attrs* attrs) {
   need_kind(attrs_as<ScatterAttrs>(attrs).mode, ScatterMode::minimum);
 }
 void check_scatter_axis(const Arrays&, const Attrs* attrs) {
-  need_kind(attrs_as<ScatterAxisAttrs>(attrs).mode, ScatterMode::minimum);
+  need_kind(attrs_as<ScatterAxisAttrs>(attrs).mode, ScatterMode::add);
 }
 void check_fft(const Arrays& in, const Attrs* attrs) {
   auto& a = attrs_as<FftAttrs>(attrs);

@@ -251,6 +251,35 @@ def test_memory_figures():
     assert mx.get_cache_memory() == 0 or mx.get_active_memory() == before
 
 
+def rounded(a, kept):
+    """The float32 values with so many significant bits, to even."""
+    bits, gone = np.array(a).view(np.uint32).astype(np.uint64), 24 - kept
+    bits += (1 << (gone - 1)) - 1 + (bits >> gone & 1)
+    return mx.array((bits >> gone << gone).astype(np.uint32).view(np.float32))
+
+
+@pytest.mark.parametrize(("name", "kept"), [("high", 11), ("medium", 8)])
+def test_products_round_their_operands_where_that_is_allowed(name, kept):
+    a, b = values(mx.float32, (9, 20), 1), values(mx.float32, (20, 6), 2)
+    want = rounded(a, kept) @ rounded(b, kept)
+    assert bits(want) != bits(a @ b)
+    with mx.matmul_precision(name):
+        assert bits(a @ b) == bits(want)
+        assert bits(mx.addmm(b[:1], a, b)) == bits(want + b[:1])
+        later = a @ b
+        slope = mx.grad(lambda a: (a @ b).sum())
+    assert bits(later) == bits(want)  # what was set as it was built
+    assert bits(slope(a)) == bits(mx.ones((9, 6)) @ b.T)  # it is built as it is called
+    with mx.matmul_precision(name):
+        assert bits(slope(a)) == bits(mx.ones((9, 6)) @ rounded(b, kept).T)
+
+    def f(a):
+        with mx.matmul_precision(name):
+            return (a @ b).sum()
+
+    assert bits(mx.grad(f)(a)) == bits(mx.ones((9, 6)) @ rounded(b, kept).T)
+
+
 def test_a_worker_of_the_benchmarks_computes_on_the_gpu():
     from mlx.bench.worker import Worker, load_package
 

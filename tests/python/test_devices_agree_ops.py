@@ -375,3 +375,28 @@ def test_many_lengths_of_transforms():
     for _ in range(2):
         for n in range(2, 90):
             near_numbers(mx.fft.fft, x, n, bound=2e-6)
+
+
+@pytest.mark.parametrize("dtype", BOUNDS, ids=str)
+@pytest.mark.parametrize("width", [1, 33, 128, 256, 300])
+def test_gated_delta_rules(width, dtype):
+    """Rows of a state in one or several elements a thread; the last width has no kernel."""
+    rng = np.random.default_rng(11)
+    batches, length, key_heads, heads, height = 2, 7, 2, 4, 5
+
+    def numbers(*shape):
+        return mx.array(rng.standard_normal(shape) * 0.3).astype(dtype, stream=mx.cpu)
+
+    q, k = (numbers(batches, length, key_heads, width) for _ in range(2))
+    v, state = numbers(batches, length, heads, height), numbers(batches, heads, height, width)
+    beta = numbers(batches, length, heads)
+    mask = mx.array(rng.random((batches, length)) < 0.7)
+    for gates in (numbers(batches, length, heads), numbers(batches, length, heads, width)):
+        for given in ((None, None), (state, mask)):
+            for views in ((q, k, v), (q[:, ::-1], k[..., ::-1], v[:, ::-1])):
+                for i in range(2):
+                    near(lambda *x, stream, g=given, i=i: mx.fast.gated_delta_update(
+                        *x, *g, stream=stream)[i], *views, gates, beta,
+                        bound=8 * BOUNDS[dtype])  # fmt: skip
+    near(lambda *x, stream: mx.fast.gated_delta_update(*x, stream=stream)[0],
+         q[:, :0], k[:, :0], v[:, :0], gates[:, :0], beta[:, :0], bound=0)  # fmt: skip

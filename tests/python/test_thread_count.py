@@ -118,7 +118,7 @@ if (child := os.fork()) == 0:
 assert os.waitpid(child, 0)[1] == 0
 assert mx.get_num_threads() == 4
 """
-    env = {**os.environ, "MLX_NUM_THREADS": "3"}
+    env = {**os.environ, "MLX_NUM_THREADS": "3", "MLX_DEVICE": "cpu"}
     done = subprocess.run(
         [sys.executable, "-c", program], env=env, capture_output=True, text=True, timeout=60
     )

@@ -143,17 +143,25 @@ struct Form {
   const char* name;
   int moved;  ///< operand
   MaskArguments mask;
-  int64_t count;
+  int64_t count, row;
+  bool elements;  ///< moved as they are found
 };
 Form compact_of(const Attrs* attrs, std::span<const Layout> operands) {
   const auto& a = attrs_as<CompactAttrs>(attrs);
-  return {"compact", 0,
-          plan(num_elements(operands[1].shape), a.exact ? a.count : 0, a.count, a.count), a.count};
+  const int64_t row = num_elements(behind(operands[0], operands[1]));
+  const bool elements = row == 1 && a.exact;
+  return {
+      "compact",
+      0,
+      plan(num_elements(operands[1].shape), a.exact ? a.count : 0, a.count, elements ? 0 : a.count),
+      a.count,
+      row,
+      elements};
 }
 Form masked_scatter_of(const Attrs*, std::span<const Layout> operands) {
   const int64_t n = num_elements(operands[1].shape), values = operands[2].shape[0];
-  const int64_t kept = std::min(n, values);
-  return {"masked_scatter", 2, plan(n, 0, values, kept), kept};
+  const int64_t count = std::min(n, values), row = num_elements(behind(operands[0], operands[1]));
+  return {"masked_scatter", 2, plan(n, 0, values, row == 1 ? 0 : count), count, row, row == 1};
 }
 using Describe = Form (*)(const Attrs*, std::span<const Layout>);
 
@@ -176,15 +184,18 @@ class Slices final : public OpKernel {
       set_axes({&inner, 1}, behind(from, mask),
                {Strides(from.strides.begin() + split, from.strides.end())});
     }
-    arguments_.row = num_elements(behind(step.operands[0], mask));
+    arguments_.row = form.row;
     from_ = from.offset * from.dtype.size();
     out_ = out.offset * out.dtype.size();
-    moved_count_ = arguments_.count * arguments_.row;
-    if (moved_count_ > 0)
-      kernel_.function = kernel("CompactArguments",
-                                cat(form.name, "<", element_type(bits_of(out.dtype)), ", ",
-                                    moved_count_ > INT32_MAX / 2 ? "uint64_t" : "uint32_t", ">(p)"),
-                                device);
+    const int64_t moved = arguments_.count * arguments_.row;
+    if (moved == 0) return;
+    blocks_ = form.elements ? form.mask.chunks : blocks_for(moved);
+    const char* const index = moved > INT32_MAX / 2 ? ", uint64_t" : ", uint32_t";
+    kernel_.function =
+        kernel("CompactArguments",
+               cat(form.name, form.elements ? "_elements<" : "<", element_type(bits_of(out.dtype)),
+                   form.elements ? "" : index, ">(p)"),
+               device, form.elements);
   }
   void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
     copies_.launch(to, operands);
@@ -192,7 +203,7 @@ class Slices final : public OpKernel {
     block.p.mask = selection_.launch(to, operands);
     block.p.in = static_cast<int64_t>(operands[moved_]) + from_;
     block.p.out = static_cast<int64_t>(operands[n_inputs_]) + out_;
-    if (moved_count_ > 0) kernel_.launch(to.stream(), blocks_for(moved_count_), block.all());
+    if (blocks_ > 0) kernel_.launch(to.stream(), blocks_, block.all());
   }
   bool checks() const override { return true; }
   void raise(const device::ErrorRecord& record) const override {
@@ -207,7 +218,7 @@ class Slices final : public OpKernel {
   Kernel kernel_;
   int n_inputs_, moved_;
   bool writes_;
-  int64_t values_, from_, out_, moved_count_;
+  int64_t values_, from_, out_, blocks_ = 0;
 };
 
 template <Describe describe>

@@ -11,9 +11,9 @@ const KernelEntry* find_kernel(const OpDef& op, const Attrs* attrs,
                                const DeviceState& device, Requirements& needs) {
   for (std::span<const KernelEntry> family :
        {attention_kernels, compact_kernels, conv_kernels, counting_kernels, creation_kernels,
-        custom_kernels, fft_kernels, gather_product_kernels, hadamard_kernels, index_kernels,
-        matmul_kernels, packed_kernels, reduce_kernels, rows_kernels, scan_kernels, scatter_kernels,
-        slice_kernels, sort_kernels})
+        custom_kernels, delta_kernels, fft_kernels, gather_product_kernels, hadamard_kernels,
+        index_kernels, matmul_kernels, packed_kernels, reduce_kernels, rows_kernels, scan_kernels,
+        scatter_kernels, slice_kernels, sort_kernels})
     for (const KernelEntry& k : family)
       if (!std::strcmp(k.op, op.name))
         return k.find(attrs, operands, n_inputs, device, needs) ? &k : nullptr;

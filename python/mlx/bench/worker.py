@@ -79,13 +79,13 @@ class Worker:
             start = time.perf_counter()
             for _ in range(calls):
                 sync(function(*args))
-            return (time.perf_counter() - start) / max(calls, 1)
+            return (time.perf_counter() - start) / calls
 
         start = time.perf_counter()
         result = f.sync(function(*args))
         first = time.perf_counter() - start
-        if listed.mode != "first":
-            call(self.warm_up)
+        for _ in range(self.warm_up if listed.mode != "first" else 0):
+            first = call(1)
         elements = sum(f.size(leaf) for leaf in part("registry").arrays(result))
         self.call = call
         return {"first": first, "elements": elements}

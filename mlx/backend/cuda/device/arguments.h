@@ -121,6 +121,11 @@ struct RopeArguments {
   int64_t rows, width, half, positions, per_batch, batches, traditional;
   double log_base, scale, sign;
 };
+/// As in ops/delta.h.
+struct DeltaArguments {
+  int64_t q, k, v, gates, beta, state, mask, out, end;  ///< addresses; mask: 0 for none
+  int64_t batches, length, key_heads, heads, width, values, wide;
+};
 struct AttentionArguments {
   int64_t q, k, v, mask, sinks, out;  ///< addresses; 0: none
   int64_t batches, heads, key_heads, queries, keys, features, width, causal;

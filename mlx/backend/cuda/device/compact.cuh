@@ -3,16 +3,33 @@
 #pragma once
 
 #include "mlx/backend/cuda/device/axes.cuh"
-#include "mlx/backend/cuda/device/block_scan.cuh"
 #include "mlx/backend/cuda/device/index.cuh"
 
 namespace mlx::core::device {
 
-struct CountSum {
-  using A = int64_t;
-  static MLX_FN A neutral() { return 0; }
-  static MLX_FN A combine(A a, A b) { return a + b; }
-};
+/// The sum of what the threads of the block before the calling one have; and of what all have.
+template <class A>
+MLX_FN A sum_before(A own, A& all) {
+  constexpr int kWarps = kThreads / 32;
+  MLX_SHARED A warps[kWarps];
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  A sum = own;
+#pragma unroll
+  for (int d = 1; d < 32; d *= 2) {
+    const A other = __shfl_sync(~0u, sum, (lane - d) & 31);
+    if (lane >= d) sum += other;
+  }
+  if (lane == 31) warps[warp] = sum;
+  __syncthreads();
+  A before = sum - own;
+  all = 0;
+  for (int w = 0; w < kWarps; ++w) {
+    if (w < warp) before += warps[w];
+    all += warps[w];
+  }
+  __syncthreads();
+  return before;
+}
 
 inline constexpr int kMaskEach = 8;  // elements that a thread reads at a time
 
@@ -31,11 +48,11 @@ MLX_FN uint32_t selected_bits(const MaskArguments& p, int64_t i, int64_t end) {
   for (int k = 0; k < kMaskEach; ++k) bits |= (word >> (8 * k) & 255) != 0 ? 1u << k : 0u;
   return bits;
 }
-MLX_FN int64_t bit_count(uint32_t bits) {
-  int64_t n = 0;
+MLX_FN int bit_count(uint32_t bits) {
+  uint32_t n = 0;
 #pragma unroll
   for (int k = 0; k < kMaskEach; ++k) n += bits >> k & 1;
-  return n;
+  return static_cast<int>(n);
 }
 MLX_FN int64_t chunk_end(const MaskArguments& p, int64_t c) {
   return (c + 1) * p.chunk < p.n ? (c + 1) * p.chunk : p.n;
@@ -48,7 +65,7 @@ MLX_FN void count_selected(const MaskArguments& p) {
     const int64_t end = chunk_end(p, c);
     for (int64_t i = c * p.chunk + threadIdx.x * kMaskEach; i < end; i += kThreads * kMaskEach)
       own += bit_count(selected_bits(p, i, end));
-    before_thread<CountSum>(own, all);
+    sum_before(own, all);
     if (threadIdx.x == 0) starts[c] = all;
   }
 }
@@ -61,8 +78,7 @@ MLX_FN void add_counts(const MaskArguments& p) {
   for (int64_t first = 0; first < p.chunks; first += kThreads) {
     const int64_t c = first + threadIdx.x;
     int64_t all = 0;
-    const int64_t own =
-        before_thread<CountSum>(c < p.chunks ? starts[c] : 0, all);
+    const int64_t own = sum_before(c < p.chunks ? starts[c] : int64_t(0), all);
     if (c < p.chunks) starts[c] = before + own;
     before += all;
   }
@@ -89,8 +105,8 @@ MLX_FN void each_selected(const MaskArguments& p, F f) {
     for (int64_t tile = c * p.chunk; tile < end; tile += kThreads * kMaskEach) {
       const int64_t i = tile + threadIdx.x * kMaskEach;
       const uint32_t bits = i < end ? selected_bits(p, i, end) : 0u;
-      int64_t all = 0;
-      int64_t k = before + before_thread<CountSum>(bit_count(bits), all);
+      int all = 0;
+      int64_t k = before + sum_before(bit_count(bits), all);
       for (int b = 0; b < kMaskEach; ++b) {
         if ((bits >> b & 1) == 0) continue;
         if (k < stop) f(k, i + b);
@@ -146,6 +162,20 @@ MLX_FN void compact(const CompactArguments& p) {
                    : in[offset_of(p.position, i) +
                         offset_of(p.inner, static_cast<int64_t>(x - k * row))];
   }
+}
+
+/// The same for single elements, as many as there is space for.
+template <class T>
+MLX_FN void compact_elements(const CompactArguments& p) {
+  const T* in = reinterpret_cast<const T*>(p.in);
+  T* out = reinterpret_cast<T*>(p.out);
+  each_selected(p.mask, [&](int64_t k, int64_t i) { out[k] = in[offset_of(p.position, i)]; });
+}
+template <class T>
+MLX_FN void masked_scatter_elements(const CompactArguments& p) {
+  const T* in = reinterpret_cast<const T*>(p.in);
+  T* out = reinterpret_cast<T*>(p.out);
+  each_selected(p.mask, [&](int64_t k, int64_t i) { out[i] = in[k]; });
 }
 
 /// out[the k-th position] = in[k]

@@ -2,7 +2,6 @@
 // chunks of them, which start from the combination of the totals before.
 #pragma once
 
-#include "mlx/backend/cuda/device/block_scan.cuh"
 #include "mlx/backend/cuda/device/reduce.cuh"
 
 namespace mlx::core::device {
@@ -126,6 +125,25 @@ MLX_FN void scan_rows(const ScanArguments& p) {
       __syncthreads();
     }
   }
+}
+
+/// What the threads before the calling one have, combined; and what all have.
+template <class O>
+MLX_FN typename O::A before_thread(typename O::A mine, typename O::A& all) {
+  using A = typename O::A;
+  MLX_SHARED A parts[2][kThreads];
+  const int t = static_cast<int>(threadIdx.x);
+  int now = 0;
+  parts[0][t] = mine;
+  __syncthreads();
+  for (int d = 1; d < kThreads; d *= 2, now ^= 1) {
+    parts[now ^ 1][t] = t >= d ? O::combine(parts[now][t - d], parts[now][t]) : parts[now][t];
+    __syncthreads();
+  }
+  const A before = t ? parts[now][t - 1] : O::neutral();
+  all = parts[now][kThreads - 1];
+  __syncthreads();
+  return before;
 }
 
 /// The total of each chunk, or with Write its results.
