@@ -51,7 +51,7 @@ def explanations():
 ABOUT_DEVICES = re.compile(
     r"(?<!repr\()mx\.gpu|cuda\.is_available|^repr\(mx\.default_(device|stream)\([\w.]*\)\)$"
 )
-ABOUT_CUDA = re.compile(r"__dlpack_device__|fast\.cuda_kernel")
+ABOUT_CUDA = re.compile(r"__dlpack_device__|fast\.(precompiled_)?cuda_kernel")
 ROUNDED = 1e-6  # of the largest element: kernels of a GPU add in an order of their own
 
 
