@@ -99,9 +99,11 @@ def test_what_is_missing_is_said(tmp_path, option, sentence):
     variables, options = ({}, [option]) if name.startswith("-") else ({name: value}, [])
     options += [f"-DCMAKE_MAKE_PROGRAM={installed.tool('ninja')}"]
     options += [f"-DPython_EXECUTABLE={sys.executable}"]
+    # CMake may be a program of another Python.
+    env = {k: v for k, v in os.environ.items() if k not in ("PYTHONHOME", "PYTHONPATH")}
     done = subprocess.run(
         [installed.tool("cmake"), "-S", str(ROOT), "-B", str(tmp_path), "-G", "Ninja", *options],
-        env={**os.environ, **variables},
+        env={**env, **variables},
         capture_output=True,
         text=True,
         timeout=60,
