@@ -199,6 +199,13 @@ array copy_swapped(const char* data, const Shape& shape, const Strides& byte_str
 
 namespace {
 
+/// Clears the error of an object that has no buffer for its elements; throws others.
+void clear_refusal() {
+  for (PyObject* kind : {PyExc_BufferError, PyExc_ValueError, PyExc_TypeError})
+    if (PyErr_ExceptionMatches(kind)) return PyErr_Clear();
+  throw nb::python_error();
+}
+
 /// The array of an object that refuses the buffer protocol for its elements or their order, and has
 /// DLPack for them; none where it refuses that as well.
 std::optional<array> instead_of_buffer(PyObject* o, std::optional<Dtype> dtype) {
@@ -218,20 +225,15 @@ std::optional<array> from_buffer(PyObject* o, std::optional<Dtype> dtype) {
   BufferGuard guard;
   std::optional<Dtype> source;
   if (PyObject_GetBuffer(o, &guard.view, PyBUF_RECORDS_RO) != 0) {
-    bool unfit = PyErr_ExceptionMatches(PyExc_BufferError) ||
-                 PyErr_ExceptionMatches(PyExc_ValueError) ||
-                 PyErr_ExceptionMatches(PyExc_TypeError);
-    if (!unfit) throw nb::python_error();
-    PyErr_Clear();
+    clear_refusal();
     nb::object bits = bits_of_bfloat16(o);
-    if (!bits.is_valid()) {
+    if (!bits.is_valid() || PyObject_GetBuffer(bits.ptr(), &guard.view, PyBUF_RECORDS_RO) != 0) {
+      if (bits.is_valid()) clear_refusal();
       if (auto a = instead_of_buffer(o, dtype)) return *a;
       if (has_attr(o, "__dlpack__") && !has_attr(o, "__array__")) return {};
       throw TypeError(cat("[array] elements of ", class_name(o),
                           " have no dtype here; bool, integers, floats and complex are accepted"));
     }
-    if (PyObject_GetBuffer(bits.ptr(), &guard.view, PyBUF_RECORDS_RO) != 0)
-      throw nb::python_error();
     source = bfloat16;
   } else {
     source = parse_format(guard.view.format ? guard.view.format : "B", guard.view.itemsize);

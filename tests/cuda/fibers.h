@@ -83,17 +83,7 @@ class Fibers {
   }
   /// Runs a block's threads. False where they wait for each other at different barriers.
   bool run() {
-    for (size_t i = 0; i < count_; ++i) {
-      Fiber* const fiber = all_[i].get();
-      fiber->state = Fiber::ready;
-      ucontext_t& c = fiber->at.context;
-      getcontext(&c);
-      c.uc_stack = {fiber->stack.data(), 0, FiberStack::kBytes};
-      c.uc_link = nullptr;
-      fiber->at.lowest = fiber->stack.data();
-      fiber->at.bytes = FiberStack::kBytes;
-      makecontext(&c, enter, 0);
-    }
+    for (size_t i = 0; i < count_; ++i) start(*all_[i]);
     current() = this;
     for (bool moved = true; moved;) {
       moved = false;
@@ -127,6 +117,18 @@ class Fibers {
   }
 
  private:
+  /// A thread's stack and its first context; a function of its own, as `getcontext` may return
+  /// twice.
+  static void start(Fiber& fiber) {
+    fiber.state = Fiber::ready;
+    ucontext_t& c = fiber.at.context;
+    getcontext(&c);
+    c.uc_stack = {fiber.stack.data(), 0, FiberStack::kBytes};
+    c.uc_link = nullptr;
+    fiber.at.lowest = fiber.stack.data();
+    fiber.at.bytes = FiberStack::kBytes;
+    makecontext(&c, enter, 0);
+  }
   static void enter() {
     Fibers& f = *current();
 #ifdef __SANITIZE_ADDRESS__

@@ -77,7 +77,7 @@ case $what in
   checks)
     $python -c 'import mlx.core as mx; print(mx.default_device(), mx.device_info(mx.gpu))'
     exec $python -m pytest -p no:cacheprovider --device gpu $parallel \\
-      tests/python/test_devices_agree.py "$@" ;;
+      tests/python/test_devices_agree*.py "$@" ;;
   python) exec $python "$@" ;;
   *) sed -n 's/^# //p' "$0" ;;
 esac
@@ -151,7 +151,7 @@ def main():
     (TREE / "run").write_text(RUN)
     (TREE / "run").chmod(0o755)
     archive = PACK / "mlx-gpu.tar.xz"
-    subprocess.run(["tar", "-C", TREE, "-I", "xz -T0 -2", "-cf", archive, "."], check=True)
+    subprocess.run(["tar", "-C", TREE, "-I", "xz -T0 -6", "-cf", archive, "."], check=True)
     print(f"{archive}: {archive.stat().st_size / 2**20:.1f} MB; unpack it, then ./run checks")
 
 

@@ -250,6 +250,27 @@ def test_views_of_strided_arrays_and_scalars():
         hashlib.md5(a.T)
 
 
+def test_bfloat16_whose_bits_have_no_buffer():
+    """Like arrays of JAX in the memory of a device."""
+    import ml_dtypes
+
+    class Elsewhere(np.ndarray):
+        def view(self, dtype):
+            return object() if refuses else super().view(dtype)
+
+        def __dlpack__(self, **options):
+            return mx.array([1.5, -2.0], mx.bfloat16).__dlpack__()
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+    refuses = False
+    x = np.array([1.5, -2.0], dtype=ml_dtypes.bfloat16).view(Elsewhere)
+    refuses = True
+    for read in (mx.array, mx.asarray):
+        assert read(x).dtype == mx.bfloat16 and read(x).tolist() == [1.5, -2.0]
+
+
 def test_bfloat16_to_numpy():
     a = mx.array([1, 2], mx.bfloat16)
     with pytest.raises(BufferError, match="bfloat16"):

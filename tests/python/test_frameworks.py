@@ -192,8 +192,9 @@ def test_torch_operations():
     ):
         with pytest.raises((BufferError, TypeError, RuntimeError), match=r"export|conj|grad"):
             mx.array(t)
-    weights = torch.ones(3, requires_grad=True)
-    (weights * torch.from_dlpack(two)).sum().backward()
+    shared = torch.from_dlpack(two)
+    weights = torch.ones(3, requires_grad=True, device=shared.device)
+    (weights * shared).sum().backward()
     assert mx.array(weights.grad).tolist() == [2, 2, 2]
 
 

@@ -413,3 +413,25 @@ def test_cupy(driver):
     assert (cupy.asarray(a).get() == np.array(a)).all()
     assert (np.array(mx.array(c.T * 2)) == c.T.get() * 2).all()
     assert (np.array(mx.from_dlpack(c, copy=False) * 2) == c.get() * 2).all()
+
+
+def test_jax(driver):
+    if os.environ.get("MLX_CUDA_DRIVER") or not importlib.util.find_spec("jax"):
+        return
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+    import jax
+    import jax.numpy as jnp
+
+    if jax.default_backend() != "gpu":
+        return
+    for dtype in ("bool", "uint8", "int32", "float16", "bfloat16", "float32", "complex64"):
+        j = (jnp.arange(24) % 3).reshape(4, 6).astype(dtype)
+        a = mx.from_dlpack(j)
+        assert str(a.dtype).rsplit(".", 1)[-1].strip("_") == dtype and a.tolist() == j.tolist()
+        back = jnp.from_dlpack(a + a if dtype != "bool" else a | a)
+        assert back.devices() == j.devices()
+        assert back.tolist() == (j + j if dtype != "bool" else j).tolist()
+    x = mx.random.normal((64, 64))
+    product = jax.jit(lambda a: a @ a.T)(jnp.from_dlpack(x))
+    want = np.array(x) @ np.array(x).T
+    assert np.abs(np.array(mx.from_dlpack(product) - 0) - want).max() < 0.2  # TF32 by default
