@@ -34,7 +34,7 @@ struct Plan {
   Side in = {}, out = {};
   bool own_memory = true;
   void* work = nullptr;
-  size_t work_bytes() const { return 64 + 16 * static_cast<size_t>(n); }
+  size_t work_bytes() const { return n < 16 ? 0 : 64 + 16 * static_cast<size_t>(n); }
 };
 
 std::mutex mutex;
@@ -156,12 +156,13 @@ EXPORT int cufftXtExec(int handle, void* in, void* out, int direction) {
   unsigned char* const to = p.out.lines(out, p.count);
   unsigned char* const work =
       device_memory(reinterpret_cast<unsigned long long>(p.work), p.work_bytes());
-  if (!from || !to || !work) return count_fault(), kInvalidValue;
+  if (!from || !to || (!work && p.work_bytes() > 0)) return count_fault(), kInvalidValue;
+  if (p.work && (p.work == in || p.work == out)) return kExecutionFailed;  // like NVIDIA's
   const int sign = !p.in.complex ? -1 : !p.out.complex ? 1 : direction;
   if (sign != direction) return kWrongDirection;
   push(*p.stream, [=] {
     // The library writes to its memory, and to the spectrum of a real signal.
-    std::memset(work, 0x7f, p.work_bytes());
+    if (work) std::memset(work, 0x7f, p.work_bytes());
     p.in.wide ? run<double>(p, from, to, sign) : run<float>(p, from, to, sign);
     if (!p.out.complex)
       for (int64_t l = 0; l < p.count; ++l)

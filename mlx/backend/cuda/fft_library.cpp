@@ -116,6 +116,9 @@ void FftPlan::run(Queue& queue, uint64_t in, uint64_t out, uint64_t work) const 
   {
     std::lock_guard lock(mutex_);
     check_fft(c.set_stream(handle_, queue.stream()), "cufftSetStream");
+    // The library refuses a work area that begins where its input or output does, even if it needs
+    // none; the end of a workspace can be the beginning of either.
+    if (work_bytes_ == 0) work = 0;
     check_fft(c.set_memory(handle_, reinterpret_cast<void*>(work)), "cufftSetWorkArea");
     check_fft(
         c.run(handle_, reinterpret_cast<void*>(in), reinterpret_cast<void*>(out),
