@@ -20,8 +20,11 @@ function(mlx_keep out name from)
   set(${out} ${to} PARENT_SCOPE)
 endfunction()
 
-mlx_python_path(openblas_lib "import scipy_openblas32 as b; print(b.get_lib_dir())")
-mlx_python_path(openblas_include "import scipy_openblas32 as b; print(b.get_include_dir())")
+# Found without importing it, which would load a library that may be for another processor.
+mlx_python_path(openblas_package "from importlib.util import find_spec
+print(find_spec('scipy_openblas32').submodule_search_locations[0])")
+set(openblas_lib ${openblas_package}/lib)
+set(openblas_include ${openblas_package}/include)
 mlx_keep(openblas_include openblas ${openblas_include})
 mlx_python_path(json_include
   "import importlib.resources as r; print(r.files('nlohmann_json') / 'include')")
