@@ -14,8 +14,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 INCLUDE = re.compile(r"^\s*#\s*include\s+([\"<])([^\">]+)[\">]", re.M)
 # Compiled once per instruction set: what these headers define has no linkage.
 SYSTEM_HEADERS = {
-    "mlx/backend/cpu/isa": {"stddef.h", "stdint.h", "immintrin.h"},
-    "mlx/backend/cpu/simd": {"stdint.h", "immintrin.h"},
+    "mlx/backend/cpu/isa": {"stddef.h", "stdint.h", "immintrin.h", "arm_neon.h"},
+    "mlx/backend/cpu/simd": {"stdint.h", "immintrin.h", "arm_neon.h"},
 }
 
 

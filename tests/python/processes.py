@@ -2,11 +2,15 @@
 
 import os
 import pathlib
+import platform
+import re
 import subprocess
 import sys
 
 import second_backend
 
+ISAS = pathlib.Path(__file__).resolve().parents[2] / "mlx/backend/cpu/isas.def"
+FLAGS = {"avx2": "avx2", "avx512": "avx512bw"}  # as the system names them
 # Code of sanitizers is several times slower, and its frames are larger.
 SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
 
@@ -25,6 +29,15 @@ def run_program(text, *arguments, timeout=600 if SANITIZED else 120, **settings)
         env={**os.environ, **settings, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     return done.returncode, done.stdout, done.stderr
+
+
+def instruction_sets():
+    """The sets that kernels are compiled for on this architecture, and whether this machine runs each."""
+    machine = platform.machine().lower()
+    machine = {"arm64": "aarch64", "amd64": "x86_64"}.get(machine, machine)
+    section = ISAS.read_text().split(f"defined(__{machine}__)")[1].split("#elif")[0]
+    first, *others = re.findall(r"X\((\w+), \d", section)  # the first one runs everywhere
+    return {first: True} | {isa: FLAGS[isa] in cpu_flags() for isa in others}
 
 
 def cpu_flags():
