@@ -8,11 +8,12 @@ namespace {
 
 // Register tile: kRows x (kVectors * kLanes) sums, one broadcast and kVectors vectors of B.
 #if defined(__AVX512F__)
-constexpr int kRows = 12;
+constexpr int kRows = 12, kVectors = 2;
+#elif defined(__ARM_NEON)
+constexpr int kRows = 8, kVectors = 3;
 #else
-constexpr int kRows = 6;
+constexpr int kRows = 6, kVectors = 2;
 #endif
-constexpr int kVectors = 2;
 constexpr int64_t kColumns = kVectors * kLanes;
 
 // ---- packing -----------------------------------------------------------------------------------
