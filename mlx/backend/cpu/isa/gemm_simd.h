@@ -44,6 +44,17 @@ MLX_INLINE void store(void* p, V v) {
   __builtin_memcpy(p, &v, sizeof(V));
 }
 
+#if defined(__ARM_NEON)
+// The first n < 4 elements, by moves instead of a call.
+template <int Bytes>
+MLX_INLINE void copy_n(void* to, const void* from, int64_t n) {
+  auto* t = static_cast<unsigned char*>(to);
+  const auto* f = static_cast<const unsigned char*>(from);
+  if (n & 2) __builtin_memcpy(t, f, 2 * Bytes);
+  if (n & 1) __builtin_memcpy(t + (n - 1) * Bytes, f + (n - 1) * Bytes, Bytes);
+}
+#endif
+
 // The first n < kLanes lanes, followed by zeros; accesses no other memory.
 template <class V>
 MLX_INLINE V load_n(const void* p, int64_t n) {
@@ -54,6 +65,10 @@ MLX_INLINE V load_n(const void* p, int64_t n) {
   } else {
     return (V)_mm256_maskz_loadu_epi16(mask, p);
   }
+#elif defined(__ARM_NEON)
+  V v{};
+  copy_n<sizeof(V) / kLanes>(&v, p, n);
+  return v;
 #else
   V v{};
   __builtin_memcpy(&v, p, static_cast<size_t>(n) * (sizeof(V) / kLanes));
@@ -70,6 +85,8 @@ MLX_INLINE void store_n(void* p, V v, int64_t n) {
   } else {
     _mm256_mask_storeu_epi16(p, mask, (__m256i)v);
   }
+#elif defined(__ARM_NEON)
+  copy_n<sizeof(V) / kLanes>(p, &v, n);
 #else
   __builtin_memcpy(p, &v, static_cast<size_t>(n) * (sizeof(V) / kLanes));
 #endif
