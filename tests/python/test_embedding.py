@@ -3,10 +3,10 @@
 import os
 import pathlib
 import shutil
-import sys
 
 import pytest
 from installed import run, tool
+from processes import PYTHON
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples" / "cpp"
@@ -18,7 +18,7 @@ def programs(prefix, tmp_path_factory) -> pathlib.Path:
     """The directory of the built examples."""
     here = tmp_path_factory.mktemp("examples")
     environment = {**os.environ, "PYTHONPATH": str(prefix)}
-    found = run(sys.executable, "-m", "mlx", "--cmake-dir", env=environment, cwd=here).strip()
+    found = run(*PYTHON, "-m", "mlx", "--cmake-dir", env=environment, cwd=here).strip()
     assert pathlib.Path(found).is_relative_to(prefix)
     launcher = shutil.which("ccache")
     run(

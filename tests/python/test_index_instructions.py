@@ -2,11 +2,10 @@
 
 import os
 import subprocess
-import sys
 
 import numpy as np
 import pytest
-from processes import instruction_sets
+from processes import PYTHON, instruction_sets
 
 import mlx.core as mx
 import mlx.nn as nn
@@ -439,7 +438,7 @@ def test_every_instruction_set_and_number_of_threads(settings):
     if "MLX_INSIDE" in os.environ:
         return
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", __file__],
+        [*PYTHON, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", __file__],
         env={**os.environ, **settings, "MLX_INSIDE": "1"},
         capture_output=True,
         text=True,

@@ -3,7 +3,6 @@
 import pathlib
 import re
 import subprocess
-import sys
 
 import processes
 import pytest
@@ -16,7 +15,7 @@ FILES = ["LICENSE", "CHANGELOG.md", "SECURITY.md", "CODE_OF_CONDUCT.md", "CITATI
 
 def run(*arguments):
     """The finished process of `python -m mlx`."""
-    command = [sys.executable, "-m", "mlx", *arguments]
+    command = [*processes.PYTHON, "-m", "mlx", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
 

@@ -3,11 +3,10 @@
 import hashlib
 import os
 import subprocess
-import sys
 
 import numpy as np
 import pytest
-from processes import instruction_sets, run_program
+from processes import PYTHON, instruction_sets, run_program
 
 import mlx.core as mx
 
@@ -275,7 +274,7 @@ def test_values_on_every_instruction_set(isa, runs):
         pytest.skip(f"this machine has no {isa}")
     done = subprocess.run(
         [
-            sys.executable,
+            *PYTHON,
             "-m",
             "pytest",
             "-q",
