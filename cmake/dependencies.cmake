@@ -20,16 +20,28 @@ function(mlx_keep out name from)
   set(${out} ${to} PARENT_SCOPE)
 endfunction()
 
-# Found without importing it, which would load a library that may be for another processor.
-mlx_python_path(openblas_package "from importlib.util import find_spec
-print(find_spec('scipy_openblas32').submodule_search_locations[0])")
-set(openblas_lib ${openblas_package}/lib)
-set(openblas_include ${openblas_package}/include)
-mlx_keep(openblas_include openblas ${openblas_include})
 mlx_python_path(json_include
   "import importlib.resources as r; print(r.files('nlohmann_json') / 'include')")
 mlx_keep(json_include json ${json_include})
 
-add_library(mlx_openblas INTERFACE)
-target_include_directories(mlx_openblas SYSTEM INTERFACE $<BUILD_INTERFACE:${openblas_include}>)
-target_link_libraries(mlx_openblas INTERFACE $<BUILD_INTERFACE:${openblas_lib}/libscipy_openblas.so>)
+# BLAS and LAPACK. Elsewhere than on macOS, Accelerate's names are those of a library of the tests.
+add_library(mlx_blas INTERFACE)
+set(blas_lib)
+if(NOT APPLE)
+  # Found without importing it, which would load a library that may be for another processor.
+  mlx_python_path(openblas_package "from importlib.util import find_spec
+print(find_spec('scipy_openblas32').submodule_search_locations[0])")
+  set(blas_lib ${openblas_package}/lib)
+endif()
+if(MLX_ACCELERATE)
+  target_compile_definitions(mlx_blas INTERFACE MLX_ACCELERATE)
+endif()
+if(APPLE)
+  target_link_libraries(mlx_blas INTERFACE "-framework Accelerate")
+elseif(MLX_ACCELERATE)
+  add_library(mlx_accelerate SHARED ${PROJECT_SOURCE_DIR}/tests/apple/accelerate.cpp)
+  target_link_libraries(mlx_accelerate PRIVATE ${blas_lib}/libscipy_openblas.so)
+  target_link_libraries(mlx_blas INTERFACE $<BUILD_INTERFACE:mlx_accelerate>)
+else()
+  target_link_libraries(mlx_blas INTERFACE $<BUILD_INTERFACE:${blas_lib}/libscipy_openblas.so>)
+endif()

@@ -17,21 +17,21 @@ target_include_directories(mlx PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
   $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>)
 target_include_directories(mlx SYSTEM PRIVATE ${json_include})
 target_compile_features(mlx PUBLIC cxx_std_20)
-target_link_libraries(mlx PRIVATE mlx_openblas Threads::Threads ${CMAKE_DL_LIBS})
-target_compile_options(mlx PRIVATE -fno-semantic-interposition)
+target_link_libraries(mlx PRIVATE mlx_blas Threads::Threads ${CMAKE_DL_LIBS})
+target_compile_options(mlx PRIVATE ${mlx_own_calls})
 target_compile_definitions(mlx PRIVATE MLX_ENGINE)
 target_precompile_headers(mlx PRIVATE <algorithm> <cmath> <functional> <memory> <mutex> <optional>
   <string> <unordered_map> <vector> <mlx/core/array.h> <mlx/core/error.h>)
-target_link_options(mlx PRIVATE -Wl,-Bsymbolic-functions)
+target_link_options(mlx PRIVATE ${mlx_own_symbols})
 # In a Python environment the BLAS is found beside this package, wherever that is; any other
 # installation names the place where it was built against it.
-set(mlx_rpath "$ORIGIN/../../scipy_openblas32/lib")
+set(mlx_rpath "${mlx_origin}/../../scipy_openblas32/lib")
 if(NOT SKBUILD)
-  list(APPEND mlx_rpath ${openblas_lib})
+  list(APPEND mlx_rpath ${blas_lib})
 endif()
 set_target_properties(mlx PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/python/mlx/lib
-  BUILD_RPATH ${openblas_lib}
+  BUILD_RPATH ${blas_lib}
   INSTALL_RPATH "${mlx_rpath}")
 
 # The sets of this architecture and their flags.

@@ -1,4 +1,4 @@
-// OpenBLAS on the project's thread pool. Outputs are divided into tiles that depend on the shape
+// BLAS on the project's thread pool. Outputs are divided into tiles that depend on the shape
 // alone, each computed by one single-threaded call.
 #include "mlx/backend/cpu/blas.h"
 
@@ -133,7 +133,7 @@ void foreign_gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, co
 }  // namespace
 
 void prepare() {
-  static const bool done = (library::set_num_threads(1), true);
+  static const bool done = (library::use_one_thread(), true);
   (void)done;
 }
 
@@ -143,7 +143,7 @@ void gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, T
   if (m <= 0 || n <= 0) {
     return;
   }
-  if constexpr (std::is_same_v<T, float>) {
+  if constexpr (kOwnFloat32 && std::is_same_v<T, float>) {
     own_gemm(transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
   } else {
     foreign_gemm<T>(transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);

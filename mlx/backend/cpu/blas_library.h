@@ -7,6 +7,9 @@
 #include <complex>
 #include <cstddef>
 #include <type_traits>
+#if defined(MLX_ACCELERATE)
+#include <dlfcn.h>
+#endif
 
 namespace mlx::core::cpu::library {
 
@@ -37,6 +40,17 @@ enum Side : int { kLeft = 141, kRight = 142 };
 #define MLX_LENGTHS , size_t = 1, size_t = 1
 void set_num_threads(int) __asm__("scipy_openblas_set_num_threads");
 #endif
+
+/// Limits the library to the calling thread.
+inline void use_one_thread() {
+#if defined(MLX_ACCELERATE)
+  // In macOS 15 and later; before, there is no such function.
+  if (void* set = dlsym(RTLD_DEFAULT, "BLASSetThreading"))
+    reinterpret_cast<int (*)(int)>(set)(1);  // 1: a single thread
+#else
+  set_num_threads(1);
+#endif
+}
 
 /// A factor as BLAS takes it: a real number itself, a complex one by address.
 template <class T>
