@@ -2,8 +2,8 @@
 
 usage: loops.py FOLDER    the folder of the objects that are compiled for NEON
 
-An emulator tells nothing about speed, so the instructions of a few loops are counted: what a row names
-has to be in one innermost loop of the function. Prints what is missing and exits with 1.
+An emulator tells nothing about speed, so the instructions of a few loops are counted: what a row
+names has to be in one innermost loop of the function. Prints what is missing and exits with 1.
 """
 
 import pathlib
@@ -39,7 +39,7 @@ def functions(path):
 
 
 def innermost_loops(code):
-    """The instructions from each target of a branch back to that branch, without loops around loops."""
+    """The instructions from each target of a branch back to that branch; no loops around loops."""
     places = {address: i for i, (address, _, _) in enumerate(code)}
     spans = set()
     for i, (_, mnemonic, operands) in enumerate(code):

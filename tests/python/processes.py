@@ -35,7 +35,7 @@ def run_program(text, *arguments, timeout=600 if SANITIZED else 120, **settings)
 
 
 def instruction_sets():
-    """The sets of this architecture that kernels are compiled for: whether this machine runs each."""
+    """The sets that kernels of this architecture are compiled for: does this machine run each?"""
     machine = platform.machine().lower()
     machine = {"arm64": "aarch64", "amd64": "x86_64"}.get(machine, machine)
     section = ISAS.read_text().split(f"defined(__{machine}__)")[1].split("#elif")[0]
