@@ -73,7 +73,11 @@ def faults(root, table):
             area = table.area_of(path)
             if area is None:
                 yield f"{path}: not in any area of docs/architecture.md"
-            for system, name in includes(root, path):
+            named = list(includes(root, path))
+            if area in SYSTEM_HEADERS and re.search(r"\bsize_t\b", file.read_text()):
+                if (True, "stddef.h") not in named:  # intrinsics' headers of some processors have it
+                    yield f"{path}: size_t without <stddef.h>"
+            for system, name in named:
                 if system:
                     if name not in SYSTEM_HEADERS.get(area, {name}):
                         yield f"{path}: <{name}> in an area without the standard library"
