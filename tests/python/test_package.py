@@ -80,3 +80,14 @@ def test_options():
     """The version alone; two options at once are refused."""
     assert run("--version").stdout == f"mlx {mx.__version__}\n"
     assert run("--version", "--cmake-dir").returncode == 2
+
+
+@pytest.mark.cpu_only("instruction sets of the CPU")
+def test_an_instruction_set_of_another_machine():
+    """The error names those that this machine has."""
+    sets = processes.instruction_sets()
+    for name in {"v2", "avx2", "neon", "sse"} - set(sets):
+        code = "import mlx.core as mx; mx.eval(mx.ones(3) + 1)"
+        status, _, error = processes.run_program(code, MLX_CPU_ISA=name)
+        assert status == 1
+        assert f"MLX_CPU_ISA={name} given; accepted: {', '.join(sets)} (this machine" in error
