@@ -25,6 +25,8 @@ target_link_libraries(mlx_cuda_compiler PUBLIC mlx ${CMAKE_DL_LIBS})
 
 add_library(mlx_cuda SHARED ${cuda_sources} ${shared_folder}/borrow.cpp)
 target_link_libraries(mlx_cuda PRIVATE mlx_cuda_compiler mlx Threads::Threads)
+target_precompile_headers(mlx_cuda PRIVATE <algorithm> <mlx/backend/cuda/fused.h>
+  <mlx/backend/cuda/kernel.h>)
 if(NOT MLX_SANITIZE)
   target_link_options(mlx_cuda PRIVATE -Wl,--no-undefined)
 endif()

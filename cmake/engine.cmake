@@ -9,15 +9,31 @@ file(GLOB isa_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/mlx/backend/cpu/is
 
 configure_file(${PROJECT_SOURCE_DIR}/mlx/version.h.in ${PROJECT_BINARY_DIR}/include/mlx/version.h)
 
+# What makes the package run on older systems than the one that builds it; sanitizers have functions
+# of their own in these places.
+set(portable_sources)
+set(portable_libraries)
+if(NOT MLX_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
+  set(portable_sources ${CMAKE_CURRENT_SOURCE_DIR}/portable.cpp)
+  # Since glibc 2.34 nothing is in these, before that some functions which portable.cpp calls.
+  find_library(old_threads NAMES libpthread.so.0)
+  find_library(old_loader NAMES libdl.so.2)
+  if(old_threads AND old_loader)
+    set(portable_libraries -Wl,--push-state,--no-as-needed ${old_threads} ${old_loader}
+        -Wl,--pop-state)
+  endif()
+endif()
+
 # Baseline objects come first, so that inline functions shared with the per-ISA objects resolve to
 # code that every machine can run.
-add_library(mlx SHARED ${engine_sources})
+add_library(mlx SHARED ${engine_sources} ${portable_sources})
+set_source_files_properties(${portable_sources} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 add_library(MLX::mlx ALIAS mlx)
 target_include_directories(mlx PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
   $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>)
 target_include_directories(mlx SYSTEM PRIVATE ${json_include})
 target_compile_features(mlx PUBLIC cxx_std_20)
-target_link_libraries(mlx PRIVATE mlx_blas Threads::Threads ${CMAKE_DL_LIBS})
+target_link_libraries(mlx PRIVATE mlx_blas Threads::Threads ${CMAKE_DL_LIBS} ${portable_libraries})
 target_compile_options(mlx PRIVATE ${mlx_own_calls})
 target_compile_definitions(mlx PRIVATE MLX_ENGINE)
 target_precompile_headers(mlx PRIVATE <algorithm> <cmath> <functional> <memory> <mutex> <optional>
@@ -58,6 +74,12 @@ if(NOT isas)
   message(FATAL_ERROR "No vector instruction set is written for ${CMAKE_SYSTEM_PROCESSOR} yet")
 endif()
 set(isa_speed -O3)
+if(NOT MLX_SANITIZE)
+  # All of their loops are vectors already: -O3 makes them longer to compile and no faster.
+  set(vectorized ${isa_sources})
+  list(FILTER vectorized INCLUDE REGEX "/(elementwise_float|fft|gemm|gemm_rows|quantized)\\.cpp$")
+  set_source_files_properties(${vectorized} PROPERTIES COMPILE_OPTIONS -O2)
+endif()
 if(MLX_SANITIZE MATCHES undefined)
   # What AddressSanitizer sees as well takes most of the time here.
   set(isa_speed -O1 -fno-sanitize=alignment,null,object-size)

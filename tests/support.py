@@ -13,6 +13,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE / "golden"), str(HERE / "python")]
 
 import cases  # noqa: E402
+import cpu_only  # noqa: E402
 import numpy as np  # noqa: E402
 import outcome  # noqa: E402
 from cases.table import device_array  # noqa: E402
@@ -46,13 +47,21 @@ elementwise ops, casts, copies, ranges, random bits and what is fused of them, r
 `matmul` and `addmm` (through cuBLAS where that is found), `gather_mm`, `segmented_mm`, scans, sorts
 and partitions, `searchsorted`, convolutions, `fast.scaled_dot_product_attention`, `fast.rope`,
 quantized matrices and their products, `take`, `take_along_axis`, `gather`, `scatter` and its modes,
-`put_along_axis`, slices that start at computed places, writes to slices, and `concatenate`. **All
-other ops are computed on the host there**, on copies of their operands: `fft`, `linalg`,
-`hadamard_transform`, `nonzero`, boolean selection and counting among them. So are those named first
-where more than eight axes do not merge, or more than eight index arrays are given, and scatters
-of several slices that are longer than 1 along an indexed axis.
+`put_along_axis`, slices that start at computed places, writes to slices, `nonzero`, reads and
+writes of what a mask selects, `bincount` and `histogram`, `hadamard_transform`,
+`fast.gated_delta_update`, and `concatenate`. **All other ops are computed on the host there**, on
+copies of their operands: `fft` and `linalg` among them. So are those named first where more than
+eight axes do not merge, or more than eight index arrays are given, scatters of several slices that
+are longer than 1 along an indexed axis, and gated delta rules whose keys have more than 256
+elements.
 
 A function that the rows only have inside of other calls shows what these calls can.
+"""
+
+TESTS = """## Tests that do not run on a GPU
+
+`./dev test --device gpu` runs every test but these. So does `--backend cuda-host`, which leaves out
+a part of the slow ones as well.
 """
 
 
@@ -91,10 +100,16 @@ def takes(row, dtype):
 
 
 def derivative(row, transform):
-    """ "●", "0" or "" for mx.vjp or mx.jvp of a row."""
-    args, positions = inputs(row, "float32"), row.differentiable()
-    if not positions or not takes(row, "float32"):
+    """ "●", "0" or "" for mx.vjp or mx.jvp of a row: a derivative, one that is zero, or none."""
+    marks = [derivative_in(row, transform, dtype) for dtype in ("float32", "complex64")]
+    return max(marks, key=["", "0", "●"].index)
+
+
+def derivative_in(row, transform, dtype):
+    """The mark of a dtype."""
+    if not (positions := row.differentiable()) or not takes(row, dtype):
         return ""
+    args = inputs(row, dtype)
 
     def function(*moving):
         given = list(args)
@@ -104,12 +119,25 @@ def derivative(row, transform):
         return list(out) if isinstance(out, (list, tuple)) else [out]
 
     primals = [args[position] for position in positions]
+    found = []
 
     def run():
         like = primals if transform is mx.jvp else function(*primals)
-        return transform(function, primals, [mx.ones_like(x) for x in like])
+        directions = [direction(x, k) for k, x in enumerate(like)]
+        found[:] = transform(function, primals, directions)[1]
+        return found
 
-    return ("0" if row.kind == "flat" else "●") if works(run) else ""
+    if not works(run):
+        return ""
+    return "●" if any(mx.any(x != 0).item() for x in found) else "0"
+
+
+def direction(x, k):
+    """A tangent of the array at position `k`. Of equal numbers softmax and subtract make zero."""
+    step = mx.linspace(1, 2 + k, x.size).reshape(x.shape)
+    return (step * (1 + 0.5j) if mx.issubdtype(x.dtype, mx.complexfloating) else step).astype(
+        x.dtype
+    )
 
 
 def batched(row):
@@ -157,6 +185,7 @@ def page():
         lines += [line(name, rows) for name, rows in table.items()]
     rest = ", ".join(f"`{name}`" for name in without_rows(table))
     lines += ["", "Functions without rows, which tests of their own cover:", "", *wrapped(rest)]
+    lines += ["", *TESTS.split("\n"), *cpu_only.table()]
     return "\n".join(lines) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""pip install --no-build-isolation .   where mlx and nanobind are installed."""
+"""pip install --no-build-isolation .   where mlx, nanobind, cmake and wheel are installed."""
 
 from setuptools import setup
 

@@ -81,7 +81,8 @@ Arrays inputs_of(const array& a) {
 }
 
 Stream stream_of(const array& a) {
-  return Stream(a.node()->stream, stream_device(a.node()->stream));
+  const int32_t index = a.node()->stream;
+  return index == kNoStream ? to_stream({}) : usable_stream(index);
 }
 
 array::array(complex64_t v, Dtype dtype) {
@@ -89,6 +90,11 @@ array::array(complex64_t v, Dtype dtype) {
 }
 array::array(float16_t v, Dtype dtype) { *this = constant(static_cast<double>(float(v)), dtype); }
 array::array(bfloat16_t v, Dtype dtype) { *this = constant(static_cast<double>(float(v)), dtype); }
+
+array::array(std::initializer_list<float> data)
+    : array(data.begin(), Shape{static_cast<int64_t>(data.size())}, float32) {}
+array::array(std::initializer_list<int> data, Dtype dtype)
+    : array(data.begin(), Shape{static_cast<int64_t>(data.size())}, dtype) {}
 
 array::array(Ref<Storage> storage, Shape shape, Strides strides, int64_t offset, Dtype dtype) {
   check_rank(shape.size(), "array");

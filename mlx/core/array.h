@@ -55,10 +55,8 @@ class MLX_API array {
   array(std::initializer_list<T> data, Dtype dtype = default_dtype<T>)
       : array(data.begin(), Shape{static_cast<int64_t>(data.size())}, dtype) {}
   /// float32 elements, also of braces without elements or with numbers of several types.
-  array(std::initializer_list<float> data)
-      : array(data.begin(), Shape{static_cast<int64_t>(data.size())}, float32) {}
-  array(std::initializer_list<int> data, Dtype dtype)
-      : array(data.begin(), Shape{static_cast<int64_t>(data.size())}, dtype) {}
+  array(std::initializer_list<float> data);
+  array(std::initializer_list<int> data, Dtype dtype);
   template <class T>
   array(std::initializer_list<T> data, Shape shape, Dtype dtype = default_dtype<T>);
   /// Borrows row-major host memory, which `deleter` gets back when it is no longer used, on
@@ -233,7 +231,9 @@ MLX_API array placeholder(Shape shape, Dtype dtype, const std::string& owner = "
 const std::string& placeholder_owner(const Node& n);
 /// Handles of the node's inputs.
 MLX_API Arrays inputs_of(const array& a);
-/// The stream that the node runs on.
+/// Where the calling thread computes what is derived from the array: the stream of the array's op,
+/// or this thread's default stream on that device if the stream belongs to another thread. The
+/// thread's default stream for data, which no stream computes.
 MLX_API Stream stream_of(const array& a);
 /// True for a scalar whose value is known without evaluation.
 inline bool is_constant(const array& a) { return a.node()->op == &op_constant; }

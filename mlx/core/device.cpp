@@ -91,12 +91,16 @@ Stream add_stream(Device d, Sharing sharing) {
   return Stream(static_cast<int>(table().size()) - 1, d);
 }
 
+/// Whether the calling thread may use the stream.
+bool may_use(const StreamEntry& e) {
+  return e.sharing == Sharing::anyone || e.owner == std::this_thread::get_id();
+}
+
 Stream check_owner(Stream s) {
   std::lock_guard lock(table_mutex);
   if (s.index < 0 || s.index >= static_cast<int>(table().size()))
     fail<ValueError>("stream", "index ", s.index, "; streams come from new_stream");
-  const StreamEntry& e = table()[s.index];
-  if (e.sharing == Sharing::owner && e.owner != std::this_thread::get_id())
+  if (!may_use(table()[s.index]))
     fail<ExecutionError>("stream", to_string(s), " belongs to another thread; ",
                          "use a stream of this thread or a thread-local one");
   return s;
@@ -237,9 +241,15 @@ void clear_streams() {
 
 Device stream_device(int index) {
   std::lock_guard lock(table_mutex);
-  // Data made before any stream exists has stream index 0.
-  return static_cast<size_t>(index) < table().size() ? table()[index].device
-                                                     : global_default().load();
+  return table().at(index).device;
+}
+
+Stream usable_stream(int index) {
+  const StreamEntry e = [&] {
+    std::lock_guard lock(table_mutex);
+    return table().at(index);
+  }();
+  return may_use(e) ? Stream(index, e.device) : default_stream(e.device);
 }
 
 namespace {

@@ -100,6 +100,9 @@ MLX_API std::vector<Stream> get_streams();
 MLX_API void clear_streams();
 /// The device of a stream by its index.
 Device stream_device(int index);
+/// The stream with that index, or the calling thread's default stream on its device if the stream
+/// belongs to another thread.
+Stream usable_stream(int index);
 
 MLX_API std::string to_string(const Device& d);
 MLX_API std::string to_string(const Stream& s);

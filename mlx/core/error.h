@@ -1,7 +1,8 @@
 // The error hierarchy. Messages read "[op] what was given; what is accepted".
 #pragma once
 
-#include <sstream>
+#include <initializer_list>
+#include <ostream>
 #include <stdexcept>
 #include <string>
 
@@ -73,18 +74,43 @@ struct MLX_API MemoryError : detail::Error<MemoryError, std::runtime_error> {
   using Error::Error;
 };
 
+namespace detail {
+template <class T>
+void write_part(std::ostream& out, const void* value) {
+  out << *static_cast<const T*>(value);
+}
+extern template MLX_API void write_part<std::string>(std::ostream&, const void*);
+extern template MLX_API void write_part<int>(std::ostream&, const void*);
+extern template MLX_API void write_part<long>(std::ostream&, const void*);
+extern template MLX_API void write_part<unsigned long>(std::ostream&, const void*);
+
+/// A part of a message, by reference: text, or anything that has operator<<. Without it each list
+/// of types of arguments would be a function of its own to compile.
+class Part {
+ public:
+  Part(const char* text) : value_(text) {}
+  template <class T>
+  Part(const T& value) : value_(&value), write_(&write_part<T>) {}
+  friend std::ostream& operator<<(std::ostream& out, const Part& part);
+
+ private:
+  const void* value_;
+  void (*write_)(std::ostream&, const void*) = nullptr;  ///< null: `value_` is the text
+};
+MLX_API std::string join(std::initializer_list<Part> parts);
+MLX_API std::string message(const char* op, std::initializer_list<Part> parts);
+}  // namespace detail
+
 /// Joins the arguments with operator<<.
 template <class... A>
 std::string cat(const A&... a) {
-  std::ostringstream out;
-  (out << ... << a);
-  return out.str();
+  return detail::join({detail::Part(a)...});
 }
 
 /// Throws `E` with the message "[op] …".
 template <class E = ValueError, class... A>
 [[noreturn]] void fail(const char* op, const A&... a) {
-  throw E(cat("[", op, "] ", a...));
+  throw E(detail::message(op, {detail::Part(a)...}));
 }
 
 }  // namespace mlx::core

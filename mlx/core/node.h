@@ -69,6 +69,9 @@ class PublishedStatus {
   std::atomic<Status> status_{Status::pending};
 };
 
+/// The stream index of nodes that no op computes.
+inline constexpr int32_t kNoStream = -1;
+
 struct MLX_API Node {
   std::atomic<uint32_t> refs{0};
   PublishedStatus status;
@@ -76,7 +79,7 @@ struct MLX_API Node {
   Dtype dtype;
   uint16_t part = 0;   ///< index of this result in its bundle (op kind `part`)
   uint16_t watch = 0;  ///< number of the ShapeWatch that it was made under (trace.h); 0: none
-  int32_t stream = 0;
+  int32_t stream = kNoStream;  ///< index of the stream of its op; none for data
   const OpDef* op;
   Ref<const Attrs> attrs;
   Shape shape;

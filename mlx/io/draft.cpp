@@ -1,12 +1,13 @@
 // Saving: a draft in the directory of the target takes its place when it is complete.
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <random>
 #include <utility>
 
@@ -40,7 +41,7 @@ class Descriptor {
 std::string draft_name() {
   // Not derived from the target's name, which may have the greatest length already.
   std::random_device random;
-  return cat(".mlx-draft-", ::getpid(), "-", std::hex, random(), random());
+  return cat(".mlx-draft-", ::getpid(), "-", random(), "-", random());
 }
 
 std::string path_of_descriptor(int fd) { return cat("/proc/self/fd/", fd); }
@@ -52,16 +53,26 @@ constexpr int kFolder = O_PATH | O_DIRECTORY | O_CLOEXEC;
 constexpr int kFolder = O_SEARCH | O_CLOEXEC;
 #endif
 
+/// The directory of a path, with the slash at its end; empty where the path has none.
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
+
 /// The path behind symbolic links at the end, of which the last may have no target yet.
-std::filesystem::path without_links(std::filesystem::path path) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  for (int depth = 0; depth < 40 && fs::is_symlink(fs::symlink_status(path, error)); ++depth) {
-    const fs::path to = fs::read_symlink(path, error);
-    if (error) break;
-    path = to.is_absolute() ? to : path.parent_path() / to;
+std::string without_links(std::string path) {
+  for (int depth = 0; depth < 40; ++depth) {
+    char to[PATH_MAX];
+    const ssize_t length = ::readlink(path.c_str(), to, sizeof(to));
+    if (length <= 0 || length == ssize_t{sizeof(to)}) break;  // no link
+    const std::string target(to, static_cast<size_t>(length));
+    path = target[0] == '/' ? target : folder_of(path) + target;
   }
   return path;
+}
+
+/// The directory for temporary files.
+std::string temporary_folder() {
+  for (const char* name : {"TMPDIR", "TMP", "TEMP", "TEMPDIR"})
+    if (const char* folder = std::getenv(name); folder && *folder) return folder;
+  return "/tmp";
 }
 
 class FileWriter final : public Writer {
@@ -71,10 +82,10 @@ class FileWriter final : public Writer {
       path_.resize(nul);
       refuse("the path goes on after a NUL character");
     }
-    const std::filesystem::path target = without_links(path);
-    name_ = target.filename().string();
+    const std::string target = without_links(path), parent = folder_of(target);
+    name_ = target.substr(parent.size());
     if (name_.empty()) refuse("the path names no file");
-    const std::string folder = target.parent_path().empty() ? "." : target.parent_path().string();
+    const std::string folder = parent.empty() ? "." : parent;
     // The directory is kept by a descriptor: the process may change its working directory.
     folder_ = Descriptor(::open(folder.c_str(), kFolder));
     if (!folder_) refuse_errno();
@@ -151,8 +162,7 @@ class FileWriter final : public Writer {
   /// For a file that may be written, in a directory that may not.
   void open_draft_elsewhere() {
     if (!Descriptor(::openat(folder_.get(), name_.c_str(), O_WRONLY | O_CLOEXEC))) return;
-    std::error_code error;
-    std::string name = (std::filesystem::temp_directory_path(error) / "mlx-draft-XXXXXX").string();
+    std::string name = temporary_folder() + "/mlx-draft-XXXXXX";
     draft_ = Descriptor(::mkostemp(name.data(), O_CLOEXEC));
     if (!draft_) return;
     ::unlink(name.c_str());

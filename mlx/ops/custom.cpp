@@ -91,6 +91,19 @@ std::vector<Shape> Primitive::output_shapes(const std::vector<array>&) {
   missing(*this, "output_shapes");
 }
 
+void check_outputs(const Primitive& p, const Arrays& outputs,
+                   const std::vector<std::pair<Shape, Dtype>>& declared) {
+  if (outputs.size() != declared.size())
+    fail<ExecutionError>(p.name(), outputs.size(), " outputs; ", declared.size(), " are accepted");
+  for (size_t k = 0; k < declared.size(); ++k) {
+    const auto& [shape, dtype] = declared[k];
+    if (outputs[k].shape() != shape || outputs[k].dtype() != dtype)
+      fail<ExecutionError>(p.name(), "an output of shape ", to_string(outputs[k].shape()),
+                           " and dtype ", dtype_name(outputs[k].dtype()), "; shape ",
+                           to_string(shape), " and dtype ", dtype_name(dtype), " are accepted");
+  }
+}
+
 array::array(Shape shape, Dtype dtype, std::shared_ptr<Primitive> primitive, Arrays inputs) {
   Stream s = primitive->stream();
   *this = make_node(op_primitive, std::move(shape), dtype, s, inputs,

@@ -27,7 +27,10 @@ class MLX_API Primitive {
   const Stream& stream() const { return stream_; }
 
   virtual void eval_cpu(const std::vector<array>& inputs, std::vector<array>& outputs) = 0;
-  /// As `eval_cpu`, on a device: the arrays are in the device's memory. Throws unless overridden.
+  /// As `eval_cpu`, on a device: the arrays are in the device's memory (mlx/cuda.h gives addresses
+  /// and the stream). Runs on a thread of the engine, and may return before the work that it
+  /// enqueues is over. An output whose host address it asks for is what it writes there. Throws
+  /// unless overridden.
   virtual void eval_gpu(const std::vector<array>& inputs, std::vector<array>& outputs);
 
   /// Tangents of the outputs; `argnums` are the indices of the primals that have `tangents`.
@@ -69,6 +72,10 @@ class UnaryPrimitive : public Primitive {
     eval_gpu(inputs, outputs[0]);
   }
 };
+
+/// Throws ExecutionError unless a primitive left its outputs as they were declared.
+MLX_API void check_outputs(const Primitive& p, const std::vector<array>& outputs,
+                           const std::vector<std::pair<Shape, Dtype>>& declared);
 
 /// Attributes of op_primitive.
 struct PrimitiveAttrs final : Attrs {

@@ -1,4 +1,5 @@
-// GPU kernels given as source code. No GPU is supported by this build: the functions raise.
+// GPU kernels given as source code or as machine code. Those for CUDA are steps of the graph, which
+// GPUs run; for Metal there is no device.
 #pragma once
 
 #include <functional>
@@ -12,7 +13,36 @@
 #include "mlx/core/api.h"
 #include "mlx/core/array.h"
 
-namespace mlx::core::fast {
+namespace mlx::core {
+
+/// A kernel and how it is launched. It gets the addresses of its inputs and outputs, and further
+/// arguments, in the order of a C struct.
+struct CudaKernelAttrs {
+  std::string name;   ///< that the program gave it
+  std::string code;   ///< source, or machine code
+  std::string entry;  ///< the function
+  bool compiled = false;
+  bool rows = true;               ///< inputs are row-contiguous
+  Shape grid = {}, group = {};    ///< threads: in all, and in a block
+  int64_t shared = 0;             ///< bytes of dynamic shared memory
+  std::vector<double> fill = {};  ///< what outputs hold before it runs: one value, or none
+  /// What follows the address of each input: bit 0 its shape, bit 1 its strides.
+  Shape follows = {};
+  /// Further arguments: their values, and what they are.
+  std::vector<double> scalars = {};
+  enum ScalarKind { boolean, integer, real };
+  Shape kinds = {};
+  template <class F>
+  void each(F&& f) {
+    f("name", name), f("code", code), f("entry", entry), f("compiled", compiled), f("rows", rows);
+    f("grid", grid), f("group", group), f("shared", shared), f("fill", fill);
+    f("follows", follows), f("scalars", scalars), f("kinds", kinds);
+  }
+};
+
+extern MLX_API const OpDef op_cuda_kernel;
+
+namespace fast {
 
 using TemplateArg = std::variant<int, bool, Dtype>;
 using ScalarArg = std::variant<bool, int, float>;
@@ -33,13 +63,17 @@ MLX_API CustomKernelFunction metal_kernel(const std::string& name,
                                           bool ensure_row_contiguous = true,
                                           bool atomic_outputs = false,
                                           const CompileOptions& compile_options = {});
-/// Throws ExecutionError: there is no CUDA device.
+/// A function that adds the kernel to the graph. `source` is the body of a function whose
+/// parameters are pointers to the elements of inputs and outputs, by these names; for an input `x`
+/// of which the source names them, also `x_shape`, `x_strides` and `x_ndim`. Throws ExecutionError
+/// where there is no CUDA device.
 MLX_API CustomKernelFunction cuda_kernel(const std::string& name,
                                          const std::vector<std::string>& input_names,
                                          const std::vector<std::string>& output_names,
                                          const std::string& source, const std::string& header = "",
                                          bool ensure_row_contiguous = true, int shared_memory = 0);
-/// Throws ExecutionError: there is no CUDA device.
+/// The results of a kernel given as PTX or machine code, whose parameters are the addresses of
+/// inputs and outputs, then the scalars. Throws ExecutionError where there is no CUDA device.
 MLX_API std::vector<array> precompiled_cuda_kernel(
     const std::string& name, const std::string& compiled_source, const std::vector<array>& inputs,
     const std::vector<Shape>& output_shapes, const std::vector<Dtype>& output_dtypes,
@@ -48,4 +82,5 @@ MLX_API std::vector<array> precompiled_cuda_kernel(
     std::optional<float> init_value = {}, bool ensure_row_contiguous = false,
     StreamOrDevice s = {});
 
-}  // namespace mlx::core::fast
+}  // namespace fast
+}  // namespace mlx::core

@@ -30,6 +30,6 @@ extern const OpDef op_hadamard;
 struct HadamardOrder {
   int64_t m, power;
 };
-HadamardOrder hadamard_order(int64_t n);
+MLX_API HadamardOrder hadamard_order(int64_t n);
 
 }  // namespace mlx::core

@@ -7,6 +7,7 @@
 #include "mlx/core/error.h"
 #include "mlx/ops.h"
 #include "mlx/ops/materialized.h"
+#include "mlx/ops/precision.h"
 
 namespace mlx::core {
 namespace {
@@ -49,13 +50,21 @@ int64_t product_of(const Shape& shape, const std::vector<int>& axes) {
   return n;
 }
 
+/// Of a product that is built now; other dtypes have one alone.
+Precision precision_for(Dtype type) {
+  return type == float32 || type == complex64 ? matmul_precision() : Precision::highest;
+}
+
 }  // namespace
 
 array matmul(const array& a, const array& b, StreamOrDevice s) {
   Stream stream = to_stream(s);
   Dtype type = promote_types(a.dtype(), b.dtype());
   Operands x = operands(a, b, type, "matmul", stream);
-  return x.restore(make_node(op_matmul, x.shape, type, stream, {}, x.a, x.b), stream);
+  Ref<const Attrs> attrs;
+  if (const Precision p = precision_for(type); p != Precision::highest)
+    attrs = make_attrs(MatmulAttrs{p});
+  return x.restore(make_node(op_matmul, x.shape, type, stream, attrs, x.a, x.b), stream);
 }
 
 array addmm(array c, array a, array b, double alpha, double beta, StreamOrDevice s) {
@@ -75,6 +84,14 @@ array addmm(array c, array a, array b, double alpha, double beta, StreamOrDevice
   array addend = cast_to(c, type, stream);
   if (x.column) addend = expand_dims(addend, -1, stream);
   if (x.row && addend.ndim() > 1) addend = expand_dims(addend, -2, stream);
+  if (precision_for(type) != Precision::highest) {
+    // op_addmm has no precision.
+    auto scaled = [&](const array& v, double factor) {
+      return factor == 1 ? v : multiply(v, constant(factor, type), stream);
+    };
+    const array product = scaled(matmul(x.a, x.b, stream), alpha);
+    return x.restore(beta == 0 ? product : add(product, scaled(addend, beta), stream), stream);
+  }
   return x.restore(make_node(op_addmm, x.shape, type, stream, make_attrs(AddmmAttrs{alpha, beta}),
                              addend, x.a, x.b),
                    stream);
@@ -180,9 +197,13 @@ array block_masked_mm(array a, array b, int block_size, std::optional<array> mas
 
 namespace {
 
-Arrays build_matmul(const Arrays& in, const Attrs*, Stream s) { return {matmul(in[0], in[1], s)}; }
+Arrays build_matmul(const Arrays& in, const Attrs* attrs, Stream s) {
+  PrecisionScope scope(precision_of(attrs));
+  return {matmul(in[0], in[1], s)};
+}
 Arrays build_addmm(const Arrays& in, const Attrs* attrs, Stream s) {
   const auto& r = attrs_as<AddmmAttrs>(attrs);
+  PrecisionScope scope(Precision::highest);
   return {addmm(in[0], in[1], in[2], r.alpha, r.beta, s)};
 }
 

@@ -6,6 +6,7 @@
 
 #include "mlx/ops.h"
 #include "mlx/ops/materialized.h"
+#include "mlx/ops/precision.h"
 
 namespace mlx::core::rules {
 namespace {
@@ -59,12 +60,14 @@ Arrays align(const Arrays& in, const std::vector<int>& mapped, Stream s) {
 }  // namespace
 
 Arrays matmul_vjp(const RuleArgs& r) {
+  PrecisionScope scope(precision_of(r.attrs));
   auto [a, b] =
       product_vjp(r.inputs[0], r.inputs[1], r.grads[0], r.requested[0], r.requested[1], r.stream);
   return {a, b};
 }
 
 Arrays addmm_vjp(const RuleArgs& r) {
+  PrecisionScope scope(Precision::highest);
   const auto& attrs = attrs_as<AddmmAttrs>(r.attrs);
   const array& g = r.grads[0];
   array c;
@@ -75,6 +78,7 @@ Arrays addmm_vjp(const RuleArgs& r) {
 }
 
 Arrays addmm_jvp(const RuleArgs& r) {
+  PrecisionScope scope(Precision::highest);
   const auto& attrs = attrs_as<AddmmAttrs>(r.attrs);
   Stream s = r.stream;
   array sum;
@@ -85,7 +89,9 @@ Arrays addmm_jvp(const RuleArgs& r) {
   return {sum};
 }
 
-Batched matmul_vmap(const Arrays& in, const std::vector<int>& mapped, const Attrs*, Stream s) {
+Batched matmul_vmap(const Arrays& in, const std::vector<int>& mapped, const Attrs* attrs,
+                    Stream s) {
+  PrecisionScope scope(precision_of(attrs));
   if (mapped[0] >= 0 && mapped[1] < 0 && in[1].ndim() == 2) {
     // The batch becomes rows of one matrix.
     return {{matmul(to_front(in[0], mapped[0], s), in[1], s)}, {0}};
@@ -96,6 +102,7 @@ Batched matmul_vmap(const Arrays& in, const std::vector<int>& mapped, const Attr
 
 Batched addmm_vmap(const Arrays& in, const std::vector<int>& mapped, const Attrs* attrs, Stream s) {
   const auto& r = attrs_as<AddmmAttrs>(attrs);
+  PrecisionScope scope(Precision::highest);
   Arrays x = align(in, mapped, s);
   if (mapped[1] < 0 && mapped[2] < 0) x[1] = with_batch(x[1], -1, batch_size(in, mapped), s);
   return {{addmm(x[0], x[1], x[2], r.alpha, r.beta, s)}, {0}};

@@ -55,7 +55,9 @@ Arrays make_call(const std::shared_ptr<Body>& body, const Arrays& inputs) {
   results.reserve(outputs.size());
   for (const array& o : outputs) {
     parts->push_back({o.shape(), o.dtype(), {}});
-    results.push_back(make_node(op_part, o.shape(), o.dtype(), Stream(o.node()->stream),
+    // An output may be data, which has no stream.
+    const int32_t stream = o.node()->stream == kNoStream ? bundle.node()->stream : o.node()->stream;
+    results.push_back(make_node(op_part, o.shape(), o.dtype(), Stream(stream),
                                 std::span<const array>(&bundle, 1)));
     results.back().node()->part = static_cast<uint16_t>(results.size() - 1);
   }

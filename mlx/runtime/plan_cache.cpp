@@ -12,7 +12,9 @@ uint64_t flags_of(const Item& item) {
   return static_cast<uint64_t>(n.dtype.val()) | uint64_t{item.leaf} << 8 |
          uint64_t{item.requested} << 9 | uint64_t{item.referenced} << 10 |
          uint64_t{item.donatable} << 11 | uint64_t{item.requested && must_release_memory(n)} << 12 |
-         uint64_t{n.part} << 16 | static_cast<uint64_t>(static_cast<uint32_t>(n.stream)) << 32;
+         uint64_t{n.part} << 16 |
+         // The stream that computed a leaf does not matter any more.
+         static_cast<uint64_t>(item.leaf ? 0 : static_cast<uint32_t>(n.stream)) << 32;
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "mlx/core/error.h"
 #include "mlx/core/trace.h"
+#include "mlx/ops/precision.h"
 #include "mlx/runtime/eval.h"
 #include "mlx/runtime/observe.h"
 #include "mlx/transforms/custom_function.h"
@@ -36,6 +37,7 @@ struct CompiledFunction {
     int stream = to_stream({}).index;  // the function's default stream
     key.append(reinterpret_cast<const char*>(&stream), sizeof stream);
     key.push_back(static_cast<char>(watching_lines()));
+    key.push_back(static_cast<char>(matmul_precision()));
     for (const array& a : inputs) append_to_key(key, a, shapeless);
     auto entry = std::static_pointer_cast<Compiled>(cache.find(key));
     if (entry && !entry->any_shape() && shapeless) {

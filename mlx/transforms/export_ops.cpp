@@ -38,10 +38,10 @@ namespace mlx::core {
 // Ops without a row in the table below: leaves (op_data, op_constant, op_placeholder) are values of
 // a file, not steps; op_part and op_trace_input are replaced by what they read; op_call is a
 // compiled function, whose graph is exported; op_nonzero is evaluated during the trace;
-// op_primitive and op_primitive_bundle run user code; op_custom and op_custom_result hold
-// user-defined rules, and files contain the graph without them; op_loop and op_loop_view are stored
-// as the op inside; op_file_read and op_file_read_parts are evaluated, like every array that a
-// function captures.
+// op_primitive, op_primitive_bundle and op_cuda_kernel run user code; op_custom and
+// op_custom_result hold user-defined rules, and files contain the graph without them; op_loop and
+// op_loop_view are stored as the op inside; op_file_read and op_file_read_parts are evaluated, like
+// every array that a function captures.
 
 namespace {
 
@@ -123,7 +123,7 @@ void check_scatter(const Arrays&, const Attrs* attrs) {
   need_kind(attrs_as<ScatterAttrs>(attrs).mode, ScatterMode::minimum);
 }
 void check_scatter_axis(const Arrays&, const Attrs* attrs) {
-  need_kind(attrs_as<ScatterAxisAttrs>(attrs).mode, ScatterMode::minimum);
+  need_kind(attrs_as<ScatterAxisAttrs>(attrs).mode, ScatterMode::add);
 }
 void check_fft(const Arrays& in, const Attrs* attrs) {
   auto& a = attrs_as<FftAttrs>(attrs);

@@ -50,8 +50,8 @@ constinit const OpDef op_trace_input{.name = "trace_input",
 
 array trace_input(const array& a) {
   (void)a.dtype();  // throws for null handles
-  array out = make_node(op_trace_input, a.shape(), a.dtype(), Stream(a.node()->stream),
-                        std::span<const array>(&a, 1));
+  array out =
+      make_node(op_trace_input, a.shape(), a.dtype(), stream_of(a), std::span<const array>(&a, 1));
   out.node()->trace = std::max(out.node()->trace, current_trace());
   return out;
 }

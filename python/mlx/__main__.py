@@ -33,7 +33,7 @@ def facts() -> dict[str, str]:
     """What one wants to know of an installation, by name."""
     import mlx.core as mx
 
-    info = mx.device_info()
+    info = mx.device_info(mx.cpu)
     devices = [
         f"{kind.name} {i}" for kind in (mx.cpu, mx.gpu) for i in range(mx.device_count(kind))
     ]

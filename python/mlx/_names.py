@@ -57,7 +57,7 @@ TORCH = {
     "double": "mx.float64",
     "device": "mx.Device",
     "set_default_dtype": "the argument dtype",
-    "set_num_threads": "the environment variable MLX_NUM_THREADS",
+    "set_float32_matmul_precision": "mx.set_matmul_precision",
 }
 #: Functions of NumPy that mlx.core has under another name.
 NUMPY = {

@@ -8,6 +8,7 @@
 #include "captured.h"
 #include "convert.h"
 #include "lock.h"
+#include "mlx/ops/precision.h"
 #include "mlx/runtime/observe.h"
 #include "module.h"
 #include "state.h"
@@ -189,6 +190,7 @@ class PythonFunction {
     KeyReader reader{.shapeless = shapeless_};
     reader.put('t', core::to_stream({}).index);
     reader.put('w', core::watching_lines());
+    reader.put('p', static_cast<int>(core::matmul_precision()));
     for (nb::handle a : args.items) reader.read(a, false);
     reader.put('k');
     if (PyDict_GET_SIZE(kwargs.ptr())) reader.read(kwargs, false);

@@ -1,6 +1,7 @@
 // Devices, streams and their scopes.
 #include "convert.h"
 #include "lock.h"
+#include "mlx/backend/threads.h"
 #include "mlx/runtime/eval.h"
 #include "module.h"
 
@@ -184,6 +185,8 @@ void bind_defaults(nb::module_& m) {
   def(m, "default_device() -> Device", [] { return nb::cast(default_device()); });
   def(m, "set_default_device(device: Device | DeviceType) -> None",
       [](const Device& d) { set_default_device(d); });
+  def(m, "get_num_threads() -> int", [] { return static_cast<int64_t>(get_num_threads()); });
+  def(m, "set_num_threads(n: int) -> None", [](int n) { set_num_threads(n); });
   def(m, "default_stream(device: Device | DeviceType) -> Stream",
       [](const Device& d) { return default_stream(d); });
   def(m, "set_default_stream(stream: Stream) -> None",

@@ -1,6 +1,7 @@
 // Composite functions with kernels of their own: the submodule mlx.core.fast.
 #include "mlx/fast.h"
 
+#include "convert.h"
 #include "mlx/ops.h"
 #include "module.h"
 
@@ -8,6 +9,59 @@ namespace mlx::python {
 
 namespace {
 namespace fast = mlx::core::fast;
+
+/// A kernel for CUDA that can be called.
+struct CudaKernel {
+  fast::CustomKernelFunction call;
+};
+/// An argument of a template, and one of a kernel: only True and False are bools.
+struct TemplateValue {
+  fast::TemplateArg value;
+};
+struct KernelScalar {
+  fast::ScalarArg value;
+};
+bool load_small(PyObject* o, auto& value) {
+  From<int> number;
+  if (PyBool_Check(o))
+    value = o == Py_True;
+  else if (number.load(o))
+    value = number.get();
+  else
+    return false;
+  return true;
+}
+
+}  // namespace
+
+template <>
+struct From<CudaKernel> : FromBound<CudaKernel> {};
+template <>
+struct From<TemplateValue> {
+  TemplateValue value;
+  bool load(PyObject* o) {
+    From<Dtype> dtype;
+    if (load_small(o, value.value)) return true;
+    if (!dtype.load(o)) return false;
+    value.value = dtype.get();
+    return true;
+  }
+  TemplateValue& get() { return value; }
+};
+template <>
+struct From<KernelScalar> {
+  KernelScalar value;
+  bool load(PyObject* o) {
+    From<float> real;
+    if (load_small(o, value.value)) return true;
+    if (!real.load(o)) return false;
+    value.value = real.get();
+    return true;
+  }
+  KernelScalar& get() { return value; }
+};
+
+namespace {
 #define STREAM "stream: StreamOrDevice = None) -> array"
 
 void bind_norms(nb::module_& m) {
@@ -70,7 +124,20 @@ void bind_layers(nb::module_& m) {
   "name: str, input_names: Sequence[str], output_names: Sequence[str], " \
   "source: str, header: str = '', ensure_row_contiguous: bool = True, "
 
-void bind_kernels(nb::module_& m) {
+using Ints = std::vector<int>;
+std::tuple<int, int, int> three(const char* op, const char* what, const Ints& n) {
+  if (n.size() != 3)
+    fail<ValueError>(op, "a ", what, " of ", n.size(), " numbers; three are accepted");
+  return {n[0], n[1], n[2]};
+}
+
+Arrays to_inputs(const char* op, const std::vector<Operand>& given) {
+  Arrays inputs;
+  for (const Operand& o : given) inputs.push_back(for_dtype(op, o, {}));
+  return inputs;
+}
+
+void bind_metal(nb::module_& m) {
   using Names = std::vector<std::string>;
   def(m,
       "metal_kernel(" KERNEL_TEXT
@@ -86,10 +153,39 @@ void bind_kernels(nb::module_& m) {
           return nb::steal(out);
         }));
       });
+}
+
+/// The object that cuda_kernel returns.
+void bind_cuda_kernel_class(nb::module_& m) {
+  using Argument = std::pair<std::string, TemplateValue>;
+  nb::class_<CudaKernel> c(m, "_CudaKernel", "A kernel for CUDA that was given as source.");
+  def(c,
+      "__call__(self, *, inputs: Sequence[ScalarOrArray], output_shapes: "
+      "Sequence[Sequence[int]], output_dtypes: Sequence[Dtype], grid: tuple[int, int, int], "
+      "threadgroup: tuple[int, int, int], template: Sequence[tuple[str, bool | int | Dtype]] | "
+      "None = None, init_value: float | None = None, verbose: bool = False, stream: "
+      "StreamOrDevice = None) -> list[array]",
+      [](CudaKernel& self, std::vector<Operand>& inputs, std::vector<Shape>& shapes,
+         std::vector<Dtype>& dtypes, Ints& grid, Ints& group,
+         std::optional<std::vector<Argument>>& arguments, std::optional<float>& init, bool verbose,
+         const StreamOrDevice& s) {
+        constexpr const char* op = "cuda_kernel";
+        std::vector<std::pair<std::string, fast::TemplateArg>> values;
+        if (arguments)
+          for (const auto& [name, value] : *arguments) values.emplace_back(name, value.value);
+        return self.call(to_inputs(op, inputs), shapes, dtypes, three(op, "grid", grid),
+                         three(op, "threadgroup", group), values, init, verbose, s);
+      });
+}
+
+void bind_cuda(nb::module_& m) {
+  using Names = std::vector<std::string>;
+  bind_cuda_kernel_class(m);
   def(m, "cuda_kernel(" KERNEL_TEXT "shared_memory: int = 0) -> Callable[..., list[array]]",
       [](std::string& name, Names& inputs, Names& outputs, std::string& source, std::string& header,
          bool contiguous, int shared) {
-        fast::cuda_kernel(name, inputs, outputs, source, header, contiguous, shared);
+        return nb::cast(CudaKernel{
+            fast::cuda_kernel(name, inputs, outputs, source, header, contiguous, shared)});
       });
   def(m,
       "precompiled_cuda_kernel(*, name: str, compiled_source: bytes, "
@@ -97,11 +193,20 @@ void bind_kernels(nb::module_& m) {
       "output_dtypes: Sequence[Dtype], scalars: Sequence[object], grid: tuple[int, int, int], "
       "threadgroup: tuple[int, int, int], shared_memory: int = 0, init_value: float | None = None, "
       "ensure_row_contiguous: bool = False, stream: StreamOrDevice = None) -> list[array]",
-      [](std::string& name, nb::handle, nb::handle, nb::handle, nb::handle, nb::handle, nb::handle,
-         nb::handle, int shared, std::optional<float>& init, bool contiguous,
+      [](std::string& name, nb::handle code, std::vector<Operand>& inputs,
+         std::vector<Shape>& shapes, std::vector<Dtype>& dtypes, std::vector<KernelScalar>& scalars,
+         Ints& grid, Ints& group, int shared, std::optional<float>& init, bool contiguous,
          const StreamOrDevice& s) {
-        return fast::precompiled_cuda_kernel(name, "", {}, {}, {}, {}, {}, {}, shared, init,
-                                             contiguous, s);
+        constexpr const char* op = "precompiled_cuda_kernel";
+        if (!PyBytes_Check(code.ptr()))
+          fail<TypeError>(op, "code of type ", class_name(code), "; bytes are accepted");
+        std::vector<fast::ScalarArg> numbers;
+        for (const KernelScalar& x : scalars) numbers.push_back(x.value);
+        const std::string bytes(PyBytes_AS_STRING(code.ptr()),
+                                static_cast<size_t>(PyBytes_GET_SIZE(code.ptr())));
+        return fast::precompiled_cuda_kernel(
+            name, bytes, to_inputs(op, inputs), shapes, dtypes, numbers, three(op, "grid", grid),
+            three(op, "threadgroup", group), shared, init, contiguous, s);
       });
 }
 
@@ -111,7 +216,8 @@ void bind_fast(nb::module_& parent) {
   nb::module_ m = parent.def_submodule("fast", "Composite functions with kernels of their own.");
   bind_norms(m);
   bind_layers(m);
-  bind_kernels(m);
+  bind_metal(m);
+  bind_cuda(m);
 }
 
 }  // namespace mlx::python

@@ -2,6 +2,7 @@
 #include "convert.h"
 #include "mlx/ops.h"
 #include "mlx/ops/gather_mm.h"
+#include "mlx/ops/precision.h"
 #include "mlx/ops/standard.h"
 #include "module.h"
 
@@ -10,9 +11,46 @@ namespace mlx::python {
 namespace {
 namespace core = mlx::core;
 #define STREAM "stream: StreamOrDevice = None) -> array"
+
+/// A `with` block in which products have a precision.
+struct PrecisionBlock {
+  core::Precision precision;
+  std::vector<int> before;
+};
+
+void bind_precision(nb::module_& m) {
+  def(m, "get_matmul_precision() -> str",
+      [] { return std::string(core::precision_name(core::matmul_precision())); });
+  def(m, "set_matmul_precision(precision: str) -> None", [](const std::string& name) {
+    core::set_matmul_precision(core::precision_from_name("set_matmul_precision", name));
+  });
+  nb::class_<PrecisionBlock> block(m, "_MatmulPrecision",
+                                   "A `with` block in which products have a precision.");
+  def(
+      block, "__enter__(self) -> _MatmulPrecision",
+      [](nb::handle self) {
+        auto& b = instance_of<PrecisionBlock>(self);
+        b.before.push_back(core::set_own_matmul_precision(static_cast<int>(b.precision)));
+        return nb::object(nb::borrow(self));
+      },
+      "Sets the precision for the calling thread.");
+  def(
+      block, "__exit__(self, *args: object) -> None",
+      [](nb::handle self, Star) {
+        auto& b = instance_of<PrecisionBlock>(self);
+        if (b.before.empty()) throw ValueError("[matmul_precision] the context was not entered");
+        core::set_own_matmul_precision(b.before.back());
+        b.before.pop_back();
+      },
+      "Puts the earlier precision back.");
+  def(m, "matmul_precision(precision: str) -> _MatmulPrecision", [](const std::string& name) {
+    return nb::cast(PrecisionBlock{core::precision_from_name("matmul_precision", name), {}});
+  });
+}
 }  // namespace
 
 void bind_products(nb::module_& m, nb::handle c) {
+  bind_precision(m);
   def(c, "dot(self, other: scalar | array, *, " STREAM,
       [](Operand x, Operand y, const StreamOrDevice& s) {
         BothOperands o("dot", x, y);

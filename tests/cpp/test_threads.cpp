@@ -73,6 +73,26 @@ TEST_CASE("threads evaluate graphs of their own over arrays that they share") {
   });
 }
 
+TEST_CASE("threads evaluate while their number changes") {
+  const int before = get_num_threads();
+  array x = matrix(400, 0);
+  array want = sum(exp(x), 0);
+  eval(x, want);
+  on_threads([&](int t) {
+    for (int i = 0; i < 30; ++i) {
+      if (t == 0) set_num_threads(i % 4 + 1);
+      need_equal(sum(exp(x), 0), want, "sums");
+      need_equal(sort(flatten(x)), sort(flatten(x)), "order");
+    }
+  });
+  set_num_threads(3);
+  CHECK(get_num_threads() == 3);
+  CHECK_THROWS_AS(set_num_threads(0), ValueError);
+  CHECK_THROWS_AS(set_num_threads(1025), ValueError);
+  CHECK(get_num_threads() == 3);
+  set_num_threads(before);
+}
+
 TEST_CASE("threads evaluate the same array") {
   on_each_device([](Device) {
     for (int round = 0; round < 10; ++round) {

@@ -1,4 +1,5 @@
 // cuBLAS's functions on the driver of the host: MLX_CUDA_BLAS names the library.
+#include <bit>
 #include <complex>
 #include <cstdint>
 #include <vector>
@@ -32,9 +33,24 @@ Sum widened(T x) {
     return x;
 }
 
+/// An operand with so many of its trailing bits rounded away, to even.
+float rounded(float x, int bits) {
+  uint32_t u = std::bit_cast<uint32_t>(x);
+  if (!bits || (u & 0x7f800000u) == 0x7f800000u) return x;
+  const uint32_t half = 1u << (bits - 1), last = u >> bits & 1;
+  return std::bit_cast<float>((u + half - 1 + last) & ~(2 * half - 1));
+}
+std::complex<float> rounded(std::complex<float> z, int bits) {
+  return {rounded(z.real(), bits), rounded(z.imag(), bits)};
+}
+template <class T>
+T rounded(T x, int) {
+  return x;
+}
+
 template <class T, class Sum>
 void multiply(const Matrix& a, const Matrix& b, const Matrix& c, int64_t m, int64_t n, int64_t k,
-              int64_t count, Sum alpha, Sum beta) {
+              int64_t count, int bits, Sum alpha, Sum beta) {
   auto elements = [](const Matrix& x, int64_t of) {
     return reinterpret_cast<T*>(x.data) + of * x.step;
   };
@@ -45,7 +61,8 @@ void multiply(const Matrix& a, const Matrix& b, const Matrix& c, int64_t m, int6
       for (int64_t i = 0; i < m; ++i) {
         Sum sum{};
         for (int64_t l = 0; l < k; ++l)
-          sum += widened<Sum>(pa[a.at(i, l)]) * widened<Sum>(pb[b.at(l, j)]);
+          sum += rounded(widened<Sum>(pa[a.at(i, l)]), bits) *
+                 rounded(widened<Sum>(pb[b.at(l, j)]), bits);
         sum *= alpha;
         T& out = pc[c.at(i, j)];
         if (beta != Sum{}) sum += beta * widened<Sum>(out);
@@ -102,7 +119,10 @@ EXPORT int cublasGemmStridedBatchedEx_64(Handle* handle, int form_a, int form_b,
                                          void* c, int type_c, int64_t ldc, int64_t step_c,
                                          int64_t count, int compute, int) {
   const bool wide = type == 1 || type == 5;
-  if (type_b != type || type_c != type || !size_of(type) || compute != (wide ? 70 : 68))
+  // Operands of float32 may be rounded to bfloat16 (75) or TF32 (77).
+  const int bits = compute == 75 ? 16 : compute == 77 ? 13 : 0;
+  if (type_b != type || type_c != type || !size_of(type) ||
+      (bits ? type != 0 && type != 4 : compute != (wide ? 70 : 68)))
     return kNotSupported;
   if (fails_now(kFailLibrary)) return kExecutionFailed;
   const size_t size = size_of(type);
@@ -113,7 +133,7 @@ EXPORT int cublasGemmStridedBatchedEx_64(Handle* handle, int form_a, int form_b,
   auto run = [&]<class T, class Sum>(T, Sum) {
     push(*handle->stream,
          [=, alpha = *static_cast<const Sum*>(alpha), beta = *static_cast<const Sum*>(beta)] {
-           multiply<T>(ma, mb, mc, m, n, k, count, alpha, beta);
+           multiply<T>(ma, mb, mc, m, n, k, count, bits, alpha, beta);
          });
   };
   switch (type) {

@@ -1,9 +1,9 @@
 """Writes one archive with which the tests run on a machine with a GPU: `./dev pack`.
 
 Such a machine may have no network, another Python and no compiler. The archive holds the built
-package and its plugin (stripped), the tests, this environment's interpreter and the packages that
-tests import. NVIDIA's driver and NVRTC are the machine's: the script `run` looks for the latter in
-the places where Python packages and toolkits put it.
+package and its plugin (stripped), the files of the repository, this environment's interpreter and
+the packages that tests import. NVIDIA's driver and NVRTC are the machine's: the script `run` looks
+for the latter in the places where Python packages and toolkits put it.
 """
 
 import pathlib
@@ -16,17 +16,22 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACK = ROOT / "build" / "pack"
 TREE = PACK / "tree"
 PACKAGES = [
+    "_distutils_hack",
     "_pytest",
+    "_yaml",
     "execnet",
+    "gguf",
     "hypothesis",
     "_hypothesis_ftz_detector.py",
     "_hypothesis_globals.py",
     "_hypothesis_pytestplugin.py",
     "iniconfig",
     "ml_dtypes",
+    "nanobind",
     "numpy",
     "numpy.libs",
     "packaging",
+    "pkg_resources",
     "pluggy",
     "py.py",
     "pygments",
@@ -36,9 +41,12 @@ PACKAGES = [
     "scipy",
     "scipy.libs",
     "scipy_openblas32",
+    "setuptools",
     "sortedcontainers",
+    "tqdm",
     "typing_extensions.py",
     "xdist",
+    "yaml",
 ]
 SKIPPED = shutil.ignore_patterns(
     "__pycache__", "site-packages", "test", "tests", "idlelib", "turtledemo", "tkinter", "lib2to3",
@@ -50,15 +58,15 @@ RUN = """#!/bin/sh
 # run checks       the first things to see: what the GPU is, and whether its bits are the CPU's
 # run python ARGS  the interpreter, with the package
 here=$(cd "$(dirname "$0")" && pwd)
-export PYTHONHOME=$here/python PYTHONPATH=$here/build/python:$here/packages
+export PYTHONHOME=$here/interpreter PYTHONPATH=$here/build/python:$here/packages
 export PYTHONDONTWRITEBYTECODE=1
-export LD_LIBRARY_PATH=$here/python/lib:$here/packages/scipy_openblas32/lib:$LD_LIBRARY_PATH
+export LD_LIBRARY_PATH=$here/interpreter/lib:$here/packages/scipy_openblas32/lib:$LD_LIBRARY_PATH
 for found in $(ls -d /opt/*/.venv/lib/python3*/site-packages/nvidia/cu13/lib \\
     /usr/local/lib/python3*/dist-packages/nvidia/cu13/lib /usr/local/cuda*/lib64 2>/dev/null); do
   MLX_CUDA_LIBRARY_PATH=$MLX_CUDA_LIBRARY_PATH:$found
 done
 export MLX_CUDA_LIBRARY_PATH MLX_CUDA_CACHE_DIR=${MLX_CUDA_CACHE_DIR:-$here/kernels}
-python=$here/python/bin/python3
+python=$here/interpreter/bin/python3
 cd "$here"
 parallel=
 [ -d packages/xdist ] && parallel="-n $(nproc)"
@@ -98,7 +106,7 @@ def interpreter():
     """The interpreter and its library, as PYTHONHOME wants them."""
     version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
     binary = pathlib.Path(sys.executable).resolve()
-    home = TREE / "python"
+    home = TREE / "interpreter"
     copy(binary, home / "bin" / "python3")
     copy(pathlib.Path(sysconfig.get_paths()["stdlib"]), home / "lib" / version)
     modules = pathlib.Path(sysconfig.get_paths()["stdlib"], "lib-dynload")
@@ -130,25 +138,15 @@ def main():
     built = ROOT / "build" / "python" / "mlx"
     shutil.copytree(built, TREE / "build" / "python" / "mlx", symlinks=False,
                     ignore=shutil.ignore_patterns("__pycache__"))  # fmt: skip
-    for name in (
-        "tests/python",
-        "tests/golden",
-        "tests/programs",
-        "tests/peers",
-        "tests/includes.py",
-        "pyproject.toml",
-        "README.md",
-        "CONTRIBUTING.md",
-        "cmake",
-        "docs",
-        "examples",
-        "mlx",
-    ):
-        source = ROOT / name
-        shutil.copytree(source, TREE / name) if source.is_dir() else copy(source, TREE / name)
+    tracked = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], capture_output=True, check=True)
+    for name in tracked.stdout.decode().rstrip("\0").split("\0"):
+        if (ROOT / name).exists():
+            copy(ROOT / name, TREE / name)
+    headers = TREE / "build" / "python" / "mlx" / "include" / "mlx" / "ops"
+    copy(ROOT / "mlx" / "ops" / "elementwise.def", headers / "elementwise.def")
     for library in (*TREE.glob("build/python/mlx/lib/*.so"), *TREE.glob("build/python/mlx/*.so"),
                     *TREE.glob("packages/scipy_openblas32/lib/*.so"),
-                    *TREE.glob("python/lib/libpython*.so*")):  # fmt: skip
+                    *TREE.glob("interpreter/lib/libpython*.so*")):  # fmt: skip
         subprocess.run(["strip", "--strip-unneeded", library], check=True)
     (TREE / "run").write_text(RUN)
     (TREE / "run").chmod(0o755)

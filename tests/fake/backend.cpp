@@ -11,6 +11,7 @@
 
 #include "control.h"
 #include "executable.h"
+#include "mlx/backend/shared/launch.h"
 #include "mlx/core/error.h"
 #include "mlx/ops/custom.h"
 #include "program.h"
@@ -35,21 +36,6 @@ std::exception_ptr wait_for(const std::vector<Ref<Event>>& events) {
 }
 
 void start(Launch launch);
-
-/// A launch that found no memory for its temporaries.
-class WaitingLaunch final : public SuspendedWork {
- public:
-  explicit WaitingLaunch(Launch launch) : launch_(std::move(launch)) {
-    launch_.done = {};  // the event owns this
-  }
-  void resume(Event& end) override {
-    launch_.done = Ref<Event>(&end);
-    start(std::move(launch_));
-  }
-
- private:
-  Launch launch_;
-};
 
 class FakeBackend final : public Backend {
  public:
@@ -113,7 +99,7 @@ void start(Launch launch) {
   } catch (...) {
     Ref<Event> done = launch.done;
     return done->suspend(std::current_exception(),
-                         std::make_unique<WaitingLaunch>(std::move(launch)));
+                         std::make_unique<SuspendedLaunch>(std::move(launch), start));
   }
   ++counts().launches;
   auto completion = make_ref<StreamCompletion>();

@@ -5,6 +5,7 @@
 
 #include "control.h"
 #include "mlx/backend/shared/borrow.h"
+#include "mlx/backend/shared/launch.h"
 #include "mlx/core/error.h"
 #include "mlx/ops/custom.h"
 #include "mlx/runtime/observe.h"
@@ -192,15 +193,8 @@ class Running {
     run_program(p, shape, {operands.data(), operands.size()}, layouts, constants());
   }
 
-  /// An array over an operand's memory.
   array as_array(int k, const Shape& at) const {
-    const Binding& b = launch_.arguments.bindings()[step_.slots[k]];
-    Ref<Buffer> buffer(b.buffer ? b.buffer : arena_.get());
-    const Layout& l = step_.operands[k];
-    int64_t offset = b.offset / l.dtype.size() + l.offset;
-    for (size_t d = 0; d < at.size(); ++d) offset += at[d] * step_.advance[k][d];
-    const size_t bytes = buffer->bytes;
-    return array(make_ref<Storage>(std::move(buffer), bytes), l.shape, l.strides, offset, l.dtype);
+    return operand_array(step_, k, at, launch_, arena_.get());
   }
   void run_primitive() {
     Primitive& primitive = *static_cast<const PrimitiveAttrs*>(step_.attrs.get())->primitive;

@@ -39,16 +39,6 @@ Memory::Memory() {
   for (Limit l : {soft, cache, hard}) limits_[l] = host_backend().memory(0).limit(l);
 }
 
-bool Memory::reserve(size_t bytes) {
-  std::lock_guard lock(mutex_);
-  if (active_ + bytes > limits_[hard]) return false;
-  active_ += bytes;
-  peak_ = std::max(peak_, active_);
-  if (active_ + cached_ > limits_[soft])
-    trim(limits_[soft] > active_ ? limits_[soft] - active_ : 0);
-  return true;
-}
-
 Block Memory::find_cached(size_t capacity) {
   std::lock_guard lock(mutex_);
   auto it = cache_.lower_bound(capacity);
@@ -111,37 +101,6 @@ void Memory::trim(size_t most) {
     destroy(last->second);
     cache_.erase(last);
   }
-}
-
-size_t Memory::active() const {
-  std::lock_guard lock(mutex_);
-  return active_;
-}
-size_t Memory::peak() const {
-  std::lock_guard lock(mutex_);
-  return peak_;
-}
-size_t Memory::cached() const {
-  std::lock_guard lock(mutex_);
-  return cached_;
-}
-void Memory::reset_peak() {
-  std::lock_guard lock(mutex_);
-  peak_ = 0;
-}
-void Memory::clear_cache() {
-  std::lock_guard lock(mutex_);
-  trim(0);
-}
-size_t Memory::limit(Limit which) const {
-  std::lock_guard lock(mutex_);
-  return limits_[which];
-}
-size_t Memory::limit(Limit which, size_t bytes) {
-  std::lock_guard lock(mutex_);
-  size_t before = std::exchange(limits_[which], bytes);
-  if (which == cache) trim(bytes);
-  return before;
 }
 
 }  // namespace mlx::core::fake

@@ -3,10 +3,9 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <vector>
 
-#include "mlx/backend/backend.h"
+#include "mlx/backend/shared/pool.h"
 
 namespace mlx::core::fake {
 
@@ -16,29 +15,18 @@ struct Block {
   size_t capacity = 0;
 };
 
-class Memory final : public MemoryControl {
+class Memory final : public PoolFigures {
  public:
   Memory();
   /// Throws MemoryError beyond the hard limit, after waiting for work that holds memory.
   Block take(size_t bytes);
   void give(const Block& block);
 
-  size_t active() const override;
-  size_t peak() const override;
-  size_t cached() const override;
-  void reset_peak() override;
-  void clear_cache() override;
-  size_t limit(Limit which) const override;
-  size_t limit(Limit which, size_t bytes) override;
-
  private:
-  bool reserve(size_t bytes);
   Block find_cached(size_t capacity);
-  void trim(size_t most);
+  void trim(size_t most) override;
 
-  mutable std::mutex mutex_;
   std::multimap<size_t, Block> cache_;  // by capacity
-  size_t active_ = 0, peak_ = 0, cached_ = 0, limits_[3];
 };
 
 /// Bytes of the device; not owned where they were wrapped. In discrete mode the host has no address

@@ -88,6 +88,20 @@ def pytest_collection_modifyitems(config, items):
         config.hook.pytest_deselected(items=out)
 
 
+@pytest.fixture(autouse=True)
+def default_device_stays():
+    """A test that changes the default device or its stream would move those after it."""
+    import mlx.core as mx
+
+    device = mx.default_device()
+    stream = mx.default_stream(device)
+    yield
+    changed = mx.default_device(), mx.default_stream(device)
+    mx.set_default_device(device)
+    mx.set_default_stream(stream)
+    assert changed == (device, stream)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session):
     """Writes beside or after the second backend's buffers fail the run."""

@@ -147,6 +147,28 @@ def test_layers():
              bits=4, bound=1e-5)  # fmt: skip
 
 
+def test_selection_and_counting():
+    m = values(mx.bool_, (50, 70))
+    x, u = values(mx.float32, (50, 70, 2), 1), values(mx.float32, (3500, 2), 2)
+    check(mx.argwhere, m)
+
+    def written(x):
+        x[m] = u
+        return x
+
+    agree(lambda x: [written(x + 0)], x)
+    with mx.stream(mx.gpu):
+        found = x[m]
+    assert np.array_equal(np.array(found), np.array(x)[np.array(m)])
+    at = values(mx.uint8, (3500,))
+    check(mx.bincount, at)
+    check(mx.bincount, at, weights=u[:, 0], length=256)
+    check(lambda x, stream: mx.histogram(x, 20, stream=stream)[0], u)
+    bad = mx.bincount(at, length=9)
+    with pytest.raises(IndexError, match="from 0 to 8 are accepted"):
+        mx.eval(bad)
+
+
 def test_read_write_in_place_read_again():
     a = mx.arange(1000.0) + 0
     mx.eval(a)
@@ -206,6 +228,51 @@ def test_memory_figures():
     mx.synchronize()
     mx.clear_cache()
     assert mx.get_cache_memory() == 0 or mx.get_active_memory() == before
+
+
+def rounded(a, kept):
+    """The float32 values with so many significant bits, to even."""
+    bits, gone = np.array(a).view(np.uint32).astype(np.uint64), 24 - kept
+    bits += (1 << (gone - 1)) - 1 + (bits >> gone & 1)
+    return mx.array((bits >> gone << gone).astype(np.uint32).view(np.float32))
+
+
+@pytest.mark.parametrize(("name", "kept"), [("high", 11), ("medium", 8)])
+def test_products_round_their_operands_where_that_is_allowed(name, kept):
+    a, b = values(mx.float32, (9, 20), 1), values(mx.float32, (20, 6), 2)
+    want = rounded(a, kept) @ rounded(b, kept)
+    assert bits(want) != bits(a @ b)
+    with mx.matmul_precision(name):
+        assert bits(a @ b) == bits(want)
+        assert bits(mx.addmm(b[:1], a, b)) == bits(want + b[:1])
+        later = a @ b
+        slope = mx.grad(lambda a: (a @ b).sum())
+    assert bits(later) == bits(want)  # what was set as it was built
+    assert bits(slope(a)) == bits(mx.ones((9, 6)) @ b.T)  # it is built as it is called
+    with mx.matmul_precision(name):
+        assert bits(slope(a)) == bits(mx.ones((9, 6)) @ rounded(b, kept).T)
+
+    def f(a):
+        with mx.matmul_precision(name):
+            return (a @ b).sum()
+
+    assert bits(mx.grad(f)(a)) == bits(mx.ones((9, 6)) @ rounded(b, kept).T)
+
+
+def test_a_worker_of_the_benchmarks_computes_on_the_gpu():
+    from mlx.bench.worker import Worker, load_package
+
+    load_package()
+    worker = Worker()
+    before = mx.default_device()
+    try:
+        worker.hello("mlx", None, "gpu")
+        launches = second_backend.host_driver().mlx_host_launches()
+        assert worker.prepare("elementwise/add 1K")["elements"] == 1024
+        assert worker.run(3)["seconds"] > 0
+        assert second_backend.host_driver().mlx_host_launches() >= launches + 4
+    finally:
+        mx.set_default_device(before)
 
 
 def test_damaged_files_of_the_cache_compile_anew():

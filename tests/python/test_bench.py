@@ -2,8 +2,10 @@
 
 import json
 import os
+import pathlib
 import shlex
 import subprocess
+import sys
 
 import pytest
 from processes import PYTHON
@@ -55,6 +57,21 @@ def test_a_case_is_timed_here_and_in_a_peer(tmp_path, capsys):
     ratios = sorted(row["ratios"]["again"] for row in content["rows"])
     assert content["medians"]["again"] == pytest.approx(sum(ratios) / 2)
     assert content["date"].startswith("20")
+
+
+@pytest.mark.cpu_only("about machines without a GPU")
+def test_a_device_that_is_not_there_ends_the_command(capsys):
+    assert bench.main(["add 1K$", *QUICK, "--device", "gpu"]) == 1
+    assert "not available" in capsys.readouterr().err
+
+
+def test_a_framework_without_a_gpu_says_so():
+    from mlx.bench.frameworks.numpy import Framework
+    from mlx.bench.registry import Missing
+
+    Framework(None).use("cpu")
+    with pytest.raises(Missing, match="numpy has no gpu here"):
+        Framework(None).use("gpu")
 
 
 def results(ratios):
@@ -133,10 +150,10 @@ def test_a_function_is_compiled_anew_each_time():
     assert registry.load()["compile/200 ops on 4 numbers and the first call"].mode == "first"
 
 
-def test_what_a_framework_lacks_is_shown(monkeypatch, capsys):
+def test_what_a_framework_lacks_is_shown(capsys):
     pytest.importorskip("numpy")
-    monkeypatch.setitem(os.environ, "PYTHONPATH", "")
-    command = f"env {shlex.join(PYTHON)}"
+    without = [p for p in sys.path if not (pathlib.Path(p) / "mlx").is_dir()]
+    command = f"env PYTHONPATH={os.pathsep.join(without)} {shlex.join(PYTHON)}"
     assert (
         bench.main(["add 1K$", "multiply-adds 4M compiled", *QUICK, "--vs", f"numpy={command}"])
         == 0

@@ -15,10 +15,10 @@ pytestmark = [
 HERE = pathlib.Path(__file__).parent
 
 
-@pytest.mark.sampled(0.1, always=True)  # kernels are compiled, a minute where none are kept
+@pytest.mark.sampled(0, always=True)  # minutes where no compiled kernels are kept: --all runs it
 def test_on_a_driver_of_the_host():
     """All checks of the files named. The CPU's bits are those of the sets that have FMA."""
-    files = ("cuda_checks.py", "cuda_failures.py", "test_gpu_interop.py")
+    files = ("cuda_checks.py", "cuda_failures.py", "cuda_kernels.py", "test_gpu_interop.py")
     environment = {name: value for name, value in os.environ.items() if name != "MLX_CPU_ISA"}
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", "--backend", "cuda-host",
@@ -29,6 +29,17 @@ def test_on_a_driver_of_the_host():
         env=environment,
     )  # fmt: skip
     assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_primitives_of_programs():
+    """Classes in C++ whose eval_gpu enqueues work, or writes from the host."""
+    program = """
+import os, subprocess, second_backend, mlx.core as mx, pathlib
+plugin = second_backend.use_host_driver()
+folder = pathlib.Path(mx.__file__).resolve().parents[2] / "tests"
+raise SystemExit(subprocess.run([folder / "mlx_cuda_primitives", plugin]).returncode)
+"""
+    assert run_program(program, MLX_DEVICE="") == (0, "", "")
 
 
 def test_without_a_driver_there_is_no_gpu_and_no_message():

@@ -292,3 +292,44 @@ def test_products_of_gathered_matrices(dtype):
     bad = mx.segmented_mm(a[0], b[0], mx.array([[0, 71]]), stream=mx.gpu)
     with pytest.raises(IndexError, match=r"index 71 .* axis 0 with size 71"):
         mx.eval(bad)
+
+
+@pytest.mark.parametrize("dtype", BOUNDS, ids=str)
+def test_hadamard_transforms(dtype):
+    """Parts of a row in a block, whole rows of several blocks, and all orders of the matrix."""
+    for shape in ((5, 1), (3, 70, 8), (70, 64), (2, 12), (3, 80), (2, 28 * 16), (2, 16384),
+                  (1, 12 * 8192), (0, 4)):  # fmt: skip
+        x = values(dtype, shape)
+        for a in (x, x[::-1], mx.broadcast_to(x[:1], x.shape)):
+            check(mx.hadamard_transform, a)
+        check(mx.hadamard_transform, x, scale=0.3)
+    check(mx.hadamard_transform, values(dtype, ()))
+    x = values(dtype, (40, 6))
+    check(lambda x, stream: on(stream, lambda: mx.hadamard_transform(x.T)), x[:, :5])
+    check(lambda x, stream: on(stream, mx.grad(lambda x: mx.square(
+        mx.hadamard_transform(x)).sum()), x), x[:, :4])  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", BOUNDS, ids=str)
+@pytest.mark.parametrize("width", [1, 33, 128, 256, 300])
+def test_gated_delta_rules(width, dtype):
+    """Rows of a state in one or several elements a thread; the last width has no kernel."""
+    rng = np.random.default_rng(11)
+    batches, length, key_heads, heads, height = 2, 7, 2, 4, 5
+
+    def numbers(*shape):
+        return mx.array(rng.standard_normal(shape) * 0.3).astype(dtype, stream=mx.cpu)
+
+    q, k = (numbers(batches, length, key_heads, width) for _ in range(2))
+    v, state = numbers(batches, length, heads, height), numbers(batches, heads, height, width)
+    beta = numbers(batches, length, heads)
+    mask = mx.array(rng.random((batches, length)) < 0.7)
+    for gates in (numbers(batches, length, heads), numbers(batches, length, heads, width)):
+        for given in ((None, None), (state, mask)):
+            for views in ((q, k, v), (q[:, ::-1], k[..., ::-1], v[:, ::-1])):
+                for i in range(2):
+                    near(lambda *x, stream, g=given, i=i: mx.fast.gated_delta_update(
+                        *x, *g, stream=stream)[i], *views, gates, beta,
+                        bound=8 * BOUNDS[dtype])  # fmt: skip
+    near(lambda *x, stream: mx.fast.gated_delta_update(*x, stream=stream)[0],
+         q[:, :0], k[:, :0], v[:, :0], gates[:, :0], beta[:, :0], bound=0)  # fmt: skip

@@ -8,6 +8,8 @@ import pytest
 from installed import run, tool
 from processes import PYTHON
 
+import mlx.core as mx
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples" / "cpp"
 NAMES = sorted(p.parent.name for p in EXAMPLES.glob("*/CMakeLists.txt"))
@@ -39,6 +41,16 @@ def test_example(programs, name):
     assert run(str(programs / name))
 
 
+@pytest.mark.cpu_only("C++ programs of their own, which compute on the CPU")
+def test_exported_from_python(programs, tmp_path):
+    """What a network that Python trained and exported gives in C++ is what it gives in Python."""
+    options = ("--program", str(programs / "exported_function"), "--output", str(tmp_path))
+    environment = {**os.environ, "PYTHONPATH": str(pathlib.Path(mx.__file__).parents[1])}
+    said = run(sys.executable, str(EXAMPLES.parent / "exported.py"), *options, env=environment)
+    assert float(said.rsplit("largest difference: ", 1)[1]) < 1e-5, said
+
+
+@pytest.mark.cpu_only("installs this machine's build")
 def test_package_has_what_headers_include(prefix):
     """Every header that an installed header includes is installed."""
     include = prefix / "mlx" / "include"

@@ -58,6 +58,7 @@ def extension():
     return extension
 
 
+@pytest.mark.cpu_only("installs this machine's build")
 @pytest.mark.parametrize("way", ["by CMake", "from sources", "pybind11"])
 def test_build_and_use(way, extension, prefix, tmp_path, request):
     """The example is built in place against an installed package, imported and differentiated."""

@@ -50,12 +50,19 @@ def explanations():
 # What the device itself answers: recorded on a machine whose only one is the CPU.
 ABOUT_DEVICES = re.compile(
     r"(?<!repr\()mx\.gpu|cuda\.is_available|^repr\(mx\.default_(device|stream)\([\w.]*\)\)$"
+    r"|__dlpack_device__|fast\.cuda_kernel"
 )
+ROUNDED = 1e-6  # of the largest element: kernels of a GPU add in an order of their own
+
+
+def on_gpu():
+    """Whether the device under test is a GPU, or stands in for one."""
+    return second_backend.in_use() is not None or mx.default_device() == mx.gpu
 
 
 def applies(call):
-    """Whether what was recorded of a call holds on the backend under test."""
-    return second_backend.in_use() is None or not ABOUT_DEVICES.search(call)
+    """Whether what was recorded of a call holds on the device under test."""
+    return not on_gpu() or not ABOUT_DEVICES.search(call)
 
 
 def judge(want, got):
@@ -137,8 +144,11 @@ def test_every_published_name_is_called():
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_golden(family):
+    rounded = ROUNDED if on_gpu() else 0.0
     unexplained = [
-        f"{call}\n    {message}" for call, *_, message, reason in judged(family) if reason is None
+        f"{call}\n    {message}"
+        for call, kinds, away, message, reason in judged(family)
+        if reason is None and not (kinds == ["value"] and 0 < away <= rounded)
     ]
     assert not unexplained, report(unexplained)
 
@@ -186,7 +196,7 @@ def test_bounds_are_near_what_they_bound():
 
 def test_few_calls_are_about_devices():
     about = [c for f in FAMILIES for c, _ in recorded(f)["calls"] if ABOUT_DEVICES.search(c)]
-    assert 0 < len(about) <= 12, report(about)
+    assert 0 < len(about) <= 15, report(about)
 
 
 def test_a_result_beyond_its_bound_is_not_explained(monkeypatch):

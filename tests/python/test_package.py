@@ -1,9 +1,12 @@
 """The package's metadata, and what `python -m mlx` prints."""
 
+import os
 import pathlib
 import re
 import subprocess
+import sys
 
+import installed
 import processes
 import pytest
 
@@ -91,3 +94,29 @@ def test_an_instruction_set_of_another_machine():
         status, _, error = processes.run_program(code, MLX_CPU_ISA=name)
         assert status == 1
         assert f"MLX_CPU_ISA={name} given; accepted: {', '.join(sets)} (this machine" in error
+
+
+@pytest.mark.parametrize(
+    ("option", "sentence"),
+    [
+        ("CXX=/nowhere/c++", "mlx needs a C++20 compiler, and none was found."),
+        ("-DPython_INCLUDE_DIR=/nowhere", "mlx needs the headers of Python 3."),
+    ],
+    ids=["compiler", "headers"],
+)
+def test_what_is_missing_is_said(tmp_path, option, sentence):
+    """A build without a compiler or Python's headers ends with a sentence that says so."""
+    name, _, value = option.partition("=")
+    variables, options = ({}, [option]) if name.startswith("-") else ({name: value}, [])
+    options += [f"-DCMAKE_MAKE_PROGRAM={installed.tool('ninja')}"]
+    options += [f"-DPython_EXECUTABLE={sys.executable}"]
+    done = subprocess.run(
+        [installed.tool("cmake"), "-S", str(ROOT), "-B", str(tmp_path), "-G", "Ninja", *options],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    said = " ".join(done.stderr.split())
+    assert done.returncode != 0
+    assert sentence in said and "On Debian and Ubuntu: apt install" in said, done.stderr

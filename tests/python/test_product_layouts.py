@@ -163,8 +163,13 @@ def disagreements(product, dtype):
 @pytest.mark.sampled(0.4, always=True)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("product", PRODUCTS)
-def test_products_agree_however_they_are_run(product, dtype):
+def test_products_agree_however_they_are_run(product, dtype, backend):
     if dtype == "int32" and product in INEXACT:
         pytest.skip("the product takes inexact dtypes")
     found = list(disagreements(product, dtype))
+    if backend == "gpu" and product == "einsum path":
+        # One factor is a slice of the left operand. The slice of a filled array is a copy, that of
+        # an evaluated one is read with the distance of rows that it has, which the GPU's library
+        # rounds by (docs/adr/0018).
+        found = [f for f in found if not f.startswith("constant, ")]
     assert not found, f"{len(found)}:\n" + "\n".join(found[:30])

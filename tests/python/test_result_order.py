@@ -63,6 +63,7 @@ def test_any_order_gives_the_bits_of_rows(name, dtype):
                 np.testing.assert_array_equal(host(op(same, axis)), host(op(rows, axis)))
 
 
+@pytest.mark.cpu_only("memory orders are those of the CPU's kernels")
 @pytest.mark.parametrize("name", ["sort", "argsort", "cumsum", "cummax"])
 def test_a_dense_input_gives_its_order(name):
     a = evaluated((6, 7, 8), 0)

@@ -13,6 +13,7 @@ import pytest
 from processes import PYTHON
 
 PROGRAM = pathlib.Path(__file__).with_name("second_backend_checks.py")
+pytestmark = pytest.mark.cpu_only("makes a GPU of its own")
 NAMES = re.findall(r"^@check\ndef (\w+)", PROGRAM.read_text(), re.M)
 
 

@@ -11,7 +11,7 @@
 #include "mlx/backend/cpu/cpu_info.h"
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/threads.h"
-#include "mlx/core/error.h"
+#include "mlx/backend/shared/mask_error.h"
 
 namespace mlx::core::cpu {
 namespace {
@@ -20,11 +20,6 @@ const CompactKernels& compact_kernels() { return MLX_FOR_ISA(compact_kernels); }
 
 constexpr int64_t kBlock = 1024;  // mask elements whose indices are computed at a time
 constexpr int64_t kChunk = 32 * kBlock;
-
-[[noreturn]] void changed(const char* op) {
-  fail<ExecutionError>(op,
-                       "a mask that was changed after it was counted; one that stays is needed");
-}
 
 /// A mask divided into chunks, and the output offset of each.
 class Chunks {
@@ -58,7 +53,7 @@ class Chunks {
         [&](int64_t begin, int64_t end) {
           for (int64_t c = begin; c < end; ++c) {
             const int64_t n = starts[c + 1] - starts[c];
-            if (n > 0 && f(c * chunk_, length(c), starts[c], n) != n) changed(op_);
+            if (n > 0 && f(c * chunk_, length(c), starts[c], n) != n) bad_mask(op_);
           }
         },
         0.1 * static_cast<double>(size_) + ns * static_cast<double>(total()));
@@ -134,7 +129,7 @@ void run_nonzero(const KernelArgs& args) {
   const auto& attrs = attrs_as<NonzeroAttrs>(args.attrs);
   const View &mask = args.in[0], &out = args.out[0];
   const Chunks chunks("nonzero", mask, kChunk);
-  if (chunks.total() != attrs.count) changed("nonzero");
+  if (chunks.total() != attrs.count) bad_mask("nonzero");
   if (out.size() == 0) return;
   const bool wide = mask.size() > INT32_MAX;
   if (out.dtype() == int64)
@@ -170,7 +165,7 @@ void run_compact(const KernelArgs& args) {
   const int64_t item = a.dtype().size(), bytes = row * item;
   const Chunks chunks("index", mask, rows_a_chunk(bytes));
   const int64_t count = chunks.total();
-  if (count > attrs.count || (attrs.exact && count < attrs.count)) changed("index");
+  if (count > attrs.count || (attrs.exact && count < attrs.count)) bad_mask("index");
   std::memset(out.as<char>() + count * bytes, 0, (attrs.count - count) * bytes);
   if (out.size() == 0) return;
 
@@ -210,9 +205,7 @@ void run_masked_scatter(const KernelArgs& args) {
   if (out.size() == 0) return;
   const int64_t bytes = out.size() / mask.size() * out.dtype().size();
   const Chunks chunks("masked_scatter", mask, rows_a_chunk(bytes));
-  if (chunks.total() > values.shape()[0])
-    fail<IndexError>("masked_scatter", values.shape()[0], " values for a mask that holds ",
-                     chunks.total(), " times; a value for each element that is replaced is needed");
+  if (chunks.total() > values.shape()[0]) few_values(values.shape()[0], chunks.total());
   char* const to = out.as<char>();
   const char* const from = values.as<const char>();
   if (to != a.as<char>()) {

@@ -14,12 +14,12 @@
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/search.h"
 #include "mlx/backend/cpu/threads.h"
-#include "mlx/core/error.h"
+#include "mlx/backend/shared/count_order.h"
 
 namespace mlx::core::cpu {
 namespace {
 
-constexpr int64_t kBlock = 1024;
+constexpr int64_t kBlock = kCountBlock;
 
 /// Computes the bin index of elements. With bounds, index 0 is for elements outside of them.
 class BinIndexer {
@@ -76,10 +76,7 @@ class BinIndexer {
         return even64_;
     }();
     const T high = lower[n - 1];
-    if (attrs_.bins == Bins::even && !std::isfinite(high - lower[0]))
-      fail("histogram",
-           "elements of which some are not finite, and no range; finite elements or a range are "
-           "accepted");
+    if (attrs_.bins == Bins::even && !std::isfinite(high - lower[0])) bad_bins();
     even = {lower, upper, high, static_cast<T>(n - 1) / (high - lower[0]), n - 1};
   }
   void by_value(const int64_t* x, int64_t n, uint32_t* bin_indices) const {
@@ -94,11 +91,9 @@ class BinIndexer {
     if (!outside) return;
     for (int64_t i = 0; i < n; ++i)
       if (static_cast<uint64_t>(x[i]) - from >= length)
-        fail<IndexError>("bincount", "the element ",
-                         x_.dtype() == uint64 ? std::to_string(static_cast<uint64_t>(x[i]))
-                                              : std::to_string(x[i]),
-                         "; numbers from ", attrs_.first, " to ", attrs_.first + attrs_.length - 1,
-                         " are accepted");
+        bad_count(x_.dtype() == uint64 ? std::to_string(static_cast<uint64_t>(x[i]))
+                                       : std::to_string(x[i]),
+                  attrs_.first, attrs_.length);
   }
   template <class T>
   void by_bounds(const EvenBins<T>& even, EvenFn<T> find, const void* x, int64_t n,
@@ -198,11 +193,9 @@ template <class W, class O>
 void count(const BinIndexer& indexer, const W* weights, int64_t n, O* out, int64_t length) {
   using A = Sum<W>;
   const int64_t width = indexer.size(), bytes = width * static_cast<int64_t>(sizeof(A));
-  const int64_t min_chunk = std::max({int64_t{1} << 16, 2 * width, (n + 31) / 32});
-  const int64_t chunk = (min_chunk + kBlock - 1) / kBlock * kBlock;
-  const int64_t chunks = std::max<int64_t>(1, (n + chunk - 1) / chunk);
-  // Sized to stay in the first-level cache.
-  const int copies = bytes <= 2048 ? 8 : bytes <= 8192 ? 4 : 1;
+  const CountOrder order = count_order(n, width, sizeof(A));
+  const int64_t chunk = order.chunk, chunks = order.chunks;
+  const int copies = order.copies;
   const Scratch memory(static_cast<size_t>(chunks * bytes));
   A* const tables = memory.get<A>();
   parallel_for(

@@ -17,11 +17,7 @@ array borrow(const View& v) {
 }
 
 /// Copies the elements that a primitive gave an output, unless it wrote them in place.
-void collect(const Primitive& p, const array& output, const View& to) {
-  if (output.shape() != to.shape() || output.dtype() != to.dtype())
-    fail<ExecutionError>(p.name(), "an output of shape ", to_string(output.shape()), " and dtype ",
-                         dtype_name(output.dtype()), "; shape ", to_string(to.shape()),
-                         " and dtype ", dtype_name(to.dtype()), " are accepted");
+void collect(const array& output, const View& to) {
   const char* from = output.data<char>();
   if (from == to.data || output.size() == 0) return;
   if (output.flags().row_contiguous) {
@@ -42,9 +38,10 @@ void run_primitive(const KernelArgs& args) {
   PrimitiveScope here;
   Primitive& p = *static_cast<const PrimitiveAttrs*>(args.attrs)->primitive;
   p.eval_cpu(inputs, outputs);
-  if (outputs.size() != args.out.size())
-    fail<ExecutionError>(p.name(), outputs.size(), " outputs; ", args.out.size(), " are accepted");
-  for (size_t k = 0; k < args.out.size(); ++k) collect(p, outputs[k], args.out[k]);
+  std::vector<std::pair<Shape, Dtype>> declared;
+  for (const View& v : args.out) declared.emplace_back(v.shape(), v.dtype());
+  check_outputs(p, outputs, declared);
+  for (size_t k = 0; k < args.out.size(); ++k) collect(outputs[k], args.out[k]);
 }
 
 constexpr uint32_t kAll = ~0u;

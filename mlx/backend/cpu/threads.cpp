@@ -20,6 +20,8 @@
 #include <utility>
 
 #include "mlx/backend/cpu/cpu_info.h"
+#include "mlx/backend/threads.h"
+#include "mlx/core/blocking.h"
 #include "mlx/core/error.h"
 
 namespace mlx::core::cpu {
@@ -98,6 +100,7 @@ struct Pool {
   bool worth_waking(double estimated_ns);
   void start_helpers(int wanted);
   void stop_helpers();
+  void resize(int wanted);
   void run(const Job& todo, bool wake);
 };
 
@@ -297,36 +300,29 @@ class Owner {
   bool owns_;
 };
 
-}  // namespace
-
-int num_threads() { return configured_threads(pool()); }
-
-void set_num_threads(int threads) {
-  if (threads < 1 || threads > kMaxThreads) {
-    fail("set_num_threads", threads, " given; accepted: a whole number from 1 to 1024.");
-  }
-  if (inside) {
-    fail<ExecutionError>("set_num_threads", "called from inside a parallel loop.");
-  }
-  auto& p = pool();
+// The helpers that are left over end; those that are missing start with the next long loop.
+void Pool::resize(int wanted) {
   while (true) {
-    if (Owner owner{p}) {
-      p.stop_helpers();
-      p.threads.store(threads);
+    if (Owner owner{*this}) {
+      if (helpers > wanted - 1) stop_helpers();
+      threads.store(wanted);
       return;
     }
     std::this_thread::yield();
   }
 }
 
+}  // namespace
+
+int num_threads() { return configured_threads(pool()); }
+
 void wake_threads() {
   auto& p = pool();
-  const int threads = configured_threads(p);
-  if (threads == 1 || inside) {
+  if (configured_threads(p) == 1 || inside) {
     return;
   }
   if (Owner owner{p}) {
-    p.start_helpers(threads - 1);
+    p.start_helpers(p.threads.load() - 1);  // their number may have changed before
     if (p.parked.load() > 0) {
       p.epoch.fetch_add(1);
       p.epoch.notify_all();
@@ -338,8 +334,7 @@ bool in_parallel() { return inside; }
 
 void detail::run_parallel(int64_t n, int64_t grain, RangeRef f, double estimated_ns) {
   auto& p = pool();
-  const int threads = inside ? 1 : configured_threads(p);
-  if (threads == 1) {
+  if (inside || configured_threads(p) == 1) {
     return f(0, n);
   }
   Owner owner{p};
@@ -348,7 +343,7 @@ void detail::run_parallel(int64_t n, int64_t grain, RangeRef f, double estimated
   }
   const bool wake = p.worth_waking(estimated_ns);
   if (wake) {
-    p.start_helpers(threads - 1);
+    p.start_helpers(p.threads.load() - 1);  // their number may have changed before
   }
   const int hot = wake ? p.helpers : p.helpers - p.parked.load();
   if (hot <= 0) {
@@ -368,3 +363,18 @@ void detail::run_parallel(int64_t n, int64_t grain, RangeRef f, double estimated
 }
 
 }  // namespace mlx::core::cpu
+
+namespace mlx::core {
+
+int get_num_threads() { return cpu::num_threads(); }
+
+void set_num_threads(int threads) {
+  if (threads < 1 || threads > cpu::kMaxThreads)
+    fail("set_num_threads", threads, " given; accepted: a whole number from 1 to ",
+         cpu::kMaxThreads, ".");
+  if (cpu::inside) fail<ExecutionError>("set_num_threads", "called from inside a parallel loop.");
+  const BlockingRegion waiting;
+  cpu::pool().resize(threads);
+}
+
+}  // namespace mlx::core

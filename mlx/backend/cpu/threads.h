@@ -26,13 +26,9 @@ class RangeRef {
   void (*call_)(void*, int64_t, int64_t);
 };
 
-/// Number of threads a parallel loop may use, including the caller. Initially
-/// default_num_threads(); throws std::runtime_error if `MLX_NUM_THREADS` is malformed.
+/// Number of threads a parallel loop may use, including the caller: get_num_threads(). It may
+/// change between two calls, so a kernel asks once for each decision.
 int num_threads();
-
-/// Sets the number of threads (1 to 1024; ValueError otherwise). Waits for a running job; must not
-/// be called from inside a parallel loop (ExecutionError).
-void set_num_threads(int threads);
 
 /// Wakes parked helpers without waiting for them, so that they are ready when work arrives within
 /// about 100 microseconds. For the start of long evaluations.

@@ -36,16 +36,6 @@ Pool::Pool(ContextHandle context, size_t device_bytes, void (*poll)(), void (*wa
   limits_[cache] = kWatched ? 0 : limits_[soft];
 }
 
-bool Pool::reserve(size_t bytes) {
-  std::lock_guard lock(mutex_);
-  if (active_ + bytes > limits_[hard]) return false;
-  active_ += bytes;
-  peak_ = std::max(peak_, active_);
-  if (active_ + cached_ > limits_[soft])
-    trim(limits_[soft] > active_ ? limits_[soft] - active_ : 0);
-  return true;
-}
-
 bool Pool::find_cached(size_t capacity, Block& found) {
   std::lock_guard lock(mutex_);
   auto it = cache_.lower_bound(capacity);
@@ -162,38 +152,12 @@ void Pool::free_idle_slabs() {
   });
 }
 
-size_t Pool::active() const {
-  std::lock_guard lock(mutex_);
-  return active_;
-}
-size_t Pool::peak() const {
-  std::lock_guard lock(mutex_);
-  return peak_;
-}
 size_t Pool::cached() const {
   std::lock_guard lock(mutex_);
   size_t bytes = cached_;
   for (const Slab& s : slabs_)
     if (s.idle != s.given) bytes -= s.idle;
   return bytes;
-}
-void Pool::reset_peak() {
-  std::lock_guard lock(mutex_);
-  peak_ = 0;
-}
-void Pool::clear_cache() {
-  std::lock_guard lock(mutex_);
-  trim(0);
-}
-size_t Pool::limit(Limit which) const {
-  std::lock_guard lock(mutex_);
-  return limits_[which];
-}
-size_t Pool::limit(Limit which, size_t bytes) {
-  std::lock_guard lock(mutex_);
-  const size_t before = std::exchange(limits_[which], bytes);
-  if (which == cache) trim(bytes);
-  return before;
 }
 
 }  // namespace mlx::core::cuda

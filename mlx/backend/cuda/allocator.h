@@ -3,10 +3,9 @@
 
 #include <list>
 #include <map>
-#include <mutex>
 
-#include "mlx/backend/backend.h"
 #include "mlx/backend/cuda/driver.h"
+#include "mlx/backend/shared/pool.h"
 
 namespace mlx::core::cuda {
 
@@ -25,7 +24,7 @@ struct Block {
 };
 
 /// A block comes back when the work that uses it is over: launches keep their buffers until then.
-class Pool final : public MemoryControl {
+class Pool final : public PoolFigures {
  public:
   /// `poll` looks which work is over, and so gives back what it kept; `wait_for_all` waits for it.
   Pool(ContextHandle context, size_t device_bytes, void (*poll)(), void (*wait_for_all)());
@@ -33,29 +32,20 @@ class Pool final : public MemoryControl {
   Block take(size_t bytes);
   void give(Block block) noexcept;
 
-  size_t active() const override;
-  size_t peak() const override;
   /// What clear_cache would give back: without parts of slabs that are in use.
   size_t cached() const override;
-  void reset_peak() override;
-  void clear_cache() override;
-  size_t limit(Limit which) const override;
-  size_t limit(Limit which, size_t bytes) override;
 
  private:
-  bool reserve(size_t bytes);
   bool find_cached(size_t capacity, Block& found);
   bool allocate(size_t capacity, Block& found);
-  void trim(size_t most);
+  void trim(size_t most) override;
   void free_idle_slabs();
 
   const ContextHandle context_;
   void (*const poll_)();
   void (*const wait_for_all_)();
-  mutable std::mutex mutex_;
   std::multimap<size_t, Block> cache_;  // by capacity
   std::list<Slab> slabs_;               // the last one has room
-  size_t active_ = 0, peak_ = 0, cached_ = 0, limits_[3];
 };
 
 /// Memory of a device.

@@ -26,7 +26,7 @@ struct Cublas {
   bool found = false;
 };
 constexpr int kNoTranspose = 0, kTranspose = 1, kDefaultAlgorithm = -1;
-constexpr int kCompute32 = 68, kCompute64 = 70;
+constexpr int kCompute32 = 68, kCompute64 = 70, kCompute32Bfloat16 = 75, kCompute32Tf32 = 77;
 constexpr int kNoReducedPrecision = 16;  // sums of 16-bit products stay in float32
 
 Cublas open_cublas() {
@@ -100,6 +100,15 @@ int blas_type(Dtype t) {
   }
 }
 
+/// What the library computes with.
+int compute_of(const Gemm& g) {
+  if (g.type == float64 || g.type == complex128) return kCompute64;
+  if (g.type != float32 && g.type != complex64) return kCompute32;
+  return g.precision == Precision::high     ? kCompute32Tf32
+         : g.precision == Precision::medium ? kCompute32Bfloat16
+                                            : kCompute32;
+}
+
 }  // namespace
 
 bool has_blas(Dtype type) { return blas_type(type) >= 0 && cublas().found; }
@@ -115,11 +124,11 @@ void gemm(Queue& queue, const Gemm& g) {
   auto form = [](const Gemm::Operand& x) { return x.transposed ? kTranspose : kNoTranspose; };
   auto data = [](const Gemm::Operand& x) { return reinterpret_cast<void*>(x.address); };
   // The library's matrices lie column by column: it makes the transposed product.
-  check_blas(cublas().gemm(handle_of(queue), form(g.b), form(g.a), g.n, g.m, g.k, a, data(g.b),
-                           type, g.b.row, g.b.step, data(g.a), type, g.a.row, g.a.step, b,
-                           data(g.out), type, g.out.row, g.out.step, g.count,
-                           wide ? kCompute64 : kCompute32, kDefaultAlgorithm),
-             "cublasGemmStridedBatchedEx");
+  check_blas(
+      cublas().gemm(handle_of(queue), form(g.b), form(g.a), g.n, g.m, g.k, a, data(g.b), type,
+                    g.b.row, g.b.step, data(g.a), type, g.a.row, g.a.step, b, data(g.out), type,
+                    g.out.row, g.out.step, g.count, compute_of(g), kDefaultAlgorithm),
+      "cublasGemmStridedBatchedEx");
   // The first product of a type opens more of the library.
   static std::atomic<uint32_t> opened = 0;
   if (!(opened.fetch_or(1u << type) & (1u << type))) drain_at_exit();

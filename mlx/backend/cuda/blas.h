@@ -3,6 +3,7 @@
 
 #include "mlx/backend/cuda/device.h"
 #include "mlx/core/dtype.h"
+#include "mlx/ops/precision.h"
 
 namespace mlx::core::cuda {
 
@@ -17,6 +18,7 @@ struct Gemm {
   Operand a, b, out;
   int64_t m, n, k, count;
   Dtype type = float32;
+  Precision precision = Precision::highest;
   double alpha, beta;
 };
 

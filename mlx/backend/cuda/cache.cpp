@@ -159,6 +159,13 @@ std::string KernelCache::code_of(const std::string& source) {
 }
 
 FunctionHandle KernelCache::find(const std::string& source, const char* name) {
+  return find(source, name, false);
+}
+FunctionHandle KernelCache::load(const std::string& code, const char* name) {
+  return find(code, name, true);
+}
+
+FunctionHandle KernelCache::find(const std::string& source, const char* name, bool compiled) {
   std::shared_ptr<Entry> entry;
   bool fresh;
   {
@@ -172,7 +179,7 @@ FunctionHandle KernelCache::find(const std::string& source, const char* name) {
     try {
       on_own_stack([&] {
         check(driver().set_context(context_), "cuCtxSetCurrent");
-        const std::string code = code_of(source);
+        const std::string code = compiled ? source : code_of(source);
         check(driver().load_module(&entry->module, code.data()), "cuModuleLoadData");
       });
     } catch (...) {

@@ -18,8 +18,11 @@ class KernelCache {
       : architecture_(std::move(architecture)), context_(context) {}
   /// The kernel `name` of a source, compiled at most once.
   FunctionHandle find(const std::string& source, const char* name);
+  /// The kernel `name` of PTX or machine code, loaded at most once.
+  FunctionHandle load(const std::string& code, const char* name);
 
  private:
+  FunctionHandle find(const std::string& text, const char* name, bool compiled);
   std::string code_of(const std::string& source);
 
   struct Entry {
@@ -31,7 +34,7 @@ class KernelCache {
   const ContextHandle context_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::unordered_map<std::string, std::shared_ptr<Entry>> modules_;  // by source
+  std::unordered_map<std::string, std::shared_ptr<Entry>> modules_;  // by source, or code
 };
 
 /// Machine code kept in files: a folder of MLX_CUDA_CACHE_DIR, or of the user's cache, else none.

@@ -88,6 +88,10 @@ std::string compile(const std::string& source, const std::string& architecture) 
   const std::string target = "--gpu-architecture=" + architecture;
   std::vector<const char*> options(std::begin(kOptions), std::end(kOptions));
   options.push_back(target.c_str());
+  // Own kernels include none of NVIDIA's headers, those of programs may.
+  std::vector<std::string> folders;
+  if (source.find("#include <") != std::string::npos) folders = header_folders();
+  for (std::string& folder : folders) options.push_back((folder = "-I" + folder).c_str());
   status = n.compile(program, static_cast<int>(options.size()), options.data());
   size_t size = 0;
   if (status) {

@@ -5,6 +5,7 @@
 #include "mlx/backend/cuda/executable.h"
 #include "mlx/backend/cuda/interop.h"
 #include "mlx/backend/cuda/kernel.h"
+#include "mlx/backend/shared/launch.h"
 #include "mlx/core/error.h"
 
 namespace mlx::core::cuda {
@@ -12,21 +13,6 @@ namespace mlx::core::cuda {
 namespace {
 
 void start(Launch launch);
-
-/// A launch that found no memory for its temporaries.
-class WaitingLaunch final : public SuspendedWork {
- public:
-  explicit WaitingLaunch(Launch launch) : launch_(std::move(launch)) {
-    launch_.done = {};  // the event owns this
-  }
-  void resume(Event& end) override {
-    launch_.done = Ref<Event>(&end);
-    start(std::move(launch_));
-  }
-
- private:
-  Launch launch_;
-};
 
 Space space_of_index(int index) { return space_of(Device(Device::gpu, index)); }
 
@@ -46,6 +32,7 @@ void run(Launch& launch, Ref<DeviceBuffer>& arena, Ref<DeviceCompletion>& comple
     flight.error = out.error;
     flight.unwritten = std::move(out.unwritten);
     flight.reported = std::move(out.reported);
+    flight.buffers = std::move(out.kept);
   }
   flight.after = std::move(launch.after);
   flight.arguments = std::move(launch.arguments);
@@ -62,7 +49,7 @@ void start(Launch launch) {
   } catch (...) {
     Ref<Event> done = launch.done;
     return done->suspend(std::current_exception(),
-                         std::make_unique<WaitingLaunch>(std::move(launch)));
+                         std::make_unique<SuspendedLaunch>(std::move(launch), start));
   }
   auto completion = make_ref<DeviceCompletion>(queue);
   launch.done->set_completion(completion);

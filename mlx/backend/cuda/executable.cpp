@@ -5,8 +5,11 @@
 #include "mlx/backend/cuda/fused.h"
 #include "mlx/backend/cuda/kernel.h"
 #include "mlx/backend/shared/borrow.h"
+#include "mlx/backend/shared/launch.h"
+#include "mlx/backend/shared/odometer.h"
 #include "mlx/core/error.h"
 #include "mlx/ops/custom.h"
+#include "mlx/ops/custom_device.h"
 #include "mlx/runtime/observe.h"
 
 namespace mlx::core::cuda {
@@ -53,13 +56,14 @@ class HostCopies final : public BorrowCopies {
 class Running {
  public:
   Running(const Prepared& prepared, const Launch& launch, const Ref<DeviceBuffer>& arena,
-          Queue& queue, const device::ErrorRecord* record)
+          Queue& queue, const device::ErrorRecord* record, std::vector<Ref<Buffer>>& kept)
       : p_(prepared),
         step_(prepared.step),
         launch_(launch),
         arena_(arena),
         queue_(queue),
-        record_(record) {
+        record_(record),
+        kept_(kept) {
     for (int slot : step_.slots) {
       const Binding& b = launch.arguments.bindings()[slot];
       base_.push_back((b.buffer ? address_of(*b.buffer) : arena->address()) + b.offset);
@@ -98,15 +102,8 @@ class Running {
     p_.borrowed->run(operands(), constants(), copies);
   }
 
-  /// An array over an operand's memory.
   array as_array(int k, const Shape& at) const {
-    const Binding& b = launch_.arguments.bindings()[step_.slots[k]];
-    Ref<Buffer> buffer(b.buffer ? b.buffer : arena_.get());
-    const Layout& l = step_.operands[k];
-    int64_t offset = b.offset / l.dtype.size() + l.offset;
-    for (size_t d = 0; d < at.size(); ++d) offset += at[d] * step_.advance[k][d];
-    const size_t bytes = buffer->bytes;
-    return array(make_ref<Storage>(std::move(buffer), bytes), l.shape, l.strides, offset, l.dtype);
+    return operand_array(step_, k, at, launch_, arena_.get());
   }
   /// f(indices) at each position of the step's loop.
   template <class F>
@@ -136,12 +133,54 @@ class Running {
   }
   void run_primitive() {
     Primitive& primitive = *static_cast<const PrimitiveAttrs*>(step_.attrs.get())->primitive;
+    std::vector<std::pair<Shape, Dtype>> declared;
+    for (int k = step_.n_inputs; k < step_.outputs_end(); ++k)
+      declared.emplace_back(step_.operands[k].shape, step_.operands[k].dtype);
     each_position([&](const Shape& at) {
       Arrays inputs, outputs;
       for (int k = 0; k < step_.n_inputs; ++k) inputs.push_back(as_array(k, at));
       for (int k = step_.n_inputs; k < step_.outputs_end(); ++k) outputs.push_back(as_array(k, at));
-      primitive.eval_gpu(inputs, outputs);
+      {
+        DeviceScope scope(launch_.stream, kept_);
+        primitive.eval_gpu(inputs, outputs);
+      }
+      check_outputs(primitive, outputs, declared);
+      for (size_t k = 0; k < outputs.size(); ++k)
+        collect(outputs[k], as_array(step_.n_inputs + static_cast<int>(k), at));
     });
+  }
+  /// Copies the elements that a primitive gave an output, unless it wrote them in place.
+  void collect(const array& output, const array& place) {
+    const size_t bytes = output.nbytes();
+    if (bytes == 0) return;
+    const Space space = space_of(launch_.stream.device);
+    auto there = [&](const Ref<Buffer>& b, const array& a) {
+      return address_of(*b) + a.node()->value.offset * a.itemsize();
+    };
+    const Value& v = output.node()->value;
+    const Address to = there(place.node()->value.storage->replica(space), place);
+    const Ref<Buffer> from = v.storage->replica(space);
+    // What the host has an address of, it may have written there.
+    const bool on_host = !from || v.storage->replica(Space::host);
+    const bool in_rows = is_row_contiguous(output.shape(), v.strides);
+    if (!on_host && in_rows) {
+      if (there(from, output) == to) return;
+      check(driver().copy_within(to, there(from, output), bytes, queue_.stream()),
+            "cuMemcpyDtoDAsync");
+      kept_.push_back(from);
+      return;
+    }
+    queue_.wait_device();
+    const char* host = output.data<char>();
+    std::vector<char> rows;
+    if (!in_rows) {
+      const auto size = static_cast<int64_t>(output.itemsize());
+      Odometer<1> at(output.shape(), {v.strides});
+      for (size_t n = output.size(); n-- > 0; at.next())
+        rows.insert(rows.end(), host + at[0] * size, host + (at[0] + 1) * size);
+      host = rows.data();
+    }
+    HostCopies(queue_).to_device(to, host, bytes);
   }
 
   /// Whether operands, at all positions of the loop, hold NaNs.
@@ -177,6 +216,7 @@ class Running {
   const Ref<DeviceBuffer>& arena_;
   Queue& queue_;
   const device::ErrorRecord* record_;
+  std::vector<Ref<Buffer>>& kept_;
   SmallVector<uint64_t, 16> base_;
 };
 
@@ -299,6 +339,7 @@ Outcome run_steps(const Launch& launch, const Ref<DeviceBuffer>& arena, Queue& q
   auto results = std::make_shared<Results>(launch, queue.device());
   const auto& steps = own(*launch.executable).steps;
   std::exception_ptr error;
+  std::vector<Ref<Buffer>> kept;
   for (size_t i = 0; i < steps.size(); ++i) {
     if (error) {
       const std::vector<bool> bad = results->unwritten(i);
@@ -307,13 +348,14 @@ Outcome run_steps(const Launch& launch, const Ref<DeviceBuffer>& arena, Queue& q
         continue;
     }
     try {
-      Running(steps[i], launch, arena, queue, results->record(i)).run();
+      Running(steps[i], launch, arena, queue, results->record(i), kept).run();
     } catch (...) {
       if (!error) error = std::current_exception();
       results->fail(i);
     }
   }
   Outcome out{error, error ? results->unwritten_buffers() : std::vector<const Buffer*>()};
+  out.kept = std::move(kept);
   if (results->checks())
     out.reported = [results](std::vector<const Buffer*>& unwritten) {
       std::exception_ptr found = results->reported();

@@ -17,6 +17,7 @@ struct Outcome {
   std::exception_ptr error;
   std::vector<const Buffer*> unwritten;
   std::function<std::exception_ptr(std::vector<const Buffer*>&)> reported = {};
+  std::vector<Ref<Buffer>> kept = {};  ///< until the work is over
 };
 /// Enqueues the launch's steps.
 Outcome run_steps(const Launch& launch, const Ref<DeviceBuffer>& arena, Queue& queue);

@@ -43,9 +43,10 @@ const KernelEntry* find_kernel(const OpDef& op, const Attrs* attrs,
                                std::span<const Layout> operands, int n_inputs,
                                const DeviceState& device, Requirements& needs);
 
-extern const std::span<const KernelEntry> attention_kernels, conv_kernels, creation_kernels,
-    gather_product_kernels, index_kernels, matmul_kernels, packed_kernels, reduce_kernels,
-    rows_kernels, scan_kernels, scatter_kernels, slice_kernels, sort_kernels;
+extern const std::span<const KernelEntry> attention_kernels, compact_kernels, conv_kernels,
+    counting_kernels, creation_kernels, custom_kernels, delta_kernels, gather_product_kernels,
+    hadamard_kernels, index_kernels, matmul_kernels, packed_kernels, reduce_kernels, rows_kernels,
+    scan_kernels, scatter_kernels, slice_kernels, sort_kernels;
 
 /// Whether a step, an op with a program, runs as one kernel.
 bool computes_input(const Step& step, const DeviceState& device);

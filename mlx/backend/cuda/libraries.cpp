@@ -63,4 +63,16 @@ void* open_library(const std::vector<std::string>& names, const char* before) {
   return nullptr;
 }
 
+std::vector<std::string> header_folders() {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (const fs::path& folder : folders())
+    for (const fs::path& headers :
+         {folder.parent_path() / "include", folder.parent_path() / "include" / "cccl"})
+      if (fs::is_directory(headers, error)) found.push_back(headers.string());
+  if (fs::is_directory("/usr/local/cuda/include", error))
+    found.emplace_back("/usr/local/cuda/include");
+  return found;
+}
+
 }  // namespace mlx::core::cuda

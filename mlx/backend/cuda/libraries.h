@@ -11,4 +11,7 @@ namespace mlx::core::cuda {
 /// `before`: the start of a name in the same folder that must be loaded first, or null.
 void* open_library(const std::vector<std::string>& names, const char* before = nullptr);
 
+/// Folders of NVIDIA's headers, where they are installed.
+std::vector<std::string> header_folders();
+
 }  // namespace mlx::core::cuda

@@ -115,6 +115,7 @@ class MatmulKernel final : public OpKernel {
       offsets_[k] = step.operands[k].offset * step.operands[k].dtype.size();
     blas_ = (!adds || arguments_.beta != 0) && plan_blas(arguments_, out.dtype, gemm_);
     if (blas_) {
+      if (!adds) gemm_.precision = precision_of(step.attrs.get());
       gemm_.alpha = adds ? arguments_.alpha : 1;
       gemm_.beta = adds ? arguments_.beta : 0;
       if (adds) copies_.add(0, broadcast(*x.c, out.shape), 3, out, device);

@@ -161,17 +161,21 @@ void Queue::submit(std::function<void()> job, bool waits) {
   ++submitted_;
   waits = waits || has_small_stack();
   if (!waits && jobs_.empty() && !running_) {
-    running_ = true;
-    lock.unlock();
-    run(job);
-    lock.lock();
-    running_ = false;
-    ++ran_;
+    run_unlocked(job, lock);
   } else {
     jobs_.push_back(std::move(job));
     if (!std::exchange(threaded_, true)) start_thread();
   }
   changed_.notify_all();
+}
+
+void Queue::run_unlocked(std::function<void()>& job, std::unique_lock<std::mutex>& lock) {
+  running_ = true;
+  lock.unlock();
+  run(job);
+  lock.lock();
+  running_ = false;
+  ++ran_;
 }
 
 void Queue::start_thread() {
@@ -185,12 +189,7 @@ void Queue::loop() {
     changed_.wait(lock, [&] { return !jobs_.empty() && !running_; });
     std::function<void()> job = std::move(jobs_.front());
     jobs_.pop_front();
-    running_ = true;
-    lock.unlock();
-    run(job);
-    lock.lock();
-    running_ = false;
-    ++ran_;
+    run_unlocked(job, lock);
     changed_.notify_all();
   }
 }

@@ -103,6 +103,8 @@ class Queue {
   void start_thread();
   void loop();
   void run(std::function<void()>& job);
+  /// Runs the job without the lock, which the caller holds.
+  void run_unlocked(std::function<void()>& job, std::unique_lock<std::mutex>& lock);
   void end(Entry entry, int status);
 
   DeviceState& device_;

@@ -42,6 +42,12 @@ def parser() -> argparse.ArgumentParser:
         help=f"also time framework NAME ({', '.join(run.FRAMEWORKS)}) in the interpreter PYTHON, "
         "which may be a command with arguments; may be given several times",
     )
+    p.add_argument(
+        "--device",
+        choices=["cpu", "gpu"],
+        default="cpu",
+        help="where each framework computes (%(default)s)",
+    )
     p.add_argument("--threads", type=int, metavar="N", help="threads of each framework")
     d = run.Options()
     p.add_argument(
@@ -118,7 +124,7 @@ def command(arguments: list[str] | None) -> int:
             p.error("--plot needs times of others: --vs, or --from a file of --json")
         return draw(args.source, args.plot)
     options = run.Options(args.rounds, budget=args.budget, timeout=args.timeout)
-    options.threads = args.threads
+    options.threads, options.device = args.threads, args.device
     try:
         cases, ops = chosen(args.pattern, args.list)
         workers = [run.Worker(OURS, "mlx", sys.executable, options), *peers(args.vs, options)]
@@ -138,7 +144,8 @@ def command(arguments: list[str] | None) -> int:
                 print(f"{worker.label}: {failure}", file=sys.stderr)
                 return 1
         versions = {w.label: f"{w.framework} {w.version}" for w in workers}
-        print(", ".join(f"{label}: {version}" for label, version in versions.items()))
+        said = ", ".join(f"{label}: {version}" for label, version in versions.items())
+        print(said + (" on the GPU" if args.device == "gpu" else ""))
         report = Report([w.label for w in workers[1:]], [c.name for c in cases], sys.stdout)
         report.head()
         with contextlib.suppress(KeyboardInterrupt):  # what there is so far is still reported
@@ -146,9 +153,9 @@ def command(arguments: list[str] | None) -> int:
                 report.add(case, run.measure(workers, case, ops.get(case.name), options))
     report.finish()
     if args.json:
-        report.json(args.json, versions, args.threads)
+        report.json(args.json, versions, options)
     if args.plot:
-        write(args.plot, plot.draw(report.content(versions, args.threads)))
+        write(args.plot, plot.draw(report.content(versions, options)))
     return 0
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Any, TextIO
 
 from .registry import Case
-from .run import Timing
+from .run import Options, Timing
 
 OURS = "this"
 #: Ratios beyond this are named below the table: a single one moves a geometric mean.
@@ -162,13 +162,13 @@ class Report:
         for note in self.notes:
             show("error: ", note)
 
-    def json(self, path: str, versions: dict[str, str], threads: int | None) -> None:
+    def json(self, path: str, versions: dict[str, str], options: Options) -> None:
         """Write everything to a file."""
         with open(path, "w", encoding="utf-8") as file:
-            json.dump(self.content(versions, threads), file, indent=1, ensure_ascii=False)
+            json.dump(self.content(versions, options), file, indent=1, ensure_ascii=False)
             file.write("\n")
 
-    def content(self, versions: dict[str, str], threads: int | None) -> dict[str, Any]:
+    def content(self, versions: dict[str, str], options: Options) -> dict[str, Any]:
         """Everything that is known, for the file and the picture."""
         return {
             "date": datetime.date.today().isoformat(),
@@ -176,7 +176,8 @@ class Report:
                 "processor": processor(),
                 "processors": os.cpu_count(),
                 "system": platform.platform(),
-                "threads": threads,
+                "threads": options.threads,
+                "device": options.device,
             },
             "versions": versions,
             "rows": self.rows,

@@ -57,6 +57,7 @@ class Options:
         budget: seconds after which a worker gives no further samples of a case.
         timeout: seconds one request may take; one that compiles gets four times that.
         threads: how many each worker may use; None leaves it to the framework.
+        device: where each worker computes, `cpu` or `gpu`.
     """
 
     rounds: int = 7
@@ -64,6 +65,7 @@ class Options:
     budget: float = 0.5
     timeout: float = 15
     threads: int | None = None
+    device: str = "cpu"
 
 
 class Failed(Exception):
@@ -106,8 +108,8 @@ class Worker:
             )
         except OSError as error:
             raise Failed("error", f"cannot start {self.command[0]}: {error.strerror}") from None
-        threads = self.options.threads
-        reply = self.ask("hello", 60, framework=self.framework, threads=threads)
+        where = {"threads": self.options.threads, "device": self.options.device}
+        reply = self.ask("hello", 60, framework=self.framework, **where)
         if "version" not in reply:
             raise Failed("error", reply.get("error") or reply.get("missing", "no version"))
         self.version, self.compiles = reply["version"], reply["compiles"]

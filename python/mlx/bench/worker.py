@@ -1,8 +1,8 @@
 """The process that times cases in one framework: one JSON line a request, one a reply.
 
 Run as a script by any interpreter; it needs nothing installed but the framework. Requests:
-    {"do": "hello", "framework": NAME, "threads": N or null}   -> {"version": ...,
-                                                                   "compiles": modes}
+    {"do": "hello", "framework": NAME, "threads": N or null,
+     "device": "cpu" or "gpu"}                        -> {"version": ..., "compiles": modes}
     {"do": "prepare", "case": NAME, "op": entry or null}       -> {"first": s, "elements": n}
     {"do": "run", "calls": n}                                  -> {"seconds": s per call}
     {"do": "drop"}                                             -> {}
@@ -49,12 +49,17 @@ class Worker:
     def __init__(self) -> None:
         self.framework: Any = None
         self.call: Any = None
+        self.warm_up = 0
 
-    def hello(self, framework: str, threads: int | None) -> dict[str, Any]:
-        """Import the framework, on so many threads."""
+    def hello(self, framework: str, threads: int | None, device: str) -> dict[str, Any]:
+        """Import the framework, on so many threads of the host and on the device."""
         if threads and hasattr(os, "sched_setaffinity"):
             os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
         self.framework = part(f"frameworks.{framework}").Framework(threads)
+        self.framework.use(device)
+        # The second call of a training step has other inputs than the first: the results of the
+        # first. Kernels may be compiled for them.
+        self.warm_up = 2 if device == "gpu" else 0
         return {"version": self.framework.version, "compiles": self.framework.compiles}
 
     def prepare(self, case: str, op: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -79,6 +84,8 @@ class Worker:
         start = time.perf_counter()
         result = f.sync(function(*args))
         first = time.perf_counter() - start
+        for _ in range(self.warm_up if listed.mode != "first" else 0):
+            first = call(1)
         elements = sum(f.size(leaf) for leaf in part("registry").arrays(result))
         self.call = call
         return {"first": first, "elements": elements}

@@ -444,6 +444,44 @@ def set_default_device(device: Device | DeviceType) -> None:
         >>> mx.set_default_device(mx.cpu)
     """
 
+def get_num_threads() -> int:
+    """
+    Return the number of threads that an operation on the CPU may use.
+
+    Returns:
+        An int: what `set_num_threads` set. At first the environment variable
+        `MLX_NUM_THREADS`, or the number of cores that the process may use.
+
+    Raises:
+        RuntimeError: no number was set, and `MLX_NUM_THREADS` is malformed.
+
+    Example:
+        >>> mx.get_num_threads() >= 1
+        True
+    """
+
+def set_num_threads(n: int) -> None:
+    """
+    Set the number of threads that an operation on the CPU may use.
+
+    It counts the thread that runs the operation. Results do not depend on it.
+    It may be called at any time, also while other threads evaluate: an operation
+    that runs is finished first, by the threads that it has.
+
+    Args:
+        n: 1 to 1024; with 1, each operation is computed by the thread that runs it.
+
+    Raises:
+        ValueError: `n` is not from 1 to 1024.
+
+    Example:
+        >>> former = mx.get_num_threads()
+        >>> mx.set_num_threads(2)
+        >>> mx.get_num_threads()
+        2
+        >>> mx.set_num_threads(former)
+    """
+
 def default_stream(device: Device | DeviceType) -> Stream:
     """
     Return the default stream of the calling thread on a device.
@@ -5053,6 +5091,71 @@ def histogram(a: array, bins: int | Sequence[scalar] | array = 10, range: tuple[
     Example:
         >>> mx.histogram(mx.array([1.0, 2.0, 2.5, 4.0]), bins=3, range=(1.0, 4.0))
         (array([1, 2, 1], dtype=int32), array([1, 2, 3, 4], dtype=float32))
+    """
+
+def get_matmul_precision() -> str:
+    """
+    Return the precision of the products that the calling thread builds.
+
+    Returns:
+        "highest", "high" or "medium": of the innermost `with` block of `matmul_precision`, or
+        what `set_matmul_precision` set.
+
+    Example:
+        >>> with mx.matmul_precision("high"):
+        ...     mx.get_matmul_precision()
+        'high'
+    """
+
+def set_matmul_precision(precision: str) -> None:
+    """
+    Set how far products of float32 and complex64 matrices may round their operands.
+
+    It counts for `matmul` and what is made of it: the operator `@`, `addmm`, `einsum`,
+    `tensordot`, `inner`, linear layers. A product has the precision that was set as it was
+    called, and so have its derivatives. On NVIDIA GPUs, products with operands of fewer bits are
+    several times faster; other devices compute in float32 whatever is set. Sums are float32.
+
+    Args:
+        precision: "highest", the default, uses operands as they are, "high" may round them to
+            TF32, which has 11 significant bits, and "medium" to bfloat16, which has 8. If the
+            environment variable `MLX_ENABLE_TF32` is 1, a program starts with "high".
+
+    Raises:
+        ValueError: the precision is another one.
+
+    Example:
+        >>> mx.set_matmul_precision("high")
+        >>> a = mx.ones((2, 2)) @ mx.ones((2, 2))
+        >>> mx.set_matmul_precision("highest")
+    """
+
+class _MatmulPrecision:
+    """A `with` block in which products have a precision."""
+
+    def __enter__(self) -> _MatmulPrecision:
+        """Sets the precision for the calling thread."""
+
+    def __exit__(self, *args: object) -> None:
+        """Puts the earlier precision back."""
+
+def matmul_precision(precision: str) -> _MatmulPrecision:
+    """
+    Return a context manager in which products of the calling thread have a precision.
+
+    Args:
+        precision: "highest", "high" or "medium", as in `set_matmul_precision`.
+
+    Returns:
+        A context manager; blocks can be nested.
+
+    Raises:
+        ValueError: the precision is another one.
+
+    Example:
+        >>> a = mx.ones((2, 2))
+        >>> with mx.matmul_precision("high"):
+        ...     b = a @ a
     """
 
 def matmul(a: array, b: array, /, *, stream: StreamOrDevice = None) -> array:

@@ -181,40 +181,80 @@ def metal_kernel(name: str, input_names: Sequence[str], output_names: Sequence[s
         >>> kernel = mx.fast.metal_kernel("twice", ["x"], ["y"], "y[i] = 2 * x[i];")
     """
 
+class _CudaKernel:
+    """A kernel for CUDA that was given as source."""
+
+    def __call__(self, *, inputs: Sequence[ScalarOrArray], output_shapes: Sequence[Sequence[int]], output_dtypes: Sequence[Dtype], grid: tuple[int, int, int], threadgroup: tuple[int, int, int], template: Sequence[tuple[str, bool | int | Dtype]] | None = None, init_value: float | None = None, verbose: bool = False, stream: StreamOrDevice = None) -> list[array]: ...
+
 def cuda_kernel(name: str, input_names: Sequence[str], output_names: Sequence[str], source: str, header: str = '', ensure_row_contiguous: bool = True, shared_memory: int = 0) -> Callable[..., list[array]]:
     """
-    Raise RuntimeError: there is no CUDA device.
+    Return a function that adds a CUDA kernel to the graph.
+
+    The source is the body of a function. Its parameters are pointers to the elements of the inputs,
+    which are const, and of the outputs, by their names. Elements have the C++ types bool, int8_t to
+    uint64_t, float, double, float16_t, bfloat16_t, complex64_t and complex128_t; a source that uses
+    CUDA's __half or __nv_bfloat16 gets those. For an input x, a source that names them also has
+    x_shape, x_strides (counted in elements) and x_ndim.
+
+    The kernel runs on the stream of its GPU in the order of the graph. Its compiler's errors name the
+    kernel and the line of the source. It has no derivative and no rule for vmap unless a
+    custom_function gives them.
 
     Args:
         name: the name of the kernel.
         input_names: the names of its inputs.
         output_names: the names of its outputs.
         source: the body of the kernel.
-        header: what stands before it.
+        header: what stands before it: functions, `#include`.
         ensure_row_contiguous: whether inputs are copied to row-major order.
-        shared_memory: bytes of shared memory.
+        shared_memory: bytes of dynamic shared memory, `extern __shared__`.
 
     Returns:
-        A function that runs the kernel.
+        A function with the keywords `inputs` (arrays and numbers), `output_shapes`,
+        `output_dtypes`, `grid` (threads in each direction), `threadgroup` (threads of a block),
+        `template`, `init_value`, `verbose` and `stream`. It returns the list of outputs. `template`
+        has pairs of a name and a dtype, an integer or a bool, the template parameters of the
+        function. `init_value` is written to all outputs before the kernel runs. `verbose` prints
+        the source that is compiled. The grid is made up of whole blocks: if it is no multiple of
+        the threadgroup, the source has to leave out the threads beyond it.
 
     Raises:
-        RuntimeError: always.
+        RuntimeError: there is no CUDA device.
+
+    Example:
+        >>> source = \"\"\"
+        ... int i = blockIdx.x * blockDim.x + threadIdx.x;
+        ... if (i < x_shape[0]) y[i] = x[i] * T(2);
+        ... \"\"\"
+        >>> def twice(x):
+        ...     kernel = mx.fast.cuda_kernel("twice", ["x"], ["y"], source)
+        ...     return kernel(
+        ...         inputs=[x],
+        ...         template=[("T", x.dtype)],
+        ...         grid=(x.size, 1, 1),
+        ...         threadgroup=(256, 1, 1),
+        ...         output_shapes=[x.shape],
+        ...         output_dtypes=[x.dtype],
+        ...     )[0]
     """
 
 def precompiled_cuda_kernel(*, name: str, compiled_source: bytes, inputs: Sequence[ScalarOrArray], output_shapes: Sequence[tuple[int, ...]], output_dtypes: Sequence[Dtype], scalars: Sequence[object], grid: tuple[int, int, int], threadgroup: tuple[int, int, int], shared_memory: int = 0, init_value: float | None = None, ensure_row_contiguous: bool = False, stream: StreamOrDevice = None) -> list[array]:
     """
-    Raise RuntimeError: there is no CUDA device.
+    Add a CUDA kernel given as PTX or machine code to the graph.
+
+    The kernel's parameters are pointers to the elements of the inputs and of the outputs, then the
+    scalars: bool, int or float.
 
     Args:
-        name: the name of the kernel.
-        compiled_source: its code.
-        inputs: its inputs.
+        name: the name of the function in the code.
+        compiled_source: PTX or machine code (a cubin).
+        inputs: arrays and numbers.
         output_shapes: the shapes of its outputs.
         output_dtypes: the dtypes of its outputs.
         scalars: its further arguments.
-        grid: the number of threads.
-        threadgroup: the threads of a group.
-        shared_memory: bytes of shared memory.
+        grid: the number of threads in each direction.
+        threadgroup: the threads of a block.
+        shared_memory: bytes of dynamic shared memory.
         init_value: what outputs contain before it runs.
         ensure_row_contiguous: whether inputs are copied to row-major order.
         stream: the stream or device that computes the result; None is the default one.
@@ -223,5 +263,19 @@ def precompiled_cuda_kernel(*, name: str, compiled_source: bytes, inputs: Sequen
         The outputs.
 
     Raises:
-        RuntimeError: always.
+        RuntimeError: there is no CUDA device.
+
+    Example:
+        >>> def halved(x, ptx):
+        ...     \"\"\"The kernel is `halve(const float* x, float* y, int n)`.\"\"\"
+        ...     return mx.fast.precompiled_cuda_kernel(
+        ...         name="halve",
+        ...         compiled_source=ptx,
+        ...         inputs=[x],
+        ...         output_shapes=[x.shape],
+        ...         output_dtypes=[mx.float32],
+        ...         scalars=[x.size],
+        ...         grid=(x.size, 1, 1),
+        ...         threadgroup=(256, 1, 1),
+        ...     )[0]
     """

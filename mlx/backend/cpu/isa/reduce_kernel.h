@@ -106,6 +106,10 @@ struct Kernel {
       }
       if (!v_any(bad)) return a;
       a = first;
+      // Rarely needed; unrolled it would be most of what the file takes to compile.
+#pragma GCC unroll 1
+      for (d = 1; d < depth; ++d) a = O::combine(a, read(d));
+      return a;
     }
     for (int d = 1; d < depth; ++d) a = O::combine(a, read(d));
     return a;

@@ -100,16 +100,57 @@ struct SearchArguments {
   int64_t sorted, values, out;
   int64_t n, each, count, right;  ///< values searched in one sequence; all values
 };
+/// Rows of m * power elements, `count` in all.
+struct HadamardArguments {
+  int64_t in, out, work;  ///< addresses
+  int64_t count, m, power, tile, half;
+  int64_t signs[28];
+  double scale;
+};
 struct RopeArguments {
   int64_t in, out, offset, freqs, double_freqs;  ///< freqs: 0 for none
   int64_t rows, width, half, positions, per_batch, batches, traditional;
   double log_base, scale, sign;
+};
+/// As in ops/delta.h.
+struct DeltaArguments {
+  int64_t q, k, v, gates, beta, state, mask, out, end;  ///< addresses; mask: 0 for none
+  int64_t batches, length, key_heads, heads, width, values, wide;
 };
 struct AttentionArguments {
   int64_t q, k, v, mask, sinks, out;  ///< addresses; 0: none
   int64_t batches, heads, key_heads, queries, keys, features, width, causal;
   int64_t q_stride[4], k_stride[4], v_stride[4], mask_stride[4], sink_stride;
   double scale;
+};
+
+/// A mask, whose chunks are counted: first how many elements each selects, then where they begin.
+struct MaskArguments {
+  int64_t mask, starts, record;  ///< addresses; starts: of the chunks, and of what follows the last
+  int64_t n, chunk, chunks;      ///< elements of the mask, and of a chunk
+  int64_t least, most;           ///< how many it may select
+  int64_t positions, kept;  ///< address of the positions that are selected, and space for so many
+};
+/// Indices of what a mask selects, `along` and `across` apart in memory.
+struct NonzeroArguments {
+  MaskArguments mask;
+  int64_t out, along, across;
+  Axes axes;
+};
+/// Slices of `row` elements at the positions that a mask selects; `count` of them in the result, or
+/// in the values that are written.
+struct CompactArguments {
+  MaskArguments mask;
+  int64_t in, out, count, row;
+  Axes position, inner;  ///< of what is read
+};
+/// Elements that are counted by value or by bin, in tables of chunks of them.
+struct CountArguments {
+  int64_t in, edges, weights, out;  ///< addresses
+  int64_t bins, table, record;      ///< addresses: of the elements' bins, of the sums
+  int64_t n, length, first;         ///< bins; the value of the first
+  int64_t chunk, chunks, copies;    ///< of the table
+  int64_t parts;                    ///< among which the bins are divided, a power of two
 };
 
 /// A convolution; missing spatial axes are leading axes of length 1.

@@ -78,6 +78,70 @@ MLX_FN float over_lanes(float x, F f) {
   return x;
 }
 
+/// Adds the products of the staged features: of R rows, and of each sixteenth key from `lane` on.
+template <int R, int kSome, int kRows>
+MLX_FN void add_products(float (&product)[R][kSome], const float (&q)[kRows][kFeatures + 1],
+                         const float (&k)[kKeys][kFeatures + 1], int r, int lane) {
+#pragma unroll 8
+  for (int f = 0; f < kFeatures; ++f) {
+    float y[kSome];
+#pragma unroll
+    for (int j = 0; j < kSome; ++j) y[j] = k[lane + kLanesOfRow * j][f];
+#pragma unroll
+    for (int i = 0; i < R; ++i) {
+      const float x = q[r + i][f];
+#pragma unroll
+      for (int j = 0; j < kSome; ++j) product[i][j] = ::fmaf(x, y[j], product[i][j]);
+    }
+  }
+}
+
+/// The weights of a row's keys from `from` on, relative to the largest score so far, and their sum.
+/// Returns what earlier weights are to be multiplied by.
+template <class M, int kSome>
+MLX_FN float weigh(const AttentionArguments& p, const OwnRow& own, int64_t from, int lane,
+                   float (&product)[kSome], float (&weights)[kKeys + 1], float& largest,
+                   float& total) {
+  float most = -__builtin_inff(), sum = 0;
+#pragma unroll
+  for (int j = 0; j < kSome; ++j) {
+    const int64_t key = from + lane + kLanesOfRow * j;
+    product[j] = key < own.visible ? score<M>(p, own, key, product[j]) : -__builtin_inff();
+    most = Larger()(most, product[j]);
+  }
+  most = Larger()(largest, over_lanes(most, Larger()));
+  const bool nothing = most == -__builtin_inff();
+#pragma unroll
+  for (int j = 0; j < kSome; ++j) {
+    const bool seen = from + lane + kLanesOfRow * j < own.visible;
+    const float w = seen && !nothing ? exponential(product[j] - most) : 0.f;
+    weights[lane + kLanesOfRow * j] = w;
+    sum += w;
+  }
+  const float factor = nothing ? 1.f : exponential(largest - most);
+  largest = most;
+  total = total * factor + over_lanes(sum, Add());
+  return factor;
+}
+
+/// Adds the staged values, which belong to the keys from `s` on. Those behind the last key are 0.
+template <int R, int kColumns, int kStage, int kWidth, int kRows>
+MLX_FN void add_values(float (&out)[R][kColumns], const float (&v)[kStage][kWidth],
+                       const float (&weights)[kRows][kKeys + 1], int s, int r, int lane) {
+#pragma unroll 4
+  for (int j = 0; j < kStage; ++j) {
+    float y[kColumns];
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c) y[c] = v[j][lane + kLanesOfRow * c];
+#pragma unroll
+    for (int i = 0; i < R; ++i) {
+      const float w = weights[r + i][s + j];
+#pragma unroll
+      for (int c = 0; c < kColumns; ++c) out[i][c] = ::fmaf(w, y[c], out[i][c]);
+    }
+  }
+}
+
 /// T: elements, M: of the mask. Sixteen lanes have R rows, and kWidth values of each.
 template <class T, class M, int R, int kWidth>
 MLX_FN void attention(const AttentionArguments& p) {
@@ -123,42 +187,12 @@ MLX_FN void attention(const AttentionArguments& p) {
           return wide(ks[at4(p.k_stride, at.batch, at.key_head, from + x, d + f)]);
         });
         __syncthreads();
-#pragma unroll 8
-        for (int f = 0; f < kFeatures; ++f) {
-          float y[kSome];
-#pragma unroll
-          for (int j = 0; j < kSome; ++j) y[j] = k[lane + kLanesOfRow * j][f];
-#pragma unroll
-          for (int i = 0; i < R; ++i) {
-            const float x = q[r + i][f];
-#pragma unroll
-            for (int j = 0; j < kSome; ++j) product[i][j] = ::fmaf(x, y[j], product[i][j]);
-          }
-        }
+        add_products(product, q, k, r, lane);
       }
 #pragma unroll
       for (int i = 0; i < R; ++i) {
-        const int64_t visible = own[i].visible;
-        float most = -__builtin_inff(), sum = 0;
-#pragma unroll
-        for (int j = 0; j < kSome; ++j) {
-          const int64_t key = from + lane + kLanesOfRow * j;
-          product[i][j] =
-              key < visible ? score<M>(p, own[i], key, product[i][j]) : -__builtin_inff();
-          most = Larger()(most, product[i][j]);
-        }
-        most = Larger()(largest[i], over_lanes(most, Larger()));
-        const bool nothing = most == -__builtin_inff();
-#pragma unroll
-        for (int j = 0; j < kSome; ++j) {
-          const bool seen = from + lane + kLanesOfRow * j < visible;
-          const float w = seen && !nothing ? exponential(product[i][j] - most) : 0.f;
-          weights[r + i][lane + kLanesOfRow * j] = w;
-          sum += w;
-        }
-        const float factor = nothing ? 1.f : exponential(largest[i] - most);
-        largest[i] = most;
-        sums[i] = sums[i] * factor + over_lanes(sum, Add());
+        const float factor =
+            weigh<M>(p, own[i], from, lane, product[i], weights[r + i], largest[i], sums[i]);
 #pragma unroll
         for (int c = 0; c < kColumns; ++c) out[i][c] *= factor;
       }
@@ -172,19 +206,7 @@ MLX_FN void attention(const AttentionArguments& p) {
                   : 0.f;
         }
         __syncthreads();
-#pragma unroll 4
-        for (int j = 0; j < kStage; ++j) {
-          // Keys behind the end weigh nothing, and are 0.
-          float y[kColumns];
-#pragma unroll
-          for (int c = 0; c < kColumns; ++c) y[c] = v[j][lane + kLanesOfRow * c];
-#pragma unroll
-          for (int i = 0; i < R; ++i) {
-            const float w = weights[r + i][s + j];
-#pragma unroll
-            for (int c = 0; c < kColumns; ++c) out[i][c] = ::fmaf(w, y[c], out[i][c]);
-          }
-        }
+        add_values(out, v, weights, s, r, lane);
       }
     }
     for (int i = 0; i < R; ++i) {

@@ -48,6 +48,12 @@ T atomicExch(T* at, T value) {
   *at = value;
   return before;
 }
+template <class T>
+T atomicAdd(T* at, T value) {
+  const T before = *at;
+  *at = before + value;
+  return before;
+}
 inline void __threadfence_system() {}
 
 #define MLX_SHARED static thread_local

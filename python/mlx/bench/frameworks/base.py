@@ -24,6 +24,11 @@ class Base:
             raise AttributeError(name)
         raise Missing(f"{self.name} has no {name} here")
 
+    def use(self, device: str) -> None:
+        """Compute on the device, `cpu` or `gpu`, from now on."""
+        if device != "cpu":
+            raise Missing(f"{self.name} has no {device} here")
+
     def op(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """How one operation is called fastest: as it is."""
         return function

@@ -13,7 +13,7 @@ from .base import Base
 
 
 class Framework(Base):
-    """JAX on the CPU."""
+    """JAX."""
 
     name, version = "jax", jax.__version__
     compiles = ("op", "eager", "compiled", "own")
@@ -26,6 +26,10 @@ class Framework(Base):
     aliases: ClassVar = {"rint": ("round",), "erfinv": ("erf_inv",)}
 
     def __init__(self, threads: int | None) -> None:
+        self.key = jax.random.key(0)
+
+    def use(self, device: str) -> None:
+        jax.config.update("jax_default_device", jax.devices(device)[0])
         self.key = jax.random.key(0)
 
     def _next(self) -> Any:

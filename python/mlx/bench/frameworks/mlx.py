@@ -31,6 +31,10 @@ class Framework(Base):
         self.version = version()
         mx.random.seed(0)
 
+    def use(self, device: str) -> None:
+        mx.set_default_device(getattr(mx, device))
+        mx.random.seed(0)
+
     def compile(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return mx.compile(function)
 

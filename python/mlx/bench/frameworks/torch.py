@@ -12,7 +12,7 @@ from .base import Base
 
 
 class Framework(Base):
-    """PyTorch on the CPU."""
+    """PyTorch."""
 
     name, version = "torch", torch.__version__
     compiles = ("compiled", "own")
@@ -26,9 +26,19 @@ class Framework(Base):
     aliases: ClassVar = {"power": ("pow",), "bitwise_invert": ("bitwise_not",), "rint": ("round",)}
 
     def __init__(self, threads: int | None) -> None:
+        self.waits = False
         torch.manual_seed(0)
         if threads:
             torch.set_num_threads(threads)
+
+    def use(self, device: str) -> None:
+        self.waits = device == "gpu"
+        torch.set_default_device("cuda" if self.waits else device)
+
+    def sync(self, result: Any) -> Any:
+        if self.waits:
+            torch.cuda.synchronize()
+        return result
 
     def compile(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return torch.compile(function)

@@ -1,0 +1,187 @@
+// Kernels that programs bring, as source or as machine code.
+#include <cstring>
+
+#include "mlx/backend/cuda/fused.h"
+#include "mlx/backend/cuda/index.h"
+#include "mlx/backend/cuda/kernel.h"
+#include "mlx/core/error.h"
+#include "mlx/ops/custom_kernel.h"
+
+namespace mlx::core::cuda {
+
+namespace {
+
+constexpr size_t kMostArguments = 4096;  // bytes that every driver takes
+constexpr int kSharedWithoutAsking = 48 << 10;
+constexpr int64_t kMostBlocks = INT64_C(0x7fffffff), kMostBlocksAside = 65535;
+
+/// Arguments one behind the other, aligned as in a struct.
+class ArgumentBytes {
+ public:
+  template <class T>
+  size_t add(const T& value) {
+    bytes_.resize((bytes_.size() + alignof(T) - 1) / alignof(T) * alignof(T));
+    const size_t at = bytes_.size();
+    bytes_.resize(at + sizeof(T));
+    std::memcpy(&bytes_[at], &value, sizeof(T));
+    return at;
+  }
+  size_t add_address() { return add(uint64_t{0}); }
+  const std::vector<char>& bytes() const { return bytes_; }
+
+ private:
+  std::vector<char> bytes_;
+};
+
+/// Writes a value to each element of an output.
+class Fill {
+ public:
+  Fill(const Layout& out, int operand, double value, DeviceState& device)
+      : operand_(operand), offset_(out.offset * out.dtype.size()), count_(num_elements(out.shape)) {
+    arguments_.p = {0, count_, std::bit_cast<int64_t>(value)};
+    kernel_.function = device.kernels->find(
+        cat("#include \"mlx/backend/cuda/device/prelude.cuh\"\n"
+            "using namespace mlx::core;\nusing namespace mlx::core::device;\n"
+            "MLX_KERNEL(fill, Words<3>, p) {\n"
+            "  auto* const out = reinterpret_cast<",
+            element_type(out.dtype), "*>(p.w[0]);\n  const auto value = cast<",
+            element_type(out.dtype),
+            ">(as_double(p.w[2]));\n"
+            "  const int64_t step = static_cast<int64_t>(gridDim.x) * kThreads;\n"
+            "  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;\n"
+            "       i < p.w[1]; i += step)\n    out[i] = value;\n}\n"),
+        "fill");
+  }
+  void launch(const Enqueue& to, std::span<const uint64_t> operands) const {
+    if (count_ == 0) return;
+    ArgumentBlock<Arguments> block = arguments_;
+    block.p.out = static_cast<int64_t>(operands[operand_]) + offset_;
+    kernel_.launch(to.stream(), blocks_for(count_), block.all());
+  }
+
+ private:
+  struct Arguments {
+    int64_t out, count, value;
+  };
+  int operand_;
+  int64_t offset_, count_;
+  ArgumentBlock<Arguments> arguments_;
+  Kernel kernel_;
+};
+
+class CustomKernel final : public OpKernel {
+ public:
+  CustomKernel(const Step& step, DeviceState& device) {
+    const auto& a = attrs_as<CudaKernelAttrs>(step.attrs.get());
+    set_launch(a, device);
+    ArgumentBytes arguments;
+    for (int k = 0; k < step.outputs_end(); ++k) {
+      const Layout& l = step.operands[k];
+      operands_.push_back({arguments.add_address(), l.offset * l.dtype.size()});
+      if (k < step.n_inputs)
+        add_layout(arguments, l, a.follows[k]);
+      else if (!a.fill.empty())
+        fills_.emplace_back(l, k, a.fill[0], device);
+    }
+    for (size_t k = 0; k < a.scalars.size(); ++k) {
+      if (a.kinds[k] == CudaKernelAttrs::boolean)
+        arguments.add(a.scalars[k] != 0);
+      else if (a.kinds[k] == CudaKernelAttrs::integer)
+        arguments.add(static_cast<int>(a.scalars[k]));
+      else
+        arguments.add(static_cast<float>(a.scalars[k]));
+    }
+    arguments_ = arguments.bytes();
+    if (arguments_.size() > kMostArguments)
+      fail<ValueError>("cuda_kernel", "the kernel '", a.name, "' has ", arguments_.size(),
+                       " bytes of arguments; at most ", kMostArguments, " are accepted");
+    function_ = a.compiled ? device.kernels->load(a.code, a.entry.c_str())
+                           : device.kernels->find(a.code, a.entry.c_str());
+    if (shared_ > kSharedWithoutAsking)
+      check(driver().set_function(function_, kFunctionSharedBytes, shared_), "cuFuncSetAttribute");
+  }
+  void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
+    for (const Fill& f : fills_) f.launch(to, operands);
+    std::vector<char> bytes = arguments_;
+    for (size_t k = 0; k < operands_.size(); ++k) {
+      const uint64_t address = operands[k] + static_cast<uint64_t>(operands_[k].offset);
+      std::memcpy(&bytes[operands_[k].at], &address, sizeof(address));
+    }
+    size_t size = bytes.size();
+    // Marks and what follows each: the arguments, their size, the end.
+    void* buffer[] = {reinterpret_cast<void*>(1), bytes.data(), reinterpret_cast<void*>(2), &size,
+                      nullptr};
+    check(
+        driver().launch(function_, blocks_[0], blocks_[1], blocks_[2], threads_[0], threads_[1],
+                        threads_[2], static_cast<unsigned>(shared_), to.stream(), nullptr, buffer),
+        "cuLaunchKernel of a custom kernel");
+  }
+
+ private:
+  struct Operand {
+    size_t at;  // of its address among the arguments
+    int64_t offset;
+  };
+
+  /// Blocks and threads. Throws where the device has not so many.
+  void set_launch(const CudaKernelAttrs& a, const DeviceState& device) {
+    int most_threads_of = 0, most_shared_of = 0;
+    check(driver().device_attribute(&most_threads_of, most_threads, device.ordinal),
+          "cuDeviceGetAttribute");
+    check(driver().device_attribute(&most_shared_of, most_shared, device.ordinal),
+          "cuDeviceGetAttribute");
+    const int64_t threads = a.group[0] * a.group[1] * a.group[2];
+    if (threads > most_threads_of || a.group[2] > 64)
+      fail<ValueError>("cuda_kernel", "the kernel '", a.name, "' with a threadgroup ",
+                       to_string(a.group), "; at most ", most_threads_of,
+                       " threads, and 64 along the last axis, are accepted");
+    if (a.shared > most_shared_of)
+      fail<ValueError>("cuda_kernel", "the kernel '", a.name, "' with ", a.shared,
+                       " bytes of shared memory; at most ", most_shared_of, " are accepted");
+    for (size_t d = 0; d < 3; ++d) {
+      const int64_t blocks = (a.grid[d] + a.group[d] - 1) / a.group[d];
+      const int64_t most = d == 0 ? kMostBlocks : kMostBlocksAside;
+      if (blocks > most)
+        fail<ValueError>("cuda_kernel", "the kernel '", a.name, "' with ", blocks,
+                         " blocks along axis ", d, " of its grid; at most ", most, " are accepted");
+      blocks_[d] = static_cast<unsigned>(blocks);
+      threads_[d] = static_cast<unsigned>(a.group[d]);
+    }
+    shared_ = static_cast<int>(a.shared);
+  }
+  static void add_layout(ArgumentBytes& arguments, const Layout& l, int64_t follows) {
+    const size_t rank = l.shape.size(), length = std::max<size_t>(rank, 1);
+    if (follows & 1) {
+      // As the source declares it: an even number of elements.
+      for (size_t d = 0; d < (length + 1) / 2 * 2; ++d)
+        arguments.add(static_cast<int>(d < rank ? l.shape[d] : 1));
+    }
+    if (follows & 2)
+      for (size_t d = 0; d < length; ++d) arguments.add(d < rank ? l.strides[d] : int64_t{0});
+  }
+
+  FunctionHandle function_ = nullptr;
+  std::vector<Operand> operands_;
+  std::vector<char> arguments_;
+  std::vector<Fill> fills_;
+  unsigned blocks_[3] = {}, threads_[3] = {};
+  int shared_ = 0;
+};
+
+bool find_custom(const Attrs* attrs, std::span<const Layout>, int n_inputs, const DeviceState&,
+                 Requirements& needs) {
+  if (attrs_as<CudaKernelAttrs>(attrs).rows)
+    for (int k = 0; k < n_inputs; ++k) needs.inputs.push_back(Accepts::rows);
+  return true;
+}
+std::unique_ptr<const OpKernel> prepare_custom(const Step& step, DeviceState& device) {
+  return std::make_unique<const CustomKernel>(step, device);
+}
+
+constexpr KernelEntry kEntries[] = {{"cuda_kernel", find_custom, prepare_custom}};
+
+}  // namespace
+
+const std::span<const KernelEntry> custom_kernels = kEntries;
+
+}  // namespace mlx::core::cuda
