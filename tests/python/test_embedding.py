@@ -46,7 +46,7 @@ def test_exported_from_python(programs, tmp_path):
     """What a network that Python trained and exported gives in C++ is what it gives in Python."""
     options = ("--program", str(programs / "exported_function"), "--output", str(tmp_path))
     environment = {**os.environ, "PYTHONPATH": str(pathlib.Path(mx.__file__).parents[1])}
-    said = run(sys.executable, str(EXAMPLES.parent / "exported.py"), *options, env=environment)
+    said = run(*PYTHON, str(EXAMPLES.parent / "exported.py"), *options, env=environment)
     assert float(said.rsplit("largest difference: ", 1)[1]) < 1e-5, said
 
 
