@@ -1,6 +1,8 @@
 // The default device and stream of a block of code.
 #pragma once
 
+#include <optional>
+
 #include "mlx/core/device.h"
 #include "mlx/core/error.h"
 
@@ -11,15 +13,14 @@ namespace mlx::core {
 ///   { StreamContext on(new_stream(Device::cpu)); eval(x + y); }
 class StreamContext {
  public:
-  explicit StreamContext(StreamOrDevice s)
-      : device_(default_device()), stream_(default_stream(chosen(s).device)) {
+  explicit StreamContext(StreamOrDevice s) : stream_(default_stream(chosen(s).device)) {
     const Stream to = to_stream(s);
-    set_default_device(to.device);
     set_default_stream(to);
+    device_ = set_thread_device(to.device);
   }
   ~StreamContext() {
     set_default_stream(stream_);
-    set_default_device(device_);
+    set_thread_device(device_);
   }
   StreamContext(const StreamContext&) = delete;
 
@@ -29,8 +30,8 @@ class StreamContext {
       fail<ExecutionError>("StreamContext", "nothing; a stream or a device is accepted");
     return to_stream(s);
   }
-  Device device_;
-  Stream stream_;  ///< the default of the device that was chosen
+  std::optional<Device> device_;  ///< the thread's earlier one
+  Stream stream_;                 ///< the default of the device that was chosen
 };
 
 }  // namespace mlx::core

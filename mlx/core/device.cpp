@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "mlx/backend/backend.h"
 #include "mlx/backend/interop.h"
@@ -77,7 +78,8 @@ struct CachedStream {
 };
 struct CachedStreams {
   CachedStream last_default;
-  CachedStream scope;  ///< of the innermost StreamScope
+  CachedStream scope;            ///< of the innermost StreamScope
+  std::optional<Device> device;  ///< the thread's default, in a block that chose one
 };
 thread_local constinit CachedStreams cached_streams;
 /// Not inlined: the compiler would repeat the thread-local lookup for each use of the result.
@@ -174,11 +176,18 @@ const DeviceInfo& device_info(const Device& d) {
 
 const Device& default_device() {
   thread_local Device seen;
-  return seen = global_default();
+  const std::optional<Device>& own = cached_streams.device;
+  return seen = own ? *own : global_default().load();
 }
 void set_default_device(const Device& d) {
   backend_of(d);
-  global_default() = d;
+  if (std::optional<Device>& own = cached_streams.device)
+    own = d;
+  else
+    global_default() = d;
+}
+std::optional<Device> set_thread_device(std::optional<Device> d) {
+  return std::exchange(cached_streams.device, d);
 }
 
 std::optional<Stream> peek_default_stream(Device d) {
@@ -278,8 +287,10 @@ Stream to_stream(const StreamOrDevice& s, Device fallback) {
 }
 Stream to_stream(const StreamOrDevice& s) {
   CachedStreams& cached = streams_of_thread();
-  return to_stream(s, cached.scope.index >= 0 ? cached.scope.device : global_default().load(),
-                   cached);
+  const Device fallback = cached.scope.index >= 0 ? cached.scope.device
+                          : cached.device         ? *cached.device
+                                                  : global_default().load();
+  return to_stream(s, fallback, cached);
 }
 
 StreamScope::StreamScope() {

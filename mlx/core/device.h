@@ -75,7 +75,11 @@ class StreamScope {
 
 /// The device of new arrays on this thread; the CPU unless a GPU backend is registered.
 MLX_API const Device& default_device();
+/// Sets the process's default, or in a block that chose a device (StreamContext) the block's.
 MLX_API void set_default_device(const Device& d);
+/// Sets the default of the calling thread alone; none: the process's counts again. Returns the
+/// thread's earlier one.
+MLX_API std::optional<Device> set_thread_device(std::optional<Device> d);
 MLX_API bool is_available(const Device& d);
 MLX_API int device_count(Device::DeviceType type);
 

@@ -21,23 +21,22 @@ T value_of(PyObject* o) {
   return instance_of<T>(o);
 }
 
-/// Sets the default device and stream of a `with` block, and restores the previous ones.
+/// Sets the thread's default device and stream in a `with` block, and restores the previous ones.
 struct StreamContext {
   StreamOrDevice target;
-  std::vector<std::pair<Device, Stream>> saved;
+  std::vector<std::pair<std::optional<Device>, Stream>> saved;
 
   void enter() {
-    Stream s = to_stream(target);
-    saved.emplace_back(default_device(), default_stream(s.device));
-    set_default_device(s.device);
+    const Stream s = to_stream(target), before = default_stream(s.device);
     set_default_stream(s);
+    saved.emplace_back(core::set_thread_device(s.device), before);
   }
   void exit() {
     if (saved.empty()) throw ValueError("[stream] the context was not entered");
     auto [device, stream] = saved.back();
     saved.pop_back();
     set_default_stream(stream);
-    set_default_device(device);
+    core::set_thread_device(device);
   }
 };
 

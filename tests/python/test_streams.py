@@ -1,5 +1,8 @@
 """Derived nodes run on the streams of the transformed nodes, not on the caller's default stream."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import cases
 import pytest
 from cases.table import device_array
@@ -164,3 +167,34 @@ def test_rules_of_the_program_build_on_its_default_stream(other):
     assert [index for op, index in mx._node_streams(seen[0]) if op == "exp"] == [
         mx.default_stream(mx.default_device()).index
     ]
+
+
+def test_a_block_counts_for_its_thread():
+    """Blocks that overlap in time neither end each other nor leave their device behind."""
+    device = mx.default_device()
+    inside, leave = threading.Event(), threading.Event()
+
+    def work():
+        with mx.stream(mx.cpu):
+            inside.set()
+            assert leave.wait(20)
+            return mx.default_device(), (mx.ones(3) + 1).device
+
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(work)
+        assert inside.wait(20)
+        here = mx.default_device(), (mx.ones(3) + 1).device
+        with mx.stream(device):
+            leave.set()
+            there = done.result()
+    assert here == (device, device)
+    assert there == (mx.Device(mx.cpu, 0), mx.Device(mx.cpu, 0))
+    assert mx.default_device() == device
+
+
+def test_a_default_that_is_set_in_a_block_ends_with_it():
+    device = mx.default_device()
+    with mx.stream(mx.cpu):
+        mx.set_default_device(device)
+        assert mx.default_device() == device
+    assert mx.default_device() == device

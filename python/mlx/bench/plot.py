@@ -6,7 +6,8 @@ import html
 import math
 from typing import Any
 
-ROW, LEFT, WIDTH, HEAD, LETTER = 18, 330, 420, 64, 6.4
+ROW, LEFT, WIDTH, HEAD, LETTER = 18, 400, 420, 64, 6.4
+NAME = 60  # letters of a row's name
 COLORS = ("#c0392b", "#2471a3", "#1e8449", "#b9770e", "#7d3c98", "#566573")
 
 
@@ -44,7 +45,7 @@ def draw(content: dict[str, Any]) -> str:
         out.append(f'<circle cx="{at + 6:.0f}" cy="14" r="4.5" fill="{color}"/>')
         out.append(f'<text x="{at + 16:.0f}" y="18">{text}</text>')
         at += 34 + LETTER * len(text)
-    step = max(1, (high - low) // 8)
+    step = max(1, math.ceil((high - low) * len("×1048576") * LETTER / WIDTH))
     for exponent in range(int(low), int(high) + 1):
         if exponent % step and exponent:
             continue
@@ -56,7 +57,7 @@ def draw(content: dict[str, Any]) -> str:
         )
     for i, row in enumerate(rows):
         y = HEAD + ROW * i
-        name = row["case"] if len(row["case"]) < 52 else row["case"][:50] + "…"
+        name = row["case"] if len(row["case"]) <= NAME else row["case"][: NAME - 1] + "…"
         out.append(
             f'<text x="{LEFT - 10}" y="{y + 4}" text-anchor="end">{html.escape(name)}</text>'
         )

@@ -407,6 +407,9 @@ def stream(s: Stream | ThreadLocalStream | Device | DeviceType) -> StreamContext
     """
     Return a context in which a stream, or the default stream of a device, is the default.
 
+    It counts for the thread that enters it. Other threads keep their defaults, those that are started
+    in the block too.
+
     Args:
         s: the stream or device.
 
