@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What the tests on emulated 64-bit Arm need, below build/arm alone: Debian's arm64 Python in
-# build/arm/sysroot, Python packages for it in build/arm/packages. apt works on lists and a state of
+# build/arm/sysroot, Python packages for it in build/arm/site. apt works on lists and a state of
 # its own, so the machine's packages stay what they are.
 #
 #   setup.sh PYTHON    PYTHON runs pip
@@ -11,8 +11,8 @@ mkdir -p "$at/apt/state/lists/partial" "$at/apt/cache/archives/partial" "$at/apt
 
 want=$(cat pyproject.toml tests/arm/setup.sh | cksum)
 [ "$(cat "$at/.installed" 2>/dev/null)" = "$want" ] && exit
-rm -rf "$at/sysroot" "$at/packages" "$at/.installed"
-mkdir -p "$at/sysroot" "$at/packages"
+rm -rf "$at/sysroot" "$at/site" "$at/.installed"
+mkdir -p "$at/sysroot" "$at/site"
 
 : >"$at/apt/status"
 debs() {
@@ -31,6 +31,6 @@ for deb in "$at"/apt/debs/*.deb; do dpkg-deb -x "$deb" "$at/sysroot"; done
 openblas=$(grep -o 'scipy-openblas32[^"]*' pyproject.toml | head -1)
 "$1" -m pip install -q --disable-pip-version-check --no-compile --only-binary=:all: --python-version 3.11 \
   --implementation cp --abi cp311 --abi abi3 --abi none --platform manylinux_2_28_aarch64 --platform manylinux_2_27_aarch64 \
-  --platform manylinux_2_17_aarch64 --platform manylinux2014_aarch64 --target "$at/packages" \
+  --platform manylinux_2_17_aarch64 --platform manylinux2014_aarch64 --target "$at/site" \
   "$openblas" numpy scipy ml_dtypes hypothesis pytest pytest-xdist nlohmann-json nanobind
 echo "$want" >"$at/.installed"
