@@ -7,7 +7,7 @@ set(MLX_SYSROOT "" CACHE PATH "Folder with usr/include/python3.11")
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES MLX_SYSROOT)
 if(MLX_SYSROOT)
   set(Python_INCLUDE_DIR ${MLX_SYSROOT}/usr/include/python3.11 CACHE PATH "")
-  set(NB_SUFFIX .cpython-311-aarch64-linux-gnu.so CACHE STRING "")
+  set(SKBUILD_SOABI cpython-311-aarch64-linux-gnu)  # names the extension, in the place of the interpreter
   set(CMAKE_CXX_FLAGS_INIT "-idirafter ${MLX_SYSROOT}/usr/include")
 endif()
 # Programs are the host's, and packages are found by paths that are given.

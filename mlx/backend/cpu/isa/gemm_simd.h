@@ -45,17 +45,18 @@ MLX_INLINE void store(void* p, V v) {
 }
 
 #if defined(__ARM_NEON)
-// The first n < 4 elements, by moves instead of a call.
+// The first n <= 4 elements, by moves instead of a call.
 template <int Bytes>
 MLX_INLINE void copy_n(void* to, const void* from, int64_t n) {
   auto* t = static_cast<unsigned char*>(to);
   const auto* f = static_cast<const unsigned char*>(from);
+  if (n & 4) __builtin_memcpy(t, f, 4 * Bytes);
   if (n & 2) __builtin_memcpy(t, f, 2 * Bytes);
   if (n & 1) __builtin_memcpy(t + (n - 1) * Bytes, f + (n - 1) * Bytes, Bytes);
 }
 #endif
 
-// The first n < kLanes lanes, followed by zeros; accesses no other memory.
+// The first n <= kLanes lanes, followed by zeros; accesses no other memory.
 template <class V>
 MLX_INLINE V load_n(const void* p, int64_t n) {
 #if defined(__AVX512F__)
