@@ -76,8 +76,9 @@ void vector_product(bool tm, int64_t length, int64_t k, T alpha, const T* matrix
       estimate<T>(1, length, k));
 }
 
-void own_gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float* a,
-              int64_t lda, const float* b, int64_t ldb, float beta, float* c, int64_t ldc) {
+[[maybe_unused]] void own_gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha,
+                               const float* a, int64_t lda, const float* b, int64_t ldb, float beta,
+                               float* c, int64_t ldc) {
   Gemm g;
   g.m = m;
   g.n = n;
