@@ -33,30 +33,44 @@ target_include_directories(mlx PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
   $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>)
 target_include_directories(mlx SYSTEM PRIVATE ${json_include})
 target_compile_features(mlx PUBLIC cxx_std_20)
-target_link_libraries(mlx PRIVATE mlx_openblas Threads::Threads ${CMAKE_DL_LIBS}
-  ${portable_libraries})
-target_compile_options(mlx PRIVATE -fno-semantic-interposition)
+target_link_libraries(mlx PRIVATE mlx_blas Threads::Threads ${CMAKE_DL_LIBS} ${portable_libraries})
+target_compile_options(mlx PRIVATE ${mlx_own_calls})
 target_compile_definitions(mlx PRIVATE MLX_ENGINE)
 target_precompile_headers(mlx PRIVATE <algorithm> <cmath> <functional> <memory> <mutex> <optional>
   <string> <unordered_map> <vector> <mlx/core/array.h> <mlx/core/error.h>)
-target_link_options(mlx PRIVATE -Wl,-Bsymbolic-functions)
+target_link_options(mlx PRIVATE ${mlx_own_symbols})
 # In a Python environment the BLAS is found beside this package, wherever that is; any other
 # installation names the place where it was built against it.
-set(mlx_rpath "$ORIGIN/../../scipy_openblas32/lib")
+set(mlx_rpath "${mlx_origin}/../../scipy_openblas32/lib")
 if(NOT SKBUILD)
-  list(APPEND mlx_rpath ${openblas_lib})
+  list(APPEND mlx_rpath ${blas_lib})
 endif()
 set_target_properties(mlx PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/python/mlx/lib
-  BUILD_RPATH ${openblas_lib}
+  BUILD_RPATH ${blas_lib}
   INSTALL_RPATH "${mlx_rpath}")
 
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  set(isa_flags_v2 -march=x86-64-v2)
-  set(isa_flags_avx2 -march=haswell)
-  set(isa_flags_avx512 -march=skylake-avx512 -mavx512bf16 -mavx512vnni -mprefer-vector-width=512)
-  set(isas v2 avx2 avx512)
-else()
+# The sets of this architecture and their flags.
+set(isa_list ${PROJECT_SOURCE_DIR}/mlx/backend/cpu/isas.def)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${isa_list})
+string(TOLOWER ${CMAKE_SYSTEM_PROCESSOR} processor)
+string(REGEX REPLACE "^amd64$" "x86_64" processor ${processor})
+string(REGEX REPLACE "^arm64$" "aarch64" processor ${processor})
+file(READ ${isa_list} isa_rows)
+string(REGEX MATCH "defined\\(__${processor}__\\)(.*)" isa_rows "${isa_rows}")
+string(REGEX REPLACE "#(elif|endif).*" "" isa_rows "${isa_rows}")
+string(REGEX MATCHALL "X\\([a-z0-9]+, [0-9]+, \"[^\"]*\"" isa_rows "${isa_rows}")
+set(isas)
+foreach(row IN LISTS isa_rows)
+  string(REGEX MATCH "X\\(([a-z0-9]+), [0-9]+, \"([^\"]*)\"" row "${row}")
+  list(APPEND isas ${CMAKE_MATCH_1})
+  separate_arguments(isa_flags_${CMAKE_MATCH_1} UNIX_COMMAND "${CMAKE_MATCH_2}")
+endforeach()
+set(isa_header <immintrin.h>)
+if(processor STREQUAL "aarch64")
+  set(isa_header <arm_neon.h>)
+endif()
+if(NOT isas)
   message(FATAL_ERROR "No vector instruction set is written for ${CMAKE_SYSTEM_PROCESSOR} yet")
 endif()
 set(isa_speed -O3)
@@ -90,7 +104,7 @@ foreach(isa ${isas})
   target_compile_definitions(mlx_${isa} PRIVATE MLX_ISA=${isa} MLX_ISA_${isa}=1)
   target_compile_options(mlx_${isa} PRIVATE ${isa_flags_${isa}} ${isa_speed} ${isa_warnings}
     -fno-trapping-math -fwrapv)
-  target_precompile_headers(mlx_${isa} PRIVATE <stdint.h> <immintrin.h>)
+  target_precompile_headers(mlx_${isa} PRIVATE <stdint.h> ${isa_header})
   target_link_libraries(mlx PRIVATE mlx_${isa})
   add_custom_command(TARGET mlx PRE_LINK VERBATIM COMMAND_EXPAND_LISTS
     COMMAND ${check_isa_objects} ${isa} $<TARGET_OBJECTS:mlx_${isa}>)

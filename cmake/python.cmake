@@ -18,7 +18,7 @@ nanobind_add_module(core NB_DOMAIN mlx NOMINSIZE ${binding_sources} ${docstrings
 set_target_properties(nanobind-static PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
 set_source_files_properties(${docstrings} ${portable_sources} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 target_link_libraries(core PRIVATE mlx)
-target_compile_options(core PRIVATE -fno-semantic-interposition)
+target_compile_options(core PRIVATE ${mlx_own_calls})
 target_compile_definitions(core PRIVATE MLX_ENGINE)
 if(MLX_SANITIZE MATCHES undefined)
   # A thread that is unwound by the C library has no exception object; catching that binds a reference
@@ -33,8 +33,8 @@ target_include_directories(core PRIVATE ${PROJECT_SOURCE_DIR}/python/src)
 target_precompile_headers(core PRIVATE <convert.h> <module.h> <mlx/ops.h>)
 set_target_properties(core PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/python/mlx
-  BUILD_RPATH "$ORIGIN/lib;${openblas_lib}"
-  INSTALL_RPATH "$ORIGIN/lib")
+  BUILD_RPATH "${mlx_origin}/lib;${blas_lib}"
+  INSTALL_RPATH "${mlx_origin}/lib")
 
 file(GLOB python_parts RELATIVE ${PROJECT_SOURCE_DIR}/python/mlx CONFIGURE_DEPENDS
      ${PROJECT_SOURCE_DIR}/python/mlx/*)

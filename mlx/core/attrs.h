@@ -48,7 +48,8 @@ template <class T>
 size_t hash_field(const T& v) {
   if constexpr (requires { v.begin(); }) {
     size_t h = v.size();
-    for (const auto& e : v) h = mix(h, hash_field(e));
+    // By value type: the elements of a vector of bool are not references.
+    for (const typename T::value_type& e : v) h = mix(h, hash_field(e));
     return h;
   } else if constexpr (std::is_enum_v<T>) {
     return static_cast<size_t>(v);

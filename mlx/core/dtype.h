@@ -166,11 +166,17 @@ template <class T>
 inline constexpr Dtype default_dtype =
     std::is_same_v<T, double> ? float32 : Dtype(TypeToDtype<T>());
 
-// `long long` and `int64_t` may be distinct types of the same width.
+// The other integer type of 64 bits: `int64_t` is `long` on Linux and `long long` on macOS.
+namespace detail {
+using OtherInt64 = std::conditional_t<std::is_same_v<int64_t, long long>, long, long long>;
+using OtherUint64 = std::conditional_t<std::is_same_v<uint64_t, unsigned long long>, unsigned long,
+                                       unsigned long long>;
+static_assert(sizeof(OtherInt64) == sizeof(int64_t));
+}  // namespace detail
 template <>
-struct TypeToDtype<long long> : TypeToDtype<int64_t> {};
+struct TypeToDtype<detail::OtherInt64> : TypeToDtype<int64_t> {};
 template <>
-struct TypeToDtype<unsigned long long> : TypeToDtype<uint64_t> {};
+struct TypeToDtype<detail::OtherUint64> : TypeToDtype<uint64_t> {};
 
 template <class T>
 struct TypeTag {

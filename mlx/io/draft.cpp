@@ -46,6 +46,13 @@ std::string draft_name() {
 
 std::string path_of_descriptor(int fd) { return cat("/proc/self/fd/", fd); }
 
+// A folder of which names alone are used need not be readable.
+#if defined(O_PATH)
+constexpr int kFolder = O_PATH | O_DIRECTORY | O_CLOEXEC;
+#else
+constexpr int kFolder = O_SEARCH | O_CLOEXEC;
+#endif
+
 /// The directory of a path, with the slash at its end; empty where the path has none.
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
@@ -80,7 +87,7 @@ class FileWriter final : public Writer {
     if (name_.empty()) refuse("the path names no file");
     const std::string folder = parent.empty() ? "." : parent;
     // The directory is kept by a descriptor: the process may change its working directory.
-    folder_ = Descriptor(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    folder_ = Descriptor(::open(folder.c_str(), kFolder));
     if (!folder_) refuse_errno();
     if (::fstatat(folder_.get(), name_.c_str(), &old_, 0) == 0) {
       exists_ = true;
@@ -130,11 +137,13 @@ class FileWriter final : public Writer {
   /// none but its owner can read it before that.
   void open_draft() {
     const mode_t mode = exists_ ? 0600 : 0666;
+#if defined(O_TMPFILE)
     // A file without a name goes with the process: nothing is left where that is killed.
     draft_ = Descriptor(::openat(folder_.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode));
     if (draft_ && ::access(path_of_descriptor(draft_.get()).c_str(), F_OK) != 0)
       draft_ = Descriptor();
     if (draft_) return;
+#endif
     do {
       named_ = draft_name();
       draft_ = Descriptor(

@@ -18,6 +18,15 @@ namespace mlx::core::io {
 
 namespace {
 
+/// When a file was last written to.
+timespec change_time(const struct stat& info) {
+#if defined(__APPLE__)
+  return info.st_mtimespec;
+#else
+  return info.st_mtim;
+#endif
+}
+
 /// The open files of the process.
 struct OpenFiles {
   std::mutex mutex;
@@ -45,8 +54,8 @@ File::File(const char* op, std::string path) : op_(op), path_(std::move(path)) {
   if (fd_ < 0 || ::fstat(fd_, &info) != 0) refuse(cat(": ", std::strerror(errno)));
   if (!S_ISREG(info.st_mode)) refuse(" is not a regular file");
   size_ = static_cast<size_t>(info.st_size);
-  changed_seconds_ = info.st_mtim.tv_sec;
-  changed_nanoseconds_ = info.st_mtim.tv_nsec;
+  changed_seconds_ = change_time(info).tv_sec;
+  changed_nanoseconds_ = change_time(info).tv_nsec;
   std::lock_guard lock(open_files().mutex);
   open_files().files.insert(this);
 }
@@ -74,7 +83,8 @@ void File::read(char* to, size_t n, size_t at, const std::string& what) const {
   }
   struct stat info;
   if (::fstat(fd_, &info) != 0) refuse(std::strerror(errno));
-  if (info.st_mtim.tv_sec != changed_seconds_ || info.st_mtim.tv_nsec != changed_nanoseconds_)
+  const timespec now = change_time(info);
+  if (now.tv_sec != changed_seconds_ || now.tv_nsec != changed_nanoseconds_)
     refuse(
         "the file was written to after it was opened; replace files by renaming, or evaluate "
         "arrays before their file is changed");

@@ -2,7 +2,7 @@
 // samples of float64 values and of pairs, on each instruction set that this machine runs; prints
 // the largest error in units in the last place and where it was, and fails where a bound is broken.
 //
-//   exhaustive_math [--quick] [--isa v2|avx2|avx512] [--threads n] [function ...]
+//   exhaustive_math [--quick] [--isa NAME] [--threads n] [function ...]
 //
 // References are the C library's: double for float32 and narrower, long double for float64. Of the
 // float32 results, those which its vector functions show to be the worst so far, and all odd ones,
@@ -20,6 +20,7 @@
 #include <thread>
 #include <vector>
 
+#include "mlx/backend/cpu/cpu_info.h"
 #include "mlx/backend/cpu/isa/elementwise.h"
 #include "tests/cpp/vector_libm.h"
 
@@ -289,8 +290,10 @@ inline __attribute__((always_inline)) double float32_error(float result, double 
 }
 
 /// How many errors are -1 or above the limit.
-__attribute__((target_clones("default", "avx2", "arch=skylake-avx512"))) int64_t
-count_above(const float* y, const double* r, double limit) {
+#if defined(__x86_64__)
+__attribute__((target_clones("default", "avx2", "arch=skylake-avx512")))
+#endif
+int64_t count_above(const float* y, const double* r, double limit) {
   int64_t count = 0;
   for (int i = 0; i < kBlock; ++i) {
     double error = float32_error(y[i], r[i]);
@@ -484,9 +487,8 @@ int main(int argc, char** argv) {
     } else if (a == "--threads" && i + 1 < argc) {
       o.threads = std::max(1, atoi(argv[++i]));
     } else if (a[0] == '-') {
-      fprintf(
-          stderr,
-          "usage: exhaustive_math [--quick] [--isa v2|avx2|avx512] [--threads n] [function ...]\n");
+      fprintf(stderr,
+              "usage: exhaustive_math [--quick] [--isa NAME] [--threads n] [function ...]\n");
       return 2;
     } else {
       o.only.push_back(a);
@@ -497,10 +499,9 @@ int main(int argc, char** argv) {
     const ElementwiseKernels* kernels;
     bool runs;
   } isas[] = {
-      {"v2", &v2::elementwise_kernels, true},
-      {"avx2", &avx2::elementwise_kernels,
-       __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")},
-      {"avx512", &avx512::elementwise_kernels, __builtin_cpu_supports("avx512bw") != 0},
+#define MLX_ROW(ISA, ...) {#ISA, &ISA::elementwise_kernels, Isa::ISA <= supported_isa()},
+      MLX_EACH_ISA(MLX_ROW)
+#undef MLX_ROW
   };
   int broken = 0;
   for (const auto& isa : isas) {

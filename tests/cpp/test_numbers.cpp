@@ -5,6 +5,7 @@
 #include <random>
 #include <vector>
 
+#include "mlx/backend/cpu/cpu_info.h"
 #include "mlx/backend/cpu/fused_numbers.h"
 #include "mlx/backend/cpu/isa/random.h"
 #include "mlx/backend/cpu/isa/ranges.h"
@@ -24,10 +25,11 @@ struct Kernels {
 template <class F>
 void on_each_isa(F body) {
   const Kernels isas[] = {
-      {"v2", v2::range_kernels, v2::random_kernels, true},
-      {"avx2", avx2::range_kernels, avx2::random_kernels, __builtin_cpu_supports("avx2") != 0},
-      {"avx512", avx512::range_kernels, avx512::random_kernels,
-       __builtin_cpu_supports("avx512bw") != 0}};
+#define MLX_ROW(ISA, ...) \
+  {#ISA, ISA::range_kernels, ISA::random_kernels, Isa::ISA <= supported_isa()},
+      MLX_EACH_ISA(MLX_ROW)
+#undef MLX_ROW
+  };
   for (auto& isa : isas) {
     if (!isa.runs) continue;
     INFO("instruction set ", isa.name);

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "mlx/backend/cpu/cpu_info.h"
 #include "mlx/backend/cpu/divisors.h"
 #include "mlx/backend/cpu/isa/elementwise.h"
 
@@ -42,9 +43,11 @@ void on_each_isa(F body) {
     const char* name;
     const ElementwiseKernels& kernels;
     bool runs;
-  } isas[] = {{"v2", v2::elementwise_kernels, true},
-              {"avx2", avx2::elementwise_kernels, __builtin_cpu_supports("avx2") != 0},
-              {"avx512", avx512::elementwise_kernels, __builtin_cpu_supports("avx512bw") != 0}};
+  } isas[] = {
+#define MLX_ROW(ISA, ...) {#ISA, ISA::elementwise_kernels, Isa::ISA <= supported_isa()},
+      MLX_EACH_ISA(MLX_ROW)
+#undef MLX_ROW
+  };
   for (auto& isa : isas) {
     if (!isa.runs) continue;
     INFO("instruction set ", isa.name);

@@ -2,11 +2,18 @@
 
 import os
 import pathlib
+import platform
+import re
+import shlex
 import subprocess
 import sys
 
 import second_backend
 
+ISAS = pathlib.Path(__file__).resolve().parents[2] / "mlx/backend/cpu/isas.def"
+FLAGS = {"avx2": "avx2", "avx512": "avx512bw"}  # as the system names them
+# The command that starts Python again: with an emulator, that and its options come first.
+PYTHON = shlex.split(os.environ.get("MLX_TEST_PYTHON", "")) or [sys.executable]
 # Code of sanitizers is several times slower, and its frames are larger.
 SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
 
@@ -18,13 +25,22 @@ def run_program(text, *arguments, timeout=600 if SANITIZED else 120, **settings)
     if name := second_backend.in_use():
         start += f"import second_backend; second_backend.use({name!r})\n"
     done = subprocess.run(
-        [sys.executable, "-c", start + text, *arguments],
+        [*PYTHON, "-c", start + text, *arguments],
         capture_output=True,
         text=True,
         timeout=timeout,
         env={**os.environ, **settings, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     return done.returncode, done.stdout, done.stderr
+
+
+def instruction_sets():
+    """The sets that kernels of this architecture are compiled for: does this machine run each?"""
+    machine = platform.machine().lower()
+    machine = {"arm64": "aarch64", "amd64": "x86_64"}.get(machine, machine)
+    section = ISAS.read_text().split(f"defined(__{machine}__)")[1].split("#elif")[0]
+    first, *others = re.findall(r"X\((\w+), \d", section)  # the first one runs everywhere
+    return {first: True} | {isa: FLAGS[isa] in cpu_flags() for isa in others}
 
 
 def cpu_flags():

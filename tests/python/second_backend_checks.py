@@ -469,7 +469,7 @@ def rows():
 
 
 def has_fma():
-    return mx.device_info(mx.cpu)["architecture"] in ("avx2", "avx512")
+    return mx.device_info(mx.cpu)["architecture"] in ("avx2", "avx512", "neon")
 
 
 @check

@@ -3,10 +3,12 @@
 import json
 import os
 import pathlib
+import shlex
 import subprocess
 import sys
 
 import pytest
+from processes import PYTHON
 
 bench = pytest.importorskip("mlx.bench.__main__", exc_type=ModuleNotFoundError)
 QUICK = ["--rounds", "2", "--budget", "0.01", "--threads", "1"]
@@ -36,7 +38,7 @@ def test_an_installed_package_has_the_cases_of_the_table(tmp_path, monkeypatch):
 
 def test_a_case_is_timed_here_and_in_a_peer(tmp_path, capsys):
     file = tmp_path / "out.json"
-    peer = f"mlx:again={sys.executable}"
+    peer = f"mlx:again={shlex.join(PYTHON)}"
     assert bench.main(["add 1K$", "10,000 kept", *QUICK, "--vs", peer, "--json", str(file)]) == 0
     out = capsys.readouterr().out
     assert "elementwise/add 1K" in out and "again" in out and "geometric mean" in out
@@ -119,7 +121,7 @@ def test_medians_and_rows_that_move_a_mean():
 
 def test_compiling_is_timed_with_a_new_function_in_every_call(tmp_path, capsys):
     file = tmp_path / "out.json"
-    peer = f"mlx:again={sys.executable}"
+    peer = f"mlx:again={shlex.join(PYTHON)}"
     assert bench.main(["^compile/", *QUICK, "--vs", peer, "--json", str(file)]) == 0
     out = capsys.readouterr().out
     assert "best peer of each row, compiling" in out
@@ -151,7 +153,7 @@ def test_a_function_is_compiled_anew_each_time():
 def test_what_a_framework_lacks_is_shown(capsys):
     pytest.importorskip("numpy")
     without = [p for p in sys.path if not (pathlib.Path(p) / "mlx").is_dir()]
-    command = f"env PYTHONPATH={os.pathsep.join(without)} {sys.executable}"
+    command = f"env PYTHONPATH={os.pathsep.join(without)} {shlex.join(PYTHON)}"
     assert (
         bench.main(["add 1K$", "multiply-adds 4M compiled", *QUICK, "--vs", f"numpy={command}"])
         == 0
@@ -164,7 +166,7 @@ def test_what_a_framework_lacks_is_shown(capsys):
 def test_a_peer_that_hangs_is_given_up_and_started_again():
     from mlx.bench import registry, run
 
-    worker = run.Worker("this", "mlx", sys.executable, run.Options())
+    worker = run.Worker("this", "mlx", shlex.join(PYTHON), run.Options())
     try:
         case = registry.load()["elementwise/add 1K"]
         assert worker.prepare(case, None).kind == "time"
@@ -190,7 +192,7 @@ def test_wrong_arguments_are_refused(arguments, capsys):
 
 def test_a_reader_that_stops_is_no_error():
     """`--list | head` ends without a traceback."""
-    command = [sys.executable, "-m", "mlx.bench", "--list"]
+    command = [*PYTHON, "-m", "mlx.bench", "--list"]
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True)

@@ -7,11 +7,11 @@ import pathlib
 import random
 import struct
 import subprocess
-import sys
 import zipfile
 
 import numpy as np
 import pytest
+from processes import PYTHON
 
 import mlx.core as mx
 
@@ -351,7 +351,7 @@ print(peak() - start)
 
 def growth(path):
     ran = subprocess.run(
-        [sys.executable, "-c", LIMITED, str(path)], capture_output=True, text=True, check=False
+        [*PYTHON, "-c", LIMITED, str(path)], capture_output=True, text=True, check=False
     )
     assert ran.returncode == 0, ran.stderr
     *said, mb = ran.stdout.split()

@@ -3,10 +3,10 @@
 import os
 import pathlib
 import shutil
-import sys
 
 import pytest
 from installed import run, tool
+from processes import PYTHON
 
 import mlx.core as mx
 
@@ -20,7 +20,7 @@ def programs(prefix, tmp_path_factory) -> pathlib.Path:
     """The directory of the built examples."""
     here = tmp_path_factory.mktemp("examples")
     environment = {**os.environ, "PYTHONPATH": str(prefix)}
-    found = run(sys.executable, "-m", "mlx", "--cmake-dir", env=environment, cwd=here).strip()
+    found = run(*PYTHON, "-m", "mlx", "--cmake-dir", env=environment, cwd=here).strip()
     assert pathlib.Path(found).is_relative_to(prefix)
     launcher = shutil.which("ccache")
     run(
@@ -46,7 +46,7 @@ def test_exported_from_python(programs, tmp_path):
     """What a network that Python trained and exported gives in C++ is what it gives in Python."""
     options = ("--program", str(programs / "exported_function"), "--output", str(tmp_path))
     environment = {**os.environ, "PYTHONPATH": str(pathlib.Path(mx.__file__).parents[1])}
-    said = run(sys.executable, str(EXAMPLES.parent / "exported.py"), *options, env=environment)
+    said = run(*PYTHON, str(EXAMPLES.parent / "exported.py"), *options, env=environment)
     assert float(said.rsplit("largest difference: ", 1)[1]) < 1e-5, said
 
 

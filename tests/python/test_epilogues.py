@@ -5,11 +5,11 @@ The CPU fuses no epilogues; the second backend does, for products. The values ar
 
 import os
 import subprocess
-import sys
 
 import numpy as np
 import pytest
 import second_backend
+from processes import PYTHON
 
 import mlx.core as mx
 
@@ -303,7 +303,7 @@ def test_failures_in_front_of_an_epilogue():
 def test_the_second_backend(backend):
     files = [__file__, os.path.join(HERE, "test_result_order.py")]
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-pno:cacheprovider", "--backend", backend, *files],
+        [*PYTHON, "-m", "pytest", "-q", "-pno:cacheprovider", "--backend", backend, *files],
         capture_output=True,
         text=True,
         timeout=200,

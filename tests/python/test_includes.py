@@ -51,6 +51,8 @@ def test_what_the_table_allows(tmp_path):
         "mlx/ops/a.cpp": '"mlx/io/stream.h"',
         "mlx/ops/b.cpp": "<mlx/core/array.h>",
         "mlx/core/ops.cpp": '"mlx/ops.h"',
+        "mlx/backend/cpu/isa/add.cpp": "<stddef.h>\nsize_t n;",
+        "mlx/core/size.cpp": "<vector>\nsize_t n;",
     }
     assert not tree(tmp_path, files)
 
@@ -65,6 +67,7 @@ def test_what_the_table_allows(tmp_path):
         ("mlx/ops/add.cpp", '"mlx/ops.h"'),
         ("mlx/backend/cpu/isa/add.cpp", '"mlx/backend/cpu/kernel.h"'),
         ("mlx/backend/cpu/isa/add.cpp", "<vector>"),
+        ("mlx/backend/cpu/isa/add.cpp", "<stdint.h>\nsize_t n;"),
         ("python/src/add.cpp", '"mlx/ops/add.h"'),
         ("mlx/gpu/add.cpp", "<vector>"),
     ],

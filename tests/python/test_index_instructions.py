@@ -2,11 +2,10 @@
 
 import os
 import subprocess
-import sys
 
 import numpy as np
 import pytest
-from processes import cpu_flags
+from processes import PYTHON, instruction_sets
 
 import mlx.core as mx
 import mlx.nn as nn
@@ -427,23 +426,20 @@ def test_random_programs(seed):
 @pytest.mark.parametrize(
     "settings",
     [
-        {"MLX_CPU_ISA": "v2"},
-        {"MLX_CPU_ISA": "avx2"},
-        {"MLX_CPU_ISA": "avx512"},
+        *({"MLX_CPU_ISA": isa} for isa in instruction_sets()),
         {"MLX_NUM_THREADS": "1"},
         {"MLX_NUM_THREADS": "3"},
     ],
     ids=str,
 )
 def test_every_instruction_set_and_number_of_threads(settings):
-    needs = {"v2": "sse4_2", "avx512": "avx512bw"}
     isa = settings.get("MLX_CPU_ISA")
-    if isa and needs.get(isa, isa) not in cpu_flags():
+    if isa and not instruction_sets()[isa]:
         pytest.skip(f"this machine has no {isa}")
     if "MLX_INSIDE" in os.environ:
         return
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", __file__],
+        [*PYTHON, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", __file__],
         env={**os.environ, **settings, "MLX_INSIDE": "1"},
         capture_output=True,
         text=True,

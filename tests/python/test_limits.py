@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 from cases.selection import chosen
+from processes import PYTHON
 
 import mlx.core as mx
 
@@ -243,7 +244,7 @@ def test_objects_that_were_never_made():
         if not chosen(name, 0.25):
             continue
         code = TOUCH.format(path=path, name=name)
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        done = subprocess.run([*PYTHON, "-c", code], capture_output=True, text=True)
         if done.returncode or "survived" not in done.stdout:
             failures.append(f"{name}: {done.returncode} {done.stderr[-300:]}")
     assert not failures, "\n".join(failures)

@@ -13,6 +13,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from processes import PYTHON
 
 import mlx.core as mx
 
@@ -188,7 +189,7 @@ assert mx.allclose(both, want + 301, rtol=1e-5)
 def test_other_devices_use_what_the_host_reads(mode, tmp_path, numbers):
     """Also in compiled calls, which are planned before the reading is launched."""
     path, _ = write(tmp_path, "npy", numbers)
-    program = [sys.executable, "-c", ON_A_SECOND_DEVICE, str(path), mode, ":".join(sys.path)]
+    program = [*PYTHON, "-c", ON_A_SECOND_DEVICE, str(path), mode, ":".join(sys.path)]
     ran = subprocess.run(program, capture_output=True, text=True, timeout=60, check=False)
     assert ran.returncode == 0, ran.stderr
 
@@ -264,7 +265,7 @@ pathlib.Path("/proc/self/clear_refs").write_text("5")
 def measured(folder, program):
     env = {**os.environ, "MLX_NUM_THREADS": "2"}
     ran = subprocess.run(
-        [sys.executable, "-c", MEASURED + program, str(folder)],
+        [*PYTHON, "-c", MEASURED + program, str(folder)],
         capture_output=True,
         text=True,
         env=env,

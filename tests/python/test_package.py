@@ -18,7 +18,7 @@ FILES = ["LICENSE", "CHANGELOG.md", "SECURITY.md", "CODE_OF_CONDUCT.md", "CITATI
 
 def run(*arguments):
     """The finished process of `python -m mlx`."""
-    command = [sys.executable, "-m", "mlx", *arguments]
+    command = [*processes.PYTHON, "-m", "mlx", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
 
@@ -72,7 +72,7 @@ def test_facts():
     assert done.returncode == 0, done.stderr
     facts = dict(line.split(":", 1) for line in done.stdout.splitlines())
     assert facts["version"].strip() == mx.__version__
-    assert facts["instruction set"].strip() in ("v2", "avx2", "avx512")
+    assert facts["instruction set"].strip() in processes.instruction_sets()
     assert int(facts["threads"]) >= 1
     assert "cpu 0" in facts["devices"]
     assert "OpenBLAS" in facts["BLAS"]
@@ -83,6 +83,17 @@ def test_options():
     """The version alone; two options at once are refused."""
     assert run("--version").stdout == f"mlx {mx.__version__}\n"
     assert run("--version", "--cmake-dir").returncode == 2
+
+
+@pytest.mark.cpu_only("instruction sets of the CPU")
+def test_an_instruction_set_of_another_machine():
+    """The error names those that this machine has."""
+    sets = processes.instruction_sets()
+    for name in {"v2", "avx2", "neon", "sse"} - set(sets):
+        code = "import mlx.core as mx; mx.eval(mx.ones(3) + 1)"
+        status, _, error = processes.run_program(code, MLX_CPU_ISA=name)
+        assert status == 1
+        assert f"MLX_CPU_ISA={name} given; accepted: {', '.join(sets)} (this machine" in error
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from processes import PYTHON
 
 import mlx.core as mx
 
@@ -135,7 +136,7 @@ if os.geteuid() == 0:
 def in_process(program, folder):
     path = [str(pathlib.Path(__file__).parent), *sys.path]
     ran = subprocess.run(
-        [sys.executable, "-c", AS_NOBODY.format(path=path) + program, str(folder)],
+        [*PYTHON, "-c", AS_NOBODY.format(path=path) + program, str(folder)],
         capture_output=True,
         text=True,
         check=False,
@@ -213,9 +214,7 @@ while True:
     for name in ("a.safetensors", "a.npz"):
         savers()[name](tmp_path / name)
     for i in range(3):
-        child = subprocess.Popen(
-            [sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE
-        )
+        child = subprocess.Popen([*PYTHON, "-c", program, str(tmp_path)], stdout=subprocess.PIPE)
         child.stdout.readline()
         time.sleep(0.02 + 0.03 * i)
         child.send_signal(signal.SIGKILL)

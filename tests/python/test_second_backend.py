@@ -8,9 +8,9 @@ import os
 import pathlib
 import re
 import subprocess
-import sys
 
 import pytest
+from processes import PYTHON
 
 PROGRAM = pathlib.Path(__file__).with_name("second_backend_checks.py")
 pytestmark = pytest.mark.cpu_only("makes a GPU of its own")
@@ -21,7 +21,7 @@ NAMES = re.findall(r"^@check\ndef (\w+)", PROGRAM.read_text(), re.M)
 def results(request):
     """What each check came to in one mode."""
     run = subprocess.run(
-        [sys.executable, str(PROGRAM), request.param],
+        [*PYTHON, str(PROGRAM), request.param],
         capture_output=True,
         text=True,
         timeout=300,

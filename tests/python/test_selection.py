@@ -3,10 +3,10 @@
 import datetime
 import pathlib
 import subprocess
-import sys
 
 import pytest
 from cases import selection
+from processes import PYTHON
 
 HERE = pathlib.Path(__file__).parent
 NAMES = [f"matrix row {n} grad compiled" for n in range(3000)]
@@ -46,6 +46,6 @@ def test_a_seed_is_given_or_the_date(monkeypatch):
 
 
 def test_a_run_says_its_seed():
-    command = [sys.executable, "-m", "pytest", "--collect-only", "--seed", "77", __file__]
+    command = [*PYTHON, "-m", "pytest", "--collect-only", "--seed", "77", __file__]
     done = subprocess.run(command, capture_output=True, text=True, cwd=HERE.parents[1], check=False)
     assert "seed 77" in done.stdout.splitlines()[0], done.stdout + done.stderr

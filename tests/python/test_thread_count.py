@@ -2,10 +2,10 @@
 
 import os
 import subprocess
-import sys
 import threading
 
 import pytest
+from processes import PYTHON
 
 import mlx.core as mx
 
@@ -120,7 +120,7 @@ assert mx.get_num_threads() == 4
 """
     env = {**os.environ, "MLX_NUM_THREADS": "3", "MLX_DEVICE": "cpu"}
     done = subprocess.run(
-        [sys.executable, "-c", program], env=env, capture_output=True, text=True, timeout=60
+        [*PYTHON, "-c", program], env=env, capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 0, done.stderr
 
@@ -138,6 +138,6 @@ print(mx.get_num_threads())
 """
     env = {**os.environ, "MLX_NUM_THREADS": "many"}
     done = subprocess.run(
-        [sys.executable, "-c", program], env=env, capture_output=True, text=True, timeout=60
+        [*PYTHON, "-c", program], env=env, capture_output=True, text=True, timeout=60
     )
     assert "[cpu] MLX_NUM_THREADS=many" in done.stdout and done.stdout.endswith("2\n"), done

@@ -344,8 +344,9 @@ class Attention {
       states[r] = initial(head);
       last = std::max(last, visible_keys(first + r));
     }
-    for (int64_t from = 0; from < last; from += kKeys) {
-      const int64_t n = std::min(kKeys, last - from);
+    const int64_t step = kKeys / gemm_.nr * gemm_.nr;  // whole panels
+    for (int64_t from = 0; from < last; from += step) {
+      const int64_t n = std::min(step, last - from);
       tile(workspace.queries.get<uint32_t>(), key_units_, keys + from * key_units_, key_units_,
            rows, n, 0, key_units_, s, kKeys, true);
       for (int64_t r = 0; r < rows; ++r) {

@@ -1,13 +1,12 @@
-// OpenBLAS on the project's thread pool. Outputs are divided into tiles that depend on the shape
+// BLAS on the project's thread pool. Outputs are divided into tiles that depend on the shape
 // alone, each computed by one single-threaded call.
 #include "mlx/backend/cpu/blas.h"
-
-#include <cblas.h>
 
 #include <algorithm>
 #include <limits>
 #include <type_traits>
 
+#include "mlx/backend/cpu/blas_library.h"
 #include "mlx/backend/cpu/gemm.h"
 #include "mlx/backend/cpu/threads.h"
 #include "mlx/core/error.h"
@@ -16,43 +15,14 @@ namespace mlx::core::cpu::blas {
 
 namespace {
 
+using library::Int;
 constexpr int64_t kTile = 512;  // tile side: small enough to distribute, large enough to be fast
 
 template <class T>
 constexpr bool is_complex = !std::is_floating_point_v<T>;
 
-CBLAS_TRANSPOSE flag(bool transpose) { return transpose ? CblasTrans : CblasNoTrans; }
-
-template <class T>
-void call_gemm(bool ta, bool tb, blasint m, blasint n, blasint k, T alpha, const T* a, blasint lda,
-               const T* b, blasint ldb, T beta, T* c, blasint ldc) {
-  const auto call = [&](auto f, auto x, auto y) {
-    f(CblasRowMajor, flag(ta), flag(tb), m, n, k, x, a, lda, b, ldb, y, c, ldc);
-  };
-  if constexpr (std::is_same_v<T, double>) {
-    call(scipy_cblas_dgemm, alpha, beta);
-  } else if constexpr (std::is_same_v<T, std::complex<float>>) {
-    call(scipy_cblas_cgemm, &alpha, &beta);
-  } else {
-    call(scipy_cblas_zgemm, &alpha, &beta);
-  }
-}
-
-// y[rows or columns] += alpha * op(A) · x
-template <class T>
-void call_gemv(bool ta, blasint rows, blasint columns, T alpha, const T* a, blasint lda, const T* x,
-               blasint step_x, T* y, blasint step_y) {
-  const T one = 1;
-  const auto call = [&](auto f, auto scale, auto keep) {
-    f(CblasRowMajor, flag(ta), rows, columns, scale, a, lda, x, step_x, keep, y, step_y);
-  };
-  if constexpr (std::is_same_v<T, double>) {
-    call(scipy_cblas_dgemv, alpha, one);
-  } else if constexpr (std::is_same_v<T, std::complex<float>>) {
-    call(scipy_cblas_cgemv, &alpha, &one);
-  } else {
-    call(scipy_cblas_zgemv, &alpha, &one);
-  }
+library::Transpose flag(bool transpose) {
+  return transpose ? library::kTransposed : library::kPlain;
 }
 
 // Divides [0, n) into equal ranges of about kTile.
@@ -95,16 +65,20 @@ void vector_product(bool tm, int64_t length, int64_t k, T alpha, const T* matrix
       [&](int64_t begin, int64_t end) {
         for (int64_t p = begin; p < end; ++p) {
           const int64_t at = pieces.begin(p), size = pieces.length(p);
-          call_gemv<T>(tm, static_cast<blasint>(tm ? k : size), static_cast<blasint>(tm ? size : k),
-                       alpha, matrix + at * (tm ? 1 : ld), static_cast<blasint>(ld), x,
-                       static_cast<blasint>(step_x), y + at * step_y, static_cast<blasint>(step_y));
+          const T one = 1;
+          library::gemv(library::kRowMajor, flag(tm), static_cast<Int>(tm ? k : size),
+                        static_cast<Int>(tm ? size : k), library::factor(alpha),
+                        matrix + at * (tm ? 1 : ld), static_cast<Int>(ld), x,
+                        static_cast<Int>(step_x), library::factor(one), y + at * step_y,
+                        static_cast<Int>(step_y));
         }
       },
       estimate<T>(1, length, k));
 }
 
-void own_gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float* a,
-              int64_t lda, const float* b, int64_t ldb, float beta, float* c, int64_t ldc) {
+[[maybe_unused]] void own_gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha,
+                               const float* a, int64_t lda, const float* b, int64_t ldb, float beta,
+                               float* c, int64_t ldc) {
   Gemm g;
   g.m = m;
   g.n = n;
@@ -124,9 +98,9 @@ template <class T>
 void foreign_gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a,
                   int64_t lda, const T* b, int64_t ldb, T beta, T* c, int64_t ldc) {
   for (int64_t size : {k, lda, ldb, ldc}) {
-    if (size > std::numeric_limits<blasint>::max()) {
+    if (size > std::numeric_limits<Int>::max()) {
       fail<SizeError>("matmul", "inner or row length ", size, " given; accepted: at most ",
-                      std::numeric_limits<blasint>::max(), " for this dtype.");
+                      std::numeric_limits<Int>::max(), " for this dtype.");
     }
   }
   prepare();
@@ -147,10 +121,11 @@ void foreign_gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, co
         for (int64_t t = begin; t < end; ++t) {
           const int64_t p = t % down.count, q = t / down.count;
           const int64_t i = down.begin(p), j = across.begin(q);
-          call_gemm<T>(ta, tb, static_cast<blasint>(down.length(p)),
-                       static_cast<blasint>(across.length(q)), static_cast<blasint>(k), alpha,
-                       a + i * (ta ? 1 : lda), static_cast<blasint>(lda), b + j * (tb ? ldb : 1),
-                       static_cast<blasint>(ldb), beta, c + i * ldc + j, static_cast<blasint>(ldc));
+          library::gemm(library::kRowMajor, flag(ta), flag(tb), static_cast<Int>(down.length(p)),
+                        static_cast<Int>(across.length(q)), static_cast<Int>(k),
+                        library::factor(alpha), a + i * (ta ? 1 : lda), static_cast<Int>(lda),
+                        b + j * (tb ? ldb : 1), static_cast<Int>(ldb), library::factor(beta),
+                        c + i * ldc + j, static_cast<Int>(ldc));
         }
       },
       estimate<T>(m, n, k));
@@ -159,7 +134,7 @@ void foreign_gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, co
 }  // namespace
 
 void prepare() {
-  static const bool done = (scipy_openblas_set_num_threads(1), true);
+  static const bool done = (library::use_one_thread(), true);
   (void)done;
 }
 
@@ -169,7 +144,7 @@ void gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, T
   if (m <= 0 || n <= 0) {
     return;
   }
-  if constexpr (std::is_same_v<T, float>) {
+  if constexpr (kOwnFloat32 && std::is_same_v<T, float>) {
     own_gemm(transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
   } else {
     foreign_gemm<T>(transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);

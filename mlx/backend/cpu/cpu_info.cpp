@@ -18,6 +18,10 @@
 #if defined(__linux__)
 #include <sched.h>
 #endif
+#if defined(__APPLE__)
+#include <mach/mach.h>
+#include <sys/sysctl.h>
+#endif
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -27,7 +31,7 @@ namespace mlx::core::cpu {
 namespace {
 
 struct Features {
-  Isa isa = Isa::v2;
+  Isa isa = Isa::MLX_BASELINE_ISA;
   bool avx512_bf16 = false;
 };
 
@@ -73,8 +77,21 @@ Features detect() {
   return f;
 }
 #else
-Features detect() { return {}; }
+Features detect() {
+  return {};
+}  // the other architectures have one set, which is in all processors
 #endif
+
+struct IsaRow {
+  Isa isa;
+  const char* name;
+  double rate;
+};
+constexpr IsaRow kIsas[] = {
+#define MLX_ROW(ISA, RATE, ...) {Isa::ISA, #ISA, RATE},
+    MLX_EACH_ISA(MLX_ROW)
+#undef MLX_ROW
+};
 
 const Features& features() {
   static const Features f = detect();
@@ -86,14 +103,15 @@ Isa chosen_isa() {
   if (env == nullptr || *env == '\0') {
     return supported_isa();
   }
-  for (Isa candidate : {Isa::v2, Isa::avx2, Isa::avx512}) {
-    if (std::string_view(env) == isa_name(candidate) && candidate <= supported_isa()) {
-      return candidate;
+  std::string names;
+  for (const IsaRow& row : kIsas) {
+    if (std::string_view(env) == row.name && row.isa <= supported_isa()) {
+      return row.isa;
     }
+    names += (names.empty() ? "" : ", ") + std::string(row.name);
   }
-  throw std::runtime_error(std::string("[cpu] MLX_CPU_ISA=") + env +
-                           " given; accepted: v2, avx2, avx512 (this machine supports up to " +
-                           isa_name(supported_isa()) + ").");
+  throw std::runtime_error(std::string("[cpu] MLX_CPU_ISA=") + env + " given; accepted: " + names +
+                           " (this machine supports up to " + isa_name(supported_isa()) + ").");
 }
 
 std::optional<std::string> first_line(const std::string& path) {
@@ -111,6 +129,24 @@ std::optional<double> leading_number(const std::optional<std::string>& text) {
   return end == text->c_str() ? std::nullopt : std::optional(value);
 }
 
+#if defined(__APPLE__)
+// An integer of the system by name, 0 when there is none.
+size_t system_value(const char* name) {
+  uint64_t value = 0;  // the system writes 4 or 8 bytes
+  size_t size = sizeof(value);
+  return sysctlbyname(name, &value, &size, nullptr, 0) == 0 ? static_cast<size_t>(value) : 0;
+}
+
+// The second-level cache, which the fast cores share, is the last one that has a size.
+size_t cache_size(int, int, size_t otherwise) {
+  for (const char* name : {"hw.perflevel0.l2cachesize", "hw.l2cachesize"}) {
+    if (const size_t size = system_value(name)) {
+      return size;
+    }
+  }
+  return otherwise;
+}
+#else
 // Size such as "32768K" of the highest-level cache in [lowest, highest].
 size_t cache_size(int lowest, int highest, size_t otherwise) {
   size_t best = 0;
@@ -129,6 +165,7 @@ size_t cache_size(int lowest, int highest, size_t otherwise) {
   }
   return best ? best : otherwise;
 }
+#endif
 
 // Calls `visit(directory)` for this process's control group of a v1 controller and for the unified
 // (v2) one, from the group up to the root of the hierarchy.
@@ -191,7 +228,11 @@ int count_cores() {
 }
 
 size_t physical_memory() {
+#if defined(__APPLE__)
+  return system_value("hw.memsize");
+#else
   return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+#endif
 }
 
 // The value in bytes of a "Name:  123 kB" or "name 123" line, 0 when there is none.
@@ -232,9 +273,7 @@ size_t cgroup_memory(bool still_free) {
 
 }  // namespace
 
-const char* isa_name(Isa isa) {
-  return isa == Isa::v2 ? "v2" : isa == Isa::avx2 ? "avx2" : "avx512";
-}
+const char* isa_name(Isa isa) { return kIsas[static_cast<int>(isa)].name; }
 
 Isa supported_isa() { return features().isa; }
 
@@ -242,6 +281,8 @@ Isa isa() {
   static const Isa chosen = chosen_isa();
   return chosen;
 }
+
+double isa_rate() { return kIsas[static_cast<int>(isa())].rate; }
 
 bool has_avx512_bf16() { return features().avx512_bf16; }
 
@@ -280,9 +321,20 @@ size_t total_memory() {
 }
 
 size_t available_memory() {
+#if defined(__APPLE__)
+  vm_statistics64_data_t pages;
+  mach_msg_type_number_t count = HOST_VM_INFO64_COUNT;
+  const auto found = reinterpret_cast<host_info64_t>(&pages);
+  if (host_statistics64(mach_host_self(), HOST_VM_INFO64, found, &count) != KERN_SUCCESS) {
+    return total_memory();
+  }
+  const size_t unused = size_t{pages.free_count} + pages.inactive_count + pages.purgeable_count;
+  return std::min(total_memory(), unused * static_cast<size_t>(sysconf(_SC_PAGESIZE)));
+#else
   const size_t host = labelled_value("/proc/meminfo", "MemAvailable:") +
                       labelled_value("/proc/meminfo", "SwapFree:");
   return std::min(host ? host : total_memory(), cgroup_memory(true));
+#endif
 }
 
 }  // namespace mlx::core::cpu

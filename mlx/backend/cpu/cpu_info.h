@@ -5,31 +5,34 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "mlx/backend/cpu/isas.def"
+#include "mlx/core/api.h"
+
 namespace mlx::core::cpu {
 
-/// Instruction sets that kernels are compiled for. `v2` is the baseline (x86-64-v2, or the plain
-/// architecture elsewhere), `avx2` adds AVX2, FMA, F16C and BMI, `avx512` adds AVX-512 F, BW, DQ,
-/// VL, CD and VNNI.
-enum class Isa : uint8_t { v2, avx2, avx512 };
+/// The instruction sets of isas.def. On x86-64, `v2` is x86-64-v2, `avx2` adds AVX2, FMA, F16C and
+/// BMI, `avx512` adds AVX-512 F, BW, DQ, VL, CD and VNNI; on 64-bit Arm there is `neon`.
+#define MLX_NAME(ISA, ...) ISA,
+enum class Isa : uint8_t { MLX_EACH_ISA(MLX_NAME) };
+#undef MLX_NAME
 
 /// Name of an instruction set as `MLX_CPU_ISA` spells it.
 const char* isa_name(Isa isa);
 
 /// The widest instruction set that both the processor and the operating system support.
-Isa supported_isa();
+MLX_API Isa supported_isa();  // exported for tests
 
-/// The instruction set in use: `MLX_CPU_ISA` (v2, avx2 or avx512) or else supported_isa().
+/// The instruction set in use: the one that `MLX_CPU_ISA` names, or else supported_isa().
 /// Throws std::runtime_error when the variable is unknown or asks for more than is supported.
 Isa isa();
 
 /// Selects a function or object of the kernels, which are compiled once per instruction set in a
 /// namespace of its name: that of the instruction set in use.
-#if defined(__x86_64__)
-#define MLX_FOR_ISA(NAME) \
-  (isa() == Isa::avx512 ? avx512::NAME : isa() == Isa::avx2 ? avx2::NAME : v2::NAME)
-#else
-#define MLX_FOR_ISA(NAME) (v2::NAME)
-#endif
+#define MLX_FOR_ISA(NAME) (MLX_EACH_ISA(MLX_IF_ISA, NAME) MLX_BASELINE_ISA::NAME)
+#define MLX_IF_ISA(ISA, RATE, FLAGS, NAME) isa() == Isa::ISA ? ISA::NAME:
+
+/// GFLOP/s of a core with the instruction set in use, for estimates of how long work takes.
+double isa_rate();
 
 /// True if the AVX-512 BF16 dot products may be used in addition to Isa::avx512.
 bool has_avx512_bf16();

@@ -11,9 +11,8 @@
 namespace mlx::core::cpu {
 
 const ElementwiseKernels& loaded_kernels() {
-  static const ElementwiseKernels* const tables[] = {
-      &v2::elementwise_kernels, &avx2::elementwise_kernels, &avx512::elementwise_kernels};
-  return *tables[static_cast<int>(isa())];
+  static const ElementwiseKernels& loaded = MLX_FOR_ISA(elementwise_kernels);
+  return loaded;
 }
 
 namespace {

@@ -363,7 +363,7 @@ void Worker::run_elements(int64_t first, int64_t n) {
 size_t tile_memory(const FusedCode& c, const std::vector<Chain>& chains) {
   size_t copies = 0;
   for (const Chain& chain : chains)
-    copies = std::max(copies, chain.copies * c.isa->links().burst * sizeof(float));
+    copies = std::max<size_t>(copies, chain.copies * c.isa->links().burst * sizeof(float));
   return c.n_tiles * c.tile_bytes + copies;
 }
 

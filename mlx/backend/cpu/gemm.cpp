@@ -68,7 +68,7 @@ GemmSource source_of(GemmOutput type) {
 
 // Estimated nanoseconds on one thread, used to decide on threads.
 double estimate(const Gemm& g) {
-  const double rate = isa() == Isa::avx512 ? 90 : isa() == Isa::avx2 ? 45 : 12;  // GFLOP/s
+  const double rate = isa_rate();
   const double m = static_cast<double>(g.m), n = static_cast<double>(g.n);
   const double k = static_cast<double>(g.k);
   return 2 * m * n * k / rate +
@@ -260,11 +260,11 @@ class Part {
 
   void run_tasks() const {
     int64_t rows = own_b_ ? rows_ : round_up(kTaskRows, kernels_.mr);
-    int64_t columns = kTaskColumns;
+    int64_t columns = round_up(kTaskColumns, kernels_.nr);
     const auto tasks = [&] { return ceil_div(rows_, rows) * ceil_div(columns_, columns); };
     const int64_t enough = in_parallel() ? 1 : 4 * num_threads();
     while (tasks() < enough && columns > 2 * kernels_.nr) {
-      columns /= 2;
+      columns = round_up(columns / 2, kernels_.nr);
     }
     while (!own_b_ && tasks() < enough && rows > 2 * kernels_.mr) {
       rows = round_up(rows / 2, kernels_.mr);

@@ -3,19 +3,16 @@
 // Each returns LAPACK's info. Workspaces are allocated here.
 #pragma once
 
-#include <cblas.h>
-
 #include <algorithm>
 #include <complex>
 #include <type_traits>
 
 #include "mlx/backend/cpu/allocator.h"
+#include "mlx/backend/cpu/blas_library.h"
 
 namespace mlx::core::cpu::lapack {
 
-using Int = int;
-using c64 = std::complex<float>;
-using c128 = std::complex<double>;
+using library::Int;
 template <class T>
 inline constexpr bool is_complex = !std::is_floating_point_v<T>;
 template <class T>
@@ -28,66 +25,6 @@ struct RealOf<std::complex<T>> {
 };
 template <class T>
 using Real = typename RealOf<T>::type;
-
-// Fortran passes the lengths of character arguments after all others.
-extern "C" {
-#define MLX_LAPACK(P, T, R, SYEVD, ORGLQ)                                                    \
-  void scipy_##P##potrf_(const char*, const Int*, T*, const Int*, Int*, size_t);             \
-  void scipy_##P##getrf_(const Int*, const Int*, T*, const Int*, Int*, Int*);                \
-  void scipy_##P##getri_(const Int*, T*, const Int*, const Int*, T*, const Int*, Int*);      \
-  void scipy_##P##trtri_(const char*, const char*, const Int*, T*, const Int*, Int*, size_t, \
-                         size_t);                                                            \
-  void scipy_##P##gelqf_(const Int*, const Int*, T*, const Int*, T*, T*, const Int*, Int*);  \
-  void scipy_##P##ORGLQ##_(const Int*, const Int*, const Int*, T*, const Int*, const T*, T*, \
-                           const Int*, Int*);
-#define MLX_LAPACK_REAL(P, T)                                                                      \
-  MLX_LAPACK(P, T, T, syevd, orglq)                                                                \
-  void scipy_##P##gesdd_(const char*, const Int*, const Int*, T*, const Int*, T*, T*, const Int*,  \
-                         T*, const Int*, T*, const Int*, Int*, Int*, size_t);                      \
-  void scipy_##P##syevd_(const char*, const char*, const Int*, T*, const Int*, T*, T*, const Int*, \
-                         Int*, const Int*, Int*, size_t, size_t);                                  \
-  void scipy_##P##geev_(const char*, const char*, const Int*, T*, const Int*, T*, T*, T*,          \
-                        const Int*, T*, const Int*, T*, const Int*, Int*, size_t, size_t);
-#define MLX_LAPACK_COMPLEX(P, T, R)                                                                \
-  MLX_LAPACK(P, T, R, heevd, unglq)                                                                \
-  void scipy_##P##gesdd_(const char*, const Int*, const Int*, T*, const Int*, R*, T*, const Int*,  \
-                         T*, const Int*, T*, const Int*, R*, Int*, Int*, size_t);                  \
-  void scipy_##P##heevd_(const char*, const char*, const Int*, T*, const Int*, R*, T*, const Int*, \
-                         R*, const Int*, Int*, const Int*, Int*, size_t, size_t);                  \
-  void scipy_##P##geev_(const char*, const char*, const Int*, T*, const Int*, T*, T*, const Int*,  \
-                        T*, const Int*, T*, const Int*, R*, Int*, size_t, size_t);
-MLX_LAPACK_REAL(s, float)
-MLX_LAPACK_REAL(d, double)
-MLX_LAPACK_COMPLEX(c, c64, float)
-MLX_LAPACK_COMPLEX(z, c128, double)
-#undef MLX_LAPACK_COMPLEX
-#undef MLX_LAPACK_REAL
-#undef MLX_LAPACK
-}
-
-/// The variant of a routine for T.
-#define MLX_PICK(NAME)                            \
-  [] {                                            \
-    if constexpr (std::is_same_v<T, float>)       \
-      return scipy_s##NAME##_;                    \
-    else if constexpr (std::is_same_v<T, double>) \
-      return scipy_d##NAME##_;                    \
-    else if constexpr (std::is_same_v<T, c64>)    \
-      return scipy_c##NAME##_;                    \
-    else                                          \
-      return scipy_z##NAME##_;                    \
-  }()
-#define MLX_PICK_BY_KIND(REAL, COMPLEX)           \
-  [] {                                            \
-    if constexpr (std::is_same_v<T, float>)       \
-      return scipy_s##REAL##_;                    \
-    else if constexpr (std::is_same_v<T, double>) \
-      return scipy_d##REAL##_;                    \
-    else if constexpr (std::is_same_v<T, c64>)    \
-      return scipy_c##COMPLEX##_;                 \
-    else                                          \
-      return scipy_z##COMPLEX##_;                 \
-  }()
 
 /// Runs `call(work, lwork)` twice: once to query the workspace size, once to compute.
 template <class T, class F>
@@ -105,7 +42,7 @@ template <class T>
 Int potrf(char uplo, Int n, T* a) {
   const Int ld = std::max(n, 1);
   Int info = 0;
-  MLX_PICK(potrf)(&uplo, &n, a, &ld, &info, 1);
+  library::potrf(&uplo, &n, a, &ld, &info);
   return info;
 }
 /// LU factors with row exchanges (counted from 1), in place.
@@ -113,7 +50,7 @@ template <class T>
 Int getrf(Int m, Int n, T* a, Int* pivots) {
   const Int ld = std::max(m, 1);
   Int info = 0;
-  MLX_PICK(getrf)(&m, &n, a, &ld, pivots, &info);
+  library::getrf(&m, &n, a, &ld, pivots, &info);
   return info;
 }
 /// The inverse from the factors of getrf.
@@ -121,7 +58,7 @@ template <class T>
 Int getri(Int n, T* a, const Int* pivots) {
   const Int ld = std::max(n, 1);
   Int info = 0;
-  with_work<T>([&](T* work, Int size) { MLX_PICK(getri)(&n, a, &ld, pivots, work, &size, &info); });
+  with_work<T>([&](T* work, Int size) { library::getri(&n, a, &ld, pivots, work, &size, &info); });
   return info;
 }
 /// The inverse of a triangular matrix, in place.
@@ -130,7 +67,7 @@ Int trtri(char uplo, Int n, T* a) {
   const Int ld = std::max(n, 1);
   const char diag = 'N';
   Int info = 0;
-  MLX_PICK(trtri)(&uplo, &diag, &n, a, &ld, &info, 1, 1);
+  library::trtri(&uplo, &diag, &n, a, &ld, &info);
   return info;
 }
 /// a = L · Q, in place as reflectors; `tau` has min(m, n) elements.
@@ -138,17 +75,15 @@ template <class T>
 Int gelqf(Int m, Int n, T* a, T* tau) {
   const Int ld = std::max(m, 1);
   Int info = 0;
-  with_work<T>(
-      [&](T* work, Int size) { MLX_PICK(gelqf)(&m, &n, a, &ld, tau, work, &size, &info); });
+  with_work<T>([&](T* work, Int size) { library::gelqf(&m, &n, a, &ld, tau, work, &size, &info); });
   return info;
 }
 /// The first m rows of Q from k reflectors that lie in a matrix with `ld` rows.
 template <class T>
 Int orglq(Int m, Int n, Int k, T* a, Int ld, const T* tau) {
   Int info = 0;
-  with_work<T>([&](T* work, Int size) {
-    MLX_PICK_BY_KIND(orglq, unglq)(&m, &n, &k, a, &ld, tau, work, &size, &info);
-  });
+  with_work<T>(
+      [&](T* work, Int size) { library::orglq(&m, &n, &k, a, &ld, tau, work, &size, &info); });
   return info;
 }
 /// Singular values, and vectors: job 'N' none, 'S' the first min(m, n), 'A' all. Destroys `a`.
@@ -165,12 +100,12 @@ Int gesdd(char job, Int m, Int n, T* a, Real<T>* s, T* u, T* vt) {
         sizeof(Real<T>) *
         std::max<size_t>(1, job == 'N' ? 7 * s1 : s1 * std::max(5 * s1 + 7, 2 * l1 + 2 * s1 + 1)));
     with_work<T>([&](T* work, Int size) {
-      MLX_PICK(gesdd)(&job, &m, &n, a, &ld, s, u, &ld, vt, &ldvt, work, &size, reals.get<Real<T>>(),
-                      iwork, &info, 1);
+      library::gesdd(&job, &m, &n, a, &ld, s, u, &ld, vt, &ldvt, work, &size, reals.get<Real<T>>(),
+                     iwork, &info);
     });
   } else {
     with_work<T>([&](T* work, Int size) {
-      MLX_PICK(gesdd)(&job, &m, &n, a, &ld, s, u, &ld, vt, &ldvt, work, &size, iwork, &info, 1);
+      library::gesdd(&job, &m, &n, a, &ld, s, u, &ld, vt, &ldvt, work, &size, iwork, &info);
     });
   }
   return info;
@@ -189,13 +124,12 @@ Int syevd(bool vectors, char uplo, Int n, T* a, Real<T>* w) {
     const Int lrwork = static_cast<Int>(size);
     Scratch reals(sizeof(Real<T>) * static_cast<size_t>(lrwork));
     with_work<T>([&](T* work, Int size) {
-      MLX_PICK_BY_KIND(syevd, heevd)(&job, &uplo, &n, a, &ld, w, work, &size, reals.get<Real<T>>(),
-                                     &lrwork, integers.get<Int>(), &liwork, &info, 1, 1);
+      library::syevd(&job, &uplo, &n, a, &ld, w, work, &size, reals.get<Real<T>>(), &lrwork,
+                     integers.get<Int>(), &liwork, &info);
     });
   } else {
     with_work<T>([&](T* work, Int size) {
-      MLX_PICK_BY_KIND(syevd, heevd)(&job, &uplo, &n, a, &ld, w, work, &size, integers.get<Int>(),
-                                     &liwork, &info, 1, 1);
+      library::syevd(&job, &uplo, &n, a, &ld, w, work, &size, integers.get<Int>(), &liwork, &info);
     });
   }
   return info;
@@ -210,8 +144,8 @@ Int geev(Int n, T* a, T* w, T* v) {
   T unused{};
   Scratch reals(sizeof(Real<T>) * 2 * static_cast<size_t>(ld));
   with_work<T>([&](T* work, Int size) {
-    MLX_PICK(geev)(&none, &job, &n, a, &ld, w, &unused, &ld, v ? v : &unused, &ld, work, &size,
-                   reals.get<Real<T>>(), &info, 1, 1);
+    library::geev(&none, &job, &n, a, &ld, w, &unused, &ld, v ? v : &unused, &ld, work, &size,
+                  reals.get<Real<T>>(), &info);
   });
   return info;
 }
@@ -224,50 +158,28 @@ Int geev(Int n, T* a, T* re, T* im, T* v) {
   Int info = 0;
   T unused{};
   with_work<T>([&](T* work, Int size) {
-    MLX_PICK(geev)(&none, &job, &n, a, &ld, re, im, &unused, &ld, v ? v : &unused, &ld, work, &size,
-                   &info, 1, 1);
+    library::geev(&none, &job, &n, a, &ld, re, im, &unused, &ld, v ? v : &unused, &ld, work, &size,
+                  &info);
   });
   return info;
 }
-#undef MLX_PICK
-#undef MLX_PICK_BY_KIND
 
 /// b = a⁻¹ · b for a row-major triangular `a` (n, n) and b (n, k).
 template <class T>
 void trsm(bool upper, bool unit, Int n, Int k, const T* a, T* b) {
-  const auto call = [&](auto f, auto one) {
-    f(CblasRowMajor, CblasLeft, upper ? CblasUpper : CblasLower, CblasNoTrans,
-      unit ? CblasUnit : CblasNonUnit, n, k, one, a, std::max(n, 1), b, std::max(k, 1));
-  };
   const T one = 1;
-  if constexpr (std::is_same_v<T, float>) {
-    call(scipy_cblas_strsm, one);
-  } else if constexpr (std::is_same_v<T, double>) {
-    call(scipy_cblas_dtrsm, one);
-  } else if constexpr (std::is_same_v<T, c64>) {
-    call(scipy_cblas_ctrsm, &one);
-  } else {
-    call(scipy_cblas_ztrsm, &one);
-  }
+  library::trsm(library::kRowMajor, library::kLeft, upper ? library::kUpper : library::kLower,
+                library::kPlain, unit ? library::kUnitDiagonal : library::kAnyDiagonal, n, k,
+                library::factor(one), a, std::max(n, 1), b, std::max(k, 1));
 }
 /// c = aᴴ · bᴴ, or a · b, of column-major matrices; c is (m, n).
 template <class T>
 void gemm(bool adjoint, Int m, Int n, Int k, const T* a, const T* b, T* c) {
-  const CBLAS_TRANSPOSE op = adjoint ? CblasConjTrans : CblasNoTrans;
-  const auto call = [&](auto f, auto one, auto none) {
-    f(CblasColMajor, op, op, m, n, k, one, a, std::max(adjoint ? k : m, 1), b,
-      std::max(adjoint ? n : k, 1), none, c, std::max(m, 1));
-  };
+  const auto op = adjoint ? library::kAdjoint : library::kPlain;
   const T one = 1, none = 0;
-  if constexpr (std::is_same_v<T, float>) {
-    call(scipy_cblas_sgemm, one, none);
-  } else if constexpr (std::is_same_v<T, double>) {
-    call(scipy_cblas_dgemm, one, none);
-  } else if constexpr (std::is_same_v<T, c64>) {
-    call(scipy_cblas_cgemm, &one, &none);
-  } else {
-    call(scipy_cblas_zgemm, &one, &none);
-  }
+  library::gemm(library::kColumnMajor, op, op, m, n, k, library::factor(one), a,
+                std::max(adjoint ? k : m, 1), b, std::max(adjoint ? n : k, 1),
+                library::factor(none), c, std::max(m, 1));
 }
 
 }  // namespace mlx::core::cpu::lapack

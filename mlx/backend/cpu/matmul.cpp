@@ -172,6 +172,7 @@ void blas_products(const Products& p, double alpha, double beta) {
 void multiply(const Products& p, Dtype type, double alpha, double beta) {
   switch (type.val()) {
     case Dtype::Val::float32:
+      if constexpr (!blas::kOwnFloat32) return blas_products<float>(p, alpha, beta);
       return float_products(p, GemmOutput::f32, alpha, beta);
     case Dtype::Val::float16:
       return float_products(p, GemmOutput::f16, alpha, beta);

@@ -144,7 +144,7 @@ class Blocks {
   }
 
   void run() {
-    const double rate = isa() == Isa::avx512 ? 80 : isa() == Isa::avx2 ? 40 : 10;
+    const double rate = 0.9 * isa_rate();
     const int64_t item = p_.type.size();
     for (int64_t first = 0; first < p_.m; first += kMaxRows) {
       m_ = std::min(kMaxRows, p_.m - first);
@@ -166,7 +166,8 @@ class Blocks {
           [&](int64_t begin, int64_t end) {
             const Scratch acc(static_cast<size_t>(m_ * columns) * sizeof(float));
             const Scratch rows(static_cast<size_t>(columns * kDepth) * sizeof(float));
-            const Scratch panel(static_cast<size_t>(columns * kDepth) * sizeof(float));
+            const Scratch panel(static_cast<size_t>(round_up(columns, gemm_.nr) * kDepth) *
+                                sizeof(float));
             for (int64_t t = begin; t < end; ++t)
               task(first, t * columns, std::min(columns, n_ - t * columns), columns,
                    acc.get<float>(), rows.get<float>(), panel.get<uint32_t>());

@@ -151,6 +151,10 @@ QueueRef find_queue(int stream, bool create) {
 
 /// The lowest address of this thread's stack, or 0 where it is not known.
 uintptr_t stack_end() {
+#if defined(__APPLE__)
+  const auto highest = reinterpret_cast<uintptr_t>(pthread_get_stackaddr_np(pthread_self()));
+  return highest - pthread_get_stacksize_np(pthread_self());
+#else
   pthread_attr_t attributes;
   void* lowest = nullptr;
   size_t size = 0;
@@ -159,6 +163,7 @@ uintptr_t stack_end() {
     pthread_attr_destroy(&attributes);
   }
   return reinterpret_cast<uintptr_t>(lowest);
+#endif
 }
 
 /// True if kernels, and the libraries that they call, may need more stack than this thread has

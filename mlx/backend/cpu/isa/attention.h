@@ -3,6 +3,8 @@
 
 #include <stdint.h>
 
+#include "mlx/backend/cpu/isas.def"
+
 namespace mlx::core::cpu {
 
 /// How a row of a mask is stored.
@@ -21,14 +23,11 @@ struct AttentionKernels {
   void (*add)(const float* x, int64_t n, float factor, float* sum);
 };
 
-namespace v2 {
-extern const AttentionKernels attention_kernels;
-}
-namespace avx2 {
-extern const AttentionKernels attention_kernels;
-}
-namespace avx512 {
-extern const AttentionKernels attention_kernels;
-}
+#define MLX_ATTENTION_TABLE(isa, ...)              \
+  namespace isa {                                  \
+  extern const AttentionKernels attention_kernels; \
+  }
+MLX_EACH_ISA(MLX_ATTENTION_TABLE)
+#undef MLX_ATTENTION_TABLE
 
 }  // namespace mlx::core::cpu

@@ -3,6 +3,8 @@
 // space. The inverse uses an expand instruction or another shuffle.
 #include "mlx/backend/cpu/isa/compact.h"
 
+#include <stddef.h>
+
 #include "mlx/backend/cpu/simd/vec.h"
 
 namespace mlx::core::cpu::MLX_ISA {
@@ -41,6 +43,11 @@ MLX_FN uint32_t truth_bits(const uint8_t* mask) {
     bytes = _mm_loadl_epi64((const __m128i*)mask);
   const int zeros = _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_setzero_si128()));
   return static_cast<uint32_t>(~zeros) & ((1u << N) - 1);
+#elif defined(__ARM_NEON)
+  constexpr uint8_t kBits[16] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+  static_assert(N == 8);
+  const uint8x8_t bytes = vld1_u8(mask);
+  return vaddv_u8(vand_u8(vtst_u8(bytes, bytes), vld1_u8(kBits)));
 #else
   uint32_t bits = 0;
   for (int i = 0; i < N; ++i) bits |= static_cast<uint32_t>(mask[i] != 0) << i;
@@ -86,12 +93,83 @@ struct Indices {
     const __m128i high = _mm_cvtepu8_epi32(_mm_srli_si128(bytes, 4));
     _mm_storeu_si128((__m128i*)out, _mm_add_epi32(low, base));
     _mm_storeu_si128((__m128i*)(out + 4), _mm_add_epi32(high, base));
+#elif defined(__ARM_NEON)
+    const uint16x8_t words = vmovl_u8(vld1_u8(order));
+    const int32x4_t base = vdupq_n_s32(at(i));
+    vst1q_s32(out, vaddq_s32((int32x4_t)vmovl_u16(vget_low_u16(words)), base));
+    vst1q_s32(out + 4, vaddq_s32((int32x4_t)vmovl_high_u16(words), base));
 #else
     for (int k = 0; k < 8; ++k) out[k] = at(i) + order[k];
 #endif
   }
 #endif
 };
+
+#if defined(__ARM_NEON)
+/// Eight elements T; those of one byte are in half a register.
+template <class T>
+struct Eight {
+  static constexpr int kParts = sizeof(T) == 1 ? 1 : sizeof(T) / 2;
+  uint8x16_t part[kParts];
+
+  MLX_FN static Eight load(const T* p) {
+    Eight x{};
+    __builtin_memcpy(x.part, p, 8 * sizeof(T));
+    return x;
+  }
+  MLX_FN void store(T* p) const { __builtin_memcpy(p, part, 8 * sizeof(T)); }
+
+  /// Bytes extended with their sign to elements.
+  MLX_FN static Eight widened(uint8x8_t bytes) {
+    Eight x;
+    if constexpr (sizeof(T) == 1) {
+      x.part[0] = vcombine_u8(bytes, bytes);
+    } else {
+      const int16x8_t words = vmovl_s8((int8x8_t)bytes);
+      if constexpr (sizeof(T) == 2) {
+        x.part[0] = (uint8x16_t)words;
+      } else {
+        const int32x4_t lanes[2] = {vmovl_s16(vget_low_s16(words)), vmovl_high_s16(words)};
+        for (int i = 0; i < Eight::kParts; ++i) {
+          if constexpr (sizeof(T) == 4)
+            x.part[i] = (uint8x16_t)lanes[i];
+          else
+            x.part[i] = (uint8x16_t)(i % 2 ? vmovl_high_s32(lanes[i / 2])
+                                           : vmovl_s32(vget_low_s32(lanes[i / 2])));
+        }
+      }
+    }
+    return x;
+  }
+  /// Element order[k] at k: the bytes of all elements are a table that their numbers choose from.
+  MLX_FN Eight permuted(const uint8_t* order) const {
+    constexpr uint8_t kFirst[16] = {0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7};
+    const uint8x16_t within = vandq_u8(vld1q_u8(kFirst), vdupq_n_u8(sizeof(T) - 1));
+    const Eight numbers = widened(vld1_u8(order));
+    Eight x;
+    for (int i = 0; i < kParts; ++i) {
+      // The element's number in its lowest byte is repeated in the others.
+      const uint8x16_t from = vqtbl1q_u8(
+          numbers.part[i],
+          vbicq_u8(vcombine_u8(vcreate_u8(0x0706050403020100), vcreate_u8(0x0f0e0d0c0b0a0908)),
+                   vdupq_n_u8(sizeof(T) - 1)));
+      const uint8x16_t at = vmlaq_u8(within, from, vdupq_n_u8(sizeof(T)));
+      if constexpr (kParts == 1)
+        x.part[i] = vqtbl1q_u8(part[0], at);
+      else if constexpr (kParts == 2)
+        x.part[i] = vqtbl2q_u8({part[0], part[1]}, at);
+      else
+        x.part[i] = vqtbl4q_u8({part[0], part[1], part[2], part[3]}, at);
+    }
+    return x;
+  }
+};
+template <class T>
+  requires(sizeof(T) <= 8)
+MLX_FN void pack_eight(const T* from, uint32_t bits, T* out) {
+  Eight<T>::load(from).permuted(kOrder.of[bits]).store(out);
+}
+#endif
 
 template <class T>
 struct Elements {
@@ -100,6 +178,9 @@ struct Elements {
   const T* from;
   MLX_FN T at(int64_t i) const { return read_item(from + i); }
   MLX_FN void pack(int64_t i, uint32_t bits, T* out) const {
+#if defined(__ARM_NEON)
+    if constexpr (sizeof(T) <= 8) return pack_eight(from + i, bits, out);
+#endif
     for (int k = 0; k < kStep; ++k) {
       write_item(out, at(i + k));
       out += bits >> k & 1;
@@ -245,6 +326,18 @@ MLX_FN void expand_eight(uint32_t bits, const T* values, T* to) {
       const __m128i both = _mm_unpacklo_epi8(lanes, lanes);
       return _mm_storeu_si128((__m128i*)to, _mm_blendv_epi8(old, x, both));
     }
+  }
+#endif
+#if defined(__ARM_NEON)
+  if constexpr (sizeof(T) <= 8) {
+    constexpr uint8_t kBits[8] = {1, 2, 4, 8, 16, 32, 64, 128};
+    const uint8x8_t lanes = vtst_u8(vdup_n_u8(static_cast<uint8_t>(bits)), vld1_u8(kBits));
+    const auto where = Eight<T>::widened(lanes);
+    const auto x = Eight<T>::load(values).permuted(kRank.of[bits]);
+    auto all = Eight<T>::load(to);
+    for (int i = 0; i < Eight<T>::kParts; ++i)
+      all.part[i] = vbslq_u8(where.part[i], x.part[i], all.part[i]);
+    return all.store(to);
   }
 #endif
   for (int k = 0; k < 8; ++k) {

@@ -3,6 +3,8 @@
 
 #include <stdint.h>
 
+#include "mlx/backend/cpu/isas.def"
+
 namespace mlx::core::cpu {
 
 /// An element of 16 bytes.
@@ -36,14 +38,11 @@ struct CompactKernels {
   SplitFn split;
 };
 
-namespace v2 {
-extern const CompactKernels compact_kernels;
-}
-namespace avx2 {
-extern const CompactKernels compact_kernels;
-}
-namespace avx512 {
-extern const CompactKernels compact_kernels;
-}
+#define MLX_COMPACT_TABLE(isa, ...)            \
+  namespace isa {                              \
+  extern const CompactKernels compact_kernels; \
+  }
+MLX_EACH_ISA(MLX_COMPACT_TABLE)
+#undef MLX_COMPACT_TABLE
 
 }  // namespace mlx::core::cpu

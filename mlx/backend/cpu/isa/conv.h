@@ -3,6 +3,8 @@
 
 #include <stdint.h>
 
+#include "mlx/backend/cpu/isas.def"
+
 namespace mlx::core::cpu {
 
 /// One tap of a kernel for a line of the result.
@@ -25,14 +27,11 @@ struct ConvKernels {
                int64_t stride, int64_t m, int64_t n, float* out, int64_t ld);
 };
 
-namespace v2 {
-extern const ConvKernels conv_kernels;
-}
-namespace avx2 {
-extern const ConvKernels conv_kernels;
-}
-namespace avx512 {
-extern const ConvKernels conv_kernels;
-}
+#define MLX_CONV_TABLE(isa, ...)         \
+  namespace isa {                        \
+  extern const ConvKernels conv_kernels; \
+  }
+MLX_EACH_ISA(MLX_CONV_TABLE)
+#undef MLX_CONV_TABLE
 
 }  // namespace mlx::core::cpu

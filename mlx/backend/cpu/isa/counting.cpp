@@ -1,6 +1,8 @@
 // Binary searches of several vectors of values at once, and arithmetic bin indices.
 #include "mlx/backend/cpu/isa/counting.h"
 
+#include <stddef.h>
+
 #include "mlx/backend/cpu/simd/vec.h"
 
 namespace mlx::core::cpu::MLX_ISA {

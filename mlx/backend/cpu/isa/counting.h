@@ -3,6 +3,8 @@
 
 #include <stdint.h>
 
+#include "mlx/backend/cpu/isas.def"
+
 namespace mlx::core::cpu {
 
 /// positions[i] = the number of the n ascending `keys` that are less than values[i]; with `right`,
@@ -32,14 +34,11 @@ struct CountingKernels {
   EvenFn<double> even_double;
 };
 
-namespace v2 {
-extern const CountingKernels counting_kernels;
-}
-namespace avx2 {
-extern const CountingKernels counting_kernels;
-}
-namespace avx512 {
-extern const CountingKernels counting_kernels;
-}
+#define MLX_COUNTING_TABLE(isa, ...)             \
+  namespace isa {                                \
+  extern const CountingKernels counting_kernels; \
+  }
+MLX_EACH_ISA(MLX_COUNTING_TABLE)
+#undef MLX_COUNTING_TABLE
 
 }  // namespace mlx::core::cpu

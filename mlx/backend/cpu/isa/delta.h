@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "mlx/backend/cpu/isas.def"
 #include "mlx/core/dtype.h"
 
 namespace mlx::core::cpu {
@@ -20,13 +21,11 @@ struct DeltaHead {
 
 using DeltaKernel = void (*)(const DeltaHead& head);
 
-#define MLX_DELTA_TABLE(isa)          \
+#define MLX_DELTA_TABLE(isa, ...)     \
   namespace isa {                     \
   DeltaKernel find_delta(Dtype::Val); \
   }
-MLX_DELTA_TABLE(v2)
-MLX_DELTA_TABLE(avx2)
-MLX_DELTA_TABLE(avx512)
+MLX_EACH_ISA(MLX_DELTA_TABLE)
 #undef MLX_DELTA_TABLE
 
 }  // namespace mlx::core::cpu

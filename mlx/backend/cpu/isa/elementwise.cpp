@@ -3,6 +3,7 @@
 #include "mlx/backend/cpu/isa/elementwise.h"
 
 #include "mlx/backend/cpu/isa/elementwise_tiles.h"
+#include "mlx/backend/cpu/simd/shuffle.h"
 
 namespace mlx::core::cpu::MLX_ISA {
 
@@ -97,18 +98,13 @@ MLX_FN void transpose_block(T* dst, int64_t dst_stride, const T* src, int64_t sr
   R x[N], y[N];
 #pragma GCC unroll 16
   for (int i = 0; i < N; ++i) __builtin_memcpy(&x[i], src + i * src_stride, 16);
-  R low, high;
-#pragma GCC unroll 16
-  for (int i = 0; i < N; ++i) {
-    low[i] = static_cast<T>(i % 2 * N + i / 2);
-    high[i] = static_cast<T>(low[i] + N / 2);
-  }
 #pragma GCC unroll 4
   for (int step = 1; step < N; step *= 2) {
 #pragma GCC unroll 8
     for (int i = 0; i < N / 2; ++i) {
-      y[2 * i] = __builtin_shuffle(x[i], x[i + N / 2], low);
-      y[2 * i + 1] = __builtin_shuffle(x[i], x[i + N / 2], high);
+      const R a = x[i], b = x[i + N / 2];
+      y[2 * i] = shuffle_lanes<N>(a, b, [](int l) { return l % 2 * N + l / 2; });
+      y[2 * i + 1] = shuffle_lanes<N>(a, b, [](int l) { return l % 2 * N + l / 2 + N / 2; });
     }
 #pragma GCC unroll 16
     for (int i = 0; i < N; ++i) x[i] = y[i];

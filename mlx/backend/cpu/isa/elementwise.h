@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "mlx/backend/cpu/isas.def"
 #include "mlx/core/api.h"
 #include "mlx/core/dtype.h"
 
@@ -84,14 +85,12 @@ struct ElementwiseKernels {
                           int64_t row_stride, int64_t col_stride, int itemsize);
 };
 
-namespace v2 {
-extern const MLX_API ElementwiseKernels elementwise_kernels;  // exported for tests
-}
-namespace avx2 {
-extern const MLX_API ElementwiseKernels elementwise_kernels;  // exported for tests
-}
-namespace avx512 {
-extern const MLX_API ElementwiseKernels elementwise_kernels;  // exported for tests
-}
+// Exported for tests.
+#define MLX_ELEMENTWISE_TABLE(isa, ...)                        \
+  namespace isa {                                              \
+  extern const MLX_API ElementwiseKernels elementwise_kernels; \
+  }
+MLX_EACH_ISA(MLX_ELEMENTWISE_TABLE)
+#undef MLX_ELEMENTWISE_TABLE
 
 }  // namespace mlx::core::cpu

@@ -3,6 +3,7 @@
 // roundings per element.
 #include "mlx/backend/cpu/isa/fft.h"
 
+#include "mlx/backend/cpu/simd/shuffle.h"
 #include "mlx/backend/cpu/simd/vec.h"
 
 namespace mlx::core::cpu::MLX_ISA {
@@ -13,11 +14,7 @@ namespace {
 /// Lane i of the result is lane f(i) of (a, b).
 template <class T, class F>
 MLX_FN Vec<T> shuffled(Vec<T> a, Vec<T> b, F f) {
-  using I = Raw<typename IntOf<sizeof(T)>::type>;
-  I at{};
-#pragma GCC unroll 16
-  for (int i = 0; i < Vec<T>::N; ++i) at[i] = f(i);
-  return Vec<T>(__builtin_shuffle(a.v, b.v, at));
+  return Vec<T>(shuffle_lanes<Vec<T>::N>(a.v, b.v, f));
 }
 template <class T>
 MLX_FN Vec<T> reversed(Vec<T> a) {

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "mlx/backend/cpu/isas.def"
+
 namespace mlx::core::cpu {
 
 /// Lanes per block of columns: one cache line.
@@ -43,14 +45,12 @@ struct FftKernels {
   void (*combine_real)(int64_t n, int64_t width, T f, const T* c_re, const T* c_im, T* re, T* im);
 };
 
-#define MLX_FFT_TABLE(isa)               \
+#define MLX_FFT_TABLE(isa, ...)          \
   namespace isa {                        \
   extern const FftKernels<float> fft32;  \
   extern const FftKernels<double> fft64; \
   }
-MLX_FFT_TABLE(v2)
-MLX_FFT_TABLE(avx2)
-MLX_FFT_TABLE(avx512)
+MLX_EACH_ISA(MLX_FFT_TABLE)
 #undef MLX_FFT_TABLE
 
 }  // namespace mlx::core::cpu

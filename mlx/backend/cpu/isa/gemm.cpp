@@ -8,11 +8,12 @@ namespace {
 
 // Register tile: kRows x (kVectors * kLanes) sums, one broadcast and kVectors vectors of B.
 #if defined(__AVX512F__)
-constexpr int kRows = 12;
+constexpr int kRows = 12, kVectors = 2;
+#elif defined(__ARM_NEON)
+constexpr int kRows = 8, kVectors = 3;
 #else
-constexpr int kRows = 6;
+constexpr int kRows = 6, kVectors = 2;
 #endif
-constexpr int kVectors = 2;
 constexpr int64_t kColumns = kVectors * kLanes;
 
 // ---- packing -----------------------------------------------------------------------------------
@@ -180,6 +181,28 @@ struct MultiplyPairs {
 };
 #endif
 
+#if defined(__ARM_NEON)
+// Rows I to M: a product takes its factor from a lane, which needs no register of its own.
+template <int I, int M, int N>
+MLX_INLINE void multiply_rows(const uint32_t* a, const U32 (&column)[N], F32 (&sum)[M][N]) {
+  const auto factors = (float32x4_t)load<F32>(a + I);
+  constexpr int kEnd = M - I < kLanes ? M - I : kLanes;
+#pragma GCC unroll 4
+  for (int j = 0; j < N; ++j) {
+    const auto x = (float32x4_t)column[j];
+    const auto add = [&](F32& to, auto product) { to = (F32)product((float32x4_t)to); };
+    add(sum[I][j], [&](auto s) { return vfmaq_laneq_f32(s, x, factors, 0); });
+    if constexpr (kEnd > 1)
+      add(sum[I + 1][j], [&](auto s) { return vfmaq_laneq_f32(s, x, factors, 1); });
+    if constexpr (kEnd > 2)
+      add(sum[I + 2][j], [&](auto s) { return vfmaq_laneq_f32(s, x, factors, 2); });
+    if constexpr (kEnd > 3)
+      add(sum[I + 3][j], [&](auto s) { return vfmaq_laneq_f32(s, x, factors, 3); });
+  }
+  if constexpr (I + kLanes < M) multiply_rows<I + kLanes>(a, column, sum);
+}
+#endif
+
 // c[M, n] (+)= sum over `units` units, n <= N * kLanes.
 template <class Op, int M, int N>
 void register_tile(const uint32_t* a, const uint32_t* b, int64_t units, float* c, int64_t ld,
@@ -191,6 +214,9 @@ void register_tile(const uint32_t* a, const uint32_t* b, int64_t units, float* c
     for (int j = 0; j < N; ++j) {
       column[j] = load<U32>(b + j * kLanes);
     }
+#if defined(__ARM_NEON)
+    multiply_rows<0>(a, column, sum);
+#else
 #pragma GCC unroll 16
     for (int i = 0; i < M; ++i) {
       const U32 x = U32{} + a[i];
@@ -199,6 +225,7 @@ void register_tile(const uint32_t* a, const uint32_t* b, int64_t units, float* c
         sum[i][j] = Op::apply(x, column[j], sum[i][j]);
       }
     }
+#endif
     a += kRows;
     b += kColumns;
   }

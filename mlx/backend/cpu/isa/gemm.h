@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "mlx/backend/cpu/isas.def"
+
 namespace mlx::core::cpu {
 
 /// How operands of the floating-point products are read and stored for the computation. `bf16_pair`
@@ -86,14 +88,11 @@ struct GemmKernels {
 /// Side of the square blocks that the integer products work on.
 inline constexpr int64_t kIntBlock = 128;
 
-namespace v2 {
-extern const GemmKernels gemm_kernels;
-}
-namespace avx2 {
-extern const GemmKernels gemm_kernels;
-}
-namespace avx512 {
-extern const GemmKernels gemm_kernels;
-}
+#define MLX_GEMM_TABLE(isa, ...)         \
+  namespace isa {                        \
+  extern const GemmKernels gemm_kernels; \
+  }
+MLX_EACH_ISA(MLX_GEMM_TABLE)
+#undef MLX_GEMM_TABLE
 
 }  // namespace mlx::core::cpu

@@ -2,10 +2,15 @@
 // functions are static, so that code compiled for a wide set is never shared with a narrower one.
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
+
+#include "mlx/backend/cpu/simd/shuffle.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
 #endif
 
 #define MLX_INLINE static inline __attribute__((always_inline))
@@ -39,7 +44,19 @@ MLX_INLINE void store(void* p, V v) {
   __builtin_memcpy(p, &v, sizeof(V));
 }
 
-// The first n < kLanes lanes, followed by zeros; accesses no other memory.
+#if defined(__ARM_NEON)
+// The first n <= 4 elements, by moves instead of a call.
+template <int Bytes>
+MLX_INLINE void copy_n(void* to, const void* from, int64_t n) {
+  auto* t = static_cast<unsigned char*>(to);
+  const auto* f = static_cast<const unsigned char*>(from);
+  if (n & 4) __builtin_memcpy(t, f, 4 * Bytes);
+  if (n & 2) __builtin_memcpy(t, f, 2 * Bytes);
+  if (n & 1) __builtin_memcpy(t + (n - 1) * Bytes, f + (n - 1) * Bytes, Bytes);
+}
+#endif
+
+// The first n <= kLanes lanes, followed by zeros; accesses no other memory.
 template <class V>
 MLX_INLINE V load_n(const void* p, int64_t n) {
 #if defined(__AVX512F__)
@@ -49,6 +66,10 @@ MLX_INLINE V load_n(const void* p, int64_t n) {
   } else {
     return (V)_mm256_maskz_loadu_epi16(mask, p);
   }
+#elif defined(__ARM_NEON)
+  V v{};
+  copy_n<sizeof(V) / kLanes>(&v, p, n);
+  return v;
 #else
   V v{};
   __builtin_memcpy(&v, p, static_cast<size_t>(n) * (sizeof(V) / kLanes));
@@ -65,6 +86,8 @@ MLX_INLINE void store_n(void* p, V v, int64_t n) {
   } else {
     _mm256_mask_storeu_epi16(p, mask, (__m256i)v);
   }
+#elif defined(__ARM_NEON)
+  copy_n<sizeof(V) / kLanes>(p, &v, n);
 #else
   __builtin_memcpy(p, &v, static_cast<size_t>(n) * (sizeof(V) / kLanes));
 #endif
@@ -78,6 +101,8 @@ MLX_INLINE F32 multiply_add(F32 a, F32 b, F32 c) {
   return _mm512_fmadd_ps(a, b, c);
 #elif defined(__FMA__)
   return _mm256_fmadd_ps(a, b, c);
+#elif defined(__ARM_NEON)
+  return (F32)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
 #else
   return a * b + c;
 #endif
@@ -104,6 +129,9 @@ MLX_INLINE F32 from_f16(U16 h) { return _mm256_cvtph_ps((__m128i)h); }
 MLX_INLINE U16 to_f16(F32 x) {
   return (U16)_mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
+#elif defined(__ARM_NEON)
+MLX_INLINE F32 from_f16(U16 h) { return (F32)vcvt_f32_f16((float16x4_t)h); }
+MLX_INLINE U16 to_f16(F32 x) { return (U16)vcvt_f16_f32((float32x4_t)x); }
 #else
 // The exponent is changed by a multiplication, which is correct for subnormal numbers.
 MLX_INLINE F32 from_f16(U16 h) {
@@ -131,38 +159,25 @@ MLX_INLINE U16 to_f16(F32 x) {
 #endif
 
 // Sum of the lanes, halves first.
+template <int Half = kLanes / 2>
 MLX_INLINE float sum_lanes(F32 v) {
-#pragma GCC unroll 4
-  for (int half = kLanes / 2; half > 0; half /= 2) {
-    I32 from;
-#pragma GCC unroll 16
-    for (int l = 0; l < kLanes; ++l) {
-      from[l] = l ^ half;
-    }
-    v += __builtin_shuffle(v, from);
-  }
+  v += shuffle_lanes<kLanes>(v, v, [](int l) { return l ^ Half; });
+  if constexpr (Half > 1) return sum_lanes<Half / 2>(v);
   return v[0];
 }
 
 // Transposes a square of kLanes x kLanes by exchanging blocks of decreasing size.
+template <int D = kLanes / 2>
 MLX_INLINE void transpose(U32 (&row)[kLanes]) {
-#pragma GCC unroll 4
-  for (int d = kLanes / 2; d > 0; d /= 2) {
-    I32 low, high;
 #pragma GCC unroll 16
-    for (int l = 0; l < kLanes; ++l) {
-      low[l] = l & d ? kLanes + l - d : l;
-      high[l] = l & d ? kLanes + l : l + d;
-    }
-#pragma GCC unroll 16
-    for (int i = 0; i < kLanes; ++i) {
-      if ((i & d) == 0) {
-        const U32 a = row[i], b = row[i + d];
-        row[i] = __builtin_shuffle(a, b, low);
-        row[i + d] = __builtin_shuffle(a, b, high);
-      }
+  for (int i = 0; i < kLanes; ++i) {
+    if ((i & D) == 0) {
+      const U32 a = row[i], b = row[i + D];
+      row[i] = shuffle_lanes<kLanes>(a, b, [](int l) { return l & D ? kLanes + l - D : l; });
+      row[i + D] = shuffle_lanes<kLanes>(a, b, [](int l) { return l & D ? kLanes + l : l + D; });
     }
   }
+  if constexpr (D > 1) transpose<D / 2>(row);
 }
 
 }  // namespace mlx::core::cpu::MLX_ISA

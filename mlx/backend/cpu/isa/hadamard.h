@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "mlx/backend/cpu/isas.def"
 #include "mlx/core/dtype.h"
 
 namespace mlx::core::cpu {
@@ -17,13 +18,11 @@ struct HadamardRow {
 /// computation type (float, or double for float64).
 using HadamardKernel = void (*)(const HadamardRow& row, const void* x, void* y, void* workspace);
 
-#define MLX_HADAMARD_TABLE(isa)             \
+#define MLX_HADAMARD_TABLE(isa, ...)        \
   namespace isa {                           \
   HadamardKernel find_hadamard(Dtype::Val); \
   }
-MLX_HADAMARD_TABLE(v2)
-MLX_HADAMARD_TABLE(avx2)
-MLX_HADAMARD_TABLE(avx512)
+MLX_EACH_ISA(MLX_HADAMARD_TABLE)
 #undef MLX_HADAMARD_TABLE
 
 }  // namespace mlx::core::cpu

@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "mlx/backend/cpu/isas.def"
 #include "mlx/core/dtype.h"
 
 namespace mlx::core::cpu {
@@ -13,13 +14,11 @@ namespace mlx::core::cpu {
 using NormRow = void (*)(const void* x, const void* weight, const void* bias, void* y, int64_t n,
                          double eps, bool center);
 
-#define MLX_NORM_TABLE(isa)            \
+#define MLX_NORM_TABLE(isa, ...)       \
   namespace isa {                      \
   NormRow find_norm_row(Dtype::Val t); \
   }
-MLX_NORM_TABLE(v2)
-MLX_NORM_TABLE(avx2)
-MLX_NORM_TABLE(avx512)
+MLX_EACH_ISA(MLX_NORM_TABLE)
 #undef MLX_NORM_TABLE
 
 }  // namespace mlx::core::cpu

@@ -3,6 +3,8 @@
 // eight at a time.
 #include "mlx/backend/cpu/isa/quantized.h"
 
+#include <stddef.h>
+
 #include "mlx/backend/cpu/isa/gemm_simd.h"
 
 namespace mlx::core::cpu::MLX_ISA {
@@ -70,6 +72,11 @@ MLX_INLINE F32 lane_scales(const float* scales, int64_t at, int64_t group_words)
   const int shift = __builtin_ctzll(static_cast<uint64_t>(group_words));
   const U32 lanes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
   return _mm512_maskz_permutexvar_ps(0xffff, (__m512i)(lanes >> shift), _mm512_loadu_ps(p));
+#elif defined(__ARM_NEON)
+  // One or two words a group: every lane has its own scale, or two share it.
+  if (group_words == 1) return load<F32>(p);
+  const float32x2_t few = vld1_f32(p);
+  return (F32)vcombine_f32(vdup_lane_f32(few, 0), vdup_lane_f32(few, 1));
 #else
   F32 out;
   for (int l = 0; l < kLanes; ++l) out[l] = p[l / group_words];
@@ -136,12 +143,10 @@ struct Words {
   /// Vector J of the codes of kLanes words: the words and their shift.
   template <int J>
   MLX_INLINE U32 codes(U32 words) {
-    U32 from, shift;
-    for (int l = 0; l < kLanes; ++l) {
-      from[l] = (J * kLanes + l) / kPer;
-      shift[l] = (J * kLanes + l) % kPer * C::bits;
-    }
-    return __builtin_shuffle(words, from) >> shift;
+    U32 shift;
+    for (int l = 0; l < kLanes; ++l) shift[l] = (J * kLanes + l) % kPer * C::bits;
+    return shuffle_lanes<kLanes>(words, words, [](int l) { return (J * kLanes + l) / kPer; }) >>
+           shift;
   }
 
   template <int J>

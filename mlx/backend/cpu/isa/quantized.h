@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "mlx/backend/cpu/isas.def"
+
 namespace mlx::core::cpu {
 
 /// The values of the codes of a row: unsigned integers of a number of bits, or floats.
@@ -27,13 +29,11 @@ inline constexpr int64_t kQuantRows = 4;
 /// The length of a rearranged row.
 constexpr int64_t quant_padded(int64_t n) { return (n + 511) / 512 * 512; }
 
-#define MLX_QUANT_TABLE(isa)                     \
+#define MLX_QUANT_TABLE(isa, ...)                \
   namespace isa {                                \
   const QuantKernels& find_quant(QuantFormat f); \
   }
-MLX_QUANT_TABLE(v2)
-MLX_QUANT_TABLE(avx2)
-MLX_QUANT_TABLE(avx512)
+MLX_EACH_ISA(MLX_QUANT_TABLE)
 #undef MLX_QUANT_TABLE
 
 }  // namespace mlx::core::cpu

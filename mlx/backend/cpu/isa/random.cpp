@@ -2,6 +2,8 @@
 // chain of dependent instructions.
 #include "mlx/backend/cpu/isa/random.h"
 
+#include <stddef.h>
+
 #include "mlx/backend/cpu/simd/vec.h"
 
 namespace mlx::core::cpu::MLX_ISA {

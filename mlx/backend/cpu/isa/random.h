@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "mlx/backend/cpu/isas.def"
 #include "mlx/core/api.h"
 
 namespace mlx::core::cpu {
@@ -19,14 +20,12 @@ struct RandomKernels {
                 const uint32_t* second, int64_t n, uint32_t* out);
 };
 
-namespace v2 {
-extern const MLX_API RandomKernels random_kernels;  // exported for tests
-}
-namespace avx2 {
-extern const MLX_API RandomKernels random_kernels;  // exported for tests
-}
-namespace avx512 {
-extern const MLX_API RandomKernels random_kernels;  // exported for tests
-}
+// Exported for tests.
+#define MLX_RANDOM_TABLE(isa, ...)                   \
+  namespace isa {                                    \
+  extern const MLX_API RandomKernels random_kernels; \
+  }
+MLX_EACH_ISA(MLX_RANDOM_TABLE)
+#undef MLX_RANDOM_TABLE
 
 }  // namespace mlx::core::cpu

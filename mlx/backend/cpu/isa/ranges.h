@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "mlx/backend/cpu/isas.def"
 #include "mlx/core/api.h"
 
 namespace mlx::core::cpu {
@@ -17,14 +18,12 @@ struct RangeKernels {
   void (*whole_floats)(float* out, float first, float step, int64_t n);
 };
 
-namespace v2 {
-extern const MLX_API RangeKernels range_kernels;  // exported for tests
-}
-namespace avx2 {
-extern const MLX_API RangeKernels range_kernels;  // exported for tests
-}
-namespace avx512 {
-extern const MLX_API RangeKernels range_kernels;  // exported for tests
-}
+// Exported for tests.
+#define MLX_RANGES_TABLE(isa, ...)                 \
+  namespace isa {                                  \
+  extern const MLX_API RangeKernels range_kernels; \
+  }
+MLX_EACH_ISA(MLX_RANGES_TABLE)
+#undef MLX_RANGES_TABLE
 
 }  // namespace mlx::core::cpu

@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#include "mlx/backend/cpu/isas.def"
 #include "mlx/core/dtype.h"
 #include "mlx/ops/reduce_kind.h"
 
@@ -51,14 +52,12 @@ struct Reducer {
 /// integers in 32 bits (uint32 accumulators), 16-bit floats in float32; `mean` adds integers of up
 /// to 32 bits in int64 and longer ones in double; an accumulator of `any` (`all`) is nonzero if an
 /// element is nonzero (is zero).
-#define MLX_REDUCE_TABLE(isa)                             \
+#define MLX_REDUCE_TABLE(isa, ...)                        \
   namespace isa {                                         \
   Reducer find_reducer(Reduction kind, Dtype::Val t);     \
   Reducer find_arg_reducer(Reduction kind, Dtype::Val t); \
   }
-MLX_REDUCE_TABLE(v2)
-MLX_REDUCE_TABLE(avx2)
-MLX_REDUCE_TABLE(avx512)
+MLX_EACH_ISA(MLX_REDUCE_TABLE)
 #undef MLX_REDUCE_TABLE
 
 }  // namespace mlx::core::cpu

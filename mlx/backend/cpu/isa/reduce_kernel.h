@@ -2,6 +2,8 @@
 // separate files, since each is instantiated for every dtype.
 #pragma once
 
+#include <stddef.h>
+
 #include "mlx/backend/cpu/isa/reduce.h"
 #include "mlx/backend/cpu/simd/limits.h"
 

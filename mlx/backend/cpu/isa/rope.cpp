@@ -1,6 +1,8 @@
 // Angles and rotations of rotary position embedding.
 #include "mlx/backend/cpu/isa/rope.h"
 
+#include <stddef.h>
+
 #include "mlx/backend/cpu/simd/rows.h"
 #include "mlx/backend/shared/math_exp.h"
 #include "mlx/backend/shared/math_trig.h"

@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "mlx/backend/cpu/isas.def"
 #include "mlx/core/dtype.h"
 
 namespace mlx::core::cpu {
@@ -19,13 +20,11 @@ struct RopeKernels {
                  bool traditional, void* y);
 };
 
-#define MLX_ROPE_TABLE(isa)            \
+#define MLX_ROPE_TABLE(isa, ...)       \
   namespace isa {                      \
   RopeKernels find_rope(Dtype::Val t); \
   }
-MLX_ROPE_TABLE(v2)
-MLX_ROPE_TABLE(avx2)
-MLX_ROPE_TABLE(avx512)
+MLX_EACH_ISA(MLX_ROPE_TABLE)
 #undef MLX_ROPE_TABLE
 
 }  // namespace mlx::core::cpu

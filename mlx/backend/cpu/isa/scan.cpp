@@ -12,6 +12,8 @@ namespace {
 MLX_FN float widened(Half h) {
 #if defined(__F16C__)
   return _cvtsh_ss(h.bits);
+#elif defined(__ARM_NEON)
+  return static_cast<float>(__builtin_bit_cast(__fp16, h.bits));
 #else
   uint16_t words[VF::N] = {h.bits};
   float lanes[VF::N];
@@ -22,6 +24,8 @@ MLX_FN float widened(Half h) {
 MLX_FN void narrow(float x, Half& h) {
 #if defined(__F16C__)
   h.bits = _cvtss_sh(x, 0);
+#elif defined(__ARM_NEON)
+  h.bits = __builtin_bit_cast(uint16_t, static_cast<__fp16>(x));
 #else
   uint16_t words[VF::N];
   v_store_f16(words, VF(x));
@@ -360,10 +364,8 @@ struct Kernel {
   /// Lane i is lane i - Shift of x; the first lanes come from `fill`.
   template <int Shift, class R>
   static MLX_FN R shifted(R x, R fill) {
-    using I = typename detail::LaneIndex<sizeof(A)>::type;
-    Raw<I, sizeof(x.v)> index;
-    for (int i = 0; i < R::N; ++i) index[i] = static_cast<I>(i < Shift ? i : R::N + i - Shift);
-    return R(__builtin_shuffle(fill.v, x.v, index));
+    return R(
+        shuffle_lanes<R::N>(fill.v, x.v, [](int i) { return i < Shift ? i : R::N + i - Shift; }));
   }
   template <int Shift, class R, class Join>
   static MLX_FN R prefixes(R x, R fill, Join join) {
@@ -399,8 +401,7 @@ struct Kernel {
         here = prefixes<1>(here, fill, join);
         const R all = join(before, here);
         const R out = inclusive ? all : join(before, shifted<1>(here, fill));
-        using I = typename detail::LaneIndex<sizeof(A)>::type;
-        before = R(__builtin_shuffle(all.v, Raw<I, sizeof(all.v)>{} + static_cast<I>(R::N - 1)));
+        before = R(shuffle_lanes<R::N>(all.v, all.v, [](int) { return R::N - 1; }));
         store(join(given, out), q + i);
       };
       for (; i + R::N <= n; i += R::N) {

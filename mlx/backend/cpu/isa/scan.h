@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "mlx/backend/cpu/isas.def"
 #include "mlx/core/dtype.h"
 #include "mlx/ops/scan_kind.h"
 
@@ -36,13 +37,11 @@ struct ScanKernels {
   void (*carry)(void* totals, int64_t count, int64_t width, void* before);
 };
 
-#define MLX_SCAN_TABLE(isa)                       \
+#define MLX_SCAN_TABLE(isa, ...)                  \
   namespace isa {                                 \
   ScanKernels find_scan(Scan kind, Dtype::Val t); \
   }
-MLX_SCAN_TABLE(v2)
-MLX_SCAN_TABLE(avx2)
-MLX_SCAN_TABLE(avx512)
+MLX_EACH_ISA(MLX_SCAN_TABLE)
 #undef MLX_SCAN_TABLE
 
 }  // namespace mlx::core::cpu

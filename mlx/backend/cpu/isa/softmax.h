@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "mlx/backend/cpu/isas.def"
 #include "mlx/core/dtype.h"
 
 namespace mlx::core::cpu {
@@ -27,13 +28,11 @@ struct SoftmaxKernels {
   void (*columns)(const void* x, int64_t stride, int64_t n, int64_t width, void* y);
 };
 
-#define MLX_SOFTMAX_TABLE(isa)               \
+#define MLX_SOFTMAX_TABLE(isa, ...)          \
   namespace isa {                            \
   SoftmaxKernels find_softmax(Dtype::Val t); \
   }
-MLX_SOFTMAX_TABLE(v2)
-MLX_SOFTMAX_TABLE(avx2)
-MLX_SOFTMAX_TABLE(avx512)
+MLX_EACH_ISA(MLX_SOFTMAX_TABLE)
 #undef MLX_SOFTMAX_TABLE
 
 }  // namespace mlx::core::cpu

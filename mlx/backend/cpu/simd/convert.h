@@ -14,6 +14,8 @@ MLX_FN VI v_load_words(const uint16_t* p) {
   return VI((Raw<int32_t>)_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i*)p)));
 #elif defined(__SSE4_1__)
   return VI((Raw<int32_t>)_mm_cvtepu16_epi32(_mm_loadl_epi64((const __m128i*)p)));
+#elif defined(__ARM_NEON)
+  return VI((Raw<int32_t>)vmovl_u16(vld1_u16(p)));
 #else
   Raw<uint16_t, kVectorBytes / 2> words;
   __builtin_memcpy(&words, p, sizeof(words));
@@ -29,6 +31,8 @@ MLX_FN void v_store_words(uint16_t* p, VI x) {
   _mm_storeu_si128((__m128i*)p, _mm256_castsi256_si128(packed));
 #elif defined(__SSE4_1__)
   _mm_storel_epi64((__m128i*)p, _mm_packus_epi32((__m128i)x.v, (__m128i)x.v));
+#elif defined(__ARM_NEON)
+  vst1_u16(p, vmovn_u32((uint32x4_t)x.v));
 #else
   auto words = __builtin_convertvector(x.v, Raw<uint16_t, kVectorBytes / 2>);
   __builtin_memcpy(p, &words, sizeof(words));
@@ -49,6 +53,8 @@ MLX_FN VF v_load_f16(const uint16_t* p) {
   return VF((Raw<float>)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i*)p)));
 #elif defined(__F16C__)
   return VF((Raw<float>)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)p)));
+#elif defined(__ARM_NEON)
+  return VF((Raw<float>)vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p))));
 #else
   VI half = v_load_words(p), rest = (half & VI(0x7fff)) << 13;
   VF value = v_from_bits<VF>(rest) * VF(0x1p112f);  // rebiases, also for subnormals
@@ -62,6 +68,8 @@ MLX_FN void v_store_f16(uint16_t* p, VF x) {
   _mm256_storeu_si256((__m256i*)p, _mm512_cvtps_ph((__m512)x.v, _MM_FROUND_TO_NEAREST_INT));
 #elif defined(__F16C__)
   _mm_storeu_si128((__m128i*)p, _mm256_cvtps_ph((__m256)x.v, _MM_FROUND_TO_NEAREST_INT));
+#elif defined(__ARM_NEON)
+  vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32((float32x4_t)x.v)));
 #else
   VI bits = v_bits(v_abs(x)), odd = v_shift_right_logical(bits, 13) & VI(1);
   VI normal = v_shift_right_logical(bits + VI(0xfff - (112 << 23)) + odd, 13);
@@ -101,6 +109,16 @@ MLX_FN void v_store_bools(uint8_t* p, Mask<S> m) {
     words = _mm_packs_epi32(low, high);
   }
   __m128i bytes = _mm_and_si128(_mm_packs_epi16(words, words), _mm_set1_epi8(1));
+  __builtin_memcpy(p, &bytes, N);
+#elif defined(__ARM_NEON)
+  uint16x4_t words;
+  if constexpr (S == 8) {
+    const uint32x2_t halves = vmovn_u64((uint64x2_t)m.m);
+    words = vmovn_u32(vcombine_u32(halves, halves));
+  } else {
+    words = vmovn_u32((uint32x4_t)m.m);
+  }
+  const uint8x8_t bytes = vand_u8(vmovn_u16(vcombine_u16(words, words)), vdup_n_u8(1));
   __builtin_memcpy(p, &bytes, N);
 #else
   auto bytes = __builtin_convertvector(m.m & 1, Raw<uint8_t, N>);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "mlx/backend/cpu/simd/convert.h"
+#include "mlx/backend/cpu/simd/shuffle.h"
 
 namespace mlx::core::cpu::MLX_ISA {
 
@@ -106,6 +107,37 @@ MLX_WIDEN(uint16_t, cvtepu16_epi64, int64_t)
 MLX_WIDEN(int32_t, cvtepi32_epi64, int64_t)
 MLX_WIDEN(uint32_t, cvtepu32_epi64, int64_t)
 #undef MLX_WIDEN
+#elif defined(__ARM_NEON)
+/// The bytes of a register's elements T, zeros behind them.
+template <int Bytes>
+MLX_FN uint8x8_t load_few(const void* p) {
+  uint64_t few = 0;
+  __builtin_memcpy(&few, p, Bytes);
+  return vcreate_u8(few);
+}
+/// Converts lanes of 8, 16 or 32 bits to lanes of 32 or 64, which a vector extension does one by
+/// one.
+template <class A, class T>
+  requires(sizeof(T) < sizeof(A) && !is_float_v<T> && !is_float_v<A>)
+MLX_FN Raw<A> widen_int(const T* p, A) {
+  const uint8x8_t few = load_few<kVectorBytes / sizeof(A) * sizeof(T)>(p);
+  if constexpr (T(-1) < T(0)) {
+    int16x8_t words = (int16x8_t)vcombine_u8(few, few);
+    if constexpr (sizeof(T) == 1) words = vmovl_s8((int8x8_t)few);
+    int32x4_t lanes = (int32x4_t)words;
+    if constexpr (sizeof(T) <= 2) lanes = vmovl_s16(vget_low_s16(words));
+    if constexpr (sizeof(A) == 4) return (Raw<A>)lanes;
+    return (Raw<A>)vmovl_s32(vget_low_s32(lanes));
+  } else {
+    uint16x8_t words = (uint16x8_t)vcombine_u8(few, few);
+    if constexpr (sizeof(T) == 1) words = vmovl_u8(few);
+    uint32x4_t lanes = (uint32x4_t)words;
+    if constexpr (sizeof(T) <= 2) lanes = vmovl_u16(vget_low_u16(words));
+    if constexpr (sizeof(A) == 4) return (Raw<A>)lanes;
+    return (Raw<A>)vmovl_u32(vget_low_u32(lanes));
+  }
+}
+MLX_FN Raw<double> widen_float(const float* p) { return (Raw<double>)vcvt_f64_f32(vld1_f32(p)); }
 #endif
 
 /// A full register of elements T, converted to A.
@@ -122,9 +154,17 @@ MLX_FN Reg<A> load_as(const T* p) {
     return raw_load<R>(p);
   } else if constexpr (sizeof(A) == sizeof(T) && !is_float_v<A>) {
     return raw_load<R>(p);
-#if defined(MLX_MM)
+#if defined(MLX_MM) || defined(__ARM_NEON)
   } else if constexpr (requires { widen_int(p, A{}); }) {
     return R(widen_int(p, A{}));
+#endif
+#if defined(__ARM_NEON)
+  } else if constexpr (__is_same(A, double) && __is_same(T, float)) {
+    return R(widen_float(p));
+  } else if constexpr (is_float_v<A> && !is_float_v<T> && sizeof(T) < sizeof(A)) {
+    // Through integers of the lanes' width.
+    using I = typename IntOf<sizeof(A)>::type;
+    return R(__builtin_convertvector(widen_int(p, I{}), Raw<A>));
 #endif
   } else {
     return R(__builtin_convertvector(raw_load<Raw<T, R::N * sizeof(T)>>(p), Raw<A>));
@@ -175,37 +215,13 @@ MLX_FN Reg<A> load_tail(const T* p, int64_t n, A rest) {
   return raw_load<R>(lanes);
 }
 
-namespace detail {
-template <int Bytes>
-struct LaneIndex;
-template <>
-struct LaneIndex<1> {
-  using type = int8_t;
-};
-template <>
-struct LaneIndex<2> {
-  using type = int16_t;
-};
-template <>
-struct LaneIndex<4> {
-  using type = int32_t;
-};
-template <>
-struct LaneIndex<8> {
-  using type = int64_t;
-};
-}  // namespace detail
-
 /// Lane i of the result is lane (i + shift) mod N of x.
 template <int Shift, class R>
 MLX_FN R rotate_lanes(R x) {
   if constexpr (R::N == 1) {
     return x;
   } else {
-    using I = typename detail::LaneIndex<sizeof(x.v) / R::N>::type;
-    Raw<I, sizeof(x.v)> index;
-    for (int i = 0; i < R::N; ++i) index[i] = static_cast<I>((i + Shift) % R::N);
-    return R(__builtin_shuffle(x.v, index));
+    return R(shuffle_lanes<R::N>(x.v, x.v, [](int i) { return (i + Shift) % R::N; }));
   }
 }
 

@@ -12,6 +12,8 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
 #endif
 
 #ifndef MLX_ISA
@@ -90,6 +92,8 @@ MLX_FN bool v_any(Mask<S> x) {
   return !_mm256_testz_si256((__m256i)x.m, (__m256i)x.m);
 #elif defined(__SSE4_1__)
   return !_mm_testz_si128((__m128i)x.m, (__m128i)x.m);
+#elif defined(__ARM_NEON)
+  return vmaxvq_u32((uint32x4_t)x.m) != 0;
 #else
   Raw<int64_t> w = (Raw<int64_t>)x.m;
   return (w[0] | w[1]) != 0;
@@ -137,6 +141,17 @@ struct Vec {
     } else {
       return Vec((Raw<T>)_mm512_maskz_loadu_epi64(static_cast<__mmask8>((1u << n) - 1), p));
     }
+#elif defined(__ARM_NEON)
+    if constexpr (sizeof(T) == 4) {
+      const auto* q = reinterpret_cast<const uint32_t*>(p);
+      uint32x2_t low = n == 1 ? vld1_lane_u32(q, vdup_n_u32(0), 0) : vld1_u32(q);
+      uint32x2_t high = vdup_n_u32(0);
+      if (n == 3) high = vld1_lane_u32(q + 2, high, 0);
+      return Vec((Raw<T>)vcombine_u32(low, high));
+    } else {
+      const auto* q = reinterpret_cast<const uint64_t*>(p);
+      return Vec((Raw<T>)vcombine_u64(vld1_u64(q), vcreate_u64(0)));
+    }
 #else
     Vec r(Raw<T>{});
     for (int64_t i = 0; i < n; ++i) reinterpret_cast<T*>(&r.v)[i] = p[i];
@@ -150,6 +165,18 @@ struct Vec {
     } else {
       _mm512_mask_storeu_epi64(p, static_cast<__mmask8>((1u << n) - 1), (__m512i)v);
     }
+#elif defined(__ARM_NEON)
+    if constexpr (sizeof(T) == 4) {
+      auto* q = reinterpret_cast<uint32_t*>(p);
+      const auto lanes = (uint32x4_t)v;
+      if (n == 1)
+        vst1q_lane_u32(q, lanes, 0);
+      else
+        vst1_u32(q, vget_low_u32(lanes));
+      if (n == 3) vst1q_lane_u32(q + 2, lanes, 2);
+    } else {
+      vst1q_lane_u64(reinterpret_cast<uint64_t*>(p), (uint64x2_t)v, 0);
+    }
 #else
     for (int64_t i = 0; i < n; ++i) p[i] = reinterpret_cast<const T*>(&v)[i];
 #endif
@@ -159,7 +186,18 @@ struct Vec {
   MLX_FN friend Vec operator op(Vec a, Vec b) { return Vec(a.v op b.v); }
   MLX_VEC_OPERATOR(+)
   MLX_VEC_OPERATOR(-)
-  MLX_VEC_OPERATOR(*)
+  MLX_FN friend Vec operator*(Vec a, Vec b) {
+#if defined(__ARM_NEON)
+    // There is no product of 64-bit lanes: the products of their halves are added.
+    if constexpr (sizeof(T) == 8 && !__is_same(T, double)) {
+      const auto x = (uint64x2_t)a.v, y = (uint64x2_t)b.v;
+      const uint32x4_t crosswise = vmulq_u32((uint32x4_t)x, vrev64q_u32((uint32x4_t)y));
+      const uint64x2_t high = vshlq_n_u64(vpaddlq_u32(crosswise), 32);
+      return Vec((Raw<T>)vmlal_u32(high, vmovn_u64(x), vmovn_u64(y)));
+    }
+#endif
+    return Vec(a.v * b.v);
+  }
   MLX_VEC_OPERATOR(/)
   MLX_VEC_OPERATOR(&)
   MLX_VEC_OPERATOR(|)
@@ -214,6 +252,8 @@ MLX_FN Vec<T> v_select(Mask<sizeof(T)> m, Vec<T> a, Vec<T> b) {
     return Vec<T>(
         (Raw<T>)_mm512_mask_blend_epi64(static_cast<__mmask8>(m.m), (__m512i)b.v, (__m512i)a.v));
   }
+#elif defined(__ARM_NEON)
+  return Vec<T>((Raw<T>)vbslq_u32((uint32x4_t)m.m, (uint32x4_t)a.v, (uint32x4_t)b.v));
 #else
   return Vec<T>(m.m ? a.v : b.v);
 #endif
@@ -270,6 +310,12 @@ MLX_FN Vec<T> v_fma(Vec<T> a, Vec<T> b, Vec<T> c) {
   } else {
     return Vec<T>((Raw<T>)MLX_MM(fmadd_pd)(a.v, b.v, c.v));
   }
+#elif MLX_VECTOR_FMA && defined(__ARM_NEON)
+  if constexpr (sizeof(T) == 4) {
+    return Vec<T>((Raw<T>)vfmaq_f32((float32x4_t)c.v, (float32x4_t)a.v, (float32x4_t)b.v));
+  } else {
+    return Vec<T>((Raw<T>)vfmaq_f64((float64x2_t)c.v, (float64x2_t)a.v, (float64x2_t)b.v));
+  }
 #elif MLX_VECTOR_FMA
   Vec<T> r;
   for (int i = 0; i < Vec<T>::N; ++i) {
@@ -310,6 +356,15 @@ MLX_FN VF v_min(VF a, VF b) { return VF((Raw<float>)MLX_MM(min_ps)(a.v, b.v)); }
 MLX_FN VD v_min(VD a, VD b) { return VD((Raw<double>)MLX_MM(min_pd)(a.v, b.v)); }
 MLX_FN VF v_max(VF a, VF b) { return VF((Raw<float>)MLX_MM(max_ps)(a.v, b.v)); }
 MLX_FN VD v_max(VD a, VD b) { return VD((Raw<double>)MLX_MM(max_pd)(a.v, b.v)); }
+#elif defined(__ARM_NEON)
+#define MLX_VEC_UNARY(name, scalar, expr)                                      \
+  MLX_FN VF name(VF a) { return VF((Raw<float>)expr(f32)((float32x4_t)a.v)); } \
+  MLX_FN VD name(VD a) { return VD((Raw<double>)expr(f64)((float64x2_t)a.v)); }
+#define MLX_SQRT(s) vsqrtq_##s
+#define MLX_RINT(s) vrndnq_##s
+#define MLX_FLOOR(s) vrndmq_##s
+#define MLX_CEIL(s) vrndpq_##s
+#define MLX_TRUNC(s) vrndq_##s
 #else
 #define MLX_VEC_UNARY(name, scalar, expr)       \
   template <class T>                            \
@@ -324,6 +379,8 @@ MLX_FN VD v_max(VD a, VD b) { return VD((Raw<double>)MLX_MM(max_pd)(a.v, b.v)); 
     }                                           \
     return r;                                   \
   }
+#endif
+#if !defined(MLX_MM)
 template <class T>
 MLX_FN Vec<T> v_min(Vec<T> a, Vec<T> b) {
   return v_select(a < b, a, b);
@@ -387,6 +444,12 @@ MLX_FN VF v_lookup16(const float* table, VI index) {
   __m256 low = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table), i);
   __m256 high = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table + 8), i);
   return VF((Raw<float>)_mm256_blendv_ps(low, high, (__m256)_mm256_slli_epi32(i, 28)));
+#elif defined(__ARM_NEON)
+  // The numbers of the four bytes of each lane among the 64 of the table.
+  const uint32x4_t first = vandq_u32((uint32x4_t)index.v, vdupq_n_u32(15));
+  const uint32x4_t bytes = vmlaq_n_u32(vdupq_n_u32(0x03020100), first, 0x04040404);
+  const uint8x16x4_t all = vld1q_u8_x4(reinterpret_cast<const uint8_t*>(table));
+  return VF((Raw<float>)vqtbl4q_u8(all, (uint8x16_t)bytes));
 #else
   VF r;
   for (int i = 0; i < VF::N; ++i) r.v[i] = table[index.v[i] & 15];
@@ -420,6 +483,9 @@ MLX_FN Wide v_widen(VF x) {
 #elif defined(__SSE4_1__)
   __m128 a = (__m128)x.v;
   return {VD((Raw<double>)_mm_cvtps_pd(a)), VD((Raw<double>)_mm_cvtps_pd(_mm_movehl_ps(a, a)))};
+#elif defined(__ARM_NEON)
+  const auto a = (float32x4_t)x.v;
+  return {VD((Raw<double>)vcvt_f64_f32(vget_low_f32(a))), VD((Raw<double>)vcvt_high_f64_f32(a))};
 #else
   Wide r;
   for (int i = 0; i < VD::N; ++i) {
@@ -439,6 +505,9 @@ MLX_FN VF v_narrow(Wide x) {
 #elif defined(__SSE4_1__)
   return VF(
       (Raw<float>)_mm_movelh_ps(_mm_cvtpd_ps((__m128d)x.low.v), _mm_cvtpd_ps((__m128d)x.high.v)));
+#elif defined(__ARM_NEON)
+  const float32x2_t low = vcvt_f32_f64((float64x2_t)x.low.v);
+  return VF((Raw<float>)vcvt_high_f32_f64(low, (float64x2_t)x.high.v));
 #else
   VF r;
   for (int i = 0; i < VD::N; ++i) {

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# What the tests on emulated 64-bit Arm need, below build/arm alone: Debian's arm64 Python in
+# build/arm/sysroot, Python packages for it in build/arm/site. apt works on lists and a state of
+# its own, so the machine's packages stay what they are.
+#
+#   setup.sh PYTHON    PYTHON runs pip
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+at=$PWD/build/arm
+mkdir -p "$at/apt/state/lists/partial" "$at/apt/cache/archives/partial" "$at/apt/debs" "$at/wheels"
+
+want=$(cat pyproject.toml tests/arm/setup.sh | cksum)
+[ "$(cat "$at/.installed" 2>/dev/null)" = "$want" ] && exit
+rm -rf "$at/sysroot" "$at/site" "$at/.installed"
+mkdir -p "$at/sysroot" "$at/site"
+
+: >"$at/apt/status"
+debs() {
+  apt-get -qq -o Dir::State="$at/apt/state" -o Dir::State::status="$at/apt/status" -o Dir::Cache="$at/apt/cache" \
+    -o APT::Architecture=arm64 -o APT::Architectures::=arm64 -o APT::Sandbox::User=root "$@"
+}
+debs update
+# The interpreter, its headers, and the libraries of its modules.
+(cd "$at/apt/debs" && debs download python3.11-minimal libpython3.11-minimal libpython3.11-stdlib libpython3.11-dev \
+  libc6 libgcc-s1 libstdc++6 zlib1g libexpat1 libssl3 libffi8 libbz2-1.0 liblzma5 libsqlite3-0 libuuid1 libdb5.3 \
+  libcrypt1 libncursesw6 libtinfo6 libreadline8)
+for deb in "$at"/apt/debs/*.deb; do dpkg-deb -x "$deb" "$at/sysroot"; done
+[ -e "$at/sysroot/lib64" ] || ln -s lib "$at/sysroot/lib64"
+
+# scipy-openblas32 at the version of pyproject.toml, and what the tests import.
+openblas=$(grep -o 'scipy-openblas32[^"]*' pyproject.toml | head -1)
+"$1" -m pip install -q --disable-pip-version-check --no-compile --only-binary=:all: --python-version 3.11 \
+  --implementation cp --abi cp311 --abi abi3 --abi none --platform manylinux_2_28_aarch64 --platform manylinux_2_27_aarch64 \
+  --platform manylinux_2_17_aarch64 --platform manylinux2014_aarch64 --target "$at/site" \
+  "$openblas" numpy scipy ml_dtypes hypothesis pytest pytest-xdist nlohmann-json nanobind
+echo "$want" >"$at/.installed"
