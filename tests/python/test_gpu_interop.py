@@ -160,7 +160,8 @@ def test_exports_are_the_memory(dtype, kind, driver):
         again, a = mx.from_dlpack(capsule), a.astype(NARROW[dtype], stream=mx.cpu)
     else:
         again = mx.from_dlpack(capsule, copy=False)
-        assert tensor_of(again.__dlpack__(stream=2, max_version=(1, 0))).data == t.data
+        second = again.__dlpack__(stream=2, max_version=(1, 0))
+        assert tensor_of(second).data == t.data
     assert bits(again) == bits(a)
 
 
@@ -168,11 +169,13 @@ def test_views_and_scalars(driver):
     if not driver:
         return
     a = mx.arange(24.0).reshape(4, 6) + 0
-    t = tensor_of(a.T[2:].__dlpack__(stream=1, max_version=(1, 0)))
+    capsule = a.T[2:].__dlpack__(stream=1, max_version=(1, 0))  # whose tensor ends with it
+    t = tensor_of(capsule)
     assert list(t.shape[:2]) == [4, 4]
     first = driver.read(t.data + t.byte_offset, 4).view(np.float32)[0]
     assert first == 2
-    t = tensor_of(mx.array(3.5).__dlpack__(stream=1, max_version=(1, 0)))
+    capsule = mx.array(3.5).__dlpack__(stream=1, max_version=(1, 0))
+    t = tensor_of(capsule)
     assert t.ndim == 0 and driver.read(t.data, 4).view(np.float32)[0] == 3.5
     backwards = a[:, ::-1].__dlpack__(stream=1, max_version=(1, 0))
     t = tensor_of(backwards)

@@ -179,7 +179,10 @@ class Framework(Base):
 
     def grad(self, loss: Callable[..., Any]) -> Callable[..., Any]:
         def gradient(params: Any, *args: Any) -> Any:
-            leaves = [p.requires_grad_() for p in self.leaves(params)]
+            leaves = self.leaves(params)
+            for p in leaves:
+                if not p.requires_grad:  # else torch.compile would compile at each call
+                    p.requires_grad_()
             return torch.autograd.grad(loss(params, *args), leaves)
 
         return gradient
