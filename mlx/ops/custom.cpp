@@ -64,10 +64,14 @@ constinit const OpDef op_primitive_bundle{.name = "primitive_bundle",
 
 bool PrimitiveAttrs::equals(const Attrs& o) const {
   auto* other = dynamic_cast<const PrimitiveAttrs*>(&o);
-  return other && typeid(*primitive) == typeid(*other->primitive) &&
-         primitive->is_equivalent(*other->primitive);
+  if (!other) return false;
+  const auto &one = *primitive, &another = *other->primitive;
+  return typeid(one) == typeid(another) && one.is_equivalent(another);
 }
-size_t PrimitiveAttrs::hash() const { return typeid(*primitive).hash_code(); }
+size_t PrimitiveAttrs::hash() const {
+  const auto& one = *primitive;
+  return typeid(one).hash_code();
+}
 void PrimitiveAttrs::visit(AttrVisitor&) {
   fail<ValueError>("export", "the primitive ", primitive->name(), " cannot be exported");
 }

@@ -39,7 +39,7 @@ std::pair<array, array> unit_cotangents(const array& g, const array& words, cons
 
 /// True if scales or biases have a tangent.
 bool moves(const Arrays& tangents, size_t first) {
-  return static_cast<bool>(tangents[first]) | static_cast<bool>(tangents[first + 1]);
+  return static_cast<bool>(tangents[first]) || static_cast<bool>(tangents[first + 1]);
 }
 
 /// Tangents of scales and biases; null tangents become zeros.

@@ -135,7 +135,7 @@ auto widened(W w) {
   else
     return static_cast<uint64_t>(w);
 }
-inline uint32_t widened(One) { return 1; }
+[[maybe_unused]] inline uint32_t widened(One) { return 1; }
 template <class W>
 using Sum = decltype(widened(W{}));
 

@@ -42,9 +42,10 @@ MLX_FN Cx<T> divide(Cx<T> x, Cx<T> y) {
   double p = __builtin_fabs(b.re), q = __builtin_fabs(b.im);
   bool swap = p < q;
   double big = swap ? b.im : b.re, small = swap ? b.re : b.im;
-  double ratio = (p == 0) & (q == 0) ? 0.0 : small / big;
+  bool zero = (p == 0) & (q == 0);
+  double ratio = zero ? 0.0 : small / big;
   double bottom = big + small * ratio;
-  bottom = (p == 0) & (q == 0) ? p : bottom;
+  bottom = zero ? p : bottom;
   Cx<double> turned{a.im, -a.re};
   Cx<double> whole = swap ? turned : a, part = swap ? a : turned;
   double re = whole.re + part.re * ratio, im = whole.im + part.im * ratio;

@@ -60,7 +60,7 @@ void load_strided(void* dst, const void* src, int64_t stride, int64_t n, int ite
     if (stride == 1) {
       __builtin_memcpy(o, p, n * sizeof(T));
     } else if (stride == -1) {
-#pragma GCC ivdep
+      MLX_INDEPENDENT
       for (int64_t i = 0; i < n; ++i) o[i] = p[-i];
     } else {
       for (int64_t i = 0; i < n; ++i) o[i] = p[i * stride];

@@ -10,7 +10,7 @@ template <class From, class To>
 void plain_cast(const void* const* in, void* out, int64_t n) {
   const From* a = static_cast<const From*>(in[0]);
   To* o = static_cast<To*>(out);
-#pragma GCC ivdep
+  MLX_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) o[i] = m::convert<To>(a[i]);
 }
 
@@ -58,7 +58,7 @@ void cast_to_narrow(const void* const* in, void* out, int64_t n) {
     float buffer[kTile];
     for (int64_t start = 0; start < n; start += kTile) {
       int64_t count = n - start < kTile ? n - start : kTile;
-#pragma GCC ivdep
+      MLX_INDEPENDENT
       for (int64_t i = 0; i < count; ++i) buffer[i] = m::to_narrow_float(a[start + i]);
       narrow<A>(buffer, o + start, count);
     }

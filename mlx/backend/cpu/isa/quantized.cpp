@@ -10,8 +10,6 @@
 namespace mlx::core::cpu::MLX_ISA {
 namespace {
 
-constexpr float kE2m1[16] = {0, .5f, 1, 1.5f, 2, 3, 4, 6, 0, -.5f, -1, -1.5f, -2, -3, -4, -6};
-
 // Values of the codes in the lowest bits of each lane.
 template <int kBits>
 struct Integers {
@@ -26,7 +24,9 @@ struct E2m1 {
   static constexpr int bits = 4;
   MLX_INLINE F32 values(U32 x) {
 #if defined(__AVX512F__)
-    return _mm512_maskz_permutexvar_ps(0xffff, (__m512i)x, _mm512_loadu_ps(kE2m1));
+    static constexpr float kAll[16] = {0, .5f,  1,  1.5f,  2,  3,  4,  6,
+                                       0, -.5f, -1, -1.5f, -2, -3, -4, -6};
+    return _mm512_maskz_permutexvar_ps(0xffff, (__m512i)x, _mm512_loadu_ps(kAll));
 #else
     // Exponent and mantissa are shifted into place; the product with 2^126 rebiases, also for
     // subnormals.
