@@ -49,7 +49,7 @@ PRODUCTS(z, c128, const void*)
 
 // --- LAPACK: OpenBLAS's take the lengths of characters behind the other arguments ----------------
 
-#define FACTORS(P, T, ORGLQ)                                                                       \
+#define FACTORS(P, T, ORGLQ, ORGQR)                                                                \
   extern "C" {                                                                                     \
   void scipy_##P##potrf_(const char*, Int, T*, Int, int*, size_t);                                 \
   void scipy_##P##getrf_(Int, Int, T*, Int, int*, int*);                                           \
@@ -57,6 +57,8 @@ PRODUCTS(z, c128, const void*)
   void scipy_##P##trtri_(const char*, const char*, Int, T*, Int, int*, size_t, size_t);            \
   void scipy_##P##gelqf_(Int, Int, T*, Int, T*, T*, Int, int*);                                    \
   void scipy_##P##ORGLQ##_(Int, Int, Int, T*, Int, const T*, T*, Int, int*);                       \
+  void scipy_##P##geqrf_(Int, Int, T*, Int, T*, T*, Int, int*);                                    \
+  void scipy_##P##ORGQR##_(Int, Int, Int, T*, Int, const T*, T*, Int, int*);                       \
   }                                                                                                \
   EXPORT void P##potrf$NEWLAPACK(const char* uplo, Int n, T* a, Int lda, int* info) {              \
     scipy_##P##potrf_(uplo, n, a, lda, info, 1);                                                   \
@@ -78,11 +80,19 @@ PRODUCTS(z, c128, const void*)
   EXPORT void P##ORGLQ##$NEWLAPACK(Int m, Int n, Int k, T* a, Int lda, const T* tau, T* work,      \
                                    Int size, int* info) {                                          \
     scipy_##P##ORGLQ##_(m, n, k, a, lda, tau, work, size, info);                                   \
+  }                                                                                                \
+  EXPORT void P##geqrf$NEWLAPACK(Int m, Int n, T* a, Int lda, T* tau, T* work, Int size,           \
+                                 int* info) {                                                      \
+    scipy_##P##geqrf_(m, n, a, lda, tau, work, size, info);                                        \
+  }                                                                                                \
+  EXPORT void P##ORGQR##$NEWLAPACK(Int m, Int n, Int k, T* a, Int lda, const T* tau, T* work,      \
+                                   Int size, int* info) {                                          \
+    scipy_##P##ORGQR##_(m, n, k, a, lda, tau, work, size, info);                                   \
   }
-FACTORS(s, float, orglq)
-FACTORS(d, double, orglq)
-FACTORS(c, c64, unglq)
-FACTORS(z, c128, unglq)
+FACTORS(s, float, orglq, orgqr)
+FACTORS(d, double, orglq, orgqr)
+FACTORS(c, c64, unglq, ungqr)
+FACTORS(z, c128, unglq, ungqr)
 
 #define REAL_SPECTRA(P, T)                                                                         \
   extern "C" {                                                                                     \

@@ -75,8 +75,8 @@ MLX_PRODUCTS(c, c64, const c64*)
 MLX_PRODUCTS(z, c128, const c128*)
 #undef MLX_PRODUCTS
 
-// R: the real type. The last two have other names for complex matrices.
-#define MLX_ROUTINES(P, T, R, ORGLQ)                                                             \
+// R: the real type. Products of reflectors have other names for complex matrices.
+#define MLX_ROUTINES(P, T, R, ORGLQ, ORGQR)                                                      \
   void potrf(const char*, const Int*, T*, const Int*, Int* MLX_LENGTH) MLX_LAPACK(P##potrf);     \
   void getrf(const Int*, const Int*, T*, const Int*, Int*, Int*) MLX_LAPACK(P##getrf);           \
   void getri(const Int*, T*, const Int*, const Int*, T*, const Int*, Int*) MLX_LAPACK(P##getri); \
@@ -85,9 +85,13 @@ MLX_PRODUCTS(z, c128, const c128*)
   void gelqf(const Int*, const Int*, T*, const Int*, T*, T*, const Int*, Int*)                   \
       MLX_LAPACK(P##gelqf);                                                                      \
   void orglq(const Int*, const Int*, const Int*, T*, const Int*, const T*, T*, const Int*, Int*) \
-      MLX_LAPACK(P##ORGLQ);
+      MLX_LAPACK(P##ORGLQ);                                                                      \
+  void geqrf(const Int*, const Int*, T*, const Int*, T*, T*, const Int*, Int*)                   \
+      MLX_LAPACK(P##geqrf);                                                                      \
+  void orgqr(const Int*, const Int*, const Int*, T*, const Int*, const T*, T*, const Int*, Int*) \
+      MLX_LAPACK(P##ORGQR);
 #define MLX_REAL_ROUTINES(P, T)                                                               \
-  MLX_ROUTINES(P, T, T, orglq)                                                                \
+  MLX_ROUTINES(P, T, T, orglq, orgqr)                                                         \
   void gesdd(const char*, const Int*, const Int*, T*, const Int*, T*, T*, const Int*, T*,     \
              const Int*, T*, const Int*, Int*, Int* MLX_LENGTH) MLX_LAPACK(P##gesdd);         \
   void syevd(const char*, const char*, const Int*, T*, const Int*, T*, T*, const Int*, Int*,  \
@@ -95,7 +99,7 @@ MLX_PRODUCTS(z, c128, const c128*)
   void geev(const char*, const char*, const Int*, T*, const Int*, T*, T*, T*, const Int*, T*, \
             const Int*, T*, const Int*, Int* MLX_LENGTHS) MLX_LAPACK(P##geev);
 #define MLX_COMPLEX_ROUTINES(P, T, R)                                                      \
-  MLX_ROUTINES(P, T, R, unglq)                                                             \
+  MLX_ROUTINES(P, T, R, unglq, ungqr)                                                      \
   void gesdd(const char*, const Int*, const Int*, T*, const Int*, R*, T*, const Int*, T*,  \
              const Int*, T*, const Int*, R*, Int*, Int* MLX_LENGTH) MLX_LAPACK(P##gesdd);  \
   void syevd(const char*, const char*, const Int*, T*, const Int*, R*, T*, const Int*, R*, \

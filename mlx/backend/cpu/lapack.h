@@ -86,6 +86,23 @@ Int orglq(Int m, Int n, Int k, T* a, Int ld, const T* tau) {
       [&](T* work, Int size) { library::orglq(&m, &n, &k, a, &ld, tau, work, &size, &info); });
   return info;
 }
+/// a = Q · R, in place as reflectors; `tau` has min(m, n) elements.
+template <class T>
+Int geqrf(Int m, Int n, T* a, T* tau) {
+  const Int ld = std::max(m, 1);
+  Int info = 0;
+  with_work<T>([&](T* work, Int size) { library::geqrf(&m, &n, a, &ld, tau, work, &size, &info); });
+  return info;
+}
+/// The first n columns of Q, in place of as many reflectors.
+template <class T>
+Int orgqr(Int m, Int n, T* a, const T* tau) {
+  const Int ld = std::max(m, 1);
+  Int info = 0;
+  with_work<T>(
+      [&](T* work, Int size) { library::orgqr(&m, &n, &n, a, &ld, tau, work, &size, &info); });
+  return info;
+}
 /// Singular values, and vectors: job 'N' none, 'S' the first min(m, n), 'A' all. Destroys `a`.
 template <class T>
 Int gesdd(char job, Int m, Int n, T* a, Real<T>* s, T* u, T* vt) {

@@ -101,29 +101,52 @@ void solve_triangular_kernel(const KernelArgs& args) {
   });
 }
 
+// Reflectors are dense in memory if they are columns of the transpose: faster for tall matrices and
+// for large ones.
+template <class T>
+void qr_of_transpose(const Batch& b, const T* in, T* a, T* tau, T* q, T* r) {
+  const int64_t k = b.small();
+  transpose(in, a, b.rows, b.columns);
+  lapack::geqrf(b.m(), b.n(), a, tau);
+  for (int64_t row = 0; row < k; ++row) {
+    std::fill(r + row * b.columns, r + row * b.columns + row, T(0));
+    for (int64_t c = row; c < b.columns; ++c) r[row * b.columns + c] = a[c * b.rows + row];
+  }
+  lapack::orgqr(b.m(), static_cast<Int>(k), a, tau);
+  transpose(a, q, k, b.rows);
+}
+
 // a = Q · R is aᵀ = L · Q' with L = Rᵀ and Q' = Qᵀ, all in place.
+template <class T>
+void qr_of_rows(const Batch& b, const T* in, T* a, T* tau, T* q, T* r) {
+  const int64_t k = b.small();
+  copy_elements(in, a, b.size());
+  lapack::gelqf(b.n(), b.m(), a, tau);
+  for (int64_t row = 0; row < k; ++row) {
+    std::fill(r + row * b.columns, r + row * b.columns + row, T(0));
+    copy_elements(a + row * b.columns + row, r + row * b.columns + row, b.columns - row);
+  }
+  const Int length = static_cast<Int>(k);
+  lapack::orglq(length, b.m(), length, a, b.n(), tau);
+  for (int64_t row = 0; row < b.rows; ++row) copy_elements(a + row * b.columns, q + row * k, k);
+}
+
 void qr_kernel(const KernelArgs& args) {
   const Batch b(args.in[0]);
   const int64_t k = b.small();
   if (b.count * b.size() == 0) return;
+  constexpr int64_t kLarge = 128;
+  const bool transposed = b.rows > b.columns || (b.rows == b.columns && k >= kLarge);
   dispatch_matrix(args.in[0].dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* in = args.in[0].as<T>();
     T *qs = args.out[0].as<T>(), *rs = args.out[1].as<T>();
     for_each_matrix(b, b.work(3), [&](int64_t i) {
-      T *q = qs + i * b.rows * k, *r = rs + i * k * b.columns;
       Scratch memory(static_cast<size_t>(b.size()) * sizeof(T));
       Scratch factors(static_cast<size_t>(k) * sizeof(T));
-      T *a = memory.get<T>(), *tau = factors.get<T>();
-      copy_elements(in + i * b.size(), a, b.size());
-      lapack::gelqf(b.n(), b.m(), a, tau);
-      for (int64_t row = 0; row < k; ++row) {
-        std::fill(r + row * b.columns, r + row * b.columns + row, T(0));
-        copy_elements(a + row * b.columns + row, r + row * b.columns + row, b.columns - row);
-      }
-      const Int length = static_cast<Int>(k);
-      lapack::orglq(length, b.m(), length, a, b.n(), tau);
-      for (int64_t row = 0; row < b.rows; ++row) copy_elements(a + row * b.columns, q + row * k, k);
+      const auto factor = transposed ? qr_of_transpose<T> : qr_of_rows<T>;
+      factor(b, in + i * b.size(), memory.get<T>(), factors.get<T>(), qs + i * b.rows * k,
+             rs + i * k * b.columns);
     });
   });
 }
