@@ -4,6 +4,12 @@
 mlx_python_path(nanobind_package "import nanobind, os; print(os.path.dirname(nanobind.__file__))")
 mlx_keep(nanobind_ROOT nanobind ${nanobind_package})
 find_package(nanobind CONFIG REQUIRED)
+if(Python_VERSION VERSION_LESS 3.11)
+  # What writes the type stubs needs it, and runs without the path of the build's environment.
+  mlx_python_path(typing_extensions "import typing_extensions as t; print(t.__file__)")
+  file(COPY_FILE ${typing_extensions} ${PROJECT_BINARY_DIR}/packages/typing_extensions.py
+       ONLY_IF_DIFFERENT)
+endif()
 
 file(GLOB binding_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/src/*.cpp)
 # The docstrings of functions, from text files.
