@@ -123,8 +123,9 @@ def test_children_differentiate_compile_and_write_files(tmp_path):
 
 def test_a_forked_child_may_exit_as_usual():
     text = """
-import os, sys
+import os, sys, warnings
 import mlx.core as mx
+warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12's, of forks beside threads
 x = mx.random.uniform(shape=(300, 300))
 mx.async_eval(x @ x)
 pid = os.fork()
