@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -205,6 +206,63 @@ E* sort_run(E* a, E* spare, int64_t n, bool threads) {
   return radix_sort(a, spare, n);
 }
 
+/// Number of elements at the nearer end of n sorted ones, from rank `kth` to that end.
+inline int64_t from_end(int64_t n, int64_t kth) { return std::min(kth + 1, n - kth); }
+
+/// Element that about twice as many elements lie beyond as there are from rank `kth` to the nearer
+/// end, from a sample of equally spaced elements.
+template <class E>
+E sampled_bound(const E* a, int64_t n, int64_t kth) {
+  constexpr int64_t kSample = 1024;
+  E sample[kSample];
+  for (int64_t i = 0; i < kSample; ++i) sample[i] = a[i * (n / kSample)];
+  const int64_t beyond = from_end(n, kth) * kSample / n * 2 + 8;
+  E* bound = sample + (n - kth <= kth ? kSample - 1 - beyond : beyond);
+  std::nth_element(sample, bound, sample + kSample);
+  return *bound;
+}
+
+/// `select_run` for ranks near an end of a long range: elements beyond a sampled bound move to that
+/// end and are sorted there. False, with `a` unchanged, if the sample says too little: there are
+/// fewer elements beyond the bound than asked for, as where most are equal, or very many.
+template <class E>
+bool select_near_end(E* a, E* spare, int64_t n, int64_t kth) {
+  constexpr int64_t kBlock = 64;
+  const bool upper = n - kth <= kth;
+  const E bound = sampled_bound(a, n, kth);
+  const int64_t most = n / 8;
+  // Positions of elements beyond the bound, ascending.
+  const std::unique_ptr<uint32_t[]> found(new uint32_t[most + kBlock]);
+  int64_t count = 0;
+  auto collect = [&](auto beyond) {
+    for (int64_t begin = 0; begin < n && count <= most; begin += kBlock)
+      for (int64_t i = begin; i < std::min(n, begin + kBlock); ++i) {
+        found[count] = static_cast<uint32_t>(i);
+        count += beyond(a[i]);
+      }
+  };
+  if (upper)
+    collect([bound](const E& e) { return bound < e; });
+  else
+    collect([bound](const E& e) { return e < bound; });
+  if (count < from_end(n, kth) || count > most) return false;
+  // Those that are not at that end yet change places with what is there and not beyond the bound.
+  const int64_t first = upper ? n - count : 0;
+  const uint32_t* const all = found.get();
+  const uint32_t* there = std::lower_bound(all, all + count, static_cast<uint32_t>(first));
+  const uint32_t* const there_end =
+      std::lower_bound(there, all + count, static_cast<uint32_t>(first + count));
+  const uint32_t* away = upper ? all : there_end;
+  const uint32_t* const away_end = upper ? there : all + count;
+  for (int64_t to = first; away != away_end; ++away, ++to) {
+    for (; there != there_end && *there == to; ++there) ++to;
+    std::swap(a[*away], a[to]);
+  }
+  const E* done = sort_run(a + first, spare, count, false);
+  if (done == spare) std::copy(done, done + count, a + first);
+  return true;
+}
+
 /// Moves the element of rank `kth` to its place, with none larger before it and none smaller after
 /// it.
 template <class E>
@@ -215,6 +273,9 @@ E* select_run(E* a, E* spare, int64_t n, int64_t kth, bool threads) {
   } else {
     constexpr int kWidth = 11, kShift = D::kShift + D::kBits - kWidth;
     if (n < 1024) return sort_run(a, spare, n, threads);
+    if (n >= 1 << 15 && n <= UINT32_MAX && from_end(n, kth) <= n / 64 &&
+        select_near_end(a, spare, n, kth))
+      return a;
     auto digit = [](E e) { return static_cast<int64_t>(D::key(e) >> kShift); };
     int64_t counts[1 << kWidth] = {};
     for (int64_t i = 0; i < n; ++i) ++counts[digit(a[i])];
