@@ -383,23 +383,28 @@ const char* host_data(const array& a) {
   return static_cast<const char*>(a.raw(Access::read));
 }
 
+template <class T>
+static PyObject* python_number(T v) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return PyBool_FromLong(v);
+  } else if constexpr (std::is_unsigned_v<T>) {
+    return PyLong_FromUnsignedLongLong(v);
+  } else if constexpr (std::is_integral_v<T>) {
+    return PyLong_FromLongLong(v);
+  } else if constexpr (requires { v.real(); }) {
+    return PyComplex_FromDoubles(v.real(), v.imag());
+  } else if constexpr (std::is_same_v<T, double>) {
+    return PyFloat_FromDouble(v);
+  } else {
+    return PyFloat_FromDouble(static_cast<float>(v));
+  }
+}
+
 PyObject* scalar_to_python(const void* p, Dtype dtype) {
-  return dispatch(dtype, [&]<class T>(TypeTag<T>) -> PyObject* {
+  return dispatch(dtype, [&]<class T>(TypeTag<T>) {
     T v;
     std::memcpy(&v, p, sizeof v);
-    if constexpr (std::is_same_v<T, bool>) {
-      return PyBool_FromLong(v);
-    } else if constexpr (std::is_unsigned_v<T>) {
-      return PyLong_FromUnsignedLongLong(v);
-    } else if constexpr (std::is_integral_v<T>) {
-      return PyLong_FromLongLong(v);
-    } else if constexpr (requires { v.real(); }) {
-      return PyComplex_FromDoubles(v.real(), v.imag());
-    } else if constexpr (std::is_same_v<T, double>) {
-      return PyFloat_FromDouble(v);
-    } else {
-      return PyFloat_FromDouble(static_cast<float>(v));
-    }
+    return python_number(v);
   });
 }
 
@@ -416,24 +421,22 @@ PyObject* item(const array& given) {
 namespace {
 
 /// Makes nested lists of an array's elements; releases the GIL from time to time.
+template <class T>
 class ListWriter {
  public:
+  /// The array has at least one axis.
   explicit ListWriter(const array& a) : a_(a) {}
 
   PyObject* write(const char* data, size_t axis) {
-    if (axis == a_.ndim()) {
-      constexpr size_t kTurn = 1 << 16;  // about a millisecond
-      if (++made_ % kTurn == 0) yield_lock();
-      return scalar_to_python(data, a_.dtype());
-    }
-    int64_t n = a_.shape()[axis];
-    int64_t step = a_.node()->value.strides[axis] * static_cast<int64_t>(a_.itemsize());
+    const int64_t n = a_.shape()[axis];
+    const int64_t step = a_.node()->value.strides[axis] * static_cast<int64_t>(sizeof(T));
+    const bool last = axis + 1 == a_.ndim();
     nb::object list = nb::steal(PyList_New(n));
     if (!list.is_valid()) throw nb::python_error();
     PyObject_GC_UnTrack(
         list.ptr());  // hides the list from the garbage collector until it is complete
     for (int64_t i = 0; i < n; ++i) {
-      PyObject* v = write(data + i * step, axis + 1);
+      PyObject* v = last ? number(data + i * step) : write(data + i * step, axis + 1);
       if (!v) throw nb::python_error();
       PyList_SET_ITEM(list.ptr(), i, v);
     }
@@ -442,6 +445,14 @@ class ListWriter {
   }
 
  private:
+  PyObject* number(const char* data) {
+    constexpr size_t kTurn = 1 << 16;  // about a millisecond
+    if (++made_ % kTurn == 0) yield_lock();
+    T v;
+    std::memcpy(&v, data, sizeof v);
+    return python_number(v);
+  }
+
   const array& a_;
   size_t made_ = 0;
 };
@@ -452,7 +463,7 @@ PyObject* tolist(const array& given) {
   const array a = given;
   if (a.ndim() == 0) return item(a);
   const char* data = host_data(a);
-  return ListWriter(a).write(data, 0);
+  return dispatch(a.dtype(), [&]<class T>(TypeTag<T>) { return ListWriter<T>(a).write(data, 0); });
 }
 
 }  // namespace mlx::python
