@@ -41,13 +41,16 @@ target_precompile_headers(mlx PRIVATE <algorithm> <cmath> <functional> <memory> 
 target_link_options(mlx PRIVATE ${mlx_own_symbols})
 # In a Python environment the BLAS is found beside this package, wherever that is; any other
 # installation names the place where it was built against it.
-set(mlx_rpath "${mlx_origin}/../../scipy_openblas32/lib")
-if(NOT SKBUILD)
-  list(APPEND mlx_rpath ${blas_lib})
+set(mlx_rpath)
+if(blas_lib)
+  set(mlx_rpath "${mlx_origin}/../../scipy_openblas32/lib")
+  if(NOT SKBUILD)
+    list(APPEND mlx_rpath ${blas_lib})
+  endif()
 endif()
 set_target_properties(mlx PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/python/mlx/lib
-  BUILD_RPATH ${blas_lib}
+  BUILD_RPATH "${blas_lib}"
   INSTALL_RPATH "${mlx_rpath}")
 
 # The sets of this architecture and their flags.
@@ -64,7 +67,9 @@ set(isas)
 foreach(row IN LISTS isa_rows)
   string(REGEX MATCH "X\\(([a-z0-9]+), [0-9]+, \"([^\"]*)\"" row "${row}")
   list(APPEND isas ${CMAKE_MATCH_1})
-  separate_arguments(isa_flags_${CMAKE_MATCH_1} UNIX_COMMAND "${CMAKE_MATCH_2}")
+  if(NOT APPLE)  # whose processors all have what compilers use there without flags
+    separate_arguments(isa_flags_${CMAKE_MATCH_1} UNIX_COMMAND "${CMAKE_MATCH_2}")
+  endif()
 endforeach()
 set(isa_header <immintrin.h>)
 if(processor STREQUAL "aarch64")
@@ -90,8 +95,8 @@ endif()
 # does not outlast a precompiled header.
 set(isa_warnings $<$<CXX_COMPILER_ID:GNU>:-Wno-uninitialized>
     $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
-# Sanitizers put initialisers into every object.
-if(MLX_SANITIZE)
+# Sanitizers put initialisers into every object; on macOS objects have another format.
+if(MLX_SANITIZE OR APPLE)
   set(check_isa_objects ${CMAKE_COMMAND} -E true)
 else()
   set(check_isa_objects ${Python_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/check_isa_objects.py

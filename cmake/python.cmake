@@ -37,6 +37,16 @@ foreach(target core nanobind-static)
 endforeach()
 target_include_directories(core PRIVATE ${PROJECT_SOURCE_DIR}/python/src)
 target_precompile_headers(core PRIVATE <convert.h> <module.h> <mlx/ops.h>)
+if(APPLE AND CMAKE_CROSSCOMPILING)
+  target_sources(core PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/macos/python_sizes.cpp)
+  set(CMAKE_SHARED_MODULE_CREATE_CXX_FLAGS -dynamiclib)  # its linker ends in a crash for bundles
+  # Python's names are looked up when the extension is loaded; this linker does not take nanobind's
+  # file of them.
+  get_target_property(link_options core LINK_OPTIONS)
+  list(FILTER link_options EXCLUDE REGEX "darwin-ld-")
+  set_target_properties(core PROPERTIES LINK_OPTIONS "${link_options}")
+  target_link_options(core PRIVATE -Wl,-undefined,dynamic_lookup)
+endif()
 set_target_properties(core PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/python/mlx
   BUILD_RPATH "${mlx_origin}/lib;${blas_lib}"

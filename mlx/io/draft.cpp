@@ -46,6 +46,26 @@ std::string draft_name() {
 
 std::string path_of_descriptor(int fd) { return cat("/proc/self/fd/", fd); }
 
+#if defined(__APPLE__)
+/// The disk writes its own cache too, which `fsync` leaves out there.
+int write_through(int fd) { return ::fcntl(fd, F_FULLFSYNC) == 0 ? 0 : ::fsync(fd); }
+void begin_writing(int, off_t, off_t) {}
+/// Reserves space for a file that is to have so many bytes; an error number, or 0.
+int reserve(int fd, off_t bytes) {
+  struct stat info;
+  if (::fstat(fd, &info) != 0) return errno;
+  fstore_t space{F_ALLOCATEALL, F_PEOFPOSMODE, 0, bytes - info.st_size, 0};
+  return ::fcntl(fd, F_PREALLOCATE, &space) == 0 ? 0 : errno;
+}
+#else
+int write_through(int fd) { return ::fsync(fd); }
+void begin_writing(int fd, off_t at, off_t bytes) {
+  [[maybe_unused]] const int ignored = ::sync_file_range(fd, at, bytes, SYNC_FILE_RANGE_WRITE);
+}
+/// Reserves space for a file that is to have so many bytes; an error number, or 0.
+int reserve(int fd, off_t bytes) { return ::posix_fallocate(fd, 0, bytes); }
+#endif
+
 // A folder of which names alone are used need not be readable.
 #if defined(O_PATH)
 constexpr int kFolder = O_PATH | O_DIRECTORY | O_CLOEXEC;
@@ -181,8 +201,7 @@ class FileWriter final : public Writer {
 
   /// The disk takes what was written while more is written: less is left for `flush`.
   void begin_flush() {
-    [[maybe_unused]] const int ignored =
-        ::sync_file_range(draft_.get(), begun_, written_ - begun_, SYNC_FILE_RANGE_WRITE);
+    begin_writing(draft_.get(), begun_, written_ - begun_);
     begun_ = written_;
   }
 
@@ -191,7 +210,7 @@ class FileWriter final : public Writer {
   void flush() const {
     struct stat info;
     if (exists_ || ::fstatat(folder_.get(), name_.c_str(), &info, 0) == 0) {
-      if (::fsync(draft_.get()) != 0) refuse_errno();
+      if (write_through(draft_.get()) != 0) refuse_errno();
       return;
     }
     // Network file systems report failed writes when a descriptor is closed.
@@ -239,7 +258,7 @@ class FileWriter final : public Writer {
     struct stat info;
     if (::fstat(draft_.get(), &info) != 0) refuse_errno();
     if (info.st_size > old_.st_size)
-      if (const int error = ::posix_fallocate(to.get(), 0, info.st_size)) {
+      if (const int error = reserve(to.get(), info.st_size)) {
         [[maybe_unused]] const int ignored = ::ftruncate(to.get(), old_.st_size);
         refuse(std::strerror(error));
       }
@@ -251,7 +270,7 @@ class FileWriter final : public Writer {
       write_to(to.get(), few.data(), static_cast<size_t>(got));
       at += got;
     }
-    if (::ftruncate(to.get(), info.st_size) != 0 || ::fsync(to.get()) != 0) refuse_errno();
+    if (::ftruncate(to.get(), info.st_size) != 0 || write_through(to.get()) != 0) refuse_errno();
   }
 
   const char* op_;

@@ -44,6 +44,11 @@ PyObject* raise_current() noexcept;
 /// For a thread that Python ends while it waits for Python's lock, as it does with daemon threads
 /// once the program ends: unwinding would run code that wants the lock.
 [[noreturn]] void stay_forever() noexcept;
+#if defined(__APPLE__)
+struct ThreadEnds {};  // no exception: a thread ends there without unwinding
+#else
+using ThreadEnds = abi::__forced_unwind;
+#endif
 /// Makes the exception classes of the module.
 void bind_errors(nb::module_& m);
 /// An argument of a wrong type: both TypeError and ValueError.
@@ -54,7 +59,7 @@ template <class R, class F>
 R guarded(R failure, F&& f) noexcept {
   try {
     return f();
-  } catch (abi::__forced_unwind&) {
+  } catch (ThreadEnds&) {
     stay_forever();
   } catch (...) {
     raise_current();

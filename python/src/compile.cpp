@@ -486,7 +486,7 @@ void bind_compile(nb::module_& m) {
     return d;
   });
   def(m, "set_compile_cache_size(n: int) -> int",
-      [](size_t n) { return core::set_compile_cache_size(n); });
+      [](uint64_t n) -> uint64_t { return core::set_compile_cache_size(n); });
   def(m, "clear_compile_cache() -> None", [] { core::clear_compile_cache(); });
 }
 

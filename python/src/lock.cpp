@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <bit>
 #include <chrono>
 #include <thread>
 
@@ -41,7 +42,7 @@ void take_lock(PyThreadState* state) {
   if (is_finalizing() && !pthread_equal(pthread_self(), last_thread.load())) stay_forever();
   try {
     PyEval_RestoreThread(state);
-  } catch (abi::__forced_unwind&) {
+  } catch (ThreadEnds&) {
     stay_forever();
   }
 }
@@ -157,7 +158,7 @@ void stay_forever() noexcept {
 
 void bind_lock(nb::module_& m) {
   nb::object main = nb::module_::import_("threading").attr("main_thread")();
-  main_thread = static_cast<pthread_t>(nb::cast<unsigned long>(main.attr("ident")));
+  main_thread = std::bit_cast<pthread_t>(nb::cast<unsigned long>(main.attr("ident")));
   last_thread = main_thread.load();
   pthread_atfork(nullptr, nullptr, [] { main_thread = last_thread = pthread_self(); });
   nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {

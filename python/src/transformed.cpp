@@ -141,7 +141,7 @@ nb::object call_object(nb::handle fun, nb::handle args, nb::handle kwargs) {
     nb::object r = nb::steal(PyObject_Call(fun.ptr(), args.ptr(), kwargs.ptr()));
     if (!r.is_valid()) throw nb::python_error();
     return r;
-  } catch (abi::__forced_unwind&) {
+  } catch (ThreadEnds&) {
     stay_forever();
   }
 }

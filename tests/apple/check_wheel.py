@@ -1,0 +1,126 @@
+"""What must hold of a wheel for macOS that was made elsewhere: `check_wheel.py WHEEL`.
+
+It never ran, so all that its files say is read: processor, system, signatures, the libraries and
+names that they ask for. `./dev wheel --macos` runs this.
+"""
+
+import pathlib
+import re
+import sys
+import zipfile
+
+import lief
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PLATFORM = "macosx_14_0_arm64"
+ENGINE = "@rpath/libmlx.dylib"
+SYSTEM = "/usr/lib/libSystem.B.dylib"
+# The lists with which it was linked; the linker has the system's own names of its own, so that those
+# in use are listed here: a new one is looked at before it is added.
+LISTS = {
+    "/usr/lib/libc++.1.dylib": ROOT / "cmake/macos/libc++.txt",
+    "/System/Library/Frameworks/Accelerate.framework/Versions/A/Accelerate": ROOT
+    / "cmake/macos/Accelerate.txt",
+    SYSTEM: ROOT / "tests/apple/libSystem.txt",
+}
+REQUIREMENT = re.compile(r"^Requires-Dist: scipy-openblas32.*sys_platform != .darwin.", re.M)
+
+
+def listed(file):
+    """The names of a list."""
+    return {line for line in file.read_text().splitlines() if line and not line.startswith("#")}
+
+
+def libraries_and_names(binary):
+    """Pairs of a library, None for any, and a name that is asked of it."""
+    for binding in binary.bindings:
+        # A definition of its own, which gives way to that of a library that was loaded before.
+        if binding.binding_class == lief.MachO.DyldBindingInfo.CLASS.WEAK:
+            continue
+        yield binding.library.name if binding.has_library else None, binding.symbol.name
+
+
+def check_names(asked, lists, exported):
+    """Complaints about names: `asked` are pairs, `lists` the names of each library, `exported` those
+    of the engine."""
+    for library, name in sorted(asked, key=str):
+        if library is None:
+            if not name.startswith(("_Py", "__Py")):
+                yield f"{name} is asked of no library, and is no name of Python's"
+        elif library == ENGINE:
+            if name not in exported:
+                yield f"{name} is asked of the engine, which has no such name"
+        elif name not in lists[library]:
+            yield f"{name} is not in the list of {library}"
+    unused = lists[SYSTEM] - {name for library, name in asked if library == SYSTEM}
+    for name in sorted(unused):
+        yield f"{name} of the list of {SYSTEM} is not asked for"
+
+
+def check_binary(name, binary, rpaths):
+    """Complaints about one library."""
+    header = binary.header
+    if header.cpu_type != lief.MachO.Header.CPU_TYPE.ARM64:
+        yield f"{name} is for {header.cpu_type}"
+    build = binary.build_version
+    if build is None or list(build.minos)[:2] != [14, 0]:
+        yield f"{name} is for macOS {build and list(build.minos)}, not 14.0"
+    if not binary.has_code_signature:
+        yield f"{name} has no signature"
+    found = [command.path for command in binary.rpaths]
+    if found != rpaths:
+        yield f"{name} looks for libraries in {found}, not in {rpaths}"
+    own = binary.id_library if hasattr(binary, "id_library") else None
+    for library in binary.libraries:
+        if library.command == lief.MachO.LoadCommand.TYPE.ID_DYLIB:
+            own = library
+        elif library.name not in {*LISTS, ENGINE}:
+            yield f"{name} asks for the library {library.name}"
+    if name.endswith(".dylib") and (own is None or own.name != ENGINE):
+        yield f"{name} calls itself {own and own.name}, not {ENGINE}"
+
+
+def check(wheel):
+    """All complaints about a wheel."""
+    if not wheel.name.endswith(f"-{PLATFORM}.whl"):
+        yield f"{wheel.name} is not for {PLATFORM}"
+    with zipfile.ZipFile(wheel) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    for name in ("mlx/py.typed", "mlx/core/__init__.pyi", "mlx/include/mlx/mlx.h", "mlx/nn/__init__.py"):
+        if name not in files:
+            yield f"{name} is missing"
+    (metadata,) = [text for name, text in files.items() if name.endswith(".dist-info/METADATA")]
+    if not REQUIREMENT.search(metadata.decode()):
+        yield "the metadata ask for a BLAS beside Accelerate"
+    for name, content in files.items():
+        if str(ROOT).encode() in content:
+            yield f"{name} contains the folder of the build"
+    suffix = "-darwin.so"
+    programs = {n: files[n] for n in files if n.endswith((".dylib", ".so"))}
+    if sorted(n.endswith(suffix) for n in programs) != [False, True]:
+        yield f"libraries: {sorted(programs)}"
+        return
+    binaries = {name: lief.MachO.parse(list(content)).at(0) for name, content in programs.items()}
+    asked, exported = set(), set()
+    for name, binary in binaries.items():
+        yield from check_binary(name, binary, ["@loader_path/lib"] if name.endswith(suffix) else [])
+        asked |= set(libraries_and_names(binary))
+        if not name.endswith(suffix):
+            exported = {symbol.name for symbol in binary.exported_symbols}
+    yield from check_names(asked, {library: listed(file) for library, file in LISTS.items()}, exported)
+
+
+def main():
+    """Print complaints; the exit status says whether there are any."""
+    lief.logging.disable()
+    wheel = pathlib.Path(sys.argv[1])
+    complaints = list(check(wheel))
+    for complaint in complaints:
+        print(f"FAILED: {complaint}")
+    if not complaints:
+        print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB, its files are as they must be")
+    return bool(complaints)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
