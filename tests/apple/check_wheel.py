@@ -15,8 +15,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PLATFORM = "macosx_14_0_arm64"
 ENGINE = "@rpath/libmlx.dylib"
 SYSTEM = "/usr/lib/libSystem.B.dylib"
-# The lists with which it was linked; the linker has the system's own names of its own, so that those
-# in use are listed here: a new one is looked at before it is added.
+# The lists with which it was linked. The linker has all names of the C library; those in use are
+# listed for this check, so that a new one is looked at before it is added.
 LISTS = {
     "/usr/lib/libc++.1.dylib": ROOT / "cmake/macos/libc++.txt",
     "/System/Library/Frameworks/Accelerate.framework/Versions/A/Accelerate": ROOT
@@ -41,8 +41,8 @@ def libraries_and_names(binary):
 
 
 def check_names(asked, lists, exported):
-    """Complaints about names: `asked` are pairs, `lists` the names of each library, `exported` those
-    of the engine."""
+    """Complaints about names: `asked` are pairs, `lists` the names of each library, `exported`
+    those of the engine."""
     for library, name in sorted(asked, key=str):
         if library is None:
             if not name.startswith(("_Py", "__Py")):
@@ -86,7 +86,12 @@ def check(wheel):
         yield f"{wheel.name} is not for {PLATFORM}"
     with zipfile.ZipFile(wheel) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
-    for name in ("mlx/py.typed", "mlx/core/__init__.pyi", "mlx/include/mlx/mlx.h", "mlx/nn/__init__.py"):
+    for name in (
+        "mlx/py.typed",
+        "mlx/core/__init__.pyi",
+        "mlx/include/mlx/mlx.h",
+        "mlx/nn/__init__.py",
+    ):
         if name not in files:
             yield f"{name} is missing"
     (metadata,) = [text for name, text in files.items() if name.endswith(".dist-info/METADATA")]
@@ -107,7 +112,9 @@ def check(wheel):
         asked |= set(libraries_and_names(binary))
         if not name.endswith(suffix):
             exported = {symbol.name for symbol in binary.exported_symbols}
-    yield from check_names(asked, {library: listed(file) for library, file in LISTS.items()}, exported)
+    yield from check_names(
+        asked, {library: listed(file) for library, file in LISTS.items()}, exported
+    )
 
 
 def main():
