@@ -36,6 +36,12 @@ target_compile_features(mlx PUBLIC cxx_std_20)
 target_link_libraries(mlx PRIVATE mlx_blas Threads::Threads ${CMAKE_DL_LIBS} ${portable_libraries})
 target_compile_options(mlx PRIVATE ${mlx_own_calls})
 target_compile_definitions(mlx PRIVATE MLX_ENGINE)
+if(MLX_ACCELERATE)
+  # No other sources include what knows of it; they are compiled once for both.
+  set(cpu_sources ${engine_sources})
+  list(FILTER cpu_sources INCLUDE REGEX "/mlx/backend/cpu/")
+  set_property(SOURCE ${cpu_sources} APPEND PROPERTY COMPILE_DEFINITIONS MLX_ACCELERATE)
+endif()
 target_precompile_headers(mlx PRIVATE <algorithm> <cmath> <functional> <memory> <mutex> <optional>
   <string> <unordered_map> <vector> <mlx/core/array.h> <mlx/core/error.h>)
 target_link_options(mlx PRIVATE ${mlx_own_symbols})
@@ -79,8 +85,9 @@ if(NOT isas)
   message(FATAL_ERROR "No vector instruction set is written for ${CMAKE_SYSTEM_PROCESSOR} yet")
 endif()
 set(isa_speed -O3)
-if(NOT MLX_SANITIZE)
-  # All of their loops are vectors already: -O3 makes them longer to compile and no faster.
+if(NOT MLX_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # All of their loops are vectors already: -O3 makes them longer to compile and no faster. Clang takes
+  # no precompiled header of another level.
   set(vectorized ${isa_sources})
   list(FILTER vectorized INCLUDE REGEX "/(elementwise_float|fft|gemm|gemm_rows|quantized)\\.cpp$")
   set_source_files_properties(${vectorized} PROPERTIES COMPILE_OPTIONS -O2)

@@ -10,25 +10,10 @@ import sys
 import zipfile
 
 import lief
+from names import ENGINE, LISTS, ROOT, check_names, listed
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 PLATFORM = "macosx_14_0_arm64"
-ENGINE = "@rpath/libmlx.dylib"
-SYSTEM = "/usr/lib/libSystem.B.dylib"
-# The lists with which it was linked. The linker has all names of the C library; those in use are
-# listed for this check, so that a new one is looked at before it is added.
-LISTS = {
-    "/usr/lib/libc++.1.dylib": ROOT / "cmake/macos/libc++.txt",
-    "/System/Library/Frameworks/Accelerate.framework/Versions/A/Accelerate": ROOT
-    / "cmake/macos/Accelerate.txt",
-    SYSTEM: ROOT / "tests/apple/libSystem.txt",
-}
 REQUIREMENT = re.compile(r"^Requires-Dist: scipy-openblas32.*sys_platform != .darwin.", re.M)
-
-
-def listed(file):
-    """The names of a list."""
-    return {line for line in file.read_text().splitlines() if line and not line.startswith("#")}
 
 
 def libraries_and_names(binary):
@@ -38,23 +23,6 @@ def libraries_and_names(binary):
         if binding.binding_class == lief.MachO.DyldBindingInfo.CLASS.WEAK:
             continue
         yield binding.library.name if binding.has_library else None, binding.symbol.name
-
-
-def check_names(asked, lists, exported):
-    """Complaints about names: `asked` are pairs, `lists` the names of each library, `exported`
-    those of the engine."""
-    for library, name in sorted(asked, key=str):
-        if library is None:
-            if not name.startswith(("_Py", "__Py")):
-                yield f"{name} is asked of no library, and is no name of Python's"
-        elif library == ENGINE:
-            if name not in exported:
-                yield f"{name} is asked of the engine, which has no such name"
-        elif name not in lists[library]:
-            yield f"{name} is not in the list of {library}"
-    unused = lists[SYSTEM] - {name for library, name in asked if library == SYSTEM}
-    for name in sorted(unused):
-        yield f"{name} of the list of {SYSTEM} is not asked for"
 
 
 def check_binary(name, binary, rpaths):
