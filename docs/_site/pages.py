@@ -1,13 +1,9 @@
 """What the site changes in pages that are also read outside of it.
 
-Blocks that only a test reads are left out, and the list of decisions becomes navigation.
+Links of the pages of the root lead into docs/, and the list of decisions becomes navigation.
 """
 
 import re
-
-#: What tests/python/test_golden.py reads of docs/differences.md, and the paragraph about it.
-CALLS = re.compile(r"^```calls\n.*?^```\n|^A `calls` block lists.*?\n\n", re.M | re.S)
-
 
 #: A link of an included page of the root into docs/.
 INTO_DOCS = re.compile(r"\]\(docs/")
@@ -20,9 +16,7 @@ def included(app, relative_path, parent_docname, content):
 
 def change(app, docname, source):
     """Edit the text of a page before it is parsed."""
-    if docname == "differences":
-        source[0] = CALLS.sub("", source[0])
-    elif docname == "adr/README":
+    if docname == "adr/README":
         source[0] += "\n```{toctree}\n:hidden:\n:glob:\n0*\n```\n"
 
 

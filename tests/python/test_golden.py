@@ -1,8 +1,9 @@
 """Every call of tests/golden against the recorded result of the published wheel.
 
-Differences must be explained in docs/differences.md, and every explanation must match a difference.
-For rounding differences, the explanation gives a bound: `value up to 1e-6: pattern` is for
-results whose elements differ by no more than that part of the largest one.
+A section of docs/differences.md explains each difference, and tests/golden/differences.txt has the
+patterns of its calls. Every pattern must match a difference. For rounding differences, a pattern
+has a bound: `value up to 1e-6: pattern` is for results whose elements differ by no more than that
+part of the largest one.
 """
 
 import functools
@@ -34,18 +35,22 @@ def published():
 
 @functools.cache
 def explanations():
-    """(section, kind, bound, pattern) of the lines in ```calls blocks of docs/differences.md."""
+    """(section, kind, bound, pattern) of the lines of tests/golden/differences.txt."""
     entries, title = [], None
-    text = (ROOT / "docs/differences.md").read_text()
-    for part in re.split(r"^(##+ [^\n]*|```calls\n.*?^```)$", text, flags=re.M | re.S):
-        if part.startswith("##"):
-            title = part.lstrip("# ")
-        elif part.startswith("```calls"):
-            for line in part.splitlines()[1:-1]:
-                kind, pattern = line.split(": ", 1)
-                kind, _, bound = kind.partition(" up to ")
-                entries.append((title, kind, float(bound or "inf"), re.compile(pattern)))
+    for line in (ROOT / "tests/golden/differences.txt").read_text().splitlines():
+        if line.startswith("## "):
+            title = line.removeprefix("## ")
+        elif line and not line.startswith("# "):
+            kind, pattern = line.split(": ", 1)
+            kind, _, bound = kind.partition(" up to ")
+            entries.append((title, kind, float(bound or "inf"), re.compile(pattern)))
     return entries
+
+
+def test_every_explanation_is_below_a_title_of_the_page():
+    page = (ROOT / "docs/differences.md").read_text()
+    titles = set(re.findall(r"^##+ (.*)$", page, flags=re.M))
+    assert {title for title, *_ in explanations()} <= titles
 
 
 # What the device itself answers: recorded on a machine whose only one is the CPU.
