@@ -61,6 +61,8 @@ def test_stand_in_for_accelerate_has_its_names():
     if compiler is None:
         pytest.skip("needs a C++ compiler, whose preprocessor writes the names out")
     source = ROOT / "tests/apple/accelerate.cpp"
-    done = subprocess.run([compiler, "-E", "-P", source], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [compiler, "-E", "-P", source], capture_output=True, text=True, check=True
+    )
     defined = {"_" + name for name in re.findall(r"void (\w+\$NEWLAPACK)\(", done.stdout)}
     assert defined == names.listed(names.LISTS[names.ACCELERATE])
