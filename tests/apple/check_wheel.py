@@ -54,7 +54,12 @@ def check(wheel):
         yield f"{wheel.name} is not for {PLATFORM}"
     with zipfile.ZipFile(wheel) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
-    for name in ("mlx/py.typed", "mlx/core/__init__.pyi", "mlx/include/mlx/mlx.h", "mlx/nn/__init__.py"):
+    for name in (
+        "mlx/py.typed",
+        "mlx/core/__init__.pyi",
+        "mlx/include/mlx/mlx.h",
+        "mlx/nn/__init__.py",
+    ):
         if name not in files:
             yield f"{name} is missing"
     (metadata,) = [text for name, text in files.items() if name.endswith(".dist-info/METADATA")]
@@ -75,7 +80,9 @@ def check(wheel):
         asked |= set(libraries_and_names(binary))
         if not name.endswith(suffix):
             exported = {symbol.name for symbol in binary.exported_symbols}
-    yield from check_names(asked, {library: listed(file) for library, file in LISTS.items()}, exported)
+    yield from check_names(
+        asked, {library: listed(file) for library, file in LISTS.items()}, exported
+    )
 
 
 def main():

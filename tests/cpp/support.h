@@ -13,20 +13,21 @@
 
 namespace mlx::core {
 
-/// Makes the second backend the GPU of this process, once.
-void use_fake_backend();
-/// Makes the next launch on it fail.
+/// Makes the second backend, or the library that MLX_TEST_BACKEND names, the GPU of this process.
+void use_second_backend();
+/// Makes the next launch on the second backend fail.
 void fail_next_fake_launch();
 
 /// Runs the body on the default stream of a device.
 template <class F>
 void on_each_device(F&& body) {
-  use_fake_backend();
+  use_second_backend();
+  const Device before = default_device();
   for (Device d : {Device(Device::cpu), Device(Device::gpu)}) {
     INFO("device ", to_string(d));
     set_default_device(d);
     body(d);
-    set_default_device(Device::cpu);
+    set_default_device(before);
   }
 }
 

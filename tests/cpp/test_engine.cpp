@@ -97,14 +97,14 @@ TEST_CASE("streams order their work") {
 }
 
 TEST_CASE("devices exchange values") {
-  use_fake_backend();
+  use_second_backend();
   array a = add(arange(10.0, Device::cpu), array(1.0f), Device::gpu);
   array b = multiply(a, a, Device::cpu);
   CHECK(values<float>(b)[9] == 100.0f);
 }
 
 TEST_CASE("an error of execution reaches the one who waits, and nobody else") {
-  use_fake_backend();
+  use_second_backend();
   set_default_device(Device::gpu);
   array x = add(ones({8}), array(1.0f));
   fail_next_fake_launch();

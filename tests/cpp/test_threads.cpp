@@ -14,7 +14,8 @@ constexpr int kThreads = 4;
 /// Runs the body on several threads at once, each with a stream of its own as the default one, and
 /// rethrows the first error. The body gets the thread's number.
 template <class F>
-void on_threads(F&& body, Device device = Device::cpu) {
+void on_threads(F&& body) {
+  const Device device = default_device();
   std::atomic<int> waiting{kThreads};
   std::vector<std::exception_ptr> errors(kThreads);
   std::vector<std::thread> threads;
@@ -185,23 +186,21 @@ TEST_CASE("threads evaluate what a gradient of another thread depends on") {
 }
 
 TEST_CASE("threads use another backend") {
-  use_fake_backend();
+  use_second_backend();
   array x = matrix(8, 0);
   eval(x);
   array want = work(x, x);
   eval(want);
   Function f = compile([](const Arrays& a) { return Arrays{work(a[0], a[0])}; });
-  on_threads(
-      [&](int) {
-        Stream s = default_stream(Device::cpu);
-        for (int i = 0; i < 5; ++i) {
-          array there = add(x, array(0.0f), Device(Device::gpu));
-          need_equal(work(there, there), want, "elsewhere");
-          need_equal(f({there})[0], want, "compiled elsewhere");
-          need(default_stream(Device::cpu) == s, "stream");
-        }
-      },
-      Device::cpu);
+  on_threads([&](int) {
+    Stream s = default_stream(Device::cpu);
+    for (int i = 0; i < 5; ++i) {
+      array there = add(x, array(0.0f), Device(Device::gpu));
+      need_equal(work(there, there), want, "elsewhere");
+      need_equal(f({there})[0], want, "compiled elsewhere");
+      need(default_stream(Device::cpu) == s, "stream");
+    }
+  });
 }
 
 TEST_CASE("threads work while limits and caches change") {

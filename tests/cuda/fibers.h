@@ -1,5 +1,5 @@
-// The threads of a block as fibers that take turns at barriers and shuffles. AddressSanitizer is
-// told of each change of stacks.
+// The threads of a block as fibers that take turns at barriers and shuffles. AddressSanitizer and
+// ThreadSanitizer are told of each change of stacks.
 #pragma once
 
 #include <sys/mman.h>
@@ -12,6 +12,11 @@
 #include <vector>
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/common_interface_defs.h>
+#endif
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+
+#include <atomic>
 #endif
 
 struct MlxIndex {
@@ -48,11 +53,17 @@ struct FiberContext {
   const void* lowest = nullptr;
   size_t bytes = 0;
   void* fake = nullptr;
+#ifdef __SANITIZE_THREAD__
+  void* thread = nullptr;  // what ThreadSanitizer takes it for
+#endif
 
   /// Runs `to`, and comes back when somebody changes to this one.
   void change_to(FiberContext& to, [[maybe_unused]] bool for_good = false) {
 #ifdef __SANITIZE_ADDRESS__
     __sanitizer_start_switch_fiber(for_good ? nullptr : &fake, to.lowest, to.bytes);
+#endif
+#ifdef __SANITIZE_THREAD__
+    __tsan_switch_to_fiber(to.thread, 0);
 #endif
     swapcontext(&context, &to.context);
 #ifdef __SANITIZE_ADDRESS__
@@ -67,6 +78,11 @@ struct Fiber {
   MlxIndex index;
   FiberStack stack;
   unsigned char slot[16];
+#ifdef __SANITIZE_THREAD__
+  static inline std::atomic<int> alive{0};
+  Fiber() { at.thread = __tsan_create_fiber(0), ++alive; }
+  ~Fiber() { __tsan_destroy_fiber(at.thread), --alive; }
+#endif
 };
 
 /// The threads of the block that runs on a thread of the host.
@@ -85,6 +101,9 @@ class Fibers {
   bool run() {
     for (size_t i = 0; i < count_; ++i) start(*all_[i]);
     current() = this;
+#ifdef __SANITIZE_THREAD__
+    scheduler_.thread = __tsan_get_current_fiber();
+#endif
     for (bool moved = true; moved;) {
       moved = false;
       for (size_t i = 0; i < count_; ++i) {
@@ -100,6 +119,13 @@ class Fibers {
     }
     return std::all_of(all_.begin(), all_.begin() + static_cast<ptrdiff_t>(count_),
                        [](const auto& f) { return f->state == Fiber::over; });
+  }
+
+  /// Gives up the fibers if there are many: ThreadSanitizer knows 8,128 threads at a time.
+  void finish() {
+#ifdef __SANITIZE_THREAD__
+    if (Fiber::alive > 4096) all_.clear();
+#endif
   }
 
   /// The threads that run on the calling thread of the host.

@@ -1,5 +1,6 @@
-// NVIDIA's driver and compiler as the plugin sees them, on the host: a library that exports the
-// functions of mlx/backend/cuda/driver.h and NVRTC's. MLX_CUDA_DRIVER and MLX_CUDA_NVRTC name it.
+// NVIDIA's driver as the plugin sees it, on the host: with host_compiler.cpp a library that exports
+// the functions of mlx/backend/cuda/driver.h and NVRTC's. MLX_CUDA_DRIVER and MLX_CUDA_NVRTC name
+// it.
 //
 //  * Device addresses fault where the host uses them: they carry a mark that kernels' arguments
 //    and copies lose. Memory is poisoned when it is given out and when it is freed.
@@ -7,13 +8,13 @@
 //  * Kernels are the plugin's own, compiled as C++ (device/host.cuh). The threads of a block are
 //    fibers that take turns at barriers and shuffles.
 //  * Calls fail on request.
-//  * Built with AddressSanitizer, kernels are too: it sees what they use beside or after a block.
+//  * Built with a sanitizer, kernels are too. AddressSanitizer sees what they use beside or after a
+//    block, ThreadSanitizer what they use while another thread does.
 #include "host_driver.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -22,8 +23,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
@@ -44,8 +43,6 @@ __attribute__((visibility("default"))) thread_local MlxIndex threadIdx, blockIdx
 
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr int kInvalidHandle = 400, kNotReady = 600;
 constexpr size_t kTotal = size_t{4} << 30;
 constexpr int kMostShared = 227 << 10;
@@ -53,7 +50,7 @@ constexpr int kMostShared = 227 << 10;
 // --- what tests ask for
 
 std::atomic<int64_t> calls[kFailures], first_failing[kFailures], after_failing[kFailures];
-std::atomic<int64_t> launches{0}, compiled{0}, faults{0};
+std::atomic<int64_t> launches{0}, faults{0};
 
 // --- memory
 
@@ -100,7 +97,7 @@ bool run_kernel(const Function& k, MlxIndex grid, MlxIndex block, const void* ar
       for (unsigned x = 0; x < grid.x; ++x) {
         blockIdx = {grid.x - 1 - x, y, z};  // no order may matter
         if (k.in_step) {
-          if (!threads.run()) return false;
+          if (!threads.run()) return threads.finish(), false;
           continue;
         }
         for (unsigned t = 0; t < block.x * block.y * block.z; ++t) {
@@ -110,6 +107,7 @@ bool run_kernel(const Function& k, MlxIndex grid, MlxIndex block, const void* ar
       }
     }
   }
+  threads.finish();
   return true;
 }
 
@@ -204,79 +202,13 @@ static Stream* named(Stream* handle) {
   return &standard;
 }
 
-// --- compiling
+// --- modules
 
 namespace {
 
-struct Program {
-  std::string source, log, code;
-  std::vector<std::pair<std::string, std::string>> headers;
-};
-
-/// Sources of headers as files of a folder, written once for each text of them.
-std::string folder_of(const Program& p) {
-  static std::mutex mutex;
-  std::lock_guard lock(mutex);
-  static std::string folder;
-  if (!folder.empty()) return folder;
-  char name[] = "/tmp/mlx_host_driver_XXXXXX";
-  if (!mkdtemp(name)) return {};
-  folder = name;
-  for (const auto& [file, text] : p.headers) {
-    if (file.find('/') == std::string::npos) continue;  // the host has the standard library
-    fs::path path = fs::path(folder) / file;
-    fs::create_directories(path.parent_path());
-    std::ofstream(path) << text;
-  }
-  std::atexit([] {
-    std::error_code ignored;
-    fs::remove_all(folder, ignored);
-  });
-  return folder;
-}
-
-std::string read_all(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {(std::istreambuf_iterator<char>(file)), {}};
-}
-
-// Flags of kernels beside those; a sanitized driver has sanitized kernels.
-#ifdef __SANITIZE_ADDRESS__
-#define MLX_KERNEL_FLAGS "-g1 -fno-omit-frame-pointer -fsanitize=address,undefined"
-constexpr int kVersion = 2;  // compiled code of the other kind is not taken from a cache
-#else
-#define MLX_KERNEL_FLAGS ""
-constexpr int kVersion = 1;
-#endif
-
-bool compile(Program& p) {
-  static std::atomic<int> next{0};
-  const std::string folder = folder_of(p);
-  if (folder.empty()) return false;
-  const std::string base = folder + "/k" + std::to_string(next++);
-  std::ofstream(base + ".cpp") << p.source;
-  const char* compiler = std::getenv("CXX");
-  // Without contraction, as on the device; FMA as the instruction sets have it.
-  const std::string command = std::string(compiler ? compiler : "c++") +
-                              " -std=c++20 -O1 -mfma -ffp-contract=off -fno-trapping-math "
-                              "-fno-math-errno -fwrapv -w -shared"
-                              " -fPIC " MLX_KERNEL_FLAGS " -I" +
-                              folder + " -o " + base + ".so " + base + ".cpp 2> " + base + ".log";
-  const int status = std::system(command.c_str());
-  const int number = ++compiled;
-  if (const char* kept = std::getenv("MLX_HOST_DRIVER_SOURCES"))
-    std::ofstream(std::string(kept) + "/" + std::to_string(getpid()) + "_" +
-                  std::to_string(number) + ".cu")
-        << p.source;
-  p.log = read_all(base + ".log");
-  if (status == 0) p.code = read_all(base + ".so");
-  std::error_code ignored;
-  for (const char* end : {".cpp", ".so", ".log"}) fs::remove(base + end, ignored);
-  return status == 0;
-}
-
 struct Module {
   void* library = nullptr;
+  std::mutex mutex;
   std::map<std::string, Function> functions;
 };
 
@@ -310,7 +242,6 @@ EXPORT int64_t mlx_host_bytes() {
   return static_cast<int64_t>(memory().used);
 }
 EXPORT int64_t mlx_host_launches() { return launches; }
-EXPORT int64_t mlx_host_compiled() { return compiled; }
 EXPORT int64_t mlx_host_faults() { return faults; }
 
 // --- the driver
@@ -498,14 +429,16 @@ EXPORT int cuModuleLoadData(Module** m, const void* code) {
     std::fprintf(stderr, "host driver: %s\n", dlerror());
     return kInvalidValue;
   }
-  *m = new Module{library, {}};
+  *m = new Module{library, {}, {}};
   return kSuccess;
 }
 EXPORT int cuModuleGetFunction(Function** f, Module* m, const char* name) {
   void* kernel = dlsym(m->library, name);
   if (!kernel) return kInvalidHandle;
   const bool in_step = dlsym(m->library, (std::string(name) + "_in_step").c_str());
-  *f = &(m->functions[name] = {reinterpret_cast<void (*)(const void*)>(kernel), in_step});
+  std::lock_guard lock(m->mutex);
+  const Function found{reinterpret_cast<void (*)(const void*)>(kernel), in_step};
+  *f = &m->functions.emplace(name, found).first->second;
   return kSuccess;
 }
 
@@ -555,27 +488,3 @@ EXPORT int cuGetErrorName(int status, const char** text) {
 EXPORT int cuGetErrorString(int, const char** text) {
   return *text = "from the host driver", kSuccess;
 }
-
-// --- the compiler
-
-EXPORT int nvrtcVersion(int* major, int* minor) { return *major = 0, *minor = kVersion, 0; }
-EXPORT int nvrtcCreateProgram(Program** p, const char* source, const char*, int n,
-                              const char* const* texts, const char* const* names) {
-  *p = new Program{source, {}, {}, {}};
-  for (int k = 0; k < n; ++k) (*p)->headers.emplace_back(names[k], texts[k]);
-  return 0;
-}
-EXPORT int nvrtcCompileProgram(Program* p, int, const char* const*) {
-  if (fails_now(kFailModule)) return 6;
-  return compile(*p) ? 0 : 6;
-}
-EXPORT int nvrtcGetProgramLogSize(Program* p, size_t* n) { return *n = p->log.size() + 1, 0; }
-EXPORT int nvrtcGetProgramLog(Program* p, char* log) {
-  return std::memcpy(log, p->log.c_str(), p->log.size() + 1), 0;
-}
-EXPORT int nvrtcGetCUBINSize(Program* p, size_t* n) { return *n = p->code.size(), 0; }
-EXPORT int nvrtcGetCUBIN(Program* p, char* code) {
-  return std::memcpy(code, p->code.data(), p->code.size()), 0;
-}
-EXPORT int nvrtcDestroyProgram(Program** p) { return delete *p, *p = nullptr, 0; }
-EXPORT const char* nvrtcGetErrorString(int) { return "compilation error"; }

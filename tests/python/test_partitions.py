@@ -1,4 +1,4 @@
-"""Partitions and the largest elements of long rows, whose ranks near an end take a path of their own."""
+"""Partitions of long rows, and their largest elements: ranks near an end take another path."""
 
 import numpy as np
 import pytest
