@@ -41,6 +41,9 @@ if(MLX_ACCELERATE)
   set(cpu_sources ${engine_sources})
   list(FILTER cpu_sources INCLUDE REGEX "/mlx/backend/cpu/")
   set_property(SOURCE ${cpu_sources} APPEND PROPERTY COMPILE_DEFINITIONS MLX_ACCELERATE)
+  if(NOT APPLE AND NOT MLX_SANITIZE)
+    target_link_options(mlx PRIVATE -Wl,--no-undefined)  # a routine that the library lacks
+  endif()
 endif()
 target_precompile_headers(mlx PRIVATE <algorithm> <cmath> <functional> <memory> <mutex> <optional>
   <string> <unordered_map> <vector> <mlx/core/array.h> <mlx/core/error.h>)

@@ -109,10 +109,12 @@ MLX_HIDDEN void mlx_wait(void* condition, void* lock) __asm__(
     "_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE");
 MLX_HIDDEN void mlx_wait(void* condition, void* lock) { mlx_old_wait(condition, lock); }
 
-// Copies count one more reference to the exception, destruction one less.
-void mlx_copy_pointer(void* to,
-                      const void* from) __asm__("_ZNSt15__exception_ptr13exception_ptrC1ERKS0_");
-void mlx_destroy_pointer(void* pointer) __asm__("_ZNSt15__exception_ptr13exception_ptrD1Ev");
+// Copies count one more reference to the exception, destruction one less. With their versions these
+// are the system's: a compiler may emit both for the headers, calling what is defined below.
+extern "C" void mlx_copy_pointer(void* to, const void* from);
+extern "C" void mlx_destroy_pointer(void* pointer);
+__asm__(".symver mlx_copy_pointer,_ZNSt15__exception_ptr13exception_ptrC1ERKS0_@CXXABI_1.3.3");
+__asm__(".symver mlx_destroy_pointer,_ZNSt15__exception_ptr13exception_ptrD1Ev@CXXABI_1.3.3");
 MLX_HIDDEN void mlx_add_reference(void** pointer) __asm__(
     "_ZNSt15__exception_ptr13exception_ptr9_M_addrefEv");
 MLX_HIDDEN void mlx_add_reference(void** pointer) {
