@@ -214,7 +214,7 @@ void bind_defaults(nb::module_& m) {
         nb::dict out;
         if (!is_available(device)) return out;
         for (const auto& [key, value] : core::device_info(device))
-          std::visit([&](const auto& v) { out[key.c_str()] = nb::cast(v); }, value);
+          std::visit([&out, name = key.c_str()](const auto& v) { out[name] = nb::cast(v); }, value);
         return out;
       });
 }

@@ -223,8 +223,9 @@ TEST_CASE("derivatives go through a mapped op") {
   };
   on_each_device([&](Device) {
     array a = numbers({3, 4});
-    for (const auto& [name, f] : cases) {
-      INFO(name);
+    for (const auto& c : cases) {
+      INFO(c.first);
+      const UnaryFunction& f = c.second;
       UnaryFunction loss = [&](const array& x) { return sum(f(x)); };
       UnaryFunction of_batch = [&](const array& x) { return sum(vmap(f)(x)); };
       array want = looped(grad(loss), a, 0);
@@ -286,10 +287,10 @@ TEST_CASE("mapped ops are written to files and read again") {
       {"one of two results", [](const Arrays& in) { return Arrays{sum_and_max(in[0])[1]}; }},
   };
   on_each_device([&](Device) {
-    for (const auto& [name, f] : cases) {
-      INFO(name);
+    for (const auto& c : cases) {
+      INFO(c.first);
       for (int axis : {0, 2}) {
-        Function mapped = vmap(vmap(f, {1}), {axis});  // a map in a map
+        Function mapped = vmap(vmap(c.second, {1}), {axis});  // a map in a map
         array a = numbers({3, 4, 2});
         for (bool shapeless : {false, true}) {
           export_function(file.name, mapped, {a}, shapeless);
