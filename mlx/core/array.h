@@ -250,6 +250,7 @@ array::array(T v, Dtype dtype) {
   }
 }
 
+namespace detail {
 /// What an iterator points to. Bytes of bool in memory may be others than 0 and 1, and reading them
 /// as bool is undefined.
 template <class It>
@@ -260,6 +261,7 @@ std::iter_value_t<It> element_at(const It& it) {
     return *it;
   }
 }
+}  // namespace detail
 
 template <class It>
   requires std::input_iterator<It>
@@ -270,9 +272,9 @@ array::array(It data, Shape shape, Dtype dtype) {
     std::unique_ptr<T[]> buffer(new T[n > 0 ? n : 1]);
     for (int64_t i = 0; i < n; ++i, ++data) {
       if constexpr (std::is_convertible_v<std::iter_value_t<It>, T>) {
-        buffer[i] = static_cast<T>(element_at(data));
+        buffer[i] = static_cast<T>(detail::element_at(data));
       } else {
-        buffer[i] = T(static_cast<float>(element_at(data)));
+        buffer[i] = T(static_cast<float>(detail::element_at(data)));
       }
     }
     *this = copy_of(buffer.get(), shape, dtype);

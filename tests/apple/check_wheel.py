@@ -38,7 +38,7 @@ def check_binary(name, binary, rpaths):
     found = [command.path for command in binary.rpaths]
     if found != rpaths:
         yield f"{name} looks for libraries in {found}, not in {rpaths}"
-    own = binary.id_library if hasattr(binary, "id_library") else None
+    own = None
     for library in binary.libraries:
         if library.command == lief.MachO.LoadCommand.TYPE.ID_DYLIB:
             own = library

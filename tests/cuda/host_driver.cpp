@@ -202,7 +202,7 @@ static Stream* named(Stream* handle) {
   return &standard;
 }
 
-// --- modules
+// --- what kernels and tests call
 
 namespace {
 
