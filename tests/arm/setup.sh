@@ -3,13 +3,12 @@
 # build/arm/sysroot, Python packages for it in build/arm/site. apt works on lists and a state of
 # its own, so the machine's packages stay what they are.
 #
-#   setup.sh PYTHON    PYTHON runs pip
+#   setup.sh PYTHON REQUIREMENTS    PYTHON runs pip; REQUIREMENTS is a file that names the packages
 set -euo pipefail
-cd "$(dirname "$0")/../.."
 at=$PWD/build/arm
 mkdir -p "$at/apt/state/lists/partial" "$at/apt/cache/archives/partial" "$at/apt/debs" "$at/wheels"
 
-want=$(cat pyproject.toml tests/arm/setup.sh | cksum)
+want=$(cat "$2" tests/arm/setup.sh | cksum)
 [ "$(cat "$at/.installed" 2>/dev/null)" = "$want" ] && exit
 rm -rf "$at/sysroot" "$at/site" "$at/.installed"
 mkdir -p "$at/sysroot" "$at/site"
@@ -27,10 +26,8 @@ debs update
 for deb in "$at"/apt/debs/*.deb; do dpkg-deb -x "$deb" "$at/sysroot"; done
 [ -e "$at/sysroot/lib64" ] || ln -s lib "$at/sysroot/lib64"
 
-# scipy-openblas32 at the version of pyproject.toml, and what the tests import.
-openblas=$(grep -o 'scipy-openblas32[^"]*' pyproject.toml | head -1)
 "$1" -m pip install -q --disable-pip-version-check --no-compile --only-binary=:all: --python-version 3.11 \
   --implementation cp --abi cp311 --abi abi3 --abi none --platform manylinux_2_28_aarch64 --platform manylinux_2_27_aarch64 \
   --platform manylinux_2_17_aarch64 --platform manylinux2014_aarch64 --target "$at/site" \
-  "$openblas" numpy scipy ml_dtypes hypothesis pytest pytest-xdist nlohmann-json nanobind
+  -r "$2"
 echo "$want" >"$at/.installed"
