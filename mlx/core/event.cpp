@@ -39,8 +39,7 @@ bool Event::settle() const {
   if (state() != State::launched) return true;
   error_ = completion_->error();
   if (error_) unwritten_ = completion_->unwritten();
-  state_.store(error_ ? State::failed : State::done);
-  notify();
+  finish(error_ ? State::failed : State::done);
   return true;
 }
 
@@ -66,7 +65,7 @@ void Event::wait_while(State s, bool interruptible) const {
   BlockingRegion region;
   WaitingPlace& place = place_of(this);
   std::unique_lock lock(place.mutex);
-  awaited_ = true;
+  awaited_.exchange(true);  // an exchange, as in finish
   auto changed = [&] { return state_.load() != s; };
   if (interruptible)
     wait_for(place.changed, lock, changed);
@@ -78,8 +77,10 @@ void Event::wait_launched() const {
   if (state() == State::planned) wait_while(State::planned, false);
 }
 
-void Event::finish(State s) {
-  state_.store(s);
+// Either the waiter sees the new state, or this thread sees that somebody waits. An exchange keeps
+// the following load behind it even on emulated Arm, where a store does not.
+void Event::finish(State s) const {
+  state_.exchange(s);
   notify();
 }
 

@@ -89,7 +89,7 @@ class MLX_API Event : public RefCounted {
   void wait(bool resume);
   /// Blocks while the event is in a state; hears interrupts where it is told to.
   void wait_while(State state, bool interruptible) const;
-  void finish(State state);
+  void finish(State state) const;
   void notify() const;
   /// Takes over what the completion says; true where it is over.
   bool settle() const;

@@ -45,7 +45,7 @@ Claims::Claims(uint64_t age, bool again) : age_(age) {
 
 Claims::~Claims() {
   Slot& s = slot_of(id_);
-  s.id.store(0, std::memory_order_release);
+  s.id.exchange(0);  // not a store: notify_all could then read the number of waiters before it
   s.id.notify_all();
   s.age.store(0, std::memory_order_release);
 }

@@ -1,5 +1,6 @@
 """Options of the test run, the default device, and what is shared by all tests."""
 
+import multiprocessing
 import os
 import pathlib
 import sys
@@ -8,6 +9,9 @@ import pytest
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS / "golden"), str(TESTS / "python")]
+if emulator := os.environ.get("MLX_TEST_PYTHON"):
+    sys.executable = emulator
+    multiprocessing.set_executable(emulator)
 
 
 def pytest_addoption(parser):

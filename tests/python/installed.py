@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from processes import EMULATED
 
 import mlx.core as mx
 
@@ -31,6 +32,8 @@ def install(folder: pathlib.Path) -> pathlib.Path:
     """A directory with an installed `mlx` in it: the build tree's, or the one under test."""
     if "asan" in os.environ.get("LD_PRELOAD", ""):
         pytest.skip("the examples are not built with sanitizers")
+    if EMULATED:
+        pytest.skip("the compiler compiles for this machine, not for the emulated one")
     package = pathlib.Path(mx.__file__).parent
     if (package / "share").is_dir():
         return package.parent

@@ -4,7 +4,6 @@ import os
 import pathlib
 import platform
 import re
-import shlex
 import subprocess
 import sys
 
@@ -12,13 +11,15 @@ import second_backend
 
 ISAS = pathlib.Path(__file__).resolve().parents[2] / "mlx/backend/cpu/isas.def"
 FLAGS = {"avx2": "avx2", "avx512": "avx512bw"}  # as the system names them
-# The command that starts Python again: with an emulator, that and its options come first.
-PYTHON = shlex.split(os.environ.get("MLX_TEST_PYTHON", "")) or [sys.executable]
+# A program that runs this Python in an emulator, which the kernel does not start by itself.
+EMULATED = os.environ.get("MLX_TEST_PYTHON")
+PYTHON = [EMULATED or sys.executable]
 # Code of sanitizers is several times slower, and its frames are larger.
 SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
+HAS_STUBS = not (SANITIZED or EMULATED)  # making them imports the extension
 
 
-def run_program(text, *arguments, timeout=600 if SANITIZED else 120, **settings):
+def run_program(text, *arguments, timeout=600 if SANITIZED or EMULATED else 120, **settings):
     """Run a program with environment variables; its exit code, and what it wrote."""
     # A shell lets what it runs in the background ignore this signal.
     start = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"

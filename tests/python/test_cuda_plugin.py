@@ -6,11 +6,12 @@ import subprocess
 import sys
 
 import pytest
-from processes import SANITIZED, run_program
+from processes import EMULATED, SANITIZED, run_program
 
 pytestmark = [
     pytest.mark.cpu_only(reason="makes a GPU of its own"),
     pytest.mark.skipif(SANITIZED, reason="kernels run as fibers, which sanitizers do not follow"),
+    pytest.mark.skipif(EMULATED, reason="the plugin is compiled for x86-64"),
 ]
 HERE = pathlib.Path(__file__).parent
 

@@ -1,6 +1,8 @@
 """The GIL: waits release it, engine threads never take it, signals end waits."""
 
 import io
+import pathlib
+import re
 import signal
 import threading
 import time
@@ -278,3 +280,17 @@ def test_a_signal_ends_a_long_list():
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
+
+
+# Sources
+
+
+def test_no_store_before_a_notification():
+    """A processor may read the number of waiters before a store is seen, and then wakes nobody; an
+    exchange or an addition comes first for all threads."""
+    root = pathlib.Path(__file__).resolve().parents[2]
+    sources = [p for top in ("mlx", "python/src") for p in (root / top).rglob("*.[ch]*")]
+    assert len(sources) > 400
+    pattern = re.compile(r"([\w.>-]+)(?:\.|->)store\([^;]*;[^\n]*\n?\s*\1(?:\.|->)notify_")
+    assert pattern.search("s.id.store(0, release);  // free\n  s.id.notify_all();")
+    assert not [str(p) for p in sources if pattern.search(p.read_text())]
