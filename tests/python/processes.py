@@ -12,8 +12,8 @@ import second_backend
 ISAS = pathlib.Path(__file__).resolve().parents[2] / "mlx/backend/cpu/isas.def"
 FLAGS = {"avx2": "avx2", "avx512": "avx512bw"}  # as the system names them
 # A program that runs this Python in an emulator, which the kernel does not start by itself.
-EMULATED = os.environ.get("MLX_TEST_PYTHON")
-PYTHON = [EMULATED or sys.executable]
+EMULATED = "MLX_TEST_PYTHON" in os.environ
+PYTHON = [os.environ.get("MLX_TEST_PYTHON", sys.executable)]
 # Code of sanitizers is several times slower, and its frames are larger.
 SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
 HAS_STUBS = not (SANITIZED or EMULATED)  # making them imports the extension

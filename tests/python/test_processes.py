@@ -218,6 +218,8 @@ print("done")
 def test_threads_with_little_stack_compute(kib):
     if processes.SANITIZED and kib < 64:
         pytest.skip("the frames of sanitized code are larger")
+    if kib << 10 < os.sysconf("SC_THREAD_STACK_MIN"):
+        pytest.skip("the system's least stack is larger")
     text = SMALL_STACK.replace("STACK", str(kib << 10))
     assert run_program(text) == (0, "done\n", "")
 
