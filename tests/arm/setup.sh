@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What the tests on emulated 64-bit Arm need, below build/arm alone: Debian's arm64 Python in
 # build/arm/sysroot, Python packages for it in build/arm/site. apt works on lists and a state of
-# its own, so the machine's packages stay what they are.
+# its own, so the machine's packages stay what they are. Run from the top of the repository.
 #
 #   setup.sh PYTHON REQUIREMENTS    PYTHON runs pip; REQUIREMENTS is a file that names the packages
 set -euo pipefail
