@@ -6,7 +6,7 @@
 #   setup.sh PYTHON REQUIREMENTS    PYTHON runs pip; REQUIREMENTS is a file that names the packages
 set -euo pipefail
 at=$PWD/build/arm
-mkdir -p "$at/apt/state/lists/partial" "$at/apt/cache/archives/partial" "$at/apt/debs" "$at/wheels"
+mkdir -p "$at/apt/state/lists/partial" "$at/apt/cache/archives/partial" "$at/apt/debs"
 
 want=$(cat "$2" tests/arm/setup.sh | cksum)
 [ "$(cat "$at/.installed" 2>/dev/null)" = "$want" ] && exit

@@ -9,6 +9,7 @@ import pytest
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS / "golden"), str(TESTS / "python")]
+# Here, not by processes.py: it imports the package, and options below set the device first.
 if emulator := os.environ.get("MLX_TEST_PYTHON"):
     sys.executable = emulator
     multiprocessing.set_executable(emulator)

@@ -1,14 +1,13 @@
 """An installed copy of the package, and programs that work with it."""
 
 import importlib.util
-import os
 import pathlib
 import shutil
 import subprocess
 import sys
 
 import pytest
-from processes import EMULATED
+from processes import EMULATED, SANITIZED
 
 import mlx.core as mx
 
@@ -28,12 +27,17 @@ def run(*command: str, **options) -> str:
     return done.stdout
 
 
-def install(folder: pathlib.Path) -> pathlib.Path:
-    """A directory with an installed `mlx` in it: the build tree's, or the one under test."""
-    if "asan" in os.environ.get("LD_PRELOAD", ""):
-        pytest.skip("the examples are not built with sanitizers")
+def needs_compiler() -> None:
+    """Skip the test where a program compiled here could not use the package."""
+    if SANITIZED:
+        pytest.skip("what is compiled here has no sanitizers")
     if EMULATED:
         pytest.skip("the compiler compiles for this machine, not for the emulated one")
+
+
+def install(folder: pathlib.Path) -> pathlib.Path:
+    """A directory with an installed `mlx` in it: the build tree's, or the one under test."""
+    needs_compiler()
     package = pathlib.Path(mx.__file__).parent
     if (package / "share").is_dir():
         return package.parent

@@ -11,7 +11,8 @@ import sysconfig
 
 import numpy as np
 import pytest
-from processes import EMULATED, run_program
+from installed import needs_compiler
+from processes import run_program
 
 import mlx.core as mx
 
@@ -55,10 +56,7 @@ EXTENSION = ROOT / "tests" / "extension"
 
 def compile_extension(tool, folder):
     """Compile the extension `made` against the sources and the library of the build."""
-    if "asan" in os.environ.get("LD_PRELOAD", ""):
-        pytest.skip("extensions are not built with sanitizers")
-    if EMULATED:
-        pytest.skip("the compiler compiles for this machine, not for the emulated one")
+    needs_compiler()
     include, link = [], []
     if tool == "pybind11":
         include = [pytest.importorskip("pybind11").get_include()]
