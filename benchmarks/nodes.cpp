@@ -1,7 +1,8 @@
-// What the engine costs beside the arithmetic: building nodes, differentiating, tracing, calling
+// The time of the engine beside the arithmetic: building nodes, differentiating, tracing, calling
 // compiled functions, and planning loops. Times are of this thread's CPU, the best of several runs.
 #include <time.h>
 
+#include <array>
 #include <cstdio>
 #include <functional>
 #include <numeric>
@@ -10,6 +11,7 @@
 #include "mlx/mlx.h"
 #include "mlx/runtime/debug.h"
 #include "mlx/runtime/passes.h"
+#include "mlx/runtime/subject.h"
 #include "mlx/transforms/graph.h"
 
 using namespace mlx::core;
@@ -67,8 +69,8 @@ array chain(array x, const array& c, int n, unsigned kinds = 0x9d2c5680) {
   return x;
 }
 
-/// A graph of `n` nodes of another form for each seed: what is elementwise, reduced or sliced, and
-/// what it reads, differs.
+/// A graph of `n` nodes of another form for each seed: the elementwise, reduced
+/// and sliced values and their operands differ.
 array other_form(const array& x, int n, unsigned& seed) {
   std::vector<array> values{x};
   auto next = [&](unsigned m) {
@@ -174,7 +176,33 @@ std::pair<Function, Arrays> network(int n) {
   return {grad(loss, which), parameters};
 }
 
-/// What compiling a graph costs, phase by phase and as a whole.
+size_t count_nodes(const Arrays& outputs) {
+  Schedule items;
+  with_claims([&](Claims& claims) { schedule(outputs, claims, items); });
+  return items.size();
+}
+
+using PassTimes = std::array<double, 9>;
+PassTimes last_times;
+
+/// The least seconds of each pass that makes a plan, and of preparing its kernels.
+PassTimes time_passes(const Arrays& outputs) {
+  PassTimes least;
+  least.fill(1e9);
+  const auto before = observe_passes(
+      [](Pass pass, double seconds) { last_times[static_cast<int>(pass)] = seconds; });
+  for (int round = 0; round < 75; ++round) {
+    auto plan = with_claims([&](Claims& claims) { return plan_of(outputs, claims); });
+    const double start = now();
+    plan->prepare();
+    last_times[static_cast<int>(Pass::prepare)] = now() - start;
+    for (size_t k = 0; k < least.size(); ++k) least[k] = std::min(least[k], last_times[k]);
+  }
+  observe_passes(before);
+  return least;
+}
+
+/// The time of compiling a graph, phase by phase and as a whole.
 void traces() {
   array x = vector_of(4), c = vector_of(4), m = full({4, 4}, 0.5f);
   eval(m);
@@ -188,16 +216,8 @@ void traces() {
       {"chain", one_chain, {x}}, {"mixed", mixed, {m}}, {"gradient", gradient, parameters}};
   for (const auto& [name, f, inputs] : graphs) {
     Arrays outputs = f(inputs);
-    auto passes = [&](Pass last) {
-      return with_claims([&](Claims& claims) {
-        Evaluation e(claims);
-        e.outputs = outputs;
-        run_passes(e, Pass::schedule, last);
-        return std::pair(e.items.size(), e.plan);
-      });
-    };
     std::string title =
-        std::string(name) + " of " + std::to_string(passes(Pass::schedule).first) + " nodes: ";
+        std::string(name) + " of " + std::to_string(count_nodes(outputs)) + " nodes: ";
     auto phase = [&](const char* what, double seconds, double goal = 0) {
       report((title + what).c_str(), seconds, ms, "ms", goal);
     };
@@ -205,13 +225,10 @@ void traces() {
     phase("trace", traced);
     Graph graph = trace(f, inputs, name);
     phase("simplify", best(5, [&] { simplify(graph); }));
-    double before = 0;
-    for (auto [last, what] : {std::pair(Pass::schedule, "schedule"), std::pair(Pass::fuse, "fuse"),
-                              std::pair(Pass::lower, "lower"), std::pair(Pass::assign, "assign")}) {
-      double so_far = best(5, [&] { passes(last); });
-      phase(what, so_far - std::exchange(before, so_far));
-    }
-    phase("prepare the kernels", best(5, [&] { passes(Pass::assign).second->prepare(); }) - before);
+    const PassTimes times = time_passes(outputs);
+    for (Pass pass : {Pass::schedule, Pass::place, Pass::fuse, Pass::lower, Pass::assign})
+      phase(name_of(pass), times[static_cast<int>(pass)]);
+    phase("prepare the kernels", times[static_cast<int>(Pass::prepare)]);
     Function compiled = compile(f);
     phase("run", best(5, [&] { eval(compiled(inputs)); }));
     phase("all but the trace, and free it", best(5, [&] { eval(compile(f)(inputs)); }) - traced, 1);

@@ -1,10 +1,10 @@
-"""What is compiled for one instruction set must not run, or be linked, where another is in use.
+"""Code for one instruction set must not run, or be linked, where another is in use.
 
 usage: check_isa_objects.py READELF ISA OBJECT...
 
 An object compiled for AVX-512 may have no initialiser, which would run wherever the library is
 loaded, and no weak symbol outside of its instruction set's namespace, which the linker might pick
-for everybody. Constants may be shared: they have no instructions. Prints what is wrong and exits
+for all. Constants may be shared: they have no instructions. Prints what is wrong and exits
 with 1.
 """
 

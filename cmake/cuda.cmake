@@ -3,13 +3,17 @@
 # it; else with the tests, which run it on a driver of the host (tests/cuda).
 
 set(cuda_folder ${PROJECT_SOURCE_DIR}/mlx/backend/cuda)
-set(shared_folder ${PROJECT_SOURCE_DIR}/mlx/backend/shared)
+set(gpu_folder ${PROJECT_SOURCE_DIR}/mlx/backend/gpu)
 file(GLOB cuda_sources CONFIGURE_DEPENDS ${cuda_folder}/*.cpp)
+# The room of GPUs: what a device with queues needs, compiled into each plugin, and what devices that
+# compile at run time need beside it.
+file(GLOB gpu_sources CONFIGURE_DEPENDS ${gpu_folder}/*.cpp)
+file(GLOB family_sources CONFIGURE_DEPENDS ${gpu_folder}/families/*.cpp)
 # What kernels include travels in the library, as text.
 file(GLOB cuda_embedded CONFIGURE_DEPENDS ${cuda_folder}/device/std/* ${cuda_folder}/device/*.cuh
-  ${cuda_folder}/device/*.h  ${shared_folder}/math*.h)
-list(APPEND cuda_embedded ${shared_folder}/bodies.h ${shared_folder}/lane.h
-  ${PROJECT_SOURCE_DIR}/mlx/core/half.h ${PROJECT_SOURCE_DIR}/mlx/ops/elementwise.def)
+  ${gpu_folder}/kernels/* ${PROJECT_SOURCE_DIR}/mlx/backend/math/*.h)
+list(APPEND cuda_embedded ${PROJECT_SOURCE_DIR}/mlx/core/half.h
+  ${PROJECT_SOURCE_DIR}/mlx/ops/elementwise.def)
 set(cuda_text ${CMAKE_CURRENT_BINARY_DIR}/cuda_sources.cpp)
 add_custom_command(OUTPUT ${cuda_text} VERBATIM
   COMMAND ${Python_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/embed.py ${cuda_text}
@@ -17,16 +21,26 @@ add_custom_command(OUTPUT ${cuda_text} VERBATIM
   DEPENDS ${PROJECT_SOURCE_DIR}/cmake/embed.py ${cuda_embedded})
 
 # What prints kernels and compiles them: the plugin's, and the tests' alone.
-set(compiler_sources ${cuda_folder}/compiler.cpp ${cuda_folder}/libraries.cpp)
+set(compiler_sources ${cuda_folder}/compiler.cpp ${cuda_folder}/libraries.cpp
+  ${cuda_folder}/target.cpp)
 list(REMOVE_ITEM cuda_sources ${compiler_sources})
-add_library(mlx_cuda_compiler OBJECT ${compiler_sources} ${cuda_text}
-  ${shared_folder}/print_program.cpp)
+list(APPEND compiler_sources ${gpu_folder}/families/print_program.cpp)
+list(REMOVE_ITEM family_sources ${gpu_folder}/families/print_program.cpp)
+add_library(mlx_cuda_compiler OBJECT ${compiler_sources} ${cuda_text})
 target_link_libraries(mlx_cuda_compiler PUBLIC mlx ${CMAKE_DL_LIBS})
 
-add_library(mlx_cuda SHARED ${cuda_sources} ${shared_folder}/borrow.cpp)
-target_link_libraries(mlx_cuda PRIVATE mlx_cuda_compiler mlx Threads::Threads)
-target_precompile_headers(mlx_cuda PRIVATE <algorithm> <mlx/backend/cuda/fused.h>
-  <mlx/backend/cuda/kernel.h>)
+list(APPEND cuda_sources ${family_sources})
+add_library(mlx_gpu OBJECT ${gpu_sources})
+target_link_libraries(mlx_gpu PUBLIC mlx)
+target_precompile_headers(mlx_gpu PRIVATE <algorithm> <mlx/backend/gpu/devices.h>)
+if(MLX_SANITIZE MATCHES undefined)
+  # That check needs the type information of classes that the engine's library hides.
+  target_compile_options(mlx_gpu PRIVATE -fno-sanitize=vptr)
+endif()
+add_library(mlx_cuda SHARED ${cuda_sources})
+target_link_libraries(mlx_cuda PRIVATE mlx_cuda_compiler mlx_gpu mlx Threads::Threads)
+target_precompile_headers(mlx_cuda PRIVATE <algorithm> <mlx/backend/gpu/families/family.h>
+  <mlx/backend/gpu/families/fused.h>)
 if(NOT MLX_SANITIZE)
   target_link_options(mlx_cuda PRIVATE -Wl,--no-undefined)
 endif()
@@ -52,8 +66,8 @@ if(MLX_BUILD_TESTS AND NOT MLX_SANITIZE)
     -fsanitize=address,undefined -fno-sanitize=vptr -fno-omit-frame-pointer -g1 -O1
     $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(mlx_sanitized INTERFACE -fsanitize=address,undefined)
-  add_library(mlx_cuda_sanitized SHARED EXCLUDE_FROM_ALL ${cuda_sources} ${compiler_sources}
-    ${cuda_text} ${shared_folder}/borrow.cpp ${shared_folder}/print_program.cpp)
+  add_library(mlx_cuda_sanitized SHARED EXCLUDE_FROM_ALL ${cuda_sources} ${gpu_sources}
+    ${compiler_sources} ${cuda_text})
   target_link_libraries(mlx_cuda_sanitized PRIVATE mlx mlx_sanitized Threads::Threads
     ${CMAKE_DL_LIBS})
   add_dependencies(mlx_cuda_sanitized mlx_cuda_compiler)  # which writes the text

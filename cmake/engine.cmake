@@ -1,13 +1,15 @@
 # The C++ engine, libmlx. The sources under backend/cpu/isa are compiled once per instruction set, in
 # a namespace of their own, and chosen when the library is loaded.
 
-file(GLOB_RECURSE engine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/mlx/*.cpp)
-list(FILTER engine_sources EXCLUDE REGEX "/backend/cpu/isa/")
-# What only plugins use is compiled into them: cuda.cmake.
-list(FILTER engine_sources EXCLUDE REGEX "/backend/(cuda/|shared/(borrow|print_program)[.])")
+# Plugins are compiled from the other rooms: cuda.cmake.
+set(engine_sources)
+foreach(room core ops transforms runtime io distributed compat backend/common backend/cpu)
+  file(GLOB room_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/mlx/${room}/*.cpp)
+  list(APPEND engine_sources ${room_sources})
+endforeach()
 file(GLOB isa_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/mlx/backend/cpu/isa/*.cpp)
 
-configure_file(${PROJECT_SOURCE_DIR}/mlx/version.h.in ${PROJECT_BINARY_DIR}/include/mlx/version.h)
+configure_file(${PROJECT_SOURCE_DIR}/mlx/compat/published/mlx/version.h.in ${PROJECT_BINARY_DIR}/include/mlx/version.h)
 
 # What makes the package run on older systems than the one that builds it; sanitizers have functions
 # of their own in these places.
@@ -30,6 +32,7 @@ add_library(mlx SHARED ${engine_sources} ${portable_sources})
 set_source_files_properties(${portable_sources} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 add_library(MLX::mlx ALIAS mlx)
 target_include_directories(mlx PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/mlx/compat/published>
   $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>)
 target_include_directories(mlx SYSTEM PRIVATE ${json_include})
 target_compile_features(mlx PUBLIC cxx_std_20)
@@ -92,7 +95,7 @@ if(NOT MLX_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # All of their loops are vectors already: -O3 makes them longer to compile and no faster. Clang takes
   # no precompiled header of another level.
   set(vectorized ${isa_sources})
-  list(FILTER vectorized INCLUDE REGEX "/(elementwise_float|fft|gemm|gemm_rows|quantized)\\.cpp$")
+  list(FILTER vectorized INCLUDE REGEX "/(elementwise_float|fft|gemm|gemm_rows|gemm_tiles|quantized)\\.cpp$")
   set_source_files_properties(${vectorized} PROPERTIES COMPILE_OPTIONS -O2)
 endif()
 if(MLX_SANITIZE MATCHES undefined)

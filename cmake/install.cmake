@@ -6,8 +6,16 @@ set(package_cmake ${package}/share/cmake/mlx)
 install(TARGETS mlx EXPORT mlx-targets COMPONENT cpp
   LIBRARY DESTINATION ${package}/lib
   INCLUDES DESTINATION ${package}/include)
+# Headers under the paths that applications know, and what these include: rooms of devices are none
+# of it, so that their files are named as they like.
 install(DIRECTORY mlx DESTINATION ${package}/include COMPONENT cpp
-  FILES_MATCHING PATTERN "*.h" PATTERN "*.def")
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.def" PATTERN published EXCLUDE PATTERN backend EXCLUDE)
+install(DIRECTORY mlx/compat/published/mlx DESTINATION ${package}/include COMPONENT cpp
+  FILES_MATCHING PATTERN "*.h")
+file(GLOB backend_interface CONFIGURE_DEPENDS mlx/backend/*.h)
+install(FILES ${backend_interface} DESTINATION ${package}/include/mlx/backend COMPONENT cpp)
+# Ops of applications have kernels of the CPU.
+install(FILES mlx/backend/cpu/kernel.h DESTINATION ${package}/include/mlx/backend/cpu COMPONENT cpp)
 install(FILES ${PROJECT_BINARY_DIR}/include/mlx/version.h DESTINATION ${package}/include/mlx
   COMPONENT cpp)
 

@@ -1,7 +1,7 @@
-// Definitions of what newer C and C++ libraries have and glibc 2.28 with the libstdc++ of gcc 7 has
-// not, so that a package that is built on a newer system runs on older ones (ADR 25). They are
-// hidden: each library that contains this file uses its own, and nobody else sees them. What only
-// got a new version of its name is called by the old one, which all later libraries keep.
+// Functions that newer C and C++ libraries have and glibc 2.28 with the libstdc++ of gcc 7 has not,
+// defined here so that a package that is built on a newer system runs on older ones (ADR 25). They
+// are hidden: each library that contains this file uses its own, and no other sees them. A function
+// that only got a new version of its name is called by the old one, which all later libraries keep.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/stat.h>
@@ -23,14 +23,14 @@
   MLX_HIDDEN result mlx_portable_##name parameters __asm__(#name); \
   MLX_HIDDEN result mlx_portable_##name parameters { return mlx_old_##name arguments; }
 
-// These did not report errors through errno in the new version.
+// Functions that report errors through errno only in the new version.
 MLX_OLD(double, exp, "2.2.5", (double x), (x))
 MLX_OLD(double, log, "2.2.5", (double x), (x))
 MLX_OLD(double, log2, "2.2.5", (double x), (x))
 MLX_OLD(double, pow, "2.2.5", (double x, double y), (x, y))
 MLX_OLD(double, hypot, "2.2.5", (double x, double y), (x, y))
 
-// These moved from libpthread and libdl into libc.
+// Functions that moved from libpthread and libdl into libc.
 MLX_OLD(int, pthread_once, "2.2.5", (pthread_once_t * once, void (*f)()), (once, f))
 MLX_OLD(int, pthread_sigmask, "2.2.5", (int how, const sigset_t* set, sigset_t* before),
         (how, set, before))
@@ -47,7 +47,7 @@ MLX_OLD(void*, dlsym, "2.2.5", (void* library, const char* name), (library, name
 MLX_OLD(int, dladdr, "2.2.5", (const void* address, Dl_info* info), (address, info))
 MLX_OLD(char*, dlerror, "2.2.5", (), ())
 
-// These were macros for functions that get the version of the structure.
+// Former macros for functions that get the version of the structure.
 extern "C" int mlx_old_fxstat(int version, int fd, struct stat* info);
 extern "C" int mlx_old_fxstatat(int version, int fd, const char* path, struct stat* info,
                                 int flags);
@@ -75,8 +75,8 @@ long long nanoseconds(const timespec& t) { return t.tv_sec * 1'000'000'000LL + t
 
 }  // namespace
 
-/// Waits until a time of any clock. Libraries without this wait by the real-time clock for what is
-/// left; whoever waits looks at his own clock afterwards.
+/// Waits until a time of any clock. Libraries without this wait by the real-time clock for
+/// the rest; the waiter looks at its own clock afterwards.
 MLX_HIDDEN int mlx_portable_clockwait(pthread_cond_t* cond, pthread_mutex_t* mutex, clockid_t clock,
                                       const timespec* until) __asm__("pthread_cond_clockwait");
 MLX_HIDDEN int mlx_portable_clockwait(pthread_cond_t* cond, pthread_mutex_t* mutex, clockid_t clock,

@@ -1,4 +1,4 @@
-"""What the examples share: options, a progress line, pictures."""
+"""Shared parts of the examples: options, a progress line, pictures."""
 
 import argparse
 import pathlib

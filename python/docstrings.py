@@ -37,7 +37,7 @@ def expanded(line: str, lines: dict[str, list[str]]) -> list[str]:
     *before, last = lines[m[2]]
     out = []
     for text in [*before, last + m[3]]:
-        # What continues an item is indented; what continues a sentence is not.
+        # A continued item is indented; a continued sentence is not.
         more = indent + ("    " if re.match(r"[\w.]+: ", text) else "")
         out += textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=more)
     return out

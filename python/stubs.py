@@ -15,7 +15,7 @@ from pathlib import Path
 
 from nanobind import stubgen
 
-#: What the signatures of the functions refer to.
+#: Names to which the signatures of the functions refer.
 TYPES = """\
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -125,7 +125,7 @@ class Stubs(stubgen.StubGen):
         # The slots of the array class have no signatures of their own.
         if name == "bool":  # the name would hide the class that annotations mean
             return
-        # What only says that a name is another one here; a checker would accept all names.
+        # Definitions that only say that a name is another one; a checker would accept all names.
         hint = "mlx._names" in (type(value).__module__, getattr(value, "__module__", None))
         if name == "__getattr__" or hint:
             return

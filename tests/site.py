@@ -17,7 +17,7 @@ import sys
 import tempfile
 import urllib.parse
 
-#: What a search has to find, by query: the start of the address of a result.
+#: Results of searches, by query: the start of the address of a result.
 SEARCHES = {
     "softmax": "reference/reductions.html#mlx.core.softmax",
     "checkpoint": "guides/training.html",
@@ -48,7 +48,7 @@ class Page(html.parser.HTMLParser):
 
 
 def targets(folder: pathlib.Path) -> list[str]:
-    """What is wrong with links and sources."""
+    """Faults of links and sources."""
     pages = {path: Page(path.read_text()) for path in sorted(folder.rglob("*.html"))}
     wrong = []
     for path, page in pages.items():
@@ -87,7 +87,7 @@ def opened(browser: str, address: str) -> tuple[str, list[str]]:
 
 
 def browsed(folder: pathlib.Path, browser: str) -> list[str]:
-    """What is wrong in a browser."""
+    """Faults in a browser."""
     root = folder.resolve().as_uri()
     text, messages = opened(browser, f"{root}/index.html")
     wrong = [f"index.html: {m}" for m in messages]

@@ -66,7 +66,7 @@ a part of the slow ones as well.
 
 
 def rows_by_function():
-    """`{function: its first rows}`: those that are a call of it, else those it occurs in."""
+    """`{function: its first rows}`: rows that are a call of it, else rows with it inside."""
     outer, inner = {}, {}
     for row in itertools.chain.from_iterable(map(cases.families, cases.names())):
         for name in outcome.functions_of(row.expr):

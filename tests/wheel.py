@@ -1,4 +1,4 @@
-"""The wheel and the source archive, as somebody gets them who has neither compiler nor NumPy.
+"""The wheel and the source archive, installed with neither compiler nor NumPy.
 
 `python tests/wheel.py FOLDER` takes the wheel in the folder, and makes a source archive of the
 working tree beside it. `./dev test --wheel` builds and runs all of this.
@@ -26,7 +26,7 @@ def need(holds, what):
 
 
 def output(*command, **options):
-    """What a command prints; it must succeed."""
+    """The output of a command, which must succeed."""
     done = subprocess.run(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options
     )

@@ -37,7 +37,7 @@ def read(dot):
 
 
 def simplified(labels, kinds, edges, names):
-    """Arrays between two ops become edges; those with a name or without a producer stay."""
+    """Arrays between two ops become edges; arrays with a name or without a producer stay."""
     keep, made_by = {}, {b: a for a, b in edges if kinds[b] == "array"}
     for key, label in labels.items():
         if kinds[key] == "op":

@@ -18,13 +18,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 MACRO = re.compile(r"^#define (MLX_\w+)\((\w+)\)(.*?)(?<!\\)$", re.M | re.S)
 CALL = re.compile(r"^(MLX_\w+)\((\w+)\)$", re.M)
 CLASS = re.compile(r"^(?:class|struct) (?:MLX_API )?(\w+)(?: : [^{]*)? \{$")
-#: What follows the parameters of a function that is defined in the class.
+#: The text behind the parameters of a function that is defined in the class.
 BODY = re.compile(r"(?<=\))((?: const| noexcept)*) ?(?:\{| ?: \w+\().*")
 MAIN = re.compile(r"\A(?:// ?[^\n]*\n)+")
 
 
 def expanded(text):
-    """The text with the calls of its own declaring macros replaced."""
+    """The text with the calls of its declaring macros replaced."""
     macros = {name: (argument, body) for name, argument, body in MACRO.findall(text)}
 
     def replace(call):

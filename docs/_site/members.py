@@ -83,7 +83,7 @@ def blocks(lines):
 
 
 def body(lines, convert):
-    """Paragraphs; what is indented or a dialogue is code."""
+    """Paragraphs; indented text and dialogues are code."""
     out = []
     for group in blocks(lines):
         if group[0].startswith((" ", ">>>")):
@@ -232,7 +232,7 @@ class Members(Directive):
 
 
 def _module(where):
-    """A module by its name; those of the extension are its attributes."""
+    """A module by its name; modules of the extension are its attributes."""
     try:
         return importlib.import_module(where)
     except ImportError:

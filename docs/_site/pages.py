@@ -1,4 +1,4 @@
-"""What the site changes in pages that are also read outside of it.
+"""Changes of the site to pages that are also read outside of it.
 
 Links of the pages of the root lead into docs/, and the list of decisions becomes navigation.
 """

@@ -16,7 +16,7 @@ from typing import ClassVar
 from docutils import nodes
 from docutils.parsers.rst import Directive, directives
 
-#: What differs between machines and runs.
+#: Patterns that differ between machines and runs.
 HIDDEN = re.compile(re.escape(os.getcwd()) + r"/?")
 
 

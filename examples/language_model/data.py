@@ -11,7 +11,7 @@ VOCABULARY = 256
 
 
 def sources(limit: int = 2_000_000) -> tuple[mx.array, mx.array]:
-    """The library's modules, at most `limit` bytes: those to train on, and the last twentieth."""
+    """The library's modules, at most `limit` bytes: a part to train on, and the last twentieth."""
     library = pathlib.Path(sysconfig.get_path("stdlib"))
     text = b"\n".join(path.read_bytes() for path in sorted(library.glob("*.py")))
     return split(text[:limit])

@@ -77,7 +77,7 @@ class Engine:
                 stopping = self.admit() or stopping
                 if self.active:
                     self.compute()
-            except Exception as error:  # those who wait are told; the next ones may fare better
+            except Exception as error:  # for the waiting requests; later ones may succeed
                 for request in self.active.values():
                     request.error = error
                     request.done.set()

@@ -117,20 +117,15 @@ struct Copy {
 
 using Clock = std::chrono::steady_clock;
 
-/// Sees the steps that run, while somebody watches them. A backend whose memory the host reads
-/// calls `run` around each step; another one calls `report` when the work is over.
+/// Sees the steps that run, while they are watched (backend/common/steps.h runs them so).
 struct MLX_API StepObserver {
   virtual ~StepObserver() = default;
-  /// Runs the step by `kernel`. `operands` are addresses of the operands' first elements,
-  /// `constants` the values of a program's constants.
-  virtual void run(const Step& step, std::span<void* const> operands, const Scalar* constants,
-                   const std::function<void()>& kernel) = 0;
   /// A step that is over. `made_nan`: of inputs without NaN. Throws what the launch fails with.
   virtual void report(const Step& step, Clock::time_point start, Clock::time_point end,
                       bool made_nan) = 0;
   /// The error of a step with the line of the program that built it.
   virtual std::exception_ptr describe(const Step& step, std::exception_ptr error) = 0;
-  /// True where somebody looks for NaNs: backends that report look for them then.
+  /// True where NaNs are looked for.
   virtual bool looks_for_nans() const = 0;
 };
 /// The observer, or null. Steps that were prepared while there was one know how to describe
@@ -183,6 +178,9 @@ class MLX_API Backend {
   virtual void launch(Launch launch) = 0;
   /// Waits for everything launched on the stream so far.
   virtual void synchronize(Stream s) = 0;
+  /// Gives back the parts of the device that a stream has, when its work is over: its thread has
+  /// ended.
+  virtual void release(Stream) {}
 };
 
 /// Makes a backend serve a device type, each of its devices a space. At most one backend a type;

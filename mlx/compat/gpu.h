@@ -17,7 +17,7 @@ MLX_API const DeviceInfo& device_info(int index = 0);
 namespace metal {
 /// False: there is no Metal backend yet.
 MLX_API bool is_available();
-/// Do nothing without a Metal backend.
+/// Functions of the Metal backend, without which they do nothing.
 MLX_API void start_capture(const std::string& path = "");
 MLX_API void stop_capture();
 /// Throws ExecutionError without a Metal backend.

@@ -1,7 +1,7 @@
 // Prints graphs, with names for the arrays in them.
 #include "mlx/compat/graph.h"
 
-#include <algorithm>
+#include <map>
 #include <ostream>
 
 #include "mlx/ops/custom.h"
@@ -12,18 +12,26 @@
 namespace mlx::core {
 
 const std::string& NodeNamer::get_name(const array& x) {
-  std::string& name = names[x.id()];
-  if (!name.empty()) return name;
-  auto taken = [&](const std::string& s) {
-    return std::ranges::any_of(names, [&](const auto& n) { return n.second == s; });
-  };
-  Letters letters;
+  if (auto it = names.find(x.id()); it != names.end() && !it->second.empty()) return it->second;
+  if (known_ != names.size()) {  // set without `set_name`
+    taken_.clear();
+    for (const auto& [id, name] : names) taken_.insert(name);
+  }
+  Letters letters(letters_);
   std::string next = letters.next();
-  while (taken(next)) next = letters.next();
-  return name = next;
+  while (!taken_.insert(next).second) next = letters.next();
+  letters_ = letters.count();
+  std::string& name = names[x.id()];
+  known_ = names.size();
+  return name = std::move(next);
 }
 
-void NodeNamer::set_name(const array& x, std::string name) { names[x.id()] = std::move(name); }
+void NodeNamer::set_name(const array& x, std::string name) {
+  taken_.insert(name);
+  const bool known = known_ == names.size();
+  names[x.id()] = std::move(name);
+  if (known) known_ = names.size();
+}
 
 namespace {
 
@@ -33,13 +41,12 @@ void print_arrays(std::ostream& os, NodeNamer& namer, const Arrays& arrays) {
        << ", " << dtype_name(arrays[k].dtype()) << "]";
 }
 
-Node* computing(Node& n) { return n.op->kind == OpKind::part ? n.inputs()[0] : nullptr; }
-
-/// The node of a result of a bundle, or null where the graph does not read it.
-Node* part_of(const std::vector<Node*>& nodes, const Node* bundle, uint16_t part) {
-  auto it = std::ranges::find_if(
-      nodes, [&](Node* n) { return bundle && computing(*n) == bundle && n->part == part; });
-  return it == nodes.end() ? nullptr : *it;
+/// The results of bundles that a graph reads.
+std::map<std::pair<Node*, int>, Node*> parts_of(const std::vector<Node*>& nodes) {
+  std::map<std::pair<Node*, int>, Node*> parts;
+  for (Node* n : nodes)
+    if (n->op->kind == OpKind::part) parts.emplace(std::pair(n->inputs()[0], int{n->part}), n);
+  return parts;
 }
 
 }  // namespace
@@ -57,13 +64,16 @@ void print_graph(std::ostream& os, NodeNamer namer, const std::vector<array>& ou
   os << "\nOutputs: ";
   print_arrays(os, namer, outputs);
   os << "\n";
+  const auto parts = parts_of(nodes);
   NodeSet results;  // of the ops that are printed
   for (Node* n : nodes) {
     if (n->op->kind == OpKind::bundle || results.contains(n)) continue;
     array a(n);
     Arrays made = a.outputs();
-    for (array& r : made)
-      if (Node* known = part_of(nodes, computing(*n), r.node()->part)) r = array(known);
+    if (n->op->kind == OpKind::part)
+      for (array& r : made)
+        if (auto it = parts.find({n->inputs()[0], r.node()->part}); it != parts.end())
+          r = array(it->second);
     for (const array& r : made) results.emplace(r.node());
     os << a.primitive().name() << " ";
     print_arrays(os, namer, a.inputs());

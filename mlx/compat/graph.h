@@ -4,6 +4,7 @@
 #include <iosfwd>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "mlx/core/api.h"
@@ -11,11 +12,15 @@
 
 namespace mlx::core {
 
-/// Names of arrays by their id: those that were set, and A, B, .. in the order of the questions.
+/// Names of arrays by their id: names that were set, and A, B, .. in the order of the questions.
 struct MLX_API NodeNamer {
   std::unordered_map<std::uintptr_t, std::string> names;
   const std::string& get_name(const array& x);
   void set_name(const array& x, std::string name);
+
+ private:
+  std::unordered_set<std::string> taken_;  ///< the values of `names`, when there were `known_`
+  size_t known_ = 0, letters_ = 0;         ///< and how many names of letters were tried
 };
 
 /// Writes the inputs, the outputs and a line for each op between them: its name, then inputs ->

@@ -13,7 +13,7 @@ namespace mlx::core {
 
 namespace {
 
-/// What computes the node: itself, or the bundle that it is a part of. Null for leaves.
+/// The node whose op computes a node: itself, or the bundle that it is a part of. Null for leaves.
 Node* computing_node(const array& a) {
   Node* n = a.node();
   if (n->status != Status::pending || n->op->kind == OpKind::leaf) return nullptr;

@@ -7,7 +7,7 @@
 #include "mlx/core/blocking.h"
 #include "mlx/core/error.h"
 #include "mlx/ops/custom.h"
-#include "mlx/runtime/eval.h"
+#include "mlx/runtime/evaluate.h"
 #include "mlx/runtime/unseen_errors.h"
 
 namespace mlx::core {
@@ -52,7 +52,7 @@ void enqueue(Stream s, std::function<void()> task) {
   if (PrimitiveScope::active()) return task();
   s = to_stream(s);
   array result({}, bool_, std::make_shared<Task>(s, std::move(task)), {});
-  PendingEval pending = prepare_eval({result}, false);  // may fail: the task does not begin then
+  Evaluation pending({result}, false);  // may fail: the task does not begin then
   active.fetch_add(1);
   pending.run();
 }

@@ -143,7 +143,7 @@ class MLX_API array {
 
   /// True until the array is evaluated, unless it is data or a scalar.
   bool has_primitive() const;
-  /// What computes the array, or null. Its `name()` and equality are those of the op.
+  /// The primitive that computes the array, or null. Its `name()` and equality are the op's.
   std::shared_ptr<Primitive> primitive_ptr() const;
   /// The same; throws ValueError where there is none. Valid until the array is evaluated or gone.
   Primitive& primitive() const;
@@ -251,8 +251,8 @@ array::array(T v, Dtype dtype) {
 }
 
 namespace detail {
-/// What an iterator points to. Bytes of bool in memory may be others than 0 and 1, and reading them
-/// as bool is undefined.
+/// The element type of an iterator. Bytes of bool in memory may differ from 0 and 1, and reading
+/// them as bool is undefined.
 template <class It>
 std::iter_value_t<It> element_at(const It& it) {
   if constexpr (std::contiguous_iterator<It> && std::is_same_v<std::iter_value_t<It>, bool>) {

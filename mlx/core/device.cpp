@@ -5,8 +5,10 @@
 #include <atomic>
 #include <cstdlib>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -15,6 +17,7 @@
 #include "mlx/backend/interop.h"
 #include "mlx/core/error.h"
 #include "mlx/core/plugin.h"
+#include "mlx/core/stream_choices.h"
 
 namespace mlx::core {
 
@@ -64,10 +67,27 @@ std::atomic<Device>& global_default() {
   return d;
 }
 
+/// Streams whose thread has ended, which later threads get.
+std::map<Device, std::vector<int>>& released() {
+  static auto& r = *new std::map<Device, std::vector<int>>;
+  return r;
+}
+
 /// State of one thread: its default stream per device, its streams, its copies of named streams.
 struct ThreadStreams {
   std::vector<Stream> defaults, own;
   std::unordered_map<int, Stream> named;
+  ~ThreadStreams() { release(); }
+  /// Gives the streams back.
+  void release() {
+    for (Stream s : std::exchange(own, {})) {
+      backend_of(s.device).release(s);
+      std::lock_guard lock(table_mutex);
+      released()[s.device].push_back(s.index);
+    }
+    defaults.clear();
+    named.clear();
+  }
 };
 thread_local ThreadStreams mine;
 /// A cached stream of a thread, or none. Caches the default stream that was requested last, since
@@ -85,11 +105,41 @@ thread_local constinit CachedStreams cached_streams;
 /// Not inlined: the compiler would repeat the thread-local lookup for each use of the result.
 [[gnu::noinline]] CachedStreams& streams_of_thread() { return cached_streams; }
 std::atomic<int> next_name{0};
+std::atomic<const StreamChoices* (*)()> choices_now{nullptr};
+
+/// The innermost open choice that fits, or null.
+template <class F>
+StreamChoice* chosen(F&& fits) {
+  auto* now = choices_now.load(std::memory_order_acquire);
+  if (!now) [[likely]]
+    return nullptr;
+  const StreamChoices* choices = now();
+  if (!choices) return nullptr;
+  for (auto it = choices->rbegin(); it != choices->rend(); ++it)
+    if ((*it)->open && (*it)->thread == std::this_thread::get_id() && fits(**it)) return it->get();
+  return nullptr;
+}
+StreamChoice* chosen_on(Device d) {
+  return chosen([&](const StreamChoice& c) { return c.stream.device == d; });
+}
+/// The device that a block of this thread's code chose.
+std::optional<Device> chosen_device(const CachedStreams& cached) {
+  if (cached.device) return cached.device;
+  if (StreamChoice* c = chosen([](const StreamChoice&) { return true; })) return c->device;
+  return std::nullopt;
+}
 
 Stream add_stream(Device d, Sharing sharing) {
   backend_of(d);
+  const StreamEntry entry{d, std::this_thread::get_id(), sharing};
   std::lock_guard lock(table_mutex);
-  table().push_back({d, std::this_thread::get_id(), sharing});
+  if (std::vector<int>& free = released()[d]; !free.empty()) {
+    const int index = free.back();
+    free.pop_back();
+    table()[index] = entry;
+    return Stream(index, d);
+  }
+  table().push_back(entry);
   return Stream(static_cast<int>(table().size()) - 1, d);
 }
 
@@ -149,9 +199,12 @@ Device device_of(Space space) {
 Backend& backend_of(Device d) {
   if (d == Device(Device::cpu)) return host_backend();
   Backend* b = find_backend(d.type);
-  if (!b || d.index < 0 || d.index >= b->device_count())
-    fail<ValueError>("device", to_string(d),
-                     " is not available here; mx.device_count tells what is");
+  if (!b)
+    fail<ValueError>("device", to_string(d), " is not available here",
+                     d.type == Device::gpu ? ": " + missing_gpu() : "");
+  if (d.index < 0 || d.index >= b->device_count())
+    fail<ValueError>("device", to_string(d), " is not available here; devices 0 to ",
+                     b->device_count() - 1, " are");
   return *b;
 }
 Interop* interop_of(Device d) {
@@ -170,19 +223,37 @@ int device_count(Device::DeviceType type) {
 }
 
 const DeviceInfo& device_info(const Device& d) {
-  thread_local DeviceInfo info;
-  return info = backend_of(d).info(d.index);
+  thread_local std::map<Device, DeviceInfo> known;
+  DeviceInfo& info = known[d];
+  // In place: references to the entries stay valid.
+  for (auto& [key, value] : backend_of(d).info(d.index)) info[key] = std::move(value);
+  return info;
 }
 
+namespace {
+
+/// The one object for a device, which lives as long as the process.
+const Device& lasting(Device d) {
+  static constexpr Device first[] = {Device::cpu, Device::gpu};
+  if (d.index == 0) return first[static_cast<int>(d.type)];
+  static std::mutex mutex;
+  static auto& others = *new std::set<Device>;
+  std::lock_guard lock(mutex);
+  return *others.insert(d).first;
+}
+
+}  // namespace
+
 const Device& default_device() {
-  thread_local Device seen;
-  const std::optional<Device>& own = cached_streams.device;
-  return seen = own ? *own : global_default().load();
+  const std::optional<Device> own = chosen_device(cached_streams);
+  return lasting(own ? *own : global_default().load());
 }
 void set_default_device(const Device& d) {
   backend_of(d);
   if (std::optional<Device>& own = cached_streams.device)
     own = d;
+  else if (StreamChoice* c = chosen([](const StreamChoice&) { return true; }))
+    c->device = d;
   else
     global_default() = d;
 }
@@ -190,7 +261,10 @@ std::optional<Device> set_thread_device(std::optional<Device> d) {
   return std::exchange(cached_streams.device, d);
 }
 
+void set_stream_choices(const StreamChoices* (*now)()) { choices_now = now; }
+
 std::optional<Stream> peek_default_stream(Device d) {
+  if (StreamChoice* c = chosen_on(d)) return c->stream;
   for (Stream s : mine.defaults)
     if (s.device == d) return s;
   return std::nullopt;
@@ -199,6 +273,7 @@ std::optional<Stream> peek_default_stream(Device d) {
 namespace {
 
 Stream default_stream(Device d, CachedStreams& cached) {
+  if (StreamChoice* c = chosen_on(d)) return c->stream;
   CachedStream& last = cached.last_default;
   if (last.index >= 0 && last.device == d) return Stream(last.index, d);
   auto earlier = peek_default_stream(d);
@@ -214,6 +289,10 @@ Stream default_stream(Device d) { return default_stream(d, cached_streams); }
 
 void set_default_stream(Stream s) {
   check_owner(s);
+  if (StreamChoice* c = chosen_on(s.device)) {
+    c->stream = s;
+    return;
+  }
   cached_streams.last_default = {};
   for (Stream& d : mine.defaults) {
     if (d.device == s.device) {
@@ -244,7 +323,7 @@ Stream stream_from_thread_local_stream(ThreadLocalStream tls) {
 std::vector<Stream> get_streams() { return mine.own; }
 void clear_streams() {
   for (Stream s : mine.own) backend_of(s.device).synchronize(s);
-  mine = {};
+  mine.release();
   cached_streams.last_default = {};
 }
 
@@ -287,10 +366,9 @@ Stream to_stream(const StreamOrDevice& s, Device fallback) {
 }
 Stream to_stream(const StreamOrDevice& s) {
   CachedStreams& cached = streams_of_thread();
-  const Device fallback = cached.scope.index >= 0 ? cached.scope.device
-                          : cached.device         ? *cached.device
-                                                  : global_default().load();
-  return to_stream(s, fallback, cached);
+  if (cached.scope.index >= 0) return to_stream(s, cached.scope.device, cached);
+  const std::optional<Device> own = chosen_device(cached);
+  return to_stream(s, own ? *own : global_default().load(), cached);
 }
 
 StreamScope::StreamScope() {

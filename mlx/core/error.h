@@ -85,7 +85,7 @@ extern template MLX_API void write_part<long>(std::ostream&, const void*);
 extern template MLX_API void write_part<unsigned long>(std::ostream&, const void*);
 
 /// A part of a message, by reference: text, or anything that has operator<<. Without it each list
-/// of types of arguments would be a function of its own to compile.
+/// of types of arguments would be a separate function to compile.
 class Part {
  public:
   Part(const char* text) : value_(text) {}

@@ -1,6 +1,9 @@
 // The states of an event, and the threads that wait for them.
 #include "mlx/core/event.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "mlx/core/blocking.h"
 #include "mlx/core/error.h"
 
@@ -8,7 +11,7 @@ namespace mlx::core {
 
 namespace {
 
-/// Where threads wait for events: several events share a place, by their addresses.
+/// A place at which threads wait for events: several events share one, by their addresses.
 struct WaitingPlace {
   std::mutex mutex;
   std::condition_variable changed;
@@ -33,11 +36,31 @@ bool can_resume(const std::exception_ptr& error) {
   }
 }
 
+// A chain of suspended work is freed from a list: it may be longer than the stack.
+Event::~Event() {
+  if (!work_) return;
+  std::vector<Ref<Event>> list = std::move(work_->after());
+  while (!list.empty()) {
+    const Ref<Event> next = std::move(list.back());
+    list.pop_back();
+    if (next->refs.load(std::memory_order_acquire) != 1 || !next->work_) continue;
+    auto& before = next->work_->after();
+    std::ranges::move(before, std::back_inserter(list));
+    before.clear();
+  }
+}
+
+std::unique_ptr<SuspendedWork> Completion::rest() { return nullptr; }
+
 bool Event::settle() const {
   if (!completion_ || !completion_->done()) return false;
   std::lock_guard lock(mutex_);
-  if (state() != State::launched) return true;
+  if (state() != State::launched) return state() != State::planned && state() != State::suspended;
   error_ = completion_->error();
+  if (error_ && (work_ = completion_->rest())) {
+    finish(State::suspended);
+    return false;
+  }
   if (error_) unwritten_ = completion_->unwritten();
   finish(error_ ? State::failed : State::done);
   return true;
@@ -77,8 +100,8 @@ void Event::wait_launched() const {
   if (state() == State::planned) wait_while(State::planned, false);
 }
 
-// Either the waiter sees the new state, or this thread sees that somebody waits. An exchange keeps
-// the following load behind it even on emulated Arm, where a store does not.
+// Either the waiter sees the new state, or this thread sees the waiter's mark. The exchange is a
+// full barrier even on emulated Arm, where a store lets the following load pass.
 void Event::finish(State s) const {
   state_.exchange(s);
   notify();
@@ -98,9 +121,43 @@ void Event::suspend(std::exception_ptr error, std::unique_ptr<SuspendedWork> wor
 }
 
 std::exception_ptr Event::stopped() const {
-  if (!suspended()) return nullptr;
+  if (state() != State::suspended) return nullptr;
   std::lock_guard lock(mutex_);
-  return suspended() ? error_ : nullptr;
+  return state() == State::suspended ? error_ : nullptr;
+}
+
+/// The suspended work that this event's suspended work comes after.
+std::vector<Ref<Event>> Event::suspended_before() {
+  std::lock_guard lock(mutex_);
+  std::vector<Ref<Event>> found;
+  if (state() != State::suspended) return found;
+  std::ranges::copy_if(work_->after(), std::back_inserter(found),
+                       [](const Ref<Event>& e) { return e->suspended(); });
+  return found;
+}
+
+/// Resumes suspended work, first the work that it comes after: a list, since a chain may be longer
+/// than the stack. Throws the error of the first work that stops again; the work behind it stays as
+/// it is.
+void Event::go_on() {
+  std::vector<Ref<Event>> list = suspended_before();
+  while (!list.empty()) {
+    const Ref<Event> next = list.back();
+    const auto before = next->suspended_before();
+    if (!before.empty()) {
+      list.insert(list.end(), before.begin(), before.end());
+      continue;
+    }
+    list.pop_back();
+    next->resume();
+    try {
+      next->wait_first();
+    } catch (...) {
+      // An error that is final is that of the work behind it, too.
+      if (can_resume(std::current_exception())) throw;
+    }
+  }
+  resume();
 }
 
 void Event::resume() {
@@ -131,7 +188,7 @@ void Event::wait(bool may_resume) {
           std::rethrow_exception(error);
         }
         may_resume = false;
-        resume();
+        go_on();
         break;
       default:
         if (s == State::launched && completion_) {
@@ -154,7 +211,7 @@ std::exception_ptr stopped_before(const std::vector<Ref<Event>>& after, bool goe
       try {
         e->wait();
       } catch (...) {
-        // What failed for good fails whatever comes after.
+        // A final error is the error of the later work too.
         if (can_resume(std::current_exception())) return std::current_exception();
       }
     }

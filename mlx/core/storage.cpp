@@ -1,4 +1,4 @@
-// Replicas of an array's bytes and who may reach them.
+// Replicas of an array's bytes: copies between memory spaces, and access by the host.
 #include "mlx/core/storage.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace mlx::core {
 
 namespace {
 
-/// Gives borrowed memory back with the last buffer over it.
+/// Gives borrowed memory back when the last buffer over it is freed.
 class Loan final : public RefCounted {
  public:
   explicit Loan(std::function<void()> release) : release_(std::move(release)) {}
@@ -23,14 +23,15 @@ class Loan final : public RefCounted {
   std::function<void()> release_;
 };
 
-/// A copy of what has not been computed, because that stopped.
+/// A copy of bytes whose computation was suspended.
 class SuspendedCopy final : public SuspendedWork {
  public:
   explicit SuspendedCopy(Copy copy) : copy_(std::move(copy)) {
     copy_.done = {};  // the event owns this
   }
+  std::vector<Ref<Event>>& after() override { return copy_.after; }
   void resume(Event& end) override {
-    if (std::exception_ptr error = stopped_before(copy_.after, true))
+    if (std::exception_ptr error = stopped_before(copy_.after, false))
       return end.suspend(error, std::make_unique<SuspendedCopy>(std::move(copy_)));
     copy_.done = Ref<Event>(&end);
     try {
@@ -44,7 +45,7 @@ class SuspendedCopy final : public SuspendedWork {
   Copy copy_;
 };
 
-/// Moves bytes between buffers on a stream, once `after` is over; gives the end of that.
+/// Copies bytes between buffers on a stream, once `after` is done; returns the end of the copy.
 Ref<Event> start_copy(Ref<Buffer> from, Ref<Buffer> to, size_t bytes, Stream stream,
                       const Ref<Event>& after, const Ref<Event>& reading) {
   auto end = make_ref<Event>();
@@ -65,8 +66,8 @@ Ref<Event> start_copy(Ref<Buffer> from, Ref<Buffer> to, size_t bytes, Stream str
   return end;
 }
 
-/// The arrival of a replica that is none: what the host has read of pinned memory of a device, kept
-/// for those who may still look at it.
+/// The arrival that marks a copy of a device's pinned memory on the host. It is no replica: it is
+/// kept for readers that have its address.
 const Ref<Event>& only_read() {
   static const auto& mark = *new Ref<Event>(make_ref<Event>());
   return mark;
@@ -130,7 +131,7 @@ Storage::Replica Storage::make_copy(Space space, Stream stream) {
   if (from->host && space != Space::host)
     if (Ref<Buffer> same = there.wrap(from->host, from->bytes, device.index, from))
       return {same, after};
-  // The host copies nothing itself: the device that has the bytes, or gets them, does.
+  // Copies run on the device that has the bytes, or gets them, never on the host.
   auto on = [&](Device d) { return stream.device == d ? stream : Stream(kCopyStream, d); };
   Ref<Buffer> to = there.alloc(bytes_, on(device));
   if (space == Space::host)
@@ -141,7 +142,7 @@ Storage::Replica Storage::make_copy(Space space, Stream stream) {
   return {to, start_copy(middle, to, bytes_, on(device), landed, {})};
 }
 
-/// What a device works on is not kept on the host as well.
+/// Adds a replica. One on a device replaces those on the host.
 void Storage::keep(Replica copy) {
   bool to_host = copy.buffer->host, moves = !to_host && primary_.buffer->host && !borrowed();
   if (moves) {
@@ -169,8 +170,8 @@ const Ref<Event>& Storage::reading_mark() {
 bool Storage::being_read() const {
   if (reading_ && reading_->refs.load(std::memory_order_acquire) > 1) return true;
   if (!noted_read_.load(std::memory_order_relaxed)) return false;
-  // Whoever names the buffer may be a reader, but for the writer. In this order: a writer that ends
-  // in between only makes the answer more careful.
+  // Any reference to the buffer except the writer's may be a reader's. The count is read first: a
+  // writer that ends in between makes the answer true rather than false.
   const uint32_t users = primary_.buffer->refs.load(std::memory_order_acquire) - 1;
   return users > (ready && !ready->done() ? 1 : 0);
 }
@@ -205,8 +206,8 @@ void* Storage::map(Access access) {
   Ref<Event> arrival;
   Ref<Buffer> here;
   if (access == Access::read && pinned() && !(present() & spaces(Space::host))) {
-    // Whoever pins it may write at any time: the bytes are copied again, to where they were read
-    // before.
+    // An export may have written since the last read: the bytes are copied again, to the same
+    // address as before.
     std::lock_guard lock(mutex_);
     auto old = std::ranges::find(others_, only_read(), &Replica::arrival);
     if (old == others_.end()) {

@@ -28,21 +28,20 @@ class MLX_API Buffer : public RefCounted {
   Buffer(const Buffer&) = delete;
   const Space space;
   void* const host;    ///< where the host reads and writes the bytes in place, or null
-  const size_t bytes;  ///< that it really has
+  const size_t bytes;  ///< the size of the allocation
   /// The spaces whose kernels can work on it.
   Spaces usable() const { return spaces(space) | (host ? spaces(Space::host) : 0); }
 };
 
 enum class Access { read, write };
 
-/// Bytes that arrays share. Every replica holds the bytes as they are now: a write to one drops the
-/// others.
+/// Bytes that arrays share. All replicas hold the same bytes: a write to one drops the others.
 class MLX_API Storage : public RefCounted {
  public:
-  /// `bytes` of the buffer's count.
+  /// Takes the first `bytes` of the buffer.
   Storage(Ref<Buffer> buffer, size_t bytes);
-  /// Borrows host memory of somebody else (views of NumPy arrays, files). `release` runs when
-  /// neither the storage nor a launch needs it any more, on whichever thread that is.
+  /// Borrows host memory with another owner (a NumPy array, a file). `release` runs on any thread,
+  /// once neither the storage nor a launch needs the memory.
   Storage(void* data, size_t bytes, std::function<void()> release);
 
   size_t bytes() const { return bytes_; }
@@ -50,48 +49,47 @@ class MLX_API Storage : public RefCounted {
   Spaces present() const;
   /// A replica that kernels of the space can use, or null.
   Ref<Buffer> replica(Space space) const;
-  /// The replica in the space, for work on a stream, and what that has to wait for, or null. Copies
-  /// the bytes over where they are not there, without waiting.
+  /// The replica in the space, for work on a stream, and the event that the work waits for, or
+  /// null. Starts a copy of the bytes where the space has none, without waiting.
   Ref<Buffer> bring(Space space, Stream stream, Ref<Event>& arrival);
-  /// The replica in the space is written by the launch that ends in `end`; the others go.
+  /// Makes the replica in the space the result of the launch that ends in `end`; drops the others.
   Ref<Buffer> start_write(Space space, Ref<Event> end);
 
   /// Host address of the bytes: waits for the last write, rethrows its error, and copies the bytes
-  /// over where the host cannot reach them. Write access makes the host's bytes the only ones.
+  /// to the host where it cannot access them in place. Write access drops the other replicas.
   void* map(Access access);
-  /// Copies a range of the bytes to the host, and nothing else; waits and rethrows as `map`.
+  /// Copies only a range of the bytes to the host; waits and rethrows as `map`.
   void read(void* to, int64_t offset, size_t bytes);
 
   /// Completion of the last write; null where it is known to be over.
   Ref<Event> ready;
-  /// True where the bytes are not what a failed launch should have written.
+  /// True where the last launch failed before it wrote the bytes.
   bool spoiled() const { return ready && ready->failed() && !ready->wrote(written_); }
-  /// True where nothing has to be waited for.
+  /// True where the bytes can be read without a wait.
   bool settled() const { return !ready || (ready->done() && !spoiled()); }
   /// Waits for the last write and rethrows its error.
   void wait();
 
-  /// A live export (NumPy view, DLPack, memoryview) may write at any time: the storage is then
-  /// neither taken over nor moved, and copies of it serve one launch.
+  /// Pins the storage for a live export (NumPy view, DLPack, memoryview), which may write at any
+  /// time: its memory is neither reused nor moved, and a copy of it serves one launch.
   void pin() { pins_.fetch_add(1, std::memory_order_relaxed); }
   void unpin() { pins_.fetch_sub(1, std::memory_order_release); }
   bool pinned() const { return pins_.load(std::memory_order_acquire) != 0; }
   bool borrowed() const { return borrowed_; }
 
-  /// An event that is done, which launches and copies that read the bytes keep among those that
-  /// they come after: as long as one of them exists, even suspended, somebody has a reference to
-  /// it.
+  /// An event that is done, to which launches and copies that read the bytes keep a reference, even
+  /// while they are suspended.
   Ref<Event> reading();
-  /// Says that a launch without a reference to `reading()` reads the bytes and may not be done.
+  /// Notes that a launch without a reference to `reading()` may still read the bytes.
   void note_read() { noted_read_ = true; }
-  /// True where a launch or a copy may still read the bytes. Only for a caller who has the one
-  /// reference to the storage: others may start more.
+  /// True where a launch or a copy may still read the bytes. The caller has the only reference to
+  /// the storage: other threads could start further ones.
   bool being_read() const;
 
  private:
   struct Replica {
     Ref<Buffer> buffer;
-    Ref<Event> arrival;  // end of the copy that fills it; null: `ready` says it
+    Ref<Event> arrival;  // end of the copy that fills it; null: `ready` stands for it
   };
   const Replica* find(Space space) const;
   const Ref<Event>& reading_mark();
@@ -101,7 +99,7 @@ class MLX_API Storage : public RefCounted {
 
   Replica primary_;
   std::vector<Replica> others_;
-  const Buffer* written_;  // what `ready` speaks of
+  const Buffer* written_;  // the buffer of the launch that `ready` ends
   std::atomic<Spaces> present_;
   size_t bytes_;
   std::atomic<int> pins_{0};

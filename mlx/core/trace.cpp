@@ -14,10 +14,24 @@ namespace {
 
 constexpr Trace kDepth = 0xff;
 
-thread_local constinit Trace innermost_trace = 0;
-thread_local ShapeWatch* innermost_watch = nullptr;
-
 Trace outermost(Trace t) { return t & ~kDepth; }
+
+// Python code within a transformation may continue on another stack (greenlets), whose
+// transformations then begin and end in any order: the lists here hold nothing of the stack.
+thread_local constinit Trace innermost_trace = 0;
+/// The first active transformation with the outermost one of `innermost_trace`.
+thread_local constinit Trace first_trace = 0;
+thread_local std::vector<Trace> active_traces;
+thread_local constinit ShapeWatch::State* innermost_watch = nullptr;
+
+void note_active_traces() {
+  innermost_trace = first_trace = 0;
+  if (active_traces.empty()) return;
+  innermost_trace = *std::ranges::max_element(active_traces);
+  first_trace = innermost_trace;
+  for (Trace t : active_traces)
+    if (outermost(t) == outermost(innermost_trace)) first_trace = std::min(first_trace, t);
+}
 
 /// The active outermost transformations of all threads; at most one per thread.
 class OutermostTraces {
@@ -63,17 +77,20 @@ uint16_t next_watch() {
 }  // namespace
 
 TraceScope::TraceScope() {
-  if (innermost_trace == 0) innermost_trace = all_threads().begin();
-  if ((innermost_trace & kDepth) == kDepth)
+  if (active_traces.size() >= kDepth)
     fail<ValueError>("trace", "transformations nested over 255 deep");
-  ++innermost_trace;
+  // Transformations that overlap without nesting use up the numbers of depth.
+  const bool full = (innermost_trace & kDepth) == kDepth;
+  own_ = (innermost_trace == 0 || full ? all_threads().begin() : innermost_trace) + 1;
+  active_traces.push_back(own_);
+  note_active_traces();
 }
 
 TraceScope::~TraceScope() {
-  --innermost_trace;
-  if ((innermost_trace & kDepth) != 0) return;
-  all_threads().end(innermost_trace);
-  innermost_trace = 0;
+  std::erase(active_traces, own_);
+  note_active_traces();
+  const auto is_same = [this](Trace t) { return outermost(t) == outermost(own_); };
+  if (std::ranges::none_of(active_traces, is_same)) all_threads().end(outermost(own_));
 }
 
 Trace current_trace() { return innermost_trace; }
@@ -82,6 +99,7 @@ bool any_trace_runs() { return all_threads().count() > 0; }
 bool is_live(Trace t) {
   if (t == 0) return false;
   const Trace own = outermost(innermost_trace);
+  if (own != 0 && outermost(t) == own) return t >= first_trace;
   // A newer trace may depend on this thread's transformation by way of another thread.
   if (own != 0 && t > own) return true;
   return all_threads().count() > (own != 0) && all_threads().runs(outermost(t));
@@ -92,20 +110,23 @@ bool is_open(Trace t) {
 }
 
 ShapeWatch::ShapeWatch()
-    : outside_(innermost_trace ? innermost_trace : all_threads().latest()),
-      outer_(innermost_watch),
-      number_(next_watch()),
-      before_(set_node_watch(number_)) {
-  innermost_watch = this;
+    : state_(new State{.outside = innermost_trace ? innermost_trace : all_threads().latest(),
+                       .number = next_watch(),
+                       .outer = innermost_watch}) {
+  if (innermost_watch) innermost_watch->inner = state_.get();
+  innermost_watch = state_.get();
+  set_node_watch(state_->number);
 }
 ShapeWatch::~ShapeWatch() {
-  innermost_watch = outer_;
-  set_node_watch(before_);
+  State *outer = state_->outer, *inner = state_->inner;
+  if (outer) outer->inner = inner;
+  (inner ? inner->outer : innermost_watch) = outer;
+  set_node_watch(innermost_watch ? innermost_watch->number : 0);
 }
 
 void note_shape_read(const array& a) {
-  for (ShapeWatch* w = innermost_watch; w; w = w->outer_)
-    if (a.node()->trace > w->outside_) w->read_ = true;
+  for (ShapeWatch::State* w = innermost_watch; w; w = w->outer)
+    if (a.node()->trace > w->outside) w->read = true;
 }
 
 }  // namespace mlx::core

@@ -1,6 +1,8 @@
 // Active transformations, and whether a function traced for inputs of all shapes reads shapes.
 #pragma once
 
+#include <memory>
+
 #include "mlx/core/api.h"
 #include "mlx/core/array.h"
 
@@ -11,12 +13,16 @@ namespace mlx::core {
 /// compares greater; 0 means none.
 using Trace = uint64_t;
 
-/// A transformation on this thread, for the lifetime of the object.
-class TraceScope {
+/// A transformation on this thread, for the lifetime of the object. The transformations of a thread
+/// may end in any order.
+class MLX_API TraceScope {
  public:
   TraceScope();
   ~TraceScope();
   TraceScope(const TraceScope&) = delete;
+
+ private:
+  Trace own_;
 };
 
 /// The innermost active transformation of this thread.
@@ -30,24 +36,28 @@ MLX_API bool is_live(Trace t);
 MLX_API bool is_open(Trace t);
 
 /// Records, for its lifetime, whether user code on this thread reads shapes of arrays that depend
-/// on traces started later.
-class ShapeWatch {
+/// on traces started later. The watches of one thread may end in any order.
+class MLX_API ShapeWatch {
  public:
   ShapeWatch();
   ~ShapeWatch();
   ShapeWatch(const ShapeWatch&) = delete;
-  bool shape_was_read() const { return read_; }
+  bool shape_was_read() const { return state_->read; }
   /// True for nodes that this thread has made since: others cannot depend on what is traced.
   bool made(const Node& n) const {
-    return n.watch != 0 && static_cast<int16_t>(n.watch - number_) >= 0;
+    return n.watch != 0 && static_cast<int16_t>(n.watch - state_->number) >= 0;
   }
 
+  /// An entry of the list of this thread's watches.
+  struct State {
+    Trace outside;
+    uint16_t number;
+    bool read = false;
+    State *outer, *inner = nullptr;
+  };
+
  private:
-  friend void note_shape_read(const array&);
-  Trace outside_;
-  bool read_ = false;
-  ShapeWatch* outer_;
-  uint16_t number_, before_;
+  std::unique_ptr<State> state_;
 };
 
 /// Reports to the active traces of this thread that the computation may depend on the shape of `a`

@@ -33,7 +33,7 @@ MLX_API array all_max(const array& x, std::optional<Group> group = {}, StreamOrD
 MLX_API array all_min(const array& x, std::optional<Group> group = {}, StreamOrDevice s = {});
 MLX_API array all_gather(const array& x, std::optional<Group> group = {}, StreamOrDevice s = {});
 MLX_API array sum_scatter(const array& x, std::optional<Group> group = {}, StreamOrDevice s = {});
-/// Throw ValueError: a group of one process has no other member.
+/// Functions that throw ValueError: a group of one process has no other member.
 MLX_API array send(const array& x, int dst, std::optional<Group> group = {}, StreamOrDevice s = {});
 MLX_API array recv(Shape shape, Dtype dtype, int src, std::optional<Group> group = {},
                    StreamOrDevice s = {});

@@ -205,8 +205,8 @@ class FileWriter final : public Writer {
     begun_ = written_;
   }
 
-  /// What replaces a file is on the disk first, or a power failure would leave neither. A new file
-  /// is left to the system, as those of other programs are.
+  /// Writes a draft that replaces a file to the disk first: a power failure could leave neither. A
+  /// new file is left to the system, as the files of other programs are.
   void flush() const {
     struct stat info;
     if (exists_ || ::fstatat(folder_.get(), name_.c_str(), &info, 0) == 0) {
@@ -226,7 +226,7 @@ class FileWriter final : public Writer {
     if (::fchmod(draft_.get(), old_.st_mode & 07777) != 0) refuse_errno();
   }
 
-  /// Gives the draft the name of the target if that is free, else one of its own.
+  /// Gives the draft the name of the target if that is free, else another one.
   void give_name() {
     const std::string draft = path_of_descriptor(draft_.get());
     auto link = [&](const std::string& name) {

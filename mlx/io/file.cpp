@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <mutex>
 #include <set>
 
@@ -18,13 +19,17 @@ namespace mlx::core::io {
 
 namespace {
 
-/// When a file was last written to.
-timespec change_time(const struct stat& info) {
 #if defined(__APPLE__)
-  return info.st_mtimespec;
+timespec written_at(const struct stat& info) { return info.st_mtimespec; }
+timespec altered_at(const struct stat& info) { return info.st_ctimespec; }
 #else
-  return info.st_mtim;
+timespec written_at(const struct stat& info) { return info.st_mtim; }
+timespec altered_at(const struct stat& info) { return info.st_ctim; }
 #endif
+
+bool is_same(timespec a, timespec b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
+bool is_same_file(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
 /// The open files of the process.
@@ -39,6 +44,11 @@ OpenFiles& open_files() {
 
 }  // namespace
 
+struct File::Trace {
+  struct stat info;
+  std::string path;  // absolute
+};
+
 File::File(const char* op, std::string path) : op_(op), path_(std::move(path)) {
   auto refuse = [&](const std::string& why) {
     if (fd_ >= 0) ::close(fd_);
@@ -48,14 +58,15 @@ File::File(const char* op, std::string path) : op_(op), path_(std::move(path)) {
     path_.resize(nul);
     refuse(": the path goes on after a NUL character");
   }
-  // Without O_NONBLOCK a FIFO would be waited for until somebody writes to it.
+  // Without O_NONBLOCK, opening a FIFO waits until a program writes to it.
   fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat info;
   if (fd_ < 0 || ::fstat(fd_, &info) != 0) refuse(cat(": ", std::strerror(errno)));
   if (!S_ISREG(info.st_mode)) refuse(" is not a regular file");
   size_ = static_cast<size_t>(info.st_size);
-  changed_seconds_ = change_time(info).tv_sec;
-  changed_nanoseconds_ = change_time(info).tv_nsec;
+  std::error_code unknown;
+  opened_ = std::make_unique<const Trace>(
+      Trace{info, std::filesystem::absolute(path_, unknown).string()});
   std::lock_guard lock(open_files().mutex);
   open_files().files.insert(this);
 }
@@ -81,13 +92,31 @@ void File::read(char* to, size_t n, size_t at, const std::string& what) const {
     if (got == 0) refuse("the file was shortened after it was opened");
     have += static_cast<size_t>(got);
   }
-  struct stat info;
-  if (::fstat(fd_, &info) != 0) refuse(std::strerror(errno));
-  const timespec now = change_time(info);
-  if (now.tv_sec != changed_seconds_ || now.tv_nsec != changed_nanoseconds_)
-    refuse(
-        "the file was written to after it was opened; replace files by renaming, or evaluate "
-        "arrays before their file is changed");
+  if (const std::string change = change_since_opened(); !change.empty())
+    refuse("the file may have been written to after it was opened: ", change,
+           "; load it again, replace files by renaming, or evaluate arrays before their file is "
+           "changed");
+}
+
+/// How it can be seen that the content may be another than it was; empty where it is the same. The
+/// time of alteration (ctime) of a file that is not written to changes with its owner, permissions,
+/// links and name. No program can set it, as it can the time of writing (mtime).
+std::string File::change_since_opened() const {
+  const struct stat& then = opened_->info;
+  struct stat now, named;
+  if (::fstat(fd_, &now) != 0) return cat("its state is not known: ", std::strerror(errno));
+  if (now.st_size != then.st_size)
+    return cat("its size changed from ", then.st_size, " to ", now.st_size);
+  if (!is_same(written_at(now), written_at(then)))
+    return "its time of writing (mtime) changed, which `touch` sets too";
+  if (is_same(altered_at(now), altered_at(then))) return {};
+  if (now.st_mode != then.st_mode || now.st_uid != then.st_uid || now.st_gid != then.st_gid ||
+      now.st_nlink != then.st_nlink)
+    return {};
+  if (::stat(opened_->path.c_str(), &named) != 0 || !is_same_file(named, now)) return {};
+  return "its time of alteration (ctime) changed, but no name, owner, permission or count of "
+         "links: "
+         "its time of writing may have been put back";
 }
 
 File::Unread::Unread(std::shared_ptr<const File> file) : file_(std::move(file)) {
@@ -111,8 +140,7 @@ bool File::is_unread(int descriptor) {
   if (::fstat(descriptor, &one) != 0) return false;
   std::lock_guard lock(open_files().mutex);
   return std::ranges::any_of(open_files().files, [&](const File* f) {
-    return f->unread_ > 0 && ::fstat(f->fd_, &other) == 0 && one.st_dev == other.st_dev &&
-           one.st_ino == other.st_ino;
+    return f->unread_ > 0 && ::fstat(f->fd_, &other) == 0 && is_same_file(one, other);
   });
 }
 

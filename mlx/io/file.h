@@ -9,8 +9,9 @@
 
 namespace mlx::core::io {
 
-/// A file that stays open. Renaming or deleting it changes nothing; what is read from it after it
-/// was shortened or written to is a FileError.
+/// A file that stays open. Renaming or deleting it changes nothing, nor do other permissions or
+/// links; a read after it was shortened or written to is a FileError, which names the time or size
+/// that says so.
 class MLX_API File {
  public:
   /// Throws FileError naming `op` unless the path names a regular file. Never waits for a writer.
@@ -45,11 +46,14 @@ class MLX_API File {
   static bool is_unread(int descriptor);
 
  private:
+  std::string change_since_opened() const;
+
   const char* op_;
   std::string path_;
   int fd_ = -1;
   size_t size_ = 0;
-  long changed_seconds_ = 0, changed_nanoseconds_ = 0;
+  struct Trace;
+  std::unique_ptr<const Trace> opened_;  ///< the marks that writers leave, when it was opened
   mutable std::atomic<int> unread_{0};
 };
 

@@ -6,13 +6,14 @@
 #include "mlx/io/elements.h"
 #include "mlx/io/gguf_blocks.h"
 #include "mlx/io/io.h"
+#include "mlx/runtime/evaluate.h"
 
 namespace mlx::core {
 
 namespace {
 
 constexpr uint32_t kMagic = 0x46554747;  // "GGUF"
-constexpr size_t kAlignment = 32;
+constexpr size_t kAlignment = 32;        // where the metadata says no other
 constexpr uint32_t kString = 8, kArray = 9;
 constexpr uint64_t kMaxTensorAxes = 8;
 
@@ -46,6 +47,21 @@ const Tag* find_tag(const Tag (&tags)[N], Dtype dtype) {
     if (t.dtype == dtype) return &t;
   return nullptr;
 }
+
+using Metadata = std::unordered_map<std::string, GGUFMetaData>;
+
+/// Bytes of which the position of each tensor is a multiple: the metadata may say. Calls `refuse`
+/// with the reason if it says something else than a length.
+template <class Refuse>
+size_t alignment_of(const Metadata& metadata, Refuse&& refuse) {
+  auto it = metadata.find("general.alignment");
+  const array* a = it == metadata.end() ? nullptr : std::get_if<array>(&it->second);
+  if (!a || a->size() != 1) return kAlignment;
+  const auto n = is_inexact(a->dtype()) ? 0 : a->item<int64_t>();
+  if (n < 1 || n > 1 << 30) refuse("a general.alignment that is not in [1, 2^30]");
+  return static_cast<size_t>(n);
+}
+size_t padding(size_t size, size_t alignment) { return (alignment - size % alignment) % alignment; }
 
 // ---- reading -----------------------------------------------------------------------------------
 
@@ -247,7 +263,6 @@ void put(std::string& to, const std::string& s) {
   put(to, static_cast<uint64_t>(s.size()));
   to += s;
 }
-void pad(std::string& to) { to.append((kAlignment - to.size() % kAlignment) % kAlignment, 0); }
 
 void put_value(std::string& to, const std::string& key, const array& given) {
   const Tag* tag = find_tag(kValues, given.dtype());
@@ -284,14 +299,6 @@ void put_value(std::string& to, const std::string& key, const GGUFMetaData& valu
 
 }  // namespace
 
-namespace {
-size_t checked_alignment(Source& in, const array& a) {
-  const auto n = a.dtype() == float32 || a.dtype() == float64 ? 0 : a.item<int64_t>();
-  if (n < 1 || n > 1 << 30) in.reject("has a general.alignment that is not in [1, 2^30]");
-  return static_cast<size_t>(n);
-}
-}  // namespace
-
 GGUFLoad load_gguf(std::shared_ptr<io::Reader> reader, StreamOrDevice s) {
   Source in(*reader);
   if (in.number<uint32_t>() != kMagic) in.reject("is not a GGUF file");
@@ -307,12 +314,9 @@ GGUFLoad load_gguf(std::shared_ptr<io::Reader> reader, StreamOrDevice s) {
   }
   std::vector<Tensor> list;
   for (in.checked(tensors, 24); tensors > 0; --tensors) list.push_back(read_description(in));
-  size_t alignment = kAlignment;
-  if (auto it = out.second.find("general.alignment"); it != out.second.end())
-    if (auto* a = std::get_if<array>(&it->second); a && a->size() == 1)
-      alignment = checked_alignment(in, *a);
-  const size_t pad = (alignment - in.at() % alignment) % alignment;
-  const size_t start = in.at() + pad, end = in.at() + in.left();
+  const size_t alignment =
+      alignment_of(out.second, [&](const char* why) { in.reject("has ", why); });
+  const size_t start = in.at() + padding(in.at(), alignment), end = in.at() + in.left();
   std::sort(list.begin(), list.end(), [](auto& a, auto& b) { return a.offset < b.offset; });
   for (const Tensor& t : list) {
     if (start > end || t.offset > end - start || t.bytes > end - start - t.offset)
@@ -342,6 +346,9 @@ void save_gguf(std::string file, std::unordered_map<std::string, array> arrays,
     list.emplace_back(name, a);
   }
   std::sort(list.begin(), list.end(), [](auto& a, auto& b) { return a.first < b.first; });
+  const size_t alignment = alignment_of(metadata, [](const char* why) {
+    fail<ValueError>("save_gguf", why, "; integers in it are accepted");
+  });
   std::string head;
   put(head, kMagic);
   put(head, uint32_t{3});
@@ -358,16 +365,18 @@ void save_gguf(std::string file, std::unordered_map<std::string, array> arrays,
     for (size_t i = a.ndim(); i-- > 0;) put(head, static_cast<uint64_t>(a.shape()[i]));
     put(head, find_tag(kTensors, a.dtype())->id);
     put(head, offset);
-    offset += (a.nbytes() + kAlignment - 1) / kAlignment * kAlignment;
+    offset += a.nbytes() + padding(a.nbytes(), alignment);
   }
-  pad(head);
-  for (auto& [name, a] : list) a.eval();  // a failing computation must not leave a draft
+  head.append(padding(head.size(), alignment), 0);
+  Arrays all;
+  for (auto& [name, a] : list) all.push_back(a);
+  eval(std::move(all));  // a failing computation must not leave a draft
   auto out = io::open_writer(file, "save_gguf");
   out->write(head.data(), head.size());
   for (auto& [name, a] : list) {
     const array dense = io::row_contiguous(a);  // one at a time: it may be a copy
     if (a.nbytes()) out->write(static_cast<const char*>(dense.raw(Access::read)), a.nbytes());
-    const std::string zeros((kAlignment - a.nbytes() % kAlignment) % kAlignment, 0);
+    const std::string zeros(padding(a.nbytes(), alignment), 0);
     out->write(zeros.data(), zeros.size());
   }
   out->commit();

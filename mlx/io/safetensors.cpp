@@ -6,6 +6,7 @@
 #include "mlx/core/error.h"
 #include "mlx/io/elements.h"
 #include "mlx/io/io.h"
+#include "mlx/runtime/evaluate.h"
 
 namespace mlx::core {
 
@@ -208,12 +209,24 @@ SafetensorsLoad load_safetensors(const std::string& file, StreamOrDevice s) {
   return load_safetensors(io::open_reader(file, "load_safetensors"), s);
 }
 
+namespace {
+
+/// Computes all at once, and their common inputs once.
+void evaluate(const std::unordered_map<std::string, array>& arrays) {
+  Arrays all;
+  for (auto& [name, a] : arrays) all.push_back(a);
+  eval(std::move(all));
+}
+
+}  // namespace
+
 void save_safetensors(std::shared_ptr<io::Writer> out,
                       std::unordered_map<std::string, array> arrays,
                       std::unordered_map<std::string, std::string> metadata) {
   if (arrays.contains(kMetadata))
     fail<ValueError>("save_safetensors", "an array of the name ", kMetadata,
                      "; the format keeps this name for metadata");
+  evaluate(arrays);
   std::vector<std::pair<std::string, array>> sorted(arrays.begin(), arrays.end());
   arrays.clear();
   // Wider elements first, so that every array is aligned to its element size.
@@ -254,9 +267,7 @@ void save_safetensors(std::string file, std::unordered_map<std::string, array> a
   if (file.size() < extension.size() || file.substr(file.size() - extension.size()) != extension)
     file += extension;
   // Evaluated first: a failing computation must not leave a temporary file open.
-  Arrays all;
-  for (auto& [name, a] : arrays) all.push_back(a);
-  for (const array& a : all) a.eval();
+  evaluate(arrays);
   save_safetensors(io::open_writer(file, "save_safetensors"), std::move(arrays),
                    std::move(metadata));
 }

@@ -12,12 +12,15 @@ namespace mlx::core {
 
 namespace {
 
+/// A view of bytes as the dtype of the attributes; for bool, the uint8 of which these are made.
+array reread(const array& a, const ViewAttrs& attrs, Stream s);
+
 Arrays build_cast(const Arrays& in, const Attrs* attrs, Stream s) {
   return {cast_to(in[0], attrs_as<CastAttrs>(attrs).dtype, s)};
 }
 Arrays build_copy(const Arrays& in, const Attrs*, Stream s) { return {copy(in[0], s)}; }
 Arrays build_view(const Arrays& in, const Attrs* attrs, Stream s) {
-  return {view(in[0], attrs_as<ViewAttrs>(attrs).dtype, s)};
+  return {reread(in[0], attrs_as<ViewAttrs>(attrs), s)};
 }
 Arrays build_contiguous(const Arrays& in, const Attrs* attrs, Stream s) {
   return {contiguous(in[0], attrs_as<ContiguousAttrs>(attrs).allow_col_major, s)};
@@ -133,6 +136,56 @@ constinit const OpDef op_depends{.name = "depends",
                                  .vjp = rules::identity_vjp,
                                  .vmap = vmap_depends};
 
+namespace {
+
+/// True for the elements of bool that `view` makes of bytes.
+bool is_made_of_bytes(const Node& n) {
+  if (n.status != Status::pending || n.dtype != bool_ || n.op->kind != OpKind::elementwise)
+    return false;
+  const Node* in = n.inputs().empty() ? nullptr : n.inputs()[0];
+  return in && in->status == Status::pending && in->op == &op_view &&
+         attrs_as<ViewAttrs>(in->attrs.get()).dtype == bool_;
+}
+
+array reread(const array& a, const ViewAttrs& attrs, Stream s) {
+  const Dtype dtype = attrs.dtype == bool_ ? uint8 : attrs.dtype;
+  Shape shape = a.shape();
+  int64_t from = a.itemsize(), to = dtype.size();
+  if (from != to) {
+    if (shape.empty())
+      fail<ValueError>("view", "a scalar of dtype ", dtype_name(a.dtype()), " as ",
+                       dtype_name(dtype),
+                       "; a scalar can be read as a dtype of the same size only");
+    if (shape.back() * from % to)
+      fail<ValueError>("view", "a last axis of ", shape.back() * from, " bytes as ",
+                       dtype_name(dtype), "; a multiple of ", to, " bytes is accepted");
+    shape.back() = shape.back() * from / to;
+  }
+  return make_node(op_view, std::move(shape), dtype, s, make_attrs(attrs), a);
+}
+
+/// The bytes of which elements of bool are made, as uint8, if no value of the elements has been
+/// computed yet: `a` is what `view` returned, or a rearrangement of it. Else `a`.
+array bytes_behind(const array& a) {
+  std::vector<Node*> chain;
+  Node* n = a.node();
+  while (n->status == Status::pending && n->op->kind == OpKind::view && n->op != &op_view &&
+         n->op->build && n->inputs().size() == 1) {
+    chain.push_back(n);
+    n = n->inputs()[0];
+  }
+  if (!is_made_of_bytes(*n)) return a;
+  array bytes(n->inputs()[0]);
+  for (; !chain.empty(); chain.pop_back()) {
+    const Node& rearranged = *chain.back();
+    bytes =
+        rearranged.op->build({bytes}, rearranged.attrs.get(), stream_of(array(chain.back())))[0];
+  }
+  return bytes;
+}
+
+}  // namespace
+
 array cast_to(const array& a, Dtype dtype, Stream s) {
   if (a.dtype() == dtype) return a;
   if (is_constant(a)) return constant(Scalar::convert(a.node()->scalar(), a.dtype(), dtype), dtype);
@@ -146,21 +199,10 @@ array astype(array a, Dtype dtype, StreamOrDevice s) {
 
 array view(const array& a, const Dtype& dtype, StreamOrDevice s) {
   if (a.dtype() == dtype) return a;
+  const Stream stream = to_stream(s);
   // Elements of bool must be 0 or 1, but these bytes may have other values.
-  if (dtype == bool_) return not_equal(view(a, uint8, s), constant(0.0, uint8), s);
-  Shape shape = a.shape();
-  int64_t from = a.itemsize(), to = dtype.size();
-  if (from != to) {
-    if (shape.empty())
-      fail<ValueError>("view", "a scalar of dtype ", dtype_name(a.dtype()), " as ",
-                       dtype_name(dtype),
-                       "; a scalar can be read as a dtype of the same size only");
-    if (shape.back() * from % to)
-      fail<ValueError>("view", "a last axis of ", shape.back() * from, " bytes as ",
-                       dtype_name(dtype), "; a multiple of ", to, " bytes is accepted");
-    shape.back() = shape.back() * from / to;
-  }
-  return make_node(op_view, std::move(shape), dtype, to_stream(s), make_attrs(ViewAttrs{dtype}), a);
+  if (dtype == bool_) return not_equal(reread(a, {bool_}, stream), constant(0.0, uint8), stream);
+  return reread(a.dtype() == bool_ ? bytes_behind(a) : a, {dtype}, stream);
 }
 
 array from_parts(const array& real, const array& imag, StreamOrDevice s) {

@@ -30,7 +30,7 @@ Batched copy_vmap(const Arrays& in, const std::vector<int>& axes, const Attrs*, 
   return {{copy(in[0], s)}, axes};
 }
 Batched view_vmap(const Arrays& in, const std::vector<int>& axes, const Attrs* attrs, Stream s) {
-  return {{view(to_front(in[0], axes[0], s), attrs_as<ViewAttrs>(attrs).dtype, s)}, {0}};
+  return {op_view.build({to_front(in[0], axes[0], s)}, attrs, s), {0}};
 }
 Batched contiguous_vmap(const Arrays& in, const std::vector<int>& axes, const Attrs*, Stream s) {
   return {{contiguous(to_front(in[0], axes[0], s), false, s)}, {0}};

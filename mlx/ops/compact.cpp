@@ -5,7 +5,7 @@
 
 #include "mlx/core/error.h"
 #include "mlx/ops.h"
-#include "mlx/runtime/eval.h"
+#include "mlx/runtime/evaluate.h"
 
 namespace mlx::core {
 namespace {

@@ -22,7 +22,7 @@ Shape spread(const std::vector<int>& values, size_t n, int otherwise, int minimu
   return out;
 }
 
-/// What to say of shapes that would fit if the channels came after the batch, as in PyTorch.
+/// The hint for shapes that would fit if the channels came after the batch, as in PyTorch.
 const char* hint_of_layout(const array& x, const array& w, int64_t groups) {
   if (groups < 1 || w.shape(0) % groups != 0) return "";
   if (x.shape(1) == w.shape(1) * groups)

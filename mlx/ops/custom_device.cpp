@@ -1,3 +1,5 @@
+// Streams and addresses of an NVIDIA GPU for eval_gpu of user-defined ops.
+
 #include "mlx/ops/custom_device.h"
 
 #include "mlx/backend/backend.h"

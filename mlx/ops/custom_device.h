@@ -1,4 +1,4 @@
-// What Primitive::eval_gpu works with: the device's addresses, its stream, memory of its own.
+// The device for Primitive::eval_gpu: addresses, its stream, temporary memory.
 #pragma once
 
 #include <vector>

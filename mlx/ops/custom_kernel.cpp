@@ -110,7 +110,7 @@ Arrays make(const char* op, CudaKernelAttrs attrs, const Arrays& inputs,
 
 /// The name of a dtype's elements in a source.
 std::string type_of(Dtype t, const std::string& text) {
-  // Those who use NVIDIA's types get them.
+  // Sources that use NVIDIA's types get them.
   if (t == float16) return names(text, "__half") ? "__half" : "float16_t";
   if (t == bfloat16) return names(text, "__nv_bfloat16") ? "__nv_bfloat16" : "bfloat16_t";
   if (t == bool_) return "bool";
@@ -119,7 +119,7 @@ std::string type_of(Dtype t, const std::string& text) {
   return std::string(dtype_name(t)) + "_t";
 }
 
-/// What was given to cuda_kernel.
+/// The arguments of cuda_kernel.
 struct Source {
   std::string name;
   std::vector<std::string> inputs, outputs;

@@ -1,5 +1,5 @@
-// GPU kernels given as source code or as machine code. Those for CUDA are steps of the graph, which
-// GPUs run; for Metal there is no device.
+// GPU kernels given as source code or as machine code. Kernels for CUDA are steps of the graph,
+// which GPUs run; for Metal there is no device.
 #pragma once
 
 #include <functional>
@@ -25,8 +25,8 @@ struct CudaKernelAttrs {
   bool rows = true;               ///< inputs are row-contiguous
   Shape grid = {}, group = {};    ///< threads: in all, and in a block
   int64_t shared = 0;             ///< bytes of dynamic shared memory
-  std::vector<double> fill = {};  ///< what outputs hold before it runs: one value, or none
-  /// What follows the address of each input: bit 0 its shape, bit 1 its strides.
+  std::vector<double> fill = {};  ///< initial value of the outputs: one, or none
+  /// The arguments behind the address of each input: bit 0 its shape, bit 1 its strides.
   Shape follows = {};
   /// Further arguments: their values, and what they are.
   std::vector<double> scalars = {};

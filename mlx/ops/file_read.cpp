@@ -8,7 +8,7 @@ constinit const OpDef op_file_read_parts{.name = "file_read_parts", .kind = OpKi
 
 namespace {
 
-/// What the memory of the input holds. The node's storage owns it.
+/// The content of the input's memory. The node's storage owns it.
 struct Handle {
   const ElementSource* first;  // the only bytes that belong to the array
   std::shared_ptr<const ElementSource> owner;

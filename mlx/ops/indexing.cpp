@@ -232,7 +232,7 @@ array move_to_front(const array& a, int count, int place, Stream s) {
   return transpose(a, order, s);
 }
 
-/// Axes of the slice that are not axes of the result: those of integers and index arrays.
+/// Axes of the slice that are not axes of the result: axes of integers and index arrays.
 std::vector<int> consumed_axes(const Selection& at) {
   std::vector<int> out;
   for (size_t i = 0; i < at.items.size(); ++i)

@@ -31,7 +31,7 @@ Arrays build_loop(const Arrays& inputs, const Attrs* attrs, Stream s) {
   });
 }
 
-/// What the inputs are at one position.
+/// The inputs at one position.
 Arrays slices_of(const Arrays& inputs, const std::vector<bool>& mapped) {
   Arrays slices;
   int64_t length = -1;

@@ -30,8 +30,8 @@ extern const OpDef op_loop_view;
 rules::Batched make_loop(const Node& node, const Arrays& inputs, const std::vector<int>& axes,
                          Stream s);
 
-/// The same of the op that `build` makes of what the inputs are at one position; those that are
-/// `mapped` have the axis in front. Throws ValueError where that is not one op over these inputs.
+/// The same of the op that `build` makes of the inputs at one position; inputs that are `mapped`
+/// have the axis in front. Throws ValueError where that is not one op over these inputs.
 Arrays loop_built(const Arrays& inputs, const std::vector<bool>& mapped, Stream s,
                   const std::function<Arrays(const Arrays&)>& build);
 

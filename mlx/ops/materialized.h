@@ -5,9 +5,9 @@
 
 namespace mlx::core {
 
-/// `a`, copied to a buffer of its own if evaluation would do so. Products round by the memory order
-/// of their operands: an op that transposes an operand before the product must transpose what the
-/// operand would be after evaluation.
+/// `a`, copied to another buffer if evaluation would do so. Products round by the memory order of
+/// their operands: an op that transposes an operand before the product must transpose the operand
+/// as evaluation would store it.
 array materialized(const array& a, Stream s);
 
 }  // namespace mlx::core

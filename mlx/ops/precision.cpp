@@ -1,3 +1,5 @@
+// The precision of matrix products: the setting, and its variable in the environment.
+
 #include "mlx/ops/precision.h"
 
 #include <atomic>

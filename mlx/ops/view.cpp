@@ -205,7 +205,7 @@ constinit const OpDef op_broadcast_to{.name = "broadcast_to",
                                       .view = broadcast_layout,
                                       .vjp = rules::broadcast_to_vjp,
                                       .vmap = rules::broadcast_to_vmap};
-// What is filled with a value may be written to through an export.
+// A filled array may be written to through an export.
 constinit const OpDef op_full{.name = "full",
                               .kind = OpKind::view,
                               .linearity = Linearity::linear,

@@ -1,4 +1,4 @@
-// Pass 5: where every slot lies in memory.
+// The pass `assign`: the place of every slot in memory.
 #include "mlx/runtime/assign.h"
 
 #include <algorithm>
@@ -59,10 +59,10 @@ class InPlace {
         h.kind == SlotKind::temp || (h.kind == SlotKind::leaf && h.donatable &&
                                      plan_.segments.size() == 1 && h.present & spaces(seg.space));
     if (!free) return false;
-    // Every other operand in that memory must be read at the very place that is written.
+    // Only a program reads every operand at the very place that it writes; an op has its own order.
     for (int j = 0; j < step.n_inputs; ++j) {
       if (plan_.home_of(seg.slots[step.slots[j]]) != home || j == k) continue;
-      if (j < step.epilogue) return false;  // the op reads it in an order of its own
+      if (runs_alone(step) || j < step.epilogue) return false;
       const Layout& other = step.operands[j];
       if (step.slots[j] != step.slots[k] || other.offset != in.offset ||
           other.strides != in.strides)

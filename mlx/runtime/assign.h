@@ -1,4 +1,4 @@
-// Pass 5: where every slot lies in memory.
+// The pass `assign`: the place of every slot in memory.
 #pragma once
 
 #include "mlx/runtime/plan.h"

@@ -8,7 +8,6 @@
 #include "mlx/core/node_map.h"
 #include "mlx/core/trace.h"
 #include "mlx/runtime/observe.h"
-#include "mlx/runtime/passes.h"
 
 namespace mlx::core {
 
@@ -42,8 +41,6 @@ bool is_dead_after(const Node& n) {
 }  // namespace
 
 constinit const OpDef op_call{.name = "call", .kind = OpKind::bundle, .build = build_call};
-
-Body& body_of(const Node& call) { return *call_of(call.attrs.get()).body; }
 
 Arrays make_call(const std::shared_ptr<Body>& body, const Arrays& inputs) {
   const Arrays& outputs = body->outputs();
@@ -89,102 +86,99 @@ std::vector<std::string> Body::steps() const {
   return plans_.empty() ? std::vector<std::string>{} : plans_[0]->steps;
 }
 
-std::shared_ptr<const CallPlan> Body::find(const Node& call, Claims& claims) {
-  describe(call);
+/// The plan for the form at hand, or null.
+std::shared_ptr<const CallPlan> Body::find() {
+  std::erase_if(plans_, [](const auto& p) { return p->plan->failed(); });
   for (size_t k = 0; k < plans_.size(); ++k) {
     if (plans_[k]->form != form_) continue;
     std::rotate(plans_.begin(), plans_.begin() + k, plans_.begin() + k + 1);
     return plans_[0];
   }
-  auto plan = make(call, claims);
+  return nullptr;
+}
+
+void Body::keep(std::shared_ptr<const CallPlan> plan) {
   if (plans_.size() == kMaxPlans) plans_.pop_back();
-  plans_.insert(plans_.begin(), plan);
-  return plan;
+  plans_.insert(plans_.begin(), std::move(plan));
 }
 
-std::shared_ptr<const CallPlan> Body::plan_for(const Node& call, Claims& claims) {
-  // Nobody waits for another evaluation with this lock, which that may want.
-  Claims::Impatient give_way(claims);
-  std::lock_guard lock(mutex_);
-  return find(call, claims);
+/// The number of a captured array. A node between captured arrays and outputs may have been
+/// evaluated since the trace: it is captured then.
+int Body::capture(const Node* leaf) {
+  auto at = std::ranges::find_if(captured_, [&](const array& a) { return a.node() == leaf; });
+  if (at == captured_.end()) at = captured_.insert(at, array(const_cast<Node*>(leaf)));
+  return static_cast<int>(at - captured_.begin());
 }
 
-/// The placeholders have the values of a call's inputs while a plan is made.
-class Body::BoundInputs {
- public:
-  BoundInputs(const Arrays& inputs, const Node& call) : inputs_(inputs) {
-    for (size_t k = 0; k < inputs.size(); ++k)
-      inputs[k].node()->value = value_of(*call.inputs()[k]);
+CallSubject::BoundInputs::BoundInputs(const Arrays& inputs, const Node& call) : inputs_(inputs) {
+  for (size_t k = 0; k < inputs.size(); ++k) inputs[k].node()->value = value_of(*call.inputs()[k]);
+}
+
+CallSubject::BoundInputs::~BoundInputs() {
+  for (const array& in : inputs_) in.node()->value = {};
+}
+
+CallSubject::CallSubject(Claims& claims, bool blocking, array call)
+    : Subject(claims, blocking),
+      call_(std::move(call)),
+      body_(*call_of(call_.node()->attrs.get()).body),
+      gives_way_(claims),
+      lock_(body_.mutex_) {}
+
+void CallSubject::schedule() { body_.describe(*call_.node()); }
+
+void CallSubject::find_plan() {
+  chosen_ = body_.find();
+  if (chosen_) {
+    plan = chosen_->plan;
+    return;
   }
-  ~BoundInputs() {
-    for (const array& in : inputs_) in.node()->value = {};
-  }
-  BoundInputs(const BoundInputs&) = delete;
-
- private:
-  const Arrays& inputs_;
-};
-
-/// Where the value of a leaf comes from: input k, or -1 - k for captured array k. A node between
-/// captured arrays and outputs may have been evaluated since the trace: it is captured then.
-int Body::source_of(const Node* leaf) {
-  auto same = [&](const array& a) { return a.node() == leaf; };
-  if (auto in = std::ranges::find_if(inputs_, same); in != inputs_.end())
-    return static_cast<int>(in - inputs_.begin());
-  auto captured = std::ranges::find_if(captured_, same);
-  if (captured == captured_.end())
-    captured = captured_.insert(captured_.end(), array(const_cast<Node*>(leaf)));
-  return -1 - static_cast<int>(captured - captured_.begin());
-}
-
-std::shared_ptr<const CallPlan> Body::make(const Node& call, Claims& claims) {
-  BoundInputs bound(inputs_, call);
-  NodeMap<int> input_of(inputs_.size());
-  for (size_t k = 0; k < inputs_.size(); ++k) input_of[inputs_[k].node()] = static_cast<int>(k);
-  Evaluation e(claims);
-  e.outputs = outputs_;
-  e.tracing = true;
-  e.fused = fused_ && !(watching() & watch_nans);
-  run_passes(e, Pass::schedule, Pass::schedule);
-  for (Item& item : e.items) {
+  bound_.emplace(body_.inputs_, *call_.node());
+  fused = body_.fused_ && !(watching() & watch_nans);
+  core::schedule(body_.outputs_, claims, items, true);
+  for (size_t k = 0; k < body_.inputs_.size(); ++k)
+    input_of_[body_.inputs_[k].node()] = static_cast<int>(k);
+  for (Item& item : items) {
     if (!item.leaf) item.referenced = item.taped = false;
-    item.donatable = item.node->op == &op_placeholder && dead_[*input_of.find(item.node)];
+    item.donatable = item.node->op == &op_placeholder && body_.dead_[*input_of_.find(item.node)];
   }
-  run_passes(e, Pass::place, Pass::assign);
-  auto made = std::make_shared<CallPlan>();
-  NodeMap<uint32_t> output_of(outputs_.size());
-  for (size_t k = 0; k < outputs_.size(); ++k)
-    output_of[outputs_[k].node()] = static_cast<uint32_t>(k);
-  for (Result& r : e.made->results) r.item = *output_of.find(e.items[r.item].node);
-  for (uint32_t leaf : e.made->leaves) {
-    const Node* n = e.items[leaf].node;
-    const int* input = input_of.find(n);
-    made->sources.push_back(input ? *input : source_of(n));
-  }
-  for (const Segment& seg : e.made->segments)
-    for (uint32_t i : seg.constants) made->constants.push_back(e.items[i].node->scalar());
-  made->steps = e.made->step_names();
-  made->plan = std::move(e.plan);
-  made->form = form_;
-  return made;
 }
 
-std::unique_ptr<Execution> Body::bind(const Node& call, Claims& claims, bool blocking) {
-  std::shared_ptr<const CallPlan> chosen;
-  std::vector<const Value*> leaves;
-  Claims::Impatient give_way(claims);
-  std::lock_guard lock(mutex_);
-  chosen = find(call, claims);
-  leaves.reserve(chosen->sources.size());
-  for (int s : chosen->sources)
-    leaves.push_back(&value_of(s >= 0 ? *call.inputs()[s] : *captured_[-1 - s].node()));
-  return Execution::bind(chosen->plan, leaves, chosen->constants, blocking);
+void CallSubject::keep_plan(std::shared_ptr<Plan> made) {
+  auto kept = std::make_shared<CallPlan>();
+  NodeMap<uint32_t> output_of(body_.outputs_.size());
+  for (size_t k = 0; k < body_.outputs_.size(); ++k)
+    output_of[body_.outputs_[k].node()] = static_cast<uint32_t>(k);
+  for (Result& r : made->results) r.item = *output_of.find(items[r.item].node);
+  for (uint32_t leaf : made->leaves) {
+    const Node* n = items[leaf].node;
+    const int* input = input_of_.find(n);
+    kept->sources.push_back(input ? *input : -1 - body_.capture(n));
+  }
+  for (const Segment& seg : made->segments)
+    for (uint32_t i : seg.constants) kept->constants.push_back(items[i].node->scalar());
+  kept->steps = made->step_names();
+  kept->form = body_.form_;
+  kept->plan = plan = std::move(made);
+  bound_.reset();
+  chosen_ = kept;
+  body_.keep(std::move(kept));
 }
 
-void publish_call(const Execution& x, Node& call) {
-  for (const Result& r : x.plan->results) {
+LeafValues CallSubject::leaves() const {
+  LeafValues values;
+  const auto inputs = call_.node()->inputs();
+  for (int s : chosen_->sources)
+    values.push_back(&value_of(s >= 0 ? *inputs[s] : *body_.captured_[-1 - s].node()));
+  return values;
+}
+
+void CallSubject::publish() {
+  lock_.unlock();  // arrays that go may run code of the program
+  Node& call = *call_.node();
+  for (const Result& r : plan->results) {
     PartInfo& part = (*call.parts)[r.item];
-    part.value = x.value(r, part.dtype.size());
+    part.value = execution->value(r, part.dtype.size());
   }
   call.detach();
   call.status = Status::available;

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "mlx/core/blocking.h"
-#include "mlx/runtime/execute.h"
+#include "mlx/core/node_map.h"
+#include "mlx/runtime/subject.h"
 
 namespace mlx::core {
 
@@ -35,17 +38,13 @@ class Body {
   const Arrays& outputs() const { return outputs_; }
   /// Names of the steps of the plan used last.
   std::vector<std::string> steps() const;
-  /// Makes the plan for a call whose inputs have values, if it is not there yet.
-  std::shared_ptr<const CallPlan> plan_for(const Node& call, Claims& claims);
-  /// Binds a plan to the values of a call's inputs.
-  std::unique_ptr<Execution> bind(const Node& call, Claims& claims, bool blocking);
 
  private:
-  class BoundInputs;
-  std::shared_ptr<const CallPlan> find(const Node& call, Claims& claims);
+  friend class CallSubject;
   void describe(const Node& call);
-  std::shared_ptr<const CallPlan> make(const Node& call, Claims& claims);
-  int source_of(const Node* leaf);
+  std::shared_ptr<const CallPlan> find();
+  void keep(std::shared_ptr<const CallPlan> plan);
+  int capture(const Node* leaf);
 
   static constexpr size_t kMaxPlans = 8;
   mutable EngineMutex mutex_;  // of all below
@@ -59,9 +58,39 @@ class Body {
 
 /// Results of a body over inputs of the dtypes and shapes of its placeholders.
 Arrays make_call(const std::shared_ptr<Body>& body, const Arrays& inputs);
-/// The body of a node of op_call.
-Body& body_of(const Node& call);
-/// Publishes the results of a call that has been bound.
-void publish_call(const Execution& x, Node& call);
+
+/// A call whose inputs have values. Its form is how these lie; the nodes of the body are scheduled
+/// where no plan was made for that.
+class CallSubject final : public Subject {
+ public:
+  CallSubject(Claims& claims, bool blocking, array call);
+  void schedule() override;
+  bool is_over() const override { return call_.node()->status == Status::available; }
+  void find_plan() override;
+  void keep_plan(std::shared_ptr<Plan> made) override;
+  LeafValues leaves() const override;
+  std::vector<Scalar> constants() const override { return chosen_->constants; }
+  void publish() override;
+
+ private:
+  /// The placeholders have the values of the call's inputs while a plan is made.
+  class BoundInputs {
+   public:
+    BoundInputs(const Arrays& inputs, const Node& call);
+    ~BoundInputs();
+    BoundInputs(const BoundInputs&) = delete;
+
+   private:
+    const Arrays& inputs_;
+  };
+
+  array call_;
+  Body& body_;
+  Claims::Impatient gives_way_;  // another evaluation may want the lock
+  std::unique_lock<EngineMutex> lock_;
+  std::optional<BoundInputs> bound_;
+  NodeMap<int> input_of_;  // by placeholder
+  std::shared_ptr<const CallPlan> chosen_;
+};
 
 }  // namespace mlx::core

@@ -9,18 +9,18 @@
 
 namespace mlx::core {
 
-/// The nodes that one evaluation plans: claimed until it has published them. A claim lies in the
+/// The nodes that one evaluation plans: claimed until it has published them. A claim is in the
 /// node's mark, in front of the node's place in the schedule.
 class MLX_API Claims {
  public:
-  /// Thrown to whoever must give way: it lets go of its claims and calls `wait_for`.
+  /// Thrown in the context that must give way: it lets go of its claims and calls `wait_for`.
   struct Conflict {
     uint32_t owner;
   };
 
-  /// `age` orders contexts: whoever tries `again` after a conflict keeps the age it had.
+  /// `age` orders contexts: one that tries `again` after a conflict keeps its age.
   explicit Claims(uint64_t age, bool again = false);
-  /// While it lives, the context never waits for a claim: whoever holds a lock gives way at once.
+  /// Keeps the context from waiting for a claim: a holder of a lock gives way at once.
   class Impatient {
    public:
     explicit Impatient(Claims& claims) : claims_(claims), before_(claims.patient_) {

@@ -1,21 +1,13 @@
 // Counters and texts of the engine, for tests and tools.
 #include "mlx/runtime/debug.h"
 
-#include <dlfcn.h>
-
 #include <unordered_set>
 
-#include "mlx/core/error.h"
+#include "mlx/core/plugin.h"
 
 namespace mlx::core {
 
-void load_backend(const std::string& path) {
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
-  if (!library) fail<FileError>("load_backend", dlerror());
-  auto entry = reinterpret_cast<void (*)()>(dlsym(library, "mlx_register_backend"));
-  if (!entry) fail<FileError>("load_backend", path, " has no function mlx_register_backend");
-  entry();
-}
+void load_backend(const std::string& path) { load_plugin(path); }
 
 std::vector<std::pair<std::string, int>> node_streams(const std::vector<array>& arrays) {
   std::vector<std::pair<std::string, int>> out;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "mlx/core/api.h"
-#include "mlx/runtime/eval.h"
+#include "mlx/runtime/evaluate.h"
 
 namespace mlx::core {
 

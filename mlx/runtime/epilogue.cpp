@@ -48,7 +48,7 @@ void find_epilogues(const Schedule& items, Groups& groups) {
       }
     }
   }
-  // What is read in another way, or by others too, is stored as a whole.
+  // A value that is read in another way, or by other steps too, is stored as a whole.
   for (size_t i = 0; i < groups.epilogue_of.size(); ++i)
     if (reads[i] != items[i].uses) groups.epilogue_of[i] = -1;
 }

@@ -1,156 +1,240 @@
-// Runs the passes up to `publish` over the graph behind some arrays.
+// Evaluation: the list of the passes, the graphs and the calls that go through it, and the entry
+// points of programs.
 #include "mlx/runtime/evaluate.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
+#include <optional>
 
+#include "mlx/core/blocking.h"
+#include "mlx/core/error.h"
+#include "mlx/core/trace.h"
+#include "mlx/runtime/assign.h"
 #include "mlx/runtime/call.h"
-#include "mlx/runtime/observe.h"
+#include "mlx/runtime/debug.h"
+#include "mlx/runtime/lower.h"
 #include "mlx/runtime/passes.h"
-#include "mlx/runtime/plan_cache.h"
 #include "mlx/runtime/publish.h"
+#include "mlx/runtime/unseen_errors.h"
+#include "mlx/runtime/verify.h"
 
 namespace mlx::core {
 
 namespace {
 
-std::atomic<bool> plan_cache_on{true};
+using Executions = std::vector<std::unique_ptr<Execution>>;
 
-PlanCache& plan_cache() {
-  static auto& cache = *new PlanCache;
-  return cache;
-}
-
-bool debug_plan() {
-  static const bool on = [] {
+/// Under MLX_DEBUG=plan.
+void print_steps(const Plan& plan) {
+  static const bool wanted = [] {
     const char* v = std::getenv("MLX_DEBUG");
     return v && std::string_view(v).find("plan") != std::string_view::npos;
   }();
-  return on;
+  if (!wanted) return;
+  for (const auto& name : plan.step_names(true)) std::cerr << "step " << name << "\n";
 }
 
-void make_plan(Evaluation& e) {
-  e.fused = !(watching() & watch_nans);
-  run_passes(e, Pass::place, Pass::assign);
-  if (debug_plan())
-    for (const auto& name : e.plan->step_names(true)) std::cerr << "step " << name << "\n";
+bool plan_calls(Subject& s, Executions& out);
+
+/// The list of the passes, for graphs and calls alike: up to `assign` without `out`. A form that
+/// was planned before goes from `schedule` to `bind`, with the plan of then. Claims end after
+/// `publish`: `prepare` may compile and `run` waits, so Evaluation::launch does both without any
+/// lock.
+///
+/// The calls that a graph depends on come before it. An execution in `out` was published and must
+/// run, also where this throws.
+void run_passes(Subject& s, Executions* out) {
+  do {
+    run_pass(Pass::schedule, [&] { s.schedule(); });
+    if (s.is_over()) return;
+  } while (out && plan_calls(s, *out));
+  s.find_plan();
+  if (is_verifying()) verify_schedule(s.items);
+  if (!s.plan) {
+    run_pass(Pass::place, [&] { place(s.items, s.targets); });
+    const bool fused = s.fused && is_enabled(Pass::fuse);
+    run_pass(Pass::fuse, [&] { fuse(s.items, s.targets, s.groups, fused); });
+    if (is_verifying()) verify_groups(s.items, s.groups);
+    auto made = std::make_shared<Plan>();
+    run_pass(Pass::lower, [&] { lower(s.items, s.targets, s.groups, *made); });
+    if (is_verifying()) verify_steps(*made);
+    run_pass(Pass::assign, [&] { assign_memory(*made, is_enabled(Pass::assign)); });
+    if (is_verifying()) verify_memory(*made);
+    if (out) print_steps(*made);
+    s.keep_plan(std::move(made));
+  }
+  if (!out) return;
+  run_pass(Pass::bind, [&] {
+    const LeafValues leaves = s.leaves();
+    s.execution =
+        Execution::bind(s.plan, {leaves.data(), leaves.size()}, s.constants(), s.blocking);
+  });
+  run_pass(Pass::publish, [&] { s.publish(); });
+  out->push_back(std::move(s.execution));
 }
 
-/// Descriptions reuse its memory.
-PlanForm& form_of_thread() {
-  thread_local PlanForm form;
-  return form;
+/// Plans a call, after the graph of its inputs, which is free of calls.
+void plan_call(const array& call, Subject& s, Executions& out) {
+  if (call.node()->status == Status::available) return;
+  Arrays pending;
+  for (Node* in : call.node()->inputs()) {
+    if (in->op == &op_constant)
+      store_constant(in);
+    else if (in->status == Status::pending)
+      pending.emplace_back(in);
+  }
+  if (!pending.empty()) {
+    GraphSubject inputs(s.claims, s.blocking, std::move(pending));
+    run_passes(inputs, &out);
+  }
+  CallSubject subject(s.claims, s.blocking, call);
+  run_passes(subject, &out);
 }
 
-/// Finds the plan to run: one of an earlier schedule of the same form where there is one.
-void find_plan(Evaluation& e) {
-  // A plan that is watched names the lines that built its nodes: it serves them only.
-  bool shared = plan_cache_on.load(std::memory_order_relaxed) && watching() == 0;
-  if (!shared) return make_plan(e);
-  PlanForm& form = form_of_thread();
-  if (!form.describe(e.items)) return make_plan(e);
-  e.plan = plan_cache().find(form);
-  if (e.plan) return;
-  make_plan(e);
-  plan_cache().keep(form, e.plan);
+/// Plans the calls among the items, which are no longer valid then; false where there are none.
+bool plan_calls(Subject& s, Executions& out) {
+  Arrays calls;
+  for (const Item& item : s.items)
+    if (!item.leaf && item.node->op == &op_call) calls.emplace_back(item.node);
+  if (calls.empty()) return false;
+  s.items.clear();
+  for (array& call : calls) plan_call(std::exchange(call, {}), s, out);
+  return true;
 }
 
-/// Binds what computes some arrays: the calls among what they depend on, each by a plan of its own,
-/// and a plan for the rest.
-class Binder {
- public:
-  Binder(Claims& claims, bool blocking, Executions& out)
-      : evaluation_(claims), claims_(claims), out_(out) {
-    evaluation_.blocking = blocking;
-  }
+/// True where the array has a value. Where a blocking caller has to wait for it, its event goes to
+/// `waits`.
+bool is_there(const array& a, bool blocking, std::vector<Ref<Event>>& waits) {
+  (void)a.dtype();  // throws for null handles
+  const Node* n = a.node();
+  if (n->status == Status::pending) return is_pending_constant(n);
+  if (blocking && n->value.storage && !n->value.storage->settled())
+    waits.push_back(n->value.storage->ready);
+  return true;
+}
 
-  void bind(Arrays todo) {
-    std::erase_if(todo, [this](const array& a) { return has_value(a); });
-    if (todo.empty()) return;
-    Arrays calls = order(todo);
-    if (!calls.empty()) {
-      evaluation_.items.clear();
-      for (array& c : calls) bind_call(std::exchange(c, {}));
-      std::erase_if(todo, [this](const array& a) { return has_value(a); });
-      if (todo.empty()) return;
-      order(todo);
-    }
-    todo.clear();
-    bind_graph();
+void wait_for_earlier(Event& e) {
+  try {
+    e.wait();
+  } catch (...) {
+    e.set_reported();
+    throw;
   }
-
- private:
-  /// Gives the array its value where that is known; false where it must be computed.
-  bool has_value(const array& a) {
-    Node* n = a.node();
-    if (n->status == Status::available || is_pending_constant(n)) return true;
-    claims_.claim(n);
-    if (is_computed_part(n)) adopt(n);
-    return n->status == Status::available;
-  }
-
-  /// Schedules the arrays; gives the calls among what they depend on.
-  Arrays order(Arrays& todo) {
-    evaluation_.outputs.swap(todo);
-    run_passes(evaluation_, Pass::schedule, Pass::schedule);
-    evaluation_.outputs.swap(todo);
-    Arrays calls;
-    for (const Item& item : evaluation_.items)
-      if (!item.leaf && item.node->op == &op_call) calls.emplace_back(item.node);
-    return calls;
-  }
-
-  void bind_graph() {
-    find_plan(evaluation_);
-    run_passes(evaluation_, Pass::bind, Pass::publish);
-    evaluation_.items.clear();
-    out_.push_back(std::move(evaluation_.execution));
-  }
-
-  /// The inputs of the call have values or are free of calls.
-  void bind_call(array call) {
-    if (call.node()->status == Status::available) return;
-    Arrays pending;
-    for (Node* in : call.node()->inputs()) {
-      if (in->op == &op_constant)
-        store_constant(in);
-      else
-        pending.emplace_back(in);
-    }
-    std::erase_if(pending, [this](const array& a) { return has_value(a); });
-    if (!pending.empty()) {
-      order(pending);
-      pending.clear();
-      bind_graph();
-    }
-    out_.push_back(body_of(*call.node()).bind(*call.node(), claims_, evaluation_.blocking));
-    publish_call(*out_.back(), *call.node());
-  }
-
-  Evaluation evaluation_;
-  Claims& claims_;
-  Executions& out_;
-};
+}
 
 }  // namespace
 
-void bind_all(const Arrays& outputs, Claims& claims, bool blocking, Executions& out) {
-  Binder(claims, blocking, out).bind(outputs);
+Evaluation::Evaluation(Arrays outputs, bool blocking) : blocking_(blocking) {
+  std::erase_if(outputs, [&](const array& a) { return is_there(a, blocking, waits_); });
+  if (outputs.empty()) return;
+  try {
+    with_claims([&](Claims& claims) {
+      GraphSubject graph(claims, blocking, outputs);
+      run_passes(graph, &executions_);
+    });
+  } catch (...) {
+    // What has been published must run; the error comes after it.
+    if (executions_.empty()) throw;
+    error_ = std::current_exception();
+    return;
+  }
+  // What another thread has computed meanwhile is waited for, too.
+  for (const array& a : outputs) {
+    const Storage* s = a.node()->value.storage.get();
+    auto ours = [&](const auto& x) {
+      return std::ranges::find(x->done, s->ready) != x->done.end();
+    };
+    if (blocking && s && !s->settled() && std::ranges::none_of(executions_, ours))
+      waits_.push_back(s->ready);
+  }
 }
+
+Evaluation::Evaluation(Evaluation&&) noexcept = default;
+Evaluation::~Evaluation() = default;
+
+bool Evaluation::idle() const { return executions_.empty() && waits_.empty(); }
+
+bool Evaluation::is_brief() const {
+  return blocking_ && waits_.empty() && executions_.size() == 1 && executions_[0]->plan->is_brief();
+}
+
+/// The last passes. Work behind suspended work is kept with it.
+void Evaluation::launch() {
+  std::exception_ptr stopped;
+  for (auto& x : executions_) {
+    if (stopped) {
+      x->suspend(stopped);
+      continue;
+    }
+    run_pass(Pass::prepare, [&] { x->prepare(); });
+    run_pass(Pass::run, [&] { x->run(); });
+    if (blocking_) stopped = x->suspended();
+  }
+  if (stopped) std::rethrow_exception(stopped);
+}
+
+void Evaluation::run() {
+  if (idle() && !error_) return;
+  std::optional<BlockingRegion> region;
+  if (!is_brief()) region.emplace();
+  launch();
+  if (blocking_) {
+    for (const auto& e : waits_) wait_for_earlier(*e);
+    for (const auto& x : executions_)
+      for (const auto& e : x->done) e->wait_first();
+  } else {
+    for (const auto& x : executions_) watch_errors(*x);
+  }
+  if (error_) std::rethrow_exception(error_);
+}
+
+void eval(Arrays outputs) { Evaluation(std::move(outputs)).run(); }
+void async_eval(Arrays outputs) {
+  refuse_in_trace();
+  Evaluation(std::move(outputs), false).run();
+}
+
+void refuse_in_trace() {
+  if (current_trace() != 0)
+    fail<ValueError>("async_eval",
+                     "Not allowed inside a graph transformation, while a function is traced; eval "
+                     "waits, and is accepted in functions under grad");
+}
+
+void array::eval() const {
+  if (checked()->status == core::Status::available) return n_->value.storage->wait();
+  if (is_pending_constant(n_))
+    return with_claims([&](Claims& claims) {
+      claims.claim(n_);
+      store_constant(n_);
+    });
+  core::eval(Arrays{*this});
+}
+
+void synchronize(Stream s) {
+  backend_of(s.device).synchronize(s);
+  throw_unseen_error(s);
+}
+void synchronize() { synchronize(to_stream({})); }
+void synchronize(ThreadLocalStream s) { synchronize(stream_from_thread_local_stream(s)); }
 
 std::shared_ptr<const Plan> plan_of(const Arrays& outputs, Claims& claims) {
-  Evaluation e(claims);
-  for (const array& a : outputs)
-    if (a.node()->status == Status::pending && !is_constant(a)) e.outputs.push_back(a);
-  run_passes(e, Pass::schedule, Pass::schedule);
-  make_plan(e);
-  return e.plan;
+  GraphSubject graph(claims, true, outputs);
+  graph.shares_plans = false;
+  run_passes(graph, nullptr);
+  return graph.plan ? graph.plan : std::make_shared<const Plan>();
 }
 
-void enable_plan_cache(bool on) {
-  plan_cache_on = on;
+std::vector<std::string> plan_steps(const Arrays& outputs) {
+  return with_claims([&](Claims& claims) { return plan_of(outputs, claims)->step_names(); });
+}
+
+void set_fusion(bool on) {
+  enable_pass(Pass::fuse, on);
   clear_plan_cache();
 }
-void clear_plan_cache() { plan_cache().clear(); }
+
+void set_plan_cache(bool on) { enable_plan_cache(on); }
 
 }  // namespace mlx::core

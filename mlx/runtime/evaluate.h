@@ -1,26 +1,67 @@
-// From arrays to executions: which plans compute them, bound to memory, results published.
+// Evaluation, as programs ask for it.
 #pragma once
 
+#include <exception>
 #include <memory>
+#include <string>
 #include <vector>
 
-#include "mlx/runtime/execute.h"
+#include "mlx/core/api.h"
+#include "mlx/core/array.h"
 
 namespace mlx::core {
 
-using Executions = std::vector<std::unique_ptr<Execution>>;
+struct Execution;
 
-/// Binds what computes the arrays, in order: the calls among what they depend on, each by a plan of
-/// its own, and a plan for the rest. Where it throws, what `out` has was published and must run.
-/// Called again after a conflict, it goes on where it was.
-void bind_all(const Arrays& outputs, Claims& claims, bool blocking, Executions& out);
+/// An evaluation whose graph has been planned, whose memory is there, and whose arrays already
+/// count as evaluated; what is left is to run it. Planning wants the caller's locks on the graph
+/// (Python's GIL), running gives them back.
+class MLX_API Evaluation {
+ public:
+  /// Plans the evaluation of `outputs`. Throws ValueError for placeholders, MemoryError where
+  /// memory does not suffice; the graph is then unchanged.
+  explicit Evaluation(Arrays outputs, bool blocking = true);
+  Evaluation(Evaluation&&) noexcept;
+  /// What was planned and not run fails for whoever waits for it.
+  ~Evaluation();
+  /// Launches the work; waits for it unless asynchronous. Rethrows its error.
+  void run();
+  /// True where nothing has to be launched or waited for.
+  bool idle() const;
 
-/// A fresh plan for what is not evaluated among the arrays.
-std::shared_ptr<const Plan> plan_of(const Arrays& outputs, Claims& claims);
+ private:
+  void launch();
+  bool is_brief() const;
+  std::vector<std::unique_ptr<Execution>> executions_;
+  std::exception_ptr error_;
+  std::vector<Ref<Event>> waits_;  // of earlier evaluations
+  bool blocking_;
+};
 
-/// Turns the cache of plans on or off.
-void enable_plan_cache(bool on);
-/// Empties the cache of plans.
-void clear_plan_cache();
+/// Computes the arrays and waits.
+MLX_API void eval(Arrays outputs);
+/// Starts to compute the arrays; whoever reads them waits. Throws ValueError in a transformation.
+MLX_API void async_eval(Arrays outputs);
+MLX_API void refuse_in_trace();
+template <class... A>
+  requires(sizeof...(A) > 0 && (std::is_convertible_v<A, array> && ...))
+void eval(A... arrays) {
+  eval(Arrays{std::move(arrays)...});
+}
+template <class... A>
+  requires(sizeof...(A) > 0 && (std::is_convertible_v<A, array> && ...))
+void async_eval(A... arrays) {
+  async_eval(Arrays{std::move(arrays)...});
+}
+
+/// Waits for everything launched on a stream (the default one where none is given).
+MLX_API void synchronize();
+MLX_API void synchronize(Stream s);
+MLX_API void synchronize(ThreadLocalStream s);
+
+/// Names of the steps that an evaluation would run.
+MLX_API std::vector<std::string> plan_steps(const Arrays& outputs);
+/// Launches since the start of the process.
+MLX_API uint64_t launch_count();
 
 }  // namespace mlx::core

@@ -1,8 +1,9 @@
-// Passes 6 and later: memory for the slots of a plan, its launches, and what stops them.
+// The passes `bind`, `prepare` and `run`: memory for the slots of a plan, its launches, and what
+// stops them.
 #include "mlx/runtime/execute.h"
 
 #include "mlx/core/error.h"
-#include "mlx/runtime/eval.h"
+#include "mlx/runtime/evaluate.h"
 
 namespace mlx::core {
 
@@ -51,8 +52,9 @@ class SuspendedLaunch final : public SuspendedWork {
   SuspendedLaunch(Backend& backend, Launch launch) : backend_(backend), launch_(std::move(launch)) {
     launch_.done = {};  // the event owns this
   }
+  std::vector<Ref<Event>>& after() override { return launch_.after; }
   void resume(Event& end) override {
-    if (std::exception_ptr error = stopped_before(launch_.after, true))
+    if (std::exception_ptr error = stopped_before(launch_.after, false))
       return end.suspend(error, std::make_unique<SuspendedLaunch>(backend_, std::move(launch_)));
     launch_.done = Ref<Event>(&end);
     launch_.blocking = true;
@@ -111,17 +113,6 @@ std::unique_ptr<Execution> Execution::bind(std::shared_ptr<const Plan> shared,
     written = storage->start_write(plan->segments[s.segment].space, end);
   }
   return x;
-}
-
-std::unique_ptr<Execution> bind_values(std::shared_ptr<const Plan> plan, const Schedule& items,
-                                       bool blocking) {
-  SmallVector<const Value*, 16> leaves;
-  for (uint32_t i : plan->leaves) leaves.push_back(&value_of(*items[i].node));
-  std::vector<Scalar> constants;
-  for (const Segment& seg : plan->segments)
-    for (uint32_t i : seg.constants) constants.push_back(items[i].node->scalar());
-  return Execution::bind(std::move(plan), {leaves.data(), leaves.size()}, std::move(constants),
-                         blocking);
 }
 
 Value Execution::value(const Result& r, int itemsize) const {

@@ -1,10 +1,9 @@
-// Passes 6, 8 and 9: a plan gets its memory, its executables, and runs.
+// The passes bind, prepare and run: a plan gets its memory, its executables, and runs.
 #pragma once
 
 #include "mlx/core/api.h"
 #include "mlx/core/inline_array.h"
 #include "mlx/runtime/plan.h"
-#include "mlx/runtime/schedule.h"
 
 namespace mlx::core {
 
@@ -55,9 +54,5 @@ struct MLX_API Execution {
   void note_reads(size_t index);
   bool launched_ = false;
 };
-
-/// Binds a plan to the values of a schedule of its form.
-std::unique_ptr<Execution> bind_values(std::shared_ptr<const Plan> plan, const Schedule& items,
-                                       bool blocking);
 
 }  // namespace mlx::core

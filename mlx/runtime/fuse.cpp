@@ -110,7 +110,7 @@ class Grower {
   }
 
   /// Whether the program computes the item, which is then no member, from the numbers of its
-  /// elements; `operands`: those that this takes.
+  /// elements; `operands`: the values that this takes.
   bool generates(uint32_t i, const AxisMap& axes, uint32_t reads, bool same_map,
                  int& operands) const {
     GeneratorRead read;
@@ -142,13 +142,13 @@ class Grower {
       if (n.shape[k] != 1 && axes[k] < 0) return false;
     if (computes(item))
       return target_->backend->fuses(instruction_of(n), target_->stream.device.index);
-    // A view that is stored, or that others read, needs an address of its own.
+    // A view that is stored, or that other steps read, needs an address.
     AxisMap unused;
     return is_view(item) && !item.stored() && reads == item.uses && !view_placed_[i] &&
            view_map(n, axes, unused);
   }
 
-  /// The item is an input of the group. What it views must then be computed before the group.
+  /// The item is an input of the group. The base of a view must then be computed before the group.
   void leave_out(uint32_t i, int operands) {
     leaves_ += operands;
     if (!is_view(items_[i])) return;

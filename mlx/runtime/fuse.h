@@ -1,4 +1,4 @@
-// Pass 3: group the elementwise nodes of the schedule; each group runs as one program.
+// The pass `fuse`: group the elementwise nodes of the schedule; each group runs as one program.
 #pragma once
 
 #include "mlx/core/api.h"

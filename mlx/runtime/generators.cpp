@@ -8,7 +8,22 @@
 
 namespace mlx::core {
 
+namespace {
+
+/// Whether the item is a generator or views of one, whose axes are not looked at yet.
+bool comes_from_generator(const Schedule& items, uint32_t item) {
+  for (;; item = item_index(items[item].node->inputs()[0])) {
+    if (items[item].leaf) return false;
+    const OpDef& op = *items[item].node->op;
+    if (op.generator) return true;
+    if (op.kind != OpKind::view) return false;
+  }
+}
+
+}  // namespace
+
 bool find_generator(const Schedule& items, uint32_t item, const AxisMap& axes, GeneratorRead& out) {
+  if (!comes_from_generator(items, item)) return false;
   out.axes = axes;
   for (out.item = item;;) {
     const Item& at = items[out.item];
@@ -65,7 +80,7 @@ void find_computed_inside(const Schedule& items, Groups& groups) {
       const bool view = item.node->op->kind == OpKind::view;
       const bool inside = !wanted && (view || item.node->op->generator);
       groups.computed_inside[i] = inside;
-      // What a generator is made from is read by the groups instead.
+      // The operands of a generator are read by the groups instead.
       if (inside && view) continue;
       for (Node* in : computed_from(*item.node)) read[item_index(in)] = true;
     }

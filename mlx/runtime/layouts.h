@@ -18,7 +18,7 @@ bool view_map(const Node& view, const AxisMap& axes, AxisMap& out);
 /// How the elements of an operand of the iteration lie.
 struct MemoryOrder {
   enum Kind : uint8_t { broadcast, sparse, dense } kind = broadcast;
-  Strides strides;  ///< where dense; equal for what lies alike
+  Strides strides;  ///< where dense; equal for equal layouts
 };
 MemoryOrder memory_order(const Strides& strides, const Shape& iteration);
 

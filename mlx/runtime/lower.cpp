@@ -1,34 +1,16 @@
-// Pass 4: ops and fusion groups become steps, views become layouts.
+// The pass `lower`: ops and fusion groups become steps, views become layouts.
 #include "mlx/runtime/lower.h"
 
 #include <algorithm>
 #include <map>
 
+#include "mlx/core/fill.h"
+#include "mlx/runtime/op_step.h"
 #include "mlx/runtime/programs.h"
 
 namespace mlx::core {
 
 namespace {
-
-/// True where a kernel that accepts such operands can read this one.
-bool accepted(Accepts wish, const Layout& l) {
-  const size_t rank = l.shape.size();
-  switch (wish) {
-    case Accepts::any:
-      return true;
-    case Accepts::rows:
-      return is_row_contiguous(l.shape, l.strides);
-    case Accepts::dense:
-      return is_dense(l.shape, l.strides);
-    default: {
-      if (rank < 2) return rank == 0 || l.shape[0] <= 1 || l.strides[0] == 1;
-      int64_t m = l.shape[rank - 2], n = l.shape[rank - 1];
-      int64_t row = l.strides[rank - 2], column = l.strides[rank - 1];
-      return ((column == 1 || n <= 1) && (row >= n || m <= 1)) ||
-             ((row == 1 || m <= 1) && (column >= m || n <= 1));
-    }
-  }
-}
 
 bool repeats(const Layout& l) {
   for (size_t k = 0; k < l.shape.size(); ++k)
@@ -41,15 +23,6 @@ Location repeated(Location one, const Shape& shape) {
   one.layout.shape = shape;
   one.layout.strides = Strides(shape.size(), 0);
   return one;
-}
-
-/// True if one of the views that the node consists of promises memory for each element.
-bool has_distinct_elements(const Node& node) {
-  for (const Node* n = &node; n->op->kind == OpKind::view; n = n->inputs()[0]) {
-    if (n->op->distinct) return true;
-    if (n->status == Status::available) break;
-  }
-  return false;
 }
 
 /// Inputs whose elements lie exactly as the outputs' do.
@@ -65,15 +38,6 @@ uint32_t same_layout_inputs(const Step& step) {
   return mask;
 }
 
-/// Gives a result the memory order of an input of its shape that is dense.
-void keep_order(const Layout& in, Layout& out) {
-  if (in.shape != out.shape) return;
-  MemoryOrder order = memory_order(in.strides, in.shape);
-  if (order.kind == MemoryOrder::dense) out.strides = std::move(order.strides);
-}
-
-std::span<const int> all_of(const SmallVector<int, 8>& v) { return {v.data(), v.size()}; }
-
 class Lowering {
  public:
   Lowering(const Schedule& items, const Targets& targets, const Groups& groups, Plan& plan)
@@ -83,7 +47,8 @@ class Lowering {
         plan_(plan),
         steps_(targets, plan),
         values_(items, steps_, plan),
-        programs_(items, targets, groups, steps_, values_) {}
+        programs_(items, targets, groups, steps_, values_),
+        ops_(items, targets, steps_, values_) {}
 
   void run() {
     for (uint32_t i = 0; i < items_.size(); ++i) {
@@ -103,25 +68,15 @@ class Lowering {
   }
 
  private:
-  /// An op's step while it is made.
-  struct OpStep {
-    uint32_t item;
-    Step step;
-    SmallVector<int, 8> slots;
-    std::vector<Location> results;
-    Shape loop;  // the lengths of the loops around the op
-    Requirements need;
-  };
-
   void add_group(const FusionGroup& group) {
     const Node& root = *items_[group.root()].node;
     auto waiting = waiting_.find(groups_.of[group.root()]);
     OpStep* op = waiting == waiting_.end() ? nullptr : &waiting->second;
-    if (op) give_memory(*op);
+    if (op) ops_.give_memory(*op);
     Step step = programs_.start(group, op ? std::optional(op->item) : std::nullopt);
     std::vector<uint32_t> stored = programs_.add_outputs(step);
     if (!op || !add_with_epilogue(*op, step)) {
-      if (op) finish_op(*op);
+      if (op) ops_.finish(*op);
       uint32_t in_place = same_layout_inputs(step);
       if (num_elements(root.shape) > 0)
         steps_.add_step(root.stream, std::move(step), all_of(programs_.slots()), in_place);
@@ -234,128 +189,14 @@ class Lowering {
 
   void add_op(uint32_t i) {
     if (add_with_prologue(i)) return;
-    OpStep s = start_op(i);
+    OpStep s = ops_.start(i);
     if (waits_for_group(s)) {
       waiting_.emplace(groups_.epilogue_of[i], std::move(s));
       return;
     }
-    give_memory(s);
-    finish_op(s);
+    ops_.give_memory(s);
+    ops_.finish(s);
     store(i);
-  }
-
-  /// The step of an op whose results have no memory yet.
-  OpStep start_op(uint32_t i) {
-    const Node& n = *items_[i].node;
-    OpStep s;
-    s.item = i;
-    s.step.op = n.op;
-    s.step.attrs = n.attrs;
-    s.step.origin = n.origin;
-    for (Node* in : n.inputs()) add_operand(s, item_index(in), n.stream);
-    s.step.n_inputs = static_cast<int>(s.slots.size());
-    add_outputs(s, n);
-    enter_loops(s, n);
-    const Target& t = targets_.of(n.stream);
-    s.need = t.backend->find(*s.step.op, s.step.attrs.get(), s.step.operands, s.step.n_inputs,
-                             t.stream.device.index);
-    for (size_t k = 0; k < s.need.inputs.size(); ++k) meet(s.need.inputs[k], s, k, n.stream);
-    if (s.need.keeps_order && s.loop.empty() && s.step.n_inputs > 0) {
-      Layout& out = s.step.operands[s.step.n_inputs];
-      keep_order(s.step.operands[0], out);
-      s.results[0].layout = out;
-    }
-    return s;
-  }
-
-  /// Slots of the results and of the workspace.
-  void give_memory(OpStep& s) {
-    for (Location& r : s.results) {
-      const Layout& l = r.layout;
-      r.slot = steps_.add_slot(SlotKind::temp, num_elements(l.shape) * l.dtype.size());
-      s.slots.push_back(r.slot);
-    }
-    if (s.need.workspace) {
-      s.step.workspace = static_cast<int>(s.slots.size());
-      s.slots.push_back(steps_.add_slot(SlotKind::temp, s.need.workspace));
-      s.step.operands.push_back(dense_layout({static_cast<int64_t>(s.need.workspace)}, uint8));
-      if (!s.loop.empty()) s.step.advance.push_back(Strides(s.loop.size(), 0));
-    }
-    values_.set_parts(s.item, std::move(s.results));
-  }
-
-  /// Adds the step, unless it runs at no position of its loop.
-  void finish_op(OpStep& s) {
-    uint32_t in_place = s.loop.empty() ? s.need.in_place : 0;
-    bool runs = s.loop.empty() || num_elements(s.loop) > 0;
-    s.step.loop = s.loop;
-    const int stream = items_[s.item].node->stream;
-    if (runs) steps_.add_step(stream, std::move(s.step), all_of(s.slots), in_place);
-  }
-
-  void add_operand(OpStep& s, uint32_t item, int stream) {
-    Location from = values_.resolve(item, stream);
-    if (from.is_constant()) {
-      const Shape& shape = items_[item].node->shape;
-      from = steps_.add_copy(from, {}, stream);
-      from.layout.shape = shape;
-      from.layout.strides = Strides(shape.size(), 0);
-    }
-    s.step.operands.push_back(from.layout);
-    s.slots.push_back(from.slot);
-  }
-
-  void add_outputs(OpStep& s, const Node& n) {
-    auto add = [&](const Shape& shape, Dtype dtype) {
-      s.step.operands.push_back(dense_layout(shape, dtype));
-      s.results.push_back({.layout = s.step.operands.back()});
-    };
-    if (n.parts) {
-      for (const PartInfo& p : *n.parts) add(p.shape, p.dtype);
-    } else {
-      add(n.shape, n.dtype);
-    }
-  }
-
-  /// A loop op becomes a step of the op inside, at each position along the first axis of those
-  /// operands that have it.
-  void enter_loops(OpStep& s, const Node& n) {
-    while (s.step.op->loop) {
-      const LoopBody body = s.step.op->loop(s.step.attrs.get());
-      const Layout& first_output = s.step.operands[s.step.n_inputs];
-      s.loop.push_back(first_output.shape[0]);
-      s.step.advance.resize(s.step.operands.size());
-      for (size_t k = 0; k < s.step.operands.size(); ++k) {
-        Layout& l = s.step.operands[k];
-        bool moves = static_cast<int>(k) >= s.step.n_inputs || (*body.mapped)[k];
-        s.step.advance[k].push_back(moves ? l.strides[0] : 0);
-        if (!moves) continue;
-        l.shape.erase(l.shape.begin());
-        l.strides.erase(l.strides.begin());
-      }
-      s.step.op = body.node->op;
-      s.step.attrs = body.node->attrs;
-    }
-  }
-
-  /// Copies an input that the kernel cannot read as it lies.
-  void meet(Accepts wish, OpStep& s, size_t k, int stream) {
-    Layout& l = s.step.operands[k];
-    if (accepted(wish, l)) return;
-    Layout whole = l;  // with the axes of the loops in front
-    SmallVector<size_t, 4> moving;
-    for (size_t d = 0; d < s.loop.size(); ++d)
-      if (s.step.advance[k][d] != 0) moving.push_back(d);
-    for (size_t d = moving.size(); d-- > 0;) {
-      whole.shape.insert(whole.shape.begin(), s.loop[moving[d]]);
-      whole.strides.insert(whole.strides.begin(), s.step.advance[k][moving[d]]);
-    }
-    Location copy = steps_.add_copy({.slot = s.slots[k], .layout = whole}, whole.shape, stream);
-    s.slots[k] = copy.slot;
-    l.strides = row_major(l.shape);
-    l.offset = 0;
-    for (size_t d = 0; d < moving.size(); ++d)
-      s.step.advance[k][moving[d]] = copy.layout.strides[d];
   }
 
   // --- results
@@ -404,6 +245,7 @@ class Lowering {
   StepBuilder steps_;
   ValueTable values_;
   ProgramBuilder programs_;
+  OpStepBuilder ops_;
   std::map<int, OpStep> waiting_;  // by the group that may be applied to the op's result
 };
 

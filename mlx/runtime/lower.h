@@ -1,4 +1,4 @@
-// Pass 4: lower groups and ops to steps; resolve views; decide which values are stored.
+// The pass `lower`: lower groups and ops to steps; resolve views; decide which values are stored.
 #pragma once
 
 #include "mlx/core/api.h"

@@ -1,5 +1,5 @@
 // Memory figures and limits, of the default device.
-#include "mlx/memory.h"
+#include "mlx/runtime/memory.h"
 
 #include <atomic>
 #include <unordered_set>

@@ -1,12 +1,11 @@
 // Observers of steps: which of them are on, and what they add to errors.
 #include "mlx/runtime/observe.h"
 
-#include <cmath>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
 
-#include "mlx/backend/shared/odometer.h"
+#include "mlx/backend/backend.h"
 #include "mlx/core/error.h"
 #include "mlx/runtime/profile.h"
 
@@ -36,21 +35,6 @@ std::string built_at(const Step& step) {
 
 class Watcher final : public StepObserver {
  public:
-  void run(const Step& step, std::span<void* const> operands, const Scalar* constants,
-           const std::function<void()>& kernel) override {
-    uint32_t mode = watching();
-    bool check = mode & watch_nans && !any_nan(step, operands, 0, step.n_inputs) &&
-                 !any_nan(step.program, constants);
-    auto start = Clock::now();
-    try {
-      kernel();
-    } catch (...) {
-      std::rethrow_exception(describe(step, std::current_exception()));
-    }
-    report(step, start, Clock::now(),
-           check && any_nan(step, operands, step.n_inputs, step.outputs_end()));
-  }
-
   void report(const Step& step, Clock::time_point start, Clock::time_point end,
               bool made_nan) override {
     if (watching() & watch_times) Profile::record(step, start, end);
@@ -76,27 +60,6 @@ class Watcher final : public StepObserver {
   }
 
   bool looks_for_nans() const override { return watching() & watch_nans; }
-
- private:
-  static bool any_nan(const Program& p, const Scalar* constants) {
-    for (size_t k = 0; k < p.constants.size(); ++k)
-      if (has_nan({constants[k].bytes, {{}, {}, 0, Dtype(p.constants[k])}})) return true;
-    return false;
-  }
-  static bool any_nan(const Step& s, std::span<void* const> operands, int first, int last) {
-    for (int k = first; k < last; ++k)
-      if (has_nan({operands[k], whole(s, k)})) return true;
-    return false;
-  }
-  /// The operand at all positions of the step's loop.
-  static Layout whole(const Step& s, int k) {
-    Layout l = s.operands[k];
-    for (size_t d = s.loop.size(); d-- > 0;) {
-      l.shape.insert(l.shape.begin(), s.loop[d]);
-      l.strides.insert(l.strides.begin(), s.advance[k][d]);
-    }
-    return l;
-  }
 };
 
 }  // namespace
@@ -126,23 +89,6 @@ std::string origin_text(uint32_t origin) {
   Origins& o = origins();
   std::lock_guard lock(o.mutex);
   return origin < o.texts.size() ? o.texts[origin] : "";
-}
-
-bool has_nan(const Operand& o) {
-  if (!is_inexact(o.layout.dtype)) return false;
-  return dispatch(o.layout.dtype, [&]<class T>(TypeTag<T>) {
-    auto* data = static_cast<const T*>(o.data);
-    Odometer<1> at(o.layout.shape, {o.layout.strides});
-    for (int64_t n = num_elements(o.layout.shape); n-- > 0; at.next()) {
-      const T& v = data[at[0]];
-      if constexpr (requires { v.imag(); }) {
-        if (std::isnan(v.real()) || std::isnan(v.imag())) return true;
-      } else if constexpr (!std::is_integral_v<T>) {
-        if (std::isnan(static_cast<double>(v))) return true;
-      }
-    }
-    return false;
-  });
 }
 
 }  // namespace mlx::core

@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "mlx/backend/backend.h"
 #include "mlx/core/api.h"
 
 namespace mlx::core {
@@ -29,13 +28,5 @@ MLX_API void set_origin_source(uint32_t (*source)());
 MLX_API uint32_t intern_origin(const std::string& text);
 /// The text of a number; "" for 0.
 MLX_API std::string origin_text(uint32_t origin);
-
-/// Elements of an operand of a step that has run.
-struct Operand {
-  const void* data;
-  const Layout& layout;
-};
-/// True where a floating or complex element is NaN.
-MLX_API bool has_nan(const Operand& o);
 
 }  // namespace mlx::core

@@ -1,41 +1,43 @@
-// The passes from a graph to its execution.
+// Which passes there are, which of them are on, and how long each one took. The list that runs them
+// is in evaluate.cpp.
 #pragma once
 
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
 #include "mlx/core/api.h"
-#include "mlx/runtime/execute.h"
-#include "mlx/runtime/fuse.h"
 
 namespace mlx::core {
 
-/// An evaluation on its way through the passes. Threads plan at once, each with its own.
-struct Evaluation {
-  explicit Evaluation(Claims& claims) : claims(claims) {}
-
-  Claims& claims;
-  Arrays outputs;
-  bool tracing = false;  ///< placeholders may stand for inputs
-  bool fused = true;     ///< several nodes may become one kernel
-  bool blocking = true;  ///< the caller waits
-
-  Schedule items;
-  Targets targets;
-  Groups groups;
-  std::shared_ptr<Plan> made;
-  std::shared_ptr<const Plan> plan;  ///< `made`, or one of an earlier evaluation
-  std::unique_ptr<Execution> execution;
-};
-
 /// In the order in which they run.
-enum class Pass : uint8_t { schedule, place, fuse, lower, assign, bind, publish };
-
-/// Runs the passes from one to another.
-MLX_API void run_passes(Evaluation& e, Pass first, Pass last);
-/// The last two, `prepare` and `run`, once nothing is claimed any more.
-void run_execution(Execution& x);
+enum class Pass : uint8_t { schedule, place, fuse, lower, assign, bind, publish, prepare, run };
+MLX_API const char* name_of(Pass pass);
 
 /// Turns a pass that the result does not depend on (fuse, assign's writes in place) off and on.
 /// MLX_DISABLE_PASSES=fuse,assign starts with them off.
 void enable_pass(Pass pass, bool on);
 bool is_enabled(Pass pass);
+/// True where each pass is checked after it ran: in debug builds and under MLX_DEBUG=verify.
+bool is_verifying();
+
+/// Called after a pass, with the seconds that it took.
+using PassObserver = void (*)(Pass pass, double seconds);
+/// Sets the observer, or none, and returns the one before. MLX_DEBUG=passes starts with one that
+/// prints.
+MLX_API PassObserver observe_passes(PassObserver observer);
+/// The observer of passes; called by `run_pass`.
+extern std::atomic<PassObserver> pass_observer;
+
+/// Runs a pass.
+template <class F>
+void run_pass(Pass pass, F&& f) {
+  const PassObserver observer = pass_observer.load(std::memory_order_relaxed);
+  if (!observer) return f();
+  const auto start = std::chrono::steady_clock::now();
+  f();
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  observer(pass, took.count());
+}
 
 }  // namespace mlx::core

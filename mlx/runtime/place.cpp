@@ -1,4 +1,4 @@
-// Pass 2: the device and the backend of each stream of a schedule.
+// The pass `place`: the device and the backend of each stream of a schedule.
 #include "mlx/runtime/place.h"
 
 namespace mlx::core {

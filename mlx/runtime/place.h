@@ -1,4 +1,4 @@
-// Pass 2: on which device and stream each node runs.
+// The pass `place`: on which device and stream each node runs.
 #pragma once
 
 #include <vector>

@@ -20,6 +20,7 @@ const std::vector<std::shared_ptr<const Executable>>& Plan::prepare() const {
       prepared_.store(true, std::memory_order_release);
     } catch (...) {
       error_ = std::current_exception();
+      failed_.store(true, std::memory_order_release);
     }
   });
   if (error_) std::rethrow_exception(error_);

@@ -76,9 +76,12 @@ class MLX_API Plan {
   std::vector<std::string> step_names(bool transfers = false) const;
   /// The slot whose memory a slot lies in.
   int home_of(int slot) const { return slots[slot].home < 0 ? slot : slots[slot].home; }
-  /// Pass 6: the executables of the segments; null for a segment without steps. Called without
-  /// locks; the first call prepares, others wait for it. Throws what a backend throws, every time.
+  /// The executables of the segments, null for one without steps. Called without locks after the
+  /// pass `publish`; the first call prepares, others wait for it. Throws what a backend throws,
+  /// every time.
   const std::vector<std::shared_ptr<const Executable>>& prepare() const;
+  /// True where that has thrown: a later evaluation makes another plan.
+  bool failed() const { return failed_.load(std::memory_order_acquire); }
   /// True if it runs so briefly that releasing the program's lock (the GIL) would cost more.
   bool is_brief() const {
     constexpr int64_t kFew = 16384;
@@ -87,7 +90,7 @@ class MLX_API Plan {
 
  private:
   mutable std::once_flag once_;
-  mutable std::atomic<bool> prepared_{false};
+  mutable std::atomic<bool> prepared_{false}, failed_{false};
   mutable std::vector<std::shared_ptr<const Executable>> executables_;
   mutable std::exception_ptr error_;
   mutable bool on_host_ = false;

@@ -101,11 +101,13 @@ bool PlanCache::matches(const Entry& e, const PlanForm& form) {
 std::shared_ptr<const Plan> PlanCache::find(const PlanForm& form) {
   std::lock_guard lock(mutex_);
   auto it = by_hash_.find(form.hash_);
+  Recent& last = recent_[form.hash_ % kRecent];
   if (it != by_hash_.end() && matches(*it->second, form)) {
     entries_.splice(entries_.begin(), entries_, it->second);
-    return entries_.front().plan;
+    if (!it->second->plan->failed()) return it->second->plan;
+    last = {form.hash_, true};  // the next plan takes its place
+    return nullptr;
   }
-  Recent& last = recent_[form.hash_ % kRecent];
   last = {form.hash_, last.hash == form.hash_};
   return nullptr;
 }

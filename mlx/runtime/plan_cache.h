@@ -42,7 +42,8 @@ class MLX_API PlanForm {
 /// Plans by form; those that were not used for longest go. Threads share it.
 class MLX_API PlanCache {
  public:
-  /// The plan of a form, or null. Remembers the form for `keep`.
+  /// The plan of a form, or null; null too where the plan could not be prepared. Remembers the form
+  /// for `keep`.
   std::shared_ptr<const Plan> find(const PlanForm& form);
   /// Keeps a plan for a form that has been looked up before the last time, too: what never comes
   /// back costs no memory.

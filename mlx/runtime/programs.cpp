@@ -10,6 +10,7 @@ namespace mlx::core {
 Step ProgramBuilder::start(const FusionGroup& group, std::optional<uint32_t> first) {
   group_ = &group;
   const Node& root = *items_[group.root()].node;
+  id_ = groups_.of[group.root()];
   stream_ = root.stream;
   slots_.clear();
   Step step;
@@ -27,16 +28,12 @@ Step ProgramBuilder::start(const FusionGroup& group, std::optional<uint32_t> fir
   return step;
 }
 
-int ProgramBuilder::member_position(uint32_t item) const {
-  if (groups_.of[item] < 0 || groups_.of[item] != groups_.of[group_->root()]) return -1;
-  auto it = std::lower_bound(group_->members.begin(), group_->members.end(), item,
-                             [](const Member& m, uint32_t i) { return m.item < i; });
-  return static_cast<int>(it - group_->members.begin());
-}
-
-/// What the members read that is no member, and through which axes.
+/// Operands of the members that are no members, and the axes through which they are read.
 void ProgramBuilder::find_inputs() {
   inside_uses_.assign(group_->members.size(), 0);
+  position_of_.resize(items_.size());
+  for (size_t p = 0; p < group_->members.size(); ++p)
+    position_of_[group_->members[p].item] = static_cast<uint32_t>(p);
   inputs_.clear();
   maps_.clear();
   for (const Member& m : group_->members) {
@@ -223,8 +220,9 @@ Layout ProgramBuilder::root_layout(const Step& step) {
   return {iteration(), output_strides(step), 0, items_[group_->root()].node->dtype};
 }
 
-/// Dense strides of the root. Each member lies as it would if it were computed on its own, so that
-/// ops which round by the layouts of their operands give the same bits, fused or not.
+/// Dense strides of the root. Each member has the layout that it would have if it were computed
+/// alone, so that ops which round by the layouts of their operands give the same bits, fused or
+/// not.
 Strides ProgramBuilder::output_strides(const Step& step) {
   static const MemoryOrder constant{};
   orders_.clear();  // of the inputs, then of the members

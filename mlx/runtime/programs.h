@@ -26,7 +26,7 @@ class ProgramBuilder {
   std::vector<uint32_t> add_outputs(Step& step);
   /// The value of the group's root.
   uint16_t root_value() const { return static_cast<uint16_t>(member_values_.back()); }
-  /// How the root lies if it is stored.
+  /// The layout of the root if it is stored.
   Layout root_layout(const Step& step);
 
  private:
@@ -34,7 +34,7 @@ class ProgramBuilder {
     uint32_t item, map;
   };
 
-  /// What the program computes from the numbers of elements.
+  /// The values that the program computes from the numbers of elements.
   struct Generated {
     Instr code;
     Numbering numbering;
@@ -53,7 +53,10 @@ class ProgramBuilder {
   void lower_code(Program& program);
   void add_output(const Member& m, Step& step, const Strides& order);
   Strides output_strides(const Step& step);
-  int member_position(uint32_t item) const;
+  /// The position of an item among the group's members, or -1.
+  int member_position(uint32_t item) const {
+    return groups_.of[item] == id_ ? static_cast<int>(position_of_[item]) : -1;
+  }
   bool read_outside(size_t position) const;
   const Shape& iteration() const { return items_[group_->root()].node->shape; }
 
@@ -65,7 +68,8 @@ class ProgramBuilder {
 
   // The group that is being lowered.
   const FusionGroup* group_ = nullptr;
-  int stream_ = 0;
+  int id_ = 0, stream_ = 0;
+  std::vector<uint32_t> position_of_;  // per item that is a member
   SmallVector<int, 8> slots_;
   std::vector<uint32_t> inside_uses_;  // per member, reads by other members
   std::vector<Input> inputs_;

@@ -1,4 +1,4 @@
-// Pass 7: nodes take their values and let go of the graph behind them.
+// The pass `publish`: nodes take their values and let go of the graph behind them.
 #include "mlx/runtime/publish.h"
 
 #include <algorithm>

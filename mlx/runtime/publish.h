@@ -1,4 +1,4 @@
-// Pass 7: results become the values of their nodes.
+// The pass `publish`: results become the values of their nodes.
 #pragma once
 
 #include "mlx/runtime/execute.h"

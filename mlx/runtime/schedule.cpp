@@ -1,4 +1,4 @@
-// Pass 1: the nodes to compute in topological order, and who refers to them.
+// The pass `schedule`: the nodes to compute in topological order, and who refers to them.
 #include "mlx/runtime/schedule.h"
 
 #include "mlx/core/error.h"

@@ -1,4 +1,4 @@
-// Pass 1: which nodes must be computed, in what order, and who else looks at them.
+// The pass `schedule`: which nodes must be computed, in what order, and who else looks at them.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// What steps are called where plans are shown.
+// Names of steps where plans are shown.
 #include "mlx/core/error.h"
 #include "mlx/runtime/plan.h"
 

@@ -59,8 +59,9 @@ void StepBuilder::add_step(int stream, Step step, std::span<const int> slots, ui
       writer_of_[slot] = &to;
     step.slots.push_back(bind(to, slot));
   }
-  for (const Layout& l : step.operands)
-    plan_.bytes += num_elements(l.shape) * l.dtype.size() * num_elements(step.loop);
+  int64_t bytes = 0;
+  for (const Layout& l : step.operands) bytes += num_elements(l.shape) * l.dtype.size();
+  plan_.bytes += bytes * num_elements(step.loop);
   to.segment.steps.push_back(std::move(step));
   to.segment.in_place.push_back(in_place);
 }

@@ -9,7 +9,7 @@
 #include "mlx/core/error.h"
 #include "mlx/core/trace.h"
 #include "mlx/ops/precision.h"
-#include "mlx/runtime/eval.h"
+#include "mlx/runtime/evaluate.h"
 #include "mlx/runtime/observe.h"
 #include "mlx/transforms/custom_function.h"
 
@@ -44,6 +44,7 @@ struct CompiledFunction {
       for (const array& a : inputs) append_to_key(key, a, false);
       entry = std::static_pointer_cast<Compiled>(cache.find(key));
     }
+    count_trace_lookup(entry != nullptr);
     if (!entry) {
       entry = std::make_shared<Compiled>(fun, inputs, "function", shapeless);
       if (entry->reusable()) cache.insert(key, entry);
@@ -166,7 +167,7 @@ std::shared_ptr<Compiled::Shaped> Compiled::shaped(const Arrays& inputs) {
 }
 
 std::shared_ptr<Compiled::Shaped> Compiled::lower(Graph g) const {
-  prepare_eval(g.captured, false).run();
+  Evaluation(g.captured, false).run();
   auto s = std::make_shared<Shaped>();
   NodeMap<int> input, part;
   for (size_t k = 0; k < g.inputs.size(); ++k) input[g.inputs[k].node()] = static_cast<int>(k);

@@ -1,6 +1,7 @@
 // The cache of traces: least recently used entries are dropped.
 #include "mlx/transforms/compile_cache.h"
 
+#include <atomic>
 #include <mutex>
 #include <unordered_set>
 #include <utility>
@@ -21,7 +22,7 @@ using Entries = std::vector<std::shared_ptr<CacheEntry>>;
 struct CompileCacheState {
   std::mutex mutex;
   std::list<TraceCache::Place> places;
-  uint64_t hits = 0, misses = 0;
+  std::atomic<uint64_t> hits = 0, misses = 0;
   size_t max = 1024;
 
   void drop_oldest(Entries& dead) {
@@ -67,11 +68,7 @@ std::shared_ptr<CacheEntry> TraceCache::find(const std::string& key) {
   CompileCacheState& s = state();
   std::lock_guard lock(s.mutex);
   auto it = places_.find(key);
-  if (it == places_.end()) {
-    ++s.misses;
-    return nullptr;
-  }
-  ++s.hits;
+  if (it == places_.end()) return nullptr;
   s.places.splice(s.places.begin(), s.places, it->second);
   return it->second->entry;
 }
@@ -80,7 +77,6 @@ void TraceCache::insert(const std::string& key, std::shared_ptr<CacheEntry> entr
   CompileCacheState& s = state();
   Entries dead;
   std::lock_guard lock(s.mutex);
-  ++traces_;
   if (s.max == 0) return;
   if (auto it = places_.find(key); it != places_.end()) {
     dead.push_back(std::exchange(it->second->entry, std::move(entry)));
@@ -89,6 +85,10 @@ void TraceCache::insert(const std::string& key, std::shared_ptr<CacheEntry> entr
   s.shrink(s.max - 1, dead);
   s.places.push_front({this, key, std::move(entry)});
   places_[key] = s.places.begin();
+}
+
+void count_trace_lookup(bool found) {
+  (found ? state().hits : state().misses).fetch_add(1, std::memory_order_relaxed);
 }
 
 CompileCacheInfo compile_cache_info() {

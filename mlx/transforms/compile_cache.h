@@ -29,14 +29,11 @@ class MLX_API TraceCache {
   /// Calls `visit` on each trace once; it must not use the cache.
   void each(const std::function<void(CacheEntry&)>& visit) const;
   void clear();
-  /// Traces made for this function so far, including dropped ones.
-  uint64_t traces() const { return traces_; }
 
  private:
   friend struct CompileCacheState;
   struct Place;
   std::unordered_map<std::string, std::list<Place>::iterator> places_;
-  uint64_t traces_ = 0;
 };
 
 struct CompileCacheInfo {
@@ -44,6 +41,8 @@ struct CompileCacheInfo {
   size_t size, max_size;
 };
 MLX_API CompileCacheInfo compile_cache_info();
+/// Counts a call of a compiled function, which has found its trace or makes it.
+MLX_API void count_trace_lookup(bool found);
 /// Sets the maximum number of traces; returns the previous one. The default is 1024.
 MLX_API size_t set_compile_cache_size(size_t n);
 /// Drops all traces.

@@ -168,7 +168,7 @@ Arrays own_copies(const Arrays& inputs) {
   return own;
 }
 
-/// What the graph reads from active transformations other than through its inputs.
+/// Values of active transformations that the graph reads other than through its inputs.
 Arrays captured_arrays(const Graph& g) {
   Arrays found;
   NodeSet known;

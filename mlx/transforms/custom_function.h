@@ -41,7 +41,7 @@ MLX_API Function custom_function(Function fun, std::optional<CustomVjp> fun_vjp 
                                  std::optional<CustomVmap> fun_vmap = {});
 MLX_API Function custom_vjp(Function fun, CustomVjp fun_vjp);
 /// A function that recomputes its intermediate values for the derivative instead of keeping them.
-/// It runs once; what it reads besides its inputs has derivatives too.
+/// The function runs once; arrays that it reads besides its inputs have derivatives too.
 MLX_API Function checkpoint(Function fun);
 
 }  // namespace mlx::core

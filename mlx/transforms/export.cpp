@@ -11,7 +11,7 @@
 #include "mlx/ops/matmul.h"
 #include "mlx/ops/slice.h"
 #include "mlx/ops/view.h"
-#include "mlx/runtime/eval.h"
+#include "mlx/runtime/evaluate.h"
 #include "mlx/transforms/function_file.h"
 #include "mlx/transforms/graph.h"
 #include "mlx/transforms/names.h"
@@ -41,7 +41,27 @@ struct Captured {
   array given;
   array stored;  ///< broadcast axes reduced to length 1
 };
-using CapturedArrays = std::unordered_map<const Node*, Captured>;
+/// The captured arrays of all traces of a file.
+struct CapturedArrays {
+  std::unordered_map<const Node*, Captured> by_node;
+  std::unordered_multimap<size_t, array> by_content;  // stored arrays, by a hash of the bytes
+
+  /// The array of the same dtype, shape and bytes that is stored already, or `a`. Each trace
+  /// computes the parts of a function that depend on no argument.
+  array stored_once(const array& a) {
+    if (a.nbytes() == 0) return a;
+    auto bytes = [](const array& x) {
+      return std::string_view(static_cast<const char*>(x.raw(Access::read)), x.nbytes());
+    };
+    const size_t hash = std::hash<std::string_view>{}(bytes(a));
+    for (auto [it, end] = by_content.equal_range(hash); it != end; ++it)
+      if (const array& b = it->second;
+          b.dtype() == a.dtype() && b.shape() == a.shape() && bytes(b) == bytes(a))
+        return b;
+    by_content.emplace(hash, a);
+    return a;
+  }
+};
 
 array distinct_elements(const array& a) {
   if (a.size() == 0) return io::row_contiguous(a);
@@ -81,20 +101,20 @@ class TraceWriter {
     for (const array& o : graph_.outputs) visit(o.node());
     std::vector<Captured*> fresh;
     for (const array& a : found) {
-      if (is_constant(a) || captured_.contains(a.node())) continue;
+      if (is_constant(a) || captured_.by_node.contains(a.node())) continue;
       array stored = a;
       while (stored.node()->status == Status::pending && repeats_input(stored.node()->op))
         stored = array(stored.node()->inputs()[0]);
-      fresh.push_back(&(captured_[a.node()] = {a, stored}));
+      fresh.push_back(&(captured_.by_node[a.node()] = {a, stored}));
       if (!is_constant(stored)) pending.push_back(stored);
     }
-    prepare_eval(pending, false).run();
+    Evaluation(pending, false).run();
     for (Captured* c : fresh)
-      if (!is_constant(c->stored)) c->stored = distinct_elements(c->stored);
+      if (!is_constant(c->stored)) c->stored = captured_.stored_once(distinct_elements(c->stored));
     next_ = static_cast<uint32_t>(trace_->inputs.size() + found.size());
     for (const array& a : found) {
       number_[a.node()] = static_cast<uint32_t>(trace_->inputs.size() + trace_->constants.size());
-      trace_->constants.push_back(is_constant(a) ? a : captured_.at(a.node()).stored);
+      trace_->constants.push_back(is_constant(a) ? a : captured_.by_node.at(a.node()).stored);
     }
     for (const array& a : found) {
       if (trace_->constants[number_[a.node()] - trace_->inputs.size()].shape() == a.shape())
@@ -310,7 +330,7 @@ void FunctionExporter::discard() {
   state_->closed = true;
   state_->out.reset();
   state_->made = {};
-  state_->captured.clear();
+  state_->captured = {};
 }
 
 ImportedFunction::ImportedFunction(const std::string& file)

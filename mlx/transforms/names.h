@@ -7,6 +7,9 @@ namespace mlx::core {
 
 class Letters {
  public:
+  /// `count` names have been given before.
+  explicit Letters(size_t count = 0) : count_(count) {}
+  size_t count() const { return count_; }
   std::string next() {
     std::string name;
     for (size_t n = ++count_; n > 0; n = (n - 1) / 26)

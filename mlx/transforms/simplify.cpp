@@ -22,6 +22,23 @@ bool is_number(const Node& n, double v, bool negative_zero = false) {
   return !complex && x == v && std::signbit(x) == negative_zero;
 }
 
+/// True if the elements will lie without gaps and repetitions, in some order of the axes. The
+/// result of an elementwise op of such an operand has the same order, that of another operand has
+/// rows, and products round by the memory order of their operands.
+bool lies_densely(const Node& node) {
+  if (num_elements(node.shape) <= 1) return true;
+  const Node* n = &node;
+  SmallVector<int, 8> from;
+  while (n->op->kind == OpKind::view && n->status == Status::pending) {
+    if (!n->op->permutes || !n->op->permutes(*n, from)) return false;
+    from.clear();
+    n = n->inputs()[0];
+  }
+  if (n->status == Status::available)
+    return n->op->kind == OpKind::part || is_dense(n->shape, n->value.strides);
+  return n->op->kind != OpKind::view && n->op->kind != OpKind::leaf;
+}
+
 /// Compares nodes by structure: op, attributes, inputs and constant values.
 struct ByStructure {
   static size_t hash(const Node* n) {
@@ -103,11 +120,13 @@ class Simplifier {
 
   /// The array that the node is bitwise equal to, or null.
   static array identity(const Node& n, const Arrays& in) {
-    auto passes = [&](const array& a) {
-      return a.shape() == n.shape && a.dtype() == n.dtype ? a : array();
-    };
+    auto is_same = [&](const array& a) { return a.shape() == n.shape && a.dtype() == n.dtype; };
     if (n.op == &op_trace_input) return in[0];
-    if (n.op == &op_cast || n.op == &op_reshape || repeats_input(n.op)) return passes(in[0]);
+    if (n.op == &op_reshape || repeats_input(n.op)) return is_same(in[0]) ? in[0] : array();
+    auto passes = [&](const array& a) {
+      return is_same(a) && lies_densely(*a.node()) ? a : array();
+    };
+    if (n.op == &op_cast) return passes(in[0]);
     if (is_op(n, OpId::multiply))
       return is_number(*in[1].node(), 1)   ? passes(in[0])
              : is_number(*in[0].node(), 1) ? passes(in[1])
@@ -120,7 +139,7 @@ class Simplifier {
         if (is_number(*in[k].node(), 0, !exact)) return passes(in[1 - k]);
     }
     if (is_op(n, OpId::negative) && is_op(*in[0].node(), OpId::negative))
-      return array(in[0].node()->inputs()[0]);
+      return passes(array(in[0].node()->inputs()[0]));
     if (n.op == &op_transpose && in[0].node()->op == &op_transpose)
       return cancelled_transpose(n, *in[0].node());
     return array();

@@ -11,8 +11,8 @@ namespace mlx::core {
 
 using Function = std::function<Arrays(const Arrays&)>;
 
-/// The identity of another array, as a node of its own: transformed functions get these as inputs,
-/// so that the caller's arrays stay unchanged and an inner transformation stops at them.
+/// The identity of another array, as a separate node: transformed functions get these as inputs, so
+/// that the caller's arrays stay unchanged and an inner transformation stops at them.
 extern const OpDef op_trace_input;
 array trace_input(const array& a);
 /// A function with user-defined rules, and one of its results (custom_function.h).

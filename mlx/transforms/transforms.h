@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "mlx/core/api.h"
-#include "mlx/runtime/eval.h"
+#include "mlx/runtime/evaluate.h"
 #include "mlx/transforms/custom_function.h"
 #include "mlx/transforms/trace.h"
 

@@ -1,7 +1,9 @@
 """Arrays, function transformations and neural networks; see mlx.core, mlx.nn and mlx.optimizers."""
 
+from pkgutil import extend_path
 from typing import Any
 
+__path__ = extend_path(__path__, __name__)  # other distributions have packages mlx.…, too
 __version__: str
 
 

@@ -1,4 +1,4 @@
-"""What this package is and where it is.
+"""The facts of this installation: versions, folders, devices.
 
 python -m mlx
 """
@@ -29,8 +29,19 @@ def release(package: str) -> str:
         return "not installed"
 
 
+def missing_gpu() -> dict[str, str]:
+    """The reason why there is no GPU, where there is none."""
+    import mlx.core as mx
+
+    try:
+        mx.default_stream(mx.Device(mx.gpu))
+    except ValueError as e:
+        return {"no GPU": str(e).split(": ", 1)[-1]}
+    return {}
+
+
 def facts() -> dict[str, str]:
-    """What one wants to know of an installation, by name."""
+    """The facts of this installation, by name."""
     import mlx.core as mx
 
     info = mx.device_info(mx.cpu)
@@ -41,7 +52,9 @@ def facts() -> dict[str, str]:
         "version": version(),
         "python": f"{platform.python_version()} ({platform.machine()}, {platform.system()})",
         "devices": f"{', '.join(devices)} (default: {mx.default_device()})",
+        **missing_gpu(),
         "instruction set": str(info["architecture"]),
+        "unit for tiles": str(info["matrix_unit"]),
         "threads": str(info["threads"]),
         "memory": f"{mx.get_memory_ceiling() / 2**30:.1f} GiB at most",
         "BLAS": f"OpenBLAS (scipy-openblas32 {release('scipy-openblas32')})",

@@ -243,7 +243,7 @@ class Elsewhere:
         self.name = name
 
     def __get__(self, instance: Any, owner: type) -> Elsewhere:
-        if instance is None:  # for those who walk through a class
+        if instance is None:  # for programs that walk through a class
             return self
         raise AttributeError(hint(self.name, "an array", METHODS))
 

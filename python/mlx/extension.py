@@ -86,9 +86,9 @@ class CMakeExtension(Extension):
 class CMakeBuild(build_ext):
     """Build each :class:`CMakeExtension`: the command ``build_ext``.
 
-    CMake is told where to find mlx, Python and nanobind. What it puts into
-    ``CMAKE_LIBRARY_OUTPUT_DIRECTORY``, other libraries included, becomes part of the package. The
-    variables ``CMAKE_ARGS`` and ``CMAKE_BUILD_PARALLEL_LEVEL`` are obeyed.
+    CMake is told where to find mlx, Python and nanobind. Files that it puts
+    into ``CMAKE_LIBRARY_OUTPUT_DIRECTORY``, other libraries included, become part of the package.
+    The variables ``CMAKE_ARGS`` and ``CMAKE_BUILD_PARALLEL_LEVEL`` are obeyed.
 
     >>> from mlx import extension
     >>> cmdclass = {"build_ext": extension.CMakeBuild}
@@ -185,7 +185,7 @@ class MetalExtension(Extension):
 
     Args:
         name: its full name.
-        sources: files of C++; those that end in ``.metal`` make a library named like the module.
+        sources: files of C++; files named ``.metal`` make a library named like the module.
         metal_libraries: further libraries.
         extra_compile_args: a list for C++, or a dict of lists for ``"cxx"`` and ``"metal"``.
 

@@ -219,9 +219,9 @@ def tree_reduce(
     """Fold the leaves of a tree from the left: ``fn(accumulated, leaf)``.
 
     Args:
-        fn: gets what was accumulated, and a leaf.
+        fn: gets the accumulated value and a leaf.
         tree: the tree.
-        initializer: what to start with; the first leaf by default.
+        initializer: the value to start with; the first leaf by default.
         is_leaf: ``is_leaf(subtree)`` may declare a container to be a leaf.
 
     Returns:

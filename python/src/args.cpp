@@ -36,6 +36,21 @@ bool has_attr(nb::handle o, const char* name) {
 #endif
 }
 
+namespace {
+
+std::string escaped(const nb::object& text) {
+  if (!text.is_valid()) throw nb::python_error();
+  const nb::object bytes =
+      nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace"));
+  if (!bytes.is_valid()) throw nb::python_error();
+  return {PyBytes_AS_STRING(bytes.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(bytes.ptr()))};
+}
+
+}  // namespace
+
+std::string text_of(nb::handle o) { return escaped(nb::steal(PyObject_Str(o.ptr()))); }
+std::string repr_of(nb::handle o) { return escaped(nb::steal(PyObject_Repr(o.ptr()))); }
+
 bool not_of_kind() {
   if (PyErr_Occurred()) {
     if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw nb::python_error();
@@ -87,9 +102,7 @@ bool load_integer(PyObject* o, int64_t& out) {
   }
   int overflow = 0;
   out = PyLong_AsLongLongAndOverflow(o, &overflow);
-  if (overflow)
-    throw SizeError(
-        cat("[int] ", nb::cast<std::string>(nb::str(nb::handle(o))), " does not fit 64 bits"));
+  if (overflow) throw SizeError(cat("[int] ", text_of(o), " does not fit 64 bits"));
   return true;
 }
 
@@ -100,7 +113,7 @@ bool From<uint64_t>::load(PyObject* o) {
   value = PyLong_AsUnsignedLongLong(number.ptr());
   if (PyErr_Occurred()) {
     PyErr_Clear();
-    throw SizeError(cat("[int] ", nb::cast<std::string>(nb::str(number)), " is not in [0, 2^64)"));
+    throw SizeError(cat("[int] ", text_of(number), " is not in [0, 2^64)"));
   }
   return true;
 }
@@ -136,6 +149,10 @@ bool load_string(PyObject* o, std::string& out) {
   if (!s) throw nb::python_error();
   out.assign(s, static_cast<size_t>(n));
   return true;
+}
+
+void fail_changed(const char* op) {
+  fail<ValueError>(op, "a list that an item's own code changed; lists must stay as they are");
 }
 
 PyObject* to_python(const Arrays& list) {

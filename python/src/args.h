@@ -57,9 +57,12 @@ bool load_dtype(PyObject* o, Dtype& out);
 std::optional<Dtype> dtype_meant(PyObject* o);
 bool load_stream(PyObject* o, StreamOrDevice& out);
 bool load_device(PyObject* o, Device& out);
-/// Calls `each` on the items of a list, tuple or other sequence; false for other objects.
+/// Calls `each` on the items of a list, tuple or other sequence; false for other objects. Throws
+/// ValueError for a sequence that changes meanwhile, and for one with too many items to be read.
 template <class F>
 bool each_item(PyObject* o, F&& each);
+/// Throws ValueError: the code of an item changed the list that holds it.
+[[noreturn]] void fail_changed(const char* op);
 
 template <class T>
 struct From {
@@ -293,9 +296,14 @@ struct From<std::pair<A, B>> {
 template <class F>
 bool each_item(PyObject* o, F&& each) {
   if (PyList_Check(o) || PyTuple_Check(o)) {
-    // Conversions may run Python code that shortens the list: its size is read every time.
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i)
-      if (!each(PySequence_Fast_GET_ITEM(o, i))) return false;
+    // Conversions may run Python code that changes the list: items need references, and the size
+    // is read every time.
+    const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      const nb::object item = nb::borrow(PySequence_Fast_GET_ITEM(o, i));
+      if (!each(item.ptr())) return false;
+      if (PySequence_Fast_GET_SIZE(o) != n) fail_changed("sequence");
+    }
     return true;
   }
   if (is_array(o)
@@ -304,6 +312,10 @@ bool each_item(PyObject* o, F&& each) {
     return false;
   Py_ssize_t n = PyObject_Size(o);
   if (n < 0) return not_of_kind();
+  constexpr Py_ssize_t kMost = 1 << 20;  // a sequence that computes its items may claim any length
+  if (n > kMost)
+    throw ValueError(
+        cat("[sequence] ", n, " items of a ", class_name(o), "; up to ", kMost, ", or a list"));
   for (Py_ssize_t i = 0; i < n; ++i) {
     nb::object item = nb::steal(PyObject_GetItem(o, nb::int_(i).ptr()));
     if (!item.is_valid()) return not_of_kind();

@@ -17,7 +17,7 @@ namespace {
 namespace core = mlx::core;
 
 struct ArrayIterator {
-  nb::object target;  ///< a handle of its own: later changes of the array do not affect it
+  nb::object target;  ///< another handle: later changes of the array do not affect it
   int64_t next = 0;
 };
 
@@ -139,6 +139,8 @@ void bind_properties(nb::handle c) {
 }
 
 nb::object format(nb::handle self, nb::handle spec) {
+  if (!PyUnicode_Check(spec.ptr()))
+    fail<TypeError>("__format__", "a format of type ", class_name(spec), "; a string is accepted");
   const array& a = checked(self.ptr());
   if (a.ndim() == 0) {
     nb::object value = nb::steal(item(a));

@@ -1,4 +1,4 @@
-// What every file of the bindings starts from: nanobind, the array type seen from Python, and the
+// The common base of the bindings: nanobind, the array type seen from Python, and the
 // function that turns C++ exceptions into Python ones.
 #pragma once
 
@@ -28,7 +28,7 @@ inline array& checked(PyObject* o) {
   if (!a) throw ValueError("[array] the array was never initialised; call array(...)");
   return a;
 }
-/// What an instance of a bound class holds; throws TypeError for one whose __init__ never ran.
+/// The value in an instance of a bound class; throws TypeError for one whose __init__ never ran.
 template <class T>
 T& instance_of(nb::handle o) {
   if (!nb::inst_ready(o))
@@ -71,11 +71,25 @@ PyObject* guarded(F&& f) noexcept {
   return guarded<PyObject*>(nullptr, std::forward<F>(f));
 }
 
+/// A level of nesting, counted with those of Python functions; throws RecursionError when there are
+/// too many. `where` continues "maximum recursion depth exceeded".
+struct RecursionGuard {
+  explicit RecursionGuard(const char* where) {
+    if (Py_EnterRecursiveCall(where)) throw nb::python_error();
+  }
+  ~RecursionGuard() { Py_LeaveRecursiveCall(); }
+  RecursionGuard(const RecursionGuard&) = delete;
+};
+
 /// True where the object has the attribute. Exceptions other than AttributeError are thrown.
 bool has_attr(nb::handle o, const char* name);
 /// For a conversion that failed in Python code: false, since a TypeError says that the object is of
 /// another kind. Any other exception is the program's own, and is thrown.
 bool not_of_kind();
+
+/// str(o) and repr(o) for messages: UTF-8, in which halves of surrogate pairs are escaped.
+std::string text_of(nb::handle o);
+std::string repr_of(nb::handle o);
 
 /// "list" for [1, 2].
 inline const char* class_name(nb::handle o) { return Py_TYPE(o.ptr())->tp_name; }

@@ -8,7 +8,7 @@
 #include "mlx/backend/backend.h"
 #include "mlx/core/trace.h"
 #include "mlx/ops.h"
-#include "mlx/runtime/eval.h"
+#include "mlx/runtime/evaluate.h"
 
 namespace mlx::python {
 
@@ -113,7 +113,7 @@ nb::object bits_of_bfloat16(PyObject* o) {
     return has_attr(made, "view") ? bits_of_bfloat16(made.ptr()) : nb::object();
   }
   nb::object dtype = nb::handle(o).attr("dtype");
-  if (nb::cast<std::string>(nb::str(dtype)) != "bfloat16") return {};
+  if (text_of(dtype) != "bfloat16") return {};
   return nb::handle(o).attr("view")("uint16");
 }
 

@@ -1,5 +1,5 @@
 // Traversal of closures, global variables and objects. It runs at each first trace, so it makes no
-// text and runs no code of the program: what a property would compute is not looked at.
+// text and runs no code of the program: the values of properties are left out.
 #include "captured.h"
 
 #include <array>
@@ -16,10 +16,12 @@ namespace {
 constexpr size_t kMostObjects = 50'000;
 constexpr int kMostDeep = 24;
 
-std::string text_of(PyObject* key) {
-  nb::object text = nb::steal(PyObject_Repr(key));
-  if (!text.is_valid()) PyErr_Clear();
-  return text.is_valid() ? nb::cast<std::string>(text) : "...";
+std::string text_of_key(PyObject* key) {
+  try {
+    return repr_of(key);
+  } catch (nb::python_error&) {
+    return "...";
+  }
 }
 
 /// A step of a path such as model.layers[2]["weight"].
@@ -44,11 +46,11 @@ struct Place {
   std::string text() const {
     switch (kind) {
       case variable:
-        return nb::cast<std::string>(nb::handle(key));
+        return text_of(key);
       case attribute:
-        return within->text() + "." + nb::cast<std::string>(nb::handle(key));
+        return within->text() + "." + text_of(key);
       case entry:
-        return within->text() + "[" + text_of(key) + "]";
+        return within->text() + "[" + text_of_key(key) + "]";
       case element:
         return within->text() + "[" + std::to_string(index) + "]";
       default:
@@ -137,15 +139,15 @@ class Walk {
     for (nb::handle name : code.attr("co_names"))
       if (PyObject* value = PyDict_GetItemWithError(PyFunction_GetGlobals(f), name.ptr()))
         variables.emplace_back(value, nb::borrow(name));
-    // Functions last: what they reach as well has the name that it has here.
+    // Functions last: arrays that they reach too have the names that they have here.
     for (const bool functions : {false, true})
       for (const auto& [value, name] : variables)
         if ((PyCallable_Check(value) && !PyDict_Check(value)) == functions)
           visit(value, at.in(Place::variable, name.ptr()));
   }
 
-  /// What objects hold: attributes, the target of a bound method, of a partial application and of a
-  /// transformed function.
+  /// The content of objects: attributes, the target of a bound method, of a partial application and
+  /// of a transformed function.
   void inside(PyObject* p, const Place& at) {
     if (PyMethod_Check(p)) {
       visit(PyMethod_GET_FUNCTION(p), at.in(Place::start, nullptr, 0));

@@ -9,9 +9,9 @@
 
 namespace mlx::python {
 
-/// What a function reaches through its closure, the global variables that it names, and the object
-/// that it is bound to: arrays in lists, dicts, tuples and objects, by path ("model.weight"), and
-/// the key of the thread's random numbers.
+/// The arrays that a function reaches through its closure, the global variables that it names, and
+/// the object that it is bound to: arrays in lists, dicts, tuples and objects, by path
+/// ("model.weight"), and the key of the thread's random numbers.
 class Captured {
  public:
   explicit Captured(nb::handle fun);

@@ -12,6 +12,7 @@
 #include "mlx/runtime/observe.h"
 #include "module.h"
 #include "state.h"
+#include "trace_key.h"
 #include "transformed.h"
 #include "tree.h"
 
@@ -20,94 +21,6 @@ namespace mlx::python {
 namespace {
 
 namespace core = mlx::core;
-
-/// Reads trees: collects their arrays, and a key for everything else.
-struct KeyReader {
-  bool shapeless = false;
-  std::string key = {};
-  Arrays arrays = {};
-  std::vector<nb::object> named = {};  ///< objects that are part of the key by address
-
-  void put(char tag) { key.push_back(tag); }
-  template <class T>
-  void put(char tag, T v) {
-    key.push_back(tag);
-    key.append(reinterpret_cast<const char*>(&v), sizeof v);
-  }
-
-  void put(char tag, PyObject* o) {
-    put<PyObject*>(tag, o);
-    named.push_back(nb::borrow(o));
-  }
-  void put(char tag, PyTypeObject* t) {
-    bool builtin = t == &PyList_Type || t == &PyTuple_Type || t == &PyDict_Type;
-    builtin ? put<PyTypeObject*>(tag, t) : put(tag, reinterpret_cast<PyObject*>(t));
-  }
-
-  /// With `state`, leaves of any class are accepted and compared by identity.
-  void read(nb::handle o, bool state) {
-    PyObject* p = o.ptr();
-    if (is_array(p)) {
-      arrays.push_back(checked(p));
-      put('a');
-      append_to_key(key, arrays.back(), shapeless);
-    } else if (PyList_Check(p) || PyTuple_Check(p)) {
-      put('l', Py_TYPE(p));
-      put('n', PySequence_Fast_GET_SIZE(p));
-      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(p); ++i)
-        nested(nb::borrow(PySequence_Fast_GET_ITEM(p, i)), state);
-    } else if (PyDict_Check(p)) {
-      put('d', Py_TYPE(p));
-      put('n', PyDict_GET_SIZE(p));
-      PyObject *name, *value;
-      for (Py_ssize_t at = 0; PyDict_Next(p, &at, &name, &value);) {
-        read_constant(name);
-        nested(nb::borrow(value), state);
-      }
-    } else if (state && is_generator_state(o)) {
-      read(nb::object(o[0]), state);
-    } else if (!read_constant(p)) {
-      if (!state)
-        fail<ValueError>("compile", "an argument of type ", class_name(o),
-                         "; trees of arrays, numbers, strings and None are accepted");
-      put('o', p);
-    }
-  }
-
- private:
-  void nested(const nb::object& o, bool state) {
-    if (Py_EnterRecursiveCall(" in arguments of a compiled function")) throw nb::python_error();
-    try {
-      read(o, state);
-    } catch (...) {
-      Py_LeaveRecursiveCall();
-      throw;
-    }
-    Py_LeaveRecursiveCall();
-  }
-
-  bool read_constant(PyObject* p) {
-    if (p == Py_None || PyBool_Check(p)) {
-      put('c', static_cast<char>(p == Py_True ? 1 : p == Py_False ? 0 : 2));
-    } else if (PyFloat_Check(p)) {
-      put('f', PyFloat_AS_DOUBLE(p));
-    } else if (PyUnicode_Check(p)) {
-      Py_ssize_t n;
-      const char* s = PyUnicode_AsUTF8AndSize(p, &n);
-      if (!s) throw nb::python_error();
-      put('s', n);
-      key.append(s, static_cast<size_t>(n));
-    } else if (PyLong_Check(p)) {
-      nb::object text = nb::steal(PyNumber_ToBase(p, 16));
-      put('i');
-      key += nb::cast<std::string>(text);
-      put(';');
-    } else {
-      return false;
-    }
-    return true;
-  }
-};
 
 /// A trace of a Python function, and the template for its results.
 struct PythonTrace : core::CacheEntry {
@@ -148,14 +61,13 @@ void describe(nb::handle tree, const std::string& path, std::vector<std::string>
                path + "[" + std::to_string(i) + "]", out);
   } else if (PyDict_Check(tree.ptr())) {
     nb::object pairs = nb::steal(PyDict_Items(tree.ptr()));
-    for (nb::handle pair : pairs)
-      describe(pair[1], path + "[" + nb::cast<std::string>(nb::repr(pair[0])) + "]", out);
+    for (nb::handle pair : pairs) describe(pair[1], path + "[" + repr_of(pair[0]) + "]", out);
   } else if (is_array(tree.ptr())) {
     const array& a = checked(tree.ptr());
     out.push_back(path + ": an array of shape " + core::to_string(a.shape()) + ", " +
                   std::string(dtype_name(a.dtype())));
   } else {
-    out.push_back(path + ": " + nb::cast<std::string>(nb::repr(tree)));
+    out.push_back(path + ": " + repr_of(tree));
   }
 }
 
@@ -165,6 +77,23 @@ struct Depth {
   Depth() { ++tracing_depth; }
   ~Depth() { --tracing_depth; }
 };
+
+/// False for functions that take each keyword by its name: the order of a call's says nothing.
+bool sees_order_of_keywords(nb::handle fun) {
+  nb::object f = nb::borrow(fun);
+  if (!PyFunction_Check(f.ptr()) && !PyMethod_Check(f.ptr())) f = f.type().attr("__call__");
+  if (PyMethod_Check(f.ptr())) f = nb::borrow(PyMethod_GET_FUNCTION(f.ptr()));
+  if (!PyFunction_Check(f.ptr())) return true;
+  return reinterpret_cast<PyCodeObject*>(PyFunction_GetCode(f.ptr()))->co_flags & CO_VARKEYWORDS;
+}
+
+nb::dict sorted(const nb::dict& keywords) {
+  nb::list names = keywords.keys();
+  names.sort();
+  nb::dict out;
+  for (nb::handle name : names) out[name] = keywords[name];
+  return out;
+}
 
 /// A compiled function with its captures; shared by all wrappers of the same function.
 class PythonFunction {
@@ -187,28 +116,30 @@ class PythonFunction {
     // While another thread traces, captured containers hold placeholders.
     std::unique_lock<std::recursive_mutex> held;
     if (!inputs.is_none() || !outputs.is_none()) held = lock();
-    KeyReader reader{.shapeless = shapeless_};
-    reader.put('t', core::to_stream({}).index);
-    reader.put('w', core::watching_lines());
-    reader.put('p', static_cast<int>(core::matmul_precision()));
-    for (nb::handle a : args.items) reader.read(a, false);
-    reader.put('k');
-    if (PyDict_GET_SIZE(kwargs.ptr())) reader.read(kwargs, false);
-    if (!inputs.is_none()) reader.read(inputs, true);
-    auto entry = find(reader);
+    if (PyDict_GET_SIZE(kwargs.ptr()) > 1 && !sees_order_of_keywords(fun)) kwargs = sorted(kwargs);
+    TraceKey key(shapeless_);
+    key.put('t', core::to_stream({}).index);
+    key.put('w', core::watching_lines());
+    key.put('p', static_cast<int>(core::matmul_precision()));
+    for (nb::handle a : args.items) key.read(a, false);
+    key.put('k');
+    if (PyDict_GET_SIZE(kwargs.ptr())) key.read(kwargs, false);
+    if (!inputs.is_none()) key.read(inputs, true);
+    auto entry = find(key);
     if (!entry) {
       if (!held) held = lock(tracing_depth > 0);
-      entry = find(reader);
-      if (!entry) entry = trace(reader, fun, inputs, outputs, args, kwargs);
+      entry = find(key);
     }
+    core::count_trace_lookup(entry != nullptr);
+    if (!entry) entry = trace(key, fun, inputs, outputs, args, kwargs);
     Arrays results;
-    if (entry->graph->needs_function(reader.arrays)) {
+    if (entry->graph->needs_function(key.arrays())) {
       auto call = std::make_shared<PythonTrace>();
       unchanged(inputs, outputs,
-                [&] { results = run(*call, reader.arrays, fun, inputs, outputs, args, kwargs); });
+                [&] { results = run(*call, key.arrays(), fun, inputs, outputs, args, kwargs); });
       entry = call;
     } else {
-      results = (*entry->graph)(reader.arrays);
+      results = (*entry->graph)(key.arrays());
     }
     size_t next = 0;
     nb::object out = results_in(entry->result, results, next);
@@ -232,21 +163,16 @@ class PythonFunction {
     return held;
   }
 
-  std::shared_ptr<PythonTrace> find(KeyReader& reader) {
-    auto entry = std::static_pointer_cast<PythonTrace>(cache_.find(reader.key));
+  std::shared_ptr<PythonTrace> find(const TraceKey& key) {
+    auto entry = std::static_pointer_cast<PythonTrace>(cache_.find(key.text()));
     if (!entry || !shapeless_ || entry->graph->any_shape()) return entry;
-    return std::static_pointer_cast<PythonTrace>(cache_.find(with_shapes(reader)));
-  }
-  static std::string with_shapes(const KeyReader& reader) {
-    std::string key = reader.key;
-    for (const array& a : reader.arrays) append_to_key(key, a, false);
-    return key;
+    return std::static_pointer_cast<PythonTrace>(cache_.find(key.text_with_shapes()));
   }
 
-  std::shared_ptr<PythonTrace> trace(KeyReader& reader, nb::handle fun, nb::handle inputs,
+  std::shared_ptr<PythonTrace> trace(const TraceKey& key, nb::handle fun, nb::handle inputs,
                                      nb::handle outputs, Star args, nb::dict kwargs) {
     auto entry = std::make_shared<PythonTrace>();
-    entry->named = reader.named;
+    entry->named = key.named();
     entry->watched = !warned_of_loss_ && tracing_depth == 0;
     auto flat = [&](const Arrays& placeholders) {
       return run(*entry, placeholders, fun, inputs, outputs, args, kwargs);
@@ -254,13 +180,13 @@ class PythonFunction {
     Depth inside;
     unchanged(inputs, outputs, [&] {
       entry->graph =
-          std::make_unique<core::Compiled>(core::Function(flat), reader.arrays, name_, shapeless_);
+          std::make_unique<core::Compiled>(core::Function(flat), key.arrays(), name_, shapeless_);
     });
     if (!entry->lost.empty()) warn_of_loss(entry->lost);
     if (entry->graph->reusable()) {
       warn_of_repetition(inputs, args, kwargs);
-      cache_.insert(reader.key, entry);
-      if (shapeless_ && !entry->graph->any_shape()) cache_.insert(with_shapes(reader), entry);
+      cache_.insert(key.text(), entry);
+      if (shapeless_ && !entry->graph->any_shape()) cache_.insert(key.text_with_shapes(), entry);
     }
     return entry;
   }
@@ -333,7 +259,7 @@ class PythonFunction {
     describe(kwargs, "kwargs", now);
     if (!inputs.is_none()) describe(inputs, "inputs", now);
     std::swap(now, described_);
-    if (cache_.traces() != kManyTraces) return;
+    if (++traces_ != kManyTraces + 1) return;
     size_t k = 0;
     while (k < now.size() && k < described_.size() && now[k] == described_[k]) ++k;
     std::string changed = k < now.size() && k < described_.size()
@@ -361,6 +287,7 @@ class PythonFunction {
 
   static constexpr uint64_t kManyTraces = 16;
   bool warned_of_loss_ = false;
+  uint64_t traces_ = 0;  ///< that were made, including those that the cache has dropped
   std::string name_;
   bool shapeless_;
   core::TraceCache cache_;
@@ -370,8 +297,8 @@ class PythonFunction {
 
 std::string name_of(nb::handle fun) {
   for (const char* attribute : {"__qualname__", "__name__"})
-    if (has_attr(fun, attribute)) return nb::cast<std::string>(nb::str(fun.attr(attribute)));
-  return nb::cast<std::string>(nb::repr(fun));
+    if (has_attr(fun, attribute)) return text_of(fun.attr(attribute));
+  return repr_of(fun);
 }
 
 /// The identity of a compiled function.

@@ -6,7 +6,7 @@
 #include "device_memory.h"
 #include "lock.h"
 #include "mlx/ops.h"
-#include "mlx/runtime/eval.h"
+#include "mlx/runtime/evaluate.h"
 
 namespace mlx::python {
 
@@ -14,8 +14,6 @@ namespace {
 
 /// Rank of the kinds of dtypes in promotion.
 int kind_rank(Dtype t) { return is_complex(t) ? 3 : is_floating(t) ? 2 : t == bool_ ? 0 : 1; }
-
-std::string text_of(PyObject* o) { return nb::cast<std::string>(nb::str(nb::handle(o))); }
 
 [[noreturn]] void throw_range(PyObject* o, Dtype dtype) {
   throw SizeError(cat("[array] ", text_of(o), " is out of the range of ", dtype_name(dtype)));
@@ -183,6 +181,8 @@ namespace {
 bool is_list(PyObject* o) { return PyList_Check(o) || PyTuple_Check(o); }
 
 /// Reads nested lists of scalars; reports if they contain arrays, which must be stacked instead.
+/// Objects that stand for scalars run their own code, which may change the lists: from the first of
+/// them on, what is read has references here.
 class ListReader {
  public:
   Shape shape;
@@ -206,27 +206,46 @@ class ListReader {
   static constexpr int kMaxDepth = 64;
 
   void collect(PyObject* o, int depth) {
-    if (is_list(o)) {
-      if (depth >= kMaxDepth)
-        throw ValueError("[array] lists nested over 64 deep; at most 64 axes");
-      Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
-      if (depth == leaf_depth_) fail_shape("a list where a scalar stood before");
-      if (depth == static_cast<int>(shape.size())) {
-        shape.push_back(n);
-      } else if (shape[depth] != n) {
-        fail_shape(cat("lists of ", shape[depth], " and ", n, " items on one level"));
-      }
-      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o) && !has_arrays; ++i)
-        collect(PySequence_Fast_GET_ITEM(o, i), depth + 1);
-      return;
+    if (is_list(o))
+      collect_list(o, depth);
+    else if (is_scalar(o))
+      add_leaf(o, depth);
+    else
+      collect_object(o, depth);
+  }
+
+  void collect_list(PyObject* o, int depth) {
+    const nb::object own = nb::borrow(o);
+    if (depth >= kMaxDepth) throw ValueError("[array] lists nested over 64 deep; at most 64 axes");
+    const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+    if (depth == leaf_depth_) fail_shape("a list where a scalar stood before");
+    if (depth == static_cast<int>(shape.size())) {
+      shape.push_back(n);
+    } else if (shape[depth] != n) {
+      fail_shape(cat("lists of ", shape[depth], " and ", n, " items on one level"));
     }
-    nb::object leaf = nb::borrow(o);
-    if (!is_scalar(o)) leaf = as_scalar(o);
-    if (has_arrays) return;
+    for (Py_ssize_t i = 0; i < n && !has_arrays; ++i) {
+      collect(PySequence_Fast_GET_ITEM(o, i), depth + 1);
+      if (PySequence_Fast_GET_SIZE(o) != n) fail_changed("array");
+    }
+  }
+
+  void collect_object(PyObject* o, int depth) {
+    const nb::object own = nb::borrow(o);
+    if (!owns_) {
+      owned_.reserve(leaves_.size() + 1);
+      for (PyObject* leaf : leaves_) owned_.push_back(nb::borrow(leaf));
+      owns_ = true;
+    }
+    const nb::object leaf = as_scalar(o);
+    if (!has_arrays) add_leaf(leaf.ptr(), depth);
+  }
+
+  void add_leaf(PyObject* leaf, int depth) {
     if (leaf_depth_ < 0 && depth == static_cast<int>(shape.size())) leaf_depth_ = depth;
     if (depth != leaf_depth_) fail_shape("a scalar where a list stood before");
-    leaves_.push_back(leaf.ptr());
-    if (leaf.ptr() != o) owned_.push_back(std::move(leaf));
+    leaves_.push_back(leaf);
+    if (owns_) owned_.push_back(nb::borrow(leaf));
   }
 
   [[noreturn]] static void fail_shape(const std::string& what) {
@@ -288,7 +307,8 @@ class ListReader {
   }
 
   std::vector<PyObject*> leaves_;
-  std::vector<nb::object> owned_;
+  std::vector<nb::object> owned_;  ///< the leaves, once `owns_`
+  bool owns_ = false;
   int leaf_depth_ = -1;
 };
 
@@ -297,8 +317,12 @@ array stack_items(PyObject* o, std::optional<Dtype> dtype, int depth) {
   if (!is_list(o)) return to_array(o, dtype);
   if (depth >= 64) throw ValueError("[array] lists nested over 64 deep; at most 64 axes");
   Arrays items;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i)
-    items.push_back(stack_items(PySequence_Fast_GET_ITEM(o, i), dtype, depth + 1));
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    const nb::object item = nb::borrow(PySequence_Fast_GET_ITEM(o, i));
+    items.push_back(stack_items(item.ptr(), dtype, depth + 1));
+    if (PySequence_Fast_GET_SIZE(o) != n) fail_changed("array");
+  }
   if (items.empty()) return array(static_cast<float*>(nullptr), Shape{0}, dtype.value_or(float32));
   Dtype t = items[0].dtype();
   for (const array& a : items) t = promote_types(t, a.dtype());

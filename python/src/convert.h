@@ -79,7 +79,7 @@ struct Export {
   char* data;
   Shape shape;
   Strides strides;       ///< elements, or bytes for buffers
-  bool repeats = false;  ///< several elements lie at one address: nobody may write to them
+  bool repeats = false;  ///< several elements have one address: they are read-only
   explicit Export(array& a);
   ~Export() { storage->unpin(); }
   Export(const Export&) = delete;

@@ -1,8 +1,12 @@
 // Devices, streams and their scopes.
+#include <algorithm>
+#include <iterator>
+
 #include "convert.h"
 #include "lock.h"
 #include "mlx/backend/threads.h"
-#include "mlx/runtime/eval.h"
+#include "mlx/core/stream_choices.h"
+#include "mlx/runtime/evaluate.h"
 #include "module.h"
 
 namespace mlx::python {
@@ -21,22 +25,79 @@ T value_of(PyObject* o) {
   return instance_of<T>(o);
 }
 
-/// Sets the thread's default device and stream in a `with` block, and restores the previous ones.
+/// The choices of the `with` blocks around the code that runs, in a context variable: each task
+/// has its own.
+class Choices {
+ public:
+  /// A null pointer outside of all blocks and on threads without the GIL.
+  static const core::StreamChoices* now() {
+    if (!holds_lock()) return nullptr;
+    PyObject* value = nullptr;
+    if (PyContextVar_Get(variable(), nullptr, &value) < 0) PyErr_Clear();
+    const nb::object held = nb::steal(value);  // the context holds it as well
+    return held.is_valid() ? of(held) : nullptr;
+  }
+  static void set(core::StreamChoices choices) {
+    auto* made = new core::StreamChoices(std::move(choices));
+    const nb::capsule value(made,
+                            [](void* p) noexcept { delete static_cast<core::StreamChoices*>(p); });
+    const nb::object token = nb::steal(PyContextVar_Set(variable(), value.ptr()));
+    if (!token.is_valid()) throw nb::python_error();
+  }
+  /// Notes a block that opens (1) or closes (-1): without one, nothing is looked up.
+  static void count(int change) {
+    static int open = 0;
+    open += change;
+    core::set_stream_choices(open > 0 ? now : nullptr);
+  }
+
+ private:
+  static PyObject* variable() {
+    static PyObject* made = PyContextVar_New("mlx.core.stream", nullptr);
+    if (!made) throw nb::python_error();
+    return made;
+  }
+  static const core::StreamChoices* of(const nb::object& value) {
+    return static_cast<const core::StreamChoices*>(PyCapsule_GetPointer(value.ptr(), nullptr));
+  }
+};
+
+/// Sets the default device and stream of the code in a `with` block. Blocks of tasks and generators
+/// may overlap without nesting.
 struct StreamContext {
   StreamOrDevice target;
-  std::vector<std::pair<std::optional<Device>, Stream>> saved;
+  core::StreamChoices entered;
 
   void enter() {
-    const Stream s = to_stream(target), before = default_stream(s.device);
-    set_default_stream(s);
-    saved.emplace_back(core::set_thread_device(s.device), before);
+    const Stream s = to_stream(target);
+    auto own = std::make_shared<core::StreamChoice>(s, s.device, std::this_thread::get_id());
+    core::StreamChoices choices = open_choices();
+    choices.push_back(own);
+    Choices::set(std::move(choices));
+    entered.push_back(std::move(own));
+    Choices::count(1);
   }
   void exit() {
-    if (saved.empty()) throw ValueError("[stream] the context was not entered");
-    auto [device, stream] = saved.back();
-    saved.pop_back();
-    set_default_stream(stream);
-    core::set_thread_device(device);
+    if (entered.empty()) throw ValueError("[stream] the context was not entered");
+    // Several tasks may be in blocks of this one object.
+    const core::StreamChoices here = open_choices();
+    auto own = std::find_if(entered.rbegin(), entered.rend(), [&](const auto& choice) {
+      return std::ranges::find(here, choice) != here.end();
+    });
+    if (own == entered.rend()) own = entered.rbegin();
+    (*own)->open = false;
+    entered.erase(std::next(own).base());
+    Choices::count(-1);
+    Choices::set(open_choices());
+  }
+
+ private:
+  static core::StreamChoices open_choices() {
+    core::StreamChoices open;
+    if (const core::StreamChoices* now = Choices::now())
+      std::ranges::copy_if(*now, std::back_inserter(open), &core::StreamChoice::open,
+                           [](const auto& c) -> const core::StreamChoice& { return *c; });
+    return open;
   }
 };
 

@@ -13,7 +13,7 @@ namespace mlx::python {
 
 namespace {
 
-/// What the end of an export gives back, once the device is idle.
+/// The references of an export, given back once the device is idle.
 struct Pinned final : RefCounted {
   Ref<Storage> storage;
   explicit Pinned(Ref<Storage> s) : storage(std::move(s)) {}
@@ -67,7 +67,7 @@ DeviceExport::DeviceExport(array& a, Device on) : device(on) {
 }
 
 DeviceExport::~DeviceExport() {
-  // What the consumer has enqueued may still use the memory.
+  // Work that the consumer has enqueued may still use the memory.
   try {
     interop_of(device)->keep_until_idle(make_ref<Pinned>(std::move(storage)), device.index);
   } catch (...) {
@@ -190,7 +190,7 @@ nb::object to_cuda_interface(nb::handle self) {
   out["version"] = 3;
   out["strides"] = nb::none();
   if (!is_row_contiguous(x->shape, x->strides)) out["strides"] = nb::tuple(strides);
-  out["stream"] = nb::none();  // what computes the array is over
+  out["stream"] = nb::none();  // the array is computed
   // Consumers keep the array, and nothing else: the memory stays as long.
   nb::capsule kept(x.release(), [](void* p) noexcept { delete static_cast<DeviceExport*>(p); });
   nb::object end = nb::module_::import_("weakref").attr("finalize")(
@@ -207,7 +207,7 @@ array from_cuda_interface(PyObject* o, std::optional<Dtype> dtype) {
   auto given = [&](const char* key) { return found.attr("get")(key, nb::none()); };
   if (!given("mask").is_none())
     throw ValueError("[array] a masked CUDA array; arrays without a mask are accepted");
-  ForeignMemory m{nullptr, device, {}, {}, type_of(nb::cast<std::string>(found["typestr"])), {}};
+  ForeignMemory m{nullptr, device, {}, {}, type_of(text_of(found["typestr"])), {}};
   for (nb::handle n : nb::tuple(found["shape"])) m.shape.push_back(nb::cast<int64_t>(n));
   m.data = reinterpret_cast<void*>(nb::cast<uintptr_t>(found["data"][0]));
   m.strides = row_major(m.shape);

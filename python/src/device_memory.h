@@ -39,7 +39,7 @@ struct DeviceExport {
   ~DeviceExport();
   DeviceExport(const DeviceExport&) = delete;
 };
-/// Memory of a GPU that somebody else owns. Strides are in elements; `release` gives it back when
+/// Memory of a GPU with another owner. Strides are in elements; `release` gives it back when
 /// no work needs it. Copied, to `dtype`, unless it is shared.
 struct ForeignMemory {
   void* data;

@@ -178,7 +178,7 @@ std::optional<Device> device_of_producer(PyObject* o) {
   return device;
 }
 
-/// What `__dlpack__` gives; the memory of a device is ready for work on the default stream.
+/// The result of `__dlpack__`; the memory of a device is ready for work on the default stream.
 nb::object capsule_of(PyObject* o) {
   const nb::object method = nb::handle(o).attr("__dlpack__");
   nb::dict options;

@@ -122,7 +122,7 @@ std::optional<Dtype> dtype_meant(PyObject* o) {
   } else if (PyType_Check(o)) {
     name = reinterpret_cast<PyTypeObject*>(o)->tp_name;  // numpy.float32
   } else if (kind.starts_with("numpy.dtype") || kind == "torch.dtype") {
-    name = nb::cast<std::string>(nb::str(nb::handle(o)));
+    name = text_of(o);
   }
   name = name.substr(name.rfind('.') + 1);
   if (name == "bool_") return bool_;
@@ -221,9 +221,8 @@ void bind_limits(nb::module_& m) {
   def(
       n, "__repr__(self) -> str",
       [](const IntInfo& i) {
-        return cat("iinfo(min=", nb::cast<std::string>(nb::str(i.min)),
-                   ", max=", nb::cast<std::string>(nb::str(i.max)), ", dtype=", dtype_name(i.dtype),
-                   ")");
+        return cat("iinfo(min=", text_of(i.min), ", max=", text_of(i.max),
+                   ", dtype=", dtype_name(i.dtype), ")");
       },
       "The limits.");
 }

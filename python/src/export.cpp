@@ -38,7 +38,7 @@ Inputs inputs_of(const char* op, Star args, nb::dict kwargs) {
   auto add_named = [&](nb::handle name, nb::handle o) {
     if (!PyUnicode_Check(name.ptr())) refuse(name);
     if (!is_array(o.ptr())) refuse(o);
-    out.kwargs.emplace(nb::cast<std::string>(name), checked(o.ptr()));
+    out.kwargs.emplace(utf8_of(op, name), checked(o.ptr()));
   };
   auto is_list = [&](size_t i) {
     return i < args.size() && (PyList_Check(args[i].ptr()) || PyTuple_Check(args[i].ptr()));
@@ -208,7 +208,7 @@ void write_dot(nb::handle file, Star args, nb::dict kwargs) {
   for (auto [name, o] : kwargs) {
     if (!is_array(o.ptr()))
       fail<ValueError>(op, "a value of type ", class_name(o), " by keyword; arrays are accepted");
-    names.emplace(checked(o.ptr()).id(), nb::cast<std::string>(name));
+    names.emplace(checked(o.ptr()).id(), utf8_of(op, name));
     outputs.push_back(checked(o.ptr()));
   }
   std::ostringstream text;

@@ -81,7 +81,7 @@ class ObjectWriter final : public core::io::Writer {
       if (n > 0) yield_lock();
     }
   }
-  std::string label() const override { return nb::cast<std::string>(nb::repr(file_)); }
+  std::string label() const override { return repr_of(file_); }
 
  private:
   /// How many of the bytes a call took. Unbuffered files may take a part of them; objects that say
@@ -116,7 +116,7 @@ nb::handle require_file(const char* op, nb::handle file, const char* method) {
 }
 
 std::shared_ptr<core::io::Reader> reader_of(nb::handle file) {
-  return std::make_shared<ObjectReader>(file, std::nullopt, nb::cast<std::string>(nb::repr(file)));
+  return std::make_shared<ObjectReader>(file, std::nullopt, repr_of(file));
 }
 std::shared_ptr<core::io::Reader> reader_of(nb::handle file, size_t size, std::string label) {
   return std::make_shared<ObjectReader>(file, size, std::move(label));

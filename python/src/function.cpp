@@ -140,9 +140,8 @@ std::string hint_of_dtype(const std::string& accepted, PyObject* const* args, si
   if (accepted.find("Dtype") == std::string::npos) return "";
   for (size_t i = 0; i < n; ++i)
     if (auto t = dtype_meant(args[i])) {
-      nb::object written = nb::repr(nb::handle(args[i]));
       const std::string name = std::string(dtype_name(*t)) + (*t == bool_ ? "_" : "");
-      return cat("; for the dtype ", nb::cast<std::string>(written), " write mx.", name);
+      return cat("; for the dtype ", repr_of(args[i]), " write mx.", name);
     }
   return "";
 }
@@ -152,8 +151,7 @@ PyObject* report_mismatch(Function* f, PyObject* const* args, size_t nargs, PyOb
   size_t extra = names ? static_cast<size_t>(PyTuple_GET_SIZE(names)) : 0;
   for (size_t i = 0; i < nargs + extra; ++i) {
     if (i) given += ", ";
-    if (i >= nargs)
-      given += PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, i - nargs)) + std::string("=");
+    if (i >= nargs) given += text_of(PyTuple_GET_ITEM(names, i - nargs)) + "=";
     given += Py_TYPE(args[i])->tp_name;
   }
   const nb::object called = nb::steal(called_name(f));
@@ -180,13 +178,15 @@ PyObject* function_call(PyObject* self, PyObject* const* args, size_t nargsf, Py
   run_releases();
   Function* f = as_function(self);
   size_t nargs = PyVectorcall_NARGS(nargsf);
-  for (const Overload* o = f->overload; o; o = o->next.get()) {
-    Call call;
-    if (!o->bind(args, nargs, names, call)) continue;
-    PyObject* r = o->call(*o, call);
-    if (r != kMismatch) return r;
-  }
-  return guarded([&] { return report_mismatch(f, args, nargs, names); });
+  return guarded([&] {
+    for (const Overload* o = f->overload; o; o = o->next.get()) {
+      Call call;
+      if (!o->bind(args, nargs, names, call)) continue;
+      PyObject* r = o->call(*o, call);
+      if (r != kMismatch) return r;
+    }
+    return report_mismatch(f, args, nargs, names);
+  });
 }
 
 PyObject* function_get(PyObject* self, PyObject* instance, PyObject*) {
@@ -196,7 +196,7 @@ PyObject* function_get(PyObject* self, PyObject* instance, PyObject*) {
 
 /// __module__ belongs to the type as well, so it cannot be a descriptor.
 PyObject* function_getattr(PyObject* self, PyObject* name) {
-  if (PyUnicode_CompareWithASCIIString(name, "__module__") == 0)
+  if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "__module__") == 0)
     return Py_NewRef(as_function(self)->module);
   return PyObject_GenericGetAttr(self, name);
 }

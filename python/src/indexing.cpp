@@ -24,8 +24,8 @@ IndexItem parse_item(PyObject* o) {
     int overflow = 0;
     const int64_t v = PyLong_AsLongLongAndOverflow(o, &overflow);
     if (overflow)
-      throw IndexError(cat("[index] index ", nb::cast<std::string>(nb::str(nb::handle(o))),
-                           " is out of range; integers of 64 bits are accepted"));
+      throw IndexError(
+          cat("[index] index ", text_of(o), " is out of range; integers of 64 bits are accepted"));
     return IndexItem::integer(v);
   }
   if (PySlice_Check(o)) {

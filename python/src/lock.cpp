@@ -27,7 +27,7 @@ using detail::Release;
 std::atomic<bool> python_is_gone{false};
 /// The thread that handles signals, and the one that ends Python.
 std::atomic<pthread_t> main_thread{}, last_thread{};
-/// What this thread gave back the lock with.
+/// The thread state with which this thread gave back the lock.
 thread_local constinit PyThreadState* released = nullptr;
 
 bool is_finalizing() {
@@ -56,7 +56,7 @@ void leave(void* state) {
   take_lock(static_cast<PyThreadState*>(state));
 }
 
-/// What a signal handler raised in the middle of a wait, until the wait has been left.
+/// The exception of a signal handler in the middle of a wait, until the wait has been left.
 struct Raised {
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
 } raised;
@@ -128,7 +128,7 @@ void detail::run_releases() noexcept {
 
 void yield_lock() {
   if (PyErr_CheckSignals() < 0) throw nb::python_error();
-  // A lock that is taken again at once starves those who wait: it stays free for a moment, as often
+  // A lock that is taken again at once starves its waiters: it stays free for a moment, as often
   // as Python's own switch interval.
   using Clock = std::chrono::steady_clock;
   constexpr auto kInterval = std::chrono::milliseconds(5);

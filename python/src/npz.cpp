@@ -8,6 +8,7 @@
 #include "files.h"
 #include "mlx/io/file.h"
 #include "mlx/io/io.h"
+#include "mlx/runtime/evaluate.h"
 #include "module.h"
 
 namespace mlx::python {
@@ -19,7 +20,7 @@ namespace {
 bool is_of_object(const nb::python_error& e) {
   static constexpr std::string_view modules[] = {"builtins", "zipfile", "struct",
                                                  "zlib",     "lzma",    "_lzma"};
-  const auto module = nb::cast<std::string>(nb::str(e.type().attr("__module__")));
+  const auto module = text_of(e.type().attr("__module__"));
   if (std::ranges::find(modules, module) == std::end(modules)) return true;
   // Decompressors raise OSError without a number.
   return e.matches(PyExc_OSError) && !e.value().attr("errno").is_none();
@@ -31,8 +32,7 @@ bool is_of_object(const nb::python_error& e) {
                          bool object) {
   if (!e.matches(PyExc_Exception) || e.matches(PyExc_MemoryError) || (object && is_of_object(e)))
     throw;
-  const std::string what = nb::cast<std::string>(
-      nb::str(e.value()).attr("encode")("utf-8", "backslashreplace").attr("decode")());
+  const std::string what = text_of(e.value());
   fail<core::FileError>(op, label, ": ", what);
 }
 
@@ -123,7 +123,7 @@ void write_entries(nb::handle target, const std::vector<std::pair<std::string, a
 
 nb::dict load_npz(nb::handle file, const std::optional<std::string>& path,
                   const core::StreamOrDevice& s) {
-  const std::string label = path ? *path : nb::cast<std::string>(nb::repr(file));
+  const std::string label = path ? *path : repr_of(file);
   try {
     nb::object zipfile = nb::module_::import_("zipfile");
     if (!path) {
@@ -148,8 +148,11 @@ nb::dict load_npz(nb::handle file, const std::optional<std::string>& path,
 void save_npz(const char* op, nb::handle file,
               const std::vector<std::pair<std::string, array>>& arrays, bool compressed) {
   auto path = path_of(file);
+  if (!path) require_file(op, file, "write");
+  core::Arrays all;
+  for (const auto& [name, a] : arrays) all.push_back(a);
+  without_lock([&] { core::eval(all); });  // at once, with their common inputs once
   if (!path) {
-    require_file(op, file, "write");
     nb::object io = nb::module_::import_("io");
     if (!nb::isinstance(file, io.attr("RawIOBase"))) return write_entries(file, arrays, compressed);
     // zipfile takes no notice of writes that are cut short, as those of unbuffered files may be.

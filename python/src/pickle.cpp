@@ -95,7 +95,11 @@ nb::object named_attribute(nb::handle fun, const char* name) {
 
 nb::object reduce_to_name(nb::handle outer, nb::handle object) {
   nb::object fun = nb::borrow(outer);
-  while (has_attr(fun, "__wrapped__")) fun = fun.attr("__wrapped__");
+  constexpr int kMost = 1000;  // functions may wrap each other in a circle
+  for (int i = 0; has_attr(fun, "__wrapped__"); ++i) {
+    if (i == kMost) return {};
+    fun = fun.attr("__wrapped__");
+  }
   nb::object name = named_attribute(fun, "__qualname__");
   nb::object module = named_attribute(fun, "__module__");
   if (!name.is_valid() || !module.is_valid()) return {};

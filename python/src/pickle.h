@@ -1,4 +1,4 @@
-// What pickling and copying of bound objects share.
+// Shared parts of pickling and copying of bound objects.
 #pragma once
 
 #include "bind.h"

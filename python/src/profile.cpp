@@ -8,7 +8,7 @@
 
 #include "function.h"
 #include "lock.h"
-#include "mlx/runtime/eval.h"
+#include "mlx/runtime/evaluate.h"
 #include "mlx/runtime/observe.h"
 #include "module.h"
 
@@ -20,12 +20,12 @@ namespace core = mlx::core;
 
 std::string file_of(PyFrameObject* frame) {
   nb::object code = nb::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
-  return nb::cast<std::string>(code.attr("co_filename"));
+  return text_of(code.attr("co_filename"));
 }
 std::string place_of(PyFrameObject* frame) {
   nb::object code = nb::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
   return file_of(frame) + ":" + std::to_string(PyFrame_GetLineNumber(frame)) + " in " +
-         nb::cast<std::string>(code.attr("co_name"));
+         text_of(code.attr("co_name"));
 }
 
 /// The directory of this package's Python files.

@@ -56,7 +56,7 @@ array in_dtype(const array& a, const std::optional<Dtype>& dtype, const StreamOr
       " of the module; `dtype` is that of the operand, and "                                   \
       "`out` the None that numpy." #NAME " passes.");
 
-/// What numpy.sum(a) and the like call.
+/// Functions that numpy.sum(a) and the like call.
 void bind_numpy_methods(nb::handle c){
     MLX_NUMPY_METHOD(sum) MLX_NUMPY_METHOD(prod) MLX_NUMPY_METHOD(max) MLX_NUMPY_METHOD(min)
         MLX_NUMPY_METHOD(any) MLX_NUMPY_METHOD(all) MLX_NUMPY_METHOD(mean) MLX_NUMPY_SPREAD(var)

@@ -89,7 +89,7 @@ void add_variadic(List& list, const Overload& first) {
   std::ranges::stable_sort(list, {}, &Merged::kind);
 }
 
-/// What stands behind the arrow, where all signatures agree.
+/// The text behind the arrow, where all signatures agree.
 std::string result_of(const Overload& first) {
   std::string result;
   for (const Overload* o = &first; o; o = o->next.get()) {

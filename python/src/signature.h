@@ -1,4 +1,4 @@
-// What `inspect.signature` says of bound functions.
+// The signatures of bound functions for `inspect.signature`.
 #pragma once
 
 #include "function.h"

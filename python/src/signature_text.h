@@ -18,7 +18,7 @@ struct SignatureText {
   std::vector<Parameter> parameters;
   std::string star;       ///< the name of *args, if there are any
   std::string star_star;  ///< the name of **kwargs, if there are any
-  std::string result;     ///< what stands behind the arrow
+  std::string result;     ///< the text behind the arrow
   bool operator==(const SignatureText&) const = default;
 };
 

@@ -60,25 +60,20 @@ void each_item(nb::handle o, StateForm::Kind kind, F&& f) {
   }
 }
 
-struct RecursionGuard {
-  RecursionGuard() {
-    if (Py_EnterRecursiveCall(" in captured state")) throw nb::python_error();
-  }
-  ~RecursionGuard() { Py_LeaveRecursiveCall(); }
-};
+constexpr const char* kWhere = " in captured state";
 
 void visit(nb::handle o, const Setter& set,
            const std::function<void(nb::handle, const Setter&)>& leaf) {
   auto kind = kind_of(o);
   if (kind == StateForm::array || kind == StateForm::other) return leaf(o, set);
-  RecursionGuard guard;
+  RecursionGuard guard(kWhere);
   each_item(o, kind, [&](nb::object item, const Setter& s) { visit(item, s, leaf); });
 }
 
 void collect_containers(nb::handle o, std::unordered_set<PyObject*>& out) {
   auto kind = kind_of(o);
   if (kind == StateForm::array || kind == StateForm::other || !out.insert(o.ptr()).second) return;
-  RecursionGuard guard;
+  RecursionGuard guard(kWhere);
   each_item(o, kind, [&](nb::object item, const Setter&) { collect_containers(item, out); });
 }
 
@@ -94,7 +89,7 @@ StateForm StateForm::of(nb::handle tree) {
   if (form.kind == array) return form;
   form.value = nb::borrow(tree);
   if (form.kind == other) return form;
-  RecursionGuard guard;
+  RecursionGuard guard(kWhere);
   if (form.kind == dict) {
     nb::object keys = nb::steal(PyDict_Keys(tree.ptr()));
     for (nb::handle k : keys) form.keys.push_back(nb::borrow(k));
@@ -138,14 +133,30 @@ void StateForm::fill(nb::handle live, const Setter& set, const Arrays& arrays, s
     }
     return;
   }
-  if (kind == list) {
-    Py_ssize_t n = static_cast<Py_ssize_t>(items.size());
-    check(PyList_SetSlice(live.ptr(), n, PyList_GET_SIZE(live.ptr()), nullptr));
-    while (PyList_GET_SIZE(live.ptr()) < n) check(PyList_Append(live.ptr(), Py_None));
-  }
+  if (kind == list) return fill_list(live, arrays, next);
   size_t i = 0;
   each_item(live, kind,
             [&](nb::object item, const Setter& put) { items[i++].fill(item, put, arrays, next); });
+}
+
+/// Fills a list with all items at once: dropped items may run code that changes the list, which
+/// then has its new content.
+void StateForm::fill_list(nb::handle live, const Arrays& arrays, size_t& next) const {
+  const auto n = static_cast<Py_ssize_t>(items.size());
+  nb::object made = nb::steal(PyList_New(n));
+  if (!made.is_valid()) throw nb::python_error();
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    nb::object now;
+    if (i < PyList_GET_SIZE(live.ptr())) {
+      now = item_of(live, i);
+      const nb::object item = now;
+      items[i].fill(item, [&now](nb::object v) { now = std::move(v); }, arrays, next);
+    } else {
+      now = items[i].build(arrays, next);
+    }
+    PyList_SET_ITEM(made.ptr(), i, now.release().ptr());
+  }
+  check(PyList_SetSlice(live.ptr(), 0, PyList_GET_SIZE(live.ptr()), made.ptr()));
 }
 
 int StateForm::traverse(visitproc visit, void* arg) const {

@@ -34,6 +34,7 @@ struct StateForm {
 
  private:
   nb::object build(const Arrays& arrays, size_t& next) const;
+  void fill_list(nb::handle live, const Arrays& arrays, size_t& next) const;
 };
 
 /// A snapshot of the containers of a tree.

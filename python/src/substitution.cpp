@@ -16,13 +16,6 @@ void ignore_failure(int status) {
   if (status < 0) PyErr_Clear();
 }
 
-struct RecursionGuard {
-  RecursionGuard() {
-    if (Py_EnterRecursiveCall(" in arguments of a transformed function")) throw nb::python_error();
-  }
-  ~RecursionGuard() { Py_LeaveRecursiveCall(); }
-};
-
 }  // namespace
 
 nb::object Substitution::replace(nb::handle tree, const Arrays& arrays, size_t& next) {
@@ -55,7 +48,7 @@ nb::object Substitution::visit(nb::handle tree, const NewArray& make, bool again
   bool tuple = PyTuple_Check(tree.ptr()), list = PyList_Check(tree.ptr());
   if (!tuple && !list && !PyDict_Check(tree.ptr())) return nb::borrow(tree);
   if (!tuple && !filled_.insert(tree.ptr()).second && !again) return nb::borrow(tree);
-  RecursionGuard guard;
+  RecursionGuard guard(" in arguments of a transformed function");
   if (tuple) return visit_tuple(tree, make, again);
   list ? visit_list(tree, make, again) : visit_dict(tree, make, again);
   return nb::borrow(tree);

@@ -117,9 +117,10 @@ struct Arguments {
     }
     for (size_t i = 0; i < args.size(); ++i)
       if (!args[i].is_valid()) args[i] = held.protect(positional[i]);
-    for (auto [key, value] : keywords)
-      if (!std::count(selection.names.begin(), selection.names.end(), nb::cast<std::string>(key)))
-        kwargs[key] = held.protect(value);
+    nb::dict others;
+    for (auto [key, value] : keywords) others[key] = value;
+    for (const std::string& name : selection.names) nb::del(others[name.c_str()]);
+    for (auto [key, value] : others) kwargs[key] = held.protect(value);
     read(call_python(fun, args, kwargs));
   }
 

@@ -1,4 +1,4 @@
-"""What must hold of a wheel for macOS that was made elsewhere: `check_wheel.py WHEEL`.
+"""Checks of a wheel for macOS that was made elsewhere: `check_wheel.py WHEEL`.
 
 It never ran, so all that its files say is read: processor, system, signatures, the libraries and
 names that they ask for. `./dev wheel --macos` runs this.
@@ -19,7 +19,7 @@ REQUIREMENT = re.compile(r"^Requires-Dist: scipy-openblas32.*sys_platform != .da
 def libraries_and_names(binary):
     """Pairs of a library, None for any, and a name that is asked of it."""
     for binding in binary.bindings:
-        # A definition of its own, which gives way to that of a library that was loaded before.
+        # Another definition, which gives way to that of a library that was loaded before.
         if binding.binding_class == lief.MachO.DyldBindingInfo.CLASS.WEAK:
             continue
         yield binding.library.name if binding.has_library else None, binding.symbol.name

@@ -9,8 +9,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 ENGINE = "@rpath/libmlx.dylib"
 SYSTEM = "/usr/lib/libSystem.B.dylib"
 ACCELERATE = "/System/Library/Frameworks/Accelerate.framework/Versions/A/Accelerate"
-# The lists with which it was linked. The linker has all names of the C library; those in use are
-# listed for this check, so that a new one is looked at before it is added.
+# The lists with which it was linked. The linker has all names of the C library; the used ones
+# are listed for this check, so that a new one is looked at before it is added.
 LISTS = {
     "/usr/lib/libc++.1.dylib": ROOT / "cmake/macos/libc++.txt",
     ACCELERATE: ROOT / "cmake/macos/Accelerate.txt",

@@ -2,8 +2,8 @@
 
 usage: loops.py FOLDER    the folder of the objects that are compiled for NEON
 
-An emulator tells nothing about speed, so the instructions of a few loops are counted: what a row
-names has to be in one innermost loop of the function. Prints what is missing and exits with 1.
+An emulator tells nothing about speed, so the instructions of a few loops are counted: all of a row
+have to be in one innermost loop of the function. Prints the missing ones and exits with 1.
 """
 
 import pathlib

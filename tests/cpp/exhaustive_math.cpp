@@ -247,7 +247,7 @@ Worst parallel(int threads, int64_t chunks, Body body) {
   return all;
 }
 
-constexpr int kBlock = 1024;  // what a block needs stays in the first-level cache
+constexpr int kBlock = 1024;  // operands of a block stay in the first-level cache
 
 /// One step of Newton's method from the results `y`, which finds erfinv(x) to 1e-13 of it if they
 /// are close, and something else if they are not.

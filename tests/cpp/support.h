@@ -1,4 +1,4 @@
-// What the C++ tests share.
+// Shared parts of the C++ tests.
 #pragma once
 
 #include <doctest/doctest.h>

@@ -69,7 +69,7 @@ TEST_CASE("a wait gives the lock back once, and takes it again") {
   CHECK(given_back == 1);
   CHECK(taken == 1);
   CHECK(asked > 0);
-  event->wait();  // what is over is not waited for
+  event->wait();  // finished work is not waited for
   CHECK(given_back == 1);
 }
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <random>
 
-#include "mlx/backend/shared/math_complex.h"
+#include "mlx/backend/math/complex.h"
 #include "support.h"
 
 using namespace mlx::core;

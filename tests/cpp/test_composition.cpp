@@ -22,7 +22,7 @@ Function general(const UnaryFunction& f) {
   return [f](const Arrays& a) { return Arrays{f(a[0])}; };
 }
 
-// What the table is made of.
+// The types of the table.
 UnaryFunction slope(const UnaryFunction& f) {
   return grad(UnaryFunction([f](const array& x) { return sum(f(x)); }));
 }

@@ -103,7 +103,7 @@ TEST_CASE("devices exchange values") {
   CHECK(values<float>(b)[9] == 100.0f);
 }
 
-TEST_CASE("an error of execution reaches the one who waits, and nobody else") {
+TEST_CASE("an error of execution reaches its waiter alone") {
   use_second_backend();
   set_default_device(Device::gpu);
   array x = add(ones({8}), array(1.0f));
@@ -193,17 +193,17 @@ TEST_CASE("a stream whose results another one reads is launched before it") {
   CHECK(values<float>(d)[0] == 14.0f);
 }
 
-TEST_CASE("an evaluation that was planned and never run fails for whoever waits for it") {
+TEST_CASE("an evaluation that was planned and never run fails for its waiters") {
   array x = add(arange(8.0), array(1.0f));
   {
-    PendingEval dropped = prepare_eval({x});
+    Evaluation dropped({x});
   }
   CHECK_THROWS_AS(eval(x), ExecutionError);
   array y = add(arange(8.0), array(1.0f));
   CHECK(values<float>(y)[7] == 8.0f);
 }
 
-TEST_CASE("what memory did not suffice for can be evaluated again") {
+TEST_CASE("work that ran out of memory can be evaluated again") {
   array x = random::uniform({1 << 20});
   eval(x);
   array w = full({1 << 20}, 2.0f);

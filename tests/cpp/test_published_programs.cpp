@@ -1,6 +1,6 @@
-// What C++ programs written for MLX rely on: the meaning of constructors and literals, errors, the
-// graph behind arrays, and the headers that extensions use. The expectations are what the published
-// library gives.
+// The base of C++ programs written for MLX: the meaning of constructors and literals, errors, the
+// graph behind arrays, and the headers that extensions use. Expected are the results of the
+// published library.
 #include <numeric>
 #include <set>
 #include <sstream>
@@ -227,7 +227,7 @@ TEST_CASE("published programs: devices and streams") {
   CHECK(cu::is_available() == gpu::is_available());
 }
 
-TEST_CASE("published programs: what computes an array") {
+TEST_CASE("published programs: the primitive of an array") {
   array x = matrix(), y = transpose(x), z = x + y;
   CHECK(!x.has_primitive());
   CHECK(x.primitive_ptr() == nullptr);
@@ -345,6 +345,13 @@ TEST_CASE("published programs: graphs as text") {
   auto qr = linalg::qr(x);
   print_graph(two, qr.first, qr.second + x);
   CHECK(two.str().find("QRF A [(2,2), float32] -> B [(2,2), float32], ") != std::string::npos);
+  array deep = x;
+  for (int k = 0; k < 20'000; ++k) deep = deep + y;
+  std::ostringstream many;
+  print_graph(many, namer, deep);  // the time is linear in the number of ops
+  CHECK(many.str().find(" -> ACOG [") != std::string::npos);
+  namer.names[y.id()] = "A";
+  CHECK(namer.get_name(x + y) == "B");
   std::ostringstream dot;
   export_to_dot(dot, namer, x + y);
   CHECK(dot.str().find("\"input\"") != std::string::npos);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kThreads = 4;
 
-/// Runs the body on several threads at once, each with a stream of its own as the default one, and
+/// Runs the body on several threads at once, each with another stream as the default one, and
 /// rethrows the first error. The body gets the thread's number.
 template <class F>
 void on_threads(F&& body) {
@@ -109,7 +109,7 @@ TEST_CASE("threads evaluate the same array") {
   });
 }
 
-TEST_CASE("threads start what depends on each other") {
+TEST_CASE("threads start work that depends on each other") {
   on_each_device([](Device) {
     for (int round = 0; round < 20; ++round) {
       std::vector<array> steps{matrix(8, static_cast<float>(round))};
@@ -170,7 +170,7 @@ TEST_CASE("threads differentiate and vectorize") {
   });
 }
 
-TEST_CASE("threads evaluate what a gradient of another thread depends on") {
+TEST_CASE("threads evaluate operands of a gradient of another thread") {
   array x = matrix(8, 0), y = matrix(8, 1);
   ScalarFunction loss = [](const Arrays& a) { return sum(work(a[0], a[1])); };
   Function slope = grad(ScalarFunction(

@@ -96,7 +96,7 @@ TEST_CASE("an element's result does not depend on its place, and nothing else is
         std::vector<char> whole(kMost * 16), part(kMost * 16);
         const void* all[] = {x[0].data(), x[1].data(), x[2].data()};
         fn(all, whole.data(), kMost);
-        // Result size: what 150 elements were seen to fill; bools where the row compares.
+        // Result size: the bytes that 150 elements filled; bools where the row compares.
         std::vector<char> probe(kMost * 16, 0x5a), other(kMost * 16, 0x25);
         fn(all, probe.data(), kMost);
         fn(all, other.data(), kMost);
@@ -199,7 +199,7 @@ TEST_CASE("16-bit floats round once, to nearest even, from every type") {
       auto n = run<uint16_t>(k.find_cast(float32, t), nans);
       for (float v : run<float>(k.find_cast(t, float32), n)) CHECK(std::isnan(v));
     }
-    // 2^24 + 2^16 + 1 lies just above the middle of two bfloat16 values; in float it is the middle.
+    // 2^24 + 2^16 + 1 is just above the middle of two bfloat16 values; in float it is the middle.
     std::vector<int32_t> big = {(1 << 24) + (1 << 16) + 1, 65519, 65520};
     CHECK(run<uint16_t>(k.find_cast(int32, bfloat16), big)[0] == 0x4b81);
     auto halves = run<uint16_t>(k.find_cast(int32, float16), big);

@@ -15,9 +15,11 @@
 #include <vector>
 
 #include "mlx/backend/cuda/compiler.h"
-#include "mlx/backend/shared/print_program.h"
+#include "mlx/backend/cuda/target.h"
+#include "mlx/backend/gpu/families/print_program.h"
 
 using namespace mlx::core;
+using namespace mlx::core::gpu;
 using Val = Dtype::Val;
 
 namespace {
@@ -66,7 +68,7 @@ void add_rows(std::vector<Case>& cases) {
       ProgramForm form;
       for (int k = 0; k <= row.arity; ++k) form.operands.push_back(Walk::dense);
       cases.push_back({std::string(row.name) + " " + std::string(dtype_name(Dtype(v))),
-                       print_program(p, form, "kernel")});
+                       print_program(p, form, "kernel", cuda::cuda_target)});
     }
   }
 }
@@ -86,7 +88,7 @@ void add_casts(std::vector<Case>& cases) {
       form.operands.push_back(to % 2 ? Walk::strided : Walk::dense);
     }
     cases.push_back({"casts from " + std::string(dtype_name(Dtype(static_cast<Val>(from)))),
-                     print_program(p, form, "kernel")});
+                     print_program(p, form, "kernel", cuda::cuda_target)});
   }
 }
 
@@ -115,7 +117,8 @@ void add_positions(std::vector<Case>& cases) {
       add({OpId::position, Val::float64, v, 0});
     for (uint16_t c = 0; c < p.constants.size(); ++c)
       add({OpId::copy, p.constants[c], p.constants[c], static_cast<uint16_t>(2 + c)});
-    cases.push_back({wide ? "positions, wide" : "positions", print_program(p, form, "kernel")});
+    cases.push_back({wide ? "positions, wide" : "positions",
+                     print_program(p, form, "kernel", cuda::cuda_target)});
   }
 }
 

@@ -54,10 +54,10 @@ struct FiberContext {
   size_t bytes = 0;
   void* fake = nullptr;
 #ifdef __SANITIZE_THREAD__
-  void* thread = nullptr;  // what ThreadSanitizer takes it for
+  void* thread = nullptr;  // the fiber of ThreadSanitizer
 #endif
 
-  /// Runs `to`, and comes back when somebody changes to this one.
+  /// Runs `to`, and comes back when another fiber changes to this one.
   void change_to(FiberContext& to, [[maybe_unused]] bool for_good = false) {
 #ifdef __SANITIZE_ADDRESS__
     __sanitizer_start_switch_fiber(for_good ? nullptr : &fake, to.lowest, to.bytes);
@@ -143,7 +143,7 @@ class Fibers {
   }
 
  private:
-  /// A thread's stack and its first context; a function of its own, as `getcontext` may return
+  /// A thread's stack and its first context; a separate function, as `getcontext` may return
   /// twice.
   static void start(Fiber& fiber) {
     fiber.state = Fiber::ready;

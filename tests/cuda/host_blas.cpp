@@ -107,6 +107,7 @@ EXPORT int cublasCreate_v2(Handle** handle) {
   if (fails_now(kFailLibrary)) return 3;
   return *handle = new Handle, kSuccess;
 }
+EXPORT int cublasDestroy_v2(Handle* handle) { return delete handle, kSuccess; }
 EXPORT int cublasSetStream_v2(Handle* handle, Stream* stream) {
   return handle->stream = stream, kSuccess;
 }

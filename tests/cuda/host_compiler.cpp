@@ -41,7 +41,7 @@ constexpr int kVersion = 3;
 constexpr int kVersion = 1;
 #endif
 
-/// The command that compiles, but for what and where to. Without contraction, as on the device; FMA
+/// The command that compiles, without source and target. Without contraction, as on the device; FMA
 /// as the instruction sets have it.
 std::string compiler(const std::string& folder) {
   const char* chosen = std::getenv("CXX");
@@ -51,7 +51,7 @@ std::string compiler(const std::string& folder) {
          folder;
 }
 
-constexpr const char* kCommonHeader = "/mlx/backend/cuda/device/program.cuh";
+constexpr const char* kCommonHeader = "/mlx/common.cuh";
 
 /// Sources of headers as files of a folder, written once. The one that nearly all programs include
 /// is precompiled, which halves the time of each.
@@ -70,10 +70,12 @@ std::string folder_of(const Program& p) {
     std::ofstream(path) << text;
   }
   const std::string common = folder + kCommonHeader;
-  if (fs::exists(common)) [[maybe_unused]]
-    const int status = std::system(
-        (compiler(folder) + " -x c++-header -o " + common + ".gch " + common + " 2>/dev/null")
-            .c_str());
+  std::ofstream(common) << "#pragma once\n#include \"mlx/backend/cuda/device/target.cuh\"\n"
+                           "#include \"mlx/backend/gpu/kernels/program.cuh\"\n";
+  [[maybe_unused]]
+  const int status = std::system(
+      (compiler(folder) + " -x c++-header -o " + common + ".gch " + common + " 2>/dev/null")
+          .c_str());
   std::atexit([] {
     std::error_code ignored;
     fs::remove_all(folder, ignored);

@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdio>
@@ -43,7 +44,8 @@ __attribute__((visibility("default"))) thread_local MlxIndex threadIdx, blockIdx
 
 namespace {
 
-constexpr int kInvalidHandle = 400, kNotReady = 600;
+constexpr int kInvalidContext = 201, kInvalidHandle = 400, kNotReady = 600;
+constexpr int kMostDevices = 4;
 constexpr size_t kTotal = size_t{4} << 30;
 constexpr int kMostShared = 227 << 10;
 
@@ -51,6 +53,19 @@ constexpr int kMostShared = 227 << 10;
 
 std::atomic<int64_t> calls[kFailures], first_failing[kFailures], after_failing[kFailures];
 std::atomic<int64_t> launches{0}, faults{0};
+
+// --- devices
+
+/// MLX_HOST_DRIVER_DEVICES, or one. Each has a context; streams, events and code belong to theirs.
+int device_count() {
+  static const int count = [] {
+    const char* text = std::getenv("MLX_HOST_DRIVER_DEVICES");
+    return text ? std::clamp(std::atoi(text), 1, kMostDevices) : 1;
+  }();
+  return count;
+}
+char contexts[kMostDevices];
+thread_local void* current = nullptr;  // the context
 
 // --- memory
 
@@ -85,6 +100,7 @@ bool is_device_memory(unsigned long long address, size_t bytes) {
 struct Function {
   void (*kernel)(const void*);
   bool in_step;  // its threads meet at barriers
+  void* context;
 };
 
 bool run_kernel(const Function& k, MlxIndex grid, MlxIndex block, const void* arguments) {
@@ -127,6 +143,7 @@ unsigned char* device_memory(unsigned long long address, size_t bytes) {
 namespace {
 
 struct Event {
+  void* const context = current;
   std::mutex mutex;
   std::condition_variable changed;
   uint64_t recorded = 0, reached = 0;
@@ -134,12 +151,15 @@ struct Event {
 };
 
 std::atomic<int> device_status{kSuccess};  // an error of a kernel stays
+std::atomic<int64_t> streams{0};           // made and not given back
 
 }  // namespace
 
 class Stream {
  public:
+  void* const context = current;
   Stream() : random_(next_seed()) {
+    ++streams;
     std::thread([this] { loop(); }).detach();
     std::lock_guard lock(all().mutex);
     all().streams.push_back(this);
@@ -158,6 +178,12 @@ class Stream {
     ++pushed_;
     changed_.notify_all();
   }
+  /// Its thread goes, once it has done its work.
+  void end() {
+    std::lock_guard lock(mutex_);
+    ended_ = true;
+    changed_.notify_all();
+  }
   void wait() {
     std::unique_lock lock(mutex_);
     const uint64_t last = pushed_;
@@ -170,7 +196,8 @@ class Stream {
     const unsigned longest = text ? std::atoi(text) : 30;  // microseconds
     std::unique_lock lock(mutex_);
     for (;;) {
-      changed_.wait(lock, [&] { return !work_.empty(); });
+      changed_.wait(lock, [&] { return !work_.empty() || ended_; });
+      if (work_.empty()) break;
       auto work = std::move(work_.front());
       work_.pop_front();
       lock.unlock();
@@ -182,6 +209,13 @@ class Stream {
       ++done_;
       changed_.notify_all();
     }
+    lock.unlock();
+    {
+      std::lock_guard others(all().mutex);
+      std::erase(all().streams, this);
+    }
+    --streams;
+    delete this;
   }
   static unsigned next_seed() {
     static std::atomic<unsigned> seed{1};
@@ -192,6 +226,7 @@ class Stream {
   std::condition_variable changed_;
   std::deque<std::function<void()>> work_;
   uint64_t pushed_ = 0, done_ = 0;
+  bool ended_ = false;
 };
 void push(Stream& stream, std::function<void()> work) { stream.push(std::move(work)); }
 
@@ -208,8 +243,9 @@ namespace {
 
 struct Module {
   void* library = nullptr;
-  std::mutex mutex;
-  std::map<std::string, Function> functions;
+  void* const context = current;
+  std::mutex mutex = {};
+  std::map<std::string, Function> functions = {};
 };
 
 }  // namespace
@@ -242,6 +278,7 @@ EXPORT int64_t mlx_host_bytes() {
   return static_cast<int64_t>(memory().used);
 }
 EXPORT int64_t mlx_host_launches() { return launches; }
+EXPORT int64_t mlx_host_streams() { return streams; }
 EXPORT int64_t mlx_host_faults() { return faults; }
 
 // --- the driver
@@ -254,8 +291,10 @@ EXPORT int cuInit(unsigned) {
   return kSuccess;
 }
 EXPORT int cuDriverGetVersion(int* v) { return *v = 13000, kSuccess; }
-EXPORT int cuDeviceGetCount(int* n) { return *n = 1, kSuccess; }
-EXPORT int cuDeviceGet(int* d, int k) { return *d = k, k == 0 ? kSuccess : kInvalidValue; }
+EXPORT int cuDeviceGetCount(int* n) { return *n = device_count(), kSuccess; }
+EXPORT int cuDeviceGet(int* d, int k) {
+  return *d = k, k >= 0 && k < device_count() ? kSuccess : kInvalidValue;
+}
 EXPORT int cuDeviceGetName(char* text, int n, int) {
   std::snprintf(text, n, "host driver");
   return kSuccess;
@@ -285,11 +324,10 @@ EXPORT int cuDeviceGetPCIBusId(char* text, int n, int) {
   std::snprintf(text, n, "0000:00:00.0");
   return kSuccess;
 }
-EXPORT int cuDevicePrimaryCtxRetain(void** context, int) {
-  static int one;
-  return *context = &one, kSuccess;
+EXPORT int cuDevicePrimaryCtxRetain(void** context, int d) {
+  return *context = &contexts[d], kSuccess;
 }
-EXPORT int cuCtxSetCurrent(void*) { return kSuccess; }
+EXPORT int cuCtxSetCurrent(void* context) { return current = context, kSuccess; }
 EXPORT int cuMemGetInfo_v2(size_t* free, size_t* total) {
   Memory& m = memory();
   std::lock_guard lock(m.mutex);
@@ -298,6 +336,7 @@ EXPORT int cuMemGetInfo_v2(size_t* free, size_t* total) {
   return kSuccess;
 }
 EXPORT int cuMemAlloc_v2(unsigned long long* address, size_t bytes) {
+  if (!current) return kInvalidContext;
   if (fails_now(kFailAllocation)) return kOutOfMemory;
   Memory& m = memory();
   std::lock_guard lock(m.mutex);
@@ -332,9 +371,12 @@ EXPORT int cuMemHostAlloc(void** p, size_t bytes, unsigned) {
 EXPORT int cuMemFreeHost(void* p) { return std::free(p), kSuccess; }
 
 EXPORT int cuStreamCreate(Stream** s, unsigned) {
+  if (!current) return kInvalidContext;
   *s = new Stream;
   return kSuccess;
 }
+/// Its work is over when it is given back.
+EXPORT int cuStreamDestroy_v2(Stream* s) { return s->end(), kSuccess; }
 EXPORT int cuStreamSynchronize(Stream* s) { return named(s)->wait(), device_status.load(); }
 EXPORT int cuCtxSynchronize() {
   std::vector<Stream*> streams;
@@ -367,10 +409,12 @@ EXPORT int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, 
 }
 
 EXPORT int cuEventCreate(Event** e, unsigned) {
+  if (!current) return kInvalidContext;
   if (fails_now(kFailEvent)) return kOutOfMemory;
   return *e = new Event, kSuccess;
 }
 EXPORT int cuEventRecord(Event* e, Stream* s) {
+  if (named(s) == s && e->context != s->context) return kInvalidHandle;
   if (fails_now(kFailEvent)) return kLaunchFailed;
   uint64_t number;
   {
@@ -410,6 +454,7 @@ EXPORT int cuStreamWaitEvent(Stream* s, Event* e, unsigned) {
 }
 
 EXPORT int cuModuleLoadData(Module** m, const void* code) {
+  if (!current) return kInvalidContext;
   if (fails_now(kFailModule)) return kOutOfMemory;
   // The code is a shared library; its length is in the section headers, which end it.
   const auto* head = static_cast<const unsigned char*>(code);
@@ -429,7 +474,7 @@ EXPORT int cuModuleLoadData(Module** m, const void* code) {
     std::fprintf(stderr, "host driver: %s\n", dlerror());
     return kInvalidValue;
   }
-  *m = new Module{library, {}, {}};
+  *m = new Module{library};
   return kSuccess;
 }
 EXPORT int cuModuleGetFunction(Function** f, Module* m, const char* name) {
@@ -437,7 +482,7 @@ EXPORT int cuModuleGetFunction(Function** f, Module* m, const char* name) {
   if (!kernel) return kInvalidHandle;
   const bool in_step = dlsym(m->library, (std::string(name) + "_in_step").c_str());
   std::lock_guard lock(m->mutex);
-  const Function found{reinterpret_cast<void (*)(const void*)>(kernel), in_step};
+  const Function found{reinterpret_cast<void (*)(const void*)>(kernel), in_step, m->context};
   *f = &m->functions.emplace(name, found).first->second;
   return kSuccess;
 }
@@ -456,6 +501,7 @@ EXPORT int cuLaunchKernel(Function* f, unsigned gx, unsigned gy, unsigned gz, un
     ++faults;
     return kInvalidValue;
   }
+  if (named(s) == s && f->context != s->context) return kInvalidHandle;
   if (fails_now(kFailLaunch)) return kLaunchFailed;
   ++launches;
   std::vector<unsigned long long> arguments;

@@ -1,4 +1,4 @@
-// What the parts of the driver of the host share.
+// Shared parts of the driver of the host.
 #pragma once
 
 #include <cstddef>

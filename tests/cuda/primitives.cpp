@@ -32,7 +32,7 @@ void enqueue_copy(void* to, const void* from, size_t bytes, Stream s) {
   if (status) throw ExecutionError("the copy fails");
 }
 
-/// What a primitive does with its input and its output on the device.
+/// The work of a primitive on its input and its output on the device.
 using Body = void (*)(const Primitive&, const array& in, array& out);
 
 class Does : public UnaryPrimitive {
@@ -59,7 +59,7 @@ bool holds(const array& a, std::initializer_list<float> values) {
   return a.size() == values.size() && std::equal(values.begin(), values.end(), p);
 }
 
-/// Through memory of its own, which is still in use when it returns.
+/// Through temporary memory, which is still in use when it returns.
 void through_temporary(const Primitive& p, const array& in, array& out) {
   void* const between = cu::temporary(in.nbytes());
   enqueue_copy(between, cu::data<float>(in), in.nbytes(), p.stream());

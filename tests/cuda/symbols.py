@@ -10,7 +10,7 @@ import re
 import sys
 
 SOURCES = pathlib.Path(__file__).resolve().parents[2] / "mlx" / "backend" / "cuda"
-LIBRARIES = {  # by the start of their functions' names: what is loaded before, the library
+LIBRARIES = {  # by the start of their functions' names: libraries to load before, the library
     "nvrtc": ["libnvrtc-builtins.so", "libnvrtc.so"],
     "cublas": ["libcublasLt.so", "libcublas.so"],
     "cufft": ["libcufft.so"],

@@ -1,4 +1,4 @@
-// What the extensions of this directory bind: functions that take and return arrays.
+// The bound part of the extensions of this directory: functions that take and return arrays.
 #pragma once
 
 #include <vector>

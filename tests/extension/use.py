@@ -21,7 +21,7 @@ def address(a):
 
 
 def refused(kind, call, *arguments):
-    """What a call that must fail says."""
+    """The message of a call that must fail."""
     try:
         call(*arguments)
     except kind as error:
@@ -50,7 +50,7 @@ made.keep(a * 2)
 gc.collect()
 assert made.give().tolist() == (a * 2).tolist()
 assert [p.tolist() for p in made.negatives([a, a[0]])] == [(-a).tolist(), (-a[0]).tolist()]
-# What core functions take as arrays.
+# Values that core functions take as arrays.
 for x in (3, 2.5, True, 1j, np.float32(2), np.ones((2, 3)), np.arange(4)[::-2]):
     assert made.doubled(x).tolist() == (mx.asarray(x) + mx.asarray(x)).tolist()
 for wrong in ("text", None, [1.0], b"1", mx.float32, mx.array.__new__(mx.array)):

@@ -1,11 +1,13 @@
+// Functions by which tests make the second backend fail, and read its counts.
+
 #include "control.h"
 
-#include "streams.h"
+#include "hardware.h"
 
 namespace mlx::core::fake {
 
 namespace {
-std::atomic<int64_t> countdown[3];  // to the one that fails; 0: none does
+std::atomic<int64_t> countdown[4];  // to the one that fails; 0: none does
 }
 
 bool fails_now(Failure kind) {
@@ -27,7 +29,8 @@ using namespace mlx::core::fake;
 
 extern "C" {
 
-/// Makes the n-th allocation (kind 0), launch (1) or copy (2) from now on fail; 0: none.
+/// Makes the n-th allocation (kind 0), launch (1), copy (2) or preparation (3) from now on fail; 0:
+/// none.
 void mlx_fake_fail(int kind, int64_t n) { countdown[kind] = n; }
 /// Stops a stream before its next launch or copy; -2 stands for all streams.
 void mlx_fake_hold(int stream) { hold(stream); }

@@ -1,4 +1,4 @@
-// What tests ask of the second backend: failures on request, streams that are held, and counts.
+// Requests of tests to the second backend: failures on request, streams that are held, and counts.
 #pragma once
 
 #include <atomic>
@@ -6,9 +6,10 @@
 
 namespace mlx::core::fake {
 
-enum class Failure : int { allocation, launch, copy };
+enum class Failure : int { allocation, launch, copy, preparation };
 
-/// True where this allocation, launch or copy is the one that shall fail.
+/// True where this allocation, launch, copy or preparation of an executable is the one that shall
+/// fail.
 bool fails_now(Failure kind);
 
 struct Counts {

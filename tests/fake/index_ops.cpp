@@ -1,3 +1,5 @@
+// Micro-ops that read the position of an element, over runs of elements.
+
 #include "index_ops.h"
 
 #include <bit>

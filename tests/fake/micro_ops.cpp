@@ -1,8 +1,10 @@
+// Tables of the elementwise micro-ops by op and dtype.
+
 #include "micro_ops.h"
 
 #include <array>
 
-#include "mlx/backend/shared/math_cast.h"
+#include "mlx/backend/math/cast.h"
 
 namespace mlx::core::fake {
 

@@ -1,8 +1,10 @@
+// Fused programs, interpreted piece by piece: odd pieces first, from the end.
+
 #include "program.h"
 
 #include "index_ops.h"
 #include "micro_ops.h"
-#include "mlx/backend/shared/odometer.h"
+#include "mlx/backend/common/odometer.h"
 #include "mlx/core/error.h"
 
 namespace mlx::core::fake {
@@ -139,7 +141,7 @@ void run_program(const Program& p, const Shape& shape, std::span<void* const> op
   Interpreter machine(p, shape);
   machine.set_constants(constants);
   const size_t n_inputs = p.inputs.size();
-  // Odd pieces first, then even ones, both from the end: what relies on an order shows.
+  // Odd pieces first, then even ones, both from the end: a program that relies on an order fails.
   for (int64_t k = 0; k < pieces; ++k) {
     const int64_t odd = pieces / 2;
     const int64_t piece = k < odd ? 2 * (odd - 1 - k) + 1 : 2 * (pieces - 1 - k);

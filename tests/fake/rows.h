@@ -2,16 +2,16 @@
 #pragma once
 
 #include "micro_ops.h"
-#include "mlx/backend/shared/bodies.h"
-#include "mlx/backend/shared/domain.h"
-#include "mlx/backend/shared/lane.h"
+#include "mlx/backend/common/domain.h"
+#include "mlx/backend/math/bodies.h"
+#include "mlx/backend/math/lane.h"
 
 namespace mlx::core::fake {
 
 using lane::LD;
 using lane::LF;
 
-/// What computes an element of type T: floats on a lane, others as they are.
+/// The computation of an element of type T: floats on a lane, others as they are.
 template <class T>
 struct Computed {
   using type = T;

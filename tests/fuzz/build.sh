@@ -12,7 +12,8 @@ for header in algorithm cmath functional memory mutex optional string unordered_
   prefix+=(-include $header)
 done
 flags=(-std=c++20 -O1 -g1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined
-  -fno-sanitize=vptr,function -fno-sanitize-recover=all -I. -Ibuild/include
+  -fno-sanitize=vptr,function -fno-sanitize-recover=all -I.
+  -Imlx/compat/published -Ibuild/include
   -isystem build/packages/json "${prefix[@]}")
 objects=()
 stale=()

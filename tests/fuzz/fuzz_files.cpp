@@ -11,7 +11,7 @@
 
 #include "mlx/core/error.h"
 #include "mlx/io/io.h"
-#include "mlx/runtime/eval.h"
+#include "mlx/runtime/evaluate.h"
 #include "mlx/transforms/function_file.h"
 #include "texts.h"
 

@@ -6,7 +6,7 @@
 
 #include "mlx/core/error.h"
 #include "mlx/ops.h"
-#include "mlx/runtime/eval.h"
+#include "mlx/runtime/evaluate.h"
 #include "python/src/signature_text.h"
 #include "texts.h"
 

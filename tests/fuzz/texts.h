@@ -6,10 +6,10 @@
 namespace mlx::core {
 
 /// "23,345\nij,jkl->il": the lengths of the axes of each operand, a digit each, and the subscripts.
-/// What einsum accepts has to be the sum that the subscripts say.
+/// Accepted subscripts must give the sum that they say.
 void fuzz_einsum(std::string_view text);
 
-/// A signature of a bound function. What is accepted is the same after it is printed.
+/// A signature of a bound function. An accepted one is the same after it is printed.
 void fuzz_signature(std::string_view text);
 
 }  // namespace mlx::core

@@ -65,7 +65,7 @@ def digests(folder):
 
 
 def wrong_in(mx, folder):
-    """What `mx` does not read as it was saved, by name."""
+    """Arrays that `mx` does not read as they were saved, by name."""
 
     def same(a, name, shape):
         dtype = next(d for d in sorted(DTYPES, key=len, reverse=True) if name.startswith(d))

@@ -1,12 +1,13 @@
-"""Record what the published wheel does with every call of the tables in calls/, into data/.
+"""Record the results of the published wheel for every call of calls/, into data/.
 
     <interpreter with the published wheel> tests/golden/record.py [family ...]
     <any interpreter with mlx> tests/golden/record.py --show REGEX [family ...]
 
 Run by hand, when calls are added.  Each family runs in a worker process, replaced when a call
 kills it or never returns (recorded as "crash" and "hang").  Everything is run twice with different
-fillings of fresh memory: what then differs is recorded as "undefined", as are calls that a table
-lists under UNDEFINED because the wheel reads or writes outside of arrays there; these never run.
+fillings of fresh memory: a result that differs is recorded as "undefined", as are calls that a
+table lists under UNDEFINED, because the wheel reads or writes outside of arrays there; these never
+run.
 """
 
 import argparse
@@ -127,7 +128,7 @@ def record(family):
 
 
 def load(family):
-    """What stands recorded of a family: {"functions": names in the wheel, "calls": [call, result]}.
+    """The records of a family: {"functions": names in the wheel, "calls": [call, result]}.
 
     Results are {"value": host tree}, {"raise": class name, "at": stage}, {"crash": ...}, ...
     """

@@ -389,7 +389,7 @@ THEIRS = {
 
 
 def dropouts():
-    """`(name, error)`: what is dropped; four standard deviations of the share are the LIMIT."""
+    """`(name, error)`: the dropped share; four standard deviations of the share are the LIMIT."""
     cases = {
         "nn.Dropout(0.3)": (64, 64, 32),
         "nn.Dropout2d(0.3)": (64, 5, 6, 128),

@@ -1,4 +1,4 @@
-"""What layers, losses, optimizers and schedules must agree with: a row each.
+"""References of layers, losses, optimizers and schedules: a row each.
 
 A row is `ours => theirs`.  Theirs is an expression over PyTorch tensors in float64 (names: F for
 torch.nn.functional, the helpers of layers_vs_torch.py, x y z w for the inputs, p for the layer's
@@ -292,7 +292,7 @@ def with_reductions(losses):
 
 
 def loss_data():
-    """What the losses are computed of, as NumPy arrays."""
+    """The operands of the losses, as NumPy arrays."""
     a, b, p, q, v, s = (nn_cases.data(name, (4, 3)) for name in "abpqvs")
     exponentials = np.exp(q)
     return {
@@ -307,7 +307,7 @@ def loss_data():
 
 
 def inputs_of(source):
-    """What a loss names and is differentiated by: not the distributions q, which are targets."""
+    """The operands of a loss with derivatives: not the distributions q, which are targets."""
     return [name for name in "abpv" if re.search(rf"\b{name}\b", source)]
 
 
@@ -359,7 +359,7 @@ SECTIONS = {
 def error(ours, theirs):
     """The largest difference of two dicts of arrays, in units of the largest number of each.
 
-    What vanishes beside the other arrays, as the gradient of a bias of keys, counts as 5 % of them.
+    A small array beside the others, as the gradient of a bias of keys, counts as 5 % of them.
     """
     if ours.keys() != theirs.keys():
         raise AssertionError(f"results {sorted(ours)} against {sorted(theirs)}")

@@ -1,4 +1,4 @@
-"""What the training programs share: weights from NumPy, and a training loop."""
+"""Shared parts of the training programs: weights from NumPy, and a training loop."""
 
 import numpy as np
 

@@ -89,7 +89,7 @@ class Speech(nn.Module):
 
 
 def batches(rng: np.random.Generator):
-    """Text, and spectra in which each letter is a few frames of its own frequencies."""
+    """Text, and spectra in which each letter is a few frames of certain frequencies."""
     voices = rng.standard_normal((VOCABULARY, MELS))
     for _ in range(STEPS):
         text = rng.integers(1, VOCABULARY, (6, LENGTH))

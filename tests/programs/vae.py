@@ -67,7 +67,7 @@ def loss_fn(model, images, key):
 
 
 def run() -> dict[str, list[float]]:
-    """Losses; what a generated image looks like."""
+    """Losses, and figures of a generated image."""
     model = initialize(Autoencoder(), 41)
     rng = np.random.default_rng(42)
     angles = rng.uniform(0, np.pi, (STEPS, BATCH, 1, 1, 1))

@@ -9,6 +9,7 @@ import gc
 import os
 import pathlib
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ import mlx.core as mx
 
 @pytest.fixture(autouse=True)
 def no_faults():
-    """The driver got no address that is none of its own."""
+    """The driver got no foreign address."""
     yield
     mx.synchronize()
     assert second_backend.host_driver().mlx_host_faults() == 0
@@ -34,7 +35,7 @@ def test_it_is_the_gpu():
 
 
 def outputs(f, *arrays):
-    """What a function gives on the GPU and on the CPU, evaluated together."""
+    """The results of a function on the GPU and on the CPU, evaluated together."""
     both = []
     for device in (mx.gpu, mx.cpu):
         with mx.stream(device):
@@ -120,7 +121,7 @@ def test_reductions():
     check(mx.mean, values(mx.int32, (5, 70)), axis=0)
 
 
-def test_what_has_no_kernel_runs_through_the_cpu():
+def test_ops_without_a_kernel_run_through_the_cpu():
     x = values(mx.float32, (30, 40))
     check(lambda a, stream: mx.linalg.qr(a, stream=stream)[1], x)
     check(lambda a, stream: mx.linalg.inv(a[:, :30], stream=stream), x + 0)
@@ -268,7 +269,7 @@ def test_products_round_their_operands_where_that_is_allowed(name, kept):
         assert bits(mx.addmm(b[:1], a, b)) == bits(want + b[:1])
         later = a @ b
         slope = mx.grad(lambda a: (a @ b).sum())
-    assert bits(later) == bits(want)  # what was set as it was built
+    assert bits(later) == bits(want)  # the state when it was built
     assert bits(slope(a)) == bits(mx.ones((9, 6)) @ b.T)  # it is built as it is called
     with mx.matmul_precision(name):
         assert bits(slope(a)) == bits(mx.ones((9, 6)) @ rounded(b, kept).T)
@@ -317,6 +318,102 @@ def test_damaged_files_of_the_cache_compile_anew():
     for f in own.iterdir():
         f.unlink()
     own.rmdir()
+
+
+def test_files_of_others_stay_in_the_folder_of_the_cache(tmp_path):
+    """Beyond its limit the cache removes what it has written, and nothing else."""
+    from processes import run_program
+
+    others = {"notes.txt": b"x" * 4096, "0" * 32: b"y" * 4096, "a" * 32 + ".tar": b"z" * 4096}
+    for name, content in others.items():
+        (tmp_path / name).write_bytes(content)
+    program = "import second_backend, mlx.core as mx\nsecond_backend.use('cuda-host')\n" + (
+        "assert (mx.arange(5.0) * 3 + 0.140625).tolist()[1] == 3.140625\n"
+    )
+    limits = {"MLX_CUDA_CACHE_DIR": str(tmp_path), "MLX_CUDA_CACHE_BYTES": "1"}
+    assert run_program(program, **limits)[0] == 0
+    assert {f.name: f.read_bytes() for f in tmp_path.iterdir()} == others
+
+
+def test_a_folder_that_others_write_to_is_no_cache(tmp_path):
+    """Code in such a folder is not trusted, and none is written there."""
+    from processes import run_program
+
+    tmp_path.chmod(0o770)
+    program = "import second_backend, mlx.core as mx\nsecond_backend.use('cuda-host')\n" + (
+        "assert (mx.arange(5.0) * 3 + 0.140625).tolist()[1] == 3.140625\n"
+    )
+    assert run_program(program, MLX_CUDA_CACHE_DIR=str(tmp_path))[0] == 0
+    assert not list(tmp_path.iterdir())
+
+
+def test_threads_give_their_streams_back():
+    """Streams of threads that ended serve again, on the device too."""
+    driver = second_backend.host_driver()
+
+    def work():
+        assert (mx.arange(3.0) + 1).tolist() == [1, 2, 3]
+        assert (mx.ones((4, 4)) @ mx.ones((4, 4))).sum().item() == 64
+
+    def one_by_one(n):
+        for _ in range(n):
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+
+    one_by_one(2)
+    streams, number = driver.mlx_host_streams(), mx.new_stream(mx.gpu).index
+    one_by_one(60)
+    for _ in range(200):
+        if driver.mlx_host_streams() <= streams + 3:
+            break
+        time.sleep(0.01)
+        mx.synchronize()
+    assert driver.mlx_host_streams() <= streams + 3
+    assert mx.new_stream(mx.gpu).index <= number + 4
+
+
+def test_two_devices():
+    """Each device has its context: streams, events and kernels of one are none of the other's."""
+    from processes import run_program
+
+    program = """
+import second_backend, mlx.core as mx
+second_backend.use("cuda-host")
+first, second = mx.Device(mx.gpu, 0), mx.Device(mx.gpu, 1)
+assert mx.device_count(mx.gpu) == 2
+x = mx.arange(12.0).reshape(3, 4)
+for _ in range(3):
+    a = mx.matmul(x, x.T, stream=first)
+    b = mx.exp(mx.matmul(x, x.T, stream=second) * 0, stream=second)
+    c = mx.add(a, b, stream=second)
+    d = mx.sum(mx.multiply(c, a, stream=first), stream=second)
+    assert d.item() == sum((v + 1) * v for row in a.tolist() for v in row)
+    assert mx.fft.fft(x, stream=second).shape == (3, 4)
+mx.synchronize(mx.default_stream(first)), mx.synchronize(mx.default_stream(second))
+assert second_backend.host_driver().mlx_host_faults() == 0
+"""
+    ran = run_program(program, MLX_HOST_DRIVER_DEVICES="2")
+    assert ran == (0, "", ""), ran
+
+
+def test_freeing_takes_the_same_time_at_a_small_limit_of_the_cache():
+    """Freed blocks that the cache does not keep are not looked for among those that it has."""
+
+    def seconds(n):
+        arrays = [mx.full((300,), float(k)) + 0 for k in range(n)]
+        mx.eval(arrays)
+        earlier = mx.set_cache_limit(0)
+        began = time.perf_counter()
+        del arrays
+        gc.collect()
+        took = time.perf_counter() - began
+        mx.set_cache_limit(earlier)
+        return took
+
+    seconds(100)
+    few, many = min(seconds(500) for _ in range(3)), min(seconds(4000) for _ in range(3))
+    assert many < 8 * few * 4 + 0.01
 
 
 def test_a_forked_child_has_the_cpu():

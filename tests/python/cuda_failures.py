@@ -4,6 +4,7 @@
 loop meets a thousand failures.
 """
 
+import contextlib
 import gc
 
 import numpy as np
@@ -107,7 +108,7 @@ def test_a_training_loop_meets_failures(driver):
 
 @pytest.mark.parametrize("kind", [LAUNCH, LIBRARY])
 def test_each_failure_raises(kind, driver):
-    """What cannot be made good is heard at once, and later steps do not hide it."""
+    """A final error is raised at once, and later steps do not hide it."""
     training = Training()
     training.losses()
     driver.mlx_host_fail(kind, 0, 0)
@@ -156,12 +157,47 @@ def test_copies_and_borrowed_ops(kind, driver):
         driver.mlx_host_fail(kind, 0, 0)
         assert settle() == before
         assert work() == right
-    assert raised >= 2 or kind == PINNED  # what is pinned once serves again
+    assert raised >= 2 or kind == PINNED  # pinned memory serves again
+
+
+@pytest.mark.parametrize("kind", [ALLOCATION, PINNED])
+def test_work_that_met_too_little_memory_goes_on(kind, driver):
+    """A launch that found no memory before a step can succeed later: nothing is final."""
+    x = np.arange(70_000, dtype=np.float32)
+
+    def work():
+        a = mx.array(x) + 1
+        return mx.take(mx.exp(a * 0), mx.array([3, 4])) + mx.take(a, mx.array([0, 1]))
+
+    right = work().tolist()
+    for n in range(1, 6):
+        out = work()
+        settle()
+        driver.mlx_host_fail(kind, n, 3)
+        with contextlib.suppress(MemoryError):
+            out.tolist()
+        driver.mlx_host_fail(kind, 0, 0)
+        assert out.tolist() == right
+
+
+def test_a_transform_that_failed_is_tried_again(driver):
+    """One failed call of the library does not refuse its shape for good."""
+    x = mx.arange(24.0)
+    mx.eval(x)
+    before = settle()
+    driver.mlx_host_fail(LIBRARY, 1, 1)
+    with pytest.raises(ERRORS):
+        mx.eval(mx.fft.fft(x))
+    driver.mlx_host_fail(LIBRARY, 0, 0)
+    calls = driver.mlx_host_calls(LIBRARY)
+    assert np.allclose(np.array(mx.fft.fft(x)), np.fft.fft(np.arange(24.0)), atol=1e-3)
+    assert driver.mlx_host_calls(LIBRARY) > calls  # the library's, not the CPU's
+    assert settle() == before
 
 
 @pytest.mark.parametrize("bytes_", [200 << 30, 1 << 40, 1 << 50])
 def test_out_of_memory(bytes_):
-    """What does not fit raises MemoryError and leaves memory as it was."""
+    """An array that does not fit raises MemoryError and leaves memory as it was."""
     a = mx.ones((1000,)) + 1
     mx.eval(a)
     before, cached = settle(), mx.get_cache_memory()

@@ -39,7 +39,7 @@ def run(body, inputs, shapes, dtypes, *, grid=None, group=64, header="", rows=Tr
 
 @pytest.fixture(autouse=True)
 def no_faults():
-    """The driver of the host got no address that is none of its own."""
+    """The driver of the host got no foreign address."""
     yield
     mx.synchronize()
     if second_backend.in_use():
@@ -152,7 +152,7 @@ def test_it_is_lazy_and_takes_part_in_graphs():
     del bad
 
 
-def test_transformations_say_what_to_do():
+def test_refused_transformations_name_the_remedy():
     x = mx.arange(3.0)
     with pytest.raises(ValueError, match="'of_test' cannot be mapped over; custom_function"):
         mx.vmap(twice)(x[None])

@@ -7,7 +7,7 @@ import pathlib
 
 import mlx.core as mx
 
-ALLOCATION, LAUNCH, COPY = range(3)
+ALLOCATION, LAUNCH, COPY, PREPARATION = range(4)
 ALL_STREAMS = -2
 
 
@@ -59,7 +59,7 @@ def host_driver():
     """The driver of the host, which `use_host_driver` named."""
     found = ctypes.CDLL(os.environ["MLX_CUDA_DRIVER"])
     found.mlx_host_fail.argtypes = [ctypes.c_int, ctypes.c_int64, ctypes.c_int64]
-    for name in ("launches", "compiled", "faults", "calls", "bytes"):
+    for name in ("launches", "compiled", "faults", "calls", "bytes", "streams"):
         getattr(found, f"mlx_host_{name}").restype = ctypes.c_int64
     return found
 

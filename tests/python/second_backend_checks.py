@@ -12,6 +12,7 @@ import traceback
 
 import numpy as np
 import second_backend
+from second_backend_operands import DTYPES, has_fma, operand, rows
 
 import mlx.core as mx
 import mlx.nn as nn
@@ -98,7 +99,7 @@ def test_an_item_of_a_slice_moves_its_own_bytes():
 
 
 @check
-def test_what_the_device_has_is_not_copied_again():
+def test_bytes_on_the_device_are_not_copied_again():
     a = on_device(range(1000))
     before = fake.mlx_fake_bytes_to_device()
     for _ in range(3):
@@ -167,7 +168,7 @@ def test_failures_on_request_leave_nothing_behind():
 
 
 @check
-def test_a_failed_launch_raises_at_whoever_waits_and_nobody_else():
+def test_a_failed_launch_raises_at_each_waiter_alone():
     a = on_device([1.0, 2.0])
     fake.mlx_fake_fail(second_backend.LAUNCH, 1)
     b = mx.exp(a)
@@ -182,7 +183,33 @@ def test_a_failed_launch_raises_at_whoever_waits_and_nobody_else():
 
 
 @check
-def test_a_kernel_that_fails_names_what_failed():
+def test_a_failed_preparation_is_that_of_one_evaluation():
+    """Loops and compiled functions go on with plans that are made again."""
+    a = on_device([1.0, 2.0])
+
+    def f(x):
+        return mx.exp(x) * 3 + mx.cumsum(x)
+
+    want = f(mx.array([1.0, 2.0])).tolist()
+    for loop in (f, mx.compile(f), mx.compile(lambda x: f(x) + 0, shapeless=True)):
+        failed = []
+        for _ in range(5):  # an eager plan is kept when its form is seen for the second time
+            fake.mlx_fake_fail(second_backend.PREPARATION, 1)
+            b = loop(a)
+            for wait in (lambda b=b: mx.eval(b), b.tolist, lambda b=b: mx.eval(b + 1)):
+                try:
+                    wait()
+                except RuntimeError as e:
+                    failed.append(str(e))
+                finally:
+                    fake.mlx_fake_fail(second_backend.PREPARATION, 0)
+            assert loop(a).tolist() == want
+        assert len(failed) % 3 == 0 and len(failed) >= 3, failed
+        assert all("a preparation failed on request" in text for text in failed), failed
+
+
+@check
+def test_a_failing_kernel_is_named():
     a = on_device(range(8))
     bad = a[mx.array([99])]
     good = a + 1
@@ -393,7 +420,7 @@ def test_memory_is_not_taken_over_while_it_is_read():
 
 
 @check
-def test_copies_of_what_stopped_go_on():
+def test_copies_of_suspended_work_go_on():
     a = on_device(np.ones(1 << 18))
     ceiling = mx.set_memory_ceiling(mx.get_active_memory() + (1 << 20) + 4096)
     try:
@@ -430,46 +457,6 @@ def test_nothing_is_read_after_it_was_freed():
             stream=mx.cpu,
         )
     assert np.allclose(np.array(x), np.array(y), rtol=1e-3, atol=1e-3)
-
-
-INTEGERS = [f"{sign}int{bits}" for sign in ("u", "") for bits in (8, 16, 32, 64)]
-FLOATS = ["float16", "bfloat16", "float32", "float64", "complex64", "complex128"]
-DTYPES = [getattr(mx, name) for name in ["bool_", *INTEGERS, *FLOATS]]
-
-
-def operand(rng, dtype, shape):
-    """Numbers of all sizes, and special ones."""
-    n = int(np.prod(shape))
-    if dtype == mx.bool_:
-        return mx.array(rng.random(n) < 0.5).reshape(shape)
-    if mx.issubdtype(dtype, mx.integer):
-        size, signed = dtype.size, mx.issubdtype(dtype, mx.signedinteger)
-        info = np.iinfo(f"{'i' if signed else 'u'}{size}")
-        x = rng.integers(info.min, info.max, n, f"{'i' if signed else 'u'}{size}", endpoint=True)
-        x[::3] = x[::3] % 17
-        x[:4] = [0, 1, info.min, info.max][:n]
-        return mx.array(x).reshape(shape)
-
-    def reals():
-        x = rng.standard_normal(n) * 10.0 ** rng.integers(-6, 7, n)
-        x[:8] = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5][:n]
-        return rng.permutation(x)
-
-    if mx.issubdtype(dtype, mx.complexfloating):
-        with np.errstate(all="ignore"):
-            return mx.array(reals() + 1j * reals()).astype(dtype, stream=mx.cpu).reshape(shape)
-    with np.errstate(all="ignore"):
-        return mx.array(reals()).astype(dtype, stream=mx.cpu).reshape(shape)
-
-
-def rows():
-    """Name and arity of every elementwise op."""
-    table = pathlib.Path(__file__).parents[2] / "mlx" / "ops" / "elementwise.def"
-    return re.findall(r"^E\((\w+), (\d),", table.read_text(), re.M)
-
-
-def has_fma():
-    return mx.device_info(mx.cpu)["architecture"] in ("avx2", "avx512", "neon")
 
 
 @check

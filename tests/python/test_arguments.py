@@ -106,7 +106,7 @@ CALLS = {
     [(m, c) for m, calls in CALLS.items() for c in calls],
     ids=lambda v: v if isinstance(v, str) else "",
 )
-def test_what_a_conversion_raises_reaches_the_caller(method, call, error):
+def test_errors_of_a_conversion_reach_the_caller(method, call, error):
     raised = error("mine")
     others = {}
     if method == "__index__":
@@ -140,7 +140,7 @@ def test_what_a_conversion_raises_reaches_the_caller(method, call, error):
     ],
     ids=lambda f: "",
 )
-def test_what_a_sequence_raises_reaches_the_caller(method, call, error):
+def test_errors_of_a_sequence_reach_the_caller(method, call, error):
     raised = error("mine")
 
     def method_of(self, *args):
@@ -153,7 +153,7 @@ def test_what_a_sequence_raises_reaches_the_caller(method, call, error):
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, Failure, RuntimeError])
-def test_what_an_attribute_raises_reaches_the_caller(error):
+def test_errors_of_an_attribute_reach_the_caller(error):
     class Meta(type):
         def __getattr__(cls, name):
             raise error("mine")
@@ -180,7 +180,7 @@ def test_what_an_attribute_raises_reaches_the_caller(error):
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of zipfile
 @pytest.mark.parametrize("error", [KeyboardInterrupt, Failure])
-def test_what_a_file_raises_reaches_the_caller(error):
+def test_errors_of_a_file_reach_the_caller(error):
     class File:
         def __init__(self, head):
             self.head = head
@@ -286,6 +286,36 @@ def test_functions_take_the_keywords_of_their_signatures_only():
             with pytest.raises(TypeError, match=f"unexpected keyword argument '{keyword}'"):
                 f(**{keyword: None})
     assert seen > 1000
+
+
+@pytest.mark.parametrize("keyword", ["\ud800", "\udc80a", "axis\udfff"])
+def test_keywords_that_utf8_cannot_express(keyword):
+    """Functions refuse them by name, or take them if they take any keywords."""
+    for _, name, f in functions():
+        texts = [text for text, _, _ in f.__nb_signature__]
+        for given in ({keyword: X}, {keyword: X, "stream": keyword}):
+            try:
+                f(*[X] * (len(given) - 1), **given)
+            except (TypeError, ValueError) as error:
+                stars = any("**" in text for text in texts)
+                assert stars or keyword in str(error) or "incompatible" in str(error), name
+
+
+def test_texts_that_utf8_cannot_express(tmp_path):
+    word = "\ud800"
+    assert mx.grad(lambda x, **k: (x * k[word]).sum(), argnames=["x"])(x=X, **{word: X})[1][
+        "x"
+    ].size
+    assert mx.compile(lambda x, **k: x * k[word])(X, **{word: X}).shape == (2, 2)
+    assert mx.compile(lambda x, w: x)(X, word).shape == (2, 2)
+    for save in (mx.export_to_dot, mx.save_safetensors, mx.save_gguf, mx.savez):
+        path = str(tmp_path / "file")
+        with pytest.raises(ValueError, match="which UTF-8 cannot express"):
+            save(path, {word: X}) if save in (mx.save_safetensors, mx.save_gguf) else save(
+                path, **{word: X}
+            )
+    with pytest.raises(ValueError, match="which UTF-8 cannot express"):
+        mx.export_function(str(tmp_path / "file"), lambda **k: X, **{word: X})
 
 
 def test_the_standard_names_of_keywords():

@@ -150,7 +150,7 @@ def test_a_function_is_compiled_anew_each_time():
     assert registry.load()["compile/200 ops on 4 numbers and the first call"].mode == "first"
 
 
-def test_what_a_framework_lacks_is_shown(capsys):
+def test_missing_functions_of_a_framework_are_shown(capsys):
     pytest.importorskip("numpy")
     without = [p for p in sys.path if not (pathlib.Path(p) / "mlx").is_dir()]
     command = f"env PYTHONPATH={os.pathsep.join(without)} {shlex.join(PYTHON)}"

@@ -138,3 +138,51 @@ def test_shared_memory_is_refused_where_it_is_no_bool():
     mx.from_dlpack(np.array(WANT), copy=False)
     with pytest.raises(ValueError, match="bool"):
         mx.from_dlpack(numpy_bools(), copy=False)
+
+
+VIEWS = {
+    "plain": lambda b: b,
+    "reshaped": lambda b: b.reshape(2, -1).reshape(-1),
+    "broadcast": lambda b: mx.broadcast_to(b, (3, b.size))[1],
+    "sliced": lambda b: mx.expand_dims(b, 0)[:, :][0],
+    "transposed": lambda b: b.reshape(8, -1).T.T.reshape(-1),
+    "stopped": lambda b: mx.stop_gradient(b),
+}
+WAYS = {
+    "at once": lambda f, x: f(x),
+    "compiled": lambda f, x: mx.compile(f)(x),
+    "mapped": lambda f, x: mx.vmap(f)(mx.stack([x, x]))[1],
+    "computed": lambda f, x: f(mx.concatenate([x[:2], x[2:]])),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("rearranged", VIEWS)
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "int16", "float32", "complex64"])
+def test_a_view_of_a_view_as_bool_has_the_bytes(dtype, rearranged, way):
+    t = getattr(mx, dtype)
+    x = mx.array(np.arange(64, dtype=np.uint8) * 5).view(t)
+
+    def there_and_back(x):
+        return VIEWS[rearranged](x.view(mx.bool_)).view(t)
+
+    def as_bool(x):
+        return VIEWS[rearranged](x.view(mx.bool_))
+
+    back, bools = WAYS[way](there_and_back, x), WAYS[way](as_bool, x)
+    assert back.dtype == t and back.view(mx.uint8).tolist() == x.view(mx.uint8).tolist()
+    assert np.array(bools).view(np.uint8).tolist() == [0] + [1] * 63
+    assert mx.sum(WAYS[way](as_bool, x)).item() == 63
+
+
+def test_bytes_of_bool_that_were_computed_are_0_and_1():
+    x = mx.array(BYTES)
+    b = x.view(mx.bool_)
+    assert mx.logical_and(b, True).view(mx.uint8).tolist() == [int(w) for w in WANT]
+    assert (x.view(mx.uint8) != 0).view(mx.uint8).tolist() == [int(w) for w in WANT]
+    assert x.astype(mx.bool_).view(mx.uint8).tolist() == [int(w) for w in WANT]
+    mx.eval(b)  # from here on its elements have values
+    assert b.view(mx.uint8).tolist() == [int(w) for w in WANT]
+    x = mx.random.randint(0, 1000, (4, 1))
+    wide = mx.broadcast_to(x, (4, 6))
+    assert mx.array_equal(wide.view(mx.bool_).view(mx.int32), wide)

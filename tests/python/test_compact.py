@@ -98,7 +98,7 @@ def test_masks_over_several_axes():
     assert a[:, :, :0][mx.ones((60, 50), mx.bool_)].shape == (3000, 0)
 
 
-def test_what_counts():
+def test_elements_that_count():
     for dtype in (mx.float16, mx.bfloat16, mx.float32, mx.float64):
         a = mx.array([np.nan, 0.0, -0.0, np.inf, 1e-7, -1.0] * 999).astype(dtype)
         assert mx.flatnonzero(a)[:5].tolist() == [0, 3, 4, 5, 6]

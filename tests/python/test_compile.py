@@ -2,6 +2,7 @@
 
 import gc
 import inspect
+import re
 import threading
 import warnings
 import weakref
@@ -9,6 +10,7 @@ from collections import namedtuple
 
 import numpy as np
 import pytest
+from processes import run_program
 
 import mlx.core as mx
 
@@ -33,7 +35,7 @@ def formula(x, y):
     return mx.exp(-x) + y
 
 
-def test_a_compiled_function_gives_what_the_function_gives():
+def test_a_compiled_function_has_the_functions_results():
     f = mx.compile(formula)
     x, y = mx.array(1.0), mx.array(2.0)
     assert str(f(x, y)) == "array(2.36788, dtype=float32)"
@@ -164,7 +166,7 @@ def test_cycles_through_compiled_functions_are_collected(make):
     for shape in ((2,), (3,)):
         wrapper(mx.ones(shape))
     gc.collect()
-    assert mx.compile_cache_info()["size"] >= kept  # what is in use stays
+    assert mx.compile_cache_info()["size"] >= kept  # used traces stay
     wrapper(mx.ones(2))
     alive = weakref.ref(held)
     del wrapper, held
@@ -400,7 +402,7 @@ def test_a_compiled_closure_over_an_outer_input():
         held[:] = [x]
         return inner(value)
 
-    for value in (2.0, 3.0):  # what it captured belongs to one gradient only
+    for value in (2.0, 3.0):  # captured values belong to one gradient only
         assert mx.grad(f)(mx.array(1.0), mx.array(value)).item() == value
 
 
@@ -534,3 +536,28 @@ def test_recursion():
         return x if n == 0 else f(x * 2, n - 1)
 
     assert f(mx.array(1.0), 5).item() == 32
+
+
+PASSES = """
+import sys
+import mlx.core as mx
+f = lambda x: mx.exp(x) + 1
+f = mx.compile(f) if sys.argv[1] == "compiled" else f
+x = mx.ones((4,))
+mx.eval(x)
+for _ in range(4):
+    print("next", file=sys.stderr, flush=True)
+    mx.eval(f(x))
+"""
+
+
+@pytest.mark.parametrize("kind", ["eager", "compiled"])
+def test_calls_go_through_the_passes_of_graphs(kind):
+    """A form without a plan takes all of them, a form with one the last."""
+    code, _, err = run_program(PASSES, kind, MLX_DEBUG="passes")
+    assert code == 0, err
+    evaluations = [re.findall(r"^pass (\w+) \S+ us$", e, re.M) for e in err.split("next\n")[1:]]
+    first, *_, last = [[name for name in e if name != "schedule"] for e in evaluations]
+    assert first == ["place", "fuse", "lower", "assign", "bind", "publish", "prepare", "run"]
+    assert last == ["bind", "publish", "prepare", "run"]
+    assert all(e[0] == "schedule" for e in evaluations)

@@ -109,7 +109,7 @@ def test_captured_state_is_donated():
     assert state[0][5].item() == 6
 
 
-def test_an_input_that_somebody_holds_is_not_donated():
+def test_an_input_with_another_reference_is_not_donated():
     f = mx.compile(lambda x, y: (x + 1, y * 2))
     x = mx.ones((1000,)) * 3
     mx.eval(x)

@@ -156,7 +156,7 @@ class Odd:
 
     @property
     def args(self):
-        """What a partial application has as plain data."""
+        """The plain data of a partial application."""
         raise AssertionError("a property was read")
 
     func = args
@@ -176,7 +176,7 @@ class Key:
 
 
 def test_the_search_runs_no_code_of_the_program():
-    """Properties are not read; what cannot be printed is named by dots."""
+    """Properties are not read; objects that cannot be printed are named by dots."""
     odd, arrays = Odd(), {Key(): mx.ones(2)}
 
     def f(x):

@@ -524,7 +524,7 @@ def test_limits_and_ends_that_are_arrays_promote():
     assert mx.clip(u, 1, 200).dtype == mx.uint8
 
 
-def test_iterators_walk_what_the_array_was():
+def test_iterators_walk_the_elements_at_their_start():
     a = mx.array([[1, 2], [3, 4]])
     rows = iter(a)
     next(rows)

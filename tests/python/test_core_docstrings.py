@@ -103,7 +103,7 @@ def test_every_text_has_a_function():
 
 
 def test_methods_of_arrays_have_a_text():
-    """That of the function of the same name, where they have none of their own."""
+    """The docstring of the function of the same name, where a method has none."""
     for name in dir(mx.array(1)):
         method = inspect.getattr_static(mx.array, name)
         if hasattr(method, "__nb_signature__"):

@@ -21,7 +21,7 @@ def values(dtype, size, seed):
 
 
 def counted(x, edges, weights=None):
-    """What a search in the bounds gives; the last bin has its upper bound in it."""
+    """The bins by a search in the bounds; the last bin has its upper bound in it."""
     at = np.searchsorted(edges, x, "right")
     at = np.where(x == edges[-1], len(edges) - 1, at)
     return np.bincount(at, weights, minlength=len(edges) + 1)[1 : len(edges)]
@@ -85,7 +85,7 @@ def test_distinct_elements(dtype, size):
             assert some[0].dtype == a.dtype and all(s.dtype.size == 4 for s in some[1:])
 
 
-def test_what_is_no_number_or_infinite_is_in_no_bin_but_has_a_place():
+def test_nan_and_infinities_are_in_no_bin_but_have_a_place():
     x = np.tile(np.float32([np.nan, np.inf, -np.inf, -0.0, 0.0, 3e38, -3e38, 1.0]), 33)
     for dtype in (mx.float32, mx.float64, mx.bfloat16):
         a = mx.array(x).astype(dtype)

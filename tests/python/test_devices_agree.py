@@ -1,4 +1,4 @@
-"""What the GPU computes equals what the CPU does, bit for bit: run on a backend or a GPU."""
+"""The GPU's results equal the CPU's, bit for bit: run on a backend or a GPU."""
 
 import itertools
 
@@ -258,7 +258,7 @@ def test_random_numbers():
 
 
 @pytest.mark.parametrize("dtype", [mx.float16, mx.float32, mx.int32, mx.complex64], ids=str)
-def test_reductions_of_what_is_computed(dtype):
+def test_reductions_of_computed_inputs(dtype):
     x, y = values(dtype, (40, 33), 1), values(dtype, (33,), 2)
     for axis in (0, 1, None, (0, 1)):
         for f in (mx.sum, mx.max):

@@ -13,7 +13,7 @@ SCANS = ["cumsum", "cumprod", "cummax", "cummin"]
 
 
 def layouts(x):
-    """An array as it lies, and views of it."""
+    """An array, and views of it."""
     return [x, x.transpose(2, 0, 1)[:, ::-1], mx.broadcast_to(x[:1], x.shape), x[:, :0]]
 
 

@@ -21,7 +21,7 @@ def masks(shape, seed=0):
 
 
 @pytest.mark.parametrize("shape", [(1,), (5001,), (37, 70), (3, 5, 7, 11), (4, 0), (1,) * 9])
-def test_positions_of_what_a_mask_selects(shape):
+def test_positions_of_selected_elements(shape):
     for m in masks(shape):
         check(mx.argwhere, m)
         check(mx.flatnonzero, m)
@@ -144,7 +144,7 @@ def test_histograms(dtype):
 
 
 @pytest.mark.parametrize("stream", [mx.gpu, mx.cpu], ids=str)
-def test_what_cannot_be_counted(stream):
+def test_uncountable_arguments_are_refused(stream):
     kept = mx.ones((3,), stream=stream)
     bad = mx.bincount(mx.array([1, 2, 7, 3]), length=5, stream=stream)
     with pytest.raises(IndexError, match="the element 7; numbers from 0 to 4 are accepted"):

@@ -190,7 +190,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("reason", REFUSED)
-def test_what_cannot_be_imported_is_refused(reason):
+def test_foreign_tensors_that_are_refused(reason):
     for versioned, copy in itertools.product((False, True), (None, True, False)):
         producer = Producer(np.zeros(3, np.float32), versioned, **REFUSED[reason])
         with pytest.raises(ValueError, match=reason):
@@ -296,7 +296,7 @@ def test_threads():
         for i in range(60):
             x = np.full((20, 30), seed + i, np.float32)
             producer = Producer(x, versioned=i % 2 == 0)
-            kept.append(producer)  # what releases the memory must exist until then
+            kept.append(producer)  # its code releases the memory
             a = mx.from_dlpack(producer, copy=False)
             b = a + np.from_dlpack(mx.full((20, 30), i))
             mx.async_eval(b)

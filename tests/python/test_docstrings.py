@@ -55,7 +55,7 @@ METHODS = dict(methods())
 
 
 def namespace():
-    """What examples use."""
+    """Names that examples use."""
     trees = {name: f for name, f in vars(utils).items() if name.startswith("tree_")}
     return {"mx": mx, "nn": nn, "optim": optim, **trees}
 

@@ -1,4 +1,4 @@
-"""What the user documents show: each example, with the output that it prints.
+"""The user documents: each example, with the output that it prints.
 
 Examples of compilation are in test_compile.py and test_shapeless.py.
 """
@@ -75,7 +75,7 @@ def test_updates_in_place():
     assert str(gradient) == "array([1, 0, 1], dtype=float32)"
 
 
-def test_only_what_is_used_is_computed():
+def test_only_used_results_are_computed():
     big = mx.zeros((1 << 18, 1 << 18))  # 256 GiB, were it computed
 
     def fun(x):

@@ -141,7 +141,7 @@ def test_numbers_are_not_rounded_to_float32(call):
 
 # Their results are arrays by themselves: a number does not take the dtype of its neighbour.
 APART = {"atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "depends", "meshgrid"}
-# They change what is global, or files.
+# Functions that change global state, or files.
 NOT_CALLED = {
     *("export_function", "exporter", "import_function", "load", "save", "savez"),
     *("savez_compressed", "save_safetensors", "save_gguf", "eval", "async_eval", "synchronize"),
@@ -163,7 +163,7 @@ def functions():
 
 
 def outcome(f, args):
-    """What a call gives, or nothing where it raises."""
+    """The result of a call, or nothing where it raises."""
     mx.random.seed(3)
 
     def plain(value):

@@ -43,7 +43,7 @@ def test_example(programs, name):
 
 @pytest.mark.cpu_only("C++ programs of their own, which compute on the CPU")
 def test_exported_from_python(programs, tmp_path):
-    """What a network that Python trained and exported gives in C++ is what it gives in Python."""
+    """A network that Python trained and exported has the same results in C++."""
     options = ("--program", str(programs / "exported_function"), "--output", str(tmp_path))
     environment = {**os.environ, "PYTHONPATH": str(pathlib.Path(mx.__file__).parents[1])}
     said = run(*PYTHON, str(EXAMPLES.parent / "exported.py"), *options, env=environment)
@@ -51,7 +51,7 @@ def test_exported_from_python(programs, tmp_path):
 
 
 @pytest.mark.cpu_only("installs this machine's build")
-def test_package_has_what_headers_include(prefix):
+def test_package_has_all_included_headers(prefix):
     """Every header that an installed header includes is installed."""
     include = prefix / "mlx" / "include"
     headers = list(include.rglob("*.h"))

@@ -34,7 +34,7 @@ def test_evaluated_arrays_are_not_computed_again():
     assert mx._launch_count() == before
 
 
-def test_what_nobody_asks_for_is_never_run():
+def test_unrequested_results_are_never_computed():
     a = mx.array([1, 2, 3])
     useless = a[mx.array([7])]  # would raise if it ran
     wanted = a + 1
@@ -43,7 +43,7 @@ def test_what_nobody_asks_for_is_never_run():
     del useless
 
 
-def test_eval_takes_trees_and_ignores_what_is_no_array():
+def test_eval_takes_trees_and_ignores_other_leaves():
     a, b, c = (mx.exp(mx.array(float(n))) for n in range(3))
     mx.eval(a, {"x": [b, (c, None, 3, "text")]}, None)
     before = mx._launch_count()
@@ -115,7 +115,7 @@ def test_assignment_is_seen_through_every_name_of_the_object():
     ],
 )
 @pytest.mark.parametrize("evaluated", [False, True])
-def test_what_was_derived_earlier_does_not_see_assignments(derive, evaluated):
+def test_earlier_results_do_not_see_assignments(derive, evaluated):
     a = mx.array([1.0, 2.0, 3.0, 4.0])
     b = derive(a)
     want = derive(mx.array([1.0, 2.0, 3.0, 4.0])).tolist()
@@ -163,7 +163,7 @@ def test_a_live_export_pins_its_memory():
         assert view[0] == 3.0 and view[1023] == 3.0
 
 
-def test_writing_through_an_export_changes_the_array_and_what_is_computed_later():
+def test_writing_through_an_export_changes_the_array_and_later_results():
     a = mx.zeros(4)
     view = np.array(a, copy=False)
     if not view.flags.writeable:
@@ -385,7 +385,7 @@ def test_errors_of_execution_reach_the_waiting_thread(wait):
     assert (mx.arange(3) + 1).tolist() == [1, 2, 3]
 
 
-def test_errors_of_execution_spoil_only_what_depends_on_them():
+def test_errors_of_execution_spoil_only_dependent_arrays():
     x, index = mx.arange(5), mx.array([9])
     before, wrong, after = x + 1, x[index], x * 2
     dependent = mx.sort(wrong)

@@ -33,7 +33,7 @@ def operands(dtype=mx.float32):
 
 
 def unfused(f):
-    """What f gives if each node is a step of its own."""
+    """The result of f if each node is a step."""
     mx._set_fusion(False)
     try:
         out = f()
@@ -88,7 +88,7 @@ COPIES = {"constant operand": 2, "stack of products": 1}
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "float64", "int32"])
 @pytest.mark.parametrize("name", FORMULAS)
-def test_a_product_and_what_follows_are_one_step(name, dtype):
+def test_a_product_and_its_epilogue_are_one_step(name, dtype):
     args = operands(getattr(mx, dtype))
     formula = FORMULAS[name]
     out = formula(*args)
@@ -197,7 +197,7 @@ def test_a_product_that_others_need_is_stored(formula):
 
 @pytest.mark.parametrize("length", [1, 7])
 def test_a_group_between_a_product_and_a_reduction(length):
-    """It joins one of both."""
+    """An op with two products joins one of both."""
     x, w, row, _ = operands()
 
     def loss():
@@ -252,7 +252,7 @@ def test_a_compiled_function_has_the_same_epilogue():
         check_same([compiled(*args)], [unfused(lambda: formula(*args))])
 
 
-def test_results_do_not_lie_in_what_the_product_reads():
+def test_results_do_not_overlap_the_inputs_of_the_product():
     """The result may take the memory of a temporary residual, unless the product reads it too."""
     x, w, _, r = operands()
 
@@ -264,7 +264,7 @@ def test_results_do_not_lie_in_what_the_product_reads():
 
     for keep in (False, True):
         check_same(results(keep), unfused(lambda keep=keep: results(keep)))
-    # Inputs that nobody holds are taken over.
+    # Inputs without another reference are taken over.
     for _ in range(3):
         a = x + 0
         mx.eval(a)

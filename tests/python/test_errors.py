@@ -241,7 +241,7 @@ def failing():
     return mx.linalg.inv(mx.zeros((2, 2)), stream=mx.cpu)
 
 
-def test_synchronize_throws_the_first_error_that_nobody_has_seen():
+def test_synchronize_throws_the_first_unreported_error():
     mx.synchronize()
     first, second = failing(), mx.linalg.cholesky(-mx.eye(2), stream=mx.cpu)
     mx.async_eval(first)

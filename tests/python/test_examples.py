@@ -24,7 +24,7 @@ PROGRAMS = {
 
 pytestmark = pytest.mark.cpu_only("the examples show what the CPU computes")
 
-#: What the figures of the short form have to satisfy.
+#: Conditions on the figures of the short form.
 EXPECTED = {
     "clusters": lambda f: f["last"] < f["first"] and f["error"] < f["plain"],
     "diffusion": lambda f: f["noise"] > 0.1 and f["last loss"] < f["first loss"],
@@ -54,7 +54,7 @@ EXPECTED = {
 def load(monkeypatch):
     """Imports a program as Python does when it runs it: its folder comes first.
 
-    Several folders have a `data` and a `model`; those of other programs are set aside.
+    Several folders have a `data` and a `model`; modules of other programs are set aside.
     """
     for path in EXAMPLES.rglob("*.py"):
         monkeypatch.delitem(sys.modules, path.stem, raising=False)

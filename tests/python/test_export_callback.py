@@ -23,7 +23,7 @@ ELEMENTWISE = {
     ),
 }
 
-# What the last op of a function is called, and its arguments.
+# The name of the last op of a function, and its arguments.
 OTHERS = {
     "mx.log2(v)": ("Log", [0]),
     "mx.log10(v)": ("Log", [1]),

@@ -1,4 +1,4 @@
-"""mlx.extension: what the commands are told; with --all, the example is built and used."""
+"""mlx.extension: arguments of the commands; with --all, the example is built and used."""
 
 import os
 import shutil
@@ -88,7 +88,7 @@ def test_needs_an_installed_package(extension, monkeypatch, tmp_path):
         extension._package()
 
 
-def test_sources_get_what_they_need(extension, monkeypatch, tmp_path):
+def test_sources_get_their_flags_and_folders(extension, monkeypatch, tmp_path):
     """Headers, libmlx beside the package, C++20 unless chosen, nanobind unless declined."""
     from setuptools import Distribution, Extension
 

@@ -1,5 +1,5 @@
-"""Extensions that use mlx/python.h: what the module hands out, and the casters for pybind11 and
-nanobind in extensions compiled here.
+"""Extensions that use mlx/python.h: the functions that the module hands out, and the casters for
+pybind11 and nanobind in extensions compiled here.
 """
 
 import ctypes
@@ -38,7 +38,7 @@ get_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char
 
 def test_the_capsule():
     api = Api.from_address(get_pointer(mx.array._extension_api, CAPSULE))
-    header = (ROOT / "mlx" / "python.h").read_text()
+    header = (ROOT / "mlx/compat/published/mlx/python.h").read_text()
     assert f"constexpr int kAbi = {api.abi};" in header
     a = mx.arange(3.0)
     again = api.wrap(api.unwrap(a))
@@ -68,7 +68,11 @@ def compile_extension(tool, folder):
         include, link = [nanobind / "include"], [library]
     source = EXTENSION / f"with_{tool}.cpp"
     installed = pathlib.Path(mx.__file__).resolve().parent / "include"
-    own = [installed] if installed.is_dir() else [ROOT, BUILD / "include"]
+    own = (
+        [installed]
+        if installed.is_dir()
+        else [ROOT, ROOT / "mlx/compat/published", BUILD / "include"]
+    )
     headers = [*own, *include]
     headers.append(sysconfig.get_paths()["include"])
     library = pathlib.Path(mx.__file__).resolve().parent / "lib"

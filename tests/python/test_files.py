@@ -51,7 +51,7 @@ def test_npy_has_the_bytes_that_numpy_writes(folder, dtype):
         assert got == saved_by_numpy(want), shape
 
 
-def test_npz_members_are_what_numpy_writes(folder):
+def test_npz_members_are_numpys(folder):
     with zipfile.ZipFile(folder / "all.npz") as z:
         assert z.testzip() is None
         for dtype, shape in ARRAYS:
@@ -89,7 +89,7 @@ def test_gguf_reads_it(folder):
             assert np.array_equal(got, expected(dtype, shape)), (dtype, shape)
 
 
-def test_the_published_wheel_reads_what_is_written(folder):
+def test_the_published_wheel_reads_written_files(folder):
     recorded = json.loads(files.DATA.read_text())
     now = files.digests(folder)
     assert len(recorded) > 100

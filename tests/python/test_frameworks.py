@@ -1,5 +1,5 @@
-"""Arrays in other packages. Stand-ins test the protocols, here and in test_dlpack.py; what is named
-after a package runs where that is installed.
+"""Arrays in other packages. Stand-ins test the protocols, here and in test_dlpack.py; tests named
+after a package run where that is installed.
 """
 
 import array
@@ -25,7 +25,7 @@ def values(dtype):
 
 
 class WithArray:
-    """What refuses DLPack and converts itself for NumPy: columns with missing values."""
+    """An object that refuses DLPack and converts itself for NumPy: columns with missing values."""
 
     def __init__(self, x, refusal=TypeError):
         self.x, self.refusal = x, refusal

@@ -22,7 +22,7 @@ LARGEST = 1 << 16
 
 
 def steps_of(header):
-    """Each step of a file as a trace of its own: the types of its inputs, and the step."""
+    """Each step of a file as a separate trace: the types of its inputs, and the step."""
     (trace,) = header["traces"]
     types = list(trace["inputs"])
     for constant in trace["constants"]:

@@ -86,7 +86,7 @@ def test_mapped_ops_are_read(written_with_maps, path):
             assert mx.allclose(a, b, atol=1e-6)
     slope = [mx.grad(lambda x, f=f: (f(x)[5] ** 2).sum())(x) for f in (call, fun)]
     assert mx.allclose(*slope, atol=1e-5)
-    # What was read is written again as it was.
+    # A file that was read is written again as it was.
     mx.export_function(path, call, x)
     again = mx.import_function(path)
     steps = header_of(pathlib.Path(path).read_bytes())["traces"][0]["steps"]
@@ -183,7 +183,7 @@ def attempt(path, data):
     return True
 
 
-def test_the_checksum_is_what_the_format_says(written, path):
+def test_the_checksum_is_that_of_the_format(written, path):
     assert written[:8] == b"MLXFUNC\n" and checksum(written[:-8]) == written[-8:]
     assert attempt(path, written)
 

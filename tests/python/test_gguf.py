@@ -61,6 +61,48 @@ def test_metadata(tmp_path):
             assert loaded[key] == value
 
 
+def data_of(path, alignment):
+    """The bytes of each tensor at its place in the description of the format.
+
+    Read from the end: the head is as long as the offsets leave, a multiple of the alignment."""
+    content = path.read_bytes()
+    offsets = {}
+    for name, size in {"a": 5, "b": 12, "c": 4}.items():
+        at = content.index(struct.pack("<Q", 1) + name.encode()) + 9
+        (rank,) = struct.unpack_from("<I", content, at)
+        _, offset = struct.unpack_from("<IQ", content, at + 4 + 8 * rank)
+        assert offset % alignment == 0
+        offsets[name], end = (offset, size), at + 16 + 8 * rank
+    start = end + -end % alignment
+    return {n: content[start + at : start + at + size] for n, (at, size) in offsets.items()}
+
+
+@pytest.mark.parametrize("dtype", [mx.uint32, mx.int64, mx.uint8])
+@pytest.mark.parametrize("alignment", [1, 2, 8, 16, 24, 32, 64, 128])
+def test_alignment(tmp_path, alignment, dtype):
+    """Tensors begin where `general.alignment` says, and are read from there."""
+    path = tmp_path / "a.gguf"
+    arrays = {
+        "a": mx.array([1, 2, 3, 4, 5], mx.int8),
+        "b": mx.array([1.0, 2.0, 3.0]),
+        "c": mx.array([-1, 7], mx.int16),
+    }
+    mx.save_gguf(path, arrays, {"general.alignment": mx.array(alignment, dtype)})
+    loaded, metadata = mx.load(path, return_metadata=True)
+    assert metadata["general.alignment"].item() == alignment
+    for name, data in data_of(path, alignment).items():
+        assert loaded[name].tolist() == arrays[name].tolist()
+        assert data == np.array(arrays[name]).tobytes()
+
+
+@pytest.mark.parametrize("alignment", [0, -8, 2**31, 8.0, 1j])
+def test_an_alignment_that_is_none(tmp_path, alignment):
+    path = tmp_path / "a.gguf"
+    with pytest.raises(ValueError, match=r"save_gguf.*general\.alignment.*accepted"):
+        mx.save_gguf(path, {"a": mx.ones(2)}, {"general.alignment": mx.array(alignment)})
+    assert not path.exists()
+
+
 @pytest.mark.parametrize("kind, size, bits", [(2, 18, 4), (3, 20, 4), (8, 34, 8)])
 def test_packed_tensors(tmp_path, kind, size, bits):
     """Q4_0 is d * (q - 8), Q4_1 d * q + m, Q8_0 d * q with signed q; blocks of 32."""

@@ -24,7 +24,7 @@ FAMILIES = record.families()
 
 @functools.cache
 def recorded(family):
-    """What stands recorded of a family."""
+    """The records of a family."""
     return record.load(family)
 
 
@@ -53,7 +53,7 @@ def test_every_explanation_is_below_a_title_of_the_page():
     assert {title for title, *_ in explanations()} <= titles
 
 
-# What the device itself answers: recorded on a machine whose only one is the CPU.
+# Answers of the device itself: recorded on a machine whose only one is the CPU.
 ABOUT_DEVICES = re.compile(
     r"(?<!repr\()mx\.gpu|cuda\.is_available|^repr\(mx\.default_(device|stream)\([\w.]*\)\)$"
 )
@@ -193,7 +193,7 @@ def test_explanations_are_narrow():
     assert not wide, report(wide)
 
 
-def test_bounds_are_near_what_they_bound():
+def test_bounds_are_near_the_errors():
     """A bound is at most ten times what was found, and what looks like rounding has one."""
     found = {}
     for family in FAMILIES:

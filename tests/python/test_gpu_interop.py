@@ -1,7 +1,7 @@
 """Memory of NVIDIA GPUs shared with other libraries: DLPack and the CUDA array interface.
 
 Consumers and producers made by ctypes use the driver itself, the machine's or that of the host.
-What is named of PyTorch and CuPy runs where they are installed and see the GPU.
+Tests named after PyTorch and CuPy run where they are installed and see the GPU.
 """
 
 import ctypes
@@ -28,7 +28,7 @@ def shares(request):
 
 
 class Driver:
-    """The driver's functions that a library of its own would call."""
+    """The driver's functions that another library would call."""
 
     def __init__(self):
         self.calls = ctypes.CDLL(os.environ.get("MLX_CUDA_DRIVER", "libcuda.so.1"))
@@ -124,7 +124,7 @@ class Producer:
 
 
 def tensor_of(capsule, kind=Versioned):
-    """The tensor in a capsule that nobody has taken."""
+    """The tensor in a capsule that was not consumed."""
     return kind.from_address(pointer_of(capsule, NAMES[kind])).tensor
 
 
@@ -210,12 +210,12 @@ def test_consumers_write_and_memory_stays(driver):
     assert settle() == before
 
 
-def test_the_host_reads_what_a_device_uses(driver):
+def test_the_host_reads_the_memory_of_a_device(driver):
     if not driver:
         return
     a = mx.zeros((8,)) + 1
     capsule = a.__dlpack__(stream=1, max_version=(1, 0))
-    view = np.asarray(a)  # memory of its own: the device's is in use
+    view = np.asarray(a)  # other memory: the device's is in use
     assert view.tolist() == [1] * 8
     driver.write(tensor_of(capsule).data, np.full(8, 5, np.float32))
     driver.wait()
@@ -239,7 +239,7 @@ def test_imports(share, versioned, driver):
     x = np.arange(60, dtype=np.float32).reshape(5, 12)
     p = Producer(driver, x, versioned=versioned)
     a = mx.from_dlpack(p, copy=not share)
-    assert p.streams[0] > 2  # a stream of its own, which then comes after the producer's
+    assert p.streams[0] > 2  # another stream, which then comes after the producer's
     assert (a * 2).tolist() == (x * 2).tolist()
     driver.write(p.address, x + 100)
     driver.wait()

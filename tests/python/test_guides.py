@@ -107,7 +107,7 @@ def test_environment_variables():
 
 
 def test_reference():
-    """What the reference lists exists, and what it lists has a text."""
+    """Names in the reference exist and have a text."""
     import importlib
 
     wanting = []

@@ -40,7 +40,7 @@ def bits(a):
 
 
 def one_by_one(make):
-    """What `make` gives where each op is a step."""
+    """The result of `make` where each op is a step."""
     mx._set_fusion(False)
     try:
         out = make()

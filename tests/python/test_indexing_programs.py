@@ -191,7 +191,7 @@ def test_reads(data):
 
 @st.composite
 def values(draw, shape, index):
-    """What can be assigned to a selection of `shape`: distinct elements, or a scalar."""
+    """Values for a selection of `shape`: distinct elements, or a scalar."""
     own = [draw(st.sampled_from([k, k, k, 1])) for k in shape]
     if draw(st.integers(0, 5)) == 5:
         own = own[draw(st.integers(0, len(own))) :]

@@ -1,4 +1,4 @@
-"""Derivatives with respect to integers: those of the arithmetic, in the integers' dtype."""
+"""Derivatives with respect to integers: the arithmetic's, in the integers' dtype."""
 
 import numpy as np
 import pytest
@@ -61,7 +61,7 @@ def test_by_integers(source, dtype):
     expected = np.array(BY_INTEGERS[source])
     f = function(source)
     if mx.issubdtype(dtype, mx.unsignedinteger) and (expected < 0).any():
-        expected = None  # what a negative float is in an unsigned dtype is not defined
+        expected = None  # a negative float in an unsigned dtype is not defined
     g = mx.grad(lambda x: f(x).sum())(x)
     assert g.dtype == dtype and g.shape == x.shape
     if expected is not None:
@@ -90,7 +90,7 @@ BY_FLOATS = {
 
 
 @pytest.mark.parametrize("source", BY_FLOATS)
-def test_what_is_rounded_has_no_derivative(source):
+def test_rounded_values_have_no_derivative(source):
     """A cast from a floating dtype and an index have the derivative 0."""
     x = mx.array([1.25, 2.25, 3.25])
     f = function(source)

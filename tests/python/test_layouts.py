@@ -51,16 +51,83 @@ def test_layouts(family):
     cases.run_rows(family, check)
 
 
+INTEGERS, MATRIX, ROW = [3, 2, 0, 1, 4], [[4.0, 1.0], [1.0, 3.0]], [0.5, -1.0, 2.0, 0.25]
+# Each op that may write over an input, where its other inputs are the same array.
+ONE_OPERAND = [
+    ("mx.put_along_axis(v, mx.array([3, 0, 1, 2, 4]), v, 0)", INTEGERS),
+    ("mx.put_along_axis(v, v, v, 0)", INTEGERS),
+    ("mx.put_along_axis(v, v, mx.array([7]), 0)", INTEGERS),
+    ("v.at[v].add(v)", INTEGERS),
+    ("v.at[v % 5].add(v)", INTEGERS),
+    ("v.at[v % 5].multiply(v)", INTEGERS),
+    ("v.at[v].maximum(v[::-1])", INTEGERS),
+    ("mx.slice_update(v, v, mx.array(0), [0])", INTEGERS),
+    ("mx.slice_update(v, v[:3], mx.array(2), [0])", INTEGERS),
+    ("mx.slice_update(v, v[:1], v[1], [0])", INTEGERS),
+    ("assign(v, slice(None, None, -1), v)", INTEGERS),
+    ("assign(v, slice(1, None), v[:-1])", INTEGERS),
+    ("assign(v, slice(0, 3), v[::2])", INTEGERS),
+    ("assign(v, v, v)", [False, True, True, False]),
+    ("assign(v, v > 0, v[:3])", ROW),
+    ("assign(v, v[::-1] > 0, v[:3])", ROW),
+    ("mx.linalg.solve(v, v)", MATRIX),
+    ("mx.linalg.solve(v, v, stream=mx.cpu) + v", MATRIX),
+    ("mx.linalg.solve_triangular(v, v, upper=True)", MATRIX),
+    ("mx.linalg.solve_triangular(v, v, upper=False)", MATRIX),
+    ("mx.linalg.cholesky(v) @ v", MATRIX),
+    ("mx.linalg.inv(v) @ v", MATRIX),
+    ("mx.linalg.tri_inv(v) @ v", MATRIX),
+    ("mx.hadamard_transform(v) + v", ROW),
+    ("mx.fast.rms_norm(v, v, 1e-5)", ROW),
+    ("mx.fast.layer_norm(v, v, v, 1e-5)", ROW),
+    ("mx.fast.rope(v[None], 2, traditional=True, base=10, scale=1.0, offset=1) + v", MATRIX),
+    ("mx.fast.scaled_dot_product_attention(v, v, v, scale=1.0)", [[[[1.0] * 8, ROW * 2]]]),
+    ("mx.quantized_matmul(v, *mx.quantize(v), transpose=True)", [ROW * 16] * 2),
+    ("mx.addmm(v, v, v)", MATRIX),
+    ("mx.where(v > 1, v, v.T)", MATRIX),
+]
+
+
+def temporary(v):
+    """The values of v in memory of their own."""
+    return mx.maximum(v, v)
+
+
+def assign(v, index, values):
+    v = temporary(v)
+    v[index] = values
+    return v
+
+
+@pytest.mark.parametrize("expr, start", ONE_OPERAND, ids=[e for e, _ in ONE_OPERAND])
+def test_one_array_as_several_operands(expr, start):
+    """A temporary that is read by an op in two roles is not overwritten while it is read."""
+    f = eval(f"lambda v: {expr}", {"mx": mx, "assign": assign})
+    kept = mx.array(start)
+    mx.eval(kept)
+    want = np.array(f(kept))
+    inside = mx.compile(lambda v: f(temporary(v)))
+    for got in (f(temporary(kept)), mx.compile(f)(kept), inside(kept), f(mx.array(start))):
+        assert np.array_equal(np.array(got), want), expr
+    assert np.array_equal(np.array(mx.vmap(f)(temporary(mx.stack([kept, kept])))[1]), want)
+    assert np.array_equal(np.array(kept), np.array(start, np.array(kept).dtype))
+
+
 BROADCASTS = [
     (lambda: mx.broadcast_to(mx.array(1.5), (1000, 1000)), (1000, 1000)),
     (lambda: mx.broadcast_to(mx.arange(1000.0) + 0, (1000, 1000)), (1000, 1000)),
     (lambda: mx.broadcast_to((mx.arange(1000.0) + 0)[:, None], (1000, 1000)).T, (1000, 1000)),
     (lambda: mx.expand_dims(mx.broadcast_to(mx.array(2), (1000, 500)), 0), (1, 1000, 500)),
+    (lambda: mx.broadcast_to(mx.ones((1,)), (1000, 1000)), (1000, 1000)),
+    (lambda: mx.broadcast_to(mx.full((1000, 1), 2.0), (1000, 1000)).T, (1000, 1000)),
+    (lambda: mx.broadcast_to(mx.full((1000,), mx.arange(1000.0)), (1000, 1000)), (1000, 1000)),
+    (lambda: mx.as_strided(mx.ones((1,)), (1000, 1000), (0, 0)), (1000, 1000)),
+    (lambda: mx.compile(lambda: mx.broadcast_to(mx.ones((1,)), (1000, 1000)))(), (1000, 1000)),
 ]
 
 
 @pytest.mark.parametrize("make, shape", BROADCASTS)
-def test_an_evaluated_broadcast_takes_no_memory_for_what_it_repeats(make, shape):
+def test_an_evaluated_broadcast_takes_no_memory_for_repetitions(make, shape):
     before = mx.get_active_memory()
     x = make()
     mx.eval(x)
@@ -110,7 +177,7 @@ def active_bytes_after(make, n=1 << 20):
     return kept
 
 
-def test_contiguous_slices_let_go_of_what_they_were_taken_from():
+def test_contiguous_slices_let_go_of_their_source():
     for make in (
         lambda x: mx.contiguous(x[-2:]),
         lambda x: mx.contiguous(x[-64:]).reshape(8, 8),

@@ -23,7 +23,7 @@ def npy_with_axes(n):
 
 
 def with_axes(n):
-    """What makes an array with n axes, by name."""
+    """Functions that make an array with n axes, by name."""
     ones = (1,) * n
     x = mx.array([3.0])
     most = mx.ones((1,) * MOST)
@@ -260,6 +260,6 @@ def test_objects_that_were_never_made():
         lambda: mx.exp(mx.ones(2), stream=mx.Device.__new__(mx.Device)),
     ],
 )
-def test_what_was_never_made_is_a_type_error(use):
+def test_instances_without_init_are_type_errors(use):
     with pytest.raises(TypeError):
         use()

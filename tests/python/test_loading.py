@@ -9,6 +9,7 @@ import resource
 import subprocess
 import sys
 import threading
+import time
 import zipfile
 
 import numpy as np
@@ -83,6 +84,48 @@ def test_a_file_that_was_shortened_or_written_to_is_an_error_at_evaluation(form,
             with pytest.raises(mx.FileError, match=rf"{path.name}.* at \d+: "):
                 mx.eval(a)
         assert mx.array_equal(mx.ones(3) + 1, mx.full(3, 2))
+
+
+@pytest.mark.parametrize("form", LATER)
+def test_a_file_whose_time_of_writing_was_put_back_is_an_error(form, tmp_path, numbers):
+    path, load = write(tmp_path, form, numbers)
+    x, touched = load(), load()
+    before = path.stat()
+    time.sleep(0.02)  # the clock of files may be coarser than this test is fast
+    with open(path, "r+b") as f:
+        f.seek(before.st_size // 2)
+        same = f.read(4)
+        f.seek(before.st_size // 2)
+        f.write(same)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert path.stat().st_mtime_ns == before.st_mtime_ns
+    with pytest.raises(mx.FileError, match="ctime"):
+        mx.eval(x)
+    os.utime(path)
+    with pytest.raises(mx.FileError, match=r"mtime.*touch.*load it again"):
+        mx.eval(touched)
+    mx.eval(load())
+
+
+@pytest.mark.parametrize("form", LATER)
+def test_other_permissions_links_and_names_are_no_change(form, tmp_path, numbers, monkeypatch):
+    path, load = write(tmp_path, form, numbers)
+    linked, moved, permitted = load(), load(), load()
+    time.sleep(0.02)
+    path.chmod(0o600)
+    assert np.array_equal(permitted, numbers)
+    os.link(path, tmp_path / "second")
+    assert np.array_equal(linked, numbers)
+    (tmp_path / "folder").mkdir()
+    os.unlink(tmp_path / "second")
+    path.chmod(0o644)
+    path.rename(tmp_path / "folder" / path.name)
+    assert np.array_equal(moved, numbers)
+    monkeypatch.chdir(tmp_path / "folder")
+    relative = mx.load(path.name)
+    relative = relative["x"] if isinstance(relative, dict) else relative
+    monkeypatch.chdir(tmp_path)
+    mx.eval(relative)
 
 
 @pytest.mark.parametrize("form", LATER)
@@ -186,7 +229,7 @@ assert mx.allclose(both, want + 301, rtol=1e-5)
 
 @pytest.mark.cpu_only("makes a GPU of its own")
 @pytest.mark.parametrize("mode", ["fake", "fake-unified"])
-def test_other_devices_use_what_the_host_reads(mode, tmp_path, numbers):
+def test_other_devices_use_files_that_the_host_reads(mode, tmp_path, numbers):
     """Also in compiled calls, which are planned before the reading is launched."""
     path, _ = write(tmp_path, "npy", numbers)
     program = [*PYTHON, "-c", ON_A_SECOND_DEVICE, str(path), mode, ":".join(sys.path)]
@@ -245,7 +288,7 @@ def test_file_objects_without_positions_are_refused():
         mx.load(Unknown(content.getvalue()), format="npy")
 
 
-# A peak that counts from its start: in a process of its own.
+# A peak that counts from its start: in another process.
 MEASURED = """
 import sys, pathlib
 import mlx.core as mx

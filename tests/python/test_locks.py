@@ -286,7 +286,7 @@ def test_a_signal_ends_a_long_list():
 
 
 def test_no_store_before_a_notification():
-    """A processor may read the number of waiters before a store is seen, and then wakes nobody; an
+    """A processor may read the number of waiters before a store is seen, and then wakes none; an
     exchange or an addition comes first for all threads."""
     root = pathlib.Path(__file__).resolve().parents[2]
     sources = [p for top in ("mlx", "python/src") for p in (root / top).rglob("*.[ch]*")]

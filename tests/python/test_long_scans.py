@@ -102,7 +102,7 @@ def test_layouts_give_the_same_bits(layout):
 
 
 @pytest.mark.parametrize("at", [0, 5, 8191, 8192, 30_000, 99_999])
-def test_what_is_no_number_stays_and_infinities_count(at):
+def test_nan_stays_and_infinities_count(at):
     x = np.ones(100_000, np.float32)
     for value in (np.nan, np.inf, -np.inf):
         x[at] = value

@@ -56,7 +56,7 @@ def test_no_name_is_of_two_libraries():
 
 
 def test_stand_in_for_accelerate_has_its_names():
-    """What Linux tests with and what the linker for macOS is told are the same routines."""
+    """The routines of the tests on Linux are those named to the linker for macOS."""
     compiler = shutil.which(os.environ.get("CXX", "c++"))
     if compiler is None:
         pytest.skip("needs a C++ compiler, whose preprocessor writes the names out")

@@ -1,4 +1,4 @@
-"""How far products may round their operands: what is set, for which products, for which threads."""
+"""How far products may round their operands: settings, products, threads."""
 
 import threading
 

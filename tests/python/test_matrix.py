@@ -1,8 +1,8 @@
 """Every row under every transformation, and each of these compiled outside and inside.
 
 A combination is a transformation of the row's function, run as it is and with `compile` around it,
-within it, and both. What is around gives the bits of the plain one where nothing is rounded in
-another order; what is within may sum cotangents in another order.
+within it, and both. `compile` around it gives the bits of the plain one where nothing is rounded
+in another order; within it, cotangents may be summed in another order.
 """
 
 import cases

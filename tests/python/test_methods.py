@@ -93,7 +93,7 @@ def test_sorting_leaves_the_array():
 
 
 def test_functions_of_numpy_still_take_arrays():
-    """They try the method of the same name first."""
+    """NumPy's functions try the method of the same name first."""
     a = mx.array([3.0, 1.0, 2.0])
     assert list(np.sort(a)) == [1, 2, 3] and list(np.argsort(a)) == [1, 2, 0]
     assert list(np.clip(a, 1.5, 2.5)) == [2.5, 1.5, 2] and list(np.take(a, [2, 0])) == [2, 3]

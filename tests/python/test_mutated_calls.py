@@ -1,6 +1,6 @@
 """Recorded calls with randomly changed arguments must not crash the process.
 
-They run in a process of its own. A call may return anything, or raise an exception that Python or
+The calls run in another process. A call may return anything, or raise an exception that Python or
 mlx.core defines for bad arguments; it may not crash, hang or raise anything else.
 """
 
@@ -24,7 +24,7 @@ ARRAYS = [
     "mx.ones((2, 2), mx.float64)", "A(3, mx.uint64)", "mx.ones((1,) * 7)",
 ]  # fmt: skip
 MAKERS = {"array", "ones", "zeros", "arange", "reshape", "astype", "full", "normal", "uniform", "x"}
-# What leaves the process in another state, or has a meaning of its own for changed names.
+# Functions that leave the process in another state, or have another meaning for changed names.
 EXCLUDED = ("save", "load", "export", "set_", "compile", "seed", "np.", "**")
 
 

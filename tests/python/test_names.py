@@ -1,4 +1,4 @@
-"""Names of other frameworks: what an AttributeError says, and that what it says exists."""
+"""Names of other frameworks: the message of an AttributeError, and that its names exist."""
 
 import re
 
@@ -33,7 +33,7 @@ def test_hint(table, name):
             value = getattr(value, part)
 
 
-def test_names_that_nobody_has():
+def test_names_that_do_not_exist():
     """The standard message; arrays and modules do not list what they lack."""
     for place in (mx, nn, mx.array(1)):
         with pytest.raises(AttributeError, match="has no attribute 'no_such_name'"):
@@ -95,7 +95,7 @@ def test_dtypes_of_numpy_get_a_hint():
 
 
 def test_texts_of_errors():
-    """What is accepted, in words that make sentences."""
+    """The accepted arguments, in words that make sentences."""
     with pytest.raises(ValueError, match="numbers are accepted; logical_not negates bool"):
         mx.negative(mx.array(True))
     x, w = mx.zeros((1, 3, 8, 8)), mx.zeros((16, 3, 3, 3))

@@ -55,7 +55,7 @@ WRITES = {
 @BOTH
 @pytest.mark.parametrize("how", ["returns", "raises"])
 @pytest.mark.parametrize("write", WRITES)
-def test_what_is_written_is_kept(gradient, write, how):
+def test_writes_are_kept(gradient, write, how):
     """Whatever a function does to its list stays, also when it raises; the rest is put back."""
     change, expected = WRITES[write]
     first, second = mx.array(2.0), mx.array(3.0)
@@ -97,7 +97,7 @@ def test_keys_of_dicts():
 
 
 def test_containers_that_nothing_is_derived_by():
-    """They are the caller's own too, and the arrays in them cannot be changed in place."""
+    """Containers in inputs are the caller's own too; their arrays cannot be changed in place."""
     held = mx.array(2.0)
     other = {"x": [held], "f": len}
     other["self"] = other
@@ -114,7 +114,7 @@ def test_containers_that_nothing_is_derived_by():
 
 
 def test_a_container_in_two_places():
-    """It is one container: the last place has the whole derivative."""
+    """A container at two places is one: the last place has the whole derivative."""
     d = [mx.array(2.0)]
     first, second = mx.grad(lambda p, q: p[0] * p[0] * q[0], argnums=(0, 1))(d, d)
     assert (first[0].item(), second[0].item()) == (0, 12)
@@ -177,7 +177,7 @@ def test_modules(gradient):
 
 
 def test_running_statistics_under_grad():
-    """Those of BatchNorm come out as they do without grad."""
+    """The statistics of BatchNorm come out as they do without grad."""
     x = mx.array(np.random.RandomState(0).randn(5, 3).astype(np.float32))
     plain, under, by_nn = (nn.BatchNorm(3) for _ in range(3))
     plain(x)
@@ -214,7 +214,7 @@ def test_models_have_their_own_arrays_again(wrap):
     assert not np.array_equal(model.layers[1].running_mean, [0, 0])
 
 
-def test_what_a_loss_writes_into_its_model_is_kept():
+def test_writes_of_a_loss_into_its_model_are_kept():
     """nn.value_and_grad puts back only what the function did not replace."""
     model = nn.Linear(2, 2, bias=False)
     model.weight = mx.ones((2, 2))

@@ -93,7 +93,7 @@ def test_an_instruction_set_of_another_machine():
         code = "import mlx.core as mx; mx.eval(mx.ones(3) + 1)"
         status, _, error = processes.run_program(code, MLX_CPU_ISA=name)
         assert status == 1
-        assert f"MLX_CPU_ISA={name} given; accepted: {', '.join(sets)} (this machine" in error
+        assert f"MLX_CPU_ISA={name} given; accepted: {', '.join(sets)}, " in error
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_an_instruction_set_of_another_machine():
     ids=["compiler", "headers"],
 )
 @pytest.mark.skipif(processes.EMULATED, reason="CMake runs here and compiles for this processor")
-def test_what_is_missing_is_said(tmp_path, option, sentence):
+def test_missing_parts_are_named(tmp_path, option, sentence):
     """A build without a compiler or Python's headers ends with a sentence that says so."""
     name, _, value = option.partition("=")
     variables, options = ({}, [option]) if name.startswith("-") else ({name: value}, [])
@@ -123,3 +123,22 @@ def test_what_is_missing_is_said(tmp_path, option, sentence):
     said = " ".join(done.stderr.split())
     assert done.returncode != 0
     assert sentence in said and "On Debian and Ubuntu: apt install" in said, done.stderr
+
+
+@pytest.mark.cpu_only("a program that imports the package after its path is set")
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("files", [("data/__init__.py",), ("data.py",), ("tools/data.py",)])
+def test_packages_of_other_distributions(tmp_path, files, first):
+    """Packages mlx.… are imported from another entry of the path, first or last on it."""
+    name = ".".join(["mlx", *files[0].removesuffix(".py").removesuffix("/__init__").split("/")])
+    place = tmp_path / "mlx" / files[0]
+    place.parent.mkdir(parents=True)
+    place.write_text("import mlx.core as mx\nVALUE = mx.array(3).item()\n")
+    text = f"""
+import sys
+sys.path.insert({0 if first else "len(sys.path)"}, {str(tmp_path)!r})
+import {name}, mlx, mlx.nn, mlx.optimizers
+print({name}.VALUE, mlx.core.array(4).item(), mlx.__version__ == mlx.core.__version__)
+"""
+    code, out, error = processes.run_program(text)
+    assert (code, out.split()) == (0, ["3", "4", "True"]), error

@@ -83,7 +83,7 @@ def test_exports_of_transformed_arrays_are_refused(export, transform):
         (ValueError, BufferError), match="Not allowed inside a graph transformation"
     ):
         transform(f)(mx.ones(3))
-    if transform is mx.grad:  # what does not depend on the arguments can be exported
+    if transform is mx.grad:  # values that do not depend on the arguments can be exported
         constant = mx.arange(3.0)
 
         def g(x):

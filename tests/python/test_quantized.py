@@ -194,7 +194,7 @@ def test_global_scale():
     close(mx.qqmm(x, w, global_scale_x=gx, global_scale_w=gw), want, 1e-5)
 
 
-def test_errors_name_what_is_accepted():
+def test_errors_name_accepted_arguments():
     w, x = random(0, 16, 128), random(1, 3, 128)
     q, s, b = mx.quantize(w)
     for call in (

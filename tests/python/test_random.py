@@ -170,12 +170,26 @@ def test_randint_of_a_range_of_which_the_default_dtype_holds_a_part():
             mx.random.randint(low, high, (3,), dtype)
 
 
-def test_randint_refuses_bounds_in_the_wrong_order():
-    for low, high in [(5, 3), (2**40, 0), (1.5, 0.5)]:
-        with pytest.raises(ValueError, match="bound"):
-            mx.random.randint(low, high, (3,), mx.int64)
-    assert mx.random.randint(5, 5, (2,)).tolist() == [5, 5]
-    assert mx.random.randint(2**40, 2**40, (2,), mx.int64).tolist() == [2**40] * 2
+def test_randint_of_an_empty_range_is_the_lower_bound():
+    for low, high, dtype in [
+        (10, -10, mx.int32),
+        (5, 5, mx.int8),
+        (5, 0, mx.uint8),
+        (2**40, 2**40, mx.int64),
+        (2**40, 0, mx.int64),
+        (2**63 - 1, -(2**63), mx.int64),
+        (2**64 - 1, 0, mx.uint64),
+        (True, False, mx.bool_),
+        (1.5, 0.5, mx.int64),
+    ]:
+        want = [int(low)] * 3
+        assert mx.random.randint(low, high, (3,), dtype).tolist() == want
+        if low is not True and low != 1.5:  # no array of the dtype
+            bounds = [mx.array([v] * 3, dtype) for v in (low, high)]
+            assert mx.random.randint(*bounds, (3,), dtype).tolist() == want
+
+
+def test_randint_refuses_bounds_that_no_dtype_holds():
     for bad in (float("nan"), float("inf")):
         with pytest.raises(ValueError, match="bound"):
             mx.random.randint(0, bad, (3,))

@@ -79,7 +79,7 @@ def test_a_dense_input_gives_its_order(name):
     for view, (x, want) in views.items():
         for axis in range(x.ndim):
             out = OPS[name](x, axis)
-            # What follows has the same order, and what it is made of may be fused with it.
+            # The next op has the same order, and may be fused with its operands.
             more = OPS[name](x, axis) * 2
             assert strides(out) == strides(more), (view, axis)
             # The op may compute its input as it reads it.
@@ -124,7 +124,7 @@ def test_products_of_results_do_not_depend_on_fusion(name, order):
 
 
 def test_long_lines_of_a_transposed_array():
-    """Those whose sorts need a workspace, and scans in chunks."""
+    """Axes whose sorts need a workspace, and scans in chunks."""
     a = evaluated((1 << 17, 2), 3)
     for name in ("sort", "argsort", "cumsum", "cummax"):
         want = host(OPS[name](a, 0))

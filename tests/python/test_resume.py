@@ -158,10 +158,53 @@ print(abs(total - want.item()) < 1e-4 * want.item())
 
 @pytest.mark.parametrize("room", [1, 5, 9])
 @pytest.mark.parametrize("other", ["one", "two", "mx.cpu"])
-def test_work_behind_what_stopped_goes_on(room, other):
+def test_work_behind_suspended_work_goes_on(room, other):
     """No stream waits for work that is queued behind its own."""
     text = SUSPENDED.replace("DEVICE", "mx.default_device()").replace("ROOM", str(room))
     assert run_program(text.replace("OTHER", other), timeout=60) == (0, "True\n", "")
+
+
+CHAIN = """
+import gc, threading
+import mlx.core as mx
+x = mx.random.uniform(shape=(1 << 20,))
+mx.eval(x)
+gc.collect()
+mx.clear_cache()
+def attempt(y):
+    try:
+        mx.LAUNCH(y)
+    except MemoryError:
+        pass
+def chain():
+    before = mx.set_memory_ceiling(mx.get_active_memory() + (1 << 20))
+    y = start = mx.sum(mx.sort(x))
+    attempt(y)
+    for _ in range(10000):
+        y = y + 1
+        attempt(y)
+    for _ in range(20):
+        attempt(y)
+    mx.set_memory_ceiling(before)
+    if DROPPED:
+        del y, start
+        gc.collect()
+    else:
+        print(abs(y.item() - start.item() - 10000) < 1000)
+threading.stack_size(2 << 20)
+thread = threading.Thread(target=chain)
+thread.start()
+thread.join()
+print(mx.sum(x * 0).item())
+"""
+
+
+@pytest.mark.parametrize("launch", ["async_eval", "eval"])
+@pytest.mark.parametrize("dropped", [False, True], ids=["resumed", "dropped"])
+def test_a_chain_of_suspended_work_is_longer_than_the_stack(launch, dropped):
+    """Suspended work goes on, stops again and is dropped without recursion."""
+    text = CHAIN.replace("LAUNCH", launch).replace("DROPPED", str(dropped))
+    assert run_program(text) == (0, "0.0\n" if dropped else "True\n0.0\n", "")
 
 
 def test_signal_handlers_that_do_not_raise_do_not_stop_an_evaluation():

@@ -1,7 +1,8 @@
-"""Saving: what a failed, killed or concurrent save leaves, permissions, links, file objects."""
+"""Saving: remains of a failed, killed or concurrent save, permissions, links, file objects."""
 
 import gc
 import io
+import json
 import os
 import pathlib
 import signal
@@ -86,7 +87,7 @@ def test_symbolic_links_are_followed(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_no_regular_file_is_not_replaced(name, tmp_path):
+def test_irregular_files_are_not_replaced(name, tmp_path):
     save, path = savers()[name], tmp_path / name
     os.mkfifo(path)
     with pytest.raises(mx.FileError, match="not a regular file"):
@@ -120,7 +121,7 @@ def test_long_names_and_names_that_are_not_unicode(name, tmp_path):
         mx.load(str(bytes_name) + "missing")
 
 
-# Run as the user `nobody`, who may be unable to read the standard library: what is needed later is
+# Programs of the user `nobody`, who may be unable to read the standard library: modules are
 # imported at the start.
 AS_NOBODY = """
 import encodings.cp437, os, resource, signal, sys, zipfile, zlib
@@ -341,7 +342,7 @@ def test_an_unbuffered_file_that_would_wait_is_an_error():
 
 
 @pytest.mark.parametrize("kind", ["npy", "safetensors"])
-def test_a_file_object_may_keep_what_it_is_given(kind):
+def test_a_file_object_may_keep_its_buffers(kind):
     class Keeps:
         def __init__(self):
             self.parts = []
@@ -360,6 +361,29 @@ def test_a_file_object_may_keep_what_it_is_given(kind):
 
 
 # --- names
+
+
+@pytest.mark.parametrize("name", ["a.npz", "b.npz", "a.safetensors", "a.gguf", "file"])
+def test_common_inputs_of_the_arrays_of_a_map_are_computed_once(name, tmp_path):
+    a = mx.random.normal((64, 64))
+    mx.eval(a)
+
+    def arrays():
+        table = mx.sin(a) @ a  # read by all, and not kept
+        return {f"x{i}": table + i for i in range(20)}
+
+    save = {
+        "a.npz": lambda p, x: mx.savez(p, **x),
+        "b.npz": lambda p, x: mx.savez_compressed(p, **x),
+        "a.safetensors": mx.save_safetensors,
+        "a.gguf": mx.save_gguf,
+        "file": lambda p, x: mx.save_safetensors(io.BytesIO(), x),
+    }[name]
+    steps = tmp_path / "steps.json"
+    with mx.profile(str(steps)):
+        save(str(tmp_path / name), arrays())
+    names = [e["name"] for e in json.loads(steps.read_text())["traceEvents"] if "dur" in e]
+    assert sum("matmul" in n for n in names) == 1, names
 
 
 def test_names_with_nul_and_other_characters(tmp_path):

@@ -19,7 +19,7 @@ NAMES = re.findall(r"^@check\ndef (\w+)", PROGRAM.read_text(), re.M)
 
 @pytest.fixture(scope="module", params=["fake", "fake-unified"])
 def results(request):
-    """What each check came to in one mode."""
+    """The outcome of each check in one mode."""
     run = subprocess.run(
         [*PYTHON, str(PROGRAM), request.param],
         capture_output=True,

@@ -48,7 +48,7 @@ def declarations(f):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_signature_has_what_the_docstring_declares(name):
+def test_signature_has_the_declaration_of_the_docstring(name):
     f = FUNCTIONS[name]
     lines = declarations(f)
     names, keywords = declared(lines[0])
@@ -75,7 +75,7 @@ def is_known(f, keyword):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_what_the_signature_names_is_accepted(name):
+def test_names_of_the_signature_are_accepted(name):
     f = FUNCTIONS[name]
     parameters = inspect.signature(f).parameters.values()
     if any(p.kind == p.VAR_KEYWORD for p in parameters):

@@ -1,5 +1,7 @@
 """Derived nodes run on the streams of the transformed nodes, not on the caller's default stream."""
 
+import asyncio
+import contextvars
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -134,7 +136,7 @@ def test_memory_that_another_stream_reads_is_not_taken_over(other, read, compile
 
 
 @pytest.mark.parametrize("compiled", [False, True])
-def test_chains_that_nobody_waits_for_need_no_more_memory(compiled):
+def test_chains_without_a_waiter_need_no_more_memory(compiled):
     """The launches of a stream run in order: a result takes over the memory of the one before."""
 
     def step(x):
@@ -198,3 +200,76 @@ def test_a_default_that_is_set_in_a_block_ends_with_it():
         mx.set_default_device(device)
         assert mx.default_device() == device
     assert mx.default_device() == device
+
+
+def chosen():
+    return mx.default_stream(mx.cpu), mx.default_device()
+
+
+@pytest.mark.parametrize("delays", [(0, 2, 1, 3), (0, 3, 1, 2), (1, 2, 0, 3), (0, 1, 2, 3)])
+def test_tasks_have_blocks_of_their_own(delays):
+    """Blocks of tasks open and close in any order; each task sees its own, and nothing stays."""
+    before = chosen()
+    streams = [mx.new_stream(mx.cpu) for _ in range(2)]
+    seen = []
+
+    async def task(stream, opens, closes):
+        for turn in range(5):
+            if turn == opens:
+                block = mx.stream(stream)
+                block.__enter__()
+            await asyncio.sleep(0)
+            inside = opens <= turn < closes
+            seen.append(chosen()[0] == (stream if inside else before[0]))
+            if turn == closes:
+                continue
+            if turn == closes - 1:
+                block.__exit__()
+
+    async def main():
+        await asyncio.gather(task(streams[0], *delays[:2]), task(streams[1], *delays[2:]))
+
+    asyncio.run(main())
+    assert all(seen) and len(seen) == 10 and chosen() == before
+
+
+@pytest.mark.parametrize("order", ["xy", "yx"])
+def test_generators_leave_blocks_in_any_order(order):
+    before = chosen()
+    streams = {name: mx.new_stream(mx.cpu) for name in "xy"}
+
+    def block(stream):
+        with mx.stream(stream):
+            yield
+
+    open_ = {name: block(stream) for name, stream in streams.items()}
+    for generator in open_.values():
+        next(generator)
+    assert chosen()[0] == streams["y"]
+    for name in order:
+        open_.pop(name).close()
+        assert chosen()[0] == (streams[next(iter(open_))] if open_ else before[0])
+    assert chosen() == before
+
+
+def test_defaults_that_a_block_sets_end_with_it():
+    before, other = chosen(), mx.new_stream(mx.cpu)
+    with mx.stream(mx.new_stream(mx.cpu)):
+        mx.set_default_stream(other)
+        assert chosen()[0] == other
+        with mx.stream(mx.cpu):
+            assert chosen()[0] == other
+    assert chosen() == before
+
+
+def test_a_block_counts_on_its_thread_alone():
+    before, stream, seen = chosen(), mx.new_stream(mx.cpu), []
+    with mx.stream(stream):
+        context = contextvars.copy_context()
+        thread = threading.Thread(
+            target=lambda: context.run(lambda: seen.append(mx.default_stream(mx.cpu) == stream))
+        )
+        thread.start()
+        thread.join()
+        assert chosen()[0] == stream
+    assert seen == [False] and chosen() == before

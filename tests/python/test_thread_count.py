@@ -20,7 +20,7 @@ def former():
 
 @pytest.mark.parametrize("n", [1, 2, 7, 1024])
 def test_is_returned(n):
-    """What was set is returned, by the information about the device too."""
+    """The number that was set is returned, by the information about the device too."""
     mx.set_num_threads(n)
     assert mx.get_num_threads() == n
     assert mx.device_info(mx.cpu)["threads"] == n

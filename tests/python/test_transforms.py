@@ -262,7 +262,7 @@ def test_exceptions_pass_through():
 
 
 def test_checkpoints_run_the_function_once():
-    """What is computed again is the graph: effects on the program happen once."""
+    """The graph is computed again: effects on the program happen once."""
     calls = []
 
     def f(x):
@@ -283,7 +283,7 @@ def test_checkpoints_draw_once(around):
     assert value.item() == pytest.approx(grad.sum().item())
 
 
-def test_checkpoints_free_what_they_compute():
+def test_checkpoints_free_their_intermediate_values():
     def layer(x, w):
         for _ in range(12):
             x = mx.tanh(x @ w)
@@ -403,7 +403,7 @@ def test_rules_hold_on_other_threads():
 
 
 def test_gradients_survive_evaluation_after_an_inner_transformation():
-    """On this thread and on another: what an inner derivative gave is a function of the input."""
+    """On this thread and on another: an inner derivative is a function of the input."""
 
     def through(run):
         def f(x):

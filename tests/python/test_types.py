@@ -38,7 +38,7 @@ else:
         return isinstance(value, kind)
 
     def assert_type(value, kind):
-        """What `typing.assert_type` says, of the value itself."""
+        """The check of `typing.assert_type`, on the value itself."""
         assert belongs(value, kind), (type(value), kind)
         return value
 
@@ -67,7 +67,7 @@ def test_arrays() -> None:
     assert int(mx.array(3).item()) + 1 == 4
 
 
-def test_what_arrays_are_made_of() -> None:
+def test_sources_of_arrays() -> None:
     for value in (
         mx.array(np.ones((2, 2))),
         mx.array(range(4)),

@@ -45,7 +45,7 @@ def stacks(row, dtype, specials, name, axis):
 
 
 def compare(row, call, inputs, axes, dtype):
-    """What vmap and a loop give differently."""
+    """Results that differ between vmap and a loop."""
     arrays = [device_array(i) for i in inputs]
     mapped = mx.vmap(lambda *a: tuple(flat(call(*a))), in_axes=tuple(axes))
     each = []

@@ -157,7 +157,7 @@ def test_event_loops():
 
 
 def test_joblib():
-    """What joblib does: cloudpickle's functions, and arrays through files that are mapped."""
+    """The way of joblib: cloudpickle's functions, and arrays through files that are mapped."""
     joblib = pytest.importorskip("joblib")
     x = inputs()[0]
     got = joblib.Parallel(n_jobs=2)(joblib.delayed(lambda a, i: a[i].sum())(x, i) for i in range(3))

@@ -91,7 +91,7 @@ class Network(nn.Module):
 
 
 def compute(x):
-    """Work on many threads and on a stream of its own, and a decomposition."""
+    """Work on many threads and on another stream, and a decomposition."""
     product = mx.sin(x) @ mx.ones((x.shape[1], 200))
     other = mx.add(product, 1, stream=mx.new_stream(mx.cpu))
     mx.async_eval(other)

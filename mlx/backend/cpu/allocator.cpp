@@ -68,8 +68,16 @@ struct State {
   size_t memory_limit = 0, cache_limit = 0, ceiling = 0;
   uint64_t clock = 0;
   std::array<FreeBlock*, kClasses> lists{};
-  std::multimap<size_t, Cached> large;  // by capacity
+  using Large = std::multimap<size_t, Cached>;
+  Large large;                               // by capacity
+  std::map<uint64_t, Large::iterator> ages;  // of large blocks
 };
+
+void remove(State& s, State::Large::iterator block) {
+  s.cached -= block->first;
+  s.ages.erase(block->second.age);
+  s.large.erase(block);
+}
 
 alignas(State) unsigned char storage[sizeof(State)];
 
@@ -162,8 +170,7 @@ void* take_cached(State& s, size_t size, size_t& capacity) {
   }
   capacity = found->first;
   void* ptr = found->second.ptr;
-  s.large.erase(found);
-  s.cached -= capacity;
+  remove(s, found);
   return ptr;
 }
 
@@ -177,12 +184,9 @@ struct Evicted {
 std::vector<Evicted> evict(State& s, size_t target) {
   std::vector<Evicted> out;
   while (s.cached > target && !s.large.empty()) {
-    const auto oldest =
-        std::min_element(s.large.begin(), s.large.end(),
-                         [](const auto& a, const auto& b) { return a.second.age < b.second.age; });
+    const auto oldest = s.ages.begin()->second;
     out.push_back({oldest->second.ptr, oldest->first});
-    s.cached -= oldest->first;
-    s.large.erase(oldest);
+    remove(s, oldest);
   }
   for (size_t i = kClasses; i-- > 0 && s.cached > target;) {
     const size_t bytes = i < 4 ? (i + 1) * kAlign : (5 + (i - 4) % 4) << (6 + (i - 4) / 4);
@@ -326,7 +330,8 @@ void free_block(const HostBlock& buffer) noexcept {
       auto*& head = s.lists[size_class(buffer.capacity).index];
       head = new (buffer.ptr) FreeBlock{head};
     } else {
-      s.large.emplace(buffer.capacity, Cached{buffer.ptr, s.clock++});
+      const uint64_t age = s.clock++;
+      s.ages.emplace(age, s.large.emplace(buffer.capacity, Cached{buffer.ptr, age}));
     }
     if (s.cached > s.cache_limit) [[unlikely]] {
       out = evict(s, s.cache_limit);

@@ -16,6 +16,7 @@
 #include "mlx/backend/cpu/gemm.h"
 #include "mlx/backend/cpu/isa/attention.h"
 #include "mlx/backend/cpu/kernels.h"
+#include "mlx/backend/cpu/panels.h"
 #include "mlx/backend/cpu/threads.h"
 
 namespace mlx::core::cpu {
@@ -61,6 +62,10 @@ MaskKind mask_kind(Dtype t) {
                          : MaskKind::f32;
 }
 
+GemmOutput output_of(Dtype t) {
+  return t == float16 ? GemmOutput::f16 : t == bfloat16 ? GemmOutput::bf16 : GemmOutput::f32;
+}
+
 float sink_of(const View& sinks, int64_t head) {
   return dispatch(sinks.dtype(), [&](auto tag) -> float {
     using T = typename decltype(tag)::type;
@@ -75,9 +80,9 @@ struct RowState {
   float max_score = -std::numeric_limits<float>::infinity(), sum = 0;
 };
 
-class Attention {
+class AttentionRows {
  public:
-  explicit Attention(const KernelArgs& args)
+  explicit AttentionRows(const KernelArgs& args)
       : attrs_(attrs_as<AttentionAttrs>(args.attrs)),
         q_(args.in[0]),
         k_(args.in[1]),
@@ -89,29 +94,22 @@ class Attention {
         queries_(args.in[0].shape()[2]),
         keys_(args.in[1].shape()[2]),
         features_(args.in[0].shape()[3]),
-        width_(args.in[2].shape()[3]) {
+        width_(args.in[2].shape()[3]),
+        type_(output_of(args.in[0].dtype())),
+        panels_(type_) {
     if (attrs_.has_mask) {
       mask_.emplace(args.in[3]);
       kind_ = mask_kind(args.in[3].dtype());
     }
     if (attrs_.has_sinks) sinks_ = &args.in[3 + attrs_.has_mask];
-    Dtype t = args.in[0].dtype();
-    type_ = t == float16 ? GemmOutput::f16 : t == bfloat16 ? GemmOutput::bf16 : GemmOutput::f32;
-    bool pairs = t == bfloat16 && gemm_.tile[1] && has_avx512_bf16();
-    source_ = pairs           ? GemmSource::bf16_pair
-              : t == bfloat16 ? GemmSource::bf16
-              : t == float16  ? GemmSource::f16
-                              : GemmSource::f32;
-    per_ = pairs ? 2 : 1;
   }
 
-  void run() {
-    const int64_t shared = heads_ / key_heads_;
-    if (shared * queries_ <= kFewRows && k_.col == 1 && v_.col == 1) return run_few();
-    run_blocks();
+  /// True where each key is read for few queries: packing the keys would take longer.
+  bool has_few_queries() const {
+    return heads_ / key_heads_ * queries_ <= kFewRows && k_.col == 1 && v_.col == 1;
   }
 
- private:
+ protected:
   float initial_max(int64_t head) const {
     return sinks_ ? sink_of(*sinks_, head) : RowState{}.max_score;
   }
@@ -177,9 +175,24 @@ class Attention {
     gemm_.store[static_cast<int>(type_)](sums, ld, 1, width_, target, {});
   }
 
-  // ---- few queries ------------------------------------------------------------------------------
+  const AttentionAttrs& attrs_;
+  const GemmKernels& gemm_ = gemm_kernels();
+  const AttentionKernels& rows_ = row_kernels();
+  Heads q_, k_, v_, out_;
+  int64_t batches_, heads_, key_heads_, queries_, keys_, features_, width_;
+  std::optional<Heads> mask_;
+  MaskKind kind_ = MaskKind::none;
+  const View* sinks_ = nullptr;
+  GemmOutput type_;
+  GemmPanels panels_;
+};
 
-  void run_few() {
+/// All queries of a key head at once, over ranges of its keys as they lie.
+class FewQueries final : AttentionRows {
+ public:
+  explicit FewQueries(const AttentionRows& rows) : AttentionRows(rows) {}
+
+  void run() {
     const int64_t shared = heads_ / key_heads_, rows = shared * queries_;
     const int64_t pieces = ceil_div(keys_, kFewKeys), tasks = batches_ * key_heads_ * pieces;
     const Scratch sums(static_cast<size_t>(tasks * rows * width_) * sizeof(float));
@@ -214,30 +227,32 @@ class Attention {
         static_cast<double>(tasks * rows * width_) * 0.2);
   }
 
+ private:
   /// Weighted sums over one range of keys for all queries of a key head.
   void run_few_task(int64_t b, int64_t key_head, int64_t piece, void* x, float* s, char* workspace,
                     float* sums, RowState* states) const {
     const int64_t shared = heads_ / key_heads_, rows = shared * queries_;
     const int64_t from = piece * kFewKeys, n = std::min(kFewKeys, keys_ - from);
-    const bool pairs = source_ == GemmSource::bf16_pair;
+    const GemmSource source = row_source(type_);
+    const bool pairs = source == GemmSource::bf16_pair;
     for (int64_t r = 0; r < rows; ++r) {
       const char* row = q_.at(b, key_head * shared + r / queries_, r % queries_);
       if (pairs) {
         for (int64_t i = 0; i < features_; ++i)
           std::memcpy(static_cast<uint16_t*>(x) + r * features_ + i, row + i * q_.col * 2, 2);
       } else {
-        gemm_.widen[static_cast<int>(source_)](row, q_.col, features_,
-                                               static_cast<float*>(x) + r * features_);
+        gemm_.widen[static_cast<int>(source)](row, q_.col, features_,
+                                              static_cast<float*>(x) + r * features_);
       }
     }
-    gemm_.dot[static_cast<int>(source_)](x, features_, k_.at(b, key_head, from), k_.row, rows, n,
-                                         features_, s, kFewKeys);
+    gemm_.dot[static_cast<int>(source)](x, features_, k_.at(b, key_head, from), k_.row, rows, n,
+                                        features_, s, kFewKeys);
     for (int64_t r = 0; r < rows; ++r) {
       states[r] = {};
       weights_of(s + r * kFewKeys, n, b, key_head * shared + r / queries_, r % queries_, from,
                  states[r], s + r * kFewKeys, false, workspace);
     }
-    const auto plain = pairs ? GemmSource::bf16 : source_;
+    const auto plain = pairs ? GemmSource::bf16 : source;
     gemm_.axpy[static_cast<int>(plain)](s, kFewKeys, v_.at(b, key_head, from), v_.row, rows, width_,
                                         n, sums, width_);
   }
@@ -268,14 +283,16 @@ class Attention {
     }
     finish(first, width_, all, b, head, query);
   }
+};
 
-  // ---- blocks -----------------------------------------------------------------------------------
+/// Blocks of queries over packed keys and values.
+class QueryBlocks final : AttentionRows {
+ public:
+  explicit QueryBlocks(const AttentionRows& rows) : AttentionRows(rows) {}
 
-  void run_blocks() {
-    key_units_ = ceil_div(features_, per_);
-    value_units_ = ceil_div(keys_, per_);
-    const int64_t key_cells = round_up(keys_, gemm_.nr) * key_units_;
-    const int64_t cells = key_cells + round_up(width_, gemm_.nr) * value_units_;
+  void run() {
+    const int64_t key_cells = round_up(keys_, panels_.columns()) * key_units_;
+    const int64_t cells = key_cells + round_up(width_, panels_.columns()) * value_units_;
     const int64_t all = batches_ * key_heads_;
     const int64_t group = std::clamp<int64_t>(kPacked / (4 * std::max<int64_t>(cells, 1)), 1, all);
     const int64_t shared = heads_ / key_heads_, blocks = ceil_div(queries_, kQueryRows);
@@ -290,15 +307,16 @@ class Attention {
               const int64_t b = (first + i / 2) / key_heads_, h = (first + i / 2) % key_heads_;
               uint32_t* to = packed.get<uint32_t>() + i / 2 * cells;
               if (i % 2 == 0)
-                pack(k_.at(b, h, 0), k_.row, k_.col, keys_, features_, gemm_.nr, to);
+                panels_.pack_b(k_.at(b, h, 0), k_.row, k_.col, keys_, features_, to);
               else
-                pack(v_.at(b, h, 0), v_.col, v_.row, width_, keys_, gemm_.nr, to + key_cells);
+                panels_.pack_b(v_.at(b, h, 0), v_.col, v_.row, width_, keys_, to + key_cells);
             }
           },
           0.4 * static_cast<double>(count * cells));
       parallel_for(
           count * shared * blocks, 1,
           [&](int64_t begin, int64_t end) {
+            const GemmPanels::Scope scope(panels_);
             const Workspace workspace(*this);
             for (int64_t i = begin; i < end; ++i) {
               const int64_t key_head = first + i / (shared * blocks);
@@ -311,18 +329,14 @@ class Attention {
     }
   }
 
-  void pack(const void* src, int64_t stride_p, int64_t stride_k, int64_t count, int64_t k,
-            int64_t width, uint32_t* to) const {
-    gemm_.pack[static_cast<int>(source_)](src, stride_p, stride_k, count, k, width, to);
-  }
-
+ private:
   /// Scratch memory of one thread.
   struct Workspace {
-    explicit Workspace(const Attention& a)
-        : ld(round_up(a.width_, a.gemm_.nr)),
-          queries(cells(round_up(kQueryRows, a.gemm_.mr) * a.key_units_)),
+    explicit Workspace(const QueryBlocks& a)
+        : ld(round_up(a.width_, a.panels_.columns())),
+          queries(cells(round_up(kQueryRows, a.panels_.rows()) * a.key_units_)),
           scores(cells(kQueryRows * kKeys)),
-          weights(cells(round_up(kQueryRows, a.gemm_.mr) * kKeys)),
+          weights(cells(round_up(kQueryRows, a.panels_.rows()) * kKeys)),
           sums(cells(kQueryRows * ld)),
           mask(static_cast<size_t>(a.mask_ ? kKeys * a.mask_->item : 0)) {}
     static size_t cells(int64_t n) { return static_cast<size_t>(n) * sizeof(float); }
@@ -333,52 +347,40 @@ class Attention {
   void block(int64_t b, int64_t head, int64_t first, const uint32_t* keys, const uint32_t* values,
              const Workspace& workspace) const {
     const int64_t rows = std::min(kQueryRows, queries_ - first);
-    const bool pairs = source_ == GemmSource::bf16_pair;
-    const auto tile = gemm_.tile[pairs];
+    const bool halves = panels_.per() == 2;
     float *s = workspace.scores.get<float>(), *sums = workspace.sums.get<float>();
-    pack(q_.at(b, head, first), q_.row, q_.col, rows, features_, gemm_.mr,
-         workspace.queries.get<uint32_t>());
+    panels_.pack_a(q_.at(b, head, first), q_.row, q_.col, rows, features_,
+                   workspace.queries.get<uint32_t>());
     RowState states[kQueryRows];
     int64_t last = 0;
     for (int64_t r = 0; r < rows; ++r) {
       states[r] = initial(head);
       last = std::max(last, visible_keys(first + r));
     }
-    const int64_t step = kKeys / gemm_.nr * gemm_.nr;  // whole panels
+    const int64_t step = kKeys / panels_.columns() * panels_.columns();  // whole panels
     for (int64_t from = 0; from < last; from += step) {
       const int64_t n = std::min(step, last - from);
-      tile(workspace.queries.get<uint32_t>(), key_units_, keys + from * key_units_, key_units_,
-           rows, n, 0, key_units_, s, kKeys, true);
+      panels_.multiply(workspace.queries.get<uint32_t>(), key_units_, keys + from * key_units_,
+                       key_units_, rows, n, 0, key_units_, s, kKeys, true);
       for (int64_t r = 0; r < rows; ++r) {
         // Weights overwrite the scores; bfloat16 weights use the first half.
         float* row = s + r * kKeys;
-        const float factor = weights_of(row, n, b, head, first + r, from, states[r], row, pairs,
+        const float factor = weights_of(row, n, b, head, first + r, from, states[r], row, halves,
                                         workspace.mask.get<char>());
         if (from > 0 && factor != 1) rows_.scale(sums + r * workspace.ld, width_, factor);
       }
-      const int64_t units = ceil_div(n, per_);
-      const auto source = pairs ? GemmSource::bf16_pair : GemmSource::f32;
-      gemm_.pack[static_cast<int>(source)](s, kKeys * (pairs ? 2 : 1), 1, rows, n, gemm_.mr,
-                                           workspace.weights.get<uint32_t>());
-      tile(workspace.weights.get<uint32_t>(), units, values + from / per_ * gemm_.nr, value_units_,
-           rows, width_, 0, units, sums, workspace.ld, from == 0);
+      const GemmPanels weights(halves ? panels_.source() : GemmSource::f32);
+      const int64_t units = weights.units(n);
+      weights.pack_a(s, kKeys * weights.per(), 1, rows, n, workspace.weights.get<uint32_t>());
+      weights.multiply(workspace.weights.get<uint32_t>(), units,
+                       values + from / weights.per() * panels_.columns(), value_units_, rows,
+                       width_, 0, units, sums, workspace.ld, from == 0);
     }
     for (int64_t r = 0; r < rows; ++r)
       finish(sums + r * workspace.ld, workspace.ld, states[r], b, head, first + r);
   }
 
-  const AttentionAttrs& attrs_;
-  const GemmKernels& gemm_ = gemm_kernels();
-  const AttentionKernels& rows_ = row_kernels();
-  Heads q_, k_, v_, out_;
-  int64_t batches_, heads_, key_heads_, queries_, keys_, features_, width_;
-  std::optional<Heads> mask_;
-  MaskKind kind_ = MaskKind::none;
-  const View* sinks_ = nullptr;
-  GemmOutput type_;
-  GemmSource source_;
-  int64_t per_;
-  int64_t key_units_ = 0, value_units_ = 0;
+  const int64_t key_units_ = panels_.units(features_), value_units_ = panels_.units(keys_);
 };
 
 void run_attention(const KernelArgs& args) {
@@ -388,7 +390,11 @@ void run_attention(const KernelArgs& args) {
     std::memset(out.data, 0, static_cast<size_t>(out.size()) * out.dtype().size());
     return;
   }
-  Attention(args).run();
+  const AttentionRows rows(args);
+  if (rows.has_few_queries())
+    FewQueries(rows).run();
+  else
+    QueryBlocks(rows).run();
 }
 
 const KernelEntry rows[] = {{.op = &op_attention, .run = run_attention}};

@@ -61,7 +61,7 @@ auto factor(const T& x) {
     return &x;
 }
 
-// P: the letter of the element type T; S: what factor() gives.
+// P: the letter of the element type T; S: the result type of factor().
 #define MLX_PRODUCTS(P, T, S)                                                                  \
   void gemm(Order, Transpose, Transpose, Int m, Int n, Int k, S alpha, const T* a, Int lda,    \
             const T* b, Int ldb, S beta, T* c, Int ldc) MLX_BLAS(P##gemm);                     \

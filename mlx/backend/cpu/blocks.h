@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "mlx/backend/common/odometer.h"
 #include "mlx/backend/cpu/isa/compact.h"
-#include "mlx/backend/shared/odometer.h"
 
 namespace mlx::core::cpu {
 

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <numeric>
 
+#include "mlx/backend/common/mask_error.h"
 #include "mlx/backend/cpu/allocator.h"
 #include "mlx/backend/cpu/blocks.h"
 #include "mlx/backend/cpu/cpu_info.h"
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/threads.h"
-#include "mlx/backend/shared/mask_error.h"
 
 namespace mlx::core::cpu {
 namespace {

@@ -1,5 +1,5 @@
 // Kernels of convolutions, and the choice between them. Depthwise convolutions add tap by tap over
-// all channels; those with one tap are a matrix product; float64 and the cotangent of the weight
+// all channels; one tap makes a matrix product; float64 and the cotangent of the weight
 // multiply matrices of patches, in blocks that depend on shapes alone. All others are in
 // conv_lines.cpp.
 #include "mlx/backend/cpu/conv.h"

@@ -41,7 +41,7 @@ class Window {
 
   /// Distance in floats between neighbouring elements of the line returned by `line`.
   int64_t pixel() const { return in_place_ ? g_.channels : channels_; }
-  /// Decides whether a part lies inside the input, so that its lines need no copy.
+  /// Decides whether a part is inside the input, so that its lines need no copy.
   void begin(int64_t first, int64_t count) {
     origin_ = first * g_.stride[2] - g_.low[2];
     length_ = (count - 1) * g_.stride[2] + (g_.kernel[2] - 1) * g_.spread[2] + 1;

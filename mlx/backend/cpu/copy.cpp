@@ -4,8 +4,8 @@
 
 #include "mlx/backend/cpu/copy.h"
 
+#include "mlx/backend/common/odometer.h"
 #include "mlx/backend/cpu/threads.h"
-#include "mlx/backend/shared/odometer.h"
 
 namespace mlx::core::cpu {
 namespace {

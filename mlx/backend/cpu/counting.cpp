@@ -9,12 +9,12 @@
 #include <limits>
 #include <memory>
 
+#include "mlx/backend/common/count_order.h"
 #include "mlx/backend/cpu/allocator.h"
 #include "mlx/backend/cpu/fused.h"
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/search.h"
 #include "mlx/backend/cpu/threads.h"
-#include "mlx/backend/shared/count_order.h"
 
 namespace mlx::core::cpu {
 namespace {

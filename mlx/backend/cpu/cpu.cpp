@@ -49,6 +49,7 @@ class CpuBackend final : public Backend {
   DeviceInfo info(int) const override {
     return {{"device_name", std::string("cpu")},
             {"architecture", std::string(isa_name(isa()))},
+            {"matrix_unit", std::string(tile_arithmetic_name())},
             {"memory_size", total_memory()},
             {"threads", static_cast<size_t>(num_threads())}};
   }

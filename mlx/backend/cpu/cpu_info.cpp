@@ -17,6 +17,7 @@
 #include <thread>
 #if defined(__linux__)
 #include <sched.h>
+#include <sys/syscall.h>
 #endif
 #if defined(__APPLE__)
 #include <mach/mach.h>
@@ -32,7 +33,8 @@ namespace {
 
 struct Features {
   Isa isa = Isa::MLX_BASELINE_ISA;
-  bool avx512_bf16 = false;
+  bool fast_bf16_pairs = false;
+  bool amx = false;
 };
 
 #if defined(__x86_64__)
@@ -54,6 +56,23 @@ uint64_t saved_state() {
   return (uint64_t{high} << 32) | low;
 }
 
+// Intel's processors take two cycles for VDPBF16PS, so that products of widened numbers are faster.
+bool pairs_are_fast() {
+  const auto vendor = cpuid(0, 0);
+  return vendor.b != 0x756e6547;  // "Genu" of GenuineIntel
+}
+
+// Linux keeps the state of tiles for a process that asked for it; other systems and older kernels
+// refuse. Threads that exist and those to come may use tiles then.
+bool tiles_permitted() {
+#if defined(__linux__) && defined(SYS_arch_prctl)
+  constexpr int kRequestPermission = 0x1023, kTileData = 18;
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#else
+  return false;
+#endif
+}
+
 Features detect() {
   constexpr auto all = [](unsigned reg, std::initializer_list<int> bits) {
     return std::all_of(bits.begin(), bits.end(), [reg](int bit) { return (reg >> bit) & 1u; });
@@ -72,7 +91,10 @@ Features detect() {
   // F, DQ, CD, BW, VL; also VNNI, because compilers use it automatically if its flag is given.
   if (all(l7.b, {16, 17, 28, 30, 31}) && all(l7.c, {11}) && (saved_state() & 0xe6) == 0xe6) {
     f.isa = Isa::avx512;
-    f.avx512_bf16 = all(l7_1.a, {5});
+    const bool bf16 = all(l7_1.a, {5});
+    f.fast_bf16_pairs = bf16 && pairs_are_fast();
+    // AMX-BF16 and AMX-TILE, and both parts of the tiles' state.
+    f.amx = bf16 && all(l7.d, {22, 24}) && (saved_state() & 0x60000) == 0x60000;
   }
   return f;
 }
@@ -98,20 +120,49 @@ const Features& features() {
   return f;
 }
 
-Isa chosen_isa() {
+// An instruction set with a unit for tiles, or without.
+struct Choice {
+  Isa isa = supported_isa();
+  TileArithmetic tiles = TileArithmetic::none;
+};
+
+constexpr const char* kAmx = "amx";
+constexpr const char* kModel = "amx-model";
+
+Choice read_choice() {
   const char* env = std::getenv("MLX_CPU_ISA");
+  Choice choice;
   if (env == nullptr || *env == '\0') {
-    return supported_isa();
+    if (features().amx && tiles_permitted()) {
+      choice.tiles = TileArithmetic::amx;
+    }
+    return choice;
+  }
+  if (std::string_view(env) == kModel) {
+    choice.tiles = TileArithmetic::model;
+    return choice;
+  }
+  if (std::string_view(env) == kAmx && features().amx && tiles_permitted()) {
+    choice.tiles = TileArithmetic::amx;
+    return choice;
   }
   std::string names;
   for (const IsaRow& row : kIsas) {
     if (std::string_view(env) == row.name && row.isa <= supported_isa()) {
-      return row.isa;
+      choice.isa = row.isa;
+      return choice;
     }
-    names += (names.empty() ? "" : ", ") + std::string(row.name);
+    names += std::string(row.name) + ", ";
   }
   throw std::runtime_error(std::string("[cpu] MLX_CPU_ISA=") + env + " given; accepted: " + names +
-                           " (this machine supports up to " + isa_name(supported_isa()) + ").");
+                           (features().amx ? std::string(kAmx) + ", " : "") + kModel +
+                           " (this machine supports up to " +
+                           (features().amx ? kAmx : isa_name(supported_isa())) + ").");
+}
+
+const Choice& choice() {
+  static const Choice chosen = read_choice();
+  return chosen;
 }
 
 std::optional<std::string> first_line(const std::string& path) {
@@ -277,14 +328,18 @@ const char* isa_name(Isa isa) { return kIsas[static_cast<int>(isa)].name; }
 
 Isa supported_isa() { return features().isa; }
 
-Isa isa() {
-  static const Isa chosen = chosen_isa();
-  return chosen;
+Isa isa() { return choice().isa; }
+
+TileArithmetic tile_arithmetic() { return choice().tiles; }
+
+const char* tile_arithmetic_name() {
+  constexpr const char* names[] = {"none", kAmx, kModel};
+  return names[static_cast<int>(tile_arithmetic())];
 }
 
 double isa_rate() { return kIsas[static_cast<int>(isa())].rate; }
 
-bool has_avx512_bf16() { return features().avx512_bf16; }
+bool has_fast_bf16_pairs() { return features().fast_bf16_pairs; }
 
 size_t l2_size() {
   static const size_t size = cache_size(2, 2, size_t{512} << 10);

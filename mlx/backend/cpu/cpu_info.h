@@ -26,6 +26,17 @@ MLX_API Isa supported_isa();  // exported for tests
 /// Throws std::runtime_error when the variable is unknown or asks for more than is supported.
 Isa isa();
 
+/// Arithmetic of bfloat16 products beside that of the instruction set: none, the processor's unit
+/// for tiles (AMX), or a model of it in plain C++, which is slow and runs everywhere.
+enum class TileArithmetic : uint8_t { none, amx, model };
+
+/// The arithmetic in use. AMX if the processor and the operating system support it and
+/// `MLX_CPU_ISA` is unset or `amx`; the model if the variable is `amx-model`.
+TileArithmetic tile_arithmetic();
+
+/// "none", "amx" or "amx-model".
+const char* tile_arithmetic_name();
+
 /// Selects a function or object of the kernels, which are compiled once per instruction set in a
 /// namespace of its name: that of the instruction set in use.
 #define MLX_FOR_ISA(NAME) (MLX_EACH_ISA(MLX_IF_ISA, NAME) MLX_BASELINE_ISA::NAME)
@@ -34,8 +45,9 @@ Isa isa();
 /// GFLOP/s of a core with the instruction set in use, for estimates of how long work takes.
 double isa_rate();
 
-/// True if the AVX-512 BF16 dot products may be used in addition to Isa::avx512.
-bool has_avx512_bf16();
+/// True if the AVX-512 BF16 dot products may be used in addition to Isa::avx512, and are faster
+/// than products of numbers that are widened to float32.
+bool has_fast_bf16_pairs();
 
 /// Size in bytes of the level 2 cache of one core.
 size_t l2_size();

@@ -1,8 +1,8 @@
 // Runs user-defined primitives on arrays over the kernel's memory.
 #include "mlx/ops/custom.h"
 
+#include "mlx/backend/common/odometer.h"
 #include "mlx/backend/cpu/kernels.h"
-#include "mlx/backend/shared/odometer.h"
 #include "mlx/core/error.h"
 
 namespace mlx::core::cpu {

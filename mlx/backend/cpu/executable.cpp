@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "mlx/backend/shared/odometer.h"
+#include "mlx/backend/common/steps.h"
 #include "mlx/core/blocking.h"
 
 namespace mlx::core::cpu {
@@ -74,19 +74,11 @@ void run_loop(const OpStep& op, void* const* addresses) {
   const Step& s = op.step;
   SmallVector<void*, 8> moved;
   moved.resize(s.operands.size());
-  Shape at(s.loop.size(), 0);
-  for (int64_t n = num_elements(s.loop); n-- > 0;) {
-    for (size_t k = 0; k < s.operands.size(); ++k) {
-      int64_t offset = 0;
-      for (size_t d = 0; d < at.size(); ++d) offset += at[d] * s.advance[k][d];
-      moved[k] = static_cast<char*>(addresses[k]) + offset * s.operands[k].dtype.size();
-    }
+  each_position(s.loop, [&](const Shape& at) {
+    for (size_t k = 0; k < s.operands.size(); ++k)
+      moved[k] = static_cast<char*>(addresses[k]) + moved_bytes(s, k, at);
     run_kernel(op, moved.data());
-    for (size_t d = at.size(); d-- > 0;) {
-      if (++at[d] < s.loop[d]) break;
-      at[d] = 0;
-    }
-  }
+  });
 }
 
 void run_op(const OpStep& op, void* const* addresses, const Scalar* constants) {
@@ -98,47 +90,20 @@ void run_op(const OpStep& op, void* const* addresses, const Scalar* constants) {
     run_loop(op, addresses);
 }
 
-/// Collects the failed steps of a launch.
-class FailedSteps {
- public:
-  /// Records that the step has not written its outputs, with the current exception or an earlier
-  /// one.
-  void add(const CpuExecutable::Entry& e, size_t n_bindings) {
-    if (!error_) error_ = std::current_exception();
-    unwritten_.resize(n_bindings);
-    for (size_t k = e.n_inputs; k < e.slots.size(); ++k) unwritten_[e.slots[k]] = true;
-  }
-  bool reaches(const CpuExecutable::Entry& e) const {
-    auto unwritten = [&](int slot) { return unwritten_[slot]; };
-    return error_ && std::any_of(e.slots.begin(), e.slots.begin() + e.n_inputs, unwritten);
-  }
-  /// Ends the launch, naming the outputs that were not written.
-  void finish(Event& done, std::span<const Binding> bindings) const {
-    if (!error_) return done.signal();
-    std::vector<const Buffer*> unwritten;
-    for (size_t k = 0; k < bindings.size(); ++k)
-      if (unwritten_[k] && bindings[k].buffer) unwritten.push_back(bindings[k].buffer);
-    done.fail(error_, std::move(unwritten));
-  }
-
- private:
-  std::exception_ptr error_;
-  std::vector<bool> unwritten_;  ///< per binding
-};
-
 /// A launch in progress, or suspended before one of its steps.
 class Run final : public SuspendedWork {
  public:
-  explicit Run(Launch launch) : launch_(std::move(launch)) {}
+  explicit Run(Launch launch) : launch_(std::move(launch)), results_(executable().entries.size()) {}
   Run(Run&& o) noexcept
       : launch_(std::move(o.launch_)),
         arena_(std::exchange(o.arena_, {})),
         next_(o.next_),
-        failure_(std::move(o.failure_)) {}
+        results_(std::move(o.results_)) {}
   ~Run() override {
     if (arena_.ptr) free_block(arena_);
   }
 
+  std::vector<Ref<Event>>& after() override { return launch_.after; }
   void resume(Event& end) override {
     Run again(std::move(*this));
     again.launch_.done = Ref<Event>(&end);
@@ -148,7 +113,7 @@ class Run final : public SuspendedWork {
   void perform() {
     Ref<Event> done = launch_.done;
     try {
-      for (const auto& e : launch_.after) e->wait();
+      for (const auto& e : launch_.after) e->wait_first();
       launch_.after.clear();
       if (executable().arena_bytes && !arena_.ptr) arena_ = allocate(executable().arena_bytes);
       run_steps();
@@ -158,7 +123,10 @@ class Run final : public SuspendedWork {
       launch_.done = {};  // the event owns the rest of the work
       return done->suspend(error, std::make_unique<Run>(std::move(*this)));
     }
-    failure_.finish(*done, launch_.arguments.bindings());
+    if (!results_.error()) return done->signal();
+    auto slots_of_entry = [&](size_t i) { return slots(executable().entries[i]); };
+    const auto bindings = launch_.arguments.bindings();
+    done->fail(results_.error(), results_.unwritten_buffers(bindings, slots_of_entry));
   }
 
  private:
@@ -167,28 +135,21 @@ class Run final : public SuspendedWork {
     return static_cast<const CpuExecutable&>(*launch_.executable);
   }
 
+  static StepSlots slots(const Entry& e) { return {{e.slots.data(), e.slots.size()}, e.n_inputs}; }
+
   /// Throws if the launch can be resumed later with the step at `next_`.
   void run_steps() {
-    const size_t n_bindings = launch_.arguments.bindings().size();
     constexpr int64_t kLong = 1 << 22;  // bytes processed by steps between checks for signals
     int64_t bytes = 0;
-    for (; next_ < executable().entries.size(); ++next_) {
-      const Entry& e = executable().entries[next_];
-      if ((bytes += e.bytes) > kLong) {
-        bytes = e.bytes;
-        check_interrupt();
-      }
-      if (failure_.reaches(e)) {
-        failure_.add(e, n_bindings);
-        continue;
-      }
-      try {
-        run_entry(e);
-      } catch (...) {
-        if (can_resume(std::current_exception()) && !writes_inputs(e)) throw;
-        failure_.add(e, n_bindings);
-      }
-    }
+    const std::vector<Entry>& entries = executable().entries;
+    auto look_for_signals = [&](size_t i) {
+      if ((bytes += entries[i].bytes) <= kLong) return;
+      bytes = entries[i].bytes;
+      check_interrupt();
+    };
+    results_.run(
+        next_, launch_.arguments.bindings(), [&](size_t i) { return slots(entries[i]); },
+        look_for_signals, [&](size_t i) { run_entry(entries[i]); });
   }
 
   void run_entry(const Entry& e) {
@@ -207,27 +168,19 @@ class Run final : public SuspendedWork {
         run_op(x.ops[e.op], addresses_.data(), constants);
     };
     StepObserver* observer = step_observer.load(std::memory_order_relaxed);
-    if (observer && e.watched)
-      observer->run(*e.watched, {addresses_.data(), addresses_.size()}, constants, run);
-    else
-      run();
-  }
-
-  /// True if an output overlaps an input: the step cannot run a second time.
-  bool writes_inputs(const Entry& e) const {
-    auto bindings = launch_.arguments.bindings();
-    for (size_t o = e.n_inputs; o < e.slots.size(); ++o)
-      for (int i = 0; i < e.n_inputs; ++i) {
-        const Binding &in = bindings[e.slots[i]], &out = bindings[e.slots[o]];
-        if (in.buffer == out.buffer && (in.buffer || in.offset == out.offset)) return true;
-      }
-    return false;
+    if (!observer || !e.watched) return run();
+    auto any_nan = [&](int first, int end) {
+      for (int k = first; k < end; ++k)
+        if (has_nan({addresses_[k], whole_operand(*e.watched, k)})) return true;
+      return false;
+    };
+    run_observed(*observer, *e.watched, constants, run, any_nan);
   }
 
   Launch launch_;
   HostBlock arena_;
   size_t next_ = 0;
-  FailedSteps failure_;
+  StepResults results_;
   SmallVector<void*, 32> addresses_;
 };
 
@@ -237,6 +190,9 @@ std::shared_ptr<const Executable> prepare_work(Work work) {
   auto x = std::make_shared<CpuExecutable>();
   x->arena_bytes = work.arena_bytes;
   x->entries.reserve(work.steps.size());
+  const auto n_ops = static_cast<size_t>(std::ranges::count_if(work.steps, &Step::op));
+  x->ops.reserve(n_ops);
+  x->fused.reserve(work.steps.size() - n_ops);
   for (Step& s : work.steps) {
     auto& e = x->entries.emplace_back();
     // Steps borrowed by another device are reported by that device.

@@ -5,11 +5,11 @@
 
 #include <cmath>
 
+#include "mlx/backend/common/odometer.h"
 #include "mlx/backend/cpu/cpu_info.h"
 #include "mlx/backend/cpu/fft_plan.h"
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/threads.h"
-#include "mlx/backend/shared/odometer.h"
 
 namespace mlx::core::cpu {
 

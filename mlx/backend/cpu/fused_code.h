@@ -12,7 +12,7 @@ namespace mlx::core::cpu {
 /// How an operand is loaded or stored, given the shape of the tile.
 enum class Path : uint8_t {
   direct,  ///< contiguous over the tile: used in place
-  packed,  ///< copied to or from a tile of its own
+  packed,  ///< copied to or from a separate tile
   block,   ///< read across its rows: transposed block by block
 };
 

@@ -43,7 +43,7 @@ void load_block(const ElementwiseKernels& k, char* to, const char* from, int64_t
 class Worker {
  public:
   Worker(const FusedCode& c, void* const* operands, const Scalar* constants,
-         const std::vector<Chain>& chains, char* tiles, char* blocks);
+         std::vector<Chain> chains, char* tiles, char* blocks);
   void run(int64_t begin, int64_t end);
   /// Computes elements in row-major order.
   void run_elements(int64_t first, int64_t n);
@@ -79,7 +79,7 @@ class Worker {
 };
 
 Worker::Worker(const FusedCode& c, void* const* operands, const Scalar* constants,
-               const std::vector<Chain>& chains, char* tiles, char* blocks)
+               std::vector<Chain> chains, char* tiles, char* blocks)
     : c_(c),
       base_(reinterpret_cast<char* const*>(operands)),
       tiles_(tiles),
@@ -87,7 +87,7 @@ Worker::Worker(const FusedCode& c, void* const* operands, const Scalar* constant
       value_(c.slot_of.size()),
       indirect_(c.output_values.size()),
       loaded_(c.operands.size()),
-      chains_(chains),
+      chains_(std::move(chains)),
       position_(c.loop.size()),
       extent_(c.loop.size(), 1),
       at_(c.operands.size()) {
@@ -374,18 +374,21 @@ void FusedKernel::run(void* const* operands, const Scalar* constants) const {
   if (c.only_copies && operands[0] != operands[1])
     return copy_strided(operands[0], c.operands[0].strides, operands[1], c.operands[1].strides,
                         c.loop, c.operands[0].itemsize);
-  int64_t tiles = c.tile_count();
+  const int64_t count = c.tile_count();
   std::vector<Chain> chains = chains_for(c, constants);
   size_t bytes = tile_memory(c, chains) + c.block_bytes;
   auto range = [&](int64_t begin, int64_t end) {
     alignas(64) char local[32 << 10];
     std::optional<Scratch> scratch;
     char* tiles = bytes <= sizeof(local) ? local : scratch.emplace(bytes).get<char>();
-    Worker(c, operands, constants, chains, tiles, tiles + bytes - c.block_bytes).run(begin, end);
+    const bool alone = begin == 0 && end == count;
+    Worker(c, operands, constants, alone ? std::move(chains) : chains, tiles,
+           tiles + bytes - c.block_bytes)
+        .run(begin, end);
   };
   int64_t grain =
-      std::max<int64_t>(1, std::min((int64_t{64} << 10) / num_elements(c.box), tiles / 8));
-  parallel_for(tiles, grain, range, c.cost * static_cast<double>(c.elements));
+      std::max<int64_t>(1, std::min((int64_t{64} << 10) / num_elements(c.box), count / 8));
+  parallel_for(count, grain, range, c.cost * static_cast<double>(c.elements));
 }
 
 // --- elements on demand

@@ -2,7 +2,8 @@
 //
 // Three algorithms, chosen by shape and layout alone: products with few rows read the weights in
 // place (dot along K, axpy along N); products with a moderate number of rows pack B block by block
-// in the task that uses it; large ones pack A and B once for all tasks. In all of them a sum runs
+// in the task that uses it; large ones pack A and B once for all tasks. bfloat16 goes to
+// gemm_tiles.h where a unit for tiles is in use. In all of them a sum runs
 // along K in the same order for any division into tasks, so tasks may depend on the number of
 // threads.
 #include "mlx/backend/cpu/gemm.h"
@@ -13,15 +14,19 @@
 
 #include "mlx/backend/cpu/allocator.h"
 #include "mlx/backend/cpu/cpu_info.h"
+#include "mlx/backend/cpu/gemm_tiles.h"
+#include "mlx/backend/cpu/panels.h"
 #include "mlx/backend/cpu/threads.h"
 
 namespace mlx::core::cpu {
 
 namespace {
 
-constexpr int64_t kDotRows = 64;        // maximum rows for reading B in place, contiguous along K
-constexpr int64_t kAxpyRows = 16;       // the same for B contiguous along N
-constexpr int64_t kAxpyRowsPairs = 8;   // with pair kernels, which are twice as fast once packed
+constexpr int64_t kDotRows = 64;       // maximum rows for reading B in place, contiguous along K
+constexpr int64_t kAxpyRows = 16;      // the same for B contiguous along N
+constexpr int64_t kAxpyRowsPairs = 8;  // with pair kernels, which are twice as fast once packed
+constexpr int64_t kAxpyRowsTiles = 4;
+constexpr int64_t kDotRowsTiles = 1;
 constexpr int64_t kTinyWeights = 4096;  // B is not packed below this size
 constexpr int64_t kSwapColumns = 8;     // maximum columns for computing the transposed product
 constexpr int64_t kOwnBRows = 192;      // up to this many rows each task packs its own part of B
@@ -32,6 +37,7 @@ constexpr int64_t kSuperSide = 4096;  // bounds the packed copies to 64 MiB each
 constexpr int64_t kSuperUnits = 4096;
 constexpr int64_t kDotColumns = 128;
 constexpr int64_t kAxpySums = 4096;
+constexpr double kTileRate = 1500;  // GFLOP/s of a core with a unit for tiles
 
 constexpr int64_t element_size(GemmOutput type) { return type == GemmOutput::f32 ? 4 : 2; }
 
@@ -58,17 +64,15 @@ P* advance(P* data, int64_t bytes) {
   return data == nullptr ? nullptr : static_cast<P*>(static_cast<Byte*>(data) + bytes);
 }
 
-GemmSource source_of(GemmOutput type) {
-  if (type == GemmOutput::bf16) {
-    const bool pairs = gemm_kernels().tile[1] != nullptr && has_avx512_bf16();
-    return pairs ? GemmSource::bf16_pair : GemmSource::bf16;
-  }
-  return type == GemmOutput::f32 ? GemmSource::f32 : GemmSource::f16;
+int64_t axpy_rows(GemmSource source) {
+  return source == GemmSource::bf16_tile   ? kAxpyRowsTiles
+         : source == GemmSource::bf16_pair ? kAxpyRowsPairs
+                                           : kAxpyRows;
 }
 
 // Estimated nanoseconds on one thread, used to decide on threads.
 double estimate(const Gemm& g) {
-  const double rate = isa_rate();
+  const double rate = gemm_source(g.type) == GemmSource::bf16_tile ? kTileRate : isa_rate();
   const double m = static_cast<double>(g.m), n = static_cast<double>(g.n);
   const double k = static_cast<double>(g.k);
   return 2 * m * n * k / rate +
@@ -146,7 +150,7 @@ class Inputs {
 };
 
 void dot_product(const Gemm& g) {
-  const auto source = source_of(g.type);
+  const auto source = row_source(g.type);
   const Inputs x(g, source);
   const auto dot = gemm_kernels().dot[static_cast<int>(source)];
   parallel_for(
@@ -164,7 +168,7 @@ void dot_product(const Gemm& g) {
 }
 
 void axpy_product(const Gemm& g) {
-  const auto source = g.type == GemmOutput::bf16 ? GemmSource::bf16 : source_of(g.type);
+  const auto source = g.type == GemmOutput::bf16 ? GemmSource::bf16 : row_source(g.type);
   const Inputs x(g, source);
   const auto axpy = gemm_kernels().axpy[static_cast<int>(source)];
   // Long row ranges use the memory bandwidth; the sums stay in the first-level cache.
@@ -197,18 +201,17 @@ class Part {
         column_(column),
         rows_(rows),
         columns_(columns),
-        source_(source_of(g.type)),
-        per_(source_ == GemmSource::bf16_pair ? 2 : 1),
+        panels_(g.type),
         own_b_(g.m <= kOwnBRows),
         in_place_(g.out_type == GemmOutput::f32 && g.out.col == 1 && g.epilogue.alpha == 1 &&
                   g.epilogue.addend.data == nullptr) {}
 
   void run() {
-    const int64_t units = ceil_div(g_.k, per_);
+    const int64_t units = panels_.units(g_.k);
     const int64_t longest = std::min(units, kSuperUnits);
     const bool several = units > kSuperUnits;
-    const int64_t width = round_up(columns_, kernels_.nr);
-    const Scratch a(bytes(round_up(rows_, kernels_.mr) * longest));
+    const int64_t width = round_up(columns_, panels_.columns());
+    const Scratch a(bytes(round_up(rows_, panels_.rows()) * longest));
     const Scratch b(bytes(own_b_ ? 0 : width * longest));
     const Scratch sums(bytes(several && !in_place_ ? rows_ * width : 0));
     a_ = a.get<uint32_t>();
@@ -229,45 +232,43 @@ class Part {
 
   // Elements along K from unit `u`, at most `units` units.
   int64_t depth(int64_t u, int64_t units) const {
-    return std::min(units * per_, g_.k - (begin_ + u) * per_);
+    return std::min(units * panels_.per(), g_.k - (begin_ + u) * panels_.per());
   }
 
   void pack_a(int64_t begin, int64_t end) const {
-    kernels_.pack[static_cast<int>(source_)](operand_at(g_, g_.a, row_ + begin, begin_ * per_),
-                                             g_.a.row, g_.a.col, end - begin, depth(0, units_),
-                                             kernels_.mr, a_ + begin * units_);
+    panels_.pack_a(operand_at(g_, g_.a, row_ + begin, begin_ * panels_.per()), g_.a.row, g_.a.col,
+                   end - begin, depth(0, units_), a_ + begin * units_);
   }
 
   void pack_b(int64_t begin, int64_t end, int64_t u, int64_t units, uint32_t* to) const {
-    kernels_.pack[static_cast<int>(source_)](
-        operand_at(g_, g_.b, (begin_ + u) * per_, column_ + begin), g_.b.col, g_.b.row, end - begin,
-        depth(u, units), kernels_.nr, to);
+    panels_.pack_b(operand_at(g_, g_.b, (begin_ + u) * panels_.per(), column_ + begin), g_.b.col,
+                   g_.b.row, end - begin, depth(u, units), to);
   }
 
   void pack_operands() const {
     constexpr double ns_per_unit = 0.3;
     const auto units = static_cast<double>(units_) * ns_per_unit;
     parallel_for(
-        rows_, kernels_.mr, [&](int64_t begin, int64_t end) { pack_a(begin, end); },
+        rows_, panels_.rows(), [&](int64_t begin, int64_t end) { pack_a(begin, end); },
         units * static_cast<double>(rows_));
     if (!own_b_) {
       parallel_for(
-          columns_, kernels_.nr,
+          columns_, panels_.columns(),
           [&](int64_t begin, int64_t end) { pack_b(begin, end, 0, units_, b_ + begin * units_); },
           units * static_cast<double>(columns_));
     }
   }
 
   void run_tasks() const {
-    int64_t rows = own_b_ ? rows_ : round_up(kTaskRows, kernels_.mr);
-    int64_t columns = round_up(kTaskColumns, kernels_.nr);
+    int64_t rows = own_b_ ? rows_ : round_up(kTaskRows, panels_.rows());
+    int64_t columns = round_up(kTaskColumns, panels_.columns());
     const auto tasks = [&] { return ceil_div(rows_, rows) * ceil_div(columns_, columns); };
     const int64_t enough = in_parallel() ? 1 : 4 * num_threads();
-    while (tasks() < enough && columns > 2 * kernels_.nr) {
-      columns = round_up(columns / 2, kernels_.nr);
+    while (tasks() < enough && columns > 2 * panels_.columns()) {
+      columns = round_up(columns / 2, panels_.columns());
     }
-    while (!own_b_ && tasks() < enough && rows > 2 * kernels_.mr) {
-      rows = round_up(rows / 2, kernels_.mr);
+    while (!own_b_ && tasks() < enough && rows > 2 * panels_.rows()) {
+      rows = round_up(rows / 2, panels_.rows());
     }
     const int64_t down = ceil_div(rows_, rows);
     const double share = static_cast<double>(rows_) * static_cast<double>(columns_) /
@@ -295,7 +296,6 @@ class Part {
       acc = sums_ + i * sums_ld_ + j;
       ld = sums_ld_;
     }
-    const auto tile = kernels_.tile[source_ == GemmSource::bf16_pair];
     for (int64_t u = 0; u < units_; u += kBlockUnits) {
       const int64_t block = std::min(kBlockUnits, units_ - u);
       const uint32_t* b = own_b_ ? own_b : b_ + j * units_;
@@ -305,9 +305,9 @@ class Part {
       for (int64_t r = 0; r < rows; r += kTaskRows) {
         // The panels of B start at the block if the task packed them, else at the start of B.
         const uint32_t* a = a_ + (i + r) * units_;
-        tile(a + (own_b_ ? u * kernels_.mr : 0), units_, b, own_b_ ? block : units_,
-             std::min(kTaskRows, rows - r), columns, own_b_ ? 0 : u, own_b_ ? block : u + block,
-             acc + r * ld, ld, begin_ + u == 0);
+        panels_.multiply(a + (own_b_ ? u * panels_.rows() : 0), units_, b, own_b_ ? block : units_,
+                         std::min(kTaskRows, rows - r), columns, own_b_ ? 0 : u,
+                         own_b_ ? block : u + block, acc + r * ld, ld, begin_ + u == 0);
       }
     }
     if (last_ && !in_place_) {
@@ -316,10 +316,8 @@ class Part {
   }
 
   const Gemm& g_;
-  const GemmKernels& kernels_ = gemm_kernels();
   int64_t row_, column_, rows_, columns_;
-  GemmSource source_;
-  int64_t per_;
+  GemmPanels panels_;
   bool own_b_, in_place_;
   uint32_t *a_ = nullptr, *b_ = nullptr;
   float* sums_ = nullptr;
@@ -377,13 +375,17 @@ void gemm(const Gemm& product) {
   }
   const bool swap = product.n < product.m && product.n <= kSwapColumns;
   const Gemm g = swap ? transposed(product) : product;
-  if (g.m <= kDotRows && g.b.row == 1) {
+  const GemmSource source = gemm_source(g.type);
+  const bool tiles = source == GemmSource::bf16_tile;
+  if (g.m <= (tiles ? kDotRowsTiles : kDotRows) && g.b.row == 1) {
     return dot_product(g);
   }
   const bool tiny = g.n * g.k <= kTinyWeights;
-  const bool pairs = source_of(g.type) == GemmSource::bf16_pair;
-  if (g.m <= (tiny ? kDotRows : pairs ? kAxpyRowsPairs : kAxpyRows) && g.b.col == 1) {
+  if (g.m <= (tiny ? kDotRows : axpy_rows(source)) && g.b.col == 1) {
     return axpy_product(g);
+  }
+  if (tiles) {
+    return gemm_tiles(g);
   }
   for (int64_t j = 0; j < g.n; j += kSuperSide) {
     for (int64_t i = 0; i < g.m; i += kSuperSide) {

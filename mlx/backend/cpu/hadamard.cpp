@@ -1,12 +1,12 @@
 // Hadamard transforms, parallel over rows.
 #include "mlx/ops/hadamard.h"
 
+#include "mlx/backend/common/hadamard_signs.h"
 #include "mlx/backend/cpu/allocator.h"
 #include "mlx/backend/cpu/cpu_info.h"
 #include "mlx/backend/cpu/isa/hadamard.h"
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/threads.h"
-#include "mlx/backend/shared/hadamard_signs.h"
 
 namespace mlx::core::cpu {
 

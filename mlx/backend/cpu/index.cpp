@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
+#include "mlx/backend/common/odometer.h"
 #include "mlx/backend/cpu/blocks.h"
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/positions.h"
 #include "mlx/backend/cpu/threads.h"
-#include "mlx/backend/shared/odometer.h"
 
 namespace mlx::core::cpu {
 namespace {

@@ -10,8 +10,8 @@
 namespace mlx::core::cpu {
 
 /// An operand: address of its first element, and its layout. Inputs may have any strides (also zero
-/// and negative) unless the kernel's entry requires contiguous ones; outputs are row-contiguous,
-/// but for `KernelEntry::keeps_order`.
+/// and negative) unless the kernel's entry requires contiguous ones; outputs are row-contiguous
+/// unless `KernelEntry::keeps_order`.
 struct View {
   void* data;
   const Layout* layout;

@@ -3,6 +3,9 @@
 // can use directly.
 #include "mlx/backend/cpu/linalg.h"
 
+#include <numbers>
+
+#include "mlx/backend/cpu/linalg_scale.h"
 #include "mlx/ops/linalg.h"
 
 namespace mlx::core::cpu {
@@ -43,24 +46,58 @@ void cholesky_kernel(const KernelArgs& args) {
   });
 }
 
+/// True if no element of the diagonal is near the ends of the range, zero, or not finite.
 template <class T>
-void invert(T* a, Int n, int64_t i) {
-  Scratch pivots(sizeof(Int) * static_cast<size_t>(n));
-  Int info = lapack::getrf(n, n, a, pivots.get<Int>());
-  if (info == 0) info = lapack::getri(n, a, pivots.get<Int>());
-  if (info != 0) fail_singular("linalg.inv", i, info - 1);
+bool has_ordinary_diagonal(const T* a, int64_t n) {
+  for (int64_t r = 0; r < n; ++r) {
+    const auto size = largest_part(a[r * n + r]);
+    if (!(size > 0) || !std::isfinite(size) || exponent_to_one(size) != 0) return false;
+  }
+  return true;
+}
+
+/// Copies a matrix to `a` and calls `factor(a)`; again on the scaled matrix, where the pivots that
+/// this left on the diagonal are extreme. Returns the scales.
+template <class T, class F>
+Scaling<T> factor_scaled(const T* matrix, T* a, int64_t n, F&& factor) {
+  copy_elements(matrix, a, n * n);
+  factor(a);
+  if (has_ordinary_diagonal(a, n)) return Scaling<T>(n);
+  copy_elements(matrix, a, n * n);
+  Scaling<T> scaling(a, n);
+  factor(a);
+  return scaling;
 }
 
 void inv_kernel(const KernelArgs& args) {
-  in_place_kernel(args, 2, [](auto* a, Int n, int64_t i) { invert(a, n, i); });
+  const Batch b(args.out[0]);
+  if (b.count * b.size() == 0) return;
+  dispatch_matrix(args.out[0].dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* in = args.in[0].as<T>();
+    T* out = args.out[0].as<T>();
+    for_each_matrix(b, b.work(2), [&](int64_t i) {
+      T* a = out + i * b.size();
+      Scratch integers(sizeof(Int) * static_cast<size_t>(b.rows));
+      Int *pivots = integers.get<Int>(), info = 0;
+      const Scaling<T> scaling = factor_scaled(in + i * b.size(), a, b.rows, [&](T* matrix) {
+        info = lapack::getrf(b.n(), b.n(), matrix, pivots);
+      });
+      if (info == 0) info = lapack::getri(b.n(), a, pivots);
+      if (info != 0) fail_singular("linalg.inv", i, info - 1);
+      scaling.restore_inverse(a);
+    });
+  });
 }
 
 void tri_inv_kernel(const KernelArgs& args) {
   const bool upper = upper_of(args);
-  in_place_kernel(args, 0.33, [&](auto* a, Int n, int64_t i) {
+  in_place_kernel(args, 0.33, [&]<class T>(T* a, Int n, int64_t i) {
+    clear_other_triangle(a, n, upper);
+    const auto scaling = has_ordinary_diagonal(a, n) ? Scaling<T>(n) : Scaling<T>(a, n);
     const Int info = lapack::trtri(column_uplo(upper), n, a);
     if (info != 0) fail_singular("linalg.tri_inv", i, info - 1);
-    clear_other_triangle(a, n, upper);
+    scaling.restore_inverse(a);
   });
 }
 
@@ -86,18 +123,36 @@ void solve_kernel(const KernelArgs& args) {
   solve_with(args, 0.67, []<class T>(const T* a, T* x, Int n, Int k, int64_t i) {
     const int64_t size = static_cast<int64_t>(n) * n;
     Scratch memory(static_cast<size_t>(size) * sizeof(T));
-    copy_elements(a, memory.get<T>(), size);
-    const Int row = solve_in_place(memory.get<T>(), x, n, k);
-    if (row >= 0) fail_singular("linalg.solve", i, row);
+    Scratch integers(sizeof(Int) * static_cast<size_t>(n));
+    T* lu = memory.get<T>();
+    Int *pivots = integers.get<Int>(), info = 0;
+    const Scaling<T> scaling =
+        factor_scaled(a, lu, n, [&](T* matrix) { info = lapack::getrf(n, n, matrix, pivots); });
+    if (info != 0) fail_singular("linalg.solve", i, info - 1);
+    scaling.scale_rows(x, k);
+    solve_factored(lu, pivots, x, n, k);
+    scaling.restore_solution(x, k);
   });
 }
 
 void solve_triangular_kernel(const KernelArgs& args) {
   const bool upper = upper_of(args);
   solve_with(args, 0, [&]<class T>(const T* a, T* x, Int n, Int k, int64_t i) {
-    for (int64_t r = 0; r < n; ++r)
+    bool ordinary = true;
+    for (int64_t r = 0; r < n; ++r) {
       if (a[r * n + r] == T(0)) fail_singular("linalg.solve_triangular", i, r);
-    lapack::trsm(upper, false, n, k, a, x);
+      ordinary = ordinary && exponent_to_one(largest_part(a[r * n + r])) == 0;
+    }
+    if (ordinary) return lapack::trsm(upper, false, n, k, a, x);
+    const int64_t size = static_cast<int64_t>(n) * n;
+    Scratch memory(static_cast<size_t>(size) * sizeof(T));
+    T* scaled = memory.get<T>();
+    copy_elements(a, scaled, size);
+    clear_other_triangle(scaled, n, upper);
+    const Scaling<T> scaling(scaled, n);
+    scaling.scale_rows(x, k);
+    lapack::trsm(upper, false, n, k, scaled, x);
+    scaling.restore_solution(x, k);
   });
 }
 
@@ -166,8 +221,15 @@ void lu_kernel(const KernelArgs& args) {
       T* a = memory.get<T>();
       Int* pivots = integers.get<Int>();
       transpose(in + i * b.size(), a, b.rows, b.columns);
+      const int exponent = scale_all(a, b.size());
       if (b.size() > 0) lapack::getrf(b.m(), b.n(), a, pivots);
       transpose(a, out + i * b.size(), b.columns, b.rows);
+      if (exponent != 0)  // the upper factor has the scale
+        for (int64_t r = 0; r < k; ++r)
+          for (int64_t c = r; c < b.columns; ++c) {
+            T& x = out[i * b.size() + r * b.columns + c];
+            x = times_power(x, -exponent);
+          }
       // The permutation: the exchanges are undone from the last to the first.
       uint32_t* position = positions + i * b.rows;
       for (int64_t r = 0; r < b.rows; ++r) position[r] = static_cast<uint32_t>(r);
@@ -179,7 +241,8 @@ void lu_kernel(const KernelArgs& args) {
   });
 }
 
-/// Calls `f(lu, sign, i)` with the factors of each matrix's transpose.
+/// Calls `f(lu, sign, exponent, i)` with the factors of each matrix's transpose, of which the
+/// determinant is that of the matrix divided by two to the exponent.
 template <class F>
 void determinant_kernel(const KernelArgs& args, F&& f) {
   const Batch b(args.in[0]);
@@ -189,25 +252,27 @@ void determinant_kernel(const KernelArgs& args, F&& f) {
     for_each_matrix(b, b.work(0.67), [&](int64_t i) {
       Scratch memory(static_cast<size_t>(b.size()) * sizeof(T));
       Scratch integers(sizeof(Int) * static_cast<size_t>(b.rows));
-      copy_elements(in + i * b.size(), memory.get<T>(), b.size());
-      const int sign = factor(memory.get<T>(), b.n(), integers.get<Int>());
-      f(memory.get<T>(), b.rows, sign, i);
+      int sign = 1;
+      const Scaling<T> scaling =
+          factor_scaled(in + i * b.size(), memory.get<T>(), b.rows,
+                        [&](T* matrix) { sign = factor(matrix, b.n(), integers.get<Int>()); });
+      f(memory.get<T>(), b.rows, sign, scaling.determinant_exponent(), i);
     });
   });
 }
 
 void det_kernel(const KernelArgs& args) {
-  determinant_kernel(args, [&]<class T>(const T* lu, int64_t n, int sign, int64_t i) {
+  determinant_kernel(args, [&]<class T>(const T* lu, int64_t n, int sign, int exponent, int64_t i) {
     T product = static_cast<T>(sign);
     for (int64_t r = 0; r < n; ++r) product *= lu[r * n + r];
-    args.out[0].as<T>()[i] = product;
+    args.out[0].as<T>()[i] = exponent == 0 ? product : times_power(product, exponent);
   });
 }
 
 void slogdet_kernel(const KernelArgs& args) {
-  determinant_kernel(args, [&]<class T>(const T* lu, int64_t n, int sign, int64_t i) {
+  determinant_kernel(args, [&]<class T>(const T* lu, int64_t n, int sign, int exponent, int64_t i) {
     T direction = static_cast<T>(sign);
-    Real<T> log = 0;
+    Real<T> log = static_cast<Real<T>>(exponent) * std::numbers::ln2_v<Real<T>>;
     for (int64_t r = 0; r < n; ++r) {
       const Real<T> size = std::abs(lu[r * n + r]);
       log += std::log(size);
@@ -220,7 +285,7 @@ void slogdet_kernel(const KernelArgs& args) {
 
 const KernelEntry kEntries[] = {
     {.op = &op_cholesky, .run = cholesky_kernel, .contiguous = 1, .in_place = 1},
-    {.op = &op_inv, .run = inv_kernel, .contiguous = 1, .in_place = 1},
+    {.op = &op_inv, .run = inv_kernel, .contiguous = 1},
     {.op = &op_tri_inv, .run = tri_inv_kernel, .contiguous = 1, .in_place = 1},
     {.op = &op_solve, .run = solve_kernel, .contiguous = 3, .in_place = 2},
     {.op = &op_solve_triangular, .run = solve_triangular_kernel, .contiguous = 3, .in_place = 2},

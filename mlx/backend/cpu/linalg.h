@@ -102,6 +102,15 @@ void clear_other_triangle(T* a, int64_t n, bool upper) {
     }
   }
 }
+/// x = a⁻¹ · x for x (n, k), by the factors that getrf makes of the transpose of `a`.
+template <class T>
+void solve_factored(const T* lu, const Int* pivots, T* x, Int n, Int k) {
+  lapack::trsm(false, false, n, k, lu, x);
+  lapack::trsm(true, true, n, k, lu, x);
+  for (int64_t r = n - 1; r >= 0; --r)
+    if (const int64_t other = pivots[r] - 1; other != r)
+      std::swap_ranges(x + r * k, x + (r + 1) * k, x + other * k);
+}
 /// x = a⁻¹ · x for row-major `a` (n, n), which is destroyed, and x (n, k). Returns the row of a
 /// zero pivot, or -1. The factors are those of the transpose: a = Uᵀ · Lᵀ · P, which are row-major
 /// a lower and a unit upper triangle.
@@ -111,11 +120,7 @@ Int solve_in_place(T* a, T* x, Int n, Int k) {
   Int* pivots = integers.get<Int>();
   const Int info = lapack::getrf(n, n, a, pivots);
   if (info != 0) return info - 1;
-  lapack::trsm(false, false, n, k, a, x);
-  lapack::trsm(true, true, n, k, a, x);
-  for (int64_t r = n - 1; r >= 0; --r)
-    if (const int64_t other = pivots[r] - 1; other != r)
-      std::swap_ranges(x + r * k, x + (r + 1) * k, x + other * k);
+  solve_factored(a, pivots, x, n, k);
   return -1;
 }
 /// Factors column-major `a` in place; returns the sign of the row exchanges. Singular matrices have

@@ -7,6 +7,7 @@
 #include <complex>
 #include <optional>
 
+#include "mlx/backend/common/odometer.h"
 #include "mlx/backend/cpu/allocator.h"
 #include "mlx/backend/cpu/blas.h"
 #include "mlx/backend/cpu/copy.h"
@@ -14,7 +15,6 @@
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/positions.h"
 #include "mlx/backend/cpu/threads.h"
-#include "mlx/backend/shared/odometer.h"
 #include "mlx/ops/gather_mm.h"
 
 namespace mlx::core::cpu {

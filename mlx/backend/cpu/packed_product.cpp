@@ -7,6 +7,8 @@
 #include "mlx/backend/cpu/allocator.h"
 #include "mlx/backend/cpu/cpu_info.h"
 #include "mlx/backend/cpu/gemm.h"
+#include "mlx/backend/cpu/gemm_tiles.h"
+#include "mlx/backend/cpu/panels.h"
 #include "mlx/backend/cpu/quantized.h"
 #include "mlx/backend/cpu/threads.h"
 
@@ -14,9 +16,10 @@ namespace mlx::core::cpu {
 
 namespace {
 
-constexpr int64_t kFewRows = 12;   // maximum number of rows that multiply codes directly
-constexpr int64_t kColumns = 128;  // per task
-constexpr int64_t kDepth = 384;    // along K per block
+constexpr int64_t kFewRows = 12;      // maximum number of rows that multiply codes directly
+constexpr int64_t kFewRowsTiles = 4;  // the same where the blocked product has a unit for tiles
+constexpr int64_t kColumns = 128;     // per task
+constexpr int64_t kDepth = 384;       // along K per block
 constexpr int64_t kTileRows = 144;
 constexpr int64_t kMaxRows = 512;  // maximum number of rows packed at a time
 
@@ -136,11 +139,9 @@ class Blocks {
       : p_(p),
         w_(*p.matrices),
         n_(p.transpose ? w_.rows : w_.columns),
-        k_(p.transpose ? w_.columns : w_.rows) {
-    pairs_ = p.type == bfloat16 && gemm_.tile[1] && has_avx512_bf16();
-    source_ = pairs_ ? GemmSource::bf16_pair : source_of(p.type);
-    per_ = pairs_ ? 2 : 1;
-    units_ = ceil_div(k_, per_);
+        k_(p.transpose ? w_.columns : w_.rows),
+        panels_(output_of(p.type)) {
+    units_ = panels_.units(k_);
   }
 
   void run() {
@@ -148,14 +149,14 @@ class Blocks {
     const int64_t item = p_.type.size();
     for (int64_t first = 0; first < p_.m; first += kMaxRows) {
       m_ = std::min(kMaxRows, p_.m - first);
-      const Scratch a(static_cast<size_t>(round_up(m_, gemm_.mr) * units_) * sizeof(uint32_t));
+      const Scratch a(static_cast<size_t>(round_up(m_, panels_.rows()) * units_) *
+                      sizeof(uint32_t));
       a_ = a.get<uint32_t>();
       const char* x = static_cast<const char*>(p_.x) + first * k_ * item;
       parallel_for(
-          m_, gemm_.mr,
+          m_, panels_.rows(),
           [&](int64_t begin, int64_t end) {
-            gemm_.pack[static_cast<int>(source_)](x + begin * k_ * item, k_, 1, end - begin, k_,
-                                                  gemm_.mr, a_ + begin * units_);
+            panels_.pack_a(x + begin * k_ * item, k_, 1, end - begin, k_, a_ + begin * units_);
           },
           0.3 * static_cast<double>(m_ * k_));
       // Groups along the columns are not divided.
@@ -164,9 +165,10 @@ class Blocks {
       parallel_for(
           ceil_div(n_, columns), 1,
           [&](int64_t begin, int64_t end) {
+            const GemmPanels::Scope scope(panels_);
             const Scratch acc(static_cast<size_t>(m_ * columns) * sizeof(float));
             const Scratch rows(static_cast<size_t>(columns * kDepth) * sizeof(float));
-            const Scratch panel(static_cast<size_t>(round_up(columns, gemm_.nr) * kDepth) *
+            const Scratch panel(static_cast<size_t>(round_up(columns, panels_.columns()) * kDepth) *
                                 sizeof(float));
             for (int64_t t = begin; t < end; ++t)
               task(first, t * columns, std::min(columns, n_ - t * columns), columns,
@@ -182,12 +184,12 @@ class Blocks {
             uint32_t* panel) const {
     if (k_ == 0) std::memset(acc, 0, static_cast<size_t>(m_ * ld) * sizeof(float));
     for (int64_t at = 0; at < k_; at += kDepth) {
-      const int64_t depth = std::min(kDepth, k_ - at), units = ceil_div(depth, per_);
+      const int64_t depth = std::min(kDepth, k_ - at), units = panels_.units(depth);
       fill(j, columns, at, depth, rows, panel);
       for (int64_t r = 0; r < m_; r += kTileRows)
-        gemm_.tile[pairs_](a_ + r * units_ + at / per_ * gemm_.mr, units_, panel, units,
-                           std::min(kTileRows, m_ - r), columns, 0, units, acc + r * ld, ld,
-                           at == 0);
+        panels_.multiply(a_ + r * units_ + at / panels_.per() * panels_.rows(), units_, panel,
+                         units, std::min(kTileRows, m_ - r), columns, 0, units, acc + r * ld, ld,
+                         at == 0);
     }
     GemmTarget target{static_cast<char*>(p_.out) + (first * n_ + j) * p_.type.size(), n_, 1};
     gemm_.store[static_cast<int>(output_of(p_.type))](acc, ld, m_, columns, target, {});
@@ -201,7 +203,8 @@ class Blocks {
     const int64_t from = p_.transpose ? at : j;
     for (int64_t r = 0; r < count; ++r)
       w_.unpack(base + (p_.transpose ? j : at) + r, from, n, rows + r * n);
-    if (pairs_) {  // in place, row by row: the written range lies before the range still to be read
+    const bool halves = panels_.per() == 2;
+    if (halves) {  // in place, row by row: the written range lies before the range still to be read
       GemmTarget target{rows, count * n, 1};
       for (int64_t i = 0; i < count * n; i += 1024) {
         target.data = reinterpret_cast<uint16_t*>(rows) + i;
@@ -211,19 +214,58 @@ class Blocks {
         gemm_.store[static_cast<int>(GemmOutput::bf16)](few, some, 1, some, target, {});
       }
     }
-    const auto source = pairs_ ? GemmSource::bf16_pair : GemmSource::f32;
     const int64_t along = p_.transpose ? 1 : n, across = p_.transpose ? n : 1;
-    gemm_.pack[static_cast<int>(source)](rows, across, along, columns, depth, gemm_.nr, panel);
+    const GemmPanels unpacked(halves ? panels_.source() : GemmSource::f32);
+    unpacked.pack_b(rows, across, along, columns, depth, panel);
   }
 
   const PackedProduct& p_;
   const PackedMatrices& w_;
   const GemmKernels& gemm_ = gemm_kernels();
-  int64_t n_, k_, m_ = 0, per_, units_;
-  bool pairs_;
-  GemmSource source_;
+  int64_t n_, k_, m_ = 0, units_;
+  GemmPanels panels_;
   uint32_t* a_ = nullptr;
 };
+
+// ---- tiles -------------------------------------------------------------------------------------
+
+/// Rows of a packed matrix, unpacked as they are multiplied.
+class UnpackedRows final : public TileRows {
+ public:
+  UnpackedRows(const PackedMatrices& w, int64_t index) : w_(w), base_(index * w.rows) {}
+
+  TileStrip strip(int64_t row, int64_t count, int64_t from, int64_t k, int64_t,
+                  uint16_t* scratch) const override {
+    const int64_t steps = ceil_div(k, kTileDepth), rest = k % kTileDepth;
+    for (int64_t r = 0; r < count; ++r) {
+      uint16_t* to = scratch + r * kTileDepth;
+      w_.unpack_halves(base_ + row + r, from, k, to, kTileStrip);
+      if (rest != 0) {
+        uint16_t* last = to + (steps - 1) * kTileStrip;
+        std::memset(last + rest, 0, static_cast<size_t>(kTileDepth - rest) * sizeof(uint16_t));
+      }
+    }
+    return {scratch, 2 * kTileDepth, 2 * kTileStrip, steps, nullptr};
+  }
+  double cost() const override { return w_.packing.bits == 4 ? 0.06 : 0.2; }
+
+ private:
+  const PackedMatrices& w_;
+  int64_t base_;
+};
+
+/// The transposed product: the rows of x are packed, those of the matrix unpacked strip by strip.
+void unpacked_tiles(const PackedProduct& p) {
+  const UnpackedRows rows(*p.matrices, p.index);
+  TileProduct t;
+  t.m = p.matrices->rows;
+  t.n = p.m;
+  t.k = p.matrices->columns;
+  t.rows = &rows;
+  t.b = {p.x, 1, t.k};
+  t.out = {p.out, 1, t.m};
+  tile_product(t);
+}
 
 }  // namespace
 
@@ -256,7 +298,8 @@ void PackedMatrices::read_scales(int64_t first, int64_t count, float* to, int64_
     for (int64_t g = 0; g < n; ++g) to[r * ld + g] = table[from[r * n + g]];
 }
 
-void PackedMatrices::unpack(int64_t row, int64_t from, int64_t n, float* to) const {
+template <class F>
+void PackedMatrices::each_range(int64_t row, int64_t from, int64_t n, F&& f) const {
   const int64_t first = from / packing.group, count = n / packing.group;
   const int64_t at = row * groups() + first;
   alignas(64) float units[2][64];
@@ -272,15 +315,32 @@ void PackedMatrices::unpack(int64_t row, int64_t from, int64_t n, float* to) con
       widen(static_cast<const char*>(scales) + skip, 1, some, units[0]);
       widen(static_cast<const char*>(biases) + skip, 1, some, units[1]);
     }
-    kernels().unpack(words + row * row_words() + (from + g * packing.group) * packing.bits / 32,
-                     units[0], biases ? units[1] : nullptr, some * packing.group, packing.group,
-                     to + g * packing.group);
+    f(units[0], biases ? units[1] : nullptr, g * packing.group, some * packing.group);
   }
+}
+
+void PackedMatrices::unpack(int64_t row, int64_t from, int64_t n, float* to) const {
+  const uint32_t* start = words + row * row_words() + from * packing.bits / 32;
+  each_range(row, from, n, [&](const float* s, const float* b, int64_t at, int64_t some) {
+    kernels().unpack(start + at * packing.bits / 32, s, b, some, packing.group, to + at);
+  });
+}
+
+void PackedMatrices::unpack_halves(int64_t row, int64_t from, int64_t n, uint16_t* to,
+                                   int64_t stride) const {
+  const uint32_t* start = words + row * row_words() + from * packing.bits / 32;
+  each_range(row, from, n, [&](const float* s, const float* b, int64_t at, int64_t some) {
+    // 64 groups are a multiple of 32 codes.
+    kernels().unpack_halves(start + at * packing.bits / 32, s, b, some, packing.group,
+                            to + at / 32 * stride, stride);
+  });
 }
 
 void packed_product(const PackedProduct& p) {
   if (p.m == 0) return;
-  if (p.transpose && p.m <= kFewRows) return few_rows(p);
+  const bool tiles = p.transpose && p.type == bfloat16 && tile_unit() != nullptr;
+  if (p.transpose && p.m <= (tiles ? kFewRowsTiles : kFewRows)) return few_rows(p);
+  if (tiles && p.matrices->columns > 0) return unpacked_tiles(p);
   Blocks(p).run();
 }
 

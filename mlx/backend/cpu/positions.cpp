@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "mlx/backend/shared/odometer.h"
+#include "mlx/backend/common/odometer.h"
 
 namespace mlx::core::cpu {
 

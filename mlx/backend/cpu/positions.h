@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "mlx/backend/common/index_error.h"
 #include "mlx/backend/cpu/kernel.h"
-#include "mlx/backend/shared/index_error.h"
 
 namespace mlx::core::cpu {
 

@@ -6,12 +6,12 @@
 #include <cstring>
 #include <vector>
 
+#include "mlx/backend/common/odometer.h"
 #include "mlx/backend/cpu/allocator.h"
 #include "mlx/backend/cpu/gemm.h"
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/positions.h"
 #include "mlx/backend/cpu/threads.h"
-#include "mlx/backend/shared/odometer.h"
 
 namespace mlx::core::cpu {
 

@@ -24,6 +24,13 @@ struct PackedMatrices {
   void read_scales(int64_t first, int64_t count, float* to, int64_t ld) const;
   /// Unpacks codes [from, from + n) of a row, both multiples of the group size.
   void unpack(int64_t row, int64_t from, int64_t n, float* to) const;
+  /// The same, rounded to bfloat16; each 32 codes are contiguous, `stride` elements apart.
+  void unpack_halves(int64_t row, int64_t from, int64_t n, uint16_t* to, int64_t stride) const;
+
+ private:
+  /// Calls `f(scales, biases or null, first code, codes)` for ranges of a row.
+  template <class F>
+  void each_range(int64_t row, int64_t from, int64_t n, F&& f) const;
 };
 
 /// out[m, n] = x[m, k] · w^T (or w) of matrix `index`; x and out are contiguous rows of `type`.

@@ -246,7 +246,7 @@ bool select_near_end(E* a, E* spare, int64_t n, int64_t kth) {
   else
     collect([bound](const E& e) { return e < bound; });
   if (count < from_end(n, kth) || count > most) return false;
-  // Those that are not at that end yet change places with what is there and not beyond the bound.
+  // Elements that are not at that end yet change places with elements there inside the bound.
   const int64_t first = upper ? n - count : 0;
   const uint32_t* const all = found.get();
   const uint32_t* there = std::lower_bound(all, all + count, static_cast<uint32_t>(first));

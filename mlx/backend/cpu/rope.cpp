@@ -4,12 +4,12 @@
 #include <cmath>
 #include <cstring>
 
+#include "mlx/backend/common/odometer.h"
 #include "mlx/backend/cpu/allocator.h"
 #include "mlx/backend/cpu/cpu_info.h"
 #include "mlx/backend/cpu/isa/rope.h"
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/threads.h"
-#include "mlx/backend/shared/odometer.h"
 
 namespace mlx::core::cpu {
 

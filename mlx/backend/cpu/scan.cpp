@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "mlx/backend/common/odometer.h"
 #include "mlx/backend/cpu/cpu_info.h"
 #include "mlx/backend/cpu/fused.h"
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/threads.h"
-#include "mlx/backend/shared/odometer.h"
 #include "mlx/ops/scan.h"
 
 namespace mlx::core::cpu {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "mlx/backend/common/odometer.h"
 #include "mlx/backend/cpu/allocator.h"
 #include "mlx/backend/cpu/blocks.h"
 #include "mlx/backend/cpu/copy.h"
@@ -14,7 +15,6 @@
 #include "mlx/backend/cpu/positions.h"
 #include "mlx/backend/cpu/threads.h"
 #include "mlx/backend/program.h"
-#include "mlx/backend/shared/odometer.h"
 
 namespace mlx::core::cpu {
 namespace {

@@ -27,7 +27,7 @@ Part part_of(const View& v, const Shape& start, const Shape& length, const Shape
   return p;
 }
 
-/// Copies what lies outside a box: along each axis the parts before and after it, within the box
+/// Copies the elements outside a box: along each axis the parts before and after it, within the box
 /// along the axes already processed.
 void copy_around(const View& src, const View& dst, const Shape& start, const Shape& length) {
   Shape from(start.size(), 0), size = dst.shape();
@@ -44,13 +44,6 @@ void copy_around(const View& src, const View& dst, const Shape& start, const Sha
   }
 }
 
-/// First and last byte of an operand.
-std::pair<const char*, const char*> bytes_of(const View& v) {
-  auto [low, high] = extent(v.shape(), v.strides());
-  int64_t size = v.dtype().size();
-  return {v.as<char>() + low * size, v.as<char>() + (high + 1) * size};
-}
-
 /// Completes `out` as a copy of `src` with a part replaced by `update`.
 void replace_part(const View& src, const View& update, const View& out, const Shape& start,
                   const Shape& length, const Shape* steps) {
@@ -64,20 +57,8 @@ void replace_part(const View& src, const View& update, const View& out, const Sh
     } else {
       copy_strided(src, out);
     }
-    copy_strided(update, part.view());
-    return;
   }
-  if (num_elements(length) == 0) return;
-  auto [low, high] = bytes_of(update);
-  auto [part_low, part_high] = bytes_of(part.view());
-  if (low >= part_high || part_low >= high) return copy_strided(update, part.view());
-  // The update overlaps the array that it is written to.
-  size_t bytes = num_elements(length) * out.dtype().size();
-  std::unique_ptr<char[]> buffer(new char[bytes]);
-  Layout dense_layout{length, row_major(length), 0, out.dtype()};
-  View staged{buffer.get(), &dense_layout};
-  copy_strided(update, staged);
-  copy_strided(staged, part.view());
+  copy_strided(update, part.view());
 }
 
 void slice_update(const KernelArgs& k) {

@@ -7,10 +7,10 @@
 #include <memory>
 #include <numeric>
 
+#include "mlx/backend/common/odometer.h"
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/radix.h"
 #include "mlx/backend/cpu/search.h"
-#include "mlx/backend/shared/odometer.h"
 
 namespace mlx::core::cpu {
 

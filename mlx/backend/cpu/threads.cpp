@@ -300,7 +300,7 @@ class Owner {
   bool owns_;
 };
 
-// The helpers that are left over end; those that are missing start with the next long loop.
+// Surplus helpers end; missing ones start with the next long loop.
 void Pool::resize(int wanted) {
   while (true) {
     if (Owner owner{*this}) {

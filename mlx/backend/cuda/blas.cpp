@@ -1,12 +1,14 @@
+// The functions of cuBLAS, their handles, and products by them.
 #include "mlx/backend/cuda/blas.h"
 
 #include <dlfcn.h>
 
 #include <atomic>
 #include <complex>
-#include <unordered_map>
 
+#include "mlx/backend/cuda/hardware.h"
 #include "mlx/backend/cuda/libraries.h"
+#include "mlx/backend/gpu/threads.h"
 
 namespace mlx::core::cuda {
 
@@ -17,6 +19,7 @@ namespace {
 struct Cublas {
   using Handle = struct OpaqueHandle*;
   int (*create)(Handle*) = nullptr;
+  int (*destroy)(Handle) = nullptr;
   int (*set_stream)(Handle, StreamHandle) = nullptr;
   int (*set_math_mode)(Handle, int) = nullptr;
   int (*gemm)(Handle, int, int, int64_t, int64_t, int64_t, const void*, const void*, int, int64_t,
@@ -39,6 +42,7 @@ Cublas open_cublas() {
     c.found = c.found && function;
   };
   find(c.create, "cublasCreate_v2");
+  find(c.destroy, "cublasDestroy_v2");
   find(c.set_stream, "cublasSetStream_v2");
   find(c.set_math_mode, "cublasSetMathMode");
   find(c.gemm, "cublasGemmStridedBatchedEx_64");
@@ -47,8 +51,8 @@ Cublas open_cublas() {
 const Cublas& cublas() {
   static const Cublas c = [] {
     Cublas opened;
-    on_own_stack([&] { opened = open_cublas(); });
-    drain_at_exit();
+    gpu::on_own_stack([&] { opened = open_cublas(); });
+    gpu::drain_at_exit();
     return opened;
   }();
   return c;
@@ -56,24 +60,6 @@ const Cublas& cublas() {
 
 void check_blas(int status, const char* what) {
   if (status) fail<ExecutionError>("cuda", what, " gives status ", status);
-}
-
-/// A handle for each queue, whose jobs run one at a time. The device's context is current.
-Cublas::Handle handle_of(Queue& queue) {
-  static std::mutex mutex;
-  static auto& handles = *new std::unordered_map<Queue*, Cublas::Handle>;
-  std::lock_guard lock(mutex);
-  Cublas::Handle& handle = handles[&queue];
-  if (!handle) {
-    on_own_stack([&] {
-      queue.device().enter();
-      check_blas(cublas().create(&handle), "cublasCreate");
-      check_blas(cublas().set_stream(handle, queue.stream()), "cublasSetStream");
-      check_blas(cublas().set_math_mode(handle, kNoReducedPrecision), "cublasSetMathMode");
-    });
-    drain_at_exit();
-  }
-  return handle;
 }
 
 /// The library's number for a dtype; -1 where it has none.
@@ -96,8 +82,8 @@ int blas_type(Dtype t) {
   }
 }
 
-/// What the library computes with.
-int compute_of(const Gemm& g) {
+/// The types with which the library computes.
+int compute_of(const gpu::Gemm& g) {
   if (g.type == float64 || g.type == complex128) return kCompute64;
   if (g.type != float32 && g.type != complex64) return kCompute32;
   return g.precision == Precision::high     ? kCompute32Tf32
@@ -107,9 +93,40 @@ int compute_of(const Gemm& g) {
 
 }  // namespace
 
-bool has_blas(Dtype type) { return blas_type(type) >= 0 && cublas().found; }
+bool Blas::has(Dtype type) { return blas_type(type) >= 0 && cublas().found; }
 
-void gemm(Queue& queue, const Gemm& g) {
+Blas::Handle Blas::handle_of(StreamHandle stream) {
+  std::lock_guard lock(mutex_);
+  Handle& handle = handles_[stream];
+  if (!handle) {
+    gpu::on_own_stack([&] {
+      hardware_.enter();
+      check_blas(cublas().create(&handle), "cublasCreate");
+      check_blas(cublas().set_stream(handle, stream), "cublasSetStream");
+      check_blas(cublas().set_math_mode(handle, kNoReducedPrecision), "cublasSetMathMode");
+    });
+    gpu::drain_at_exit();
+  }
+  return handle;
+}
+
+void Blas::forget(StreamHandle stream) noexcept {
+  Handle handle = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    auto it = handles_.find(stream);
+    if (it == handles_.end()) return;
+    handle = it->second;
+    handles_.erase(it);
+  }
+  if (!handle) return;
+  gpu::on_own_stack([&] {
+    hardware_.begin(stream);
+    cublas().destroy(handle);
+  });
+}
+
+void Blas::run(gpu::Queue& queue, const gpu::Gemm& g) {
   // Scalars have the type of the computation.
   const bool wide = g.type == float64 || g.type == complex128;
   const std::complex<double> alpha = g.alpha, beta = g.beta;
@@ -117,17 +134,17 @@ void gemm(Queue& queue, const Gemm& g) {
   const void* const a = wide ? static_cast<const void*>(&alpha) : &narrow_alpha;
   const void* const b = wide ? static_cast<const void*>(&beta) : &narrow_beta;
   const int type = blas_type(g.type);
-  auto form = [](const Gemm::Operand& x) { return x.transposed ? kTranspose : kNoTranspose; };
-  auto data = [](const Gemm::Operand& x) { return reinterpret_cast<void*>(x.address); };
+  auto form = [](const gpu::Gemm::Operand& x) { return x.transposed ? kTranspose : kNoTranspose; };
+  auto data = [](const gpu::Gemm::Operand& x) { return reinterpret_cast<void*>(x.address); };
   // The library's matrices lie column by column: it makes the transposed product.
   check_blas(
-      cublas().gemm(handle_of(queue), form(g.b), form(g.a), g.n, g.m, g.k, a, data(g.b), type,
-                    g.b.row, g.b.step, data(g.a), type, g.a.row, g.a.step, b, data(g.out), type,
-                    g.out.row, g.out.step, g.count, compute_of(g), kDefaultAlgorithm),
+      cublas().gemm(handle_of(queue.stream()), form(g.b), form(g.a), g.n, g.m, g.k, a, data(g.b),
+                    type, g.b.row, g.b.step, data(g.a), type, g.a.row, g.a.step, b, data(g.out),
+                    type, g.out.row, g.out.step, g.count, compute_of(g), kDefaultAlgorithm),
       "cublasGemmStridedBatchedEx");
   // The first product of a type opens more of the library.
   static std::atomic<uint32_t> opened = 0;
-  if (!(opened.fetch_or(1u << type) & (1u << type))) drain_at_exit();
+  if (!(opened.fetch_or(1u << type) & (1u << type))) gpu::drain_at_exit();
 }
 
 }  // namespace mlx::core::cuda

@@ -1,30 +1,31 @@
 // Products through cuBLAS, where that library is found.
 #pragma once
 
-#include "mlx/backend/cuda/device.h"
-#include "mlx/core/dtype.h"
-#include "mlx/ops/precision.h"
+#include <mutex>
+#include <unordered_map>
+
+#include "mlx/backend/gpu/libraries.h"
 
 namespace mlx::core::cuda {
 
-/// out = alpha * a b + beta * out for `count` pairs of matrices, row by row in memory. A transposed
-/// operand lies column by column. `row`: elements from one row (or column) to the next.
-struct Gemm {
-  struct Operand {
-    uint64_t address;
-    int64_t row, step;  ///< step: elements from one matrix to the next
-    bool transposed;
-  };
-  Operand a, b, out;
-  int64_t m, n, k, count;
-  Dtype type = float32;
-  Precision precision = Precision::highest;
-  double alpha, beta;
-};
+class CudaHardware;
 
-/// Whether products of the dtype can run there; opens the library on first use.
-bool has_blas(Dtype type);
-/// Enqueues it.
-void gemm(Queue& queue, const Gemm& g);
+class Blas final : public gpu::ProductLibrary {
+ public:
+  explicit Blas(CudaHardware& hardware) : hardware_(hardware) {}
+  bool has(Dtype type) override;
+  void run(gpu::Queue& queue, const gpu::Gemm& g) override;
+  /// Gives back what the library has for a stream.
+  void forget(gpu::StreamHandle stream) noexcept;
+
+ private:
+  using Handle = struct OpaqueHandle*;
+  /// A handle for each stream, whose jobs run one at a time.
+  Handle handle_of(gpu::StreamHandle stream);
+
+  CudaHardware& hardware_;
+  std::mutex mutex_;
+  std::unordered_map<gpu::StreamHandle, Handle> handles_;
+};
 
 }  // namespace mlx::core::cuda

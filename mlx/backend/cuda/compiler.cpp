@@ -1,3 +1,4 @@
+// The functions of NVRTC, its options, and the text of the headers.
 #include "mlx/backend/cuda/compiler.h"
 
 #include <dlfcn.h>

@@ -9,7 +9,7 @@ namespace mlx::core::cuda {
 /// holds (sources.h). Throws ExecutionError with the compiler's log. Threads may compile at once.
 std::string compile(const std::string& source, const std::string& architecture);
 
-/// What compiled code depends on beside its source and architecture: the compiler's version, its
+/// The base of compiled code beside its source and architecture: the compiler's version, its
 /// options and the text of the headers.
 const std::string& compiler_identity();
 

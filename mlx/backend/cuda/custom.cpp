@@ -1,15 +1,18 @@
 // Kernels that programs bring, as source or as machine code.
 #include <cstring>
 
-#include "mlx/backend/cuda/fused.h"
-#include "mlx/backend/cuda/index.h"
-#include "mlx/backend/cuda/kernel.h"
+#include "mlx/backend/cuda/hardware.h"
+#include "mlx/backend/gpu/families/family.h"
+#include "mlx/backend/gpu/families/fused.h"
+#include "mlx/backend/gpu/families/index.h"
 #include "mlx/core/error.h"
 #include "mlx/ops/custom_kernel.h"
 
 namespace mlx::core::cuda {
 
 namespace {
+
+using gpu::element_type, gpu::Enqueue, gpu::OpKernel, gpu::blocks_for;
 
 constexpr size_t kMostArguments = 4096;  // bytes that every driver takes
 constexpr int kSharedWithoutAsking = 48 << 10;
@@ -39,10 +42,9 @@ class Fill {
   Fill(const Layout& out, int operand, double value, DeviceState& device)
       : operand_(operand), offset_(out.offset * out.dtype.size()), count_(num_elements(out.shape)) {
     arguments_.p = {0, count_, std::bit_cast<int64_t>(value)};
-    kernel_.function = device.kernels->find(
-        cat("#include \"mlx/backend/cuda/device/prelude.cuh\"\n"
-            "using namespace mlx::core;\nusing namespace mlx::core::device;\n"
-            "MLX_KERNEL(fill, Words<3>, p) {\n"
+    kernel_.function = device.kernel(
+        "prelude",
+        cat("MLX_KERNEL(fill, Words<3>, p) {\n"
             "  auto* const out = reinterpret_cast<",
             element_type(out.dtype), "*>(p.w[0]);\n  const auto value = cast<",
             element_type(out.dtype),
@@ -54,9 +56,9 @@ class Fill {
   }
   void launch(const Enqueue& to, std::span<const uint64_t> operands) const {
     if (count_ == 0) return;
-    ArgumentBlock<Arguments> block = arguments_;
+    gpu::ArgumentBlock<Arguments> block = arguments_;
     block.p.out = static_cast<int64_t>(operands[operand_]) + offset_;
-    kernel_.launch(to.stream(), blocks_for(count_), block.all());
+    kernel_.launch(to, blocks_for(count_), block.all());
   }
 
  private:
@@ -65,8 +67,8 @@ class Fill {
   };
   int operand_;
   int64_t offset_, count_;
-  ArgumentBlock<Arguments> arguments_;
-  Kernel kernel_;
+  gpu::ArgumentBlock<Arguments> arguments_;
+  gpu::Kernel kernel_;
 };
 
 class CustomKernel final : public OpKernel {
@@ -126,9 +128,9 @@ class CustomKernel final : public OpKernel {
   /// Blocks and threads. Throws where the device has not so many.
   void set_launch(const CudaKernelAttrs& a, const DeviceState& device) {
     int most_threads_of = 0, most_shared_of = 0;
-    check(driver().device_attribute(&most_threads_of, most_threads, device.ordinal),
+    check(driver().device_attribute(&most_threads_of, most_threads, hardware_of(device).ordinal),
           "cuDeviceGetAttribute");
-    check(driver().device_attribute(&most_shared_of, most_shared, device.ordinal),
+    check(driver().device_attribute(&most_shared_of, most_shared, hardware_of(device).ordinal),
           "cuDeviceGetAttribute");
     const int64_t threads = a.group[0] * a.group[1] * a.group[2];
     if (threads > most_threads_of || a.group[2] > 64)
@@ -178,10 +180,11 @@ std::unique_ptr<const OpKernel> prepare_custom(const Step& step, DeviceState& de
   return std::make_unique<const CustomKernel>(step, device);
 }
 
-constexpr KernelEntry kEntries[] = {{"cuda_kernel", find_custom, prepare_custom}};
+constexpr gpu::KernelEntry kEntries[] = {{"cuda_kernel", find_custom, prepare_custom}};
 
 }  // namespace
 
-const std::span<const KernelEntry> custom_kernels = kEntries;
+extern const std::span<const gpu::KernelEntry> custom_kernels;
+const std::span<const gpu::KernelEntry> custom_kernels = kEntries;
 
 }  // namespace mlx::core::cuda

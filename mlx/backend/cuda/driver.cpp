@@ -1,3 +1,4 @@
+// The table of the driver's functions, and errors with their names.
 #include "mlx/backend/cuda/driver.h"
 
 #include <dlfcn.h>
@@ -10,19 +11,35 @@ namespace {
 Driver table;
 }
 
-int open_driver() {
+int open_driver(std::string& reason) {
   const char* given = std::getenv("MLX_CUDA_DRIVER");
-  void* library = dlopen(given ? given : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (!library) return 0;
-  bool complete = true;
+  const char* name = given ? given : "libcuda.so.1";
+  void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    reason = cat("NVIDIA's driver (", name, ") is not found");
+    return 0;
+  }
+  const char* absent = nullptr;
 #define MLX_CUDA_FIND(name, symbol, parameters)                                 \
   table.name = reinterpret_cast<decltype(table.name)>(dlsym(library, #symbol)); \
-  complete = complete && table.name;
+  if (!table.name) absent = #symbol;
   MLX_CUDA_FUNCTIONS(MLX_CUDA_FIND)
 #undef MLX_CUDA_FIND
-  int count = 0;
-  if (!complete || table.init(0) || table.device_count(&count)) return 0;
-  return count;
+  int version = 0, count = 0;
+  if (table.driver_version) table.driver_version(&version);
+  if (absent) {
+    reason =
+        cat("NVIDIA's driver is too old: it serves CUDA ", version / 1000, ".", version % 1000 / 10,
+            " and has no ", absent, "; one for CUDA 12 or later is needed");
+    return 0;
+  }
+  int status = table.init(0);
+  if (status == kSuccess) status = table.device_count(&count);
+  const char* text = nullptr;
+  if (status != kSuccess) table.error_text(status, &text);
+  if (status != kSuccess || count == 0)
+    reason = cat("NVIDIA's driver finds no GPU", text ? ": " : "", text ? text : "");
+  return status == kSuccess ? count : 0;
 }
 
 const Driver& driver() { return table; }

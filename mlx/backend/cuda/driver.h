@@ -5,17 +5,19 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
+#include "mlx/backend/gpu/device.h"
 #include "mlx/core/error.h"
 
 namespace mlx::core::cuda {
 
-using Address = unsigned long long;  // of device memory
+using gpu::Address;
+using gpu::EventHandle;
+using gpu::FunctionHandle;
+using gpu::StreamHandle;
 using ContextHandle = struct OpaqueContext*;
-using StreamHandle = struct OpaqueStream*;
-using EventHandle = struct OpaqueEvent*;
 using ModuleHandle = struct OpaqueModule*;
-using FunctionHandle = struct OpaqueFunction*;
 struct Uuid {
   char bytes[16];
 };
@@ -43,6 +45,7 @@ struct Uuid {
   X(copy_to_host, cuMemcpyDtoHAsync_v2, (void*, Address, size_t, StreamHandle))            \
   X(copy_within, cuMemcpyDtoDAsync_v2, (Address, Address, size_t, StreamHandle))           \
   X(create_stream, cuStreamCreate, (StreamHandle*, unsigned))                              \
+  X(destroy_stream, cuStreamDestroy_v2, (StreamHandle))                                    \
   X(wait_stream, cuStreamSynchronize, (StreamHandle))                                      \
   X(stream_waits, cuStreamWaitEvent, (StreamHandle, EventHandle, unsigned))                \
   X(create_event, cuEventCreate, (EventHandle*, unsigned))                                 \
@@ -79,8 +82,8 @@ enum Attribute : int {
 };
 
 /// Opens the driver (libcuda.so.1, or the library that MLX_CUDA_DRIVER names) and counts devices;
-/// 0 where there is no driver, or none of its devices can be used.
-int open_driver();
+/// 0 where there is no driver, or none of its devices can be used, and then `reason` says why.
+int open_driver(std::string& reason);
 /// The table; open_driver has found a device.
 const Driver& driver();
 

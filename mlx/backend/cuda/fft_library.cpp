@@ -1,15 +1,19 @@
+// The functions of cuFFT, and plans of transforms.
 #include "mlx/backend/cuda/fft_library.h"
 
 #include <dlfcn.h>
 
 #include <atomic>
-#include <list>
-#include <set>
-#include <utility>
 
+#include "mlx/backend/cuda/hardware.h"
 #include "mlx/backend/cuda/libraries.h"
+#include "mlx/backend/gpu/threads.h"
+#include "mlx/core/error.h"
 
 namespace mlx::core::cuda {
+
+using gpu::FftLines;
+using gpu::FftPlan;
 
 namespace {
 
@@ -49,8 +53,8 @@ Cufft open_cufft() {
 const Cufft& cufft() {
   static const Cufft c = [] {
     Cufft opened;
-    on_own_stack([&] { opened = open_cufft(); });
-    drain_at_exit();
+    gpu::on_own_stack([&] { opened = open_cufft(); });
+    gpu::drain_at_exit();
     return opened;
   }();
   return c;
@@ -69,21 +73,41 @@ void opened(const FftLines& lines, Use use) {
   static std::atomic<uint32_t> known = 0;
   const int kind = 2 * static_cast<int>(lines.kind) + (lines.wide ? 1 : 0);
   const uint32_t bit = 1u << (2 * kind + static_cast<int>(use));
-  if (!(known.fetch_or(bit) & bit)) drain_at_exit();
+  if (!(known.fetch_or(bit) & bit)) gpu::drain_at_exit();
 }
 
-}  // namespace
+/// Statuses that say what the library does not do: invalid type, value or size, not supported.
+bool refuses(int status) { return status == 3 || status == 4 || status == 8 || status == 16; }
+constexpr int kNoMemory = 2;
 
-bool has_fft() { return cufft().found; }
+class CufftPlan final : public FftPlan {
+ public:
+  /// `status` becomes the library's where that refuses such lines.
+  CufftPlan(const FftLines& lines, CudaHardware& hardware, int& status);
+  ~CufftPlan() override;
+  CufftPlan(const CufftPlan&) = delete;
+  size_t work_bytes() const override { return work_bytes_; }
+  void run(gpu::Queue& queue, uint64_t in, uint64_t out, uint64_t work) const override;
 
-FftPlan::FftPlan(const FftLines& lines, const DeviceState& device)
-    : device_(device), lines_(lines) {
+ private:
+  CudaHardware& hardware_;
+  const FftLines lines_;
+  mutable std::mutex mutex_;  // the stream and the memory belong to the plan
+  int handle_ = 0;
+  bool made_ = false;
+  size_t work_bytes_ = 0;
+};
+
+CufftPlan::CufftPlan(const FftLines& lines, CudaHardware& hardware, int& status)
+    : hardware_(hardware), lines_(lines) {
   const Cufft& c = cufft();
   auto make = [&] {
-    device_.enter();
-    check_fft(c.create(&handle_), "cufftCreate");
-    // The plan has no memory of its own: launches on several streams may use it at once.
-    int status = c.set_own_memory(handle_, 0);
+    hardware_.enter();
+    status = c.create(&handle_);
+    if (status) return;
+    made_ = true;
+    // The plan owns no memory: launches on several streams may use it at once.
+    status = c.set_own_memory(handle_, 0);
     if (status == 0) {
       long long n = lines.n, all = n;
       const bool real_in = lines.kind == FftKind::real, real_out = lines.kind == FftKind::hermitian;
@@ -92,26 +116,19 @@ FftPlan::FftPlan(const FftLines& lines, const DeviceState& device)
                       fft_type(!real_in, lines.wide), &all, lines.out.stride, lines.out.step,
                       fft_type(!real_out, lines.wide), lines.count, &work_bytes_, computed);
     }
-    if (status) {
-      c.destroy(handle_);
-      check_fft(status, "cufftXtMakePlanMany");
-    }
   };
-  on_own_stack(make);
+  gpu::on_own_stack(make);
 }
 
-FftPlan::~FftPlan() {
-  try {
-    on_own_stack([&] {
-      device_.enter();
-      cufft().destroy(handle_);
-    });
-  } catch (const std::exception&) {
-    // In a forked child there is nothing to give back.
-  }
+CufftPlan::~CufftPlan() {
+  if (!made_) return;
+  gpu::on_own_stack([&] {
+    hardware_.begin(nullptr);
+    cufft().destroy(handle_);
+  });
 }
 
-void FftPlan::run(Queue& queue, uint64_t in, uint64_t out, uint64_t work) const {
+void CufftPlan::run(gpu::Queue& queue, uint64_t in, uint64_t out, uint64_t work) const {
   const Cufft& c = cufft();
   {
     std::lock_guard lock(mutex_);
@@ -129,35 +146,34 @@ void FftPlan::run(Queue& queue, uint64_t in, uint64_t out, uint64_t work) const 
   opened(lines_, Use::transform);
 }
 
-std::shared_ptr<const FftPlan> fft_plan(const FftLines& lines, const DeviceState& device) {
-  using Key = std::pair<int, FftLines>;
-  using Kept = std::pair<Key, std::shared_ptr<const FftPlan>>;
+}  // namespace
+
+std::shared_ptr<const FftPlan> CudaFourier::plan(const FftLines& lines) {
   constexpr size_t kMost = 64;
-  static std::mutex mutex;
-  static auto& plans = *new std::list<Kept>;  // the last used first
-  static auto& refused = *new std::set<Key>;
-  const Key key{device.index, lines};
+  if (!cufft().found) return nullptr;
   std::shared_ptr<const FftPlan> forgotten;  // destroyed without the lock
-  std::lock_guard lock(mutex);
-  for (auto p = plans.begin(); p != plans.end(); ++p)
-    if (p->first == key) {
-      plans.splice(plans.begin(), plans, p);
+  std::lock_guard lock(mutex_);
+  for (auto p = plans_.begin(); p != plans_.end(); ++p)
+    if (p->first == lines) {
+      plans_.splice(plans_.begin(), plans_, p);
       return p->second;
     }
-  // Answers stay what they were: a step is prepared as it was planned.
-  if (refused.contains(key)) return nullptr;
-  try {
-    plans.emplace_front(key, std::make_shared<const FftPlan>(lines, device));
-  } catch (const ExecutionError&) {
-    refused.insert(key);
+  if (refused_.contains(lines)) return nullptr;
+  int status = 0;
+  auto made = std::make_shared<const CufftPlan>(lines, hardware_, status);
+  if (refuses(status)) {
+    refused_.insert(lines);
     return nullptr;
   }
+  if (status == kNoMemory) fail<MemoryError>("fft", "cuFFT has no memory for a plan");
+  check_fft(status, "cufftXtMakePlanMany");
+  plans_.emplace_front(lines, std::move(made));
   opened(lines, Use::plan);
-  if (plans.size() > kMost) {
-    forgotten = std::move(plans.back().second);
-    plans.pop_back();
+  if (plans_.size() > kMost) {
+    forgotten = std::move(plans_.back().second);
+    plans_.pop_back();
   }
-  return plans.front().second;
+  return plans_.front().second;
 }
 
 }  // namespace mlx::core::cuda

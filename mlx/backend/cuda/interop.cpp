@@ -1,35 +1,29 @@
+// Memory and streams of the GPU for other libraries.
 #include "mlx/backend/cuda/interop.h"
 
-#include "mlx/backend/cuda/device.h"
+#include "mlx/backend/cuda/hardware.h"
 #include "mlx/core/blocking.h"
 
 namespace mlx::core::cuda {
 
 namespace {
 
-class AdoptedBuffer final : public DeviceMemory {
- public:
-  AdoptedBuffer(Space space, Address address, size_t bytes, Ref<RefCounted> owner)
-      : DeviceMemory(space, address, bytes), owner_(std::move(owner)) {}
+using gpu::device;
 
- private:
-  const Ref<RefCounted> owner_;
-};
-
-Queue& queue_of(Stream s) { return device(s.device.index).queue(s.index); }
+Ref<Queue> queue_of(Stream s) { return device(s.device.index).queue(s.index); }
 
 }  // namespace
 
 Ref<Buffer> CudaInterop::adopt(void* address, size_t bytes, int index, Ref<RefCounted> owner) {
-  return make_ref<AdoptedBuffer>(space_of(Device(Device::gpu, index)),
-                                 reinterpret_cast<Address>(address), bytes, std::move(owner));
+  return make_ref<gpu::AdoptedMemory>(space_of(Device(Device::gpu, index)), nullptr,
+                                      reinterpret_cast<Address>(address), bytes, std::move(owner));
 }
 
 void CudaInterop::keep_until_idle(Ref<RefCounted> object, int index) {
   // The other library's streams may be gone by now: the whole device is waited for, on the queue's
   // own thread.
   queue_of(Stream(kCopyStream, Device(Device::gpu, index)))
-      .submit(
+      ->submit(
           [object = std::move(object)]() mutable {
             driver().wait_context();
             object = {};
@@ -37,7 +31,7 @@ void CudaInterop::keep_until_idle(Ref<RefCounted> object, int index) {
           true);
 }
 
-void* CudaInterop::handle(Stream s) { return queue_of(s).stream(); }
+void* CudaInterop::handle(Stream s) { return queue_of(s)->stream(); }
 
 void CudaInterop::wait_for_handle(void* handle, int index) {
   device(index).enter();
@@ -46,13 +40,13 @@ void CudaInterop::wait_for_handle(void* handle, int index) {
 }
 
 Ref<Event> CudaInterop::mark(Stream s) {
-  Queue& queue = queue_of(s);
-  auto completion = make_ref<DeviceCompletion>(queue);
+  Ref<Queue> queue = queue_of(s);
+  auto completion = make_ref<gpu::DeviceCompletion>(queue);
   auto end = make_ref<Event>();
   end->set_completion(completion);
-  queue.submit(
-      [&queue, completion = std::move(completion)]() mutable {
-        queue.finish({.completion = std::move(completion)});
+  queue->submit(
+      [queue = queue.get(), completion = std::move(completion)]() mutable {
+        queue->finish({.completion = std::move(completion)});
       },
       false);
   end->set_launched();

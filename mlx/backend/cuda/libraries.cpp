@@ -1,3 +1,4 @@
+// The folders in which NVIDIA's libraries are looked for.
 #include "mlx/backend/cuda/libraries.h"
 
 #include <dlfcn.h>
@@ -12,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The folder of the Python environment's packages, or an empty path: this library lies in mlx/lib.
+/// The folder of the Python environment's packages, or an empty path: this library is in mlx/lib.
 fs::path packages() {
   Dl_info info;
   static const char here = 0;

@@ -114,7 +114,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def command(arguments: list[str] | None) -> int:
-    """What main does."""
+    """Parses the arguments, measures and reports."""
     p = parser()
     args = p.parse_args(arguments)
     if args.rounds < 1 or (args.threads is not None and args.threads < 1):
@@ -148,7 +148,7 @@ def command(arguments: list[str] | None) -> int:
         print(said + (" on the GPU" if args.device == "gpu" else ""))
         report = Report([w.label for w in workers[1:]], [c.name for c in cases], sys.stdout)
         report.head()
-        with contextlib.suppress(KeyboardInterrupt):  # what there is so far is still reported
+        with contextlib.suppress(KeyboardInterrupt):  # the results so far are still reported
             for case in cases:
                 report.add(case, run.measure(workers, case, ops.get(case.name), options))
     report.finish()

@@ -1,4 +1,4 @@
-"""What a benchmark case is, and the list of them."""
+"""Benchmark cases, and the list of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Missing(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """One thing to time.
+    """A function to time.
 
     Attributes:
         name: unique, `group/what size`.
@@ -26,10 +26,10 @@ class Case:
             takes nothing and returns another function each time.
         mode: `op` (one operation, the way a user of the framework calls it fastest), `eager`
             (op by op, not compiled), `compiled` (through the framework's compiler), `own` (the
-            function has compiled what it wants), `raw` (as `eager`, and the result need not
-            be computed: what building it costs), or `first` (a function never seen before is
+            function compiles parts itself), `raw` (as `eager`, and the result need not be
+            computed: the time of building it), or `first` (a function never seen before is
             compiled and called once).
-        bytes: that have to be read and written at least, for GB/s; 0 where it says nothing.
+        bytes: read and written at least, for GB/s; 0 where that says nothing.
         flops: arithmetic operations, for GFLOP/s; 0 where it says nothing.
         default: whether the case runs when no pattern is given.
     """

@@ -30,7 +30,7 @@ THREAD_VARIABLES = (
 
 @dataclasses.dataclass
 class Timing:
-    """What one worker had to say about one case: samples in seconds a call, or why there are none.
+    """The report of a worker on a case: samples in seconds a call, or why there are none.
 
     `kind` is `time`, `missing` (shown as –), `slow` (longer than allowed) or `error`.
     """

@@ -26,7 +26,7 @@ PACKAGE = "bench_of_mlx"  # not `mlx.bench`, which would hide the mlx of the int
 
 
 def load_package() -> None:
-    """Import the package this file is part of, under a name of its own."""
+    """Import the package this file is part of, under another name."""
     here = pathlib.Path(__file__).resolve().parent
     sys.path[:] = [p for p in sys.path if pathlib.Path(p or ".").resolve() != here]
     spec = importlib.util.spec_from_file_location(
@@ -112,7 +112,7 @@ def first_calls(f: Any, make: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def lacking(error: Exception) -> str | None:
-    """What the framework lacks, if that is what the error says."""
+    """The function that the framework lacks, if the error says so."""
     if isinstance(error, part("registry").Missing):
         return str(error)
     owner = getattr(error, "obj", None)
@@ -124,7 +124,7 @@ def lacking(error: Exception) -> str | None:
 def main() -> None:
     """Answer requests until the input ends."""
     replies = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # what a framework prints is not a reply
+    os.dup2(2, 1)  # output of a framework is not a reply
     load_package()
     worker = Worker()
     gc.disable()

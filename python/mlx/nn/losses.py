@@ -137,8 +137,8 @@ def l1_loss(predictions: mx.array, targets: mx.array, reduction: Reduction = "me
     """Return ``|predictions - targets|``.
 
     Args:
-        predictions: what the model gives.
-        targets: what it should give, of the same shape.
+        predictions: the results of the model.
+        targets: the wanted results, of the same shape.
         reduction: ``"none"`` for all losses, ``"mean"`` or ``"sum"``.
 
     Raises:
@@ -155,8 +155,8 @@ def mse_loss(predictions: mx.array, targets: mx.array, reduction: Reduction = "m
     """Return ``(predictions - targets)²``.
 
     Args:
-        predictions: what the model gives.
-        targets: what it should give, of the same shape.
+        predictions: the results of the model.
+        targets: the wanted results, of the same shape.
         reduction: ``"none"`` for all losses, ``"mean"`` or ``"sum"``.
 
     Raises:
@@ -205,7 +205,7 @@ def gaussian_nll_loss(
     Args:
         inputs: the means.
         targets: the samples, of the same shape.
-        vars: the variances, of the same shape; those below ``eps`` count as ``eps``.
+        vars: the variances, of the same shape; smaller ones than ``eps`` count as ``eps``.
         full: whether to add the constant ``log(2π) / 2``.
         eps: the least variance.
         reduction: ``"none"`` for all losses, ``"mean"`` or ``"sum"``.
@@ -252,8 +252,8 @@ def smooth_l1_loss(
     """Return ``d² / (2 beta)`` if ``d = |predictions - targets| < beta``, else ``d - beta / 2``.
 
     Args:
-        predictions: what the model gives.
-        targets: what it should give, of the same shape.
+        predictions: the results of the model.
+        targets: the wanted results, of the same shape.
         beta: where the square ends.
         reduction: ``"none"`` for all losses, ``"mean"`` or ``"sum"``.
 
@@ -275,8 +275,8 @@ def huber_loss(
     """Return ``d² / 2`` if ``d = |inputs - targets| <= delta``, else ``delta (d - delta / 2)``.
 
     Args:
-        inputs: what the model gives.
-        targets: what it should give.
+        inputs: the results of the model.
+        targets: the wanted results.
         delta: where the square ends.
         reduction: ``"none"`` for all losses, ``"mean"`` or ``"sum"``.
 
@@ -295,8 +295,8 @@ def log_cosh_loss(inputs: mx.array, targets: mx.array, reduction: Reduction = "n
     """Return ``log(cosh(inputs - targets))``.
 
     Args:
-        inputs: what the model gives.
-        targets: what it should give.
+        inputs: the results of the model.
+        targets: the wanted results.
         reduction: ``"none"`` for all losses, ``"mean"`` or ``"sum"``.
 
     Raises:

@@ -472,8 +472,8 @@ class Muon(Optimizer):
 
     Jordan et al., "Muon" (2024). ``orthogonal`` brings the singular values of a matrix close to
     one, by steps of a Newton–Schulz iteration, and multiplies by ``sqrt(max(1, rows / columns))``.
-    What has more axes counts as a matrix with a row for each first index; what has fewer is left as
-    it is: use another optimizer for embeddings, outputs and biases.
+    A parameter of more axes counts as a matrix with a row for each first index; one of fewer is
+    left as it is: use another optimizer for embeddings, outputs and biases.
 
     Args:
         learning_rate: a number, or a schedule: a function of the step.

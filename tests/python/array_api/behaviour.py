@@ -1,4 +1,4 @@
-"""What the standard asks of arrays, of dtypes, of devices and of the namespace itself."""
+"""Requirements of the standard on arrays, dtypes, devices and the namespace itself."""
 
 import array
 import math
@@ -164,7 +164,7 @@ ROWS = """
 
 
 def names(xp):
-    """What rows can use."""
+    """Names that rows can use."""
     make = {
         "x": np.array([[1, 2, 3], [4, 2, 6]], np.float32),
         "v": np.array([1, 2, 3], np.float32),

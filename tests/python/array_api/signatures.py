@@ -1,5 +1,5 @@
-"""Signatures of the standard. A row is the signature, then arguments that it is called with: those
-that are required, and others by keyword."""
+"""Signatures of the standard. A row is the signature, then arguments that it is called with:
+required ones, and others by keyword."""
 
 import inspect
 
@@ -184,7 +184,7 @@ ROWS = """
 
 
 def names(xp):
-    """What the arguments are made of."""
+    """Names in the arguments of rows."""
     x = np.array([[1.0, 2.5, 3.0], [4.0, 1.5, 6.0]], np.float32)
     make = {
         "f": x,  # floats

@@ -179,7 +179,7 @@ SPECTRA = [
         )
         for s, k in [((4, 4), 4), ((5, 3), 3), ((2, 3, 5), 3)]
     ],
-    # What does not depend on signs: projections, and parts of columns beside one another.
+    # Results that do not depend on signs: projections, and parts of columns beside one another.
     *[
         row(
             "(lambda u, s, v: [u[:, :2] @ u[:, :2].T, v[:2].T @ v[:2], u[:, :1] @ v[:1], u[:, 3:] @ u[:, 3:].T, v[3:].T @ v[3:]])(*mx.linalg.svd(a))",

@@ -1,4 +1,4 @@
-"""What the array API standard adds to other families."""
+"""Rows that the array API standard adds to other families."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What one row of a case list is, and the inputs, layouts and references made from it.
+"""Rows of a case list, and the inputs, layouts and references made from it.
 
 A row is an expression over arrays ``a, b, c`` in which ``mx`` is mlx.core; its reference is the
 same expression with NumPy, unless another is given.  Adding a row to ROWS is all it takes to
@@ -75,7 +75,7 @@ class Row:
         return eval(f"lambda {', '.join('abcdef'[: len(self.ins)])}: {self.expr}", names)
 
     def results(self, *given):
-        """What `call` computes, as the tuple that an exported function returns."""
+        """The results of `call`, as the tuple that an exported function returns."""
         out = self.call(*given)
         return tuple(out) if isinstance(out, (list, tuple)) else (out,)
 

@@ -91,7 +91,7 @@ def randint(low: scalar | array, high: scalar | array, shape: Sequence[int] = []
         stream: the stream or device that computes the result; None is the default one.
 
     Returns:
-        An array of the given shape and dtype.
+        An array of the given shape and dtype. Where the interval is empty, its elements are `low`.
 
     Raises:
         ValueError: the dtype is not accepted, or the bounds cannot be broadcast.

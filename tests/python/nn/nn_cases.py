@@ -347,7 +347,7 @@ def run_optimizer(line, steps=4):
 
 
 def run_random(line):
-    """What comes out of the generator after seeding it."""
+    """The numbers of the generator after seeding it."""
     mx.random.seed(42)
     value = eval(line)
     return numpy_leaves(value.parameters() if isinstance(value, nn.Module) else value, "value"), {}

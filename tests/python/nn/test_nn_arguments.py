@@ -1,4 +1,4 @@
-"""What layers and optimizers are made with: what cannot work is refused when it is given."""
+"""Arguments of layers and optimizers: wrong ones are refused when they are given."""
 
 import nn_cases  # noqa: F401
 import pytest
@@ -6,6 +6,7 @@ import pytest
 import mlx.core as mx
 import mlx.nn as nn
 import mlx.optimizers as optim
+from mlx.utils import tree_flatten
 
 SIZES = {
     "Linear": (dict(input_dims=4, output_dims=3), {"output_dims"}),
@@ -161,6 +162,50 @@ def test_properties_of_modules(value):
     assert model["w"] is value and model.w is value
     if isinstance(value, mx.array):
         assert list(model.parameters()) == ["w"]
+
+
+class Wrapped(nn.Module):
+    """Properties compute their values of another module, which is not there at first."""
+
+    @property
+    def layers(self):
+        """The layers of the inner model."""
+        return self.inner.layers
+
+    @property
+    def broken(self):
+        """Fails with another error than AttributeError."""
+        raise KeyError("own")
+
+
+@pytest.mark.parametrize("value", [[nn.ReLU()], {"a": mx.zeros(2)}, (1,), nn.ReLU(), mx.zeros(2)])
+def test_entries_that_properties_without_setters_find(value):
+    """Where a property without a setter has no value, the entry of its name is stored and found."""
+    model = Wrapped()
+    model.layers = value
+    assert model["layers"] is value and model.layers is value
+    model.layers = [mx.ones(1)]
+    assert [name for name, _ in tree_flatten(model.parameters())] == ["layers.0"]
+    del model.layers
+    model.inner = Wrapped()
+    model.inner.layers = value
+    assert model.layers is value
+    with pytest.raises(AttributeError, match="layers"):
+        model.layers = [1]
+
+
+@pytest.mark.parametrize("value", [3, "text", None])
+def test_other_values_need_setters(value):
+    with pytest.raises(AttributeError, match="layers"):
+        Wrapped().layers = value
+
+
+def test_errors_of_properties_are_their_own():
+    with pytest.raises(AttributeError, match="has no attribute 'inner'"):
+        _ = Wrapped().layers
+    for act in (lambda: Wrapped().broken, lambda: setattr(Wrapped(), "broken", [1])):
+        with pytest.raises(KeyError, match="own"):
+            act()
 
 
 def test_strict_freezing_of_trees():

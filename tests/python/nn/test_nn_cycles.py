@@ -15,7 +15,7 @@ import mlx.utils as utils
 
 @pytest.fixture(scope="module", autouse=True)
 def few_objects():
-    """What lives already is no business of the collector's, which is called often here."""
+    """Keeps existing objects from the collector, which is called often here."""
     gc.collect()
     gc.freeze()
     yield
@@ -24,7 +24,7 @@ def few_objects():
 
 def garbage(action):
     """The types of what only the collector could free after `action()`."""
-    action()  # what is made once, such as imports and compiled traces
+    action()  # for objects that are made once, such as imports and compiled traces
     gc.collect()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""What the golden cases do not show of layers: errors, dtypes, random behaviour, edges."""
+"""Layers beyond the golden cases: errors, dtypes, random behaviour, edges."""
 
 import math
 
@@ -245,3 +245,39 @@ def test_average_gradients_alone():
     assert nn.average_gradients(gradients) is gradients
     clipped, norm = nn.utils.clip_grad_norm_sharded({"a": mx.ones(4)}, 1.0)
     assert norm.item() == 2 and clipped["a"].tolist() == pytest.approx([0.5] * 4)
+
+
+EMPTY = {
+    "nn.Embedding(5, 4)": [(0,), (2, 0)],
+    "nn.QuantizedEmbedding(5, 64)": [(0,), (2, 0)],
+    "nn.QuantizedEmbedding(5, 32, mode='mxfp4', group_size=32)": [(0,), (0, 3)],
+    "nn.QuantizedLinear(64, 3)": [(0, 64), (2, 0, 64)],
+    "nn.GroupNorm(2, 4)": [(0, 3, 4), (2, 0, 4), (0, 4)],
+    "nn.GroupNorm(2, 4, pytorch_compatible=True)": [(0, 3, 4), (2, 0, 4), (0, 4)],
+    "nn.InstanceNorm(4)": [(0, 3, 4)],
+    "nn.LayerNorm(4)": [(0, 4), (2, 0, 4)],
+    "nn.BatchNorm(4).eval()": [(0, 4), (0, 3, 4)],
+    "nn.Conv2d(3, 4, 3)": [(0, 5, 6, 3)],
+    "nn.ConvTranspose2d(3, 4, 3)": [(0, 5, 6, 3)],
+    "nn.MaxPool2d(2)": [(0, 4, 6, 4)],
+    "nn.AvgPool1d(3, 2)": [(0, 7, 4)],
+    "nn.Upsample(2.0, mode='linear')": [(0, 3, 4, 4)],
+    "nn.RNN(3, 4)": [(0, 5, 3), (2, 0, 3), (0, 3)],
+    "nn.GRU(3, 4)": [(0, 5, 3), (2, 0, 3), (0, 3)],
+    "nn.LSTM(3, 4)": [(0, 5, 3), (2, 0, 3), (0, 3)],
+}
+
+
+@pytest.mark.parametrize("source, shapes", EMPTY.items(), ids=EMPTY)
+def test_an_empty_batch(source, shapes):
+    """The shape is that of one element, with the length 0 where the input has it."""
+    layer = eval(source, {"nn": nn})
+    dtype = mx.int32 if "Embedding" in source else mx.float32
+    for shape in shapes:
+        outs, like = layer(mx.zeros(shape, dtype)), layer(mx.zeros([n or 1 for n in shape], dtype))
+        if not isinstance(outs, tuple):
+            outs, like = (outs,), (like,)
+        for y, one in zip(outs, like, strict=True):
+            at = shape.index(0)
+            assert y.shape == (*one.shape[:at], 0, *one.shape[at + 1 :])
+            assert y.dtype == one.dtype and y.tolist() is not None

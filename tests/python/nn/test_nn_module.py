@@ -140,7 +140,7 @@ LAYERS = ["a.weight", "a.bias", "blocks.0.weight", "blocks.0.bias", "table.x.wei
     ],
 )
 def test_freeze(options, trainable):
-    """What is left to train, and that unfreezing restores all but running statistics."""
+    """The arrays left to train; unfreezing restores all but running statistics."""
     net = Net()
     before = paths(net.trainable_parameters())
     assert net.freeze(**options) is net
@@ -212,7 +212,7 @@ def test_update_modules():
 
 @pytest.mark.parametrize("name", ["weights.npz", "weights.safetensors"])
 def test_weights_in_files(tmp_path, name):
-    """What is saved is loaded, by string or path."""
+    """Saved weights are loaded, by string or path."""
     one, other = Net(), Net()
     one.save_weights(str(tmp_path / name))
     assert sorted(mx.load(str(tmp_path / name))) == sorted(paths(one.parameters()))

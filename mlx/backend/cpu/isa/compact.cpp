@@ -67,7 +67,8 @@ MLX_FN void write_item(T* p, T x) {
   __builtin_memcpy(p, &x, sizeof(T));
 }
 
-// What is selected: `pack` writes the elements i + k for the set bits k, and may write up to kStep.
+// Selected elements: `pack` writes the elements i + k for the set bits k, and may write up to
+// kStep.
 
 struct Indices {
   using Item = int32_t;
@@ -106,7 +107,7 @@ struct Indices {
 };
 
 #if defined(__ARM_NEON)
-/// Eight elements T; those of one byte are in half a register.
+/// Eight elements T; elements of one byte are in half a register.
 template <class T>
 struct Eight {
   static constexpr int kParts = sizeof(T) == 1 ? 1 : sizeof(T) / 2;

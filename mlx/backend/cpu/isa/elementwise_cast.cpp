@@ -1,7 +1,7 @@
 // Conversion kernels for every pair of dtypes. 16-bit floats go through float32, a tile at a time;
 // float64 and wide integers reach them by rounding to odd first, so that they round once.
 #include "mlx/backend/cpu/isa/elementwise_tiles.h"
-#include "mlx/backend/shared/math_cast.h"
+#include "mlx/backend/math/cast.h"
 
 namespace mlx::core::cpu::MLX_ISA {
 namespace {

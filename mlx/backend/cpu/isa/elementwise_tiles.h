@@ -3,10 +3,10 @@
 // numbers are plain loops that the compiler vectorises.
 #pragma once
 
+#include "mlx/backend/common/domain.h"
 #include "mlx/backend/cpu/isa/elementwise.h"
 #include "mlx/backend/cpu/simd/convert.h"
-#include "mlx/backend/shared/bodies.h"
-#include "mlx/backend/shared/domain.h"
+#include "mlx/backend/math/bodies.h"
 
 // A loop that writes nothing of what it reads later. Clang finds that out when the loop runs.
 #if defined(__clang__)

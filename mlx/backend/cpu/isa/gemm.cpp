@@ -1,6 +1,7 @@
 // Packing, register tiles and stores of the blocked floating-point products. Compiled once per
 // instruction set: raw pointers and this namespace only.
 #include "mlx/backend/cpu/isa/gemm_kernels.h"
+#include "mlx/backend/cpu/isa/gemm_tiles.h"
 
 namespace mlx::core::cpu::MLX_ISA {
 
@@ -22,7 +23,7 @@ constexpr int64_t kColumns = kVectors * kLanes;
 // kLanes (or n) units of neighbouring rows, `along` kLanes units of one row.
 struct FromF32 {
   using T = uint32_t;
-  static constexpr int per = 1;
+  static constexpr int per = 1, step = 1;
   MLX_INLINE uint32_t unit(const T* p, int64_t, int64_t) { return *p; }
   MLX_INLINE U32 along(const T* p) { return load<U32>(p); }
   MLX_INLINE U32 across(const T* p, int64_t, int64_t) { return load<U32>(p); }
@@ -32,7 +33,7 @@ struct FromF32 {
 template <F32 (*kWiden)(U16)>
 struct FromHalf {
   using T = uint16_t;
-  static constexpr int per = 1;
+  static constexpr int per = 1, step = 1;
   MLX_INLINE uint32_t unit(const T* p, int64_t, int64_t) {
     U16 h{};
     h[0] = *p;
@@ -47,9 +48,9 @@ struct FromHalf {
 
 struct FromPair {
   using T = uint16_t;
-  static constexpr int per = 2;
+  static constexpr int per = 2, step = 1;
   MLX_INLINE uint32_t unit(const T* p, int64_t stride_k, int64_t left) {
-    return p[0] | (left > 1 ? uint32_t{p[stride_k]} << 16 : 0);
+    return left <= 0 ? 0 : p[0] | (left > 1 ? uint32_t{p[stride_k]} << 16 : 0);
   }
   MLX_INLINE U32 along(const T* p) { return load<U32>(p); }
   MLX_INLINE U32 join(U16 even, U16 odd) {
@@ -62,6 +63,16 @@ struct FromPair {
     return join(load_n<U16>(p, n), left > 1 ? load_n<U16>(p + stride_k, n) : U16{});
   }
 };
+
+// Pairs, padded with zeros to whole tiles.
+struct FromTilePair : FromPair {
+  static constexpr int step = kTileUnits;
+};
+
+template <class S>
+MLX_INLINE int64_t units_of(int64_t k) {
+  return (k + S::per * S::step - 1) / (S::per * S::step) * S::step;
+}
 
 // Lengths known at compile time become a few moves.
 MLX_INLINE void store_some(uint32_t* p, U32 v, int64_t n) {
@@ -90,7 +101,7 @@ void pack_single(const typename S::T* s, int64_t stride_p, int64_t stride_k, int
 template <class S>
 void pack_along(const typename S::T* s, int64_t stride_p, int64_t rows, int64_t k, int64_t width,
                 uint32_t* dst) {
-  const int64_t units = (k + S::per - 1) / S::per;
+  const int64_t units = units_of<S>(k);
   const int64_t full = k / (S::per * kLanes) * kLanes;
   for (int64_t u = 0; u < full; u += kLanes) {
     for (int64_t r = 0; r < width; r += kLanes) {
@@ -119,7 +130,7 @@ template <class S>
 void pack_across(const typename S::T* s, int64_t stride_k, int64_t rows, int64_t k, int64_t width,
                  uint32_t* dst) {
   constexpr int64_t ahead = 4 * S::per, line = 64 / sizeof(*s);
-  const int64_t panel = (k + S::per - 1) / S::per * width;
+  const int64_t panel = units_of<S>(k) * width;
   for (int64_t left = k; left > 0; left -= S::per) {
     if (left > ahead + 1) {
       for (int64_t i = 0; i < S::per; ++i) {
@@ -144,13 +155,17 @@ void pack_across(const typename S::T* s, int64_t stride_k, int64_t rows, int64_t
     dst += width;
     s += S::per * stride_k;
   }
+  const int64_t missing = units_of<S>(k) - (k + S::per - 1) / S::per;
+  for (int64_t p = 0; missing > 0 && p < rows; p += width, dst += panel) {
+    __builtin_memset(dst, 0, sizeof(uint32_t) * static_cast<uint64_t>(missing * width));
+  }
 }
 
 template <class S>
 void pack(const void* src, int64_t stride_p, int64_t stride_k, int64_t count, int64_t k,
           int64_t width, uint32_t* dst) {
   const auto* s = static_cast<const typename S::T*>(src);
-  const int64_t units = (k + S::per - 1) / S::per;
+  const int64_t units = units_of<S>(k);
   const bool across = stride_p == 1 && stride_k != 1;
   const int64_t step = across ? 8 * width : width;
   for (int64_t p = 0; p < count; p += step) {
@@ -348,7 +363,8 @@ void store_tile(const float* acc, int64_t ld, int64_t m, int64_t n, const GemmTa
 constinit const GemmKernels gemm_kernels = {
     .mr = kRows,
     .nr = kColumns,
-    .pack = {pack<FromF32>, pack<FromHalf<from_f16>>, pack<FromHalf<from_bf16>>, pack<FromPair>},
+    .pack = {pack<FromF32>, pack<FromHalf<from_f16>>, pack<FromHalf<from_bf16>>, pack<FromPair>,
+             pack<FromTilePair>},
     .tile = {tile<MultiplyFloats>,
 #if defined(__AVX512BF16__)
              tile<MultiplyPairs>

@@ -10,8 +10,9 @@
 namespace mlx::core::cpu {
 
 /// How operands of the floating-point products are read and stored for the computation. `bf16_pair`
-/// keeps bfloat16 in pairs along K for the AVX-512 BF16 dot product, the others widen to float32.
-enum class GemmSource : uint8_t { f32, f16, bf16, bf16_pair };
+/// keeps bfloat16 in pairs along K for the AVX-512 BF16 dot product, `bf16_tile` in pairs that fill
+/// whole tiles (gemm_tiles.h); the others widen to float32.
+enum class GemmSource : uint8_t { f32, f16, bf16, bf16_pair, bf16_tile };
 
 /// The output dtype of the floating-point products.
 enum class GemmOutput : uint8_t { f32, f16, bf16 };
@@ -49,8 +50,9 @@ struct GemmKernels {
 
   /// Packs `count` rows of A (or columns of B) with `k` elements each into panels of `width` rows:
   /// panel by panel, unit by unit, `width` rows each; missing rows are zero. `stride_p` is the row
-  /// stride, `stride_k` the stride along K, in elements. Indexed by GemmSource.
-  void (*pack[4])(const void* src, int64_t stride_p, int64_t stride_k, int64_t count, int64_t k,
+  /// stride, `stride_k` the stride along K, in elements. Indexed by GemmSource; bf16_tile packs
+  /// columns of B, with zeros up to a whole number of steps along K.
+  void (*pack[5])(const void* src, int64_t stride_p, int64_t stride_k, int64_t count, int64_t k,
                   int64_t width, uint32_t* dst);
 
   /// acc[m, n] (+)= A panels · B panels over the units [begin, end). `a_units` and `b_units` are
@@ -65,7 +67,7 @@ struct GemmKernels {
 
   /// acc[i * ld + j] = sum over k of x[i, k] * w[j, k] for i < m, j < n, both contiguous along K. x
   /// is float32 with row stride `x_row` (for bf16_pair: bfloat16), w has the type of the source.
-  /// The order of each sum depends on k alone. Indexed by GemmSource.
+  /// The order of each sum depends on k alone. Indexed by GemmSource, without bf16_tile.
   void (*dot[4])(const void* x, int64_t x_row, const void* w, int64_t w_row, int64_t m, int64_t n,
                  int64_t k, float* acc, int64_t ld);
 
@@ -76,7 +78,7 @@ struct GemmKernels {
                   int64_t k, float* acc, int64_t ld);
 
   /// Widens `n` elements with the given stride to contiguous float32. Indexed by GemmSource,
-  /// without bf16_pair.
+  /// without bf16_pair and bf16_tile.
   void (*widen[3])(const void* src, int64_t stride, int64_t n, float* dst);
 
   /// out[m, n] = a · b modulo 2^bits, or the "or" of "and"s for booleans; `b_block` is a workspace

@@ -3,7 +3,7 @@
 #include "mlx/backend/cpu/isa/norm.h"
 
 #include "mlx/backend/cpu/simd/rows.h"
-#include "mlx/backend/shared/math_basic.h"
+#include "mlx/backend/math/basic.h"
 
 namespace mlx::core::cpu::MLX_ISA {
 namespace {

@@ -84,8 +84,62 @@ MLX_INLINE F32 lane_scales(const float* scales, int64_t at, int64_t group_words)
 #endif
 }
 
+// Unpacks to floats and rounds them.
+template <class C>
+void narrow_unpacked(const uint32_t* words, const float* scales, const float* biases, int64_t n,
+                     int64_t group, uint16_t* out, int64_t stride) {
+  constexpr int64_t kCodes = 512;  // a multiple of each group size
+  alignas(64) float few[kCodes];
+  for (int64_t at = 0; at < n; at += kCodes) {
+    const int64_t some = smaller(kCodes, n - at);
+    const int64_t skip = at / group;
+    C::unpack(words + at * C::bits / 32, scales + skip, biases ? biases + skip : nullptr, some,
+              group, few);
+    for (int64_t i = 0; i < some; i += kLanes) {
+      store(out + (at + i) / 32 * stride + (at + i) % 32, to_bf16(load<F32>(few + i)));
+    }
+  }
+}
+
+#if defined(__AVX512F__)
+// Codes of 4 bits: the 16 values of a group, each rounded once, are a table that a permutation
+// reads.
+template <class C>
+void permute_unpacked(const uint32_t* words, const float* scales, const float* biases, int64_t n,
+                      int64_t group, uint16_t* out, int64_t stride) {
+  const U32 code = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  const auto* bytes = reinterpret_cast<const unsigned char*>(words);
+  __m512i table{};
+  for (int64_t i = 0; i < n; i += 16) {
+    if (i % group == 0) {
+      const F32 v = C::values(code) * broadcast(scales[i / group]);
+      const U16 values = to_bf16(biases ? v + broadcast(biases[i / group]) : v);
+      table = _mm512_maskz_broadcast_i64x4(0xff, (__m256i)values);
+    }
+    // A byte in each lane of 32 bits, whose halves then have one code each in their lowest bits.
+    // The permutation reads five bits, and the table is there twice.
+    const auto expand = [&](__m512i d) {
+      return _mm512_maskz_permutexvar_epi16(~0u, _mm512_or_si512(d, _mm512_slli_epi32(d, 12)),
+                                            table);
+    };
+    auto* to = out + i / 32 * stride + i % 32;
+    if (group >= 32) {
+      const auto packed = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + i / 2));
+      __builtin_prefetch(bytes + i / 2 + 512);
+      _mm512_storeu_si512(to, expand(_mm512_maskz_cvtepu8_epi32(0xffff, packed)));
+      i += 16;
+    } else {
+      const auto packed = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(bytes + i / 2));
+      const auto half = expand(_mm512_maskz_cvtepu8_epi32(0xff, packed));
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_castsi512_si256(half));
+    }
+  }
+}
+#endif
+
 template <class C>
 struct Words {
+  static constexpr int bits = C::bits;
   static constexpr int kPer = 32 / C::bits;
   static constexpr int64_t kBlock = kPer * kLanes;  // codes per vector of words
 
@@ -165,12 +219,23 @@ struct Words {
       expand<0>(words_at(words, at / kPer, n / kPer), scales, biases, at, n, group, out);
   }
 
-  static constexpr QuantKernels table{unpack, arrange, dot};
+  static void unpack_halves(const uint32_t* words, const float* scales, const float* biases,
+                            int64_t n, int64_t group, uint16_t* out, int64_t stride) {
+#if defined(__AVX512F__)
+    if constexpr (bits == 4) {
+      return permute_unpacked<C>(words, scales, biases, n, group, out, stride);
+    }
+#endif
+    narrow_unpacked<Words>(words, scales, biases, n, group, out, stride);
+  }
+
+  static constexpr QuantKernels table{unpack, unpack_halves, arrange, dot};
 };
 
 // Codes of 3, 5 and 6 bits: eight codes occupy as many bytes as a code has bits.
 template <int kBits>
 struct Bytes {
+  static constexpr int bits = kBits;
   typedef uint32_t U8 __attribute__((vector_size(32)));
   typedef int32_t I8 __attribute__((vector_size(32)));
   typedef float F8 __attribute__((vector_size(32)));
@@ -227,7 +292,7 @@ struct Bytes {
     for (int64_t i = 0; i < m; ++i) acc[i * ld] = sum_lanes(sum[i]);
   }
 
-  static constexpr QuantKernels table{unpack, arrange, dot};
+  static constexpr QuantKernels table{unpack, narrow_unpacked<Bytes>, arrange, dot};
 };
 
 }  // namespace

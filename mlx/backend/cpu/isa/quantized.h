@@ -16,6 +16,10 @@ struct QuantKernels {
   /// scale and bias (null: 0).
   void (*unpack)(const uint32_t* words, const float* scales, const float* biases, int64_t n,
                  int64_t group, float* out);
+  /// The same, rounded to bfloat16; each 32 codes are contiguous, `stride` elements after those
+  /// before.
+  void (*unpack_halves)(const uint32_t* words, const float* scales, const float* biases, int64_t n,
+                        int64_t group, uint16_t* out, int64_t stride);
   /// Reorders n floats for `dot`, to padded(n) floats.
   void (*arrange)(const float* x, int64_t n, float* to);
   /// acc[i * ld] = sum over k of scale * code[k] * x[i, k] for i < m <= kQuantRows, x rearranged

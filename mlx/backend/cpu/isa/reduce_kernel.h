@@ -40,13 +40,13 @@ struct Sum {
 template <class O>
 concept Ordered = requires(typename O::R x) { O::ordered(x, x); };
 
+// Registers and blocks of elements: how they are read, combined and folded.
 template <class O>
-struct Kernel {
+struct ReduceBlocks {
   using T = typename O::T;
   using A = typename O::A;
   using R = Reg<A>;
   static constexpr int N = R::N, M = kLanes / N;
-  static constexpr int kColumns = kReduceRowBytes / sizeof(A), kStreams = 4;
 
   struct Block {
     R v[M];
@@ -141,6 +141,20 @@ struct Kernel {
     }
     return tree(b);
   }
+  static MLX_FN void store_few(R x, A* out, int64_t n) {
+    A lanes[N];
+    x.store(lanes);
+    __builtin_memcpy(out, lanes, static_cast<size_t>(n) * sizeof(A));
+  }
+};
+
+template <class O>
+struct Kernel : ReduceBlocks<O> {
+  using Blocks = ReduceBlocks<O>;
+  using Blocks::chain, Blocks::each, Blocks::load, Blocks::load_few, Blocks::M, Blocks::N,
+      Blocks::short_block, Blocks::store_few, Blocks::tree;
+  using typename Blocks::A, typename Blocks::Block, typename Blocks::R, typename Blocks::T;
+  static constexpr int kColumns = kReduceRowBytes / sizeof(A), kStreams = 4;
 
   static MLX_FN A combine1(A a, A b) {
     A lanes[N];
@@ -172,7 +186,7 @@ struct Kernel {
     constexpr int64_t kAhead = 4096 / sizeof(T);
     auto load = [](const T* q) MLX_INLINED {
       if constexpr (Far) __builtin_prefetch(q + kAhead, 0, 2);
-      return Kernel::load(q);
+      return Blocks::load(q);
     };
     auto first = [&](Block& b, const T* q)
                      MLX_INLINED { each([&](int i) { b.v[i] = load(q + i * N); }); };
@@ -246,7 +260,7 @@ struct Kernel {
     if (n <= N) {
       for (int64_t i = 0; i < count; ++i, p += stride) {
         A lanes[N];
-        fold<N / 2>(n < N ? load_few(p, n) : load(p)).store(lanes);
+        Blocks::template fold<N / 2>(n < N ? load_few(p, n) : load(p)).store(lanes);
         o[i] = lanes[0];
       }
       return;
@@ -258,11 +272,6 @@ struct Kernel {
       o[i] = n <= kBlock ? short_block(p, n) : row(p, n);
   }
 
-  static MLX_FN void store_few(R x, A* out, int64_t n) {
-    A lanes[N];
-    x.store(lanes);
-    __builtin_memcpy(out, lanes, static_cast<size_t>(n) * sizeof(A));
-  }
   // One lane of a block over all columns: rows lane, lane + 32, …
   static void lane(const T* x, const int64_t* offsets, int n, int lane, int64_t width, A* out) {
     const T* row[kDepth];

@@ -4,8 +4,8 @@
 #include <stddef.h>
 
 #include "mlx/backend/cpu/simd/rows.h"
-#include "mlx/backend/shared/math_exp.h"
-#include "mlx/backend/shared/math_trig.h"
+#include "mlx/backend/math/exp.h"
+#include "mlx/backend/math/trig.h"
 
 namespace mlx::core::cpu::MLX_ISA {
 namespace {

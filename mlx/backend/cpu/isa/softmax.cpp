@@ -2,7 +2,7 @@
 #include "mlx/backend/cpu/isa/softmax.h"
 
 #include "mlx/backend/cpu/simd/rows.h"
-#include "mlx/backend/shared/math_exp.h"
+#include "mlx/backend/math/exp.h"
 
 namespace mlx::core::cpu::MLX_ISA {
 namespace {

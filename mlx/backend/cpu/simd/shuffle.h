@@ -2,7 +2,7 @@
 // instruction. Compiled once per instruction set.
 #pragma once
 
-#include "mlx/backend/shared/math_base.h"
+#include "mlx/backend/math/base.h"
 
 namespace mlx::core::cpu::MLX_ISA {
 

@@ -2,13 +2,13 @@
 // the functions that math and kernels are written in. Compiled once per instruction set with that
 // set's flags and -DMLX_ISA=<name>; everything is in mlx::core::cpu::MLX_ISA and is inlined, so
 // that code compiled for a wide instruction set is never linked into baseline code. Another target
-// is one more branch in the "target" block; what a target leaves out falls back to vector
+// is one more branch in the "target" block; functions that a target leaves out fall back to vector
 // extensions.
 #pragma once
 
 #include <stdint.h>
 
-#include "mlx/backend/shared/math_base.h"
+#include "mlx/backend/math/base.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -188,7 +188,7 @@ struct Vec {
   MLX_VEC_OPERATOR(-)
   MLX_FN friend Vec operator*(Vec a, Vec b) {
 #if defined(__ARM_NEON)
-    // There is no product of 64-bit lanes: the products of their halves are added.
+    // Products of 64-bit lanes are missing: the products of their halves are added.
     if constexpr (sizeof(T) == 8 && !__is_same(T, double)) {
       const auto x = (uint64x2_t)a.v, y = (uint64x2_t)b.v;
       const uint32x4_t crosswise = vmulq_u32((uint32x4_t)x, vrev64q_u32((uint32x4_t)y));

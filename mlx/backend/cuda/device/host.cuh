@@ -1,5 +1,5 @@
-// Kernels as C++ of the host: what a kernel finds of its thread, and barriers at which the threads
-// of a block take turns. Who runs them (tests/cuda) sets the indices.
+// Kernels as C++ of the host: the indices of a thread, and barriers at which the threads of a block
+// take turns. The program that runs them (tests/cuda) sets the indices.
 #pragma once
 
 #include <math.h>
@@ -58,11 +58,11 @@ inline void __threadfence_system() {}
 
 #define MLX_SHARED static thread_local
 #define MLX_NOINLINE inline __attribute__((noinline))
-#define MLX_KERNEL(name, Parameters, p)             \
-  static void name##_body(const Parameters& p);     \
-  extern "C" void name(const void* arguments) {     \
+#define MLX_KERNEL(name, Parameters, p)                      \
+  static void name##_body(const Parameters& p);              \
+  extern "C" void name(const void* arguments) {              \
     name##_body(*static_cast<const Parameters*>(arguments)); \
-  }                                                 \
+  }                                                          \
   static void name##_body(const Parameters& p)
 #define MLX_IN_STEP_KERNEL(name, Parameters, p) \
   extern "C" {                                  \

@@ -1,4 +1,4 @@
-// What a kernel given as source finds: the names of element types, and how it is declared.
+// The prelude of a kernel given as source: the names of element types, and how it is declared.
 #pragma once
 
 #ifdef __CUDACC_RTC__

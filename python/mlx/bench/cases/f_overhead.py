@@ -1,4 +1,4 @@
-"""What a call costs when there is next to nothing to compute."""
+"""The time of a call with next to nothing to compute."""
 
 from __future__ import annotations
 

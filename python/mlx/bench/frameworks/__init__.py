@@ -1,4 +1,4 @@
-"""What cases may use of each framework: one module each, a class Framework with the same functions.
+"""Functions of each framework for cases: a module each, a class Framework with the same names.
 
 A framework leaves out what it does not have; base.py turns that into `Missing`.
 """

@@ -1,4 +1,4 @@
-"""What the frameworks share: defaults, and how a missing function shows."""
+"""Shared parts of the frameworks: defaults, and how a missing function shows."""
 
 from __future__ import annotations
 

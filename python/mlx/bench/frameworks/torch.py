@@ -1,4 +1,4 @@
-"""PyTorch. What is compiled goes through torch.compile, of a training step loss and gradient."""
+"""PyTorch. Compiled cases use torch.compile: of a training step, for loss and gradient."""
 
 from __future__ import annotations
 

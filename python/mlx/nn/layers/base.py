@@ -49,7 +49,7 @@ def _mapped(
     map_fn: Callable[..., Any] | None,
     is_leaf: Filter,
 ) -> Any:
-    """What :meth:`Module.filter_and_map` makes of an entry that was selected."""
+    """The result of :meth:`Module.filter_and_map` for an entry that was selected."""
     if is_leaf(module, key, value):
         return map_fn(value) if map_fn else value
     if isinstance(value, Module):
@@ -71,7 +71,7 @@ def _mapped(
 def _graft(target: Any, source: Any, leaf: type, kind: str, strict: bool) -> None:
     """Replace in place the entries of ``target`` that are of type ``leaf`` by those of ``source``.
 
-    ``kind`` names such an entry in errors; what does not fit is skipped unless ``strict``.
+    ``kind`` names such an entry in errors; entries that do not fit are skipped unless ``strict``.
     """
     if not isinstance(source, (dict, list)) or isinstance(target, tuple):
         if strict:
@@ -95,6 +95,13 @@ def _graft(target: Any, source: Any, leaf: type, kind: str, strict: bool) -> Non
             target[key] = new
         elif isinstance(current, (dict, list, tuple)) or strict:
             _graft(current, new, leaf, kind, strict)
+
+
+def _finds_entry(module: Module, key: str, of_class: Any) -> bool:
+    """Whether the class has a property without a setter that would find an entry of its name."""
+    if not isinstance(of_class, property) or of_class.fset is not None:
+        return False
+    return key in module or not hasattr(module, key)  # where it has no value, the entry is found
 
 
 class Module(dict):  # type: ignore[type-arg]
@@ -131,21 +138,21 @@ class Module(dict):  # type: ignore[type-arg]
         try:
             return self[key]
         except KeyError:
-            message = f"{type(self).__name__!r} object has no attribute {key!r}"
-            raise AttributeError(message, name=key, obj=self) from None
+            pass
+        return object.__getattribute__(self, key)  # raises a failed property's own error
 
     def __setattr__(self, key: str, val: Any) -> None:
         of_class = getattr(type(self), key, None)
-        if hasattr(of_class, "__set__"):
-            # A property decides itself where the value goes: into the entry of its name, perhaps.
+        if isinstance(val, _STORED) and _finds_entry(self, key, of_class):
+            self[key] = val
+        elif hasattr(of_class, "__set__"):  # decides itself where the value goes
             super().__setattr__(key, val)
         elif not isinstance(val, _STORED):
             super().__setattr__(key, val)
             self.pop(key, None)
         elif of_class is not None:
             raise AttributeError(
-                f"{key!r} is defined by the class {type(self).__name__!r} and would hide"
-                " the entry of that name"
+                f"{key!r} of the class {type(self).__name__!r} would hide the entry of that name"
             )
         else:
             self.__dict__.pop(key, None)
@@ -160,7 +167,7 @@ class Module(dict):  # type: ignore[type-arg]
     # Description
 
     def _extra_repr(self) -> str:
-        """What stands in the parentheses of the module's ``repr``."""
+        """The text in the parentheses of the module's ``repr``."""
         return ""
 
     def __repr__(self) -> str:

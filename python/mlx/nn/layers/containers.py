@@ -13,7 +13,7 @@ class Sequential(Module):
     """Call modules or plain functions one after the other.
 
     Args:
-        modules: what to call; each gets the result of the one before.
+        modules: the callables; each gets the result of the one before.
 
     >>> model = nn.Sequential(nn.Linear(2, 8), nn.relu, nn.Linear(8, 1))
     >>> model(mx.ones((3, 2))).shape

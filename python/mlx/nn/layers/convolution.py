@@ -12,7 +12,7 @@ from mlx.nn.layers.base import Module
 
 
 class _Conv(Module):
-    """What all convolutions share.
+    """The base of all convolutions.
 
     ``weight`` of shape ``(out_channels, *kernel_size, in_channels / groups)`` starts uniform in
     ``±1/sqrt(fan)``, ``fan`` being the product of all sizes but the first; ``bias`` of shape

@@ -280,8 +280,8 @@ class QuantizedAllToShardedLinear(_QuantizedShardedLinear):
         input_dims: the size of the whole input.
         output_dims: the size of the whole output.
         bias: whether there is a bias.
-        group_size: the number of elements that share a scale; that of the mode by default.
-        bits: the bits of an element; those of the mode by default.
+        group_size: the number of elements that share a scale; by default the mode's.
+        bits: the bits of an element; by default the mode's.
         mode: ``"affine"``, ``"mxfp4"``, ``"mxfp8"`` or ``"nvfp4"``; see
             :mod:`mlx.nn.layers.quantized`.
         group: the processes; all by default.
@@ -300,8 +300,8 @@ class QuantizedShardedToAllLinear(_QuantizedShardedLinear):
         input_dims: the size of the whole input.
         output_dims: the size of the whole output.
         bias: whether there is a bias.
-        group_size: the number of elements that share a scale; that of the mode by default.
-        bits: the bits of an element; those of the mode by default.
+        group_size: the number of elements that share a scale; by default the mode's.
+        bits: the bits of an element; by default the mode's.
         mode: ``"affine"``, ``"mxfp4"``, ``"mxfp8"`` or ``"nvfp4"``; see
             :mod:`mlx.nn.layers.quantized`.
         group: the processes; all by default.
@@ -406,7 +406,7 @@ class FullyShardedModule(Module):
         try:
             return fn(*args, **kwargs)
         finally:
-            # What the call replaced, such as running statistics, is divided anew.
+            # Arrays that the call replaced, such as running statistics, are divided anew.
             after = dict(tree_flatten(module.parameters()))
             for path, part in parts.items():
                 if after[path] is not whole[path]:

@@ -58,8 +58,8 @@ class Embedding(Module):
         """Return this table with packed vectors, a :class:`QuantizedEmbedding`.
 
         Args:
-            group_size: the number of elements that share a scale; that of the mode by default.
-            bits: the bits of an element; those of the mode by default.
+            group_size: the number of elements that share a scale; by default the mode's.
+            bits: the bits of an element; by default the mode's.
             mode: ``"affine"``, ``"mxfp4"``, ``"mxfp8"`` or ``"nvfp4"``; see
                 :mod:`mlx.nn.layers.quantized`.
             quantize_input: is not supported.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import mlx.core as mx
@@ -189,11 +190,14 @@ class GroupNorm(_Affine):
                 f" {x.ndim} dimensions."
             )
         batch, channels = x.shape[0], x.shape[-1]
+        places, of_group = math.prod(x.shape[1:-1]), channels // self.num_groups
         if self.pytorch_compatible:
-            groups = x.reshape(batch, -1, self.num_groups, channels // self.num_groups)
+            groups = x.reshape(batch, places, self.num_groups, of_group)
             y = _standardize(groups, (1, 3), self.eps)[0]
         else:
-            y = _standardize(x.reshape(batch, -1, self.num_groups), (1,), self.eps)[0]
+            y = _standardize(x.reshape(batch, places * of_group, self.num_groups), (1,), self.eps)[
+                0
+            ]
         return self._affine(y.reshape(x.shape))
 
 

@@ -42,8 +42,8 @@ def quantize(
 
     Args:
         model: the module below which layers are replaced.
-        group_size: the number of elements that share a scale; that of the mode by default.
-        bits: the bits of an element; those of the mode by default.
+        group_size: the number of elements that share a scale; by default the mode's.
+        bits: the bits of an element; by default the mode's.
         mode: ``"affine"``, ``"mxfp4"``, ``"mxfp8"`` or ``"nvfp4"``; see
             :mod:`mlx.nn.layers.quantized`.
         quantize_input: whether layers also quantize their input.
@@ -153,8 +153,8 @@ class QuantizedLinear(_Quantized):
         input_dims: the size of the input's last axis.
         output_dims: the size of the output's last axis.
         bias: whether there is a bias, which starts at zero.
-        group_size: the number of elements that share a scale; that of the mode by default.
-        bits: the bits of an element; those of the mode by default.
+        group_size: the number of elements that share a scale; by default the mode's.
+        bits: the bits of an element; by default the mode's.
         mode: ``"affine"``, ``"mxfp4"``, ``"mxfp8"`` or ``"nvfp4"``; see
             :mod:`mlx.nn.layers.quantized`.
 
@@ -202,8 +202,8 @@ class QuantizedLinear(_Quantized):
 
         Args:
             linear_layer: the layer.
-            group_size: the number of elements that share a scale; that of the mode by default.
-            bits: the bits of an element; those of the mode by default.
+            group_size: the number of elements that share a scale; by default the mode's.
+            bits: the bits of an element; by default the mode's.
             mode: ``"affine"``, ``"mxfp4"``, ``"mxfp8"`` or ``"nvfp4"``; see
                 :mod:`mlx.nn.layers.quantized`.
         """
@@ -222,8 +222,8 @@ class QuantizedEmbedding(_Quantized):
     Args:
         num_embeddings: the number of vectors.
         dims: the size of a vector.
-        group_size: the number of elements that share a scale; that of the mode by default.
-        bits: the bits of an element; those of the mode by default.
+        group_size: the number of elements that share a scale; by default the mode's.
+        bits: the bits of an element; by default the mode's.
         mode: ``"affine"``, ``"mxfp4"``, ``"mxfp8"`` or ``"nvfp4"``; see
             :mod:`mlx.nn.layers.quantized`.
 
@@ -268,7 +268,7 @@ class QuantizedEmbedding(_Quantized):
             biases=None if biases is None else biases[rows],
             **self._format,
         )
-        return y.reshape(*x.shape, -1)
+        return y.reshape(*x.shape, y.shape[-1])
 
     def as_linear(self, x: mx.array) -> mx.array:
         """Return scores of all vectors, as :meth:`Embedding.as_linear`.
@@ -290,8 +290,8 @@ class QuantizedEmbedding(_Quantized):
 
         Args:
             embedding_layer: the layer.
-            group_size: the number of elements that share a scale; that of the mode by default.
-            bits: the bits of an element; those of the mode by default.
+            group_size: the number of elements that share a scale; by default the mode's.
+            bits: the bits of an element; by default the mode's.
             mode: ``"affine"``, ``"mxfp4"``, ``"mxfp8"`` or ``"nvfp4"``; see
                 :mod:`mlx.nn.layers.quantized`.
         """
@@ -307,8 +307,8 @@ class QQLinear(_Quantized):
     Args:
         input_dims: the size of the input's last axis.
         output_dims: the size of the output's last axis.
-        group_size: the number of elements that share a scale; that of the mode by default.
-        bits: the bits of an element; those of the mode by default.
+        group_size: the number of elements that share a scale; by default the mode's.
+        bits: the bits of an element; by default the mode's.
         mode: ``"nvfp4"`` or ``"mxfp8"``.
 
     >>> nn.QQLinear(64, 8)(mx.ones((5, 64))).shape
@@ -371,8 +371,8 @@ class QQLinear(_Quantized):
 
         Args:
             linear_layer: the layer.
-            group_size: the number of elements that share a scale; that of the mode by default.
-            bits: the bits of an element; those of the mode by default.
+            group_size: the number of elements that share a scale; by default the mode's.
+            bits: the bits of an element; by default the mode's.
             mode: ``"nvfp4"`` or ``"mxfp8"``.
 
         Raises:

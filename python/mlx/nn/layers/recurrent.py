@@ -32,6 +32,11 @@ class _Recurrent(Module):
         return mx.random.uniform(-bound, bound, shape)
 
 
+def _along_steps(states: list[mx.array], like: mx.array) -> mx.array:
+    """Stack the states of the steps; `like` is what there is of no step."""
+    return mx.stack(states, axis=-2) if states else mx.zeros_like(like)
+
+
 class RNN(_Recurrent):
     """Compute ``h = nonlinearity(Wxh x + Whh h + bias)`` step by step.
 
@@ -79,7 +84,7 @@ class RNN(_Recurrent):
                 step if hidden is None else mx.addmm(step, hidden, self.Whh.T)
             )
             states.append(hidden)
-        return mx.stack(states, axis=-2)
+        return _along_steps(states, x)
 
 
 class GRU(_Recurrent):
@@ -134,7 +139,7 @@ class GRU(_Recurrent):
             new = mx.tanh(new if recalled is None else new + reset * recalled)
             hidden = (1 - keep) * new + (0 if hidden is None else keep * hidden)
             states.append(hidden)
-        return mx.stack(states, axis=-2)
+        return _along_steps(states, new_of_x)
 
 
 class LSTM(_Recurrent):
@@ -187,4 +192,5 @@ class LSTM(_Recurrent):
             hidden = mx.sigmoid(o) * mx.tanh(cell)
             states.append(hidden)
             cells.append(cell)
-        return mx.stack(states, axis=-2), mx.stack(cells, axis=-2)
+        none = x[..., : self.hidden_size]
+        return _along_steps(states, none), _along_steps(cells, none)

@@ -1,0 +1,43 @@
+// The vocabulary of kernels for NVIDIA's compiler NVRTC and, for tests, for a C++ compiler of the
+// host (host.cuh): how a kernel is declared, built-in functions by the names of C++ compilers.
+#pragma once
+
+#ifdef __CUDACC_RTC__
+#define __builtin_inff() __builtin_bit_cast(float, 0x7f800000u)
+#define __builtin_nanf(text) __builtin_bit_cast(float, 0x7fc00000u)
+#define __builtin_fabs(x) ::fabs(x)
+#define __builtin_floor(x) ::floor(x)
+#define __builtin_ceil(x) ::ceil(x)
+#define __builtin_rint(x) ::rint(x)
+#define __builtin_trunc(x) ::trunc(x)
+#define __builtin_sqrt(x) ::sqrt(x)
+#define __builtin_fma(a, b, c) ::fma(a, b, c)
+#define __builtin_fmod(a, b) ::fmod(a, b)
+#define __builtin_copysign(a, b) ::copysign(a, b)
+#define __builtin_hypot(a, b) ::hypot(a, b)
+#define __builtin_exp(x) ::exp(x)
+#define __builtin_expm1(x) ::expm1(x)
+#define __builtin_log(x) ::log(x)
+#define __builtin_log1p(x) ::log1p(x)
+#define __builtin_pow(a, b) ::pow(a, b)
+#define __builtin_sin(x) ::sin(x)
+#define __builtin_cos(x) ::cos(x)
+#define __builtin_tan(x) ::tan(x)
+#define __builtin_sinh(x) ::sinh(x)
+#define __builtin_cosh(x) ::cosh(x)
+#define __builtin_tanh(x) ::tanh(x)
+#define __builtin_asinh(x) ::asinh(x)
+#define __builtin_atan(x) ::atan(x)
+#define __builtin_atan2(a, b) ::atan2(a, b)
+#define __builtin_erf(x) ::erf(x)
+#define __builtin_erfc(x) ::erfc(x)
+#define MLX_SHARED __shared__
+#define MLX_NOINLINE inline __noinline__
+// A kernel takes one block of arguments.
+#define MLX_KERNEL(name, Parameters, p) \
+  extern "C" __global__ void __launch_bounds__(256) name(const __grid_constant__ Parameters p)
+// One whose threads meet at barriers or shuffles.
+#define MLX_IN_STEP_KERNEL(name, Parameters, p) MLX_KERNEL(name, Parameters, p)
+#else
+#include "mlx/backend/cuda/device/host.cuh"
+#endif

@@ -1,0 +1,49 @@
+// The part of the interface that is the same for all devices with queues.
+#include "mlx/backend/gpu/backend.h"
+
+namespace mlx::core::gpu {
+
+Ref<Buffer> GpuBackend::alloc(size_t bytes, Stream stream) {
+  Entrance here;
+  return take_memory(bytes, stream);
+}
+
+Ref<Buffer> GpuBackend::wrap(void* data, size_t bytes, int index, Ref<RefCounted> owner) {
+  if (!device(index).hardware->unified) return {};
+  return make_ref<AdoptedMemory>(space_of(Device(Device::gpu, index)), data,
+                                 reinterpret_cast<Address>(data), bytes, std::move(owner));
+}
+
+void* GpuBackend::address(const Buffer& buffer) {
+  return reinterpret_cast<void*>(address_of(buffer));
+}
+
+void GpuBackend::copy(Copy c) {
+  Entrance here;
+  start_copy(std::move(c));
+}
+
+std::shared_ptr<const Executable> GpuBackend::prepare(Work work) {
+  Entrance here;
+  DeviceState& state = device(work.device.index);
+  return prepare_work(std::move(work), state,
+                      [&](const Step& step) { return prepare_step(step, state); });
+}
+
+void GpuBackend::launch(Launch l) {
+  Entrance here;
+  start_launch(std::move(l));
+}
+
+void GpuBackend::synchronize(Stream s) {
+  Entrance here;
+  if (Ref<Queue> queue = device(s.device.index).find_queue(s.index)) queue->drain(true);
+}
+
+void GpuBackend::release(Stream s) {
+  if (Entrance::closed()) return;
+  Entrance here;
+  device(s.device.index).release(s.index);
+}
+
+}  // namespace mlx::core::gpu

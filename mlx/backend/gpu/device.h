@@ -1,0 +1,117 @@
+// The functions that a device with queues brings to this room: all that the backend of a GPU has to
+// write, beside the text of its kernels. The rest (queues, completion, memory, copies, prepared
+// steps, kernels kept by their source) is in this folder, once for all of them; docs/how/device.md
+// is the introduction.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "mlx/core/dtype.h"
+
+namespace mlx::core::gpu {
+
+using Address = unsigned long long;  ///< of device memory
+using StreamHandle = struct OpaqueStream*;
+using EventHandle = struct OpaqueEvent*;
+using FunctionHandle = struct OpaqueFunction*;
+
+/// Watches the room at work, and lets it fail: for tests.
+struct Probe {
+  virtual ~Probe() = default;
+  /// Throws MemoryError where a block shall be refused.
+  virtual void admit(size_t) {}
+  virtual void block_taken(Address, size_t) {}
+  virtual void block_given(Address, size_t) {}
+  /// The error with which a launch, or a copy, shall fail, or null.
+  virtual std::exception_ptr launch_starts() { return nullptr; }
+  virtual std::exception_ptr copy_starts() { return nullptr; }
+  virtual void launch_ends() {}
+  /// True while queues are held: nothing waits for all of them.
+  virtual bool holds() { return false; }
+};
+
+struct ProductLibrary;
+struct FourierLibrary;
+
+/// The target of printed kernels: how their text begins, and how it finds the thread.
+struct KernelTarget {
+  const char* head;          ///< a line that includes the device's vocabulary
+  const char* folder;        ///< of the families' texts
+  const char* declaration;   ///< of a kernel: (name, type of its arguments, their name)
+  const char *first, *step;  ///< number of the thread's block, and how many blocks there are
+  const char* thread;        ///< number of the thread in its block
+};
+
+/// One device. Functions throw ExecutionError, or MemoryError where memory is short. Queues call
+/// them from several threads at once, which have entered the device; functions that throw nothing
+/// are called on any thread.
+class Hardware {
+ public:
+  virtual ~Hardware() = default;
+
+  /// Makes the device the calling thread's. Throws ExecutionError where it cannot be used, as in a
+  /// forked child.
+  virtual void enter() = 0;
+  /// The same on the thread that runs a job of a queue, before each.
+  virtual void begin(StreamHandle) { enter(); }
+
+  /// Memory; 0 where the device has no more.
+  virtual Address alloc(size_t bytes) = 0;
+  virtual void free(Address address) noexcept = 0;
+  /// Host memory that kernels write to and copies go through without waiting, for ever.
+  virtual void* alloc_host(size_t bytes) = 0;
+
+  /// `number`: of the engine's stream.
+  virtual StreamHandle make_stream(int number) = 0;
+  /// Gives a stream back, whose work is over.
+  virtual void free_stream(StreamHandle stream) noexcept = 0;
+  /// Enqueues a copy; addresses of the host are those of its pointers.
+  enum class Way { to_device, to_host, within };
+  virtual void copy(Way way, Address to, Address from, size_t bytes, StreamHandle stream) = 0;
+  /// Enqueues `blocks` blocks of 256 threads. The first word of the arguments counts those behind
+  /// it, which the kernel gets.
+  virtual void launch(FunctionHandle kernel, int64_t blocks, std::span<const int64_t> arguments,
+                      StreamHandle stream) = 0;
+
+  /// The end of what the stream has by now.
+  virtual EventHandle record(StreamHandle stream) = 0;
+  /// Takes an event back at which nothing looks any more.
+  virtual void free_event(EventHandle event) noexcept = 0;
+  /// Whether the device is past the event; `fault` becomes its error, where it has one.
+  virtual bool reached(EventHandle event, std::exception_ptr& fault) = 0;
+  /// Blocks until it is, without polling. Errors are those that `reached` gives.
+  virtual void wait(EventHandle event) = 0;
+  /// Lets the stream wait for the event, on the device.
+  virtual void stream_waits(StreamHandle stream, EventHandle event) = 0;
+  /// Blocks until the stream has done what it has by now.
+  virtual void wait_stream(StreamHandle stream) = 0;
+
+  // Kernels from source, where the room's families are used.
+  /// All that compiled code depends on beside its source: compiler, options, architecture.
+  virtual std::string identity() { return {}; }
+  /// Machine code of a source.
+  virtual std::string compile(const std::string& source) { return source; }
+  /// The kernel `name` of machine code; `module`, null for code that is new, keeps it.
+  virtual FunctionHandle load(const std::string&, const char*, void*&) { return nullptr; }
+  virtual const KernelTarget* target() const { return nullptr; }
+
+  /// Libraries of the device, or null.
+  virtual ProductLibrary* products() { return nullptr; }
+  virtual FourierLibrary* fourier() { return nullptr; }
+
+  // Facts, set once.
+  int processors = 1;
+  size_t limit = 0;   ///< bytes of memory for arrays, at first
+  bool parts = true;  ///< small blocks of memory are parts of larger ones
+  Probe* probe = nullptr;
+  bool unified = false;   ///< addresses are the host's too
+  bool on_queue = false;  ///< all jobs run on the queue's thread: functions do their work at once
+  bool forks = false;     ///< a forked child uses the device, with fresh queues
+};
+
+}  // namespace mlx::core::gpu

@@ -1,0 +1,71 @@
+// The devices in use, with what belongs to each: its memory, its queues, its kernels.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "mlx/backend/gpu/memory.h"
+#include "mlx/backend/gpu/queue.h"
+#include "mlx/backend/gpu/source_cache.h"
+#include "mlx/backend/gpu/staging.h"
+
+namespace mlx::core::gpu {
+
+struct DeviceState {
+  DeviceState(int index, std::unique_ptr<Hardware> hardware);
+  /// Makes the device the calling thread's. Throws ExecutionError in a forked child, unless the
+  /// device serves there.
+  void enter() const;
+  /// The queue of a stream of the engine, made on first use.
+  Ref<Queue> queue(int stream);
+  Ref<Queue> find_queue(int stream);
+  /// The stream is used no more: its queue goes when its work is over.
+  void release(int stream);
+  /// Waits for all queues.
+  void drain();
+  void poll();
+  /// A kernel of a family, whose texts are in the target's folder: `text` follows the line that
+  /// includes them.
+  FunctionHandle kernel(const char* family, const std::string& text, const char* name);
+
+  const int index;
+  const std::unique_ptr<Hardware> hardware;
+  const int processors;
+  const std::unique_ptr<Pool> pool;
+  const std::unique_ptr<KernelCache> kernels;
+  Staging staging;
+  Records records;
+
+ private:
+  friend struct Forks;
+  std::vector<Ref<Queue>> all_queues();
+  std::mutex mutex_;
+  std::map<int, Ref<Queue>> queues_;
+  std::vector<Ref<Queue>> retired_;  // whose work may not be over
+};
+
+/// Says how many devices there are and how one is opened, on first use. Called once.
+void set_devices(int count, std::unique_ptr<Hardware> (*open)(int index));
+/// The state of a device, which is opened on first use.
+DeviceState& device(int index);
+/// Waits for all work on all devices that are in use.
+void drain_all();
+/// Has that happen at the program's end, before what libraries that are open now do then.
+void drain_at_exit();
+/// Ends, everywhere, what is over on the devices.
+void poll_all();
+
+/// The door through which threads of the engine enter the room. At the program's end it is closed:
+/// threads that come then stay there for good, since libraries of the device may be gone.
+class Entrance {
+ public:
+  Entrance();
+  ~Entrance();
+  Entrance(const Entrance&) = delete;
+  static bool closed();
+};
+/// True on a queue's own thread.
+bool on_queue_thread();
+
+}  // namespace mlx::core::gpu

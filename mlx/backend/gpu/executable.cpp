@@ -1,0 +1,504 @@
+// Launches of prepared steps, and copies, as jobs of a queue.
+#include "mlx/backend/gpu/executable.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "mlx/backend/common/odometer.h"
+#include "mlx/backend/common/steps.h"
+#include "mlx/backend/gpu/borrow.h"
+#include "mlx/core/error.h"
+#include "mlx/ops/custom.h"
+#include "mlx/ops/custom_device.h"
+
+namespace mlx::core::gpu {
+
+namespace {
+
+/// A device takes so many kernels at once; a thread that launches more waits for it.
+constexpr size_t kManySteps = 256;
+
+struct Prepared {
+  Step step;
+  bool watched = false;
+  std::unique_ptr<const OpKernel> kernel = {};
+  std::unique_ptr<const BorrowedStep> borrowed = {};
+};
+struct GpuExecutable final : Executable {
+  explicit GpuExecutable(DeviceState& device) : device(device) {}
+  DeviceState& device;
+  std::vector<Prepared> steps;
+  size_t arena_bytes = 0;
+  bool waits = false;
+  StepSlots slots(size_t i) const { return slots_of(steps[i].step); }
+};
+
+bool is_primitive(const Step& s) { return s.op == &op_primitive || s.op == &op_primitive_bundle; }
+
+/// An array over operand k of a step, at a position of the step's loop. `arena`: the memory of
+/// bindings without a buffer.
+array operand_array(const Step& step, int k, const Shape& at, const Launch& launch, Buffer* arena) {
+  const Binding& b = launch.arguments.bindings()[step.slots[k]];
+  Ref<Buffer> buffer(b.buffer ? b.buffer : arena);
+  const Layout& l = step.operands[k];
+  const int64_t offset = (b.offset + moved_bytes(step, k, at)) / l.dtype.size() + l.offset;
+  const size_t bytes = buffer->bytes;
+  return array(make_ref<Storage>(std::move(buffer), bytes), l.shape, l.strides, offset, l.dtype);
+}
+
+/// Copies between host memory and the device that have happened when they return.
+class HostCopies final : public BorrowCopies {
+ public:
+  explicit HostCopies(Queue& queue) : queue_(queue) {}
+  void to_host(void* to, uint64_t from, size_t bytes) override {
+    queue_.device().hardware->copy(Hardware::Way::to_host, reinterpret_cast<Address>(to), from,
+                                   bytes, queue_.stream());
+    queue_.wait_device();
+  }
+  void to_device(uint64_t to, const void* from, size_t bytes) override {
+    queue_.device().hardware->copy(Hardware::Way::to_device, to, reinterpret_cast<Address>(from),
+                                   bytes, queue_.stream());
+    queue_.wait_device();
+  }
+
+ private:
+  Queue& queue_;
+};
+
+/// One step of a launch, with the addresses that its operands are bound to.
+class Running {
+ public:
+  Running(const Prepared& prepared, const Launch& launch, const Ref<DeviceBuffer>& arena,
+          Queue& queue, const device::ErrorRecord* record, std::vector<Ref<Buffer>>& kept)
+      : p_(prepared),
+        step_(prepared.step),
+        launch_(launch),
+        arena_(arena),
+        queue_(queue),
+        record_(record),
+        kept_(kept) {
+    for (int slot : step_.slots) {
+      const Binding& b = launch.arguments.bindings()[slot];
+      base_.push_back((b.buffer ? address_of(*b.buffer) : arena->address()) + b.offset);
+    }
+  }
+
+  void run() {
+    StepObserver* observer = p_.watched ? step_observer.load() : nullptr;
+    if (!observer) return run_kernel();
+    queue_.wait_device();
+    auto run_and_wait = [&] {
+      run_kernel();
+      queue_.wait_device();
+      if (record_ && record_->set) p_.kernel->raise(*record_);
+    };
+    run_observed(*observer, step_, constants(), run_and_wait,
+                 [&](int first, int end) { return any_nan(first, end); });
+  }
+
+ private:
+  const Scalar* constants() const { return launch_.arguments.constants() + step_.first_constant; }
+  std::span<const uint64_t> operands() const { return {base_.data(), base_.size()}; }
+
+  void run_kernel() {
+    if (p_.kernel) return run_op();
+    queue_.wait_device();
+    if (is_primitive(step_)) return run_primitive();
+    HostCopies copies(queue_);
+    p_.borrowed->run(operands(), constants(), copies);
+  }
+
+  array as_array(int k, const Shape& at) const {
+    return operand_array(step_, k, at, launch_, arena_.get());
+  }
+  void run_op() {
+    const Enqueue to{queue_, reinterpret_cast<uint64_t>(record_), constants()};
+    if (step_.loop.empty()) return p_.kernel->launch(to, operands());
+    SmallVector<uint64_t, 16> moved;
+    moved.resize(base_.size());
+    each_position(step_.loop, [&](const Shape& at) {
+      for (size_t k = 0; k < base_.size(); ++k) moved[k] = base_[k] + moved_bytes(step_, k, at);
+      p_.kernel->launch(to, {moved.data(), moved.size()});
+    });
+  }
+  void run_primitive() {
+    Primitive& primitive = *static_cast<const PrimitiveAttrs*>(step_.attrs.get())->primitive;
+    std::vector<std::pair<Shape, Dtype>> declared;
+    for (int k = step_.n_inputs; k < step_.outputs_end(); ++k)
+      declared.emplace_back(step_.operands[k].shape, step_.operands[k].dtype);
+    each_position(step_.loop, [&](const Shape& at) {
+      Arrays inputs, outputs;
+      for (int k = 0; k < step_.n_inputs; ++k) inputs.push_back(as_array(k, at));
+      for (int k = step_.n_inputs; k < step_.outputs_end(); ++k) outputs.push_back(as_array(k, at));
+      {
+        DeviceScope scope(launch_.stream, kept_);
+        primitive.eval_gpu(inputs, outputs);
+      }
+      check_outputs(primitive, outputs, declared);
+      for (size_t k = 0; k < outputs.size(); ++k)
+        collect(outputs[k], as_array(step_.n_inputs + static_cast<int>(k), at));
+    });
+  }
+  /// Copies the elements that a primitive gave an output, unless it wrote them in place.
+  void collect(const array& output, const array& place) {
+    const size_t bytes = output.nbytes();
+    if (bytes == 0) return;
+    const Space space = space_of(launch_.stream.device);
+    auto there = [&](const Ref<Buffer>& b, const array& a) {
+      return address_of(*b) + a.node()->value.offset * a.itemsize();
+    };
+    const Value& v = output.node()->value;
+    const Address to = there(place.node()->value.storage->replica(space), place);
+    const Ref<Buffer> from = v.storage->replica(space);
+    // The host may have written where it has an address of separate memory.
+    const Ref<Buffer> host_side = v.storage->replica(Space::host);
+    const bool on_host = !from || (host_side && host_side.get() != from.get());
+    const bool in_rows = is_row_contiguous(output.shape(), v.strides);
+    if (!on_host && in_rows) {
+      if (there(from, output) == to) return;
+      queue_.device().hardware->copy(Hardware::Way::within, to, there(from, output), bytes,
+                                     queue_.stream());
+      kept_.push_back(from);
+      return;
+    }
+    queue_.wait_device();
+    const char* host = output.data<char>();
+    std::vector<char> rows;
+    if (!in_rows) {
+      const auto size = static_cast<int64_t>(output.itemsize());
+      Odometer<1> at(output.shape(), {v.strides});
+      for (size_t n = output.size(); n-- > 0; at.next())
+        rows.insert(rows.end(), host + at[0] * size, host + (at[0] + 1) * size);
+      host = rows.data();
+    }
+    HostCopies(queue_).to_device(to, host, bytes);
+  }
+
+  /// Whether operands, at all positions of the loop, hold NaNs.
+  bool any_nan(int first, int end) const {
+    for (int k = first; k < end; ++k) {
+      const Layout l = whole_operand(step_, k);
+      if (!is_inexact(l.dtype) || num_elements(l.shape) == 0) continue;
+      const auto [low, high] = extent(l.shape, l.strides);
+      const int64_t size = l.dtype.size();
+      std::vector<std::max_align_t> host((high - low + 1) * size / sizeof(std::max_align_t) + 1);
+      HostCopies(queue_).to_host(host.data(), base_[k] + (l.offset + low) * size,
+                                 (high - low + 1) * size);
+      if (has_nan({reinterpret_cast<char*>(host.data()) - low * size, l})) return true;
+    }
+    return false;
+  }
+
+  const Prepared& p_;
+  const Step& step_;
+  const Launch& launch_;
+  const Ref<DeviceBuffer>& arena_;
+  Queue& queue_;
+  const device::ErrorRecord* record_;
+  std::vector<Ref<Buffer>>& kept_;
+  SmallVector<uint64_t, 16> base_;
+};
+
+}  // namespace
+
+Address address_of(const Buffer& buffer) {
+  auto* own = dynamic_cast<const DeviceMemory*>(&buffer);
+  if (!own)
+    fail<ExecutionError>("gpu", "a buffer of another device; those of the GPU are accepted");
+  return own->address();
+}
+
+Ref<DeviceBuffer> take_memory(size_t bytes, Stream stream) {
+  DeviceState& state = device(stream.device.index);
+  state.enter();
+  Block block = state.pool->take(bytes);
+  return make_ref<DeviceBuffer>(space_of(stream.device), *state.pool, std::move(block));
+}
+
+std::shared_ptr<const Executable> prepare_work(
+    Work work, DeviceState& state,
+    const std::function<std::unique_ptr<const OpKernel>(const Step&)>& find) {
+  state.enter();
+  auto x = std::make_shared<GpuExecutable>(state);
+  x->arena_bytes = work.arena_bytes;
+  const bool watched = step_observer.load() != nullptr;
+  for (Step& s : work.steps) {
+    Prepared p{std::move(s), watched};
+    if (!is_primitive(p.step) && !(p.kernel = find(p.step)))
+      p.borrowed = std::make_unique<const BorrowedStep>(p.step, work.device);
+    x->waits = x->waits || watched || !p.kernel;
+    x->steps.push_back(std::move(p));
+  }
+  x->waits = x->waits || x->steps.size() > kManySteps;
+  return x;
+}
+
+//--- launches
+
+namespace {
+
+/// A launch, with its memory and what became of its steps: in progress, or stopped before one.
+struct Started {
+  explicit Started(Launch l)
+      : launch(std::move(l)),
+        executable(std::static_pointer_cast<const GpuExecutable>(launch.executable)),
+        results(executable->steps.size()),
+        records(executable->steps.size()) {
+    for (const Binding& b : launch.arguments.bindings()) bindings.push_back(b);
+    if (Probe* probe = executable->device.hardware->probe) refusal = probe->launch_starts();
+  }
+  Started(const Started&) = delete;
+  ~Started() {
+    for (device::ErrorRecord* r : records)
+      if (r) executable->device.records.give(r);
+  }
+  /// A record for a step whose kernels check their operands, or null.
+  device::ErrorRecord* record(size_t step) {
+    const OpKernel* kernel = executable->steps[step].kernel.get();
+    if (kernel && kernel->checks() && !records[step])
+      records[step] = executable->device.records.take();
+    checks = checks || records[step];
+    return records[step];
+  }
+  /// The first error that kernels reported, once they are over.
+  std::exception_ptr reported() {
+    std::exception_ptr first;
+    for (size_t i = 0; i < records.size(); ++i) {
+      if (!records[i] || !records[i]->set) continue;
+      try {
+        executable->steps[i].kernel->raise(*records[i]);
+      } catch (...) {
+        if (!first) first = std::current_exception();
+        results.fail(i, first);
+      }
+    }
+    return first;
+  }
+  std::vector<const Buffer*> unwritten() const {
+    return results.unwritten_buffers(bindings, [&](size_t i) { return executable->slots(i); });
+  }
+
+  Launch launch;
+  const std::shared_ptr<const GpuExecutable> executable;
+  Ref<DeviceBuffer> arena;
+  std::exception_ptr refusal;
+  StepResults results;
+  size_t next = 0;
+  std::vector<device::ErrorRecord*> records;
+  bool checks = false;
+  std::vector<Binding> bindings;  ///< for their names: the launch may be over
+};
+
+void start(std::shared_ptr<Started> s);
+
+/// A launch that found no memory before its first step, or at a later one.
+class SuspendedLaunch final : public SuspendedWork {
+ public:
+  explicit SuspendedLaunch(std::shared_ptr<Started> started) : started_(std::move(started)) {}
+  std::vector<Ref<Event>>& after() override { return started_->launch.after; }
+  void resume(Event& end) override {
+    if (std::exception_ptr error = stopped_before(started_->launch.after, false))
+      return end.suspend(error, std::make_unique<SuspendedLaunch>(std::move(started_)));
+    started_->launch.done = Ref<Event>(&end);
+    try {
+      start(std::move(started_));
+    } catch (...) {
+      end.fail(std::current_exception(), {nullptr});
+    }
+  }
+
+ private:
+  std::shared_ptr<Started> started_;
+};
+
+/// Enqueues the steps. Throws where the launch can go on later.
+void run_steps(Started& s, Queue& queue, std::vector<Ref<Buffer>>& kept) {
+  const auto& steps = s.executable->steps;
+  s.results.run(
+      s.next, s.bindings, [&](size_t i) { return s.executable->slots(i); }, [](size_t) {},
+      [&](size_t i) { Running(steps[i], s.launch, s.arena, queue, s.record(i), kept).run(); });
+}
+
+void run(std::shared_ptr<Started> s, Ref<DeviceCompletion> completion, Queue& queue) {
+  Flight flight{.completion = std::move(completion)};
+  flight.error = s->refusal ? s->refusal : queue.wait_for(s->launch.after);
+  bool stopped = flight.error && can_resume(flight.error);
+  if (!flight.error) {
+    try {
+      run_steps(*s, queue, flight.buffers);
+      flight.error = s->results.error();
+      if (flight.error) flight.unwritten = s->unwritten();
+    } catch (...) {
+      flight.error = std::current_exception();
+      stopped = true;
+    }
+  }
+  if (s->checks)
+    flight.reported = [s](std::vector<const Buffer*>& unwritten) {
+      std::exception_ptr found = s->reported();
+      if (found) unwritten = s->unwritten();
+      return found;
+    };
+  if (stopped) {
+    flight.rest = std::make_unique<SuspendedLaunch>(s);
+  } else {
+    flight.after = std::move(s->launch.after);
+    flight.arguments = std::move(s->launch.arguments);
+    flight.buffers.push_back(std::move(s->arena));
+  }
+  if (Probe* probe = queue.device().hardware->probe)
+    flight.at_end = [probe](bool) { probe->launch_ends(); };
+  s = {};
+  queue.finish(std::move(flight));
+}
+
+void start(std::shared_ptr<Started> s) {
+  Launch& launch = s->launch;
+  Ref<Queue> queue = s->executable->device.queue(launch.stream.index);
+  try {
+    const size_t bytes = s->executable->arena_bytes;
+    if (bytes && !s->arena) s->arena = take_memory(bytes, launch.stream);
+  } catch (...) {
+    const Ref<Event> done = std::exchange(launch.done, {});  // the event owns the rest
+    return done->suspend(std::current_exception(), std::make_unique<SuspendedLaunch>(std::move(s)));
+  }
+  auto completion = make_ref<DeviceCompletion>(queue);
+  launch.done->set_completion(completion);
+  launch.done = {};  // its waiters keep it
+  const bool on_host = s->executable->waits || waits_on_host(launch.after);
+  queue->submit([queue = queue.get(), completion = std::move(completion),
+                 s = std::move(s)]() mutable { run(std::move(s), std::move(completion), *queue); },
+                on_host);
+}
+
+}  // namespace
+
+void start_launch(Launch launch) {
+  device(launch.stream.device.index).enter();
+  start(std::make_shared<Started>(std::move(launch)));
+}
+
+//--- copies
+
+namespace {
+
+struct StartedCopy {
+  Copy copy;
+  std::exception_ptr refusal = {};
+};
+void start(std::shared_ptr<StartedCopy> s);
+
+class SuspendedCopy final : public SuspendedWork {
+ public:
+  explicit SuspendedCopy(std::shared_ptr<StartedCopy> started) : started_(std::move(started)) {}
+  std::vector<Ref<Event>>& after() override { return started_->copy.after; }
+  void resume(Event& end) override {
+    if (std::exception_ptr error = stopped_before(started_->copy.after, false))
+      return end.suspend(error, std::make_unique<SuspendedCopy>(std::move(started_)));
+    started_->copy.done = Ref<Event>(&end);
+    try {
+      start(std::move(started_));
+    } catch (...) {
+      end.fail(std::current_exception(), {nullptr});
+    }
+  }
+
+ private:
+  std::shared_ptr<StartedCopy> started_;
+};
+
+/// Bytes to or from host memory, or between buffers of the device; small ones through memory that
+/// the device reaches without waiting.
+void enqueue(const Copy& c, Queue& queue, Flight& flight) {
+  Hardware& hardware = *queue.device().hardware;
+  const StreamHandle stream = queue.stream();
+  const bool from_host = c.from->space == Space::host, to_host = c.to->space == Space::host;
+  using Way = Hardware::Way;
+  auto at = [](const Ref<Buffer>& b, int64_t offset) {
+    return (b->space == Space::host ? reinterpret_cast<Address>(b->host) : address_of(*b)) +
+           static_cast<Address>(offset);
+  };
+  const Address from = at(c.from, c.from_offset), to = at(c.to, c.to_offset);
+  if (!from_host && !to_host) return hardware.copy(Way::within, to, from, c.bytes, stream);
+  if (c.bytes > Staging::kPiece) {
+    hardware.copy(from_host ? Way::to_device : Way::to_host, to, from, c.bytes, stream);
+    return queue.wait_device();  // the host's memory may go or change after this
+  }
+  Staging& staging = queue.device().staging;
+  void* piece = staging.take();
+  const auto there = reinterpret_cast<Address>(piece);
+  if (from_host) {
+    std::memcpy(piece, reinterpret_cast<const void*>(from), c.bytes);
+    flight.at_end = [&staging, piece](bool) { staging.give(piece); };
+    hardware.copy(Way::to_device, to, there, c.bytes, stream);
+  } else {
+    flight.at_end = [&staging, piece, to, bytes = c.bytes](bool wrote) {
+      if (wrote) std::memcpy(reinterpret_cast<void*>(to), piece, bytes);
+      staging.give(piece);
+    };
+    hardware.copy(Way::to_host, there, from, c.bytes, stream);
+  }
+}
+
+/// Waits for events on the host; gives the error of one that failed.
+std::exception_ptr wait_here(const std::vector<Ref<Event>>& events) {
+  try {
+    for (const Ref<Event>& e : events) e->wait_first();
+    return {};
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+void run(std::shared_ptr<StartedCopy> s, Ref<DeviceCompletion> completion, Queue& queue) {
+  Flight flight{.completion = std::move(completion)};
+  Copy& c = s->copy;
+  // Host memory is read while the copy is enqueued.
+  const bool reads_here = c.from->space == Space::host;
+  flight.error = s->refusal   ? s->refusal
+                 : reads_here ? wait_here(c.after)
+                              : queue.wait_for(c.after);
+  if (!flight.error) {
+    try {
+      enqueue(c, queue, flight);
+    } catch (...) {
+      flight.error = std::current_exception();
+    }
+  }
+  if (flight.error && can_resume(flight.error)) {
+    flight.rest = std::make_unique<SuspendedCopy>(std::move(s));
+  } else {
+    flight.after = std::move(c.after);
+    flight.buffers = {std::move(c.from), std::move(c.to)};
+  }
+  s = {};
+  queue.finish(std::move(flight));
+}
+
+void start(std::shared_ptr<StartedCopy> s) {
+  Copy& c = s->copy;
+  Ref<Queue> queue = device(c.stream.device.index).queue(c.stream.index);
+  auto completion = make_ref<DeviceCompletion>(queue);
+  c.done->set_completion(completion);
+  c.done = {};
+  const bool from_host = c.from->space == Space::host;
+  const bool large = c.bytes > Staging::kPiece && (from_host || c.to->space == Space::host);
+  auto over = [](const Ref<Event>& e) { return e->done(); };
+  const bool on_host =
+      large || (from_host ? !std::ranges::all_of(c.after, over) : waits_on_host(c.after));
+  queue->submit([queue = queue.get(), completion = std::move(completion),
+                 s = std::move(s)]() mutable { run(std::move(s), std::move(completion), *queue); },
+                on_host);
+}
+
+}  // namespace
+
+void start_copy(Copy copy) {
+  DeviceState& state = device(copy.stream.device.index);
+  state.enter();
+  auto s = std::make_shared<StartedCopy>(StartedCopy{std::move(copy)});
+  if (Probe* probe = state.hardware->probe) s->refusal = probe->copy_starts();
+  start(std::move(s));
+}
+
+}  // namespace mlx::core::gpu

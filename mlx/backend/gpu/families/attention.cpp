@@ -1,0 +1,156 @@
+// Attention and rotary position embedding.
+#include "mlx/ops/attention.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "mlx/backend/gpu/families/family.h"
+#include "mlx/backend/gpu/families/fused.h"
+#include "mlx/backend/gpu/families/index.h"
+#include "mlx/ops/rope.h"
+
+namespace mlx::core::gpu {
+
+namespace {
+
+using device::AttentionArguments;
+using device::RopeArguments;
+
+FunctionHandle kernel(const std::string& call, DeviceState& device) {
+  return device.kernel("attention", cat(call), "attention_kernel");
+}
+
+class Attention final : public OpKernel {
+ public:
+  Attention(const Step& step, DeviceState& device) : n_inputs_(step.n_inputs) {
+    const auto& a = attrs_as<AttentionAttrs>(step.attrs.get());
+    const Layout &q = step.operands[0], &k = step.operands[1], &v = step.operands[2];
+    for (const Layout& l : step.operands) offsets_.push_back(l.offset * l.dtype.size());
+    AttentionArguments& p = arguments_;
+    p.batches = q.shape[0];
+    p.heads = q.shape[1];
+    p.key_heads = k.shape[1];
+    p.queries = q.shape[2];
+    p.keys = k.shape[2];
+    p.features = q.shape[3];
+    p.width = v.shape[3];
+    p.causal = a.causal;
+    p.scale = a.scale;
+    std::ranges::copy(q.strides, p.q_stride);
+    std::ranges::copy(k.strides, p.k_stride);
+    std::ranges::copy(v.strides, p.v_stride);
+    mask_ = a.has_mask ? 3 : 0;
+    if (mask_) std::ranges::copy(step.operands[3].strides, p.mask_stride);
+    sinks_ = a.has_sinks ? 3 + a.has_mask : 0;
+    if (sinks_) p.sink_stride = step.operands[sinks_].strides[0];
+    const int64_t width = p.width <= 64 ? 64 : p.width <= 128 ? 128 : 256;
+    // Few rows leave the others of a block idle.
+    const int64_t rows = p.heads / p.key_heads * p.queries, each = rows <= 16 ? 1 : 4;
+    const char* type = element_type(q.dtype);
+    kernel_.function =
+        kernel(cat("MLX_IN_STEP_KERNEL(attention_kernel, AttentionArguments, p) { attention<", type,
+                   ", ", mask_ ? element_type(step.operands[3].dtype) : type, ", ", each, ", ",
+                   width, ">(p); }\n"),
+               device);
+    if (num_elements(step.operands[n_inputs_].shape) == 0) return;
+    const int64_t of_block = 16 * each;
+    blocks_ = std::min<int64_t>(p.batches * p.key_heads * ((rows + of_block - 1) / of_block) *
+                                    ((p.width + width - 1) / width),
+                                1 << 20);
+  }
+  void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
+    if (blocks_ == 0) return;
+    auto address = [&](int k) { return static_cast<int64_t>(operands[k]) + offsets_[k]; };
+    ArgumentBlock<AttentionArguments> block{.p = arguments_};
+    block.p.q = address(0);
+    block.p.k = address(1);
+    block.p.v = address(2);
+    if (mask_) block.p.mask = address(mask_);
+    if (sinks_) block.p.sinks = address(sinks_);
+    block.p.out = address(n_inputs_);
+    kernel_.launch(to, blocks_, block.all());
+  }
+
+ private:
+  AttentionArguments arguments_ = {};
+  Kernel kernel_;
+  SmallVector<int64_t, 8> offsets_;
+  int n_inputs_, mask_ = 0, sinks_ = 0;
+  int64_t blocks_ = 0;
+};
+
+class Rope final : public OpKernel {
+ public:
+  Rope(const Step& step, DeviceState& device) : n_inputs_(step.n_inputs) {
+    const auto& a = attrs_as<RopeAttrs>(step.attrs.get());
+    const Layout& x = step.operands[0];
+    for (const Layout& l : step.operands) offsets_.push_back(l.offset * l.dtype.size());
+    RopeArguments& p = arguments_;
+    p.width = x.shape.back();
+    p.rows = p.width ? num_elements(x.shape) / p.width : 0;
+    p.half = a.dims / 2;
+    p.positions = x.shape[x.shape.size() - 2];
+    p.per_batch = x.shape[0] ? p.rows / x.shape[0] : 0;
+    p.batches = num_elements(step.operands[1].shape);
+    p.traditional = a.traditional;
+    p.log_base = a.has_freqs ? 0 : std::log(a.base);
+    p.scale = a.scale;
+    p.sign = a.inverse ? -1 : 1;
+    freqs_ = a.has_freqs ? 2 : 0;
+    p.double_freqs = freqs_ && step.operands[2].dtype == float64;
+    kernel_.function = kernel(cat("MLX_KERNEL(attention_kernel, RopeArguments, p) { rope<",
+                                  element_type(x.dtype), ">(p); }\n"),
+                              device);
+  }
+  void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
+    const int64_t count = arguments_.rows * (arguments_.width - arguments_.half);
+    if (count == 0) return;
+    auto address = [&](int k) { return static_cast<int64_t>(operands[k]) + offsets_[k]; };
+    ArgumentBlock<RopeArguments> block{.p = arguments_};
+    block.p.in = address(0);
+    block.p.offset = address(1);
+    if (freqs_) block.p.freqs = address(freqs_);
+    block.p.out = address(n_inputs_);
+    kernel_.launch(to, blocks_for(count), block.all());
+  }
+
+ private:
+  RopeArguments arguments_ = {};
+  Kernel kernel_;
+  SmallVector<int64_t, 8> offsets_;
+  int n_inputs_, freqs_ = 0;
+};
+
+bool narrow_or_float32(Dtype t) { return t == float16 || t == bfloat16 || t == float32; }
+
+bool find_attention(const Attrs*, std::span<const Layout> operands, int n_inputs,
+                    const DeviceState&, Requirements&) {
+  for (int k = 0; k < n_inputs; ++k)
+    if (!narrow_or_float32(operands[k].dtype) && !(k == 3 && operands[k].dtype == bool_))
+      return false;
+  const Layout& out = operands[n_inputs];
+  return is_row_contiguous(out.shape, out.strides);
+}
+bool find_rope(const Attrs*, std::span<const Layout> operands, int n_inputs, const DeviceState&,
+               Requirements& needs) {
+  const Layout& out = operands[n_inputs];
+  for (int k = 0; k < n_inputs; ++k) needs.inputs.push_back(Accepts::rows);
+  needs.in_place = 1;
+  return operands[1].dtype == int32 && is_row_contiguous(out.shape, out.strides);
+}
+std::unique_ptr<const OpKernel> prepare_attention(const Step& step, DeviceState& device) {
+  return std::make_unique<const Attention>(step, device);
+}
+std::unique_ptr<const OpKernel> prepare_rope(const Step& step, DeviceState& device) {
+  return std::make_unique<const Rope>(step, device);
+}
+
+constexpr KernelEntry kEntries[] = {
+    {"scaled_dot_product_attention", find_attention, prepare_attention},
+    {"rope", find_rope, prepare_rope}};
+
+}  // namespace
+
+const std::span<const KernelEntry> attention_kernels = kEntries;
+
+}  // namespace mlx::core::gpu

@@ -1,0 +1,141 @@
+// Convolutions, and the cotangents of their weights.
+#include "mlx/ops/conv.h"
+
+#include <algorithm>
+
+#include "mlx/backend/gpu/families/family.h"
+#include "mlx/backend/gpu/families/fused.h"
+#include "mlx/backend/gpu/families/index.h"
+
+namespace mlx::core::gpu {
+
+namespace {
+
+using device::ConvArguments;
+
+ConvArguments geometry(const Shape& x, const Shape& y, const Shape& kernel, const ConvAttrs& c) {
+  ConvArguments p = {};
+  p.batch = x[0];
+  p.channels = x.back();
+  p.features = y.back();
+  p.groups = c.groups;
+  p.flip = c.flip;
+  for (int d = 0; d < 3; ++d)
+    p.in[d] = p.length[d] = p.kernel[d] = p.stride[d] = p.spread[d] = p.input_spread[d] = 1;
+  const size_t n = x.size() - 2;
+  for (size_t i = 0; i < n; ++i) {
+    const size_t d = 3 - n + i;
+    p.in[d] = x[i + 1];
+    p.length[d] = y[i + 1];
+    p.kernel[d] = kernel[i];
+    p.stride[d] = c.stride[i];
+    p.low[d] = c.padding_lo[i];
+    p.spread[d] = c.kernel_dilation[i];
+    p.input_spread[d] = c.input_dilation[i];
+  }
+  p.splits = 1;
+  return p;
+}
+int64_t positions(const ConvArguments& p) {
+  return p.batch * p.length[0] * p.length[1] * p.length[2];
+}
+int64_t patch(const ConvArguments& p) {
+  return p.kernel[0] * p.kernel[1] * p.kernel[2] * (p.channels / p.groups);
+}
+int64_t tiles(int64_t m, int64_t n) { return ((m + 63) / 64) * ((n + 63) / 64); }
+
+/// The sum over positions is cut where the result has few tiles, by shapes alone.
+ConvArguments weight_geometry(const Attrs* attrs, std::span<const Layout> operands) {
+  const auto& a = attrs_as<ConvWeightAttrs>(attrs);
+  ConvArguments p = geometry(operands[0].shape, operands[1].shape, a.kernel, a.conv);
+  constexpr int64_t kBlocks = 256, kLeast = 1024;
+  const int64_t all = positions(p), few = p.groups * tiles(p.features / p.groups, patch(p));
+  p.splits = std::clamp<int64_t>(kBlocks / std::max<int64_t>(few, 1), 1,
+                                 std::max<int64_t>(all / kLeast, 1));
+  p.split = (all + p.splits - 1) / p.splits;
+  return p;
+}
+
+class ConvKernel final : public OpKernel {
+ public:
+  ConvKernel(const Step& step, bool weight, DeviceState& device)
+      : weight_(weight), workspace_(step.workspace) {
+    const Layout &x = step.operands[0], &w = step.operands[1], &out = step.operands[2];
+    const std::span<const Layout> operands(step.operands.data(), step.operands.size());
+    const Shape kernel = weight ? Shape() : Shape(w.shape.begin() + 1, w.shape.end() - 1);
+    arguments_ = weight
+                     ? weight_geometry(step.attrs.get(), operands)
+                     : geometry(x.shape, out.shape, kernel, attrs_as<ConvAttrs>(step.attrs.get()));
+    for (int k = 0; k < 3; ++k)
+      offsets_[k] = step.operands[k].offset * step.operands[k].dtype.size();
+    const ConvArguments& p = arguments_;
+    const int64_t m = p.features / p.groups, n = patch(p);
+    if (num_elements(out.shape) > 0)
+      blocks_ = std::min<int64_t>(
+          weight ? p.groups * p.splits * tiles(m, n) : p.groups * tiles(positions(p), m), 1 << 30);
+    // Places are counted in 32 bits where all of them can be.
+    int64_t reach = std::max(positions(p), n) + 1;
+    for (int d = 0; d < 3; ++d)
+      reach = std::max(reach,
+                       p.length[d] * p.stride[d] + p.kernel[d] * p.spread[d] + std::abs(p.low[d]));
+    reach = std::max(reach, p.in[0] * p.in[1] * p.in[2]);
+    const std::string types = cat(element_type(out.dtype), ", ", sum_of(out.dtype).type);
+    auto make = [&](const std::string& name, const std::string& call) {
+      return device.kernel(
+          "conv", cat(name, "(conv_kernel, ConvArguments, p) { ", call, "(p); }\n"), "conv_kernel");
+    };
+    kernel_.function =
+        make("MLX_IN_STEP_KERNEL", cat(weight ? "convolve_weight<" : "convolve<", types,
+                                       reach < INT32_MAX / 2 ? ", int32_t>" : ", int64_t>"));
+    if (p.splits > 1) add_.function = make("MLX_KERNEL", cat("add_parts<", types, ">"));
+  }
+  void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
+    if (blocks_ == 0) return;
+    auto address = [&](int k) { return static_cast<int64_t>(operands[k]) + offsets_[k]; };
+    ArgumentBlock<ConvArguments> block{.p = arguments_};
+    block.p.x = address(0);
+    (weight_ ? block.p.y : block.p.w) = address(1);
+    block.p.out = address(2);
+    if (add_.function) block.p.parts = static_cast<int64_t>(operands[workspace_]);
+    kernel_.launch(to, blocks_, block.all());
+    if (add_.function)
+      add_.launch(to, blocks_for(arguments_.features * patch(arguments_)), block.all());
+  }
+
+ private:
+  ConvArguments arguments_;
+  Kernel kernel_, add_;
+  const bool weight_;
+  const int workspace_;
+  int64_t offsets_[3], blocks_ = 0;
+};
+
+template <bool weight>
+bool find(const Attrs* attrs, std::span<const Layout> operands, int n_inputs, const DeviceState&,
+          Requirements& needs) {
+  const Layout& out = operands[n_inputs];
+  needs.inputs = {Accepts::rows, Accepts::rows};
+  if (!is_inexact(out.dtype) || is_complex(out.dtype) || operands[0].dtype != out.dtype ||
+      operands[1].dtype != out.dtype || !is_row_contiguous(out.shape, out.strides))
+    return false;
+  if constexpr (weight) {
+    const ConvArguments p = weight_geometry(attrs, operands);
+    if (p.splits > 1)
+      needs.workspace =
+          static_cast<size_t>(p.splits * p.features * patch(p) * sum_of(out.dtype).size);
+  }
+  return true;
+}
+template <bool weight>
+std::unique_ptr<const OpKernel> prepare(const Step& step, DeviceState& device) {
+  return std::make_unique<const ConvKernel>(step, weight, device);
+}
+
+constexpr KernelEntry kEntries[] = {{"conv", find<false>, prepare<false>},
+                                    {"conv_weight", find<true>, prepare<true>}};
+
+}  // namespace
+
+const std::span<const KernelEntry> conv_kernels = kEntries;
+
+}  // namespace mlx::core::gpu

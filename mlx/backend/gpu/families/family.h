@@ -1,0 +1,56 @@
+// A family of ops: the steps for which it has kernels, and the kernels.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "mlx/backend/backend.h"
+#include "mlx/backend/gpu/kernel.h"
+#include "mlx/backend/gpu/kernels/arguments.h"
+#include "mlx/core/error.h"
+
+namespace mlx::core::gpu {
+
+struct KernelEntry {
+  const char* op;  ///< its name
+  /// Whether there is a kernel for operands (inputs, then outputs), and its wishes in `needs`.
+  bool (*find)(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
+               const DeviceState& device, Requirements& needs);
+  /// Compiles a step that was found, with operands in the layouts that it asked for.
+  std::unique_ptr<const OpKernel> (*prepare)(const Step& step, DeviceState& device);
+};
+
+/// The kernel of an op for operands, or null where there is none.
+const KernelEntry* find_kernel(const OpDef& op, const Attrs* attrs,
+                               std::span<const Layout> operands, int n_inputs,
+                               const DeviceState& device, Requirements& needs);
+
+#define X(name) extern const std::span<const KernelEntry> name##_kernels;
+#include "mlx/backend/gpu/families/table.def"
+#undef X
+
+/// The kernel of a step, a fused program or an op of the table, or null where there is none.
+std::unique_ptr<const OpKernel> prepare_family(const Step& step, DeviceState& device);
+
+/// Whether a step, an op with a program, runs as one kernel.
+bool computes_input(const Step& step, const DeviceState& device);
+/// The result of a step's program, as an op would read it from memory.
+Layout computed_input(const Step& step);
+
+/// The axes, merged where each operand walks them as one. False where more are left than kernels
+/// take.
+bool set_axes(std::span<device::Axes* const> to, Shape shape, std::vector<Strides> strides);
+
+/// The name of a dtype's elements in the source of kernels.
+const char* element_type(Dtype t);
+
+/// The accumulator of an element type, as it is written in a kernel, and its size: of sums and
+/// products, and of extremes.
+struct Accumulator {
+  const char* type;
+  int64_t size;
+};
+Accumulator sum_of(Dtype t);
+Accumulator value_of(Dtype t);
+
+}  // namespace mlx::core::gpu

@@ -1,0 +1,192 @@
+// Fourier transforms along an axis. A library transforms lines; a kernel gathers those that it
+// cannot read as they lie, or that are padded or cropped, and another one scales results and
+// spreads them.
+#include "mlx/ops/fft.h"
+
+#include <algorithm>
+
+#include "mlx/backend/gpu/families/family.h"
+#include "mlx/backend/gpu/families/fused.h"
+#include "mlx/backend/gpu/families/index.h"
+#include "mlx/backend/gpu/libraries.h"
+
+namespace mlx::core::gpu {
+
+namespace {
+
+using device::FftArguments;
+
+constexpr int64_t kFewParts = 64;  // which the library is called for one by one
+constexpr int64_t kAlign = 256;    // of what is in the workspace
+
+int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+
+/// How a step is transformed.
+struct Form {
+  FftLines lines;
+  int64_t outer, inner, length_in, length_out;
+  bool dense;                 // the library can read the input, if its address is right
+  bool spread;                // the library walks lines whose elements are `inner` apart
+  int64_t size_in, size_out;  // of elements
+  double scale;
+
+  Form(const FftAttrs& a, const Layout& in, const Layout& out)
+      : size_in(in.dtype.size()), size_out(out.dtype.size()), scale(a.scale) {
+    const Shape& s = out.shape;
+    outer = num_elements(Shape(s.begin(), s.begin() + a.axis));
+    inner = num_elements(Shape(s.begin() + a.axis + 1, s.end()));
+    const bool half_in = a.kind == FftKind::hermitian;
+    length_in = half_in ? a.n / 2 + 1 : a.n;
+    length_out = s[a.axis];
+    // Half a spectrum is corrected as it is read, and the library may write to it.
+    dense = !half_in && in.shape[a.axis] == length_in && is_row_contiguous(in.shape, in.strides);
+    // Real numbers that lie apart are gathered: the library wants pairs of them.
+    spread = inner > 1 && outer <= kFewParts && !half_in && a.kind != FftKind::real;
+    if (inner > 1 && !spread) dense = false;
+    lines.kind = a.kind;
+    lines.wide = real_dtype(in.dtype) == float64;
+    lines.n = a.n;
+    lines.count = spread ? inner : outer * inner;
+    const FftLines::Side side_in{1, length_in}, side_out{1, length_out}, apart{inner, 1};
+    lines.in = spread && dense ? apart : side_in;
+    lines.out = spread ? apart : side_out;
+  }
+  bool empty() const { return outer * inner == 0; }
+  /// How often the library is called.
+  int64_t parts() const { return spread ? outer : 1; }
+  /// Real numbers may lie where the library does not read pairs of them.
+  bool may_gather() const { return !dense || lines.kind == FftKind::real; }
+  bool stores() const { return inner > 1 && !spread; }
+  int64_t gathered_bytes() const {
+    return may_gather() ? aligned(outer * inner * length_in * size_in) : 0;
+  }
+  int64_t result_bytes() const {
+    return stores() ? aligned(outer * inner * length_out * size_out) : 0;
+  }
+  /// The plan of the library where lines are gathered; it differs from `lines` for real numbers
+  /// with a stride.
+  FftLines gathered() const {
+    FftLines g = lines;
+    g.in = {1, length_in};
+    return g;
+  }
+};
+
+/// Where the lines of an input begin. False where they have too many axes.
+bool set_walk(device::Axes& walk, const Layout& in, int axis) {
+  Shape shape = in.shape;
+  Strides strides = in.strides;
+  shape.erase(shape.begin() + axis);
+  strides.erase(strides.begin() + axis);
+  device::Axes* const to = &walk;
+  return set_axes({&to, 1}, shape, {strides});
+}
+
+class FftKernel final : public OpKernel {
+ public:
+  FftKernel(const Step& step, const FftAttrs& a, DeviceState& device)
+      : form_(a, step.operands[0], step.operands[1]), workspace_(step.workspace) {
+    const Layout &in = step.operands[0], &out = step.operands[1];
+    in_ = in.offset * in.dtype.size();
+    out_ = out.offset * out.dtype.size();
+    if (form_.empty()) return;
+    if (form_.dense) plan_ = wanted(form_.lines, device);
+    const int64_t count = form_.outer * form_.inner;
+    if (form_.may_gather()) {
+      gathered_ = wanted(form_.gathered(), device);
+      set_walk(gather_arguments_.walk, in, a.axis);
+      gather_arguments_.lines = count;
+      gather_arguments_.length = form_.length_in;
+      gather_arguments_.n = a.n;
+      gather_arguments_.there = std::min(in.shape[a.axis], form_.length_in);
+      gather_arguments_.step = in.strides[a.axis];
+      gather_.function = kernel("fft_lines", in.dtype, count * form_.length_in,
+                                a.kind == FftKind::hermitian ? ", true" : ", false", device);
+    }
+    if (form_.stores() || form_.scale != 1) {
+      result_arguments_.lines = count;
+      result_arguments_.length = form_.length_out;
+      result_arguments_.inner = form_.stores() ? form_.inner : 1;
+      result_arguments_.scale = form_.scale;
+      results_.function = kernel("fft_results", out.dtype, count * form_.length_out, "", device);
+    }
+  }
+  void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
+    if (form_.empty()) return;
+    const uint64_t gathered = workspace_ < 0 ? 0 : operands[workspace_];
+    const uint64_t unsorted = gathered + form_.gathered_bytes();
+    const uint64_t work = unsorted + form_.result_bytes();
+    const uint64_t out = operands[1] + out_;
+    uint64_t from = operands[0] + in_;
+    const bool direct = form_.dense && from % (form_.lines.wide ? 16 : 8) == 0;
+    if (!direct) {
+      ArgumentBlock<FftArguments> block{.p = gather_arguments_};
+      block.p.in = static_cast<int64_t>(from);
+      block.p.out = static_cast<int64_t>(gathered);
+      gather_.launch(to, blocks_for(block.p.lines * block.p.length), block.all());
+      from = gathered;
+    }
+    const FftPlan& plan = direct ? *plan_ : *gathered_;
+    const uint64_t results = form_.stores() ? unsorted : out;
+    for (int64_t part = 0; part < form_.parts(); ++part)
+      plan.run(to.queue, from + part * form_.inner * form_.length_in * form_.size_in,
+               results + part * form_.inner * form_.length_out * form_.size_out, work);
+    if (!results_.function) return;
+    ArgumentBlock<FftArguments> block{.p = result_arguments_};
+    block.p.in = static_cast<int64_t>(results);
+    block.p.out = static_cast<int64_t>(out);
+    results_.launch(to, blocks_for(block.p.lines * block.p.length), block.all());
+  }
+
+ private:
+  static std::shared_ptr<const FftPlan> wanted(const FftLines& lines, DeviceState& device) {
+    auto plan = device.hardware->fourier()->plan(lines);
+    if (!plan) fail<ExecutionError>("fft", "a transform that the library does not plan any more");
+    return plan;
+  }
+  static FunctionHandle kernel(const char* function, Dtype type, int64_t count, const char* rest,
+                               DeviceState& device) {
+    return device.kernel(
+        "fft",
+        cat("MLX_KERNEL(fft_kernel, FftArguments, p) { ", function, "<", element_type(type), ", ",
+            count > INT32_MAX / 2 ? "uint64_t" : "uint32_t", rest, ">(p); }\n"),
+        "fft_kernel");
+  }
+
+  Form form_;
+  FftArguments gather_arguments_ = {}, result_arguments_ = {};
+  Kernel gather_, results_;
+  std::shared_ptr<const FftPlan> plan_, gathered_;
+  int workspace_;
+  int64_t in_, out_;
+};
+
+bool find_fft(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
+              const DeviceState& device, Requirements& needs) {
+  const auto& a = attrs_as<FftAttrs>(attrs);
+  const Layout &in = operands[0], &out = operands[n_inputs];
+  if (!device.hardware->fourier() || !is_row_contiguous(out.shape, out.strides)) return false;
+  const Form form(a, in, out);
+  if (form.empty()) return true;
+  if (device::Axes walk = {}; !set_walk(walk, in, a.axis)) return false;
+  size_t work = 0;
+  for (const FftLines& lines : {form.dense ? form.lines : form.gathered(),
+                                form.may_gather() ? form.gathered() : form.lines}) {
+    const auto plan = device.hardware->fourier()->plan(lines);
+    if (!plan) return false;
+    work = std::max(work, plan->work_bytes());
+  }
+  needs.workspace = static_cast<size_t>(form.gathered_bytes() + form.result_bytes()) + work;
+  return true;
+}
+std::unique_ptr<const OpKernel> prepare_fft(const Step& step, DeviceState& device) {
+  return std::make_unique<const FftKernel>(step, attrs_as<FftAttrs>(step.attrs.get()), device);
+}
+
+constexpr KernelEntry kEntries[] = {{"fft", find_fft, prepare_fft}};
+
+}  // namespace
+
+const std::span<const KernelEntry> fft_kernels = kEntries;
+
+}  // namespace mlx::core::gpu

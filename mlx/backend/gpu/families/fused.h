@@ -1,0 +1,62 @@
+// Elementwise programs as kernels: printed, compiled for the walks of their operands, launched.
+#pragma once
+
+#include <span>
+
+#include "mlx/backend/backend.h"
+#include "mlx/backend/gpu/families/print_program.h"
+#include "mlx/backend/gpu/kernel.h"
+
+namespace mlx::core::gpu {
+
+/// A kernel and how it is launched.
+struct Kernel {
+  FunctionHandle function = nullptr;
+  /// Enqueues blocks of 256 threads. The first word of the arguments counts those behind it, which
+  /// the kernel gets.
+  void launch(const Enqueue& to, int64_t blocks, std::span<const int64_t> arguments) const;
+};
+
+/// Arguments of a kernel, with their number in front.
+template <class T>
+struct ArgumentBlock {
+  int64_t words = sizeof(T) / 8;
+  T p;
+  std::span<const int64_t> all() const { return {&words, 1 + sizeof(T) / 8}; }
+};
+
+class FusedKernel {
+ public:
+  /// Compiles, where the text is new. The device's context is current.
+  FusedKernel(const Step& step, DeviceState& device);
+  /// `operands`: addresses that the layouts' offsets count from.
+  void launch(const Enqueue& to, std::span<const uint64_t> operands, const Scalar* constants) const;
+
+ private:
+  void fill(const Step& step, const ProgramArguments& at, const Shape& shape,
+            const std::vector<Strides>& strides);
+
+  Kernel kernel_;
+  ProgramForm form_;
+  int64_t count_ = 0, blocks_ = 0;
+  std::vector<int64_t> arguments_;           // without addresses and constants
+  SmallVector<int, 16> addresses_, values_;  // where those go
+  SmallVector<int64_t, 16> offsets_;         // bytes
+};
+
+/// A fused program as a step.
+class FusedStep final : public OpKernel {
+ public:
+  FusedStep(const Step& step, DeviceState& device) : kernel_(step, device) {}
+  void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
+    kernel_.launch(to, operands, to.constants);
+  }
+
+ private:
+  const FusedKernel kernel_;
+};
+
+/// Source of a kernel that computes a step's program, and its kind; for tests.
+ProgramForm form_of(const Step& step, Shape& shape, std::vector<Strides>& strides);
+
+}  // namespace mlx::core::gpu

@@ -1,0 +1,196 @@
+// Products of matrices.
+#include "mlx/ops/matmul.h"
+
+#include <algorithm>
+
+#include "mlx/backend/gpu/families/copies.h"
+#include "mlx/backend/gpu/families/family.h"
+#include "mlx/backend/gpu/families/fused.h"
+#include "mlx/backend/gpu/libraries.h"
+#include "mlx/core/error.h"
+
+namespace mlx::core::gpu {
+
+namespace {
+
+using device::MatmulArguments;
+
+/// An operand that repeats along axes which it lacks, or has with length 1.
+Layout broadcast(const Layout& l, const Shape& shape) {
+  Layout to{shape, Strides(shape.size(), 0), l.offset, l.dtype};
+  for (size_t own = l.shape.size(), d = 0; d < own; ++d)
+    if (l.shape[d] != 1) to.strides[shape.size() - own + d] = l.strides[d];
+  return to;
+}
+
+/// `c`: the addend, or null. False where the batch has more axes than the kernel takes.
+bool plan(const Layout& a, const Layout& b, const Layout* c, const Layout& out,
+          MatmulArguments& p) {
+  const size_t rank = out.shape.size(), batch = rank - 2;
+  p.m = out.shape[rank - 2];
+  p.n = out.shape[rank - 1];
+  p.k = a.shape.back();
+  auto matrix = [](const Layout& l, int64_t& row, int64_t& column) {
+    row = l.strides[l.strides.size() - 2];
+    column = l.strides.back();
+  };
+  matrix(a, p.a_row, p.a_column);
+  matrix(b, p.b_row, p.b_column);
+  const Shape shape(out.shape.begin(), out.shape.end() - 2);
+  p.batch_count = num_elements(shape);
+  // Operands may have fewer axes, and axes of length 1 that repeat.
+  auto walk = [&](const Layout& l) {
+    Strides strides(batch, 0);
+    const size_t own = l.shape.size() - 2;
+    for (size_t d = 0; d < own; ++d) strides[batch - own + d] = l.shape[d] == 1 ? 0 : l.strides[d];
+    return strides;
+  };
+  std::vector<Strides> strides = {walk(a), walk(b), Strides(batch, 0)};
+  if (c) {
+    const Strides all = broadcast(*c, out.shape).strides;
+    p.c_row = all[rank - 2];
+    p.c_column = all[rank - 1];
+    strides[2] = Strides(all.begin(), all.end() - 2);
+  }
+  device::Axes* const axes[] = {&p.a_batch, &p.b_batch, &p.c_batch};
+  return set_axes(axes, shape, std::move(strides));
+}
+
+/// How the library reads an operand of `rows` x `columns`. False where it cannot.
+bool lies(int64_t row, int64_t column, int64_t rows, int64_t columns, Gemm::Operand& to) {
+  if (rows == 1) row = columns;
+  if (columns == 1) column = 1;
+  if (column == 1 && row >= columns) {
+    to.transposed = false;
+    to.row = row;
+    return true;
+  }
+  if (rows == 1 || row == 1) {
+    to.transposed = true;
+    to.row = columns == 1 ? rows : column;
+    return to.row >= rows;
+  }
+  return false;
+}
+bool has_library(const DeviceState& device, Dtype type) {
+  ProductLibrary* library = device.hardware->products();
+  return library && library->has(type);
+}
+/// The products as the library makes them. False where it cannot.
+bool plan_blas(const MatmulArguments& p, Dtype type, const DeviceState& device, Gemm& g) {
+  if (p.m * p.n * p.k * p.batch_count == 0 || p.a_batch.rank > 1 || !has_library(device, type))
+    return false;
+  g.type = type;
+  g.m = p.m;
+  g.n = p.n;
+  g.k = p.k;
+  g.count = p.batch_count;
+  if (!lies(p.a_row, p.a_column, p.m, p.k, g.a) || !lies(p.b_row, p.b_column, p.k, p.n, g.b))
+    return false;
+  g.a.step = g.count > 1 ? p.a_batch.strides[0] : 0;
+  g.b.step = g.count > 1 ? p.b_batch.strides[0] : 0;
+  g.out = {0, p.n, p.m * p.n, false};
+  // A batch that shares the right operand, and continues the rows of the left one, is one product.
+  if (g.count > 1 && g.b.step == 0 && !g.a.transposed && g.a.step == p.m * g.a.row) {
+    g.m *= g.count;
+    g.count = 1;
+  }
+  return true;
+}
+
+/// Operands of a step: the addend of an addmm comes first.
+struct Operands {
+  const Layout *c, &a, &b, &out;
+  Operands(std::span<const Layout> x, bool adds)
+      : c(adds ? &x[0] : nullptr), a(x[adds]), b(x[1 + adds]), out(x[2 + adds]) {}
+};
+
+class MatmulKernel final : public OpKernel {
+ public:
+  MatmulKernel(const Step& step, bool adds, DeviceState& device) : adds_(adds) {
+    const Operands x({step.operands.data(), step.operands.size()}, adds);
+    plan(x.a, x.b, x.c, x.out, arguments_);
+    if (adds) {
+      const auto& a = attrs_as<AddmmAttrs>(step.attrs.get());
+      arguments_.alpha = a.alpha;
+      arguments_.beta = a.beta;
+    }
+    const Layout& out = x.out;
+    for (size_t k = 0; k < 3u + adds; ++k)
+      offsets_[k] = step.operands[k].offset * step.operands[k].dtype.size();
+    blas_ = (!adds || arguments_.beta != 0) && plan_blas(arguments_, out.dtype, device, gemm_);
+    if (blas_) {
+      if (!adds) gemm_.precision = precision_of(step.attrs.get());
+      gemm_.alpha = adds ? arguments_.alpha : 1;
+      gemm_.beta = adds ? arguments_.beta : 0;
+      if (adds) copies_.add(0, broadcast(*x.c, out.shape), 3, out, device);
+      return;
+    }
+    const bool narrow = out.dtype == float16 || out.dtype == bfloat16;
+    const std::string type = element_type(out.dtype);
+    kernel_.function =
+        device.kernel("matmul",
+                      cat("MLX_IN_STEP_KERNEL(matmul, MatmulArguments, p) { matrix_product<", type,
+                          ", ", narrow ? "float" : type, ">(p); }\n"),
+                      "matmul");
+    const MatmulArguments& p = arguments_;
+    const int64_t tiles = p.batch_count * ((p.m + 63) / 64) * ((p.n + 63) / 64);
+    blocks_ = std::min<int64_t>(tiles, int64_t{1} << 30);
+  }
+  void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
+    auto address = [&](int k) { return static_cast<int64_t>(operands[k]) + offsets_[k]; };
+    if (blas_) {
+      copies_.launch(to, operands);
+      Gemm g = gemm_;
+      g.a.address = static_cast<uint64_t>(address(adds_));
+      g.b.address = static_cast<uint64_t>(address(1 + adds_));
+      g.out.address = static_cast<uint64_t>(address(2 + adds_));
+      return to.device().hardware->products()->run(to.queue, g);
+    }
+    if (blocks_ == 0) return;
+    ArgumentBlock<MatmulArguments> block{.p = arguments_};
+    if (adds_) block.p.addend = address(0);
+    block.p.a = address(adds_);
+    block.p.b = address(1 + adds_);
+    block.p.out = address(2 + adds_);
+    kernel_.launch(to, blocks_, block.all());
+  }
+
+ private:
+  MatmulArguments arguments_ = {};
+  Kernel kernel_;
+  Gemm gemm_ = {};
+  Copies copies_;  // of what is added, to where the library adds it
+  const bool adds_;
+  bool blas_ = false;
+  int64_t offsets_[4], blocks_ = 0;
+};
+
+template <bool adds>
+bool find(const Attrs*, std::span<const Layout> operands, int, const DeviceState& device,
+          Requirements& needs) {
+  const Operands x(operands, adds);
+  MatmulArguments p = {};
+  // Copies that the library can read: bits do not depend on the layout of an operand.
+  if (has_library(device, x.out.dtype)) {
+    if (adds) needs.inputs.push_back(Accepts::any);
+    needs.inputs.push_back(Accepts::matrix);
+    needs.inputs.push_back(Accepts::matrix);
+  }
+  return x.a.dtype == x.out.dtype && x.b.dtype == x.out.dtype &&
+         (!adds || x.c->dtype == x.out.dtype) && x.a.shape.size() >= 2 && x.b.shape.size() >= 2 &&
+         is_row_contiguous(x.out.shape, x.out.strides) && plan(x.a, x.b, x.c, x.out, p);
+}
+template <bool adds>
+std::unique_ptr<const OpKernel> prepare(const Step& step, DeviceState& device) {
+  return std::make_unique<const MatmulKernel>(step, adds, device);
+}
+
+constexpr KernelEntry kEntries[] = {{"matmul", find<false>, prepare<false>},
+                                    {"addmm", find<true>, prepare<true>}};
+
+}  // namespace
+
+const std::span<const KernelEntry> matmul_kernels = kEntries;
+
+}  // namespace mlx::core::gpu

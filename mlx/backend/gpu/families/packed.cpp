@@ -1,0 +1,214 @@
+// Packing and unpacking, and products with packed matrices.
+#include <algorithm>
+
+#include "mlx/backend/gpu/families/family.h"
+#include "mlx/backend/gpu/families/fused.h"
+#include "mlx/backend/gpu/families/index.h"
+#include "mlx/ops/quantized.h"
+
+namespace mlx::core::gpu {
+
+namespace {
+
+using device::PackedArguments;
+using device::PackedProductArguments;
+
+bool is_short_float(Dtype t) { return t == float16 || t == bfloat16 || t == float32; }
+
+/// Mode and bits in the source of a kernel.
+std::string form_of(const Packing& p) {
+  constexpr const char* names[] = {"affine", "mxfp4", "mxfp8", "nvfp4"};
+  return cat("Packed::", names[static_cast<int>(p.mode)], ", ", p.bits);
+}
+FunctionHandle kernel(const char* declared, const char* arguments, const std::string& call,
+                      DeviceState& device) {
+  return device.kernel("packed",
+                       cat(declared, "(packed_kernel, ", arguments, ", p) { ", call, "(p); }\n"),
+                       "packed_kernel");
+}
+
+/// Packing, unpacking, and one after the other: elementwise except the groups.
+class PackKernel final : public OpKernel {
+ public:
+  enum Kind { pack, unpack, round };
+
+  PackKernel(const Step& step, Kind kind, DeviceState& device) : kind_(kind) {
+    const Packing packing = kind == unpack ? attrs_as<DequantizeAttrs>(step.attrs.get()).packing
+                                           : attrs_as<Packing>(step.attrs.get());
+    for (const Layout& l : step.operands) offsets_.push_back(l.offset * l.dtype.size());
+    const Layout &in = step.operands[0], &out = step.operands[step.n_inputs];
+    arguments_.group = packing.group;
+    arguments_.count = num_elements(kind == unpack ? out.shape : in.shape);
+    affine_ = packing.affine();
+    const int inputs = kind == unpack ? 2 + affine_ : 1;
+    global_ = step.n_inputs > inputs ? inputs : 0;
+    out_ = step.n_inputs;
+    std::string call = cat(kind == pack    ? "quantize<"
+                           : kind == round ? "quantize_round<"
+                                           : "dequantize<",
+                           form_of(packing), ", ");
+    if (kind == unpack) call += cat(element_type(step.operands[1].dtype), ", ");
+    call += cat(element_type(kind == unpack ? out.dtype : in.dtype), ">");
+    kernel_.function = kernel("MLX_KERNEL", "PackedArguments", call, device);
+    blocks_ = blocks_for(kind == unpack ? arguments_.count : arguments_.count / packing.group);
+  }
+  void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
+    if (arguments_.count == 0) return;
+    auto address = [&](int k) { return static_cast<int64_t>(operands[k]) + offsets_[k]; };
+    ArgumentBlock<PackedArguments> block{.p = arguments_};
+    PackedArguments& p = block.p;
+    if (global_) p.global = address(global_);
+    const int packed = kind_ == pack ? out_ : 0;  // where words, scales and biases are
+    if (kind_ != round) {
+      p.words = address(packed);
+      p.scales = address(packed + 1);
+      if (affine_) p.biases = address(packed + 2);
+    }
+    if (kind_ != unpack) p.in = address(0);
+    if (kind_ != pack) p.out = address(out_);
+    kernel_.launch(to, blocks_, block.all());
+  }
+
+ private:
+  PackedArguments arguments_ = {};
+  Kernel kernel_;
+  SmallVector<int64_t, 8> offsets_;
+  const Kind kind_;
+  bool affine_ = false;
+  int global_ = 0, out_ = 0;
+  int64_t blocks_ = 0;
+};
+
+Shape leading(const Layout& l) { return {l.shape.begin(), l.shape.end() - 2}; }
+
+/// A product without the indices of matrices. False where there are too many axes.
+bool plan(const Attrs* attrs, std::span<const Layout> operands, int n_inputs, bool gathers,
+          PackedProductArguments& p) {
+  const auto& a = attrs_as<QuantizedMatmulAttrs>(attrs);
+  const Layout &x = operands[0], &w = operands[1], &out = operands[n_inputs];
+  p.m = x.shape[x.shape.size() - 2];
+  p.k = x.shape.back();
+  p.n = out.shape.back();
+  p.rows = w.shape[w.shape.size() - 2];
+  p.w.columns = a.transpose ? p.k : p.n;
+  p.w.group = a.packing.group;
+  const Shape batch = leading(out);
+  p.count = num_elements(batch);
+  if (gathers) return true;
+  auto counted = [&](const Layout& l) {
+    const Shape own = leading(l);
+    Strides strides(batch.size(), 0);
+    int64_t step = 1;
+    for (size_t d = own.size(); d-- > 0; step *= own[d])
+      if (own[d] != 1) strides[batch.size() - own.size() + d] = step;
+    return strides;
+  };
+  if (num_elements(leading(w)) == 1 && leading(x) == batch) {  // one product of all rows
+    p.m *= p.count;
+    p.count = 1;
+  }
+  device::Axes* const axes[] = {&p.x_batch, &p.w_batch};
+  return set_axes(axes, batch, {counted(x), counted(w)});
+}
+
+class PackedProduct final : public OpKernel {
+ public:
+  PackedProduct(const Step& step, bool gathers, DeviceState& device)
+      : gathers_(gathers), out_(step.n_inputs) {
+    const auto& a = attrs_as<QuantizedMatmulAttrs>(step.attrs.get());
+    const std::span<const Layout> operands(step.operands.data(), step.operands.size());
+    plan(step.attrs.get(), operands, step.n_inputs, gathers, arguments_);
+    if (gathers) set_indices(operands, step.n_inputs, indices_);
+    for (const Layout& l : operands) offsets_.push_back(l.offset * l.dtype.size());
+    affine_ = a.packing.affine();
+    const PackedProductArguments& p = arguments_;
+    const std::string types = cat(form_of(a.packing), ", ", element_type(operands[2].dtype), ", ",
+                                  element_type(operands[0].dtype), ", ");
+    constexpr int64_t kFewRows = 8;
+    const bool few = a.transpose && p.m <= kFewRows;
+    const int64_t rows = p.m <= 1 ? 1 : p.m <= 4 ? 4 : kFewRows;
+    kernel_.function = kernel("MLX_IN_STEP_KERNEL", "PackedProductArguments",
+                              few ? cat("packed_rows<", types, rows, ">")
+                                  : cat("packed_product<", types, a.transpose ? "true>" : "false>"),
+                              device);
+    if (num_elements(operands[out_].shape) == 0) return;
+    const int64_t work =
+        few ? (p.count * p.n + 7) / 8 : p.count * ((p.m + 63) / 64) * ((p.n + 63) / 64);
+    blocks_ = std::min<int64_t>(work, 1 << 30);
+  }
+  static bool set_indices(std::span<const Layout> operands, int n_inputs, Indices& to) {
+    const int lhs = n_inputs - 2, rhs = n_inputs - 1;
+    return to.set("gather_qmm", operands, operands[lhs].shape,
+                  {{lhs, 0, operands[0].shape[0], 1, 1}, {rhs, 0, operands[1].shape[0], 1, 1}});
+  }
+  void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
+    if (blocks_ == 0) return;
+    auto address = [&](int k) { return static_cast<int64_t>(operands[k]) + offsets_[k]; };
+    ArgumentBlock<PackedProductArguments> block{.p = arguments_};
+    block.p.x = address(0);
+    block.p.w.words = address(1);
+    block.p.w.scales = address(2);
+    if (affine_) block.p.w.biases = address(3);
+    block.p.out = address(out_);
+    if (gathers_) block.p.at = indices_.at(to, operands);
+    kernel_.launch(to, blocks_, block.all());
+  }
+  bool checks() const override { return gathers_; }
+  void raise(const device::ErrorRecord& record) const override { indices_.raise(record); }
+
+ private:
+  PackedProductArguments arguments_ = {};
+  Indices indices_;
+  Kernel kernel_;
+  SmallVector<int64_t, 8> offsets_;
+  const bool gathers_;
+  bool affine_ = false;
+  const int out_;
+  int64_t blocks_ = 0;
+};
+
+bool all_in_rows(std::span<const Layout> operands, int n_inputs, Requirements& needs) {
+  for (int k = 0; k < n_inputs; ++k) needs.inputs.push_back(Accepts::rows);
+  for (size_t k = n_inputs; k < operands.size(); ++k)
+    if (!is_row_contiguous(operands[k].shape, operands[k].strides)) return false;
+  return true;
+}
+template <PackKernel::Kind kind>
+bool find_pack(const Attrs*, std::span<const Layout> operands, int n_inputs, const DeviceState&,
+               Requirements& needs) {
+  if (kind == PackKernel::round) needs.in_place = 1;
+  const Layout& floats = operands[kind == PackKernel::unpack ? n_inputs : 0];
+  return is_short_float(floats.dtype) && all_in_rows(operands, n_inputs, needs);
+}
+template <PackKernel::Kind kind>
+std::unique_ptr<const OpKernel> prepare_pack(const Step& step, DeviceState& device) {
+  return std::make_unique<const PackKernel>(step, kind, device);
+}
+template <bool gathers>
+bool find_product(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
+                  const DeviceState&, Requirements& needs) {
+  PackedProductArguments p = {};
+  Indices indices;
+  if (!is_short_float(operands[0].dtype) || !all_in_rows(operands, n_inputs, needs) ||
+      !plan(attrs, operands, n_inputs, gathers, p))
+    return false;
+  if constexpr (gathers) return PackedProduct::set_indices(operands, n_inputs, indices);
+  return true;
+}
+template <bool gathers>
+std::unique_ptr<const OpKernel> prepare_product(const Step& step, DeviceState& device) {
+  return std::make_unique<const PackedProduct>(step, gathers, device);
+}
+
+constexpr KernelEntry kEntries[] = {
+    {"quantize", find_pack<PackKernel::pack>, prepare_pack<PackKernel::pack>},
+    {"dequantize", find_pack<PackKernel::unpack>, prepare_pack<PackKernel::unpack>},
+    {"quantize_round", find_pack<PackKernel::round>, prepare_pack<PackKernel::round>},
+    {"quantized_matmul", find_product<false>, prepare_product<false>},
+    {"gather_qmm", find_product<true>, prepare_product<true>}};
+
+}  // namespace
+
+const std::span<const KernelEntry> packed_kernels = kEntries;
+
+}  // namespace mlx::core::gpu

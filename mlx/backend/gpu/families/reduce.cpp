@@ -1,0 +1,287 @@
+// Reductions: the layout of the operand decides whether a warp or a thread has an output, and into
+// how many chunks long reductions are cut. Results depend on neither.
+#include "mlx/ops/reduce.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "mlx/backend/gpu/families/family.h"
+#include "mlx/backend/gpu/families/fused.h"
+
+namespace mlx::core::gpu {
+
+Accumulator sum_of(Dtype t) {
+  if (t == float16 || t == bfloat16 || t == float32) return {"float", 4};
+  if (is_inexact(t)) return {element_type(t), t.size()};
+  return t.size() == 8 ? Accumulator{"uint64_t", 8} : Accumulator{"uint32_t", 4};
+}
+Accumulator value_of(Dtype t) {
+  if (t == float16 || t == bfloat16) return {"float", 4};
+  return {element_type(t), t.size()};
+}
+
+namespace {
+
+using device::ReduceArguments;
+constexpr int64_t kThreads = 256, kLanes = 32, kBlock = 512;
+
+/// The name of a kind of reduction in the source of a kernel.
+struct Form {
+  std::string operation, finish;
+  int64_t accumulator;  // bytes
+};
+Form form_of(Reduction kind, Dtype t) {
+  const std::string in = element_type(t);
+  auto sum = [&](const char* name, Accumulator a, const char* finish) {
+    return Form{cat(name, "<", in, ", ", a.type, ">"), finish, a.size};
+  };
+  const Accumulator value = value_of(t);
+  auto extreme = [&](bool largest) {
+    return Form{cat("Extreme<", in, ", ", value.type, largest ? ", true>" : ", false>"), "Plain",
+                value.size};
+  };
+  auto position = [&](bool largest) {
+    return Form{cat("ArgExtreme<", in, ", ", value.type, largest ? ", true>" : ", false>"),
+                "Position", value.size <= 8 ? 16 : 24};
+  };
+  switch (kind) {
+    case Reduction::sum:
+      return sum("Sum", sum_of(t), "Plain");
+    case Reduction::prod:
+      return sum("Product", sum_of(t), "Plain");
+    case Reduction::mean:
+      if (is_inexact(t)) return sum("Sum", sum_of(t), "Mean");
+      if (t == int64 || t == uint64) return sum("Sum", {"double", 8}, "Mean");
+      return sum("Sum", {"int64_t", 8}, "Mean");
+    case Reduction::max:
+      return extreme(true);
+    case Reduction::min:
+      return extreme(false);
+    case Reduction::any:
+      return {cat("Truth<", in, ", false>"), "Any", 1};
+    case Reduction::all:
+      return {cat("Truth<", in, ", true>"), "All", 1};
+    case Reduction::argmax:
+      return position(true);
+    default:
+      return position(false);
+  }
+}
+
+struct Shapes {
+  ReduceArguments arguments = {};
+  bool columns = false;
+  int64_t warps = 0;  ///< or threads, for columns
+};
+
+/// The axes of the input, kept ones and reduced ones.
+void split(const ReduceAttrs& a, const Layout& in, Shape (&shapes)[2], Strides (&strides)[2]) {
+  for (size_t d = 0; d < in.shape.size(); ++d) {
+    const bool reduced = std::ranges::binary_search(a.axes, static_cast<int>(d));
+    shapes[reduced].push_back(in.shape[d]);
+    strides[reduced].push_back(in.strides[d]);
+  }
+}
+
+/// How the work is cut. Few outputs with much behind them are cut at powers of two.
+bool plan(const ReduceAttrs& a, const Layout& in, int processors, Shapes& s) {
+  Shape shapes[2];
+  Strides strides[2];
+  split(a, in, shapes, strides);
+  ReduceArguments& p = s.arguments;
+  p.kept_count = num_elements(shapes[0]);
+  p.reduced_count = num_elements(shapes[1]);
+  p.chunk = std::max<int64_t>(p.reduced_count, 1);
+  p.chunks = 1;
+  if (p.kept_count == 0 || p.reduced_count == 0) {
+    p.kept.rank = p.reduced.rank = 1;
+    return true;
+  }
+  device::Axes* const axes[] = {&p.kept, &p.reduced};
+  for (int k : {0, 1})
+    if (!set_axes({&axes[k], 1}, shapes[k], {strides[k]})) return false;
+  const int64_t kept_step = p.kept.strides[p.kept.rank - 1];
+  const int64_t reduced_step = p.reduced.strides[p.reduced.rank - 1];
+  s.columns = p.kept_count >= kLanes && std::abs(kept_step) < std::abs(reduced_step);
+  // Enough for several warps on each processor.
+  const int64_t wanted = int64_t{32} * processors * (s.columns ? kLanes : 1);
+  if (p.kept_count * 2 <= wanted && p.reduced_count > 4 * kBlock) {
+    p.chunk = 2 * kBlock;
+    while (p.chunk * std::max<int64_t>(wanted / p.kept_count, 1) < p.reduced_count ||
+           p.chunk * 1024 < p.reduced_count)
+      p.chunk *= 2;
+    p.chunks = (p.reduced_count + p.chunk - 1) / p.chunk;
+  }
+  return true;
+}
+
+const ReduceAttrs& attrs_of(const Attrs* attrs) { return attrs_as<ReduceAttrs>(attrs); }
+
+constexpr int kMostOperands = 8, kMostInstructions = 16;
+
+/// The operands of a program, which an element of what is reduced is computed from. False where
+/// they have too many axes.
+bool set_operands(const Step& step, std::vector<device::ProgramOperand>& to) {
+  const ReduceAttrs& a = attrs_of(step.attrs.get());
+  for (int k = 0; k < step.n_inputs; ++k) {
+    Shape shapes[2];
+    Strides strides[2];
+    split(a, step.operands[k], shapes, strides);
+    device::ProgramOperand& o = to.emplace_back();
+    device::Axes* const axes[] = {&o.kept, &o.reduced};
+    for (int part : {0, 1})
+      if (!set_axes({&axes[part], 1}, shapes[part], {strides[part]})) return false;
+  }
+  return true;
+}
+
+/// A type Arguments, and a type Source which computes elements from it.
+std::string computing_source(const Step& step) {
+  const Program& p = step.program;
+  const size_t inputs = p.inputs.size(), constants = p.constants.size();
+  std::string members, starts, loads;
+  for (size_t k = 0; k < inputs; ++k) {
+    const char* type = element_type(Dtype(p.inputs[k]));
+    members += cat("  const ", type, "* in", k, ";\n");
+    starts += cat(",\n      in", k, "(reinterpret_cast<const ", type, "*>(p.in_[", k,
+                  "].address) + offset_of(p.in_[", k, "].kept, output))");
+    loads +=
+        cat("      const ", type, " v", k, " = in", k, "[offset_of(p.in_[", k, "].reduced, i)];\n");
+  }
+  for (size_t c = 0; c < constants; ++c) {
+    const char* type = element_type(Dtype(p.constants[c]));
+    loads += cat("      const ", type, " v", inputs + c, " = constant<", type, ">(p.constants[",
+                 2 * c, "], p.constants[", 2 * c + 1, "]);\n");
+  }
+  return cat("struct Arguments : ReduceArguments {\n  ProgramOperand in_[", inputs,
+             "];\n  int64_t constants[", 2 * constants + 1,
+             "];\n};\nstruct Source {\n"
+             "  const Arguments& p;\n",
+             members, "  MLX_FN Source(const Arguments& p, int64_t output)\n    : p(p)", starts,
+             " {}\n"
+             "  MLX_FN auto operator()(int64_t i) const {\n",
+             loads, print_values(p), "      return v", p.outputs[0], ";\n  }\n};\n");
+}
+
+class ReduceKernel final : public OpKernel {
+ public:
+  ReduceKernel(const Step& step, DeviceState& device)
+      : computes_(!step.program.code.empty()),
+        n_inputs_(step.n_inputs),
+        n_constants_(step.program.constants.size()),
+        workspace_(step.workspace) {
+    const ReduceAttrs& a = attrs_of(step.attrs.get());
+    const Layout in = computes_ ? computed_input(step) : step.operands[0];
+    const Layout& out = step.operands[n_inputs_];
+    plan(a, in, device.processors, shapes_);
+    if (computes_) set_operands(step, operands_);
+    for (const Layout& l : step.operands) offsets_.push_back(l.offset * l.dtype.size());
+    const Form form = form_of(a.kind, in.dtype);
+    const std::string types =
+        cat("<", form.operation, ", ", form.finish, ", ", element_type(out.dtype));
+    const bool one = shapes_.arguments.reduced.rank == 1;
+    const std::string source =
+        computes_ ? ", Source"
+                  : cat(", FromMemory<", element_type(in.dtype), one ? ", true>" : ", false>");
+    auto kernel = [&](const char* what, const std::string& prefix, const char* arguments,
+                      const std::string& rest) {
+      const std::string text = cat(prefix, "MLX_IN_STEP_KERNEL(reduce, ", arguments,
+                                   ", p) { reduce_", what, types, rest, ">(p); }\n");
+      return device.kernel("reduce", text, "reduce");
+    };
+    main_.function = kernel(shapes_.columns ? "columns" : "rows",
+                            computes_ ? computing_source(step) : std::string(),
+                            computes_ ? "Arguments" : "ReduceArguments", source);
+    if (shapes_.arguments.chunks > 1)
+      chunks_.function = kernel("chunks", "", "ReduceArguments", "");
+    const ReduceArguments& p = shapes_.arguments;
+    const int64_t a_block = shapes_.columns ? kThreads : kThreads / kLanes;
+    const int64_t most = int64_t{32} * device.processors;
+    auto blocks = [&](int64_t n, int64_t each) { return std::min((n + each - 1) / each, most); };
+    blocks_ = blocks(p.kept_count * p.chunks, a_block);
+    chunk_blocks_ = blocks(p.kept_count, kThreads);
+  }
+
+  void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
+    if (shapes_.arguments.kept_count == 0) return;
+    ArgumentBlock<ReduceArguments> block{.p = shapes_.arguments};
+    auto address = [&](int k) { return static_cast<int64_t>(operands[k]) + offsets_[k]; };
+    if (!computes_) block.p.in = address(0);
+    block.p.out = address(n_inputs_);
+    if (workspace_ >= 0) block.p.partials = static_cast<int64_t>(operands[workspace_]);
+    if (computes_) {
+      launch_computing(to, block.p, address);
+    } else {
+      main_.launch(to, blocks_, block.all());
+    }
+    if (block.p.chunks > 1) chunks_.launch(to, chunk_blocks_, block.all());
+  }
+
+ private:
+  template <class F>
+  void launch_computing(const Enqueue& to, const ReduceArguments& p, F address) const {
+    constexpr size_t kOwn = sizeof(ReduceArguments) / 8,
+                     kOperand = sizeof(device::ProgramOperand) / 8;
+    std::vector<int64_t> words(1 + kOwn + operands_.size() * kOperand + 2 * n_constants_ + 1);
+    words[0] = static_cast<int64_t>(words.size()) - 1;
+    std::memcpy(&words[1], &p, sizeof(p));
+    for (size_t k = 0; k < operands_.size(); ++k) {
+      device::ProgramOperand o = operands_[k];
+      o.address = address(static_cast<int>(k));
+      std::memcpy(&words[1 + kOwn + k * kOperand], &o, sizeof(o));
+    }
+    for (size_t c = 0; c < n_constants_; ++c)
+      std::memcpy(&words[1 + kOwn + operands_.size() * kOperand + 2 * c], to.constants[c].bytes,
+                  sizeof(to.constants[c].bytes));
+    main_.launch(to, blocks_, words);
+  }
+
+  Shapes shapes_;
+  const bool computes_;
+  const int n_inputs_;
+  const size_t n_constants_;
+  const int workspace_;
+  std::vector<device::ProgramOperand> operands_;
+  SmallVector<int64_t, 8> offsets_;  // bytes
+  Kernel main_, chunks_;
+  int64_t blocks_ = 0, chunk_blocks_ = 0;
+};
+
+bool find(const Attrs* attrs, std::span<const Layout> operands, int, const DeviceState& device,
+          Requirements& needs) {
+  const ReduceAttrs& a = attrs_of(attrs);
+  const Layout& out = operands[1];
+  Shapes s;
+  if (!plan(a, operands[0], device.processors, s)) return false;
+  if (!is_row_contiguous(out.shape, out.strides)) return false;
+  needs.prologue = true;
+  const ReduceArguments& p = s.arguments;
+  if (p.chunks > 1)
+    needs.workspace = static_cast<size_t>(p.chunks * p.kept_count *
+                                          form_of(a.kind, operands[0].dtype).accumulator);
+  return true;
+}
+
+std::unique_ptr<const OpKernel> prepare(const Step& step, DeviceState& device) {
+  return std::make_unique<const ReduceKernel>(step, device);
+}
+
+constexpr KernelEntry kEntries[] = {{"reduce", find, prepare}, {"arg_reduce", find, prepare}};
+
+}  // namespace
+
+Layout computed_input(const Step& step) {
+  const Program& p = step.program;
+  const Shape& shape = step.operands[0].shape;
+  return {shape, row_major(shape), 0, Dtype(p.code[p.outputs[0] - p.first_instr()].out)};
+}
+
+bool computes_input(const Step& step, const DeviceState&) {
+  std::vector<device::ProgramOperand> operands;
+  return step.n_inputs > 0 && step.n_inputs <= kMostOperands && step.program.numberings.empty() &&
+         step.program.code.size() <= kMostInstructions && set_operands(step, operands);
+}
+
+const std::span<const KernelEntry> reduce_kernels = kEntries;
+
+}  // namespace mlx::core::gpu

@@ -1,0 +1,60 @@
+// Op -> kernel. A family adds its entries here.
+#include <algorithm>
+#include <cstring>
+
+#include "mlx/backend/gpu/families/family.h"
+#include "mlx/backend/gpu/families/fused.h"
+
+namespace mlx::core::gpu {
+
+const KernelEntry* find_kernel(const OpDef& op, const Attrs* attrs,
+                               std::span<const Layout> operands, int n_inputs,
+                               const DeviceState& device, Requirements& needs) {
+  for (std::span<const KernelEntry> family : {
+#define X(name) name##_kernels,
+#include "mlx/backend/gpu/families/table.def"
+#undef X
+       })
+    for (const KernelEntry& k : family)
+      if (!std::strcmp(k.op, op.name))
+        return k.find(attrs, operands, n_inputs, device, needs) ? &k : nullptr;
+  return nullptr;
+}
+
+std::unique_ptr<const OpKernel> prepare_family(const Step& s, DeviceState& device) {
+  if (!s.op) return std::make_unique<const FusedStep>(s, device);
+  Requirements needs;
+  const KernelEntry* k;
+  if (!s.program.code.empty()) {
+    const Layout operands[] = {computed_input(s), s.operands[s.n_inputs]};
+    k = find_kernel(*s.op, s.attrs.get(), operands, 1, device, needs);
+  } else {
+    const std::span<const Layout> operands(s.operands.data(), s.outputs_end());
+    k = find_kernel(*s.op, s.attrs.get(), operands, s.n_inputs, device, needs);
+  }
+  return k ? k->prepare(s, device) : nullptr;
+}
+
+bool set_axes(std::span<device::Axes* const> to, Shape shape, std::vector<Strides> strides) {
+  collapse_axes(shape, strides);
+  if (shape.size() > device::kMostAxes) return false;
+  for (size_t k = 0; k < to.size(); ++k) {
+    to[k]->rank = static_cast<int64_t>(shape.size());
+    std::ranges::copy(shape, to[k]->shape);
+    std::ranges::copy(strides[k], to[k]->strides);
+  }
+  return true;
+}
+
+const char* element_type(Dtype t) {
+  switch (t.val()) {
+#define MLX_NAME(T, D) \
+  case Dtype::Val::D:  \
+    return #T;
+    MLX_FOR_EACH_DTYPE(MLX_NAME)
+#undef MLX_NAME
+  }
+  return "";
+}
+
+}  // namespace mlx::core::gpu

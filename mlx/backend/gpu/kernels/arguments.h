@@ -1,0 +1,192 @@
+// Arguments of the own kernels, as the host fills them and the kernels read them: 8 bytes each.
+#pragma once
+
+#include <stdint.h>
+
+namespace mlx::core::device {
+
+inline constexpr int kMostAxes = 8;
+
+/// Lengths and strides of some axes, outermost first.
+struct Axes {
+  int64_t rank;
+  int64_t shape[kMostAxes], strides[kMostAxes];
+};
+
+struct ReduceArguments {
+  int64_t in, out, partials;  ///< addresses
+  int64_t kept_count, reduced_count;
+  int64_t chunk, chunks;  ///< elements of a reduction done at once, and how often
+  Axes kept, reduced;
+};
+
+/// The operands of a program that computes the input of a reduction.
+struct ProgramOperand {
+  int64_t address;
+  Axes kept, reduced;
+};
+
+struct MatmulArguments {
+  int64_t a, b, out;  ///< addresses
+  int64_t m, n, k, batch_count;
+  int64_t a_row, a_column, b_row, b_column;  ///< strides
+  Axes a_batch, b_batch;
+  int64_t addend, c_row, c_column;  ///< address of what beta counts, or 0; strides
+  Axes c_batch;
+  double alpha, beta;
+};
+
+/// The report of a kernel on an operand that it cannot use; the first report counts.
+struct ErrorRecord {
+  uint32_t set, operand;
+  int64_t value;
+};
+
+/// Rows of `n` elements, `stride` apart, in memory of `n * stride` elements each.
+struct RowsArguments {
+  int64_t in, out, weight, bias;  ///< addresses; 0: none
+  int64_t rows, n, stride;
+  double eps;
+};
+
+inline constexpr int kMostIndices = 8;
+
+/// An array of indices, and the axis that they index.
+struct IndexArgument {
+  int64_t address, type;  ///< of its elements: bytes, negative where they have a sign
+  int64_t size, span, stride;
+  Axes walk;
+};
+struct Positions {
+  int64_t record, indices;  ///< address of an ErrorRecord; how many arrays
+  IndexArgument index[kMostIndices];
+};
+struct GatherArguments {
+  int64_t in, out;
+  int64_t outer_count, position_count, inner_count;
+  Axes outer, position, inner;  ///< of what is read
+  Positions at;
+};
+struct OffsetsArguments {
+  int64_t out, count;
+  Positions at;
+};
+struct ScatterArguments {
+  int64_t out, updates, offsets;
+  int64_t positions, columns, parts;
+  Axes target, position, column;  ///< of a slice; of the updates
+};
+struct ScatterAxisArguments {
+  int64_t out, updates, indices, type, record;
+  int64_t outer, n, inner, size, parts;
+};
+struct RandomArguments {
+  int64_t keys, out, count, bytes;  ///< keys, and bytes for each
+};
+
+/// Lines along an axis: `n` elements, `stride` apart, in memory of `n * stride` elements each.
+struct ScanArguments {
+  int64_t in, factors, out, totals;  ///< addresses; factors: of an affine scan
+  int64_t lines, n, stride, reverse, inclusive;
+  int64_t chunk, chunks;  ///< elements of a line that a block scans, and how often
+};
+struct SortArguments {
+  int64_t in, out, from, to;  ///< addresses; of sorted runs
+  int64_t lines, n, stride;
+  int64_t tile, tiles;  ///< elements sorted at once, a power of two; tiles of a line
+  int64_t width, last;  ///< of the runs that are merged; whether that ends it
+};
+struct SearchArguments {
+  int64_t sorted, values, out;
+  int64_t n, each, count, right;  ///< values searched in one sequence; all values
+};
+/// Lines of a Fourier transform of n elements: `length` elements each, of which `there` are read.
+struct FftArguments {
+  int64_t in, out;  ///< addresses
+  int64_t lines, length, n;
+  int64_t there, step;  ///< where they are read
+  Axes walk;
+  int64_t inner;  ///< where they are written: how far apart elements are
+  double scale;
+};
+/// Rows of m * power elements, `count` in all.
+struct HadamardArguments {
+  int64_t in, out, work;  ///< addresses
+  int64_t count, m, power, tile, half;
+  int64_t signs[28];
+  double scale;
+};
+struct RopeArguments {
+  int64_t in, out, offset, freqs, double_freqs;  ///< freqs: 0 for none
+  int64_t rows, width, half, positions, per_batch, batches, traditional;
+  double log_base, scale, sign;
+};
+/// As in ops/delta.h.
+struct DeltaArguments {
+  int64_t q, k, v, gates, beta, state, mask, out, end;  ///< addresses; mask: 0 for none
+  int64_t batches, length, key_heads, heads, width, values, wide;
+};
+struct AttentionArguments {
+  int64_t q, k, v, mask, sinks, out;  ///< addresses; 0: none
+  int64_t batches, heads, key_heads, queries, keys, features, width, causal;
+  int64_t q_stride[4], k_stride[4], v_stride[4], mask_stride[4], sink_stride;
+  double scale;
+};
+
+/// A mask, whose chunks are counted: first how many elements each selects, then where they begin.
+struct MaskArguments {
+  int64_t mask, starts, record;  ///< addresses; starts: of the chunks, and of what follows the last
+  int64_t n, chunk, chunks;      ///< elements of the mask, and of a chunk
+  int64_t least, most;           ///< how many it may select
+  int64_t positions, kept;  ///< address of the positions that are selected, and space for so many
+};
+/// Indices of what a mask selects, `along` and `across` apart in memory.
+struct NonzeroArguments {
+  MaskArguments mask;
+  int64_t out, along, across;
+  Axes axes;
+};
+/// Slices of `row` elements at the positions that a mask selects; `count` of them in the result, or
+/// in the values that are written.
+struct CompactArguments {
+  MaskArguments mask;
+  int64_t in, out, count, row;
+  Axes position, inner;  ///< of what is read
+};
+/// Elements that are counted by value or by bin, in tables of chunks of them.
+struct CountArguments {
+  int64_t in, edges, weights, out;  ///< addresses
+  int64_t bins, table, record;      ///< addresses: of the elements' bins, of the sums
+  int64_t n, length, first;         ///< bins; the value of the first
+  int64_t chunk, chunks, copies;    ///< of the table
+  int64_t parts;                    ///< among which the bins are divided, a power of two
+};
+
+/// A convolution; missing spatial axes are leading axes of length 1.
+struct ConvArguments {
+  int64_t x, y, w, out, parts;  ///< addresses; y: the cotangent, for that of the weight
+  int64_t batch, channels, features, groups, flip;
+  int64_t in[3], length[3], kernel[3], stride[3], low[3], spread[3], input_spread[3];
+  int64_t splits, split;  ///< parts of a sum of positions, and their length
+};
+/// Packed matrices of `columns` elements a row.
+struct PackedArguments {
+  int64_t words, scales, biases, global, in, out;  ///< addresses; 0: none
+  int64_t count, columns, group;
+};
+struct PackedProductArguments {
+  PackedArguments w;
+  int64_t x, out;
+  int64_t m, n, k, count, rows;  ///< rows of a packed matrix
+  Axes x_batch, w_batch;         ///< counted in matrices
+  Positions at;                  ///< of both matrices, where they are gathered
+};
+/// Products of matrices that indices say, or over ranges of the inner axis.
+struct GatherProductArguments {
+  MatmulArguments product;
+  int64_t a_matrix, b_matrix;  ///< strides
+  int64_t segments, type, record;
+  Positions at;
+};
+
+}  // namespace mlx::core::device

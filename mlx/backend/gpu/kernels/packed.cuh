@@ -1,0 +1,326 @@
+// Arrays of few bits an element, and products with matrices of them.
+#pragma once
+
+#include "mlx/backend/gpu/kernels/index.cuh"
+#include "mlx/backend/gpu/kernels/matmul.cuh"
+
+namespace mlx::core::device {
+
+enum class Packed { affine, mxfp4, mxfp8, nvfp4 };
+
+//--- codes and scales
+
+MLX_FN float from_e2m1(uint32_t code) {
+  const float magnitude = __builtin_bit_cast(float, (code & 7) << 22) * 0x1p126f;
+  return code & 8 ? -magnitude : magnitude;
+}
+MLX_FN float from_e4m3(uint32_t code) {
+  if ((code & 0x7f) == 0x7f) return __builtin_nanf("");
+  const float magnitude = __builtin_bit_cast(float, (code & 0x7f) << 20) * 0x1p120f;
+  return code & 0x80 ? -magnitude : magnitude;
+}
+MLX_FN float from_e8m0(uint32_t code) {
+  if (code == 255) return __builtin_nanf("");
+  return __builtin_bit_cast(float, code ? code << 23 : 0x400000u);
+}
+MLX_FN uint32_t to_e2m1(float x) {
+  const float a = ::fabsf(x);
+  const uint32_t code =
+      (a > .25f) + (a > .75f) + (a > 1.25f) + (a > 1.75f) + (a > 2.5f) + (a > 3.5f) + (a > 5.f);
+  return code && x < 0 ? code | 8 : code;
+}
+MLX_FN uint32_t to_e4m3(float x) {
+  const uint32_t bits = __builtin_bit_cast(uint32_t, x), sign = bits >> 31 << 7;
+  const float a = ::fabsf(x);
+  if (a != a) return sign | 127;
+  if (a >= 448) return sign | 126;
+  if (a < 0x1p-6f) return sign | static_cast<uint32_t>(::rintf(a * 512));
+  const int exponent = static_cast<int>((bits >> 23) & 255) - 127;
+  const float unit = __builtin_bit_cast(float, static_cast<uint32_t>(127 + 3 - exponent) << 23);
+  const int code = (exponent + 7) * 8 + static_cast<int>(::rintf(a * unit)) - 8;
+  return sign | static_cast<uint32_t>(code < 126 ? code : 126);
+}
+
+/// The value of a scale or a bias.
+template <Packed Mode, class S>
+MLX_FN float unit_of(S x) {
+  if constexpr (Mode == Packed::affine) {
+    return loaded<float>(x);
+  } else if constexpr (Mode == Packed::nvfp4) {
+    return from_e4m3(x);
+  } else {
+    return from_e8m0(x);
+  }
+}
+/// The code of an element, which may lie in two words.
+template <int Bits>
+MLX_FN uint32_t code_at(const uint32_t* words, int64_t i) {
+  const int64_t bit = i * Bits;
+  const int shift = static_cast<int>(bit & 31);
+  uint32_t x = words[bit >> 5] >> shift;
+  if constexpr (32 % Bits != 0)
+    if (shift + Bits > 32) x |= words[(bit >> 5) + 1] << (32 - shift);
+  return x & ((1u << Bits) - 1);
+}
+template <Packed Mode, int Bits>
+MLX_FN float code_value(uint32_t code) {
+  if constexpr (Mode == Packed::affine) {
+    return static_cast<float>(code);
+  } else if constexpr (Bits == 4) {
+    return from_e2m1(code);
+  } else {
+    return from_e4m3(code);
+  }
+}
+/// An element of all the matrices; rows are whole words.
+template <Packed Mode, int Bits, class S>
+MLX_FN float unpacked(const PackedArguments& p, int64_t i) {
+  const auto* words = reinterpret_cast<const uint32_t*>(p.words);
+  const float scale = unit_of<Mode>(reinterpret_cast<const S*>(p.scales)[i / p.group]);
+  float x = code_value<Mode, Bits>(code_at<Bits>(words, i)) * scale;
+  if constexpr (Mode == Packed::affine)
+    x = x + unit_of<Mode>(reinterpret_cast<const S*>(p.biases)[i / p.group]);
+  return x;
+}
+
+/// The unit of nvfp4's scales.
+MLX_FN float global_unit(const PackedArguments& p) {
+  return p.global ? *reinterpret_cast<const float*>(p.global) / 2688.f : 1.f;
+}
+
+template <Packed Mode, int Bits, class S, class T>
+MLX_FN void dequantize(const PackedArguments& p) {
+  T* out = reinterpret_cast<T*>(p.out);
+  const float unit = global_unit(p);
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < p.count;
+       i += static_cast<int64_t>(gridDim.x) * kThreads)
+    out[i] = in_memory<T>(unpacked<Mode, Bits, S>(p, i) * unit);
+}
+
+//--- packing: a thread has a group
+
+/// Codes of a group, and what they count: scale, and start for affine.
+template <Packed Mode, int Bits, class T>
+struct Group {
+  float step, start;
+  uint32_t scale;  ///< its code
+
+  MLX_FN Group(const T* w, int64_t n, float unit) : step(0), start(0), scale(0) {
+    if constexpr (Mode == Packed::affine) {
+      affine(w, n);
+    } else {
+      floating(w, n, unit);
+    }
+  }
+  MLX_FN uint32_t code(T w) const {
+    const float x = loaded<float>(w);
+    if constexpr (Mode == Packed::affine) {
+      const float most = static_cast<float>((1 << Bits) - 1), q = ::rintf((x - start) / step);
+      return static_cast<uint32_t>(q > 0 ? (q < most ? q : most) : 0);
+    } else {
+      const float y = step != 0 ? x / step : 0.f;
+      return Bits == 4 ? to_e2m1(y) : to_e4m3(y);
+    }
+  }
+
+ private:
+  MLX_FN void affine(const T* w, int64_t n) {
+    const float most = static_cast<float>((1 << Bits) - 1);
+    float high = -__builtin_inff(), low = __builtin_inff();
+    for (int64_t i = 0; i < n; ++i) {
+      const float x = loaded<float>(w[i]);
+      high = high < x ? x : high;
+      low = x < low ? x : low;
+    }
+    step = (high - low) / most;
+    step = step < 1e-7f ? 1e-7f : step;
+    start = low;
+    if constexpr (Bits > 1) {
+      const bool negative = ::fabsf(low) > ::fabsf(high);
+      if (!negative) step = -step;
+      const float edge = negative ? low : high, at = ::rintf(edge / step);
+      start = at != 0 ? edge : 0.f;
+      if (at != 0) step = edge / at;
+    }
+  }
+  MLX_FN void floating(const T* w, int64_t n, float unit) {
+    float most = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      const float x = ::fabsf(loaded<float>(w[i]));
+      most = most < x ? x : most;
+    }
+    if constexpr (Mode == Packed::nvfp4) {
+      scale = to_e4m3(most / 6 / unit);
+      step = from_e4m3(scale) * unit;
+    } else {
+      // Rounded to the dtype of the matrix, as the scale would be in that.
+      const float ratio = loaded<float>(in_memory<T>(most / (Bits == 4 ? 6.f : 448.f)));
+      int exponent = 0;
+      if (ratio > 0 && ratio <= 3e38f) {
+        // ratio = f * 2^exponent, f from above 0.5 to 1
+        const bool tiny = ratio < 0x1p-126f;
+        const uint32_t bits = __builtin_bit_cast(uint32_t, tiny ? ratio * 0x1p64f : ratio);
+        exponent = static_cast<int>(bits >> 23) - 126 - (tiny ? 64 : 0);
+        if ((bits & 0x7fffffu) == 0) --exponent;
+      }
+      const int code = exponent + 127;
+      scale = static_cast<uint32_t>(code < 0 ? 0 : code > 254 ? 254 : code);
+      step = from_e8m0(scale);
+    }
+  }
+};
+
+/// `words`, `scales` and `biases` are written.
+template <Packed Mode, int Bits, class T>
+MLX_FN void quantize(const PackedArguments& p) {
+  const T* w = reinterpret_cast<const T*>(p.in);
+  const float unit = global_unit(p);
+  for (int64_t g = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; g < p.count / p.group;
+       g += static_cast<int64_t>(gridDim.x) * kThreads) {
+    const T* from = w + g * p.group;
+    const Group<Mode, Bits, T> group(from, p.group, unit);
+    if constexpr (Mode == Packed::affine) {
+      reinterpret_cast<T*>(p.scales)[g] = in_memory<T>(group.step);
+      reinterpret_cast<T*>(p.biases)[g] = in_memory<T>(group.start);
+    } else {
+      reinterpret_cast<uint8_t*>(p.scales)[g] = static_cast<uint8_t>(group.scale);
+    }
+    auto* words = reinterpret_cast<uint32_t*>(p.words) + g * p.group * Bits / 32;
+    uint64_t packed = 0;
+    int filled = 0;
+    for (int64_t i = 0; i < p.group; ++i) {
+      packed |= static_cast<uint64_t>(group.code(from[i])) << filled;
+      filled += Bits;
+      if (filled >= 32) {
+        *words++ = static_cast<uint32_t>(packed);
+        packed >>= 32;
+        filled -= 32;
+      }
+    }
+  }
+}
+
+/// Packs and unpacks.
+template <Packed Mode, int Bits, class T>
+MLX_FN void quantize_round(const PackedArguments& p) {
+  const float unit = global_unit(p);
+  for (int64_t g = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; g < p.count / p.group;
+       g += static_cast<int64_t>(gridDim.x) * kThreads) {
+    const T* from = reinterpret_cast<const T*>(p.in) + g * p.group;
+    T* to = reinterpret_cast<T*>(p.out) + g * p.group;
+    const Group<Mode, Bits, T> group(from, p.group, unit);
+    for (int64_t i = 0; i < p.group; ++i)
+      to[i] = in_memory<T>(code_value<Mode, Bits>(group.code(from[i])) * group.step);
+  }
+}
+
+//--- products
+
+/// The matrices of a product: offsets in x and in the packed ones; false where an index is wrong.
+MLX_FN bool operands_of(const PackedProductArguments& p, int64_t product, int64_t& x, int64_t& w) {
+  if (p.at.indices) {
+    x = one_offset(p.at, 0, product);
+    w = one_offset(p.at, 1, product);
+    if (x == kNowhere || w == kNowhere) return false;
+  } else {
+    x = offset_of(p.x_batch, product);
+    w = offset_of(p.w_batch, product);
+  }
+  x *= p.m * p.k;
+  w *= p.rows * p.w.columns;
+  return true;
+}
+
+/// x · w^T of a few rows: a warp has a row of w, a lane eight codes at a time.
+template <Packed Mode, int Bits, class S, class T, int Rows>
+MLX_FN void packed_rows(const PackedProductArguments& p) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int64_t step = static_cast<int64_t>(gridDim.x) * (kThreads / 32);
+  for (int64_t at = static_cast<int64_t>(blockIdx.x) * (kThreads / 32) + threadIdx.x / 32;
+       at < p.count * p.n; at += step) {
+    const int64_t product = at / p.n, column = at % p.n;
+    int64_t x_at, w_at;
+    if (!operands_of(p, product, x_at, w_at)) continue;
+    const T* x = reinterpret_cast<const T*>(p.x) + x_at;
+    const auto* words = reinterpret_cast<const uint32_t*>(p.w.words);
+    const int64_t first = w_at + column * p.k;
+    float sum[Rows] = {};
+    for (int64_t k = lane * 8; k < p.k; k += 32 * 8) {
+      const int64_t group = (first + k) / p.w.group;
+      const float scale = unit_of<Mode>(reinterpret_cast<const S*>(p.w.scales)[group]);
+      float bias = 0;
+      if constexpr (Mode == Packed::affine)
+        bias = unit_of<Mode>(reinterpret_cast<const S*>(p.w.biases)[group]);
+#pragma unroll
+      for (int j = 0; j < 8; ++j) {
+        const float w = code_value<Mode, Bits>(code_at<Bits>(words, first + k + j)) * scale + bias;
+#pragma unroll
+        for (int r = 0; r < Rows; ++r)
+          if (r < p.m) sum[r] = ::fmaf(loaded<float>(x[r * p.k + k + j]), w, sum[r]);
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+#pragma unroll
+      for (int h = 16; h > 0; h /= 2) sum[r] += __shfl_xor_sync(~0u, sum[r], h);
+      if (lane == 0 && r < p.m)
+        reinterpret_cast<T*>(p.out)[(product * p.m + r) * p.n + column] = in_memory<T>(sum[r]);
+    }
+  }
+}
+
+template <Packed Mode, int Bits, class S, class T, bool Transpose>
+MLX_FN void packed_product(const PackedProductArguments& p) {
+  each_tile(p.count, p.m, p.n, [&](int64_t product, int64_t row, int64_t column) {
+    int64_t x_at, w_at;
+    if (!operands_of(p, product, x_at, w_at)) return;
+    const T* x = reinterpret_cast<const T*>(p.x) + x_at;
+    T* out = reinterpret_cast<T*>(p.out) + product * p.m * p.n;
+    product_tile<float>(
+        p.m, p.n, 0, p.k, row, column, true, Transpose,
+        [&](int64_t r, int64_t k) { return loaded<float>(x[r * p.k + k]); },
+        [&](int64_t k, int64_t s) {
+          return unpacked<Mode, Bits, S>(p.w, w_at + (Transpose ? s * p.k + k : k * p.n + s));
+        },
+        [&](int64_t r, int64_t s, float y) { out[r * p.n + s] = in_memory<T>(y); });
+  });
+}
+
+/// Products of matrices that indices say.
+template <class T, class A>
+MLX_FN void gather_product(const GatherProductArguments& g) {
+  const MatmulArguments& p = g.product;
+  each_tile(p.batch_count, p.m, p.n, [&](int64_t product, int64_t row, int64_t column) {
+    const int64_t i = one_offset(g.at, 0, product), j = one_offset(g.at, 1, product);
+    if (i == kNowhere || j == kNowhere) return;
+    const T *a = reinterpret_cast<const T*>(p.a) + i, *b = reinterpret_cast<const T*>(p.b) + j;
+    T* out = reinterpret_cast<T*>(p.out) + product * p.m * p.n;
+    product_tile<A>(
+        p.m, p.n, 0, p.k, row, column, p.a_column == 1, p.b_row == 1,
+        [&](int64_t r, int64_t k) { return loaded<A>(a[r * p.a_row + k * p.a_column]); },
+        [&](int64_t k, int64_t s) { return loaded<A>(b[k * p.b_row + s * p.b_column]); },
+        [&](int64_t r, int64_t s, A x) { out[r * p.n + s] = in_memory<T>(x); });
+  });
+}
+
+/// Products over ranges of the inner axis.
+template <class T, class A>
+MLX_FN void segment_product(const GatherProductArguments& g) {
+  const MatmulArguments& p = g.product;
+  each_tile(p.batch_count, p.m, p.n, [&](int64_t product, int64_t row, int64_t column) {
+    int64_t ends[2];
+    for (int e = 0; e < 2; ++e)
+      ends[e] = checked_index(load_index(g.segments, g.type, 2 * product + e), g.type, p.k + 1, 1,
+                              g.record, 0);
+    if (ends[0] < 0 || ends[1] < 0) return;
+    const T *a = reinterpret_cast<const T*>(p.a), *b = reinterpret_cast<const T*>(p.b);
+    T* out = reinterpret_cast<T*>(p.out) + product * p.m * p.n;
+    product_tile<A>(
+        p.m, p.n, ends[0], ends[1], row, column, p.a_column == 1, p.b_row == 1,
+        [&](int64_t r, int64_t k) { return loaded<A>(a[r * p.a_row + k * p.a_column]); },
+        [&](int64_t k, int64_t s) { return loaded<A>(b[k * p.b_row + s * p.b_column]); },
+        [&](int64_t r, int64_t s, A x) { out[r * p.n + s] = in_memory<T>(x); });
+  });
+}
+
+}  // namespace mlx::core::device

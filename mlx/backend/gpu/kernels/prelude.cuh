@@ -1,0 +1,127 @@
+// The start of every kernel: element types and the math library over one lane. The text before it
+// is the target's: how a kernel is declared, how a thread finds itself, and barriers (for NVIDIA's
+// compiler mlx/backend/cuda/device/target.cuh).
+#pragma once
+
+#define MLX_WITHOUT_C_LIBRARY
+
+#include "mlx/backend/math/bodies.h"
+#include "mlx/backend/math/cast.h"
+#include "mlx/backend/math/lane.h"
+#include "mlx/core/half.h"
+
+namespace mlx::core::device {
+
+using lane::LD;
+using lane::LF;
+using complex64_t = m::Cx<float>;
+using complex128_t = m::Cx<double>;
+
+inline constexpr int kThreads = 256;  // a block
+
+/// The arguments of a kernel, 8 bytes each.
+template <int N>
+struct Words {
+  int64_t w[N];
+};
+MLX_FN double as_double(int64_t w) { return __builtin_bit_cast(double, w); }
+
+/// A value of type T from the first bytes of 16.
+template <class T>
+MLX_FN T constant(int64_t low, int64_t high) {
+  if constexpr (sizeof(T) == 1) {
+    return static_cast<T>(static_cast<uint8_t>(low));
+  } else if constexpr (sizeof(T) == 2) {
+    return __builtin_bit_cast(T, static_cast<uint16_t>(low));
+  } else if constexpr (sizeof(T) == 4) {
+    return __builtin_bit_cast(T, static_cast<uint32_t>(low));
+  } else if constexpr (sizeof(T) == 8) {
+    return __builtin_bit_cast(T, low);
+  } else {
+    return T{as_double(low), as_double(high)};
+  }
+}
+
+//--- 16-bit floats ------------------------------------------------------------------------------
+
+MLX_FN float widened(bfloat16_t x) {
+  return __builtin_bit_cast(float, static_cast<uint32_t>(x.bits) << 16);
+}
+MLX_FN float widened(float16_t x) {
+#ifdef __CUDACC_RTC__
+  float f;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(x.bits));
+  return f;
+#else
+  return static_cast<float>(x);
+#endif
+}
+template <class T>
+MLX_FN T narrowed(float x) {
+  T r;
+#ifdef __CUDACC_RTC__
+  if constexpr (std::is_same_v<T, float16_t>) {
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r.bits) : "f"(x));
+    return r;
+  }
+#endif
+  r.bits = T::from_float(x);
+  return r;
+}
+
+//--- rows of ops/elementwise.def ----------------------------------------------------------------
+
+template <class T>
+inline constexpr bool is_narrow = std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>;
+
+/// The type with which a row computes.
+template <class T>
+MLX_FN auto operand(T x) {
+  if constexpr (is_narrow<T>) {
+    return LF(widened(x));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return lane::Lane<T>(x);
+  } else {
+    return x;
+  }
+}
+// The result as it is stored.
+template <class T>
+MLX_FN T plain(lane::Lane<T> x) {
+  return x.v;
+}
+template <int S>
+MLX_FN bool plain(lane::Mask<S> x) {
+  return x.m;
+}
+template <class T>
+MLX_FN T plain(T x) {
+  return x;
+}
+
+/// One micro-op, rounded once to its result's type.
+template <class Out, class F, class... T>
+MLX_FN Out row(F f, T... x) {
+  auto r = plain(f(operand(x)...));
+  if constexpr (is_narrow<Out>) {
+    return narrowed<Out>(r);
+  } else {
+    return r;
+  }
+}
+
+/// Conversion between element types.
+template <class To, class From>
+MLX_FN To cast(From x) {
+  if constexpr (is_narrow<From>) {
+    return cast<To>(widened(x));
+  } else if constexpr (std::is_same_v<From, bool>) {
+    return cast<To>(static_cast<uint8_t>(x));
+  } else if constexpr (is_narrow<To>) {
+    return narrowed<To>(m::to_narrow_float(x));
+  } else {
+    return m::convert<To>(x);
+  }
+}
+
+}  // namespace mlx::core::device

@@ -1,0 +1,337 @@
+// Reductions in the CPU's order: blocks of 512 elements, in which element i belongs to lane i mod
+// 32; a lane combines its elements from first to last, the lanes combine pairwise (distance 16, 8,
+// 4, 2, 1), the blocks as a binary counter carries. A warp has the lanes; where neighbouring
+// outputs are neighbours in memory, a thread has them all.
+#pragma once
+
+#include "mlx/backend/gpu/kernels/arguments.h"
+#include "mlx/backend/gpu/kernels/axes.cuh"
+#include "mlx/backend/gpu/kernels/prelude.cuh"
+
+namespace mlx::core::device {
+
+inline constexpr int kLanes = 32, kBlock = 512, kLevels = 48;
+
+/// One: there is one reduced axis.
+template <bool One>
+MLX_FN int64_t reduced_offset(const Axes& axes, int64_t position) {
+  if constexpr (One) {
+    return position * axes.strides[0];
+  } else {
+    return far_offset(axes, position);
+  }
+}
+
+//--- what is reduced: the element type T, the accumulator A, and how two combine
+
+template <class A>
+MLX_FN A raw_add(A a, A b) {
+  if constexpr (m::IsCx<A>::value) {
+    return m::add(a, b);
+  } else {
+    return a + b;
+  }
+}
+template <class A, class T>
+MLX_FN A widened_to(T x) {
+  if constexpr (is_narrow<T>) {
+    return widened(x);
+  } else if constexpr (m::IsCx<T>::value) {
+    return x;
+  } else {
+    return static_cast<A>(x);
+  }
+}
+
+template <class T_, class A_>
+struct Sum {
+  using T = T_;
+  using A = A_;
+  static MLX_FN A neutral() { return A{}; }
+  static MLX_FN A load(T x, int64_t) { return widened_to<A>(x); }
+  static MLX_FN A combine(A a, A b) { return raw_add(a, b); }
+};
+template <class T_, class A_>
+struct Product {
+  using T = T_;
+  using A = A_;
+  static MLX_FN A neutral() {
+    if constexpr (m::IsCx<A>::value) {
+      return {1, 0};
+    } else {
+      return A(1);
+    }
+  }
+  static MLX_FN A load(T x, int64_t) { return widened_to<A>(x); }
+  static MLX_FN A combine(A a, A b) {
+    if constexpr (m::IsCx<A>::value) {
+      return m::multiply(a, b);
+    } else {
+      return a * b;
+    }
+  }
+};
+
+template <class A>
+MLX_FN bool is_nan(A x) {
+  if constexpr (m::IsCx<A>::value) {
+    return m::isnan(x);
+  } else {
+    return x != x;
+  }
+}
+template <class A>
+MLX_FN bool exceeds(A a, A b) {
+  if constexpr (m::IsCx<A>::value) {
+    return m::greater(a, b);
+  } else {
+    return a > b;
+  }
+}
+/// The largest, or the smallest: NaN where there is one.
+template <class T_, class A_, bool Largest>
+struct Extreme {
+  using T = T_;
+  using A = A_;
+  static MLX_FN A neutral() {
+    constexpr float inf = Largest ? -__builtin_inff() : __builtin_inff();
+    if constexpr (m::IsCx<A>::value) {
+      return {inf, inf};
+    } else if constexpr (std::is_floating_point_v<A>) {
+      return inf;
+    } else if constexpr (std::is_same_v<A, bool>) {
+      return !Largest;
+    } else {
+      constexpr bool is_signed = std::is_signed_v<A>;
+      constexpr A top =
+          static_cast<A>(is_signed ? (uint64_t(1) << (8 * sizeof(A) - 1)) - 1 : ~uint64_t(0));
+      return Largest ? static_cast<A>(is_signed ? -top - 1 : 0) : top;
+    }
+  }
+  static MLX_FN A load(T x, int64_t) { return widened_to<A>(x); }
+  static MLX_FN A combine(A a, A b) {
+    if (is_nan(a)) return a;
+    if (is_nan(b)) return b;
+    return (Largest ? exceeds(a, b) : exceeds(b, a)) ? a : b;
+  }
+};
+
+/// Whether any element counts, or, with All, whether any does not.
+template <class T_, bool All>
+struct Truth {
+  using T = T_;
+  using A = uint8_t;
+  static MLX_FN A neutral() { return 0; }
+  static MLX_FN A load(T x, int64_t) { return cast<bool>(x) != All; }
+  static MLX_FN A combine(A a, A b) { return a | b; }
+};
+
+template <class A>
+struct Best {
+  A value;
+  int64_t index;  ///< -1: of nothing
+};
+/// The first largest, or smallest, element and its position; NaN beats numbers.
+template <class T_, class V_, bool Largest>
+struct ArgExtreme {
+  using T = T_;
+  using A = Best<V_>;
+  static MLX_FN A neutral() { return {V_{}, -1}; }
+  static MLX_FN A load(T x, int64_t position) { return {widened_to<V_>(x), position}; }
+  static MLX_FN A combine(A a, A b) {
+    if (a.index < 0 || b.index < 0) return a.index < 0 ? b : a;
+    const bool first = a.index < b.index;
+    A low = first ? a : b, high = first ? b : a;
+    if (is_nan(low.value)) return low;
+    if (is_nan(high.value)) return high;
+    return (Largest ? exceeds(high.value, low.value) : exceeds(low.value, high.value)) ? high : low;
+  }
+};
+
+//--- from accumulators to results
+
+struct Plain {
+  template <class Out, class A>
+  static MLX_FN Out finish(A x, int64_t) {
+    if constexpr (is_narrow<Out>) {
+      return narrowed<Out>(x);
+    } else if constexpr (m::IsCx<A>::value) {
+      return x;
+    } else {
+      return static_cast<Out>(x);
+    }
+  }
+};
+struct Mean {
+  template <class Out, class A>
+  static MLX_FN Out finish(A x, int64_t count) {
+    if constexpr (m::IsCx<A>::value) {
+      const auto n = static_cast<decltype(x.re)>(count);
+      return {x.re / n, x.im / n};
+    } else if constexpr (std::is_same_v<A, float>) {
+      return Plain::finish<Out>(x / static_cast<float>(count), 0);
+    } else {
+      const double mean = static_cast<double>(x) / static_cast<double>(count);
+      if constexpr (is_narrow<Out>) {
+        return narrowed<Out>(static_cast<float>(mean));
+      } else {
+        return static_cast<Out>(mean);
+      }
+    }
+  }
+};
+struct Any {
+  template <class Out, class A>
+  static MLX_FN Out finish(A x, int64_t) {
+    return x != 0;
+  }
+};
+struct All {
+  template <class Out, class A>
+  static MLX_FN Out finish(A x, int64_t) {
+    return x == 0;
+  }
+};
+struct Position {
+  template <class Out, class A>
+  static MLX_FN Out finish(A x, int64_t) {
+    return static_cast<Out>(x.index);
+  }
+};
+
+//--- where elements come from
+
+/// From an array. A source gives element `i` of what is reduced to an output.
+template <class T, bool One>
+struct FromMemory {
+  const Axes& reduced;
+  const T* first;
+  MLX_FN FromMemory(const ReduceArguments& p, int64_t output)
+      : reduced(p.reduced), first(reinterpret_cast<const T*>(p.in) + offset_of(p.kept, output)) {}
+  MLX_FN T operator()(int64_t i) const { return first[reduced_offset<One>(reduced, i)]; }
+};
+
+//--- the kernels
+
+/// Partial results, combined as the digits of a binary counter carry.
+template <class O>
+struct Counter {
+  using A = typename O::A;
+  A parts[kLevels];
+  int top = 0;
+  uint64_t count = 0;
+  MLX_FN void push(A x) {
+    for (uint64_t t = count++; t & 1; t >>= 1) x = O::combine(parts[--top], x);
+    parts[top++] = x;
+  }
+  MLX_FN A result() {
+    if (top == 0) return O::neutral();
+    A x = parts[--top];
+    while (top) x = O::combine(parts[--top], x);
+    return x;
+  }
+};
+
+/// Passes on the result of one output's chunk.
+template <class O, class F, class Out>
+MLX_FN void deliver(const ReduceArguments& p, int64_t output, int64_t chunk, typename O::A x) {
+  if (p.chunks == 1)
+    reinterpret_cast<Out*>(p.out)[output] = F::template finish<Out>(x, p.reduced_count);
+  else
+    reinterpret_cast<typename O::A*>(p.partials)[chunk * p.kept_count + output] = x;
+}
+
+template <class A>
+MLX_FN A shuffled_down(A x, int distance) {
+  if constexpr (m::IsCx<A>::value) {
+    return {__shfl_down_sync(~0u, x.re, distance), __shfl_down_sync(~0u, x.im, distance)};
+  } else if constexpr (requires { x.index; }) {
+    return {shuffled_down(x.value, distance), __shfl_down_sync(~0u, x.index, distance)};
+  } else if constexpr (sizeof(A) < 4) {
+    return static_cast<A>(__shfl_down_sync(~0u, static_cast<int>(x), distance));
+  } else {
+    return __shfl_down_sync(~0u, x, distance);
+  }
+}
+
+/// A warp for each output and chunk.
+template <class O, class F, class Out, class Source, class Arguments>
+MLX_FN void reduce_rows(const Arguments& p) {
+  using A = typename O::A;
+  const int lane = static_cast<int>(threadIdx.x % kLanes);
+  const int64_t warps = static_cast<int64_t>(gridDim.x) * (kThreads / kLanes);
+  for (int64_t tile = static_cast<int64_t>(blockIdx.x) * (kThreads / kLanes) + threadIdx.x / kLanes;
+       tile < p.kept_count * p.chunks; tile += warps) {
+    const int64_t output = tile / p.chunks, chunk = tile % p.chunks;
+    const Source source(p, output);
+    const int64_t first = chunk * p.chunk;
+    const int64_t end = first + p.chunk < p.reduced_count ? first + p.chunk : p.reduced_count;
+    Counter<O> counter;
+    for (int64_t block = first; block < end; block += kBlock) {
+      const int64_t last = block + kBlock < end ? block + kBlock : end;
+      A x = O::neutral();
+      for (int64_t i = block + lane; i < last; i += kLanes) {
+        const A y = O::load(source(i), i);
+        x = i < block + kLanes ? y : O::combine(x, y);
+      }
+#pragma unroll
+      for (int h = kLanes / 2; h > 0; h /= 2) x = O::combine(x, shuffled_down(x, h));
+      if (lane == 0) counter.push(x);
+    }
+    if (lane == 0) deliver<O, F, Out>(p, output, chunk, counter.result());
+  }
+}
+
+/// A thread for each output and chunk.
+template <class O, class F, class Out, class Source, class Arguments>
+MLX_FN void reduce_columns(const Arguments& p) {
+  using A = typename O::A;
+  const int64_t threads = static_cast<int64_t>(gridDim.x) * kThreads;
+  for (int64_t tile = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+       tile < p.kept_count * p.chunks; tile += threads) {
+    const int64_t output = tile % p.kept_count, chunk = tile / p.kept_count;
+    const Source source(p, output);
+    const int64_t first = chunk * p.chunk;
+    const int64_t end = first + p.chunk < p.reduced_count ? first + p.chunk : p.reduced_count;
+    Counter<O> counter;
+    for (int64_t block = first; block < end; block += kBlock) {
+      const int64_t last = block + kBlock < end ? block + kBlock : end;
+      A lanes[kLanes];
+      // One loop over rows of lanes: the unrolled part is compiled once.
+      for (int64_t row = block; row < last; row += kLanes) {
+#pragma unroll
+        for (int l = 0; l < kLanes; ++l) {
+          const int64_t i = row + l;
+          const A x = i < last ? O::load(source(i), i) : O::neutral();
+          if (row == block)
+            lanes[l] = x;
+          else if (i < last)
+            lanes[l] = O::combine(lanes[l], x);
+        }
+      }
+#pragma unroll
+      for (int h = kLanes / 2; h > 0; h /= 2) {
+#pragma unroll
+        for (int l = 0; l < h; ++l) lanes[l] = O::combine(lanes[l], lanes[l + h]);
+      }
+      counter.push(lanes[0]);
+    }
+    deliver<O, F, Out>(p, output, chunk, counter.result());
+  }
+}
+
+/// A thread for each output, over the results of its chunks.
+template <class O, class F, class Out>
+MLX_FN void reduce_chunks(const ReduceArguments& p) {
+  const int64_t threads = static_cast<int64_t>(gridDim.x) * kThreads;
+  const auto* partials = reinterpret_cast<const typename O::A*>(p.partials);
+  for (int64_t output = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+       output < p.kept_count; output += threads) {
+    Counter<O> counter;
+    for (int64_t c = 0; c < p.chunks; ++c) counter.push(partials[c * p.kept_count + output]);
+    reinterpret_cast<Out*>(p.out)[output] =
+        F::template finish<Out>(counter.result(), p.reduced_count);
+  }
+}
+
+}  // namespace mlx::core::device

@@ -1,0 +1,106 @@
+// Writes at indices. An element belongs to one thread, which applies its updates in order: results
+// do not depend on when threads run.
+#pragma once
+
+#include "mlx/backend/gpu/kernels/index.cuh"
+
+namespace mlx::core::device {
+
+/// The modes of a scatter, as in ops/scatter.h.
+enum class Mode { set, add, multiply, divide, maximum, minimum };
+
+template <class T>
+MLX_FN bool before(T a, T b) {
+  if constexpr (m::IsCx<T>::value) {
+    return a.re < b.re || (a.re == b.re && a.im < b.im);
+  } else {
+    return a < b;
+  }
+}
+template <class T>
+MLX_FN bool is_not_a_number(T a) {
+  if constexpr (m::IsCx<T>::value) {
+    return a.re != a.re || a.im != a.im;
+  } else {
+    return a != a;
+  }
+}
+
+/// The value of an element `a` after an update with `b`.
+template <Mode M, class T>
+MLX_FN T combined(T a, T b) {
+  if constexpr (M == Mode::set) {
+    return b;
+  } else if constexpr (is_narrow<T>) {
+    return narrowed<T>(combined<M>(widened(a), widened(b)));
+  } else if constexpr (M == Mode::maximum) {
+    return is_not_a_number(a) || before(b, a) ? a : b;
+  } else if constexpr (M == Mode::minimum) {
+    return is_not_a_number(a) || before(a, b) ? a : b;
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return M == Mode::add ? a || b : a && b;
+  } else if constexpr (std::is_integral_v<T>) {
+    if constexpr (M == Mode::add)
+      return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+    if constexpr (M == Mode::multiply)
+      return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+    if (b == T(-1))
+      return std::is_signed_v<T> ? static_cast<T>(uint64_t(0) - static_cast<uint64_t>(a))
+                                 : static_cast<T>(a == b);
+    return b == 0 ? T(0) : static_cast<T>(a / b);
+  } else if constexpr (m::IsCx<T>::value) {
+    if constexpr (M == Mode::add) return m::add(a, b);
+    if constexpr (M == Mode::multiply) return m::multiply(a, b);
+    return m::divide(a, b);
+  } else {
+    return M == Mode::add ? a + b : M == Mode::multiply ? a * b : a / b;
+  }
+}
+
+/// Which of `parts` (a power of two) an offset belongs to.
+MLX_FN int64_t part_of(int64_t offset, int64_t parts) {
+  return (offset ^ (offset >> 7)) & (parts - 1);
+}
+
+/// A thread has a column of the slices, and of the positions those of its part.
+template <Mode M, class T>
+MLX_FN void scatter(const ScatterArguments& p) {
+  T* out = reinterpret_cast<T*>(p.out);
+  const T* updates = reinterpret_cast<const T*>(p.updates);
+  const int64_t* offsets = reinterpret_cast<const int64_t*>(p.offsets);
+  const int64_t threads = static_cast<int64_t>(gridDim.x) * kThreads;
+  for (int64_t t = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+       t < p.columns * p.parts; t += threads) {
+    const int64_t column = t % p.columns, part = t / p.columns;
+    const int64_t target = offset_of(p.target, column), from = offset_of(p.column, column);
+    for (int64_t i = 0; i < p.positions; ++i) {
+      const int64_t offset = offsets[i];
+      if (offset == kNowhere || part_of(offset, p.parts) != part) continue;
+      T& x = out[offset + target];
+      x = combined<M>(x, updates[from + offset_of(p.position, i)]);
+    }
+  }
+}
+
+/// out[o, indices[o, j, i], i] from updates[o, j, i].
+template <Mode M, class T>
+MLX_FN void scatter_axis(const ScatterAxisArguments& p) {
+  T* out = reinterpret_cast<T*>(p.out);
+  const T* updates = reinterpret_cast<const T*>(p.updates);
+  const int64_t threads = static_cast<int64_t>(gridDim.x) * kThreads, lines = p.outer * p.inner;
+  for (int64_t t = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; t < lines * p.parts;
+       t += threads) {
+    const int64_t line = t % lines, part = t / lines;
+    const int64_t o = line / p.inner, i = line % p.inner;
+    for (int64_t j = 0; j < p.n; ++j) {
+      const int64_t from = (o * p.n + j) * p.inner + i;
+      const int64_t index =
+          checked_index(load_index(p.indices, p.type, from), p.type, p.size, 1, p.record, 0);
+      if (index < 0 || part_of(index, p.parts) != part) continue;
+      T& x = out[(o * p.size + index) * p.inner + i];
+      x = combined<M>(x, updates[from]);
+    }
+  }
+}
+
+}  // namespace mlx::core::device

@@ -1,0 +1,69 @@
+// Libraries of a device that families of ops use where they are found: products of matrices and
+// Fourier transforms.
+#pragma once
+
+#include <compare>
+#include <memory>
+
+#include "mlx/backend/gpu/queue.h"
+#include "mlx/core/dtype.h"
+#include "mlx/ops/fft.h"
+#include "mlx/ops/precision.h"
+
+namespace mlx::core::gpu {
+
+/// out = alpha * a b + beta * out for `count` pairs of matrices, row by row in memory. A transposed
+/// operand is stored column by column. `row`: elements from one row (or column) to the next.
+struct Gemm {
+  struct Operand {
+    uint64_t address;
+    int64_t row, step;  ///< step: elements from one matrix to the next
+    bool transposed;
+  };
+  Operand a, b, out;
+  int64_t m, n, k, count;
+  Dtype type = float32;
+  Precision precision = Precision::highest;
+  double alpha, beta;
+};
+
+struct ProductLibrary {
+  virtual ~ProductLibrary() = default;
+  /// Whether products of the dtype can run there; opens the library on first use.
+  virtual bool has(Dtype type) = 0;
+  /// Enqueues it.
+  virtual void run(Queue& queue, const Gemm& g) = 0;
+};
+
+/// `count` transforms of n elements, without a factor. `stride`: elements from one to the next of a
+/// line, `step`: from one line to the next.
+struct FftLines {
+  struct Side {
+    int64_t stride, step;
+    auto operator<=>(const Side&) const = default;
+  };
+  FftKind kind;
+  bool wide;  ///< in double precision
+  int64_t n, count;
+  Side in, out;
+  auto operator<=>(const FftLines&) const = default;
+};
+
+/// The library's plan of transforms on one device.
+struct FftPlan {
+  virtual ~FftPlan() = default;
+  /// The temporary memory of `run`.
+  virtual size_t work_bytes() const = 0;
+  /// Enqueues it. The input is kept, unless the kind is hermitian. Addresses are multiples of the
+  /// size of a complex number.
+  virtual void run(Queue& queue, uint64_t in, uint64_t out, uint64_t work) const = 0;
+};
+
+struct FourierLibrary {
+  virtual ~FourierLibrary() = default;
+  /// A plan, which is kept for later requests; null where the library is not there or does not
+  /// transform such lines.
+  virtual std::shared_ptr<const FftPlan> plan(const FftLines& lines) = 0;
+};
+
+}  // namespace mlx::core::gpu

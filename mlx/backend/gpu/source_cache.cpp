@@ -1,0 +1,217 @@
+// Compiled kernels in memory and in files, which belong to one user.
+#include "mlx/backend/gpu/source_cache.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "mlx/backend/gpu/devices.h"
+#include "mlx/backend/gpu/threads.h"
+
+namespace mlx::core::gpu {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kMagic[8] = {'m', 'l', 'x', 'c', 'u', 'b', '0', '1'};
+
+uint64_t hash(std::string_view text, uint64_t seed) {
+  uint64_t h = 0xcbf29ce484222325ull ^ seed;
+  for (unsigned char c : text) h = (h ^ c) * 0x100000001b3ull;
+  return h ^ (h >> 29);
+}
+
+/// The folder, to which this user alone writes; empty where there is none.
+fs::path open_folder() {
+  fs::path folder;
+  if (const char* given = std::getenv("MLX_CUDA_CACHE_DIR"))
+    folder = given;
+  else if (const char* older = std::getenv("MLX_PTX_CACHE_DIR"))
+    folder = older;
+  else if (const char* caches = std::getenv("XDG_CACHE_HOME"))
+    folder = fs::path(caches) / "mlx" / "cuda";
+  else if (const char* home = std::getenv("HOME"))
+    folder = fs::path(home) / ".cache" / "mlx" / "cuda";
+  if (folder.empty()) return {};
+  std::error_code error;
+  if (fs::create_directories(folder, error)) fs::permissions(folder, fs::perms::owner_all, error);
+  struct stat info;
+  if (stat(folder.c_str(), &info) || !S_ISDIR(info.st_mode) || info.st_uid != geteuid() ||
+      (info.st_mode & (S_IWGRP | S_IWOTH)) || access(folder.c_str(), W_OK))
+    return {};
+  return folder;
+}
+const fs::path& folder() {
+  static const fs::path f = open_folder();
+  return f;
+}
+
+size_t most_bytes() {
+  const char* given = std::getenv("MLX_CUDA_CACHE_BYTES");
+  return given ? std::strtoull(given, nullptr, 10) : size_t{256} << 20;
+}
+
+fs::path file_of(const std::string& key) {
+  char name[40];
+  std::snprintf(name, sizeof(name), "%016llx%016llx", static_cast<unsigned long long>(hash(key, 0)),
+                static_cast<unsigned long long>(hash(key, 0x9e3779b97f4a7c15ull)));
+  return folder() / name;
+}
+
+/// Whether a file is one of these: two hashes, perhaps a process and a number, and the magic.
+bool is_own(const fs::path& path) {
+  const std::string name = path.filename().string();
+  auto hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  auto rest = [](char c) { return (c >= '0' && c <= '9') || c == '.'; };
+  if (name.size() < 32 || !std::all_of(name.begin(), name.begin() + 32, hex) ||
+      !std::all_of(name.begin() + 32, name.end(), rest))
+    return false;
+  char magic[sizeof(kMagic)] = {};
+  std::ifstream(path, std::ios::binary).read(magic, sizeof(magic));
+  return !std::memcmp(magic, kMagic, sizeof(kMagic));
+}
+
+/// Own files beyond the limit go, those first that were used longest ago. Gives the bytes of the
+/// others.
+size_t trim() {
+  struct File {
+    fs::file_time_type used;
+    size_t bytes;
+    fs::path path;
+  };
+  std::vector<File> files;
+  size_t bytes = 0;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder(), error)) {
+    std::error_code gone;
+    const size_t size = entry.file_size(gone);
+    const auto used = entry.last_write_time(gone);
+    if (gone || !entry.is_regular_file(gone) || entry.is_symlink(gone) || !is_own(entry.path()))
+      continue;
+    bytes += size;
+    files.push_back({used, size, entry.path()});
+  }
+  std::ranges::sort(files, {}, &File::used);
+  for (const File& f : files) {
+    if (bytes <= most_bytes()) break;
+    fs::remove(f.path, error);
+    bytes -= f.bytes;
+  }
+  return bytes;
+}
+
+template <class T>
+void append(std::string& to, const T& value) {
+  to.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+}  // namespace
+
+// A file: the magic, the lengths of key and code, their hash, key, code.
+bool read_cached(const std::string& key, std::string& code) {
+  if (folder().empty()) return false;
+  const fs::path path = file_of(key);
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return false;
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  constexpr size_t kHead = sizeof(kMagic) + 3 * sizeof(uint64_t);
+  uint64_t head[3];
+  if (text.size() < kHead || std::memcmp(text.data(), kMagic, sizeof(kMagic))) return false;
+  std::memcpy(head, text.data() + sizeof(kMagic), sizeof(head));
+  if (head[0] != key.size() || head[1] > text.size() || text.size() != kHead + head[0] + head[1])
+    return false;
+  const std::string_view body(text.data() + kHead, head[0] + head[1]);
+  if (hash(body, 1) != head[2] || body.substr(0, head[0]) != key) return false;
+  code = body.substr(head[0]);
+  std::error_code ignored;
+  fs::last_write_time(path, fs::file_time_type::clock::now(), ignored);
+  return true;
+}
+
+void write_cached(const std::string& key, const std::string& code) {
+  if (folder().empty()) return;
+  static std::atomic<unsigned> next{0};
+  const fs::path path = file_of(key);
+  const fs::path fresh =
+      path.string() + "." + std::to_string(getpid()) + "." + std::to_string(next++);
+  std::string text(kMagic, sizeof(kMagic));
+  append(text, static_cast<uint64_t>(key.size()));
+  append(text, static_cast<uint64_t>(code.size()));
+  append(text, hash(key + code, 1));
+  text += key;
+  text += code;
+  std::error_code error;
+  {
+    std::ofstream file(fresh, std::ios::binary);
+    file.write(text.data(), static_cast<std::streamsize>(text.size()));
+    file.close();
+    if (!file) {
+      fs::remove(fresh, error);
+      return;
+    }
+  }
+  fs::rename(fresh, path, error);
+  if (error) fs::remove(fresh, error);
+  // The folder is looked through once, and again when too much has been added to it.
+  static std::mutex mutex;
+  static size_t known = trim();
+  std::lock_guard lock(mutex);
+  known += text.size();
+  if (known > most_bytes()) known = trim();
+}
+
+std::string KernelCache::code_of(const std::string& source) {
+  const std::string key = hardware_.identity() + "\n" + source;
+  std::string code;
+  if (read_cached(key, code)) return code;
+  code = hardware_.compile(source);
+  write_cached(key, code);
+  return code;
+}
+
+FunctionHandle KernelCache::find(const std::string& source, const char* name) {
+  return find(source, name, false);
+}
+FunctionHandle KernelCache::load(const std::string& code, const char* name) {
+  return find(code, name, true);
+}
+
+FunctionHandle KernelCache::find(const std::string& source, const char* name, bool compiled) {
+  std::shared_ptr<Entry> entry;
+  bool fresh;
+  {
+    std::unique_lock lock(mutex_);
+    auto [it, added] = modules_.try_emplace(source);
+    if ((fresh = added)) it->second = std::make_shared<Entry>();
+    entry = it->second;
+    if (!fresh) changed_.wait(lock, [&] { return entry->ready; });
+  }
+  if (fresh) {
+    try {
+      on_own_stack([&] {
+        hardware_.enter();
+        const std::string code = compiled ? source : code_of(source);
+        hardware_.load(code, name, entry->module);
+      });
+    } catch (...) {
+      entry->error = std::current_exception();
+    }
+    drain_at_exit();  // before libraries that were opened for it end
+    std::lock_guard lock(mutex_);
+    entry->ready = true;
+    if (entry->error) modules_.erase(source);  // the next one tries again
+    changed_.notify_all();
+  }
+  if (entry->error) std::rethrow_exception(entry->error);
+  return hardware_.load({}, name, entry->module);
+}
+
+}  // namespace mlx::core::gpu

@@ -1,0 +1,4 @@
+// Memory use and its limits.
+#pragma once
+
+#include "mlx/runtime/memory.h"

@@ -1,0 +1,5 @@
+// Streams.
+#pragma once
+
+#include "mlx/core/device.h"
+#include "mlx/runtime/evaluate.h"

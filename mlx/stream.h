@@ -1,5 +1,0 @@
-// Streams.
-#pragma once
-
-#include "mlx/core/device.h"
-#include "mlx/runtime/eval.h"

@@ -1,0 +1,317 @@
+"""The command `./dev`: which programs each of its commands starts, and its environment and builds.
+
+Programs are recorded here, not run. The rules of `./dev lint` are in test_rules.py.
+"""
+
+import io
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+import time
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+from dev import builds, environment, main, shell, suites, zig  # noqa: E402
+from dev.commands import bench, example, test as test_command  # noqa: E402
+
+PROJECT = (ROOT / "pyproject.toml").read_text()
+
+
+class Replaced(BaseException):
+    """The process became another program, which ended without an error."""
+
+
+class Started:
+    """The programs that were started, as lines, and the variables that they got."""
+
+    def __init__(self):
+        self.lines, self.variables, self.failing = [], [], None
+
+    def record(self, command, env):
+        line = shlex.join(map(str, command)).replace(str(ROOT), "ROOT")
+        self.lines.append(line)
+        self.variables.append(env or {})
+        return int(self.failing is not None and self.failing in line)
+
+    def run(self, command, env=None, stdout=None, text=False, **_):
+        code = self.record(command, env)
+        said = "lib/x/zig" if "ziglang" in str(command) else "Said 1.0"
+        return subprocess.CompletedProcess(command, code, said if text else said.encode())
+
+    def replace(self, _, command, env):
+        self.record(command, env)
+        raise Replaced
+
+    def command(self, *arguments):
+        """Runs a command of `./dev`; the result is its exit status."""
+        try:
+            return main.main(list(arguments))
+        except Replaced:
+            return 0
+        except SystemExit as end:
+            return end.code
+
+
+@pytest.fixture
+def started(tmp_path, monkeypatch):
+    """An empty repository with an environment and recorded programs."""
+    recorder = Started()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(subprocess, "run", recorder.run)
+    monkeypatch.setattr(os, "execvpe", recorder.replace)
+    monkeypatch.setattr(shell, "debian", lambda *_: True)
+    for module in ("emulated", "commands.fuzz", "commands.docs"):
+        monkeypatch.setattr(f"dev.{module}.debian", lambda *_: True)
+    monkeypatch.setenv("MLX_BUILD_JOBS", "3")
+    monkeypatch.delenv("CXX", raising=False)
+    (tmp_path / "pyproject.toml").write_text(PROJECT)
+    (tmp_path / ".venv/bin").mkdir(parents=True)
+    (tmp_path / ".venv/bin/python").symlink_to(sys.executable)
+    for name in ("test_a.py", "test_b.py", "test_c.py", "nn/test_d.py", "test_devices_agree.py"):
+        (tmp_path / "tests/python" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "tests/python" / name).touch()
+    (tmp_path / "build/tests").mkdir(parents=True)
+    (tmp_path / "build/tests/mlx_tests").touch()
+    return recorder
+
+
+NINJA = ".venv/bin/ninja -C {} -j 3"
+PYTEST = ".venv/bin/python -m pytest"
+ALL = f"{PYTEST} -n 3 --dist loadfile tests/python"
+# Arguments, the folder of the build, the programs that follow it, variables of the last program.
+ROWS = [
+    ("build", "build", [], {"CXX": "c++"}),
+    ("build core stubs", "build core stubs", [], {}),
+    ("test", "build", ["build/tests/mlx_tests --no-intro", ALL], {"PYTHONPATH": "build/python"}),
+    (
+        "test --all --huge --seed 5 --backend fake -k 'a or b'",
+        "build",
+        [f"{ALL} --all --huge --seed 5 --backend fake -k 'a or b'"],
+        {},
+    ),
+    ("test --device gpu", "build", [f"{ALL} --device gpu"], {}),
+    ("test tests/python/test_a.py", "build", [f"{PYTEST} tests/python/test_a.py"], {}),
+    ("test --exhaustive exp", "build exhaustive_math", ["build/tests/exhaustive_math exp"], {}),
+    (
+        "test --sanitize --third 2 -x",
+        "build/sanitize core mlx_fake",
+        [".venv/bin/python -m pytest tests/python/test_b.py tests/python/nn/test_d.py -x"],
+        {"PYTHONPATH": "build/sanitize/python", "LD_PRELOAD": "Said 1.0 Said 1.0"},
+    ),
+    ("test --sanitize", "build/sanitize core mlx_fake", [ALL], {}),
+    (
+        "test --threads '-tc=threads*'",
+        "build/threads mlx_tests mlx_cuda",
+        ["ROOT/build/threads/tests/mlx_tests --minimal '-tc=threads*'"],
+        {"MLX_TEST_BACKEND": f"{ROOT}/build/threads/tests/libmlx_cuda.so"},
+    ),
+    ("test --clang", "build/clang", ["build/clang/tests/mlx_tests --no-intro", ALL], {}),
+    ("test --clang -k x", "build/clang", [f"{ALL} -k x"], {}),
+    ("test --accelerate tests/python/test_a.py", "build/accelerate core", [], {}),
+    ("bench --rounds 2", "build", [".venv/bin/python -m mlx.bench --rounds 2"], {}),
+    ("bench --nodes plans", "build mlx_bench_nodes", ["build/tests/mlx_bench_nodes plans"], {}),
+    ("docs", "build stubs", [], {"PYTHONPATH": "build/python"}),
+    ("docs --check", "build stubs", [".venv/bin/python tests/site.py build/docs"], {}),
+    ("wheel --macos", "build/macos core", [".venv/bin/python tests/apple/check_wheel.py"], {}),
+    ("support", "build stubs", [".venv/bin/python tests/support.py"], {}),
+    ("python -m mlx", "build", [".venv/bin/python -m mlx"], {"PYTHONPATH": "build/python"}),
+    ("demo --quick", "build stubs", [".venv/bin/python examples/digits/train.py --quick"], {}),
+    ("cuda", "build", ["build/tests/mlx_cuda_corpus sm_90 3 @build/cuda-kernels"], {}),
+    ("cuda sm_80", "build", ["build/tests/mlx_cuda_corpus sm_80 3"], {}),
+    ("cuda --sanitize", "build all mlx_cuda_sanitized", [], {"PYTHONPATH": "build/python"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments, built, lines, variables", ROWS, ids=[r[0] for r in ROWS])
+def test_programs_of_a_command(started, arguments, built, lines, variables):
+    assert started.command(*shlex.split(arguments)) == 0
+    folder, *targets = built.split()
+    ninja = started.lines.index(" ".join([NINJA.format(folder), *targets]))
+    for line in lines:
+        assert line in started.lines[ninja:], started.lines
+    assert variables.items() <= started.variables[-1].items()
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ("nosuch", "[dev] no command nosuch; there are: demo, example, test, wheel, docs, build"),
+        ("lint --fox", "[lint] --fox given; accepted: --fix"),
+        ("docs --check x", "[docs] x given; accepted: --check"),
+        ("test -x --sanitize", "[test] --sanitize after other arguments"),
+        ("test --sanitize --third", "[test] --third without a number"),
+        ("test --sanitize --third 4", "[test] --third 4 given; accepted: 1, 2, 3, today"),
+        ("test --wheel x", "[test --wheel] x given; accepted: no arguments"),
+        ("fuzz long", "[fuzz] long given; accepted: a number of seconds"),
+        ("example nosuch", "[example] no example nosuch; there are:"),
+    ],
+)
+def test_refused_arguments(started, capsys, arguments, message):
+    assert started.command(*arguments.split()) == 2
+    assert message in capsys.readouterr().err
+    assert not started.lines
+
+
+def test_a_failing_program_ends_the_command(started, capsys):
+    for failing, status in (("-m pip", 1), ("cmake", 1), ("ninja -C", 1), ("mlx_tests", 1)):
+        started.failing = failing
+        assert started.command("test") == status
+        assert failing in started.lines[-1]
+    started.failing = "ninja -C"
+    capsys.readouterr()
+    assert started.command("support") == 1
+    assert capsys.readouterr().out == "Said 1.0"  # the output of a quiet build
+
+
+def test_script():
+    """`dev` itself: it starts in its folder, for any name by which it is called."""
+    done = subprocess.run(
+        [f"{ROOT}/dev", "nosuch"], cwd="/", capture_output=True, text=True, env={"PATH": os.defpath}
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("[dev] no command nosuch; there are: demo,")
+
+
+def test_usage_names_every_command(capsys):
+    assert main.main([]) == 0
+    printed = capsys.readouterr().out
+    starts = [
+        line.split()[0] for line in printed.splitlines() if line[:3].strip() and line[0] == " "
+    ]
+    assert starts == list(main.COMMANDS)
+    modules = {p.stem for p in (ROOT / "tools/dev/commands").glob("[a-z]*.py")}
+    assert modules == set(main.COMMANDS)
+    assert all(way in printed for way in test_command.WAYS)
+
+
+def test_environment_stamp(started):
+    """Packages are installed once per change of the requirements of their group."""
+    pip = ".venv/bin/python -m pip install -q --no-compile --disable-pip-version-check -r"
+    environment.environment("test")
+    assert started.lines == [f"{pip} .venv/requirements.txt"]
+    environment.environment("test")
+    assert len(started.lines) == 1
+    project = pathlib.Path("pyproject.toml")
+    project.write_text(PROJECT.replace('lint = ["ruff"', 'lint = ["flake8"'))
+    environment.environment("test")
+    assert len(started.lines) == 1
+    project.write_text(PROJECT.replace('test = ["pytest"', 'test = ["pytest>=8"'))
+    environment.environment("test")
+    assert len(started.lines) == 2
+    assert "pytest>=8" in pathlib.Path(".venv/requirements.txt").read_text()
+    pathlib.Path(".venv/bin/python").unlink()
+    python = sys.executable.replace(str(ROOT), "ROOT")
+    environment.environment("test")
+    assert started.lines[2:] == [f"{python} -m venv --clear .venv", started.lines[0]]
+
+
+def test_a_failed_installation_leaves_no_stamp(started):
+    started.failing = "-m pip"
+    for _ in range(2):
+        with pytest.raises(SystemExit):
+            environment.environment("test")
+    assert len(started.lines) == 2
+
+
+def test_requirements_are_those_of_the_project():
+    tomllib = pytest.importorskip("tomllib")  # newer than Python 3.10
+    project = tomllib.loads(PROJECT)
+    needed = project["build-system"]["requires"]
+    assert environment.requirements("build", ROOT / "pyproject.toml") == needed
+    for group, names in project["project"]["optional-dependencies"].items():
+        assert environment.requirements(group, ROOT / "pyproject.toml") == needed + names
+    with pytest.raises(SystemExit, match="no list nosuch"):
+        environment.requirements("nosuch", ROOT / "pyproject.toml")
+
+
+def test_builds_are_configured_once_per_change(started, monkeypatch):
+    folder = pathlib.Path("build")
+
+    def configured(*options):
+        started.lines.clear()
+        builds.configure(folder, *options)
+        (folder / "build.ninja").touch()
+        return bool(started.lines)
+
+    os.utime("pyproject.toml", (1, 1))
+    assert [configured("-DA=1"), configured("-DA=1"), configured("-DA=2")] == [True, False, True]
+    future = time.time() + 60
+    os.utime("pyproject.toml", (future, future))
+    assert configured("-DA=2")
+    os.utime("pyproject.toml", (1, 1))
+    (folder / "CMakeCache.txt").write_text("DOCTEST_INCLUDE:PATH=DOCTEST_INCLUDE-NOTFOUND\n")
+    monkeypatch.setattr(builds, "DOCTEST", pathlib.Path("doctest.h"))
+    assert not configured("-DA=2")
+    builds.DOCTEST.touch()
+    assert configured("-DA=2")
+
+
+def test_beat(tmp_path):
+    log = tmp_path / ".ninja_log"
+    said = io.StringIO()
+    with builds.Beat(log, said, 0.05):
+        time.sleep(0.4)
+    assert said.getvalue().count("still compiling after 0:00") >= 2
+    said = io.StringIO()
+    with builds.Beat(log, said, 0.3):
+        for _ in range(40):
+            log.write_text("x")
+            time.sleep(0.02)
+    assert said.getvalue() == ""
+
+
+@pytest.mark.parametrize("given, jobs", [("7", 7), ("", shell.processors())])
+def test_jobs(monkeypatch, given, jobs):
+    monkeypatch.setenv("MLX_BUILD_JOBS", given)
+    assert shell.jobs() == jobs
+
+
+@pytest.mark.parametrize("given", ["0", "-1", "many"])
+def test_jobs_that_are_no_number(monkeypatch, capsys, given):
+    monkeypatch.setenv("MLX_BUILD_JOBS", given)
+    with pytest.raises(SystemExit):
+        shell.jobs()
+    assert f"MLX_BUILD_JOBS={given}; accepted" in capsys.readouterr().err
+
+
+def test_thirds(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    parts = [suites.thirds(k) for k in "123"]
+    every = [str(p) for p in pathlib.Path("tests/python").rglob("test_*.py")]
+    assert sorted(file for part in parts for file in part) == sorted(every)
+    assert max(map(len, parts)) - min(map(len, parts)) <= 1
+    assert suites.thirds("today") in parts
+
+
+def test_examples(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    names = [name for name, _ in example.examples()]
+    assert {"clusters", "language_model/lora"} <= set(names)
+    assert all(example.program(name) for name in names)
+
+
+def test_programs_of_zig_keep_their_time(tmp_path):
+    file = tmp_path / "zig" / "c++"
+    zig.write(file, "#!/bin/sh\necho one\n")
+    os.utime(file, (1, 1))
+    zig.write(file, "#!/bin/sh\necho one\n")
+    assert file.stat().st_mtime == 1
+    zig.write(file, "#!/bin/sh\necho two\n")
+    assert subprocess.run([file], capture_output=True, text=True).stdout == "two\n"
+
+
+def test_file_of_a_processor():
+    assert bench.file_name("Intel(R) Xeon(R) @ 2.8GHz") == "intel-r-xeon-r-2-8ghz.json"
+
+
+def test_tag_of_a_wheel(started, tmp_path):
+    """A build with the plugin asks for newer libraries than manylinux_2_28 has."""
+    for plugin, tag in (("OFF", "manylinux_2_28_x86_64"), ("ON", "auto")):
+        pathlib.Path("build/CMakeCache.txt").write_text(f"MLX_CUDA:BOOL={plugin}\n")
+        assert started.command("wheel", "python3.12") == 0
+        assert f"auditwheel repair --plat {tag}" in started.lines[-1]

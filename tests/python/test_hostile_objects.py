@@ -1,0 +1,328 @@
+"""Objects whose code runs while they are read: changed lists, claimed lengths, failing names."""
+
+import gc
+import pickle
+
+import numpy as np
+import pytest
+
+import mlx.core as mx
+
+X = mx.arange(6.0).reshape(2, 3)
+
+
+class Changes:
+    """Stands for a number and for an array, and changes a list when it is read."""
+
+    ndim = 0
+
+    def __init__(self, change, list_):
+        self.change, self.list = change, list_
+
+    def __index__(self):
+        self.act()
+        return 1
+
+    def __float__(self):
+        self.act()
+        return 1.0
+
+    def item(self):
+        self.act()
+        return 1.0
+
+    def __dlpack__(self, **options):
+        raise TypeError
+
+    def act(self):
+        self.change(self.list)
+        gc.collect()
+        for i in range(300):  # in the place of freed objects
+            [float(i), str(i), (i,)]
+
+
+class Array(Changes):
+    """The same, of an array."""
+
+    __dlpack__ = None
+
+    def __mlx_array__(self):
+        self.act()
+        return mx.array([1.0])
+
+
+CHANGES = {
+    "clear": lambda a: a.clear(),
+    "shrink": lambda a: a.pop(),
+    "grow": lambda a: a.append(a[0]),
+    "insert": lambda a: a.insert(0, a[-1]),
+    "fill": lambda a: a.__setitem__(slice(None), [float(i) for i in range(1000, 1000 + len(a))]),
+    "empty the first": lambda a: a[0].clear() if isinstance(a[0], list) else a.clear(),
+}
+# Readers of a list: of numbers, of arrays, and of lists of them.
+READERS = {
+    "array": mx.array,
+    "array of a dtype": lambda a: mx.array(a, mx.float64),
+    "nested": lambda a: mx.array([a, a]),
+    "zeros": mx.zeros,
+    "reshape": lambda a: mx.reshape(X, a),
+    "sum": lambda a: mx.sum(X, axis=a),
+    "transpose": lambda a: mx.transpose(X, a),
+    "split": lambda a: mx.split(X, a, axis=1),
+    "pad": lambda a: mx.pad(X, [a, a]),
+    "tensordot": lambda a: mx.tensordot(X, X, [a, a]),
+    "grad": lambda a: mx.grad(lambda *v: v[0].sum(), argnums=a)(X, X),
+    "concatenate": mx.concatenate,
+    "stack": mx.stack,
+    "vjp": lambda a: mx.vjp(lambda *v: v[0], a, [X]),
+    "index": lambda a: X[a],
+    "take": lambda a: mx.take(X, mx.array(a)),
+    "add": lambda a: X + mx.array(a),
+    "where": lambda a: mx.where(X > 1, mx.array(a), 0),
+    "array of lists": lambda a: mx.array([[1.0] * len(a), a]),
+}
+
+
+def lists(cls, change):
+    """Lists of a few lengths, one of whose items changes them."""
+    for length in (1, 2, 3, 500):
+        for at in {0, length // 2, length - 1}:
+            out = [float(str(i)) for i in range(length)] if cls is Changes else [X] * length
+            out[at] = cls(change, out)
+            yield out
+    nested = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+    nested[1][0] = cls(change, nested)
+    yield nested
+    within = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+    within[1][0] = cls(change, within[1])
+    yield within
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("cls", [Changes, Array])
+def test_lists_that_change_while_they_are_read(cls, change, reader):
+    """A list that changes its length is refused; of another, each item is read once or refused."""
+    for given in lists(cls, CHANGES[change]):
+        before = len(given)
+        try:
+            out = READERS[reader](given)
+        except (TypeError, ValueError, IndexError, OverflowError):
+            continue
+        mx.eval(out)
+        assert len(given) == before or reader in ("index", "where", "take", "add"), change
+
+
+@pytest.mark.parametrize("change", ["clear", "shrink", "grow", "insert"])
+def test_a_changed_list_is_named(change):
+    given = [1.0, 2.0, 3.0]
+    given[1] = Changes(CHANGES[change], given)
+    with pytest.raises(ValueError, match=r"\[array\] a list that an item's own code changed"):
+        mx.array(given)
+    given = [1, 2, 3]
+    given[1] = Changes(CHANGES[change], given)
+    with pytest.raises(ValueError, match=r"\[sequence\] a list that an item's own code changed"):
+        mx.zeros(given)
+
+
+class Endless:
+    """A sequence that claims a length, and has any item."""
+
+    def __init__(self, item, length=2**40):
+        self.given, self.length = item, length
+
+    def __len__(self):
+        return self.length
+
+    def __getitem__(self, i):
+        return self.given
+
+
+SEQUENCES = {
+    "zeros": lambda s: mx.zeros(s(1)),
+    "reshape": lambda s: X.reshape(s(1)),
+    "broadcast_to": lambda s: mx.broadcast_to(X, s(1)),
+    "normal": lambda s: mx.random.normal(s(1)),
+    "as_strided": lambda s: mx.as_strided(X, s(1), s(1)),
+    "sum": lambda s: mx.sum(X, axis=s(0)),
+    "squeeze": lambda s: mx.squeeze(X, s(0)),
+    "transpose": lambda s: mx.transpose(X, s(0)),
+    "roll": lambda s: mx.roll(X, s(0), s(0)),
+    "split": lambda s: mx.split(X, s(1)),
+    "tile": lambda s: mx.tile(X, s(1)),
+    "pad": lambda s: mx.pad(X, s(s(1))),
+    "pad, pairs": lambda s: mx.pad(X, s((1, 1))),
+    "fft": lambda s: mx.fft.fftn(X, axes=s(0)),
+    "norm": lambda s: mx.linalg.norm(X, axis=s(0)),
+    "tensordot": lambda s: mx.tensordot(X, X, [s(0), s(0)]),
+    "grad": lambda s: mx.grad(lambda v: v.sum(), argnums=s(0)),
+    "argnames": lambda s: mx.grad(lambda v: v.sum(), argnames=s("v")),
+    "concatenate": lambda s: mx.concatenate(s(X)),
+    "stack": lambda s: mx.stack(s(X)),
+    "vjp": lambda s: mx.vjp(lambda *v: v[0], s(X), [X]),
+    "conv": lambda s: mx.conv_general(mx.ones((1, 5, 1)), mx.ones((1, 3, 1)), stride=s(1)),
+}
+
+
+@pytest.mark.parametrize("call", SEQUENCES)
+def test_a_sequence_is_not_read_to_the_end_of_the_world(call):
+    for make in (Endless, lambda item: Endless(item, 2**62)):
+        with pytest.raises(ValueError, match=r"\[sequence\] \d+ items of a Endless; up to"):
+            SEQUENCES[call](make)
+
+
+def test_ranges_and_memory_are_sequences():
+    for given in (range(2**40), np.broadcast_to(np.int32(1), (2**40,))):
+        with pytest.raises(ValueError, match=r"\[sequence\] 1099511627776 items"):
+            mx.zeros(given)
+    assert mx.zeros(range(2, 4)).shape == (2, 3) == mx.zeros(np.array([2, 3])).shape
+    assert mx.sum(X, axis=range(2)).item() == 15
+
+
+def wraps_itself():
+    def f(x):
+        return x * 2
+
+    f.__wrapped__ = f
+    return f
+
+
+def wraps_another():
+    f, g = wraps_itself(), wraps_itself()
+    f.__wrapped__, g.__wrapped__ = g, f
+    return f
+
+
+class Chain:
+    """Each has another one that it wraps."""
+
+    def __call__(self, x):
+        return x * 2
+
+    @property
+    def __wrapped__(self):
+        return Chain()
+
+
+MODULE_FUNCTION = wraps_itself()
+MODULE_FUNCTION.__qualname__ = "MODULE_FUNCTION"
+
+
+@pytest.mark.parametrize(
+    "transform", [mx.compile, mx.grad, mx.value_and_grad, mx.vmap, mx.checkpoint]
+)
+def test_functions_that_wrap_themselves_are_pickled(transform):
+    for f in (MODULE_FUNCTION, Chain()):
+        x = mx.array(3.0) if transform is not mx.vmap else X
+        again = pickle.loads(pickle.dumps(transform(f)))
+        assert mx.array_equal(
+            mx.array(again(x)[0] if transform is mx.value_and_grad else again(x)),
+            mx.array(transform(f)(x)[0] if transform is mx.value_and_grad else transform(f)(x)),
+        )
+    for f in (wraps_itself(), wraps_another()):
+        with pytest.raises((AttributeError, pickle.PicklingError)):
+            pickle.dumps(transform(f))
+
+
+class Dropped:
+    """Changes the captured list when it is dropped."""
+
+    def __init__(self, act):
+        self.act = act
+
+    def __del__(self):
+        self.act()
+
+
+@pytest.mark.parametrize(
+    "act", [lambda a: a.append(7), lambda a: a.clear(), lambda a: a.insert(0, mx.array(9.0))]
+)
+@pytest.mark.parametrize("place", ["list", "nested", "dict"])
+def test_captured_lists_that_dropped_objects_change(place, act):
+    """A dropped object sees the list as the call leaves it, as it does in an ordinary call."""
+    results = []
+    for wrap in (lambda f, **_: f, mx.compile):
+        captured = []
+        state = {"list": captured, "nested": [captured], "dict": {"a": captured}}[place]
+
+        def f(x, captured=captured):
+            captured[:] = [x + 1, x + 2, x + 3]
+            return x
+
+        g = wrap(f, outputs=state)
+        g(mx.array(1.0))
+        captured[:] = [Dropped(lambda captured=captured: act(captured)) for _ in range(5)]
+        g(mx.array(1.0))
+        results.append([v if isinstance(v, int) else v.item() for v in captured])
+    assert results[0] == results[1]
+
+
+def test_captured_lists_get_back_constants_that_were_removed():
+    state = []
+
+    def f(x):
+        state[:] = ["text", x, 3]
+        return x
+
+    g = mx.compile(f, outputs=state)
+    for _ in range(2):
+        g(X)
+        assert state[0] == "text" and mx.array_equal(state[1], X) and state[2] == 3
+        state.clear()
+
+
+ODD = [1.5, None, b"x", (), [], {}, object(), "\ud800", 2**70, slice(None), int, -1, 1j, Endless(1)]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: mx.array(1),
+        lambda: mx.arange(3),
+        lambda: X[0] > 1,
+        lambda: mx.array(1j),
+        lambda: mx.float32,
+        lambda: mx.Device(mx.cpu),
+        lambda: mx.default_stream(mx.cpu),
+        lambda: mx.array([1]).at,
+        lambda: mx.array([1]).at[0],
+        lambda: mx.finfo(mx.float32),
+        lambda: mx.compile(abs),
+        lambda: mx.add,
+    ],
+)
+def test_methods_of_python_take_odd_arguments(make):
+    """Python raises SystemError where C code asserts what it should have checked."""
+    ordinary = {"__class__", "__init_subclass__", "__subclasshook__", "__new__", "__getstate__"}
+    for name in sorted(set(dir(make())) - ordinary):
+        for odd in ODD:
+            for arguments in ((odd,), (odd, odd), ("__doc__", odd)):
+                try:
+                    getattr(make(), name)(*arguments)
+                except SystemError as error:
+                    pytest.fail(f"{name}{arguments}: {error}")
+                except Exception:
+                    pass
+
+
+class Unhashable(str):
+    """A keyword whose code fails."""
+
+    armed = False
+
+    def __hash__(self):
+        if Unhashable.armed:
+            raise KeyError("own")
+        return str.__hash__(self)
+
+
+@pytest.mark.parametrize("f", [mx.savez, mx.eval, mx.compile(abs), mx.grad(abs), mx.add, mx.einsum])
+def test_keywords_whose_code_fails(f):
+    keywords = {Unhashable("file_"): X}
+    Unhashable.armed = True
+    try:
+        with pytest.raises((KeyError, TypeError)):
+            f(**keywords)
+    finally:
+        Unhashable.armed = False

@@ -1,0 +1,258 @@
+"""Compiled functions: which calls share a trace, and which get one of their own."""
+
+import collections
+import enum
+
+import numpy as np
+import pytest
+
+import mlx.core as mx
+
+X, Y = mx.array(1.0), mx.array(2.0)
+
+
+class Kind(enum.Enum):
+    A = 1
+    B = 2
+
+
+class Number(enum.IntEnum):
+    A = 1
+    B = 2
+
+
+class Text(str, enum.Enum):
+    A = "a"
+    B = "b"
+
+
+class Metres(float):
+    """A number with an attribute."""
+
+    def __new__(cls, value, unit="m"):
+        self = super().__new__(cls, value)
+        self.unit = unit
+        return self
+
+
+class Slotted(str):
+    __slots__ = ("extra",)
+
+
+class Plain(int):
+    """A subclass whose instances have nothing but their value."""
+
+
+class Tagged(dict):
+    tag = None
+
+
+class Row(list):
+    tag = None
+
+
+class Item(dict):
+    """A dict whose attributes are its items."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.__dict__ = self
+
+
+Pair = collections.namedtuple("Pair", "a b")
+
+
+def slotted(text, extra):
+    out = Slotted(text)
+    out.extra = extra
+    return out
+
+
+def tagged(cls, content, tag):
+    out = cls(content)
+    out.tag = tag
+    return out
+
+
+# Names of entries of a dict, no two of which are one.
+NAMES = [
+    "a",
+    "b",
+    "\ud800",
+    "\udc80",
+    b"a",
+    b"b",
+    1,
+    2,
+    -1,
+    2**63,
+    2**64,
+    2**200,
+    -(2**200),
+    1.5,
+    float("inf"),
+    None,
+    True,
+    False,
+    1j,
+    (0, 1),
+    (0, 2),
+    (0, (1,)),
+    ((0,), 1),
+    (),
+    Pair(0, 1),
+    frozenset([3]),
+    frozenset([4]),
+    frozenset([3, 4]),
+    frozenset([3, frozenset([4])]),
+    Kind.A,
+    Kind.B,
+    Number.A,
+    Number.B,
+    Text.A,
+    Text.B,
+    Metres(1.5),
+    Metres(1.5, "ft"),
+    slotted("a", 1),
+    slotted("a", 2),
+    Plain(1),
+    np.float64(1.5),
+    np.str_("a"),
+    mx.float32,
+    mx.int32,
+    mx.cpu,
+    int,
+    str,
+    len,
+    Kind,
+]
+
+
+def label(value):
+    return f"{type(value).__name__}-{ascii(value)[:24]}"
+
+
+def traces(make, wrap=mx.compile):
+    """A compiled function, and a list of what each of its traces was given."""
+    seen = []
+
+    def f(*args, **kwargs):
+        seen.append((args, kwargs))
+        return make(*args, **kwargs)
+
+    return wrap(f), seen
+
+
+@pytest.mark.filterwarnings("ignore:.*was traced")
+def test_each_name_of_an_entry_has_its_trace():
+    f, seen = traces(lambda d: next(iter(d.values())) + 0)
+    for name in NAMES:
+        assert f({name: X}).item() == 1
+        (given,) = seen[-1][0][0]
+        assert type(given) is type(name) and given is name, label(name)
+    assert len(seen) == len(NAMES)
+    for name in NAMES:
+        assert f({name: Y}).item() == 2
+    assert len(seen) == len(NAMES)
+
+
+@pytest.mark.filterwarnings("ignore:.*was traced")
+def test_each_name_in_captured_state_has_its_trace():
+    state = {}
+    f, seen = traces(lambda x: x + len(state), lambda f: mx.compile(f, inputs=state))
+    for count in range(2):
+        for name in NAMES:
+            state.clear()
+            state[name] = X
+            assert f(X).item() == 2
+        assert len(seen) == len(NAMES), count
+
+
+EQUAL = {
+    "bytes": lambda: bytes([1, 2, 3]),
+    "tuple": lambda: (0, (1, "x" + str(len("ab"))), 2.5),
+    "namedtuple": lambda: Pair(0, bytes([5, 6])),
+    "frozenset": lambda: frozenset(["a" + str(i) for i in range(30)]),
+    "int": lambda: 2**70 + 1,
+    "subclass": lambda: Plain(70000),
+    "NumPy's": lambda: np.float64(0.25),
+}
+
+
+@pytest.mark.parametrize("kind", EQUAL)
+def test_equal_values_share_a_trace(kind):
+    f, seen = traces(lambda d: next(iter(d.values())) + 0)
+    first, second = EQUAL[kind](), EQUAL[kind]()
+    assert first is not second
+    f({first: X})
+    f({second: Y})
+    assert len(seen) == 1
+
+
+ARGUMENTS = {
+    "int and IntEnum": [1, Number.A],
+    "text and Enum": ["a", Text.A],
+    "members": [Text.A, Text.B],
+    "attributes": [Metres(1.5), Metres(1.5, "ft"), 1.5],
+    "slots": ["a", slotted("a", 1), slotted("a", 2)],
+    "zeros": [0.0, -0.0, 0, False],
+    "lone surrogates": ["\ud800", "\ud801", "\\ud800"],
+    "attributes of dicts": [{"x": X}, tagged(Tagged, {"x": X}, 1), tagged(Tagged, {"x": X}, 2)],
+    "attributes of lists": [[X], tagged(Row, [X], "a"), tagged(Row, [X], "b")],
+    "orders": [{"x": X, "y": Y}, {"y": Y, "x": X}],
+}
+
+
+@pytest.mark.parametrize("kind", ARGUMENTS)
+def test_arguments_that_differ_have_their_traces(kind):
+    f, seen = traces(lambda x, other: x + 0)
+    for _ in range(2):
+        for value in ARGUMENTS[kind]:
+            f(X, value)
+    assert len(seen) == len(ARGUMENTS[kind])
+
+
+def test_dicts_whose_attributes_are_their_items_share_a_trace():
+    f, seen = traces(lambda d: d["x"] + 0)
+    assert [f(Item(x=v)).item() for v in (X, Y)] == [1, 2]
+    assert len(seen) == 1
+
+
+def by_name(a, b):
+    return a + 2 * b
+
+
+class Callable:
+    def __call__(self, a, b):
+        return a + 2 * b
+
+    def method(self, a, b):
+        return a + 2 * b
+
+
+@pytest.mark.parametrize("f", [by_name, Callable(), Callable().method], ids=["f", "o", "method"])
+def test_the_order_of_keywords_makes_no_trace(f):
+    g = mx.compile(f)
+    before = mx.compile_cache_info()
+    assert [g(a=X, b=Y).item(), g(b=Y, a=X).item(), g(b=X, a=Y).item()] == [5, 5, 4]
+    now = mx.compile_cache_info()
+    assert (now["misses"] - before["misses"], now["hits"] - before["hits"]) == (1, 2)
+
+
+def test_the_order_of_keywords_stays_where_the_function_sees_it():
+    f = mx.compile(lambda **k: list(k.values()))
+    assert [v.item() for v in f(a=X, b=Y)] == [1, 2]
+    assert [v.item() for v in f(b=Y, a=X)] == [2, 1]
+    assert [v.item() for v in f(a=Y, b=X)] == [2, 1]
+
+
+@pytest.mark.parametrize("shapeless", [False, True])
+def test_a_call_is_one_hit_or_one_miss(shapeless):
+    f = mx.compile(lambda x: x.reshape(-1) * x.shape[0], shapeless=shapeless)
+    counts = []
+    for n in (2, 2, 3, 2, 3):
+        before = mx.compile_cache_info()
+        f(mx.ones((n,)))
+        now = mx.compile_cache_info()
+        counts.append((now["hits"] - before["hits"], now["misses"] - before["misses"]))
+    assert counts == [(0, 1), (1, 0), (0, 1), (1, 0), (1, 0)]

@@ -1,0 +1,1 @@
+"""The commands of `./dev`, one module each: USAGE describes it, `run` gets its arguments."""

@@ -1,0 +1,86 @@
+"""`./dev cuda`: the plugin for NVIDIA GPUs, and its checks that need no GPU."""
+
+import shutil
+import time
+from pathlib import Path
+
+from ..builds import BUILD, PACKAGE, build, configure
+from ..environment import environment
+from ..shell import PYTHON, ROOT, doctest, jobs, logged, no_more, run as run_program
+from ..suites import sanitizers, suite
+
+USAGE = """\
+  cuda [ARCH]       build the plugin for NVIDIA GPUs beside the engine, and check it without a GPU:
+                    its functions are in NVIDIA's libraries, it runs on a driver of the host,
+                    NVIDIA's compiler NVRTC takes every kind of program and the kernels that ran
+       --sanitize     the plugin, the driver of the host and the kernels under AddressSanitizer and
+                      UndefinedBehaviorSanitizer
+"""
+
+# The compiler of kernels, libraries and headers; the driver comes with the machine.
+TOOLKIT = "cuda-toolkit[nvrtc,cudart,cublas,cufft]==13.0.*"
+FOLDER = BUILD / "nvidia"
+CORPUS = BUILD / "tests/mlx_cuda_corpus"
+
+
+def checks() -> list[str]:
+    """The test files that run on a driver of the host."""
+    tests = Path("tests/python")
+    names = ("cuda_checks.py", "cuda_failures.py", "cuda_kernels.py", "test_gpu_interop.py")
+    files = [tests / name for name in names] + sorted(tests.glob("test_devices_agree*.py"))
+    return [str(file) for file in files]
+
+
+def sanitized() -> None:
+    """Builds the plugin and the driver with sanitizers and runs the checks on them."""
+    build("all", "mlx_cuda_sanitized")
+    variables = sanitizers() | PACKAGE | {"MLX_TEST_PLUGIN": f"{ROOT}/build/tests/sanitized"}
+    suite(["-n", str(jobs()), "--backend", "cuda-host", *checks()], variables)
+
+
+def nvidia() -> None:
+    """Installs NVIDIA's packages into build/nvidia, once."""
+    stamp = FOLDER / ".installed"
+    if stamp.is_file() and stamp.read_text().strip() == TOOLKIT:
+        return
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir(parents=True)
+    quiet = ("-q", "--disable-pip-version-check", "--no-compile")
+    run_program(PYTHON, "-m", "pip", "install", *quiet, "--target", FOLDER, TOOLKIT)
+    stamp.write_text(TOOLKIT + "\n")
+
+
+def corpus(architecture: str, began: float) -> None:
+    """Gives NVRTC the corpus, then the kernels that the checks ran."""
+    run_program(CORPUS, architecture, str(jobs()))
+    kernels = BUILD / "cuda-kernels"
+    shutil.rmtree(kernels, ignore_errors=True)
+    kernels.mkdir(parents=True)
+    for file in (BUILD / "host_kernels").rglob("*"):
+        if file.is_file() and file.stat().st_mtime > began:
+            shutil.copy(file, kernels)
+    run_program(CORPUS, architecture, str(jobs()), f"@{kernels}")
+
+
+def run(arguments: list[str]) -> int:
+    """Builds the plugin and checks it for an architecture, sm_90 by default."""
+    accepted = "an architecture such as sm_90, or --sanitize"
+    environment("test")
+    if arguments[:1] == ["--sanitize"]:
+        no_more("cuda", arguments[1:], accepted)
+        sanitized()
+    no_more("cuda", arguments[1:], accepted)
+    doctest()
+    nvidia()
+    configure(BUILD, "-DMLX_WERROR=ON")
+    # A wheel that was made in this folder left a mark that hides folders of this machine from
+    # the plugin.
+    found = ("-USKBUILD", "-DMLX_CUDA=ON", f"-DMLX_CUDA_PACKAGES={ROOT / FOLDER}")
+    logged(BUILD / "configure-cuda.log", ".venv/bin/cmake", "-S", ".", "-B", BUILD, *found)
+    build()
+    run_program(PYTHON, "tests/cuda/symbols.py", FOLDER)
+    began = time.time()
+    options = ("-q", "-n", str(jobs()), "--backend", "cuda-host")
+    run_program(PYTHON, "-m", "pytest", *options, *checks(), variables=PACKAGE)
+    corpus(arguments[0] if arguments else "sm_90", began)
+    return 0

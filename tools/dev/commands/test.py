@@ -1,0 +1,89 @@
+"""`./dev test`: the C++ and the Python tests, on this processor or in another way."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from ..builds import PACKAGE, build
+from ..compiled import accelerate, clang
+from ..emulated import arm, processors
+from ..environment import environment
+from ..sanitized import addresses, threads
+from ..shell import PYTHON, doctest, no_more, refuse, replace, run as run_program
+from ..suites import suite
+from . import wheel
+
+USAGE = """\
+  test [ARGS]       build, then run the C++ and Python tests; ARGS go to pytest
+       --all          the whole product of the case lists
+       --seed N       the sample of the case lists that was printed with this number
+       --huge         also arrays of more than 2^31 elements (12 GB)
+       --backend NAME on the second backend, whose memory the host cannot read (fake) or can read
+                      (fake-unified); on the plugin for NVIDIA GPUs with a driver of the host
+                      (cuda-host)
+       --device gpu   on this machine's GPU
+    or, with one of these first:
+       --exhaustive   every float32 and 16-bit pattern of each unary function
+       --sanitize [--third K]
+                      the Python suite under AddressSanitizer and UndefinedBehaviorSanitizer, or a
+                      third of its files (1 to 3, or today, which changes with the date)
+       --threads [ARGS]
+                      the C++ tests under ThreadSanitizer, then their threads on the plugin for
+                      NVIDIA GPUs; ARGS go to the test program (-tc="threads*" runs these alone)
+       --processors   imports and computes on emulated processors without AVX-512 and AVX2
+       --arm [ARGS]   the C++ tests, and some Python tests or ARGS, on emulated 64-bit Arm (needs a
+                      cross compiler)
+       --clang [ARGS] all tests, compiled by clang, of which a warning is an error
+       --accelerate [ARGS]
+                      the tests of linear algebra and products, compiled for Apple's BLAS and
+                      LAPACK, whose names a library of the tests has
+       --wheel        builds the wheel and the source archive, installs in an empty environment
+                      and computes there
+"""
+
+
+def exhaustive(arguments: list[str]) -> int:
+    """Every float32 and 16-bit pattern of each unary function."""
+    build("exhaustive_math")
+    replace("build/tests/exhaustive_math", *arguments)
+
+
+def installed(arguments: list[str]) -> int:
+    """The wheel and the source archive."""
+    no_more("test --wheel", arguments)
+    wheel.run([])
+    run_program(PYTHON, "tests/wheel.py", wheel.DIST)
+    return 0
+
+
+def plain(arguments: list[str]) -> int:
+    """The C++ tests, then the Python tests."""
+    environment("test")
+    doctest()
+    build()
+    program = Path("build/tests/mlx_tests")
+    if program.exists():
+        print("C++ tests:")
+        run_program(program, "--no-intro")
+        print("Python tests:")
+    suite(arguments, PACKAGE)
+
+
+WAYS: dict[str, Callable[[list[str]], int]] = {
+    "--exhaustive": exhaustive,
+    "--sanitize": addresses,
+    "--threads": threads,
+    "--processors": processors,
+    "--arm": arm,
+    "--clang": clang,
+    "--accelerate": accelerate,
+    "--wheel": installed,
+}
+
+
+def run(arguments: list[str]) -> int:
+    """Tests in the way that the first argument names, or on this build."""
+    way = WAYS.get(arguments[0]) if arguments else None
+    rest = arguments[1:] if way else arguments
+    if late := [a for a in rest if a in WAYS]:
+        refuse(f"[test] {late[0]} after other arguments; accepted: as the first one, and once")
+    return (way or plain)(rest)

@@ -1,0 +1,1 @@
+"""The rules of CONTRIBUTING.md that `./dev lint` checks, a module for each."""

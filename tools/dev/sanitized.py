@@ -1,0 +1,59 @@
+"""`./dev test --sanitize` and `--threads`: tests under the compiler's sanitizers."""
+
+from pathlib import Path
+
+from .builds import BUILD, compile, configure
+from .environment import environment
+from .shell import ROOT, Environment, doctest, refuse, run
+from .suites import sanitizers, suite, thirds
+
+ON_PLUGIN = (
+    "threads evaluate the same*",
+    "threads start*",
+    "*of another thread*",
+    "threads use*",
+)  # others take minutes there
+
+
+def addresses(arguments: list[str]) -> int:
+    """The Python tests under AddressSanitizer and UndefinedBehaviorSanitizer."""
+    files: list[str] = []
+    if arguments[:1] == ["--third"]:
+        if len(arguments) < 2:
+            refuse("[test] --third without a number; accepted: 1, 2, 3, today")
+        files, third, arguments = thirds(arguments[1]), arguments[1], arguments[2:]
+        print(f"{len(files)} test files: --third {third}", flush=True)
+    environment("test")
+    folder = BUILD / "sanitize"
+    configure(folder, "-DMLX_SANITIZE=address,undefined")
+    compile(folder, "core", "mlx_fake")  # not the stubs: they import it
+    variables = sanitizers("max_allocation_size_mb=8192")
+    suite([*files, *arguments], variables | {"PYTHONPATH": f"{folder}/python"})
+
+
+def on_plugin(tests: Path) -> Environment:
+    """The variables that put the C++ tests on the plugin, with a driver of the host."""
+    host = str(tests / "libmlx_host_driver.so")
+    libraries = ("DRIVER", "NVRTC", "BLAS", "FFT")
+    variables = {f"MLX_CUDA_{name}": host for name in libraries}
+    variables["MLX_TEST_BACKEND"] = str(tests / "libmlx_cuda.so")
+    variables["MLX_CUDA_CACHE_DIR"] = f"{ROOT}/build/threads/kernels"
+    return variables
+
+
+def threads(arguments: list[str]) -> int:
+    """The C++ tests under ThreadSanitizer, then some of them on the plugin for NVIDIA GPUs."""
+    environment("test")
+    doctest()
+    folder = BUILD / "threads"
+    configure(folder, "-DMLX_SANITIZE=thread")
+    compile(folder, "mlx_tests", "mlx_cuda")
+    tests = ROOT / folder / "tests"
+    known = ROOT / "tests/cpp/thread_sanitizer.txt"
+    settings = f"exitcode=66 history_size=4 second_deadlock_stack=1 suppressions={known}"
+    options = {"TSAN_OPTIONS": settings}
+    run(tests / "mlx_tests", "--minimal", *arguments, variables=options)
+    print("Threads on the plugin for NVIDIA GPUs, with a driver of the host:")
+    chosen = "-tc=" + ",".join(ON_PLUGIN)
+    run(tests / "mlx_tests", "--minimal", chosen, variables=options | on_plugin(tests))
+    return 0
