@@ -29,10 +29,9 @@
 
 namespace mlx::core {
 
-/// What a device is like, for the planner.
+/// The planner's view of a device.
 struct Caps {
-  bool asynchronous = false;  ///< blocking launches may still run elsewhere
-  int alignment = 64;         ///< bytes, of temporaries
+  int alignment = 64;  ///< bytes, of temporaries
   /// The largest fused program: elementwise nodes, operands read, results stored.
   int fused_nodes = 64, fused_inputs = 16, fused_outputs = 12;
 };
@@ -181,6 +180,8 @@ class MLX_API Backend {
   /// Gives back the parts of the device that a stream has, when its work is over: its thread has
   /// ended.
   virtual void release(Stream) {}
+  /// A stream that was given back belongs to a thread again.
+  virtual void acquire(Stream) {}
 };
 
 /// Makes a backend serve a device type, each of its devices a space. At most one backend a type;

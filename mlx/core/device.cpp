@@ -130,14 +130,16 @@ std::optional<Device> chosen_device(const CachedStreams& cached) {
 }
 
 Stream add_stream(Device d, Sharing sharing) {
-  backend_of(d);
+  Backend& backend = backend_of(d);
   const StreamEntry entry{d, std::this_thread::get_id(), sharing};
-  std::lock_guard lock(table_mutex);
+  std::unique_lock lock(table_mutex);
   if (std::vector<int>& free = released()[d]; !free.empty()) {
-    const int index = free.back();
+    const Stream again(free.back(), d);
     free.pop_back();
-    table()[index] = entry;
-    return Stream(index, d);
+    table()[again.index] = entry;
+    lock.unlock();
+    backend.acquire(again);
+    return again;
   }
   table().push_back(entry);
   return Stream(static_cast<int>(table().size()) - 1, d);

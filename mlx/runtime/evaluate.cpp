@@ -134,12 +134,12 @@ Evaluation::Evaluation(Arrays outputs, bool blocking) : blocking_(blocking) {
       run_passes(graph, &executions_);
     });
   } catch (...) {
-    // What has been published must run; the error comes after it.
+    // Published work must run; the error comes after it.
     if (executions_.empty()) throw;
     error_ = std::current_exception();
     return;
   }
-  // What another thread has computed meanwhile is waited for, too.
+  // Work that another thread has started meanwhile is waited for, too.
   for (const array& a : outputs) {
     const Storage* s = a.node()->value.storage.get();
     auto ours = [&](const auto& x) {

@@ -22,7 +22,7 @@ class MLX_API Evaluation {
   /// memory does not suffice; the graph is then unchanged.
   explicit Evaluation(Arrays outputs, bool blocking = true);
   Evaluation(Evaluation&&) noexcept;
-  /// What was planned and not run fails for whoever waits for it.
+  /// Planned work that was not run fails, with an error for its waiters.
   ~Evaluation();
   /// Launches the work; waits for it unless asynchronous. Rethrows its error.
   void run();

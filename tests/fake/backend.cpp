@@ -34,11 +34,7 @@ class FakeBackend final : public gpu::GpuBackend {
         }) {}
 
   Caps caps(int) const override {
-    return {.asynchronous = true,
-            .alignment = 256,
-            .fused_nodes = 16,
-            .fused_inputs = 6,
-            .fused_outputs = 4};
+    return {.alignment = 256, .fused_nodes = 16, .fused_inputs = 6, .fused_outputs = 4};
   }
   DeviceInfo info(int index) const override {
     return {{"device_name", std::string("fake")},

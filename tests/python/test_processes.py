@@ -6,7 +6,6 @@ import time
 
 import processes
 import pytest
-import second_backend
 from processes import run_program
 
 import mlx.core as mx
@@ -144,19 +143,10 @@ def test_work_outlives_the_thread_that_started_it():
         made.append(a.sum())
         made.append(mx.stop_gradient(a))
 
-    def round_of_threads():
-        in_threads(4, body)
-        mx.async_eval(made)
-        assert all(a.sum().item() >= 0 for a in made)
-
     before = threads_of_process()
-    if second_backend.in_use():
-        # A queue that serves a stream whose thread has ended stays for the next thread that gets
-        # the stream's number: its threads do not become more.
-        round_of_threads()
-        round_of_threads()
-        before = threads_of_process()
-    round_of_threads()
+    in_threads(4, body)
+    mx.async_eval(made)
+    assert all(a.sum().item() >= 0 for a in made)
     assert comes_true(lambda: threads_of_process() <= before + 1)
 
 

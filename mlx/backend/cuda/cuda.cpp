@@ -43,11 +43,7 @@ class CudaBackend final : public gpu::GpuBackend, public CudaInterop {
           return std::make_unique<CudaHardware>(index);
         }) {}
   Caps caps(int) const override {
-    return {.asynchronous = true,
-            .alignment = 256,
-            .fused_nodes = 64,
-            .fused_inputs = 16,
-            .fused_outputs = 12};
+    return {.alignment = 256, .fused_nodes = 64, .fused_inputs = 16, .fused_outputs = 12};
   }
   DeviceInfo info(int index) const override {
     Entrance here;

@@ -45,5 +45,9 @@ void GpuBackend::release(Stream s) {
   Entrance here;
   device(s.device.index).release(s.index);
 }
+void GpuBackend::acquire(Stream s) {
+  Entrance here;
+  device(s.device.index).acquire(s.index);
+}
 
 }  // namespace mlx::core::gpu

@@ -22,6 +22,7 @@ class GpuBackend : public Backend {
   void launch(Launch l) override;
   void synchronize(Stream s) override;
   void release(Stream s) override;
+  void acquire(Stream s) override;
 
  protected:
   /// The kernel of a step, a fused program or an op; null where the CPU runs it, on copies of its

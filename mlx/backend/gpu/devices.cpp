@@ -63,6 +63,7 @@ Ref<Queue> DeviceState::queue(int stream) {
   if (!q) {
     enter();
     q = make_ref<Queue>(*this, stream);
+    q->set_released(released_.contains(stream));
   }
   return q;
 }
@@ -76,17 +77,33 @@ void DeviceState::release(int stream) {
   if (forked && !hardware->forks) return;
   {
     std::lock_guard lock(mutex_);
-    auto it = queues_.find(stream);
-    if (it == queues_.end()) return;
-    retired_.push_back(std::move(it->second));
-    queues_.erase(it);
+    released_.insert(stream);
+    if (auto it = queues_.find(stream); it != queues_.end()) it->second->set_released(true);
   }
   poll();
 }
 
+void DeviceState::acquire(int stream) {
+  std::lock_guard lock(mutex_);
+  released_.erase(stream);
+  if (auto it = queues_.find(stream); it != queues_.end()) it->second->set_released(false);
+}
+
+void DeviceState::close_idle() {
+  std::vector<Ref<Queue>> closed;  // destroyed without the lock
+  std::lock_guard lock(mutex_);
+  for (int stream : released_) {
+    auto it = queues_.find(stream);
+    if (it == queues_.end() || !it->second->idle()) continue;
+    it->second->close();
+    closed.push_back(std::move(it->second));
+    queues_.erase(it);
+  }
+}
+
 std::vector<Ref<Queue>> DeviceState::all_queues() {
   std::lock_guard lock(mutex_);
-  std::vector<Ref<Queue>> found = retired_;
+  std::vector<Ref<Queue>> found;
   for (const auto& [stream, queue] : queues_) found.push_back(queue);
   return found;
 }
@@ -96,12 +113,7 @@ void DeviceState::drain() {
 }
 void DeviceState::poll() {
   for (const Ref<Queue>& q : all_queues()) q->poll();
-  std::vector<Ref<Queue>> gone;  // destroyed without the lock
-  std::lock_guard lock(mutex_);
-  for (Ref<Queue>& q : retired_)
-    if (q->idle()) gone.push_back(std::move(q));
-  std::erase_if(retired_, [](const Ref<Queue>& q) { return !q; });
-  for (const Ref<Queue>& q : gone) q->close();
+  close_idle();
 }
 
 FunctionHandle DeviceState::kernel(const char* family, const std::string& text, const char* name) {
@@ -194,9 +206,7 @@ void Forks::in_child() {
     for (auto& state : devices().states) {
       if (!state) continue;
       for (auto& [stream, queue] : state->queues_) queue.release();
-      for (Ref<Queue>& queue : state->retired_) queue.release();
       state->queues_.clear();
-      state->retired_.clear();
     }
   unlock();
 }

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "mlx/backend/gpu/memory.h"
@@ -20,8 +21,12 @@ struct DeviceState {
   /// The queue of a stream of the engine, made on first use.
   Ref<Queue> queue(int stream);
   Ref<Queue> find_queue(int stream);
-  /// The stream is used no more: its queue goes when its work is over.
+  /// Between the two, no thread has the stream: its queue, and one made for work that comes late,
+  /// goes when it is idle.
   void release(int stream);
+  void acquire(int stream);
+  /// Closes the idle queues of streams that no thread has.
+  void close_idle();
   /// Waits for all queues.
   void drain();
   void poll();
@@ -42,7 +47,7 @@ struct DeviceState {
   std::vector<Ref<Queue>> all_queues();
   std::mutex mutex_;
   std::map<int, Ref<Queue>> queues_;
-  std::vector<Ref<Queue>> retired_;  // whose work may not be over
+  std::set<int> released_;  // streams that no thread has
 };
 
 /// Says how many devices there are and how one is opened, on first use. Called once.

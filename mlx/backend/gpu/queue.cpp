@@ -29,12 +29,19 @@ void Queue::submit(std::function<void()> job, bool waits) {
   waits = (waits || device_.hardware->on_queue || has_small_stack()) && !closed_;
   if (!waits && jobs_.empty() && !running_) {
     run_unlocked(job, lock);
+    changed_.notify_all();
+    lock.unlock();
+    close_if_released();
   } else {
     jobs_.push_back(std::move(job));
     if (!std::exchange(threaded_, true))
       start_without_signals([self = Ref<Queue>(this)] { self->loop(); }).detach();
+    changed_.notify_all();
   }
-  changed_.notify_all();
+}
+
+void Queue::close_if_released() {
+  if (released_ && idle()) device_.close_idle();
 }
 
 void Queue::run_unlocked(std::function<void()>& job, std::unique_lock<std::mutex>& lock) {
@@ -57,6 +64,9 @@ void Queue::loop() {
     jobs_.pop_front();
     run_unlocked(job, lock);
     changed_.notify_all();
+    lock.unlock();
+    close_if_released();
+    lock.lock();
   }
 }
 
@@ -160,8 +170,11 @@ void Queue::poll() {
     std::vector<Ref<Event>> after;
     std::exception_ptr fault;
     {
-      std::lock_guard lock(flight_mutex_);
-      if (flights_.empty()) return;
+      std::unique_lock lock(flight_mutex_);
+      if (flights_.empty()) {
+        lock.unlock();
+        return close_if_released();
+      }
       const Entry& front = flights_.front();
       if (!device_.hardware->reached(front.event->handle, fault)) return;
       first = front.flight.completion;

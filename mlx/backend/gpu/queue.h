@@ -2,6 +2,7 @@
 // the host. Jobs of a queue run in order.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -50,6 +51,8 @@ class Queue : public RefCounted {
   void close();
   /// True where nothing is queued or in flight.
   bool idle();
+  /// Whether no thread has the stream: the queue lets itself be closed once it is idle.
+  void set_released(bool released) { released_ = released; }
 
   StreamHandle stream() const { return stream_; }
   DeviceState& device() const { return device_; }
@@ -72,6 +75,7 @@ class Queue : public RefCounted {
     Ref<EventBox> event;
   };
   void loop();
+  void close_if_released();
   void watch_loop();
   /// Runs the job without the lock, which the caller holds.
   void run_unlocked(std::function<void()>& job, std::unique_lock<std::mutex>& lock);
@@ -80,6 +84,7 @@ class Queue : public RefCounted {
 
   DeviceState& device_;
   StreamHandle stream_ = nullptr;
+  std::atomic<bool> released_ = false;
   std::mutex mutex_;  // of the jobs
   std::condition_variable changed_;
   std::deque<std::function<void()>> jobs_;
