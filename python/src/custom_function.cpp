@@ -58,23 +58,32 @@ core::Function flat_call(const Record& r) {
   };
 }
 
+/// The arrays that the derivative rule `op` gave for the arrays of `tree`, which are `like`. None
+/// stands for zeros, and for leaves that are no arrays. A rule may give a flat tree of the arrays
+/// alone; their number is checked by the caller.
+Arrays given_by_rule(const char* op, nb::handle tree, const Arrays& like, const nb::object& given) {
+  Arrays found;
+  if (!pair_arrays(tree, given, found)) {
+    found.clear();
+    each_leaf(given, [&](nb::handle leaf) {
+      if (!is_array(leaf.ptr()) && !(leaf.is_none() && found.size() < like.size()))
+        fail<ValueError>(op, "the rule of a custom function gave ", class_name(leaf),
+                         "; an array, or None for zeros, per array of its ",
+                         op == std::string_view("vjp") ? "arguments" : "outputs", " is accepted");
+      found.push_back(leaf.is_none() ? array() : checked(leaf.ptr()));
+    });
+  }
+  for (size_t k = 0; k < std::min(found.size(), like.size()); ++k)
+    if (!found[k]) found[k] = core::zeros(like[k].shape(), like[k].dtype());
+  return found;
+}
+
 core::CustomVjp flat_vjp(const Record& r) {
   return [r](const Arrays& primals, const Arrays& cotangents, const Arrays& outputs) {
     nb::object args =
         nb::make_tuple(unflatten(r->arguments(), primals), unflatten(r->result, cotangents),
                        unflatten(r->result, outputs));
-    Arrays grads;
-    each_leaf(r->call(r->vjp, args), [&](nb::handle leaf) {
-      if (is_array(leaf.ptr())) {
-        grads.push_back(checked(leaf.ptr()));
-      } else if (leaf.is_none() && grads.size() < primals.size()) {
-        grads.push_back(core::zeros_like(primals[grads.size()]));
-      } else {
-        fail<ValueError>("vjp", "the rule of a custom function gave ", class_name(leaf),
-                         "; an array, or None for zeros, per array of its arguments is accepted");
-      }
-    });
-    return grads;
+    return given_by_rule("vjp", r->arguments(), primals, r->call(r->vjp, args));
   };
 }
 
@@ -87,8 +96,10 @@ core::CustomJvp flat_jvp(const Record& r) {
       bool has = next < argnums.size() && argnums[next] == seen++;
       return has ? nb::steal(wrap(tangents[next++])) : nb::none();
     });
-    return flatten(r->call(r->jvp, nb::make_tuple(unflatten(r->arguments(), primals), known)),
-                   "jvp");
+    Arrays outputs;
+    collect_arrays(r->result, outputs);
+    nb::object args = nb::make_tuple(unflatten(r->arguments(), primals), known);
+    return given_by_rule("jvp", r->result, outputs, r->call(r->jvp, args));
   };
 }
 
@@ -207,7 +218,9 @@ void bind_custom_functions(nb::module_& m) {
   def(
       cls, "vjp(self, f: Callable[..., Any]) -> custom_function",
       [](nb::handle self, nb::callable f) { return set_rule<&CustomFunction::vjp>(self, f); },
-      "Sets `f(primals, cotangents, outputs)`, which gives cotangents of the arguments.");
+      "Sets `f(primals, cotangents, outputs)`, which gives cotangents of the arguments; None "
+      "stands "
+      "for a zero cotangent, and for an argument that is no array.");
   def(
       cls, "jvp(self, f: Callable[..., Any]) -> custom_function",
       [](nb::handle self, nb::callable f) { return set_rule<&CustomFunction::jvp>(self, f); },

@@ -98,6 +98,41 @@ Arrays flatten(nb::handle tree, const char* op) {
   return out;
 }
 
+bool pair_arrays(nb::handle tree, nb::handle given, Arrays& out) {
+  auto is_sequence = [](nb::handle h) { return PyList_Check(h.ptr()) || PyTuple_Check(h.ptr()); };
+  if (given.is_none()) {
+    each_leaf(tree, [&](nb::handle leaf) {
+      if (is_array(leaf.ptr())) out.emplace_back();
+    });
+    return true;
+  }
+  if (is_array(tree.ptr())) {
+    if (!is_array(given.ptr())) return false;
+    out.push_back(checked(given.ptr()));
+    return true;
+  }
+  DepthGuard guard(tree_depth);
+  if (is_sequence(tree) && is_sequence(given)) {
+    const Py_ssize_t n = PySequence_Fast_GET_SIZE(tree.ptr());
+    if (PySequence_Fast_GET_SIZE(given.ptr()) != n) return false;
+    for (Py_ssize_t i = 0; i < n; ++i)
+      if (!pair_arrays(nb::borrow(PySequence_Fast_GET_ITEM(tree.ptr(), i)),
+                       nb::borrow(PySequence_Fast_GET_ITEM(given.ptr(), i)), out))
+        return false;
+    return true;
+  }
+  if (!PyDict_Check(tree.ptr()) || !PyDict_Check(given.ptr())) return false;
+  if (PyDict_Size(tree.ptr()) != PyDict_Size(given.ptr())) return false;
+  nb::object pairs = nb::steal(PyDict_Items(tree.ptr()));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(pairs.ptr()); ++i) {
+    PyObject* pair = PyList_GET_ITEM(pairs.ptr(), i);
+    nb::object found = nb::borrow(PyDict_GetItemWithError(given.ptr(), PyTuple_GET_ITEM(pair, 0)));
+    if (PyErr_Occurred()) throw nb::python_error();
+    if (!found.is_valid() || !pair_arrays(PyTuple_GET_ITEM(pair, 1), found, out)) return false;
+  }
+  return true;
+}
+
 nb::object unflatten(nb::handle tree, const Arrays& arrays, size_t first) {
   return map_tree(tree, [&](nb::handle leaf) -> nb::object {
     if (!is_array(leaf.ptr())) return nb::borrow(leaf);

@@ -17,6 +17,10 @@ nb::object rebuild_sequence(nb::handle like, nb::list items);
 void collect_arrays(nb::handle tree, Arrays& out);
 /// The arrays of a tree; throws ValueError naming `op` for other leaves.
 Arrays flatten(nb::handle tree, const char* op);
+/// Appends an array of `given` for each array of `tree`, which has the same structure. None stands
+/// for null arrays: one for a leaf, one for each array of a branch. False where the structures
+/// differ; `out` is then unspecified.
+bool pair_arrays(nb::handle tree, nb::handle given, Arrays& out);
 /// The tree with its arrays replaced in order; other leaves are unchanged.
 nb::object unflatten(nb::handle tree, const Arrays& arrays, size_t first = 0);
 

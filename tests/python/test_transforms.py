@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import mlx.core as mx
+import mlx.utils
 
 X = np.array([[0.5, -1.0, 2.0], [1.5, 0.25, -0.75]], np.float32)
 W = np.array([[1.0, -2.0], [0.5, 3.0], [-1.5, 0.75]], np.float32)
@@ -210,6 +211,86 @@ def test_custom_vjp_sees_all_cotangents_at_once():
     assert len(seen) == 1 and da.tolist() == [12, 12] and db.tolist() == [0, 0]
 
 
+P, Q = mx.array([1.0, 2.0]), mx.array([3.0, 4.0])
+
+# Function, arguments, cotangents by the rule, and the derivatives of the arrays among the arguments.
+NONE_IN_VJP = {
+    "a number": (lambda x, k: x * k, (P, 2.0), lambda p, c, o: (c * p[1], None), [[2, 2]]),
+    "a number first": (lambda k, x: x * k, (2.0, P), lambda p, c, o: (None, c * 5), [[5, 5]]),
+    "a text between": (
+        lambda x, mode, y: x * y,
+        (P, "sum", Q),
+        lambda p, c, o: (c * p[2], None, c * p[0]),
+        [[3, 4], [1, 2]],
+    ),
+    "an array": (lambda x, y: x * y, (P, Q), lambda p, c, o: (None, c), [[0, 0], [1, 1]]),
+    "a branch": (
+        lambda d, y: d["a"] * d["b"] * y,
+        ({"a": P, "b": Q, "n": 3}, Q),
+        lambda p, c, o: (None, c),
+        [[0, 0], [0, 0], [1, 1]],
+    ),
+    "leaves of a dict in another order": (
+        lambda d: d["a"] * d["b"],
+        ({"a": P, "n": 3, "b": Q},),
+        lambda p, c, o: {"b": c * 2, "a": c, "n": None},
+        [[1, 1], [2, 2]],
+    ),
+    "the arrays alone": (lambda x, k: x * k, (P, 2.0), lambda p, c, o: c * 7, [[7, 7]]),
+    "the arrays in a list": (
+        lambda x, k, y: x,
+        (P, 2, Q),
+        lambda p, c, o: [c, None],
+        [[1, 1], [0, 0]],
+    ),
+    "integers": (lambda x, i: x[i], (P, mx.array([0, 1])), lambda p, c, o: (c, None), [[1, 1]]),
+}
+
+
+@pytest.mark.parametrize("name", NONE_IN_VJP)
+@pytest.mark.parametrize("within", (lambda f: f, mx.compile), ids=("eager", "compiled"))
+def test_vjp_rules_may_give_none(name, within):
+    f, args, rule, want = NONE_IN_VJP[name]
+    f = mx.custom_function(f)
+    f.vjp(rule)
+    arrays = [a for _, a in mlx.utils.tree_flatten(args) if isinstance(a, mx.array)]
+    floating = [k for k, a in enumerate(arrays) if a.dtype == mx.float32]
+
+    def loss(*given):
+        given = list(given)
+        return f(
+            *mlx.utils.tree_map(lambda a: given.pop(0) if isinstance(a, mx.array) else a, args)
+        ).sum()
+
+    grads = within(mx.grad(loss, argnums=floating))(*arrays)
+    assert [g.tolist() for g in (grads if len(want) > 1 else [grads])] == want
+
+
+NONE_IN_JVP = {
+    "a number": (lambda x: (x * 2, 3), lambda p, t: (t * 5, None), [[5, 5]]),
+    "an array": (lambda x: (x * 2, x), lambda p, t: (t * 5, None), [[5, 5], [0, 0]]),
+    "a branch": (
+        lambda x: {"a": [x, 1, x], "b": x},
+        lambda p, t: {"b": t, "a": None},
+        [[0, 0]] * 2 + [[1, 1]],
+    ),
+    "the arrays alone": (lambda x: (x * 2, 3), lambda p, t: t * 5, [[5, 5]]),
+}
+
+
+@pytest.mark.parametrize("name", NONE_IN_JVP)
+def test_jvp_rules_may_give_none(name):
+    f, rule, want = NONE_IN_JVP[name]
+    f = mx.custom_function(f)
+    f.jvp(lambda p, t: rule(p, t))
+
+    def arrays(x):
+        return [a for _, a in mlx.utils.tree_flatten(f(x)) if isinstance(a, mx.array)]
+
+    _, tangents = mx.jvp(arrays, [P], [mx.ones(2)])
+    assert [t.tolist() for t in tangents] == want
+
+
 def test_custom_vmap_rule():
     f = mx.custom_function(lambda x, y: x + y)
     seen = []
@@ -230,6 +311,23 @@ def test_custom_rules_may_evaluate():
         mx.array([3.0]), mx.array([2.0])
     )
     assert [g.tolist() for g in grads] == [[6], [2]]
+
+
+WRONG_OF_TWO = {
+    "one array": lambda p, c, o: c,
+    "one array in a tuple": lambda p, c, o: (c,),
+    "one more None": lambda p, c, o: (c, None, c, None),
+    "an array for the number": lambda p, c, o: (c, c, c),
+    "a number for the number": lambda p, c, o: (c, 0.0, c),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_OF_TWO)
+def test_rules_that_give_too_few_arrays_are_errors(name):
+    f = mx.custom_function(lambda x, k, y: x * k * y)
+    f.vjp(WRONG_OF_TWO[name])
+    with pytest.raises(ValueError, match=r"\[vjp\] the rule of a custom function gave"):
+        mx.grad(lambda x: f(x, 2.0, x).sum())(P)
 
 
 WRONG_RULES = {

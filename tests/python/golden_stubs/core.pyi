@@ -6307,7 +6307,7 @@ class custom_function:
 
     def vjp(self, f: Callable[..., Any]) -> custom_function:
         """
-        Sets `f(primals, cotangents, outputs)`, which gives cotangents of the arguments.
+        Sets `f(primals, cotangents, outputs)`, which gives cotangents of the arguments; None stands for a zero cotangent, and for an argument that is no array.
         """
 
     def jvp(self, f: Callable[..., Any]) -> custom_function:
