@@ -8,8 +8,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
-#include <filesystem>
 #include <mutex>
 #include <set>
 
@@ -30,6 +30,13 @@ timespec altered_at(const struct stat& info) { return info.st_ctim; }
 bool is_same(timespec a, timespec b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
 bool is_same_file(const struct stat& a, const struct stat& b) {
   return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+/// The path from the root; the path itself where the working directory is not known.
+std::string absolute(const std::string& path) {
+  if (path.starts_with('/')) return path;
+  char folder[PATH_MAX];
+  return ::getcwd(folder, sizeof(folder)) ? cat(folder, "/", path) : path;
 }
 
 /// The open files of the process.
@@ -64,9 +71,7 @@ File::File(const char* op, std::string path) : op_(op), path_(std::move(path)) {
   if (fd_ < 0 || ::fstat(fd_, &info) != 0) refuse(cat(": ", std::strerror(errno)));
   if (!S_ISREG(info.st_mode)) refuse(" is not a regular file");
   size_ = static_cast<size_t>(info.st_size);
-  std::error_code unknown;
-  opened_ = std::make_unique<const Trace>(
-      Trace{info, std::filesystem::absolute(path_, unknown).string()});
+  opened_ = std::make_unique<const Trace>(Trace{info, absolute(path_)});
   std::lock_guard lock(open_files().mutex);
   open_files().files.insert(this);
 }
@@ -113,7 +118,8 @@ std::string File::change_since_opened() const {
   if (now.st_mode != then.st_mode || now.st_uid != then.st_uid || now.st_gid != then.st_gid ||
       now.st_nlink != then.st_nlink)
     return {};
-  if (::stat(opened_->path.c_str(), &named) != 0 || !is_same_file(named, now)) return {};
+  if (::fstatat(AT_FDCWD, opened_->path.c_str(), &named, 0) != 0 || !is_same_file(named, now))
+    return {};
   return "its time of alteration (ctime) changed, but no name, owner, permission or count of "
          "links: "
          "its time of writing may have been put back";

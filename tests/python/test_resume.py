@@ -98,7 +98,8 @@ def test_an_interrupted_evaluation_can_be_evaluated_again():
         try:
             started.set()
             mx.eval(y, total)
-            print("finished")
+            print("finished", end=" ")
+            threading.Event().wait(60)
         except KeyboardInterrupt:
             print("interrupted")
         again, expected = work()
@@ -108,7 +109,7 @@ def test_an_interrupted_evaluation_can_be_evaluated_again():
     size = 1 << (16 if slow else 20)
     code, out, err = run_program(textwrap.dedent(program).replace("SIZE", str(size)))
     assert code == 0, err
-    assert out.split() in (["interrupted", "True", "True"], ["finished", "True", "True"])
+    assert out.split()[-3:] == ["interrupted", "True", "True"]
 
 
 def test_threads_resume_the_same_work_once():
