@@ -156,6 +156,7 @@ std::string computing_source(const Step& step) {
   return cat("struct Arguments : ReduceArguments {\n  ProgramOperand in_[", inputs,
              "];\n  int64_t constants[", 2 * constants + 1,
              "];\n};\nstruct Source {\n"
+             "  static constexpr int kBatch = 4;\n"
              "  const Arguments& p;\n",
              members, "  MLX_FN Source(const Arguments& p, int64_t output)\n    : p(p)", starts,
              " {}\n"
@@ -192,14 +193,15 @@ class ReduceKernel final : public OpKernel {
     main_.function = kernel(shapes_.columns ? "columns" : "rows",
                             computes_ ? computing_source(step) : std::string(),
                             computes_ ? "Arguments" : "ReduceArguments", source);
-    if (shapes_.arguments.chunks > 1)
-      chunks_.function = kernel("chunks", "", "ReduceArguments", "");
     const ReduceArguments& p = shapes_.arguments;
+    // Threads that share an output's chunks.
+    const int64_t group = p.chunks <= 16 ? 1 : p.chunks <= 64 ? kLanes : kThreads;
+    if (p.chunks > 1) chunks_.function = kernel("chunks", "", "ReduceArguments", cat(", ", group));
     const int64_t a_block = shapes_.columns ? kThreads : kThreads / kLanes;
     const int64_t most = int64_t{32} * device.processors;
     auto blocks = [&](int64_t n, int64_t each) { return std::min((n + each - 1) / each, most); };
     blocks_ = blocks(p.kept_count * p.chunks, a_block);
-    chunk_blocks_ = blocks(p.kept_count, kThreads);
+    chunk_blocks_ = blocks(p.kept_count, kThreads / group);
   }
 
   void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {

@@ -1,5 +1,6 @@
 // Softmax, logsumexp and norms.
 #include <algorithm>
+#include <bit>
 
 #include "mlx/backend/gpu/families/family.h"
 #include "mlx/backend/gpu/families/fused.h"
@@ -20,11 +21,15 @@ class RowsKernel final : public OpKernel {
       : arguments_(arguments), n_inputs_(step.n_inputs) {
     const Layout& in = step.operands[0];
     const bool warp = arguments.n <= 1024;
+    const int64_t group = warp ? 32 : 256;
+    // Elements of a row that a thread keeps: a power of 2, so that there are few kernels.
+    const uint64_t each = std::bit_ceil(static_cast<uint64_t>((arguments.n + group - 1) / group));
+    const uint64_t kept = each <= 32 ? each : 0;
     kernel_.function = device.kernel(
         "rows",
         cat("MLX_IN_STEP_KERNEL(rows, device::RowsArguments, p) {\n  using namespace device;\n  "
             "device::",
-            function, "<", warp ? 32 : 256, ", ", element_type(in.dtype), rest, ">(p);\n}\n"),
+            function, "<", group, ", ", kept, ", ", element_type(in.dtype), rest, ">(p);\n}\n"),
         "rows");
     for (const Layout& l : step.operands) offsets_.push_back(l.offset * l.dtype.size());
     blocks_ = std::min<int64_t>(warp ? (arguments.rows + 7) / 8 : arguments.rows, 1 << 20);

@@ -146,7 +146,23 @@ struct ArgExtreme {
     if (is_nan(high.value)) return high;
     return (Largest ? exceeds(high.value, low.value) : exceeds(low.value, high.value)) ? high : low;
   }
+  /// The same where b is an element behind all of a's.
+  static MLX_FN A append(A a, A b) {
+    if (is_nan(a.value)) return a;
+    return is_nan(b.value) || (Largest ? exceeds(b.value, a.value) : exceeds(a.value, b.value)) ? b
+                                                                                                : a;
+  }
 };
+
+/// Combines results of earlier elements with a later element.
+template <class O>
+MLX_FN typename O::A append(typename O::A a, typename O::A b) {
+  if constexpr (requires { O::append(a, b); }) {
+    return O::append(a, b);
+  } else {
+    return O::combine(a, b);
+  }
+}
 
 //--- from accumulators to results
 
@@ -201,9 +217,11 @@ struct Position {
 
 //--- where elements come from
 
-/// From an array. A source gives element `i` of what is reduced to an output.
+/// From an array. A source gives element `i` of what is reduced to an output, and says how many
+/// elements a lane takes at once.
 template <class T, bool One>
 struct FromMemory {
+  static constexpr int kBatch = 16;
   const Axes& reduced;
   const T* first;
   MLX_FN FromMemory(const ReduceArguments& p, int64_t output)
@@ -254,6 +272,29 @@ MLX_FN A shuffled_down(A x, int distance) {
   }
 }
 
+/// The elements of one lane, which begin at `first`: a batch is loaded before any of it is used.
+template <class O, class Source>
+MLX_FN typename O::A lane_of_block(const Source& source, int64_t first, int64_t last) {
+  constexpr int kEach = kBlock / kLanes, kBatch = Source::kBatch;
+  typename O::A x = O::neutral();
+  for (int batch = 0; batch < kEach; batch += kBatch) {
+    typename O::A y[kBatch];
+#pragma unroll
+    for (int j = 0; j < kBatch; ++j) {
+      const int64_t i = first + (batch + j) * kLanes;
+      y[j] = O::load(source(i < last ? i : first), i);
+    }
+#pragma unroll
+    for (int j = 0; j < kBatch; ++j) {
+      if (batch + j == 0)
+        x = y[j];
+      else if (first + (batch + j) * kLanes < last)
+        x = append<O>(x, y[j]);
+    }
+  }
+  return x;
+}
+
 /// A warp for each output and chunk.
 template <class O, class F, class Out, class Source, class Arguments>
 MLX_FN void reduce_rows(const Arguments& p) {
@@ -270,10 +311,7 @@ MLX_FN void reduce_rows(const Arguments& p) {
     for (int64_t block = first; block < end; block += kBlock) {
       const int64_t last = block + kBlock < end ? block + kBlock : end;
       A x = O::neutral();
-      for (int64_t i = block + lane; i < last; i += kLanes) {
-        const A y = O::load(source(i), i);
-        x = i < block + kLanes ? y : O::combine(x, y);
-      }
+      if (block + lane < last) x = lane_of_block<O>(source, block + lane, last);
 #pragma unroll
       for (int h = kLanes / 2; h > 0; h /= 2) x = O::combine(x, shuffled_down(x, h));
       if (lane == 0) counter.push(x);
@@ -301,12 +339,13 @@ MLX_FN void reduce_columns(const Arguments& p) {
       for (int64_t row = block; row < last; row += kLanes) {
 #pragma unroll
         for (int l = 0; l < kLanes; ++l) {
+          // Loads do not wait for conditions: many are in flight.
           const int64_t i = row + l;
-          const A x = i < last ? O::load(source(i), i) : O::neutral();
+          const A x = O::load(source(i < last ? i : last - 1), i);
           if (row == block)
-            lanes[l] = x;
+            lanes[l] = i < last ? x : O::neutral();
           else if (i < last)
-            lanes[l] = O::combine(lanes[l], x);
+            lanes[l] = append<O>(lanes[l], x);
         }
       }
 #pragma unroll
@@ -320,17 +359,50 @@ MLX_FN void reduce_columns(const Arguments& p) {
   }
 }
 
-/// A thread for each output, over the results of its chunks.
-template <class O, class F, class Out>
-MLX_FN void reduce_chunks(const ReduceArguments& p) {
-  const int64_t threads = static_cast<int64_t>(gridDim.x) * kThreads;
+/// The results of a run of chunks, which begins at a multiple of its length, of one output.
+template <class O>
+MLX_FN typename O::A run_of_chunks(const ReduceArguments& p, int64_t output, int64_t first,
+                                   int64_t length) {
   const auto* partials = reinterpret_cast<const typename O::A*>(p.partials);
-  for (int64_t output = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-       output < p.kept_count; output += threads) {
-    Counter<O> counter;
-    for (int64_t c = 0; c < p.chunks; ++c) counter.push(partials[c * p.kept_count + output]);
-    reinterpret_cast<Out*>(p.out)[output] =
-        F::template finish<Out>(counter.result(), p.reduced_count);
+  const int64_t end = first + length < p.chunks ? first + length : p.chunks;
+  Counter<O> counter;
+  for (int64_t c = first; c < end; ++c) counter.push(partials[c * p.kept_count + output]);
+  return counter.result();
+}
+
+/// G threads for each output, over the results of its chunks: a thread combines a run of them,
+/// whose length is a power of 2. Neighbours combine, then pairs of them, as a binary counter
+/// carries.
+template <class O, class F, class Out, int G>
+MLX_FN void reduce_chunks(const ReduceArguments& p) {
+  using A = typename O::A;
+  const int member = static_cast<int>(threadIdx.x) % G;
+  int64_t length = 1;
+  while (length * G < p.chunks) length *= 2;
+  const int runs = static_cast<int>((p.chunks + length - 1) / length);
+  constexpr int groups = kThreads / G;
+  for (int64_t output = static_cast<int64_t>(blockIdx.x) * groups + threadIdx.x / G;
+       output < p.kept_count; output += static_cast<int64_t>(gridDim.x) * groups) {
+    A x = O::neutral();
+    if (member < runs) x = run_of_chunks<O>(p, output, member * length, length);
+#pragma unroll
+    for (int h = 1; h < kLanes && h < G; h *= 2) {
+      const A y = shuffled_down(x, h);
+      if (member % (2 * h) == 0 && member + h < runs) x = O::combine(x, y);
+    }
+    if constexpr (G > kLanes) {
+      MLX_SHARED A parts[G / kLanes];
+      __syncthreads();
+      if (member % kLanes == 0) parts[member / kLanes] = x;
+      __syncthreads();
+      if (member == 0) {
+        Counter<O> counter;
+        for (int w = 0; w * kLanes < runs; ++w) counter.push(parts[w]);
+        x = counter.result();
+      }
+    }
+    if (member == 0)
+      reinterpret_cast<Out*>(p.out)[output] = F::template finish<Out>(x, p.reduced_count);
   }
 }
 

@@ -72,36 +72,78 @@ MLX_FN A exponential(A x) {
   return plain(m::exp(lane::Lane<A>(x)));
 }
 
-template <int G, class T>
+/// The elements of a row that belong to one of G threads: kept by the thread where it has at most K
+/// of them, read again where K is 0.
+template <int G, int K, class T>
+struct Row {
+  using A = Wide<T>;
+  const T* first;
+  int64_t n, stride;
+  A kept[K > 0 ? K : 1];
+  MLX_FN Row(const T* first_, int64_t n_, int64_t stride_) : first(first_), n(n_), stride(stride_) {
+#pragma unroll
+    for (int j = 0; j < K; ++j) {
+      const int64_t i = lane() + int64_t{G} * j;
+      kept[j] = i < n ? wide(first[i * stride]) : A(0);
+    }
+  }
+  static MLX_FN int lane() { return static_cast<int>(threadIdx.x) % G; }
+  /// Calls f(i, x) for the thread's elements, from the first to the last.
+  template <class F>
+  MLX_FN void each(F f) {
+    if constexpr (K == 0) {
+      for (int64_t i = lane(); i < n; i += G) {
+        A x = wide(first[i * stride]);
+        f(i, x);
+      }
+    } else {
+#pragma unroll
+      for (int j = 0; j < K; ++j) {
+        const int64_t i = lane() + int64_t{G} * j;
+        if (i < n) f(i, kept[j]);
+      }
+    }
+  }
+};
+
+/// The largest element of a row, and the sum of the exponentials relative to it. A kept row becomes
+/// those exponentials.
+template <int G, int K, class T>
 struct SumExp {
-  Wide<T> shift, sum;
-  MLX_FN SumExp(const T* row, int64_t n, int64_t stride) : shift(-__builtin_inff()), sum(0) {
-    const int lane = static_cast<int>(threadIdx.x) % G;
-    for (int64_t i = lane; i < n; i += G) shift = Larger()(shift, wide(row[i * stride]));
+  using A = Wide<T>;
+  A shift, sum;
+  MLX_FN explicit SumExp(Row<G, K, T>& row) : shift(-__builtin_inff()), sum(0) {
+    row.each([&](int64_t, A& x) { shift = Larger()(shift, x); });
     shift = over_group<G>(shift, Larger());
-    for (int64_t i = lane; i < n; i += G) sum += exponential(wide(row[i * stride]) - shift);
+    row.each([&](int64_t, A& x) {
+      x = exponential(x - shift);
+      sum += x;
+    });
     sum = over_group<G>(sum, Add());
   }
 };
 
-template <int G, class T>
+template <int G, int K, class T>
 MLX_FN void softmax(const RowsArguments& p) {
-  const int lane = static_cast<int>(threadIdx.x) % G;
+  using A = Wide<T>;
   each_row<G>(p.rows, [&](int64_t r) {
     const int64_t first = r / p.stride * p.n * p.stride + r % p.stride;
-    const T* in = reinterpret_cast<const T*>(p.in) + first;
     T* out = reinterpret_cast<T*>(p.out) + first;
-    const SumExp<G, T> s(in, p.n, p.stride);
-    const auto scale = 1 / s.sum;
-    for (int64_t i = lane; i < p.n; i += G)
-      out[i * p.stride] = stored<T>(exponential(wide(in[i * p.stride]) - s.shift) * scale);
+    Row<G, K, T> row(reinterpret_cast<const T*>(p.in) + first, p.n, p.stride);
+    const SumExp<G, K, T> s(row);
+    const A scale = 1 / s.sum;
+    row.each([&](int64_t i, A& x) {
+      const A e = K > 0 ? x : exponential(x - s.shift);
+      out[i * p.stride] = stored<T>(e * scale);
+    });
   });
 }
 
-template <int G, class T>
+template <int G, int K, class T>
 MLX_FN void logsumexp(const RowsArguments& p) {
   each_row<G>(p.rows, [&](int64_t r) {
-    const SumExp<G, T> s(reinterpret_cast<const T*>(p.in) + r * p.n, p.n, 1);
+    Row<G, K, T> row(reinterpret_cast<const T*>(p.in) + r * p.n, p.n, 1);
+    const SumExp<G, K, T> s(row);
     if (threadIdx.x % G != 0) return;
     const Wide<T> inf = __builtin_inff();
     const bool infinite = s.shift == inf || s.shift == -inf;
@@ -111,32 +153,31 @@ MLX_FN void logsumexp(const RowsArguments& p) {
   });
 }
 
-template <int G, class T, bool Center>
+template <int G, int K, class T, bool Center>
 MLX_FN void norm(const RowsArguments& p) {
   using A = Wide<T>;
-  const int lane = static_cast<int>(threadIdx.x) % G;
   const T* weight = reinterpret_cast<const T*>(p.weight);
   const T* bias = reinterpret_cast<const T*>(p.bias);
   each_row<G>(p.rows, [&](int64_t r) {
-    const T* in = reinterpret_cast<const T*>(p.in) + r * p.n;
     T* out = reinterpret_cast<T*>(p.out) + r * p.n;
+    Row<G, K, T> row(reinterpret_cast<const T*>(p.in) + r * p.n, p.n, 1);
     A mean = 0, square = 0;
     if constexpr (Center) {
-      for (int64_t i = lane; i < p.n; i += G) mean += wide(in[i]);
+      row.each([&](int64_t, A& x) { mean += x; });
       mean = over_group<G>(mean, Add()) / static_cast<A>(p.n);
     }
-    for (int64_t i = lane; i < p.n; i += G) {
-      const A x = wide(in[i]) - mean;
-      square += x * x;
-    }
+    row.each([&](int64_t, A& x) {
+      const A y = x - mean;
+      square += y * y;
+    });
     square = over_group<G>(square, Add()) / static_cast<A>(p.n);
     const A scale = A(1) / static_cast<A>(::sqrt(static_cast<double>(square) + p.eps));
-    for (int64_t i = lane; i < p.n; i += G) {
-      A x = (wide(in[i]) - mean) * scale;
-      if (weight) x *= wide(weight[i]);
-      if (bias) x += wide(bias[i]);
-      out[i] = stored<T>(x);
-    }
+    row.each([&](int64_t i, A& x) {
+      A y = (x - mean) * scale;
+      if (weight) y *= wide(weight[i]);
+      if (bias) y += wide(bias[i]);
+      out[i] = stored<T>(y);
+    });
   });
 }
 
