@@ -35,6 +35,11 @@ struct ProductLibrary {
   virtual void run(Queue& queue, const Gemm& g) = 0;
 };
 
+inline bool has_products(Hardware& hardware, Dtype type) {
+  ProductLibrary* library = hardware.products();
+  return library && library->has(type);
+}
+
 /// `count` transforms of n elements, without a factor. `stride`: elements from one to the next of a
 /// line, `step`: from one line to the next.
 struct FftLines {

@@ -72,13 +72,10 @@ bool lies(int64_t row, int64_t column, int64_t rows, int64_t columns, Gemm::Oper
   }
   return false;
 }
-bool has_library(const DeviceState& device, Dtype type) {
-  ProductLibrary* library = device.hardware->products();
-  return library && library->has(type);
-}
 /// The products as the library makes them. False where it cannot.
 bool plan_blas(const MatmulArguments& p, Dtype type, const DeviceState& device, Gemm& g) {
-  if (p.m * p.n * p.k * p.batch_count == 0 || p.a_batch.rank > 1 || !has_library(device, type))
+  if (p.m * p.n * p.k * p.batch_count == 0 || p.a_batch.rank > 1 ||
+      !has_products(*device.hardware, type))
     return false;
   g.type = type;
   g.m = p.m;
@@ -172,7 +169,7 @@ bool find(const Attrs*, std::span<const Layout> operands, int, const DeviceState
   const Operands x(operands, adds);
   MatmulArguments p = {};
   // Copies that the library can read: bits do not depend on the layout of an operand.
-  if (has_library(device, x.out.dtype)) {
+  if (has_products(*device.hardware, x.out.dtype)) {
     if (adds) needs.inputs.push_back(Accepts::any);
     needs.inputs.push_back(Accepts::matrix);
     needs.inputs.push_back(Accepts::matrix);

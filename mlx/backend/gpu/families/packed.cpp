@@ -4,6 +4,7 @@
 #include "mlx/backend/gpu/families/family.h"
 #include "mlx/backend/gpu/families/fused.h"
 #include "mlx/backend/gpu/families/index.h"
+#include "mlx/backend/gpu/libraries.h"
 #include "mlx/ops/quantized.h"
 
 namespace mlx::core::gpu {
@@ -26,6 +27,9 @@ FunctionHandle kernel(const char* declared, const char* arguments, const std::st
                        cat(declared, "(packed_kernel, ", arguments, ", p) { ", call, "(p); }\n"),
                        "packed_kernel");
 }
+
+/// The least number of elements that a thread unpacks.
+constexpr int64_t kUnpacked = 8;
 
 /// Packing, unpacking, and one after the other: elementwise except the groups.
 class PackKernel final : public OpKernel {
@@ -50,7 +54,7 @@ class PackKernel final : public OpKernel {
     if (kind == unpack) call += cat(element_type(step.operands[1].dtype), ", ");
     call += cat(element_type(kind == unpack ? out.dtype : in.dtype), ">");
     kernel_.function = kernel("MLX_KERNEL", "PackedArguments", call, device);
-    blocks_ = blocks_for(kind == unpack ? arguments_.count : arguments_.count / packing.group);
+    blocks_ = blocks_for(arguments_.count / (kind == unpack ? kUnpacked : packing.group));
   }
   void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
     if (arguments_.count == 0) return;
@@ -111,6 +115,99 @@ bool plan(const Attrs* attrs, std::span<const Layout> operands, int n_inputs, bo
   return set_axes(axes, batch, {counted(x), counted(w)});
 }
 
+/// A product by a library, of a matrix that is unpacked to the workspace before: as a whole, or
+/// some rows at a time.
+struct Unpacked {
+  int64_t rows = 0;  ///< of the packed matrices, at a time; 0 where there is no such product
+  int64_t matrices = 1;
+  size_t bytes = 0;
+};
+Unpacked plan_unpacked(const Attrs* attrs, std::span<const Layout> operands,
+                       const PackedProductArguments& p, const DeviceState& device) {
+  constexpr size_t kMostBytes = size_t{64} << 20;
+  const auto& a = attrs_as<QuantizedMatmulAttrs>(attrs);
+  const Layout& x = operands[0];
+  if (p.m * p.n * p.k * p.count == 0 || p.x_batch.rank > 1 || p.w_batch.rank > 1 ||
+      !has_products(*device.hardware, x.dtype))
+    return {};
+  Unpacked u{.rows = p.rows, .matrices = num_elements(leading(operands[1]))};
+  const size_t row = static_cast<size_t>(p.w.columns) * x.dtype.size();
+  const size_t most = std::max<size_t>(kMostBytes / row, 1);
+  if (a.transpose && p.count == 1) u.rows = std::min<int64_t>(u.rows, static_cast<int64_t>(most));
+  u.bytes = static_cast<size_t>(u.matrices * u.rows) * row;
+  if (u.matrices > 1 && u.bytes > 4 * kMostBytes) return {};
+  return u;
+}
+/// Products with few rows of x are memory-bound: they read the packed matrix itself.
+constexpr int64_t kFewRows = 8;
+bool has_few_rows(const Attrs* attrs, const PackedProductArguments& p) {
+  return attrs_as<QuantizedMatmulAttrs>(attrs).transpose && p.m <= kFewRows;
+}
+
+class UnpackedProduct final : public OpKernel {
+ public:
+  UnpackedProduct(const Step& step, const PackedProductArguments& p, const Unpacked& u,
+                  DeviceState& device)
+      : plan_(u), arguments_(p.w), workspace_(step.workspace), out_(step.n_inputs), rows_(p.rows) {
+    const auto& a = attrs_as<QuantizedMatmulAttrs>(step.attrs.get());
+    const Dtype type = step.operands[0].dtype, unit = step.operands[2].dtype;
+    for (const Layout& l : step.operands) offsets_.push_back(l.offset * l.dtype.size());
+    affine_ = a.packing.affine();
+    bits_ = a.packing.bits;
+    size_ = type.size();
+    unit_size_ = unit.size();
+    transpose_ = a.transpose;
+    kernel_.function = kernel("MLX_KERNEL", "PackedArguments",
+                              cat("dequantize<", form_of(a.packing), ", ", element_type(unit), ", ",
+                                  element_type(type), ">"),
+                              device);
+    const int64_t matrix = p.rows * p.w.columns;
+    auto step_of = [](const device::Axes& axes, int64_t n) {
+      return axes.rank == 1 ? axes.strides[0] * n : 0;
+    };
+    gemm_ = {.a = {0, p.k, step_of(p.x_batch, p.m * p.k), false},
+             .b = {0, p.w.columns, step_of(p.w_batch, matrix), a.transpose},
+             .out = {0, p.n, p.m * p.n, false},
+             .m = p.m,
+             .n = p.n,
+             .k = p.k,
+             .count = p.count,
+             .type = type,
+             .alpha = 1,
+             .beta = 0};
+  }
+  void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
+    auto address = [&](int k) { return static_cast<int64_t>(operands[k]) + offsets_[k]; };
+    Gemm g = gemm_;
+    g.a.address = static_cast<uint64_t>(address(0));
+    g.b.address = operands[workspace_];
+    for (int64_t row = 0; row < rows_; row += plan_.rows) {
+      const int64_t rows = std::min(plan_.rows, rows_ - row), first = row * arguments_.columns;
+      ArgumentBlock<PackedArguments> block{.p = arguments_};
+      block.p.count = plan_.matrices * rows * arguments_.columns;
+      block.p.words = address(1) + first * bits_ / 8;
+      block.p.scales = address(2) + first / arguments_.group * unit_size_;
+      if (affine_) block.p.biases = address(3) + first / arguments_.group * unit_size_;
+      block.p.out = static_cast<int64_t>(operands[workspace_]);
+      kernel_.launch(to, blocks_for(block.p.count / kUnpacked), block.all());
+      if (transpose_) g.n = rows;
+      g.out.address = static_cast<uint64_t>(address(out_) + row * size_);
+      to.device().hardware->products()->run(to.queue, g);
+    }
+  }
+
+ private:
+  const Unpacked plan_;
+  const PackedArguments arguments_;
+  Kernel kernel_;
+  Gemm gemm_ = {};
+  SmallVector<int64_t, 8> offsets_;
+  const int workspace_, out_;
+  const int64_t rows_;
+  int64_t bits_ = 0, size_ = 0, unit_size_ = 0;
+  bool affine_ = false, transpose_ = false;
+};
+
 class PackedProduct final : public OpKernel {
  public:
   PackedProduct(const Step& step, bool gathers, DeviceState& device)
@@ -124,8 +221,7 @@ class PackedProduct final : public OpKernel {
     const PackedProductArguments& p = arguments_;
     const std::string types = cat(form_of(a.packing), ", ", element_type(operands[2].dtype), ", ",
                                   element_type(operands[0].dtype), ", ");
-    constexpr int64_t kFewRows = 8;
-    const bool few = a.transpose && p.m <= kFewRows;
+    const bool few = has_few_rows(step.attrs.get(), p);
     const int64_t rows = p.m <= 1 ? 1 : p.m <= 4 ? 4 : kFewRows;
     kernel_.function = kernel("MLX_IN_STEP_KERNEL", "PackedProductArguments",
                               few ? cat("packed_rows<", types, rows, ">")
@@ -186,17 +282,28 @@ std::unique_ptr<const OpKernel> prepare_pack(const Step& step, DeviceState& devi
 }
 template <bool gathers>
 bool find_product(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
-                  const DeviceState&, Requirements& needs) {
+                  const DeviceState& device, Requirements& needs) {
   PackedProductArguments p = {};
   Indices indices;
   if (!is_short_float(operands[0].dtype) || !all_in_rows(operands, n_inputs, needs) ||
       !plan(attrs, operands, n_inputs, gathers, p))
     return false;
-  if constexpr (gathers) return PackedProduct::set_indices(operands, n_inputs, indices);
-  return true;
+  if constexpr (gathers) {
+    return PackedProduct::set_indices(operands, n_inputs, indices);
+  } else {
+    if (!has_few_rows(attrs, p)) needs.workspace = plan_unpacked(attrs, operands, p, device).bytes;
+    return true;
+  }
 }
 template <bool gathers>
 std::unique_ptr<const OpKernel> prepare_product(const Step& step, DeviceState& device) {
+  if (!gathers && step.workspace >= 0) {
+    const std::span<const Layout> operands(step.operands.data(), step.operands.size());
+    PackedProductArguments p = {};
+    plan(step.attrs.get(), operands, step.n_inputs, false, p);
+    const Unpacked u = plan_unpacked(step.attrs.get(), operands, p, device);
+    if (u.rows > 0) return std::make_unique<const UnpackedProduct>(step, p, u, device);
+  }
   return std::make_unique<const PackedProduct>(step, gathers, device);
 }
 

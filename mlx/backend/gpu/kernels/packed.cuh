@@ -65,7 +65,7 @@ MLX_FN uint32_t code_at(const uint32_t* words, int64_t i) {
 template <Packed Mode, int Bits>
 MLX_FN float code_value(uint32_t code) {
   if constexpr (Mode == Packed::affine) {
-    return static_cast<float>(code);
+    return __builtin_bit_cast(float, code | 0x4b000000u) - 0x1p23f;  // exact, faster than a cast
   } else if constexpr (Bits == 4) {
     return from_e2m1(code);
   } else {
@@ -88,13 +88,95 @@ MLX_FN float global_unit(const PackedArguments& p) {
   return p.global ? *reinterpret_cast<const float*>(p.global) / 2688.f : 1.f;
 }
 
+//--- runs of elements that a thread reads and writes at once
+
+/// Whether addresses allow accesses of 16 bytes.
+template <class... P>
+MLX_FN bool in_sixteens(const P*... addresses) {
+  return ((reinterpret_cast<uint64_t>(addresses) | ...) & 15) == 0;
+}
+template <class T>
+struct alignas(16) Sixteen {
+  static constexpr int kCount = 16 / sizeof(T);
+  T x[kCount];
+};
+/// N elements from memory.
+template <int N, class T>
+MLX_FN void load_run(const T* from, bool sixteens, T (&to)[N]) {
+  constexpr int kCount = Sixteen<T>::kCount;
+  if constexpr (N % kCount == 0) {
+    if (sixteens) {
+#pragma unroll
+      for (int j = 0; j < N / kCount; ++j) {
+        const Sixteen<T> some = reinterpret_cast<const Sixteen<T>*>(from)[j];
+#pragma unroll
+        for (int c = 0; c < kCount; ++c) to[j * kCount + c] = some.x[c];
+      }
+      return;
+    }
+  }
+#pragma unroll
+  for (int j = 0; j < N; ++j) to[j] = from[j];
+}
+/// The binary logarithm of the length of groups, which is a power of 2.
+MLX_FN int group_shift(const PackedArguments& p) {
+  int shift = 4;
+  while ((int64_t{1} << shift) < p.group) ++shift;
+  return shift;
+}
+/// Code `j` of words that begin with code 0.
+template <int Bits>
+MLX_FN uint32_t code_of_run(const uint32_t* words, int j) {
+  const int bit = j * Bits, shift = bit % 32;
+  uint32_t x = words[bit / 32] >> shift;
+  if (shift + Bits > 32) x |= words[bit / 32 + 1] << (32 - shift);
+  return x & ((1u << Bits) - 1);
+}
+/// N elements of a group, from element i on; their codes fill words.
+template <Packed Mode, int Bits, class S, int N>
+MLX_FN void unpack_run(const PackedArguments& p, int shift, int64_t i, bool sixteens,
+                       float (&to)[N]) {
+  static_assert(N * Bits % 32 == 0);
+  constexpr int kWords = N * Bits / 32;
+  uint32_t words[kWords];
+  load_run<kWords>(reinterpret_cast<const uint32_t*>(p.words) + i * Bits / 32, sixteens, words);
+  const float scale = unit_of<Mode>(reinterpret_cast<const S*>(p.scales)[i >> shift]);
+  float bias = 0;
+  if constexpr (Mode == Packed::affine)
+    bias = unit_of<Mode>(reinterpret_cast<const S*>(p.biases)[i >> shift]);
+#pragma unroll
+  for (int j = 0; j < N; ++j) {
+    to[j] = code_value<Mode, Bits>(code_of_run<Bits>(words, j)) * scale;
+    if constexpr (Mode == Packed::affine) to[j] = to[j] + bias;
+  }
+}
+
+/// A thread has as many elements as fill words, at least eight.
 template <Packed Mode, int Bits, class S, class T>
 MLX_FN void dequantize(const PackedArguments& p) {
+  constexpr int kRun = Bits == 2 ? 16 : Bits == 4 || Bits == 8 ? 8 : 32;
+  constexpr int kCount = Sixteen<T>::kCount;
   T* out = reinterpret_cast<T*>(p.out);
   const float unit = global_unit(p);
-  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < p.count;
-       i += static_cast<int64_t>(gridDim.x) * kThreads)
-    out[i] = in_memory<T>(unpacked<Mode, Bits, S>(p, i) * unit);
+  const int shift = group_shift(p);
+  const bool sixteens = in_sixteens(out);
+  for (int64_t i = (static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x) * kRun; i < p.count;
+       i += static_cast<int64_t>(gridDim.x) * kThreads * kRun) {
+    float run[kRun];
+    unpack_run<Mode, Bits, S>(p, shift, i, false, run);
+#pragma unroll
+    for (int j = 0; j < kRun; j += kCount) {
+      Sixteen<T> some;
+#pragma unroll
+      for (int c = 0; c < kCount; ++c) some.x[c] = in_memory<T>(run[j + c] * unit);
+      if (sixteens) {
+        *reinterpret_cast<Sixteen<T>*>(out + i + j) = some;
+      } else {
+#pragma unroll
+        for (int c = 0; c < kCount; ++c) out[i + j + c] = some.x[c];
+      }
+    }
+  }
 }
 
 //--- packing: a thread has a group
@@ -231,10 +313,12 @@ MLX_FN bool operands_of(const PackedProductArguments& p, int64_t product, int64_
   return true;
 }
 
-/// x · w^T of a few rows: a warp has a row of w, a lane eight codes at a time.
+/// x · w^T of a few rows: a warp has a row of w, a lane a run of codes at a time.
 template <Packed Mode, int Bits, class S, class T, int Rows>
 MLX_FN void packed_rows(const PackedProductArguments& p) {
+  constexpr int kRun = Mode == Packed::nvfp4 ? 16 : 32;  // within a group
   const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int shift = group_shift(p.w);
   const int64_t step = static_cast<int64_t>(gridDim.x) * (kThreads / 32);
   for (int64_t at = static_cast<int64_t>(blockIdx.x) * (kThreads / 32) + threadIdx.x / 32;
        at < p.count * p.n; at += step) {
@@ -242,21 +326,22 @@ MLX_FN void packed_rows(const PackedProductArguments& p) {
     int64_t x_at, w_at;
     if (!operands_of(p, product, x_at, w_at)) continue;
     const T* x = reinterpret_cast<const T*>(p.x) + x_at;
-    const auto* words = reinterpret_cast<const uint32_t*>(p.w.words);
     const int64_t first = w_at + column * p.k;
+    const bool words_in_sixteens =
+        in_sixteens(reinterpret_cast<const uint32_t*>(p.w.words) + first * Bits / 32) &&
+        kRun * Bits % 128 == 0;
+    const bool x_in_sixteens = in_sixteens(x);
     float sum[Rows] = {};
-    for (int64_t k = lane * 8; k < p.k; k += 32 * 8) {
-      const int64_t group = (first + k) / p.w.group;
-      const float scale = unit_of<Mode>(reinterpret_cast<const S*>(p.w.scales)[group]);
-      float bias = 0;
-      if constexpr (Mode == Packed::affine)
-        bias = unit_of<Mode>(reinterpret_cast<const S*>(p.w.biases)[group]);
+    for (int64_t k = lane * kRun; k < p.k; k += 32 * kRun) {
+      float w[kRun];
+      unpack_run<Mode, Bits, S>(p.w, shift, first + k, words_in_sixteens, w);
 #pragma unroll
-      for (int j = 0; j < 8; ++j) {
-        const float w = code_value<Mode, Bits>(code_at<Bits>(words, first + k + j)) * scale + bias;
+      for (int r = 0; r < Rows; ++r) {
+        if (r >= p.m) break;
+        T of_x[kRun];
+        load_run(x + r * p.k + k, x_in_sixteens, of_x);
 #pragma unroll
-        for (int r = 0; r < Rows; ++r)
-          if (r < p.m) sum[r] = ::fmaf(loaded<float>(x[r * p.k + k + j]), w, sum[r]);
+        for (int j = 0; j < kRun; ++j) sum[r] = ::fmaf(loaded<float>(of_x[j]), w[j], sum[r]);
       }
     }
 #pragma unroll
