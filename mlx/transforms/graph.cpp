@@ -1,8 +1,13 @@
 // Tracing, copying and rebuilding of graphs.
 #include "mlx/transforms/graph.h"
 
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
 #include "mlx/core/error.h"
 #include "mlx/core/trace.h"
+#include "mlx/ops/cast.h"
 
 namespace mlx::core {
 
@@ -63,6 +68,30 @@ std::vector<Node*> pending_nodes(const Arrays& outputs) {
     }
   }
   return order;
+}
+
+bool may_have_derivative(const array& a) {
+  constexpr size_t kMany = 1000;
+  NodeSet visited;
+  std::vector<const Node*> stack{a.node()};
+  while (!stack.empty()) {
+    const Node* n = stack.back();
+    stack.pop_back();
+    const bool exact = !n->parts && !is_inexact(n->dtype);
+    if (!is_live(n->trace) || exact || n->op == &op_stop_gradient) continue;
+    if (!visited.emplace(n).second) continue;
+    if (visited.size() > kMany) return true;
+    uint64_t given = 0;
+    for (const Node* in : n->inputs()) given = std::max(given, in->trace);
+    if (n->trace > given) return true;  // an input of the transformation
+    stack.insert(stack.end(), n->inputs().begin(), n->inputs().end());
+  }
+  return false;
+}
+
+bool exports_are_strict() {
+  const char* given = std::getenv("MLX_STRICT_EXPORT");
+  return given && std::string_view(given) != "0";
 }
 
 Graph trace(const Function& fun, const Arrays& inputs, const std::string& name) {

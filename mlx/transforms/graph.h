@@ -34,6 +34,13 @@ Arrays rebuild(const Graph& g, const Arrays& inputs);
 /// graph was traced.
 const OpDef* first_shape_dependent_op(const Graph& g, const ShapeWatch& watch);
 
+/// True for an array through which an active transformation may follow a derivative: it depends on
+/// the transformation's inputs by floating arrays that stop_gradient did not give. Large graphs are
+/// not followed to their end, and count as such.
+MLX_API bool may_have_derivative(const array& a);
+/// True where MLX_STRICT_EXPORT asks for errors of values that leave while they have derivatives.
+MLX_API bool exports_are_strict();
+
 /// The nodes that depend on the placeholders, in topological order, without the placeholders.
 std::vector<Node*> computed_nodes(const Graph& g);
 /// The nodes that must be computed for the arrays, in topological order.

@@ -153,14 +153,21 @@ nb::object format(nb::handle self, nb::handle spec) {
   return nb::str(self);
 }
 
+/// `values(a)`, of which a derivative that is lost is told.
+nb::object exported_values(const array& a, PyObject* values(const array&)) {
+  nb::object found = nb::steal(values(a));
+  note_export(a);
+  return found;
+}
+
 /// The elements for Python, NumPy and other libraries.
 void bind_exports(nb::handle c) {
   def(
-      c, "item(self) -> Any", [](const array& a) { return nb::steal(item(a)); },
+      c, "item(self) -> Any", [](const array& a) { return exported_values(a, item); },
       "The only element as a Python scalar. Computes the array; raises ValueError where it has not "
       "exactly one element.");
   def(
-      c, "tolist(self) -> Any", [](const array& a) { return nb::steal(tolist(a)); },
+      c, "tolist(self) -> Any", [](const array& a) { return exported_values(a, tolist); },
       "The elements as nested lists of Python scalars. Computes the array.");
   def(
       c,
@@ -207,7 +214,7 @@ void bind_conversions(nb::handle c) {
   def(
       c, "__complex__(self) -> complex",
       [](const array& a) {
-        nb::object v = nb::steal(item(a));
+        nb::object v = exported_values(a, item);
         Py_complex z = PyComplex_AsCComplex(v.ptr());
         return nb::steal(PyComplex_FromCComplex(z));
       },
@@ -219,7 +226,7 @@ void bind_conversions(nb::handle c) {
   def(
       c, "__bytes__(self) -> bytes",
       [](ArrayObject self) {
-        const array& a = checked(self.ptr());
+        const array a = exported(checked(self.ptr()));
         const array bits = a.dtype() == bfloat16 ? core::view(a, uint16) : a;
         nb::object dense = nb::steal(wrap(core::contiguous(bits)));
         return nb::steal(PyBytes_FromObject(dense.ptr()));

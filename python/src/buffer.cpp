@@ -9,6 +9,7 @@
 #include "mlx/core/trace.h"
 #include "mlx/ops.h"
 #include "mlx/runtime/evaluate.h"
+#include "mlx/transforms/graph.h"
 
 namespace mlx::python {
 
@@ -256,11 +257,6 @@ std::optional<array> from_buffer(PyObject* o, std::optional<Dtype> dtype) {
 
 // --- exports -------------------------------------------------------------------------------------
 
-/// True for a result of stop_gradient, which has no derivative.
-static bool is_stopped(const array& a) {
-  return std::string_view(a.node()->op->name) == "stop_gradient";
-}
-
 void materialize(array& a) {
   if (!is_constant(a)) return;
   Ref<Buffer> buffer = host_backend().alloc(a.itemsize(), Stream(0, Device::cpu));
@@ -269,20 +265,51 @@ void materialize(array& a) {
   a = array(std::move(memory), a.shape(), {}, 0, a.dtype());
 }
 
-void evaluate_for_export(const array& a) {
-  evaluate({a});
-  if (core::is_live(a.node()->trace) && !is_stopped(a))
+namespace {
+
+/// How many frames above the calling one the program's line is: NumPy and this package export for
+/// their callers.
+Py_ssize_t frames_to_program() {
+  nb::object frame = nb::borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
+  for (Py_ssize_t level = 1; frame.is_valid() && !frame.is_none(); ++level) {
+    nb::object name = frame.attr("f_globals").attr("get")("__name__", "");
+    const std::string module = text_of(name), root = module.substr(0, module.find('.'));
+    if (root != "numpy" && root != "mlx") return level;
+    frame = nb::object(frame.attr("f_back"));
+  }
+  return 1;
+}
+
+}  // namespace
+
+void note_export(const array& a) {
+  static const bool strict = core::exports_are_strict();
+  if (!core::is_live(a.node()->trace) || !core::may_have_derivative(a)) return;
+  if (strict)
     fail<ValueError>(
         "export",
         "Not allowed inside a graph transformation: what NumPy and others compute with "
         "the memory of an array has no derivative; use functions of mlx.core, or "
         "export stop_gradient(a)");
+  constexpr const char* text =
+      "[export] values of an array leave a function that is being differentiated: what is computed "
+      "from them has no derivative. Use functions of mlx.core, or export stop_gradient(a) where "
+      "that is meant.";
+  if (PyErr_WarnEx(PyExc_UserWarning, text, frames_to_program()) < 0) throw nb::python_error();
+}
+
+array exported(const array& a) {
+  if (is_constant(a)) return a;
+  evaluate({a});
+  if (!core::is_live(a.node()->trace)) return a;
+  note_export(a);
+  const Value& v = a.node()->value;
+  return array(v.storage, a.shape(), v.strides, v.offset, a.dtype());
 }
 
 Export::Export(array& a) {
   materialize(a);
-  owner = a;  // another thread may assign another value to `a`
-  evaluate_for_export(owner);
+  owner = exported(a);  // another thread may assign another value to `a`
   const Storage& bytes = *owner.node()->value.storage;
   if (bytes.pinned() && !(bytes.present() & spaces(Space::host))) {
     // Another library uses the memory of a device; this one gets what is there now.
@@ -359,7 +386,7 @@ nb::object bfloat16_to_numpy(nb::handle a) {
         "[__array__] bfloat16 is no dtype of NumPy's without ml_dtypes; convert with "
         ".astype(mx.float32), or install ml_dtypes");
   }
-  nb::object bits = nb::steal(wrap(core::view(checked(a.ptr()), uint16)));
+  nb::object bits = nb::steal(wrap(core::view(exported(checked(a.ptr())), uint16)));
   return numpy_view(nb::module_::import_("numpy"), bits).attr("view")(types.attr("bfloat16"));
 }
 

@@ -65,6 +65,11 @@ std::optional<array> from_buffer(PyObject* o, std::optional<Dtype> dtype);
 array copy_strided(const void* data, Shape shape, const Strides& byte_strides, Dtype source,
                    std::optional<Dtype> dtype);
 extern PyBufferProcs* array_buffer_procs();
+/// Warns, at the program's line, of a computed array with a derivative, which is lost where its
+/// values are used; throws ValueError where MLX_STRICT_EXPORT is set.
+void note_export(const array& a);
+/// The array, evaluated and noted, as one that no transformation knows.
+array exported(const array& a);
 /// `a` as a NumPy array that shares its memory.
 nb::object to_numpy(nb::handle a, nb::handle dtype, nb::handle copy);
 

@@ -45,8 +45,7 @@ std::optional<Device> shared_device(const array& a) {
 
 DeviceExport::DeviceExport(array& a, Device on) : device(on) {
   materialize(a);
-  owner = a;
-  evaluate_for_export(owner);
+  owner = exported(a);
   storage = owner.node()->value.storage;
   BlockingRegion waiting;
   storage->wait();

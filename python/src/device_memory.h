@@ -22,8 +22,6 @@ array from_cuda_interface(PyObject* o, std::optional<Dtype> dtype);
 
 /// Gives a constant memory that a consumer can write to.
 void materialize(array& a);
-/// Evaluates; throws ValueError for an array whose derivative a consumer would lose.
-void evaluate_for_export(const array& a);
 
 /// Memory of a GPU that a consumer uses: evaluated, the only replica, and pinned until work on the
 /// device that may use it is over. Throws BufferError where it is the host's alone.

@@ -6,6 +6,7 @@
 #include "lock.h"
 #include "mlx/backend/backend.h"
 #include "mlx/backend/interop.h"
+#include "mlx/core/trace.h"
 #include "mlx/ops.h"
 
 namespace mlx::python {
@@ -279,7 +280,6 @@ PyObject* to_device_capsule(array& a, Device device, nb::handle max_version,
     const Ref<Storage>& bytes = a.node()->value.storage;
     return bytes && bytes->pinned() && !(bytes->present() & spaces(space_of(device)));
   };
-  if (!is_constant(a)) evaluate_for_export(a);
   if ((copy && *copy) || runs_backwards(a) || pinned_on_host()) {
     if (copy && !*copy)
       throw nb::buffer_error(
@@ -298,6 +298,8 @@ PyObject* to_device_capsule(array& a, Device device, nb::handle max_version,
 PyObject* to_dlpack(nb::handle a, nb::handle stream, nb::handle max_version, nb::handle device,
                     std::optional<bool> copy) {
   array* source = &checked(a.ptr());
+  array values = exported(*source);
+  if (core::is_live(source->node()->trace)) source = &values;
   // The array is ready when this returns, on whichever stream the consumer works.
   if (const std::optional<Device> on = export_device(*source, stream, device))
     return to_device_capsule(*source, *on, max_version, copy);

@@ -108,7 +108,12 @@ PyObject* to_int(PyObject* x) {
   return guarded([&] { return PyNumber_Long(nb::steal(item(checked(x))).ptr()); });
 }
 PyObject* to_float(PyObject* x) {
-  return guarded([&] { return PyNumber_Float(nb::steal(item(checked(x))).ptr()); });
+  return guarded([&] {
+    const array a = checked(x);
+    nb::object number = nb::steal(item(a));
+    note_export(a);
+    return PyNumber_Float(number.ptr());
+  });
 }
 PyObject* to_index(PyObject* x) {
   return guarded([&]() -> PyObject* {

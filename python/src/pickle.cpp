@@ -25,7 +25,7 @@ int number_of(Dtype t) {
 
 /// (elements, number of the dtype, shape): the elements as bytes, or in the array's own memory.
 nb::object get_state(nb::handle self, bool out_of_band) {
-  const array& a = checked(self.ptr());
+  const array a = exported(checked(self.ptr()));
   array bits = a.dtype() == bfloat16 ? core::view(a, uint16) : a;
   nb::object view = nb::steal(wrap(core::contiguous(bits)));
   nb::object elements = nb::steal(out_of_band ? PyPickleBuffer_FromObject(view.ptr())

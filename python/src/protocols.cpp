@@ -114,7 +114,9 @@ void bind_numbers(nb::handle c) {
   def(
       c, "as_integer_ratio(self) -> tuple[int, int]",
       [](const array& a) {
-        return nb::object(python_number("as_integer_ratio", a).attr("as_integer_ratio")());
+        nb::object number = python_number("as_integer_ratio", a);
+        note_export(a);
+        return nb::object(number.attr("as_integer_ratio")());
       },
       "The element of an array without axes as a quotient of integers.");
 }

@@ -213,7 +213,7 @@ def test_custom_vjp_sees_all_cotangents_at_once():
 
 P, Q = mx.array([1.0, 2.0]), mx.array([3.0, 4.0])
 
-# Function, arguments, cotangents by the rule, and the derivatives of the arrays among the arguments.
+# Function, arguments, cotangents by the rule, and the derivatives of the arrays.
 NONE_IN_VJP = {
     "a number": (lambda x, k: x * k, (P, 2.0), lambda p, c, o: (c * p[1], None), [[2, 2]]),
     "a number first": (lambda k, x: x * k, (2.0, P), lambda p, c, o: (None, c * 5), [[5, 5]]),
