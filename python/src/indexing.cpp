@@ -100,6 +100,9 @@ void bind_at(nb::module_& m, nb::handle array_class) {
         return nb::cast(ArrayAt{at.target, parse_index(indices.ptr())});
       },
       "Chooses the positions.");
+  // Python would iterate by indices until one is refused, and here each index chooses positions.
+  cls.attr("__iter__") = nb::none();
+  cls.attr("__contains__") = nb::none();
 #define MLX_UPDATE(NAME, DOC)                                                                 \
   def(                                                                                        \
       cls, #NAME "(self, value: ScalarOrArray) -> array",                                     \

@@ -1276,6 +1276,10 @@ class ArrayAt:
     def __getitem__(self, indices: object | None) -> ArrayAt:
         """Chooses the positions."""
 
+    __iter__: None = None
+
+    __contains__: None = None
+
     def add(self, value: ScalarOrArray) -> array:
         """
         The array with `value` added at the positions, once for each repetition.
