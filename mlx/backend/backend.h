@@ -89,6 +89,7 @@ struct Work {
 /// that may run at the same time, at the same addresses again where the backend cares.
 struct MLX_API Executable {
   virtual ~Executable() = default;
+  bool complete = true;  ///< false: a step has no kernel and fails; a later plan may have one
 };
 
 struct Launch {

@@ -15,6 +15,7 @@ const std::vector<std::shared_ptr<const Executable>>& Plan::prepare() const {
         if (s.steps.empty()) continue;
         executables_[k] = s.backend->prepare({std::move(s.steps), s.arena_bytes, s.stream.device});
         s.steps = {};
+        if (!executables_[k]->complete) failed_.store(true, std::memory_order_release);
       }
       on_host_ = std::ranges::all_of(segments, [](auto& s) { return s.space == Space::host; });
       prepared_.store(true, std::memory_order_release);

@@ -80,7 +80,8 @@ class MLX_API Plan {
   /// pass `publish`; the first call prepares, others wait for it. Throws what a backend throws,
   /// every time.
   const std::vector<std::shared_ptr<const Executable>>& prepare() const;
-  /// True where that has thrown: a later evaluation makes another plan.
+  /// True where that has thrown or left a step without a kernel: a later evaluation makes another
+  /// plan.
   bool failed() const { return failed_.load(std::memory_order_acquire); }
   /// True if it runs so briefly that releasing the program's lock (the GIL) would cost more.
   bool is_brief() const {

@@ -188,6 +188,23 @@ def test_errors_of_the_compiler_name_the_line_of_the_source():
     assert twice(mx.ones((2,))).tolist() == [2, 2]
 
 
+def test_a_kernel_that_does_not_compile_fails_alone():
+    """Its inputs, results beside it and the state of random numbers stay usable."""
+    for around in (lambda f: f, mx.compile):
+        for _ in range(3):  # a plan is kept when its form is seen for the second time
+            x = mx.random.uniform(shape=(4,)) + 1
+            bad, good, after = around(lambda x: (lambda b: (b, x * 2, b + 1))(
+                run("this is no C++;", [x], [(4,)], [mx.float32])[0]))(x)  # fmt: skip
+            drawn = mx.random.uniform(shape=(4,))
+            with pytest.raises(RuntimeError, match="does not compile"):
+                mx.eval(bad, good, after, drawn, mx.random.state)
+            for lost in (bad, after, bad + 1):
+                with pytest.raises(RuntimeError, match="does not compile"):
+                    mx.eval(lost)
+            assert good.tolist() == (x * 2).tolist() and mx.all(x >= 1).item()
+            assert 0 <= drawn[0].item() < 1 and mx.random.uniform().item() < 1
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

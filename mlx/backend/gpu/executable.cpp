@@ -23,6 +23,7 @@ struct Prepared {
   bool watched = false;
   std::unique_ptr<const OpKernel> kernel = {};
   std::unique_ptr<const BorrowedStep> borrowed = {};
+  std::exception_ptr refusal = {};  ///< of a step that has no kernel, such as code with errors
 };
 struct GpuExecutable final : Executable {
   explicit GpuExecutable(DeviceState& device) : device(device) {}
@@ -224,8 +225,13 @@ std::shared_ptr<const Executable> prepare_work(
   const bool watched = step_observer.load() != nullptr;
   for (Step& s : work.steps) {
     Prepared p{std::move(s), watched};
-    if (!is_primitive(p.step) && !(p.kernel = find(p.step)))
-      p.borrowed = std::make_unique<const BorrowedStep>(p.step, work.device);
+    try {
+      if (!is_primitive(p.step) && !(p.kernel = find(p.step)))
+        p.borrowed = std::make_unique<const BorrowedStep>(p.step, work.device);
+    } catch (...) {
+      p.refusal = std::current_exception();
+      x->complete = false;
+    }
     x->waits = x->waits || watched || !p.kernel;
     x->steps.push_back(std::move(p));
   }
@@ -316,7 +322,10 @@ void run_steps(Started& s, Queue& queue, std::vector<Ref<Buffer>>& kept) {
   const auto& steps = s.executable->steps;
   s.results.run(
       s.next, s.bindings, [&](size_t i) { return s.executable->slots(i); }, [](size_t) {},
-      [&](size_t i) { Running(steps[i], s.launch, s.arena, queue, s.record(i), kept).run(); });
+      [&](size_t i) {
+        if (steps[i].refusal) return s.results.fail(i, steps[i].refusal);
+        Running(steps[i], s.launch, s.arena, queue, s.record(i), kept).run();
+      });
 }
 
 void run(std::shared_ptr<Started> s, Ref<DeviceCompletion> completion, Queue& queue) {
