@@ -1,0 +1,200 @@
+// One line of keys on several threads: pieces are split by sampled bounds, the parts between two
+// bounds are gathered and sorted apart. Also: selection, and the order of keys of 64 bits.
+#include "mlx/backend/cpu/sort_keys.h"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "mlx/backend/cpu/cpu_info.h"
+#include "mlx/backend/cpu/threads.h"
+
+namespace mlx::core::cpu {
+
+template <class K>
+const KeySorts<K>& key_sorts() {
+  static const SortKernels& kernels = MLX_FOR_ISA(sort_kernels);
+  if constexpr (sizeof(K) == 2)
+    return kernels.keys16;
+  else if constexpr (sizeof(K) == 4)
+    return kernels.keys32;
+  else
+    return kernels.keys64;
+}
+
+namespace {
+
+/// Ascending distinct bounds that divide the keys into parts of about equal size.
+template <class K>
+std::vector<K> sampled_bounds(const K* keys, int64_t n, int64_t parts) {
+  constexpr int64_t kEach = 32;
+  const int64_t count = parts * kEach;
+  std::vector<K> sample(count), spare(count), bounds;
+  for (int64_t i = 0; i < count; ++i) sample[i] = keys[n / count * i + n / count / 2];
+  key_sorts<K>().sort(sample.data(), count, 1, spare.data());
+  for (int64_t i = 1; i < parts; ++i) {
+    const K bound = sample[i * kEach];
+    if (bounds.empty() || bounds.back() < bound) bounds.push_back(bound);
+  }
+  return bounds;
+}
+
+/// Where the keys of a piece between two bounds are.
+template <class K>
+struct Part {
+  const K* keys;
+  int64_t n;
+};
+
+/// Splits keys by all of the bounds [first, last) into last - first + 1 parts.
+template <class K>
+void split_piece(K* keys, K* spare, int64_t n, const K* first, const K* last, Part<K>* parts) {
+  if (first == last) {
+    *parts = {keys, n};
+    return;
+  }
+  const K* middle = first + (last - first) / 2;
+  const int64_t less = key_sorts<K>().split(keys, n, *middle, spare), more = n - less;
+  split_piece(keys, spare + more, less, first, middle, parts);
+  split_piece(spare, keys + less, more, middle + 1, last, parts + (middle + 1 - first));
+}
+
+/// `sort_keys` for several threads; `room` also holds n keys.
+template <class K>
+void sort_apart(K* keys, K* spare, K* room, int64_t n) {
+  const int64_t threads = num_threads();
+  const std::vector<K> bounds = sampled_bounds(keys, n, std::min<int64_t>(4 * threads, 128));
+  const auto parts = static_cast<int64_t>(bounds.size()) + 1;
+  const int64_t pieces = 2 * threads, length = (n + pieces - 1) / pieces;
+  std::vector<Part<K>> split(pieces * parts);
+  parallel_for(
+      pieces, 1,
+      [&](int64_t begin, int64_t end) {
+        for (int64_t p = begin; p < end; ++p) {
+          const int64_t from = std::min(n, p * length), some = std::min(n, from + length) - from;
+          split_piece(keys + from, spare + from, some, bounds.data(),
+                      bounds.data() + bounds.size(), &split[p * parts]);
+        }
+      },
+      static_cast<double>(n));
+  std::vector<int64_t> starts(parts + 1);
+  for (int64_t i = 0; i < parts; ++i) {
+    starts[i + 1] = starts[i];
+    for (int64_t p = 0; p < pieces; ++p) starts[i + 1] += split[p * parts + i].n;
+  }
+  auto gather = [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      K* to = room + starts[i];
+      for (int64_t p = 0; p < pieces; ++p) {
+        const Part<K>& from = split[p * parts + i];
+        to = std::copy(from.keys, from.keys + from.n, to);
+      }
+    }
+  };
+  parallel_for(parts, 1, gather, static_cast<double>(n));
+  parallel_for(
+      parts, 1,
+      [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i)
+          key_sorts<K>().sort_into(room + starts[i], starts[i + 1] - starts[i], keys + starts[i]);
+      },
+      2.0 * static_cast<double>(n));
+}
+
+}  // namespace
+
+template <class K>
+void sort_keys(K* keys, K* spare, int64_t n, bool threads) {
+  const KeySorts<K>& kernels = key_sorts<K>();
+  if (!threads || n < kLongLine || num_threads() == 1) return kernels.sort(keys, n, 1, spare);
+  if (kernels.ascending(keys, n)) return;
+  const std::unique_ptr<K[]> room(new K[n]);
+  sort_apart(keys, spare, room.get(), n);
+}
+
+template <class K>
+void select_keys(K* keys, K* spare, int64_t n, int64_t kth, bool threads) {
+  const KeySorts<K>& kernels = key_sorts<K>();
+  constexpr K kLower = static_cast<K>((uint64_t{1} << (8 * sizeof(K) - 11)) - 1);
+  const std::unique_ptr<K[]> room(new K[n]);
+  std::copy(keys, keys + n, room.get());
+  const K chosen = kernels.select(room.get(), n, kth, spare);
+  const K last = static_cast<K>(chosen | kLower), first = static_cast<K>(chosen & ~kLower);
+  const int64_t upto = kernels.split(keys, n, last, spare);
+  std::copy(spare, spare + (n - upto), keys + upto);
+  int64_t below = 0;
+  if (first != std::numeric_limits<K>::min()) {
+    below = kernels.split(keys, upto, static_cast<K>(first - 1), spare);
+    std::copy(spare, spare + (upto - below), keys + below);
+  }
+  sort_keys(keys + below, spare, upto - below, threads);
+}
+
+namespace {
+
+/// Sorts positions of keys that a packed key does not tell apart.
+void order_run(const int64_t* keys, int64_t* packed, int64_t n, int bits, int64_t* spare) {
+  const int64_t mask = (int64_t{1} << bits) - 1;
+  auto key = [&](int64_t x) { return keys[x & mask]; };
+  if (n <= 16) {
+    for (int64_t i = 1; i < n; ++i) {
+      const int64_t x = packed[i];
+      int64_t j = i;
+      for (; j > 0 && key(x) < key(packed[j - 1]); --j) packed[j] = packed[j - 1];
+      packed[j] = x;
+    }
+    return;
+  }
+  int64_t least = key(packed[0]);
+  for (int64_t i = 1; i < n; ++i) least = std::min(least, key(packed[i]));
+  for (int64_t i = 0; i < n; ++i) {
+    const uint64_t above = static_cast<uint64_t>(key(packed[i])) - static_cast<uint64_t>(least);
+    packed[i] = static_cast<int64_t>(above << bits) | (packed[i] & mask);
+  }
+  key_sorts<int64_t>().sort(packed, n, 1, spare);
+}
+
+}  // namespace
+
+// Keys are shifted so that their positions fit below them. Where bits are lost, runs of keys that
+// are then equal are sorted again: their differences fit.
+void order_keys(const int64_t* keys, int64_t n, int64_t* room, uint32_t* positions, bool threads) {
+  const int bits = std::max(1, static_cast<int>(std::bit_width(static_cast<uint64_t>(n - 1))));
+  int64_t *packed = room, *spare = room + n;
+  int64_t least = keys[0], most = keys[0];
+  for (int64_t i = 1; i < n; ++i) {
+    least = std::min(least, keys[i]);
+    most = std::max(most, keys[i]);
+  }
+  const uint64_t from = static_cast<uint64_t>(least), range = static_cast<uint64_t>(most) - from;
+  const int shift = std::max(0, static_cast<int>(std::bit_width(range)) + bits - 63);
+  for (int64_t i = 0; i < n; ++i) {
+    const uint64_t key = (static_cast<uint64_t>(keys[i]) - from) >> shift;
+    packed[i] = static_cast<int64_t>(key << bits | static_cast<uint64_t>(i));
+  }
+  sort_keys(packed, spare, n, threads);
+  for (int64_t i = 0; shift > 0 && i + 1 < n;) {
+    const int64_t key = packed[i] >> bits;
+    if (packed[i + 1] >> bits != key) {
+      ++i;
+      continue;
+    }
+    const int64_t begin = i;
+    for (i += 2; i < n && packed[i] >> bits == key; ++i) {
+    }
+    order_run(keys, packed + begin, i - begin, bits, spare);
+  }
+  key_sorts<int64_t>().positions(packed, bits, positions, n);
+}
+
+#define MLX_KEYS(K)                                    \
+  template const KeySorts<K>& key_sorts<K>();          \
+  template void sort_keys(K*, K*, int64_t, bool);      \
+  template void select_keys(K*, K*, int64_t, int64_t, bool);
+MLX_KEYS(int16_t)
+MLX_KEYS(int32_t)
+MLX_KEYS(int64_t)
+#undef MLX_KEYS
+
+}  // namespace mlx::core::cpu
