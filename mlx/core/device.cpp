@@ -259,6 +259,9 @@ void set_default_device(const Device& d) {
   else
     global_default() = d;
 }
+void leave_default_gpu() {
+  if (global_default().load().type == Device::gpu) global_default() = Device(Device::cpu);
+}
 std::optional<Device> set_thread_device(std::optional<Device> d) {
   return std::exchange(cached_streams.device, d);
 }

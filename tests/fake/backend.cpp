@@ -29,9 +29,12 @@ bool is_unified() {
 class FakeBackend final : public gpu::GpuBackend {
  public:
   FakeBackend()
-      : GpuBackend(1, [](int) -> std::unique_ptr<gpu::Hardware> {
-          return std::make_unique<FakeHardware>(is_unified());
-        }) {}
+      : GpuBackend(
+            1,
+            [](int) -> std::unique_ptr<gpu::Hardware> {
+              return std::make_unique<FakeHardware>(is_unified());
+            },
+            true) {}
 
   Caps caps(int) const override {
     return {.alignment = 256, .fused_nodes = 16, .fused_inputs = 6, .fused_outputs = 4};

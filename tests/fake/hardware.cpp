@@ -70,7 +70,7 @@ FakeHardware::FakeHardware(bool unified_memory) {
   limit = host_backend().memory(0).limit(MemoryControl::hard);
   unified = unified_memory;
   parts = false;
-  on_queue = forks = true;
+  on_queue = true;
   probe = this;
   std::atexit([] { release(); });
 }

@@ -8,9 +8,11 @@ namespace mlx::core::gpu {
 
 class GpuBackend : public Backend {
  public:
-  /// `open` opens a device on its first use.
-  GpuBackend(int count, std::unique_ptr<Hardware> (*open)(int index)) : count_(count) {
-    set_devices(count, open);
+  /// `open` opens a device on its first use; `forks`: a forked child uses it too, with fresh
+  /// queues.
+  GpuBackend(int count, std::unique_ptr<Hardware> (*open)(int index), bool forks = false)
+      : count_(count) {
+    set_devices(count, open, forks);
   }
   int device_count() const override { return count_; }
   MemoryControl& memory(int index) override { return *device(index).pool; }

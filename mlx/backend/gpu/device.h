@@ -111,7 +111,6 @@ class Hardware {
   Probe* probe = nullptr;
   bool unified = false;   ///< addresses are the host's too
   bool on_queue = false;  ///< all jobs run on the queue's thread: functions do their work at once
-  bool forks = false;     ///< a forked child uses the device, with fresh queues
 };
 
 }  // namespace mlx::core::gpu

@@ -13,6 +13,7 @@
 
 #include "mlx/backend/gpu/threads.h"
 #include "mlx/core/error.h"
+#include "mlx/core/plugin.h"
 
 namespace mlx::core::gpu {
 
@@ -24,6 +25,7 @@ struct Devices {
   std::mutex mutex;
   std::vector<std::unique_ptr<DeviceState>> states;
   std::unique_ptr<Hardware> (*open)(int index) = nullptr;
+  bool forks = false;
 };
 Devices& devices() {
   static Devices& all = *new Devices;
@@ -39,6 +41,14 @@ std::vector<DeviceState*> devices_in_use() {
   return used;
 }
 
+/// Throws in a child of fork, whose driver does not work, also where the parent has opened no more
+/// than the driver.
+void check_process() {
+  if (forked && !devices().forks)
+    fail<ExecutionError>("gpu", "the GPU was used before this process was forked; ",
+                         "start child processes by spawn to use it there");
+}
+
 }  // namespace
 
 DeviceState::DeviceState(int index, std::unique_ptr<Hardware> opened)
@@ -51,9 +61,7 @@ DeviceState::DeviceState(int index, std::unique_ptr<Hardware> opened)
       records(*hardware) {}
 
 void DeviceState::enter() const {
-  if (forked && !hardware->forks)
-    fail<ExecutionError>("gpu", "the GPU was used before this process was forked; ",
-                         "start child processes by spawn to use it there");
+  check_process();
   hardware->enter();
 }
 
@@ -74,7 +82,7 @@ Ref<Queue> DeviceState::find_queue(int stream) {
 }
 
 void DeviceState::release(int stream) {
-  if (forked && !hardware->forks) return;
+  if (forked && !devices().forks) return;
   {
     std::lock_guard lock(mutex_);
     released_.insert(stream);
@@ -128,11 +136,7 @@ FunctionHandle DeviceState::kernel(const char* family, const std::string& text, 
 
 /// Around a fork: devices that serve children have no work then, and are locked.
 struct Forks {
-  static bool serve() {
-    for (DeviceState* d : devices_in_use())
-      if (!d->hardware->forks) return false;
-    return true;
-  }
+  static bool serve() { return devices().forks; }
   static void before() {
     if (!serve()) return;
     drain_all();
@@ -150,9 +154,15 @@ struct Forks {
 };
 thread_local bool Forks::locked = false;
 
-void set_devices(int count, std::unique_ptr<Hardware> (*open)(int index)) {
+void set_devices(int count, std::unique_ptr<Hardware> (*open)(int index), bool forks) {
   devices().open = open;
+  devices().forks = forks;
   devices().states.resize(count);
+  if (!forks)
+    pthread_atfork(nullptr, nullptr, [] {
+      forked = true;
+      leave_default_gpu();
+    });
 }
 
 DeviceState& device(int index) {
@@ -160,6 +170,7 @@ DeviceState& device(int index) {
   std::lock_guard lock(all.mutex);
   auto& state = all.states.at(index);
   if (!state) {
+    check_process();
     // Handlers run from the latest one on: work of the devices ends before the CPU's streams, which
     // borrowed steps use, are locked.
     static const int handlers = [] {
@@ -237,7 +248,7 @@ void drain_at_exit() {
 void drain_all() {
   if (on_queue_thread()) return;
   for (DeviceState* d : devices_in_use())
-    if ((!forked || d->hardware->forks) && !(d->hardware->probe && d->hardware->probe->holds()))
+    if ((!forked || devices().forks) && !(d->hardware->probe && d->hardware->probe->holds()))
       d->drain();
 }
 void poll_all() {

@@ -50,8 +50,9 @@ struct DeviceState {
   std::set<int> released_;  // streams that no thread has
 };
 
-/// Says how many devices there are and how one is opened, on first use. Called once.
-void set_devices(int count, std::unique_ptr<Hardware> (*open)(int index));
+/// Says how many devices there are, how one is opened, on first use, and whether a forked child
+/// uses them, with fresh queues. Called once.
+void set_devices(int count, std::unique_ptr<Hardware> (*open)(int index), bool forks);
 /// The state of a device, which is opened on first use.
 DeviceState& device(int index);
 /// Waits for all work on all devices that are in use.
