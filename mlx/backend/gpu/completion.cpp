@@ -1,13 +1,32 @@
 // Waits for work of a device: a short look, then a wait that blocks.
 #include "mlx/backend/gpu/completion.h"
 
+#include <algorithm>
+#include <chrono>
+
 #include "mlx/backend/gpu/devices.h"
 #include "mlx/backend/gpu/queue.h"
 #include "mlx/core/blocking.h"
 
 namespace mlx::core::gpu {
 
-DeviceCompletion::DeviceCompletion(Ref<Queue> queue) : queue_(std::move(queue)) {}
+namespace {
+
+using std::chrono::microseconds;
+
+/// How long a thread looks before it blocks: a little longer than the last wait for the same work
+/// took, hardly where that was long, since blocking then costs little beside it.
+microseconds looking_time(const LastWait& last_wait) {
+  constexpr microseconds kUsual{50}, kMost{300}, kLeast{10};
+  if (!last_wait) return kUsual;
+  const microseconds last{last_wait->load(std::memory_order_relaxed)};
+  return last > kMost ? kLeast : std::max(kUsual, last + last / 4);
+}
+
+}  // namespace
+
+DeviceCompletion::DeviceCompletion(Ref<Queue> queue, LastWait last_wait)
+    : queue_(std::move(queue)), last_wait_(std::move(last_wait)) {}
 DeviceCompletion::~DeviceCompletion() = default;
 
 bool DeviceCompletion::done() {
@@ -31,13 +50,22 @@ void DeviceCompletion::wait_enqueued() {
 void DeviceCompletion::wait() {
   if (is_over()) return;
   Entrance here;
+  const auto start = Clock::now();
+  wait_until_over();
+  if (last_wait_)
+    last_wait_->store(std::chrono::duration_cast<microseconds>(Clock::now() - start).count(),
+                      std::memory_order_relaxed);
+}
+
+void DeviceCompletion::wait_until_over() {
   {
     std::unique_lock lock(mutex_);
     wait_for(changed_, lock, [&] { return state_ != State::queued; });
   }
-  constexpr auto kSpin = std::chrono::microseconds(50);
-  for (const auto start = Clock::now(); Clock::now() - start < kSpin;)
+  const auto end = Clock::now() + looking_time(last_wait_);
+  do {
     if (done()) return;
+  } while (Clock::now() < end);
   if (interruptible()) {
     // The device's wait ends with the work alone: the queue's thread is in it.
     Queue::Watch watch(*queue_);
@@ -49,7 +77,7 @@ void DeviceCompletion::wait() {
   while (!done()) {
     // Another thread may be about to say so.
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::microseconds(100), [&] { return is_over(); });
+    changed_.wait_for(lock, microseconds(100), [&] { return is_over(); });
   }
 }
 

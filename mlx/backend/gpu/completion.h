@@ -27,10 +27,13 @@ class EventBox : public RefCounted {
   Hardware& hardware_;
 };
 
+/// How long the last wait for a launch of the same work took, in microseconds.
+using LastWait = std::shared_ptr<std::atomic<int64_t>>;
+
 /// The end of a launch or a copy: queued on the host, then on the device, then over.
 class DeviceCompletion final : public Completion {
  public:
-  explicit DeviceCompletion(Ref<Queue> queue);
+  explicit DeviceCompletion(Ref<Queue> queue, LastWait last_wait = {});
   ~DeviceCompletion() override;
   bool done() override;
   void wait() override;
@@ -46,8 +49,10 @@ class DeviceCompletion final : public Completion {
 
  private:
   friend class Queue;
+  void wait_until_over();
   enum class State { queued, enqueued, over };
   const Ref<Queue> queue_;
+  const LastWait last_wait_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::atomic<State> state_{State::queued};

@@ -31,6 +31,7 @@ struct GpuExecutable final : Executable {
   std::vector<Prepared> steps;
   size_t arena_bytes = 0;
   bool waits = false;
+  const LastWait last_wait = std::make_shared<std::atomic<int64_t>>(0);
   StepSlots slots(size_t i) const { return slots_of(steps[i].step); }
 };
 
@@ -371,7 +372,7 @@ void start(std::shared_ptr<Started> s) {
     const Ref<Event> done = std::exchange(launch.done, {});  // the event owns the rest
     return done->suspend(std::current_exception(), std::make_unique<SuspendedLaunch>(std::move(s)));
   }
-  auto completion = make_ref<DeviceCompletion>(queue);
+  auto completion = make_ref<DeviceCompletion>(queue, s->executable->last_wait);
   launch.done->set_completion(completion);
   launch.done = {};  // its waiters keep it
   const bool on_host = s->executable->waits || waits_on_host(launch.after);
