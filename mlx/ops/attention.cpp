@@ -133,9 +133,10 @@ array scaled_dot_product_attention(const array& queries, const array& keys, cons
     fail<ValueError>(kName, "the mask '", mask_mode, "'; 'causal' or an array is accepted");
   if (mask_arr && mask_mode == "causal")
     fail<ValueError>(kName, "both a mask array and 'causal'; one of the two is accepted");
-  if (force_fused)
-    fail<ValueError>(kName, "force_fused asks for the fused kernel of a GPU; there is none");
   Stream s = to_stream(stream);
+  if (force_fused && (s.device.type != Device::gpu || t == float64))
+    fail<ValueError>(kName, "force_fused with ", dtype_name(t), " on ", to_string(s.device),
+                     "; float16, bfloat16 and float32 on a GPU are accepted");
   AttentionAttrs attrs{scale, mask_mode == "causal", mask_arr.has_value(), sinks.has_value()};
   Arrays inputs{astype(queries, t, s), astype(keys, t, s), astype(values, t, s)};
   if (mask_arr) {

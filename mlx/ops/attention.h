@@ -17,7 +17,7 @@ namespace fast {
 /// keys up to t + S - T), or an array that broadcasts to (B, N, T, S): a bool mask selects keys,
 /// other dtypes are added to the scores. `sinks`, one per query head, are additional logits of the
 /// softmax that do not contribute to the result. A fully masked row weighs all keys equally. Throws
-/// ValueError for other shapes and dtypes, and if `force_fused` is set.
+/// ValueError for other shapes and dtypes, and for `force_fused` where no GPU has a kernel for it.
 MLX_API array scaled_dot_product_attention(const array& queries, const array& keys,
                                            const array& values, double scale,
                                            const std::string& mask_mode = "",

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <iostream>
 #include <set>
+#include <sstream>
 
 #include "mlx/core/error.h"
 
@@ -26,18 +27,6 @@ std::pair<Arrays, std::vector<int>> no_vmap(const Arrays&, const std::vector<int
                    "' cannot be mapped over; custom_function gives it a rule for vmap");
 }
 
-}  // namespace
-
-constinit const OpDef op_cuda_kernel{.name = "cuda_kernel",
-                                     .kind = OpKind::bundle,
-                                     .vjp = no_derivative,
-                                     .jvp = no_derivative,
-                                     .vmap = no_vmap};
-
-namespace fast {
-
-namespace {
-
 [[noreturn]] void no_device(const char* op, const std::string& name, const char* kind) {
   fail<ExecutionError>(op, "the kernel '", name, "' needs a ", kind, " device; there is none");
 }
@@ -48,13 +37,65 @@ bool has_cuda() {
   return is_available(gpu) && device_info(gpu).contains("compute_capability_major");
 }
 
-using Triple = std::tuple<int, int, int>;
-
 bool is_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 bool is_identifier(const std::string& s) {
   return !s.empty() && !std::isdigit(static_cast<unsigned char>(s[0])) &&
          std::ranges::all_of(s, is_letter);
 }
+
+/// The outputs that the attributes name; throws ValueError where they do not fit each other.
+std::vector<std::pair<Shape, Dtype>> outputs_of(const CudaKernelAttrs& a) {
+  std::vector<std::pair<Shape, Dtype>> outputs;
+  std::istringstream names(a.dtypes);
+  size_t next = 0;
+  bool fit = true;
+  for (std::string name; fit && std::getline(names, name, ',');) {
+    fit = next < a.shapes.size();
+    const auto rank = fit ? static_cast<size_t>(a.shapes[next++]) : 0;
+    if (!(fit = fit && rank <= a.shapes.size() - next)) break;
+    const auto first = a.shapes.begin() + static_cast<int64_t>(next);
+    outputs.emplace_back(Shape(first, first + static_cast<int64_t>(rank)), dtype_from_name(name));
+    fit = std::all_of(first, first + static_cast<int64_t>(rank), [](int64_t n) { return n >= 0; });
+    next += rank;
+  }
+  if (!fit || outputs.empty() || next != a.shapes.size())
+    fail<ValueError>(kOp, "outputs that do not fit each other; a shape for each dtype is accepted");
+  return outputs;
+}
+
+/// A kernel of a file. The checks of cuda_kernel are made again.
+Arrays build_kernel(const Arrays& in, const Attrs* attrs, Stream s) {
+  const auto& a = attrs_as<CudaKernelAttrs>(attrs);
+  if (!has_cuda() || s.device.type != Device::gpu) no_device(kOp, a.name, "CUDA");
+  const auto positive = [](int64_t n) { return n > 0 && n <= INT32_MAX; };
+  const auto launch = [&](const Shape& n) {
+    return n.size() == 3 && std::ranges::all_of(n, positive);
+  };
+  const auto known = [](int64_t kind) { return kind >= 0 && kind <= CudaKernelAttrs::real; };
+  if (!is_identifier(a.name) || !is_identifier(a.entry) || !launch(a.grid) || !launch(a.group) ||
+      a.shared < 0 || a.fill.size() > 1 || a.follows.size() != in.size() ||
+      a.kinds.size() != a.scalars.size() || !std::ranges::all_of(a.kinds, known))
+    fail<ValueError>(kOp,
+                     "a kernel whose parts do not fit each other; those of cuda_kernel are "
+                     "accepted");
+  return make_bundle(op_cuda_kernel, outputs_of(a), s, in, make_attrs(a));
+}
+
+}  // namespace
+
+constinit const OpDef op_cuda_kernel{.name = "cuda_kernel",
+                                     .kind = OpKind::bundle,
+                                     .build = build_kernel,
+                                     .vjp = no_derivative,
+                                     .jvp = no_derivative,
+                                     .vmap = no_vmap};
+
+namespace fast {
+
+namespace {
+
+using Triple = std::tuple<int, int, int>;
+
 /// Whether the text has the word.
 bool names(const std::string& text, const std::string& word) {
   for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
@@ -103,6 +144,9 @@ Arrays make(const char* op, CudaKernelAttrs attrs, const Arrays& inputs,
       fail<ValueError>(op, "an output of shape ", to_string(shapes[k]),
                        "; lengths that are not negative are accepted");
     outputs.emplace_back(shapes[k], dtypes[k]);
+    attrs.shapes.push_back(static_cast<int64_t>(shapes[k].size()));
+    attrs.shapes.insert(attrs.shapes.end(), shapes[k].begin(), shapes[k].end());
+    attrs.dtypes += cat(k ? "," : "", dtype_name(dtypes[k]));
   }
   return make_bundle(op_cuda_kernel, std::move(outputs), stream, inputs,
                      make_attrs(std::move(attrs)));
@@ -166,6 +210,18 @@ std::pair<std::string, std::string> template_text(const Template& arguments,
   return {parameters, values};
 }
 
+/// Whether the text uses the word without declaring it: no type and no directive is before it.
+bool uses_undeclared(const std::string& text, const std::string& word) {
+  const size_t at = text.find(word);
+  if (!names(text, word) || at == std::string::npos) return false;
+  size_t end = at;
+  while (end > 0 && (text[end - 1] == ' ' || text[end - 1] == '\t')) --end;
+  size_t begin = end;
+  while (begin > 0 && is_letter(text[begin - 1])) --begin;
+  const std::string before = text.substr(begin, end - begin);
+  return before.empty() || before == "return" || before == "case" || before == "if";
+}
+
 /// The text that is compiled: the source as the body of a function, and a kernel that calls it.
 /// Lines are counted in the source.
 std::string text_of(const Source& s, const Arrays& in, const std::vector<Dtype>& out,
@@ -207,6 +263,7 @@ std::string text_of(const Source& s, const Arrays& in, const std::vector<Dtype>&
   text += "#include \"mlx/backend/cuda/device/user.cuh\"\n";
   if (names(own, "cooperative_groups") && own.find("<cooperative_groups") == std::string::npos)
     text += "#include \"mlx/backend/cuda/device/groups.cuh\"\n";
+  if (uses_undeclared(own, "WARP_SIZE")) text += "constexpr int WARP_SIZE = 32;\n";
   if (!s.header.empty()) text += cat("#line 1 \"", s.name, " (header)\"\n", s.header, "\n");
   if (!types.empty()) text += cat("template <", types, ">\n");
   text += cat("MLX_USER_BODY void mlx_body(", parameters, ") {\n#line 1 \"", s.name, "\"\n", s.body,

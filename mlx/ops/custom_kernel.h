@@ -32,11 +32,15 @@ struct CudaKernelAttrs {
   std::vector<double> scalars = {};
   enum ScalarKind { boolean, integer, real };
   Shape kinds = {};
+  /// The outputs: axes and lengths of each, and the names of their dtypes with commas between.
+  Shape shapes = {};
+  std::string dtypes = {};
   template <class F>
   void each(F&& f) {
     f("name", name), f("code", code), f("entry", entry), f("compiled", compiled), f("rows", rows);
     f("grid", grid), f("group", group), f("shared", shared), f("fill", fill);
     f("follows", follows), f("scalars", scalars), f("kinds", kinds);
+    f("shapes", shapes), f("dtypes", dtypes);
   }
 };
 

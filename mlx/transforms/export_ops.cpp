@@ -13,6 +13,7 @@
 #include "mlx/ops/conv.h"
 #include "mlx/ops/counting.h"
 #include "mlx/ops/creation.h"
+#include "mlx/ops/custom_kernel.h"
 #include "mlx/ops/delta.h"
 #include "mlx/ops/elementwise.h"
 #include "mlx/ops/fft.h"
@@ -38,10 +39,10 @@ namespace mlx::core {
 // Ops without a row in the table below: leaves (op_data, op_constant, op_placeholder) are values of
 // a file, not steps; op_part and op_trace_input are replaced by what they read; op_call is a
 // compiled function, whose graph is exported; op_nonzero is evaluated during the trace;
-// op_primitive, op_primitive_bundle and op_cuda_kernel run user code; op_custom and
-// op_custom_result hold user-defined rules, and files contain the graph without them; op_loop and
-// op_loop_view are stored as the op inside; op_file_read and op_file_read_parts are evaluated, like
-// every array that a function captures.
+// op_primitive and op_primitive_bundle run code of the program; op_custom and op_custom_result hold
+// user-defined rules, and files contain the graph without them; op_loop and op_loop_view are stored
+// as the op inside; op_file_read and op_file_read_parts are evaluated, like every array that a
+// function captures.
 
 namespace {
 
@@ -403,6 +404,7 @@ class Table {
     row(op_rope, 2, 3, make_attrs(RopeAttrs{}), check_rope);
     row(op_attention, 3, 5, make_attrs(AttentionAttrs{}), check_attention);
     row(op_gated_delta, 6, 7, {}, check_delta);
+    row(op_cuda_kernel, 0, -1, make_attrs(CudaKernelAttrs{}), by_build);
   }
 };
 

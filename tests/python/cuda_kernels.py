@@ -168,6 +168,49 @@ def test_refused_transformations_name_the_remedy():
     assert mx.grad(lambda x: f(x).sum())(x).tolist() == [2, 2, 2]
 
 
+WARPS = {
+    "used": ("", "y[i] = WARP_SIZE / 2;"),
+    "used in the header": ("__device__ int half() { return WARP_SIZE / 2; }", "y[i] = half();"),
+    "of the program": ("constexpr int WARP_SIZE = 32;", "y[i] = WARP_SIZE / 2;"),
+    "a macro": ("#define WARP_SIZE 32", "y[i] = WARP_SIZE / 2;"),
+    "a local one": ("", "const int WARP_SIZE = 32; y[i] = WARP_SIZE / 2;"),
+}
+
+
+@pytest.mark.parametrize("name", WARPS)
+def test_the_size_of_warps(name):
+    header, body = WARPS[name]
+    out = run(LAST + "{ " + body + " }", [], [(3,)], [mx.int32], header=header)
+    assert out[0].tolist() == [16] * 3
+
+
+def test_exported_functions_contain_kernels(tmp_path):
+    def f(x, k):
+        body = LAST + "{ y[i] = 2 * a[i]; if (i != 1) z[i] = a_shape[0] + int(b[0]); }"
+        both = run(body, [x + 1, k], [x.shape, (3,)], [x.dtype, mx.int32], init_value=9)
+        return [both[0] * 3, both[1]]
+
+    x, k, path = mx.arange(3.0), mx.array([5.0]), str(tmp_path / "f.mlxfn")
+    mx.export_function(path, f, x, k)
+    want = [y.tolist() for y in f(x, k)]
+    assert [y.tolist() for y in mx.import_function(path)(x, k)] == want == [[6, 12, 18], [8, 9, 8]]
+    with mx.stream(mx.cpu), pytest.raises(RuntimeError, match="needs a CUDA device"):
+        mx.import_function(path)(x, k)
+
+
+def test_the_fused_kernel_of_attention_on_request():
+    q = mx.random.normal((1, 2, 8, 16))
+    attention = mx.fast.scaled_dot_product_attention
+    for t in (mx.float32, mx.float16, mx.bfloat16):
+        p = q.astype(t)
+        forced = attention(p, p, p, scale=0.25, mask="causal", force_fused=True)
+        assert bits(forced) == bits(attention(p, p, p, scale=0.25, mask="causal"))
+    for options in ({"stream": mx.cpu}, {}):
+        p = q if options else q.astype(mx.float64)
+        with pytest.raises(ValueError, match="force_fused"):
+            attention(p, p, p, scale=0.25, force_fused=True, **options)
+
+
 def test_two_sources_under_one_name():
     x = mx.ones((4,))
     out = [run(LAST + f"y[i] = {k} * a[i];", [x], [(4,)], [mx.float32])[0] for k in (2, 3)]
@@ -241,11 +284,6 @@ def test_bad_arguments(options, message):
 def test_bad_kernels(arguments, message):
     with pytest.raises(ValueError, match=message):
         mx.fast.cuda_kernel(*arguments)
-
-
-def test_export_refuses_it(tmp_path):
-    with pytest.raises(ValueError, match="cuda_kernel"):
-        mx.export_function(str(tmp_path / "f.mlxfn"), twice, mx.ones((2,)))
 
 
 def test_too_much_shared_memory():
