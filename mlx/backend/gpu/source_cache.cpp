@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -108,6 +109,28 @@ size_t trim() {
   return bytes;
 }
 
+/// Adds to the bytes in the folder, which a file keeps: the folder is looked through where that is
+/// missing or a day old, and when the bytes are too many. Processes that write at once may lose
+/// each other's.
+void count_bytes(size_t added) {
+  const fs::path path = folder() / "mlx-cache-bytes";
+  std::error_code error;
+  const auto age = fs::file_time_type::clock::now() - fs::last_write_time(path, error);
+  size_t known = 0;
+  const bool counted = !error && age < std::chrono::hours(24) && std::ifstream(path) >> known;
+  if (!counted || known + added > most_bytes()) {
+    known = trim();
+    fs::remove(path, error);  // the next one has another age
+  } else {
+    known += added;
+  }
+  // The age is that of the last look.
+  const auto looked = fs::last_write_time(path, error);
+  std::ofstream(path) << known;
+  std::error_code ignored;
+  if (!error) fs::last_write_time(path, looked, ignored);
+}
+
 template <class T>
 void append(std::string& to, const T& value) {
   to.append(reinterpret_cast<const char*>(&value), sizeof(value));
@@ -160,12 +183,9 @@ void write_cached(const std::string& key, const std::string& code) {
   }
   fs::rename(fresh, path, error);
   if (error) fs::remove(fresh, error);
-  // The folder is looked through once, and again when too much has been added to it.
   static std::mutex mutex;
-  static size_t known = trim();
   std::lock_guard lock(mutex);
-  known += text.size();
-  if (known > most_bytes()) known = trim();
+  count_bytes(text.size());
 }
 
 std::string KernelCache::code_of(const std::string& source) {
