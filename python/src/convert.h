@@ -74,7 +74,8 @@ array exported(const array& a);
 nb::object to_numpy(nb::handle a, nb::handle dtype, nb::handle copy);
 
 // dlpack.cpp
-/// The array of an object with `__dlpack__`: copied unless `copy` is false or `share`.
+/// The array of an object with `__dlpack__`: copied unless `copy` is false and `share`; without
+/// `copy`, `share` shares memory of a device where no copy is needed.
 array from_dlpack(PyObject* o, std::optional<Dtype> dtype, bool share, std::optional<bool> copy);
 
 /// An active export of an array's memory, which it pins. Deleted by the consumer, from any thread.

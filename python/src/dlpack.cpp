@@ -106,7 +106,7 @@ PyObject* make_capsule(std::unique_ptr<Memory> x, DlDevice device, Dtype dtype, 
 
 /// Takes ownership of the content of a capsule.
 template <class M>
-array import_capsule(PyObject* capsule, std::optional<Dtype> dtype, bool share) {
+array import_capsule(PyObject* capsule, std::optional<Dtype> dtype, bool share, bool may_share) {
   auto* m = static_cast<M*>(PyCapsule_GetPointer(capsule, capsule_name<M>));
   if (!m) throw nb::python_error();
   const DlTensor& t = m->tensor;
@@ -140,6 +140,8 @@ array import_capsule(PyObject* capsule, std::optional<Dtype> dtype, bool share) 
         m);
   };
   if (!on_host) {
+    const bool kept = source != float64 && source != complex128 && source != bool_;
+    share = share || (may_share && !read_only && (dtype ? *dtype == source : kept));
     if (share && read_only)
       throw ValueError(
           "[from_dlpack] read-only memory needs a copy; copy=None or True is accepted");
@@ -212,7 +214,8 @@ void wait_for_capsule(PyObject* capsule) {
 }  // namespace
 
 array from_dlpack(PyObject* o, std::optional<Dtype> dtype, bool share, std::optional<bool> copy) {
-  bool shared = share && copy && !*copy;
+  const bool shared = share && copy && !*copy;
+  const bool may_share = share && !copy;  // memory of a device, as other libraries do
   nb::object capsule;
   if (PyCapsule_CheckExact(o)) {
     capsule = nb::borrow(o);
@@ -224,8 +227,8 @@ array from_dlpack(PyObject* o, std::optional<Dtype> dtype, bool share, std::opti
     capsule = capsule_of(o);
   }
   if (PyCapsule_IsValid(capsule.ptr(), capsule_name<ManagedVersioned>))
-    return import_capsule<ManagedVersioned>(capsule.ptr(), dtype, shared);
-  return import_capsule<Managed>(capsule.ptr(), dtype, shared);
+    return import_capsule<ManagedVersioned>(capsule.ptr(), dtype, shared, may_share);
+  return import_capsule<Managed>(capsule.ptr(), dtype, shared, may_share);
 }
 
 namespace {
