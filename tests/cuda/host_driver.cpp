@@ -455,6 +455,7 @@ EXPORT int cuStreamWaitEvent(Stream* s, Event* e, unsigned) {
 
 EXPORT int cuModuleLoadData(Module** m, const void* code) {
   if (!current) return kInvalidContext;
+  if (device_status != kSuccess) return device_status;
   if (fails_now(kFailModule)) return kOutOfMemory;
   // The code is a shared library; its length is in the section headers, which end it.
   const auto* head = static_cast<const unsigned char*>(code);
@@ -502,6 +503,7 @@ EXPORT int cuLaunchKernel(Function* f, unsigned gx, unsigned gy, unsigned gz, un
     return kInvalidValue;
   }
   if (named(s) == s && f->context != s->context) return kInvalidHandle;
+  if (device_status != kSuccess) return device_status;
   if (fails_now(kFailLaunch)) return kLaunchFailed;
   ++launches;
   std::vector<unsigned long long> arguments;

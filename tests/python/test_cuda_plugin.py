@@ -43,6 +43,67 @@ raise SystemExit(subprocess.run([folder / "mlx_cuda_primitives", plugin]).return
     assert run_program(program, MLX_DEVICE="") == (0, "", "")
 
 
+FORKED = """
+import os, pathlib, second_backend, mlx.core as mx
+second_backend.load("cuda-host")
+mx.set_default_device(mx.gpu)
+{look}
+child = os.fork()
+if child == 0:
+    code = 1
+    try:
+        assert mx.default_device() == mx.Device(mx.cpu), mx.default_device()
+        assert (mx.ones((2,)) + 1).tolist() == [2, 2]
+        for act in (lambda: mx.eval(mx.add(mx.ones((2,)), 1, stream=mx.gpu)),
+                    lambda: mx.device_info(mx.gpu)):
+            try:
+                act()
+            except RuntimeError as e:
+                assert "was used before this process was forked; start child" in str(e), e
+            else:
+                raise AssertionError
+        code = 0
+    finally:
+        os._exit(code)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+assert mx.default_device() == mx.Device(mx.gpu) and (mx.ones((2,)) + 1).tolist() == [2, 2]
+"""
+
+
+@pytest.mark.parametrize("look", ["mx.default_device()", "mx.device_info(mx.gpu)"])
+def test_a_child_forked_before_any_work_has_the_cpu(look):
+    """Where the parent has asked for its devices, and not computed."""
+    assert run_program(FORKED.replace("{look}", look), MLX_DEVICE="") == (0, "", "")
+
+
+FAULT = """
+import second_backend, mlx.core as mx
+second_backend.use("cuda-host")
+
+def kernel(name, body):
+    f = mx.fast.cuda_kernel(name, ["a"], ["y"], body + "y[threadIdx.x] = a[threadIdx.x];")
+    return f(inputs=[x], output_shapes=[(64,)], output_dtypes=[mx.float32], grid=(64, 1, 1),
+             threadgroup=(64, 1, 1))[0]
+
+x = mx.arange(64.0)
+assert kernel("sound", "").tolist() == x.tolist()
+bad = kernel("unsound", "if (threadIdx.x) __shfl_sync(~0u, 1, 0); else __syncthreads();")
+for act in (lambda: mx.eval(bad), lambda: mx.eval(mx.sinh(x * 0.71875) - 3), bad.tolist):
+    try:
+        act()
+    except RuntimeError as e:
+        assert "the program's kernel 'unsound' failed on the device" in str(e), e
+    else:
+        raise AssertionError
+"""
+
+
+def test_a_fault_of_the_device_names_the_kernel_of_the_program():
+    """Also in calls that come later, such as the load of another kernel."""
+    code, out, _ = run_program(FAULT, MLX_DEVICE="")  # the driver of the host says what it met
+    assert (code, out) == (0, "")
+
+
 def test_without_a_driver_there_is_no_gpu_and_no_message():
     program = """
 import second_backend, mlx.core as mx

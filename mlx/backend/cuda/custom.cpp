@@ -1,6 +1,7 @@
 // Kernels that programs bring, as source or as machine code.
 #include <cstring>
 
+#include "mlx/backend/cuda/faults.h"
 #include "mlx/backend/cuda/hardware.h"
 #include "mlx/backend/gpu/families/family.h"
 #include "mlx/backend/gpu/families/fused.h"
@@ -75,6 +76,7 @@ class CustomKernel final : public OpKernel {
  public:
   CustomKernel(const Step& step, DeviceState& device) {
     const auto& a = attrs_as<CudaKernelAttrs>(step.attrs.get());
+    name_ = a.name;
     set_launch(a, device);
     ArgumentBytes arguments;
     for (int k = 0; k < step.outputs_end(); ++k) {
@@ -117,6 +119,7 @@ class CustomKernel final : public OpKernel {
         driver().launch(function_, blocks_[0], blocks_[1], blocks_[2], threads_[0], threads_[1],
                         threads_[2], static_cast<unsigned>(shared_), to.stream(), nullptr, buffer),
         "cuLaunchKernel of a custom kernel");
+    note_kernel(to.stream(), name_);
   }
 
  private:
@@ -162,6 +165,7 @@ class CustomKernel final : public OpKernel {
       for (size_t d = 0; d < length; ++d) arguments.add(d < rank ? l.strides[d] : int64_t{0});
   }
 
+  std::string name_;
   FunctionHandle function_ = nullptr;
   std::vector<Operand> operands_;
   std::vector<char> arguments_;

@@ -5,6 +5,8 @@
 
 #include <cstdlib>
 
+#include "mlx/backend/cuda/faults.h"
+
 namespace mlx::core::cuda {
 
 namespace {
@@ -51,8 +53,10 @@ void check(int status, const char* what) {
   table.error_text(status, &text);
   if (status == kOutOfMemory)
     fail<MemoryError>("cuda", what, ": the device has no memory left for it");
-  fail<ExecutionError>("cuda", what, ": ", name ? name : "unknown error", " (",
-                       text ? text : "no description", ")");
+  const std::string error =
+      cat(name ? name : "unknown error", " (", text ? text : "no description", ")");
+  if (is_fault(status)) fail<ExecutionError>("cuda", fault_text(error));
+  fail<ExecutionError>("cuda", what, ": ", error);
 }
 
 }  // namespace mlx::core::cuda

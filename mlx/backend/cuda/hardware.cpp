@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "mlx/backend/cuda/compiler.h"
+#include "mlx/backend/cuda/faults.h"
 #include "mlx/backend/cuda/target.h"
 #include "mlx/core/error.h"
 
@@ -115,6 +116,7 @@ EventHandle CudaHardware::record(StreamHandle stream) {
     free_event(event);
     throw;
   }
+  note_end(event, stream);
   return event;
 }
 void CudaHardware::free_event(EventHandle event) noexcept {
@@ -130,6 +132,8 @@ bool CudaHardware::reached(EventHandle event, std::exception_ptr& fault) {
     } catch (...) {
       fault = std::current_exception();
     }
+  } else {
+    note_reached(event);
   }
   return true;
 }
@@ -139,6 +143,7 @@ void CudaHardware::stream_waits(StreamHandle stream, EventHandle event) {
 }
 void CudaHardware::wait_stream(StreamHandle stream) {
   check(driver().wait_stream(stream), "a kernel or a copy");
+  note_idle(stream);
 }
 
 std::string CudaHardware::identity() { return architecture + "\n" + compiler_identity(); }
