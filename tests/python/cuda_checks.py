@@ -121,6 +121,52 @@ def test_reductions():
     check(mx.mean, values(mx.int32, (5, 70)), axis=0)
 
 
+def scores(q, k, stream):
+    return mx.einsum("bqhd,bkhd->bhqk", q, k, stream=stream)
+
+
+def weighted(p, v, stream):
+    return mx.einsum("bhqk,bkhd->bqhd", p, v, stream=stream)
+
+
+# Products whose batch axes do not merge: a view of the left side, or the function; the shapes; how
+# many calls of the library each takes.
+BATCHES = {
+    "attention, scores": (scores, (2, 5, 3, 4), (2, 7, 3, 4), 2),
+    "attention, values": (weighted, (2, 3, 5, 7), (2, 7, 3, 4), 2),
+    "one axis": (None, (6, 3, 4), (6, 4, 5), 1),
+    "repeated outer axis": (None, (2, 1, 3, 4), (2, 6, 4, 5), 2),
+    "repeated inner axis": (None, (4, 3, 4), (2, 4, 4, 5), 2),
+    "shared right side": (None, (2, 6, 3, 4), (4, 5), 1),
+    "backwards": (lambda a: a[::-1], (3, 4, 5), (3, 5, 2), 3),
+    "three axes": (lambda a: a.transpose(2, 1, 0, 3, 4), (2, 3, 4, 2, 5), (4, 3, 2, 5, 2), 6),
+    "many positions": (lambda a: a.swapaxes(0, 1), (70, 80, 2, 3), (80, 70, 3, 2), 1),
+    "no elements": (None, (2, 0, 3, 4), (2, 1, 4, 5), 0),
+}
+
+
+@pytest.mark.parametrize("name", BATCHES)
+@pytest.mark.parametrize("adds", [False, True], ids=["product", "sum"])
+def test_batches_of_products_go_to_the_library(name, adds):
+    driver, library = second_backend.host_driver(), 3
+    of, left, right, calls = BATCHES[name]
+    a, b = (values(mx.float32, s, k) / 10 for k, s in ((1, left), (2, right)))
+    c = mx.zeros(())
+    if of in (scores, weighted):
+        product = of
+    elif adds:
+        c = values(mx.float32, right[-1:], 3)
+        product = lambda a, b, stream: mx.addmm(c, of(a) if of else a, b, stream=stream)  # noqa: E731
+    else:
+        product = lambda a, b, stream: mx.matmul(of(a) if of else a, b, stream=stream)  # noqa: E731
+    want = product(a, b, mx.cpu)
+    mx.eval(a, b, c, want, mx.ones((2, 2)) @ mx.ones((2, 2)))  # the library is open
+    driver.mlx_host_fail(library, 0, 0)
+    got = product(a, b, mx.gpu)
+    assert np.allclose(np.array(got), np.array(want), rtol=1e-5, atol=1e-6)
+    assert driver.mlx_host_calls(library) == calls
+
+
 def test_ops_without_a_kernel_run_through_the_cpu():
     x = values(mx.float32, (30, 40))
     check(lambda a, stream: mx.linalg.qr(a, stream=stream)[1], x)
@@ -332,7 +378,32 @@ def test_files_of_others_stay_in_the_folder_of_the_cache(tmp_path):
     )
     limits = {"MLX_CUDA_CACHE_DIR": str(tmp_path), "MLX_CUDA_CACHE_BYTES": "1"}
     assert run_program(program, **limits)[0] == 0
-    assert {f.name: f.read_bytes() for f in tmp_path.iterdir()} == others
+    left = {f.name: f.read_bytes() for f in tmp_path.iterdir()}
+    left.pop("mlx-cache-bytes")
+    assert left == others
+
+
+def test_the_folder_of_the_cache_is_looked_through_when_it_is_full(tmp_path):
+    """Not for each process or kernel: a file has the bytes of the others."""
+    from processes import run_program
+
+    old, count = tmp_path / ("0" * 32), tmp_path / "mlx-cache-bytes"
+    program = "import second_backend, mlx.core as mx\nsecond_backend.use('cuda-host')\n" + (
+        "assert mx.FUNCTION(mx.zeros(5) + 0).tolist()[1] >= 0\n"
+    )
+    limits = {"MLX_CUDA_CACHE_DIR": str(tmp_path), "MLX_CUDA_CACHE_BYTES": str(10 << 20)}
+    for function, counted, stays in (("sin", 100, True), ("cos", 10 << 20, False),
+                                     ("exp", None, False), ("tanh", "?", False)):  # fmt: skip
+        old.write_bytes(b"mlxcub01" + bytes(20 << 20))
+        os.utime(old, (1, 1))
+        if counted:
+            count.write_text(str(counted))
+        elif count.exists():
+            count.unlink()
+        assert run_program(program.replace("FUNCTION", function), **limits)[0] == 0
+        assert old.exists() == stays, function
+        new = sum(f.stat().st_size for f in tmp_path.iterdir() if f not in (old, count))
+        assert 0 < int(count.read_text()) <= new + 100
 
 
 def test_a_folder_that_others_write_to_is_no_cache(tmp_path):
@@ -427,8 +498,9 @@ def test_a_forked_child_has_the_cpu():
             except RuntimeError as e:
                 if "forked" not in str(e):
                     os._exit(2)
-            with mx.stream(mx.cpu):
-                os._exit(0 if mx.add(mx.ones((2,)), 1).sum().item() == 4 else 3)
+            if mx.default_device() != mx.Device(mx.cpu):
+                os._exit(3)
+            os._exit(0 if mx.add(mx.ones((2,)), 1).sum().item() == 4 else 3)
         except BaseException:
             os._exit(4)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

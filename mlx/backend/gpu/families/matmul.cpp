@@ -72,35 +72,89 @@ bool lies(int64_t row, int64_t column, int64_t rows, int64_t columns, Gemm::Oper
   }
   return false;
 }
-/// The products as the library makes them. False where it cannot.
-bool plan_blas(const MatmulArguments& p, Dtype type, const DeviceState& device, Gemm& g) {
-  if (p.m * p.n * p.k * p.batch_count == 0 || p.a_batch.rank > 1 ||
-      !has_products(*device.hardware, type))
-    return false;
-  g.type = type;
-  g.m = p.m;
-  g.n = p.n;
-  g.k = p.k;
-  g.count = p.batch_count;
-  if (!lies(p.a_row, p.a_column, p.m, p.k, g.a) || !lies(p.b_row, p.b_column, p.k, p.n, g.b))
-    return false;
-  g.a.step = g.count > 1 ? p.a_batch.strides[0] : 0;
-  g.b.step = g.count > 1 ? p.b_batch.strides[0] : 0;
-  g.out = {0, p.n, p.m * p.n, false};
-  // A batch that shares the right operand, and continues the rows of the left one, is one product.
-  if (g.count > 1 && g.b.step == 0 && !g.a.transposed && g.a.step == p.m * g.a.row) {
-    g.m *= g.count;
-    g.count = 1;
-  }
-  return true;
-}
-
 /// Operands of a step: the addend of an addmm comes first.
 struct Operands {
   const Layout *c, &a, &b, &out;
   Operands(std::span<const Layout> x, bool adds)
       : c(adds ? &x[0] : nullptr), a(x[adds]), b(x[1 + adds]), out(x[2 + adds]) {}
 };
+
+/// Products by the library: one call for the matrices along an axis of the batch, at each position
+/// of the others.
+struct LibraryProducts {
+  /// An axis of the batch whose positions are calls of their own: strides in elements.
+  struct Axis {
+    int64_t length, a, b, out;
+  };
+  Gemm gemm = {};
+  std::vector<Axis> outer;
+
+  int64_t calls() const {
+    int64_t n = 1;
+    for (const Axis& axis : outer) n *= axis.length;
+    return n;
+  }
+  /// f(gemm) for each call; addresses move by elements of the type.
+  template <class F>
+  void each(Gemm g, F f, size_t axis = 0) const {
+    if (axis == outer.size()) return f(g);
+    const auto size = static_cast<int64_t>(g.type.size());
+    const Axis& x = outer[axis];
+    for (int64_t i = 0; i < x.length; ++i) {
+      each(g, f, axis + 1);
+      g.a.address += static_cast<uint64_t>(x.a * size);
+      g.b.address += static_cast<uint64_t>(x.b * size);
+      g.out.address += static_cast<uint64_t>(x.out * size);
+    }
+  }
+};
+
+/// More calls are not worth their time where a copy of the operands makes them one.
+constexpr int64_t kManyCalls = 64;
+
+/// The products as the library makes them. False where it cannot.
+bool plan_blas(const Operands& x, const DeviceState& device, LibraryProducts& to) {
+  // The result takes the place of the addend: its strides are walked beside those of the operands.
+  MatmulArguments p = {};
+  if (!has_products(*device.hardware, x.out.dtype) || !plan(x.a, x.b, &x.out, x.out, p) ||
+      p.m * p.n * p.k * p.batch_count == 0)
+    return false;
+  Gemm& g = to.gemm;
+  g.type = x.out.dtype;
+  g.m = p.m;
+  g.n = p.n;
+  g.k = p.k;
+  g.count = 1;
+  if (!lies(p.a_row, p.a_column, p.m, p.k, g.a) || !lies(p.b_row, p.b_column, p.k, p.n, g.b))
+    return false;
+  g.out = {0, p.n, p.m * p.n, false};
+  const int64_t rank = p.batch_count > 1 ? p.a_batch.rank : 0;
+  auto axis = [&](int64_t d) {
+    return LibraryProducts::Axis{p.a_batch.shape[d], p.a_batch.strides[d], p.b_batch.strides[d],
+                                 p.c_batch.strides[d]};
+  };
+  int64_t longest = -1;  // of those along which no operand runs backwards
+  for (int64_t d = 0; d < rank; ++d)
+    if (axis(d).a >= 0 && axis(d).b >= 0 && (longest < 0 || axis(d).length >= axis(longest).length))
+      longest = d;
+  to.outer.clear();
+  for (int64_t d = 0; d < rank; ++d)
+    if (d != longest) to.outer.push_back(axis(d));
+  if (longest >= 0) {
+    const LibraryProducts::Axis inner = axis(longest);
+    g.count = inner.length;
+    g.a.step = inner.a;
+    g.b.step = inner.b;
+    g.out.step = inner.out;
+  }
+  // A batch that shares the right operand, and continues the rows of the left one, is one product.
+  if (g.count > 1 && g.b.step == 0 && !g.a.transposed && g.a.step == p.m * g.a.row &&
+      g.out.step == p.m * p.n) {
+    g.m *= g.count;
+    g.count = 1;
+  }
+  return true;
+}
 
 class MatmulKernel final : public OpKernel {
  public:
@@ -115,11 +169,12 @@ class MatmulKernel final : public OpKernel {
     const Layout& out = x.out;
     for (size_t k = 0; k < 3u + adds; ++k)
       offsets_[k] = step.operands[k].offset * step.operands[k].dtype.size();
-    blas_ = (!adds || arguments_.beta != 0) && plan_blas(arguments_, out.dtype, device, gemm_);
+    blas_ = (!adds || arguments_.beta != 0) && plan_blas(x, device, products_);
     if (blas_) {
-      if (!adds) gemm_.precision = precision_of(step.attrs.get());
-      gemm_.alpha = adds ? arguments_.alpha : 1;
-      gemm_.beta = adds ? arguments_.beta : 0;
+      Gemm& g = products_.gemm;
+      if (!adds) g.precision = precision_of(step.attrs.get());
+      g.alpha = adds ? arguments_.alpha : 1;
+      g.beta = adds ? arguments_.beta : 0;
       if (adds) copies_.add(0, broadcast(*x.c, out.shape), 3, out, device);
       return;
     }
@@ -138,11 +193,12 @@ class MatmulKernel final : public OpKernel {
     auto address = [&](int k) { return static_cast<int64_t>(operands[k]) + offsets_[k]; };
     if (blas_) {
       copies_.launch(to, operands);
-      Gemm g = gemm_;
+      Gemm g = products_.gemm;
       g.a.address = static_cast<uint64_t>(address(adds_));
       g.b.address = static_cast<uint64_t>(address(1 + adds_));
       g.out.address = static_cast<uint64_t>(address(2 + adds_));
-      return to.device().hardware->products()->run(to.queue, g);
+      ProductLibrary& library = *to.device().hardware->products();
+      return products_.each(g, [&](const Gemm& one) { library.run(to.queue, one); });
     }
     if (blocks_ == 0) return;
     ArgumentBlock<MatmulArguments> block{.p = arguments_};
@@ -156,7 +212,7 @@ class MatmulKernel final : public OpKernel {
  private:
   MatmulArguments arguments_ = {};
   Kernel kernel_;
-  Gemm gemm_ = {};
+  LibraryProducts products_;
   Copies copies_;  // of what is added, to where the library adds it
   const bool adds_;
   bool blas_ = false;
@@ -170,9 +226,11 @@ bool find(const Attrs*, std::span<const Layout> operands, int, const DeviceState
   MatmulArguments p = {};
   // Copies that the library can read: bits do not depend on the layout of an operand.
   if (has_products(*device.hardware, x.out.dtype)) {
+    LibraryProducts products;
+    const bool many = plan_blas(x, device, products) && products.calls() > kManyCalls;
     if (adds) needs.inputs.push_back(Accepts::any);
-    needs.inputs.push_back(Accepts::matrix);
-    needs.inputs.push_back(Accepts::matrix);
+    needs.inputs.push_back(many ? Accepts::rows : Accepts::matrix);
+    needs.inputs.push_back(many ? Accepts::rows : Accepts::matrix);
   }
   return x.a.dtype == x.out.dtype && x.b.dtype == x.out.dtype &&
          (!adds || x.c->dtype == x.out.dtype) && x.a.shape.size() >= 2 && x.b.shape.size() >= 2 &&
