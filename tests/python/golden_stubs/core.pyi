@@ -3447,7 +3447,8 @@ def from_dlpack(x: DLPackCompatible, /, *, copy: bool | None = None, device: Dev
 
     Args:
         x: the object, such as a NumPy array or a PyTorch tensor.
-        copy: True or None (default) copies, False shares memory or raises.
+        copy: True copies, False shares memory or raises; None (default) shares memory of a GPU whose
+            dtype is kept, and copies the host's.
         device: the device of the array; None is the default one.
 
     Returns:

@@ -92,14 +92,14 @@ def scaled_dot_product_attention(q: array, k: array, v: array, *, scale: float, 
         mask: 'causal', an array of bool (True is kept), or an array that is added to the
             scores; None for none.
         sinks: a logit for each head that takes part in the softmax alone; None for none.
-        force_fused: accepted for compatibility; it changes nothing.
+        force_fused: require the kernel of a GPU, which the GPU uses in any case.
         stream: the stream or device that computes the result; None is the default one.
 
     Returns:
         An array of shape (B, N, T, V).
 
     Raises:
-        ValueError: the shapes do not agree.
+        ValueError: the shapes do not agree, or `force_fused` is set for the CPU or float64.
 
     Example:
         >>> q = k = v = mx.ones((1, 2, 3, 4))
