@@ -208,14 +208,15 @@ E* radix_run(E* a, E* spare, int64_t n, bool threads) {
   return radix_sort(a, spare, n);
 }
 
-/// Sorts signed keys or other elements. Returns `a` or `spare`.
+/// Sorts signed keys or other elements. Returns `a` or `spare`. With `room` for n elements more,
+/// several threads may work on them.
 template <class E>
-E* sort_run(E* a, E* spare, int64_t n, bool threads) {
+E* sort_run(E* a, E* spare, int64_t n, E* room) {
   if constexpr (std::is_signed_v<E>) {
-    sort_keys(a, spare, n, threads);
+    sort_keys(a, spare, n, room);
     return a;
   } else {
-    return radix_run(a, spare, n, threads);
+    return radix_run(a, spare, n, room != nullptr);
   }
 }
 
@@ -285,12 +286,14 @@ inline bool is_near_end(int64_t n, int64_t kth) {
 /// Moves the element of rank `kth` to its place, with none larger before it and none smaller after
 /// it.
 template <class E>
-E* select_run(E* a, E* spare, int64_t n, int64_t kth, bool threads) {
-  if (sizeof(E) <= 2 || n < 1024) return sort_run(a, spare, n, threads);
-  auto sort = [](E* some, E* other, int64_t count) { return sort_run(some, other, count, false); };
+E* select_run(E* a, E* spare, int64_t n, int64_t kth, E* room) {
+  if (sizeof(E) <= 2 || n < 1024) return sort_run(a, spare, n, room);
+  auto sort = [](E* some, E* other, int64_t count) {
+    return sort_run<E>(some, other, count, nullptr);
+  };
   if (is_near_end(n, kth) && select_near_end(a, spare, n, kth, sort)) return a;
   if constexpr (std::is_signed_v<E>) {
-    select_keys(a, spare, n, kth, threads);
+    select_keys(a, spare, n, kth, room);
     return a;
   } else if constexpr (sizeof(E) > 2) {
     using D = Digits<E>;
@@ -308,7 +311,7 @@ E* select_run(E* a, E* spare, int64_t n, int64_t kth, bool threads) {
     }
     E* middle = spare + below;
     const int64_t m = counts[pivot];
-    const E* done = sort_run(middle, a, m, threads);
+    const E* done = sort_run(middle, a, m, room);
     if (done != middle) std::copy(done, done + m, middle);
     return spare;
   }
@@ -317,7 +320,7 @@ E* select_run(E* a, E* spare, int64_t n, int64_t kth, bool threads) {
 
 /// `select_run` of signed keys of 32 bits above positions. Equal keys near an end are in the order
 /// of a sort by keys alone.
-inline void select_packed(int64_t* a, int64_t* spare, int64_t n, int64_t kth, bool threads) {
+inline void select_packed(int64_t* a, int64_t* spare, int64_t n, int64_t kth, int64_t* room) {
   auto by_keys = [](int64_t* some, int64_t* other, int64_t count) {
     constexpr uint64_t kSign = uint64_t{1} << 63;
     auto *from = reinterpret_cast<Packed*>(some), *to = reinterpret_cast<Packed*>(other);
@@ -327,9 +330,9 @@ inline void select_packed(int64_t* a, int64_t* spare, int64_t n, int64_t kth, bo
     return done == from ? some : other;
   };
   if (n < 1024)
-    sort_keys(a, spare, n, threads);
+    sort_keys(a, spare, n, room);
   else if (!is_near_end(n, kth) || !select_near_end(a, spare, n, kth, by_keys))
-    select_keys(a, spare, n, kth, threads);
+    select_keys(a, spare, n, kth, room);
 }
 
 }  // namespace mlx::core::cpu

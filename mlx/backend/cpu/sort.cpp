@@ -76,7 +76,7 @@ int64_t pitch_of(int64_t n) { return (n + 15) / 16 * 16 + 16; }
 /// Scratch bytes of a sort whose lines are distributed over threads; others allocate their own.
 template <class E>
 size_t scratch_of(int64_t n) {
-  return n < kLongLine ? 0 : 2 * static_cast<size_t>(pitch_of(n)) * sizeof(E);
+  return n < kLongLine ? 0 : 3 * static_cast<size_t>(pitch_of(n)) * sizeof(E);
 }
 
 /// Elements of a line to keys, or back.
@@ -89,7 +89,8 @@ void transfer(int64_t n, int64_t stride, F f) {
   }
 }
 
-/// Calls `run(E* keys, E* spare) -> E*` on every line: elements become keys by `load(x, position)`
+/// Calls `run(E* keys, E* spare, E* room) -> E*` on every line, with `room` if several threads may
+/// work on it: elements become keys by `load(x, position)`
 /// and results by `store(key)`.
 template <class E, class T, class O, class Load, class Store, class Run>
 void each_line(const Lines& lines, const T* in, O* out, Load load, Store store, Run run,
@@ -123,7 +124,7 @@ void each_line(const Lines& lines, const T* in, O* out, Load load, Store store, 
           for (int64_t k = 0; k < g; ++k) read(k, i, i * lines.in_stride);
       }
       for (int64_t k = 0; k < g; ++k) {
-        sorted[k] = run(first + k * pitch, spare, threads_inside);
+        sorted[k] = run(first + k * pitch, spare, threads_inside ? first + 2 * pitch : nullptr);
         // The line's own memory becomes the spare of the next.
         if (sorted[k] == spare) spare = first + k * pitch;
       }
@@ -149,9 +150,9 @@ void sort_lines(const Lines& lines, int64_t kth, void* scratch, const T* in, O* 
                 Store store) {
   each_line<E>(
       lines, in, out, load, store,
-      [&](E* a, E* spare, bool threads) {
-        return kth < 0 ? sort_run(a, spare, lines.n, threads)
-                       : select_run(a, spare, lines.n, kth, threads);
+      [&](E* a, E* spare, E* room) {
+        return kth < 0 ? sort_run(a, spare, lines.n, room)
+                       : select_run(a, spare, lines.n, kth, room);
       },
       sizeof(E) > 4 ? 12 : 6, scratch);
 }
@@ -234,12 +235,13 @@ void sort_dense(const Lines& lines, int64_t kth, void* scratch, const T* in, T* 
       [&](const T* from, T* to, int64_t rows, K* spare, bool threads) {
         K* const keys = reinterpret_cast<K*>(to);
         convert_keys(kernels.to_keys[key_map<T>()], from, keys, rows * n, threads);
-        if (kth < 0 && !threads)
+        K* const room = threads ? spare + n : nullptr;
+        if (kth < 0 && rows > 1)
           kernels.sort(keys, n, rows, spare);
         else if (kth < 0)
-          sort_keys(keys, spare, n, threads);
+          sort_keys(keys, spare, n, room);
         else
-          for (int64_t i = 0; i < rows; ++i) select_run(keys + i * n, spare, n, kth, threads);
+          for (int64_t i = 0; i < rows; ++i) select_run(keys + i * n, spare, n, kth, room);
         convert_keys(kernels.from_keys[key_map<T>()], keys, to, rows * n, threads);
       },
       sizeof(T) > 4 ? 4 : 2, scratch);
@@ -255,11 +257,11 @@ void argsort_packed(const Lines& lines, int64_t kth, void* scratch, const T* in,
   const PackKeysFn pack =
       sizeof(T) == 1 ? kernels.pack_bytes[KeyOf<T>::kSigned ? 0 : 1] : kernels.pack[key_map<T>()];
   const int64_t n = lines.n;
-  auto order = [&](K* keys, K* spare, bool threads) {
-    if constexpr (sizeof(K) == 8)
-      select_packed(keys, spare, n, kth, threads);
-    else
-      sort_keys(keys, spare, n, threads);
+  auto order = [&](K* keys, K* spare, K* room) {
+    if constexpr (sizeof(K) == 8) {
+      if (kth >= 0) return select_packed(keys, spare, n, kth, room);
+    }
+    sort_keys(keys, spare, n, room);
   };
   each_dense_line<K>(
       lines, in, out, 1,
@@ -271,12 +273,11 @@ void argsort_packed(const Lines& lines, int64_t kth, void* scratch, const T* in,
           });
         else
           pack(from, keys, n, rows, 0);
-        if (kth < 0 && !threads)
+        if (kth < 0 && rows > 1)
           kernels.sort(keys, n, rows, spare);
-        else if (kth < 0)
-          sort_keys(keys, spare, n, threads);
         else
-          for (int64_t i = 0; i < rows; ++i) order(keys + i * n, spare, threads);
+          for (int64_t i = 0; i < rows; ++i)
+            order(keys + i * n, spare, threads ? spare + n : nullptr);
         each_part(rows * n, threads, [&](int64_t begin, int64_t end) {
           kernels.positions(keys + begin, 4 * sizeof(K), to + begin, end - begin);
         });
@@ -294,10 +295,35 @@ void argsort_wide(const Lines& lines, void* scratch, const T* in, uint32_t* out)
       [&](const T* from, uint32_t* to, int64_t rows, K* room, bool threads) {
         for (int64_t i = 0; i < rows; ++i, from += n, to += n) {
           if (convert) convert_keys(convert, from, room, n, threads);
-          order_keys(convert ? room : reinterpret_cast<const K*>(from), n, room + n, to, threads);
+          order_keys(convert ? room : reinterpret_cast<const K*>(from), n, room + n, to,
+                     threads ? room + 3 * n : nullptr);
         }
       },
       6, scratch);
+}
+
+/// Sorts bytes by their counts, short lines as numbers of 16 bits.
+template <class T>
+void sort_bytes(const Lines& lines, const T* in, T* out) {
+  constexpr int64_t kShort = 512;
+  const int64_t n = lines.n;
+  each_dense_line<int16_t>(
+      lines, in, out, 1,
+      [&](const T* from, T* to, int64_t rows, int16_t* keys, bool) {
+        using S = std::conditional_t<KeyOf<T>::kSigned, int8_t, uint8_t>;
+        const S* given = reinterpret_cast<const S*>(from);
+        S* sorted = reinterpret_cast<S*>(to);
+        if (n > kShort) {
+          for (int64_t i = 0; i < rows; ++i) count_keys(given + i * n, n, sorted + i * n);
+        } else {
+          for (int64_t i = 0; i < rows * n; ++i) keys[i] = given[i];
+          key_sorts<int16_t>().sort(keys, n, rows, keys + rows * n);
+          for (int64_t i = 0; i < rows * n; ++i) sorted[i] = static_cast<S>(keys[i]);
+        }
+        if constexpr (std::is_same_v<T, bool>)
+          for (int64_t i = 0; i < rows * n; ++i) sorted[i] = sorted[i] != 0;
+      },
+      1.5, nullptr);
 }
 
 // --- elements without keys ----------------------------------------------------------------------
@@ -344,6 +370,8 @@ void run_sort(const KernelArgs& args) {
             [](T x, int64_t) { return static_cast<K>(Key::to_key(x) ^ Key::kSign); },
             [](K key) { return Key::from_key(static_cast<Key::K>(key ^ Key::kSign)); });
       } else {
+        if (lines.dense() && lines.n <= kMostCounted)
+          return sort_bytes(lines, in.as<T>(), out.as<T>());
         sort_lines<uint8_t>(
             lines, a.kth, args.workspace, in.as<T>(), out.as<T>(),
             [](T x, int64_t) { return Key::to_key(x); },

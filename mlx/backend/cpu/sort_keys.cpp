@@ -3,8 +3,11 @@
 #include "mlx/backend/cpu/sort_keys.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <limits>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "mlx/backend/cpu/cpu_info.h"
@@ -73,8 +76,8 @@ void sort_apart(K* keys, K* spare, K* room, int64_t n) {
       [&](int64_t begin, int64_t end) {
         for (int64_t p = begin; p < end; ++p) {
           const int64_t from = std::min(n, p * length), some = std::min(n, from + length) - from;
-          split_piece(keys + from, spare + from, some, bounds.data(),
-                      bounds.data() + bounds.size(), &split[p * parts]);
+          split_piece(keys + from, spare + from, some, bounds.data(), bounds.data() + bounds.size(),
+                      &split[p * parts]);
         }
       },
       static_cast<double>(n));
@@ -105,21 +108,27 @@ void sort_apart(K* keys, K* spare, K* room, int64_t n) {
 }  // namespace
 
 template <class K>
-void sort_keys(K* keys, K* spare, int64_t n, bool threads) {
+void sort_keys(K* keys, K* spare, int64_t n, K* room) {
   const KeySorts<K>& kernels = key_sorts<K>();
-  if (!threads || n < kLongLine || num_threads() == 1) return kernels.sort(keys, n, 1, spare);
-  if (kernels.ascending(keys, n)) return;
-  const std::unique_ptr<K[]> room(new K[n]);
-  sort_apart(keys, spare, room.get(), n);
+  if constexpr (sizeof(K) == 2) {
+    if (n >= kCounted && n <= kMostCounted) {
+      if (!kernels.ascending(keys, n)) count_keys(keys, n, keys);
+      return;
+    }
+  }
+  if (!room || n < kLongLine || num_threads() == 1) return kernels.sort(keys, n, 1, spare);
+  if (!kernels.ascending(keys, n)) sort_apart(keys, spare, room, n);
 }
 
 template <class K>
-void select_keys(K* keys, K* spare, int64_t n, int64_t kth, bool threads) {
+void select_keys(K* keys, K* spare, int64_t n, int64_t kth, K* room) {
   const KeySorts<K>& kernels = key_sorts<K>();
   constexpr K kLower = static_cast<K>((uint64_t{1} << (8 * sizeof(K) - 11)) - 1);
-  const std::unique_ptr<K[]> room(new K[n]);
-  std::copy(keys, keys + n, room.get());
-  const K chosen = kernels.select(room.get(), n, kth, spare);
+  std::unique_ptr<K[]> own;
+  if (!room) own.reset(new K[n]);
+  K* const copy = room ? room : own.get();
+  std::copy(keys, keys + n, copy);
+  const K chosen = kernels.select(copy, n, kth, spare);
   const K last = static_cast<K>(chosen | kLower), first = static_cast<K>(chosen & ~kLower);
   const int64_t upto = kernels.split(keys, n, last, spare);
   std::copy(spare, spare + (n - upto), keys + upto);
@@ -128,7 +137,7 @@ void select_keys(K* keys, K* spare, int64_t n, int64_t kth, bool threads) {
     below = kernels.split(keys, upto, static_cast<K>(first - 1), spare);
     std::copy(spare, spare + (upto - below), keys + below);
   }
-  sort_keys(keys + below, spare, upto - below, threads);
+  sort_keys(keys + below, spare, upto - below, room);
 }
 
 namespace {
@@ -159,9 +168,11 @@ void order_run(const int64_t* keys, int64_t* packed, int64_t n, int bits, int64_
 
 // Keys are shifted so that their positions fit below them. Where bits are lost, runs of keys that
 // are then equal are sorted again: their differences fit.
-void order_keys(const int64_t* keys, int64_t n, int64_t* room, uint32_t* positions, bool threads) {
+void order_keys(const int64_t* keys, int64_t n, int64_t* spare, uint32_t* positions,
+                int64_t* room) {
   const int bits = std::max(1, static_cast<int>(std::bit_width(static_cast<uint64_t>(n - 1))));
-  int64_t *packed = room, *spare = room + n;
+  int64_t* const packed = spare;
+  spare += n;
   int64_t least = keys[0], most = keys[0];
   for (int64_t i = 1; i < n; ++i) {
     least = std::min(least, keys[i]);
@@ -173,7 +184,7 @@ void order_keys(const int64_t* keys, int64_t n, int64_t* room, uint32_t* positio
     const uint64_t key = (static_cast<uint64_t>(keys[i]) - from) >> shift;
     packed[i] = static_cast<int64_t>(key << bits | static_cast<uint64_t>(i));
   }
-  sort_keys(packed, spare, n, threads);
+  sort_keys(packed, spare, n, room);
   for (int64_t i = 0; shift > 0 && i + 1 < n;) {
     const int64_t key = packed[i] >> bits;
     if (packed[i + 1] >> bits != key) {
@@ -188,10 +199,53 @@ void order_keys(const int64_t* keys, int64_t n, int64_t* room, uint32_t* positio
   key_sorts<int64_t>().positions(packed, bits, positions, n);
 }
 
-#define MLX_KEYS(K)                                    \
-  template const KeySorts<K>& key_sorts<K>();          \
-  template void sort_keys(K*, K*, int64_t, bool);      \
-  template void select_keys(K*, K*, int64_t, int64_t, bool);
+namespace {
+
+template <class K>
+void sort_by_counts(const K* keys, int64_t n, K* to) {
+  using U = std::make_unsigned_t<K>;
+  constexpr int64_t kValues = int64_t{1} << (8 * sizeof(K));
+  constexpr U kSign = static_cast<U>(std::is_signed_v<K> ? kValues / 2 : 0);
+  // Two counters for each value: equal neighbours would wait for one another.
+  const std::unique_ptr<uint32_t[]> counts(new uint32_t[2 * kValues]());
+  uint32_t* const others = counts.get() + kValues;
+  int64_t i = 0;
+  for (; i + 1 < n; i += 2) {
+    ++counts[static_cast<U>(keys[i])];
+    ++others[static_cast<U>(keys[i + 1])];
+  }
+  if (i < n) ++counts[static_cast<U>(keys[i])];
+  constexpr int64_t kBlock = 16 / sizeof(K);
+  K* const end = to + n;
+  for (int64_t v = 0; v < kValues; ++v) {
+    const U value = static_cast<U>(static_cast<U>(v) ^ kSign);
+    const int64_t count = int64_t{counts[value]} + others[value];
+    K* const stop = to + count;
+    if (end - stop >= kBlock) {
+      K block[kBlock];
+      std::fill(block, block + kBlock, static_cast<K>(value));
+      for (; to < stop; to += kBlock) std::memcpy(to, block, sizeof(block));
+      to = stop;
+    } else {
+      for (; to < stop; ++to) *to = static_cast<K>(value);
+    }
+  }
+}
+
+}  // namespace
+
+void count_keys(const int8_t* keys, int64_t n, int8_t* sorted) { sort_by_counts(keys, n, sorted); }
+void count_keys(const uint8_t* keys, int64_t n, uint8_t* sorted) {
+  sort_by_counts(keys, n, sorted);
+}
+void count_keys(const int16_t* keys, int64_t n, int16_t* sorted) {
+  sort_by_counts(keys, n, sorted);
+}
+
+#define MLX_KEYS(K)                             \
+  template const KeySorts<K>& key_sorts<K>();   \
+  template void sort_keys(K*, K*, int64_t, K*); \
+  template void select_keys(K*, K*, int64_t, int64_t, K*);
 MLX_KEYS(int16_t)
 MLX_KEYS(int32_t)
 MLX_KEYS(int64_t)

@@ -1,6 +1,6 @@
-// Quicksort of keys with splits in vector registers, down to sorting networks. A split is stable and
-// leaves one part in place, the other in spare memory; parts change places with each level, so that
-// nothing is copied back. Few random pivots are bad ones; a heap sort bounds the others.
+// Quicksort of keys with splits in vector registers, down to sorting networks. A split is stable
+// and leaves one part in place, the other in spare memory; parts change places with each level, so
+// that nothing is copied back. Few random pivots are bad ones; a heap sort bounds the others.
 #include "mlx/backend/cpu/isa/sort.h"
 
 #include <stddef.h>
@@ -20,8 +20,7 @@ struct PackOrder {
     for (int bits = 0; bits < 1 << Lanes; ++bits)
       for (int lane = 0, n = 0; lane < Lanes; ++lane)
         if (bits >> lane & 1)
-          for (int i = 0; i < Size; ++i, ++n)
-            of[bits][n] = static_cast<uint8_t>(lane * Size + i);
+          for (int i = 0; i < Size; ++i, ++n) of[bits][n] = static_cast<uint8_t>(lane * Size + i);
   }
 };
 
@@ -238,8 +237,8 @@ void quicksort(K* keys, K* spare, int64_t n, bool in_place, int depth) {
     }
     bool equal;
     const K pivot = sampled_pivot(keys, n, n / 2, equal);
-    int64_t less = in_place ? split<true>(keys, n, pivot, spare)
-                            : split<false>(keys, n, pivot, spare);
+    int64_t less =
+        in_place ? split<true>(keys, n, pivot, spare) : split<false>(keys, n, pivot, spare);
     const int64_t more = n - less;
     // The first part is where the result has to be.
     K* const first = in_place ? keys : spare;
@@ -412,8 +411,7 @@ void positions_of(const void* keys, int bits, uint32_t* positions, int64_t n) {
 
 using enum KeyMap;
 
-#define MLX_KEY_SORTS(K) \
-  sort<K>, sort_into<K>, ascending<K>, split_keys<K>, select_key<K>
+#define MLX_KEY_SORTS(K) sort<K>, sort_into<K>, ascending<K>, split_keys<K>, select_key<K>
 
 }  // namespace
 

@@ -26,8 +26,8 @@ using SelectKeyFn = K (*)(K* keys, int64_t n, int64_t rank, K* spare);
 /// Elements to keys in the elements' order, or back; `in` and `out` may be the same. All NaNs have
 /// the last key.
 using KeysFn = void (*)(const void* in, void* out, int64_t n);
-/// Writes `count` lines of n keys with positions, from `first` on, in their lower halves. The keys of
-/// both zeros are equal.
+/// Writes `count` lines of n keys with positions, from `first` on, in their lower halves. The keys
+/// of both zeros are equal.
 using PackKeysFn = void (*)(const void* in, void* out, int64_t n, int64_t count, int64_t first);
 /// Positions of packed keys, whose lower `bits` bits these are.
 using PositionsFn = void (*)(const void* keys, int bits, uint32_t* positions, int64_t n);
@@ -44,7 +44,7 @@ struct KeySorts {
   SplitKeysFn<K> split;
   SelectKeyFn<K> select;
   KeysFn to_keys[kKeyMaps], from_keys[kKeyMaps];  ///< by `KeyMap`, where elements have this size
-  KeysFn to_order[kKeyMaps];  ///< `to_keys` with equal keys for both zeros
+  KeysFn to_order[kKeyMaps];                      ///< `to_keys` with equal keys for both zeros
   /// Of elements of half this size; of bytes.
   PackKeysFn pack[kKeyMaps], pack_bytes[2];
   PositionsFn positions;

@@ -35,8 +35,10 @@ MLX_FN void repeat(F f) {
 template <class K>
 MLX_FN Raw<K> lesser(Raw<K> a, Raw<K> b) {
 #if defined(MLX_MM)
-  if constexpr (sizeof(K) == 2) return (Raw<K>)MLX_MM(min_epi16)((Raw<long long>)a, (Raw<long long>)b);
-  if constexpr (sizeof(K) == 4) return (Raw<K>)MLX_MM(min_epi32)((Raw<long long>)a, (Raw<long long>)b);
+  if constexpr (sizeof(K) == 2)
+    return (Raw<K>)MLX_MM(min_epi16)((Raw<long long>)a, (Raw<long long>)b);
+  if constexpr (sizeof(K) == 4)
+    return (Raw<K>)MLX_MM(min_epi32)((Raw<long long>)a, (Raw<long long>)b);
 #endif
 #if defined(__AVX512F__)
   if constexpr (sizeof(K) == 8) return (Raw<K>)_mm512_min_epi64((__m512i)a, (__m512i)b);
@@ -46,8 +48,10 @@ MLX_FN Raw<K> lesser(Raw<K> a, Raw<K> b) {
 template <class K>
 MLX_FN Raw<K> greater(Raw<K> a, Raw<K> b) {
 #if defined(MLX_MM)
-  if constexpr (sizeof(K) == 2) return (Raw<K>)MLX_MM(max_epi16)((Raw<long long>)a, (Raw<long long>)b);
-  if constexpr (sizeof(K) == 4) return (Raw<K>)MLX_MM(max_epi32)((Raw<long long>)a, (Raw<long long>)b);
+  if constexpr (sizeof(K) == 2)
+    return (Raw<K>)MLX_MM(max_epi16)((Raw<long long>)a, (Raw<long long>)b);
+  if constexpr (sizeof(K) == 4)
+    return (Raw<K>)MLX_MM(max_epi32)((Raw<long long>)a, (Raw<long long>)b);
 #endif
 #if defined(__AVX512F__)
   if constexpr (sizeof(K) == 8) return (Raw<K>)_mm512_max_epi64((__m512i)a, (__m512i)b);
@@ -74,8 +78,9 @@ MLX_FN Raw<K> split_lanes(Raw<K> a, Raw<K> b) {
   else
     return (Raw<K>)_mm512_mask_min_epi64(high, static_cast<__mmask8>(kMask), x, y);
 #else
-  return shuffle_lanes<kLanesOf<K>>(lesser<K>(a, b), greater<K>(a, b),
-                          [](int i) { return ((i & Bit) != 0) == Set ? i : i + kLanesOf<K>; });
+  return shuffle_lanes<kLanesOf<K>>(lesser<K>(a, b), greater<K>(a, b), [](int i) {
+    return ((i & Bit) != 0) == Set ? i : i + kLanesOf<K>;
+  });
 #endif
 }
 /// Lane i of the result is lane i ^ Flip of x.
@@ -155,9 +160,8 @@ MLX_FN void merge_columns(Raw<K>* x) {
 /// Half number `Half` of the lanes a[0], b[0], a[1], b[1], ...
 template <class K, int Half>
 MLX_FN Raw<K> alternate(Raw<K> a, Raw<K> b) {
-  return shuffle_lanes<kLanesOf<K>>(a, b, [](int i) {
-    return (i + Half * kLanesOf<K>) / 2 + (i % 2) * kLanesOf<K>;
-  });
+  return shuffle_lanes<kLanesOf<K>>(
+      a, b, [](int i) { return (i + Half * kLanesOf<K>) / 2 + (i % 2) * kLanesOf<K>; });
 }
 /// Registers that hold the columns one after another.
 template <class K, int R, int Done = 1>
