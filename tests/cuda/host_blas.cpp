@@ -48,7 +48,7 @@ T rounded(T x, int) {
   return x;
 }
 
-template <class T, class Sum>
+template <class T, class Out, class Sum>
 void multiply(const Matrix& a, const Matrix& b, const Matrix& c, int64_t m, int64_t n, int64_t k,
               int64_t count, int bits, Sum alpha, Sum beta) {
   auto elements = [](const Matrix& x, int64_t of) {
@@ -56,7 +56,7 @@ void multiply(const Matrix& a, const Matrix& b, const Matrix& c, int64_t m, int6
   };
   for (int64_t of = 0; of < count; ++of) {
     const T *pa = elements(a, of), *pb = elements(b, of);
-    T* pc = elements(c, of);
+    Out* pc = reinterpret_cast<Out*>(c.data) + of * c.step;
     for (int64_t j = 0; j < n; ++j) {
       for (int64_t i = 0; i < m; ++i) {
         Sum sum{};
@@ -64,9 +64,9 @@ void multiply(const Matrix& a, const Matrix& b, const Matrix& c, int64_t m, int6
           sum += rounded(widened<Sum>(pa[a.at(i, l)]), bits) *
                  rounded(widened<Sum>(pb[b.at(l, j)]), bits);
         sum *= alpha;
-        T& out = pc[c.at(i, j)];
+        Out& out = pc[c.at(i, j)];
         if (beta != Sum{}) sum += beta * widened<Sum>(out);
-        out = static_cast<T>(sum);
+        out = static_cast<Out>(sum);
       }
     }
   }
@@ -122,19 +122,22 @@ EXPORT int cublasGemmStridedBatchedEx_64(Handle* handle, int form_a, int form_b,
   const bool wide = type == 1 || type == 5;
   // Operands of float32 may be rounded to bfloat16 (75) or TF32 (77).
   const int bits = compute == 75 ? 16 : compute == 77 ? 13 : 0;
-  if (type_b != type || type_c != type || !size_of(type) ||
+  const bool widens = type_c == 0 && (type == 2 || type == 14);
+  if (type_b != type || (type_c != type && !widens) || !size_of(type) ||
       (bits ? type != 0 && type != 4 : compute != (wide ? 70 : 68)))
     return kNotSupported;
   if (fails_now(kFailLibrary)) return kExecutionFailed;
   const size_t size = size_of(type);
   const Matrix ma = matrix(a, m, k, form_a != 0, lda, step_a, count, size),
                mb = matrix(b, k, n, form_b != 0, ldb, step_b, count, size),
-               mc = matrix(c, m, n, false, ldc, step_c, count, size);
+               mc = matrix(c, m, n, false, ldc, step_c, count, size_of(type_c));
   if (!ma.data || !mb.data || !mc.data) return count_fault(), kInvalidValue;
   auto run = [&]<class T, class Sum>(T, Sum) {
     push(*handle->stream,
          [=, alpha = *static_cast<const Sum*>(alpha), beta = *static_cast<const Sum*>(beta)] {
-           multiply<T>(ma, mb, mc, m, n, k, count, bits, alpha, beta);
+           if constexpr (std::is_same_v<Sum, float> && !std::is_same_v<T, float>)
+             if (widens) return multiply<T, float>(ma, mb, mc, m, n, k, count, bits, alpha, beta);
+           multiply<T, T>(ma, mb, mc, m, n, k, count, bits, alpha, beta);
          });
   };
   switch (type) {

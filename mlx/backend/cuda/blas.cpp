@@ -137,11 +137,11 @@ void Blas::run(gpu::Queue& queue, const gpu::Gemm& g) {
   auto form = [](const gpu::Gemm::Operand& x) { return x.transposed ? kTranspose : kNoTranspose; };
   auto data = [](const gpu::Gemm::Operand& x) { return reinterpret_cast<void*>(x.address); };
   // The library's matrices lie column by column: it makes the transposed product.
-  check_blas(
-      cublas().gemm(handle_of(queue.stream()), form(g.b), form(g.a), g.n, g.m, g.k, a, data(g.b),
-                    type, g.b.row, g.b.step, data(g.a), type, g.a.row, g.a.step, b, data(g.out),
-                    type, g.out.row, g.out.step, g.count, compute_of(g), kDefaultAlgorithm),
-      "cublasGemmStridedBatchedEx");
+  check_blas(cublas().gemm(handle_of(queue.stream()), form(g.b), form(g.a), g.n, g.m, g.k, a,
+                           data(g.b), type, g.b.row, g.b.step, data(g.a), type, g.a.row, g.a.step,
+                           b, data(g.out), blas_type(g.wide_out ? float32 : g.type), g.out.row,
+                           g.out.step, g.count, compute_of(g), kDefaultAlgorithm),
+             "cublasGemmStridedBatchedEx");
   // The first product of a type opens more of the library.
   static std::atomic<uint32_t> opened = 0;
   if (!(opened.fetch_or(1u << type) & (1u << type))) gpu::drain_at_exit();

@@ -76,6 +76,7 @@ inline constexpr int kFunctionSharedBytes = 8;  // an attribute of functions
 enum Attribute : int {
   most_threads = 1,  // of a block
   processors = 16,
+  cache_bytes = 38,  // of the second level
   capability_major = 75,
   capability_minor = 76,
   most_shared = 97,  // bytes of a block

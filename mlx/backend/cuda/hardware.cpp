@@ -43,6 +43,9 @@ CudaHardware::CudaHardware(int index) {
   check(d.device_bytes(&bytes, ordinal), "cuDeviceTotalMem");
   limit = bytes - bytes / 20;
   check(d.device_attribute(&processors, Attribute::processors, ordinal), "cuDeviceGetAttribute");
+  int cache_size = 0;
+  check(d.device_attribute(&cache_size, cache_bytes, ordinal), "cuDeviceGetAttribute");
+  if (cache_size > 0) cache = cache_size;
   check(d.device_attribute(&major, capability_major, ordinal), "cuDeviceGetAttribute");
   check(d.device_attribute(&minor, capability_minor, ordinal), "cuDeviceGetAttribute");
   architecture = "sm_" + std::to_string(major) + std::to_string(minor);

@@ -106,8 +106,9 @@ class Hardware {
 
   // Facts, set once.
   int processors = 1;
-  size_t limit = 0;   ///< bytes of memory for arrays, at first
-  bool parts = true;  ///< small blocks of memory are parts of larger ones
+  int64_t cache = int64_t{32} << 20;  ///< bytes of the cache before the memory
+  size_t limit = 0;                   ///< bytes of memory for arrays, at first
+  bool parts = true;                  ///< small blocks of memory are parts of larger ones
   Probe* probe = nullptr;
   bool unified = false;   ///< addresses are the host's too
   bool on_queue = false;  ///< all jobs run on the queue's thread: functions do their work at once

@@ -23,6 +23,7 @@ struct Gemm {
   Operand a, b, out;
   int64_t m, n, k, count;
   Dtype type = float32;
+  bool wide_out = false;  ///< `out` is of float32 where the operands have 16 bits
   Precision precision = Precision::highest;
   double alpha, beta;
 };

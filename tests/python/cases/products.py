@@ -105,6 +105,20 @@ ROWS = [
         correlate(3, 1, 1),
         dtypes=COMPLEX,
     ),
+    # with as many features as products by a library need
+    *[
+        product(
+            f"mx.conv1d(a, b, stride={s}, padding={p}, dilation={d})",
+            ((2, 40, c), (16, k, c)),
+            correlate(1, s, p, d),
+        )
+        for c, k, s, p, d in [(16, 1, 1, 0, 1), (16, 3, 2, 1, 1), (6, 4, 1, 2, 2)]
+    ],
+    product(
+        "mx.conv2d(a, b, stride=2, padding=1)",
+        ((2, 9, 8, 3), (16, 3, 2, 3)),
+        correlate(2, 2, 1),
+    ),
     product(
         "mx.conv2d(a, b, groups=2)",
         ((2, 5, 6, 4), (6, 3, 3, 2)),

@@ -1,15 +1,12 @@
 // Convolutions, and the cotangents of their weights.
-#include "mlx/ops/conv.h"
+#include "mlx/backend/gpu/families/conv.h"
 
 #include <algorithm>
 
-#include "mlx/backend/gpu/families/family.h"
 #include "mlx/backend/gpu/families/fused.h"
 #include "mlx/backend/gpu/families/index.h"
 
 namespace mlx::core::gpu {
-
-namespace {
 
 using device::ConvArguments;
 
@@ -42,6 +39,9 @@ int64_t positions(const ConvArguments& p) {
 int64_t patch(const ConvArguments& p) {
   return p.kernel[0] * p.kernel[1] * p.kernel[2] * (p.channels / p.groups);
 }
+
+namespace {
+
 int64_t tiles(int64_t m, int64_t n) { return ((m + 63) / 64) * ((n + 63) / 64); }
 
 /// The sum over positions is cut where the result has few tiles, by shapes alone.
@@ -56,16 +56,20 @@ ConvArguments weight_geometry(const Attrs* attrs, std::span<const Layout> operan
   return p;
 }
 
+ConvArguments geometry_of(const Attrs* attrs, std::span<const Layout> operands, bool weight) {
+  if (weight) return weight_geometry(attrs, operands);
+  const Shape& w = operands[1].shape;
+  return geometry(operands[0].shape, operands[2].shape, Shape(w.begin() + 1, w.end() - 1),
+                  attrs_as<ConvAttrs>(attrs));
+}
+
 class ConvKernel final : public OpKernel {
  public:
   ConvKernel(const Step& step, bool weight, DeviceState& device)
       : weight_(weight), workspace_(step.workspace) {
-    const Layout &x = step.operands[0], &w = step.operands[1], &out = step.operands[2];
+    const Layout& out = step.operands[2];
     const std::span<const Layout> operands(step.operands.data(), step.operands.size());
-    const Shape kernel = weight ? Shape() : Shape(w.shape.begin() + 1, w.shape.end() - 1);
-    arguments_ = weight
-                     ? weight_geometry(step.attrs.get(), operands)
-                     : geometry(x.shape, out.shape, kernel, attrs_as<ConvAttrs>(step.attrs.get()));
+    arguments_ = geometry_of(step.attrs.get(), operands, weight);
     for (int k = 0; k < 3; ++k)
       offsets_[k] = step.operands[k].offset * step.operands[k].dtype.size();
     const ConvArguments& p = arguments_;
@@ -73,12 +77,6 @@ class ConvKernel final : public OpKernel {
     if (num_elements(out.shape) > 0)
       blocks_ = std::min<int64_t>(
           weight ? p.groups * p.splits * tiles(m, n) : p.groups * tiles(positions(p), m), 1 << 30);
-    // Places are counted in 32 bits where all of them can be.
-    int64_t reach = std::max(positions(p), n) + 1;
-    for (int d = 0; d < 3; ++d)
-      reach = std::max(reach,
-                       p.length[d] * p.stride[d] + p.kernel[d] * p.spread[d] + std::abs(p.low[d]));
-    reach = std::max(reach, p.in[0] * p.in[1] * p.in[2]);
     const std::string types = cat(element_type(out.dtype), ", ", sum_of(out.dtype).type);
     auto make = [&](const std::string& name, const std::string& call) {
       return device.kernel(
@@ -86,7 +84,7 @@ class ConvKernel final : public OpKernel {
     };
     kernel_.function =
         make("MLX_IN_STEP_KERNEL", cat(weight ? "convolve_weight<" : "convolve<", types,
-                                       reach < INT32_MAX / 2 ? ", int32_t>" : ", int64_t>"));
+                                       counts_in_32_bits(p, 0) ? ", int32_t>" : ", int64_t>"));
     if (p.splits > 1) add_.function = make("MLX_KERNEL", cat("add_parts<", types, ">"));
   }
   void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
@@ -111,23 +109,28 @@ class ConvKernel final : public OpKernel {
 };
 
 template <bool weight>
-bool find(const Attrs* attrs, std::span<const Layout> operands, int n_inputs, const DeviceState&,
-          Requirements& needs) {
+bool find(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
+          const DeviceState& device, Requirements& needs) {
   const Layout& out = operands[n_inputs];
   needs.inputs = {Accepts::rows, Accepts::rows};
   if (!is_inexact(out.dtype) || is_complex(out.dtype) || operands[0].dtype != out.dtype ||
       operands[1].dtype != out.dtype || !is_row_contiguous(out.shape, out.strides))
     return false;
-  if constexpr (weight) {
-    const ConvArguments p = weight_geometry(attrs, operands);
-    if (p.splits > 1)
-      needs.workspace =
-          static_cast<size_t>(p.splits * p.features * patch(p) * sum_of(out.dtype).size);
-  }
+  const ConvArguments p = geometry_of(attrs, operands, weight);
+  const PatchPlan plan = plan_patches(p, out.dtype, weight, device);
+  if (plan.rows)
+    needs.workspace = plan.bytes;
+  else if (p.splits > 1)
+    needs.workspace =
+        static_cast<size_t>(p.splits * p.features * patch(p) * sum_of(out.dtype).size);
   return true;
 }
 template <bool weight>
 std::unique_ptr<const OpKernel> prepare(const Step& step, DeviceState& device) {
+  const std::span<const Layout> operands(step.operands.data(), step.operands.size());
+  const ConvArguments p = geometry_of(step.attrs.get(), operands, weight);
+  const PatchPlan plan = plan_patches(p, operands[2].dtype, weight, device);
+  if (plan.rows) return patch_product(step, p, plan, weight, device);
   return std::make_unique<const ConvKernel>(step, weight, device);
 }
 

@@ -115,8 +115,8 @@ bool plan(const Attrs* attrs, std::span<const Layout> operands, int n_inputs, bo
   return set_axes(axes, batch, {counted(x), counted(w)});
 }
 
-/// A product by a library, of a matrix that is unpacked to the workspace before: as a whole, or
-/// some rows at a time.
+/// A product by a library, of a matrix that is unpacked to the workspace before: as a whole, or as
+/// many rows at a time as the cache holds.
 struct Unpacked {
   int64_t rows = 0;  ///< of the packed matrices, at a time; 0 where there is no such product
   int64_t matrices = 1;
@@ -124,18 +124,18 @@ struct Unpacked {
 };
 Unpacked plan_unpacked(const Attrs* attrs, std::span<const Layout> operands,
                        const PackedProductArguments& p, const DeviceState& device) {
-  constexpr size_t kMostBytes = size_t{64} << 20;
   const auto& a = attrs_as<QuantizedMatmulAttrs>(attrs);
   const Layout& x = operands[0];
   if (p.m * p.n * p.k * p.count == 0 || p.x_batch.rank > 1 || p.w_batch.rank > 1 ||
       !has_products(*device.hardware, x.dtype))
     return {};
   Unpacked u{.rows = p.rows, .matrices = num_elements(leading(operands[1]))};
-  const size_t row = static_cast<size_t>(p.w.columns) * x.dtype.size();
-  const size_t most = std::max<size_t>(kMostBytes / row, 1);
-  if (a.transpose && p.count == 1) u.rows = std::min<int64_t>(u.rows, static_cast<int64_t>(most));
-  u.bytes = static_cast<size_t>(u.matrices * u.rows) * row;
-  if (u.matrices > 1 && u.bytes > 4 * kMostBytes) return {};
+  const int64_t row = p.w.columns * x.dtype.size();
+  if (a.transpose && p.count == 1)
+    u.rows = std::clamp<int64_t>(device.hardware->cache / row, 1, u.rows);
+  u.bytes = static_cast<size_t>(u.matrices * u.rows * row);
+  constexpr size_t kMostBytes = size_t{256} << 20;
+  if (u.matrices > 1 && u.bytes > kMostBytes) return {};
   return u;
 }
 /// Products with few rows of x are memory-bound: they read the packed matrix itself.

@@ -168,6 +168,7 @@ struct ConvArguments {
   int64_t batch, channels, features, groups, flip;
   int64_t in[3], length[3], kernel[3], stride[3], low[3], spread[3], input_spread[3];
   int64_t splits, split;  ///< parts of a sum of positions, and their length
+  int64_t first, count;   ///< positions whose patches are written, to `out`
 };
 /// Packed matrices of `columns` elements a row.
 struct PackedArguments {

@@ -49,6 +49,26 @@ struct Patches {
   MLX_FN int64_t positions() const { return p.batch * p.length[0] * p.length[1] * p.length[2]; }
 };
 
+/// Writes patches of positions as the rows of a matrix, for groups of 1; a thread has N
+/// neighbouring channels.
+template <class T, class I, int N>
+MLX_FN void gather_patches(const ConvArguments& p) {
+  struct alignas(N * sizeof(T)) Run {
+    T x[N];
+  };
+  const Patches<I> patches(p);
+  const T* x = reinterpret_cast<const T*>(p.x);
+  auto* out = reinterpret_cast<Run*>(p.out);
+  const I of_row = static_cast<I>(patches.patch() / N);
+  const int64_t all = p.count * of_row;
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < all;
+       i += static_cast<int64_t>(gridDim.x) * kThreads) {
+    const I row = static_cast<I>(i) / of_row, place = (static_cast<I>(i) - row * of_row) * N;
+    const int64_t at = patches.at(p.first + row, place, 0);
+    out[i] = at < 0 ? Run{} : *reinterpret_cast<const Run*>(x + at);
+  }
+}
+
 template <class T, class A, class I>
 MLX_FN void convolve(const ConvArguments& p) {
   const Patches<I> patches(p);
