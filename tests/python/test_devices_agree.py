@@ -65,7 +65,7 @@ def test_reductions(name, dtype):
     check(f, mx.broadcast_to(x[:1], (4, 5, 41)), axis=0)
 
 
-@pytest.mark.parametrize("length", [1, 31, 32, 33, 511, 512, 513, 4096, 70001])
+@pytest.mark.parametrize("length", [1, 31, 32, 33, 511, 512, 513, 4096, 70001, 300001])
 def test_the_order_of_sums(length):
     x = values(mx.float32, (length,))
     check(mx.sum, x)
@@ -131,7 +131,7 @@ BOUNDS = {mx.float16: 1e-3, mx.bfloat16: 8e-3, mx.float32: 1e-6, mx.float64: 1e-
 
 
 @pytest.mark.parametrize("dtype", BOUNDS, ids=str)
-@pytest.mark.parametrize("length", [1, 33, 1500])
+@pytest.mark.parametrize("length", [1, 33, 1024, 1500, 9000])
 def test_rows(dtype, length):
     x, bound = values(dtype, (5, length)), BOUNDS[dtype]
     weight, bias = values(dtype, (length,), 1), values(dtype, (length,), 2)
