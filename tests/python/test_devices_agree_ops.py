@@ -148,7 +148,7 @@ ATTENTION = {mx.float16: 4e-3, mx.bfloat16: 3e-2, mx.float32: 1e-5, mx.float64: 
 def test_attention(dtype):
     f, bound = mx.fast.scaled_dot_product_attention, ATTENTION[dtype]
     rng = np.random.default_rng(5)
-    for queries, keys in ((1, 130), (37, 70), (70, 37), (3, 0), (0, 3)):
+    for queries, keys in ((1, 130), (3, 600), (37, 70), (70, 37), (3, 0), (0, 3)):
         q, k, v = attention_inputs(dtype, queries, keys)
         chosen = mx.array(rng.random((2, 1, queries, keys)) < 0.5)
         added = mx.array(rng.standard_normal((queries, keys))).astype(dtype, stream=mx.cpu)

@@ -20,9 +20,25 @@ FunctionHandle kernel(const std::string& call, DeviceState& device) {
   return device.kernel("attention", cat(call), "attention_kernel");
 }
 
+/// Parts of the keys, by shapes alone: a few queries of a head leave a device idle.
+struct KeyParts {
+  int64_t count = 1, length;
+  size_t bytes = 0;  ///< of what they give
+};
+KeyParts parts_of_keys(const Layout& q, const Layout& k, const Layout& v) {
+  constexpr int64_t kMostRows = 16, kLength = 256;
+  const int64_t keys = k.shape[2], rows = k.shape[1] ? q.shape[1] / k.shape[1] * q.shape[2] : 0;
+  if (rows > kMostRows || keys <= kLength) return {.length = std::max<int64_t>(keys, 1)};
+  KeyParts parts{.count = (keys + kLength - 1) / kLength, .length = kLength};
+  const int64_t floats = num_elements(q.shape) / std::max<int64_t>(q.shape[3], 1) * parts.count;
+  parts.bytes = static_cast<size_t>(floats * (v.shape[3] + 2)) * sizeof(float);
+  return parts;
+}
+
 class Attention final : public OpKernel {
  public:
-  Attention(const Step& step, DeviceState& device) : n_inputs_(step.n_inputs) {
+  Attention(const Step& step, DeviceState& device)
+      : n_inputs_(step.n_inputs), workspace_(step.workspace) {
     const auto& a = attrs_as<AttentionAttrs>(step.attrs.get());
     const Layout &q = step.operands[0], &k = step.operands[1], &v = step.operands[2];
     for (const Layout& l : step.operands) offsets_.push_back(l.offset * l.dtype.size());
@@ -47,6 +63,14 @@ class Attention final : public OpKernel {
     // Few rows leave the others of a block idle.
     const int64_t rows = p.heads / p.key_heads * p.queries, each = rows <= 16 ? 1 : 4;
     const char* type = element_type(q.dtype);
+    const KeyParts parts = parts_of_keys(q, k, v);
+    p.splits = parts.count;
+    p.split = parts.length;
+    if (p.splits > 1)
+      parts_.function =
+          kernel(cat("MLX_KERNEL(attention_kernel, AttentionArguments, p) { attention_parts<", type,
+                     ">(p); }\n"),
+                 device);
     kernel_.function =
         kernel(cat("MLX_IN_STEP_KERNEL(attention_kernel, AttentionArguments, p) { attention<", type,
                    ", ", mask_ ? element_type(step.operands[3].dtype) : type, ", ", each, ", ",
@@ -55,7 +79,7 @@ class Attention final : public OpKernel {
     if (num_elements(step.operands[n_inputs_].shape) == 0) return;
     const int64_t of_block = 16 * each;
     blocks_ = std::min<int64_t>(p.batches * p.key_heads * ((rows + of_block - 1) / of_block) *
-                                    ((p.width + width - 1) / width),
+                                    ((p.width + width - 1) / width) * p.splits,
                                 1 << 20);
   }
   void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
@@ -68,14 +92,18 @@ class Attention final : public OpKernel {
     if (mask_) block.p.mask = address(mask_);
     if (sinks_) block.p.sinks = address(sinks_);
     block.p.out = address(n_inputs_);
+    if (parts_.function) block.p.partials = static_cast<int64_t>(operands[workspace_]);
     kernel_.launch(to, blocks_, block.all());
+    const AttentionArguments& p = block.p;
+    if (parts_.function)
+      parts_.launch(to, blocks_for(p.batches * p.heads * p.queries * p.width), block.all());
   }
 
  private:
   AttentionArguments arguments_ = {};
-  Kernel kernel_;
+  Kernel kernel_, parts_;
   SmallVector<int64_t, 8> offsets_;
-  int n_inputs_, mask_ = 0, sinks_ = 0;
+  int n_inputs_, workspace_, mask_ = 0, sinks_ = 0;
   int64_t blocks_ = 0;
 };
 
@@ -124,11 +152,12 @@ class Rope final : public OpKernel {
 bool narrow_or_float32(Dtype t) { return t == float16 || t == bfloat16 || t == float32; }
 
 bool find_attention(const Attrs*, std::span<const Layout> operands, int n_inputs,
-                    const DeviceState&, Requirements&) {
+                    const DeviceState&, Requirements& needs) {
   for (int k = 0; k < n_inputs; ++k)
     if (!narrow_or_float32(operands[k].dtype) && !(k == 3 && operands[k].dtype == bool_))
       return false;
   const Layout& out = operands[n_inputs];
+  needs.workspace = parts_of_keys(operands[0], operands[1], operands[2]).bytes;
   return is_row_contiguous(out.shape, out.strides);
 }
 bool find_rope(const Attrs*, std::span<const Layout> operands, int n_inputs, const DeviceState&,

@@ -1,5 +1,5 @@
-// Convolutions as products by a library: patches of the input are gathered, as many at a time as the
-// cache holds.
+// Convolutions as products by a library: patches of the input are gathered, as many at a time as
+// the cache holds.
 #include <algorithm>
 #include <cstdlib>
 
@@ -128,8 +128,8 @@ class PatchProduct final : public OpKernel {
 bool counts_in_32_bits(const ConvArguments& p, int64_t count) {
   int64_t reach = std::max({positions(p), patch(p), count, p.in[0] * p.in[1] * p.in[2]}) + 1;
   for (int d = 0; d < 3; ++d)
-    reach = std::max(reach,
-                     p.length[d] * p.stride[d] + p.kernel[d] * p.spread[d] + std::abs(p.low[d]));
+    reach =
+        std::max(reach, p.length[d] * p.stride[d] + p.kernel[d] * p.spread[d] + std::abs(p.low[d]));
   return reach < INT32_MAX / 2;
 }
 

@@ -131,6 +131,7 @@ struct AttentionArguments {
   int64_t batches, heads, key_heads, queries, keys, features, width, causal;
   int64_t q_stride[4], k_stride[4], v_stride[4], mask_stride[4], sink_stride;
   double scale;
+  int64_t splits, split, partials;  ///< of the keys, their length; address of what they give
 };
 
 /// A mask, whose chunks are counted: first how many elements each selects, then where they begin.

@@ -140,6 +140,28 @@ MLX_FN void add_values(float (&out)[R][kColumns], const float (&v)[kStage][kWidt
   }
 }
 
+/// Stores a lane's results of a row, or what a part of the keys gives.
+template <class T, int kColumns>
+MLX_FN void store_row(const AttentionArguments& p, int64_t row, int64_t part, int64_t column,
+                      bool without_keys, float largest, float sum, const float (&out)[kColumns]) {
+  const int lane = static_cast<int>(threadIdx.x) % kLanesOfRow;
+  T* to = reinterpret_cast<T*>(p.out) + row * p.width;
+  float* given = reinterpret_cast<float*>(p.partials) + (row * p.splits + part) * (p.width + 2);
+  if (p.splits > 1 && column == 0 && lane == 0) {
+    given[p.width] = largest;
+    given[p.width + 1] = sum;
+  }
+  for (int c = 0; c < kColumns; ++c) {
+    const int64_t x = column + lane + kLanesOfRow * c;
+    if (x >= p.width) continue;
+    // Without keys the result is 0; without scores above -inf, NaN.
+    if (p.splits > 1)
+      given[x] = out[c];
+    else
+      to[x] = stored<T>(without_keys ? 0.f : out[c] / sum);
+  }
+}
+
 /// T: elements, M: of the mask. Sixteen lanes have R rows, and kWidth values of each.
 template <class T, class M, int R, int kWidth>
 MLX_FN void attention(const AttentionArguments& p) {
@@ -153,8 +175,9 @@ MLX_FN void attention(const AttentionArguments& p) {
   const int t = static_cast<int>(threadIdx.x), r = t / kLanesOfRow * R, lane = t % kLanesOfRow;
   const int64_t blocks = (p.heads / p.key_heads * p.queries + kRows - 1) / kRows;
   const int64_t parts = (p.width + kWidth - 1) / kWidth;
-  const int64_t all = p.batches * p.key_heads * blocks * parts;
-  for (int64_t block = blockIdx.x; block < all; block += gridDim.x) {
+  const int64_t all = p.batches * p.key_heads * blocks * parts * p.splits;
+  for (int64_t unit = blockIdx.x; unit < all; unit += gridDim.x) {
+    const int64_t block = unit / p.splits, first = unit % p.splits * p.split;
     const QueryRows at(p, block / parts, blocks, kRows);
     const int64_t column = block % parts * kWidth;
     const int64_t left = at.rows - at.first < kRows ? at.rows - at.first : kRows;
@@ -163,6 +186,8 @@ MLX_FN void attention(const AttentionArguments& p) {
       const int64_t n = at.visible(at.query(at.first + i));
       end = n > end ? n : end;
     }
+    const bool without_keys = end == 0;
+    end = first + p.split < end ? first + p.split : end;
     __syncthreads();
     for (int i = t; i < left; i += kThreads)
       q_at[i] = at4(p.q_stride, at.batch, at.head(at.first + i), at.query(at.first + i), 0);
@@ -170,12 +195,12 @@ MLX_FN void attention(const AttentionArguments& p) {
     OwnRow own[R];
     for (int i = 0; i < R; ++i) {
       if (r + i < left) own[i] = OwnRow(at, at.first + r + i);
-      const bool sink = sinks && r + i < left;
+      const bool sink = sinks && r + i < left && first == 0;
       largest[i] =
           sink ? wide(sinks[at.head(at.first + r + i) * p.sink_stride]) : -__builtin_inff();
       sums[i] = sink ? 1.f : 0.f;
     }
-    for (int64_t from = 0; from < end; from += kKeys) {
+    for (int64_t from = first; from < end; from += kKeys) {
       float product[R][kSome] = {};
       __syncthreads();
       for (int64_t d = 0; d < p.features; d += kFeatures) {
@@ -207,17 +232,34 @@ MLX_FN void attention(const AttentionArguments& p) {
         add_values(out, v, weights, s, r, lane);
       }
     }
-    for (int i = 0; i < R; ++i) {
-      if (r + i >= left) continue;
+    for (int i = 0; i < R && r + i < left; ++i) {
       const int64_t y = at.first + r + i;
-      T* to = reinterpret_cast<T*>(p.out) +
-              ((at.batch * p.heads + at.head(y)) * p.queries + at.query(y)) * p.width;
-      for (int c = 0; c < kColumns; ++c) {
-        const int64_t x = column + lane + kLanesOfRow * c;
-        // Without keys the result is 0; without scores above -inf, NaN.
-        if (x < p.width) to[x] = stored<T>(end ? out[i][c] / sums[i] : 0.f);
-      }
+      const int64_t row = (at.batch * p.heads + at.head(y)) * p.queries + at.query(y);
+      store_row<T>(p, row, unit % p.splits, column, without_keys, largest[i], sums[i], out[i]);
     }
+  }
+}
+
+/// The results of rows whose keys were split: a thread has an element. A part holds sums weighed
+/// relative to its largest score, that score, and the sum of its weights.
+template <class T>
+MLX_FN void attention_parts(const AttentionArguments& p) {
+  const int64_t all = p.batches * p.heads * p.queries * p.width;
+  for (int64_t x = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; x < all;
+       x += static_cast<int64_t>(gridDim.x) * kThreads) {
+    const float* parts =
+        reinterpret_cast<const float*>(p.partials) + x / p.width * p.splits * (p.width + 2);
+    float most = -__builtin_inff(), sum = 0, total = 0;
+    for (int64_t s = 0; s < p.splits; ++s)
+      most = Larger()(most, parts[s * (p.width + 2) + p.width]);
+    const bool nothing = most == -__builtin_inff();
+    for (int64_t s = 0; s < p.splits; ++s) {
+      const float* part = parts + s * (p.width + 2);
+      const float factor = nothing ? 1.f : exponential(part[p.width] - most);
+      sum = ::fmaf(part[x % p.width], factor, sum);
+      total = ::fmaf(part[p.width + 1], factor, total);
+    }
+    reinterpret_cast<T*>(p.out)[x] = stored<T>(sum / total);
   }
 }
 
