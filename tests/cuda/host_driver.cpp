@@ -53,6 +53,13 @@ constexpr int kMostShared = 227 << 10;
 
 std::atomic<int64_t> calls[kFailures], first_failing[kFailures], after_failing[kFailures];
 std::atomic<int64_t> launches{0}, faults{0};
+/// At the program's end the number of copies is printed where MLX_HOST_DRIVER_REPORT is set.
+struct Report {
+  ~Report() {
+    if (std::getenv("MLX_HOST_DRIVER_REPORT"))
+      std::fprintf(stderr, "copies: %lld\n", static_cast<long long>(calls[kFailCopy]));
+  }
+} report;
 
 // --- devices
 

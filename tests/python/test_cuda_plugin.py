@@ -76,6 +76,26 @@ def test_a_child_forked_before_any_work_has_the_cpu(look):
     assert run_program(FORKED.replace("{look}", look), MLX_DEVICE="") == (0, "", "")
 
 
+UNSEEN = """
+import second_backend, mlx.core as mx
+second_backend.use("cuda-host")
+x = mx.random.normal((400, 400))
+mx.eval(x)
+results = [mx.linalg.svd(x + k, stream=mx.gpu)[1] for k in range(60)]  # the CPU computes them
+for result in results:
+    mx.async_eval(result)
+SEEN
+"""
+
+
+@pytest.mark.parametrize("seen", [False, True])
+def test_work_that_has_not_begun_at_the_end_is_dropped(seen):
+    program = UNSEEN.replace("SEEN", "mx.eval(results)" if seen else "")
+    code, out, text = run_program(program, MLX_DEVICE="", MLX_HOST_DRIVER_REPORT="1")
+    assert (code, out) == (0, "") and text.startswith("copies: ")
+    assert (int(text.split()[1]) >= 200) == seen
+
+
 FAULT = """
 import second_backend, mlx.core as mx
 second_backend.use("cuda-host")

@@ -329,9 +329,17 @@ void run_steps(Started& s, Queue& queue, std::vector<Ref<Buffer>>& kept) {
       });
 }
 
+/// The error of work that has not begun when the program ends: nothing reads its results.
+std::exception_ptr dropped_at_end() {
+  return std::make_exception_ptr(
+      ExecutionError("[gpu] work that had not begun when the program ended"));
+}
+
 void run(std::shared_ptr<Started> s, Ref<DeviceCompletion> completion, Queue& queue) {
   Flight flight{.completion = std::move(completion)};
-  flight.error = s->refusal ? s->refusal : queue.wait_for(s->launch.after);
+  flight.error = s->refusal           ? s->refusal
+                 : Entrance::closed() ? dropped_at_end()
+                                      : queue.wait_for(s->launch.after);
   bool stopped = flight.error && can_resume(flight.error);
   if (!flight.error) {
     try {
