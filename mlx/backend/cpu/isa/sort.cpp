@@ -334,48 +334,60 @@ K select_key(K* keys, int64_t n, int64_t rank, K* spare) {
 
 // --- keys ---------------------------------------------------------------------------------------
 
-/// Bits of elements, of type K, to keys and back. Floats: negative ones in reverse, NaN last.
+/// Bits of elements to keys and back. Floats: negative ones in reverse, NaN last. V is K or a
+/// register of K.
 template <class K, KeyMap Map>
 struct KeyBits {
+  static constexpr bool kWhole = Map == KeyMap::integer || Map == KeyMap::natural;
   static constexpr K kInfinity = static_cast<K>(Map == KeyMap::half    ? 0x7c00
                                                 : Map == KeyMap::brain ? 0x7f80
                                                 : sizeof(K) == 4       ? 0x7f800000
                                                                        : 0x7ff0000000000000);
-  MLX_FN static K flipped(K x) {
-    if constexpr (Map == KeyMap::integer) return x;
-    if constexpr (Map == KeyMap::natural) return static_cast<K>(x ^ kFirstKey<K>);
-    return static_cast<K>(x ^ ((x >> (8 * sizeof(K) - 1)) & kLastKey<K>));
+  template <class V>
+  MLX_FN static V every(K x) {
+    return static_cast<V>(x - V{});
   }
-  MLX_FN static K to_key(K x) {
-    if constexpr (Map == KeyMap::integer || Map == KeyMap::natural) return flipped(x);
-    return static_cast<K>(x & kLastKey<K>) > kInfinity ? kLastKey<K> : flipped(x);
+  template <class V>
+  MLX_FN static V flipped(V x) {
+    if constexpr (Map == KeyMap::integer) return x;
+    if constexpr (Map == KeyMap::natural) return static_cast<V>(x ^ every<V>(kFirstKey<K>));
+    const V sign = static_cast<V>(x >> (8 * sizeof(K) - 1));
+    return static_cast<V>(x ^ (sign & every<V>(kLastKey<K>)));
+  }
+  template <class V>
+  MLX_FN static V to_key(V x) {
+    if constexpr (kWhole) return flipped(x);
+    const V last = every<V>(kLastKey<K>), magnitude = static_cast<V>(x & last);
+    return magnitude > every<V>(kInfinity) ? last : flipped(x);
   }
   /// With equal keys for both zeros.
-  MLX_FN static K to_order(K x) {
-    if constexpr (Map == KeyMap::integer || Map == KeyMap::natural) return flipped(x);
-    return x == kFirstKey<K> ? K(0) : to_key(x);
+  template <class V>
+  MLX_FN static V to_order(V x) {
+    if constexpr (kWhole) return flipped(x);
+    return x == every<V>(kFirstKey<K>) ? V{} : to_key(x);
   }
 };
 
-template <class K, KeyMap Map>
-void to_keys(const void* in, void* out, int64_t n) {
+/// Applies `f` to registers of K.
+template <class K, class F>
+MLX_FN void each_register(const void* in, void* out, int64_t n, F f) {
+  constexpr int N = kLanesOf<K>;
   const K* from = static_cast<const K*>(in);
   K* to = static_cast<K*>(out);
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) to[i] = KeyBits<K, Map>::to_key(from[i]);
+  for (; n >= N; n -= N, from += N, to += N) store_keys(to, f(load_keys(from, N)), N);
+  if (n > 0) store_keys(to, f(load_keys(from, n)), n);
+}
+template <class K, KeyMap Map>
+void to_keys(const void* in, void* out, int64_t n) {
+  each_register<K>(in, out, n, [](Raw<K> x) MLX_INLINED { return KeyBits<K, Map>::to_key(x); });
 }
 template <class K, KeyMap Map>
 void from_keys(const void* in, void* out, int64_t n) {
-  const K* from = static_cast<const K*>(in);
-  K* to = static_cast<K*>(out);
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) to[i] = KeyBits<K, Map>::flipped(from[i]);
+  each_register<K>(in, out, n, [](Raw<K> x) MLX_INLINED { return KeyBits<K, Map>::flipped(x); });
 }
 template <class K, KeyMap Map>
 void to_order(const void* in, void* out, int64_t n) {
-  const K* from = static_cast<const K*>(in);
-  K* __restrict to = static_cast<K*>(out);
-  for (int64_t i = 0; i < n; ++i) to[i] = KeyBits<K, Map>::to_order(from[i]);
+  each_register<K>(in, out, n, [](Raw<K> x) MLX_INLINED { return KeyBits<K, Map>::to_order(x); });
 }
 
 template <int Bytes>
