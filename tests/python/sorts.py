@@ -26,7 +26,7 @@ def near_sampled_places(n, network):
         m = len(rows)
         if m <= network:
             break
-        count = 64 if m >= 16384 else 32 if m >= 2048 else 16
+        count = 64 if m >= 16384 else 32 if m >= 1024 else 16
         state, step, some = m * 0x9E3779B97F4A7C15 % 2**64, m // count, []
         for i in range(count):
             state = (state * 6364136223846793005 + 1442695040888963407) % 2**64

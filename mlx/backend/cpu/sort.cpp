@@ -403,6 +403,14 @@ void run_argsort(const KernelArgs& args) {
       if constexpr (sizeof(T) == 4) {
         if (lines.dense())
           return argsort_packed<int64_t>(lines, a.kth, args.workspace, x, positions);
+        if (a.kth < 0)
+          return sort_lines<int64_t>(
+              lines, a.kth, args.workspace, x, positions,
+              [](T v, int64_t i) {
+                const auto key = static_cast<int32_t>(KeyOf<T>::to_order(v) ^ KeyOf<T>::kSign);
+                return (int64_t{key} << 32) | i;
+              },
+              [](int64_t e) { return static_cast<uint32_t>(e); });
       } else if (lines.dense() && lines.n < kShortPositions) {
         return argsort_packed<int32_t>(lines, a.kth, args.workspace, x, positions);
       }

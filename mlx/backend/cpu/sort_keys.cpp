@@ -166,6 +166,19 @@ void order_run(const int64_t* keys, int64_t* packed, int64_t n, int bits, int64_
 
 }  // namespace
 
+namespace {
+
+/// Writes the difference of each key from the least one, without `shift` bits, above its position.
+template <class P>
+void pack_above(const int64_t* keys, int64_t n, int64_t least, int shift, int bits, P* packed) {
+  for (int64_t i = 0; i < n; ++i) {
+    const uint64_t key = (static_cast<uint64_t>(keys[i]) - static_cast<uint64_t>(least)) >> shift;
+    packed[i] = static_cast<P>(key << bits | static_cast<uint64_t>(i));
+  }
+}
+
+}  // namespace
+
 // Keys are shifted so that their positions fit below them. Where bits are lost, runs of keys that
 // are then equal are sorted again: their differences fit.
 void order_keys(const int64_t* keys, int64_t n, int64_t* spare, uint32_t* positions,
@@ -178,12 +191,16 @@ void order_keys(const int64_t* keys, int64_t n, int64_t* spare, uint32_t* positi
     least = std::min(least, keys[i]);
     most = std::max(most, keys[i]);
   }
-  const uint64_t from = static_cast<uint64_t>(least), range = static_cast<uint64_t>(most) - from;
-  const int shift = std::max(0, static_cast<int>(std::bit_width(range)) + bits - 63);
-  for (int64_t i = 0; i < n; ++i) {
-    const uint64_t key = (static_cast<uint64_t>(keys[i]) - from) >> shift;
-    packed[i] = static_cast<int64_t>(key << bits | static_cast<uint64_t>(i));
+  const uint64_t range = static_cast<uint64_t>(most) - static_cast<uint64_t>(least);
+  const int width = static_cast<int>(std::bit_width(range));
+  if (width + bits <= 31) {
+    auto* const few = reinterpret_cast<int32_t*>(packed);
+    pack_above(keys, n, least, 0, bits, few);
+    sort_keys(few, reinterpret_cast<int32_t*>(spare), n, reinterpret_cast<int32_t*>(room));
+    return key_sorts<int32_t>().positions(few, bits, positions, n);
   }
+  const int shift = std::max(0, width + bits - 63);
+  pack_above(keys, n, least, shift, bits, packed);
   sort_keys(packed, spare, n, room);
   for (int64_t i = 0; shift > 0 && i + 1 < n;) {
     const int64_t key = packed[i] >> bits;

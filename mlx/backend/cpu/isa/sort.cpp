@@ -183,7 +183,7 @@ template <class K>
 MLX_FN K sampled_pivot(const K* keys, int64_t n, int64_t rank, bool& equal) {
   constexpr int kMost = 64;
   K sample[kMost];
-  const int count = n >= 16384 ? 64 : n >= 2048 ? 32 : 16;
+  const int count = n >= 16384 ? 64 : n >= 1024 ? 32 : 16;
   const int64_t step = n / count;
   uint64_t state = static_cast<uint64_t>(n) * 0x9e3779b97f4a7c15;
   for (int i = 0; i < count; ++i) {
@@ -222,6 +222,20 @@ void heap_sort(K* keys, int64_t n) {
 }
 
 template <class K>
+bool all_equal(const K* keys, int64_t n, K x) {
+  constexpr int64_t kBlock = 64;
+  int64_t i = 0;
+  for (; i + kBlock <= n; i += kBlock) {
+    K other = 0;
+    for (int64_t k = 0; k < kBlock; ++k) other |= static_cast<K>(keys[i + k] ^ x);
+    if (other != 0) return false;
+  }
+  for (; i < n; ++i)
+    if (keys[i] != x) return false;
+  return true;
+}
+
+template <class K>
 void copy_keys(const K* from, K* to, int64_t n) {
   __builtin_memcpy(to, from, static_cast<size_t>(n) * sizeof(K));
 }
@@ -237,6 +251,10 @@ void quicksort(K* keys, K* spare, int64_t n, bool in_place, int depth) {
     }
     bool equal;
     const K pivot = sampled_pivot(keys, n, n / 2, equal);
+    if (equal && all_equal(keys, n, pivot)) {
+      if (!in_place) copy_keys(keys, spare, n);
+      return;
+    }
     int64_t less =
         in_place ? split<true>(keys, n, pivot, spare) : split<false>(keys, n, pivot, spare);
     const int64_t more = n - less;
