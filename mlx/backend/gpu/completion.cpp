@@ -17,7 +17,7 @@ using std::chrono::microseconds;
 /// How long a thread looks before it blocks: a little longer than the last wait for the same work
 /// took, hardly where that was long, since blocking then costs little beside it.
 microseconds looking_time(const LastWait& last_wait) {
-  constexpr microseconds kUsual{50}, kMost{300}, kLeast{10};
+  constexpr microseconds kUsual{50}, kMost{1500}, kLeast{10};
   if (!last_wait) return kUsual;
   const microseconds last{last_wait->load(std::memory_order_relaxed)};
   return last > kMost ? kLeast : std::max(kUsual, last + last / 4);

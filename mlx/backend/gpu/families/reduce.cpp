@@ -23,7 +23,7 @@ Accumulator value_of(Dtype t) {
 namespace {
 
 using device::ReduceArguments;
-constexpr int64_t kThreads = 256, kLanes = 32, kBlock = 512;
+constexpr int64_t kThreads = 256, kLanes = 32, kBlock = 512, kMostChunks = 8192;
 
 /// The name of a kind of reduction in the source of a kernel.
 struct Form {
@@ -106,9 +106,9 @@ bool plan(const ReduceAttrs& a, const Layout& in, int processors, Shapes& s) {
   // Enough for several warps on each processor.
   const int64_t wanted = int64_t{32} * processors * (s.columns ? kLanes : 1);
   if (p.kept_count * 2 <= wanted && p.reduced_count > 4 * kBlock) {
-    p.chunk = 2 * kBlock;
+    p.chunk = kBlock;
     while (p.chunk * std::max<int64_t>(wanted / p.kept_count, 1) < p.reduced_count ||
-           p.chunk * 1024 < p.reduced_count)
+           p.chunk * kMostChunks < p.reduced_count)
       p.chunk *= 2;
     p.chunks = (p.reduced_count + p.chunk - 1) / p.chunk;
   }
@@ -118,6 +118,7 @@ bool plan(const ReduceAttrs& a, const Layout& in, int processors, Shapes& s) {
 const ReduceAttrs& attrs_of(const Attrs* attrs) { return attrs_as<ReduceAttrs>(attrs); }
 
 constexpr int kMostOperands = 8, kMostInstructions = 16;
+constexpr size_t kShortProgram = 4;  // of which many elements are computed at once
 
 /// The operands of a program, which an element of what is reduced is computed from. False where
 /// they have too many axes.
@@ -156,7 +157,9 @@ std::string computing_source(const Step& step) {
   return cat("struct Arguments : ReduceArguments {\n  ProgramOperand in_[", inputs,
              "];\n  int64_t constants[", 2 * constants + 1,
              "];\n};\nstruct Source {\n"
-             "  static constexpr int kBatch = 4;\n"
+             "  static constexpr int kBatch = ",
+             p.code.size() <= kShortProgram ? 16 : 4,
+             ";\n"
              "  const Arguments& p;\n",
              members, "  MLX_FN Source(const Arguments& p, int64_t output)\n    : p(p)", starts,
              " {}\n"

@@ -110,9 +110,8 @@ struct Extreme {
   }
   static MLX_FN A load(T x, int64_t) { return widened_to<A>(x); }
   static MLX_FN A combine(A a, A b) {
-    if (is_nan(a)) return a;
-    if (is_nan(b)) return b;
-    return (Largest ? exceeds(a, b) : exceeds(b, a)) ? a : b;
+    // Of a number and a NaN the NaN: it exceeds nothing.
+    return (Largest ? exceeds(a, b) : exceeds(b, a)) || is_nan(a) ? a : b;
   }
 };
 

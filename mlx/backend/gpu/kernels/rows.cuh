@@ -77,31 +77,31 @@ MLX_FN A exponential(A x) {
 template <int G, int K, class T>
 struct Row {
   using A = Wide<T>;
-  const T* first;
-  int64_t n, stride;
+  const T* first;  ///< of the thread
+  int64_t n, step;
   A kept[K > 0 ? K : 1];
-  MLX_FN Row(const T* first_, int64_t n_, int64_t stride_) : first(first_), n(n_), stride(stride_) {
+  MLX_FN Row(const T* row, int64_t n_, int64_t stride)
+      : first(row + lane() * stride), n(n_), step(G * stride) {
+    const int count = static_cast<int>(n);
+    const T* at = first;
 #pragma unroll
-    for (int j = 0; j < K; ++j) {
-      const int64_t i = lane() + int64_t{G} * j;
-      kept[j] = i < n ? wide(first[i * stride]) : A(0);
-    }
+    for (int j = 0; j < K; ++j, at += step) kept[j] = lane() + G * j < count ? wide(*at) : A(0);
   }
   static MLX_FN int lane() { return static_cast<int>(threadIdx.x) % G; }
-  /// Calls f(i, x) for the thread's elements, from the first to the last.
+  /// Calls f(x) for the thread's elements, from the first to the last.
   template <class F>
   MLX_FN void each(F f) {
     if constexpr (K == 0) {
-      for (int64_t i = lane(); i < n; i += G) {
-        A x = wide(first[i * stride]);
-        f(i, x);
+      const T* at = first;
+      for (int64_t i = lane(); i < n; i += G, at += step) {
+        A x = wide(*at);
+        f(x);
       }
     } else {
+      const int count = static_cast<int>(n);
 #pragma unroll
-      for (int j = 0; j < K; ++j) {
-        const int64_t i = lane() + int64_t{G} * j;
-        if (i < n) f(i, kept[j]);
-      }
+      for (int j = 0; j < K; ++j)
+        if (lane() + G * j < count) f(kept[j]);
     }
   }
 };
@@ -113,9 +113,9 @@ struct SumExp {
   using A = Wide<T>;
   A shift, sum;
   MLX_FN explicit SumExp(Row<G, K, T>& row) : shift(-__builtin_inff()), sum(0) {
-    row.each([&](int64_t, A& x) { shift = Larger()(shift, x); });
+    row.each([&](A& x) { shift = Larger()(shift, x); });
     shift = over_group<G>(shift, Larger());
-    row.each([&](int64_t, A& x) {
+    row.each([&](A& x) {
       x = exponential(x - shift);
       sum += x;
     });
@@ -128,13 +128,14 @@ MLX_FN void softmax(const RowsArguments& p) {
   using A = Wide<T>;
   each_row<G>(p.rows, [&](int64_t r) {
     const int64_t first = r / p.stride * p.n * p.stride + r % p.stride;
-    T* out = reinterpret_cast<T*>(p.out) + first;
     Row<G, K, T> row(reinterpret_cast<const T*>(p.in) + first, p.n, p.stride);
     const SumExp<G, K, T> s(row);
     const A scale = 1 / s.sum;
-    row.each([&](int64_t i, A& x) {
+    T* out = reinterpret_cast<T*>(p.out) + first + row.lane() * p.stride;
+    row.each([&](A& x) {
       const A e = K > 0 ? x : exponential(x - s.shift);
-      out[i * p.stride] = stored<T>(e * scale);
+      *out = stored<T>(e * scale);
+      out += row.step;
     });
   });
 }
@@ -159,24 +160,26 @@ MLX_FN void norm(const RowsArguments& p) {
   const T* weight = reinterpret_cast<const T*>(p.weight);
   const T* bias = reinterpret_cast<const T*>(p.bias);
   each_row<G>(p.rows, [&](int64_t r) {
-    T* out = reinterpret_cast<T*>(p.out) + r * p.n;
     Row<G, K, T> row(reinterpret_cast<const T*>(p.in) + r * p.n, p.n, 1);
     A mean = 0, square = 0;
     if constexpr (Center) {
-      row.each([&](int64_t, A& x) { mean += x; });
+      row.each([&](A& x) { mean += x; });
       mean = over_group<G>(mean, Add()) / static_cast<A>(p.n);
     }
-    row.each([&](int64_t, A& x) {
+    row.each([&](A& x) {
       const A y = x - mean;
       square += y * y;
     });
     square = over_group<G>(square, Add()) / static_cast<A>(p.n);
     const A scale = A(1) / static_cast<A>(::sqrt(static_cast<double>(square) + p.eps));
-    row.each([&](int64_t i, A& x) {
+    int64_t i = row.lane();
+    T* out = reinterpret_cast<T*>(p.out) + r * p.n;
+    row.each([&](A& x) {
       A y = (x - mean) * scale;
       if (weight) y *= wide(weight[i]);
       if (bias) y += wide(bias[i]);
       out[i] = stored<T>(y);
+      i += G;
     });
   });
 }
