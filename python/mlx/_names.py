@@ -1,6 +1,6 @@
-"""Names of other frameworks, and what is called so here.
+"""Names of other frameworks, and the names or expressions that take their place here.
 
-``mx.cat`` raises an AttributeError that says ``PyTorch's cat is mx.concatenate here``. The tables
+``mx.cat`` raises an AttributeError that says ``for PyTorch's cat write mx.concatenate``. The tables
 are also a part of the documentation.
 """
 
@@ -30,7 +30,7 @@ TORCH = {
     "masked_select": "x[mask]",
     "mm": "mx.matmul",
     "mul": "mx.multiply",
-    "multinomial": "mx.random.categorical",
+    "multinomial": "mx.random.categorical(mx.log(p), num_samples=n)",
     "mv": "mx.matmul",
     "neg": "mx.negative",
     "no_grad": "mx.stop_gradient (nothing is recorded without mx.grad)",
@@ -68,7 +68,7 @@ NUMPY = {
     "apply_along_axis": "mx.vmap",
     "array_split": "mx.split at indices",
     "average": "mx.mean",
-    "cbrt": "mx.power(x, 1 / 3)",
+    "cbrt": "mx.sign(x) * mx.power(mx.abs(x), 1 / 3)",
     "column_stack": "mx.stack(..., axis=1)",
     "copy": "x.copy()",
     "corrcoef": "products of centred rows",
@@ -82,8 +82,8 @@ NUMPY = {
     "fliplr": "mx.flip(x, axis=1)",
     "flipud": "mx.flip(x, axis=0)",
     "float_power": "mx.power",
-    "fmax": "mx.maximum",
-    "fmin": "mx.minimum",
+    "fmax": "mx.where(mx.isnan(a), b, mx.where(mx.isnan(b), a, mx.maximum(a, b)))",
+    "fmin": "mx.where(mx.isnan(a), b, mx.where(mx.isnan(b), a, mx.minimum(a, b)))",
     "geomspace": "mx.exp(mx.linspace(...))",
     "hsplit": "mx.split(..., axis=1)",
     "hstack": "mx.concatenate(..., axis=1)",
@@ -96,7 +96,7 @@ NUMPY = {
     "msort": "mx.sort",
     "nanmax": "mx.max of mx.where(mx.isnan(x), -mx.inf, x)",
     "nanmean": "mx.mean of mx.where",
-    "nansum": "mx.sum(mx.nan_to_num(x))",
+    "nansum": "mx.sum(mx.where(mx.isnan(x), 0, x))",
     "ndarray": "mx.array",
     "product": "mx.prod",
     "ptp": "mx.max(x) - mx.min(x)",
@@ -116,6 +116,37 @@ NUMPY = {
     "cov": "products of centred rows",
     "angle": "mx.arctan2(mx.imag(x), mx.real(x))",
     "sinc": "mx.where(x == 0, 1, mx.sin(mx.pi * x) / (mx.pi * x))",
+}
+#: Functions of JAX that mlx.core has under another name.
+JAX = {
+    "jit": "mx.compile",
+    "jacfwd": "mx.vmap of mx.jvp",
+    "jacrev": "mx.vmap of mx.vjp",
+    "hessian": "mx.vmap of mx.jvp of mx.grad",
+    "lax": "mx.compile, and Python's loops and conditions",
+    "pmap": "mx.vmap, or mx.distributed",
+    "block_until_ready": "mx.eval",
+    "device_put": "mx.array, or x.to_device(mx.gpu)",
+    "make_jaxpr": "mx.export_to_dot",
+}
+#: Functions of the random modules of NumPy, PyTorch and JAX that mlx.core.random has otherwise.
+RANDOM = {
+    "rand": "mx.random.uniform(shape=shape)",
+    "randn": "mx.random.normal(shape)",
+    "random": "mx.random.uniform(shape=shape)",
+    "random_sample": "mx.random.uniform(shape=shape)",
+    "standard_normal": "mx.random.normal(shape)",
+    "choice": "x[mx.random.randint(0, len(x), shape)], or mx.random.permutation(x)[:n]",
+    "shuffle": "mx.random.permutation(x)",
+    "multinomial": "mx.random.categorical(mx.log(p), num_samples=n)",
+    "default_rng": "mx.random.key(seed)",
+    "Generator": "mx.random.key(seed)",
+    "RandomState": "mx.random.key(seed)",
+    "PRNGKey": "mx.random.key(seed)",
+    "manual_seed": "mx.random.seed(n)",
+    "integers": "mx.random.randint(low, high, shape)",
+    "exponential": "-mx.log(1 - mx.random.uniform(shape=shape))",
+    "fold_in": "mx.random.split(key, n)[i]",
 }
 #: Methods and attributes of tensors of PyTorch that arrays have under another name.
 TENSOR = {
@@ -182,6 +213,32 @@ NDARRAY = {
     "tobytes": "bytes(x)",
     "strides": "memoryview(x).strides",
 }
+#: Methods of modules of PyTorch that modules have under another name.
+MODULE = {
+    "buffers": "model.freeze(keys=[...]), which keeps parameters from being trained",
+    "cpu": "mx.set_default_device(mx.cpu): arrays belong to no device",
+    "cuda": "mx.set_default_device(mx.gpu): arrays belong to no device",
+    "double": "model.set_dtype(mx.float64)",
+    "float": "model.set_dtype(mx.float32)",
+    "forward": "the method __call__",
+    "half": "model.set_dtype(mx.float16)",
+    "load_state_dict": "model.load_weights(list(weights.items()))",
+    "named_parameters": "mlx.utils.tree_flatten(model.parameters())",
+    "requires_grad_": "model.freeze() and model.unfreeze()",
+    "state_dict": "dict(mlx.utils.tree_flatten(model.parameters()))",
+    "to": "model.set_dtype(dtype), or mx.set_default_device(device)",
+    "zero_grad": "nn.value_and_grad, which returns new gradients",
+}
+#: Names of torch.optim that mlx.optimizers has otherwise, and attributes of its optimizers.
+OPTIMIZERS = {
+    "lr_scheduler": "a function of the step as learning rate, such as optim.cosine_decay",
+    "Adadelta": "optim.AdaDelta",
+}
+OPTIMIZER = {
+    "param_groups": "optim.MultiOptimizer",
+    "state_dict": "optimizer.state",
+    "zero_grad": "nn.value_and_grad, which returns new gradients",
+}
 #: Classes of torch.nn that mlx.nn has under another name.
 LAYERS = {
     "BCELoss": "nn.losses.binary_cross_entropy(..., with_logits=False)",
@@ -216,7 +273,7 @@ def hint(name: str, place: str, tables: dict[str, dict[str, str]]) -> str:
     """The message for a name that ``place`` does not have."""
     for owner, table in tables.items():
         if name in table:
-            return f"{place} has no attribute {name!r}: {owner}'s {name} is {table[name]} here"
+            return f"{place} has no attribute {name!r}; for {owner}'s {name} write {table[name]}"
     return ""
 
 
@@ -232,7 +289,7 @@ class Missing:
         if text:
             raise AttributeError(text)
         raise AttributeError(
-            f"{place} has no attribute {name!r}", name=name, obj=sys.modules[self.module]
+            f"{place} has no attribute {name!r}", name=name, obj=sys.modules.get(self.module)
         )
 
 
@@ -251,6 +308,11 @@ class Elsewhere:
 METHODS = {"PyTorch": TENSOR, "NumPy": NDARRAY}
 
 
+def of_random() -> Missing:
+    """The ``__getattr__`` of mlx.core.random."""
+    return Missing("mlx.core.random", {"another library": RANDOM})
+
+
 def install(array_class: type) -> Missing:
     """Give arrays the attributes; return the ``__getattr__`` of mlx.core.
 
@@ -266,4 +328,4 @@ def install(array_class: type) -> Missing:
         return [n for n in object.__dir__(self) if not isinstance(vars(kind).get(n), Elsewhere)]
 
     array_class.__dir__ = __dir__  # type: ignore[method-assign, assignment]
-    return Missing("mlx.core", {"PyTorch": TORCH, "NumPy": NUMPY})
+    return Missing("mlx.core", {"PyTorch": TORCH, "NumPy": NUMPY, "JAX": JAX})

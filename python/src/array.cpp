@@ -154,7 +154,7 @@ nb::object format(nb::handle self, nb::handle spec) {
 }
 
 /// `values(a)`, of which a derivative that is lost is told.
-nb::object exported_values(const array& a, PyObject* values(const array&)) {
+nb::object exported_values(array a, PyObject* values(const array&)) {
   nb::object found = nb::steal(values(a));
   note_export(a);
   return found;

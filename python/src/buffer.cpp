@@ -298,7 +298,7 @@ void note_export(const array& a) {
   if (PyErr_WarnEx(PyExc_UserWarning, text, frames_to_program()) < 0) throw nb::python_error();
 }
 
-array exported(const array& a) {
+array exported(array a) {
   if (is_constant(a)) return a;
   evaluate({a});
   if (!core::is_live(a.node()->trace)) return a;

@@ -68,8 +68,9 @@ extern PyBufferProcs* array_buffer_procs();
 /// Warns, at the program's line, of a computed array with a derivative, which is lost where its
 /// values are used; throws ValueError where MLX_STRICT_EXPORT is set.
 void note_export(const array& a);
-/// The array, evaluated and noted, as one that no transformation knows.
-array exported(const array& a);
+/// The array, evaluated and noted, as one that no transformation knows. Other threads may assign to
+/// the program's array during the wait.
+array exported(array a);
 /// `a` as a NumPy array that shares its memory.
 nb::object to_numpy(nb::handle a, nb::handle dtype, nb::handle copy);
 

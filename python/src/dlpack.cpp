@@ -234,7 +234,7 @@ array from_dlpack(PyObject* o, std::optional<Dtype> dtype, bool share, std::opti
 namespace {
 
 /// True for an axis along which the address decreases.
-bool runs_backwards(const array& a) {
+bool runs_backwards(array a) {
   if (is_constant(a)) return false;
   evaluate({a});
   const Strides& strides = a.node()->value.strides;
@@ -302,7 +302,8 @@ PyObject* to_dlpack(nb::handle a, nb::handle stream, nb::handle max_version, nb:
                     std::optional<bool> copy) {
   array* source = &checked(a.ptr());
   array values = exported(*source);
-  if (core::is_live(source->node()->trace)) source = &values;
+  // Another thread may assign to an array that was waited for.
+  if (!is_constant(values)) source = &values;
   // The array is ready when this returns, on whichever stream the consumer works.
   if (const std::optional<Device> on = export_device(*source, stream, device))
     return to_device_capsule(*source, *on, max_version, copy);

@@ -54,7 +54,9 @@ NB_MODULE(core, m) {
 #undef MLX_BIND_MODULE
 #undef MLX_BIND_CLASS
   nb::module_::import_("mlx._reprlib").attr("install")(array_class);
-  m.attr("__getattr__") = nb::module_::import_("mlx._names").attr("install")(array_class);
+  nb::module_ names = nb::module_::import_("mlx._names");
+  m.attr("__getattr__") = names.attr("install")(array_class);
+  m.attr("random").attr("__getattr__") = names.attr("of_random")();
 }
 
 }  // namespace mlx::python

@@ -1,7 +1,9 @@
 """The GIL: waits release it, engine threads never take it, signals end waits."""
 
 import io
+import itertools
 import pathlib
+import pickle
 import re
 import signal
 import threading
@@ -190,11 +192,13 @@ def test_other_threads_run_while_arrays_are_copied(tmp_path):
 
 
 def test_an_array_may_change_while_another_thread_waits_for_it():
-    for wait in (mx.nonzero, mx.unique, mx.array.tolist, lambda a: a[a > 1], np.array, str):
+    waits = (mx.nonzero, mx.unique, mx.array.tolist, lambda a: a[a > 1], np.array, str)
+    exports = (memoryview, np.from_dlpack, bytes, pickle.dumps, mx.array.__array__)
+    for wait, pause in itertools.product(waits + exports, (0.001, 0.01)):
         x = much(3)
 
-        def change(x=x):
-            time.sleep(0.01)
+        def change(x=x, pause=pause):
+            time.sleep(pause)
             x[...] = 0
             x += mx.zeros((1200, 1200))
 

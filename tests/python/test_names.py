@@ -1,12 +1,16 @@
 """Names of other frameworks: the message of an AttributeError, and that its names exist."""
 
+import itertools
 import re
 
+import numpy as np
 import pytest
 
 import mlx
 import mlx.core as mx
 import mlx.nn as nn
+import mlx.optimizers as optim
+import mlx.utils
 from mlx import _names
 
 TABLES = {
@@ -15,9 +19,23 @@ TABLES = {
     "TENSOR": mx.array(1.0),
     "NDARRAY": mx.array(1.0),
     "LAYERS": nn,
+    "JAX": mx,
+    "RANDOM": mx.random,
+    "MODULE": nn.Linear(1, 1),
+    "OPTIMIZERS": optim,
+    "OPTIMIZER": optim.SGD(0.1),
+}
+OWNERS = {
+    "mx": mx,
+    "nn": nn,
+    "optim": optim,
+    "mlx": mlx,
+    "x": mx.array([1.0]),
+    "model": nn.Linear(1, 1),
+    "optimizer": optim.SGD(0.1),
 }
 CASES = [(table, name) for table in TABLES for name in vars(_names)[table]]
-WRITTEN = re.compile(r"\b(?:mx|nn|x)(?:\.[A-Za-z_]\w*)+")
+WRITTEN = re.compile(rf"\b(?:{'|'.join(OWNERS)})(?:\.[A-Za-z_]\w*)+")
 
 
 @pytest.mark.parametrize(("table", "name"), CASES)
@@ -25,12 +43,25 @@ def test_hint(table, name):
     """The name is absent, the error says what is called so, and that exists."""
     place, here = TABLES[table], vars(_names)[table][name]
     assert not hasattr(place, name) and getattr(place, name, 7) == 7
-    with pytest.raises(AttributeError, match=re.escape(f"{name} is {here} here")):
+    with pytest.raises(AttributeError, match=re.escape(f"{name} write {here}") + "$"):
         getattr(place, name)
     for path in WRITTEN.findall(here):
-        value = {"mx": mx, "nn": nn, "x": mx.array([1.0])}[path.split(".")[0]]
+        value = OWNERS[path.split(".")[0]]
         for part in path.split(".")[1:]:
             value = getattr(value, part)
+
+
+SPECIAL = [float("nan"), -8.0, -0.5, 0.0, 1.0, 27.0]
+
+
+@pytest.mark.parametrize("name", ["cbrt", "nansum", "fmax", "fmin"])
+def test_expressions_give_numpys_values(name):
+    """Also for negative numbers and NaN."""
+    x = mx.array(SPECIAL)
+    a, b = (mx.array(v) for v in zip(*itertools.product(SPECIAL, SPECIAL), strict=True))
+    arguments = [np.array(v) for v in ((a, b) if name.startswith("f") else (x,))]
+    got = eval(_names.NUMPY[name], {"mx": mx, "x": x, "a": a, "b": b})
+    np.testing.assert_allclose(got, getattr(np, name)(*arguments), rtol=1e-6)
 
 
 def test_names_that_do_not_exist():

@@ -243,3 +243,48 @@ def test_compiled_step():
         return losses
 
     assert run(compiled=True) == pytest.approx(run(compiled=False), rel=1e-6)
+
+
+SETTINGS = {
+    "SGD(learning_rate=0.1, momentum=0.9, weight_decay=0.0, dampening=0.0, nesterov=False)": (
+        lambda: optim.SGD(0.1, momentum=0.9)
+    ),
+    "RMSprop(learning_rate=0.01, alpha=0.99, eps=1e-08)": lambda: optim.RMSprop(0.01),
+    "Lion(learning_rate=<schedule cosine_decay>, betas=[0.9, 0.99], weight_decay=0.0)": (
+        lambda: optim.Lion(optim.cosine_decay(0.1, 10))
+    ),
+    "Muon(learning_rate=<schedule schedule_of_a_test>, momentum=0.95, weight_decay=0.01,"
+    " nesterov=True, ns_steps=5)": lambda: optim.Muon(schedule_of_a_test),
+}
+
+
+def schedule_of_a_test(step):
+    return 0.1
+
+
+@pytest.mark.parametrize("text", SETTINGS)
+def test_repr(text):
+    """The settings by name; schedules by their function."""
+    assert repr(SETTINGS[text]()) == text
+
+
+@pytest.mark.parametrize("name", ["Adafactor", "MultiOptimizer", "Adam", "AdaDelta"])
+def test_repr_of_others(name):
+    """Every optimizer has one, also while its state is traced."""
+    made = optim.MultiOptimizer([optim.SGD(1.0)]) if name == "MultiOptimizer" else None
+    made = made or getattr(optim, name)(learning_rate=0.1)
+    texts = []
+
+    def traced(x):
+        texts.append(repr(made))
+        return x
+
+    mx.compile(traced, inputs=made.state)(mx.array(1.0))
+    assert repr(made).startswith(f"{name}(") and texts[0].startswith(f"{name}(")
+
+
+@pytest.mark.parametrize("given", [{"w": mx.array(1.0)}, [mx.array(1.0)], nn.Linear(1, 1)])
+def test_parameters_are_no_learning_rate(given):
+    """As the first argument, where other libraries have them."""
+    with pytest.raises(TypeError, match=r"\[Adam\] learning_rate is a \w+; .* is accepted"):
+        optim.Adam(given)

@@ -40,6 +40,8 @@ def value_and_grad(model: Module, fn: Callable[_P, _R]) -> Callable[_P, tuple[_R
     (1, 2)
     """
 
+    if isinstance(fn, Module) and callable(model) and not isinstance(model, Module):
+        raise TypeError("[value_and_grad] a function, then a module; the module comes first")
     return update_wrapper(partial(_value_and_gradients, model, fn), fn)
 
 

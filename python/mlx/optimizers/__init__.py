@@ -1,6 +1,9 @@
 """Optimizers and schedules for their settings."""
 
+from typing import TYPE_CHECKING
+
 import mlx.core as mx  # noqa: F401
+from mlx._names import OPTIMIZERS, Missing
 from mlx.nn import Module as Module
 from mlx.optimizers.optimizers import (
     SGD as SGD,
@@ -31,3 +34,7 @@ from mlx.utils import (
     tree_reduce as tree_reduce,
     tree_unflatten as tree_unflatten,
 )
+
+if not TYPE_CHECKING:  # a type checker would accept every name
+    __getattr__ = Missing("mlx.optimizers", {"PyTorch": OPTIMIZERS})
+del OPTIMIZERS, TYPE_CHECKING, Missing

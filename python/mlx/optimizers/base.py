@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import mlx.core as mx
+from mlx._names import OPTIMIZER, hint
 from mlx.nn import Module
 from mlx.utils import tree_flatten, tree_map, tree_merge, tree_unflatten
 
 LearningRate = float | Callable[[mx.array], mx.array]
 _Tree = dict[str, Any]  # parameters, gradients or state, nested by name
+
+
+def _name_of(schedule: Callable[..., Any]) -> str:
+    """The name of a schedule's function, for a repr."""
+    function = getattr(schedule, "func", schedule)  # of a partial application
+    name = getattr(function, "__qualname__", type(function).__name__)
+    return f"<schedule {name.split('.')[0].lstrip('_')}>"
+
+
+def _number(x: mx.array) -> str:
+    """The value of a setting; inside of a compiled function it is not known."""
+    try:
+        return f"{x.item():.7g}"
+    except ValueError:
+        return "<traced>"
 
 
 class Optimizer:
@@ -37,8 +54,29 @@ class Optimizer:
         self._state: _Tree = {"step": mx.array(0, mx.uint64)}
         self._schedulers = dict(schedulers or {})
 
+    def __repr__(self) -> str:
+        settings = []
+        for name in list(inspect.signature(type(self).__init__).parameters)[1:]:
+            if name in self._schedulers:
+                settings.append(f"{name}={_name_of(self._schedulers[name])}")
+            elif isinstance(value := self._state.get(name, getattr(self, name, None)), mx.array):
+                settings.append(f"{name}={_number(value)}")
+            else:
+                settings.append(f"{name}={value!r}")
+        return f"{type(self).__name__}({', '.join(settings)})"
+
+    def __getattr__(self, name: str) -> NoReturn:
+        text = hint(name, "an optimizer", {"PyTorch": OPTIMIZER})
+        text = text or f"{type(self).__name__!r} object has no attribute {name!r}"
+        raise AttributeError(text, name=name, obj=self)
+
     def _maybe_schedule(self, name: str, value: float | Callable[[mx.array], mx.array]) -> None:
         """Put a setting into the state, and keep the schedule if it has one."""
+        if isinstance(value, (dict, list)):
+            raise TypeError(
+                f"[{type(self).__name__}] {name} is a {type(value).__name__}; a number or a"
+                " schedule is accepted, and parameters belong to update(model, gradients)"
+            )
         if callable(value):
             self._schedulers[name] = value
             self._state[name] = mx.array(value(self.step))

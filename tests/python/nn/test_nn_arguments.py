@@ -228,3 +228,47 @@ def test_strict_freezing_of_trees():
     assert not without._no_grad
     with pytest.raises(KeyError):
         model.freeze(keys="bias", strict=True, recurse=False)
+
+
+NAMED_PADDINGS = {
+    "valid": ((3, 8, 3), dict(padding="valid"), (2, 18, 8)),
+    "strided": ((3, 8, 3), dict(padding="valid", stride=2), (2, 9, 8)),
+    "same": ((3, 8, 5), dict(padding="same"), (2, 20, 8)),
+    "dilated": ((3, 8, 4), dict(padding="same", dilation=2), (2, 20, 8)),
+    "one": ((3, 8, 1), dict(padding="same"), (2, 20, 8)),
+}
+
+
+@pytest.mark.parametrize("name", NAMED_PADDINGS)
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_named_paddings(name, dims):
+    """The shape, and the values of the padding in numbers."""
+    sizes, options, shape = NAMED_PADDINGS[name]
+    layer = getattr(nn, f"Conv{dims}d")(*sizes, **options)
+    x = mx.random.normal((2, *(20,) * dims, 3))
+    y = layer(x)
+    assert y.shape == (2, *shape[1:2] * dims, 8)
+    reach = options.get("dilation", 1) * (sizes[2] - 1) // 2
+    number = reach if options["padding"] == "same" else 0
+    other = getattr(nn, f"Conv{dims}d")(*sizes, **(options | {"padding": number}))
+    other.update(layer.parameters())
+    assert mx.array_equal(y, other(x)) and repr(layer) == repr(other)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (dict(kernel_size=4, padding="same"), r"\[Conv2d\] padding='same' with a kernel of \(4, "),
+        (dict(kernel_size=3, stride=2, padding="same"), r"\[Conv2d\] padding='same' with a stride"),
+        (dict(kernel_size=3, padding="full"), r"\[Conv2d\] padding='full'; .* are accepted"),
+    ],
+)  # fmt: skip
+def test_named_paddings_that_do_not_exist(options, message):
+    with pytest.raises(ValueError, match=message):
+        nn.Conv2d(3, 8, **options)
+
+
+def test_a_function_before_its_module():
+    """The order of `value_and_grad` is the other one."""
+    with pytest.raises(TypeError, match=r"\[value_and_grad\] .*the module comes first"):
+        nn.value_and_grad(lambda x: x, nn.Linear(1, 1))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import mlx.core as mx
+from mlx._names import MODULE, hint
 from mlx.utils import tree_flatten, tree_unflatten
 
 Filter = Callable[["Module", str, Any], bool]
@@ -139,7 +140,14 @@ class Module(dict):  # type: ignore[type-arg]
             return self[key]
         except KeyError:
             pass
-        return object.__getattribute__(self, key)  # raises a failed property's own error
+        try:
+            return object.__getattribute__(self, key)  # raises a failed property's own error
+        except AttributeError:
+            if (text := hint(key, "a module", {"PyTorch": MODULE})) and not hasattr(
+                type(self), key
+            ):
+                raise AttributeError(text, name=key, obj=self) from None
+            raise
 
     def __setattr__(self, key: str, val: Any) -> None:
         of_class = getattr(type(self), key, None)

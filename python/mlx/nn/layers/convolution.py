@@ -31,7 +31,7 @@ class _Conv(Module):
         out_channels: int,
         kernel_size: int | tuple[Any, ...],
         stride: int | tuple[Any, ...] = 1,
-        padding: int | tuple[Any, ...] = 0,
+        padding: int | tuple[Any, ...] | str = 0,
         dilation: int | tuple[Any, ...] = 1,
         groups: int = 1,
         bias: bool = True,
@@ -52,9 +52,36 @@ class _Conv(Module):
         if bias:
             self.bias = mx.zeros((out_channels,))
         self.stride = self._per_axis(stride)
-        self.padding = self._per_axis(padding)
         self.dilation = dilation
+        if isinstance(padding, str):
+            padding = self._named_padding(padding, kernel)
+        self.padding = self._per_axis(padding)
         self.groups = groups
+
+    def _named_padding(self, name: str, kernel: tuple[Any, ...]) -> int | tuple[Any, ...]:
+        """The zeros on both sides for "valid", none, or "same", as many as keep the lengths."""
+        if name not in ("same", "valid"):
+            raise ValueError(
+                f"[{type(self).__name__}] padding={name!r}; numbers, 'same' and 'valid' are"
+                " accepted"
+            )
+        if name == "valid":
+            return 0
+        ones = (1,) * self._dims
+        if self._per_axis(self.stride) not in (1, ones):
+            raise ValueError(
+                f"[{type(self).__name__}] padding='same' with a stride of {self.stride};"
+                " strides of 1 keep the length"
+            )
+        dilation = self._per_axis(self.dilation)
+        each = dilation if isinstance(dilation, tuple) else (dilation,) * self._dims
+        spans = [d * (k - 1) for d, k in zip(each, kernel, strict=True)]
+        if any(span % 2 for span in spans):
+            raise ValueError(
+                f"[{type(self).__name__}] padding='same' with a kernel of {kernel}; odd lengths"
+                " are padded alike on both sides, and mx.pad pads others"
+            )
+        return tuple(span // 2 for span in spans) if self._dims > 1 else spans[0] // 2
 
     def _per_axis(self, value: int | tuple[Any, ...]) -> int | tuple[Any, ...]:
         return (value,) * self._dims if isinstance(value, int) and self._dims > 1 else value
@@ -85,7 +112,8 @@ class Conv1d(_Conv):
         out_channels: the number of output channels.
         kernel_size: the length of the kernel.
         stride: the distance of neighbouring windows.
-        padding: the zeros on both sides.
+        padding: the zeros on both sides, ``"valid"`` for none, or ``"same"`` for as many as keep
+            the length.
         dilation: the distance of neighbouring elements of a window.
         groups: the channels are divided into this many groups, convolved one by one.
         bias: whether there is a bias.
@@ -110,7 +138,8 @@ class Conv2d(_Conv):
         out_channels: the number of output channels.
         kernel_size: the size of the kernel.
         stride: the distance of neighbouring windows.
-        padding: the zeros on all sides.
+        padding: the zeros on all sides, ``"valid"`` for none, or ``"same"`` for as many as keep the
+            sizes.
         dilation: the distance of neighbouring elements of a window.
         groups: the channels are divided into this many groups, convolved one by one.
         bias: whether there is a bias.
@@ -135,7 +164,8 @@ class Conv3d(_Conv):
         out_channels: the number of output channels.
         kernel_size: the size of the kernel.
         stride: the distance of neighbouring windows.
-        padding: the zeros on all sides.
+        padding: the zeros on all sides, ``"valid"`` for none, or ``"same"`` for as many as keep the
+            sizes.
         dilation: the distance of neighbouring elements of a window.
         bias: whether there is a bias.
 
@@ -153,7 +183,7 @@ class Conv3d(_Conv):
         out_channels: int,
         kernel_size: int | tuple[Any, ...],
         stride: int | tuple[Any, ...] = 1,
-        padding: int | tuple[Any, ...] = 0,
+        padding: int | tuple[Any, ...] | str = 0,
         dilation: int | tuple[Any, ...] = 1,
         bias: bool = True,
     ) -> None:
