@@ -126,6 +126,7 @@ void add_files(std::vector<Case>& cases, const std::string& folder) {
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     std::ifstream file(entry.path(), std::ios::binary);
     const std::string text((std::istreambuf_iterator<char>(file)), {});
+    if (!text.starts_with("mlxcub")) continue;  // no kernel: the count of the folder's bytes
     // The magic and three numbers (cache.cpp), the first of them the length of the key that
     // follows: architecture, compiler, source.
     uint64_t length = 0;

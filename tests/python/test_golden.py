@@ -55,7 +55,8 @@ def test_every_explanation_is_below_a_title_of_the_page():
 
 # Answers of the device itself: recorded on a machine whose only one is the CPU.
 ABOUT_DEVICES = re.compile(
-    r"(?<!repr\()mx\.gpu|cuda\.is_available|^repr\(mx\.default_(device|stream)\([\w.]*\)\)$"
+    r"(?<!repr\()mx\.gpu|cuda\.is_available|^repr\(mx\.default_(device|stream)\([\w.]*\)\)$|"
+    r"force_fused=True"
 )
 ABOUT_CUDA = re.compile(r"__dlpack_device__|fast\.(precompiled_)?cuda_kernel")
 ROUNDED = 1e-6  # of the largest element: kernels of a GPU add in an order of their own
