@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "mlx/backend/cpu/sort_keys.h"
 #include "mlx/backend/cpu/threads.h"
 #include "mlx/core/dtype.h"
 
@@ -188,9 +189,10 @@ E* parallel_radix_sort(E* a, E* spare, int64_t n) {
   return a;
 }
 
-/// Sorts `a`; equal keys keep their order if elements carry indices. Returns `a` or `spare`.
+/// Sorts elements with unsigned keys; equal ones keep their order if elements carry indices.
+/// Returns `a` or `spare`.
 template <class E>
-E* sort_run(E* a, E* spare, int64_t n, bool threads) {
+E* radix_run(E* a, E* spare, int64_t n, bool threads) {
   constexpr int kBits = Digits<E>::kBits;
   if (n <= 40) {
     insertion_sort(a, n);
@@ -204,6 +206,18 @@ E* sort_run(E* a, E* spare, int64_t n, bool threads) {
   }
   if (n > UINT32_MAX) return parallel_radix_sort(a, spare, n);
   return radix_sort(a, spare, n);
+}
+
+/// Sorts signed keys or other elements. Returns `a` or `spare`. With `room` for n elements more,
+/// several threads may work on them.
+template <class E>
+E* sort_run(E* a, E* spare, int64_t n, E* room) {
+  if constexpr (std::is_signed_v<E>) {
+    sort_keys(a, spare, n, room);
+    return a;
+  } else {
+    return radix_run(a, spare, n, room != nullptr);
+  }
 }
 
 /// Number of elements at the nearer end of n sorted ones, from rank `kth` to that end.
@@ -225,8 +239,9 @@ E sampled_bound(const E* a, int64_t n, int64_t kth) {
 /// `select_run` for ranks near an end of a long range: elements beyond a sampled bound move to that
 /// end and are sorted there. False, with `a` unchanged, if the sample says too little: there are
 /// fewer elements beyond the bound than asked for, as where most are equal, or very many.
-template <class E>
-bool select_near_end(E* a, E* spare, int64_t n, int64_t kth) {
+/// `sort(elements, spare, count)` returns the location of the result.
+template <class E, class Sort>
+bool select_near_end(E* a, E* spare, int64_t n, int64_t kth, Sort sort) {
   constexpr int64_t kBlock = 64;
   const bool upper = n - kth <= kth;
   const E bound = sampled_bound(a, n, kth);
@@ -258,24 +273,31 @@ bool select_near_end(E* a, E* spare, int64_t n, int64_t kth) {
     for (; there != there_end && *there == to; ++there) ++to;
     std::swap(a[*away], a[to]);
   }
-  const E* done = sort_run(a + first, spare, count, false);
+  const E* done = sort(a + first, spare, count);
   if (done == spare) std::copy(done, done + count, a + first);
   return true;
+}
+
+/// Whether `select_near_end` is tried.
+inline bool is_near_end(int64_t n, int64_t kth) {
+  return n >= 1 << 15 && n <= UINT32_MAX && from_end(n, kth) <= n / 64;
 }
 
 /// Moves the element of rank `kth` to its place, with none larger before it and none smaller after
 /// it.
 template <class E>
-E* select_run(E* a, E* spare, int64_t n, int64_t kth, bool threads) {
-  using D = Digits<E>;
-  if constexpr (D::kBits <= 16) {
-    return sort_run(a, spare, n, threads);
-  } else {
+E* select_run(E* a, E* spare, int64_t n, int64_t kth, E* room) {
+  if (sizeof(E) <= 2 || n < 1024) return sort_run(a, spare, n, room);
+  auto sort = [](E* some, E* other, int64_t count) {
+    return sort_run<E>(some, other, count, nullptr);
+  };
+  if (is_near_end(n, kth) && select_near_end(a, spare, n, kth, sort)) return a;
+  if constexpr (std::is_signed_v<E>) {
+    select_keys(a, spare, n, kth, room);
+    return a;
+  } else if constexpr (sizeof(E) > 2) {
+    using D = Digits<E>;
     constexpr int kWidth = 11, kShift = D::kShift + D::kBits - kWidth;
-    if (n < 1024) return sort_run(a, spare, n, threads);
-    if (n >= 1 << 15 && n <= UINT32_MAX && from_end(n, kth) <= n / 64 &&
-        select_near_end(a, spare, n, kth))
-      return a;
     auto digit = [](E e) { return static_cast<int64_t>(D::key(e) >> kShift); };
     int64_t counts[1 << kWidth] = {};
     for (int64_t i = 0; i < n; ++i) ++counts[digit(a[i])];
@@ -289,10 +311,28 @@ E* select_run(E* a, E* spare, int64_t n, int64_t kth, bool threads) {
     }
     E* middle = spare + below;
     const int64_t m = counts[pivot];
-    const E* done = sort_run(middle, a, m, threads);
+    const E* done = sort_run(middle, a, m, room);
     if (done != middle) std::copy(done, done + m, middle);
     return spare;
   }
+  return a;
+}
+
+/// `select_run` of signed keys of 32 bits above positions. Equal keys near an end are in the order
+/// of a sort by keys alone.
+inline void select_packed(int64_t* a, int64_t* spare, int64_t n, int64_t kth, int64_t* room) {
+  auto by_keys = [](int64_t* some, int64_t* other, int64_t count) {
+    constexpr uint64_t kSign = uint64_t{1} << 63;
+    auto *from = reinterpret_cast<Packed*>(some), *to = reinterpret_cast<Packed*>(other);
+    for (int64_t i = 0; i < count; ++i) from[i].bits ^= kSign;
+    Packed* const done = radix_run(from, to, count, false);
+    for (int64_t i = 0; i < count; ++i) done[i].bits ^= kSign;
+    return done == from ? some : other;
+  };
+  if (n < 1024)
+    sort_keys(a, spare, n, room);
+  else if (!is_near_end(n, kth) || !select_near_end(a, spare, n, kth, by_keys))
+    select_keys(a, spare, n, kth, room);
 }
 
 }  // namespace mlx::core::cpu

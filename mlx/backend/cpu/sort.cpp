@@ -60,18 +60,23 @@ struct Lines {
     count = num_elements(shape);
   }
   Odometer<2> odometer() const { return {shape, {strides[0], strides[1]}}; }
+  /// Whether elements of a line are neighbours.
+  bool dense() const { return in_stride == 1 && out_stride == 1; }
+  /// Whether lines follow one another, too.
+  bool adjoining() const {
+    return dense() &&
+           (count == 1 || (shape.size() == 1 && strides[0][0] == n && strides[1][0] == n));
+  }
 };
 
 constexpr int64_t kGroup = 64;  // lines copied together
-
-constexpr int64_t kLongLine = 1 << 17;  // minimum line length for several threads per line
 
 /// Distance between lines in scratch memory: not a power of two, to avoid cache set conflicts.
 int64_t pitch_of(int64_t n) { return (n + 15) / 16 * 16 + 16; }
 /// Scratch bytes of a sort whose lines are distributed over threads; others allocate their own.
 template <class E>
 size_t scratch_of(int64_t n) {
-  return n < kLongLine ? 0 : 2 * static_cast<size_t>(pitch_of(n)) * sizeof(E);
+  return n < kLongLine ? 0 : 3 * static_cast<size_t>(pitch_of(n)) * sizeof(E);
 }
 
 /// Elements of a line to keys, or back.
@@ -84,7 +89,8 @@ void transfer(int64_t n, int64_t stride, F f) {
   }
 }
 
-/// Calls `run(E* keys, E* spare) -> E*` on every line: elements become keys by `load(x, position)`
+/// Calls `run(E* keys, E* spare, E* room) -> E*` on every line, with `room` if several threads may
+/// work on it: elements become keys by `load(x, position)`
 /// and results by `store(key)`.
 template <class E, class T, class O, class Load, class Store, class Run>
 void each_line(const Lines& lines, const T* in, O* out, Load load, Store store, Run run,
@@ -92,7 +98,7 @@ void each_line(const Lines& lines, const T* in, O* out, Load load, Store store, 
   const int64_t n = lines.n, pitch = pitch_of(n);
   const bool threads_inside = scratch && lines.count < 2 * num_threads();
   // Neighbouring lines share cache lines if the axis is not the innermost.
-  const bool alone = threads_inside || (lines.in_stride == 1 && lines.out_stride == 1);
+  const bool alone = threads_inside || lines.dense();
   const int64_t group =
       alone ? 1 : std::clamp<int64_t>((1 << 18) / (n * static_cast<int64_t>(sizeof(E))), 1, kGroup);
   auto some = [&](int64_t begin, int64_t end) {
@@ -118,7 +124,7 @@ void each_line(const Lines& lines, const T* in, O* out, Load load, Store store, 
           for (int64_t k = 0; k < g; ++k) read(k, i, i * lines.in_stride);
       }
       for (int64_t k = 0; k < g; ++k) {
-        sorted[k] = run(first + k * pitch, spare, threads_inside);
+        sorted[k] = run(first + k * pitch, spare, threads_inside ? first + 2 * pitch : nullptr);
         // The line's own memory becomes the spare of the next.
         if (sorted[k] == spare) spare = first + k * pitch;
       }
@@ -144,12 +150,183 @@ void sort_lines(const Lines& lines, int64_t kth, void* scratch, const T* in, O* 
                 Store store) {
   each_line<E>(
       lines, in, out, load, store,
-      [&](E* a, E* spare, bool threads) {
-        return kth < 0 ? sort_run(a, spare, lines.n, threads)
-                       : select_run(a, spare, lines.n, kth, threads);
+      [&](E* a, E* spare, E* room) {
+        return kth < 0 ? sort_run(a, spare, lines.n, room)
+                       : select_run(a, spare, lines.n, kth, room);
       },
       sizeof(E) > 4 ? 12 : 6, scratch);
 }
+
+// --- dense lines --------------------------------------------------------------------------------
+
+/// The signed keys of elements T.
+template <class T>
+using SignedKey = std::make_signed_t<typename UintOf<sizeof(T)>::type>;
+template <class T>
+constexpr size_t key_map() {
+  return static_cast<size_t>(std::is_same_v<T, float16_t>    ? KeyMap::half
+                             : std::is_same_v<T, bfloat16_t> ? KeyMap::brain
+                             : KeyOf<T>::kFloat              ? KeyMap::real
+                             : KeyOf<T>::kSigned             ? KeyMap::integer
+                                                             : KeyMap::natural);
+}
+
+/// Calls `run(from, to, rows, room, threads)` on dense lines, several adjoining short ones at once.
+/// `room` holds `rooms` keys K for each element, and for at least one line more.
+template <class K, class T, class O, class Run>
+void each_dense_line(const Lines& lines, const T* in, O* out, int64_t rooms, Run run,
+                     double ns_each, void* scratch) {
+  constexpr int64_t kTogether = 2048;
+  const int64_t n = lines.n;
+  if (scratch && lines.count < 2 * num_threads()) {
+    Odometer<2> at = lines.odometer();
+    for (int64_t i = 0; i < lines.count; ++i, at.next())
+      run(in + at[0], out + at[1], int64_t{1}, static_cast<K*>(scratch), true);
+    return;
+  }
+  const int64_t together = lines.adjoining() ? std::max<int64_t>(1, kTogether / n) : 1;
+  auto some = [&](int64_t begin, int64_t end) {
+    const std::unique_ptr<K[]> room(new K[(rooms * together + 1) * n]);
+    Odometer<2> at = lines.odometer();
+    at.seek(begin);
+    while (begin < end) {
+      const int64_t rows = std::min(together, end - begin);
+      run(in + at[0], out + at[1], rows, room.get(), false);
+      begin += rows;
+      if (together > 1)
+        at.seek(std::min(begin, lines.count - 1));
+      else
+        at.next();
+    }
+  };
+  parallel_for(lines.count, together, some,
+               ns_each * static_cast<double>(n) * static_cast<double>(lines.count));
+}
+
+/// f(begin, end) on ranges of n elements.
+template <class F>
+void each_part(int64_t n, bool threads, F f) {
+  if (threads)
+    parallel_for(n, 1 << 14, f, 0.3 * static_cast<double>(n));
+  else
+    f(int64_t{0}, n);
+}
+template <class T, class O>
+void convert_keys(KeysFn convert, const T* from, O* to, int64_t n, bool threads) {
+  static_assert(sizeof(T) == sizeof(O));
+  if (!convert && static_cast<const void*>(from) == to) return;
+  each_part(n, threads, [&](int64_t begin, int64_t end) {
+    if (convert)
+      convert(from + begin, to + begin, end - begin);
+    else
+      std::memcpy(static_cast<void*>(to + begin), from + begin,
+                  static_cast<size_t>(end - begin) * sizeof(T));
+  });
+}
+
+/// Sorts keys in the place of the results.
+template <class T>
+void sort_dense(const Lines& lines, int64_t kth, void* scratch, const T* in, T* out) {
+  using K = SignedKey<T>;
+  const KeySorts<K>& kernels = key_sorts<K>();
+  const int64_t n = lines.n;
+  each_dense_line<K>(
+      lines, in, out, 0,
+      [&](const T* from, T* to, int64_t rows, K* spare, bool threads) {
+        K* const keys = reinterpret_cast<K*>(to);
+        convert_keys(kernels.to_keys[key_map<T>()], from, keys, rows * n, threads);
+        K* const room = threads ? spare + n : nullptr;
+        if (kth < 0 && rows > 1)
+          kernels.sort(keys, n, rows, spare);
+        else if (kth < 0)
+          sort_keys(keys, spare, n, room);
+        else
+          for (int64_t i = 0; i < rows; ++i) select_run(keys + i * n, spare, n, kth, room);
+        convert_keys(kernels.from_keys[key_map<T>()], keys, to, rows * n, threads);
+      },
+      sizeof(T) > 4 ? 4 : 2, scratch);
+}
+
+/// Positions of shorter lines fit below keys of 16 bits in 32.
+constexpr int64_t kShortPositions = 1 << 15;
+
+/// Sorts keys K that have positions in their lower halves.
+template <class K, class T>
+void argsort_packed(const Lines& lines, int64_t kth, void* scratch, const T* in, uint32_t* out) {
+  const KeySorts<K>& kernels = key_sorts<K>();
+  const PackKeysFn pack =
+      sizeof(T) == 1 ? kernels.pack_bytes[KeyOf<T>::kSigned ? 0 : 1] : kernels.pack[key_map<T>()];
+  const int64_t n = lines.n;
+  auto order = [&](K* keys, K* spare, K* room) {
+    if constexpr (sizeof(K) == 8) {
+      if (kth >= 0) return select_packed(keys, spare, n, kth, room);
+    }
+    sort_keys(keys, spare, n, room);
+  };
+  each_dense_line<K>(
+      lines, in, out, 1,
+      [&](const T* from, uint32_t* to, int64_t rows, K* keys, bool threads) {
+        K* const spare = keys + rows * n;
+        if (threads)
+          each_part(n, true, [&](int64_t begin, int64_t end) {
+            pack(from + begin, keys + begin, end - begin, 1, begin);
+          });
+        else
+          pack(from, keys, n, rows, 0);
+        if (kth < 0 && rows > 1)
+          kernels.sort(keys, n, rows, spare);
+        else
+          for (int64_t i = 0; i < rows; ++i)
+            order(keys + i * n, spare, threads ? spare + n : nullptr);
+        each_part(rows * n, threads, [&](int64_t begin, int64_t end) {
+          kernels.positions(keys + begin, 4 * sizeof(K), to + begin, end - begin);
+        });
+      },
+      sizeof(K) > 4 ? 5 : 3, scratch);
+}
+/// Elements of 8 bytes.
+template <class T>
+void argsort_wide(const Lines& lines, void* scratch, const T* in, uint32_t* out) {
+  using K = int64_t;
+  const KeysFn convert = key_sorts<K>().to_order[key_map<T>()];
+  const int64_t n = lines.n;
+  each_dense_line<K>(
+      lines, in, out, 3,
+      [&](const T* from, uint32_t* to, int64_t rows, K* room, bool threads) {
+        for (int64_t i = 0; i < rows; ++i, from += n, to += n) {
+          if (convert) convert_keys(convert, from, room, n, threads);
+          order_keys(convert ? room : reinterpret_cast<const K*>(from), n, room + n, to,
+                     threads ? room + 3 * n : nullptr);
+        }
+      },
+      6, scratch);
+}
+
+/// Sorts bytes by their counts, short lines as numbers of 16 bits.
+template <class T>
+void sort_bytes(const Lines& lines, const T* in, T* out) {
+  constexpr int64_t kShort = 512;
+  const int64_t n = lines.n;
+  each_dense_line<int16_t>(
+      lines, in, out, 1,
+      [&](const T* from, T* to, int64_t rows, int16_t* keys, bool) {
+        using S = std::conditional_t<KeyOf<T>::kSigned, int8_t, uint8_t>;
+        const S* given = reinterpret_cast<const S*>(from);
+        S* sorted = reinterpret_cast<S*>(to);
+        if (n > kShort) {
+          for (int64_t i = 0; i < rows; ++i) count_keys(given + i * n, n, sorted + i * n);
+        } else {
+          for (int64_t i = 0; i < rows * n; ++i) keys[i] = given[i];
+          key_sorts<int16_t>().sort(keys, n, rows, keys + rows * n);
+          for (int64_t i = 0; i < rows * n; ++i) sorted[i] = static_cast<S>(keys[i]);
+        }
+        if constexpr (std::is_same_v<T, bool>)
+          for (int64_t i = 0; i < rows * n; ++i) sorted[i] = sorted[i] != 0;
+      },
+      1.5, nullptr);
+}
+
+// --- elements without keys ----------------------------------------------------------------------
 
 /// Sorts indices by comparison, for elements without keys.
 template <class T, class O, class Store>
@@ -185,10 +362,21 @@ void run_sort(const KernelArgs& args) {
                          [](const auto& values, uint32_t i) { return values[i]; });
     } else {
       using Key = KeyOf<T>;
-      using K = typename Key::K;
-      sort_lines<K>(
-          lines, a.kth, args.workspace, in.as<T>(), out.as<T>(),
-          [](T x, int64_t) { return Key::to_key(x); }, [](K key) { return Key::from_key(key); });
+      if constexpr (sizeof(T) > 1) {
+        if (lines.dense()) return sort_dense(lines, a.kth, args.workspace, in.as<T>(), out.as<T>());
+        using K = SignedKey<T>;
+        sort_lines<K>(
+            lines, a.kth, args.workspace, in.as<T>(), out.as<T>(),
+            [](T x, int64_t) { return static_cast<K>(Key::to_key(x) ^ Key::kSign); },
+            [](K key) { return Key::from_key(static_cast<Key::K>(key ^ Key::kSign)); });
+      } else {
+        if (lines.dense() && lines.n <= kMostCounted)
+          return sort_bytes(lines, in.as<T>(), out.as<T>());
+        sort_lines<uint8_t>(
+            lines, a.kth, args.workspace, in.as<T>(), out.as<T>(),
+            [](T x, int64_t) { return Key::to_key(x); },
+            [](uint8_t key) { return Key::from_key(key); });
+      }
     }
   });
 }
@@ -205,11 +393,27 @@ void run_argsort(const KernelArgs& args) {
     if constexpr (is_complex(TypeToDtype<T>::value)) {
       sort_by_comparison(lines, x, positions, [](const auto&, uint32_t i) { return i; });
     } else if constexpr (sizeof(T) == 8) {
+      if (a.kth < 0 && lines.dense() && lines.n <= INT32_MAX)
+        return argsort_wide(lines, args.workspace, x, positions);
       sort_lines<KeyAt>(
           lines, a.kth, args.workspace, x, positions,
           [](T v, int64_t i) { return KeyAt{KeyOf<T>::to_order(v), static_cast<uint64_t>(i)}; },
           [](KeyAt e) { return static_cast<uint32_t>(e.position); });
     } else {
+      if constexpr (sizeof(T) == 4) {
+        if (lines.dense())
+          return argsort_packed<int64_t>(lines, a.kth, args.workspace, x, positions);
+        if (a.kth < 0)
+          return sort_lines<int64_t>(
+              lines, a.kth, args.workspace, x, positions,
+              [](T v, int64_t i) {
+                const auto key = static_cast<int32_t>(KeyOf<T>::to_order(v) ^ KeyOf<T>::kSign);
+                return (int64_t{key} << 32) | i;
+              },
+              [](int64_t e) { return static_cast<uint32_t>(e); });
+      } else if (lines.dense() && lines.n < kShortPositions) {
+        return argsort_packed<int32_t>(lines, a.kth, args.workspace, x, positions);
+      }
       sort_lines<Packed>(
           lines, a.kth, args.workspace, x, positions,
           [](T v, int64_t i) {

@@ -46,6 +46,18 @@ def sort(f: Any, shape: tuple[Any, ...]) -> tuple[Callable[..., Any], tuple[Any,
     return f.sort, (f.normal(shape),)
 
 
+@case("sort/positions of 1024 rows of 1024", (1024, 1024))
+@case("sort/positions of 1M", (M,))
+def argsort(f: Any, shape: tuple[Any, ...]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    return f.argsort, (f.normal(shape),)
+
+
+@case("sort/1024 rows of 1024 int8", "int8")
+@case("sort/1024 rows of 1024 float16", "float16")
+def narrow_sort(f: Any, dtype: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    return f.sort, (f.uniform((1024, 1024), -100, 100, dtype),)
+
+
 @case("index/take 8192 rows of 512", bytes=2 * 4 * 8192 * 512)
 def take(f: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     return f.take, (f.normal((32768, 512)), f.integers((8192,), 32768))

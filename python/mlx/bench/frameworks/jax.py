@@ -106,6 +106,9 @@ class Framework(Base):
     def sort(self, x: Any) -> Any:
         return jnp.sort(x, -1)
 
+    def argsort(self, x: Any) -> Any:
+        return jnp.argsort(x, -1)
+
     def copy(self, x: Any) -> Any:
         return jnp.array(x, copy=True)
 

@@ -109,6 +109,9 @@ class Framework(Base):
     def sort(self, x: Any) -> Any:
         return mx.sort(x, -1)
 
+    def argsort(self, x: Any) -> Any:
+        return mx.argsort(x, -1)
+
     def copy(self, x: Any) -> Any:
         # array.__copy__ may share the memory; adding zero of the right dtype may not.
         return x + 0

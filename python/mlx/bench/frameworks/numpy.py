@@ -89,6 +89,9 @@ class Framework(Base):
     def sort(self, x: Any) -> Any:
         return np.sort(x, -1)
 
+    def argsort(self, x: Any) -> Any:
+        return np.argsort(x, -1)
+
     def copy(self, x: Any) -> Any:
         return x.copy()
 

@@ -106,6 +106,9 @@ class Framework(Base):
     def sort(self, x: Any) -> Any:
         return x.sort(-1)[0]
 
+    def argsort(self, x: Any) -> Any:
+        return x.argsort(-1)
+
     def copy(self, x: Any) -> Any:
         return x.clone()
 
