@@ -81,6 +81,13 @@ struct Group {
 };
 
 #if defined(__AVX512F__)
+/// Bits of a comparison, moved to a general register at once: gcc 12 may spill the widened mask
+/// with its 8 or 16 bits and load 32.
+MLX_FN uint32_t widened(uint32_t mask) {
+  __asm__("" : "+r"(mask));
+  return mask;
+}
+
 template <class K>
   requires(sizeof(K) >= 4)
 struct Group<K> {
@@ -90,9 +97,9 @@ struct Group<K> {
   MLX_FN static Group load(const K* p) { return {_mm512_loadu_si512(p)}; }
   MLX_FN uint32_t after(K pivot) const {
     if constexpr (sizeof(K) == 4)
-      return _mm512_cmpgt_epi32_mask(v, _mm512_set1_epi32(pivot));
+      return widened(_mm512_cmpgt_epi32_mask(v, _mm512_set1_epi32(pivot)));
     else
-      return _mm512_cmpgt_epi64_mask(v, _mm512_set1_epi64(pivot));
+      return widened(_mm512_cmpgt_epi64_mask(v, _mm512_set1_epi64(pivot)));
   }
   MLX_FN void pack(uint32_t bits, K* to) const {
     // A compression to memory is slow on some processors.
