@@ -74,6 +74,66 @@ def test_products(mode, group, bits, dtype):
         close(got.astype(mx.float32), host(y) @ matrix, 2 * EPS[dtype])
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("mode, group, bits", ALL)
+def test_products_of_uneven_rows(mode, group, bits, dtype):
+    """Outliers, whose weights are zero, among small numbers; rows of tiny numbers; few nonzeros."""
+    columns = 9 * group
+    args, keys, matrix = packed(7, 21, columns, mode, group, bits)
+    outliers = np.zeros(columns, bool)
+    outliers[5 :: 3 * group] = True
+    rng = np.random.RandomState(1)
+    rows = {
+        "alike": rng.standard_normal(columns),
+        "outliers": np.where(outliers, 3000, rng.standard_normal(columns)),
+        "zeros": np.where(rng.uniform(size=columns) < 0.95, 0, rng.standard_normal(columns)),
+        "tiny": rng.standard_normal(columns) * 2.0**-14,
+    }
+    x = mx.array(np.stack(list(rows.values()))).astype(getattr(mx, dtype))
+    for m in (1, 4):
+        got = mx.concatenate(
+            [mx.quantized_matmul(x[i : i + m], *args, **keys) for i in range(0, 4, m)]
+        )
+        products = host(x)[:, None] * matrix
+        small = np.abs(np.where(outliers, 0, products)).sum(-1)
+        want = products.sum(-1)
+        bound = EPS[dtype] * np.abs(want) + 1e-4 * small + 2.0**-24
+        representable = np.abs(want) < 6e4  # as float16
+        assert np.all((np.abs(host(got) - want) <= bound) | ~representable), rows.keys()
+
+
+@pytest.mark.parametrize("bits", [2, 4, 8])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_products_of_outliers_without_weight(bits, dtype):
+    """An outlier with a weight of zero takes no precision from the small numbers beside it."""
+    rng = np.random.RandomState(bits)
+    zero = 2 ** (bits - 1)
+    codes = rng.randint(0, 2**bits, (19, 256))
+    codes[:, [3, 200]] = zero
+    stream = ((codes[..., None] >> np.arange(bits)) & 1).reshape(19, -1).astype("uint8")
+    words = mx.array(np.packbits(stream, -1, "little").view("uint32"))
+    scales = mx.full((19, 4), 0.125, getattr(mx, dtype))
+    x = rng.standard_normal((3, 256))
+    x[1:, [3, 200]] = 3000, -7000
+    x = mx.array(x).astype(getattr(mx, dtype))
+    got = mx.quantized_matmul(x, words, scales, -zero * scales, bits=bits)
+    products = host(x)[:, None] * ((codes - zero) * 0.125)
+    want, size = products.sum(-1), np.abs(products).sum(-1)
+    assert np.all(np.abs(host(got) - want) <= EPS[dtype] * np.abs(want) + 1e-4 * size)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("mode, group, bits", ALL)
+def test_products_of_rows_that_are_not_finite(mode, group, bits, value):
+    args, keys, matrix = packed(3, 9, 3 * group, mode, group, bits)
+    x = host(random(0, 3, 3 * group, dtype="bfloat16"))
+    x[1, 4] = value
+    got = host(mx.quantized_matmul(mx.array(x).astype(mx.bfloat16), *args, **keys))
+    assert not np.isfinite(got[1]).any()
+    want = x[::2] @ matrix.T
+    assert np.abs(got[::2] - want).max() <= 2 * EPS["bfloat16"] * np.abs(want).max()
+
+
 @pytest.mark.parametrize("mode, group, bits", ALL)
 def test_quantize_is_near(mode, group, bits):
     w = random(3, 9, 256)

@@ -3,6 +3,8 @@
 // depend on the number of threads.
 #include <algorithm>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "mlx/backend/cpu/allocator.h"
 #include "mlx/backend/cpu/cpu_info.h"
@@ -63,73 +65,130 @@ GemmOutput output_of(Dtype t) {
 
 // ---- few rows ----------------------------------------------------------------------------------
 
-void few_rows(const PackedProduct& p) {
-  const PackedMatrices& w = *p.matrices;
-  const GemmKernels& gemm = gemm_kernels();
-  const QuantKernels& quant = w.kernels();
-  const int64_t k = w.columns, n = w.rows, groups = w.groups(), group = w.packing.group;
-  const int64_t x_row = quant_padded(k), base = p.index * n;
-  const Scratch x(static_cast<size_t>(p.m * x_row) * sizeof(float));
-  const Scratch sums(static_cast<size_t>(p.m * groups) * sizeof(float));
-  {
-    const Scratch row(static_cast<size_t>(k) * sizeof(float));
-    for (int64_t i = 0; i < p.m; ++i) {
-      const char* from = static_cast<const char*>(p.x) + i * k * p.type.size();
-      gemm.widen[static_cast<int>(source_of(p.type))](from, 1, k, row.get<float>());
-      quant.arrange(row.get<float>(), k, x.get<float>() + i * x_row);
-      for (int64_t g = 0; w.biases && g < groups; ++g) {
+class FewRows {
+ public:
+  explicit FewRows(const PackedProduct& p)
+      : p_(p),
+        w_(*p.matrices),
+        bytes_(p.type == float32 ? nullptr : quant_.bytes),
+        records_(bytes_ ? ceil_div(w_.columns, bytes_->codes) : 0),
+        record_row_(bytes_ ? records_ * static_cast<int64_t>(bytes_->record) : 0),
+        x_row_(quant_padded(w_.columns)),
+        x_(static_cast<size_t>(p.m * x_row_) * sizeof(float)),
+        integers_(static_cast<size_t>(p.m * record_row_)),
+        sums_(static_cast<size_t>(p.m * w_.groups()) * sizeof(float)) {}
+
+  void run() {
+    arrange();
+    const auto m = static_cast<double>(p_.m);
+    parallel_for(
+        w_.rows, 16, [&](int64_t begin, int64_t end) { some_columns(begin, end); },
+        static_cast<double>(w_.rows * w_.columns) * (0.03 + 0.03 * m));
+  }
+
+ private:
+  static constexpr int64_t kRows = 64;  // of the matrix, together
+
+  /// Rows of x in the orders of the kernels, and the sums of their groups.
+  void arrange() {
+    const int64_t k = w_.columns, groups = w_.groups(), group = w_.packing.group;
+    const Scratch memory(static_cast<size_t>(k) * sizeof(float));
+    float* const row = memory.get<float>();
+    std::vector<uint8_t> apart(static_cast<size_t>(records_));
+    for (int64_t i = 0; i < p_.m; ++i) {
+      const char* from = static_cast<const char*>(p_.x) + i * k * p_.type.size();
+      gemm_.widen[static_cast<int>(source_of(p_.type))](from, 1, k, row);
+      if (bytes_)
+        bytes_->split(row, k, group, integers_.get<char>() + i * record_row_, apart.data());
+      const size_t before = apart_.size();
+      for (int64_t b = 0; b < records_; ++b)
+        if (apart[b]) apart_.emplace_back(i, b);
+      if (!bytes_ || apart_.size() > before)
+        quant_.arrange(row, k, x_.get<float>() + i * x_row_);
+      for (int64_t g = 0; w_.biases && g < groups; ++g) {
         float lanes[16] = {};  // groups are multiples of 16
         for (int64_t j = 0; j < group; j += 16)
-          for (int64_t l = 0; l < 16; ++l) lanes[l] += row.get<float>()[g * group + j + l];
+          for (int64_t l = 0; l < 16; ++l) lanes[l] += row[g * group + j + l];
         float sum = 0;
         for (float lane : lanes) sum += lane;
-        sums.get<float>()[i * groups + g] = sum;
+        sums_.get<float>()[i * groups + g] = sum;
       }
     }
   }
-  const int64_t stretch = p.m == 1 ? x_row : 1024;
-  const double ns = static_cast<double>(n * k) * (0.03 + 0.03 * static_cast<double>(p.m));
-  parallel_for(
-      n, 16,
-      [&](int64_t begin, int64_t end) {
-        constexpr int64_t kRows = 64;
-        const int64_t ld = groups + 16;
-        const Scratch scale_rows(static_cast<size_t>(kRows * ld) * sizeof(float));
-        float* scales = scale_rows.get<float>();
-        alignas(64) float acc[kFewRows * kRows], shift[kFewRows * kRows];
-        for (int64_t j = begin; j < end; j += kRows) {
-          const int64_t rows = std::min(kRows, end - j);
-          w.read_scales(base + j, rows, scales, ld);
-          for (int64_t r = 0; r < rows; ++r)
-            std::memset(scales + r * ld + groups, 0, 16 * sizeof(float));
-          // A few rows of x are multiplied with a range of K at a time, which stays in the
-          // first-level cache.
-          std::memset(acc, 0, static_cast<size_t>(p.m * kRows) * sizeof(float));
-          for (int64_t i = 0; i < p.m; i += kQuantRows)
-            for (int64_t at = 0; at < k; at += stretch)
-              for (int64_t r = 0; r < rows; ++r) {
-                float sum[kQuantRows];
-                const int64_t some = std::min(kQuantRows, p.m - i);
-                const uint32_t* words = w.words + (base + j + r) * w.row_words();
-                quant.dot(words + at * w.packing.bits / 32, scales + r * ld + at / group,
-                          std::min(stretch, k - at), group, x.get<float>() + i * x_row + at, x_row,
-                          some, sum, 1);
-                for (int64_t l = 0; l < some; ++l) acc[(i + l) * kRows + r] += sum[l];
-              }
-          if (w.biases) {
-            const char* biases =
-                static_cast<const char*>(w.biases) + (base + j) * groups * w.unit_dtype.size();
-            gemm.dot[static_cast<int>(source_of(w.unit_dtype))](sums.get(), groups, biases, groups,
-                                                                p.m, rows, groups, shift, kRows);
-            for (int64_t i = 0; i < p.m; ++i)
-              for (int64_t r = 0; r < rows; ++r) acc[i * kRows + r] += shift[i * kRows + r];
-          }
-          GemmTarget target{static_cast<char*>(p.out) + j * p.type.size(), n, 1};
-          gemm.store[static_cast<int>(output_of(p.type))](acc, kRows, p.m, rows, target, {});
-        }
-      },
-      ns);
-}
+
+  void some_columns(int64_t begin, int64_t end) const {
+    const int64_t groups = w_.groups(), n = w_.rows, base = p_.index * n, ld = groups + 16;
+    const Scratch scale_rows(static_cast<size_t>(kRows * ld) * sizeof(float));
+    float* scales = scale_rows.get<float>();
+    alignas(64) float acc[kFewRows * kRows], shift[kFewRows * kRows];
+    for (int64_t j = begin; j < end; j += kRows) {
+      const int64_t rows = std::min(kRows, end - j);
+      w_.read_scales(base + j, rows, scales, ld);
+      for (int64_t r = 0; r < rows; ++r)
+        std::memset(scales + r * ld + groups, 0, 16 * sizeof(float));
+      std::memset(acc, 0, static_cast<size_t>(p_.m * kRows) * sizeof(float));
+      products(base + j, rows, scales, ld, acc);
+      if (w_.biases) {
+        const char* biases =
+            static_cast<const char*>(w_.biases) + (base + j) * groups * w_.unit_dtype.size();
+        gemm_.dot[static_cast<int>(source_of(w_.unit_dtype))](sums_.get(), groups, biases, groups,
+                                                              p_.m, rows, groups, shift, kRows);
+        for (int64_t i = 0; i < p_.m; ++i)
+          for (int64_t r = 0; r < rows; ++r) acc[i * kRows + r] += shift[i * kRows + r];
+      }
+      GemmTarget target{static_cast<char*>(p_.out) + j * p_.type.size(), n, 1};
+      gemm_.store[static_cast<int>(output_of(p_.type))](acc, kRows, p_.m, rows, target, {});
+    }
+  }
+
+  /// Adds the products of all rows of x with rows [first, first + rows) of the matrices. A few rows
+  /// of x are multiplied with a range of K at a time, which stays in the first-level cache.
+  void products(int64_t first, int64_t rows, const float* scales, int64_t ld, float* acc) const {
+    const int64_t k = w_.columns, stretch = p_.m == 1 ? x_row_ : 1024;
+    for (int64_t i = 0; i < p_.m; i += kQuantRows) {
+      const int64_t some = std::min(kQuantRows, p_.m - i);
+      for (int64_t at = 0; at < k; at += stretch)
+        for (int64_t r = 0; r < rows; ++r)
+          range(first + r, i, some, at, std::min(stretch, k - at), scales + r * ld,
+                acc + i * kRows + r);
+    }
+  }
+
+  /// Adds the products of rows [i, i + some) of x with a row of the matrices, along [at, at + n).
+  void range(int64_t row, int64_t i, int64_t some, int64_t at, int64_t n, const float* scales,
+             float* acc) const {
+    float sum[kQuantRows];
+    auto add = [&](int64_t first, int64_t count) {
+      for (int64_t l = 0; l < count; ++l) acc[(first + l) * kRows] += sum[l];
+    };
+    const int64_t group = w_.packing.group;
+    const uint32_t* words = w_.words + row * w_.row_words();
+    auto floats = [&](int64_t from, int64_t length, int64_t l, int64_t count) {
+      quant_.dot(words + from * w_.packing.bits / 32, scales + from / group, length, group,
+                 x_.get<float>() + (i + l) * x_row_ + from, x_row_, count, sum, 1);
+      add(l, count);
+    };
+    if (!bytes_) return floats(at, n, 0, some);
+    const int64_t codes = bytes_->codes, record = at / codes;
+    bytes_->dot(words + at * w_.packing.bits / 32, scales + at / group, n, group,
+                integers_.get<char>() + i * record_row_ +
+                    record * static_cast<int64_t>(bytes_->record),
+                record_row_, some, sum, 1);
+    add(0, some);
+    for (const auto& [l, b] : apart_)
+      if (l >= i && l < i + some && b >= record && b * codes < at + n)
+        floats(b * codes, std::min(codes, w_.columns - b * codes), l - i, 1);
+  }
+
+  const PackedProduct& p_;
+  const PackedMatrices& w_;
+  const GemmKernels& gemm_ = gemm_kernels();
+  const QuantKernels& quant_ = w_.kernels();
+  const QuantBytes* bytes_;
+  int64_t records_, record_row_, x_row_;
+  Scratch x_, integers_, sums_;
+  std::vector<std::pair<int64_t, int64_t>> apart_;  // rows of x and records without integers
+};
 
 // ---- blocks ------------------------------------------------------------------------------------
 
@@ -339,7 +398,7 @@ void PackedMatrices::unpack_halves(int64_t row, int64_t from, int64_t n, uint16_
 void packed_product(const PackedProduct& p) {
   if (p.m == 0) return;
   const bool tiles = p.transpose && p.type == bfloat16 && tile_unit() != nullptr;
-  if (p.transpose && p.m <= (tiles ? kFewRowsTiles : kFewRows)) return few_rows(p);
+  if (p.transpose && p.m <= (tiles ? kFewRowsTiles : kFewRows)) return FewRows(p).run();
   if (tiles && p.matrices->columns > 0) return unpacked_tiles(p);
   Blocks(p).run();
 }

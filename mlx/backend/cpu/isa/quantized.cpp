@@ -6,13 +6,14 @@
 #include <stddef.h>
 
 #include "mlx/backend/cpu/isa/gemm_simd.h"
+#include "mlx/backend/cpu/isa/quantized_bytes.h"
 
 namespace mlx::core::cpu::MLX_ISA {
 namespace {
 
 // Values of the codes in the lowest bits of each lane.
 template <int kBits>
-struct Integers {
+struct Integers : OwnBytes {
   static constexpr int bits = kBits;
   MLX_INLINE F32 values(U32 x) {
     return __builtin_convertvector((I32)(x & ((1u << kBits) - 1)), F32);
@@ -22,6 +23,15 @@ struct Integers {
 // By table, with a lane permutation if available.
 struct E2m1 {
   static constexpr int bits = 4;
+#if defined(__AVX512VNNI__)
+  // Bytes are twice each value, with 12 added.
+  static constexpr int kZero = 12;
+  static constexpr float kUnit = 0.5f;
+  MLX_INLINE __m512i bytes(__m512i codes) {
+    const __m128i table = _mm_setr_epi8(12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0);
+    return _mm512_shuffle_epi8(_mm512_maskz_broadcast_i32x4(0xffff, table), codes);
+  }
+#endif
   MLX_INLINE F32 values(U32 x) {
 #if defined(__AVX512F__)
     static constexpr float kAll[16] = {0, .5f,  1,  1.5f,  2,  3,  4,  6,
@@ -47,7 +57,7 @@ struct E4m3 {
 
 #if defined(__AVX512F__)
 template <>
-struct Integers<4> {
+struct Integers<4> : OwnBytes {
   static constexpr int bits = 4;
   MLX_INLINE F32 values(U32 x) {  // a permutation reads the lowest four bits only
     const F32 table = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
@@ -55,7 +65,7 @@ struct Integers<4> {
   }
 };
 template <>
-struct Integers<2> {
+struct Integers<2> : OwnBytes {
   static constexpr int bits = 2;
   MLX_INLINE F32 values(U32 x) {
     const F32 table = {0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3};
@@ -136,6 +146,22 @@ void permute_unpacked(const uint32_t* words, const float* scales, const float* b
   }
 }
 #endif
+
+#if defined(__AVX512VNNI__)
+struct LaneScales {
+  MLX_INLINE F32 of(const float* scales, int64_t at, int64_t group_words) {
+    return lane_scales(scales, at, group_words);
+  }
+};
+#endif
+
+template <class C>
+constexpr const QuantBytes* byte_products() {
+#if defined(__AVX512VNNI__)
+  if constexpr (C::bits > 1 && !__is_same(C, E4m3)) return &ByteProducts<C, LaneScales>::table;
+#endif
+  return nullptr;
+}
 
 template <class C>
 struct Words {
@@ -229,7 +255,7 @@ struct Words {
     narrow_unpacked<Words>(words, scales, biases, n, group, out, stride);
   }
 
-  static constexpr QuantKernels table{unpack, unpack_halves, arrange, dot};
+  static constexpr QuantKernels table{unpack, unpack_halves, arrange, dot, byte_products<C>()};
 };
 
 // Codes of 3, 5 and 6 bits: eight codes occupy as many bytes as a code has bits.
@@ -292,7 +318,7 @@ struct Bytes {
     for (int64_t i = 0; i < m; ++i) acc[i * ld] = sum_lanes(sum[i]);
   }
 
-  static constexpr QuantKernels table{unpack, narrow_unpacked<Bytes>, arrange, dot};
+  static constexpr QuantKernels table{unpack, narrow_unpacked<Bytes>, arrange, dot, nullptr};
 };
 
 }  // namespace

@@ -11,6 +11,18 @@ namespace mlx::core::cpu {
 /// The values of the codes of a row: unsigned integers of a number of bits, or floats.
 enum class QuantFormat : uint8_t { int1, int2, int3, int4, int5, int6, int8, e2m1, e4m3 };
 
+/// Products of codes with rows of 16-bit integers, for activations of 16 bits.
+struct QuantBytes {
+  int64_t codes;  ///< of a record
+  size_t record;  ///< its bytes, a multiple of 64
+  /// Writes the n floats of a row as integers: a record for each `codes` of them. `apart` gets 1
+  /// for each record of zeros, whose floats the integers cannot hold.
+  void (*split)(const float* x, int64_t n, int64_t group, void* records, uint8_t* apart);
+  /// As QuantKernels::dot, of records; rows of x are `x_row` bytes apart.
+  void (*dot)(const uint32_t* words, const float* scales, int64_t k, int64_t group, const void* x,
+              int64_t x_row, int64_t m, float* acc, int64_t ld);
+};
+
 struct QuantKernels {
   /// out[i] = scale * code + bias for the n codes of a row; each group of `group` codes has one
   /// scale and bias (null: 0).
@@ -27,6 +39,7 @@ struct QuantKernels {
   /// sum depends on k.
   void (*dot)(const uint32_t* words, const float* scales, int64_t k, int64_t group, const float* x,
               int64_t x_row, int64_t m, float* acc, int64_t ld);
+  const QuantBytes* bytes;  ///< null: none for this format and instruction set
 };
 
 inline constexpr int64_t kQuantRows = 4;
