@@ -103,8 +103,7 @@ class FewRows {
       const size_t before = apart_.size();
       for (int64_t b = 0; b < records_; ++b)
         if (apart[b]) apart_.emplace_back(i, b);
-      if (!bytes_ || apart_.size() > before)
-        quant_.arrange(row, k, x_.get<float>() + i * x_row_);
+      if (!bytes_ || apart_.size() > before) quant_.arrange(row, k, x_.get<float>() + i * x_row_);
       for (int64_t g = 0; w_.biases && g < groups; ++g) {
         float lanes[16] = {};  // groups are multiples of 16
         for (int64_t j = 0; j < group; j += 16)
@@ -170,10 +169,10 @@ class FewRows {
     };
     if (!bytes_) return floats(at, n, 0, some);
     const int64_t codes = bytes_->codes, record = at / codes;
-    bytes_->dot(words + at * w_.packing.bits / 32, scales + at / group, n, group,
-                integers_.get<char>() + i * record_row_ +
-                    record * static_cast<int64_t>(bytes_->record),
-                record_row_, some, sum, 1);
+    bytes_->dot(
+        words + at * w_.packing.bits / 32, scales + at / group, n, group,
+        integers_.get<char>() + i * record_row_ + record * static_cast<int64_t>(bytes_->record),
+        record_row_, some, sum, 1);
     add(0, some);
     for (const auto& [l, b] : apart_)
       if (l >= i && l < i + some && b >= record && b * codes < at + n)

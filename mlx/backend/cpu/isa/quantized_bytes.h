@@ -1,5 +1,6 @@
-// Products of packed codes with rows of 16-bit integers, in two planes of bytes that VNNI multiplies
-// with codes of 2, 4 and 8 bits. Included by files that are compiled once per instruction set.
+// Products of packed codes with rows of 16-bit integers, in two planes of bytes that VNNI
+// multiplies with codes of 2, 4 and 8 bits. Included by files that are compiled once per
+// instruction set.
 #pragma once
 
 #include "mlx/backend/cpu/isa/gemm_simd.h"
@@ -58,7 +59,8 @@ struct ByteProducts {
       return true;
     }
     if (!(largest >= kLeast && total <= kMost)) return false;  // the sum keeps a NaN
-    const bool alike = 2 * largest <= total && largest * static_cast<float>(count) <= kMostRatio * total;
+    const bool alike =
+        2 * largest <= total && largest * static_cast<float>(count) <= kMostRatio * total;
     if (!alike && smallest < kExact * largest) return false;
     // A power of two: bfloat16 numbers of more than 1/64 of the largest one are exact.
     uint32_t bits;
@@ -121,8 +123,8 @@ struct ByteProducts {
     const __m512i mask = _mm512_set1_epi8(static_cast<char>(kMask));
     F32 sum[M] = {};
     for (int64_t at = 0; at < count; at += 16, x += sizeof(Record)) {
-      const auto w = (__m512i)(count - at >= 16 ? load<U32>(words + at)
-                                                : load_n<U32>(words + at, count - at));
+      const auto w =
+          (__m512i)(count - at >= 16 ? load<U32>(words + at) : load_n<U32>(words + at, count - at));
       __builtin_prefetch(words + at + 512);
       __m512i low[M], high[M];
 #pragma GCC unroll 4
@@ -132,9 +134,9 @@ struct ByteProducts {
       }
 #pragma GCC unroll 4
       for (int p = 0; p < kPhases; ++p) {
-        const __m512i shifted = p == 0 ? w : _mm512_srli_epi32(w, static_cast<unsigned>(p * C::bits));
-        const __m512i codes =
-            C::bytes(kPhases == 1 ? w : _mm512_and_si512(shifted, mask));
+        const __m512i shifted =
+            p == 0 ? w : _mm512_srli_epi32(w, static_cast<unsigned>(p * C::bits));
+        const __m512i codes = C::bytes(kPhases == 1 ? w : _mm512_and_si512(shifted, mask));
 #pragma GCC unroll 4
         for (int i = 0; i < M; ++i) {
           const Record& r = of(x, x_row, i);
