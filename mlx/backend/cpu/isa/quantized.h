@@ -2,6 +2,7 @@
 // set.
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "mlx/backend/cpu/isas.def"

@@ -3,6 +3,9 @@
 // instruction set.
 #pragma once
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "mlx/backend/cpu/isa/gemm_simd.h"
 #include "mlx/backend/cpu/isa/quantized.h"
 
@@ -29,7 +32,7 @@ struct ByteProducts {
   struct alignas(64) Record {
     int8_t low[kPhases][64], high[kPhases][64];
     float step[16];
-    int32_t start[16];  ///< what `kZero` contributes
+    int32_t start[16];  ///< contribution of `kZero`
   };
 
   /// Writes whole multiples of the step nearest to the n floats of a group; false if these have a
