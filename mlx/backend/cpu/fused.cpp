@@ -91,7 +91,7 @@ void FusedCode::choose_pairs() {
     if (m.numbering < 0 || m.args.empty()) continue;
     random = true;
     const Numbering& n = numberings[m.numbering];
-    if (feeds || piece || n.count != elements || n.strides != row_major(loop)) return;
+    if (by_range || piece || n.count != elements || n.strides != row_major(loop)) return;
     for (uint16_t word : m.args)
       if (word < n_inputs && operands[word].strides != Strides(loop.size(), 0)) return;
   }
@@ -131,11 +131,11 @@ bool FusedCode::choose_block() {
 }
 
 /// A tile contains the innermost axes completely while they fit, and a part of the next one. The
-/// tiles of a prologue, which may start at any element, are rows.
+/// tiles of a range, which may start at any element, are rows.
 void FusedCode::choose_tile() {
-  if (!feeds && choose_block()) return;
+  if (!by_range && choose_block()) return;
   box = Shape(loop.size(), 1);
-  const size_t outermost = feeds ? loop.size() - std::min<size_t>(loop.size(), 2) : 0;
+  const size_t outermost = by_range ? loop.size() - std::min<size_t>(loop.size(), 2) : 0;
   int64_t size = 1;
   for (size_t k = loop.size(); k-- > outermost;) {
     box[k] = std::clamp<int64_t>(tile / size, 1, std::max<int64_t>(loop[k], 1));
@@ -348,7 +348,7 @@ void FusedCode::assign_tiles(const Program& p) {
   }
 }
 
-void FusedCode::estimate(const Step& step) {
+void FusedCode::estimate(const Step& step, std::optional<uint64_t> far) {
   double bytes = 0;
   for (const Operand& o : operands) {
     bool broadcast = std::find(o.strides.begin(), o.strides.end(), 0) != o.strides.end();
@@ -357,10 +357,13 @@ void FusedCode::estimate(const Step& step) {
   cost = bytes / 20 + 0.05 * static_cast<double>(step.program.code.size());
   for (const Instr& i : step.program.code)
     cost += cheap(i.op) ? 0 : i.op != OpId::random_bits ? 0.3 : shift ? 0.5 : 1;
-  streams = bytes * static_cast<double>(elements) >= static_cast<double>(l3_size());
+  const bool large = bytes * static_cast<double>(elements) >= static_cast<double>(l3_size());
+  streams = far.value_or(large) != 0;
+  for (size_t k = 0; k < operands.size(); ++k)
+    operands[k].far = far ? k < 64 && (*far >> k & 1) : large;
 }
 
-void FusedCode::compile(const Step& step) {
+void FusedCode::compile(const Step& step, std::optional<uint64_t> far) {
   const Program& p = step.program;
   isa = &loaded_kernels();
   n_inputs = step.n_inputs;
@@ -384,7 +387,7 @@ void FusedCode::compile(const Step& step) {
   if (n_tiles == 0 && loop.size() == 1)
     tile = box[0] = std::min(loop[0], std::clamp(elements / 64 / 1024 * 1024, tile, kLongTile));
   tile_bytes = (tile * widest + 63) / 64 * 64;
-  estimate(step);
+  estimate(step, far);
   chains = make_chains(*this);
   only_copies =
       n_inputs == 1 && constants.empty() && p.code.size() == 1 && p.code[0].op == OpId::copy;
@@ -408,8 +411,15 @@ FusedKernel::FusedKernel(const Step& step, const Layout& result) {
   alone.operands.assign(step.operands.begin(), step.operands.begin() + step.n_inputs);
   alone.operands.push_back(result);
   auto code = std::make_unique<FusedCode>();
-  code->feeds = true;
+  code->by_range = true;
   code->compile(alone);
+  for (Operand& o : code->operands) o.far = o.far && &o != &code->operands.back();
+  code_ = std::move(code);
+}
+FusedKernel::FusedKernel(const Step& step, uint64_t far) {
+  auto code = std::make_unique<FusedCode>();
+  code->by_range = true;
+  code->compile(step, far);
   code_ = std::move(code);
 }
 FusedKernel::~FusedKernel() = default;

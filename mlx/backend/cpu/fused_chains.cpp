@@ -80,7 +80,7 @@ Chain make_chain(const FusedCode& c, const Micro& m) {
   if (c.streams) {  // memory operands are prefetched
     for (size_t i = 0, n = chain.uses.size(); i < n; ++i) {
       Chain::Use u = chain.uses[i];
-      if (!u.brings || u.value >= c.n_inputs) continue;
+      if (!u.brings || u.value >= c.n_inputs || !c.operands[u.value].far) continue;
       u.link = static_cast<uint16_t>(chain.links.size());
       u.brings = false;
       chain.uses.push_back(u);

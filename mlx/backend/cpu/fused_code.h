@@ -1,6 +1,7 @@
 // A fused program compiled for given layouts: made by fused.cpp, run by fused_run.cpp.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "mlx/backend/backend.h"
@@ -22,6 +23,7 @@ struct Operand {
   Path path;
   int tile = -1;      // tile slot, if packed
   int64_t block = 0;  // offset of its transposed block, in bytes
+  bool far = false;   // not in the caches: prefetched, or stored around them
 };
 
 /// A step of a run of float32 ops, before its handler is chosen (isa/elementwise.h: Link).
@@ -70,11 +72,12 @@ struct FusedCode {
   int n_tiles = 0;
   int64_t tile_bytes;
   double cost;               // estimated nanoseconds per element on one thread
-  bool streams;              // larger than the caches: stores bypass them
+  bool streams;              // stores may bypass the caches
   bool only_copies = false;  // copies one input to one output
-  bool feeds = false;        // a prologue: its result is read from a buffer at once
+  bool by_range = false;     // run over ranges of elements: a prologue, or a part of a unit of rows
 
-  void compile(const Step& step);
+  /// `far`: bit k for operand k that is not in the caches; without it, all or none are.
+  void compile(const Step& step, std::optional<uint64_t> far = {});
   int64_t tile_count() const;
 
  private:
@@ -84,7 +87,7 @@ struct FusedCode {
   void choose_pairs();
   void add_code(const Program& p);
   void assign_tiles(const Program& p);
-  void estimate(const Step& step);
+  void estimate(const Step& step, std::optional<uint64_t> far);
 };
 
 }  // namespace mlx::core::cpu
