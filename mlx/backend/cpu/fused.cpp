@@ -18,7 +18,7 @@ const ElementwiseKernels& loaded_kernels() {
 namespace {
 
 constexpr int64_t kTileBytes = 24 << 10;  // all tiles of a program together
-constexpr int64_t kMaxTile = 512;
+constexpr int64_t kMaxTile = 2048;
 constexpr int64_t kLongTile = 8192;         // for programs without tiles in memory
 constexpr int64_t kBlockRows = 64;          // for blocks of an input that is read across its rows
 constexpr int64_t kBlockBytes = 256 << 10;  // they stay in the second-level cache
@@ -142,7 +142,14 @@ void FusedCode::choose_tile() {
     size *= box[k];
     if (box[k] < loop[k]) break;
   }
-  for (auto& o : operands) o.path = lies_densely(o.strides, box) ? Path::direct : Path::packed;
+  const bool one_row = std::ranges::all_of(box.begin(), box.end() - 1, [](int64_t n) { return n == 1; });
+  for (size_t k = 0; k < operands.size(); ++k) {
+    Operand& o = operands[k];
+    const bool repeated = one_row && o.strides.back() == 0 && static_cast<int>(k) < n_inputs;
+    o.path = lies_densely(o.strides, box) ? Path::direct
+             : repeated                   ? Path::repeated
+                                          : Path::packed;
+  }
   tile = size;
 }
 
@@ -180,7 +187,10 @@ class Coder {
   }
   uint16_t value(size_t k) const { return static_cast<uint16_t>(p_.first_instr() + k); }
   bool is_constant(uint16_t v) const {
-    return v >= p_.inputs.size() && static_cast<int>(v) < p_.first_instr();
+    return is_input(v) ? is_repeated(v) : static_cast<int>(v) < p_.first_instr();
+  }
+  bool is_repeated(uint16_t v) const {
+    return is_input(v) && out_.operands[v].path == Path::repeated;
   }
 
   void add_single(size_t k) {
@@ -245,7 +255,7 @@ class Coder {
   bool scales(size_t k) const {
     const Instr& i = p_.code[k];
     return i.op == OpId::multiply && use_counts_[value(k)] == 1 &&
-           (is_input(i.a) ? is_constant(i.b) : is_input(i.b) && is_constant(i.a));
+           ((is_input(i.a) && is_constant(i.b)) || (is_input(i.b) && is_constant(i.a)));
   }
   bool is_input(uint16_t v) const { return v < p_.inputs.size(); }
 
@@ -264,13 +274,16 @@ class Coder {
     first = first && !commutes;
     if (int made = other - p_.first_instr(); made >= 0 && product_[made]) {
       const Instr& j = p_.code[made];
-      auto [tile, factor] = is_input(j.a) ? std::pair(j.a, j.b) : std::pair(j.b, j.a);
-      return run.push_back({RunStep::apply, LinkForm::scaled, i.op, tile, factor});
+      const bool tile_first = is_input(j.a) && is_constant(j.b);
+      auto [tile, factor] = tile_first ? std::pair(j.a, j.b) : std::pair(j.b, j.a);
+      return run.push_back(
+          {RunStep::apply, LinkForm::scaled, i.op, tile, factor, is_repeated(factor)});
     }
     LinkForm form = first ? LinkForm::tile_first : LinkForm::tile;
-    if (is_constant(other) && out_.isa->links().find_link(i.op, LinkForm::constant))
-      form = first ? LinkForm::constant_first : LinkForm::constant;
-    run.push_back({RunStep::apply, form, i.op, other});
+    const bool constant =
+        is_constant(other) && out_.isa->links().find_link(i.op, LinkForm::constant);
+    if (constant) form = first ? LinkForm::constant_first : LinkForm::constant;
+    run.push_back({RunStep::apply, form, i.op, other, 0, constant && is_repeated(other)});
   }
 
   const Program& p_;
@@ -318,6 +331,9 @@ void FusedCode::assign_tiles(const Program& p) {
   SmallVector<int, 32> last(slot_of.size(), -1), output_of(slot_of.size(), -1);
   for (size_t t = 0; t < accesses.size(); ++t)
     for (uint16_t v : accesses[t].reads) last[v] = static_cast<int>(t);
+  for (int k = 0; k < n_inputs; ++k)
+    if (operands[k].path == Path::repeated && last[k] >= 0)
+      slot_of[k] = operands[k].tile = n_tiles++;
   for (int c = n_inputs; c < first; ++c)
     if (last[c] >= 0) slot_of[c] = n_tiles++;
   for (size_t o = 0; o < p.outputs.size(); ++o) output_of[p.outputs[o]] = static_cast<int>(o);
@@ -369,7 +385,6 @@ void FusedCode::compile(const Step& step, std::optional<uint64_t> far) {
   n_inputs = step.n_inputs;
   constants = p.constants;
   choose_loops(step);
-  add_code(p);
   int widest = 1;
   for (const Instr& i : p.code)
     widest = std::max(
@@ -380,6 +395,7 @@ void FusedCode::compile(const Step& step, std::optional<uint64_t> far) {
   tile = kMaxTile;
   while (tile > 64 && live * tile * widest > kTileBytes) tile /= 2;
   choose_tile();
+  add_code(p);
   choose_pairs();
   for (uint16_t v : p.outputs) output_values.push_back(v);
   assign_tiles(p);

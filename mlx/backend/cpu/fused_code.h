@@ -12,16 +12,17 @@ namespace mlx::core::cpu {
 
 /// How an operand is loaded or stored, given the shape of the tile.
 enum class Path : uint8_t {
-  direct,  ///< contiguous over the tile: used in place
-  packed,  ///< copied to or from a separate tile
-  block,   ///< read across its rows: transposed block by block
+  direct,    ///< contiguous over the tile: used in place
+  packed,    ///< copied to or from a separate tile
+  block,     ///< read across its rows: transposed block by block
+  repeated,  ///< an input of one element a tile: a constant of runs, and filled in for others
 };
 
 struct Operand {
   Strides strides;  // elements, per loop axis
   int itemsize;
   Path path;
-  int tile = -1;      // tile slot, if packed
+  int tile = -1;      // tile slot, if packed or filled in
   int64_t block = 0;  // offset of its transposed block, in bytes
   bool far = false;   // not in the caches: prefetched, or stored around them
 };
@@ -31,8 +32,9 @@ struct RunStep {
   enum Act : uint8_t { load, apply, store } act;
   LinkForm form = LinkForm::unary;
   OpId op = OpId::copy;
-  uint16_t value = 0;   ///< the tile or constant operand
-  uint16_t factor = 0;  ///< the constant of a scaled tile
+  uint16_t value = 0;     ///< the tile or constant operand
+  uint16_t factor = 0;    ///< the constant of a scaled tile
+  bool repeated = false;  ///< the constant is an input, of another value in another tile
 };
 
 /// Called once per tile: the kernel of one instruction, or a run of float32 instructions.

@@ -193,7 +193,7 @@ void Worker::place() {
     if (static_cast<int>(k) < c_.n_inputs) {
       if (o.path == Path::direct)
         value_[k] = at_[k];
-      else if (o.path == Path::packed)
+      else if (o.tile >= 0)
         load(static_cast<int>(k));
     } else if (size_t out = k - c_.n_inputs; !indirect_[out]) {
       value_[c_.output_values[out]] = at_[k];
@@ -204,6 +204,8 @@ void Worker::place() {
 
 void Worker::run_chain(Chain& chain, int64_t n) {
   const LinkKernels& k = c_.isa->links();
+  for (auto [link, input] : chain.repeated)
+    std::memcpy(&chain.links[link].constant, at_[input], sizeof(float));
   int64_t bursts = n / k.burst, done = bursts * k.burst;
   if (bursts > 0) {
     for (const Chain::Use& u : chain.uses) {
