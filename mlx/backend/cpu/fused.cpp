@@ -172,7 +172,7 @@ class Coder {
     for (size_t k = 0; k < p_.code.size();) {
       size_t end = k;
       while (end < p_.code.size() && runs(p_.code[end])) ++end;
-      if (end - k >= 2)
+      if (end - k >= 2 || (end > k && reads_repeated(p_.code[k])))
         add_run(k, end);
       else
         add_single(k), end = k + 1;
@@ -188,6 +188,10 @@ class Coder {
   uint16_t value(size_t k) const { return static_cast<uint16_t>(p_.first_instr() + k); }
   bool is_constant(uint16_t v) const {
     return is_input(v) ? is_repeated(v) : static_cast<int>(v) < p_.first_instr();
+  }
+  /// One op is a run too where that saves a tile of equal numbers.
+  bool reads_repeated(const Instr& i) const {
+    return arity_of(i.op) == 2 && is_repeated(i.a) != is_repeated(i.b);
   }
   bool is_repeated(uint16_t v) const {
     return is_input(v) && out_.operands[v].path == Path::repeated;
@@ -402,6 +406,8 @@ void FusedCode::compile(const Step& step, std::optional<uint64_t> far) {
   // Without tiles in memory, longer tiles cost less while the threads still get equal parts.
   if (n_tiles == 0 && loop.size() == 1)
     tile = box[0] = std::min(loop[0], std::clamp(elements / 64 / 1024 * 1024, tile, kLongTile));
+  else if (n_tiles == 0 && by_range && tile == box.back())
+    tile = box.back() = std::min(loop.back(), kLongTile);
   tile_bytes = (tile * widest + 63) / 64 * 64;
   estimate(step, far);
   chains = make_chains(*this);

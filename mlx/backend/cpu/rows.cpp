@@ -137,7 +137,7 @@ RowPart RowCode::make_part(const Step& step, uint64_t far) const {
   return part;
 }
 
-/// As many rows as take a quarter of the second-level cache, with enough blocks for the threads.
+/// As many rows as take a half of the second-level cache, with enough blocks for the threads.
 void RowCode::choose_block(const Step& unit) {
   int64_t bytes = 1;
   for (int64_t t : temporaries) bytes += t;
@@ -148,7 +148,7 @@ void RowCode::choose_block(const Step& unit) {
       shared = shared && (l.strides[k] == 0 || l.shape[k] == 1);
     if (!shared) bytes += extent_of_row(l, rows);
   }
-  const auto fitting = static_cast<int64_t>(l2_size() / 4) / bytes;
+  const auto fitting = static_cast<int64_t>(l2_size() / 2) / bytes;
   block = std::clamp<int64_t>(fitting, 1, std::max<int64_t>(1, rows / (4 * num_threads())));
 }
 
