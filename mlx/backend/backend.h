@@ -34,6 +34,9 @@ struct Caps {
   int alignment = 64;  ///< bytes, of temporaries
   /// The largest fused program: elementwise nodes, operands read, results stored.
   int fused_nodes = 64, fused_inputs = 16, fused_outputs = 12;
+  /// Bytes that the values of one row may have in a unit of rows (RowUnit); 0: there are no units.
+  int64_t row_bytes = 0;
+  int64_t unit_bytes = 64 << 10;  ///< of the largest operand, from which a unit of rows is made
 };
 
 /// How the elements of an operand lie, as far as a kernel cares.
@@ -43,6 +46,8 @@ enum class Accepts : uint8_t {
   dense,   ///< one gapless run of memory, axes in any order
   rows,    ///< row-contiguous
 };
+
+struct RowUnit;
 
 /// One kernel invocation, complete but for buffers and constants. `operands` are the inputs, then
 /// the outputs; each is bound to a slot of the launch. An op with a program reads what that
@@ -61,10 +66,23 @@ struct Step {
   int first_constant = 0;  ///< the program's constants among those of the launch
   Shape loop;  ///< the step runs at each position of a loop of these lengths; empty: once
   std::vector<Strides> advance;  ///< with a loop: elements that operands move along its axes
+  std::shared_ptr<const RowUnit> unit;  ///< instead of an op or a program: steps that share rows
   uint32_t origin = 0;           ///< the line of the program that built it, where that is recorded
   std::string name() const;
   /// Past the last output: a workspace is no output.
   int outputs_end() const { return workspace >= 0 ? workspace : static_cast<int>(operands.size()); }
+};
+
+/// Steps that run over some rows at a time, one step after another, so that a row is read from memory
+/// once. A row is a range of the elements of the unit's operands and temporaries: in the iteration
+/// of a step of n elements, those from r * n / rows on. What a step reads of another one's results
+/// lies in the same row. The slots of the steps are numbers of the unit's operands, or -1 - t for
+/// temporary t, whose rows lie one after another. The unit's step has the operands, each with its
+/// first layout among the steps; its name lists theirs.
+struct RowUnit {
+  int64_t rows = 0;
+  std::vector<Step> steps;
+  std::vector<int64_t> temporaries;  ///< bytes of a row of each
 };
 
 /// What a kernel wants from the planner.
@@ -116,6 +134,9 @@ struct Copy {
 };
 
 using Clock = std::chrono::steady_clock;
+
+/// Backend::rows_of: any division into rows.
+inline constexpr int64_t kAnyRows = -1;
 
 /// Sees the steps that run, while they are watched (backend/common/steps.h runs them so).
 struct MLX_API StepObserver {
@@ -173,6 +194,10 @@ class MLX_API Backend {
   /// in the memory of the program's own inputs, element on element, but not in that of the op's.
   virtual bool fuses_prologue(const Step& step, int device) = 0;
   virtual bool fuses_epilogue(const Step&, int) { return false; }
+  /// How many rows the step has that may run in parts, in a unit: the leading axes of an op, which
+  /// do not mix. kAnyRows for a program that can be divided anywhere; 0 where the step has to run
+  /// as a whole.
+  virtual int64_t rows_of(const Step&, int) { return 0; }
   /// May compile, and take long: it is called without locks.
   virtual std::shared_ptr<const Executable> prepare(Work work) = 0;
   virtual void launch(Launch launch) = 0;

@@ -16,6 +16,7 @@
 #include "mlx/runtime/lower.h"
 #include "mlx/runtime/passes.h"
 #include "mlx/runtime/publish.h"
+#include "mlx/runtime/rows.h"
 #include "mlx/runtime/unseen_errors.h"
 #include "mlx/runtime/verify.h"
 
@@ -58,6 +59,9 @@ void run_passes(Subject& s, Executions* out) {
     if (is_verifying()) verify_groups(s.items, s.groups);
     auto made = std::make_shared<Plan>();
     run_pass(Pass::lower, [&] { lower(s.items, s.targets, s.groups, *made); });
+    if (is_verifying()) verify_steps(*made);
+    if (fused && is_enabled(Pass::rows))
+      run_pass(Pass::rows, [&] { find_rows(s.targets, *made); });
     if (is_verifying()) verify_steps(*made);
     run_pass(Pass::assign, [&] { assign_memory(*made, is_enabled(Pass::assign)); });
     if (is_verifying()) verify_memory(*made);

@@ -9,8 +9,8 @@ namespace mlx::core {
 
 namespace {
 
-constexpr const char* names[] = {"schedule", "place",   "fuse",    "lower", "assign",
-                                 "bind",     "publish", "prepare", "run"};
+constexpr const char* names[] = {"schedule", "place", "fuse",    "lower",   "rows",
+                                 "assign",   "bind",  "publish", "prepare", "run"};
 
 bool debug_has(std::string_view word) {
   const char* v = std::getenv("MLX_DEBUG");
@@ -28,7 +28,7 @@ std::atomic<uint32_t>& disabled() {
     const char* v = std::getenv("MLX_DISABLE_PASSES");
     std::string_view list = v ? v : "";
     uint32_t m = std::getenv("MLX_DISABLE_FUSION") ? bit(Pass::fuse) : 0;
-    for (Pass p : {Pass::fuse, Pass::assign})
+    for (Pass p : {Pass::fuse, Pass::rows, Pass::assign})
       if (list.find(name_of(p)) != std::string_view::npos) m |= bit(p);
     return m;
   }();

@@ -18,6 +18,11 @@ const char* op_name(OpId op) {
 }  // namespace
 
 std::string Step::name() const {
+  if (unit) {
+    std::string s = "rows(";
+    for (const Step& step : unit->steps) s += (s.back() == '(' ? "" : ",") + step.name();
+    return s + ")";
+  }
   if (op && program.code.empty()) return op->name;
   std::string s = "fused(";
   s.reserve(16 * (program.code.size() + 2));

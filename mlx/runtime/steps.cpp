@@ -89,14 +89,15 @@ Location StepBuilder::add_copy(const Location& from, const Shape& shape, int str
   return {.slot = slot, .layout = std::move(out)};
 }
 
-void StepBuilder::find_lifetimes() {
+void find_lifetimes(Plan& plan) {
   int index = 0;
-  for (size_t id = 0; id < plan_.segments.size(); ++id) {
-    Segment& seg = plan_.segments[id];
+  for (size_t id = 0; id < plan.segments.size(); ++id) {
+    Segment& seg = plan.segments[id];
     seg.first_step = index;
+    seg.transfers.clear();
     for (const Step& step : seg.steps) {
       for (size_t k = 0; k < step.slots.size(); ++k) {
-        Slot& slot = plan_.slots[seg.slots[step.slots[k]]];
+        Slot& slot = plan.slots[seg.slots[step.slots[k]]];
         slot.last_step = index;
         if (slot.kind == SlotKind::leaf) continue;
         if (static_cast<int>(k) >= step.n_inputs && slot.segment < 0)
@@ -104,16 +105,16 @@ void StepBuilder::find_lifetimes() {
         if (slot.segment != static_cast<int>(id)) {
           slot.crosses = true;
           if (slot.segment >= 0 && slot.segment == static_cast<int>(id) - 1)
-            plan_.segments[slot.segment].waited_for = true;
+            plan.segments[slot.segment].waited_for = true;
         }
       }
       ++index;
     }
     for (size_t b = 0; b < seg.slots.size(); ++b) {
-      const Slot& slot = plan_.slots[seg.slots[b]];
+      const Slot& slot = plan.slots[seg.slots[b]];
       bool here = slot.kind == SlotKind::leaf ? slot.present & spaces(seg.space)
                                               : slot.segment < 0 || !slot.crosses ||
-                                                    plan_.segments[slot.segment].space == seg.space;
+                                                    plan.segments[slot.segment].space == seg.space;
       if (!here) seg.transfers.push_back(static_cast<int>(b));
     }
   }
@@ -129,7 +130,7 @@ void StepBuilder::finish() {
     constants += s->segment.constants.size();
     plan_.segments.push_back(std::move(s->segment));
   }
-  find_lifetimes();
+  find_lifetimes(plan_);
 }
 
 }  // namespace mlx::core

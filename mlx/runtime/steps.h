@@ -17,6 +17,9 @@ struct Location {
   bool is_constant() const { return slot == kConstant; }
 };
 
+/// Finds what outlives its step or its segment. Again where steps have been put together.
+void find_lifetimes(Plan& plan);
+
 /// Each stream has one segment that is open: steps go there. A segment whose results another one
 /// reads is closed, so that the order in which they close is an order in which they can run, and
 /// streams that do not exchange anything have one segment each.
@@ -33,7 +36,7 @@ class StepBuilder {
   void add_step(int stream, Step step, std::span<const int> slots, uint32_t in_place);
   /// Adds a step that writes a row-contiguous array of a shape, or one repeated constant.
   Location add_copy(const Location& from, const Shape& shape, int stream);
-  /// Puts the segments in order, and finds what outlives its step or its segment.
+  /// Puts the segments in order, and finds the lifetimes.
   void finish();
 
  private:
@@ -45,7 +48,6 @@ class StepBuilder {
   Open& open(int stream);
   int bind(Open& open, int slot);
   void close_writer(int slot, const Open& reader);
-  void find_lifetimes();
 
   const Targets& targets_;
   Plan& plan_;

@@ -32,6 +32,16 @@ bool lies_along_rows(const Layout& l) {
   return l.shape.empty() || l.shape.back() == 1 || l.strides.back() == 0 || l.strides.back() == 1;
 }
 
+/// True if elements are computed in the order of the rows.
+bool runs_along_rows(const Step& step) {
+  // Random words are generated in pairs far apart.
+  for (const Instr& i : step.program.code)
+    if (i.op == OpId::random_bits) return false;
+  for (int k = 0; k < step.n_inputs; ++k)
+    if (!lies_along_rows(step.operands[k])) return false;
+  return true;
+}
+
 void run_copy(const Copy& c) {
   try {
     for (const auto& e : c.after) e->wait();
@@ -45,7 +55,12 @@ void run_copy(const Copy& c) {
 
 class CpuBackend final : public Backend {
  public:
-  Caps caps(int) const override { return {}; }
+  Caps caps(int) const override {
+    static const auto row_bytes = static_cast<int64_t>(l2_size() / 2);
+    Caps caps;
+    caps.row_bytes = row_bytes;
+    return caps;
+  }
   DeviceInfo info(int) const override {
     return {{"device_name", std::string("cpu")},
             {"architecture", std::string(isa_name(isa()))},
@@ -92,13 +107,18 @@ class CpuBackend final : public Backend {
   }
   bool fuses(const Instr&, int) override { return true; }
   bool fuses_prologue(const Step& step, int) override {
-    if (step.n_inputs == 0) return false;
-    // Random words are generated in pairs far apart, not in the order in which a reduction reads.
-    for (const Instr& i : step.program.code)
-      if (i.op == OpId::random_bits) return false;
-    for (int k = 0; k < step.n_inputs; ++k)
-      if (!lies_along_rows(step.operands[k])) return false;
-    return true;
+    return step.n_inputs > 0 && runs_along_rows(step);
+  }
+  int64_t rows_of(const Step& step, int) override {
+    if (!step.loop.empty() || step.workspace >= 0 || !runs_along_rows(step)) return 0;
+    if (!step.op) return kAnyRows;
+    const KernelEntry* k = find_kernel(*step.op);
+    const Layout& in = step.operands[0];
+    const int axes = k && k->rows ? k->rows(in, step.attrs.get()) : 0;
+    int64_t rows = 1;
+    for (int d = 0; d < axes; ++d) rows *= in.shape[d];
+    // Long rows, of which there are few, are divided among the threads.
+    return rows < 2 * num_threads() ? 0 : rows;
   }
 
   std::shared_ptr<const Executable> prepare(Work work) override {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "mlx/backend/common/steps.h"
+#include "mlx/backend/cpu/rows.h"
 #include "mlx/core/blocking.h"
 
 namespace mlx::core::cpu {
@@ -24,12 +25,13 @@ struct CpuExecutable final : Executable {
     SmallVector<int64_t, 8> offsets;  // bytes
     int n_inputs, first_constant;
     int64_t bytes = 0;  // estimated bytes read and written
-    int fused = -1, op = -1;
+    int fused = -1, op = -1, unit = -1;
     std::unique_ptr<const Step> watched;  ///< for the step observer
   };
   std::vector<Entry> entries;
   std::vector<FusedKernel> fused;
   std::vector<OpStep> ops;
+  std::vector<RowKernel> units;
   size_t arena_bytes = 0;
 };
 
@@ -164,6 +166,8 @@ class Run final : public SuspendedWork {
     auto run = [&] {
       if (e.fused >= 0)
         x.fused[e.fused].run(addresses_.data(), constants);
+      else if (e.unit >= 0)
+        x.units[e.unit].run(addresses_.data(), constants);
       else
         run_op(x.ops[e.op], addresses_.data(), constants);
     };
@@ -199,11 +203,15 @@ std::shared_ptr<const Executable> prepare_work(Work work) {
     if (step_observer.load() && work.device == Device::cpu)
       e.watched = std::make_unique<const Step>(s);
     e.slots = std::move(s.slots);
-    for (const Layout& l : s.operands) e.offsets.push_back(l.offset * l.dtype.size());
+    for (const Layout& l : s.operands)
+      e.offsets.push_back(s.unit ? 0 : l.offset * l.dtype.size());
     e.n_inputs = s.n_inputs;
     e.first_constant = s.first_constant;
     e.bytes = bytes_of(s);
-    if (s.op) {
+    if (s.unit) {
+      e.unit = static_cast<int>(x->units.size());
+      x->units.emplace_back(s);
+    } else if (s.op) {
       e.op = static_cast<int>(x->ops.size());
       x->ops.push_back(make_op_step(std::move(s)));
     } else {

@@ -18,7 +18,7 @@ const ElementwiseKernels& loaded_kernels() {
 namespace {
 
 constexpr int64_t kTileBytes = 24 << 10;  // all tiles of a program together
-constexpr int64_t kMaxTile = 512;
+constexpr int64_t kMaxTile = 2048;
 constexpr int64_t kLongTile = 8192;         // for programs without tiles in memory
 constexpr int64_t kBlockRows = 64;          // for blocks of an input that is read across its rows
 constexpr int64_t kBlockBytes = 256 << 10;  // they stay in the second-level cache
@@ -91,7 +91,7 @@ void FusedCode::choose_pairs() {
     if (m.numbering < 0 || m.args.empty()) continue;
     random = true;
     const Numbering& n = numberings[m.numbering];
-    if (feeds || piece || n.count != elements || n.strides != row_major(loop)) return;
+    if (by_range || piece || n.count != elements || n.strides != row_major(loop)) return;
     for (uint16_t word : m.args)
       if (word < n_inputs && operands[word].strides != Strides(loop.size(), 0)) return;
   }
@@ -131,18 +131,25 @@ bool FusedCode::choose_block() {
 }
 
 /// A tile contains the innermost axes completely while they fit, and a part of the next one. The
-/// tiles of a prologue, which may start at any element, are rows.
+/// tiles of a range, which may start at any element, are rows.
 void FusedCode::choose_tile() {
-  if (!feeds && choose_block()) return;
+  if (!by_range && choose_block()) return;
   box = Shape(loop.size(), 1);
-  const size_t outermost = feeds ? loop.size() - std::min<size_t>(loop.size(), 2) : 0;
+  const size_t outermost = by_range ? loop.size() - std::min<size_t>(loop.size(), 2) : 0;
   int64_t size = 1;
   for (size_t k = loop.size(); k-- > outermost;) {
     box[k] = std::clamp<int64_t>(tile / size, 1, std::max<int64_t>(loop[k], 1));
     size *= box[k];
     if (box[k] < loop[k]) break;
   }
-  for (auto& o : operands) o.path = lies_densely(o.strides, box) ? Path::direct : Path::packed;
+  const bool one_row = std::ranges::all_of(box.begin(), box.end() - 1, [](int64_t n) { return n == 1; });
+  for (size_t k = 0; k < operands.size(); ++k) {
+    Operand& o = operands[k];
+    const bool repeated = one_row && o.strides.back() == 0 && static_cast<int>(k) < n_inputs;
+    o.path = lies_densely(o.strides, box) ? Path::direct
+             : repeated                   ? Path::repeated
+                                          : Path::packed;
+  }
   tile = size;
 }
 
@@ -165,7 +172,7 @@ class Coder {
     for (size_t k = 0; k < p_.code.size();) {
       size_t end = k;
       while (end < p_.code.size() && runs(p_.code[end])) ++end;
-      if (end - k >= 2)
+      if (end - k >= 2 || (end > k && reads_repeated(p_.code[k])))
         add_run(k, end);
       else
         add_single(k), end = k + 1;
@@ -180,7 +187,14 @@ class Coder {
   }
   uint16_t value(size_t k) const { return static_cast<uint16_t>(p_.first_instr() + k); }
   bool is_constant(uint16_t v) const {
-    return v >= p_.inputs.size() && static_cast<int>(v) < p_.first_instr();
+    return is_input(v) ? is_repeated(v) : static_cast<int>(v) < p_.first_instr();
+  }
+  /// One op is a run too where that saves a tile of equal numbers.
+  bool reads_repeated(const Instr& i) const {
+    return arity_of(i.op) == 2 && is_repeated(i.a) != is_repeated(i.b);
+  }
+  bool is_repeated(uint16_t v) const {
+    return is_input(v) && out_.operands[v].path == Path::repeated;
   }
 
   void add_single(size_t k) {
@@ -245,7 +259,7 @@ class Coder {
   bool scales(size_t k) const {
     const Instr& i = p_.code[k];
     return i.op == OpId::multiply && use_counts_[value(k)] == 1 &&
-           (is_input(i.a) ? is_constant(i.b) : is_input(i.b) && is_constant(i.a));
+           ((is_input(i.a) && is_constant(i.b)) || (is_input(i.b) && is_constant(i.a)));
   }
   bool is_input(uint16_t v) const { return v < p_.inputs.size(); }
 
@@ -264,13 +278,16 @@ class Coder {
     first = first && !commutes;
     if (int made = other - p_.first_instr(); made >= 0 && product_[made]) {
       const Instr& j = p_.code[made];
-      auto [tile, factor] = is_input(j.a) ? std::pair(j.a, j.b) : std::pair(j.b, j.a);
-      return run.push_back({RunStep::apply, LinkForm::scaled, i.op, tile, factor});
+      const bool tile_first = is_input(j.a) && is_constant(j.b);
+      auto [tile, factor] = tile_first ? std::pair(j.a, j.b) : std::pair(j.b, j.a);
+      return run.push_back(
+          {RunStep::apply, LinkForm::scaled, i.op, tile, factor, is_repeated(factor)});
     }
     LinkForm form = first ? LinkForm::tile_first : LinkForm::tile;
-    if (is_constant(other) && out_.isa->links().find_link(i.op, LinkForm::constant))
-      form = first ? LinkForm::constant_first : LinkForm::constant;
-    run.push_back({RunStep::apply, form, i.op, other});
+    const bool constant =
+        is_constant(other) && out_.isa->links().find_link(i.op, LinkForm::constant);
+    if (constant) form = first ? LinkForm::constant_first : LinkForm::constant;
+    run.push_back({RunStep::apply, form, i.op, other, 0, constant && is_repeated(other)});
   }
 
   const Program& p_;
@@ -318,6 +335,9 @@ void FusedCode::assign_tiles(const Program& p) {
   SmallVector<int, 32> last(slot_of.size(), -1), output_of(slot_of.size(), -1);
   for (size_t t = 0; t < accesses.size(); ++t)
     for (uint16_t v : accesses[t].reads) last[v] = static_cast<int>(t);
+  for (int k = 0; k < n_inputs; ++k)
+    if (operands[k].path == Path::repeated && last[k] >= 0)
+      slot_of[k] = operands[k].tile = n_tiles++;
   for (int c = n_inputs; c < first; ++c)
     if (last[c] >= 0) slot_of[c] = n_tiles++;
   for (size_t o = 0; o < p.outputs.size(); ++o) output_of[p.outputs[o]] = static_cast<int>(o);
@@ -348,7 +368,7 @@ void FusedCode::assign_tiles(const Program& p) {
   }
 }
 
-void FusedCode::estimate(const Step& step) {
+void FusedCode::estimate(const Step& step, std::optional<uint64_t> far) {
   double bytes = 0;
   for (const Operand& o : operands) {
     bool broadcast = std::find(o.strides.begin(), o.strides.end(), 0) != o.strides.end();
@@ -357,16 +377,18 @@ void FusedCode::estimate(const Step& step) {
   cost = bytes / 20 + 0.05 * static_cast<double>(step.program.code.size());
   for (const Instr& i : step.program.code)
     cost += cheap(i.op) ? 0 : i.op != OpId::random_bits ? 0.3 : shift ? 0.5 : 1;
-  streams = bytes * static_cast<double>(elements) >= static_cast<double>(l3_size());
+  const bool large = bytes * static_cast<double>(elements) >= static_cast<double>(l3_size());
+  streams = far.value_or(large) != 0;
+  for (size_t k = 0; k < operands.size(); ++k)
+    operands[k].far = far ? k < 64 && (*far >> k & 1) : large;
 }
 
-void FusedCode::compile(const Step& step) {
+void FusedCode::compile(const Step& step, std::optional<uint64_t> far) {
   const Program& p = step.program;
   isa = &loaded_kernels();
   n_inputs = step.n_inputs;
   constants = p.constants;
   choose_loops(step);
-  add_code(p);
   int widest = 1;
   for (const Instr& i : p.code)
     widest = std::max(
@@ -377,14 +399,17 @@ void FusedCode::compile(const Step& step) {
   tile = kMaxTile;
   while (tile > 64 && live * tile * widest > kTileBytes) tile /= 2;
   choose_tile();
+  add_code(p);
   choose_pairs();
   for (uint16_t v : p.outputs) output_values.push_back(v);
   assign_tiles(p);
   // Without tiles in memory, longer tiles cost less while the threads still get equal parts.
   if (n_tiles == 0 && loop.size() == 1)
     tile = box[0] = std::min(loop[0], std::clamp(elements / 64 / 1024 * 1024, tile, kLongTile));
+  else if (n_tiles == 0 && by_range && tile == box.back())
+    tile = box.back() = std::min(loop.back(), kLongTile);
   tile_bytes = (tile * widest + 63) / 64 * 64;
-  estimate(step);
+  estimate(step, far);
   chains = make_chains(*this);
   only_copies =
       n_inputs == 1 && constants.empty() && p.code.size() == 1 && p.code[0].op == OpId::copy;
@@ -408,8 +433,15 @@ FusedKernel::FusedKernel(const Step& step, const Layout& result) {
   alone.operands.assign(step.operands.begin(), step.operands.begin() + step.n_inputs);
   alone.operands.push_back(result);
   auto code = std::make_unique<FusedCode>();
-  code->feeds = true;
+  code->by_range = true;
   code->compile(alone);
+  for (Operand& o : code->operands) o.far = o.far && &o != &code->operands.back();
+  code_ = std::move(code);
+}
+FusedKernel::FusedKernel(const Step& step, uint64_t far) {
+  auto code = std::make_unique<FusedCode>();
+  code->by_range = true;
+  code->compile(step, far);
   code_ = std::move(code);
 }
 FusedKernel::~FusedKernel() = default;

@@ -21,6 +21,9 @@ class FusedKernel {
   explicit FusedKernel(const Step& step);
   /// The prologue of a step: its result, with the layout `result`, is read by the step's op.
   FusedKernel(const Step& step, const Layout& result);
+  /// A part of a unit of rows, run by `FusedRows`. `far`: bit k for operand k that is not in the
+  /// caches.
+  FusedKernel(const Step& step, uint64_t far);
   ~FusedKernel();
   FusedKernel(FusedKernel&&) noexcept;
 
@@ -31,6 +34,7 @@ class FusedKernel {
 
  private:
   friend class FusedSource;
+  friend class FusedRows;
   std::unique_ptr<const FusedCode> code_;
 };
 
@@ -38,7 +42,9 @@ class FusedKernel {
 /// each thread uses its own Reader.
 class FusedSource {
  public:
-  FusedSource(const FusedKernel& kernel, void* const* operands, const Scalar* constants);
+  /// Elements are counted from `origin` on.
+  FusedSource(const FusedKernel& kernel, void* const* operands, const Scalar* constants,
+              int64_t origin = 0);
   ~FusedSource();
   /// Estimated nanoseconds to compute all elements on one thread.
   double cost() const;
@@ -58,6 +64,26 @@ class FusedSource {
  private:
   struct Impl;
   std::unique_ptr<const Impl> impl_;
+};
+
+/// One thread's run of a program over ranges of its elements.
+class FusedRows {
+ public:
+  /// Bytes of working memory.
+  static size_t memory(const FusedKernel& kernel);
+  /// `operands`: addresses that hold during each `run`. What is equal among them stays so.
+  FusedRows(const FusedKernel& kernel, void* const* operands, const Scalar* constants,
+            void* memory);
+  ~FusedRows();
+  FusedRows(FusedRows&&) noexcept;
+  /// Computes n elements starting at element `first` in row-major order.
+  void run(int64_t first, int64_t n);
+  /// After the last one: orders stores that bypass the caches.
+  void finish();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace mlx::core::cpu

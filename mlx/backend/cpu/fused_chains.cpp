@@ -15,7 +15,8 @@ constexpr int64_t kAhead = 2048;            // prefetch distance in bytes
 constexpr int64_t kManyElements = 1 << 16;  // minimum size for optimising constant divisions
 
 bool is_divided_by_constant(const RunStep& s) {
-  return s.act == RunStep::apply && s.op == OpId::divide && s.form == LinkForm::constant;
+  return s.act == RunStep::apply && s.op == OpId::divide && s.form == LinkForm::constant &&
+         !s.repeated;
 }
 
 /// Selects the handler for x / c depending on c.
@@ -58,10 +59,16 @@ Chain make_chain(const FusedCode& c, const Micro& m) {
         link.tile = c.isa->find_tile(s.op, Dtype::Val::float32);
       }
       if (s.form == LinkForm::scaled ||
-          (!on_tile && s.form != LinkForm::unary && s.form != LinkForm::both))
-        chain.constants.push_back(
-            {static_cast<uint16_t>(chain.links.size()),
-             static_cast<uint16_t>((on_tile ? s.factor : s.value) - c.n_inputs)});
+          (!on_tile && s.form != LinkForm::unary && s.form != LinkForm::both)) {
+        const int value = on_tile ? s.factor : s.value;
+        auto add = [&](auto& list, int index) {
+          list.push_back({static_cast<uint16_t>(chain.links.size()), static_cast<uint16_t>(index)});
+        };
+        if (s.repeated)
+          add(chain.repeated, value);
+        else
+          add(chain.constants, value - c.n_inputs);
+      }
     } else {
       link.run = s.act == RunStep::load ? k.load : k.store;
     }
@@ -80,7 +87,7 @@ Chain make_chain(const FusedCode& c, const Micro& m) {
   if (c.streams) {  // memory operands are prefetched
     for (size_t i = 0, n = chain.uses.size(); i < n; ++i) {
       Chain::Use u = chain.uses[i];
-      if (!u.brings || u.value >= c.n_inputs) continue;
+      if (!u.brings || u.value >= c.n_inputs || !c.operands[u.value].far) continue;
       u.link = static_cast<uint16_t>(chain.links.size());
       u.brings = false;
       chain.uses.push_back(u);

@@ -24,6 +24,7 @@ struct Chain {
     uint16_t link, index;  // among the program's constants
   };
   SmallVector<Constant, 8> constants;
+  SmallVector<Constant, 4> repeated;  // index among the inputs: set for each tile
   int copies = 0;
   bool divides = false;  ///< by a constant, often enough to select the handler by its value
 };

@@ -1,6 +1,7 @@
 // A fused program compiled for given layouts: made by fused.cpp, run by fused_run.cpp.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "mlx/backend/backend.h"
@@ -11,17 +12,19 @@ namespace mlx::core::cpu {
 
 /// How an operand is loaded or stored, given the shape of the tile.
 enum class Path : uint8_t {
-  direct,  ///< contiguous over the tile: used in place
-  packed,  ///< copied to or from a separate tile
-  block,   ///< read across its rows: transposed block by block
+  direct,    ///< contiguous over the tile: used in place
+  packed,    ///< copied to or from a separate tile
+  block,     ///< read across its rows: transposed block by block
+  repeated,  ///< an input of one element a tile: a constant of runs, and filled in for others
 };
 
 struct Operand {
   Strides strides;  // elements, per loop axis
   int itemsize;
   Path path;
-  int tile = -1;      // tile slot, if packed
+  int tile = -1;      // tile slot, if packed or filled in
   int64_t block = 0;  // offset of its transposed block, in bytes
+  bool far = false;   // not in the caches: prefetched, or stored around them
 };
 
 /// A step of a run of float32 ops, before its handler is chosen (isa/elementwise.h: Link).
@@ -29,8 +32,9 @@ struct RunStep {
   enum Act : uint8_t { load, apply, store } act;
   LinkForm form = LinkForm::unary;
   OpId op = OpId::copy;
-  uint16_t value = 0;   ///< the tile or constant operand
-  uint16_t factor = 0;  ///< the constant of a scaled tile
+  uint16_t value = 0;     ///< the tile or constant operand
+  uint16_t factor = 0;    ///< the constant of a scaled tile
+  bool repeated = false;  ///< the constant is an input, of another value in another tile
 };
 
 /// Called once per tile: the kernel of one instruction, or a run of float32 instructions.
@@ -70,11 +74,12 @@ struct FusedCode {
   int n_tiles = 0;
   int64_t tile_bytes;
   double cost;               // estimated nanoseconds per element on one thread
-  bool streams;              // larger than the caches: stores bypass them
+  bool streams;              // stores may bypass the caches
   bool only_copies = false;  // copies one input to one output
-  bool feeds = false;        // a prologue: its result is read from a buffer at once
+  bool by_range = false;     // run over ranges of elements: a prologue, or a part of a unit of rows
 
-  void compile(const Step& step);
+  /// `far`: bit k for operand k that is not in the caches; without it, all or none are.
+  void compile(const Step& step, std::optional<uint64_t> far = {});
   int64_t tile_count() const;
 
  private:
@@ -84,7 +89,7 @@ struct FusedCode {
   void choose_pairs();
   void add_code(const Program& p);
   void assign_tiles(const Program& p);
-  void estimate(const Step& step);
+  void estimate(const Step& step, std::optional<uint64_t> far);
 };
 
 }  // namespace mlx::core::cpu

@@ -47,6 +47,8 @@ class Worker {
   void run(int64_t begin, int64_t end);
   /// Computes elements in row-major order.
   void run_elements(int64_t first, int64_t n);
+  /// Forgets what was packed of inputs, whose content has changed.
+  void forget() { std::fill(loaded_.begin(), loaded_.end(), nullptr); }
 
  private:
   void start(int64_t index);
@@ -107,7 +109,7 @@ Worker::Worker(const FusedCode& c, void* const* operands, const Scalar* constant
   auto bypasses = [&](uint16_t value) {
     auto out = std::find(c.output_values.begin(), c.output_values.end(), value);
     size_t o = out - c.output_values.begin();
-    bool nt = c.streams && !c.feeds && o < indirect_.size() && !indirect_[o] && !c.reread[o];
+    bool nt = o < indirect_.size() && c.operands[c.n_inputs + o].far && !indirect_[o] && !c.reread[o];
     for (int i = 0; nt && i < c.n_inputs; ++i) nt = operands[i] != operands[c.n_inputs + o];
     return nt;
   };
@@ -191,7 +193,7 @@ void Worker::place() {
     if (static_cast<int>(k) < c_.n_inputs) {
       if (o.path == Path::direct)
         value_[k] = at_[k];
-      else if (o.path == Path::packed)
+      else if (o.tile >= 0)
         load(static_cast<int>(k));
     } else if (size_t out = k - c_.n_inputs; !indirect_[out]) {
       value_[c_.output_values[out]] = at_[k];
@@ -202,6 +204,8 @@ void Worker::place() {
 
 void Worker::run_chain(Chain& chain, int64_t n) {
   const LinkKernels& k = c_.isa->links();
+  for (auto [link, input] : chain.repeated)
+    std::memcpy(&chain.links[link].constant, at_[input], sizeof(float));
   int64_t bursts = n / k.burst, done = bursts * k.burst;
   if (bursts > 0) {
     for (const Chain::Use& u : chain.uses) {
@@ -398,10 +402,13 @@ struct FusedSource::Impl {
   void* const* operands;
   const Scalar* constants;
   std::vector<Chain> chains;
+  int64_t origin;
 };
 
-FusedSource::FusedSource(const FusedKernel& kernel, void* const* operands, const Scalar* constants)
-    : impl_(new Impl{*kernel.code_, operands, constants, chains_for(*kernel.code_, constants)}) {}
+FusedSource::FusedSource(const FusedKernel& kernel, void* const* operands, const Scalar* constants,
+                         int64_t origin)
+    : impl_(new Impl{*kernel.code_, operands, constants, chains_for(*kernel.code_, constants),
+                     origin}) {}
 FusedSource::~FusedSource() = default;
 double FusedSource::cost() const {
   return impl_->code.cost * static_cast<double>(impl_->code.elements);
@@ -412,20 +419,48 @@ struct FusedSource::Reader::Impl {
       : tiles(tile_memory(s.code, s.chains)),
         operands(s.operands, s.operands + s.code.operands.size()),
         itemsize(s.code.operands.back().itemsize),
+        origin(s.origin),
         worker(s.code, operands.data(), s.constants, s.chains, tiles.get<char>(), nullptr) {}
   Scratch tiles;
   std::vector<void*> operands;
   int itemsize;
+  int64_t origin;
   Worker worker;
 };
 
 FusedSource::Reader::Reader(const FusedSource& source) : impl_(new Impl(*source.impl_)) {}
 FusedSource::Reader::~Reader() = default;
 void FusedSource::Reader::read(int64_t first, int64_t n, void* out) {
+  first += impl_->origin;
   // The result's address is set such that this range is written to `out`.
   impl_->operands.back() =
       reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(out) - first * impl_->itemsize);
   impl_->worker.run_elements(first, n);
+}
+
+// --- rows of a unit
+
+struct FusedRows::Impl {
+  const FusedCode& code;
+  Worker worker;
+};
+
+size_t FusedRows::memory(const FusedKernel& kernel) {
+  return tile_memory(*kernel.code_, kernel.code_->chains);
+}
+FusedRows::FusedRows(const FusedKernel& kernel, void* const* operands, const Scalar* constants,
+                     void* memory)
+    : impl_(new Impl{*kernel.code_, Worker(*kernel.code_, operands, constants,
+                                           chains_for(*kernel.code_, constants),
+                                           static_cast<char*>(memory), nullptr)}) {}
+FusedRows::~FusedRows() = default;
+FusedRows::FusedRows(FusedRows&&) noexcept = default;
+void FusedRows::run(int64_t first, int64_t n) {
+  impl_->worker.forget();
+  impl_->worker.run_elements(first, n);
+}
+void FusedRows::finish() {
+  if (impl_->code.streams) impl_->code.isa->fence();
 }
 
 }  // namespace mlx::core::cpu

@@ -108,10 +108,19 @@ void take_along_axis_kernel(const KernelArgs& args) {
   });
 }
 
+/// The axes in front of the indexed one. While steps are watched, an error for an index has to name
+/// the line of its own step, not that of a unit.
+int take_along_axis_rows(const Layout&, const Attrs* attrs) {
+  return step_observer.load() ? 0 : attrs_as<TakeAttrs>(attrs).axis;
+}
+
 const KernelEntry kEntries[] = {
     {.op = &op_take, .run = take_kernel},
     {.op = &op_gather, .run = gather_kernel},
-    {.op = &op_take_along_axis, .run = take_along_axis_kernel, .contiguous = 0b10},
+    {.op = &op_take_along_axis,
+     .run = take_along_axis_kernel,
+     .contiguous = 0b10,
+     .rows = take_along_axis_rows},
 };
 
 }  // namespace

@@ -62,6 +62,9 @@ struct KernelEntry {
   bool (*takes_source)(const Layout& in, const Attrs*) = nullptr;
   /// The output has the memory order of the first input, where that is dense and of its shape.
   bool keeps_order = false;
+  /// How many leading axes of the first input it goes through one position after another, as if it
+  /// were called for each (rows of a unit, backend.h); null: none.
+  int (*rows)(const Layout& in, const Attrs*) = nullptr;
 
   uint32_t contiguous_inputs(const Attrs* attrs) const {
     return contiguous_for ? contiguous_for(attrs) : contiguous;

@@ -442,21 +442,26 @@ void run_reduce(const KernelArgs& args) {
   reduce(args.in[0], a.kind, a.axes, args.out[0], args.source);
 }
 
+/// The number of axes that are kept, if these are the first ones; else 0.
+int kept_rows(const Layout& in, const Attrs* attrs) {
+  auto& axes = attrs_as<ReduceAttrs>(attrs).axes;
+  const int first = static_cast<int>(in.shape.size() - axes.size());
+  for (size_t k = 0; k < axes.size(); ++k)
+    if (axes[k] != first + static_cast<int>(k)) return 0;
+  return first;
+}
+
 /// True if whole rows are reduced.
 bool takes_source(const Layout& in, const Attrs* attrs) {
   auto& axes = attrs_as<ReduceAttrs>(attrs).axes;
-  const size_t rank = in.shape.size(), first = rank - axes.size();
-  int64_t length = 1;
-  for (size_t k = 0; k < axes.size(); ++k) {
-    if (axes[k] != static_cast<int>(first + k)) return false;
-    length *= in.shape[first + k];
-  }
-  return length > 1;
+  const int first = kept_rows(in, attrs);
+  const Shape row(in.shape.begin() + first, in.shape.end());
+  return row.size() == axes.size() && num_elements(row) > 1;
 }
 
 constexpr KernelEntry kEntries[] = {
-    {.op = &op_reduce, .run = run_reduce, .takes_source = takes_source},
-    {.op = &op_arg_reduce, .run = run_reduce}};
+    {.op = &op_reduce, .run = run_reduce, .takes_source = takes_source, .rows = kept_rows},
+    {.op = &op_arg_reduce, .run = run_reduce, .rows = kept_rows}};
 
 }  // namespace
 

@@ -147,8 +147,17 @@ void run_logsumexp(const KernelArgs& args) {
   });
 }
 
-constexpr KernelEntry kEntries[] = {{.op = &op_softmax, .run = run_softmax, .contiguous = 1},
-                                    {.op = &op_logsumexp, .run = run_logsumexp, .contiguous = 1}};
+int softmax_rows(const Layout& in, const Attrs* attrs) {
+  const int last = static_cast<int>(in.shape.size()) - 1;
+  return attrs_as<SoftmaxAttrs>(attrs).axis == last ? last : 0;
+}
+int logsumexp_rows(const Layout& in, const Attrs*) {
+  return static_cast<int>(in.shape.size()) - 1;
+}
+
+constexpr KernelEntry kEntries[] = {
+    {.op = &op_softmax, .run = run_softmax, .contiguous = 1, .rows = softmax_rows},
+    {.op = &op_logsumexp, .run = run_logsumexp, .contiguous = 1, .rows = logsumexp_rows}};
 
 }  // namespace
 
