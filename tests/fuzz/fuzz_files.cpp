@@ -36,6 +36,7 @@ class MemoryFile {
 
 class Bytes final : public io::Reader {
  public:
+  using Reader::read;
   explicit Bytes(std::string_view bytes) : bytes_(bytes) {}
   void read(char* data, size_t n) override {
     if (n > remaining()) throw FileError("[fuzz] the end");
@@ -43,7 +44,8 @@ class Bytes final : public io::Reader {
     at_ += n;
   }
   size_t remaining() override { return bytes_.size() - at_; }
-  size_t position() const override { return at_; }
+  size_t tell() override { return at_; }
+  void seek(int64_t offset, std::ios_base::seekdir) override { at_ = static_cast<size_t>(offset); }
   std::string label() const override { return "bytes"; }
 
  private:
