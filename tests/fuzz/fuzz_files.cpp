@@ -1,6 +1,6 @@
 // A libFuzzer target for the readers of files: what they accept is evaluated, the rest is
 // FileError. MLX_FUZZ names the format: npy, safetensors, gguf or function; or a parser of texts:
-// einsum or signature.
+// einsum, signature or handles.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -157,6 +157,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     fuzz_function(bytes);
   else if (std::strcmp(format, "einsum") == 0)
     fuzz_einsum(bytes);
+  else if (std::strcmp(format, "handles") == 0)
+    fuzz_handles(bytes);
   else if (std::strcmp(format, "signature") == 0)
     fuzz_signature(bytes);
   else

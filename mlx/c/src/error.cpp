@@ -52,8 +52,10 @@ int run(const Step& step, const char* name) noexcept {
   try {
     step();
     return 0;
+#ifdef __GLIBCXX__
   } catch (const abi::__forced_unwind&) {
     std::terminate();  // a thread that was cancelled cannot be unwound through C
+#endif
   } catch (const std::bad_alloc&) {
     report((std::string("[") + name + "] not enough memory").c_str(), nullptr, 0);
   } catch (const std::exception& e) {
