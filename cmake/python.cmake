@@ -71,8 +71,11 @@ add_custom_command(OUTPUT ${stubs}
   DEPENDS core mlx ${PROJECT_SOURCE_DIR}/python/stubs.py
   COMMENT "Writing type stubs")
 add_custom_target(stubs ALL DEPENDS ${stubs})
-if(MLX_CUDA)
-  add_dependencies(stubs mlx_cuda)  # packages are built by this target alone
-endif()
+# Packages are built by this target alone.
+foreach(library mlxc mlx_cuda)
+  if(TARGET ${library} AND (library STREQUAL "mlxc" OR MLX_CUDA))
+    add_dependencies(stubs ${library})
+  endif()
+endforeach()
 install(DIRECTORY ${PROJECT_BINARY_DIR}/python/mlx/core DESTINATION mlx FILES_MATCHING PATTERN "*.pyi")
 install(FILES ${PROJECT_BINARY_DIR}/python/mlx/py.typed DESTINATION mlx)

@@ -18,6 +18,7 @@ extensions = [
     "myst_parser",
     "members",
     "headers",
+    "c_headers",
     "graphs",
     "runs",
     "timelines",

@@ -85,6 +85,13 @@ def items(text):
             code.append(line)
 
 
+def listed(shown, comment, language, *classes):
+    """The nodes of declarations and the comment about them."""
+    code = nodes.literal_block(shown, shown, language=language)
+    code["classes"].extend(classes)
+    return [code, marked(comment, "about")] if comment else [code]
+
+
 def marked(text, *classes):
     """The paragraph of a comment, with `code` in it."""
     paragraph = nodes.paragraph(classes=list(classes))
@@ -109,12 +116,8 @@ class Header(Directive):
             if about:
                 out.append(marked(re.sub(r"\s*//\s?", " ", about[0]).strip()))
             for inside, comment, made in items(text[about.end() if about else 0 :]):
-                shown = "\n".join(made)
-                code = nodes.literal_block(shown, shown, language="cpp")
-                code["classes"].append("member" if inside and made[0][:5] != "class" else "top")
-                out.append(code)
-                if comment:
-                    out.append(marked(comment, "about"))
+                place = "member" if inside and made[0][:5] != "class" else "top"
+                out += listed("\n".join(made), comment, "cpp", place)
         return out
 
 

@@ -124,7 +124,7 @@ inline constexpr int kCopyStream = -1;
 
 /// Bytes moved from one space to another; one of them is the backend's, the other that or host
 /// memory.
-struct Copy {
+struct Transfer {
   Ref<Buffer> from, to;
   int64_t from_offset = 0, to_offset = 0;
   size_t bytes = 0;
@@ -182,7 +182,7 @@ class MLX_API Backend {
   virtual Ref<Buffer> wrap(void* data, size_t bytes, int device, Ref<RefCounted> owner = {}) = 0;
   /// The address that kernels know the bytes by, for exchange with other libraries.
   virtual void* address(const Buffer& buffer) = 0;
-  virtual void copy(Copy copy) = 0;
+  virtual void copy(Transfer copy) = 0;
 
   /// Whether there is a kernel for the op on these operands (inputs, then outputs), and its wishes.
   /// Throws ValueError naming op and dtypes where there is none.

@@ -10,12 +10,12 @@ namespace mlx::core {
 
 #define MLX_HALF_OPERATOR(T, op)                                                                  \
   constexpr T operator op(T a, T b) { return T(static_cast<float>(a) op static_cast<float>(b)); } \
-  template <std::integral I>                                                                      \
-  constexpr T operator op(T a, I b) {                                                             \
+  template <std::integral Int>                                                                    \
+  constexpr T operator op(T a, Int b) {                                                           \
     return T(static_cast<float>(a) op static_cast<float>(b));                                     \
   }                                                                                               \
-  template <std::integral I>                                                                      \
-  constexpr T operator op(I a, T b) {                                                             \
+  template <std::integral Int>                                                                    \
+  constexpr T operator op(Int a, T b) {                                                           \
     return T(static_cast<float>(a) op static_cast<float>(b));                                     \
   }                                                                                               \
   template <std::floating_point F>                                                                \

@@ -1,13 +1,13 @@
-// Members of arrays that show the graph behind them, and the object that stands for an op there.
+// Members of arrays that show the graph behind them.
 #include <mutex>
 #include <unordered_map>
 
+#include "mlx/compat/op_primitives.h"
 #include "mlx/core/error.h"
 #include "mlx/core/trace.h"
 #include "mlx/ops/custom.h"
 #include "mlx/ops/slice.h"
 #include "mlx/ops/view.h"
-#include "mlx/transforms/published_ops.h"
 
 namespace mlx::core {
 
@@ -20,37 +20,6 @@ Node* computing_node(const array& a) {
   return n->op->kind == OpKind::part ? n->inputs()[0] : n;
 }
 
-/// An op of the engine with its attributes.
-class OpPrimitive final : public Primitive {
- public:
-  explicit OpPrimitive(const Node& n)
-      : Primitive(stream_of(array(const_cast<Node*>(&n)))), op_(*n.op), attrs_(n.attrs) {
-    size_t ndim = n.inputs().empty() ? 0 : n.inputs()[0]->shape.size();
-    name_ = published_op(op_, attrs_.get(), ndim).name;
-  }
-  const char* name() const override { return name_.c_str(); }
-  bool is_equivalent(const Primitive& other) const override {
-    auto* o = dynamic_cast<const OpPrimitive*>(&other);
-    if (!o || &o->op_ != &op_ || bool(o->attrs_) != bool(attrs_)) return false;
-    return !attrs_ || attrs_->equals(*o->attrs_);
-  }
-  std::vector<Shape> output_shapes(const std::vector<array>& inputs) override {
-    if (!op_.build)
-      fail<ValueError>("output_shapes", "the op ", op_.name, " is bound to the shapes that it has");
-    std::vector<Shape> shapes;
-    for (const array& a : op_.build(inputs, attrs_.get(), stream())) shapes.push_back(a.shape());
-    return shapes;
-  }
-  void eval_cpu(const std::vector<array>&, std::vector<array>&) override {
-    fail<ExecutionError>(name(), "an op of this library, evaluated by `eval` alone");
-  }
-
- private:
-  const OpDef& op_;
-  Ref<const Attrs> attrs_;
-  std::string name_;
-};
-
 /// The objects that programs have asked for, as long as their nodes have the op.
 class Primitives {
  public:
@@ -58,7 +27,7 @@ class Primitives {
     std::lock_guard lock(mutex_);
     node_listener = [](const Node* gone) { all().forget(gone); };
     auto& p = made_[n];
-    if (!p) p = std::make_shared<OpPrimitive>(*n);
+    if (!p) p = op_primitive_of(*n);
     return p;
   }
   static Primitives& all() {

@@ -1,6 +1,8 @@
 // Offsets of elements by their number, for kernels of extensions.
 #pragma once
 
+#include <filesystem>  // programs take it from here
+
 #include "mlx/core/array.h"
 
 namespace mlx::core {

@@ -63,6 +63,7 @@ class MLX_API array {
   /// whichever thread that is. It must not be written meanwhile. (bool elements must be 0 or 1.)
   array(void* data, Shape shape, Dtype dtype, const std::function<void(void*)>& deleter);
   /// Takes over memory with row-major elements.
+  using Data = allocator::Data;
   array(allocator::Data data, Shape shape, Dtype dtype);
   /// Takes ownership of evaluated memory.
   array(Ref<Storage> storage, Shape shape, Strides strides, int64_t offset, Dtype dtype);
@@ -90,6 +91,8 @@ class MLX_API array {
   std::uintptr_t id() const { return reinterpret_cast<std::uintptr_t>(n_); }
   bool is_placeholder() const { return checked()->placeholder; }
   bool is_available() const;
+  /// Waits until the elements are computed, where they are being computed; rethrows errors.
+  void wait() const { eval(); }
 
   /// Computes the array, waits, and rethrows an error of the computation.
   void eval() const;
@@ -123,6 +126,8 @@ class MLX_API array {
   /// The same for elements in another order: strides in elements, `offset` in bytes.
   void set_data(allocator::Data data, size_t data_size, Strides strides, Flags flags,
                 int64_t offset = 0);
+  /// The memory of the elements, from its start; evaluates. The array keeps it.
+  allocator::Buffer buffer() const;
   /// Gives an output the elements of another array, `offset` elements after its first; the other
   /// one is evaluated.
   void copy_shared_buffer(const array& other, const Strides& strides, Flags flags, size_t data_size,
@@ -154,7 +159,7 @@ class MLX_API array {
   Arrays siblings() const;
   Arrays outputs() const;
   int sibling_position() const { return checked()->part; }
-  enum class Status { unscheduled, available };
+  enum class Status { unscheduled, evaluated, available };
   Status status() const { return is_available() ? Status::available : Status::unscheduled; }
   /// Makes the array one that the innermost transformation of the thread keeps the graph of, or
   /// not.
@@ -261,6 +266,17 @@ std::iter_value_t<It> element_at(const It& it) {
     return *it;
   }
 }
+/// An element as another type; complex numbers give their real part to real types.
+template <class T, class From>
+T converted(const From& v) {
+  if constexpr (std::is_convertible_v<From, T>) {
+    return static_cast<T>(v);
+  } else if constexpr (requires { v.real(); }) {
+    return converted<T>(v.real());
+  } else {
+    return T(static_cast<float>(v));
+  }
+}
 }  // namespace detail
 
 template <class It>
@@ -271,11 +287,7 @@ array::array(It data, Shape shape, Dtype dtype) {
     using T = typename decltype(tag)::type;
     std::unique_ptr<T[]> buffer(new T[n > 0 ? n : 1]);
     for (int64_t i = 0; i < n; ++i, ++data) {
-      if constexpr (std::is_convertible_v<std::iter_value_t<It>, T>) {
-        buffer[i] = static_cast<T>(detail::element_at(data));
-      } else {
-        buffer[i] = T(static_cast<float>(detail::element_at(data)));
-      }
+      buffer[i] = detail::converted<T>(detail::element_at(data));
     }
     *this = copy_of(buffer.get(), shape, dtype);
   });

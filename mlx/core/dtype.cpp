@@ -9,8 +9,8 @@ namespace mlx::core {
 namespace {
 
 constexpr std::string_view kNames[kNumDtypes] = {
-    "bool",  "uint8",   "uint16",   "uint32",  "uint64",  "int8",      "int16",     "int32",
-    "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"};
+    "bool",  "uint8",   "uint16",  "uint32",  "uint64",   "int8",      "int16",     "int32",
+    "int64", "float16", "float32", "float64", "bfloat16", "complex64", "complex128"};
 
 using Val = Dtype::Val;
 using Category = Dtype::Category;

@@ -18,6 +18,7 @@ using complex128_t = std::complex<double>;
 
 /// The type of an array's elements.
 struct Dtype {
+  /// The numbers are part of the interface for C (mlx/c/array.h), which has no complex128.
   enum class Val : uint8_t {
     bool_,
     uint8,
@@ -29,9 +30,9 @@ struct Dtype {
     int32,
     int64,
     float16,
-    bfloat16,
     float32,
     float64,
+    bfloat16,
     complex64,
     complex128,
   };
@@ -53,6 +54,7 @@ struct Dtype {
   uint8_t size_;  ///< bytes per element
 
   constexpr Dtype(Val v);
+  constexpr Dtype(Val v, uint8_t size) : val_(v), size_(size) {}
   constexpr Val val() const { return val_; }
   constexpr uint8_t size() const { return size_; }
   constexpr operator Val() const { return val_; }
@@ -61,7 +63,7 @@ struct Dtype {
 inline constexpr int kNumDtypes = 15;
 
 namespace detail {
-inline constexpr uint8_t kItemSizes[kNumDtypes] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16};
+inline constexpr uint8_t kItemSizes[kNumDtypes] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 2, 8, 16};
 }  // namespace detail
 
 constexpr Dtype::Dtype(Val v) : val_(v), size_(detail::kItemSizes[static_cast<int>(v)]) {}
@@ -76,9 +78,9 @@ inline constexpr Dtype int16{Dtype::Val::int16};
 inline constexpr Dtype int32{Dtype::Val::int32};
 inline constexpr Dtype int64{Dtype::Val::int64};
 inline constexpr Dtype float16{Dtype::Val::float16};
-inline constexpr Dtype bfloat16{Dtype::Val::bfloat16};
 inline constexpr Dtype float32{Dtype::Val::float32};
 inline constexpr Dtype float64{Dtype::Val::float64};
+inline constexpr Dtype bfloat16{Dtype::Val::bfloat16};
 inline constexpr Dtype complex64{Dtype::Val::complex64};
 inline constexpr Dtype complex128{Dtype::Val::complex128};
 
@@ -109,7 +111,7 @@ MLX_API Dtype::Kind kindof(const Dtype& t);
 
 constexpr bool is_complex(Dtype t) { return t.val() >= Dtype::Val::complex64; }
 constexpr bool is_floating(Dtype t) {
-  return t.val() >= Dtype::Val::float16 && t.val() <= Dtype::Val::float64;
+  return t.val() >= Dtype::Val::float16 && t.val() <= Dtype::Val::bfloat16;
 }
 constexpr bool is_inexact(Dtype t) { return t.val() >= Dtype::Val::float16; }
 constexpr bool is_unsigned(Dtype t) {
@@ -177,6 +179,13 @@ template <>
 struct TypeToDtype<detail::OtherInt64> : TypeToDtype<int64_t> {};
 template <>
 struct TypeToDtype<detail::OtherUint64> : TypeToDtype<uint64_t> {};
+
+// The complex type of C, in programs that share headers with it: the same two floats.
+namespace detail {
+__extension__ typedef float _Complex CComplex64;
+}
+template <>
+struct TypeToDtype<detail::CComplex64> : TypeToDtype<complex64_t> {};
 
 template <class T>
 struct TypeTag {

@@ -26,7 +26,7 @@ class Loan final : public RefCounted {
 /// A copy of bytes whose computation was suspended.
 class SuspendedCopy final : public SuspendedWork {
  public:
-  explicit SuspendedCopy(Copy copy) : copy_(std::move(copy)) {
+  explicit SuspendedCopy(Transfer copy) : copy_(std::move(copy)) {
     copy_.done = {};  // the event owns this
   }
   std::vector<Ref<Event>>& after() override { return copy_.after; }
@@ -42,19 +42,19 @@ class SuspendedCopy final : public SuspendedWork {
   }
 
  private:
-  Copy copy_;
+  Transfer copy_;
 };
 
 /// Copies bytes between buffers on a stream, once `after` is done; returns the end of the copy.
 Ref<Event> start_copy(Ref<Buffer> from, Ref<Buffer> to, size_t bytes, Stream stream,
                       const Ref<Event>& after, const Ref<Event>& reading) {
   auto end = make_ref<Event>();
-  Copy copy{.from = std::move(from),
-            .to = std::move(to),
-            .bytes = bytes,
-            .stream = stream,
-            .after = {},
-            .done = end};
+  Transfer copy{.from = std::move(from),
+                .to = std::move(to),
+                .bytes = bytes,
+                .stream = stream,
+                .after = {},
+                .done = end};
   if (after) copy.after.push_back(after);
   if (reading) copy.after.push_back(reading);
   if (std::exception_ptr error = stopped_before(copy.after, false)) {
@@ -248,13 +248,13 @@ void Storage::read(void* to, int64_t offset, size_t bytes) {
     arrival = primary_.arrival;
   }
   const Device device = device_of(from->space);
-  Copy copy{.from = from,
-            .to = host_backend().wrap(to, bytes, 0),
-            .from_offset = offset,
-            .bytes = bytes,
-            .stream = Stream(kCopyStream, device),
-            .after = {},
-            .done = make_ref<Event>()};
+  Transfer copy{.from = from,
+                .to = host_backend().wrap(to, bytes, 0),
+                .from_offset = offset,
+                .bytes = bytes,
+                .stream = Stream(kCopyStream, device),
+                .after = {},
+                .done = make_ref<Event>()};
   if (arrival) copy.after.push_back(arrival);
   Ref<Event> end = copy.done;
   backend_of(device).copy(std::move(copy));

@@ -120,6 +120,9 @@ class FileWriter final : public Writer {
   }
   ~FileWriter() override { remove_draft(); }
 
+  size_t tell() override { return static_cast<size_t>(written_); }
+  void seek(int64_t, std::ios_base::seekdir) override { refuse("a file is written in order"); }
+
   void write(const char* data, size_t n) override {
     constexpr size_t kPiece = size_t{16} << 20;
     for (size_t at = 0; at < n; at += kPiece) {

@@ -103,7 +103,7 @@ void DecodedElements::read(int64_t begin, int64_t end, std::span<char* const> to
 void check(Reader& in, const std::string& name, int64_t units, size_t unit_bytes,
            const Shape& shape, Dtype dtype) {
   if (units < 0 || static_cast<uint64_t>(units) > in.remaining() / unit_bytes)
-    fail<FileError>("load", in.label(), " has ", in.remaining(), " bytes left at ", in.position(),
+    fail<FileError>("load", in.label(), " has ", in.remaining(), " bytes left at ", in.tell(),
                     " for ", name.empty() ? "an array" : name, " of shape ", to_string(shape),
                     " and dtype ", dtype_name(dtype));
 }
@@ -128,7 +128,7 @@ Arrays read_units(Reader& in, const std::string& name, int64_t units, Encoding e
                   std::vector<std::pair<Shape, Dtype>> results, StreamOrDevice s) {
   check(in, name, units, encoding.unit_bytes, results.at(0).first, results[0].second);
   if (auto file = units ? in.file() : nullptr) {
-    const size_t at = in.position(), bytes = units * encoding.unit_bytes;
+    const size_t at = in.tell(), bytes = units * encoding.unit_bytes;
     in.skip(bytes);
     return read_later(
         std::make_shared<DecodedElements>(std::move(file), at, name, units, std::move(encoding)),
@@ -140,7 +140,7 @@ Arrays read_units(Reader& in, const std::string& name, int64_t units, Encoding e
     out.push_back(array::uninitialized(shape, dtype));
     to.push_back(units ? static_cast<char*>(out.back().raw(Access::write)) : nullptr);
   }
-  decode(encoding, 0, units, to, [&](char* p, size_t n, size_t) { in.read(p, n); });
+  decode(encoding, 0, units, to, [&](char* p, size_t n, size_t) { take(in, p, n); });
   return out;
 }
 
@@ -149,7 +149,7 @@ array read_now(Reader& in, const std::string& name, Shape shape, Dtype dtype) {
   array out = array::uninitialized(std::move(shape), dtype);
   if (!out.nbytes()) return out;
   auto* to = static_cast<char*>(out.raw(Access::write));
-  in.read(to, out.nbytes());
+  take(in, to, out.nbytes());
   return out;
 }
 
@@ -157,7 +157,7 @@ array read_elements(Reader& in, const std::string& name, Shape shape, Dtype dtyp
                     StreamOrDevice s) {
   const int64_t n = checked_count(in, name, shape, dtype);
   if (auto file = n ? in.file() : nullptr) {
-    const size_t at = in.position();
+    const size_t at = in.tell();
     in.skip(n * dtype.size());
     return read_later(std::make_shared<PlainElements>(std::move(file), at, name, n, dtype, swapped),
                       {{std::move(shape), dtype}}, s)[0];

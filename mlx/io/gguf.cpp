@@ -76,7 +76,7 @@ class Source {
     return v;
   }
   void bytes(void* to, size_t n) {
-    in_.read(static_cast<char*>(to), n);
+    io::take(in_, static_cast<char*>(to), n);
     at_ += n;
   }
   std::string string() {
@@ -372,12 +372,12 @@ void save_gguf(std::string file, std::unordered_map<std::string, array> arrays,
   for (auto& [name, a] : list) all.push_back(a);
   eval(std::move(all));  // a failing computation must not leave a draft
   auto out = io::open_writer(file, "save_gguf");
-  out->write(head.data(), head.size());
+  io::put(*out, head.data(), head.size());
   for (auto& [name, a] : list) {
     const array dense = io::row_contiguous(a);  // one at a time: it may be a copy
-    if (a.nbytes()) out->write(static_cast<const char*>(dense.raw(Access::read)), a.nbytes());
+    if (a.nbytes()) io::put(*out, static_cast<const char*>(dense.raw(Access::read)), a.nbytes());
     const std::string zeros(padding(a.nbytes(), alignment), 0);
-    out->write(zeros.data(), zeros.size());
+    io::put(*out, zeros.data(), zeros.size());
   }
   out->commit();
 }

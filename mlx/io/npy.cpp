@@ -175,9 +175,9 @@ void save(std::shared_ptr<io::Writer> out, array a) {
   head += wide ? std::string("\x02\x00", 2) : std::string("\x01\x00", 2);
   for (int i = 0; i < (wide ? 4 : 2); ++i)
     head.push_back(static_cast<char>(dict.size() >> (8 * i)));
-  out->write(head.data(), head.size());
-  out->write(dict.data(), dict.size());
-  if (a.nbytes()) out->write(static_cast<const char*>(a.raw(Access::read)), a.nbytes());
+  io::put(*out, head.data(), head.size());
+  io::put(*out, dict.data(), dict.size());
+  if (a.nbytes()) io::put(*out, static_cast<const char*>(a.raw(Access::read)), a.nbytes());
   out->commit();
 }
 
@@ -188,18 +188,18 @@ void save(std::string file, array a) {
 
 array load(std::shared_ptr<io::Reader> in, StreamOrDevice s) {
   char start[8];
-  in->read(start, sizeof(start));
+  io::take(*in, start, sizeof(start));
   int version = start[6];
   if (std::memcmp(start, kMagic, 6) != 0 || version < 1 || version > 3)
     fail<FileError>("load", in->label(), " is not a .npy file of version 1, 2 or 3");
   unsigned char length[4] = {};
-  in->read(reinterpret_cast<char*>(length), version == 1 ? 2 : 4);
+  io::take(*in, reinterpret_cast<char*>(length), version == 1 ? 2 : 4);
   size_t n = length[0] | length[1] << 8 | length[2] << 16 | size_t{length[3]} << 24;
   if (n > in->remaining() || n > kMaxHeader)
     fail<FileError>("load", in->label(), " announces a header of ", n, " bytes at ", 8, ", where ",
                     in->remaining(), " are left; up to ", kMaxHeader, " are accepted");
   std::string text(n, 0);
-  in->read(text.data(), n);
+  io::take(*in, text.data(), n);
   Header h = HeaderParser(text, in->label()).parse();
   Shape stored = h.fortran ? Shape(h.shape.rbegin(), h.shape.rend()) : h.shape;
   array out = io::read_elements(*in, "", stored, h.dtype, h.swapped, s);

@@ -183,14 +183,14 @@ void check_entries(std::vector<Entry>& entries, size_t bytes, const std::string&
 SafetensorsLoad load_safetensors(std::shared_ptr<io::Reader> in, StreamOrDevice s) {
   const std::string label = in->label();
   unsigned char raw[8];
-  in->read(reinterpret_cast<char*>(raw), 8);
+  io::take(*in, reinterpret_cast<char*>(raw), 8);
   uint64_t length = 0;
   for (int i = 0; i < 8; ++i) length |= uint64_t{raw[i]} << (8 * i);
   if (length > in->remaining() || length > kMaxHeader)
     fail<FileError>("load_safetensors", label, ": a header of ", length, " bytes is announced, ",
                     in->remaining(), " bytes follow; the file may be truncated");
   std::string text(length, 0);
-  in->read(text.data(), length);
+  io::take(*in, text.data(), length);
   // The parser takes NUL for the end of its input.
   if (!text.starts_with('{') || text.find('\0') != std::string::npos)
     fail<FileError>("load_safetensors", label, ": the header is not a JSON object");
@@ -252,11 +252,11 @@ void save_safetensors(std::shared_ptr<io::Writer> out,
   text.append((8 - text.size() % 8) % 8, ' ');
   char length[8];
   for (int i = 0; i < 8; ++i) length[i] = static_cast<char>(uint64_t{text.size()} >> (8 * i));
-  out->write(length, 8);
-  out->write(text.data(), text.size());
+  io::put(*out, length, 8);
+  io::put(*out, text.data(), text.size());
   for (auto& [name, a] : sorted) {
     const array dense = io::row_contiguous(a);  // one at a time: it may be a copy
-    if (a.nbytes()) out->write(static_cast<const char*>(dense.raw(Access::read)), a.nbytes());
+    if (a.nbytes()) io::put(*out, static_cast<const char*>(dense.raw(Access::read)), a.nbytes());
   }
   out->commit();
 }

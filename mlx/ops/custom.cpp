@@ -156,7 +156,7 @@ void array::set_data(allocator::Data data) {
                    row_major(shape())};
 }
 void array::set_data(allocator::Buffer buffer) {
-  set_data(allocator::Data(buffer, allocator::free));
+  set_data(allocator::Data(buffer, static_cast<void (*)(allocator::Buffer)>(allocator::free)));
 }
 void array::set_data(allocator::Data data, size_t data_size, Strides strides, Flags,
                      int64_t offset) {
@@ -170,19 +170,43 @@ void array::copy_shared_buffer(const array& other, const Strides& strides, Flags
   node()->value = {v.storage, v.offset + offset, strides};
 }
 void array::copy_shared_buffer(const array& other) { node()->value = other.node()->value; }
+allocator::Buffer array::buffer() const {
+  raw(Access::read);
+  return {node()->value.storage->replica(Space::host).get()};
+}
 
 namespace allocator {
 
-void* Buffer::raw_ptr() { return static_cast<core::Buffer*>(ptr_)->host; }
+void* Buffer::raw_ptr() { return ptr_ ? static_cast<core::Buffer*>(ptr_)->host : nullptr; }
 
 Data::Data(Buffer buffer, Deleter deleter)
     : buffer_(buffer),
       owner_(buffer.ptr(), [buffer, deleter = std::move(deleter)](void*) { deleter(buffer); }) {}
 
-Data malloc(size_t size) {
-  return {host_backend().alloc(size, Stream(0, Device::cpu)).release(), free};
+Data malloc(size_t size) { return {allocator().malloc(size), static_cast<void (*)(Buffer)>(free)}; }
+void free(Buffer buffer) {
+  if (buffer.ptr()) Ref<core::Buffer>::adopt(static_cast<core::Buffer*>(buffer.ptr()));
 }
-void free(Buffer buffer) { Ref<core::Buffer>::adopt(static_cast<core::Buffer*>(buffer.ptr())); }
+
+namespace {
+
+class HostAllocator final : public Allocator {
+ public:
+  Buffer malloc(size_t size) override {
+    return {host_backend().alloc(size, Stream(0, Device::cpu)).release()};
+  }
+  void free(Buffer buffer) override { allocator::free(buffer); }
+  size_t size(Buffer buffer) const override {
+    return buffer.ptr() ? static_cast<core::Buffer*>(buffer.ptr())->bytes : 0;
+  }
+};
+
+}  // namespace
+
+Allocator& allocator() {
+  static HostAllocator host;
+  return host;
+}
 
 }  // namespace allocator
 

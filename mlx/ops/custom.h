@@ -125,6 +125,7 @@ class MLX_API Data {
   Buffer buffer() const { return buffer_; }
   /// Host address of the bytes.
   void* raw_ptr() const { return buffer().raw_ptr(); }
+  void* ptr() const { return buffer_.ptr(); }
   bool is_owned() const { return owner_ != nullptr; }
 
  private:
@@ -135,8 +136,25 @@ class MLX_API Data {
 
 /// Throws MemoryError above the hard limit.
 MLX_API Data malloc(size_t size);
-/// Gives memory back that no array has taken over. `Data` does so by itself.
+/// Gives memory back that no array has taken over. `Data` does so by itself, with its last copy.
 MLX_API void free(Buffer buffer);
+inline void free(const Data&) {}
+
+/// The functions of an allocator as an object.
+class MLX_API Allocator {
+ public:
+  virtual ~Allocator() = default;
+  virtual Buffer malloc(size_t size) = 0;
+  virtual void free(Buffer buffer) = 0;
+  /// The bytes of the buffer.
+  virtual size_t size(Buffer buffer) const = 0;
+  /// A buffer over memory of the program's; one without an address where that is not possible.
+  virtual Buffer make_buffer(void*, size_t) { return {nullptr}; }
+  /// Ends the use of a buffer from `make_buffer`.
+  virtual void release(Buffer) {}
+};
+/// The allocator of host memory.
+MLX_API Allocator& allocator();
 
 }  // namespace allocator
 

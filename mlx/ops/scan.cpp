@@ -24,11 +24,11 @@ Arrays build_affine_scan(const Arrays& in, const Attrs* attrs, Stream s) {
   return {affine_scan(in[0], in[1], a.axis, a.reverse, s)};
 }
 
-array typed_scan(const array& a, Scan kind, int axis, bool reverse, bool inclusive,
+array typed_scan(const array& a, ScanKind kind, int axis, bool reverse, bool inclusive,
                  std::optional<Dtype> dtype, StreamOrDevice s) {
   normalize_axis(axis, static_cast<int64_t>(a.ndim()), kNames[static_cast<int>(kind)]);
   Dtype t = dtype.value_or(a.dtype());
-  if (t == bool_ && kind == Scan::sum) t = int32;
+  if (t == bool_ && kind == ScanKind::sum) t = int32;
   return scan(astype(a, t, s), kind, axis, reverse, inclusive, s);
 }
 
@@ -49,7 +49,8 @@ constinit const OpDef op_affine_scan{.name = "affine_scan",
                                      .jvp = rules::affine_scan_jvp,
                                      .vmap = rules::affine_scan_vmap};
 
-array scan(const array& a, Scan kind, int axis, bool reverse, bool inclusive, StreamOrDevice s) {
+array scan(const array& a, ScanKind kind, int axis, bool reverse, bool inclusive,
+           StreamOrDevice s) {
   axis = normalize_axis(axis, static_cast<int64_t>(a.ndim()), kNames[static_cast<int>(kind)]);
   return make_node(op_scan, a.shape(), a.dtype(), to_stream(s),
                    make_attrs(ScanAttrs{kind, axis, reverse, inclusive}), a);
@@ -68,17 +69,17 @@ array affine_scan(const array& a, const array& b, int axis, bool reverse, Stream
 #define MLX_TYPED_SCAN(name, kind)                                                               \
   array name(const array& a, int axis, bool reverse, bool inclusive, std::optional<Dtype> dtype, \
              StreamOrDevice s) {                                                                 \
-    return typed_scan(a, Scan::kind, axis, reverse, inclusive, dtype, s);                        \
+    return typed_scan(a, ScanKind::kind, axis, reverse, inclusive, dtype, s);                    \
   }                                                                                              \
   array name(const array& a, bool reverse, bool inclusive, std::optional<Dtype> dtype,           \
              StreamOrDevice s) {                                                                 \
-    return typed_scan(flatten(a, s), Scan::kind, 0, reverse, inclusive, dtype, s);               \
+    return typed_scan(flatten(a, s), ScanKind::kind, 0, reverse, inclusive, dtype, s);           \
   }                                                                                              \
   array name(const array& a, int axis, bool reverse, bool inclusive, StreamOrDevice s) {         \
-    return typed_scan(a, Scan::kind, axis, reverse, inclusive, std::nullopt, s);                 \
+    return typed_scan(a, ScanKind::kind, axis, reverse, inclusive, std::nullopt, s);             \
   }                                                                                              \
   array name(const array& a, bool reverse, bool inclusive, StreamOrDevice s) {                   \
-    return typed_scan(flatten(a, s), Scan::kind, 0, reverse, inclusive, std::nullopt, s);        \
+    return typed_scan(flatten(a, s), ScanKind::kind, 0, reverse, inclusive, std::nullopt, s);    \
   }
 MLX_TYPED_SCAN(cumsum, sum)
 MLX_TYPED_SCAN(cumprod, prod)
@@ -86,18 +87,18 @@ MLX_TYPED_SCAN(cumprod, prod)
 
 #define MLX_SCAN(name, kind)                                                             \
   array name(const array& a, int axis, bool reverse, bool inclusive, StreamOrDevice s) { \
-    return scan(a, Scan::kind, axis, reverse, inclusive, s);                             \
+    return scan(a, ScanKind::kind, axis, reverse, inclusive, s);                         \
   }                                                                                      \
   array name(const array& a, bool reverse, bool inclusive, StreamOrDevice s) {           \
-    return scan(flatten(a, s), Scan::kind, 0, reverse, inclusive, s);                    \
+    return scan(flatten(a, s), ScanKind::kind, 0, reverse, inclusive, s);                \
   }
 MLX_SCAN(cummax, max)
 MLX_SCAN(cummin, min)
 #undef MLX_SCAN
 
 array logcumsumexp(const array& a, int axis, bool reverse, bool inclusive, StreamOrDevice s) {
-  return scan(astype(a, at_least_float(a.dtype()), s), Scan::logsumexp, axis, reverse, inclusive,
-              s);
+  return scan(astype(a, at_least_float(a.dtype()), s), ScanKind::logsumexp, axis, reverse,
+              inclusive, s);
 }
 array logcumsumexp(const array& a, bool reverse, bool inclusive, StreamOrDevice s) {
   return logcumsumexp(flatten(a, s), 0, reverse, inclusive, s);

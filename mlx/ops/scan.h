@@ -43,7 +43,7 @@ MLX_API array diff(const array& a, int n, int axis, const std::optional<array>& 
                    const std::optional<array>& append, StreamOrDevice s = {});
 
 struct ScanAttrs {
-  Scan kind;
+  ScanKind kind;
   int axis;
   bool reverse, inclusive;
   template <class F>
@@ -68,7 +68,7 @@ struct AffineScanAttrs {
 extern const OpDef op_scan, op_affine_scan;
 
 /// A scan by its kind; `axis` may be negative.
-MLX_API array scan(const array& a, Scan kind, int axis, bool reverse, bool inclusive,
+MLX_API array scan(const array& a, ScanKind kind, int axis, bool reverse, bool inclusive,
                    StreamOrDevice s = {});
 /// The linear recurrence y_i = b_i + a_i * y_{i-1} along an axis, from 0: used by the derivatives
 /// of cumulative products. Operands of one shape and one floating or complex dtype.

@@ -38,7 +38,7 @@ array extreme_positions(const array& x, const array& y, const ScanAttrs& a, Stre
   array first = equal(at, constant(a.reverse ? n - 1 : 0, int32), s);
   array marks =
       where(logical_or(equal(x, y, s), first, s), at, constant(a.reverse ? n : -1.0, int32), s);
-  return scan(marks, a.reverse ? Scan::min : Scan::max, a.axis, a.reverse, true, s);
+  return scan(marks, a.reverse ? ScanKind::min : ScanKind::max, a.axis, a.reverse, true, s);
 }
 
 /// sum over i of g_i exp(u_i - v_j), over the i that the scan includes at j; g of any sign.
@@ -61,13 +61,13 @@ array weighted_exponentials(const array& g, const array& u, const array& v, int 
 /// Cotangent of x for the inclusive scan y.
 array inclusive_vjp(const array& x, const array& y, const array& g, const ScanAttrs& a, Stream s) {
   switch (a.kind) {
-    case Scan::prod: {
+    case ScanKind::prod: {
       // dx_i = (x_0 .. x_{i-1}) S_i with S_i = g_i + x_{i+1} S_{i+1}
       array next = adjoint(delayed(x, a.axis, !a.reverse, 0, s), s);
       array before = adjoint(delayed(y, a.axis, a.reverse, 1, s), s);
       return multiply(before, affine_scan(next, g, a.axis, !a.reverse, s), s);
     }
-    case Scan::logsumexp:
+    case ScanKind::logsumexp:
       return weighted_exponentials(g, negative(adjoint(y, s), s), negative(adjoint(x, s), s),
                                    a.axis, !a.reverse, s);
     default:
@@ -79,10 +79,10 @@ array inclusive_vjp(const array& x, const array& y, const array& g, const ScanAt
 /// Tangent of the inclusive scan y for the tangent t of x.
 array inclusive_jvp(const array& x, const array& y, const array& t, const ScanAttrs& a, Stream s) {
   switch (a.kind) {
-    case Scan::prod:
+    case ScanKind::prod:
       return affine_scan(x, multiply(delayed(y, a.axis, a.reverse, 1, s), t, s), a.axis, a.reverse,
                          s);
-    case Scan::logsumexp:
+    case ScanKind::logsumexp:
       return weighted_exponentials(t, x, y, a.axis, a.reverse, s);
     default:
       return take_along_axis(t, extreme_positions(x, y, a, s), a.axis, s);
@@ -101,7 +101,7 @@ Arrays scan_vjp(const RuleArgs& r) {
   const array &x = r.inputs[0], &g = r.grads[0];
   if (!g) return {array{}};
   const Stream s = r.stream;
-  if (a.kind == Scan::sum) return {scan(g, a.kind, a.axis, !a.reverse, a.inclusive, s)};
+  if (a.kind == ScanKind::sum) return {scan(g, a.kind, a.axis, !a.reverse, a.inclusive, s)};
   array moved = a.inclusive ? g : delayed(g, a.axis, !a.reverse, 0, s);
   return {inclusive_vjp(x, inclusive_scan(r, a), moved, a, s)};
 }
@@ -111,7 +111,7 @@ Arrays scan_jvp(const RuleArgs& r) {
   const array &x = r.inputs[0], &t = r.grads[0];
   if (!t) return {array{}};
   const Stream s = r.stream;
-  if (a.kind == Scan::sum) return {scan(t, a.kind, a.axis, a.reverse, a.inclusive, s)};
+  if (a.kind == ScanKind::sum) return {scan(t, a.kind, a.axis, a.reverse, a.inclusive, s)};
   array tangent = inclusive_jvp(x, inclusive_scan(r, a), t, a, s);
   return {a.inclusive ? tangent : delayed(tangent, a.axis, a.reverse, 0, s)};
 }

@@ -5,6 +5,6 @@
 
 namespace mlx::core {
 
-enum class Scan : uint8_t { sum, prod, max, min, logsumexp };
+enum class ScanKind : uint8_t { sum, prod, max, min, logsumexp };
 
 }  // namespace mlx::core

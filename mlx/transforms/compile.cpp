@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <map>
 #include <unordered_map>
 
 #include "mlx/core/error.h"
@@ -31,7 +32,9 @@ struct CompiledFunction {
   Function fun;
   TraceCache cache;
 
-  Arrays call(const Arrays& inputs, bool shapeless) {
+  Arrays call(const Arrays& inputs, bool shapeless) { return call(fun, inputs, shapeless); }
+  /// `fun` is what is traced and, where traces cannot serve, called.
+  Arrays call(const Function& fun, const Arrays& inputs, bool shapeless) {
     if (compile_mode() == CompileMode::disabled) return fun(inputs);
     std::string key = shapeless ? "s" : "";
     int stream = to_stream({}).index;  // the function's default stream
@@ -39,14 +42,14 @@ struct CompiledFunction {
     key.push_back(static_cast<char>(watching_lines()));
     key.push_back(static_cast<char>(matmul_precision()));
     for (const array& a : inputs) append_to_key(key, a, shapeless);
-    auto entry = std::static_pointer_cast<Compiled>(cache.find(key));
+    auto entry = std::static_pointer_cast<CompiledTrace>(cache.find(key));
     if (entry && !entry->any_shape() && shapeless) {
       for (const array& a : inputs) append_to_key(key, a, false);
-      entry = std::static_pointer_cast<Compiled>(cache.find(key));
+      entry = std::static_pointer_cast<CompiledTrace>(cache.find(key));
     }
     count_trace_lookup(entry != nullptr);
     if (!entry) {
-      entry = std::make_shared<Compiled>(fun, inputs, "function", shapeless);
+      entry = std::make_shared<CompiledTrace>(fun, inputs, "function", shapeless);
       if (entry->reusable()) cache.insert(key, entry);
     }
     return entry->needs_function(inputs) ? fun(inputs) : (*entry)(inputs);
@@ -97,8 +100,55 @@ Function compile(Arrays (*fun)(const Arrays&), bool shapeless) {
   return callable(std::move(shared), shapeless);
 }
 
-Compiled::Compiled(const Function& fun, const Arrays& inputs, const std::string& name,
-                   bool shapeless)
+namespace detail {
+
+namespace {
+
+/// The traces of numbered functions, by number, then by `shapeless` and constants.
+struct Numbered {
+  std::mutex mutex;
+  std::unordered_map<std::uintptr_t, std::map<std::pair<bool, std::vector<uint64_t>>,
+                                              std::shared_ptr<CompiledFunction>>>
+      functions;
+};
+Numbered& numbered() {
+  static auto& all = *new Numbered;
+  return all;
+}
+
+}  // namespace
+
+Function compile(Function fun, std::uintptr_t fun_id, bool shapeless,
+                 std::vector<uint64_t> constants) {
+  if (!fun) refuse_null();
+  Numbered& all = numbered();
+  std::lock_guard lock(all.mutex);
+  auto& shared = all.functions[fun_id][{shapeless, std::move(constants)}];
+  if (!shared) shared = std::make_shared<CompiledFunction>();
+  return [fun = std::move(fun), shared = shared, shapeless](const Arrays& inputs) {
+    return shared->call(fun, inputs, shapeless);
+  };
+}
+
+void compile_erase(std::uintptr_t fun_id) {
+  Numbered& all = numbered();
+  // Deleted outside of the lock: traces hold arrays, and these may hold functions.
+  decltype(all.functions)::node_type gone;
+  std::lock_guard lock(all.mutex);
+  gone = all.functions.extract(fun_id);
+}
+
+void compile_clear_cache() {
+  Numbered& all = numbered();
+  decltype(all.functions) gone;
+  std::lock_guard lock(all.mutex);
+  gone.swap(all.functions);
+}
+
+}  // namespace detail
+
+CompiledTrace::CompiledTrace(const Function& fun, const Arrays& inputs, const std::string& name,
+                             bool shapeless)
     : mode_(compile_mode()) {
   ShapeWatch shapes;
   const uint64_t before = calls_with_rules();
@@ -117,13 +167,13 @@ Compiled::Compiled(const Function& fun, const Arrays& inputs, const std::string&
     graph_.captured = std::move(simple.captured);
 }
 
-bool Compiled::needs_function(const Arrays& inputs) const {
+bool CompiledTrace::needs_function(const Arrays& inputs) const {
   return has_rules_ && any_traced(inputs);
 }
 
-bool Compiled::reusable() const { return !any_traced(graph_.captured); }
+bool CompiledTrace::reusable() const { return !any_traced(graph_.captured); }
 
-Arrays Compiled::operator()(const Arrays& inputs) {
+Arrays CompiledTrace::operator()(const Arrays& inputs) {
   if (any_traced(inputs) || any_traced(graph_.captured))
     return any_shape_ ? rebuild(graph_, inputs) : instantiate(graph_, inputs);
   auto s = shaped(inputs);
@@ -136,7 +186,7 @@ Arrays Compiled::operator()(const Arrays& inputs) {
   return out;
 }
 
-std::shared_ptr<Compiled::Shaped> Compiled::shaped(const Arrays& inputs) {
+std::shared_ptr<CompiledTrace::Shaped> CompiledTrace::shaped(const Arrays& inputs) {
   std::lock_guard lock(mutex_);
   auto fits = [&](const std::shared_ptr<Shaped>& s) {
     if (!any_shape_) return true;
@@ -166,7 +216,7 @@ std::shared_ptr<Compiled::Shaped> Compiled::shaped(const Arrays& inputs) {
   return made;
 }
 
-std::shared_ptr<Compiled::Shaped> Compiled::lower(Graph g) const {
+std::shared_ptr<CompiledTrace::Shaped> CompiledTrace::lower(Graph g) const {
   Evaluation(g.captured, false).run();
   auto s = std::make_shared<Shaped>();
   NodeMap<int> input, part;
@@ -192,7 +242,7 @@ std::shared_ptr<Compiled::Shaped> Compiled::lower(Graph g) const {
   return s;
 }
 
-std::vector<std::string> Compiled::steps() const {
+std::vector<std::string> CompiledTrace::steps() const {
   std::lock_guard lock(mutex_);
   if (shaped_.empty() || !shaped_[0]->body) return {};
   return shaped_[0]->body->steps();

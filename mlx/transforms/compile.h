@@ -38,12 +38,24 @@ MLX_API void enable_compile();
 MLX_API void set_compile_mode(CompileMode mode);
 MLX_API CompileMode compile_mode();
 
+// Functions that bindings of other languages compile: a number stands for the function.
+namespace detail {
+/// As `mlx::core::compile`; functions compiled with the same number, `shapeless` and `constants`
+/// share their traces until `compile_erase`.
+MLX_API Function compile(Function fun, std::uintptr_t fun_id, bool shapeless = false,
+                         std::vector<uint64_t> constants = {});
+/// Drops the traces of a number; functions compiled with it before keep theirs.
+MLX_API void compile_erase(std::uintptr_t fun_id);
+/// Drops the traces of all numbers.
+MLX_API void compile_clear_cache();
+}  // namespace detail
+
 /// One trace of a function.
-class MLX_API Compiled : public CacheEntry {
+class MLX_API CompiledTrace : public CacheEntry {
  public:
   /// Traces `fun` on placeholders with the dtypes and shapes of `inputs`. `name` appears in
   /// messages.
-  Compiled(const Function& fun, const Arrays& inputs, const std::string& name, bool shapeless);
+  CompiledTrace(const Function& fun, const Arrays& inputs, const std::string& name, bool shapeless);
   /// The outputs for inputs of the same dtypes and, unless `any_shape`, the same shapes: one node,
   /// or a copy of the graph if an input belongs to an active transformation.
   Arrays operator()(const Arrays& inputs);

@@ -79,8 +79,8 @@ void check_sort(const Arrays& in, const Attrs* attrs) {
 }
 void check_scan(const Arrays& in, const Attrs* attrs) {
   auto& a = attrs_as<ScanAttrs>(attrs);
-  need_kind(a.kind, Scan::logsumexp);
-  need(a.kind != Scan::logsumexp || is_inexact(in[0].dtype()), "no floating dtype");
+  need_kind(a.kind, ScanKind::logsumexp);
+  need(a.kind != ScanKind::logsumexp || is_inexact(in[0].dtype()), "no floating dtype");
 }
 void check_count(const Arrays& in, const Attrs* attrs) {
   auto& a = attrs_as<CountAttrs>(attrs);

@@ -342,7 +342,7 @@ void write_function(io::Writer& out, const StoredFunction& f) {
   Checksum sum;
   auto put = [&](const char* data, size_t n) {
     sum.add(data, n);
-    out.write(data, n);
+    io::put(out, data, n);
   };
   char prefix[kPrefix] = {};
   const uint64_t length = text.size();
@@ -357,7 +357,7 @@ void write_function(io::Writer& out, const StoredFunction& f) {
     put(zeros, padding(a.nbytes()));
   }
   const uint64_t value = sum.value();
-  out.write(reinterpret_cast<const char*>(&value), kTrailer);
+  io::put(out, reinterpret_cast<const char*>(&value), kTrailer);
   out.commit();
 }
 
@@ -368,7 +368,7 @@ json read_parts(io::Reader& in, Arrays& arrays) {
   Checksum sum;
   char prefix[kPrefix];
   auto get = [&](char* to, size_t n) {
-    in.read(to, n);
+    io::take(in, to, n);
     sum.add(to, n);
   };
   if (in.remaining() < kPrefix + kTrailer) reject("it is not a function file");
@@ -400,7 +400,7 @@ json read_parts(io::Reader& in, Arrays& arrays) {
   }
   if (in.remaining() != kTrailer) reject("it has another length than its header says");
   uint64_t value;
-  in.read(reinterpret_cast<char*>(&value), kTrailer);
+  io::take(in, reinterpret_cast<char*>(&value), kTrailer);
   if (value != sum.value()) reject("its checksum is wrong");
   return header;
 }

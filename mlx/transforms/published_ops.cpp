@@ -39,7 +39,7 @@ int64_t renumbered(const int (&table)[N], const ExportAttribute& kind) {
 
 // Indexed by Reduction: sum, mean, prod, max, min, all, any, argmax, argmin.
 constexpr int reductions[] = {2, -1, 3, 5, 4, 0, 1, 1, 0};
-// Indexed by Scan: sum, prod, max, min.
+// Indexed by ScanKind: sum, prod, max, min.
 constexpr int scans[] = {2, 3, 0, 1};
 // Indexed by ScatterMode: set, add, multiply, divide, maximum, minimum.
 constexpr int scatters[] = {4, 2, 3, -1, 0, 1};

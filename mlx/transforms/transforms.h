@@ -64,4 +64,17 @@ MLX_API UnaryFunction vmap(const UnaryFunction& fun, int in_axis = 0, int out_ax
 MLX_API BinaryFunction vmap(const BinaryFunction& fun, int in_axis_a = 0, int in_axis_b = 0,
                             int out_axis = 0);
 
+// The two halves of `vmap`, for bindings of other languages that run code between them.
+namespace detail {
+/// Calls `fun` on inputs without the axes `in_axes` (-1: not mapped). Returns these inputs and the
+/// outputs.
+MLX_API std::pair<Arrays, Arrays> vmap_trace(const Function& fun, const Arrays& inputs,
+                                             const std::vector<int>& in_axes);
+/// The outputs for `inputs`, from what `vmap_trace` returned for inputs of these shapes; the batch
+/// axis of each is where `out_axes` says (-1: none).
+MLX_API Arrays vmap_replace(const Arrays& inputs, const Arrays& traced_inputs,
+                            const Arrays& traced_outputs, const std::vector<int>& in_axes,
+                            const std::vector<int>& out_axes);
+}  // namespace detail
+
 }  // namespace mlx::core

@@ -107,45 +107,98 @@ MappedAxes given(const std::vector<int>& axes, size_t n, const char* what) {
   return out;
 }
 
+/// A call on placeholders without the mapped axes.
+struct Traced {
+  Arrays passed, outputs;
+  Arrays placeholders;  ///< of the mapped inputs
+  Batch mapped;         ///< these inputs
+  int64_t length = -1;  ///< of the mapped axes
+};
+
+/// The mapped inputs, with their axes counted from the front.
+Traced split(const Arrays& inputs, const MappedAxes& in_axes) {
+  Traced t;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!in_axes[i]) continue;
+    note_shape_read(inputs[i]);
+    const Shape& shape = inputs[i].shape();
+    const int axis = resolve(*in_axes[i], shape.size(), "input", shape);
+    if (t.length >= 0 && shape[axis] != t.length)
+      fail<ValueError>("vmap", "mapped axes of lengths ", t.length, " and ", shape[axis],
+                       "; equal lengths are accepted");
+    t.length = shape[axis];
+    t.mapped.arrays.push_back(inputs[i]);
+    t.mapped.axes.push_back(axis);
+  }
+  if (t.mapped.arrays.empty())
+    fail<ValueError>("vmap", "no input is mapped; an axis of at least one is needed");
+  return t;
+}
+
+Traced trace(const Function& fun, const Arrays& inputs, const MappedAxes& in_axes) {
+  TraceScope scope;
+  Traced t = split(inputs, in_axes);
+  for (size_t i = 0, k = 0; i < inputs.size(); ++i) {
+    if (!in_axes[i]) {
+      t.passed.push_back(inputs[i]);
+      continue;
+    }
+    Shape shape = inputs[i].shape();
+    shape.erase(shape.begin() + t.mapped.axes[k++]);
+    t.placeholders.push_back(placeholder(std::move(shape), inputs[i].dtype()));
+    t.placeholders.back().node()->stream = inputs[i].node()->stream;
+    t.passed.push_back(t.placeholders.back());
+  }
+  t.outputs = fun(t.passed);
+  return t;
+}
+
+/// The outputs for the mapped inputs.
+Arrays replace(const Traced& t, const MappedAxes& out_axes) {
+  Batch batch = vectorize(t.placeholders, t.outputs, t.mapped);
+  for (size_t i = 0; i < batch.arrays.size(); ++i)
+    batch.arrays[i] = place(batch.arrays[i], batch.axes[i], out_axes[i], t.length);
+  return std::move(batch.arrays);
+}
+
 }  // namespace
 
 Arrays vmap_call(const Function& fun, const Arrays& inputs, const MappedAxes& in_axes,
                  const std::function<MappedAxes(size_t)>& out_axes) {
-  int64_t length = -1;
-  Arrays traced, passed, outputs;
-  Batch mapped;
-  {
-    TraceScope scope;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (!in_axes[i]) {
-        passed.push_back(inputs[i]);
-        continue;
-      }
-      note_shape_read(inputs[i]);
-      Shape shape = inputs[i].shape();
-      int axis = resolve(*in_axes[i], shape.size(), "input", shape);
-      int64_t n = shape[axis];
-      if (length >= 0 && n != length)
-        fail<ValueError>("vmap", "mapped axes of lengths ", length, " and ", n,
-                         "; equal lengths are accepted");
-      length = n;
-      shape.erase(shape.begin() + axis);
-      traced.push_back(placeholder(std::move(shape), inputs[i].dtype()));
-      traced.back().node()->stream = inputs[i].node()->stream;
-      passed.push_back(traced.back());
-      mapped.arrays.push_back(inputs[i]);
-      mapped.axes.push_back(axis);
-    }
-    if (traced.empty())
-      fail<ValueError>("vmap", "no input is mapped; an axis of at least one is needed");
-    outputs = fun(passed);
-  }
-  MappedAxes to = out_axes(outputs.size());
-  Batch batch = vectorize(traced, outputs, mapped);
-  for (size_t i = 0; i < outputs.size(); ++i)
-    outputs[i] = place(batch.arrays[i], batch.axes[i], to[i], length);
-  return outputs;
+  const Traced t = trace(fun, inputs, in_axes);
+  return replace(t, out_axes(t.outputs.size()));
 }
+
+namespace detail {
+
+std::pair<Arrays, Arrays> vmap_trace(const Function& fun, const Arrays& inputs,
+                                     const std::vector<int>& in_axes) {
+  Traced t = trace(fun, inputs, given(in_axes, inputs.size(), "input"));
+  return {std::move(t.passed), std::move(t.outputs)};
+}
+
+Arrays vmap_replace(const Arrays& inputs, const Arrays& traced_inputs, const Arrays& traced_outputs,
+                    const std::vector<int>& in_axes, const std::vector<int>& out_axes) {
+  const MappedAxes axes = given(in_axes, inputs.size(), "input");
+  if (traced_inputs.size() != inputs.size())
+    fail<ValueError>("vmap", inputs.size(), " inputs for a trace of ", traced_inputs.size(),
+                     "; as many are accepted");
+  Traced t = split(inputs, axes);
+  for (size_t i = 0, k = 0; i < inputs.size(); ++i) {
+    if (!axes[i]) continue;
+    Shape shape = inputs[i].shape();
+    shape.erase(shape.begin() + t.mapped.axes[k++]);
+    if (traced_inputs[i].shape() != shape || traced_inputs[i].dtype() != inputs[i].dtype())
+      fail<ValueError>("vmap", "an input of shape ", to_string(inputs[i].shape()),
+                       " for a trace of ", to_string(traced_inputs[i].shape()),
+                       "; the inputs that were traced, or others like them, are accepted");
+    t.placeholders.push_back(traced_inputs[i]);
+  }
+  t.outputs = traced_outputs;
+  return replace(t, given(out_axes, traced_outputs.size(), "output"));
+}
+
+}  // namespace detail
 
 Function vmap(const Function& fun, const std::vector<int>& in_axes,
               const std::vector<int>& out_axes) {

@@ -24,7 +24,7 @@ namespace core = mlx::core;
 
 /// A trace of a Python function, and the template for its results.
 struct PythonTrace : core::CacheEntry {
-  std::unique_ptr<core::Compiled> graph;
+  std::unique_ptr<core::CompiledTrace> graph;
   nb::object result;              ///< the function's result, with `place` instead of arrays
   StateForm state;                ///< of the captured outputs
   std::vector<nb::object> named;  ///< keeps the objects that the key contains by address alive
@@ -179,8 +179,8 @@ class PythonFunction {
     };
     Depth inside;
     unchanged(inputs, outputs, [&] {
-      entry->graph =
-          std::make_unique<core::Compiled>(core::Function(flat), key.arrays(), name_, shapeless_);
+      entry->graph = std::make_unique<core::CompiledTrace>(core::Function(flat), key.arrays(),
+                                                           name_, shapeless_);
     });
     if (!entry->lost.empty()) warn_of_loss(entry->lost);
     if (entry->graph->reusable()) {

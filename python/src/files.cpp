@@ -17,6 +17,7 @@ constexpr size_t kChunk = 1 << 20;
 
 class ObjectReader final : public core::io::Reader {
  public:
+  using Reader::read;
   ObjectReader(nb::handle file, std::optional<size_t> size, std::string label)
       : file_(nb::borrow(file)), size_(size), label_(std::move(label)) {}
   void read(char* data, size_t n) override {
@@ -46,7 +47,14 @@ class ObjectReader final : public core::io::Reader {
     file_.attr("seek")(here);
     return end > here ? end - here : 0;
   }
-  size_t position() const override { return at_; }
+  size_t tell() override { return at_; }
+  /// Positions count from where the object was when the reading began.
+  void seek(int64_t offset, std::ios_base::seekdir from) override {
+    if (from == std::ios_base::beg) offset -= static_cast<int64_t>(at_);
+    const size_t before = position_from(file_.attr("tell")());
+    file_.attr("seek")(offset, from == std::ios_base::end ? 2 : 1);
+    at_ += position_from(file_.attr("tell")()) - before;
+  }
   std::string label() const override { return label_; }
 
  private:
@@ -77,9 +85,14 @@ class ObjectWriter final : public core::io::Writer {
           written(file_.attr("write")(nb::steal(PyBytes_FromStringAndSize(data, size))),
                   static_cast<size_t>(size));
       data += put;
+      at_ += put;
       n -= put;
       if (n > 0) yield_lock();
     }
+  }
+  size_t tell() override { return at_; }
+  void seek(int64_t, std::ios_base::seekdir) override {
+    fail<core::FileError>("save", label(), " is written in order");
   }
   std::string label() const override { return repr_of(file_); }
 
@@ -98,6 +111,7 @@ class ObjectWriter final : public core::io::Writer {
   }
   nb::object file_;
   bool raw_;
+  size_t at_ = 0;
 };
 
 }  // namespace

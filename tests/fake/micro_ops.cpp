@@ -85,9 +85,9 @@ MicroOp find_micro_op(OpId op, Val type) {
     return for_item(bytes, {choose<uint8_t>, choose<uint16_t>, choose<uint32_t>, choose<uint64_t>,
                             choose<Item16>});
   static const MicroOp* const rows[kNumDtypes] = {
-      bool_rows, uint8_rows,   uint16_rows,  uint32_rows,    uint64_rows,
-      int8_rows, int16_rows,   int32_rows,   int64_rows,     nullptr,
-      nullptr,   float32_rows, float64_rows, complex64_rows, complex128_rows};
+      bool_rows,    uint8_rows,   uint16_rows, uint32_rows,    uint64_rows,
+      int8_rows,    int16_rows,   int32_rows,  int64_rows,     nullptr,
+      float32_rows, float64_rows, nullptr,     complex64_rows, complex128_rows};
   const MicroOp* table = rows[static_cast<int>(type)];
   return table ? table[static_cast<int>(op)] : nullptr;
 }

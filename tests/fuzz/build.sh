@@ -4,7 +4,8 @@
 set -euo pipefail
 out=build/fuzz
 mkdir -p $out
-readers=(mlx/io/*.cpp mlx/ops/{einsum,file_read}.cpp mlx/transforms/{function_file,export_ops}.cpp)
+readers=(mlx/io/*.cpp mlx/ops/{einsum,file_read}.cpp mlx/transforms/{function_file,export_ops}.cpp
+  mlx/c/src/*.cpp build/c/functions_*.cpp)
 clang=$(compgen -c clang++ | sort -u | grep -E '^clang\+\+(-[0-9]+)?$' | head -1)
 # What the build includes everywhere (cmake/engine.cmake).
 prefix=()
@@ -13,7 +14,7 @@ for header in algorithm cmath functional memory mutex optional string unordered_
 done
 flags=(-std=c++20 -O1 -g1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined
   -fno-sanitize=vptr,function -fno-sanitize-recover=all -I.
-  -Imlx/compat/published -Ibuild/include
+  -Imlx/compat/published -Ibuild/include -Ibuild/c
   -isystem build/packages/json "${prefix[@]}")
 objects=()
 stale=()

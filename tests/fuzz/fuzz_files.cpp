@@ -1,6 +1,6 @@
 // A libFuzzer target for the readers of files: what they accept is evaluated, the rest is
 // FileError. MLX_FUZZ names the format: npy, safetensors, gguf or function; or a parser of texts:
-// einsum or signature.
+// einsum, signature or handles.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -36,6 +36,7 @@ class MemoryFile {
 
 class Bytes final : public io::Reader {
  public:
+  using Reader::read;
   explicit Bytes(std::string_view bytes) : bytes_(bytes) {}
   void read(char* data, size_t n) override {
     if (n > remaining()) throw FileError("[fuzz] the end");
@@ -43,7 +44,8 @@ class Bytes final : public io::Reader {
     at_ += n;
   }
   size_t remaining() override { return bytes_.size() - at_; }
-  size_t position() const override { return at_; }
+  size_t tell() override { return at_; }
+  void seek(int64_t offset, std::ios_base::seekdir) override { at_ = static_cast<size_t>(offset); }
   std::string label() const override { return "bytes"; }
 
  private:
@@ -155,6 +157,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     fuzz_function(bytes);
   else if (std::strcmp(format, "einsum") == 0)
     fuzz_einsum(bytes);
+  else if (std::strcmp(format, "handles") == 0)
+    fuzz_handles(bytes);
   else if (std::strcmp(format, "signature") == 0)
     fuzz_signature(bytes);
   else

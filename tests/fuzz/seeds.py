@@ -5,6 +5,7 @@ with the build that is to be fuzzed; and one for each kind of text that is parse
 """
 
 import pathlib
+import random
 import re
 import struct
 import sys
@@ -105,12 +106,15 @@ def write_texts(folder):
 def main():
     """Write all of them."""
     folder = pathlib.Path(sys.argv[1])
-    for name in ("npy", "safetensors", "gguf", "function", "einsum", "signature"):
+    for name in ("npy", "safetensors", "gguf", "function", "einsum", "signature", "handles"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     write_arrays(folder)
     write_gguf(folder)
     write_texts(folder)
     write_functions(folder)
+    for seed in range(8):  # sequences of calls are any bytes
+        numbers = random.Random(seed)
+        (folder / "handles" / str(seed)).write_bytes(numbers.randbytes(300))
 
 
 if __name__ == "__main__":

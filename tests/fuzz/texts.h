@@ -1,4 +1,4 @@
-// Fuzzing of the parsers of texts.
+// Fuzzing of the parsers of texts, and of the C interface.
 #pragma once
 
 #include <string_view>
@@ -11,5 +11,8 @@ void fuzz_einsum(std::string_view text);
 
 /// A signature of a bound function. An accepted one is the same after it is printed.
 void fuzz_signature(std::string_view text);
+
+/// Calls of the C interface (tests/c/sequences.h), chosen by the bytes.
+void fuzz_handles(std::string_view bytes);
 
 }  // namespace mlx::core

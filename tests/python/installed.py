@@ -35,6 +35,15 @@ def needs_compiler() -> None:
         pytest.skip("the compiler compiles for this machine, not for the emulated one")
 
 
+def header_folders() -> list[pathlib.Path]:
+    """The folders of the headers: of the installed package, or of the build tree."""
+    package = pathlib.Path(mx.__file__).resolve().parent
+    if (package / "include").is_dir():
+        return [package / "include"]
+    root, build = pathlib.Path(__file__).resolve().parents[2], package.parents[1]
+    return [root, root / "mlx/compat/published", build / "include", build / "c"]
+
+
 def install(folder: pathlib.Path) -> pathlib.Path:
     """A directory with an installed `mlx` in it: the build tree's, or the one under test."""
     needs_compiler()

@@ -54,7 +54,7 @@ def test_the_capsule():
 EXTENSION = ROOT / "tests" / "extension"
 
 
-def compile_extension(tool, folder):
+def compile_extension(tool, folder, source=None, *options):
     """Compile the extension `made` against the sources and the library of the build."""
     needs_compiler()
     include, link = [], []
@@ -66,7 +66,7 @@ def compile_extension(tool, folder):
         if not library.exists():
             pytest.skip("no nanobind in this build; the example is tested with --all")
         include, link = [nanobind / "include"], [library]
-    source = EXTENSION / f"with_{tool}.cpp"
+    source = EXTENSION / (source or f"with_{tool}.cpp")
     installed = pathlib.Path(mx.__file__).resolve().parent / "include"
     own = (
         [installed]
@@ -77,7 +77,7 @@ def compile_extension(tool, folder):
     headers.append(sysconfig.get_paths()["include"])
     library = pathlib.Path(mx.__file__).resolve().parent / "lib"
     compiler = [*(["ccache"] if shutil.which("ccache") else []), os.environ.get("CXX", "c++")]
-    flags = ["-std=c++20", "-O0", "-fPIC", "-fvisibility=hidden", "-DNDEBUG"]
+    flags = ["-std=c++20", "-O0", "-fPIC", "-fvisibility=hidden", "-DNDEBUG", *options]
     flags += [f"-I{path}" for path in headers]
     target = folder / ("made" + sysconfig.get_config_var("EXT_SUFFIX"))
     run = [*compiler, *flags, "-c", source, "-o", folder / "made.o"]
@@ -86,6 +86,28 @@ def compile_extension(tool, folder):
     run += [f"-Wl,-rpath,{library}", "-o", target]
     subprocess.run(list(map(str, run)), check=True)
     return folder
+
+
+AS_PUBLISHED = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import mlx.core as mx
+from made import axpy
+x, y = mx.array([1.0, 2.0]), mx.ones(2)
+for stream in (None, mx.cpu, mx.default_stream(mx.cpu), mx.Device(mx.cpu, 0)):
+    assert axpy(x, y, 3.0, stream=stream).tolist() == [4, 7]
+assert mx.grad(lambda x: axpy(x, x, 3.0).sum())(x).tolist() == [4, 4]
+assert mx.jvp(lambda x: axpy(x, y, 3.0), [x], [y])[1][0].tolist() == [3, 3]
+assert mx.vmap(lambda x, y: axpy(x, y, 2.0))(x, y).tolist() == [3, 5]
+print("used")
+"""
+
+
+@pytest.mark.cpu_only("the extension uses the build's library")
+def test_extension_as_published(tmp_path):
+    """Sources with nanobind's own casters, in the domain of mlx.core, and members by macros."""
+    compile_extension("nanobind", tmp_path, "as_published.cpp", "-DNB_DOMAIN=mlx")
+    assert run_program(AS_PUBLISHED, str(tmp_path)) == (0, "used\n", "")
 
 
 OTHER_ABI = """

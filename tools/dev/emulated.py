@@ -90,7 +90,7 @@ def arm(arguments: list[str]) -> int:
         f"-DMLX_SYSROOT={SYSROOT}",
         variables=site,
     )
-    compile(FOLDER, "mlx_tests", "core", variables=site)
+    compile(FOLDER, "mlx_tests", "core", "mlxc", variables=site)
     objects = FOLDER / "objects/CMakeFiles/mlx_neon.dir/__/mlx/backend/cpu/isa"
     run(PYTHON, "tests/arm/loops.py", objects)
     for processor in ARM:

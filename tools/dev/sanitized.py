@@ -26,7 +26,7 @@ def addresses(arguments: list[str]) -> int:
     environment("test")
     folder = BUILD / "sanitize"
     configure(folder, "-DMLX_SANITIZE=address,undefined")
-    compile(folder, "core", "mlx_fake")  # not the stubs: they import it
+    compile(folder, "core", "mlxc", "mlx_fake")  # not the stubs: they import it
     variables = sanitizers("max_allocation_size_mb=8192")
     suite([*files, *arguments], variables | {"PYTHONPATH": f"{folder}/python"})
 

@@ -42,7 +42,7 @@ bool runs_along_rows(const Step& step) {
   return true;
 }
 
-void run_copy(const Copy& c) {
+void run_copy(const Transfer& c) {
   try {
     for (const auto& e : c.after) e->wait();
   } catch (...) {
@@ -83,9 +83,9 @@ class CpuBackend final : public Backend {
     return make_ref<CpuBuffer>(data, bytes, std::move(owner));
   }
   void* address(const Buffer& buffer) override { return buffer.host; }
-  void copy(Copy c) override {
+  void copy(Transfer c) override {
     submit(Stream(kCopyStream, Device::cpu),
-           [copy = std::make_shared<Copy>(std::move(c))] { run_copy(*copy); });
+           [copy = std::make_shared<Transfer>(std::move(c))] { run_copy(*copy); });
   }
 
   Requirements find(const OpDef& op, const Attrs* attrs, std::span<const Layout> operands,

@@ -18,7 +18,7 @@ namespace mlx::core::cpu {
 
 namespace {
 
-ScanKernels find(Scan kind, Dtype t) { return MLX_FOR_ISA(find_scan)(kind, t); }
+ScanKernels find(ScanKind kind, Dtype t) { return MLX_FOR_ISA(find_scan)(kind, t); }
 
 /// Few long scans of neighbouring columns, or a single one. Strides may be negative.
 struct LongScan {
@@ -33,8 +33,8 @@ struct LongScan {
   // Independent of layout and number of threads, since results depend on them.
   static constexpr int64_t kLines = 15, kChunk = 1 << 13;
   // Partial products could overflow where the whole product does not.
-  static bool worth(Scan kind, Dtype t, int64_t lines, int64_t n) {
-    return lines <= kLines && n >= 4 * kChunk && !(kind == Scan::prod && is_inexact(t));
+  static bool worth(ScanKind kind, Dtype t, int64_t lines, int64_t n) {
+    return lines <= kLines && n >= 4 * kChunk && !(kind == ScanKind::prod && is_inexact(t));
   }
 
   void run() const {
@@ -120,7 +120,7 @@ void run_scan(const KernelArgs& args) {
     x_stride = -x_stride;
     y_stride = -y_stride;
   }
-  const double ns_each = a.kind == Scan::logsumexp ? 15 : 0.5;
+  const double ns_each = a.kind == ScanKind::logsumexp ? 15 : 0.5;
   const double estimate = static_cast<double>(out.size()) * ns_each;
   const bool columns = strides[0].back() == 1 && strides[1].back() == 1 && shape.back() > 1;
   const int64_t inner = columns ? shape.back() : 1;

@@ -18,7 +18,7 @@ void* GpuBackend::address(const Buffer& buffer) {
   return reinterpret_cast<void*>(address_of(buffer));
 }
 
-void GpuBackend::copy(Copy c) {
+void GpuBackend::copy(Transfer c) {
   Entrance here;
   start_copy(std::move(c));
 }

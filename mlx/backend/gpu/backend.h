@@ -19,7 +19,7 @@ class GpuBackend : public Backend {
   Ref<Buffer> alloc(size_t bytes, Stream stream) override;
   Ref<Buffer> wrap(void* data, size_t bytes, int index, Ref<RefCounted> owner) override;
   void* address(const Buffer& buffer) override;
-  void copy(Copy c) override;
+  void copy(Transfer c) override;
   std::shared_ptr<const Executable> prepare(Work work) override;
   void launch(Launch l) override;
   void synchronize(Stream s) override;

@@ -401,7 +401,7 @@ void start_launch(Launch launch) {
 namespace {
 
 struct StartedCopy {
-  Copy copy;
+  Transfer copy;
   std::exception_ptr refusal = {};
 };
 void start(std::shared_ptr<StartedCopy> s);
@@ -427,7 +427,7 @@ class SuspendedCopy final : public SuspendedWork {
 
 /// Bytes to or from host memory, or between buffers of the device; small ones through memory that
 /// the device reaches without waiting.
-void enqueue(const Copy& c, Queue& queue, Flight& flight) {
+void enqueue(const Transfer& c, Queue& queue, Flight& flight) {
   Hardware& hardware = *queue.device().hardware;
   const StreamHandle stream = queue.stream();
   const bool from_host = c.from->space == Space::host, to_host = c.to->space == Space::host;
@@ -470,7 +470,7 @@ std::exception_ptr wait_here(const std::vector<Ref<Event>>& events) {
 
 void run(std::shared_ptr<StartedCopy> s, Ref<DeviceCompletion> completion, Queue& queue) {
   Flight flight{.completion = std::move(completion)};
-  Copy& c = s->copy;
+  Transfer& c = s->copy;
   // Host memory is read while the copy is enqueued.
   const bool reads_here = c.from->space == Space::host;
   flight.error = s->refusal   ? s->refusal
@@ -494,7 +494,7 @@ void run(std::shared_ptr<StartedCopy> s, Ref<DeviceCompletion> completion, Queue
 }
 
 void start(std::shared_ptr<StartedCopy> s) {
-  Copy& c = s->copy;
+  Transfer& c = s->copy;
   Ref<Queue> queue = device(c.stream.device.index).queue(c.stream.index);
   auto completion = make_ref<DeviceCompletion>(queue);
   c.done->set_completion(completion);
@@ -511,7 +511,7 @@ void start(std::shared_ptr<StartedCopy> s) {
 
 }  // namespace
 
-void start_copy(Copy copy) {
+void start_copy(Transfer copy) {
   DeviceState& state = device(copy.stream.device.index);
   state.enter();
   auto s = std::make_shared<StartedCopy>(StartedCopy{std::move(copy)});

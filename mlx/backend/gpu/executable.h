@@ -13,7 +13,7 @@ std::shared_ptr<const Executable> prepare_work(
 /// Hands a launch to its queue.
 void start_launch(Launch launch);
 /// The same for a copy.
-void start_copy(Copy copy);
+void start_copy(Transfer copy);
 
 /// Memory of the stream's device.
 Ref<DeviceBuffer> take_memory(size_t bytes, Stream stream);

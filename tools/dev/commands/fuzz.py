@@ -1,4 +1,4 @@
-"""`./dev fuzz`: readers of files and texts under libFuzzer and the sanitizers."""
+"""`./dev fuzz`: readers of files and texts, and the C interface, under libFuzzer and sanitizers."""
 
 import os
 import re
@@ -17,7 +17,7 @@ USAGE = """\
 VERSION = 14  # of Debian's clang
 RUNTIME = f"/usr/lib/llvm-{VERSION}/lib/clang/{VERSION}/lib/linux/libclang_rt.fuzzer-x86_64.a"
 UNTESTED = "readers of files and texts, by fuzzing"
-FORMATS = ("npy", "safetensors", "gguf", "function", "einsum", "signature")
+FORMATS = ("npy", "safetensors", "gguf", "function", "einsum", "signature", "handles")
 FOLDER = Path("build/fuzz")
 
 

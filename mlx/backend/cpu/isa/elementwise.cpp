@@ -17,9 +17,9 @@ namespace {
 
 TileFn find_tile(OpId op, Val v) {
   const TileFn* const tables[kNumDtypes] = {
-      bool_tiles,     uint8_tiles,   uint16_tiles,  uint32_tiles,    uint64_tiles,
-      int8_tiles,     int16_tiles,   int32_tiles,   int64_tiles,     float16_tiles,
-      bfloat16_tiles, float32_tiles, float64_tiles, complex64_tiles, complex128_tiles};
+      bool_tiles,    uint8_tiles,   uint16_tiles,   uint32_tiles,    uint64_tiles,
+      int8_tiles,    int16_tiles,   int32_tiles,    int64_tiles,     float16_tiles,
+      float32_tiles, float64_tiles, bfloat16_tiles, complex64_tiles, complex128_tiles};
   int row = static_cast<int>(op);
   if (row < kRows) return tables[static_cast<int>(v)][row];
   return row == kRows + 1 ? find_copy(v, false) : nullptr;  // after the rows: cast, copy

@@ -110,7 +110,7 @@ constexpr TileFn cast_between() {
   X(uint64_t)                \
   X(int8_t)                  \
   X(int16_t)                 \
-  X(int32_t) X(int64_t) X(Float16) X(Bfloat16) X(float) X(double) X(m::Cx<float>) X(m::Cx<double>)
+  X(int32_t) X(int64_t) X(Float16) X(float) X(double) X(Bfloat16) X(m::Cx<float>) X(m::Cx<double>)
 
 template <class From>
 struct Casts {

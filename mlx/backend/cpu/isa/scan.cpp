@@ -498,17 +498,17 @@ ScanKernels ordered(Dtype::Val t) {
 
 }  // namespace
 
-ScanKernels find_scan(Scan kind, Dtype::Val t) {
+ScanKernels find_scan(ScanKind kind, Dtype::Val t) {
   switch (kind) {
-    case Scan::sum:
+    case ScanKind::sum:
       return wrapping<Sum>(t);
-    case Scan::prod:
+    case ScanKind::prod:
       return wrapping<Prod>(t);
-    case Scan::max:
+    case ScanKind::max:
       return ordered<Max>(t);
-    case Scan::min:
+    case ScanKind::min:
       return ordered<Min>(t);
-    case Scan::logsumexp:
+    case ScanKind::logsumexp:
       return floating<LogSumExp>(t);
   }
   return {};

@@ -37,9 +37,9 @@ struct ScanKernels {
   void (*carry)(void* totals, int64_t count, int64_t width, void* before);
 };
 
-#define MLX_SCAN_TABLE(isa, ...)                  \
-  namespace isa {                                 \
-  ScanKernels find_scan(Scan kind, Dtype::Val t); \
+#define MLX_SCAN_TABLE(isa, ...)                      \
+  namespace isa {                                     \
+  ScanKernels find_scan(ScanKind kind, Dtype::Val t); \
   }
 MLX_EACH_ISA(MLX_SCAN_TABLE)
 #undef MLX_SCAN_TABLE

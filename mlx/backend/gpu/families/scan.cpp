@@ -30,7 +30,7 @@ ScanArguments plan(const ScanAttrs& a, const Layout& out) {
   ScanArguments p = arguments_of(out, a.axis, a.reverse);
   p.inclusive = a.inclusive;
   // Partial products could overflow where the whole product does not.
-  if (p.lines >= kManyLines || p.n <= kShort || (a.kind == Scan::prod && is_inexact(out.dtype)))
+  if (p.lines >= kManyLines || p.n <= kShort || (a.kind == ScanKind::prod && is_inexact(out.dtype)))
     return p;
   const int64_t share = (p.n + kMostChunks - 1) / kMostChunks;
   p.chunk = std::max(kChunk, (share + kTile - 1) / kTile * kTile);
@@ -39,19 +39,19 @@ ScanArguments plan(const ScanAttrs& a, const Layout& out) {
 }
 
 /// How a kind of scan combines, in the source of a kernel.
-std::string combination(Scan kind, Dtype t) {
+std::string combination(ScanKind kind, Dtype t) {
   const std::string in = element_type(t);
   auto running = [&](const char* name, Accumulator a, const char* rest) {
     return cat("Running<", name, "<", in, ", ", a.type, rest, ">>");
   };
   switch (kind) {
-    case Scan::sum:
+    case ScanKind::sum:
       return running("Sum", sum_of(t), "");
-    case Scan::prod:
+    case ScanKind::prod:
       return running("Product", sum_of(t), "");
-    case Scan::max:
+    case ScanKind::max:
       return running("Extreme", value_of(t), ", true");
-    case Scan::min:
+    case ScanKind::min:
       return running("Extreme", value_of(t), ", false");
     default:
       return cat("LogSumExp<", in, ", ", value_of(t).type, ">");

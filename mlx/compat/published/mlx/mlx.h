@@ -1,6 +1,8 @@
 // Includes the whole public API.
 #pragma once
 
+#include <set>  // programs take it from here
+
 #include "mlx/array.h"
 #include "mlx/backend/backend.h"
 #include "mlx/backend/cuda/cuda.h"

@@ -22,3 +22,4 @@
 #include "mlx/ops/softmax.h"
 #include "mlx/ops/sort.h"
 #include "mlx/ops/view.h"
+#include "mlx/types/half_types.h"

@@ -1,4 +1,4 @@
-// Ops defined by deriving from a class.
+// Ops defined by deriving from a class, and the classes of the library's own.
 #pragma once
 
-#include "mlx/ops/custom.h"
+#include "mlx/compat/primitives.h"

@@ -1,0 +1,4 @@
+// The two halves of vmap.
+#pragma once
+
+#include "mlx/transforms/transforms.h"

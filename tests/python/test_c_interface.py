@@ -1,0 +1,173 @@
+"""The C interface: names, headers, programs in C, Rust and Python that stand on it."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+from installed import header_folders, install, run, tool
+from processes import EMULATED, SANITIZED
+
+import mlx.core as mx
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples/c"
+PROGRAMS = ROOT / "tests/c"
+LIBRARIES = pathlib.Path(mx.__file__).resolve().parent / "lib"
+LIBRARY = LIBRARIES / "libmlxc.so"
+LINK = [f"-L{LIBRARIES}", "-lmlxc", "-lm", f"-Wl,-rpath,{LIBRARIES}", "-Wl,--allow-shlib-undefined"]
+STRICT = ["-pedantic", "-Wall", "-Wextra", "-Werror"]
+
+pytestmark = pytest.mark.cpu_only("the programs compute on the CPU")
+
+
+def headers() -> dict[str, str]:
+    """The texts of the headers by name."""
+    folders = [folder / "mlx/c" for folder in header_folders()]
+    found = {p.stem: p.read_text() for folder in folders for p in sorted(folder.glob("*.h"))}
+    return dict(sorted(found.items()))
+
+
+def compiler(variable: str, name: str) -> str:
+    """The compiler, whose programs can run here."""
+    if EMULATED:
+        pytest.skip("the compiler compiles for this machine, not for the emulated one")
+    return os.environ.get(variable) or shutil.which(name) or pytest.skip(f"no {name}")
+
+
+def compiled(source: pathlib.Path, folder: pathlib.Path, *options: str) -> str:
+    """The path of the program."""
+    cpp = source.suffix == ".cpp"
+    command = compiler("CXX", "c++") if cpp else compiler("CC", "cc")
+    standard = "-std=c++17" if cpp else "-std=c99"
+    if SANITIZED:
+        options = (*options, "-fsanitize=address,undefined")
+    target = str(folder / source.stem)
+    includes = [f"-I{path}" for path in header_folders()]
+    run(command, standard, *STRICT, "-g", *options, *includes, str(source), "-o", target, *LINK)
+    return target
+
+
+def names() -> tuple[list[str], list[str]]:
+    """The functions of mlx-c, and its types and constants."""
+    functions, others = (PROGRAMS / "names.txt").read_text().split("\n\n")
+    return [n for n in functions.splitlines() if not n.startswith("#")], others.split()
+
+
+def test_names_are_exported():
+    command = ["nm", "--dynamic", "--defined-only", "--format=posix", str(LIBRARY)]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    exported = {line.split()[0] for line in text.splitlines() if line.split()[1] == "T"}
+    assert {n for n in exported if "mlx_" in n and not n.startswith("_Z")} == set(names()[0])
+
+
+def test_names_are_declared():
+    texts = "\n".join(headers().values())
+    functions, others = names()
+    declared = set(re.findall(r"\b(\w+)\(", texts))
+    assert not set(functions) - declared
+    assert not [n for n in others if not re.search(rf"\b{n}\b", texts)]
+
+
+def test_names_are_on_the_reference_page():
+    page = (ROOT / "docs/reference/c.md").read_text()
+    listed = " ".join(re.findall(r"{cheader} (.*)", page)).split()
+    assert sorted(listed) == sorted(set(headers()) - {"api", "mlx"})
+
+
+def test_headers_alone():
+    """In C99 and in C++, with all warnings."""
+    text = [*STRICT, "-fsyntax-only", *(f"-I{path}" for path in header_folders())]
+    for name in headers():
+        source = f'#include "mlx/c/{name}.h"\ntypedef int used;\n'
+        for command, standard, language in (
+            (compiler("CC", "cc"), "c99", "c"),
+            (compiler("CXX", "c++"), "c++17", "c++"),
+        ):
+            command = [command, f"-std={standard}", *text, "-x", language, "-"]
+            done = subprocess.run(command, input=source, capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr
+
+
+EXPECTED = {
+    "arrays": "x: array([0.1, 0.6], dtype=float32)",
+    "export": "imported: 1.0000 0.3679 0.0183",
+    "files": "gguf: weights of the model line",
+    "gradient": "value 21, gradient 3 6 9",
+    "metal": "needs a Metal device",
+}
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_examples(name, tmp_path):
+    program = compiled(EXAMPLES / f"{name}.c", tmp_path)
+    assert EXPECTED[name] in run(program, str(tmp_path))
+
+
+def test_every_example_is_run():
+    assert {p.stem for p in EXAMPLES.glob("*.c")} == set(EXPECTED)
+    listed = re.search(r"foreach\(example (.*)\)", (EXAMPLES / "CMakeLists.txt").read_text())
+    assert set(listed[1].split()) == set(EXPECTED)
+
+
+def test_interface(tmp_path):
+    """Results and errors of each part."""
+    assert run(compiled(PROGRAMS / "interface.c", tmp_path)) == "passed\n"
+
+
+def test_first_handler_ends_the_program(tmp_path):
+    source = tmp_path / "ends.c"
+    source.write_text(
+        '#include "mlx/c/mlx.h"\nint main(void) { mlx_array_eval(mlx_array_new()); return 0; }\n'
+    )
+    done = subprocess.run([compiled(source, tmp_path)], capture_output=True, text=True)
+    assert done.returncode == 255
+    assert done.stderr.startswith("MLX error: [mlx_array] a null handle")
+
+
+LEAK = '#include "mlx/c/mlx.h"\nint main(void) { return !mlx_array_new_float(2).ctx; }\n'
+
+
+def test_sequences_leave_nothing(tmp_path):
+    """Random sequences of calls with handles of all sorts, watched by AddressSanitizer."""
+    watch = {**os.environ, "ASAN_OPTIONS": "detect_leaks=1:exitcode=9", "LD_PRELOAD": ""}
+    (tmp_path / "leak.cpp").write_text(LEAK)
+    try:
+        leak = compiled(tmp_path / "leak.cpp", tmp_path, "-fsanitize=address")
+    except AssertionError as error:
+        pytest.skip(f"no AddressSanitizer: {error}"[:200])
+    if subprocess.run([leak], env=watch, capture_output=True).returncode != 9:
+        pytest.skip("leaks are not found here, where processes may not be traced")
+    program = compiled(PROGRAMS / "sequences.cpp", tmp_path, "-fsanitize=address")
+    assert "1000 sequences, many errors" in run(program, "1000", "7", env=watch)
+
+
+def test_python_program():
+    """ctypes alone trains a line."""
+    assert run(sys.executable, str(EXAMPLES / "line.py"), str(LIBRARY)) == "w 3.00, b 1.00\n"
+
+
+@pytest.mark.skipif(SANITIZED, reason="Rust's programs have no sanitizers")
+def test_rust_program(tmp_path):
+    rustc = compiler("RUSTC", "rustc")
+    target = str(tmp_path / "line")
+    link = [option for argument in LINK[3:] for option in ("-C", f"link-arg={argument}")]
+    options = ["-L", str(LIBRARIES), "-l", "mlxc", *link]
+    run(rustc, "-D", "warnings", *options, str(EXAMPLES / "line.rs"), "-o", target)
+    assert run(target) == "w 3.00, b 1.00\n"
+
+
+@pytest.mark.sampled(0.1, always=True)
+def test_package_of_cmake(tmp_path):
+    """An installed copy serves find_package(mlxc)."""
+    folder = install(tmp_path / "installed")
+    config = folder / "mlx/share/cmake/mlx"
+    build = str(tmp_path / "build")
+    options = ["-S", str(EXAMPLES), "-B", build, f"-Dmlxc_DIR={config}"]
+    run(tool("cmake"), *options)
+    run(tool("cmake"), "--build", build)
+    assert EXPECTED["gradient"] in run(f"{build}/bin/gradient")
+    assert not (folder / "mlx/include/mlx/c/src").exists()
