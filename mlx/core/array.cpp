@@ -82,7 +82,7 @@ Arrays inputs_of(const array& a) {
 
 Stream stream_of(const array& a) {
   const int32_t index = a.node()->stream;
-  return index == kNoStream ? to_stream({}) : usable_stream(index);
+  return index == kNoStream || a.node()->op->communicates ? to_stream({}) : usable_stream(index);
 }
 
 array::array(complex64_t v, Dtype dtype) {

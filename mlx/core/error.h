@@ -65,6 +65,11 @@ struct MLX_API ExecutionError : detail::Error<ExecutionError, std::runtime_error
 struct MLX_API LinAlgError : detail::Suberror<LinAlgError, ExecutionError> {
   using Suberror::Suberror;
 };
+/// Processes that work together disagree, or one of them is lost, late or gone: CommunicationError
+/// in Python, a subclass of ExecutionError.
+struct MLX_API CommunicationError : detail::Suberror<CommunicationError, ExecutionError> {
+  using Suberror::Suberror;
+};
 /// A file that cannot be read or written: both RuntimeError and ValueError in Python.
 struct MLX_API FileError : detail::Error<FileError, std::runtime_error> {
   using Error::Error;

@@ -118,6 +118,9 @@ struct MLX_API Node {
   };
 };
 
+/// The place of a node in the order of communication (OpDef::order), or 0.
+inline uint64_t order_of(const Node* n) { return n->op->order ? n->op->order(n->attrs.get()) : 0; }
+
 /// Returns the number of the source line that is making a node; null while lines are not recorded.
 extern std::atomic<uint32_t (*)()> node_origin;
 

@@ -1,6 +1,7 @@
 // The registry of ops by name.
 #include "mlx/core/op.h"
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <string>
@@ -17,6 +18,11 @@ std::map<std::string, const OpDef*, std::less<>>& registry() {
   return ops;
 }
 }  // namespace
+
+uint64_t next_order() {
+  static std::atomic<uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
 
 const OpDef& register_op(const OpDef& op) {
   std::lock_guard lock(registry_mutex);

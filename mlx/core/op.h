@@ -72,6 +72,16 @@ struct OpDef {
   /// elements need.
   bool releases_memory = false;
 
+  /// True for ops that communicate with other processes. They run on the communication queue of
+  /// their group, in an order that all processes agree on; nodes derived from them run on the
+  /// thread's default stream.
+  bool communicates = false;
+  /// Ops that communicate, and calls of functions with such ops: the place in the order in which
+  /// the program asked for them (`next_order`); 0: none.
+  uint64_t (*order)(const Attrs* attrs) = nullptr;
+  /// Ops that communicate: a new value of the last input, a uint64 that names the request.
+  uint64_t (*ticket)(const Attrs* attrs) = nullptr;
+
   /// Loop ops only: these have no kernel; the op inside runs at each position.
   LoopBody (*loop)(const Attrs* attrs) = nullptr;
 
@@ -94,6 +104,9 @@ struct OpDef {
   std::pair<Arrays, std::vector<int>> (*vmap)(const Arrays& inputs, const std::vector<int>& axes,
                                               const Attrs* attrs, Stream s) = nullptr;
 };
+
+/// The place of a request that the program makes now in the order of all its requests: from 1.
+uint64_t next_order();
 
 /// Registers an op by its name, for export and lookups. Throws ValueError if the name is taken.
 MLX_API const OpDef& register_op(const OpDef& op);

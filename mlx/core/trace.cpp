@@ -24,6 +24,8 @@ thread_local constinit Trace first_trace = 0;
 thread_local std::vector<Trace> active_traces;
 thread_local constinit ShapeWatch::State* innermost_watch = nullptr;
 
+thread_local constinit int recordings = 0;
+
 void note_active_traces() {
   innermost_trace = first_trace = 0;
   if (active_traces.empty()) return;
@@ -92,6 +94,10 @@ TraceScope::~TraceScope() {
   const auto is_same = [this](Trace t) { return outermost(t) == outermost(own_); };
   if (std::ranges::none_of(active_traces, is_same)) all_threads().end(outermost(own_));
 }
+
+RecordingScope::RecordingScope() { ++recordings; }
+RecordingScope::~RecordingScope() { --recordings; }
+bool is_recording() { return recordings > 0; }
 
 Trace current_trace() { return innermost_trace; }
 bool any_trace_runs() { return all_threads().count() > 0; }

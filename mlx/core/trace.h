@@ -60,6 +60,17 @@ class MLX_API ShapeWatch {
   std::unique_ptr<State> state_;
 };
 
+/// For its lifetime, this thread records a function whose graph will run later, any number of
+/// times.
+class MLX_API RecordingScope {
+ public:
+  RecordingScope();
+  ~RecordingScope();
+  RecordingScope(const RecordingScope&) = delete;
+};
+/// True while the thread records one.
+MLX_API bool is_recording();
+
 /// Reports to the active traces of this thread that the computation may depend on the shape of `a`
 /// in a way that the graph does not record.
 MLX_API void note_shape_read(const array& a);

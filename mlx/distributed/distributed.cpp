@@ -1,50 +1,86 @@
-// Groups of one process, and their collectives.
+// The public functions: groups of one process are the identity.
 #include "mlx/distributed/distributed.h"
 
-#include <algorithm>
-#include <array>
-#include <string_view>
-
+#include "mlx/backend/backend.h"
 #include "mlx/core/error.h"
+#include "mlx/core/lines.h"
+#include "mlx/ops/collective.h"
 
 namespace mlx::core::distributed {
 
 namespace {
 
-constexpr std::array<std::string_view, 5> kEngines = {"any", "mpi", "nccl", "jaccl", "ring"};
-
 [[noreturn]] void alone(const char* op) {
   fail<ValueError>(op, "a group of one process; at least two are needed");
 }
 
+Ref<Channel> channel_of(const std::optional<Group>& group) {
+  Ref<Channel> c = (group ? *group : init()).channel();
+  return c && c->size() > 1 ? c : Ref<Channel>();
+}
+
+array run(Collective kind, const array& x, const std::optional<Group>& group, int peer = -1) {
+  const Ref<Channel> c = channel_of(group);
+  return c ? collective(kind, x, c, peer) : x;
+}
+
 }  // namespace
 
-Group Group::split(int, int) const {
-  fail<ExecutionError>("split", "a group of one process cannot be split further");
+Group Group::split(int color, int key) const {
+  if (size() == 1) fail<ExecutionError>("split", "a group of one process cannot be split further");
+  return Group(channel_->split(color, key));
 }
 
-bool is_available(const std::string&) { return false; }
-
-void clear_backends() {}
-
-Group init(bool strict, const std::string& backend) {
-  if (std::find(kEngines.begin(), kEngines.end(), backend) == kEngines.end())
-    fail<ValueError>("init", "backend '", backend,
-                     "'; any, mpi, nccl, jaccl and ring are accepted");
-  if (strict)
-    fail<ExecutionError>("init", "backend '", backend,
-                         "' is not built in; only groups of one process "
-                         "are available");
-  return {};
+array all_sum(const array& x, std::optional<Group> g, StreamOrDevice) {
+  return run(Collective::all_sum, x, g);
+}
+array all_max(const array& x, std::optional<Group> g, StreamOrDevice) {
+  return run(Collective::all_max, x, g);
+}
+array all_min(const array& x, std::optional<Group> g, StreamOrDevice) {
+  return run(Collective::all_min, x, g);
+}
+array all_gather(const array& x, std::optional<Group> g, StreamOrDevice) {
+  return run(Collective::all_gather, x, g);
+}
+array sum_scatter(const array& x, std::optional<Group> g, StreamOrDevice) {
+  return run(Collective::sum_scatter, x, g);
+}
+array all_to_all(const array& x, std::optional<Group> g, StreamOrDevice) {
+  return run(Collective::all_to_all, x, g);
+}
+array broadcast(const array& x, int src, std::optional<Group> g, StreamOrDevice) {
+  if (!channel_of(g) && src != 0)
+    fail<ValueError>("broadcast", "rank ", src, " of a group of one process; rank 0 is accepted");
+  return run(Collective::broadcast, x, g, src);
+}
+array send(const array& x, int dst, std::optional<Group> g, StreamOrDevice) {
+  if (!channel_of(g)) alone("send");
+  return run(Collective::send, x, g, dst);
+}
+array recv(Shape shape, Dtype dtype, int src, std::optional<Group> g, StreamOrDevice) {
+  const Ref<Channel> c = channel_of(g);
+  if (!c) alone("recv");
+  return receive(shape, dtype, src, c);
+}
+array recv_like(const array& x, int src, std::optional<Group> g, StreamOrDevice) {
+  const Ref<Channel> c = channel_of(g);
+  if (!c) alone("recv_like");
+  return receive(x.shape(), x.dtype(), src, c);
 }
 
-array all_sum(const array& x, std::optional<Group>, StreamOrDevice) { return x; }
-array all_max(const array& x, std::optional<Group>, StreamOrDevice) { return x; }
-array all_min(const array& x, std::optional<Group>, StreamOrDevice) { return x; }
-array all_gather(const array& x, std::optional<Group>, StreamOrDevice) { return x; }
-array sum_scatter(const array& x, std::optional<Group>, StreamOrDevice) { return x; }
-array send(const array&, int, std::optional<Group>, StreamOrDevice) { alone("send"); }
-array recv(Shape, Dtype, int, std::optional<Group>, StreamOrDevice) { alone("recv"); }
-array recv_like(const array&, int, std::optional<Group>, StreamOrDevice) { alone("recv_like"); }
+void barrier(std::optional<Group> g) {
+  const Ref<Channel> c = channel_of(g);
+  if (!c) return;
+  host_backend().synchronize(c->queue());
+  uint32_t (*number)() = program_line.load();
+  const std::string line = text_of_line(number ? number() : 0);
+  c->run({.kind = Collective::barrier,
+          .dtype = uint8,
+          .count = 0,
+          .index = c->next_index(),
+          .line = line},
+         nullptr, nullptr);
+}
 
 }  // namespace mlx::core::distributed

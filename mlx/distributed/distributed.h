@@ -1,43 +1,95 @@
-// Groups of processes and collectives over them. No communication backend is built in yet: every
-// group has one member, for which a collective is the identity.
+// Groups of processes, and collectives over them: every process of a group calls the same functions
+// in the same order. A group of one process is alone: its collectives are the identity.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "mlx/backend/engine.h"
 #include "mlx/core/api.h"
 #include "mlx/core/array.h"
 
 namespace mlx::core::distributed {
 
-/// A group of processes.
+/// A group of processes as one of them sees it. Copies are the same group.
 class MLX_API Group {
  public:
-  int rank() const { return 0; }
-  int size() const { return 1; }
-  /// Throws ExecutionError: a group of one process cannot be split.
+  /// A group of this process alone.
+  Group() = default;
+  explicit Group(Ref<Channel> channel) : channel_(std::move(channel)) {}
+
+  /// The place of this process in the group, from 0.
+  int rank() const { return channel_ ? channel_->rank() : 0; }
+  /// The number of processes.
+  int size() const { return channel_ ? channel_->size() : 1; }
+  /// The group of the members that give the same color, ordered by key, then by rank; a negative
+  /// key stands for the rank. All members call it. Throws ExecutionError for a group of one
+  /// process, CommunicationError.
   Group split(int color, int key = -1) const;
+  /// Null for a process alone.
+  const Ref<Channel>& channel() const { return channel_; }
+  bool operator==(const Group&) const = default;
+
+ private:
+  Ref<Channel> channel_;
 };
 
-/// True if a communication backend of that name ("any", "mpi", "nccl", "ring", "jaccl") is
-/// available.
+/// True if an engine of that name ("any", "mpi", "nccl", "ring", "jaccl") can connect processes
+/// here.
 MLX_API bool is_available(const std::string& backend = "any");
-/// The group of all processes, which is this process alone. Throws ExecutionError if `strict` or a
-/// named backend requires more, ValueError for an unknown name.
-MLX_API Group init(bool strict = false, const std::string& backend = "any");
-/// Does nothing: groups are not cached yet.
+/// The group of all processes that a launcher started: "ring" where MLX_HOSTFILE and MLX_RANK are
+/// set, and this process alone where nothing launched it. The second call returns the first call's
+/// group. `timeout`: seconds without progress after which a message fails; 0: the number in
+/// MLX_DISTRIBUTED_TIMEOUT, else 1800. Throws ExecutionError if `strict` and there are no others,
+/// or for variables that make no sense; ValueError for an unknown name; CommunicationError where
+/// processes do not find each other.
+MLX_API Group init(bool strict = false, const std::string& backend = "any", double timeout = 0);
+/// Leaves all groups: a later `init` connects again.
 MLX_API void clear_backends();
+/// Tells the other processes that this one ends, and why: empty if nothing went wrong. Groups do
+/// not work afterwards. Called when the program ends.
+MLX_API void end_all(const std::string& failure) noexcept;
 
+/// The sum over all members; 16-bit floats are added in float32. Members compute the same bits.
 MLX_API array all_sum(const array& x, std::optional<Group> group = {}, StreamOrDevice s = {});
 MLX_API array all_max(const array& x, std::optional<Group> group = {}, StreamOrDevice s = {});
 MLX_API array all_min(const array& x, std::optional<Group> group = {}, StreamOrDevice s = {});
+/// The arrays of all members along the first axis; of scalars a vector.
 MLX_API array all_gather(const array& x, std::optional<Group> group = {}, StreamOrDevice s = {});
+/// The part of the sum over all members that belongs to this one: as many rows of the first axis as
+/// to each. Throws ValueError where the members do not divide it.
 MLX_API array sum_scatter(const array& x, std::optional<Group> group = {}, StreamOrDevice s = {});
-/// Functions that throw ValueError: a group of one process has no other member.
+/// The array of member `src`.
+MLX_API array broadcast(const array& x, int src, std::optional<Group> group = {},
+                        StreamOrDevice s = {});
+/// Part j of the first axis of `x` goes to member j; the parts of all for this member, in their
+/// order.
+MLX_API array all_to_all(const array& x, std::optional<Group> group = {}, StreamOrDevice s = {});
+/// `x`, when it is on its way to member `dst`. Throws ValueError for a group of one process.
 MLX_API array send(const array& x, int dst, std::optional<Group> group = {}, StreamOrDevice s = {});
+/// The array that member `src` sends, of that shape and dtype.
 MLX_API array recv(Shape shape, Dtype dtype, int src, std::optional<Group> group = {},
                    StreamOrDevice s = {});
 MLX_API array recv_like(const array& x, int src, std::optional<Group> group = {},
                         StreamOrDevice s = {});
+/// Waits until all members have called it, and what they asked for before has run.
+MLX_API void barrier(std::optional<Group> group = {});
+
+/// Runs `fun(rank)` in `size` threads, each of which is one rank of a new group: `init` returns
+/// that group. Rethrows the error of the rank that failed first; `describe` makes the text from it
+/// that the other ranks see.
+MLX_API void simulate(int size, const std::function<void(int rank)>& fun,
+                      const std::function<std::string(std::exception_ptr)>& describe);
+
+/// The state of the group of all processes.
+struct GroupStatus {
+  std::string engine;  ///< "ring", "threads"; "none" alone
+  int rank = 0, size = 1;
+  uint64_t messages = 0, bytes = 0;  ///< sent by this process, in any group
+  std::string failure;               ///< why it does not work any more, or empty
+};
+MLX_API GroupStatus status();
 
 }  // namespace mlx::core::distributed

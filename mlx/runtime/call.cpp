@@ -15,7 +15,15 @@ namespace {
 
 struct CallAttrs final : Attrs {
   std::shared_ptr<Body> body;
-  explicit CallAttrs(std::shared_ptr<Body> b) : body(std::move(b)) {}
+  /// Of calls that communicate: the place among all communication, and a ticket for each op.
+  uint64_t order = 0;
+  std::vector<uint64_t> tickets;
+
+  explicit CallAttrs(std::shared_ptr<Body> b) : body(std::move(b)) {
+    if (body->communication().empty()) return;
+    order = next_order();
+    for (const Node* n : body->communication()) tickets.push_back(n->op->ticket(n->attrs.get()));
+  }
   bool equals(const Attrs& o) const override {
     auto* other = dynamic_cast<const CallAttrs*>(&o);
     return other && other->body == body;
@@ -29,6 +37,8 @@ struct CallAttrs final : Attrs {
 
 const CallAttrs& call_of(const Attrs* a) { return *static_cast<const CallAttrs*>(a); }
 
+uint64_t order_of_call(const Attrs* a) { return call_of(a).order; }
+
 Arrays build_call(const Arrays& inputs, const Attrs* attrs, Stream) {
   return make_call(call_of(attrs).body, inputs);
 }
@@ -40,7 +50,8 @@ bool is_dead_after(const Node& n) {
 
 }  // namespace
 
-constinit const OpDef op_call{.name = "call", .kind = OpKind::bundle, .build = build_call};
+constinit const OpDef op_call{
+    .name = "call", .kind = OpKind::bundle, .order = order_of_call, .build = build_call};
 
 Arrays make_call(const std::shared_ptr<Body>& body, const Arrays& inputs) {
   const Arrays& outputs = body->outputs();
@@ -65,7 +76,22 @@ Body::Body(Arrays inputs, Arrays outputs, Arrays captured, bool fused)
     : inputs_(std::move(inputs)),
       outputs_(std::move(outputs)),
       captured_(std::move(captured)),
-      fused_(fused) {}
+      fused_(fused) {
+  NodeSet seen;
+  std::vector<const Node*> stack;
+  auto enter = [&](const Node* n) {
+    if (n->status == Status::pending && seen.emplace(n).second) stack.push_back(n);
+  };
+  for (const array& o : outputs_) enter(o.node());
+  while (!stack.empty()) {
+    const Node* n = stack.back();
+    stack.pop_back();
+    if (n->op->communicates) communication_.push_back(n);
+    if (n->op->kind == OpKind::leaf) continue;
+    for (const Node* in : n->inputs()) enter(in);
+  }
+  std::ranges::sort(communication_, {}, order_of);
+}
 
 void Body::describe(const Node& call) {
   form_.assign(1, watching());
@@ -155,8 +181,15 @@ void CallSubject::keep_plan(std::shared_ptr<Plan> made) {
     const int* input = input_of_.find(n);
     kept->sources.push_back(input ? *input : -1 - body_.capture(n));
   }
+  NodeMap<size_t> ticket_of(body_.communication_.size());
+  for (size_t k = 0; k < body_.communication_.size(); ++k)
+    ticket_of[body_.communication_[k]->inputs().back()] = k;
   for (const Segment& seg : made->segments)
-    for (uint32_t i : seg.constants) kept->constants.push_back(items[i].node->scalar());
+    for (uint32_t i : seg.constants) {
+      if (const size_t* k = ticket_of.find(items[i].node))
+        kept->tickets.emplace_back(kept->constants.size(), *k);
+      kept->constants.push_back(items[i].node->scalar());
+    }
   kept->steps = made->step_names();
   kept->form = body_.form_;
   kept->plan = plan = std::move(made);
@@ -171,6 +204,13 @@ LeafValues CallSubject::leaves() const {
   for (int s : chosen_->sources)
     values.push_back(&value_of(s >= 0 ? *inputs[s] : *body_.captured_[-1 - s].node()));
   return values;
+}
+
+std::vector<Scalar> CallSubject::constants() const {
+  std::vector<Scalar> all = chosen_->constants;
+  const CallAttrs& call = call_of(call_.node()->attrs.get());
+  for (auto [place, k] : chosen_->tickets) all[place] = Scalar::of(call.tickets[k]);
+  return all;
 }
 
 void CallSubject::publish() {

@@ -23,6 +23,8 @@ struct CallPlan {
   std::shared_ptr<const Plan> plan;  ///< its results name outputs in place of schedule items
   std::vector<int> sources;          ///< per leaf: an input, or -1 - k for captured array k
   std::vector<Scalar> constants;     ///< of all segments, one after another
+  /// Constants that are tickets: the place of each, and which communication of the body it is of.
+  std::vector<std::pair<size_t, size_t>> tickets;
   std::vector<std::string> steps;
 };
 
@@ -36,6 +38,8 @@ class Body {
 
   const Arrays& inputs() const { return inputs_; }
   const Arrays& outputs() const { return outputs_; }
+  /// The ops that communicate, in their order.
+  const std::vector<const Node*>& communication() const { return communication_; }
   /// Names of the steps of the plan used last.
   std::vector<std::string> steps() const;
 
@@ -50,6 +54,7 @@ class Body {
   mutable EngineMutex mutex_;  // of all below
   Arrays inputs_, outputs_, captured_;
   bool fused_;
+  std::vector<const Node*> communication_;
   std::vector<std::shared_ptr<const CallPlan>> plans_;  // the one used last comes first
   // The inputs of the call at hand.
   std::vector<uint64_t> form_;
@@ -69,7 +74,7 @@ class CallSubject final : public Subject {
   void find_plan() override;
   void keep_plan(std::shared_ptr<Plan> made) override;
   LeafValues leaves() const override;
-  std::vector<Scalar> constants() const override { return chosen_->constants; }
+  std::vector<Scalar> constants() const override;
   void publish() override;
 
  private:

@@ -78,10 +78,12 @@ void run_passes(Subject& s, Executions* out) {
   out->push_back(std::move(s.execution));
 }
 
-/// Plans a call, after the graph of its inputs, which is free of calls.
-void plan_call(const array& call, Subject& s, Executions& out) {
+/// Plans a call, after the graph of its inputs, which is free of calls, and communication that the
+/// program asked for before it.
+void plan_call(const array& call, Arrays before, Subject& s, Executions& out) {
   if (call.node()->status == Status::available) return;
-  Arrays pending;
+  Arrays pending = std::move(before);
+  std::erase_if(pending, [](const array& a) { return a.node()->status == Status::available; });
   for (Node* in : call.node()->inputs()) {
     if (in->op == &op_constant)
       store_constant(in);
@@ -98,12 +100,23 @@ void plan_call(const array& call, Subject& s, Executions& out) {
 
 /// Plans the calls among the items, which are no longer valid then; false where there are none.
 bool plan_calls(Subject& s, Executions& out) {
-  Arrays calls;
-  for (const Item& item : s.items)
-    if (!item.leaf && item.node->op == &op_call) calls.emplace_back(item.node);
+  struct Planned {
+    array call;
+    Arrays before;
+  };
+  std::vector<Planned> calls;
+  Arrays communication;
+  for (const Item& item : s.items) {
+    if (item.leaf) continue;
+    if (item.node->op->communicates) communication.emplace_back(item.node);
+    if (item.node->op != &op_call) continue;
+    calls.push_back({array(item.node), {}});
+    if (order_of(item.node) != 0) calls.back().before = std::exchange(communication, {});
+  }
   if (calls.empty()) return false;
+  communication.clear();
   s.items.clear();
-  for (array& call : calls) plan_call(std::exchange(call, {}), s, out);
+  for (Planned& p : calls) plan_call(std::exchange(p.call, {}), std::move(p.before), s, out);
   return true;
 }
 

@@ -1,12 +1,9 @@
 // Observers of steps: which of them are on, and what they add to errors.
 #include "mlx/runtime/observe.h"
 
-#include <mutex>
-#include <unordered_map>
-#include <vector>
-
 #include "mlx/backend/backend.h"
 #include "mlx/core/error.h"
+#include "mlx/core/lines.h"
 #include "mlx/runtime/profile.h"
 
 namespace mlx::core {
@@ -17,16 +14,6 @@ namespace {
 
 std::atomic<uint32_t> modes{0};
 std::atomic<uint32_t (*)()> origin_source{nullptr};
-
-struct Origins {
-  std::mutex mutex;
-  std::unordered_map<std::string, uint32_t> numbers;
-  std::vector<std::string> texts{""};
-};
-Origins& origins() {
-  static auto& o = *new Origins;
-  return o;
-}
 
 std::string built_at(const Step& step) {
   std::string text = origin_text(step.origin);
@@ -77,18 +64,8 @@ bool watch(Watch what, bool on) {
 
 void set_origin_source(uint32_t (*source)()) { origin_source = source; }
 
-uint32_t intern_origin(const std::string& text) {
-  Origins& o = origins();
-  std::lock_guard lock(o.mutex);
-  auto [it, fresh] = o.numbers.emplace(text, static_cast<uint32_t>(o.texts.size()));
-  if (fresh) o.texts.push_back(text);
-  return it->second;
-}
+uint32_t intern_origin(const std::string& text) { return number_of_line(text); }
 
-std::string origin_text(uint32_t origin) {
-  Origins& o = origins();
-  std::lock_guard lock(o.mutex);
-  return origin < o.texts.size() ? o.texts[origin] : "";
-}
+std::string origin_text(uint32_t origin) { return text_of_line(origin); }
 
 }  // namespace mlx::core

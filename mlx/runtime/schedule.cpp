@@ -1,6 +1,8 @@
 // The pass `schedule`: the nodes to compute in topological order, and who refers to them.
 #include "mlx/runtime/schedule.h"
 
+#include <algorithm>
+
 #include "mlx/core/error.h"
 #include "mlx/core/trace.h"
 
@@ -84,6 +86,22 @@ class Visitor {
   SmallVector<Frame, 32> stack_;
 };
 
+/// Puts communication into the order in which the program asked for it, which is that of all
+/// processes, by new roots; the inputs of communication come first. False, and no new roots, for a
+/// schedule in this order.
+bool order_communication(SmallVector<Node*, 8>& roots, const Schedule& items) {
+  std::vector<Node*> ordered;
+  for (const Item& item : items)
+    if (!item.leaf && order_of(item.node) != 0) ordered.push_back(item.node);
+  if (std::ranges::is_sorted(ordered, {}, order_of)) return false;
+  std::ranges::sort(ordered, {}, order_of);
+  SmallVector<Node*, 8> all;
+  for (Node* n : ordered) all.push_back(n);
+  for (Node* n : roots) all.push_back(n);
+  roots = std::move(all);
+  return true;
+}
+
 /// The evaluation's own handles do not count as somebody else's.
 void find_references(const Arrays& outputs, Schedule& items) {
   SmallVector<uint32_t, 64> own(items.size(), 0);
@@ -130,6 +148,12 @@ void schedule(const Arrays& outputs, Claims& claims, Schedule& items, bool traci
     Schedule again;
     again.reserve(items.size());
     Visitor(claims, again, tracing).visit_all(all);
+    items.swap(again);
+  }
+  if (order_communication(roots, items)) {
+    Schedule again;
+    again.reserve(items.size());
+    Visitor(claims, again, tracing).visit_all({roots.data(), roots.size()});
     items.swap(again);
   }
   find_references(outputs, items);

@@ -62,6 +62,9 @@ void StepBuilder::add_step(int stream, Step step, std::span<const int> slots, ui
   int64_t bytes = 0;
   for (const Layout& l : step.operands) bytes += num_elements(l.shape) * l.dtype.size();
   plan_.bytes += bytes * num_elements(step.loop);
+  // Communication may wait long for other processes; other threads go on meanwhile.
+  constexpr int64_t kNeverBrief = 1 << 20;
+  if (step.op && step.op->communicates) plan_.bytes += kNeverBrief;
   to.segment.steps.push_back(std::move(step));
   to.segment.in_place.push_back(in_place);
 }

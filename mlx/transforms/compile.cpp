@@ -7,6 +7,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "mlx/backend/engine.h"
 #include "mlx/core/error.h"
 #include "mlx/core/trace.h"
 #include "mlx/ops/precision.h"
@@ -39,6 +40,8 @@ struct CompiledFunction {
     std::string key = shapeless ? "s" : "";
     int stream = to_stream({}).index;  // the function's default stream
     key.append(reinterpret_cast<const char*>(&stream), sizeof stream);
+    const uint64_t world = world_number();
+    key.append(reinterpret_cast<const char*>(&world), sizeof world);
     key.push_back(static_cast<char>(watching_lines()));
     key.push_back(static_cast<char>(matmul_precision()));
     for (const array& a : inputs) append_to_key(key, a, shapeless);

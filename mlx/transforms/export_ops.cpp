@@ -8,6 +8,7 @@
 #include "mlx/core/error.h"
 #include "mlx/ops/attention.h"
 #include "mlx/ops/cast.h"
+#include "mlx/ops/collective.h"
 #include "mlx/ops/compact.h"
 #include "mlx/ops/concat.h"
 #include "mlx/ops/conv.h"
@@ -65,6 +66,12 @@ void need_lengths(const Shape& s, int64_t minimum) {
   for (int64_t n : s) need(n >= minimum && n <= INT32_MAX, "a length out of range");
 }
 
+void check_collective(const Arrays& in, const Attrs* attrs) {
+  const auto& a = static_cast<const CollectiveAttrs&>(*attrs);
+  need_kind(a.kind, Collective::recv);
+  need(in.back().dtype() == uint64 && in.back().ndim() == 0, "no ticket");
+  need_lengths(a.shape, 0);
+}
 void check_arange(const Arrays&, const Attrs* attrs) {
   need(attrs_as<ArangeAttrs>(attrs).size >= 0, "a negative length");
 }
@@ -292,6 +299,7 @@ class Table {
     add_products();
     add_linear_algebra();
     add_layers();
+    add_collectives();
   }
   std::map<std::string_view, ExportOp> rows;
 
@@ -397,6 +405,13 @@ class Table {
     row(op_det, 1, 1, {}, check_square);
     row(op_cofactors, 1, 1, {}, check_square);
     row(op_slogdet, 1, 1, {}, check_square);
+  }
+
+  void add_collectives() {
+    for (const OpDef* op : {&op_all_sum, &op_all_max, &op_all_min, &op_all_gather, &op_sum_scatter,
+                            &op_broadcast, &op_all_to_all, &op_send})
+      row(*op, 2, 2, Ref<const Attrs>(new CollectiveAttrs), check_collective);
+    row(op_recv, 1, 1, Ref<const Attrs>(new CollectiveAttrs), check_collective);
   }
 
   void add_layers() {

@@ -43,8 +43,22 @@ class Copies {
 }  // namespace
 
 std::vector<Node*> computed_nodes(const Graph& g) {
-  Dependents found(g.inputs, g.outputs, Rule::graph);
-  return {found.order().begin() + static_cast<int64_t>(found.sources()), found.order().end()};
+  auto nodes = [&](const Arrays& outputs) {
+    Dependents found(g.inputs, outputs, Rule::graph);
+    return std::vector<Node*>(found.order().begin() + static_cast<int64_t>(found.sources()),
+                              found.order().end());
+  };
+  std::vector<Node*> all = nodes(g.outputs);
+  // Communication keeps the order of the program.
+  std::vector<Node*> ordered;
+  std::ranges::copy_if(all, std::back_inserter(ordered),
+                       [](const Node* n) { return n->op->communicates; });
+  if (std::ranges::is_sorted(ordered, {}, order_of)) return all;
+  std::ranges::sort(ordered, {}, order_of);
+  Arrays first;
+  for (Node* n : ordered) first.emplace_back(n);
+  first.insert(first.end(), g.outputs.begin(), g.outputs.end());
+  return nodes(first);
 }
 
 std::vector<Node*> pending_nodes(const Arrays& outputs) {
@@ -97,6 +111,7 @@ bool exports_are_strict() {
 Graph trace(const Function& fun, const Arrays& inputs, const std::string& name) {
   Graph g;
   TraceScope scope;
+  RecordingScope recording;
   for (const array& a : inputs) {
     g.inputs.push_back(placeholder(a.shape(), a.dtype(), name));
     g.inputs.back().node()->stream = a.node()->stream;
@@ -117,7 +132,12 @@ Graph without_rules(const Graph& g) {
 
 Arrays instantiate(const Graph& g, const Arrays& inputs) {
   Copies copies(g, inputs);
-  for (Node* n : computed_nodes(g)) copies.set(n, {copy_node(*n, copies.inputs_of(*n))});
+  for (Node* n : computed_nodes(g)) {
+    Arrays in = copies.inputs_of(*n);
+    // Communication is requested anew, with another place in the order of the program.
+    copies.set(n, n->op->communicates ? n->op->build(in, n->attrs.get(), stream_of(array(n)))
+                                      : Arrays{copy_node(*n, in)});
+  }
   return copies.outputs(g);
 }
 

@@ -198,13 +198,25 @@ constexpr Entry linear_algebra[] = {
     {"inv", {"Inverse", ARGUMENTS(false, true)}},
     {"eigh", {"Eigh", ARGUMENTS(std::string(flag(f[0]) ? "U" : "L"), true)}},
 };
+
+/// Communication; sums and extrema share a name.
+constexpr Entry communication[] = {
+    {"all_sum", {"AllReduce", ARGUMENTS(int64_t{2})}},
+    {"all_max", {"AllReduce", ARGUMENTS(int64_t{3})}},
+    {"all_min", {"AllReduce", ARGUMENTS(int64_t{4})}},
+    {"all_gather", {"AllGather", ARGUMENTS()}},
+    {"sum_scatter", {"ReduceScatter", ARGUMENTS()}},
+    {"send", {"Send", ARGUMENTS(f[1])}},
+    {"recv", {"Recv", ARGUMENTS(f[1])}},
+};
 #undef ARGUMENTS
 
 const Row* find_row(std::string_view name) {
   for (std::span<const Entry> family :
        {std::span<const Entry>(elementwise), std::span<const Entry>(views),
         std::span<const Entry>(along_axes), std::span<const Entry>(indexing),
-        std::span<const Entry>(products), std::span<const Entry>(linear_algebra)})
+        std::span<const Entry>(products), std::span<const Entry>(linear_algebra),
+        std::span<const Entry>(communication)})
     for (const Entry& e : family)
       if (e.first == name) return &e.second;
   return nullptr;

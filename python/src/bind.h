@@ -52,7 +52,7 @@ using ThreadEnds = abi::__forced_unwind;
 /// Makes the exception classes of the module.
 void bind_errors(nb::module_& m);
 /// An argument of a wrong type: both TypeError and ValueError.
-extern PyObject* argument_error;
+extern PyObject *argument_error, *communication_error;
 
 /// Runs `f` and turns what it throws into a Python error and `failure`.
 template <class R, class F>

@@ -8,6 +8,7 @@
 #include "captured.h"
 #include "convert.h"
 #include "lock.h"
+#include "mlx/backend/engine.h"
 #include "mlx/ops/precision.h"
 #include "mlx/runtime/observe.h"
 #include "module.h"
@@ -119,6 +120,7 @@ class PythonFunction {
     if (PyDict_GET_SIZE(kwargs.ptr()) > 1 && !sees_order_of_keywords(fun)) kwargs = sorted(kwargs);
     TraceKey key(shapeless_);
     key.put('t', core::to_stream({}).index);
+    key.put('W', core::world_number());
     key.put('w', core::watching_lines());
     key.put('p', static_cast<int>(core::matmul_precision()));
     for (nb::handle a : args.items) key.read(a, false);

@@ -1,6 +1,12 @@
-// mlx.core.distributed: groups of processes. Every group has one member so far.
+// mlx.core.distributed: groups of processes, and what they do together.
 #include "mlx/distributed/distributed.h"
 
+#include <cstdlib>
+#include <fstream>
+
+#include "lines.h"
+#include "lock.h"
+#include "mlx/core/lines.h"
 #include "module.h"
 
 namespace mlx::python {
@@ -16,6 +22,21 @@ using OptionalGroup = std::optional<dist::Group>;
 
 #define TAIL ", *, group: Group | None = None, stream: StreamOrDevice = None) -> array"
 
+nb::object init_function() {
+  return nb::module_::import_("mlx.core").attr("distributed").attr("init");
+}
+
+/// Calls `f`, and raises what it throws in Python.
+template <class F>
+auto raising(F&& f) {
+  try {
+    return f();
+  } catch (...) {
+    raise_current();
+    throw nb::python_error();
+  }
+}
+
 void bind_group(nb::module_& m) {
   nb::class_<dist::Group>(m, "Group", "Processes that compute together.")
       .def("rank", &dist::Group::rank, "This process's place in the group.")
@@ -23,23 +44,33 @@ void bind_group(nb::module_& m) {
       .def(
           "split",
           [](const dist::Group& g, int color, int key) {
-            try {
-              return g.split(color, key);
-            } catch (...) {
-              raise_current();
-              throw nb::python_error();
-            }
+            return raising([&] { return g.split(color, key); });
           },
           nb::arg("color"), nb::arg("key") = -1, "The members of the same color, ordered by key.")
       .def("__copy__", [](nb::handle self) { return nb::borrow(self); })
       .def("__deepcopy__", [](nb::handle self, nb::handle) { return nb::borrow(self); })
       .def(
-          "__reduce__",
-          [](nb::handle) {
-            nb::object init = nb::module_::import_("mlx.core").attr("distributed").attr("init");
-            return nb::make_tuple(init, nb::tuple());
+          "__eq__",
+          [](const dist::Group& g, nb::handle other) {
+            return nb::isinstance<dist::Group>(other) && nb::cast<dist::Group&>(other) == g;
           },
-          "For pickling: the group of all processes, which is the only one.");
+          nb::arg("other").none(), "True for the same group.")
+      .def("__hash__",
+           [](const dist::Group& g) {
+             return static_cast<Py_ssize_t>(reinterpret_cast<uintptr_t>(g.channel().get()) >> 4);
+           })
+      .def(
+          "__reduce__",
+          [](const dist::Group& g) {
+            if (g.size() > 1 && !g.channel()->is_world()) {
+              PyErr_SetString(PyExc_ValueError,
+                              "[Group] a group that was split off or simulated cannot be pickled; "
+                              "the group of all processes can");
+              throw nb::python_error();
+            }
+            return nb::make_tuple(init_function(), nb::tuple());
+          },
+          "For pickling: the group of all processes.");
 }
 
 void bind_collectives(nb::module_& m) {
@@ -51,24 +82,102 @@ void bind_collectives(nb::module_& m) {
   MLX_COLLECTIVE(all_min)
   MLX_COLLECTIVE(all_gather)
   MLX_COLLECTIVE(sum_scatter)
-  def(
-      m, "send(x: array, dst: int" TAIL,
+  MLX_COLLECTIVE(all_to_all)
+  def(m, "broadcast(x: array, src: int" TAIL,
+      [](const array& x, int src, OptionalGroup g, StreamOrDevice s) {
+        return dist::broadcast(x, src, g, s);
+      });
+  def(m, "send(x: array, dst: int" TAIL,
       [](const array& x, int dst, OptionalGroup g, StreamOrDevice s) {
         return dist::send(x, dst, g, s);
-      },
-      "Sends `x` to the member `dst`.");
-  def(
-      m, "recv(shape: Sequence[int], dtype: Dtype, src: int" TAIL,
+      });
+  def(m, "recv(shape: Sequence[int], dtype: Dtype, src: int" TAIL,
       [](AnyShape shape, Dtype dtype, int src, OptionalGroup g, StreamOrDevice s) {
         return dist::recv(shape.shape, dtype, src, g, s);
-      },
-      "Receives an array from the member `src`.");
-  def(
-      m, "recv_like(x: array, src: int" TAIL,
+      });
+  def(m, "recv_like(x: array, src: int" TAIL,
       [](const array& x, int src, OptionalGroup g, StreamOrDevice s) {
         return dist::recv_like(x, src, g, s);
+      });
+  def(m, "barrier(*, group: Group | None = None) -> None",
+      [](OptionalGroup g) { dist::barrier(g); });
+}
+
+/// "ValueError: no such file (train.py:12)" of an exception object.
+std::string describe_exception(nb::handle e) {
+  std::string text =
+      text_of(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(e.ptr()))).attr("__name__"));
+  if (const std::string message = text_of(nb::str(e)); !message.empty()) text += ": " + message;
+  const std::string line = short_line_of(e);
+  return line.empty() ? text : text + " (" + line + ")";
+}
+
+std::string describe_error(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (nb::python_error& e) {
+    nb::gil_scoped_acquire lock;
+    return describe_exception(e.value());
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+}
+
+/// Tells the launcher why this process ended: nothing where that was the fault of another one.
+void leave_note(int rank, const std::string& words) {
+  if (const char* folder = std::getenv("MLX_LAUNCH_NOTES"))
+    std::ofstream(std::string(folder) + "/" + std::to_string(rank)) << words;
+}
+
+/// Tells the others at the end of the program, and why where an exception ended it.
+void end_with_last_words() {
+  std::string words;
+  nb::object error = nb::getattr(nb::module_::import_("sys"), "last_value", nb::none());
+  if (!error.is_none()) {
+    const int rank = dist::status().rank;
+    words = "rank " + std::to_string(rank) + " ended: " + describe_exception(error);
+    leave_note(rank, PyErr_GivenExceptionMatches(error.ptr(), communication_error) ? "" : words);
+  }
+  BlockingRegion region;
+  dist::end_all(words);
+}
+
+nb::object start(bool strict, const std::string& backend, std::optional<double> timeout) {
+  dist::Group g = dist::init(strict, backend, timeout.value_or(0));
+  if (g.size() > 1) {
+    static const bool registered = [] {
+      nb::module_::import_("atexit").attr("register")(nb::cpp_function(end_with_last_words));
+      return true;
+    }();
+    (void)registered;
+  }
+  return nb::cast(g);
+}
+
+nb::object simulate(const nb::callable& fn, int size) {
+  std::vector<nb::object> results(static_cast<size_t>(std::max(size, 0)));
+  dist::simulate(
+      size,
+      [&](int rank) {
+        nb::gil_scoped_acquire lock;
+        results[static_cast<size_t>(rank)] = fn();
       },
-      "Receives an array of the shape and dtype of `x`.");
+      describe_error);
+  nb::list all;
+  for (nb::object& r : results) all.append(r);
+  return all;
+}
+
+nb::object status() {
+  const dist::GroupStatus s = dist::status();
+  nb::dict d;
+  d["engine"] = s.engine;
+  d["rank"] = s.rank;
+  d["size"] = s.size;
+  d["messages"] = s.messages;
+  d["bytes"] = s.bytes;
+  d["failure"] = s.failure.empty() ? nb::none() : nb::object(nb::str(s.failure.c_str()));
+  return d;
 }
 
 }  // namespace
@@ -76,21 +185,33 @@ void bind_collectives(nb::module_& m) {
 void bind_distributed(nb::module_& core) {
   nb::module_ m =
       core.def_submodule("distributed", "Groups of processes and collectives over them.");
+  mlx::core::program_line = short_line_of_program;
   bind_group(m);
   bind_collectives(m);
-  def(
-      m, "is_available(backend: str = 'any') -> bool",
-      [](const std::string& backend) { return dist::is_available(backend); },
-      "True where an engine of that name connects processes.");
-  def(
-      m,
+  def(m, "is_available(backend: str = 'any') -> bool",
+      [](const std::string& backend) { return dist::is_available(backend); });
+  def(m,
       "init(strict: bool = False, backend: str = 'any', *, all_gather_factory: object | None = "
-      "None) "
-      "-> Group",
-      [](bool strict, const std::string& backend, nb::handle) {
-        return nb::cast(dist::init(strict, backend));
-      },
-      "The group of all processes: this one alone, as no engine is built in.");
+      "None, timeout: float | None = None) -> Group",
+      [](bool strict, const std::string& backend, nb::handle factory,
+         std::optional<double> timeout) {
+        if (!factory.is_none() && !PyCallable_Check(factory.ptr()))
+          throw mlx::core::TypeError(
+              "[init] all_gather_factory is not callable; a function is accepted");
+        if (!factory.is_none() && backend != "jaccl")
+          throw mlx::core::ValueError("[init] all_gather_factory with backend '" + backend +
+                                      "'; it is accepted with jaccl alone");
+        if (timeout && !(*timeout > 0))
+          throw mlx::core::ValueError(
+              "[init] timeout is not positive; a number of seconds is accepted");
+        return start(strict, backend, timeout);
+      });
+  def(
+      m, "_clear_backends() -> None", [] { dist::clear_backends(); },
+      "Leaves all groups: a later `init` connects again. For tests.");
+  def(m, "simulate(fn: Callable[[], object], size: int) -> list[object]",
+      [](nb::callable fn, int size) { return simulate(fn, size); });
+  def(m, "status() -> dict[str, object]", [] { return status(); });
 }
 
 }  // namespace mlx::python

@@ -5,7 +5,7 @@
 
 namespace mlx::python {
 
-PyObject* argument_error;
+PyObject *argument_error, *communication_error;
 
 namespace {
 
@@ -57,6 +57,10 @@ void bind_errors(nb::module_& m) {
   linalg_error = make_class(
       m, "LinAlgError", "A matrix does not have the requested factorisation, inverse or solution.",
       {execution_error});
+  communication_error =
+      make_class(m, "CommunicationError",
+                 "Processes that work together disagree, or one of them is lost, late or gone.",
+                 {execution_error});
   file_error = make_class(m, "FileError", "A file cannot be read or written.",
                           {PyExc_RuntimeError, PyExc_ValueError});
   memory_error = make_class(m, "ArrayMemoryError", "An allocation would exceed the memory limit.",
@@ -105,6 +109,9 @@ PyObject* raise_current() noexcept {
     message = e.what();
   } catch (const LinAlgError& e) {
     type = linalg_error;
+    message = e.what();
+  } catch (const CommunicationError& e) {
+    type = communication_error;
     message = e.what();
   } catch (const FileError& e) {
     type = file_error;

@@ -1,12 +1,8 @@
 // debug_nans, debug_lines and profile.
 #include "mlx/runtime/profile.h"
 
-// clang-format off
-#include <Python.h>
-#include <frameobject.h>
-// clang-format on
-
 #include "function.h"
+#include "lines.h"
 #include "lock.h"
 #include "mlx/runtime/evaluate.h"
 #include "mlx/runtime/observe.h"
@@ -18,40 +14,10 @@ namespace {
 
 namespace core = mlx::core;
 
-std::string file_of(PyFrameObject* frame) {
-  nb::object code = nb::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
-  return text_of(code.attr("co_filename"));
-}
-std::string place_of(PyFrameObject* frame) {
-  nb::object code = nb::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
-  return file_of(frame) + ":" + std::to_string(PyFrame_GetLineNumber(frame)) + " in " +
-         text_of(code.attr("co_name"));
-}
-
-/// The directory of this package's Python files.
-const std::string& package_directory() {
-  static const std::string path = [] {
-    std::string file = nb::cast<std::string>(nb::module_::import_("mlx.core").attr("__file__"));
-    return file.substr(0, file.find_last_of('/') + 1);
-  }();
-  return path;
-}
-
-/// The current source line; if it is in this package, the line of the user code that called it.
 uint32_t current_line() {
   if (!holds_lock()) return 0;
-  nb::object frame = nb::borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
-  if (!frame.is_valid()) return 0;
-  auto as_frame = [](const nb::object& o) { return reinterpret_cast<PyFrameObject*>(o.ptr()); };
-  std::string inside;
-  nb::object outer = frame;
-  while (file_of(as_frame(outer)).starts_with(package_directory())) {
-    if (inside.empty()) inside = " (by " + place_of(as_frame(outer)) + ")";
-    nb::object next = nb::steal(reinterpret_cast<PyObject*>(PyFrame_GetBack(as_frame(outer))));
-    if (!next.is_valid()) break;
-    outer = next;
-  }
-  return core::intern_origin(place_of(as_frame(outer)) + inside);
+  const std::string line = line_of_program();
+  return line.empty() ? 0 : core::intern_origin(line);
 }
 
 /// The state of a watch that was switched; as a context manager it restores the previous state, and

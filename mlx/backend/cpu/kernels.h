@@ -33,6 +33,7 @@ namespace mlx::core::cpu {
   F(fft_kernels)               \
   F(linalg_kernels)            \
   F(spectral_kernels)          \
+  F(collective_kernels)        \
   F(custom_kernels)
 
 #define MLX_DECLARE_FAMILY(name) extern const std::span<const KernelEntry> name;

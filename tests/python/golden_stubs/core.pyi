@@ -63,6 +63,11 @@ class LinAlgError(ExecutionError):
     A matrix does not have the requested factorisation, inverse or solution.
     """
 
+class CommunicationError(ExecutionError):
+    """
+    Processes that work together disagree, or one of them is lost, late or gone.
+    """
+
 class FileError(RuntimeError, ValueError):
     """A file cannot be read or written."""
 

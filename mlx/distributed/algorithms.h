@@ -1,0 +1,59 @@
+// Collectives over a mesh, and the group that runs them.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "mlx/distributed/mesh.h"
+
+namespace mlx::core::distributed {
+
+/// A group of members of a mesh. Sums, minima and maxima combine ranks in one tree for every size
+/// and every engine (`combine_rows`).
+class MeshChannel final : public Channel {
+ public:
+  /// `ranks`: the members in the mesh; `group`: its number, the same in all of them.
+  MeshChannel(Ref<Mesh> mesh, std::vector<int> ranks, uint32_t group, bool world);
+
+  int rank() const override { return rank_; }
+  int size() const override { return static_cast<int>(ranks_.size()); }
+  Stream queue() const override { return mesh_->queue; }
+  bool is_world() const override { return world_; }
+  Ref<Channel> split(int color, int key) override;
+  void run(const Message& message, const void* in, void* out) override;
+
+  Mesh& mesh() const { return *mesh_; }
+  uint64_t messages() const { return number_; }
+
+ private:
+  struct Request {
+    const Message& message;
+    Header header;
+    const char* in;
+    char* out;
+    size_t itemsize, bytes;  ///< of an element, of the input
+  };
+  void dispatch(Request& r);
+  void combine_small(Request& r);
+  void combine_large(Request& r);
+  void gather(Request& r);
+  void scatter_sum(Request& r);
+  void broadcast(Request& r);
+  void all_to_all(Request& r);
+  void exchange(Request& r, std::span<const Part> out, std::span<const Part> in);
+  char* scratch(size_t bytes);
+  template <class F>
+  void each_other(F&& f);
+
+  const Ref<Mesh> mesh_;
+  const std::vector<int> ranks_;
+  const uint32_t group_;
+  const bool world_;
+  const int rank_;
+  uint64_t number_ = 0;
+  uint32_t splits_ = 0;
+  std::unique_ptr<char[]> scratch_;
+  size_t scratch_bytes_ = 0;
+};
+
+}  // namespace mlx::core::distributed

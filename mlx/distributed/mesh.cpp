@@ -1,0 +1,59 @@
+// Common parts of meshes: the state of failure, and patience.
+#include "mlx/distributed/mesh.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "mlx/core/error.h"
+
+namespace mlx::core::distributed {
+
+int Parties::rank_of(int mesh_rank) const {
+  return static_cast<int>(std::ranges::find(ranks, mesh_rank) - ranks.begin());
+}
+
+Mesh::Mesh(int r, int n) : rank(r), size(n), process_(getpid()) {}
+
+bool Mesh::set_failure(const std::string& why) noexcept {
+  std::lock_guard lock(failure_mutex_);
+  if (failed_.load(std::memory_order_relaxed)) return false;
+  failure_ = why;
+  failed_.store(true, std::memory_order_release);
+  return true;
+}
+
+std::string Mesh::failure() const {
+  std::lock_guard lock(failure_mutex_);
+  return failure_;
+}
+
+bool Mesh::is_own_process() const { return process_ == getpid(); }
+
+void Mesh::check(const char* op) const {
+  if (failed()) throw CommunicationError(failure());
+  if (!is_own_process())
+    core::fail<CommunicationError>(op, "a group in a child process made by fork; the process that called "
+                             "init may use it");
+}
+
+void Patience::check(const std::vector<int>& missing) {
+  const double waited = seconds();
+  auto text = [&] {
+    const std::string line = header_.line_text();
+    return cat("no progress for ", static_cast<int64_t>(waited), " s in ", describe(header_),
+               ", message ", header_.number, ", waiting for ", name_ranks(missing));
+  };
+  if (waited > mesh_.timeout) fail_message(header_, text());
+  if (next_report_ < 0) next_report_ = mesh_.report_after;
+  if (waited < next_report_) return;
+  next_report_ = waited + 60;
+  std::fprintf(stderr, "[mlx] rank %d: %s\n", mesh_.rank, text().c_str());
+}
+
+void fail_message(const Header& header, const std::string& text) {
+  throw CommunicationError("[" + std::string(name_of(header.collective())) + "] " + text);
+}
+
+}  // namespace mlx::core::distributed

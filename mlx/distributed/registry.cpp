@@ -1,0 +1,259 @@
+// Which group a thread is in: that of the process, by the variables of its launcher, or that of a
+// simulation.
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <numeric>
+#include <thread>
+
+#include "mlx/backend/backend.h"
+#include "mlx/core/blocking.h"
+#include "mlx/core/error.h"
+#include "mlx/distributed/algorithms.h"
+#include "mlx/distributed/distributed.h"
+#include "mlx/distributed/tcp.h"
+#include "mlx/distributed/threads.h"
+
+namespace mlx::core {
+
+namespace distributed {
+
+namespace {
+
+/// All processes of a launch as one of them sees it, or a rank of a simulation.
+struct World {
+  const char* engine;
+  Ref<MeshChannel> channel;
+  uint64_t number;
+};
+
+struct Registry {
+  std::mutex mutex;
+  World world{};                        ///< of the process
+  std::atomic<uint64_t> number{0};      ///< of that
+  std::vector<Ref<MeshChannel>> ended;  ///< kept: their connections have said the last words
+};
+Registry& registry() {
+  static auto& r = *new Registry;
+  return r;
+}
+thread_local constinit const World* simulated = nullptr;
+
+uint64_t next_number() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
+World make_world(const char* engine, Ref<Mesh> mesh, bool of_process) {
+  mesh->queue = new_thread_unsafe_stream(Device::cpu);
+  std::vector<int> ranks(static_cast<size_t>(mesh->size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return {engine, make_ref<MeshChannel>(std::move(mesh), std::move(ranks), 0, of_process),
+          next_number()};
+}
+
+const char* variable(const char* name) {
+  const char* v = std::getenv(name);
+  return v && *v ? v : nullptr;
+}
+
+/// A number of seconds from a variable, or a default.
+double seconds_of(const char* name, double otherwise) {
+  const char* text = variable(name);
+  if (!text) return otherwise;
+  char* end = nullptr;
+  const double v = std::strtod(text, &end);
+  if (*end || !(v > 0))
+    fail<ExecutionError>("init", name, " = ", text, "; a number of seconds is accepted");
+  return v;
+}
+
+int whole_number(const char* name) {
+  const char* text = variable(name);
+  char* end = nullptr;
+  const long v = std::strtol(text, &end, 10);
+  if (end == text || *end || v < 0 || v > 65535)
+    fail<ExecutionError>("init", name, " = '", text, "'; a rank from 0 is accepted");
+  return static_cast<int>(v);
+}
+
+/// True where the variables of the ring are complete; tells about a missing one.
+bool has_ring_variables(bool strict, bool named) {
+  const char *hosts = variable("MLX_HOSTFILE"), *rank = variable("MLX_RANK");
+  if (hosts && rank) return true;
+  if (!named && !hosts) return false;
+  if (strict && (named || hosts))
+    fail<ExecutionError>("init", hosts ? "MLX_RANK" : rank ? "MLX_HOSTFILE" : "MLX_HOSTFILE and MLX_RANK",
+                         " not set; mlx.launch sets MLX_HOSTFILE and MLX_RANK");
+  if (hosts || rank)
+    std::fprintf(stderr, "[mlx] %s is set and %s is not: a group of this process alone\n",
+                 hosts ? "MLX_HOSTFILE" : "MLX_RANK", hosts ? "MLX_RANK" : "MLX_HOSTFILE");
+  return false;
+}
+
+World open_ring(double timeout) {
+  const int rank = whole_number("MLX_RANK");
+  const Hosts hosts = read_hostfile(variable("MLX_HOSTFILE"));
+  const int size = static_cast<int>(hosts.ranks.size());
+  if (rank >= size)
+    fail<ExecutionError>("init", "MLX_RANK = ", rank, ", and ", size,
+                         " ranks in MLX_HOSTFILE; ranks from 0 to ", size - 1, " are accepted");
+  if (variable("MLX_WORLD_SIZE") && whole_number("MLX_WORLD_SIZE") != size)
+    fail<ExecutionError>("init", "MLX_WORLD_SIZE = ", variable("MLX_WORLD_SIZE"), ", and ", size,
+                         " ranks in MLX_HOSTFILE; equal numbers are accepted");
+  if (size == 1) return {};
+  const char* token = variable("MLX_DISTRIBUTED_TOKEN");
+  Ref<Mesh> mesh =
+      make_tcp_mesh(connect_ranks(hosts, rank, token ? token : "", timeout), rank, size);
+  mesh->timeout = timeout;
+  mesh->report_after = seconds_of("MLX_DISTRIBUTED_REPORT", mesh->report_after);
+  return make_world("ring", std::move(mesh), true);
+}
+
+void end_at_exit() { end_all(""); }
+
+}  // namespace
+
+bool is_available(const std::string& backend) { return backend == "any" || backend == "ring"; }
+
+Group init(bool strict, const std::string& backend, double timeout) {
+  constexpr std::array<std::string_view, 5> kEngines = {"any", "mpi", "nccl", "jaccl", "ring"};
+  if (std::ranges::find(kEngines, backend) == kEngines.end())
+    fail<ValueError>("init", "backend '", backend,
+                     "'; any, mpi, nccl, jaccl and ring are accepted");
+  if (!(timeout >= 0))
+    fail<ValueError>("init", "timeout = ", timeout, "; a number of seconds is accepted");
+  if (simulated) return Group(simulated->channel);
+  Registry& r = registry();
+  std::lock_guard lock(r.mutex);
+  if (r.world.channel && (backend == "any" || backend == r.world.engine))
+    return Group(r.world.channel);
+  if ((backend == "any" || backend == "ring") && has_ring_variables(strict, backend == "ring")) {
+    if (timeout == 0) timeout = seconds_of("MLX_DISTRIBUTED_TIMEOUT", 1800);
+    World made = open_ring(timeout);
+    if (made.channel) {
+      static const int registered = std::atexit(end_at_exit);
+      (void)registered;
+      r.world = std::move(made);
+      r.number = r.world.number;
+      return Group(r.world.channel);
+    }
+    return {};
+  }
+  if (strict && backend == "any")
+    fail<ExecutionError>("init", "nothing has launched this process; mlx.launch does");
+  if (strict)
+    fail<ExecutionError>("init", "backend '", backend,
+                         "' is not there; ring connects processes, which mlx.launch starts");
+  return {};
+}
+
+void end_all(const std::string& failure) noexcept {
+  Registry& r = registry();
+  Ref<MeshChannel> channel;
+  {
+    std::lock_guard lock(r.mutex);
+    channel = std::move(r.world.channel);
+    r.world = {};
+    r.number = 0;
+    if (channel) r.ended.push_back(channel);
+  }
+  if (!channel) return;
+  if (!failure.empty()) channel->mesh().fail(failure);
+  channel->mesh().leave();
+}
+
+void clear_backends() {
+  BlockingRegion region;
+  end_all("");
+}
+
+GroupStatus status() {
+  Registry& r = registry();
+  std::lock_guard lock(r.mutex);
+  const World& w = simulated ? *simulated : r.world;
+  if (!w.channel) return {.engine = "none", .failure = {}};
+  const Mesh& m = w.channel->mesh();
+  return {w.engine, m.rank, m.size, m.messages, m.bytes, m.failure()};
+}
+
+// --- simulation
+
+namespace {
+
+/// The ranks of a simulation, and which of them failed first.
+struct Simulation {
+  std::mutex mutex;
+  std::condition_variable changed;
+  int running = 0;
+  std::exception_ptr error;
+};
+
+}  // namespace
+
+void simulate(int size, const std::function<void(int)>& fun,
+              const std::function<std::string(std::exception_ptr)>& describe) {
+  if (size < 1) fail<ValueError>("simulate", "size = ", size, "; at least 1 is accepted");
+  std::vector<World> worlds;
+  const double timeout = seconds_of("MLX_DISTRIBUTED_TIMEOUT", 1800);
+  for (Ref<Mesh>& mesh : make_thread_meshes(size)) {
+    mesh->timeout = timeout;
+    worlds.push_back(make_world("threads", std::move(mesh), false));
+  }
+  Simulation all;
+  all.running = size;
+  auto run_rank = [&](int rank) {
+    const World& world = worlds[static_cast<size_t>(rank)];
+    Mesh& mesh = world.channel->mesh();
+    simulated = &world;
+    try {
+      fun(rank);
+      host_backend().synchronize(mesh.queue);
+    } catch (...) {
+      const std::string text = cat("rank ", rank, " ended: ", describe(std::current_exception()));
+      {
+        std::lock_guard lock(all.mutex);
+        if (!all.error) all.error = std::current_exception();
+      }
+      mesh.fail(text);
+    }
+    mesh.leave();
+    simulated = nullptr;
+    std::lock_guard lock(all.mutex);
+    --all.running;
+    all.changed.notify_all();
+  };
+  BlockingRegion region;
+  std::vector<std::thread> threads;
+  for (int k = 0; k < size; ++k) threads.emplace_back(run_rank, k);
+  std::exception_ptr interrupt;
+  try {
+    std::unique_lock lock(all.mutex);
+    wait_for(all.changed, lock, [&] { return all.running == 0; });
+  } catch (...) {
+    interrupt = std::current_exception();
+    for (World& w : worlds) w.channel->mesh().fail("the simulation was interrupted");
+  }
+  for (std::thread& t : threads) t.join();
+  if (interrupt) std::rethrow_exception(interrupt);
+  if (all.error) std::rethrow_exception(all.error);
+}
+
+}  // namespace distributed
+
+Ref<Channel> world_channel() {
+  const Ref<Channel> c = distributed::init().channel();
+  return c && c->size() > 1 ? c : Ref<Channel>();
+}
+
+uint64_t world_number() {
+  return distributed::simulated ? distributed::simulated->number
+                                : distributed::registry().number.load(std::memory_order_relaxed);
+}
+
+}  // namespace mlx::core

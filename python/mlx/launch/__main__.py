@@ -1,0 +1,220 @@
+"""The command lines ``mlx.launch`` and ``mlx.distributed_config``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import secrets
+import shutil
+import socket
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from .hosts import Cluster, LaunchError, addresses, parse_hosts, read_hostfile
+from .processes import Command, Job
+
+BACKENDS = ("ring", "threads")
+# Names that launchers of other systems have, and why they are refused.
+REFUSED = {
+    "mpi": "MPI is not supported; ring connects processes by TCP",
+    "nccl": "NCCL is not supported; ring connects processes by TCP",
+    "jaccl": "JACCL needs Thunderbolt and macOS; ring connects processes by TCP",
+}
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of ``mlx.launch``."""
+    p = argparse.ArgumentParser(
+        prog="mlx.launch", description="Start a program as several processes that work together."
+    )
+    p.add_argument(
+        "--print-python", action="store_true", help="print the path of this Python and stop"
+    )
+    p.add_argument("--verbose", action="store_true", help="print what is started")
+    p.add_argument("--hosts", default="127.0.0.1", help="names or addresses, commas between them")
+    p.add_argument(
+        "-n", "--repeat-hosts", type=int, default=1, metavar="N", help="ranks for each host"
+    )
+    p.add_argument("--hostfile", help="a JSON file with the hosts")
+    p.add_argument("--backend", help="ring (processes, the default) or threads (of one process)")
+    p.add_argument(
+        "--env", action="append", default=[], metavar="NAME=VALUE", help="a variable for all ranks"
+    )
+    p.add_argument("--mpi-arg", action="append", default=[], help=argparse.SUPPRESS)
+    p.add_argument(
+        "--connections-per-ip", type=int, default=1, metavar="N", help="ports for each address"
+    )
+    p.add_argument(
+        "-p", "--starting-port", type=int, help="the first port; the others follow (default: free)"
+    )
+    p.add_argument("--cwd", help="the directory that ranks run in (default: this one)")
+    p.add_argument("--nccl-port", type=int, default=12345, help=argparse.SUPPRESS)
+    p.add_argument("--python", default=sys.executable, help="the Python that runs a script")
+    p.add_argument("--tag", action="store_true", help="print the rank before each line")
+    p.add_argument(
+        "--timeout",
+        type=float,
+        metavar="SECONDS",
+        help="the time without progress after which communication fails",
+    )
+    p.add_argument(
+        "--restarts", type=int, default=0, metavar="N", help="start again after a failure"
+    )
+    p.add_argument("command", nargs=argparse.REMAINDER, help="a script or program, its arguments")
+    return p
+
+
+def command_of(args: argparse.Namespace, words: list[str]) -> list[str]:
+    """The command of each rank: a script by Python, or a program."""
+    cwd = Path(args.cwd or ".")
+    if words[0] == "-m":
+        return [args.python, *words]
+    script = cwd / words[0]
+    if script.is_file():
+        return [args.python, str(script.resolve()), *words[1:]]
+    if program := shutil.which(words[0]):
+        return [program, *words[1:]]
+    raise LaunchError(f"{words[0]}: no script and no program of that name")
+
+
+def cluster_of(args: argparse.Namespace) -> Cluster:
+    """The hosts, and the backend that is asked for."""
+    if args.repeat_hosts < 1 or args.connections_per_ip < 1:
+        raise LaunchError("-n and --connections-per-ip: numbers from 1 are accepted")
+    if args.hostfile:
+        cluster = read_hostfile(args.hostfile)
+    else:
+        cluster = Cluster(parse_hosts(args.hosts, args.repeat_hosts))
+    backend = args.backend or cluster.backend or "ring"
+    if backend not in BACKENDS:
+        raise LaunchError(REFUSED.get(backend, f"--backend {backend}: ring and threads are there"))
+    cluster.backend = backend
+    return cluster
+
+
+def variables(args: argparse.Namespace, cluster: Cluster) -> dict[str, str]:
+    """The variables that all ranks get."""
+    env = {}
+    for pair in [*cluster.envs, *args.env]:
+        name, equals, value = pair.partition("=")
+        if not name or not equals:
+            raise LaunchError(f"--env {pair}: NAME=VALUE is accepted")
+        env[name] = value
+    if args.timeout is not None:
+        if not args.timeout > 0:
+            raise LaunchError("--timeout: a number of seconds is accepted")
+        env["MLX_DISTRIBUTED_TIMEOUT"] = str(args.timeout)
+    return env
+
+
+def launch(args: argparse.Namespace) -> int:
+    """Start the ranks; the status that the launcher ends with."""
+    words = [w for k, w in enumerate(args.command) if w != "--" or k]
+    if not words:
+        raise LaunchError("no script; mlx.launch -n 2 script.py starts two ranks of it")
+    cluster = cluster_of(args)
+    env = variables(args, cluster)
+    if cluster.backend == "threads":
+        from .threads import run_threads
+
+        return run_threads(words, len(cluster.hosts), env)
+    arguments = command_of(args, words)
+    status = 0
+    for _ in range(args.restarts + 1):
+        status = launch_once(args, cluster, arguments, env)
+        if status == 0 or status > 128:
+            break
+    return status
+
+
+def launch_once(
+    args: argparse.Namespace, cluster: Cluster, arguments: list[str], env: dict[str, str]
+) -> int:
+    """Start all ranks and wait for them."""
+    text = json.dumps(addresses(cluster.hosts, args.starting_port, args.connections_per_ip))
+    token = secrets.token_hex(16)
+    with tempfile.TemporaryDirectory(prefix="mlx-launch-") as folder:
+        hostfile = Path(folder) / "hosts.json"
+        hostfile.write_text(text)
+        commands = [
+            Command(
+                host,
+                arguments,
+                {
+                    **env,
+                    "MLX_RANK": str(rank),
+                    "MLX_WORLD_SIZE": str(len(cluster.hosts)),
+                    "MLX_HOSTFILE": str(hostfile),
+                    "MLX_DISTRIBUTED_TOKEN": token,
+                    "MLX_LAUNCH_NOTES": folder,
+                },
+                os.path.abspath(args.cwd or "."),
+                text,
+                args.verbose,
+            )
+            for rank, host in enumerate(cluster.hosts)
+        ]
+        return Job(commands, Path(folder), args.tag).run()
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run ``mlx.launch``."""
+    args = parser().parse_args(argv)
+    if args.print_python:
+        print(sys.executable)
+        return 0
+    try:
+        return launch(args)
+    except LaunchError as e:
+        print(f"[mlx.launch] {e}", file=sys.stderr)
+        return 2
+
+
+def configure(argv: list[str] | None = None) -> int:
+    """Run ``mlx.distributed_config``: write a hostfile."""
+    p = argparse.ArgumentParser(
+        prog="mlx.distributed_config", description="Write a hostfile for mlx.launch."
+    )
+    p.add_argument("--hosts", default="127.0.0.1", help="names or addresses, commas between them")
+    p.add_argument("--hostfile", "--output-hostfile", "--output", help="the file to write")
+    p.add_argument("--over", default="ethernet", help="ethernet")
+    p.add_argument("--backend", default="ring", help="ring")
+    p.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")
+    p.add_argument("--verbose", action="store_true", help="print the addresses that were found")
+    args = p.parse_args(argv)
+    try:
+        text = json.dumps(configuration(args), indent=2)
+    except LaunchError as e:
+        print(f"[mlx.distributed_config] {e}", file=sys.stderr)
+        return 2
+    if args.hostfile:
+        Path(args.hostfile).write_text(text + "\n")
+    else:
+        print(text)
+    return 0
+
+
+def configuration(args: argparse.Namespace) -> dict[str, Any]:
+    """The content of the hostfile."""
+    if args.over != "ethernet":
+        raise LaunchError(f"--over {args.over}: ethernet is accepted; Thunderbolt needs macOS")
+    if args.backend != "ring":
+        raise LaunchError(REFUSED.get(args.backend, f"--backend {args.backend}: ring is accepted"))
+    hosts = []
+    for host in parse_hosts(args.hosts, 1):
+        try:
+            found = socket.getaddrinfo(host.ips[0], None, type=socket.SOCK_STREAM)
+        except OSError as e:
+            raise LaunchError(f"host {host.name}: {e.strerror}") from None
+        address = str(found[0][4][0])
+        if args.verbose:
+            print(f"[mlx.distributed_config] {host.name}: {address}", file=sys.stderr)
+        hosts.append({"ssh": host.name, "ips": [address]})
+    return {"backend": args.backend, "envs": args.env, "hosts": hosts}
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
