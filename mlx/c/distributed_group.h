@@ -1,4 +1,4 @@
-// Groups of processes. There is one group, of one process.
+// Groups of processes.
 #ifndef MLX_C_DISTRIBUTED_GROUP_H
 #define MLX_C_DISTRIBUTED_GROUP_H
 

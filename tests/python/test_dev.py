@@ -99,11 +99,11 @@ ROWS = [
     ("test --exhaustive exp", "build exhaustive_math", ["build/tests/exhaustive_math exp"], {}),
     (
         "test --sanitize --third 2 -x",
-        "build/sanitize core mlx_fake",
+        "build/sanitize core mlxc mlx_fake",
         [".venv/bin/python -m pytest tests/python/test_b.py tests/python/nn/test_d.py -x"],
         {"PYTHONPATH": "build/sanitize/python", "LD_PRELOAD": "Said 1.0 Said 1.0"},
     ),
-    ("test --sanitize", "build/sanitize core mlx_fake", [ALL], {}),
+    ("test --sanitize", "build/sanitize core mlxc mlx_fake", [ALL], {}),
     (
         "test --threads '-tc=threads*'",
         "build/threads mlx_tests mlx_cuda",

@@ -8,11 +8,14 @@ namespace mlx::core::gpu {
 namespace {
 
 const char* type_name(Dtype::Val v) {
-  static constexpr const char* names[] = {"bool",     "uint8_t",     "uint16_t",    "uint32_t",
-                                          "uint64_t", "int8_t",      "int16_t",     "int32_t",
-                                          "int64_t",  "float16_t",   "bfloat16_t",  "float",
-                                          "double",   "complex64_t", "complex128_t"};
-  return names[static_cast<int>(v)];
+  switch (v) {
+#define MLX_CASE(T, D) \
+  case Dtype::Val::D:  \
+    return #T;
+    MLX_FOR_EACH_DTYPE(MLX_CASE)
+#undef MLX_CASE
+  }
+  __builtin_unreachable();
 }
 
 struct Row {
