@@ -1,5 +1,8 @@
 """The C interface: names, headers, programs in C, Rust and Python that stand on it."""
 
+import ctypes
+import functools
+import importlib.util
 import os
 import pathlib
 import re
@@ -90,6 +93,67 @@ def test_headers_alone():
             command = [command, f"-std={standard}", *text, "-x", language, "-"]
             done = subprocess.run(command, input=source, capture_output=True, text=True)
             assert done.returncode == 0, done.stderr
+
+
+class Handle(ctypes.Structure):
+    """A struct of one pointer."""
+
+    _fields_ = (("ctx", ctypes.c_void_p),)
+
+
+def simple_functions():
+    """Rows of the table whose arguments are arrays and a stream, with Python's function."""
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "mlx/c/generate.py")
+    generate = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generate)
+    for section in generate.sections():
+        for row in section.functions:
+            where = mx
+            for part in row.call.split("::"):
+                where = getattr(where, part, None)
+            kinds = [kind for kind, _ in row.arguments]
+            if row.name in ("mlx_sort", "mlx_argsort"):  # Python's take the last axis
+                where = functools.partial(where, axis=None)
+            if where and row.results == ["array"] and set(kinds) == {"array", "stream"}:
+                yield row.name, where, len(kinds) - 1
+
+
+def test_functions_give_what_python_s_give():
+    """In one process, where both are functions of the same library; also what they refuse."""
+    library = ctypes.CDLL(str(LIBRARY))
+    library.mlx_default_cpu_stream_new.restype = Handle
+    library.mlx_array_new_data.restype = Handle
+    data = library.mlx_array_data_float32
+    data.restype = ctypes.c_void_p
+    said: list[str] = []
+    handler = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_void_p)
+    keep = handler(lambda message, _: said.append(message.decode()))
+    library.mlx_set_error_handler(keep, None, None)
+    stream = library.mlx_default_cpu_stream_new()
+    numbers = [[0.5, 0.25, 0.25, 0.75], [0.25, 0.5, 0.75, 0.25], [1.0, 0.0, 0.0, 1.0]]
+    shape = (ctypes.c_int * 2)(2, 2)
+    given = [library.mlx_array_new_data((ctypes.c_float * 4)(*n), shape, 2, 10) for n in numbers]
+    arrays = [mx.array(n).reshape(2, 2) for n in numbers]
+    compared = refused = 0
+    for name, function, count in simple_functions():
+        result = Handle()
+        code = getattr(library, name)(ctypes.byref(result), *given[:count], stream)
+        try:
+            expected = mx.contiguous(function(*arrays[:count], stream=mx.cpu))
+        except (ValueError, TypeError):
+            assert code == 1, name
+            refused += 1
+            continue
+        assert code == 0, (name, said[-1])
+        flat = Handle()
+        library.mlx_contiguous(ctypes.byref(flat), result, ctypes.c_bool(False), stream)
+        found = ctypes.string_at(data(flat), expected.nbytes)
+        assert found == bytes(memoryview(expected.view(mx.uint8))), name
+        for handle in (result, flat):
+            library.mlx_array_free(handle)
+        compared += 1
+    library.mlx_set_error_handler(None, None, None)
+    assert compared >= 80 and refused > 5
 
 
 EXPECTED = {
