@@ -1,9 +1,12 @@
 // Counters and texts of the engine, for tests and tools.
 #include "mlx/runtime/debug.h"
 
+#include <cstdlib>
+#include <iostream>
 #include <unordered_set>
 
 #include "mlx/core/plugin.h"
+#include "mlx/runtime/plan.h"
 
 namespace mlx::core {
 
@@ -23,6 +26,15 @@ std::vector<std::pair<std::string, int>> node_streams(const std::vector<array>& 
     next.insert(next.end(), n->inputs().begin(), n->inputs().end());
   }
   return out;
+}
+
+void print_if_wanted(const Plan& plan) {
+  static const bool wanted = [] {
+    const char* v = std::getenv("MLX_DEBUG");
+    return v && std::string_view(v).find("plan") != std::string_view::npos;
+  }();
+  if (!wanted) return;
+  for (const auto& name : plan.step_names(true)) std::cerr << "step " << name << "\n";
 }
 
 }  // namespace mlx::core

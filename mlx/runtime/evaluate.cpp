@@ -3,8 +3,6 @@
 #include "mlx/runtime/evaluate.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <iostream>
 #include <optional>
 
 #include "mlx/core/blocking.h"
@@ -25,16 +23,6 @@ namespace mlx::core {
 namespace {
 
 using Executions = std::vector<std::unique_ptr<Execution>>;
-
-/// Under MLX_DEBUG=plan.
-void print_steps(const Plan& plan) {
-  static const bool wanted = [] {
-    const char* v = std::getenv("MLX_DEBUG");
-    return v && std::string_view(v).find("plan") != std::string_view::npos;
-  }();
-  if (!wanted) return;
-  for (const auto& name : plan.step_names(true)) std::cerr << "step " << name << "\n";
-}
 
 bool plan_calls(Subject& s, Executions& out);
 
@@ -60,12 +48,11 @@ void run_passes(Subject& s, Executions* out) {
     auto made = std::make_shared<Plan>();
     run_pass(Pass::lower, [&] { lower(s.items, s.targets, s.groups, *made); });
     if (is_verifying()) verify_steps(*made);
-    if (fused && is_enabled(Pass::rows))
-      run_pass(Pass::rows, [&] { find_rows(s.targets, *made); });
+    if (fused && is_enabled(Pass::rows)) run_pass(Pass::rows, [&] { find_rows(s.targets, *made); });
     if (is_verifying()) verify_steps(*made);
     run_pass(Pass::assign, [&] { assign_memory(*made, is_enabled(Pass::assign)); });
     if (is_verifying()) verify_memory(*made);
-    if (out) print_steps(*made);
+    if (out) print_if_wanted(*made);
     s.keep_plan(std::move(made));
   }
   if (!out) return;

@@ -297,8 +297,8 @@ def simulate(fn: Callable[[], object], size: int) -> list[object]:
     """
     Evaluate a function as several processes would, in threads of this process.
 
-    In each thread, `init` returns a group with the ranks from 0 to `size - 1`. Sums have the bits that as
-    many processes with the engine `ring` compute. An exception in one rank ends the others.
+    In each thread, `init` returns a group with the ranks from 0 to `size - 1`. Sums have the bits that
+    as many processes with the engine `ring` compute. An exception in one rank ends the others.
 
     Args:
         fn: a function without arguments.
