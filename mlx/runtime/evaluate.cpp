@@ -60,8 +60,7 @@ void run_passes(Subject& s, Executions* out) {
     auto made = std::make_shared<Plan>();
     run_pass(Pass::lower, [&] { lower(s.items, s.targets, s.groups, *made); });
     if (is_verifying()) verify_steps(*made);
-    if (fused && is_enabled(Pass::rows))
-      run_pass(Pass::rows, [&] { find_rows(s.targets, *made); });
+    if (fused && is_enabled(Pass::rows)) run_pass(Pass::rows, [&] { find_rows(s.targets, *made); });
     if (is_verifying()) verify_steps(*made);
     run_pass(Pass::assign, [&] { assign_memory(*made, is_enabled(Pass::assign)); });
     if (is_verifying()) verify_memory(*made);
