@@ -226,7 +226,8 @@ void traces() {
     Graph graph = trace(f, inputs, name);
     phase("simplify", best(5, [&] { simplify(graph); }));
     const PassTimes times = time_passes(outputs);
-    for (Pass pass : {Pass::schedule, Pass::place, Pass::fuse, Pass::lower, Pass::assign})
+    for (Pass pass :
+         {Pass::schedule, Pass::place, Pass::fuse, Pass::lower, Pass::rows, Pass::assign})
       phase(name_of(pass), times[static_cast<int>(pass)]);
     phase("prepare the kernels", times[static_cast<int>(Pass::prepare)]);
     Function compiled = compile(f);

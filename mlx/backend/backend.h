@@ -65,20 +65,20 @@ struct Step {
   int workspace = -1;      ///< operand that is scratch memory, or -1
   int first_constant = 0;  ///< the program's constants among those of the launch
   Shape loop;  ///< the step runs at each position of a loop of these lengths; empty: once
-  std::vector<Strides> advance;  ///< with a loop: elements that operands move along its axes
+  std::vector<Strides> advance;         ///< with a loop: elements that operands move along its axes
   std::shared_ptr<const RowUnit> unit;  ///< instead of an op or a program: steps that share rows
-  uint32_t origin = 0;           ///< the line of the program that built it, where that is recorded
+  uint32_t origin = 0;  ///< the line of the program that built it, where that is recorded
   std::string name() const;
   /// Past the last output: a workspace is no output.
   int outputs_end() const { return workspace >= 0 ? workspace : static_cast<int>(operands.size()); }
 };
 
-/// Steps that run over some rows at a time, one step after another, so that a row is read from memory
-/// once. A row is a range of the elements of the unit's operands and temporaries: in the iteration
-/// of a step of n elements, those from r * n / rows on. What a step reads of another one's results
-/// lies in the same row. The slots of the steps are numbers of the unit's operands, or -1 - t for
-/// temporary t, whose rows lie one after another. The unit's step has the operands, each with its
-/// first layout among the steps; its name lists theirs.
+/// Steps that run over some rows at a time, one step after another, so that a row is read from
+/// memory once. A row is a range of the elements of the unit's operands and temporaries: in the
+/// iteration of a step of n elements, those from r * n / rows on. Results of one step that another
+/// one reads lie in the same row. The slots of the steps are numbers of the unit's operands, or
+/// -1 - t for temporary t, whose rows lie one after another. The unit's step has the operands, each
+/// with its first layout among the steps; its name lists theirs.
 struct RowUnit {
   int64_t rows = 0;
   std::vector<Step> steps;

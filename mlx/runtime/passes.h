@@ -11,11 +11,22 @@
 namespace mlx::core {
 
 /// In the order in which they run.
-enum class Pass : uint8_t { schedule, place, fuse, lower, rows, assign, bind, publish, prepare, run };
+enum class Pass : uint8_t {
+  schedule,
+  place,
+  fuse,
+  lower,
+  rows,
+  assign,
+  bind,
+  publish,
+  prepare,
+  run
+};
 MLX_API const char* name_of(Pass pass);
 
-/// Turns a pass that the result does not depend on (fuse, rows, assign's writes in place) off and on.
-/// MLX_DISABLE_PASSES=fuse,rows,assign starts with them off.
+/// Turns a pass that the result does not depend on (fuse, rows, assign's writes in place) off and
+/// on. MLX_DISABLE_PASSES=fuse,rows,assign starts with them off.
 void enable_pass(Pass pass, bool on);
 bool is_enabled(Pass pass);
 /// True where each pass is checked after it ran: in debug builds and under MLX_DEBUG=verify.

@@ -87,9 +87,8 @@ class Unit {
   };
 
   const Use* find(int binding) const {
-    for (const Use& u : uses_)
-      if (u.binding == binding) return &u;
-    return nullptr;
+    auto at = std::ranges::find(uses_, binding, &Use::binding);
+    return at == uses_.end() ? nullptr : &*at;
   }
   bool divides(const Step& step) const;
   bool reads_rows(const Layout& l, int64_t row_elements) const;
@@ -185,10 +184,10 @@ void Unit::note(const Step& step, int index) {
   for (size_t k = 0; k < step.slots.size(); ++k) {
     const Layout& l = step.operands[k];
     const bool written = static_cast<int>(k) >= step.n_inputs;
-    auto* u = const_cast<Use*>(find(step.slots[k]));
+    auto at = std::ranges::find(uses_, step.slots[k], &Use::binding);
+    Use* u = at == uses_.end() ? nullptr : &*at;
     if (!u) {
-      u = &uses_.emplace_back(
-          Use{.binding = step.slots[k], .last_step = index, .layout = l});
+      u = &uses_.emplace_back(Use{.binding = step.slots[k], .last_step = index, .layout = l});
     } else {
       u->one_layout = u->one_layout && u->layout.shape == l.shape && u->layout.offset == l.offset &&
                       u->layout.strides == l.strides;
@@ -248,8 +247,8 @@ uint32_t Unit::free_inputs(const Step& unit, const std::vector<const Use*>& oper
     for (size_t o = unit.n_inputs; o < operands.size(); ++o) {
       if (unit.operands[o].dtype.size() != in.layout.dtype.size()) continue;
       const int writer = operands[o]->writer;
-      is_free = is_free && (writer > in.last_step ||
-                            (writer == in.last_step && !steps_[writer].op));
+      is_free =
+          is_free && (writer > in.last_step || (writer == in.last_step && !steps_[writer].op));
     }
     if (is_free) free |= 1u << k;
   }
@@ -300,7 +299,8 @@ class RowFinder {
   /// True where there is a unit.
   bool run() {
     const std::vector<Step>& all = seg_.steps;
-    if (std::ranges::none_of(all, [&](const Step& s) { return is_large(s, target_); })) return false;
+    if (std::ranges::none_of(all, [&](const Step& s) { return is_large(s, target_); }))
+      return false;
     for (size_t i = 0; i < seg_.steps.size(); ++i) {
       Step& step = seg_.steps[i];
       const uint32_t in_place = seg_.in_place[i];

@@ -61,6 +61,29 @@ void verify_program(const Step& step) {
     check(v >= p.first_instr() && v < known, "lower", step.name(), " stores value ", v);
 }
 
+/// The steps of a unit have operands of the unit or temporaries that were written before, and their
+/// elements are divided into its rows.
+void verify_unit(const Step& unit) {
+  const RowUnit& u = *unit.unit;
+  std::vector<bool> written(u.temporaries.size(), false);
+  for (const Step& step : u.steps) {
+    verify_program(step);
+    for (size_t k = 0; k < step.slots.size(); ++k) {
+      const int slot = step.slots[k], temporary = -1 - slot;
+      const bool reads = static_cast<int>(k) < step.n_inputs;
+      check(slot < static_cast<int>(unit.operands.size()) &&
+                temporary < static_cast<int>(u.temporaries.size()),
+            "rows", step.name(), " has no operand ", slot);
+      check(num_elements(step.operands[k].shape) % u.rows == 0, "rows", step.name(),
+            " has no whole rows in operand ", k);
+      if (slot >= 0) continue;
+      check(written[temporary] || !reads, "rows", step.name(), " reads temporary ", temporary,
+            " before it is written");
+      written[temporary] = true;
+    }
+  }
+}
+
 /// Checks that the result of an op overlaps one of its inputs at most, and none of them while an
 /// epilogue writes: kernels read inputs in an order that the plan does not know.
 void verify_in_place(const Plan& plan, const Segment& seg, const Step& step) {
@@ -114,6 +137,7 @@ void verify_steps(const Plan& plan) {
       check(step.slots.size() == step.operands.size(), "lower", step.name(), " has ",
             step.slots.size(), " slots for ", step.operands.size(), " operands");
       verify_program(step);
+      if (step.unit) verify_unit(step);
       for (size_t k = 0; k < step.slots.size(); ++k) {
         int id = seg.slots.at(step.slots[k]);
         const Slot& slot = plan.slots[id];

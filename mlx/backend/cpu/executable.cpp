@@ -203,8 +203,7 @@ std::shared_ptr<const Executable> prepare_work(Work work) {
     if (step_observer.load() && work.device == Device::cpu)
       e.watched = std::make_unique<const Step>(s);
     e.slots = std::move(s.slots);
-    for (const Layout& l : s.operands)
-      e.offsets.push_back(s.unit ? 0 : l.offset * l.dtype.size());
+    for (const Layout& l : s.operands) e.offsets.push_back(s.unit ? 0 : l.offset * l.dtype.size());
     e.n_inputs = s.n_inputs;
     e.first_constant = s.first_constant;
     e.bytes = bytes_of(s);

@@ -142,13 +142,12 @@ void FusedCode::choose_tile() {
     size *= box[k];
     if (box[k] < loop[k]) break;
   }
-  const bool one_row = std::ranges::all_of(box.begin(), box.end() - 1, [](int64_t n) { return n == 1; });
+  const bool one_row =
+      std::ranges::all_of(box.begin(), box.end() - 1, [](int64_t n) { return n == 1; });
   for (size_t k = 0; k < operands.size(); ++k) {
     Operand& o = operands[k];
     const bool repeated = one_row && o.strides.back() == 0 && static_cast<int>(k) < n_inputs;
-    o.path = lies_densely(o.strides, box) ? Path::direct
-             : repeated                   ? Path::repeated
-                                          : Path::packed;
+    o.path = lies_densely(o.strides, box) ? Path::direct : repeated ? Path::repeated : Path::packed;
   }
   tile = size;
 }

@@ -71,7 +71,7 @@ class FusedRows {
  public:
   /// Bytes of working memory.
   static size_t memory(const FusedKernel& kernel);
-  /// `operands`: addresses that hold during each `run`. What is equal among them stays so.
+  /// `operands`: addresses, which may be others in the next `run`, but equal ones stay equal.
   FusedRows(const FusedKernel& kernel, void* const* operands, const Scalar* constants,
             void* memory);
   ~FusedRows();

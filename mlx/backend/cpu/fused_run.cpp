@@ -109,7 +109,8 @@ Worker::Worker(const FusedCode& c, void* const* operands, const Scalar* constant
   auto bypasses = [&](uint16_t value) {
     auto out = std::find(c.output_values.begin(), c.output_values.end(), value);
     size_t o = out - c.output_values.begin();
-    bool nt = o < indirect_.size() && c.operands[c.n_inputs + o].far && !indirect_[o] && !c.reread[o];
+    bool nt =
+        o < indirect_.size() && c.operands[c.n_inputs + o].far && !indirect_[o] && !c.reread[o];
     for (int i = 0; nt && i < c.n_inputs; ++i) nt = operands[i] != operands[c.n_inputs + o];
     return nt;
   };

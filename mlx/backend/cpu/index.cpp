@@ -108,8 +108,8 @@ void take_along_axis_kernel(const KernelArgs& args) {
   });
 }
 
-/// The axes in front of the indexed one. While steps are watched, an error for an index has to name
-/// the line of its own step, not that of a unit.
+/// The axes in front of the indexed one. None while steps are watched: an error for an index then
+/// names the line of this step, not that of a unit.
 int take_along_axis_rows(const Layout&, const Attrs* attrs) {
   return step_observer.load() ? 0 : attrs_as<TakeAttrs>(attrs).axis;
 }

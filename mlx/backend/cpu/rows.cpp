@@ -11,9 +11,9 @@ namespace mlx::core::cpu {
 
 /// An operand of a part as a kernel sees it: some of its rows.
 struct RowLayout {
-  Layout layout;       // the leading axes are 1 but the last of them, which counts rows
-  int axis = 0;        // that counts rows
-  int64_t bytes = 0;   // between rows
+  Layout layout;      // the leading axes are 1 but the last of them, which counts rows
+  int axis = 0;       // that counts rows
+  int64_t bytes = 0;  // between rows
 };
 
 namespace {

@@ -151,9 +151,7 @@ int softmax_rows(const Layout& in, const Attrs* attrs) {
   const int last = static_cast<int>(in.shape.size()) - 1;
   return attrs_as<SoftmaxAttrs>(attrs).axis == last ? last : 0;
 }
-int logsumexp_rows(const Layout& in, const Attrs*) {
-  return static_cast<int>(in.shape.size()) - 1;
-}
+int logsumexp_rows(const Layout& in, const Attrs*) { return static_cast<int>(in.shape.size()) - 1; }
 
 constexpr KernelEntry kEntries[] = {
     {.op = &op_softmax, .run = run_softmax, .contiguous = 1, .rows = softmax_rows},

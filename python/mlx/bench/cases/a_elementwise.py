@@ -55,10 +55,76 @@ def chain(f: Any, n: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     return chained, (f.normal((n,)),)
 
 
-@case("formula/RMS norm 4096×1024 eager", mode="eager", bytes=32 * M)
-@case("formula/RMS norm 4096×1024 compiled", mode="compiled", bytes=32 * M)
-def rms_norm(f: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+Made = tuple[Callable[..., Any], tuple[Any, ...]]
+
+
+def _rms_norm(f: Any, shape: tuple[int, int], dtype: str) -> Made:
     def norm(x: Any, w: Any) -> Any:
         return x * f.rsqrt(f.mean(x * x, -1, True) + 1e-5) * w
 
-    return norm, (f.normal((4096, 1024)), f.normal((1024,)))
+    return norm, (f.normal(shape, dtype), f.normal(shape[1:], dtype))
+
+
+def _layer_norm(f: Any, shape: tuple[int, int], dtype: str) -> Made:
+    def norm(x: Any, w: Any, b: Any) -> Any:
+        d = x - f.mean(x, -1, True)
+        return d * f.rsqrt(f.mean(d * d, -1, True) + 1e-5) * w + b
+
+    row = shape[1:]
+    return norm, (f.normal(shape, dtype), f.normal(row, dtype), f.normal(row, dtype))
+
+
+def _softmax(f: Any, shape: tuple[int, int], dtype: str) -> Made:
+    def softmax(x: Any) -> Any:
+        e = f.exp(x - f.maximum(x)[:, None])
+        return e / f.sum(e, -1, True)
+
+    return softmax, (f.normal(shape, dtype),)
+
+
+def _log_softmax(f: Any, shape: tuple[int, int], dtype: str) -> Made:
+    def log_softmax(x: Any) -> Any:
+        z = x - f.maximum(x)[:, None]
+        return z - f.log(f.sum(f.exp(z), -1, True))
+
+    return log_softmax, (f.normal(shape, dtype),)
+
+
+def _cross_entropy(f: Any, shape: tuple[int, int], dtype: str) -> Made:
+    def loss(x: Any, targets: Any) -> Any:
+        z = x - f.maximum(x)[:, None]
+        return f.mean(f.log(f.sum(f.exp(z), -1)) - f.pick(z, targets))
+
+    return loss, (f.normal(shape, dtype), f.integers(shape[:1], shape[1]))
+
+
+FORMULAS = {
+    "RMS norm": _rms_norm,
+    "layer norm": _layer_norm,
+    "softmax": _softmax,
+    "log-softmax": _log_softmax,
+    "cross entropy": _cross_entropy,
+}
+
+
+def _of_rows(name: str, shape: tuple[int, int], dtype: str, mode: str) -> None:
+    """The case of a formula with a reduction over rows inside."""
+    size, suffix = f"{shape[0]}×{shape[1]}", "" if dtype == "float32" else f" {dtype}"
+    written = name != "cross entropy"
+    moved = (1 + written) * (2 if suffix else 4) * shape[0] * shape[1]
+    case(f"formula/{name} {size}{suffix} {mode}", mode=mode, bytes=moved)(
+        lambda f: FORMULAS[name](f, shape, dtype)
+    )
+
+
+for _mode in ("eager", "compiled"):
+    _of_rows("RMS norm", (4096, 1024), "float32", _mode)
+for _name in FORMULAS:
+    for _shape in ((512, 1024), (4096, 4096)):
+        for _dtype in ("float32", "bfloat16"):
+            _of_rows(_name, _shape, _dtype, "compiled")
+
+
+@case("formula/row + column 4096×1024", bytes=16 * M)
+def outer_sum(f: Any) -> Made:
+    return lambda row, column: row + column, (f.normal((1024,)), f.normal((4096, 1)))

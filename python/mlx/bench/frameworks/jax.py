@@ -115,6 +115,9 @@ class Framework(Base):
     def transposed_copy(self, x: Any) -> Any:
         return x.T
 
+    def pick(self, x: Any, index: Any) -> Any:
+        return jnp.take_along_axis(x, index[:, None], axis=-1)[:, 0]
+
     def take(self, x: Any, index: Any) -> Any:
         return jnp.take(x, index, 0)
 

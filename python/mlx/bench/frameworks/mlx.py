@@ -119,6 +119,9 @@ class Framework(Base):
     def transposed_copy(self, x: Any) -> Any:
         return mx.contiguous(x.T)
 
+    def pick(self, x: Any, index: Any) -> Any:
+        return mx.take_along_axis(x, index[:, None], axis=-1)[:, 0]
+
     def take(self, x: Any, index: Any) -> Any:
         return mx.take(x, index, 0)
 

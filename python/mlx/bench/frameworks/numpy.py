@@ -98,6 +98,9 @@ class Framework(Base):
     def transposed_copy(self, x: Any) -> Any:
         return np.ascontiguousarray(x.T)
 
+    def pick(self, x: Any, index: Any) -> Any:
+        return np.take_along_axis(x, index[:, None], axis=-1)[:, 0]
+
     def take(self, x: Any, index: Any) -> Any:
         return np.take(x, index, 0)
 

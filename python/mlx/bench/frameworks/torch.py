@@ -115,6 +115,9 @@ class Framework(Base):
     def transposed_copy(self, x: Any) -> Any:
         return x.T.contiguous()
 
+    def pick(self, x: Any, index: Any) -> Any:
+        return torch.take_along_dim(x, index[:, None].long(), -1)[:, 0]
+
     def take(self, x: Any, index: Any) -> Any:
         return x.index_select(0, index)
 
