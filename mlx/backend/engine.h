@@ -1,6 +1,6 @@
 // The interface between collectives and the engines that carry them: a channel is one group of
-// processes as one of its members sees it. The kernels of collectives know no more of an engine than
-// this page.
+// processes as one of its members sees it. The kernels of collectives know no more of an engine
+// than this page.
 #pragma once
 
 #include <atomic>
@@ -36,9 +36,10 @@ MLX_API const char* name_of(Collective kind);
 struct Message {
   Collective kind;
   Dtype dtype;
-  int64_t count;       ///< elements of the input; of `recv`: of the output
-  int peer = -1;       ///< of broadcast, send and recv
-  uint64_t index = 0;  ///< the how-manieth collective that the program asked this group for; 0: unknown
+  int64_t count;  ///< elements of the input; of `recv`: of the output
+  int peer = -1;  ///< of broadcast, send and recv
+  uint64_t index =
+      0;  ///< the how-manieth collective that the program asked this group for; 0: unknown
   std::string_view line = {};  ///< of the program, or empty
 };
 
@@ -85,9 +86,9 @@ struct Ticket {
   uint32_t line() const { return static_cast<uint32_t>(bits & ((1u << kLineBits) - 1)); }
 };
 
-/// Combines rows of `count` elements, element by element, into `out`, which may be one of them: rows
-/// 0 and 1, 2 and 3, …, then pairs of pairs. 16-bit floats are added in float32 and rounded once;
-/// the sum of bools is their disjunction. `kind` is all_sum, all_max or all_min.
+/// Combines rows of `count` elements, element by element, into `out`, which may be one of them:
+/// rows 0 and 1, 2 and 3, …, then pairs of pairs. 16-bit floats are added in float32 and rounded
+/// once; the sum of bools is their disjunction. `kind` is all_sum, all_max or all_min.
 void combine_rows(Collective kind, Dtype dtype, std::span<const void* const> rows, void* out,
                   int64_t count);
 

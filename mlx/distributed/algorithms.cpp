@@ -1,5 +1,5 @@
-// Collectives as exchanges. Each of them has a message from every member to every other one, so that
-// all find out where one does something else.
+// Collectives as exchanges. Each of them has a message from every member to every other one, so
+// that all find out where one does something else.
 #include "mlx/distributed/algorithms.h"
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace mlx::core::distributed {
 
 namespace {
 
-constexpr size_t kSmall = 1 << 16;   // bytes that go to all members in one step
-constexpr size_t kPiece = 1 << 20;   // bytes of a segment that are under way at a time
+constexpr size_t kSmall = 1 << 16;  // bytes that go to all members in one step
+constexpr size_t kPiece = 1 << 20;  // bytes of a segment that are under way at a time
 
 char* mutable_bytes(const void* p) { return static_cast<char*>(const_cast<void*>(p)); }
 
@@ -42,7 +42,8 @@ char* MeshChannel::scratch(size_t bytes) {
       scratch_.reset(new char[bytes]);
     } catch (const std::bad_alloc&) {
       // Nothing has been sent: the request can be made again.
-      throw MemoryError(cat("[distributed] ", bytes, " bytes for a message could not be allocated"));
+      throw MemoryError(
+          cat("[distributed] ", bytes, " bytes for a message could not be allocated"));
     }
     scratch_bytes_ = bytes;
   }
@@ -59,7 +60,11 @@ void MeshChannel::run(const Message& m, const void* in, void* out) {
   std::lock_guard lock(mesh_->mutex);
   mesh_->check(name_of(m.kind));
   const size_t itemsize = m.dtype.size();
-  Request r{m, {}, static_cast<const char*>(in), static_cast<char*>(out), itemsize,
+  Request r{m,
+            {},
+            static_cast<const char*>(in),
+            static_cast<char*>(out),
+            itemsize,
             static_cast<size_t>(m.count) * itemsize};
   const bool two = m.kind == Collective::send || m.kind == Collective::recv;
   r.header.kind = static_cast<uint8_t>(two ? Collective::send : m.kind);

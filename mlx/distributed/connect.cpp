@@ -1,5 +1,5 @@
-// Addresses, and how ranks find each other: rank r listens, and connects to the ranks below it. Both
-// sides say who they are before a connection counts.
+// Addresses, and how ranks find each other: rank r listens, and connects to the ranks below it.
+// Both sides say who they are before a connection counts.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -56,7 +56,7 @@ void resolve(const Address& a, bool passive, AddressList& list) {
   hints.ai_flags = passive ? AI_PASSIVE : 0;
   if (int e = getaddrinfo(a.host.c_str(), a.port.c_str(), &hints, &list.first))
     core::fail<CommunicationError>("init", "address ", a.host, ":", a.port, ": ", gai_strerror(e),
-                             "; names and addresses of this network are accepted");
+                                   "; names and addresses of this network are accepted");
 }
 
 void set_option(int fd, int level, int option, int value) {
@@ -95,7 +95,8 @@ Socket listen_at(const Address& a, int rank) {
     error = errno;
   }
   fail<CommunicationError>("init", "rank ", rank, " cannot listen at ", a.host, ":", a.port, ": ",
-                           strerror(error), "; a free port of this machine is needed, and one "
+                           strerror(error),
+                           "; a free port of this machine is needed, and one "
                            "process for each rank");
 }
 
@@ -161,10 +162,14 @@ class Connector {
   /// Throws where a process of this protocol belongs to another launch.
   void check(const Hello& h, int expected) const {
     const char* what = nullptr;
-    if (h.size != n_) what = "another number of ranks";
-    else if (h.hosts != mine_.hosts) what = "another hostfile";
-    else if (h.token != mine_.token) what = "another launch";
-    else if (expected >= 0 && h.rank != expected) what = "another rank";
+    if (h.size != n_)
+      what = "another number of ranks";
+    else if (h.hosts != mine_.hosts)
+      what = "another hostfile";
+    else if (h.token != mine_.token)
+      what = "another launch";
+    else if (expected >= 0 && h.rank != expected)
+      what = "another rank";
     if (what)
       fail<CommunicationError>("init", "rank ", rank_, " met a process of ", what, " (rank ",
                                h.rank, " of ", h.size, "); all ranks need the same hostfile");
@@ -218,8 +223,8 @@ class Connector {
 
   /// Reads from a guest; true where it is a rank now, or gone.
   bool is_over(Guest& g) {
-    const ssize_t n = ::recv(g.socket.fd(), reinterpret_cast<char*>(&g.hello) + g.got,
-                             sizeof g.hello - g.got, 0);
+    const ssize_t n =
+        ::recv(g.socket.fd(), reinterpret_cast<char*>(&g.hello) + g.got, sizeof g.hello - g.got, 0);
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
       constexpr auto kLongest = std::chrono::seconds(5);
       return Clock::now() - g.since > kLongest;

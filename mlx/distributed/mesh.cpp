@@ -34,8 +34,10 @@ bool Mesh::is_own_process() const { return process_ == getpid(); }
 void Mesh::check(const char* op) const {
   if (failed()) throw CommunicationError(failure());
   if (!is_own_process())
-    core::fail<CommunicationError>(op, "a group in a child process made by fork; the process that called "
-                             "init may use it");
+    core::fail<CommunicationError>(
+        op,
+        "a group in a child process made by fork; the process that called "
+        "init may use it");
 }
 
 void Patience::check(const std::vector<int>& missing) {

@@ -82,9 +82,7 @@ class Patience {
   /// Reports a message that takes long, once a minute; throws CommunicationError after the timeout.
   /// `missing` are the ranks that it waits for.
   void check(const std::vector<int>& missing);
-  double seconds() const {
-    return std::chrono::duration<double>(Clock::now() - since_).count();
-  }
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - since_).count(); }
 
  private:
   const Mesh& mesh_;

@@ -18,8 +18,7 @@ bool checks_indices() {
 }
 
 bool Header::agrees(const Header& o) const {
-  const bool indices =
-      index == o.index || index == 0 || o.index == 0 || !checks_indices();
+  const bool indices = index == o.index || index == 0 || o.index == 0 || !checks_indices();
   return magic == o.magic && kind == o.kind && dtype == o.dtype && size == o.size &&
          group == o.group && peer == o.peer && number == o.number && count == o.count &&
          step == o.step && indices;
@@ -32,9 +31,7 @@ void Header::set_line(std::string_view text) {
   std::memcpy(line.data(), text.data(), text.size());
 }
 
-std::string Header::line_text() const {
-  return {line.data(), strnlen(line.data(), line.size())};
-}
+std::string Header::line_text() const { return {line.data(), strnlen(line.data(), line.size())}; }
 
 std::string name_ranks(const std::vector<int>& ranks) {
   std::string text = ranks.size() == 1 ? "rank " : "ranks ";
@@ -66,8 +63,10 @@ std::string details(const Header& h, const std::vector<Story>& all) {
     return std::ranges::any_of(all, [&](const Story& s) { return s.second.*member != h.*member; });
   };
   if (differs(&Header::group)) text += cat(", in group ", h.group, " of ", h.size);
-  if (differs(&Header::number)) text += cat(", message ", h.number);
-  else if (differs(&Header::step)) text += cat(", part ", h.step);
+  if (differs(&Header::number))
+    text += cat(", message ", h.number);
+  else if (differs(&Header::step))
+    text += cat(", part ", h.step);
   if (differs(&Header::index) && h.index)
     text += cat(", which is number ", h.index, " that the program asked for");
   return text;

@@ -20,7 +20,7 @@ struct Header {
   uint8_t dtype = 0;  ///< Dtype::Val
   uint16_t size = 0;  ///< of the group
   uint32_t group = 0;
-  int32_t peer = -1;   ///< of broadcast: the source; of send: the sender in the group
+  int32_t peer = -1;    ///< of broadcast: the source; of send: the sender in the group
   uint64_t number = 0;  ///< of the collective in the group, as they run: from 1
   uint64_t index = 0;   ///< Message::index
   int64_t count = 0;

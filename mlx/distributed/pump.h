@@ -13,8 +13,8 @@
 
 namespace mlx::core::distributed {
 
-/// Calls a function under a mutex, whenever the mutex is free, until it returns false; `start` makes
-/// it begin again. The function must not throw.
+/// Calls a function under a mutex, whenever the mutex is free, until it returns false; `start`
+/// makes it begin again. The function must not throw.
 class Pump {
  public:
   Pump(std::mutex& mutex, std::function<bool()> work) : mutex_(mutex), work_(std::move(work)) {}

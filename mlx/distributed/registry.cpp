@@ -16,6 +16,8 @@
 #include "mlx/core/error.h"
 #include "mlx/distributed/algorithms.h"
 #include "mlx/distributed/distributed.h"
+#include "mlx/distributed/mpi.h"
+#include "mlx/distributed/mpi_library.h"
 #include "mlx/distributed/tcp.h"
 #include "mlx/distributed/threads.h"
 
@@ -88,7 +90,10 @@ bool has_ring_variables(bool strict, bool named) {
   if (hosts && rank) return true;
   if (!named && !hosts) return false;
   if (strict && (named || hosts))
-    fail<ExecutionError>("init", hosts ? "MLX_RANK" : rank ? "MLX_HOSTFILE" : "MLX_HOSTFILE and MLX_RANK",
+    fail<ExecutionError>("init",
+                         hosts  ? "MLX_RANK"
+                         : rank ? "MLX_HOSTFILE"
+                                : "MLX_HOSTFILE and MLX_RANK",
                          " not set; mlx.launch sets MLX_HOSTFILE and MLX_RANK");
   if (hosts || rank)
     std::fprintf(stderr, "[mlx] %s is set and %s is not: a group of this process alone\n",
@@ -115,11 +120,34 @@ World open_ring(double timeout) {
   return make_world("ring", std::move(mesh), true);
 }
 
+World open_mpi(double timeout) {
+  Ref<Mesh> mesh = make_mpi_mesh();
+  if (!mesh) return {};
+  mesh->timeout = timeout;
+  mesh->report_after = seconds_of("MLX_DISTRIBUTED_REPORT", mesh->report_after);
+  return make_world("mpi", std::move(mesh), true);
+}
+
+/// True where MPI is asked for, or its launcher started the process, and a library can be used.
+bool has_mpi(bool strict, bool named) {
+  if (!named && ranks_by_mpi_launcher() == 0) return false;
+  const MpiLibrary& mpi = mpi_library();
+  if (mpi.usable || strict) return true;  // or opening it tells why not
+  if (ranks_by_mpi_launcher() > 1)
+    std::fprintf(stderr,
+                 "[mlx] started by MPI, of which no library can be used (%s): a group of "
+                 "this process alone\n",
+                 mpi.problem.c_str());
+  return false;
+}
+
 void end_at_exit() { end_all(""); }
 
 }  // namespace
 
-bool is_available(const std::string& backend) { return backend == "any" || backend == "ring"; }
+bool is_available(const std::string& backend) {
+  return backend == "any" || backend == "ring" || (backend == "mpi" && mpi_library().usable);
+}
 
 Group init(bool strict, const std::string& backend, double timeout) {
   constexpr std::array<std::string_view, 5> kEngines = {"any", "mpi", "nccl", "jaccl", "ring"};
@@ -133,19 +161,20 @@ Group init(bool strict, const std::string& backend, double timeout) {
   std::lock_guard lock(r.mutex);
   if (r.world.channel && (backend == "any" || backend == r.world.engine))
     return Group(r.world.channel);
-  if ((backend == "any" || backend == "ring") && has_ring_variables(strict, backend == "ring")) {
+  const bool any = backend == "any";
+  World made{};
+  const bool ring = (any || backend == "ring") && has_ring_variables(strict, !any);
+  if (ring || ((any || backend == "mpi") && has_mpi(strict, !any))) {
     if (timeout == 0) timeout = seconds_of("MLX_DISTRIBUTED_TIMEOUT", 1800);
-    World made = open_ring(timeout);
-    if (made.channel) {
-      static const int registered = std::atexit(end_at_exit);
-      (void)registered;
-      r.world = std::move(made);
-      r.number = r.world.number;
-      return Group(r.world.channel);
-    }
-    return {};
+    made = ring ? open_ring(timeout) : open_mpi(timeout);
+    if (!made.channel) return {};
+    static const int registered = std::atexit(end_at_exit);
+    (void)registered;
+    r.world = std::move(made);
+    r.number = r.world.number;
+    return Group(r.world.channel);
   }
-  if (strict && backend == "any")
+  if (strict && any)
     fail<ExecutionError>("init", "nothing has launched this process; mlx.launch does");
   if (strict)
     fail<ExecutionError>("init", "backend '", backend,

@@ -204,8 +204,8 @@ class TcpMesh final : public Mesh {
       msghdr message{};
       message.msg_iov = pieces.data();
       message.msg_iovlen = static_cast<size_t>(rest_of(m, m.done, pieces));
-      const ssize_t n = sendmsg(fds_[static_cast<size_t>(j)], &message,
-                                MSG_NOSIGNAL | MSG_DONTWAIT);
+      const ssize_t n =
+          sendmsg(fds_[static_cast<size_t>(j)], &message, MSG_NOSIGNAL | MSG_DONTWAIT);
       if (n < 0 && would_block()) break;
       if (n < 0) lost(j, h, strerror(errno));
       m.done += static_cast<size_t>(n);

@@ -21,7 +21,8 @@ struct Hosts {
   std::vector<std::vector<Address>> ranks;
   uint32_t hash = 0;  ///< of the text that it was read from
 };
-/// The hosts in a file: a list of lists of addresses in JSON. Throws ExecutionError naming the file.
+/// The hosts in a file: a list of lists of addresses in JSON. Throws ExecutionError naming the
+/// file.
 Hosts read_hostfile(const std::string& path);
 
 /// Two connections to each other rank: one for messages, one for last words. Closed by the owner.

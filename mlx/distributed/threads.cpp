@@ -14,7 +14,8 @@ namespace mlx::core::distributed {
 
 namespace {
 
-/// A message on its way. Its parts are memory of the sender, who waits until it is taken, or a copy.
+/// A message on its way. Its parts are memory of the sender, who waits until it is taken, or a
+/// copy.
 struct Letter {
   Header header;
   std::vector<Part> parts;
@@ -28,7 +29,9 @@ using LetterRef = std::shared_ptr<Letter>;
 class MeetingPlace {
  public:
   explicit MeetingPlace(int n) : size(n), boxes(static_cast<size_t>(n) * n), ended(n) {}
-  std::deque<LetterRef>& box(int from, int to) { return boxes[static_cast<size_t>(from) * size + to]; }
+  std::deque<LetterRef>& box(int from, int to) {
+    return boxes[static_cast<size_t>(from) * size + to];
+  }
 
   const int size;
   std::mutex mutex;
@@ -52,14 +55,17 @@ class ThreadMesh final : public Mesh {
     post_all(h, out, sent);
     try {
       take_all(lock, h, in, parties);
-      wait_until(lock, h, [&] {
-        std::erase_if(sent, [](auto& s) { return s.second->state == Letter::taken; });
-        return sent.empty();
-      }, [&] {
-        std::vector<int> late;
-        for (auto& s : sent) late.push_back(s.first);
-        return late;
-      });
+      wait_until(
+          lock, h,
+          [&] {
+            std::erase_if(sent, [](auto& s) { return s.second->state == Letter::taken; });
+            return sent.empty();
+          },
+          [&] {
+            std::vector<int> late;
+            for (auto& s : sent) late.push_back(s.first);
+            return late;
+          });
     } catch (...) {
       take_back(lock, sent);
       throw;
@@ -130,8 +136,9 @@ class ThreadMesh final : public Mesh {
       if (!from[static_cast<size_t>(j)].empty()) open.push_back(j);
     auto there = [&](int j) { return !place_->box(j, rank).empty(); };
     while (!open.empty()) {
-      wait_until(lock, h, [&] { return std::ranges::any_of(open, there); }, [&] { return open; },
-                 [&] { refuse_ended(h, open); });
+      wait_until(
+          lock, h, [&] { return std::ranges::any_of(open, there); }, [&] { return open; },
+          [&] { refuse_ended(h, open); });
       for (size_t k = 0; k < open.size();) {
         if (!there(open[k])) {
           ++k;
@@ -144,13 +151,11 @@ class ThreadMesh final : public Mesh {
   }
 
   void take(std::unique_lock<std::mutex>& lock, const Header& h, int peer,
-            const std::vector<Part>& parts, const Parties& parties,
-            const std::vector<int>& open) {
+            const std::vector<Part>& parts, const Parties& parties, const std::vector<int>& open) {
     LetterRef letter = place_->box(peer, rank).front();
     size_t bytes = 0;
     for (const Part& p : parts) bytes += p.bytes;
-    if (!h.agrees(letter->header) || letter->header.bytes != bytes)
-      tell(lock, h, parties, open);
+    if (!h.agrees(letter->header) || letter->header.bytes != bytes) tell(lock, h, parties, open);
     place_->box(peer, rank).pop_front();
     letter->state = Letter::taking;
     lock.unlock();
@@ -204,7 +209,8 @@ class ThreadMesh final : public Mesh {
 
   /// Waits under the lock; throws where the group has failed, or nothing moves for too long.
   template <class Ready, class Missing>
-  void wait_until(std::unique_lock<std::mutex>& lock, const Header& h, Ready ready, Missing missing) {
+  void wait_until(std::unique_lock<std::mutex>& lock, const Header& h, Ready ready,
+                  Missing missing) {
     wait_until(lock, h, ready, missing, [] {});
   }
   template <class Ready, class Missing, class Check>

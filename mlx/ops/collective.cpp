@@ -43,17 +43,15 @@ Arrays build_collective(const Arrays& in, const Attrs* attrs, Stream) {
 
 void check_peer(const char* op, int peer, const Channel& c, bool other) {
   if (peer < 0 || peer >= c.size())
-    fail<ValueError>(op, "rank ", peer, "; ranks from 0 to ", c.size() - 1,
-                     " are in the group");
+    fail<ValueError>(op, "rank ", peer, "; ranks from 0 to ", c.size() - 1, " are in the group");
   if (other && peer == c.rank())
     fail<ValueError>(op, "rank ", peer, ", which is this process; another one is accepted");
 }
 
 const OpDef& op_of(Collective kind) {
-  static const OpDef* const ops[] = {&op_all_sum,     &op_all_max,   &op_all_min,
-                                     &op_all_gather,  &op_sum_scatter, &op_broadcast,
-                                     &op_all_to_all,  nullptr,       nullptr,
-                                     &op_send,        &op_recv};
+  static const OpDef* const ops[] = {&op_all_sum,     &op_all_max,   &op_all_min,    &op_all_gather,
+                                     &op_sum_scatter, &op_broadcast, &op_all_to_all, nullptr,
+                                     nullptr,         &op_send,      &op_recv};
   return *ops[static_cast<int>(kind)];
 }
 
@@ -82,7 +80,8 @@ size_t CollectiveAttrs::hash() const {
 
 void CollectiveAttrs::visit(AttrVisitor& v) {
   if (channel && !channel->is_world())
-    fail<ValueError>(name_of(kind), "a group that was split off or simulated, in an export; the "
+    fail<ValueError>(name_of(kind),
+                     "a group that was split off or simulated, in an export; the "
                      "group of all processes is accepted");
   channel = {};
   detail::visit_field(v, "kind", kind);
@@ -91,13 +90,13 @@ void CollectiveAttrs::visit(AttrVisitor& v) {
   detail::visit_field(v, "dtype", dtype);
 }
 
-#define MLX_COLLECTIVE(NAME)                                \
-  constinit const OpDef op_##NAME{.name = #NAME,            \
-                                  .kind = OpKind::kernel,   \
-                                  .communicates = true,     \
-                                  .order = order_of_request, \
-                                  .ticket = ticket_of_request, \
-                                  .build = build_collective, \
+#define MLX_COLLECTIVE(NAME)                                    \
+  constinit const OpDef op_##NAME{.name = #NAME,                \
+                                  .kind = OpKind::kernel,       \
+                                  .communicates = true,         \
+                                  .order = order_of_request,    \
+                                  .ticket = ticket_of_request,  \
+                                  .build = build_collective,    \
                                   .vjp = rules::collective_vjp, \
                                   .jvp = rules::collective_jvp, \
                                   .vmap = rules::collective_vmap};
@@ -113,9 +112,9 @@ MLX_COLLECTIVE(recv)
 #undef MLX_COLLECTIVE
 
 const char* name_of(Collective kind) {
-  static constexpr const char* names[] = {"all_sum",   "all_max",    "all_min", "all_gather",
+  static constexpr const char* names[] = {"all_sum",     "all_max",   "all_min",    "all_gather",
                                           "sum_scatter", "broadcast", "all_to_all", "barrier",
-                                          "split",     "send",       "recv"};
+                                          "split",       "send",      "recv"};
   return names[static_cast<int>(kind)];
 }
 
@@ -156,7 +155,8 @@ array receive(const Shape& shape, Dtype dtype, int src, const Ref<Channel>& chan
   check_peer("recv", src, *channel, true);
   // Nothing would make it run again: it depends on no input of the function.
   if (is_recording())
-    fail<ValueError>("recv", "in a function that is compiled or exported; receive before the "
+    fail<ValueError>("recv",
+                     "in a function that is compiled or exported; receive before the "
                      "call, and pass the array");
   Ref<CollectiveAttrs> a(new CollectiveAttrs);
   a->channel = channel;

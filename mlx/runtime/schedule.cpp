@@ -2,6 +2,8 @@
 #include "mlx/runtime/schedule.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <vector>
 
 #include "mlx/core/error.h"
 #include "mlx/core/trace.h"
@@ -86,14 +88,46 @@ class Visitor {
   SmallVector<Frame, 32> stack_;
 };
 
+/// Bytes of results of communication that may wait for their consumers.
+int64_t bytes_ahead() {
+  static const int64_t bytes = [] {
+    const char* v = std::getenv("MLX_DISTRIBUTED_AHEAD");
+    return v ? std::atoll(v) : int64_t{256} << 20;
+  }();
+  return bytes;
+}
+
+bool is_computed(const Node* n) {
+  return n->status == Status::pending && n->op->kind != OpKind::leaf;
+}
+
+/// Communication of computed arrays that starts as soon as these are there: consumers of the
+/// results come later, so that the computation goes on meanwhile. Empty where that is one array, or
+/// where the results are too large to wait.
+std::vector<Node*> early_communication(const std::vector<Node*>& ordered) {
+  std::vector<Node*> early;
+  int64_t bytes = 0;
+  for (Node* n : ordered) {
+    if (!n->op->communicates || std::ranges::none_of(n->inputs(), is_computed)) continue;
+    early.push_back(n);
+    bytes += num_elements(n->shape) * n->dtype.size();
+  }
+  if (early.size() < 2 || bytes > bytes_ahead()) early.clear();
+  return early;
+}
+
 /// Puts communication into the order in which the program asked for it, which is that of all
 /// processes, by new roots; the inputs of communication come first. False, and no new roots, for a
-/// schedule in this order.
-bool order_communication(SmallVector<Node*, 8>& roots, const Schedule& items) {
+/// schedule that stays. A schedule in this order may begin with early communication.
+bool order_communication(SmallVector<Node*, 8>& roots, const Schedule& items, bool early) {
   std::vector<Node*> ordered;
   for (const Item& item : items)
     if (!item.leaf && order_of(item.node) != 0) ordered.push_back(item.node);
-  if (std::ranges::is_sorted(ordered, {}, order_of)) return false;
+  if (std::ranges::is_sorted(ordered, {}, order_of)) {
+    if (!early) return false;
+    ordered = early_communication(ordered);
+    if (ordered.empty()) return false;
+  }
   std::ranges::sort(ordered, {}, order_of);
   SmallVector<Node*, 8> all;
   for (Node* n : ordered) all.push_back(n);
@@ -150,7 +184,8 @@ void schedule(const Arrays& outputs, Claims& claims, Schedule& items, bool traci
     Visitor(claims, again, tracing).visit_all(all);
     items.swap(again);
   }
-  if (order_communication(roots, items)) {
+  for (const bool early : {true, false}) {
+    if (!order_communication(roots, items, early)) continue;
     Schedule again;
     again.reserve(items.size());
     Visitor(claims, again, tracing).visit_all({roots.data(), roots.size()});

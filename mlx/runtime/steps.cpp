@@ -65,8 +65,14 @@ void StepBuilder::add_step(int stream, Step step, std::span<const int> slots, ui
   // Communication may wait long for other processes; other threads go on meanwhile.
   constexpr int64_t kNeverBrief = 1 << 20;
   if (step.op && step.op->communicates) plan_.bytes += kNeverBrief;
+  const bool communicates = step.op && step.op->communicates;
   to.segment.steps.push_back(std::move(step));
   to.segment.in_place.push_back(in_place);
+  // A launch waits for all of its inputs: communication starts when its own are there.
+  if (communicates) {
+    to.closed = true;
+    closed_.push_back(&to);
+  }
 }
 
 Location StepBuilder::add_copy(const Location& from, const Shape& shape, int stream) {

@@ -138,6 +138,14 @@ void end_with_last_words() {
     words = "rank " + std::to_string(rank) + " ended: " + describe_exception(error);
     leave_note(rank, PyErr_GivenExceptionMatches(error.ptr(), communication_error) ? "" : words);
   }
+  // An engine may end the process.
+  for (const char* stream : {"stdout", "stderr"}) {
+    try {
+      if (nb::object o = nb::module_::import_("sys").attr(stream); !o.is_none()) o.attr("flush")();
+    } catch (const nb::python_error&) {
+      // A pipe without a reader.
+    }
+  }
   BlockingRegion region;
   dist::end_all(words);
 }

@@ -53,7 +53,8 @@ Frames find_frames() {
   if (!found.outer.is_valid()) return found;
   while (file_of(frame_of(found.outer)).starts_with(package_directory())) {
     if (!found.inner.is_valid()) found.inner = found.outer;
-    nb::object next = nb::steal(reinterpret_cast<PyObject*>(PyFrame_GetBack(frame_of(found.outer))));
+    nb::object next =
+        nb::steal(reinterpret_cast<PyObject*>(PyFrame_GetBack(frame_of(found.outer))));
     if (!next.is_valid()) break;
     found.outer = next;
   }
@@ -85,8 +86,8 @@ uint32_t short_line_of_program() {
     if (auto at = lines->second.find(line); at != lines->second.end()) return at->second;
   const Frames f = find_frames();
   PyFrameObject* outer = frame_of(f.outer);
-  const uint32_t number = mlx::core::number_of_line(
-      short_place(file_of(outer), PyFrame_GetLineNumber(outer)));
+  const uint32_t number =
+      mlx::core::number_of_line(short_place(file_of(outer), PyFrame_GetLineNumber(outer)));
   if (f.inner.is_valid()) return number;  // another line may call next time
   auto [lines, fresh] = known.numbers.try_emplace(code.ptr());
   if (fresh) Py_INCREF(code.ptr());

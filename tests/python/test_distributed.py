@@ -234,6 +234,24 @@ def test_random_programs(seed):
     assert simulate(lambda: program(True), 4) == simulate(lambda: program(False), 4)
 
 
+def test_early_start():
+    """Sums of computed arrays come before everything that reads them: it can wait for them."""
+
+    def check():
+        x, total = mx.ones((64, 64)), []
+        for _ in range(3):
+            x = mx.sin(x @ x)
+            total.append(dist.all_sum(x).exp())
+        steps = mx._plan_steps(total)
+        mx.eval(total)
+        return [s.split(" ")[0] for s in steps], [t[0, 0].item() for t in total]
+
+    (steps, values), (_, others) = simulate(check, 2)
+    assert values == others
+    kinds = ["sum" if "all_sum" in s else "exp" if "exp" in s else "" for s in steps]
+    assert [k for k in kinds if k] == ["sum"] * 3 + ["exp"] * 3, steps
+
+
 def test_split():
     def check():
         world = dist.init()

@@ -97,8 +97,10 @@ def test_names(page):
 def test_environment_variables():
     """The page lists the variables that the sources read, and no others."""
     root = DOCS.parent
-    sources = [p for end in ("cpp", "h") for p in (root / "mlx").rglob(f"*.{end}")]
-    read = re.compile(r'(?:getenv|get_var|open_library_of_device)\("(MLX_\w+)"')
+    rooms = (root / "mlx", root / "python" / "src")
+    sources = [p for room in rooms for end in ("cpp", "h") for p in room.rglob(f"*.{end}")]
+    readers = "getenv|get_var|open_library_of_device|variable|seconds_of|whole_number"
+    read = re.compile(rf'(?:{readers})\("(MLX_\w+)"')
     known = {name for source in sources for name in read.findall(source.read_text())}
     assert len(known) > 5
     page = (DOCS / "reference" / "environment.md").read_text()

@@ -16,11 +16,13 @@ namespace {
 struct Sum {
   template <class T>
   static T of(T a, T b) {
-    if constexpr (std::is_same_v<T, bool>) return a || b;
+    if constexpr (std::is_same_v<T, bool>)
+      return a || b;
     else if constexpr (std::is_integral_v<T>)
       return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) +
                             static_cast<std::make_unsigned_t<T>>(b));
-    else return a + b;
+    else
+      return a + b;
   }
 };
 
@@ -32,21 +34,26 @@ template <class T>
 bool less(const T& a, const T& b) {
   if constexpr (requires { a.imag(); })
     return a.real() < b.real() || (a.real() == b.real() && a.imag() < b.imag());
-  else return a < b;
+  else
+    return a < b;
 }
 /// As the ops maximum and minimum: NaN where either is.
 struct Max {
   template <class T>
   static T of(T a, T b) {
-    if constexpr (requires { a.imag(); }) return is_nan(a) || (!is_nan(b) && less(b, a)) ? a : b;
-    else return a == a ? (a > b ? a : b) : a;
+    if constexpr (requires { a.imag(); })
+      return is_nan(a) || (!is_nan(b) && less(b, a)) ? a : b;
+    else
+      return a == a ? (a > b ? a : b) : a;
   }
 };
 struct Min {
   template <class T>
   static T of(T a, T b) {
-    if constexpr (requires { a.imag(); }) return is_nan(a) || (!is_nan(b) && less(a, b)) ? a : b;
-    else return a == a ? (a < b ? a : b) : a;
+    if constexpr (requires { a.imag(); })
+      return is_nan(a) || (!is_nan(b) && less(a, b)) ? a : b;
+    else
+      return a == a ? (a < b ? a : b) : a;
   }
 };
 
@@ -126,10 +133,15 @@ constexpr KernelEntry entry(const OpDef& op, bool in_place) {
   return {.op = &op, .run = run_collective, .contiguous = 1, .in_place = in_place};
 }
 
-constexpr KernelEntry kEntries[] = {
-    entry(op_all_sum, true),     entry(op_all_max, true),     entry(op_all_min, true),
-    entry(op_all_gather, false), entry(op_sum_scatter, false), entry(op_broadcast, true),
-    entry(op_all_to_all, false), entry(op_send, true),         {.op = &op_recv, .run = run_collective}};
+constexpr KernelEntry kEntries[] = {entry(op_all_sum, true),
+                                    entry(op_all_max, true),
+                                    entry(op_all_min, true),
+                                    entry(op_all_gather, false),
+                                    entry(op_sum_scatter, false),
+                                    entry(op_broadcast, true),
+                                    entry(op_all_to_all, false),
+                                    entry(op_send, true),
+                                    {.op = &op_recv, .run = run_collective}};
 
 }  // namespace
 

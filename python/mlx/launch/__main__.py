@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from .hosts import Cluster, LaunchError, addresses, parse_hosts, read_hostfile
+from .mpi import run_mpi
 from .processes import Command, Job
 
-BACKENDS = ("ring", "threads")
+BACKENDS = ("ring", "mpi", "threads")
 # Names that launchers of other systems have, and why they are refused.
 REFUSED = {
-    "mpi": "MPI is not supported; ring connects processes by TCP",
     "nccl": "NCCL is not supported; ring connects processes by TCP",
     "jaccl": "JACCL needs Thunderbolt and macOS; ring connects processes by TCP",
 }
@@ -39,11 +39,13 @@ def parser() -> argparse.ArgumentParser:
         "-n", "--repeat-hosts", type=int, default=1, metavar="N", help="ranks for each host"
     )
     p.add_argument("--hostfile", help="a JSON file with the hosts")
-    p.add_argument("--backend", help="ring (processes, the default) or threads (of one process)")
+    p.add_argument("--backend", help="ring (by TCP, the default), mpi, or threads (of one process)")
     p.add_argument(
         "--env", action="append", default=[], metavar="NAME=VALUE", help="a variable for all ranks"
     )
-    p.add_argument("--mpi-arg", action="append", default=[], help=argparse.SUPPRESS)
+    p.add_argument(
+        "--mpi-arg", action="append", default=[], metavar="ARG", help="an option for mpiexec"
+    )
     p.add_argument(
         "--connections-per-ip", type=int, default=1, metavar="N", help="ports for each address"
     )
@@ -90,7 +92,9 @@ def cluster_of(args: argparse.Namespace) -> Cluster:
         cluster = Cluster(parse_hosts(args.hosts, args.repeat_hosts))
     backend = args.backend or cluster.backend or "ring"
     if backend not in BACKENDS:
-        raise LaunchError(REFUSED.get(backend, f"--backend {backend}: ring and threads are there"))
+        raise LaunchError(
+            REFUSED.get(backend, f"--backend {backend}: {', '.join(BACKENDS)} are there")
+        )
     cluster.backend = backend
     return cluster
 
@@ -122,6 +126,10 @@ def launch(args: argparse.Namespace) -> int:
 
         return run_threads(words, len(cluster.hosts), env)
     arguments = command_of(args, words)
+    if cluster.backend == "mpi":
+        return run_mpi(
+            cluster.hosts, arguments, env, args.mpi_arg, os.path.abspath(args.cwd or ".")
+        )
     status = 0
     for _ in range(args.restarts + 1):
         status = launch_once(args, cluster, arguments, env)
@@ -181,7 +189,7 @@ def configure(argv: list[str] | None = None) -> int:
     p.add_argument("--hosts", default="127.0.0.1", help="names or addresses, commas between them")
     p.add_argument("--hostfile", "--output-hostfile", "--output", help="the file to write")
     p.add_argument("--over", default="ethernet", help="ethernet")
-    p.add_argument("--backend", default="ring", help="ring")
+    p.add_argument("--backend", default="ring", help="ring or mpi")
     p.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")
     p.add_argument("--verbose", action="store_true", help="print the addresses that were found")
     args = p.parse_args(argv)
@@ -201,8 +209,10 @@ def configuration(args: argparse.Namespace) -> dict[str, Any]:
     """The content of the hostfile."""
     if args.over != "ethernet":
         raise LaunchError(f"--over {args.over}: ethernet is accepted; Thunderbolt needs macOS")
-    if args.backend != "ring":
-        raise LaunchError(REFUSED.get(args.backend, f"--backend {args.backend}: ring is accepted"))
+    if args.backend not in ("ring", "mpi"):
+        raise LaunchError(
+            REFUSED.get(args.backend, f"--backend {args.backend}: ring and mpi are accepted")
+        )
     hosts = []
     for host in parse_hosts(args.hosts, 1):
         try:

@@ -133,7 +133,8 @@ def average_gradients(
     if all_reduce_size <= 0:
         return tree_map(mean, gradients)
     averaged = {}
-    for batch in _batches(tree_flatten(gradients), all_reduce_size):
+    # Backward computes the gradients of the last layers first: their sums travel meanwhile.
+    for batch in reversed(list(_batches(tree_flatten(gradients), all_reduce_size))):
         packed = mean(mx.concatenate([x.flatten() for _, x in batch]))
         ends = list(accumulate(x.size for _, x in batch))
         for (path, x), part in zip(batch, mx.split(packed, ends[:-1]), strict=True):

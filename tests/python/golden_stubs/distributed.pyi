@@ -259,7 +259,7 @@ def is_available(backend: str = 'any') -> bool:
         backend: the name of an engine; 'any' by default.
 
     Returns:
-        True for 'any' and 'ring'.
+        True for 'any' and 'ring', and for 'mpi' if its library can be opened.
 
     Example:
         >>> mx.distributed.is_available()
@@ -271,12 +271,12 @@ def init(strict: bool = False, backend: str = 'any', *, all_gather_factory: obje
     Return the group of all processes that were started together.
 
     A launcher describes them by environment variables: `mlx.launch` sets `MLX_HOSTFILE` and
-    `MLX_RANK`. Without them the process is alone, and collectives change nothing. The second call
-    returns the same group.
+    `MLX_RANK`, and launchers of MPI set variables of their own. Without them the process is alone, and
+    collectives change nothing. The second call returns the same group.
 
     Args:
         strict: whether an error is raised if there are no other processes; False by default.
-        backend: the name of an engine: 'ring', or 'any', the default.
+        backend: the name of an engine: 'ring' or 'mpi'; or 'any', the default.
         all_gather_factory: accepted with the backend 'jaccl', which is not available.
         timeout: seconds without progress after which a message fails; by default those of
             `MLX_DISTRIBUTED_TIMEOUT`, else 1800.
@@ -320,8 +320,8 @@ def status() -> dict[str, object]:
     Return what the groups of this process did so far.
 
     Returns:
-        A dictionary: `engine` ('ring', 'threads' or 'none'), `rank`, `size`, the number of `messages`,
-        their `bytes`, and `failure`: why the groups do not work any more, or None.
+        A dictionary: `engine` ('ring', 'mpi', 'threads' or 'none'), `rank`, `size`, the number of
+        `messages`, their `bytes`, and `failure`: why the groups do not work any more, or None.
 
     Example:
         >>> mx.distributed.status()["engine"]

@@ -1,0 +1,498 @@
+// A mesh over messages of MPI. MPI carries bytes between two ranks; headers, sums and their order are
+// those of the other meshes. Only calls that return at once are used, so that waits can end.
+#include "mlx/distributed/mpi.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "mlx/core/blocking.h"
+#include "mlx/core/error.h"
+#include "mlx/distributed/mpi_library.h"
+#include "mlx/distributed/pump.h"
+
+namespace mlx::core::distributed {
+
+namespace {
+
+enum Tag : int { tag_message = 1, tag_words = 2 };
+/// The first piece of a message: its header, and all parts where they are few bytes.
+constexpr size_t kFirst = 4096;
+constexpr size_t kInline = kFirst - sizeof(Header);
+/// The longest later piece: counts of MPI are ints.
+constexpr size_t kLongest = size_t{1} << 30;
+
+/// A request of MPI; null once it is over.
+struct Request {
+  MpiHandle handle = 0;
+  bool open = false;
+};
+
+/// Bytes to one rank.
+struct Outgoing {
+  Header header;
+  std::vector<Part> parts;
+  std::unique_ptr<char[]> copy;
+  std::array<char, kFirst> first;
+  std::vector<Request> requests;
+};
+
+/// Bytes from one rank.
+struct Incoming {
+  std::vector<Part> parts;
+  size_t bytes = 0;
+  std::array<char, kFirst> first;
+  std::vector<Request> requests;
+  bool used = false, known = false;
+  Header header() const {
+    Header h;
+    std::memcpy(&h, first.data(), sizeof h);
+    return h;
+  }
+};
+
+/// The words of a rank about its end.
+struct Words {
+  enum Kind : uint32_t { none, ended, failed };
+  uint32_t kind = none;
+  std::array<char, 1020> text = {};
+};
+
+/// Runs of parts, none longer than a count of MPI.
+template <class F>
+void each_piece(const std::vector<Part>& parts, F f) {
+  for (const Part& p : parts)
+    for (size_t at = 0; at < p.bytes; at += kLongest)
+      f(static_cast<char*>(p.data) + at, static_cast<int>(std::min(kLongest, p.bytes - at)));
+}
+
+/// Requests of one communicator.
+class Port {
+ public:
+  Port(const MpiLibrary& mpi, MpiHandle comm) : mpi_(mpi), comm_(comm) {}
+  void send(const void* data, size_t bytes, int to, int tag, Request& r) {
+    check_call(mpi_.Isend(data, static_cast<int>(bytes), mpi_.byte, to, tag, comm_, &r.handle));
+    r.open = true;
+  }
+  void receive(void* data, size_t bytes, int from, int tag, Request& r) {
+    check_call(mpi_.Irecv(data, static_cast<int>(bytes), mpi_.byte, from, tag, comm_, &r.handle));
+    r.open = true;
+  }
+  /// True where the request is over now and was not before.
+  bool test(Request& r) {
+    if (!r.open) return false;
+    int done = 0;
+    check_call(mpi_.Test(&r.handle, &done, mpi_.status_ignore));
+    r.open = !done;
+    return done;
+  }
+  bool test_all(std::vector<Request>& list) {
+    bool moved = false;
+    for (Request& r : list) moved |= test(r);
+    return moved;
+  }
+  static bool over(const std::vector<Request>& list) {
+    return std::ranges::none_of(list, &Request::open);
+  }
+  void cancel(std::vector<Request>& list) {
+    for (Request& r : list)
+      if (r.open) mpi_.Cancel(&r.handle);
+  }
+  void abort() { mpi_.Abort(comm_, 1); }
+  void finalize() { mpi_.Finalize(); }
+
+ private:
+  void check_call(int code) const {
+    if (code == 0) return;
+    std::array<char, 1024> text{};
+    int length = 0;
+    mpi_.Error_string(code, text.data(), &length);
+    throw CommunicationError(cat("[distributed] MPI: ", std::string(text.data())));
+  }
+
+  const MpiLibrary& mpi_;
+  const MpiHandle comm_;
+};
+
+/// Last words of all ranks.
+class MpiWords {
+ public:
+  MpiWords(Port& port, int rank, int size)
+      : port_(port),
+        rank_(rank),
+        words_(static_cast<size_t>(size)),
+        heard_(static_cast<size_t>(size)) {
+    for (int j = 0; j < size; ++j)
+      if (const auto i = static_cast<size_t>(j); j != rank)
+        port_.receive(&words_[i], sizeof(Words), j, tag_words, heard_[i]);
+  }
+
+  /// Throws where a rank has failed.
+  void read(const Header& h) {
+    port_.test_all(heard_);
+    for (size_t j = 0; j < heard_.size(); ++j) {
+      const Words& w = words_[j];
+      if (heard_[j].open || w.kind != Words::failed) continue;
+      const std::string text(w.text.data(), strnlen(w.text.data(), w.text.size()));
+      if (text.starts_with('[')) throw CommunicationError(text);
+      fail_message(h, text);
+    }
+  }
+  bool has_ended(int rank) const { return words_[static_cast<size_t>(rank)].kind == Words::ended; }
+  bool any_failed() const {
+    return std::ranges::any_of(words_, [](const Words& w) { return w.kind == Words::failed; });
+  }
+
+  void say(Words::Kind kind, const std::string& text) noexcept {
+    if (std::exchange(own_.kind, kind) != Words::none) return;
+    std::memcpy(own_.text.data(), text.data(), std::min(text.size(), own_.text.size()));
+    said_.resize(words_.size());
+    try {
+      for (size_t j = 0; j < words_.size(); ++j)
+        if (static_cast<int>(j) != rank_)
+          port_.send(&own_, sizeof own_, static_cast<int>(j), tag_words, said_[j]);
+    } catch (const CommunicationError&) {
+      // The launcher ends ranks that wait for this one.
+    }
+  }
+  /// True where all have been heard, and have heard this rank.
+  bool over() {
+    port_.test_all(heard_);
+    port_.test_all(said_);
+    return Port::over(heard_) && Port::over(said_);
+  }
+
+ private:
+  Port& port_;
+  const int rank_;
+  std::vector<Words> words_;
+  std::vector<Request> heard_, said_;
+  Words own_;
+};
+
+class MpiMesh final : public Mesh {
+ public:
+  MpiMesh(const MpiLibrary& mpi, MpiHandle comm, int rank, int size, bool finalizes)
+      : Mesh(rank, size), port_(mpi, comm), words_(port_, rank, size), finalizes_(finalizes) {}
+
+  void exchange(Header h, std::span<const Part> out, std::span<const Part> in,
+                const Parties& parties) override {
+    Sent sent(static_cast<size_t>(size));
+    Got got(static_cast<size_t>(size));
+    try {
+      if (h.step == 0) look_at_words(h);
+      send_all(h, out, sent);
+      receive_all(in, got);
+      wait(h, sent, got, parties);
+    } catch (const CommunicationError& e) {
+      give_up(sent, got);
+      note_failure(e.what());
+      throw;
+    } catch (const Interrupted&) {
+      give_up(sent, got);
+      note_failure(cat("[", name_of(h.collective()), "] rank ", rank, " was interrupted in ",
+                       describe(h)));
+      throw;
+    }
+  }
+
+  void post(Header h, const Part& part) override {
+    look_at_words(h);
+    auto m = std::make_unique<Outgoing>();
+    m->copy.reset(new char[part.bytes]);
+    if (part.bytes) std::memcpy(m->copy.get(), part.data, part.bytes);
+    h.bytes = part.bytes;
+    m->header = h;
+    m->parts = {{part.peer, m->copy.get(), part.bytes}};
+    start(*m, part.peer);
+    backlog_.push_back(std::move(m));
+    if (advance_backlog()) pump_.start();
+  }
+
+  void fail(const std::string& why) noexcept override {
+    // In a message the error was noted already; another thread's is told at the end.
+    set_failure(why);
+  }
+
+  /// All ranks hear each other's last words before MPI ends.
+  void leave() noexcept override {
+    if (!is_own_process() || left_.exchange(true)) return;
+    pump_.stop();
+    const bool well = set_failure(cat("rank ", rank, " has left the group"));
+    const std::unique_lock lock(mutex);
+    if (!well) {
+      words_.say(Words::failed, failure());
+      abort();
+    }
+    words_.say(Words::ended, "");
+    if (!hear_all() || words_.any_failed()) abort();
+    if (finalizes_) port_.finalize();
+  }
+
+ private:
+  using Sent = std::vector<std::unique_ptr<Outgoing>>;
+  using Got = std::vector<std::unique_ptr<Incoming>>;
+
+  /// Waits for the last words of all ranks; false where they do not come.
+  bool hear_all() noexcept {
+    const auto end = Clock::now() + std::chrono::duration<double>(timeout);
+    try {
+      while (!words_.over() || advance_backlog()) {
+        if (Clock::now() > end) return false;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    } catch (const CommunicationError&) {
+      return false;
+    }
+    return true;
+  }
+  /// Keeps the error of a message, and tells the others.
+  void note_failure(const std::string& why) noexcept {
+    if (set_failure(why)) words_.say(Words::failed, why);
+  }
+
+  /// Starts to send a message. The list of requests keeps its place.
+  void start(Outgoing& m, int to) {
+    std::memcpy(m.first.data(), &m.header, sizeof(Header));
+    size_t bytes = sizeof(Header);
+    const bool fits = m.header.bytes <= kInline;
+    if (fits)
+      for (const Part& p : m.parts) {
+        if (p.bytes) std::memcpy(m.first.data() + bytes, p.data, p.bytes);
+        bytes += p.bytes;
+      }
+    port_.send(m.first.data(), bytes, to, tag_message, m.requests.emplace_back());
+    if (fits) return;
+    each_piece(m.parts, [&](char* data, int n) {
+      port_.send(data, static_cast<size_t>(n), to, tag_message, m.requests.emplace_back());
+    });
+  }
+
+  void send_all(Header h, std::span<const Part> out, Sent& sent) {
+    for (const Part& p : out) {
+      auto& m = sent[static_cast<size_t>(p.peer)];
+      if (!m) m = std::make_unique<Outgoing>();
+      m->parts.push_back(p);
+      h.bytes = m->header.bytes + p.bytes;
+      m->header = h;
+    }
+    for (int j = 0; j < size; ++j)
+      if (auto& m = sent[static_cast<size_t>(j)]) start(*m, j);
+  }
+
+  void receive_all(std::span<const Part> in, Got& got) {
+    for (const Part& p : in) {
+      auto& m = got[static_cast<size_t>(p.peer)];
+      if (!m) m = std::make_unique<Incoming>();
+      m->used = true;
+      m->parts.push_back(p);
+      m->bytes += p.bytes;
+    }
+    for (int j = 0; j < size; ++j)
+      if (auto& m = got[static_cast<size_t>(j)])
+        port_.receive(m->first.data(), kFirst, j, tag_message, m->requests.emplace_back());
+  }
+
+  /// Goes on with a message from a rank; true where the header is known now and agrees.
+  bool take(const Header& h, int from, Incoming& m) {
+    m.known = true;
+    const Header theirs = m.header();
+    if (!h.agrees(theirs) || theirs.bytes != m.bytes) return false;
+    if (m.bytes <= kInline) {
+      const char* data = m.first.data() + sizeof(Header);
+      for (const Part& p : m.parts) {
+        if (p.bytes) std::memcpy(p.data, data, p.bytes);
+        data += p.bytes;
+      }
+      return true;
+    }
+    each_piece(m.parts, [&](char* data, int n) {
+      port_.receive(data, static_cast<size_t>(n), from, tag_message, m.requests.emplace_back());
+    });
+    return true;
+  }
+
+  void wait(const Header& h, Sent& sent, Got& got, const Parties& parties) {
+    Patience patience(*this, h);
+    Clock::time_point idle = Clock::now();
+    for (int polls = 0;; ++polls) {
+      bool moved = false;
+      for (auto& m : sent)
+        if (m) moved |= port_.test_all(m->requests);
+      for (int j = 0; j < size; ++j) {
+        auto& m = got[static_cast<size_t>(j)];
+        if (!m) continue;
+        moved |= port_.test_all(m->requests);
+        if (!m->known && Port::over(m->requests) && !take(h, j, *m)) tell(h, got, parties);
+      }
+      advance_backlog();
+      const std::vector<int> missing = open_ranks(sent, got);
+      if (missing.empty()) return;
+      if (moved) {
+        patience.progress();
+        idle = Clock::now();
+        continue;
+      }
+      constexpr auto kSpin = std::chrono::microseconds(20);
+      constexpr auto kPatient = std::chrono::milliseconds(20);
+      const auto waited = Clock::now() - idle;
+      if (waited < kSpin) continue;
+      look_at_words(h);
+      refuse_ended(h, missing, waited);
+      check_interrupt();
+      patience.check(missing);
+      // The library has no wait that ends; a long one costs little.
+      if (waited < kPatient)
+        sched_yield();
+      else
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+  }
+
+  std::vector<int> open_ranks(const Sent& sent, const Got& got) const {
+    std::vector<int> ranks;
+    for (int j = 0; j < size; ++j) {
+      const auto i = static_cast<size_t>(j);
+      const bool sends = sent[i] && !Port::over(sent[i]->requests);
+      const bool receives = got[i] && !(got[i]->known && Port::over(got[i]->requests));
+      if (sends || receives) ranks.push_back(j);
+    }
+    return ranks;
+  }
+
+  /// Throws the stories of all ranks, as far as these arrive within a moment.
+  [[noreturn]] void tell(const Header& h, Got& got, const Parties& parties) {
+    constexpr auto kMoment = std::chrono::milliseconds(200);
+    const auto end = Clock::now() + kMoment;
+    for (bool waits = true; waits && Clock::now() < end; sched_yield()) {
+      waits = false;
+      for (auto& m : got)
+        if (m && !m->known) {
+          port_.test_all(m->requests);
+          m->known = Port::over(m->requests);
+          waits |= !m->known;
+        }
+    }
+    std::vector<Story> stories{{parties.rank_of(rank), h}};
+    for (int j = 0; j < size; ++j)
+      if (const auto& m = got[static_cast<size_t>(j)]; m && m->known)
+        stories.emplace_back(parties.rank_of(j), m->header());
+    fail_message(h, disagreement(std::move(stories)));
+  }
+
+  /// After an error: requests use memory that will be gone. Some end; the others are kept with
+  /// copies of their small parts.
+  void give_up(Sent& sent, Got& got) {
+    for (auto& m : got)
+      if (m) port_.cancel(m->requests);
+    constexpr auto kMoment = std::chrono::milliseconds(500);
+    const auto end = Clock::now() + kMoment;
+    try {
+      while (!open_ranks(sent, got).empty() && Clock::now() < end) {
+        for (auto& m : sent)
+          if (m) port_.test_all(m->requests);
+        for (auto& m : got)
+          if (m) port_.test_all(m->requests), m->known = true;
+        sched_yield();
+      }
+    } catch (const CommunicationError&) {
+      // The first error counts.
+    }
+    for (auto& m : sent) given_up_.push_back(std::move(m));
+    for (auto& m : got) given_up_in_.push_back(std::move(m));
+  }
+
+  /// Reads last words. Throws where a rank has failed, and where this one has.
+  void look_at_words(const Header& h) {
+    if (failed()) throw CommunicationError(failure());
+    words_.read(h);
+  }
+
+  /// Throws where a rank that has left is waited for: its messages would have come by now.
+  void refuse_ended(const Header& h, const std::vector<int>& missing, Clock::duration waited) {
+    constexpr auto kMoment = std::chrono::seconds(1);
+    if (waited < kMoment) return;
+    for (int j : missing)
+      if (words_.has_ended(j))
+        fail_message(h, cat("rank ", j, " ended normally, but ", describe(h), " needs it"));
+  }
+
+  /// Ends the process, and by the launcher the others; they get a moment to say why.
+  [[noreturn]] void abort() noexcept {
+    constexpr auto kMoment = std::chrono::milliseconds(500);
+    try {
+      for (const auto end = Clock::now() + kMoment; Clock::now() < end; words_.over())
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    } catch (const CommunicationError&) {
+      // The launcher ends the others without it.
+    }
+    port_.abort();
+    _exit(1);
+  }
+
+  /// Goes on with posted messages; true where some are left.
+  bool advance_backlog() noexcept {
+    try {
+      for (auto& m : backlog_) port_.test_all(m->requests);
+    } catch (const CommunicationError& e) {
+      set_failure(e.what());
+      return false;
+    }
+    std::erase_if(backlog_, [](const auto& m) { return Port::over(m->requests); });
+    return !backlog_.empty();
+  }
+
+  Port port_;
+  MpiWords words_;
+  const bool finalizes_;
+  std::deque<std::unique_ptr<Outgoing>> backlog_;
+  Sent given_up_;
+  Got given_up_in_;
+  std::atomic<bool> left_{false};
+  Pump pump_{mutex, [this] { return advance_backlog(); }};
+};
+
+}  // namespace
+
+Ref<Mesh> make_mpi_mesh() {
+  const MpiLibrary& mpi = mpi_library();
+  if (!mpi.usable)
+    fail<ExecutionError>("init", "MPI: ", mpi.problem, "; Open MPI, MPICH and libraries of the "
+                         "standard ABI are accepted, and MLX_MPI_LIBNAME names one");
+  int started = 0, threads = 0, over = 0;
+  mpi.Initialized(&started);
+  mpi.Finalized(&over);
+  if (over) return {};  // it starts once in a process
+  if (started)
+    mpi.Query_thread(&threads);
+  else
+    mpi.Init_thread(nullptr, nullptr, mpi.serialized, &threads);
+  if (threads < mpi.serialized)
+    fail<ExecutionError>("init", "MPI without support for threads: ", mpi.version,
+                         "; MPI_THREAD_SERIALIZED is needed");
+  int rank = 0, size = 1;
+  mpi.Comm_rank(mpi.world, &rank);
+  mpi.Comm_size(mpi.world, &size);
+  if (size == 1 && ranks_by_mpi_launcher() > 1)
+    fail<ExecutionError>("init", "the launcher started ", ranks_by_mpi_launcher(),
+                         " ranks, and ", mpi.version,
+                         " knows of one; MLX_MPI_LIBNAME names the launcher's own library");
+  if (size == 1) {
+    if (!started) mpi.Finalize();
+    return {};
+  }
+  MpiHandle comm = 0;
+  mpi.Comm_dup(mpi.world, &comm);
+  mpi.Comm_set_errhandler(comm, mpi.errors_return);
+  return make_ref<MpiMesh>(mpi, comm, rank, size, !started);
+}
+
+}  // namespace mlx::core::distributed

@@ -1,0 +1,146 @@
+"""Processes connected by a library of MPI: skipped where no launcher of MPI is there."""
+
+import subprocess
+import sys
+
+import distributed_cases
+import pytest
+from test_launch import DISAGREEMENTS, ENV, run
+
+import mlx.core as mx
+from mlx.launch.hosts import Host, LaunchError
+from mlx.launch.mpi import find_mpiexec, is_open_mpi, library_of, mpi_command
+
+
+def missing():
+    """The reason for which MPI cannot be tested here, or None."""
+    try:
+        mpiexec = find_mpiexec()
+    except LaunchError as e:
+        return str(e)
+    code = "import mlx.core as mx; print(mx.distributed.is_available('mpi'))"
+    library = library_of(mpiexec)
+    env = {**ENV, **({"MLX_MPI_LIBNAME": library} if library else {})}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, env=env)
+    return None if done.stdout.strip() == "True" else "no library of MPI can be opened"
+
+
+REASON = missing()
+needs_mpi = pytest.mark.skipif(REASON is not None, reason=str(REASON))
+
+
+def run_mpi(tmp_path, text, size=2):
+    """Run a script with a number of ranks of MPI."""
+    return run(tmp_path, text, size, "--backend", "mpi", timeout=100)
+
+
+@needs_mpi
+@pytest.mark.parametrize("size", [2, 4])
+def test_table(tmp_path, size):
+    """Every function, dtype and shape: right, and the bits of threads."""
+    text = """
+    import distributed_cases
+    wrong, bits = distributed_cases.run_all()
+    print(rank, bits, dist.status()["engine"], *wrong)
+    """
+    code, out, err = run_mpi(tmp_path, text, size)
+    assert code == 0, err
+    threads = mx.distributed.simulate(distributed_cases.run_all, size)
+    assert sorted(out.splitlines()) == [f"{r} {bits} mpi" for r, (_, bits) in enumerate(threads)]
+
+
+@needs_mpi
+@pytest.mark.parametrize("name", DISAGREEMENTS)
+def test_disagreement(tmp_path, name):
+    """An error on every rank, never a value, and a status that is not 0."""
+    usual, odd = DISAGREEMENTS[name]
+    text = f"""
+    x = mx.ones(8)
+    mx.eval(dist.all_sum(x))
+    try:
+        mx.eval({odd} if rank == 1 else {usual})
+        mx.eval(dist.all_sum(x))
+        dist.barrier()
+        print("no error")
+    except mx.CommunicationError:
+        print("error")
+        raise
+    """
+    code, out, err = run_mpi(tmp_path, text, 3)
+    assert code != 0, err
+    assert out.splitlines() == ["error"] * 3, out + err
+
+
+@needs_mpi
+def test_failing_rank(tmp_path):
+    text = """
+    mx.eval(dist.all_sum(mx.ones(3)))
+    if rank == 1:
+        raise LookupError("lost it")
+    mx.eval(dist.all_sum(mx.ones(3)))
+    """
+    code, _, err = run_mpi(tmp_path, text, 3)
+    assert code != 0
+    assert err.count("rank 1 ended: LookupError: lost it (script.py:") >= 3, err
+    last = err.strip().splitlines()[-1]
+    assert last.startswith("[mlx.launch] rank 1 ended: LookupError: lost it"), err
+
+
+@needs_mpi
+@pytest.mark.parametrize("ending", ["sys.exit(3)", "os.kill(os.getpid(), signal.SIGKILL)"])
+def test_ending_rank(tmp_path, ending):
+    text = f"""
+    mx.eval(dist.all_sum(mx.ones(3)))
+    if rank == 1:
+        {ending}
+    mx.eval(dist.all_sum(mx.ones(3)))
+    print("no error")
+    """
+    code, out, _ = run_mpi(tmp_path, text, 3)
+    assert code != 0 and "no error" not in out
+
+
+@needs_mpi
+def test_late_rank(tmp_path):
+    text = """
+    if rank == 1:
+        time.sleep(3)
+    mx.eval(dist.all_sum(mx.ones(3)))
+    """
+    code, _, err = run(tmp_path, text, 2, "--backend", "mpi", "--timeout", "1")
+    assert code != 0 and "no progress for 1 s" in err
+
+
+@needs_mpi
+def test_group(tmp_path):
+    """Groups, large messages in a circle, work in flight at the end."""
+    text = """
+    half = group.split(rank % 2)
+    a = dist.all_sum(mx.array([rank]), group=half).item()
+    x = mx.full((1 << 20,), float(rank))
+    sent = dist.send(x, (rank + 1) % size)
+    got = dist.recv_like(x, (rank - 1) % size)
+    mx.eval(sent, got)
+    dist.barrier()
+    print(rank, a, got[5].item())
+    if rank == 0:
+        mx.eval(dist.send(x, 1))
+    elif rank == 1:
+        time.sleep(0.3)
+        mx.eval(dist.recv_like(x, 0))
+    """
+    code, out, err = run_mpi(tmp_path, text, 4)
+    assert code == 0, err
+    lines = [f"{r} {2 + 2 * (r % 2)} {float((r - 1) % 4)}" for r in range(4)]
+    assert sorted(out.splitlines()) == lines
+
+
+def test_commands():
+    """Options of Open MPI and of Hydra."""
+    here, there = Host("localhost", []), Host("node", [])
+    hydra = mpi_command("mpiexec", [here, here], {"A": "1"}, ["-bind-to core"], False)
+    assert hydra == ["mpiexec", "-n", "2", "-genv", "A", "1", "-bind-to", "core"]
+    command = mpi_command("mpirun", [here, there], {"A": "1"}, [], True)
+    assert command == ["mpirun", "-n", "2", "--host", "localhost,node", "-x", "A=1"]
+    assert not is_open_mpi("true")
