@@ -1,5 +1,5 @@
-// A mesh over messages of MPI. MPI carries bytes between two ranks; headers, sums and their order are
-// those of the other meshes. Only calls that return at once are used, so that waits can end.
+// A mesh over messages of MPI. MPI carries bytes between two ranks; headers, sums and their order
+// are those of the other meshes. Only calls that return at once are used, so that waits can end.
 #include "mlx/distributed/mpi.h"
 
 #include <sched.h>
@@ -198,8 +198,8 @@ class MpiMesh final : public Mesh {
       throw;
     } catch (const Interrupted&) {
       give_up(sent, got);
-      note_failure(cat("[", name_of(h.collective()), "] rank ", rank, " was interrupted in ",
-                       describe(h)));
+      note_failure(
+          cat("[", name_of(h.collective()), "] rank ", rank, " was interrupted in ", describe(h)));
       throw;
     }
   }
@@ -465,7 +465,8 @@ class MpiMesh final : public Mesh {
 Ref<Mesh> make_mpi_mesh() {
   const MpiLibrary& mpi = mpi_library();
   if (!mpi.usable)
-    fail<ExecutionError>("init", "MPI: ", mpi.problem, "; Open MPI, MPICH and libraries of the "
+    fail<ExecutionError>("init", "MPI: ", mpi.problem,
+                         "; Open MPI, MPICH and libraries of the "
                          "standard ABI are accepted, and MLX_MPI_LIBNAME names one");
   int started = 0, threads = 0, over = 0;
   mpi.Initialized(&started);
@@ -482,8 +483,8 @@ Ref<Mesh> make_mpi_mesh() {
   mpi.Comm_rank(mpi.world, &rank);
   mpi.Comm_size(mpi.world, &size);
   if (size == 1 && ranks_by_mpi_launcher() > 1)
-    fail<ExecutionError>("init", "the launcher started ", ranks_by_mpi_launcher(),
-                         " ranks, and ", mpi.version,
+    fail<ExecutionError>("init", "the launcher started ", ranks_by_mpi_launcher(), " ranks, and ",
+                         mpi.version,
                          " knows of one; MLX_MPI_LIBNAME names the launcher's own library");
   if (size == 1) {
     if (!started) mpi.Finalize();

@@ -5,8 +5,8 @@
 
 namespace mlx::core::distributed {
 
-/// The mesh of all ranks of MPI; null where the process is the only one. Throws ExecutionError where
-/// no library can be used, or the library is not that of the launcher.
+/// The mesh of all ranks of MPI; null where the process is the only one. Throws ExecutionError
+/// where no library can be used, or the library is not that of the launcher.
 Ref<Mesh> make_mpi_mesh();
 
 }  // namespace mlx::core::distributed
