@@ -118,7 +118,7 @@ def simple_functions():
                 yield row.name, where, len(kinds) - 1
 
 
-def test_functions_give_what_python_s_give():
+def test_functions_agree_with_python():
     """In one process, where both are functions of the same library; also what they refuse."""
     library = ctypes.CDLL(str(LIBRARY))
     library.mlx_default_cpu_stream_new.restype = Handle
