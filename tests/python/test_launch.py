@@ -171,13 +171,15 @@ def test_interrupt(tmp_path):
     import threading
     mx.eval(dist.all_sum(mx.ones(3)))
     if rank == 0:
-        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        threading.Timer(1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         try:
             mx.eval(dist.all_sum(mx.ones(3)))
         except KeyboardInterrupt:
             print("interrupted")
+            open(__file__ + ".over", "w").close()
     else:
-        time.sleep(1)
+        while not os.path.exists(__file__ + ".over"):
+            time.sleep(0.01)
         try:
             mx.eval(dist.all_sum(mx.ones(3)))
         except mx.CommunicationError as e:
