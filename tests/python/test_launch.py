@@ -158,11 +158,9 @@ def test_stopped_rank(tmp_path):
         os.kill(os.getpid(), signal.SIGSTOP)
     mx.eval(dist.all_sum(mx.ones(3)))
     """
-    start = time.monotonic()
     code, _, err = run(tmp_path, text, 2, "--timeout", "1")
     assert code == 1
     assert "no progress for 1 s" in err and "waiting for rank 1" in err
-    assert time.monotonic() - start < 40
 
 
 def test_interrupt(tmp_path):
