@@ -109,7 +109,7 @@ void MeshChannel::dispatch(Request& r) {
     case Collective::all_to_all:
       return all_to_all(r);
     case Collective::send:
-      if (r.out != r.in) std::memcpy(r.out, r.in, r.bytes);
+      if (r.out != r.in && r.bytes) std::memcpy(r.out, r.in, r.bytes);
       return mesh_->post(r.header, {ranks_[r.message.peer], mutable_bytes(r.in), r.bytes});
     case Collective::recv: {
       const Part part{ranks_[r.message.peer], r.out, r.bytes};

@@ -28,7 +28,7 @@ void Header::set_line(std::string_view text) {
   // The end of a long path tells more than its beginning.
   if (text.size() > line.size()) text.remove_prefix(text.size() - line.size());
   line.fill(0);
-  std::memcpy(line.data(), text.data(), text.size());
+  std::ranges::copy(text, line.begin());
 }
 
 std::string Header::line_text() const { return {line.data(), strnlen(line.data(), line.size())}; }
