@@ -136,7 +136,7 @@ def test_compiled():
             a, b = step(mx.array([1.0 + rank() + k]), mx.array([k]))
             c = dist.all_max(mx.array(float(k * rank())))
             d, e = step(mx.array([1.0]), mx.array([rank()]))
-            # Whatever a rank evaluates first.
+            # The order in which a rank evaluates is free.
             mx.eval(*((a, b, c, d, e) if rank() else (e, d, c, b, a)))
             out.append([x.tolist() for x in (a, b, c, d, e)])
         grad = mx.grad(lambda x: step(x, x)[0].sum())(mx.array([3.0]))
