@@ -194,29 +194,12 @@ void Execution::note_reads(size_t index) {
   }
 }
 
-/// Waits for communication beside devices with queues: a copy of its result in such a queue would
-/// hold back what other communication reads. The error is that of an interrupted wait, or null.
-std::exception_ptr Execution::await_communication(size_t index) {
-  if (!plan->segments[index].communicates) return nullptr;
-  auto on_host = [](const Segment& s) { return s.backend == &host_backend(); };
-  if (std::ranges::all_of(plan->segments, on_host)) return nullptr;
-  try {
-    done[index]->wait_first();
-  } catch (...) {
-    // The event keeps the errors of the work itself.
-    if (!done[index]->done()) return std::current_exception();
-  }
-  return nullptr;
-}
-
 void Execution::run() {
   if (std::exchange(launched_, true)) return;
   for (size_t i = 0; i < done.size(); ++i) {
     launch(i);
-    std::exception_ptr error = await_communication(i);
-    if (error && i + 1 == done.size()) std::rethrow_exception(error);
-    if (!error && done[i]->suspended()) error = suspended();
-    if (error) return suspend_from(i + 1, error);
+    if (!done[i]->suspended()) continue;
+    return suspend_from(i + 1, suspended());
   }
 }
 

@@ -52,7 +52,6 @@ struct MLX_API Execution {
   void launch(size_t index);
   void suspend_from(size_t index, const std::exception_ptr& error);
   void note_reads(size_t index);
-  std::exception_ptr await_communication(size_t index);
   bool launched_ = false;
 };
 
