@@ -75,7 +75,8 @@ std::map<Device, std::vector<int>>& released() {
 
 /// State of one thread: its default stream per device, its streams, its copies of named streams.
 struct ThreadStreams {
-  std::vector<Stream> defaults, own;
+  std::vector<Stream> defaults, own, copies;
+  bool own_copies = false;
   std::unordered_map<int, Stream> named;
   ~ThreadStreams() { release(); }
   /// Gives the streams back.
@@ -86,6 +87,7 @@ struct ThreadStreams {
       released()[s.device].push_back(s.index);
     }
     defaults.clear();
+    copies.clear();
     named.clear();
   }
 };
@@ -314,6 +316,13 @@ Stream new_stream(Device d) {
   return s;
 }
 Stream new_thread_unsafe_stream(Device d) { return add_stream(d, Sharing::anyone); }
+
+Stream copy_stream(Device d) {
+  if (!mine.own_copies) return Stream(kCopyStream, d);
+  auto it = std::ranges::find(mine.copies, d, &Stream::device);
+  return it != mine.copies.end() ? *it : mine.copies.emplace_back(new_stream(d));
+}
+void use_own_copy_streams() { mine.own_copies = true; }
 
 ThreadLocalStream new_thread_local_stream(Device d) {
   backend_of(d);

@@ -90,6 +90,12 @@ MLX_API const DeviceInfo& device_info(const Device& d = default_device());
 /// The calling thread's default stream on a device, created on first use.
 MLX_API Stream default_stream(Device d);
 MLX_API std::optional<Stream> peek_default_stream(Device d);
+/// The stream of the calling thread's copies that belong to no other stream: that of the device,
+/// or the thread's own.
+Stream copy_stream(Device d);
+/// Separates the copy streams of the calling thread from other threads', for threads that wait for
+/// one another: in a shared queue, a waiting copy of one thread would hold back another thread's.
+void use_own_copy_streams();
 /// Makes a stream the calling thread's default on its device.
 MLX_API void set_default_stream(Stream s);
 /// A stream that only the calling thread may use.

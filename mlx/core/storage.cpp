@@ -132,7 +132,7 @@ Storage::Replica Storage::make_copy(Space space, Stream stream) {
     if (Ref<Buffer> same = there.wrap(from->host, from->bytes, device.index, from))
       return {same, after};
   // Copies run on the device that has the bytes, or gets them, never on the host.
-  auto on = [&](Device d) { return stream.device == d ? stream : Stream(kCopyStream, d); };
+  auto on = [&](Device d) { return stream.device == d ? stream : copy_stream(d); };
   Ref<Buffer> to = there.alloc(bytes_, on(device));
   if (space == Space::host)
     return {to, start_copy(from, to, bytes_, on(owner), after, reading_mark())};

@@ -240,6 +240,7 @@ void simulate(int size, const std::function<void(int)>& fun,
     const World& world = worlds[static_cast<size_t>(rank)];
     Mesh& mesh = world.channel->mesh();
     simulated = &world;
+    use_own_copy_streams();
     try {
       fun(rank);
       host_backend().synchronize(mesh.queue);
