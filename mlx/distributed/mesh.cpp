@@ -5,10 +5,17 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 
 #include "mlx/core/error.h"
 
 namespace mlx::core::distributed {
+
+Part copied(const Part& part, std::unique_ptr<char[]>& copy) {
+  copy.reset(new char[part.bytes]);
+  if (part.bytes) std::memcpy(copy.get(), part.data, part.bytes);
+  return {part.peer, copy.get(), part.bytes};
+}
 
 int Parties::rank_of(int mesh_rank) const {
   return static_cast<int>(std::ranges::find(ranks, mesh_rank) - ranks.begin());

@@ -21,6 +21,9 @@ struct Part {
   size_t bytes;
 };
 
+/// The same part with a copy of its bytes, for messages that are sent later.
+Part copied(const Part& part, std::unique_ptr<char[]>& copy);
+
 /// A group of this process in a mesh, for messages.
 struct Parties {
   std::span<const int> ranks;  ///< of the mesh, by rank in the group

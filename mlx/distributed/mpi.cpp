@@ -207,11 +207,9 @@ class MpiMesh final : public Mesh {
   void post(Header h, const Part& part) override {
     look_at_words(h);
     auto m = std::make_unique<Outgoing>();
-    m->copy.reset(new char[part.bytes]);
-    if (part.bytes) std::memcpy(m->copy.get(), part.data, part.bytes);
     h.bytes = part.bytes;
     m->header = h;
-    m->parts = {{part.peer, m->copy.get(), part.bytes}};
+    m->parts = {copied(part, m->copy)};
     start(*m, part.peer);
     backlog_.push_back(std::move(m));
     if (advance_backlog()) pump_.start();

@@ -127,11 +127,9 @@ class TcpMesh final : public Mesh {
 
   void post(Header h, const Part& part) override {
     auto message = std::make_unique<Outgoing>();
-    message->copy.reset(new char[part.bytes]);
-    if (part.bytes) std::memcpy(message->copy.get(), part.data, part.bytes);
     h.bytes = part.bytes;
     message->header = h;
-    message->parts = {{part.peer, message->copy.get(), part.bytes}};
+    message->parts = {copied(part, message->copy)};
     message->total += part.bytes;
     look_at_words(h);
     Peer& p = peers_[static_cast<size_t>(part.peer)];

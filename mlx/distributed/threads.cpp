@@ -74,11 +74,9 @@ class ThreadMesh final : public Mesh {
 
   void post(Header h, const Part& part) override {
     auto letter = std::make_shared<Letter>();
-    letter->copy.reset(new char[part.bytes]);
-    if (part.bytes) std::memcpy(letter->copy.get(), part.data, part.bytes);
     h.bytes = part.bytes;
     letter->header = h;
-    letter->parts = {{part.peer, letter->copy.get(), part.bytes}};
+    letter->parts = {copied(part, letter->copy)};
     std::lock_guard lock(place_->mutex);
     check_place(h);
     place_->box(rank, part.peer).push_back(std::move(letter));

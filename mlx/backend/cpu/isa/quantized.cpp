@@ -208,16 +208,9 @@ struct Words {
   static void dot(const uint32_t* words, const float* scales, int64_t k, int64_t group,
                   const float* x, int64_t x_row, int64_t m, float* acc, int64_t ld) {
     const int64_t count = k / kPer, per_group = group / kPer;
-    switch (m) {
-      case 1:
-        return rows<1>(words, scales, count, per_group, x, x_row, acc, ld);
-      case 2:
-        return rows<2>(words, scales, count, per_group, x, x_row, acc, ld);
-      case 3:
-        return rows<3>(words, scales, count, per_group, x, x_row, acc, ld);
-      default:
-        return rows<4>(words, scales, count, per_group, x, x_row, acc, ld);
-    }
+    with_rows(m, [&](auto rows_of_x) {
+      rows<rows_of_x.value>(words, scales, count, per_group, x, x_row, acc, ld);
+    });
   }
 
   /// Vector J of the codes of kLanes words: the words and their shift.

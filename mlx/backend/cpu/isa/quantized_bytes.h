@@ -11,6 +11,25 @@
 
 namespace mlx::core::cpu::MLX_ISA {
 
+template <int M>
+struct RowCount {
+  static constexpr int value = M;
+};
+/// Calls `f` with RowCount<m>, for 1 to kQuantRows rows.
+template <class F>
+MLX_INLINE void with_rows(int64_t m, F f) {
+  switch (m) {
+    case 1:
+      return f(RowCount<1>{});
+    case 2:
+      return f(RowCount<2>{});
+    case 3:
+      return f(RowCount<3>{});
+    default:
+      return f(RowCount<kQuantRows>{});
+  }
+}
+
 /// How codes become unsigned bytes: their difference from `kZero`, times `kUnit`, is the value.
 struct OwnBytes {
   static constexpr int kZero = 0;
@@ -22,7 +41,7 @@ struct OwnBytes {
 
 #if defined(__AVX512VNNI__)
 
-/// Products with codes of the format C, whose words have scales by lane: `scales(p, word, words)`.
+/// Products with codes of the format C. `Scales::of` gives the scales of 16 words, by lane.
 template <class C, class Scales>
 struct ByteProducts {
   static constexpr int kPhases = 8 / C::bits;  ///< codes of a byte
@@ -164,17 +183,10 @@ struct ByteProducts {
   static void dot(const uint32_t* words, const float* scales, int64_t k, int64_t group,
                   const void* x, int64_t x_row, int64_t m, float* acc, int64_t ld) {
     const int64_t count = k * C::bits / 32, per_group = group * C::bits / 32;
-    const char* from = static_cast<const char*>(x);
-    switch (m) {
-      case 1:
-        return rows<1>(words, scales, count, per_group, from, x_row, acc, ld);
-      case 2:
-        return rows<2>(words, scales, count, per_group, from, x_row, acc, ld);
-      case 3:
-        return rows<3>(words, scales, count, per_group, from, x_row, acc, ld);
-      default:
-        return rows<4>(words, scales, count, per_group, from, x_row, acc, ld);
-    }
+    with_rows(m, [&](auto rows_of_x) {
+      rows<rows_of_x.value>(words, scales, count, per_group, static_cast<const char*>(x), x_row,
+                            acc, ld);
+    });
   }
 
   static constexpr QuantBytes table{kCodes, sizeof(Record), split, dot};
