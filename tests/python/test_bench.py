@@ -1,5 +1,6 @@
 """The benchmark command: its list, its measurements, its file, its workers."""
 
+import ast
 import json
 import os
 import pathlib
@@ -19,6 +20,21 @@ def test_the_list_has_declared_cases_and_those_of_the_table(capsys):
     names = capsys.readouterr().out.split("\n")
     assert "elementwise/add 1K" in names and "op/exp" in names
     assert len(names) == len(set(names)) > 100
+
+
+def test_functions_that_cases_call_are_there():
+    """A function that no framework has would leave its rows without a time, in silence."""
+    from mlx.bench.frameworks.mlx import Framework
+
+    cases = pathlib.Path(bench.__file__).parent / "cases"
+    nodes = [n for p in cases.glob("*.py") for n in ast.walk(ast.parse(p.read_text()))]
+    names = {
+        n.attr
+        for n in nodes
+        if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == "f"
+    }
+    assert "rsqrt" in names
+    assert [name for name in sorted(names) if not hasattr(Framework, name)] == []
 
 
 def test_an_installed_package_has_the_cases_of_the_table(tmp_path, monkeypatch):

@@ -17,8 +17,8 @@ class Framework(Base):
 
     name, version = "jax", jax.__version__
     compiles = ("op", "eager", "compiled", "own")
-    exp, sin, tanh, sqrt, erf, rsqrt = map(
-        staticmethod, (jnp.exp, jnp.sin, jnp.tanh, jnp.sqrt, lax.erf, lax.rsqrt)
+    exp, log, sin, tanh, sqrt, erf, rsqrt = map(
+        staticmethod, (jnp.exp, jnp.log, jnp.sin, jnp.tanh, jnp.sqrt, lax.erf, lax.rsqrt)
     )
     matmul, relu = staticmethod(jnp.matmul), staticmethod(jax.nn.relu)
     scalar, silu = staticmethod(jnp.float32), staticmethod(jax.nn.silu)

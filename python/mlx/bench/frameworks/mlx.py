@@ -21,8 +21,8 @@ class Framework(Base):
 
     name = "mlx"
     matmul, scalar = staticmethod(mx.matmul), staticmethod(mx.array)
-    exp, sin, tanh, sqrt, erf, rsqrt = map(
-        staticmethod, (mx.exp, mx.sin, mx.tanh, mx.sqrt, mx.erf, mx.rsqrt)
+    exp, log, sin, tanh, sqrt, erf, rsqrt = map(
+        staticmethod, (mx.exp, mx.log, mx.sin, mx.tanh, mx.sqrt, mx.erf, mx.rsqrt)
     )
     elementwise = (mx,)
     aliases: ClassVar = {"rint": ("round",)}

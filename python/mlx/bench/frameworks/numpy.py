@@ -14,7 +14,7 @@ class Framework(Base):
     """NumPy: eager, no compiler, no derivatives."""
 
     name, version = "numpy", np.__version__
-    exp, sin, tanh, sqrt = np.exp, np.sin, np.tanh, np.sqrt
+    exp, log, sin, tanh, sqrt = np.exp, np.log, np.sin, np.tanh, np.sqrt
     matmul, scalar = np.matmul, np.float32
 
     def __init__(self, threads: int | None) -> None:

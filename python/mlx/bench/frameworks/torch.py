@@ -16,8 +16,9 @@ class Framework(Base):
 
     name, version = "torch", torch.__version__
     compiles = ("compiled", "own")
-    exp, sin, tanh, sqrt, erf, rsqrt = map(
-        staticmethod, (torch.exp, torch.sin, torch.tanh, torch.sqrt, torch.erf, torch.rsqrt)
+    exp, log, sin, tanh, sqrt, erf, rsqrt = map(
+        staticmethod,
+        (torch.exp, torch.log, torch.sin, torch.tanh, torch.sqrt, torch.erf, torch.rsqrt),
     )
     matmul, relu = staticmethod(torch.matmul), staticmethod(torch.relu)
     linear, scalar = staticmethod(F.linear), staticmethod(torch.tensor)
