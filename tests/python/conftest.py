@@ -40,6 +40,10 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "gpu_only: compares a GPU with the CPU; run on a GPU")
     config.addinivalue_line(
         "markers",
+        "anywhere: the same on all instruction sets and devices; not run for a chosen one",
+    )
+    config.addinivalue_line(
+        "markers",
         "sampled(share, always=False): slow; a share chosen by the seed, on --backend or always",
     )
     from cases import selection
@@ -72,10 +76,12 @@ def pytest_sessionstart(session):
 
 
 def pytest_collection_modifyitems(config, items):
-    """On a second backend everything runs but what is about the CPU, and a part of what is slow."""
+    """Leaves out tests that are not about the backend or instruction set, and some slow ones."""
     from cases.selection import chosen
 
     left_out = [] if config.getoption("--huge") else ["huge"]
+    if config.getoption("--backend") or "MLX_CPU_ISA" in os.environ:
+        left_out.append("anywhere")
     on_gpu = config.getoption("--backend") or config.getoption("--device") == "gpu"
     left_out.append("cpu_only" if on_gpu else "gpu_only")
 

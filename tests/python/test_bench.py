@@ -11,6 +11,8 @@ import sys
 import pytest
 from processes import PYTHON
 
+pytestmark = pytest.mark.anywhere
+
 bench = pytest.importorskip("mlx.bench.__main__", exc_type=ModuleNotFoundError)
 QUICK = ["--rounds", "2", "--budget", "0.01", "--threads", "1"]
 

@@ -24,7 +24,7 @@ LIBRARY = LIBRARIES / "libmlxc.so"
 LINK = [f"-L{LIBRARIES}", "-lmlxc", "-lm", f"-Wl,-rpath,{LIBRARIES}", "-Wl,--allow-shlib-undefined"]
 STRICT = ["-pedantic", "-Wall", "-Wextra", "-Werror"]
 
-pytestmark = pytest.mark.cpu_only("the programs compute on the CPU")
+pytestmark = [pytest.mark.cpu_only("the programs compute on the CPU"), pytest.mark.anywhere]
 
 
 def headers() -> dict[str, str]:

@@ -12,6 +12,8 @@ import pytest
 
 import mlx.core as mx
 
+pytestmark = pytest.mark.anywhere
+
 MODULES = {"": mx} | {
     f"{name}.": getattr(mx, name) for name in ("linalg", "fft", "random", "fast", "distributed")
 }

@@ -12,6 +12,7 @@ pytestmark = [
     pytest.mark.cpu_only(reason="makes a GPU of its own"),
     pytest.mark.skipif(SANITIZED, reason="kernels run as fibers, which sanitizers do not follow"),
     pytest.mark.skipif(EMULATED, reason="the plugin is compiled for x86-64"),
+    pytest.mark.anywhere,
 ]
 HERE = pathlib.Path(__file__).parent
 

@@ -15,6 +15,8 @@ from processes import PYTHON
 
 import mlx.core as mx
 
+pytestmark = pytest.mark.anywhere
+
 
 def safetensors(header, data=b""):
     text = header if isinstance(header, bytes) else json.dumps(header).encode()

@@ -17,6 +17,8 @@ from mlx import extension, utils
 from mlx.nn import init, losses, utils as nn_utils
 from mlx.optimizers import schedulers
 
+pytestmark = pytest.mark.anywhere
+
 MODULES = (nn, losses, init, nn_utils, optim, schedulers, utils, extension)
 VERBS = re.compile(
     "Add|Apply|Average|Build|Call|Cast|Compute|Convolve|Describe|Divide|Draw|Drop|Encode|Fold|Hold|List"

@@ -10,6 +10,8 @@ import pytest
 
 import mlx.core as mx
 
+pytestmark = pytest.mark.anywhere
+
 
 def test_gradients_of_functions():
     assert str(mx.grad(mx.sin)(mx.array(mx.pi))) == "array(-1, dtype=float32)"

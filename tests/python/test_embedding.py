@@ -10,6 +10,8 @@ from processes import PYTHON
 
 import mlx.core as mx
 
+pytestmark = pytest.mark.anywhere
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples" / "cpp"
 NAMES = sorted(p.parent.name for p in EXAMPLES.glob("*/CMakeLists.txt"))

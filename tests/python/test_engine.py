@@ -239,10 +239,10 @@ def test_gradient_through_in_place_updates():
 
 
 def seconds(call):
-    """Time of a call and its result."""
-    start = time.perf_counter()
+    """Processor time of a call, which other programs do not lengthen, and its result."""
+    start = time.process_time()
     result = call()
-    return time.perf_counter() - start, result
+    return time.process_time() - start, result
 
 
 def chain(length, op):
@@ -257,9 +257,9 @@ def test_a_million_nodes_are_built_and_dropped():
     del a
     time_large, a = seconds(lambda: chain(1_000_000, lambda v: v + 1.0))
     assert time_large < 30 * time_small + 1.0
-    start = time.perf_counter()
+    start = time.process_time()
     del a
-    assert time.perf_counter() - start < time_large + 1.0
+    assert time.process_time() - start < time_large + 1.0
 
 
 def test_a_million_nodes_are_evaluated():

@@ -22,7 +22,7 @@ PROGRAMS = {
     if (name := NAME.search(path.read_text().split('"""')[1]))
 }
 
-pytestmark = pytest.mark.cpu_only("the examples show what the CPU computes")
+pytestmark = [pytest.mark.cpu_only("the examples show what the CPU computes"), pytest.mark.anywhere]
 
 #: Conditions on the figures of the short form.
 EXPECTED = {

@@ -8,6 +8,8 @@ import pytest
 from installed import run
 from test_embedding import ROOT
 
+pytestmark = pytest.mark.anywhere
+
 EXAMPLE = ROOT / "examples" / "extension"
 PYBIND11 = ROOT / "examples" / "pybind11"
 USE = """

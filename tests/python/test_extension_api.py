@@ -16,6 +16,8 @@ from processes import run_program
 
 import mlx.core as mx
 
+pytestmark = pytest.mark.anywhere
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(mx.__file__).resolve().parents[2]
 CAPSULE = b"mlx.core.array._extension_api"

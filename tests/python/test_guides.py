@@ -15,6 +15,8 @@ import pytest
 
 import mlx.core as mx
 
+pytestmark = pytest.mark.anywhere
+
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 FOLDERS = ("start", "guides", "from", "how")
 PAGES = [page for folder in FOLDERS for page in sorted((DOCS / folder).glob("*.md"))]

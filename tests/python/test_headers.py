@@ -58,7 +58,7 @@ def include(*names: str) -> str:
     return "".join(f'#include "{name}"\n' for name in names)
 
 
-pytestmark = pytest.mark.cpu_only("the compiler works on the headers alone")
+pytestmark = [pytest.mark.cpu_only("the compiler works on the headers alone"), pytest.mark.anywhere]
 
 
 @pytest.mark.sampled(0.08, always=True)

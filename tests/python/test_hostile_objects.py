@@ -8,6 +8,18 @@ import pytest
 
 import mlx.core as mx
 
+pytestmark = pytest.mark.anywhere
+
+
+@pytest.fixture(scope="module", autouse=True)
+def little_garbage():
+    """The objects of other tests do not slow the collections of this file's."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 X = mx.arange(6.0).reshape(2, 3)
 
 

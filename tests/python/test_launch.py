@@ -18,6 +18,8 @@ import mlx.core as mx
 from mlx.launch.__main__ import configure, main, parser
 from mlx.launch.hosts import LaunchError, parse_hosts, read_hostfile
 
+pytestmark = pytest.mark.anywhere
+
 ENV = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "MLX_NUM_THREADS": "1"}
 START = "import os, sys, time, signal\nimport mlx.core as mx\ndist = mx.distributed\n"
 # One write: lines of ranks would mix otherwise.

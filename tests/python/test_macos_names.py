@@ -9,6 +9,8 @@ import subprocess
 
 import pytest
 
+pytestmark = pytest.mark.anywhere
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SPEC = importlib.util.spec_from_file_location("names", ROOT / "tests/apple/names.py")
 names = importlib.util.module_from_spec(SPEC)

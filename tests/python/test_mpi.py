@@ -11,6 +11,8 @@ import mlx.core as mx
 from mlx.launch.hosts import Host, LaunchError
 from mlx.launch.mpi import find_mpiexec, is_open_mpi, library_of, mpi_command
 
+pytestmark = pytest.mark.anywhere
+
 
 def missing():
     """The reason for which MPI cannot be tested here, or None."""

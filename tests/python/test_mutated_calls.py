@@ -10,8 +10,11 @@ import random
 
 import cases
 import outcome
+import pytest
 import record
 from processes import run_program
+
+pytestmark = pytest.mark.anywhere
 
 SECONDS = 20
 INTS = [0, 1, -1, 2, 3, -3, 5, 7, 100, -100, -(2**31), 2**62, 2**63 - 1, -(2**63)]

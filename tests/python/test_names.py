@@ -13,6 +13,8 @@ import mlx.optimizers as optim
 import mlx.utils
 from mlx import _names
 
+pytestmark = pytest.mark.anywhere
+
 TABLES = {
     "TORCH": mx,
     "NUMPY": mx,

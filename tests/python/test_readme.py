@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+pytestmark = pytest.mark.anywhere
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

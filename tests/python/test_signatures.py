@@ -10,6 +10,8 @@ import pytest
 
 import mlx.core as mx
 
+pytestmark = pytest.mark.anywhere
+
 MODULES = {"": mx, "fast": mx.fast, "fft": mx.fft, "linalg": mx.linalg, "random": mx.random}
 FUNCTION = type(mx.add)
 

@@ -12,6 +12,8 @@ import pytest
 
 import mlx.core as mx
 
+pytestmark = pytest.mark.anywhere
+
 GOLDEN = Path(__file__).parent / "golden_stubs"
 GENERATOR = Path(__file__).parents[2] / "python" / "stubs.py"
 
