@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "mlx/backend/gpu/families/family.h"
+#include "mlx/backend/gpu/families/attention_tiles.h"
 #include "mlx/backend/gpu/families/fused.h"
 #include "mlx/backend/gpu/families/index.h"
 #include "mlx/ops/rope.h"
@@ -16,8 +16,11 @@ namespace {
 using device::AttentionArguments;
 using device::RopeArguments;
 
-FunctionHandle kernel(const std::string& call, DeviceState& device) {
-  return device.kernel("attention", cat(call), "attention_kernel");
+FunctionHandle kernel(const std::string& text, DeviceState& device) {
+  return device.kernel("attention", text, "attention_kernel");
+}
+FunctionHandle tiles_kernel(const std::string& text, DeviceState& device) {
+  return device.kernel("attention_tiles", text, "attention_kernel");
 }
 
 /// Parts of the keys, by shapes alone: a few queries of a head leave a device idle.
@@ -59,6 +62,13 @@ class Attention final : public OpKernel {
     if (mask_) std::ranges::copy(step.operands[3].strides, p.mask_stride);
     sinks_ = a.has_sinks ? 3 + a.has_mask : 0;
     if (sinks_) p.sink_stride = step.operands[sinks_].strides[0];
+    AttentionTiles tiles = attention_tiles(step, a.has_mask, device.processors);
+    if (tiles.blocks) {
+      kernel_.function = tiles_kernel(tiles.text, device);
+      blocks_ = std::min<int64_t>(tiles.blocks, 1 << 20);
+      if (tiles.unaligned != tiles.text) unaligned_ = std::move(tiles.unaligned);
+      return;
+    }
     const int64_t width = p.width <= 64 ? 64 : p.width <= 128 ? 128 : 256;
     // Few rows leave the others of a block idle.
     const int64_t rows = p.heads / p.key_heads * p.queries, each = rows <= 16 ? 1 : 4;
@@ -93,8 +103,12 @@ class Attention final : public OpKernel {
     if (sinks_) block.p.sinks = address(sinks_);
     block.p.out = address(n_inputs_);
     if (parts_.function) block.p.partials = static_cast<int64_t>(operands[workspace_]);
-    kernel_.launch(to, blocks_, block.all());
     const AttentionArguments& p = block.p;
+    Kernel chosen = kernel_;
+    // Arrays of other libraries begin where they like.
+    if (!unaligned_.empty() && ((p.q | p.k | p.v) % 16 != 0 || p.out % 4 != 0))
+      chosen.function = tiles_kernel(unaligned_, to.device());
+    chosen.launch(to, blocks_, block.all());
     if (parts_.function)
       parts_.launch(to, blocks_for(p.batches * p.heads * p.queries * p.width), block.all());
   }
@@ -102,6 +116,7 @@ class Attention final : public OpKernel {
  private:
   AttentionArguments arguments_ = {};
   Kernel kernel_, parts_;
+  std::string unaligned_;  ///< the text of a kernel for addresses that no vector has; or empty
   SmallVector<int64_t, 8> offsets_;
   int n_inputs_, workspace_, mask_ = 0, sinks_ = 0;
   int64_t blocks_ = 0;

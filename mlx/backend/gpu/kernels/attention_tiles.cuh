@@ -1,0 +1,315 @@
+// Attention of many queries in 16 bits, by products of fragments. A block has 128 R rows, a warp 16
+// R of them, and the keys pass through shared memory, K at a time: while scores are computed the
+// values arrive, while these are weighed the next keys do. Scores, weights and sums stay in
+// registers (Dao 2023, FlashAttention-2). Exponentials are powers of 2, so scores count in units of
+// log 2.
+#pragma once
+
+#include "mlx/backend/gpu/kernels/attention.cuh"
+#include "mlx/backend/gpu/kernels/fragments.cuh"
+
+namespace mlx::core::device {
+
+inline constexpr float kLog2E = 0x1.715476p+0f;
+
+/// Rows in shared memory: 16 bytes between them keep `load_matrices` free of bank conflicts.
+inline constexpr int kRowGap = 8;
+
+/// The lane's row in a fragment, and its first column.
+MLX_FN int lane_row() { return static_cast<int>(threadIdx.x) % 32 / 4; }
+MLX_FN int lane_column() { return static_cast<int>(threadIdx.x) % 4 * 2; }
+
+/// Copies `rows` rows of `columns` elements to shared memory, and zeros up to its K rows of N
+/// elements. kVectors: columns are neighbours, in rows of 16 aligned bytes.
+template <bool kVectors, int K, int N, class T>
+MLX_FN void stage_rows(T (&to)[K][N + kRowGap], const T* from, int64_t row_stride,
+                       int64_t column_stride, int64_t rows, int64_t columns) {
+  constexpr int kChunks = N / 8;
+#pragma unroll
+  for (int first = 0; first < K * kChunks; first += kThreads) {
+    const int i = first + static_cast<int>(threadIdx.x);
+    if (K * kChunks % kThreads != 0 && i >= K * kChunks) break;
+    const int row = i / kChunks, column = i % kChunks * 8;
+    if constexpr (kVectors) {
+      const bool some = row < rows && column < columns;
+      copy_16(&to[row][column], some ? from + row * row_stride + column : from, some);
+    } else {
+      for (int c = 0; c < 8; ++c)
+        to[row][column + c] = row < rows && column + c < columns
+                                  ? from[row * row_stride + (column + c) * column_stride]
+                                  : T{};
+    }
+  }
+}
+
+/// A row of an operand as factors of products; `row` may be null, for zeros.
+template <bool kVectors, int N, class T>
+MLX_FN void load_row(FactorA (&to)[N / 16], int half, const T* row, int64_t stride,
+                     int64_t columns) {
+#pragma unroll
+  for (int s = 0; s < N / 16; ++s) {
+#pragma unroll
+    for (int part = 0; part < 2; ++part) {
+      const int64_t c = s * 16 + part * 8 + lane_column();
+      uint32_t& two = to[s][half + 2 * part];
+      two = 0;
+      if (!row || c >= columns) continue;
+      if constexpr (kVectors) {
+        two = *reinterpret_cast<const uint32_t*>(row + c);
+      } else {
+        two = pair(row[c * stride], c + 1 < columns ? row[(c + 1) * stride] : T{});
+      }
+    }
+  }
+}
+
+/// Adds x · y^T: y has a row for each column of the result.
+template <int K, int N, class T>
+MLX_FN void multiply_rows(Sums (&to)[K / 8], const FactorA (&x)[N / 16],
+                          const T (&y)[K][N + kRowGap]) {
+  const int lane = static_cast<int>(threadIdx.x) % 32, i = lane / 8;
+#pragma unroll
+  for (int j = 0; j < K / 8; j += 2) {
+#pragma unroll
+    for (int s = 0; s < N / 16; ++s) {
+      uint32_t b[4];
+      load_matrices(b, &y[(j + i / 2) * 8 + lane % 8][s * 16 + i % 2 * 8]);
+      multiply_add<T>(to[j], x[s], b[0], b[1]);
+      multiply_add<T>(to[j + 1], x[s], b[2], b[3]);
+    }
+  }
+}
+
+/// Adds x · y; a step along K takes two neighbours of `x`, rounded.
+template <int K, int N, class T>
+MLX_FN void multiply_columns(Sums (&to)[N / 8], const Sums (&x)[K / 8],
+                             const T (&y)[K][N + kRowGap]) {
+  const int lane = static_cast<int>(threadIdx.x) % 32, i = lane / 8;
+#pragma unroll
+  for (int s = 0; s < K / 16; ++s) {
+    const Sums &low = x[2 * s], &high = x[2 * s + 1];
+    const FactorA a = {pair_of<T>(low[0], low[1]), pair_of<T>(low[2], low[3]),
+                       pair_of<T>(high[0], high[1]), pair_of<T>(high[2], high[3])};
+#pragma unroll
+    for (int n = 0; n < N / 8; n += 2) {
+      uint32_t b[4];
+      load_transposed(b, &y[s * 16 + i % 2 * 8 + lane % 8][(n + i / 2) * 8]);
+      multiply_add<T>(to[n], a, b[0], b[1]);
+      multiply_add<T>(to[n + 1], a, b[2], b[3]);
+    }
+  }
+}
+
+/// A row of a lane: how many keys it sees, -1 for none (it weighs all alike), and where its mask
+/// is.
+struct LaneRow {
+  int visible = 0;
+  int64_t mask = 0;
+  MLX_FN LaneRow() {}
+  MLX_FN LaneRow(const QueryRows& at, int64_t row) {
+    if (row >= at.rows) return;
+    const OwnRow own(at, row);
+    visible = own.sees_none ? -1 : static_cast<int>(own.visible);
+    mask = own.mask;
+  }
+};
+
+template <int K>
+MLX_FN void scale_all(Sums (&x)[K], float scale) {
+#pragma unroll
+  for (int j = 0; j < K; ++j) {
+#pragma unroll
+    for (int c = 0; c < 4; ++c) x[j][c] *= scale;
+  }
+}
+
+/// A product with a mask's element.
+template <class M>
+MLX_FN float masked(float product, float scale, M mask) {
+  if constexpr (std::is_same_v<M, bool>) {
+    return mask ? product * (scale * kLog2E) : kLowestScore;
+  } else {
+    const float x = ::fmaf(product, scale, wide(mask)), y = x * kLog2E;
+    return y == -__builtin_inff() && x != y ? kLowestScore : y;  // a mask of lowest numbers
+  }
+}
+
+/// Products of a lane's row with the keys from `from` on become scores. M: void without a mask.
+template <class M, int K>
+MLX_FN void to_scores(Sums (&x)[K], const AttentionArguments& p, const LaneRow& row, int half,
+                      int64_t from) {
+  const float scale = static_cast<float>(p.scale);
+  const int first = static_cast<int>(from) + lane_column();
+  const int limit = (row.visible < 0 ? static_cast<int>(p.keys) : row.visible) - first;
+  const int64_t step = p.mask_stride[3], mask = row.mask + first * step;
+#pragma unroll
+  for (int j = 0; j < K; ++j) {
+#pragma unroll
+    for (int c = 0; c < 2; ++c) {
+      const int key = j * 8 + c;
+      float& product = x[j][2 * half + c];
+      if (key >= limit) {
+        product = -__builtin_inff();
+      } else if (row.visible < 0) {
+        product = kLowestScore;
+      } else if constexpr (std::is_same_v<M, void>) {
+        product *= scale * kLog2E;
+      } else {
+        product = masked(product, scale, reinterpret_cast<const M*>(p.mask)[mask + key * step]);
+      }
+    }
+  }
+}
+
+/// Keys that all rows of a block see, and keys that any does.
+struct SeenKeys {
+  int64_t by_all, by_any;
+  MLX_FN SeenKeys(const QueryRows& at, int64_t count) : by_all(at.p.keys), by_any(at.p.keys) {
+    const AttentionArguments& p = at.p;
+    if (!p.causal) return;
+    const int64_t last = at.first + count - 1;
+    const bool of_one_head = at.first / p.queries == last / p.queries;
+    const int64_t least = (of_one_head ? at.query(at.first) : 0) + 1 + p.keys - p.queries;
+    by_all = least <= 0 ? 0 : least < p.keys ? least : p.keys;
+    if (of_one_head && least > 0) by_any = at.visible(at.query(last));
+  }
+};
+
+/// The running softmax of the two rows that a lane has of a fragment.
+struct RunningRows {
+  float largest[2], sums[2];  ///< a lane's part of the sums
+  /// Turns scores into weights, relative to the largest score so far, and scales `out` with it.
+  template <int K, int W>
+  MLX_FN void weigh(Sums (&scores)[K], Sums (&out)[W]) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      float most = largest[half];
+#pragma unroll
+      for (int j = 0; j < K; ++j)
+        most = ::fmaxf(most, ::fmaxf(scores[j][2 * half], scores[j][2 * half + 1]));
+      most = ::fmaxf(most, __shfl_xor_sync(~0u, most, 1));
+      most = ::fmaxf(most, __shfl_xor_sync(~0u, most, 2));
+      const float base = most == -__builtin_inff() ? 0.f : most;
+      const float factor = power_of_2(largest[half] - base);
+      float sum = 0;
+#pragma unroll
+      for (int j = 0; j < K; ++j) {
+#pragma unroll
+        for (int c = 2 * half; c < 2 * half + 2; ++c) {
+          scores[j][c] = power_of_2(scores[j][c] - base);
+          sum += scores[j][c];
+        }
+      }
+      largest[half] = most;
+      sums[half] = ::fmaf(sums[half], factor, sum);
+#pragma unroll
+      for (int w = 0; w < W; ++w) {
+        out[w][2 * half] *= factor;
+        out[w][2 * half + 1] *= factor;
+      }
+    }
+  }
+};
+
+/// Writes a fragment's row.
+template <bool kVectors, int W, class T>
+MLX_FN void store_fragments(T* to, const Sums (&out)[W], int half, float divisor, int64_t width) {
+#pragma unroll
+  for (int w = 0; w < W; ++w) {
+    const int64_t c = w * 8 + lane_column();
+    if (c >= width) continue;
+    const float low = out[w][2 * half] / divisor, high = out[w][2 * half + 1] / divisor;
+    if constexpr (kVectors) {
+      *reinterpret_cast<uint32_t*>(to + c) = pair_of<T>(low, high);
+    } else {
+      to[c] = narrowed<T>(low);
+      if (c + 1 < width) to[c + 1] = narrowed<T>(high);
+    }
+  }
+}
+
+/// T: elements, M: of the mask, or void. F and W: features of keys and values, rounded up to 16.
+template <class T, class M, int F, int W, int R, int K, bool kVectors>
+MLX_FN void attention_tiles(const AttentionArguments& p) {
+  constexpr int kRows = kThreads / 32 * 16 * R;
+  alignas(16) MLX_SHARED T k[K][F + kRowGap], v[K][W + kRowGap];
+  const T *qs = reinterpret_cast<const T*>(p.q), *sinks = reinterpret_cast<const T*>(p.sinks);
+  const int64_t blocks = (p.heads / p.key_heads * p.queries + kRows - 1) / kRows;
+  const int64_t all = p.batches * p.key_heads * blocks;
+  for (int64_t unit = blockIdx.x; unit < all; unit += gridDim.x) {
+    // Later queries of a causal mask see more keys: their blocks come first.
+    const QueryRows at(p, all - 1 - unit, blocks, kRows);
+    const SeenKeys seen(at, at.rows - at.first < kRows ? at.rows - at.first : kRows);
+    const T* ks = reinterpret_cast<const T*>(p.k) + at4(p.k_stride, at.batch, at.key_head, 0, 0);
+    const T* vs = reinterpret_cast<const T*>(p.v) + at4(p.v_stride, at.batch, at.key_head, 0, 0);
+    const int64_t first = at.first + static_cast<int>(threadIdx.x) / 32 * 16 * R + lane_row();
+    auto row_of = [&](int r, int half) { return first + r * 16 + half * 8; };
+    FactorA q[R][F / 16];
+    Sums out[R][W / 8] = {};
+    RunningRows running[R];
+    LaneRow lane[R][2];
+#pragma unroll
+    for (int r = 0; r < R; ++r) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int64_t row = row_of(r, half);
+        const bool some = row < at.rows;
+        lane[r][half] = LaneRow(at, row);
+        const T* x =
+            some ? qs + at4(p.q_stride, at.batch, at.head(row), at.query(row), 0) : nullptr;
+        load_row<kVectors, F>(q[r], half, x, p.q_stride[3], p.features);
+        const bool sink = some && sinks;
+        running[r].largest[half] =
+            sink ? wide(sinks[at.head(row) * p.sink_stride]) * kLog2E : -__builtin_inff();
+        running[r].sums[half] = sink && threadIdx.x % 4 == 0 ? 1.f : 0.f;
+      }
+    }
+    auto load_keys = [&](int64_t from) {
+      stage_rows<kVectors, K, F>(k, ks + from * p.k_stride[2], p.k_stride[2], p.k_stride[3],
+                                 p.keys - from, p.features);
+    };
+    __syncthreads();
+    if (seen.by_any > 0) load_keys(0);
+    for (int64_t from = 0; from < seen.by_any; from += K) {
+      wait_for_copies();
+      __syncthreads();
+      stage_rows<kVectors, K, W>(v, vs + from * p.v_stride[2], p.v_stride[2], p.v_stride[3],
+                                 p.keys - from, p.width);
+      Sums scores[R][K / 8] = {};
+#pragma unroll
+      for (int r = 0; r < R; ++r) multiply_rows<K, F>(scores[r], q[r], k);
+      wait_for_copies();
+      __syncthreads();
+      if (from + K < seen.by_any) load_keys(from + K);
+      const bool seen_by_all = std::is_same_v<M, void> && from + K <= seen.by_all;
+#pragma unroll
+      for (int r = 0; r < R; ++r) {
+        if (seen_by_all) {
+          scale_all(scores[r], static_cast<float>(p.scale) * kLog2E);
+        } else {
+          to_scores<M>(scores[r], p, lane[r][0], 0, from);
+          to_scores<M>(scores[r], p, lane[r][1], 1, from);
+        }
+        running[r].weigh(scores[r], out[r]);
+        multiply_columns<K, W>(out[r], scores[r], v);
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < R; ++r) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        float sum = running[r].sums[half];
+        sum += __shfl_xor_sync(~0u, sum, 1);
+        sum += __shfl_xor_sync(~0u, sum, 2);
+        const int64_t row = row_of(r, half);
+        if (row >= at.rows) continue;
+        T* to = reinterpret_cast<T*>(p.out) +
+                ((at.batch * p.heads + at.head(row)) * p.queries + at.query(row)) * p.width;
+        // Without keys the result is 0; without scores above -inf, NaN.
+        store_fragments<kVectors>(to, out[r], half, seen.by_any == 0 ? 1.f : sum, p.width);
+      }
+    }
+  }
+}
+
+}  // namespace mlx::core::device
