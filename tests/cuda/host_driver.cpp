@@ -267,6 +267,17 @@ EXPORT void mlx_shuffle(void* value, int bytes, int lane) {
   if (from < f.size()) std::memcpy(value, f[from].slot, bytes);
   f.pause(Fiber::at_warp);
 }
+EXPORT unsigned mlx_ballot(int predicate) {
+  Fibers& f = *Fibers::current();
+  const size_t me = f.running(), warp = me / 32 * 32;
+  f[me].slot[0] = predicate != 0;
+  f.pause(Fiber::at_warp);
+  unsigned votes = 0;
+  for (size_t i = warp; i < std::min(warp + 32, f.size()); ++i)
+    if (f[i].state != Fiber::over && f[i].slot[0]) votes |= 1u << (i - warp);
+  f.pause(Fiber::at_warp);
+  return votes;
+}
 
 /// Makes `count` calls of a kind (Failure) fail, from the n-th on that comes now; n = 0: none.
 EXPORT void mlx_host_fail(int kind, int64_t n, int64_t count) {

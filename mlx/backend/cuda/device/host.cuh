@@ -17,6 +17,8 @@ extern thread_local MlxIndex threadIdx, blockIdx, blockDim, gridDim;
 void mlx_block_barrier();
 /// Gives `bytes` bytes at `value` of the thread `lane` of the warp; all its threads take part.
 void mlx_shuffle(void* value, int bytes, int lane);
+/// The threads of the warp whose `predicate` holds, a bit each; all its threads take part.
+unsigned mlx_ballot(int predicate);
 }
 
 inline void __syncthreads() { mlx_block_barrier(); }
@@ -32,9 +34,17 @@ T __shfl_down_sync(unsigned mask, T value, int distance) {
   return __shfl_sync(mask, value, lane + distance < 32 ? lane + distance : lane);
 }
 template <class T>
+T __shfl_up_sync(unsigned mask, T value, int distance) {
+  const int lane = threadIdx.x & 31;
+  return __shfl_sync(mask, value, lane < distance ? lane : lane - distance);
+}
+template <class T>
 T __shfl_xor_sync(unsigned mask, T value, int distance) {
   return __shfl_sync(mask, value, static_cast<int>(threadIdx.x & 31) ^ distance);
 }
+inline unsigned __ballot_sync(unsigned, int predicate) { return mlx_ballot(predicate); }
+inline int __popc(unsigned x) { return __builtin_popcount(x); }
+inline int __ffs(unsigned x) { return __builtin_ffs(static_cast<int>(x)); }
 // Blocks run one after the other, threads of a block in turns: nothing comes between.
 template <class T>
 T atomicCAS(T* at, T expected, T value) {

@@ -9,6 +9,8 @@ namespace mlx::core::gpu {
 namespace {
 
 constexpr int64_t kThreads = 256;
+constexpr int64_t kLeastSide = 16, kLeastTiled = 4096;  // elements of what tiles pay for
+constexpr int64_t kMostShared = 40 << 10;               // bytes of the tiles of a block
 
 bool is_wide(int64_t count) { return count > INT64_C(0x7fffffff); }
 
@@ -19,7 +21,60 @@ Walk walk_of(const Shape& shape, const Strides& strides, const Strides& dense) {
     scalar = scalar && strides[d] == 0;
     same = same && strides[d] == dense[d];
   }
-  return same ? Walk::dense : scalar ? Walk::scalar : Walk::strided;
+  if (same || scalar) return same ? Walk::dense : Walk::scalar;
+  return strides.back() == 1 ? Walk::rows : strides.back() == 0 ? Walk::columns : Walk::strided;
+}
+bool is_along(Walk w) { return w == Walk::dense || w == Walk::rows; }
+
+/// The axis, of `shape`, whose elements are neighbours in an operand that lies across; or -1.
+int across_axis(const Shape& shape, const Strides& strides) {
+  for (size_t d = 0; d + 1 < shape.size(); ++d)
+    if (strides[d] == 1 && shape[d] >= kLeastSide) return static_cast<int>(d);
+  return -1;
+}
+/// Plans tiles where an input lies across: a thread would read one element of a cache line.
+void plan_tiles(const Program& p, const Shape& shape, const std::vector<Strides>& strides,
+                ProgramForm& form) {
+  if (shape.back() < kLeastSide || num_elements(shape) < kLeastTiled) return;
+  for (size_t k = p.inputs.size(); k < form.operands.size(); ++k)
+    if (!is_along(form.operands[k])) return;
+  int64_t bytes = 0;
+  for (size_t k = 0; k < p.inputs.size(); ++k) {
+    const int axis = form.operands[k] == Walk::strided ? across_axis(shape, strides[k]) : -1;
+    if (axis < 0 || (bytes > 0 && axis != form.tile_axis)) continue;
+    const int64_t size = Dtype(p.inputs[k]).size();
+    if ((bytes + size) * 32 * 33 > kMostShared) continue;
+    bytes += size;
+    form.tile_axis = axis;
+    form.operands[k] = Walk::across;
+  }
+  if (bytes == 0) return;
+  form.tile = bytes * 64 * 65 <= kMostShared ? 64 : 32;
+  auto with_strides = [](Walk& w) {
+    if (w != Walk::scalar && w != Walk::across) w = Walk::strided;
+  };
+  for (Walk& w : form.operands) with_strides(w);
+  for (Walk& w : form.numberings) with_strides(w);
+  form.wide = false;
+}
+/// Plans vectors where all operands lie along the last axis; else all are merely strided.
+void plan_vectors(const Program& p, const Shape& shape, ProgramForm& form) {
+  bool along = true;
+  for (size_t k = 0; k < form.operands.size(); ++k) {
+    const Walk w = form.operands[k];
+    along = along && (k < p.inputs.size() ? w != Walk::strided : is_along(w));
+  }
+  for (Walk w : form.numberings) along = along && w != Walk::strided;
+  if (along) {
+    form.vector = widest_vector(p, form);
+    while (!form.all_dense() && shape.back() % form.vector) form.vector /= 2;
+  }
+  if (form.vector > 1) return;
+  auto plain = [](Walk& w) {
+    if (ProgramForm::has_strides(w)) w = Walk::strided;
+  };
+  for (Walk& w : form.operands) plain(w);
+  for (Walk& w : form.numberings) plain(w);
 }
 
 int64_t word(double x) { return std::bit_cast<int64_t>(x); }
@@ -48,6 +103,8 @@ ProgramForm form_of(const Step& step, Shape& shape, std::vector<Strides>& stride
   const int64_t count = num_elements(shape);
   form.wide = is_wide(count);
   form.rank = form.all_dense() ? 1 : static_cast<int>(shape.size());
+  if (form.rank > 1) plan_tiles(p, shape, strides, form);
+  if (form.tile == 0) plan_vectors(p, shape, form);
   return form;
 }
 
@@ -60,9 +117,18 @@ FusedKernel::FusedKernel(const Step& step, DeviceState& device) {
   kernel_.function = device.kernels->find(
       print_program(step.program, form_, "program", *device.hardware->target()), "program");
   fill(step, at, shape, strides);
-  const int64_t a_block = kThreads * elements_a_thread(form_);
+  int64_t all = 0;
+  if (form_.tile) {
+    auto tiles = [&](int64_t length) { return (length + form_.tile - 1) / form_.tile; };
+    all = count_ ? count_ / shape.back() * tiles(shape.back()) / shape[form_.tile_axis] *
+                       tiles(shape[form_.tile_axis])
+                 : 0;
+  } else {
+    const int64_t a_block = kThreads * unrolled(step.program, form_) * form_.vector;
+    all = (count_ + a_block - 1) / a_block;
+  }
   // Enough blocks to fill the device several times over; each goes on with what is left.
-  blocks_ = std::min((count_ + a_block - 1) / a_block, int64_t{32} * device.processors);
+  blocks_ = std::min(all, int64_t{32} * device.processors);
 }
 
 void FusedKernel::fill(const Step& step, const ProgramArguments& at, const Shape& shape,
@@ -81,13 +147,13 @@ void FusedKernel::fill(const Step& step, const ProgramArguments& at, const Shape
     const Layout& l = step.operands[k];
     addresses_.push_back(at.operands[k]);
     offsets_.push_back(l.offset * l.dtype.size());
-    if (form_.operands[k] == Walk::strided) put(strides[k], at.operands[k] + 1);
+    if (ProgramForm::has_strides(form_.operands[k])) put(strides[k], at.operands[k] + 1);
   }
   for (int where : at.constants) values_.push_back(where);
   for (size_t k = 0; k < p.numberings.size(); ++k) {
     const Numbering& n = p.numberings[k];
     int where = at.numberings[k];
-    if (form_.numberings[k] == Walk::strided) {
+    if (ProgramForm::has_strides(form_.numberings[k])) {
       put(strides[step.operands.size() + k], where);
       where += form_.rank;
     }

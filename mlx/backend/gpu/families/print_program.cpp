@@ -1,6 +1,8 @@
-// The text of a fused program: loads, instructions, stores, and the walk over elements.
+// The text of a fused program: loads, instructions, stores, and the walk over elements, in vectors
+// of neighbours or in tiles of operands that lie across.
 #include "mlx/backend/gpu/families/print_program.h"
 
+#include <algorithm>
 #include <sstream>
 
 namespace mlx::core::gpu {
@@ -34,21 +36,27 @@ Row row_of(OpId op) {
 class Printer {
  public:
   Printer(const Program& p, const ProgramForm& form, const std::string& name)
-      : p_(p), form_(form), at_(p, form), name_(name), unroll_(elements_a_thread(form)) {}
+      : p_(p), form_(form), at_(p, form), name_(name), unroll_(unrolled(p, form)) {}
 
   std::string print(const KernelTarget& target) {
     out_ << target.head << "#include \"" << target.folder
          << "program.cuh\"\nusing namespace mlx::core;\nusing namespace mlx::core::device;\n"
-         << target.declaration << "(" << name_ << ", Words<" << at_.words
-         << ">, p) {\n  using I = " << (form_.wide ? "uint64_t" : "uint32_t")
-         << ";\n  const I n = static_cast<I>(p.w[0]);\n  constexpr int U = " << unroll_ << ";\n";
+         << (form_.tile ? "MLX_IN_STEP_KERNEL" : target.declaration) << "(" << name_ << ", Words<"
+         << at_.words << ">, p) {\n  using I = " << (form_.wide ? "uint64_t" : "uint32_t")
+         << ";\n  constexpr int U = " << unroll_ << ", V = " << form_.vector << ";\n";
     pointers();
-    out_ << "  for (I first = static_cast<I>(" << target.first << ") * (kThreads * U) + "
-         << target.thread << "; first < n;\n       first += static_cast<I>(" << target.step
-         << ") * (kThreads * U)) {\n";
-    load();
-    compute();
-    out_ << "  }\n}\n";
+    if (form_.tile) {
+      tiles(target);
+    } else {
+      out_ << "  const I n = static_cast<I>(p.w[0]);\n  for (I first = (static_cast<I>("
+           << target.first << ") * (kThreads * U) + " << target.thread
+           << ") * V; first < n;\n       first += static_cast<I>(" << target.step
+           << ") * (kThreads * U * V)) {\n";
+      load();
+      compute();
+      out_ << "  }\n";
+    }
+    out_ << "}\n";
     return out_.str();
   }
 
@@ -82,9 +90,9 @@ class Printer {
     }
   }
 
-  void begin_elements() {
+  void begin_vectors() {
     out_ << "#pragma unroll\n    for (int u = 0; u < U; ++u) {\n"
-            "      const I i = first + static_cast<I>(u * kThreads);\n"
+            "      const I i = first + static_cast<I>(u * (kThreads * V));\n"
             "      if (i >= n) break;\n";
   }
   /// The indices of the element.
@@ -106,41 +114,184 @@ class Printer {
       s << (d ? " + " : "") << "static_cast<int64_t>(x" << d << ") * p.w[" << strides + d << "]";
     return s.str();
   }
+  std::string operand_offset(size_t k) const {
+    return offset(form_.operands[k], at_.operands[k] + 1);
+  }
+  static bool has_neighbours(Walk w) { return w == Walk::dense || w == Walk::rows; }
 
   void load() {
     if (inputs() == 0) return;
     bool strided = false;
     for (int k = 0; k < inputs(); ++k) {
-      out_ << "    " << type_name(p_.inputs[k]) << " a" << k << "[U];\n";
-      strided = strided || form_.operands[k] == Walk::strided;
+      out_ << "    " << type_name(p_.inputs[k]) << " a" << k << "[U]["
+           << (has_neighbours(form_.operands[k]) ? "V" : "1") << "];\n";
+      strided = strided || ProgramForm::has_strides(form_.operands[k]);
     }
-    begin_elements();
+    begin_vectors();
     if (strided) indices();
     for (int k = 0; k < inputs(); ++k)
-      out_ << "      a" << k << "[u] = in" << k << "["
-           << offset(form_.operands[k], at_.operands[k] + 1) << "];\n";
+      out_ << "      load_some(a" << k << "[u], in" << k << " + (" << operand_offset(k)
+           << "), n - i);\n";
     out_ << "    }\n";
   }
 
   void compute() {
-    begin_elements();
+    begin_vectors();
     bool strided = false;
     for (size_t k = inputs(); k < form_.operands.size(); ++k)
-      strided = strided || form_.operands[k] == Walk::strided;
-    for (Walk w : form_.numberings) strided = strided || w == Walk::strided;
+      strided = strided || ProgramForm::has_strides(form_.operands[k]);
+    for (Walk w : form_.numberings) strided = strided || ProgramForm::has_strides(w);
     if (strided) indices();
     for (size_t k = 0; k < form_.numberings.size(); ++k)
-      out_ << "      const int64_t number" << k << " = static_cast<int64_t>("
+      out_ << "      const int64_t begin" << k << " = static_cast<int64_t>("
            << offset(form_.numberings[k], at_.numberings[k]) << ");\n";
+    for (size_t o = 0; o < p_.outputs.size(); ++o)
+      out_ << "      " << type_name(type_of(p_.outputs[o])) << " r" << o << "[V];\n";
+    out_ << "#pragma unroll\n      for (int k = 0; k < V; ++k) {\n";
+    for (size_t k = 0; k < form_.numberings.size(); ++k)
+      out_ << "      const int64_t number" << k << " = begin" << k
+           << (has_neighbours(form_.numberings[k]) ? " + k" : "") << ";\n";
     for (int k = 0; k < inputs(); ++k)
-      out_ << "      const " << type_name(p_.inputs[k]) << " v" << k << " = a" << k << "[u];\n";
+      out_ << "      const " << type_name(p_.inputs[k]) << " v" << k << " = a" << k
+           << (has_neighbours(form_.operands[k]) ? "[u][k];\n" : "[u][0];\n");
     instructions();
-    for (size_t o = 0; o < p_.outputs.size(); ++o) {
-      const size_t k = inputs() + o;
-      out_ << "      out" << o << "[" << offset(form_.operands[k], at_.operands[k] + 1) << "] = v"
-           << p_.outputs[o] << ";\n";
-    }
+    for (size_t o = 0; o < p_.outputs.size(); ++o)
+      out_ << "      r" << o << "[k] = v" << p_.outputs[o] << ";\n";
+    out_ << "      }\n";
+    for (size_t o = 0; o < p_.outputs.size(); ++o)
+      out_ << "      store_some(out" << o << " + (" << operand_offset(inputs() + o) << "), r" << o
+           << ", n - i);\n";
     out_ << "    }\n";
+  }
+
+  //--- tiles
+
+  std::string length(int d) const {
+    return "p.w[" + std::to_string(ProgramArguments::kShape + d) + "]";
+  }
+  std::string stride(int strides, int d) const {
+    return "p.w[" + std::to_string(strides + d) + "]";
+  }
+  /// The offset of an element of the tile whose first element is at `begin`.
+  std::string tile_offset(Walk walk, const std::string& begin, int strides) const {
+    if (!ProgramForm::has_strides(walk)) return "0";
+    return begin + " + y * " + stride(strides, form_.tile_axis) + " + x * " +
+           stride(strides, form_.rank - 1);
+  }
+  /// Where operands and numberings have the first element of a tile.
+  void tile_begins() {
+    const int last = form_.rank - 1;
+    out_ << "    int64_t rest = b;\n    const int64_t x0 = rest % wide * kSide; rest /= wide;\n"
+            "    const int64_t y0 = rest % high * kSide; rest /= high;\n";
+    for (int d = last - 1; d >= 0; --d)
+      if (d != form_.tile_axis)
+        out_ << "    const int64_t z" << d << " = rest % " << length(d) << "; rest /= " << length(d)
+             << ";\n";
+    auto begin = [&](const std::string& name, Walk walk, int strides) {
+      if (!ProgramForm::has_strides(walk)) return;
+      out_ << "    const int64_t " << name << " = 0";
+      for (int d = 0; d < last; ++d)
+        if (d != form_.tile_axis) out_ << " + z" << d << " * " << stride(strides, d);
+      out_ << ";\n";
+    };
+    for (size_t k = 0; k < form_.operands.size(); ++k)
+      begin("at" + std::to_string(k), form_.operands[k], at_.operands[k] + 1);
+    for (size_t k = 0; k < form_.numberings.size(); ++k)
+      begin("begin" + std::to_string(k), form_.numberings[k], at_.numberings[k]);
+  }
+  std::string operand_tile_offset(size_t k) const {
+    return tile_offset(form_.operands[k], "at" + std::to_string(k), at_.operands[k] + 1);
+  }
+  /// A loop over the elements of a tile, some at a time, in which neighbours differ in `inner`.
+  void begin_tile_elements(const char* inner, const char* outer) {
+    out_ << "#pragma unroll\n      for (int u = 0; u < U; ++u) {\n"
+            "      const int e = first + u * kThreads;\n"
+            "      const int64_t "
+         << inner << " = " << inner << "0 + e % kSide, " << outer << " = " << outer
+         << "0 + e / kSide;\n";
+  }
+  void tiles(const KernelTarget& target) {
+    const int last = form_.rank - 1;
+    out_ << "  constexpr int kSide = " << form_.tile << ", kElements = kSide * kSide;\n"
+         << "  const int64_t wide = (" << length(last) << " + kSide - 1) / kSide, high = ("
+         << length(form_.tile_axis)
+         << " + kSide - 1) / kSide;\n  const int64_t tiles = wide * high";
+    for (int d = 0; d < last; ++d)
+      if (d != form_.tile_axis) out_ << " * " << length(d);
+    out_ << ";\n";
+    for (int k = 0; k < inputs(); ++k)
+      if (form_.operands[k] == Walk::across)
+        out_ << "  MLX_SHARED uint64_t tile" << k << "_memory[(kSide * (kSide + 1) * sizeof("
+             << type_name(p_.inputs[k]) << ") + 7) / 8];\n  auto* tile" << k
+             << " = reinterpret_cast<" << type_name(p_.inputs[k]) << "*>(tile" << k
+             << "_memory);\n";
+    out_ << "  for (int64_t b = " << target.first << "; b < tiles; b += " << target.step << ") {\n";
+    tile_begins();
+    out_ << "    for (int first = static_cast<int>(" << target.thread
+         << "); first < kElements; first += kThreads * U) {\n";
+    load_across();
+    out_ << "    }\n    __syncthreads();\n    for (int first = static_cast<int>(" << target.thread
+         << "); first < kElements; first += kThreads * U) {\n";
+    load_along();
+    compute_tile();
+    out_ << "    }\n    __syncthreads();\n  }\n";
+  }
+  void load_across() {
+    for (int k = 0; k < inputs(); ++k)
+      if (form_.operands[k] == Walk::across)
+        out_ << "      " << type_name(p_.inputs[k]) << " a" << k << "[U];\n";
+    const std::string inside =
+        "(y < " + length(form_.tile_axis) + " && x < " + length(form_.rank - 1) + ")";
+    for (bool stores : {false, true}) {
+      begin_tile_elements("y", "x");
+      out_ << "      if " << inside << " {\n";
+      for (int k = 0; k < inputs(); ++k) {
+        if (form_.operands[k] != Walk::across) continue;
+        if (stores)
+          out_ << "      tile" << k << "[e / kSide * (kSide + 1) + e % kSide] = a" << k << "[u];\n";
+        else
+          out_ << "      a" << k << "[u] = in" << k << "[" << operand_tile_offset(k) << "];\n";
+      }
+      out_ << "      }}\n";
+    }
+  }
+  /// The inputs that lie as the result does.
+  void load_along() {
+    bool any = false;
+    for (int k = 0; k < inputs(); ++k) {
+      if (form_.operands[k] == Walk::across) continue;
+      out_ << "      " << type_name(p_.inputs[k]) << " a" << k << "[U];\n";
+      any = true;
+    }
+    if (!any) return;
+    begin_tile_elements("x", "y");
+    out_ << "      if (y >= " << length(form_.tile_axis) << " || x >= " << length(form_.rank - 1)
+         << ") continue;\n";
+    for (int k = 0; k < inputs(); ++k)
+      if (form_.operands[k] != Walk::across)
+        out_ << "      a" << k << "[u] = in" << k << "[" << operand_tile_offset(k) << "];\n";
+    out_ << "      }\n";
+  }
+  void compute_tile() {
+    begin_tile_elements("x", "y");
+    out_ << "      if (y >= " << length(form_.tile_axis) << " || x >= " << length(form_.rank - 1)
+         << ") continue;\n";
+    for (size_t k = 0; k < form_.numberings.size(); ++k)
+      out_ << "      const int64_t number" << k << " = "
+           << tile_offset(form_.numberings[k], "begin" + std::to_string(k), at_.numberings[k])
+           << ";\n";
+    for (int k = 0; k < inputs(); ++k) {
+      out_ << "      const " << type_name(p_.inputs[k]) << " v" << k << " = ";
+      if (form_.operands[k] == Walk::across)
+        out_ << "tile" << k << "[e % kSide * (kSide + 1) + e / kSide];\n";
+      else
+        out_ << "a" << k << "[u];\n";
+    }
+    instructions();
+    for (size_t o = 0; o < p_.outputs.size(); ++o)
+      out_ << "      out" << o << "[" << operand_tile_offset(inputs() + o) << "] = v"
+           << p_.outputs[o] << ";\n";
+    out_ << "      }\n";
   }
 
   void instructions() {
@@ -154,7 +305,7 @@ class Printer {
     const char* type = type_name(i.out);
     if (reads_index(i.op)) {
       const int numbering =
-          at_.numberings[i.a] + (form_.numberings[i.a] == Walk::strided ? form_.rank : 0);
+          at_.numberings[i.a] + (ProgramForm::has_strides(form_.numberings[i.a]) ? form_.rank : 0);
       if (i.op == OpId::random_bits) {
         out_ << "random_word(number" << i.a << ", p.w[" << numbering << "], v" << i.b << ", v"
              << i.c << ")";
@@ -192,9 +343,9 @@ class Printer {
 
 bool ProgramForm::all_dense() const {
   for (Walk w : operands)
-    if (w == Walk::strided) return false;
+    if (has_strides(w)) return false;
   for (Walk w : numberings)
-    if (w == Walk::strided) return false;
+    if (has_strides(w)) return false;
   return true;
 }
 
@@ -202,17 +353,32 @@ ProgramArguments::ProgramArguments(const Program& p, const ProgramForm& form) {
   int next = kShape + form.rank;
   for (Walk w : form.operands) {
     operands.push_back(next);
-    next += 1 + (w == Walk::strided ? form.rank : 0);
+    next += 1 + (ProgramForm::has_strides(w) ? form.rank : 0);
   }
   for (size_t c = 0; c < p.constants.size(); ++c, next += 2) constants.push_back(next);
   for (Walk w : form.numberings) {
     numberings.push_back(next);
-    next += 5 + (w == Walk::strided ? form.rank : 0);
+    next += 5 + (ProgramForm::has_strides(w) ? form.rank : 0);
   }
   words = next;
 }
 
-int elements_a_thread(const ProgramForm& form) { return form.all_dense() ? 4 : 1; }
+int widest_vector(const Program& p, const ProgramForm& form) {
+  int64_t least = 16;
+  auto see = [&](Dtype::Val v) { least = std::min<int64_t>(least, Dtype(v).size()); };
+  for (Dtype::Val v : p.inputs) see(v);
+  for (uint16_t o : p.outputs)
+    if (o >= p.first_instr()) see(p.code[o - p.first_instr()].out);
+  // The instructions are printed once, and compiled for each element.
+  const int64_t most = p.code.size() > 32 ? 4 : 8;
+  return static_cast<int>(std::min(16 / least, most));
+}
+int unrolled(const Program& p, const ProgramForm& form) {
+  if (form.tile) return 4;
+  if (!form.all_dense()) return 1;
+  if (form.vector == 1) return 4;
+  return p.code.size() <= 4 && p.inputs.size() * static_cast<size_t>(form.vector) <= 16 ? 2 : 1;
+}
 
 std::string print_values(const Program& p) { return Printer(p, {}, "").values(); }
 std::string print_program(const Program& p, const ProgramForm& form, const std::string& name,

@@ -14,6 +14,9 @@ enum class Walk : uint8_t {
   dense,    ///< its offset is the element's number
   scalar,   ///< its offset is 0
   strided,  ///< strides are arguments
+  rows,     ///< strided; elements of the last axis are neighbours
+  columns,  ///< strided; elements of the last axis are the same
+  across,   ///< strided; elements of another axis, that of the tiles, are neighbours
 };
 
 /// The base of a kernel's text beside the program.
@@ -22,7 +25,12 @@ struct ProgramForm {
   SmallVector<Walk, 4> numberings;
   int rank = 1;       ///< of the iteration
   bool wide = false;  ///< element numbers take 64 bits
+  int vector = 1;     ///< neighbours along the last axis that a thread has at once
+  int tile = 0;  ///< 0; or blocks have squares of such a side, of `tile_axis` and the last axis
+  int tile_axis = 0;
   bool all_dense() const;
+  /// Whether the arguments of a walk hold its strides.
+  static bool has_strides(Walk w) { return w != Walk::dense && w != Walk::scalar; }
   bool operator==(const ProgramForm&) const = default;
 };
 
@@ -37,8 +45,10 @@ struct ProgramArguments {
   int words;
 };
 
-/// Elements that a thread of the printed kernel goes through at a time.
-int elements_a_thread(const ProgramForm& form);
+/// The number of neighbours whose accesses take 16 bytes, or fewer where that takes many registers.
+int widest_vector(const Program& program, const ProgramForm& form);
+/// Vectors, or elements of a tile, that a thread of the printed kernel loads at a time.
+int unrolled(const Program& program, const ProgramForm& form);
 
 /// The values that a program without numberings computes, a line each: v<k> by their numbers, where
 /// those of inputs and constants are there.

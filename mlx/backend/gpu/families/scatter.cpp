@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "mlx/backend/gpu/families/copies.h"
 #include "mlx/backend/gpu/families/fused.h"
 #include "mlx/backend/gpu/families/index.h"
+#include "mlx/backend/gpu/families/sorted_updates.h"
 
 namespace mlx::core::gpu {
 
@@ -15,12 +17,6 @@ namespace {
 using device::ScatterArguments;
 using device::ScatterAxisArguments;
 
-/// The mode and the element type in the source of a kernel: assignments only move bytes.
-std::string instance(ScatterMode mode, Dtype t) {
-  static constexpr const char* names[] = {"set", "add", "multiply", "divide", "maximum", "minimum"};
-  return cat("<Mode::", names[static_cast<int>(mode)], ", ",
-             element_type(mode == ScatterMode::set ? bits_of(t) : t), ">");
-}
 std::string kernel_source(const char* parameters, const char* function, const std::string& types) {
   return cat("MLX_KERNEL(scatter_kernel, ", parameters, ", p) { ", function, types, "(p); }\n");
 }
@@ -53,6 +49,16 @@ struct Form {
     return set_axes(to, slice, {target, column}) &&
            set_axes({&position_axes, 1}, positions, {position}) &&
            indices.set(op, operands, positions, axes);
+  }
+  /// The targets of the updates.
+  Targets targets() const {
+    Targets t = {num_elements(positions), 1, 0};
+    int64_t unit = 0;
+    for (const IndexedAxis& x : axes) unit = std::gcd(unit, x.stride);
+    t.unit = std::max<int64_t>(unit, 1);
+    for (const IndexedAxis& x : axes)
+      t.last += std::max<int64_t>(x.size - 1, 0) * x.stride / t.unit;
+    return t;
   }
 };
 
@@ -95,19 +101,30 @@ class ScatterKernel final : public OpKernel {
     copies_.add(0, a, out_, out, device);
     updates_offset_ = updates.offset * updates.dtype.size();
     out_offset_ = out.offset * out.dtype.size();
+    writes_ = num_elements(updates.shape) > 0;
+    const Targets targets = form.targets();
+    if (writes_ && targets.sorted()) {
+      sorted_.emplace(targets, form.mode, out.dtype, arguments_, device);
+      offsets_.function = device.kernel("scatter",
+                                        kernel_source("TargetKeysArguments", "target_keys",
+                                                      cat("<", element_type(targets.key()), ">")),
+                                        "scatter_kernel");
+      return;
+    }
     offsets_.function = device.kernel(
         "scatter", kernel_source("OffsetsArguments", "find_offsets", ""), "scatter_kernel");
-    writes_ = num_elements(updates.shape) > 0;
     if (writes_)
-      scatter_.function = device.kernel(
-          "scatter",
-          kernel_source("ScatterArguments", "device::scatter", instance(form.mode, out.dtype)),
-          "scatter_kernel");
+      scatter_.function =
+          device.kernel("scatter",
+                        kernel_source("ScatterArguments", "device::scatter",
+                                      cat("<", scatter_instance(form.mode, out.dtype), ">")),
+                        "scatter_kernel");
   }
   void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
     copies_.launch(to, operands);
     const ScatterArguments& p = arguments_;
     if (p.positions == 0) return;
+    if (sorted_) return launch_sorted(to, operands);
     ArgumentBlock<device::OffsetsArguments> find{
         .p = {workspace_ < 0 ? 0 : static_cast<int64_t>(operands[workspace_]), p.positions,
               indices_.at(to, operands)}};
@@ -123,10 +140,20 @@ class ScatterKernel final : public OpKernel {
   void raise(const device::ErrorRecord& record) const override { indices_.raise(record); }
 
  private:
+  void launch_sorted(const Enqueue& to, std::span<const uint64_t> operands) const {
+    const auto workspace = static_cast<int64_t>(operands[workspace_]);
+    ArgumentBlock<device::TargetKeysArguments> keys{
+        .p = {workspace, arguments_.positions, sorted_->unit(), indices_.at(to, operands)}};
+    offsets_.launch(to, blocks_for(arguments_.positions), keys.all());
+    sorted_->launch(to, workspace, static_cast<int64_t>(operands[updates_]) + updates_offset_,
+                    static_cast<int64_t>(operands[out_]) + out_offset_);
+  }
+
   ScatterArguments arguments_ = {};
   Indices indices_;
   Copies copies_;
   Kernel offsets_, scatter_;
+  std::optional<SortedUpdates> sorted_;
   int updates_, out_, workspace_;
   bool writes_ = false;
   int64_t updates_offset_, out_offset_;
@@ -141,7 +168,9 @@ bool find(const Attrs* attrs, std::span<const Layout> operands, int n_inputs, co
   Indices indices;
   if (!is_row_contiguous(out.shape, out.strides) || !form.plan(operands, p, indices)) return false;
   needs.in_place = 1;
-  needs.workspace = static_cast<size_t>(p.positions) * sizeof(int64_t);
+  const Targets targets = form.targets();
+  needs.workspace =
+      targets.sorted() ? targets.workspace() : static_cast<size_t>(p.positions) * sizeof(int64_t);
   return true;
 }
 template <Describe describe>
@@ -151,9 +180,15 @@ std::unique_ptr<const OpKernel> prepare(const Step& step, DeviceState& device) {
       step, describe(step.attrs.get(), operands, step.n_inputs), device);
 }
 
+/// The targets of scatter_axis, where lines are long.
+Targets axis_targets(const Attrs* attrs, const Layout& at, const Layout& out) {
+  const bool is_long = at.shape[attrs_as<ScatterAxisAttrs>(attrs).axis] > kWalked;
+  return {is_long ? num_elements(at.shape) : 0, 1, num_elements(out.shape)};
+}
+
 class ScatterAxisKernel final : public OpKernel {
  public:
-  ScatterAxisKernel(const Step& step, DeviceState& device) {
+  ScatterAxisKernel(const Step& step, DeviceState& device) : workspace_(step.workspace) {
     const auto& a = attrs_as<ScatterAxisAttrs>(step.attrs.get());
     const Layout &at = step.operands[1], &out = step.operands[3];
     copies_.add(0, step.operands[0], 3, out, device);
@@ -168,10 +203,24 @@ class ScatterAxisKernel final : public OpKernel {
     p.outer = num_elements(Shape(at.shape.begin(), at.shape.begin() + axis_));
     p.inner = num_elements(Shape(at.shape.begin() + axis_ + 1, at.shape.end()));
     p.parts = parts_for(p.n, p.outer * p.inner);
-    kernel_.function = device.kernel(
-        "scatter",
-        kernel_source("ScatterAxisArguments", "scatter_axis", instance(a.mode, out.dtype)),
-        "scatter_kernel");
+    const Targets targets = axis_targets(step.attrs.get(), at, out);
+    if (targets.sorted()) {
+      ScatterArguments updates = {};
+      updates.positions = targets.count;
+      updates.columns = 1;
+      updates.position = {1, {targets.count}, {1}};
+      sorted_.emplace(targets, a.mode, out.dtype, updates, device);
+      kernel_.function = device.kernel("scatter",
+                                       kernel_source("ScatterAxisArguments", "axis_keys",
+                                                     cat("<", element_type(targets.key()), ">")),
+                                       "scatter_kernel");
+      return;
+    }
+    kernel_.function =
+        device.kernel("scatter",
+                      kernel_source("ScatterAxisArguments", "scatter_axis",
+                                    cat("<", scatter_instance(a.mode, out.dtype), ">")),
+                      "scatter_kernel");
   }
   void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
     copies_.launch(to, operands);
@@ -183,7 +232,10 @@ class ScatterAxisKernel final : public OpKernel {
     block.p.updates = address(2);
     block.p.out = address(3);
     block.p.record = static_cast<int64_t>(to.record);
-    kernel_.launch(to, blocks_for(lines * arguments_.parts), block.all());
+    if (!sorted_) return kernel_.launch(to, blocks_for(lines * arguments_.parts), block.all());
+    block.p.out = static_cast<int64_t>(operands[workspace_]);
+    kernel_.launch(to, blocks_for(lines * arguments_.n), block.all());
+    sorted_->launch(to, block.p.out, address(2), address(3));
   }
   bool checks() const override { return true; }
   void raise(const device::ErrorRecord& record) const override {
@@ -194,14 +246,17 @@ class ScatterAxisKernel final : public OpKernel {
   ScatterAxisArguments arguments_ = {};
   Copies copies_;
   Kernel kernel_;
+  std::optional<SortedUpdates> sorted_;
   const char* op_;
-  int axis_;
+  int axis_, workspace_;
   int64_t offsets_[4];
 };
 
-bool find_axis(const Attrs*, std::span<const Layout> operands, int, const DeviceState&,
+bool find_axis(const Attrs* attrs, std::span<const Layout> operands, int, const DeviceState&,
                Requirements& needs) {
   const Layout& out = operands[3];
+  const Targets targets = axis_targets(attrs, operands[1], out);
+  if (targets.sorted()) needs.workspace = targets.workspace();
   needs.inputs = {Accepts::any, Accepts::rows, Accepts::rows};
   needs.in_place = 1;
   return is_row_contiguous(out.shape, out.strides);

@@ -1,4 +1,5 @@
-// Sorts along an axis, and searches. A partition is a sort.
+// Sorts along an axis, and searches. Short lines, and keys that are no integers, are merged; a
+// partition of a short line is a sort.
 #include "mlx/ops/sort.h"
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include "mlx/backend/gpu/families/family.h"
 #include "mlx/backend/gpu/families/fused.h"
 #include "mlx/backend/gpu/families/index.h"
+#include "mlx/backend/gpu/families/radix.h"
 
 namespace mlx::core::gpu {
 
@@ -15,7 +17,12 @@ namespace {
 using device::SearchArguments;
 using device::SortArguments;
 
-constexpr int64_t kSlots = 1024;
+constexpr int64_t kSlots = 1024, kShort = 512;
+
+RadixProblem problem_of(const SortArguments& p, Dtype t, bool positions, int64_t kth) {
+  return {t, positions, p.lines, p.n, p.stride, t.size(), kth};
+}
+bool by_radix(const RadixProblem& p) { return p.n > kShort && p.fits(); }
 
 SortArguments plan(const Attrs* attrs, const Layout& in) {
   const int axis = attrs_as<SortAttrs>(attrs).axis;
@@ -51,6 +58,29 @@ Form form_of(Dtype t) {
 FunctionHandle kernel(const std::string& call, DeviceState& device) {
   return device.kernel("sort", call, "sort_kernel");
 }
+
+class RadixKernel final : public OpKernel {
+ public:
+  RadixKernel(const Step& step, const RadixProblem& problem, DeviceState& device)
+      : sort_(problem, device), workspace_(step.workspace) {
+    const Layout &in = step.operands[0], &out = step.operands[1];
+    in_ = in.offset * in.dtype.size();
+    out_ = out.offset * out.dtype.size();
+  }
+  void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
+    sort_.launch(to,
+                 {.in = static_cast<int64_t>(operands[0]) + in_,
+                  .out = static_cast<int64_t>(operands[1]) + out_,
+                  .keys = 0,
+                  .places = 0,
+                  .workspace = workspace_ < 0 ? 0 : static_cast<int64_t>(operands[workspace_])});
+  }
+
+ private:
+  RadixSort sort_;
+  int workspace_;
+  int64_t in_, out_;
+};
 
 class SortKernel final : public OpKernel {
  public:
@@ -101,15 +131,22 @@ bool find_sort(const Attrs* attrs, std::span<const Layout> operands, int n_input
   const Layout& out = operands[n_inputs];
   needs.inputs = {Accepts::rows};
   const SortArguments p = plan(attrs, operands[0]);
-  if (p.tiles > 1)
+  const RadixProblem radix =
+      problem_of(p, operands[0].dtype, positions, attrs_as<SortAttrs>(attrs).kth);
+  if (by_radix(radix))
+    needs.workspace = radix.workspace();
+  else if (p.tiles > 1)
     needs.workspace =
         static_cast<size_t>(2 * p.lines * p.n * form_of<positions>(operands[0].dtype).bytes);
   return is_row_contiguous(out.shape, out.strides);
 }
 template <bool positions>
 std::unique_ptr<const OpKernel> prepare_sort(const Step& step, DeviceState& device) {
-  return std::make_unique<const SortKernel>(step, form_of<positions>(step.operands[0].dtype),
-                                            device);
+  const Dtype t = step.operands[0].dtype;
+  const SortArguments p = plan(step.attrs.get(), step.operands[0]);
+  const RadixProblem radix = problem_of(p, t, positions, attrs_as<SortAttrs>(step.attrs.get()).kth);
+  if (by_radix(radix)) return std::make_unique<const RadixKernel>(step, radix, device);
+  return std::make_unique<const SortKernel>(step, form_of<positions>(t), device);
 }
 
 class SearchKernel final : public OpKernel {

@@ -80,6 +80,17 @@ struct ScatterAxisArguments {
   int64_t out, updates, indices, type, record;
   int64_t outer, n, inner, size, parts;
 };
+/// Keys of updates: targets, counted in units.
+struct TargetKeysArguments {
+  int64_t keys, count, unit;
+  Positions at;
+};
+/// Updates by their sorted keys; `places` are their positions.
+struct SortedUpdatesArguments {
+  int64_t out, updates, keys, places;
+  int64_t positions, columns, unit;
+  Axes target, position, column;  ///< as those of ScatterArguments
+};
 struct RandomArguments {
   int64_t keys, out, count, bytes;  ///< keys, and bytes for each
 };
@@ -95,6 +106,17 @@ struct SortArguments {
   int64_t lines, n, stride;
   int64_t tile, tiles;  ///< elements sorted at once, a power of two; tiles of a line
   int64_t width, last;  ///< of the runs that are merged; whether that ends it
+};
+/// Keys of lines, sorted by their bytes; addresses are 0 where there is nothing to read or write.
+struct RadixArguments {
+  int64_t in, from, from_at;    ///< elements; keys of an earlier pass, and their positions
+  int64_t out, to, to_at;       ///< results; keys and positions
+  int64_t counts, clear;        ///< of bytes; how many words of 4 bytes are zero at first
+  int64_t ticket, states;       ///< of the pass: tiles that have begun; sums of the tiles
+  int64_t lines, n, stride;     ///< lines lie as those of SortArguments
+  int64_t tiles, parts, part;   ///< of a line; parts that are counted at once, and their length
+  int64_t pass, passes, shift;  ///< the pass, the bytes that differ, and where the pass has its own
+  int64_t kth;                  ///< the rank that is selected
 };
 struct SearchArguments {
   int64_t sorted, values, out;

@@ -6,6 +6,72 @@
 
 namespace mlx::core::device {
 
+/// Some neighbours as one access takes them.
+template <class T, int N>
+struct alignas(sizeof(T) * N) Piece {
+  T x[N];
+};
+struct alignas(16) FourWords {
+  uint32_t w[4];
+};
+template <int Bytes>
+using Word = std::conditional_t<
+    Bytes == 16, FourWords,
+    std::conditional_t<Bytes == 8, uint64_t,
+                       std::conditional_t<Bytes == 4, uint32_t,
+                                          std::conditional_t<Bytes == 2, uint16_t, uint8_t>>>>;
+template <class T, int V>
+inline constexpr int kPiece = sizeof(T) * V < 16 ? V
+                              : sizeof(T) < 16   ? int(16 / sizeof(T))
+                                                 : 1;
+/// Whether V neighbours are there, and lie in whole pieces.
+template <class T, int V, class I>
+MLX_FN bool is_whole(const T* at, I left) {
+  constexpr uint64_t bytes = sizeof(T) * kPiece<T, V>;
+  return left >= static_cast<I>(V) && reinterpret_cast<uint64_t>(at) % bytes == 0;
+}
+
+/// V neighbours; where fewer are left, the first one in the place of others.
+template <class T, int V, class I>
+MLX_FN void load_some(T (&to)[V], const T* from, I left) {
+  constexpr int N = kPiece<T, V>;
+  if constexpr (V == 1) {
+    to[0] = from[0];
+  } else if (is_whole<T, V>(from, left)) {
+    using W = Word<sizeof(T) * N>;
+#pragma unroll
+    for (int k = 0; k < V; k += N) {
+      const auto piece = __builtin_bit_cast(Piece<T, N>, *reinterpret_cast<const W*>(from + k));
+#pragma unroll
+      for (int j = 0; j < N; ++j) to[k + j] = piece.x[j];
+    }
+  } else {
+#pragma unroll
+    for (int k = 0; k < V; ++k) to[k] = from[static_cast<I>(k) < left ? k : 0];
+  }
+}
+/// As many of V neighbours as are left.
+template <class T, int V, class I>
+MLX_FN void store_some(T* to, const T (&from)[V], I left) {
+  constexpr int N = kPiece<T, V>;
+  if constexpr (V == 1) {
+    to[0] = from[0];
+  } else if (is_whole<T, V>(to, left)) {
+    using W = Word<sizeof(T) * N>;
+#pragma unroll
+    for (int k = 0; k < V; k += N) {
+      Piece<T, N> piece;
+#pragma unroll
+      for (int j = 0; j < N; ++j) piece.x[j] = from[k + j];
+      *reinterpret_cast<W*>(to + k) = __builtin_bit_cast(W, piece);
+    }
+  } else {
+#pragma unroll
+    for (int k = 0; k < V; ++k)
+      if (static_cast<I>(k) < left) to[k] = from[k];
+  }
+}
+
 /// start + number * step in 64-bit integers, wrapping to the width of T.
 template <class T>
 MLX_FN T integer_position(int64_t number, int64_t start, int64_t step) {

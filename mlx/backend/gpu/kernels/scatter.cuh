@@ -1,5 +1,6 @@
 // Writes at indices. An element belongs to one thread, which applies its updates in order: results
-// do not depend on when threads run.
+// do not depend on when threads run. A thread finds its updates among all, or, where there are
+// many, as neighbours after a stable sort by their targets.
 #pragma once
 
 #include "mlx/backend/gpu/kernels/index.cuh"
@@ -99,6 +100,73 @@ MLX_FN void scatter_axis(const ScatterAxisArguments& p) {
       if (index < 0 || part_of(index, p.parts) != part) continue;
       T& x = out[(o * p.size + index) * p.inner + i];
       x = combined<M>(x, updates[from]);
+    }
+  }
+}
+
+//--- sorted updates
+
+/// The key of an update whose index is out of range.
+template <class K>
+inline constexpr K kNoKey = static_cast<K>(~K(0));
+
+template <class K>
+MLX_FN void target_keys(const TargetKeysArguments& p) {
+  K* keys = reinterpret_cast<K*>(p.keys);
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < p.count;
+       i += static_cast<int64_t>(gridDim.x) * kThreads) {
+    const int64_t offset = indexed_offset(p.at, i);
+    keys[i] = offset == kNowhere ? kNoKey<K> : static_cast<K>(offset / p.unit);
+  }
+}
+/// The same for scatter_axis; `out` has the keys.
+template <class K>
+MLX_FN void axis_keys(const ScatterAxisArguments& p) {
+  K* keys = reinterpret_cast<K*>(p.out);
+  const int64_t count = p.outer * p.n * p.inner;
+  for (int64_t x = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; x < count;
+       x += static_cast<int64_t>(gridDim.x) * kThreads) {
+    const int64_t o = x / (p.n * p.inner), i = x % p.inner;
+    const int64_t index =
+        checked_index(load_index(p.indices, p.type, x), p.type, p.size, 1, p.record, 0);
+    keys[x] = index < 0 ? kNoKey<K> : static_cast<K>((o * p.size + index) * p.inner + i);
+  }
+}
+
+/// A thread has a column of one target, if its update is the first there; of assignments the last
+/// one counts.
+template <Mode M, class T, class K, class I>
+MLX_FN void apply_sorted(const SortedUpdatesArguments& p) {
+  constexpr int kSome = 8;  // updates that are read before one of them is applied
+  const T* updates = reinterpret_cast<const T*>(p.updates);
+  const K* keys = reinterpret_cast<const K*>(p.keys);
+  const auto* places = reinterpret_cast<const uint32_t*>(p.places);
+  const I columns = static_cast<I>(p.columns), all = static_cast<I>(p.positions) * columns;
+  for (I x = static_cast<I>(blockIdx.x) * kThreads + threadIdx.x; x < all;
+       x += static_cast<I>(gridDim.x) * kThreads) {
+    const int64_t first = static_cast<int64_t>(x / columns);
+    const int64_t column = static_cast<int64_t>(x % columns);
+    const K key = keys[first];
+    const int64_t beside = M == Mode::set ? first + 1 : first - 1;
+    if (key == kNoKey<K> || (beside >= 0 && beside < p.positions && keys[beside] == key)) continue;
+    T& to = reinterpret_cast<T*>(
+        p.out)[static_cast<int64_t>(key) * p.unit + offset_of(p.target, column)];
+    const T* from = updates + offset_of(p.column, column);
+    auto update = [&](int64_t i) { return from[offset_of(p.position, places[i])]; };
+    if constexpr (M == Mode::set) {
+      to = update(first);
+    } else {
+      T value = to;
+      int64_t i = first;
+      for (; i + kSome <= p.positions && keys[i + kSome - 1] == key; i += kSome) {
+        T some[kSome];
+#pragma unroll
+        for (int k = 0; k < kSome; ++k) some[k] = update(i + k);
+#pragma unroll
+        for (int k = 0; k < kSome; ++k) value = combined<M>(value, some[k]);
+      }
+      for (; i < p.positions && keys[i] == key; ++i) value = combined<M>(value, update(i));
+      to = value;
     }
   }
 }

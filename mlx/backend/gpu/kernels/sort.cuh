@@ -156,7 +156,8 @@ struct ValuesAt : LongPositions<T_> {
 };
 
 /// Where a line begins.
-MLX_FN int64_t line_offset(const SortArguments& p, int64_t line) {
+template <class Arguments>
+MLX_FN int64_t line_offset(const Arguments& p, int64_t line) {
   return line / p.stride * p.n * p.stride + line % p.stride;
 }
 

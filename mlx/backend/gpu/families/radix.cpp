@@ -1,0 +1,127 @@
+// The launches of radix sorts: a block for each short line; else counts, then a pass for each byte.
+#include "mlx/backend/gpu/families/radix.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace mlx::core::gpu {
+
+namespace {
+
+using device::RadixArguments;
+
+constexpr int64_t kThreads = 256, kDigits = 256, kPlaceBytes = 4;
+constexpr int64_t kAlign = 256;   // bytes
+constexpr int64_t kTickets = 64;  // words before the states, at least one for each pass
+
+int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+/// Keys that a thread has at once.
+int64_t most_each(Dtype t) { return t.size() > 4 ? 16 : 32; }
+int64_t each_in_pass(Dtype t) { return t.size() > 4 ? 8 : 16; }
+int64_t tiles(const RadixProblem& p) {
+  const int64_t tile = each_in_pass(p.dtype) * kThreads;
+  return (p.n + tile - 1) / tile;
+}
+int64_t passes(const RadixProblem& p) { return p.selects() ? 1 : p.bytes; }
+/// Words of 4 bytes that are zero at first: counts, tickets, states.
+int64_t count_words(const RadixProblem& p) { return p.lines * p.bytes * kDigits; }
+int64_t cleared_words(const RadixProblem& p) {
+  return count_words(p) + kTickets + passes(p) * p.lines * tiles(p) * kDigits;
+}
+/// Keys between passes lie in at most two places.
+int64_t buffers(const RadixProblem& p) { return std::min<int64_t>(passes(p) - 1, 2); }
+int64_t buffer_bytes(const RadixProblem& p, int64_t element) {
+  return aligned(p.lines * p.n * element);
+}
+
+FunctionHandle kernel(const std::string& call, DeviceState& device) {
+  return device.kernel(
+      "radix", cat("MLX_IN_STEP_KERNEL(radix_kernel, RadixArguments, p) { ", call, "(p); }\n"),
+      "radix_kernel");
+}
+
+}  // namespace
+
+bool RadixProblem::fits() const { return !is_complex(dtype) && n < (int64_t{1} << 30); }
+bool RadixProblem::is_short() const { return n <= most_each(dtype) * kThreads; }
+size_t RadixProblem::workspace() const {
+  if (is_short()) return 0;
+  return static_cast<size_t>(aligned(cleared_words(*this) * 4) +
+                             buffers(*this) * (buffer_bytes(*this, dtype.size()) +
+                                               (positions ? buffer_bytes(*this, kPlaceBytes) : 0)));
+}
+
+RadixSort::RadixSort(const RadixProblem& problem, DeviceState& device) : problem_(problem) {
+  const RadixProblem& q = problem_;
+  RadixArguments& p = arguments_;
+  p.lines = q.lines;
+  p.n = q.n;
+  p.stride = q.stride;
+  p.passes = q.bytes;
+  p.kth = q.kth;
+  const std::string form =
+      cat(q.positions ? "RadixPositions<" : "RadixValues<", element_type(q.dtype), ">");
+  if (q.lines * q.n == 0) return;
+  if (q.is_short()) {
+    const auto each = std::bit_ceil(static_cast<uint64_t>((q.n + kThreads - 1) / kThreads));
+    rows_.function = kernel(cat("radix_rows<", form, ", ", each, ">"), device);
+    return;
+  }
+  p.tiles = tiles(q);
+  p.clear = cleared_words(q);
+  p.part = 8 * each_in_pass(q.dtype) * kThreads;
+  p.parts = (q.n + p.part - 1) / p.part;
+  const std::string each = cat(", ", each_in_pass(q.dtype), ">");
+  clear_.function = kernel("radix_clear", device);
+  counts_.function = kernel(q.selects() ? cat("select_counts<", form, ">")
+                                        : cat("radix_counts<", form, ", ", q.bytes, ">"),
+                            device);
+  pass_.function = kernel(cat(q.selects() ? "part_line<" : "radix_pass<", form, each), device);
+}
+
+void RadixSort::launch(const Enqueue& to, const Operands& at) const {
+  if (problem_.lines * problem_.n == 0) return;
+  ArgumentBlock<RadixArguments> block{.p = arguments_};
+  RadixArguments& p = block.p;
+  p.in = at.in;
+  p.out = at.out;
+  p.to = at.keys;
+  p.to_at = at.places;
+  if (rows_.function) return rows_.launch(to, std::min<int64_t>(p.lines, 1 << 20), block.all());
+  p.counts = at.workspace;
+  p.ticket = p.counts + count_words(problem_) * 4;
+  p.states = p.ticket + kTickets * 4;
+  clear_.launch(to, std::min<int64_t>((p.clear + kThreads - 1) / kThreads, 1 << 16), block.all());
+  const int64_t parts = std::min<int64_t>(p.lines * p.parts, 1 << 20);
+  if (!problem_.selects()) {
+    counts_.launch(to, parts, block.all());
+    return launch_passes(to, at, p);
+  }
+  for (p.pass = 0; p.pass < p.passes; ++p.pass) {
+    p.shift = 8 * (p.passes - 1 - p.pass);
+    counts_.launch(to, parts, block.all());
+  }
+  pass_.launch(to, p.lines * p.tiles, block.all());
+}
+
+void RadixSort::launch_passes(const Enqueue& to, const Operands& at, RadixArguments& p) const {
+  const int64_t keys = at.workspace + aligned(p.clear * 4),
+                key_bytes = buffer_bytes(problem_, problem_.dtype.size()),
+                places = keys + buffers(problem_) * key_bytes,
+                place_bytes = buffer_bytes(problem_, kPlaceBytes);
+  for (p.pass = 0; p.pass < p.passes; ++p.pass) {
+    const bool last = p.pass == p.passes - 1;
+    p.shift = 8 * p.pass;
+    p.from = p.pass == 0 ? 0 : p.to;
+    p.from_at = p.pass == 0 ? 0 : p.to_at;
+    p.out = last ? at.out : 0;
+    p.to = last ? at.keys : keys + p.pass % 2 * key_bytes;
+    p.to_at = last ? at.places : problem_.positions ? places + p.pass % 2 * place_bytes : 0;
+    ArgumentBlock<RadixArguments> block{.p = p};
+    pass_.launch(to, p.lines * p.tiles, block.all());
+    p.ticket += 4;
+    p.states += p.lines * p.tiles * kDigits * 4;
+  }
+}
+
+}  // namespace mlx::core::gpu

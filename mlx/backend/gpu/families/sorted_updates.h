@@ -1,0 +1,44 @@
+// Updates at indices, sorted by their targets, so that those of one target are neighbours in order.
+#pragma once
+
+#include <string>
+
+#include "mlx/backend/gpu/families/radix.h"
+#include "mlx/ops/scatter.h"
+
+namespace mlx::core::gpu {
+
+/// More updates than a thread walks to find its own.
+inline constexpr int64_t kWalked = 256;
+
+/// Where updates go: targets are `unit` elements apart, from 0 to `last` of them.
+struct Targets {
+  int64_t count, unit, last;
+  /// Whether to sort. Few updates, and more than have room, are walked.
+  bool sorted() const { return count > kWalked && problem().fits(); }
+  /// The dtype of a target's number.
+  Dtype key() const;
+  RadixProblem problem() const;
+  size_t workspace() const;
+};
+
+/// The mode and the element type in the source of a kernel: assignments only move bytes.
+std::string scatter_instance(ScatterMode mode, Dtype t);
+
+/// The sort, and the kernel that applies the updates.
+class SortedUpdates {
+ public:
+  SortedUpdates(const Targets& targets, ScatterMode mode, Dtype dtype,
+                const device::ScatterArguments& p, DeviceState& device);
+  int64_t unit() const { return arguments_.unit; }
+  /// Addresses: `workspace` begins with the keys.
+  void launch(const Enqueue& to, int64_t workspace, int64_t updates, int64_t out) const;
+
+ private:
+  Targets targets_;
+  RadixSort sort_;
+  device::SortedUpdatesArguments arguments_ = {};
+  Kernel apply_;
+};
+
+}  // namespace mlx::core::gpu

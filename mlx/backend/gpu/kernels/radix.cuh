@@ -1,0 +1,421 @@
+// Radix sorts, stable: a pass orders lines by one byte of their keys. A block ranks a tile, learns
+// from the tiles before it how many keys of each byte they have, and writes its own behind them.
+// Selection counts bytes from the highest on; a last pass parts the line at the key it has found.
+#pragma once
+
+#include "mlx/backend/gpu/kernels/sort.cuh"
+
+namespace mlx::core::device {
+
+inline constexpr int kDigits = 256, kWarps = kThreads / 32;
+
+//--- what is sorted
+
+/// Values, whose keys say what they are.
+template <class T_>
+struct RadixValues {
+  using T = T_;
+  using K = typename Key<T>::K;
+  using Result = T;
+  static constexpr bool kPositions = false;
+  static MLX_FN K key(T x) { return Key<T>::of(x); }
+  static MLX_FN Result result(K key, uint32_t) { return Key<T>::value(key); }
+};
+/// Positions of values.
+template <class T_>
+struct RadixPositions {
+  using T = T_;
+  using K = typename Key<T>::K;
+  using Result = uint32_t;
+  static constexpr bool kPositions = true;
+  static MLX_FN K key(T x) { return Key<T>::ordered(x); }
+  static MLX_FN Result result(K, uint32_t position) { return position; }
+};
+
+/// A byte of keys, and how many keys of the line have each of its values, where that counts.
+template <class K>
+struct ByByte {
+  static constexpr int kBits = 8;
+  int shift;
+  const uint32_t* counts;
+  MLX_FN int operator()(K key) const { return static_cast<int>(key >> shift) & 255; }
+  MLX_FN uint32_t count(int digit) const { return counts ? counts[digit] : 0; }
+};
+/// The side of a key on which others lie.
+template <class K>
+struct BySide {
+  static constexpr int kBits = 2;
+  K key;
+  uint32_t less, equal;
+  MLX_FN int operator()(K other) const { return other < key ? 0 : other == key ? 1 : 2; }
+  MLX_FN uint32_t count(int digit) const { return digit == 0 ? less : digit == 1 ? equal : 0; }
+};
+
+//--- ranks within a tile
+
+/// The sum of what the threads before the calling one have.
+MLX_FN uint64_t sum_before(uint64_t x) {
+  MLX_SHARED uint64_t parts[kWarps];
+  const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
+  uint64_t sum = x;
+#pragma unroll
+  for (int d = 1; d < 32; d *= 2) {
+    const uint64_t y = __shfl_up_sync(~0u, sum, d);
+    if (lane >= d) sum += y;
+  }
+  if (lane == 31) parts[warp] = sum;
+  __syncthreads();
+  for (int w = 0; w < warp; ++w) sum += parts[w];
+  __syncthreads();
+  return sum - x;
+}
+
+/// The threads of the warp that have the same digit, a bit each.
+template <int Bits>
+MLX_FN unsigned same_digit(int digit) {
+  unsigned same = ~0u;
+#pragma unroll
+  for (int b = 0; b < Bits; ++b) {
+    const unsigned ones = __ballot_sync(~0u, digit >> b & 1);
+    same &= digit >> b & 1 ? ones : ~ones;
+  }
+  return same;
+}
+
+/// The place in a tile of key j of the calling thread; neighbours are a warp's.
+template <int Each>
+MLX_FN int place_of(int j) {
+  return static_cast<int>(threadIdx.x) / 32 * (32 * Each) + j * 32 +
+         static_cast<int>(threadIdx.x) % 32;
+}
+
+/// For the digit whose number is the thread's: where it begins in the ordered tile and in the
+/// ordered line, and how many keys of the tile have it.
+struct Tally {
+  uint32_t first, line_first, count;
+};
+
+/// Ranks the first `count` keys of a tile; those beyond come last. `tell` is called with a digit's
+/// number of keys as soon as that is known.
+template <int Each, class K, class Digits, class Tell>
+MLX_FN Tally rank_tile(const K (&keys)[Each], int count, const Digits& digits,
+                       uint32_t (&slots)[Each], Tell tell) {
+  MLX_SHARED uint32_t counters[kWarps][kDigits];
+  const int t = static_cast<int>(threadIdx.x), lane = t % 32;
+  uint32_t* own = counters[t / 32];
+  auto digit_of = [&](int j) {
+    return place_of<Each>(j) < count ? digits(keys[j]) : (1 << Digits::kBits) - 1;
+  };
+  __syncthreads();
+#pragma unroll
+  for (int w = 0; w < kWarps; ++w) counters[w][t] = 0;
+  __syncthreads();
+#pragma unroll
+  for (int j = 0; j < Each; ++j) {
+    const int digit = digit_of(j);
+    const unsigned same = same_digit<Digits::kBits>(digit);
+    const int leader = __ffs(same) - 1;
+    uint32_t before = 0;
+    if (lane == leader) {
+      before = own[digit];
+      own[digit] = before + static_cast<uint32_t>(__popc(same));
+    }
+    before = __shfl_sync(~0u, before, leader);
+    __syncwarp();
+    slots[j] = before + static_cast<uint32_t>(__popc(same & ((1u << lane) - 1)));
+  }
+  __syncthreads();
+  Tally tally = {};
+#pragma unroll
+  for (int w = 0; w < kWarps; ++w) {
+    const uint32_t n = counters[w][t];
+    counters[w][t] = tally.count;
+    tally.count += n;
+  }
+  tell(tally.count);
+  const uint64_t before =
+      sum_before(static_cast<uint64_t>(digits.count(t)) << 32 | static_cast<uint64_t>(tally.count));
+  tally.first = static_cast<uint32_t>(before);
+  tally.line_first = static_cast<uint32_t>(before >> 32);
+#pragma unroll
+  for (int w = 0; w < kWarps; ++w) counters[w][t] += tally.first;
+  __syncthreads();
+#pragma unroll
+  for (int j = 0; j < Each; ++j) slots[j] += own[digit_of(j)];
+  return tally;
+}
+
+/// The keys of a line from `first` on that are the calling thread's, of `count` in the tile.
+template <class F, int Each>
+MLX_FN void load_keys(const RadixArguments& p, int64_t line, int64_t first, int count,
+                      typename F::K (&keys)[Each]) {
+  using K = typename F::K;
+  const auto* in = reinterpret_cast<const typename F::T*>(p.in) + line_offset(p, line);
+  const K* from = reinterpret_cast<const K*>(p.from) + line * p.n;
+#pragma unroll
+  for (int j = 0; j < Each; ++j) {
+    const int i = place_of<Each>(j);
+    keys[j] = static_cast<K>(~K(0));
+    if (i < count) keys[j] = p.from ? from[first + i] : F::key(in[(first + i) * p.stride]);
+  }
+}
+
+//--- lines of one tile: a block has a line
+
+template <class F, int Each>
+MLX_FN void radix_rows(const RadixArguments& p) {
+  using K = typename F::K;
+  constexpr int kBytes = F::kPositions && sizeof(K) < 4 ? 4 : sizeof(K);
+  MLX_SHARED uint64_t memory[Each * kThreads * kBytes / 8];
+  K* staged = reinterpret_cast<K*>(memory);
+  uint32_t* staged_at = reinterpret_cast<uint32_t*>(memory);
+  const int count = static_cast<int>(p.n);
+  for (int64_t line = blockIdx.x; line < p.lines; line += gridDim.x) {
+    K keys[Each];
+    uint32_t at[Each], slots[Each];
+    load_keys<F, Each>(p, line, 0, count, keys);
+#pragma unroll
+    for (int j = 0; j < Each; ++j) at[j] = static_cast<uint32_t>(place_of<Each>(j));
+    for (int pass = 0; pass < static_cast<int>(p.passes); ++pass) {
+      const ByByte<K> digits{pass * 8, nullptr};
+      rank_tile<Each>(keys, count, digits, slots, [](uint32_t) {});
+#pragma unroll
+      for (int j = 0; j < Each; ++j) staged[slots[j]] = keys[j];
+      __syncthreads();
+#pragma unroll
+      for (int j = 0; j < Each; ++j) keys[j] = staged[place_of<Each>(j)];
+      if constexpr (F::kPositions) {
+        __syncthreads();
+#pragma unroll
+        for (int j = 0; j < Each; ++j) staged_at[slots[j]] = at[j];
+        __syncthreads();
+#pragma unroll
+        for (int j = 0; j < Each; ++j) at[j] = staged_at[place_of<Each>(j)];
+      }
+    }
+    auto* out = reinterpret_cast<typename F::Result*>(p.out) + line_offset(p, line);
+#pragma unroll
+    for (int j = 0; j < Each; ++j) {
+      const int i = place_of<Each>(j);
+      if (i >= count) continue;
+      if (p.out) out[i * p.stride] = F::result(keys[j], at[j]);
+      if (p.to) reinterpret_cast<K*>(p.to)[line * p.n + i] = keys[j];
+      if (p.to_at) reinterpret_cast<uint32_t*>(p.to_at)[line * p.n + i] = at[j];
+    }
+  }
+}
+
+//--- long lines
+
+MLX_FN uint32_t* counts_of(const RadixArguments& p, int64_t line, int64_t pass) {
+  return reinterpret_cast<uint32_t*>(p.counts) + (line * p.passes + pass) * kDigits;
+}
+
+MLX_FN void radix_clear(const RadixArguments& p) {
+  auto* words = reinterpret_cast<uint32_t*>(p.counts);
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < p.clear;
+       i += static_cast<int64_t>(gridDim.x) * kThreads)
+    words[i] = 0;
+}
+
+/// Calls f(line, key) for the keys of each part of a line; `begin` before a part, `end` behind it.
+template <class F, class Begin, class Each, class End>
+MLX_FN void each_part(const RadixArguments& p, Begin begin, Each f, End end) {
+  for (int64_t b = blockIdx.x; b < p.lines * p.parts; b += gridDim.x) {
+    const int64_t line = b / p.parts, first = b % p.parts * p.part;
+    const int64_t last = first + p.part < p.n ? first + p.part : p.n;
+    const auto* in = reinterpret_cast<const typename F::T*>(p.in) + line_offset(p, line);
+    begin(line);
+    for (int64_t i = first + threadIdx.x; i < last; i += 4 * kThreads) {
+      typename F::T x[4];
+#pragma unroll
+      for (int j = 0; j < 4; ++j)
+        x[j] = in[(i + j * kThreads < last ? i + j * kThreads : i) * p.stride];
+#pragma unroll
+      for (int j = 0; j < 4; ++j)
+        if (i + j * kThreads < last) f(F::key(x[j]));
+    }
+    end(line);
+  }
+}
+
+/// How often each byte of keys has each value, in each line.
+template <class F, int Passes>
+MLX_FN void radix_counts(const RadixArguments& p) {
+  MLX_SHARED uint32_t counters[Passes][kDigits];
+  const int t = static_cast<int>(threadIdx.x);
+  each_part<F>(
+      p,
+      [&](int64_t) {
+        for (int q = 0; q < Passes; ++q) counters[q][t] = 0;
+        __syncthreads();
+      },
+      [&](typename F::K key) {
+#pragma unroll
+        for (int q = 0; q < Passes; ++q)
+          atomicAdd(&counters[q][static_cast<int>(key >> (8 * q)) & 255], 1u);
+      },
+      [&](int64_t line) {
+        __syncthreads();
+        for (int q = 0; q < Passes; ++q)
+          if (counters[q][t]) atomicAdd(counts_of(p, line, q) + t, counters[q][t]);
+        __syncthreads();
+      });
+}
+
+/// What a tile tells the tiles behind it of a digit: two bits, and a number of keys.
+inline constexpr uint32_t kOwn = 1u << 30, kAll = 2u << 30, kNumber = kOwn - 1;
+
+/// How many keys of the calling thread's digit the line's earlier tiles have. Tiles begin in the
+/// order of their numbers, so that the ones before are at work or done.
+MLX_FN uint32_t look_back(volatile uint32_t* state, int64_t tile, uint32_t own) {
+  if (tile == 0) {
+    *state = kAll | own;
+    return 0;
+  }
+  uint32_t before = 0;
+  for (volatile uint32_t* other = state - kDigits;;) {
+    const uint32_t told = *other;
+    if (told == 0) continue;
+    before += told & kNumber;
+    if (told & kAll) break;
+    other -= kDigits;
+  }
+  *state = kAll | (before + own);
+  return before;
+}
+
+/// A tile of a line, ordered by a digit of its keys, to its places in the line.
+template <class F, int Each, class Digits>
+MLX_FN void place_tile(const RadixArguments& p, int64_t line, int64_t tile, const Digits& digits) {
+  using K = typename F::K;
+  constexpr int kTile = Each * kThreads;
+  constexpr int kBytes = F::kPositions && sizeof(K) < 4 ? 4 : sizeof(K);
+  MLX_SHARED uint64_t memory[kTile * kBytes / 8];
+  MLX_SHARED uint32_t base[kDigits];
+  K* staged = reinterpret_cast<K*>(memory);
+  const int t = static_cast<int>(threadIdx.x);
+  const int64_t first = tile * kTile;
+  const int count = static_cast<int>(p.n - first < kTile ? p.n - first : kTile);
+  K keys[Each];
+  uint32_t slots[Each], places[Each];
+  load_keys<F, Each>(p, line, first, count, keys);
+  volatile uint32_t* state =
+      reinterpret_cast<uint32_t*>(p.states) + (line * p.tiles + tile) * kDigits + t;
+  const Tally tally = rank_tile<Each>(keys, count, digits, slots, [&](uint32_t own) {
+    if (tile > 0) *state = kOwn | own;
+  });
+#pragma unroll
+  for (int j = 0; j < Each; ++j) staged[slots[j]] = keys[j];
+  base[t] = tally.line_first + look_back(state, tile, tally.count) - tally.first;
+  __syncthreads();
+  auto* out = reinterpret_cast<typename F::Result*>(p.out) + line_offset(p, line);
+#pragma unroll
+  for (int j = 0; j < Each; ++j) {
+    const int s = t + j * kThreads;
+    if (s >= count) continue;
+    const K key = staged[s];
+    places[j] = base[digits(key)] + static_cast<uint32_t>(s);
+    if (p.to) reinterpret_cast<K*>(p.to)[line * p.n + places[j]] = key;
+    if constexpr (!F::kPositions)
+      if (p.out) out[places[j] * p.stride] = F::result(key, 0);
+  }
+  if constexpr (F::kPositions) {
+    uint32_t* staged_at = reinterpret_cast<uint32_t*>(memory);
+    const auto* from = reinterpret_cast<const uint32_t*>(p.from_at) + line * p.n + first;
+    __syncthreads();
+#pragma unroll
+    for (int j = 0; j < Each; ++j) {
+      const int i = place_of<Each>(j);
+      if (i < count) staged_at[slots[j]] = p.from_at ? from[i] : static_cast<uint32_t>(first + i);
+    }
+    __syncthreads();
+#pragma unroll
+    for (int j = 0; j < Each; ++j) {
+      const int s = t + j * kThreads;
+      if (s >= count) continue;
+      if (p.to_at) reinterpret_cast<uint32_t*>(p.to_at)[line * p.n + places[j]] = staged_at[s];
+      if (p.out) out[places[j] * p.stride] = staged_at[s];
+    }
+  }
+}
+
+/// The next tile that no block has begun.
+MLX_FN int64_t next_tile(const RadixArguments& p) {
+  MLX_SHARED uint32_t ticket;
+  if (threadIdx.x == 0) ticket = atomicAdd(reinterpret_cast<uint32_t*>(p.ticket), 1u);
+  __syncthreads();
+  return ticket;
+}
+
+template <class F, int Each>
+MLX_FN void radix_pass(const RadixArguments& p) {
+  const int64_t b = next_tile(p), line = b / p.tiles;
+  const ByByte<typename F::K> digits{static_cast<int>(p.shift), counts_of(p, line, p.pass)};
+  place_tile<F, Each>(p, line, b % p.tiles, digits);
+}
+
+//--- selection
+
+/// The highest bytes of the key of rank p.kth, as far as earlier passes counted them.
+template <class K>
+struct Selected {
+  K high;
+  uint32_t before, equal;  ///< keys that are smaller in those bytes, and that agree
+};
+template <class K>
+MLX_FN Selected<K> selected(const RadixArguments& p, int64_t line, int passes) {
+  MLX_SHARED uint32_t digit, before, equal;
+  Selected<K> s = {};
+  const auto kth = static_cast<uint32_t>(p.kth);
+  for (int q = 0; q < passes; ++q) {
+    const uint32_t own = counts_of(p, line, q)[threadIdx.x];
+    const uint32_t first = s.before + static_cast<uint32_t>(sum_before(own));
+    if (first <= kth && kth < first + own) {
+      digit = threadIdx.x;
+      before = first;
+      equal = own;
+    }
+    __syncthreads();
+    s = {static_cast<K>(static_cast<uint64_t>(s.high) << 8 | digit), before, equal};
+    __syncthreads();
+  }
+  return s;
+}
+
+/// How often the next byte has each value among the keys that agree with the selected one so far.
+template <class F>
+MLX_FN void select_counts(const RadixArguments& p) {
+  using K = typename F::K;
+  MLX_SHARED uint32_t counters[kDigits];
+  const int t = static_cast<int>(threadIdx.x), shift = static_cast<int>(p.shift);
+  K high = 0;
+  each_part<F>(
+      p,
+      [&](int64_t line) {
+        high = selected<K>(p, line, static_cast<int>(p.pass)).high;
+        counters[t] = 0;
+        __syncthreads();
+      },
+      [&](K key) {
+        const uint64_t bytes = static_cast<uint64_t>(key) >> shift;
+        if (bytes >> 8 == static_cast<uint64_t>(high))
+          atomicAdd(&counters[static_cast<int>(bytes) & 255], 1u);
+      },
+      [&](int64_t line) {
+        __syncthreads();
+        if (counters[t]) atomicAdd(counts_of(p, line, p.pass) + t, counters[t]);
+        __syncthreads();
+      });
+}
+
+/// Smaller keys, equal ones, larger ones, each in the order of the line.
+template <class F, int Each>
+MLX_FN void part_line(const RadixArguments& p) {
+  using K = typename F::K;
+  const int64_t b = next_tile(p), line = b / p.tiles;
+  const Selected<K> s = selected<K>(p, line, static_cast<int>(p.passes));
+  place_tile<F, Each>(p, line, b % p.tiles, BySide<K>{s.high, s.before, s.equal});
+}
+
+}  // namespace mlx::core::device
