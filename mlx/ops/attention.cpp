@@ -82,32 +82,121 @@ array attend(const Arrays& in, const AttentionAttrs& attrs, Stream s) {
   return make_node(op_attention, std::move(shape), in[0].dtype(), s, in, make_attrs(attrs));
 }
 
+/// The inputs of `op_attention`, checked, with a mask for each head.
+Arrays checked(Arrays in, const AttentionAttrs& attrs, Stream s) {
+  check_shapes(in[0], in[1], in[2]);
+  if (attrs.has_mask)
+    in[3] =
+        broadcast_to(in[3], {in[0].shape(0), in[0].shape(1), in[0].shape(2), in[1].shape(2)}, s);
+  return in;
+}
+
 Arrays build_attention(const Arrays& in, const Attrs* a, Stream s) {
   const auto& attrs = attrs_as<AttentionAttrs>(a);
-  check_shapes(in[0], in[1], in[2]);
-  Arrays inputs = in;
-  if (attrs.has_mask)
-    inputs[3] =
-        broadcast_to(in[3], {in[0].shape(0), in[0].shape(1), in[0].shape(2), in[1].shape(2)}, s);
-  return {attend(inputs, attrs, s)};
+  return {attend(checked(in, attrs, s), attrs, s)};
+}
+
+/// Whether the stream's device has a kernel for the derivative of these inputs.
+bool has_vjp_kernel(const Arrays& in, Stream s) {
+  const Dtype t = in[0].dtype();
+  if (s.device.type == Device::cpu) return t != float64;
+  constexpr int64_t kMostFeatures = 128;
+  return (t == float16 || t == bfloat16) &&
+         std::max(in[0].shape(3), in[2].shape(3)) <= kMostFeatures;
+}
+
+/// The cotangents through the formula, for derivatives of higher order and batched sinks.
+rules::Formula vjp_formula(const AttentionAttrs& attrs, Stream s) {
+  return [attrs, s](const Arrays& in) {
+    const Arrays inputs(in.begin(), in.end() - 1), grads{in.back()}, outputs(1);
+    std::vector<bool> requested(inputs.size());
+    std::fill_n(requested.begin(), 3, true);
+    Arrays out =
+        rules::formula_vjp(formula(attrs, s), {inputs, outputs, grads, nullptr, s, requested});
+    out.resize(3);
+    return out;
+  };
+}
+
+Arrays attend_vjp(const Arrays& in, const AttentionAttrs& attrs, Stream s) {
+  if (in[0].dtype() == float64) return vjp_formula(attrs, s)(in);
+  return make_bundle(op_attention_vjp,
+                     {{in[0].shape(), in[0].dtype()},
+                      {in[1].shape(), in[1].dtype()},
+                      {in[2].shape(), in[2].dtype()}},
+                     s, in, make_attrs(attrs));
 }
 
 Arrays attention_vjp(const RuleArgs& r) {
-  return rules::formula_vjp(formula(attrs_as<AttentionAttrs>(r.attrs), r.stream), r);
+  const auto& attrs = attrs_as<AttentionAttrs>(r.attrs);
+  bool of_others = false;  // a mask, sinks
+  for (size_t i = 3; i < r.inputs.size(); ++i)
+    of_others = of_others || (r.requested[i] && is_inexact(r.inputs[i].dtype()));
+  if (of_others || !has_vjp_kernel(r.inputs, r.stream))
+    return rules::formula_vjp(formula(attrs, r.stream), r);
+  Arrays in = r.inputs;
+  in.push_back(r.grads[0]);
+  Arrays out = attend_vjp(in, attrs, r.stream);
+  out.resize(r.inputs.size());
+  return out;
 }
 Arrays attention_jvp(const RuleArgs& r) {
   return rules::formula_jvp(formula(attrs_as<AttentionAttrs>(r.attrs), r.stream), r);
 }
 
+/// Inputs in the layout (batch, heads, positions, features) with the mapped axis in the batch;
+/// sinks stay as they are.
+Arrays merged_batches(const Arrays& in, const std::vector<int>& axes, const AttentionAttrs& attrs,
+                      Stream s) {
+  const int64_t n = rules::batch_size(in, axes);
+  Arrays merged = in;
+  for (size_t i = 0; i < in.size(); ++i)
+    if (!attrs.has_sinks || i != size_t{3} + attrs.has_mask)
+      merged[i] = flatten(rules::with_batch(in[i], axes[i], n, s), 0, 1, s);
+  return merged;
+}
+bool maps_sinks(const std::vector<int>& axes, const AttentionAttrs& attrs) {
+  return attrs.has_sinks && axes[3 + attrs.has_mask] >= 0;
+}
+rules::Batched split_batches(Arrays out, int64_t n, Stream s) {
+  for (array& x : out) x = unflatten(x, 0, {n, n ? x.shape(0) / n : 0}, s);
+  return {out, std::vector<int>(out.size(), 0)};
+}
+
 rules::Batched attention_vmap(const Arrays& in, const std::vector<int>& axes, const Attrs* a,
                               Stream s) {
   const auto& attrs = attrs_as<AttentionAttrs>(a);
-  if (attrs.has_sinks && axes.back() >= 0) return rules::formula_vmap(formula(attrs, s), in, axes);
-  int64_t n = rules::batch_size(in, axes), batch = in[0].shape(axes[0] == 0 ? 1 : 0);
-  Arrays merged = in;
-  for (int i = 0; i < 3 + attrs.has_mask; ++i)
-    merged[i] = flatten(rules::with_batch(in[i], axes[i], n, s), 0, 1, s);
-  return {{unflatten(attend(merged, attrs, s), 0, {n, batch}, s)}, {0}};
+  if (maps_sinks(axes, attrs)) return rules::formula_vmap(formula(attrs, s), in, axes);
+  return split_batches({attend(merged_batches(in, axes, attrs, s), attrs, s)},
+                       rules::batch_size(in, axes), s);
+}
+
+//--- the derivative
+
+Arrays build_attention_vjp(const Arrays& in, const Attrs* a, Stream s) {
+  const auto& attrs = attrs_as<AttentionAttrs>(a);
+  Arrays inputs = checked(Arrays(in.begin(), in.end() - 1), attrs, s);
+  Shape shape = in[0].shape();
+  shape.back() = in[2].shape(-1);
+  if (in.back().shape() != shape)
+    fail<ValueError>(kName, "a cotangent of shape ", to_string(in.back().shape()), "; shape ",
+                     to_string(shape), " is accepted");
+  inputs.push_back(in.back());
+  return attend_vjp(inputs, attrs, s);
+}
+
+Arrays attention_vjp_vjp(const RuleArgs& r) {
+  return rules::formula_vjp(vjp_formula(attrs_as<AttentionAttrs>(r.attrs), r.stream), r);
+}
+Arrays attention_vjp_jvp(const RuleArgs& r) {
+  return rules::formula_jvp(vjp_formula(attrs_as<AttentionAttrs>(r.attrs), r.stream), r);
+}
+rules::Batched attention_vjp_vmap(const Arrays& in, const std::vector<int>& axes, const Attrs* a,
+                                  Stream s) {
+  const auto& attrs = attrs_as<AttentionAttrs>(a);
+  if (maps_sinks(axes, attrs)) return rules::formula_vmap(vjp_formula(attrs, s), in, axes);
+  return split_batches(attend_vjp(merged_batches(in, axes, attrs, s), attrs, s),
+                       rules::batch_size(in, axes), s);
 }
 
 }  // namespace
@@ -118,6 +207,13 @@ constinit const OpDef op_attention{.name = "scaled_dot_product_attention",
                                    .vjp = attention_vjp,
                                    .jvp = attention_jvp,
                                    .vmap = attention_vmap};
+
+constinit const OpDef op_attention_vjp{.name = "scaled_dot_product_attention_vjp",
+                                       .kind = OpKind::bundle,
+                                       .build = build_attention_vjp,
+                                       .vjp = attention_vjp_vjp,
+                                       .jvp = attention_vjp_jvp,
+                                       .vmap = attention_vjp_vmap};
 
 namespace fast {
 

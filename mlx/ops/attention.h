@@ -43,4 +43,8 @@ struct AttentionAttrs {
 /// sinks of that dtype.
 extern const OpDef op_attention;
 
+/// Cotangents of the queries, keys and values, from the inputs of `op_attention` and, as the last
+/// one, the cotangent of its result. Like that it stores no more than some rows of scores at once.
+extern const OpDef op_attention_vjp;
+
 }  // namespace mlx::core

@@ -177,6 +177,10 @@ void check_attention(const Arrays& in, const Attrs* attrs) {
                         in[0].ndim() == 4 && in.back().shape(0) == in[0].shape(1)),
        "sinks that do not fit");
 }
+void check_attention_vjp(const Arrays& in, const Attrs* attrs) {
+  need(in.size() > 3 && in.back().dtype() == in[0].dtype(), "no cotangent");
+  check_attention(Arrays(in.begin(), in.end() - 1), attrs);
+}
 void check_conv_lists(const Arrays& in, const ConvAttrs& c) {
   need(in[0].ndim() >= 3 && in[0].ndim() <= 5 && in[1].ndim() == in[0].ndim() &&
            one_dtype(in, 0, 2) && is_floating(in[0].dtype()),
@@ -418,6 +422,7 @@ class Table {
     row(op_norm, 1, 3, make_attrs(NormAttrs{}), check_norm);
     row(op_rope, 2, 3, make_attrs(RopeAttrs{}), check_rope);
     row(op_attention, 3, 5, make_attrs(AttentionAttrs{}), check_attention);
+    row(op_attention_vjp, 4, 6, make_attrs(AttentionAttrs{}), check_attention_vjp);
     row(op_gated_delta, 6, 7, {}, check_delta);
     row(op_cuda_kernel, 0, -1, make_attrs(CudaKernelAttrs{}), by_build);
   }

@@ -115,3 +115,19 @@ def test_special_values():
     # Query 39 alone sees the last key, with a score of infinity, or of NaN where signs differ.
     assert nan.tolist() == [row in (3, 39) for row in range(40)]
     assert np.isfinite(out[~nan]).all()
+
+
+@pytest.mark.parametrize("dtype", ROUNDING, ids=str)
+@pytest.mark.parametrize("name", CASES)
+def test_derivatives(name, dtype):
+    q, k, v, more = draw(*CASES[name], dtype)
+    given = mx.random.normal((*q.shape[:3], v.shape[3]), key=mx.random.key(0)).astype(dtype)
+    arrays = [q, k, v, given]
+    found = mx.vjp(lambda q, k, v: attend(q, k, v, **more), [q, k, v], [given])[1]
+    wide = {a: x if isinstance(x, str) or x.dtype == mx.bool_ else x.astype(mx.float64, mx.cpu)
+            for a, x in more.items()}  # fmt: skip
+    *arrays, given = (x.astype(mx.float64, mx.cpu) for x in arrays)
+    exact = mx.vjp(lambda q, k, v: attend(q, k, v, device=mx.cpu, **wide), arrays, [given])[1]
+    for a, e in zip(found, exact, strict=True):
+        a, e = np.array(a.astype(mx.float32)), np.array(e)
+        assert np.linalg.norm(a - e) <= 2 * ROUNDING[dtype] * np.linalg.norm(e)

@@ -28,6 +28,7 @@ namespace mlx::core::cpu {
   F(norm_kernels)              \
   F(rope_kernels)              \
   F(attention_kernels)         \
+  F(attention_vjp_kernels)     \
   F(delta_kernels)             \
   F(hadamard_kernels)          \
   F(fft_kernels)               \

@@ -96,8 +96,23 @@ void add(const float* x, int64_t n, float factor, float* sum) {
   for (int64_t i = 0; i < n; ++i) sum[i] += factor * x[i];
 }
 
+void to_scores(const float* p, int64_t n, float* x) {
+  VF a = VF(0.0f), b = a;
+  int64_t i = 0;
+  for (; i + 2 * N <= n; i += 2 * N) {
+    a = v_fma(VF::load(p + i), VF::load(x + i), a);
+    b = v_fma(VF::load(p + i + N), VF::load(x + i + N), b);
+  }
+  for (; i < n; i += N) {
+    const int64_t some = n - i < N ? n - i : N;
+    a = v_fma(load_some<Float32>(p + i, some), load_some<Float32>(x + i, some), a);
+  }
+  const float mean = total(a + b);
+  for (i = 0; i < n; ++i) x[i] = p[i] * (x[i] - mean);
+}
+
 }  // namespace
 
-constinit const AttentionKernels attention_kernels{scores, weights, scale, add};
+constinit const AttentionKernels attention_kernels{scores, weights, scale, add, to_scores};
 
 }  // namespace mlx::core::cpu::MLX_ISA

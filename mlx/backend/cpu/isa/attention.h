@@ -21,6 +21,9 @@ struct AttentionKernels {
   void (*scale)(float* x, int64_t n, float factor);
   /// sum[i] += factor * x[i].
   void (*add)(const float* x, int64_t n, float factor, float* sum);
+  /// x[i] = p[i] * (x[i] - the sum of p[j] * x[j]), in an order that depends on n alone: cotangents
+  /// of scores from those of weights p.
+  void (*to_scores)(const float* p, int64_t n, float* x);
 };
 
 #define MLX_ATTENTION_TABLE(isa, ...)              \

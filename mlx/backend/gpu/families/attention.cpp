@@ -1,6 +1,4 @@
 // Attention and rotary position embedding.
-#include "mlx/ops/attention.h"
-
 #include <algorithm>
 #include <cmath>
 
@@ -45,23 +43,9 @@ class Attention final : public OpKernel {
     const auto& a = attrs_as<AttentionAttrs>(step.attrs.get());
     const Layout &q = step.operands[0], &k = step.operands[1], &v = step.operands[2];
     for (const Layout& l : step.operands) offsets_.push_back(l.offset * l.dtype.size());
-    AttentionArguments& p = arguments_;
-    p.batches = q.shape[0];
-    p.heads = q.shape[1];
-    p.key_heads = k.shape[1];
-    p.queries = q.shape[2];
-    p.keys = k.shape[2];
-    p.features = q.shape[3];
-    p.width = v.shape[3];
-    p.causal = a.causal;
-    p.scale = a.scale;
-    std::ranges::copy(q.strides, p.q_stride);
-    std::ranges::copy(k.strides, p.k_stride);
-    std::ranges::copy(v.strides, p.v_stride);
+    AttentionArguments& p = arguments_ = attention_arguments(step, a);
     mask_ = a.has_mask ? 3 : 0;
-    if (mask_) std::ranges::copy(step.operands[3].strides, p.mask_stride);
     sinks_ = a.has_sinks ? 3 + a.has_mask : 0;
-    if (sinks_) p.sink_stride = step.operands[sinks_].strides[0];
     AttentionTiles tiles = attention_tiles(step, a.has_mask, device.processors);
     if (tiles.blocks) {
       kernel_.function = tiles_kernel(tiles.text, device);

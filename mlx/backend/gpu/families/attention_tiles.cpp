@@ -11,7 +11,10 @@ constexpr int64_t kFewRows = 16;  // which other kernels serve, with the keys sp
 constexpr int64_t kMostFeatures = 256;
 constexpr int64_t kRowsOfBlock = 128;  // where a warp has one fragment of rows
 
-/// Whether rows of features begin at multiples of 16 bytes, seen from the operand's start.
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+}  // namespace
+
 bool has_aligned_rows(const Layout& l) {
   constexpr int64_t kVector = 8;  // elements
   bool aligned = l.shape[3] % kVector == 0 && (l.strides[3] == 1 || l.shape[3] <= 1) &&
@@ -21,9 +24,25 @@ bool has_aligned_rows(const Layout& l) {
   return aligned;
 }
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-}  // namespace
+device::AttentionArguments attention_arguments(const Step& step, const AttentionAttrs& attrs) {
+  const Layout &q = step.operands[0], &k = step.operands[1], &v = step.operands[2];
+  device::AttentionArguments p = {};
+  p.batches = q.shape[0];
+  p.heads = q.shape[1];
+  p.key_heads = k.shape[1];
+  p.queries = q.shape[2];
+  p.keys = k.shape[2];
+  p.features = q.shape[3];
+  p.width = v.shape[3];
+  p.causal = attrs.causal;
+  p.scale = attrs.scale;
+  std::ranges::copy(q.strides, p.q_stride);
+  std::ranges::copy(k.strides, p.k_stride);
+  std::ranges::copy(v.strides, p.v_stride);
+  if (attrs.has_mask) std::ranges::copy(step.operands[3].strides, p.mask_stride);
+  if (attrs.has_sinks) p.sink_stride = step.operands[3 + attrs.has_mask].strides[0];
+  return p;
+}
 
 AttentionTiles attention_tiles(const Step& step, bool has_mask, int processors) {
   const Layout &q = step.operands[0], &k = step.operands[1], &v = step.operands[2];

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "mlx/backend/gpu/families/family.h"
+#include "mlx/ops/attention.h"
 
 namespace mlx::core::gpu {
 
@@ -14,5 +15,11 @@ struct AttentionTiles {
   std::string unaligned;  ///< the same for addresses that are no multiples of 16; or empty
 };
 AttentionTiles attention_tiles(const Step& step, bool has_mask, int processors);
+
+/// Whether rows of features begin at multiples of 16 bytes, seen from the operand's start.
+bool has_aligned_rows(const Layout& operand);
+
+/// The shapes and strides of a step of attention, whose first inputs are its.
+device::AttentionArguments attention_arguments(const Step& step, const AttentionAttrs& attrs);
 
 }  // namespace mlx::core::gpu

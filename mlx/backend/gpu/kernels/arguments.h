@@ -156,6 +156,13 @@ struct AttentionArguments {
   int64_t splits, split, partials;  ///< of the keys, their length; address of what they give
 };
 
+/// The derivative of attention: `forward.out` is the cotangent of the queries.
+struct AttentionVjpArguments {
+  AttentionArguments forward;
+  int64_t given, keys, values;  ///< addresses: the result's cotangent; those of keys and values
+  int64_t rows;                 ///< address of three floats a row (RowFacts)
+};
+
 /// A mask, whose chunks are counted: first how many elements each selects, then where they begin.
 struct MaskArguments {
   int64_t mask, starts, record;  ///< addresses; starts: of the chunks, and of what follows the last

@@ -103,10 +103,10 @@ MLX_FN void multiply_columns(Sums (&to)[N / 8], const Sums (&x)[K / 8],
 /// A row of a lane: how many keys it sees, -1 for none (it weighs all alike), and where its mask
 /// is.
 struct LaneRow {
-  int visible = 0;
-  int64_t mask = 0;
-  MLX_FN LaneRow() {}
-  MLX_FN LaneRow(const QueryRows& at, int64_t row) {
+  int visible;
+  int64_t mask;
+  LaneRow() = default;
+  MLX_FN LaneRow(const QueryRows& at, int64_t row) : visible(0), mask(0) {
     if (row >= at.rows) return;
     const OwnRow own(at, row);
     visible = own.sees_none ? -1 : static_cast<int>(own.visible);

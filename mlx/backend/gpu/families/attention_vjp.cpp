@@ -1,0 +1,124 @@
+// The derivative of attention in 16 bits.
+#include <algorithm>
+#include <limits>
+
+#include "mlx/backend/gpu/families/attention_tiles.h"
+#include "mlx/backend/gpu/families/fused.h"
+
+namespace mlx::core::gpu {
+
+namespace {
+
+using device::AttentionVjpArguments;
+
+constexpr int64_t kMostFeatures = 128, kRowsOfBlock = 128;
+
+FunctionHandle kernel(const std::string& call, DeviceState& device) {
+  return device.kernel(
+      "attention_vjp",
+      cat("MLX_IN_STEP_KERNEL(attention_kernel, AttentionVjpArguments, p) { ", call, "(p); }\n"),
+      "attention_kernel");
+}
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+class AttentionVjp final : public OpKernel {
+ public:
+  AttentionVjp(const Step& step, DeviceState& device)
+      : n_inputs_(step.n_inputs), workspace_(step.workspace) {
+    const auto& a = attrs_as<AttentionAttrs>(step.attrs.get());
+    const Layout &q = step.operands[0], &k = step.operands[1], &v = step.operands[2];
+    for (const Layout& l : step.operands) offsets_.push_back(l.offset * l.dtype.size());
+    arguments_.forward = attention_arguments(step, a);
+    mask_ = a.has_mask ? 3 : 0;
+    sinks_ = a.has_sinks ? 3 + a.has_mask : 0;
+    const bool vectors = has_aligned_rows(q) && has_aligned_rows(k) && has_aligned_rows(v) &&
+                         has_aligned_rows(step.operands[n_inputs_ - 1]);
+    const char* type = element_type(q.dtype);
+    const int64_t f = ceil_div(q.shape[3], 16) * 16, w = ceil_div(v.shape[3], 16) * 16;
+    const std::string types =
+        cat("<", type, ", ", mask_ ? element_type(step.operands[3].dtype) : "void", ", ", f, ", ",
+            w, ", ", std::max(f, w) <= 64 ? 64 : 32, ", ");
+    queries_ = {types, "attention_vjp_queries", vectors, device};
+    keys_ = {types, "attention_vjp_keys", vectors, device};
+    const device::AttentionArguments& p = arguments_.forward;
+    const int64_t groups = p.batches * p.key_heads;
+    query_blocks_ =
+        groups * ceil_div(p.key_heads ? p.heads / p.key_heads * p.queries : 0, kRowsOfBlock);
+    key_blocks_ = groups * ceil_div(p.keys, kRowsOfBlock);
+  }
+
+  void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
+    auto address = [&](int k) { return static_cast<int64_t>(operands[k]) + offsets_[k]; };
+    ArgumentBlock<AttentionVjpArguments> block{.p = arguments_};
+    device::AttentionArguments& p = block.p.forward;
+    p.q = address(0);
+    p.k = address(1);
+    p.v = address(2);
+    if (mask_) p.mask = address(mask_);
+    if (sinks_) p.sinks = address(sinks_);
+    p.out = address(n_inputs_);
+    block.p.given = address(n_inputs_ - 1);
+    block.p.keys = address(n_inputs_ + 1);
+    block.p.values = address(n_inputs_ + 2);
+    block.p.rows = static_cast<int64_t>(operands[workspace_]);
+    const bool aligned = (p.q | p.k | p.v | block.p.given) % 16 == 0;
+    if (query_blocks_) queries_.launch(to, query_blocks_, block.all(), aligned);
+    if (key_blocks_) keys_.launch(to, key_blocks_, block.all(), aligned);
+  }
+
+ private:
+  /// A kernel, and the text of one for arrays that begin anywhere.
+  struct Either {
+    Kernel kernel;
+    std::string other;
+    Either() = default;
+    Either(const std::string& types, const char* name, bool vectors, DeviceState& device)
+        : other(cat(name, types, "false>")) {
+      kernel.function = gpu::kernel(vectors ? cat(name, types, "true>") : other, device);
+      if (!vectors) other.clear();
+    }
+    void launch(const Enqueue& to, int64_t blocks, std::span<const int64_t> arguments,
+                bool aligned) const {
+      Kernel chosen = kernel;
+      if (!aligned && !other.empty()) chosen.function = gpu::kernel(other, to.device());
+      chosen.launch(to, std::min<int64_t>(blocks, 1 << 20), arguments);
+    }
+  };
+
+  AttentionVjpArguments arguments_ = {};
+  Either queries_, keys_;
+  SmallVector<int64_t, 8> offsets_;
+  int n_inputs_, workspace_, mask_ = 0, sinks_ = 0;
+  int64_t query_blocks_ = 0, key_blocks_ = 0;
+};
+
+bool find_attention_vjp(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
+                        const DeviceState&, Requirements& needs) {
+  const Layout &q = operands[0], &k = operands[1], &v = operands[2];
+  if (q.dtype != float16 && q.dtype != bfloat16) return false;
+  if (std::max(q.shape[3], v.shape[3]) > kMostFeatures || q.shape[3] == 0 || v.shape[3] == 0 ||
+      k.shape[2] == 0 || k.shape[2] > std::numeric_limits<int>::max())
+    return false;
+  const auto& a = attrs_as<AttentionAttrs>(attrs);
+  if (a.has_mask && operands[3].dtype != bool_ && operands[3].dtype != q.dtype) return false;
+  for (size_t i = n_inputs; i < operands.size(); ++i)
+    if (!is_row_contiguous(operands[i].shape, operands[i].strides)) return false;
+  for (int i = 0; i < n_inputs; ++i) needs.inputs.push_back(Accepts::any);
+  needs.inputs.back() = Accepts::rows;
+  const int64_t rows = q.shape[0] * q.shape[1] * q.shape[2];
+  needs.workspace = static_cast<size_t>(rows) * 3 * sizeof(float);
+  return true;
+}
+std::unique_ptr<const OpKernel> prepare_attention_vjp(const Step& step, DeviceState& device) {
+  return std::make_unique<const AttentionVjp>(step, device);
+}
+
+constexpr KernelEntry kEntries[] = {
+    {"scaled_dot_product_attention_vjp", find_attention_vjp, prepare_attention_vjp}};
+
+}  // namespace
+
+const std::span<const KernelEntry> attention_vjp_kernels = kEntries;
+
+}  // namespace mlx::core::gpu

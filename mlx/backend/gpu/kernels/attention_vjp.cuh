@@ -1,0 +1,231 @@
+// The derivative of attention in 16 bits, by products of fragments, in two kernels that compute the
+// weights again. In the first one a warp has 16 queries: it finds the largest score and the sum of
+// each row, then the cotangents of the queries. In the second one a warp has 16 keys, and adds what
+// all queries give them, in order. Cotangents of scores are p (g - sum of p g), for weights p and
+// their cotangents g.
+#pragma once
+
+#include "mlx/backend/gpu/kernels/attention_tiles.cuh"
+
+namespace mlx::core::device {
+
+/// A row between the two kernels: weights are 2^(score - base) * scale; `mean` is the sum of p g.
+struct RowFacts {
+  float base, scale, mean;
+};
+
+/// True of scores that are no products: the weights of such rows depend on nothing.
+template <class M>
+MLX_FN bool is_constant(float score) {
+  constexpr bool may_add = !std::is_same_v<M, void> && !std::is_same_v<M, bool>;
+  return !may_add && score == kLowestScore;
+}
+
+/// Loads the factors of the lane's two rows of an operand, of which the first is `row`.
+template <bool kVectors, int N, class T, class F>
+MLX_FN void load_rows(FactorA (&to)[N / 16], int64_t row, int64_t rows, int64_t stride,
+                      int64_t columns, F at) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int64_t r = row + 8 * half;
+    const T* x = r < rows ? at(r) : nullptr;
+    load_row<kVectors, N>(to, half, x, stride, columns);
+  }
+}
+
+/// The first kernel: facts of rows, and the cotangents of queries.
+template <class T, class M, int F, int W, int K, bool kVectors>
+MLX_FN void attention_vjp_queries(const AttentionVjpArguments& all_arguments) {
+  constexpr int kRows = kThreads / 32 * 16;
+  const AttentionArguments& p = all_arguments.forward;
+  alignas(16) MLX_SHARED T k[K][F + kRowGap], v[K][W + kRowGap];
+  const T *qs = reinterpret_cast<const T*>(p.q), *sinks = reinterpret_cast<const T*>(p.sinks);
+  const T* given = reinterpret_cast<const T*>(all_arguments.given);
+  const int64_t blocks = (p.heads / p.key_heads * p.queries + kRows - 1) / kRows;
+  const int64_t all = p.batches * p.key_heads * blocks;
+  for (int64_t unit = blockIdx.x; unit < all; unit += gridDim.x) {
+    const QueryRows at(p, all - 1 - unit, blocks, kRows);
+    const SeenKeys seen(at, at.rows - at.first < kRows ? at.rows - at.first : kRows);
+    const T* ks = reinterpret_cast<const T*>(p.k) + at4(p.k_stride, at.batch, at.key_head, 0, 0);
+    const T* vs = reinterpret_cast<const T*>(p.v) + at4(p.v_stride, at.batch, at.key_head, 0, 0);
+    const int64_t first = at.first + static_cast<int>(threadIdx.x) / 32 * 16 + lane_row();
+    auto result_row = [&](int64_t r) {
+      return (at.batch * p.heads + at.head(r)) * p.queries + at.query(r);
+    };
+    FactorA q[F / 16], g[W / 16];
+    load_rows<kVectors, F, T>(q, first, at.rows, p.q_stride[3], p.features, [&](int64_t r) {
+      return qs + at4(p.q_stride, at.batch, at.head(r), at.query(r), 0);
+    });
+    load_rows<kVectors, W, T>(g, first, at.rows, 1, p.width,
+                              [&](int64_t r) { return given + result_row(r) * p.width; });
+    const LaneRow lane[2] = {LaneRow(at, first), LaneRow(at, first + 8)};
+    // The products of a tile of keys: scores, and cotangents of weights.
+    auto products = [&](int64_t from, Sums(&x)[K / 8], Sums(&y)[K / 8]) {
+      __syncthreads();
+      stage_rows<kVectors, K, F>(k, ks + from * p.k_stride[2], p.k_stride[2], p.k_stride[3],
+                                 p.keys - from, p.features);
+      stage_rows<kVectors, K, W>(v, vs + from * p.v_stride[2], p.v_stride[2], p.v_stride[3],
+                                 p.keys - from, p.width);
+      wait_for_copies();
+      __syncthreads();
+      multiply_rows<K, F>(x, q, k);
+      multiply_rows<K, W>(y, g, v);
+      if (std::is_same_v<M, void> && from + K <= seen.by_all) {
+        scale_all(x, static_cast<float>(p.scale) * kLog2E);
+      } else {
+        to_scores<M>(x, p, lane[0], 0, from);
+        to_scores<M>(x, p, lane[1], 1, from);
+      }
+    };
+    RunningRows running;
+    Sums means[1] = {};  // of the two rows, at 0 and 2
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int64_t row = first + 8 * half;
+      const bool sink = sinks && row < at.rows;
+      running.largest[half] =
+          sink ? wide(sinks[at.head(row) * p.sink_stride]) * kLog2E : -__builtin_inff();
+      running.sums[half] = sink && threadIdx.x % 4 == 0 ? 1.f : 0.f;
+    }
+    for (int64_t from = 0; from < seen.by_any; from += K) {
+      Sums x[K / 8] = {}, y[K / 8] = {};
+      products(from, x, y);
+      running.weigh(x, means);
+#pragma unroll
+      for (int j = 0; j < K / 8; ++j) {
+#pragma unroll
+        for (int c = 0; c < 4; ++c)
+          if (x[j][c] != 0) means[0][c / 2 * 2] = ::fmaf(x[j][c], y[j][c], means[0][c / 2 * 2]);
+      }
+    }
+    RowFacts facts[2];
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      float sum = running.sums[half], mean = means[0][2 * half];
+#pragma unroll
+      for (int lanes = 1; lanes < 4; lanes *= 2) {
+        sum += __shfl_xor_sync(~0u, sum, lanes);
+        mean += __shfl_xor_sync(~0u, mean, lanes);
+      }
+      const float largest = running.largest[half];
+      facts[half] = {largest == -__builtin_inff() ? 0.f : largest, 1 / sum, mean / sum};
+      const int64_t row = first + 8 * half;
+      if (threadIdx.x % 4 == 0 && row < at.rows)
+        reinterpret_cast<RowFacts*>(all_arguments.rows)[result_row(row)] = facts[half];
+    }
+    Sums out[F / 8] = {};
+    for (int64_t from = 0; from < seen.by_any; from += K) {
+      Sums x[K / 8] = {}, y[K / 8] = {};
+      products(from, x, y);
+#pragma unroll
+      for (int j = 0; j < K / 8; ++j) {
+#pragma unroll
+        for (int c = 0; c < 4; ++c) {
+          const RowFacts& row = facts[c / 2];
+          const float weight = power_of_2(x[j][c] - row.base) * row.scale;
+          x[j][c] = weight == 0 || is_constant<M>(x[j][c]) ? 0.f : weight * (y[j][c] - row.mean);
+        }
+      }
+      multiply_columns<K, F>(out, x, k);
+    }
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int64_t row = first + 8 * half;
+      if (row >= at.rows) continue;
+      T* to = reinterpret_cast<T*>(p.out) + result_row(row) * p.features;
+      store_fragments<kVectors>(to, out, half, 1 / static_cast<float>(p.scale), p.features);
+    }
+  }
+}
+
+/// The score of a query (a column of products with keys), or -inf where it does not see the key.
+template <class M>
+MLX_FN float score_of(const AttentionArguments& p, const LaneRow& query, int64_t key,
+                      float product) {
+  if (key >= (query.visible < 0 ? static_cast<int>(p.keys) : query.visible))
+    return -__builtin_inff();
+  if (query.visible < 0) return kLowestScore;
+  const float scale = static_cast<float>(p.scale);
+  if constexpr (std::is_same_v<M, void>) {
+    return product * (scale * kLog2E);
+  } else {
+    return masked(product, scale,
+                  reinterpret_cast<const M*>(p.mask)[query.mask + key * p.mask_stride[3]]);
+  }
+}
+
+/// The second kernel: cotangents of keys and values. Q: queries at a time.
+template <class T, class M, int F, int W, int Q, bool kVectors>
+MLX_FN void attention_vjp_keys(const AttentionVjpArguments& all_arguments) {
+  constexpr int kRows = kThreads / 32 * 16;
+  const AttentionArguments& p = all_arguments.forward;
+  alignas(16) MLX_SHARED T q[Q][F + kRowGap], g[Q][W + kRowGap];
+  MLX_SHARED RowFacts facts[Q];
+  MLX_SHARED LaneRow queries[Q];
+  const int64_t blocks = (p.keys + kRows - 1) / kRows, all = p.batches * p.key_heads * blocks;
+  for (int64_t unit = blockIdx.x; unit < all; unit += gridDim.x) {
+    const QueryRows at(p, unit / blocks, 1, 0);
+    const int64_t first_key = unit % blocks * kRows;
+    const int64_t key = first_key + static_cast<int>(threadIdx.x) / 32 * 16 + lane_row();
+    const T* ks = reinterpret_cast<const T*>(p.k) + at4(p.k_stride, at.batch, at.key_head, 0, 0);
+    const T* vs = reinterpret_cast<const T*>(p.v) + at4(p.v_stride, at.batch, at.key_head, 0, 0);
+    FactorA k[F / 16], v[W / 16];
+    load_rows<kVectors, F, T>(k, key, p.keys, p.k_stride[3], p.features,
+                              [&](int64_t r) { return ks + r * p.k_stride[2]; });
+    load_rows<kVectors, W, T>(v, key, p.keys, p.v_stride[3], p.width,
+                              [&](int64_t r) { return vs + r * p.v_stride[2]; });
+    Sums of_keys[F / 8] = {}, of_values[W / 8] = {};
+    // Queries before this one see none of the keys, unless they weigh all alike.
+    int64_t begin = p.causal && p.queries <= p.keys ? first_key + p.queries - p.keys : 0;
+    begin = begin <= 0 ? 0 : begin / Q * Q;
+    for (int64_t row = at.key_head * at.shared; row < (at.key_head + 1) * at.shared; ++row) {
+      for (int64_t from = begin; from < p.queries; from += Q) {
+        const int64_t result = (at.batch * p.heads + row) * p.queries + from;
+        __syncthreads();
+        const int64_t place = at4(p.q_stride, at.batch, row, from, 0);
+        stage_rows<kVectors, Q, F>(q, reinterpret_cast<const T*>(p.q) + place, p.q_stride[2],
+                                   p.q_stride[3], p.queries - from, p.features);
+        stage_rows<kVectors, Q, W>(
+            g, reinterpret_cast<const T*>(all_arguments.given) + result * p.width, p.width, 1,
+            p.queries - from, p.width);
+        for (int i = static_cast<int>(threadIdx.x); i < Q; i += kThreads) {
+          const bool some = from + i < p.queries;
+          const int64_t in_group = (row - at.key_head * at.shared) * p.queries + from + i;
+          queries[i] = some ? LaneRow(at, in_group) : LaneRow();
+          facts[i] = some ? reinterpret_cast<const RowFacts*>(all_arguments.rows)[result + i]
+                          : RowFacts{0, 0, 0};
+        }
+        wait_for_copies();
+        __syncthreads();
+        Sums x[Q / 8] = {}, y[Q / 8] = {};
+        multiply_rows<Q, F>(x, k, q);
+        multiply_rows<Q, W>(y, v, g);
+#pragma unroll
+        for (int j = 0; j < Q / 8; ++j) {
+#pragma unroll
+          for (int c = 0; c < 4; ++c) {
+            const int i = j * 8 + lane_column() + c % 2;
+            const float s = score_of<M>(p, queries[i], key + c / 2 * 8, x[j][c]);
+            const float weight = power_of_2(s - facts[i].base) * facts[i].scale;
+            x[j][c] = weight;
+            y[j][c] = weight == 0 || is_constant<M>(s) ? 0.f : weight * (y[j][c] - facts[i].mean);
+          }
+        }
+        multiply_columns<Q, W>(of_values, x, g);
+        multiply_columns<Q, F>(of_keys, y, q);
+      }
+    }
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int64_t row = key + 8 * half;
+      if (row >= p.keys) continue;
+      const int64_t result = (at.batch * p.key_heads + at.key_head) * p.keys + row;
+      store_fragments<kVectors>(reinterpret_cast<T*>(all_arguments.keys) + result * p.features,
+                                of_keys, half, 1 / static_cast<float>(p.scale), p.features);
+      store_fragments<kVectors>(reinterpret_cast<T*>(all_arguments.values) + result * p.width,
+                                of_values, half, 1.f, p.width);
+    }
+  }
+}
+
+}  // namespace mlx::core::device
