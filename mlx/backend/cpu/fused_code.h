@@ -27,17 +27,18 @@ struct Operand {
   bool far = false;   // not in the caches: prefetched, or stored around them
 };
 
-/// A step of a run of float32 ops, before its handler is chosen (isa/elementwise.h: Link).
+/// A step of a run of ops, before its handler is chosen (isa/elementwise.h: Link).
 struct RunStep {
-  enum Act : uint8_t { load, apply, store } act;
+  enum Act : uint8_t { load, apply, round, store, round_store } act;
   LinkForm form = LinkForm::unary;
   OpId op = OpId::copy;
   uint16_t value = 0;     ///< the tile or constant operand
   uint16_t factor = 0;    ///< the constant of a scaled tile
   bool repeated = false;  ///< the constant is an input, of another value in another tile
+  Dtype::Val type = Dtype::Val::float32;  ///< of the operand, or of the value that is rounded
 };
 
-/// Called once per tile: the kernel of one instruction, or a run of float32 instructions.
+/// Called once per tile: the kernel of one instruction, or a run of instructions.
 struct Micro {
   TileFn tile = nullptr;
   TileFn streaming = nullptr;  ///< the same with non-temporal stores
