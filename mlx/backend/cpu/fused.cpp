@@ -409,7 +409,8 @@ void FusedCode::assign_tiles(const Program& p) {
   }
 }
 
-void FusedCode::estimate(const Step& step, std::optional<uint64_t> far) {
+void FusedCode::estimate(const Step& step, std::optional<uint64_t> far,
+                         std::span<const int64_t> ahead) {
   double bytes = 0;
   for (const Operand& o : operands) {
     bool broadcast = std::find(o.strides.begin(), o.strides.end(), 0) != o.strides.end();
@@ -420,11 +421,17 @@ void FusedCode::estimate(const Step& step, std::optional<uint64_t> far) {
     cost += cheap(i.op) ? 0 : i.op != OpId::random_bits ? 0.3 : shift ? 0.5 : 1;
   const bool large = bytes * static_cast<double>(elements) >= static_cast<double>(l3_size());
   streams = far.value_or(large) != 0;
-  for (size_t k = 0; k < operands.size(); ++k)
-    operands[k].far = far ? k < 64 && (*far >> k & 1) : large;
+  for (size_t k = 0; k < operands.size(); ++k) {
+    Operand& o = operands[k];
+    o.far = far ? k < 64 && (*far >> k & 1) : large;
+    if (k >= ahead.size() || ahead[k] == 0) continue;
+    o.far = streams = true;
+    o.ahead = ahead[k];
+  }
 }
 
-void FusedCode::compile(const Step& step, std::optional<uint64_t> far) {
+void FusedCode::compile(const Step& step, std::optional<uint64_t> far,
+                        std::span<const int64_t> ahead) {
   const Program& p = step.program;
   isa = &loaded_kernels();
   n_inputs = step.n_inputs;
@@ -450,7 +457,7 @@ void FusedCode::compile(const Step& step, std::optional<uint64_t> far) {
   else if (n_tiles == 0 && by_range && tile == box.back())
     tile = box.back() = std::min(loop.back(), kLongTile);
   tile_bytes = (tile * widest + 63) / 64 * 64;
-  estimate(step, far);
+  estimate(step, far, ahead);
   chains = make_chains(*this);
   only_copies =
       n_inputs == 1 && constants.empty() && p.code.size() == 1 && p.code[0].op == OpId::copy;
@@ -479,10 +486,10 @@ FusedKernel::FusedKernel(const Step& step, const Layout& result) {
   for (Operand& o : code->operands) o.far = o.far && &o != &code->operands.back();
   code_ = std::move(code);
 }
-FusedKernel::FusedKernel(const Step& step, uint64_t far) {
+FusedKernel::FusedKernel(const Step& step, uint64_t far, std::span<const int64_t> ahead) {
   auto code = std::make_unique<FusedCode>();
   code->by_range = true;
-  code->compile(step, far);
+  code->compile(step, far, ahead);
   code_ = std::move(code);
 }
 FusedKernel::~FusedKernel() = default;

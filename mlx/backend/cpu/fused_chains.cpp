@@ -12,7 +12,6 @@ namespace mlx::core::cpu {
 
 namespace {
 
-constexpr int64_t kAhead = 2048;            // prefetch distance in bytes
 constexpr int64_t kManyElements = 1 << 16;  // minimum size for optimising constant divisions
 
 bool is_divided_by_constant(const RunStep& s) {
@@ -95,7 +94,7 @@ void add_prefetches(const FusedCode& c, Chain& chain) {
     Link touch{};
     touch.run = c.isa->links().find_move(
         LinkMove::touch, u.itemsize == 4 ? Dtype::Val::float32 : Dtype::Val::bfloat16);
-    touch.ahead = kAhead;
+    touch.ahead = c.operands[u.value].ahead;
     chain.links.push_back(touch);
   }
 }

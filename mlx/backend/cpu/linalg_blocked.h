@@ -1,7 +1,7 @@
-// Factorisations of column-major matrices that are large or small. Large ones go by panels of columns:
-// LAPACK factors a panel, and threads share what follows from it for the columns behind, in blocks of
-// a fixed width, so that no bit depends on their number. For small ones a call of LAPACK takes longer
-// than the arithmetic. Others are LAPACK's alone.
+// Factorisations of column-major matrices that are large or small. Large ones go by panels of
+// columns: LAPACK factors a panel, and threads share what follows from it for the columns behind,
+// in blocks of a fixed width, so that no bit depends on their number. For small ones a call of
+// LAPACK takes longer than the arithmetic. Others are LAPACK's alone.
 #pragma once
 
 #include <algorithm>
@@ -27,8 +27,8 @@ struct Columns {
   lapack::Int step() const { return static_cast<lapack::Int>(ld); }
 };
 
-/// Calls `f(begin, width)` for blocks of the columns from `first` to `end`; `products` is the number
-/// of multiplications for each column.
+/// Calls `f(begin, width)` for blocks of the columns from `first` to `end`; `products` is the
+/// number of multiplications for each column.
 template <class F>
 void for_column_blocks(int64_t first, int64_t end, double products, F&& f) {
   if (first >= end) return;
@@ -149,8 +149,7 @@ lapack::Int factor_lu(lapack::Int n, T* matrix, lapack::Int* pivots) {
     if (found != 0 && info == 0) info = found + static_cast<lapack::Int>(k);
     for (int64_t r = k; r < next; ++r) pivots[r] += static_cast<lapack::Int>(k);
     const auto exchange = [&](int64_t column, int64_t count) {
-      for (int64_t c = column; c < column + count; ++c)
-        exchange_rows(a.at(0, c), pivots, k, width);
+      for (int64_t c = column; c < column + count; ++c) exchange_rows(a.at(0, c), pivots, k, width);
     };
     for_column_blocks(0, k, 100, exchange);
     for_column_blocks(next, n, static_cast<double>(width * (n - k)), [&](int64_t c, int64_t count) {
@@ -185,17 +184,15 @@ lapack::Int invert_factored(lapack::Int n, T* factors, const lapack::Int* pivots
   for_column_blocks(0, n, products, [&](int64_t c, int64_t count) {
     std::fill(x.at(0, c), x.at(0, c) + count * n, T(0));
     for (int64_t j = c; j < c + count; ++j) *x.at(j, j) = T(1);
-    solve_large_triangle<T>(library::kLower, library::kUnitDiagonal, n - c, count,
-                            {lu.at(c, c), n}, {x.at(c, c), n});
-    solve_large_triangle<T>(library::kUpper, library::kAnyDiagonal, n, count, lu,
-                            {x.at(0, c), n});
+    solve_large_triangle<T>(library::kLower, library::kUnitDiagonal, n - c, count, {lu.at(c, c), n},
+                            {x.at(c, c), n});
+    solve_large_triangle<T>(library::kUpper, library::kAnyDiagonal, n, count, lu, {x.at(0, c), n});
   });
   int64_t* from = integers.get<int64_t>();
   for (int64_t c = 0; c < n; ++c) from[c] = c;
   for (int64_t c = n; c-- > 0;) std::swap(from[c], from[pivots[c] - 1]);
   for_column_blocks(0, n, static_cast<double>(n), [&](int64_t c, int64_t count) {
-    for (int64_t j = c; j < c + count; ++j)
-      std::copy_n(x.at(0, from[j]), n, factors + j * n);
+    for (int64_t j = c; j < c + count; ++j) std::copy_n(x.at(0, from[j]), n, factors + j * n);
   });
   return 0;
 }
@@ -236,8 +233,9 @@ class Reflectors {
     for (int64_t c = 0; c < k_; c += kNarrowPanel) {
       const int64_t width = std::min(kNarrowPanel, k_ - c);
       make_panel(c, width);
-      for_column_blocks(c + width, n, static_cast<double>(2 * width * (m_ - c)),
-                        [&](int64_t j, int64_t count) { apply(true, c, {a_.at(c, j), m_}, count); });
+      for_column_blocks(
+          c + width, n, static_cast<double>(2 * width * (m_ - c)),
+          [&](int64_t j, int64_t count) { apply(true, c, {a_.at(c, j), m_}, count); });
     }
   }
   /// The first min(m, n) columns of Q, with m rows.
