@@ -299,34 +299,51 @@ def test_digests_tell_results_apart():
     )
 
 
+UNARY = [mx.exp, mx.erf, mx.tanh, mx.sin, mx.abs, mx.sigmoid, mx.square, mx.negative, mx.sqrt]
+BINARY = [mx.add, mx.subtract, mx.multiply, mx.divide, mx.maximum, mx.minimum, mx.arctan2]
+CASTS = [lambda x, t=t: x.astype(t) for t in (mx.bfloat16, mx.float16, mx.float32)]
+
+
+def any_numbers(random, n, dtype):
+    """Numbers of usual size, and every eighth of any bits: subnormal, infinite, NaN."""
+    usual = mx.array(random.normal(size=n).astype(np.float32)).astype(dtype)
+    if dtype == mx.float32:
+        return usual
+    bits = mx.array(random.integers(0, 1 << 16, n).astype(np.uint16)).view(dtype)
+    return mx.where(mx.arange(n) % 1024 < 128, bits, usual)
+
+
+@pytest.mark.parametrize("kind", ["float32", "bfloat16", "float16", "mixed"])
 @pytest.mark.parametrize("seed", range(12))
-def test_runs_of_float32_ops_give_the_bits_of_single_ops(seed):
+def test_runs_of_ops_give_the_bits_of_single_ops(seed, kind):
     """Random straight-line programs, at once and op by op, with remainders of every kind."""
     random = np.random.default_rng(seed)
-    unary = [mx.exp, mx.erf, mx.tanh, mx.sin, mx.abs, mx.sigmoid, mx.square, mx.negative, mx.sqrt]
-    binary = [mx.add, mx.subtract, mx.multiply, mx.divide, mx.maximum, mx.minimum, mx.arctan2]
+    dtype = mx.bfloat16 if kind == "mixed" else getattr(mx, kind)
+    unary = UNARY[:4] + CASTS if kind == "mixed" else UNARY
     steps = []
     for k in range(int(random.integers(2, 30))):
-        op = [unary, binary, binary][random.integers(3)][random.integers(7)]
+        op = [unary, BINARY, BINARY][random.integers(3)][random.integers(7)]
         # Mostly what came last; constants on either side; the same operand twice.
         picks = [2 + k, int(random.integers(3 + k)), float(random.normal())]
-        steps.append((op, [picks[random.integers(3)] for _ in range(1 + (op in binary))]))
+        steps.append((op, [picks[random.integers(3)] for _ in range(1 + (op in BINARY))]))
     held = set(random.integers(3, 3 + len(steps), 2).tolist())
     for n in (1, 7, 128, 129, 515, 9000, 70001):
-        start = [mx.array(random.normal(size=n).astype(np.float32)) for _ in range(3)]
+        start = [any_numbers(random, n, dtype) for _ in range(3)]
         mx.eval(start)
         results = []
         for one_by_one in (False, True):
             values = list(start)
             for op, args in steps:
-                values.append(op(*[values[a] if isinstance(a, int) else mx.array(a) for a in args]))
+                given = [values[a] if isinstance(a, int) else mx.array(a, dtype) for a in args]
+                values.append(op(*given))
                 if one_by_one:
                     mx.eval(values[-1])
             results.append([values[-1]] + [values[h] for h in sorted(held)])
             del values
             mx.eval(results[-1])
         for a, b in zip(*results, strict=True):
-            np.testing.assert_array_equal(np.array(a), np.array(b), err_msg=str(n))
+            a, b = (np.array(x.astype(mx.float32)) for x in (a, b))
+            np.testing.assert_array_equal(a, b, err_msg=str(n))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-// Compiles a fused program for given layouts: loops and tiles, runs of float32 ops, tile slots.
+// Compiles a fused program for given layouts: loops and tiles, runs of ops, tile slots.
 #include "mlx/backend/cpu/fused.h"
 
 #include <algorithm>
@@ -171,7 +171,7 @@ class Coder {
     for (size_t k = 0; k < p_.code.size();) {
       size_t end = k;
       while (end < p_.code.size() && runs(p_.code[end])) ++end;
-      if (end - k >= 2 || (end > k && reads_repeated(p_.code[k])))
+      if (end - k >= 2 || (end > k && runs_alone(p_.code[k])))
         add_run(k, end);
       else
         add_single(k), end = k + 1;
@@ -180,9 +180,21 @@ class Coder {
   }
 
  private:
-  static bool runs(const Instr& i) {
-    return i.type == Dtype::Val::float32 && i.out == Dtype::Val::float32 && i.op != OpId::cast &&
-           !reads_index(i.op) && arity_of(i.op) <= 2;
+  /// Ops of float32 and of 16-bit floats, and conversions between these: they compute in float32.
+  bool runs(const Instr& i) const {
+    if (reads_index(i.op) || arity_of(i.op) > 2) return false;
+    const bool wide = i.type == Dtype::Val::float32;
+    if (i.op == OpId::cast)
+      return wide != (i.out == Dtype::Val::float32) && is_run_type(i.type) && is_run_type(i.out);
+    if (i.type != i.out || !is_run_type(i.type)) return false;
+    // Copies keep the bits of a NaN; a tile of 16-bit floats has no kernel of float32.
+    return wide ||
+           (i.op != OpId::copy &&
+            (arity_of(i.op) == 1 || out_.isa->links().find_link(i.op, LinkForm::tile, i.type)));
+  }
+  static bool is_run_type(Dtype::Val t) { return t == Dtype::Val::float32 || is_narrow(t); }
+  static bool is_narrow(Dtype::Val t) {
+    return t == Dtype::Val::float16 || t == Dtype::Val::bfloat16;
   }
   uint16_t value(size_t k) const { return static_cast<uint16_t>(p_.first_instr() + k); }
   bool is_constant(uint16_t v) const {
@@ -191,6 +203,9 @@ class Coder {
   /// One op is a run too where that saves a tile of equal numbers.
   bool reads_repeated(const Instr& i) const {
     return arity_of(i.op) == 2 && is_repeated(i.a) != is_repeated(i.b);
+  }
+  bool runs_alone(const Instr& i) const {
+    return reads_repeated(i) || (is_narrow(i.type) && i.op != OpId::cast);
   }
   bool is_repeated(uint16_t v) const {
     return is_input(v) && out_.operands[v].path == Path::repeated;
@@ -231,9 +246,28 @@ class Coder {
       while (next < end && product_[next]) ++next;
       bool next_alone = next < end && reads(p_.code[next], value(at));
       if (use_counts_[value(at)] > static_cast<int>(next_alone))
-        m.run.push_back({RunStep::store, LinkForm::tile, OpId::copy, value(at)});
+        m.run.push_back({.act = RunStep::store,
+                         .form = LinkForm::tile,
+                         .value = value(at),
+                         .type = p_.code[at].out});
     }
+    join_stores(m.run);
     out_.code.push_back(std::move(m));
+  }
+  /// Joins a rounding and a store of a value that no later step needs in registers.
+  static void join_stores(std::vector<RunStep>& run) {
+    size_t n = 0;
+    for (size_t k = 0; k < run.size(); ++k) {
+      const bool joined = run[k].act == RunStep::store && n > 0 &&
+                          run[n - 1].act == RunStep::round && run[n - 1].type == run[k].type &&
+                          (k + 1 == run.size() || run[k + 1].act == RunStep::load);
+      run[joined ? n - 1 : n] = run[k];
+      if (joined)
+        run[n - 1].act = RunStep::round_store;
+      else
+        ++n;
+    }
+    run.resize(n);
   }
   static bool reads(const Instr& i, uint16_t v) {
     return i.a == v || (arity_of(i.op) > 1 && i.b == v);
@@ -257,18 +291,26 @@ class Coder {
   }
   bool scales(size_t k) const {
     const Instr& i = p_.code[k];
-    return i.op == OpId::multiply && use_counts_[value(k)] == 1 &&
+    return i.op == OpId::multiply && !is_narrow(i.out) && use_counts_[value(k)] == 1 &&
            ((is_input(i.a) && is_constant(i.b)) || (is_input(i.b) && is_constant(i.a)));
   }
   bool is_input(uint16_t v) const { return v < p_.inputs.size(); }
 
-  /// `held`: the value in the registers, or -1.
   void add_step(std::vector<RunStep>& run, const Instr& i, int held) {
+    add_op(run, i, held);
+    if (is_narrow(i.out)) run.push_back({.act = RunStep::round, .type = i.out});
+  }
+  /// `held`: the value in the registers, or -1.
+  void add_op(std::vector<RunStep>& run, const Instr& i, int held) {
     bool binary = arity_of(i.op) == 2;
     if (held < 0 || !reads(i, static_cast<uint16_t>(held))) {
       held = binary && is_constant(i.a) && !is_constant(i.b) ? i.b : i.a;
-      run.push_back({RunStep::load, LinkForm::tile, OpId::copy, static_cast<uint16_t>(held)});
+      run.push_back({.act = RunStep::load,
+                     .form = LinkForm::tile,
+                     .value = static_cast<uint16_t>(held),
+                     .type = i.type});
     }
+    if (i.op == OpId::cast) return;
     if (!binary) return run.push_back({RunStep::apply, LinkForm::unary, i.op, 0});
     if (i.a == i.b) return run.push_back({RunStep::apply, LinkForm::both, i.op, 0});
     bool commutes = i.op == OpId::add || i.op == OpId::multiply;
@@ -284,9 +326,9 @@ class Coder {
     }
     LinkForm form = first ? LinkForm::tile_first : LinkForm::tile;
     const bool constant =
-        is_constant(other) && out_.isa->links().find_link(i.op, LinkForm::constant);
+        is_constant(other) && out_.isa->links().find_link(i.op, LinkForm::constant, i.type);
     if (constant) form = first ? LinkForm::constant_first : LinkForm::constant;
-    run.push_back({RunStep::apply, form, i.op, other, 0, constant && is_repeated(other)});
+    run.push_back({RunStep::apply, form, i.op, other, 0, constant && is_repeated(other), i.type});
   }
 
   const Program& p_;
@@ -307,7 +349,7 @@ std::vector<TileAccess> tile_accesses(const std::vector<Micro>& code) {
   for (const Micro& m : code) {
     if (m.run.empty()) out.push_back({m.args, m.result});
     for (const RunStep& s : m.run) {
-      if (s.act == RunStep::store)
+      if (s.act == RunStep::store || s.act == RunStep::round_store)
         out.push_back({{}, s.value});
       else if (reads_tile(s.form))
         out.push_back({{s.value}, -1});
@@ -367,7 +409,8 @@ void FusedCode::assign_tiles(const Program& p) {
   }
 }
 
-void FusedCode::estimate(const Step& step, std::optional<uint64_t> far) {
+void FusedCode::estimate(const Step& step, std::optional<uint64_t> far,
+                         std::span<const int64_t> ahead) {
   double bytes = 0;
   for (const Operand& o : operands) {
     bool broadcast = std::find(o.strides.begin(), o.strides.end(), 0) != o.strides.end();
@@ -378,11 +421,17 @@ void FusedCode::estimate(const Step& step, std::optional<uint64_t> far) {
     cost += cheap(i.op) ? 0 : i.op != OpId::random_bits ? 0.3 : shift ? 0.5 : 1;
   const bool large = bytes * static_cast<double>(elements) >= static_cast<double>(l3_size());
   streams = far.value_or(large) != 0;
-  for (size_t k = 0; k < operands.size(); ++k)
-    operands[k].far = far ? k < 64 && (*far >> k & 1) : large;
+  for (size_t k = 0; k < operands.size(); ++k) {
+    Operand& o = operands[k];
+    o.far = far ? k < 64 && (*far >> k & 1) : large;
+    if (k >= ahead.size() || ahead[k] == 0) continue;
+    o.far = streams = true;
+    o.ahead = ahead[k];
+  }
 }
 
-void FusedCode::compile(const Step& step, std::optional<uint64_t> far) {
+void FusedCode::compile(const Step& step, std::optional<uint64_t> far,
+                        std::span<const int64_t> ahead) {
   const Program& p = step.program;
   isa = &loaded_kernels();
   n_inputs = step.n_inputs;
@@ -408,7 +457,7 @@ void FusedCode::compile(const Step& step, std::optional<uint64_t> far) {
   else if (n_tiles == 0 && by_range && tile == box.back())
     tile = box.back() = std::min(loop.back(), kLongTile);
   tile_bytes = (tile * widest + 63) / 64 * 64;
-  estimate(step, far);
+  estimate(step, far, ahead);
   chains = make_chains(*this);
   only_copies =
       n_inputs == 1 && constants.empty() && p.code.size() == 1 && p.code[0].op == OpId::copy;
@@ -437,10 +486,10 @@ FusedKernel::FusedKernel(const Step& step, const Layout& result) {
   for (Operand& o : code->operands) o.far = o.far && &o != &code->operands.back();
   code_ = std::move(code);
 }
-FusedKernel::FusedKernel(const Step& step, uint64_t far) {
+FusedKernel::FusedKernel(const Step& step, uint64_t far, std::span<const int64_t> ahead) {
   auto code = std::make_unique<FusedCode>();
   code->by_range = true;
-  code->compile(step, far);
+  code->compile(step, far, ahead);
   code_ = std::move(code);
 }
 FusedKernel::~FusedKernel() = default;

@@ -22,8 +22,9 @@ class FusedKernel {
   /// The prologue of a step: its result, with the layout `result`, is read by the step's op.
   FusedKernel(const Step& step, const Layout& result);
   /// A part of a unit of rows, run by `FusedRows`. `far`: bit k for operand k that is not in the
-  /// caches.
-  FusedKernel(const Step& step, uint64_t far);
+  /// caches. `ahead`: for each operand 0, or the distance in bytes to the next rows of a far array
+  /// whose present rows are in the caches.
+  FusedKernel(const Step& step, uint64_t far, std::span<const int64_t> ahead);
   ~FusedKernel();
   FusedKernel(FusedKernel&&) noexcept;
 

@@ -1,4 +1,4 @@
-// Finds the runs of float32 ops in a program, and prepares their links once.
+// Prepares the links of the runs of a program once.
 #include "mlx/backend/cpu/fused_chains.h"
 
 #include <algorithm>
@@ -6,12 +6,12 @@
 
 #include "mlx/backend/cpu/divisors.h"
 #include "mlx/backend/cpu/fused_code.h"
+#include "mlx/core/half.h"
 
 namespace mlx::core::cpu {
 
 namespace {
 
-constexpr int64_t kAhead = 2048;            // prefetch distance in bytes
 constexpr int64_t kManyElements = 1 << 16;  // minimum size for optimising constant divisions
 
 bool is_divided_by_constant(const RunStep& s) {
@@ -19,11 +19,15 @@ bool is_divided_by_constant(const RunStep& s) {
          !s.repeated;
 }
 
+LinkFn product_by_constant(const LinkKernels& k) {
+  return k.find_link(OpId::multiply, LinkForm::constant, Dtype::Val::float32);
+}
+
 /// Selects the handler for x / c depending on c.
 void set_divisor(Link& link, const LinkKernels& k) {
   if (divides_exactly(link.constant)) {
     link.constant = 1 / link.constant;
-    link.run = k.find_link(OpId::multiply, LinkForm::constant);
+    link.run = product_by_constant(k);
   } else if (k.quotient && reciprocal_parts(link.constant, link.high, link.low)) {
     link.run = k.quotient;
   }
@@ -34,9 +38,9 @@ void join_links(Chain& chain, const Micro& m, const LinkKernels& k) {
   // A division by a constant may have been replaced by a product.
   auto op_at = [&](size_t i) {
     const RunStep& s = m.run[i];
-    if (s.act != RunStep::apply) return OpId::copy;
-    bool factor = s.op == OpId::divide &&
-                  chain.links[i].run == k.find_link(OpId::multiply, LinkForm::constant);
+    const bool narrow = reads_tile(s.form) && s.type != Dtype::Val::float32;
+    if (s.act != RunStep::apply || narrow) return OpId::copy;
+    bool factor = s.op == OpId::divide && chain.links[i].run == product_by_constant(k);
     return factor ? OpId::multiply : s.op;
   };
   for (size_t i = 0; i + 1 < m.run.size(); ++i) {
@@ -45,58 +49,90 @@ void join_links(Chain& chain, const Micro& m, const LinkKernels& k) {
   }
 }
 
+/// The link of an op; its constants are noted in the chain.
+Link op_link(const FusedCode& c, const RunStep& s, Chain& chain) {
+  const LinkKernels& k = c.isa->links();
+  Link link{};
+  link.run = k.find_link(s.op, s.form, s.type);
+  if (!link.run) {
+    link.run = k.find_call(s.form);
+    link.tile = c.isa->find_tile(s.op, Dtype::Val::float32);
+  }
+  const bool scaled = s.form == LinkForm::scaled;
+  if (scaled || s.form == LinkForm::constant || s.form == LinkForm::constant_first) {
+    const int value = scaled ? s.factor : s.value;
+    const auto at = static_cast<uint16_t>(chain.links.size());
+    if (s.repeated)
+      chain.repeated.push_back({at, static_cast<uint16_t>(value), s.type});
+    else
+      chain.constants.push_back({at, static_cast<uint16_t>(value - c.n_inputs), s.type});
+  }
+  return link;
+}
+
+LinkMove move_of(RunStep::Act act) {
+  switch (act) {
+    case RunStep::load:
+      return LinkMove::load;
+    case RunStep::round:
+      return LinkMove::round;
+    case RunStep::round_store:
+      return LinkMove::round_store;
+    default:
+      return LinkMove::store;
+  }
+}
+
+/// Links behind the others that prefetch memory operands.
+void add_prefetches(const FusedCode& c, Chain& chain) {
+  for (size_t i = 0, n = chain.uses.size(); i < n; ++i) {
+    Chain::Use u = chain.uses[i];
+    if (!u.brings || u.value >= c.n_inputs || !c.operands[u.value].far) continue;
+    u.link = static_cast<uint16_t>(chain.links.size());
+    u.brings = false;
+    chain.uses.push_back(u);
+    Link touch{};
+    touch.run = c.isa->links().find_move(
+        LinkMove::touch, u.itemsize == 4 ? Dtype::Val::float32 : Dtype::Val::bfloat16);
+    touch.ahead = c.operands[u.value].ahead;
+    chain.links.push_back(touch);
+  }
+}
+
 Chain make_chain(const FusedCode& c, const Micro& m) {
   const LinkKernels& k = c.isa->links();
   Chain chain;
   SmallVector<uint16_t, 16> tiles;  // values that have a copy
   for (const RunStep& s : m.run) {
+    const bool applies = s.act == RunStep::apply;
+    const bool reads = s.act == RunStep::load || (applies && reads_tile(s.form));
+    const bool writes = s.act == RunStep::store || s.act == RunStep::round_store;
     Link link{};
-    bool on_tile = reads_tile(s.form);
-    if (s.act == RunStep::apply) {
-      link.run = k.find_link(s.op, s.form);
-      if (!link.run) {
-        link.run = k.find_call(s.form);
-        link.tile = c.isa->find_tile(s.op, Dtype::Val::float32);
-      }
-      if (s.form == LinkForm::scaled ||
-          (!on_tile && s.form != LinkForm::unary && s.form != LinkForm::both)) {
-        const int value = on_tile ? s.factor : s.value;
-        auto add = [&](auto& list, int index) {
-          list.push_back({static_cast<uint16_t>(chain.links.size()), static_cast<uint16_t>(index)});
-        };
-        if (s.repeated)
-          add(chain.repeated, value);
-        else
-          add(chain.constants, value - c.n_inputs);
-      }
-    } else {
-      link.run = s.act == RunStep::load ? k.load : k.store;
-    }
-    if (on_tile) {
+    if (applies)
+      link = op_link(c, s, chain);
+    else
+      link.run = k.find_move(move_of(s.act), s.type);
+    if (reads || writes) {
       auto at = std::find(tiles.begin(), tiles.end(), s.value) - tiles.begin();
-      bool fresh = at == static_cast<int64_t>(tiles.size()), writes = s.act == RunStep::store;
+      bool fresh = at == static_cast<int64_t>(tiles.size());
       if (fresh) tiles.push_back(s.value);
-      chain.uses.push_back({static_cast<uint16_t>(chain.links.size()), s.value,
-                            static_cast<uint8_t>(at), fresh && !writes, writes, false});
+      const auto around = s.act == RunStep::store ? LinkMove::stream : LinkMove::round_stream;
+      chain.uses.push_back({.link = static_cast<uint16_t>(chain.links.size()),
+                            .value = s.value,
+                            .copy = static_cast<uint8_t>(at),
+                            .brings = fresh && reads,
+                            .writes = writes,
+                            .streams = false,
+                            .itemsize = static_cast<uint8_t>(Dtype(s.type).size()),
+                            .store = link.run,
+                            .stream = writes ? k.find_move(around, s.type) : nullptr});
     }
     chain.links.push_back(link);
   }
   chain.copies = static_cast<int>(tiles.size());
   chain.divides = c.elements >= kManyElements && std::ranges::any_of(m.run, is_divided_by_constant);
   if (!chain.divides) join_links(chain, m, k);
-  if (c.streams) {  // memory operands are prefetched
-    for (size_t i = 0, n = chain.uses.size(); i < n; ++i) {
-      Chain::Use u = chain.uses[i];
-      if (!u.brings || u.value >= c.n_inputs || !c.operands[u.value].far) continue;
-      u.link = static_cast<uint16_t>(chain.links.size());
-      u.brings = false;
-      chain.uses.push_back(u);
-      Link touch{};
-      touch.run = k.touch;
-      touch.ahead = kAhead;
-      chain.links.push_back(touch);
-    }
-  }
+  if (c.streams) add_prefetches(c, chain);
   Link end{};
   end.run = k.end;
   chain.links.push_back(end);
@@ -112,6 +148,15 @@ void set_divisors(Chain& chain, const Micro& m, const LinkKernels& k) {
 
 }  // namespace
 
+float number_at(const void* p, Dtype::Val type) {
+  const auto as = [&]<class T>(T number) {
+    std::memcpy(&number, p, sizeof(T));
+    return static_cast<float>(number);
+  };
+  if (type == Dtype::Val::bfloat16) return as(bfloat16_t{});
+  return type == Dtype::Val::float16 ? as(float16_t{}) : as(0.0f);
+}
+
 std::vector<Chain> make_chains(const FusedCode& c) {
   std::vector<Chain> out;
   for (const Micro& m : c.code)
@@ -125,8 +170,8 @@ std::vector<Chain> chains_for(const FusedCode& c, const Scalar* constants) {
   for (const Micro& m : c.code) {
     if (m.run.empty()) continue;
     Chain& chain = out[n++];
-    for (auto [link, index] : chain.constants)
-      std::memcpy(&chain.links[link].constant, constants[index].bytes, sizeof(float));
+    for (auto [link, index, type] : chain.constants)
+      chain.links[link].constant = number_at(constants[index].bytes, type);
     if (chain.divides) set_divisors(chain, m, c.isa->links());
   }
   return out;

@@ -1,4 +1,4 @@
-// Runs of float32 ops as chains of links, which the kernels of an instruction set execute.
+// Runs of ops as chains of links, which the kernels of an instruction set execute.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@ namespace mlx::core::cpu {
 
 struct FusedCode;
 
-/// The links of a run of float32 ops; a worker updates their tiles.
+/// The links of a run; a worker updates their tiles.
 struct Chain {
   SmallVector<Link, 16> links;
   struct Use {
@@ -18,16 +18,22 @@ struct Chain {
     uint8_t copy;  // index among the copies of tiles for the last, partial burst
     bool brings;   // loads the copy's content
     bool writes, streams;
+    uint8_t itemsize;
+    LinkFn store, stream;  // the handlers of a link that writes
   };
   SmallVector<Use, 16> uses;
   struct Constant {
     uint16_t link, index;  // among the program's constants
+    Dtype::Val type;
   };
   SmallVector<Constant, 8> constants;
   SmallVector<Constant, 4> repeated;  // index among the inputs: set for each tile
   int copies = 0;
   bool divides = false;  ///< by a constant, often enough to select the handler by its value
 };
+
+/// A float32 or 16-bit float as float32.
+float number_at(const void* p, Dtype::Val type);
 
 /// The chains of a program's runs without the values of constants: made once.
 std::vector<Chain> make_chains(const FusedCode& c);

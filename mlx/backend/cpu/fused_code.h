@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "mlx/backend/backend.h"
@@ -9,6 +10,9 @@
 #include "mlx/backend/cpu/isa/elementwise.h"
 
 namespace mlx::core::cpu {
+
+/// How far ahead of a far operand's reads it is prefetched, in bytes.
+constexpr int64_t kNear = 2048;
 
 /// How an operand is loaded or stored, given the shape of the tile.
 enum class Path : uint8_t {
@@ -22,22 +26,24 @@ struct Operand {
   Strides strides;  // elements, per loop axis
   int itemsize;
   Path path;
-  int tile = -1;      // tile slot, if packed or filled in
-  int64_t block = 0;  // offset of its transposed block, in bytes
-  bool far = false;   // not in the caches: prefetched, or stored around them
+  int tile = -1;          // tile slot, if packed or filled in
+  int64_t block = 0;      // offset of its transposed block, in bytes
+  bool far = false;       // not in the caches: prefetched, or stored around them
+  int64_t ahead = kNear;  // bytes from what is read to what is prefetched
 };
 
-/// A step of a run of float32 ops, before its handler is chosen (isa/elementwise.h: Link).
+/// A step of a run of ops, before its handler is chosen (isa/elementwise.h: Link).
 struct RunStep {
-  enum Act : uint8_t { load, apply, store } act;
+  enum Act : uint8_t { load, apply, round, store, round_store } act;
   LinkForm form = LinkForm::unary;
   OpId op = OpId::copy;
   uint16_t value = 0;     ///< the tile or constant operand
   uint16_t factor = 0;    ///< the constant of a scaled tile
   bool repeated = false;  ///< the constant is an input, of another value in another tile
+  Dtype::Val type = Dtype::Val::float32;  ///< of the operand, or of the value that is rounded
 };
 
-/// Called once per tile: the kernel of one instruction, or a run of float32 instructions.
+/// Called once per tile: the kernel of one instruction, or a run of instructions.
 struct Micro {
   TileFn tile = nullptr;
   TileFn streaming = nullptr;  ///< the same with non-temporal stores
@@ -78,8 +84,9 @@ struct FusedCode {
   bool only_copies = false;  // copies one input to one output
   bool by_range = false;     // run over ranges of elements: a prologue, or a part of a unit of rows
 
-  /// `far`: bit k for operand k that is not in the caches; without it, all or none are.
-  void compile(const Step& step, std::optional<uint64_t> far = {});
+  /// `far`: bit k for operand k that is not in the caches; without it, all or none are not.
+  void compile(const Step& step, std::optional<uint64_t> far = {},
+               std::span<const int64_t> ahead = {});
   int64_t tile_count() const;
 
  private:
@@ -89,7 +96,7 @@ struct FusedCode {
   void choose_pairs();
   void add_code(const Program& p);
   void assign_tiles(const Program& p);
-  void estimate(const Step& step, std::optional<uint64_t> far);
+  void estimate(const Step& step, std::optional<uint64_t> far, std::span<const int64_t> ahead);
 };
 
 }  // namespace mlx::core::cpu

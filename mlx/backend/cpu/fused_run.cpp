@@ -205,8 +205,8 @@ void Worker::place() {
 
 void Worker::run_chain(Chain& chain, int64_t n) {
   const LinkKernels& k = c_.isa->links();
-  for (auto [link, input] : chain.repeated)
-    std::memcpy(&chain.links[link].constant, at_[input], sizeof(float));
+  for (auto [link, input, type] : chain.repeated)
+    chain.links[link].constant = number_at(at_[input], type);
   int64_t bursts = n / k.burst, done = bursts * k.burst;
   if (bursts > 0) {
     for (const Chain::Use& u : chain.uses) {
@@ -214,7 +214,7 @@ void Worker::run_chain(Chain& chain, int64_t n) {
       link.operand = value_[u.value];
       if (u.writes)
         link.run =
-            u.streams && reinterpret_cast<uintptr_t>(link.operand) % 64 == 0 ? k.stream : k.store;
+            u.streams && reinterpret_cast<uintptr_t>(link.operand) % 64 == 0 ? u.stream : u.store;
     }
     k.run(chain.links.data(), bursts);
   }
@@ -226,20 +226,20 @@ void Worker::finish_chain(Chain& chain, int64_t done, int64_t left) {
   const LinkKernels& k = c_.isa->links();
   char* copies = tiles_ + c_.n_tiles * c_.tile_bytes;
   for (const Chain::Use& u : chain.uses) {
-    auto* copy = reinterpret_cast<float*>(copies) + u.copy * k.burst;
+    char* copy = copies + u.copy * k.burst * sizeof(float);
     Link& link = chain.links[u.link];
     link.operand = copy;
-    if (u.writes) link.run = k.store;
-    if (u.brings) {
-      std::memcpy(copy, static_cast<float*>(value_[u.value]) + done, left * sizeof(float));
-      std::fill(copy + left, copy + k.burst, copy[left - 1]);
-    }
+    if (u.writes) link.run = u.store;
+    if (!u.brings) continue;
+    const char* last = copy + (left - 1) * u.itemsize;
+    std::memcpy(copy, static_cast<char*>(value_[u.value]) + done * u.itemsize, left * u.itemsize);
+    c_.isa->fill(copy + left * u.itemsize, last, k.burst - left, u.itemsize);
   }
   k.run(chain.links.data(), 1);
   for (const Chain::Use& u : chain.uses)
     if (u.writes)
-      std::memcpy(static_cast<float*>(value_[u.value]) + done,
-                  reinterpret_cast<float*>(copies) + u.copy * k.burst, left * sizeof(float));
+      std::memcpy(static_cast<char*>(value_[u.value]) + done * u.itemsize,
+                  copies + u.copy * k.burst * sizeof(float), left * u.itemsize);
 }
 
 void Worker::run_tile() {

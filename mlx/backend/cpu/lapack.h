@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <complex>
 #include <type_traits>
 
@@ -26,29 +27,39 @@ struct RealOf<std::complex<T>> {
 template <class T>
 using Real = typename RealOf<T>::type;
 
-/// Runs `call(work, lwork)` twice: once to query the workspace size, once to compute.
+/// Runs `call(work, lwork)` to compute, after a call that queries the size of the workspace: one
+/// for matrices of the same sizes in turn, as those of a batch are.
 template <class T, class F>
-void with_work(F&& call) {
-  T size{};
-  call(&size, Int{-1});
-  // A float represents large sizes only approximately.
-  const Int n = static_cast<Int>(std::max(1.0, std::real(std::complex<double>(size)) * 1.0001 + 1));
-  Scratch work(static_cast<size_t>(n) * sizeof(T));
-  call(work.get<T>(), n);
+void with_work(std::array<Int, 4> sizes, F&& call) {
+  struct Answer {
+    std::array<Int, 4> sizes;
+    Int length = 0;
+  };
+  thread_local Answer last;  // for each caller: F is its own type
+  if (last.length == 0 || last.sizes != sizes) {
+    T size{};
+    call(&size, Int{-1});
+    // A float represents large sizes only approximately.
+    const double length = std::real(std::complex<double>(size)) * 1.0001 + 1;
+    last = {sizes, static_cast<Int>(std::max(1.0, length))};
+  }
+  Scratch work(static_cast<size_t>(last.length) * sizeof(T));
+  call(work.get<T>(), last.length);
 }
 
-/// Cholesky factor of the triangle `uplo`, in place.
+/// Cholesky factor of the triangle `uplo`, in place. `rows`: of the whole matrix, if `a` is a
+/// part, here and below.
 template <class T>
-Int potrf(char uplo, Int n, T* a) {
-  const Int ld = std::max(n, 1);
+Int potrf(char uplo, Int n, T* a, Int rows = 0) {
+  const Int ld = std::max({n, rows, 1});
   Int info = 0;
   library::potrf(&uplo, &n, a, &ld, &info);
   return info;
 }
 /// LU factors with row exchanges (counted from 1), in place.
 template <class T>
-Int getrf(Int m, Int n, T* a, Int* pivots) {
-  const Int ld = std::max(m, 1);
+Int getrf(Int m, Int n, T* a, Int* pivots, Int rows = 0) {
+  const Int ld = std::max({m, rows, 1});
   Int info = 0;
   library::getrf(&m, &n, a, &ld, pivots, &info);
   return info;
@@ -58,7 +69,8 @@ template <class T>
 Int getri(Int n, T* a, const Int* pivots) {
   const Int ld = std::max(n, 1);
   Int info = 0;
-  with_work<T>([&](T* work, Int size) { library::getri(&n, a, &ld, pivots, work, &size, &info); });
+  with_work<T>({n},
+               [&](T* work, Int size) { library::getri(&n, a, &ld, pivots, work, &size, &info); });
   return info;
 }
 /// The inverse of a triangular matrix, in place.
@@ -75,23 +87,26 @@ template <class T>
 Int gelqf(Int m, Int n, T* a, T* tau) {
   const Int ld = std::max(m, 1);
   Int info = 0;
-  with_work<T>([&](T* work, Int size) { library::gelqf(&m, &n, a, &ld, tau, work, &size, &info); });
+  with_work<T>({m, n},
+               [&](T* work, Int size) { library::gelqf(&m, &n, a, &ld, tau, work, &size, &info); });
   return info;
 }
 /// The first m rows of Q from k reflectors that lie in a matrix with `ld` rows.
 template <class T>
 Int orglq(Int m, Int n, Int k, T* a, Int ld, const T* tau) {
   Int info = 0;
-  with_work<T>(
-      [&](T* work, Int size) { library::orglq(&m, &n, &k, a, &ld, tau, work, &size, &info); });
+  with_work<T>({m, n, k, ld}, [&](T* work, Int size) {
+    library::orglq(&m, &n, &k, a, &ld, tau, work, &size, &info);
+  });
   return info;
 }
 /// a = Q · R, in place as reflectors; `tau` has min(m, n) elements.
 template <class T>
-Int geqrf(Int m, Int n, T* a, T* tau) {
-  const Int ld = std::max(m, 1);
+Int geqrf(Int m, Int n, T* a, T* tau, Int rows = 0) {
+  const Int ld = std::max({m, rows, 1});
   Int info = 0;
-  with_work<T>([&](T* work, Int size) { library::geqrf(&m, &n, a, &ld, tau, work, &size, &info); });
+  with_work<T>({m, n, ld},
+               [&](T* work, Int size) { library::geqrf(&m, &n, a, &ld, tau, work, &size, &info); });
   return info;
 }
 /// The first n columns of Q, in place of as many reflectors.
@@ -99,8 +114,9 @@ template <class T>
 Int orgqr(Int m, Int n, T* a, const T* tau) {
   const Int ld = std::max(m, 1);
   Int info = 0;
-  with_work<T>(
-      [&](T* work, Int size) { library::orgqr(&m, &n, &n, a, &ld, tau, work, &size, &info); });
+  with_work<T>({m, n}, [&](T* work, Int size) {
+    library::orgqr(&m, &n, &n, a, &ld, tau, work, &size, &info);
+  });
   return info;
 }
 /// Singular values, and vectors: job 'N' none, 'S' the first min(m, n), 'A' all. Destroys `a`.
@@ -116,12 +132,12 @@ Int gesdd(char job, Int m, Int n, T* a, Real<T>* s, T* u, T* vt) {
     Scratch reals(
         sizeof(Real<T>) *
         std::max<size_t>(1, job == 'N' ? 7 * s1 : s1 * std::max(5 * s1 + 7, 2 * l1 + 2 * s1 + 1)));
-    with_work<T>([&](T* work, Int size) {
+    with_work<T>({job, m, n}, [&](T* work, Int size) {
       library::gesdd(&job, &m, &n, a, &ld, s, u, &ld, vt, &ldvt, work, &size, reals.get<Real<T>>(),
                      iwork, &info);
     });
   } else {
-    with_work<T>([&](T* work, Int size) {
+    with_work<T>({job, m, n}, [&](T* work, Int size) {
       library::gesdd(&job, &m, &n, a, &ld, s, u, &ld, vt, &ldvt, work, &size, iwork, &info);
     });
   }
@@ -140,12 +156,12 @@ Int syevd(bool vectors, char uplo, Int n, T* a, Real<T>* w) {
     if (size > 2147483647.0) return -1;
     const Int lrwork = static_cast<Int>(size);
     Scratch reals(sizeof(Real<T>) * static_cast<size_t>(lrwork));
-    with_work<T>([&](T* work, Int size) {
+    with_work<T>({job, uplo, n}, [&](T* work, Int size) {
       library::syevd(&job, &uplo, &n, a, &ld, w, work, &size, reals.get<Real<T>>(), &lrwork,
                      integers.get<Int>(), &liwork, &info);
     });
   } else {
-    with_work<T>([&](T* work, Int size) {
+    with_work<T>({job, uplo, n}, [&](T* work, Int size) {
       library::syevd(&job, &uplo, &n, a, &ld, w, work, &size, integers.get<Int>(), &liwork, &info);
     });
   }
@@ -160,7 +176,7 @@ Int geev(Int n, T* a, T* w, T* v) {
   Int info = 0;
   T unused{};
   Scratch reals(sizeof(Real<T>) * 2 * static_cast<size_t>(ld));
-  with_work<T>([&](T* work, Int size) {
+  with_work<T>({job, n}, [&](T* work, Int size) {
     library::geev(&none, &job, &n, a, &ld, w, &unused, &ld, v ? v : &unused, &ld, work, &size,
                   reals.get<Real<T>>(), &info);
   });
@@ -174,7 +190,7 @@ Int geev(Int n, T* a, T* re, T* im, T* v) {
   const Int ld = std::max(n, 1);
   Int info = 0;
   T unused{};
-  with_work<T>([&](T* work, Int size) {
+  with_work<T>({job, n}, [&](T* work, Int size) {
     library::geev(&none, &job, &n, a, &ld, re, im, &unused, &ld, v ? v : &unused, &ld, work, &size,
                   &info);
   });

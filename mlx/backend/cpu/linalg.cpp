@@ -5,6 +5,7 @@
 
 #include <numbers>
 
+#include "mlx/backend/cpu/linalg_blocked.h"
 #include "mlx/backend/cpu/linalg_scale.h"
 #include "mlx/ops/linalg.h"
 
@@ -37,7 +38,7 @@ void in_place_kernel(const KernelArgs& args, double factor, F&& f) {
 void cholesky_kernel(const KernelArgs& args) {
   const bool upper = upper_of(args);
   in_place_kernel(args, 0.33, [&](auto* a, Int n, int64_t i) {
-    const Int info = lapack::potrf(column_uplo(upper), n, a);
+    const Int info = factor_cholesky(column_uplo(upper), n, a);
     if (info != 0)
       fail<LinAlgError>("linalg.cholesky", "matrix ", i,
                         " of the batch is not positive definite (its leading minor of order ", info,
@@ -81,9 +82,9 @@ void inv_kernel(const KernelArgs& args) {
       Scratch integers(sizeof(Int) * static_cast<size_t>(b.rows));
       Int *pivots = integers.get<Int>(), info = 0;
       const Scaling<T> scaling = factor_scaled(in + i * b.size(), a, b.rows, [&](T* matrix) {
-        info = lapack::getrf(b.n(), b.n(), matrix, pivots);
+        info = factor_lu(b.n(), matrix, pivots);
       });
-      if (info == 0) info = lapack::getri(b.n(), a, pivots);
+      if (info == 0) info = invert_factored(b.n(), a, pivots);
       if (info != 0) fail_singular("linalg.inv", i, info - 1);
       scaling.restore_inverse(a);
     });
@@ -121,16 +122,18 @@ void solve_with(const KernelArgs& args, double factor, F&& f) {
 
 void solve_kernel(const KernelArgs& args) {
   solve_with(args, 0.67, []<class T>(const T* a, T* x, Int n, Int k, int64_t i) {
-    const int64_t size = static_cast<int64_t>(n) * n;
-    Scratch memory(static_cast<size_t>(size) * sizeof(T));
-    Scratch integers(sizeof(Int) * static_cast<size_t>(n));
-    T* lu = memory.get<T>();
-    Int *pivots = integers.get<Int>(), info = 0;
+    const bool small = n <= kSmall;
+    T few[kSmall * kSmall];
+    Int few_pivots[kSmall], info = 0;
+    Scratch memory(small ? 0 : static_cast<size_t>(n) * static_cast<size_t>(n) * sizeof(T));
+    Scratch integers(small ? 0 : sizeof(Int) * static_cast<size_t>(n));
+    T* lu = small ? few : memory.get<T>();
+    Int* pivots = small ? few_pivots : integers.get<Int>();
     const Scaling<T> scaling =
-        factor_scaled(a, lu, n, [&](T* matrix) { info = lapack::getrf(n, n, matrix, pivots); });
+        factor_scaled(a, lu, n, [&](T* matrix) { info = factor_lu(n, matrix, pivots); });
     if (info != 0) fail_singular("linalg.solve", i, info - 1);
     scaling.scale_rows(x, k);
-    solve_factored(lu, pivots, x, n, k);
+    (n <= kSmall ? solve_small<T> : solve_factored<T>)(lu, pivots, x, n, k);
     scaling.restore_solution(x, k);
   });
 }
@@ -162,11 +165,20 @@ template <class T>
 void qr_of_transpose(const Batch& b, const T* in, T* a, T* tau, T* q, T* r) {
   const int64_t k = b.small();
   transpose(in, a, b.rows, b.columns);
-  lapack::geqrf(b.m(), b.n(), a, tau);
-  for (int64_t row = 0; row < k; ++row) {
-    std::fill(r + row * b.columns, r + row * b.columns + row, T(0));
-    for (int64_t c = row; c < b.columns; ++c) r[row * b.columns + c] = a[c * b.rows + row];
+  const auto take_triangle = [&] {
+    for (int64_t row = 0; row < k; ++row) {
+      std::fill(r + row * b.columns, r + row * b.columns + row, T(0));
+      for (int64_t c = row; c < b.columns; ++c) r[row * b.columns + c] = a[c * b.rows + row];
+    }
+  };
+  if (k >= kBlocked) {
+    const Reflectors<T> reflectors(b.rows, b.columns, a);
+    take_triangle();
+    reflectors.unfold(a);
+    return transpose(a, q, k, b.rows);
   }
+  lapack::geqrf(b.m(), b.n(), a, tau);
+  take_triangle();
   lapack::orgqr(b.m(), static_cast<Int>(k), a, tau);
   transpose(a, q, k, b.rows);
 }

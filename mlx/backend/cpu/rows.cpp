@@ -57,20 +57,26 @@ struct RowCode {
   double cost = 0;  // nanoseconds on one thread
 
   explicit RowCode(const Step& unit);
-  RowPart make_part(const Step& step, uint64_t far) const;
+  std::vector<int64_t> next_rows(const Step& step, const std::vector<bool>& touched,
+                                 std::vector<bool>& fetched) const;
+  RowPart make_part(const Step& step, uint64_t far, std::span<const int64_t> ahead) const;
   void choose_block(const Step& unit);
   void place_memory();
 };
 
 namespace {
 
-/// Operands of a step that are far: of the unit, and larger than the caches together.
-uint64_t far_operands(const Step& unit, const Step& step, std::vector<bool>& touched) {
+/// True if the operands of a unit are larger than the caches together.
+bool is_far(const Step& unit) {
   double bytes = 0;
   for (const Layout& l : unit.operands)
     if (std::ranges::find(l.strides, 0) == l.strides.end())
       bytes += static_cast<double>(num_elements(l.shape) * l.dtype.size());
-  const bool large = bytes >= static_cast<double>(l3_size());
+  return bytes >= static_cast<double>(l3_size());
+}
+
+/// Operands of a step that are far: of the unit, if it is.
+uint64_t far_operands(bool large, const Step& step, std::vector<bool>& touched) {
   uint64_t far = 0;
   for (size_t k = 0; k < step.slots.size() && k < 64; ++k) {
     const int operand = step.slots[k];
@@ -103,25 +109,44 @@ RowCode::RowCode(const Step& unit) {
   const RowUnit& u = *unit.unit;
   rows = u.rows;
   temporaries = u.temporaries;
-  std::vector<bool> touched(unit.operands.size());
+  choose_block(unit);
+  const bool large = is_far(unit);
+  std::vector<bool> touched(unit.operands.size()), fetched(unit.operands.size());
   for (size_t i = 0; i < u.steps.size(); ++i) {
-    const uint64_t far = far_operands(unit, u.steps[i], touched);
-    parts.push_back(make_part(u.steps[i], far & ~kept_outputs(u, i)));
+    const auto ahead = large ? next_rows(u.steps[i], touched, fetched) : std::vector<int64_t>();
+    const uint64_t far = far_operands(large, u.steps[i], touched);
+    parts.push_back(make_part(u.steps[i], far & ~kept_outputs(u, i), ahead));
     for (const Layout& l : u.steps[i].operands)
       cost += static_cast<double>(num_elements(l.shape) * l.dtype.size()) / 20;
   }
-  choose_block(unit);
   place_memory();
 }
 
-RowPart RowCode::make_part(const Step& step, uint64_t far) const {
+/// For each input of a program that an op has read before: the distance to the rows of the next
+/// block. An op reads faster than memory is, and waits; a program computes meanwhile.
+std::vector<int64_t> RowCode::next_rows(const Step& step, const std::vector<bool>& touched,
+                                        std::vector<bool>& fetched) const {
+  std::vector<int64_t> ahead(step.operands.size());
+  for (int k = 0; k < step.n_inputs; ++k) {
+    const int slot = step.slots[k];
+    if (slot < 0 || fetched[slot]) continue;
+    const Layout& l = step.operands[k];
+    if (step.program.code.empty()) continue;
+    fetched[slot] = true;  // by this program, which reads it first, or ahead
+    if (touched[slot] && !step.op && l.strides.back() == 1)
+      ahead[k] = row_layout(l, rows).bytes * block;
+  }
+  return ahead;
+}
+
+RowPart RowCode::make_part(const Step& step, uint64_t far, std::span<const int64_t> ahead) const {
   RowPart part;
   part.step = step;
   if (!step.program.code.empty()) {
     const Shape& shape = step.operands[0].shape;
     part.row_elements = num_elements(shape) / rows;
     if (!step.op) {
-      part.program = std::make_unique<FusedKernel>(step, far);
+      part.program = std::make_unique<FusedKernel>(step, far, ahead);
       return part;
     }
     const Program& p = step.program;

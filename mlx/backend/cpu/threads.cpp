@@ -13,6 +13,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <exception>
 #include <new>
 #include <system_error>
@@ -349,10 +350,10 @@ void detail::run_parallel(int64_t n, int64_t grain, RangeRef f, double estimated
   if (hot <= 0) {
     return f(0, n);
   }
-  const double per_thread = hot + 1;
-  const int64_t grains = (n + grain - 1) / grain;
-  const auto chunks =
-      static_cast<int64_t>(std::clamp(estimated_ns / kChunkNs, per_thread, per_thread * 8));
+  // As many chunks for each thread: one more would keep a few threads busy while others wait.
+  const double threads = hot + 1;
+  const double each = std::clamp(std::floor(estimated_ns / kChunkNs / threads), 1.0, 8.0);
+  const int64_t grains = (n + grain - 1) / grain, chunks = static_cast<int64_t>(threads * each);
   const Job todo{f, n, std::max<int64_t>(1, grains / chunks + (grains % chunks != 0)) * grain};
   p.run(todo, wake);
   if (p.failed.load(std::memory_order_relaxed)) {

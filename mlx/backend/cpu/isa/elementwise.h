@@ -20,9 +20,9 @@ namespace mlx::core::cpu {
 /// on its index.
 using TileFn = void (*)(const void* const* in, void* out, int64_t n);
 
-/// One step of a float32 run (threaded code): a list of links processes a burst of elements at a
-/// time; the value stays in registers from one handler to the next. The first link loads, the last
-/// one is `end`.
+/// One step of a run of floating-point ops (threaded code): a list of links processes a burst of
+/// elements at a time; the value stays in registers from one handler to the next, as float32. The
+/// first link loads, the last one is `end`.
 using LinkFn = void (*)();  // actual type known to the kernels only
 struct Link {
   LinkFn run;
@@ -41,16 +41,23 @@ constexpr bool reads_tile(LinkForm f) {
   return f == LinkForm::tile || f == LinkForm::tile_first || f == LinkForm::scaled;
 }
 
+/// Links that compute nothing: transfers of the value from and to a tile of float32 or of 16-bit
+/// floats, stores around the caches, and prefetches. `round` gives the value the precision of a
+/// dtype; `round_store` also stores it, and leaves no value.
+enum class LinkMove : uint8_t { load, store, stream, touch, round, round_store, round_stream };
+
 struct LinkKernels {
   int64_t burst;
-  /// The handler of a row; null if it has none and find_call must be used.
-  LinkFn (*find_link)(OpId op, LinkForm form);
+  /// The handler of a row whose second operand, if it is a tile, has the dtype `tile`; null if it
+  /// has none. find_call must then be used, for float32.
+  LinkFn (*find_link)(OpId op, LinkForm form, Dtype::Val tile);
   /// The handler that also does the work of the following link; null if there is none.
   LinkFn (*find_joint)(OpId op1, LinkForm form1, OpId op2, LinkForm form2);
   /// Calls a tile kernel; for all forms without a constant or a product.
   LinkFn (*find_call)(LinkForm form);
-  /// `stream` stores bypass the caches and need aligned tiles; `touch` prefetches `ahead` bytes.
-  LinkFn load, store, stream, touch, end;
+  /// `stream` stores need aligned tiles; `touch` prefetches `ahead` bytes.
+  LinkFn (*find_move)(LinkMove move, Dtype::Val type);
+  LinkFn end;
   /// Division by a constant without dividing (see cpu/divisors.h); may be null.
   LinkFn quotient;
   /// Runs the list over `bursts` bursts of elements.

@@ -1,6 +1,7 @@
-// Links: the handlers of float32 runs (threaded code). A value passes from one op to the next in
-// eight registers, and every handler ends with a jump to the next one. The cost of a tile op is
-// mostly its store, so values that only the next op reads are never stored.
+// Links: the handlers of runs (threaded code). A value passes from one op to the next in eight
+// registers, and every handler ends with a jump to the next one. The cost of a tile op is mostly
+// its store, so values that only the next op reads are never stored. 16-bit floats are float32 in
+// registers, rounded by another link after each op.
 #include "mlx/backend/cpu/isa/elementwise_tiles.h"
 
 namespace mlx::core::cpu::MLX_ISA {
@@ -27,11 +28,14 @@ MLX_FN void next_link(const Eight& x, const Link* next, int64_t at) {
 
 //--- operands: what the second operand of a link is ----------------------------------------------
 
-struct Tile {
-  const float* p;
-  MLX_FN Tile(const Link* link, int64_t at) : p(static_cast<const float*>(link->operand) + at) {}
-  MLX_FN VF operator()(int i) const { return VF::load(p + i * VF::N); }
+template <class A>
+struct TileOf {
+  const typename A::S* p;
+  MLX_FN TileOf(const Link* link, int64_t at)
+      : p(static_cast<const typename A::S*>(link->operand) + at) {}
+  MLX_FN VF operator()(int i) const { return A::load(p + i * VF::N); }
 };
+using Tile = TileOf<Float32>;
 struct Constant {
   VF value;
   MLX_FN Constant(const Link* link, int64_t) : value(link->constant) {}
@@ -133,28 +137,132 @@ void quotient(MLX_REGISTERS, const Link* link, int64_t at) {
   next_link(x, link + 1, at);
 }
 
+//--- transfers and rounding ----------------------------------------------------------------------
+
+/// Gives eight registers the precision of A.
+template <class A>
+MLX_FN void round_eight(Eight& x) {
+#pragma GCC unroll 8
+  for (int i = 0; i < kRegisters; ++i) {
+    if constexpr (__is_same(A, Bfloat16)) {
+      const VI bits = v_bits(VF(x.v[i])), odd = v_shift_right_logical(bits, 16) & VI(1);
+      const VI rounded =
+          v_select(VF(x.v[i]) == VF(x.v[i]), bits + VI(0x7fff) + odd, bits | VI(1 << 22));
+      x.v[i] = v_from_bits<VF>(rounded & VI(-1 << 16)).v;
+    } else {
+      typename A::S memory[VF::N];
+      A::store(memory, VF(x.v[i]));
+      x.v[i] = A::load(memory).v;
+    }
+  }
+}
+/// Eight registers of the precision of A to memory.
+template <class A>
+MLX_FN void put(typename A::S* to, const Eight& x) {
+#pragma GCC unroll 8
+  for (int i = 0; i < kRegisters; ++i) {
+    if constexpr (__is_same(A, Bfloat16))
+      v_store_words(to + i * VF::N, v_shift_right_logical(v_bits(VF(x.v[i])), 16));
+    else
+      A::store(to + i * VF::N, VF(x.v[i]));
+  }
+}
+
+#if defined(__AVX512F__)
+/// True if the instructions for bfloat16 round as everywhere: they take subnormal numbers as zeros.
+MLX_FN bool without_subnormals(const Eight& x) {
+  constexpr int kSubnormal = 0x20;
+  __mmask16 found = 0;
+#pragma GCC unroll 8
+  for (int i = 0; i < kRegisters; ++i) found |= _mm512_fpclass_ps_mask((__m512)x.v[i], kSubnormal);
+  return found == 0;
+}
+template <>
+MLX_FN void round_eight<Float16>(Eight& x) {
+#pragma GCC unroll 8
+  for (int i = 0; i < kRegisters; ++i)
+    x.v[i] = (R)_mm512_cvtph_ps(_mm512_cvtps_ph((__m512)x.v[i], _MM_FROUND_TO_NEAREST_INT));
+}
+/// The bits of two registers, rounded.
+template <class A>
+MLX_FN __m512i narrowed(R low, R high) {
+  if constexpr (__is_same(A, Bfloat16)) {
+    return (__m512i)_mm512_cvtne2ps_pbh((__m512)high, (__m512)low);
+  } else {
+    const __m256i first = _mm512_cvtps_ph((__m512)low, _MM_FROUND_TO_NEAREST_INT);
+    const __m256i second = _mm512_cvtps_ph((__m512)high, _MM_FROUND_TO_NEAREST_INT);
+    return _mm512_inserti64x4(_mm512_castsi256_si512(first), second, 1);
+  }
+}
+#endif
+
+template <class A>
 void load(MLX_REGISTERS, const Link* link, int64_t at) {
   Eight x;
-  Tile from(link, at);
+  TileOf<A> from(link, at);
 #pragma GCC unroll 8
   for (int i = 0; i < kRegisters; ++i) x.v[i] = from(i).v;
   next_link(x, link + 1, at);
 }
-template <bool Nt>
-void store(MLX_REGISTERS, const Link* link, int64_t at) {
+template <class A>
+void round(MLX_REGISTERS, const Link* link, int64_t at) {
   Eight x = MLX_EIGHT;
-  float* to = static_cast<float*>(const_cast<void*>(link->operand)) + at;
+#if defined(__AVX512F__)
+  if constexpr (__is_same(A, Bfloat16)) {
+    if (without_subnormals(x)) [[likely]] {
 #pragma GCC unroll 8
-  for (int i = 0; i < kRegisters; ++i)
-    Nt ? VF(x.v[i]).stream(to + i * VF::N) : VF(x.v[i]).store(to + i * VF::N);
+      for (int i = 0; i < kRegisters; ++i) {
+        const auto words = (__m256i)_mm512_cvtneps_pbh((__m512)x.v[i]);
+        x.v[i] = (R)_mm512_slli_epi32(_mm512_cvtepu16_epi32(words), 16);
+      }
+      return next_link(x, link + 1, at);
+    }
+  }
+#endif
+  round_eight<A>(x);
   next_link(x, link + 1, at);
 }
-/// Prefetches the data of the burst `kAhead` elements ahead: the ops of a burst take longer than
-/// its loads, and hardware prefetchers stop at the end of a page.
-void touch(MLX_REGISTERS, const Link* link, int64_t at) {
-  const char* ahead = static_cast<const char*>(link->operand) + at * 4 + link->ahead;
+template <class A>
+void store(MLX_REGISTERS, const Link* link, int64_t at) {
+  using S = typename A::S;
+  const Eight x = MLX_EIGHT;
+  put<A>(static_cast<S*>(const_cast<void*>(link->operand)) + at, x);
+  next_link(x, link + 1, at);
+}
+void stream(MLX_REGISTERS, const Link* link, int64_t at) {
+  float* to = static_cast<float*>(const_cast<void*>(link->operand)) + at;
+  const Eight x = MLX_EIGHT;
 #pragma GCC unroll 8
-  for (int64_t i = 0; i < kBurst * 4; i += 64) __builtin_prefetch(ahead + i);
+  for (int i = 0; i < kRegisters; ++i) VF(x.v[i]).stream(to + i * VF::N);
+  next_link(x, link + 1, at);
+}
+/// Rounds and stores; the value in the registers is of no use any more.
+template <class A, bool Nt>
+void round_store(MLX_REGISTERS, const Link* link, int64_t at) {
+  Eight x = MLX_EIGHT;
+  auto* to = static_cast<uint16_t*>(const_cast<void*>(link->operand)) + at;
+#if defined(__AVX512F__)
+  if (!__is_same(A, Bfloat16) || without_subnormals(x)) [[likely]] {
+#pragma GCC unroll 4
+    for (int i = 0; i < kRegisters; i += 2) {
+      const __m512i both = narrowed<A>(x.v[i], x.v[i + 1]);
+      Nt ? _mm512_stream_si512((__m512i*)(to + i * VF::N), both)
+         : _mm512_storeu_si512(to + i * VF::N, both);
+    }
+    return next_link(x, link + 1, at);
+  }
+#endif
+  round_eight<A>(x);
+  put<A>(to, x);
+  next_link(x, link + 1, at);
+}
+/// Prefetches the data of the burst `ahead` bytes ahead: the ops of a burst take longer than its
+/// loads, and hardware prefetchers stop at the end of a page.
+template <int Size>
+void touch(MLX_REGISTERS, const Link* link, int64_t at) {
+  const char* ahead = static_cast<const char*>(link->operand) + at * Size + link->ahead;
+#pragma GCC unroll 8
+  for (int64_t i = 0; i < kBurst * Size; i += 64) __builtin_prefetch(ahead + i);
   next_link(MLX_EIGHT, link + 1, at);
 }
 void end(MLX_REGISTERS, const Link*, int64_t) {}
@@ -168,8 +276,20 @@ LinkFn erased(Handler f) { return reinterpret_cast<LinkFn>(f); }
   X(negative) X(square) X(sqrt) X(rsqrt) X(reciprocal) X(exp) X(log) X(tanh) X(sigmoid)
 #define MLX_LINK_BINARY(X) X(add) X(subtract) X(multiply) X(divide) X(maximum) X(minimum)
 
+/// The second operand is a tile of 16-bit floats.
 template <class F>
-LinkFn binary_of(LinkForm form) {
+LinkFn narrow_of(LinkForm form, Dtype::Val tile) {
+  const bool first = form == LinkForm::tile_first;
+  if (form != LinkForm::tile && !first) return nullptr;
+  if (tile == Dtype::Val::bfloat16)
+    return first ? erased(&binary<F, TileOf<Bfloat16>, true>)
+                 : erased(&binary<F, TileOf<Bfloat16>, false>);
+  return first ? erased(&binary<F, TileOf<Float16>, true>)
+               : erased(&binary<F, TileOf<Float16>, false>);
+}
+template <class F>
+LinkFn binary_of(LinkForm form, Dtype::Val tile) {
+  if (reads_tile(form) && tile != Dtype::Val::float32) return narrow_of<F>(form, tile);
   switch (form) {
     case LinkForm::tile:
       return erased(&binary<F, Tile, false>);
@@ -190,7 +310,7 @@ LinkFn binary_of(LinkForm form) {
   }
 }
 
-LinkFn find_link(OpId op, LinkForm form) {
+LinkFn find_link(OpId op, LinkForm form, Dtype::Val tile) {
   switch (static_cast<Row>(op)) {
 #define X(name)   \
   case Row::name: \
@@ -201,9 +321,43 @@ LinkFn find_link(OpId op, LinkForm form) {
       return form == LinkForm::unary ? erased(&erf_link) : nullptr;
 #define X(name)   \
   case Row::name: \
-    return binary_of<bodies::name>(form);
+    return binary_of<bodies::name>(form, tile);
       MLX_LINK_BINARY(X)
 #undef X
+    default:
+      return nullptr;
+  }
+}
+
+template <class A>
+LinkFn narrow_move(LinkMove move) {
+  switch (move) {
+    case LinkMove::load:
+      return erased(&load<A>);
+    case LinkMove::touch:
+      return erased(&touch<2>);
+    case LinkMove::round:
+      return erased(&round<A>);
+    case LinkMove::round_store:
+      return erased(&round_store<A, false>);
+    case LinkMove::round_stream:
+      return erased(&round_store<A, true>);
+    default:
+      return erased(&store<A>);
+  }
+}
+LinkFn find_move(LinkMove move, Dtype::Val type) {
+  if (type == Dtype::Val::bfloat16) return narrow_move<Bfloat16>(move);
+  if (type == Dtype::Val::float16) return narrow_move<Float16>(move);
+  switch (move) {
+    case LinkMove::load:
+      return erased(&load<Float32>);
+    case LinkMove::store:
+      return erased(&store<Float32>);
+    case LinkMove::stream:
+      return erased(&stream);
+    case LinkMove::touch:
+      return erased(&touch<4>);
     default:
       return nullptr;
   }
@@ -277,10 +431,7 @@ const LinkKernels& link_kernels() {
                                       find_link,
                                       find_joint,
                                       find_call,
-                                      erased(&load),
-                                      erased(&store<false>),
-                                      erased(&store<true>),
-                                      erased(&touch),
+                                      find_move,
                                       erased(&end),
                                       kHasFma ? erased(&quotient) : nullptr,
                                       run};

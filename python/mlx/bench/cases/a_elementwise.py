@@ -74,6 +74,14 @@ def _layer_norm(f: Any, shape: tuple[int, int], dtype: str) -> Made:
     return norm, (f.normal(shape, dtype), f.normal(row, dtype), f.normal(row, dtype))
 
 
+def _standardisation(f: Any, shape: tuple[int, int], dtype: str) -> Made:
+    def standard(x: Any) -> Any:
+        d = x - f.mean(x, -1, True)
+        return d / (f.sqrt(f.mean(d * d, -1, True)) + 1e-5)
+
+    return standard, (f.normal(shape, dtype),)
+
+
 def _softmax(f: Any, shape: tuple[int, int], dtype: str) -> Made:
     def softmax(x: Any) -> Any:
         e = f.exp(x - f.maximum(x)[:, None])
@@ -101,6 +109,7 @@ def _cross_entropy(f: Any, shape: tuple[int, int], dtype: str) -> Made:
 FORMULAS = {
     "RMS norm": _rms_norm,
     "layer norm": _layer_norm,
+    "standardisation": _standardisation,
     "softmax": _softmax,
     "log-softmax": _log_softmax,
     "cross entropy": _cross_entropy,

@@ -21,10 +21,12 @@ def tanh_gradient(f: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     return f.grad(loss), (weights, f.normal((16, 16)))
 
 
-def layer(f: Any, params: dict[str, Any], name: str, wide: int, out: int) -> None:
+def layer(
+    f: Any, params: dict[str, Any], name: str, wide: int, out: int, dtype: str = "float32"
+) -> None:
     """Add the parameters of a linear layer."""
-    params[name] = f.normal((out, wide)) * wide**-0.5
-    params[name + "_bias"] = f.normal((out,)) * 0.01
+    params[name] = f.normal((out, wide), dtype) * wide**-0.5
+    params[name + "_bias"] = f.normal((out,), dtype) * 0.01
 
 
 def linear(f: Any, params: dict[str, Any], name: str, x: Any) -> Any:
@@ -48,18 +50,21 @@ def detached(value: Any) -> Any:
 
 @case("train/MLP 784-1024-1024-10, batch 256, eager", False, mode="eager")
 @case("train/MLP 784-1024-1024-10, batch 256, compiled", True, mode="own")
-def mlp(f: Any, compiled: bool) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+@case("train/MLP 784-1024-1024-10, batch 256, bfloat16, compiled", True, "bfloat16", mode="own")
+def mlp(
+    f: Any, compiled: bool, dtype: str = "float32"
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     params: dict[str, Any] = {}
     sizes = (784, 1024, 1024, 10)
     for i in range(3):
-        layer(f, params, f"l{i}", sizes[i], sizes[i + 1])
+        layer(f, params, f"l{i}", sizes[i], sizes[i + 1], dtype)
 
     def loss(params: dict[str, Any], x: Any, labels: Any) -> Any:
         x = f.relu(linear(f, params, "l0", x))
         x = f.relu(linear(f, params, "l1", x))
         return f.cross_entropy(linear(f, params, "l2", x), labels)
 
-    return step(f, loss, params, (f.normal((256, 784)), f.integers((256,), 10)), compiled)
+    return step(f, loss, params, (f.normal((256, 784), dtype), f.integers((256,), 10)), compiled)
 
 
 @case("train/CNN of 3 layers with batch norm, 32×32×32×3, eager", False, mode="eager")
@@ -85,20 +90,28 @@ def cnn(f: Any, compiled: bool) -> tuple[Callable[..., Any], tuple[Any, ...]]:
 
 @case("train/transformer of 4 layers, 256 wide, 8×128 tokens, eager", False, mode="eager")
 @case("train/transformer of 4 layers, 256 wide, 8×128 tokens, compiled", True, mode="own")
-def transformer(f: Any, compiled: bool) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+@case(
+    "train/transformer of 4 layers, 256 wide, 8×128 tokens, bfloat16, compiled",
+    True,
+    "bfloat16",
+    mode="own",
+)
+def transformer(
+    f: Any, compiled: bool, dtype: str = "float32"
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     params: dict[str, Any] = {
-        "words": f.normal((2048, 256)) * 0.02,
-        "places": f.normal((128, 256)) * 0.02,
+        "words": f.normal((2048, 256), dtype) * 0.02,
+        "places": f.normal((128, 256), dtype) * 0.02,
     }
     for i in range(4):
         for name in "qkvo":
-            layer(f, params, f"{name}{i}", 256, 256)
-        layer(f, params, f"up{i}", 256, 1024)
-        layer(f, params, f"down{i}", 1024, 256)
+            layer(f, params, f"{name}{i}", 256, 256, dtype)
+        layer(f, params, f"up{i}", 256, 1024, dtype)
+        layer(f, params, f"down{i}", 1024, 256, dtype)
     for name in [f"{kind}{i}" for i in range(4) for kind in ("first", "second")] + ["last"]:
-        params[name] = f.normal((256,)) * 0.01 + 1
-        params[name + "_bias"] = f.normal((256,)) * 0.01
-    layer(f, params, "head", 256, 2048)
+        params[name] = f.normal((256,), dtype) * 0.01 + 1
+        params[name + "_bias"] = f.normal((256,), dtype) * 0.01
+    layer(f, params, "head", 256, 2048, dtype)
 
     def norm(params: dict[str, Any], name: str, x: Any) -> Any:
         return f.layer_norm(x, params[name], params[name + "_bias"])

@@ -127,6 +127,9 @@ class Framework(Base):
     def fft(self, x: Any) -> Any:
         return jnp.fft.fft(x)
 
+    def swapped(self, x: Any) -> Any:
+        return x.mT
+
     def linalg(self, name: str, *args: Any) -> Any:
         return getattr(jnp.linalg, name)(*args)
 

@@ -131,6 +131,9 @@ class Framework(Base):
     def fft(self, x: Any) -> Any:
         return mx.fft.fft(x)
 
+    def swapped(self, x: Any) -> Any:
+        return mx.swapaxes(x, -1, -2)
+
     def linalg(self, name: str, *args: Any) -> Any:
         return getattr(mx.linalg, name)(*args, stream=mx.cpu)
 

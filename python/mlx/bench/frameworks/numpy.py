@@ -110,6 +110,9 @@ class Framework(Base):
     def complex(self, shape: tuple[Any, ...]) -> Any:
         return (self.normal(shape) + 1j * self.normal(shape)).astype(np.complex64)
 
+    def swapped(self, x: Any) -> Any:
+        return x.swapaxes(-1, -2)
+
     def linalg(self, name: str, *args: Any) -> Any:
         return getattr(np.linalg, name)(*args)
 

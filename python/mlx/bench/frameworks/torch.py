@@ -128,8 +128,26 @@ class Framework(Base):
     def fft(self, x: Any) -> Any:
         return torch.fft.fft(x)
 
+    def swapped(self, x: Any) -> Any:
+        return x.mT
+
     def linalg(self, name: str, *args: Any) -> Any:
         return getattr(torch.linalg, name)(*args)
+
+    def quantized(self, w: Any) -> Any:
+        """A weight in 4 bits, groups of 64, for PyTorch's kernel of processors."""
+        groups = w.float().reshape(w.shape[0], -1, 64)
+        low, high = groups.amin(-1, True), groups.amax(-1, True)
+        scales = (high - low) / 15
+        codes = ((groups - low) / scales).round().clamp(0, 15).to(torch.int32).reshape(w.shape)
+        numbers = torch.cat([scales, low + 8 * scales], -1).transpose(0, 1)
+        packed = torch.ops.aten._convert_weight_to_int4pack_for_cpu(codes, 2)
+        return packed, numbers.contiguous().bfloat16()
+
+    def quantized_matmul(self, x: Any, w: Any, numbers: Any) -> Any:
+        rows = x.bfloat16().reshape(-1, x.shape[-1])
+        y = torch.ops.aten._weight_int4pack_mm_for_cpu(rows, w, 64, numbers)
+        return y.to(x.dtype).reshape(*x.shape[:-1], -1)
 
     def image(self, n: int, height: int, width: int, channels: int) -> Any:
         return torch.randn(n, channels, height, width)

@@ -1,0 +1,131 @@
+"""Factorisations of small matrices, of medium ones (by LAPACK), and of large ones (by panels)."""
+
+import numpy as np
+import pytest
+
+import mlx.core as mx
+
+SIZES = [1, 2, 15, 16, 17, 63, 191, 192, 193, 257, 320]
+DTYPES = [mx.float32, mx.float64, mx.complex64]
+
+
+def numbers(shape, dtype, seed=0):
+    """Normal numbers, computed with twice the digits."""
+    random = np.random.default_rng(seed)
+    x = random.normal(size=shape)
+    return x + 1j * random.normal(size=shape) if dtype == mx.complex64 else x
+
+
+def array(x, dtype):
+    """An array on the CPU, which has all of the dtypes."""
+    with mx.stream(mx.cpu):
+        if dtype == mx.float64:
+            return mx.array(x, dtype=dtype)
+        return mx.array(x.astype(np.complex64 if dtype == mx.complex64 else np.float32))
+
+
+def close(x, y, dtype, n, size):
+    """True if the difference is within the bound of a backward stable algorithm."""
+    eps = 2.0**-52 if dtype == mx.float64 else 2.0**-23
+    return np.max(np.abs(np.array(x) - y), initial=0) <= 40 * eps * (n + 4) * size
+
+
+def matrix(n, dtype):
+    """A matrix without symmetry whose pivots are not on the diagonal, of condition below 100."""
+    q = np.linalg.qr(numbers((n, n), dtype, n))[0]
+    return (q * np.geomspace(1, 30, n))[np.random.default_rng(n).permutation(n)]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("n", SIZES)
+def test_inverses_and_solutions(n, dtype):
+    a, b = matrix(n, dtype), numbers((n, 3), dtype, 1)
+    with mx.stream(mx.cpu):
+        inverse = mx.linalg.inv(array(a, dtype))
+        solution = mx.linalg.solve(array(a, dtype), array(b, dtype))
+        vector = mx.linalg.solve(array(a, dtype), array(b[:, 0], dtype))
+        mx.eval(inverse, solution, vector)
+    largest = np.linalg.norm(np.linalg.inv(a), 2) * 100
+    assert close(inverse, np.linalg.inv(a), dtype, n, largest)
+    assert close(solution, np.linalg.solve(a, b), dtype, n, largest * 4)
+    assert close(vector, np.linalg.solve(a, b[:, 0]), dtype, n, largest * 4)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("n", SIZES)
+def test_cholesky_factors(n, upper, dtype):
+    x = matrix(n, dtype)
+    a = x @ x.conj().T
+    with mx.stream(mx.cpu):
+        factor = np.array(mx.linalg.cholesky(array(a, dtype), upper=upper))
+    other = np.tril(factor, -1) if upper else np.triu(factor, 1)
+    assert not other.any()
+    product = factor.conj().T @ factor if upper else factor @ factor.conj().T
+    assert close(product, a, dtype, n, np.abs(a).max())
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize(
+    "shape", [*[(n, n) for n in SIZES], (400, 200), (200, 400), (230, 225), (700, 193), (193, 250)]
+)
+def test_orthogonal_factors(shape, dtype):
+    a = numbers(shape, dtype)
+    with mx.stream(mx.cpu):
+        q, r = (np.array(x) for x in mx.linalg.qr(array(a, dtype)))
+    k = min(shape)
+    assert q.shape == (shape[0], k) and r.shape == (k, shape[1]) and not np.tril(r, -1).any()
+    assert close(q @ r, a, dtype, k, np.abs(a).max() * 2)
+    assert close(q.conj().T @ q, np.eye(k), dtype, k, 1)
+    # The signs are those of LAPACK, whatever the size.
+    with mx.stream(mx.cpu):
+        few = np.array(mx.linalg.qr(array(a[:, :2], dtype))[1])
+    assert np.sign(few.real.diagonal()[:k]).tolist() == np.sign(r.real.diagonal()[:2]).tolist()
+
+
+@pytest.mark.parametrize("n", [2, 16, 17, 200, 300])
+def test_singular_and_indefinite_matrices_are_named(n):
+    a = np.eye(n)
+    a[n - 1, n - 1] = 0
+    with mx.stream(mx.cpu):
+        both = array(np.stack([np.eye(n), a]), mx.float32)
+        for op in (
+            mx.linalg.inv,
+            lambda x: mx.linalg.solve(x, array(np.ones((2, n, 1)), mx.float32)),
+        ):
+            with pytest.raises(ValueError, match=rf"matrix 1 .*singular \(pivot {n - 1} is zero"):
+                mx.eval(op(both))
+        with pytest.raises(ValueError, match=rf"matrix 1 .*minor of order {n} "):
+            mx.eval(mx.linalg.cholesky(both))
+
+
+def test_zeros_and_numbers_that_are_none_have_factors():
+    for n in (8, 200):
+        with mx.stream(mx.cpu):
+            q, r = (np.array(x) for x in mx.linalg.qr(mx.zeros((n, n))))
+            assert close(q.T @ q, np.eye(n), mx.float32, n, 1) and not r.any()
+            assert np.isnan(np.array(mx.linalg.inv(mx.full((n, n), float("nan"))))).any()
+
+
+@pytest.mark.parametrize("n", [8, 193, 260])
+def test_bits_depend_on_no_batch_and_no_threads(n):
+    x = np.stack([matrix(n, mx.float32) for _ in range(3)])
+    a = array(x @ np.swapaxes(x, 1, 2), mx.float32)
+    ops = [
+        mx.linalg.inv,
+        mx.linalg.cholesky,
+        lambda a, **k: mx.linalg.qr(a, **k)[0],
+        lambda a, **k: mx.linalg.solve(a, mx.ones((*a.shape[:-1], 1)), **k),
+    ]
+    before = mx.get_num_threads()
+    try:
+        for op in ops:
+            results = []
+            for threads in (1, 3):
+                mx.set_num_threads(threads)
+                results.append(np.array(op(a, stream=mx.cpu)).tobytes())
+                each = [np.array(op(a[i], stream=mx.cpu)).tobytes() for i in range(3)]
+                results.append(b"".join(each))
+            assert len(set(results)) == 1
+    finally:
+        mx.set_num_threads(before)
