@@ -391,7 +391,6 @@ def test_port_taken(tmp_path, capsys):
 REFUSED = [
     ([], "no script"),
     (["no_such_script.py"], "no script and no program"),
-    (["--backend", "nccl", "x.py"], "NCCL is not supported"),
     (["--backend", "jaccl", "x.py"], "macOS"),
     (["--backend", "smoke", "x.py"], "smoke"),
     (["-n", "0", "x.py"], "numbers from 1"),
