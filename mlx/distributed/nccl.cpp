@@ -26,8 +26,8 @@ namespace distributed {
 
 namespace {
 
-/// The shared part of all groups of a process: the mesh, the device, and the watch over requests that the
-/// device has.
+/// The shared part of all groups of a process: the mesh, the device, and the watch over requests
+/// that the device has.
 class NcclWorld final : public RefCounted {
  public:
   NcclWorld(Ref<Mesh> m, DeviceLinks& l, int d)

@@ -126,8 +126,7 @@ class Meeting {
       guests[static_cast<size_t>(call.rank)] = std::move(s);
     }
     for (Socket& s : guests)
-      if (s)
-        (void)!::send(s.fd(), places_.data(), places_.size() * sizeof(Place), MSG_NOSIGNAL);
+      if (s) (void)!::send(s.fd(), places_.data(), places_.size() * sizeof(Place), MSG_NOSIGNAL);
   }
 
   /// Another rank: calls until rank 0 answers.

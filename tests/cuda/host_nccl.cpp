@@ -4,7 +4,8 @@
 //  * As NCCL's, work compares nothing: ranks that disagree wait for each other, or get bytes that
 //    mean something else. A rank that is gone is an error of the communicator, and the work goes on
 //    waiting until it is broken off.
-//  * Calls fail on request (mlx_host_fail). MLX_HOST_NCCL_HANG=n: the n-th piece of work never ends.
+//  * Calls fail on request (mlx_host_fail). MLX_HOST_NCCL_HANG=n: the n-th piece of work never
+//  ends.
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -173,9 +174,10 @@ void combine(int op, const Rows& rows, size_t begin, size_t bytes, unsigned char
 }
 /// By NCCL's numbers of types.
 using Combine = void (*)(int, const Rows&, size_t, size_t, unsigned char*);
-constexpr Combine kCombines[] = {
-    combine<int8_t>,   combine<uint8_t>,   combine<int32_t>, combine<uint32_t>, combine<int64_t>,
-    combine<uint64_t>, combine<float16_t, float>, combine<float>, combine<double>, combine<bfloat16_t, float>};
+constexpr Combine kCombines[] = {combine<int8_t>,           combine<uint8_t>, combine<int32_t>,
+                                 combine<uint32_t>,         combine<int64_t>, combine<uint64_t>,
+                                 combine<float16_t, float>, combine<float>,   combine<double>,
+                                 combine<bfloat16_t, float>};
 constexpr size_t kSizes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2};
 
 /// Sends and receives between ncclGroupStart and ncclGroupEnd.

@@ -9,7 +9,9 @@ namespace mlx::core::cuda {
 
 namespace {
 
-const CollectiveAttrs& request_of(const Attrs* a) { return static_cast<const CollectiveAttrs&>(*a); }
+const CollectiveAttrs& request_of(const Attrs* a) {
+  return static_cast<const CollectiveAttrs&>(*a);
+}
 
 bool is_on_device(const CollectiveAttrs& a, Dtype dtype) {
   return a.channel && a.channel->runs_on_device(a.kind, dtype);
@@ -29,15 +31,15 @@ class CollectiveKernel final : public gpu::OpKernel {
   void launch(const gpu::Enqueue& to, std::span<const uint64_t> operands) const override {
     const Ticket ticket{to.constants->as<uint64_t>()};
     const std::string line = text_of_line(ticket.line());
-    attrs_.channel->start({.kind = attrs_.kind,
-                            .dtype = dtype_,
-                            .count = count_,
-                            .peer = attrs_.peer,
-                            .index = ticket.index(),
-                            .line = line},
-                           {operands[0] + static_cast<uint64_t>(in_),
-                            operands[static_cast<size_t>(out_at_)] + static_cast<uint64_t>(out_),
-                            to.stream()});
+    attrs_.channel->start(
+        {.kind = attrs_.kind,
+         .dtype = dtype_,
+         .count = count_,
+         .peer = attrs_.peer,
+         .index = ticket.index(),
+         .line = line},
+        {operands[0] + static_cast<uint64_t>(in_),
+         operands[static_cast<size_t>(out_at_)] + static_cast<uint64_t>(out_), to.stream()});
     // The end of the launch is asked for an error.
     reinterpret_cast<device::ErrorRecord*>(to.record)->set = 1;
   }
@@ -74,10 +76,9 @@ std::unique_ptr<const gpu::OpKernel> prepare_collective(const Step& step, Device
 constexpr gpu::KernelEntry entry(const char* op) {
   return {op, find_collective, prepare_collective};
 }
-constexpr gpu::KernelEntry kEntries[] = {entry("all_sum"),     entry("all_max"),
-                                         entry("all_min"),     entry("all_gather"),
-                                         entry("sum_scatter"), entry("broadcast"),
-                                         entry("all_to_all")};
+constexpr gpu::KernelEntry kEntries[] = {
+    entry("all_sum"),     entry("all_max"),   entry("all_min"),   entry("all_gather"),
+    entry("sum_scatter"), entry("broadcast"), entry("all_to_all")};
 
 }  // namespace
 

@@ -34,26 +34,34 @@ struct Config {
 };
 enum Status : int { success = 0, in_progress = 7 };
 enum Number : int {
-  of_int8, of_uint8, of_int32, of_uint32, of_int64, of_uint64, of_float16,
-                    of_float32, of_float64, of_bfloat16 };
+  of_int8,
+  of_uint8,
+  of_int32,
+  of_uint32,
+  of_int64,
+  of_uint64,
+  of_float16,
+  of_float32,
+  of_float64,
+  of_bfloat16
+};
 enum Reduction : int { sum = 0, maximum = 2, minimum = 3 };
 
-#define MLX_NCCL_FUNCTIONS(X)                                                                     \
-  X(version, ncclGetVersion, (int*))                                                              \
-  X(make_id, ncclGetUniqueId, (Id*))                                                              \
-  X(init, ncclCommInitRankConfig, (Comm*, int, Id, int, Config*))                                 \
-  X(async_error, ncclCommGetAsyncError, (Comm, int*))                                             \
-  X(abort, ncclCommAbort, (Comm))                                                                 \
-  X(finalize, ncclCommFinalize, (Comm))                                                           \
-  X(destroy, ncclCommDestroy, (Comm))                                                             \
-  X(all_reduce, ncclAllReduce, (const void*, void*, size_t, int, int, Comm, StreamHandle))        \
-  X(all_gather, ncclAllGather, (const void*, void*, size_t, int, Comm, StreamHandle))             \
-  X(reduce_scatter, ncclReduceScatter,                                                            \
-    (const void*, void*, size_t, int, int, Comm, StreamHandle))                                   \
-  X(broadcast, ncclBroadcast, (const void*, void*, size_t, int, int, Comm, StreamHandle))         \
-  X(send, ncclSend, (const void*, size_t, int, int, Comm, StreamHandle))                          \
-  X(receive, ncclRecv, (void*, size_t, int, int, Comm, StreamHandle))                             \
-  X(group_start, ncclGroupStart, ())                                                              \
+#define MLX_NCCL_FUNCTIONS(X)                                                                      \
+  X(version, ncclGetVersion, (int*))                                                               \
+  X(make_id, ncclGetUniqueId, (Id*))                                                               \
+  X(init, ncclCommInitRankConfig, (Comm*, int, Id, int, Config*))                                  \
+  X(async_error, ncclCommGetAsyncError, (Comm, int*))                                              \
+  X(abort, ncclCommAbort, (Comm))                                                                  \
+  X(finalize, ncclCommFinalize, (Comm))                                                            \
+  X(destroy, ncclCommDestroy, (Comm))                                                              \
+  X(all_reduce, ncclAllReduce, (const void*, void*, size_t, int, int, Comm, StreamHandle))         \
+  X(all_gather, ncclAllGather, (const void*, void*, size_t, int, Comm, StreamHandle))              \
+  X(reduce_scatter, ncclReduceScatter, (const void*, void*, size_t, int, int, Comm, StreamHandle)) \
+  X(broadcast, ncclBroadcast, (const void*, void*, size_t, int, int, Comm, StreamHandle))          \
+  X(send, ncclSend, (const void*, size_t, int, int, Comm, StreamHandle))                           \
+  X(receive, ncclRecv, (void*, size_t, int, int, Comm, StreamHandle))                              \
+  X(group_start, ncclGroupStart, ())                                                               \
   X(group_end, ncclGroupEnd, ())
 
 struct Nccl {
@@ -275,8 +283,7 @@ class NcclLinks final : public DeviceLinks {
   std::string name_of(int device) override { return hardware_of(gpu::device(device)).uuid; }
   std::shared_ptr<DeviceLink> connect(const Id& id, int rank, int size, int device,
                                       const DeviceLink::Wait& wait) override {
-    auto link =
-        std::make_shared<NcclLink>(id, rank, size, hardware_of(gpu::device(device)), wait);
+    auto link = std::make_shared<NcclLink>(id, rank, size, hardware_of(gpu::device(device)), wait);
     gpu::drain_at_exit();
     return link;
   }
