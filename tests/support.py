@@ -14,6 +14,7 @@ sys.path[:0] = [str(HERE / "golden"), str(HERE / "python")]
 
 import cases  # noqa: E402
 import cpu_only  # noqa: E402
+import distributed_cases  # noqa: E402
 import numpy as np  # noqa: E402
 import outcome  # noqa: E402
 from cases.table import device_array  # noqa: E402
@@ -56,6 +57,22 @@ several slices that are longer than 1 along an indexed axis, and gated delta rul
 more than 256 elements.
 
 A function that the rows only have inside of other calls shows what these calls can.
+"""
+
+COLLECTIVES = """## Collectives
+
+Found with two ranks that are threads, from the table of `tests/python/distributed_cases.py`. The
+tests run the whole table, each function with each dtype and shape, on every engine:
+
+| engine | ranks | tested with |
+|---|---|---|
+| threads | 2, 3, 4, 8 | threads of one process |
+| `ring` | 2, 4; 8 with `--all` | processes of one machine, by TCP |
+| `mpi` | 2, 4 | processes of one machine, where a library of MPI is installed |
+| `nccl` | 2, 4 | processes of one machine, with a library of the host in NCCL's place |
+
+`nccl` moves 16-bit integers through the host in sums and extremes, complex numbers in extremes, and
+all dtypes in `send` and `recv`; all others from GPU to GPU.
 """
 
 TESTS = """## Tests that do not run on a GPU
@@ -162,6 +179,38 @@ def line(name, rows):
     return f"| {name} | " + " | ".join(cells) + " |"
 
 
+def rank():
+    """The rank of this thread."""
+    return mx.distributed.init().rank()
+
+
+def collective_line(name, call):
+    """The line of a collective, in the order of `line`."""
+
+    def on_ranks(run):
+        return all(mx.distributed.simulate(lambda: works(run), 2))
+
+    cells = []
+    for members in DTYPES.values():
+        found = [on_ranks(lambda t=t: call(mx.ones((4,), getattr(mx, t)))) for t in members]
+        cells.append("●" if all(found) else "◐" if any(found) else "")
+    # Of a message the sender would need one.
+    f = (lambda x: mx.distributed.send(x, 1 - rank())) if name.startswith("send") else call
+    for run in (
+        lambda: mx.grad(lambda y: f(y).sum())(mx.arange(1.0, 5.0)),
+        lambda: mx.jvp(lambda y: [f(y)], [mx.arange(1.0, 5.0)], [mx.ones(4)])[1],
+        lambda: mx.vmap(call)(mx.ones((3, 4))),
+    ):
+        cells.append("●" if on_ranks(run) else "")
+    return f"| {name} | " + " | ".join(cells) + " |"
+
+
+def collectives():
+    """The lines of all collectives."""
+    named = {"around": "send and recv_like"}
+    return [collective_line(named.get(row[0], row[0]), row[1]) for row in distributed_cases.ROWS]
+
+
 def without_rows(covered):
     """Public functions that no row is about."""
     names = []
@@ -185,7 +234,8 @@ def page():
         lines += [line(name, rows) for name, rows in table.items()]
     rest = ", ".join(f"`{name}`" for name in without_rows(table))
     lines += ["", "Functions without rows, which tests of their own cover:", "", *wrapped(rest)]
-    lines += ["", *TESTS.split("\n"), *cpu_only.table()]
+    lines += ["", *COLLECTIVES.split("\n"), lines[1].replace("op", "collective"), lines[2]]
+    lines += [*collectives(), "", *TESTS.split("\n"), *cpu_only.table()]
     return "\n".join(lines) + "\n"
 
 

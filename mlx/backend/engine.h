@@ -3,9 +3,13 @@
 // than this page.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "mlx/core/api.h"
@@ -43,6 +47,12 @@ struct Message {
   std::string_view line = {};  ///< of the program, or empty
 };
 
+/// Memory of a device that a request reads and writes, by its addresses, and the device's stream.
+struct DeviceOperands {
+  uint64_t in = 0, out = 0;
+  void* stream = nullptr;
+};
+
 /// One group. Requests run one at a time, in the order in which they are made.
 class MLX_API Channel : public RefCounted {
  public:
@@ -58,12 +68,59 @@ class MLX_API Channel : public RefCounted {
   /// row-contiguous; they may be the same where the sizes are equal. Throws CommunicationError.
   virtual void run(const Message& message, const void* in, void* out) = 0;
 
+  /// Whether such requests run on the queue's device, by `start`, with its memory.
+  virtual bool runs_on_device(Collective, Dtype) const { return false; }
+  /// Gives a request to the device, when all members make it. Throws CommunicationError.
+  virtual void start(const Message&, const DeviceOperands&) {}
+  /// The device is past the first request that was started and has not ended; false: its results
+  /// are no good.
+  virtual void end(bool) noexcept {}
+  /// Throws the error of requests that were broken off on the device.
+  virtual void check_started() const {}
+  /// The process leaves all groups; `well`: not because of an error.
+  virtual void close(bool) noexcept {}
+
   /// The number of a collective that the program asks for now: from 1.
   uint64_t next_index() { return last_index_.fetch_add(1, std::memory_order_relaxed) + 1; }
 
  private:
   std::atomic<uint64_t> last_index_{0};
 };
+
+/// A group in a library that carries requests between devices, as one member has it. Functions
+/// throw CommunicationError. `wait` is called while the library is not done, and throws to break
+/// off.
+class DeviceLink {
+ public:
+  using Wait = std::function<void()>;
+  virtual ~DeviceLink() = default;
+  virtual void enqueue(const Message& message, const DeviceOperands& operands,
+                       const Wait& wait) = 0;
+  /// The error that the library has met meanwhile; empty where all is well.
+  virtual std::string error() = 0;
+  /// Breaks off what is under way: streams go on, results are no good. Any thread may call it.
+  virtual void abort() noexcept = 0;
+  /// Ends the group, of which nothing is under way.
+  virtual void close(const Wait& wait) = 0;
+};
+
+/// Such a library.
+class DeviceLinks {
+ public:
+  using Id = std::array<char, 128>;  ///< of a group
+  virtual ~DeviceLinks() = default;
+  /// Why it cannot be used; empty where it can.
+  virtual std::string missing() = 0;
+  virtual bool carries(Collective kind, Dtype dtype) const = 0;
+  virtual Id make_id() = 0;
+  /// A name that no other device has.
+  virtual std::string name_of(int device) = 0;
+  /// Meets the other members of a group.
+  virtual std::shared_ptr<DeviceLink> connect(const Id& id, int rank, int size, int device,
+                                              const DeviceLink::Wait& wait) = 0;
+};
+/// The library of a plugin that is loaded, or null.
+extern MLX_API std::atomic<DeviceLinks*> device_links;
 
 /// The group of all processes as the calling thread sees it; null where the process is alone.
 MLX_API Ref<Channel> world_channel();

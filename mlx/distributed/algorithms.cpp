@@ -55,7 +55,10 @@ void MeshChannel::exchange(Request& r, std::span<const Part> out, std::span<cons
   ++r.header.step;
 }
 
-void MeshChannel::run(const Message& m, const void* in, void* out) {
+void MeshChannel::run(const Message& m, const void* in, void* out) { request(m, in, out, false); }
+void MeshChannel::agree(const Message& m) { request(m, nullptr, nullptr, true); }
+
+void MeshChannel::request(const Message& m, const void* in, void* out, bool elsewhere) {
   BlockingRegion region;
   std::lock_guard lock(mesh_->mutex);
   mesh_->check(name_of(m.kind));
@@ -77,7 +80,7 @@ void MeshChannel::run(const Message& m, const void* in, void* out) {
   r.header.index = m.index;
   r.header.set_line(m.line);
   try {
-    dispatch(r);
+    elsewhere ? meet(r) : dispatch(r);
   } catch (const CommunicationError& e) {
     mesh_->fail(e.what());
     throw;
@@ -116,6 +119,13 @@ void MeshChannel::dispatch(Request& r) {
       return mesh_->exchange(r.header, {}, {&part, 1}, {ranks_});
     }
   }
+}
+
+/// Headers alone.
+void MeshChannel::meet(Request& r) {
+  std::vector<Part> parts;
+  each_other([&](int j) { parts.push_back({ranks_[j], nullptr, 0}); });
+  exchange(r, parts, parts);
 }
 
 /// Everybody sends everything to everybody, and combines it all.
@@ -241,7 +251,7 @@ void MeshChannel::all_to_all(Request& r) {
 
 Ref<Channel> MeshChannel::split(int color, int key) {
   // Earlier requests of the program come first.
-  host_backend().synchronize(mesh_->queue);
+  backend_of(mesh_->queue.device).synchronize(mesh_->queue);
   const int64_t mine[2] = {color, key < 0 ? rank_ : key};
   std::vector<int64_t> all(2 * ranks_.size());
   run({.kind = Collective::split, .dtype = int64, .count = 2, .line = {}}, mine, all.data());

@@ -21,6 +21,8 @@ class MeshChannel final : public Channel {
   bool is_world() const override { return world_; }
   Ref<Channel> split(int color, int key) override;
   void run(const Message& message, const void* in, void* out) override;
+  /// Lets the members find out whether all make a request, which then runs elsewhere.
+  void agree(const Message& message);
 
   Mesh& mesh() const { return *mesh_; }
   uint64_t messages() const { return number_; }
@@ -33,7 +35,9 @@ class MeshChannel final : public Channel {
     char* out;
     size_t itemsize, bytes;  ///< of an element, of the input
   };
+  void request(const Message& message, const void* in, void* out, bool elsewhere);
   void dispatch(Request& r);
+  void meet(Request& r);
   void combine_small(Request& r);
   void combine_large(Request& r);
   void gather(Request& r);

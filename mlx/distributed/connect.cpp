@@ -1,8 +1,6 @@
 // Addresses, and how ranks find each other: rank r listens, and connects to the ranks below it.
 // Both sides say who they are before a connection counts.
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -14,13 +12,12 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "mlx/core/blocking.h"
 #include "mlx/core/error.h"
-#include "mlx/distributed/tcp.h"
+#include "mlx/distributed/sockets.h"
 
 namespace mlx::core::distributed {
 
@@ -37,69 +34,6 @@ struct Hello {
 };
 static_assert(sizeof(Hello) == 32);
 
-uint64_t hash_text(std::string_view text) {
-  uint64_t h = 0xcbf29ce484222325ull;
-  for (unsigned char c : text) h = (h ^ c) * 0x100000001b3ull;
-  return h;
-}
-
-struct AddressList {
-  addrinfo* first = nullptr;
-  ~AddressList() {
-    if (first) freeaddrinfo(first);
-  }
-};
-
-void resolve(const Address& a, bool passive, AddressList& list) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = passive ? AI_PASSIVE : 0;
-  if (int e = getaddrinfo(a.host.c_str(), a.port.c_str(), &hints, &list.first))
-    core::fail<CommunicationError>("init", "address ", a.host, ":", a.port, ": ", gai_strerror(e),
-                                   "; names and addresses of this network are accepted");
-}
-
-void set_option(int fd, int level, int option, int value) {
-  setsockopt(fd, level, option, &value, sizeof value);
-}
-
-/// A socket that is closed unless it is taken.
-class Socket {
- public:
-  explicit Socket(int fd = -1) : fd_(fd) {}
-  Socket(Socket&& o) noexcept : fd_(std::exchange(o.fd_, -1)) {}
-  Socket& operator=(Socket o) noexcept {
-    std::swap(fd_, o.fd_);
-    return *this;
-  }
-  ~Socket() {
-    if (fd_ >= 0) close(fd_);
-  }
-  int fd() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-  int take() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
-};
-
-Socket listen_at(const Address& a, int rank) {
-  AddressList list;
-  resolve(a, true, list);
-  int error = 0;
-  for (addrinfo* i = list.first; i; i = i->ai_next) {
-    Socket s(socket(i->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!s) continue;
-    set_option(s.fd(), SOL_SOCKET, SO_REUSEADDR, 1);
-    if (bind(s.fd(), i->ai_addr, i->ai_addrlen) == 0 && listen(s.fd(), 256) == 0) return s;
-    error = errno;
-  }
-  fail<CommunicationError>("init", "rank ", rank, " cannot listen at ", a.host, ":", a.port, ": ",
-                           strerror(error),
-                           "; a free port of this machine is needed, and one "
-                           "process for each rank");
-}
-
 class Connector {
  public:
   Connector(const Hosts& hosts, int rank, const std::string& token, double timeout)
@@ -111,9 +45,11 @@ class Connector {
     for (auto& list : done_) list.resize(static_cast<size_t>(n_));
   }
 
-  Connections run() {
+  Connections run(Socket listener) {
     BlockingRegion region;
-    if (rank_ + 1 < n_)
+    if (listener)
+      listeners_.push_back(std::move(listener));
+    else if (rank_ + 1 < n_)
       for (const Address& a : hosts_.ranks[static_cast<size_t>(rank_)])
         listeners_.push_back(listen_at(a, rank_));
     const Clock::time_point start = Clock::now();
@@ -183,9 +119,7 @@ class Connector {
       Socket s(socket(i->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
       if (!s) continue;
       constexpr int kSeconds = 5;
-      const timeval limit{kSeconds, 0};
-      setsockopt(s.fd(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-      setsockopt(s.fd(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+      limit_calls(s.fd(), kSeconds);
       if (connect(s.fd(), i->ai_addr, i->ai_addrlen) != 0) {
         why_ = cat(" (rank ", j, ": ", strerror(errno), ")");
         continue;
@@ -255,9 +189,7 @@ class Connector {
 
   static void tune(int fd) {
     constexpr int kSilence = 25;  // seconds after which a host that does not answer is gone
-    const timeval never{0, 0};
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &never, sizeof never);
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &never, sizeof never);
+    limit_calls(fd, 0);
     set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
     set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
 #ifdef TCP_USER_TIMEOUT
@@ -318,8 +250,9 @@ Hosts read_hostfile(const std::string& path) {
   return hosts;
 }
 
-Connections connect_ranks(const Hosts& hosts, int rank, const std::string& token, double timeout) {
-  return Connector(hosts, rank, token, timeout).run();
+Connections connect_ranks(const Hosts& hosts, int rank, const std::string& token, double timeout,
+                          Socket listener) {
+  return Connector(hosts, rank, token, timeout).run(std::move(listener));
 }
 
 }  // namespace mlx::core::distributed

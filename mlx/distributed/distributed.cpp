@@ -72,7 +72,7 @@ array recv_like(const array& x, int src, std::optional<Group> g, StreamOrDevice)
 void barrier(std::optional<Group> g) {
   const Ref<Channel> c = channel_of(g);
   if (!c) return;
-  host_backend().synchronize(c->queue());
+  backend_of(c->queue().device).synchronize(c->queue());
   uint32_t (*number)() = program_line.load();
   const std::string line = text_of_line(number ? number() : 0);
   c->run({.kind = Collective::barrier,

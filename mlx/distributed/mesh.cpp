@@ -54,11 +54,11 @@ void Patience::check(const std::vector<int>& missing) {
     return cat("no progress for ", static_cast<int64_t>(waited), " s in ", describe(header_),
                ", message ", header_.number, ", waiting for ", name_ranks(missing));
   };
-  if (waited > mesh_.timeout) fail_message(header_, text());
-  if (next_report_ < 0) next_report_ = mesh_.report_after;
+  if (waited > mesh_->timeout) fail_message(header_, text());
+  if (next_report_ < 0) next_report_ = mesh_->report_after;
   if (waited < next_report_) return;
   next_report_ = waited + 60;
-  std::fprintf(stderr, "[mlx] rank %d: %s\n", mesh_.rank, text().c_str());
+  std::fprintf(stderr, "[mlx] rank %d: %s\n", mesh_->rank, text().c_str());
 }
 
 void fail_message(const Header& header, const std::string& text) {

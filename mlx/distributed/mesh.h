@@ -48,6 +48,8 @@ class Mesh : public RefCounted {
                         const Parties& parties) = 0;
   /// Takes a copy of the bytes and sends them later.
   virtual void post(Header header, const Part& part) = 0;
+  /// Throws where another process has failed or is gone, for a message that waits elsewhere.
+  virtual void look(const Header&) {}
   /// Tells all others that this process has failed, and why. Nothing works afterwards. Any thread
   /// may call it.
   virtual void fail(const std::string& why) noexcept = 0;
@@ -80,7 +82,7 @@ class Mesh : public RefCounted {
 /// Watches one message for progress.
 class Patience {
  public:
-  Patience(const Mesh& mesh, const Header& header) : mesh_(mesh), header_(header) {}
+  Patience(const Mesh& mesh, const Header& header) : mesh_(&mesh), header_(header) {}
   void progress() { since_ = Clock::now(); }
   /// Reports a message that takes long, once a minute; throws CommunicationError after the timeout.
   /// `missing` are the ranks that it waits for.
@@ -88,8 +90,8 @@ class Patience {
   double seconds() const { return std::chrono::duration<double>(Clock::now() - since_).count(); }
 
  private:
-  const Mesh& mesh_;
-  const Header& header_;
+  const Mesh* mesh_;
+  Header header_;
   Clock::time_point since_ = Clock::now();
   double next_report_ = -1;
 };

@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstdio>
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <ranges>
 #include <thread>
 #include <utility>
 
@@ -43,6 +45,8 @@ struct Outgoing {
   std::unique_ptr<char[]> copy;
   std::array<char, kFirst> first;
   std::vector<Request> requests;
+  bool complete = false;  ///< all requests have been made
+  bool over() const { return complete && std::ranges::none_of(requests, &Request::open); }
 };
 
 /// Bytes from one rank.
@@ -74,6 +78,14 @@ void each_piece(const std::vector<Part>& parts, F f) {
       f(static_cast<char*>(p.data) + at, static_cast<int>(std::min(kLongest, p.bytes - at)));
 }
 
+/// True where MPI may still read or write the parts of a message: all but the first pieces.
+template <class Messages>
+bool uses_arrays(const Messages& messages) {
+  return std::ranges::any_of(messages, [](const auto& m) {
+    return m && std::ranges::any_of(m->requests | std::views::drop(1), &Request::open);
+  });
+}
+
 /// Requests of one communicator.
 class Port {
  public:
@@ -97,6 +109,13 @@ class Port {
   bool test_all(std::vector<Request>& list) {
     bool moved = false;
     for (Request& r : list) moved |= test(r);
+    return moved;
+  }
+  template <class Messages>
+  bool test_messages(const Messages& messages) {
+    bool moved = false;
+    for (auto& m : messages)
+      if (m) moved |= test_all(m->requests);
     return moved;
   }
   static bool over(const std::vector<Request>& list) {
@@ -191,15 +210,17 @@ class MpiMesh final : public Mesh {
       if (h.step == 0) look_at_words(h);
       send_all(h, out, sent);
       receive_all(in, got);
+      send_agreed(sent, got);
       wait(h, sent, got, parties);
     } catch (const CommunicationError& e) {
-      give_up(sent, got);
+      give_up(sent, got, e.what());
       note_failure(e.what());
       throw;
     } catch (const Interrupted&) {
-      give_up(sent, got);
-      note_failure(
-          cat("[", name_of(h.collective()), "] rank ", rank, " was interrupted in ", describe(h)));
+      const std::string why =
+          cat("[", name_of(h.collective()), "] rank ", rank, " was interrupted in ", describe(h));
+      give_up(sent, got, why);
+      note_failure(why);
       throw;
     }
   }
@@ -211,6 +232,7 @@ class MpiMesh final : public Mesh {
     m->header = h;
     m->parts = {copied(part, m->copy)};
     start(*m, part.peer);
+    send_parts(*m, part.peer);
     backlog_.push_back(std::move(m));
     if (advance_backlog()) pump_.start();
   }
@@ -257,7 +279,7 @@ class MpiMesh final : public Mesh {
     if (set_failure(why)) words_.say(Words::failed, why);
   }
 
-  /// Starts to send a message. The list of requests keeps its place.
+  /// Sends the first piece of a message, and all of one that is small.
   void start(Outgoing& m, int to) {
     std::memcpy(m.first.data(), &m.header, sizeof(Header));
     size_t bytes = sizeof(Header);
@@ -268,10 +290,15 @@ class MpiMesh final : public Mesh {
         bytes += p.bytes;
       }
     port_.send(m.first.data(), bytes, to, tag_message, m.requests.emplace_back());
-    if (fits) return;
+    m.complete = fits;
+  }
+  /// Sends the parts of a message that is not small.
+  void send_parts(Outgoing& m, int to) {
+    if (m.complete) return;
     each_piece(m.parts, [&](char* data, int n) {
       port_.send(data, static_cast<size_t>(n), to, tag_message, m.requests.emplace_back());
     });
+    m.complete = true;
   }
 
   void send_all(Header h, std::span<const Part> out, Sent& sent) {
@@ -284,6 +311,14 @@ class MpiMesh final : public Mesh {
     }
     for (int j = 0; j < size; ++j)
       if (auto& m = sent[static_cast<size_t>(j)]) start(*m, j);
+  }
+  /// Sends parts once all headers have been found to agree: MPI cannot take back a part that a rank
+  /// has begun to send. True where that was so.
+  bool send_agreed(Sent& sent, const Got& got) {
+    if (!std::ranges::all_of(got, [](const auto& m) { return !m || m->known; })) return false;
+    for (int j = 0; j < size; ++j)
+      if (auto& m = sent[static_cast<size_t>(j)]) send_parts(*m, j);
+    return true;
   }
 
   void receive_all(std::span<const Part> in, Got& got) {
@@ -322,14 +357,14 @@ class MpiMesh final : public Mesh {
     Patience patience(*this, h);
     Clock::time_point idle = Clock::now();
     for (int polls = 0;; ++polls) {
-      bool moved = false;
-      for (auto& m : sent)
-        if (m) moved |= port_.test_all(m->requests);
+      bool moved = port_.test_messages(sent);
       for (int j = 0; j < size; ++j) {
         auto& m = got[static_cast<size_t>(j)];
         if (!m) continue;
         moved |= port_.test_all(m->requests);
-        if (!m->known && Port::over(m->requests) && !take(h, j, *m)) tell(h, got, parties);
+        if (m->known || !Port::over(m->requests)) continue;
+        if (!take(h, j, *m)) tell(h, got, parties);
+        moved |= send_agreed(sent, got);
       }
       advance_backlog();
       const std::vector<int> missing = open_ranks(sent, got);
@@ -359,7 +394,7 @@ class MpiMesh final : public Mesh {
     std::vector<int> ranks;
     for (int j = 0; j < size; ++j) {
       const auto i = static_cast<size_t>(j);
-      const bool sends = sent[i] && !Port::over(sent[i]->requests);
+      const bool sends = sent[i] && !sent[i]->over();
       const bool receives = got[i] && !(got[i]->known && Port::over(got[i]->requests));
       if (sends || receives) ranks.push_back(j);
     }
@@ -386,23 +421,28 @@ class MpiMesh final : public Mesh {
     fail_message(h, disagreement(std::move(stories)));
   }
 
-  /// After an error: requests use memory that will be gone. Some end; the others are kept with
-  /// copies of their small parts.
-  void give_up(Sent& sent, Got& got) {
+  /// After an error. Requests of first pieces are kept, with these. Others use arrays of the
+  /// program: they get a moment to end, and where they do not, the process must.
+  void give_up(Sent& sent, Got& got, const std::string& why) {
     for (auto& m : got)
       if (m) port_.cancel(m->requests);
     constexpr auto kMoment = std::chrono::milliseconds(500);
     const auto end = Clock::now() + kMoment;
     try {
-      while (!open_ranks(sent, got).empty() && Clock::now() < end) {
-        for (auto& m : sent)
-          if (m) port_.test_all(m->requests);
-        for (auto& m : got)
-          if (m) port_.test_all(m->requests), m->known = true;
+      while ((uses_arrays(sent) || uses_arrays(got)) && Clock::now() < end) {
+        port_.test_messages(sent);
+        port_.test_messages(got);
         sched_yield();
       }
     } catch (const CommunicationError&) {
       // The first error counts.
+    }
+    if (uses_arrays(sent) || uses_arrays(got)) {
+      std::fprintf(stderr,
+                   "[mlx] rank %d: %s\n[mlx] rank %d ends: MPI still uses arrays of the message\n",
+                   rank, why.c_str(), rank);
+      words_.say(Words::failed, why);
+      abort();
     }
     for (auto& m : sent) given_up_.push_back(std::move(m));
     for (auto& m : got) given_up_in_.push_back(std::move(m));
@@ -444,7 +484,7 @@ class MpiMesh final : public Mesh {
       set_failure(e.what());
       return false;
     }
-    std::erase_if(backlog_, [](const auto& m) { return Port::over(m->requests); });
+    std::erase_if(backlog_, [](const auto& m) { return m->over(); });
     return !backlog_.empty();
   }
 

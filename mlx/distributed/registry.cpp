@@ -18,6 +18,7 @@
 #include "mlx/distributed/distributed.h"
 #include "mlx/distributed/mpi.h"
 #include "mlx/distributed/mpi_library.h"
+#include "mlx/distributed/nccl.h"
 #include "mlx/distributed/tcp.h"
 #include "mlx/distributed/threads.h"
 
@@ -30,15 +31,16 @@ namespace {
 /// All processes of a launch as one of them sees it, or a rank of a simulation.
 struct World {
   const char* engine;
-  Ref<MeshChannel> channel;
+  Ref<Channel> channel;
+  Ref<Mesh> mesh;
   uint64_t number;
 };
 
 struct Registry {
   std::mutex mutex;
-  World world{};                        ///< of the process
-  std::atomic<uint64_t> number{0};      ///< of that
-  std::vector<Ref<MeshChannel>> ended;  ///< kept: their connections have said the last words
+  World world{};                    ///< of the process
+  std::atomic<uint64_t> number{0};  ///< of that
+  std::vector<World> ended;         ///< kept: their connections have said the last words
 };
 Registry& registry() {
   static auto& r = *new Registry;
@@ -55,7 +57,7 @@ World make_world(const char* engine, Ref<Mesh> mesh, bool of_process) {
   mesh->queue = new_thread_unsafe_stream(Device::cpu);
   std::vector<int> ranks(static_cast<size_t>(mesh->size));
   std::iota(ranks.begin(), ranks.end(), 0);
-  return {engine, make_ref<MeshChannel>(std::move(mesh), std::move(ranks), 0, of_process),
+  return {engine, make_ref<MeshChannel>(mesh, std::move(ranks), 0, of_process), mesh,
           next_number()};
 }
 
@@ -128,6 +130,41 @@ World open_mpi(double timeout) {
   return make_world("mpi", std::move(mesh), true);
 }
 
+World open_nccl(double timeout) {
+  const int rank = whole_number("MLX_RANK"), size = whole_number("MLX_WORLD_SIZE");
+  if (rank >= size)
+    fail<ExecutionError>("init", "MLX_RANK = ", rank, " and MLX_WORLD_SIZE = ", size,
+                         "; ranks from 0 to ", size - 1, " are accepted");
+  if (size == 1) return {};
+  const Address first = parse_address(cat(variable("NCCL_HOST_IP"), ":", variable("NCCL_PORT")));
+  const char* token = variable("MLX_DISTRIBUTED_TOKEN");
+  Ref<Mesh> mesh =
+      make_tcp_mesh(connect_by(first, rank, size, token ? token : "", timeout), rank, size);
+  mesh->timeout = timeout;
+  mesh->report_after = seconds_of("MLX_DISTRIBUTED_REPORT", mesh->report_after);
+  const int local = variable("MLX_LOCAL_RANK") ? whole_number("MLX_LOCAL_RANK") : rank;
+  return {"nccl", make_nccl_channel(mesh, local), mesh, next_number()};
+}
+
+/// True where the variables of NCCL are complete and it can be used; tells why not.
+bool has_nccl(bool strict, bool named) {
+  const char* missing = nullptr;
+  for (const char* name : {"NCCL_HOST_IP", "NCCL_PORT", "MLX_WORLD_SIZE", "MLX_RANK"})
+    if (!variable(name)) missing = name;
+  // Ranks that are launched with a hostfile use it, unless they ask for NCCL.
+  if (!named && (missing || variable("MLX_HOSTFILE"))) return false;
+  if (missing && strict)
+    fail<ExecutionError>("init", missing, " not set; mlx.launch --backend nccl sets it");
+  if (missing) return false;
+  const std::string reason = missing_nccl();
+  if (reason.empty()) return true;
+  if (strict)
+    fail<ExecutionError>("init", "NCCL: ", reason, "; ring needs neither a GPU nor a library");
+  std::fprintf(stderr, "[mlx] NCCL cannot be used (%s): a group of this process alone\n",
+               reason.c_str());
+  return false;
+}
+
 /// True where MPI is asked for, or its launcher started the process, and a library can be used.
 bool has_mpi(bool strict, bool named) {
   if (!named && ranks_by_mpi_launcher() == 0) return false;
@@ -146,7 +183,8 @@ void end_at_exit() { end_all(""); }
 }  // namespace
 
 bool is_available(const std::string& backend) {
-  return backend == "any" || backend == "ring" || (backend == "mpi" && mpi_library().usable);
+  return backend == "any" || backend == "ring" || (backend == "mpi" && mpi_library().usable) ||
+         (backend == "nccl" && missing_nccl().empty());
 }
 
 Group init(bool strict, const std::string& backend, double timeout) {
@@ -163,10 +201,13 @@ Group init(bool strict, const std::string& backend, double timeout) {
     return Group(r.world.channel);
   const bool any = backend == "any";
   World made{};
-  const bool ring = (any || backend == "ring") && has_ring_variables(strict, !any);
-  if (ring || ((any || backend == "mpi") && has_mpi(strict, !any))) {
-    if (timeout == 0) timeout = seconds_of("MLX_DISTRIBUTED_TIMEOUT", 1800);
-    made = ring ? open_ring(timeout) : open_mpi(timeout);
+  const bool nccl = (any || backend == "nccl") && has_nccl(strict, !any);
+  const bool ring = !nccl && (any || backend == "ring") && has_ring_variables(strict, !any);
+  if (nccl || ring || ((any || backend == "mpi") && has_mpi(strict, !any))) {
+    const char* seconds =
+        nccl && variable("MLX_NCCL_TIMEOUT") ? "MLX_NCCL_TIMEOUT" : "MLX_DISTRIBUTED_TIMEOUT";
+    if (timeout == 0) timeout = seconds_of(seconds, 1800);
+    made = nccl ? open_nccl(timeout) : ring ? open_ring(timeout) : open_mpi(timeout);
     if (!made.channel) return {};
     static const int registered = std::atexit(end_at_exit);
     (void)registered;
@@ -184,17 +225,17 @@ Group init(bool strict, const std::string& backend, double timeout) {
 
 void end_all(const std::string& failure) noexcept {
   Registry& r = registry();
-  Ref<MeshChannel> channel;
+  World world;
   {
     std::lock_guard lock(r.mutex);
-    channel = std::move(r.world.channel);
-    r.world = {};
+    world = std::exchange(r.world, {});
     r.number = 0;
-    if (channel) r.ended.push_back(channel);
+    if (world.channel) r.ended.push_back(world);
   }
-  if (!channel) return;
-  if (!failure.empty()) channel->mesh().fail(failure);
-  channel->mesh().leave();
+  if (!world.channel) return;
+  if (!failure.empty()) world.mesh->fail(failure);
+  world.channel->close(failure.empty());
+  world.mesh->leave();
 }
 
 void clear_backends() {
@@ -207,7 +248,7 @@ GroupStatus status() {
   std::lock_guard lock(r.mutex);
   const World& w = simulated ? *simulated : r.world;
   if (!w.channel) return {.engine = "none", .failure = {}};
-  const Mesh& m = w.channel->mesh();
+  const Mesh& m = *w.mesh;
   return {w.engine, m.rank, m.size, m.messages, m.bytes, m.failure()};
 }
 
@@ -238,7 +279,7 @@ void simulate(int size, const std::function<void(int)>& fun,
   all.running = size;
   auto run_rank = [&](int rank) {
     const World& world = worlds[static_cast<size_t>(rank)];
-    Mesh& mesh = world.channel->mesh();
+    Mesh& mesh = *world.mesh;
     simulated = &world;
     use_own_copy_streams();
     try {
@@ -267,7 +308,7 @@ void simulate(int size, const std::function<void(int)>& fun,
     wait_for(all.changed, lock, [&] { return all.running == 0; });
   } catch (...) {
     interrupt = std::current_exception();
-    for (World& w : worlds) w.channel->mesh().fail("the simulation was interrupted");
+    for (World& w : worlds) w.mesh->fail("the simulation was interrupted");
   }
   for (std::thread& t : threads) t.join();
   if (interrupt) std::rethrow_exception(interrupt);

@@ -139,6 +139,8 @@ class TcpMesh final : public Mesh {
     if (!p.backlog.empty()) pump_.start();
   }
 
+  void look(const Header& h) override { look_at_words(h); }
+
   void fail(const std::string& why) noexcept override {
     if (!set_failure(why)) return;
     words_.say_failure(why);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mlx/distributed/mesh.h"
@@ -15,6 +16,24 @@ struct Address {
 };
 /// Throws ExecutionError for a text that is none.
 Address parse_address(const std::string& text);
+
+/// A socket that is closed unless it is taken.
+class Socket {
+ public:
+  explicit Socket(int fd = -1) : fd_(fd) {}
+  Socket(Socket&& o) noexcept : fd_(std::exchange(o.fd_, -1)) {}
+  Socket& operator=(Socket o) noexcept {
+    std::swap(fd_, o.fd_);
+    return *this;
+  }
+  ~Socket();
+  int fd() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+  int take() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_;
+};
 
 /// Where every rank listens; the first of its addresses is the one that others connect to.
 struct Hosts {
@@ -30,8 +49,15 @@ struct Connections {
   std::vector<int> data, words;
 };
 /// Connects with all ranks: waits at most `timeout` seconds, and tells every 10 s about the missing
-/// ones. `token` is what all ranks of a launch know. Throws CommunicationError.
-Connections connect_ranks(const Hosts& hosts, int rank, const std::string& token, double timeout);
+/// ones. `token` is what all ranks of a launch know; `listener` listens at the rank's address
+/// already. Throws CommunicationError.
+Connections connect_ranks(const Hosts& hosts, int rank, const std::string& token, double timeout,
+                          Socket listener = Socket());
+
+/// The same where rank 0's address alone is known: it listens there, and tells all ranks where the
+/// others listen.
+Connections connect_by(const Address& first, int rank, int size, const std::string& token,
+                       double timeout);
 
 /// The mesh over connections, which it owns.
 Ref<Mesh> make_tcp_mesh(Connections connections, int rank, int size);

@@ -39,6 +39,10 @@ OpStep OpStepBuilder::start(uint32_t i) {
   s.step.origin = n.origin;
   for (Node* in : n.inputs()) add_operand(s, item_index(in), n.stream);
   s.step.n_inputs = static_cast<int>(s.slots.size());
+  if (n.op->communicates)
+    if (const Location l = values_.resolve(item_index(n.inputs().back()), n.stream);
+        l.is_constant())
+      s.ticket = l.constant;
   add_outputs(s, n);
   enter_loops(s, n);
   const Target& t = targets_.of(n.stream);
@@ -73,6 +77,9 @@ void OpStepBuilder::finish(OpStep& s) {
   bool runs = s.loop.empty() || num_elements(s.loop) > 0;
   s.step.loop = s.loop;
   const int stream = items_[s.item].node->stream;
+  // Devices whose memory the host cannot read find it there.
+  if (s.ticket >= 0)
+    s.step.first_constant = steps_.add_constant(stream, static_cast<uint32_t>(s.ticket));
   if (runs) steps_.add_step(stream, std::move(s.step), all_of(s.slots), in_place);
 }
 

@@ -24,6 +24,7 @@ struct OpStep {
   std::vector<Location> results;
   Shape loop;  ///< the lengths of the loops around the op
   Requirements need;
+  int64_t ticket = -1;  ///< the item of a collective's last input, a constant
 };
 
 class OpStepBuilder {

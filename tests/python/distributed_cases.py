@@ -27,6 +27,7 @@ DTYPES = {
         "float32",
         "float64",
         "complex64",
+        "complex128",
     ]
 }
 SHAPES = [(), (0,), (0, 3), (1,), (7,), (4, 5), (8, 3), (16, 33)]
@@ -39,9 +40,10 @@ def make_input(rank, shape, dtype):
     generator = np.random.default_rng(17 * rank + len(shape))
     if dtype == mx.bool_:
         return mx.array(generator.integers(0, 2, shape).astype(bool))
-    if dtype == mx.complex64:
+    if mx.issubdtype(dtype, mx.complexfloating):
         values = generator.normal(size=shape) + 1j * generator.normal(size=shape)
-        return mx.array(values.astype(np.complex64))
+        with mx.stream(mx.cpu):
+            return mx.array(np.asarray(values)).astype(dtype)
     if mx.issubdtype(dtype, mx.integer):
         low = 0 if mx.issubdtype(dtype, mx.unsignedinteger) else -100
         return mx.array(generator.integers(low, 100, shape)).astype(dtype)

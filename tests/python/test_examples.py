@@ -27,6 +27,7 @@ pytestmark = [pytest.mark.cpu_only("the examples show what the CPU computes"), p
 #: Conditions on the figures of the short form.
 EXPECTED = {
     "clusters": lambda f: f["last"] < f["first"] and f["error"] < f["plain"],
+    "data_parallel": lambda f: f["difference"] < 1e-3 and f["last loss"] < f["first loss"],
     "diffusion": lambda f: f["noise"] > 0.1 and f["last loss"] < f["first loss"],
     "exported": lambda f: f["accuracy"] > 0.8 and f["difference"] < 1e-6,
     "gaussian_process": lambda f: f["accepted"] > 0.5 and 0.1 < f["noise"] < 0.5,
@@ -46,6 +47,9 @@ EXPECTED = {
     ),
     "physics": lambda f: f["last loss"] < f["first loss"],
     "resnet": lambda f: f["last loss"] < f["first loss"],
+    "tensor_parallel": lambda f: (
+        f["texts"] == 1 and f["share"] < 0.3 and f["last loss"] < f["first loss"]
+    ),
     "vae": lambda f: f["last loss"] < f["first loss"],
 }
 

@@ -71,7 +71,8 @@ def test_disagreement(tmp_path, name):
     """
     code, out, err = run_mpi(tmp_path, text, 3)
     assert code != 0, err
-    assert out.splitlines() == ["error"] * 3, out + err
+    # Launchers write lines of their own.
+    assert out.splitlines().count("error") == 3 and "no error" not in out, out + err
 
 
 @needs_mpi
@@ -85,7 +86,7 @@ def test_failing_rank(tmp_path):
     code, _, err = run_mpi(tmp_path, text, 3)
     assert code != 0
     assert err.count("rank 1 ended: LookupError: lost it (script.py:") >= 3, err
-    last = err.strip().splitlines()[-1]
+    last = err.strip().splitlines()[-1].lstrip("\0 ")
     assert last.startswith("[mlx.launch] rank 1 ended: LookupError: lost it"), err
 
 

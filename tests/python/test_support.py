@@ -52,6 +52,12 @@ def test_marks_of_derivatives(support, table, name, transform, mark):
     assert max(marks, key=["", "0", "●"].index) == mark
 
 
+def test_collectives(support):
+    """The page has the lines that running gives."""
+    page = support.PAGE.read_text()
+    assert [line for line in support.collectives() if line not in page] == []
+
+
 def test_every_function_is_listed(support, table):
     """In the table, or among those without rows."""
     page = support.PAGE.read_text()

@@ -2,6 +2,7 @@
 // compiled at run time. Ops without a kernel run through the CPU, on copies of their operands.
 #include "mlx/backend/cuda/hardware.h"
 #include "mlx/backend/cuda/interop.h"
+#include "mlx/backend/cuda/nccl.h"
 #include "mlx/backend/gpu/backend.h"
 #include "mlx/backend/gpu/families/family.h"
 #include "mlx/backend/gpu/threads.h"
@@ -10,7 +11,7 @@
 
 namespace mlx::core::cuda {
 
-extern const std::span<const gpu::KernelEntry> custom_kernels;
+extern const std::span<const gpu::KernelEntry> custom_kernels, collective_kernels;
 
 namespace {
 
@@ -31,8 +32,9 @@ const Found& found_devices() {
 
 /// The entry of an op that this plugin alone has kernels for, or null.
 const gpu::KernelEntry* own_entry(const OpDef& op) {
-  for (const gpu::KernelEntry& k : custom_kernels)
-    if (std::string_view(k.op) == op.name) return &k;
+  for (const auto family : {custom_kernels, collective_kernels})
+    for (const gpu::KernelEntry& k : family)
+      if (std::string_view(k.op) == op.name) return &k;
   return nullptr;
 }
 
@@ -103,8 +105,9 @@ MLX_PLUGIN int mlx_plugin_abi() { return mlx::core::kPluginAbi; }
 
 MLX_PLUGIN void mlx_register_backend() {
   using namespace mlx::core;
-  if (cuda::found_devices().count > 0)
-    register_backend(Device::gpu, std::make_unique<cuda::CudaBackend>());
+  if (cuda::found_devices().count == 0) return;
+  register_backend(Device::gpu, std::make_unique<cuda::CudaBackend>());
+  cuda::offer_nccl();
 }
 
 MLX_PLUGIN const char* mlx_missing_device() {

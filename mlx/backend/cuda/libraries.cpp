@@ -27,6 +27,7 @@ std::vector<fs::path> folders() {
   if (fs::path root = packages(); !root.empty()) {
     found.push_back(root / "nvidia" / "cu13" / "lib");
     found.push_back(root / "nvidia" / "cuda_nvrtc" / "lib");
+    found.push_back(root / "nvidia" / "nccl" / "lib");
   }
   if (const char* given = std::getenv("MLX_CUDA_LIBRARY_PATH")) {
     std::istringstream list(given);

@@ -30,7 +30,7 @@ struct GpuExecutable final : Executable {
   DeviceState& device;
   std::vector<Prepared> steps;
   size_t arena_bytes = 0;
-  bool waits = false;
+  bool waits = false, communicates = false;
   const LastWait last_wait = std::make_shared<std::atomic<int64_t>>(0);
   StepSlots slots(size_t i) const { return slots_of(steps[i].step); }
 };
@@ -233,7 +233,10 @@ std::shared_ptr<const Executable> prepare_work(
       p.refusal = std::current_exception();
       x->complete = false;
     }
-    x->waits = x->waits || watched || !p.kernel;
+    // Communication waits for other processes.
+    const bool communicates = p.kernel && p.kernel->communicates();
+    x->communicates = x->communicates || communicates;
+    x->waits = x->waits || watched || !p.kernel || communicates;
     x->steps.push_back(std::move(p));
   }
   x->waits = x->waits || x->steps.size() > kManySteps;
@@ -280,6 +283,13 @@ struct Started {
       }
     }
     return first;
+  }
+  /// Tells kernels that communicate of the end of their launches.
+  void tell_ended(bool well) const noexcept {
+    for (size_t i = 0; i < records.size(); ++i)
+      if (const OpKernel* kernel = executable->steps[i].kernel.get();
+          kernel && kernel->communicates() && records[i] && records[i]->set)
+        kernel->ended(well);
   }
   std::vector<const Buffer*> unwritten() const {
     return results.unwritten_buffers(bindings, [&](size_t i) { return executable->slots(i); });
@@ -364,7 +374,13 @@ void run(std::shared_ptr<Started> s, Ref<DeviceCompletion> completion, Queue& qu
     flight.arguments = std::move(s->launch.arguments);
     flight.buffers.push_back(std::move(s->arena));
   }
-  if (Probe* probe = queue.device().hardware->probe)
+  Probe* const probe = queue.device().hardware->probe;
+  if (s->executable->communicates && !stopped)
+    flight.at_end = [probe, s](bool well) {
+      s->tell_ended(well);
+      if (probe) probe->launch_ends();
+    };
+  else if (probe)
     flight.at_end = [probe](bool) { probe->launch_ends(); };
   s = {};
   queue.finish(std::move(flight));

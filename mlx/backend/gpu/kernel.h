@@ -13,7 +13,7 @@ namespace mlx::core::gpu {
 struct Enqueue {
   Queue& queue;
   uint64_t record = 0;                ///< address of an ErrorRecord, for a step that has one
-  const Scalar* constants = nullptr;  ///< of the step's program
+  const Scalar* constants = nullptr;  ///< of the step's program; of a collective: the ticket
   StreamHandle stream() const { return queue.stream(); }
   DeviceState& device() const { return queue.device(); }
 };
@@ -27,6 +27,10 @@ struct OpKernel {
   virtual bool checks() const { return false; }
   /// Throws the error that a record says.
   virtual void raise(const device::ErrorRecord&) const {}
+  /// Whether `ended` wants to know of each launch that set its record.
+  virtual bool communicates() const { return false; }
+  /// The device is past such a launch, in the order of launches; false: its results are no good.
+  virtual void ended(bool) const noexcept {}
 };
 
 }  // namespace mlx::core::gpu

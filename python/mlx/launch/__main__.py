@@ -13,14 +13,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from .hosts import Cluster, LaunchError, addresses, parse_hosts, read_hostfile
+from .hosts import DEFAULT_PORT, Cluster, LaunchError, addresses, parse_hosts, read_hostfile
 from .mpi import run_mpi
 from .processes import Command, Job
 
-BACKENDS = ("ring", "mpi", "threads")
+BACKENDS = ("ring", "mpi", "nccl", "threads")
 # Names that launchers of other systems have, and why they are refused.
 REFUSED = {
-    "nccl": "NCCL is not supported; ring connects processes by TCP",
     "jaccl": "JACCL needs Thunderbolt and macOS; ring connects processes by TCP",
 }
 
@@ -39,7 +38,10 @@ def parser() -> argparse.ArgumentParser:
         "-n", "--repeat-hosts", type=int, default=1, metavar="N", help="ranks for each host"
     )
     p.add_argument("--hostfile", help="a JSON file with the hosts")
-    p.add_argument("--backend", help="ring (by TCP, the default), mpi, or threads (of one process)")
+    p.add_argument(
+        "--backend",
+        help="ring (by TCP, the default), mpi, nccl (GPUs), or threads (of one process)",
+    )
     p.add_argument(
         "--env", action="append", default=[], metavar="NAME=VALUE", help="a variable for all ranks"
     )
@@ -53,7 +55,9 @@ def parser() -> argparse.ArgumentParser:
         "-p", "--starting-port", type=int, help="the first port; the others follow (default: free)"
     )
     p.add_argument("--cwd", help="the directory that ranks run in (default: this one)")
-    p.add_argument("--nccl-port", type=int, default=12345, help=argparse.SUPPRESS)
+    p.add_argument(
+        "--nccl-port", type=int, help="the port of rank 0 with --backend nccl (default: free)"
+    )
     p.add_argument("--python", default=sys.executable, help="the Python that runs a script")
     p.add_argument("--tag", action="store_true", help="print the rank before each line")
     p.add_argument(
@@ -138,15 +142,37 @@ def launch(args: argparse.Namespace) -> int:
     return status
 
 
+def nccl_variables(cluster: Cluster, port: int | None) -> list[dict[str, str]]:
+    """For each rank the variables by which it finds rank 0, and its number on its machine."""
+    hosts = cluster.hosts
+    first = addresses(hosts[:1], port, 1)[0][0]
+    if port is None and not all(h.local for h in hosts):
+        first = f"{hosts[0].ips[0]}:{DEFAULT_PORT}"
+    ip, _, number = first.rpartition(":")
+    seen: dict[str, int] = {}
+    result = []
+    for host in hosts:
+        local = seen[host.name] = seen.get(host.name, -1) + 1
+        result.append(
+            {"NCCL_HOST_IP": ip, "NCCL_PORT": number, "MLX_LOCAL_RANK": str(local)},
+        )
+    return result
+
+
 def launch_once(
     args: argparse.Namespace, cluster: Cluster, arguments: list[str], env: dict[str, str]
 ) -> int:
     """Start all ranks and wait for them."""
-    text = json.dumps(addresses(cluster.hosts, args.starting_port, args.connections_per_ip))
+    nccl = cluster.backend == "nccl"
+    text, places = "", nccl_variables(cluster, args.nccl_port) if nccl else []
+    if not nccl:
+        text = json.dumps(addresses(cluster.hosts, args.starting_port, args.connections_per_ip))
     token = secrets.token_hex(16)
     with tempfile.TemporaryDirectory(prefix="mlx-launch-") as folder:
-        hostfile = Path(folder) / "hosts.json"
-        hostfile.write_text(text)
+        if not nccl:
+            hostfile = Path(folder) / "hosts.json"
+            hostfile.write_text(text)
+            places = [{"MLX_HOSTFILE": str(hostfile)}] * len(cluster.hosts)
         commands = [
             Command(
                 host,
@@ -155,7 +181,7 @@ def launch_once(
                     **env,
                     "MLX_RANK": str(rank),
                     "MLX_WORLD_SIZE": str(len(cluster.hosts)),
-                    "MLX_HOSTFILE": str(hostfile),
+                    **places[rank],
                     "MLX_DISTRIBUTED_TOKEN": token,
                     "MLX_LAUNCH_NOTES": folder,
                 },
@@ -189,7 +215,7 @@ def configure(argv: list[str] | None = None) -> int:
     p.add_argument("--hosts", default="127.0.0.1", help="names or addresses, commas between them")
     p.add_argument("--hostfile", "--output-hostfile", "--output", help="the file to write")
     p.add_argument("--over", default="ethernet", help="ethernet")
-    p.add_argument("--backend", default="ring", help="ring or mpi")
+    p.add_argument("--backend", default="ring", help="ring, mpi or nccl")
     p.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")
     p.add_argument("--verbose", action="store_true", help="print the addresses that were found")
     args = p.parse_args(argv)
@@ -209,9 +235,9 @@ def configuration(args: argparse.Namespace) -> dict[str, Any]:
     """The content of the hostfile."""
     if args.over != "ethernet":
         raise LaunchError(f"--over {args.over}: ethernet is accepted; Thunderbolt needs macOS")
-    if args.backend not in ("ring", "mpi"):
+    if args.backend not in ("ring", "mpi", "nccl"):
         raise LaunchError(
-            REFUSED.get(args.backend, f"--backend {args.backend}: ring and mpi are accepted")
+            REFUSED.get(args.backend, f"--backend {args.backend}: ring, mpi and nccl are accepted")
         )
     hosts = []
     for host in parse_hosts(args.hosts, 1):

@@ -30,7 +30,7 @@ class Command:
     arguments: Sequence[str]
     env: Mapping[str, str]
     cwd: str
-    hostfile: str  # its text, for other machines
+    hostfile: str  # its text, for other machines; empty: there is none
     verbose: bool = False
 
     def start(self, stdout: int | None) -> subprocess.Popen[bytes]:
@@ -56,6 +56,8 @@ class Command:
         """The line for the shell of another machine, which writes the hostfile for itself."""
         env = {k: v for k, v in self.env.items() if k not in ("MLX_HOSTFILE", "MLX_LAUNCH_NOTES")}
         values = " ".join(f"{k}={shlex.quote(v)}" for k, v in env.items())
+        if not self.hostfile:
+            return f"cd {shlex.quote(self.cwd)} && env {values} {shlex.join(self.arguments)}"
         return (
             f"cd {shlex.quote(self.cwd)} && f=$(mktemp) && trap 'rm -f \"$f\"' EXIT && "
             f'printf %s {shlex.quote(self.hostfile)} > "$f" && '

@@ -1,0 +1,33 @@
+// Sockets of TCP, as those that connect ranks use them.
+#pragma once
+
+#include <netdb.h>
+
+#include <cstdint>
+#include <string_view>
+
+#include "mlx/distributed/tcp.h"
+
+namespace mlx::core::distributed {
+
+uint64_t hash_text(std::string_view text);
+
+/// The addresses of a name and a port.
+struct AddressList {
+  addrinfo* first = nullptr;
+  AddressList() = default;
+  AddressList(const AddressList&) = delete;
+  ~AddressList() {
+    if (first) freeaddrinfo(first);
+  }
+};
+/// Throws CommunicationError. `passive`: to listen there.
+void resolve(const Address& a, bool passive, AddressList& list);
+
+void set_option(int fd, int level, int option, int value);
+/// A socket that listens at an address, for a rank. Throws CommunicationError.
+Socket listen_at(const Address& a, int rank);
+/// Lets calls that send and receive end after some seconds.
+void limit_calls(int fd, int seconds);
+
+}  // namespace mlx::core::distributed

@@ -1,0 +1,172 @@
+"""Times of collectives and of a data-parallel step, beside PyTorch's gloo and DDP.
+
+    python tests/peers/collectives_vs_torch.py --torch /path/of/python [--ranks 2] [--rounds 5]
+
+Both run as processes of this machine that communicate by TCP, one thread each, in turns: a round of
+one, then a round of the other. Written are medians over rounds of the medians within one, in
+milliseconds, and their ratio. The Python of `--torch` has PyTorch; this one has mlx.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import socket
+import statistics
+import subprocess
+import sys
+import time
+
+SIZES = {"4 B": 1, "4 KB": 1 << 10, "1 MB": 1 << 18, "64 MB": 1 << 24}
+BATCHES = (64, 1024)
+SECONDS = 0.5
+
+
+def median_time(f, stop):
+    """The median time of f; all ranks stop after the same number of calls."""
+    for _ in range(3):
+        f()
+    times, end = [], time.perf_counter() + SECONDS
+    while True:
+        for _ in range(5):
+            start = time.perf_counter()
+            f()
+            times.append(time.perf_counter() - start)
+        if stop(time.perf_counter() > end):
+            return 1e3 * statistics.median(times)
+
+
+def run_mlx():
+    """The times of one rank of this package."""
+    import mlx.core as mx
+    import mlx.nn as nn
+    import mlx.optimizers as optim
+
+    group = mx.distributed.init(strict=True)
+    result = {}
+
+    def stop(flag):
+        return mx.distributed.all_max(mx.array(flag)).item()
+
+    for name, count in SIZES.items():
+        x = mx.ones((count,))
+        mx.eval(x)
+        result[name] = median_time(lambda x=x: mx.eval(mx.distributed.all_sum(x)), stop)
+    mx.random.seed(0)
+    for batch in BATCHES:
+        net = nn.Sequential(
+            *(part for _ in range(4) for part in (nn.Linear(1024, 1024), nn.ReLU()))
+        )
+        optimizer = optim.SGD(1e-3)
+        step = nn.value_and_grad(net, lambda x, y, net=net: nn.losses.mse_loss(net(x), y))
+        x, y = mx.random.normal((batch, 1024)), mx.random.normal((batch, 1024))
+        mx.eval(x, y, net.parameters())
+
+        def train(net=net, optimizer=optimizer, step=step, x=x, y=y, average=True):
+            loss, gradients = step(x, y)
+            if average:
+                gradients = nn.average_gradients(gradients)
+            optimizer.update(net, gradients)
+            mx.eval(loss, net.parameters(), optimizer.state)
+
+        result[f"step, batch {batch}"] = median_time(train, stop)
+        result[f"alone, batch {batch}"] = median_time(lambda t=train: t(average=False), stop)
+    if group.rank() == 0:
+        print(json.dumps(result))
+
+
+def run_torch():
+    """The times of one rank of PyTorch."""
+    import torch
+    import torch.distributed as dist
+    from torch import nn
+
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo")
+    result = {}
+
+    def stop(flag):
+        t = torch.tensor([int(flag)])
+        dist.all_reduce(t, op=dist.ReduceOp.MAX)
+        return bool(t.item())
+
+    for name, count in SIZES.items():
+        x = torch.ones(count)
+        result[name] = median_time(lambda x=x: dist.all_reduce(x), stop)
+    torch.manual_seed(0)
+    for batch in BATCHES:
+        net = nn.Sequential(
+            *(part for _ in range(4) for part in (nn.Linear(1024, 1024), nn.ReLU()))
+        )
+        x, y = torch.randn(batch, 1024), torch.randn(batch, 1024)
+        for name, model in (("step", nn.parallel.DistributedDataParallel(net)), ("alone", net)):
+            optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+
+            def train(model=model, optimizer=optimizer, x=x, y=y):
+                optimizer.zero_grad()
+                nn.functional.mse_loss(model(x), y).backward()
+                optimizer.step()
+
+            result[f"{name}, batch {batch}"] = median_time(train, stop)
+    if dist.get_rank() == 0:
+        print(json.dumps(result))
+    dist.destroy_process_group()
+
+
+def start_torch(python, ranks):
+    """One round of PyTorch."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = str(s.getsockname()[1])
+    processes = [
+        subprocess.Popen(
+            [python, __file__, "--as", "torch"],
+            env={**os.environ, "RANK": str(rank), "WORLD_SIZE": str(ranks), "PYTHONPATH": "",
+                 "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port},
+            stdout=subprocess.PIPE if rank == 0 else subprocess.DEVNULL,
+            text=True,
+        )
+        for rank in range(ranks)
+    ]  # fmt: skip
+    out = processes[0].communicate(timeout=600)[0]
+    return json.loads(out.splitlines()[-1])
+
+
+def start_mlx(ranks):
+    """One round of this package."""
+    done = subprocess.run(
+        [sys.executable, "-m", "mlx.launch", "-n", str(ranks), __file__, "--as", "mlx"],
+        env={**os.environ, "MLX_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=True,
+    )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def main():
+    """Run the rounds and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--torch", default=sys.executable, type=pathlib.Path)
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--as", dest="role", choices=("mlx", "torch"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.role:
+        return run_mlx() if options.role == "mlx" else run_torch()
+    ours, theirs = [], []
+    for _ in range(options.rounds):
+        ours.append(start_mlx(options.ranks))
+        theirs.append(start_torch(str(options.torch), options.ranks))
+    print(f"{options.ranks} ranks, {options.rounds} rounds; milliseconds")
+    for name in ours[0]:
+        a, b = (statistics.median(r[name] for r in rounds) for rounds in (ours, theirs))
+        pairs = sorted(x[name] / y[name] for x, y in zip(ours, theirs, strict=True))
+        spread = f"{pairs[0]:.2f} to {pairs[-1]:.2f}"
+        print(f"{name:18} {a:10.4f} {b:10.4f}   ratio {statistics.median(pairs):.2f} ({spread})")
+    return None
+
+
+if __name__ == "__main__":
+    main()
