@@ -9,6 +9,20 @@ from __future__ import annotations
 import sys
 from typing import Any, NoReturn
 
+#: Keyword arguments of other libraries, and the arguments or functions in their place.
+KEYWORDS = {
+    "device": "stream",
+    "dim": "axis",
+    "dims": "axis",
+    "has_aux": "mx.value_and_grad: values after the first one are returned beside it",
+    "inplace": "x = f(x)",
+    "keepdim": "keepdims",
+    "out": "y = f(x)",
+    "requires_grad": "mx.grad(f, argnums)",
+    "size": "shape",
+    "static_argnames": "mx.compile(f): arguments that are no arrays are static",
+    "static_argnums": "mx.compile(f): arguments that are no arrays are static",
+}
 #: Functions of PyTorch that mlx.core has under another name.
 TORCH = {
     "autograd": "mx.grad",
@@ -275,6 +289,30 @@ def hint(name: str, place: str, tables: dict[str, dict[str, str]]) -> str:
         if name in table:
             return f"{place} has no attribute {name!r}; for {owner}'s {name} write {table[name]}"
     return ""
+
+
+def _shape_hint(name: str, accepted: str, given: list[Any]) -> str:
+    """How to write a shape that was given as integers: ``zeros(2, 3)``, ``normal(3)``."""
+    parameters = accepted[accepted.find("(") + 1 :].split(", ")
+    place = next((i for i, p in enumerate(parameters) if p.startswith("shape:")), None)
+    if place is None or len(given) <= place:
+        return ""
+    rest = given[place:]
+    if not all(type(n) is int for n in rest):
+        return ""
+    shape = tuple(rest)
+    before = "".join(f"{x}, " for x in given[:place])
+    return f"; for the shape {shape} write {name}({before}{shape})"
+
+
+def call_hint(name: str, accepted: str, given: list[Any], keywords: tuple[str, ...]) -> str:
+    """The end of the message for arguments that a function does not take, or nothing."""
+    for word in keywords:
+        if word in KEYWORDS and f" {word}: " not in accepted.replace("(", " "):
+            return f"; for {word}= write {KEYWORDS[word]}"
+    if given and type(given[0]).__name__ == "array" and " key: " in accepted:
+        return "; for a key write key=key, after the other arguments"
+    return _shape_hint(name, accepted, given)
 
 
 class Missing:

@@ -1285,6 +1285,11 @@ class ArrayAt:
 
     __contains__: None = None
 
+    def set(self, value: ScalarOrArray) -> array:
+        """
+        The array with the positions replaced by `value`; the last one of a repetition stays.
+        """
+
     def add(self, value: ScalarOrArray) -> array:
         """
         The array with `value` added at the positions, once for each repetition.
@@ -1308,6 +1313,9 @@ class ArrayAt:
         """
         The array with the smaller of the elements and `value` at the positions.
         """
+
+    def get(self) -> array:
+        """The elements at the positions, as `a[indices]`."""
 
 class ArrayLike:
     """An object that has `__mlx_array__`."""
