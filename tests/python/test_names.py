@@ -94,7 +94,7 @@ def test_calls_of_other_libraries(call, text):
 
 
 def test_keywords_are_not_those_of_mlx():
-    """No function takes a keyword of the table, but for the random and device functions' own."""
+    """Keywords that a function has, or that no table knows, give no hint."""
     assert not _names.call_hint("f", "f(a: array, dim: int) -> array", [], ("dim",))
     assert not _names.call_hint("f", "f(a: array) -> array", [1], ("nothing",))
 
