@@ -12,7 +12,7 @@ foreach(section IN LISTS c_sections)
   list(APPEND c_headers ${c_generated}/mlx/c/${name}.h)
 endforeach()
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${c_table})
-add_custom_command(OUTPUT ${c_functions} ${c_headers}
+add_custom_command(OUTPUT ${c_functions} ${c_headers} VERBATIM
   COMMAND ${Python_EXECUTABLE} ${c_generator} ${c_generated}
   COMMAND ${CMAKE_COMMAND} -E touch ${c_functions} ${c_headers}
   DEPENDS ${c_generator} ${c_table}

@@ -15,7 +15,7 @@ file(GLOB binding_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/src/*.c
 # The docstrings of functions, from text files.
 set(docstrings ${PROJECT_BINARY_DIR}/docstrings.cpp)
 file(GLOB docstring_texts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/docstrings/*.txt)
-add_custom_command(OUTPUT ${docstrings}
+add_custom_command(OUTPUT ${docstrings} VERBATIM
   COMMAND ${Python_EXECUTABLE} ${PROJECT_SOURCE_DIR}/python/docstrings.py ${docstrings}
   DEPENDS ${PROJECT_SOURCE_DIR}/python/docstrings.py ${docstring_texts}
   COMMENT "Writing docstrings")
@@ -63,7 +63,7 @@ endforeach()
 
 # Type stubs of the extension, mlx/core/*.pyi, and the marker that tells type checkers of them.
 set(stubs ${PROJECT_BINARY_DIR}/python/mlx/core/__init__.pyi)
-add_custom_command(OUTPUT ${stubs}
+add_custom_command(OUTPUT ${stubs} VERBATIM
   COMMAND ${CMAKE_COMMAND} -E env
           PYTHONPATH=${PROJECT_BINARY_DIR}/python:${PROJECT_BINARY_DIR}/packages ${Python_EXECUTABLE}
           ${PROJECT_SOURCE_DIR}/python/stubs.py ${PROJECT_BINARY_DIR}/python/mlx

@@ -215,7 +215,7 @@ def without_rows(covered):
     """Public functions that no row is about."""
     names = []
     modules = {"": mx, "fast.": mx.fast, "random.": mx.random}
-    modules |= {f"{n}.": getattr(mx, n) for n in ("fft", "linalg") if hasattr(mx, n)}
+    modules |= {f"{n}.": getattr(mx, n) for n in ("fft", "linalg", "special") if hasattr(mx, n)}
     for prefix, module in modules.items():
         for name, value in vars(module).items():
             public = callable(value) and not name.startswith("_") and not inspect.isclass(value)

@@ -3,18 +3,18 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
-#include <string_view>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 
 #include "mlx/backend/backend.h"
 #include "mlx/backend/interop.h"
+#include "mlx/core/environment.h"
 #include "mlx/core/error.h"
 #include "mlx/core/plugin.h"
 #include "mlx/core/stream_choices.h"
@@ -56,11 +56,15 @@ Backend* find_backend(Device::DeviceType type) {
   return nullptr;
 }
 
-/// The GPU where there is one, unless MLX_DEVICE=cpu says otherwise.
+/// The GPU where there is one, unless MLX_DEVICE says otherwise.
 Device first_default() {
-  const char* wish = std::getenv("MLX_DEVICE");
-  if (wish && std::string_view(wish) == "cpu") return Device::cpu;
-  return find_backend(Device::gpu) ? Device::gpu : Device::cpu;
+  check_variable("MLX_DEVICE", {"cpu", "gpu"});
+  if (variable_has("MLX_DEVICE", "cpu")) return Device::cpu;
+  if (find_backend(Device::gpu)) return Device::gpu;
+  if (variable_has("MLX_DEVICE", "gpu"))
+    throw std::runtime_error(
+        "[environment] MLX_DEVICE=gpu given, but no GPU was found; accepted: cpu.");
+  return Device::cpu;
 }
 std::atomic<Device>& global_default() {
   static std::atomic<Device> d = first_default();

@@ -4,8 +4,10 @@
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <limits>
 #include <ostream>
 #include <sstream>
+#include <type_traits>
 
 #include "mlx/core/error.h"
 #include "mlx/core/trace.h"
@@ -20,18 +22,25 @@ constexpr int64_t kEnds = 3;  ///< elements shown at either end of a long axis
 /// Names of the numbers 0 and 1 of bool.
 using BoolNames = std::array<const char*, 2>;
 
+/// A NaN without its sign, which depends on the processor.
+template <class T>
+auto printed(T v) {
+  using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  const auto wide = static_cast<Wide>(v);
+  return std::isnan(wide) ? std::numeric_limits<Wide>::quiet_NaN() : wide;
+}
+
 template <class T>
 void print_element(std::ostream& os, const T& v, const BoolNames& bools) {
   if constexpr (std::is_same_v<T, bool>) {
     os << bools[v];
   } else if constexpr (requires { v.imag(); }) {
-    os << v.real() << (v.imag() >= 0 || std::isnan(v.imag()) ? "+" : "") << v.imag() << 'j';
+    os << printed(v.real()) << (v.imag() >= 0 || std::isnan(v.imag()) ? "+" : "")
+       << printed(v.imag()) << 'j';
   } else if constexpr (std::is_integral_v<T>) {
     os << +v;
-  } else if constexpr (std::is_same_v<T, double>) {
-    os << v;
   } else {
-    os << static_cast<float>(v);
+    os << printed(v);
   }
 }
 
@@ -92,7 +101,11 @@ std::string formatted(const array& a, const BoolNames& bools) {
     os.precision(p);
   }
   os << "array(";
-  if (is_constant(a)) {
+  if (a.size() == 0 && a.ndim() > 1) {
+    os << "[], shape=";
+    for (size_t i = 0; i < a.ndim(); ++i) os << (i ? ", " : "(") << a.shape()[i];
+    os << ')';
+  } else if (is_constant(a)) {
     Printer{os, a.shape(), {}, a.dtype(), bools}.print(
         reinterpret_cast<const char*>(a.node()->scalar().bytes), 0);
   } else {

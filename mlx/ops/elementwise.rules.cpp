@@ -5,6 +5,7 @@
 #include "mlx/ops/elementwise.rules.h"
 
 #include "mlx/ops/cast.h"
+#include "mlx/ops/special.h"
 #include "mlx/ops/view.h"
 
 namespace mlx::core::rules {

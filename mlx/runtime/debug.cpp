@@ -1,10 +1,10 @@
 // Counters and texts of the engine, for tests and tools.
 #include "mlx/runtime/debug.h"
 
-#include <cstdlib>
 #include <iostream>
 #include <unordered_set>
 
+#include "mlx/core/environment.h"
 #include "mlx/core/plugin.h"
 #include "mlx/runtime/plan.h"
 
@@ -29,10 +29,7 @@ std::vector<std::pair<std::string, int>> node_streams(const std::vector<array>& 
 }
 
 void print_if_wanted(const Plan& plan) {
-  static const bool wanted = [] {
-    const char* v = std::getenv("MLX_DEBUG");
-    return v && std::string_view(v).find("plan") != std::string_view::npos;
-  }();
+  static const bool wanted = variable_has("MLX_DEBUG", "plan");
   if (!wanted) return;
   for (const auto& name : plan.step_names(true)) std::cerr << "step " << name << "\n";
 }

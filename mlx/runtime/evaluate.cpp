@@ -132,6 +132,7 @@ void wait_for_earlier(Event& e) {
 Evaluation::Evaluation(Arrays outputs, bool blocking) : blocking_(blocking) {
   std::erase_if(outputs, [&](const array& a) { return is_there(a, blocking, waits_); });
   if (outputs.empty()) return;
+  check_pass_variables();
   try {
     with_claims([&](Claims& claims) {
       GraphSubject graph(claims, blocking, outputs);

@@ -29,6 +29,8 @@ MLX_API const char* name_of(Pass pass);
 /// on. MLX_DISABLE_PASSES=fuse,rows,assign starts with them off.
 void enable_pass(Pass pass, bool on);
 bool is_enabled(Pass pass);
+/// Throws std::runtime_error where MLX_DEBUG or MLX_DISABLE_PASSES has an unknown word.
+void check_pass_variables();
 /// True where each pass is checked after it ran: in debug builds and under MLX_DEBUG=verify.
 bool is_verifying();
 

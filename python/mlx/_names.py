@@ -9,6 +9,20 @@ from __future__ import annotations
 import sys
 from typing import Any, NoReturn
 
+#: Keyword arguments of other libraries, and the arguments or functions in their place.
+KEYWORDS = {
+    "device": "stream",
+    "dim": "axis",
+    "dims": "axis",
+    "has_aux": "mx.value_and_grad: values after the first one are returned beside it",
+    "inplace": "x = f(x)",
+    "keepdim": "keepdims",
+    "out": "y = f(x)",
+    "requires_grad": "mx.grad(f, argnums)",
+    "size": "shape",
+    "static_argnames": "mx.compile(f): arguments that are no arrays are static",
+    "static_argnums": "mx.compile(f): arguments that are no arrays are static",
+}
 #: Functions of PyTorch that mlx.core has under another name.
 TORCH = {
     "autograd": "mx.grad",
@@ -18,7 +32,6 @@ TORCH = {
     "chunk": "mx.split",
     "clamp": "mx.clip",
     "dist": "mx.linalg.norm",
-    "fmod": "mx.remainder (of the divisor's sign)",
     "from_numpy": "mx.array",
     "gather": "mx.take_along_axis",
     "ger": "mx.outer",
@@ -46,7 +59,6 @@ TORCH = {
     "sub": "mx.subtract",
     "svd": "mx.linalg.svd",
     "tensor": "mx.array",
-    "true_divide": "mx.divide",
     "unbind": "mx.unstack",
     "unsqueeze": "mx.expand_dims",
     "Tensor": "mx.array",
@@ -61,73 +73,52 @@ TORCH = {
 }
 #: Functions of NumPy that mlx.core has under another name.
 NUMPY = {
-    "absolute": "mx.abs",
-    "amax": "mx.max",
-    "amin": "mx.min",
-    "append": "mx.concatenate",
     "apply_along_axis": "mx.vmap",
-    "array_split": "mx.split at indices",
-    "average": "mx.mean",
-    "cbrt": "mx.sign(x) * mx.power(mx.abs(x), 1 / 3)",
-    "column_stack": "mx.stack(..., axis=1)",
-    "copy": "x.copy()",
-    "corrcoef": "products of centred rows",
-    "delete": "x[keep]",
-    "digitize": "mx.searchsorted",
-    "dot": "mx.matmul, or x.dot(y)",
-    "dstack": "mx.concatenate(..., axis=2)",
-    "exp2": "mx.power(2.0, x)",
-    "fabs": "mx.abs",
-    "fix": "mx.trunc",
-    "fliplr": "mx.flip(x, axis=1)",
-    "flipud": "mx.flip(x, axis=0)",
     "float_power": "mx.power",
-    "fmax": "mx.where(mx.isnan(a), b, mx.where(mx.isnan(b), a, mx.maximum(a, b)))",
-    "fmin": "mx.where(mx.isnan(a), b, mx.where(mx.isnan(b), a, mx.minimum(a, b)))",
-    "geomspace": "mx.exp(mx.linspace(...))",
-    "hsplit": "mx.split(..., axis=1)",
-    "hstack": "mx.concatenate(..., axis=1)",
-    "interp": "mx.searchsorted and mx.take",
-    "invert": "mx.bitwise_invert",
     "iscomplexobj": "mx.issubdtype(x.dtype, mx.complexfloating)",
     "ix_": "mx.meshgrid(..., indexing='ij')",
-    "logspace": "mx.power(10, mx.linspace(...))",
-    "mod": "mx.remainder",
     "msort": "mx.sort",
-    "nanmax": "mx.max of mx.where(mx.isnan(x), -mx.inf, x)",
-    "nanmean": "mx.mean of mx.where",
-    "nansum": "mx.sum(mx.where(mx.isnan(x), 0, x))",
     "ndarray": "mx.array",
     "product": "mx.prod",
-    "ptp": "mx.max(x) - mx.min(x)",
-    "ravel": "mx.flatten",
     "rollaxis": "mx.moveaxis",
-    "rot90": "mx.flip and mx.transpose",
-    "row_stack": "mx.concatenate",
-    "true_divide": "mx.divide",
-    "vsplit": "mx.split",
-    "vstack": "mx.concatenate",
     "fromfunction": "mx.meshgrid and arithmetic",
     "frombuffer": "mx.array(memoryview(b))",
-    "percentile": "mx.sort and mx.take",
-    "quantile": "mx.sort and mx.take",
-    "select": "mx.where",
     "isreal": "mx.imag(x) == 0",
-    "cov": "products of centred rows",
-    "angle": "mx.arctan2(mx.imag(x), mx.real(x))",
-    "sinc": "mx.where(x == 0, 1, mx.sin(mx.pi * x) / (mx.pi * x))",
 }
 #: Functions of JAX that mlx.core has under another name.
 JAX = {
     "jit": "mx.compile",
-    "jacfwd": "mx.vmap of mx.jvp",
-    "jacrev": "mx.vmap of mx.vjp",
-    "hessian": "mx.vmap of mx.jvp of mx.grad",
     "lax": "mx.compile, and Python's loops and conditions",
     "pmap": "mx.vmap, or mx.distributed",
     "block_until_ready": "mx.eval",
     "device_put": "mx.array, or x.to_device(mx.gpu)",
     "make_jaxpr": "mx.export_to_dot",
+    "all_gather": "mx.distributed.all_gather",
+    "bitcast_convert_type": "mx.view(x, dtype)",
+    "broadcast": "mx.broadcast_to(x, shape)",
+    "cond": "mx.where(p, a, b), or Python's if outside of mx.compile",
+    "conv_general_dilated": "mx.conv_general",
+    "cumlogsumexp": "mx.logcumsumexp",
+    "custom_jvp": "mx.custom_function",
+    "custom_vjp": "mx.custom_function",
+    "device_get": "numpy.array(x)",
+    "devices": "mx.Device",
+    "dot_general": "mx.tensordot, or mx.einsum",
+    "dynamic_slice": "mx.slice(x, start, axes, size)",
+    "dynamic_update_slice": "mx.slice_update",
+    "erf_inv": "mx.erfinv",
+    "eval_shape": "f(x).shape: nothing is computed until it is read",
+    "fori_loop": "a loop of Python",
+    "iota": "mx.arange(n)",
+    "linearize": "mx.jvp(f, primals, tangents)",
+    "map": "mx.vmap(f)",
+    "psum": "mx.distributed.all_sum",
+    "scan": "a loop of Python",
+    "switch": "mx.select, or Python's if outside of mx.compile",
+    "top_k": "mx.topk(x, k), or mx.argpartition for indices",
+    "tree": "mlx.utils.tree_map and its like",
+    "tree_map": "mlx.utils.tree_map",
+    "while_loop": "a loop of Python, with mx.eval in it",
 }
 #: Functions of the random modules of NumPy, PyTorch and JAX that mlx.core.random has otherwise.
 RANDOM = {
@@ -136,17 +127,20 @@ RANDOM = {
     "random": "mx.random.uniform(shape=shape)",
     "random_sample": "mx.random.uniform(shape=shape)",
     "standard_normal": "mx.random.normal(shape)",
-    "choice": "x[mx.random.randint(0, len(x), shape)], or mx.random.permutation(x)[:n]",
-    "shuffle": "mx.random.permutation(x)",
     "multinomial": "mx.random.categorical(mx.log(p), num_samples=n)",
     "default_rng": "mx.random.key(seed)",
     "Generator": "mx.random.key(seed)",
     "RandomState": "mx.random.key(seed)",
-    "PRNGKey": "mx.random.key(seed)",
     "manual_seed": "mx.random.seed(n)",
     "integers": "mx.random.randint(low, high, shape)",
-    "exponential": "-mx.log(1 - mx.random.uniform(shape=shape))",
-    "fold_in": "mx.random.split(key, n)[i]",
+    "bits": "mx.random.randint(0, 2**32, shape, mx.uint32)",
+    "clone": "mx.random.split(key)[0]",
+    "gamma": "mx.random.exponential((n, *shape)).sum(0) for a whole number n",
+    "get_state": "mx.random.state",
+    "key_data": "the key, an array of two uint32",
+    "set_state": "mx.random.seed(n), or mx.random.state[0] = key",
+    "standard_cauchy": "mx.random.cauchy(shape)",
+    "standard_exponential": "mx.random.exponential(shape)",
 }
 #: Methods and attributes of tensors of PyTorch that arrays have under another name.
 TENSOR = {
@@ -275,6 +269,30 @@ def hint(name: str, place: str, tables: dict[str, dict[str, str]]) -> str:
         if name in table:
             return f"{place} has no attribute {name!r}; for {owner}'s {name} write {table[name]}"
     return ""
+
+
+def _shape_hint(name: str, accepted: str, given: list[Any]) -> str:
+    """How to write a shape that was given as integers: ``zeros(2, 3)``, ``normal(3)``."""
+    parameters = accepted[accepted.find("(") + 1 :].split(", ")
+    place = next((i for i, p in enumerate(parameters) if p.startswith("shape:")), None)
+    if place is None or len(given) <= place:
+        return ""
+    rest = given[place:]
+    if not all(type(n) is int for n in rest):
+        return ""
+    shape = tuple(rest)
+    before = "".join(f"{x}, " for x in given[:place])
+    return f"; for the shape {shape} write {name}({before}{shape})"
+
+
+def call_hint(name: str, accepted: str, given: list[Any], keywords: tuple[str, ...]) -> str:
+    """The end of the message for arguments that a function does not take, or nothing."""
+    for word in keywords:
+        if word in KEYWORDS and f" {word}: " not in accepted.replace("(", " "):
+            return f"; for {word}= write {KEYWORDS[word]}"
+    if given and type(given[0]).__name__ == "array" and " key: " in accepted:
+        return "; for a key write key=key, after the other arguments"
+    return _shape_hint(name, accepted, given)
 
 
 class Missing:

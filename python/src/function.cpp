@@ -146,6 +146,18 @@ std::string hint_of_dtype(const std::string& accepted, PyObject* const* args, si
   return "";
 }
 
+/// The sentence of mlx._names for arguments as other libraries take them, or nothing.
+std::string hint_of_call(PyObject* called, const std::string& accepted, PyObject* const* args,
+                         size_t nargs, PyObject* names) {
+  nb::list positional;
+  for (size_t i = 0; i < nargs; ++i) positional.append(nb::handle(args[i]));
+  const nb::object keywords = names ? nb::borrow(names) : nb::object(nb::make_tuple());
+  nb::object text =
+      nb::module_::import_("mlx._names")
+          .attr("call_hint")(nb::handle(called), accepted.c_str(), positional, keywords);
+  return nb::cast<std::string>(text);
+}
+
 PyObject* report_mismatch(Function* f, PyObject* const* args, size_t nargs, PyObject* names) {
   std::string given;
   size_t extra = names ? static_cast<size_t>(PyTuple_GET_SIZE(names)) : 0;
@@ -158,17 +170,18 @@ PyObject* report_mismatch(Function* f, PyObject* const* args, size_t nargs, PyOb
   std::string accepted;
   for (Overload* o = f->overload; o; o = o->next.get())
     accepted += (accepted.empty() ? "" : " or ") + o->signature;
+  std::string hint = hint_of_dtype(accepted, args, nargs + extra);
+  if (hint.empty()) hint = hint_of_call(called.ptr(), accepted, args, nargs, names);
   for (size_t k = 0; k < extra; ++k) {
     PyObject* name = PyTuple_GET_ITEM(names, k);
     bool known = false;
     for (Overload* o = f->overload; o && !known; o = o->next.get())
       known = !o->star_star.empty() || o->find(name) < o->parameters.size();
     if (known) continue;
-    PyErr_Format(argument_error, "[%U] unexpected keyword argument '%U'; accepted: %s",
-                 called.ptr(), name, accepted.c_str());
+    PyErr_Format(argument_error, "[%U] unexpected keyword argument '%U'; accepted: %s%s",
+                 called.ptr(), name, accepted.c_str(), hint.c_str());
     return nullptr;
   }
-  const std::string hint = hint_of_dtype(accepted, args, nargs + extra);
   PyErr_Format(argument_error, "[%U] incompatible function arguments (%s); accepted: %s%s",
                called.ptr(), given.c_str(), accepted.c_str(), hint.c_str());
   return nullptr;

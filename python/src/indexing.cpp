@@ -108,6 +108,8 @@ void bind_at(nb::module_& m, nb::handle array_class) {
       cls, #NAME "(self, value: ScalarOrArray) -> array",                                     \
       [](const ArrayAt& at, nb::handle value) { return at.update(value, UpdateKind::NAME); }, \
       DOC);
+  MLX_UPDATE(
+      set, "The array with the positions replaced by `value`; the last one of a repetition stays.")
   MLX_UPDATE(add, "The array with `value` added at the positions, once for each repetition.")
   MLX_UPDATE(subtract, "The array with `value` subtracted at the positions.")
   MLX_UPDATE(multiply, "The array with the positions multiplied by `value`.")
@@ -115,6 +117,13 @@ void bind_at(nb::module_& m, nb::handle array_class) {
   MLX_UPDATE(maximum, "The array with the larger of the elements and `value` at the positions.")
   MLX_UPDATE(minimum, "The array with the smaller of the elements and `value` at the positions.")
 #undef MLX_UPDATE
+  def(
+      cls, "get(self) -> array",
+      [](const ArrayAt& at) {
+        if (!at.items) throw ValueError("[at] no indices were given; a.at[indices] is accepted");
+        return index_read(checked(at.target.ptr()), *at.items);
+      },
+      "The elements at the positions, as `a[indices]`.");
   def_property(
       array_class, "at(self) -> ArrayAt",
       [](ArrayObject self) -> nb::object {

@@ -106,11 +106,22 @@ void save_gguf(nb::handle file, const nb::dict& arrays, const std::optional<nb::
   without_lock([&] { core::save_gguf(*path, std::move(map), std::move(meta)); });
 }
 
+/// Refuses files of torch.save, whose names say so: they are pickles, which run code.
+void refuse_pickles(const std::string& path) {
+  for (const char* ending : {".pt", ".pth", ".pkl", ".pickle"})
+    if (path.ends_with(ending))
+      fail<core::FileError>(
+          "load", path,
+          ", a pickle; npy, npz, safetensors and gguf are accepted: "
+          "write it there with safetensors.torch.save_file(model.state_dict(), path)");
+}
+
 nb::object load_any(nb::handle file, const std::optional<std::string>& given, bool return_metadata,
                     const StreamOrDevice& s) {
   auto path = path_of(file);
   if (!path) require_file("load", file, "read");
   if (path) core::io::open_reader(*path);  // a missing file is the same error for every format
+  if (path && !given) refuse_pickles(*path);
   std::string format = given ? *given : format_of(file, path);
   if (return_metadata && (format == "npy" || format == "npz"))
     fail<ValueError>("load", "metadata of the format ", format, "; safetensors and gguf have it");

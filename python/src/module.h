@@ -49,7 +49,13 @@
   M(bind_fft)              \
   M(bind_linalg)           \
   M(bind_matrix_norm)      \
-  C(bind_standard)
+  C(bind_standard)         \
+  M(bind_numbers)          \
+  M(bind_statistics)       \
+  M(bind_arrangements)     \
+  M(bind_curves)           \
+  M(bind_special)          \
+  M(bind_distributions)
 
 namespace mlx::python {
 

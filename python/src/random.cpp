@@ -53,7 +53,8 @@ array parameter(nb::handle o, Dtype t, const char* op) {
   if (is_scalar(o.ptr())) return scalar_array(o.ptr(), t);
   array a;
   if (!load_array(o.ptr(), a))
-    fail<TypeError>(op, "a parameter of type ", class_name(o), "; scalars and arrays are accepted");
+    fail<TypeError>(op, "a parameter of type ", class_name(o), "; scalars and arrays are accepted",
+                    PyTuple_Check(o.ptr()) ? cat("; for a shape write shape=", repr_of(o)) : "");
   return a;
 }
 

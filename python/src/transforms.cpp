@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "convert.h"
+#include "mlx/transforms/jacobian.h"
 #include "module.h"
 #include "substitution.h"
 #include "transformed.h"
@@ -189,6 +190,36 @@ std::pair<nb::object, nb::object> run_value_and_grad(const char* op, const Selec
   return {with_values(result, values), arguments.gradients(grads)};
 }
 
+using MakeJacobians = core::Jacobians (*)(const core::Function&, const Arrays&);
+
+/// The result of the function with each array replaced by its Jacobians, which have the form of
+/// gradients.
+nb::object run_jacobian(const char* op, MakeJacobians make, const Selection& selection,
+                        nb::handle fun, Star args, nb::dict kwargs) {
+  Arguments arguments(op, selection, args, std::move(kwargs));
+  nb::object result;
+  auto flat = [&](const Arrays& inputs) {
+    Arrays outputs;
+    arguments.call(fun, inputs, [&](const nb::object& returned) {
+      result = returned;
+      outputs = flatten(result, op);
+    });
+    return outputs;
+  };
+  const core::Jacobians found = make(core::Function(flat), arguments.primals);
+  auto matrices = found.matrices.begin();
+  return map_tree(result, [&](nb::handle) { return arguments.gradients(*matrices++); });
+}
+
+/// The function that calls run_jacobian for `fun`.
+nb::object jacobian_function(const char* op, MakeJacobians make, nb::handle fun,
+                             const Selection& s) {
+  auto call = [=](nb::handle f, Star args, nb::dict kwargs) {
+    return run_jacobian(op, make, s, f, args, std::move(kwargs));
+  };
+  return make_transformed(fun, call, recipe(op, s));
+}
+
 /// The arrays that a differentiated function returned: one array or a sequence of arrays.
 Arrays outputs_of(const char* op, nb::handle result) {
   if (is_array(result.ptr())) return {to_array(result.ptr())};
@@ -257,11 +288,36 @@ void bind_derivatives(nb::module_& m) {
       });
 }
 
+void bind_jacobians(nb::module_& m) {
+#define MLX_JACOBIAN(NAME, ...)                                            \
+  def(m,                                                                   \
+      #NAME                                                                \
+      "(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, " \
+      "argnames: str | Sequence[str] = []) -> Callable[P, Any]",           \
+      [](nb::callable fun, Argnums& argnums, Argnames& argnames) {         \
+        const Selection s = select(#NAME, argnums, argnames);              \
+        return __VA_ARGS__;                                                \
+      });
+  MLX_JACOBIAN(jacfwd, jacobian_function("jacfwd", core::jacfwd, fun, s))
+  MLX_JACOBIAN(jacrev, jacobian_function("jacrev", core::jacrev, fun, s))
+  MLX_JACOBIAN(hessian, make_transformed(
+                            fun,
+                            [s](nb::handle f, Star args, nb::dict kwargs) {
+                              const nb::object inner =
+                                  jacobian_function("jacrev", core::jacrev, f, s);
+                              return run_jacobian("hessian", core::jacfwd, s, inner, args,
+                                                  std::move(kwargs));
+                            },
+                            recipe("hessian", s)))
+#undef MLX_JACOBIAN
+}
+
 }  // namespace
 
 void bind_transforms(nb::module_& m) {
   bind_evaluation(m);
   bind_derivatives(m);
+  bind_jacobians(m);
 }
 
 }  // namespace mlx::python

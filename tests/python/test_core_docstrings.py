@@ -14,9 +14,8 @@ import mlx.core as mx
 
 pytestmark = pytest.mark.anywhere
 
-MODULES = {"": mx} | {
-    f"{name}.": getattr(mx, name) for name in ("linalg", "fft", "random", "fast", "distributed")
-}
+SUBMODULES = ("linalg", "fft", "random", "fast", "distributed", "special")
+MODULES = {"": mx} | {f"{name}.": getattr(mx, name) for name in SUBMODULES}
 VERBS = re.compile(
     "Accept|Add|Apply|Broadcast|Clear|Compute|Convert|Count|Draw|Drop|Evaluate|Exchange|Insert|Join|Let"
     "|Limit|Make|Merge|Move|Multiply|Pack|Permute|Raise|Read|Receive|Record|Reinterpret|Release"

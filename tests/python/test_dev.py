@@ -74,6 +74,7 @@ def started(tmp_path, monkeypatch):
     (tmp_path / "pyproject.toml").write_text(PROJECT)
     (tmp_path / ".venv/bin").mkdir(parents=True)
     (tmp_path / ".venv/bin/python").symlink_to(sys.executable)
+    (tmp_path / ".venv/lib/python3.x/site-packages/pip").mkdir(parents=True)
     for name in ("test_a.py", "test_b.py", "test_c.py", "nn/test_d.py", "test_devices_agree.py"):
         (tmp_path / "tests/python" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "tests/python" / name).touch()
@@ -218,6 +219,46 @@ def test_a_failed_installation_leaves_no_stamp(started):
         with pytest.raises(SystemExit):
             environment.environment("test")
     assert len(started.lines) == 2
+
+
+def test_half_an_environment_is_removed(started, capsys):
+    """Python without ensurepip leaves one; with it, the next call makes a whole one."""
+    pip = next(pathlib.Path(".venv/lib").glob("python3*/site-packages/pip"))
+    pip.rmdir()
+    started.failing = "-m venv"
+    assert started.command("build") == 2
+    assert "apt install python3-venv" in capsys.readouterr().err
+    assert not pathlib.Path(".venv").exists() and len(started.lines) == 1
+
+
+def test_no_package_index(tmp_path, monkeypatch, capsys):
+    """One line, and not the lines of pip."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pip.py").write_text("import sys; sys.exit('NewConnectionError: none')")
+    monkeypatch.setattr(environment, "PYTHON", sys.executable)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with pytest.raises(SystemExit):
+        environment.install("a")
+    said = capsys.readouterr().err
+    assert said == "[dev] the package index cannot be reached; pip needs it for the first build\n"
+
+
+def test_a_folder_that_cannot_be_written(started, monkeypatch, capsys):
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda p, mode: mode != os.W_OK and access(p, mode))
+    assert started.command("build") == 2 and not started.lines
+    assert "is not writable" in capsys.readouterr().err
+
+
+def test_demo_of_a_wheel(started, capsys):
+    """No compiler runs; the arguments after the file are the program's."""
+    pathlib.Path("mlx.whl").touch()
+    assert started.command("demo", "--wheel", "mlx.whl", "--quick") == 0
+    assert "--force-reinstall --no-deps mlx.whl" in started.lines[-2]
+    assert started.lines[-1] == ".venv/bin/python examples/digits/train.py --quick"
+    assert not any("cmake" in line for line in started.lines)
+    assert started.command("demo", "--wheel", "no.whl") == 2
+    assert "[demo] --wheel no.whl given" in capsys.readouterr().err
 
 
 def test_requirements_are_those_of_the_project():

@@ -1,6 +1,5 @@
 """Names of other frameworks: the message of an AttributeError, and that its names exist."""
 
-import itertools
 import re
 
 import numpy as np
@@ -53,17 +52,98 @@ def test_hint(table, name):
             value = getattr(value, part)
 
 
-SPECIAL = [float("nan"), -8.0, -0.5, 0.0, 1.0, 27.0]
+KEY = mx.random.key(0)
+#: Calls as other libraries have them, and the end of the message.
+CALLS = [
+    (lambda: mx.sum(mx.zeros((2, 2)), dim=1), "for dim= write axis"),
+    (lambda: mx.sum(mx.zeros((2, 2)), axis=1, keepdim=True), "for keepdim= write keepdims"),
+    (lambda: mx.random.normal(size=(3,)), "for size= write shape"),
+    (lambda: mx.zeros((2,), device="cpu"), "for device= write stream"),
+    (lambda: mx.grad(mx.sum, has_aux=True), "for has_aux= write mx.value_and_grad"),
+    (lambda: mx.compile(mx.sum, static_argnums=0), "for static_argnums= write mx.compile(f)"),
+    (lambda: mx.zeros(2, 3), "for the shape (2, 3) write zeros((2, 3))"),
+    (lambda: mx.ones(2, 3, 4), "for the shape (2, 3, 4) write ones((2, 3, 4))"),
+    (lambda: mx.random.normal(3), "for the shape (3,) write normal((3,))"),
+    (lambda: mx.random.randint(0, 5, 3), "for the shape (3,) write randint(0, 5, (3,))"),
+    (lambda: mx.random.uniform((3,)), "for a shape write shape=(3,)"),
+    (lambda: mx.random.normal(KEY, (3,)), "for a key write key=key"),
+    (lambda: optim.Adam(lr=0.1), "for lr= write learning_rate="),
+    (lambda: optim.Adam(nn.Linear(1, 1).parameters(), lr=0.1), "for lr= write learning_rate="),
+    (lambda: optim.SGD(nn.Linear(1, 1).parameters()), "parameters belong to update("),
+    (lambda: nn.value_and_grad(mx.sum, nn.Linear(1, 1)), "the module comes first"),
+]
 
 
-@pytest.mark.parametrize("name", ["cbrt", "nansum", "fmax", "fmin"])
-def test_expressions_give_numpys_values(name):
-    """Also for negative numbers and NaN."""
-    x = mx.array(SPECIAL)
-    a, b = (mx.array(v) for v in zip(*itertools.product(SPECIAL, SPECIAL), strict=True))
-    arguments = [np.array(v) for v in ((a, b) if name.startswith("f") else (x,))]
-    got = eval(_names.NUMPY[name], {"mx": mx, "x": x, "a": a, "b": b})
-    np.testing.assert_allclose(got, getattr(np, name)(*arguments), rtol=1e-6)
+@pytest.mark.parametrize(("call", "text"), CALLS, ids=[text for _, text in CALLS])
+def test_calls_of_other_libraries(call, text):
+    """The message ends with the call as it is written here."""
+    with pytest.raises((TypeError, ValueError), match=re.escape(text)):
+        call()
+
+
+def test_keywords_are_not_those_of_mlx():
+    """Keywords that a function has, or that no table knows, give no hint."""
+    assert not _names.call_hint("f", "f(a: array, dim: int) -> array", [], ("dim",))
+    assert not _names.call_hint("f", "f(a: array) -> array", [1], ("nothing",))
+
+
+def test_forward_of_pytorch():
+    """A class with forward is told to write __call__; one with both is called."""
+
+    class Torch(nn.Module):
+        def forward(self, x):
+            return x
+
+    class Both(Torch):
+        def __call__(self, x):
+            return self.forward(x)
+
+    with pytest.raises(TypeError, match=re.escape("[Torch] a class with forward; write __call__")):
+        Torch()(1)
+    assert Both()(1) == 1
+
+
+def test_pickles_are_refused(tmp_path):
+    """A file of torch.save: the error says how to write one that is read."""
+    path = tmp_path / "net.pt"
+    path.write_bytes(b"PK")
+    with pytest.raises(mx.FileError, match=r"safetensors\.torch\.save_file"):
+        mx.load(str(path))
+
+
+def test_at_set_and_get():
+    """JAX's names of what `x[i] = v` and `x[i]` do."""
+    x = mx.arange(6.0).reshape(2, 3)
+    assert x.at[0].set(7).tolist() == [[7, 7, 7], [3, 4, 5]]
+    assert x.at[:, 1].get().tolist() == [1, 4] and x.tolist()[0] == [0, 1, 2]
+    gradient = mx.grad(lambda v, x: (x.at[1].set(v) ** 2).sum())(mx.array([1.0, 2.0, 3.0]), x)
+    assert gradient.tolist() == [2, 4, 6]
+    with pytest.raises(ValueError, match=r"\[at\] no indices"):
+        x.at.get()
+
+
+NAN = -np.array([np.nan])
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        (lambda: mx.array(NAN.astype(np.float32)), "array([nan], dtype=float32)"),
+        (lambda: mx.array(NAN, mx.float64), "array([nan], dtype=float64)"),
+        (lambda: mx.array(NAN.astype(np.float16)), "array([nan], dtype=float16)"),
+        (lambda: mx.array([mx.inf]) - mx.inf, "array([nan], dtype=float32)"),
+        (lambda: mx.array(complex(-1, -NAN[0])), "array(-1+nanj, dtype=complex64)"),
+        (lambda: mx.array([-0.0]), "array([-0], dtype=float32)"),
+        (lambda: mx.zeros((0,)), "array([], dtype=float32)"),
+        (lambda: mx.zeros((0, 3)), "array([], shape=(0, 3), dtype=float32)"),
+        (lambda: mx.zeros((2, 0), mx.int8), "array([], shape=(2, 0), dtype=int8)"),
+    ],
+)
+def test_printed(values, text):
+    """NaN has no sign; the shape of an empty array is printed."""
+    array = values()
+    with mx.stream(mx.cpu):
+        assert repr(array) == str(array) == text
 
 
 def test_names_that_do_not_exist():

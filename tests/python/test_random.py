@@ -20,6 +20,22 @@ CONTINUOUS = {
         lambda k: mx.random.truncated_normal(-1.0, 2.0, (N,), key=k),
         stats.truncnorm(-1, 2).cdf,
     ),
+    "exponential": (
+        lambda k: mx.random.exponential((N,), scale=2.0, key=k),
+        stats.expon(scale=2).cdf,
+    ),
+    "rayleigh": (lambda k: mx.random.rayleigh((N,), scale=2.0, key=k), stats.rayleigh(0, 2).cdf),
+    "cauchy": (lambda k: mx.random.cauchy((N,), loc=1.0, key=k), stats.cauchy(1).cdf),
+    "logistic": (lambda k: mx.random.logistic((N,), scale=0.5, key=k), stats.logistic(0, 0.5).cdf),
+    "lognormal": (
+        lambda k: mx.random.lognormal((N,), mean=0.5, sigma=0.8, key=k),
+        stats.lognorm(0.8, scale=np.exp(0.5)).cdf,
+    ),
+    "weibull": (lambda k: mx.random.weibull(1.7, (N,), key=k), stats.weibull_min(1.7).cdf),
+    "triangular": (
+        lambda k: mx.random.triangular(-1, 0.5, 3, (N,), key=k),
+        stats.triang(1.5 / 4, -1, 4).cdf,
+    ),
 }
 # distribution -> (draw, probabilities of 0, 1, ...)
 DISCRETE = {
@@ -28,6 +44,30 @@ DISCRETE = {
     "categorical": (
         lambda k: mx.random.categorical(mx.log(mx.array([0.1, 0.2, 0.7])), num_samples=N, key=k),
         [0.1, 0.2, 0.7],
+    ),
+    "geometric": (
+        lambda k: mx.minimum(mx.random.geometric(0.4, (N,), key=k), 4) - 1,
+        [0.4, 0.24, 0.144, 0.216],
+    ),
+    "rademacher": (lambda k: (mx.random.rademacher((N,), key=k) + 1) // 2, [0.5, 0.5]),
+    "choice": (lambda k: mx.random.choice(3, (N,), key=k), [1 / 3] * 3),
+    "choice by weights": (
+        lambda k: mx.random.choice(3, (N,), p=mx.array([1.0, 2.0, 5.0]), key=k),
+        [1 / 8, 2 / 8, 5 / 8],
+    ),
+    "second of a choice by weights": (  # without replacement
+        lambda k: mx.vmap(
+            lambda s: mx.random.choice(
+                3, (2,), replace=False, p=mx.array([0.5, 0.25, 0.25]), key=s
+            )[1]
+        )(mx.random.split(k, 4000)),
+        [1 / 3, 1 / 3, 1 / 3],
+    ),
+    "folded keys": (
+        lambda k: mx.stack(
+            [mx.random.randint(0, 4, (), key=mx.random.fold_in(k, n)) for n in range(900)]
+        ),
+        [0.25] * 4,
     ),
     "first of permutation": (
         lambda k: mx.concatenate(
@@ -215,3 +255,55 @@ def test_randint_of_mixed_bounds():
     keys = mx.random.split(key, 3)
     each = mx.stack([mx.random.randint(0, 2**40, (5,), mx.int64, key=k) for k in keys])
     assert mx.array_equal(mapped(keys), each).item()
+
+
+def test_choice():
+    """Items along an axis, all different without replacement; shapes and errors."""
+    key = mx.random.key(3)
+    x = mx.arange(12).reshape(3, 4)
+    drawn = mx.random.choice(x, (2, 5), axis=1, key=key)
+    assert drawn.shape == (3, 2, 5) and ((drawn[1] - drawn[0]) == 4).all()
+    all_of_them = mx.random.choice(9, (3, 3), replace=False, key=key)
+    assert sorted(all_of_them.flatten().tolist()) == list(range(9))
+    likely = mx.random.choice(9, (4,), replace=False, p=mx.array([0.0] * 5 + [1.0] * 4), key=key)
+    assert sorted(likely.tolist()) == [5, 6, 7, 8]
+    assert mx.random.choice(5, key=key).shape == () and mx.random.choice(0, (0,)).shape == (0,)
+    for call, text in (
+        (lambda: mx.random.choice(3, (4,), replace=False), "4 of 3 items"),
+        (lambda: mx.random.choice(0, (4,)), "no items"),
+        (lambda: mx.random.choice(3, (4,), p=mx.array([1.0])), r"shape \(1,\)"),
+    ):
+        with pytest.raises(ValueError, match=rf"\[choice\] .*{text}"):
+            call()
+
+
+def test_folded_keys():
+    """Neither equal nor shared by neighbouring keys; the upper half of the number counts."""
+    keys = [
+        tuple(mx.random.fold_in(mx.random.key(k), n).tolist())
+        for k in range(8)
+        for n in (*range(8), 2**32, 2**33)
+    ]
+    assert len(set(keys)) == len(keys)
+
+
+def test_parameters_of_distributions():
+    """Parameters broadcast, have derivatives, and are checked."""
+    key = mx.random.key(1)
+    scale = mx.array([1.0, 10.0])
+    for draw in (mx.random.exponential, mx.random.rayleigh, mx.random.cauchy, mx.random.logistic):
+        one = draw((3, 2), key=key)
+        np.testing.assert_allclose(draw((3, 2), scale=scale, key=key), one * scale, rtol=1e-5)
+        slope = mx.grad(lambda s, draw=draw: draw((3, 2), scale=s, key=key).sum())(mx.array(2.0))
+        np.testing.assert_allclose(slope, one.sum(), rtol=1e-4)
+        assert draw((2,), mx.float16, key=key).dtype == mx.float16
+        assert draw((2,), mx.float64, key=key).dtype == mx.float64
+        with pytest.raises(ValueError, match="broadcast"):
+            draw((3, 3), scale=scale)
+        with pytest.raises(ValueError, match="real floating dtypes are accepted"):
+            draw((3,), mx.int32)
+    assert mx.random.weibull(scale, key=key).shape == (2,)
+    assert mx.random.triangular(0, scale, 20, key=key).shape == (2,)
+    assert mx.random.geometric(mx.array([[0.5], [1.0]]), key=key)[1].item() == 1
+    with pytest.raises(ValueError, match="negative numbers are accepted"):
+        mx.random.rademacher((2,), mx.uint8)

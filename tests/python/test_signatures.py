@@ -12,7 +12,8 @@ import mlx.core as mx
 
 pytestmark = pytest.mark.anywhere
 
-MODULES = {"": mx, "fast": mx.fast, "fft": mx.fft, "linalg": mx.linalg, "random": mx.random}
+SUBMODULES = ("fast", "fft", "linalg", "random", "special")
+MODULES = {"": mx} | {name: getattr(mx, name) for name in SUBMODULES}
 FUNCTION = type(mx.add)
 
 

@@ -81,6 +81,24 @@ MLX_FN T remainder(T a, T b) {
   return b == T(0) ? T(0) : subtract(a, multiply(floor_divide(a, b), b));
 }
 
+/// The greatest common divisor of the magnitudes, by Euclid's algorithm; wraps where it is the
+/// magnitude of the smallest integer.
+template <Integer T>
+MLX_FN T gcd(T a, T b) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return a | b;
+  } else {
+    using U = std::make_unsigned_t<T>;
+    U x = static_cast<U>(abs(a)), y = static_cast<U>(abs(b));
+    while (y != 0) {
+      const U rest = static_cast<U>(x % y);
+      x = y;
+      y = rest;
+    }
+    return static_cast<T>(x);
+  }
+}
+
 /// a^b by repeated squaring; 0 for negative b.
 template <Integer T>
 MLX_FN T power(T a, T b) {

@@ -291,6 +291,22 @@ MLX_FN V cosh(V x) {
   }
 }
 
+/// Cube root, with the sign of x; 1 / 1.5 ULP.
+template <Real V>
+MLX_FN V cbrt(V x) {
+  if constexpr (Real32<V>) {
+    return through_double(x, [](auto d) MLX_INLINED { return cbrt(d); });
+  } else {
+    V a = v_abs(x);
+    auto tiny = a < V(0x1p-900);
+    V s = v_select(tiny, a * V(0x1p300), a), third = V(1.0 / 3.0);
+    V y = exp(log(s) * third);
+    y = y - (y - s / (y * y)) * third;  // a step of Newton's method
+    y = v_select(tiny, y * V(0x1p-100), y);
+    return v_copysign(v_select((a > V(0.0)) & (a < V(kInf<double>)), y, a), x);
+  }
+}
+
 /// Inverse hyperbolic sine; 1 / 3 ULP.
 template <Real V>
 MLX_FN V arcsinh(V x) {

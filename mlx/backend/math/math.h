@@ -5,5 +5,6 @@
 #include "mlx/backend/math/basic.h"
 #include "mlx/backend/math/complex.h"
 #include "mlx/backend/math/exp.h"
+#include "mlx/backend/math/gamma.h"
 #include "mlx/backend/math/special.h"
 #include "mlx/backend/math/trig.h"

@@ -54,6 +54,14 @@ class Optimizer:
         self._state: _Tree = {"step": mx.array(0, mx.uint64)}
         self._schedulers = dict(schedulers or {})
 
+    def __new__(cls, *_: Any, **settings: Any) -> Any:
+        if "lr" in settings and "lr" not in inspect.signature(cls.__init__).parameters:
+            raise TypeError(
+                f"[{cls.__name__}] lr={settings['lr']!r}; for lr= write learning_rate=, and"
+                " update(model, gradients) for a module's parameters()"
+            )
+        return super().__new__(cls)
+
     def __repr__(self) -> str:
         settings = []
         for name in list(inspect.signature(type(self).__init__).parameters)[1:]:

@@ -19,7 +19,9 @@ ROUNDED = {
     "negative",
     "abs",
 }
-ULPS = {"erfinv": 8, "arccosh": 8, "logaddexp": 8, "power": 16, "remainder": 8, "tan": 6}
+ULPS = {"erfc": 8, "erfinv": 8, "arccosh": 8, "logaddexp": 8, "power": 16, "remainder": 8, "tan": 6}
+# The C library's value at -inf, which SciPy's function does not give.
+REFERENCES = {"lgamma": "np.where(np.isneginf(a), np.inf, scipy.special.gammaln(a))"}
 # NumPy has no complex reference for these, or another convention.
 REAL_ONLY = {
     "ceil",
@@ -54,7 +56,7 @@ def dtypes_of(entry):
     """Dtypes that the op takes and its reference understands."""
     name, domain = entry["name"], entry["domain"]
     if domain == "integral":
-        return (*INTS, "bool_") if "shift" not in name else INTS
+        return INTS if "shift" in name or name == "gcd" else (*INTS, "bool_")
     chosen = (*FLOATS, *INTS)
     if domain == "boolean" or entry["result"] == "boolean":
         chosen += ("bool_",)
@@ -73,7 +75,7 @@ def rows_of(entry):
     arity, low, high = int(entry["arity"]), float(entry["low"]), float(entry["high"])
     expr = f"mx.{PUBLIC.get(entry['name'], entry['name'])}({', '.join('abc'[:arity])})"
     common = dict(
-        ref=entry["reference"],
+        ref=REFERENCES.get(entry["name"], entry["reference"]),
         dtypes=dtypes_of(entry),
         ulps=ulps_of(entry),
         norm=False,

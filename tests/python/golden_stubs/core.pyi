@@ -13,6 +13,7 @@ from mlx.core import fft as fft
 from mlx.core import linalg as linalg
 from mlx.core import metal as metal
 from mlx.core import random as random
+from mlx.core import special as special
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -1285,6 +1286,11 @@ class ArrayAt:
 
     __contains__: None = None
 
+    def set(self, value: ScalarOrArray) -> array:
+        """
+        The array with the positions replaced by `value`; the last one of a repetition stays.
+        """
+
     def add(self, value: ScalarOrArray) -> array:
         """
         The array with `value` added at the positions, once for each repetition.
@@ -1308,6 +1314,9 @@ class ArrayAt:
         """
         The array with the smaller of the elements and `value` at the positions.
         """
+
+    def get(self) -> array:
+        """The elements at the positions, as `a[indices]`."""
 
 class ArrayLike:
     """An object that has `__mlx_array__`."""
@@ -1465,6 +1474,25 @@ def bitwise_invert(a: scalar | array, stream: StreamOrDevice = None) -> array:
         array([-1, -6], dtype=int32)
     """
 
+def cbrt(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the cube root, which is negative for negative numbers.
+
+    Args:
+        a: an array that is not complex; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a` and of its dtype, float32 for bool and integers.
+
+    Raises:
+        ValueError: `a` is complex.
+
+    Example:
+        >>> mx.cbrt(mx.array([-8.0, 27.0]))
+        array([-2, 3], dtype=float32)
+    """
+
 def ceil(a: array, /, *, stream: StreamOrDevice = None) -> array:
     """
     Return the smallest integer that is not below each element.
@@ -1532,6 +1560,25 @@ def cosh(a: array, /, *, stream: StreamOrDevice = None) -> array:
         array([1, 1.54308], dtype=float32)
     """
 
+def digamma(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the derivative of the logarithm of the gamma function.
+
+    Args:
+        a: an array that is not complex; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a`, infinite at 0, NaN at negative integers.
+
+    Raises:
+        ValueError: `a` is complex.
+
+    Example:
+        >>> mx.digamma(mx.array([1.0, 2.0]))
+        array([-0.577216, 0.422784], dtype=float32)
+    """
+
 def erf(a: array, /, *, stream: StreamOrDevice = None) -> array:
     """
     Return the error function, `2 / sqrt(pi)` times the integral of `exp(-t^2)` from 0 to `a`.
@@ -1549,6 +1596,25 @@ def erf(a: array, /, *, stream: StreamOrDevice = None) -> array:
     Example:
         >>> mx.erf(mx.array([0.0, 1.0]))
         array([0, 0.842701], dtype=float32)
+    """
+
+def erfc(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return `1 - erf(a)`, accurate for large numbers.
+
+    Args:
+        a: an array that is not complex; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a` and of its dtype, float32 for bool and integers.
+
+    Raises:
+        ValueError: `a` is complex.
+
+    Example:
+        >>> mx.erfc(mx.array([0.0, 5.0]))
+        array([1, 1.53746e-12], dtype=float32)
     """
 
 def erfinv(a: array, /, *, stream: StreamOrDevice = None) -> array:
@@ -1716,6 +1782,25 @@ def isposinf(a: array, stream: StreamOrDevice = None) -> array:
     Example:
         >>> mx.isposinf(mx.array([-mx.inf, mx.inf]))
         array([False, True], dtype=bool)
+    """
+
+def lgamma(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the logarithm of the magnitude of the gamma function.
+
+    Args:
+        a: an array that is not complex; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a`, infinite at 0 and negative integers.
+
+    Raises:
+        ValueError: `a` is complex.
+
+    Example:
+        >>> mx.lgamma(mx.array([1.0, 5.0]))
+        array([0, 3.17805], dtype=float32)
     """
 
 def log(a: array, /, *, stream: StreamOrDevice = None) -> array:
@@ -2200,6 +2285,27 @@ def floor_divide(a: scalar | array, b: scalar | array, stream: StreamOrDevice = 
     Example:
         >>> mx.floor_divide(mx.array([7, -7]), 2)
         array([3, -4], dtype=int32)
+    """
+
+def gcd(a: scalar | array, b: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the greatest common divisor of integers.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape and the promoted dtype.
+
+    Raises:
+        ValueError: an operand is not of integers.
+
+    Example:
+        >>> mx.gcd(mx.array([12, -18]), 8)
+        array([4, 2], dtype=int32)
     """
 
 def greater(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
@@ -6112,6 +6218,76 @@ def jvp(fun: Callable[..., Any], primals: Sequence[array], tangents: Sequence[ar
         ([array(0, dtype=float32)], [array(2, dtype=float32)])
     """
 
+def jacfwd(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, argnames: str | Sequence[str] = []) -> Callable[P, Any]:
+    """
+    Return a function that computes the Jacobian of `fun` by forward mode: a product for
+    each element of the arguments.
+
+    Args:
+        fun: a function that returns an array, or a tree of arrays.
+        argnums: the position or positions of the arguments to differentiate; 0 by default.
+        argnames: the names of keyword arguments to differentiate; none by default.
+
+    Returns:
+        A function of the arguments of `fun` that returns the result of `fun` with each array
+        replaced by its Jacobian, in the form of a gradient. Its shape is that of the array,
+        followed by that of the argument.
+
+    Raises:
+        ValueError: an argument is no array of real floats; raised by the call.
+
+    Example:
+        >>> mx.jacfwd(lambda x: x * x)(mx.array([1.0, 2.0]))
+        array([[2, 0],
+               [0, 4]], dtype=float32)
+    """
+
+def jacrev(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, argnames: str | Sequence[str] = []) -> Callable[P, Any]:
+    """
+    Return a function that computes the Jacobian of `fun` by reverse mode: a product for
+    each element of the results.
+
+    Args:
+        fun: a function that returns an array, or a tree of arrays.
+        argnums: the position or positions of the arguments to differentiate; 0 by default.
+        argnames: the names of keyword arguments to differentiate; none by default.
+
+    Returns:
+        A function of the arguments of `fun` that returns the result of `fun` with each array
+        replaced by its Jacobian, in the form of a gradient. Its shape is that of the array,
+        followed by that of the argument.
+
+    Raises:
+        ValueError: an argument or a result is no array of real floats; raised by the call.
+
+    Example:
+        >>> mx.jacrev(lambda x: x.sum())(mx.array([1.0, 2.0]))
+        array([1, 1], dtype=float32)
+    """
+
+def hessian(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, argnames: str | Sequence[str] = []) -> Callable[P, Any]:
+    """
+    Return a function that computes the second derivatives of `fun`: `jacfwd` of `jacrev`.
+
+    Args:
+        fun: a function that returns an array, or a tree of arrays.
+        argnums: the position or positions of the arguments to differentiate; 0 by default.
+        argnames: the names of keyword arguments to differentiate; none by default.
+
+    Returns:
+        A function of the arguments of `fun` that returns the result of `fun` with each array
+        replaced by its second derivatives, in the form of a gradient of gradients. Their shape is
+        that of the array, followed by those of both arguments.
+
+    Raises:
+        ValueError: an argument or a result is no array of real floats; raised by the call.
+
+    Example:
+        >>> mx.hessian(lambda x: (x ** 3).sum())(mx.array([1.0, 2.0]))
+        array([[6, 0],
+               [0, 12]], dtype=float32)
+    """
+
 def compile(fun: Callable[P, R], inputs: object | None = None, outputs: object | None = None, shapeless: bool = False) -> Callable[P, R]:
     """
     Return a function that computes what `fun` computes, as one node of the graph.
@@ -6883,3 +7059,1442 @@ def cumulative_prod(a: array, /, axis: int | None = None, *, reverse: bool = Fal
     """
 
 __array_api_version__: str = '2025.12'
+
+def exp2(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return 2 to the power of each element.
+
+    Args:
+        a: an array; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a` and of its dtype, float32 for bool and integers.
+
+    Example:
+        >>> mx.exp2(mx.array([0.0, 3.0]))
+        array([1, 8], dtype=float32)
+    """
+
+def angle(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the angle of complex numbers in the plane, in radians.
+
+    Args:
+        a: an array of any dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a`; 0 or pi for real numbers.
+
+    Example:
+        >>> mx.angle(mx.array([1j, -1.0]))
+        array([1.5708, 3.14159], dtype=float32)
+    """
+
+def fmax(a: scalar | array, b: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the larger of two elements, and the number if the other is NaN.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape and the promoted dtype.
+
+    Raises:
+        ValueError: an operand is complex.
+
+    Example:
+        >>> mx.fmax(mx.array([1.0, mx.nan]), 0.5)
+        array([1, 0.5], dtype=float32)
+    """
+
+def fmin(a: scalar | array, b: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the smaller of two elements, and the number if the other is NaN.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape and the promoted dtype.
+
+    Raises:
+        ValueError: an operand is complex.
+
+    Example:
+        >>> mx.fmin(mx.array([1.0, mx.nan]), 0.5)
+        array([0.5, 0.5], dtype=float32)
+    """
+
+def fmod(a: scalar | array, b: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the exact remainder of a division, with the sign of `a`.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape and the promoted dtype; 0 for an integer divided by
+        zero.
+
+    Raises:
+        ValueError: an operand is complex.
+
+    Example:
+        >>> mx.fmod(mx.array([-7.0, 7.0]), 3)
+        array([-1, 1], dtype=float32)
+        >>> mx.remainder(mx.array([-7.0, 7.0]), 3)
+        array([2, 1], dtype=float32)
+    """
+
+def heaviside(a: scalar | array, b: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the step function: 0 for negative elements of `a`, 1 for positive ones, `b` at 0.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape and the promoted dtype, float32 for bool and integers.
+
+    Raises:
+        ValueError: an operand is complex.
+
+    Example:
+        >>> mx.heaviside(mx.array([-1.0, 0.0, 2.0]), 0.5)
+        array([0, 0.5, 1], dtype=float32)
+    """
+
+def lcm(a: scalar | array, b: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the least common multiple of integers.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape and the promoted dtype.
+
+    Raises:
+        ValueError: an operand is not of integers.
+
+    Example:
+        >>> mx.lcm(mx.array([4, 6]), 10)
+        array([20, 30], dtype=int32)
+    """
+
+def logaddexp2(a: scalar | array, b: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return `log2(2 ** a + 2 ** b)` without overflow.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape and the promoted dtype, float32 for bool and integers.
+
+    Raises:
+        ValueError: an operand is complex.
+
+    Example:
+        >>> mx.logaddexp2(mx.array([200.0]), 200)
+        array([201], dtype=float32)
+    """
+
+absolute = abs
+
+amax = max
+
+amin = min
+
+around = round
+
+bitwise_not = bitwise_invert
+
+deg2rad = radians
+
+fabs = abs
+
+fix = trunc
+
+invert = bitwise_invert
+
+mod = remainder
+
+rad2deg = degrees
+
+true_divide = divide
+
+def nansum(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the sum of the elements that are no NaN.
+
+    Args:
+        a: an array of any dtype.
+        axis: the axis or axes that are reduced; None (the default) for all.
+        keepdims: whether reduced axes are kept with length 1; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array without the reduced axes, or with length 1 for each of them.
+
+    Example:
+        >>> mx.nansum(mx.array([[1.0, mx.nan], [3.0, 4.0]]), axis=0)
+        array([4, 4], dtype=float32)
+    """
+
+def nanprod(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the product of the elements that are no NaN.
+
+    Args:
+        a: an array of any dtype.
+        axis: the axis or axes that are reduced; None (the default) for all.
+        keepdims: whether reduced axes are kept with length 1; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array without the reduced axes, or with length 1 for each of them.
+
+    Example:
+        >>> mx.nanprod(mx.array([[1.0, mx.nan], [3.0, 4.0]]), axis=0)
+        array([3, 4], dtype=float32)
+    """
+
+def nanmax(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the largest element that is no NaN; NaN if there is none.
+
+    Args:
+        a: an array of any dtype.
+        axis: the axis or axes that are reduced; None (the default) for all.
+        keepdims: whether reduced axes are kept with length 1; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array without the reduced axes, or with length 1 for each of them.
+
+    Example:
+        >>> mx.nanmax(mx.array([[1.0, mx.nan], [3.0, 4.0]]), axis=1)
+        array([1, 4], dtype=float32)
+    """
+
+def nanmin(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the smallest element that is no NaN; NaN if there is none.
+
+    Args:
+        a: an array of any dtype.
+        axis: the axis or axes that are reduced; None (the default) for all.
+        keepdims: whether reduced axes are kept with length 1; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array without the reduced axes, or with length 1 for each of them.
+
+    Example:
+        >>> mx.nanmin(mx.array([[1.0, mx.nan], [3.0, 4.0]]), axis=1)
+        array([1, 3], dtype=float32)
+    """
+
+def nanmean(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the mean of the elements that are no NaN; NaN if there is none.
+
+    Args:
+        a: an array of any dtype.
+        axis: the axis or axes that are reduced; None (the default) for all.
+        keepdims: whether reduced axes are kept with length 1; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array without the reduced axes, float32 for bool and integers.
+
+    Example:
+        >>> mx.nanmean(mx.array([[1.0, mx.nan], [3.0, 4.0]]), axis=1)
+        array([1, 3.5], dtype=float32)
+    """
+
+def nanmedian(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the median of the elements that are no NaN; NaN if there is none.
+
+    Args:
+        a: an array of any dtype.
+        axis: the axis or axes that are reduced; None (the default) for all.
+        keepdims: whether reduced axes are kept with length 1; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array without the reduced axes, float32 for bool and integers.
+
+    Example:
+        >>> mx.nanmedian(mx.array([[1.0, mx.nan], [3.0, 4.0]]))
+        array(3, dtype=float32)
+    """
+
+def ptp(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the difference of the largest and the smallest element.
+
+    Args:
+        a: an array of any dtype.
+        axis: the axis or axes that are reduced; None (the default) for all.
+        keepdims: whether reduced axes are kept with length 1; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array without the reduced axes, or with length 1 for each of them.
+
+    Example:
+        >>> mx.ptp(mx.array([3, 1, 7]))
+        array(6, dtype=int32)
+    """
+
+def nanvar(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, ddof: float = 0, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the variance of the elements that are no NaN.
+
+    Args:
+        a: an array of any dtype.
+        axis: the axis or axes that are reduced; None (the default) for all.
+        keepdims: whether reduced axes are kept with length 1; False by default.
+        ddof: the divisor is the number of elements that are no NaN, less this; 0 by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array without the reduced axes, float32 for bool and integers. NaN where the divisor
+        is not positive.
+
+    Example:
+        >>> mx.nanvar(mx.array([[1.0, mx.nan], [3.0, 4.0]]))
+        array(1.55556, dtype=float32)
+    """
+
+def nanstd(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, ddof: float = 0, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the standard deviation of the elements that are no NaN.
+
+    Args:
+        a: an array of any dtype.
+        axis: the axis or axes that are reduced; None (the default) for all.
+        keepdims: whether reduced axes are kept with length 1; False by default.
+        ddof: the divisor is the number of elements that are no NaN, less this; 0 by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array without the reduced axes, float32 for bool and integers. NaN where the divisor
+        is not positive.
+
+    Example:
+        >>> mx.nanstd(mx.array([[1.0, mx.nan], [3.0, 4.0]]))
+        array(1.24722, dtype=float32)
+    """
+
+def nanargmax(a: array, /, axis: None | int = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the index of the largest element that is no NaN.
+
+    Args:
+        a: an array of any dtype.
+        axis: the axis; None (the default) for the flattened array.
+        keepdims: whether reduced axes are kept with length 1; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of uint32; 0 where all elements are NaN.
+
+    Example:
+        >>> mx.nanargmax(mx.array([[1.0, mx.nan], [3.0, 4.0]]), axis=1)
+        array([0, 1], dtype=uint32)
+    """
+
+def nanargmin(a: array, /, axis: None | int = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the index of the smallest element that is no NaN.
+
+    Args:
+        a: an array of any dtype.
+        axis: the axis; None (the default) for the flattened array.
+        keepdims: whether reduced axes are kept with length 1; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of uint32; 0 where all elements are NaN.
+
+    Example:
+        >>> mx.nanargmin(mx.array([[1.0, mx.nan], [3.0, 4.0]]), axis=0)
+        array([0, 1], dtype=uint32)
+    """
+
+def nancumsum(a: array, /, axis: None | int = None, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return cumulative sums in which NaN counts as 0.
+
+    Args:
+        a: an array of any dtype.
+        axis: the axis; None (the default) flattens the array first.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a`, or of one axis.
+
+    Example:
+        >>> mx.nancumsum(mx.array([1.0, mx.nan, 2.0]))
+        array([1, 1, 3], dtype=float32)
+    """
+
+def nancumprod(a: array, /, axis: None | int = None, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return cumulative products in which NaN counts as 1.
+
+    Args:
+        a: an array of any dtype.
+        axis: the axis; None (the default) flattens the array first.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a`, or of one axis.
+
+    Example:
+        >>> mx.nancumprod(mx.array([2.0, mx.nan, 3.0]))
+        array([2, 2, 6], dtype=float32)
+    """
+
+def quantile(a: array, q: float | Sequence[float] | array, axis: None | int | Sequence[int] = None, *, method: Literal['linear', 'lower', 'higher', 'nearest', 'midpoint'] = 'linear', keepdims: bool = False, stream: StreamOrDevice = None) -> array:
+    """
+    Return quantiles: numbers below which given parts of the elements lie.
+
+    Args:
+        a: an array of real numbers.
+        q: probabilities from 0 to 1, a number, a sequence or an array.
+        axis: the axis or axes that are reduced; None (the default) for all.
+        method: the number between two elements: 'linear' (the default), 'lower', 'higher',
+            'nearest' or 'midpoint'.
+        keepdims: whether reduced axes are kept with length 1; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array with the axes of `q`, then the axes of `a` that are not reduced; NaN where `a`
+        has NaN.
+
+    Raises:
+        ValueError: `q` is out of range, `a` is complex or empty, or the method is another one.
+
+    Example:
+        >>> mx.quantile(mx.array([1.0, 2.0, 3.0, 5.0]), [0.25, 0.5])
+        array([1.75, 2.5], dtype=float32)
+    """
+
+def percentile(a: array, q: float | Sequence[float] | array, axis: None | int | Sequence[int] = None, *, method: Literal['linear', 'lower', 'higher', 'nearest', 'midpoint'] = 'linear', keepdims: bool = False, stream: StreamOrDevice = None) -> array:
+    """
+    Return percentiles: numbers below which given percentages of the elements lie.
+
+    Args:
+        a: an array of real numbers.
+        q: percentages from 0 to 100, a number, a sequence or an array.
+        axis: the axis or axes that are reduced; None (the default) for all.
+        method: the number between two elements: 'linear' (the default), 'lower', 'higher',
+            'nearest' or 'midpoint'.
+        keepdims: whether reduced axes are kept with length 1; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array with the axes of `q`, then the axes of `a` that are not reduced; NaN where `a`
+        has NaN.
+
+    Raises:
+        ValueError: `q` is out of range, `a` is complex or empty, or the method is another one.
+
+    Example:
+        >>> mx.percentile(mx.array([1.0, 2.0, 3.0, 5.0]), 50)
+        array(2.5, dtype=float32)
+    """
+
+def nanquantile(a: array, q: float | Sequence[float] | array, axis: None | int | Sequence[int] = None, *, method: Literal['linear', 'lower', 'higher', 'nearest', 'midpoint'] = 'linear', keepdims: bool = False, stream: StreamOrDevice = None) -> array:
+    """
+    Return quantiles of the elements that are no NaN.
+
+    Args:
+        a: an array of real numbers.
+        q: probabilities from 0 to 1, a number, a sequence or an array.
+        axis: the axis or axes that are reduced; None (the default) for all.
+        method: the number between two elements: 'linear' (the default), 'lower', 'higher',
+            'nearest' or 'midpoint'.
+        keepdims: whether reduced axes are kept with length 1; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array with the axes of `q`, then the axes of `a` that are not reduced; NaN where `a`
+        has NaN alone.
+
+    Raises:
+        ValueError: `q` is out of range, `a` is complex or empty, or the method is another one.
+
+    Example:
+        >>> mx.nanquantile(mx.array([1.0, mx.nan, 3.0]), 0.5)
+        array(2, dtype=float32)
+    """
+
+def nanpercentile(a: array, q: float | Sequence[float] | array, axis: None | int | Sequence[int] = None, *, method: Literal['linear', 'lower', 'higher', 'nearest', 'midpoint'] = 'linear', keepdims: bool = False, stream: StreamOrDevice = None) -> array:
+    """
+    Return percentiles of the elements that are no NaN.
+
+    Args:
+        a: an array of real numbers.
+        q: percentages from 0 to 100, a number, a sequence or an array.
+        axis: the axis or axes that are reduced; None (the default) for all.
+        method: the number between two elements: 'linear' (the default), 'lower', 'higher',
+            'nearest' or 'midpoint'.
+        keepdims: whether reduced axes are kept with length 1; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array with the axes of `q`, then the axes of `a` that are not reduced; NaN where `a`
+        has NaN alone.
+
+    Raises:
+        ValueError: `q` is out of range, `a` is complex or empty, or the method is another one.
+
+    Example:
+        >>> mx.nanpercentile(mx.array([1.0, mx.nan, 3.0]), 50)
+        array(2, dtype=float32)
+    """
+
+def average(a: array, axis: None | int | Sequence[int] = None, weights: array | None = None, returned: bool = False, *, keepdims: bool = False, stream: StreamOrDevice = None) -> array | tuple[array, array]:
+    """
+    Return the mean, with weights.
+
+    Args:
+        a: an array of any dtype.
+        axis: the axis or axes that are reduced; None (the default) for all.
+        weights: an array of the shape of `a`, or of the length of its one axis; None (the
+            default) gives the ordinary mean.
+        returned: whether the sum of the weights is returned, too; False by default.
+        keepdims: whether reduced axes are kept with length 1; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array without the reduced axes, or a tuple of it and the sum of the weights.
+
+    Raises:
+        ValueError: the weights have another shape.
+
+    Example:
+        >>> mx.average(mx.array([1.0, 2.0, 4.0]), weights=mx.array([1, 1, 2]))
+        array(2.75, dtype=float32)
+    """
+
+def cov(m: array, y: array | None = None, rowvar: bool = True, bias: bool = False, ddof: float | None = None, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the covariances of variables.
+
+    Args:
+        m: an array of up to two axes; each row has the observations of a variable.
+        y: further variables, or None (the default).
+        rowvar: whether variables are rows, by default, or columns.
+        bias: whether the divisor is the number of observations instead of one less; False by
+            default.
+        ddof: the divisor is the number of observations less this; None (the default) leaves it
+            to `bias`.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A matrix of covariances; a scalar for one variable.
+
+    Raises:
+        ValueError: more than two axes, or unequal numbers of observations.
+
+    Example:
+        >>> mx.cov(mx.array([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+        array([[1, -1],
+               [-1, 1]], dtype=float32)
+    """
+
+def corrcoef(x: array, y: array | None = None, rowvar: bool = True, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the correlation coefficients of variables.
+
+    Args:
+        x: an array of up to two axes; each row has the observations of a variable.
+        y: further variables, or None (the default).
+        rowvar: whether variables are rows, by default, or columns.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A matrix of coefficients; a scalar for one variable.
+
+    Raises:
+        ValueError: more than two axes, or unequal numbers of observations.
+
+    Example:
+        >>> mx.corrcoef(mx.array([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+        array([[1, -1],
+               [-1, 1]], dtype=float32)
+    """
+
+def vstack(arrays: list[array], *, stream: StreamOrDevice = None) -> array:
+    """
+    Join arrays along the first axis; vectors become rows.
+
+    Args:
+        arrays: a list of arrays.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the promoted dtype.
+
+    Raises:
+        ValueError: the shapes do not fit, or there are no arrays.
+
+    Example:
+        >>> mx.vstack([mx.array([1, 2]), mx.array([3, 4])])
+        array([[1, 2],
+               [3, 4]], dtype=int32)
+    """
+
+def hstack(arrays: list[array], *, stream: StreamOrDevice = None) -> array:
+    """
+    Join arrays along the second axis, vectors along their only one.
+
+    Args:
+        arrays: a list of arrays.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the promoted dtype.
+
+    Raises:
+        ValueError: the shapes do not fit, or there are no arrays.
+
+    Example:
+        >>> mx.hstack([mx.array([1, 2]), mx.array([3, 4])])
+        array([1, 2, 3, 4], dtype=int32)
+    """
+
+def dstack(arrays: list[array], *, stream: StreamOrDevice = None) -> array:
+    """
+    Join arrays along a third axis.
+
+    Args:
+        arrays: a list of arrays.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the promoted dtype.
+
+    Raises:
+        ValueError: the shapes do not fit, or there are no arrays.
+
+    Example:
+        >>> mx.dstack([mx.array([1, 2]), mx.array([3, 4])])
+        array([[[1, 3],
+                [2, 4]]], dtype=int32)
+    """
+
+def column_stack(arrays: list[array], *, stream: StreamOrDevice = None) -> array:
+    """
+    Join arrays along the second axis; vectors become columns.
+
+    Args:
+        arrays: a list of arrays.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the promoted dtype.
+
+    Raises:
+        ValueError: the shapes do not fit, or there are no arrays.
+
+    Example:
+        >>> mx.column_stack([mx.array([1, 2]), mx.array([3, 4])])
+        array([[1, 3],
+               [2, 4]], dtype=int32)
+    """
+
+row_stack = vstack
+
+def append(a: array, values: scalar | array, axis: int | None = None, *, stream: StreamOrDevice = None) -> array:
+    """
+    Add values after the elements of an array.
+
+    Args:
+        a: the input array.
+        values: an array or a scalar; a list of numbers is an array, too.
+        axis: the axis; None (the default) flattens both arrays first.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the promoted dtype.
+
+    Raises:
+        ValueError: the shapes do not fit.
+
+    Example:
+        >>> mx.append(mx.array([1, 2]), mx.array([3]))
+        array([1, 2, 3], dtype=int32)
+    """
+
+def vsplit(a: array, indices_or_sections: int | Sequence[int], *, stream: StreamOrDevice = None) -> list[array]:
+    """
+    Split an array along its first axis.
+
+    Args:
+        a: the input array.
+        indices_or_sections: a number of equal parts, or the indices at which parts begin.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A list of arrays.
+
+    Raises:
+        ValueError: the axis cannot be divided into equal parts.
+
+    Example:
+        >>> mx.vsplit(mx.arange(4).reshape(2, 2), 2)
+        [array([[0, 1]], dtype=int32), array([[2, 3]], dtype=int32)]
+    """
+
+def hsplit(a: array, indices_or_sections: int | Sequence[int], *, stream: StreamOrDevice = None) -> list[array]:
+    """
+    Split an array along its second axis, a vector along its only one.
+
+    Args:
+        a: the input array.
+        indices_or_sections: a number of equal parts, or the indices at which parts begin.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A list of arrays.
+
+    Raises:
+        ValueError: the axis cannot be divided into equal parts.
+
+    Example:
+        >>> mx.hsplit(mx.arange(4), [1])
+        [array([0], dtype=int32), array([1, 2, 3], dtype=int32)]
+    """
+
+def dsplit(a: array, indices_or_sections: int | Sequence[int], *, stream: StreamOrDevice = None) -> list[array]:
+    """
+    Split an array along its third axis.
+
+    Args:
+        a: the input array.
+        indices_or_sections: a number of equal parts, or the indices at which parts begin.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A list of arrays.
+
+    Raises:
+        ValueError: the axis cannot be divided into equal parts.
+
+    Example:
+        >>> [part.shape for part in mx.dsplit(mx.zeros((2, 2, 4)), 2)]
+        [(2, 2, 2), (2, 2, 2)]
+    """
+
+def array_split(a: array, indices_or_sections: int | Sequence[int], axis: int = 0, *, stream: StreamOrDevice = None) -> list[array]:
+    """
+    Split an array along an axis into parts of nearly equal length.
+
+    Args:
+        a: the input array.
+        indices_or_sections: a number of parts, of which the first ones are longer by one where
+            the length is no multiple; or the indices at which parts begin.
+        axis: the axis; 0 by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A list of arrays.
+
+    Raises:
+        ValueError: the number of parts is below 1.
+
+    Example:
+        >>> mx.array_split(mx.arange(5), 2)
+        [array([0, 1, 2], dtype=int32), array([3, 4], dtype=int32)]
+    """
+
+def flipud(a: array, *, stream: StreamOrDevice = None) -> array:
+    """
+    Reverse the order of the first axis.
+
+    Args:
+        a: the input array.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape and dtype of `a`.
+
+    Raises:
+        ValueError: `a` has no axis.
+
+    Example:
+        >>> mx.flipud(mx.array([1, 2, 3]))
+        array([3, 2, 1], dtype=int32)
+    """
+
+def fliplr(a: array, *, stream: StreamOrDevice = None) -> array:
+    """
+    Reverse the order of the second axis.
+
+    Args:
+        a: the input array.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape and dtype of `a`.
+
+    Raises:
+        ValueError: `a` has less than two axes.
+
+    Example:
+        >>> mx.fliplr(mx.array([[1, 2], [3, 4]]))
+        array([[2, 1],
+               [4, 3]], dtype=int32)
+    """
+
+def rot90(a: array, k: int = 1, axes: tuple[int, int] = (0, 1), *, stream: StreamOrDevice = None) -> array:
+    """
+    Return an array turned by quarters of a turn.
+
+    Args:
+        a: the input array.
+        k: the number of quarters, from the first towards the second axis; 1 by default.
+        axes: the two axes; (0, 1) by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the dtype of `a`.
+
+    Raises:
+        ValueError: the axes are equal.
+
+    Example:
+        >>> mx.rot90(mx.array([[1, 2], [3, 4]]))
+        array([[2, 4],
+               [1, 3]], dtype=int32)
+    """
+
+def ravel(a: array, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return all elements as a vector.
+
+    Args:
+        a: the input array.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of one axis.
+
+    Example:
+        >>> mx.ravel(mx.array([[1, 2], [3, 4]]))
+        array([1, 2, 3, 4], dtype=int32)
+    """
+
+def diagflat(a: array, k: int = 0, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return a matrix with the flattened array on a diagonal.
+
+    Args:
+        a: the input array.
+        k: the diagonal, 0 by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A square matrix.
+
+    Example:
+        >>> mx.diagflat(mx.array([1, 2]))
+        array([[1, 0],
+               [0, 2]], dtype=int32)
+    """
+
+def copy(a: array, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return a copy of an array.
+
+    Args:
+        a: the input array.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape and dtype of `a`.
+
+    Example:
+        >>> mx.copy(mx.array([1, 2]))
+        array([1, 2], dtype=int32)
+    """
+
+def insert(a: array, obj: int | Sequence[int], values: scalar | array, axis: int | None = None, *, stream: StreamOrDevice = None) -> array:
+    """
+    Insert values in front of elements of an array.
+
+    Args:
+        a: the input array.
+        obj: an index, or a sequence of indices, of `a`; its length stands for the end.
+        values: the values, converted to the dtype of `a` and broadcast to one slice for each
+            index.
+        axis: the axis; None (the default) flattens the array first.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the dtype of `a`.
+
+    Raises:
+        IndexError: an index is out of range.
+
+    Example:
+        >>> mx.insert(mx.array([1, 2, 3]), 1, 9)
+        array([1, 9, 2, 3], dtype=int32)
+    """
+
+def delete(a: array, obj: int | Sequence[int], axis: int | None = None, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return an array without some of its elements.
+
+    Args:
+        a: the input array.
+        obj: an index or a sequence of indices.
+        axis: the axis; None (the default) flattens the array first.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the dtype of `a`.
+
+    Raises:
+        IndexError: an index is out of range.
+
+    Example:
+        >>> mx.delete(mx.array([1, 2, 3]), [0, -1])
+        array([2], dtype=int32)
+    """
+
+def tril_indices(n: int, k: int = 0, m: int | None = None, *, stream: StreamOrDevice = None) -> tuple[array, ...]:
+    """
+    Return the indices of the elements on and below a diagonal.
+
+    Args:
+        n: the number of rows.
+        k: the diagonal, 0 by default.
+        m: the number of columns; None (the default) for a square.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        Two arrays of int32: rows and columns.
+
+    Raises:
+        ValueError: a number is negative.
+
+    Example:
+        >>> mx.tril_indices(2)
+        (array([0, 1, 1], dtype=int32), array([0, 0, 1], dtype=int32))
+    """
+
+def tril_indices_from(a: array, k: int = 0, *, stream: StreamOrDevice = None) -> tuple[array, ...]:
+    """
+    Return the indices of the elements of a matrix on and below a diagonal.
+
+    Args:
+        a: a matrix.
+        k: the diagonal, 0 by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        Two arrays of int32: rows and columns.
+
+    Raises:
+        ValueError: `a` is no matrix.
+
+    Example:
+        >>> mx.tril_indices_from(mx.zeros((2, 2)))
+        (array([0, 1, 1], dtype=int32), array([0, 0, 1], dtype=int32))
+    """
+
+def triu_indices(n: int, k: int = 0, m: int | None = None, *, stream: StreamOrDevice = None) -> tuple[array, ...]:
+    """
+    Return the indices of the elements on and above a diagonal.
+
+    Args:
+        n: the number of rows.
+        k: the diagonal, 0 by default.
+        m: the number of columns; None (the default) for a square.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        Two arrays of int32: rows and columns.
+
+    Raises:
+        ValueError: a number is negative.
+
+    Example:
+        >>> mx.triu_indices(2)
+        (array([0, 0, 1], dtype=int32), array([0, 1, 1], dtype=int32))
+    """
+
+def triu_indices_from(a: array, k: int = 0, *, stream: StreamOrDevice = None) -> tuple[array, ...]:
+    """
+    Return the indices of the elements of a matrix on and above a diagonal.
+
+    Args:
+        a: a matrix.
+        k: the diagonal, 0 by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        Two arrays of int32: rows and columns.
+
+    Raises:
+        ValueError: `a` is no matrix.
+
+    Example:
+        >>> mx.triu_indices_from(mx.zeros((2, 2)))
+        (array([0, 0, 1], dtype=int32), array([0, 1, 1], dtype=int32))
+    """
+
+def diag_indices(n: int, ndim: int = 2, *, stream: StreamOrDevice = None) -> tuple[array, ...]:
+    """
+    Return the indices of a main diagonal.
+
+    Args:
+        n: the length of each axis.
+        ndim: the number of axes; 2 by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of int32 for each axis.
+
+    Example:
+        >>> mx.diag_indices(2)
+        (array([0, 1], dtype=int32), array([0, 1], dtype=int32))
+    """
+
+def indices(dimensions: Sequence[int], dtype: Dtype | None = int32, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the index of each element of a shape along each axis.
+
+    Args:
+        dimensions: the shape.
+        dtype: the dtype of the result; int32 by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of shape (len(dimensions), *dimensions).
+
+    Example:
+        >>> mx.indices((2, 2))
+        array([[[0, 0],
+                [1, 1]],
+               [[0, 1],
+                [0, 1]]], dtype=int32)
+    """
+
+def unravel_index(indices: array, shape: int | Sequence[int], *, stream: StreamOrDevice = None) -> tuple[array, ...]:
+    """
+    Return the indices along each axis of elements of a flattened array.
+
+    Args:
+        indices: an array of integers from 0.
+        shape: the shape of the array.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array for each axis.
+
+    Raises:
+        ValueError: the indices are no integers.
+
+    Example:
+        >>> mx.unravel_index(mx.array([1, 5]), (2, 3))
+        (array([0, 1], dtype=int32), array([1, 2], dtype=int32))
+    """
+
+def ravel_multi_index(multi_index: Sequence[array], dims: Sequence[int], *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the indices into a flattened array from those along each axis.
+
+    Args:
+        multi_index: an array of integers for each axis.
+        dims: the shape of the array.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of integers.
+
+    Raises:
+        ValueError: the number of index arrays is not that of the axes, or they are no integers.
+
+    Example:
+        >>> mx.ravel_multi_index([mx.array([0, 1]), mx.array([1, 2])], (2, 3))
+        array([1, 5], dtype=int32)
+    """
+
+def lexsort(keys: Sequence[array], axis: int = -1, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the indices that sort by several keys, the last one first.
+
+    Args:
+        keys: a sequence of arrays of one shape.
+        axis: the axis that is sorted, by default the last one.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of uint32.
+
+    Raises:
+        ValueError: the shapes differ, or there are no keys.
+
+    Example:
+        >>> mx.lexsort([mx.array([2, 1, 3]), mx.array([0, 0, -1])])
+        array([2, 1, 0], dtype=uint32)
+    """
+
+def select(condlist: Sequence[array], choicelist: Sequence[array], default: scalar | array = 0, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the first of several choices whose condition is true.
+
+    Args:
+        condlist: a sequence of conditions.
+        choicelist: a sequence of as many arrays; all are broadcast to one shape.
+        default: the value where no condition is true; 0 by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape and the promoted dtype.
+
+    Raises:
+        ValueError: the numbers of conditions and choices differ.
+
+    Example:
+        >>> x = mx.arange(4)
+        >>> mx.select([x < 1, x > 2], [x - 10, x * 10], 5)
+        array([-10, 5, 5, 30], dtype=int32)
+    """
+
+def logspace(start: float, stop: float, num: int = 50, endpoint: bool = True, base: float = 10.0, dtype: Dtype | None = float32, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return numbers whose logarithms are evenly spaced.
+
+    Args:
+        start: the logarithm of the first number.
+        stop: the logarithm of the last number.
+        num: the number of numbers; 50 by default.
+        endpoint: whether the last number is included; True by default.
+        base: the base of the logarithms; 10 by default.
+        dtype: the dtype of the result; float32 by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of `num` numbers.
+
+    Example:
+        >>> mx.logspace(0, 2, 3)
+        array([1, 10, 100], dtype=float32)
+    """
+
+def geomspace(start: float, stop: float, num: int = 50, endpoint: bool = True, dtype: Dtype | None = float32, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return numbers with a constant ratio of neighbours.
+
+    Args:
+        start: the first number.
+        stop: the last number.
+        num: the number of numbers; 50 by default.
+        endpoint: whether the last number is included; True by default.
+        dtype: the dtype of the result; float32 by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of `num` numbers.
+
+    Raises:
+        ValueError: a bound is 0 or infinite, or the signs differ.
+
+    Example:
+        >>> mx.geomspace(1, 8, 4)
+        array([1, 2, 4, 8], dtype=float32)
+    """
+
+def interp(x: array, xp: array, fp: array, left: scalar | array | None = None, right: scalar | array | None = None, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return a linear interpolation between points.
+
+    Args:
+        x: the positions of the results.
+        xp: the positions of the points, ascending.
+        fp: the values of the points.
+        left: the value below the first position; None (the default) for that of the first
+            point.
+        right: the value above the last position; None (the default) for that of the last point.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `x`.
+
+    Raises:
+        ValueError: `xp` and `fp` have different lengths or no elements, or positions are
+            complex.
+
+    Example:
+        >>> mx.interp(mx.array([0.5, 2.5, 9.0]), mx.array([0, 1, 2, 3]), mx.array([0.0, 10, 0, 5]))
+        array([5, 2.5, 5], dtype=float32)
+    """
+
+def gradient(f: array, *varargs: scalar | array, axis: int | Sequence[int] | None = None, stream: StreamOrDevice = None) -> array | list[array]:
+    """
+    Return the slopes of a sampled function: differences of both neighbours, and of one at the ends.
+
+    Args:
+        f: the samples.
+        varargs: a distance, or an array of positions, for all axes or for each of them; 1 by
+            default.
+        axis: the axis or axes; None (the default) for all.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `f`; a list of one for each axis where there are several.
+
+    Raises:
+        ValueError: an axis has less than two elements, or the positions another length.
+
+    Example:
+        >>> mx.gradient(mx.array([0.0, 1.0, 4.0, 9.0]))
+        array([1, 2, 4, 5], dtype=float32)
+    """
+
+def trapezoid(y: array, x: array | None = None, dx: float = 1.0, axis: int = -1, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the integral along an axis by the trapezoidal rule.
+
+    Args:
+        y: the samples.
+        x: their positions, of the shape of `y` or of one axis; None (the default) for equal
+            distances.
+        dx: the distance of samples without positions; 1 by default.
+        axis: the axis, by default the last one.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array without the axis.
+
+    Raises:
+        ValueError: `x` has another shape.
+
+    Example:
+        >>> mx.trapezoid(mx.array([0.0, 1.0, 4.0]))
+        array(3, dtype=float32)
+    """
+
+def unwrap(p: array, discont: float | None = None, axis: int = -1, *, period: float = 6.283185307179586, stream: StreamOrDevice = None) -> array:
+    """
+    Remove jumps of angles by adding multiples of the period.
+
+    Args:
+        p: the angles.
+        discont: the smallest jump; half of a period by default.
+        axis: the axis, by default the last one.
+        period: the period; 2 pi by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `p`.
+
+    Raises:
+        ValueError: `p` is complex, or the period is not positive.
+
+    Example:
+        >>> mx.unwrap(mx.array([350.0, 10.0, 30.0]), period=360)
+        array([350, 370, 390], dtype=float32)
+    """
+
+def digitize(x: array, bins: array, right: bool = False, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the numbers of the bins in which elements are.
+
+    Args:
+        x: an array of real numbers.
+        bins: the edges, in ascending or descending order.
+        right: whether a bin includes its right edge instead of its left one; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of int32 of the shape of `x`: 0 below the first edge, the number of edges
+        beyond the last one.
+
+    Raises:
+        ValueError: the edges have not one axis, or an array is complex.
+
+    Example:
+        >>> mx.digitize(mx.array([0.2, 6.4, 3.0]), mx.array([0.0, 1.0, 4.0]))
+        array([1, 3, 2], dtype=int32)
+    """
+
+def polyval(p: array, x: array, *, stream: StreamOrDevice = None) -> array:
+    """
+    Evaluate a polynomial.
+
+    Args:
+        p: the coefficients, that of the highest power first.
+        x: the points.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `x` and the promoted dtype.
+
+    Raises:
+        ValueError: `p` has not one axis.
+
+    Example:
+        >>> mx.polyval(mx.array([1, 0, 2]), mx.array([1, 2, 3]))
+        array([3, 6, 11], dtype=int32)
+    """
+
+def polyfit(x: array, y: array, deg: int, *, w: array | None = None, stream: StreamOrDevice = None) -> array:
+    """
+    Return the coefficients of the polynomial of least squares through points.
+
+    Args:
+        x: the positions of the points.
+        y: their values, a vector or a column for each curve.
+        deg: the degree of the polynomial.
+        w: weights of the points' distances; None (the default) for 1.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        The coefficients, that of the highest power first.
+
+    Raises:
+        ValueError: the lengths differ, or the degree is negative.
+
+    Example:
+        >>> mx.polyfit(mx.array([0.0, 1.0, 2.0]), mx.array([1.0, 3.0, 5.0]), 1)
+        array([2, 1], dtype=float32)
+    """
+
+def vander(x: array, N: int | None = None, increasing: bool = False, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return a matrix with the powers of a vector as columns.
+
+    Args:
+        x: a vector.
+        N: the number of columns; None (the default) for a square.
+        increasing: whether the powers increase from left to right; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A matrix of the dtype of `x`.
+
+    Raises:
+        ValueError: `x` has not one axis.
+
+    Example:
+        >>> mx.vander(mx.array([1, 2, 3]))
+        array([[1, 1, 1],
+               [4, 2, 1],
+               [9, 3, 1]], dtype=int32)
+    """
+
+def dot(a: scalar | array, b: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the product of scalars, vectors or matrices as NumPy's `dot`.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        The product of a scalar and an array; else the sums over the last axis of `a` and the
+        last but one of `b`, or its only one.
+
+    Raises:
+        ValueError: the lengths differ.
+
+    Example:
+        >>> mx.dot(mx.array([1, 2]), mx.array([3, 4]))
+        array(11, dtype=int32)
+    """
+
+def vdot(a: scalar | array, b: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the sum of `conj(a) * b` of the flattened arrays.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A scalar.
+
+    Raises:
+        ValueError: the numbers of elements differ.
+
+    Example:
+        >>> mx.vdot(mx.array([1j, 2]), mx.array([1j, 1]))
+        array(3+0j, dtype=complex64)
+    """
+
+def cross(a: array, b: array, axis: int = -1, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the cross product of vectors of length 3, or 2.
+
+    Args:
+        a: an array of vectors.
+        b: an array of vectors; the other axes broadcast.
+        axis: the axis of the vectors, by default the last one.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of vectors of length 3.
+
+    Raises:
+        ValueError: the vectors have other lengths.
+
+    Example:
+        >>> mx.cross(mx.array([1, 0, 0]), mx.array([0, 1, 0]))
+        array([0, 0, 1], dtype=int32)
+    """
+
+def sinc(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return `sin(pi a) / (pi a)`, and 1 at 0.
+
+    Args:
+        a: an array that is not complex; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a` and of its dtype, float32 for bool and integers.
+
+    Raises:
+        ValueError: `a` is complex.
+
+    Example:
+        >>> mx.sinc(mx.array([0.0, 0.5]))
+        array([1, 0.63662], dtype=float32)
+    """

@@ -306,3 +306,266 @@ class _RandomState:
         """Copies and pickles are lists with the key of the time."""
 
 state: _RandomState = ...
+
+def exponential(shape: Sequence[int] = [], dtype: Dtype | None = float32, scale: scalar | array = 1.0, key: array | None = None, stream: StreamOrDevice = None) -> array:
+    """
+    Draw numbers with the density `exp(-x / scale) / scale` for positive x.
+
+    Args:
+        shape: the shape of the result, to which the parameters are broadcast; () by default.
+        dtype: a real floating dtype; float32 by default.
+        scale: the scale, an array or a scalar; 1 by default.
+        key: a key from `random.key` or `random.split`; None takes the next one of the generator
+            that `random.seed` seeds.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the given shape and dtype.
+
+    Raises:
+        ValueError: the dtype is not a real floating one, or a parameter cannot be broadcast.
+
+    Example:
+        >>> mx.random.exponential((2,), key=mx.random.key(0))
+        array([0.243723, 1.63027], dtype=float32)
+    """
+
+def rayleigh(shape: Sequence[int] = [], dtype: Dtype | None = float32, scale: scalar | array = 1.0, key: array | None = None, stream: StreamOrDevice = None) -> array:
+    """
+    Draw numbers with the distribution function `1 - exp(-(x / scale) ** 2 / 2)`.
+
+    Args:
+        shape: the shape of the result, to which the parameters are broadcast; () by default.
+        dtype: a real floating dtype; float32 by default.
+        scale: the scale, an array or a scalar; 1 by default.
+        key: a key from `random.key` or `random.split`; None takes the next one of the generator
+            that `random.seed` seeds.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the given shape and dtype.
+
+    Raises:
+        ValueError: the dtype is not a real floating one, or a parameter cannot be broadcast.
+
+    Example:
+        >>> mx.random.rayleigh((2,), key=mx.random.key(0))
+        array([0.698174, 1.8057], dtype=float32)
+    """
+
+def cauchy(shape: Sequence[int] = [], dtype: Dtype | None = float32, loc: scalar | array = 0.0, scale: scalar | array = 1.0, key: array | None = None, stream: StreamOrDevice = None) -> array:
+    """
+    Draw numbers with the density `1 / (pi * scale * (1 + ((x - loc) / scale) ** 2))`.
+
+    Args:
+        shape: the shape of the result, to which the parameters are broadcast; () by default.
+        dtype: a real floating dtype; float32 by default.
+        loc: the location, an array or a scalar; 0 by default.
+        scale: the scale, an array or a scalar; 1 by default.
+        key: a key from `random.key` or `random.split`; None takes the next one of the generator
+            that `random.seed` seeds.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the given shape and dtype.
+
+    Raises:
+        ValueError: the dtype is not a real floating one, or a parameter cannot be broadcast.
+
+    Example:
+        >>> mx.random.cauchy((2,), key=mx.random.key(0))
+        array([-1.23785, 1.41457], dtype=float32)
+    """
+
+def logistic(shape: Sequence[int] = [], dtype: Dtype | None = float32, loc: scalar | array = 0.0, scale: scalar | array = 1.0, key: array | None = None, stream: StreamOrDevice = None) -> array:
+    """
+    Draw numbers with the distribution function `sigmoid((x - loc) / scale)`.
+
+    Args:
+        shape: the shape of the result, to which the parameters are broadcast; () by default.
+        dtype: a real floating dtype; float32 by default.
+        loc: the location, an array or a scalar; 0 by default.
+        scale: the scale, an array or a scalar; 1 by default.
+        key: a key from `random.key` or `random.split`; None takes the next one of the generator
+            that `random.seed` seeds.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the given shape and dtype.
+
+    Raises:
+        ValueError: the dtype is not a real floating one, or a parameter cannot be broadcast.
+
+    Example:
+        >>> mx.random.logistic((2,), key=mx.random.key(0))
+        array([-1.28739, 1.41227], dtype=float32)
+    """
+
+def lognormal(shape: Sequence[int] = [], dtype: Dtype | None = float32, mean: scalar | array = 0.0, sigma: scalar | array = 1.0, key: array | None = None, stream: StreamOrDevice = None) -> array:
+    """
+    Draw numbers whose logarithms are normally distributed.
+
+    Args:
+        shape: the shape of the result, to which the parameters are broadcast; () by default.
+        dtype: a real floating dtype; float32 by default.
+        mean: the mean of the logarithms, an array or a scalar; 0 by default.
+        sigma: their standard deviation, an array or a scalar; 1 by default.
+        key: a key from `random.key` or `random.split`; None takes the next one of the generator
+            that `random.seed` seeds.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the given shape and dtype.
+
+    Raises:
+        ValueError: the dtype is not a real floating one, or a parameter cannot be broadcast.
+
+    Example:
+        >>> mx.random.lognormal((2,), key=mx.random.key(0))
+        array([0.456227, 2.35477], dtype=float32)
+    """
+
+def weibull(a: scalar | array, shape: Sequence[int] | None = None, dtype: Dtype | None = float32, key: array | None = None, stream: StreamOrDevice = None) -> array:
+    """
+    Draw numbers with the distribution function `1 - exp(-x ** a)`.
+
+    Args:
+        a: the shape parameter, an array or a scalar.
+        shape: the shape of the result; None (the default) for that of the parameters.
+        dtype: a real floating dtype; float32 by default.
+        key: a key from `random.key` or `random.split`; None takes the next one of the generator
+            that `random.seed` seeds.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the given shape and dtype.
+
+    Raises:
+        ValueError: the dtype is not a real floating one, or a parameter cannot be broadcast.
+
+    Example:
+        >>> mx.random.weibull(1.5, (2,), key=mx.random.key(0))
+        array([0.39018, 1.38518], dtype=float32)
+    """
+
+def triangular(left: scalar | array, mode: scalar | array, right: scalar | array, shape: Sequence[int] | None = None, dtype: Dtype | None = float32, key: array | None = None, stream: StreamOrDevice = None) -> array:
+    """
+    Draw numbers whose density rises from `left` to `mode` and falls to `right`.
+
+    Args:
+        left: the lower bound, an array or a scalar.
+        mode: the most likely number.
+        right: the upper bound.
+        shape: the shape of the result; None (the default) for that of the parameters.
+        dtype: a real floating dtype; float32 by default.
+        key: a key from `random.key` or `random.split`; None takes the next one of the generator
+            that `random.seed` seeds.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the given shape and dtype.
+
+    Raises:
+        ValueError: the dtype is not a real floating one, or a parameter cannot be broadcast.
+
+    Example:
+        >>> mx.random.triangular(0, 1, 4, (2,), key=mx.random.key(0))
+        array([0.930152, 2.46686], dtype=float32)
+    """
+
+def geometric(p: scalar | array, shape: Sequence[int] | None = None, dtype: Dtype | None = int32, key: array | None = None, stream: StreamOrDevice = None) -> array:
+    """
+    Draw the number of trials until the first success.
+
+    Args:
+        p: the probability of success, an array or a scalar.
+        shape: the shape of the result; None (the default) for that of the parameters.
+        dtype: a dtype; int32 by default.
+        key: a key from `random.key` or `random.split`; None takes the next one of the generator
+            that `random.seed` seeds.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the given shape and dtype.
+
+    Raises:
+        ValueError: the probabilities cannot be broadcast.
+
+    Example:
+        >>> mx.random.geometric(0.2, (3,), key=mx.random.key(0))
+        array([16, 2, 5], dtype=int32)
+    """
+
+def rademacher(shape: Sequence[int] = [], dtype: Dtype | None = int32, key: array | None = None, stream: StreamOrDevice = None) -> array:
+    """
+    Draw -1 or 1 with equal probability.
+
+    Args:
+        shape: the shape of the result; () by default.
+        dtype: a dtype with negative numbers; int32 by default.
+        key: a key from `random.key` or `random.split`; None takes the next one of the generator
+            that `random.seed` seeds.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the given shape and dtype.
+
+    Raises:
+        ValueError: the dtype is bool or unsigned.
+
+    Example:
+        >>> mx.random.rademacher((4,), key=mx.random.key(0))
+        array([-1, 1, -1, 1], dtype=int32)
+    """
+
+def choice(a: int | array, shape: Sequence[int] = [], replace: bool = True, p: array | None = None, axis: int = 0, key: array | None = None, stream: StreamOrDevice = None) -> array:
+    """
+    Draw items of an array, or numbers below an int.
+
+    Args:
+        a: an array, or an int that stands for the numbers below it.
+        shape: the shape of the draw; () by default.
+        replace: whether an item can be drawn again; True by default.
+        p: a floating number for each item, to which the probabilities are proportional; None
+            (the default) for equal ones.
+        axis: the axis of the items; 0 by default.
+        key: a key from `random.key` or `random.split`; None takes the next one of the generator
+            that `random.seed` seeds.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the given shape, in the place of the axis.
+
+    Raises:
+        ValueError: more items than there are without replacement, or `p` has another shape.
+
+    Example:
+        >>> mx.random.choice(5, (3,), replace=False, key=mx.random.key(0))
+        array([1, 2, 0], dtype=uint32)
+        >>> mx.random.choice(mx.array([1.5, 2.5]), (2,), key=mx.random.key(0))
+        array([1.5, 2.5], dtype=float32)
+    """
+
+def fold_in(key: array, data: int, stream: StreamOrDevice = None) -> array:
+    """
+    Make a key of a key and a number; keys for different numbers are independent.
+
+    Args:
+        key: the key.
+        data: a number from 0 below 2 ** 64.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A key.
+
+    Raises:
+        mx.SizeError: the number does not fit.
+
+    Example:
+        >>> mx.random.fold_in(mx.random.key(0), 3)
+        array([925680880, 2358697609], dtype=uint32)
+    """
+
+shuffle = permutation
+
+PRNGKey = key

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import textwrap
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import mlx.core as mx
 from mlx._names import MODULE, hint
@@ -105,6 +105,12 @@ def _finds_entry(module: Module, key: str, of_class: Any) -> bool:
     return key in module or not hasattr(module, key)  # where it has no value, the entry is found
 
 
+def _refuse_forward(self: Module, *_: Any, **__: Any) -> NoReturn:
+    """The ``__call__`` of a class that has PyTorch's method instead."""
+    name = type(self).__name__
+    raise TypeError(f"[{name}] a class with forward; write __call__ in the place of forward")
+
+
 class Module(dict):  # type: ignore[type-arg]
     """Hold the parameters and submodules of a layer or model.
 
@@ -128,6 +134,11 @@ class Module(dict):  # type: ignore[type-arg]
     __call__: Callable[..., Any]
     _no_grad: set[str]
     _training: bool
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        if "forward" in vars(cls) and not any("__call__" in vars(c) for c in cls.__mro__):
+            cls.__call__ = _refuse_forward  # type: ignore[method-assign]
 
     def __init__(self) -> None:
         self._no_grad = set()

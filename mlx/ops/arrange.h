@@ -1,0 +1,55 @@
+// Functions of NumPy that join, divide, mirror and extend arrays, and index arrays of grids and
+// triangles, composed of other ops.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "mlx/core/api.h"
+#include "mlx/core/array.h"
+
+namespace mlx::core {
+
+/// Arrays joined along the first, second or third axis, with axes added first where they lack them;
+/// column_stack takes vectors as columns.
+MLX_API array vstack(const std::vector<array>& arrays, StreamOrDevice s = {});
+MLX_API array hstack(const std::vector<array>& arrays, StreamOrDevice s = {});
+MLX_API array dstack(const std::vector<array>& arrays, StreamOrDevice s = {});
+MLX_API array column_stack(const std::vector<array>& arrays, StreamOrDevice s = {});
+/// `n` parts whose lengths differ by at most one, the longer ones first.
+MLX_API std::vector<array> array_split(const array& a, int64_t n, int axis = 0,
+                                       StreamOrDevice s = {});
+
+/// Order of elements reversed along the first or second axis.
+MLX_API array flipud(const array& a, StreamOrDevice s = {});
+MLX_API array fliplr(const array& a, StreamOrDevice s = {});
+/// Turned by k quarters from the first towards the second of two axes.
+MLX_API array rot90(const array& a, int k = 1, const std::pair<int, int>& axes = {0, 1},
+                    StreamOrDevice s = {});
+/// Values in front of the elements at these indices of an axis, and the array without the elements
+/// at these indices.
+MLX_API array insert(const array& a, const std::vector<int64_t>& indices, const array& values,
+                     int axis, StreamOrDevice s = {});
+MLX_API array remove(const array& a, const std::vector<int64_t>& indices, int axis,
+                     StreamOrDevice s = {});
+
+/// Row and column indices of the elements on and below diagonal k of an n by m matrix, and on and
+/// above it. int32.
+MLX_API std::vector<array> tril_indices(int64_t n, int k, int64_t m, StreamOrDevice s = {});
+MLX_API std::vector<array> triu_indices(int64_t n, int k, int64_t m, StreamOrDevice s = {});
+/// The index of each element along each axis of a shape, as a first axis.
+MLX_API array indices(const Shape& shape, Dtype dtype, StreamOrDevice s = {});
+/// Indices of a flattened array as one array for each axis, and back; in row-major order.
+MLX_API std::vector<array> unravel_index(const array& index, const Shape& shape,
+                                         StreamOrDevice s = {});
+MLX_API array ravel_multi_index(const std::vector<array>& index, const Shape& shape,
+                                StreamOrDevice s = {});
+/// The flattened array on the diagonal k of a matrix.
+MLX_API array diagflat(const array& a, int k = 0, StreamOrDevice s = {});
+/// The first choice whose condition is true, or the default.
+MLX_API array select(const std::vector<array>& conditions, const std::vector<array>& choices,
+                     const array& otherwise, StreamOrDevice s = {});
+/// Indices that sort by the last key, then the one before, and so on; along the last axis.
+MLX_API array lexsort(const std::vector<array>& keys, int axis = -1, StreamOrDevice s = {});
+
+}  // namespace mlx::core

@@ -1,0 +1,258 @@
+// Compositions of special functions.
+#include "mlx/ops/special.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "mlx/core/error.h"
+#include "mlx/ops.h"
+#include "mlx/ops/standard.h"
+
+namespace mlx::core::special {
+
+namespace {
+
+/// The floating dtype of the result for operands.
+Dtype floating_of(const char* op, Dtype t) {
+  if (is_complex(t)) fail(op, dtype_name(t), "; real dtypes are accepted");
+  return at_least_float(t);
+}
+/// The dtype of the computation for a dtype of results.
+Dtype wide_of(Dtype t) { return t.size() == 2 ? float32 : t; }
+
+/// `f` of an operand in the dtype of the computation.
+template <class F>
+array unary(const char* op, const array& a, StreamOrDevice stream, F f) {
+  const Dtype t = floating_of(op, a.dtype());
+  const Stream s = to_stream(stream);
+  return astype(f(astype(a, wide_of(t), s), s), t, s);
+}
+/// The same for two operands, which are promoted.
+template <class F>
+array binary(const char* op, const array& a, const array& b, StreamOrDevice stream, F f) {
+  const Dtype t = floating_of(op, promote_types(a.dtype(), b.dtype())), w = wide_of(t);
+  const Stream s = to_stream(stream);
+  return astype(f(astype(a, w, s), astype(b, w, s), s), t, s);
+}
+
+array number(double v, const array& beside) { return constant(v, beside.dtype()); }
+array zero_of(const array& a) { return number(0, a); }
+array is_zero(const array& a, Stream s) { return equal(a, zero_of(a), s); }
+
+constexpr int kTerms = 10;  // of the sum, before Euler and Maclaurin's correction
+/// B(2k) / (2k)!.
+constexpr double kBernoulli[] = {1.0 / 12,          -1.0 / 720,
+                                 1.0 / 30240,       -1.0 / 1209600,
+                                 1.0 / 47900160,    -691.0 / 1307674368000,
+                                 1.0 / 74724249600, -3617.0 / 10670622842880000};
+
+/// The sum of (q + k)^-p over k = 0, 1, .., for q > 0 and p > 1.
+array power_sum(const array& p, const array& q, Stream s) {
+  const array down = negative(p, s);
+  array sum = power(q, down, s);
+  for (int k = 1; k < kTerms; ++k) sum = add(sum, power(add(q, number(k, q), s), down, s), s);
+  const array x = add(q, number(kTerms, q), s), last = power(x, down, s);
+  const array rest = divide(multiply(last, x, s), subtract(p, number(1, p), s), s);
+  sum = add(add(sum, rest, s), multiply(last, number(0.5, last), s), s);
+  // factor = p (p + 1) .. (p + 2k - 2) x^(-p - 2k + 1)
+  const array inverse = reciprocal(x, s), square_inverse = square(inverse, s);
+  array factor = multiply(multiply(p, inverse, s), last, s);
+  for (int k = 1; const double b : kBernoulli) {
+    sum = add(sum, multiply(factor, number(b, factor), s), s);
+    const array next = multiply(add(p, number(2 * k - 1, p), s), add(p, number(2 * k, p), s), s);
+    factor = multiply(multiply(factor, next, s), square_inverse, s);
+    ++k;
+  }
+  return sum;
+}
+
+/// The derivative of order n >= 1 of digamma for x > 0.
+array positive_polygamma(int n, const array& x, Stream s) {
+  const double sign = n % 2 == 0 ? -1 : 1;
+  const array sum = power_sum(number(n + 1, x), x, s);
+  return multiply(sum, number(sign * std::tgamma(n + 1.0), x), s);
+}
+
+/// log(1 - 1 / x^2 + 3 / x^4 - ..): a correction of the normal distribution's tail.
+array tail_correction(const array& x, Stream s) {
+  const array inverse = square(reciprocal(x, s), s);
+  array r = number(10395, x);
+  for (const double c : {-945.0, 105.0, -15.0, 3.0, -1.0})
+    r = add(multiply(r, inverse, s), number(c, x), s);
+  return log1p(multiply(r, inverse, s), s);
+}
+
+/// x log y by a function that takes the logarithm.
+template <class F>
+array times_log(const char* op, const array& x, const array& y, StreamOrDevice stream, F f) {
+  return binary(op, x, y, stream, [&](const array& a, const array& b, Stream s) {
+    const array none = logical_and(is_zero(a, s), logical_not(isnan(b, s), s), s);
+    const array safe = where(none, number(1, b), b, s);
+    return where(none, zero_of(a), multiply(a, f(safe, s), s), s);
+  });
+}
+
+/// x log(x / y), with `rest` added, where both are positive; the limits elsewhere.
+template <class F>
+array relative(const char* op, const array& x, const array& y, StreamOrDevice stream, F rest) {
+  return binary(op, x, y, stream, [&](const array& a, const array& b, Stream s) {
+    const array zero = zero_of(a), one = number(1, a);
+    const array both = logical_and(greater(a, zero, s), greater(b, zero, s), s);
+    const array u = where(both, a, one, s), v = where(both, b, one, s);
+    const array inside = add(multiply(u, log(divide(u, v, s), s), s), rest(u, v, s), s);
+    const array edge = logical_and(is_zero(a, s), greater_equal(b, zero, s), s);
+    const array outside = where(edge, rest(zero, b, s), number(INFINITY, a), s);
+    const array limits = where(logical_or(isnan(a, s), isnan(b, s), s), add(a, b, s), outside, s);
+    return where(both, inside, limits, s);
+  });
+}
+
+}  // namespace
+
+array zeta(const array& p, const array& q, StreamOrDevice stream) {
+  return binary("zeta", p, q, stream, [](const array& a, const array& b, Stream s) {
+    const array one = number(1, a), two = number(2, a);
+    const array usual = logical_and(greater(a, one, s), greater(b, zero_of(b), s), s);
+    const array sum = power_sum(where(usual, a, two, s), where(usual, b, one, s), s);
+    const array pole =
+        logical_or(equal(a, one, s), logical_and(is_zero(b, s), greater(a, one, s), s), s);
+    const array wrong = logical_or(isnan(a, s), isnan(b, s), s);
+    const array limit =
+        where(logical_and(pole, logical_not(wrong, s), s), number(INFINITY, a), number(NAN, a), s);
+    return where(usual, sum, limit, s);
+  });
+}
+
+array polygamma(int n, const array& a, StreamOrDevice stream) {
+  if (n < 0 || n > 100) fail("polygamma", "order ", n, "; 0 to 100 is accepted");
+  if (n == 0) return digamma(a, stream);
+  return unary("polygamma", a, stream, [n](const array& x, Stream s) {
+    const array zero = zero_of(x), one = number(1, x);
+    const array positive = greater(x, zero, s), pole = is_zero(x, s);
+    if (n > 1) {
+      const array sum = positive_polygamma(n, where(positive, x, one, s), s);
+      const array limit = number(n % 2 == 0 ? -INFINITY : INFINITY, x);
+      return where(positive, sum, where(pole, limit, number(NAN, x), s), s);
+    }
+    // polygamma(1, x) + polygamma(1, 1 - x) = (pi / sin(pi x))^2
+    const array low = less(x, number(0.5, x), s);
+    const array sum = positive_polygamma(1, where(low, subtract(one, x, s), x, s), s);
+    const array off = subtract(x, rint(x, s), s);
+    const array angle =
+        multiply(where(low, off, number(0.5, x), s), number(std::numbers::pi, x), s);
+    const array turned = square(divide(number(std::numbers::pi, x), sin(angle, s), s), s);
+    return where(low, subtract(turned, sum, s), sum, s);
+  });
+}
+
+array gamma(const array& a, StreamOrDevice stream) {
+  const Dtype t = floating_of("gamma", a.dtype());
+  const Stream s = to_stream(stream);
+  // exp multiplies the error of a logarithm by its size, which double precision covers.
+  const array x = astype(a, float64, s), zero = zero_of(x);
+  const array half = multiply(floor(x, s), number(0.5, x), s);
+  const array odd = not_equal(half, floor(half, s), s), below = less(x, zero, s);
+  const array size = exp(lgamma(x, s), s);
+  const array signed_size = where(logical_and(below, odd, s), negative(size, s), size, s);
+  const array pole = logical_and(below, equal(x, floor(x, s), s), s);
+  const array origin = copysign(number(INFINITY, x), x, s);
+  return astype(where(pole, number(NAN, x), where(is_zero(x, s), origin, signed_size, s), s), t, s);
+}
+
+array betaln(const array& a, const array& b, StreamOrDevice stream) {
+  return binary("betaln", a, b, stream, [](const array& x, const array& y, Stream s) {
+    return subtract(add(lgamma(x, s), lgamma(y, s), s), lgamma(add(x, y, s), s), s);
+  });
+}
+array beta(const array& a, const array& b, StreamOrDevice stream) {
+  const Dtype t = floating_of("beta", promote_types(a.dtype(), b.dtype()));
+  const Stream s = to_stream(stream);
+  return astype(exp(betaln(astype(a, float64, s), astype(b, float64, s), s), s), t, s);
+}
+
+array multigammaln(const array& a, int d, StreamOrDevice stream) {
+  if (d < 1) fail("multigammaln", "dimension ", d, "; numbers from 1 are accepted");
+  return unary("multigammaln", a, stream, [d](const array& x, Stream s) {
+    array sum = number(d * (d - 1) / 4.0 * std::log(std::numbers::pi), x);
+    for (int i = 0; i < d; ++i) sum = add(sum, lgamma(subtract(x, number(i / 2.0, x), s), s), s);
+    return sum;
+  });
+}
+
+array ndtr(const array& a, StreamOrDevice stream) {
+  return unary("ndtr", a, stream, [](const array& x, Stream s) {
+    return multiply(erfc(multiply(x, number(-std::numbers::sqrt2 / 2, x), s), s), number(0.5, x),
+                    s);
+  });
+}
+
+array log_ndtr(const array& a, StreamOrDevice stream) {
+  return unary("log_ndtr", a, stream, [](const array& x, Stream s) {
+    // Below `far`, where erfc is about to vanish, its asymptotic series is exact.
+    const array far = number(x.dtype() == float64 ? -30 : -10, x), near = number(-1, x);
+    const array root = number(std::numbers::sqrt2 / 2, x), half = number(0.5, x);
+    auto upper = [&](const array& v) { return multiply(erfc(multiply(v, root, s), s), half, s); };
+    const array middle = minimum(maximum(x, far, s), near, s);
+    const array high = log1p(negative(upper(maximum(x, near, s)), s), s);
+    const array low = log(upper(negative(middle, s)), s);
+    const array t = minimum(x, far, s);
+    const array tail = subtract(
+        subtract(tail_correction(t, s), multiply(square(t, s), half, s), s),
+        add(log(negative(t, s), s), number(0.5 * std::log(2 * std::numbers::pi), t), s), s);
+    return where(greater(x, near, s), high, where(less(x, far, s), tail, low, s), s);
+  });
+}
+
+array logit(const array& a, StreamOrDevice stream) {
+  return unary("logit", a, stream, [](const array& x, Stream s) {
+    return subtract(log(x, s), log1p(negative(x, s), s), s);
+  });
+}
+array log_expit(const array& a, StreamOrDevice stream) {
+  return unary("log_expit", a, stream, [](const array& x, Stream s) {
+    return negative(logaddexp(negative(x, s), zero_of(x), s), s);
+  });
+}
+
+array xlogy(const array& x, const array& y, StreamOrDevice s) {
+  return times_log("xlogy", x, y, s, [](const array& v, Stream t) { return log(v, t); });
+}
+array xlog1py(const array& x, const array& y, StreamOrDevice s) {
+  return times_log("xlog1py", x, y, s, [](const array& v, Stream t) { return log1p(v, t); });
+}
+
+array entr(const array& a, StreamOrDevice stream) {
+  return unary("entr", a, stream, [](const array& x, Stream s) {
+    const array zero = zero_of(x), positive = greater(x, zero, s);
+    const array safe = where(positive, x, number(1, x), s);
+    const array limit =
+        where(isnan(x, s), x, where(is_zero(x, s), zero, number(-INFINITY, x), s), s);
+    return where(positive, negative(multiply(safe, log(safe, s), s), s), limit, s);
+  });
+}
+array rel_entr(const array& x, const array& y, StreamOrDevice s) {
+  return relative("rel_entr", x, y, s,
+                  [](const array& u, const array&, Stream) { return zero_of(u); });
+}
+array kl_div(const array& x, const array& y, StreamOrDevice s) {
+  return relative("kl_div", x, y, s,
+                  [](const array& u, const array& v, Stream t) { return subtract(v, u, t); });
+}
+
+array sinc(const array& a, StreamOrDevice stream) {
+  return unary("sinc", a, stream, [](const array& x, Stream s) {
+    const array none = is_zero(x, s), one = number(1, x);
+    // The distance from an even integer has the same sine, and no rounding error of pi times a.
+    const array turns = multiply(rint(multiply(x, number(0.5, x), s), s), number(2, x), s);
+    const array off = multiply(subtract(x, turns, s), number(std::numbers::pi, x), s);
+    const array angle = multiply(x, number(std::numbers::pi, x), s);
+    return where(none, one, divide(sin(off, s), where(none, one, angle, s), s), s);
+  });
+}
+
+array log_softmax(const array& a, const std::vector<int>& axes, StreamOrDevice s) {
+  const array x = astype(a, at_least_float(a.dtype()), s);
+  return subtract(x, logsumexp(x, axes, true, s), s);
+}
+
+}  // namespace mlx::core::special

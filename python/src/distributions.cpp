@@ -1,0 +1,108 @@
+// Further distributions of mlx.core.random.
+#include "mlx/ops/distributions.h"
+
+#include "convert.h"
+#include "mlx/ops.h"
+#include "module.h"
+
+namespace mlx::python {
+
+namespace {
+
+namespace core = mlx::core;
+namespace rnd = mlx::core::random;
+using Key = std::optional<array>;
+#define STREAM "stream: StreamOrDevice = None) -> array"
+#define KEY "key: array | None = None, " STREAM
+#define SHAPED "shape: Sequence[int] = [], dtype: Dtype | None = float32, "
+
+/// The common shape of parameters, where none is given.
+template <class... A>
+Shape shape_of(const char* op, const std::optional<Shape>& given, const A&... parameters) {
+  if (given) return *given;
+  Shape shape;
+  ((shape = core::broadcast_shapes(shape, parameters.shape(), op)), ...);
+  return shape;
+}
+
+void bind_scaled(nb::module_& m) {
+#define MLX_SCALED(NAME)                                                     \
+  def(m, #NAME "(" SHAPED "scale: scalar | array = 1.0, " KEY,               \
+      [](Shape& shape, std::optional<Dtype> t, const array& scale, Key& key, \
+         const StreamOrDevice& s) {                                          \
+        return rnd::NAME(shape, t.value_or(float32), scale, key, s);         \
+      });
+  MLX_SCALED(exponential)
+  MLX_SCALED(rayleigh)
+#undef MLX_SCALED
+#define MLX_MOVED(NAME, LOC, SCALE)                                                            \
+  def(m, #NAME "(" SHAPED LOC ": scalar | array = 0.0, " SCALE ": scalar | array = 1.0, " KEY, \
+      [](Shape& shape, std::optional<Dtype> t, const array& loc, const array& scale, Key& key, \
+         const StreamOrDevice& s) {                                                            \
+        return rnd::NAME(shape, t.value_or(float32), loc, scale, key, s);                      \
+      });
+  MLX_MOVED(cauchy, "loc", "scale")
+  MLX_MOVED(logistic, "loc", "scale")
+  MLX_MOVED(lognormal, "mean", "sigma")
+#undef MLX_MOVED
+}
+
+void bind_shaped(nb::module_& m) {
+  def(m,
+      "weibull(a: scalar | array, shape: Sequence[int] | None = None, dtype: Dtype | None = "
+      "float32, " KEY,
+      [](const array& a, std::optional<Shape>& shape, std::optional<Dtype> t, Key& key,
+         const StreamOrDevice& s) {
+        return rnd::weibull(a, shape_of("weibull", shape, a), t.value_or(float32), key, s);
+      });
+  def(m,
+      "triangular(left: scalar | array, mode: scalar | array, right: scalar | array, "
+      "shape: Sequence[int] | None = None, dtype: Dtype | None = float32, " KEY,
+      [](const array& left, const array& mode, const array& right, std::optional<Shape>& shape,
+         std::optional<Dtype> t, Key& key, const StreamOrDevice& s) {
+        return rnd::triangular(left, mode, right, shape_of("triangular", shape, left, mode, right),
+                               t.value_or(float32), key, s);
+      });
+  def(m,
+      "geometric(p: scalar | array, shape: Sequence[int] | None = None, dtype: Dtype | None = "
+      "int32, " KEY,
+      [](const array& p, std::optional<Shape>& shape, std::optional<Dtype> t, Key& key,
+         const StreamOrDevice& s) {
+        return rnd::geometric(p, shape_of("geometric", shape, p), t.value_or(core::int32), key, s);
+      });
+  def(m, "rademacher(shape: Sequence[int] = [], dtype: Dtype | None = int32, " KEY,
+      [](Shape& shape, std::optional<Dtype> t, Key& key, const StreamOrDevice& s) {
+        return rnd::rademacher(shape, t.value_or(core::int32), key, s);
+      });
+}
+
+void bind_choice(nb::module_& m) {
+  def(m,
+      "choice(a: int | array, shape: Sequence[int] = [], replace: bool = True, "
+      "p: array | None = None, axis: int = 0, " KEY,
+      [](nb::handle a, Shape& shape, bool replace, const Key& p, int axis, Key& key,
+         const StreamOrDevice& s) {
+        if (int64_t n; PyLong_Check(a.ptr()) && load_integer(a.ptr(), n))
+          return rnd::choice(n, shape, replace, p, key, s);
+        const array x = to_array(a.ptr());
+        axis = core::normalize_axis(axis, static_cast<int64_t>(x.ndim()), "choice");
+        return core::take(x, rnd::choice(x.shape(axis), shape, replace, p, key, s), axis, s);
+      });
+  def(m, "fold_in(key: array, data: int, " STREAM,
+      [](const array& key, uint64_t data, const StreamOrDevice& s) {
+        return rnd::fold_in(key, data, s);
+      });
+}
+
+}  // namespace
+
+void bind_distributions(nb::module_& parent) {
+  nb::module_ m = nb::borrow<nb::module_>(parent.attr("random"));
+  bind_scaled(m);
+  bind_shaped(m);
+  bind_choice(m);
+  alias(m, "shuffle", "permutation");
+  alias(m, "PRNGKey", "key");
+}
+
+}  // namespace mlx::python
