@@ -105,6 +105,7 @@ ProgramForm form_of(const Step& step, Shape& shape, std::vector<Strides>& stride
   form.rank = form.all_dense() ? 1 : static_cast<int>(shape.size());
   if (form.rank > 1) plan_tiles(p, shape, strides, form);
   if (form.tile == 0) plan_vectors(p, shape, form);
+  form.pairs = count > 0 && paired_words(p, form, count) != nullptr;
   return form;
 }
 
