@@ -140,7 +140,7 @@ Gather gather_of(const Attrs* attrs, std::span<const Layout> operands, int n_inp
   return r;
 }
 
-/// Whether each row that is read lies in pieces of 16 bytes, if the operand begins at one.
+/// Whether rows are whole pieces of 16 bytes, in an operand that begins at one.
 bool in_pieces(const Gather& g, Dtype t) {
   const int64_t piece = 16 / t.size();
   auto whole = [&](const Shape& shape, const Strides& strides) {
