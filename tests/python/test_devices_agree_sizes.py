@@ -11,22 +11,28 @@ pytestmark = pytest.mark.gpu_only
 TYPES = [mx.bool_, mx.int8, mx.float16, mx.bfloat16, mx.float32, mx.int64, mx.complex64]
 
 
-@pytest.mark.parametrize("dtype", [mx.int8, mx.float16, mx.float32, mx.int64], ids=str)
+def longest(dtype):
+    """The longest line that one block sorts."""
+    return 4096 if dtype.size == 8 else 8192
+
+
+@pytest.mark.parametrize("dtype", [mx.int8, mx.float32, mx.int64], ids=str)
 def test_sorts_of_several_tiles(dtype):
     """Lines that one block cannot hold, of equal elements too; and the longest that it can."""
-    x = values(dtype, (2, 8193))
-    check(mx.sort, x, axis=1)
-    check(mx.argsort, x[:1].T, axis=0)
-    check(mx.argsort, values(dtype, (1, 4096)), axis=1)
-    few = values(mx.int32, (9000,)) % 3
+    n = longest(dtype)
+    check(mx.sort, values(dtype, (2, n + 1)), axis=1)
+    check(mx.argsort, values(dtype, (n + 1, 1)), axis=0)
+    few = values(mx.int32, (n + 700,)) % 3
     check(mx.argsort, few.astype(dtype, stream=mx.cpu))
+    check(mx.sort, values(dtype, (1, n)), axis=1)
 
 
-@pytest.mark.parametrize("dtype", [mx.uint8, mx.float16, mx.float32, mx.uint64], ids=str)
+@pytest.mark.parametrize("dtype", [mx.float16, mx.float32, mx.uint64], ids=str)
 def test_partitions_of_several_tiles(dtype):
-    x = values(dtype, (2, 9001))
+    n = longest(dtype) + 100
+    x = values(dtype, (2, n))
     ordered = np.array(mx.sort(x, axis=1, stream=mx.cpu))
-    for kth in (0, 4500, 9000):
+    for kth in (n // 2, n - 1):
         part = np.array(mx.partition(x, kth, axis=1, stream=mx.gpu))
         places = np.array(mx.argpartition(x, kth, axis=1, stream=mx.gpu))
         for y in (part, np.take_along_axis(np.array(x), places.astype(np.int64), 1)):
