@@ -67,6 +67,7 @@ void add_rows(std::vector<Case>& cases) {
       p.outputs.push_back(static_cast<uint16_t>(row.arity));
       ProgramForm form;
       for (int k = 0; k <= row.arity; ++k) form.operands.push_back(Walk::dense);
+      form.vector = widest_vector(p, form);
       cases.push_back({std::string(row.name) + " " + std::string(dtype_name(Dtype(v))),
                        print_program(p, form, "kernel", cuda::cuda_target)});
     }

@@ -64,6 +64,12 @@ T atomicAdd(T* at, T value) {
   *at = before + value;
   return before;
 }
+template <class T>
+T atomicMax(T* at, T value) {
+  const T before = *at;
+  if (before < value) *at = value;
+  return before;
+}
 inline void __threadfence_system() {}
 
 #define MLX_SHARED static thread_local

@@ -26,13 +26,13 @@ Walk walk_of(const Shape& shape, const Strides& strides, const Strides& dense) {
 }
 bool is_along(Walk w) { return w == Walk::dense || w == Walk::rows; }
 
-/// The axis, of `shape`, whose elements are neighbours in an operand that lies across; or -1.
+/// The axis, of `shape`, along which an operand's elements are neighbours; or -1.
 int across_axis(const Shape& shape, const Strides& strides) {
   for (size_t d = 0; d + 1 < shape.size(); ++d)
     if (strides[d] == 1 && shape[d] >= kLeastSide) return static_cast<int>(d);
   return -1;
 }
-/// Plans tiles where an input lies across: a thread would read one element of a cache line.
+/// Plans tiles for inputs across the last axis, along which a cache line has one element.
 void plan_tiles(const Program& p, const Shape& shape, const std::vector<Strides>& strides,
                 ProgramForm& form) {
   if (shape.back() < kLeastSide || num_elements(shape) < kLeastTiled) return;
@@ -105,6 +105,7 @@ ProgramForm form_of(const Step& step, Shape& shape, std::vector<Strides>& stride
   form.rank = form.all_dense() ? 1 : static_cast<int>(shape.size());
   if (form.rank > 1) plan_tiles(p, shape, strides, form);
   if (form.tile == 0) plan_vectors(p, shape, form);
+  form.pairs = count > 0 && paired_words(p, form, count) != nullptr;
   return form;
 }
 

@@ -140,6 +140,21 @@ Gather gather_of(const Attrs* attrs, std::span<const Layout> operands, int n_inp
   return r;
 }
 
+/// Whether rows are whole pieces of 16 bytes, in an operand that begins at one.
+bool in_pieces(const Gather& g, Dtype t) {
+  const int64_t piece = 16 / t.size();
+  auto whole = [&](const Shape& shape, const Strides& strides) {
+    for (size_t d = 0; d < shape.size(); ++d)
+      if (shape[d] > 1 && strides[d] % piece) return false;
+    return true;
+  };
+  for (const IndexedAxis& x : g.axes)
+    if (x.stride % piece) return false;
+  return piece > 1 && num_elements(g.inner) % piece == 0 &&
+         is_row_contiguous(g.inner, g.inner_strides) && whole(g.outer, g.outer_strides) &&
+         whole(g.positions, g.position_strides);
+}
+
 using Form = Gather (*)(const Attrs*, std::span<const Layout>, int);
 
 class GatherKernel final : public OpKernel {
@@ -154,6 +169,7 @@ class GatherKernel final : public OpKernel {
     const int64_t count = num_elements(out.shape);
     // Indices are checked also where nothing is read.
     checks_only_ = count == 0;
+    arguments_.pieces = in_pieces(gather, a.dtype);
     blocks_ = blocks_for(checks_only_ ? p.position_count : count);
     const std::string call =
         checks_only_ ? "OffsetsArguments, p) { find_offsets(p); }\n"

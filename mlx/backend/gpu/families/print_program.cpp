@@ -33,39 +33,20 @@ Row row_of(OpId op) {
   return rows[static_cast<int>(op)];
 }
 
-class Printer {
- public:
-  Printer(const Program& p, const ProgramForm& form, const std::string& name)
-      : p_(p), form_(form), at_(p, form), name_(name), unroll_(unrolled(p, form)) {}
+constexpr int64_t kAnyCount = -1;
 
-  std::string print(const KernelTarget& target) {
-    out_ << target.head << "#include \"" << target.folder
-         << "program.cuh\"\nusing namespace mlx::core;\nusing namespace mlx::core::device;\n"
-         << (form_.tile ? "MLX_IN_STEP_KERNEL" : target.declaration) << "(" << name_ << ", Words<"
-         << at_.words << ">, p) {\n  using I = " << (form_.wide ? "uint64_t" : "uint32_t")
-         << ";\n  constexpr int U = " << unroll_ << ", V = " << form_.vector << ";\n";
-    pointers();
-    if (form_.tile) {
-      tiles(target);
-    } else {
-      out_ << "  const I n = static_cast<I>(p.w[0]);\n  for (I first = (static_cast<I>("
-           << target.first << ") * (kThreads * U) + " << target.thread
-           << ") * V; first < n;\n       first += static_cast<I>(" << target.step
-           << ") * (kThreads * U * V)) {\n";
-      load();
-      compute();
-      out_ << "  }\n";
-    }
-    out_ << "}\n";
-    return out_.str();
-  }
+/// The parts of a kernel that do not depend on the walk.
+class ProgramText {
+ public:
+  ProgramText(const Program& p, const ProgramForm& form, const std::string& name)
+      : p_(p), form_(form), at_(p, form), name_(name), unroll_(unrolled(p, form)) {}
 
   std::string values() {
     instructions();
     return out_.str();
   }
 
- private:
+ protected:
   int inputs() const { return static_cast<int>(p_.inputs.size()); }
   Dtype::Val type_of(int v) const {
     if (v < inputs()) return p_.inputs[v];
@@ -90,10 +71,88 @@ class Printer {
     }
   }
 
+  void instructions() {
+    for (size_t k = 0; k < p_.code.size(); ++k) {
+      out_ << "      const " << type_name(p_.code[k].out) << " v" << p_.first_instr() + k << " = ";
+      instruction(p_.code[k]);
+      out_ << ";\n";
+    }
+  }
+  void instruction(const Instr& i) {
+    const char* type = type_name(i.out);
+    if (reads_index(i.op)) {
+      const int numbering =
+          at_.numberings[i.a] + (ProgramForm::has_strides(form_.numberings[i.a]) ? form_.rank : 0);
+      if (i.op == OpId::random_bits && form_.pairs) {
+        out_ << "words[u][k]";
+      } else if (i.op == OpId::random_bits) {
+        out_ << "random_word(number" << i.a << ", p.w[" << numbering << "], v" << i.b << ", v"
+             << i.c << ")";
+      } else if (i.type == Dtype::Val::int64) {
+        out_ << "integer_position<" << type << ">(number" << i.a << ", p.w[" << numbering + 3
+             << "], p.w[" << numbering + 4 << "])";
+      } else {
+        out_ << "float_position<" << type << ">(number" << i.a << ", as_double(p.w["
+             << numbering + 1 << "]), as_double(p.w[" << numbering + 2 << "]))";
+      }
+      return;
+    }
+    if (i.op == OpId::copy) {
+      out_ << "v" << i.a;
+    } else if (i.op == OpId::cast) {
+      out_ << "cast<" << type << ">(v" << i.a << ")";
+    } else if (row_of(i.op).arity == 3) {
+      out_ << "v" << i.a << " ? v" << i.b << " : v" << i.c;
+    } else {
+      out_ << "row<" << type << ">(bodies::" << row_of(i.op).name << "{}, v" << i.a;
+      if (row_of(i.op).arity == 2) out_ << ", v" << i.b;
+      out_ << ")";
+    }
+  }
+
+  const Program& p_;
+  const ProgramForm& form_;
+  const ProgramArguments at_;
+  const std::string& name_;
+  const int unroll_;
+  std::ostringstream out_;
+};
+
+/// The kernel of a program: the walk over elements around its instructions.
+class Printer : public ProgramText {
+ public:
+  using ProgramText::ProgramText;
+
+  std::string print(const KernelTarget& target) {
+    out_ << target.head << "#include \"" << target.folder
+         << "program.cuh\"\nusing namespace mlx::core;\nusing namespace mlx::core::device;\n"
+         << (form_.tile ? "MLX_IN_STEP_KERNEL" : target.declaration) << "(" << name_ << ", Words<"
+         << at_.words << ">, p) {\n  using I = " << (form_.wide ? "uint64_t" : "uint32_t")
+         << ";\n  constexpr int U = " << unroll_ << ", V = " << form_.vector << ";\n";
+    pointers();
+    if (form_.tile) {
+      tiles(target);
+    } else {
+      const char* const some = form_.pairs ? "kThreads" : "kThreads * U";
+      out_ << "  const I n = static_cast<I>(p.w[0]), half = n / 2, end = "
+           << (form_.pairs ? "half" : "n") << ";\n  for (I first = (static_cast<I>(" << target.first
+           << ") * (" << some << ") + " << target.thread
+           << ") * V; first < end;\n       first += static_cast<I>(" << target.step << ") * ("
+           << some << " * V)) {\n";
+      load();
+      compute();
+      out_ << "  }\n";
+    }
+    out_ << "}\n";
+    return out_.str();
+  }
+
+ private:
   void begin_vectors() {
-    out_ << "#pragma unroll\n    for (int u = 0; u < U; ++u) {\n"
-            "      const I i = first + static_cast<I>(u * (kThreads * V));\n"
-            "      if (i >= n) break;\n";
+    out_ << "#pragma unroll\n    for (int u = 0; u < U; ++u) {\n      const I i = first + "
+         << (form_.pairs ? "static_cast<I>(u) * half, left = half - first;\n"
+                         : "static_cast<I>(u * (kThreads * V)), left = n - i;\n")
+         << "      if (i >= n) break;\n";
   }
   /// The indices of the element.
   void indices() {
@@ -131,11 +190,16 @@ class Printer {
     if (strided) indices();
     for (int k = 0; k < inputs(); ++k)
       out_ << "      load_some(a" << k << "[u], in" << k << " + (" << operand_offset(k)
-           << "), n - i);\n";
+           << "), left);\n";
     out_ << "    }\n";
   }
 
   void compute() {
+    if (form_.pairs) {
+      const Instr& i = *paired_words(p_, form_, kAnyCount);
+      out_ << "    uint32_t words[2][V];\n    random_pairs(words, first, half, a" << i.b
+           << "[0][0], a" << i.c << "[0][0]);\n";
+    }
     begin_vectors();
     bool strided = false;
     for (size_t k = inputs(); k < form_.operands.size(); ++k)
@@ -160,7 +224,7 @@ class Printer {
     out_ << "      }\n";
     for (size_t o = 0; o < p_.outputs.size(); ++o)
       out_ << "      store_some(out" << o << " + (" << operand_offset(inputs() + o) << "), r" << o
-           << ", n - i);\n";
+           << ", left);\n";
     out_ << "    }\n";
   }
 
@@ -175,21 +239,25 @@ class Printer {
   /// The offset of an element of the tile whose first element is at `begin`.
   std::string tile_offset(Walk walk, const std::string& begin, int strides) const {
     if (!ProgramForm::has_strides(walk)) return "0";
-    return begin + " + y * " + stride(strides, form_.tile_axis) + " + x * " +
-           stride(strides, form_.rank - 1);
+    return begin + " + static_cast<int64_t>(y) * " + stride(strides, form_.tile_axis) +
+           " + static_cast<int64_t>(x) * " + stride(strides, form_.rank - 1);
   }
-  /// Where operands and numberings have the first element of a tile.
+  /// Where operands and numberings have the first element of a tile, and its size.
   void tile_begins() {
     const int last = form_.rank - 1;
     out_ << "    int64_t rest = b;\n    const int64_t x0 = rest % wide * kSide; rest /= wide;\n"
-            "    const int64_t y0 = rest % high * kSide; rest /= high;\n";
+            "    const int64_t y0 = rest % high * kSide; rest /= high;\n    const int nx = "
+            "part_of_side<kSide>("
+         << length(last) << " - x0), ny = part_of_side<kSide>(" << length(form_.tile_axis)
+         << " - y0);\n";
     for (int d = last - 1; d >= 0; --d)
       if (d != form_.tile_axis)
         out_ << "    const int64_t z" << d << " = rest % " << length(d) << "; rest /= " << length(d)
              << ";\n";
     auto begin = [&](const std::string& name, Walk walk, int strides) {
       if (!ProgramForm::has_strides(walk)) return;
-      out_ << "    const int64_t " << name << " = 0";
+      out_ << "    const int64_t " << name << " = y0 * " << stride(strides, form_.tile_axis)
+           << " + x0 * " << stride(strides, last);
       for (int d = 0; d < last; ++d)
         if (d != form_.tile_axis) out_ << " + z" << d << " * " << stride(strides, d);
       out_ << ";\n";
@@ -202,17 +270,17 @@ class Printer {
   std::string operand_tile_offset(size_t k) const {
     return tile_offset(form_.operands[k], "at" + std::to_string(k), at_.operands[k] + 1);
   }
-  /// A loop over the elements of a tile, some at a time, in which neighbours differ in `inner`.
+  /// A loop over elements of a tile in which neighbouring threads differ in `inner`.
   void begin_tile_elements(const char* inner, const char* outer) {
-    out_ << "#pragma unroll\n      for (int u = 0; u < U; ++u) {\n"
-            "      const int e = first + u * kThreads;\n"
-            "      const int64_t "
-         << inner << " = " << inner << "0 + e % kSide, " << outer << " = " << outer
-         << "0 + e / kSide;\n";
+    out_ << "#pragma unroll\n      for (int u = 0; u < U; ++u) {\n      const int " << inner
+         << " = own, " << outer
+         << " = line + u * kRows;\n      if (x >= nx || y >= ny) continue;\n";
   }
   void tiles(const KernelTarget& target) {
     const int last = form_.rank - 1;
-    out_ << "  constexpr int kSide = " << form_.tile << ", kElements = kSide * kSide;\n"
+    out_ << "  constexpr int kSide = " << form_.tile
+         << ", kRows = kThreads / kSide;\n  const int own = static_cast<int>(" << target.thread
+         << ") % kSide, first = static_cast<int>(" << target.thread << ") / kSide;\n"
          << "  const int64_t wide = (" << length(last) << " + kSide - 1) / kSide, high = ("
          << length(form_.tile_axis)
          << " + kSide - 1) / kSide;\n  const int64_t tiles = wide * high";
@@ -227,11 +295,10 @@ class Printer {
              << "_memory);\n";
     out_ << "  for (int64_t b = " << target.first << "; b < tiles; b += " << target.step << ") {\n";
     tile_begins();
-    out_ << "    for (int first = static_cast<int>(" << target.thread
-         << "); first < kElements; first += kThreads * U) {\n";
+    const char* const rows = "    for (int line = first; line < kSide; line += kRows * U) {\n";
+    out_ << rows;
     load_across();
-    out_ << "    }\n    __syncthreads();\n    for (int first = static_cast<int>(" << target.thread
-         << "); first < kElements; first += kThreads * U) {\n";
+    out_ << "    }\n    __syncthreads();\n" << rows;
     load_along();
     compute_tile();
     out_ << "    }\n    __syncthreads();\n  }\n";
@@ -240,19 +307,16 @@ class Printer {
     for (int k = 0; k < inputs(); ++k)
       if (form_.operands[k] == Walk::across)
         out_ << "      " << type_name(p_.inputs[k]) << " a" << k << "[U];\n";
-    const std::string inside =
-        "(y < " + length(form_.tile_axis) + " && x < " + length(form_.rank - 1) + ")";
     for (bool stores : {false, true}) {
       begin_tile_elements("y", "x");
-      out_ << "      if " << inside << " {\n";
       for (int k = 0; k < inputs(); ++k) {
         if (form_.operands[k] != Walk::across) continue;
         if (stores)
-          out_ << "      tile" << k << "[e / kSide * (kSide + 1) + e % kSide] = a" << k << "[u];\n";
+          out_ << "      tile" << k << "[x * (kSide + 1) + y] = a" << k << "[u];\n";
         else
           out_ << "      a" << k << "[u] = in" << k << "[" << operand_tile_offset(k) << "];\n";
       }
-      out_ << "      }}\n";
+      out_ << "      }\n";
     }
   }
   /// The inputs that lie as the result does.
@@ -265,8 +329,6 @@ class Printer {
     }
     if (!any) return;
     begin_tile_elements("x", "y");
-    out_ << "      if (y >= " << length(form_.tile_axis) << " || x >= " << length(form_.rank - 1)
-         << ") continue;\n";
     for (int k = 0; k < inputs(); ++k)
       if (form_.operands[k] != Walk::across)
         out_ << "      a" << k << "[u] = in" << k << "[" << operand_tile_offset(k) << "];\n";
@@ -274,8 +336,6 @@ class Printer {
   }
   void compute_tile() {
     begin_tile_elements("x", "y");
-    out_ << "      if (y >= " << length(form_.tile_axis) << " || x >= " << length(form_.rank - 1)
-         << ") continue;\n";
     for (size_t k = 0; k < form_.numberings.size(); ++k)
       out_ << "      const int64_t number" << k << " = "
            << tile_offset(form_.numberings[k], "begin" + std::to_string(k), at_.numberings[k])
@@ -283,7 +343,7 @@ class Printer {
     for (int k = 0; k < inputs(); ++k) {
       out_ << "      const " << type_name(p_.inputs[k]) << " v" << k << " = ";
       if (form_.operands[k] == Walk::across)
-        out_ << "tile" << k << "[e % kSide * (kSide + 1) + e / kSide];\n";
+        out_ << "tile" << k << "[x * (kSide + 1) + y];\n";
       else
         out_ << "a" << k << "[u];\n";
     }
@@ -293,50 +353,6 @@ class Printer {
            << p_.outputs[o] << ";\n";
     out_ << "      }\n";
   }
-
-  void instructions() {
-    for (size_t k = 0; k < p_.code.size(); ++k) {
-      out_ << "      const " << type_name(p_.code[k].out) << " v" << p_.first_instr() + k << " = ";
-      instruction(p_.code[k]);
-      out_ << ";\n";
-    }
-  }
-  void instruction(const Instr& i) {
-    const char* type = type_name(i.out);
-    if (reads_index(i.op)) {
-      const int numbering =
-          at_.numberings[i.a] + (ProgramForm::has_strides(form_.numberings[i.a]) ? form_.rank : 0);
-      if (i.op == OpId::random_bits) {
-        out_ << "random_word(number" << i.a << ", p.w[" << numbering << "], v" << i.b << ", v"
-             << i.c << ")";
-      } else if (i.type == Dtype::Val::int64) {
-        out_ << "integer_position<" << type << ">(number" << i.a << ", p.w[" << numbering + 3
-             << "], p.w[" << numbering + 4 << "])";
-      } else {
-        out_ << "float_position<" << type << ">(number" << i.a << ", as_double(p.w["
-             << numbering + 1 << "]), as_double(p.w[" << numbering + 2 << "]))";
-      }
-      return;
-    }
-    if (i.op == OpId::copy) {
-      out_ << "v" << i.a;
-    } else if (i.op == OpId::cast) {
-      out_ << "cast<" << type << ">(v" << i.a << ")";
-    } else if (row_of(i.op).arity == 3) {
-      out_ << "v" << i.a << " ? v" << i.b << " : v" << i.c;
-    } else {
-      out_ << "row<" << type << ">(bodies::" << row_of(i.op).name << "{}, v" << i.a;
-      if (row_of(i.op).arity == 2) out_ << ", v" << i.b;
-      out_ << ")";
-    }
-  }
-
-  const Program& p_;
-  const ProgramForm& form_;
-  const ProgramArguments at_;
-  const std::string& name_;
-  const int unroll_;
-  std::ostringstream out_;
 };
 
 }  // namespace
@@ -373,11 +389,36 @@ int widest_vector(const Program& p, const ProgramForm& form) {
   const int64_t most = p.code.size() > 32 ? 4 : 8;
   return static_cast<int>(std::min(16 / least, most));
 }
+static bool is_cheap(const Instr& i) {
+  static constexpr OpId ops[] = {OpId::copy,     OpId::cast,     OpId::where,   OpId::add,
+                                 OpId::subtract, OpId::multiply, OpId::maximum, OpId::minimum,
+                                 OpId::negative, OpId::abs,      OpId::square,  OpId::equal,
+                                 OpId::less,     OpId::greater,  OpId::exp};
+  return std::ranges::find(ops, i.op) != std::end(ops);
+}
+const Instr* paired_words(const Program& p, const ProgramForm& form, int64_t count) {
+  const Instr* found = nullptr;
+  for (const Instr& i : p.code) {
+    if (i.op != OpId::random_bits) continue;
+    if (found || i.b >= p.inputs.size() || i.c >= p.inputs.size()) return nullptr;
+    found = &i;
+  }
+  if (!found || p.numberings.size() != 1 || !form.all_dense() ||
+      form.numberings[0] != Walk::dense || form.operands[found->b] != Walk::scalar ||
+      form.operands[found->c] != Walk::scalar)
+    return nullptr;
+  return count == kAnyCount || (count % 2 == 0 && p.numberings[0].count == count) ? found : nullptr;
+}
 int unrolled(const Program& p, const ProgramForm& form) {
-  if (form.tile) return 4;
+  if (form.pairs) return 2;
+  if (form.tile) return form.tile == 64 && p.code.size() <= 4 ? 8 : 4;
   if (!form.all_dense()) return 1;
   if (form.vector == 1) return 4;
-  return p.code.size() <= 4 && p.inputs.size() * static_cast<size_t>(form.vector) <= 16 ? 2 : 1;
+  // More is in flight where that costs the compiler little.
+  return std::ranges::all_of(p.code, is_cheap) &&
+                 p.inputs.size() * static_cast<size_t>(form.vector) <= 16
+             ? 2
+             : 1;
 }
 
 std::string print_values(const Program& p) { return Printer(p, {}, "").values(); }

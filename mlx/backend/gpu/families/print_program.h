@@ -23,9 +23,10 @@ enum class Walk : uint8_t {
 struct ProgramForm {
   SmallVector<Walk, 16> operands;  ///< inputs, then outputs
   SmallVector<Walk, 4> numberings;
-  int rank = 1;       ///< of the iteration
-  bool wide = false;  ///< element numbers take 64 bits
-  int vector = 1;     ///< neighbours along the last axis that a thread has at once
+  int rank = 1;        ///< of the iteration
+  bool wide = false;   ///< element numbers take 64 bits
+  int vector = 1;      ///< neighbours along the last axis that a thread has at once
+  bool pairs = false;  ///< a thread has the elements of both words of random pairs
   int tile = 0;  ///< 0; or blocks have squares of such a side, of `tile_axis` and the last axis
   int tile_axis = 0;
   bool all_dense() const;
@@ -47,6 +48,9 @@ struct ProgramArguments {
 
 /// The number of neighbours whose accesses take 16 bytes, or fewer where that takes many registers.
 int widest_vector(const Program& program, const ProgramForm& form);
+/// The instruction that makes as many random words as there are elements, if there is one and its
+/// pairs can be used; or null. `count`: of the elements.
+const Instr* paired_words(const Program& program, const ProgramForm& form, int64_t count);
 /// Vectors, or elements of a tile, that a thread of the printed kernel loads at a time.
 int unrolled(const Program& program, const ProgramForm& form);
 

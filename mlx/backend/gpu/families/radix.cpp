@@ -11,15 +11,19 @@ namespace {
 using device::RadixArguments;
 
 constexpr int64_t kThreads = 256, kDigits = 256, kPlaceBytes = 4;
+constexpr int64_t kManyKeys = 1 << 18;
 constexpr int64_t kAlign = 256;   // bytes
 constexpr int64_t kTickets = 64;  // words before the states, at least one for each pass
 
 int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 /// Keys that a thread has at once.
 int64_t most_each(Dtype t) { return t.size() > 4 ? 16 : 32; }
-int64_t each_in_pass(Dtype t) { return t.size() > 4 ? 8 : 16; }
+/// Of short lines there are more tiles, which take less time each.
+int64_t each_in_pass(const RadixProblem& p) {
+  return p.lines * p.n < kManyKeys ? 4 : p.dtype.size() > 4 ? 8 : 16;
+}
 int64_t tiles(const RadixProblem& p) {
-  const int64_t tile = each_in_pass(p.dtype) * kThreads;
+  const int64_t tile = each_in_pass(p) * kThreads;
   return (p.n + tile - 1) / tile;
 }
 int64_t passes(const RadixProblem& p) { return p.selects() ? 1 : p.bytes; }
@@ -69,9 +73,9 @@ RadixSort::RadixSort(const RadixProblem& problem, DeviceState& device) : problem
   }
   p.tiles = tiles(q);
   p.clear = cleared_words(q);
-  p.part = 8 * each_in_pass(q.dtype) * kThreads;
+  p.part = 8 * each_in_pass(q) * kThreads;
   p.parts = (q.n + p.part - 1) / p.part;
-  const std::string each = cat(", ", each_in_pass(q.dtype), ">");
+  const std::string each = cat(", ", each_in_pass(q), ">");
   clear_.function = kernel("radix_clear", device);
   counts_.function = kernel(q.selects() ? cat("select_counts<", form, ">")
                                         : cat("radix_counts<", form, ", ", q.bytes, ">"),

@@ -3,6 +3,7 @@
 #include "mlx/ops/reduce.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "mlx/backend/gpu/families/family.h"
@@ -24,13 +25,15 @@ namespace {
 
 using device::ReduceArguments;
 constexpr int64_t kThreads = 256, kLanes = 32, kBlock = 512, kMostChunks = 8192;
+constexpr uint64_t kFew = 16;  // elements that a thread takes at once
 
 /// The name of a kind of reduction in the source of a kernel.
 struct Form {
   std::string operation, finish;
   int64_t accumulator;  // bytes
 };
-Form form_of(Reduction kind, Dtype t) {
+/// `count`: of the elements reduced to one.
+Form form_of(Reduction kind, Dtype t, int64_t count) {
   const std::string in = element_type(t);
   auto sum = [&](const char* name, Accumulator a, const char* finish) {
     return Form{cat(name, "<", in, ", ", a.type, ">"), finish, a.size};
@@ -41,7 +44,8 @@ Form form_of(Reduction kind, Dtype t) {
                 value.size};
   };
   auto position = [&](bool largest) {
-    return Form{cat("ArgExtreme<", in, ", ", value.type, largest ? ", true>" : ", false>"),
+    return Form{cat("ArgExtreme<", in, ", ", value.type, largest ? ", true, " : ", false, ",
+                    count < INT32_MAX ? "int32_t>" : "int64_t>"),
                 "Position", value.size <= 8 ? 16 : 24};
   };
   switch (kind) {
@@ -104,7 +108,7 @@ bool plan(const ReduceAttrs& a, const Layout& in, int processors, Shapes& s) {
   const int64_t reduced_step = p.reduced.strides[p.reduced.rank - 1];
   s.columns = p.kept_count >= kLanes && std::abs(kept_step) < std::abs(reduced_step);
   // Enough for several warps on each processor.
-  const int64_t wanted = int64_t{32} * processors * (s.columns ? kLanes : 1);
+  const int64_t wanted = int64_t{64} * processors * (s.columns ? kLanes : 1);
   if (p.kept_count * 2 <= wanted && p.reduced_count > 4 * kBlock) {
     p.chunk = kBlock;
     while (p.chunk * std::max<int64_t>(wanted / p.kept_count, 1) < p.reduced_count ||
@@ -167,6 +171,27 @@ std::string computing_source(const Step& step) {
              loads, print_values(p), "      return v", p.outputs[0], ";\n  }\n};\n");
 }
 
+/// The function that reduces, the arguments of its template behind the source, and outputs of a
+/// block. Short reductions have as many threads, or a thread as many elements, as they need.
+struct Variant {
+  const char* name;
+  std::string sizes;
+  int64_t outputs;
+};
+Variant variant_of(const Shapes& s) {
+  const ReduceArguments& p = s.arguments;
+  const auto n = static_cast<uint64_t>(p.reduced_count);
+  const bool is_short = p.chunks == 1 && n > 0;
+  if (s.columns) {
+    if (is_short && n <= kFew) return {"few", cat(", ", std::bit_ceil(n)), kThreads};
+    return {"columns", "", kThreads};
+  }
+  if (!is_short || n > kBlock) return {"rows", "", kThreads / kLanes};
+  const int64_t lanes = std::min<int64_t>(static_cast<int64_t>(std::bit_ceil(n)), kLanes);
+  const auto each = std::bit_ceil((n + kLanes - 1) / kLanes);
+  return {"short", cat(", ", lanes, ", ", each), kThreads / lanes};
+}
+
 class ReduceKernel final : public OpKernel {
  public:
   ReduceKernel(const Step& step, DeviceState& device)
@@ -180,7 +205,7 @@ class ReduceKernel final : public OpKernel {
     plan(a, in, device.processors, shapes_);
     if (computes_) set_operands(step, operands_);
     for (const Layout& l : step.operands) offsets_.push_back(l.offset * l.dtype.size());
-    const Form form = form_of(a.kind, in.dtype);
+    const Form form = form_of(a.kind, in.dtype, shapes_.arguments.reduced_count);
     const std::string types =
         cat("<", form.operation, ", ", form.finish, ", ", element_type(out.dtype));
     const bool one = shapes_.arguments.reduced.rank == 1;
@@ -193,17 +218,16 @@ class ReduceKernel final : public OpKernel {
                                    ", p) { reduce_", what, types, rest, ">(p); }\n");
       return device.kernel("reduce", text, "reduce");
     };
-    main_.function = kernel(shapes_.columns ? "columns" : "rows",
-                            computes_ ? computing_source(step) : std::string(),
-                            computes_ ? "Arguments" : "ReduceArguments", source);
+    const Variant variant = variant_of(shapes_);
+    main_.function = kernel(variant.name, computes_ ? computing_source(step) : std::string(),
+                            computes_ ? "Arguments" : "ReduceArguments", source + variant.sizes);
     const ReduceArguments& p = shapes_.arguments;
     // Threads that share an output's chunks.
     const int64_t group = p.chunks <= 16 ? 1 : p.chunks <= 64 ? kLanes : kThreads;
     if (p.chunks > 1) chunks_.function = kernel("chunks", "", "ReduceArguments", cat(", ", group));
-    const int64_t a_block = shapes_.columns ? kThreads : kThreads / kLanes;
     const int64_t most = int64_t{32} * device.processors;
     auto blocks = [&](int64_t n, int64_t each) { return std::min((n + each - 1) / each, most); };
-    blocks_ = blocks(p.kept_count * p.chunks, a_block);
+    blocks_ = blocks(p.kept_count * p.chunks, variant.outputs);
     chunk_blocks_ = blocks(p.kept_count, kThreads / group);
   }
 
@@ -262,8 +286,8 @@ bool find(const Attrs* attrs, std::span<const Layout> operands, int, const Devic
   needs.prologue = true;
   const ReduceArguments& p = s.arguments;
   if (p.chunks > 1)
-    needs.workspace = static_cast<size_t>(p.chunks * p.kept_count *
-                                          form_of(a.kind, operands[0].dtype).accumulator);
+    needs.workspace = static_cast<size_t>(
+        p.chunks * p.kept_count * form_of(a.kind, operands[0].dtype, p.reduced_count).accumulator);
   return true;
 }
 

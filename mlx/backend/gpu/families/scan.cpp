@@ -15,7 +15,7 @@ namespace {
 using device::ScanArguments;
 
 constexpr int64_t kManyLines = 4096, kShort = 64;  // a thread scans a line
-constexpr int64_t kTile = 1024, kChunk = 8192, kMostChunks = 256;
+constexpr int64_t kTile = 2048, kChunk = 8192, kMostChunks = 2048;
 
 ScanArguments arguments_of(const Layout& out, int axis, bool reverse) {
   ScanArguments p = {};

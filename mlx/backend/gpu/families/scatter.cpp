@@ -52,7 +52,7 @@ struct Form {
   }
   /// The targets of the updates.
   Targets targets() const {
-    Targets t = {num_elements(positions), 1, 0};
+    Targets t = {num_elements(positions), 1, 0, mode};
     int64_t unit = 0;
     for (const IndexedAxis& x : axes) unit = std::gcd(unit, x.stride);
     t.unit = std::max<int64_t>(unit, 1);
@@ -104,7 +104,7 @@ class ScatterKernel final : public OpKernel {
     writes_ = num_elements(updates.shape) > 0;
     const Targets targets = form.targets();
     if (writes_ && targets.sorted()) {
-      sorted_.emplace(targets, form.mode, out.dtype, arguments_, device);
+      sorted_.emplace(targets, out.dtype, arguments_, device);
       offsets_.function = device.kernel("scatter",
                                         kernel_source("TargetKeysArguments", "target_keys",
                                                       cat("<", element_type(targets.key()), ">")),
@@ -143,7 +143,8 @@ class ScatterKernel final : public OpKernel {
   void launch_sorted(const Enqueue& to, std::span<const uint64_t> operands) const {
     const auto workspace = static_cast<int64_t>(operands[workspace_]);
     ArgumentBlock<device::TargetKeysArguments> keys{
-        .p = {workspace, arguments_.positions, sorted_->unit(), indices_.at(to, operands)}};
+        .p = {workspace, arguments_.positions, sorted_->unit(), sorted_->begin(to, workspace),
+              indices_.at(to, operands)}};
     offsets_.launch(to, blocks_for(arguments_.positions), keys.all());
     sorted_->launch(to, workspace, static_cast<int64_t>(operands[updates_]) + updates_offset_,
                     static_cast<int64_t>(operands[out_]) + out_offset_);
@@ -182,8 +183,9 @@ std::unique_ptr<const OpKernel> prepare(const Step& step, DeviceState& device) {
 
 /// The targets of scatter_axis, where lines are long.
 Targets axis_targets(const Attrs* attrs, const Layout& at, const Layout& out) {
-  const bool is_long = at.shape[attrs_as<ScatterAxisAttrs>(attrs).axis] > kWalked;
-  return {is_long ? num_elements(at.shape) : 0, 1, num_elements(out.shape)};
+  const auto& a = attrs_as<ScatterAxisAttrs>(attrs);
+  const bool is_long = at.shape[a.axis] > kWalked;
+  return {is_long ? num_elements(at.shape) : 0, 1, num_elements(out.shape), a.mode};
 }
 
 class ScatterAxisKernel final : public OpKernel {
@@ -209,7 +211,7 @@ class ScatterAxisKernel final : public OpKernel {
       updates.positions = targets.count;
       updates.columns = 1;
       updates.position = {1, {targets.count}, {1}};
-      sorted_.emplace(targets, a.mode, out.dtype, updates, device);
+      sorted_.emplace(targets, out.dtype, updates, device);
       kernel_.function = device.kernel("scatter",
                                        kernel_source("ScatterAxisArguments", "axis_keys",
                                                      cat("<", element_type(targets.key()), ">")),
@@ -234,6 +236,7 @@ class ScatterAxisKernel final : public OpKernel {
     block.p.record = static_cast<int64_t>(to.record);
     if (!sorted_) return kernel_.launch(to, blocks_for(lines * arguments_.parts), block.all());
     block.p.out = static_cast<int64_t>(operands[workspace_]);
+    block.p.claims = sorted_->begin(to, block.p.out);
     kernel_.launch(to, blocks_for(lines * arguments_.n), block.all());
     sorted_->launch(to, block.p.out, address(2), address(3));
   }

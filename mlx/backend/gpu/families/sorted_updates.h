@@ -1,6 +1,8 @@
-// Updates at indices, sorted by their targets, so that those of one target are neighbours in order.
+// Many updates at indices: sorted by their targets, so that those of one target are neighbours in
+// order; or, where the last one of a target counts, found by claims of the targets.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "mlx/backend/gpu/families/radix.h"
@@ -14,8 +16,11 @@ inline constexpr int64_t kWalked = 256;
 /// Where updates go: targets are `unit` elements apart, from 0 to `last` of them.
 struct Targets {
   int64_t count, unit, last;
-  /// Whether to sort. Few updates, and more than have room, are walked.
+  ScatterMode mode;
+  /// Whether to sort or claim. Few updates, and more than have room, are walked.
   bool sorted() const { return count > kWalked && problem().fits(); }
+  /// Whether updates claim their targets, which are not many times more.
+  bool claimed() const { return mode == ScatterMode::set && last / 16 <= count; }
   /// The dtype of a target's number.
   Dtype key() const;
   RadixProblem problem() const;
@@ -25,20 +30,22 @@ struct Targets {
 /// The mode and the element type in the source of a kernel: assignments only move bytes.
 std::string scatter_instance(ScatterMode mode, Dtype t);
 
-/// The sort, and the kernel that applies the updates.
+/// The sort, or the claims, and the kernel that applies the updates.
 class SortedUpdates {
  public:
-  SortedUpdates(const Targets& targets, ScatterMode mode, Dtype dtype,
-                const device::ScatterArguments& p, DeviceState& device);
+  SortedUpdates(const Targets& targets, Dtype dtype, const device::ScatterArguments& p,
+                DeviceState& device);
   int64_t unit() const { return arguments_.unit; }
+  /// Prepares the claims, behind the keys in the workspace: their address; 0 for a sort.
+  int64_t begin(const Enqueue& to, int64_t workspace) const;
   /// Addresses: `workspace` begins with the keys.
   void launch(const Enqueue& to, int64_t workspace, int64_t updates, int64_t out) const;
 
  private:
   Targets targets_;
-  RadixSort sort_;
+  std::optional<RadixSort> sort_;
   device::SortedUpdatesArguments arguments_ = {};
-  Kernel apply_;
+  Kernel clear_, apply_;
 };
 
 }  // namespace mlx::core::gpu

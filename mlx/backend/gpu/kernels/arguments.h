@@ -63,7 +63,7 @@ struct Positions {
 };
 struct GatherArguments {
   int64_t in, out;
-  int64_t outer_count, position_count, inner_count;
+  int64_t outer_count, position_count, inner_count, pieces;
   Axes outer, position, inner;  ///< of what is read
   Positions at;
 };
@@ -77,17 +77,18 @@ struct ScatterArguments {
   Axes target, position, column;  ///< of a slice; of the updates
 };
 struct ScatterAxisArguments {
-  int64_t out, updates, indices, type, record;
+  int64_t out, updates, indices, type, record, claims;
   int64_t outer, n, inner, size, parts;
 };
-/// Keys of updates: targets, counted in units.
+/// Keys of updates: targets, counted in units. A claim is the highest number, from 1 on, of an
+/// update of a target.
 struct TargetKeysArguments {
-  int64_t keys, count, unit;
+  int64_t keys, count, unit, claims;  ///< claims: 0 for none
   Positions at;
 };
-/// Updates by their sorted keys; `places` are their positions.
+/// Updates by their sorted keys; `places` are their positions. Or in order, with claims.
 struct SortedUpdatesArguments {
-  int64_t out, updates, keys, places;
+  int64_t out, updates, keys, places, claims, targets;
   int64_t positions, columns, unit;
   Axes target, position, column;  ///< as those of ScatterArguments
 };

@@ -64,10 +64,15 @@ MLX_FN int64_t indexed_offset(const Positions& p, int64_t position) {
   return offset;
 }
 
-/// out[o, p, i] = in[o, the position p points to, i]
-template <class T, class I>
-MLX_FN void gather(const GatherArguments& p) {
-  const I inner = static_cast<I>(p.inner_count), positions = static_cast<I>(p.position_count);
+/// Pieces of 16 bytes, where all that is read at a position consists of them.
+struct alignas(16) GatherPiece {
+  uint32_t w[4];
+};
+/// out[o, p, i] = in[o, the position p points to, i], with Scale elements in a T.
+template <class T, int Scale, class I>
+MLX_FN void gather_elements(const GatherArguments& p) {
+  const I inner = static_cast<I>(p.inner_count / Scale),
+          positions = static_cast<I>(p.position_count);
   const I n = static_cast<I>(p.outer_count) * positions * inner;
   const T* in = reinterpret_cast<const T*>(p.in);
   T* out = reinterpret_cast<T*>(p.out);
@@ -75,10 +80,27 @@ MLX_FN void gather(const GatherArguments& p) {
        i += static_cast<I>(gridDim.x) * kThreads) {
     const I rest = i / inner, at = i % inner, position = rest % positions, outer = rest / positions;
     const int64_t offset = indexed_offset(p.at, static_cast<int64_t>(position));
-    out[i] = offset == kNowhere ? T{}
-                                : in[offset + offset_of(p.outer, static_cast<int64_t>(outer)) +
-                                     offset_of(p.position, static_cast<int64_t>(position)) +
-                                     offset_of(p.inner, static_cast<int64_t>(at))];
+    T x{};
+    if (offset != kNowhere) {
+      const int64_t row = offset + offset_of(p.outer, static_cast<int64_t>(outer)) +
+                          offset_of(p.position, static_cast<int64_t>(position));
+      if constexpr (Scale > 1) {
+        x = in[row / Scale + static_cast<int64_t>(at)];
+      } else {
+        x = in[row + offset_of(p.inner, static_cast<int64_t>(at))];
+      }
+    }
+    out[i] = x;
+  }
+}
+/// `pieces`: whether rows are whole pieces, if they begin at one.
+template <class T, class I>
+MLX_FN void gather(const GatherArguments& p) {
+  constexpr int kScale = 16 / static_cast<int>(sizeof(T));
+  if (kScale > 1 && p.pieces && (p.in | p.out) % 16 == 0) {
+    gather_elements<GatherPiece, kScale, I>(p);
+  } else {
+    gather_elements<T, 1, I>(p);
   }
 }
 

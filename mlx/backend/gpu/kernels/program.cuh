@@ -72,6 +72,12 @@ MLX_FN void store_some(T* to, const T (&from)[V], I left) {
   }
 }
 
+/// How much of a tile's side is within `left` elements.
+template <int Side>
+MLX_FN int part_of_side(int64_t left) {
+  return left < Side ? static_cast<int>(left) : Side;
+}
+
 /// start + number * step in 64-bit integers, wrapping to the width of T.
 template <class T>
 MLX_FN T integer_position(int64_t number, int64_t start, int64_t step) {
@@ -90,14 +96,8 @@ MLX_FN void threefry_round(uint32_t& x, uint32_t& y) {
   y = ((y << R) | (y >> (32 - R))) ^ x;
 }
 
-/// Word `number` of `count` random words: Threefry-2x32-20 of a pair of counters.
-MLX_FN uint32_t random_word(int64_t number, int64_t count, uint32_t k0, uint32_t k1) {
-  const int64_t half = (count + 1) / 2;
-  const bool second = number >= half;
-  const int64_t first = second ? number - half : number;
-  const int64_t other = first + half;
-  uint32_t x = static_cast<uint32_t>(first);
-  uint32_t y = other < count ? static_cast<uint32_t>(other) : 0u;
+/// Threefry-2x32-20 of a pair of counters, in place.
+MLX_FN void random_pair(uint32_t& x, uint32_t& y, uint32_t k0, uint32_t k1) {
   const uint32_t k2 = k0 ^ k1 ^ 0x1bd11bdau;
   const uint32_t key[3] = {k0, k1, k2};
   x += k0;
@@ -118,7 +118,30 @@ MLX_FN uint32_t random_word(int64_t number, int64_t count, uint32_t k0, uint32_t
     x += key[(group + 1) % 3];
     y += key[(group + 2) % 3] + group + 1;
   }
+}
+
+/// Word `number` of `count` random words; words half of them apart are a pair.
+MLX_FN uint32_t random_word(int64_t number, int64_t count, uint32_t k0, uint32_t k1) {
+  const int64_t half = (count + 1) / 2;
+  const bool second = number >= half;
+  const int64_t first = second ? number - half : number;
+  const int64_t other = first + half;
+  uint32_t x = static_cast<uint32_t>(first);
+  uint32_t y = other < count ? static_cast<uint32_t>(other) : 0u;
+  random_pair(x, y, k0, k1);
   return second ? y : x;
+}
+
+/// The words from `first` on of an even number of words, and those half of them behind.
+template <int V>
+MLX_FN void random_pairs(uint32_t (&words)[2][V], uint64_t first, uint64_t half, uint32_t k0,
+                         uint32_t k1) {
+#pragma unroll
+  for (int k = 0; k < V; ++k) {
+    words[0][k] = static_cast<uint32_t>(first) + static_cast<uint32_t>(k);
+    words[1][k] = words[0][k] + static_cast<uint32_t>(half);
+    random_pair(words[0][k], words[1][k], k0, k1);
+  }
 }
 
 }  // namespace mlx::core::device

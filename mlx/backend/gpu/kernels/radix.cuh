@@ -95,7 +95,7 @@ struct Tally {
   uint32_t first, line_first, count;
 };
 
-/// Ranks the first `count` keys of a tile; those beyond come last. `tell` is called with a digit's
+/// Ranks the first `count` keys of a tile; keys beyond come last. `tell` is called with a digit's
 /// number of keys as soon as that is known.
 template <int Each, class K, class Digits, class Tell>
 MLX_FN Tally rank_tile(const K (&keys)[Each], int count, const Digits& digits,
@@ -218,7 +218,8 @@ MLX_FN void radix_clear(const RadixArguments& p) {
     words[i] = 0;
 }
 
-/// Calls f(line, key) for the keys of each part of a line; `begin` before a part, `end` behind it.
+/// Calls f(valid, key) for the keys of each part of a line, on all threads at once; `begin` before
+/// a part, `end` behind it.
 template <class F, class Begin, class Each, class End>
 MLX_FN void each_part(const RadixArguments& p, Begin begin, Each f, End end) {
   for (int64_t b = blockIdx.x; b < p.lines * p.parts; b += gridDim.x) {
@@ -226,17 +227,24 @@ MLX_FN void each_part(const RadixArguments& p, Begin begin, Each f, End end) {
     const int64_t last = first + p.part < p.n ? first + p.part : p.n;
     const auto* in = reinterpret_cast<const typename F::T*>(p.in) + line_offset(p, line);
     begin(line);
-    for (int64_t i = first + threadIdx.x; i < last; i += 4 * kThreads) {
+    for (int64_t tile = first; tile < last; tile += 4 * kThreads) {
+      const int64_t i = tile + threadIdx.x;
       typename F::T x[4];
 #pragma unroll
       for (int j = 0; j < 4; ++j)
-        x[j] = in[(i + j * kThreads < last ? i + j * kThreads : i) * p.stride];
+        x[j] = in[(i + j * kThreads < last ? i + j * kThreads : last - 1) * p.stride];
 #pragma unroll
-      for (int j = 0; j < 4; ++j)
-        if (i + j * kThreads < last) f(F::key(x[j]));
+      for (int j = 0; j < 4; ++j) f(i + j * kThreads < last, F::key(x[j]));
     }
     end(line);
   }
+}
+
+/// Counts the digits of a warp where many are the same: one addition for each that occurs.
+MLX_FN void count_together(uint32_t* counters, bool valid, int digit) {
+  const unsigned same = same_digit<8>(digit) & __ballot_sync(~0u, valid);
+  if (valid && static_cast<int>(threadIdx.x % 32) == __ffs(same) - 1)
+    atomicAdd(counters + digit, static_cast<uint32_t>(__popc(same)));
 }
 
 /// How often each byte of keys has each value, in each line.
@@ -250,10 +258,15 @@ MLX_FN void radix_counts(const RadixArguments& p) {
         for (int q = 0; q < Passes; ++q) counters[q][t] = 0;
         __syncthreads();
       },
-      [&](typename F::K key) {
+      [&](bool valid, typename F::K key) {
 #pragma unroll
-        for (int q = 0; q < Passes; ++q)
-          atomicAdd(&counters[q][static_cast<int>(key >> (8 * q)) & 255], 1u);
+        for (int q = 0; q < Passes; ++q) {
+          const int digit = static_cast<int>(key >> (8 * q)) & 255;
+          if (q > 0 && q == Passes - 1)
+            count_together(counters[q], valid, digit);
+          else if (valid)
+            atomicAdd(&counters[q][digit], 1u);
+        }
       },
       [&](int64_t line) {
         __syncthreads();
@@ -263,7 +276,7 @@ MLX_FN void radix_counts(const RadixArguments& p) {
       });
 }
 
-/// What a tile tells the tiles behind it of a digit: two bits, and a number of keys.
+/// The word of a tile, for the tiles behind it, on a digit: two bits, and a number of keys.
 inline constexpr uint32_t kOwn = 1u << 30, kAll = 2u << 30, kNumber = kOwn - 1;
 
 /// How many keys of the calling thread's digit the line's earlier tiles have. Tiles begin in the
@@ -397,10 +410,13 @@ MLX_FN void select_counts(const RadixArguments& p) {
         counters[t] = 0;
         __syncthreads();
       },
-      [&](K key) {
+      [&](bool valid, K key) {
         const uint64_t bytes = static_cast<uint64_t>(key) >> shift;
-        if (bytes >> 8 == static_cast<uint64_t>(high))
-          atomicAdd(&counters[static_cast<int>(bytes) & 255], 1u);
+        const int digit = static_cast<int>(bytes) & 255;
+        if (p.pass == 0)
+          count_together(counters, valid, digit);
+        else if (valid && bytes >> 8 == static_cast<uint64_t>(high))
+          atomicAdd(&counters[digit], 1u);
       },
       [&](int64_t line) {
         __syncthreads();

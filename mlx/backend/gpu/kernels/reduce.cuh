@@ -125,18 +125,20 @@ struct Truth {
   static MLX_FN A combine(A a, A b) { return a | b; }
 };
 
-template <class A>
+template <class A, class I>
 struct Best {
   A value;
-  int64_t index;  ///< -1: of nothing
+  I index;  ///< -1: of nothing
 };
 /// The first largest, or smallest, element and its position; NaN beats numbers.
-template <class T_, class V_, bool Largest>
+template <class T_, class V_, bool Largest, class I>
 struct ArgExtreme {
   using T = T_;
-  using A = Best<V_>;
+  using A = Best<V_, I>;
   static MLX_FN A neutral() { return {V_{}, -1}; }
-  static MLX_FN A load(T x, int64_t position) { return {widened_to<V_>(x), position}; }
+  static MLX_FN A load(T x, int64_t position) {
+    return {widened_to<V_>(x), static_cast<I>(position)};
+  }
   static MLX_FN A combine(A a, A b) {
     if (a.index < 0 || b.index < 0) return a.index < 0 ? b : a;
     const bool first = a.index < b.index;
@@ -271,27 +273,74 @@ MLX_FN A shuffled_down(A x, int distance) {
   }
 }
 
-/// The elements of one lane, which begin at `first`: a batch is loaded before any of it is used.
+/// Loads N elements of one lane, from `first` on, before any of them is used; the first one again
+/// in the place of others behind `last`.
+template <int N, class Source, class E>
+MLX_FN void load_batch(const Source& source, int64_t first, int64_t last, E (&to)[N]) {
+#pragma unroll
+  for (int j = 0; j < N; ++j) {
+    const int64_t i = first + j * kLanes;
+    to[j] = source(i < last ? i : first);
+  }
+}
+/// A batch combined, behind `x` where there are results `before`.
+template <class O, int N, class E>
+MLX_FN typename O::A combined_batch(typename O::A x, bool before, int64_t first, int64_t last,
+                                    const E (&from)[N]) {
+#pragma unroll
+  for (int j = 0; j < N; ++j) {
+    const int64_t i = first + j * kLanes;
+    const typename O::A y = O::load(from[j], i);
+    if (j == 0 && !before)
+      x = y;
+    else if (i < last)
+      x = append<O>(x, y);
+  }
+  return x;
+}
+
+/// The elements of one lane of a block, which begin at `first`.
 template <class O, class Source>
 MLX_FN typename O::A lane_of_block(const Source& source, int64_t first, int64_t last) {
   constexpr int kEach = kBlock / kLanes, kBatch = Source::kBatch;
   typename O::A x = O::neutral();
   for (int batch = 0; batch < kEach; batch += kBatch) {
-    typename O::A y[kBatch];
-#pragma unroll
-    for (int j = 0; j < kBatch; ++j) {
-      const int64_t i = first + (batch + j) * kLanes;
-      y[j] = O::load(source(i < last ? i : first), i);
-    }
-#pragma unroll
-    for (int j = 0; j < kBatch; ++j) {
-      if (batch + j == 0)
-        x = y[j];
-      else if (first + (batch + j) * kLanes < last)
-        x = append<O>(x, y[j]);
-    }
+    const int64_t i = first + batch * kLanes;
+    if (i >= last) break;
+    decltype(source(i)) some[kBatch];
+    load_batch(source, i, last, some);
+    x = combined_batch<O>(x, batch > 0, i, last, some);
   }
   return x;
+}
+
+/// Calls f(x) with the calling lane's result of each block of [first, end). Where a block is
+/// a batch of small elements, the next one is on its way while one is combined.
+template <class O, class Source, class F>
+MLX_FN void each_block(const Source& source, int64_t first, int64_t end, F f) {
+  constexpr int kEach = kBlock / kLanes;
+  const int lane = static_cast<int>(threadIdx.x % kLanes);
+  auto last_of = [&](int64_t block) { return block + kBlock < end ? block + kBlock : end; };
+  using E = decltype(source(first));
+  if constexpr (Source::kBatch == kEach && sizeof(E) <= 4) {
+    E now[kEach], next[kEach];
+    if (first + lane < end) load_batch(source, first + lane, last_of(first), now);
+    for (int64_t block = first; block < end; block += kBlock) {
+      const int64_t following = block + kBlock + lane;
+      if (following < end) load_batch(source, following, last_of(block + kBlock), next);
+      typename O::A x = O::neutral();
+      if (block + lane < end) x = combined_batch<O>(x, false, block + lane, last_of(block), now);
+      f(x);
+#pragma unroll
+      for (int j = 0; j < kEach; ++j) now[j] = next[j];
+    }
+  } else {
+    for (int64_t block = first; block < end; block += kBlock) {
+      typename O::A x = O::neutral();
+      if (block + lane < end) x = lane_of_block<O>(source, block + lane, last_of(block));
+      f(x);
+    }
+  }
 }
 
 /// A warp for each output and chunk.
@@ -307,15 +356,63 @@ MLX_FN void reduce_rows(const Arguments& p) {
     const int64_t first = chunk * p.chunk;
     const int64_t end = first + p.chunk < p.reduced_count ? first + p.chunk : p.reduced_count;
     Counter<O> counter;
-    for (int64_t block = first; block < end; block += kBlock) {
-      const int64_t last = block + kBlock < end ? block + kBlock : end;
-      A x = O::neutral();
-      if (block + lane < last) x = lane_of_block<O>(source, block + lane, last);
+    each_block<O>(source, first, end, [&](A x) {
 #pragma unroll
       for (int h = kLanes / 2; h > 0; h /= 2) x = O::combine(x, shuffled_down(x, h));
       if (lane == 0) counter.push(x);
-    }
+    });
     if (lane == 0) deliver<O, F, Out>(p, output, chunk, counter.result());
+  }
+}
+
+/// N threads for each output, of up to 16 N elements in one block; lanes without an element combine
+/// with others as neutral ones do.
+template <class O, class F, class Out, class Source, int N, int Each, class Arguments>
+MLX_FN void reduce_short(const Arguments& p) {
+  using A = typename O::A;
+  static_assert(N == kLanes || Each == 1);
+  const int lane = static_cast<int>(threadIdx.x % N);
+  constexpr int kOutputs = kThreads / N;
+  const int64_t end = p.kept_count, n = p.reduced_count;
+  for (int64_t first = static_cast<int64_t>(blockIdx.x) * kOutputs; first < end;
+       first += static_cast<int64_t>(gridDim.x) * kOutputs) {
+    const int64_t output = first + threadIdx.x / N;
+    const Source source(p, output < end ? output : end - 1);
+    A x = O::neutral();
+    if (lane < n) {
+      decltype(source(n)) some[Each];
+      load_batch(source, lane, n, some);
+      x = combined_batch<O>(x, false, lane, n, some);
+    }
+    if constexpr (N < kLanes) x = O::combine(x, O::neutral());
+#pragma unroll
+    for (int h = N / 2; h > 0; h /= 2) x = O::combine(x, shuffled_down(x, h));
+    if (lane == 0 && output < end)
+      reinterpret_cast<Out*>(p.out)[output] = F::template finish<Out>(x, n);
+  }
+}
+
+/// A thread for each output, of up to N elements.
+template <class O, class F, class Out, class Source, int N, class Arguments>
+MLX_FN void reduce_few(const Arguments& p) {
+  using A = typename O::A;
+  const int64_t n = p.reduced_count;
+  for (int64_t output = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+       output < p.kept_count; output += static_cast<int64_t>(gridDim.x) * kThreads) {
+    const Source source(p, output);
+    A lanes[N];
+#pragma unroll
+    for (int l = 0; l < N; ++l) {
+      const A x = O::load(source(l < n ? l : n - 1), l);
+      lanes[l] = l < n ? x : O::neutral();
+      if constexpr (N < kLanes) lanes[l] = O::combine(lanes[l], O::neutral());
+    }
+#pragma unroll
+    for (int h = N / 2; h > 0; h /= 2) {
+#pragma unroll
+      for (int l = 0; l < h; ++l) lanes[l] = O::combine(lanes[l], lanes[l + h]);
+    }
+    reinterpret_cast<Out*>(p.out)[output] = F::template finish<Out>(lanes[0], n);
   }
 }
 

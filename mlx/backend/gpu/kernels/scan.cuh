@@ -89,11 +89,12 @@ MLX_FN void scan_lines(const ScanArguments& p) {
 }
 
 /// The same for lines whose elements are neighbours, a warp's at a time: blocks copy parts of them,
-/// as they lie, from and to shared memory.
+/// as they lie, from and to shared memory. The next part is on its way while one is scanned.
 template <class O>
 MLX_FN void scan_rows(const ScanArguments& p) {
   using T = typename O::T;
-  constexpr int kLines = 32, kPart = 64, kPitch = kPart + 1;
+  constexpr int kLines = 32, kPart = 64, kPitch = kPart + 1, kEach = kLines * kPart / kThreads;
+  constexpr int kSome = 16;  // elements that are read before one of them is combined
   MLX_SHARED int64_t memory[(kLines * kPitch * sizeof(T) + 7) / 8];
   T* tile = reinterpret_cast<T*>(memory);
   const T* in = reinterpret_cast<const T*>(p.in);
@@ -101,29 +102,56 @@ MLX_FN void scan_rows(const ScanArguments& p) {
   const int t = static_cast<int>(threadIdx.x);
   for (int64_t first = static_cast<int64_t>(blockIdx.x) * kLines; first < p.lines;
        first += static_cast<int64_t>(gridDim.x) * kLines) {
+    // Calls f(j, x, k) for the thread's elements of the part at `i`: place in the tile, in memory.
+    auto each = [&](int64_t i, auto f) {
+#pragma unroll
+      for (int j = 0; j < kEach; ++j) {
+        const int x = t + j * kThreads;
+        const int64_t line = first + x / kPart, k = i + x % kPart;
+        if (line >= p.lines || k >= p.n) continue;
+        const Line at(p, line);
+        f(j, x / kPart * kPitch + x % kPart, at.first + k * at.step);
+      }
+    };
     typename O::A a = O::neutral();
+    T next[kEach];
+    auto load = [&](int64_t i) { each(i, [&](int j, int, int64_t k) { next[j] = in[k]; }); };
+    load(0);
     for (int64_t i = 0; i < p.n; i += kPart) {
-      auto each = [&](auto f) {
-        for (int x = t; x < kLines * kPart; x += kThreads) {
-          const int64_t line = first + x / kPart, k = i + x % kPart;
-          if (line >= p.lines || k >= p.n) continue;
-          const Line at(p, line);
-          f(tile[x / kPart * kPitch + x % kPart], at.first + k * at.step);
-        }
-      };
-      each([&](T& here, int64_t k) { here = in[k]; });
+      each(i, [&](int j, int x, int64_t) { tile[x] = next[j]; });
       __syncthreads();
+      load(i + kPart);
       if (t < kLines)
-        for (int k = 0; k < kPart; ++k) {
-          T& here = tile[t * kPitch + k];
-          const typename O::A next = O::combine(a, O::load(here, 0));
-          here = O::finish(p.inclusive ? next : a);
-          a = next;
+        for (T* row = tile + t * kPitch; row < tile + t * kPitch + kPart; row += kSome) {
+          T some[kSome];
+#pragma unroll
+          for (int k = 0; k < kSome; ++k) some[k] = row[k];
+#pragma unroll
+          for (int k = 0; k < kSome; ++k) {
+            const typename O::A combined = O::combine(a, O::load(some[k], 0));
+            row[k] = O::finish(p.inclusive ? combined : a);
+            a = combined;
+          }
         }
       __syncthreads();
-      each([&](T& here, int64_t k) { out[k] = here; });
+      each(i, [&](int, int x, int64_t k) { out[k] = tile[x]; });
       __syncthreads();
     }
+  }
+}
+
+/// A value of a thread some places before in the warp, of any type.
+template <class A>
+MLX_FN A shuffled_up(A x, int distance) {
+  if constexpr (sizeof(A) < 4) {
+    return static_cast<A>(__shfl_up_sync(~0u, static_cast<int>(x), distance));
+  } else {
+    struct Words32 {
+      uint32_t w[sizeof(A) / 4];
+    } words = __builtin_bit_cast(Words32, x);
+#pragma unroll
+    for (uint32_t& w : words.w) w = __shfl_up_sync(~0u, w, distance);
+    return __builtin_bit_cast(A, words);
   }
 }
 
@@ -131,27 +159,49 @@ MLX_FN void scan_rows(const ScanArguments& p) {
 template <class O>
 MLX_FN typename O::A before_thread(typename O::A mine, typename O::A& all) {
   using A = typename O::A;
-  MLX_SHARED A parts[2][kThreads];
-  const int t = static_cast<int>(threadIdx.x);
-  int now = 0;
-  parts[0][t] = mine;
-  __syncthreads();
-  for (int d = 1; d < kThreads; d *= 2, now ^= 1) {
-    parts[now ^ 1][t] = t >= d ? O::combine(parts[now][t - d], parts[now][t]) : parts[now][t];
-    __syncthreads();
+  constexpr int kWarps = kThreads / 32;
+  MLX_SHARED A parts[kWarps];
+  const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
+  A x = mine;
+#pragma unroll
+  for (int d = 1; d < 32; d *= 2) {
+    const A y = shuffled_up(x, d);
+    if (lane >= d) x = O::combine(y, x);
   }
-  const A before = t ? parts[now][t - 1] : O::neutral();
-  all = parts[now][kThreads - 1];
+  const A beside = shuffled_up(x, 1);
+  if (lane == 31) parts[warp] = x;
   __syncthreads();
-  return before;
+  A before = O::neutral();
+  all = parts[0];
+  for (int w = 1; w < kWarps; ++w) {
+    if (w == warp) before = all;
+    all = O::combine(all, parts[w]);
+  }
+  __syncthreads();
+  if (lane == 0) return before;
+  return warp == 0 ? beside : O::combine(before, beside);
 }
 
-/// The total of each chunk, or with Write its results.
+/// The combination of a line's chunks before chunk c.
+template <class O>
+MLX_FN typename O::A before_chunk(const typename O::A* totals, int64_t c) {
+  const int64_t each = (c + kThreads - 1) / kThreads, first = threadIdx.x * each;
+  typename O::A own = O::neutral(), all;
+  for (int64_t k = first; k < first + each && k < c; ++k) own = O::combine(own, totals[k]);
+  before_thread<O>(own, all);
+  return all;
+}
+
+/// The total of each chunk, or with Write its results. Tiles pass through shared memory, where a
+/// thread has neighbours.
 template <class O, bool Write>
 MLX_FN void scan_chunks(const ScanArguments& p) {
   using T = typename O::T;
   using A = typename O::A;
-  constexpr int kEach = 4;
+  constexpr int kEach = 8, kTile = kThreads * kEach;
+  MLX_SHARED int64_t memory[((kTile + kTile / 32) * sizeof(T) + 7) / 8];
+  T* staged = reinterpret_cast<T*>(memory);
+  auto slot = [](int x) { return x + x / 32; };  // threads are in different banks
   const T* in = reinterpret_cast<const T*>(p.in);
   T* out = reinterpret_cast<T*>(p.out);
   A* totals = reinterpret_cast<A*>(p.totals);
@@ -160,23 +210,47 @@ MLX_FN void scan_chunks(const ScanArguments& p) {
     const int64_t line = b / p.chunks, c = b % p.chunks;
     const Line at(p, line);
     A before = O::neutral(), all;
-    if (Write && p.chunks > 1)
-      before_thread<O>(t < c ? totals[line * p.chunks + t] : O::neutral(), before);
+    if (Write && c > 0) before = before_chunk<O>(totals + line * p.chunks, c);
     const int64_t end = (c + 1) * p.chunk < p.n ? (c + 1) * p.chunk : p.n;
-    for (int64_t tile = c * p.chunk; tile < end; tile += kThreads * kEach) {
-      const int64_t first = tile + t * kEach;
-      A own = O::neutral();
-      for (int k = 0; k < kEach && first + k < end; ++k)
-        own = O::combine(own, O::load(in[at.first + (first + k) * at.step], 0));
-      A a = before_thread<O>(own, all);
+    T next[kEach];
+    auto load = [&](int64_t tile) {
+#pragma unroll
+      for (int k = 0; k < kEach; ++k) {
+        const int64_t i = tile + t + k * kThreads;
+        if (i < end) next[k] = in[at.first + i * at.step];
+      }
+    };
+    load(c * p.chunk);
+    for (int64_t tile = c * p.chunk; tile < end; tile += kTile) {
+#pragma unroll
+      for (int k = 0; k < kEach; ++k) staged[slot(t + k * kThreads)] = next[k];
+      __syncthreads();
+      load(tile + kTile);
+      const int count = static_cast<int>(end - tile < kTile ? end - tile : kTile),
+                first = t * kEach;
+      T own[kEach];
+      A sum = O::neutral();
+#pragma unroll
+      for (int k = 0; k < kEach; ++k) own[k] = staged[slot(first + k)];
+#pragma unroll
+      for (int k = 0; k < kEach; ++k)
+        if (first + k < count) sum = O::combine(sum, O::load(own[k], 0));
+      A a = before_thread<O>(sum, all);
       if constexpr (Write) {
         a = O::combine(before, a);
-        for (int k = 0; k < kEach && first + k < end; ++k) {
-          const int64_t i = at.first + (first + k) * at.step;
-          const A next = O::combine(a, O::load(in[i], 0));
-          out[i] = O::finish(p.inclusive ? next : a);
-          a = next;
+#pragma unroll
+        for (int k = 0; k < kEach; ++k) {
+          const A combined = O::combine(a, O::load(own[k], 0));
+          staged[slot(first + k)] = O::finish(p.inclusive ? combined : a);
+          a = combined;
         }
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < kEach; ++k) {
+          const int x = t + k * kThreads;
+          if (x < count) out[at.first + (tile + x) * at.step] = staged[slot(x)];
+        }
+        __syncthreads();
       }
       before = O::combine(before, all);
     }

@@ -110,31 +110,37 @@ MLX_FN void scatter_axis(const ScatterAxisArguments& p) {
 template <class K>
 inline constexpr K kNoKey = static_cast<K>(~K(0));
 
+/// Notes the key of update i, and claims its target.
+template <class K>
+MLX_FN void note_key(int64_t keys, int64_t claims, int64_t i, K key) {
+  reinterpret_cast<K*>(keys)[i] = key;
+  if (claims && key != kNoKey<K>)
+    atomicMax(reinterpret_cast<uint32_t*>(claims) + key, static_cast<uint32_t>(i + 1));
+}
 template <class K>
 MLX_FN void target_keys(const TargetKeysArguments& p) {
-  K* keys = reinterpret_cast<K*>(p.keys);
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < p.count;
        i += static_cast<int64_t>(gridDim.x) * kThreads) {
     const int64_t offset = indexed_offset(p.at, i);
-    keys[i] = offset == kNowhere ? kNoKey<K> : static_cast<K>(offset / p.unit);
+    note_key<K>(p.keys, p.claims, i,
+                offset == kNowhere ? kNoKey<K> : static_cast<K>(offset / p.unit));
   }
 }
 /// The same for scatter_axis; `out` has the keys.
 template <class K>
 MLX_FN void axis_keys(const ScatterAxisArguments& p) {
-  K* keys = reinterpret_cast<K*>(p.out);
   const int64_t count = p.outer * p.n * p.inner;
   for (int64_t x = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; x < count;
        x += static_cast<int64_t>(gridDim.x) * kThreads) {
     const int64_t o = x / (p.n * p.inner), i = x % p.inner;
     const int64_t index =
         checked_index(load_index(p.indices, p.type, x), p.type, p.size, 1, p.record, 0);
-    keys[x] = index < 0 ? kNoKey<K> : static_cast<K>((o * p.size + index) * p.inner + i);
+    note_key<K>(p.out, p.claims, x,
+                index < 0 ? kNoKey<K> : static_cast<K>((o * p.size + index) * p.inner + i));
   }
 }
 
-/// A thread has a column of one target, if its update is the first there; of assignments the last
-/// one counts.
+/// A thread has a column of one target, if its update is the first there.
 template <Mode M, class T, class K, class I>
 MLX_FN void apply_sorted(const SortedUpdatesArguments& p) {
   constexpr int kSome = 8;  // updates that are read before one of them is applied
@@ -144,30 +150,48 @@ MLX_FN void apply_sorted(const SortedUpdatesArguments& p) {
   const I columns = static_cast<I>(p.columns), all = static_cast<I>(p.positions) * columns;
   for (I x = static_cast<I>(blockIdx.x) * kThreads + threadIdx.x; x < all;
        x += static_cast<I>(gridDim.x) * kThreads) {
-    const int64_t first = static_cast<int64_t>(x / columns);
+    int64_t i = static_cast<int64_t>(x / columns);
     const int64_t column = static_cast<int64_t>(x % columns);
-    const K key = keys[first];
-    const int64_t beside = M == Mode::set ? first + 1 : first - 1;
-    if (key == kNoKey<K> || (beside >= 0 && beside < p.positions && keys[beside] == key)) continue;
+    const K key = keys[i];
+    if (key == kNoKey<K> || (i > 0 && keys[i - 1] == key)) continue;
     T& to = reinterpret_cast<T*>(
         p.out)[static_cast<int64_t>(key) * p.unit + offset_of(p.target, column)];
     const T* from = updates + offset_of(p.column, column);
-    auto update = [&](int64_t i) { return from[offset_of(p.position, places[i])]; };
-    if constexpr (M == Mode::set) {
-      to = update(first);
-    } else {
-      T value = to;
-      int64_t i = first;
-      for (; i + kSome <= p.positions && keys[i + kSome - 1] == key; i += kSome) {
-        T some[kSome];
+    auto update = [&](int64_t k) { return from[offset_of(p.position, places[k])]; };
+    T value = to;
+    for (; i + kSome <= p.positions && keys[i + kSome - 1] == key; i += kSome) {
+      T some[kSome];
 #pragma unroll
-        for (int k = 0; k < kSome; ++k) some[k] = update(i + k);
+      for (int k = 0; k < kSome; ++k) some[k] = update(i + k);
 #pragma unroll
-        for (int k = 0; k < kSome; ++k) value = combined<M>(value, some[k]);
-      }
-      for (; i < p.positions && keys[i] == key; ++i) value = combined<M>(value, update(i));
-      to = value;
+      for (int k = 0; k < kSome; ++k) value = combined<M>(value, some[k]);
     }
+    for (; i < p.positions && keys[i] == key; ++i) value = combined<M>(value, update(i));
+    to = value;
+  }
+}
+
+//--- assignments: the last update of a target counts, which is the one whose claim stands
+
+MLX_FN void clear_claims(const SortedUpdatesArguments& p) {
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < p.targets;
+       i += static_cast<int64_t>(gridDim.x) * kThreads)
+    reinterpret_cast<uint32_t*>(p.claims)[i] = 0;
+}
+template <class T, class K, class I>
+MLX_FN void apply_claimed(const SortedUpdatesArguments& p) {
+  const T* updates = reinterpret_cast<const T*>(p.updates);
+  const K* keys = reinterpret_cast<const K*>(p.keys);
+  const auto* claims = reinterpret_cast<const uint32_t*>(p.claims);
+  const I columns = static_cast<I>(p.columns), all = static_cast<I>(p.positions) * columns;
+  for (I x = static_cast<I>(blockIdx.x) * kThreads + threadIdx.x; x < all;
+       x += static_cast<I>(gridDim.x) * kThreads) {
+    const int64_t i = static_cast<int64_t>(x / columns);
+    const int64_t column = static_cast<int64_t>(x % columns);
+    const K key = keys[i];
+    if (key == kNoKey<K> || claims[key] != static_cast<uint32_t>(i + 1)) continue;
+    reinterpret_cast<T*>(p.out)[static_cast<int64_t>(key) * p.unit + offset_of(p.target, column)] =
+        updates[offset_of(p.column, column) + offset_of(p.position, i)];
   }
 }
 

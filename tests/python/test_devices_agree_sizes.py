@@ -1,0 +1,149 @@
+"""Sizes and layouts for which the GPU has kernels of their own: equal to the CPU, bit for bit."""
+
+import numpy as np
+import pytest
+from test_devices_agree import check, on, values
+
+import mlx.core as mx
+
+pytestmark = pytest.mark.gpu_only
+
+TYPES = [mx.bool_, mx.int8, mx.float16, mx.bfloat16, mx.float32, mx.int64, mx.complex64]
+
+
+def longest(dtype):
+    """The longest line that one block sorts."""
+    return 4096 if dtype.size == 8 else 8192
+
+
+@pytest.mark.parametrize("dtype", [mx.int8, mx.float32, mx.int64], ids=str)
+def test_sorts_of_several_tiles(dtype):
+    """Lines that one block cannot hold, of equal elements too; and the longest that it can."""
+    n = longest(dtype)
+    check(mx.sort, values(dtype, (2, n + 1)), axis=1)
+    check(mx.argsort, values(dtype, (n + 1, 1)), axis=0)
+    few = values(mx.int32, (n + 700,)) % 3
+    check(mx.argsort, few.astype(dtype, stream=mx.cpu))
+    check(mx.sort, values(dtype, (1, n)), axis=1)
+
+
+@pytest.mark.parametrize("dtype", [mx.float16, mx.float32, mx.uint64], ids=str)
+def test_partitions_of_several_tiles(dtype):
+    n = longest(dtype) + 100
+    x = values(dtype, (2, n))
+    ordered = np.array(mx.sort(x, axis=1, stream=mx.cpu))
+    for kth in (n // 2, n - 1):
+        part = np.array(mx.partition(x, kth, axis=1, stream=mx.gpu))
+        places = np.array(mx.argpartition(x, kth, axis=1, stream=mx.gpu))
+        for y in (part, np.take_along_axis(np.array(x), places.astype(np.int64), 1)):
+            assert np.array_equal(np.sort(y[:, :kth]), ordered[:, :kth])
+            assert np.array_equal(y[:, kth], ordered[:, kth])
+            assert np.array_equal(np.sort(y), ordered)
+
+
+def updated(mode):
+    return lambda a, i, u, stream: on(stream, lambda: getattr(a.at[i], mode)(u))
+
+
+def assigned(a, i, u, stream):
+    """a with other slices at indices; of repeated ones the last counts."""
+
+    def assign():
+        b = a + mx.zeros((), a.dtype)
+        b[i] = u
+        return b
+
+    return on(stream, assign)
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=str)
+def test_many_updates(dtype):
+    """More than a thread walks, in all modes, with strides, of one axis and of two."""
+    rng = np.random.default_rng(0)
+    a = values(dtype, (50, 3))
+    for n in (300, 4500):
+        i = mx.array(rng.integers(-50, 50, n).astype(np.int32))
+        u = values(dtype, (n, 3), 1)
+        modes = ["add", "maximum", "multiply", "minimum", "divide"]
+        for mode in modes[: 4 if dtype == mx.bool_ else 5] if n == 300 else modes[:2]:
+            check(updated(mode), a, i, u)
+        check(updated("add"), a, i, values(dtype, (3, n), 2).T)
+        check(assigned, a, i, u)
+        one = mx.zeros(n, mx.int32)
+        check(updated("add"), a, one, u)
+        check(lambda a, i, u, stream: on(stream, lambda: a.at[i, i % 3].add(u)), a, i, u[:, 1])
+        along = mx.array(rng.integers(-50, 50, (n, 3)).astype(np.int32))
+        check(mx.put_along_axis, a, along, u, axis=0)
+    with pytest.raises(IndexError, match=r"^\[scatter\] index 50 is out of range for axis 0"):
+        at = mx.array(np.r_[np.zeros(400, np.int32), 50])
+        mx.eval(on(mx.gpu, lambda: a.at[at].add(values(dtype, (401, 3)))))
+
+
+@pytest.mark.parametrize("dtype", [*TYPES, mx.complex128], ids=str)
+def test_vectors_of_neighbours(dtype):
+    """Lengths that no vector divides, views that begin between, rows and columns that repeat."""
+    for n in (1, 7, 1000, 4099):
+        x, y = values(dtype, (n,)), values(dtype, (n,), 1)
+        check(mx.add, x, y)
+        check(mx.equal, x[1:], y[:-1])
+        check(lambda x, stream: mx.where(x == x, x, 2, stream=stream), x)
+    x, row, column = values(dtype, (40, 64)), values(dtype, (64,), 1), values(dtype, (40, 1), 2)
+    for other in (row, column, row[1:2]):
+        check(mx.add, x, other)
+    for view in (x[:, 8:40], x[3:, 1:], x.reshape(5, 8, 4, 16).transpose(0, 2, 1, 3)):
+        check(mx.contiguous, view)
+
+
+@pytest.mark.parametrize("dtype", [*TYPES, mx.complex128], ids=str)
+def test_operands_that_lie_across(dtype):
+    shapes = [((100, 70), (1, 0)), ((3, 65, 66), (0, 2, 1)), ((20, 17, 40), (2, 1, 0)),
+              ((20, 5, 40), (2, 1, 0)), ((20, 17, 40), (1, 2, 0)), ((99, 70), (1, 0))]  # fmt: skip
+    for shape, axes in shapes:
+        x = values(dtype, shape).transpose(axes)
+        y = values(dtype, x.shape, 1)
+        check(mx.contiguous, x)
+        check(mx.add, x, y)
+        check(lambda x, y, stream: on(stream, lambda: (x + y) * y[..., :1] + x[:1]), x, y)
+        check(lambda x, stream: on(stream, lambda: x + mx.arange(x.shape[-1])), x)
+    x = values(dtype, (90, 90))
+    check(mx.add, x, x.T)
+    check(mx.add, x[::-1].T, x)
+    for axis in (0, 1):
+        check(lambda x, axis, stream: mx.concatenate([x.T, x], axis=axis, stream=stream), x, axis)
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=str)
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 16, 17, 31, 32, 33, 100, 300, 512, 513])
+def test_short_reductions(dtype, n):
+    """Of rows and of columns, with outputs that fill no block."""
+    for shape, axis in (((37, n), 1), ((n, 70), 0), ((3, n, 40), 1)):
+        x = values(dtype, shape)
+        for f in (mx.sum, mx.max, mx.any, mx.argmin):
+            if dtype == mx.complex64 and f in (mx.max, mx.argmin):
+                continue
+            check(f, x, axis=axis)
+        check(lambda x, axis, stream: on(stream, lambda: (x + x).sum(axis)), x, axis)
+    if 1 < n < 32 and n != 16:  # elsewhere one of the two adds no zero, and keeps the sign
+        check(mx.sum, mx.full((3, n), -0.0), axis=1)
+
+
+@pytest.mark.parametrize("dtype", [mx.bool_, mx.int8, mx.float16, mx.int64, mx.float32], ids=str)
+def test_rows_in_pieces(dtype):
+    """Rows of 16 bytes and others, and rows that begin between."""
+    i = mx.array([3, 0, -1, 3, 2, 2])
+    for width in (1, 7, 16, 48):
+        x = values(dtype, (5, width + 16))
+        for a in (x[:, :width], x[:, 16:], x[:, 1 : width + 1]):
+            check(mx.take, a, i, axis=0)
+            check(mx.take, a.T, i, axis=1)
+
+
+@pytest.mark.parametrize("dtype", [mx.int8, mx.int32, mx.float32, mx.uint64], ids=str)
+def test_long_scans(dtype):
+    """Lines of several chunks, and lines that many threads share."""
+    for shape, axis in (((1, 20_001), 1), ((2, 8192), 1), ((9000, 2), 0), ((70, 65), 1)):
+        x = values(dtype, shape)
+        for f in (mx.cummax, mx.cumsum):
+            if f is mx.cummax or dtype != mx.float32:
+                for options in ({}, {"reverse": True}, {"inclusive": False}):
+                    check(f, x, axis=axis, **options)
