@@ -245,18 +245,20 @@ class Part {
                    g_.b.row, end - begin, depth(u, units), to);
   }
 
+  /// Panels of A, then those of B unless the tasks pack them, in one loop.
   void pack_operands() const {
     constexpr double ns_per_unit = 0.3;
-    const auto units = static_cast<double>(units_) * ns_per_unit;
-    parallel_for(
-        rows_, panels_.rows(), [&](int64_t begin, int64_t end) { pack_a(begin, end); },
-        units * static_cast<double>(rows_));
-    if (!own_b_) {
-      parallel_for(
-          columns_, panels_.columns(),
-          [&](int64_t begin, int64_t end) { pack_b(begin, end, 0, units_, b_ + begin * units_); },
-          units * static_cast<double>(columns_));
-    }
+    const int64_t mr = panels_.rows(), nr = panels_.columns();
+    const int64_t of_a = ceil_div(rows_, mr), of_b = own_b_ ? 0 : ceil_div(columns_, nr);
+    const auto pack = [&](int64_t begin, int64_t end) {
+      if (begin < of_a) pack_a(begin * mr, std::min(rows_, end * mr));
+      if (end <= of_a) return;
+      const int64_t column = std::max<int64_t>(0, begin - of_a) * nr;
+      pack_b(column, std::min(columns_, (end - of_a) * nr), 0, units_, b_ + column * units_);
+    };
+    const int64_t lines = rows_ + (own_b_ ? 0 : columns_);
+    parallel_for(of_a + of_b, 1, pack,
+                 ns_per_unit * static_cast<double>(units_) * static_cast<double>(lines));
   }
 
   void run_tasks() const {
