@@ -24,10 +24,11 @@ void bind_stacks(nb::module_& m) {
   MLX_STACK(column_stack)
 #undef MLX_STACK
   alias(m, "row_stack", "vstack");
-  def(m, "append(a: array, values: scalar | array, axis: int | None = None, *, " STREAM,
-      [](const array& a, Operand values, std::optional<int> axis, const StreamOrDevice& s) {
-        const array v = convert_operand("append", a, values);
-        return axis ? core::concatenate({a, v}, *axis, s) : core::concatenate({a, v}, s);
+  def(m, "append(a: scalar | array, values: scalar | array, axis: int | None = None, *, " STREAM,
+      [](Operand x, Operand values, std::optional<int> axis, const StreamOrDevice& s) {
+        BothOperands o("append", x, values);
+        return axis ? core::concatenate({*o.a, *o.b}, *axis, s)
+                    : core::concatenate({*o.a, *o.b}, s);
       });
 }
 
@@ -83,12 +84,13 @@ std::vector<int64_t> numbers_of(const std::variant<int, std::vector<int>>& indic
 
 void bind_changes(nb::module_& m) {
   def(m,
-      "insert(a: array, obj: int | Sequence[int], values: scalar | array, "
+      "insert(a: scalar | array, obj: int | Sequence[int], values: scalar | array, "
       "axis: int | None = None, *, " STREAM,
-      [](const array& a, std::variant<int, std::vector<int>>& at, Operand given,
+      [](Operand given, std::variant<int, std::vector<int>>& at, Operand inserted,
          std::optional<int> axis, const StreamOrDevice& s) {
-        array values = convert_operand("insert", a, given);
-        const array x = axis ? a : core::flatten(a, s);
+        BothOperands o("insert", given, inserted);
+        const array& values = *o.b;
+        const array x = axis ? *o.a : core::flatten(*o.a, s);
         // One place takes all slices of the values.
         std::vector<int64_t> places = numbers_of(at);
         const int d = axis.value_or(0);

@@ -36,16 +36,24 @@ void bind_spaces(nb::module_& m) {
 
 void bind_samples(nb::module_& m) {
   def(m,
-      "interp(x: array, xp: array, fp: array, left: scalar | array | None = None, "
+      "interp(x: scalar | array, xp: array, fp: array, left: scalar | array | None = None, "
       "right: scalar | array | None = None, *, " STREAM,
-      [](const array& x, const array& xp, const array& fp, const OptionalArray& left,
-         const OptionalArray& right,
-         const StreamOrDevice& s) { return core::interp(x, xp, fp, left, right, s); });
+      [](Operand x, Operand xp, const array& fp, nb::handle left, nb::handle right,
+         const StreamOrDevice& s) {
+        BothOperands o("interp", x, xp);
+        auto beyond = [&fp](nb::handle v) {
+          return v.is_none() ? OptionalArray()
+                             : OptionalArray(convert_operand("interp", fp, Operand{v.ptr()}));
+        };
+        return core::interp(*o.a, *o.b, fp, beyond(left), beyond(right), s);
+      });
   def(m,
       "gradient(f: array, *varargs: scalar | array, axis: int | Sequence[int] | None = None, "
       "stream: StreamOrDevice = None) -> array | list[array]",
       [](const array& f, Star spacings, Axes& axes, const StreamOrDevice& s) -> nb::object {
-        const Arrays given = arrays_of(spacings, "gradient");
+        Arrays given;
+        for (nb::handle spacing : spacings.items)
+          given.push_back(convert_operand("gradient", f, Operand{spacing.ptr()}));
         std::vector<int> over(f.ndim());
         std::iota(over.begin(), over.end(), 0);
         if (auto* one = std::get_if<int>(&axes)) over = {*one};
@@ -77,9 +85,10 @@ void bind_samples(nb::module_& m) {
 }
 
 void bind_polynomials(nb::module_& m) {
-  def(m, "polyval(p: array, x: array, *, " STREAM,
-      [](const array& p, const array& x, const StreamOrDevice& s) {
-        return core::polyval(p, x, s);
+  def(m, "polyval(p: array, x: scalar | array, *, " STREAM,
+      [](Operand p, Operand x, const StreamOrDevice& s) {
+        BothOperands o("polyval", p, x);
+        return core::polyval(*o.a, *o.b, s);
       });
   def(m, "polyfit(x: array, y: array, deg: int, *, w: array | None = None, " STREAM,
       [](const array& x, const array& y, int degree, const OptionalArray& w,

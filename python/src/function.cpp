@@ -170,8 +170,7 @@ PyObject* report_mismatch(Function* f, PyObject* const* args, size_t nargs, PyOb
   std::string accepted;
   for (Overload* o = f->overload; o; o = o->next.get())
     accepted += (accepted.empty() ? "" : " or ") + o->signature;
-  std::string hint = hint_of_dtype(accepted, args, nargs + extra);
-  if (hint.empty()) hint = hint_of_call(called.ptr(), accepted, args, nargs, names);
+  const std::string call_hint = hint_of_call(called.ptr(), accepted, args, nargs, names);
   for (size_t k = 0; k < extra; ++k) {
     PyObject* name = PyTuple_GET_ITEM(names, k);
     bool known = false;
@@ -179,9 +178,11 @@ PyObject* report_mismatch(Function* f, PyObject* const* args, size_t nargs, PyOb
       known = !o->star_star.empty() || o->find(name) < o->parameters.size();
     if (known) continue;
     PyErr_Format(argument_error, "[%U] unexpected keyword argument '%U'; accepted: %s%s",
-                 called.ptr(), name, accepted.c_str(), hint.c_str());
+                 called.ptr(), name, accepted.c_str(), call_hint.c_str());
     return nullptr;
   }
+  std::string hint = hint_of_dtype(accepted, args, nargs + extra);
+  if (hint.empty()) hint = call_hint;
   PyErr_Format(argument_error, "[%U] incompatible function arguments (%s); accepted: %s%s",
                called.ptr(), given.c_str(), accepted.c_str(), hint.c_str());
   return nullptr;

@@ -75,15 +75,22 @@ array probabilities(const char* op, nb::handle q, double whole) {
                                    core::constant(whole, core::float64));
 }
 
+/// The elements: a number takes the dtype of an array of probabilities.
+array elements(const char* op, Operand a, nb::handle q) {
+  return is_array(q.ptr()) ? convert_operand(op, checked(q.ptr()), a) : to_array(a.object);
+}
+
 void bind_quantiles(nb::module_& m) {
 #define MLX_QUANTILE(NAME, WHOLE, SKIP)                                                           \
   def(m,                                                                                          \
       #NAME                                                                                       \
-      "(a: array, q: float | Sequence[float] | array, axis: None | int | Sequence[int] = None, "  \
+      "(a: scalar | array, q: float | Sequence[float] | array, axis: None | int | Sequence[int] " \
+      "= None, "                                                                                  \
       "*, method: Literal['linear', 'lower', 'higher', 'nearest', 'midpoint'] = 'linear', "       \
       "keepdims: bool = False, " STREAM,                                                          \
-      [](const array& a, nb::handle q, Axes& axes, std::string& method, bool keepdims,            \
+      [](Operand given, nb::handle q, Axes& axes, std::string& method, bool keepdims,             \
          const StreamOrDevice& s) {                                                               \
+        const array a = elements(#NAME, given, q);                                                \
         return core::quantile(a, probabilities(#NAME, q, WHOLE), axes_of(axes), method, keepdims, \
                               SKIP, s);                                                           \
       });

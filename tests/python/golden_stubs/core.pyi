@@ -7481,7 +7481,7 @@ def nancumprod(a: array, /, axis: None | int = None, *, stream: StreamOrDevice =
         array([2, 2, 6], dtype=float32)
     """
 
-def quantile(a: array, q: float | Sequence[float] | array, axis: None | int | Sequence[int] = None, *, method: Literal['linear', 'lower', 'higher', 'nearest', 'midpoint'] = 'linear', keepdims: bool = False, stream: StreamOrDevice = None) -> array:
+def quantile(a: scalar | array, q: float | Sequence[float] | array, axis: None | int | Sequence[int] = None, *, method: Literal['linear', 'lower', 'higher', 'nearest', 'midpoint'] = 'linear', keepdims: bool = False, stream: StreamOrDevice = None) -> array:
     """
     Return quantiles: numbers below which given parts of the elements lie.
 
@@ -7506,7 +7506,7 @@ def quantile(a: array, q: float | Sequence[float] | array, axis: None | int | Se
         array([1.75, 2.5], dtype=float32)
     """
 
-def percentile(a: array, q: float | Sequence[float] | array, axis: None | int | Sequence[int] = None, *, method: Literal['linear', 'lower', 'higher', 'nearest', 'midpoint'] = 'linear', keepdims: bool = False, stream: StreamOrDevice = None) -> array:
+def percentile(a: scalar | array, q: float | Sequence[float] | array, axis: None | int | Sequence[int] = None, *, method: Literal['linear', 'lower', 'higher', 'nearest', 'midpoint'] = 'linear', keepdims: bool = False, stream: StreamOrDevice = None) -> array:
     """
     Return percentiles: numbers below which given percentages of the elements lie.
 
@@ -7531,7 +7531,7 @@ def percentile(a: array, q: float | Sequence[float] | array, axis: None | int | 
         array(2.5, dtype=float32)
     """
 
-def nanquantile(a: array, q: float | Sequence[float] | array, axis: None | int | Sequence[int] = None, *, method: Literal['linear', 'lower', 'higher', 'nearest', 'midpoint'] = 'linear', keepdims: bool = False, stream: StreamOrDevice = None) -> array:
+def nanquantile(a: scalar | array, q: float | Sequence[float] | array, axis: None | int | Sequence[int] = None, *, method: Literal['linear', 'lower', 'higher', 'nearest', 'midpoint'] = 'linear', keepdims: bool = False, stream: StreamOrDevice = None) -> array:
     """
     Return quantiles of the elements that are no NaN.
 
@@ -7556,7 +7556,7 @@ def nanquantile(a: array, q: float | Sequence[float] | array, axis: None | int |
         array(2, dtype=float32)
     """
 
-def nanpercentile(a: array, q: float | Sequence[float] | array, axis: None | int | Sequence[int] = None, *, method: Literal['linear', 'lower', 'higher', 'nearest', 'midpoint'] = 'linear', keepdims: bool = False, stream: StreamOrDevice = None) -> array:
+def nanpercentile(a: scalar | array, q: float | Sequence[float] | array, axis: None | int | Sequence[int] = None, *, method: Literal['linear', 'lower', 'higher', 'nearest', 'midpoint'] = 'linear', keepdims: bool = False, stream: StreamOrDevice = None) -> array:
     """
     Return percentiles of the elements that are no NaN.
 
@@ -7734,7 +7734,7 @@ def column_stack(arrays: list[array], *, stream: StreamOrDevice = None) -> array
 
 row_stack = vstack
 
-def append(a: array, values: scalar | array, axis: int | None = None, *, stream: StreamOrDevice = None) -> array:
+def append(a: scalar | array, values: scalar | array, axis: int | None = None, *, stream: StreamOrDevice = None) -> array:
     """
     Add values after the elements of an array.
 
@@ -7948,7 +7948,7 @@ def copy(a: array, *, stream: StreamOrDevice = None) -> array:
         array([1, 2], dtype=int32)
     """
 
-def insert(a: array, obj: int | Sequence[int], values: scalar | array, axis: int | None = None, *, stream: StreamOrDevice = None) -> array:
+def insert(a: scalar | array, obj: int | Sequence[int], values: scalar | array, axis: int | None = None, *, stream: StreamOrDevice = None) -> array:
     """
     Insert values in front of elements of an array.
 
@@ -8237,7 +8237,7 @@ def geomspace(start: float, stop: float, num: int = 50, endpoint: bool = True, d
         array([1, 2, 4, 8], dtype=float32)
     """
 
-def interp(x: array, xp: array, fp: array, left: scalar | array | None = None, right: scalar | array | None = None, *, stream: StreamOrDevice = None) -> array:
+def interp(x: scalar | array, xp: array, fp: array, left: scalar | array | None = None, right: scalar | array | None = None, *, stream: StreamOrDevice = None) -> array:
     """
     Return a linear interpolation between points.
 
@@ -8351,7 +8351,7 @@ def digitize(x: array, bins: array, right: bool = False, *, stream: StreamOrDevi
         array([1, 3, 2], dtype=int32)
     """
 
-def polyval(p: array, x: array, *, stream: StreamOrDevice = None) -> array:
+def polyval(p: array, x: scalar | array, *, stream: StreamOrDevice = None) -> array:
     """
     Evaluate a polynomial.
 

@@ -86,6 +86,22 @@ from mlx.nn.layers.dropout import (
 from mlx.nn.layers.embedding import (
     Embedding as Embedding,
 )
+from mlx.nn.layers.functions import (
+    hard_sigmoid as hard_sigmoid,
+    hard_silu as hard_silu,
+    hard_swish as hard_swish,
+    hardsigmoid as hardsigmoid,
+    hardtanh as hardtanh,
+    logmeanexp as logmeanexp,
+    logsumexp as logsumexp,
+    one_hot as one_hot,
+    soft_sign as soft_sign,
+    sparse_plus as sparse_plus,
+    sparse_sigmoid as sparse_sigmoid,
+    squareplus as squareplus,
+    standardize as standardize,
+    swish as swish,
+)
 from mlx.nn.layers.linear import (
     Bilinear as Bilinear,
     Flatten as Flatten,
