@@ -7,7 +7,7 @@ import os
 
 import pytest
 from processes import EMULATED, SANITIZED
-from test_launch import DISAGREEMENTS, launch
+from test_launch import DISAGREEMENTS, ENDS, launch, one_ends
 
 import mlx.core as mx
 from mlx.launch.__main__ import nccl_variables
@@ -128,21 +128,10 @@ def test_disagreement(tmp_path):
         assert out.splitlines().count(f"{name} error") == 2, out + err
 
 
-@pytest.mark.parametrize(
-    "ending, status, last",
-    [
-        ("raise LookupError('lost it')", 1, "rank 1 ended: LookupError: lost it (script.py:"),
-        ("os.kill(os.getpid(), signal.SIGKILL)", 137, "rank 1 was ended by SIGKILL"),
-    ],
-)
-def test_ending_rank(tmp_path, ending, status, last):
-    text = f"""
-    for k in range(20):
-        mx.eval(dist.all_sum(mx.ones(1000) * k))
-        if rank == 1 and k == 10:
-            {ending}
-    """
-    code, _, err = run(tmp_path, text, 2)
+@pytest.mark.parametrize("name", ["raises", "is killed"])
+def test_ending_rank(tmp_path, name):
+    ending, status, last = ENDS[name]
+    code, _, err = run(tmp_path, one_ends(ending), 2)
     assert code == status, err
     assert err.strip().splitlines()[-1].startswith(f"[mlx.launch] {last}"), err
     assert err.count("CommunicationError") >= 1
