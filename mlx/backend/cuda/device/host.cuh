@@ -85,3 +85,4 @@ inline void __threadfence_system() {}
   extern const int name##_in_step = 1;          \
   }                                             \
   MLX_KERNEL(name, Parameters, p)
+#define MLX_RESIDENT_KERNEL(name, Parameters, p, blocks) MLX_IN_STEP_KERNEL(name, Parameters, p)

@@ -38,6 +38,10 @@
   extern "C" __global__ void __launch_bounds__(256) name(const __grid_constant__ Parameters p)
 // One whose threads meet at barriers or shuffles.
 #define MLX_IN_STEP_KERNEL(name, Parameters, p) MLX_KERNEL(name, Parameters, p)
+// The same with registers for so many blocks on a processor.
+#define MLX_RESIDENT_KERNEL(name, Parameters, p, blocks)    \
+  extern "C" __global__ void __launch_bounds__(256, blocks) \
+      name(const __grid_constant__ Parameters p)
 #else
 #include "mlx/backend/cuda/device/host.cuh"
 #endif

@@ -46,7 +46,7 @@ class Attention final : public OpKernel {
     AttentionArguments& p = arguments_ = attention_arguments(step, a);
     mask_ = a.has_mask ? 3 : 0;
     sinks_ = a.has_sinks ? 3 + a.has_mask : 0;
-    AttentionTiles tiles = attention_tiles(step, a.has_mask, device.processors);
+    AttentionTiles tiles = attention_tiles(step, a.has_mask);
     if (tiles.blocks) {
       kernel_.function = tiles_kernel(tiles.text, device);
       blocks_ = std::min<int64_t>(tiles.blocks, 1 << 20);

@@ -1,3 +1,4 @@
+// Kernels of attention of many queries in 16 bits: which steps they serve, and their texts.
 #include "mlx/backend/gpu/families/attention_tiles.h"
 
 #include <algorithm>
@@ -9,7 +10,7 @@ namespace {
 
 constexpr int64_t kFewRows = 16;  // which other kernels serve, with the keys split
 constexpr int64_t kMostFeatures = 256;
-constexpr int64_t kRowsOfBlock = 128;  // where a warp has one fragment of rows
+constexpr int64_t kRowsOfBlock = 128;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -44,7 +45,7 @@ device::AttentionArguments attention_arguments(const Step& step, const Attention
   return p;
 }
 
-AttentionTiles attention_tiles(const Step& step, bool has_mask, int processors) {
+AttentionTiles attention_tiles(const Step& step, bool has_mask) {
   const Layout &q = step.operands[0], &k = step.operands[1], &v = step.operands[2];
   const int64_t heads = k.shape[1], rows = heads ? q.shape[1] / heads * q.shape[2] : 0;
   const int64_t features = q.shape[3], width = v.shape[3];
@@ -52,19 +53,17 @@ AttentionTiles attention_tiles(const Step& step, bool has_mask, int processors) 
       std::max(features, width) > kMostFeatures || k.shape[2] > std::numeric_limits<int>::max())
     return {};
   const int64_t f = ceil_div(features, 16) * 16, w = ceil_div(width, 16) * 16;
-  // Two fragments a warp need half the reads of shared memory, where registers and rows allow it.
-  const int64_t groups = q.shape[0] * heads;
-  const bool two = std::max(f, w) <= 64 && groups * ceil_div(rows, 2 * kRowsOfBlock) >= processors;
-  const int at_once = std::max(f, w) <= 128 ? 64 : 32;
+  const int64_t most = std::max(f, w);
+  const int at_once = most <= 128 ? 64 : 32, resident = most <= 64 ? 2 : 1;
   const char* type = element_type(q.dtype);
   const char* mask = has_mask ? element_type(step.operands[3].dtype) : "void";
   auto text = [&](const char* vectors) {
-    return cat("MLX_IN_STEP_KERNEL(attention_kernel, AttentionArguments, p) { attention_tiles<",
-               type, ", ", mask, ", ", f, ", ", w, ", ", two ? 2 : 1, ", ", at_once, ", ", vectors,
-               ">(p); }\n");
+    return cat("MLX_RESIDENT_KERNEL(attention_kernel, AttentionArguments, p, ", resident,
+               ") { attention_tiles<", type, ", ", mask, ", ", f, ", ", w, ", ", at_once, ", ",
+               vectors, ">(p); }\n");
   };
   AttentionTiles tiles;
-  tiles.blocks = groups * ceil_div(rows, two ? 2 * kRowsOfBlock : kRowsOfBlock);
+  tiles.blocks = q.shape[0] * heads * ceil_div(rows, kRowsOfBlock);
   tiles.unaligned = text("false");
   tiles.text = has_aligned_rows(q) && has_aligned_rows(k) && has_aligned_rows(v) ? text("true")
                                                                                  : tiles.unaligned;

@@ -14,7 +14,7 @@ struct AttentionTiles {
   std::string text;       ///< of the kernel
   std::string unaligned;  ///< the same for addresses that are no multiples of 16; or empty
 };
-AttentionTiles attention_tiles(const Step& step, bool has_mask, int processors);
+AttentionTiles attention_tiles(const Step& step, bool has_mask);
 
 /// Whether rows of features begin at multiples of 16 bytes, seen from the operand's start.
 bool has_aligned_rows(const Layout& operand);

@@ -160,7 +160,7 @@ struct AttentionArguments {
 /// The derivative of attention: `forward.out` is the cotangent of the queries.
 struct AttentionVjpArguments {
   AttentionArguments forward;
-  int64_t given, keys, values;  ///< addresses: the result's cotangent; those of keys and values
+  int64_t given, keys, values;  ///< addresses of the cotangents of the result, keys, values
   int64_t rows;                 ///< address of three floats a row (RowFacts)
 };
 

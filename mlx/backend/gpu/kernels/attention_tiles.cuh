@@ -63,6 +63,18 @@ MLX_FN void load_row(FactorA (&to)[N / 16], int half, const T* row, int64_t stri
   }
 }
 
+/// Loads the factors of the lane's two rows of an operand, of which the first is `row`.
+template <bool kVectors, int N, class T, class F>
+MLX_FN void load_rows(FactorA (&to)[N / 16], int64_t row, int64_t rows, int64_t stride,
+                      int64_t columns, F at) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int64_t r = row + 8 * half;
+    const T* x = r < rows ? at(r) : nullptr;
+    load_row<kVectors, N>(to, half, x, stride, columns);
+  }
+}
+
 /// Adds x · y^T: y has a row for each column of the result.
 template <int K, int N, class T>
 MLX_FN void multiply_rows(Sums (&to)[K / 8], const FactorA (&x)[N / 16],
@@ -134,6 +146,20 @@ MLX_FN float masked(float product, float scale, M mask) {
   }
 }
 
+/// Keys that all rows of a block see, and keys that any does.
+struct SeenKeys {
+  int64_t by_all, by_any;
+  MLX_FN SeenKeys(const QueryRows& at, int64_t count) : by_all(at.p.keys), by_any(at.p.keys) {
+    const AttentionArguments& p = at.p;
+    if (!p.causal) return;
+    const int64_t last = at.first + count - 1;
+    const bool of_one_head = at.first / p.queries == last / p.queries;
+    const int64_t least = (of_one_head ? at.query(at.first) : 0) + 1 + p.keys - p.queries;
+    by_all = least <= 0 ? 0 : least < p.keys ? least : p.keys;
+    if (of_one_head && least > 0) by_any = at.visible(at.query(last));
+  }
+};
+
 /// Products of a lane's row with the keys from `from` on become scores. M: void without a mask.
 template <class M, int K>
 MLX_FN void to_scores(Sums (&x)[K], const AttentionArguments& p, const LaneRow& row, int half,
@@ -161,23 +187,44 @@ MLX_FN void to_scores(Sums (&x)[K], const AttentionArguments& p, const LaneRow& 
   }
 }
 
-/// Keys that all rows of a block see, and keys that any does.
-struct SeenKeys {
-  int64_t by_all, by_any;
-  MLX_FN SeenKeys(const QueryRows& at, int64_t count) : by_all(at.p.keys), by_any(at.p.keys) {
-    const AttentionArguments& p = at.p;
-    if (!p.causal) return;
-    const int64_t last = at.first + count - 1;
-    const bool of_one_head = at.first / p.queries == last / p.queries;
-    const int64_t least = (of_one_head ? at.query(at.first) : 0) + 1 + p.keys - p.queries;
-    by_all = least <= 0 ? 0 : least < p.keys ? least : p.keys;
-    if (of_one_head && least > 0) by_any = at.visible(at.query(last));
+/// The same for the lane's two rows; quickly where all rows see all of the keys.
+template <class M, int K>
+MLX_FN void to_scores(Sums (&x)[K], const AttentionArguments& p, const LaneRow (&rows)[2],
+                      int64_t from, const SeenKeys& seen) {
+  if (std::is_same_v<M, void> && from + K * 8 <= seen.by_all) {
+    scale_all(x, static_cast<float>(p.scale) * kLog2E);
+  } else {
+    to_scores<M>(x, p, rows[0], 0, from);
+    to_scores<M>(x, p, rows[1], 1, from);
   }
-};
+}
+
+/// The number of a row in results.
+MLX_FN int64_t result_row(const QueryRows& at, int64_t row) {
+  return (at.batch * at.p.heads + at.head(row)) * at.p.queries + at.query(row);
+}
+
+/// The sum over the four lanes that have a row of a fragment.
+MLX_FN float over_lanes_of_row(float x) {
+  x += __shfl_xor_sync(~0u, x, 1);
+  return x + __shfl_xor_sync(~0u, x, 2);
+}
 
 /// The running softmax of the two rows that a lane has of a fragment.
 struct RunningRows {
   float largest[2], sums[2];  ///< a lane's part of the sums
+  /// The sinks alone, where there are some. `first`: the first of the rows.
+  template <class T>
+  MLX_FN RunningRows(const QueryRows& at, const T* sinks, int64_t first) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int64_t row = first + 8 * half;
+      const bool sink = sinks && row < at.rows;
+      largest[half] =
+          sink ? wide(sinks[at.head(row) * at.p.sink_stride]) * kLog2E : -__builtin_inff();
+      sums[half] = sink && threadIdx.x % 4 == 0 ? 1.f : 0.f;
+    }
+  }
   /// Turns scores into weights, relative to the largest score so far, and scales `out` with it.
   template <int K, int W>
   MLX_FN void weigh(Sums (&scores)[K], Sums (&out)[W]) {
@@ -229,9 +276,9 @@ MLX_FN void store_fragments(T* to, const Sums (&out)[W], int half, float divisor
 }
 
 /// T: elements, M: of the mask, or void. F and W: features of keys and values, rounded up to 16.
-template <class T, class M, int F, int W, int R, int K, bool kVectors>
+template <class T, class M, int F, int W, int K, bool kVectors>
 MLX_FN void attention_tiles(const AttentionArguments& p) {
-  constexpr int kRows = kThreads / 32 * 16 * R;
+  constexpr int kRows = kThreads / 32 * 16;
   alignas(16) MLX_SHARED T k[K][F + kRowGap], v[K][W + kRowGap];
   const T *qs = reinterpret_cast<const T*>(p.q), *sinks = reinterpret_cast<const T*>(p.sinks);
   const int64_t blocks = (p.heads / p.key_heads * p.queries + kRows - 1) / kRows;
@@ -242,28 +289,14 @@ MLX_FN void attention_tiles(const AttentionArguments& p) {
     const SeenKeys seen(at, at.rows - at.first < kRows ? at.rows - at.first : kRows);
     const T* ks = reinterpret_cast<const T*>(p.k) + at4(p.k_stride, at.batch, at.key_head, 0, 0);
     const T* vs = reinterpret_cast<const T*>(p.v) + at4(p.v_stride, at.batch, at.key_head, 0, 0);
-    const int64_t first = at.first + static_cast<int>(threadIdx.x) / 32 * 16 * R + lane_row();
-    auto row_of = [&](int r, int half) { return first + r * 16 + half * 8; };
-    FactorA q[R][F / 16];
-    Sums out[R][W / 8] = {};
-    RunningRows running[R];
-    LaneRow lane[R][2];
-#pragma unroll
-    for (int r = 0; r < R; ++r) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int64_t row = row_of(r, half);
-        const bool some = row < at.rows;
-        lane[r][half] = LaneRow(at, row);
-        const T* x =
-            some ? qs + at4(p.q_stride, at.batch, at.head(row), at.query(row), 0) : nullptr;
-        load_row<kVectors, F>(q[r], half, x, p.q_stride[3], p.features);
-        const bool sink = some && sinks;
-        running[r].largest[half] =
-            sink ? wide(sinks[at.head(row) * p.sink_stride]) * kLog2E : -__builtin_inff();
-        running[r].sums[half] = sink && threadIdx.x % 4 == 0 ? 1.f : 0.f;
-      }
-    }
+    const int64_t first = at.first + static_cast<int>(threadIdx.x) / 32 * 16 + lane_row();
+    FactorA q[F / 16];
+    load_rows<kVectors, F, T>(q, first, at.rows, p.q_stride[3], p.features, [&](int64_t r) {
+      return qs + at4(p.q_stride, at.batch, at.head(r), at.query(r), 0);
+    });
+    const LaneRow lane[2] = {LaneRow(at, first), LaneRow(at, first + 8)};
+    RunningRows running(at, sinks, first);
+    Sums out[W / 8] = {};
     auto load_keys = [&](int64_t from) {
       stage_rows<kVectors, K, F>(k, ks + from * p.k_stride[2], p.k_stride[2], p.k_stride[3],
                                  p.keys - from, p.features);
@@ -275,39 +308,23 @@ MLX_FN void attention_tiles(const AttentionArguments& p) {
       __syncthreads();
       stage_rows<kVectors, K, W>(v, vs + from * p.v_stride[2], p.v_stride[2], p.v_stride[3],
                                  p.keys - from, p.width);
-      Sums scores[R][K / 8] = {};
-#pragma unroll
-      for (int r = 0; r < R; ++r) multiply_rows<K, F>(scores[r], q[r], k);
+      Sums scores[K / 8] = {};
+      multiply_rows<K, F>(scores, q, k);
       wait_for_copies();
       __syncthreads();
       if (from + K < seen.by_any) load_keys(from + K);
-      const bool seen_by_all = std::is_same_v<M, void> && from + K <= seen.by_all;
-#pragma unroll
-      for (int r = 0; r < R; ++r) {
-        if (seen_by_all) {
-          scale_all(scores[r], static_cast<float>(p.scale) * kLog2E);
-        } else {
-          to_scores<M>(scores[r], p, lane[r][0], 0, from);
-          to_scores<M>(scores[r], p, lane[r][1], 1, from);
-        }
-        running[r].weigh(scores[r], out[r]);
-        multiply_columns<K, W>(out[r], scores[r], v);
-      }
+      to_scores<M>(scores, p, lane, from, seen);
+      running.weigh(scores, out);
+      multiply_columns<K, W>(out, scores, v);
     }
 #pragma unroll
-    for (int r = 0; r < R; ++r) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        float sum = running[r].sums[half];
-        sum += __shfl_xor_sync(~0u, sum, 1);
-        sum += __shfl_xor_sync(~0u, sum, 2);
-        const int64_t row = row_of(r, half);
-        if (row >= at.rows) continue;
-        T* to = reinterpret_cast<T*>(p.out) +
-                ((at.batch * p.heads + at.head(row)) * p.queries + at.query(row)) * p.width;
-        // Without keys the result is 0; without scores above -inf, NaN.
-        store_fragments<kVectors>(to, out[r], half, seen.by_any == 0 ? 1.f : sum, p.width);
-      }
+    for (int half = 0; half < 2; ++half) {
+      const float sum = over_lanes_of_row(running.sums[half]);
+      const int64_t row = first + 8 * half;
+      if (row >= at.rows) continue;
+      T* to = reinterpret_cast<T*>(p.out) + result_row(at, row) * p.width;
+      // Without keys the result is 0; without scores above -inf, NaN.
+      store_fragments<kVectors>(to, out, half, seen.by_any == 0 ? 1.f : sum, p.width);
     }
   }
 }

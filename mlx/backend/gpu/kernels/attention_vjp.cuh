@@ -21,16 +21,10 @@ MLX_FN bool is_constant(float score) {
   return !may_add && score == kLowestScore;
 }
 
-/// Loads the factors of the lane's two rows of an operand, of which the first is `row`.
-template <bool kVectors, int N, class T, class F>
-MLX_FN void load_rows(FactorA (&to)[N / 16], int64_t row, int64_t rows, int64_t stride,
-                      int64_t columns, F at) {
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    const int64_t r = row + 8 * half;
-    const T* x = r < rows ? at(r) : nullptr;
-    load_row<kVectors, N>(to, half, x, stride, columns);
-  }
+/// Facts of a lane's row; `mean`: its part of the sum of p g, before weights are scaled.
+MLX_FN RowFacts facts_of(const RunningRows& running, int half, float mean) {
+  const float sum = over_lanes_of_row(running.sums[half]), largest = running.largest[half];
+  return {largest == -__builtin_inff() ? 0.f : largest, 1 / sum, over_lanes_of_row(mean) / sum};
 }
 
 /// The first kernel: facts of rows, and the cotangents of queries.
@@ -49,15 +43,12 @@ MLX_FN void attention_vjp_queries(const AttentionVjpArguments& all_arguments) {
     const T* ks = reinterpret_cast<const T*>(p.k) + at4(p.k_stride, at.batch, at.key_head, 0, 0);
     const T* vs = reinterpret_cast<const T*>(p.v) + at4(p.v_stride, at.batch, at.key_head, 0, 0);
     const int64_t first = at.first + static_cast<int>(threadIdx.x) / 32 * 16 + lane_row();
-    auto result_row = [&](int64_t r) {
-      return (at.batch * p.heads + at.head(r)) * p.queries + at.query(r);
-    };
     FactorA q[F / 16], g[W / 16];
     load_rows<kVectors, F, T>(q, first, at.rows, p.q_stride[3], p.features, [&](int64_t r) {
       return qs + at4(p.q_stride, at.batch, at.head(r), at.query(r), 0);
     });
     load_rows<kVectors, W, T>(g, first, at.rows, 1, p.width,
-                              [&](int64_t r) { return given + result_row(r) * p.width; });
+                              [&](int64_t r) { return given + result_row(at, r) * p.width; });
     const LaneRow lane[2] = {LaneRow(at, first), LaneRow(at, first + 8)};
     // The products of a tile of keys: scores, and cotangents of weights.
     auto products = [&](int64_t from, Sums(&x)[K / 8], Sums(&y)[K / 8]) {
@@ -70,23 +61,10 @@ MLX_FN void attention_vjp_queries(const AttentionVjpArguments& all_arguments) {
       __syncthreads();
       multiply_rows<K, F>(x, q, k);
       multiply_rows<K, W>(y, g, v);
-      if (std::is_same_v<M, void> && from + K <= seen.by_all) {
-        scale_all(x, static_cast<float>(p.scale) * kLog2E);
-      } else {
-        to_scores<M>(x, p, lane[0], 0, from);
-        to_scores<M>(x, p, lane[1], 1, from);
-      }
+      to_scores<M>(x, p, lane, from, seen);
     };
-    RunningRows running;
+    RunningRows running(at, sinks, first);
     Sums means[1] = {};  // of the two rows, at 0 and 2
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int64_t row = first + 8 * half;
-      const bool sink = sinks && row < at.rows;
-      running.largest[half] =
-          sink ? wide(sinks[at.head(row) * p.sink_stride]) * kLog2E : -__builtin_inff();
-      running.sums[half] = sink && threadIdx.x % 4 == 0 ? 1.f : 0.f;
-    }
     for (int64_t from = 0; from < seen.by_any; from += K) {
       Sums x[K / 8] = {}, y[K / 8] = {};
       products(from, x, y);
@@ -101,17 +79,10 @@ MLX_FN void attention_vjp_queries(const AttentionVjpArguments& all_arguments) {
     RowFacts facts[2];
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      float sum = running.sums[half], mean = means[0][2 * half];
-#pragma unroll
-      for (int lanes = 1; lanes < 4; lanes *= 2) {
-        sum += __shfl_xor_sync(~0u, sum, lanes);
-        mean += __shfl_xor_sync(~0u, mean, lanes);
-      }
-      const float largest = running.largest[half];
-      facts[half] = {largest == -__builtin_inff() ? 0.f : largest, 1 / sum, mean / sum};
+      facts[half] = facts_of(running, half, means[0][2 * half]);
       const int64_t row = first + 8 * half;
       if (threadIdx.x % 4 == 0 && row < at.rows)
-        reinterpret_cast<RowFacts*>(all_arguments.rows)[result_row(row)] = facts[half];
+        reinterpret_cast<RowFacts*>(all_arguments.rows)[result_row(at, row)] = facts[half];
     }
     Sums out[F / 8] = {};
     for (int64_t from = 0; from < seen.by_any; from += K) {
@@ -132,7 +103,7 @@ MLX_FN void attention_vjp_queries(const AttentionVjpArguments& all_arguments) {
     for (int half = 0; half < 2; ++half) {
       const int64_t row = first + 8 * half;
       if (row >= at.rows) continue;
-      T* to = reinterpret_cast<T*>(p.out) + result_row(row) * p.features;
+      T* to = reinterpret_cast<T*>(p.out) + result_row(at, row) * p.features;
       store_fragments<kVectors>(to, out, half, 1 / static_cast<float>(p.scale), p.features);
     }
   }
