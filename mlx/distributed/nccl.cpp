@@ -18,6 +18,7 @@
 #include "mlx/backend/backend.h"
 #include "mlx/core/blocking.h"
 #include "mlx/core/error.h"
+#include "mlx/core/plugin.h"
 #include "mlx/distributed/algorithms.h"
 
 namespace mlx::core {
@@ -278,8 +279,10 @@ class NcclChannel final : public Channel {
 }  // namespace
 
 std::string missing_nccl() {
-  DeviceLinks* links = device_links.load();
-  return links ? links->missing() : "no GPU of NVIDIA";
+  load_plugins();
+  if (DeviceLinks* links = device_links.load()) return links->missing();
+  const std::string reason = missing_gpu();
+  return reason.empty() ? "no GPU of NVIDIA" : reason;
 }
 
 Ref<Channel> make_nccl_channel(Ref<Mesh> mesh, int local_rank) {

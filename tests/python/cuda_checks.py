@@ -8,6 +8,8 @@ second to compile.
 import gc
 import os
 import pathlib
+import subprocess
+import sys
 import threading
 import time
 
@@ -504,3 +506,16 @@ def test_a_forked_child_has_the_cpu():
         except BaseException:
             os._exit(4)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+BESIDE = pathlib.Path(mx.__file__).parent / "lib" / "libmlx_cuda.so"
+
+
+@pytest.mark.skipif(not BESIDE.exists(), reason="the package was built without the plugin")
+def test_the_first_question_about_nccl_loads_the_plugin():
+    """Nothing else did before in that process."""
+    program = "import mlx.core as mx; print(mx.distributed.is_available('nccl'))"
+    environment = os.environ | {"MLX_DEVICE": "", "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
+    assert done.stdout == "True\n", done.stderr

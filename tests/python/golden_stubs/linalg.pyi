@@ -305,7 +305,7 @@ def inv(a: array, *, stream: StreamOrDevice = None) -> array:
     Example:
         >>> mx.linalg.inv(mx.array([[2.0, 0.0], [0.0, 4.0]]))
         array([[0.5, 0],
-               [-0, 0.25]], dtype=float32)
+               [0, 0.25]], dtype=float32)
     """
 
 def tri_inv(a: array, upper: bool = False, *, stream: StreamOrDevice = None) -> array:
