@@ -51,6 +51,7 @@ constexpr int kMostShared = 227 << 10;
 
 // --- what tests ask for
 
+std::atomic<int64_t> contexts_asked{0};
 std::atomic<int64_t> calls[kFailures], first_failing[kFailures], after_failing[kFailures];
 std::atomic<int64_t> launches{0}, faults{0};
 /// At the program's end the number of copies is printed where MLX_HOST_DRIVER_REPORT is set.
@@ -290,6 +291,8 @@ EXPORT void mlx_host_fail(int kind, int64_t n, int64_t count) {
 }
 /// How many calls of a kind there were since then.
 EXPORT int64_t mlx_host_calls(int kind) { return calls[kind]; }
+/// How often a context was asked for.
+EXPORT int64_t mlx_host_contexts() { return contexts_asked; }
 /// Bytes that are given out, and blocks of them.
 EXPORT int64_t mlx_host_bytes() {
   std::lock_guard lock(memory().mutex);
@@ -346,6 +349,7 @@ EXPORT int cuDeviceGetPCIBusId(char* text, int n, int) {
   return kSuccess;
 }
 EXPORT int cuDevicePrimaryCtxRetain(void** context, int d) {
+  ++contexts_asked;
   return *context = &contexts[d], kSuccess;
 }
 EXPORT int cuCtxSetCurrent(void* context) { return current = context, kSuccess; }

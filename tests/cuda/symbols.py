@@ -15,6 +15,7 @@ LIBRARIES = {  # by the start of their functions' names: libraries to load befor
     "cublas": ["libcublasLt.so", "libcublas.so"],
     "cufft": ["libcufft.so"],
     "cusolver": ["libcublasLt.so", "libcublas.so", "libcusparse.so", "libcusolver.so"],
+    "nccl": ["libnccl.so"],
 }
 
 
@@ -28,14 +29,14 @@ def load(folder, starts):
     """The last of the libraries, the others before it."""
     library = None
     for start in starts:
-        path = next(iter(sorted(folder.glob(f"{start}*"))))
+        path = min(folder.glob(f"*/lib/{start}*"))
         library = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
     return library
 
 
 def main():
     """Says what was found; fails where something was not."""
-    folder = pathlib.Path(sys.argv[1]) / "nvidia" / "cu13" / "lib"
+    folder = pathlib.Path(sys.argv[1]) / "nvidia"
     found, missing, loaded = 0, [], {}
     for name in names():
         prefix = re.match("[a-z]+", name)[0]

@@ -16,6 +16,7 @@ import time
 import numpy as np
 import pytest
 import second_backend
+from processes import run_program
 from test_devices_agree import DTYPES, bits, check, near, values
 
 import mlx.core as mx
@@ -506,6 +507,20 @@ def test_a_forked_child_has_the_cpu():
         except BaseException:
             os._exit(4)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_a_stream_alone_opens_no_device():
+    """Also where it is given back: at the end of a program the driver may be gone by then."""
+    program = """
+import mlx.core as mx
+import second_backend
+mx.set_default_device(mx.gpu)
+mx.default_stream(mx.gpu)
+mx.clear_streams()
+print(second_backend.host_driver().mlx_host_contexts())
+"""
+    code, out, error = run_program(program)
+    assert (code, out) == (0, "0\n"), error
 
 
 BESIDE = pathlib.Path(mx.__file__).parent / "lib" / "libmlx_cuda.so"

@@ -35,17 +35,22 @@ void GpuBackend::launch(Launch l) {
   start_launch(std::move(l));
 }
 
+// Streams of a device that was never used have no queues. At the end of a program the driver may be
+// gone already, so that the device cannot be opened.
+
 void GpuBackend::synchronize(Stream s) {
   Entrance here;
+  if (!device_in_use(s.device.index)) return;
   if (Ref<Queue> queue = device(s.device.index).find_queue(s.index)) queue->drain(true);
 }
 
 void GpuBackend::release(Stream s) {
-  if (Entrance::closed()) return;
+  if (Entrance::closed() || !device_in_use(s.device.index)) return;
   Entrance here;
   device(s.device.index).release(s.index);
 }
 void GpuBackend::acquire(Stream s) {
+  if (!device_in_use(s.device.index)) return;
   Entrance here;
   device(s.device.index).acquire(s.index);
 }

@@ -184,6 +184,12 @@ DeviceState& device(int index) {
   return *state;
 }
 
+DeviceState* device_in_use(int index) {
+  Devices& all = devices();
+  std::lock_guard lock(all.mutex);
+  return all.states.at(index).get();
+}
+
 //--- the program's end
 
 namespace {

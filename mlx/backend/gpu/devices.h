@@ -55,6 +55,8 @@ struct DeviceState {
 void set_devices(int count, std::unique_ptr<Hardware> (*open)(int index), bool forks);
 /// The state of a device, which is opened on first use.
 DeviceState& device(int index);
+/// The same of a device that was opened, else null.
+DeviceState* device_in_use(int index);
 /// Waits for all work on all devices that are in use.
 void drain_all();
 /// Has that happen at the program's end, before what libraries that are open now do then.

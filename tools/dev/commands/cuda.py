@@ -18,7 +18,7 @@ USAGE = """\
 """
 
 # The compiler of kernels, libraries and headers; the driver comes with the machine.
-TOOLKIT = "cuda-toolkit[nvrtc,cudart,cublas,cufft]==13.0.*"
+TOOLKIT = ("cuda-toolkit[nvrtc,cudart,cublas,cufft]==13.0.*", "nvidia-nccl-cu13==2.28.*")
 FOLDER = BUILD / "nvidia"
 CORPUS = BUILD / "tests/mlx_cuda_corpus"
 
@@ -41,13 +41,13 @@ def sanitized() -> None:
 def nvidia() -> None:
     """Installs NVIDIA's packages into build/nvidia, once."""
     stamp = FOLDER / ".installed"
-    if stamp.is_file() and stamp.read_text().strip() == TOOLKIT:
+    if stamp.is_file() and stamp.read_text().split() == list(TOOLKIT):
         return
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
     quiet = ("-q", "--disable-pip-version-check", "--no-compile")
-    run_program(PYTHON, "-m", "pip", "install", *quiet, "--target", FOLDER, TOOLKIT)
-    stamp.write_text(TOOLKIT + "\n")
+    run_program(PYTHON, "-m", "pip", "install", *quiet, "--target", FOLDER, *TOOLKIT)
+    stamp.write_text("\n".join(TOOLKIT) + "\n")
 
 
 def corpus(architecture: str, began: float) -> None:
