@@ -2,11 +2,15 @@
 #include "mlx/backend/gpu/executable.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstring>
+#include <system_error>
 
 #include "mlx/backend/common/odometer.h"
 #include "mlx/backend/common/steps.h"
 #include "mlx/backend/gpu/borrow.h"
+#include "mlx/backend/gpu/threads.h"
 #include "mlx/core/error.h"
 #include "mlx/ops/custom.h"
 #include "mlx/ops/custom_device.h"
@@ -217,6 +221,44 @@ Ref<DeviceBuffer> take_memory(size_t bytes, Stream stream) {
   return make_ref<DeviceBuffer>(space_of(stream.device), *state.pool, std::move(block));
 }
 
+namespace {
+
+/// Calls f for each step. After a call that took as long as a compiler does, threads share the
+/// others: the kernels of a new plan are compiled at the same time.
+void each_step(std::vector<Prepared>& steps, DeviceState& state,
+               const std::function<void(Prepared&)>& f) {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kCompiled = std::chrono::milliseconds(20);
+  std::atomic<size_t> next = 0;
+  auto in_turn = [&](bool alone) {
+    for (size_t i; (i = next++) < steps.size();) {
+      const auto start = Clock::now();
+      f(steps[i]);
+      if (alone && Clock::now() - start > kCompiled) return;
+    }
+  };
+  in_turn(true);
+  const size_t left = steps.size() - std::min(steps.size(), next.load());
+  std::vector<std::thread> helpers;
+  auto help = [&] {
+    try {
+      state.enter();
+    } catch (...) {
+      return;  // the calling thread prepares all
+    }
+    in_turn(false);
+  };
+  try {
+    for (size_t i = 1; i < std::min<size_t>(left, std::thread::hardware_concurrency()); ++i)
+      helpers.push_back(start_without_signals(help));
+  } catch (const std::system_error&) {  // fewer threads do
+  }
+  in_turn(false);
+  for (std::thread& t : helpers) t.join();
+}
+
+}  // namespace
+
 std::shared_ptr<const Executable> prepare_work(
     Work work, DeviceState& state,
     const std::function<std::unique_ptr<const OpKernel>(const Step&)>& find) {
@@ -224,20 +266,21 @@ std::shared_ptr<const Executable> prepare_work(
   auto x = std::make_shared<GpuExecutable>(state);
   x->arena_bytes = work.arena_bytes;
   const bool watched = step_observer.load() != nullptr;
-  for (Step& s : work.steps) {
-    Prepared p{std::move(s), watched};
+  for (Step& s : work.steps) x->steps.push_back({std::move(s), watched});
+  each_step(x->steps, state, [&](Prepared& p) {
     try {
       if (!is_primitive(p.step) && !(p.kernel = find(p.step)))
         p.borrowed = std::make_unique<const BorrowedStep>(p.step, work.device);
     } catch (...) {
       p.refusal = std::current_exception();
-      x->complete = false;
     }
+  });
+  for (const Prepared& p : x->steps) {
+    x->complete = x->complete && !p.refusal;
     // Communication waits for other processes.
     const bool communicates = p.kernel && p.kernel->communicates();
     x->communicates = x->communicates || communicates;
     x->waits = x->waits || watched || !p.kernel || communicates;
-    x->steps.push_back(std::move(p));
   }
   x->waits = x->waits || x->steps.size() > kManySteps;
   return x;
