@@ -184,7 +184,10 @@ Variant variant_of(const Shapes& s) {
   const bool is_short = p.chunks == 1 && n > 0;
   if (s.columns) {
     if (is_short && n <= kFew) return {"few", cat(", ", std::bit_ceil(n)), kThreads};
-    return {"columns", "", kThreads};
+    // A thread for each output and chunk, where that keeps the device busy.
+    constexpr int64_t kMany = int64_t{1} << 19;
+    if (p.kept_count * p.chunks >= kMany) return {"columns", "", kThreads};
+    return {"shared_columns", "", kLanes};
   }
   if (!is_short || n > kBlock) return {"rows", "", kThreads / kLanes};
   const int64_t lanes = std::min<int64_t>(static_cast<int64_t>(std::bit_ceil(n)), kLanes);

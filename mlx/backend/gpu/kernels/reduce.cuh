@@ -416,6 +416,16 @@ MLX_FN void reduce_few(const Arguments& p) {
   }
 }
 
+/// Combines lanes pairwise, each with the one that is half of them behind it, down to the first.
+template <class O, int N>
+MLX_FN void halve(typename O::A (&lanes)[N]) {
+#pragma unroll
+  for (int h = N / 2; h > 0; h /= 2) {
+#pragma unroll
+    for (int l = 0; l < h; ++l) lanes[l] = O::combine(lanes[l], lanes[l + h]);
+  }
+}
+
 /// A thread for each output and chunk.
 template <class O, class F, class Out, class Source, class Arguments>
 MLX_FN void reduce_columns(const Arguments& p) {
@@ -444,14 +454,58 @@ MLX_FN void reduce_columns(const Arguments& p) {
             lanes[l] = append<O>(lanes[l], x);
         }
       }
-#pragma unroll
-      for (int h = kLanes / 2; h > 0; h /= 2) {
-#pragma unroll
-        for (int l = 0; l < h; ++l) lanes[l] = O::combine(lanes[l], lanes[l + h]);
-      }
+      halve<O>(lanes);
       counter.push(lanes[0]);
     }
     deliver<O, F, Out>(p, output, chunk, counter.result());
+  }
+}
+
+/// Neighbouring outputs in a warp, whose lanes the warps of a block share: warp g has the lanes g,
+/// g + 8, g + 16 and g + 24 of each block of elements. For few outputs.
+template <class O, class F, class Out, class Source, class Arguments>
+MLX_FN void reduce_shared_columns(const Arguments& p) {
+  using A = typename O::A;
+  constexpr int kWarps = kThreads / kLanes, kOwn = kLanes / kWarps;
+  alignas(16) MLX_SHARED unsigned char parts[2][kWarps][kLanes][sizeof(A)];
+  const int column = static_cast<int>(threadIdx.x) % kLanes;
+  const int warp = static_cast<int>(threadIdx.x) / kLanes;
+  const int64_t strips = (p.kept_count + kLanes - 1) / kLanes;
+  int turn = 0;  // the half of `parts` that no thread reads any more
+  for (int64_t unit = blockIdx.x; unit < strips * p.chunks; unit += gridDim.x) {
+    const int64_t chunk = unit / strips, output = unit % strips * kLanes + column;
+    const Source source(p, output < p.kept_count ? output : p.kept_count - 1);
+    const int64_t first = chunk * p.chunk;
+    const int64_t end = first + p.chunk < p.reduced_count ? first + p.chunk : p.reduced_count;
+    Counter<O> counter;
+    for (int64_t block = first; block < end; block += kBlock) {
+      const int64_t last = block + kBlock < end ? block + kBlock : end;
+      A own[kOwn];
+#pragma unroll 4
+      for (int64_t row = block; row < last; row += kLanes) {
+#pragma unroll
+        for (int k = 0; k < kOwn; ++k) {
+          const int64_t i = row + warp + k * kWarps;
+          const A x = O::load(source(i < last ? i : last - 1), i);
+          if (row == block)
+            own[k] = i < last ? x : O::neutral();
+          else if (i < last)
+            own[k] = append<O>(own[k], x);
+        }
+      }
+      halve<O>(own);
+      *reinterpret_cast<A*>(parts[turn][warp][column]) = own[0];
+      __syncthreads();
+      if (warp == 0) {
+        A all[kWarps];
+#pragma unroll
+        for (int w = 0; w < kWarps; ++w) all[w] = *reinterpret_cast<A*>(parts[turn][w][column]);
+        halve<O>(all);
+        counter.push(all[0]);
+      }
+      turn = 1 - turn;
+    }
+    if (warp == 0 && output < p.kept_count) deliver<O, F, Out>(p, output, chunk, counter.result());
   }
 }
 
