@@ -21,7 +21,9 @@ from mlx.launch.hosts import LaunchError, parse_hosts, read_hostfile
 pytestmark = pytest.mark.anywhere
 
 ENV = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "MLX_NUM_THREADS": "1"}
-START = "import os, sys, time, signal\nimport mlx.core as mx\ndist = mx.distributed\n"
+# A shell lets what it runs in the background ignore interrupts.
+START = "import os, sys, time, signal; signal.signal(2, signal.default_int_handler)\n"
+START += "import mlx.core as mx\ndist = mx.distributed\n"
 # One write: lines of ranks would mix otherwise.
 START += "def print(*a, **k): os.write(1, (' '.join(map(str, a)) + '\\n').encode())\n"
 START += "group = dist.init(strict=True)\nrank, size = group.rank(), group.size()\n"

@@ -21,7 +21,7 @@ pytestmark = [
 ]
 
 START = """
-import os, signal, sys, threading, time
+import os, signal, sys, threading, time; signal.signal(2, signal.default_int_handler)
 import mlx.core as mx
 dist = mx.distributed
 def print(*a, **k): os.write(1, (' '.join(map(str, a)) + '\\n').encode())

@@ -171,7 +171,7 @@ def gelu_approx(x: mx.array) -> mx.array:
     >>> nn.gelu_approx(mx.array([-1.0, 0.0, 1.0]))
     array([-0.158808, 0, 0.841192], dtype=float32)
     """
-    return 0.5 * x * (1 + mx.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+    return 0.5 * x * (1 + mx.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
 
 
 def gelu_fast_approx(x: mx.array) -> mx.array:
