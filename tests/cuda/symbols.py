@@ -20,9 +20,11 @@ LIBRARIES = {  # by the start of their functions' names: libraries to load befor
 
 
 def names():
-    """Functions that sources look up: find(table.member, "name")."""
+    """Functions that sources look up: find(table.member, "name"), or X(member, name, …)."""
     for source in sorted(SOURCES.glob("*.cpp")):
-        yield from re.findall(r'\bfind\([\w.]+,\s*"([a-z]+[A-Z]\w*)"\)', source.read_text())
+        text = source.read_text()
+        yield from re.findall(r'\bfind\([\w.]+,\s*"([a-z]+[A-Z]\w*)"\)', text)
+        yield from re.findall(r"\bX\(\w+,\s*(nccl[A-Z]\w*),", text)
 
 
 def load(folder, starts):
