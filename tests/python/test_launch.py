@@ -21,9 +21,7 @@ from mlx.launch.hosts import LaunchError, parse_hosts, read_hostfile
 pytestmark = pytest.mark.anywhere
 
 ENV = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "MLX_NUM_THREADS": "1"}
-# A shell lets what it runs in the background ignore interrupts.
-START = "import os, sys, time, signal; signal.signal(2, signal.default_int_handler)\n"
-START += "import mlx.core as mx\ndist = mx.distributed\n"
+START = "import os, sys, time, signal\nimport mlx.core as mx\ndist = mx.distributed\n"
 # One write: lines of ranks would mix otherwise.
 START += "def print(*a, **k): os.write(1, (' '.join(map(str, a)) + '\\n').encode())\n"
 START += "group = dist.init(strict=True)\nrank, size = group.rank(), group.size()\n"
@@ -173,8 +171,10 @@ def test_stopped_rank(tmp_path):
 
 def test_interrupt(tmp_path):
     """A rank that is interrupted in a message tells the others."""
+    # A shell lets what it runs in the background ignore interrupts.
     text = """
     import threading
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     mx.eval(dist.all_sum(mx.ones(3)))
     if rank == 0:
         threading.Timer(1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
