@@ -10,9 +10,6 @@ namespace {
 
 constexpr int64_t kFewRows = 16;  // which other kernels serve, with the keys split
 constexpr int64_t kMostFeatures = 256;
-constexpr int64_t kRowsOfBlock = 128;
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 

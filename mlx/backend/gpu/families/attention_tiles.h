@@ -8,11 +8,15 @@
 
 namespace mlx::core::gpu {
 
+/// Rows that a block of these kernels has.
+inline constexpr int64_t kRowsOfBlock = 128;
+inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
 /// A kernel of kernels/attention_tiles.cuh for a step.
 struct AttentionTiles {
   int64_t blocks = 0;     ///< 0: these kernels do not serve the step
   std::string text;       ///< of the kernel
-  std::string unaligned;  ///< the same for addresses that are no multiples of 16; or empty
+  std::string unaligned;  ///< the same for addresses that are no multiples of 16
 };
 AttentionTiles attention_tiles(const Step& step, bool has_mask);
 

@@ -11,7 +11,7 @@ namespace {
 
 using device::AttentionVjpArguments;
 
-constexpr int64_t kMostFeatures = 128, kRowsOfBlock = 128;
+constexpr int64_t kMostFeatures = 128;
 
 FunctionHandle kernel(const std::string& call, DeviceState& device) {
   return device.kernel(
@@ -19,8 +19,6 @@ FunctionHandle kernel(const std::string& call, DeviceState& device) {
       cat("MLX_IN_STEP_KERNEL(attention_kernel, AttentionVjpArguments, p) { ", call, "(p); }\n"),
       "attention_kernel");
 }
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 class AttentionVjp final : public OpKernel {
  public:
