@@ -8,7 +8,7 @@ from test_devices_agree import bits
 
 import mlx.core as mx
 
-pytestmark = pytest.mark.gpu_only
+pytestmark = [pytest.mark.gpu_only, pytest.mark.sampled(0.5)]
 
 ROUNDING = {mx.bfloat16: 2.0**-8, mx.float16: 2.0**-11, mx.float32: 2.0**-20}
 

@@ -6,7 +6,7 @@ from test_devices_agree import BOUNDS, DTYPES, FLOATS, INTEGERS, check, near, on
 
 import mlx.core as mx
 
-pytestmark = pytest.mark.gpu_only
+pytestmark = [pytest.mark.gpu_only, pytest.mark.sampled(0.5)]
 
 COMPLEX = [mx.complex64, mx.complex128]
 SCANS = ["cumsum", "cumprod", "cummax", "cummin"]

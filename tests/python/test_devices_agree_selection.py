@@ -6,7 +6,7 @@ from test_devices_agree import DTYPES, INTEGERS, check, on, values
 
 import mlx.core as mx
 
-pytestmark = pytest.mark.gpu_only
+pytestmark = [pytest.mark.gpu_only, pytest.mark.sampled(0.5)]
 
 COMPLEX = [mx.complex64, mx.complex128]
 MASKED = [mx.bool_, mx.int8, mx.float16, mx.float32, mx.int64, mx.complex64, mx.complex128]

@@ -12,7 +12,9 @@ from ..suites import sanitizers, suite
 USAGE = """\
   cuda [ARCH]       build the plugin for NVIDIA GPUs beside the engine, and check it without a GPU:
                     its functions are in NVIDIA's libraries, it runs on a driver of the host,
-                    NVIDIA's compiler NVRTC takes every kind of program and the kernels that ran
+                    NVIDIA's compiler NVRTC takes every kind of program and a third of the kernels
+                    that ran, another one each day
+       --all          runs the whole product of the case lists, and gives NVRTC every kernel
        --sanitize     the plugin, the driver of the host and the kernels under AddressSanitizer and
                       UndefinedBehaviorSanitizer
 """
@@ -50,25 +52,33 @@ def nvidia() -> None:
     stamp.write_text("\n".join(TOOLKIT) + "\n")
 
 
-def corpus(architecture: str, began: float) -> None:
-    """Gives NVRTC the corpus, then the kernels that the checks ran."""
+def today(file: Path) -> bool:
+    """Whether a kernel, whose file's name is the hash of its text, belongs to this day's third."""
+    return int(file.name[:8], 16) % 3 == int(time.time()) // 86400 % 3
+
+
+def corpus(architecture: str, began: float, everything: bool) -> None:
+    """Gives NVRTC the corpus, then kernels that the checks ran."""
     run_program(CORPUS, architecture, str(jobs()))
     kernels = BUILD / "cuda-kernels"
     shutil.rmtree(kernels, ignore_errors=True)
     kernels.mkdir(parents=True)
     for file in (BUILD / "host_kernels").rglob("*"):
-        if file.is_file() and file.stat().st_mtime > began:
+        ran = file.is_file() and file.stat().st_mtime > began
+        if ran and (everything or today(file)):
             shutil.copy(file, kernels)
     run_program(CORPUS, architecture, str(jobs()), f"@{kernels}")
 
 
 def run(arguments: list[str]) -> int:
     """Builds the plugin and checks it for an architecture, sm_90 by default."""
-    accepted = "an architecture such as sm_90, or --sanitize"
+    accepted = "an architecture such as sm_90, --all, or --sanitize"
     environment("test")
     if arguments[:1] == ["--sanitize"]:
         no_more("cuda", arguments[1:], accepted)
         sanitized()
+    everything = "--all" in arguments
+    arguments = [x for x in arguments if x != "--all"]
     no_more("cuda", arguments[1:], accepted)
     doctest()
     nvidia()
@@ -80,7 +90,7 @@ def run(arguments: list[str]) -> int:
     build()
     run_program(PYTHON, "tests/cuda/symbols.py", FOLDER)
     began = time.time()
-    options = ("-q", "-n", str(jobs()), "--backend", "cuda-host")
+    options = ["-q", "-n", str(jobs()), "--backend", "cuda-host", *(["--all"] if everything else [])]
     run_program(PYTHON, "-m", "pytest", *options, *checks(), variables=PACKAGE)
-    corpus(arguments[0] if arguments else "sm_90", began)
+    corpus(arguments[0] if arguments else "sm_90", began, everything)
     return 0
