@@ -90,7 +90,8 @@ def run(arguments: list[str]) -> int:
     build()
     run_program(PYTHON, "tests/cuda/symbols.py", FOLDER)
     began = time.time()
-    options = ["-q", "-n", str(jobs()), "--backend", "cuda-host", *(["--all"] if everything else [])]
-    run_program(PYTHON, "-m", "pytest", *options, *checks(), variables=PACKAGE)
+    options = ["-q", "-n", str(jobs()), "--backend", "cuda-host"]
+    more = ["--all"] if everything else []
+    run_program(PYTHON, "-m", "pytest", *options, *more, *checks(), variables=PACKAGE)
     corpus(arguments[0] if arguments else "sm_90", began, everything)
     return 0

@@ -1,0 +1,207 @@
+// Selectors of Metal's objects, and what each does.
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "objects.h"
+
+namespace emulated {
+
+namespace {
+
+/// MTLSize.
+struct Size {
+  unsigned long x, y, z;
+};
+Triple triple(Size s) {
+  return {static_cast<unsigned>(s.x), static_cast<unsigned>(s.y), static_cast<unsigned>(s.z)};
+}
+
+/// MTLDevice.
+struct Device : Object {
+  Device();
+};
+
+/// MTLCompileOptions. The emulated compiler has no fast math to switch off.
+struct CompileOptions : Object {
+  CompileOptions();
+};
+
+Id new_error(const std::string& text) {
+  auto* e = new Error(text);
+  return autorelease(e);
+}
+
+Id new_library(Object*, Selector, String* source, Object*, Id* error) {
+  std::string problem;
+  auto compiled = compile(source->text, problem);
+  if (compiled) return new Library(std::move(compiled));
+  if (error) *error = new_error(problem);
+  return nullptr;
+}
+
+Id new_function(Library* l, Selector, String* name) {
+  const Kernel* k = l->compiled->find(name->text);
+  return k ? new Function(name->text, k, l, function_class()) : nullptr;
+}
+
+Id new_pipeline(Object*, Selector, Function* f, Id*) {
+  return new Function(f->name, f->kernel, f->library.get(), pipeline_class());
+}
+
+void set_buffer(Encoder* e, Selector, Buffer* b, unsigned long offset, unsigned long index) {
+  if (index >= kMaxBuffers)
+    return e->misuse("argument " + std::to_string(index) + " given; accepted: 0 to " +
+                     std::to_string(kMaxBuffers - 1));
+  if (b && offset > b->length)
+    return e->misuse("offset " + std::to_string(offset) + " given for a buffer of " +
+                     std::to_string(b->length) + " bytes");
+  e->next.buffers[index] = Owner<Buffer>(b);
+  e->next.constants[index] = nullptr;
+  e->next.dispatch.buffers[index] = b ? b->contents + offset : nullptr;
+  e->bound[index] = b != nullptr;
+}
+
+void set_bytes(Encoder* e, Selector, const char* data, unsigned long n, unsigned long index) {
+  if (index >= kMaxBuffers)
+    return e->misuse("argument " + std::to_string(index) + " given; accepted: 0 to " +
+                     std::to_string(kMaxBuffers - 1));
+  if (n > kMaxConstants)
+    return e->misuse(std::to_string(n) + " bytes given for argument " + std::to_string(index) +
+                     "; accepted: at most " + std::to_string(kMaxConstants));
+  e->next.buffers[index] = {};
+  e->next.constants[index] = std::make_shared<std::vector<char>>(data, data + n);
+  e->next.dispatch.buffers[index] = e->next.constants[index]->data();
+  e->bound[index] = true;
+}
+
+void set_shared(Encoder* e, Selector, unsigned long size, unsigned long index) {
+  if (index >= kMaxBuffers || size % 16 != 0)
+    return e->misuse(std::to_string(size) + " bytes given for threadgroup argument " +
+                     std::to_string(index) + "; accepted: multiples of 16, arguments 0 to " +
+                     std::to_string(kMaxBuffers - 1));
+  e->next.dispatch.shared_sizes[index] = size;
+}
+
+void dispatch_groups(Encoder* e, Selector, Size groups, Size threads) {
+  const Triple g = triple(groups), t = triple(threads);
+  e->dispatch({g.x * t.x, g.y * t.y, g.z * t.z}, t);
+}
+
+Id new_encoder(CommandBuffer* c, Selector) {
+  if (c->committed || c->encoding) {
+    if (c->problem.empty()) c->problem = "[metal] an encoder was made before the last one ended";
+  }
+  c->encoding = true;
+  return autorelease(new Encoder(c));
+}
+
+void commit(CommandBuffer* c, Selector) {
+  if (c->encoding && c->problem.empty())
+    c->problem = "[metal] a command buffer was committed before its encoder ended";
+  c->committed = true;
+  c->queue->worker.add([keep = Owner<CommandBuffer>(c)] { keep->run(); });
+}
+
+Class buffers() {
+  Class c = object_class("MTLBuffer");
+  c.add("contents", +[](Buffer* b, Selector) -> void* { return b->contents; });
+  c.add("length", +[](Buffer* b, Selector) -> unsigned long { return b->length; });
+  return c;
+}
+Class libraries() {
+  Class c = object_class("MTLLibrary");
+  c.add("newFunctionWithName:", new_function);
+  return c;
+}
+Class pipelines() {
+  Class c = object_class("MTLComputePipelineState");
+  c.add(
+      "maxTotalThreadsPerThreadgroup",
+      +[](Object*, Selector) -> unsigned long { return kMaxThreads; });
+  c.add("threadExecutionWidth", +[](Object*, Selector) -> unsigned long { return kSimdWidth; });
+  return c;
+}
+Class encoders() {
+  Class c = object_class("MTLComputeCommandEncoder");
+  c.add(
+      "setComputePipelineState:",
+      +[](Encoder* e, Selector, Function* p) { e->next.pipeline = Owner<Function>(p); });
+  c.add("setBuffer:offset:atIndex:", set_buffer);
+  c.add("setBytes:length:atIndex:", set_bytes);
+  c.add("setThreadgroupMemoryLength:atIndex:", set_shared);
+  c.add("dispatchThreadgroups:threadsPerThreadgroup:", dispatch_groups);
+  c.add(
+      "dispatchThreads:threadsPerThreadgroup:", +[](Encoder* e, Selector, Size grid, Size threads) {
+        e->dispatch(triple(grid), triple(threads));
+      });
+  c.add("endEncoding", +[](Encoder* e, Selector) { e->commands->encoding = false; });
+  return c;
+}
+Class command_buffers() {
+  Class c = object_class("MTLCommandBuffer");
+  c.add("computeCommandEncoder", new_encoder);
+  c.add("commit", commit);
+  c.add("waitUntilCompleted", +[](CommandBuffer* b, Selector) { b->end.wait(); });
+  c.add("error", +[](CommandBuffer* b, Selector) -> Id { return b->error.get(); });
+  return c;
+}
+Class queues() {
+  Class c = object_class("MTLCommandQueue");
+  c.add(
+      "commandBuffer", +[](Queue* q, Selector) -> Id { return autorelease(new CommandBuffer(q)); });
+  return c;
+}
+Class devices() {
+  Class c = object_class("MTLDevice");
+  c.add("name", +[](Object*, Selector) -> Id { return autorelease(new String("emulated")); });
+  c.add(
+      "maxThreadgroupMemoryLength", +[](Object*, Selector) -> unsigned long { return kMaxShared; });
+  c.add("newCommandQueue", +[](Object*, Selector) -> Id { return new Queue; });
+  c.add(
+      "newBufferWithLength:options:", +[](Object*, Selector, unsigned long n, unsigned long) -> Id {
+        return n == 0 ? nullptr : new Buffer(n);
+      });
+  c.add("newLibraryWithSource:options:error:", new_library);
+  c.add("newComputePipelineStateWithFunction:error:", new_pipeline);
+  return c;
+}
+Class compile_options() {
+  Class c = object_class("MTLCompileOptions");
+  c.add("setFastMathEnabled:", +[](Object*, Selector, bool) {});
+  return c;
+}
+
+}  // namespace
+
+// Classes live as long as the process.
+#define EMULATED_CLASS(NAME, MAKE)         \
+  Class& NAME() {                          \
+    static Class& made = *new Class(MAKE); \
+    return made;                           \
+  }
+EMULATED_CLASS(buffer_class, buffers())
+EMULATED_CLASS(library_class, libraries())
+EMULATED_CLASS(function_class, object_class("MTLFunction"))
+EMULATED_CLASS(pipeline_class, pipelines())
+EMULATED_CLASS(encoder_class, encoders())
+EMULATED_CLASS(command_buffer_class, command_buffers())
+EMULATED_CLASS(queue_class, queues())
+EMULATED_CLASS(device_class, devices())
+EMULATED_CLASS(options_class, compile_options())
+#undef EMULATED_CLASS
+
+namespace {
+Device::Device() : Object(device_class()) {}
+CompileOptions::CompileOptions() : Object(options_class()) {}
+}  // namespace
+
+Object* default_device() {
+  static Object* const device = [] {
+    add_class("MTLCompileOptions", [](Object*, Selector) -> Id { return new CompileOptions; });
+    return new Device;
+  }();
+  return device;
+}
+
+}  // namespace emulated

@@ -1,0 +1,147 @@
+// Buffers, recorded dispatches, and their errors.
+#include "objects.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace emulated {
+
+namespace {
+
+constexpr size_t kZone = 256;
+constexpr unsigned char kZoneByte = 0xff;  // NaN as any float, so that reads show as well
+
+char* allocate(size_t length) {
+  auto* base = static_cast<char*>(::operator new(length + 2 * kZone, std::align_val_t{kZone}));
+  std::memset(base, kZoneByte, length + 2 * kZone);
+  return base + kZone;
+}
+
+bool untouched(const char* zone) {
+  return std::all_of(zone, zone + kZone,
+                     [](char c) { return static_cast<unsigned char>(c) == kZoneByte; });
+}
+
+std::string text(const Triple& t) {
+  return std::to_string(t.x) + " x " + std::to_string(t.y) + " x " + std::to_string(t.z);
+}
+
+}  // namespace
+
+Buffer::Buffer(size_t n) : Object(buffer_class()), length(n), contents(allocate(n)) {}
+Buffer::~Buffer() { ::operator delete(contents - kZone, std::align_val_t{kZone}); }
+bool Buffer::intact() const { return untouched(contents - kZone) && untouched(contents + length); }
+
+Library::Library(std::shared_ptr<Compiled> c) : Object(library_class()), compiled(std::move(c)) {}
+
+Function::Function(std::string kernel_name, const Kernel* k, Library* from, Class& c)
+    : Object(c), name(std::move(kernel_name)), kernel(k), library(from) {}
+
+Worker::Worker()
+    : shared_(std::make_shared<Shared>()), thread_([shared = shared_] { loop(shared); }) {}
+
+Worker::~Worker() {
+  {
+    std::lock_guard lock(shared_->mutex);
+    shared_->closed = true;
+  }
+  shared_->changed.notify_all();
+  if (thread_.get_id() == std::this_thread::get_id())
+    thread_.detach();
+  else
+    thread_.join();
+}
+
+void Worker::add(std::function<void()> work) {
+  {
+    std::lock_guard lock(shared_->mutex);
+    shared_->work.push_back(std::move(work));
+  }
+  shared_->changed.notify_all();
+}
+
+void Worker::loop(const std::shared_ptr<Shared>& shared) {
+  std::unique_lock lock(shared->mutex);
+  for (;;) {
+    shared->changed.wait(lock, [&] { return shared->closed || !shared->work.empty(); });
+    if (shared->work.empty()) return;
+    auto work = std::move(shared->work.front());
+    shared->work.pop_front();
+    lock.unlock();
+    work();
+    work = nullptr;  // may end the worker
+    lock.lock();
+  }
+}
+
+Queue::Queue() : Object(queue_class()) {}
+
+CommandBuffer::CommandBuffer(Queue* q)
+    : Object(command_buffer_class()), queue(q), end(ended.get_future().share()) {}
+
+/// The first error of a recorded dispatch: found before, while it runs, or in the zones after it.
+std::string run_recorded(const Recorded& r) {
+  if (!r.error.empty()) return r.error;
+  std::string error = run(r.dispatch);
+  for (size_t i = 0; i < r.buffers.size() && error.empty(); ++i)
+    if (r.buffers[i] && !r.buffers[i]->intact())
+      error = "[metal] kernel '" + r.dispatch.name + "' wrote outside of buffer " +
+              std::to_string(i) + ", which has " + std::to_string(r.buffers[i]->length) + " bytes";
+  return error;
+}
+
+void CommandBuffer::run() {
+  std::string failed = problem;
+  for (const Recorded& r : recorded) {
+    if (!failed.empty()) break;
+    failed = run_recorded(r);
+  }
+  recorded.clear();
+  if (!failed.empty()) {
+    auto* e = new Error(failed);
+    error = Owner<Error>(e);
+    release(e);
+  }
+  ended.set_value();
+}
+
+Encoder::Encoder(CommandBuffer* to) : Object(encoder_class()), commands(to) {
+  next.buffers.resize(kMaxBuffers);
+  next.constants.resize(kMaxBuffers);
+}
+
+void Encoder::misuse(const std::string& problem) {
+  if (commands->problem.empty()) commands->problem = "[metal] " + problem;
+}
+
+/// The error of a dispatch whose threadgroups or arguments are not as the device needs them.
+std::string refused(const Recorded& r, const std::array<bool, kMaxBuffers>& bound) {
+  const Triple g = r.dispatch.group, all = r.dispatch.grid;
+  const std::string kernel = "[metal] kernel '" + r.dispatch.name + "': ";
+  const size_t threads = size_t{g.x} * g.y * g.z;
+  if (threads == 0 || threads > kMaxThreads)
+    return kernel + "threadgroups of " + text(g) + " threads given; accepted: 1 to " +
+           std::to_string(kMaxThreads) + " threads";
+  if (size_t{all.x} * all.y * all.z == 0) return kernel + "a grid of " + text(all) + " threads given";
+  for (unsigned i = 0; i < kMaxBuffers; ++i) {
+    if ((r.dispatch.kernel->buffers >> i) & 1 && !bound[i])
+      return kernel + "argument " + std::to_string(i) + " is not bound";
+    if ((r.dispatch.kernel->shared >> i) & 1 && r.dispatch.shared_sizes[i] == 0)
+      return kernel + "the size of threadgroup argument " + std::to_string(i) + " is not set";
+  }
+  return {};
+}
+
+void Encoder::dispatch(Triple grid, Triple group) {
+  if (!next.pipeline) return misuse("a dispatch without a pipeline");
+  next.dispatch.kernel = next.pipeline->kernel;
+  next.dispatch.name = next.pipeline->name;
+  next.dispatch.grid = grid;
+  next.dispatch.group = group;
+  next.error = refused(next, bound);
+  commands->recorded.push_back(next);
+}
+
+}  // namespace emulated

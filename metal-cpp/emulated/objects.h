@@ -1,0 +1,116 @@
+// Metal's objects for compute, on the CPU.
+#pragma once
+
+#include <array>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "compiler.h"
+#include "runtime.h"
+#include "threads.h"
+
+namespace emulated {
+
+Class& buffer_class();
+Class& library_class();
+Class& function_class();
+Class& pipeline_class();
+Class& encoder_class();
+Class& command_buffer_class();
+Class& queue_class();
+
+/// MTLBuffer. Memory of the device's own has zones of fixed bytes on both sides, where a write is
+/// an error; new memory holds NaN bytes.
+struct Buffer : Object {
+  explicit Buffer(size_t length);
+  ~Buffer() override;
+  /// Whether the zones are as they were.
+  bool intact() const;
+
+  const size_t length;
+  char* const contents;
+};
+
+/// MTLLibrary.
+struct Library : Object {
+  explicit Library(std::shared_ptr<Compiled> c);
+  const std::shared_ptr<Compiled> compiled;
+};
+
+/// MTLFunction and MTLComputePipelineState.
+struct Function : Object {
+  Function(std::string kernel_name, const Kernel* k, Library* from, Class& c);
+  const std::string name;
+  const Kernel* const kernel;
+  const Owner<Library> library;
+};
+
+/// One recorded dispatch, with what it keeps alive.
+struct Recorded {
+  Dispatch dispatch;
+  std::vector<Owner<Buffer>> buffers;  // by index
+  std::vector<std::shared_ptr<std::vector<char>>> constants;
+  Owner<Function> pipeline;
+  std::string error;  // found while recording
+};
+
+/// A thread that runs command buffers one after another.
+class Worker {
+ public:
+  Worker();
+  /// Ends the thread once it has done all work. The work itself may end its worker.
+  ~Worker();
+  void add(std::function<void()> work);
+
+ private:
+  struct Shared {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::deque<std::function<void()>> work;
+    bool closed = false;
+  };
+  static void loop(const std::shared_ptr<Shared>& shared);
+  const std::shared_ptr<Shared> shared_;
+  std::thread thread_;
+};
+
+/// MTLCommandQueue.
+struct Queue : Object {
+  Queue();
+  Worker worker;
+};
+
+/// MTLCommandBuffer.
+struct CommandBuffer : Object {
+  explicit CommandBuffer(Queue* q);
+  void run();
+
+  const Owner<Queue> queue;
+  std::vector<Recorded> recorded;
+  std::string problem;  // a misuse while recording
+  bool encoding = false, committed = false;
+  std::promise<void> ended;
+  std::shared_future<void> end;
+  Owner<Error> error;
+};
+
+/// MTLComputeCommandEncoder.
+struct Encoder : Object {
+  explicit Encoder(CommandBuffer* to);
+  void dispatch(Triple grid, Triple group);
+  /// Keeps the first misuse, which fails the command buffer.
+  void misuse(const std::string& text);
+
+  const Owner<CommandBuffer> commands;
+  Recorded next;
+  std::array<bool, kMaxBuffers> bound = {};
+};
+
+}  // namespace emulated

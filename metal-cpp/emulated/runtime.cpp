@@ -1,0 +1,212 @@
+// The Objective-C runtime under its public names: lookup of methods, references, pools, strings.
+#include "runtime.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <utility>
+#include <vector>
+
+// Looks a method up and jumps to it, with all registers of arguments as they were.
+#if defined(__x86_64__)
+__asm__(R"(
+.text
+.globl objc_msgSend
+.type objc_msgSend,@function
+objc_msgSend:
+  pushq %rdi
+  pushq %rsi
+  pushq %rdx
+  pushq %rcx
+  pushq %r8
+  pushq %r9
+  subq $8, %rsp
+  call emulated_lookup
+  addq $8, %rsp
+  popq %r9
+  popq %r8
+  popq %rcx
+  popq %rdx
+  popq %rsi
+  popq %rdi
+  jmp *%rax
+.size objc_msgSend,.-objc_msgSend
+)");
+#elif defined(__aarch64__)
+__asm__(R"(
+.text
+.globl objc_msgSend
+.type objc_msgSend,%function
+objc_msgSend:
+  stp x29, x30, [sp, #-96]!
+  stp x0, x1, [sp, #16]
+  stp x2, x3, [sp, #32]
+  stp x4, x5, [sp, #48]
+  stp x6, x7, [sp, #64]
+  str x8, [sp, #80]
+  bl emulated_lookup
+  mov x16, x0
+  ldp x0, x1, [sp, #16]
+  ldp x2, x3, [sp, #32]
+  ldp x4, x5, [sp, #48]
+  ldp x6, x7, [sp, #64]
+  ldr x8, [sp, #80]
+  ldp x29, x30, [sp], #96
+  br x16
+.size objc_msgSend,.-objc_msgSend
+)");
+#else
+#error "Messages of the emulated runtime are written for x86-64 and 64-bit Arm."
+#endif
+
+namespace emulated {
+
+std::atomic<long> Object::alive{0};
+
+void retain(Object* o) { ++o->references; }
+void release(Object* o) {
+  if (--o->references == 0) delete o;
+}
+
+Class object_class(const char* name) {
+  Class c{name, {}};
+  c.add("retain", +[](Object* o, Selector) -> Id { return retain(o), o; });
+  c.add("release", +[](Object* o, Selector) { release(o); });
+  c.add("init", +[](Object* o, Selector) -> Id { return o; });
+  return c;
+}
+
+namespace {
+
+thread_local std::vector<std::vector<Object*>> pools;
+
+Class& string_class() {
+  static Class& c = *new Class([] {
+    Class made = object_class("NSString");
+    made.add("UTF8String", +[](String* s, Selector) { return s->text.c_str(); });
+    made.add("length", +[](String* s, Selector) -> unsigned long { return s->text.size(); });
+    made.add(
+        "initWithBytes:length:encoding:",
+        +[](String* s, Selector, const char* data, unsigned long n, unsigned long) -> Id {
+          s->text.assign(data, n);
+          return s;
+        });
+    return made;
+  }());
+  return c;
+}
+
+Class& error_class() {
+  static Class& c = *new Class([] {
+    Class made = object_class("NSError");
+    made.add("localizedDescription", +[](Error* e, Selector) -> Id { return e->text.get(); });
+    return made;
+  }());
+  return c;
+}
+
+/// A class as an object, which lives as long as the process.
+struct ClassObject {
+  Class methods;
+  Object object{methods};
+};
+
+std::unordered_map<std::string_view, ClassObject*>& classes() {
+  static auto& all = *new std::unordered_map<std::string_view, ClassObject*>;
+  return all;
+}
+
+}  // namespace
+
+Id autorelease(Object* o) {
+  if (pools.empty()) {
+    std::fprintf(stderr, "[metal] an object of %s without a pool on this thread leaks\n",
+                 o->isa->name);
+    return o;
+  }
+  pools.back().push_back(o);
+  return o;
+}
+
+String::String() : String(std::string()) {}
+String::String(std::string s) : Object(string_class()), text(std::move(s)) {}
+
+Error::Error(std::string problem) : Object(error_class()) {
+  auto* s = new String(std::move(problem));
+  text = Owner<String>(s);
+  release(s);
+}
+
+void add_class(const char* name, Id (*alloc)(Object*, Selector)) {
+  auto* c = new ClassObject{{name, {}}};
+  --Object::alive;  // not counted: it stays
+  c->methods.add("alloc", alloc);
+  classes()[name] = c;
+}
+
+Id find_class(const char* name) {
+  static std::once_flag once;
+  std::call_once(once,
+                 [] { add_class("NSString", [](Object*, Selector) -> Id { return new String; }); });
+  const auto found = classes().find(name);
+  return found == classes().end() ? nullptr : &found->second->object;
+}
+
+}  // namespace emulated
+
+using emulated::Object;
+
+extern "C" {
+
+__attribute__((visibility("default"))) void objc_msgSend();
+
+/// The method for a message. An unknown one ends the process, as an uncaught NSException does.
+__attribute__((visibility("hidden"), used)) emulated::Method emulated_lookup(Object* self,
+                                                                             const char* selector) {
+  static const auto nothing = +[]() -> long { return 0; };
+  if (!self) return reinterpret_cast<emulated::Method>(nothing);
+  const auto found = self->isa->methods.find(selector);
+  if (found != self->isa->methods.end()) return found->second;
+  std::fprintf(stderr, "-[%s %s]: unrecognized selector\n", self->isa->name, selector);
+  std::abort();
+}
+
+__attribute__((visibility("default"))) objc::Selector sel_registerName(const char* name) {
+  static std::mutex mutex;
+  static auto& names = *new std::set<std::string>;
+  std::lock_guard lock(mutex);
+  return const_cast<char*>(names.insert(name).first->c_str());
+}
+
+__attribute__((visibility("default"))) objc::Id objc_getClass(const char* name) {
+  emulated::default_device();  // which has the other classes
+  return emulated::find_class(name);
+}
+
+__attribute__((visibility("default"))) void* objc_autoreleasePoolPush() {
+  emulated::pools.emplace_back();
+  return reinterpret_cast<void*>(emulated::pools.size());
+}
+
+/// Ends a pool and those that were begun after it.
+__attribute__((visibility("default"))) void objc_autoreleasePoolPop(void* pool) {
+  const auto depth = reinterpret_cast<size_t>(pool);
+  while (emulated::pools.size() >= depth && depth > 0) {
+    const auto objects = std::move(emulated::pools.back());
+    emulated::pools.pop_back();
+    for (Object* o : objects) emulated::release(o);
+  }
+}
+
+__attribute__((visibility("default"))) objc::Id MTLCreateSystemDefaultDevice() {
+  Object* const device = emulated::default_device();
+  emulated::retain(device);
+  return device;
+}
+
+/// How many objects there are beside classes and the device: what a test finds left over.
+__attribute__((visibility("default"))) long emulated_objects() { return Object::alive - 1; }
+
+}  // extern "C"

@@ -1,0 +1,444 @@
+// Fibers, their order, and what they wait for.
+#include "threads.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <numeric>
+#include <random>
+#include <stdexcept>
+#include <string_view>
+#include <vector>
+
+// Stores the registers that a function must keep on the stack of the caller, the stack pointer in
+// *from, and goes on at `to`, a stack pointer that was stored in the same way.
+extern "C" void emulated_switch(void** from, void* to);
+#if defined(__x86_64__)
+__asm__(R"(
+.text
+.globl emulated_switch
+.hidden emulated_switch
+.type emulated_switch,@function
+emulated_switch:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  ret
+.size emulated_switch,.-emulated_switch
+)");
+constexpr size_t kEntryWord = 6, kFrameWords = 8;
+#elif defined(__aarch64__)
+__asm__(R"(
+.text
+.globl emulated_switch
+.hidden emulated_switch
+.type emulated_switch,%function
+emulated_switch:
+  sub sp, sp, #160
+  stp x19, x20, [sp]
+  stp x21, x22, [sp, #16]
+  stp x23, x24, [sp, #32]
+  stp x25, x26, [sp, #48]
+  stp x27, x28, [sp, #64]
+  stp x29, x30, [sp, #80]
+  stp d8, d9, [sp, #96]
+  stp d10, d11, [sp, #112]
+  stp d12, d13, [sp, #128]
+  stp d14, d15, [sp, #144]
+  mov x9, sp
+  str x9, [x0]
+  mov sp, x1
+  ldp x19, x20, [sp]
+  ldp x21, x22, [sp, #16]
+  ldp x23, x24, [sp, #32]
+  ldp x25, x26, [sp, #48]
+  ldp x27, x28, [sp, #64]
+  ldp x29, x30, [sp, #80]
+  ldp d8, d9, [sp, #96]
+  ldp d10, d11, [sp, #112]
+  ldp d12, d13, [sp, #128]
+  ldp d14, d15, [sp, #144]
+  add sp, sp, #160
+  ret
+.size emulated_switch,.-emulated_switch
+)");
+constexpr size_t kEntryWord = 11, kFrameWords = 20;  // x30 is the twelfth word
+#else
+#error "The emulated device switches stacks on x86-64 and on 64-bit Arm."
+#endif
+
+namespace emulated {
+
+namespace {
+
+/// Order in which threads run between collectives.
+struct Order {
+  enum Kind { even, forward, backward, random } kind = even;
+  std::mt19937 random_bits;
+};
+
+Order order_of_environment() {
+  const char* text = std::getenv("MLX_EMULATION_ORDER");
+  const std::string_view given = text ? text : "even";
+  Order order;
+  if (given == "even") return order;
+  if (given == "forward") return order.kind = Order::forward, order;
+  if (given == "backward") return order.kind = Order::backward, order;
+  char* end = nullptr;
+  order.random_bits.seed(static_cast<unsigned>(std::strtoul(text, &end, 10)));
+  if (given.empty() || *end)
+    throw std::runtime_error("[metal] MLX_EMULATION_ORDER=" + std::string(given) +
+                             " given; accepted: even, forward, backward, or an integer");
+  order.kind = Order::random;
+  return order;
+}
+
+constexpr size_t kStackBytes = size_t{64} << 10;
+
+/// Memory of a fiber's stack, whose pages are taken when they are touched.
+class Stack {
+ public:
+  /// Stacks of successive numbers begin in other sets of the caches.
+  explicit Stack(size_t number)
+      : below_top_(64 + number % 61 * 256),
+        base_(mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                   0)) {
+    if (base_ == MAP_FAILED) throw std::bad_alloc();
+  }
+  Stack(const Stack&) = delete;
+  ~Stack() { munmap(base_, kStackBytes); }
+
+  /// The stack pointer with which a switch enters `function`.
+  void* enter(void (*function)()) const {
+    auto* top = reinterpret_cast<void**>(static_cast<char*>(base_) + kStackBytes - below_top_);
+    void** const frame = top - kFrameWords;
+    std::memset(static_cast<void*>(frame), 0, kFrameWords * sizeof(void*));
+    frame[kEntryWord] = reinterpret_cast<void*>(function);
+    return frame;
+  }
+
+ private:
+  const size_t below_top_;
+  void* const base_;
+};
+
+enum class State : uint8_t { fresh, ready, at_barrier, at_exchange, finished };
+
+/// A threadgroup's threads. A fiber runs fresh threads one after another for as long as they end
+/// without a stop; a thread that stops keeps the fiber.
+class Group {
+ public:
+  explicit Group(Order& order) : order_(order) {}
+
+  void set(const Dispatch& dispatch) { dispatch_ = &dispatch; }
+  /// Runs the threadgroup at a position; an error, or an empty text.
+  std::string run(Triple at);
+
+  void stop(State state, unsigned line = 0);
+  void* shared(unsigned id, size_t bytes, size_t alignment);
+  Collective exchange(uint64_t word, unsigned line);
+  unsigned lane() const { return positions_[running_].lane; }
+
+ private:
+  struct Fiber {
+    explicit Fiber(size_t number) : stack(number) {}
+    Stack stack;
+    void* pointer = nullptr;
+  };
+
+  void place(Triple at);
+  void run_simd(size_t s);
+  /// Runs a lane, or a fresh one and those after it in the list, up to the first stop.
+  void resume(size_t thread);
+  static void fiber_main();
+  Fiber* idle_fiber();
+  const std::vector<size_t>& lanes_of(size_t s);
+  std::string describe(size_t thread, const std::string& problem) const;
+  std::string apart(size_t one, size_t other, const std::string& kind) const;
+  std::string stuck() const;
+  bool release_exchange(size_t s);
+  bool release_barrier();
+
+  Order& order_;
+  const Dispatch* dispatch_ = nullptr;
+  Triple at_{};
+  size_t count_ = 0, running_ = 0;
+  std::vector<Thread> positions_;
+  std::vector<State> states_;
+  std::vector<unsigned> lines_;  // of the collective that a thread waits at
+  std::vector<Fiber*> fiber_of_;
+  std::vector<uint64_t> brought_, result_;
+  std::vector<uint32_t> active_;
+  std::vector<std::unique_ptr<Fiber>> fibers_;
+  std::vector<Fiber*> idle_;
+  std::vector<size_t> lanes_;
+  std::vector<size_t> queue_;  // fresh threads that the running fiber takes next, last one first
+  void* scheduler_ = nullptr;
+  Fiber* current_ = nullptr;
+  std::string error_;
+  std::vector<size_t> shared_at_;
+  size_t shared_used_ = 0;
+  alignas(64) char shared_[kMaxShared];
+};
+
+thread_local Group* group = nullptr;
+constexpr size_t kNowhere = ~size_t{0};
+
+void Group::place(Triple at) {
+  const Triple full = dispatch_->group, grid = dispatch_->grid;
+  const auto cut = [](unsigned i, unsigned size, unsigned all) {
+    return std::min(size, all - i * size);
+  };
+  at_ = at;
+  const Triple size{cut(at.x, full.x, grid.x), cut(at.y, full.y, grid.y),
+                    cut(at.z, full.z, grid.z)};
+  const Triple groups{(grid.x + full.x - 1) / full.x, (grid.y + full.y - 1) / full.y,
+                      (grid.z + full.z - 1) / full.z};
+  count_ = size_t{size.x} * size.y * size.z;
+  positions_.resize(count_);
+  for (unsigned i = 0; i < count_; ++i) {
+    const Triple mine{i % size.x, i / size.x % size.y, i / size.x / size.y};
+    positions_[i] = {dispatch_->buffers.data(),
+                     dispatch_->shared_sizes.data(),
+                     mine,
+                     at,
+                     size,
+                     full,
+                     groups,
+                     grid,
+                     i % kSimdWidth,
+                     i / kSimdWidth};
+  }
+  const size_t simds = (count_ + kSimdWidth - 1) / kSimdWidth;
+  states_.assign(count_, State::fresh);
+  lines_.assign(count_, 0);
+  fiber_of_.assign(count_, nullptr);
+  brought_.assign(simds * kSimdWidth, 0);
+  result_.assign(simds * kSimdWidth, 0);
+  active_.assign(simds, 0);
+  shared_at_.clear();
+  shared_used_ = 0;
+  std::memset(shared_, 0xff, sizeof shared_);  // NaN: nothing is initialised
+  error_.clear();
+}
+
+void* Group::shared(unsigned id, size_t bytes, size_t alignment) {
+  if (shared_at_.size() <= id) shared_at_.resize(id + 1, kNowhere);
+  if (shared_at_[id] == kNowhere) {
+    shared_used_ = (shared_used_ + alignment - 1) / alignment * alignment;
+    if (bytes > kMaxShared - std::min(kMaxShared, shared_used_)) {
+      error_ = describe(running_, std::to_string(shared_used_ + bytes) +
+                                      " bytes of threadgroup memory; at most " +
+                                      std::to_string(kMaxShared) + " are there");
+      stop(State::finished);
+    }
+    shared_at_[id] = shared_used_;
+    shared_used_ += bytes;
+  }
+  return shared_ + shared_at_[id];
+}
+
+void Group::stop(State state, unsigned line) {
+  states_[running_] = state;
+  lines_[running_] = line;
+  fiber_of_[running_] = current_;
+  emulated_switch(&current_->pointer, scheduler_);
+}
+
+Collective Group::exchange(uint64_t word, unsigned line) {
+  const size_t mine = running_;
+  brought_[mine] = word;
+  stop(State::at_exchange, line);
+  const size_t s = mine / kSimdWidth;
+  return {&result_[s * kSimdWidth], active_[s]};
+}
+
+void Group::fiber_main() {
+  for (;;) {
+    Group& g = *group;
+    while (!g.queue_.empty()) {
+      g.running_ = g.queue_.back();
+      g.queue_.pop_back();
+      g.states_[g.running_] = State::ready;
+      g.dispatch_->kernel->run(g.positions_[g.running_]);
+      g.states_[g.running_] = State::finished;
+    }
+    Fiber* const self = g.current_;
+    g.idle_.push_back(self);
+    emulated_switch(&self->pointer, g.scheduler_);
+  }
+}
+
+Group::Fiber* Group::idle_fiber() {
+  if (idle_.empty()) {
+    fibers_.push_back(std::make_unique<Fiber>(fibers_.size()));
+    fibers_.back()->pointer = fibers_.back()->stack.enter(fiber_main);
+    idle_.push_back(fibers_.back().get());
+  }
+  Fiber* const fiber = idle_.back();
+  idle_.pop_back();
+  return fiber;
+}
+
+void Group::resume(size_t thread) {
+  running_ = thread;
+  current_ = states_[thread] == State::fresh ? idle_fiber() : fiber_of_[thread];
+  states_[thread] = State::ready;
+  emulated_switch(&scheduler_, current_->pointer);
+}
+
+/// The threads of a SIMD group in the order in which they run.
+const std::vector<size_t>& Group::lanes_of(size_t s) {
+  const size_t first = s * kSimdWidth, end = std::min(first + kSimdWidth, count_);
+  lanes_.resize(end - first);
+  std::iota(lanes_.begin(), lanes_.end(), first);
+  if (order_.kind == Order::backward) std::reverse(lanes_.begin(), lanes_.end());
+  if (order_.kind == Order::random) std::shuffle(lanes_.begin(), lanes_.end(), order_.random_bits);
+  return lanes_;
+}
+
+/// Runs all lanes of a SIMD group that are able to, up to their next stop.
+void Group::run_simd(size_t s) {
+  const std::vector<size_t>& lanes = lanes_of(s);
+  for (size_t i : lanes)
+    if (states_[i] == State::ready && error_.empty()) resume(i);
+  for (size_t i : lanes) {
+    if (states_[i] != State::fresh || !error_.empty()) continue;
+    queue_.clear();
+    for (auto it = lanes.rbegin(); *it != i; ++it)
+      if (states_[*it] == State::fresh) queue_.push_back(*it);
+    queue_.push_back(i);
+    running_ = i;
+    current_ = idle_fiber();
+    emulated_switch(&scheduler_, current_->pointer);
+  }
+}
+
+/// Lets the lanes of a SIMD group go on that have come to an exchange; true if there were any.
+bool Group::release_exchange(size_t s) {
+  const size_t first = s * kSimdWidth, end = std::min(first + kSimdWidth, count_);
+  uint32_t active = 0;
+  size_t one = kNowhere;
+  for (size_t i = first; i < end; ++i) {
+    if (states_[i] != State::at_exchange) continue;
+    active |= 1u << (i - first);
+    if (one == kNowhere) one = i;
+  }
+  if (active == 0) return false;
+  for (size_t i = first; i < end; ++i) {
+    if (states_[i] == State::finished || lines_[i] == lines_[one]) continue;
+    error_ = apart(one, i, "lane of its SIMD group");
+    return false;
+  }
+  std::copy_n(&brought_[first], kSimdWidth, &result_[first]);
+  active_[s] = active;
+  for (size_t i = first; i < end; ++i)
+    if (states_[i] == State::at_exchange) states_[i] = State::ready;
+  return true;
+}
+
+/// Lets all threads go on if all of them have come to one barrier.
+bool Group::release_barrier() {
+  if (std::any_of(states_.begin(), states_.end(), [](State s) { return s != State::at_barrier; }))
+    return false;
+  const auto other = std::find_if(lines_.begin(), lines_.end(),
+                                  [&](unsigned line) { return line != lines_.front(); });
+  if (other != lines_.end()) {
+    error_ = apart(0, static_cast<size_t>(other - lines_.begin()), "thread of its threadgroup");
+    return false;
+  }
+  std::fill(states_.begin(), states_.end(), State::ready);
+  return true;
+}
+
+/// The error of two threads that wait at different lines.
+std::string Group::apart(size_t one, size_t other, const std::string& kind) const {
+  return describe(one, "waits at line " + std::to_string(lines_[one]) + ", and another " + kind +
+                           " at line " + std::to_string(lines_[other]));
+}
+
+std::string Group::describe(size_t thread, const std::string& problem) const {
+  const auto list = [](Triple t) {
+    return "(" + std::to_string(t.x) + ", " + std::to_string(t.y) + ", " + std::to_string(t.z) +
+           ")";
+  };
+  return "[metal] kernel '" + dispatch_->name + "', threadgroup " + list(at_) + ", thread " +
+         list(positions_[thread].in_group) + ": " + problem;
+}
+
+/// The error of threads of which some wait and none can go on.
+std::string Group::stuck() const {
+  const auto waiting = static_cast<size_t>(
+      std::find(states_.begin(), states_.end(), State::at_barrier) - states_.begin());
+  return describe(waiting, "waits at the barrier of line " + std::to_string(lines_[waiting]) +
+                               ", which other threads ended without");
+}
+
+std::string Group::run(Triple at) {
+  place(at);
+  std::vector<size_t> simds(active_.size());
+  std::iota(simds.begin(), simds.end(), size_t{0});
+  if (order_.kind == Order::backward) std::reverse(simds.begin(), simds.end());
+  const bool in_turns = order_.kind == Order::even || order_.kind == Order::random;
+  for (bool moved = true; moved && error_.empty();) {
+    moved = false;
+    if (order_.kind == Order::random) std::shuffle(simds.begin(), simds.end(), order_.random_bits);
+    for (size_t s : simds) {
+      do {
+        run_simd(s);
+      } while (error_.empty() && release_exchange(s) && (moved = true) && !in_turns);
+      if (!error_.empty()) break;
+    }
+    moved = (error_.empty() && release_barrier()) || moved;
+  }
+  const bool over =
+      std::all_of(states_.begin(), states_.end(), [](State s) { return s == State::finished; });
+  if (error_.empty() && !over) error_ = stuck();
+  return error_;
+}
+
+}  // namespace
+
+const Hooks hooks = {
+    [](unsigned line) { group->stop(State::at_barrier, line); },
+    [](uint64_t word, unsigned line) { return group->exchange(word, line); },
+    [] { return group->lane(); },
+    [](unsigned id, size_t bytes, size_t alignment) { return group->shared(id, bytes, alignment); },
+};
+
+std::string run(const Dispatch& dispatch) {
+  Order order;
+  try {
+    order = order_of_environment();
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+  Group threads(order);
+  threads.set(dispatch);
+  group = &threads;
+  std::string error;
+  const Triple full = dispatch.group, grid = dispatch.grid;
+  for (unsigned z = 0; z * full.z < grid.z && error.empty(); ++z)
+    for (unsigned y = 0; y * full.y < grid.y && error.empty(); ++y)
+      for (unsigned x = 0; x * full.x < grid.x && error.empty(); ++x)
+        error = threads.run({x, y, z});
+  group = nullptr;
+  return error;
+}
+
+}  // namespace emulated
