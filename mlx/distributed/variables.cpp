@@ -36,11 +36,11 @@ Start place_by(const char* rank_name, const char* size_name, const char* local_n
 
 /// The port of rank 0: that of MLX_DISTRIBUTED_PORT, or a default.
 std::string port_or(int otherwise) {
-  const char* name = "MLX_DISTRIBUTED_PORT";
-  const int port = variable(name) ? whole_number(name) : otherwise;
+  const bool given = variable("MLX_DISTRIBUTED_PORT");
+  const int port = given ? whole_number("MLX_DISTRIBUTED_PORT") : otherwise;
   if (port < 1 || port > kHighestPort)
-    fail<ExecutionError>("init", "port ", port, " for rank 0; ", name, " from 1 to ", kHighestPort,
-                         " is accepted");
+    fail<ExecutionError>("init", "port ", port, " for rank 0; MLX_DISTRIBUTED_PORT from 1 to ",
+                         kHighestPort, " is accepted");
   return std::to_string(port);
 }
 
