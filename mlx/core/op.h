@@ -76,6 +76,9 @@ struct OpDef {
   /// their group, in an order that all processes agree on; nodes derived from them run on the
   /// thread's default stream.
   bool communicates = false;
+  /// True for ops whose value another process computes: no input shows what it depends on, and the
+  /// derivative rules say that it has none.
+  bool received = false;
   /// Ops that communicate, and calls of functions with such ops: the place in the order in which
   /// the program asked for them (`next_order`); 0: none.
   uint64_t (*order)(const Attrs* attrs) = nullptr;

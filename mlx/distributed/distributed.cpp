@@ -4,6 +4,7 @@
 #include "mlx/backend/backend.h"
 #include "mlx/core/error.h"
 #include "mlx/core/lines.h"
+#include "mlx/core/trace.h"
 #include "mlx/ops/collective.h"
 
 namespace mlx::core::distributed {
@@ -71,6 +72,10 @@ array recv_like(const array& x, int src, std::optional<Group> g, StreamOrDevice)
 
 void barrier(std::optional<Group> g) {
   const Ref<Channel> c = channel_of(g);
+  if (is_recording())
+    fail<ValueError>("barrier",
+                     "in a function that is compiled or exported, whose calls would not wait; "
+                     "a call before or after it is accepted");
   if (!c) return;
   backend_of(c->queue().device).synchronize(c->queue());
   uint32_t (*number)() = program_line.load();

@@ -21,6 +21,7 @@
 #include "mlx/distributed/nccl.h"
 #include "mlx/distributed/tcp.h"
 #include "mlx/distributed/threads.h"
+#include "mlx/distributed/variables.h"
 
 namespace mlx::core {
 
@@ -59,31 +60,6 @@ World make_world(const char* engine, Ref<Mesh> mesh, bool of_process) {
   std::iota(ranks.begin(), ranks.end(), 0);
   return {engine, make_ref<MeshChannel>(mesh, std::move(ranks), 0, of_process), mesh,
           next_number()};
-}
-
-const char* variable(const char* name) {
-  const char* v = std::getenv(name);
-  return v && *v ? v : nullptr;
-}
-
-/// A number of seconds from a variable, or a default.
-double seconds_of(const char* name, double otherwise) {
-  const char* text = variable(name);
-  if (!text) return otherwise;
-  char* end = nullptr;
-  const double v = std::strtod(text, &end);
-  if (*end || !(v > 0))
-    fail<ExecutionError>("init", name, " = ", text, "; a number of seconds is accepted");
-  return v;
-}
-
-int whole_number(const char* name) {
-  const char* text = variable(name);
-  char* end = nullptr;
-  const long v = std::strtol(text, &end, 10);
-  if (end == text || *end || v < 0 || v > 65535)
-    fail<ExecutionError>("init", name, " = '", text, "'; a rank from 0 is accepted");
-  return static_cast<int>(v);
 }
 
 /// True where the variables of the ring are complete; tells about a missing one.
@@ -130,32 +106,30 @@ World open_mpi(double timeout) {
   return make_world("mpi", std::move(mesh), true);
 }
 
-World open_nccl(double timeout) {
-  const int rank = whole_number("MLX_RANK"), size = whole_number("MLX_WORLD_SIZE");
-  if (rank >= size)
-    fail<ExecutionError>("init", "MLX_RANK = ", rank, " and MLX_WORLD_SIZE = ", size,
-                         "; ranks from 0 to ", size - 1, " are accepted");
-  if (size == 1) return {};
-  const Address first = parse_address(cat(variable("NCCL_HOST_IP"), ":", variable("NCCL_PORT")));
-  const char* token = variable("MLX_DISTRIBUTED_TOKEN");
-  Ref<Mesh> mesh =
-      make_tcp_mesh(connect_by(first, rank, size, token ? token : "", timeout), rank, size);
+/// Of a launch in which all know the address of rank 0: by NCCL, or by TCP alone.
+World open_started(const Start& start, bool nccl, double timeout) {
+  if (start.size == 1) return {};
+  // Ranks of different engines do not meet.
+  const char* engine = nccl ? "nccl" : "ring";
+  const std::string token = cat(engine, " ", start.token);
+  Ref<Mesh> mesh = make_tcp_mesh(connect_by(start.first, start.rank, start.size, token, timeout),
+                                 start.rank, start.size);
   mesh->timeout = timeout;
   mesh->report_after = seconds_of("MLX_DISTRIBUTED_REPORT", mesh->report_after);
-  const int local = variable("MLX_LOCAL_RANK") ? whole_number("MLX_LOCAL_RANK") : rank;
-  return {"nccl", make_nccl_channel(mesh, local), mesh, next_number()};
+  if (!nccl) return make_world(engine, std::move(mesh), true);
+  return {engine, make_nccl_channel(mesh, start.local_rank), mesh, next_number()};
 }
 
-/// True where the variables of NCCL are complete and it can be used; tells why not.
-bool has_nccl(bool strict, bool named) {
-  const char* missing = nullptr;
+/// True where the variables of NCCL are complete.
+bool has_nccl_variables(bool named) {
   for (const char* name : {"NCCL_HOST_IP", "NCCL_PORT", "MLX_WORLD_SIZE", "MLX_RANK"})
-    if (!variable(name)) missing = name;
+    if (!variable(name)) return false;
   // Ranks that are launched with a hostfile use it, unless they ask for NCCL.
-  if (!named && (missing || variable("MLX_HOSTFILE"))) return false;
-  if (missing && strict)
-    fail<ExecutionError>("init", missing, " not set; mlx.launch --backend nccl sets it");
-  if (missing) return false;
+  return named || !variable("MLX_HOSTFILE");
+}
+
+/// True where NCCL can be used; tells why not.
+bool has_nccl(bool strict) {
   const std::string reason = missing_nccl();
   if (reason.empty()) return true;
   if (strict)
@@ -166,16 +140,72 @@ bool has_nccl(bool strict, bool named) {
 }
 
 /// True where MPI is asked for, or its launcher started the process, and a library can be used.
-bool has_mpi(bool strict, bool named) {
+/// `otherwise`: without a library, the ranks meet by other means.
+bool has_mpi(bool strict, bool named, bool otherwise) {
   if (!named && ranks_by_mpi_launcher() == 0) return false;
   const MpiLibrary& mpi = mpi_library();
-  if (mpi.usable || strict) return true;  // or opening it tells why not
+  if (mpi.usable) return true;
+  if (otherwise) return false;
+  if (strict) return true;  // opening it tells why not
   if (ranks_by_mpi_launcher() > 1)
     std::fprintf(stderr,
                  "[mlx] started by MPI, of which no library can be used (%s): a group of "
                  "this process alone\n",
                  mpi.problem.c_str());
   return false;
+}
+
+/// Throws the reason for which a group of others was asked for and there is none; or tells it,
+/// where that is a variable of torchrun.
+void explain_alone(bool strict, const std::string& backend) {
+  const char* missing = missing_of_torchrun();
+  if (missing && strict)
+    fail<ExecutionError>("init", missing,
+                         " not set; torchrun sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT");
+  if (missing && ranks_by_mpi_launcher() == 0)
+    std::fprintf(stderr,
+                 "[mlx] variables of torchrun are set and %s is not: a group of this "
+                 "process alone\n",
+                 missing);
+  if (!strict) return;
+  if (backend == "nccl")
+    for (const char* name : {"NCCL_HOST_IP", "NCCL_PORT", "MLX_WORLD_SIZE", "MLX_RANK"})
+      if (!variable(name))
+        fail<ExecutionError>("init", name, " not set; mlx.launch --backend nccl sets it");
+  if (backend == "any")
+    fail<ExecutionError>("init", "nothing has launched this process; mlx.launch does");
+  fail<ExecutionError>("init", "backend '", backend,
+                       "' is not there; ring connects processes, which mlx.launch starts");
+}
+
+/// The group that the variables of a launcher name; an empty one for a process alone. The order:
+/// variables of this engine, of torchrun, of MPI, of Slurm, which may have started the others.
+World open_world(bool strict, const std::string& backend, double timeout) {
+  const bool any = backend == "any", tcp = any || backend == "ring" || backend == "nccl";
+  auto patience = [&](bool nccl) {
+    const bool own = nccl && variable("MLX_NCCL_TIMEOUT");
+    const char* name = own ? "MLX_NCCL_TIMEOUT" : "MLX_DISTRIBUTED_TIMEOUT";
+    return timeout == 0 ? seconds_of(name, 1800) : timeout;
+  };
+  auto open = [&](const Start& start) {
+    const bool nccl = backend == "nccl" || (any && missing_nccl().empty());
+    if (backend == "nccl" && !has_nccl(strict)) return World{};
+    return open_started(start, nccl, patience(nccl));
+  };
+  if (tcp && backend != "ring" && has_nccl_variables(!any))
+    return has_nccl(strict) ? open_started(start_by_nccl_variables(), true, patience(true))
+                            : World{};
+  const std::optional<Start> torchrun = tcp ? start_by_torchrun() : std::nullopt;
+  const std::optional<Start> slurm = tcp ? start_by_slurm() : std::nullopt;
+  const bool other = torchrun || slurm;
+  const bool ring_variables = variable("MLX_HOSTFILE") && variable("MLX_RANK");
+  if ((any || backend == "ring") && (ring_variables || !other) && has_ring_variables(strict, !any))
+    return open_ring(patience(false));
+  if (torchrun) return open(*torchrun);
+  if ((any || backend == "mpi") && has_mpi(strict, !any, other)) return open_mpi(patience(false));
+  if (slurm) return open(*slurm);
+  explain_alone(strict, backend);
+  return {};
 }
 
 void end_at_exit() { end_all(""); }
@@ -199,28 +229,13 @@ Group init(bool strict, const std::string& backend, double timeout) {
   std::lock_guard lock(r.mutex);
   if (r.world.channel && (backend == "any" || backend == r.world.engine))
     return Group(r.world.channel);
-  const bool any = backend == "any";
-  World made{};
-  const bool nccl = (any || backend == "nccl") && has_nccl(strict, !any);
-  const bool ring = !nccl && (any || backend == "ring") && has_ring_variables(strict, !any);
-  if (nccl || ring || ((any || backend == "mpi") && has_mpi(strict, !any))) {
-    const char* seconds =
-        nccl && variable("MLX_NCCL_TIMEOUT") ? "MLX_NCCL_TIMEOUT" : "MLX_DISTRIBUTED_TIMEOUT";
-    if (timeout == 0) timeout = seconds_of(seconds, 1800);
-    made = nccl ? open_nccl(timeout) : ring ? open_ring(timeout) : open_mpi(timeout);
-    if (!made.channel) return {};
-    static const int registered = std::atexit(end_at_exit);
-    (void)registered;
-    r.world = std::move(made);
-    r.number = r.world.number;
-    return Group(r.world.channel);
-  }
-  if (strict && any)
-    fail<ExecutionError>("init", "nothing has launched this process; mlx.launch does");
-  if (strict)
-    fail<ExecutionError>("init", "backend '", backend,
-                         "' is not there; ring connects processes, which mlx.launch starts");
-  return {};
+  World made = open_world(strict, backend, timeout);
+  if (!made.channel) return {};
+  static const int registered = std::atexit(end_at_exit);
+  (void)registered;
+  r.world = std::move(made);
+  r.number = r.world.number;
+  return Group(r.world.channel);
 }
 
 void end_all(const std::string& failure) noexcept {

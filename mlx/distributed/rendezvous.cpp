@@ -28,7 +28,7 @@ struct Call {
   uint64_t token = 0;
 };
 static_assert(sizeof(Call) == 24);
-using Place = std::array<char, 64>;  ///< "address:port"
+using Place = std::array<char, 272>;  ///< "address:port"; a name has up to 253 characters
 
 constexpr int kCallSeconds = 5;
 
@@ -42,6 +42,22 @@ sockaddr_storage end_of(int fd, bool own) {
 uint32_t port_of(const sockaddr_storage& a) {
   return ntohs(a.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(a).sin6_port
                                        : reinterpret_cast<const sockaddr_in&>(a).sin_port);
+}
+bool is_loopback(const sockaddr* a) {
+  constexpr uint32_t kNetwork = 127;
+  if (a->sa_family == AF_INET6)
+    return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(a)->sin6_addr);
+  return ntohl(reinterpret_cast<const sockaddr_in*>(a)->sin_addr.s_addr) >> 24 == kNetwork;
+}
+/// Whether a name is one of this machine's own address that no other machine can reach, such as
+/// the host's name on systems that give it 127.0.1.1. The address itself, and localhost, mean that
+/// all ranks run here.
+bool is_own_name(const Address& a, const addrinfo& resolved) {
+  return is_loopback(resolved.ai_addr) && a.host != "localhost" && a.host != "::1" &&
+         !a.host.starts_with("127.");
+}
+const char* all_addresses(const addrinfo& resolved) {
+  return resolved.ai_family == AF_INET6 ? "::" : "0.0.0.0";
 }
 std::string host_of(const sockaddr_storage& a) {
   std::array<char, NI_MAXHOST> text{};
@@ -98,7 +114,11 @@ class Meeting {
   /// Rank 0 waits for the calls of all others, then answers them. Its socket listens on, for their
   /// connections.
   void lead(Socket& listener) {
-    listener = listen_at(first_, rank_);
+    AddressList list;
+    resolve(first_, true, list);
+    const bool everywhere = is_own_name(first_, *list.first);
+    listener =
+        listen_at(everywhere ? Address{all_addresses(*list.first), first_.port} : first_, rank_);
     set_place(0, first_.host, port_of(end_of(listener.fd(), true)));
     std::vector<Socket> guests(static_cast<size_t>(size_));
     auto missing = [&] {
@@ -122,7 +142,9 @@ class Meeting {
         fail<CommunicationError>("init", "rank 0 met a process of another launch (rank ", call.rank,
                                  " of ", call.size, "); all ranks need the same variables");
       // A rank that has given up waiting for an answer calls again.
-      set_place(call.rank, host_of(end_of(s.fd(), false)), call.port);
+      const sockaddr_storage from = end_of(s.fd(), false);
+      const bool here = everywhere && is_loopback(reinterpret_cast<const sockaddr*>(&from));
+      set_place(call.rank, here ? first_.host : host_of(from), call.port);
       guests[static_cast<size_t>(call.rank)] = std::move(s);
     }
     for (Socket& s : guests)
@@ -141,7 +163,10 @@ class Meeting {
           why_ = cat(" (", strerror(errno), ")");
           continue;
         }
-        if (!listener) listener = listen_at({host_of(end_of(s.fd(), true)), "0"}, rank_);
+        const bool everywhere = is_own_name(first_, *i);
+        if (!listener)
+          listener = listen_at(
+              {everywhere ? all_addresses(*i) : host_of(end_of(s.fd(), true)), "0"}, rank_);
         mine_.port = port_of(end_of(listener.fd(), true));
         limit_calls(s.fd(), 1);
         if (::send(s.fd(), &mine_, sizeof mine_, MSG_NOSIGNAL) != sizeof mine_) continue;

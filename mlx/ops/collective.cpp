@@ -90,25 +90,26 @@ void CollectiveAttrs::visit(AttrVisitor& v) {
   detail::visit_field(v, "dtype", dtype);
 }
 
-#define MLX_COLLECTIVE(NAME)                                    \
+#define MLX_COLLECTIVE(NAME, RECEIVED)                          \
   constinit const OpDef op_##NAME{.name = #NAME,                \
                                   .kind = OpKind::kernel,       \
                                   .communicates = true,         \
+                                  .received = RECEIVED,         \
                                   .order = order_of_request,    \
                                   .ticket = ticket_of_request,  \
                                   .build = build_collective,    \
                                   .vjp = rules::collective_vjp, \
                                   .jvp = rules::collective_jvp, \
                                   .vmap = rules::collective_vmap};
-MLX_COLLECTIVE(all_sum)
-MLX_COLLECTIVE(all_max)
-MLX_COLLECTIVE(all_min)
-MLX_COLLECTIVE(all_gather)
-MLX_COLLECTIVE(sum_scatter)
-MLX_COLLECTIVE(broadcast)
-MLX_COLLECTIVE(all_to_all)
-MLX_COLLECTIVE(send)
-MLX_COLLECTIVE(recv)
+MLX_COLLECTIVE(all_sum, false)
+MLX_COLLECTIVE(all_max, false)
+MLX_COLLECTIVE(all_min, false)
+MLX_COLLECTIVE(all_gather, false)
+MLX_COLLECTIVE(sum_scatter, false)
+MLX_COLLECTIVE(broadcast, false)
+MLX_COLLECTIVE(all_to_all, false)
+MLX_COLLECTIVE(send, false)
+MLX_COLLECTIVE(recv, true)
 #undef MLX_COLLECTIVE
 
 const char* name_of(Collective kind) {
@@ -166,7 +167,10 @@ array receive(const Shape& shape, Dtype dtype, int src, const Ref<Channel>& chan
   a->dtype = dtype;
   a->order = next_order();
   const array ticket = constant_ticket(ticket_for(*channel, Collective::recv));
-  return make_node(op_recv, shape, dtype, channel->queue(), Ref<const Attrs>(a), ticket);
+  array result = make_node(op_recv, shape, dtype, channel->queue(), Ref<const Attrs>(a), ticket);
+  // A derivative that is being taken finds it, and is refused there.
+  result.node()->trace = current_trace();
+  return result;
 }
 
 }  // namespace mlx::core

@@ -17,7 +17,8 @@ const CollectiveAttrs& of(const Attrs* a) { return *static_cast<const Collective
 
 [[noreturn]] void refuse(Collective kind, const char* what) {
   fail<ValueError>(name_of(kind), what,
-                   " of what goes to one process; a custom_function gives it a rule");
+                   " of an array that goes from one process to another; a custom_function gives it "
+                   "a rule, and stop_gradient keeps derivatives from it");
 }
 
 /// The part of this process of an array that has those of all along its first axis.

@@ -224,6 +224,7 @@ constinit const OpDef op_custom_result{
     .name = "custom_result", .kind = OpKind::view, .view = same_layout};
 
 std::span<Node* const> followed_inputs(const Node& n, Rule rule) {
+  if (n.op == &op_stop_gradient && (rule == Rule::vjp || rule == Rule::jvp)) return {};
   if (n.op != &op_custom) return n.inputs();
   const CustomAttrs& c = custom_of(n.attrs.get());
   bool own = rule == Rule::vjp    ? c.rules->vjp.has_value()

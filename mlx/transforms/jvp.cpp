@@ -92,7 +92,7 @@ std::pair<Arrays, Arrays> jvp(const Function& fun, const Arrays& primals, const 
       in.push_back(graph.carries_derivative(p, n) && !known[at].empty() ? known[at][0] : array());
       any |= static_cast<bool>(in.back());
     }
-    if (!any || !(n->parts || graph.has_derivative(n))) continue;
+    if (!(any || n->op->received) || !(n->parts || graph.has_derivative(n))) continue;
     known[i] = apply_jvp(n, in);
     if (!n->parts && !is_inexact(n->dtype) && known[i][0])
       known[i][0] = astype(known[i][0], n->dtype, stream_of(known[i][0]));

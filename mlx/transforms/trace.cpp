@@ -98,6 +98,7 @@ void Dependents::mark_integers() {
 }
 
 Dependents::Dependents(const Arrays& sources, const Arrays& outputs, Rule rule) {
+  const bool derives = rule == Rule::vjp || rule == Rule::jvp;
   Trace oldest = ~Trace{0};
   for (const array& a : sources) {
     oldest = std::min(oldest, a.node()->trace);
@@ -125,14 +126,15 @@ Dependents::Dependents(const Arrays& sources, const Arrays& outputs, Rule rule) 
         enter(f.inputs[f.next++]);
         continue;
       }
-      if (std::ranges::any_of(f.inputs, [&](const Node* in) { return index(in) >= 0; })) {
+      const bool refuses = derives && f.node->op->received;
+      if (refuses || std::ranges::any_of(f.inputs, [&](auto* in) { return index(in) >= 0; })) {
         index_[f.node] = static_cast<int>(order_.size());
         order_.push_back(f.node);
       }
       stack.pop_back();
     }
   }
-  if (rule == Rule::vjp || rule == Rule::jvp) mark_integers();
+  if (derives) mark_integers();
 }
 
 }  // namespace mlx::core

@@ -37,7 +37,7 @@ Arrays push_forward(const OpDef& op, const RuleArgs& args);
 /// The purpose of a graph traversal.
 enum class Rule : uint8_t { vjp, jvp, vmap, graph };
 /// The inputs that a rule follows; for a function with a user-defined rule, its inputs and not the
-/// nodes inside.
+/// nodes inside; for derivatives none of what `stop_gradient` is applied to.
 std::span<Node* const> followed_inputs(const Node& n, Rule rule);
 
 /// Whether the op computes with integer inputs as with numbers, so that derivatives with respect
@@ -48,7 +48,8 @@ bool differentiates_integers(const OpDef& op);
 class Dependents {
  public:
   Dependents(const Arrays& sources, const Arrays& outputs, Rule rule);
-  /// Nodes that depend on a source, in topological order, sources included.
+  /// Nodes that depend on a source, in topological order, sources included. For derivatives also
+  /// arrays of other processes that were received inside of the transformation, which refuse them.
   const std::vector<Node*>& order() const { return order_; }
   /// The number of sources; they come first in `order`.
   size_t sources() const { return sources_; }

@@ -91,19 +91,6 @@ def test_ties_share_the_gradient():
     assert simulate(check, 2) == [[0.5, 0.0], [0.5, 1.0]]
 
 
-@pytest.mark.parametrize("f", ["send", "recv"])
-def test_no_derivative_of_messages(f):
-    def check():
-        other = 1 - rank()
-        if f == "send":
-            mx.grad(lambda x: dist.send(x, other).sum())(mx.ones(3))
-        else:
-            mx.compile(lambda x: x + dist.recv_like(x, other))(mx.ones(3))
-
-    with pytest.raises(ValueError, match="custom_function" if f == "send" else "compiled"):
-        simulate(check, 2)
-
-
 @pytest.mark.parametrize("axis", [0, 1])
 def test_vmap(axis):
     """Batches equal loops, for every function."""

@@ -102,7 +102,7 @@ def test_environment_variables():
     rooms = (root / "mlx", root / "python" / "src")
     sources = [p for room in rooms for end in ("cpp", "h") for p in room.rglob(f"*.{end}")]
     readers = "getenv|get_var|open_library_of_device|variable|seconds_of|whole_number"
-    read = re.compile(rf'(?:{readers})\("(MLX_\w+)"')
+    read = re.compile(rf'(?:(?:{readers})\(|first_set\(\{{)"(MLX_\w+)"')
     known = {name for source in sources for name in read.findall(source.read_text())}
     assert len(known) > 5
     page = (DOCS / "reference" / "environment.md").read_text()

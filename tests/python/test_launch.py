@@ -1,55 +1,37 @@
 """Processes connected by TCP, and the launcher: values, bits, disagreement, faults, hosts."""
 
-import contextlib
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
-import textwrap
-import time
-from pathlib import Path
 
 import distributed_cases
 import pytest
+from ranks import (
+    ENDS,
+    ENV,
+    ONE_STOPS,
+    all_disagreements,
+    check_disagreements,
+    check_end,
+    check_stop,
+    ended_in_time,
+    free_port,
+    has_ended,
+    kill_launcher,
+    launch,
+    one_ends,
+    run,
+    write,
+)
 
 import mlx.core as mx
 from mlx.launch.__main__ import configure, main, parser
 from mlx.launch.hosts import LaunchError, parse_hosts, read_hostfile
 
 pytestmark = pytest.mark.anywhere
-
-ENV = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "MLX_NUM_THREADS": "1"}
-START = "import os, sys, time, signal\nimport mlx.core as mx\ndist = mx.distributed\n"
-# One write: lines of ranks would mix otherwise.
-START += "def print(*a, **k): os.write(1, (' '.join(map(str, a)) + '\\n').encode())\n"
-START += "group = dist.init(strict=True)\nrank, size = group.rank(), group.size()\n"
-
-
-def write(tmp_path, text):
-    """A script that begins with a group."""
-    script = tmp_path / "script.py"
-    script.write_text(START + textwrap.dedent(text))
-    return str(script)
-
-
-def launch(*arguments, timeout=100, **kwargs):
-    """Run mlx.launch; its status, and what was written."""
-    done = subprocess.run(
-        [sys.executable, "-m", "mlx.launch", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        env={**ENV, **kwargs},
-        stdin=subprocess.DEVNULL,
-    )
-    return done.returncode, done.stdout, done.stderr
-
-
-def run(tmp_path, text, size=2, *options, **kwargs):
-    """Run a script with a number of ranks."""
-    return launch("-n", str(size), *options, write(tmp_path, text), **kwargs)
 
 
 @pytest.mark.parametrize("size", [2, 4, pytest.param(8, marks=pytest.mark.sampled(0, always=True))])
@@ -86,87 +68,23 @@ def test_group(tmp_path):
     ]
 
 
-DISAGREEMENTS = {
-    "kind": ("dist.all_sum(x)", "dist.all_max(x)"),
-    "operation": ("dist.all_sum(x)", "dist.all_gather(x)"),
-    "dtype": ("dist.all_sum(x)", "dist.all_sum(x.astype(mx.int32))"),
-    "count": ("dist.all_sum(x)", "dist.all_sum(mx.ones(9))"),
-    "large": ("dist.all_sum(mx.ones(1 << 20))", "dist.all_sum(mx.ones(1 << 19))"),
-    "one more": ("mx.array(0)", "dist.all_sum(x)"),
-    "order": ("[dist.all_sum(x), dist.all_max(x)]", "[dist.all_max(x), dist.all_sum(x)]"),
-    "not evaluated": ("dist.all_sum(x)", "(dist.all_sum(x), mx.array(0))[1]"),
-}
-
-
 def test_disagreement(tmp_path):
-    """An error on every rank, never a value: each case with new connections."""
-    text = f"""
-    cases = {DISAGREEMENTS!r}
-    for name, (usual, odd) in cases.items():
-        group = dist.init(strict=True)
-        x = mx.ones(8)
-        mx.eval(dist.all_sum(x))
-        try:
-            result = eval(odd if rank == 1 else usual)
-            mx.eval(result)
-            mx.eval(dist.all_sum(x))
-            dist.barrier()
-            print(name, "no error", flush=True)
-        except mx.CommunicationError as e:
-            print(name, "error", flush=True)
-        if name == list(cases)[-1]:
-            break
-        dist._clear_backends()
-    """
-    code, out, err = run(tmp_path, text, 3)
-    assert code == 0, err
-    lines = out.splitlines()
-    assert "no error" not in out
-    for name in DISAGREEMENTS:
-        assert lines.count(f"{name} error") == 3, out
-
-
-ENDS = {
-    "raises": ("raise LookupError('lost it')", 1, "rank 1 ended: LookupError: lost it (script.py:"),
-    "exits": ("sys.exit(7)", 7, "rank 1 ended with status 7"),
-    "is killed": ("os.kill(os.getpid(), signal.SIGKILL)", 137, "rank 1 was ended by SIGKILL"),
-    "leaves": ("os._exit(3)", 3, "rank 1 ended with status 3"),
-}
-
-
-def one_ends(ending):
-    """A program in which rank 1 ends among messages."""
-    return f"""
-    for k in range(20):
-        mx.eval(dist.all_sum(mx.ones(1000) * k))
-        if rank == 1 and k == 10:
-            {ending}
-    """
+    """An error on every rank, never a value."""
+    code, out, err = run(tmp_path, all_disagreements(), 3)
+    assert code in (0, 1), err
+    check_disagreements(out, err, 3)
 
 
 @pytest.mark.parametrize("name", ENDS)
 def test_ending_rank(tmp_path, name):
-    """The others get an error; the launcher's status and last line are those of the first."""
-    ending, status, last = ENDS[name]
-    code, _, err = run(tmp_path, one_ends(ending), 3)
-    assert code == status, err
-    assert err.strip().splitlines()[-1].startswith(f"[mlx.launch] {last}"), err
-    assert err.count("CommunicationError") >= 2
+    result = run(tmp_path, one_ends(ENDS[name][0]), 3)
+    check_end(result, name, 3)
     if name == "raises":
-        assert err.count("rank 1 ended: LookupError: lost it") >= 3
+        assert result[2].count("rank 1 ended: LookupError: lost it") >= 3
 
 
 def test_stopped_rank(tmp_path):
-    """A rank that does nothing: the others raise after the timeout, and it is ended."""
-    text = """
-    mx.eval(dist.all_sum(mx.ones(3)))
-    if rank == 1:
-        os.kill(os.getpid(), signal.SIGSTOP)
-    mx.eval(dist.all_sum(mx.ones(3)))
-    """
-    code, _, err = run(tmp_path, text, 2, "--timeout", "1")
-    assert code == 1
-    assert "no progress for 1 s" in err and "waiting for rank 1" in err
+    check_stop(run(tmp_path, ONE_STOPS, 2, "--timeout", "1"))
 
 
 def test_interrupt(tmp_path):
@@ -316,11 +234,7 @@ def test_nothing_is_left(tmp_path):
     """
     code, out, _ = run(tmp_path, text)
     assert code == 1
-    for pid in out.split():
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(int(pid), 0)
-            state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-            assert state == "Z"
+    assert all(map(has_ended, out.split()))
 
 
 def test_signal(tmp_path):
@@ -339,6 +253,28 @@ def test_signal(tmp_path):
     _, err = process.communicate(timeout=30)
     assert process.returncode == 128 + signal.SIGTERM
     assert "SIGTERM" in err
+
+
+KILLED = """
+import subprocess
+child = subprocess.Popen(["sleep", "1000"])
+if rank == 1:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print(os.getpid(), child.pid, flush=True)
+if rank == 2:
+    os.kill(os.getpid(), signal.SIGSTOP)
+while True:
+    time.sleep(100)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
+@pytest.mark.parametrize("options", [(), ("--tag",)])
+def test_killed_launcher(tmp_path, options):
+    """Ranks, and what they started, end with a launcher that cannot end them itself."""
+    pids = kill_launcher(write(tmp_path, KILLED), *options)
+    assert len(pids) == 6
+    assert ended_in_time(pids)
 
 
 def test_restarts(tmp_path):
@@ -378,13 +314,6 @@ def test_remote(tmp_path):
     )
     assert code == 0, err
     assert out.splitlines() == ["2 b c"] * 2
-
-
-def free_port():
-    """A port with a free one behind it, as far as can be known."""
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return min(s.getsockname()[1], 65000)
 
 
 def test_port_taken(tmp_path, capsys):
@@ -445,80 +374,3 @@ def test_config(tmp_path, capsys):
     assert read_hostfile(str(path)).backend == "ring"
     assert configure(["--over", "thunderbolt"]) == 2
     assert "macOS" in capsys.readouterr().err
-
-
-# --- processes without a launcher
-
-
-def alone(text, **variables):
-    """Run a program; its output and errors."""
-    done = subprocess.run(
-        [sys.executable, "-c", text],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={**ENV, **variables},
-    )
-    return done.returncode, done.stdout + done.stderr
-
-
-INIT = "import mlx.core as mx\ntry:\n    print(mx.distributed.init(strict={}).size())\n"
-INIT += "except Exception as e:\n    print(type(e).__name__, e)"
-# Contents of a hostfile or None, variables, what is printed with strict and without.
-VARIABLES = [
-    (None, {"MLX_RANK": "0"}, "ExecutionError", "1"),
-    (None, {"MLX_HOSTFILE": "/no/such/file"}, "MLX_RANK not set", "MLX_RANK is not"),
-    (None, {"MLX_HOSTFILE": "/no/such/file", "MLX_RANK": "0"}, "cannot be read", "cannot be read"),
-    ("{", {"MLX_RANK": "0"}, "no list", "no list"),
-    ("[3]", {"MLX_RANK": "0"}, "no list of addresses", "no list of addresses"),
-    ('[["127.0.0.1"]]', {"MLX_RANK": "0"}, "address:port", "address:port"),
-    ('[["127.0.0.1:1"]]', {"MLX_RANK": "two"}, "MLX_RANK = 'two'", "MLX_RANK = 'two'"),
-    ('[["127.0.0.1:1"]]', {"MLX_RANK": "1"}, "ranks from 0 to 0", "ranks from 0 to 0"),
-    ('[["127.0.0.1:1"]]', {"MLX_RANK": "0"}, "1", "1"),
-    ('[["127.0.0.1:1"]]', {"MLX_RANK": "0", "MLX_WORLD_SIZE": "2"}, "WORLD_SIZE", "WORLD_SIZE"),
-    ('[["no.such.name.invalid:1"], ["127.0.0.1:1"]]', {"MLX_RANK": "0"}, "no.such", "no.such"),
-]
-
-
-@pytest.mark.parametrize("case", VARIABLES)
-def test_variables(tmp_path, case):
-    content, variables, strict, lenient = case
-    if content is not None:
-        path = tmp_path / "hosts.json"
-        path.write_text(content)
-        variables = {**variables, "MLX_HOSTFILE": str(path)}
-    for flag, text in ((True, strict), (False, lenient)):
-        code, out = alone(INIT.format(flag), **variables)
-        assert code == 0 and text in out, out
-
-
-def test_ranks_do_not_meet(tmp_path):
-    """A rank that is missing, one that is there twice, another hostfile, and a stranger."""
-    port = free_port()
-    path, other = tmp_path / "hosts.json", tmp_path / "other.json"
-    path.write_text(json.dumps([[f"127.0.0.1:{port}"], [f"127.0.0.1:{port + 1}"]]))
-    other.write_text(json.dumps([[f"127.0.0.1:{port}"], [f"127.0.0.1:{port + 2}"]]))
-    settings = {"MLX_HOSTFILE": str(path), "MLX_DISTRIBUTED_TIMEOUT": "1"}
-    for r in "01":
-        _, out = alone(INIT.format(True), MLX_RANK=r, **settings)
-        assert "CommunicationError" in out and f"for rank {1 - int(r)}" in out
-    settings["MLX_DISTRIBUTED_TIMEOUT"] = "20"
-    start = lambda **v: subprocess.Popen(  # noqa: E731
-        [sys.executable, "-c", INIT.format(True)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env={**ENV, **settings, **v},
-    )
-    first = start(MLX_RANK="0")
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)) as s:
-            s.sendall(b"GET / HTTP/1.0\r\n\r\n")  # a stranger
-            break
-        time.sleep(0.05)
-    twice = start(MLX_RANK="0")
-    assert "cannot listen" in twice.communicate(timeout=30)[0]
-    wrong = start(MLX_RANK="1", MLX_HOSTFILE=str(other))
-    assert "another hostfile" in wrong.communicate(timeout=30)[0]
-    assert "another hostfile" in first.communicate(timeout=30)[0]

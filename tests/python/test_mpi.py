@@ -5,7 +5,7 @@ import sys
 
 import distributed_cases
 import pytest
-from test_launch import DISAGREEMENTS, ENV, run
+from ranks import DISAGREEMENTS, ENV, ended_in_time, kill_launcher, run, write
 
 import mlx.core as mx
 from mlx.launch.hosts import Host, LaunchError
@@ -35,6 +35,9 @@ needs_mpi = pytest.mark.skipif(REASON is not None, reason=str(REASON))
 def run_mpi(tmp_path, text, size=2):
     """Run a script with a number of ranks of MPI."""
     return run(tmp_path, text, size, "--backend", "mpi", timeout=100)
+
+
+WAITING = "print(os.getpid(), flush=True)\nwhile True:\n    time.sleep(100)"
 
 
 @needs_mpi
@@ -137,6 +140,15 @@ def test_group(tmp_path):
     assert code == 0, err
     lines = [f"{r} {2 + 2 * (r % 2)} {float((r - 1) % 4)}" for r in range(4)]
     assert sorted(out.splitlines()) == lines
+
+
+@needs_mpi
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
+def test_killed_launcher(tmp_path):
+    """The launcher of MPI is told to end, and ends the ranks."""
+    pids = kill_launcher(write(tmp_path, WAITING), "--backend", "mpi")
+    assert len(pids) == 3
+    assert ended_in_time(pids)
 
 
 def test_commands():

@@ -7,7 +7,16 @@ import os
 
 import pytest
 from processes import EMULATED, SANITIZED
-from test_launch import DISAGREEMENTS, ENDS, launch, one_ends
+from ranks import (
+    ENDS,
+    ONE_STOPS,
+    all_disagreements,
+    check_disagreements,
+    check_end,
+    check_stop,
+    launch,
+    one_ends,
+)
 
 import mlx.core as mx
 from mlx.launch.__main__ import nccl_variables
@@ -103,50 +112,26 @@ def test_overlap_of_groups_and_dtypes(tmp_path):
     assert sorted(out.splitlines()) == [f"{r} {values}" for r in range(2)]
 
 
+CONNECT = (
+    "os.environ['NCCL_PORT'] = str(int(os.environ['NCCL_PORT']) + 1); "
+    "dist.init(strict=True, backend='nccl')"
+)
+
+
 def test_disagreement(tmp_path):
     """An error on every rank, and never a value."""
-    text = f"""
-    for k, (name, (usual, odd)) in enumerate({DISAGREEMENTS!r}.items()):
-        if k:
-            dist._clear_backends()
-        os.environ["NCCL_PORT"] = str(int(os.environ["NCCL_PORT"]) + 1)
-        group = dist.init(strict=True, backend="nccl")
-        x = mx.ones(8)
-        mx.eval(dist.all_sum(x))
-        try:
-            mx.eval(eval(odd if rank == 1 else usual))
-            mx.eval(dist.all_sum(x))
-            dist.barrier()
-            print(name, "no error")
-        except mx.CommunicationError:
-            print(name, "error")
-    """
-    code, out, err = run(tmp_path, text, 2)
+    code, out, err = run(tmp_path, all_disagreements(CONNECT), 2)
     assert code in (0, 1), err
-    assert "no error" not in out
-    for name in DISAGREEMENTS:
-        assert out.splitlines().count(f"{name} error") == 2, out + err
+    check_disagreements(out, err, 2)
 
 
 @pytest.mark.parametrize("name", ["raises", "is killed"])
 def test_ending_rank(tmp_path, name):
-    ending, status, last = ENDS[name]
-    code, _, err = run(tmp_path, one_ends(ending), 2)
-    assert code == status, err
-    assert err.strip().splitlines()[-1].startswith(f"[mlx.launch] {last}"), err
-    assert err.count("CommunicationError") >= 1
+    check_end(run(tmp_path, one_ends(ENDS[name][0]), 2), name, 2)
 
 
 def test_late_rank(tmp_path):
-    text = """
-    mx.eval(dist.all_sum(mx.ones(3)))
-    if rank == 1:
-        os.kill(os.getpid(), signal.SIGSTOP)
-    mx.eval(dist.all_sum(mx.ones(3)))
-    """
-    code, _, err = run(tmp_path, text, 2, "--timeout", "1")
-    assert code == 1
-    assert "no progress for 1 s" in err and "waiting for rank 1" in err
+    check_stop(run(tmp_path, ONE_STOPS, 2, "--timeout", "1"))
 
 
 BROKEN_OFF = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import secrets
@@ -13,6 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from .guard import Guard
 from .hosts import DEFAULT_PORT, Cluster, LaunchError, addresses, parse_hosts, read_hostfile
 from .mpi import run_mpi
 from .processes import Command, Job
@@ -135,10 +137,11 @@ def launch(args: argparse.Namespace) -> int:
             cluster.hosts, arguments, env, args.mpi_arg, os.path.abspath(args.cwd or ".")
         )
     status = 0
-    for _ in range(args.restarts + 1):
-        status = launch_once(args, cluster, arguments, env)
-        if status == 0 or status > 128:
-            break
+    with contextlib.closing(Guard()) as guard:
+        for _ in range(args.restarts + 1):
+            status = launch_once(args, cluster, arguments, env, guard)
+            if status == 0 or status > 128:
+                break
     return status
 
 
@@ -160,7 +163,11 @@ def nccl_variables(cluster: Cluster, port: int | None) -> list[dict[str, str]]:
 
 
 def launch_once(
-    args: argparse.Namespace, cluster: Cluster, arguments: list[str], env: dict[str, str]
+    args: argparse.Namespace,
+    cluster: Cluster,
+    arguments: list[str],
+    env: dict[str, str],
+    guard: Guard,
 ) -> int:
     """Start all ranks and wait for them."""
     nccl = cluster.backend == "nccl"
@@ -191,7 +198,7 @@ def launch_once(
             )
             for rank, host in enumerate(cluster.hosts)
         ]
-        return Job(commands, Path(folder), args.tag).run()
+        return Job(commands, Path(folder), args.tag, guard).run()
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -10,6 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from .guard import ending_with_parent
 from .hosts import Host, LaunchError
 
 
@@ -67,7 +68,13 @@ def run_mpi(
         own.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     with tempfile.TemporaryDirectory(prefix="mlx-launch-") as notes:
         command = mpi_command(mpiexec, hosts, {**env, "MLX_LAUNCH_NOTES": notes}, extra, open_mpi)
-        status = subprocess.run([*command, *arguments], env=own, cwd=cwd, check=False).returncode
+        status = subprocess.run(
+            [*command, *arguments],
+            env=own,
+            cwd=cwd,
+            check=False,
+            preexec_fn=ending_with_parent(),
+        ).returncode
         if status:
             texts = [p.read_text(errors="replace").strip() for p in sorted(Path(notes).iterdir())]
             reason = next(filter(None, texts), f"mpiexec ended with status {status}")

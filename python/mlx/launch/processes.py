@@ -16,6 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import IO
 
+from .guard import Guard, ending_with_parent
 from .hosts import Host
 
 # Seconds that the others have to end by themselves, and after a signal.
@@ -50,6 +51,7 @@ class Command:
             stdout=stdout,
             stderr=None if stdout is None else subprocess.STDOUT,
             start_new_session=True,
+            preexec_fn=ending_with_parent(),
         )
 
     def remote(self) -> str:
@@ -102,8 +104,9 @@ def reason_of(code: int) -> str:
 class Job:
     """All ranks of a launch."""
 
-    def __init__(self, commands: Sequence[Command], notes: Path, tag: bool) -> None:
+    def __init__(self, commands: Sequence[Command], notes: Path, tag: bool, guard: Guard) -> None:
         self.notes = notes
+        self.guard = guard
         self.stop: int | None = None  # the signal that the launcher got
         self.ranks: list[Rank] = []
         self.written = threading.Lock()
@@ -111,8 +114,10 @@ class Job:
             for k, command in enumerate(commands):
                 process = command.start(subprocess.PIPE if tag else None)
                 self.ranks.append(Rank(k, process))
-                if tag:
-                    self._copy_lines(self.ranks[-1])
+                guard.watch(process.pid)
+            # Processes are started while there is no other thread.
+            for rank in self.ranks if tag else []:
+                self._copy_lines(rank)
         except BaseException:
             self._end(signal.SIGKILL)
             raise
@@ -132,6 +137,7 @@ class Job:
             rank.signal(signal.SIGKILL)
             for thread in rank.threads:
                 thread.join(timeout=1)
+        self.guard.forget()
         return self._report()
 
     def _wait(self, until: Callable[[], bool], seconds: float | None = None) -> bool:

@@ -194,7 +194,7 @@ def send(x: array, dst: int, *, group: Group | None = None, stream: StreamOrDevi
         The array `x`.
 
     Raises:
-        ValueError: there is no other process, or none of that rank.
+        ValueError: there is no other process, or none of that rank; a derivative reaches the result.
         CommunicationError: when it is evaluated, where the other process does something else.
     """
 
@@ -213,7 +213,8 @@ def recv(shape: Sequence[int], dtype: Dtype, src: int, *, group: Group | None = 
         The array.
 
     Raises:
-        ValueError: there is no other process, or none of that rank.
+        ValueError: there is no other process, or none of that rank; the function that it is called in
+            is compiled or exported; a derivative reaches the result.
         CommunicationError: when it is evaluated, where the other process does something else.
     """
 
@@ -231,7 +232,8 @@ def recv_like(x: array, src: int, *, group: Group | None = None, stream: StreamO
         The array.
 
     Raises:
-        ValueError: there is no other process, or none of that rank.
+        ValueError: there is no other process, or none of that rank; the function that it is called in
+            is compiled or exported; a derivative reaches the result.
         CommunicationError: when it is evaluated, where the other process does something else.
     """
 
@@ -245,6 +247,7 @@ def barrier(*, group: Group | None = None) -> None:
         group: the group; all processes by default.
 
     Raises:
+        ValueError: the function that it is called in is compiled or exported.
         CommunicationError: a process does something else, or is lost.
 
     Example:
@@ -271,12 +274,12 @@ def init(strict: bool = False, backend: str = 'any', *, all_gather_factory: obje
     Return the group of all processes that were started together.
 
     A launcher describes them by environment variables: `mlx.launch` sets `MLX_HOSTFILE` and
-    `MLX_RANK`, and launchers of MPI set variables of their own. Without them the process is alone, and
-    collectives change nothing. The second call returns the same group.
+    `MLX_RANK`; torchrun, launchers of MPI and srun of Slurm set variables of their own. Without them
+    the process is alone, and collectives change nothing. The second call returns the same group.
 
     Args:
         strict: whether an error is raised if there are no other processes; False by default.
-        backend: the name of an engine: 'ring' or 'mpi'; or 'any', the default.
+        backend: the name of an engine: 'ring', 'mpi' or 'nccl'; or 'any', the default.
         all_gather_factory: accepted with the backend 'jaccl', which is not available.
         timeout: seconds without progress after which a message fails; by default those of
             `MLX_DISTRIBUTED_TIMEOUT`, else 1800.
