@@ -16,6 +16,8 @@ constexpr int kRows = 8, kVectors = 3;
 constexpr int kRows = 6, kVectors = 2;
 #endif
 constexpr int64_t kColumns = kVectors * kLanes;
+constexpr int kAhead = 4;      // units along K for each line that is fetched
+constexpr int64_t kLine = 16;  // units of a line of the cache
 
 // ---- packing -----------------------------------------------------------------------------------
 
@@ -196,54 +198,91 @@ struct MultiplyPairs {
 };
 #endif
 
-#if defined(__ARM_NEON)
-// Rows I to M: a product takes its factor from a lane, which needs no register of its own.
-template <int I, int M, int N>
-MLX_INLINE void multiply_rows(const uint32_t* a, const U32 (&column)[N], F32 (&sum)[M][N]) {
-  const auto factors = (float32x4_t)load<F32>(a + I);
-  constexpr int kEnd = M - I < kLanes ? M - I : kLanes;
-#pragma GCC unroll 4
-  for (int j = 0; j < N; ++j) {
-    const auto x = (float32x4_t)column[j];
-    const auto add = [&](F32& to, auto product) { to = (F32)product((float32x4_t)to); };
-    add(sum[I][j], [&](auto s) { return vfmaq_laneq_f32(s, x, factors, 0); });
-    if constexpr (kEnd > 1)
-      add(sum[I + 1][j], [&](auto s) { return vfmaq_laneq_f32(s, x, factors, 1); });
-    if constexpr (kEnd > 2)
-      add(sum[I + 2][j], [&](auto s) { return vfmaq_laneq_f32(s, x, factors, 2); });
-    if constexpr (kEnd > 3)
-      add(sum[I + 3][j], [&](auto s) { return vfmaq_laneq_f32(s, x, factors, 3); });
-  }
-  if constexpr (I + kLanes < M) multiply_rows<I + kLanes>(a, column, sum);
-}
-#endif
+// Where a register tile finds A: element (i, u) is at data[i * line + u * step]. One stride is 1.
+struct Lines {
+  const uint32_t* data;
+  int64_t line, step;
+};
 
-// c[M, n] (+)= sum over `units` units, n <= N * kLanes.
-template <class Op, int M, int N>
-void register_tile(const uint32_t* a, const uint32_t* b, int64_t units, float* c, int64_t ld,
-                   int64_t n, bool first) {
+// Memory that is fetched to the second cache during a tile of a packed A, `line` units further
+// every kAhead units: far panels are too slow for the tile.
+struct Ahead {
+  const uint32_t* data;
+  int64_t line;
+};
+
+// Rows I to M of a tile, whose units lie `line` apart: `kAlong` if the sum runs along memory.
+template <class Op, bool kAlong, int I, int M, int N>
+MLX_INLINE void multiply_rows(const uint32_t* const (&group)[(M + 2) / 3], int64_t line,
+                              const U32 (&column)[N], F32 (&sum)[M][N]) {
+#if defined(__ARM_NEON)
+  // Factors come from lanes: no register for each.
+  if constexpr (!kAlong && I + kLanes <= M) {
+    const auto factors = (float32x4_t)load<F32>(group[0] + I);
+#pragma GCC unroll 4
+    for (int j = 0; j < N; ++j) {
+      const auto x = (float32x4_t)column[j];
+      const auto add = [&](F32& to, auto product) { to = (F32)product((float32x4_t)to); };
+      add(sum[I][j], [&](auto s) { return vfmaq_laneq_f32(s, x, factors, 0); });
+      add(sum[I + 1][j], [&](auto s) { return vfmaq_laneq_f32(s, x, factors, 1); });
+      add(sum[I + 2][j], [&](auto s) { return vfmaq_laneq_f32(s, x, factors, 2); });
+      add(sum[I + 3][j], [&](auto s) { return vfmaq_laneq_f32(s, x, factors, 3); });
+    }
+    if constexpr (I + kLanes < M) multiply_rows<Op, kAlong, I + kLanes>(group, line, column, sum);
+    return;
+  }
+#endif
+#pragma GCC unroll 16
+  for (int i = I; i < M; ++i) {
+    const U32 x = U32{} + (kAlong ? group[i / 3][(i % 3) * line] : group[0][i]);
+#pragma GCC unroll 4
+    for (int j = 0; j < N; ++j) {
+      sum[i][j] = Op::apply(x, column[j], sum[i][j]);
+    }
+  }
+}
+
+// c[M, n] (+)= sum over `units` units, n <= N * kLanes. A matrix A in place meets a B that is near.
+template <class Op, bool kAlong, int M, int N>
+void register_tile(const Lines& a, const uint32_t* b, int64_t b_step, int64_t units, float* c,
+                   int64_t ld, int64_t n, bool first, const Ahead& next) {
   F32 sum[M][N] = {};
-  for (int64_t u = 0; u < units; ++u) {
+  if constexpr (!kAlong) {
+#pragma GCC unroll 16
+    for (int i = 0; i < M; ++i) {
+#pragma GCC unroll 4
+      for (int j = 0; j < N; ++j) __builtin_prefetch(c + i * ld + j * kLanes, 1);
+    }
+  }
+  // Three rows share a pointer, so that all pointers stay in registers.
+  const uint32_t* group[(M + 2) / 3];
+#pragma GCC unroll 4
+  for (int g = 0; g < (M + 2) / 3; ++g) group[g] = a.data + (kAlong ? 3 * g * a.line : 0);
+  const auto step = [&]() __attribute__((always_inline)) {
     U32 column[N];
 #pragma GCC unroll 4
     for (int j = 0; j < N; ++j) {
       column[j] = load<U32>(b + j * kLanes);
     }
-#if defined(__ARM_NEON)
-    multiply_rows<0>(a, column, sum);
-#else
-#pragma GCC unroll 16
-    for (int i = 0; i < M; ++i) {
-      const U32 x = U32{} + a[i];
+    multiply_rows<Op, kAlong, 0>(group, a.line, column, sum);
+    if constexpr (kAlong) {
 #pragma GCC unroll 4
-      for (int j = 0; j < N; ++j) {
-        sum[i][j] = Op::apply(x, column[j], sum[i][j]);
-      }
+      for (int g = 0; g < (M + 2) / 3; ++g) ++group[g];
+    } else {
+      group[0] += a.step;
     }
-#endif
-    a += kRows;
-    b += kColumns;
+    b += b_step;
+  };
+  int64_t u = 0;
+  if constexpr (!kAlong) {
+    const uint32_t* fetched = next.data;
+    for (; u + kAhead <= units; u += kAhead, fetched += next.line) {
+#pragma GCC unroll 4
+      for (int i = 0; i < kAhead; ++i) step();
+      __builtin_prefetch(fetched, 0, 2);
+    }
   }
+  for (; u < units; ++u) step();
   const int64_t last = n - (N - 1) * kLanes;
 #pragma GCC unroll 16
   for (int i = 0; i < M; ++i) {
@@ -259,32 +298,66 @@ void register_tile(const uint32_t* a, const uint32_t* b, int64_t units, float* c
   }
 }
 
-template <class Op, int M, int N>
-void choose_tile(int64_t m, int64_t vectors, const uint32_t* a, const uint32_t* b, int64_t units,
-                 float* c, int64_t ld, int64_t n, bool first) {
+template <class Op, bool kAlong, int M, int N>
+void choose_tile(int64_t m, int64_t vectors, const Lines& a, const uint32_t* b, int64_t b_step,
+                 int64_t units, float* c, int64_t ld, int64_t n, bool first, const Ahead& next) {
   if constexpr (M > 1) {
     if (m < M) {
-      return choose_tile<Op, M - 1, N>(m, vectors, a, b, units, c, ld, n, first);
+      return choose_tile<Op, kAlong, M - 1, N>(m, vectors, a, b, b_step, units, c, ld, n, first,
+                                               next);
     }
   }
   if constexpr (N > 1) {
     if (vectors < N) {
-      return choose_tile<Op, M, N - 1>(m, vectors, a, b, units, c, ld, n, first);
+      return choose_tile<Op, kAlong, M, N - 1>(m, vectors, a, b, b_step, units, c, ld, n, first,
+                                               next);
     }
   }
-  register_tile<Op, M, N>(a, b, units, c, ld, n, first);
+  register_tile<Op, kAlong, M, N>(a, b, b_step, units, c, ld, n, first, next);
+}
+
+// All rows by the columns of one panel of B. The next panel, from `next` on, is fetched to the
+// second cache meanwhile.
+template <class Op, bool kAlong>
+void panel_product(const GemmFactor& a, const uint32_t* b, int64_t b_step, int64_t m, int64_t n,
+                   int64_t units, float* acc, int64_t ld, bool first, Ahead next) {
+  for (int64_t i = 0; i < m; i += kRows) {
+    const Lines lines = {a.data + i / kRows * a.panel, a.line, a.step};
+    choose_tile<Op, kAlong, kRows, kVectors>(smaller(kRows, m - i), (n + kLanes - 1) / kLanes,
+                                             lines, b, b_step, units, acc + i * ld, ld, n, first,
+                                             next);
+    next.data += units / kAhead * next.line;
+  }
 }
 
 template <class Op>
 void tile(const uint32_t* a, int64_t a_units, const uint32_t* b, int64_t b_units, int64_t m,
           int64_t n, int64_t begin, int64_t end, float* acc, int64_t ld, bool first) {
+  const GemmFactor rows = {a + begin * kRows, a_units * kRows, 1, kRows};
+  for (int64_t j = 0; j < n; j += kColumns) {
+    panel_product<Op, false>(rows, b + j * b_units + begin * kColumns, kColumns, m,
+                             smaller(kColumns, n - j), end - begin, acc + j, ld, first,
+                             {b + (j + kColumns) * b_units + begin * kColumns, kLine});
+  }
+}
+
+void strided_tile(const GemmFactor& a, const GemmFactor& b, int64_t m, int64_t n, int64_t units,
+                  float* acc, int64_t ld, bool first, uint32_t* edge) {
+  const auto product =
+      a.line == 1 ? panel_product<MultiplyFloats, false> : panel_product<MultiplyFloats, true>;
+  const bool packed = b.panel != kColumns;
   for (int64_t j = 0; j < n; j += kColumns) {
     const int64_t columns = smaller(kColumns, n - j);
-    for (int64_t i = 0; i < m; i += kRows) {
-      choose_tile<Op, kRows, kVectors>(
-          smaller(kRows, m - i), (columns + kLanes - 1) / kLanes, a + i * a_units + begin * kRows,
-          b + j * b_units + begin * kColumns, end - begin, acc + i * ld + j, ld, columns, first);
+    const uint32_t* panel = b.data + j / kColumns * b.panel;
+    int64_t step = b.step;
+    // Vectors of a matrix that is read in place end with its columns: the last ones are padded.
+    if (!packed && columns % kLanes != 0) {
+      pack<FromF32>(panel, 1, step, columns, units, kColumns, edge);
+      panel = edge;
+      step = kColumns;
     }
+    product(a, panel, step, m, columns, units, acc + j, ld, first,
+            {packed ? panel + b.panel : panel, packed ? kLine : 0});
   }
 }
 
@@ -372,6 +445,7 @@ constinit const GemmKernels gemm_kernels = {
              nullptr
 #endif
     },
+    .strided_tile = strided_tile,
     .store = {store_tile<ToF32>, store_tile<ToF16>, store_tile<ToBF16>},
     .dot = {dot_rows<GemmSource::f32>, dot_rows<GemmSource::f16>, dot_rows<GemmSource::bf16>,
 #if defined(__AVX512BF16__)
