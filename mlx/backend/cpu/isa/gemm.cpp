@@ -16,8 +16,6 @@ constexpr int kRows = 8, kVectors = 3;
 constexpr int kRows = 6, kVectors = 2;
 #endif
 constexpr int64_t kColumns = kVectors * kLanes;
-constexpr int kAhead = 4;      // units along K for each line that is fetched
-constexpr int64_t kLine = 16;  // units of a line of the cache
 
 // ---- packing -----------------------------------------------------------------------------------
 
@@ -204,13 +202,6 @@ struct Lines {
   int64_t line, step;
 };
 
-// Memory that is fetched to the second cache during a tile of a packed A, `line` units further
-// every kAhead units: far panels are too slow for the tile.
-struct Ahead {
-  const uint32_t* data;
-  int64_t line;
-};
-
 // Rows I to M of a tile, whose units lie `line` apart: `kAlong` if the sum runs along memory.
 template <class Op, bool kAlong, int I, int M, int N>
 MLX_INLINE void multiply_rows(const uint32_t* const (&group)[(M + 2) / 3], int64_t line,
@@ -242,23 +233,16 @@ MLX_INLINE void multiply_rows(const uint32_t* const (&group)[(M + 2) / 3], int64
   }
 }
 
-// c[M, n] (+)= sum over `units` units, n <= N * kLanes. A matrix A in place meets a B that is near.
+// c[M, n] (+)= sum over `units` units, n <= N * kLanes.
 template <class Op, bool kAlong, int M, int N>
 void register_tile(const Lines& a, const uint32_t* b, int64_t b_step, int64_t units, float* c,
-                   int64_t ld, int64_t n, bool first, const Ahead& next) {
+                   int64_t ld, int64_t n, bool first) {
   F32 sum[M][N] = {};
-  if constexpr (!kAlong) {
-#pragma GCC unroll 16
-    for (int i = 0; i < M; ++i) {
-#pragma GCC unroll 4
-      for (int j = 0; j < N; ++j) __builtin_prefetch(c + i * ld + j * kLanes, 1);
-    }
-  }
   // Three rows share a pointer, so that all pointers stay in registers.
   const uint32_t* group[(M + 2) / 3];
 #pragma GCC unroll 4
   for (int g = 0; g < (M + 2) / 3; ++g) group[g] = a.data + (kAlong ? 3 * g * a.line : 0);
-  const auto step = [&]() __attribute__((always_inline)) {
+  for (int64_t u = 0; u < units; ++u) {
     U32 column[N];
 #pragma GCC unroll 4
     for (int j = 0; j < N; ++j) {
@@ -272,17 +256,7 @@ void register_tile(const Lines& a, const uint32_t* b, int64_t b_step, int64_t un
       group[0] += a.step;
     }
     b += b_step;
-  };
-  int64_t u = 0;
-  if constexpr (!kAlong) {
-    const uint32_t* fetched = next.data;
-    for (; u + kAhead <= units; u += kAhead, fetched += next.line) {
-#pragma GCC unroll 4
-      for (int i = 0; i < kAhead; ++i) step();
-      __builtin_prefetch(fetched, 0, 2);
-    }
   }
-  for (; u < units; ++u) step();
   const int64_t last = n - (N - 1) * kLanes;
 #pragma GCC unroll 16
   for (int i = 0; i < M; ++i) {
@@ -300,33 +274,28 @@ void register_tile(const Lines& a, const uint32_t* b, int64_t b_step, int64_t un
 
 template <class Op, bool kAlong, int M, int N>
 void choose_tile(int64_t m, int64_t vectors, const Lines& a, const uint32_t* b, int64_t b_step,
-                 int64_t units, float* c, int64_t ld, int64_t n, bool first, const Ahead& next) {
+                 int64_t units, float* c, int64_t ld, int64_t n, bool first) {
   if constexpr (M > 1) {
     if (m < M) {
-      return choose_tile<Op, kAlong, M - 1, N>(m, vectors, a, b, b_step, units, c, ld, n, first,
-                                               next);
+      return choose_tile<Op, kAlong, M - 1, N>(m, vectors, a, b, b_step, units, c, ld, n, first);
     }
   }
   if constexpr (N > 1) {
     if (vectors < N) {
-      return choose_tile<Op, kAlong, M, N - 1>(m, vectors, a, b, b_step, units, c, ld, n, first,
-                                               next);
+      return choose_tile<Op, kAlong, M, N - 1>(m, vectors, a, b, b_step, units, c, ld, n, first);
     }
   }
-  register_tile<Op, kAlong, M, N>(a, b, b_step, units, c, ld, n, first, next);
+  register_tile<Op, kAlong, M, N>(a, b, b_step, units, c, ld, n, first);
 }
 
-// All rows by the columns of one panel of B. The next panel, from `next` on, is fetched to the
-// second cache meanwhile.
+// All rows by the columns of one panel of B.
 template <class Op, bool kAlong>
 void panel_product(const GemmFactor& a, const uint32_t* b, int64_t b_step, int64_t m, int64_t n,
-                   int64_t units, float* acc, int64_t ld, bool first, Ahead next) {
+                   int64_t units, float* acc, int64_t ld, bool first) {
   for (int64_t i = 0; i < m; i += kRows) {
     const Lines lines = {a.data + i / kRows * a.panel, a.line, a.step};
     choose_tile<Op, kAlong, kRows, kVectors>(smaller(kRows, m - i), (n + kLanes - 1) / kLanes,
-                                             lines, b, b_step, units, acc + i * ld, ld, n, first,
-                                             next);
-    next.data += units / kAhead * next.line;
+                                             lines, b, b_step, units, acc + i * ld, ld, n, first);
   }
 }
 
@@ -336,8 +305,7 @@ void tile(const uint32_t* a, int64_t a_units, const uint32_t* b, int64_t b_units
   const GemmFactor rows = {a + begin * kRows, a_units * kRows, 1, kRows};
   for (int64_t j = 0; j < n; j += kColumns) {
     panel_product<Op, false>(rows, b + j * b_units + begin * kColumns, kColumns, m,
-                             smaller(kColumns, n - j), end - begin, acc + j, ld, first,
-                             {b + (j + kColumns) * b_units + begin * kColumns, kLine});
+                             smaller(kColumns, n - j), end - begin, acc + j, ld, first);
   }
 }
 
@@ -345,19 +313,17 @@ void strided_tile(const GemmFactor& a, const GemmFactor& b, int64_t m, int64_t n
                   float* acc, int64_t ld, bool first, uint32_t* edge) {
   const auto product =
       a.line == 1 ? panel_product<MultiplyFloats, false> : panel_product<MultiplyFloats, true>;
-  const bool packed = b.panel != kColumns;
   for (int64_t j = 0; j < n; j += kColumns) {
     const int64_t columns = smaller(kColumns, n - j);
     const uint32_t* panel = b.data + j / kColumns * b.panel;
     int64_t step = b.step;
     // Vectors of a matrix that is read in place end with its columns: the last ones are padded.
-    if (!packed && columns % kLanes != 0) {
+    if (b.panel == kColumns && columns % kLanes != 0) {
       pack<FromF32>(panel, 1, step, columns, units, kColumns, edge);
       panel = edge;
       step = kColumns;
     }
-    product(a, panel, step, m, columns, units, acc + j, ld, first,
-            {packed ? panel + b.panel : panel, packed ? kLine : 0});
+    product(a, panel, step, m, columns, units, acc + j, ld, first);
   }
 }
 
