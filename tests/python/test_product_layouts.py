@@ -200,3 +200,41 @@ def test_products_agree_however_they_are_run(product, dtype, backend):
         # rounds by (docs/adr/0018).
         found = [f for f in found if not f.startswith("constant, ")]
     assert not found, f"{len(found)}:\n" + "\n".join(found[:30])
+
+
+SIZES = [(20, 16, 5), (70, 33, 65), (65, 80, 400), (201, 50, 385), (144, 300, 24), (77, 129, 1024)]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("m, n, k", SIZES)
+def test_factors_in_place_and_packed_give_equal_bits(m, n, k, threads, backend):
+    """Small factors are read where they are, unless no axis is dense: then they are packed."""
+    if backend == "gpu":
+        pytest.skip("the GPU's library rounds by the memory order of its operands")
+    of_left = [dense, rows_sliced, transposed, reversed_]
+    of_right = [dense, rows_sliced] + ([transposed] if m > 64 else [])  # a dot product up to there
+    former = mx.get_num_threads()
+    try:
+        mx.set_num_threads(threads)
+        for left in of_left:
+            for right in of_right:
+                a, b = (
+                    view(arrays[0].astype(mx.float32))
+                    for arrays, view in (left((m, k), 1), right((k, n), 2))
+                )
+                mx.eval(a, b)
+                packed = [mx.zeros((2 * x.shape[0], 2 * x.shape[1])) for x in (a, b)]
+                for x, around in zip((a, b), packed, strict=True):
+                    around[::2, ::2] = x
+                mx.eval(packed)
+                expected = packed[0][::2, ::2] @ packed[1][::2, ::2]
+                assert same(a @ b, expected), f"{left.__name__}, {right.__name__}"
+                addend = mx.full((m, n), 0.5)
+                fused = mx.addmm(addend, a, b, 2.0, -1.0)
+                assert same(
+                    fused, mx.addmm(addend, packed[0][::2, ::2], packed[1][::2, ::2], 2.0, -1.0)
+                )
+                exact = np.array(a).astype(np.float64) @ np.array(b).astype(np.float64)
+                assert np.abs(np.array(expected) - exact).max() < 1e-6 * k
+    finally:
+        mx.set_num_threads(former)

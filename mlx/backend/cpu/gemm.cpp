@@ -1,11 +1,11 @@
 // Blocking, threading and memory of the matrix products; the arithmetic is in isa/gemm*.cpp.
 //
-// Three algorithms, chosen by shape and layout alone: products with few rows read the weights in
-// place (dot along K, axpy along N); products with a moderate number of rows pack B block by block
-// in the task that uses it; large ones pack A and B once for all tasks. bfloat16 goes to
-// gemm_tiles.h where a unit for tiles is in use. In all of them a sum runs
-// along K in the same order for any division into tasks, so tasks may depend on the number of
-// threads.
+// Products with few rows read the weights in place (dot along K, axpy along N). The others are
+// computed by register tiles, whose factors are packed or, in float32, in place where they stay in
+// the second cache: with a moderate number of rows each task packs its part of B block by block;
+// large ones pack A and B once for all tasks. bfloat16 goes to gemm_tiles.h where a unit for tiles
+// is in use. In all of them a sum runs along K in the same order for any division into tasks, so
+// tasks may depend on the number of threads.
 #include "mlx/backend/cpu/gemm.h"
 
 #include <algorithm>
@@ -33,6 +33,8 @@ constexpr int64_t kOwnBRows = 192;      // up to this many rows each task packs 
 constexpr int64_t kBlockUnits = 384;    // units along K per block, sized for the caches
 constexpr int64_t kTaskRows = 144;
 constexpr int64_t kTaskColumns = 256;
+constexpr int64_t kPageSize = 4096;
+constexpr int64_t kFewColumns = 128;  // of which A is not packed, whatever its stride
 constexpr int64_t kSuperSide = 4096;  // bounds the packed copies to 64 MiB each
 constexpr int64_t kSuperUnits = 4096;
 constexpr int64_t kDotColumns = 128;
@@ -191,6 +193,19 @@ void axpy_product(const Gemm& g) {
 
 // ---- blocked products --------------------------------------------------------------------------
 
+// True if tiles read A in place: rows that do not all fall into the same sets of the caches, unless
+// they are read once or twice, or columns of a small matrix.
+bool rows_in_place(const Gemm& g) {
+  const int64_t size = element_size(g.type);
+  if (g.a.col == 1) return g.a.row * size % kPageSize != 0 || g.n <= kFewColumns;
+  return g.a.row == 1 && g.m * g.k * size <= static_cast<int64_t>(l2_size());
+}
+
+// The same of B, whose columns stay near from one row of tiles to the next.
+bool columns_in_place(const Gemm& g) {
+  return g.b.col == 1 && g.n * g.k * element_size(g.type) <= static_cast<int64_t>(l2_size());
+}
+
 // A part of the product whose rows and columns are packed together. Positions are relative to the
 // part unless they start with `g`.
 class Part {
@@ -203,6 +218,8 @@ class Part {
         columns_(columns),
         panels_(g.type),
         own_b_(g.m <= kOwnBRows),
+        b_in_place_(panels_.source() == GemmSource::f32 && columns_in_place(g)),
+        a_in_place_(panels_.source() == GemmSource::f32 && !packs_b() && rows_in_place(g)),
         in_place_(g.out_type == GemmOutput::f32 && g.out.col == 1 && g.epilogue.alpha == 1 &&
                   g.epilogue.addend.data == nullptr) {}
 
@@ -211,8 +228,8 @@ class Part {
     const int64_t longest = std::min(units, kSuperUnits);
     const bool several = units > kSuperUnits;
     const int64_t width = round_up(columns_, panels_.columns());
-    const Scratch a(bytes(round_up(rows_, panels_.rows()) * longest));
-    const Scratch b(bytes(own_b_ ? 0 : width * longest));
+    const Scratch a(bytes(a_in_place_ ? 0 : round_up(rows_, panels_.rows()) * longest));
+    const Scratch b(bytes(packs_b() ? width * longest : 0));
     const Scratch sums(bytes(several && !in_place_ ? rows_ * width : 0));
     a_ = a.get<uint32_t>();
     b_ = b.get<uint32_t>();
@@ -228,6 +245,9 @@ class Part {
   }
 
  private:
+  /// True if the panels of B are packed once for all tasks.
+  bool packs_b() const { return !own_b_ && !b_in_place_; }
+
   static size_t bytes(int64_t cells) { return static_cast<size_t>(cells) * sizeof(float); }
 
   // Elements along K from unit `u`, at most `units` units.
@@ -249,36 +269,44 @@ class Part {
   void pack_operands() const {
     constexpr double ns_per_unit = 0.3;
     const int64_t mr = panels_.rows(), nr = panels_.columns();
-    const int64_t of_a = ceil_div(rows_, mr), of_b = own_b_ ? 0 : ceil_div(columns_, nr);
+    const int64_t of_a = a_in_place_ ? 0 : ceil_div(rows_, mr);
+    const int64_t of_b = packs_b() ? ceil_div(columns_, nr) : 0;
     const auto pack = [&](int64_t begin, int64_t end) {
       if (begin < of_a) pack_a(begin * mr, std::min(rows_, end * mr));
       if (end <= of_a) return;
       const int64_t column = std::max<int64_t>(0, begin - of_a) * nr;
       pack_b(column, std::min(columns_, (end - of_a) * nr), 0, units_, b_ + column * units_);
     };
-    const int64_t lines = rows_ + (own_b_ ? 0 : columns_);
+    const int64_t lines = (of_a > 0 ? rows_ : 0) + (of_b > 0 ? columns_ : 0);
     parallel_for(of_a + of_b, 1, pack,
                  ns_per_unit * static_cast<double>(units_) * static_cast<double>(lines));
   }
 
-  void run_tasks() const {
-    int64_t rows = own_b_ ? rows_ : round_up(kTaskRows, panels_.rows());
-    int64_t columns = round_up(kTaskColumns, panels_.columns());
+  /// Rows and columns of a task: even parts, and enough of them for all threads.
+  std::pair<int64_t, int64_t> task_size() const {
+    const int64_t mr = panels_.rows(), nr = panels_.columns();
+    const auto even = [](int64_t all, int64_t most, int64_t panel) {
+      return round_up(ceil_div(all, ceil_div(all, most)), panel);
+    };
+    const bool whole = own_b_ && !b_in_place_;  // each task of a column packs the same part of B
+    int64_t rows = whole ? rows_ : even(rows_, kTaskRows, mr);
+    int64_t columns = even(columns_, kTaskColumns, nr);
     const auto tasks = [&] { return ceil_div(rows_, rows) * ceil_div(columns_, columns); };
-    const int64_t enough = in_parallel() ? 1 : 4 * num_threads();
-    while (tasks() < enough && columns > 2 * panels_.columns()) {
-      columns = round_up(columns / 2, panels_.columns());
-    }
-    while (!own_b_ && tasks() < enough && rows > 2 * panels_.rows()) {
-      rows = round_up(rows / 2, panels_.rows());
-    }
+    const int64_t enough = in_parallel() || num_threads() == 1 ? 1 : 4 * num_threads();
+    while (tasks() < enough && columns > nr) columns = round_up(columns / 2, nr);
+    while (!whole && tasks() < enough && rows > 2 * mr) rows = round_up(rows / 2, mr);
+    return {rows, columns};
+  }
+
+  void run_tasks() const {
+    const auto [rows, columns] = task_size();
     const int64_t down = ceil_div(rows_, rows);
     const double share = static_cast<double>(rows_) * static_cast<double>(columns_) /
                          (static_cast<double>(g_.m) * static_cast<double>(g_.n));
     parallel_for(
-        tasks(), 1,
-        [&](int64_t begin, int64_t end) {
-          const Scratch own(bytes(own_b_ ? columns * kBlockUnits : 0));
+        down * ceil_div(columns_, columns), 1,
+        [&, rows = rows, columns = columns](int64_t begin, int64_t end) {
+          const Scratch own(bytes(packs_b() ? 0 : columns * kBlockUnits));
           const Scratch acc(bytes(in_place_ || sums_ ? 0 : rows * columns));
           for (int64_t t = begin; t < end; ++t) {
             const int64_t i = t % down * rows, j = t / down * columns;
@@ -300,16 +328,10 @@ class Part {
     }
     for (int64_t u = 0; u < units_; u += kBlockUnits) {
       const int64_t block = std::min(kBlockUnits, units_ - u);
-      const uint32_t* b = own_b_ ? own_b : b_ + j * units_;
-      if (own_b_) {
-        pack_b(j, j + columns, u, block, own_b);
-      }
+      if (own_b_ && !b_in_place_) pack_b(j, j + columns, u, block, own_b);
       for (int64_t r = 0; r < rows; r += kTaskRows) {
-        // The panels of B start at the block if the task packed them, else at the start of B.
-        const uint32_t* a = a_ + (i + r) * units_;
-        panels_.multiply(a + (own_b_ ? u * panels_.rows() : 0), units_, b, own_b_ ? block : units_,
-                         std::min(kTaskRows, rows - r), columns, own_b_ ? 0 : u,
-                         own_b_ ? block : u + block, acc + r * ld, ld, begin_ + u == 0);
+        multiply(i + r, j, std::min(kTaskRows, rows - r), columns, u, block, own_b, acc + r * ld,
+                 ld);
       }
     }
     if (last_ && !in_place_) {
@@ -317,10 +339,31 @@ class Part {
     }
   }
 
+  /// acc (+)= the rows from `i` on by the columns from `j` on, over a block of units.
+  void multiply(int64_t i, int64_t j, int64_t rows, int64_t columns, int64_t u, int64_t block,
+                uint32_t* own, float* acc, int64_t ld) const {
+    const int64_t mr = panels_.rows(), nr = panels_.columns();
+    const bool own_b = own_b_ && !b_in_place_, first = begin_ + u == 0;
+    // The panels of B start at the block if the task packed them, else at the start of B.
+    const uint32_t* b = own_b ? own : b_ + j * units_;
+    if (!a_in_place_ && !b_in_place_) {
+      return panels_.multiply(a_ + i * units_ + (own_b ? u * mr : 0), units_, b,
+                              own_b ? block : units_, rows, columns, own_b ? 0 : u,
+                              own_b ? block : u + block, acc, ld, first);
+    }
+    const auto at = [](const void* p) { return static_cast<const uint32_t*>(p); };
+    GemmFactor left = {a_ + i * units_ + u * mr, mr * units_, 1, mr};
+    if (a_in_place_)
+      left = {at(operand_at(g_, g_.a, row_ + i, begin_ + u)), mr * g_.a.row, g_.a.row, g_.a.col};
+    GemmFactor right = {b + (own_b ? 0 : u * nr), nr * (own_b ? block : units_), 1, nr};
+    if (b_in_place_) right = {at(operand_at(g_, g_.b, begin_ + u, column_ + j)), nr, 1, g_.b.row};
+    gemm_kernels().strided_tile(left, right, rows, columns, block, acc, ld, first, own);
+  }
+
   const Gemm& g_;
   int64_t row_, column_, rows_, columns_;
   GemmPanels panels_;
-  bool own_b_, in_place_;
+  bool own_b_, b_in_place_, a_in_place_, in_place_;
   uint32_t *a_ = nullptr, *b_ = nullptr;
   float* sums_ = nullptr;
   int64_t sums_ld_ = 0;
@@ -382,7 +425,7 @@ void gemm(const Gemm& product) {
   if (g.m <= (tiles ? kDotRowsTiles : kDotRows) && g.b.row == 1) {
     return dot_product(g);
   }
-  const bool tiny = g.n * g.k <= kTinyWeights;
+  const bool tiny = source != GemmSource::f32 && g.n * g.k <= kTinyWeights;
   if (g.m <= (tiny ? kDotRows : axpy_rows(source)) && g.b.col == 1) {
     return axpy_product(g);
   }

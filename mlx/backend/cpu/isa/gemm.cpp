@@ -196,53 +196,66 @@ struct MultiplyPairs {
 };
 #endif
 
+// Where a register tile finds A: element (i, u) is at data[i * line + u * step]. One stride is 1.
+struct Lines {
+  const uint32_t* data;
+  int64_t line, step;
+};
+
+// Rows I to M of a tile, whose units lie `line` apart: `kAlong` if the sum runs along memory.
+template <class Op, bool kAlong, int I, int M, int N>
+MLX_INLINE void multiply_rows(const uint32_t* const (&group)[(M + 2) / 3], int64_t line,
+                              const U32 (&column)[N], F32 (&sum)[M][N]) {
 #if defined(__ARM_NEON)
-// Rows I to M: a product takes its factor from a lane, which needs no register of its own.
-template <int I, int M, int N>
-MLX_INLINE void multiply_rows(const uint32_t* a, const U32 (&column)[N], F32 (&sum)[M][N]) {
-  const auto factors = (float32x4_t)load<F32>(a + I);
-  constexpr int kEnd = M - I < kLanes ? M - I : kLanes;
+  // Factors come from lanes: no register for each.
+  if constexpr (!kAlong && I + kLanes <= M) {
+    const auto factors = (float32x4_t)load<F32>(group[0] + I);
 #pragma GCC unroll 4
-  for (int j = 0; j < N; ++j) {
-    const auto x = (float32x4_t)column[j];
-    const auto add = [&](F32& to, auto product) { to = (F32)product((float32x4_t)to); };
-    add(sum[I][j], [&](auto s) { return vfmaq_laneq_f32(s, x, factors, 0); });
-    if constexpr (kEnd > 1)
+    for (int j = 0; j < N; ++j) {
+      const auto x = (float32x4_t)column[j];
+      const auto add = [&](F32& to, auto product) { to = (F32)product((float32x4_t)to); };
+      add(sum[I][j], [&](auto s) { return vfmaq_laneq_f32(s, x, factors, 0); });
       add(sum[I + 1][j], [&](auto s) { return vfmaq_laneq_f32(s, x, factors, 1); });
-    if constexpr (kEnd > 2)
       add(sum[I + 2][j], [&](auto s) { return vfmaq_laneq_f32(s, x, factors, 2); });
-    if constexpr (kEnd > 3)
       add(sum[I + 3][j], [&](auto s) { return vfmaq_laneq_f32(s, x, factors, 3); });
+    }
+    if constexpr (I + kLanes < M) multiply_rows<Op, kAlong, I + kLanes>(group, line, column, sum);
+    return;
   }
-  if constexpr (I + kLanes < M) multiply_rows<I + kLanes>(a, column, sum);
-}
 #endif
+#pragma GCC unroll 16
+  for (int i = I; i < M; ++i) {
+    const U32 x = U32{} + (kAlong ? group[i / 3][(i % 3) * line] : group[0][i]);
+#pragma GCC unroll 4
+    for (int j = 0; j < N; ++j) {
+      sum[i][j] = Op::apply(x, column[j], sum[i][j]);
+    }
+  }
+}
 
 // c[M, n] (+)= sum over `units` units, n <= N * kLanes.
-template <class Op, int M, int N>
-void register_tile(const uint32_t* a, const uint32_t* b, int64_t units, float* c, int64_t ld,
-                   int64_t n, bool first) {
+template <class Op, bool kAlong, int M, int N>
+void register_tile(const Lines& a, const uint32_t* b, int64_t b_step, int64_t units, float* c,
+                   int64_t ld, int64_t n, bool first) {
   F32 sum[M][N] = {};
+  // Three rows share a pointer, so that all pointers stay in registers.
+  const uint32_t* group[(M + 2) / 3];
+#pragma GCC unroll 4
+  for (int g = 0; g < (M + 2) / 3; ++g) group[g] = a.data + (kAlong ? 3 * g * a.line : 0);
   for (int64_t u = 0; u < units; ++u) {
     U32 column[N];
 #pragma GCC unroll 4
     for (int j = 0; j < N; ++j) {
       column[j] = load<U32>(b + j * kLanes);
     }
-#if defined(__ARM_NEON)
-    multiply_rows<0>(a, column, sum);
-#else
-#pragma GCC unroll 16
-    for (int i = 0; i < M; ++i) {
-      const U32 x = U32{} + a[i];
+    multiply_rows<Op, kAlong, 0>(group, a.line, column, sum);
+    if constexpr (kAlong) {
 #pragma GCC unroll 4
-      for (int j = 0; j < N; ++j) {
-        sum[i][j] = Op::apply(x, column[j], sum[i][j]);
-      }
+      for (int g = 0; g < (M + 2) / 3; ++g) ++group[g];
+    } else {
+      group[0] += a.step;
     }
-#endif
-    a += kRows;
-    b += kColumns;
+    b += b_step;
   }
   const int64_t last = n - (N - 1) * kLanes;
 #pragma GCC unroll 16
@@ -259,32 +272,58 @@ void register_tile(const uint32_t* a, const uint32_t* b, int64_t units, float* c
   }
 }
 
-template <class Op, int M, int N>
-void choose_tile(int64_t m, int64_t vectors, const uint32_t* a, const uint32_t* b, int64_t units,
-                 float* c, int64_t ld, int64_t n, bool first) {
+template <class Op, bool kAlong, int M, int N>
+void choose_tile(int64_t m, int64_t vectors, const Lines& a, const uint32_t* b, int64_t b_step,
+                 int64_t units, float* c, int64_t ld, int64_t n, bool first) {
   if constexpr (M > 1) {
     if (m < M) {
-      return choose_tile<Op, M - 1, N>(m, vectors, a, b, units, c, ld, n, first);
+      return choose_tile<Op, kAlong, M - 1, N>(m, vectors, a, b, b_step, units, c, ld, n, first);
     }
   }
   if constexpr (N > 1) {
     if (vectors < N) {
-      return choose_tile<Op, M, N - 1>(m, vectors, a, b, units, c, ld, n, first);
+      return choose_tile<Op, kAlong, M, N - 1>(m, vectors, a, b, b_step, units, c, ld, n, first);
     }
   }
-  register_tile<Op, M, N>(a, b, units, c, ld, n, first);
+  register_tile<Op, kAlong, M, N>(a, b, b_step, units, c, ld, n, first);
+}
+
+// All rows by the columns of one panel of B.
+template <class Op, bool kAlong>
+void panel_product(const GemmFactor& a, const uint32_t* b, int64_t b_step, int64_t m, int64_t n,
+                   int64_t units, float* acc, int64_t ld, bool first) {
+  for (int64_t i = 0; i < m; i += kRows) {
+    const Lines lines = {a.data + i / kRows * a.panel, a.line, a.step};
+    choose_tile<Op, kAlong, kRows, kVectors>(smaller(kRows, m - i), (n + kLanes - 1) / kLanes,
+                                             lines, b, b_step, units, acc + i * ld, ld, n, first);
+  }
 }
 
 template <class Op>
 void tile(const uint32_t* a, int64_t a_units, const uint32_t* b, int64_t b_units, int64_t m,
           int64_t n, int64_t begin, int64_t end, float* acc, int64_t ld, bool first) {
+  const GemmFactor rows = {a + begin * kRows, a_units * kRows, 1, kRows};
+  for (int64_t j = 0; j < n; j += kColumns) {
+    panel_product<Op, false>(rows, b + j * b_units + begin * kColumns, kColumns, m,
+                             smaller(kColumns, n - j), end - begin, acc + j, ld, first);
+  }
+}
+
+void strided_tile(const GemmFactor& a, const GemmFactor& b, int64_t m, int64_t n, int64_t units,
+                  float* acc, int64_t ld, bool first, uint32_t* edge) {
+  const auto product =
+      a.line == 1 ? panel_product<MultiplyFloats, false> : panel_product<MultiplyFloats, true>;
   for (int64_t j = 0; j < n; j += kColumns) {
     const int64_t columns = smaller(kColumns, n - j);
-    for (int64_t i = 0; i < m; i += kRows) {
-      choose_tile<Op, kRows, kVectors>(
-          smaller(kRows, m - i), (columns + kLanes - 1) / kLanes, a + i * a_units + begin * kRows,
-          b + j * b_units + begin * kColumns, end - begin, acc + i * ld + j, ld, columns, first);
+    const uint32_t* panel = b.data + j / kColumns * b.panel;
+    int64_t step = b.step;
+    // Vectors of a matrix that is read in place end with its columns: the last ones are padded.
+    if (b.panel == kColumns && columns % kLanes != 0) {
+      pack<FromF32>(panel, 1, step, columns, units, kColumns, edge);
+      panel = edge;
+      step = kColumns;
     }
+    product(a, panel, step, m, columns, units, acc + j, ld, first);
   }
 }
 
@@ -372,6 +411,7 @@ constinit const GemmKernels gemm_kernels = {
              nullptr
 #endif
     },
+    .strided_tile = strided_tile,
     .store = {store_tile<ToF32>, store_tile<ToF16>, store_tile<ToBF16>},
     .dot = {dot_rows<GemmSource::f32>, dot_rows<GemmSource::f16>, dot_rows<GemmSource::bf16>,
 #if defined(__AVX512BF16__)

@@ -42,6 +42,15 @@ struct GemmTarget {
   int64_t col = 1;
 };
 
+/// A factor of a product in 32-bit units, packed or in place. Unit u of line l (a row of A, a
+/// column of B) of panel p is at data[p * panel + l * line + u * step].
+struct GemmFactor {
+  const uint32_t* data = nullptr;
+  int64_t panel = 0;
+  int64_t line = 1;
+  int64_t step = 1;
+};
+
 /// Kernels of one instruction set. A "unit" is one 32-bit cell of a packed panel: a float32, or a
 /// pair of bfloat16 consecutive along K (padded with zero at an odd end).
 struct GemmKernels {
@@ -60,6 +69,12 @@ struct GemmKernels {
   /// Index 0 multiplies floats, index 1 pairs of bfloat16 (null if not supported).
   void (*tile[2])(const uint32_t* a, int64_t a_units, const uint32_t* b, int64_t b_units, int64_t m,
                   int64_t n, int64_t begin, int64_t end, float* acc, int64_t ld, bool first);
+
+  /// acc[m, n] (+)= A · B over `units` units of float32, with the bits of `tile`. Either factor may
+  /// be in place. Of A, `line` or `step` is 1; of B, `line` is 1, and `panel` is `nr` if it is in
+  /// place. `edge` is a workspace of nr * units.
+  void (*strided_tile)(const GemmFactor& a, const GemmFactor& b, int64_t m, int64_t n,
+                       int64_t units, float* acc, int64_t ld, bool first, uint32_t* edge);
 
   /// out[m, n] = epilogue(acc[m, n]), rounded once to nearest even. Indexed by GemmOutput.
   void (*store[3])(const float* acc, int64_t ld, int64_t m, int64_t n, const GemmTarget& out,
