@@ -12,7 +12,7 @@ namespace mlx::core {
 namespace {
 
 /// The stream of the nodes of functions, whose steps are planned for the host.
-Stream host_stream() { return Stream(0, Device::cpu); }
+Stream host_stream() { return to_stream(Device(Device::cpu)); }
 
 class Closing {
  public:
