@@ -48,6 +48,7 @@ enum class Accepts : uint8_t {
 };
 
 struct RowUnit;
+struct Routine;
 
 /// One kernel invocation, complete but for buffers and constants. `operands` are the inputs, then
 /// the outputs; each is bound to a slot of the launch. An op with a program reads what that
@@ -67,6 +68,8 @@ struct Step {
   Shape loop;  ///< the step runs at each position of a loop of these lengths; empty: once
   std::vector<Strides> advance;         ///< with a loop: elements that operands move along its axes
   std::shared_ptr<const RowUnit> unit;  ///< instead of an op or a program: steps that share rows
+  /// Of an op that runs functions: their steps, in the order of its attributes.
+  std::vector<std::shared_ptr<const Routine>> routines = {};
   uint32_t origin = 0;  ///< the line of the program that built it, where that is recorded
   std::string name() const;
   /// Past the last output: a workspace is no output.
@@ -84,6 +87,32 @@ struct RowUnit {
   std::vector<Step> steps;
   std::vector<int64_t> temporaries;  ///< bytes of a row of each
 };
+
+/// The steps of a function that an op runs, planned for the host. The inputs and outputs of the
+/// function are row-contiguous; temporaries lie in an arena, which is the end of the workspace of
+/// the op's step.
+struct Routine {
+  /// Where a binding of the steps begins.
+  struct Place {
+    enum Kind : uint8_t { input, output, arena, constant } kind = arena;
+    int index = 0;       ///< of the input, the output or the constant
+    int64_t offset = 0;  ///< bytes
+  };
+  /// An output that no step writes at its place: copied from here after the steps.
+  struct Copy {
+    int output;
+    Place from;
+    Layout layout;  ///< of what is copied; offsets count from the place
+  };
+  std::vector<Step> steps;  ///< bound to `places`
+  std::vector<Place> places;
+  std::vector<Copy> copies;
+  std::vector<Scalar> constants;
+  int n_inputs = 0, n_outputs = 0;
+  size_t arena_bytes = 0;
+};
+/// Alignment of the arena of a routine, and of everything in the workspace in front of it.
+inline constexpr size_t kRoutineAlignment = 64;
 
 /// What a kernel wants from the planner.
 struct Requirements {

@@ -2,6 +2,7 @@
 #include "mlx/runtime/op_step.h"
 
 #include "mlx/runtime/layouts.h"
+#include "mlx/runtime/routine.h"
 
 namespace mlx::core {
 
@@ -48,6 +49,7 @@ OpStep OpStepBuilder::start(uint32_t i) {
   const Target& t = targets_.of(n.stream);
   s.need = t.backend->find(*s.step.op, s.step.attrs.get(), s.step.operands, s.step.n_inputs,
                            t.stream.device.index);
+  if (n.parts) add_routines(s);
   for (size_t k = 0; k < s.need.inputs.size(); ++k) meet(s.need.inputs[k], s, k, n.stream);
   if (s.need.keeps_order && s.loop.empty() && s.step.n_inputs > 0) {
     Layout& out = s.step.operands[s.step.n_inputs];
@@ -55,6 +57,19 @@ OpStep OpStepBuilder::start(uint32_t i) {
     s.results[0].layout = out;
   }
   return s;
+}
+
+/// The functions of a control-flow op, and room for the largest arena behind the op's own
+/// workspace.
+void OpStepBuilder::add_routines(OpStep& s) {
+  const auto* functions = functions_of(s.step.attrs.get());
+  if (!functions) return;
+  size_t arena = 0;
+  for (const auto& function : *functions) {
+    s.step.routines.push_back(routine_of(*function));
+    arena = std::max(arena, s.step.routines.back()->arena_bytes);
+  }
+  s.need.workspace += arena + kRoutineAlignment;
 }
 
 void OpStepBuilder::give_memory(OpStep& s) {

@@ -23,6 +23,15 @@ std::string Step::name() const {
     for (const Step& step : unit->steps) s += (s.back() == '(' ? "" : ",") + step.name();
     return s + ")";
   }
+  if (!routines.empty()) {
+    std::string s = cat(op->name, "(");
+    for (size_t r = 0; r < routines.size(); ++r) {
+      if (r > 0) s += "; ";
+      for (const Step& step : routines[r]->steps)
+        s += (s.back() == '(' || s.back() == ' ' ? "" : ",") + step.name();
+    }
+    return s + ")";
+  }
   if (op && program.code.empty()) return op->name;
   std::string s = "fused(";
   s.reserve(16 * (program.code.size() + 2));

@@ -62,9 +62,10 @@ void StepBuilder::add_step(int stream, Step step, std::span<const int> slots, ui
   int64_t bytes = 0;
   for (const Layout& l : step.operands) bytes += num_elements(l.shape) * l.dtype.size();
   plan_.bytes += bytes * num_elements(step.loop);
-  // Communication may wait long for other processes; other threads go on meanwhile.
+  // Communication may wait long for other processes, and loops may run long; other threads go on
+  // meanwhile.
   constexpr int64_t kNeverBrief = 1 << 20;
-  if (step.op && step.op->communicates) plan_.bytes += kNeverBrief;
+  if (step.op && (step.op->communicates || !step.routines.empty())) plan_.bytes += kNeverBrief;
   const bool communicates = step.op && step.op->communicates;
   to.segment.steps.push_back(std::move(step));
   to.segment.in_place.push_back(in_place);

@@ -7,6 +7,7 @@
 #include "mlx/core/error.h"
 #include "mlx/core/trace.h"
 #include "mlx/io/io.h"
+#include "mlx/ops/control.h"
 #include "mlx/ops/loop.h"
 #include "mlx/ops/matmul.h"
 #include "mlx/ops/slice.h"
@@ -75,7 +76,9 @@ array distinct_elements(const array& a) {
 /// Converts a graph to a trace.
 class TraceWriter {
  public:
-  TraceWriter(const Graph& g, CapturedArrays& captured) : graph_(g), captured_(captured) {}
+  /// `closed`: the graph is the function of a control-flow op, which captures nothing.
+  TraceWriter(const Graph& g, CapturedArrays& captured, bool closed = false)
+      : graph_(g), captured_(captured), closed_(closed) {}
 
   void write(StoredTrace& t) {
     trace_ = &t;
@@ -83,7 +86,7 @@ class TraceWriter {
       number_[in.node()] = static_cast<uint32_t>(t.inputs.size());
       t.inputs.push_back(type_of(in));
     }
-    auto nodes = computed_nodes(graph_);
+    auto nodes = closed_ ? pending_nodes(graph_.outputs) : computed_nodes(graph_);
     find_constants(nodes);
     for (Node* n : nodes) add(*n);
     for (const array& o : graph_.outputs) t.outputs.push_back(number_.at(o.node()));
@@ -149,7 +152,7 @@ class TraceWriter {
   }
 
   /// The op of a node; for a loop op, the op inside.
-  static TraceStep step_of(const Node& n) {
+  TraceStep step_of(const Node& n) const {
     TraceStep step{};
     const Node* one = &n;
     while (one->op == &op_loop || one->op == &op_loop_view) {
@@ -159,6 +162,13 @@ class TraceWriter {
     }
     step.op = find_export_op(one->op->name);
     step.attrs = one->attrs;
+    if (const auto* functions = functions_of(one->attrs.get()))
+      for (const auto& f : *functions) {
+        const Graph g = without_rules({f->inputs(), f->outputs(), {}});
+        auto t = std::make_shared<StoredTrace>();
+        TraceWriter(g, captured_, true).write(*t);
+        step.functions.push_back(std::move(t));
+      }
     if (one->op == &op_matmul) step.attrs = {};  // the program that imports it has a precision
     if (!step.op || step.op->op != one->op || bool(step.op->attrs) != bool(step.attrs))
       fail<ValueError>(kExport, "the op ", one->op->name,
@@ -169,6 +179,7 @@ class TraceWriter {
 
   const Graph& graph_;
   CapturedArrays& captured_;
+  const bool closed_;
   StoredTrace* trace_ = nullptr;
   std::unordered_map<const Node*, uint32_t> number_;
   uint32_t next_ = 0;

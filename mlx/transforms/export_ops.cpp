@@ -11,6 +11,7 @@
 #include "mlx/ops/collective.h"
 #include "mlx/ops/compact.h"
 #include "mlx/ops/concat.h"
+#include "mlx/ops/control.h"
 #include "mlx/ops/conv.h"
 #include "mlx/ops/counting.h"
 #include "mlx/ops/creation.h"
@@ -424,6 +425,8 @@ class Table {
     row(op_attention, 3, 5, make_attrs(AttentionAttrs{}), check_attention);
     row(op_attention_vjp, 4, 6, make_attrs(AttentionAttrs{}), check_attention_vjp);
     row(op_gated_delta, 6, 7, {}, check_delta);
+    for (const OpDef* op : {&op_scan_loop, &op_while_loop, &op_switch})
+      row(*op, 0, -1, Ref<const Attrs>(new ControlAttrs), by_build);
     row(op_cuda_kernel, 0, -1, make_attrs(CudaKernelAttrs{}), by_build);
   }
 };

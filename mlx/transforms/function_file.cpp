@@ -11,6 +11,7 @@
 #include "mlx/core/trace.h"
 #include "mlx/io/elements.h"
 #include "mlx/ops/loop.h"
+#include "mlx/transforms/closed.h"
 
 namespace mlx::core {
 
@@ -200,11 +201,24 @@ json trace_to_json(const StoredTrace& t, std::unordered_map<const Node*, size_t>
     json step{{"op", s.op->op->name}, {"in", s.inputs}, {"out", to_json(s.outputs)}};
     if (s.attrs) step["attrs"] = attrs_to_json(*s.attrs);
     if (!s.mapped.empty()) step["map"] = s.mapped;
+    for (const auto& f : s.functions) step["functions"].push_back(trace_to_json(*f, place, arrays));
     steps.push_back(std::move(step));
   }
   return {{"shapeless", t.shapeless}, {"bound", t.bound},       {"inputs", to_json(t.inputs)},
           {"keywords", t.keywords},   {"constants", constants}, {"steps", std::move(steps)},
           {"outputs", t.outputs}};
+}
+
+/// The graph of a function of a control-flow op.
+Ref<const Subgraph> function_of(const StoredTrace& t) {
+  t.check();
+  Arrays like;
+  for (const ArrayType& type : t.inputs) like.push_back(placeholder(type.shape, type.dtype));
+  ShapeWatch within;
+  const Graph g = trace([&](const Arrays& in) { return t.run(in); }, like, kName);
+  ClosedFunction closed = close(kName, g, &within);
+  need(closed.captured.empty(), "a function that reads arrays besides its arguments");
+  return closed.function;
 }
 
 StoredTrace trace_from(const json& j, const Arrays& arrays) {
@@ -236,6 +250,14 @@ StoredTrace trace_from(const json& j, const Arrays& arrays) {
     step.inputs = values_from(s.at("in"), known);
     if (s.contains("map")) step.mapped = s.at("map").get<std::vector<std::vector<bool>>>();
     step.outputs = types_from(s.at("out"));
+    if (functions_of(step.attrs.get())) {
+      Ref<ControlAttrs> attrs(new ControlAttrs(control_of(step.attrs.get())));
+      for (const json& f : list(s.at("functions"))) {
+        step.functions.push_back(std::make_shared<StoredTrace>(trace_from(f, arrays)));
+        attrs->functions.push_back(function_of(*step.functions.back()));
+      }
+      step.attrs = attrs;
+    }
     known += step.outputs.size();
     t.steps.push_back(std::move(step));
   }
@@ -387,7 +409,7 @@ json read_parts(io::Reader& in, Arrays& arrays) {
   // The parser takes NUL for the end of its input.
   if (text.find('\0') != std::string::npos) reject("its header has a NUL character");
   json header = json::parse(text, [](int depth, json::parse_event_t, json&) {
-    constexpr int kDeepest = 16;  // the format has less
+    constexpr int kDeepest = 100;  // functions in functions; the format has 10 without them
     need(depth <= kDeepest, "a header of too many levels");
     return true;
   });

@@ -20,13 +20,15 @@
 //                "constants": [number of an array, or [dtype, bits of a scalar in hexadecimal]],
 //                "steps": [{"op": name, "attrs": {field: value}, "in": [values],
 //                           "out": [[dtype, shape], ..],
-//                           "map": [[whether each input has the axis, ..], ..]}, ..],
+//                           "map": [[whether each input has the axis, ..], ..],
+//                           "functions": [traces of functions that the op runs]}, ..],
 //                "outputs": [values]}, ..]}
 //
 // where values are numbered: inputs, constants, results of the steps. A step with "map" runs its op
 // at each position along the first axes of its inputs, outermost first (ops/loop.h).
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -43,6 +45,8 @@ struct ArrayType {
 };
 inline ArrayType type_of(const array& a) { return {a.dtype(), a.shape()}; }
 
+struct StoredTrace;
+
 /// One op of a trace.
 struct TraceStep {
   const ExportOp* op;
@@ -50,6 +54,8 @@ struct TraceStep {
   std::vector<uint32_t> inputs;  ///< value numbers
   std::vector<ArrayType> outputs;
   std::vector<std::vector<bool>> mapped = {};  ///< per mapped axis: which inputs have it
+  /// The functions of a control-flow op, which its attributes hold as graphs.
+  std::vector<std::shared_ptr<const StoredTrace>> functions = {};
 };
 
 /// One trace of a function.

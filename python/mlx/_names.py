@@ -88,7 +88,7 @@ NUMPY = {
 #: Functions of JAX that mlx.core has under another name.
 JAX = {
     "jit": "mx.compile",
-    "lax": "mx.compile, and Python's loops and conditions",
+    "lax": "mx.scan, mx.while_loop, mx.cond, and functions of mx",
     "pmap": "mx.vmap, or mx.distributed",
     "block_until_ready": "mx.eval",
     "device_put": "mx.array, or x.to_device(mx.gpu)",
@@ -96,7 +96,6 @@ JAX = {
     "all_gather": "mx.distributed.all_gather",
     "bitcast_convert_type": "mx.view(x, dtype)",
     "broadcast": "mx.broadcast_to(x, shape)",
-    "cond": "mx.where(p, a, b), or Python's if outside of mx.compile",
     "conv_general_dilated": "mx.conv_general",
     "cumlogsumexp": "mx.logcumsumexp",
     "custom_jvp": "mx.custom_function",
@@ -108,17 +107,12 @@ JAX = {
     "dynamic_update_slice": "mx.slice_update",
     "erf_inv": "mx.erfinv",
     "eval_shape": "f(x).shape: nothing is computed until it is read",
-    "fori_loop": "a loop of Python",
     "iota": "mx.arange(n)",
     "linearize": "mx.jvp(f, primals, tangents)",
-    "map": "mx.vmap(f)",
     "psum": "mx.distributed.all_sum",
-    "scan": "a loop of Python",
-    "switch": "mx.select, or Python's if outside of mx.compile",
     "top_k": "mx.topk(x, k), or mx.argpartition for indices",
     "tree": "mlx.utils.tree_map and its like",
     "tree_map": "mlx.utils.tree_map",
-    "while_loop": "a loop of Python, with mx.eval in it",
 }
 #: Functions of the random modules of NumPy, PyTorch and JAX that mlx.core.random has otherwise.
 RANDOM = {

@@ -38,6 +38,7 @@
   M(bind_compile)          \
   M(bind_profile)          \
   M(bind_vmap)             \
+  M(bind_control)          \
   M(bind_custom_functions) \
   M(bind_io)               \
   M(bind_export)           \

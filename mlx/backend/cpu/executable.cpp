@@ -1,23 +1,15 @@
 // Executables of the CPU: steps bound to memory, and launches of them.
 #include "mlx/backend/cpu/executable.h"
 
-#include <algorithm>
+#include <optional>
 
 #include "mlx/backend/common/steps.h"
-#include "mlx/backend/cpu/rows.h"
+#include "mlx/backend/cpu/step_kernel.h"
 #include "mlx/core/blocking.h"
 
 namespace mlx::core::cpu {
 
 namespace {
-
-/// A step whose op has a kernel.
-struct OpStep {
-  const KernelEntry* kernel;
-  Step step;
-  std::unique_ptr<FusedKernel> program = {};  ///< prologue: computes the input, with this layout
-  Layout input = {};
-};
 
 struct CpuExecutable final : Executable {
   struct Entry {
@@ -25,72 +17,12 @@ struct CpuExecutable final : Executable {
     SmallVector<int64_t, 8> offsets;  // bytes
     int n_inputs, first_constant;
     int64_t bytes = 0;  // estimated bytes read and written
-    int fused = -1, op = -1, unit = -1;
+    std::optional<StepKernel> kernel;
     std::unique_ptr<const Step> watched;  ///< for the step observer
   };
   std::vector<Entry> entries;
-  std::vector<FusedKernel> fused;
-  std::vector<OpStep> ops;
-  std::vector<RowKernel> units;
   size_t arena_bytes = 0;
 };
-
-OpStep make_op_step(Step s) {
-  OpStep op{find_kernel(*s.op), std::move(s)};
-  const Program& p = op.step.program;
-  if (p.code.empty()) return op;
-  const Shape& shape = op.step.operands[0].shape;
-  Dtype type(p.code[p.outputs[0] - p.first_instr()].out);
-  op.input = {shape, row_major(shape), 0, type};
-  op.program = std::make_unique<FusedKernel>(op.step, op.input);
-  return op;
-}
-
-int64_t bytes_of(const Step& s) {
-  int64_t n = 0;
-  for (const Layout& l : s.operands) n += num_elements(l.shape) * l.dtype.size();
-  return n * num_elements(s.loop);
-}
-
-void run_with_prologue(const OpStep& op, void* const* addresses, const Scalar* constants) {
-  const Step& s = op.step;
-  FusedSource source(*op.program, addresses, constants);
-  const View in{nullptr, &op.input}, out{addresses[s.n_inputs], &s.operands[s.n_inputs]};
-  void* workspace = s.workspace >= 0 ? addresses[s.workspace] : nullptr;
-  op.kernel->run({{&in, 1}, {&out, 1}, s.attrs.get(), workspace, &source});
-}
-
-void run_kernel(const OpStep& op, void* const* addresses) {
-  const Step& s = op.step;
-  SmallVector<View, 8> views;
-  for (int k = 0; k < s.outputs_end(); ++k) views.push_back({addresses[k], &s.operands[k]});
-  std::span<const View> all(views.data(), views.size());
-  op.kernel->run({.in = all.subspan(0, s.n_inputs),
-                  .out = all.subspan(s.n_inputs),
-                  .attrs = s.attrs.get(),
-                  .workspace = s.workspace >= 0 ? addresses[s.workspace] : nullptr});
-}
-
-/// Runs the kernel at each position of the loop.
-void run_loop(const OpStep& op, void* const* addresses) {
-  const Step& s = op.step;
-  SmallVector<void*, 8> moved;
-  moved.resize(s.operands.size());
-  each_position(s.loop, [&](const Shape& at) {
-    for (size_t k = 0; k < s.operands.size(); ++k)
-      moved[k] = static_cast<char*>(addresses[k]) + moved_bytes(s, k, at);
-    run_kernel(op, moved.data());
-  });
-}
-
-void run_op(const OpStep& op, void* const* addresses, const Scalar* constants) {
-  if (op.program)
-    run_with_prologue(op, addresses, constants);
-  else if (op.step.loop.empty())
-    run_kernel(op, addresses);
-  else
-    run_loop(op, addresses);
-}
 
 /// A launch in progress, or suspended before one of its steps.
 class Run final : public SuspendedWork {
@@ -155,7 +87,6 @@ class Run final : public SuspendedWork {
   }
 
   void run_entry(const Entry& e) {
-    const CpuExecutable& x = executable();
     addresses_.clear();
     for (size_t k = 0; k < e.slots.size(); ++k) {
       const Binding& b = launch_.arguments.bindings()[e.slots[k]];
@@ -163,14 +94,7 @@ class Run final : public SuspendedWork {
       addresses_.push_back(base + b.offset + e.offsets[k]);
     }
     const Scalar* constants = launch_.arguments.constants() + e.first_constant;
-    auto run = [&] {
-      if (e.fused >= 0)
-        x.fused[e.fused].run(addresses_.data(), constants);
-      else if (e.unit >= 0)
-        x.units[e.unit].run(addresses_.data(), constants);
-      else
-        run_op(x.ops[e.op], addresses_.data(), constants);
-    };
+    auto run = [&] { e.kernel->run(addresses_.data(), constants); };
     StepObserver* observer = step_observer.load(std::memory_order_relaxed);
     if (!observer || !e.watched) return run();
     auto any_nan = [&](int first, int end) {
@@ -194,29 +118,17 @@ std::shared_ptr<const Executable> prepare_work(Work work) {
   auto x = std::make_shared<CpuExecutable>();
   x->arena_bytes = work.arena_bytes;
   x->entries.reserve(work.steps.size());
-  const auto n_ops = static_cast<size_t>(std::ranges::count_if(work.steps, &Step::op));
-  x->ops.reserve(n_ops);
-  x->fused.reserve(work.steps.size() - n_ops);
   for (Step& s : work.steps) {
     auto& e = x->entries.emplace_back();
     // Steps borrowed by another device are reported by that device.
     if (step_observer.load() && work.device == Device::cpu)
       e.watched = std::make_unique<const Step>(s);
     e.slots = std::move(s.slots);
-    for (const Layout& l : s.operands) e.offsets.push_back(s.unit ? 0 : l.offset * l.dtype.size());
+    e.offsets = StepKernel::offsets_of(s);
     e.n_inputs = s.n_inputs;
     e.first_constant = s.first_constant;
-    e.bytes = bytes_of(s);
-    if (s.unit) {
-      e.unit = static_cast<int>(x->units.size());
-      x->units.emplace_back(s);
-    } else if (s.op) {
-      e.op = static_cast<int>(x->ops.size());
-      x->ops.push_back(make_op_step(std::move(s)));
-    } else {
-      e.fused = static_cast<int>(x->fused.size());
-      x->fused.emplace_back(s);
-    }
+    e.bytes = StepKernel::bytes_of(s);
+    e.kernel.emplace(std::move(s));
   }
   return x;
 }

@@ -32,11 +32,29 @@ class FusedKernel {
   /// values of the program's constants. Threads share the work if it is large enough; results do
   /// not depend on them.
   void run(void* const* operands, const Scalar* constants) const;
+  /// True for a program of one tile, in which preparations take longer than elements.
+  bool is_small() const;
 
  private:
+  friend class FusedRun;
   friend class FusedSource;
   friend class FusedRows;
   std::unique_ptr<const FusedCode> code_;
+};
+
+/// A small program that runs many times: what does not depend on the operands is done once.
+class FusedRun {
+ public:
+  /// `operands`: a list of addresses, which may be others in the next `run`, but equal ones stay
+  /// equal. The kernel and the list outlive this object.
+  FusedRun(const FusedKernel& kernel, void* const* operands, const Scalar* constants);
+  ~FusedRun();
+  FusedRun(const FusedRun&) = delete;
+  void run();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 /// A program with one result whose elements a kernel requests range by range (prologue fusion);

@@ -396,6 +396,32 @@ void FusedKernel::run(void* const* operands, const Scalar* constants) const {
   parallel_for(count, grain, range, c.cost * static_cast<double>(c.elements));
 }
 
+bool FusedKernel::is_small() const {
+  const FusedCode& c = *code_;
+  constexpr int64_t kFew = 4096;  // elements
+  return !c.only_copies && !c.streams && c.tile_count() == 1 && c.elements <= kFew;
+}
+
+// --- many runs
+
+struct FusedRun::Impl {
+  Scratch tiles;
+  Worker worker;
+  Impl(const FusedCode& c, void* const* operands, const Scalar* constants,
+       std::vector<Chain> chains)
+      : tiles(tile_memory(c, chains) + c.block_bytes),
+        worker(c, operands, constants, chains, tiles.get<char>(),
+               tiles.get<char>() + tile_memory(c, chains)) {}
+};
+
+FusedRun::FusedRun(const FusedKernel& kernel, void* const* operands, const Scalar* constants)
+    : impl_(new Impl(*kernel.code_, operands, constants, chains_for(*kernel.code_, constants))) {}
+FusedRun::~FusedRun() = default;
+void FusedRun::run() {
+  impl_->worker.forget();
+  impl_->worker.run(0, 1);
+}
+
 // --- elements on demand
 
 struct FusedSource::Impl {

@@ -35,6 +35,7 @@ namespace mlx::core::cpu {
   F(linalg_kernels)            \
   F(spectral_kernels)          \
   F(collective_kernels)        \
+  F(control_kernels)           \
   F(custom_kernels)
 
 #define MLX_DECLARE_FAMILY(name) extern const std::span<const KernelEntry> name;

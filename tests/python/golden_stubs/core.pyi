@@ -6479,6 +6479,202 @@ def vmap(fun: Callable[P, R], in_axes: object = 0, out_axes: object = 0) -> Call
         array([3, 3, 3], dtype=float32)
     """
 
+def scan(f: Callable[..., Any], init: object, xs: object = None, length: int | None = None, reverse: bool = False, *, checkpoint: bool = False) -> tuple[Any, Any]:
+    """
+    Apply `f` to each slice of `xs` along the first axes, and pass on what it carries.
+
+    `f(carry, x)` returns `(carry, y)`. It is called once, on arrays without values; the loop then
+    runs as one node of the graph, without Python. The results are those of
+
+        for x in slices of xs: carry, y = f(carry, x); ys.append(y)
+
+    with the `ys` stacked. What `f` reads besides its arguments is the same in each iteration. The
+    derivative is a scan, too, in the other direction.
+
+    Args:
+        f: a function of two trees of arrays. The carry that it returns has the form, shapes and
+            dtypes of `init`.
+        init: the first carry: a tree of arrays. Numbers become arrays.
+        xs: a tree of arrays whose first axes have one length; None by default, and `length` is then
+            needed.
+        length: the number of iterations; by default, that of the first axes of `xs`.
+        reverse: True goes from the last slice to the first; False by default. The order of the
+            results is that of `xs`.
+        checkpoint: True makes derivatives store the carries alone and compute the values inside of
+            an iteration again: less memory and more time; False by default.
+
+    Returns:
+        `(carry, ys)`: the last carry, and the tree of results, each with a first axis of that length.
+
+    Raises:
+        ValueError: `f` returns no pair; the carry changes its form, a shape or a dtype; lengths
+            differ or none is given; `f` communicates with other processes.
+
+    Example:
+        >>> total, sums = mx.scan(lambda c, x: (c + x, c + x), mx.array(0.0), mx.array([1.0, 2.0, 3.0]))
+        >>> sums
+        array([1, 3, 6], dtype=float32)
+    """
+
+def map(f: Callable[..., Any], xs: object) -> Any:
+    """
+    Apply `f` to each slice of `xs` along the first axes, one after another, and stack the
+    results.
+
+    `f` is called once, on arrays without values. `mx.vmap` computes all slices at once; `map` needs
+    the memory of one slice for the values inside of `f`.
+
+    Args:
+        f: a function of a tree of arrays that returns a tree of arrays.
+        xs: a tree of arrays whose first axes have one length.
+
+    Returns:
+        The tree of results, each with a first axis of that length.
+
+    Raises:
+        ValueError: `xs` has no array, or lengths differ.
+
+    Example:
+        >>> mx.map(lambda x: x @ x, mx.array([[1.0, 2.0], [3.0, 4.0]]))
+        array([5, 25], dtype=float32)
+    """
+
+def associative_scan(fn: Callable[..., Any], elems: object, reverse: bool = False, axis: int = 0) -> Any:
+    """
+    Join the slices of all leading parts along an axis with an associative function, in a
+    logarithmic number of steps.
+
+    Slice `i` of the result is `fn(... fn(fn(elems[0], elems[1]), elems[2]) ..., elems[i])`. The
+    order in which pairs are combined is another one, which an associative function does not see.
+
+    Args:
+        fn: an associative function of two trees of arrays that returns such a tree. It gets many
+            slices at once, along the same axis, and computes each by itself.
+        elems: a tree of arrays with one length along the axis.
+        reverse: True combines trailing parts, from the end; False by default.
+        axis: the axis; 0 by default.
+
+    Returns:
+        A tree of arrays of the shapes of `elems`.
+
+    Raises:
+        IndexError: the axis is out of range.
+        ValueError: lengths differ, or `fn` changes the form, a shape or a dtype.
+
+    Example:
+        >>> mx.associative_scan(mx.multiply, mx.array([1.0, 2.0, 3.0, 4.0]))
+        array([1, 2, 6, 24], dtype=float32)
+    """
+
+def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_val: object) -> Any:
+    """
+    Repeat `body_fun` while `cond_fun` is true.
+
+    The results are those of
+
+        while cond_fun(val): val = body_fun(val)
+
+    Both functions are called once, on arrays without values; the loop then runs without Python. It
+    has forward-mode derivatives (`mx.jvp`) and none in reverse mode. Under `mx.vmap`, it goes on
+    while the condition of one position is true. An interrupt (Ctrl-C) ends the wait for its result.
+
+    Args:
+        cond_fun: a function of a tree of arrays that returns a scalar.
+        body_fun: a function of that tree that returns one of the same form, shapes and dtypes.
+        init_val: the first tree. Numbers become arrays.
+
+    Returns:
+        The last tree.
+
+    Raises:
+        ValueError: the body changes the form, a shape or a dtype; the condition returns no scalar;
+            a reverse-mode derivative is asked for.
+
+    Example:
+        >>> mx.while_loop(lambda x: x < 100, lambda x: x * 2, mx.array(3))
+        array(192, dtype=int32)
+    """
+
+def fori_loop(lower: int | array, upper: int | array, body_fun: Callable[..., Any], init_val: object) -> Any:
+    """
+    Apply `body_fun` for each number from `lower` up to `upper`, which is not one of them.
+
+    The results are those of
+
+        for i in range(lower, upper): val = body_fun(i, val)
+
+    With bounds that are Python integers the loop is a `mx.scan`, which has derivatives; with arrays
+    it is a `mx.while_loop`.
+
+    Args:
+        lower: the first number.
+        upper: the end.
+        body_fun: a function of an int32 scalar and a tree of arrays that returns a tree of the same
+            form, shapes and dtypes.
+        init_val: the first tree. Numbers become arrays.
+
+    Returns:
+        The last tree.
+
+    Raises:
+        ValueError: the body changes the form, a shape or a dtype; a bound is no integer scalar.
+
+    Example:
+        >>> mx.fori_loop(1, 5, lambda i, x: x * i, mx.array(1))
+        array(24, dtype=int32)
+    """
+
+def cond(pred: bool | array, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: object) -> Any:
+    """
+    Return the result of `true_fun(*operands)` or of `false_fun(*operands)`; the other one does not
+    run.
+
+    Both functions are called once, on arrays without values. Under `mx.vmap` with a predicate that
+    differs between positions, both run, and each position selects its result.
+
+    Args:
+        pred: a scalar, true unless it is zero.
+        true_fun: a function of the operands.
+        false_fun: a function of the operands that returns a tree of the same form, shapes and
+            dtypes.
+        operands: trees of arrays. Numbers become arrays.
+
+    Returns:
+        The tree that the function returned.
+
+    Raises:
+        ValueError: the predicate is no scalar, or the results differ in form, a shape or a dtype.
+
+    Example:
+        >>> mx.cond(mx.array(2.0) > 1, lambda x: x + 1, lambda x: x - 1, mx.array(5.0))
+        array(6, dtype=float32)
+    """
+
+def switch(index: int | array, branches: Sequence[Callable], *operands: object) -> Any:
+    """
+    Return the result of `branches[index](*operands)`; the other functions do not run.
+
+    All functions are called once, on arrays without values. Under `mx.vmap` with an index that
+    differs between positions, all run, and each position selects its result.
+
+    Args:
+        index: an integer scalar. Numbers below 0 stand for the first function, numbers beyond the
+            end for the last one.
+        branches: functions of the operands that return trees of the same form, shapes and dtypes.
+        operands: trees of arrays. Numbers become arrays.
+
+    Returns:
+        The tree that the function returned.
+
+    Raises:
+        ValueError: the index is no integer scalar, there is no function, or the results differ in
+            form, a shape or a dtype.
+
+    Example:
+        >>> mx.switch(mx.array(1), [mx.sin, mx.negative, mx.cos], mx.array(2.0))
+        array(-2, dtype=float32)
+    """
+
 class custom_function:
     """
     A function of trees of arrays with rules of its own: `f.vjp`, `f.jvp` and `f.vmap` set them and may be used as decorators. A transformation without a rule goes through the function.
