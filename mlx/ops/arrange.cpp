@@ -218,4 +218,84 @@ array lexsort(const std::vector<array>& keys, int axis, StreamOrDevice s) {
   return order;
 }
 
+array rollaxis(const array& a, int axis, int start, StreamOrDevice s) {
+  const auto n = static_cast<int>(a.ndim());
+  axis = axis_of(a, axis, "rollaxis");
+  if (start < -n || start > n)
+    fail<IndexError>("rollaxis", "start ", start, "; ", -n, " to ", n, " are accepted");
+  if (start < 0) start += n;
+  return moveaxis(a, axis, start > axis ? start - 1 : start, s);
+}
+
+array resize(const array& a, const Shape& shape, StreamOrDevice s) {
+  int64_t wanted = 1;
+  for (const int64_t length : shape) {
+    if (length < 0) fail("resize", "shape ", to_string(shape), "; lengths from 0 are accepted");
+    wanted *= length;
+  }
+  note_shape_read(a);
+  const auto n = static_cast<int64_t>(a.size());
+  if (n == 0) return zeros(shape, a.dtype(), s);
+  array line = flatten(a, s);
+  if (wanted > n) line = tile(line, {static_cast<int>((wanted + n - 1) / n)}, s);
+  return reshape(slice(line, {0}, {wanted}, s), shape, s);
+}
+
+std::vector<array> ix_(const std::vector<array>& vectors, StreamOrDevice s) {
+  std::vector<array> out;
+  for (size_t i = 0; i < vectors.size(); ++i) {
+    if (vectors[i].ndim() != 1)
+      fail("ix_", "an array of shape ", to_string(vectors[i].shape()), "; one axis is accepted");
+    const array v = vectors[i].dtype() == bool_ ? flatnonzero(vectors[i], s) : vectors[i];
+    Shape shape(vectors.size(), 1);
+    shape[i] = v.shape(0);
+    out.push_back(reshape(v, shape, s));
+  }
+  return out;
+}
+
+array ediff1d(const array& a, const std::optional<array>& end, const std::optional<array>& begin,
+              StreamOrDevice s) {
+  std::vector<array> parts{diff(flatten(a, s), 1, 0, s)};
+  const Dtype t = parts[0].dtype();
+  if (begin) parts.insert(parts.begin(), flatten(astype(*begin, t, s), s));
+  if (end) parts.push_back(flatten(astype(*end, t, s), s));
+  return concatenate(parts, 0, s);
+}
+
+array array_equiv(const array& a, const array& b, StreamOrDevice s) {
+  const size_t n = std::min(a.ndim(), b.ndim());
+  for (size_t i = 1; i <= n; ++i) {
+    const int axis = -static_cast<int>(i);
+    if (a.shape(axis) != b.shape(axis) && a.shape(axis) != 1 && b.shape(axis) != 1)
+      return constant(0, bool_);
+  }
+  return all(equal(a, b, s), s);
+}
+
+array choose(const array& index, const std::vector<array>& choices, bool wraps, StreamOrDevice s) {
+  require_some("choose", choices);
+  if (is_inexact(index.dtype()))
+    fail("choose", "indices of dtype ", dtype_name(index.dtype()), "; integers are accepted");
+  const auto n = static_cast<int64_t>(choices.size());
+  const array given = astype(index, int64, s), last = array(n - 1, int64);
+  const array at = wraps ? remainder(given, array(n, int64), s)
+                         : minimum(maximum(given, constant(0, int64), s), last, s);
+  array out = choices.back();
+  for (int64_t i = n - 1; i-- > 0;) out = where(equal(at, array(i, int64), s), choices[i], out, s);
+  return n > 1 ? out : broadcast_to(out, broadcast_shapes(out.shape(), index.shape(), "choose"), s);
+}
+
+array matvec(const array& a, const array& b, StreamOrDevice s) {
+  require_axes("matvec", a, 2);
+  require_axes("matvec", b, 1);
+  return squeeze(matmul(a, expand_dims(b, -1, s), s), -1, s);
+}
+array vecmat(const array& a, const array& b, StreamOrDevice s) {
+  require_axes("vecmat", a, 1);
+  require_axes("vecmat", b, 2);
+  const array row = is_complex(a.dtype()) ? conjugate(a, s) : a;
+  return squeeze(matmul(expand_dims(row, -2, s), b, s), -2, s);
+}
+
 }  // namespace mlx::core

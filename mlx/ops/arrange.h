@@ -2,6 +2,7 @@
 // triangles, composed of other ops.
 #pragma once
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -51,5 +52,25 @@ MLX_API array select(const std::vector<array>& conditions, const std::vector<arr
                      const array& otherwise, StreamOrDevice s = {});
 /// Indices that sort by the last key, then the one before, and so on; along the last axis.
 MLX_API array lexsort(const std::vector<array>& keys, int axis = -1, StreamOrDevice s = {});
+
+/// Axis `axis` moved in front of axis `start`.
+MLX_API array rollaxis(const array& a, int axis, int start = 0, StreamOrDevice s = {});
+/// The flattened elements, repeated as often as needed, in another shape.
+MLX_API array resize(const array& a, const Shape& shape, StreamOrDevice s = {});
+/// Vectors as index arrays of a grid, each along another axis; masks become indices.
+MLX_API std::vector<array> ix_(const std::vector<array>& vectors, StreamOrDevice s = {});
+/// Differences of neighbours of the flattened array, with elements in front and behind.
+MLX_API array ediff1d(const array& a, const std::optional<array>& end,
+                      const std::optional<array>& begin, StreamOrDevice s = {});
+/// True if the arrays are equal after broadcasting.
+MLX_API array array_equiv(const array& a, const array& b, StreamOrDevice s = {});
+/// Elements of the choices, of which `index` has the number; the numbers beyond are limited to them
+/// (mode "clip") or wrap ("wrap").
+MLX_API array choose(const array& index, const std::vector<array>& choices, bool wraps,
+                     StreamOrDevice s = {});
+/// Products of matrices (.., m, n) with vectors (.., n), and of conjugated vectors (.., m) with
+/// matrices (.., m, n).
+MLX_API array matvec(const array& a, const array& b, StreamOrDevice s = {});
+MLX_API array vecmat(const array& a, const array& b, StreamOrDevice s = {});
 
 }  // namespace mlx::core

@@ -2,12 +2,14 @@
 #include "mlx/ops/curves.h"
 
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "mlx/core/error.h"
 #include "mlx/core/trace.h"
 #include "mlx/ops.h"
 #include "mlx/ops/linalg_functions.h"
+#include "mlx/ops/special.h"
 
 namespace mlx::core {
 
@@ -223,6 +225,68 @@ array digitize(const array& x, const array& bins, bool right, StreamOrDevice s) 
       subtract(array(static_cast<int32_t>(n), int32),
                astype(searchsorted(turned, values, right ? "left" : "right", s), int32, s), s);
   return where(greater(take(edges, 0, 0, s), take(edges, n - 1, 0, s), s), down, up, s);
+}
+
+array correlate(const array& a, const array& v, const std::string& mode, StreamOrDevice s) {
+  require_vector("correlate", "a", a);
+  require_vector("correlate", "v", v);
+  if (a.size() == 0 || v.size() == 0)
+    fail("correlate", a.size(), " and ", v.size(), " elements; at least one is accepted");
+  const array other = is_complex(v.dtype()) ? conjugate(v, s) : v;
+  return convolve(a, flip(other, 0, s), mode, s);
+}
+
+array kaiser(int m, double beta, StreamOrDevice s) {
+  if (m <= 1) return ones({std::max(m, 0)}, float32, s);
+  const array i =
+      subtract(multiply(integer_range(0, m, 1, float64, s), constant(2.0 / (m - 1), float64), s),
+               constant(1, float64), s);
+  const array root =
+      sqrt(maximum(subtract(constant(1, float64), square(i, s), s), constant(0, float64), s), s);
+  const array top = special::bessel_i(0, false, multiply(root, constant(beta, float64), s), s);
+  return astype(divide(top, special::bessel_i(0, false, constant(beta, float64), s), s), float32,
+                s);
+}
+
+array histogramdd(const std::vector<array>& points, const std::vector<array>& edges,
+                  const std::optional<array>& weights, bool density, StreamOrDevice s) {
+  if (points.size() != edges.size() || points.empty())
+    fail("histogramdd", points.size(), " coordinates and ", edges.size(),
+         " edges; edges for each coordinate are accepted");
+  array cell = constant(0, int32), inside = constant(1, bool_);
+  Shape shape;
+  int64_t total = 1;
+  for (size_t i = 0; i < points.size(); ++i) {
+    require_vector("histogramdd", "a coordinate", points[i]);
+    require_vector("histogramdd", "edges", edges[i]);
+    const int64_t n = edges[i].shape(0) - 1;
+    if (n < 1) fail("histogramdd", n + 1, " edges; at least 2 are accepted");
+    const Dtype t = real_of("histogramdd", promote_types(points[i].dtype(), edges[i].dtype()));
+    const array x = astype(points[i], t, s), e = astype(edges[i], t, s);
+    const array last = equal(x, take(e, n, 0, s), s);
+    array bin = subtract(digitize(x, e, false, s), array(1, int32), s);
+    bin = where(last, array(static_cast<int32_t>(n - 1), int32), bin, s);
+    const array there = logical_and(greater_equal(bin, array(0, int32), s),
+                                    less(bin, array(static_cast<int32_t>(n), int32), s), s);
+    inside = logical_and(inside, there, s);
+    cell = add(multiply(cell, array(static_cast<int32_t>(n), int32), s), bin, s);
+    shape.push_back(n);
+    total *= n;
+    if (total > std::numeric_limits<int32_t>::max() - 1)
+      fail<SizeError>("histogramdd", "more than 2^31 cells; less is accepted");
+  }
+  // Points outside are counted in a cell behind the others.
+  cell = where(inside, cell, array(static_cast<int32_t>(total), int32), s);
+  const array counts = slice(bincount(cell, weights, 0, total + 1, s), {0}, {total}, s);
+  array out = reshape(counts, shape, s);
+  if (!density) return out;
+  const Dtype t = at_least_float(out.dtype());
+  out = divide(astype(out, t, s), astype(sum(out, s), t, s), s);
+  for (size_t i = 0; i < edges.size(); ++i) {
+    const array width = astype(diff(edges[i], 1, 0, s), t, s);
+    out = divide(out, along(width, static_cast<int>(i), shape.size(), s), s);
+  }
+  return out;
 }
 
 }  // namespace mlx::core

@@ -44,4 +44,14 @@ MLX_API array vdot(const array& a, const array& b, StreamOrDevice s = {});
 /// For each element, the number of the bin between 1-D edges, which ascend or descend.
 MLX_API array digitize(const array& x, const array& bins, bool right, StreamOrDevice s = {});
 
+/// Sums of products of a and the conjugate of v, moved along it: mode "valid", "same" or "full".
+MLX_API array correlate(const array& a, const array& v, const std::string& mode,
+                        StreamOrDevice s = {});
+/// Kaiser's window of m points.
+MLX_API array kaiser(int m, double beta, StreamOrDevice s = {});
+/// The number of points, or the sum of their weights, in each cell of a grid. Each coordinate has
+/// a vector, and ascending edges; the last cell along an axis includes its upper edge.
+MLX_API array histogramdd(const std::vector<array>& points, const std::vector<array>& edges,
+                          const std::optional<array>& weights, bool density, StreamOrDevice s = {});
+
 }  // namespace mlx::core

@@ -1,8 +1,10 @@
 // Compositions of special functions.
 #include "mlx/ops/special.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <span>
 
 #include "mlx/core/error.h"
 #include "mlx/ops.h"
@@ -33,6 +35,14 @@ array binary(const char* op, const array& a, const array& b, StreamOrDevice stre
   const Dtype t = floating_of(op, promote_types(a.dtype(), b.dtype())), w = wide_of(t);
   const Stream s = to_stream(stream);
   return astype(f(astype(a, w, s), astype(b, w, s), s), t, s);
+}
+
+/// `f` of an operand in float64.
+template <class F>
+array unary_in_double(const char* op, const array& a, StreamOrDevice stream, F f) {
+  const Dtype t = floating_of(op, a.dtype());
+  const Stream s = to_stream(stream);
+  return astype(f(astype(a, float64, s), s), t, s);
 }
 
 array number(double v, const array& beside) { return constant(v, beside.dtype()); }
@@ -105,6 +115,59 @@ array relative(const char* op, const array& x, const array& y, StreamOrDevice st
     const array limits = where(logical_or(isnan(a, s), isnan(b, s), s), add(a, b, s), outside, s);
     return where(both, inside, limits, s);
   });
+}
+
+/// The polynomial with these coefficients, the highest power first.
+array horner(std::span<const double> coefficients, const array& x, Stream s) {
+  array sum = number(coefficients[0], x);
+  for (const double c : coefficients.subspan(1)) sum = add(multiply(sum, x, s), number(c, x), s);
+  return sum;
+}
+
+/// I(x) / x^order as a power series in x^2 / 4 for |x| up to `end`.
+std::vector<double> bessel_series(int order, double end) {
+  std::vector<double> c{1};
+  double sum = 1, term = 1;
+  for (int k = 1; term > 1e-17 * sum; ++k) {
+    c.push_back(c.back() / (k * (k + order)));
+    term *= end * end / 4 / (k * (k + order));
+    sum += term;
+  }
+  std::ranges::reverse(c);
+  if (order == 1)
+    for (double& v : c) v /= 2;
+  return c;
+}
+/// I(x) sqrt(2 pi x) exp(-x) as an asymptotic series in 1 / x from `start` on (DLMF 10.40.1).
+std::vector<double> bessel_tail(int order, double start, double precision) {
+  std::vector<double> c{1};
+  for (int k = 1; std::abs(c.back()) * std::pow(start, 1 - k) > precision && k < 2 * start; ++k)
+    c.push_back(c.back() * -(4.0 * order - (2 * k - 1) * (2 * k - 1)) / (8 * k));
+  std::ranges::reverse(c);
+  return c;
+}
+
+/// exp(x^2) erfc(x) for x of at least 3, by Laplace's continued fraction.
+array erfc_fraction(const array& x, Stream s) {
+  array tail = x;
+  for (int k = 24; k > 0; --k) tail = add(x, divide(number(k / 2.0, x), tail, s), s);
+  return divide(number(std::numbers::inv_sqrtpi, x), tail, s);
+}
+
+/// The number above which a normal variate is with probability q, for q up to 0.1.
+array normal_tail(const array& q, Stream s) {
+  const array log_q = log(q, s), half = number(0.5, q);
+  const array w = sqrt(multiply(log_q, number(-2, q), s), s);
+  const array shift = add(log(w, s), number(0.5 * std::log(2 * std::numbers::pi), q), s);
+  array x = subtract(w, divide(shift, w, s), s);
+  // Newton's method for the logarithm of the probability.
+  for (int i = 0; i < 5; ++i) {
+    const array p = multiply(erfc(multiply(x, number(std::numbers::sqrt2 / 2, x), s), s), half, s);
+    const array density = multiply(exp(multiply(square(x, s), number(-0.5, x), s), s),
+                                   number(std::numbers::inv_sqrtpi / std::numbers::sqrt2, x), s);
+    x = add(x, multiply(subtract(log(p, s), log_q, s), divide(p, density, s), s), s);
+  }
+  return x;
 }
 
 }  // namespace
@@ -201,6 +264,85 @@ array log_ndtr(const array& a, StreamOrDevice stream) {
         add(log(negative(t, s), s), number(0.5 * std::log(2 * std::numbers::pi), t), s), s);
     return where(greater(x, near, s), high, where(less(x, far, s), tail, low, s), s);
   });
+}
+
+array erfcx(const array& a, StreamOrDevice stream) {
+  return unary_in_double("erfcx", a, stream, [](const array& x, Stream s) {
+    const array border = number(3, x), large = greater_equal(x, border, s);
+    const array y = where(large, border, x, s);
+    // The square as that of a short number, which is exact, and a rest.
+    const array wide = multiply(rint(multiply(y, number(32, y), s), s), number(1.0 / 32, y), s);
+    const array rest = multiply(subtract(y, wide, s), add(y, wide, s), s);
+    const array low = multiply(multiply(exp(square(wide, s), s), erfc(y, s), s), exp(rest, s), s);
+    return where(large, erfc_fraction(where(large, x, border, s), s), low, s);
+  });
+}
+
+array ndtri(const array& a, StreamOrDevice stream) {
+  return unary_in_double("ndtri", a, stream, [](const array& p, Stream s) {
+    const array half = number(0.5, p), border = number(0.1, p), one = number(1, p);
+    const array high = greater(p, half, s), q = where(high, subtract(one, p, s), p, s);
+    const array inside = greater(q, zero_of(q), s), central = greater(q, border, s);
+    const array tail =
+        normal_tail(where(logical_and(inside, less(q, border, s), s), q, border, s), s);
+    const array middle = subtract(multiply(where(central, p, half, s), number(2, p), s), one, s);
+    const array near = multiply(erfinv(middle, s), number(std::numbers::sqrt2, p), s);
+    const array limit = where(is_zero(q, s), number(INFINITY, p), number(NAN, p), s);
+    const array far = where(inside, tail, limit, s);
+    return where(central, near, where(high, far, negative(far, s), s), s);
+  });
+}
+
+array exprel(const array& a, StreamOrDevice stream) {
+  return unary_in_double("exprel", a, stream, [](const array& x, Stream s) {
+    std::vector<double> c;
+    for (int k = 14; k >= 0; --k) c.push_back(1 / std::tgamma(k + 2.0));
+    const array border = number(0.4, x), small = less(abs(x, s), border, s);
+    const array y = where(small, border, x, s);
+    return where(small, horner(c, where(small, x, border, s), s), divide(expm1(y, s), y, s), s);
+  });
+}
+
+array bessel_i(int order, bool scaled, const array& a, StreamOrDevice stream) {
+  if (order != 0 && order != 1) fail("bessel_i", "order ", order, "; 0 and 1 are accepted");
+  const bool wide = a.dtype() == float64;
+  const double end = wide ? 30 : 12;
+  const char* const names[] = {"i0", "i0e", "i1", "i1e"};
+  return unary_in_double(names[2 * order + scaled], a, stream, [=](const array& x, Stream s) {
+    const array border = number(end, x), size = abs(x, s), small = less(size, border, s);
+    const array y = where(small, x, zero_of(x), s), z = where(small, border, size, s);
+    array low = horner(bessel_series(order, end), multiply(square(y, s), number(0.25, y), s), s);
+    if (order == 1) low = multiply(low, y, s);
+    if (scaled) low = multiply(low, exp(negative(abs(y, s), s), s), s);
+    const array root = rsqrt(multiply(z, number(2 * std::numbers::pi, z), s), s);
+    const std::vector<double> tail = bessel_tail(order, end, wide ? 1e-17 : 1e-9);
+    array high = multiply(horner(tail, reciprocal(z, s), s), root, s);
+    if (!scaled) {  // in two factors, of which neither overflows before the product
+      const array grown = exp(multiply(z, number(0.5, z), s), s);
+      high = multiply(multiply(high, grown, s), grown, s);
+    }
+    if (order == 1) high = multiply(high, sign(x, s), s);
+    return where(small, low, high, s);
+  });
+}
+
+array factorial(const array& n, StreamOrDevice s) {
+  const Dtype t = floating_of("factorial", n.dtype());
+  const array x = astype(n, float64, s), none = less(x, zero_of(x), s);
+  const array size = gamma(add(where(none, zero_of(x), x, s), number(1, x), s), s);
+  return astype(where(none, zero_of(x), size, s), t, s);
+}
+array comb(const array& n, const array& k, StreamOrDevice stream) {
+  const Dtype t = floating_of("comb", promote_types(n.dtype(), k.dtype()));
+  const Stream s = to_stream(stream);
+  const array x = astype(n, float64, s), y = astype(k, float64, s), zero = zero_of(x);
+  const array one = number(1, x), rest = subtract(x, y, s);
+  const array none = logical_or(less(y, zero, s), less(rest, zero, s), s);
+  auto log_factorial = [&](const array& v) {
+    return lgamma(add(where(none, zero, v, s), one, s), s);
+  };
+  const array below = add(log_factorial(y), log_factorial(rest), s);
+  return astype(where(none, zero, exp(subtract(log_factorial(x), below, s), s), s), t, s);
 }
 
 array logit(const array& a, StreamOrDevice stream) {

@@ -25,6 +25,20 @@ MLX_API array multigammaln(const array& a, int d, StreamOrDevice s = {});
 /// The normal distribution function and its logarithm.
 MLX_API array ndtr(const array& a, StreamOrDevice s = {});
 MLX_API array log_ndtr(const array& a, StreamOrDevice s = {});
+/// exp(a^2) erfc(a), which does not underflow.
+MLX_API array erfcx(const array& a, StreamOrDevice s = {});
+/// The inverse of ndtr, for numbers between 0 and 1.
+MLX_API array ndtri(const array& a, StreamOrDevice s = {});
+/// (exp(a) - 1) / a, 1 at 0.
+MLX_API array exprel(const array& a, StreamOrDevice s = {});
+/// Modified Bessel functions of the first kind and order 0 or 1; multiplied by exp(-|a|) if
+/// `scaled`.
+MLX_API array bessel_i(int order, bool scaled, const array& a, StreamOrDevice s = {});
+/// gamma(n + 1), 0 for negative n; and the number of subsets of k of n things, 0 unless 0 <= k <=
+/// n.
+MLX_API array factorial(const array& n, StreamOrDevice s = {});
+MLX_API array comb(const array& n, const array& k, StreamOrDevice s = {});
+
 /// log(a / (1 - a)), the inverse of sigmoid.
 MLX_API array logit(const array& a, StreamOrDevice s = {});
 /// log(sigmoid(a)).

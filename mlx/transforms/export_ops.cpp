@@ -17,6 +17,7 @@
 #include "mlx/ops/creation.h"
 #include "mlx/ops/custom_kernel.h"
 #include "mlx/ops/delta.h"
+#include "mlx/ops/draw.h"
 #include "mlx/ops/elementwise.h"
 #include "mlx/ops/fft.h"
 #include "mlx/ops/gather_mm.h"
@@ -31,6 +32,7 @@
 #include "mlx/ops/rope.h"
 #include "mlx/ops/scan.h"
 #include "mlx/ops/scatter.h"
+#include "mlx/ops/series.h"
 #include "mlx/ops/slice.h"
 #include "mlx/ops/softmax.h"
 #include "mlx/ops/sort.h"
@@ -81,6 +83,12 @@ void check_random_bits(const Arrays& in, const Attrs* attrs) {
   need(in[0].ndim() > 0 && in[0].shape(-1) == 2 && in[0].dtype() == uint32, "no random keys");
   need(r.width == 1 || r.width == 2 || r.width == 4, "a width that is not 1, 2 or 4");
   need_lengths(r.shape, 0);
+}
+void check_draw(const Arrays&, const Attrs* attrs) {
+  need_kind(attrs_as<DrawAttrs>(attrs).kind, Draw::von_mises);
+}
+void check_series(const Arrays&, const Attrs* attrs) {
+  need_kind(attrs_as<SeriesAttrs>(attrs).kind, Series::log_gamma_slope);
 }
 void check_sort(const Arrays& in, const Attrs* attrs) {
   need_axis(attrs_as<SortAttrs>(attrs).axis, in[0]);
@@ -352,6 +360,8 @@ class Table {
   void add_data_dependent() {
     row(op_arange, 0, 0, make_attrs(ArangeAttrs{0, 0, 0, 0, 0, float32}), check_arange);
     row(op_random_bits, 1, 1, make_attrs(RandomBitsAttrs{}), check_random_bits);
+    row(op_draw, 2, 3, make_attrs(DrawAttrs{}), check_draw);
+    row(op_series, 2, 3, make_attrs(SeriesAttrs{}), check_series);
 
     row(op_take, 2, 2, make_attrs(TakeAttrs{}), by_build);
     row(op_take_along_axis, 2, 2, make_attrs(TakeAttrs{}), by_build);

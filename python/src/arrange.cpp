@@ -105,7 +105,132 @@ void bind_changes(nb::module_& m) {
       });
 }
 
+/// Nested lists of arrays, joined along the last axis inside and along the first one outside.
+array joined_blocks(nb::handle item, int depth, int levels, size_t ndim, const StreamOrDevice& s) {
+  if (!PyList_Check(item.ptr())) {
+    if (depth != levels)
+      fail<ValueError>("block", "an array in ", depth, " lists beside one in ", levels,
+                       "; arrays in equally many lists are accepted");
+    array a = to_array(item.ptr());
+    Shape shape(std::max(ndim, a.ndim()) - a.ndim(), 1);
+    shape.insert(shape.end(), a.shape().begin(), a.shape().end());
+    return core::reshape(a, shape, s);
+  }
+  Arrays parts;
+  for (nb::handle part : nb::borrow<nb::list>(item))
+    parts.push_back(joined_blocks(part, depth + 1, levels, ndim, s));
+  if (parts.empty()) fail<ValueError>("block", "an empty list; at least one array is accepted");
+  return core::concatenate(parts, depth - levels, s);
+}
+/// The number of lists around the first array, and the largest number of axes of any.
+void measure_blocks(nb::handle item, int depth, int& levels, size_t& ndim) {
+  if (PyList_Check(item.ptr())) {
+    if (depth >= 32)
+      fail<ValueError>("block", "more than 32 lists inside of each other; less is accepted");
+    for (nb::handle part : nb::borrow<nb::list>(item))
+      measure_blocks(part, depth + 1, levels, ndim);
+    return;
+  }
+  levels = std::max(levels, depth);
+  ndim = std::max(ndim, to_array(item.ptr()).ndim());
+}
+
+void bind_arrangements_of_shapes(nb::module_& m) {
+  def(m, "rollaxis(a: array, axis: int, start: int = 0, *, " STREAM,
+      [](const array& a, int axis, int start, const StreamOrDevice& s) {
+        return core::rollaxis(a, axis, start, s);
+      });
+  def(m, "resize(a: array, new_shape: int | Sequence[int], *, " STREAM,
+      [](const array& a, AnyShape& shape, const StreamOrDevice& s) {
+        return core::resize(a, shape.shape, s);
+      });
+  def(m, "ix_(*args: array, stream: StreamOrDevice = None) -> tuple[array, ...]",
+      [](Star args, const StreamOrDevice& s) {
+        return tuple_of(core::ix_(arrays_of(args, "ix_"), s));
+      });
+  def(m, "block(arrays: array | list[Any], *, " STREAM,
+      [](nb::handle arrays, const StreamOrDevice& s) {
+        int levels = 0;
+        size_t ndim = 0;
+        measure_blocks(arrays, 0, levels, ndim);
+        return joined_blocks(arrays, 0, levels, std::max(ndim, static_cast<size_t>(levels)), s);
+      });
+  def(m,
+      "ediff1d(ary: array, to_end: scalar | array | None = None, "
+      "to_begin: scalar | array | None = None, *, " STREAM,
+      [](const array& a, const std::optional<array>& end, const std::optional<array>& begin,
+         const StreamOrDevice& s) { return core::ediff1d(a, end, begin, s); });
+  def(m, "choose(a: array, choices: Sequence[array], mode: str = 'clip', *, " STREAM,
+      [](const array& index, Arrays& choices, const std::string& mode, const StreamOrDevice& s) {
+        if (mode != "clip" && mode != "wrap")
+          fail<ValueError>("choose", "mode '", mode, "'; 'clip' and 'wrap' are accepted");
+        return core::choose(index, choices, mode == "wrap", s);
+      });
+#define MLX_PAIR(NAME)                                              \
+  def(m, #NAME "(x1: array, x2: array, /, *, " STREAM,              \
+      [](const array& a, const array& b, const StreamOrDevice& s) { \
+        return core::NAME(a, b, s);                                 \
+      });
+  MLX_PAIR(matvec)
+  MLX_PAIR(vecmat)
+  MLX_PAIR(array_equiv)
+#undef MLX_PAIR
+}
+
+/// Properties of an array, or of an object that becomes one.
+void bind_properties(nb::module_& m) {
+  def(m, "shape(a: ArrayInput) -> tuple[int, ...]",
+      [](nb::handle a) { return nb::steal(to_python(to_array(a.ptr()).shape())); });
+  def(m, "ndim(a: ArrayInput) -> int",
+      [](nb::handle a) { return static_cast<int>(to_array(a.ptr()).ndim()); });
+  def(m, "size(a: ArrayInput, axis: int | None = None) -> int",
+      [](nb::handle given, std::optional<int> axis) {
+        const array a = to_array(given.ptr());
+        if (!axis) return static_cast<int64_t>(a.size());
+        return a.shape(core::normalize_axis(*axis, static_cast<int64_t>(a.ndim()), "size"));
+      });
+  def(m, "isscalar(element: Any) -> bool", [](nb::handle element) {
+    return is_scalar(element.ptr()) || PyUnicode_Check(element.ptr()) ||
+           PyBytes_Check(element.ptr());
+  });
+  def(m, "iscomplexobj(x: ArrayInput) -> bool",
+      [](nb::handle x) { return core::is_complex(to_array(x.ptr()).dtype()); });
+  def(m, "isrealobj(x: ArrayInput) -> bool",
+      [](nb::handle x) { return !core::is_complex(to_array(x.ptr()).dtype()); });
+  def(m, "iscomplex(x: array, *, " STREAM, [](const array& x, const StreamOrDevice& s) {
+    if (!core::is_complex(x.dtype())) return core::zeros(x.shape(), core::bool_, s);
+    const array part = core::imag(x, s);
+    return core::not_equal(part, core::constant(0, part.dtype()), s);
+  });
+  def(m, "isreal(x: array, *, " STREAM, [](const array& x, const StreamOrDevice& s) {
+    if (!core::is_complex(x.dtype())) return core::ones(x.shape(), core::bool_, s);
+    const array part = core::imag(x, s);
+    return core::equal(part, core::constant(0, part.dtype()), s);
+  });
+  def(m, "promote_types(type1: Dtype, type2: Dtype) -> Dtype",
+      [](Dtype a, Dtype b) { return core::promote_types(a, b); });
+  def(m, "sort_complex(a: array, *, " STREAM, [](const array& a, const StreamOrDevice& s) {
+    const Dtype t = core::promote_types(core::at_least_float(a.dtype()), core::complex64);
+    return core::sort(core::astype(a, t, s), -1, s);
+  });
+  def(m, "ascontiguousarray(a: ArrayInput, dtype: Dtype | None = None, *, " STREAM,
+      [](nb::handle a, std::optional<Dtype> t, const StreamOrDevice& s) {
+        return core::contiguous(core::atleast_1d(to_array(a.ptr(), t), s), false, s);
+      });
+  alias(m, "asanyarray", "asarray");
+}
+
 void bind_indices(nb::module_& m) {
+  def(m, "diag_indices_from(arr: array, *, " PAIR, [](const array& a, const StreamOrDevice& s) {
+    for (size_t i = 1; i < a.ndim(); ++i)
+      if (a.shape(static_cast<int>(i)) != a.shape(0))
+        fail<ValueError>("diag_indices_from", "an array of shape ", to_string(a.shape()),
+                         "; axes of equal lengths are accepted");
+    if (a.ndim() < 2)
+      fail<ValueError>("diag_indices_from", "an array of shape ", to_string(a.shape()),
+                       "; at least two axes are accepted");
+    return tuple_of(Arrays(a.ndim(), core::integer_range(0, a.shape(0), 1, core::int32, s)));
+  });
 #define MLX_TRIANGLE(NAME)                                                              \
   def(m, #NAME "_indices(n: int, k: int = 0, m: int | None = None, *, " PAIR,           \
       [](int n, int k, std::optional<int> columns, const StreamOrDevice& s) {           \
@@ -157,6 +282,8 @@ void bind_arrangements(nb::module_& m) {
   bind_mirrors(m);
   bind_changes(m);
   bind_indices(m);
+  bind_arrangements_of_shapes(m);
+  bind_properties(m);
 }
 
 }  // namespace mlx::python

@@ -99,6 +99,85 @@ void bind_polynomials(nb::module_& m) {
       });
 }
 
+/// The edges of the bins of a coordinate: a number of them, or the edges themselves.
+array edges_of(const char* op, const array& x, nb::handle bins, const core::HistogramRange& range,
+               const StreamOrDevice& s) {
+  if (int64_t n; load_integer(bins.ptr(), n)) {
+    if (n > INT32_MAX) fail<SizeError>(op, n, " bins do not fit 32 bits");
+    return core::histogram(x, static_cast<int>(std::max<int64_t>(n, 0)), range, {}, false, s)
+        .second;
+  }
+  if (!is_array(bins.ptr()) && !PyList_Check(bins.ptr()) && !PyTuple_Check(bins.ptr()))
+    fail<TypeError>(op, "bins of type ", class_name(bins), "; a number and edges are accepted");
+  return to_array(bins.ptr());
+}
+/// Item i of a list or tuple with an item for each coordinate, otherwise the object itself.
+nb::object item_for(nb::handle given, size_t i, size_t n) {
+  const bool listed = PyList_Check(given.ptr()) || PyTuple_Check(given.ptr());
+  return listed && nb::len(given) == n ? nb::object(given[i]) : nb::borrow(given);
+}
+core::HistogramRange range_for(const char* op, nb::handle ranges, size_t i, size_t n) {
+  if (ranges.is_none()) return {};
+  From<std::optional<std::pair<double, double>>> range;
+  nb::object item = item_for(ranges, i, n);
+  if (!range.load(item.ptr()))
+    fail<TypeError>(op, "a range of type ", class_name(item), "; two numbers are accepted");
+  return range.get();
+}
+
+void bind_histograms(nb::module_& m) {
+  def(m,
+      "histogram_bin_edges(a: array, bins: int | Sequence[scalar] | array = 10, "
+      "range: tuple[float, float] | None = None, *, " STREAM,
+      [](const array& a, nb::handle bins, const core::HistogramRange& range,
+         const StreamOrDevice& s) { return edges_of("histogram_bin_edges", a, bins, range, s); });
+  def(m,
+      "histogram2d(x: array, y: array, bins: Any = 10, range: Any = None, density: bool = False, "
+      "weights: array | None = None, *, stream: StreamOrDevice = None) -> "
+      "tuple[array, array, array]",
+      [](const array& x, const array& y, nb::handle bins, nb::handle ranges, bool density,
+         const OptionalArray& weights, const StreamOrDevice& s) {
+        const Arrays points{x, y};
+        Arrays edges;
+        for (size_t i = 0; i < 2; ++i)
+          edges.push_back(edges_of("histogram2d", points[i], item_for(bins, i, 2),
+                                   range_for("histogram2d", ranges, i, 2), s));
+        return tuple_of(
+            {core::histogramdd(points, edges, weights, density, s), edges[0], edges[1]});
+      });
+  def(m,
+      "histogramdd(sample: array | Sequence[array], bins: Any = 10, range: Any = None, "
+      "density: bool = False, weights: array | None = None, *, "
+      "stream: StreamOrDevice = None) -> tuple[array, list[array]]",
+      [](nb::handle sample, nb::handle bins, nb::handle ranges, bool density,
+         const OptionalArray& weights, const StreamOrDevice& s) {
+        Arrays points, edges;
+        if (is_array(sample.ptr())) {
+          const array a = to_array(sample.ptr());
+          if (a.ndim() != 2)
+            fail<ValueError>("histogramdd", "points of shape ", to_string(a.shape()),
+                             "; two axes are accepted: points, coordinates");
+          points = core::unstack(a, 1, s);
+        } else {
+          for (nb::handle x : nb::borrow<nb::sequence>(sample)) points.push_back(to_array(x.ptr()));
+        }
+        const size_t n = points.size();
+        for (size_t i = 0; i < n; ++i)
+          edges.push_back(edges_of("histogramdd", points[i], item_for(bins, i, n),
+                                   range_for("histogramdd", ranges, i, n), s));
+        nb::list listed;
+        for (const array& e : edges) listed.append(nb::steal(wrap(e)));
+        return nb::make_tuple(
+            nb::steal(wrap(core::histogramdd(points, edges, weights, density, s))), listed);
+      });
+  def(m, "correlate(a: array, v: array, mode: str = 'valid', *, " STREAM,
+      [](const array& a, const array& v, const std::string& mode, const StreamOrDevice& s) {
+        return core::correlate(a, v, mode, s);
+      });
+  def(m, "kaiser(M: int, beta: float, *, " STREAM,
+      [](int n, double beta, const StreamOrDevice& s) { return core::kaiser(n, beta, s); });
+}
+
 void bind_dots(nb::module_& m) {
 #define MLX_DOT(NAME, FN)                                              \
   def(m, #NAME "(a: scalar | array, b: scalar | array, /, *, " STREAM, \
@@ -122,6 +201,7 @@ void bind_curves(nb::module_& m) {
   bind_samples(m);
   bind_polynomials(m);
   bind_dots(m);
+  bind_histograms(m);
 }
 
 }  // namespace mlx::python

@@ -76,6 +76,82 @@ void bind_shaped(nb::module_& m) {
       });
 }
 
+/// Distributions of one or two parameters, and the common shape of these by default.
+void bind_rejections(nb::module_& m) {
+#define OF_SHAPE "shape: Sequence[int] | None = None, dtype: Dtype | None = "
+#define MLX_ONE(NAME, A, TYPE)                                                          \
+  def(m, #NAME "(" A ": scalar | array, " OF_SHAPE #TYPE ", " KEY,                      \
+      [](const array& a, std::optional<Shape>& shape, std::optional<Dtype> t, Key& key, \
+         const StreamOrDevice& s) {                                                     \
+        return rnd::NAME(a, shape_of(#NAME, shape, a), t.value_or(core::TYPE), key, s); \
+      });
+#define MLX_TWO(NAME, A, B, TYPE)                                                             \
+  def(m, #NAME "(" A ": scalar | array, " B ": scalar | array, " OF_SHAPE #TYPE ", " KEY,     \
+      [](const array& a, const array& b, std::optional<Shape>& shape, std::optional<Dtype> t, \
+         Key& key, const StreamOrDevice& s) {                                                 \
+        return rnd::NAME(a, b, shape_of(#NAME, shape, a, b), t.value_or(core::TYPE), key, s); \
+      });
+  MLX_ONE(loggamma, "a", float32)
+  MLX_ONE(chisquare, "df", float32)
+  MLX_ONE(student_t, "df", float32)
+  MLX_ONE(pareto, "a", float32)
+  MLX_ONE(generalized_normal, "p", float32)
+  MLX_ONE(poisson, "lam", int32)
+  MLX_TWO(beta, "a", "b", float32)
+  MLX_TWO(f, "dfnum", "dfden", float32)
+  MLX_TWO(vonmises, "mu", "kappa", float32)
+  MLX_TWO(wald, "mean", "scale", float32)
+  MLX_TWO(double_sided_maxwell, "loc", "scale", float32)
+  MLX_TWO(binomial, "n", "p", int32)
+  MLX_TWO(negative_binomial, "n", "p", int32)
+#undef MLX_ONE
+#undef MLX_TWO
+  def(m, "gamma(a: scalar | array, " OF_SHAPE "float32, scale: scalar | array = 1.0, " KEY,
+      [](const array& a, std::optional<Shape>& shape, std::optional<Dtype> t, const array& scale,
+         Key& key, const StreamOrDevice& s) {
+        return rnd::gamma(a, shape_of("gamma", shape, a, scale), t.value_or(float32), scale, key,
+                          s);
+      });
+  alias(m, "t", "student_t");
+  alias(m, "standard_t", "student_t");
+}
+
+/// The shape of a parameter without its last axis.
+Shape without_last(const array& a) {
+  return a.ndim() == 0 ? Shape() : Shape(a.shape().begin(), a.shape().end() - 1);
+}
+
+/// Distributions of vectors and matrices; `shape` is that of the result without their axes.
+void bind_vectors(nb::module_& m) {
+  def(m, "dirichlet(alpha: array, " OF_SHAPE "float32, " KEY,
+      [](const array& alpha, std::optional<Shape>& shape, std::optional<Dtype> t, Key& key,
+         const StreamOrDevice& s) {
+        return rnd::dirichlet(alpha, shape.value_or(without_last(alpha)), t.value_or(float32), key,
+                              s);
+      });
+  def(m, "multinomial(n: scalar | array, pvals: array, " OF_SHAPE "int32, " KEY,
+      [](const array& n, const array& p, std::optional<Shape>& shape, std::optional<Dtype> t,
+         Key& key, const StreamOrDevice& s) {
+        const Shape common = core::broadcast_shapes(n.shape(), without_last(p), "multinomial");
+        return rnd::multinomial(n, p, shape.value_or(common), t.value_or(core::int32), key, s);
+      });
+  def(m, "ball(d: int, p: float = 2.0, " SHAPED KEY,
+      [](int64_t d, double p, Shape& shape, std::optional<Dtype> t, Key& key,
+         const StreamOrDevice& s) { return rnd::ball(d, p, shape, t.value_or(float32), key, s); });
+  def(m, "orthogonal(n: int, " SHAPED KEY,
+      [](int64_t n, Shape& shape, std::optional<Dtype> t, Key& key, const StreamOrDevice& s) {
+        return rnd::orthogonal(n, shape, t.value_or(float32), key, s);
+      });
+  def(m, "bits(shape: Sequence[int] = [], dtype: Dtype | None = None, " KEY,
+      [](Shape& shape, std::optional<Dtype> t, Key& key, const StreamOrDevice& s) {
+        const Dtype type = t.value_or(core::uint32);
+        if (!core::is_unsigned(type) || type.size() > 4)
+          fail<ValueError>("bits", "dtype ", dtype_name(type),
+                           "; uint8, uint16 and uint32 are accepted");
+        return rnd::bits(shape, static_cast<int>(type.size()), key, s);
+      });
+}
+
 void bind_choice(nb::module_& m) {
   def(m,
       "choice(a: int | array, shape: Sequence[int] = [], replace: bool = True, "
@@ -100,6 +176,8 @@ void bind_distributions(nb::module_& parent) {
   nb::module_ m = nb::borrow<nb::module_>(parent.attr("random"));
   bind_scaled(m);
   bind_shaped(m);
+  bind_rejections(m);
+  bind_vectors(m);
   bind_choice(m);
   alias(m, "shuffle", "permutation");
   alias(m, "PRNGKey", "key");

@@ -2,6 +2,7 @@
 // and further signatures. Bound after the others.
 #include "mlx/linalg.h"
 #include "mlx/ops.h"
+#include "mlx/ops/linalg_tensors.h"
 #include "module.h"
 #include "named.h"
 
@@ -87,6 +88,22 @@ void bind_spectra(nb::module_& m) {
       });
 }
 
+/// Functions of NumPy beside the standard's.
+void bind_tensors(nb::module_& m) {
+  def(m, "cond(x: array, p: float | str | None = None, *, " STREAM "array",
+      [](const array& x, std::optional<std::variant<double, std::string>>& p,
+         const StreamOrDevice& s) { return la::cond(x, p, s); });
+  def(m, "multi_dot(arrays: Sequence[array], *, " STREAM "array",
+      [](Arrays& arrays, const StreamOrDevice& s) { return la::multi_dot(arrays, s); });
+  def(m, "tensorinv(a: array, ind: int = 2, *, " STREAM "array",
+      [](const array& a, int ind, const StreamOrDevice& s) { return la::tensorinv(a, ind, s); });
+  def(m, "tensorsolve(a: array, b: array, *, " STREAM "array",
+      [](const array& a, const array& b, const StreamOrDevice& s) {
+        return la::tensorsolve(a, b, s);
+      });
+  alias(m, "matrix_exp", "expm");
+}
+
 }  // namespace
 
 void bind_linalg_standard(nb::module_& m, nb::module_& c) {
@@ -98,6 +115,7 @@ void bind_linalg_standard(nb::module_& m, nb::module_& c) {
   bind_products(m, c);
   bind_norms(m);
   bind_spectra(m);
+  bind_tensors(m);
 }
 
 }  // namespace mlx::python

@@ -56,7 +56,9 @@
   M(bind_arrangements)     \
   M(bind_curves)           \
   M(bind_special)          \
-  M(bind_distributions)
+  M(bind_distributions)    \
+  M(bind_sets)             \
+  M(bind_lax)
 
 namespace mlx::python {
 

@@ -5,6 +5,7 @@
 
 #include "convert.h"
 #include "mlx/ops.h"
+#include "mlx/ops/series.h"
 #include "module.h"
 
 namespace mlx::python {
@@ -32,6 +33,8 @@ void bind_gamma(nb::module_& m) {
   MLX_BINARY(beta, "a", "b")
   MLX_BINARY(betaln, "a", "b")
   MLX_BINARY(zeta, "x", "q")
+  MLX_UNARY(factorial, special::factorial)
+  MLX_BINARY(comb, "N", "k")
   def(m, "polygamma(n: int, a: array, /, *, " STREAM,
       [](int n, const array& a, const StreamOrDevice& s) { return special::polygamma(n, a, s); });
   def(m, "multigammaln(a: array, d: int, /, *, " STREAM,
@@ -48,6 +51,35 @@ void bind_errors_and_normals(nb::module_& m) {
   MLX_UNARY(erfinv, core::erfinv)
   MLX_UNARY(ndtr, special::ndtr)
   MLX_UNARY(log_ndtr, special::log_ndtr)
+  MLX_UNARY(ndtri, special::ndtri)
+  MLX_UNARY(erfcx, special::erfcx)
+}
+
+/// Functions whose sums have a length that depends on the arguments.
+void bind_incomplete(nb::module_& m, nb::module_& parent) {
+  MLX_BINARY(gammainc, "a", "x")
+  MLX_BINARY(gammaincc, "a", "x")
+  def(m, "betainc(a: array, b: array, x: array, /, *, " STREAM,
+      [](const array& a, const array& b, const array& x, const StreamOrDevice& s) {
+        return special::betainc(a, b, x, s);
+      });
+  def(parent, "random_gamma_grad(a: scalar | array, x: scalar | array, /, *, " STREAM,
+      [](Operand x, Operand y, const StreamOrDevice& s) {
+        BothOperands o("random_gamma_grad", x, y);
+        return special::random_gamma_grad(*o.a, *o.b, s);
+      });
+}
+
+void bind_bessel(nb::module_& m) {
+#define MLX_BESSEL(NAME, ORDER, SCALED)                                                  \
+  def(m, #NAME "(a: array, /, *, " STREAM, [](const array& a, const StreamOrDevice& s) { \
+    return special::bessel_i(ORDER, SCALED, a, s);                                       \
+  });
+  MLX_BESSEL(i0, 0, false)
+  MLX_BESSEL(i0e, 0, true)
+  MLX_BESSEL(i1, 1, false)
+  MLX_BESSEL(i1e, 1, true)
+#undef MLX_BESSEL
 }
 
 void bind_entropies(nb::module_& m){MLX_UNARY(entr, special::entr) MLX_BINARY(kl_div, "x", "y")
@@ -89,6 +121,9 @@ void bind_special(nb::module_& parent) {
   bind_errors_and_normals(m);
   bind_entropies(m);
   bind_logistic(m);
+  bind_incomplete(m, parent);
+  bind_bessel(m);
+  MLX_UNARY(exprel, special::exprel)
   MLX_UNARY(cbrt, core::cbrt)
   MLX_UNARY(sinc, special::sinc)
   def(parent, "sinc(a: array, /, *, " STREAM,

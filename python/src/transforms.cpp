@@ -312,12 +312,133 @@ void bind_jacobians(nb::module_& m) {
 #undef MLX_JACOBIAN
 }
 
+/// Arrays as the positional arguments of the derivative functions that a call returns.
+Arrays given_arrays(const char* op, const nb::args& args, size_t n) {
+  Arrays out;
+  for (nb::handle a : args) out.push_back(to_array(a.ptr()));
+  if (out.size() != n) fail<ValueError>(op, out.size(), " arrays; ", n, " are accepted");
+  return out;
+}
+/// One array as itself, several as a tuple.
+nb::object one_or_several(const Arrays& arrays) {
+  return arrays.size() == 1 ? nb::steal(wrap(arrays[0])) : tuple_of(arrays);
+}
+
+/// Derivatives at a point as functions of tangents and cotangents.
+void bind_linear_maps(nb::module_& m) {
+  def(m, "vjp_fn(fun: Callable[..., Any], *primals: array) -> tuple[Any, Callable[..., Any]]",
+      [](nb::callable fun, Star given) {
+        const Arrays primals = arrays_of(given, "vjp_fn");
+        const Arrays outputs = flat_function("vjp_fn", fun)(primals);
+        const size_t n = outputs.size();
+        nb::object pull = nb::cpp_function([=](const nb::args& args) {
+          const Arrays cotangents = given_arrays("vjp_fn", args, n);
+          return one_or_several(
+              core::vjp(flat_function("vjp_fn", fun), primals, cotangents).second);
+        });
+        return nb::make_tuple(one_or_several(outputs), pull);
+      });
+  def(m, "linearize(fun: Callable[..., Any], *primals: array) -> tuple[Any, Callable[..., Any]]",
+      [](nb::callable fun, Star given) {
+        const Arrays primals = arrays_of(given, "linearize");
+        const Arrays outputs = flat_function("linearize", fun)(primals);
+        nb::object push = nb::cpp_function([=](const nb::args& args) {
+          const Arrays tangents = given_arrays("linearize", args, primals.size());
+          return one_or_several(
+              core::jvp(flat_function("linearize", fun), primals, tangents).second);
+        });
+        return nb::make_tuple(one_or_several(outputs), push);
+      });
+  def(m, "linear_transpose(fun: Callable[..., Any], *primals: array) -> Callable[..., Any]",
+      [](nb::callable fun, Star given) {
+        Arrays zeros;
+        for (const array& a : arrays_of(given, "linear_transpose"))
+          zeros.push_back(core::zeros_like(a));
+        return nb::object(nb::cpp_function([=](const nb::args& args) {
+          Arrays cotangents;
+          for (nb::handle a : args) cotangents.push_back(to_array(a.ptr()));
+          return one_or_several(
+              core::vjp(flat_function("linear_transpose", fun), zeros, cotangents).second);
+        }));
+      });
+  def(m,
+      "hvp(fun: Callable[..., Any], primals: Sequence[array], tangents: Sequence[array]) -> "
+      "tuple[list[array], list[array]]",
+      [](nb::callable fun, Arrays& primals, Arrays& tangents) {
+        // The derivative of the gradient along the tangents.
+        const auto gradient = [&](const Arrays& at) {
+          std::vector<int> argnums(at.size());
+          for (size_t i = 0; i < argnums.size(); ++i) argnums[i] = static_cast<int>(i);
+          return core::value_and_grad(flat_function("hvp", fun), argnums)(at).second;
+        };
+        return core::jvp(gradient, primals, tangents);
+      });
+}
+
+/// Functions of NumPy that call a function.
+void bind_callers(nb::module_& m) {
+  def(m, "apply_along_axis(func1d: Callable[..., Any], axis: int, arr: array) -> array",
+      [](nb::callable fun, int axis, const array& a) {
+        axis = core::normalize_axis(axis, static_cast<int64_t>(a.ndim()), "apply_along_axis");
+        Shape rows = a.shape();
+        rows.erase(rows.begin() + axis);
+        const array lines = core::reshape(core::moveaxis(a, axis, -1), {-1, a.shape(axis)});
+        const auto one = [&](const Arrays& in) {
+          Arrays out = flat_function("apply_along_axis", fun)(in);
+          if (out.size() != 1)
+            fail<ValueError>("apply_along_axis", out.size(), " results; one array is accepted");
+          return out;
+        };
+        const array each = core::vmap(core::Function(one), {0}, {0})({lines})[0];
+        Shape shape = rows;
+        shape.insert(shape.end(), each.shape().begin() + 1, each.shape().end());
+        array out = core::reshape(each, shape);
+        // The axes of the function's result take the place of the axis.
+        const auto inner = static_cast<int>(each.ndim()) - 1, n = static_cast<int>(out.ndim());
+        for (int i = 0; i < inner; ++i) out = core::moveaxis(out, n - inner + i, axis + i);
+        return out;
+      });
+  def(m,
+      "fromfunction(function: Callable[..., Any], shape: Sequence[int], "
+      "dtype: Dtype | None = float32) -> Any",
+      [](nb::callable fun, Shape& shape, std::optional<Dtype> t) {
+        std::vector<nb::object> args;
+        for (size_t i = 0; i < shape.size(); ++i) {
+          Shape along(shape.size(), 1);
+          along[i] = shape[i];
+          const array line = core::integer_range(0, shape[i], 1, core::int64);
+          const array typed = core::astype(line, t.value_or(float32));
+          args.push_back(nb::steal(wrap(core::broadcast_to(core::reshape(typed, along), shape))));
+        }
+        return call_python(fun, args);
+      });
+  def(m, "piecewise(x: array, condlist: Sequence[array], funclist: Sequence[Any]) -> array",
+      [](const array& x, Arrays& conditions, nb::handle given) {
+        const nb::list functions(given);
+        const size_t n = functions.size();
+        if (n != conditions.size() && n != conditions.size() + 1)
+          fail<ValueError>("piecewise", n, " functions for ", conditions.size(),
+                           " conditions; one for each, and one for the rest, are accepted");
+        const auto value = [&](nb::handle f) {
+          if (!PyCallable_Check(f.ptr())) return core::astype(to_array(f.ptr()), x.dtype());
+          return core::astype(to_array(call_python(f, {nb::steal(wrap(x))}).ptr()), x.dtype());
+        };
+        const bool rest = n > conditions.size();
+        array out = rest ? value(functions[n - 1]) : core::zeros_like(x);
+        for (size_t i = 0; i < conditions.size(); ++i)
+          out = core::where(conditions[i], value(functions[i]), out);
+        return core::broadcast_to(out, x.shape());
+      });
+}
+
 }  // namespace
 
 void bind_transforms(nb::module_& m) {
   bind_evaluation(m);
   bind_derivatives(m);
   bind_jacobians(m);
+  bind_linear_maps(m);
+  bind_callers(m);
 }
 
 }  // namespace mlx::python

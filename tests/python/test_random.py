@@ -36,7 +36,54 @@ CONTINUOUS = {
         lambda k: mx.random.triangular(-1, 0.5, 3, (N,), key=k),
         stats.triang(1.5 / 4, -1, 4).cdf,
     ),
+    "gamma": (lambda k: mx.random.gamma(2.5, (N,), scale=0.5, key=k), stats.gamma(2.5, 0, 0.5).cdf),
+    "gamma below 1": (lambda k: mx.random.gamma(0.3, (N,), key=k), stats.gamma(0.3).cdf),
+    "gamma of large shape": (lambda k: mx.random.gamma(4e5, (N,), key=k), stats.gamma(4e5).cdf),
+    "loggamma": (lambda k: mx.random.loggamma(0.02, (N,), key=k), stats.loggamma(0.02).cdf),
+    "beta": (lambda k: mx.random.beta(0.5, 3.0, (N,), key=k), stats.beta(0.5, 3).cdf),
+    "a coordinate of dirichlet": (
+        lambda k: mx.random.dirichlet(mx.array([1.0, 2.0, 0.5]), (N,), key=k)[:, 1],
+        stats.beta(2, 1.5).cdf,
+    ),
+    "chisquare": (lambda k: mx.random.chisquare(3.0, (N,), key=k), stats.chi2(3).cdf),
+    "student_t": (lambda k: mx.random.student_t(2.5, (N,), key=k), stats.t(2.5).cdf),
+    "f": (lambda k: mx.random.f(3.0, 7.0, (N,), key=k), stats.f(3, 7).cdf),
+    "pareto": (lambda k: mx.random.pareto(2.0, (N,), key=k), stats.pareto(2).cdf),
+    "vonmises": (lambda k: mx.random.vonmises(0.0, 2.0, (N,), key=k), stats.vonmises(2).cdf),
+    "vonmises, concentrated": (
+        lambda k: mx.random.vonmises(1.0, 5e3, (N,), key=k),
+        stats.vonmises(5e3, 1).cdf,
+    ),
+    "wald": (lambda k: mx.random.wald(1.5, 2.0, (N,), key=k), stats.invgauss(0.75, 0, 2).cdf),
+    "generalized_normal": (
+        lambda k: mx.random.generalized_normal(1.5, (N,), key=k),
+        stats.gennorm(1.5).cdf,
+    ),
+    "magnitude of double_sided_maxwell": (
+        lambda k: mx.abs(mx.random.double_sided_maxwell(0.0, 2.0, (N,), key=k)),
+        stats.maxwell(0, 2).cdf,
+    ),
+    "cube of the radius of ball": (
+        lambda k: mx.linalg.norm(mx.random.ball(3, shape=(N,), key=k), axis=-1) ** 3,
+        stats.uniform().cdf,
+    ),
+    "square of a coordinate of orthogonal": (
+        lambda k: mx.random.orthogonal(3, (N // 10,), key=k)[:, 0, 1] ** 2,
+        stats.beta(0.5, 1).cdf,
+    ),
 }
+
+
+def masses(distribution, last):
+    """Probabilities of 0, 1, .., and of `last` or more."""
+    below = [distribution.pmf(k) for k in range(last)]
+    return [*below, 1 - sum(below)]
+
+
+def capped(draw, last):
+    return lambda k: mx.minimum(draw(k), last)
+
+
 # distribution -> (draw, probabilities of 0, 1, ...)
 DISCRETE = {
     "bernoulli": (lambda k: mx.random.bernoulli(0.3, (N,), key=k), [0.7, 0.3]),
@@ -49,6 +96,36 @@ DISCRETE = {
         lambda k: mx.minimum(mx.random.geometric(0.4, (N,), key=k), 4) - 1,
         [0.4, 0.24, 0.144, 0.216],
     ),
+    "poisson": (
+        capped(lambda k: mx.random.poisson(2.0, (N,), key=k), 7),
+        masses(stats.poisson(2), 7),
+    ),
+    "poisson of a large rate": (
+        capped(lambda k: mx.maximum(mx.random.poisson(60.0, (N,), key=k) - 40, 0), 40),
+        [
+            stats.poisson(60).cdf(40),
+            *[stats.poisson(60).pmf(k) for k in range(41, 80)],
+            stats.poisson(60).sf(79),
+        ],
+    ),
+    "binomial": (lambda k: mx.random.binomial(6, 0.3, (N,), key=k), masses(stats.binom(6, 0.3), 6)),
+    "binomial of many trials": (
+        capped(lambda k: mx.maximum(mx.random.binomial(200, 0.7, (N,), key=k) - 125, 0), 30),
+        [
+            stats.binom(200, 0.7).cdf(125),
+            *[stats.binom(200, 0.7).pmf(k) for k in range(126, 155)],
+            stats.binom(200, 0.7).sf(154),
+        ],
+    ),
+    "negative_binomial": (
+        capped(lambda k: mx.random.negative_binomial(3, 0.5, (N,), key=k), 9),
+        masses(stats.nbinom(3, 0.5), 9),
+    ),
+    "a count of multinomial": (
+        lambda k: mx.random.multinomial(5, mx.array([0.2, 0.3, 0.5]), (N,), key=k)[:, 1],
+        masses(stats.binom(5, 0.3), 5),
+    ),
+    "bits": (lambda k: mx.random.bits((N,), mx.uint8, key=k) // 64, [0.25] * 4),
     "rademacher": (lambda k: (mx.random.rademacher((N,), key=k) + 1) // 2, [0.5, 0.5]),
     "choice": (lambda k: mx.random.choice(3, (N,), key=k), [1 / 3] * 3),
     "choice by weights": (
@@ -307,3 +384,80 @@ def test_parameters_of_distributions():
     assert mx.random.geometric(mx.array([[0.5], [1.0]]), key=key)[1].item() == 1
     with pytest.raises(ValueError, match="negative numbers are accepted"):
         mx.random.rademacher((2,), mx.uint8)
+
+
+BY_REJECTION = {
+    "gamma": lambda k: mx.random.gamma(mx.array([0.5, 3.0, 40.0]), (5, 3), key=k),
+    "poisson": lambda k: mx.random.poisson(mx.array([0.5, 3.0, 40.0]), (5, 3), key=k),
+    "binomial": lambda k: mx.random.binomial(50, mx.array([0.1, 0.5, 0.9]), (5, 3), key=k),
+    "vonmises": lambda k: mx.random.vonmises(0.5, mx.array([0.0, 1.0, 9.0]), (5, 3), key=k),
+    "multinomial": lambda k: mx.random.multinomial(9, mx.array([0.5, 0.2, 0.3]), (5,), key=k),
+    "dirichlet": lambda k: mx.random.dirichlet(mx.ones((3,)), (5,), key=k),
+}
+
+
+@pytest.mark.parametrize("name", BY_REJECTION)
+def test_draws_by_rejection_depend_on_the_key_alone(name):
+    """Compiled, batched and nested draws are those of each key; parts are those of the whole."""
+    draw = BY_REJECTION[name]
+    keys = mx.random.split(mx.random.key(9), 4)
+    each = mx.stack([draw(k) for k in keys])
+    assert mx.array_equal(mx.compile(draw)(keys[0]), each[0]).item()
+    assert mx.array_equal(mx.vmap(draw)(keys), each).item()
+    nested = mx.vmap(mx.vmap(draw))(keys.reshape(2, 2, 2))
+    assert mx.array_equal(nested.reshape(each.shape), each).item()
+
+
+def test_batched_parameters_of_draws_by_rejection():
+    rates = mx.array([[0.5, 3.0], [8.0, 90.0]])
+    key = mx.random.key(2)
+    each = mx.stack([mx.random.poisson(r, key=key) for r in rates])
+    assert mx.array_equal(mx.vmap(lambda r: mx.random.poisson(r, key=key))(rates), each).item()
+
+
+def test_gamma_variates_have_a_derivative_in_their_shape():
+    """Derivatives of a quantile at a fixed probability, by differences of SciPy's quantiles."""
+    for a in (0.05, 0.7, 3.0, 200.0):
+        key = mx.random.key(4)
+
+        def draw(v, key=key):
+            return mx.random.gamma(v, (6,), mx.float64, key=key)
+
+        x = np.array(draw(mx.array(a, mx.float64)))
+        slopes = np.array(mx.jacfwd(draw)(mx.array(a, mx.float64)))
+        p, h = stats.gamma(a).cdf(x), a * 1e-5
+        want = (stats.gamma(a + h).ppf(p) - stats.gamma(a - h).ppf(p)) / (2 * h)
+        np.testing.assert_allclose(slopes, want, rtol=1e-5)
+    loss = mx.grad(lambda v: mx.random.beta(v, 2.0, (40_000,), key=mx.random.key(3)).mean())
+    np.testing.assert_allclose(loss(mx.array(3.0)), 2 / 25, rtol=0.05)  # of the mean 3 / 5
+    with pytest.raises(ValueError, match="first derivatives are accepted"):
+        mx.grad(mx.grad(lambda v: mx.random.gamma(v, key=mx.random.key(0))))(mx.array(2.0))
+
+
+def test_parameters_out_of_range_and_their_limits():
+    key = mx.random.key(0)
+    bad = mx.array([-1.0, float("nan")])
+    assert mx.random.poisson(bad, key=key).tolist() == [-1, -1]
+    assert mx.random.binomial(5, bad, key=key).tolist() == [-1, -1]
+    assert mx.isnan(mx.random.gamma(bad, key=key)).all().item()
+    assert mx.random.gamma(0.0, (2,), key=key).tolist() == [0, 0]
+    assert mx.random.poisson(0, (2,), key=key).tolist() == [0, 0]
+    assert mx.random.binomial(7, mx.array([0.0, 1.0]), key=key).tolist() == [0, 7]
+    counts = mx.random.multinomial(30, mx.array([0.5, 0.0, 0.5]), (50,), key=key)
+    assert (counts.sum(-1) == 30).all().item() and (counts[:, 1] == 0).all().item()
+    assert mx.random.gamma(2.0, (0, 3), key=key).shape == (0, 3)
+    large = mx.random.poisson(3e9, (100,), mx.int64, key=key)
+    assert abs(large.mean().item() / 3e9 - 1) < 1e-4
+    q = mx.random.orthogonal(4, (3,), mx.complex64, key=key)
+    products = np.array(q @ mx.conj(q).swapaxes(-1, -2))
+    np.testing.assert_allclose(products, np.broadcast_to(np.eye(4), (3, 4, 4)), atol=1e-5)
+    for call, text in (
+        (lambda: mx.random.gamma(mx.ones((3,)), (2,)), "broadcast"),
+        (lambda: mx.random.gamma(1.0, (2,), mx.int32), "real floating dtypes are accepted"),
+        (lambda: mx.random.poisson(1.0, (2,), mx.complex64), "integer and real floating"),
+        (lambda: mx.random.dirichlet(mx.array(1.0)), "at least one number along the last axis"),
+        (lambda: mx.random.ball(0), "positive numbers are accepted"),
+        (lambda: mx.random.bits((2,), mx.uint64), "uint8, uint16 and uint32"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            call()

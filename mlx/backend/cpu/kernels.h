@@ -25,6 +25,8 @@ namespace mlx::core::cpu {
   F(conv_kernels)              \
   F(quantized_kernels)         \
   F(random_kernels)            \
+  F(draw_entries)              \
+  F(series_entries)            \
   F(norm_kernels)              \
   F(rope_kernels)              \
   F(attention_kernels)         \

@@ -53,6 +53,177 @@ def quantile_rows():
     )
 
 
+SET = In((12,), 0, 6)
+GRID = "([0.0, 1.0, 2.5, 4.0], [0.0, 2.0, 4.0])"
+
+
+def set_rows():
+    """Sets of integers and floats, whose lengths depend on values."""
+    more = {"kind": "flat", "batched": False, "traced": False, "special": False}
+    for name in ("union1d", "intersect1d", "setdiff1d", "setxor1d"):
+        for other in (In((5,), 2, 9), In((0,)), In((2, 3), 0, 3)):
+            yield Row(f"mx.{name}(a, b)", (SET, other), dtypes=(*INTS, "float32"), **more)
+    yield Row("mx.intersect1d(a, b, return_indices=True)", (SET, In((5,), 2, 9)), dtypes=INTS,
+              **more)  # fmt: skip
+    for trim in ("fb", "f", "b"):
+        yield Row(f"mx.trim_zeros(mx.where(a > 1, 0, a), '{trim}')", (SET,),
+                  f"np.trim_zeros(np.where(a > 1, 0, a), '{trim}')", ("int32", "float32"),
+                  **more)  # fmt: skip
+
+
+def polynomial_rows():
+    """Arithmetic of coefficients."""
+    types = (*WIDE, "int32", "complex64")
+    for name in ("polyadd", "polysub", "polymul"):
+        for n, m in ((4, 2), (1, 3), (3, 3)):
+            yield Row(f"mx.{name}(a, b)", (In((n,), 1, 4), In((m,), 1, 4)), dtypes=types, ulps=16)
+    yield Row("mx.polydiv(a, b)", (In((5,), 1, 4), In((3,), 1, 4)), dtypes=WIDE, ulps=256)
+    yield Row("mx.polydiv(a, b)[0]", (In((2,), 1, 4), In((3,), 1, 4)), dtypes=WIDE)
+    for m in (0, 1, 2):
+        yield Row(f"mx.polyder(a, {m})", (In((4,)),), dtypes=types)
+        yield Row(f"mx.polyint(a, {m}, mx.arange(1, {m + 1}))", (In((4,)),),
+                  f"np.polyint(a, {m}, np.arange(1, {m + 1}) if {m} else None)",
+                  (*WIDE, "complex64"))  # fmt: skip
+    yield Row("mx.poly(a)", (In((4,)),), dtypes=(*WIDE, "complex64"), ulps=16)
+    yield Row("mx.poly(a)", (In((3, 3)),), dtypes=WIDE, ulps=512, kind="flat", exact=False,
+              special=False)  # fmt: skip
+    yield Row("mx.sort(mx.abs(mx.roots(a)))", (In((4,), 1, 4),), "np.sort(np.abs(np.roots(a)))",
+              WIDE, ulps=512, kind="flat", exact=False, special=False)  # fmt: skip
+
+
+def part_rows():
+    """Bits of integers, exponents and fractions of floats, bytes of bits."""
+    yield Row("mx.bitwise_count(a)", (In((3, 5), -90, 90),), dtypes=INTS, kind="flat")
+    yield Row("mx.frexp(a)", (In((3, 5), -900, 900),), dtypes=FLOATS, kind="flat")
+    yield Row("mx.frexp(a)[0]", (In((3, 5), 0.3, 900),), "np.frexp(a)[0]", ("float64",))
+    yield Row("mx.modf(a)", (In((3, 5), -9, 9),), dtypes=FLOATS, kind="kinked")
+    yield Row("mx.ldexp(a, b)", (A, In((3, 5), -8, 8, "int32")), dtypes=FLOATS, special=False)
+    yield Row("mx.ldexp(a, b)", (A, In((3, 5), -140, 120, "int32")), dtypes=WIDE, special=False,
+              kind="flat")  # fmt: skip
+    yield Row("mx.spacing(a)", (A,), dtypes=("float64",), kind="flat", special=False)
+    yield Row("mx.float_power(a, b)", (P, B), dtypes=(*WIDE, "complex64"), ulps=16)
+    yield Row("mx.packbits(a > 0, axis=1)", (In((3, 11)),), "np.packbits(a > 0, axis=1)",
+              ("float32", "int8"), kind="flat")  # fmt: skip
+    yield Row("mx.packbits(a, bitorder='little')", (In((3, 4), 0, 1),), dtypes=("uint8", "int32"),
+              ref="np.packbits(a != 0, bitorder='little')", kind="flat")  # fmt: skip
+    for tail in ("", ", axis=0, bitorder='little'", ", axis=1, count=11", ", count=-3"):
+        yield Row(f"mx.unpackbits(a{tail})", (In((2, 3), 0, 255),), dtypes=("uint8",), kind="flat",
+                  ref=f"np.unpackbits(a.astype(np.uint8){tail})")  # fmt: skip
+
+
+def arrangement_rows():
+    """Shapes, grids, blocks, choices."""
+    for axis, start in ((2, 0), (0, 3), (1, -1)):
+        yield Row(f"mx.rollaxis(a, {axis}, {start})", (CUBE,))
+    for shape in ((2, 4), (7, 5), 0):
+        yield Row(f"mx.resize(a, {shape})", (A,))
+    yield Row("a[mx.ix_(b, mx.array([4, 0]))]", (A, In((3,), 0, 2, "int32")),
+              "a[np.ix_(b, np.array([4, 0]))]")  # fmt: skip
+    yield Row("mx.block([[a, b], [c]])", (A, In((3, 2)), In((1, 7))), dtypes=("float32", "int8"))
+    yield Row("mx.block([a, b])", (V, In((2,))))
+    yield Row("mx.block([[[a]], [[b]]])", (A, B))
+    yield Row("mx.ediff1d(a)", (A,))
+    yield Row("mx.ediff1d(a, to_end=b, to_begin=1)", (V, In((2,))))
+    for mode in ("clip", "wrap"):
+        yield Row(f"mx.choose(a, [b, c], mode='{mode}')",
+                  (In((3, 5), -2, 4, "int32"), A, In((5,))))  # fmt: skip
+    for name, shapes in (("matvec", ((2, 3, 4), (4,))), ("vecmat", ((3,), (2, 3, 4)))):
+        yield Row(f"mx.{name}(a, b)", tuple(In(s) for s in shapes),
+                  dtypes=(*WIDE, "complex64"), ulps=16, exact=False)  # fmt: skip
+    yield Row("mx.array_equiv(a, b)", (In((3, 1), 0, 0), In((3,), 0, 0)), kind="flat")
+    yield Row("mx.array_equiv(a, b)", (In((3, 2)), In((4,))), kind="flat")
+    yield Row("[mx.iscomplex(a), mx.isreal(a)]", (A,), dtypes=("float32", "int32", "complex64"),
+              kind="flat")  # fmt: skip
+    yield Row("mx.sort_complex(a)", (In((6,)),), dtypes=(*WIDE, "complex64"), kind="flat")
+    yield Row("a[mx.diag_indices_from(a)]", (In((3, 3)),), "a[np.diag_indices_from(a)]")
+    yield Row("mx.apply_along_axis(lambda v: v[:2] * v.sum(), 1, a)", (CUBE,),
+              "np.apply_along_axis(lambda v: v[:2] * v.sum(), 1, a)", WIDE, ulps=16)  # fmt: skip
+    yield Row("mx.apply_along_axis(lambda v: v[:, None] * v, 0, a)", (A,),
+              "np.apply_along_axis(lambda v: v[:, None] * v, 0, a)", WIDE)  # fmt: skip
+    yield Row("mx.fromfunction(lambda i, j: i * 2 + j, (3, 5)) * a", (A,),
+              "np.fromfunction(lambda i, j: i * 2 + j, (3, 5)) * a", WIDE)  # fmt: skip
+    yield Row("mx.piecewise(a, [a < 0, a > 1], [lambda x: -x, 2.5, lambda x: x * x])", (A,),
+              "np.piecewise(a, [a < 0, a > 1], [lambda x: -x, 2.5, lambda x: x * x])",
+              WIDE, kind="kinked")  # fmt: skip
+
+
+def histogram_rows():
+    """Grids of counts, correlations, windows."""
+    points = (In((40,), -1, 5), In((40,), -1, 5))
+    grid_ = ", ".join(f"mx.array({e})" for e in ("[0.0, 1.0, 2.5, 4.0]", "[0.0, 2.0, 4.0]"))
+    for tail in ("", ", density=True", ", weights=a"):
+        yield Row(f"mx.histogram2d(a, b, [{grid_}]{tail})[0]", points,
+                  f"np.histogram2d(a, b, {GRID}{tail})[0]", ("float32",), kind="flat",
+                  batched=False, special=False, ulps=32)  # fmt: skip
+    yield Row("mx.histogram2d(a, b, (3, 4), range=((0, 4), (0, 2)))[0]", points, "",
+              ("float32", "float64"), kind="flat", batched=False, special=False)  # fmt: skip
+    yield Row("mx.histogramdd([a, b, a], 3)[0]", points, dtypes=("float64",), kind="flat",
+              batched=False, traced=False, special=False)  # fmt: skip
+    yield Row("mx.histogramdd(a, 2)[0]", (In((30, 2)),), dtypes=("float64",), kind="flat",
+              batched=False, traced=False, special=False)  # fmt: skip
+    yield Row("mx.histogram_bin_edges(a, 7)", (A,), dtypes=WIDE, kind="flat", batched=False,
+              special=False, traced=False)  # fmt: skip
+    for mode in ("valid", "same", "full"):
+        yield Row(f"mx.correlate(a, b, '{mode}')", (In((7,)), In((3,))), dtypes=WIDE, ulps=32,
+                  exact=False, special=False)  # fmt: skip
+    yield Row("mx.kaiser(7, 8.6) * a", (In((7,)),), "np.kaiser(7, 8.6) * a", ("float32",), ulps=16)
+
+
+def lax_rows():
+    """Functions of jax.lax, whose references are spelled with NumPy."""
+    yield Row("mx.dynamic_slice(a, b, (2, 3))", (A, In((2,), 0, 1, "int32")),
+              "a[b[0]:b[0] + 2, b[1]:b[1] + 3]", kind="smooth", batched=False)  # fmt: skip
+    yield Row("mx.dynamic_slice(a, [9, -2], (2, 3))", (A,), "a[1:, 2:]")
+    yield Row("mx.dynamic_update_slice(a, b, [-9, 4])", (A, In((2, 3))),
+              "np.concatenate([np.hstack([a[:2, :2], b]), a[2:]])")  # fmt: skip
+    yield Row("mx.dynamic_index_in_dim(a, -1, axis=1)", (A,), "a[:, -1:]")
+    yield Row("mx.dynamic_index_in_dim(a, 1, keepdims=False)", (A,), "a[1]")
+    yield Row("mx.dot_general(a, b, (((3,), (1,)), ((0,), (2,))))",
+              (In((2, 3, 1, 4)), In((5, 4, 2))), "np.einsum('bijk,lkb->bijl', a, b)",
+              (*WIDE, "int32"), ulps=16, exact=False)  # fmt: skip
+    yield Row("mx.dot_general(a, b, (((), ()), ((), ())))", (V, In((2,))),
+              "np.multiply.outer(a, b)", WIDE)  # fmt: skip
+    yield Row("mx.top_k(a, 2)", (A,), "[-np.sort(-a)[:, :2], np.argsort(-a)[:, :2]]", WIDE,
+              kind="flat", special=False)  # fmt: skip
+    yield Row("mx.sort_key_val(a, b, 0)", (A, B),
+              "[np.sort(a, 0), np.take_along_axis(b, np.argsort(a, 0, kind='stable'), 0)]",
+              WIDE, kind="flat", special=False)  # fmt: skip
+    yield Row("mx.iota(mx.float32, 6) + a", (V,), "np.arange(6) + a", ("float32",))
+    yield Row("mx.bitcast_convert_type(a, mx.uint8)", (A,), "a.astype(np.int32).view(np.uint8)"
+              ".reshape(3, 5, 4)", ("int32",), kind="flat", special=False)  # fmt: skip
+    yield Row("mx.bitcast_convert_type(mx.bitcast_convert_type(a, mx.uint8), mx.int64)", (A,), "a",
+              ("int64",), kind="flat")  # fmt: skip
+    yield Row("mx.broadcast(a, (2, 3))", (V,), "np.broadcast_to(a, (2, 3, 6))")
+    yield Row("mx.cumlogsumexp(a, reverse=True)", (A,),
+              "np.log(np.cumsum(np.exp(a)[::-1], 0)[::-1])", WIDE, ulps=16)  # fmt: skip
+    for name in ("population_count", "clz"):
+        count = "bin(int(v)).count('1')" if name[0] == "p" else "32 - int(v).bit_length()"
+        yield Row(f"mx.{name}(a)", (In((9,), 0, 99999),),
+                  f"np.array([{count} for v in a])", ("int32", "uint32"), kind="flat",
+                  batched=False)  # fmt: skip
+
+
+def tensor_rows():
+    """Condition numbers, products of several matrices, tensors as matrices."""
+    square = "a + 5 * mx.eye(3, dtype=a.dtype)"
+    more = {"ulps": 512, "exact": False, "special": False}
+    for p in (None, 2, -2, 1, "'fro'"):
+        yield Row(f"mx.linalg.cond({square}, {p})", (In((2, 3, 3)),),
+                  f"np.linalg.cond(a + 5 * np.eye(3), {p})", WIDE,
+                  kind="flat", **more)  # fmt: skip
+    yield Row("mx.linalg.multi_dot([a, b, c])", (A, In((5, 2)), In((2, 4))), dtypes=WIDE, ulps=64,
+              exact=False)  # fmt: skip
+    yield Row("mx.linalg.multi_dot([a, b, c])", (In((3,)), A, In((5,))), dtypes=WIDE, ulps=64,
+              exact=False)  # fmt: skip
+    eye = "mx.eye(6, dtype=a.dtype).reshape(2, 3, 6)"
+    shifted = f"a + 9 * {eye}"
+    reference = shifted.replace("mx.eye(6, dtype=a.dtype)", "np.eye(6)")
+    yield Row(f"mx.linalg.tensorinv({shifted})", (In((2, 3, 6)),),
+              f"np.linalg.tensorinv({reference})", WIDE, kind="flat", **more)  # fmt: skip
+    yield Row(f"mx.linalg.tensorsolve({shifted}, b)", (In((2, 3, 6)), In((2, 3))),
+              f"np.linalg.tensorsolve({reference}, b)", WIDE, kind="flat", **more)  # fmt: skip
+
+
 ROWS = [
     Row("mx.exp2(a)", (A,), dtypes=FLOATS),
     Row("mx.fmax(a, b)", (A, B), dtypes=REAL[:-1], kind="kinked"),
@@ -165,4 +336,11 @@ ROWS = [
     *[Row(e, (A,), kind="flat", dtypes=WIDE) for e in grid("mx.{n}(a)", n="fix absolute fabs")],
     Row("mx.amax(a, axis=0)", (A,), kind="kinked"),
     Row("mx.deg2rad(a)", (A,), dtypes=WIDE),
+    *set_rows(),
+    *polynomial_rows(),
+    *part_rows(),
+    *arrangement_rows(),
+    *histogram_rows(),
+    *lax_rows(),
+    *tensor_rows(),
 ]  # fmt: skip

@@ -6288,6 +6288,156 @@ def hessian(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, arg
                [0, 12]], dtype=float32)
     """
 
+def vjp_fn(fun: Callable[..., Any], *primals: array) -> tuple[Any, Callable[..., Any]]:
+    """
+    Return the outputs of a function, and a function from their cotangents to those of the
+    primals.
+
+    That function calls `fun` again. `vjp` takes the cotangents at once.
+
+    Args:
+        fun: a function of arrays that returns an array or a sequence of arrays.
+        primals: the arrays at which derivatives are taken.
+
+    Returns:
+        A tuple of the output, or a tuple of outputs, and the function.
+
+    Raises:
+        ValueError: the number of cotangents is not that of the outputs.
+
+    Example:
+        >>> y, pull = mx.vjp_fn(lambda x: x**2, mx.array(3.0))
+        >>> pull(mx.array(1.0))
+        array(6, dtype=float32)
+    """
+
+def linearize(fun: Callable[..., Any], *primals: array) -> tuple[Any, Callable[..., Any]]:
+    """
+    Return the outputs of a function, and a function from tangents of the primals to those of
+    the outputs.
+
+    That function calls `fun` again. `jvp` takes the tangents at once.
+
+    Args:
+        fun: a function of arrays that returns an array or a sequence of arrays.
+        primals: the arrays at which derivatives are taken.
+
+    Returns:
+        A tuple of the output, or a tuple of outputs, and the function.
+
+    Raises:
+        ValueError: the number of tangents is not that of the primals.
+
+    Example:
+        >>> y, push = mx.linearize(lambda x: x**2, mx.array(3.0))
+        >>> push(mx.array(1.0))
+        array(6, dtype=float32)
+    """
+
+def linear_transpose(fun: Callable[..., Any], *primals: array) -> Callable[..., Any]:
+    """
+    Return the transpose of a linear function, which takes cotangents of its outputs.
+
+    The function must be linear in the primals: the transpose is its derivative at zero.
+
+    Args:
+        fun: a function of arrays that returns an array or a sequence of arrays.
+        primals: arrays of the shapes and dtypes of its arguments; their values are not used.
+
+    Returns:
+        A function that returns an array, or a tuple of them.
+
+    Raises:
+        ValueError: the number or shapes of cotangents do not fit.
+
+    Example:
+        >>> mx.linear_transpose(lambda x: 3 * x[:2], mx.zeros((3,)))(mx.array([1.0, 2.0]))
+        array([3, 6, 0], dtype=float32)
+    """
+
+def hvp(fun: Callable[..., Any], primals: Sequence[array], tangents: Sequence[array]) -> tuple[list[array], list[array]]:
+    """
+    Return the gradient of a function, and its Hessian times vectors, without the Hessian.
+
+    Args:
+        fun: a function of arrays that returns a scalar array.
+        primals: the arrays at which derivatives are taken.
+        tangents: an array of the shape of each primal.
+
+    Returns:
+        A tuple of a list of gradients and a list of products.
+
+    Raises:
+        ValueError: the function does not return a scalar, or the shapes do not fit.
+
+    Example:
+        >>> mx.hvp(lambda x: (x**3).sum(), [mx.array([1.0, 2.0])], [mx.array([1.0, 0.0])])
+        ([array([3, 12], dtype=float32)], [array([6, 0], dtype=float32)])
+    """
+
+def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: array) -> array:
+    """
+    Apply a function of vectors along an axis.
+
+    The function is called once with a traced vector, as by `vmap`.
+
+    Args:
+        func1d: a function of a vector that returns an array.
+        axis: the axis.
+        arr: an array.
+
+    Returns:
+        An array in which the axes of the function's result take the place of the axis.
+
+    Raises:
+        ValueError: the function returns several arrays.
+
+    Example:
+        >>> mx.apply_along_axis(mx.max, 0, mx.array([[1, 5], [4, 2]]))
+        array([4, 5], dtype=int32)
+    """
+
+def fromfunction(function: Callable[..., Any], shape: Sequence[int], dtype: Dtype | None = float32) -> Any:
+    """
+    Apply a function to the index of each element along each axis.
+
+    Args:
+        function: a function of as many arrays as the shape has axes.
+        shape: the shape of the arrays.
+        dtype: the dtype of the arrays; float32 by default.
+
+    Returns:
+        The result of the function.
+
+    Example:
+        >>> mx.fromfunction(lambda i, j: i + j, (2, 3))
+        array([[0, 1, 2],
+               [1, 2, 3]], dtype=float32)
+    """
+
+def piecewise(x: array, condlist: Sequence[array], funclist: Sequence[Any]) -> array:
+    """
+    Return values of several functions, chosen by conditions.
+
+    Unlike NumPy's, each function takes all elements, and the last true condition decides.
+
+    Args:
+        x: an array.
+        condlist: arrays of bool.
+        funclist: functions of `x`, or numbers: one for each condition, and possibly one for the
+            rest, which is 0 otherwise.
+
+    Returns:
+        An array of the shape and dtype of `x`.
+
+    Raises:
+        ValueError: the number of functions does not fit.
+
+    Example:
+        >>> mx.piecewise(mx.array([-1.0, 2.0]), [mx.array([True, False])], [lambda x: -x, 7.0])
+        array([1, 7], dtype=float32)
+    """
+
 def compile(fun: Callable[P, R], inputs: object | None = None, outputs: object | None = None, shapeless: bool = False) -> Callable[P, R]:
     """
     Return a function that computes what `fun` computes, as one node of the graph.
@@ -8188,6 +8338,25 @@ def delete(a: array, obj: int | Sequence[int], axis: int | None = None, *, strea
         array([2], dtype=int32)
     """
 
+def diag_indices_from(arr: array, *, stream: StreamOrDevice = None) -> tuple[array, ...]:
+    """
+    Return the indices of the main diagonal of an array.
+
+    Args:
+        arr: an array of at least two axes, all of one length.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A tuple with a vector of int32 for each axis.
+
+    Raises:
+        ValueError: there is one axis, or the lengths differ.
+
+    Example:
+        >>> mx.diag_indices_from(mx.ones((2, 2)))
+        (array([0, 1], dtype=int32), array([0, 1], dtype=int32))
+    """
+
 def tril_indices(n: int, k: int = 0, m: int | None = None, *, stream: StreamOrDevice = None) -> tuple[array, ...]:
     """
     Return the indices of the elements on and below a diagonal.
@@ -8388,6 +8557,342 @@ def select(condlist: Sequence[array], choicelist: Sequence[array], default: scal
         >>> mx.select([x < 1, x > 2], [x - 10, x * 10], 5)
         array([-10, 5, 5, 30], dtype=int32)
     """
+
+def rollaxis(a: array, axis: int, start: int = 0, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the array with an axis moved in front of another one; `moveaxis` is easier to read.
+
+    Args:
+        a: an array of any dtype.
+        axis: the axis that moves.
+        start: the axis in front of which it is put; 0 by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the same elements.
+
+    Raises:
+        IndexError: an axis is out of range.
+
+    Example:
+        >>> mx.rollaxis(mx.ones((2, 3, 4)), 2).shape
+        (4, 2, 3)
+    """
+
+def resize(a: array, new_shape: int | Sequence[int], *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the flattened elements in another shape, repeated as often as needed.
+
+    Args:
+        a: an array of any dtype.
+        new_shape: the shape.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the dtype of `a`; zeros if it has no elements.
+
+    Raises:
+        ValueError: a length is negative.
+
+    Example:
+        >>> mx.resize(mx.array([1, 2, 3]), (2, 4))
+        array([[1, 2, 3, 1],
+               [2, 3, 1, 2]], dtype=int32)
+    """
+
+def block(arrays: array | list[Any], *, stream: StreamOrDevice = None) -> array:
+    """
+    Join arrays in nested lists: inner lists along the last axis, outer ones along those before.
+
+    Args:
+        arrays: an array, or lists of lists of arrays, all equally deep.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the promoted dtype.
+
+    Raises:
+        ValueError: a list is empty, or the depths or shapes do not fit.
+
+    Example:
+        >>> mx.block([[mx.ones((1, 2)), mx.zeros((1, 1))], [mx.zeros((1, 3))]])
+        array([[1, 1, 0],
+               [0, 0, 0]], dtype=float32)
+    """
+
+def ediff1d(ary: array, to_end: scalar | array | None = None, to_begin: scalar | array | None = None, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the differences of neighbours of the flattened array.
+
+    Args:
+        ary: an array.
+        to_end: elements appended to the result.
+        to_begin: elements put in front of the result.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A vector of the dtype of `ary`.
+
+    Example:
+        >>> mx.ediff1d(mx.array([1, 2, 4]), to_end=9)
+        array([1, 2, 9], dtype=int32)
+    """
+
+def choose(a: array, choices: Sequence[array], mode: str = 'clip', *, stream: StreamOrDevice = None) -> array:
+    """
+    Return elements of several arrays, each from the array that has the number in `a`.
+
+    Args:
+        a: an array of integers.
+        choices: arrays that broadcast with `a`.
+        mode: 'clip' limits the numbers (the default; NumPy's default 'raise' would have to wait
+            for values), 'wrap' counts on from the start.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape and the promoted dtype of the choices.
+
+    Raises:
+        ValueError: there are no choices, or the numbers are not integers.
+
+    Example:
+        >>> mx.choose(mx.array([0, 1, 0]), [mx.array([1, 2, 3]), mx.array([10, 20, 30])])
+        array([1, 20, 3], dtype=int32)
+    """
+
+def matvec(x1: array, x2: array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Multiply matrices and vectors.
+
+    Args:
+        x1: matrices (.., m, n).
+        x2: vectors (.., n).
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        Vectors (.., m).
+
+    Raises:
+        ValueError: the shapes do not fit.
+
+    Example:
+        >>> mx.matvec(mx.array([[1.0, 2.0], [3.0, 4.0]]), mx.array([1.0, 1.0]))
+        array([3, 7], dtype=float32)
+    """
+
+def vecmat(x1: array, x2: array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Multiply vectors, of which the conjugate is taken, and matrices.
+
+    Args:
+        x1: vectors (.., m).
+        x2: matrices (.., m, n).
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        Vectors (.., n).
+
+    Raises:
+        ValueError: the shapes do not fit.
+
+    Example:
+        >>> mx.vecmat(mx.array([1.0, 1.0]), mx.array([[1.0, 2.0], [3.0, 4.0]]))
+        array([4, 6], dtype=float32)
+    """
+
+def array_equiv(x1: array, x2: array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return whether arrays are equal after broadcasting.
+
+    Args:
+        x1: an array.
+        x2: an array.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A scalar array of bool; false if the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.array_equiv(mx.array([1, 1]), mx.array([[1], [1]]))
+        array(True, dtype=bool)
+    """
+
+def shape(a: ArrayInput) -> tuple[int, ...]:
+    """
+    Return the shape of an array, or of what becomes one.
+
+    Args:
+        a: an array, a number, or nested lists.
+
+    Returns:
+        A tuple of integers.
+
+    Example:
+        >>> mx.shape([[1, 2], [3, 4]])
+        (2, 2)
+    """
+
+def ndim(a: ArrayInput) -> int:
+    """
+    Return the number of axes of an array, or of what becomes one.
+
+    Args:
+        a: an array, a number, or nested lists.
+
+    Returns:
+        An integer.
+
+    Example:
+        >>> mx.ndim([[1, 2], [3, 4]])
+        2
+    """
+
+def size(a: ArrayInput, axis: int | None = None) -> int:
+    """
+    Return the number of elements, or the length of an axis.
+
+    Args:
+        a: an array, a number, or nested lists.
+        axis: the axis; None (the default) counts all elements.
+
+    Returns:
+        An integer.
+
+    Raises:
+        IndexError: the axis is out of range.
+
+    Example:
+        >>> mx.size([[1, 2], [3, 4]])
+        4
+    """
+
+def isscalar(element: Any) -> bool:
+    """
+    Return whether an object is a number, a string or bytes; false for arrays.
+
+    Args:
+        element: any object.
+
+    Returns:
+        A bool.
+
+    Example:
+        >>> mx.isscalar(3.1), mx.isscalar(mx.array(3.1))
+        (True, False)
+    """
+
+def iscomplexobj(x: ArrayInput) -> bool:
+    """
+    Return whether an array has a complex dtype.
+
+    Args:
+        x: an array, a number, or nested lists.
+
+    Returns:
+        A bool.
+
+    Example:
+        >>> mx.iscomplexobj(mx.array([1j]))
+        True
+    """
+
+def isrealobj(x: ArrayInput) -> bool:
+    """
+    Return whether an array has a dtype that is not complex.
+
+    Args:
+        x: an array, a number, or nested lists.
+
+    Returns:
+        A bool.
+
+    Example:
+        >>> mx.isrealobj(mx.array([1j]))
+        False
+    """
+
+def iscomplex(x: array, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return true for elements with an imaginary part that is not 0.
+
+    Args:
+        x: an array of any dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of bool of the shape of `x`.
+
+    Example:
+        >>> mx.iscomplex(mx.array([1 + 1j, 1 + 0j]))
+        array([True, False], dtype=bool)
+    """
+
+def isreal(x: array, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return true for elements without an imaginary part.
+
+    Args:
+        x: an array of any dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of bool of the shape of `x`.
+
+    Example:
+        >>> mx.isreal(mx.array([1 + 1j, 1 + 0j]))
+        array([False, True], dtype=bool)
+    """
+
+def promote_types(type1: Dtype, type2: Dtype) -> Dtype:
+    """
+    Return the dtype to which two dtypes are promoted.
+
+    Args:
+        type1: a dtype.
+        type2: a dtype.
+
+    Returns:
+        A dtype.
+
+    Example:
+        >>> mx.promote_types(mx.int16, mx.uint16)
+        mlx.core.int32
+    """
+
+def sort_complex(a: array, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the elements sorted along the last axis as complex numbers, by real parts first.
+
+    Args:
+        a: an array of any dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of complex64, or complex128.
+
+    Example:
+        >>> mx.sort_complex(mx.array([2, 1]))
+        array([1+0j, 2+0j], dtype=complex64)
+    """
+
+def ascontiguousarray(a: ArrayInput, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return an array with at least one axis whose elements are in memory in row-major order.
+
+    Args:
+        a: an array, a number, or nested lists.
+        dtype: the dtype; None (the default) keeps it.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array.
+
+    Example:
+        >>> mx.ascontiguousarray(3)
+        array([3], dtype=int32)
+    """
+
+asanyarray = asarray
 
 def logspace(start: float, stop: float, num: int = 50, endpoint: bool = True, base: float = 10.0, dtype: Dtype | None = float32, *, stream: StreamOrDevice = None) -> array:
     """
@@ -8676,6 +9181,140 @@ def cross(a: array, b: array, axis: int = -1, *, stream: StreamOrDevice = None) 
         array([0, 0, 1], dtype=int32)
     """
 
+def histogram_bin_edges(a: array, bins: int | Sequence[scalar] | array = 10, range: tuple[float, float] | None = None, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the edges of the bins that `histogram` uses.
+
+    Args:
+        a: an array that is not complex.
+        bins: a number of bins, or edges; 10 by default.
+        range: the lowest and the highest edge; None (the default) takes them from the elements.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A vector.
+
+    Raises:
+        ValueError: the number of bins is not positive.
+
+    Example:
+        >>> mx.histogram_bin_edges(mx.array([0.0, 4.0]), 4)
+        array([0, 1, 2, 3, 4], dtype=float32)
+    """
+
+def histogram2d(x: array, y: array, bins: Any = 10, range: Any = None, density: bool = False, weights: array | None = None, *, stream: StreamOrDevice = None) -> tuple[array, array, array]:
+    """
+    Count points of a plane in the cells of a grid.
+
+    Args:
+        x: the first coordinates, a vector.
+        y: the second coordinates, a vector.
+        bins: a number of bins, or edges; for several coordinates also a list with an item for
+            each. 10 by default.
+        range: the lowest and the highest edge, or a list with an item for each coordinate; None
+            (the default) takes them from the points.
+        density: whether the integral is made 1; False by default.
+        weights: a number for each point that is added instead of 1.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A tuple of counts (int32, or the dtype of the weights) and the edges of both
+        coordinates.
+
+    Raises:
+        ValueError: a coordinate has not one axis, or there is no bin.
+
+    Example:
+        >>> mx.histogram2d(mx.array([0.0, 1.0, 1.0]), mx.array([0.0, 1.0, 1.0]), 2)[0]
+        array([[1, 0],
+               [0, 2]], dtype=int32)
+    """
+
+def histogramdd(sample: array | Sequence[array], bins: Any = 10, range: Any = None, density: bool = False, weights: array | None = None, *, stream: StreamOrDevice = None) -> tuple[array, list[array]]:
+    """
+    Count points in the cells of a grid of any number of coordinates.
+
+    Args:
+        sample: points as rows, or a sequence with a vector for each coordinate.
+        bins: a number of bins, or edges; for several coordinates also a list with an item for
+            each. 10 by default.
+        range: the lowest and the highest edge, or a list with an item for each coordinate; None
+            (the default) takes them from the points.
+        density: whether the integral is made 1; False by default.
+        weights: a number for each point that is added instead of 1.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A tuple of counts (int32, or the dtype of the weights) and a list of edges.
+
+    Raises:
+        ValueError: a coordinate has not one axis, or there is no bin.
+
+    Example:
+        >>> mx.histogramdd(mx.array([[0.0, 0.0], [1.0, 1.0]]), 2)[0]
+        array([[1, 0],
+               [0, 1]], dtype=int32)
+    """
+
+def correlate(a: array, v: array, mode: str = 'valid', *, stream: StreamOrDevice = None) -> array:
+    """
+    Return sums of products of a vector and the conjugate of another one, moved along it.
+
+    Args:
+        a: a vector.
+        v: a vector.
+        mode: 'valid' (the default), 'same' or 'full'.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A vector of the promoted dtype.
+
+    Raises:
+        ValueError: an operand has not one axis or no elements, or the mode has another name.
+
+    Example:
+        >>> mx.correlate(mx.array([1.0, 2.0, 3.0]), mx.array([0.0, 1.0, 0.5]), 'full')
+        array([0.5, 2, 3.5, 3, 0], dtype=float32)
+    """
+
+def kaiser(M: int, beta: float, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return Kaiser's window.
+
+    Args:
+        M: the number of points.
+        beta: the shape: 0 is a rectangle, larger numbers are narrower.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A vector of float32.
+
+    Example:
+        >>> mx.kaiser(3, 2.0)
+        array([0.438676, 1, 0.438676], dtype=float32)
+    """
+
+def random_gamma_grad(a: scalar | array, x: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the derivative of a gamma variate with respect to its shape parameter, at a fixed
+    value of the distribution function; `random.gamma` uses it.
+
+    Args:
+        a: the shape parameter, an array or a scalar, positive.
+        x: the gamma variate, an array or a scalar.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape and the promoted dtype, float32 for bool and integers.
+
+    Raises:
+        ValueError: an operand is complex.
+
+    Example:
+        >>> mx.random_gamma_grad(mx.array([1.0, 2.0]), 1.5)
+        array([1.43094, 0.936639], dtype=float32)
+    """
+
 def sinc(a: array, /, *, stream: StreamOrDevice = None) -> array:
     """
     Return `sin(pi a) / (pi a)`, and 1 at 0.
@@ -8693,4 +9332,688 @@ def sinc(a: array, /, *, stream: StreamOrDevice = None) -> array:
     Example:
         >>> mx.sinc(mx.array([0.0, 0.5]))
         array([1, 0.63662], dtype=float32)
+    """
+
+def union1d(ar1: array, ar2: array, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the elements of either array.
+
+    Args:
+        ar1: an array, which is flattened.
+        ar2: an array, which is flattened.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A sorted vector of the promoted dtype without repetitions.
+
+    Raises:
+        ValueError: a traced function calls it, because the length depends on values.
+
+    Example:
+        >>> mx.union1d(mx.array([3, 1, 2, 1]), mx.array([2, 5]))
+        array([1, 2, 3, 5], dtype=int32)
+    """
+
+def setdiff1d(ar1: array, ar2: array, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the elements of the first array that the second one does not have.
+
+    Args:
+        ar1: an array, which is flattened.
+        ar2: an array, which is flattened.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A sorted vector of the promoted dtype without repetitions.
+
+    Raises:
+        ValueError: a traced function calls it, because the length depends on values.
+
+    Example:
+        >>> mx.setdiff1d(mx.array([3, 1, 2, 1]), mx.array([2, 5]))
+        array([1, 3], dtype=int32)
+    """
+
+def setxor1d(ar1: array, ar2: array, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the elements that exactly one of the arrays has.
+
+    Args:
+        ar1: an array, which is flattened.
+        ar2: an array, which is flattened.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A sorted vector of the promoted dtype without repetitions.
+
+    Raises:
+        ValueError: a traced function calls it, because the length depends on values.
+
+    Example:
+        >>> mx.setxor1d(mx.array([3, 1, 2, 1]), mx.array([2, 5]))
+        array([1, 3, 5], dtype=int32)
+    """
+
+def intersect1d(ar1: array, ar2: array, return_indices: bool = False, *, stream: StreamOrDevice = None) -> array | tuple[array, array, array]:
+    """
+    Return the elements that both arrays have.
+
+    Args:
+        ar1: an array, which is flattened.
+        ar2: an array, which is flattened.
+        return_indices: whether the indices of the first occurrences in both flattened arrays
+            are returned too; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A sorted vector of the promoted dtype; with `return_indices` a tuple of it and two
+        vectors of uint32.
+
+    Raises:
+        ValueError: a traced function calls it, because the length depends on values.
+
+    Example:
+        >>> mx.intersect1d(mx.array([3, 1, 2, 1]), mx.array([2, 5, 1]))
+        array([1, 2], dtype=int32)
+    """
+
+def trim_zeros(filt: array, trim: str = 'fb', *, stream: StreamOrDevice = None) -> array:
+    """
+    Return a vector without the zeros at its ends.
+
+    Args:
+        filt: a vector.
+        trim: the ends that lose their zeros: 'f' the front, 'b' the back; both by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A vector of the same dtype.
+
+    Raises:
+        ValueError: `filt` has not one axis, or `trim` has other letters.
+        ValueError: a traced function calls it, because the length depends on values.
+
+    Example:
+        >>> mx.trim_zeros(mx.array([0, 0, 1, 0, 2, 0]))
+        array([1, 0, 2], dtype=int32)
+    """
+
+def polyadd(a1: scalar | array, a2: scalar | array, *, stream: StreamOrDevice = None) -> array:
+    """
+    Add two polynomials.
+
+    Args:
+        a1: a vector of coefficients, the highest power first.
+        a2: another one.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A vector of the length of the longer one.
+
+    Raises:
+        ValueError: an operand has more than one axis, or no coefficients.
+
+    Example:
+        >>> mx.polyadd(mx.array([1, 2]), mx.array([3, 0, 5]))
+        array([3, 1, 7], dtype=int32)
+    """
+
+def polysub(a1: scalar | array, a2: scalar | array, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the difference of two polynomials.
+
+    Args:
+        a1: a vector of coefficients, the highest power first.
+        a2: another one.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A vector of the length of the longer one.
+
+    Raises:
+        ValueError: an operand has more than one axis, or no coefficients.
+
+    Example:
+        >>> mx.polysub(mx.array([1, 2]), mx.array([3, 0, 5]))
+        array([-3, 1, -3], dtype=int32)
+    """
+
+def polymul(a1: scalar | array, a2: scalar | array, *, stream: StreamOrDevice = None) -> array:
+    """
+    Multiply two polynomials.
+
+    Args:
+        a1: a vector of coefficients, the highest power first.
+        a2: another one.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A vector of the sum of both lengths less one.
+
+    Raises:
+        ValueError: an operand has more than one axis, or no coefficients.
+
+    Example:
+        >>> mx.polymul(mx.array([1, 2]), mx.array([3, 0, 5]))
+        array([3, 6, 5, 10], dtype=int32)
+    """
+
+def polydiv(u: array, v: array, *, stream: StreamOrDevice = None) -> tuple[array, array]:
+    """
+    Return the quotient of two polynomials and the remainder.
+
+    The lengths depend on those of the operands alone: unlike NumPy's, the remainder keeps
+    leading zeros.
+
+    Args:
+        u: a vector of coefficients, the highest power first.
+        v: the divisor, whose first coefficient is not 0.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A tuple of the quotient and the remainder.
+
+    Raises:
+        ValueError: an operand has more than one axis, or no coefficients.
+
+    Example:
+        >>> mx.polydiv(mx.array([1.0, 3.0, 5.0]), mx.array([1.0, 1.0]))
+        (array([1, 2], dtype=float32), array([3], dtype=float32))
+    """
+
+def polyder(p: array, m: int = 1, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the derivative of a polynomial.
+
+    Args:
+        p: a vector of coefficients, the highest power first.
+        m: the order; 1 by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A vector with m coefficients less.
+
+    Raises:
+        ValueError: `p` has not one axis with a coefficient, or the order is negative.
+
+    Example:
+        >>> mx.polyder(mx.array([1, 2, 3]))
+        array([2, 2], dtype=int32)
+    """
+
+def polyint(p: array, m: int = 1, k: scalar | array = 0, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the integral of a polynomial.
+
+    Args:
+        p: a vector of coefficients, the highest power first.
+        m: the order; 1 by default.
+        k: the constant, or one for each integration; 0 by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A vector of a floating dtype with m coefficients more.
+
+    Raises:
+        ValueError: the number of constants is neither 1 nor m, or the order is negative.
+
+    Example:
+        >>> mx.polyint(mx.array([6.0, 2.0, 3.0]))
+        array([2, 1, 3, 0], dtype=float32)
+    """
+
+def poly(seq_of_zeros: array, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the polynomial with the given roots, or the characteristic polynomial of a square
+    matrix.
+
+    Args:
+        seq_of_zeros: a vector of roots, or a square matrix.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A vector of a floating or complex dtype that starts with 1.
+
+    Raises:
+        ValueError: the argument is neither.
+
+    Example:
+        >>> mx.poly(mx.array([1.0, 2.0]))
+        array([1, -3, 2], dtype=float32)
+    """
+
+def roots(p: array, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the roots of a polynomial, as eigenvalues of its companion matrix.
+
+    Args:
+        p: a vector of coefficients, the highest power first; the first one is not 0.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A vector of complex64, or complex128.
+
+    Raises:
+        ValueError: `p` has not one axis with a coefficient.
+
+    Example:
+        >>> mx.roots(mx.array([1.0, -3.0, 2.0]))
+        array([2+0j, 1+0j], dtype=complex64)
+    """
+
+def dynamic_slice(operand: array, start_indices: array | Sequence[scalar | array], slice_sizes: Sequence[int], *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the slice that starts at positions which may be computed, as `jax.lax.dynamic_slice`.
+
+    Negative starts count from the end; starts are then limited so that the slice is within the
+    array.
+
+    Args:
+        operand: an array of any dtype.
+        start_indices: an integer for each axis: an array, or a sequence of integers and scalar
+            arrays.
+        slice_sizes: the length of the slice along each axis.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape `slice_sizes`.
+
+    Raises:
+        ValueError: the starts or lengths do not fit the array.
+
+    Example:
+        >>> mx.dynamic_slice(mx.arange(6), [mx.array(4)], (3,))
+        array([3, 4, 5], dtype=int32)
+    """
+
+def dynamic_update_slice(operand: array, update: array, start_indices: array | Sequence[scalar | array], *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the array with a slice replaced that starts at positions which may be computed.
+
+    Args:
+        operand: an array of any dtype.
+        update: the new elements, converted to the dtype of the operand.
+        start_indices: an integer for each axis, as for `dynamic_slice`.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape and dtype of the operand.
+
+    Raises:
+        ValueError: the update or the starts do not fit the array.
+
+    Example:
+        >>> mx.dynamic_update_slice(mx.arange(5), mx.array([9, 9]), [1])
+        array([0, 9, 9, 3, 4], dtype=int32)
+    """
+
+def dynamic_index_in_dim(operand: array, index: scalar | array, axis: int = 0, keepdims: bool = True, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the slice at one index of an axis, which may be computed and is limited to the axis.
+
+    Args:
+        operand: an array of any dtype.
+        index: an integer.
+        axis: the axis; the first one by default.
+        keepdims: whether the axis stays with length 1; True by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array with one element along the axis, or without it.
+
+    Raises:
+        ValueError: the index is not a scalar integer.
+
+    Example:
+        >>> mx.dynamic_index_in_dim(mx.array([[1, 2], [3, 4]]), mx.array(1), 0, False)
+        array([3, 4], dtype=int32)
+    """
+
+def dot_general(lhs: array, rhs: array, dimension_numbers: tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]], *, stream: StreamOrDevice = None) -> array:
+    """
+    Multiply and sum over contracted axes, for each index of batch axes.
+
+    Args:
+        lhs: an array.
+        rhs: an array.
+        dimension_numbers: ((contracted axes of lhs, of rhs), (batch axes of lhs, of rhs)).
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array whose axes are the batch axes, the other ones of lhs, and those of rhs.
+
+    Raises:
+        ValueError: the lengths of contracted or batch axes differ, or an axis occurs twice.
+
+    Example:
+        >>> mx.dot_general(mx.ones((2, 3, 4)), mx.ones((2, 4, 5)), (((2,), (1,)), ((0,), (0,)))).shape
+        (2, 3, 5)
+    """
+
+def top_k(operand: array, k: int, *, stream: StreamOrDevice = None) -> tuple[array, array]:
+    """
+    Return the k largest elements along the last axis in descending order, and their indices.
+
+    Equal elements are in the order of their indices. `topk` returns the elements alone, in any
+    order.
+
+    Args:
+        operand: an array with at least one axis.
+        k: the number of elements.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A tuple of elements and of indices in int32.
+
+    Raises:
+        ValueError: k is negative or larger than the axis.
+
+    Example:
+        >>> mx.top_k(mx.array([1, 5, 3]), 2)
+        (array([5, 3], dtype=int32), array([1, 2], dtype=int32))
+    """
+
+def sort_key_val(keys: array, values: array, dimension: int = -1, *, stream: StreamOrDevice = None) -> tuple[array, array]:
+    """
+    Return keys sorted along an axis, and values in the same order; equal keys keep theirs.
+
+    Args:
+        keys: an array.
+        values: an array of the same shape.
+        dimension: the axis; the last one by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A tuple of sorted keys and values.
+
+    Raises:
+        ValueError: the shapes differ.
+
+    Example:
+        >>> mx.sort_key_val(mx.array([3, 1, 2]), mx.array([30, 10, 20]))
+        (array([1, 2, 3], dtype=int32), array([10, 20, 30], dtype=int32))
+    """
+
+def iota(dtype: Dtype, size: int, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return 0, 1, 2, .. in a dtype.
+
+    Args:
+        dtype: the dtype.
+        size: the number of elements.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A vector.
+
+    Raises:
+        ValueError: the size is negative.
+
+    Example:
+        >>> mx.iota(mx.float32, 3)
+        array([0, 1, 2], dtype=float32)
+    """
+
+def bitcast_convert_type(operand: array, new_dtype: Dtype, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the bits of the elements as another dtype.
+
+    Of a narrower dtype the elements are along a new last axis, and the last axis is joined to
+    elements of a wider one.
+
+    Args:
+        operand: an array of any dtype.
+        new_dtype: the dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the dtype.
+
+    Raises:
+        ValueError: the last axis does not fit a wider dtype.
+
+    Example:
+        >>> mx.bitcast_convert_type(mx.array([1.0]), mx.uint32)
+        array([1065353216], dtype=uint32)
+    """
+
+def broadcast(operand: array, sizes: Sequence[int], *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the array with new axes in front along which it repeats.
+
+    Args:
+        operand: an array of any dtype.
+        sizes: the lengths of the new axes.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape `(*sizes, *operand.shape)`.
+
+    Example:
+        >>> mx.broadcast(mx.array([1, 2]), (2,))
+        array([[1, 2],
+               [1, 2]], dtype=int32)
+    """
+
+def cumlogsumexp(operand: array, axis: int = 0, reverse: bool = False, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the logarithm of the cumulative sum of exponentials, as `logcumsumexp`.
+
+    Args:
+        operand: an array.
+        axis: the axis; the first one by default.
+        reverse: whether sums start at the end; False by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of the operand.
+
+    Raises:
+        IndexError: the axis is out of range.
+
+    Example:
+        >>> mx.cumlogsumexp(mx.array([0.0, 0.0]))
+        array([0, 0.693147], dtype=float32)
+    """
+
+erf_inv = erfinv
+
+def bitwise_count(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the number of ones in the binary representation of magnitudes.
+
+    Args:
+        a: an array of integers.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of uint8.
+
+    Raises:
+        ValueError: the dtype is no integer one.
+
+    Example:
+        >>> mx.bitwise_count(mx.array([7, -1]))
+        array([3, 1], dtype=uint8)
+    """
+
+def population_count(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the number of ones among the bits of integers, of which negative ones have two's
+    complement.
+
+    Args:
+        a: an array of integers.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the dtype of `a`.
+
+    Raises:
+        ValueError: the dtype is no integer one.
+
+    Example:
+        >>> mx.population_count(mx.array([7, -1]))
+        array([3, 32], dtype=int32)
+    """
+
+def clz(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the number of zeros before the first one among the bits of integers.
+
+    Args:
+        a: an array of integers.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the dtype of `a`.
+
+    Raises:
+        ValueError: the dtype is no integer one.
+
+    Example:
+        >>> mx.clz(mx.array([1, 256]))
+        array([31, 23], dtype=int32)
+    """
+
+def spacing(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the distance to the next number away from zero, with the sign of the number.
+
+    Args:
+        a: an array that is not complex; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a`, of its dtype, float32 for bool and integers.
+
+    Raises:
+        ValueError: `a` is complex.
+
+    Example:
+        >>> mx.spacing(mx.array([1.0]))
+        array([1.19209e-07], dtype=float32)
+    """
+
+def frexp(a: array, /, *, stream: StreamOrDevice = None) -> tuple[array, array]:
+    """
+    Split numbers into a fraction with a magnitude in [0.5, 1) and a power of two.
+
+    Args:
+        a: an array that is not complex; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A tuple of the fractions, and of exponents in int32.
+
+    Raises:
+        ValueError: `a` is complex.
+
+    Example:
+        >>> mx.frexp(mx.array([6.0]))
+        (array([0.75], dtype=float32), array([3], dtype=int32))
+    """
+
+def modf(a: array, /, *, stream: StreamOrDevice = None) -> tuple[array, array]:
+    """
+    Split numbers into a fraction and an integer, both with their sign.
+
+    Args:
+        a: an array that is not complex; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        A tuple of fractions and integers in the dtype of `a`, float32 for bool and integers.
+
+    Raises:
+        ValueError: `a` is complex.
+
+    Example:
+        >>> mx.modf(mx.array([1.5, -2.25]))
+        (array([0.5, -0.25], dtype=float32), array([1, -2], dtype=float32))
+    """
+
+def ldexp(a: scalar | array, b: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return `a * 2^b` for integers `b`.
+
+    Args:
+        a: an array or a scalar that is not complex.
+        b: an array or a scalar of integers.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape and the dtype of `a`, float32 for bool and integers.
+
+    Raises:
+        ValueError: `a` is complex, or `b` is not of integers.
+
+    Example:
+        >>> mx.ldexp(mx.array([1.0, 3.0]), mx.array([4, -1]))
+        array([16, 1.5], dtype=float32)
+    """
+
+def float_power(a: scalar | array, b: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return `a^b` in a floating or complex dtype: integers become float32.
+
+    Args:
+        a: an array or a scalar.
+        b: an array or a scalar; the operands are broadcast to one shape and promoted to one
+            dtype.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape and the promoted dtype.
+
+    Raises:
+        ValueError: the shapes cannot be broadcast.
+
+    Example:
+        >>> mx.float_power(mx.array([2]), -1)
+        array([0.5], dtype=float32)
+    """
+
+def packbits(a: array, axis: int | None = None, bitorder: str = 'big', *, stream: StreamOrDevice = None) -> array:
+    """
+    Pack elements that are not zero as the bits of bytes.
+
+    Args:
+        a: an array of bool or integers.
+        axis: the axis; None (the default) flattens the array first.
+        bitorder: 'big', the first element is the highest bit, or 'little'; 'big' by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of uint8; the last byte is filled with zeros.
+
+    Raises:
+        ValueError: the dtype is inexact, or the order has another name.
+
+    Example:
+        >>> mx.packbits(mx.array([1, 0, 0, 0, 0, 0, 1, 1]))
+        array([131], dtype=uint8)
+    """
+
+def unpackbits(a: array, axis: int | None = None, count: int | None = None, bitorder: str = 'big', *, stream: StreamOrDevice = None) -> array:
+    """
+    Unpack the bits of bytes as elements.
+
+    Args:
+        a: an array of uint8.
+        axis: the axis; None (the default) flattens the array first.
+        count: the number of bits that are kept; a negative number is left out at the end; None
+            keeps all.
+        bitorder: 'big', the first element is the highest bit, or 'little'; 'big' by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of uint8.
+
+    Raises:
+        ValueError: the dtype is another one, or `count` is larger than the number of bits.
+
+    Example:
+        >>> mx.unpackbits(mx.array([131], mx.uint8))
+        array([1, 0, 0, ..., 0, 1, 1], dtype=uint8)
     """

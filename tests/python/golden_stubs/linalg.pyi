@@ -694,3 +694,88 @@ def svdvals(x: array, /, *, stream: StreamOrDevice = None) -> array:
         >>> mx.linalg.svdvals(mx.array([[3.0, 0.0], [0.0, 4.0]]))
         array([4, 3], dtype=float32)
     """
+
+def cond(x: array, p: float | str | None = None, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return condition numbers of matrices: the norm times that of the inverse.
+
+    Args:
+        x: matrices (.., m, n), square unless `p` is None, 2 or -2.
+        p: the order of `norm`; None (the default) and 2 are the ratio of the largest and the
+            smallest singular value, -2 its inverse.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of the leading axes.
+
+    Raises:
+        ValueError: there are fewer than two axes.
+        mx.LinAlgError: a matrix is singular; raised by the evaluation.
+
+    Example:
+        >>> mx.linalg.cond(mx.array([[2.0, 0.0], [0.0, 1.0]]), stream=mx.cpu)
+        array(2, dtype=float32)
+    """
+
+def multi_dot(arrays: Sequence[array], *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the product of several matrices in the order that needs the fewest multiplications.
+
+    Args:
+        arrays: matrices; the first and the last may be vectors.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array: a matrix, or less where the ends are vectors.
+
+    Raises:
+        ValueError: there are fewer than two arrays, or their shapes do not fit.
+
+    Example:
+        >>> mx.linalg.multi_dot([mx.ones((9, 2)), mx.ones((2, 9)), mx.ones((9,))]).shape
+        (9,)
+    """
+
+def tensorinv(a: array, ind: int = 2, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the inverse of a tensor as a matrix of the first axes by the others.
+
+    Args:
+        a: an array.
+        ind: the number of first axes; 2 by default.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array whose first axes are the others.
+
+    Raises:
+        ValueError: the matrix is not square.
+        mx.LinAlgError: a matrix is singular; raised by the evaluation.
+
+    Example:
+        >>> mx.linalg.tensorinv(mx.eye(6).reshape(2, 3, 6), stream=mx.cpu).shape
+        (6, 2, 3)
+    """
+
+def tensorsolve(a: array, b: array, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return x with `tensordot(a, x, x.ndim) = b`.
+
+    Args:
+        a: an array whose first axes are those of `b`.
+        b: an array.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of the other axes.
+
+    Raises:
+        ValueError: the shapes do not fit.
+        mx.LinAlgError: a matrix is singular; raised by the evaluation.
+
+    Example:
+        >>> mx.linalg.tensorsolve(2 * mx.eye(6).reshape(2, 3, 6), mx.ones((2, 3)), stream=mx.cpu)
+        array([0.5, 0.5, 0.5, 0.5, 0.5, 0.5], dtype=float32)
+    """
+
+matrix_exp = expm

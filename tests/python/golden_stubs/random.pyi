@@ -518,6 +518,484 @@ def rademacher(shape: Sequence[int] = [], dtype: Dtype | None = int32, key: arra
         array([-1, 1, -1, 1], dtype=int32)
     """
 
+def loggamma(a: scalar | array, shape: Sequence[int] | None = None, dtype: Dtype | None = float32, key: array | None = None, stream: StreamOrDevice = None) -> array:
+    """
+    Draw logarithms of gamma variates of scale 1, which do not underflow for small `a`.
+
+    Args:
+        a: the shape parameter, an array or a scalar; 0 gives -inf, negative numbers NaN.
+        shape: the shape of the result, to which the parameters are broadcast; by default their
+            common shape.
+        dtype: a real floating dtype; float32 by default.
+        key: a key from `random.key` or `random.split`; None takes the next one of the generator
+            that `random.seed` seeds.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the given shape and dtype.
+
+    Raises:
+        ValueError: the dtype is not a real floating one, or a parameter cannot be broadcast.
+
+    Example:
+        >>> mx.random.loggamma(0.001, (2,), key=mx.random.key(0))
+        array([-454.033, -301.674], dtype=float32)
+    """
+
+def chisquare(df: scalar | array, shape: Sequence[int] | None = None, dtype: Dtype | None = float32, key: array | None = None, stream: StreamOrDevice = None) -> array:
+    """
+    Draw sums of the squares of `df` normal numbers.
+
+    Args:
+        df: the degrees of freedom, an array or a scalar, positive.
+        shape: the shape of the result, to which the parameters are broadcast; by default their
+            common shape.
+        dtype: a real floating dtype; float32 by default.
+        key: a key from `random.key` or `random.split`; None takes the next one of the generator
+            that `random.seed` seeds.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the given shape and dtype.
+
+    Raises:
+        ValueError: the dtype is not a real floating one, or a parameter cannot be broadcast.
+
+    Example:
+        >>> mx.random.chisquare(3.0, (2,), key=mx.random.key(0))
+        array([4.62117, 3.04268], dtype=float32)
+    """
+
+def student_t(df: scalar | array, shape: Sequence[int] | None = None, dtype: Dtype | None = float32, key: array | None = None, stream: StreamOrDevice = None) -> array:
+    """
+    Draw from Student's t distribution; `t` and `standard_t` are other names.
+
+    Args:
+        df: the degrees of freedom, an array or a scalar, positive.
+        shape: the shape of the result, to which the parameters are broadcast; by default their
+            common shape.
+        dtype: a real floating dtype; float32 by default.
+        key: a key from `random.key` or `random.split`; None takes the next one of the generator
+            that `random.seed` seeds.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the given shape and dtype.
+
+    Raises:
+        ValueError: the dtype is not a real floating one, or a parameter cannot be broadcast.
+
+    Example:
+        >>> mx.random.student_t(4.0, (2,), key=mx.random.key(0))
+        array([-0.0527052, -1.07709], dtype=float32)
+    """
+
+def pareto(a: scalar | array, shape: Sequence[int] | None = None, dtype: Dtype | None = float32, key: array | None = None, stream: StreamOrDevice = None) -> array:
+    """
+    Draw numbers of at least 1 with the distribution function `1 - x^-a`, as `jax.random.pareto`
+    does; NumPy's start at 0.
+
+    Args:
+        a: the shape parameter, an array or a scalar, positive.
+        shape: the shape of the result, to which the parameters are broadcast; by default their
+            common shape.
+        dtype: a real floating dtype; float32 by default.
+        key: a key from `random.key` or `random.split`; None takes the next one of the generator
+            that `random.seed` seeds.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the given shape and dtype.
+
+    Raises:
+        ValueError: the dtype is not a real floating one, or a parameter cannot be broadcast.
+
+    Example:
+        >>> mx.random.pareto(2.0, (2,), key=mx.random.key(0))
+        array([1.1296, 2.25949], dtype=float32)
+    """
+
+def generalized_normal(p: scalar | array, shape: Sequence[int] | None = None, dtype: Dtype | None = float32, key: array | None = None, stream: StreamOrDevice = None) -> array:
+    """
+    Draw numbers with a density proportional to `exp(-|x|^p)`.
+
+    Args:
+        p: the order, an array or a scalar, positive.
+        shape: the shape of the result, to which the parameters are broadcast; by default their
+            common shape.
+        dtype: a real floating dtype; float32 by default.
+        key: a key from `random.key` or `random.split`; None takes the next one of the generator
+            that `random.seed` seeds.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the given shape and dtype.
+
+    Raises:
+        ValueError: the dtype is not a real floating one, or a parameter cannot be broadcast.
+
+    Example:
+        >>> mx.random.generalized_normal(1.5, (2,), key=mx.random.key(0))
+        array([-0.983635, 0.311994], dtype=float32)
+    """
+
+def poisson(lam: scalar | array, shape: Sequence[int] | None = None, dtype: Dtype | None = int32, key: array | None = None, stream: StreamOrDevice = None) -> array:
+    """
+    Draw numbers of events with the rate `lam`. They have no derivative.
+
+    Args:
+        lam: the rate, an array or a scalar; negative numbers and NaN give -1.
+        shape: the shape of the result, to which the parameters are broadcast; by default their
+            common shape.
+        dtype: an integer or real floating dtype; int32 by default.
+        key: a key from `random.key` or `random.split`; None takes the next one of the generator
+            that `random.seed` seeds.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the given shape and dtype.
+
+    Raises:
+        ValueError: the dtype is bool or complex, or a parameter cannot be broadcast.
+
+    Example:
+        >>> mx.random.poisson(4.0, (4,), key=mx.random.key(0))
+        array([2, 4, 4, 6], dtype=int32)
+    """
+
+def beta(a: scalar | array, b: scalar | array, shape: Sequence[int] | None = None, dtype: Dtype | None = float32, key: array | None = None, stream: StreamOrDevice = None) -> array:
+    """
+    Draw numbers between 0 and 1 with the density `x^(a - 1) (1 - x)^(b - 1) / beta(a, b)`.
+
+    Args:
+        a: the first shape parameter, an array or a scalar, positive.
+        b: the second shape parameter, an array or a scalar, positive.
+        shape: the shape of the result, to which the parameters are broadcast; by default their
+            common shape.
+        dtype: a real floating dtype; float32 by default.
+        key: a key from `random.key` or `random.split`; None takes the next one of the generator
+            that `random.seed` seeds.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the given shape and dtype.
+
+    Raises:
+        ValueError: the dtype is not a real floating one, or a parameter cannot be broadcast.
+
+    Example:
+        >>> mx.random.beta(2.0, 3.0, (2,), key=mx.random.key(0))
+        array([0.338918, 0.70919], dtype=float32)
+    """
+
+def f(dfnum: scalar | array, dfden: scalar | array, shape: Sequence[int] | None = None, dtype: Dtype | None = float32, key: array | None = None, stream: StreamOrDevice = None) -> array:
+    """
+    Draw from Fisher's F distribution: ratios of `chisquare(dfnum) / dfnum` and
+    `chisquare(dfden) / dfden`.
+
+    Args:
+        dfnum: the degrees of freedom of the numerator, an array or a scalar, positive.
+        dfden: the degrees of freedom of the denominator, an array or a scalar, positive.
+        shape: the shape of the result, to which the parameters are broadcast; by default their
+            common shape.
+        dtype: a real floating dtype; float32 by default.
+        key: a key from `random.key` or `random.split`; None takes the next one of the generator
+            that `random.seed` seeds.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the given shape and dtype.
+
+    Raises:
+        ValueError: the dtype is not a real floating one, or a parameter cannot be broadcast.
+
+    Example:
+        >>> mx.random.f(3.0, 5.0, (2,), key=mx.random.key(0))
+        array([0.710322, 4.28924], dtype=float32)
+    """
+
+def vonmises(mu: scalar | array, kappa: scalar | array, shape: Sequence[int] | None = None, dtype: Dtype | None = float32, key: array | None = None, stream: StreamOrDevice = None) -> array:
+    """
+    Draw angles in [-pi, pi] with a density proportional to `exp(kappa cos(x - mu))`.
+
+    There is a derivative with respect to `mu`, and none with respect to `kappa`.
+
+    Args:
+        mu: the mean angle, an array or a scalar.
+        kappa: the concentration, an array or a scalar; negative numbers give NaN.
+        shape: the shape of the result, to which the parameters are broadcast; by default their
+            common shape.
+        dtype: a real floating dtype; float32 by default.
+        key: a key from `random.key` or `random.split`; None takes the next one of the generator
+            that `random.seed` seeds.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the given shape and dtype.
+
+    Raises:
+        ValueError: the dtype is not a real floating one, or a parameter cannot be broadcast.
+
+    Example:
+        >>> mx.random.vonmises(0.0, 4.0, (2,), key=mx.random.key(0))
+        array([-0.738271, -0.0537623], dtype=float32)
+    """
+
+def wald(mean: scalar | array, scale: scalar | array, shape: Sequence[int] | None = None, dtype: Dtype | None = float32, key: array | None = None, stream: StreamOrDevice = None) -> array:
+    """
+    Draw inverse Gaussian numbers.
+
+    Args:
+        mean: the mean, an array or a scalar, positive.
+        scale: the scale, an array or a scalar, positive.
+        shape: the shape of the result, to which the parameters are broadcast; by default their
+            common shape.
+        dtype: a real floating dtype; float32 by default.
+        key: a key from `random.key` or `random.split`; None takes the next one of the generator
+            that `random.seed` seeds.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the given shape and dtype.
+
+    Raises:
+        ValueError: the dtype is not a real floating one, or a parameter cannot be broadcast.
+
+    Example:
+        >>> mx.random.wald(1.0, 2.0, (2,), key=mx.random.key(0))
+        array([1.03562, 0.607749], dtype=float32)
+    """
+
+def double_sided_maxwell(loc: scalar | array, scale: scalar | array, shape: Sequence[int] | None = None, dtype: Dtype | None = float32, key: array | None = None, stream: StreamOrDevice = None) -> array:
+    """
+    Draw numbers with the density `z^2 exp(-z^2 / 2) / (sqrt(2 pi) scale)` of `z = (x - loc) /
+    scale`.
+
+    Args:
+        loc: the location, an array or a scalar.
+        scale: the scale, an array or a scalar, positive.
+        shape: the shape of the result, to which the parameters are broadcast; by default their
+            common shape.
+        dtype: a real floating dtype; float32 by default.
+        key: a key from `random.key` or `random.split`; None takes the next one of the generator
+            that `random.seed` seeds.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the given shape and dtype.
+
+    Raises:
+        ValueError: the dtype is not a real floating one, or a parameter cannot be broadcast.
+
+    Example:
+        >>> mx.random.double_sided_maxwell(0.0, 1.0, (2,), key=mx.random.key(0))
+        array([-0.91783, 1.70492], dtype=float32)
+    """
+
+def binomial(n: scalar | array, p: scalar | array, shape: Sequence[int] | None = None, dtype: Dtype | None = int32, key: array | None = None, stream: StreamOrDevice = None) -> array:
+    """
+    Draw numbers of successes of `n` trials with the probability `p`. They have no derivative.
+
+    Args:
+        n: the number of trials, an array or a scalar, rounded down.
+        p: the probability, an array or a scalar; parameters out of range give -1.
+        shape: the shape of the result, to which the parameters are broadcast; by default their
+            common shape.
+        dtype: an integer or real floating dtype; int32 by default.
+        key: a key from `random.key` or `random.split`; None takes the next one of the generator
+            that `random.seed` seeds.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the given shape and dtype.
+
+    Raises:
+        ValueError: the dtype is bool or complex, or a parameter cannot be broadcast.
+
+    Example:
+        >>> mx.random.binomial(10, 0.3, (4,), key=mx.random.key(0))
+        array([2, 2, 4, 4], dtype=int32)
+    """
+
+def negative_binomial(n: scalar | array, p: scalar | array, shape: Sequence[int] | None = None, dtype: Dtype | None = int32, key: array | None = None, stream: StreamOrDevice = None) -> array:
+    """
+    Draw numbers of failures before `n` successes with the probability `p`. They have no
+    derivative.
+
+    Args:
+        n: the number of successes, an array or a scalar, positive.
+        p: the probability, an array or a scalar.
+        shape: the shape of the result, to which the parameters are broadcast; by default their
+            common shape.
+        dtype: an integer or real floating dtype; int32 by default.
+        key: a key from `random.key` or `random.split`; None takes the next one of the generator
+            that `random.seed` seeds.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the given shape and dtype.
+
+    Raises:
+        ValueError: the dtype is bool or complex, or a parameter cannot be broadcast.
+
+    Example:
+        >>> mx.random.negative_binomial(3, 0.5, (4,), key=mx.random.key(0))
+        array([0, 4, 2, 5], dtype=int32)
+    """
+
+def gamma(a: scalar | array, shape: Sequence[int] | None = None, dtype: Dtype | None = float32, scale: scalar | array = 1.0, key: array | None = None, stream: StreamOrDevice = None) -> array:
+    """
+    Draw gamma variates, with the density `x^(a - 1) exp(-x / scale) / (gamma(a) scale^a)` for
+    positive x.
+
+    The derivative with respect to `a` is that at a fixed value of the distribution function.
+
+    Args:
+        a: the shape parameter, an array or a scalar; 0 gives 0, negative numbers NaN.
+        shape: the shape of the result, to which the parameters are broadcast; by default their
+            common shape.
+        dtype: a real floating dtype; float32 by default.
+        scale: the scale, an array or a scalar; 1 by default.
+        key: a key from `random.key` or `random.split`; None takes the next one of the generator
+            that `random.seed` seeds.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the given shape and dtype.
+
+    Raises:
+        ValueError: the dtype is not a real floating one, or a parameter cannot be broadcast.
+
+    Example:
+        >>> mx.random.gamma(2.0, (2,), key=mx.random.key(0))
+        array([2.98219, 2.08441], dtype=float32)
+    """
+
+t = student_t
+
+standard_t = student_t
+
+def dirichlet(alpha: array, shape: Sequence[int] | None = None, dtype: Dtype | None = float32, key: array | None = None, stream: StreamOrDevice = None) -> array:
+    """
+    Draw vectors of positive numbers that sum to 1.
+
+    Args:
+        alpha: concentrations along the last axis.
+        shape: the shape of the result without the last axis; by default that of the parameters
+            without it.
+        dtype: a real floating dtype; float32 by default.
+        key: a key from `random.key` or `random.split`; None takes the next one of the generator
+            that `random.seed` seeds.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the given shape and dtype.
+
+    Raises:
+        ValueError: the dtype is not a real floating one, `alpha` is a scalar or empty, or its
+            shape does not fit.
+
+    Example:
+        >>> mx.random.dirichlet(mx.array([1.0, 2.0, 3.0]), key=mx.random.key(0))
+        array([0.2582, 0.336716, 0.405084], dtype=float32)
+    """
+
+def multinomial(n: scalar | array, pvals: array, shape: Sequence[int] | None = None, dtype: Dtype | None = int32, key: array | None = None, stream: StreamOrDevice = None) -> array:
+    """
+    Draw how often each result occurs in `n` trials. They have no derivative.
+
+    Args:
+        n: the number of trials, an array or a scalar.
+        pvals: probabilities along the last axis; what is missing to 1 belongs to the last
+            result.
+        shape: the shape of the result without the last axis; by default that of the parameters
+            without it.
+        dtype: an integer or real floating dtype; int32 by default.
+        key: a key from `random.key` or `random.split`; None takes the next one of the generator
+            that `random.seed` seeds.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the given shape and dtype.
+
+    Raises:
+        ValueError: the dtype is bool or complex, or a shape does not fit.
+
+    Example:
+        >>> mx.random.multinomial(10, mx.array([0.2, 0.3, 0.5]), key=mx.random.key(0))
+        array([1, 2, 7], dtype=int32)
+    """
+
+def ball(d: int, p: float = 2.0, shape: Sequence[int] = [], dtype: Dtype | None = float32, key: array | None = None, stream: StreamOrDevice = None) -> array:
+    """
+    Draw points in the ball of radius 1 of a norm.
+
+    Args:
+        d: the number of coordinates.
+        p: the order of the norm; 2 by default.
+        shape: the shape of the result without the last axis, of length d; () by default.
+        dtype: a real floating dtype; float32 by default.
+        key: a key from `random.key` or `random.split`; None takes the next one of the generator
+            that `random.seed` seeds.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the given shape and dtype.
+
+    Raises:
+        ValueError: the dtype is not a real floating one, or d or p is not positive.
+
+    Example:
+        >>> mx.random.ball(2, shape=(2,), key=mx.random.key(0))
+        array([[0.501486, -0.354721],
+               [-0.483666, 0.268735]], dtype=float32)
+    """
+
+def orthogonal(n: int, shape: Sequence[int] = [], dtype: Dtype | None = float32, key: array | None = None, stream: StreamOrDevice = None) -> array:
+    """
+    Draw orthogonal matrices, unitary ones of a complex dtype, from the uniform distribution.
+
+    Args:
+        n: the number of rows and columns.
+        shape: the shape of the result without the last two axes; () by default.
+        dtype: a floating or complex dtype; float32 by default.
+        key: a key from `random.key` or `random.split`; None takes the next one of the generator
+            that `random.seed` seeds.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the given shape and dtype.
+
+    Raises:
+        ValueError: the dtype is an integer one, or n is negative.
+
+    Example:
+        >>> mx.random.orthogonal(1, key=mx.random.key(0))
+        array([[-1]], dtype=float32)
+    """
+
+def bits(shape: Sequence[int] = [], dtype: Dtype | None = None, key: array | None = None, stream: StreamOrDevice = None) -> array:
+    """
+    Draw random bits as unsigned integers.
+
+    Args:
+        shape: the shape of the result; () by default.
+        dtype: uint8, uint16 or uint32 (the default).
+        key: a key from `random.key` or `random.split`; None takes the next one of the generator
+            that `random.seed` seeds.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the given shape and dtype.
+
+    Raises:
+        ValueError: the dtype is another one.
+
+    Example:
+        >>> mx.random.bits((2,), key=mx.random.key(0))
+        array([928981903, 3453687069], dtype=uint32)
+    """
+
 def choice(a: int | array, shape: Sequence[int] = [], replace: bool = True, p: array | None = None, axis: int = 0, key: array | None = None, stream: StreamOrDevice = None) -> array:
     """
     Draw items of an array, or numbers below an int.

@@ -126,6 +126,45 @@ def zeta(x: scalar | array, q: scalar | array, /, *, stream: StreamOrDevice = No
         array([1.64493], dtype=float32)
     """
 
+def factorial(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return `gamma(a + 1)`, 0 for negative numbers.
+
+    Args:
+        a: an array that is not complex; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a`, of its dtype, float32 for bool and integers.
+
+    Raises:
+        ValueError: `a` is complex.
+
+    Example:
+        >>> mx.special.factorial(mx.array([0, 5]))
+        array([1, 120], dtype=float32)
+    """
+
+def comb(N: scalar | array, k: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the number of ways in which `k` of `N` things can be chosen: 0 unless `0 <= k <= N`.
+
+    Args:
+        N: the number of things, an array or a scalar.
+        k: the number of chosen ones, an array or a scalar.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape and the promoted dtype, float32 for bool and integers.
+
+    Raises:
+        ValueError: an operand is complex.
+
+    Example:
+        >>> mx.special.comb(mx.array([5.0, 10.0]), 3)
+        array([10, 120], dtype=float32)
+    """
+
 def polygamma(n: int, a: array, /, *, stream: StreamOrDevice = None) -> array:
     """
     Return the derivative of order `n` of `digamma`.
@@ -263,6 +302,45 @@ def log_ndtr(a: array, /, *, stream: StreamOrDevice = None) -> array:
     Example:
         >>> mx.special.log_ndtr(mx.array([-20.0, 0.0]))
         array([-203.917, -0.693147], dtype=float32)
+    """
+
+def ndtri(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the inverse of `ndtr`, the quantile of the normal distribution; NaN outside of [0,
+    1].
+
+    Args:
+        a: an array that is not complex; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a`, of its dtype, float32 for bool and integers.
+
+    Raises:
+        ValueError: `a` is complex.
+
+    Example:
+        >>> mx.special.ndtri(mx.array([0.5, 0.975]))
+        array([0, 1.95996], dtype=float32)
+    """
+
+def erfcx(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return `exp(a^2) erfc(a)`, which does not underflow for large numbers.
+
+    Args:
+        a: an array that is not complex; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a`, of its dtype, float32 for bool and integers.
+
+    Raises:
+        ValueError: `a` is complex.
+
+    Example:
+        >>> mx.special.erfcx(mx.array([0.0, 10.0]))
+        array([1, 0.056141], dtype=float32)
     """
 
 def entr(a: array, /, *, stream: StreamOrDevice = None) -> array:
@@ -472,6 +550,171 @@ def logsumexp(a: array, /, axis: int | Sequence[int] | None = None, keepdims: bo
     Example:
         >>> mx.special.logsumexp(mx.array([0.0, 0.0]))
         array(0.693147, dtype=float32)
+    """
+
+def gammainc(a: scalar | array, x: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the regularized lower incomplete gamma function, the integral of `t^(a - 1) exp(-t) /
+    gamma(a)` from 0 to x.
+
+    It is computed in float64 on the host. Derivatives with respect to both arguments exist; a
+    second one with respect to `a` raises.
+
+    Args:
+        a: the parameter, an array or a scalar, positive; negative numbers give NaN.
+        x: the upper limit, an array or a scalar, from 0 on; negative numbers give NaN.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape and the promoted dtype, float32 for bool and integers.
+
+    Raises:
+        ValueError: an operand is complex.
+
+    Example:
+        >>> mx.special.gammainc(mx.array([1.0, 3.0]), 2.0)
+        array([0.864665, 0.323324], dtype=float32)
+    """
+
+def gammaincc(a: scalar | array, x: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the regularized upper incomplete gamma function, `1 - gammainc(a, x)` without the
+    cancellation.
+
+    Args:
+        a: the parameter, an array or a scalar, positive; negative numbers give NaN.
+        x: the lower limit, an array or a scalar, from 0 on; negative numbers give NaN.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape and the promoted dtype, float32 for bool and integers.
+
+    Raises:
+        ValueError: an operand is complex.
+
+    Example:
+        >>> mx.special.gammaincc(mx.array([1.0, 3.0]), 2.0)
+        array([0.135335, 0.676676], dtype=float32)
+    """
+
+def betainc(a: array, b: array, x: array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the regularized incomplete beta function, the integral of `t^(a - 1) (1 - t)^(b - 1)
+    / beta(a, b)` from 0 to x.
+
+    It is computed in float64 on the host. The derivative with respect to `x` exists; those with
+    respect to `a` and `b` raise.
+
+    Args:
+        a: the first parameter, an array, positive.
+        b: the second parameter, an array, positive.
+        x: the upper limit, an array of numbers in [0, 1]; others give NaN.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the broadcast shape and the promoted dtype, float32 for bool and integers.
+
+    Raises:
+        ValueError: an operand is complex.
+
+    Example:
+        >>> mx.special.betainc(mx.array(2.0), mx.array(3.0), mx.array([0.5, 1.0]))
+        array([0.6875, 1], dtype=float32)
+    """
+
+def i0(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the modified Bessel function of the first kind of order 0.
+
+    Args:
+        a: an array that is not complex; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a`, of its dtype, float32 for bool and integers.
+
+    Raises:
+        ValueError: `a` is complex.
+
+    Example:
+        >>> mx.special.i0(mx.array([0.0, 2.0]))
+        array([1, 2.27959], dtype=float32)
+    """
+
+def i0e(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return `exp(-|a|) i0(a)`, which does not overflow.
+
+    Args:
+        a: an array that is not complex; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a`, of its dtype, float32 for bool and integers.
+
+    Raises:
+        ValueError: `a` is complex.
+
+    Example:
+        >>> mx.special.i0e(mx.array([0.0, 200.0]))
+        array([1, 0.0282272], dtype=float32)
+    """
+
+def i1(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the modified Bessel function of the first kind of order 1.
+
+    Args:
+        a: an array that is not complex; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a`, of its dtype, float32 for bool and integers.
+
+    Raises:
+        ValueError: `a` is complex.
+
+    Example:
+        >>> mx.special.i1(mx.array([0.0, 2.0]))
+        array([0, 1.59064], dtype=float32)
+    """
+
+def i1e(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return `exp(-|a|) i1(a)`, which does not overflow.
+
+    Args:
+        a: an array that is not complex; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a`, of its dtype, float32 for bool and integers.
+
+    Raises:
+        ValueError: `a` is complex.
+
+    Example:
+        >>> mx.special.i1e(mx.array([0.0, 200.0]))
+        array([0, 0.0281565], dtype=float32)
+    """
+
+def exprel(a: array, /, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return `(exp(a) - 1) / a`, which is 1 at 0.
+
+    Args:
+        a: an array that is not complex; bool and integers are converted to float32.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of the shape of `a`, of its dtype, float32 for bool and integers.
+
+    Raises:
+        ValueError: `a` is complex.
+
+    Example:
+        >>> mx.special.exprel(mx.array([0.0, 1.0]))
+        array([1, 1.71828], dtype=float32)
     """
 
 def cbrt(a: array, /, *, stream: StreamOrDevice = None) -> array:
