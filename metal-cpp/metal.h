@@ -24,7 +24,7 @@ namespace metal {
 using objc::Id;
 using objc::Object;
 
-/// What Metal refused, with Metal's own text.
+/// A refusal of Metal, with its text.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -117,7 +117,7 @@ class Encoder : public Object {
   void dispatch_threads(Size grid, Size threads) {
     objc::send<void, "dispatchThreads:threadsPerThreadgroup:">(id(), grid, threads);
   }
-  /// Must be called before the command buffer is committed.
+  /// Ends the recording; required before the command buffer is committed.
   void end() { objc::send<void, "endEncoding">(id()); }
 };
 

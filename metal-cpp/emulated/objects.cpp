@@ -124,7 +124,8 @@ std::string refused(const Recorded& r, const std::array<bool, kMaxBuffers>& boun
   if (threads == 0 || threads > kMaxThreads)
     return kernel + "threadgroups of " + text(g) + " threads given; accepted: 1 to " +
            std::to_string(kMaxThreads) + " threads";
-  if (size_t{all.x} * all.y * all.z == 0) return kernel + "a grid of " + text(all) + " threads given";
+  if (size_t{all.x} * all.y * all.z == 0)
+    return kernel + "a grid of " + text(all) + " threads given";
   for (unsigned i = 0; i < kMaxBuffers; ++i) {
     if ((r.dispatch.kernel->buffers >> i) & 1 && !bound[i])
       return kernel + "argument " + std::to_string(i) + " is not bound";

@@ -206,7 +206,7 @@ __attribute__((visibility("default"))) objc::Id MTLCreateSystemDefaultDevice() {
   return device;
 }
 
-/// How many objects there are beside classes and the device: what a test finds left over.
+/// The number of objects beside classes and the device, which tests compare before and after.
 __attribute__((visibility("default"))) long emulated_objects() { return Object::alive - 1; }
 
 }  // extern "C"

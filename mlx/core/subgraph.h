@@ -12,7 +12,7 @@ namespace mlx::core {
 
 struct Routine;
 
-/// Immutable, but for the routine, which is planned when the function first runs.
+/// Immutable except for the routine, which is planned when the function first runs.
 class MLX_API Subgraph : public RefCounted {
  public:
   /// `outputs` are computed from `inputs`, which are placeholders, and from constants.
@@ -24,7 +24,7 @@ class MLX_API Subgraph : public RefCounted {
   bool equals(const Subgraph& other) const;
   size_t hash() const { return hash_; }
 
-  /// The steps that run the function: those of the first call of `make`.
+  /// The steps that run the function, made by the first call of `make`.
   template <class F>
   std::shared_ptr<const Routine> routine(F make) const {
     std::lock_guard lock(mutex_);

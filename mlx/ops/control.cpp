@@ -35,7 +35,7 @@ void check_inputs(const OpDef& op, const Arrays& in, int64_t at, int64_t n, cons
       refuse(op, "an input of another shape or dtype");
 }
 
-/// What a function returns at its front has the types of what it takes from `first` on.
+/// Checks that the first `n` results of a function have the types of its inputs from `first` on.
 void check_carried(const OpDef& op, const Subgraph& f, int64_t first, int64_t n) {
   for (int64_t k = 0; k < n; ++k)
     if (!has_type(f.outputs()[k], f.outputs()[k].shape(), f.inputs()[first + k]))

@@ -1,6 +1,6 @@
 // Control flow: ops that run functions of arrays a number of times (scan), while a condition holds,
-// or one of several. The functions are graphs in the attributes (core/subgraph.h); what they read
-// besides their arguments are inputs of the op.
+// or one of several. The functions are graphs in the attributes (core/subgraph.h); arrays that they
+// read besides their arguments are inputs of the op.
 #pragma once
 
 #include "mlx/core/subgraph.h"
@@ -36,7 +36,7 @@ extern MLX_API const OpDef op_scan_loop;
 /// and a body, take their shared inputs and what is carried. Results: the last values.
 extern MLX_API const OpDef op_while_loop;
 /// inputs: the number of a function as an int32 scalar, arguments that all functions take. Numbers
-/// out of range stand for the first or the last function. Results: those of the function.
+/// out of range stand for the first or the last function. Results: the function's.
 extern MLX_API const OpDef op_switch;
 
 /// The results of a control-flow op. Throws ValueError for inputs that do not fit its functions.

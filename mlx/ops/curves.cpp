@@ -256,12 +256,14 @@ array histogramdd(const std::vector<array>& points, const std::vector<array>& ed
   array cell = constant(0, int32), inside = constant(1, bool_);
   Shape shape;
   int64_t total = 1;
+  Dtype widest = bool_;
   for (size_t i = 0; i < points.size(); ++i) {
     require_vector("histogramdd", "a coordinate", points[i]);
     require_vector("histogramdd", "edges", edges[i]);
     const int64_t n = edges[i].shape(0) - 1;
     if (n < 1) fail("histogramdd", n + 1, " edges; at least 2 are accepted");
     const Dtype t = real_of("histogramdd", promote_types(points[i].dtype(), edges[i].dtype()));
+    widest = promote_types(widest, t);
     const array x = astype(points[i], t, s), e = astype(edges[i], t, s);
     const array last = equal(x, take(e, n, 0, s), s);
     array bin = subtract(digitize(x, e, false, s), array(1, int32), s);
@@ -280,7 +282,7 @@ array histogramdd(const std::vector<array>& points, const std::vector<array>& ed
   const array counts = slice(bincount(cell, weights, 0, total + 1, s), {0}, {total}, s);
   array out = reshape(counts, shape, s);
   if (!density) return out;
-  const Dtype t = at_least_float(out.dtype());
+  const Dtype t = at_least_float(widest == float64 ? widest : out.dtype());
   out = divide(astype(out, t, s), astype(sum(out, s), t, s), s);
   for (size_t i = 0; i < edges.size(); ++i) {
     const array width = astype(diff(edges[i], 1, 0, s), t, s);

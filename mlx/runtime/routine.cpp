@@ -78,7 +78,7 @@ class Planning {
     find_direct_outputs();
   }
 
-  /// Results that fill memory of their own are written where the output lies.
+  /// Results that fill memory of their own are written to the place of the output.
   void find_direct_outputs() {
     const auto& outputs = function_.outputs();
     for (size_t k = 0; k < outputs.size(); ++k) {

@@ -14,9 +14,9 @@ struct ClosedFunction {
   Arrays captured;
 };
 
-/// Closes a graph, whose inputs may be any nodes. What depends on no input is captured and computed
-/// once, outside of the function; with `within`, nodes that this watch has seen become part of the
-/// function instead. Throws ValueError naming `op` for functions that communicate.
+/// Closes a graph, whose inputs may be any nodes. Nodes that depend on no input are captured and
+/// computed once, outside of the function; with `within`, nodes that this watch has seen become
+/// part of the function instead. Throws ValueError naming `op` for functions that communicate.
 ClosedFunction close(const char* op, const Graph& g, const ShapeWatch* within = nullptr);
 
 /// Traces `fun` for inputs of the dtypes and shapes of `like`, merges common subexpressions and

@@ -177,7 +177,7 @@ Arrays switch_branch(const array& index, const std::vector<Function>& branches,
   const array zero(0, int32);
   const array number = astype(
       maximum(minimum(astype(index, int64), astype(last, int64)), astype(zero, int64)), int32);
-  // What one function captures all of them take.
+  // An array that one function captures is an argument of all of them.
   ShapeWatch within;
   std::vector<Graph> graphs;
   Arrays captured;

@@ -274,8 +274,8 @@ class ReverseScan {
     for (size_t k = 0; k < p_.shared; ++k) read_[k] = true;
   }
 
-  /// The slices of the values that the derivative reads, in the order of its inputs: what is
-  /// carried, the input slices, the values inside.
+  /// The slices of the values that the derivative reads, in the order of its inputs: carried
+  /// values, the input slices, the values inside.
   Arrays store() {
     Arrays extra;
     for (size_t k = p_.shared; k < p_.first_slice(); ++k)

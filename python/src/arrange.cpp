@@ -158,8 +158,13 @@ void bind_arrangements_of_shapes(nb::module_& m) {
   def(m,
       "ediff1d(ary: array, to_end: scalar | array | None = None, "
       "to_begin: scalar | array | None = None, *, " STREAM,
-      [](const array& a, const std::optional<array>& end, const std::optional<array>& begin,
-         const StreamOrDevice& s) { return core::ediff1d(a, end, begin, s); });
+      [](const array& a, std::optional<Operand> end, std::optional<Operand> begin,
+         const StreamOrDevice& s) {
+        const auto beside = [&](const std::optional<Operand>& o) {
+          return o ? std::optional(convert_operand("ediff1d", a, *o)) : std::nullopt;
+        };
+        return core::ediff1d(a, beside(end), beside(begin), s);
+      });
   def(m, "choose(a: array, choices: Sequence[array], mode: str = 'clip', *, " STREAM,
       [](const array& index, Arrays& choices, const std::string& mode, const StreamOrDevice& s) {
         if (mode != "clip" && mode != "wrap")

@@ -87,8 +87,10 @@ void bind_rejections(nb::module_& m) {
       });
 #define MLX_TWO(NAME, A, B, TYPE)                                                             \
   def(m, #NAME "(" A ": scalar | array, " B ": scalar | array, " OF_SHAPE #TYPE ", " KEY,     \
-      [](const array& a, const array& b, std::optional<Shape>& shape, std::optional<Dtype> t, \
-         Key& key, const StreamOrDevice& s) {                                                 \
+      [](Operand x, Operand y, std::optional<Shape>& shape, std::optional<Dtype> t, Key& key, \
+         const StreamOrDevice& s) {                                                           \
+        BothOperands o(#NAME, x, y);                                                          \
+        const array &a = *o.a, &b = *o.b;                                                     \
         return rnd::NAME(a, b, shape_of(#NAME, shape, a, b), t.value_or(core::TYPE), key, s); \
       });
   MLX_ONE(loggamma, "a", float32)
@@ -107,8 +109,10 @@ void bind_rejections(nb::module_& m) {
 #undef MLX_ONE
 #undef MLX_TWO
   def(m, "gamma(a: scalar | array, " OF_SHAPE "float32, scale: scalar | array = 1.0, " KEY,
-      [](const array& a, std::optional<Shape>& shape, std::optional<Dtype> t, const array& scale,
-         Key& key, const StreamOrDevice& s) {
+      [](Operand x, std::optional<Shape>& shape, std::optional<Dtype> t, Operand y, Key& key,
+         const StreamOrDevice& s) {
+        BothOperands o("gamma", x, y);
+        const array &a = *o.a, &scale = *o.b;
         return rnd::gamma(a, shape_of("gamma", shape, a, scale), t.value_or(float32), scale, key,
                           s);
       });

@@ -14,10 +14,11 @@ namespace core = mlx::core;
 #define STREAM "stream: StreamOrDevice = None) -> "
 
 void bind_set_functions(nb::module_& m) {
-#define MLX_SET(NAME)                                               \
-  def(m, #NAME "(ar1: array, ar2: array, *, " STREAM "array",       \
-      [](const array& a, const array& b, const StreamOrDevice& s) { \
-        return core::NAME(a, b, s);                                 \
+#define MLX_SET(NAME)                                         \
+  def(m, #NAME "(ar1: array, ar2: array, *, " STREAM "array", \
+      [](Operand x, Operand y, const StreamOrDevice& s) {     \
+        BothOperands o(#NAME, x, y);                          \
+        return core::NAME(*o.a, *o.b, s);                     \
       });
   MLX_SET(union1d)
   MLX_SET(setdiff1d)
@@ -26,9 +27,10 @@ void bind_set_functions(nb::module_& m) {
   def(m,
       "intersect1d(ar1: array, ar2: array, return_indices: bool = False, *, " STREAM
       "array | tuple[array, array, array]",
-      [](const array& a, const array& b, bool indices, const StreamOrDevice& s) {
-        if (indices) return tuple_of(core::intersect1d_indices(a, b, s));
-        return nb::steal(wrap(core::intersect1d(a, b, s)));
+      [](Operand x, Operand y, bool indices, const StreamOrDevice& s) {
+        BothOperands o("intersect1d", x, y);
+        if (indices) return tuple_of(core::intersect1d_indices(*o.a, *o.b, s));
+        return nb::steal(wrap(core::intersect1d(*o.a, *o.b, s)));
       });
   def(m, "trim_zeros(filt: array, trim: str = 'fb', *, " STREAM "array",
       [](const array& a, const std::string& trim, const StreamOrDevice& s) {

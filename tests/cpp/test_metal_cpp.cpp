@@ -216,7 +216,7 @@ TEST_CASE("metal-cpp: 16-bit numbers round to nearest, ties to even") {
   for (float& x : in) x = 1.0f + x / 128.0f;
   const auto out = run({source, {in}})[0];
   for (size_t i = 0; i < 32; ++i) {
-    // 8 bits of 2.0 to 4.0 are steps of 1/64; those of half are finer than the numbers here.
+    // 8 bits of 2.0 to 4.0 are steps of 1/64; the steps of half are finer than the numbers here.
     const float exact = 2.0f + static_cast<float>(i) / 128.0f;
     CHECK(out[i] == std::nearbyint(exact * 64.0f) / 64.0f);
     CHECK(out[i + 32] == exact);
@@ -313,7 +313,7 @@ TEST_CASE("metal-cpp: a misuse is an error, and the next dispatch works") {
   }
 }
 
-TEST_CASE("metal-cpp: what an encoder refuses fails its command buffer alone") {
+TEST_CASE("metal-cpp: a refusal of an encoder fails its command buffer alone") {
   const auto gpu = device();
   const objc::Pool pool;
   const auto queue = gpu.queue();

@@ -14,7 +14,8 @@ pytestmark = pytest.mark.anywhere
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples" / "cpp"
-NAMES = sorted(p.parent.name for p in EXAMPLES.glob("*/CMakeLists.txt"))
+PROJECTS = EXAMPLES.glob("*/CMakeLists.txt")
+NAMES = sorted(p.parent.name for p in PROJECTS if "find_package" in p.read_text())
 
 
 @pytest.fixture(scope="module")

@@ -50,8 +50,8 @@ class SignalWatch {
   int64_t step_, bytes_ = 0;
 };
 
-/// What a loop carries, in two places of which each iteration reads one and writes the other. One
-/// of them is the loop's output.
+/// Carried values of a loop, in two places: each iteration reads one and writes the other. One of
+/// them is the loop's output.
 class Carried {
  public:
   Carried(const Step& step, void* const* addresses, int64_t count, int first_input, char* memory) {

@@ -42,7 +42,7 @@ class FusedKernel {
   std::unique_ptr<const FusedCode> code_;
 };
 
-/// A small program that runs many times: what does not depend on the operands is done once.
+/// A small program that runs many times: work that does not depend on the operands is done once.
 class FusedRun {
  public:
   /// `operands`: a list of addresses, which may be others in the next `run`, but equal ones stay

@@ -19,7 +19,7 @@ struct RoutineKernel {
     int first_constant;
     bool small;  ///< a program that one thread computes in a moment
   };
-  /// An address that lies `offset` bytes behind the begin of a place.
+  /// An address `offset` bytes behind the begin of a place.
   struct Use {
     size_t address;
     int64_t offset;

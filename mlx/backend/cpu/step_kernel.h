@@ -16,7 +16,7 @@ class StepKernel {
   ~StepKernel();
   StepKernel(StepKernel&&) noexcept;
   /// `addresses`: of the operands' first elements (inputs, then outputs, then the workspace), which
-  /// are `offsets_of` from where the bindings begin; `constants`: those of the step.
+  /// are `offsets_of` from where the bindings begin; `constants`: the step's.
   void run(void* const* addresses, const Scalar* constants) const;
   /// The program of the step, where it is nothing else.
   const FusedKernel* program() const;
