@@ -38,7 +38,10 @@ def compiler(variable: str, name: str) -> str:
     """The compiler, whose programs can run here."""
     if EMULATED:
         pytest.skip("the compiler compiles for this machine, not for the emulated one")
-    return os.environ.get(variable) or shutil.which(name) or pytest.skip(f"no {name}")
+    found = os.environ.get(variable) or shutil.which(name) or pytest.skip(f"no {name}")
+    if subprocess.run([found, "--version"], capture_output=True).returncode:
+        pytest.skip(f"{found} is there and does not start")
+    return found
 
 
 def compiled(source: pathlib.Path, folder: pathlib.Path, *options: str) -> str:

@@ -14,7 +14,9 @@ from test_function_files import checksum, header_of
 
 import mlx.core as mx
 
-STATED = re.compile(r"gives shape \(([\d,]*)\) and dtype (\w+) where")
+STATED = re.compile(
+    r"gives shape \(([\d,]*)\) and dtype (\w+) where \(([\d,]*)\) and (\w+) are stated"
+)
 RESULTS = re.compile(r" has (\d+) results")
 DTYPES = ["bool", "int32", "int64", "uint8", "uint32", "float32", "float16", "float64", "complex64"]
 NUMBERS = [-(2**31), -2, -1, 0, 1, 2, 3, 5, 31, 2**31 - 1, 2**31, 2**62]
@@ -111,7 +113,8 @@ def changed_attributes(rng, step):
 def imported(path, prefix, inputs, step):
     """The function of one step, whatever types its results have; None if it is refused."""
     out = [["float32", []]] * len(step["out"])
-    for _ in range(12):
+    changed, known = set(), 0  # the error does not number the result, and the first one comes first
+    for _ in range(24):
         pathlib.Path(path).write_bytes(file_of(prefix, inputs, step, out))
         try:
             return mx.import_function(path), out
@@ -122,9 +125,14 @@ def imported(path, prefix, inputs, step):
                 continue
             if not stated:
                 return None, None
-            made = [stated[2], [int(n) for n in stated[1].split(",") if n]]
-            first = next(i for i, o in enumerate(out) if o == ["float32", []] and o != made)
-            out = [made if i == first else o for i, o in enumerate(out)]
+            made, said = (
+                [dtype, [int(n) for n in shape.split(",") if n]]
+                for shape, dtype in (stated.group(1, 2), stated.group(3, 4))
+            )
+            at = next(i for i, o in enumerate(out) if i >= known and o == said)
+            known = at + 1 if at in changed else known
+            changed.add(at)
+            out = [made if i == at else o for i, o in enumerate(out)]
     return None, None
 
 
