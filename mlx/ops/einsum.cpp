@@ -50,12 +50,17 @@ Labels parse_term(const std::string& term, int64_t rest) {
 
 bool has_ellipsis(const std::string& term) { return term.find("...") != std::string::npos; }
 
+/// How the subscripts spell a label.
+std::string name_of(Label l) {
+  return l < kEllipsis ? "'" + std::string(1, static_cast<char>(l)) + "'" : "an axis of '...'";
+}
+
 void note_size(std::map<Label, int64_t>& sizes, Label label, int64_t n, const Shape& shape) {
   int64_t& known = sizes.emplace(label, n).first->second;
   if (known == 1) known = n;
   if (n != 1 && n != known)
-    fail("einsum", "an operand of shape ", to_string(shape), " with length ", n,
-         " for a label of length ", known, "; equal lengths or 1 are accepted");
+    fail("einsum", "an operand of shape ", to_string(shape), " with length ", n, " for ",
+         name_of(label), ", which has length ", known, " before; equal lengths or 1 are accepted");
 }
 
 /// Labels of an implicit result: the ellipsis, then the letters that occur once.

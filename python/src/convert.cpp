@@ -222,7 +222,7 @@ class ListReader {
     if (depth == static_cast<int>(shape.size())) {
       shape.push_back(n);
     } else if (shape[depth] != n) {
-      fail_shape(cat("lists of ", shape[depth], " and ", n, " items on one level"));
+      fail_shape(cat("lists of ", shape[depth], " and ", n, " items at depth ", depth));
     }
     for (Py_ssize_t i = 0; i < n && !has_arrays; ++i) {
       collect(PySequence_Fast_GET_ITEM(o, i), depth + 1);
@@ -249,7 +249,7 @@ class ListReader {
   }
 
   [[noreturn]] static void fail_shape(const std::string& what) {
-    fail<ValueError>("array", what, "; nested lists must have one length and depth on each level");
+    fail<ValueError>("array", what, "; lists at one depth must have equal lengths");
   }
 
   /// Converts NumPy's scalars to Python's; notes arrays.

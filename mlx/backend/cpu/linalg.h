@@ -158,7 +158,7 @@ inline void require_converged(const char* op, Int info, int64_t matrix) {
 }
 [[noreturn]] inline void fail_singular(const char* op, int64_t matrix, int64_t row) {
   fail<LinAlgError>(op, "matrix ", matrix, " of the batch is singular (pivot ", row,
-                    " is zero); regular ones are accepted");
+                    " is zero); invertible matrices are accepted");
 }
 
 }  // namespace mlx::core::cpu::linalg

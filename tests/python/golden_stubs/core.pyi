@@ -413,8 +413,8 @@ def stream(s: Stream | ThreadLocalStream | Device | DeviceType) -> StreamContext
     """
     Return a context in which a stream, or the default stream of a device, is the default.
 
-    It counts for the thread that enters it. Other threads keep their defaults, those that are started
-    in the block too.
+    The default changes for the thread that enters the block. Other threads keep their
+    defaults, and so do threads that start in the block.
 
     Args:
         s: the stream or device.
@@ -475,7 +475,7 @@ def set_num_threads(n: int) -> None:
 
     It counts the thread that runs the operation. Results do not depend on it.
     It may be called at any time, also while other threads evaluate: an operation
-    that runs is finished first, by the threads that it has.
+    that runs is finished first, with its current number of threads.
 
     Args:
         n: 1 to 1024; with 1, each operation is computed by the thread that runs it.
@@ -5230,7 +5230,7 @@ def set_matmul_precision(precision: str) -> None:
     """
     Set how far products of float32 and complex64 matrices may round their operands.
 
-    It counts for `matmul` and what is made of it: the operator `@`, `addmm`, `einsum`,
+    It applies to `matmul` and to functions that call it: the operator `@`, `addmm`, `einsum`,
     `tensordot`, `inner`, linear layers. A product has the precision that was set as it was
     called, and so have its derivatives. On NVIDIA GPUs, products with operands of fewer bits are
     several times faster; other devices compute in float32 whatever is set. Sums are float32.
@@ -6537,7 +6537,7 @@ class DebugScope:
 
 def debug_nans(on: bool = True) -> DebugScope:
     """
-    Let an evaluation fail at the first op that makes a NaN of inputs without NaN.
+    Let an evaluation fail at the first op whose result has a NaN and whose inputs have none.
 
     The error names the op and the line of the program that built it. Elementwise ops then run
     one by one, and compiled functions are traced anew. Holds for all threads.

@@ -35,7 +35,7 @@ USAGE = """\
        --clang [ARGS] all tests, compiled by clang, of which a warning is an error
        --accelerate [ARGS]
                       the tests of linear algebra and products, compiled for Apple's BLAS and
-                      LAPACK, whose names a library of the tests has
+                      LAPACK, with a library of the tests in their place
        --wheel        builds the wheel and the source archive, installs in an empty environment
                       and computes there
 """
