@@ -11,7 +11,7 @@ namespace mlx::core {
 /// What is being watched. Plans made for a mode serve only that mode.
 enum Watch : uint32_t {
   watch_origins = 1,  ///< errors of evaluation name the line that built the node
-  watch_nans = 2,     ///< a step whose outputs have a NaN and whose inputs have none fails; no fusion
+  watch_nans = 2,     ///< a step that is the first with a NaN in its results fails; no fusion
   watch_times = 4,    ///< a Profile records steps
 };
 /// The watches that are on.
