@@ -19,7 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
 from dev import builds, environment, main, shell, suites, zig  # noqa: E402
-from dev.commands import bench, example, test as test_command  # noqa: E402
+from dev.commands import bench, cuda, example, test as test_command  # noqa: E402
 
 PROJECT = (ROOT / "pyproject.toml").read_text()
 
@@ -320,6 +320,14 @@ def test_jobs_that_are_no_number(monkeypatch, capsys, given):
     with pytest.raises(SystemExit):
         shell.jobs()
     assert f"MLX_BUILD_JOBS={given}; accepted" in capsys.readouterr().err
+
+
+def test_thirds_of_kernels():
+    """Each kernel belongs to one of three dates, whatever its file is called."""
+    names = ["mlx-cache-bytes", *(f"{n:032x}" for n in range(300))]
+    parts = [[name for name in names if cuda.chosen(name, date)] for date in (1, 2, 3)]
+    assert sorted(sum(parts, [])) == sorted(names)
+    assert all(parts)
 
 
 def test_thirds(monkeypatch):

@@ -24,10 +24,15 @@ def suite(arguments: Sequence[str], variables: Environment) -> NoReturn:
     replace(*pytest_command(arguments), variables=variables)
 
 
+def day() -> int:
+    """The number of the date, by which parts of the tests are chosen."""
+    return int(time.time()) // 86400
+
+
 def thirds(which: str) -> list[str]:
     """The test files of a third of the suite: "1" to "3", or "today", which changes daily."""
     if which == "today":
-        which = str(int(time.time()) // 86400 % 3 + 1)
+        which = str(day() % 3 + 1)
     if which not in ("1", "2", "3"):
         refuse(f"[test] --third {which} given; accepted: 1, 2, 3, today")
     tests = Path("tests/python")
