@@ -326,7 +326,7 @@ def test_thirds_of_kernels():
     """Each kernel belongs to one of three dates, whatever its file is called."""
     names = ["mlx-cache-bytes", *(f"{n:032x}" for n in range(300))]
     parts = [[name for name in names if cuda.chosen(name, date)] for date in (1, 2, 3)]
-    assert sorted(sum(parts, [])) == sorted(names)
+    assert sorted(name for part in parts for name in part) == sorted(names)
     assert all(parts)
 
 
