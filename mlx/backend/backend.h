@@ -7,9 +7,9 @@
 //  * `launch` and `copy` may return before the work is done. Work on one stream runs in order. The
 //    `done` event is signalled, or failed with the error, when the last step is over; or it gets a
 //    Completion, before the call returns, from which the engine learns the same.
-//  * They first wait for the events in `after`: those with a completion of the same backend on the
-//    device, others on the host, but never on the thread that calls. If one of them failed, the
-//    work fails with that error, and no step runs.
+//  * They first wait for the events in `after`: on the device for events with a completion of the
+//    same backend, on the host for others, but never on the thread that calls. If one of them
+//    failed, the work fails with that error, and no step runs.
 //  * An error after which the work can succeed (`can_resume`) suspends `done` instead, where the
 //    backend can go on with it later.
 //  * Buffers that a launch names are kept alive by its arguments until `done`.
@@ -50,11 +50,11 @@ enum class Accepts : uint8_t {
 struct RowUnit;
 struct Routine;
 
-/// One kernel invocation, complete but for buffers and constants. `operands` are the inputs, then
-/// the outputs; each is bound to a slot of the launch. An op with a program reads what that
-/// computes, row-contiguous in the iteration's shape, instead of an input of its own (prologue); or
+/// One kernel invocation, complete except for buffers and constants. `operands` are the inputs,
+/// then the outputs; each is bound to a slot of the launch. An op with a program reads what that
+/// computes, row-contiguous in the iteration's shape, instead of reading an input (prologue); or
 /// the outputs are what the program computes from the op's result, rounded to its dtype, which is
-/// its value 0 and no operand, and from inputs of its own, which follow the op's (epilogue).
+/// its value 0 and no operand, and from further inputs, which follow the op's (epilogue).
 struct Step {
   const OpDef* op = nullptr;  ///< null for a fused program
   Ref<const Attrs> attrs;
@@ -114,14 +114,15 @@ struct Routine {
 /// Alignment of the arena of a routine, and of everything in the workspace in front of it.
 inline constexpr size_t kRoutineAlignment = 64;
 
-/// What a kernel wants from the planner.
+/// The wishes of a kernel to the planner.
 struct Requirements {
   SmallVector<Accepts, 8> inputs;  ///< of each input; empty where all take any layout
   uint32_t in_place = 0;  ///< bit i: the first output may be input i's buffer, if equally laid out
   size_t workspace = 0;   ///< bytes
   bool prologue = false;  ///< the only input may be computed by a program as it is read
   bool epilogue = false;  ///< a program may be applied to the only output as it is written
-  /// The first output lies as the first input, where that is dense and of its shape; else in rows.
+  /// The first output has the layout of the first input, where that is dense and of its shape;
+  /// else it is in rows.
   bool keeps_order = false;
 };
 
@@ -182,7 +183,7 @@ struct MLX_API StepObserver {
 /// themselves; others are not shown to it.
 extern MLX_API std::atomic<StepObserver*> step_observer;
 
-/// The memory of a device, for those who watch and limit it. Sizes are bytes.
+/// The memory of a device, for statistics and limits. Sizes are bytes.
 struct MemoryControl {
   enum Limit { soft, cache, hard };
   virtual ~MemoryControl() = default;

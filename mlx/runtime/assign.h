@@ -6,7 +6,7 @@
 namespace mlx::core {
 
 /// Writes in place where a step allows it, takes over inputs, and packs temporaries into arenas.
-/// Not `in_place`: every output has memory of its own.
+/// Not `in_place`: no output shares memory.
 void assign_memory(Plan& plan, bool in_place = true);
 
 }  // namespace mlx::core

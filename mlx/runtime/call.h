@@ -1,5 +1,5 @@
-// Calls: a graph over placeholders that runs as one node of its caller's graph, by a plan of its
-// own that is made once and replayed.
+// Calls: a graph over placeholders that runs as one node of its caller's graph, by its plan, which
+// is made once and replayed.
 #pragma once
 
 #include <memory>

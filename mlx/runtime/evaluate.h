@@ -14,7 +14,7 @@ namespace mlx::core {
 struct Execution;
 
 /// An evaluation whose graph has been planned, whose memory is there, and whose arrays already
-/// count as evaluated; what is left is to run it. Planning wants the caller's locks on the graph
+/// count as evaluated; it has yet to run. Planning wants the caller's locks on the graph
 /// (Python's GIL), running gives them back.
 class MLX_API Evaluation {
  public:
@@ -40,7 +40,7 @@ class MLX_API Evaluation {
 
 /// Computes the arrays and waits.
 MLX_API void eval(Arrays outputs);
-/// Starts to compute the arrays; whoever reads them waits. Throws ValueError in a transformation.
+/// Starts to compute the arrays; a read of one waits. Throws ValueError in a transformation.
 MLX_API void async_eval(Arrays outputs);
 MLX_API void refuse_in_trace();
 template <class... A>

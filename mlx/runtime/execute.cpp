@@ -31,7 +31,7 @@ bool may_be_planned(const Storage& storage) {
   return !storage.settled() && !storage.ready->completion();
 }
 
-/// Starts the copies of leaves to where they are read: what these cannot get memory for leaves the
+/// Starts the copies of leaves to where they are read: a failure to get memory for them leaves the
 /// graph as it was. Leaves of which that is not known start with the launch.
 void bring_leaves(const Execution& x) {
   const Plan& plan = *x.plan;
@@ -46,7 +46,7 @@ void bring_leaves(const Execution& x) {
   }
 }
 
-/// A launch that waits for somebody who needs its results.
+/// A launch that waits until its results are needed.
 class SuspendedLaunch final : public SuspendedWork {
  public:
   SuspendedLaunch(Backend& backend, Launch launch) : backend_(backend), launch_(std::move(launch)) {
@@ -108,7 +108,7 @@ std::unique_ptr<Execution> Execution::bind(std::shared_ptr<const Plan> shared,
     if (!storage || s.kind != SlotKind::output || s.segment < 0) continue;
     const Ref<Event>& end = x->done[s.segment];
     if (storage->ready == end) continue;
-    // An input that is taken over: what wrote it before must be over first.
+    // An input that is taken over: the work that wrote it must be over first.
     if (!storage->settled()) add_event(x->after, storage->ready);
     written = storage->start_write(plan->segments[s.segment].space, end);
   }

@@ -7,8 +7,8 @@
 
 namespace mlx::core {
 
-/// A plan with its memory. Binding may throw and leaves the graph as it was; what comes after it
-/// reports errors through the events.
+/// A plan with its memory. Binding may throw and leaves the graph as it was; later
+/// stages report errors through the events.
 struct MLX_API Execution {
   std::shared_ptr<const Plan> plan;
   /// The memory of a slot. Both are null for temps and for slots within another one.
@@ -34,15 +34,15 @@ struct MLX_API Execution {
                                          std::vector<Scalar> constants, bool blocking);
   /// The value of a result of elements of `itemsize` bytes.
   Value value(const Result& r, int itemsize) const;
-  /// Where a slot starts in the storage that it lies in, bytes.
+  /// The first byte of a slot in the storage that contains it.
   int64_t start_of(int slot) const;
 
   /// Makes the executables, if the plan has none yet.
   void prepare();
   /// Launches every segment. The only place that calls Backend::launch.
   void run();
-  /// Keeps the launches for those who wait for the results, since what came before them was
-  /// suspended for this error.
+  /// Keeps the launches for later waiters, since the work before them was suspended for this
+  /// error.
   void suspend(const std::exception_ptr& error);
   /// The error of a segment that was suspended while it ran, or null.
   std::exception_ptr suspended() const;

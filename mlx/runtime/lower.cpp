@@ -128,7 +128,7 @@ class Lowering {
     return t.backend->find(*n.op, attrs, operands, n_inputs, t.stream.device.index);
   }
 
-  /// What the kernel of the one op that reads the group wants, if there is such an op.
+  /// The wishes of the kernel of the one op that reads the group, if there is such an op.
   Requirements needs_of_consumer(const FusionGroup& group) const {
     if (group.consumer < 0) return {};
     const Node &n = *items_[group.consumer].node, &root = *items_[group.root()].node;
@@ -144,7 +144,7 @@ class Lowering {
   }
 
   /// A step of an op that computes its input as it reads. False where the backend does not fuse
-  /// them; the group is then a step of its own.
+  /// them; the group is then another step.
   bool add_with_prologue(uint32_t i) {
     const Node& n = *items_[i].node;
     auto in = n.inputs();
@@ -161,7 +161,7 @@ class Lowering {
     step.origin = n.origin;
     step.program.outputs = {programs_.root_value()};
     Layout out = dense_layout(n.shape, n.dtype);
-    // As if the input were stored, and copied where the kernel cannot read it as it lies.
+    // As if the input were stored, and copied where the kernel cannot read its layout.
     if (need.keeps_order)
       if (Layout in = programs_.root_layout(step);
           need.inputs.empty() || accepted(need.inputs[0], in))

@@ -8,7 +8,7 @@
 
 namespace mlx::core {
 
-/// What is being watched. Plans made for a mode serve only that mode.
+/// The watched events. Plans made for a mode serve only that mode.
 enum Watch : uint32_t {
   watch_origins = 1,  ///< errors of evaluation name the line that built the node
   watch_nans = 2,     ///< a step that is the first with a NaN in its results fails; no fusion
@@ -16,7 +16,7 @@ enum Watch : uint32_t {
 };
 /// The watches that are on.
 MLX_API uint32_t watching();
-/// What traces made while it is on have, and others have not: the lines of their ops.
+/// Whether traces keep the lines of their ops.
 inline uint32_t watching_lines() { return watching() & (watch_origins | watch_nans); }
 /// Turns a watch on or off; returns whether it was on.
 MLX_API bool watch(Watch what, bool on);

@@ -143,7 +143,7 @@ void OpStepBuilder::enter_loops(OpStep& s, const Node& n) {
   }
 }
 
-/// Copies an input that the kernel cannot read as it lies.
+/// Copies an input whose layout the kernel cannot read.
 void OpStepBuilder::meet(Accepts wish, OpStep& s, size_t k, int stream) {
   Layout& l = s.step.operands[k];
   if (accepted(wish, l)) return;

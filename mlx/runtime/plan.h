@@ -1,5 +1,5 @@
-// The plan, the one thing that runs. Immutable once made, but for the executables, which are
-// prepared when it first runs: steps for the backends, where every value lies, and which buffers
+// The plan, the one thing that runs. Immutable once made, except for the executables, which are
+// prepared when it first runs: steps for the backends, the place of every value, and which buffers
 // may be taken over.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace mlx::core {
 enum class SlotKind : uint8_t {
   leaf,    ///< memory of an evaluated input
   temp,    ///< part of the segment's arena
-  output,  ///< a storage of its own
+  output,  ///< a separate storage
 };
 
 /// A run of memory that steps read and write.
@@ -26,9 +26,9 @@ struct Slot {
   size_t bytes = 0;
   int leaf = -1;            ///< index in Plan::leaves
   int itemsize = 1;         ///< leaves: bytes of an element
-  bool donatable = false;   ///< leaves: nobody looks at it after this plan
+  bool donatable = false;   ///< leaves: not read after this plan
   Spaces present = 0;       ///< leaves: the spaces that have it
-  int home = -1;            ///< this slot lies in that one's memory (written in place), or -1
+  int home = -1;            ///< the slot whose memory contains this one (written in place), or -1
   int64_t home_offset = 0;  ///< bytes from the start of `home`
   size_t arena_offset = 0;
   int segment = -1;  ///< that writes it; -1 for leaves, and for outputs of no elements
@@ -63,7 +63,7 @@ struct Result {
 };
 
 /// Names nodes by their places in the schedule, so that it serves every schedule of the same form.
-/// Where in its storage a leaf starts is not part of the plan but for its `misalignment`.
+/// Where in its storage a leaf starts is not part of the plan, except its `misalignment`.
 class MLX_API Plan {
  public:
   std::vector<Segment> segments;
@@ -74,7 +74,7 @@ class MLX_API Plan {
 
   /// Names of the steps, while the plan is not prepared; with the transfers in front of a segment.
   std::vector<std::string> step_names(bool transfers = false) const;
-  /// The slot whose memory a slot lies in.
+  /// The slot whose memory contains a slot.
   int home_of(int slot) const { return slots[slot].home < 0 ? slot : slots[slot].home; }
   /// The executables of the segments, null for one without steps. Called without locks after the
   /// pass `publish`; the first call prepares, others wait for it. Throws what a backend throws,
@@ -98,7 +98,7 @@ class MLX_API Plan {
 };
 
 /// Elements from the last boundary of the widest dtype to where a value of elements of `itemsize`
-/// bytes starts: what a plan knows of its place, since views as other dtypes depend on it.
+/// bytes starts: the part of its place that a plan knows, since views as other dtypes depend on it.
 inline int64_t misalignment(const Value& v, int itemsize) { return v.offset % (16 / itemsize); }
 
 }  // namespace mlx::core

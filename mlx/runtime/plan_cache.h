@@ -39,14 +39,14 @@ class MLX_API PlanForm {
   std::unordered_multimap<uint64_t, uint32_t> constant_at_;  // their places, where they are many
 };
 
-/// Plans by form; those that were not used for longest go. Threads share it.
+/// Plans by form; the least recently used are dropped. Threads share it.
 class MLX_API PlanCache {
  public:
   /// The plan of a form, or null; null too where the plan could not be prepared. Remembers the form
   /// for `keep`.
   std::shared_ptr<const Plan> find(const PlanForm& form);
-  /// Keeps a plan for a form that has been looked up before the last time, too: what never comes
-  /// back costs no memory.
+  /// Keeps a plan for a form that has been looked up before the last time, too: a form
+  /// that never comes back costs no memory.
   void keep(const PlanForm& form, const std::shared_ptr<const Plan>& plan);
   void clear();
   size_t size() const;

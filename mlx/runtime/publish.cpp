@@ -39,7 +39,7 @@ void publish(const Execution& x, const Schedule& items) {
     Dtype dtype = r.part < 0 ? n->dtype : (*n->parts)[r.part].dtype;
     (r.part < 0 ? n->value : (*n->parts)[r.part].value) = x.value(r, dtype.size());
   }
-  // Detaching an output frees what nobody else looks at, which may be another result that only the
+  // Detaching an output frees nodes without other references, such as another result that only the
   // graph behind it holds: inputs first, then nothing is touched once it is gone. The status is
   // last: other threads may read a node as soon as it says so.
   SmallVector<uint32_t, 8> computed;

@@ -15,8 +15,8 @@ bool is_pending_constant(const Node* n);
 bool is_computed_part(const Node* n);
 /// Gives such a result, which the caller has claimed, its value.
 void adopt(Node* part);
-/// Gives a constant, which the caller has claimed, memory, which it has only once somebody asks for
-/// its address.
+/// Gives a constant, which the caller has claimed, memory, which it has only once its
+/// address is needed.
 void store_constant(Node* constant);
 
 }  // namespace mlx::core

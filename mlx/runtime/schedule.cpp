@@ -136,7 +136,7 @@ bool order_communication(SmallVector<Node*, 8>& roots, const Schedule& items, bo
   return true;
 }
 
-/// The evaluation's own handles do not count as somebody else's.
+/// The evaluation's own handles do not count as external references.
 void find_references(const Arrays& outputs, Schedule& items) {
   SmallVector<uint32_t, 64> own(items.size(), 0);
   for (const array& a : outputs) {

@@ -9,7 +9,8 @@
 
 namespace mlx::core {
 
-/// A node of the evaluated graph. Who refers to it and what may be donated is read here, once.
+/// A node of the evaluated graph. References to it, and whether it may be donated, are read here,
+/// once.
 struct Item {
   Node* node;
   uint32_t uses = 0;        ///< times that nodes of this schedule read it
@@ -17,7 +18,7 @@ struct Item {
   bool requested = false;   ///< asked for by the caller
   bool referenced = false;  ///< from outside of the schedule: stored like a requested node
   bool taped = false;       ///< a live transformation needs its inputs after the evaluation
-  bool donatable = false;   ///< a leaf that nobody looks at after this schedule: its memory is free
+  bool donatable = false;   ///< a leaf that is not read after this schedule: its memory is free
   bool stored() const { return requested || referenced; }
 };
 
@@ -32,15 +33,15 @@ MLX_API const Value& value_of(const Node& n);
 MLX_API void schedule(const Arrays& outputs, Claims& claims, Schedule& items, bool tracing = false);
 
 /// Puts roots that need fewer steps one after another first; true where that changed something.
-/// What the others share with them can then be freed on the way: gradients of the last layer of a
-/// network come before those of the first, which need all that is between. Small graphs stay.
+/// Values that others share with them can then be freed on the way: gradients of the last layer of
+/// a network come before those of the first, which need all that is between. Small graphs stay.
 bool sort_by_depth(std::span<Node*> roots, const Schedule& items);
 
 /// True where only one array refers to the leaf, and no export or file to its memory, so that the
 /// memory can be taken over; and the taker would not hold on to much more than it needs.
 bool memory_is_free(const Node& leaf);
 
-/// The inputs that a node is computed from: those of a view, without the bundle which gives a
+/// The inputs that a node is computed from: the inputs of a view, without the bundle which gives a
 /// result of a custom function its rules.
 inline std::span<Node* const> computed_from(const Node& n) {
   auto in = n.inputs();

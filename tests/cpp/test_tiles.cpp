@@ -1,5 +1,5 @@
 // The elementwise tile kernels of every instruction set that runs here, called directly: places and
-// tails, conversions, integer and complex arithmetic, links, streaming stores, gathers.
+// tails, conversions, integer and complex arithmetic, streaming stores, gathers.
 // (Accuracy of the functions: exhaustive_math.cpp.)
 #include <doctest/doctest.h>
 
@@ -17,71 +17,10 @@
 #include "mlx/backend/cpu/divisors.h"
 #include "mlx/backend/cpu/isa/elementwise.h"
 #include "mlx/core/half.h"
+#include "tile_kernels.h"
 
 using namespace mlx::core;
 using namespace mlx::core::cpu;
-
-namespace {
-
-enum class Row : int {
-#define E(name, ...) name,
-#include "mlx/ops/elementwise.def"
-#undef E
-  count,
-};
-struct RowInfo {
-  const char* name;
-  int arity;
-};
-constexpr RowInfo kRows[] = {
-#define E(name, arity, ...) {#name, arity},
-#include "mlx/ops/elementwise.def"
-#undef E
-};
-constexpr OpId op(Row r) { return static_cast<OpId>(r); }
-constexpr OpId kCopy = static_cast<OpId>(static_cast<int>(Row::count) + 1);
-
-template <class F>
-void on_each_isa(F body) {
-  struct {
-    const char* name;
-    const ElementwiseKernels& kernels;
-    bool runs;
-  } isas[] = {
-#define MLX_ROW(ISA, ...) {#ISA, ISA::elementwise_kernels, Isa::ISA <= supported_isa()},
-      MLX_EACH_ISA(MLX_ROW)
-#undef MLX_ROW
-  };
-  for (auto& isa : isas) {
-    if (!isa.runs) continue;
-    INFO("instruction set ", isa.name);
-    body(isa.kernels);
-  }
-}
-
-/// `n` elements of a dtype from random small integers and fractions, zero among them, as bytes.
-std::vector<char> operand(const ElementwiseKernels& k, Dtype t, int n, int seed) {
-  std::mt19937 random(seed);
-  std::vector<float> x(n);
-  for (auto& v : x) v = static_cast<float>(static_cast<int>(random() % 41) - 20) * 0.25f;
-  std::vector<char> bytes(n * t.size());
-  const void* in[] = {x.data()};
-  k.find_cast(Dtype::Val::float32, t)(in, bytes.data(), n);
-  return bytes;
-}
-
-template <class Out, class... In>
-std::vector<Out> run(TileFn fn, const std::vector<In>&... in) {
-  REQUIRE(static_cast<bool>(fn));
-  const void* p[] = {in.data()...};
-  std::vector<Out> out(std::get<0>(std::tie(in...)).size());
-  fn(p, out.data(), static_cast<int64_t>(out.size()));
-  return out;
-}
-
-Dtype dtype_at(int i) { return Dtype(static_cast<Dtype::Val>(i)); }
-
-}  // namespace
 
 TEST_CASE("an element's result does not depend on its place, and nothing else is written") {
   on_each_isa([](const ElementwiseKernels& k) {
@@ -360,152 +299,6 @@ TEST_CASE_TEMPLATE("complex functions agree with the standard library", T, float
     std::vector<Z> small = {{2, 0}, {0, 1}, {-1, 0}}, exponents = {{3, 0}, {2, 0}, {-1, 0}};
     CHECK(run<Z>(k.find_tile(op(Row::power), t), small, exponents) ==
           std::vector<Z>{{8, 0}, {-1, 0}, {-1, 0}});
-  });
-}
-
-TEST_CASE("links give the bits of the tile kernels, one by one and two in one") {
-  on_each_isa([](const ElementwiseKernels& k) {
-    const LinkKernels& links = k.links();
-    const int64_t n = 3 * links.burst;
-    std::mt19937 random(1);
-    std::vector<float> a(n), b(n), fives(n, 5.0f), out(n);
-    for (auto* v : {&a, &b})
-      for (auto& x : *v) x = static_cast<float>(random()) * 0x1p-31f - 1;
-    a[3] = NAN;
-    b[4] = NAN;
-    a[40] = -0.0f;
-    auto same = [&](const std::vector<float>& expected) {
-      for (int64_t i = 0; i < n; ++i)
-        if (out[i] != expected[i] && !(std::isnan(out[i]) && std::isnan(expected[i]))) return false;
-      return true;
-    };
-    auto link = [&](LinkFn run, const void* operand = nullptr) {
-      return Link{run, operand, 0, nullptr, 5.0f, 0, 0};
-    };
-    auto run_links = [&](std::vector<Link> list) {
-      list.insert(list.begin(), link(links.find_move(LinkMove::load, float32), a.data()));
-      list.push_back(link(links.find_move(LinkMove::store, float32), out.data()));
-      list.push_back(link(links.end));
-      links.run(list.data(), 3);
-    };
-    // The second operand of a form, and the result as the tile kernels have it.
-    auto operand = [&](LinkForm f, const std::vector<float>& x) {
-      return f == LinkForm::both                                        ? x
-             : f == LinkForm::constant || f == LinkForm::constant_first ? fives
-                                                                        : b;
-    };
-    auto expected = [&](Row r, LinkForm f, const std::vector<float>& x) {
-      TileFn tile = k.find_tile(op(r), float32);
-      if (f == LinkForm::unary) return run<float>(tile, x);
-      bool first = f == LinkForm::tile_first || f == LinkForm::constant_first;
-      return first ? run<float>(tile, operand(f, x), x) : run<float>(tile, x, operand(f, x));
-    };
-    constexpr LinkForm kForms[] = {LinkForm::unary,    LinkForm::both,
-                                   LinkForm::tile,     LinkForm::tile_first,
-                                   LinkForm::constant, LinkForm::constant_first};
-    int handlers = 0, twofold = 0;
-    for (int r = 0; r < static_cast<int>(Row::count); ++r) {
-      for (LinkForm f : kForms) {
-        Row row = static_cast<Row>(r);
-        LinkFn fn = links.find_link(op(row), f, float32);
-        bool fits = (kRows[r].arity == 1) == (f == LinkForm::unary);
-        REQUIRE((!fn || fits));
-        if (!fn) continue;
-        ++handlers;
-        run_links({link(fn, b.data())});
-        REQUIRE_MESSAGE(same(expected(row, f, a)), kRows[r].name, " form ", int(f));
-        for (int q = 0; q < static_cast<int>(Row::count); ++q)
-          for (LinkForm g : kForms)
-            if (LinkFn two = links.find_joint(op(row), f, op(static_cast<Row>(q)), g)) {
-              ++twofold;
-              run_links({link(two, b.data()), link(nullptr, b.data())});
-              REQUIRE(same(expected(static_cast<Row>(q), g, expected(row, f, a))));
-            }
-      }
-    }
-    CHECK(handlers == 11 + 6 * 5);
-    CHECK(twofold == 36);
-    for (LinkForm f : {LinkForm::unary, LinkForm::both, LinkForm::tile, LinkForm::tile_first}) {
-      Row row = f == LinkForm::unary ? Row::sin : Row::arctan2;
-      Link call = link(links.find_call(f), b.data());
-      call.tile = k.find_tile(op(row), float32);
-      run_links({call});
-      CHECK(same(expected(row, f, a)));
-    }
-    for (float divisor : {3.0f, 1.4142135f, -10.0f, 0.3f}) {
-      float high, low;
-      REQUIRE(reciprocal_parts(divisor, high, low));
-      if (!links.quotient) continue;
-      std::vector<float> divisors(n, divisor), wide = a;
-      for (bool rare : {false, true}) {
-        for (int64_t i = 0; i < n; ++i)
-          a[i] = std::ldexp(static_cast<float>(random() | 1), i % 50 - 40);
-        if (rare) a[5] = 0.0f, a[200 % n] = INFINITY, a[70 % n] = 1e-42f, a[90 % n] = -3e38f;
-        run_links({Link{links.quotient, nullptr, 0, nullptr, divisor, high, low}});
-        CHECK(same(run<float>(k.find_tile(op(Row::divide), float32), a, divisors)));
-      }
-      a = wide;
-    }
-  });
-}
-
-TEST_CASE_TEMPLATE("links round to 16-bit floats as conversions do", T, float16_t, bfloat16_t) {
-  on_each_isa([](const ElementwiseKernels& k) {
-    constexpr auto type = std::is_same_v<T, float16_t> ? Dtype::Val::float16 : Dtype::Val::bfloat16;
-    const LinkKernels& links = k.links();
-    const int64_t burst = links.burst, n = (1 << 16) / burst * burst;
-    alignas(64) static T narrow[1 << 16], got[1 << 16];
-    std::vector<float> x(n), out(n);
-    auto bits = [](auto v) { return std::bit_cast<std::array<char, sizeof(v)>>(v); };
-    // Bursts with and without subnormal numbers and NaN: there may be two ways for these.
-    std::mt19937 random(1);
-    for (int64_t i = 0; i < n; ++i) {
-      const bool any = i / burst % 2, tie = i % 3 == 0;
-      uint32_t word = random();
-      if (!any) word = (word & 0x83ffffff) | 0x3c000000;
-      x[i] = std::bit_cast<float>(tie ? (word & 0xffff0000) | 0x8000 : word);
-      narrow[i].bits = static_cast<uint16_t>(i);
-    }
-    auto link = [](LinkFn run, const void* at) { return Link{run, at, 0, nullptr, 0, 0, 0}; };
-    auto run = [&](std::vector<Link> list) {
-      list.push_back(link(links.end, nullptr));
-      links.run(list.data(), n / burst);
-    };
-    using enum LinkMove;
-    run({link(links.find_move(load, float32), x.data()),
-         link(links.find_move(round, type), nullptr), link(links.find_move(store, type), got),
-         link(links.find_move(store, float32), out.data())});
-    bool same = true;
-    for (int64_t i = 0; i < n; ++i)
-      same =
-          same && got[i].bits == T(x[i]).bits && bits(out[i]) == bits(static_cast<float>(got[i]));
-    CHECK(same);
-    for (LinkMove end : {round_store, round_stream}) {
-      std::ranges::fill(got, T());
-      run({link(links.find_move(load, float32), x.data()), link(links.find_move(end, type), got)});
-      for (int64_t i = 0; i < n; ++i) same = same && got[i].bits == T(x[i]).bits;
-      CHECK(same);
-    }
-    run({link(links.find_move(load, type), narrow), link(links.find_move(touch, type), narrow),
-         link(links.find_move(store, float32), out.data())});
-    for (int64_t i = 0; i < n; ++i)
-      same = same && (out[i] == static_cast<float>(narrow[i]) || std::isnan(out[i]));
-    CHECK(same);
-    // A tile of 16-bit floats as the second operand, or the first one.
-    for (Row row :
-         {Row::add, Row::subtract, Row::multiply, Row::divide, Row::maximum, Row::minimum})
-      for (LinkForm form : {LinkForm::tile, LinkForm::tile_first}) {
-        run({link(links.find_move(load, float32), x.data()),
-             link(links.find_link(op(row), form, type), narrow),
-             link(links.find_move(store, float32), out.data())});
-        std::vector<float> wide(narrow, narrow + n);
-        const bool first = form == LinkForm::tile_first;
-        const auto tile = k.find_tile(op(row), float32);
-        const auto expected = ::run<float>(tile, first ? wide : x, first ? x : wide);
-        for (int64_t i = 0; i < n; ++i)
-          same = same && (out[i] == expected[i] || (std::isnan(expected[i]) && std::isnan(out[i])));
-        CHECK(same);
-      }
   });
 }
 

@@ -1,4 +1,4 @@
-// A libFuzzer target for the readers of files: what they accept is evaluated, the rest is
+// A libFuzzer target for the readers of files: input that they accept is evaluated, the rest is
 // FileError. MLX_FUZZ names the format: npy, safetensors, gguf or function; or a parser of texts:
 // einsum, signature or handles.
 #include <fcntl.h>
@@ -131,7 +131,7 @@ void run(const StoredTrace& t) {
   try {
     for (const array& a : t.run(given)) a.eval();
   } catch (const std::exception&) {
-    // What an op says of the values is not the file's.
+    // An op may refuse the values.
   }
 }
 

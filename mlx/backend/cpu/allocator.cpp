@@ -126,7 +126,7 @@ void* system_allocate(size_t capacity) {
   if (capacity < kHuge) {
     return std::aligned_alloc(kAlign, capacity);
   }
-  // Map more than is needed and unmap what lies outside the aligned part.
+  // More than is needed is mapped, and the part that is not aligned is unmapped.
   const size_t mapped = capacity + kHuge;
   void* base = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (base == MAP_FAILED) {

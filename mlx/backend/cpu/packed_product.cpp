@@ -262,7 +262,7 @@ class Blocks {
     for (int64_t r = 0; r < count; ++r)
       w_.unpack(base + (p_.transpose ? j : at) + r, from, n, rows + r * n);
     const bool halves = panels_.per() == 2;
-    if (halves) {  // in place, row by row: the written range lies before the range still to be read
+    if (halves) {  // in place, row by row: the written range is before the range still to be read
       GemmTarget target{rows, count * n, 1};
       for (int64_t i = 0; i < count * n; i += 1024) {
         target.data = reinterpret_cast<uint16_t*>(rows) + i;
