@@ -46,6 +46,8 @@ class Grower {
     for (size_t k = 0; k < items_[root].node->shape.size(); ++k)
       axes.push_back(items_[root].node->shape[k] == 1 ? -1 : static_cast<int>(k));
     FusionGroup out;
+    constexpr size_t kFewMembers = 8;
+    out.members.reserve(kFewMembers);
     join(out, root, std::move(axes), false);
     while (!candidates_.empty()) consider(out);
     std::reverse(out.members.begin(), out.members.end());

@@ -16,6 +16,7 @@ Step ProgramBuilder::start(const FusionGroup& group, std::optional<uint32_t> fir
   Step step;
   step.origin = root.origin;
   find_inputs();
+  step.operands.reserve(inputs_.size() + 2);  // mostly one output
   if (first) {
     AxisMap axes;
     for (size_t k = 0; k < iteration().size(); ++k)

@@ -168,6 +168,8 @@ class Coder {
   }
 
   void code() {
+    constexpr size_t kFew = 4;  // of most programs
+    out_.code.reserve(std::min(p_.code.size(), kFew));
     for (size_t k = 0; k < p_.code.size();) {
       size_t end = k;
       while (end < p_.code.size() && runs(p_.code[end])) ++end;

@@ -49,10 +49,10 @@ void join_links(Chain& chain, const Micro& m, const LinkKernels& k) {
   }
 }
 
-/// The link of an op; its constants are noted in the chain.
-Link op_link(const FusedCode& c, const RunStep& s, Chain& chain) {
+/// Makes the last link that of an op; its constants are noted in the chain.
+void set_op(const FusedCode& c, const RunStep& s, Chain& chain) {
   const LinkKernels& k = c.isa->links();
-  Link link{};
+  Link& link = chain.links.back();
   link.run = k.find_link(s.op, s.form, s.type);
   if (!link.run) {
     link.run = k.find_call(s.form);
@@ -61,13 +61,12 @@ Link op_link(const FusedCode& c, const RunStep& s, Chain& chain) {
   const bool scaled = s.form == LinkForm::scaled;
   if (scaled || s.form == LinkForm::constant || s.form == LinkForm::constant_first) {
     const int value = scaled ? s.factor : s.value;
-    const auto at = static_cast<uint16_t>(chain.links.size());
+    const auto at = static_cast<uint16_t>(chain.links.size() - 1);
     if (s.repeated)
       chain.repeated.push_back({at, static_cast<uint16_t>(value), s.type});
     else
       chain.constants.push_back({at, static_cast<uint16_t>(value - c.n_inputs), s.type});
   }
-  return link;
 }
 
 LinkMove move_of(RunStep::Act act) {
@@ -99,44 +98,40 @@ void add_prefetches(const FusedCode& c, Chain& chain) {
   }
 }
 
-Chain make_chain(const FusedCode& c, const Micro& m) {
+void make_chain(const FusedCode& c, const Micro& m, Chain& chain) {
   const LinkKernels& k = c.isa->links();
-  Chain chain;
   SmallVector<uint16_t, 16> tiles;  // values that have a copy
   for (const RunStep& s : m.run) {
     const bool applies = s.act == RunStep::apply;
     const bool reads = s.act == RunStep::load || (applies && reads_tile(s.form));
     const bool writes = s.act == RunStep::store || s.act == RunStep::round_store;
-    Link link{};
+    chain.links.push_back({});
     if (applies)
-      link = op_link(c, s, chain);
+      set_op(c, s, chain);
     else
-      link.run = k.find_move(move_of(s.act), s.type);
+      chain.links.back().run = k.find_move(move_of(s.act), s.type);
     if (reads || writes) {
       auto at = std::find(tiles.begin(), tiles.end(), s.value) - tiles.begin();
       bool fresh = at == static_cast<int64_t>(tiles.size());
       if (fresh) tiles.push_back(s.value);
       const auto around = s.act == RunStep::store ? LinkMove::stream : LinkMove::round_stream;
-      chain.uses.push_back({.link = static_cast<uint16_t>(chain.links.size()),
+      chain.uses.push_back({.link = static_cast<uint16_t>(chain.links.size() - 1),
                             .value = s.value,
                             .copy = static_cast<uint8_t>(at),
                             .brings = fresh && reads,
                             .writes = writes,
                             .streams = false,
                             .itemsize = static_cast<uint8_t>(Dtype(s.type).size()),
-                            .store = link.run,
+                            .store = chain.links.back().run,
                             .stream = writes ? k.find_move(around, s.type) : nullptr});
     }
-    chain.links.push_back(link);
   }
   chain.copies = static_cast<int>(tiles.size());
   chain.divides = c.elements >= kManyElements && std::ranges::any_of(m.run, is_divided_by_constant);
   if (!chain.divides) join_links(chain, m, k);
   if (c.streams) add_prefetches(c, chain);
-  Link end{};
-  end.run = k.end;
-  chain.links.push_back(end);
-  return chain;
+  chain.links.push_back({});
+  chain.links.back().run = k.end;
 }
 
 /// Selects the handlers that depend on the values of divisors.
@@ -158,9 +153,11 @@ float number_at(const void* p, Dtype::Val type) {
 }
 
 std::vector<Chain> make_chains(const FusedCode& c) {
+  auto runs = [](const Micro& m) { return !m.run.empty(); };
   std::vector<Chain> out;
+  out.reserve(static_cast<size_t>(std::ranges::count_if(c.code, runs)));
   for (const Micro& m : c.code)
-    if (!m.run.empty()) out.push_back(make_chain(c, m));
+    if (runs(m)) make_chain(c, m, out.emplace_back());
   return out;
 }
 
