@@ -24,8 +24,10 @@ add_custom_command(OUTPUT ${cuda_text} VERBATIM
 set(compiler_sources ${cuda_folder}/compiler.cpp ${cuda_folder}/libraries.cpp
   ${cuda_folder}/target.cpp)
 list(REMOVE_ITEM cuda_sources ${compiler_sources})
-list(APPEND compiler_sources ${gpu_folder}/families/print_program.cpp)
-list(REMOVE_ITEM family_sources ${gpu_folder}/families/print_program.cpp)
+set(printing_sources ${gpu_folder}/families/print_program.cpp
+  ${gpu_folder}/families/kernel_table.cpp)
+list(APPEND compiler_sources ${printing_sources})
+list(REMOVE_ITEM family_sources ${printing_sources})
 add_library(mlx_cuda_compiler OBJECT ${compiler_sources} ${cuda_text})
 target_link_libraries(mlx_cuda_compiler PUBLIC mlx ${CMAKE_DL_LIBS})
 

@@ -1,8 +1,10 @@
-// Compiles a corpus of printed programs with NVRTC, which needs no GPU: every row of
-// ops/elementwise.def on every dtype that it takes, casts between all dtypes, instructions that
-// read where an element is, walks of each kind. `mlx_cuda_corpus [ARCHITECTURE [THREADS [PART]]]`,
-// where PART is a part of the names of those that are wanted; or @FOLDER: kernels that the plugin
-// has kept there, on the driver of the host (MLX_CUDA_CACHE_DIR).
+// Compiles kernels with NVRTC, which needs no GPU: mlx_cuda_corpus [ARCHITECTURE [THREADS [PART]]].
+// Without PART, a corpus of printed programs: every row of ops/elementwise.def on every dtype that
+// it takes, casts between all dtypes, instructions that read where an element is, walks of each
+// kind. PART is a part of the names of those that are wanted; %PART %PART .. parts of the names of
+// kernels that the table of the families lists; @FOLDER the kernels that the plugin has kept there
+// (MLX_CUDA_CACHE_DIR), which also have to be in the table. mlx_cuda_corpus --list [PART] prints
+// the names of the kernels of the table and compiles nothing.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -10,12 +12,14 @@
 #include <filesystem>
 #include <fstream>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "mlx/backend/cuda/compiler.h"
 #include "mlx/backend/cuda/target.h"
+#include "mlx/backend/gpu/families/kernel_table.h"
 #include "mlx/backend/gpu/families/print_program.h"
 
 using namespace mlx::core;
@@ -123,12 +127,40 @@ void add_positions(std::vector<Case>& cases) {
   }
 }
 
+/// The kernels of the table whose names have a part.
+void add_kernels(std::vector<Case>& cases, const std::string& part) {
+  for (const KernelInstance& k : kernel_instances()) {
+    const std::string name = std::string(k.row->file) + ": " + k.row->function +
+                             (k.list.empty() ? "" : "<" + k.list + ">");
+    if (name.find(part) != std::string::npos)
+      cases.push_back({name, cuda::cuda_target.source(k.row->file, k.text)});
+  }
+}
+
+/// The number of those that call a function of the table with arguments that it does not list.
+size_t unlisted(const std::vector<Case>& cases) {
+  std::set<std::string> listed;
+  std::vector<Case> all;
+  add_kernels(all, "");
+  for (const Case& c : all) listed.insert(c.source);
+  size_t missing = 0;
+  for (const Case& c : cases) {
+    const size_t call = c.source.find(", p) { device::");
+    if (call == std::string::npos || c.source.find("struct Source {") != std::string::npos)
+      continue;
+    if (listed.contains(c.source)) continue;
+    ++missing;
+    std::printf("kernels.def does not list %s", c.source.substr(call + 9).c_str());
+  }
+  return missing;
+}
+
 void add_files(std::vector<Case>& cases, const std::string& folder) {
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     std::ifstream file(entry.path(), std::ios::binary);
     const std::string text((std::istreambuf_iterator<char>(file)), {});
     if (!text.starts_with("mlxcub")) continue;  // no kernel: the count of the folder's bytes
-    // The magic and three numbers (cache.cpp), the first of them the length of the key that
+    // The magic and three numbers (source_cache.cpp), the first of them the length of the key that
     // follows: architecture, compiler, source.
     uint64_t length = 0;
     std::memcpy(&length, text.data() + 8, sizeof(length));
@@ -138,38 +170,54 @@ void add_files(std::vector<Case>& cases, const std::string& folder) {
   }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const std::string architecture = argc > 1 ? argv[1] : "sm_90";
-  const int n_threads = argc > 2 ? std::atoi(argv[2]) : 1;
-  const std::string part = argc > 3 ? argv[3] : "";
-  std::vector<Case> cases, wanted;
-  if (part.starts_with("@")) {
-    add_files(wanted, part.substr(1));
-  } else {
-    add_positions(cases);
-    add_casts(cases);
-    add_rows(cases);
-  }
-  for (Case& c : cases)
-    if (c.name.find(part) != std::string::npos) wanted.push_back(std::move(c));
+/// Compiles the cases on threads; the number of those that do not compile.
+size_t compile_all(const std::vector<Case>& cases, const std::string& architecture, int n_threads) {
   std::atomic<size_t> next{0}, failed{0};
   std::mutex mutex;
   auto work = [&] {
-    for (size_t k; (k = next++) < wanted.size();) {
+    for (size_t k; (k = next++) < cases.size();) {
       try {
-        cuda::compile(wanted[k].source, architecture);
+        cuda::compile(cases[k].source, architecture);
       } catch (const std::exception& e) {
         ++failed;
         std::lock_guard lock(mutex);
-        std::printf("%s: %s\n%s\n", wanted[k].name.c_str(), e.what(), wanted[k].source.c_str());
+        std::printf("%s: %s\n%s\n", cases[k].name.c_str(), e.what(), cases[k].source.c_str());
       }
     }
   };
   std::vector<std::thread> threads;
   for (int t = 0; t < n_threads; ++t) threads.emplace_back(work);
   for (auto& t : threads) t.join();
+  return failed;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string architecture = argc > 1 ? argv[1] : "sm_90";
+  std::vector<Case> wanted;
+  if (architecture == "--list") {
+    add_kernels(wanted, argc > 2 ? argv[2] : "");
+    for (const Case& c : wanted) std::printf("%s\n", c.name.c_str());
+    return wanted.empty();
+  }
+  const int n_threads = argc > 2 ? std::atoi(argv[2]) : 1;
+  const std::string part = argc > 3 ? argv[3] : "";
+  size_t failed = 0;
+  if (part.starts_with("@")) {
+    add_files(wanted, part.substr(1));
+    failed += unlisted(wanted);
+  } else if (part.starts_with("%")) {
+    for (int k = 3; k < argc; ++k) add_kernels(wanted, argv[k] + 1);
+  } else {
+    std::vector<Case> cases;
+    add_positions(cases);
+    add_casts(cases);
+    add_rows(cases);
+    for (Case& c : cases)
+      if (c.name.find(part) != std::string::npos) wanted.push_back(std::move(c));
+  }
+  failed += compile_all(wanted, architecture, n_threads);
   std::printf("%zu of %zu programs compile for %s\n", wanted.size() - failed, wanted.size(),
               architecture.c_str());
   return failed || wanted.empty();

@@ -251,10 +251,12 @@ namespace {
 
 struct Module {
   void* library = nullptr;
+  int file = -1;
   void* const context = current;
   std::mutex mutex = {};
   std::map<std::string, Function> functions = {};
 };
+std::atomic<int64_t> modules{0};
 
 }  // namespace
 
@@ -495,14 +497,30 @@ EXPORT int cuModuleLoadData(Module** m, const void* code) {
   if (file < 0 || write(file, code, bytes) != static_cast<ssize_t>(bytes)) return kInvalidValue;
   const std::string path = "/proc/self/fd/" + std::to_string(file);
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  // The file stays open: another one of the same path would be taken for this library.
+  // The file stays open as long as the library: another one of its path would be taken for this.
   if (!library) {
     std::fprintf(stderr, "host driver: %s\n", dlerror());
     return kInvalidValue;
   }
-  *m = new Module{library};
+  *m = new Module{library, file};
+  ++modules;
   return kSuccess;
 }
+EXPORT int cuModuleUnload(Module* m) {
+  if (current != m->context) return kInvalidContext;
+  dlclose(m->library);
+  // Variables of templates keep a library.
+  const std::string path = "/proc/self/fd/" + std::to_string(m->file);
+  if (void* loaded = dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD))
+    dlclose(loaded);
+  else
+    close(m->file);
+  delete m;
+  --modules;
+  return kSuccess;
+}
+/// How many modules are loaded.
+EXPORT int64_t mlx_host_modules() { return modules; }
 EXPORT int cuModuleGetFunction(Function** f, Module* m, const char* name) {
   void* kernel = dlsym(m->library, name);
   if (!kernel) return kInvalidHandle;

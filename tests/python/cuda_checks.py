@@ -447,6 +447,36 @@ def test_threads_give_their_streams_back():
     assert mx.new_stream(mx.gpu).index <= number + 4
 
 
+def test_unused_kernels_are_unloaded():
+    """A module that a plan or work in flight holds stays; results of reloaded kernels are right."""
+    program = """
+import second_backend, mlx.core as mx
+second_backend.use("cuda-host")
+driver = second_backend.host_driver()
+x = mx.arange(5.0)
+kept = mx.compile(lambda v: mx.sin(v) * 2.5)
+first = kept(x).tolist()
+waiting = []
+for n in range(24):
+    y = x
+    for bit in range(5):
+        y = abs(y) if n >> bit & 1 else -y
+    expected = list(range(5))
+    for bit in range(5):
+        expected = [abs(v) if n >> bit & 1 else -v for v in expected]
+    assert y.tolist() == expected, n
+    waiting.append(mx.square(y) + n)
+    mx.async_eval(waiting[-1])
+    assert driver.mlx_host_modules() <= 12, driver.mlx_host_modules()
+for n, y in enumerate(waiting):
+    assert y.tolist() == [v * v + n for v in range(5)]
+assert kept(x).tolist() == first
+assert driver.mlx_host_faults() == 0
+"""
+    code, _, error = run_program(program, MLX_CUDA_MODULES="4")
+    assert code == 0, error
+
+
 def test_two_devices():
     """Each device has its context: streams, events and kernels of one are none of the other's."""
     from processes import run_program

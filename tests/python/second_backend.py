@@ -60,7 +60,16 @@ def host_driver():
     """The driver of the host, which `use_host_driver` named."""
     found = ctypes.CDLL(os.environ["MLX_CUDA_DRIVER"])
     found.mlx_host_fail.argtypes = [ctypes.c_int, ctypes.c_int64, ctypes.c_int64]
-    for name in ("launches", "compiled", "faults", "calls", "bytes", "streams", "contexts"):
+    for name in (
+        "launches",
+        "compiled",
+        "faults",
+        "calls",
+        "bytes",
+        "streams",
+        "contexts",
+        "modules",
+    ):
         getattr(found, f"mlx_host_{name}").restype = ctypes.c_int64
     return found
 

@@ -2,10 +2,13 @@
 
 import os
 import pathlib
+import random
 import subprocess
 import sys
 
 import pytest
+import second_backend
+from cases import selection
 from processes import EMULATED, SANITIZED, run_program
 
 pytestmark = [
@@ -31,6 +34,29 @@ def test_on_a_driver_of_the_host():
         env=environment,
     )  # fmt: skip
     assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_kernels_of_the_table_compile():
+    """On the compiler of the host: an instance of each function of kernels.def."""
+    folder = pathlib.Path(second_backend.mx.__file__).resolve().parents[2] / "tests"
+    variables = os.environ | {"MLX_CUDA_NVRTC": str(folder / "libmlx_host_driver.so")}
+
+    def run(*arguments):
+        command = [folder / "mlx_cuda_corpus", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=600, env=variables)
+
+    names = run("--list").stdout.splitlines()
+    assert len(names) == len(set(names)) > 3000
+    assert "sort: search_sorted<bfloat16_t>" in names and "random: random_bytes" in names
+    assert run("--list", "no such kernel").returncode == 1
+    functions = {}
+    for name in names:
+        functions.setdefault(name.split("<")[0], []).append(name)
+    choose = random.Random(selection.SEED)
+    chosen = [choose.choice(instances) for instances in functions.values()]
+    ran = run("sm_90", "2", *(f"%{name}" for name in chosen))
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert int(ran.stdout.split()[0]) >= len(functions)
 
 
 def test_primitives_of_programs():

@@ -102,7 +102,8 @@ class CustomKernel final : public OpKernel {
     function_ = a.compiled ? device.kernels->load(a.code, a.entry.c_str())
                            : device.kernels->find(a.code, a.entry.c_str());
     if (shared_ > kSharedWithoutAsking)
-      check(driver().set_function(function_, kFunctionSharedBytes, shared_), "cuFuncSetAttribute");
+      check(driver().set_function(function_.handle, kFunctionSharedBytes, shared_),
+            "cuFuncSetAttribute");
   }
   void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
     for (const Fill& f : fills_) f.launch(to, operands);
@@ -115,10 +116,10 @@ class CustomKernel final : public OpKernel {
     // Marks and what follows each: the arguments, their size, the end.
     void* buffer[] = {reinterpret_cast<void*>(1), bytes.data(), reinterpret_cast<void*>(2), &size,
                       nullptr};
-    check(
-        driver().launch(function_, blocks_[0], blocks_[1], blocks_[2], threads_[0], threads_[1],
-                        threads_[2], static_cast<unsigned>(shared_), to.stream(), nullptr, buffer),
-        "cuLaunchKernel of a custom kernel");
+    check(driver().launch(function_.handle, blocks_[0], blocks_[1], blocks_[2], threads_[0],
+                          threads_[1], threads_[2], static_cast<unsigned>(shared_), to.stream(),
+                          nullptr, buffer),
+          "cuLaunchKernel of a custom kernel");
     note_kernel(to.stream(), name_);
   }
 
@@ -166,7 +167,7 @@ class CustomKernel final : public OpKernel {
   }
 
   std::string name_;
-  FunctionHandle function_ = nullptr;
+  gpu::Function function_;
   std::vector<Operand> operands_;
   std::vector<char> arguments_;
   std::vector<Fill> fills_;

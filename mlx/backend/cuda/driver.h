@@ -53,6 +53,7 @@ struct Uuid {
   X(query_event, cuEventQuery, (EventHandle))                                              \
   X(wait_event, cuEventSynchronize, (EventHandle))                                         \
   X(load_module, cuModuleLoadData, (ModuleHandle*, const void*))                           \
+  X(unload_module, cuModuleUnload, (ModuleHandle))                                         \
   X(function, cuModuleGetFunction, (FunctionHandle*, ModuleHandle, const char*))           \
   X(set_function, cuFuncSetAttribute, (FunctionHandle, int, int))                          \
   X(launch, cuLaunchKernel,                                                                \

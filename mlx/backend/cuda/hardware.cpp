@@ -164,6 +164,9 @@ FunctionHandle CudaHardware::load(const std::string& code, const char* kernel, v
         "cuModuleGetFunction");
   return function;
 }
+void CudaHardware::unload(void* module) noexcept {
+  driver().unload_module(static_cast<ModuleHandle>(module));
+}
 const gpu::KernelTarget* CudaHardware::target() const { return &cuda_target; }
 
 }  // namespace mlx::core::cuda

@@ -37,6 +37,7 @@ class CudaHardware final : public gpu::Hardware {
   std::string identity() override;
   std::string compile(const std::string& source) override;
   FunctionHandle load(const std::string& code, const char* name, void*& module) override;
+  void unload(void* module) noexcept override;
   const gpu::KernelTarget* target() const override;
   gpu::ProductLibrary* products() override { return &blas_; }
   gpu::FourierLibrary* fourier() override { return &fft_; }

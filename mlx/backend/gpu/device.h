@@ -20,6 +20,13 @@ using StreamHandle = struct OpaqueStream*;
 using EventHandle = struct OpaqueEvent*;
 using FunctionHandle = struct OpaqueFunction*;
 
+/// A kernel that is loaded as long as this exists.
+struct Function {
+  FunctionHandle handle = nullptr;
+  std::shared_ptr<const void> module = {};
+  explicit operator bool() const { return handle; }
+};
+
 /// Watches the room at work, and lets it fail: for tests.
 struct Probe {
   virtual ~Probe() = default;
@@ -45,6 +52,12 @@ struct KernelTarget {
   const char* declaration;   ///< of a kernel: (name, type of its arguments, their name)
   const char *first, *step;  ///< number of the thread's block, and how many blocks there are
   const char* thread;        ///< number of the thread in its block
+
+  /// The source of a kernel: `text` follows the line that includes a family's text.
+  std::string source(const std::string& family, const std::string& text) const {
+    return std::string(head) + "#include \"" + folder + family +
+           ".cuh\"\nusing namespace mlx::core;\nusing namespace mlx::core::device;\n" + text;
+  }
 };
 
 /// One device. Functions throw ExecutionError, or MemoryError where memory is short. Queues call
@@ -98,6 +111,8 @@ class Hardware {
   virtual std::string compile(const std::string& source) { return source; }
   /// The kernel `name` of machine code; `module`, null for code that is new, keeps it.
   virtual FunctionHandle load(const std::string&, const char*, void*&) { return nullptr; }
+  /// Gives a module back, whose kernels nothing runs any more.
+  virtual void unload(void*) noexcept {}
   virtual const KernelTarget* target() const { return nullptr; }
 
   /// Libraries of the device, or null.

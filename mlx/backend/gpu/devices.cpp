@@ -124,12 +124,8 @@ void DeviceState::poll() {
   close_idle();
 }
 
-FunctionHandle DeviceState::kernel(const char* family, const std::string& text, const char* name) {
-  const KernelTarget& target = *hardware->target();
-  return kernels->find(
-      cat(target.head, "#include \"", target.folder, family,
-          ".cuh\"\nusing namespace mlx::core;\nusing namespace mlx::core::device;\n", text),
-      name);
+Function DeviceState::kernel(const char* family, const std::string& text, const char* name) {
+  return kernels->find(hardware->target()->source(family, text), name);
 }
 
 //--- forks

@@ -32,7 +32,7 @@ struct DeviceState {
   void poll();
   /// A kernel of a family, whose texts are in the target's folder: `text` follows the line that
   /// includes them.
-  FunctionHandle kernel(const char* family, const std::string& text, const char* name);
+  Function kernel(const char* family, const std::string& text, const char* name);
 
   const int index;
   const std::unique_ptr<Hardware> hardware;

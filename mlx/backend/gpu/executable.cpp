@@ -75,14 +75,14 @@ class HostCopies final : public BorrowCopies {
 class Running {
  public:
   Running(const Prepared& prepared, const Launch& launch, const Ref<DeviceBuffer>& arena,
-          Queue& queue, const device::ErrorRecord* record, std::vector<Ref<Buffer>>& kept)
+          Queue& queue, const device::ErrorRecord* record, Flight& flight)
       : p_(prepared),
         step_(prepared.step),
         launch_(launch),
         arena_(arena),
         queue_(queue),
         record_(record),
-        kept_(kept) {
+        flight_(flight) {
     for (int slot : step_.slots) {
       const Binding& b = launch.arguments.bindings()[slot];
       base_.push_back((b.buffer ? address_of(*b.buffer) : arena->address()) + b.offset);
@@ -118,7 +118,7 @@ class Running {
     return operand_array(step_, k, at, launch_, arena_.get());
   }
   void run_op() {
-    const Enqueue to{queue_, reinterpret_cast<uint64_t>(record_), constants()};
+    const Enqueue to{queue_, reinterpret_cast<uint64_t>(record_), constants(), &flight_.kernels};
     if (step_.loop.empty()) return p_.kernel->launch(to, operands());
     SmallVector<uint64_t, 16> moved;
     moved.resize(base_.size());
@@ -137,7 +137,7 @@ class Running {
       for (int k = 0; k < step_.n_inputs; ++k) inputs.push_back(as_array(k, at));
       for (int k = step_.n_inputs; k < step_.outputs_end(); ++k) outputs.push_back(as_array(k, at));
       {
-        DeviceScope scope(launch_.stream, kept_);
+        DeviceScope scope(launch_.stream, flight_.buffers);
         primitive.eval_gpu(inputs, outputs);
       }
       check_outputs(primitive, outputs, declared);
@@ -164,7 +164,7 @@ class Running {
       if (there(from, output) == to) return;
       queue_.device().hardware->copy(Hardware::Way::within, to, there(from, output), bytes,
                                      queue_.stream());
-      kept_.push_back(from);
+      flight_.buffers.push_back(from);
       return;
     }
     queue_.wait_device();
@@ -201,7 +201,7 @@ class Running {
   const Ref<DeviceBuffer>& arena_;
   Queue& queue_;
   const device::ErrorRecord* record_;
-  std::vector<Ref<Buffer>>& kept_;
+  Flight& flight_;
   SmallVector<uint64_t, 16> base_;
 };
 
@@ -372,13 +372,13 @@ class SuspendedLaunch final : public SuspendedWork {
 };
 
 /// Enqueues the steps. Throws where the launch can go on later.
-void run_steps(Started& s, Queue& queue, std::vector<Ref<Buffer>>& kept) {
+void run_steps(Started& s, Queue& queue, Flight& flight) {
   const auto& steps = s.executable->steps;
   s.results.run(
       s.next, s.bindings, [&](size_t i) { return s.executable->slots(i); }, [](size_t) {},
       [&](size_t i) {
         if (steps[i].refusal) return s.results.fail(i, steps[i].refusal);
-        Running(steps[i], s.launch, s.arena, queue, s.record(i), kept).run();
+        Running(steps[i], s.launch, s.arena, queue, s.record(i), flight).run();
       });
 }
 
@@ -389,14 +389,14 @@ std::exception_ptr dropped_at_end() {
 }
 
 void run(std::shared_ptr<Started> s, Ref<DeviceCompletion> completion, Queue& queue) {
-  Flight flight{.completion = std::move(completion)};
+  Flight flight{.completion = std::move(completion), .kernels = {s->executable}};
   flight.error = s->refusal           ? s->refusal
                  : Entrance::closed() ? dropped_at_end()
                                       : queue.wait_for(s->launch.after);
   bool stopped = flight.error && can_resume(flight.error);
   if (!flight.error) {
     try {
-      run_steps(*s, queue, flight.buffers);
+      run_steps(*s, queue, flight);
       flight.error = s->results.error();
       if (flight.error) flight.unwritten = s->unwritten();
     } catch (...) {

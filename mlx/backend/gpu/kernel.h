@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "mlx/backend/backend.h"
 #include "mlx/backend/gpu/devices.h"
@@ -14,8 +15,14 @@ struct Enqueue {
   Queue& queue;
   uint64_t record = 0;                ///< address of an ErrorRecord, for a step that has one
   const Scalar* constants = nullptr;  ///< of the step's program; of a collective: the ticket
+  std::vector<std::shared_ptr<const void>>* kept = nullptr;  ///< until the device is past the step
   StreamHandle stream() const { return queue.stream(); }
   DeviceState& device() const { return queue.device(); }
+  /// A kernel that was found for this launch alone.
+  Function keep(Function function) const {
+    kept->push_back(function.module);
+    return function;
+  }
 };
 
 /// A step as its device runs it.

@@ -22,6 +22,7 @@ struct Flight {
   std::vector<Ref<Event>> after = {};  ///< whose failure is the work's
   Arguments arguments = {};            ///< kept, as are the buffers, until the work is over
   std::vector<Ref<Buffer>> buffers = {};
+  std::vector<std::shared_ptr<const void>> kernels = {};  ///< that the work runs, kept too
   /// Errors that kernels reported, once the work is over: the first, and what was not written.
   std::function<std::exception_ptr(std::vector<const Buffer*>&)> reported = {};
   std::function<void(bool)> at_end = {};     ///< on the host, when it is over: well, or not

@@ -55,10 +55,12 @@ const fs::path& folder() {
   return f;
 }
 
-size_t most_bytes() {
-  const char* given = std::getenv("MLX_CUDA_CACHE_BYTES");
-  return given ? std::strtoull(given, nullptr, 10) : size_t{256} << 20;
+/// A number that a variable of the environment gives.
+size_t number_in(const char* variable, size_t otherwise) {
+  const char* given = std::getenv(variable);
+  return given ? std::strtoull(given, nullptr, 10) : otherwise;
 }
+size_t most_bytes() { return number_in("MLX_CUDA_CACHE_BYTES", size_t{256} << 20); }
 
 fs::path file_of(const std::string& key) {
   char name[40];
@@ -197,14 +199,31 @@ std::string KernelCache::code_of(const std::string& source) {
   return code;
 }
 
-FunctionHandle KernelCache::find(const std::string& source, const char* name) {
+KernelCache::KernelCache(Hardware& hardware)
+    : hardware_(hardware), most_(number_in("MLX_CUDA_MODULES", 1024)) {}
+
+Function KernelCache::find(const std::string& source, const char* name) {
   return find(source, name, false);
 }
-FunctionHandle KernelCache::load(const std::string& code, const char* name) {
+Function KernelCache::load(const std::string& code, const char* name) {
   return find(code, name, true);
 }
 
-FunctionHandle KernelCache::find(const std::string& source, const char* name, bool compiled) {
+void KernelCache::trim() {
+  if (modules_.size() <= most_) return;
+  std::vector<Modules::iterator> idle;  // held by nothing but this table
+  for (auto it = modules_.begin(); it != modules_.end(); ++it)
+    if (it->second.use_count() == 1 && it->second->ready) idle.push_back(it);
+  std::ranges::sort(idle, {}, [](Modules::iterator it) { return it->second->used; });
+  // A quarter more than needed goes, so that not every new module sorts them.
+  const size_t wanted = modules_.size() - most_ + most_ / 4;
+  for (size_t k = 0; k < std::min(wanted, idle.size()); ++k) {
+    hardware_.unload(idle[k]->second->module);
+    modules_.erase(idle[k]);
+  }
+}
+
+Function KernelCache::find(const std::string& source, const char* name, bool compiled) {
   std::shared_ptr<Entry> entry;
   bool fresh;
   {
@@ -212,6 +231,7 @@ FunctionHandle KernelCache::find(const std::string& source, const char* name, bo
     auto [it, added] = modules_.try_emplace(source);
     if ((fresh = added)) it->second = std::make_shared<Entry>();
     entry = it->second;
+    entry->used = ++uses_;
     if (!fresh) changed_.wait(lock, [&] { return entry->ready; });
   }
   if (fresh) {
@@ -227,11 +247,14 @@ FunctionHandle KernelCache::find(const std::string& source, const char* name, bo
     drain_at_exit();  // before libraries that were opened for it end
     std::lock_guard lock(mutex_);
     entry->ready = true;
-    if (entry->error) modules_.erase(source);  // the next one tries again
+    if (entry->error)
+      modules_.erase(source);  // the next one tries again
+    else
+      trim();
     changed_.notify_all();
   }
   if (entry->error) std::rethrow_exception(entry->error);
-  return hardware_.load({}, name, entry->module);
+  return {hardware_.load({}, name, entry->module), entry};
 }
 
 }  // namespace mlx::core::gpu

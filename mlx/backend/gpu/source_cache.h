@@ -11,28 +11,35 @@
 
 namespace mlx::core::gpu {
 
-/// The kernels of one device.
+/// The kernels of one device. As many modules stay loaded as MLX_CUDA_MODULES says; of modules that
+/// no prepared step holds, the least recently used are unloaded beyond that number.
 class KernelCache {
  public:
-  explicit KernelCache(Hardware& hardware) : hardware_(hardware) {}
-  /// The kernel `name` of a source, compiled at most once.
-  FunctionHandle find(const std::string& source, const char* name);
-  /// The kernel `name` of PTX or machine code, loaded at most once.
-  FunctionHandle load(const std::string& code, const char* name);
+  explicit KernelCache(Hardware& hardware);
+  /// The kernel `name` of a source, compiled at most once while it is loaded.
+  Function find(const std::string& source, const char* name);
+  /// The kernel `name` of PTX or machine code, loaded at most once at a time.
+  Function load(const std::string& code, const char* name);
 
  private:
-  FunctionHandle find(const std::string& text, const char* name, bool compiled);
+  Function find(const std::string& text, const char* name, bool compiled);
   std::string code_of(const std::string& source);
+  /// Unloads what is too much. The caller holds the lock, and has entered the device.
+  void trim();
 
   struct Entry {
     bool ready = false;
     void* module = nullptr;
     std::exception_ptr error = {};
+    uint64_t used = 0;  ///< the number of the last use
   };
+  using Modules = std::unordered_map<std::string, std::shared_ptr<Entry>>;
   Hardware& hardware_;
+  const size_t most_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::unordered_map<std::string, std::shared_ptr<Entry>> modules_;  // by source, or code
+  Modules modules_;  // by source, or code
+  uint64_t uses_ = 0;
 };
 
 /// Machine code kept in files: a folder of MLX_CUDA_CACHE_DIR, or of the user's cache, else none.

@@ -16,6 +16,9 @@ USAGE = """\
                     NVIDIA's compiler NVRTC takes every kind of program and a third of the kernels
                     that ran, another one each day
        --all          runs the whole product of the case lists, and gives NVRTC every kernel
+       --kernels [PART]
+                      lists the kernels of the families whose names have a part, such as "sort: ",
+                      from their table; with --compile, gives them to NVRTC (--arch ARCH)
        --sanitize     the plugin, the driver of the host and the kernels under AddressSanitizer and
                       UndefinedBehaviorSanitizer
 """
@@ -71,13 +74,35 @@ def corpus(architecture: str, began: float, everything: bool) -> None:
     run_program(CORPUS, architecture, str(jobs()), f"@{kernels}")
 
 
+def kernels(arguments: list[str]) -> None:
+    """Lists kernels of the families' table; with --compile, gives them to NVRTC."""
+    architecture = "sm_90"
+    if "--arch" in arguments[:-1]:
+        at = arguments.index("--arch")
+        architecture = arguments[at + 1]
+        del arguments[at : at + 2]
+    compiled = "--compile" in arguments
+    part, *rest = [x for x in arguments if x != "--compile"] or [""]
+    no_more("cuda --kernels", rest, "a part of the names of kernels, --compile, --arch ARCH")
+    build("mlx_cuda_corpus")
+    if not compiled:
+        run_program(CORPUS, "--list", part)
+        return
+    nvidia()
+    found = {"MLX_CUDA_LIBRARY_PATH": f"{ROOT / FOLDER}/nvidia/cu13/lib"}
+    run_program(CORPUS, architecture, str(jobs()), f"%{part}", variables=found)
+
+
 def run(arguments: list[str]) -> int:
     """Builds the plugin and checks it for an architecture, sm_90 by default."""
-    accepted = "an architecture such as sm_90, --all, or --sanitize"
+    accepted = "an architecture such as sm_90, --all, --kernels, or --sanitize"
     environment("test")
     if arguments[:1] == ["--sanitize"]:
         no_more("cuda", arguments[1:], accepted)
         sanitized()
+    if arguments[:1] == ["--kernels"]:
+        kernels(arguments[1:])
+        return 0
     everything = "--all" in arguments
     arguments = [x for x in arguments if x != "--all"]
     no_more("cuda", arguments[1:], accepted)

@@ -2,6 +2,12 @@
 // host (host.cuh): how a kernel is declared, built-in functions by the names of C++ compilers.
 #pragma once
 
+// Languages in which pointers have address spaces, and constants of a namespace another one, name
+// them here.
+#define MLX_DEVICE
+#define MLX_SHARED_SPACE
+#define MLX_CONSTANT inline constexpr
+
 #ifdef __CUDACC_RTC__
 #define __builtin_inff() __builtin_bit_cast(float, 0x7f800000u)
 #define __builtin_nanf(text) __builtin_bit_cast(float, 0x7fc00000u)

@@ -14,10 +14,10 @@ namespace {
 using device::AttentionArguments;
 using device::RopeArguments;
 
-FunctionHandle kernel(const std::string& text, DeviceState& device) {
+Function kernel(const std::string& text, DeviceState& device) {
   return device.kernel("attention", text, "attention_kernel");
 }
-FunctionHandle tiles_kernel(const std::string& text, DeviceState& device) {
+Function tiles_kernel(const std::string& text, DeviceState& device) {
   return device.kernel("attention_tiles", text, "attention_kernel");
 }
 
@@ -91,7 +91,7 @@ class Attention final : public OpKernel {
     Kernel chosen = kernel_;
     // Arrays of other libraries begin where they like.
     if (!unaligned_.empty() && ((p.q | p.k | p.v) % 16 != 0 || p.out % 4 != 0))
-      chosen.function = tiles_kernel(unaligned_, to.device());
+      chosen.function = to.keep(tiles_kernel(unaligned_, to.device()));
     chosen.launch(to, blocks_, block.all());
     if (parts_.function)
       parts_.launch(to, blocks_for(p.batches * p.heads * p.queries * p.width), block.all());

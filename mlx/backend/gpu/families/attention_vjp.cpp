@@ -13,7 +13,7 @@ using device::AttentionVjpArguments;
 
 constexpr int64_t kMostFeatures = 128;
 
-FunctionHandle kernel(const std::string& call, DeviceState& device) {
+Function kernel(const std::string& call, DeviceState& device) {
   return device.kernel(
       "attention_vjp",
       cat("MLX_IN_STEP_KERNEL(attention_kernel, AttentionVjpArguments, p) { ", call, "(p); }\n"),
@@ -79,7 +79,7 @@ class AttentionVjp final : public OpKernel {
     void launch(const Enqueue& to, int64_t blocks, std::span<const int64_t> arguments,
                 bool aligned) const {
       Kernel chosen = kernel;
-      if (!aligned && !other.empty()) chosen.function = gpu::kernel(other, to.device());
+      if (!aligned && !other.empty()) chosen.function = to.keep(gpu::kernel(other, to.device()));
       chosen.launch(to, std::min<int64_t>(blocks, 1 << 20), arguments);
     }
   };

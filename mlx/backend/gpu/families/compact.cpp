@@ -5,9 +5,7 @@
 
 #include "mlx/backend/common/mask_error.h"
 #include "mlx/backend/gpu/families/copies.h"
-#include "mlx/backend/gpu/families/family.h"
-#include "mlx/backend/gpu/families/fused.h"
-#include "mlx/backend/gpu/families/index.h"
+#include "mlx/backend/gpu/families/step_kernel.h"
 
 namespace mlx::core::gpu {
 
@@ -36,46 +34,34 @@ size_t workspace_bytes(const MaskArguments& p) {
   return static_cast<size_t>(p.chunks + 1 + p.kept) * sizeof(int64_t);
 }
 
-/// A kernel of device/compact.cuh; threads of one that counts meet at barriers.
-FunctionHandle kernel(const char* parameters, const std::string& call, DeviceState& device,
-                      bool in_step = false) {
-  return device.kernel("compact",
-                       cat(in_step ? "MLX_IN_STEP_KERNEL" : "MLX_KERNEL", "(compact_kernel, ",
-                           parameters, ", p) { device::", call, "; }\n"),
-                       "compact_kernel");
-}
-
-/// Counts what a mask selects, and finds the positions.
-class Selection {
+/// A step on what a mask selects: counts that, and finds the positions, before it goes on.
+template <class T>
+class OnSelected : public StepKernel<T> {
  public:
-  Selection(const MaskArguments& p, int operand, const Step& step, DeviceState& device)
-      : arguments_(p), operand_(operand), workspace_(step.workspace) {
-    const Layout& mask = step.operands[operand];
-    offset_ = mask.offset * mask.dtype.size();
-    count_.function = kernel("MaskArguments", "count_selected(p)", device, true);
-    add_.function = kernel("MaskArguments", "add_counts(p)", device, true);
-    if (p.kept > 0) find_.function = kernel("MaskArguments", "find_positions(p)", device, true);
+  OnSelected(const Step& step, const MaskArguments& mask, int operand, DeviceState& device)
+      : StepKernel<T>(step),
+        count_(kernels::count_selected(device)),
+        add_(kernels::add_counts(device)) {
+    MaskArguments& p = this->p.mask;
+    p = mask;
+    this->bind(p.mask, operand);
+    this->bind(p.starts, step.workspace);
+    this->bind_record(p.record);
+    if (p.kept > 0) find_ = kernels::find_positions(device);
   }
-  /// Enqueues that; the arguments for the kernels that follow.
-  MaskArguments launch(const Enqueue& to, std::span<const uint64_t> operands) const {
-    ArgumentBlock<MaskArguments> block{.p = arguments_};
-    MaskArguments& p = block.p;
-    p.mask = static_cast<int64_t>(operands[operand_]) + offset_;
-    p.starts = static_cast<int64_t>(operands[workspace_]);
+
+ protected:
+  void run(const Enqueue& to, T& bound, std::span<const uint64_t>) const override {
+    MaskArguments& p = bound.mask;
     p.positions = p.starts + (p.chunks + 1) * static_cast<int64_t>(sizeof(int64_t));
-    p.record = static_cast<int64_t>(to.record);
-    if (p.chunks > 0) count_.launch(to, p.chunks, block.all());
-    add_.launch(to, 1, block.all());
-    if (p.chunks > 0 && p.kept > 0) find_.launch(to, p.chunks, block.all());
-    return p;
+    count_.launch(to, p.chunks, p);
+    add_.launch(to, 1, p);
+    if (find_) find_.launch(to, p.chunks, p);
+    this->kernel.launch(to, this->blocks, bound);
   }
-  int64_t chunks() const { return arguments_.chunks; }
 
  private:
-  MaskArguments arguments_;
-  Kernel count_, add_, find_;
-  int operand_, workspace_;
-  int64_t offset_;
+  KernelOn<MaskArguments> count_, add_, find_;
 };
 
 //--- nonzero ------------------------------------------------------------------------------------
@@ -85,49 +71,29 @@ MaskArguments nonzero_plan(const Attrs* attrs, const Layout& mask) {
   return plan(num_elements(mask.shape), count, count, 0);
 }
 
-class Nonzero final : public OpKernel {
+class Nonzero final : public OnSelected<NonzeroArguments> {
  public:
   Nonzero(const Step& step, DeviceState& device)
-      : selection_(nonzero_plan(step.attrs.get(), step.operands[0]), 0, step, device) {
+      : OnSelected(step, nonzero_plan(step.attrs.get(), step.operands[0]), 0, device) {
     const auto& a = attrs_as<NonzeroAttrs>(step.attrs.get());
     const Layout &mask = step.operands[0], &out = step.operands[1];
     const auto rank = static_cast<int64_t>(mask.shape.size());
-    arguments_.along = a.rows ? rank : 1;
-    arguments_.across = a.rows ? 1 : a.count;
-    arguments_.axes.rank = rank;
-    std::ranges::copy(mask.shape, arguments_.axes.shape);
-    out_ = out.offset * out.dtype.size();
-    writes_ = num_elements(out.shape) > 0;
-    if (writes_)
-      kernel_.function = kernel("NonzeroArguments",
-                                cat("nonzero<", element_type(out.dtype), ">(p)"), device, true);
+    p.along = a.rows ? rank : 1;
+    p.across = a.rows ? 1 : a.count;
+    p.axes.rank = rank;
+    std::ranges::copy(mask.shape, p.axes.shape);
+    bind(p.out, 1);
+    if (num_elements(out.shape) == 0) return;
+    kernel = kernels::nonzero(device, out.dtype);
+    blocks = p.mask.chunks;
   }
-  void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
-    ArgumentBlock<NonzeroArguments> block{.p = arguments_};
-    block.p.mask = selection_.launch(to, operands);
-    block.p.out = static_cast<int64_t>(operands[1]) + out_;
-    if (writes_) kernel_.launch(to, selection_.chunks(), block.all());
-  }
-  bool checks() const override { return true; }
   void raise(const device::ErrorRecord&) const override { bad_mask("nonzero"); }
-
- private:
-  Selection selection_;
-  NonzeroArguments arguments_ = {};
-  Kernel kernel_;
-  bool writes_;
-  int64_t out_;
 };
 
-bool find_nonzero(const Attrs* attrs, std::span<const Layout> operands, int, const DeviceState&,
-                  Requirements& needs) {
-  const Layout &mask = operands[0], &out = operands[1];
-  needs.inputs = {Accepts::rows};
-  needs.workspace = workspace_bytes(nonzero_plan(attrs, mask));
-  return mask.shape.size() <= device::kMostAxes && is_row_contiguous(out.shape, out.strides);
-}
-std::unique_ptr<const OpKernel> prepare_nonzero(const Step& step, DeviceState& device) {
-  return std::make_unique<const Nonzero>(step, device);
+bool find_nonzero(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
+                  const DeviceState&, Requirements& needs) {
+  needs.workspace = workspace_bytes(nonzero_plan(attrs, operands[0]));
+  return all_in_rows(operands, n_inputs, needs) && operands[0].shape.size() <= device::kMostAxes;
 }
 
 //--- slices where a mask holds ------------------------------------------------------------------
@@ -136,9 +102,8 @@ Shape behind(const Layout& l, const Layout& mask) {
   return Shape(l.shape.begin() + static_cast<int64_t>(mask.shape.size()), l.shape.end());
 }
 
-/// The mask that selects the slices, their number, and the name of the kernel that moves them.
+/// The mask that selects the slices, their number, and what is moved.
 struct Form {
-  const char* name;
   int moved;  ///< operand
   MaskArguments mask;
   int64_t count, row;
@@ -149,74 +114,67 @@ Form compact_of(const Attrs* attrs, std::span<const Layout> operands) {
   const int64_t row = num_elements(behind(operands[0], operands[1]));
   const bool elements = row == 1 && a.exact;
   return {
-      "compact",
       0,
       plan(num_elements(operands[1].shape), a.exact ? a.count : 0, a.count, elements ? 0 : a.count),
-      a.count,
-      row,
-      elements};
+      a.count, row, elements};
 }
 Form masked_scatter_of(const Attrs*, std::span<const Layout> operands) {
   const int64_t n = num_elements(operands[1].shape), values = operands[2].shape[0];
   const int64_t count = std::min(n, values), row = num_elements(behind(operands[0], operands[1]));
-  return {"masked_scatter", 2, plan(n, 0, values, row == 1 ? 0 : count), count, row, row == 1};
+  return {2, plan(n, 0, values, row == 1 ? 0 : count), count, row, row == 1};
 }
 using Describe = Form (*)(const Attrs*, std::span<const Layout>);
 
-class Slices final : public OpKernel {
+template <Describe describe>
+class Slices final : public OnSelected<CompactArguments> {
  public:
-  Slices(const Step& step, const Form& form, DeviceState& device)
-      : selection_(form.mask, 1, step, device), n_inputs_(step.n_inputs), moved_(form.moved) {
-    const Layout &from = step.operands[moved_], &mask = step.operands[1],
-                 &out = step.operands[n_inputs_];
-    writes_ = moved_ != 0;
-    values_ = from.shape.empty() ? 0 : from.shape[0];
-    arguments_.count = form.count;
-    const auto split = static_cast<int64_t>(mask.shape.size());
-    if (writes_) {
-      copies_.add(0, step.operands[0], n_inputs_, out, device);
-    } else {
-      device::Axes *const position = &arguments_.position, *const inner = &arguments_.inner;
-      set_axes({&position, 1}, mask.shape,
-               {Strides(from.strides.begin(), from.strides.begin() + split)});
-      set_axes({&inner, 1}, behind(from, mask),
-               {Strides(from.strides.begin() + split, from.strides.end())});
-    }
-    arguments_.row = form.row;
-    from_ = from.offset * from.dtype.size();
-    out_ = out.offset * out.dtype.size();
-    const int64_t moved = arguments_.count * arguments_.row;
-    if (moved == 0) return;
-    blocks_ = form.elements ? form.mask.chunks : blocks_for(moved);
-    const char* const index = moved > INT32_MAX / 2 ? ", uint64_t" : ", uint32_t";
-    kernel_.function =
-        kernel("CompactArguments",
-               cat(form.name, form.elements ? "_elements<" : "<", element_type(bits_of(out.dtype)),
-                   form.elements ? "" : index, ">(p)"),
-               device, form.elements);
-  }
-  void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
-    copies_.launch(to, operands);
-    ArgumentBlock<CompactArguments> block{.p = arguments_};
-    block.p.mask = selection_.launch(to, operands);
-    block.p.in = static_cast<int64_t>(operands[moved_]) + from_;
-    block.p.out = static_cast<int64_t>(operands[n_inputs_]) + out_;
-    if (blocks_ > 0) kernel_.launch(to, blocks_, block.all());
-  }
-  bool checks() const override { return true; }
+  Slices(const Step& step, DeviceState& device)
+      : Slices(step, describe(step.attrs.get(), found_operands(step)), device) {}
   void raise(const device::ErrorRecord& record) const override {
     if (writes_ && record.value > values_) few_values(values_, record.value);
     bad_mask(writes_ ? "masked_scatter" : "index");
   }
 
  private:
-  Selection selection_;
-  CompactArguments arguments_ = {};
+  Slices(const Step& step, const Form& form, DeviceState& device)
+      : OnSelected(step, form.mask, 1, device), writes_(form.moved != 0) {
+    const Layout &from = step.operands[form.moved], &mask = step.operands[1],
+                 &out = step.operands[step.n_inputs];
+    values_ = from.shape.empty() ? 0 : from.shape[0];
+    p.count = form.count;
+    p.row = form.row;
+    bind(p.in, form.moved);
+    bind(p.out, step.n_inputs);
+    const auto split = static_cast<int64_t>(mask.shape.size());
+    if (writes_) {
+      copies_.add(0, step.operands[0], step.n_inputs, out, device);
+    } else {
+      device::Axes *const position = &p.position, *const inner = &p.inner;
+      set_axes({&position, 1}, mask.shape,
+               {Strides(from.strides.begin(), from.strides.begin() + split)});
+      set_axes({&inner, 1}, behind(from, mask),
+               {Strides(from.strides.begin() + split, from.strides.end())});
+    }
+    const int64_t moved = p.count * p.row;
+    if (moved == 0) return;
+    blocks = form.elements ? form.mask.chunks : blocks_for(moved);
+    const Dtype type = bits_of(out.dtype);
+    if (form.elements)
+      kernel =
+          (writes_ ? kernels::masked_scatter_elements : kernels::compact_elements)(device, type);
+    else
+      kernel =
+          (writes_ ? kernels::masked_scatter : kernels::compact)(device, type, index_for(moved));
+  }
+  void run(const Enqueue& to, CompactArguments& bound,
+           std::span<const uint64_t> operands) const override {
+    copies_.launch(to, operands);
+    OnSelected::run(to, bound, operands);
+  }
+
   Copies copies_;
-  Kernel kernel_;
-  int n_inputs_, moved_;
   bool writes_;
-  int64_t values_, from_, out_, blocks_ = 0;
+  int64_t values_;
 };
 
 template <Describe describe>
@@ -233,20 +191,14 @@ bool find_slices(const Attrs* attrs, std::span<const Layout> operands, int n_inp
   device::Axes axes = {};
   device::Axes* const to = &axes;
   const auto split = static_cast<int64_t>(mask.shape.size());
-  return is_row_contiguous(out.shape, out.strides) &&
+  return is_rows(out) &&
          set_axes({&to, 1}, mask.shape, {Strides(a.strides.begin(), a.strides.begin() + split)}) &&
          set_axes({&to, 1}, behind(a, mask), {Strides(a.strides.begin() + split, a.strides.end())});
 }
-template <Describe describe>
-std::unique_ptr<const OpKernel> prepare_slices(const Step& step, DeviceState& device) {
-  const std::span<const Layout> operands(step.operands.data(), step.outputs_end());
-  return std::make_unique<const Slices>(step, describe(step.attrs.get(), operands), device);
-}
-
 constexpr KernelEntry kEntries[] = {
-    {"nonzero", find_nonzero, prepare_nonzero},
-    {"compact", find_slices<compact_of>, prepare_slices<compact_of>},
-    {"masked_scatter", find_slices<masked_scatter_of>, prepare_slices<masked_scatter_of>},
+    {"nonzero", find_nonzero, prepare_as<Nonzero>},
+    {"compact", find_slices<compact_of>, prepare_as<Slices<compact_of>>},
+    {"masked_scatter", find_slices<masked_scatter_of>, prepare_as<Slices<masked_scatter_of>>},
 };
 
 }  // namespace

@@ -3,8 +3,7 @@
 
 #include <algorithm>
 
-#include "mlx/backend/gpu/families/fused.h"
-#include "mlx/backend/gpu/families/index.h"
+#include "mlx/backend/gpu/families/step_kernel.h"
 
 namespace mlx::core::gpu {
 
@@ -63,58 +62,40 @@ ConvArguments geometry_of(const Attrs* attrs, std::span<const Layout> operands, 
                   attrs_as<ConvAttrs>(attrs));
 }
 
-class ConvKernel final : public OpKernel {
+class ConvKernel final : public StepKernel<ConvArguments> {
  public:
-  ConvKernel(const Step& step, bool weight, DeviceState& device)
-      : weight_(weight), workspace_(step.workspace) {
+  ConvKernel(const Step& step, bool weight, DeviceState& device) : StepKernel(step) {
     const Layout& out = step.operands[2];
-    const std::span<const Layout> operands(step.operands.data(), step.operands.size());
-    arguments_ = geometry_of(step.attrs.get(), operands, weight);
-    for (int k = 0; k < 3; ++k)
-      offsets_[k] = step.operands[k].offset * step.operands[k].dtype.size();
-    const ConvArguments& p = arguments_;
+    const Dtype type = out.dtype;
+    p = geometry_of(step.attrs.get(), found_operands(step), weight);
+    bind(p.x, 0);
+    bind(weight ? p.y : p.w, 1);
+    bind(p.out, 2);
     const int64_t m = p.features / p.groups, n = patch(p);
     if (num_elements(out.shape) > 0)
-      blocks_ = std::min<int64_t>(
+      blocks = std::min<int64_t>(
           weight ? p.groups * p.splits * tiles(m, n) : p.groups * tiles(positions(p), m), 1 << 30);
-    const std::string types = cat(element_type(out.dtype), ", ", sum_of(out.dtype).type);
-    auto make = [&](const std::string& name, const std::string& call) {
-      return device.kernel(
-          "conv", cat(name, "(conv_kernel, ConvArguments, p) { ", call, "(p); }\n"), "conv_kernel");
-    };
-    kernel_.function =
-        make("MLX_IN_STEP_KERNEL", cat(weight ? "convolve_weight<" : "convolve<", types,
-                                       counts_in_32_bits(p, 0) ? ", int32_t>" : ", int64_t>"));
-    if (p.splits > 1) add_.function = make("MLX_KERNEL", cat("add_parts<", types, ">"));
-  }
-  void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
-    if (blocks_ == 0) return;
-    auto address = [&](int k) { return static_cast<int64_t>(operands[k]) + offsets_[k]; };
-    ArgumentBlock<ConvArguments> block{.p = arguments_};
-    block.p.x = address(0);
-    (weight_ ? block.p.y : block.p.w) = address(1);
-    block.p.out = address(2);
-    if (add_.function) block.p.parts = static_cast<int64_t>(operands[workspace_]);
-    kernel_.launch(to, blocks_, block.all());
-    if (add_.function)
-      add_.launch(to, blocks_for(arguments_.features * patch(arguments_)), block.all());
+    kernel = (weight ? kernels::convolve_weight : kernels::convolve)(
+        device, type, sum_of(type), counts_in_32_bits(p, 0) ? "int32_t" : "int64_t");
+    if (p.splits == 1) return;
+    bind(p.parts, step.workspace);
+    add_ = kernels::add_parts(device, type, sum_of(type));
   }
 
  private:
-  ConvArguments arguments_;
-  Kernel kernel_, add_;
-  const bool weight_;
-  const int workspace_;
-  int64_t offsets_[3], blocks_ = 0;
+  void run(const Enqueue& to, ConvArguments& bound, std::span<const uint64_t>) const override {
+    kernel.launch(to, blocks, bound);
+    if (blocks && add_) add_.launch(to, blocks_for(p.features * patch(p)), bound);
+  }
+  KernelOn<ConvArguments> add_;
 };
 
 template <bool weight>
 bool find(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
           const DeviceState& device, Requirements& needs) {
   const Layout& out = operands[n_inputs];
-  needs.inputs = {Accepts::rows, Accepts::rows};
   if (!is_inexact(out.dtype) || is_complex(out.dtype) || operands[0].dtype != out.dtype ||
-      operands[1].dtype != out.dtype || !is_row_contiguous(out.shape, out.strides))
+      operands[1].dtype != out.dtype || !all_in_rows(operands, n_inputs, needs))
     return false;
   const ConvArguments p = geometry_of(attrs, operands, weight);
   const PatchPlan plan = plan_patches(p, out.dtype, weight, device);

@@ -4,8 +4,7 @@
 #include <cstdlib>
 
 #include "mlx/backend/gpu/families/conv.h"
-#include "mlx/backend/gpu/families/fused.h"
-#include "mlx/backend/gpu/families/index.h"
+#include "mlx/backend/gpu/families/step_kernel.h"
 #include "mlx/backend/gpu/libraries.h"
 
 namespace mlx::core::gpu {
@@ -25,17 +24,19 @@ bool is_pointwise(const ConvArguments& p) {
   return true;
 }
 
-class PatchProduct final : public OpKernel {
+class PatchProduct final : public StepKernel<ConvArguments> {
  public:
-  PatchProduct(const Step& step, const ConvArguments& p, const PatchPlan& plan, bool weight,
+  PatchProduct(const Step& step, const ConvArguments& geometry, const PatchPlan& plan, bool weight,
                DeviceState& device)
-      : arguments_(p), plan_(plan), weight_(weight), workspace_(step.workspace) {
+      : StepKernel(step), plan_(plan), weight_(weight) {
     const Dtype type = step.operands[2].dtype;
-    for (int k = 0; k < 3; ++k) {
-      sizes_[k] = step.operands[k].dtype.size();
-      offsets_[k] = step.operands[k].offset * sizes_[k];
-    }
-    arguments_.splits = 1;
+    p = geometry;
+    p.splits = 1;
+    bind(p.x, 0);
+    bind(weight ? p.y : p.w, 1);
+    bind(p.out, 2);
+    bind(p.parts, plan.bytes ? step.workspace : -1);
+    for (int k = 0; k < 2; ++k) sizes_[k] = step.operands[k].dtype.size();
     const int64_t n = patch(p);
     gemm_.type = type;
     gemm_.wide_out = plan.sums;
@@ -53,74 +54,59 @@ class PatchProduct final : public OpKernel {
       gemm_.n = p.features;
       gemm_.k = n;
     }
-    if (!plan.in_place) prepare_gather(type, offsets_[0], device);
-    if (plan.sums)
-      add_.function = device.kernel("conv",
-                                    cat("MLX_KERNEL(conv_kernel, ConvArguments, p) { add_parts<",
-                                        element_type(type), ", float>(p); }\n"),
-                                    "conv_kernel");
-  }
-
-  void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
-    auto address = [&](int k) { return static_cast<int64_t>(operands[k]) + offsets_[k]; };
-    const int64_t work = plan_.bytes ? static_cast<int64_t>(operands[workspace_]) : 0;
-    ArgumentBlock<ConvArguments> block{.p = arguments_};
-    ConvArguments& p = block.p;
-    p.x = address(0);
-    p.out = work;
-    const int64_t all = positions(p), sums = work + static_cast<int64_t>(plan_.sums_at);
-    for (p.first = 0; p.first < all; p.first += plan_.rows) {
-      p.count = std::min(plan_.rows, all - p.first);
-      if (gather_.function) gather_.launch(to, blocks_for(p.count * patch(p) / run_), block.all());
-      multiply(to, plan_.in_place ? p.x + patch_bytes(p.first) : work, address(1),
-               plan_.sums ? sums : address(2), p);
-    }
-    if (!plan_.sums) return;
-    p.parts = sums;
-    p.out = address(2);
-    add_.launch(to, blocks_for(p.features * patch(p)), block.all());
+    if (!plan.in_place) prepare_gather(type, step.operands[0].offset * type.size(), device);
+    if (plan.sums) add_ = kernels::add_parts(device, type, "float");
   }
 
  private:
+  void run(const Enqueue& to, ConvArguments& q, std::span<const uint64_t>) const override {
+    const int64_t work = q.parts, out = q.out, other = weight_ ? q.y : q.w;
+    const int64_t all = positions(p), sums = work + static_cast<int64_t>(plan_.sums_at);
+    q.out = work;
+    for (q.first = 0; q.first < all; q.first += plan_.rows) {
+      q.count = std::min(plan_.rows, all - q.first);
+      if (gather_) gather_.launch(to, blocks_for(q.count * patch(q) / run_), q);
+      multiply(to, plan_.in_place ? q.x + patch_bytes(q.first) : work, other,
+               plan_.sums ? sums : out, q);
+    }
+    if (!plan_.sums) return;
+    q.parts = sums;
+    q.out = out;
+    add_.launch(to, blocks_for(q.features * patch(q)), q);
+  }
   /// `in`: bytes to the input's first element.
   void prepare_gather(Dtype type, int64_t in, DeviceState& device) {
     run_ = 16 / type.size();
-    while (run_ > 1 && (arguments_.channels % run_ || in % (run_ * type.size()))) run_ /= 2;
-    const bool narrow = counts_in_32_bits(arguments_, plan_.rows * patch(arguments_));
-    gather_.function = device.kernel(
-        "conv",
-        cat("MLX_KERNEL(conv_kernel, ConvArguments, p) { gather_patches<", element_type(type),
-            narrow ? ", int32_t, " : ", int64_t, ", run_, ">(p); }\n"),
-        "conv_kernel");
+    while (run_ > 1 && (p.channels % run_ || in % (run_ * type.size()))) run_ /= 2;
+    const bool narrow = counts_in_32_bits(p, plan_.rows * patch(p));
+    gather_ = kernels::gather_patches(device, type, narrow ? "int32_t" : "int64_t", run_);
   }
-  int64_t patch_bytes(int64_t rows) const { return rows * patch(arguments_) * sizes_[0]; }
+  int64_t patch_bytes(int64_t rows) const { return rows * patch(p) * sizes_[0]; }
   /// Multiplies the patches of some positions by the weight, or by the cotangents there.
   void multiply(const Enqueue& to, int64_t patches, int64_t other, int64_t out,
-                const ConvArguments& p) const {
+                const ConvArguments& q) const {
     Gemm g = gemm_;
-    const auto rows = static_cast<uint64_t>(p.first * p.features * sizes_[1]);
+    const auto rows = static_cast<uint64_t>(q.first * q.features * sizes_[1]);
     g.out.address = static_cast<uint64_t>(out);
     if (weight_) {
       g.a.address = static_cast<uint64_t>(other) + rows;
       g.b.address = static_cast<uint64_t>(patches);
-      g.k = p.count;
-      g.beta = p.first ? 1 : 0;
+      g.k = q.count;
+      g.beta = q.first ? 1 : 0;
     } else {
       g.a.address = static_cast<uint64_t>(patches);
       g.b.address = static_cast<uint64_t>(other);
       g.out.address += rows;
-      g.m = p.count;
+      g.m = q.count;
     }
     to.device().hardware->products()->run(to.queue, g);
   }
 
-  ConvArguments arguments_;
   const PatchPlan plan_;
-  Kernel gather_, add_;
+  KernelOn<ConvArguments> gather_, add_;
   Gemm gemm_ = {};
   const bool weight_;
-  const int workspace_;
-  int64_t offsets_[3], sizes_[3], run_ = 1;
+  int64_t sizes_[2], run_ = 1;
 };
 
 }  // namespace

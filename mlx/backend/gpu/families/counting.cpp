@@ -5,9 +5,7 @@
 #include <bit>
 
 #include "mlx/backend/common/count_order.h"
-#include "mlx/backend/gpu/families/family.h"
-#include "mlx/backend/gpu/families/fused.h"
-#include "mlx/backend/gpu/families/index.h"
+#include "mlx/backend/gpu/families/step_kernel.h"
 
 namespace mlx::core::gpu {
 
@@ -69,89 +67,62 @@ struct Form {
   }
 };
 
-class CountKernel final : public OpKernel {
+class CountKernel final : public StepKernel<CountArguments> {
  public:
-  CountKernel(const Step& step, const Form& form, DeviceState& device)
-      : arguments_(form.plan()),
-        bins_bytes_(form.bins_bytes()),
-        edges_(form.edges ? 1 : 0),
-        weights_(form.weights ? 1 + edges_ : 0),
-        out_(step.n_inputs),
-        workspace_(step.workspace),
-        unsigned_(form.in.dtype == uint64) {
-    for (const Layout& l : step.operands) offsets_.push_back(l.offset * l.dtype.size());
-    if (arguments_.length == 0) return;
-    auto kernel = [&](const std::string& call, bool in_step = false) {
-      return device.kernel("counting",
-                           cat(in_step ? "MLX_IN_STEP_KERNEL" : "MLX_KERNEL",
-                               "(count_kernel, CountArguments, p) { ", call, "(p); }\n"),
-                           "count_kernel");
-    };
+  CountKernel(const Step& step, DeviceState& device)
+      : StepKernel(step), unsigned_(step.operands[0].dtype == uint64) {
+    const Form form(step.attrs.get(), found_operands(step), step.n_inputs);
+    p = form.plan();
+    bind(p.in, 0);
+    bind(p.edges, form.edges ? 1 : -1);
+    bind(p.weights, form.weights ? step.n_inputs - 1 : -1);
+    bind(p.out, step.n_inputs);
+    bind(p.bins, step.workspace);
+    bind_record(p.record);
+    bins_bytes_ = form.bins_bytes();
+    if (p.length == 0) return;
     const std::string finder = form.finder(), sum = form.sum();
-    clear_.function = kernel(cat("clear_sums<", finder, ", ", sum, ">"));
-    results_.function = kernel(cat("write_counts<", sum, ">"));
+    clear_ = kernels::clear_sums(device, finder, sum);
+    results_ = kernels::write_counts(device, sum);
     if (form.ordered()) {
-      bins_.function = kernel(cat("find_bins<", finder, ">"));
-      add_.function = kernel(cat("count_in_order<", sum, ", ", kCountBlock, ">"));
+      bins_ = kernels::find_bins(device, finder);
+      kernel = kernels::count_in_order(device, sum, kCountBlock);
     } else {
-      add_.function = kernel(cat("count_at_once<", finder, ", ", sum, ">"), true);
+      kernel = kernels::count_at_once(device, finder, sum);
     }
   }
-  void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
-    if (arguments_.length == 0) return;
-    auto address = [&](int k) { return static_cast<int64_t>(operands[k]) + offsets_[k]; };
-    ArgumentBlock<CountArguments> block{.p = arguments_};
-    CountArguments& p = block.p;
-    p.in = address(0);
-    if (edges_) p.edges = address(edges_);
-    if (weights_) p.weights = address(weights_);
-    p.out = address(out_);
-    p.bins = static_cast<int64_t>(operands[workspace_]);
-    p.table = p.bins + bins_bytes_;
-    p.record = static_cast<int64_t>(to.record);
-    clear_.launch(to, blocks_for(p.length * p.chunks * p.copies), block.all());
-    if (p.n > 0) {
-      const int64_t all = blocks_for(p.n);
-      if (bins_.function) {
-        bins_.launch(to, all, block.all());
-        add_.launch(to, blocks_for(p.chunks * p.copies * p.parts), block.all());
-      } else {
-        add_.launch(to, std::min(all, kManyBlocks), block.all());
-      }
-    }
-    results_.launch(to, blocks_for(p.length), block.all());
-  }
-  bool checks() const override { return true; }
   void raise(const device::ErrorRecord& record) const override {
     if (record.operand == 1) bad_bins();
     bad_count(unsigned_ ? std::to_string(static_cast<uint64_t>(record.value))
                         : std::to_string(record.value),
-              arguments_.first, arguments_.length);
+              p.first, p.length);
   }
 
  private:
-  CountArguments arguments_;
-  Kernel clear_, bins_, add_, results_;
-  SmallVector<int64_t, 8> offsets_;
-  int64_t bins_bytes_;
-  int edges_, weights_, out_, workspace_;
+  void run(const Enqueue& to, CountArguments& bound, std::span<const uint64_t>) const override {
+    if (p.length == 0) return;
+    bound.table = bound.bins + bins_bytes_;
+    clear_.launch(to, blocks_for(p.length * p.chunks * p.copies), bound);
+    const int64_t all = blocks_for(p.n);
+    if (bins_) bins_.launch(to, all, bound);
+    const int64_t added = p.n == 0 ? 0
+                          : bins_  ? blocks_for(p.chunks * p.copies * p.parts)
+                                   : std::min(all, kManyBlocks);
+    kernel.launch(to, added, bound);
+    results_.launch(to, blocks_for(p.length), bound);
+  }
+  KernelOn<CountArguments> clear_, bins_, results_;
+  int64_t bins_bytes_ = 0;
   bool unsigned_;
 };
 
 bool find_count(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
                 const DeviceState&, Requirements& needs) {
-  const Layout& out = operands[n_inputs];
-  for (int k = 0; k < n_inputs; ++k) needs.inputs.push_back(Accepts::rows);
   needs.workspace = Form(attrs, operands, n_inputs).workspace();
-  return is_row_contiguous(out.shape, out.strides);
-}
-std::unique_ptr<const OpKernel> prepare_count(const Step& step, DeviceState& device) {
-  const std::span<const Layout> operands(step.operands.data(), step.outputs_end());
-  return std::make_unique<const CountKernel>(step, Form(step.attrs.get(), operands, step.n_inputs),
-                                             device);
+  return all_in_rows(operands, n_inputs, needs);
 }
 
-constexpr KernelEntry kEntries[] = {{"count", find_count, prepare_count}};
+constexpr KernelEntry kEntries[] = {{"count", find_count, prepare_as<CountKernel>}};
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "mlx/backend/backend.h"
+#include "mlx/backend/gpu/families/kernel_table.h"
 #include "mlx/backend/gpu/kernel.h"
 #include "mlx/backend/gpu/kernels/arguments.h"
 #include "mlx/core/error.h"
@@ -40,17 +41,5 @@ Layout computed_input(const Step& step);
 /// The axes, merged where each operand walks them as one. False where more are left than kernels
 /// take.
 bool set_axes(std::span<device::Axes* const> to, Shape shape, std::vector<Strides> strides);
-
-/// The name of a dtype's elements in the source of kernels.
-const char* element_type(Dtype t);
-
-/// The accumulator of an element type, as it is written in a kernel, and its size: of sums and
-/// products, and of extremes.
-struct Accumulator {
-  const char* type;
-  int64_t size;
-};
-Accumulator sum_of(Dtype t);
-Accumulator value_of(Dtype t);
 
 }  // namespace mlx::core::gpu

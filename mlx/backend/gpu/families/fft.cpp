@@ -5,9 +5,7 @@
 
 #include <algorithm>
 
-#include "mlx/backend/gpu/families/family.h"
-#include "mlx/backend/gpu/families/fused.h"
-#include "mlx/backend/gpu/families/index.h"
+#include "mlx/backend/gpu/families/step_kernel.h"
 #include "mlx/backend/gpu/libraries.h"
 
 namespace mlx::core::gpu {
@@ -82,48 +80,49 @@ bool set_walk(device::Axes& walk, const Layout& in, int axis) {
   return set_axes({&to, 1}, shape, {strides});
 }
 
-class FftKernel final : public OpKernel {
+class FftKernel final : public StepKernel<FftArguments> {
  public:
-  FftKernel(const Step& step, const FftAttrs& a, DeviceState& device)
-      : form_(a, step.operands[0], step.operands[1]), workspace_(step.workspace) {
+  FftKernel(const Step& step, DeviceState& device)
+      : StepKernel(step),
+        form_(attrs_as<FftAttrs>(step.attrs.get()), step.operands[0], step.operands[1]),
+        workspace_(step.workspace) {
+    const auto& a = attrs_as<FftAttrs>(step.attrs.get());
     const Layout &in = step.operands[0], &out = step.operands[1];
-    in_ = in.offset * in.dtype.size();
-    out_ = out.offset * out.dtype.size();
+    bind(p.in, 0);
+    bind(p.out, 1);
     if (form_.empty()) return;
     if (form_.dense) plan_ = wanted(form_.lines, device);
-    const int64_t count = form_.outer * form_.inner;
+    p.lines = form_.outer * form_.inner;
     if (form_.may_gather()) {
       gathered_ = wanted(form_.gathered(), device);
-      set_walk(gather_arguments_.walk, in, a.axis);
-      gather_arguments_.lines = count;
-      gather_arguments_.length = form_.length_in;
-      gather_arguments_.n = a.n;
-      gather_arguments_.there = std::min(in.shape[a.axis], form_.length_in);
-      gather_arguments_.step = in.strides[a.axis];
-      gather_.function = kernel("fft_lines", in.dtype, count * form_.length_in,
-                                a.kind == FftKind::hermitian ? ", true" : ", false", device);
+      set_walk(p.walk, in, a.axis);
+      p.n = a.n;
+      p.there = std::min(in.shape[a.axis], form_.length_in);
+      p.step = in.strides[a.axis];
+      gather_ = kernels::fft_lines(device, in.dtype, index_for(p.lines * form_.length_in),
+                                   a.kind == FftKind::hermitian);
     }
     if (form_.stores() || form_.scale != 1) {
-      result_arguments_.lines = count;
-      result_arguments_.length = form_.length_out;
-      result_arguments_.inner = form_.stores() ? form_.inner : 1;
-      result_arguments_.scale = form_.scale;
-      results_.function = kernel("fft_results", out.dtype, count * form_.length_out, "", device);
+      p.inner = form_.stores() ? form_.inner : 1;
+      p.scale = form_.scale;
+      kernel = kernels::fft_results(device, out.dtype, index_for(p.lines * form_.length_out));
     }
   }
-  void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
+
+ private:
+  void run(const Enqueue& to, FftArguments& bound,
+           std::span<const uint64_t> operands) const override {
     if (form_.empty()) return;
     const uint64_t gathered = workspace_ < 0 ? 0 : operands[workspace_];
     const uint64_t unsorted = gathered + form_.gathered_bytes();
     const uint64_t work = unsorted + form_.result_bytes();
-    const uint64_t out = operands[1] + out_;
-    uint64_t from = operands[0] + in_;
+    const auto out = static_cast<uint64_t>(bound.out);
+    auto from = static_cast<uint64_t>(bound.in);
     const bool direct = form_.dense && from % (form_.lines.wide ? 16 : 8) == 0;
     if (!direct) {
-      ArgumentBlock<FftArguments> block{.p = gather_arguments_};
-      block.p.in = static_cast<int64_t>(from);
-      block.p.out = static_cast<int64_t>(gathered);
-      gather_.launch(to, blocks_for(block.p.lines * block.p.length), block.all());
+      bound.length = form_.length_in;
+      bound.out = static_cast<int64_t>(gathered);
+      gather_.launch(to, blocks_for(p.lines * bound.length), bound);
       from = gathered;
     }
     const FftPlan& plan = direct ? *plan_ : *gathered_;
@@ -131,41 +130,29 @@ class FftKernel final : public OpKernel {
     for (int64_t part = 0; part < form_.parts(); ++part)
       plan.run(to.queue, from + part * form_.inner * form_.length_in * form_.size_in,
                results + part * form_.inner * form_.length_out * form_.size_out, work);
-    if (!results_.function) return;
-    ArgumentBlock<FftArguments> block{.p = result_arguments_};
-    block.p.in = static_cast<int64_t>(results);
-    block.p.out = static_cast<int64_t>(out);
-    results_.launch(to, blocks_for(block.p.lines * block.p.length), block.all());
+    if (!kernel) return;
+    bound.length = form_.length_out;
+    bound.in = static_cast<int64_t>(results);
+    bound.out = static_cast<int64_t>(out);
+    kernel.launch(to, blocks_for(p.lines * bound.length), bound);
   }
-
- private:
   static std::shared_ptr<const FftPlan> wanted(const FftLines& lines, DeviceState& device) {
     auto plan = device.hardware->fourier()->plan(lines);
     if (!plan) fail<ExecutionError>("fft", "a transform that the library does not plan any more");
     return plan;
   }
-  static FunctionHandle kernel(const char* function, Dtype type, int64_t count, const char* rest,
-                               DeviceState& device) {
-    return device.kernel(
-        "fft",
-        cat("MLX_KERNEL(fft_kernel, FftArguments, p) { ", function, "<", element_type(type), ", ",
-            count > INT32_MAX / 2 ? "uint64_t" : "uint32_t", rest, ">(p); }\n"),
-        "fft_kernel");
-  }
 
   Form form_;
-  FftArguments gather_arguments_ = {}, result_arguments_ = {};
-  Kernel gather_, results_;
+  KernelOn<FftArguments> gather_;
   std::shared_ptr<const FftPlan> plan_, gathered_;
   int workspace_;
-  int64_t in_, out_;
 };
 
 bool find_fft(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
               const DeviceState& device, Requirements& needs) {
   const auto& a = attrs_as<FftAttrs>(attrs);
   const Layout &in = operands[0], &out = operands[n_inputs];
-  if (!device.hardware->fourier() || !is_row_contiguous(out.shape, out.strides)) return false;
+  if (!device.hardware->fourier() || !is_rows(out)) return false;
   const Form form(a, in, out);
   if (form.empty()) return true;
   if (device::Axes walk = {}; !set_walk(walk, in, a.axis)) return false;
@@ -179,11 +166,7 @@ bool find_fft(const Attrs* attrs, std::span<const Layout> operands, int n_inputs
   needs.workspace = static_cast<size_t>(form.gathered_bytes() + form.result_bytes()) + work;
   return true;
 }
-std::unique_ptr<const OpKernel> prepare_fft(const Step& step, DeviceState& device) {
-  return std::make_unique<const FftKernel>(step, attrs_as<FftAttrs>(step.attrs.get()), device);
-}
-
-constexpr KernelEntry kEntries[] = {{"fft", find_fft, prepare_fft}};
+constexpr KernelEntry kEntries[] = {{"fft", find_fft, prepare_as<FftKernel>}};
 
 }  // namespace
 

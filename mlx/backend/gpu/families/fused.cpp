@@ -81,8 +81,12 @@ int64_t word(double x) { return std::bit_cast<int64_t>(x); }
 
 }  // namespace
 
+int64_t blocks_for(int64_t count) {
+  return std::min<int64_t>((count + kThreads - 1) / kThreads, 1 << 16);
+}
+
 void Kernel::launch(const Enqueue& to, int64_t blocks, std::span<const int64_t> arguments) const {
-  to.device().hardware->launch(function, blocks, arguments, to.stream());
+  to.device().hardware->launch(function.handle, blocks, arguments, to.stream());
 }
 
 ProgramForm form_of(const Step& step, Shape& shape, std::vector<Strides>& strides) {

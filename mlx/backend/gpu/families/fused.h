@@ -9,9 +9,12 @@
 
 namespace mlx::core::gpu {
 
+/// Blocks for a kernel with a thread for each of `count` elements.
+int64_t blocks_for(int64_t count);
+
 /// A kernel and how it is launched.
 struct Kernel {
-  FunctionHandle function = nullptr;
+  Function function;
   /// Enqueues blocks of 256 threads. The first word of the arguments counts those behind it, which
   /// the kernel gets.
   void launch(const Enqueue& to, int64_t blocks, std::span<const int64_t> arguments) const;

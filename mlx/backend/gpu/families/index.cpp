@@ -5,7 +5,7 @@
 
 #include "mlx/backend/common/index_error.h"
 #include "mlx/backend/gpu/families/copies.h"
-#include "mlx/backend/gpu/families/fused.h"
+#include "mlx/backend/gpu/families/step_kernel.h"
 #include "mlx/ops/index.h"
 #include "mlx/ops/slice.h"
 
@@ -22,8 +22,6 @@ void raise_index(const char* op, const device::ErrorRecord& record, int64_t type
       type < 0 ? std::to_string(record.value) : std::to_string(static_cast<uint64_t>(record.value));
   bad_index(op, index, axis, size, span);
 }
-
-int64_t blocks_for(int64_t count) { return std::min<int64_t>((count + 255) / 256, 1 << 16); }
 
 bool Indices::set(const char* op, std::span<const Layout> operands, const Shape& shape,
                   std::vector<IndexedAxis> axes) {
@@ -157,66 +155,43 @@ bool in_pieces(const Gather& g, Dtype t) {
 
 using Form = Gather (*)(const Attrs*, std::span<const Layout>, int);
 
-class GatherKernel final : public OpKernel {
+template <Form form>
+class GatherKernel final : public StepKernel<GatherArguments> {
  public:
-  GatherKernel(const Step& step, const Gather& gather, DeviceState& device)
-      : n_inputs_(step.n_inputs) {
-    gather.plan({step.operands.data(), step.operands.size()}, arguments_, indices_);
-    const Layout &a = step.operands[0], &out = step.operands[n_inputs_];
-    from_ = a.offset * a.dtype.size();
-    to_ = out.offset * out.dtype.size();
-    const GatherArguments& p = arguments_;
-    const int64_t count = num_elements(out.shape);
+  GatherKernel(const Step& step, DeviceState& device) : StepKernel(step) {
+    const Gather gather = form(step.attrs.get(), found_operands(step), step.n_inputs);
+    gather.plan(found_operands(step), p, indices_);
+    p.pieces = in_pieces(gather, step.operands[0].dtype);
+    bind(p.in, 0);
+    bind(p.out, step.n_inputs);
+    const int64_t count = num_elements(step.operands[step.n_inputs].shape);
+    blocks = blocks_for(count ? count : p.position_count);
     // Indices are checked also where nothing is read.
-    checks_only_ = count == 0;
-    arguments_.pieces = in_pieces(gather, a.dtype);
-    blocks_ = blocks_for(checks_only_ ? p.position_count : count);
-    const std::string call =
-        checks_only_ ? "OffsetsArguments, p) { find_offsets(p); }\n"
-                     : cat("GatherArguments, p) { gather<", element_type(bits_of(a.dtype)), ", ",
-                           count > INT32_MAX / 2 ? "uint64_t" : "uint32_t", ">(p); }\n");
-    kernel_.function =
-        device.kernel("index", cat("MLX_KERNEL(gather_kernel, ", call), "gather_kernel");
-  }
-  void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
-    if (blocks_ == 0) return;
-    const device::Positions at = indices_.at(to, operands);
-    if (checks_only_) {
-      ArgumentBlock<device::OffsetsArguments> block{.p = {0, arguments_.position_count, at}};
-      return kernel_.launch(to, blocks_, block.all());
-    }
-    ArgumentBlock<GatherArguments> block{.p = arguments_};
-    block.p.at = at;
-    block.p.in = static_cast<int64_t>(operands[0]) + from_;
-    block.p.out = static_cast<int64_t>(operands[n_inputs_]) + to_;
-    kernel_.launch(to, blocks_, block.all());
+    if (count)
+      kernel = kernels::gather(device, bits_of(step.operands[0].dtype), index_for(count));
+    else
+      check_ = kernels::find_offsets(device);
   }
   bool checks() const override { return true; }
   void raise(const device::ErrorRecord& record) const override { indices_.raise(record); }
 
  private:
-  GatherArguments arguments_ = {};
+  void run(const Enqueue& to, GatherArguments& bound,
+           std::span<const uint64_t> operands) const override {
+    bound.at = indices_.at(to, operands);
+    if (check_) return check_.launch(to, blocks, {0, p.position_count, bound.at});
+    kernel.launch(to, blocks, bound);
+  }
   Indices indices_;
-  Kernel kernel_;
-  int n_inputs_;
-  bool checks_only_;
-  int64_t from_, to_, blocks_;
+  KernelOn<device::OffsetsArguments> check_;
 };
 
 template <Form form>
 bool find(const Attrs* attrs, std::span<const Layout> operands, int n_inputs, const DeviceState&,
           Requirements&) {
-  const Layout& out = operands[n_inputs];
   GatherArguments p = {};
   Indices indices;
-  return is_row_contiguous(out.shape, out.strides) &&
-         form(attrs, operands, n_inputs).plan(operands, p, indices);
-}
-template <Form form>
-std::unique_ptr<const OpKernel> prepare(const Step& step, DeviceState& device) {
-  const std::span<const Layout> operands(step.operands.data(), step.outputs_end());
-  return std::make_unique<const GatherKernel>(step, form(step.attrs.get(), operands, step.n_inputs),
-                                              device);
+  return is_rows(operands[n_inputs]) && form(attrs, operands, n_inputs).plan(operands, p, indices);
 }
 
 Gather dynamic_slice_of(const Attrs* attrs, std::span<const Layout> operands, int) {
@@ -226,10 +201,10 @@ Gather dynamic_slice_of(const Attrs* attrs, std::span<const Layout> operands, in
 }
 
 constexpr KernelEntry kEntries[] = {
-    {"take", find<take_of>, prepare<take_of>},
-    {"gather", find<gather_of>, prepare<gather_of>},
-    {"dynamic_slice", find<dynamic_slice_of>, prepare<dynamic_slice_of>},
-    {"take_along_axis", find<along_axis_of>, prepare<along_axis_of>},
+    {"take", find<take_of>, prepare_as<GatherKernel<take_of>>},
+    {"gather", find<gather_of>, prepare_as<GatherKernel<gather_of>>},
+    {"dynamic_slice", find<dynamic_slice_of>, prepare_as<GatherKernel<dynamic_slice_of>>},
+    {"take_along_axis", find<along_axis_of>, prepare_as<GatherKernel<along_axis_of>>},
 };
 
 }  // namespace

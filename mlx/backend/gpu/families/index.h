@@ -44,7 +44,5 @@ int64_t index_type(Dtype t);
 /// The axes of a slice that starts where the elements of an operand say.
 std::vector<IndexedAxis> slice_axes(const DynamicSliceAttrs& attrs, int operand,
                                     const Layout& sliced);
-/// Blocks for a kernel with a thread for each of `count` elements.
-int64_t blocks_for(int64_t count);
 
 }  // namespace mlx::core::gpu

@@ -21,8 +21,8 @@ std::string form_of(const Packing& p) {
   constexpr const char* names[] = {"affine", "mxfp4", "mxfp8", "nvfp4"};
   return cat("Packed::", names[static_cast<int>(p.mode)], ", ", p.bits);
 }
-FunctionHandle kernel(const char* declared, const char* arguments, const std::string& call,
-                      DeviceState& device) {
+Function kernel(const char* declared, const char* arguments, const std::string& call,
+                DeviceState& device) {
   return device.kernel("packed",
                        cat(declared, "(packed_kernel, ", arguments, ", p) { ", call, "(p); }\n"),
                        "packed_kernel");

@@ -38,12 +38,6 @@ int64_t buffer_bytes(const RadixProblem& p, int64_t element) {
   return aligned(p.lines * p.n * element);
 }
 
-FunctionHandle kernel(const std::string& call, DeviceState& device) {
-  return device.kernel(
-      "radix", cat("MLX_IN_STEP_KERNEL(radix_kernel, RadixArguments, p) { ", call, "(p); }\n"),
-      "radix_kernel");
-}
-
 }  // namespace
 
 bool RadixProblem::fits() const { return !is_complex(dtype) && n < (int64_t{1} << 30); }
@@ -68,44 +62,45 @@ RadixSort::RadixSort(const RadixProblem& problem, DeviceState& device) : problem
   if (q.lines * q.n == 0) return;
   if (q.is_short()) {
     const auto each = std::bit_ceil(static_cast<uint64_t>((q.n + kThreads - 1) / kThreads));
-    rows_.function = kernel(cat("radix_rows<", form, ", ", each, ">"), device);
+    rows_ = kernels::radix_rows(device, form, each);
     return;
   }
   p.tiles = tiles(q);
   p.clear = cleared_words(q);
   p.part = 8 * each_in_pass(q) * kThreads;
   p.parts = (q.n + p.part - 1) / p.part;
-  const std::string each = cat(", ", each_in_pass(q), ">");
-  clear_.function = kernel("radix_clear", device);
-  counts_.function = kernel(q.selects() ? cat("select_counts<", form, ">")
-                                        : cat("radix_counts<", form, ", ", q.bytes, ">"),
-                            device);
-  pass_.function = kernel(cat(q.selects() ? "part_line<" : "radix_pass<", form, each), device);
+  clear_ = kernels::radix_clear(device);
+  if (q.selects()) {
+    counts_ = kernels::select_counts(device, form);
+    pass_ = kernels::part_line(device, form, each_in_pass(q));
+  } else {
+    counts_ = kernels::radix_counts(device, form, q.bytes);
+    pass_ = kernels::radix_pass(device, form, each_in_pass(q));
+  }
 }
 
 void RadixSort::launch(const Enqueue& to, const Operands& at) const {
   if (problem_.lines * problem_.n == 0) return;
-  ArgumentBlock<RadixArguments> block{.p = arguments_};
-  RadixArguments& p = block.p;
+  RadixArguments p = arguments_;
   p.in = at.in;
   p.out = at.out;
   p.to = at.keys;
   p.to_at = at.places;
-  if (rows_.function) return rows_.launch(to, std::min<int64_t>(p.lines, 1 << 20), block.all());
+  if (rows_) return rows_.launch(to, blocks_of(p.lines), p);
   p.counts = at.workspace;
   p.ticket = p.counts + count_words(problem_) * 4;
   p.states = p.ticket + kTickets * 4;
-  clear_.launch(to, std::min<int64_t>((p.clear + kThreads - 1) / kThreads, 1 << 16), block.all());
-  const int64_t parts = std::min<int64_t>(p.lines * p.parts, 1 << 20);
+  clear_.launch(to, blocks_for(p.clear), p);
+  const int64_t parts = blocks_of(p.lines * p.parts);
   if (!problem_.selects()) {
-    counts_.launch(to, parts, block.all());
+    counts_.launch(to, parts, p);
     return launch_passes(to, at, p);
   }
   for (p.pass = 0; p.pass < p.passes; ++p.pass) {
     p.shift = 8 * (p.passes - 1 - p.pass);
-    counts_.launch(to, parts, block.all());
+    counts_.launch(to, parts, p);
   }
-  pass_.launch(to, p.lines * p.tiles, block.all());
+  pass_.launch(to, p.lines * p.tiles, p);
 }
 
 void RadixSort::launch_passes(const Enqueue& to, const Operands& at, RadixArguments& p) const {
@@ -121,8 +116,7 @@ void RadixSort::launch_passes(const Enqueue& to, const Operands& at, RadixArgume
     p.out = last ? at.out : 0;
     p.to = last ? at.keys : keys + p.pass % 2 * key_bytes;
     p.to_at = last ? at.places : problem_.positions ? places + p.pass % 2 * place_bytes : 0;
-    ArgumentBlock<RadixArguments> block{.p = p};
-    pass_.launch(to, p.lines * p.tiles, block.all());
+    pass_.launch(to, p.lines * p.tiles, p);
     p.ticket += 4;
     p.states += p.lines * p.tiles * kDigits * 4;
   }

@@ -3,8 +3,7 @@
 
 #include <string>
 
-#include "mlx/backend/gpu/families/family.h"
-#include "mlx/backend/gpu/families/fused.h"
+#include "mlx/backend/gpu/families/step_kernel.h"
 
 namespace mlx::core::gpu {
 
@@ -31,7 +30,7 @@ class RadixSort {
   RadixSort(const RadixProblem& problem, DeviceState& device);
   /// Addresses; 0: not wanted. `keys` and `places` get those of the sorted elements, line by line.
   struct Operands {
-    int64_t in, out, keys, places, workspace;
+    int64_t in = 0, out = 0, keys = 0, places = 0, workspace = 0;
   };
   void launch(const Enqueue& to, const Operands& at) const;
 
@@ -40,7 +39,7 @@ class RadixSort {
 
   RadixProblem problem_;
   device::RadixArguments arguments_ = {};
-  Kernel rows_, clear_, counts_, pass_;
+  KernelOn<device::RadixArguments> rows_, clear_, counts_, pass_;
 };
 
 }  // namespace mlx::core::gpu

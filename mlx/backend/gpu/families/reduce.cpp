@@ -6,20 +6,9 @@
 #include <bit>
 #include <cstring>
 
-#include "mlx/backend/gpu/families/family.h"
-#include "mlx/backend/gpu/families/fused.h"
+#include "mlx/backend/gpu/families/step_kernel.h"
 
 namespace mlx::core::gpu {
-
-Accumulator sum_of(Dtype t) {
-  if (t == float16 || t == bfloat16 || t == float32) return {"float", 4};
-  if (is_inexact(t)) return {element_type(t), t.size()};
-  return t.size() == 8 ? Accumulator{"uint64_t", 8} : Accumulator{"uint32_t", 4};
-}
-Accumulator value_of(Dtype t) {
-  if (t == float16 || t == bfloat16) return {"float", 4};
-  return {element_type(t), t.size()};
-}
 
 namespace {
 
@@ -147,8 +136,8 @@ std::string computing_source(const Step& step) {
   std::string members, starts, loads;
   for (size_t k = 0; k < inputs; ++k) {
     const char* type = element_type(Dtype(p.inputs[k]));
-    members += cat("  const ", type, "* in", k, ";\n");
-    starts += cat(",\n      in", k, "(reinterpret_cast<const ", type, "*>(p.in_[", k,
+    members += cat("  DevicePointer<const ", type, "> in", k, ";\n");
+    starts += cat(",\n      in", k, "(memory<const ", type, ">(p.in_[", k,
                   "].address) + offset_of(p.in_[", k, "].kept, output))");
     loads +=
         cat("      const ", type, " v", k, " = in", k, "[offset_of(p.in_[", k, "].reduced, i)];\n");
@@ -174,7 +163,7 @@ std::string computing_source(const Step& step) {
 /// The function that reduces, the arguments of its template behind the source, and outputs of a
 /// block. Short reductions have as many threads, or a thread as many elements, as they need.
 struct Variant {
-  const char* name;
+  const KernelMaker<ReduceArguments>& make;
   std::string sizes;
   int64_t outputs;
 };
@@ -183,100 +172,92 @@ Variant variant_of(const Shapes& s) {
   const auto n = static_cast<uint64_t>(p.reduced_count);
   const bool is_short = p.chunks == 1 && n > 0;
   if (s.columns) {
-    if (is_short && n <= kFew) return {"few", cat(", ", std::bit_ceil(n)), kThreads};
+    if (is_short && n <= kFew) return {kernels::reduce_few, cat(", ", std::bit_ceil(n)), kThreads};
     // A thread for each output and chunk, where that keeps the device busy.
     constexpr int64_t kMany = int64_t{1} << 19;
-    if (p.kept_count * p.chunks >= kMany) return {"columns", "", kThreads};
-    return {"shared_columns", "", kLanes};
+    if (p.kept_count * p.chunks >= kMany) return {kernels::reduce_columns, "", kThreads};
+    return {kernels::reduce_shared_columns, "", kLanes};
   }
-  if (!is_short || n > kBlock) return {"rows", "", kThreads / kLanes};
+  if (!is_short || n > kBlock) return {kernels::reduce_rows, "", kThreads / kLanes};
   const int64_t lanes = std::min<int64_t>(static_cast<int64_t>(std::bit_ceil(n)), kLanes);
   const auto each = std::bit_ceil((n + kLanes - 1) / kLanes);
-  return {"short", cat(", ", lanes, ", ", each), kThreads / lanes};
+  return {kernels::reduce_short, cat(", ", lanes, ", ", each), kThreads / lanes};
 }
 
-class ReduceKernel final : public OpKernel {
+class ReduceKernel final : public StepKernel<ReduceArguments> {
  public:
   ReduceKernel(const Step& step, DeviceState& device)
-      : computes_(!step.program.code.empty()),
-        n_inputs_(step.n_inputs),
-        n_constants_(step.program.constants.size()),
-        workspace_(step.workspace) {
+      : StepKernel(step),
+        computes_(!step.program.code.empty()),
+        n_constants_(step.program.constants.size()) {
     const ReduceAttrs& a = attrs_of(step.attrs.get());
     const Layout in = computes_ ? computed_input(step) : step.operands[0];
-    const Layout& out = step.operands[n_inputs_];
-    plan(a, in, device.processors, shapes_);
+    Shapes shapes;
+    plan(a, in, device.processors, shapes);
+    p = shapes.arguments;
     if (computes_) set_operands(step, operands_);
-    for (const Layout& l : step.operands) offsets_.push_back(l.offset * l.dtype.size());
-    const Form form = form_of(a.kind, in.dtype, shapes_.arguments.reduced_count);
-    const std::string types =
-        cat("<", form.operation, ", ", form.finish, ", ", element_type(out.dtype));
-    const bool one = shapes_.arguments.reduced.rank == 1;
-    const std::string source =
-        computes_ ? ", Source"
-                  : cat(", FromMemory<", element_type(in.dtype), one ? ", true>" : ", false>");
-    auto kernel = [&](const char* what, const std::string& prefix, const char* arguments,
-                      const std::string& rest) {
-      const std::string text = cat(prefix, "MLX_IN_STEP_KERNEL(reduce, ", arguments,
-                                   ", p) { reduce_", what, types, rest, ">(p); }\n");
-      return device.kernel("reduce", text, "reduce");
-    };
-    const Variant variant = variant_of(shapes_);
-    main_.function = kernel(variant.name, computes_ ? computing_source(step) : std::string(),
-                            computes_ ? "Arguments" : "ReduceArguments", source + variant.sizes);
-    const ReduceArguments& p = shapes_.arguments;
+    bind(p.in, computes_ ? -1 : 0);
+    bind(p.out, step.n_inputs);
+    bind(p.partials, step.workspace);
+    const Form form = form_of(a.kind, in.dtype, p.reduced_count);
+    const std::string types = cat(form.operation, ", ", form.finish, ", ",
+                                  element_type(step.operands[step.n_inputs].dtype));
+    const Variant variant = variant_of(shapes);
+    if (computes_) {
+      const KernelRow& row = variant.make.row;
+      computing_.function = device.kernel(
+          row.file,
+          computing_source(step) + row.text(cat(types, ", Source", variant.sizes), "Arguments"),
+          row.name().c_str());
+    } else {
+      const bool one = p.reduced.rank == 1;
+      kernel = variant.make(device, cat(types, ", FromMemory<", element_type(in.dtype),
+                                        one ? ", true>" : ", false>", variant.sizes));
+    }
     // Threads that share an output's chunks.
     const int64_t group = p.chunks <= 16 ? 1 : p.chunks <= 64 ? kLanes : kThreads;
-    if (p.chunks > 1) chunks_.function = kernel("chunks", "", "ReduceArguments", cat(", ", group));
+    if (p.chunks > 1) chunks_ = kernels::reduce_chunks(device, types, group);
     const int64_t most = int64_t{32} * device.processors;
-    auto blocks = [&](int64_t n, int64_t each) { return std::min((n + each - 1) / each, most); };
-    blocks_ = blocks(p.kept_count * p.chunks, variant.outputs);
-    chunk_blocks_ = blocks(p.kept_count, kThreads / group);
-  }
-
-  void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
-    if (shapes_.arguments.kept_count == 0) return;
-    ArgumentBlock<ReduceArguments> block{.p = shapes_.arguments};
-    auto address = [&](int k) { return static_cast<int64_t>(operands[k]) + offsets_[k]; };
-    if (!computes_) block.p.in = address(0);
-    block.p.out = address(n_inputs_);
-    if (workspace_ >= 0) block.p.partials = static_cast<int64_t>(operands[workspace_]);
-    if (computes_) {
-      launch_computing(to, block.p, address);
-    } else {
-      main_.launch(to, blocks_, block.all());
-    }
-    if (block.p.chunks > 1) chunks_.launch(to, chunk_blocks_, block.all());
+    auto some = [&](int64_t n, int64_t each) { return std::min((n + each - 1) / each, most); };
+    blocks = some(p.kept_count * p.chunks, variant.outputs);
+    chunk_blocks_ = some(p.kept_count, kThreads / group);
   }
 
  private:
-  template <class F>
-  void launch_computing(const Enqueue& to, const ReduceArguments& p, F address) const {
+  void run(const Enqueue& to, ReduceArguments& bound,
+           std::span<const uint64_t> operands) const override {
+    if (p.kept_count == 0) return;
+    if (computes_)
+      compute(to, bound, operands);
+    else
+      kernel.launch(to, blocks, bound);
+    if (chunks_) chunks_.launch(to, chunk_blocks_, bound);
+  }
+  /// Launches the kernel with a program, whose operands and constants follow the arguments.
+  void compute(const Enqueue& to, const ReduceArguments& bound,
+               std::span<const uint64_t> operands) const {
     constexpr size_t kOwn = sizeof(ReduceArguments) / 8,
                      kOperand = sizeof(device::ProgramOperand) / 8;
     std::vector<int64_t> words(1 + kOwn + operands_.size() * kOperand + 2 * n_constants_ + 1);
     words[0] = static_cast<int64_t>(words.size()) - 1;
-    std::memcpy(&words[1], &p, sizeof(p));
+    std::memcpy(&words[1], &bound, sizeof(bound));
     for (size_t k = 0; k < operands_.size(); ++k) {
       device::ProgramOperand o = operands_[k];
-      o.address = address(static_cast<int>(k));
+      o.address = address(operands, static_cast<int>(k));
       std::memcpy(&words[1 + kOwn + k * kOperand], &o, sizeof(o));
     }
     for (size_t c = 0; c < n_constants_; ++c)
       std::memcpy(&words[1 + kOwn + operands_.size() * kOperand + 2 * c], to.constants[c].bytes,
                   sizeof(to.constants[c].bytes));
-    main_.launch(to, blocks_, words);
+    computing_.launch(to, blocks, words);
   }
 
-  Shapes shapes_;
   const bool computes_;
-  const int n_inputs_;
   const size_t n_constants_;
-  const int workspace_;
   std::vector<device::ProgramOperand> operands_;
-  SmallVector<int64_t, 8> offsets_;  // bytes
-  Kernel main_, chunks_;
-  int64_t blocks_ = 0, chunk_blocks_ = 0;
+  Kernel computing_;
+  KernelOn<ReduceArguments> chunks_;
+  int64_t chunk_blocks_ = 0;
 };
 
 bool find(const Attrs* attrs, std::span<const Layout> operands, int, const DeviceState& device,
@@ -285,7 +266,7 @@ bool find(const Attrs* attrs, std::span<const Layout> operands, int, const Devic
   const Layout& out = operands[1];
   Shapes s;
   if (!plan(a, operands[0], device.processors, s)) return false;
-  if (!is_row_contiguous(out.shape, out.strides)) return false;
+  if (!is_rows(out)) return false;
   needs.prologue = true;
   const ReduceArguments& p = s.arguments;
   if (p.chunks > 1)
@@ -294,11 +275,8 @@ bool find(const Attrs* attrs, std::span<const Layout> operands, int, const Devic
   return true;
 }
 
-std::unique_ptr<const OpKernel> prepare(const Step& step, DeviceState& device) {
-  return std::make_unique<const ReduceKernel>(step, device);
-}
-
-constexpr KernelEntry kEntries[] = {{"reduce", find, prepare}, {"arg_reduce", find, prepare}};
+constexpr KernelEntry kEntries[] = {{"reduce", find, prepare_as<ReduceKernel>},
+                                    {"arg_reduce", find, prepare_as<ReduceKernel>}};
 
 }  // namespace
 

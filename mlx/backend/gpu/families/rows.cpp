@@ -1,9 +1,7 @@
 // Softmax, logsumexp and norms.
-#include <algorithm>
 #include <bit>
 
-#include "mlx/backend/gpu/families/family.h"
-#include "mlx/backend/gpu/families/fused.h"
+#include "mlx/backend/gpu/families/step_kernel.h"
 #include "mlx/ops/norm.h"
 #include "mlx/ops/softmax.h"
 
@@ -13,60 +11,35 @@ namespace {
 
 using device::RowsArguments;
 
-/// A kernel over rows: `first` operand is read, `results` is written.
-class RowsKernel final : public OpKernel {
- public:
-  RowsKernel(const Step& step, const std::string& function, const std::string& rest,
-             const RowsArguments& arguments, DeviceState& device)
-      : arguments_(arguments), n_inputs_(step.n_inputs) {
-    const Layout& in = step.operands[0];
-    const bool warp = arguments.n <= 1024;
-    const int64_t group = warp ? 32 : 256;
-    // Elements of a row that a thread keeps: a power of 2, so that there are few kernels.
-    const uint64_t each = std::bit_ceil(static_cast<uint64_t>((arguments.n + group - 1) / group));
-    const uint64_t kept = each <= 32 ? each : 0;
-    kernel_.function = device.kernel(
-        "rows",
-        cat("MLX_IN_STEP_KERNEL(rows, device::RowsArguments, p) {\n  using namespace device;\n  "
-            "device::",
-            function, "<", group, ", ", kept, ", ", element_type(in.dtype), rest, ">(p);\n}\n"),
-        "rows");
-    for (const Layout& l : step.operands) offsets_.push_back(l.offset * l.dtype.size());
-    blocks_ = std::min<int64_t>(warp ? (arguments.rows + 7) / 8 : arguments.rows, 1 << 20);
-  }
-  /// Which input is the weight, and which the bias; 0: none.
-  void set_parameters(int weight, int bias) {
-    weight_ = weight;
-    bias_ = bias;
-  }
-  void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
-    if (blocks_ == 0) return;
-    ArgumentBlock<RowsArguments> block{.p = arguments_};
-    auto address = [&](int k) { return static_cast<int64_t>(operands[k]) + offsets_[k]; };
-    block.p.in = address(0);
-    if (weight_) block.p.weight = address(weight_);
-    if (bias_) block.p.bias = address(bias_);
-    block.p.out = address(n_inputs_);
-    kernel_.launch(to, blocks_, block.all());
-  }
+using Kernels = KernelMaker<RowsArguments>;
 
- private:
-  RowsArguments arguments_;
-  Kernel kernel_;
-  SmallVector<int64_t, 8> offsets_;
-  int n_inputs_, weight_ = 0, bias_ = 0;
-  int64_t blocks_ = 0;
-};
-
-bool is_float(Dtype t) { return is_inexact(t) && !is_complex(t); }
+/// A step on lines along an axis of the first operand; `rest`: template arguments behind the type.
+template <class... A>
+std::unique_ptr<StepKernel<RowsArguments>> on_rows(const Step& step, DeviceState& device, int axis,
+                                                   const Kernels& kernels, const A&... rest) {
+  const Layout& in = step.operands[0];
+  auto rows = std::make_unique<StepKernel<RowsArguments>>(step);
+  RowsArguments& p = rows->p;
+  const Lines l = lines_along(in.shape, axis);
+  p.rows = l.lines;
+  p.n = l.n;
+  p.stride = l.stride;
+  rows->bind(p.in, 0);
+  rows->bind(p.out, step.n_inputs);
+  const bool warp = p.n <= 1024;
+  const int64_t group = warp ? 32 : 256;
+  // Elements of a row that a thread keeps: a power of 2, so that there are few kernels.
+  const uint64_t each = std::bit_ceil(static_cast<uint64_t>((p.n + group - 1) / group));
+  rows->kernel = kernels(device, group, each <= 32 ? each : 0, in.dtype, rest...);
+  rows->blocks = blocks_of(p.rows, warp ? 8 : 1);
+  return rows;
+}
 
 bool find_rows(const Attrs*, std::span<const Layout> operands, int n_inputs, const DeviceState&,
                Requirements& needs) {
   for (const Layout& l : operands)
-    if (l.dtype != operands[0].dtype || !is_float(l.dtype)) return false;
-  const Layout& out = operands[n_inputs];
-  for (int k = 0; k < n_inputs; ++k) needs.inputs.push_back(Accepts::rows);
-  return is_row_contiguous(out.shape, out.strides);
+    if (l.dtype != operands[0].dtype || !is_inexact(l.dtype) || is_complex(l.dtype)) return false;
+  return all_in_rows(operands, n_inputs, needs);
 }
 bool find_norm(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
                const DeviceState& device, Requirements& needs) {
@@ -74,33 +47,21 @@ bool find_norm(const Attrs* attrs, std::span<const Layout> operands, int n_input
   return find_rows(attrs, operands, n_inputs, device, needs);
 }
 
-RowsArguments rows_of(const Layout& in, int axis) {
-  RowsArguments p = {};
-  p.n = in.shape[axis];
-  p.stride = num_elements(Shape(in.shape.begin() + axis + 1, in.shape.end()));
-  p.rows = p.n ? num_elements(in.shape) / p.n : 0;
-  return p;
-}
+int last_axis(const Step& step) { return static_cast<int>(step.operands[0].shape.size()) - 1; }
 
 std::unique_ptr<const OpKernel> prepare_softmax(const Step& step, DeviceState& device) {
-  const int axis = attrs_as<SoftmaxAttrs>(step.attrs.get()).axis;
-  return std::make_unique<const RowsKernel>(step, "softmax", "", rows_of(step.operands[0], axis),
-                                            device);
+  return on_rows(step, device, attrs_as<SoftmaxAttrs>(step.attrs.get()).axis, kernels::softmax);
 }
 std::unique_ptr<const OpKernel> prepare_logsumexp(const Step& step, DeviceState& device) {
-  const Layout& in = step.operands[0];
-  return std::make_unique<const RowsKernel>(
-      step, "logsumexp", "", rows_of(in, static_cast<int>(in.shape.size()) - 1), device);
+  return on_rows(step, device, last_axis(step), kernels::logsumexp);
 }
 std::unique_ptr<const OpKernel> prepare_norm(const Step& step, DeviceState& device) {
-  const NormAttrs& a = attrs_as<NormAttrs>(step.attrs.get());
-  const Layout& in = step.operands[0];
-  RowsArguments p = rows_of(in, static_cast<int>(in.shape.size()) - 1);
-  p.eps = a.eps;
-  auto kernel =
-      std::make_unique<RowsKernel>(step, "norm", a.center ? ", true" : ", false", p, device);
-  kernel->set_parameters(a.has_weight ? 1 : 0, a.has_bias ? 1 + a.has_weight : 0);
-  return kernel;
+  const auto& a = attrs_as<NormAttrs>(step.attrs.get());
+  auto norm = on_rows(step, device, last_axis(step), kernels::norm, a.center);
+  norm->p.eps = a.eps;
+  norm->bind(norm->p.weight, a.has_weight ? 1 : -1);
+  norm->bind(norm->p.bias, a.has_bias ? 1 + a.has_weight : -1);
+  return norm;
 }
 
 constexpr KernelEntry kEntries[] = {{"softmax", find_rows, prepare_softmax},

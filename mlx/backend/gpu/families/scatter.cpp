@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "mlx/backend/gpu/families/copies.h"
-#include "mlx/backend/gpu/families/fused.h"
 #include "mlx/backend/gpu/families/index.h"
 #include "mlx/backend/gpu/families/sorted_updates.h"
 
@@ -17,9 +16,6 @@ namespace {
 using device::ScatterArguments;
 using device::ScatterAxisArguments;
 
-std::string kernel_source(const char* parameters, const char* function, const std::string& types) {
-  return cat("MLX_KERNEL(scatter_kernel, ", parameters, ", p) { ", function, types, "(p); }\n");
-}
 /// Into how many parts, a power of two, the targets of a column are divided.
 int64_t parts_for(int64_t updates, int64_t columns) {
   const int64_t wanted = std::min(updates, int64_t{1} << 15) / std::max<int64_t>(columns, 1);
@@ -91,94 +87,69 @@ Form slice_update_of(const Attrs* attrs, std::span<const Layout> operands, int n
 
 using Describe = Form (*)(const Attrs*, std::span<const Layout>, int);
 
-class ScatterKernel final : public OpKernel {
+template <Describe describe>
+class ScatterKernel final : public StepKernel<ScatterArguments> {
  public:
-  ScatterKernel(const Step& step, const Form& form, DeviceState& device)
-      : updates_(form.updates), out_(step.n_inputs), workspace_(step.workspace) {
-    form.plan({step.operands.data(), step.operands.size()}, arguments_, indices_);
-    const Layout &a = step.operands[0], &out = step.operands[out_],
-                 &updates = step.operands[updates_];
-    copies_.add(0, a, out_, out, device);
-    updates_offset_ = updates.offset * updates.dtype.size();
-    out_offset_ = out.offset * out.dtype.size();
-    writes_ = num_elements(updates.shape) > 0;
-    const Targets targets = form.targets();
-    if (writes_ && targets.sorted()) {
-      sorted_.emplace(targets, out.dtype, arguments_, device);
-      offsets_.function = device.kernel("scatter",
-                                        kernel_source("TargetKeysArguments", "target_keys",
-                                                      cat("<", element_type(targets.key()), ">")),
-                                        "scatter_kernel");
-      return;
-    }
-    offsets_.function = device.kernel(
-        "scatter", kernel_source("OffsetsArguments", "find_offsets", ""), "scatter_kernel");
-    if (writes_)
-      scatter_.function =
-          device.kernel("scatter",
-                        kernel_source("ScatterArguments", "device::scatter",
-                                      cat("<", scatter_instance(form.mode, out.dtype), ">")),
-                        "scatter_kernel");
-  }
-  void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
-    copies_.launch(to, operands);
-    const ScatterArguments& p = arguments_;
-    if (p.positions == 0) return;
-    if (sorted_) return launch_sorted(to, operands);
-    ArgumentBlock<device::OffsetsArguments> find{
-        .p = {workspace_ < 0 ? 0 : static_cast<int64_t>(operands[workspace_]), p.positions,
-              indices_.at(to, operands)}};
-    offsets_.launch(to, blocks_for(p.positions), find.all());
-    if (!writes_) return;
-    ArgumentBlock<ScatterArguments> block{.p = p};
-    block.p.out = static_cast<int64_t>(operands[out_]) + out_offset_;
-    block.p.updates = static_cast<int64_t>(operands[updates_]) + updates_offset_;
-    block.p.offsets = find.p.out;
-    scatter_.launch(to, blocks_for(p.columns * p.parts), block.all());
-  }
+  ScatterKernel(const Step& step, DeviceState& device)
+      : ScatterKernel(step, describe(step.attrs.get(), found_operands(step), step.n_inputs),
+                      device) {}
   bool checks() const override { return true; }
   void raise(const device::ErrorRecord& record) const override { indices_.raise(record); }
 
  private:
-  void launch_sorted(const Enqueue& to, std::span<const uint64_t> operands) const {
-    const auto workspace = static_cast<int64_t>(operands[workspace_]);
-    ArgumentBlock<device::TargetKeysArguments> keys{
-        .p = {workspace, arguments_.positions, sorted_->unit(), sorted_->begin(to, workspace),
-              indices_.at(to, operands)}};
-    offsets_.launch(to, blocks_for(arguments_.positions), keys.all());
-    sorted_->launch(to, workspace, static_cast<int64_t>(operands[updates_]) + updates_offset_,
-                    static_cast<int64_t>(operands[out_]) + out_offset_);
+  ScatterKernel(const Step& step, const Form& form, DeviceState& device) : StepKernel(step) {
+    form.plan(found_operands(step), p, indices_);
+    const Layout &out = step.operands[step.n_inputs], &updates = step.operands[form.updates];
+    copies_.add(0, step.operands[0], step.n_inputs, out, device);
+    bind(p.out, step.n_inputs);
+    bind(p.updates, form.updates);
+    bind(p.offsets, step.workspace);
+    const bool writes = num_elements(updates.shape) > 0;
+    const Targets targets = form.targets();
+    if (writes && targets.sorted()) {
+      sorted_.emplace(targets, out.dtype, p, device);
+      keys_ = kernels::target_keys(device, targets.key());
+      return;
+    }
+    offsets_ = kernels::find_offsets(device);
+    if (!writes) return;
+    kernel = kernels::scatter(device, scatter_instance(form.mode, out.dtype));
+    blocks = blocks_for(p.columns * p.parts);
+  }
+  void run(const Enqueue& to, ScatterArguments& bound,
+           std::span<const uint64_t> operands) const override {
+    copies_.launch(to, operands);
+    if (p.positions == 0) return;
+    const int64_t threads = blocks_for(p.positions);
+    const device::Positions at = indices_.at(to, operands);
+    if (sorted_) {
+      const int64_t claims = sorted_->begin(to, bound.offsets);
+      keys_.launch(to, threads, {bound.offsets, p.positions, sorted_->unit(), claims, at});
+      return sorted_->launch(to, bound.offsets, bound.updates, bound.out);
+    }
+    offsets_.launch(to, threads, {bound.offsets, p.positions, at});
+    kernel.launch(to, blocks, bound);
   }
 
-  ScatterArguments arguments_ = {};
   Indices indices_;
   Copies copies_;
-  Kernel offsets_, scatter_;
+  KernelOn<device::OffsetsArguments> offsets_;
+  KernelOn<device::TargetKeysArguments> keys_;
   std::optional<SortedUpdates> sorted_;
-  int updates_, out_, workspace_;
-  bool writes_ = false;
-  int64_t updates_offset_, out_offset_;
 };
 
 template <Describe describe>
 bool find(const Attrs* attrs, std::span<const Layout> operands, int n_inputs, const DeviceState&,
           Requirements& needs) {
-  const Layout& out = operands[n_inputs];
   const Form form = describe(attrs, operands, n_inputs);
   ScatterArguments p = {};
   Indices indices;
-  if (!is_row_contiguous(out.shape, out.strides) || !form.plan(operands, p, indices)) return false;
+  if (!is_rows(operands[n_inputs]) || !form.plan(operands, p, indices)) return false;
   needs.in_place = 1;
   const Targets targets = form.targets();
   needs.workspace =
       targets.sorted() ? targets.workspace() : static_cast<size_t>(p.positions) * sizeof(int64_t);
   return true;
-}
-template <Describe describe>
-std::unique_ptr<const OpKernel> prepare(const Step& step, DeviceState& device) {
-  const std::span<const Layout> operands(step.operands.data(), step.outputs_end());
-  return std::make_unique<const ScatterKernel>(
-      step, describe(step.attrs.get(), operands, step.n_inputs), device);
 }
 
 /// The targets of scatter_axis, where lines are long.
@@ -188,23 +159,26 @@ Targets axis_targets(const Attrs* attrs, const Layout& at, const Layout& out) {
   return {is_long ? num_elements(at.shape) : 0, 1, num_elements(out.shape), a.mode};
 }
 
-class ScatterAxisKernel final : public OpKernel {
+class ScatterAxisKernel final : public StepKernel<ScatterAxisArguments> {
  public:
-  ScatterAxisKernel(const Step& step, DeviceState& device) : workspace_(step.workspace) {
+  ScatterAxisKernel(const Step& step, DeviceState& device)
+      : StepKernel(step), workspace_(step.workspace) {
     const auto& a = attrs_as<ScatterAxisAttrs>(step.attrs.get());
     const Layout &at = step.operands[1], &out = step.operands[3];
     copies_.add(0, step.operands[0], 3, out, device);
-    for (int k = 0; k < 4; ++k)
-      offsets_[k] = step.operands[k].offset * step.operands[k].dtype.size();
     axis_ = a.axis;
     op_ = a.mode == ScatterMode::set ? "put_along_axis" : "scatter_add_axis";
-    ScatterAxisArguments& p = arguments_;
+    const Lines lines = lines_along(at.shape, axis_);
     p.type = index_type(at.dtype);
-    p.n = at.shape[axis_];
+    p.n = lines.n;
     p.size = out.shape[axis_];
-    p.outer = num_elements(Shape(at.shape.begin(), at.shape.begin() + axis_));
-    p.inner = num_elements(Shape(at.shape.begin() + axis_ + 1, at.shape.end()));
+    p.inner = lines.stride;
+    p.outer = lines.lines / std::max<int64_t>(lines.stride, 1);
     p.parts = parts_for(p.n, p.outer * p.inner);
+    bind(p.indices, 1);
+    bind(p.updates, 2);
+    bind(p.out, 3);
+    bind_record(p.record);
     const Targets targets = axis_targets(step.attrs.get(), at, out);
     if (targets.sorted()) {
       ScatterArguments updates = {};
@@ -212,47 +186,33 @@ class ScatterAxisKernel final : public OpKernel {
       updates.columns = 1;
       updates.position = {1, {targets.count}, {1}};
       sorted_.emplace(targets, out.dtype, updates, device);
-      kernel_.function = device.kernel("scatter",
-                                       kernel_source("ScatterAxisArguments", "axis_keys",
-                                                     cat("<", element_type(targets.key()), ">")),
-                                       "scatter_kernel");
-      return;
+      kernel = kernels::axis_keys(device, targets.key());
+      blocks = blocks_for(lines.lines * p.n);
+    } else {
+      kernel = kernels::scatter_axis(device, scatter_instance(a.mode, out.dtype));
+      blocks = blocks_for(lines.lines * p.parts);
     }
-    kernel_.function =
-        device.kernel("scatter",
-                      kernel_source("ScatterAxisArguments", "scatter_axis",
-                                    cat("<", scatter_instance(a.mode, out.dtype), ">")),
-                      "scatter_kernel");
   }
-  void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
-    copies_.launch(to, operands);
-    const int64_t lines = arguments_.outer * arguments_.inner;
-    if (lines * arguments_.n == 0) return;
-    ArgumentBlock<ScatterAxisArguments> block{.p = arguments_};
-    auto address = [&](int k) { return static_cast<int64_t>(operands[k]) + offsets_[k]; };
-    block.p.indices = address(1);
-    block.p.updates = address(2);
-    block.p.out = address(3);
-    block.p.record = static_cast<int64_t>(to.record);
-    if (!sorted_) return kernel_.launch(to, blocks_for(lines * arguments_.parts), block.all());
-    block.p.out = static_cast<int64_t>(operands[workspace_]);
-    block.p.claims = sorted_->begin(to, block.p.out);
-    kernel_.launch(to, blocks_for(lines * arguments_.n), block.all());
-    sorted_->launch(to, block.p.out, address(2), address(3));
-  }
-  bool checks() const override { return true; }
   void raise(const device::ErrorRecord& record) const override {
-    raise_index(op_, record, arguments_.type, axis_, arguments_.size, 1);
+    raise_index(op_, record, p.type, axis_, p.size, 1);
   }
 
  private:
-  ScatterAxisArguments arguments_ = {};
+  void run(const Enqueue& to, ScatterAxisArguments& bound,
+           std::span<const uint64_t> operands) const override {
+    copies_.launch(to, operands);
+    if (!sorted_) return kernel.launch(to, blocks, bound);
+    const int64_t out = bound.out;
+    bound.out = address(operands, workspace_);
+    bound.claims = sorted_->begin(to, bound.out);
+    kernel.launch(to, blocks, bound);
+    sorted_->launch(to, bound.out, bound.updates, out);
+  }
+
   Copies copies_;
-  Kernel kernel_;
   std::optional<SortedUpdates> sorted_;
   const char* op_;
   int axis_, workspace_;
-  int64_t offsets_[4];
 };
 
 bool find_axis(const Attrs* attrs, std::span<const Layout> operands, int, const DeviceState&,
@@ -262,16 +222,12 @@ bool find_axis(const Attrs* attrs, std::span<const Layout> operands, int, const 
   if (targets.sorted()) needs.workspace = targets.workspace();
   needs.inputs = {Accepts::any, Accepts::rows, Accepts::rows};
   needs.in_place = 1;
-  return is_row_contiguous(out.shape, out.strides);
+  return is_rows(out);
 }
-std::unique_ptr<const OpKernel> prepare_axis(const Step& step, DeviceState& device) {
-  return std::make_unique<const ScatterAxisKernel>(step, device);
-}
-
 constexpr KernelEntry kEntries[] = {
-    {"scatter", find<scatter_of>, prepare<scatter_of>},
-    {"dynamic_slice_update", find<slice_update_of>, prepare<slice_update_of>},
-    {"scatter_axis", find_axis, prepare_axis},
+    {"scatter", find<scatter_of>, prepare_as<ScatterKernel<scatter_of>>},
+    {"dynamic_slice_update", find<slice_update_of>, prepare_as<ScatterKernel<slice_update_of>>},
+    {"scatter_axis", find_axis, prepare_as<ScatterAxisKernel>},
 };
 
 }  // namespace

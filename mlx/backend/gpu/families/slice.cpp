@@ -2,6 +2,7 @@
 #include "mlx/ops/slice.h"
 
 #include "mlx/backend/gpu/families/copies.h"
+#include "mlx/backend/gpu/families/step_kernel.h"
 #include "mlx/ops/concat.h"
 
 namespace mlx::core::gpu {
@@ -32,10 +33,6 @@ bool find_concatenate(const Attrs*, std::span<const Layout>, int, const DeviceSt
                       Requirements&) {
   return true;
 }
-std::unique_ptr<const OpKernel> prepare_concatenate(const Step& step, DeviceState& device) {
-  return std::make_unique<const Concatenate>(step, device);
-}
-
 /// The whole, unless the result is in its memory; then the part.
 class SliceUpdate final : public OpKernel {
  public:
@@ -65,12 +62,8 @@ bool find_update(const Attrs*, std::span<const Layout> operands, int, const Devi
   needs.in_place = 1;
   return true;
 }
-std::unique_ptr<const OpKernel> prepare_update(const Step& step, DeviceState& device) {
-  return std::make_unique<const SliceUpdate>(step, device);
-}
-
-constexpr KernelEntry kEntries[] = {{"concatenate", find_concatenate, prepare_concatenate},
-                                    {"slice_update", find_update, prepare_update}};
+constexpr KernelEntry kEntries[] = {{"concatenate", find_concatenate, prepare_as<Concatenate>},
+                                    {"slice_update", find_update, prepare_as<SliceUpdate>}};
 
 }  // namespace
 

@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "mlx/backend/gpu/families/family.h"
-#include "mlx/backend/gpu/families/fused.h"
-#include "mlx/backend/gpu/families/index.h"
 #include "mlx/backend/gpu/families/radix.h"
+#include "mlx/backend/gpu/families/step_kernel.h"
 
 namespace mlx::core::gpu {
 
@@ -25,11 +23,7 @@ RadixProblem problem_of(const SortArguments& p, Dtype t, bool positions, int64_t
 bool by_radix(const RadixProblem& p) { return p.n > kShort && p.fits(); }
 
 SortArguments plan(const Attrs* attrs, const Layout& in) {
-  const int axis = attrs_as<SortAttrs>(attrs).axis;
-  SortArguments p = {};
-  p.n = in.shape[axis];
-  p.stride = num_elements(Shape(in.shape.begin() + axis + 1, in.shape.end()));
-  p.lines = p.n ? num_elements(in.shape) / p.n : 0;
+  auto p = arguments_of<SortArguments>(lines_along(in.shape, attrs_as<SortAttrs>(attrs).axis));
   p.tile =
       std::min<int64_t>(kSlots, std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(p.n, 1))));
   p.tiles = (p.n + p.tile - 1) / p.tile;
@@ -55,81 +49,55 @@ Form form_of(Dtype t) {
   return {cat(form, "<", element_type(t), ">"), bytes};
 }
 
-FunctionHandle kernel(const std::string& call, DeviceState& device) {
-  return device.kernel("sort", call, "sort_kernel");
-}
-
-class RadixKernel final : public OpKernel {
+/// Gives the operands to a radix sort, which launches its own kernels.
+class RadixKernel final : public StepKernel<RadixSort::Operands> {
  public:
   RadixKernel(const Step& step, const RadixProblem& problem, DeviceState& device)
-      : sort_(problem, device), workspace_(step.workspace) {
-    const Layout &in = step.operands[0], &out = step.operands[1];
-    in_ = in.offset * in.dtype.size();
-    out_ = out.offset * out.dtype.size();
-  }
-  void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
-    sort_.launch(to,
-                 {.in = static_cast<int64_t>(operands[0]) + in_,
-                  .out = static_cast<int64_t>(operands[1]) + out_,
-                  .keys = 0,
-                  .places = 0,
-                  .workspace = workspace_ < 0 ? 0 : static_cast<int64_t>(operands[workspace_])});
+      : StepKernel(step), sort_(problem, device) {
+    bind(p.in, 0);
+    bind(p.out, 1);
+    bind(p.workspace, step.workspace);
   }
 
  private:
+  void run(const Enqueue& to, RadixSort::Operands& bound,
+           std::span<const uint64_t>) const override {
+    sort_.launch(to, bound);
+  }
   RadixSort sort_;
-  int workspace_;
-  int64_t in_, out_;
 };
 
-class SortKernel final : public OpKernel {
+class SortKernel final : public StepKernel<SortArguments> {
  public:
-  SortKernel(const Step& step, const Form& form, DeviceState& device)
-      : arguments_(plan(step.attrs.get(), step.operands[0])), workspace_(step.workspace) {
-    const Layout &in = step.operands[0], &out = step.operands[1];
-    in_ = in.offset * in.dtype.size();
-    out_ = out.offset * out.dtype.size();
-    half_ = arguments_.lines * arguments_.n * form.bytes;
-    tiles_.function = kernel(cat("MLX_IN_STEP_KERNEL(sort_kernel, SortArguments, p) { sort_tiles<",
-                                 form.name, ">(p); }\n"),
-                             device);
-    if (arguments_.tiles > 1)
-      merge_.function = kernel(
-          cat("MLX_KERNEL(sort_kernel, SortArguments, p) { merge_runs<", form.name, ">(p); }\n"),
-          device);
-  }
-  void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
-    if (arguments_.lines == 0) return;
-    ArgumentBlock<SortArguments> block{.p = arguments_};
-    SortArguments& p = block.p;
-    p.in = static_cast<int64_t>(operands[0]) + in_;
-    p.out = static_cast<int64_t>(operands[1]) + out_;
-    if (p.tiles > 1) {
-      p.to = static_cast<int64_t>(operands[workspace_]);
-      p.from = p.to + half_;
-    }
-    const int64_t units = kSlots / p.tile;
-    tiles_.launch(to, std::min<int64_t>((p.lines * p.tiles + units - 1) / units, 1 << 20),
-                  block.all());
-    for (p.width = p.tile; p.width < p.n; p.width *= 2) {
-      std::swap(p.from, p.to);
-      p.last = 2 * p.width >= p.n;
-      merge_.launch(to, blocks_for(p.lines * ((p.n + 7) / 8)), block.all());
-    }
+  SortKernel(const Step& step, const Form& form, DeviceState& device) : StepKernel(step) {
+    p = plan(step.attrs.get(), step.operands[0]);
+    bind(p.in, 0);
+    bind(p.out, 1);
+    half_ = p.lines * p.n * form.bytes;
+    kernel = kernels::sort_tiles(device, form.name);
+    blocks = blocks_of(p.lines * p.tiles, kSlots / p.tile);
+    if (p.tiles == 1) return;
+    bind(p.to, step.workspace);
+    merge_ = kernels::merge_runs(device, form.name);
   }
 
  private:
-  SortArguments arguments_;
-  Kernel tiles_, merge_;
-  int workspace_;
-  int64_t in_, out_, half_;
+  void run(const Enqueue& to, SortArguments& bound, std::span<const uint64_t>) const override {
+    bound.from = bound.to + half_;
+    kernel.launch(to, blocks, bound);
+    for (bound.width = p.tile; bound.width < p.n; bound.width *= 2) {
+      std::swap(bound.from, bound.to);
+      bound.last = 2 * bound.width >= p.n;
+      merge_.launch(to, blocks_for(p.lines * ((p.n + 7) / 8)), bound);
+    }
+  }
+  KernelOn<SortArguments> merge_;
+  int64_t half_;
 };
 
 template <bool positions>
 bool find_sort(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
                const DeviceState&, Requirements& needs) {
-  const Layout& out = operands[n_inputs];
-  needs.inputs = {Accepts::rows};
   const SortArguments p = plan(attrs, operands[0]);
   const RadixProblem radix =
       problem_of(p, operands[0].dtype, positions, attrs_as<SortAttrs>(attrs).kth);
@@ -138,7 +106,7 @@ bool find_sort(const Attrs* attrs, std::span<const Layout> operands, int n_input
   else if (p.tiles > 1)
     needs.workspace =
         static_cast<size_t>(2 * p.lines * p.n * form_of<positions>(operands[0].dtype).bytes);
-  return is_row_contiguous(out.shape, out.strides);
+  return all_in_rows(operands, n_inputs, needs);
 }
 template <bool positions>
 std::unique_ptr<const OpKernel> prepare_sort(const Step& step, DeviceState& device) {
@@ -149,45 +117,25 @@ std::unique_ptr<const OpKernel> prepare_sort(const Step& step, DeviceState& devi
   return std::make_unique<const SortKernel>(step, form_of<positions>(t), device);
 }
 
-class SearchKernel final : public OpKernel {
- public:
-  SearchKernel(const Step& step, DeviceState& device) {
-    const Layout &sorted = step.operands[0], &out = step.operands[2];
-    arguments_.n = sorted.shape.back();
-    arguments_.count = num_elements(out.shape);
-    const int64_t rows = num_elements(Shape(sorted.shape.begin(), sorted.shape.end() - 1));
-    arguments_.each = rows ? arguments_.count / rows : 0;
-    arguments_.right = attrs_as<SearchSortedAttrs>(step.attrs.get()).right;
-    for (int k = 0; k < 3; ++k)
-      offsets_[k] = step.operands[k].offset * step.operands[k].dtype.size();
-    kernel_.function = kernel(cat("MLX_KERNEL(sort_kernel, SearchArguments, p) { search_sorted<",
-                                  element_type(sorted.dtype), ">(p); }\n"),
-                              device);
-  }
-  void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
-    if (arguments_.count == 0) return;
-    auto address = [&](int k) { return static_cast<int64_t>(operands[k]) + offsets_[k]; };
-    ArgumentBlock<SearchArguments> block{.p = arguments_};
-    block.p.sorted = address(0);
-    block.p.values = address(1);
-    block.p.out = address(2);
-    kernel_.launch(to, blocks_for(arguments_.count), block.all());
-  }
-
- private:
-  SearchArguments arguments_ = {};
-  Kernel kernel_;
-  int64_t offsets_[3];
-};
-
 bool find_search(const Attrs*, std::span<const Layout> operands, int n_inputs, const DeviceState&,
                  Requirements& needs) {
-  const Layout& out = operands[n_inputs];
-  needs.inputs = {Accepts::rows, Accepts::rows};
-  return operands[0].dtype == operands[1].dtype && is_row_contiguous(out.shape, out.strides);
+  return all_in_rows(operands, n_inputs, needs) && operands[0].dtype == operands[1].dtype;
 }
 std::unique_ptr<const OpKernel> prepare_search(const Step& step, DeviceState& device) {
-  return std::make_unique<const SearchKernel>(step, device);
+  const Layout& sorted = step.operands[0];
+  auto search = std::make_unique<StepKernel<SearchArguments>>(step);
+  SearchArguments& p = search->p;
+  p.n = sorted.shape.back();
+  p.count = num_elements(step.operands[2].shape);
+  const int64_t rows = num_elements(Shape(sorted.shape.begin(), sorted.shape.end() - 1));
+  p.each = rows ? p.count / rows : 0;
+  p.right = attrs_as<SearchSortedAttrs>(step.attrs.get()).right;
+  search->bind(p.sorted, 0);
+  search->bind(p.values, 1);
+  search->bind(p.out, 2);
+  search->kernel = kernels::search_sorted(device, sorted.dtype);
+  search->blocks = blocks_for(p.count);
+  return search;
 }
 
 constexpr KernelEntry kEntries[] = {{"sort", find_sort<false>, prepare_sort<false>},

@@ -44,49 +44,42 @@ SortedUpdates::SortedUpdates(const Targets& targets, Dtype dtype, const device::
   arguments_.target = p.target;
   arguments_.position = p.position;
   arguments_.column = p.column;
-  auto kernel = [&](const std::string& call) {
-    return device.kernel(
-        "scatter",
-        cat("MLX_KERNEL(scatter_kernel, SortedUpdatesArguments, p) { ", call, "(p); }\n"),
-        "scatter_kernel");
-  };
-  const std::string rest =
-      cat(", ", element_type(targets.key()),
-          p.positions * p.columns > INT32_MAX / 2 ? ", uint64_t>" : ", uint32_t>");
+  const char* const index = index_for(p.positions * p.columns);
   if (targets.claimed()) {
-    clear_.function = kernel("clear_claims");
-    apply_.function = kernel(cat("apply_claimed<", element_type(bits_of(dtype)), rest));
+    clear_ = kernels::clear_claims(device);
+    apply_ = kernels::apply_claimed(device, bits_of(dtype), targets.key(), index);
   } else {
     sort_.emplace(targets.problem(), device);
-    apply_.function = kernel(cat("apply_sorted<", scatter_instance(targets.mode, dtype), rest));
+    apply_ =
+        kernels::apply_sorted(device, scatter_instance(targets.mode, dtype), targets.key(), index);
   }
 }
 
 int64_t SortedUpdates::begin(const Enqueue& to, int64_t workspace) const {
   if (sort_) return 0;
-  ArgumentBlock<device::SortedUpdatesArguments> block{.p = arguments_};
-  block.p.claims = workspace + key_bytes(targets_);
-  clear_.launch(to, blocks_for(arguments_.targets), block.all());
-  return block.p.claims;
+  device::SortedUpdatesArguments p = arguments_;
+  p.claims = workspace + key_bytes(targets_);
+  clear_.launch(to, blocks_for(p.targets), p);
+  return p.claims;
 }
 
 void SortedUpdates::launch(const Enqueue& to, int64_t workspace, int64_t updates,
                            int64_t out) const {
-  ArgumentBlock<device::SortedUpdatesArguments> block{.p = arguments_};
-  block.p.out = out;
-  block.p.updates = updates;
-  block.p.keys = workspace;
-  block.p.claims = workspace + key_bytes(targets_);
+  device::SortedUpdatesArguments p = arguments_;
+  p.out = out;
+  p.updates = updates;
+  p.keys = workspace;
+  p.claims = workspace + key_bytes(targets_);
   if (sort_) {
-    block.p.keys = block.p.claims;
-    block.p.places = block.p.keys + key_bytes(targets_);
+    p.keys = p.claims;
+    p.places = p.keys + key_bytes(targets_);
     sort_->launch(to, {.in = workspace,
                        .out = 0,
-                       .keys = block.p.keys,
-                       .places = block.p.places,
-                       .workspace = block.p.places + place_bytes(targets_)});
+                       .keys = p.keys,
+                       .places = p.places,
+                       .workspace = p.places + place_bytes(targets_)});
   }
-  apply_.launch(to, blocks_for(arguments_.positions * arguments_.columns), block.all());
+  apply_.launch(to, blocks_for(p.positions * p.columns), p);
 }
 
 }  // namespace mlx::core::gpu

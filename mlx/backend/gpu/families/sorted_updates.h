@@ -45,7 +45,7 @@ class SortedUpdates {
   Targets targets_;
   std::optional<RadixSort> sort_;
   device::SortedUpdatesArguments arguments_ = {};
-  Kernel clear_, apply_;
+  KernelOn<device::SortedUpdatesArguments> clear_, apply_;
 };
 
 }  // namespace mlx::core::gpu

@@ -2,8 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "mlx/backend/gpu/families/family.h"
-#include "mlx/backend/gpu/families/fused.h"
+#include "mlx/backend/gpu/families/step_kernel.h"
 
 namespace mlx::core::gpu {
 
@@ -35,6 +34,12 @@ std::unique_ptr<const OpKernel> prepare_family(const Step& s, DeviceState& devic
   return k ? k->prepare(s, device) : nullptr;
 }
 
+Lines lines_along(const Shape& shape, int axis) {
+  const int64_t n = shape[axis];
+  return {n ? num_elements(shape) / n : 0, n,
+          num_elements(Shape(shape.begin() + axis + 1, shape.end()))};
+}
+
 bool set_axes(std::span<device::Axes* const> to, Shape shape, std::vector<Strides> strides) {
   collapse_axes(shape, strides);
   if (shape.size() > device::kMostAxes) return false;
@@ -44,17 +49,6 @@ bool set_axes(std::span<device::Axes* const> to, Shape shape, std::vector<Stride
     std::ranges::copy(strides[k], to[k]->strides);
   }
   return true;
-}
-
-const char* element_type(Dtype t) {
-  switch (t.val()) {
-#define MLX_NAME(T, D) \
-  case Dtype::Val::D:  \
-    return #T;
-    MLX_FOR_EACH_DTYPE(MLX_NAME)
-#undef MLX_NAME
-  }
-  return "";
 }
 
 }  // namespace mlx::core::gpu

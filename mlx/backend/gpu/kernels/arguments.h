@@ -3,9 +3,13 @@
 
 #include <stdint.h>
 
+#ifndef MLX_CONSTANT  // a kernel's target has it
+#define MLX_CONSTANT inline constexpr
+#endif
+
 namespace mlx::core::device {
 
-inline constexpr int kMostAxes = 8;
+MLX_CONSTANT int kMostAxes = 8;
 
 /// Lengths and strides of some axes, outermost first.
 struct Axes {
@@ -49,7 +53,7 @@ struct RowsArguments {
   double eps;
 };
 
-inline constexpr int kMostIndices = 8;
+MLX_CONSTANT int kMostIndices = 8;
 
 /// An array of indices, and the axis that they index.
 struct IndexArgument {

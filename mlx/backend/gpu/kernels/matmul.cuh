@@ -9,7 +9,7 @@
 
 namespace mlx::core::device {
 
-inline constexpr int kTile = 64, kDepth = 16, kSome = 4, kSide = kTile / kSome;
+MLX_CONSTANT int kTile = 64, kDepth = 16, kSome = 4, kSide = kTile / kSome;
 
 template <class A, class T>
 MLX_FN A loaded(T x) {
@@ -45,7 +45,7 @@ MLX_FN A added(A a, A b) {
 }
 
 template <class A>
-inline constexpr bool is_inexact = std::is_floating_point_v<A> || m::IsCx<A>::value;
+MLX_CONSTANT bool is_inexact = std::is_floating_point_v<A> || m::IsCx<A>::value;
 
 /// alpha * x + beta * c
 template <class A>
@@ -137,11 +137,10 @@ MLX_FN void each_tile(int64_t matrices, int64_t m, int64_t n, F f) {
 template <class T, class A>
 MLX_FN void matrix_product(const MatmulArguments& p) {
   each_tile(p.batch_count, p.m, p.n, [&](int64_t batch, int64_t row, int64_t column) {
-    const auto* a = reinterpret_cast<const T*>(p.a) + offset_of(p.a_batch, batch);
-    const auto* b = reinterpret_cast<const T*>(p.b) + offset_of(p.b_batch, batch);
-    auto* out = reinterpret_cast<T*>(p.out) + batch * p.m * p.n;
-    const auto* c =
-        p.addend ? reinterpret_cast<const T*>(p.addend) + offset_of(p.c_batch, batch) : nullptr;
+    const auto* a = memory<const T>(p.a) + offset_of(p.a_batch, batch);
+    const auto* b = memory<const T>(p.b) + offset_of(p.b_batch, batch);
+    auto* out = memory<T>(p.out) + batch * p.m * p.n;
+    const auto* c = p.addend ? memory<const T>(p.addend) + offset_of(p.c_batch, batch) : nullptr;
     product_tile<A>(
         p.m, p.n, 0, p.k, row, column, p.a_column == 1, p.b_row == 1,
         [&](int64_t r, int64_t k) { return loaded<A>(a[r * p.a_row + k * p.a_column]); },

@@ -17,7 +17,18 @@ using lane::LF;
 using complex64_t = m::Cx<float>;
 using complex128_t = m::Cx<double>;
 
-inline constexpr int kThreads = 256;  // a block
+MLX_CONSTANT int kThreads = 256;  // a block
+
+/// Pointers to memory of the device, and to memory that the threads of a block share.
+template <class T>
+using DevicePointer = MLX_DEVICE T*;
+template <class T>
+using SharedPointer = MLX_SHARED_SPACE T*;
+/// The elements at an address of the device.
+template <class T>
+MLX_FN DevicePointer<T> memory(int64_t address) {
+  return reinterpret_cast<DevicePointer<T>>(address);
+}
 
 /// The arguments of a kernel, 8 bytes each.
 template <int N>
@@ -72,7 +83,7 @@ MLX_FN T narrowed(float x) {
 //--- rows of ops/elementwise.def ----------------------------------------------------------------
 
 template <class T>
-inline constexpr bool is_narrow = std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>;
+MLX_CONSTANT bool is_narrow = std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>;
 
 /// The type with which a row computes.
 template <class T>

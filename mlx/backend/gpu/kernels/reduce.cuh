@@ -10,7 +10,7 @@
 
 namespace mlx::core::device {
 
-inline constexpr int kLanes = 32, kBlock = 512, kLevels = 48;
+MLX_CONSTANT int kLanes = 32, kBlock = 512, kLevels = 48;
 
 /// One: there is one reduced axis.
 template <bool One>
@@ -130,6 +130,10 @@ struct Best {
   A value;
   I index;  ///< -1: of nothing
 };
+template <class A>
+MLX_CONSTANT bool is_best = false;
+template <class A, class I>
+MLX_CONSTANT bool is_best<Best<A, I>> = true;
 /// The first largest, or smallest, element and its position; NaN beats numbers.
 template <class T_, class V_, bool Largest, class I>
 struct ArgExtreme {
@@ -158,7 +162,7 @@ struct ArgExtreme {
 /// Combines results of earlier elements with a later element.
 template <class O>
 MLX_FN typename O::A append(typename O::A a, typename O::A b) {
-  if constexpr (requires { O::append(a, b); }) {
+  if constexpr (is_best<typename O::A>) {
     return O::append(a, b);
   } else {
     return O::combine(a, b);
@@ -179,16 +183,18 @@ struct Plain {
     }
   }
 };
+/// The type in which a sum is divided.
+template <class A>
+using MeanOf = std::conditional_t<std::is_same_v<A, float>, float, double>;
 struct Mean {
   template <class Out, class A>
   static MLX_FN Out finish(A x, int64_t count) {
     if constexpr (m::IsCx<A>::value) {
       const auto n = static_cast<decltype(x.re)>(count);
       return {x.re / n, x.im / n};
-    } else if constexpr (std::is_same_v<A, float>) {
-      return Plain::finish<Out>(x / static_cast<float>(count), 0);
     } else {
-      const double mean = static_cast<double>(x) / static_cast<double>(count);
+      using M = MeanOf<A>;
+      const M mean = static_cast<M>(x) / static_cast<M>(count);
       if constexpr (is_narrow<Out>) {
         return narrowed<Out>(static_cast<float>(mean));
       } else {
@@ -222,11 +228,11 @@ struct Position {
 /// elements a lane takes at once.
 template <class T, bool One>
 struct FromMemory {
-  static constexpr int kBatch = 16;
+  static MLX_CONSTANT int kBatch = 16;
   const Axes& reduced;
-  const T* first;
+  const DevicePointer<const T> first;
   MLX_FN FromMemory(const ReduceArguments& p, int64_t output)
-      : reduced(p.reduced), first(reinterpret_cast<const T*>(p.in) + offset_of(p.kept, output)) {}
+      : reduced(p.reduced), first(memory<const T>(p.in) + offset_of(p.kept, output)) {}
   MLX_FN T operator()(int64_t i) const { return first[reduced_offset<One>(reduced, i)]; }
 };
 
@@ -255,16 +261,16 @@ struct Counter {
 template <class O, class F, class Out>
 MLX_FN void deliver(const ReduceArguments& p, int64_t output, int64_t chunk, typename O::A x) {
   if (p.chunks == 1)
-    reinterpret_cast<Out*>(p.out)[output] = F::template finish<Out>(x, p.reduced_count);
+    memory<Out>(p.out)[output] = F::template finish<Out>(x, p.reduced_count);
   else
-    reinterpret_cast<typename O::A*>(p.partials)[chunk * p.kept_count + output] = x;
+    memory<typename O::A>(p.partials)[chunk * p.kept_count + output] = x;
 }
 
 template <class A>
 MLX_FN A shuffled_down(A x, int distance) {
   if constexpr (m::IsCx<A>::value) {
     return {__shfl_down_sync(~0u, x.re, distance), __shfl_down_sync(~0u, x.im, distance)};
-  } else if constexpr (requires { x.index; }) {
+  } else if constexpr (is_best<A>) {
     return {shuffled_down(x.value, distance), __shfl_down_sync(~0u, x.index, distance)};
   } else if constexpr (sizeof(A) < 4) {
     return static_cast<A>(__shfl_down_sync(~0u, static_cast<int>(x), distance));
@@ -387,8 +393,7 @@ MLX_FN void reduce_short(const Arguments& p) {
     if constexpr (N < kLanes) x = O::combine(x, O::neutral());
 #pragma unroll
     for (int h = N / 2; h > 0; h /= 2) x = O::combine(x, shuffled_down(x, h));
-    if (lane == 0 && output < end)
-      reinterpret_cast<Out*>(p.out)[output] = F::template finish<Out>(x, n);
+    if (lane == 0 && output < end) memory<Out>(p.out)[output] = F::template finish<Out>(x, n);
   }
 }
 
@@ -412,13 +417,13 @@ MLX_FN void reduce_few(const Arguments& p) {
 #pragma unroll
       for (int l = 0; l < h; ++l) lanes[l] = O::combine(lanes[l], lanes[l + h]);
     }
-    reinterpret_cast<Out*>(p.out)[output] = F::template finish<Out>(lanes[0], n);
+    memory<Out>(p.out)[output] = F::template finish<Out>(lanes[0], n);
   }
 }
 
 /// Combines lanes pairwise, each with the one that is half of them behind it, down to the first.
-template <class O, int N>
-MLX_FN void halve(typename O::A (&lanes)[N]) {
+template <class O, class A, int N>
+MLX_FN void halve(A (&lanes)[N]) {
 #pragma unroll
   for (int h = N / 2; h > 0; h /= 2) {
 #pragma unroll
@@ -494,12 +499,13 @@ MLX_FN void reduce_shared_columns(const Arguments& p) {
         }
       }
       halve<O>(own);
-      *reinterpret_cast<A*>(parts[turn][warp][column]) = own[0];
+      *reinterpret_cast<SharedPointer<A>>(parts[turn][warp][column]) = own[0];
       __syncthreads();
       if (warp == 0) {
         A all[kWarps];
 #pragma unroll
-        for (int w = 0; w < kWarps; ++w) all[w] = *reinterpret_cast<A*>(parts[turn][w][column]);
+        for (int w = 0; w < kWarps; ++w)
+          all[w] = *reinterpret_cast<SharedPointer<A>>(parts[turn][w][column]);
         halve<O>(all);
         counter.push(all[0]);
       }
@@ -513,7 +519,7 @@ MLX_FN void reduce_shared_columns(const Arguments& p) {
 template <class O>
 MLX_FN typename O::A run_of_chunks(const ReduceArguments& p, int64_t output, int64_t first,
                                    int64_t length) {
-  const auto* partials = reinterpret_cast<const typename O::A*>(p.partials);
+  const auto* partials = memory<const typename O::A>(p.partials);
   const int64_t end = first + length < p.chunks ? first + length : p.chunks;
   Counter<O> counter;
   for (int64_t c = first; c < end; ++c) counter.push(partials[c * p.kept_count + output]);
@@ -551,8 +557,7 @@ MLX_FN void reduce_chunks(const ReduceArguments& p) {
         x = counter.result();
       }
     }
-    if (member == 0)
-      reinterpret_cast<Out*>(p.out)[output] = F::template finish<Out>(x, p.reduced_count);
+    if (member == 0) memory<Out>(p.out)[output] = F::template finish<Out>(x, p.reduced_count);
   }
 }
 

@@ -30,9 +30,9 @@ struct KeyType<8> {
 template <class T>
 struct Key {
   using K = typename KeyType<sizeof(T)>::type;
-  static constexpr K kSign = static_cast<K>(K(1) << (8 * sizeof(K) - 1));
-  static constexpr bool is_float = is_narrow<T> || std::is_floating_point_v<T>;
-  static constexpr bool is_signed = !is_float && std::is_signed_v<T>;
+  static MLX_CONSTANT K kSign = static_cast<K>(K(1) << (8 * sizeof(K) - 1));
+  static MLX_CONSTANT bool is_float = is_narrow<T> || std::is_floating_point_v<T>;
+  static MLX_CONSTANT bool is_signed = !is_float && std::is_signed_v<T>;
 
   static MLX_FN K bits(T x) {
     if constexpr (std::is_same_v<T, bool>) {
@@ -105,7 +105,7 @@ struct Values {
   using E = typename Key<T>::K;
   static MLX_FN E make(T x, int64_t) { return Key<T>::of(x); }
   static MLX_FN E last() { return static_cast<E>(~E(0)); }
-  static MLX_FN Result result(E e, const T*, int64_t) { return Key<T>::value(e); }
+  static MLX_FN Result result(E e, DevicePointer<const T>, int64_t) { return Key<T>::value(e); }
 };
 /// A key of up to 32 bits above a position.
 template <class T_>
@@ -117,7 +117,9 @@ struct ShortPositions {
     return static_cast<uint64_t>(Key<T>::ordered(x)) << 32 | static_cast<uint64_t>(at);
   }
   static MLX_FN E last() { return ~uint64_t(0); }
-  static MLX_FN Result result(E e, const T*, int64_t) { return static_cast<uint32_t>(e); }
+  static MLX_FN Result result(E e, DevicePointer<const T>, int64_t) {
+    return static_cast<uint32_t>(e);
+  }
 };
 template <class K>
 struct KeyAt {
@@ -143,14 +145,17 @@ struct LongPositions {
     e.position = ~uint64_t(0);
     return e;
   }
-  static MLX_FN Result result(E e, const T*, int64_t) { return static_cast<uint32_t>(e.position); }
+  static MLX_FN Result result(E e, DevicePointer<const T>, int64_t) {
+    return static_cast<uint32_t>(e.position);
+  }
 };
 /// Values that their keys do not say.
 template <class T_>
 struct ValuesAt : LongPositions<T_> {
   using T = T_;
   using Result = T;
-  static MLX_FN Result result(typename LongPositions<T>::E e, const T* in, int64_t stride) {
+  static MLX_FN Result result(typename LongPositions<T>::E e, DevicePointer<const T> in,
+                              int64_t stride) {
     return in[static_cast<int64_t>(e.position) * stride];
   }
 };
@@ -161,7 +166,7 @@ MLX_FN int64_t line_offset(const Arguments& p, int64_t line) {
   return line / p.stride * p.n * p.stride + line % p.stride;
 }
 
-inline constexpr int kSlots = 1024;
+MLX_CONSTANT int kSlots = 1024;
 
 /// Sorts tiles, several in a block where they are small. The only tile of a line is its result.
 template <class F>
@@ -169,8 +174,8 @@ MLX_FN void sort_tiles(const SortArguments& p) {
   using E = typename F::E;
   using T = typename F::T;
   MLX_SHARED E slots[kSlots];
-  const T* in = reinterpret_cast<const T*>(p.in);
-  auto* out = reinterpret_cast<typename F::Result*>(p.out);
+  const auto* in = memory<const T>(p.in);
+  auto* out = memory<typename F::Result>(p.out);
   const int64_t units = kSlots / p.tile, all = p.lines * p.tiles;
   const int tile = static_cast<int>(p.tile);
   for (int64_t first = blockIdx.x * units; first < all; first += gridDim.x * units) {
@@ -202,7 +207,7 @@ MLX_FN void sort_tiles(const SortArguments& p) {
       if (p.tiles == 1) {
         out[at + i * p.stride] = F::result(slots[s], in + at, p.stride);
       } else {
-        reinterpret_cast<E*>(p.to)[line * p.n + i] = slots[s];
+        memory<E>(p.to)[line * p.n + i] = slots[s];
       }
     }
     __syncthreads();
@@ -222,8 +227,8 @@ MLX_FN void merge_runs(const SortArguments& p) {
     const int64_t start = first / (2 * p.width) * (2 * p.width);
     const int64_t middle = start + p.width < p.n ? start + p.width : p.n;
     const int64_t end = middle + p.width < p.n ? middle + p.width : p.n;
-    const E* a = reinterpret_cast<const E*>(p.from) + line * p.n + start;
-    const E* b = a + (middle - start);
+    const auto* a = memory<const E>(p.from) + line * p.n + start;
+    const auto* b = a + (middle - start);
     const int64_t na = middle - start, nb = end - middle, d = first - start;
     // How many of the first d elements come from the left run.
     int64_t i = d > nb ? d - nb : 0, high = d < na ? d : na;
@@ -237,9 +242,9 @@ MLX_FN void merge_runs(const SortArguments& p) {
     }
     int64_t j = d - i;
     const int64_t at = line_offset(p, line);
-    const T* in = reinterpret_cast<const T*>(p.in) + at;
-    auto* out = reinterpret_cast<typename F::Result*>(p.out) + at;
-    E* to = reinterpret_cast<E*>(p.to) + line * p.n;
+    const auto* in = memory<const T>(p.in) + at;
+    auto* out = memory<typename F::Result>(p.out) + at;
+    auto* to = memory<E>(p.to) + line * p.n;
     for (int64_t o = first; o < first + kSome && o < end; ++o) {
       const bool right = i == na || (j < nb && b[j] < a[i]);
       const E e = right ? b[j++] : a[i++];
@@ -255,11 +260,11 @@ MLX_FN void merge_runs(const SortArguments& p) {
 /// Positions of values in sorted sequences.
 template <class T>
 MLX_FN void search_sorted(const SearchArguments& p) {
-  auto* out = reinterpret_cast<uint32_t*>(p.out);
+  auto* out = memory<uint32_t>(p.out);
   for (int64_t x = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; x < p.count;
        x += static_cast<int64_t>(gridDim.x) * kThreads) {
-    const T* from = reinterpret_cast<const T*>(p.sorted) + x / p.each * p.n;
-    const auto key = Key<T>::ordered(reinterpret_cast<const T*>(p.values)[x]);
+    const auto* from = memory<const T>(p.sorted) + x / p.each * p.n;
+    const auto key = Key<T>::ordered(memory<const T>(p.values)[x]);
     int64_t low = 0;
     auto advance = [&](int64_t probe, int64_t by) {
       const auto there = Key<T>::ordered(from[low + probe]);
