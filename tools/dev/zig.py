@@ -27,11 +27,16 @@ def write(file: Path, text: str) -> None:
         file.chmod(0o755)
 
 
-def zig() -> Path:
-    """The folder of the programs, which are installed if needed."""
+def ziglang() -> Path:
+    """The compiler of the package, which is installed if needed."""
     environment("macos")
     ask = 'import pathlib, ziglang; print(pathlib.Path(ziglang.__file__).parent / "zig")'
-    binary = Path(output(PYTHON, "-c", ask))
+    return Path(output(PYTHON, "-c", ask))
+
+
+def zig() -> Path:
+    """The folder of the programs."""
+    binary = ziglang()
     for name, words in programs(binary, platform.machine()).items():
         write(FOLDER / name, f'#!/bin/sh\nexec "{binary}" {words} "$@"\n')
     return ROOT / FOLDER

@@ -10,6 +10,7 @@ from ..environment import environment
 from ..sanitized import addresses, threads
 from ..shell import PYTHON, doctest, no_more, refuse, replace, run as run_program
 from ..suites import suite
+from ..zig import ziglang
 from . import wheel
 
 USAGE = """\
@@ -36,6 +37,7 @@ USAGE = """\
        --accelerate [ARGS]
                       the tests of linear algebra and products, compiled for Apple's BLAS and
                       LAPACK, with a library of the tests in their place
+       --metal        texts of kernels for GPUs, compiled under rules of Metal's language by clang
        --wheel        builds the wheel and the source archive, installs in an empty environment
                       and computes there
 """
@@ -52,6 +54,14 @@ def installed(arguments: list[str]) -> int:
     no_more("test --wheel", arguments)
     wheel.run([])
     run_program(PYTHON, "tests/wheel.py", wheel.DIST)
+    return 0
+
+
+def metal(arguments: list[str]) -> int:
+    """Texts of kernels under rules of Metal's language."""
+    no_more("test --metal", arguments)
+    Path("build").mkdir(exist_ok=True)
+    run_program(PYTHON, "tests/metal/check.py", ziglang())
     return 0
 
 
@@ -76,6 +86,7 @@ WAYS: dict[str, Callable[[list[str]], int]] = {
     "--arm": arm,
     "--clang": clang,
     "--accelerate": accelerate,
+    "--metal": metal,
     "--wheel": installed,
 }
 
