@@ -1,6 +1,7 @@
 // Kernels for rows of attention scores: scaling, masks, exponentials.
 #include "mlx/backend/cpu/isa/attention.h"
 
+#include "mlx/backend/cpu/simd/bf16.h"
 #include "mlx/backend/cpu/simd/rows.h"
 #include "mlx/backend/math/exp.h"
 
@@ -89,10 +90,10 @@ MLX_FN VF weight(VF x) {
 
 /// Two registers side by side. Products of bfloat16 take subnormal numbers as zeros, and so may the
 /// conversion.
-template <class A>
+template <class A, bool kConverts>
 MLX_FN void store_two(typename A::S* p, VF x, VF y) {
 #if defined(__AVX512BF16__)
-  if constexpr (sizeof(typename A::S) == 2) {
+  if constexpr (sizeof(typename A::S) == 2 && kConverts) {
     const auto both = (__m512i)_mm512_cvtne2ps_pbh((__m512)y.v, (__m512)x.v);
     return _mm512_storeu_si512(p, both);
   }
@@ -101,7 +102,7 @@ MLX_FN void store_two(typename A::S* p, VF x, VF y) {
   A::store(p + N, y);
 }
 
-template <class A>
+template <class A, bool kConverts>
 float exponentials(const float* s, int64_t n, float scale, float shift, const WeightTarget& to) {
   constexpr int64_t kGroup = WeightTarget::kGroup;
   static_assert(kGroup % (2 * N) == 0);
@@ -113,7 +114,7 @@ float exponentials(const float* s, int64_t n, float scale, float shift, const We
   for (; i + 2 * N <= n; i += 2 * N) {
     const VF e = weight(v_fma(VF::load(s + i), factor, offset));
     const VF f = weight(v_fma(VF::load(s + i + N), factor, offset));
-    store_two<A>(place(i), e, f);
+    store_two<A, kConverts>(place(i), e, f);
     a += e;
     b += f;
   }
@@ -128,8 +129,9 @@ float exponentials(const float* s, int64_t n, float scale, float shift, const We
 }
 
 float weights(const float* s, int64_t n, float scale, float shift, const WeightTarget& p) {
-  return p.bf16 ? exponentials<Bfloat16>(s, n, scale, shift, p)
-                : exponentials<Float32>(s, n, scale, shift, p);
+  if (!p.bf16) return exponentials<Float32, false>(s, n, scale, shift, p);
+  return converts_to_bf16() ? exponentials<Bfloat16, true>(s, n, scale, shift, p)
+                            : exponentials<Bfloat16, false>(s, n, scale, shift, p);
 }
 
 void scale(float* x, int64_t n, float factor) {
