@@ -129,3 +129,31 @@ def test_bits_depend_on_no_batch_and_no_threads(n):
             assert len(set(results)) == 1
     finally:
         mx.set_num_threads(before)
+
+
+@pytest.mark.parametrize("dtype", [mx.float32, mx.float64], ids=str)
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 13, 16])
+def test_matrices_of_a_batch_have_the_bits_of_one_alone(n, dtype):
+    """Small ones are solved several at a time. Extreme ones and those with NaN are not."""
+    a = np.array([matrix(n, dtype) for _ in range(37)]) * numbers((37, n, n), dtype, 2)
+    a[5] *= 1e-38 if dtype == mx.float32 else 1e-305
+    a[18] = np.nan
+    a[21] = np.eye(n)[::-1]
+    b = numbers((37, n, 3), dtype, 3)
+    with mx.stream(mx.cpu):
+        a, b = array(a, dtype), array(b, dtype)
+        for all_of, one in (
+            (mx.linalg.inv(a), lambda i: mx.linalg.inv(a[i])),
+            (mx.linalg.solve(a, b), lambda i: mx.linalg.solve(a[i], b[i])),
+            (mx.linalg.solve(a, b[:, :, 0:1]), lambda i: mx.linalg.solve(a[i], b[i, :, 0:1])),
+        ):
+            for i in range(37):
+                np.testing.assert_array_equal(np.array(all_of[i]), np.array(one(i)), str(i))
+
+
+@pytest.mark.parametrize("singular", [0, 20, 36])
+def test_a_singular_matrix_of_a_batch_is_named(singular):
+    a = np.array([matrix(8, mx.float32) for _ in range(37)])
+    a[singular, 3] = 0
+    with mx.stream(mx.cpu), pytest.raises(ValueError, match=f"matrix {singular} of the batch"):
+        mx.eval(mx.linalg.inv(array(a, mx.float32)))

@@ -17,6 +17,8 @@ namespace {
 
 constexpr int64_t kQueryRows = 96;     // per block
 constexpr int64_t kKeys = 256;         // per block
+constexpr int64_t kStripRows = 24;     // of scores at once: they stay in the first-level cache
+constexpr int64_t kScoreRow = 272;     // floats from row to row, so that rows are in several sets
 constexpr int64_t kFewKeys = 512;      // keys per task for few queries
 constexpr int64_t kPacked = 32 << 20;  // maximum bytes of packed keys and values
 
@@ -82,8 +84,9 @@ class FewQueries final : AttentionRows {
                                         features_, s, kFewKeys);
     for (int64_t r = 0; r < rows; ++r) {
       states[r] = {};
-      weights_of(s + r * kFewKeys, n, b, key_head * shared + r / queries_, r % queries_, from,
-                 states[r], s + r * kFewKeys, false, workspace);
+      float* row = s + r * kFewKeys;
+      weights_of(row, n, b, key_head * shared + r / queries_, r % queries_, from, states[r],
+                 {.data = row}, n, workspace);
     }
     const auto plain = pairs ? GemmSource::bf16 : source;
     gemm_.axpy[static_cast<int>(plain)](s, kFewKeys, v_.at(b, key_head, from), v_.row, rows, width_,
@@ -168,8 +171,8 @@ class QueryBlocks final : AttentionRows {
     explicit Workspace(const QueryBlocks& a)
         : ld(round_up(a.width_, a.panels_.columns())),
           queries(cells(round_up(kQueryRows, a.panels_.rows()) * a.key_units_)),
-          scores(cells(kQueryRows * kKeys)),
-          weights(cells(round_up(kQueryRows, a.panels_.rows()) * kKeys)),
+          scores(cells(a.strip_rows_ * kScoreRow)),
+          weights(a.tiles_ ? cells(kTileBlock * kKeys / 2) : 0),
           sums(cells(kQueryRows * ld)),
           mask(static_cast<size_t>(a.mask_ ? kKeys * a.mask_->item : 0)) {}
     static size_t cells(int64_t n) { return static_cast<size_t>(n) * sizeof(float); }
@@ -180,8 +183,6 @@ class QueryBlocks final : AttentionRows {
   void block(int64_t b, int64_t head, int64_t first, const uint32_t* keys, const uint32_t* values,
              const Workspace& workspace) const {
     const int64_t rows = std::min(kQueryRows, queries_ - first);
-    const bool halves = panels_.per() == 2;
-    float *s = workspace.scores.get<float>(), *sums = workspace.sums.get<float>();
     panels_.pack_a(q_.at(b, head, first), q_.row, q_.col, rows, features_,
                    workspace.queries.get<uint32_t>());
     RowState states[kQueryRows];
@@ -192,27 +193,58 @@ class QueryBlocks final : AttentionRows {
     }
     const int64_t step = kKeys / panels_.columns() * panels_.columns();  // whole panels
     for (int64_t from = 0; from < last; from += step) {
-      const int64_t n = std::min(step, last - from);
-      panels_.multiply(workspace.queries.get<uint32_t>(), key_units_, keys + from * key_units_,
-                       key_units_, rows, n, 0, key_units_, s, kKeys, true);
-      for (int64_t r = 0; r < rows; ++r) {
-        // Weights overwrite the scores; bfloat16 weights use the first half.
-        float* row = s + r * kKeys;
-        const float factor = weights_of(row, n, b, head, first + r, from, states[r], row, halves,
-                                        workspace.mask.get<char>());
-        if (from > 0 && factor != 1) rows_.scale(sums + r * workspace.ld, width_, factor);
+      for (int64_t r = 0; r < rows; r += strip_rows_) {
+        const Strip strip{b, head, first, r, std::min(strip_rows_, rows - r)};
+        int64_t end = 0;
+        for (int64_t i = r; i < r + strip.rows; ++i) end = std::max(end, visible_keys(first + i));
+        if (from < end)
+          run_strip(strip, from, std::min(step, end - from), keys, values, states, workspace);
       }
-      const GemmPanels weights(halves ? panels_.source() : GemmSource::f32);
-      const int64_t units = weights.units(n);
-      weights.pack_a(s, kKeys * weights.per(), 1, rows, n, workspace.weights.get<uint32_t>());
-      weights.multiply(workspace.weights.get<uint32_t>(), units,
-                       values + from / weights.per() * panels_.columns(), value_units_, rows,
-                       width_, 0, units, sums, workspace.ld, from == 0);
     }
+    float* sums = workspace.sums.get<float>();
     for (int64_t r = 0; r < rows; ++r)
       finish(sums + r * workspace.ld, workspace.ld, states[r], b, head, first + r);
   }
 
+  /// Rows of a block of queries.
+  struct Strip {
+    int64_t b, head, block, first, rows;
+  };
+
+  /// Adds the values of keys [from, from + n), weighted, to the sums of a strip.
+  void run_strip(const Strip& strip, int64_t from, int64_t n, const uint32_t* keys,
+                 const uint32_t* values, RowState* states, const Workspace& workspace) const {
+    float* s = workspace.scores.get<float>();
+    float* sums = workspace.sums.get<float>() + strip.first * workspace.ld;
+    const int64_t units = panels_.units(n);
+    panels_.multiply(workspace.queries.get<uint32_t>() + strip.first * key_units_, key_units_,
+                     keys + from * key_units_, key_units_, strip.rows, n, 0, key_units_, s,
+                     kScoreRow, true);
+    for (int64_t r = 0; r < strip.rows; ++r) {
+      // Weights replace the scores, or fill rows of a strip of tiles.
+      float* row = s + r * kScoreRow;
+      WeightTarget to{row, panels_.per() == 2};
+      if (tiles_) {
+        to.data = workspace.weights.get<uint16_t>() + r * kTileDepth;
+        to.step = kTileStrip;
+      }
+      const int64_t query = strip.block + strip.first + r;
+      const float factor =
+          weights_of(row, n, strip.b, strip.head, query, from, states[strip.first + r], to,
+                     units * panels_.per(), workspace.mask.get<char>());
+      if (from > 0 && factor != 1) rows_.scale(sums + r * workspace.ld, width_, factor);
+    }
+    const uint32_t* panels = values + from / panels_.per() * panels_.columns();
+    if (tiles_)
+      panels_.multiply(workspace.weights.get<uint32_t>(), units, panels, value_units_, strip.rows,
+                       width_, 0, units, sums, workspace.ld, from == 0);
+    else
+      panels_.multiply_rows(reinterpret_cast<const uint32_t*>(s), kScoreRow, panels, value_units_,
+                            strip.rows, width_, units, sums, workspace.ld, from == 0);
+  }
+
+  const bool tiles_ = panels_.source() == GemmSource::bf16_tile;
+  const int64_t strip_rows_ = tiles_ ? kTileBlock : round_up(kStripRows, panels_.rows());
   const int64_t key_units_ = panels_.units(features_), value_units_ = panels_.units(keys_);
 };
 

@@ -112,36 +112,52 @@ class AttentionRows {
     return n <= 0 ? keys_ : std::min(n, keys_);
   }
 
-  /// Converts the products s of a query with keys [from, from + n) to weights p relative to the
-  /// row's new maximum. Returns the factor by which the previous sums must be multiplied.
+  /// Converts the products s of a query with keys [from, from + n) to weights relative to the row's
+  /// new maximum, followed by zeros up to `end`. Returns the factor by which the previous sums must
+  /// be multiplied.
   float weights_of(float* s, int64_t n, int64_t b, int64_t head, int64_t query, int64_t from,
-                   RowState& state, void* p, bool bf16, char* workspace) const {
-    const int64_t some = std::min(n, visible_keys(query) - from), size = bf16 ? 2 : 4;
-    auto clear = [&](int64_t first) {
-      std::memset(static_cast<char*>(p) + first * size, 0, static_cast<size_t>((n - first) * size));
-    };
+                   RowState& state, const WeightTarget& p, int64_t end, char* workspace) const {
+    const int64_t some = std::min(n, visible_keys(query) - from);
     if (some <= 0) {
-      clear(0);
+      clear(p, 0, end);
       return 1;
     }
-    float max_score;
+    float max_score, scale = 1;  // of what is in s
     if (attrs_.causal && query + 1 + keys_ <= queries_) {
       std::fill(s, s + some, kLowest);
       max_score = kLowest;
-    } else {
+    } else if (mask_) {
       max_score = rows_.scores(s, some, static_cast<float>(attrs_.scale),
                                mask_row(b, head, query, from, some, workspace), kind_);
+    } else {
+      scale = static_cast<float>(attrs_.scale);
+      max_score = rows_.largest(s, some, scale);
     }
-    max_score = max_score > state.max_score || max_score != max_score ? max_score : state.max_score;
-    if (max_score == RowState{}.max_score) {  // only -inf so far
-      clear(0);
+    max_score = std::max(state.max_score, max_score);
+    if (max_score == RowState{}.max_score) {
+      if (std::any_of(s, s + some, [](float x) { return x != x; })) {
+        state.sum = std::numeric_limits<float>::quiet_NaN();
+      }
+      clear(p, 0, end);  // only -inf and NaN so far
       return 1;
     }
     const float factor = std::exp(state.max_score - max_score);
     state.max_score = max_score;
-    state.sum = state.sum * factor + rows_.weights(s, some, max_score, p, bf16);
-    if (some < n) clear(some);
+    state.sum = state.sum * factor + rows_.weights(s, some, scale, max_score, p);
+    clear(p, some, end);
     return factor;
+  }
+
+  /// Zeros in the place of the weights [first, end).
+  static void clear(const WeightTarget& p, int64_t first, int64_t end) {
+    constexpr int64_t kGroup = WeightTarget::kGroup;
+    const int64_t size = p.bf16 ? 2 : 4;
+    while (first < end) {
+      const int64_t in = first % kGroup, count = std::min(kGroup - in, end - first);
+      std::memset(static_cast<char*>(p.data) + (first / kGroup * p.step + in) * size, 0,
+                  static_cast<size_t>(count * size));
+      first += count;
+    }
   }
 
   /// A row of the mask, made contiguous.

@@ -70,7 +70,7 @@ class AttentionVjp final : AttentionRows {
   /// them.
   bool normalise(float* s, int64_t keys, int64_t b, int64_t head, int64_t query, char* mask) const {
     RowState state = initial(head);
-    weights_of(s, keys, b, head, query, 0, state, s, false, mask);
+    weights_of(s, keys, b, head, query, 0, state, {.data = s}, keys, mask);
     rows_.scale(s, keys, 1 / state.sum);
     const bool sees_none = attrs_.causal && query + 1 + keys_ <= queries_;
     return !sees_none && !(kind_ == MaskKind::boolean && state.max_score == kLowest);

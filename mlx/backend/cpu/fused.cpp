@@ -19,8 +19,9 @@ namespace {
 
 constexpr int64_t kTileBytes = 24 << 10;  // all tiles of a program together
 constexpr int64_t kMaxTile = 2048;
-constexpr int64_t kLongTile = 8192;         // for programs without tiles in memory
-constexpr int64_t kBlockRows = 64;          // for blocks of an input that is read across its rows
+constexpr int64_t kLongRow = 512;    // elements, from which on packing costs more than a tile
+constexpr int64_t kLongTile = 8192;  // for programs without tiles in memory
+constexpr int64_t kBlockRows = 64;   // for blocks of an input that is read across its rows
 constexpr int64_t kBlockBytes = 256 << 10;  // they stay in the second-level cache
 
 /// Ops that cost little more than the memory traffic.
@@ -130,14 +131,30 @@ bool FusedCode::choose_block() {
   return true;
 }
 
-/// A tile contains the innermost axes completely while they fit, and a part of the next one. The
-/// tiles of a range, which may start at any element, are rows.
+/// True if a tile that has the axes behind `axis` completely would have to pack an operand to
+/// contain more than one index of `axis`: one that is contiguous there, or has one element.
+bool FusedCode::packs_with(size_t axis) const {
+  return std::ranges::any_of(operands, [&](const Operand& o) {
+    int64_t step = 1;
+    bool dense = true, still = true;
+    for (size_t k = loop.size(); --k > axis; step *= loop[k]) {
+      dense = dense && o.strides[k] == step;
+      still = still && o.strides[k] == 0;
+    }
+    return (dense && o.strides[axis] != step) || still;
+  });
+}
+
+/// A tile contains the innermost axes completely while they fit, and a part of the next one. Long
+/// rows are tiles of their own where this saves packing. The tiles of a range, which may start at
+/// any element, are rows.
 void FusedCode::choose_tile() {
   if (!by_range && choose_block()) return;
   box = Shape(loop.size(), 1);
   const size_t outermost = by_range ? loop.size() - std::min<size_t>(loop.size(), 2) : 0;
   int64_t size = 1;
   for (size_t k = loop.size(); k-- > outermost;) {
+    if (size >= kLongRow && packs_with(k)) break;
     box[k] = std::clamp<int64_t>(tile / size, 1, std::max<int64_t>(loop[k], 1));
     size *= box[k];
     if (box[k] < loop[k]) break;

@@ -91,6 +91,7 @@ struct FusedCode {
 
  private:
   void choose_loops(const Step& step);
+  bool packs_with(size_t axis) const;
   void choose_tile();
   bool choose_block();
   void choose_pairs();

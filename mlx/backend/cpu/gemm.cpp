@@ -194,9 +194,15 @@ void axpy_product(const Gemm& g) {
 // ---- blocked products --------------------------------------------------------------------------
 
 // True if tiles read A in place: rows that do not all fall into the same sets of the caches, unless
-// they are read once or twice, or columns of a small matrix.
-bool rows_in_place(const Gemm& g) {
+// they are read once or twice, or columns of a small matrix. Pairs are read along rows alone.
+bool rows_in_place(const Gemm& g, GemmSource source) {
   const int64_t size = element_size(g.type);
+  if (source == GemmSource::bf16_pair) {
+    const bool whole = g.a.row % 2 == 0 && g.k % 2 == 0;  // units
+    if (g.a.col != 1 || !whole || reinterpret_cast<uintptr_t>(g.a.data) % 4 != 0) return false;
+  } else if (source != GemmSource::f32) {
+    return false;
+  }
   if (g.a.col == 1) return g.a.row * size % kPageSize != 0 || g.n <= kFewColumns;
   return g.a.row == 1 && g.m * g.k * size <= static_cast<int64_t>(l2_size());
 }
@@ -219,7 +225,7 @@ class Part {
         panels_(g.type),
         own_b_(g.m <= kOwnBRows),
         b_in_place_(panels_.source() == GemmSource::f32 && columns_in_place(g)),
-        a_in_place_(panels_.source() == GemmSource::f32 && !packs_b() && rows_in_place(g)),
+        a_in_place_(!packs_b() && rows_in_place(g, panels_.source())),
         in_place_(g.out_type == GemmOutput::f32 && g.out.col == 1 && g.epilogue.alpha == 1 &&
                   g.epilogue.addend.data == nullptr) {}
 
@@ -353,11 +359,15 @@ class Part {
     }
     const auto at = [](const void* p) { return static_cast<const uint32_t*>(p); };
     GemmFactor left = {a_ + i * units_ + u * mr, mr * units_, 1, mr};
-    if (a_in_place_)
-      left = {at(operand_at(g_, g_.a, row_ + i, begin_ + u)), mr * g_.a.row, g_.a.row, g_.a.col};
+    if (a_in_place_) {
+      const int64_t line = g_.a.row / panels_.per();
+      left = {at(operand_at(g_, g_.a, row_ + i, (begin_ + u) * panels_.per())), mr * line, line,
+              g_.a.col};
+    }
     GemmFactor right = {b + (own_b ? 0 : u * nr), nr * (own_b ? block : units_), 1, nr};
     if (b_in_place_) right = {at(operand_at(g_, g_.b, begin_ + u, column_ + j)), nr, 1, g_.b.row};
-    gemm_kernels().strided_tile(left, right, rows, columns, block, acc, ld, first, own);
+    gemm_kernels().strided_tile[panels_.per() - 1](left, right, rows, columns, block, acc, ld,
+                                                   first, b_in_place_ ? own : nullptr);
   }
 
   const Gemm& g_;

@@ -5,6 +5,7 @@
 
 #include <numbers>
 
+#include "mlx/backend/cpu/cpu_info.h"
 #include "mlx/backend/cpu/linalg_blocked.h"
 #include "mlx/backend/cpu/linalg_scale.h"
 #include "mlx/ops/linalg.h"
@@ -70,6 +71,24 @@ Scaling<T> factor_scaled(const T* matrix, T* a, int64_t n, F&& factor) {
   return scaling;
 }
 
+/// Solves the systems [begin, end) of a batch (see SmallSystems): small ones several at a time,
+/// the others, and the rest of these, by `f(i)`.
+template <class T, class F>
+void solve_systems(const T* a, const T* b, T* x, int64_t n, int64_t columns, int64_t begin,
+                   int64_t end, F&& f) {
+  if (n > 0 && n <= kSmall && columns <= kSmall) {
+    const SmallSystems systems = MLX_FOR_ISA(find_small_systems)(TypeToDtype<T>::value.val());
+    for (; systems.lanes > 0 && begin + systems.lanes <= end; begin += systems.lanes) {
+      const int64_t at = begin * n * columns;
+      uint32_t left =
+          systems.solve(a + begin * n * n, b == nullptr ? nullptr : b + at, x + at, n, columns);
+      for (int64_t i = begin; left != 0; ++i, left >>= 1)
+        if (left & 1) f(i);
+    }
+  }
+  for (; begin < end; ++begin) f(begin);
+}
+
 void inv_kernel(const KernelArgs& args) {
   const Batch b(args.out[0]);
   if (b.count * b.size() == 0) return;
@@ -77,7 +96,7 @@ void inv_kernel(const KernelArgs& args) {
     using T = typename decltype(tag)::type;
     const T* in = args.in[0].as<T>();
     T* out = args.out[0].as<T>();
-    for_each_matrix(b, b.work(2), [&](int64_t i) {
+    const auto invert = [&](int64_t i) {
       T* a = out + i * b.size();
       Scratch integers(sizeof(Int) * static_cast<size_t>(b.rows));
       Int *pivots = integers.get<Int>(), info = 0;
@@ -87,6 +106,9 @@ void inv_kernel(const KernelArgs& args) {
       if (info == 0) info = invert_factored(b.n(), a, pivots);
       if (info != 0) fail_singular("linalg.inv", i, info - 1);
       scaling.restore_inverse(a);
+    };
+    for_matrices(b, b.work(2), [&](int64_t begin, int64_t end) {
+      solve_systems<T>(in, nullptr, out, b.rows, b.rows, begin, end, invert);
     });
   });
 }
@@ -102,9 +124,10 @@ void tri_inv_kernel(const KernelArgs& args) {
   });
 }
 
-/// Copies the right-hand sides to the result, where `f(a, x, n, k, i)` solves in place.
+/// Copies the right-hand sides to the result, where `f(a, x, n, k, i)` solves in place. `general`:
+/// the matrices are not triangles.
 template <class F>
-void solve_with(const KernelArgs& args, double factor, F&& f) {
+void solve_with(const KernelArgs& args, bool general, double factor, F&& f) {
   const Batch a(args.in[0]), b(args.out[0]);
   if (b.count * b.size() == 0) return;
   dispatch_matrix(args.out[0].dtype(), [&](auto tag) {
@@ -112,16 +135,20 @@ void solve_with(const KernelArgs& args, double factor, F&& f) {
     const T *matrices = args.in[0].as<T>(), *in = args.in[1].as<T>();
     T* out = args.out[0].as<T>();
     const double work = a.work(factor) + static_cast<double>(a.size() * b.columns);
-    for_each_matrix(b, work, [&](int64_t i) {
+    const auto solve = [&](int64_t i) {
       T* x = out + i * b.size();
       copy_elements(in + i * b.size(), x, b.size());
       f(matrices + i * a.size(), x, a.n(), b.n(), i);
+    };
+    if (!general) return for_each_matrix(b, work, solve);
+    for_matrices(b, work, [&](int64_t begin, int64_t end) {
+      solve_systems<T>(matrices, in, out, a.rows, b.columns, begin, end, solve);
     });
   });
 }
 
 void solve_kernel(const KernelArgs& args) {
-  solve_with(args, 0.67, []<class T>(const T* a, T* x, Int n, Int k, int64_t i) {
+  solve_with(args, true, 0.67, []<class T>(const T* a, T* x, Int n, Int k, int64_t i) {
     const bool small = n <= kSmall;
     T few[kSmall * kSmall];
     Int few_pivots[kSmall], info = 0;
@@ -140,7 +167,7 @@ void solve_kernel(const KernelArgs& args) {
 
 void solve_triangular_kernel(const KernelArgs& args) {
   const bool upper = upper_of(args);
-  solve_with(args, 0, [&]<class T>(const T* a, T* x, Int n, Int k, int64_t i) {
+  solve_with(args, false, 0, [&]<class T>(const T* a, T* x, Int n, Int k, int64_t i) {
     bool ordinary = true;
     for (int64_t r = 0; r < n; ++r) {
       if (a[r * n + r] == T(0)) fail_singular("linalg.solve_triangular", i, r);

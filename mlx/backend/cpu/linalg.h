@@ -37,16 +37,19 @@ struct Batch {
   }
 };
 
-/// Calls `f(i)` for each matrix of a batch, in parallel; `each` is the number of multiplications.
+/// Calls `f(begin, end)` for ranges of the matrices of a batch, in parallel; `each` is the number
+/// of multiplications.
+template <class F>
+void for_matrices(const Batch& b, double each, F&& f) {
+  blas::prepare();
+  parallel_for(b.count, 1, f, (each / 5 + 300) * static_cast<double>(b.count));
+}
+/// Calls `f(i)` for each matrix.
 template <class F>
 void for_each_matrix(const Batch& b, double each, F&& f) {
-  blas::prepare();
-  parallel_for(
-      b.count, 1,
-      [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) f(i);
-      },
-      (each / 5 + 300) * static_cast<double>(b.count));
+  for_matrices(b, each, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) f(i);
+  });
 }
 
 /// Calls `f(TypeTag<T>{})` for float32, float64 and complex dtypes, the only ones that the ops

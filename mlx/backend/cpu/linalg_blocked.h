@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "mlx/backend/cpu/isa/small_systems.h"
 #include "mlx/backend/cpu/lapack.h"
 #include "mlx/backend/cpu/linalg_scale.h"
 #include "mlx/backend/cpu/threads.h"
@@ -14,7 +15,6 @@
 namespace mlx::core::cpu::linalg {
 
 inline constexpr int64_t kBlocked = 192;     // smaller matrices are not divided
-inline constexpr int64_t kSmall = 16;        // smaller ones are factored here
 inline constexpr int64_t kPanel = 64;        // columns of a panel and of a block
 inline constexpr int64_t kNarrowPanel = 32;  // of reflectors, which are made one by one
 

@@ -92,4 +92,11 @@ void GemmPanels::multiply(const uint32_t* a, int64_t a_units, const uint32_t* b,
   }
 }
 
+void GemmPanels::multiply_rows(const uint32_t* a, int64_t line, const uint32_t* b, int64_t b_units,
+                               int64_t m, int64_t n, int64_t units, float* acc, int64_t ld,
+                               bool first) const {
+  const GemmFactor left{a, rows_ * line, line, 1}, right{b, columns_ * b_units, 1, columns_};
+  kernels_.strided_tile[per_ - 1](left, right, m, n, units, acc, ld, first, nullptr);
+}
+
 }  // namespace mlx::core::cpu

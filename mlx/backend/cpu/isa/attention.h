@@ -10,13 +10,23 @@ namespace mlx::core::cpu {
 /// How a row of a mask is stored.
 enum class MaskKind : uint8_t { none, boolean, f32, f16, bf16 };
 
+/// Where the weights of a row go: float32 (which may replace the scores) or bfloat16.
+struct WeightTarget {
+  static constexpr int64_t kGroup = 32;  ///< elements that lie side by side
+  void* data = nullptr;
+  bool bf16 = false;
+  int64_t step = kGroup;  ///< elements from one group to the next
+};
+
 struct AttentionKernels {
+  /// The largest s[i] * scale of n >= 1, without regard to NaNs.
+  float (*largest)(const float* s, int64_t n, float scale);
   /// s[i] = s[i] * scale + mask[i], or the lowest float32 where a bool mask is false; returns the
-  /// largest of n >= 1 (NaN if there is one).
+  /// largest of n >= 1, without regard to NaNs.
   float (*scores)(float* s, int64_t n, float scale, const void* mask, MaskKind kind);
-  /// p[i] = exp(s[i] - shift) as float32 (p may be s), or rounded to bfloat16; returns the sum
-  /// before rounding, in an order that depends on n alone.
-  float (*weights)(const float* s, int64_t n, float shift, void* p, bool bf16);
+  /// p[i] = exp(s[i] * scale - shift); returns the sum before rounding to the target's type, in an
+  /// order that depends on n alone.
+  float (*weights)(const float* s, int64_t n, float scale, float shift, const WeightTarget& p);
   /// x[i] *= factor.
   void (*scale)(float* x, int64_t n, float factor);
   /// sum[i] += factor * x[i].

@@ -3,6 +3,7 @@
 // its store, so values that only the next op reads are never stored. 16-bit floats are float32 in
 // registers, rounded by another link after each op.
 #include "mlx/backend/cpu/isa/elementwise_tiles.h"
+#include "mlx/backend/cpu/simd/bf16.h"
 
 namespace mlx::core::cpu::MLX_ISA {
 
@@ -204,11 +205,12 @@ void load(MLX_REGISTERS, const Link* link, int64_t at) {
   for (int i = 0; i < kRegisters; ++i) x.v[i] = from(i).v;
   next_link(x, link + 1, at);
 }
-template <class A>
+/// `kConverts`: the processor has an instruction for it, here and below.
+template <class A, bool kConverts>
 void round(MLX_REGISTERS, const Link* link, int64_t at) {
   Eight x = MLX_EIGHT;
 #if defined(__AVX512F__)
-  if constexpr (__is_same(A, Bfloat16)) {
+  if constexpr (__is_same(A, Bfloat16) && kConverts) {
     if (without_subnormals(x)) [[likely]] {
 #pragma GCC unroll 8
       for (int i = 0; i < kRegisters; ++i) {
@@ -237,12 +239,12 @@ void stream(MLX_REGISTERS, const Link* link, int64_t at) {
   next_link(x, link + 1, at);
 }
 /// Rounds and stores; the value in the registers is of no use any more.
-template <class A, bool Nt>
+template <class A, bool kConverts, bool Nt>
 void round_store(MLX_REGISTERS, const Link* link, int64_t at) {
   Eight x = MLX_EIGHT;
   auto* to = static_cast<uint16_t*>(const_cast<void*>(link->operand)) + at;
 #if defined(__AVX512F__)
-  if (!__is_same(A, Bfloat16) || without_subnormals(x)) [[likely]] {
+  if (kConverts && (!__is_same(A, Bfloat16) || without_subnormals(x))) [[likely]] {
 #pragma GCC unroll 4
     for (int i = 0; i < kRegisters; i += 2) {
       const __m512i both = narrowed<A>(x.v[i], x.v[i + 1]);
@@ -329,7 +331,7 @@ LinkFn find_link(OpId op, LinkForm form, Dtype::Val tile) {
   }
 }
 
-template <class A>
+template <class A, bool kConverts>
 LinkFn narrow_move(LinkMove move) {
   switch (move) {
     case LinkMove::load:
@@ -337,18 +339,20 @@ LinkFn narrow_move(LinkMove move) {
     case LinkMove::touch:
       return erased(&touch<2>);
     case LinkMove::round:
-      return erased(&round<A>);
+      return erased(&round<A, kConverts>);
     case LinkMove::round_store:
-      return erased(&round_store<A, false>);
+      return erased(&round_store<A, kConverts, false>);
     case LinkMove::round_stream:
-      return erased(&round_store<A, true>);
+      return erased(&round_store<A, kConverts, true>);
     default:
       return erased(&store<A>);
   }
 }
 LinkFn find_move(LinkMove move, Dtype::Val type) {
-  if (type == Dtype::Val::bfloat16) return narrow_move<Bfloat16>(move);
-  if (type == Dtype::Val::float16) return narrow_move<Float16>(move);
+  if (type == Dtype::Val::bfloat16)
+    return converts_to_bf16() ? narrow_move<Bfloat16, true>(move)
+                              : narrow_move<Bfloat16, false>(move);
+  if (type == Dtype::Val::float16) return narrow_move<Float16, true>(move);
   switch (move) {
     case LinkMove::load:
       return erased(&load<Float32>);

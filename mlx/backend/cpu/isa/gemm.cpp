@@ -309,16 +309,16 @@ void tile(const uint32_t* a, int64_t a_units, const uint32_t* b, int64_t b_units
   }
 }
 
+template <class Op>
 void strided_tile(const GemmFactor& a, const GemmFactor& b, int64_t m, int64_t n, int64_t units,
                   float* acc, int64_t ld, bool first, uint32_t* edge) {
-  const auto product =
-      a.line == 1 ? panel_product<MultiplyFloats, false> : panel_product<MultiplyFloats, true>;
+  const auto product = a.line == 1 ? panel_product<Op, false> : panel_product<Op, true>;
   for (int64_t j = 0; j < n; j += kColumns) {
     const int64_t columns = smaller(kColumns, n - j);
     const uint32_t* panel = b.data + j / kColumns * b.panel;
     int64_t step = b.step;
     // Vectors of a matrix that is read in place end with its columns: the last ones are padded.
-    if (b.panel == kColumns && columns % kLanes != 0) {
+    if (edge != nullptr && b.panel == kColumns && columns % kLanes != 0) {
       pack<FromF32>(panel, 1, step, columns, units, kColumns, edge);
       panel = edge;
       step = kColumns;
@@ -411,7 +411,13 @@ constinit const GemmKernels gemm_kernels = {
              nullptr
 #endif
     },
-    .strided_tile = strided_tile,
+    .strided_tile = {strided_tile<MultiplyFloats>,
+#if defined(__AVX512BF16__)
+                     strided_tile<MultiplyPairs>
+#else
+                     nullptr
+#endif
+    },
     .store = {store_tile<ToF32>, store_tile<ToF16>, store_tile<ToBF16>},
     .dot = {dot_rows<GemmSource::f32>, dot_rows<GemmSource::f16>, dot_rows<GemmSource::bf16>,
 #if defined(__AVX512BF16__)

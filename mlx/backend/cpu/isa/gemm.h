@@ -70,11 +70,12 @@ struct GemmKernels {
   void (*tile[2])(const uint32_t* a, int64_t a_units, const uint32_t* b, int64_t b_units, int64_t m,
                   int64_t n, int64_t begin, int64_t end, float* acc, int64_t ld, bool first);
 
-  /// acc[m, n] (+)= A · B over `units` units of float32, with the bits of `tile`. Either factor may
-  /// be in place. Of A, `line` or `step` is 1; of B, `line` is 1, and `panel` is `nr` if it is in
-  /// place. `edge` is a workspace of nr * units.
-  void (*strided_tile)(const GemmFactor& a, const GemmFactor& b, int64_t m, int64_t n,
-                       int64_t units, float* acc, int64_t ld, bool first, uint32_t* edge);
+  /// acc[m, n] (+)= A · B over `units` units, with the bits of `tile`, and indexed like it. Either
+  /// factor may be in place; of pairs, A alone. Of A, `line` or `step` is 1; of B, `line` is 1, and
+  /// `step` is the distance between its rows. `edge` is a workspace of nr * units, or null for a B
+  /// that is packed.
+  void (*strided_tile[2])(const GemmFactor& a, const GemmFactor& b, int64_t m, int64_t n,
+                          int64_t units, float* acc, int64_t ld, bool first, uint32_t* edge);
 
   /// out[m, n] = epilogue(acc[m, n]), rounded once to nearest even. Indexed by GemmOutput.
   void (*store[3])(const float* acc, int64_t ld, int64_t m, int64_t n, const GemmTarget& out,
