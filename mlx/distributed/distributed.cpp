@@ -27,6 +27,15 @@ array run(Collective kind, const array& x, const std::optional<Group>& group, in
 
 }  // namespace
 
+Group::Group(const std::shared_ptr<detail::GroupImpl>& group) {
+  if (!group) fail<ValueError>("Group", "a null pointer; a group of `raw_group` is accepted");
+  channel_ = group->group().channel();
+}
+
+std::shared_ptr<detail::GroupImpl> Group::raw_group() const {
+  return std::make_shared<detail::GroupImpl>(*this);
+}
+
 Group Group::split(int color, int key) const {
   if (size() == 1) fail<ExecutionError>("split", "a group of one process cannot be split further");
   return Group(channel_->split(color, key));
