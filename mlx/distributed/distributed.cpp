@@ -36,6 +36,10 @@ std::shared_ptr<detail::GroupImpl> Group::raw_group() const {
   return std::make_shared<detail::GroupImpl>(*this);
 }
 
+Group init(bool strict, const std::string& backend, AllGatherFactory) {
+  return init(strict, backend);
+}
+
 Group Group::split(int color, int key) const {
   if (size() == 1) fail<ExecutionError>("split", "a group of one process cannot be split further");
   return Group(channel_->split(color, key));

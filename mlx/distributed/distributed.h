@@ -76,6 +76,13 @@ MLX_API bool is_available(const std::string& backend = "any");
 /// no sense; ValueError for an unknown name; CommunicationError where processes do not find each
 /// other.
 MLX_API Group init(bool strict = false, const std::string& backend = "any", double timeout = 0);
+/// Makes the function with which a process of that rank, in a group of that size, gives bytes to all
+/// members and gets theirs, one after another.
+using AllGatherFactory =
+    std::function<std::function<void(const char* in, char* out, size_t bytes)>(int rank, int size)>;
+/// The same as without a factory, which serves engines that cannot find the other processes by
+/// themselves: no engine here calls it.
+MLX_API Group init(bool strict, const std::string& backend, AllGatherFactory factory);
 /// Leaves all groups: a later `init` connects again.
 MLX_API void clear_backends();
 /// Tells the other processes that this one ends, and why: empty if nothing went wrong. Groups do
