@@ -76,8 +76,8 @@ MLX_API bool is_available(const std::string& backend = "any");
 /// no sense; ValueError for an unknown name; CommunicationError where processes do not find each
 /// other.
 MLX_API Group init(bool strict = false, const std::string& backend = "any", double timeout = 0);
-/// Makes the function with which a process of that rank, in a group of that size, gives bytes to all
-/// members and gets theirs, one after another.
+/// Makes the function with which a process of that rank, in a group of that size, gives bytes to
+/// all members and gets theirs, one after another.
 using AllGatherFactory =
     std::function<std::function<void(const char* in, char* out, size_t bytes)>(int rank, int size)>;
 /// The same as without a factory, which serves engines that cannot find the other processes by
