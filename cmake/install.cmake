@@ -3,11 +3,7 @@ include(CMakePackageConfigHelpers)
 set(package mlx)
 set(package_cmake ${package}/share/cmake/mlx)
 
-set(libraries mlx)
-if(TARGET mlxc)
-  list(APPEND libraries mlxc)
-endif()
-install(TARGETS ${libraries} EXPORT mlx-targets COMPONENT cpp
+install(TARGETS mlx mlxc EXPORT mlx-targets COMPONENT cpp
   LIBRARY DESTINATION ${package}/lib
   INCLUDES DESTINATION ${package}/include)
 # Headers under the paths that applications know, and what these include: rooms of devices are none
@@ -21,10 +17,8 @@ file(GLOB backend_interface CONFIGURE_DEPENDS mlx/backend/*.h)
 install(FILES ${backend_interface} DESTINATION ${package}/include/mlx/backend COMPONENT cpp)
 # Ops of applications have kernels of the CPU.
 install(FILES mlx/backend/cpu/kernel.h DESTINATION ${package}/include/mlx/backend/cpu COMPONENT cpp)
-if(TARGET mlxc)
-  install(DIRECTORY ${PROJECT_BINARY_DIR}/c/mlx DESTINATION ${package}/include COMPONENT cpp
-    FILES_MATCHING PATTERN "*.h")
-endif()
+install(DIRECTORY ${PROJECT_BINARY_DIR}/c/mlx DESTINATION ${package}/include COMPONENT cpp
+  FILES_MATCHING PATTERN "*.h")
 install(FILES ${PROJECT_BINARY_DIR}/include/mlx/version.h DESTINATION ${package}/include/mlx
   COMPONENT cpp)
 
@@ -34,7 +28,7 @@ configure_package_config_file(cmake/mlx-config.cmake.in ${PROJECT_BINARY_DIR}/ml
   INSTALL_DESTINATION ${package_cmake})
 configure_package_config_file(cmake/mlxc-config.cmake.in ${PROJECT_BINARY_DIR}/mlxc-config.cmake
   INSTALL_DESTINATION ${package_cmake})
-foreach(name IN LISTS libraries)
+foreach(name mlx mlxc)
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/${name}-config-version.cmake
     COMPATIBILITY SameMajorVersion)
   install(FILES ${PROJECT_BINARY_DIR}/${name}-config.cmake

@@ -25,6 +25,8 @@ class Data;
 /// it may be tested and assigned to, and throws ValueError otherwise.
 class MLX_API array {
  public:
+  using ArrayIterator = ::mlx::core::ArrayIterator;
+
   array() = default;
   explicit array(Node* n) : n_(n) { Node::retain(n); }
   array(const array& o) : n_(o.n_) {
@@ -128,6 +130,11 @@ class MLX_API array {
                 int64_t offset = 0);
   /// The memory of the elements, from its start; evaluates. The array keeps it.
   allocator::Buffer buffer() const;
+  /// The same as an object that keeps the memory too; null for an array that is not evaluated.
+  std::shared_ptr<Data> data_shared_ptr() const;
+  /// True where nothing else refers to the array or its elements, so that an op may write its
+  /// result over them.
+  bool is_donatable() const;
   /// Gives an output the elements of another array, `offset` elements after its first; the other
   /// one is evaluated.
   void copy_shared_buffer(const array& other, const Strides& strides, Flags flags, size_t data_size,
@@ -143,24 +150,48 @@ class MLX_API array {
 
   /// Rebinds this handle to the node of another one.
   void overwrite_descriptor(const array& other) { *this = other; }
+  /// An array of the same elements without the graph behind them; evaluates. It keeps the memory.
+  static array unsafe_weak_copy(const array& other);
 
   // --- the graph behind the array, for programs that inspect it
 
   /// True until the array is evaluated, unless it is data or a scalar.
   bool has_primitive() const;
-  /// The primitive that computes the array, or null. Its `name()` and equality are the op's.
-  std::shared_ptr<Primitive> primitive_ptr() const;
+  /// The primitive that computes the array, or null. Its `name()` and equality are the op's. The
+  /// object stays where it is as long as the array does, and is null once the array is evaluated.
+  std::shared_ptr<Primitive>& primitive_ptr() const;
   /// The same; throws ValueError where there is none. Valid until the array is evaluated or gone.
   Primitive& primitive() const;
   std::uintptr_t primitive_id() const;
-  /// The arrays that it is computed from; none once it is evaluated.
-  Arrays inputs() const;
-  /// The other results of a primitive with several, and all of them.
-  Arrays siblings() const;
+  /// The arrays that it is computed from. The list stays where it is as long as the array does, and
+  /// is empty once the array is evaluated.
+  const Arrays& inputs() const;
+  /// The other results of a primitive with several, in such a list; and all of them.
+  const Arrays& siblings() const;
   Arrays outputs() const;
   int sibling_position() const { return checked()->part; }
-  enum class Status { unscheduled, evaluated, available };
-  Status status() const { return is_available() ? Status::available : Status::unscheduled; }
+  /// Accepts the siblings and the position that the array has; throws ValueError for others, which
+  /// `make_arrays` gives to arrays when it makes them.
+  void set_siblings(Arrays siblings, uint16_t position);
+  /// Forgets the graph behind the array, which is evaluated first: a derivative that is being
+  /// computed takes the array as a constant. Does nothing for an input of a function that is
+  /// traced.
+  void detach();
+  enum Status { unscheduled, evaluated, available };
+  /// unscheduled: described by its graph; evaluated: being computed; available: computed.
+  Status status() const;
+  /// Accepts the status that the array has, and any inside of a primitive's `eval_cpu`, after which
+  /// the engine sets it; throws ValueError otherwise.
+  void set_status(Status s) const;
+  /// The end of the work that writes the array: `valid()` and `is_signaled()` never wait. Not valid
+  /// for arrays that no work writes. Stays where it is until `event` or `detach_event` is called
+  /// again.
+  Event& event() const;
+  /// Makes the array wait for an event of another array as well. Throws ValueError for an array
+  /// that is not evaluated, and for an event that is not `array::event`'s.
+  void attach_event(Event& e) const;
+  /// Undoes `attach_event`: the array waits for its own work alone.
+  void detach_event() const;
   /// Makes the array one that the innermost transformation of the thread keeps the graph of, or
   /// not.
   void set_tracer(bool is_tracer);

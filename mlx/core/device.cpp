@@ -330,7 +330,7 @@ void use_own_copy_streams() { mine.own_copies = true; }
 
 ThreadLocalStream new_thread_local_stream(Device d) {
   backend_of(d);
-  return {next_name++, d};
+  return ThreadLocalStream(next_name++, d);
 }
 Stream stream_from_thread_local_stream(ThreadLocalStream tls) {
   auto it = mine.named.find(tls.index);

@@ -42,10 +42,8 @@ struct Stream {
 };
 
 /// Names a stream of which each thread has its own copy.
-struct ThreadLocalStream {
-  int index = 0;
-  Device device;
-  bool operator==(const ThreadLocalStream&) const = default;
+struct ThreadLocalStream : Stream {
+  using Stream::Stream;
 };
 
 using StreamOrDevice =

@@ -52,6 +52,15 @@ Event::~Event() {
 
 std::unique_ptr<SuspendedWork> Completion::rest() { return nullptr; }
 
+Event& Event::none() {
+  static Event& over = []() -> Event& {
+    auto* event = new Event;
+    event->signal();
+    return *event;
+  }();
+  return over;
+}
+
 bool Event::settle() const {
   if (!completion_ || !completion_->done()) return false;
   std::lock_guard lock(mutex_);

@@ -59,6 +59,12 @@ class MLX_API Event : public RefCounted {
   /// goes on first; where it stops again, its error is thrown. Throws Interrupted where the program
   /// ends the wait; the work goes on.
   void wait() { wait(true); }
+  /// True where the event is the end of a launch, and not that of an array that no work writes.
+  bool valid() const { return this != &none(); }
+  /// The same as `done`.
+  bool is_signaled() const { return done(); }
+  /// An event that is over, of no launch.
+  static Event& none();
   /// Notes that the error has been thrown to the program.
   void set_reported() { reported_ = true; }
   bool reported() const { return reported_; }

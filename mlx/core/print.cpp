@@ -16,7 +16,6 @@ namespace mlx::core {
 
 namespace {
 
-std::atomic<int> precision{-1};
 constexpr int64_t kEnds = 3;  ///< elements shown at either end of a long axis
 
 /// Names of the numbers 0 and 1 of bool.
@@ -43,6 +42,14 @@ void print_element(std::ostream& os, const T& v, const BoolNames& bools) {
     os << printed(v);
   }
 }
+
+void set_precision(std::ostream& os, PrintOptions options) {
+  if (options.precision < 0) return;
+  os << std::fixed;
+  os.precision(options.precision);
+}
+
+constexpr BoolNames kSmall{"false", "true"}, kCapital{"False", "True"};
 
 struct Printer {
   std::ostream& os;
@@ -77,8 +84,18 @@ struct Printer {
 
 }  // namespace
 
-PrintOptions print_options() { return {precision.load(std::memory_order_relaxed)}; }
+PrintFormatter& get_global_formatter() {
+  static auto& formatter = *new PrintFormatter;
+  return formatter;
+}
+
+// Threads may print while another one sets the options.
+PrintOptions print_options() {
+  std::atomic_ref precision(get_global_formatter().format_options.precision);
+  return {precision.load(std::memory_order_relaxed)};
+}
 void set_printoptions(PrintOptions options) {
+  std::atomic_ref precision(get_global_formatter().format_options.precision);
   precision.store(options.precision, std::memory_order_relaxed);
 }
 
@@ -96,10 +113,7 @@ std::string formatted(const array& a, const BoolNames& bools) {
     return "array(<placeholder>, shape=" + to_string(a.shape()) +
            ", dtype=" + std::string(dtype_name(a.dtype())) + ')';
   }
-  if (int p = print_options().precision; p >= 0) {
-    os << std::fixed;
-    os.precision(p);
-  }
+  set_precision(os, print_options());
   os << "array(";
   if (a.size() == 0 && a.ndim() > 1) {
     os << "[], shape=";
@@ -118,8 +132,32 @@ std::string formatted(const array& a, const BoolNames& bools) {
 
 }  // namespace
 
-std::string to_string(const array& a) { return formatted(a, {"false", "true"}); }
-std::string to_python_string(const array& a) { return formatted(a, {"False", "True"}); }
+std::string to_string(const array& a) {
+  return formatted(a, get_global_formatter().capitalize_bool ? kCapital : kSmall);
+}
+std::string to_python_string(const array& a) { return formatted(a, kCapital); }
+
+template <class T>
+void PrintFormatter::print(std::ostream& os, T v) const {
+  std::ostringstream text;
+  set_precision(text, format_options);
+  print_element(text, v, capitalize_bool ? kCapital : kSmall);
+  os << text.str();
+}
+template void PrintFormatter::print(std::ostream&, bool) const;
+template void PrintFormatter::print(std::ostream&, int8_t) const;
+template void PrintFormatter::print(std::ostream&, int16_t) const;
+template void PrintFormatter::print(std::ostream&, int32_t) const;
+template void PrintFormatter::print(std::ostream&, int64_t) const;
+template void PrintFormatter::print(std::ostream&, uint8_t) const;
+template void PrintFormatter::print(std::ostream&, uint16_t) const;
+template void PrintFormatter::print(std::ostream&, uint32_t) const;
+template void PrintFormatter::print(std::ostream&, uint64_t) const;
+template void PrintFormatter::print(std::ostream&, float16_t) const;
+template void PrintFormatter::print(std::ostream&, bfloat16_t) const;
+template void PrintFormatter::print(std::ostream&, float) const;
+template void PrintFormatter::print(std::ostream&, double) const;
+template void PrintFormatter::print(std::ostream&, complex64_t) const;
 
 std::ostream& operator<<(std::ostream& os, const array& a) { return os << to_string(a); }
 std::ostream& operator<<(std::ostream& os, const Dtype& t) { return os << dtype_name(t); }

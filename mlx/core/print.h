@@ -14,6 +14,18 @@ struct PrintOptions {
   int precision = -1;  ///< digits after the point; negative: six significant digits
 };
 
+/// How elements are written as text.
+struct MLX_API PrintFormatter {
+  PrintOptions format_options;
+  bool capitalize_bool = false;  ///< "True" instead of "true"
+  /// Writes an element; T is bool, an integer, a floating or a complex type of elements.
+  template <class T>
+  void print(std::ostream& os, T v) const;
+};
+/// The formatter of arrays as text, whose members a program may set.
+MLX_API PrintFormatter& get_global_formatter();
+
+/// The options of the formatter of arrays, as a copy.
 MLX_API PrintOptions print_options();
 MLX_API void set_printoptions(PrintOptions options);
 

@@ -27,6 +27,19 @@ array run(Collective kind, const array& x, const std::optional<Group>& group, in
 
 }  // namespace
 
+Group::Group(const std::shared_ptr<detail::GroupImpl>& group) {
+  if (!group) fail<ValueError>("Group", "a null pointer; a group of `raw_group` is accepted");
+  channel_ = group->group().channel();
+}
+
+std::shared_ptr<detail::GroupImpl> Group::raw_group() const {
+  return std::make_shared<detail::GroupImpl>(*this);
+}
+
+Group init(bool strict, const std::string& backend, AllGatherFactory) {
+  return init(strict, backend);
+}
+
 Group Group::split(int color, int key) const {
   if (size() == 1) fail<ExecutionError>("split", "a group of one process cannot be split further");
   return Group(channel_->split(color, key));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,12 +14,18 @@
 
 namespace mlx::core::distributed {
 
+namespace detail {
+class GroupImpl;
+}  // namespace detail
+
 /// A group of processes as one of them sees it. Copies are the same group.
 class MLX_API Group {
  public:
   /// A group of this process alone.
   Group() = default;
   explicit Group(Ref<Channel> channel) : channel_(std::move(channel)) {}
+  /// The group that `raw_group` gave. Throws ValueError for null.
+  Group(const std::shared_ptr<detail::GroupImpl>& group);
 
   /// The place of this process in the group, from 0.
   int rank() const { return channel_ ? channel_->rank() : 0; }
@@ -30,11 +37,32 @@ class MLX_API Group {
   Group split(int color, int key = -1) const;
   /// Null for a process alone.
   const Ref<Channel>& channel() const { return channel_; }
+  /// The group as an object behind a pointer.
+  std::shared_ptr<detail::GroupImpl> raw_group() const;
   bool operator==(const Group&) const = default;
 
  private:
   Ref<Channel> channel_;
 };
+
+namespace detail {
+
+/// A group behind a pointer, as MLX's engines of communication hand groups around.
+class GroupImpl {
+ public:
+  explicit GroupImpl(Group group) : group_(std::move(group)) {}
+  int rank() const { return group_.rank(); }
+  int size() const { return group_.size(); }
+  std::shared_ptr<GroupImpl> split(int color, int key = -1) const {
+    return group_.split(color, key).raw_group();
+  }
+  const Group& group() const { return group_; }
+
+ private:
+  Group group_;
+};
+
+}  // namespace detail
 
 /// True if an engine of that name ("any", "mpi", "nccl", "ring", "jaccl") can connect processes
 /// here.
@@ -48,6 +76,13 @@ MLX_API bool is_available(const std::string& backend = "any");
 /// no sense; ValueError for an unknown name; CommunicationError where processes do not find each
 /// other.
 MLX_API Group init(bool strict = false, const std::string& backend = "any", double timeout = 0);
+/// Makes the function with which a process of that rank, in a group of that size, gives bytes to
+/// all members and gets theirs, one after another.
+using AllGatherFactory =
+    std::function<std::function<void(const char* in, char* out, size_t bytes)>(int rank, int size)>;
+/// The same as without a factory, which serves engines that cannot find the other processes by
+/// themselves: no engine here calls it.
+MLX_API Group init(bool strict, const std::string& backend, AllGatherFactory factory);
 /// Leaves all groups: a later `init` connects again.
 MLX_API void clear_backends();
 /// Tells the other processes that this one ends, and why: empty if nothing went wrong. Groups do

@@ -108,7 +108,34 @@ void check_outputs(const Primitive& p, const Arrays& outputs,
   }
 }
 
+namespace {
+
+/// The results of an op of the library; none for a primitive of a program. Throws ValueError where
+/// they are not as declared.
+Arrays library_results(const Primitive& p, const Arrays& inputs, std::span<const Shape> shapes,
+                       std::span<const Dtype> dtypes) {
+  Arrays results = p.library_op(inputs);
+  if (results.empty()) return results;
+  if (results.size() != shapes.size())
+    fail<ValueError>("array", shapes.size(), " results of ", p.name(), "; ", results.size(),
+                     " are accepted");
+  for (size_t k = 0; k < results.size(); ++k)
+    if (results[k].shape() != shapes[k] || results[k].dtype() != dtypes[k])
+      fail<ValueError>("array", "shape ", to_string(shapes[k]), " and dtype ",
+                       dtype_name(dtypes[k]), " for a result of ", p.name(), "; shape ",
+                       to_string(results[k].shape()), " and dtype ", dtype_name(results[k].dtype()),
+                       " are accepted for these inputs");
+  return results;
+}
+
+}  // namespace
+
 array::array(Shape shape, Dtype dtype, std::shared_ptr<Primitive> primitive, Arrays inputs) {
+  Arrays results = library_results(*primitive, inputs, {&shape, 1}, {&dtype, 1});
+  if (!results.empty()) {
+    *this = std::move(results[0]);
+    return;
+  }
   Stream s = primitive->stream();
   *this = make_node(op_primitive, std::move(shape), dtype, s, inputs,
                     Ref<const Attrs>(new PrimitiveAttrs(std::move(primitive))));
@@ -119,6 +146,8 @@ Arrays array::make_arrays(std::vector<Shape> shapes, const std::vector<Dtype>& d
   if (shapes.empty() || shapes.size() != dtypes.size())
     fail<ValueError>("make_arrays", shapes.size(), " shapes and ", dtypes.size(),
                      " dtypes; as many of each, at least one, are accepted");
+  Arrays results = library_results(*primitive, inputs, shapes, dtypes);
+  if (!results.empty()) return results;
   std::vector<std::pair<Shape, Dtype>> outputs;
   for (size_t k = 0; k < shapes.size(); ++k) outputs.emplace_back(std::move(shapes[k]), dtypes[k]);
   return make_bundle(op_primitive_bundle, std::move(outputs), primitive->stream(), inputs,

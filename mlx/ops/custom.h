@@ -51,6 +51,9 @@ class MLX_API Primitive {
   virtual bool is_equivalent(const Primitive& other) const { return this == &other; }
   /// Shapes of the outputs for other inputs.
   virtual std::vector<Shape> output_shapes(const std::vector<array>& inputs);
+  /// The results of an op of the library, of which this is an object (mlx/primitives.h); none for
+  /// primitives of programs.
+  virtual std::vector<array> library_op(const std::vector<array>&) const { return {}; }
 
  private:
   Stream stream_;

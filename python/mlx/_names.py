@@ -7,6 +7,7 @@ are also a part of the documentation.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 #: Keyword arguments of other libraries, and the arguments or functions in their place.
@@ -300,6 +301,19 @@ class Elsewhere:
 METHODS = {"PyTorch": TENSOR, "NumPy": NDARRAY}
 
 
+def without_elsewhere(kind: type, names: Iterable[str]) -> list[str]:
+    """Return the names that instances of a class have, without the ones that only raise."""
+    found: dict[str, Any] = {}
+    for base in reversed(kind.__mro__):
+        found.update(vars(base))
+    return [name for name in names if not isinstance(found.get(name), Elsewhere)]
+
+
+def dir_of_class(cls: type) -> list[str]:
+    """Return ``dir(mx.array)``: a ``__dir__`` for its metaclass."""
+    return without_elsewhere(cls, type.__dir__(cls))
+
+
 def of_random() -> Missing:
     """The ``__getattr__`` of mlx.core.random."""
     return Missing("mlx.core.random", {"another library": RANDOM})
@@ -315,9 +329,8 @@ def install(array_class: type) -> Missing:
             if not hasattr(array_class, name):
                 setattr(array_class, name, Elsewhere(name))
 
-    def __dir__(self: Any) -> list[str]:
-        kind = type(self)
-        return [n for n in object.__dir__(self) if not isinstance(vars(kind).get(n), Elsewhere)]
+    def of_arrays(self: Any) -> list[str]:
+        return without_elsewhere(type(self), object.__dir__(self))
 
-    array_class.__dir__ = __dir__  # type: ignore[method-assign, assignment]
+    array_class.__dir__ = of_arrays  # type: ignore[method-assign, assignment]
     return Missing("mlx.core", {"PyTorch": TORCH, "NumPy": NUMPY, "JAX": JAX})

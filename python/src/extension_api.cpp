@@ -12,7 +12,7 @@ namespace {
 namespace core = mlx::core;
 
 // A changed size is another ABI: then kAbi of mlx/python.h increases.
-static_assert(core::python::kAbi == 2 && sizeof(array) == 8 && sizeof(Dtype) == 2);
+static_assert(core::python::kAbi == 3 && sizeof(array) == 8 && sizeof(Dtype) == 2);
 #ifdef __GLIBCXX__  // of GCC and Clang with this standard library
 static_assert(sizeof(Node) == 192 && sizeof(Shape) == 40 && sizeof(StreamOrDevice) == 16 &&
               sizeof(OpDef) == 104);

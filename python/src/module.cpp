@@ -56,6 +56,11 @@ NB_MODULE(core, m) {
   nb::module_::import_("mlx._reprlib").attr("install")(array_class);
   nb::module_ names = nb::module_::import_("mlx._names");
   m.attr("__getattr__") = names.attr("install")(array_class);
+  // Python refuses to set attributes of nanobind's metaclass.
+  PyTypeObject* metaclass = Py_TYPE(array_class.ptr());
+  if (PyDict_SetItemString(metaclass->tp_dict, "__dir__", names.attr("dir_of_class").ptr()))
+    throw nb::python_error();
+  PyType_Modified(metaclass);
   m.attr("random").attr("__getattr__") = names.attr("of_random")();
 }
 

@@ -10,9 +10,16 @@ import sys
 import zipfile
 
 import lief
-from names import ENGINE, LISTS, ROOT, check_names, listed
+from names import ENGINE, INTERFACE, LISTS, ROOT, check_names, listed
 
 PLATFORM = "macosx_14_0_arm64"
+# The libraries of the package: the name that each has for others, and where it looks for them.
+PROGRAMS = {
+    "core": (None, ["@loader_path/lib"]),
+    "libmlx": (ENGINE, []),
+    "libmlxc": (INTERFACE, ["@loader_path"]),
+}
+C_NAMES = ROOT / "tests/c/prototypes.txt"
 REQUIREMENT = re.compile(r"^Requires-Dist: scipy-openblas32.*sys_platform != .darwin.", re.M)
 
 
@@ -25,7 +32,7 @@ def libraries_and_names(binary):
         yield binding.library.name if binding.has_library else None, binding.symbol.name
 
 
-def check_binary(name, binary, rpaths):
+def check_binary(name, binary, own_name, rpaths):
     """Complaints about one library."""
     header = binary.header
     if header.cpu_type != lief.MachO.Header.CPU_TYPE.ARM64:
@@ -41,11 +48,11 @@ def check_binary(name, binary, rpaths):
     own = None
     for library in binary.libraries:
         if library.command == lief.MachO.LoadCommand.TYPE.ID_DYLIB:
-            own = library
+            own = library.name
         elif library.name not in {*LISTS, ENGINE}:
             yield f"{name} asks for the library {library.name}"
-    if name.endswith(".dylib") and (own is None or own.name != ENGINE):
-        yield f"{name} calls itself {own and own.name}, not {ENGINE}"
+    if own != own_name:
+        yield f"{name} calls itself {own}, not {own_name}"
 
 
 def check(wheel):
@@ -68,20 +75,22 @@ def check(wheel):
     for name, content in files.items():
         if str(ROOT).encode() in content:
             yield f"{name} contains the folder of the build"
-    suffix = "-darwin.so"
-    programs = {n: files[n] for n in files if n.endswith((".dylib", ".so"))}
-    if sorted(n.endswith(suffix) for n in programs) != [False, True]:
-        yield f"libraries: {sorted(programs)}"
+    suffixes = (".dylib", ".so")
+    programs = {pathlib.PurePath(n).name.split(".")[0]: n for n in files if n.endswith(suffixes)}
+    if set(programs) != set(PROGRAMS):
+        yield f"libraries: {sorted(programs.values())}"
         return
-    binaries = {name: lief.MachO.parse(list(content)).at(0) for name, content in programs.items()}
-    asked, exported = set(), set()
+    binaries = {name: lief.MachO.parse(list(files[n])).at(0) for name, n in programs.items()}
+    asked = set()
     for name, binary in binaries.items():
-        yield from check_binary(name, binary, ["@loader_path/lib"] if name.endswith(suffix) else [])
+        yield from check_binary(programs[name], binary, *PROGRAMS[name])
         asked |= set(libraries_and_names(binary))
-        if not name.endswith(suffix):
-            exported = {symbol.name for symbol in binary.exported_symbols}
+    exported = {name: {s.name for s in b.exported_symbols} for name, b in binaries.items()}
+    functions = set(re.findall(r"\b(_?mlx_\w+)\(", C_NAMES.read_text()))
+    for name in sorted(functions - {name[1:] for name in exported["libmlxc"]}):
+        yield f"{programs['libmlxc']} lacks the function {name}"
     yield from check_names(
-        asked, {library: listed(file) for library, file in LISTS.items()}, exported
+        asked, {library: listed(file) for library, file in LISTS.items()}, exported["libmlx"]
     )
 
 

@@ -7,6 +7,7 @@ import pathlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ENGINE = "@rpath/libmlx.dylib"
+INTERFACE = "@rpath/libmlxc.dylib"  # for C
 SYSTEM = "/usr/lib/libSystem.B.dylib"
 ACCELERATE = "/System/Library/Frameworks/Accelerate.framework/Versions/A/Accelerate"
 # The lists with which it was linked. The linker has all names of the C library; the used ones

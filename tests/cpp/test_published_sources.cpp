@@ -231,3 +231,117 @@ TEST_CASE("published sources: 16-bit arithmetic by ops.h") {
   CHECK(float16_t(1.5f) * float16_t(2) == float16_t(3));
   CHECK(std::is_same_v<decltype(bfloat16_t(1) + 1), bfloat16_t>);
 }
+
+TEST_CASE("published sources: programs construct primitives") {
+  const Stream s = default_stream(Device::cpu);
+  array x({1.0f, 2.0f, 4.0f, 8.0f}, {2, 2}), y = transpose(x), i({12, 10});
+  auto made = [&](std::shared_ptr<Primitive> p, const Arrays& inputs, Shape shape = {2, 2},
+                  Dtype dtype = float32) {
+    array a(std::move(shape), dtype, std::move(p), inputs);
+    return contiguous(a);
+  };
+  auto same = [](const array& a, const array& b) { return array_equal(a, b, true).item<bool>(); };
+  auto sum_of = std::make_shared<Add>(s);
+  array a({2, 2}, float32, sum_of, {x, y});
+  CHECK(is<Add>(a));
+  CHECK(same(a, x + y));
+  CHECK(sum_of->is_equivalent((x + y).primitive()));
+  CHECK(!sum_of->is_equivalent(Subtract(s)));
+  CHECK(std::string(sum_of->name()) == "Add");
+  CHECK(same(made(std::make_shared<Exp>(s), {x}), exp(x)));
+  CHECK(same(made(std::make_shared<Select>(s), {x > y, x, y}), where(x > y, x, y)));
+  CHECK(same(made(std::make_shared<Sqrt>(s, true), {x}), rsqrt(x)));
+  CHECK(same(made(std::make_shared<Log>(s, Log::two), {x}), log2(x)));
+  CHECK(same(made(std::make_shared<Log>(s, Log::e), {x}), log(x)));
+  CHECK(same(made(std::make_shared<AsType>(s, int32), {x}, {2, 2}, int32), astype(x, int32)));
+  CHECK(same(made(std::make_shared<Reshape>(s, Shape{4}), {x}, {4}), reshape(x, {4})));
+  CHECK(same(made(std::make_shared<Transpose>(s, std::vector<int>{1, 0}), {x}), y));
+  CHECK(same(made(std::make_shared<Broadcast>(s, Shape{3, 2, 2}), {x}, {3, 2, 2}),
+             broadcast_to(x, {3, 2, 2})));
+  CHECK(same(made(std::make_shared<Concatenate>(s, 1), {x, y, x}, {2, 6}),
+             concatenate({x, y, x}, 1)));
+  CHECK(same(made(std::make_shared<Softmax>(s, true), {x}), softmax(x, -1, true)));
+  CHECK(same(made(std::make_shared<AddMM>(s, 2.0f, 3.0f), {x, x, y}), addmm(x, x, y, 2.0f, 3.0f)));
+  CHECK(same(made(std::make_shared<Slice>(s, Shape{0, 1}, Shape{2, 2}, Shape{1, 1}), {x}, {2, 1}),
+             slice(x, {0, 1}, {2, 2})));
+  CHECK(same(made(std::make_shared<Sort>(s, 0), {negative(x)}), sort(negative(x), 0)));
+  CHECK(same(made(std::make_shared<Equal>(s, true), {x, log(negative(x))}, {2, 2}, bool_),
+             zeros({2, 2}, bool_)));
+  for (auto kind : {Reduce::And, Reduce::Or})
+    CHECK(same(made(std::make_shared<Reduce>(s, kind, std::vector<int>{0}), {x}, {1, 2}, bool_),
+               ones({1, 2}, bool_)));
+  const std::pair<Reduce::ReduceType, array> reductions[] = {{Reduce::Sum, sum(x, 1, true)},
+                                                             {Reduce::Prod, prod(x, 1, true)},
+                                                             {Reduce::Min, min(x, 1, true)},
+                                                             {Reduce::Max, max(x, 1, true)}};
+  for (auto& [kind, expected] : reductions) {
+    auto p = std::make_shared<Reduce>(s, kind, std::vector<int>{1});
+    CHECK(p->state() == std::pair(kind, std::vector<int>{1}));
+    CHECK(p->is_equivalent(expected.primitive()));
+    CHECK(same(made(p, {x}, {2, 1}), expected));
+  }
+  CHECK(same(made(std::make_shared<ArgReduce>(s, ArgReduce::ArgMax, 0), {x}, {1, 2}, uint32),
+             argmax(x, 0, true)));
+  CHECK(same(made(std::make_shared<ArgReduce>(s, ArgReduce::ArgMin, 0), {x}, {1, 2}, uint32),
+             argmin(x, 0, true)));
+  const std::pair<Scan::ReduceType, array> scans[] = {
+      {Scan::Max, cummax(x, 1, true, true)},
+      {Scan::Min, cummin(x, 1, true, true)},
+      {Scan::Sum, cumsum(x, 1, true, true)},
+      {Scan::Prod, cumprod(x, 1, true, true)},
+      {Scan::LogAddExp, logcumsumexp(x, 1, true, true)}};
+  for (auto& [kind, expected] : scans)
+    CHECK(same(made(std::make_shared<Scan>(s, kind, 1, true, true), {x}), expected));
+  const std::pair<BitwiseBinary::Op, array> operations[] = {
+      {BitwiseBinary::And, i & array(6)},
+      {BitwiseBinary::Or, i | array(6)},
+      {BitwiseBinary::Xor, i ^ array(6)},
+      {BitwiseBinary::LeftShift, i << array(6)},
+      {BitwiseBinary::RightShift, i >> array(6)}};
+  for (auto& [op, expected] : operations)
+    CHECK(same(made(std::make_shared<BitwiseBinary>(s, op), {i, array(6)}, {2}, int32), expected));
+  // Several results; ops that are composed here.
+  Arrays parts = array::make_arrays({{2, 1}, {2, 1}}, {float32, float32},
+                                    std::make_shared<Split>(s, Shape{1}, 1), {x});
+  CHECK(same(concatenate(parts, 1), x));
+  Arrays both =
+      array::make_arrays({{2, 2}, {2, 2}}, {float32, float32}, std::make_shared<DivMod>(s), {y, x});
+  CHECK(same(both[0] * x + both[1], y));
+  Arrays qr =
+      array::make_arrays({{2, 2}, {2, 2}}, {float32, float32}, std::make_shared<QRF>(s), {x});
+  CHECK(allclose(matmul(qr[0], qr[1]), x).item<bool>());
+  CHECK(same(made(std::make_shared<Pad>(s, std::vector<int>{0}, Shape{1}, Shape{0}),
+                  {x, array(5.0f)}, {3, 2}),
+             pad(x, {0}, {1}, {0}, array(5.0f))));
+  CHECK(made(std::make_shared<NumberOfElements>(s, std::vector<int>{0, 1}, false, int32), {x}, {},
+             int32)
+            .item<int>() == 4);
+}
+
+TEST_CASE("published sources: objects of ops serve for other inputs, and have the op's rules") {
+  array x({1.0f, 2.0f, 3.0f}), y({4.0f, 5.0f, 6.0f}), z = x * y;
+  auto p = z.primitive_ptr();
+  CHECK(array({2}, float32, p, {array({2.0f, 3.0f}), array({5.0f, 7.0f})}).data<float>()[1] ==
+        21.0f);
+  CHECK(p->vjp({x, y}, {ones({3})}, {1}, {z})[0].data<float>()[2] == 3.0f);
+  CHECK(p->vjp({x, y}, {ones({3})}, {0, 1}, {z}).size() == 2);
+  CHECK(p->jvp({x, y}, {ones({3})}, {0})[0].data<float>()[0] == 4.0f);
+  auto [batched, axes] = p->vmap({reshape(arange(6.0), {2, 3}), y}, {0, -1});
+  CHECK(axes == std::vector<int>{0});
+  CHECK(batched[0].shape() == Shape{2, 3});
+  CHECK(batched[0].data<float>()[5] == 30.0f);
+  CHECK(p->output_shapes({zeros({5, 1}), zeros({4})})[0] == Shape{5, 4});
+  CHECK_THROWS_AS(array({2}, float32, p, {x, y}), std::invalid_argument);
+  CHECK_THROWS_AS(array({3}, float16, p, {x, y}), std::invalid_argument);
+  CHECK_THROWS_AS(array({3}, float32, p, {x}), std::invalid_argument);
+  CHECK_THROWS_AS(array::make_arrays({{3}, {3}}, {float32, float32}, p, {x, y}),
+                  std::invalid_argument);
+  CHECK_THROWS_AS(p->vjp({x, y}, {ones({3})}, {2}, {z}), std::invalid_argument);
+  std::vector<array> outputs{z};
+  CHECK_THROWS_AS(p->eval_cpu({x, y}, outputs), ExecutionError);
+  CHECK_THROWS_AS(
+      Reduce(default_stream(Device::cpu), Reduce::ReduceType(9), {0}).output_shapes({x}),
+      std::invalid_argument);
+  CHECK(grad([&](const array& a) { return sum(array({3}, float32, p, {a, y})); })(x)
+            .data<float>()[0] == 4.0f);
+}

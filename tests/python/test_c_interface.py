@@ -48,34 +48,64 @@ def compiled(source: pathlib.Path, folder: pathlib.Path, *options: str) -> str:
     """The path of the program."""
     cpp = source.suffix == ".cpp"
     command = compiler("CXX", "c++") if cpp else compiler("CC", "cc")
-    standard = "-std=c++17" if cpp else "-std=c99"
+    standard, link = ("-std=c++17", [*LINK, "-lmlx"]) if cpp else ("-std=c99", LINK)
     if SANITIZED:
         options = (*options, "-fsanitize=address,undefined")
     target = str(folder / source.stem)
     includes = [f"-I{path}" for path in header_folders()]
-    run(command, standard, *STRICT, "-g", *options, *includes, str(source), "-o", target, *LINK)
+    run(command, standard, *STRICT, "-g", *options, *includes, str(source), "-o", target, *link)
     return target
 
 
-def names() -> tuple[list[str], list[str]]:
-    """The functions of mlx-c, and its types and constants."""
-    functions, others = (PROGRAMS / "names.txt").read_text().split("\n\n")
-    return [n for n in functions.splitlines() if not n.startswith("#")], others.split()
+def published() -> tuple[list[str], list[str], list[str]]:
+    """Prototypes of the functions of mlx-c, its enumerations and structs, names of types and
+    constants."""
+    functions, types, others = (PROGRAMS / "prototypes.txt").read_text().split("\n\n")
+    return functions.splitlines()[1:], types.splitlines(), others.split()
+
+
+def names() -> list[str]:
+    """The functions of mlx-c."""
+    return [re.search(r"(\w+)\(", prototype)[1] for prototype in published()[0]]
 
 
 def test_names_are_exported():
     command = ["nm", "--dynamic", "--defined-only", "--format=posix", str(LIBRARY)]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     exported = {line.split()[0] for line in text.splitlines() if line.split()[1] == "T"}
-    assert {n for n in exported if "mlx_" in n and not n.startswith("_Z")} == set(names()[0])
+    assert {n for n in exported if "mlx_" in n and not n.startswith("_Z")} == set(names())
 
 
 def test_names_are_declared():
     texts = "\n".join(headers().values())
-    functions, others = names()
+    functions, others = names(), published()[2]
     declared = set(re.findall(r"\b(\w+)\(", texts))
     assert not set(functions) - declared
     assert not [n for n in others if not re.search(rf"\b{n}\b", texts)]
+
+
+def numbers_and_layouts(types: list[str]) -> str:
+    """Checks in C: enumerators count from 0, structs are as large as those of mlx-c."""
+    checks = []
+    for text in types:
+        name, body = re.match(r"typedef (?:enum|struct) (\w+)_ (\{.*\})", text).groups()
+        if "enum" in text.split("{")[0]:
+            enumerators = re.findall(r"MLX_\w+", body)
+            checks += [f"{one} == {number}" for number, one in enumerate(enumerators)]
+        else:
+            checks.append(f"sizeof(struct {body}) == sizeof({name})")
+    lines = (f"typedef char check_{k}[({test}) ? 1 : -1];" for k, test in enumerate(checks))
+    return "\n".join(lines)
+
+
+def test_prototypes_agree():
+    """A program that declares each function again, as mlx-c does, compiles."""
+    functions, types, _ = published()
+    text = "\n".join(['#include "mlx/c/mlx.h"', *functions, numbers_and_layouts(types)])
+    command = [compiler("CC", "cc"), "-std=c99", *STRICT, "-Wno-redundant-decls", "-fsyntax-only"]
+    command += [*(f"-I{path}" for path in header_folders()), "-x", "c", "-"]
+    done = subprocess.run(command, input=text, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[:3000]
 
 
 def test_names_are_on_the_reference_page():
@@ -183,6 +213,23 @@ def test_every_example_is_run():
 def test_interface(tmp_path):
     """Results and errors of each part."""
     assert run(compiled(PROGRAMS / "interface.c", tmp_path)) == "passed\n"
+
+
+def test_functions_of_files_go_between_languages(tmp_path):
+    """C++ and Python call a function that C exports, C and C++ one that Python exports."""
+    of_python, of_c = tmp_path / "cube.mlxfn", tmp_path / "bell.mlxfn"
+    mx.export_function(str(of_python), lambda x: x**3, mx.zeros(3))
+    run(compiled(EXAMPLES / "export.c", tmp_path), str(tmp_path))
+    x = mx.array([1.0, 2.0, 3.0])
+    expected = {path: mx.import_function(str(path))(x)[0] for path in (of_python, of_c)}
+    assert expected[of_python].tolist() == [1, 8, 27]
+    assert mx.allclose(expected[of_c], mx.exp(-x * x))
+    for language, *options in (("c",), ("cpp", "-std=c++20", "-Wno-pedantic")):
+        folder = tmp_path / language
+        folder.mkdir()
+        program = compiled(PROGRAMS / f"imported.{language}", folder, *options)
+        for path, values in expected.items():
+            assert run(program, str(path)) == f"1 result: {values}\n"
 
 
 def test_first_handler_ends_the_program(tmp_path):

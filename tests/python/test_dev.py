@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anywhere
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
-from dev import builds, environment, main, shell, suites, zig  # noqa: E402
+from dev import builds, environment, main, processor, shell, suites, zig  # noqa: E402
 from dev.commands import bench, cuda, example, test as test_command  # noqa: E402
 
 PROJECT = (ROOT / "pyproject.toml").read_text()
@@ -120,7 +120,7 @@ ROWS = [
     ("bench --nodes plans", "build mlx_bench_nodes", ["build/tests/mlx_bench_nodes plans"], {}),
     ("docs", "build stubs", [], {"PYTHONPATH": "build/python"}),
     ("docs --check", "build stubs", [".venv/bin/python tests/site.py build/docs"], {}),
-    ("wheel --macos", "build/macos core", [".venv/bin/python tests/apple/check_wheel.py"], {}),
+    ("wheel --macos", "build/macos core mlxc", [".venv/bin/python tests/apple/check_wheel.py"], {}),
     ("support", "build stubs", [".venv/bin/python tests/support.py"], {}),
     ("python -m mlx", "build", [".venv/bin/python -m mlx"], {"PYTHONPATH": "build/python"}),
     ("demo --quick", "build stubs", [".venv/bin/python examples/digits/train.py --quick"], {}),
@@ -149,6 +149,7 @@ def test_programs_of_a_command(started, arguments, built, lines, variables):
         ("test -x --sanitize", "[test] --sanitize after other arguments"),
         ("test --sanitize --third", "[test] --third without a number"),
         ("test --sanitize --third 4", "[test] --third 4 given; accepted: 1, 2, 3, today"),
+        ("wheel --this-processor x", "[wheel] x given; accepted: --this-processor alone"),
         ("test --wheel x", "[test --wheel] x given; accepted: no arguments"),
         ("fuzz long", "[fuzz] long given; accepted: a number of seconds"),
         ("example nosuch", "[example] no example nosuch; there are:"),
@@ -358,6 +359,35 @@ def test_programs_of_zig_keep_their_time(tmp_path):
 
 def test_file_of_a_processor():
     assert bench.file_name("Intel(R) Xeon(R) @ 2.8GHz") == "intel-r-xeon-r-2-8ghz.json"
+
+
+@pytest.mark.parametrize(
+    ("machine", "flags", "isa"),
+    [
+        ("x86_64", " ".join(processor.EXTENSIONS.values()), "avx512"),
+        ("x86_64", processor.EXTENSIONS["avx2"] + " avx512f", "avx2"),
+        ("x86_64", "sse4_2", "v2"),
+        ("aarch64", "asimd", "neon"),
+    ],
+)
+def test_instruction_set(started, tmp_path, monkeypatch, machine, flags, isa):
+    """Builds for one processor name the widest set that the system lists whole."""
+    cpu = tmp_path / "cpuinfo"
+    cpu.write_text(f"processor : 0\nflags : {flags}\nbugs : none\n")
+    monkeypatch.setattr(processor, "CPU", cpu)
+    monkeypatch.setattr(processor.platform, "machine", lambda: machine)
+    assert processor.only_this() == f"-DMLX_ONLY_ISA={isa}"
+    assert started.command("wheel", "--this-processor") == 0
+    assert f"--config-settings=cmake.define.MLX_ONLY_ISA={isa} " in started.lines[-1]
+    assert started.command("test", "--sanitize") == 0
+    assert started.variables[-1]["MLX_TEST_ISA"] == isa
+    assert any(f" -DMLX_ONLY_ISA={isa}" in line for line in started.lines)
+
+
+def test_instruction_set_of_a_system_that_does_not_say(tmp_path, monkeypatch):
+    monkeypatch.setattr(processor, "CPU", tmp_path / "none")
+    monkeypatch.setattr(processor.platform, "machine", lambda: "x86_64")
+    assert processor.instruction_set() == "v2"
 
 
 def test_tag_of_a_wheel(started, tmp_path):

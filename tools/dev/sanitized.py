@@ -4,6 +4,7 @@ from pathlib import Path
 
 from .builds import BUILD, compile, configure
 from .environment import environment
+from .processor import instruction_set, only_this
 from .shell import ROOT, Environment, doctest, refuse, run
 from .suites import sanitizers, suite, thirds
 
@@ -25,10 +26,11 @@ def addresses(arguments: list[str]) -> int:
         print(f"{len(files)} test files: --third {third}", flush=True)
     environment("test")
     folder = BUILD / "sanitize"
-    configure(folder, "-DMLX_SANITIZE=address,undefined")
+    configure(folder, "-DMLX_SANITIZE=address,undefined", only_this())
     compile(folder, "core", "mlxc", "mlx_fake")  # not the stubs: they import it
     variables = sanitizers("max_allocation_size_mb=8192")
-    suite([*files, *arguments], variables | {"PYTHONPATH": f"{folder}/python"})
+    variables |= {"PYTHONPATH": f"{folder}/python", "MLX_TEST_ISA": instruction_set()}
+    suite([*files, *arguments], variables)
 
 
 def on_plugin(tests: Path) -> Environment:
@@ -46,7 +48,7 @@ def threads(arguments: list[str]) -> int:
     environment("test")
     doctest()
     folder = BUILD / "threads"
-    configure(folder, "-DMLX_SANITIZE=thread")
+    configure(folder, "-DMLX_SANITIZE=thread", only_this())
     compile(folder, "mlx_tests", "mlx_cuda")
     tests = ROOT / folder / "tests"
     known = ROOT / "tests/cpp/thread_sanitizer.txt"

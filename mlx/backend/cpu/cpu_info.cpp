@@ -32,7 +32,8 @@ namespace mlx::core::cpu {
 namespace {
 
 struct Features {
-  Isa isa = Isa::MLX_BASELINE_ISA;
+  /// The widest set of the processor by name; the library may lack its kernels.
+  std::string_view isa;
   bool fast_bf16_pairs = false;
   bool amx = false;
 };
@@ -77,7 +78,7 @@ Features detect() {
   constexpr auto all = [](unsigned reg, std::initializer_list<int> bits) {
     return std::all_of(bits.begin(), bits.end(), [reg](int bit) { return (reg >> bit) & 1u; });
   };
-  Features f;
+  Features f{"v2"};
   const auto l1 = cpuid(1, 0);
   const auto l7 = cpuid(7, 0);
   const auto l7_1 = cpuid(7, 1);
@@ -87,10 +88,10 @@ Features detect() {
   if (!haswell || (saved_state() & 0x6) != 0x6) {
     return f;
   }
-  f.isa = Isa::avx2;
+  f.isa = "avx2";
   // F, DQ, CD, BW, VL; also VNNI, because compilers use it automatically if its flag is given.
   if (all(l7.b, {16, 17, 28, 30, 31}) && all(l7.c, {11}) && (saved_state() & 0xe6) == 0xe6) {
-    f.isa = Isa::avx512;
+    f.isa = "avx512";
     const bool bf16 = all(l7_1.a, {5});
     f.fast_bf16_pairs = bf16 && pairs_are_fast();
     // AMX-BF16 and AMX-TILE, and both parts of the tiles' state.
@@ -100,7 +101,7 @@ Features detect() {
 }
 #else
 Features detect() {
-  return {};
+  return {"neon"};
 }  // the other architectures have one set, which is in all processors
 #endif
 
@@ -115,10 +116,20 @@ constexpr IsaRow kIsas[] = {
 #undef MLX_ROW
 };
 
+/// The sets of processors, each of which has those before it.
+constexpr std::string_view kLevels[] = {"v2", "avx2", "avx512"};
+
+size_t level_of(std::string_view isa) {
+  return static_cast<size_t>(std::ranges::find(kLevels, isa) - kLevels);
+}
+
 const Features& features() {
   static const Features f = detect();
   return f;
 }
+
+/// Whether the processor has the unit for tiles, and the library the kernels beside it.
+bool has_amx() { return features().amx && isa_name(supported_isa()) == features().isa; }
 
 // An instruction set with a unit for tiles, or without.
 struct Choice {
@@ -133,7 +144,7 @@ Choice read_choice() {
   const char* env = std::getenv("MLX_CPU_ISA");
   Choice choice;
   if (env == nullptr || *env == '\0') {
-    if (features().amx && tiles_permitted()) {
+    if (has_amx() && tiles_permitted()) {
       choice.tiles = TileArithmetic::amx;
     }
     return choice;
@@ -142,7 +153,7 @@ Choice read_choice() {
     choice.tiles = TileArithmetic::model;
     return choice;
   }
-  if (std::string_view(env) == kAmx && features().amx && tiles_permitted()) {
+  if (std::string_view(env) == kAmx && has_amx() && tiles_permitted()) {
     choice.tiles = TileArithmetic::amx;
     return choice;
   }
@@ -155,9 +166,9 @@ Choice read_choice() {
     names += std::string(row.name) + ", ";
   }
   throw std::runtime_error(std::string("[cpu] MLX_CPU_ISA=") + env + " given; accepted: " + names +
-                           (features().amx ? std::string(kAmx) + ", " : "") + kModel +
+                           (has_amx() ? std::string(kAmx) + ", " : "") + kModel +
                            " (this machine supports up to " +
-                           (features().amx ? kAmx : isa_name(supported_isa())) + ").");
+                           (has_amx() ? kAmx : isa_name(supported_isa())) + ").");
 }
 
 const Choice& choice() {
@@ -326,7 +337,20 @@ size_t cgroup_memory(bool still_free) {
 
 const char* isa_name(Isa isa) { return kIsas[static_cast<int>(isa)].name; }
 
-Isa supported_isa() { return features().isa; }
+Isa supported_isa() {
+  std::optional<Isa> best;
+  for (const IsaRow& row : kIsas) {
+    if (level_of(row.name) <= level_of(features().isa)) {
+      best = row.isa;
+    }
+  }
+  if (!best) {
+    throw std::runtime_error(std::string("[cpu] this build has kernels for ") + kIsas[0].name +
+                             " alone, and the processor has " + std::string(features().isa) +
+                             "; a build of the package on this machine has others.");
+  }
+  return *best;
+}
 
 Isa isa() { return choice().isa; }
 

@@ -6,12 +6,15 @@ from pathlib import Path
 
 from ..builds import BUILD, build, compile, configure
 from ..environment import environment
+from ..processor import instruction_set
 from ..shell import PYTHON, ROOT, Environment, logged, no_more, output, run as run_program
 from ..zig import zig
 
 USAGE = """\
   wheel [PYTHON...] make wheels in build/dist that run on systems with glibc 2.28 or later, for this
                     environment's Python or for others
+       --this-processor
+                    for this machine alone: kernels of its instruction set, a third of the work
        --macos        for macOS 14 on 64-bit Arm and this environment's Python, cross-compiled
 """
 
@@ -60,6 +63,20 @@ def linux(interpreters: list[str]) -> None:
     print(*wheels(), sep="\n")
 
 
+def this_processor() -> None:
+    """Makes a wheel with kernels of this machine's instruction set, and for its system."""
+    environment("build")
+    shutil.rmtree(DIST, ignore_errors=True)
+    settings = ("build-dir=build/processor", f"cmake.define.MLX_ONLY_ISA={instruction_set()}")
+    run_program(
+        *(PYTHON, *PIP, "--no-build-isolation"),
+        *(f"--config-settings={setting}" for setting in settings),
+        *("-w", DIST, "."),
+        variables=programs_first(),
+    )
+    print(*wheels(), sep="\n")
+
+
 def macos() -> None:
     """Makes the wheel for macOS 14 on 64-bit Arm."""
     build("stubs")  # of this system: an extension of the other cannot be imported here
@@ -71,7 +88,7 @@ def macos() -> None:
         "-DMLX_BUILD_TESTS=OFF",
         "-DMLX_WERROR=ON",
     )
-    compile(folder, "core")
+    compile(folder, "core", "mlxc")
     shutil.rmtree(DIST, ignore_errors=True)
     command = (PYTHON, "cmake/macos/wheel.py", BUILD, folder, DIST)
     run_program(*command, variables=programs_first())
@@ -79,10 +96,13 @@ def macos() -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Makes wheels for Linux or for macOS."""
+    """Makes wheels for Linux, for this machine or for macOS."""
     if arguments[:1] == ["--macos"]:
         no_more("wheel", arguments[1:], "--macos alone")
         macos()
+    elif arguments[:1] == ["--this-processor"]:
+        no_more("wheel", arguments[1:], "--this-processor alone")
+        this_processor()
     else:
         linux(arguments)
     return 0

@@ -14,7 +14,7 @@ namespace mlx::core::python {
 
 /// The layout of the classes in the headers, as a number. An extension is used with a module that
 /// was compiled with the same one.
-inline constexpr int kAbi = 2;
+inline constexpr int kAbi = 3;
 
 /// The functions that the module hands out, in a capsule: `mlx.core.array._extension_api`.
 struct ExtensionApi {
