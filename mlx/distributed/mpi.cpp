@@ -27,8 +27,8 @@ namespace {
 
 enum Tag : int { tag_message = 1, tag_words = 2 };
 /// The first piece of a message: its header, and all parts where they are few bytes.
-constexpr size_t kFirst = 4096;
-constexpr size_t kInline = kFirst - sizeof(Header);
+constexpr size_t kInline = 8192;
+constexpr size_t kFirst = sizeof(Header) + kInline;
 /// The longest later piece: counts of MPI are ints.
 constexpr size_t kLongest = size_t{1} << 30;
 
@@ -227,7 +227,7 @@ class MpiMesh final : public Mesh {
 
   void post(Header h, const Part& part) override {
     look_at_words(h);
-    auto m = std::make_unique<Outgoing>();
+    auto m = std::make_unique_for_overwrite<Outgoing>();
     h.bytes = part.bytes;
     m->header = h;
     m->parts = {copied(part, m->copy)};
@@ -304,7 +304,7 @@ class MpiMesh final : public Mesh {
   void send_all(Header h, std::span<const Part> out, Sent& sent) {
     for (const Part& p : out) {
       auto& m = sent[static_cast<size_t>(p.peer)];
-      if (!m) m = std::make_unique<Outgoing>();
+      if (!m) m = std::make_unique_for_overwrite<Outgoing>();
       m->parts.push_back(p);
       h.bytes = m->header.bytes + p.bytes;
       m->header = h;
@@ -324,7 +324,7 @@ class MpiMesh final : public Mesh {
   void receive_all(std::span<const Part> in, Got& got) {
     for (const Part& p : in) {
       auto& m = got[static_cast<size_t>(p.peer)];
-      if (!m) m = std::make_unique<Incoming>();
+      if (!m) m = std::make_unique_for_overwrite<Incoming>();
       m->used = true;
       m->parts.push_back(p);
       m->bytes += p.bytes;
