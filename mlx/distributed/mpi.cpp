@@ -86,6 +86,13 @@ bool uses_arrays(const Messages& messages) {
   });
 }
 
+std::string text_of(const MpiLibrary& mpi, int code) {
+  std::array<char, 1024> text{};
+  int length = 0;
+  mpi.Error_string(code, text.data(), &length);
+  return text.data();
+}
+
 /// Requests of one communicator.
 class Port {
  public:
@@ -130,11 +137,7 @@ class Port {
 
  private:
   void check_call(int code) const {
-    if (code == 0) return;
-    std::array<char, 1024> text{};
-    int length = 0;
-    mpi_.Error_string(code, text.data(), &length);
-    throw CommunicationError(cat("[distributed] MPI: ", std::string(text.data())));
+    if (code) throw CommunicationError("[distributed] MPI: " + text_of(mpi_, code));
   }
 
   const MpiLibrary& mpi_;
@@ -506,20 +509,24 @@ Ref<Mesh> make_mpi_mesh() {
     fail<ExecutionError>("init", "MPI: ", mpi.problem,
                          "; Open MPI, MPICH and libraries of the "
                          "standard ABI are accepted, and MLX_MPI_LIBNAME names one");
+  auto check = [&](int code, const char* call) {
+    if (code)
+      fail<ExecutionError>("init", "MPI_", call, ": ", text_of(mpi, code), " (", mpi.version, ")");
+  };
   int started = 0, threads = 0, over = 0;
-  mpi.Initialized(&started);
-  mpi.Finalized(&over);
+  check(mpi.Initialized(&started), "Initialized");
+  check(mpi.Finalized(&over), "Finalized");
   if (over) return {};  // it starts once in a process
   if (started)
-    mpi.Query_thread(&threads);
+    check(mpi.Query_thread(&threads), "Query_thread");
   else
-    mpi.Init_thread(nullptr, nullptr, mpi.serialized, &threads);
+    check(mpi.Init_thread(nullptr, nullptr, mpi.serialized, &threads), "Init_thread");
   if (threads < mpi.serialized)
     fail<ExecutionError>("init", "MPI without support for threads: ", mpi.version,
                          "; MPI_THREAD_SERIALIZED is needed");
   int rank = 0, size = 1;
-  mpi.Comm_rank(mpi.world, &rank);
-  mpi.Comm_size(mpi.world, &size);
+  check(mpi.Comm_rank(mpi.world, &rank), "Comm_rank");
+  check(mpi.Comm_size(mpi.world, &size), "Comm_size");
   if (size == 1 && ranks_by_mpi_launcher() > 1)
     fail<ExecutionError>("init", "the launcher started ", ranks_by_mpi_launcher(), " ranks, and ",
                          mpi.version,
@@ -529,8 +536,8 @@ Ref<Mesh> make_mpi_mesh() {
     return {};
   }
   MpiHandle comm = 0;
-  mpi.Comm_dup(mpi.world, &comm);
-  mpi.Comm_set_errhandler(comm, mpi.errors_return);
+  check(mpi.Comm_dup(mpi.world, &comm), "Comm_dup");
+  check(mpi.Comm_set_errhandler(comm, mpi.errors_return), "Comm_set_errhandler");
   return make_ref<MpiMesh>(mpi, comm, rank, size, !started);
 }
 

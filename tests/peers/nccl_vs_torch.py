@@ -5,8 +5,8 @@
 Each part runs in new processes, with a limit of time: processes that have not ended then are
 killed, and the next part begins. The last parts have both ranks on one GPU, as hosts to NCCL, so
 they also run on a machine with a single one. NVIDIA's libraries come from `--torch`, a Python that
-has PyTorch (default: `python3`). `--host` uses a driver and an NCCL of the host instead: a rehearsal
-without GPUs. The status is 1 where a part has failed.
+has PyTorch (default: `python3`). `--host` uses a driver and an NCCL of the host instead: a
+rehearsal without GPUs. The status is 1 where a part has failed.
 """
 
 import argparse

@@ -27,7 +27,8 @@ from mlx.launch.hosts import free_ports
 
 TIMEOUT = 1.0  # seconds without progress after which a message fails
 PATIENCE = 20.0  # seconds after which a case counts as one that does not end
-GONE = ("kill", "stop", "raise", "exit", "leave", "reset", "interrupt")
+GONE = ("kill", "stop", "raise", "exit", "leave", "reset", "noise", "interrupt")
+ON_CONNECTIONS = ("reset", "noise")
 DISAGREE = ("skip", "more", "dtype", "count", "kind", "order", "not evaluated", "late")
 SHAPES = [(), (3,), (7, 5), (1000,), (1 << 17,)]
 
@@ -84,10 +85,12 @@ def do_wrong(fault, rng, rank, size):
         sys.exit(3)
     elif fault == "leave":
         os._exit(3)
-    elif fault == "reset":
+    elif fault in ON_CONNECTIONS:
         open_ones = sockets()
         chosen = open_ones[int(rng.integers(len(open_ones)))]
         with socket.socket(fileno=os.dup(chosen)) as s:
+            if fault == "noise":  # more than a header, or less
+                s.send(rng.bytes(int(rng.integers(16, 300))))
             s.shutdown(socket.SHUT_RDWR)
     elif fault == "interrupt":
         timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
@@ -96,8 +99,8 @@ def do_wrong(fault, rng, rank, size):
         time.sleep(1)  # the others wait
     elif fault == "late":
         time.sleep(1.5 * TIMEOUT)
-    elif fault == "more":
-        mx.eval(message(rng, rank, size)[0])
+    elif fault == "more":  # another size: the same request twice is no mistake that shows
+        mx.eval(message(rng, rank, size, "count")[0])
     elif fault == "not evaluated":
         message(rng, rank, size)
 
@@ -106,6 +109,8 @@ def run_rank(case, rank):
     """The program of one rank. Ends with an error, or says that there was none."""
     shared, own = np.random.default_rng(case["seed"]), np.random.default_rng(case["seed"] + rank)
     odd, fault = rank == case["rank"], case["fault"]
+    # A shell lets what it runs in the background ignore this signal.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     mx.distributed.init(strict=True)
     for k in range(case["messages"]):
         if odd and k == case["at"]:
@@ -128,8 +133,8 @@ def run_rank(case, rank):
 def make_case(seed, engine):
     """The case of a number."""
     rng = np.random.default_rng(seed)
-    # Connections of MPI are its own: breaking one off is not a fault of a rank.
-    faults = tuple(f for f in GONE if engine == "ring" or f != "reset") + DISAGREE
+    # Connections of MPI belong to its library.
+    faults = tuple(f for f in GONE if engine == "ring" or f not in ON_CONNECTIONS) + DISAGREE
     size, messages = int(rng.integers(2, 5)), int(rng.integers(10, 60))
     return {
         "seed": seed,

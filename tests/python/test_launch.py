@@ -153,6 +153,27 @@ def test_again(tmp_path):
     assert out.strip() == str((1 << 21) - 1)
 
 
+def test_no_memory_for_a_result(tmp_path):
+    """Nothing has been sent then: the rank is late, and goes on with more memory."""
+    text = """
+    x = mx.ones(1 << 20)
+    mx.eval(x, dist.all_sum(mx.ones(3)))
+    y = dist.all_sum(x)
+    if rank == 1:
+        mx.clear_cache()
+        ceiling = mx.set_memory_ceiling(mx.get_active_memory() + 1000)
+        try:
+            mx.eval(y)
+        except MemoryError:
+            print("no memory")
+        mx.set_memory_ceiling(ceiling)
+    print(mx.array_equal(y, x * 2).item(), dist.status()["failure"])
+    """
+    code, out, err = run(tmp_path, text)
+    assert code == 0, err
+    assert sorted(out.splitlines()) == ["True None", "True None", "no memory"]
+
+
 def test_export(tmp_path):
     """A function with collectives is exported, and communicates where it is imported."""
     text = f"""
