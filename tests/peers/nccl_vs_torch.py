@@ -30,6 +30,8 @@ if HOST:
     SIZES = {"4 KB": 1 << 10, "1 MB": 1 << 18}
 # One GPU for two ranks: no memory that NCCL would share between its GPUs.
 ONE_GPU = {"NCCL_P2P_DISABLE": "1", "NCCL_SHM_DISABLE": "1", "CUDA_VISIBLE_DEVICES": "0"}
+if HOST:
+    ONE_GPU["MLX_HOST_DRIVER_DEVICES"] = "1"
 
 
 # --- what a rank does: each function runs in both ranks
@@ -43,7 +45,7 @@ def say(**result):
 def start():
     """The package, its group, and the rank."""
     sys.path.insert(0, str(HERE.parents[1] / "python"))
-    if HOST or os.environ.get("CUDA_VISIBLE_DEVICES") == "0":
+    if os.environ.get("CUDA_VISIBLE_DEVICES") == ONE_GPU["CUDA_VISIBLE_DEVICES"]:
         os.environ["NCCL_HOSTID"] = "host" + os.environ["MLX_RANK"]
     if HOST:
         import second_backend
@@ -374,7 +376,7 @@ def environment(torch):
     # Multicast of NVLink concerns a whole machine, of which these GPUs may be a part.
     env.setdefault("NCCL_NVLS_ENABLE", "0")
     if HOST:
-        return env
+        return {**env, "MLX_HOST_DRIVER_DEVICES": "2"}
     text = (
         "import glob, site\nfolders = [f + '/nvidia/*/lib' for f in site.getsitepackages()]\n"
         "print(':'.join(p for f in folders for p in glob.glob(f)))"
