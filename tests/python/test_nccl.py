@@ -56,7 +56,7 @@ def run(tmp_path, text, size=2, *options, begin=GROUP, **env):
 
 @pytest.mark.parametrize("size", [2] if REAL else [2, 4])
 def test_table(tmp_path, size):
-    """Every function, dtype and shape, of arrays on the GPUs: of the host's driver there are two."""
+    """Every function, dtype and shape, of arrays on GPUs; the driver of the host has two."""
     devices = 1 if REAL else 2
     text = """
     import distributed_cases
