@@ -378,18 +378,20 @@ class MpiMesh final : public Mesh {
         continue;
       }
       constexpr auto kSpin = std::chrono::microseconds(20);
-      constexpr auto kPatient = std::chrono::milliseconds(20);
+      constexpr auto kPatient = std::chrono::milliseconds(2);
       const auto waited = Clock::now() - idle;
       if (waited < kSpin) continue;
       look_at_words(h);
       refuse_ended(h, missing, waited);
       check_interrupt();
       patience.check(missing);
-      // The library has no wait that ends; a long one costs little.
+      // The library has no wait that ends. Pauses are a small part of the wait, whose processor
+      // time is then small, too.
+      constexpr Clock::duration kLongestPause = std::chrono::milliseconds(10);
       if (waited < kPatient)
         sched_yield();
       else
-        std::this_thread::sleep_for(std::chrono::microseconds(200));
+        std::this_thread::sleep_for(std::min(waited / 64, kLongestPause));
     }
   }
 
