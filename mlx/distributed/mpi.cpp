@@ -86,6 +86,17 @@ bool uses_arrays(const Messages& messages) {
   });
 }
 
+/// Gives the processor away: the library has no wait that ends. Pauses are a small part of the wait
+/// so far, and so is the processor time of their ends.
+void pause(Clock::duration waited) {
+  constexpr Clock::duration kPatient = std::chrono::milliseconds(2);
+  constexpr Clock::duration kLongest = std::chrono::milliseconds(10);
+  if (waited < kPatient)
+    sched_yield();
+  else
+    std::this_thread::sleep_for(std::min(waited / 64, kLongest));
+}
+
 std::string text_of(const MpiLibrary& mpi, int code) {
   std::array<char, 1024> text{};
   int length = 0;
@@ -378,20 +389,13 @@ class MpiMesh final : public Mesh {
         continue;
       }
       constexpr auto kSpin = std::chrono::microseconds(20);
-      constexpr auto kPatient = std::chrono::milliseconds(2);
       const auto waited = Clock::now() - idle;
       if (waited < kSpin) continue;
       look_at_words(h);
       refuse_ended(h, missing, waited);
       check_interrupt();
       patience.check(missing);
-      // The library has no wait that ends. Pauses are a small part of the wait, whose processor
-      // time is then small, too.
-      constexpr Clock::duration kLongestPause = std::chrono::milliseconds(10);
-      if (waited < kPatient)
-        sched_yield();
-      else
-        std::this_thread::sleep_for(std::min(waited / 64, kLongestPause));
+      pause(waited);
     }
   }
 
