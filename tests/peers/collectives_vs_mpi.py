@@ -20,7 +20,7 @@ import tempfile
 from collectives_vs_torch import SIZES, time_mlx_sums, time_of_waiting
 
 import mlx.core as mx
-from mlx.launch.mpi import find_mpiexec, is_open_mpi
+from mlx.launch.mpi import find_mpiexec, is_open_mpi, library_of
 
 PROGRAM = pathlib.Path(__file__).with_name("allreduce.c")
 
@@ -57,6 +57,8 @@ def main():
         return run_rank()
     mpiexec, n = find_mpiexec(), str(options.ranks)
     env = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    if library := library_of(mpiexec):  # of one ABI, the launcher's own is loaded
+        env["LD_LIBRARY_PATH"] = os.path.dirname(library)
     more = ["--oversubscribe"] if is_open_mpi(mpiexec) else []
     ours, theirs = [], []
     with tempfile.TemporaryDirectory() as folder:
