@@ -111,6 +111,8 @@ class DeviceLinks {
   virtual ~DeviceLinks() = default;
   /// Why it cannot be used; empty where it can.
   virtual std::string missing() = 0;
+  /// Its name and version: "NCCL 2.28.9".
+  virtual std::string version() = 0;
   virtual bool carries(Collective kind, Dtype dtype) const = 0;
   virtual Id make_id() = 0;
   /// A name that no other device has.

@@ -15,7 +15,7 @@ namespace mlx::core::distributed {
 namespace {
 
 constexpr size_t kSmall = 1 << 16;  // bytes that go to all members in one step
-constexpr size_t kPiece = 1 << 20;  // bytes of a segment that are under way at a time
+constexpr size_t kPiece = 1 << 18;  // bytes of a segment that are under way at a time
 
 char* mutable_bytes(const void* p) { return static_cast<char*>(const_cast<void*>(p)); }
 

@@ -126,6 +126,7 @@ struct GroupStatus {
   int rank = 0, size = 1;
   uint64_t messages = 0, bytes = 0;  ///< sent by this process, in any group
   std::string failure;               ///< why it does not work any more, or empty
+  std::string library;               ///< name and version of the MPI or NCCL in use, or empty
 };
 MLX_API GroupStatus status();
 

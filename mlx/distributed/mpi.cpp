@@ -27,8 +27,8 @@ namespace {
 
 enum Tag : int { tag_message = 1, tag_words = 2 };
 /// The first piece of a message: its header, and all parts where they are few bytes.
-constexpr size_t kFirst = 4096;
-constexpr size_t kInline = kFirst - sizeof(Header);
+constexpr size_t kInline = 8192;
+constexpr size_t kFirst = sizeof(Header) + kInline;
 /// The longest later piece: counts of MPI are ints.
 constexpr size_t kLongest = size_t{1} << 30;
 
@@ -86,6 +86,24 @@ bool uses_arrays(const Messages& messages) {
   });
 }
 
+/// Gives the processor away: the library has no wait that ends. Pauses are a small part of the wait
+/// so far, and so is the processor time of their ends.
+void pause(Clock::duration waited) {
+  constexpr Clock::duration kPatient = std::chrono::milliseconds(2);
+  constexpr Clock::duration kLongest = std::chrono::milliseconds(10);
+  if (waited < kPatient)
+    sched_yield();
+  else
+    std::this_thread::sleep_for(std::min(waited / 64, kLongest));
+}
+
+std::string text_of(const MpiLibrary& mpi, int code) {
+  std::array<char, 1024> text{};
+  int length = 0;
+  mpi.Error_string(code, text.data(), &length);
+  return text.data();
+}
+
 /// Requests of one communicator.
 class Port {
  public:
@@ -130,11 +148,7 @@ class Port {
 
  private:
   void check_call(int code) const {
-    if (code == 0) return;
-    std::array<char, 1024> text{};
-    int length = 0;
-    mpi_.Error_string(code, text.data(), &length);
-    throw CommunicationError(cat("[distributed] MPI: ", std::string(text.data())));
+    if (code) throw CommunicationError("[distributed] MPI: " + text_of(mpi_, code));
   }
 
   const MpiLibrary& mpi_;
@@ -227,7 +241,7 @@ class MpiMesh final : public Mesh {
 
   void post(Header h, const Part& part) override {
     look_at_words(h);
-    auto m = std::make_unique<Outgoing>();
+    auto m = std::make_unique_for_overwrite<Outgoing>();
     h.bytes = part.bytes;
     m->header = h;
     m->parts = {copied(part, m->copy)};
@@ -304,7 +318,7 @@ class MpiMesh final : public Mesh {
   void send_all(Header h, std::span<const Part> out, Sent& sent) {
     for (const Part& p : out) {
       auto& m = sent[static_cast<size_t>(p.peer)];
-      if (!m) m = std::make_unique<Outgoing>();
+      if (!m) m = std::make_unique_for_overwrite<Outgoing>();
       m->parts.push_back(p);
       h.bytes = m->header.bytes + p.bytes;
       m->header = h;
@@ -324,7 +338,7 @@ class MpiMesh final : public Mesh {
   void receive_all(std::span<const Part> in, Got& got) {
     for (const Part& p : in) {
       auto& m = got[static_cast<size_t>(p.peer)];
-      if (!m) m = std::make_unique<Incoming>();
+      if (!m) m = std::make_unique_for_overwrite<Incoming>();
       m->used = true;
       m->parts.push_back(p);
       m->bytes += p.bytes;
@@ -375,18 +389,13 @@ class MpiMesh final : public Mesh {
         continue;
       }
       constexpr auto kSpin = std::chrono::microseconds(20);
-      constexpr auto kPatient = std::chrono::milliseconds(20);
       const auto waited = Clock::now() - idle;
       if (waited < kSpin) continue;
       look_at_words(h);
       refuse_ended(h, missing, waited);
       check_interrupt();
       patience.check(missing);
-      // The library has no wait that ends; a long one costs little.
-      if (waited < kPatient)
-        sched_yield();
-      else
-        std::this_thread::sleep_for(std::chrono::microseconds(200));
+      pause(waited);
     }
   }
 
@@ -506,20 +515,24 @@ Ref<Mesh> make_mpi_mesh() {
     fail<ExecutionError>("init", "MPI: ", mpi.problem,
                          "; Open MPI, MPICH and libraries of the "
                          "standard ABI are accepted, and MLX_MPI_LIBNAME names one");
+  auto check = [&](int code, const char* call) {
+    if (code)
+      fail<ExecutionError>("init", "MPI_", call, ": ", text_of(mpi, code), " (", mpi.version, ")");
+  };
   int started = 0, threads = 0, over = 0;
-  mpi.Initialized(&started);
-  mpi.Finalized(&over);
+  check(mpi.Initialized(&started), "Initialized");
+  check(mpi.Finalized(&over), "Finalized");
   if (over) return {};  // it starts once in a process
   if (started)
-    mpi.Query_thread(&threads);
+    check(mpi.Query_thread(&threads), "Query_thread");
   else
-    mpi.Init_thread(nullptr, nullptr, mpi.serialized, &threads);
+    check(mpi.Init_thread(nullptr, nullptr, mpi.serialized, &threads), "Init_thread");
   if (threads < mpi.serialized)
     fail<ExecutionError>("init", "MPI without support for threads: ", mpi.version,
                          "; MPI_THREAD_SERIALIZED is needed");
   int rank = 0, size = 1;
-  mpi.Comm_rank(mpi.world, &rank);
-  mpi.Comm_size(mpi.world, &size);
+  check(mpi.Comm_rank(mpi.world, &rank), "Comm_rank");
+  check(mpi.Comm_size(mpi.world, &size), "Comm_size");
   if (size == 1 && ranks_by_mpi_launcher() > 1)
     fail<ExecutionError>("init", "the launcher started ", ranks_by_mpi_launcher(), " ranks, and ",
                          mpi.version,
@@ -529,8 +542,8 @@ Ref<Mesh> make_mpi_mesh() {
     return {};
   }
   MpiHandle comm = 0;
-  mpi.Comm_dup(mpi.world, &comm);
-  mpi.Comm_set_errhandler(comm, mpi.errors_return);
+  check(mpi.Comm_dup(mpi.world, &comm), "Comm_dup");
+  check(mpi.Comm_set_errhandler(comm, mpi.errors_return), "Comm_set_errhandler");
   return make_ref<MpiMesh>(mpi, comm, rank, size, !started);
 }
 

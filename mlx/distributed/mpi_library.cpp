@@ -101,7 +101,11 @@ MpiLibrary load() {
   std::array<char, 1 << 13> text{};
   int length = 0;
   m.Get_library_version(text.data(), &length);
-  m.version.assign(text.data(), strcspn(text.data(), "\n"));
+  // MPICH puts its number into a column of a table.
+  for (const char* c = text.data(); *c && *c != '\n'; ++c) {
+    const char plain = *c == '\t' ? ' ' : *c;
+    if (plain != ' ' || !m.version.ends_with(' ')) m.version += plain;
+  }
   choose_family(library, m);
   m.usable = m.world != 0 && m.byte != 0;
   if (!m.usable) m.problem = cat("the library is of no known family: ", m.version);

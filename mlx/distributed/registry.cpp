@@ -35,6 +35,7 @@ struct World {
   Ref<Channel> channel;
   Ref<Mesh> mesh;
   uint64_t number;
+  std::string library = {};  ///< that carries its messages, and which version
 };
 
 struct Registry {
@@ -103,7 +104,9 @@ World open_mpi(double timeout) {
   if (!mesh) return {};
   mesh->timeout = timeout;
   mesh->report_after = seconds_of("MLX_DISTRIBUTED_REPORT", mesh->report_after);
-  return make_world("mpi", std::move(mesh), true);
+  World world = make_world("mpi", std::move(mesh), true);
+  world.library = mpi_library().version;
+  return world;
 }
 
 /// Of a launch in which all know the address of rank 0: by NCCL, or by TCP alone.
@@ -117,7 +120,8 @@ World open_started(const Start& start, bool nccl, double timeout) {
   mesh->timeout = timeout;
   mesh->report_after = seconds_of("MLX_DISTRIBUTED_REPORT", mesh->report_after);
   if (!nccl) return make_world(engine, std::move(mesh), true);
-  return {engine, make_nccl_channel(mesh, start.local_rank), mesh, next_number()};
+  return {engine, make_nccl_channel(mesh, start.local_rank), mesh, next_number(),
+          device_links.load()->version()};
 }
 
 /// True where the variables of NCCL are complete.
@@ -262,9 +266,9 @@ GroupStatus status() {
   Registry& r = registry();
   std::lock_guard lock(r.mutex);
   const World& w = simulated ? *simulated : r.world;
-  if (!w.channel) return {.engine = "none", .failure = {}};
+  if (!w.channel) return {.engine = "none", .failure = {}, .library = {}};
   const Mesh& m = *w.mesh;
-  return {w.engine, m.rank, m.size, m.messages, m.bytes, m.failure()};
+  return {w.engine, m.rank, m.size, m.messages, m.bytes, m.failure(), w.library};
 }
 
 // --- simulation

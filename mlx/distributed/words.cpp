@@ -69,6 +69,8 @@ bool LastWords::understand(int rank, const Header& message) {
   Words w;
   if (p.heard.size() < sizeof w) return false;
   std::memcpy(&w, p.heard.data(), sizeof w);
+  if (w.kind != Words::ended && w.kind != Words::failed)
+    fail_message(message, cat("lost rank ", rank, ": it sent damaged last words"));
   const size_t length = std::min(w.length, Words::kLongest);
   if (p.heard.size() < sizeof w + length) return false;
   const std::string text = p.heard.substr(sizeof w, length);

@@ -184,7 +184,11 @@ nb::object status() {
   d["size"] = s.size;
   d["messages"] = s.messages;
   d["bytes"] = s.bytes;
-  d["failure"] = s.failure.empty() ? nb::none() : nb::object(nb::str(s.failure.c_str()));
+  auto text = [](const std::string& t) {
+    return t.empty() ? nb::none() : nb::object(nb::str(t.c_str()));
+  };
+  d["failure"] = text(s.failure);
+  d["library"] = text(s.library);
   return d;
 }
 

@@ -322,7 +322,9 @@ EXPORT int cuDeviceGetName(char* text, int n, int) {
   std::snprintf(text, n, "host driver");
   return kSuccess;
 }
-EXPORT int cuDeviceGetUuid_v2(void* id, int) { return std::memset(id, 7, 16), kSuccess; }
+EXPORT int cuDeviceGetUuid_v2(void* id, int device) {
+  return std::memset(id, 7 + device, 16), kSuccess;
+}
 EXPORT int cuDeviceTotalMem_v2(size_t* n, int) { return *n = kTotal, kSuccess; }
 EXPORT int cuDeviceGetAttribute(int* value, int which, int) {
   switch (which) {

@@ -161,6 +161,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     fuzz_handles(bytes);
   else if (std::strcmp(format, "signature") == 0)
     fuzz_signature(bytes);
+  else if (std::strcmp(format, "ranks") == 0)
+    fuzz_ranks(bytes);
   else
     fuzz_arrays(format, bytes);
   return 0;

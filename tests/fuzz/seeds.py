@@ -20,6 +20,7 @@ from cases.table import device_array  # noqa: E402
 
 DTYPES = "bool_ uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 bfloat16 float32 float64"
 SHAPES = [(), (0,), (3,), (2, 3), (1, 2, 2)]
+FOLDERS = ("npy", "safetensors", "gguf", "function", "einsum", "signature", "handles", "ranks")
 GGUF_BLOCKS = {2: 18, 3: 20, 8: 34, 6: 22, 7: 24, 10: 84, 11: 110, 12: 144, 13: 176, 14: 210}
 
 
@@ -103,15 +104,33 @@ def write_texts(folder):
             (folder / "signature" / f"{name}{i}").write_text(text.removeprefix("def "))
 
 
+HOSTFILES = ['[["10.0.0.1:5000"], ["[::1]:1", "a:65535"]]', '{"hosts": []}', "[[]]", '[["a:0"]]']
+HEADER = "<IBBHIiQQqQI76s"  # as in mlx/distributed/order.h
+MAGIC = 0x6D6C7802
+
+
+def write_ranks(folder):
+    """Hostfiles, and headers of two ranks with each kind and several dtypes."""
+    for i, text in enumerate(HOSTFILES):
+        (folder / "ranks" / f"hosts{i}").write_text(text)
+    for kind in range(12):
+        pair = [
+            struct.pack(HEADER, MAGIC, kind, kind + k, 2, 0, -1, 7, 9, 100, 400, k, b"train.py:3")
+            for k in range(2)
+        ]
+        (folder / "ranks" / str(kind)).write_bytes(b"".join(pair))
+
+
 def main():
     """Write all of them."""
     folder = pathlib.Path(sys.argv[1])
-    for name in ("npy", "safetensors", "gguf", "function", "einsum", "signature", "handles"):
+    for name in FOLDERS:
         (folder / name).mkdir(parents=True, exist_ok=True)
     write_arrays(folder)
     write_gguf(folder)
     write_texts(folder)
     write_functions(folder)
+    write_ranks(folder)
     for seed in range(8):  # sequences of calls are any bytes
         numbers = random.Random(seed)
         (folder / "handles" / str(seed)).write_bytes(numbers.randbytes(300))

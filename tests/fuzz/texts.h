@@ -1,4 +1,4 @@
-// Fuzzing of the parsers of texts, and of the C interface.
+// Fuzzing of the parsers of texts, of the C interface, and of messages between ranks.
 #pragma once
 
 #include <string_view>
@@ -14,5 +14,8 @@ void fuzz_signature(std::string_view text);
 
 /// Calls of the C interface (tests/c/sequences.h), chosen by the bytes.
 void fuzz_handles(std::string_view bytes);
+
+/// A hostfile in JSON, or headers of messages, one after another.
+void fuzz_ranks(std::string_view bytes);
 
 }  // namespace mlx::core

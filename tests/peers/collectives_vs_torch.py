@@ -4,7 +4,8 @@
 
 Both run as processes of this machine that communicate by TCP, one thread each, in turns: a round of
 one, then a round of the other. Written are medians over rounds of the medians within one, in
-milliseconds, and their ratio. The Python of `--torch` has PyTorch; this one has mlx.
+milliseconds, and their ratio. The last row is the processor time of a process that waits two
+seconds for another one. The Python of `--torch` has PyTorch; this one has mlx.
 """
 
 import argparse
@@ -20,6 +21,7 @@ import time
 SIZES = {"4 B": 1, "4 KB": 1 << 10, "1 MB": 1 << 18, "64 MB": 1 << 24}
 BATCHES = (64, 1024)
 SECONDS = 0.5
+WAITING = 2.0  # seconds in which rank 0 waits for the others
 
 
 def median_time(f, stop):
@@ -36,6 +38,35 @@ def median_time(f, stop):
             return 1e3 * statistics.median(times)
 
 
+def time_of_waiting(rank, meet):
+    """Milliseconds of processor time that rank 0 takes while it waits for the others."""
+    meet()
+    if rank:
+        time.sleep(WAITING)
+    start = time.process_time()
+    meet()
+    return 1e3 * (time.process_time() - start)
+
+
+def stop_mlx(flag):
+    """Whether a rank of this package gives True."""
+    import mlx.core as mx
+
+    return mx.distributed.all_max(mx.array(flag)).item()
+
+
+def time_mlx_sums():
+    """The times of sums, of one rank of this package."""
+    import mlx.core as mx
+
+    result = {}
+    for name, count in SIZES.items():
+        x = mx.ones((count,))
+        mx.eval(x)
+        result[name] = median_time(lambda x=x: mx.eval(mx.distributed.all_sum(x)), stop_mlx)
+    return result
+
+
 def run_mlx():
     """The times of one rank of this package."""
     import mlx.core as mx
@@ -43,15 +74,7 @@ def run_mlx():
     import mlx.optimizers as optim
 
     group = mx.distributed.init(strict=True)
-    result = {}
-
-    def stop(flag):
-        return mx.distributed.all_max(mx.array(flag)).item()
-
-    for name, count in SIZES.items():
-        x = mx.ones((count,))
-        mx.eval(x)
-        result[name] = median_time(lambda x=x: mx.eval(mx.distributed.all_sum(x)), stop)
+    result = time_mlx_sums()
     mx.random.seed(0)
     for batch in BATCHES:
         net = nn.Sequential(
@@ -69,8 +92,9 @@ def run_mlx():
             optimizer.update(net, gradients)
             mx.eval(loss, net.parameters(), optimizer.state)
 
-        result[f"step, batch {batch}"] = median_time(train, stop)
-        result[f"alone, batch {batch}"] = median_time(lambda t=train: t(average=False), stop)
+        result[f"step, batch {batch}"] = median_time(train, stop_mlx)
+        result[f"alone, batch {batch}"] = median_time(lambda t=train: t(average=False), stop_mlx)
+    result["waiting"] = time_of_waiting(group.rank(), mx.distributed.barrier)
     if group.rank() == 0:
         print(json.dumps(result))
 
@@ -108,6 +132,7 @@ def run_torch():
                 optimizer.step()
 
             result[f"{name}, batch {batch}"] = median_time(train, stop)
+    result["waiting"] = time_of_waiting(dist.get_rank(), dist.barrier)
     if dist.get_rank() == 0:
         print(json.dumps(result))
     dist.destroy_process_group()

@@ -1,9 +1,11 @@
 """Ranks that are processes, of which one does something wrong at a random message.
 
     python random_faults.py FIRST COUNT     the cases of so many numbers; status 1 where one is bad
+    python random_faults.py FIRST COUNT mpi     the ranks are started by `mlx.launch --backend mpi`
 
 Each case must end with an error on every rank that is left, with no wrong value before it and
 nothing left behind. The ranks are forked from this process, which has the package loaded already.
+With MPI, which ends all ranks of a program that has failed, the launcher's status must not be 0.
 """
 
 import json
@@ -11,18 +13,22 @@ import os
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
 import time
 
 import numpy as np
+from ranks import ended_in_time
 
 import mlx.core as mx
+from mlx.launch.hosts import free_ports
 
 TIMEOUT = 1.0  # seconds without progress after which a message fails
 PATIENCE = 20.0  # seconds after which a case counts as one that does not end
-GONE = ("kill", "stop", "raise", "exit", "leave", "reset", "interrupt")
+GONE = ("kill", "stop", "raise", "exit", "leave", "reset", "noise", "interrupt")
+ON_CONNECTIONS = ("reset", "noise")
 DISAGREE = ("skip", "more", "dtype", "count", "kind", "order", "not evaluated", "late")
 SHAPES = [(), (3,), (7, 5), (1000,), (1 << 17,)]
 
@@ -79,10 +85,12 @@ def do_wrong(fault, rng, rank, size):
         sys.exit(3)
     elif fault == "leave":
         os._exit(3)
-    elif fault == "reset":
+    elif fault in ON_CONNECTIONS:
         open_ones = sockets()
         chosen = open_ones[int(rng.integers(len(open_ones)))]
         with socket.socket(fileno=os.dup(chosen)) as s:
+            if fault == "noise":  # more than a header, or less
+                s.send(rng.bytes(int(rng.integers(16, 300))))
             s.shutdown(socket.SHUT_RDWR)
     elif fault == "interrupt":
         timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
@@ -91,8 +99,8 @@ def do_wrong(fault, rng, rank, size):
         time.sleep(1)  # the others wait
     elif fault == "late":
         time.sleep(1.5 * TIMEOUT)
-    elif fault == "more":
-        mx.eval(message(rng, rank, size)[0])
+    elif fault == "more":  # another size: the same request twice is no mistake that shows
+        mx.eval(message(rng, rank, size, "count")[0])
     elif fault == "not evaluated":
         message(rng, rank, size)
 
@@ -101,6 +109,8 @@ def run_rank(case, rank):
     """The program of one rank. Ends with an error, or says that there was none."""
     shared, own = np.random.default_rng(case["seed"]), np.random.default_rng(case["seed"] + rank)
     odd, fault = rank == case["rank"], case["fault"]
+    # A shell lets what it runs in the background ignore this signal.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     mx.distributed.init(strict=True)
     for k in range(case["messages"]):
         if odd and k == case["at"]:
@@ -112,7 +122,8 @@ def run_rank(case, rank):
                 continue
             if fault == "order":
                 first, second = (message(shared, rank, case["size"]) for _ in range(2))
-                mx.eval(mx.distributed.all_max(second[0]), first[0])
+                # One more, of a kind that no other message has: it cannot equal the next one.
+                mx.eval(mx.distributed.all_min(second[0]), first[0])
                 continue
             do_wrong(fault, own, rank, case["size"])
         check(*message(shared, rank, case["size"]))
@@ -120,10 +131,11 @@ def run_rank(case, rank):
     print(json.dumps("no error"))
 
 
-def make_case(seed):
+def make_case(seed, engine):
     """The case of a number."""
     rng = np.random.default_rng(seed)
-    faults = GONE + DISAGREE
+    # Connections of MPI belong to its library.
+    faults = tuple(f for f in GONE if engine == "ring" or f not in ON_CONNECTIONS) + DISAGREE
     size, messages = int(rng.integers(2, 5)), int(rng.integers(10, 60))
     return {
         "seed": seed,
@@ -135,22 +147,18 @@ def make_case(seed):
     }
 
 
-def free_addresses(size):
-    """Addresses of free ports."""
-    held = [socket.socket() for _ in range(size)]
-    for s in held:
-        s.bind(("127.0.0.1", 0))
-    found = [[f"127.0.0.1:{s.getsockname()[1]}"] for s in held]
-    for s in held:
-        s.close()
-    return found
+def write_into(folder, rank):
+    """Give this process a file for what it writes."""
+    out = os.open(os.path.join(folder, str(rank)), os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+    os.dup2(out, 1)
+    os.dup2(out, 2)
 
 
 def start_ranks(case, folder):
     """Fork the ranks: their ids; None in a rank."""
     hosts = os.path.join(folder, "hosts.json")
     with open(hosts, "w") as f:
-        json.dump(free_addresses(case["size"]), f)
+        json.dump([[f"127.0.0.1:{port}"] for port in free_ports(case["size"])], f)
     ids = []
     for rank in range(case["size"]):
         sys.stdout.flush()
@@ -158,9 +166,7 @@ def start_ranks(case, folder):
         if child:
             ids.append(child)
             continue
-        out = os.open(os.path.join(folder, str(rank)), os.O_CREAT | os.O_WRONLY)
-        os.dup2(out, 1)
-        os.dup2(out, 2)
+        write_into(folder, rank)
         os.environ.update(
             MLX_RANK=str(rank), MLX_HOSTFILE=hosts, MLX_DISTRIBUTED_TIMEOUT=str(TIMEOUT)
         )
@@ -186,13 +192,18 @@ def wait_for(ids, stopped):
     return status, sorted(left)
 
 
+def text_of(folder, rank):
+    """The output of a rank."""
+    with open(os.path.join(folder, str(rank)), errors="replace") as f:
+        return f.read()
+
+
 def judge(case, folder, status, hung):
     """The text of what is wrong with a case; empty: nothing."""
     if hung:
         return f"ranks {hung} did not end"
     for rank in range(case["size"]):
-        with open(os.path.join(folder, str(rank)), errors="replace") as f:
-            text = f.read()
+        text = text_of(folder, rank)
         if "a wrong value" in text or "no error" in text:
             return f"rank {rank}: {text[-300:]}"
         if status[rank] == 0:
@@ -203,17 +214,58 @@ def judge(case, folder, status, hung):
     return ""
 
 
-def main(first, count):
+def run_forked(case, folder):
+    """Run a case on TCP: the text of its problem; None in a rank, after its program."""
+    ids, rank = start_ranks(case, folder)
+    if ids is None:
+        return run_rank(case, rank)
+    status, hung = wait_for(ids, case["rank"] if case["fault"] == "stop" else None)
+    return judge(case, folder, status, hung)
+
+
+def run_launched_rank(case, folder):
+    """The program of a rank that a launcher of MPI has started."""
+    rank = mx.distributed.init(strict=True, backend="mpi").rank()
+    write_into(folder, rank)
+    with open(os.path.join(folder, f"id {rank}"), "w") as f:
+        f.write(str(os.getpid()))
+    run_rank(case, rank)
+
+
+def run_launched(case, folder):
+    """Run a case on MPI: the text of its problem, or an empty one."""
+    program = [__file__, "rank", json.dumps(case), folder]
+    options = ["-n", str(case["size"]), "--backend", "mpi", "--timeout", str(TIMEOUT)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mlx.launch", *options, *program],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        start_new_session=True, text=True,
+    )  # fmt: skip
+    try:
+        said = process.communicate(timeout=PATIENCE)[0]
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        return "the launcher did not end"
+    ids = [int(text_of(folder, f"id {rank}")) for rank in range(case["size"])]
+    if not ended_in_time(ids, 5):
+        return f"processes are left of {ids}: {said[-300:]}"
+    if process.returncode == 0:
+        return f"the launcher ended with status 0: {said[-300:]}"
+    texts = [text_of(folder, rank) for rank in range(case["size"])]
+    bad = [t for t in texts if "a wrong value" in t or "no error" in t]
+    return bad[0][-300:] if bad else ""
+
+
+def main(first, count, engine="ring"):
     """Run cases in turn; the bad ones are printed."""
     faults, bad = {}, 0
     for seed in range(first, first + count):
-        case = make_case(seed)
+        case = make_case(seed, engine)
         folder = tempfile.mkdtemp()  # a rank must not remove it
-        ids, rank = start_ranks(case, folder)
-        if ids is None:
-            return run_rank(case, rank)
-        status, hung = wait_for(ids, case["rank"] if case["fault"] == "stop" else None)
-        problem = judge(case, folder, status, hung)
+        problem = run_launched(case, folder) if engine == "mpi" else run_forked(case, folder)
+        if problem is None:
+            return None
         shutil.rmtree(folder)
         faults[case["fault"]] = faults.get(case["fault"], 0) + 1
         if problem:
@@ -224,4 +276,7 @@ def main(first, count):
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))
+    if sys.argv[1] == "rank":
+        run_launched_rank(json.loads(sys.argv[2]), sys.argv[3])
+    else:
+        main(int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])

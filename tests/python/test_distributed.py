@@ -415,13 +415,17 @@ def test_errors_reach_waiting_code():
 
 def test_late_rank():
     program = """
-import os, time
+import os, threading
 os.environ["MLX_DISTRIBUTED_TIMEOUT"] = "0.3"
 import mlx.core as mx
+over = threading.Event()
 def check():
     if mx.distributed.init().rank() == 1:
-        time.sleep(1.5)
-    mx.distributed.all_sum(mx.ones(2)).sum().item()
+        over.wait(60)
+    try:
+        mx.distributed.all_sum(mx.ones(2)).sum().item()
+    finally:
+        over.set()
 try:
     mx.distributed.simulate(check, 2)
 except mx.CommunicationError as e:

@@ -12,6 +12,7 @@ import pytest
 from ranks import (
     ENDS,
     ENV,
+    LATE,
     ONE_STOPS,
     all_disagreements,
     check_disagreements,
@@ -84,18 +85,20 @@ def test_ending_rank(tmp_path, name):
 
 
 def test_stopped_rank(tmp_path):
-    check_stop(run(tmp_path, ONE_STOPS, 2, "--timeout", "1"))
+    check_stop(run(tmp_path, ONE_STOPS, 2, "--timeout", str(LATE)))
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are looked up in /proc")
 def test_interrupt(tmp_path):
     """A rank that is interrupted in a message tells the others."""
     # A shell lets what it runs in the background ignore interrupts.
     text = """
     import threading
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    from blocked import interrupt_when_blocked
     mx.eval(dist.all_sum(mx.ones(3)))
     if rank == 0:
-        threading.Timer(1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        interrupt_when_blocked()
         try:
             mx.eval(dist.all_sum(mx.ones(3)))
         except KeyboardInterrupt:
@@ -148,6 +151,27 @@ def test_again(tmp_path):
     code, out, err = run(tmp_path, text)
     assert code == 0, err
     assert out.strip() == str((1 << 21) - 1)
+
+
+def test_no_memory_for_a_result(tmp_path):
+    """Nothing has been sent then: the rank is late, and goes on with more memory."""
+    text = """
+    x = mx.ones(1 << 20)
+    mx.eval(x, dist.all_sum(mx.ones(3)))
+    y = dist.all_sum(x)
+    if rank == 1:
+        mx.clear_cache()
+        ceiling = mx.set_memory_ceiling(mx.get_active_memory() + 1000)
+        try:
+            mx.eval(y)
+        except MemoryError:
+            print("no memory")
+        mx.set_memory_ceiling(ceiling)
+    print(mx.array_equal(y, x * 2).item(), dist.status()["failure"])
+    """
+    code, out, err = run(tmp_path, text)
+    assert code == 0, err
+    assert sorted(out.splitlines()) == ["True None", "True None", "no memory"]
 
 
 def test_export(tmp_path):

@@ -1,11 +1,13 @@
 """Processes connected by a library of MPI: skipped where no launcher of MPI is there."""
 
+import pathlib
+import shutil
 import subprocess
 import sys
 
 import distributed_cases
 import pytest
-from ranks import DISAGREEMENTS, ENV, ended_in_time, kill_launcher, run, write
+from ranks import DISAGREEMENTS, ENV, alone, ended_in_time, kill_launcher, run, write
 
 import mlx.core as mx
 from mlx.launch.hosts import Host, LaunchError
@@ -47,7 +49,9 @@ def test_table(tmp_path, size):
     text = """
     import distributed_cases
     wrong, bits = distributed_cases.run_all()
-    print(rank, bits, dist.status()["engine"], *wrong)
+    status = dist.status()
+    assert "MPI" in status["library"], status
+    print(rank, bits, status["engine"], *wrong)
     """
     code, out, err = run_mpi(tmp_path, text, size)
     assert code == 0, err
@@ -111,7 +115,7 @@ def test_ending_rank(tmp_path, ending):
 def test_late_rank(tmp_path):
     text = """
     if rank == 1:
-        time.sleep(3)
+        time.sleep(60)  # MPI ends it
     mx.eval(dist.all_sum(mx.ones(3)))
     """
     code, _, err = run(tmp_path, text, 2, "--backend", "mpi", "--timeout", "1")
@@ -149,6 +153,44 @@ def test_killed_launcher(tmp_path):
     pids = kill_launcher(write(tmp_path, WAITING), "--backend", "mpi")
     assert len(pids) == 3
     assert ended_in_time(pids)
+
+
+FAILING = """
+import mlx.core as mx
+try:
+    mx.distributed.init(strict=True, backend="mpi")
+    mx.eval(mx.distributed.all_sum(mx.ones(3)))
+except mx.ExecutionError as e:
+    print(type(e).__name__, e, flush=True)
+"""
+CANNOT_INIT = "ExecutionError [init] MPI"
+IN_A_MESSAGE = "CommunicationError [distributed] MPI: it was asked to fail"
+# The call that fails or another setting, the error, the status: 41 is MPI_Abort's.
+FAILURES = [
+    *(
+        ({"FAILING_MPI": name}, f"{CANNOT_INIT}_{name}: it was asked to fail (Failing MPI 1.0)", 0)
+        for name in ("Init_thread", "Comm_rank", "Comm_size", "Comm_dup", "Comm_set_errhandler")
+    ),
+    ({"FAILING_MPI_THREADS": "1"}, f"{CANNOT_INIT} without support for threads: Failing MPI", 0),
+    ({"FAILING_MPI": "Irecv"}, IN_A_MESSAGE, 0),
+    ({"FAILING_MPI": "Isend"}, IN_A_MESSAGE, 41),
+    ({"FAILING_MPI": "Test"}, IN_A_MESSAGE, 41),
+    ({"MLX_DISTRIBUTED_TIMEOUT": "0.2"}, "CommunicationError [all_sum] no progress", 41),
+    ({"OLD": "1"}, f"{CANNOT_INIT}: the library has no MPI_Cancel", 0),
+    ({"MLX_MPI_LIBNAME": "/no/such/libmpi.so"}, f"{CANNOT_INIT}: /no/such/libmpi.so", 0),
+]
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="no compiler of C")
+@pytest.mark.parametrize("settings, text, status", FAILURES)
+def test_failing_call(tmp_path, settings, text, status):
+    """Every error of a library of MPI is one of the program; no message is waited for in vain."""
+    library = tmp_path / "libmpi.so"
+    source = pathlib.Path(__file__).with_name("failing_mpi.c")
+    old = ["-DOLD"] if "OLD" in settings else []
+    subprocess.run(["cc", "-shared", "-fPIC", *old, "-o", library, source], check=True)
+    code, out = alone(FAILING, **{"MLX_MPI_LIBNAME": str(library), **settings})
+    assert text in out and code == status, out
 
 
 def test_commands():

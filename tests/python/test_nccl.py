@@ -9,6 +9,7 @@ import pytest
 from processes import EMULATED, SANITIZED
 from ranks import (
     ENDS,
+    LATE,
     ONE_STOPS,
     all_disagreements,
     check_disagreements,
@@ -55,15 +56,19 @@ def run(tmp_path, text, size=2, *options, begin=GROUP, **env):
 
 @pytest.mark.parametrize("size", [2] if REAL else [2, 4])
 def test_table(tmp_path, size):
-    """Every function, dtype and shape, of arrays on the GPU."""
+    """Every function, dtype and shape, of arrays on GPUs; the driver of the host has two."""
+    devices = 1 if REAL else 2
     text = """
     import distributed_cases
     wrong, bits = distributed_cases.run_all()
-    print(rank, dist.status()["engine"], mx.default_device(), *wrong)
+    status = dist.status()
+    assert status["library"].startswith("NCCL 2."), status
+    print(rank, status["engine"], mx.default_device(), *wrong)
     """
-    code, out, err = run(tmp_path, text, size)
+    code, out, err = run(tmp_path, text, size, MLX_HOST_DRIVER_DEVICES=str(devices))
     assert code == 0, out + err
-    assert sorted(out.splitlines()) == [f"{r} nccl Device(gpu, 0)" for r in range(size)]
+    want = [f"{r} nccl Device(gpu, {r % devices})" for r in range(size)]
+    assert sorted(out.splitlines()) == want
 
 
 def test_group(tmp_path):
@@ -112,16 +117,17 @@ def test_overlap_of_groups_and_dtypes(tmp_path):
     assert sorted(out.splitlines()) == [f"{r} {values}" for r in range(2)]
 
 
-# Ports below those that the system gives to connections.
-CONNECT = (
-    "os.environ['NCCL_PORT'] = str(10000 + (int(os.environ['NCCL_PORT']) * 7 + 13) % 20000); "
-    "dist.init(strict=True, backend='nccl')"
-)
+# Each group of a process is made at another port, which rank 0 has found to be free.
+PORTS = """
+    from mlx.launch.hosts import free_ports
+    ports = iter(dist.broadcast(mx.array(free_ports(20)), 0).tolist())
+"""
+CONNECT = "os.environ['NCCL_PORT'] = str(next(ports)); dist.init(strict=True, backend='nccl')"
 
 
 def test_disagreement(tmp_path):
     """An error on every rank, and never a value."""
-    code, out, err = run(tmp_path, all_disagreements(CONNECT), 2)
+    code, out, err = run(tmp_path, PORTS + all_disagreements(CONNECT), 2)
     assert code in (0, 1), err
     check_disagreements(out, err, 2)
 
@@ -132,7 +138,7 @@ def test_ending_rank(tmp_path, name):
 
 
 def test_late_rank(tmp_path):
-    check_stop(run(tmp_path, ONE_STOPS, 2, "--timeout", "1"))
+    check_stop(run(tmp_path, ONE_STOPS, 2, "--timeout", str(LATE)))
 
 
 BROKEN_OFF = """
@@ -156,11 +162,11 @@ def test_broken_off_on_the_device(tmp_path, why):
     """Work that the device has begun, and that does not end."""
     dies = why == "the rank is gone"
     text = BROKEN_OFF.replace("{signal}", "signal.SIGKILL" if dies else "0")
-    options = () if dies else ("--timeout", "1")
+    options = () if dies else ("--timeout", str(LATE))
     code, out, err = run(tmp_path, text, 2, *options, MLX_HOST_NCCL_HANG="2")
     assert (code == 137) if dies else (code in (0, 1)), out + err
     assert "no error" not in out
-    assert ("rank 1" if dies else "no progress for 1 s in all_sum of 1000 float32") in out
+    assert ("rank 1" if dies else f"no progress for {LATE} s in all_sum of 1000 float32") in out
     assert out.count("2000.0") == (1 if dies else 2)
 
 
@@ -180,7 +186,8 @@ def test_failing_call(tmp_path):
     """
     _, out, err = run(tmp_path, text, 2)
     assert "no error" not in out and "NCCL: unhandled system error" in out, out + err
-    assert out.count("[distributed] NCCL: ") == 2, out + err
+    # The other rank may see its communicator fail before the error of this one arrives.
+    assert out.count("NCCL: ") == 2, out + err
 
 
 def test_input_that_cannot_be_computed(tmp_path):

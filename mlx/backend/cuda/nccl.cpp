@@ -260,6 +260,11 @@ class NcclLink final : public DeviceLink {
 class NcclLinks final : public DeviceLinks {
  public:
   std::string missing() override { return nccl().problem; }
+  std::string version() override {
+    int v = 0;
+    check_nccl(nccl().version(&v));
+    return cat("NCCL ", v / 10000, ".", v / 100 % 100, ".", v % 100);
+  }
   bool carries(Collective kind, Dtype dtype) const override {
     switch (kind) {
       case Collective::all_gather:

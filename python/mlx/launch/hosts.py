@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import random
 import socket
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 DEFAULT_PORT = 32323
+LOWEST_PORT = 10_000  # that is chosen; known services have lower ones
 
 
 @dataclass
@@ -87,7 +90,7 @@ def addresses(hosts: list[Host], port: int | None, per_ip: int) -> list[list[str
     local = all(h.local for h in hosts)
     count = sum(len(h.ips) for h in hosts) * per_ip
     if port is None and local:
-        ports = _free_ports(count)
+        ports = free_ports(count)
     else:
         first = DEFAULT_PORT if port is None else port
         if not 0 < first <= 65536 - count:
@@ -106,15 +109,31 @@ def addresses(hosts: list[Host], port: int | None, per_ip: int) -> list[list[str
     return result
 
 
-def _free_ports(count: int) -> list[int]:
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for s in sockets:
-            s.bind(("127.0.0.1", 0))
-        return [s.getsockname()[1] for s in sockets]
-    finally:
-        for s in sockets:
-            s.close()
+def free_ports(count: int) -> list[int]:
+    """Ports of this machine that are free.
+
+    They are below the ports that the system gives to connections, and chosen at random: a port
+    that the system names could be given away again before a rank listens there.
+    """
+    chosen: list[int] = []
+    for port in random.SystemRandom().sample(range(LOWEST_PORT, _first_of_system()), 20_000):
+        if len(chosen) == count:
+            break
+        with contextlib.suppress(OSError), socket.socket() as s:
+            s.bind(("127.0.0.1", port))
+            chosen.append(port)
+    if len(chosen) < count:
+        raise LaunchError(f"{len(chosen)} of {count} ports are free; --starting-port names others")
+    return chosen
+
+
+def _first_of_system() -> int:
+    """The first port that the system gives to connections; Linux tells it."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        text = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text()
+        if (first := int(text.split()[0])) >= LOWEST_PORT + 20_000:
+            return first
+    return 32_768
 
 
 def _check_port(ip: str, port: int) -> None:

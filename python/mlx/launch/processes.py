@@ -19,8 +19,9 @@ from typing import IO
 from .guard import Guard, ending_with_parent
 from .hosts import Host
 
-# Seconds that the others have to end by themselves, and after a signal.
-PATIENCE = 2.0
+# Seconds that the others have to end by themselves and print why, and after a signal.
+PATIENCE = 3.0
+AFTER_SIGNAL = 1.5
 
 
 @dataclass
@@ -161,7 +162,7 @@ class Job:
                 if rank.process.poll() is None:
                     rank.signal(number)
                     rank.signal(signal.SIGCONT)  # a stopped one gets no other
-            if self._wait(lambda: False, PATIENCE):
+            if self._wait(lambda: False, AFTER_SIGNAL):
                 return
 
     @contextlib.contextmanager

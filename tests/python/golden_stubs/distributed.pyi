@@ -323,8 +323,9 @@ def status() -> dict[str, object]:
     Return what the groups of this process did so far.
 
     Returns:
-        A dictionary: `engine` ('ring', 'mpi', 'threads' or 'none'), `rank`, `size`, the number of
-        `messages`, their `bytes`, and `failure`: why the groups do not work any more, or None.
+        A dictionary: `engine` ('ring', 'mpi', 'nccl', 'threads' or 'none'), `rank`, `size`, the
+        number of `messages`, their `bytes`, `failure`: why the groups do not work any more, or
+        None, and `library`: name and version of the MPI or NCCL that is used, or None.
 
     Example:
         >>> mx.distributed.status()["engine"]

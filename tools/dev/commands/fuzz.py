@@ -17,7 +17,7 @@ USAGE = """\
 VERSION = 14  # of Debian's clang
 RUNTIME = f"/usr/lib/llvm-{VERSION}/lib/clang/{VERSION}/lib/linux/libclang_rt.fuzzer-x86_64.a"
 UNTESTED = "readers of files and texts, by fuzzing"
-FORMATS = ("npy", "safetensors", "gguf", "function", "einsum", "signature", "handles")
+FORMATS = ("npy", "safetensors", "gguf", "function", "einsum", "signature", "handles", "ranks")
 FOLDER = Path("build/fuzz")
 
 
