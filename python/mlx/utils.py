@@ -334,9 +334,7 @@ class TreeStructure:
         """
         given = list(leaves)
         if len(given) != self.num_leaves:
-            raise ValueError(
-                f"[TreeStructure] {len(given)} leaves; {self.num_leaves} are accepted"
-            )
+            raise ValueError(f"[TreeStructure] {len(given)} leaves; {self.num_leaves} are accepted")
         following = iter(given)
         return tree_map(lambda _: next(following), self._form)
 

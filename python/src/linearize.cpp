@@ -82,8 +82,7 @@ nb::object with_map(const TreeFunction& f, const Arrays& outputs, nb::object map
 }
 
 void bind_linear_maps(nb::module_& m) {
-  def(m,
-      "vjp_fn(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]",
+  def(m, "vjp_fn(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]",
       [](nb::callable fun, Star given, bool has_aux) {
         TreeFunction f{"vjp_fn", fun, tuple_of_trees(given), has_aux, {}, {}};
         const Arrays primals = flatten(f.primals, f.op);
@@ -168,8 +167,8 @@ void bind_shapes(nb::module_& m) {
       cls, "dtype(self) -> Dtype", [](const ShapeDtype& s) { return s.dtype; },
       "The type of the elements.");
   def_property(
-      cls, "ndim(self) -> int", [](const ShapeDtype& s) { return static_cast<int>(s.shape.size()); },
-      "The number of axes.");
+      cls, "ndim(self) -> int",
+      [](const ShapeDtype& s) { return static_cast<int>(s.shape.size()); }, "The number of axes.");
   def(
       cls, "__eq__(self, other: object) -> bool",
       [](const ShapeDtype& s, nb::handle other) {

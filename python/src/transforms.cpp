@@ -310,7 +310,7 @@ void bind_jacobians(nb::module_& m) {
   def(m,                                                                         \
       #NAME                                                                      \
       "(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, "       \
-      "argnames: str | Sequence[str] = [], has_aux: bool = False) -> "        \
+      "argnames: str | Sequence[str] = [], has_aux: bool = False) -> "           \
       "Callable[P, Any]",                                                        \
       [](nb::callable fun, Argnums& argnums, Argnames& argnames, bool has_aux) { \
         const Selection s = select(#NAME, argnums, argnames);                    \

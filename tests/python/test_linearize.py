@@ -41,7 +41,9 @@ def test_cotangents(times):
         np.testing.assert_allclose(tree["x"], want[0], rtol=1e-6)
         np.testing.assert_allclose(y, want[1], rtol=1e-6)
     assert len(calls) == before  # the map does not call the function
-    np.testing.assert_allclose(pull({"product": None, "parts": [mx.array(1.0)]})[1], pulled(0, 1)[1])
+    np.testing.assert_allclose(
+        pull({"product": None, "parts": [mx.array(1.0)]})[1], pulled(0, 1)[1]
+    )
 
 
 def test_tangents():
@@ -52,7 +54,9 @@ def test_tangents():
     got = push({"x": mx.array(t, mx.float32)}, mx.array(s))
     np.testing.assert_allclose(got["product"], pushed(t, s)[0], rtol=1e-6)
     np.testing.assert_allclose(got["parts"][0], pushed(t, s)[1], rtol=1e-6)
-    np.testing.assert_allclose(push(None, mx.array(1.0))["parts"][0], pushed(np.zeros(2), 1)[1], rtol=1e-6)
+    np.testing.assert_allclose(
+        push(None, mx.array(1.0))["parts"][0], pushed(np.zeros(2), 1)[1], rtol=1e-6
+    )
     assert len(calls) == 1
 
 
@@ -147,7 +151,9 @@ def test_keywords_of_vmap():
     rows, table = mx.arange(3.0), {"k": mx.arange(6.0).reshape(3, 2)}
     got = mx.vmap(lambda a, b=None: a + b["k"].sum())(rows, b=table)
     assert got.tolist() == [1, 6, 11]
-    assert mx.vmap(lambda *, b: b * 2, in_axes=1)(b=table["k"]).tolist() == (table["k"] * 2).tolist()
+    assert (
+        mx.vmap(lambda *, b: b * 2, in_axes=1)(b=table["k"]).tolist() == (table["k"] * 2).tolist()
+    )
     axes = ({"x": 1, "y": None}, [0, None])
     tree = ({"x": mx.ones((2, 3)), "y": mx.ones((4,))}, [mx.arange(3.0), 2.0])
     out = mx.vmap(lambda d, s: d["x"].sum() + d["y"].sum() + s[0] * s[1], in_axes=axes)(*tree)
@@ -171,7 +177,11 @@ ERRORS = {
     "tangents": (lambda: mx.linearize(mx.sin, Y)[1](X), ValueError, r"has shape \(2,\); \(\) is"),
     "leaf": (lambda: mx.vjp_fn(mx.sin, 1.0), ValueError, "trees of arrays are accepted"),
     "pair": (lambda: mx.grad(mx.sum, has_aux=True)(X), ValueError, "has_aux=True that returned"),
-    "pair of vjp_fn": (lambda: mx.vjp_fn(mx.sum, X, has_aux=True), ValueError, "that returned array"),
+    "pair of vjp_fn": (
+        lambda: mx.vjp_fn(mx.sum, X, has_aux=True),
+        ValueError,
+        "that returned array",
+    ),
 }
 
 

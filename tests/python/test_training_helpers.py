@@ -31,7 +31,7 @@ def test_accumulated_gradients():
     step = nn.value_and_grad(model, lambda x, y: loss_of(model, x, y))
     whole = step(X, Y)[1]
     accumulator = optim.GradientAccumulator(4)
-    for turn in range(2):
+    for _ in range(2):
         means = [accumulator.add(step(X[k : k + 2], Y[k : k + 2])[1]) for k in range(0, 8, 2)]
         assert means[:3] == [None] * 3
         for (_, a), (_, b) in zip(tree_flatten(means[3]), tree_flatten(whole), strict=True):

@@ -175,4 +175,3 @@ class LBFGS(Optimizer):
             parameters, value, gradient = trial, new_value, new_gradient
             mx.eval(parameters, self._state)
         return parameters, value
-

@@ -49,7 +49,9 @@ def test_fusion(name):
     bound = 0.1 if "packed" in name else 1e-5
     np.testing.assert_allclose(fused(x), layer(x), rtol=bound, atol=bound)
     if kind is nn.LoRAEmbedding:
-        np.testing.assert_allclose(fused.as_linear(X), layer.as_linear(X), rtol=bound, atol=5 * bound)
+        np.testing.assert_allclose(
+            fused.as_linear(X), layer.as_linear(X), rtol=bound, atol=5 * bound
+        )
 
 
 @pytest.mark.parametrize("bits", [None, 4])
@@ -76,7 +78,11 @@ def test_training(bits):
 def test_chosen_layers():
     model = nn.Sequential(nn.Embedding(5, 64), nn.Linear(64, 2), nn.Tanh())
     nn.add_lora(model, r=2, class_predicate=lambda path, layer: not isinstance(layer, nn.Tanh))
-    assert [type(layer).__name__ for layer in model.layers] == ["LoRAEmbedding", "LoRALinear", "Tanh"]
+    assert [type(layer).__name__ for layer in model.layers] == [
+        "LoRAEmbedding",
+        "LoRALinear",
+        "Tanh",
+    ]
     with pytest.raises(ValueError, match=r"\[add_lora\] layer 'layers.0', a Tanh; linear layers"):
         nn.add_lora(nn.Sequential(nn.Tanh()), class_predicate=lambda path, layer: True)
     with pytest.raises(ValueError, match=r"\[LoRALinear\] r=0; at least 1 is accepted"):

@@ -3,9 +3,8 @@
 tests/peers/layers_vs_torch.py records what is compared with here; it also runs where PyTorch is.
 """
 
-import sys
-
 import math
+import sys
 
 import nn_cases
 import numpy as np
@@ -51,7 +50,19 @@ def test_nothing_else_is_recorded(recorded):
 
 
 #: Layers without state beside their parameters, and without attention: what is below holds for all.
-WORDS = ("Conv", "Pad", "Pool", "fold", "Fold", "Pixel", "Embedding", "RNN", "GRU", "LSTM", "Linear")
+WORDS = (
+    "Conv",
+    "Pad",
+    "Pool",
+    "fold",
+    "Fold",
+    "Pixel",
+    "Embedding",
+    "RNN",
+    "GRU",
+    "LSTM",
+    "Linear",
+)
 ROWS = [row[0] for row in peer_cases.FUNCTIONS]
 ROWS += [row[0] for row in peer_cases.LAYERS if any(word in row[0] for word in WORDS)]
 BOUNDS = {mx.float64: 1e-5, mx.float16: 0.03, mx.bfloat16: 0.2}

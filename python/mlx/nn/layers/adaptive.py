@@ -63,7 +63,7 @@ class _Adaptive(Module):
     _dims: int
     _along: Callable[..., mx.array]
 
-    def __init__(self, output_size: int | None | Sequence[int | None]) -> None:
+    def __init__(self, output_size: int | Sequence[int | None] | None) -> None:
         super().__init__()
         n = self._dims
         sizes = tuple(output_size) if isinstance(output_size, (list, tuple)) else (output_size,) * n

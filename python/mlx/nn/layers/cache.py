@@ -237,9 +237,7 @@ class RotatingKVCache(KVCache):
         if self.offset == 0:
             self.state = []
         elif tokens > 0 and self._keys is not None and self._values is not None:
-            self._keys, self._values = (
-                x[:, :, : self.offset] for x in (self._keys, self._values)
-            )
+            self._keys, self._values = (x[:, :, : self.offset] for x in (self._keys, self._values))
             self._positions = self._positions[: self.offset]
         return tokens
 

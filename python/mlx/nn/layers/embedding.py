@@ -99,9 +99,7 @@ class EmbeddingBag(Module):
         check_sizes(self, 0, num_embeddings=num_embeddings)
         check_sizes(self, dims=dims)
         if mode not in ("sum", "mean", "max"):
-            raise ValueError(
-                f"[EmbeddingBag] mode={mode!r}; 'sum', 'mean' and 'max' are accepted"
-            )
+            raise ValueError(f"[EmbeddingBag] mode={mode!r}; 'sum', 'mean' and 'max' are accepted")
         self.weight = mx.random.normal((num_embeddings, dims))
         self.mode, self.padding_idx = mode, padding_idx
 

@@ -19,9 +19,7 @@ from mlx.utils import tree_map_with_path
 def _unpacked(layer: Module) -> mx.array:
     """The weight of a layer, which may be packed."""
     if isinstance(layer, (QuantizedLinear, QuantizedEmbedding)):
-        return mx.dequantize(
-            layer["weight"], layer["scales"], layer.get("biases"), **layer._format
-        )
+        return mx.dequantize(layer["weight"], layer["scales"], layer.get("biases"), **layer._format)
     return layer["weight"]
 
 

@@ -186,8 +186,7 @@ class RNN(_Recurrent):
     def _extra_repr(self) -> str:
         return (
             f"input_dims={self.Wxh.shape[1]}, hidden_size={self.hidden_size},"
-            f" nonlinearity={self.nonlinearity}, bias={self.bias is not None}"
-            + self._stack_repr()
+            f" nonlinearity={self.nonlinearity}, bias={self.bias is not None}" + self._stack_repr()
         )
 
     def _project(self, x: mx.array) -> mx.array:
@@ -247,8 +246,7 @@ class GRU(_Recurrent):
     def _extra_repr(self) -> str:
         return (
             f"input_dims={self.Wx.shape[1]}, hidden_size={self.hidden_size},"
-            f" bias={self.b is not None}"
-            + self._stack_repr()
+            f" bias={self.b is not None}" + self._stack_repr()
         )
 
     def _project(self, x: mx.array) -> mx.array:
@@ -315,8 +313,7 @@ class LSTM(_Recurrent):
     def _extra_repr(self) -> str:
         return (
             f"input_dims={self.Wx.shape[1]}, hidden_size={self.hidden_size},"
-            f" bias={self.bias is not None}"
-            + self._stack_repr()
+            f" bias={self.bias is not None}" + self._stack_repr()
         )
 
     def _project(self, x: mx.array) -> mx.array:

@@ -86,7 +86,7 @@ def interpolate(
             " are accepted"
         )
     smooth = mode in _LINEAR or mode in _CUBIC
-    if (align_corners or antialias) and not smooth or (align_corners and antialias):
+    if ((align_corners or antialias) and not smooth) or (align_corners and antialias):
         raise ValueError(
             f"[interpolate] align_corners={align_corners} and antialias={antialias} in mode"
             f" {mode!r}; one of both is accepted, in linear and cubic modes"
