@@ -48,7 +48,7 @@ def test_cotangents(times):
 
 def test_tangents():
     calls = []
-    out, push = mx.linearize(lambda *a: calls.append(a) or f(*a), {"x": X}, Y)
+    _, push = mx.linearize(lambda *a: calls.append(a) or f(*a), {"x": X}, Y)
     assert len(calls) == 1
     t, s = np.array([1.0, -2.0]), 0.25
     got = push({"x": mx.array(t, mx.float32)}, mx.array(s))
@@ -119,7 +119,7 @@ def test_second_results():
     np.testing.assert_allclose(second, np.diag([6, 12]))
     assert aux["twice"].tolist() == [2, 4]
     for make in (mx.vjp_fn, mx.linearize):
-        value, linear, aux = make(with_aux, x, has_aux=True)
+        value, _, aux = make(with_aux, x, has_aux=True)
         assert value.item() == 9 and aux["twice"].tolist() == [2, 4]
     compiled = mx.compile(lambda x: mx.grad(lambda x: (mx.sum(x**3), x + 1), has_aux=True)(x))
     assert [a.tolist() for a in compiled(x)] == [[3, 12], [2, 3]]

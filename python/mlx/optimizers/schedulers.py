@@ -261,7 +261,7 @@ def cosine_warm_restarts(
 
 
 class ReduceOnPlateau:
-    """Multiply the learning rate of an optimizer when a metric no longer improves.
+    """Scale the learning rate of an optimizer when a metric no longer improves.
 
     The metric is a number of the program, so :meth:`step` is called outside of compiled functions.
 

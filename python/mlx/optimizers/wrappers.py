@@ -11,7 +11,7 @@ from mlx.utils import tree_flatten, tree_map
 
 
 class GradientAccumulator:
-    """Collect the gradients of several batches and give their mean.
+    """Add up the gradients of several batches and give their mean.
 
     It counts in Python: call :meth:`add` outside of compiled functions.
 
@@ -70,7 +70,7 @@ def _assign(tree: Any, values: Any) -> None:
 
 
 class MixedPrecision(Optimizer):
-    """Train parameters of 16-bit floats with an optimizer that keeps them in float32.
+    """Make steps on parameters of 16-bit floats with an optimizer that keeps them in float32.
 
     Micikevicius et al., "Mixed Precision Training" (2017). The state has a float32 copy of each
     parameter, the master weights, which the optimizer updates; parameters are these, rounded. With

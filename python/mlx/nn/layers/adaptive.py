@@ -85,7 +85,7 @@ class _Adaptive(Module):
 class AdaptiveAvgPool1d(_Adaptive):
     """Take means over windows of ``x (N, L, C)`` so that the output has a given size.
 
-    Window ``i`` of ``m`` along an axis of length ``n`` has the positions from ``floor(i n / m)`` to
+    Window ``i`` of ``m`` along an axis of length ``n`` goes from ``floor(i n / m)`` to
     ``ceil((i + 1) n / m)``.
 
     Args:
@@ -136,7 +136,7 @@ class AdaptiveAvgPool3d(_Adaptive):
 class AdaptiveMaxPool1d(_Adaptive):
     """Take the greatest values over windows of ``x (N, L, C)`` so that the output has a given size.
 
-    Window ``i`` of ``m`` along an axis of length ``n`` has the positions from ``floor(i n / m)`` to
+    Window ``i`` of ``m`` along an axis of length ``n`` goes from ``floor(i n / m)`` to
     ``ceil((i + 1) n / m)``.
 
     Args:

@@ -14,7 +14,7 @@ Mask = mx.array | Literal["causal"] | None
 
 
 class KVCache:
-    """Keep all keys and values of a layer, in buffers that grow.
+    """Hold all keys and values of a layer, in buffers that grow.
 
     Args:
         step: the number of tokens by which the buffers grow.
@@ -126,7 +126,7 @@ class KVCache:
 
 
 class RotatingKVCache(KVCache):
-    """Keep the keys and values of a window of the last tokens, in buffers of a fixed size.
+    """Hold the keys and values of a window of the last tokens, in buffers of a fixed size.
 
     Args:
         max_size: the number of tokens that are kept.
@@ -243,7 +243,7 @@ class RotatingKVCache(KVCache):
 
 
 class QuantizedKVCache(KVCache):
-    """Keep all keys and values packed, in a fraction of the memory.
+    """Hold all keys and values packed, in a fraction of the memory.
 
     Args:
         group_size: the number of elements that share a scale; the size of a head is a multiple.

@@ -220,7 +220,7 @@ def add_lora(
     dropout: float = 0.0,
     class_predicate: Callable[[str, Module], bool] | None = None,
 ) -> None:
-    """Freeze a model and put adapters around its linear layers, in place.
+    """Replace linear layers of a model by adapters around them, and freeze the rest, in place.
 
     Args:
         model: the module below which layers are replaced.

@@ -209,7 +209,7 @@ class ReflectionPad3d(_Pad):
 
 
 class ReplicationPad1d(_Pad):
-    """Repeat the outermost element around ``x (N, L, C)``.
+    """Add the outermost element, repeated, around ``x (N, L, C)``.
 
     Args:
         padding: one width for both ends, or a pair ``((before, after),)``.
@@ -223,7 +223,7 @@ class ReplicationPad1d(_Pad):
 
 
 class ReplicationPad2d(_Pad):
-    """Repeat the outermost element around ``x (N, H, W, C)``.
+    """Add the outermost element, repeated, around ``x (N, H, W, C)``.
 
     Args:
         padding: one width for all ends, a width for each axis, or a pair (before, after) for
@@ -238,7 +238,7 @@ class ReplicationPad2d(_Pad):
 
 
 class ReplicationPad3d(_Pad):
-    """Repeat the outermost element around ``x (N, D, H, W, C)``.
+    """Add the outermost element, repeated, around ``x (N, D, H, W, C)``.
 
     Args:
         padding: one width for all ends, a width for each axis, or a pair (before, after) for

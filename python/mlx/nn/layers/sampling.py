@@ -162,7 +162,7 @@ def grid_sample(
     padding_mode: Literal["zeros", "border", "reflection"] = "zeros",
     align_corners: bool = False,
 ) -> mx.array:
-    """Sample images or volumes at positions of a grid, as PyTorch's function of the same name.
+    """Take samples of images or volumes at positions of a grid, as PyTorch's ``grid_sample``.
 
     Jaderberg et al., "Spatial Transformer Networks" (2015).
 
