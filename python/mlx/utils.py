@@ -303,7 +303,7 @@ def tree_leaves(tree: Any, is_leaf: Callable[..., Any] | None = None) -> list[An
 
 
 class TreeStructure:
-    """The containers of a tree without its leaves: the result of :func:`tree_structure`.
+    """Hold the containers of a tree without its leaves: the result of :func:`tree_structure`.
 
     Structures are equal where containers, keys and their order are.
 

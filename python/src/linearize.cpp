@@ -179,7 +179,8 @@ void bind_shapes(nb::module_& m) {
       cls, "__hash__(self) -> int",
       [](const ShapeDtype& s) {
         nb::object shape = nb::steal(to_python(s.shape));
-        return nb::hash(nb::make_tuple(shape, dtype_name(s.dtype)));
+        const std::string text = cat(text_of(shape), " ", dtype_name(s.dtype));
+        return static_cast<int64_t>(std::hash<std::string>{}(text));
       },
       "The hash of the shape and the dtype.");
   def(

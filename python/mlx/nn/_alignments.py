@@ -11,7 +11,7 @@ LEAST = -1e30
 def alignments(
     log_probs: mx.array, targets: mx.array, taken: mx.array, lengths: mx.array, blank: int
 ) -> mx.array:
-    """Negative logarithms of the sums over the alignments, step by step in a scan."""
+    """Return negative logarithms of the sums over the alignments, by a scan."""
     batch, steps, _ = log_probs.shape
     states = 2 * targets.shape[1] + 1
     # Labels with a blank before, between and after them; padding is read as any class.

@@ -550,7 +550,7 @@ def ctc_loss(
 
     >>> even = mx.log(mx.full((1, 4, 3), 1 / 3))
     >>> nn.losses.ctc_loss(even, mx.array([[1, 2]]), reduction="none")
-    array([1.68640], dtype=float32)
+    array([1.6864], dtype=float32)
     """
     if log_probs.ndim != 3 or targets.ndim != 2 or targets.shape[0] != log_probs.shape[0]:
         raise ValueError(

@@ -65,7 +65,7 @@ class NAdam(_Moments):
         momentum_decay: how fast the momentum approaches ``beta1``.
 
     >>> optim.NAdam(0.1).apply_gradients({"w": mx.array(1.0)}, {"w": mx.array(0.0)})
-    {'w': array(-0.0923942, dtype=float32)}
+    {'w': array(-0.105645, dtype=float32)}
     """
 
     def __init__(

@@ -151,7 +151,7 @@ class AdaptiveMaxPool1d(_Adaptive):
 
 
 class AdaptiveMaxPool2d(_Adaptive):
-    """Take the greatest values over windows of ``x (N, H, W, C)`` so that the output has a given size.
+    """Take the greatest values over windows of ``x (N, H, W, C)``, to a given size.
 
     Windows are those of :class:`AdaptiveMaxPool1d`, axis by axis.
 
@@ -168,7 +168,7 @@ class AdaptiveMaxPool2d(_Adaptive):
 
 
 class AdaptiveMaxPool3d(_Adaptive):
-    """Take the greatest values over windows of ``x (N, D, H, W, C)`` so that the output has a given size.
+    """Take the greatest values over windows of ``x (N, D, H, W, C)``, to a given size.
 
     Windows are those of :class:`AdaptiveMaxPool1d`, axis by axis.
 

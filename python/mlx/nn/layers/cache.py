@@ -248,6 +248,7 @@ class QuantizedKVCache(KVCache):
     Args:
         group_size: the number of elements that share a scale; the size of a head is a multiple.
         bits: the bits of an element.
+        step: the number of tokens by which the buffers grow.
 
     >>> cache = nn.QuantizedKVCache(group_size=32, bits=8)
     >>> x = mx.random.normal((1, 2, 5, 64))

@@ -46,8 +46,8 @@ class LoRALinear(Module):
         bias: whether the linear layer has a bias.
 
     >>> layer = nn.LoRALinear.from_base(nn.Linear(64, 32), r=4)
-    >>> sorted(layer.trainable_parameters()), layer(mx.ones((2, 64))).shape
-    (['lora_a', 'lora_b'], (2, 32))
+    >>> layer(mx.ones((2, 64))).shape
+    (2, 32)
     """
 
     def __init__(
@@ -135,8 +135,8 @@ class LoRAEmbedding(Module):
         scale: the factor of the adapter.
 
     >>> layer = nn.LoRAEmbedding.from_base(nn.Embedding(10, 4), r=2)
-    >>> sorted(layer.trainable_parameters()), layer(mx.array([1, 2])).shape
-    (['lora_a', 'lora_b'], (2, 4))
+    >>> layer(mx.array([1, 2])).shape
+    (2, 4)
     """
 
     def __init__(
