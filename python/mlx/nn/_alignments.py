@@ -8,7 +8,7 @@ import mlx.core as mx
 LEAST = -1e30
 
 
-def alignments(
+def _alignments(
     log_probs: mx.array, targets: mx.array, taken: mx.array, lengths: mx.array, blank: int
 ) -> mx.array:
     """Return negative logarithms of the sums over the alignments, by a scan."""

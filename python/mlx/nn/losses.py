@@ -10,7 +10,7 @@ import math
 from typing import Literal, get_args
 
 import mlx.core as mx
-from mlx.nn._alignments import LEAST, alignments
+from mlx.nn._alignments import LEAST, _alignments
 from mlx.nn.layers.activations import _less_maximum
 
 Reduction = Literal["none", "mean", "sum"]
@@ -563,7 +563,7 @@ def ctc_loss(
     count = targets.shape[1]
     taken = mx.full((batch,), steps) if input_lengths is None else input_lengths
     lengths = mx.full((batch,), count) if target_lengths is None else target_lengths
-    nll = alignments(log_probs, targets, taken, lengths, blank)
+    nll = _alignments(log_probs, targets, taken, lengths, blank)
     impossible = nll > -0.5 * LEAST
     other = 0.0 if zero_infinity else math.inf
     loss = mx.where(impossible, mx.array(other, nll.dtype), nll).astype(log_probs.dtype)

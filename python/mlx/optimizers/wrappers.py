@@ -88,7 +88,7 @@ class MixedPrecision(Optimizer):
         ValueError: a setting is not accepted.
 
     >>> model = nn.Linear(2, 1)
-    >>> model.set_dtype(mx.float16)
+    >>> _ = model.set_dtype(mx.float16)
     >>> optimizer = optim.MixedPrecision(optim.Adam(1e-3), loss_scale="dynamic")
     >>> def loss(x):
     ...     return optimizer.scale_loss(model(x).astype(mx.float32).mean())
