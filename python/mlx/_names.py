@@ -15,7 +15,6 @@ KEYWORDS = {
     "device": "stream",
     "dim": "axis",
     "dims": "axis",
-    "has_aux": "mx.value_and_grad: values after the first one are returned beside it",
     "inplace": "x = f(x)",
     "keepdim": "keepdims",
     "out": "y = f(x)",
@@ -93,10 +92,23 @@ JAX = {
     "custom_vjp": "mx.custom_function",
     "device_get": "numpy.array(x)",
     "devices": "mx.Device",
-    "eval_shape": "f(x).shape: nothing is computed until it is read",
     "psum": "mx.distributed.all_sum",
     "tree": "mlx.utils.tree_map and its like",
     "tree_map": "mlx.utils.tree_map",
+    "tree_flatten": "mlx.utils.tree_leaves and mlx.utils.tree_structure",
+    "tree_leaves": "mlx.utils.tree_leaves",
+    "tree_structure": "mlx.utils.tree_structure",
+    "config": "mx.debug_nans, mx.set_matmul_precision, and arguments dtype",
+    "debug": "print, after mx.disable_compile()",
+    "pmean": "mx.distributed.all_sum(x) / group.size()",
+    "pure_callback": "a call between compiled functions",
+    "named_call": "mx.debug_lines, which shows lines of the program",
+    "closure_convert": "the function: arrays that it captures are followed",
+    "custom_linear_solve": "mx.custom_function around the solver",
+    "ensure_compile_time_eval": "mx.eval(x), outside of the compiled function",
+    "scatter_add": "x.at[indices].add(values)",
+    "approx_max_k": "mx.top_k",
+    "rng_uniform": "mx.random.uniform",
 }
 #: Functions of the random modules of NumPy, PyTorch and JAX that mlx.core.random has otherwise.
 RANDOM = {
@@ -201,6 +213,11 @@ MODULE = {
 #: Names of torch.optim that mlx.optimizers has otherwise, and attributes of its optimizers.
 OPTIMIZERS = {
     "lr_scheduler": "a function of the step as learning rate, such as optim.cosine_decay",
+    "CosineAnnealingLR": "optim.cosine_decay",
+    "CosineAnnealingWarmRestarts": "optim.cosine_warm_restarts",
+    "OneCycleLR": "optim.one_cycle",
+    "ReduceLROnPlateau": "optim.ReduceOnPlateau",
+    "StepLR": "optim.step_decay",
     "Adadelta": "optim.AdaDelta",
 }
 OPTIMIZER = {
@@ -215,6 +232,8 @@ LAYERS = {
     "BatchNorm1d": "nn.BatchNorm",
     "BatchNorm2d": "nn.BatchNorm",
     "BatchNorm3d": "nn.BatchNorm",
+    "CTCLoss": "nn.losses.ctc_loss",
+    "ChannelShuffle": "x.reshape(..., groups, -1).swapaxes(-1, -2).reshape(x.shape)",
     "CosineEmbeddingLoss": "nn.losses.cosine_similarity_loss",
     "CrossEntropyLoss": "nn.losses.cross_entropy",
     "GaussianNLLLoss": "nn.losses.gaussian_nll_loss",
@@ -231,10 +250,16 @@ LAYERS = {
     "NLLLoss": "nn.losses.nll_loss",
     "Parameter": "an mx.array that is an attribute",
     "ParameterList": "a list of arrays that is an attribute",
+    "PoissonNLLLoss": "nn.losses.poisson_nll_loss",
     "SmoothL1Loss": "nn.losses.smooth_l1_loss",
+    "SoftMarginLoss": "nn.losses.soft_margin_loss",
     "TripletMarginLoss": "nn.losses.triplet_loss",
     "functional": "mlx.nn itself",
     "Unflatten": "mx.unflatten",
+    "UpsamplingBilinear2d": "nn.Upsample(..., mode='linear', align_corners=True)",
+    "UpsamplingNearest2d": "nn.Upsample",
+    "dot_product_attention": "mx.fast.scaled_dot_product_attention",
+    "identity": "nn.Identity()",
 }
 
 

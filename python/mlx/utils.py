@@ -284,3 +284,88 @@ def tree_merge(tree_a: Any, tree_b: Any, merge_fn: Callable[..., Any] | None = N
     raise ValueError(
         "Trees contain elements at the same locations but no merge function was provided"
     )
+
+
+def tree_leaves(tree: Any, is_leaf: Callable[..., Any] | None = None) -> list[Any]:
+    """List the leaves of a tree, in order.
+
+    Args:
+        tree: the tree.
+        is_leaf: ``is_leaf(subtree)`` may declare a container to be a leaf.
+
+    Returns:
+        The leaves, without the paths that :func:`tree_flatten` adds.
+
+    >>> tree_leaves({"x": [1, {"y": 2}]})
+    [1, 2]
+    """
+    return [leaf for _, leaf in _leaves("", tree, is_leaf)]
+
+
+class TreeStructure:
+    """Hold the containers of a tree without its leaves: the result of :func:`tree_structure`.
+
+    Structures are equal where containers, keys and their order are.
+
+    Args:
+        tree: the tree.
+        is_leaf: ``is_leaf(subtree)`` may declare a container to be a leaf.
+
+    >>> structure = tree_structure({"x": [1, 2]})
+    >>> structure, structure.num_leaves
+    ({'x': [*, *]}, 2)
+    """
+
+    def __init__(self, tree: Any, is_leaf: Callable[..., Any] | None = None) -> None:
+        self._form = tree_map(lambda leaf: ..., tree, is_leaf=is_leaf)
+        self.num_leaves = len(tree_leaves(self._form))
+
+    def unflatten(self, leaves: Iterable[Any]) -> Any:
+        """Return the tree of this structure with other leaves.
+
+        Args:
+            leaves: as many leaves as the structure has.
+
+        Raises:
+            ValueError: there are more or fewer.
+
+        >>> tree_structure({"x": [1, 2]}).unflatten([3, 4])
+        {'x': [3, 4]}
+        """
+        given = list(leaves)
+        if len(given) != self.num_leaves:
+            raise ValueError(f"[TreeStructure] {len(given)} leaves; {self.num_leaves} are accepted")
+        following = iter(given)
+        return tree_map(lambda _: next(following), self._form)
+
+    def _key(self, form: Any) -> Any:
+        if form is ...:
+            return None
+        kind = type(form)
+        return kind, tuple((key, self._key(sub)) for key, sub in _items(form))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TreeStructure) and self._key(self._form) == other._key(other._form)
+
+    def __hash__(self) -> int:
+        return hash(self._key(self._form))
+
+    def __repr__(self) -> str:
+        return repr(self._form).replace("Ellipsis", "*")
+
+
+def tree_structure(tree: Any, is_leaf: Callable[..., Any] | None = None) -> TreeStructure:
+    """Return the containers of a tree without its leaves.
+
+    Args:
+        tree: the tree.
+        is_leaf: ``is_leaf(subtree)`` may declare a container to be a leaf.
+
+    Returns:
+        An object that compares by containers, keys and order, and has ``num_leaves`` and
+        ``unflatten(leaves)``.
+
+    >>> tree_structure({"x": 1, "y": (2, 3)}) == tree_structure({"x": 4, "y": (5, 6)})
+    True
+    """
+    return TreeStructure(tree, is_leaf)

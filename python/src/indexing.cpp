@@ -3,6 +3,7 @@
 
 #include "convert.h"
 #include "function.h"
+#include "transformed.h"
 
 namespace mlx::python {
 
@@ -124,6 +125,15 @@ void bind_at(nb::module_& m, nb::handle array_class) {
         return index_read(checked(at.target.ptr()), *at.items);
       },
       "The elements at the positions, as `a[indices]`.");
+  def(
+      cls, "apply(self, fn: Callable[[array], array]) -> array",
+      [](const ArrayAt& at, nb::callable fn) {
+        if (!at.items) throw ValueError("[at] no indices were given; a.at[indices] is accepted");
+        const nb::object elements =
+            nb::steal(wrap(index_read(checked(at.target.ptr()), *at.items)));
+        return at.update(call_python(fn, {elements}), UpdateKind::set);
+      },
+      "The array with the elements at the positions replaced by `fn` of them.");
   def_property(
       array_class, "at(self) -> ArrayAt",
       [](ArrayObject self) -> nb::object {

@@ -35,6 +35,7 @@
   M(bind_random)           \
   M(bind_memory)           \
   M(bind_transforms)       \
+  M(bind_linearize)        \
   M(bind_compile)          \
   M(bind_profile)          \
   M(bind_vmap)             \

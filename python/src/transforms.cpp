@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "convert.h"
+#include "linearize.h"
 #include "mlx/transforms/jacobian.h"
 #include "module.h"
 #include "substitution.h"
@@ -58,12 +59,12 @@ Selection select(const char* op, const std::optional<std::variant<int, std::vect
 }
 
 /// The call that makes the transformed function again.
-nb::tuple recipe(const char* op, const Selection& s) {
+nb::tuple recipe(const char* op, const Selection& s, bool has_aux) {
   nb::list positions, names;
   for (int i : s.positions) positions.append(i);
   for (const std::string& name : s.names) names.append(name);
   nb::object argnums = s.positions.empty() ? nb::none() : nb::object(positions);
-  return nb::make_tuple(op, argnums, names);
+  return nb::make_tuple(op, argnums, names, has_aux);
 }
 
 /// The trees that are differentiated, and their positions among the arguments.
@@ -149,11 +150,15 @@ struct Arguments {
   }
 };
 
-/// Throws unless the result can be differentiated: an array, or with `aux` a tuple that starts with
-/// one.
-void check_result(const char* op, nb::handle result, bool aux) {
+/// The values that a function returns beside the one that is differentiated: none, further items of
+/// a tuple, or the second item of a pair.
+enum class Aux : uint8_t { none, tuple, pair };
+
+/// Throws unless the result can be differentiated: an array, or a tuple that starts with one.
+void check_result(const char* op, nb::handle result, Aux aux) {
   nb::handle loss = result;
-  if (aux && PyTuple_Check(result.ptr())) {
+  if (aux == Aux::pair) loss = pair_with_aux(op, result).first;
+  if (aux == Aux::tuple && PyTuple_Check(result.ptr())) {
     if (PyTuple_GET_SIZE(result.ptr()) == 0)
       fail<ValueError>(op,
                        "the function returned an empty tuple; the first value must be a scalar "
@@ -162,7 +167,7 @@ void check_result(const char* op, nb::handle result, bool aux) {
   }
   if (!is_array(loss.ptr()))
     fail<ValueError>(op, "the function returned ", class_name(result), "; a scalar array",
-                     aux ? ", or a tuple that starts with one," : "", " is accepted");
+                     aux == Aux::tuple ? ", or a tuple that starts with one," : "", " is accepted");
 }
 
 /// The tree of `result` with its arrays replaced.
@@ -172,7 +177,7 @@ nb::object with_values(nb::handle result, const Arrays& values) {
 
 std::pair<nb::object, nb::object> run_value_and_grad(const char* op, const Selection& selection,
                                                      nb::handle fun, Star args, nb::dict kwargs,
-                                                     bool aux) {
+                                                     Aux aux) {
   Arguments arguments(op, selection, args, std::move(kwargs));
   nb::object result;
   auto flat = [&](const Arrays& inputs) {
@@ -193,31 +198,39 @@ std::pair<nb::object, nb::object> run_value_and_grad(const char* op, const Selec
 using MakeJacobians = core::Jacobians (*)(const core::Function&, const Arrays&);
 
 /// The result of the function with each array replaced by its Jacobians, which have the form of
-/// gradients.
+/// gradients. Where the function returns a pair with `aux`, a pair of this and the second item.
 nb::object run_jacobian(const char* op, MakeJacobians make, const Selection& selection,
-                        nb::handle fun, Star args, nb::dict kwargs) {
+                        nb::handle fun, Star args, nb::dict kwargs, bool has_aux) {
   Arguments arguments(op, selection, args, std::move(kwargs));
-  nb::object result;
+  nb::object result, aux;
   auto flat = [&](const Arrays& inputs) {
     Arrays outputs;
     arguments.call(fun, inputs, [&](const nb::object& returned) {
       result = returned;
+      if (has_aux) {
+        auto [main, beside] = pair_with_aux(op, returned);
+        result = main;
+        // The first call is the one with the arguments themselves.
+        if (!aux.is_valid()) aux = copied(beside);
+      }
       outputs = flatten(result, op);
     });
     return outputs;
   };
   const core::Jacobians found = make(core::Function(flat), arguments.primals);
   auto matrices = found.matrices.begin();
-  return map_tree(result, [&](nb::handle) { return arguments.gradients(*matrices++); });
+  nb::object jacobians =
+      map_tree(result, [&](nb::handle) { return arguments.gradients(*matrices++); });
+  return has_aux ? nb::make_tuple(jacobians, aux) : jacobians;
 }
 
 /// The function that calls run_jacobian for `fun`.
-nb::object jacobian_function(const char* op, MakeJacobians make, nb::handle fun,
-                             const Selection& s) {
+nb::object jacobian_function(const char* op, MakeJacobians make, nb::handle fun, const Selection& s,
+                             bool has_aux) {
   auto call = [=](nb::handle f, Star args, nb::dict kwargs) {
-    return run_jacobian(op, make, s, f, args, std::move(kwargs));
+    return run_jacobian(op, make, s, f, args, std::move(kwargs), has_aux);
   };
-  return make_transformed(fun, call, recipe(op, s));
+  return make_transformed(fun, call, recipe(op, s, has_aux));
 }
 
 /// The arrays that a differentiated function returned: one array or a sequence of arrays.
@@ -254,25 +267,29 @@ using Argnames = std::variant<std::string, std::vector<std::string>>;
 void bind_derivatives(nb::module_& m) {
   def(m,
       "value_and_grad(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, "
-      "argnames: str | Sequence[str] = []) -> Callable[P, tuple[R, Any]]",
-      [](nb::callable fun, Argnums& argnums, Argnames& argnames) {
+      "argnames: str | Sequence[str] = [], has_aux: bool = False) -> "
+      "Callable[P, tuple[R, Any]]",
+      [](nb::callable fun, Argnums& argnums, Argnames& argnames, bool has_aux) {
         Selection s = select("value_and_grad", argnums, argnames);
-        auto call = [s](nb::handle f, Star args, nb::dict kwargs) -> nb::object {
+        const Aux aux = has_aux ? Aux::pair : Aux::tuple;
+        auto call = [=](nb::handle f, Star args, nb::dict kwargs) -> nb::object {
           auto [value, grad] =
-              run_value_and_grad("value_and_grad", s, f, args, std::move(kwargs), true);
+              run_value_and_grad("value_and_grad", s, f, args, std::move(kwargs), aux);
           return nb::make_tuple(value, grad);
         };
-        return make_transformed(fun, call, recipe("value_and_grad", s));
+        return make_transformed(fun, call, recipe("value_and_grad", s, has_aux));
       });
   def(m,
       "grad(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, "
-      "argnames: str | Sequence[str] = []) -> Callable[P, Any]",
-      [](nb::callable fun, Argnums& argnums, Argnames& argnames) {
+      "argnames: str | Sequence[str] = [], has_aux: bool = False) -> Callable[P, Any]",
+      [](nb::callable fun, Argnums& argnums, Argnames& argnames, bool has_aux) {
         Selection s = select("grad", argnums, argnames);
-        auto call = [s](nb::handle f, Star args, nb::dict kwargs) {
-          return run_value_and_grad("grad", s, f, args, std::move(kwargs), false).second;
+        const Aux aux = has_aux ? Aux::pair : Aux::none;
+        auto call = [=](nb::handle f, Star args, nb::dict kwargs) -> nb::object {
+          auto [value, grad] = run_value_and_grad("grad", s, f, args, std::move(kwargs), aux);
+          return has_aux ? nb::make_tuple(grad, nb::object(value[1])) : grad;
         };
-        return make_transformed(fun, call, recipe("grad", s));
+        return make_transformed(fun, call, recipe("grad", s, has_aux));
       });
   def(m,
       "vjp(fun: Callable[..., Any], primals: Sequence[array], cotangents: Sequence[array]) -> "
@@ -289,90 +306,28 @@ void bind_derivatives(nb::module_& m) {
 }
 
 void bind_jacobians(nb::module_& m) {
-#define MLX_JACOBIAN(NAME, ...)                                            \
-  def(m,                                                                   \
-      #NAME                                                                \
-      "(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, " \
-      "argnames: str | Sequence[str] = []) -> Callable[P, Any]",           \
-      [](nb::callable fun, Argnums& argnums, Argnames& argnames) {         \
-        const Selection s = select(#NAME, argnums, argnames);              \
-        return __VA_ARGS__;                                                \
+#define MLX_JACOBIAN(NAME, ...)                                                  \
+  def(m,                                                                         \
+      #NAME                                                                      \
+      "(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, "       \
+      "argnames: str | Sequence[str] = [], has_aux: bool = False) -> "           \
+      "Callable[P, Any]",                                                        \
+      [](nb::callable fun, Argnums& argnums, Argnames& argnames, bool has_aux) { \
+        const Selection s = select(#NAME, argnums, argnames);                    \
+        return __VA_ARGS__;                                                      \
       });
-  MLX_JACOBIAN(jacfwd, jacobian_function("jacfwd", core::jacfwd, fun, s))
-  MLX_JACOBIAN(jacrev, jacobian_function("jacrev", core::jacrev, fun, s))
+  MLX_JACOBIAN(jacfwd, jacobian_function("jacfwd", core::jacfwd, fun, s, has_aux))
+  MLX_JACOBIAN(jacrev, jacobian_function("jacrev", core::jacrev, fun, s, has_aux))
   MLX_JACOBIAN(hessian, make_transformed(
                             fun,
-                            [s](nb::handle f, Star args, nb::dict kwargs) {
+                            [s, has_aux](nb::handle f, Star args, nb::dict kwargs) {
                               const nb::object inner =
-                                  jacobian_function("jacrev", core::jacrev, f, s);
+                                  jacobian_function("jacrev", core::jacrev, f, s, has_aux);
                               return run_jacobian("hessian", core::jacfwd, s, inner, args,
-                                                  std::move(kwargs));
+                                                  std::move(kwargs), has_aux);
                             },
-                            recipe("hessian", s)))
+                            recipe("hessian", s, has_aux)))
 #undef MLX_JACOBIAN
-}
-
-/// Arrays as the positional arguments of the derivative functions that a call returns.
-Arrays given_arrays(const char* op, const nb::args& args, size_t n) {
-  Arrays out;
-  for (nb::handle a : args) out.push_back(to_array(a.ptr()));
-  if (out.size() != n) fail<ValueError>(op, out.size(), " arrays; ", n, " are accepted");
-  return out;
-}
-/// One array as itself, several as a tuple.
-nb::object one_or_several(const Arrays& arrays) {
-  return arrays.size() == 1 ? nb::steal(wrap(arrays[0])) : tuple_of(arrays);
-}
-
-/// Derivatives at a point as functions of tangents and cotangents.
-void bind_linear_maps(nb::module_& m) {
-  def(m, "vjp_fn(fun: Callable[..., Any], *primals: array) -> tuple[Any, Callable[..., Any]]",
-      [](nb::callable fun, Star given) {
-        const Arrays primals = arrays_of(given, "vjp_fn");
-        const Arrays outputs = flat_function("vjp_fn", fun)(primals);
-        const size_t n = outputs.size();
-        nb::object pull = nb::cpp_function([=](const nb::args& args) {
-          const Arrays cotangents = given_arrays("vjp_fn", args, n);
-          return one_or_several(
-              core::vjp(flat_function("vjp_fn", fun), primals, cotangents).second);
-        });
-        return nb::make_tuple(one_or_several(outputs), pull);
-      });
-  def(m, "linearize(fun: Callable[..., Any], *primals: array) -> tuple[Any, Callable[..., Any]]",
-      [](nb::callable fun, Star given) {
-        const Arrays primals = arrays_of(given, "linearize");
-        const Arrays outputs = flat_function("linearize", fun)(primals);
-        nb::object push = nb::cpp_function([=](const nb::args& args) {
-          const Arrays tangents = given_arrays("linearize", args, primals.size());
-          return one_or_several(
-              core::jvp(flat_function("linearize", fun), primals, tangents).second);
-        });
-        return nb::make_tuple(one_or_several(outputs), push);
-      });
-  def(m, "linear_transpose(fun: Callable[..., Any], *primals: array) -> Callable[..., Any]",
-      [](nb::callable fun, Star given) {
-        Arrays zeros;
-        for (const array& a : arrays_of(given, "linear_transpose"))
-          zeros.push_back(core::zeros_like(a));
-        return nb::object(nb::cpp_function([=](const nb::args& args) {
-          Arrays cotangents;
-          for (nb::handle a : args) cotangents.push_back(to_array(a.ptr()));
-          return one_or_several(
-              core::vjp(flat_function("linear_transpose", fun), zeros, cotangents).second);
-        }));
-      });
-  def(m,
-      "hvp(fun: Callable[..., Any], primals: Sequence[array], tangents: Sequence[array]) -> "
-      "tuple[list[array], list[array]]",
-      [](nb::callable fun, Arrays& primals, Arrays& tangents) {
-        // The derivative of the gradient along the tangents.
-        const auto gradient = [&](const Arrays& at) {
-          std::vector<int> argnums(at.size());
-          for (size_t i = 0; i < argnums.size(); ++i) argnums[i] = static_cast<int>(i);
-          return core::value_and_grad(flat_function("hvp", fun), argnums)(at).second;
-        };
-        return core::jvp(gradient, primals, tangents);
-      });
 }
 
 /// Functions of NumPy that call a function.
@@ -437,7 +392,6 @@ void bind_transforms(nb::module_& m) {
   bind_evaluation(m);
   bind_derivatives(m);
   bind_jacobians(m);
-  bind_linear_maps(m);
   bind_callers(m);
 }
 

@@ -60,18 +60,20 @@ core::MappedAxes input_axes(nb::handle in_axes, nb::handle args) {
 
 nb::object call_vectorized(nb::handle fun, nb::handle in_axes, nb::handle out_axes, Star given,
                            nb::handle keywords) {
-  if (nb::len(keywords) > 0)
-    fail<TypeError>("vmap", nb::len(keywords), " keyword arguments; positional ones are accepted");
   nb::list list;
   for (nb::handle a : given.items) list.append(a);
   nb::tuple args(list);
   Arrays inputs;
-  core::MappedAxes axes = input_axes(in_axes, args);
-  collect_arrays(args, inputs);
+  core::MappedAxes axes;
+  if (nb::len(args) > 0 || nb::len(keywords) == 0) axes = input_axes(in_axes, args);
+  // As in JAX, arrays in keyword arguments are mapped over their first axis.
+  match_axes("a keyword argument", nb::int_(0), keywords, axes);
+  const nb::object both = nb::make_tuple(args, keywords);
+  collect_arrays(both, inputs);
   nb::object result;
   auto flat = [&](const Arrays& arrays) {
-    nb::object fresh = unflatten(args, arrays);
-    result = call_object(fun, fresh);
+    nb::object fresh = unflatten(both, arrays);
+    result = call_object(fun, nb::object(fresh[0]), nb::object(fresh[1]));
     return flatten(result, "vmap");
   };
   Arrays outputs = core::vmap_call(flat, inputs, axes, [&](size_t) {

@@ -118,6 +118,77 @@ def state(p, prefix, names):
     return {theirs: p[prefix + ours] for theirs, ours in names.items() if prefix + ours in p}
 
 
+def sampled(x, y, reach=1.3, **options):
+    options.setdefault("align_corners", False)
+    return last(F.grid_sample(first(x), torch.tanh(y) * reach, **options))
+
+
+def ctc(x, targets, steps=None, lengths=None, **options):
+    log_probs, targets = F.log_softmax(x, -1).transpose(0, 1), torch.tensor(targets)
+    steps = torch.tensor(steps or [len(log_probs)] * len(targets))
+    lengths = torch.tensor(lengths or [targets.shape[1]] * len(targets))
+    return F.ctc_loss(log_probs, targets, steps, lengths, **options)
+
+
+def rnn_state(kind, p, prefix):
+    """The weights of one direction of one layer of ours by torch's names, without suffixes."""
+    names = {"RNN": ("Wxh", "Whh", "bias"), "GRU": ("Wx", "Wh", "b"), "LSTM": ("Wx", "Wh", "bias")}
+    of_x, of_h, bias = (prefix + name for name in names[kind])
+    result = {"weight_ih": p[of_x], "weight_hh": p[of_h]}
+    if bias in p:
+        rest = torch.zeros_like(p[bias])
+        if kind == "GRU":
+            rest = torch.cat([rest[: 2 * len(rest) // 3], p[prefix + "bhn"]])
+        result.update(bias_ih=p[bias], bias_hh=rest)
+    return result
+
+
+def stacked(kind, p, layers, both, x, *states):
+    """Outputs of several layers of torch; an LSTM's cells are those of our last layer."""
+    inputs = x if x.ndim == 3 else x[None]
+    parameters = {}
+    for layer in range(layers):
+        for suffix, extra in (("", ""), ("_reverse", "backward.")) if both else (("", ""),):
+            prefix = ("" if layer == 0 else f"deeper.{layer - 1}.") + extra
+            for name, value in rnn_state(kind, p, prefix).items():
+                parameters[f"{name}_l{layer}{suffix}"] = value
+    hidden = p["Whh" if kind == "RNN" else "Wh"].shape[-1]
+    module = getattr(torch.nn, kind)(
+        x.shape[-1], hidden, layers, bias="bias_ih_l0" in parameters, batch_first=True,
+        bidirectional=both, dtype=torch.float64,
+    )  # fmt: skip
+    given = [s if x.ndim == 3 else s[:, None] for s in states]
+    start = (tuple(given) if kind == "LSTM" else given[0],) if given else ()
+    y = functional_call(module, parameters, (inputs, *start))[0]
+    y = y if x.ndim == 3 else y[0]
+    return (y, stacked_cells(p, layers, both, x, *states)) if kind == "LSTM" else y
+
+
+def stacked_cells(p, layers, both, x, hidden, cell):
+    """The cells of the last of several layers after each step."""
+    for layer in range(layers):
+        parts = []
+        for way in range(2 if both else 1):
+            prefix = ("" if layer == 0 else f"deeper.{layer - 1}.") + ("backward." if way else "")
+            weights = [p[prefix + name] for name in ("Wx", "Wh", "bias")]
+            k = layer * (2 if both else 1) + way
+            turned_x = x.flip(-2) if way else x
+            run = lstm(turned_x, hidden[k], cell[k], *weights)
+            parts.append([part.flip(-2) for part in run] if way else run)
+        x, cells = (torch.cat(part, -1) for part in zip(*parts, strict=True))
+    return cells
+
+
+def cell(kind, p, x, *states, **options):
+    """One step of torch."""
+    module = getattr(torch.nn, f"{kind}Cell")(
+        x.shape[-1], states[0].shape[-1], bias="b" in p or "bias" in p, dtype=torch.float64,
+        **options,
+    )  # fmt: skip
+    start = states if kind == "LSTM" else states[0]
+    return functional_call(module, rnn_state(kind, p, ""), (x, start))
+
+
 def attention_state(p, prefix, bias):
     projections = [f"{prefix}{name}_proj." for name in ("query", "key", "value")]
     weight = torch.cat([p[name + "weight"] for name in projections])
@@ -351,6 +422,15 @@ def torch_loss(ours, theirs):
     return {"value": value.detach().numpy(), **results}
 
 
+def torch_function(ours, theirs):
+    _, *shapes = ours.split(" | ")
+    inputs = [tensor(x, True) for x in _inputs(shapes)]
+    value = eval(theirs, {**globals(), **dict(zip("xyzw", inputs, strict=False))})
+    weighted_sum([value]).backward()
+    gradients = {f"gradient.{k}": gradient(x) for k, x in enumerate(inputs)}
+    return {"value": value.detach().numpy(), **gradients}
+
+
 def torch_optimizer(ours, theirs):
     shapes = {"weight": (4, 3), "layers.0.bias": (3,), "kernel": (2, 3, 2, 2)}
     parameters = [tensor(data("start", shape), True) for shape in shapes.values()]
@@ -360,7 +440,7 @@ def torch_optimizer(ours, theirs):
     for k in range(peers.STEPS):
         for w in parameters:
             w.grad = tensor(data(k, tuple(w.shape), 0.5))
-        optimizer.step()
+        optimizer.step(*[lambda: torch.tensor(0.0)] * isinstance(optimizer, torch.optim.LBFGS))
     return {
         f"parameter.{name}": w.detach().numpy() for name, w in zip(shapes, parameters, strict=True)
     }
@@ -383,6 +463,7 @@ def torch_schedule(ours, theirs):
 THEIRS = {
     "layers": torch_layer,
     "losses": torch_loss,
+    "functions": torch_function,
     "optimizers": torch_optimizer,
     "schedules": torch_schedule,
 }

@@ -6,6 +6,7 @@ parameters) or a formula over NumPy float64 arrays.  Ours is written as in
 tests/python/nn/nn_cases.py: for layers, the shapes of the inputs follow the source.
 """
 
+import math
 import re
 import sys
 from pathlib import Path
@@ -63,6 +64,54 @@ nn.ConvTranspose3d(2, 3, 2, stride=2, bias=False) | 1,2,3,2,2 \
     => last(F.conv_transpose3d(first(x), turned(p.weight), stride=2))
 nn.ConvTranspose3d(2, 3, (2, 3, 1), stride=(1, 2, 1), padding=(0, 1, 0)) | 1,2,3,2,2 \
     => last(F.conv_transpose3d(first(x), turned(p.weight), p.bias, (1, 2, 1), (0, 1, 0)))
+nn.Conv1d(2, 3, 4, padding="same") | 2,7,2 \
+    => last(F.conv1d(first(x), first(p.weight), p.bias, padding="same"))
+nn.Conv2d(2, 3, (4, 3), padding="same", dilation=(1, 2), bias=False) | 1,6,7,2 \
+    => last(F.conv2d(first(x), first(p.weight), None, padding="same", dilation=(1, 2)))
+nn.Conv3d(1, 2, 2, padding="same") | 1,3,4,5,1 \
+    => last(F.conv3d(first(x), first(p.weight), p.bias, padding="same"))
+nn.Conv2d(2, 3, 3, padding=(1, 2), padding_mode="reflect", stride=2) | 1,6,7,2 \
+    => last(F.conv2d(F.pad(first(x), (2, 2, 1, 1), "reflect"), first(p.weight), p.bias, 2))
+nn.Conv1d(2, 3, 3, padding=2, padding_mode="circular") | 2,6,2 \
+    => last(F.conv1d(F.pad(first(x), (2, 2), "circular"), first(p.weight), p.bias))
+nn.Conv1d(2, 3, 4, padding="same", padding_mode="replicate") | 2,6,2 \
+    => last(F.conv1d(F.pad(first(x), (1, 2), "replicate"), first(p.weight), p.bias))
+nn.ZeroPad2d(((1, 2), (0, 3))) | 1,3,4,2 => last(F.pad(first(x), (0, 3, 1, 2)))
+nn.ZeroPad1d(2) | 2,3,2 => last(F.pad(first(x), (2, 2)))
+nn.ZeroPad3d(1) | 1,2,3,2,2 => last(F.pad(first(x), (1, 1, 1, 1, 1, 1)))
+nn.ConstantPad1d(2, -1.5) | 2,3,2 => last(F.pad(first(x), (2, 2), value=-1.5))
+nn.ConstantPad2d((1, 0), 2.0) | 1,3,4,2 => last(F.pad(first(x), (0, 0, 1, 1), value=2.0))
+nn.ConstantPad3d(1, 2.0) | 1,2,3,2,2 => last(F.pad(first(x), (1, 1, 1, 1, 1, 1), value=2.0))
+nn.ReflectionPad1d(((2, 1),)) | 2,5,2 => last(F.pad(first(x), (2, 1), "reflect"))
+nn.ReflectionPad2d((1, 2)) | 1,3,4,2 => last(F.pad(first(x), (2, 2, 1, 1), "reflect"))
+nn.ReflectionPad3d(1) | 1,2,3,2,2 => last(F.pad(first(x), (1, 1, 1, 1, 1, 1), "reflect"))
+nn.ReplicationPad1d(2) | 2,5,2 => last(F.pad(first(x), (2, 2), "replicate"))
+nn.ReplicationPad2d((1, 3)) | 1,3,4,2 => last(F.pad(first(x), (3, 3, 1, 1), "replicate"))
+nn.ReplicationPad3d(1) | 1,2,3,2,2 => last(F.pad(first(x), (1, 1, 1, 1, 1, 1), "replicate"))
+nn.CircularPad1d(((2, 0),)) | 2,5,2 => last(F.pad(first(x), (2, 0), "circular"))
+nn.CircularPad2d((1, 3)) | 1,3,4,2 => last(F.pad(first(x), (3, 3, 1, 1), "circular"))
+nn.CircularPad3d(1) | 1,2,3,2,2 => last(F.pad(first(x), (1, 1, 1, 1, 1, 1), "circular"))
+nn.AdaptiveAvgPool1d(3) | 2,7,3 => last(F.adaptive_avg_pool1d(first(x), 3))
+nn.AdaptiveAvgPool2d((2, None)) | 2,6,5,3 => last(F.adaptive_avg_pool2d(first(x), (2, None)))
+nn.AdaptiveAvgPool2d(4) | 2,6,3,3 => last(F.adaptive_avg_pool2d(first(x), 4))
+nn.AdaptiveAvgPool3d((1, 2, 3)) | 1,3,5,4,2 => last(F.adaptive_avg_pool3d(first(x), (1, 2, 3)))
+nn.AdaptiveMaxPool1d(3) | 2,7,3 => last(F.adaptive_max_pool1d(first(x), 3))
+nn.AdaptiveMaxPool2d((2, 3)) | 2,6,5,3 => last(F.adaptive_max_pool2d(first(x), (2, 3)))
+nn.AdaptiveMaxPool3d(2) | 1,3,5,4,2 => last(F.adaptive_max_pool3d(first(x), 2))
+nn.Unfold(2) | 2,4,5,3 => F.unfold(first(x), 2).mT
+nn.Unfold((2, 3), dilation=(2, 1), padding=(1, 0), stride=(1, 2)) | 1,5,6,2 \
+    => F.unfold(first(x), (2, 3), (2, 1), (1, 0), (1, 2)).mT
+nn.Fold((4, 5), 2) | 2,12,12 => last(F.fold(x.mT, (4, 5), 2))
+nn.Fold((5, 6), (2, 3), dilation=(2, 1), padding=(1, 0), stride=(1, 2)) | 1,10,12 \
+    => last(F.fold(x.mT, (5, 6), (2, 3), (2, 1), (1, 0), (1, 2)))
+nn.PixelShuffle(2) | 2,3,4,12 => last(F.pixel_shuffle(first(x), 2))
+nn.PixelUnshuffle(3) | 2,6,3,2 => last(F.pixel_unshuffle(first(x), 3))
+nn.EmbeddingBag(5, 4) | i3,2 => F.embedding_bag(x, p.weight)
+nn.EmbeddingBag(5, 4, mode="sum", padding_idx=2) | i3,4 \
+    => F.embedding_bag(x, p.weight, mode="sum", padding_idx=2)
+nn.EmbeddingBag(5, 4, mode="mean", padding_idx=2) | i3,4 \
+    => F.embedding_bag(x, p.weight, mode="mean", padding_idx=2)
+nn.EmbeddingBag(5, 4, mode="max") | i3,4 => F.embedding_bag(x, p.weight, mode="max")
 nn.MaxPool1d(2) | 2,6,3 => last(F.max_pool1d(first(x), 2))
 nn.MaxPool1d(3, stride=2, padding=1) | 2,7,3 => last(F.max_pool1d(first(x), 3, 2, 1))
 nn.MaxPool2d(2) | 2,4,6,3 => last(F.max_pool2d(first(x), 2))
@@ -127,6 +176,16 @@ nn.GRU(3, 4, bias=False) | 5,3 | 4 => recurrent(torch.nn.GRU, x, y, p.Wx, p.Wh)
 nn.LSTM(3, 4) | 2,5,3 => lstm(x, None, None, p.Wx, p.Wh, p.bias)
 nn.LSTM(3, 4) | 2,5,3 | 2,4 | 2,4 => lstm(x, y, z, p.Wx, p.Wh, p.bias)
 nn.LSTM(3, 4, bias=False) | 5,3 | 4 | 4 => lstm(x, y, z, p.Wx, p.Wh)
+nn.RNN(3, 4, num_layers=2, bidirectional=True) | 2,5,3 => stacked("RNN", p, 2, True, x)
+nn.GRU(3, 4, num_layers=3) | 2,5,3 | 3,2,4 => stacked("GRU", p, 3, False, x, y)
+nn.GRU(3, 4, bidirectional=True, bias=False) | 5,3 | 2,4 => stacked("GRU", p, 1, True, x, y)
+nn.LSTM(3, 4, num_layers=2, bidirectional=True) | 2,5,3 | 4,2,4 | 4,2,4 \
+    => stacked("LSTM", p, 2, True, x, y, z)
+nn.RNNCell(3, 4) | 2,3 | 2,4 => cell("RNN", p, x, y)
+nn.RNNCell(3, 4, bias=False, nonlinearity=nn.relu) | 2,3 | 2,4 \
+    => cell("RNN", p, x, y, nonlinearity="relu")
+nn.GRUCell(3, 4) | 2,3 | 2,4 => cell("GRU", p, x, y)
+nn.LSTMCell(3, 4) | 2,3 | 2,4 | 2,4 => cell("LSTM", p, x, y, z)
 nn.Upsample(2) | 1,3,2,2 => last(F.interpolate(first(x), scale_factor=2, mode="nearest"))
 nn.Upsample((2.0, 0.5)) | 1,3,4,2 \
     => last(F.interpolate(first(x), scale_factor=(2, 0.5), mode="nearest"))
@@ -193,6 +252,15 @@ cross_entropy(a, q, label_smoothing=0.1, reduction=R) \
     => red(F.cross_entropy(a, q, label_smoothing=0.1, reduction="none"))
 cross_entropy(a, i, weights=v[:, 0], label_smoothing=0.2, reduction=R) \
     => red(F.cross_entropy(a, i, label_smoothing=0.2, reduction="none") * v[:, 0])
+cross_entropy(a, i, ignore_index=1, reduction=R) \
+    => F.cross_entropy(a, i, ignore_index=1, reduction=R)
+cross_entropy(a, i, ignore_index=1, label_smoothing=0.1, reduction=R) \
+    => F.cross_entropy(a, i, ignore_index=1, label_smoothing=0.1, reduction=R)
+nll_loss(a, i, ignore_index=1, reduction=R) => F.nll_loss(a, i, ignore_index=1, reduction=R)
+soft_margin_loss(a, s, reduction=R) => F.soft_margin_loss(a, s, reduction=R)
+poisson_nll_loss(a, v, reduction=R) => F.poisson_nll_loss(a, v, reduction=R)
+poisson_nll_loss(v, p + 1, log_input=False, full=True, reduction=R) \
+    => F.poisson_nll_loss(v, p + 1, log_input=False, full=True, reduction=R)
 cross_entropy(a, i[:3], axis=0, reduction=R) => F.cross_entropy(a.mT, i[:3], reduction=R)
 binary_cross_entropy(a, p, reduction=R) => F.binary_cross_entropy_with_logits(a, p, reduction=R)
 binary_cross_entropy(a, p, weights=v, reduction=R) \
@@ -232,6 +300,61 @@ triplet_loss(a, b, p, axis=0, p=3, margin=0.2, reduction=R) \
 """
 )
 
+# Functions of x, y, z and w: like layers, without parameters.
+FUNCTIONS = rows(
+    """
+nn.normalize(x) | 3,4 => F.normalize(x)
+nn.normalize(x, p=1, axis=0) | 3,4 => F.normalize(x, p=1, dim=0)
+nn.normalize(x, p=3, axis=1) | 3,4,2 => F.normalize(x, p=3)
+nn.normalize(x, p=math.inf) | 3,4 => F.normalize(x, p=math.inf, dim=-1)
+nn.interpolate(x, size=5) | 2,3,2 => last(F.interpolate(first(x), 5))
+nn.interpolate(x, scale_factor=1.7) | 2,4,2 => last(F.interpolate(first(x), scale_factor=1.7))
+nn.interpolate(x, size=(5, 2), mode="nearest-exact") | 1,3,4,2 \
+    => last(F.interpolate(first(x), (5, 2), mode="nearest-exact"))
+nn.interpolate(x, size=7, mode="linear") | 2,4,2 => last(F.interpolate(first(x), 7, mode="linear"))
+nn.interpolate(x, scale_factor=(1.6, 0.7), mode="bilinear") | 1,4,5,2 \
+    => last(F.interpolate(first(x), scale_factor=(1.6, 0.7), mode="bilinear"))
+nn.interpolate(x, size=(7, 3), mode="bilinear", align_corners=True) | 1,4,5,2 \
+    => last(F.interpolate(first(x), (7, 3), mode="bilinear", align_corners=True))
+nn.interpolate(x, size=(3, 3), mode="bilinear", antialias=True) | 1,7,8,2 \
+    => last(F.interpolate(first(x), (3, 3), mode="bilinear", antialias=True))
+nn.interpolate(x, size=(2, 5, 3), mode="trilinear") | 1,3,4,2,2 \
+    => last(F.interpolate(first(x), (2, 5, 3), mode="trilinear"))
+nn.interpolate(x, scale_factor=1.6, mode="bicubic") | 1,4,5,2 \
+    => last(F.interpolate(first(x), scale_factor=1.6, mode="bicubic"))
+nn.interpolate(x, size=(3, 4), mode="cubic", antialias=True) | 1,7,9,2 \
+    => last(F.interpolate(first(x), (3, 4), mode="bicubic", antialias=True))
+nn.interpolate(x, size=(3, 2), mode="area") | 1,7,5,2 \
+    => last(F.interpolate(first(x), (3, 2), mode="area"))
+nn.grid_sample(x, mx.tanh(y) * 1.3) | 2,4,5,3 | 2,3,2,2 => sampled(x, y)
+nn.grid_sample(x, mx.tanh(y) * 1.3, align_corners=True) | 2,4,5,3 | 2,3,2,2 \
+    => sampled(x, y, align_corners=True)
+nn.grid_sample(x, mx.tanh(y) * 3, padding_mode="border") | 2,4,5,3 | 2,3,2,2 \
+    => sampled(x, y, 3, padding_mode="border")
+nn.grid_sample(x, mx.tanh(y) * 3, padding_mode="reflection") | 2,4,5,3 | 2,3,2,2 \
+    => sampled(x, y, 3, padding_mode="reflection")
+nn.grid_sample(x, mx.tanh(y) * 3, padding_mode="reflection", align_corners=True) \
+    | 2,4,5,3 | 2,3,2,2 => sampled(x, y, 3, padding_mode="reflection", align_corners=True)
+nn.grid_sample(x, mx.tanh(y) * 1.3, mode="nearest") | 2,4,5,3 | 2,3,2,2 \
+    => sampled(x, y, mode="nearest")
+nn.grid_sample(x, mx.tanh(y) * 1.3, mode="bicubic") | 2,4,5,3 | 2,3,2,2 \
+    => sampled(x, y, mode="bicubic")
+nn.grid_sample(x, mx.tanh(y) * 2, mode="bicubic", padding_mode="reflection") \
+    | 2,4,5,3 | 2,3,2,2 => sampled(x, y, 2, mode="bicubic", padding_mode="reflection")
+nn.grid_sample(x, mx.tanh(y) * 1.3) | 1,3,4,2,2 | 1,2,2,3,3 => sampled(x, y)
+nn.losses.ctc_loss(nn.log_softmax(x), mx.array([[1, 2, 2], [3, 1, 1]]), reduction="none") \
+    | 2,9,4 => ctc(x, [[1, 2, 2], [3, 1, 1]], reduction="none")
+nn.losses.ctc_loss(nn.log_softmax(x), mx.array([[1, 2, 2], [3, 0, 0]]), mx.array([9, 6]), \
+    mx.array([3, 1])) | 2,9,4 => ctc(x, [[1, 2, 2], [3, 0, 0]], [9, 6], [3, 1])
+nn.losses.ctc_loss(nn.log_softmax(x), mx.array([[1, 2, 2], [1, 0, 0]]), mx.array([4, 3]), \
+    mx.array([3, 0]), blank=3, reduction="sum") | 2,5,4 \
+    => ctc(x, [[1, 2, 2], [1, 0, 0]], [4, 3], [3, 0], blank=3, reduction="sum")
+nn.losses.ctc_loss(nn.log_softmax(x), mx.array([[1, 1, 1], [1, 2, 3]]), zero_infinity=True, \
+    reduction="none") | 2,4,4 \
+    => ctc(x, [[1, 1, 1], [1, 2, 3]], zero_infinity=True, reduction="none")
+"""
+)
+
 # Theirs makes an optimizer of torch.optim for the list `w`, or names a formula of the script.
 OPTIMIZERS = rows(
     """
@@ -251,6 +374,14 @@ Adam(0.1, bias_correction=True) => optim.Adam(w, 0.1)
 Adam(0.1, betas=[0.8, 0.9], eps=1e-4, bias_correction=True) => optim.Adam(w, 0.1, (0.8, 0.9), 1e-4)
 AdamW(0.1) => Formula(adam, lr=0.1, decay=0.01)
 AdamW(0.1, weight_decay=0.1, bias_correction=True) => optim.AdamW(w, 0.1, weight_decay=0.1)
+NAdam(0.1) => optim.NAdam(w, 0.1)
+NAdam(0.1, betas=[0.8, 0.9], eps=1e-4, weight_decay=0.1, momentum_decay=0.1) \
+    => optim.NAdam(w, 0.1, (0.8, 0.9), 1e-4, 0.1, 0.1)
+RAdam(0.1) => optim.RAdam(w, 0.1)
+RAdam(0.1, betas=[0.8, 0.9], eps=1e-4, weight_decay=0.1) \
+    => optim.RAdam(w, 0.1, (0.8, 0.9), 1e-4, 0.1)
+LBFGS(0.1, history_size=3) => optim.LBFGS(w, 0.1, max_iter=1, history_size=3)
+LBFGS(0.3) => optim.LBFGS(w, 0.3, max_iter=1, history_size=10)
 Adamax(0.1) => Formula(adamax, lr=0.1)
 Lion(0.1) => Formula(lion, lr=0.1)
 Lion(0.1, betas=[0.8, 0.9], weight_decay=0.1) => Formula(lion, lr=0.1, b1=0.8, b2=0.9, decay=0.1)
@@ -271,6 +402,12 @@ exponential_decay(0.1, 0.9) => lr.ExponentialLR(o, 0.9)
 step_decay(0.1, 0.5, 3) => lr.StepLR(o, 3, 0.5)
 cosine_decay(0.1, 10) => lr.CosineAnnealingLR(o, 10)
 cosine_decay(0.1, 5, 0.02) => lambda t: 0.02 + 0.04 * (1 + math.cos(math.pi * min(t, 5) / 5))
+one_cycle(0.2, 12) => lr.OneCycleLR(o, 0.2, 12, cycle_momentum=False)
+one_cycle(0.2, 12, pct_start=0.5, anneal_strategy="linear", div_factor=5, final_div_factor=10) \
+    => lr.OneCycleLR(o, 0.2, 12, pct_start=0.5, anneal_strategy="linear", div_factor=5, \
+    final_div_factor=10, cycle_momentum=False)
+cosine_warm_restarts(0.1, 3) => lr.CosineAnnealingWarmRestarts(o, 3)
+cosine_warm_restarts(0.1, 2, 2, 0.01) => lr.CosineAnnealingWarmRestarts(o, 2, 2, 0.01)
 linear_schedule(0.02, 0.1, 4) => lr.LinearLR(o, 0.2, 1.0, 4)
 linear_schedule(0.1, 0.0, 4) => lr.LinearLR(o, 1.0, 0.0, 4)
 join_schedules([optim.linear_schedule(0.02, 0.1, 3), optim.exponential_decay(0.1, 0.5)], [3]) \
@@ -342,6 +479,22 @@ def run_layer(line):
     return {key: x for key, x in results.items() if key not in trained}
 
 
+def run_function(line):
+    """The value of a function and its gradients with respect to floating inputs."""
+    source, *shapes = line.split(" | ")
+    inputs = nn_cases._inputs(shapes)
+
+    def value(*arrays):
+        names = dict(zip("xyzw", arrays, strict=False))
+        return eval(source, {"nn": nn, "mx": mx, "math": math, **names})
+
+    results = {"value": np.array(value(*inputs))}
+    for k in range(len(inputs)):
+        gradient = mx.grad(lambda *arrays: nn_cases._weighted_sum(value(*arrays)), argnums=k)
+        results[f"gradient.{k}"] = np.array(gradient(*inputs))
+    return results
+
+
 def run_optimizer(line):
     """The parameters after the steps."""
     results, _ = nn_cases.run_optimizer(line, STEPS)
@@ -351,6 +504,7 @@ def run_optimizer(line):
 SECTIONS = {
     "layers": (LAYERS, run_layer),
     "losses": (with_reductions(LOSSES), run_loss),
+    "functions": (FUNCTIONS, run_function),
     "optimizers": (OPTIMIZERS, run_optimizer),
     "schedules": (SCHEDULES, run_schedule),
 }

@@ -59,7 +59,6 @@ CALLS = [
     (lambda: mx.sum(mx.zeros((2, 2)), axis=1, keepdim=True), "for keepdim= write keepdims"),
     (lambda: mx.random.normal(size=(3,)), "for size= write shape"),
     (lambda: mx.zeros((2,), device="cpu"), "for device= write stream"),
-    (lambda: mx.grad(mx.sum, has_aux=True), "for has_aux= write mx.value_and_grad"),
     (lambda: mx.compile(mx.sum, static_argnums=0), "for static_argnums= write mx.compile(f)"),
     (lambda: mx.zeros(2, 3), "for the shape (2, 3) write zeros((2, 3))"),
     (lambda: mx.ones(2, 3, 4), "for the shape (2, 3, 4) write ones((2, 3, 4))"),

@@ -1,15 +1,18 @@
 """mlx.utils: trees."""
 
+import pickle
 from collections import namedtuple
 
 import pytest
 
 from mlx.utils import (
     tree_flatten,
+    tree_leaves,
     tree_map,
     tree_map_with_path,
     tree_merge,
     tree_reduce,
+    tree_structure,
     tree_unflatten,
 )
 
@@ -153,3 +156,20 @@ def test_merge_leaves():
             tree_merge(a, b)
     with pytest.raises(ValueError, match="Cannot merge"):
         tree_merge({}, [])
+
+
+def test_leaves_and_structure():
+    assert tree_leaves(TREE) == [leaf for _, leaf in FLAT]
+    assert tree_leaves(TREE, is_leaf=is_tuple) == [1, 2, (3, 4), 5, None]
+    structure = tree_structure(TREE)
+    assert structure.num_leaves == len(FLAT)
+    assert structure.unflatten(tree_leaves(TREE)) == TREE
+    assert structure == tree_structure(tree_map(str, TREE)) and len({structure, structure}) == 1
+    forms = [tree_structure(t) for t in ([1], (1,), {"x": 1}, {"y": 1}, Pair(1, 2), (1, 2), 1)]
+    for k, one in enumerate(forms):
+        assert [one == other for other in forms] == [j == k for j in range(len(forms))]
+    assert tree_structure(Pair(1, [2])).unflatten([3, 4]) == Pair(3, [4])
+    assert repr(tree_structure({"x": [1, (2,)]})) == "{'x': [*, (*,)]}"
+    assert pickle.loads(pickle.dumps(structure)) == structure
+    with pytest.raises(ValueError, match=r"1 leaves; 6 are accepted"):
+        structure.unflatten([1])

@@ -10,6 +10,7 @@ import math
 from typing import Literal, get_args
 
 import mlx.core as mx
+from mlx.nn._alignments import LEAST, _alignments
 from mlx.nn.layers.activations import _less_maximum
 
 Reduction = Literal["none", "mean", "sum"]
@@ -47,6 +48,24 @@ def _pick(x: mx.array, indices: mx.array, axis: int) -> mx.array:
     return mx.take_along_axis(x, mx.expand_dims(indices, axis), axis).squeeze(axis)
 
 
+def _kept(targets: mx.array, ignored: int | None) -> tuple[mx.array, mx.array | None]:
+    """Indices of classes, where those to ignore are replaced by 0, and which ones are kept."""
+    if ignored is None:
+        return targets, None
+    kept = targets != ignored
+    return mx.where(kept, targets, mx.zeros((), targets.dtype)), kept
+
+
+def _reduce_kept(loss: mx.array, kept: mx.array | None, reduction: Reduction) -> mx.array:
+    """Reduce the losses that are kept; the mean is over these alone."""
+    if kept is None:
+        return _reduce(loss, reduction)
+    loss = mx.where(kept, loss, mx.zeros((), loss.dtype))
+    if reduction != "mean":
+        return _reduce(loss, reduction)
+    return mx.sum(loss) / mx.sum(kept).astype(loss.dtype)
+
+
 def cross_entropy(
     logits: mx.array,
     targets: mx.array,
@@ -54,6 +73,7 @@ def cross_entropy(
     axis: int = -1,
     label_smoothing: float = 0.0,
     reduction: Reduction = "none",
+    ignore_index: int | None = None,
 ) -> mx.array:
     """Return ``-sum(targets * log(softmax(logits)))`` along an axis.
 
@@ -65,9 +85,12 @@ def cross_entropy(
         axis: the axis of the classes.
         label_smoothing: the share of a uniform distribution in the targets, in ``[0, 1)``.
         reduction: ``"none"`` for all losses, ``"mean"`` or ``"sum"``.
+        ignore_index: an index of ``targets`` whose losses are zero and left out of the mean; by
+            default none.
 
     Raises:
-        ValueError: the shapes do not fit, or ``label_smoothing`` or ``reduction`` is not accepted.
+        ValueError: the shapes do not fit, ``label_smoothing`` or ``reduction`` is not accepted, or
+            ``ignore_index`` is given for targets that are probabilities.
 
     >>> logits = mx.array([[2.0, 0.0], [0.0, 2.0]])
     >>> nn.losses.cross_entropy(logits, mx.array([0, 0]))
@@ -83,7 +106,13 @@ def cross_entropy(
         raise ValueError(
             f"Targets shape {targets.shape} does not match logits shape {logits.shape}."
         )
+    if ignore_index is not None and not as_indices:
+        raise ValueError(
+            f"[cross_entropy] ignore_index={ignore_index} for targets that are probabilities;"
+            " indices are accepted"
+        )
     dtype = logits.dtype if as_indices else mx.result_type(logits, targets)
+    targets, kept = _kept(targets, ignore_index)
     logits = _less_maximum(logits, axis)
     score = _pick(logits, targets, axis) if as_indices else mx.sum(logits * targets, axis=axis)
     normalizer = mx.logsumexp(logits, axis=axis)
@@ -93,7 +122,7 @@ def cross_entropy(
     loss = normalizer - score
     if dtype in (mx.float16, mx.bfloat16):
         loss = loss.astype(dtype)
-    return _reduce(_weighted(loss, weights), reduction)
+    return _reduce_kept(_weighted(loss, weights), kept, reduction)
 
 
 def binary_cross_entropy(
@@ -170,7 +199,11 @@ def mse_loss(predictions: mx.array, targets: mx.array, reduction: Reduction = "m
 
 
 def nll_loss(
-    inputs: mx.array, targets: mx.array, axis: int = -1, reduction: Reduction = "none"
+    inputs: mx.array,
+    targets: mx.array,
+    axis: int = -1,
+    reduction: Reduction = "none",
+    ignore_index: int | None = None,
 ) -> mx.array:
     """Return ``-inputs[targets]`` along an axis.
 
@@ -179,6 +212,8 @@ def nll_loss(
         targets: indices of classes, with the shape of ``inputs`` less ``axis``.
         axis: the axis of the classes.
         reduction: ``"none"`` for all losses, ``"mean"`` or ``"sum"``.
+        ignore_index: an index of ``targets`` whose losses are zero and left out of the mean; by
+            default none.
 
     Raises:
         ValueError: ``reduction`` is another word.
@@ -186,7 +221,8 @@ def nll_loss(
     >>> nn.losses.nll_loss(mx.array([[-0.5, -1.0]]), mx.array([1]))
     array([1], dtype=float32)
     """
-    return _reduce(-_pick(inputs, targets, axis), reduction)
+    targets, kept = _kept(targets, ignore_index)
+    return _reduce_kept(-_pick(inputs, targets, axis), kept, reduction)
 
 
 def gaussian_nll_loss(
@@ -427,3 +463,110 @@ def triplet_loss(
         return mx.power(mx.sum(powers, axis=axis) + eps, 1 / p)
 
     return _reduce(mx.maximum(distance(positives) - distance(negatives) + margin, 0), reduction)
+
+
+def soft_margin_loss(
+    inputs: mx.array, targets: mx.array, reduction: Reduction = "mean"
+) -> mx.array:
+    """Return ``log(1 + exp(-targets * inputs))``.
+
+    Args:
+        inputs: scores.
+        targets: 1 and -1, with the shape of ``inputs``.
+        reduction: ``"none"`` for all losses, ``"mean"`` or ``"sum"``.
+
+    Raises:
+        ValueError: the shapes differ, or ``reduction`` is another word.
+
+    >>> nn.losses.soft_margin_loss(mx.array([0.0]), mx.array([1.0]))
+    array(0.693147, dtype=float32)
+    """
+    _check_shapes(inputs=inputs, targets=targets)
+    return _reduce(mx.logaddexp(mx.zeros((), inputs.dtype), -targets * inputs), reduction)
+
+
+def poisson_nll_loss(
+    inputs: mx.array,
+    targets: mx.array,
+    log_input: bool = True,
+    full: bool = False,
+    eps: float = 1e-8,
+    reduction: Reduction = "mean",
+) -> mx.array:
+    """Return the negative log-likelihood of counts by a Poisson distribution.
+
+    Args:
+        inputs: logarithms of the rates, or the rates if ``log_input`` is false.
+        targets: counts, with the shape of ``inputs``.
+        log_input: whether ``inputs`` are logarithms.
+        full: whether to add Stirling's approximation of ``log(targets!)`` where a count is above 1.
+        eps: is added to rates before their logarithm is taken.
+        reduction: ``"none"`` for all losses, ``"mean"`` or ``"sum"``.
+
+    Raises:
+        ValueError: the shapes differ, or ``reduction`` is another word.
+
+    >>> nn.losses.poisson_nll_loss(mx.array([0.0]), mx.array([2.0]))
+    array(1, dtype=float32)
+    """
+    _check_shapes(inputs=inputs, targets=targets)
+    if log_input:
+        loss = mx.exp(inputs) - targets * inputs
+    else:
+        loss = inputs - targets * mx.log(inputs + eps)
+    if full:
+        counts = mx.where(targets > 1, targets, 1)
+        stirling = counts * mx.log(counts) - counts + 0.5 * mx.log(2 * math.pi * counts)
+        loss = loss + mx.where(targets > 1, stirling, 0)
+    return _reduce(loss, reduction)
+
+
+def ctc_loss(
+    log_probs: mx.array,
+    targets: mx.array,
+    input_lengths: mx.array | None = None,
+    target_lengths: mx.array | None = None,
+    blank: int = 0,
+    reduction: Reduction = "mean",
+    zero_infinity: bool = False,
+) -> mx.array:
+    """Return the negative log-likelihood of label sequences, summed over all alignments.
+
+    Graves et al., "Connectionist Temporal Classification" (2006). The mean divides each loss by the
+    length of its target, at least 1, and then takes the mean over the batch.
+
+    Args:
+        log_probs: log-probabilities of the classes at each step, of shape ``(N, T, C)``.
+        targets: indices of classes, of shape ``(N, S)``; ``blank`` is not among them.
+        input_lengths: the number of steps of each sequence, of shape ``(N,)``; ``T`` by default.
+        target_lengths: the number of labels of each target, of shape ``(N,)``; ``S`` by default.
+        blank: the class of no label.
+        reduction: ``"none"`` for all losses, ``"mean"`` or ``"sum"``.
+        zero_infinity: whether targets that are too long for their input have the loss zero, in
+            place of infinity.
+
+    Raises:
+        ValueError: the shapes do not fit, or ``reduction`` is another word.
+
+    >>> even = mx.log(mx.full((1, 4, 3), 1 / 3))
+    >>> nn.losses.ctc_loss(even, mx.array([[1, 2]]), reduction="none")
+    array([1.6864], dtype=float32)
+    """
+    if log_probs.ndim != 3 or targets.ndim != 2 or targets.shape[0] != log_probs.shape[0]:
+        raise ValueError(
+            f"[ctc_loss] shapes {log_probs.shape} and {targets.shape}; (N, T, C) and (N, S) are"
+            " accepted"
+        )
+    batch, steps, _ = log_probs.shape
+    if steps == 0:
+        raise ValueError("[ctc_loss] log_probs of no step; at least one step is accepted")
+    count = targets.shape[1]
+    taken = mx.full((batch,), steps) if input_lengths is None else input_lengths
+    lengths = mx.full((batch,), count) if target_lengths is None else target_lengths
+    nll = _alignments(log_probs, targets, taken, lengths, blank)
+    impossible = nll > -0.5 * LEAST
+    other = 0.0 if zero_infinity else math.inf
+    loss = mx.where(impossible, mx.array(other, nll.dtype), nll).astype(log_probs.dtype)
+    if reduction == "mean":
+        loss = loss / mx.maximum(lengths, 1).astype(loss.dtype)
+    return _reduce(loss, reduction)

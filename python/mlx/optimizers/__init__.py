@@ -5,6 +5,11 @@ from typing import TYPE_CHECKING
 import mlx.core as mx  # noqa: F401
 from mlx._names import OPTIMIZERS, Missing
 from mlx.nn import Module as Module
+from mlx.optimizers.adam_variants import (
+    NAdam as NAdam,
+    RAdam as RAdam,
+)
+from mlx.optimizers.lbfgs import LBFGS as LBFGS
 from mlx.optimizers.optimizers import (
     SGD as SGD,
     AdaDelta as AdaDelta,
@@ -21,11 +26,18 @@ from mlx.optimizers.optimizers import (
     clip_grad_norm as clip_grad_norm,
 )
 from mlx.optimizers.schedulers import (
+    ReduceOnPlateau as ReduceOnPlateau,
     cosine_decay as cosine_decay,
+    cosine_warm_restarts as cosine_warm_restarts,
     exponential_decay as exponential_decay,
     join_schedules as join_schedules,
     linear_schedule as linear_schedule,
+    one_cycle as one_cycle,
     step_decay as step_decay,
+)
+from mlx.optimizers.wrappers import (
+    GradientAccumulator as GradientAccumulator,
+    MixedPrecision as MixedPrecision,
 )
 from mlx.utils import (
     tree_flatten as tree_flatten,

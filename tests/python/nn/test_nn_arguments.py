@@ -258,8 +258,8 @@ def test_named_paddings(name, dims):
 @pytest.mark.parametrize(
     "options, message",
     [
-        (dict(kernel_size=4, padding="same"), r"\[Conv2d\] padding='same' with a kernel of \(4, "),
         (dict(kernel_size=3, stride=2, padding="same"), r"\[Conv2d\] padding='same' with a stride"),
+        (dict(kernel_size=3, padding_mode="edge"), r"\[Conv2d\] padding_mode='edge'; one of "),
         (dict(kernel_size=3, padding="full"), r"\[Conv2d\] padding='full'; .* are accepted"),
     ],
 )  # fmt: skip

@@ -169,6 +169,8 @@ UTILS = {
     "tree_map_with_path": lambda: utils.tree_map_with_path(lambda p, x: p, TREE),
     "tree_reduce": lambda: utils.tree_reduce(lambda a, x: a + x.size, TREE, 0),
     "tree_merge": lambda: utils.tree_merge({"x": TREE}, {"y": TREE}),
+    "tree_leaves": lambda: utils.tree_leaves(TREE),
+    "tree_structure": lambda: utils.tree_structure(TREE).unflatten([X] * 4),
 }
 
 

@@ -54,8 +54,21 @@ from mlx.nn.layers.activations import (
     step as step,
     tanh as tanh,
 )
+from mlx.nn.layers.adaptive import (
+    AdaptiveAvgPool1d as AdaptiveAvgPool1d,
+    AdaptiveAvgPool2d as AdaptiveAvgPool2d,
+    AdaptiveAvgPool3d as AdaptiveAvgPool3d,
+    AdaptiveMaxPool1d as AdaptiveMaxPool1d,
+    AdaptiveMaxPool2d as AdaptiveMaxPool2d,
+    AdaptiveMaxPool3d as AdaptiveMaxPool3d,
+)
 from mlx.nn.layers.base import (
     Module as Module,
+)
+from mlx.nn.layers.cache import (
+    KVCache as KVCache,
+    QuantizedKVCache as QuantizedKVCache,
+    RotatingKVCache as RotatingKVCache,
 )
 from mlx.nn.layers.containers import (
     Sequential as Sequential,
@@ -85,6 +98,7 @@ from mlx.nn.layers.dropout import (
 )
 from mlx.nn.layers.embedding import (
     Embedding as Embedding,
+    EmbeddingBag as EmbeddingBag,
 )
 from mlx.nn.layers.functions import (
     hard_sigmoid as hard_sigmoid,
@@ -108,12 +122,40 @@ from mlx.nn.layers.linear import (
     Identity as Identity,
     Linear as Linear,
 )
+from mlx.nn.layers.lora import (
+    LoRAEmbedding as LoRAEmbedding,
+    LoRALinear as LoRALinear,
+    add_lora as add_lora,
+)
 from mlx.nn.layers.normalization import (
     BatchNorm as BatchNorm,
     GroupNorm as GroupNorm,
     InstanceNorm as InstanceNorm,
     LayerNorm as LayerNorm,
     RMSNorm as RMSNorm,
+)
+from mlx.nn.layers.padding import (
+    CircularPad1d as CircularPad1d,
+    CircularPad2d as CircularPad2d,
+    CircularPad3d as CircularPad3d,
+    ConstantPad1d as ConstantPad1d,
+    ConstantPad2d as ConstantPad2d,
+    ConstantPad3d as ConstantPad3d,
+    ReflectionPad1d as ReflectionPad1d,
+    ReflectionPad2d as ReflectionPad2d,
+    ReflectionPad3d as ReflectionPad3d,
+    ReplicationPad1d as ReplicationPad1d,
+    ReplicationPad2d as ReplicationPad2d,
+    ReplicationPad3d as ReplicationPad3d,
+    ZeroPad1d as ZeroPad1d,
+    ZeroPad2d as ZeroPad2d,
+    ZeroPad3d as ZeroPad3d,
+)
+from mlx.nn.layers.patches import (
+    Fold as Fold,
+    PixelShuffle as PixelShuffle,
+    PixelUnshuffle as PixelUnshuffle,
+    Unfold as Unfold,
 )
 from mlx.nn.layers.pooling import (
     AvgPool1d as AvgPool1d,
@@ -138,6 +180,14 @@ from mlx.nn.layers.recurrent import (
     GRU as GRU,
     LSTM as LSTM,
     RNN as RNN,
+    GRUCell as GRUCell,
+    LSTMCell as LSTMCell,
+    RNNCell as RNNCell,
+)
+from mlx.nn.layers.sampling import (
+    grid_sample as grid_sample,
+    interpolate as interpolate,
+    normalize as normalize,
 )
 from mlx.nn.layers.transformer import (
     MultiHeadAttention as MultiHeadAttention,

@@ -9,6 +9,7 @@ from typing import Any
 import mlx.core as mx
 from mlx.nn.layers._checks import check_sizes
 from mlx.nn.layers.base import Module
+from mlx.nn.layers.padding import MODES, pad_spatial, pairs_of
 
 
 class _Conv(Module):
@@ -35,6 +36,7 @@ class _Conv(Module):
         dilation: int | tuple[Any, ...] = 1,
         groups: int = 1,
         bias: bool = True,
+        padding_mode: str = "zeros",
     ) -> None:
         super().__init__()
         check_sizes(self, in_channels=in_channels, kernel_size=kernel_size, groups=groups)
@@ -53,13 +55,19 @@ class _Conv(Module):
             self.bias = mx.zeros((out_channels,))
         self.stride = self._per_axis(stride)
         self.dilation = dilation
+        self._uneven: tuple[tuple[int, int], ...] = ()  # where both sides have different widths
         if isinstance(padding, str):
             padding = self._named_padding(padding, kernel)
         self.padding = self._per_axis(padding)
         self.groups = groups
+        if padding_mode not in MODES:
+            raise ValueError(
+                f"[{type(self).__name__}] padding_mode={padding_mode!r}; one of {MODES} is accepted"
+            )
+        self._padding_mode = padding_mode
 
     def _named_padding(self, name: str, kernel: tuple[Any, ...]) -> int | tuple[Any, ...]:
-        """The zeros on both sides for "valid", none, or "same", as many as keep the lengths."""
+        """The elements on both sides for "valid", none, or "same", as many as keep the lengths."""
         if name not in ("same", "valid"):
             raise ValueError(
                 f"[{type(self).__name__}] padding={name!r}; numbers, 'same' and 'valid' are"
@@ -77,11 +85,16 @@ class _Conv(Module):
         each = dilation if isinstance(dilation, tuple) else (dilation,) * self._dims
         spans = [d * (k - 1) for d, k in zip(each, kernel, strict=True)]
         if any(span % 2 for span in spans):
-            raise ValueError(
-                f"[{type(self).__name__}] padding='same' with a kernel of {kernel}; odd lengths"
-                " are padded alike on both sides, and mx.pad pads others"
-            )
+            # As in PyTorch, the odd element is after the others.
+            self._uneven = tuple((span // 2, span - span // 2) for span in spans)
+            return 0
         return tuple(span // 2 for span in spans) if self._dims > 1 else spans[0] // 2
+
+    def _pairs(self) -> tuple[tuple[int, int], ...]:
+        """The elements (before, after) of each axis that are added apart from the convolution."""
+        if self._uneven or self._padding_mode == "zeros":
+            return self._uneven
+        return pairs_of(self, self.padding, self._dims)
 
     def _per_axis(self, value: int | tuple[Any, ...]) -> int | tuple[Any, ...]:
         return (value,) * self._dims if isinstance(value, int) and self._dims > 1 else value
@@ -91,11 +104,18 @@ class _Conv(Module):
         parts = [str(in_channels * self.groups), str(out_channels)]
         parts.append(f"kernel_size={tuple(kernel) if self._dims > 1 else kernel[0]}")
         parts += [f"{name}={getattr(self, name)}" for name in self._options]
+        if self._uneven:
+            parts[parts.index(f"padding={self.padding}")] = f"padding={self._uneven}"
+        if self._padding_mode != "zeros":
+            parts.append(f"padding_mode={self._padding_mode!r}")
         return ", ".join([*parts, f"bias={'bias' in self}"])
 
     def __call__(self, x: mx.array) -> mx.array:
-        options = [getattr(self, name) for name in self._options]
-        y = type(self)._function(x, self["weight"], *options)
+        options = {name: getattr(self, name) for name in self._options}
+        if pairs := self._pairs():
+            x = pad_spatial(x, pairs, self._padding_mode)
+            options["padding"] = 0
+        y = type(self)._function(x, self["weight"], *options.values())
         return y + self["bias"] if "bias" in self else y
 
 
@@ -117,6 +137,8 @@ class Conv1d(_Conv):
         dilation: the distance of neighbouring elements of a window.
         groups: the channels are divided into this many groups, convolved one by one.
         bias: whether there is a bias.
+        padding_mode: the elements of the padding: ``"zeros"``, or ``"reflect"``, ``"replicate"``
+            and ``"circular"`` as in :class:`ReflectionPad1d` and its like.
 
     >>> nn.Conv1d(3, 8, kernel_size=5, padding=2)(mx.ones((1, 100, 3))).shape
     (1, 100, 8)
@@ -143,6 +165,8 @@ class Conv2d(_Conv):
         dilation: the distance of neighbouring elements of a window.
         groups: the channels are divided into this many groups, convolved one by one.
         bias: whether there is a bias.
+        padding_mode: the elements of the padding: ``"zeros"``, or ``"reflect"``, ``"replicate"``
+            and ``"circular"`` as in :class:`ReflectionPad1d` and its like.
 
     >>> nn.Conv2d(3, 8, kernel_size=3, stride=2, padding=1)(mx.ones((1, 32, 32, 3))).shape
     (1, 16, 16, 8)
@@ -168,6 +192,8 @@ class Conv3d(_Conv):
             sizes.
         dilation: the distance of neighbouring elements of a window.
         bias: whether there is a bias.
+        padding_mode: the elements of the padding: ``"zeros"``, or ``"reflect"``, ``"replicate"``
+            and ``"circular"`` as in :class:`ReflectionPad1d` and its like.
 
     >>> nn.Conv3d(1, 2, kernel_size=3)(mx.ones((1, 8, 8, 8, 1))).shape
     (1, 6, 6, 6, 2)
@@ -186,7 +212,15 @@ class Conv3d(_Conv):
         padding: int | tuple[Any, ...] | str = 0,
         dilation: int | tuple[Any, ...] = 1,
         bias: bool = True,
+        padding_mode: str = "zeros",
     ) -> None:
         super().__init__(
-            in_channels, out_channels, kernel_size, stride, padding, dilation, bias=bias
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            bias=bias,
+            padding_mode=padding_mode,
         )
