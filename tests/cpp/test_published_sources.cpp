@@ -232,15 +232,20 @@ TEST_CASE("published sources: 16-bit arithmetic by ops.h") {
   CHECK(std::is_same_v<decltype(bfloat16_t(1) + 1), bfloat16_t>);
 }
 
+namespace {
+
+array made(std::shared_ptr<Primitive> p, const Arrays& inputs, Shape shape = {2, 2},
+           Dtype dtype = float32) {
+  return contiguous(array(std::move(shape), dtype, std::move(p), inputs));
+}
+
+bool same(const array& a, const array& b) { return array_equal(a, b, true).item<bool>(); }
+
+}  // namespace
+
 TEST_CASE("published sources: programs construct primitives") {
   const Stream s = default_stream(Device::cpu);
-  array x({1.0f, 2.0f, 4.0f, 8.0f}, {2, 2}), y = transpose(x), i({12, 10});
-  auto made = [&](std::shared_ptr<Primitive> p, const Arrays& inputs, Shape shape = {2, 2},
-                  Dtype dtype = float32) {
-    array a(std::move(shape), dtype, std::move(p), inputs);
-    return contiguous(a);
-  };
-  auto same = [](const array& a, const array& b) { return array_equal(a, b, true).item<bool>(); };
+  array x({1.0f, 2.0f, 4.0f, 8.0f}, {2, 2}), y = transpose(x);
   auto sum_of = std::make_shared<Add>(s);
   array a({2, 2}, float32, sum_of, {x, y});
   CHECK(is<Add>(a));
@@ -267,6 +272,11 @@ TEST_CASE("published sources: programs construct primitives") {
   CHECK(same(made(std::make_shared<Sort>(s, 0), {negative(x)}), sort(negative(x), 0)));
   CHECK(same(made(std::make_shared<Equal>(s, true), {x, log(negative(x))}, {2, 2}, bool_),
              zeros({2, 2}, bool_)));
+}
+
+TEST_CASE("published sources: programs construct reductions, scans and bitwise ops") {
+  const Stream s = default_stream(Device::cpu);
+  array x({1.0f, 2.0f, 4.0f, 8.0f}, {2, 2}), i({12, 10});
   for (auto kind : {Reduce::And, Reduce::Or})
     CHECK(same(made(std::make_shared<Reduce>(s, kind, std::vector<int>{0}), {x}, {1, 2}, bool_),
                ones({1, 2}, bool_)));
@@ -300,7 +310,11 @@ TEST_CASE("published sources: programs construct primitives") {
       {BitwiseBinary::RightShift, i >> array(6)}};
   for (auto& [op, expected] : operations)
     CHECK(same(made(std::make_shared<BitwiseBinary>(s, op), {i, array(6)}, {2}, int32), expected));
-  // Several results; ops that are composed here.
+}
+
+TEST_CASE("published sources: programs construct primitives of several results") {
+  const Stream s = default_stream(Device::cpu);
+  array x({1.0f, 2.0f, 4.0f, 8.0f}, {2, 2}), y = transpose(x);
   Arrays parts = array::make_arrays({{2, 1}, {2, 1}}, {float32, float32},
                                     std::make_shared<Split>(s, Shape{1}, 1), {x});
   CHECK(same(concatenate(parts, 1), x));

@@ -52,6 +52,15 @@ def test_every_op_survives(family, path):
     run_rows(family, check, lambda row: row.traced)
 
 
+def refused(fun, *given):
+    """Whether a call raises ValueError."""
+    try:
+        fun(*given)
+    except ValueError:
+        return True
+    return False
+
+
 @pytest.mark.parametrize("family", names())
 def test_transformed_ops_survive(family, path):
     def check(row):
@@ -76,6 +85,10 @@ def test_transformed_ops_survive(family, path):
                 ("vmap of the gradient", mx.vmap(grad, in_axes=axes), stacked),
             ]
         for name, fun, given in cases:
+            if refused(fun, *given):  # no derivative, for one: to be refused by the trace as well
+                if not refused(lambda *x, f=fun: round_trip(path, f, *x), *given):
+                    yield f"{name}: exported, although calls are refused"
+                continue
             want, got = fun(*given), round_trip(path, fun, *given)(*given)
             want = want if isinstance(want, (list, tuple)) else [want]
             for i, (a, b) in enumerate(zip(want, got, strict=True)):

@@ -101,7 +101,7 @@ def test_environment_variables():
     root = DOCS.parent
     rooms = (root / "mlx", root / "python" / "src")
     sources = [p for room in rooms for end in ("cpp", "h") for p in room.rglob(f"*.{end}")]
-    readers = "getenv|get_var|open_library_of_device|variable|seconds_of|whole_number"
+    readers = "getenv|get_var|open_library_of_device|variable|seconds_of|whole_number|number_in"
     read = re.compile(rf'(?:(?:{readers})\(|first_set\(\{{)"(MLX_\w+)"')
     known = {name for source in sources for name in read.findall(source.read_text())}
     assert len(known) > 5

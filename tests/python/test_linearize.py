@@ -140,7 +140,7 @@ def test_shapes_without_values():
     assert hash(struct) == hash(mx.ShapeDtypeStruct([3, 4], mx.float16)) and struct != out["y"]
     huge = mx.ShapeDtypeStruct((2**20, 2**20), mx.float32)
     assert mx.eval_shape(mx.grad(lambda x: (x @ x).sum()), huge) == huge
-    with pytest.raises(mx.ExecutionError):
+    with pytest.raises(ValueError, match=r"\[eval\] .* of eval_shape"):
         mx.eval_shape(lambda x: x.item(), mx.zeros(()))
     with pytest.raises(TypeError, match="a shape of type str; an int or a sequence"):
         mx.ShapeDtypeStruct("ab", mx.float32)

@@ -11,14 +11,19 @@ PROGRAMS = pathlib.Path(__file__).resolve().parents[1] / "programs"
 RECORDED = json.loads((PROGRAMS / "losses.json").read_text())
 
 
+#: Lion steps by signs: the rounding of a gradient near zero moves a weight by twice the rate.
+TOLERANCES = {"speech": 3e-3}
+
+
 @pytest.mark.sampled(0.3)
 @pytest.mark.parametrize("name", sorted(RECORDED))
 def test_losses_are_those_recorded(name, monkeypatch):
     monkeypatch.syspath_prepend(str(PROGRAMS))
     series = importlib.import_module(name).run()
     assert series.keys() == RECORDED[name].keys()
+    close = TOLERANCES.get(name, 1e-4)
     for key, values in RECORDED[name].items():
-        np.testing.assert_allclose(series[key], values, rtol=1e-4, atol=1e-4, err_msg=key)
+        np.testing.assert_allclose(series[key], values, rtol=close, atol=close, err_msg=key)
 
 
 def test_every_program_is_recorded():

@@ -469,7 +469,7 @@ def test_vmap_takes_other_arguments_where_none_is_mapped():
         3,
         6,
     ]
-    with pytest.raises(TypeError):
+    with pytest.raises(ValueError, match=r"\[vmap\] a leaf of type int"):
         mx.vmap(lambda x, k: x)(mx.array([1.0]), k=1)
 
 

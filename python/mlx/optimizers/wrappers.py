@@ -38,7 +38,7 @@ class GradientAccumulator:
         """Add a tree of gradients.
 
         Args:
-            gradients: the tree; those of all batches have one form.
+            gradients: the tree, of the same structure for every batch.
 
         Returns:
             The mean of the last ``steps`` trees if this is the last one of them, otherwise None.

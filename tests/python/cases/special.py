@@ -51,7 +51,10 @@ ROWS = [
         "-(scipy.special.gammainc(a + 1e-6, b) - scipy.special.gammainc(a - 1e-6, b)) / 2e-6"
         " / scipy.stats.gamma(a).pdf(b)", ("float32",), special=False, kind="flat", ulps=256),
     row("erfcx(a)", In((3, 5), -3, 9), dtypes=FLOATS, ulps=64),
-    row("erfcx(a)", In((3, 5), -25, -3), ulps=32, special=False),
+    # SciPy rounds the square of a before its exponential.
+    Row("mx.special.erfcx(a)", (In((3, 5), -25, -3),),
+        "scipy.special.erfc(a) * np.exp(np.square(np.longdouble(a)))", WIDE, ulps=32,
+        special=False),
     row("ndtri(a)", PART, dtypes=FLOATS, ulps=32),
     row("ndtri(a)", In((3, 5), 1e-9, 0.1), special=False, ulps=32),
     row("exprel(a)", ANY, dtypes=FLOATS),

@@ -1318,6 +1318,9 @@ class ArrayAt:
     def get(self) -> array:
         """The elements at the positions, as `a[indices]`."""
 
+    def apply(self, fn: Callable[[array], array]) -> array:
+        """The array with the elements at the positions replaced by `fn` of them."""
+
 class ArrayLike:
     """An object that has `__mlx_array__`."""
 
@@ -6127,7 +6130,7 @@ def async_eval(*args: Any) -> None:
         array([2, 4], dtype=float32)
     """
 
-def value_and_grad(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, argnames: str | Sequence[str] = []) -> Callable[P, tuple[R, Any]]:
+def value_and_grad(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, argnames: str | Sequence[str] = [], has_aux: bool = False) -> Callable[P, tuple[R, Any]]:
     """
     Return a function that computes the value of `fun` and its gradient.
 
@@ -6139,9 +6142,12 @@ def value_and_grad(fun: Callable[P, R], argnums: int | Sequence[int] | None = No
         fun: the function.
         argnums: the position or positions of the arguments to differentiate; 0 by default.
         argnames: the names of keyword arguments to differentiate; none by default.
+        has_aux: True for a function that returns a pair, of which the first item is differentiated
+            and the second one, a tree of any values, is returned as well; False by default.
 
     Returns:
-        A function of the arguments of `fun` that returns `(value, gradient)`.
+        A function of the arguments of `fun` that returns `(value, gradient)`; with `has_aux` the value
+        is the pair.
 
     Raises:
         ValueError: the result of `fun` does not start with a scalar array, or an argument is no
@@ -6153,7 +6159,7 @@ def value_and_grad(fun: Callable[P, R], argnums: int | Sequence[int] | None = No
         (array(5, dtype=float32), array([2, 4], dtype=float32))
     """
 
-def grad(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, argnames: str | Sequence[str] = []) -> Callable[P, Any]:
+def grad(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, argnames: str | Sequence[str] = [], has_aux: bool = False) -> Callable[P, Any]:
     """
     Return a function that computes the gradient of `fun`, a function that returns a scalar
     array.
@@ -6162,6 +6168,8 @@ def grad(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, argnam
         fun: the function.
         argnums: the position or positions of the arguments to differentiate; 0 by default.
         argnames: the names of keyword arguments to differentiate; none by default.
+        has_aux: True for a function that returns a pair, of which the first item is differentiated
+            and the second one, a tree of any values, is returned as well; False by default.
 
     Returns:
         A function of the arguments of `fun` that returns the gradient; see `value_and_grad` for
@@ -6218,7 +6226,7 @@ def jvp(fun: Callable[..., Any], primals: Sequence[array], tangents: Sequence[ar
         ([array(0, dtype=float32)], [array(2, dtype=float32)])
     """
 
-def jacfwd(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, argnames: str | Sequence[str] = []) -> Callable[P, Any]:
+def jacfwd(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, argnames: str | Sequence[str] = [], has_aux: bool = False) -> Callable[P, Any]:
     """
     Return a function that computes the Jacobian of `fun` by forward mode: a product for
     each element of the arguments.
@@ -6227,6 +6235,8 @@ def jacfwd(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, argn
         fun: a function that returns an array, or a tree of arrays.
         argnums: the position or positions of the arguments to differentiate; 0 by default.
         argnames: the names of keyword arguments to differentiate; none by default.
+        has_aux: True for a function that returns a pair, of which the first item is differentiated
+            and the second one, a tree of any values, is returned as well; False by default.
 
     Returns:
         A function of the arguments of `fun` that returns the result of `fun` with each array
@@ -6242,7 +6252,7 @@ def jacfwd(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, argn
                [0, 4]], dtype=float32)
     """
 
-def jacrev(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, argnames: str | Sequence[str] = []) -> Callable[P, Any]:
+def jacrev(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, argnames: str | Sequence[str] = [], has_aux: bool = False) -> Callable[P, Any]:
     """
     Return a function that computes the Jacobian of `fun` by reverse mode: a product for
     each element of the results.
@@ -6251,6 +6261,8 @@ def jacrev(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, argn
         fun: a function that returns an array, or a tree of arrays.
         argnums: the position or positions of the arguments to differentiate; 0 by default.
         argnames: the names of keyword arguments to differentiate; none by default.
+        has_aux: True for a function that returns a pair, of which the first item is differentiated
+            and the second one, a tree of any values, is returned as well; False by default.
 
     Returns:
         A function of the arguments of `fun` that returns the result of `fun` with each array
@@ -6265,7 +6277,7 @@ def jacrev(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, argn
         array([1, 1], dtype=float32)
     """
 
-def hessian(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, argnames: str | Sequence[str] = []) -> Callable[P, Any]:
+def hessian(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, argnames: str | Sequence[str] = [], has_aux: bool = False) -> Callable[P, Any]:
     """
     Return a function that computes the second derivatives of `fun`: `jacfwd` of `jacrev`.
 
@@ -6273,6 +6285,8 @@ def hessian(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, arg
         fun: a function that returns an array, or a tree of arrays.
         argnums: the position or positions of the arguments to differentiate; 0 by default.
         argnames: the names of keyword arguments to differentiate; none by default.
+        has_aux: True for a function that returns a pair, of which the first item is differentiated
+            and the second one, a tree of any values, is returned as well; False by default.
 
     Returns:
         A function of the arguments of `fun` that returns the result of `fun` with each array
@@ -6286,93 +6300,6 @@ def hessian(fun: Callable[P, R], argnums: int | Sequence[int] | None = None, arg
         >>> mx.hessian(lambda x: (x ** 3).sum())(mx.array([1.0, 2.0]))
         array([[6, 0],
                [0, 12]], dtype=float32)
-    """
-
-def vjp_fn(fun: Callable[..., Any], *primals: array) -> tuple[Any, Callable[..., Any]]:
-    """
-    Return the outputs of a function, and a function from their cotangents to those of the
-    primals.
-
-    That function calls `fun` again. `vjp` takes the cotangents at once.
-
-    Args:
-        fun: a function of arrays that returns an array or a sequence of arrays.
-        primals: the arrays at which derivatives are taken.
-
-    Returns:
-        A tuple of the output, or a tuple of outputs, and the function.
-
-    Raises:
-        ValueError: the number of cotangents is not that of the outputs.
-
-    Example:
-        >>> y, pull = mx.vjp_fn(lambda x: x**2, mx.array(3.0))
-        >>> pull(mx.array(1.0))
-        array(6, dtype=float32)
-    """
-
-def linearize(fun: Callable[..., Any], *primals: array) -> tuple[Any, Callable[..., Any]]:
-    """
-    Return the outputs of a function, and a function from tangents of the primals to those of
-    the outputs.
-
-    That function calls `fun` again. `jvp` takes the tangents at once.
-
-    Args:
-        fun: a function of arrays that returns an array or a sequence of arrays.
-        primals: the arrays at which derivatives are taken.
-
-    Returns:
-        A tuple of the output, or a tuple of outputs, and the function.
-
-    Raises:
-        ValueError: the number of tangents is not that of the primals.
-
-    Example:
-        >>> y, push = mx.linearize(lambda x: x**2, mx.array(3.0))
-        >>> push(mx.array(1.0))
-        array(6, dtype=float32)
-    """
-
-def linear_transpose(fun: Callable[..., Any], *primals: array) -> Callable[..., Any]:
-    """
-    Return the transpose of a linear function, which takes cotangents of its outputs.
-
-    The function must be linear in the primals: the transpose is its derivative at zero.
-
-    Args:
-        fun: a function of arrays that returns an array or a sequence of arrays.
-        primals: arrays of the shapes and dtypes of its arguments; their values are not used.
-
-    Returns:
-        A function that returns an array, or a tuple of them.
-
-    Raises:
-        ValueError: the number or shapes of cotangents do not fit.
-
-    Example:
-        >>> mx.linear_transpose(lambda x: 3 * x[:2], mx.zeros((3,)))(mx.array([1.0, 2.0]))
-        array([3, 6, 0], dtype=float32)
-    """
-
-def hvp(fun: Callable[..., Any], primals: Sequence[array], tangents: Sequence[array]) -> tuple[list[array], list[array]]:
-    """
-    Return the gradient of a function, and its Hessian times vectors, without the Hessian.
-
-    Args:
-        fun: a function of arrays that returns a scalar array.
-        primals: the arrays at which derivatives are taken.
-        tangents: an array of the shape of each primal.
-
-    Returns:
-        A tuple of a list of gradients and a list of products.
-
-    Raises:
-        ValueError: the function does not return a scalar, or the shapes do not fit.
-
-    Example:
-        >>> mx.hvp(lambda x: (x**3).sum(), [mx.array([1.0, 2.0])], [mx.array([1.0, 0.0])])
-        ([array([3, 12], dtype=float32)], [array([6, 0], dtype=float32)])
     """
 
 def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: array) -> array:
@@ -6436,6 +6363,153 @@ def piecewise(x: array, condlist: Sequence[array], funclist: Sequence[Any]) -> a
     Example:
         >>> mx.piecewise(mx.array([-1.0, 2.0]), [mx.array([True, False])], [lambda x: -x, 7.0])
         array([1, 7], dtype=float32)
+    """
+
+def vjp_fn(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """
+    Return the result of a function, and a function from cotangents of the result to those of
+    the primals.
+
+    The derivative is traced here, so that the function of cotangents does not call `fun`. `vjp`
+    takes the cotangents at once.
+
+    Args:
+        fun: a function of trees of arrays that returns a tree of arrays.
+        primals: the arguments at which derivatives are taken.
+        has_aux: True for a function that returns a pair, of which the first item is differentiated
+            and the second one, a tree of any values, is returned as well; False by default.
+
+    Returns:
+        The result of `fun`, the function, and with `has_aux` the second item. The function takes a
+        tree like the result, or its items as arguments, with None for zeros; it returns a tree like the
+        argument of `fun`, a tuple of trees for several arguments.
+
+    Raises:
+        ValueError: a leaf is no array, or cotangents have another form or other shapes; raised by
+            the function.
+
+    Example:
+        >>> y, pull = mx.vjp_fn(lambda x: x**2, mx.array(3.0))
+        >>> pull(mx.array(1.0))
+        array(6, dtype=float32)
+    """
+
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """
+    Return the result of a function, and the linear function from tangents of the primals to
+    those of the result.
+
+    The derivative is traced here: the linear function does not call `fun`, and values that do not
+    depend on tangents are computed once. `jvp` takes the tangents at once.
+
+    Args:
+        fun: a function of trees of arrays that returns a tree of arrays.
+        primals: the arguments at which derivatives are taken.
+        has_aux: True for a function that returns a pair, of which the first item is differentiated
+            and the second one, a tree of any values, is returned as well; False by default.
+
+    Returns:
+        The result of `fun`, the function, and with `has_aux` the second item. The function takes
+        arguments like the primals, with None for zeros, and returns a tree like the result.
+
+    Raises:
+        ValueError: a leaf is no array, or tangents have another form or other shapes; raised by the
+            function.
+
+    Example:
+        >>> y, push = mx.linearize(lambda x: x**2, mx.array(3.0))
+        >>> push(mx.array(1.0))
+        array(6, dtype=float32)
+    """
+
+def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., Any]:
+    """
+    Return the transpose of a linear function, which takes cotangents of its outputs.
+
+    The function must be linear in the primals: the transpose is its derivative at zero.
+
+    Args:
+        fun: a function of arrays that returns an array or a sequence of arrays.
+        primals: arrays of the shapes and dtypes of its arguments; their values are not used.
+
+    Returns:
+        A function that returns an array, or a tuple of them.
+
+    Raises:
+        ValueError: the number or shapes of cotangents do not fit.
+
+    Example:
+        >>> mx.linear_transpose(lambda x: 3 * x[:2], mx.zeros((3,)))(mx.array([1.0, 2.0]))
+        array([3, 6, 0], dtype=float32)
+    """
+
+def hvp(fun: Callable[..., Any], primals: Sequence[array], tangents: Sequence[array]) -> tuple[list[array], list[array]]:
+    """
+    Return the gradient of a function, and its Hessian times vectors, without the Hessian.
+
+    Args:
+        fun: a function of arrays that returns a scalar array.
+        primals: the arrays at which derivatives are taken.
+        tangents: an array of the shape of each primal.
+
+    Returns:
+        A tuple of a list of gradients and a list of products.
+
+    Raises:
+        ValueError: the function does not return a scalar, or the shapes do not fit.
+
+    Example:
+        >>> mx.hvp(lambda x: (x**3).sum(), [mx.array([1.0, 2.0])], [mx.array([1.0, 0.0])])
+        ([array([3, 12], dtype=float32)], [array([6, 0], dtype=float32)])
+    """
+
+class ShapeDtypeStruct:
+    """The shape and the dtype of an array, without its values."""
+
+    def __init__(self, arg0: object, arg1: object, /) -> None: ...
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of the axes."""
+
+    @property
+    def dtype(self) -> Dtype:
+        """The type of the elements."""
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+
+    def __eq__(self, other: object) -> bool:
+        """True for the same shape and dtype."""
+
+    def __hash__(self) -> int:
+        """The hash of the shape and the dtype."""
+
+    def __repr__(self) -> str:
+        """The shape and the dtype."""
+
+def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """
+    Return the shapes and dtypes of the result of a function, without computing it.
+
+    `fun` is called once, on arrays without values: code that reads values raises an error.
+
+    Args:
+        fun: the function.
+        args: its arguments: trees of arrays, of `ShapeDtypeStruct` in their place, and of other
+            values.
+        kwargs: its keyword arguments, likewise.
+
+    Returns:
+        The result of `fun` with a `ShapeDtypeStruct` in the place of each array.
+
+    Raises:
+        mx.ExecutionError: `fun` reads a value; or what `fun` raises for these shapes.
+
+    Example:
+        >>> mx.eval_shape(mx.matmul, mx.ShapeDtypeStruct((2, 3), mx.float16), mx.zeros((3, 4)))
+        ShapeDtypeStruct(shape=(2, 4), dtype=float32)
     """
 
 def compile(fun: Callable[P, R], inputs: object | None = None, outputs: object | None = None, shapeless: bool = False) -> Callable[P, R]:
@@ -6617,7 +6691,8 @@ def vmap(fun: Callable[P, R], in_axes: object = 0, out_axes: object = 0) -> Call
             default.
 
     Returns:
-        A function of the arguments of `fun` with the mapped axes.
+        A function of the arguments of `fun` with the mapped axes. Arrays in keyword arguments are
+        mapped over their first axes.
 
     Raises:
         IndexError: an axis is out of range; raised by the call.

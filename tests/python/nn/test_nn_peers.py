@@ -49,7 +49,7 @@ def test_nothing_else_is_recorded(recorded):
     assert set(recorded) == {tuple(case.values) for case in CASES}
 
 
-#: Layers without state beside their parameters, and without attention: what is below holds for all.
+#: Layers without state beside their parameters and without attention, as the checks below expect.
 WORDS = (
     "Conv",
     "Pad",

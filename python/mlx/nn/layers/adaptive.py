@@ -66,7 +66,11 @@ class _Adaptive(Module):
     def __init__(self, output_size: int | Sequence[int | None] | None) -> None:
         super().__init__()
         n = self._dims
-        sizes = tuple(output_size) if isinstance(output_size, (list, tuple)) else (output_size,) * n
+        sizes: tuple[int | None, ...]
+        if output_size is None or isinstance(output_size, int):
+            sizes = (output_size,) * n
+        else:
+            sizes = tuple(output_size)
         if len(sizes) != n:
             raise ValueError(
                 f"[{type(self).__name__}] output_size={output_size!r}; a number or {n} of them are"

@@ -305,10 +305,9 @@ class QuantizedKVCache(KVCache):
         mask = self.mask(tokens) if mask is None else mask
         shared = keys.shape[1]
         packed_keys, packed_values = self.update_and_fetch(keys, values)
-        options = {"group_size": self.group_size, "bits": self.bits}
         q = (queries * scale).reshape(batch, shared, heads // shared, tokens, -1)
         k, v = ([mx.expand_dims(x, 2) for x in p] for p in (packed_keys, packed_values))
-        scores = mx.quantized_matmul(q, *k, transpose=True, **options)
+        scores = mx.quantized_matmul(q, k[0], k[1], k[2], True, self.group_size, self.bits)
         if isinstance(mask, str):
             at = mx.arange(self.offset)
             mask = at <= mx.arange(self.offset - tokens, self.offset)[:, None]
@@ -317,7 +316,7 @@ class QuantizedKVCache(KVCache):
         elif mask is not None:
             scores = scores + mask
         weights = mx.softmax(scores, axis=-1, precise=True)
-        out = mx.quantized_matmul(weights, *v, transpose=False, **options)
+        out = mx.quantized_matmul(weights, v[0], v[1], v[2], False, self.group_size, self.bits)
         return out.reshape(batch, heads, tokens, -1)
 
     @property

@@ -15,7 +15,7 @@ MODES = ("zeros", "reflect", "replicate", "circular")
 
 def pairs_of(layer: object, widths: Widths, dims: int) -> tuple[tuple[int, int], ...]:
     """``(before, after)`` for each of the axes."""
-    each = (widths,) * dims if isinstance(widths, int) else tuple(widths)
+    each: Sequence[int | Sequence[int]] = (widths,) * dims if isinstance(widths, int) else widths
     pairs = [(w, w) if isinstance(w, int) else tuple(w) for w in each]
     if len(pairs) != dims or any(len(p) != 2 or min(p) < 0 for p in pairs):
         raise ValueError(

@@ -2,7 +2,7 @@
 
 Inputs have shape ``(..., L, input_size)``, states ``(..., hidden_size)``; all parameters start
 uniform in ``±1/sqrt(hidden_size)``. On the CPU the steps are one node of the graph, a scan; on a
-GPU, and for functions that are not those of this package, each step has nodes of its own.
+GPU, and for activations from outside this package, each step adds several nodes to the graph.
 """
 
 from __future__ import annotations
@@ -71,14 +71,14 @@ class _Cell(Module):
         return mx.random.uniform(-bound, bound, shape)
 
     def _project(self, x: mx.array) -> mx.array:
-        """What a step adds of the input."""
+        """The terms of a step that depend on the input alone."""
         raise NotImplementedError
 
     def _step(self, states: tuple[mx.array, ...], row: mx.array) -> tuple[mx.array, ...]:
         raise NotImplementedError
 
     def _start(self, x: mx.array, states: Sequence[mx.array | None], axes: int) -> list[mx.array]:
-        """The states to start from; zeros for those that are not given."""
+        """The states to start from; zeros for a state that is not given."""
         zeros = mx.zeros((*x.shape[: x.ndim - axes], self.hidden_size), x.dtype)
         return [zeros if s is None else s for s in states]
 

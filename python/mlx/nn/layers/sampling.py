@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Literal
 
@@ -93,6 +93,7 @@ def interpolate(
         )
     if mode == "area":
         return adaptive_pool(x, sizes, _means)
+    kernel: Callable[[float], float]
     if mode in _LINEAR:
         kernel, radius = _triangle, 1
     else:
