@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 
+#include <chrono>
 #include <climits>
 #include <cstring>
 #include <mutex>
@@ -206,15 +207,26 @@ class NcclLink final : public DeviceLink {
   }
 
  private:
-  /// Waits until the last call has been taken.
+  /// Waits until the last call has been taken: by a thread of NCCL within some 50 us, or after a
+  /// connection to other ranks.
   void settle(const Wait& wait) {
-    constexpr int kQuickLooks = 200;
-    int status = in_progress;
-    for (int looks = 0;; ++looks) {
+    using Clock = std::chrono::steady_clock;
+    constexpr auto kSpin = std::chrono::microseconds(300), kPause = std::chrono::microseconds(20);
+    constexpr auto kConnecting = std::chrono::milliseconds(5);
+    const auto start = Clock::now();
+    for (;;) {
+      int status = in_progress;
       check_nccl(nccl().async_error(comm_, &status), comm_);
       check_nccl(status, comm_);
       if (status == success) return;
-      looks < kQuickLooks ? std::this_thread::yield() : wait();
+      const auto waited = Clock::now() - start;
+      if (waited < kSpin) {
+        std::this_thread::yield();
+      } else if (waited < kConnecting) {
+        std::this_thread::sleep_for(kPause);
+      } else {
+        wait();
+      }
     }
   }
 
