@@ -31,6 +31,8 @@ execute_process(COMMAND ${Python_EXECUTABLE} -c "import sys; print('cpython-%d%d
 function(mlx_text_stub file library names)
   file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/macos/${names} symbols REGEX "^[^#]")
   list(JOIN symbols "', '" symbols)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+    ${CMAKE_CURRENT_LIST_DIR}/macos/${names})
   file(CONFIGURE OUTPUT ${file} @ONLY CONTENT "--- !tapi-tbd
 tbd-version: 4
 targets: [ arm64-macos ]

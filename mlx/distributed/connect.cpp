@@ -1,6 +1,5 @@
 // Addresses, and how ranks find each other: rank r listens, and connects to the ranks below it.
 // Both sides say who they are before a connection counts.
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -116,7 +115,7 @@ class Connector {
     AddressList list;
     resolve(hosts_.ranks[static_cast<size_t>(j)][0], false, list);
     for (addrinfo* i = list.first; i; i = i->ai_next) {
-      Socket s(socket(i->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      Socket s = open_socket(i->ai_family);
       if (!s) continue;
       constexpr int kSeconds = 5;
       limit_calls(s.fd(), kSeconds);
@@ -149,8 +148,10 @@ class Connector {
     constexpr int kWaitMs = 20;
     if (poll(fds.data(), fds.size(), kWaitMs) <= 0) return;
     for (const Socket& l : listeners_) {
-      Socket s(accept4(l.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-      if (s) guests_.push_back({std::move(s), {}});
+      Socket s = accept_at(l.fd());
+      if (!s) continue;
+      set_blocking(s.fd(), false);
+      guests_.push_back({std::move(s), {}});
     }
     std::erase_if(guests_, [&](Guest& g) { return is_over(g); });
   }
@@ -175,7 +176,7 @@ class Connector {
     if (place && is_open(place))
       fail<CommunicationError>("init", "two processes say that they are rank ", h.rank,
                                "; one process for each rank is accepted");
-    fcntl(g.socket.fd(), F_SETFL, fcntl(g.socket.fd(), F_GETFL) & ~O_NONBLOCK);
+    set_blocking(g.socket.fd(), true);
     place = std::move(g.socket);
     return true;
   }
@@ -188,16 +189,19 @@ class Connector {
   }
 
   static void tune(int fd) {
-    constexpr int kSilence = 25;  // seconds after which a host that does not answer is gone
+    // Seconds after which a host that does not answer is gone.
+    [[maybe_unused]] constexpr int kSilence = 25, kIdle = 10, kBetween = 5, kProbes = 3;
     limit_calls(fd, 0);
     set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
     set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
 #ifdef TCP_USER_TIMEOUT
     set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, kSilence * 1000);
-    set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, 10);
-    set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, 5);
-    set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, kIdle);
+#else  // macOS
+    set_option(fd, IPPROTO_TCP, TCP_KEEPALIVE, kIdle);
 #endif
+    set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, kBetween);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, kProbes);
   }
 
   const Hosts& hosts_;

@@ -370,7 +370,7 @@ class MpiMesh final : public Mesh {
   void wait(const Header& h, Sent& sent, Got& got, const Parties& parties) {
     Patience patience(*this, h);
     Clock::time_point idle = Clock::now();
-    for (int polls = 0;; ++polls) {
+    for (;;) {
       bool moved = port_.test_messages(sent);
       for (int j = 0; j < size; ++j) {
         auto& m = got[static_cast<size_t>(j)];

@@ -132,7 +132,7 @@ class Meeting {
       pollfd p{listener.fd(), POLLIN, 0};
       constexpr int kWaitMs = 20;
       if (poll(&p, 1, kWaitMs) <= 0) continue;
-      Socket s(accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC));
+      Socket s = accept_at(listener.fd());
       if (!s) continue;
       limit_calls(s.fd(), kCallSeconds);
       Call call;
@@ -158,7 +158,7 @@ class Meeting {
       AddressList list;
       resolve(first_, false, list);
       for (addrinfo* i = list.first; i; i = i->ai_next) {
-        Socket s(socket(i->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        Socket s = open_socket(i->ai_family);
         if (!s || connect(s.fd(), i->ai_addr, i->ai_addrlen) != 0) {
           why_ = cat(" (", strerror(errno), ")");
           continue;

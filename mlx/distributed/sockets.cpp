@@ -1,6 +1,7 @@
 // Names, options and listening sockets.
 #include "mlx/distributed/sockets.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -35,13 +36,56 @@ void set_option(int fd, int level, int option, int value) {
   setsockopt(fd, level, option, &value, sizeof value);
 }
 
+namespace {
+
+/// Systems without SOCK_CLOEXEC set the flag in a second call.
+[[maybe_unused]] Socket own(int fd) {
+  if (fd >= 0) fcntl(fd, F_SETFD, FD_CLOEXEC);
+  return Socket(fd);
+}
+
+}  // namespace
+
+Socket open_socket(int family) {
+#ifdef SOCK_CLOEXEC
+  return Socket(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+#else
+  return own(socket(family, SOCK_STREAM, 0));
+#endif
+}
+Socket accept_at(int listener) {
+#ifdef SOCK_CLOEXEC
+  return Socket(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
+#else
+  return own(accept(listener, nullptr, nullptr));
+#endif
+}
+void set_blocking(int fd, bool on) {
+  const int flags = fcntl(fd, F_GETFL);
+  fcntl(fd, F_SETFL, on ? flags & ~O_NONBLOCK : flags | O_NONBLOCK);
+}
+
+Bell::Bell() {
+  if (pipe(ends_) != 0)
+    fail<CommunicationError>("init", "no pipe: ", strerror(errno), "; open files are too many");
+  for (int end : ends_) {
+    fcntl(end, F_SETFD, FD_CLOEXEC);
+    set_blocking(end, false);
+  }
+}
+Bell::~Bell() {
+  for (int end : ends_) close(end);
+}
+void Bell::ring() noexcept { (void)!write(ends_[1], "", 1); }
+
 Socket listen_at(const Address& a, int rank) {
   AddressList list;
   resolve(a, true, list);
   int error = 0;
   for (addrinfo* i = list.first; i; i = i->ai_next) {
-    Socket s(socket(i->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    Socket s = open_socket(i->ai_family);
     if (!s) continue;
+    set_blocking(s.fd(), false);
     set_option(s.fd(), SOL_SOCKET, SO_REUSEADDR, 1);
     if (bind(s.fd(), i->ai_addr, i->ai_addrlen) == 0 && listen(s.fd(), 256) == 0) return s;
     error = errno;

@@ -25,8 +25,28 @@ struct AddressList {
 void resolve(const Address& a, bool passive, AddressList& list);
 
 void set_option(int fd, int level, int option, int value);
+/// A new socket of TCP, which programs that this one starts do not inherit.
+Socket open_socket(int family);
+/// The next connection of a listening socket, inherited neither.
+Socket accept_at(int listener);
+void set_blocking(int fd, bool on);
 /// A socket that listens at an address, for a rank. Throws CommunicationError.
 Socket listen_at(const Address& a, int rank);
+
+/// A pipe that wakes threads in `poll`: readable for good once it was rung.
+class Bell {
+ public:
+  Bell();
+  ~Bell();
+  Bell(const Bell&) = delete;
+  /// The descriptor to poll.
+  int fd() const { return ends_[0]; }
+  void ring() noexcept;
+
+ private:
+  int ends_[2] = {-1, -1};
+};
+
 /// Lets calls that send and receive end after some seconds.
 void limit_calls(int fd, int seconds);
 

@@ -3,7 +3,6 @@
 #include "mlx/distributed/tcp.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 #include "mlx/core/blocking.h"
 #include "mlx/core/error.h"
 #include "mlx/distributed/pump.h"
+#include "mlx/distributed/sockets.h"
 #include "mlx/distributed/words.h"
 
 namespace mlx::core::distributed {
@@ -84,14 +84,11 @@ class TcpMesh final : public Mesh {
       : Mesh(rank, size),
         fds_(std::move(c.data)),
         words_(std::move(c.words)),
-        peers_(static_cast<size_t>(size)) {
-    wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  }
+        peers_(static_cast<size_t>(size)) {}
   ~TcpMesh() override {
     leave();
     for (int fd : fds_)
       if (fd >= 0) close(fd);
-    close(wake_);
   }
 
   void exchange(Header h, std::span<const Part> out, std::span<const Part> in,
@@ -144,8 +141,7 @@ class TcpMesh final : public Mesh {
   void fail(const std::string& why) noexcept override {
     if (!set_failure(why)) return;
     words_.say_failure(why);
-    const uint64_t one = 1;
-    (void)!write(wake_, &one, sizeof one);
+    wake_.ring();
   }
 
   void leave() noexcept override {
@@ -158,8 +154,7 @@ class TcpMesh final : public Mesh {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     if (set_failure(cat("rank ", rank, " has left the group"))) words_.say_end();
-    const uint64_t one = 1;
-    (void)!write(wake_, &one, sizeof one);
+    wake_.ring();
     pump_.stop();
     for (int fd : fds_)
       if (fd >= 0) shutdown(fd, SHUT_WR);
@@ -289,7 +284,7 @@ class TcpMesh final : public Mesh {
   /// Waits until a connection is ready, a little at most.
   void wait(Transfer& t) {
     t.polled.clear();
-    t.polled.push_back({wake_, POLLIN, 0});
+    t.polled.push_back({wake_.fd(), POLLIN, 0});
     for (int j = 0; j < size; ++j) {
       if (j == rank) continue;
       const auto i = static_cast<size_t>(j);
@@ -354,7 +349,7 @@ class TcpMesh final : public Mesh {
   std::vector<int> fds_;  ///< the data connection to each other rank
   LastWords words_;
   std::vector<Peer> peers_;
-  int wake_;
+  Bell wake_;
   bool spin_ = false;
   std::atomic<bool> left_{false};
   Pump pump_{mutex, [this] { return send_backlog(); }};

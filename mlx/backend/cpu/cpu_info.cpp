@@ -100,6 +100,8 @@ Features detect() {
   return f;
 }
 #else
+bool tiles_permitted() { return false; }
+
 Features detect() {
   return {"neon"};
 }  // the other architectures have one set, which is in all processors

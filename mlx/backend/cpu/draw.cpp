@@ -9,6 +9,7 @@
 #include "mlx/backend/cpu/cpu_info.h"
 #include "mlx/backend/cpu/isa/random.h"
 #include "mlx/backend/cpu/kernels.h"
+#include "mlx/backend/cpu/log_gamma.h"
 #include "mlx/backend/cpu/threads.h"
 
 namespace mlx::core::cpu {
@@ -21,11 +22,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int kAttempts = 1000;
 
 const RandomKernels& kernels() { return MLX_FOR_ISA(random_kernels); }
-
-double log_gamma_function(double a) {
-  int sign;
-  return ::lgamma_r(a, &sign);
-}
 
 /// Numbers made of the words for a key and the counters 0, 1, ..
 class Words {
@@ -96,7 +92,7 @@ double draw_poisson(Words& words, double rate) {
     if (side >= 0.07 && v <= 0.9277 - 3.6224 / (b - 2)) return k;
     if (k < 0 || (side < 0.013 && v > side)) continue;
     if (std::log(v) + scale - std::log(a / (side * side) + b) <=
-        k * log_rate - rate - log_gamma_function(k + 1))
+        k * log_rate - rate - log_gamma(k + 1))
       return k;
   }
   return std::floor(rate);
@@ -117,13 +113,13 @@ double draw_few_or_many(Words& words, double n, double p) {
   const double root = std::sqrt(n * p * (1 - p)), b = 1.15 + 2.53 * root;
   const double a = -0.0873 + 0.0248 * b + 0.01 * p, odds = std::log(p / (1 - p));
   const double alpha = (2.83 + 5.1 / b) * root, mode = std::floor((n + 1) * p);
-  const double top = log_gamma_function(mode + 1) + log_gamma_function(n - mode + 1);
+  const double top = log_gamma(mode + 1) + log_gamma(n - mode + 1);
   for (int i = 0; i < kAttempts; ++i) {
     const double u = words.uniform() - 0.5, v = words.uniform(), side = 0.5 - std::abs(u);
     const double k = std::floor((2 * a / side + b) * u + n * p + 0.5);
     if (k < 0 || k > n) continue;
     if (side >= 0.07 && v <= 0.92 - 4.2 / b) return k;
-    const double ratio = top - log_gamma_function(k + 1) - log_gamma_function(n - k + 1);
+    const double ratio = top - log_gamma(k + 1) - log_gamma(n - k + 1);
     if (std::log(v * alpha / (a / (side * side) + b)) <= ratio + (k - mode) * odds) return k;
   }
   return mode;

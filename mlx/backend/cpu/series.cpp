@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "mlx/backend/cpu/kernels.h"
+#include "mlx/backend/cpu/log_gamma.h"
 #include "mlx/backend/cpu/threads.h"
 
 namespace mlx::core::cpu {
@@ -20,11 +21,6 @@ constexpr double kEpsilon = std::numeric_limits<double>::epsilon() / 4;
 /// kLongest terms below it.
 constexpr double kLarge = 1e6;
 constexpr int kLongest = 30000;
-
-double log_gamma(double a) {
-  int sign;
-  return ::lgamma_r(a, &sign);
-}
 
 double digamma(double x) {
   double sum = 0;

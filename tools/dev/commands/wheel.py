@@ -14,7 +14,7 @@ USAGE = """\
   wheel [PYTHON...] make wheels in build/dist that run on systems with glibc 2.28 or later, for this
                     environment's Python or for others
        --this-processor
-                    for this machine alone: kernels of its instruction set, a third of the work
+                    for this machine alone: kernels of its instruction set, two thirds of the work
        --macos        for macOS 14 on 64-bit Arm and this environment's Python, cross-compiled
 """
 
