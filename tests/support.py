@@ -69,7 +69,7 @@ tests run the whole table, each function with each dtype and shape, on every eng
 | threads | 2, 3, 4, 8 | threads of one process |
 | `ring` | 2, 4; 8 with `--all` | processes of one machine, by TCP |
 | `mpi` | 2, 4 | processes of one machine, where a library of MPI is installed |
-| `nccl` | 2, 4 | processes of one machine, with a library of the host in NCCL's place; on two GPUs by hand (`tests/peers/nccl_vs_torch.py`) |
+| `nccl` | 2, 4 | a library of the host in NCCL's place; two GPUs, by hand |
 
 `nccl` moves 16-bit integers through the host in sums and extremes, complex numbers in extremes, and
 all dtypes in `send` and `recv`; all others from GPU to GPU.

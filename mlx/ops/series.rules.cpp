@@ -35,7 +35,7 @@ array partial(const RuleArgs& r, size_t i) {
       } else {  // x^(a - 1), which is 0, 1 or infinite at 0
         const array exponent = multiply(subtract(a, one(), s), log_x, s);
         const array inside = exp(subtract(subtract(exponent, b, s), lgamma(a, s), s), s);
-        // Its base is 1 elsewhere, where the unused power of a large b would have an infinite slope.
+        // Its base is 1 elsewhere: the power of a large b would have an infinite slope.
         const array at_zero = power(where(none, b, one(), s), subtract(a, one(), s), s);
         d = where(none, at_zero, inside, s);
       }

@@ -19,7 +19,7 @@ ROUNDED = {
     "negative",
     "abs",
 }
-# That of digamma is 6 units of 1, and its values begin at 0.42.
+# The error of digamma is up to 6 units of 1, and its values begin at 0.42.
 ULPS = {"erfc": 8, "erfinv": 8, "arccosh": 8, "logaddexp": 8, "power": 16, "remainder": 8, "tan": 6}
 ULPS["digamma"] = 15
 # The C library's value at -inf, which SciPy's function does not give.
