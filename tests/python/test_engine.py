@@ -336,6 +336,23 @@ def test_limits_are_returned_and_restored():
     assert mx.get_memory_limit() > 0
 
 
+def test_new_arrays_take_the_memory_that_was_used_last():
+    def address(x):
+        return np.asarray(x).__array_interface__["data"][0]
+
+    mx.clear_cache()
+    x = mx.zeros((1 << 20,))
+    kept = [x + i for i in range(4)]
+    mx.eval(x, kept)
+    first, second = address(kept[0]), address(kept[1])
+    kept[0] = kept[1] = None
+    y = x + 9
+    mx.eval(y)
+    z = x + 8
+    mx.eval(z)
+    assert (address(y), address(z)) == (second, first)
+
+
 def test_a_fused_chain_needs_no_temporaries():
     a = mx.ones((1 << 20,))
     mx.eval(a)

@@ -12,6 +12,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <thread>
 #include <utility>
@@ -69,7 +70,7 @@ struct State {
   uint64_t clock = 0;
   std::array<FreeBlock*, kClasses> lists{};
   using Large = std::multimap<size_t, Cached>;
-  Large large;                               // by capacity
+  Large large;                               // by capacity, then by age
   std::map<uint64_t, Large::iterator> ages;  // of large blocks
 };
 
@@ -164,11 +165,13 @@ void* take_cached(State& s, size_t size, size_t& capacity) {
     }
     return block;
   }
-  const auto found = s.large.lower_bound(capacity);
-  if (found == s.large.end() || found->first > capacity + capacity / 3) {
+  const auto smallest = s.large.lower_bound(capacity);
+  if (smallest == s.large.end() || smallest->first > capacity + capacity / 3) {
     return nullptr;
   }
-  capacity = found->first;
+  capacity = smallest->first;
+  // Of blocks of one size the last one is the most recently used, and likely in the caches.
+  const auto found = std::prev(s.large.upper_bound(capacity));
   void* ptr = found->second.ptr;
   remove(s, found);
   return ptr;

@@ -1,8 +1,10 @@
 // The thread pool. Protocol: the caller, holding `busy`, fills in the job, opens the gate and
 // increments the epoch; helpers see the epoch, register in the gate and claim chunks; the caller
-// also claims chunks, then closes the gate and waits only for the helpers inside. All state has
-// static storage and is never destroyed, so helpers may outlive main(), and a forked child starts
-// from an empty copy.
+// also claims chunks, then closes the gate and waits only for the helpers inside. A thread starts
+// with its own part of the range, the same in each job, so that data that several jobs use stay in
+// the cache of its core; then it takes chunks that others have left. All state has static storage
+// and is never destroyed, so helpers may outlive main(), and a forked child starts from an empty
+// copy.
 #include "mlx/backend/cpu/threads.h"
 
 #include <pthread.h>
@@ -12,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <exception>
@@ -34,6 +37,7 @@ constexpr double kChunkNs = 5'000;   // a claim takes up to 0.1 us
 constexpr auto kSpinTime = std::chrono::microseconds(100);
 constexpr uint32_t kOpen = 1u << 31;
 constexpr int kMaxThreads = 1024;
+constexpr int kThreadChunks = 8;  // the largest number of chunks per thread
 
 thread_local bool inside = false;
 
@@ -72,6 +76,37 @@ struct Job {
   RangeRef f;
   int64_t n;
   int64_t chunk;  // elements, a multiple of the grain
+  int64_t chunks = (n + chunk - 1) / chunk;
+};
+
+/// The chunks of a job that are claimed, a bit for each.
+class Claims {
+ public:
+  void clear(int64_t chunks) {
+    for (int64_t w = 0; w * 64 < chunks; ++w) words_[w].store(0, std::memory_order_relaxed);
+  }
+  void claim_all(int64_t chunks) {
+    for (int64_t w = 0; w * 64 < chunks; ++w) words_[w].store(~uint64_t{0});
+  }
+  /// Claims a chunk; false if another thread has it.
+  bool claim(int64_t chunk) {
+    const uint64_t bit = uint64_t{1} << (chunk % 64);
+    auto& word = words_[chunk / 64];
+    return !(word.load(std::memory_order_relaxed) & bit) &&
+           !(word.fetch_or(bit, std::memory_order_relaxed) & bit);
+  }
+  /// The last free chunk before `end`, or -1.
+  int64_t last_free(int64_t end) const {
+    for (int64_t w = (end + 63) / 64; w-- > 0;) {
+      uint64_t free = ~words_[w].load(std::memory_order_relaxed);
+      if (end - w * 64 < 64) free &= (uint64_t{1} << (end - w * 64)) - 1;
+      if (free != 0) return w * 64 + 63 - std::countl_zero(free);
+    }
+    return -1;
+  }
+
+ private:
+  std::array<std::atomic<uint64_t>, kMaxThreads * kThreadChunks / 64> words_{};
 };
 
 struct Pool {
@@ -91,11 +126,12 @@ struct Pool {
   std::atomic<bool> failed{false};
   std::exception_ptr error;
 
-  alignas(64) std::atomic<int64_t> next{0};
+  alignas(64) Claims claims;
   std::array<LastCore, kMaxThreads> seats;
 
-  void work();
-  void helper(LastCore& seat);
+  void work(int thread);
+  bool run_chunk(int64_t chunk);
+  void helper(int number);
   void spread_helpers();
   bool wait_for_work(int seen);
   bool worth_waking(double estimated_ns);
@@ -121,26 +157,36 @@ Pool& pool() {
   return *instance;
 }
 
-// Claims chunks until none is left. Runs in the caller and in the helpers.
-void Pool::work() {
-  const Job& todo = *job;
+// Claims chunks until none is left. Runs in the caller, thread 0, and in the helpers.
+void Pool::work(int thread) {
+  const int64_t chunks = job->chunks, threads = helpers + 1;
+  const int64_t begin = chunks * thread / threads, end = chunks * (thread + 1) / threads;
   inside = true;
+  for (int64_t c = begin; c < end; ++c)
+    if (claims.claim(c) && !run_chunk(c)) break;
+  // From the end of the part before, whose thread proceeds from the start.
   while (true) {
-    const int64_t begin = next.fetch_add(todo.chunk, std::memory_order_relaxed);
-    if (begin >= todo.n) {
-      break;
-    }
-    try {
-      todo.f(begin, std::min(todo.n, begin + todo.chunk));
-    } catch (...) {
-      if (!failed.exchange(true)) {
-        error = std::current_exception();
-      }
-      next.store(todo.n, std::memory_order_relaxed);
-      break;
-    }
+    int64_t c = claims.last_free(begin);
+    if (c < 0) c = claims.last_free(chunks);
+    if (c < 0) break;
+    if (claims.claim(c) && !run_chunk(c)) break;
   }
   inside = false;
+}
+
+// Returns false if the job has failed.
+bool Pool::run_chunk(int64_t chunk) {
+  const int64_t begin = chunk * job->chunk;
+  try {
+    job->f(begin, std::min(job->n, begin + job->chunk));
+    return true;
+  } catch (...) {
+    if (!failed.exchange(true)) {
+      error = std::current_exception();
+    }
+    claims.claim_all(job->chunks);
+    return false;
+  }
 }
 
 // Returns false when the pool shuts down. Spins for a while, then parks.
@@ -169,13 +215,14 @@ bool Pool::wait_for_work(int seen) {
   return !quit.load();
 }
 
-void Pool::helper(LastCore& seat) {
+void Pool::helper(int number) {
+  LastCore& seat = seats[number];
   int seen = epoch.load();
   do {
     seen = epoch.load(std::memory_order_acquire);
     seat.core.store(current_core(), std::memory_order_release);
     if (gate.fetch_add(1, std::memory_order_acquire) & kOpen) {
-      work();
+      work(number + 1);
     }
     gate.fetch_sub(1, std::memory_order_release);
   } while (wait_for_work(seen));
@@ -225,7 +272,7 @@ void Pool::start_helpers(int wanted) {
     try {
       LastCore& seat = seats[helpers];
       seat.core.store(current_core());
-      std::thread thread([this, &seat] { helper(seat); });
+      std::thread thread([this, number = helpers] { helper(number); });
       seat.thread = thread.native_handle();
       thread.detach();
       ++helpers;
@@ -254,13 +301,13 @@ void Pool::run(const Job& todo, bool wake) {
   const bool spin = threads.load(std::memory_order_relaxed) <= usable_cores();
   if (spin) spread_helpers();
   job = &todo;
-  next.store(0, std::memory_order_relaxed);
+  claims.clear(todo.chunks);
   gate.fetch_or(kOpen, std::memory_order_release);
   epoch.fetch_add(1);
   if (wake) {
     epoch.notify_all();
   }
-  work();
+  work(0);
   gate.fetch_and(~kOpen, std::memory_order_acq_rel);
   for (int spins = 0; gate.load(std::memory_order_acquire) != 0; ++spins) {
     if (spin && spins < 2'000) {
@@ -352,7 +399,7 @@ void detail::run_parallel(int64_t n, int64_t grain, RangeRef f, double estimated
   }
   // As many chunks for each thread: one more would keep a few threads busy while others wait.
   const double threads = hot + 1;
-  const double each = std::clamp(std::floor(estimated_ns / kChunkNs / threads), 1.0, 8.0);
+  const double each = std::clamp<double>(std::floor(estimated_ns / kChunkNs / threads), 1, kThreadChunks);
   const int64_t grains = (n + grain - 1) / grain, chunks = static_cast<int64_t>(threads * each);
   const Job todo{f, n, std::max<int64_t>(1, grains / chunks + (grains % chunks != 0)) * grain};
   p.run(todo, wake);
