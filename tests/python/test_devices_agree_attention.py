@@ -28,6 +28,13 @@ CASES = {
     "added mask": ((2, 2, 33, 65, 64, 64), {"mask": "added"}),
     "mask of lowest numbers": ((2, 2, 33, 65, 64, 64), {"mask": "lowest"}),
     "sinks": ((4, 2, 50, 90, 64, 64), {"sinks": True}),
+    "few": ((4, 2, 1, 300, 128, 128), {"batch": 2}),
+    "few, causal": ((4, 2, 3, 700, 64, 40), {"mask": "causal"}),
+    "few, more queries than keys": ((2, 1, 6, 3, 40, 72), {"mask": "causal"}),
+    "few, bool mask, sinks": ((6, 2, 4, 530, 80, 96), {"mask": "bool", "sinks": True}),
+    "few, added mask": ((8, 1, 2, 300, 32, 16), {"mask": "added", "batch": 2}),
+    "few, odd features": ((3, 3, 5, 280, 13, 7), {"sinks": True}),
+    "few, many keys": ((4, 1, 8, 1030, 64, 64), {"mask": "causal", "sinks": True}),
     "sinks, causal": ((4, 4, 50, 50, 64, 64), {"sinks": True, "mask": "causal"}),
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mlx/backend/gpu/families/attention_few.h"
 #include "mlx/backend/gpu/families/attention_tiles.h"
 #include "mlx/backend/gpu/families/fused.h"
 #include "mlx/backend/gpu/families/index.h"
@@ -156,7 +157,9 @@ bool find_attention(const Attrs*, std::span<const Layout> operands, int n_inputs
     if (!narrow_or_float32(operands[k].dtype) && !(k == 3 && operands[k].dtype == bool_))
       return false;
   const Layout& out = operands[n_inputs];
-  needs.workspace = parts_of_keys(operands[0], operands[1], operands[2]).bytes;
+  const Layout &q = operands[0], &k = operands[1], &v = operands[2];
+  needs.workspace =
+      has_few_queries(q, k, v) ? few_queries_workspace(q, k, v) : parts_of_keys(q, k, v).bytes;
   return is_row_contiguous(out.shape, out.strides);
 }
 bool find_rope(const Attrs*, std::span<const Layout> operands, int n_inputs, const DeviceState&,
@@ -167,6 +170,8 @@ bool find_rope(const Attrs*, std::span<const Layout> operands, int n_inputs, con
   return operands[1].dtype == int32 && is_row_contiguous(out.shape, out.strides);
 }
 std::unique_ptr<const OpKernel> prepare_attention(const Step& step, DeviceState& device) {
+  const Layout &q = step.operands[0], &k = step.operands[1], &v = step.operands[2];
+  if (has_few_queries(q, k, v)) return prepare_few_queries(step, device);
   return std::make_unique<const Attention>(step, device);
 }
 std::unique_ptr<const OpKernel> prepare_rope(const Step& step, DeviceState& device) {

@@ -146,6 +146,22 @@ MLX_FN float masked(float product, float scale, M mask) {
   }
 }
 
+/// The score of a query (a column of products with keys), or -inf where it does not see the key.
+template <class M>
+MLX_FN float score_of(const AttentionArguments& p, const LaneRow& query, int64_t key,
+                      float product) {
+  if (key >= (query.visible < 0 ? static_cast<int>(p.keys) : query.visible))
+    return -__builtin_inff();
+  if (query.visible < 0) return kLowestScore;
+  const float scale = static_cast<float>(p.scale);
+  if constexpr (std::is_same_v<M, void>) {
+    return product * (scale * kLog2E);
+  } else {
+    return masked(product, scale,
+                  reinterpret_cast<const M*>(p.mask)[query.mask + key * p.mask_stride[3]]);
+  }
+}
+
 /// Keys that all rows of a block see, and keys that any does.
 struct SeenKeys {
   int64_t by_all, by_any;

@@ -109,22 +109,6 @@ MLX_FN void attention_vjp_queries(const AttentionVjpArguments& all_arguments) {
   }
 }
 
-/// The score of a query (a column of products with keys), or -inf where it does not see the key.
-template <class M>
-MLX_FN float score_of(const AttentionArguments& p, const LaneRow& query, int64_t key,
-                      float product) {
-  if (key >= (query.visible < 0 ? static_cast<int>(p.keys) : query.visible))
-    return -__builtin_inff();
-  if (query.visible < 0) return kLowestScore;
-  const float scale = static_cast<float>(p.scale);
-  if constexpr (std::is_same_v<M, void>) {
-    return product * (scale * kLog2E);
-  } else {
-    return masked(product, scale,
-                  reinterpret_cast<const M*>(p.mask)[query.mask + key * p.mask_stride[3]]);
-  }
-}
-
 /// The second kernel: cotangents of keys and values. Q: queries at a time.
 template <class T, class M, int F, int W, int Q, bool kVectors>
 MLX_FN void attention_vjp_keys(const AttentionVjpArguments& all_arguments) {

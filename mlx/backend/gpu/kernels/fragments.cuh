@@ -74,6 +74,13 @@ MLX_FN void load_transposed(uint32_t (&r)[4], const T* row) {
                : "r"(shared_address(row)));
 }
 
+/// The lane's part of a transposed 8x8 matrix, of which a lane has two neighbours of row lane / 4.
+MLX_FN uint32_t transposed(uint32_t two) {
+  uint32_t r;
+  asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(r) : "r"(two));
+  return r;
+}
+
 /// Copies 16 aligned bytes to shared memory, or clears them, until `wait_for_copies`.
 MLX_FN void copy_16(void* to, const void* from, bool some) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from),
@@ -132,6 +139,13 @@ MLX_FN void load_transposed(uint32_t (&r)[4], const T* row) {
     const T high = __shfl_sync(~0u, row, 8 * i + lane % 4 * 2 + 1)[lane / 4];
     r[i] = pair(low, high);
   }
+}
+
+MLX_FN uint32_t transposed(uint32_t two) {
+  const int lane = static_cast<int>(threadIdx.x) % 32, shift = lane / 4 % 2 * 16;
+  const int from = lane % 4 * 8 + lane / 8;
+  const uint32_t low = __shfl_sync(~0u, two, from) >> shift & 0xffffu;
+  return low | (__shfl_sync(~0u, two, from + 4) >> shift & 0xffffu) << 16;
 }
 
 MLX_FN void copy_16(void* to, const void* from, bool some) {
