@@ -113,51 +113,131 @@ EXPORT int cublasSetStream_v2(Handle* handle, Stream* stream) {
 }
 EXPORT int cublasSetMathMode(Handle*, int) { return kSuccess; }
 
+namespace {
+
+/// A factor or a product as the library's functions take it.
+struct Operand {
+  int form;
+  int type;
+  int64_t column;
+};
+/// The types of a product, and the trailing bits of operands that are rounded away.
+struct Types {
+  int in, out, bits;
+  bool known;
+  bool widens() const { return out == 0 && (in == 2 || in == 14); }
+};
+Types types_of(int in, int in_b, int out, int compute) {
+  const bool wide = in == 1 || in == 5;
+  // Operands of float32 may be rounded to bfloat16 (75) or TF32 (77).
+  Types t{in, out, compute == 75 ? 16 : compute == 77 ? 13 : 0, false};
+  t.known = in_b == in && (out == in || t.widens()) && size_of(in) &&
+            (t.bits ? in == 0 || in == 4 : compute == (wide ? 70 : 68));
+  return t;
+}
+
+/// Calls f(an element, a sum) of the types.
+template <class F>
+void with_types(int type, F f) {
+  switch (type) {
+    case 0:
+      return f(float(), float());
+    case 1:
+      return f(double(), double());
+    case 2:
+      return f(float16_t(), float());
+    case 14:
+      return f(bfloat16_t(), float());
+    case 4:
+      return f(std::complex<float>(), std::complex<float>());
+    default:
+      return f(std::complex<double>(), std::complex<double>());
+  }
+}
+
+/// Pushes a product whose matrices `find` says when the stream is there; null data counts a fault.
+struct Three {
+  Matrix a, b, c;
+};
+template <class F>
+void push_product(Handle* handle, const Types& t, int64_t m, int64_t n, int64_t k, int64_t count,
+                  const void* alpha, const void* beta, F find) {
+  with_types(t.in, [&]<class T, class Sum>(T, Sum) {
+    push(*handle->stream,
+         [=, alpha = *static_cast<const Sum*>(alpha), beta = *static_cast<const Sum*>(beta)] {
+           const int64_t calls = find.calls;
+           for (int64_t call = 0; call < calls; ++call) {
+             const Three x = find(call);
+             if (!x.a.data || !x.b.data || !x.c.data) return count_fault();
+             if constexpr (std::is_same_v<Sum, float> && !std::is_same_v<T, float>)
+               if (t.widens()) {
+                 multiply<T, float>(x.a, x.b, x.c, m, n, k, count, t.bits, alpha, beta);
+                 continue;
+               }
+             multiply<T, T>(x.a, x.b, x.c, m, n, k, count, t.bits, alpha, beta);
+           }
+         });
+  });
+}
+struct AtSteps {
+  Three x;
+  int64_t calls = 1;
+  Three operator()(int64_t) const { return x; }
+};
+/// Matrices at addresses that kernels have written, multiples of 16.
+struct AtAddresses {
+  const uint64_t *a, *b, *c;
+  Operand of_a, of_b, of_c;
+  int64_t m, n, k, calls;
+  Three operator()(int64_t i) const {
+    return {at(a[i], m, k, of_a), at(b[i], k, n, of_b), at(c[i], m, n, of_c)};
+  }
+
+ private:
+  static Matrix at(uint64_t address, int64_t rows, int64_t columns, const Operand& x) {
+    if (x.form) std::swap(rows, columns);
+    const auto bytes = static_cast<size_t>(((columns - 1) * x.column + rows)) * size_of(x.type);
+    const bool fits = x.column >= rows && address % 16 == 0;
+    return {fits ? memory_of_kernel(address, bytes) : nullptr, x.form != 0, x.column, 0};
+  }
+};
+
+}  // namespace
+
 EXPORT int cublasGemmStridedBatchedEx_64(Handle* handle, int form_a, int form_b, int64_t m,
                                          int64_t n, int64_t k, const void* alpha, const void* a,
                                          int type, int64_t lda, int64_t step_a, const void* b,
                                          int type_b, int64_t ldb, int64_t step_b, const void* beta,
                                          void* c, int type_c, int64_t ldc, int64_t step_c,
                                          int64_t count, int compute, int) {
-  const bool wide = type == 1 || type == 5;
-  // Operands of float32 may be rounded to bfloat16 (75) or TF32 (77).
-  const int bits = compute == 75 ? 16 : compute == 77 ? 13 : 0;
-  const bool widens = type_c == 0 && (type == 2 || type == 14);
-  if (type_b != type || (type_c != type && !widens) || !size_of(type) ||
-      (bits ? type != 0 && type != 4 : compute != (wide ? 70 : 68)))
-    return kNotSupported;
+  const Types t = types_of(type, type_b, type_c, compute);
+  if (!t.known) return kNotSupported;
   if (fails_now(kFailLibrary)) return kExecutionFailed;
   const size_t size = size_of(type);
-  const Matrix ma = matrix(a, m, k, form_a != 0, lda, step_a, count, size),
-               mb = matrix(b, k, n, form_b != 0, ldb, step_b, count, size),
-               mc = matrix(c, m, n, false, ldc, step_c, count, size_of(type_c));
-  if (!ma.data || !mb.data || !mc.data) return count_fault(), kInvalidValue;
-  auto run = [&]<class T, class Sum>(T, Sum) {
-    push(*handle->stream,
-         [=, alpha = *static_cast<const Sum*>(alpha), beta = *static_cast<const Sum*>(beta)] {
-           if constexpr (std::is_same_v<Sum, float> && !std::is_same_v<T, float>)
-             if (widens) return multiply<T, float>(ma, mb, mc, m, n, k, count, bits, alpha, beta);
-           multiply<T, T>(ma, mb, mc, m, n, k, count, bits, alpha, beta);
-         });
+  const Three x{matrix(a, m, k, form_a != 0, lda, step_a, count, size),
+                matrix(b, k, n, form_b != 0, ldb, step_b, count, size),
+                matrix(c, m, n, false, ldc, step_c, count, size_of(type_c))};
+  if (!x.a.data || !x.b.data || !x.c.data) return count_fault(), kInvalidValue;
+  push_product(handle, t, m, n, k, count, alpha, beta, AtSteps{x});
+  return kSuccess;
+}
+
+EXPORT int cublasGemmBatchedEx_64(Handle* handle, int form_a, int form_b, int64_t m, int64_t n,
+                                  int64_t k, const void* alpha, const void* const* a, int type,
+                                  int64_t lda, const void* const* b, int type_b, int64_t ldb,
+                                  const void* beta, void* const* c, int type_c, int64_t ldc,
+                                  int64_t count, int compute, int) {
+  const Types t = types_of(type, type_b, type_c, compute);
+  if (!t.known || !m || !n || !k) return kNotSupported;
+  if (fails_now(kFailLibrary)) return kExecutionFailed;
+  auto list = [&](const void* addresses) {
+    return reinterpret_cast<const uint64_t*>(
+        device_memory(reinterpret_cast<unsigned long long>(addresses), count * sizeof(uint64_t)));
   };
-  switch (type) {
-    case 0:
-      run(float(), float());
-      break;
-    case 1:
-      run(double(), double());
-      break;
-    case 2:
-      run(float16_t(), float());
-      break;
-    case 14:
-      run(bfloat16_t(), float());
-      break;
-    case 4:
-      run(std::complex<float>(), std::complex<float>());
-      break;
-    default:
-      run(std::complex<double>(), std::complex<double>());
-  }
+  const AtAddresses x{
+      list(a), list(b), list(c), {form_a, type, lda}, {form_b, type, ldb}, {0, type_c, ldc}, m,
+      n,       k,       count};
+  if (!x.a || !x.b || !x.c) return count_fault(), kInvalidValue;
+  push_product(handle, t, m, n, k, 1, alpha, beta, x);
   return kSuccess;
 }

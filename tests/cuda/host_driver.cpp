@@ -145,6 +145,9 @@ void count_fault() { ++faults; }
 unsigned char* device_memory(unsigned long long address, size_t bytes) {
   return is_device_memory(address, bytes) ? real(address) : nullptr;
 }
+unsigned char* memory_of_kernel(unsigned long long address, size_t bytes) {
+  return marked(address) ? nullptr : device_memory(kMark | address, bytes);
+}
 
 // --- streams and events
 

@@ -24,6 +24,8 @@ bool fails_now(Failure kind);
 
 /// Where `bytes` bytes at an address of the device lie on the host; null where they are not its.
 unsigned char* device_memory(unsigned long long address, size_t bytes);
+/// The same of an address that a kernel has written.
+unsigned char* memory_of_kernel(unsigned long long address, size_t bytes);
 /// The plugin did what it must not.
 void count_fault();
 

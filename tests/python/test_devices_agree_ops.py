@@ -272,6 +272,53 @@ def test_products_of_gathered_packed_matrices(dtype):
             mx.eval(bad)
 
 
+def pairs(n, matrices, others):
+    """Indices of n matrices and of others, some from the end; the last but one is in no pair."""
+    i = np.arange(n)
+    rhs = np.where(i * i % others == others - 2, others - 1, i * i % others)
+    return mx.array(i * 7 % matrices - (i % 2) * matrices), mx.array(np.sort(rhs).astype(np.uint16))
+
+
+@pytest.mark.parametrize("dtype", SHORT, ids=str)
+@pytest.mark.parametrize("transpose", [True, False])
+def test_products_grouped_by_packed_matrices(dtype, transpose):
+    """Rows that share a matrix form tiles of one product."""
+    for m, n, k, count in ((1, 96, 64, 300), (3, 64, 160, 70), (70, 64, 64, 5), (1, 32, 32, 99)):
+        shape = (5, n, k) if transpose else (5, k, n)
+        w = mx.quantize(values(dtype, shape) / 50, group_size=32, bits=4, stream=mx.cpu)
+        x = values(dtype, (6, m, k), m) / 50
+        for lhs, rhs in (pairs(count, 6, 5), pairs(count, 6, 4)):
+            near(lambda x, *w, stream, lhs=lhs, rhs=rhs: mx.gather_qmm(
+                x, *w, lhs_indices=lhs, rhs_indices=rhs, transpose=transpose, group_size=32, bits=4,
+                sorted_indices=True, stream=stream), x, *w, bound=2 * FLOATS[dtype])  # fmt: skip
+        bad = mx.gather_qmm(x, *w, lhs_indices=lhs, rhs_indices=rhs + 5, transpose=transpose,
+                            group_size=32, bits=4, stream=mx.gpu)  # fmt: skip
+        with pytest.raises(IndexError, match=r"gather_qmm.* index \d+ .* axis 0 with size 5"):
+            mx.eval(bad)
+
+
+@pytest.mark.parametrize("dtype", [mx.bfloat16, mx.float32, mx.float64, mx.complex64, mx.int32],
+                         ids=str)  # fmt: skip
+def test_products_grouped_by_matrices(dtype):
+    def part(x):
+        return mx.real(x) if dtype == mx.complex64 else x
+
+    for m, n, k, count in ((1, 48, 32, 300), (3, 32, 56, 70), (70, 32, 64, 5), (1, 16, 16, 300)):
+        a, b, c = (values(dtype, s) if dtype == mx.int32 else values(dtype, s) / 50
+                   for s in ((6, m, k), (5, k, n), (5, n, k)))  # fmt: skip
+        for lhs, rhs in (pairs(count, 6, 5), pairs(count, 6, 4)):
+            for x, y in ((a, b), (a, c.swapaxes(1, 2)), (a[::-1, :, ::-1], b[::-1]),
+                         (a.transpose(1, 2, 0)[::-1].transpose(2, 0, 1), b),
+                         (mx.broadcast_to(a[:1], a.shape), mx.broadcast_to(b[:1], b.shape)),
+                         (a[..., :16], b[:, :16]), (a, b[..., ::2])):  # fmt: skip
+                near(lambda x, y, stream, lhs=lhs, rhs=rhs: on(
+                    stream, lambda: part(mx.gather_mm(x, y, lhs, rhs, sorted_indices=True))), x, y,
+                    bound=4 * FLOATS.get(dtype, 1e-5))  # fmt: skip
+        bad = mx.gather_mm(a, b, lhs - 6, rhs, stream=mx.gpu)
+        with pytest.raises(IndexError, match=r"gather_mm.* axis 0 with size 6"):
+            mx.eval(bad)
+
+
 @pytest.mark.parametrize("dtype", [mx.float16, mx.float32, mx.float64, mx.complex64, mx.int32],
                          ids=str)  # fmt: skip
 def test_products_of_gathered_matrices(dtype):

@@ -25,6 +25,9 @@ struct Cublas {
   int (*gemm)(Handle, int, int, int64_t, int64_t, int64_t, const void*, const void*, int, int64_t,
               int64_t, const void*, int, int64_t, int64_t, const void*, void*, int, int64_t,
               int64_t, int64_t, int, int) = nullptr;
+  int (*gemm_at)(Handle, int, int, int64_t, int64_t, int64_t, const void*, const void* const*, int,
+                 int64_t, const void* const*, int, int64_t, const void*, void* const*, int, int64_t,
+                 int64_t, int, int) = nullptr;
   bool found = false;
 };
 constexpr int kNoTranspose = 0, kTranspose = 1, kDefaultAlgorithm = -1;
@@ -46,6 +49,7 @@ Cublas open_cublas() {
   find(c.set_stream, "cublasSetStream_v2");
   find(c.set_math_mode, "cublasSetMathMode");
   find(c.gemm, "cublasGemmStridedBatchedEx_64");
+  find(c.gemm_at, "cublasGemmBatchedEx_64");
   return c;
 }
 const Cublas& cublas() {
@@ -137,11 +141,20 @@ void Blas::run(gpu::Queue& queue, const gpu::Gemm& g) {
   auto form = [](const gpu::Gemm::Operand& x) { return x.transposed ? kTranspose : kNoTranspose; };
   auto data = [](const gpu::Gemm::Operand& x) { return reinterpret_cast<void*>(x.address); };
   // The library's matrices lie column by column: it makes the transposed product.
-  check_blas(cublas().gemm(handle_of(queue.stream()), form(g.b), form(g.a), g.n, g.m, g.k, a,
-                           data(g.b), type, g.b.row, g.b.step, data(g.a), type, g.a.row, g.a.step,
-                           b, data(g.out), blas_type(g.wide_out ? float32 : g.type), g.out.row,
-                           g.out.step, g.count, compute_of(g), kDefaultAlgorithm),
-             "cublasGemmStridedBatchedEx");
+  if (g.scattered) {
+    auto list = [](const gpu::Gemm::Operand& x) { return reinterpret_cast<void**>(x.address); };
+    check_blas(cublas().gemm_at(handle_of(queue.stream()), form(g.b), form(g.a), g.n, g.m, g.k, a,
+                                list(g.b), type, g.b.row, list(g.a), type, g.a.row, b, list(g.out),
+                                blas_type(g.wide_out ? float32 : g.type), g.out.row, g.count,
+                                compute_of(g), kDefaultAlgorithm),
+               "cublasGemmBatchedEx");
+  } else {
+    check_blas(cublas().gemm(handle_of(queue.stream()), form(g.b), form(g.a), g.n, g.m, g.k, a,
+                             data(g.b), type, g.b.row, g.b.step, data(g.a), type, g.a.row, g.a.step,
+                             b, data(g.out), blas_type(g.wide_out ? float32 : g.type), g.out.row,
+                             g.out.step, g.count, compute_of(g), kDefaultAlgorithm),
+               "cublasGemmStridedBatchedEx");
+  }
   // The first product of a type opens more of the library.
   static std::atomic<uint32_t> opened = 0;
   if (!(opened.fetch_or(1u << type) & (1u << type))) gpu::drain_at_exit();

@@ -16,14 +16,15 @@ namespace mlx::core::gpu {
 /// operand is stored column by column. `row`: elements from one row (or column) to the next.
 struct Gemm {
   struct Operand {
-    uint64_t address;
+    uint64_t address;   ///< of the first matrix, or of an array of the matrices' addresses
     int64_t row, step;  ///< step: elements from one matrix to the next
     bool transposed;
   };
   Operand a, b, out;
   int64_t m, n, k, count;
   Dtype type = float32;
-  bool wide_out = false;  ///< `out` is of float32 where the operands have 16 bits
+  bool wide_out = false;   ///< `out` is of float32 where the operands have 16 bits
+  bool scattered = false;  ///< matrices lie at addresses of their own, multiples of 16
   Precision precision = Precision::highest;
   double alpha, beta;
 };

@@ -1,8 +1,10 @@
 // Packing and unpacking, and products with packed matrices.
 #include <algorithm>
+#include <optional>
 
 #include "mlx/backend/gpu/families/family.h"
 #include "mlx/backend/gpu/families/fused.h"
+#include "mlx/backend/gpu/families/grouped.h"
 #include "mlx/backend/gpu/families/index.h"
 #include "mlx/backend/gpu/libraries.h"
 #include "mlx/ops/quantized.h"
@@ -144,23 +146,54 @@ bool has_few_rows(const Attrs* attrs, const PackedProductArguments& p) {
   return attrs_as<QuantizedMatmulAttrs>(attrs).transpose && p.m <= kFewRows;
 }
 
+/// Unpacks the matrices of a step's product, in the dtype of its other factor.
+class Unpack {
+ public:
+  Unpack(const Step& step, const PackedArguments& p, DeviceState& device) : arguments_(p) {
+    const Packing& packing = attrs_as<QuantizedMatmulAttrs>(step.attrs.get()).packing;
+    const Dtype type = step.operands[0].dtype, unit = step.operands[2].dtype;
+    affine_ = packing.affine();
+    bits_ = packing.bits;
+    unit_size_ = unit.size();
+    kernel_.function = kernel("MLX_KERNEL", "PackedArguments",
+                              cat("dequantize<", form_of(packing), ", ", element_type(unit), ", ",
+                                  element_type(type), ">"),
+                              device);
+  }
+  /// `count` elements from `first` on, which begins a group. `address`: of an operand of the step.
+  template <class F>
+  void launch(const Enqueue& to, F address, int64_t first, int64_t count, int64_t out) const {
+    ArgumentBlock<PackedArguments> block{.p = arguments_};
+    block.p.count = count;
+    block.p.words = address(1) + first * bits_ / 8;
+    block.p.scales = address(2) + first / arguments_.group * unit_size_;
+    if (affine_) block.p.biases = address(3) + first / arguments_.group * unit_size_;
+    block.p.out = out;
+    kernel_.launch(to, blocks_for(count / kUnpacked), block.all());
+  }
+
+ private:
+  const PackedArguments arguments_;
+  Kernel kernel_;
+  int64_t bits_ = 0, unit_size_ = 0;
+  bool affine_ = false;
+};
+
 class UnpackedProduct final : public OpKernel {
  public:
   UnpackedProduct(const Step& step, const PackedProductArguments& p, const Unpacked& u,
                   DeviceState& device)
-      : plan_(u), arguments_(p.w), workspace_(step.workspace), out_(step.n_inputs), rows_(p.rows) {
+      : plan_(u),
+        unpack_(step, p.w, device),
+        workspace_(step.workspace),
+        out_(step.n_inputs),
+        rows_(p.rows),
+        columns_(p.w.columns) {
     const auto& a = attrs_as<QuantizedMatmulAttrs>(step.attrs.get());
-    const Dtype type = step.operands[0].dtype, unit = step.operands[2].dtype;
+    const Dtype type = step.operands[0].dtype;
     for (const Layout& l : step.operands) offsets_.push_back(l.offset * l.dtype.size());
-    affine_ = a.packing.affine();
-    bits_ = a.packing.bits;
     size_ = type.size();
-    unit_size_ = unit.size();
     transpose_ = a.transpose;
-    kernel_.function = kernel("MLX_KERNEL", "PackedArguments",
-                              cat("dequantize<", form_of(a.packing), ", ", element_type(unit), ", ",
-                                  element_type(type), ">"),
-                              device);
     const int64_t matrix = p.rows * p.w.columns;
     auto step_of = [](const device::Axes& axes, int64_t n) {
       return axes.rank == 1 ? axes.strides[0] * n : 0;
@@ -182,14 +215,9 @@ class UnpackedProduct final : public OpKernel {
     g.a.address = static_cast<uint64_t>(address(0));
     g.b.address = operands[workspace_];
     for (int64_t row = 0; row < rows_; row += plan_.rows) {
-      const int64_t rows = std::min(plan_.rows, rows_ - row), first = row * arguments_.columns;
-      ArgumentBlock<PackedArguments> block{.p = arguments_};
-      block.p.count = plan_.matrices * rows * arguments_.columns;
-      block.p.words = address(1) + first * bits_ / 8;
-      block.p.scales = address(2) + first / arguments_.group * unit_size_;
-      if (affine_) block.p.biases = address(3) + first / arguments_.group * unit_size_;
-      block.p.out = static_cast<int64_t>(operands[workspace_]);
-      kernel_.launch(to, blocks_for(block.p.count / kUnpacked), block.all());
+      const int64_t rows = std::min(plan_.rows, rows_ - row);
+      unpack_.launch(to, address, row * columns_, plan_.matrices * rows * columns_,
+                     static_cast<int64_t>(operands[workspace_]));
       if (transpose_) g.n = rows;
       g.out.address = static_cast<uint64_t>(address(out_) + row * size_);
       to.device().hardware->products()->run(to.queue, g);
@@ -198,14 +226,106 @@ class UnpackedProduct final : public OpKernel {
 
  private:
   const Unpacked plan_;
-  const PackedArguments arguments_;
-  Kernel kernel_;
+  const Unpack unpack_;
   Gemm gemm_ = {};
   SmallVector<int64_t, 8> offsets_;
   const int workspace_, out_;
-  const int64_t rows_;
-  int64_t bits_ = 0, size_ = 0, unit_size_ = 0;
-  bool affine_ = false, transpose_ = false;
+  const int64_t rows_, columns_;
+  int64_t size_ = 0;
+  bool transpose_ = false;
+};
+
+bool set_indices(std::span<const Layout> operands, int n_inputs, Indices& to) {
+  const int lhs = n_inputs - 2, rhs = n_inputs - 1;
+  return to.set("gather_qmm", operands, operands[lhs].shape,
+                {{lhs, 0, operands[0].shape[0], 1, 1}, {rhs, 0, operands[1].shape[0], 1, 1}});
+}
+
+/// Gathered products by a library, of matrices that are unpacked to the workspace before: as a
+/// whole, or some of their rows at a time.
+struct GroupedUnpacked {
+  std::optional<GroupedProducts> products;  ///< none where these products are not served
+  int64_t columns = 0;                      ///< of a product at a time
+  size_t weights = 0;                       ///< bytes of unpacked matrices
+  size_t bytes() const { return products ? products->workspace() + weights : 0; }
+};
+GroupedUnpacked plan_grouped(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
+                             const PackedProductArguments& p, const DeviceState& device) {
+  constexpr int64_t kSome = 16;
+  const int64_t most = 4 * device.hardware->cache;
+  const bool transpose = attrs_as<QuantizedMatmulAttrs>(attrs).transpose;
+  const Dtype type = operands[0].dtype;
+  GroupedProblem q{.dtype = type,
+                   .positions = num_elements(operands[n_inputs - 2].shape),
+                   .matrices = operands[1].shape[0],
+                   .m = p.m,
+                   .n = p.n,
+                   .k = p.k,
+                   .x_matrix = p.m * p.k,
+                   .x_row = p.k,
+                   .x_column = 1,
+                   .transposed = transpose,
+                   .columns = p.n};
+  if (!q.served(device)) return {};
+  const int64_t column = q.matrices * p.k * type.size();  // bytes of it in all matrices
+  if (column * p.n > most) {
+    if (!transpose) return {};
+    q.columns = std::min(std::max(most / column / kSome * kSome, kSome), p.n);
+  }
+  return {GroupedProducts(q, device), q.columns,
+          static_cast<size_t>((column * q.columns + 255) / 256 * 256)};
+}
+
+class GroupedPackedProduct final : public OpKernel {
+ public:
+  GroupedPackedProduct(const Step& step, const PackedProductArguments& p, GroupedUnpacked plan,
+                       DeviceState& device)
+      : plan_(std::move(plan)),
+        unpack_(step, p.w, device),
+        transpose_(attrs_as<QuantizedMatmulAttrs>(step.attrs.get()).transpose),
+        workspace_(step.workspace),
+        out_(step.n_inputs),
+        matrices_(step.operands[1].shape[0]),
+        n_(p.n),
+        k_(p.k) {
+    set_indices({step.operands.data(), step.operands.size()}, step.n_inputs, indices_);
+    for (const Layout& l : step.operands) offsets_.push_back(l.offset * l.dtype.size());
+    plan_.products->prepare(device);
+    element_ = step.operands[0].dtype.size();
+  }
+  void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
+    auto address = [&](int k) { return static_cast<int64_t>(operands[k]) + offsets_[k]; };
+    const auto weights = static_cast<int64_t>(operands[workspace_]);
+    const auto p =
+        plan_.products->begin(to,
+                              {.x = address(0),
+                               .out = address(out_),
+                               .workspace = weights + static_cast<int64_t>(plan_.weights)},
+                              indices_.at(to, operands));
+    for (int64_t column = 0; column < n_; column += plan_.columns) {
+      const int64_t columns = std::min(plan_.columns, n_ - column), matrix = columns * k_;
+      if (columns == n_) {
+        unpack_.launch(to, address, 0, matrices_ * matrix, weights);
+      } else {
+        for (int64_t e = 0; e < matrices_; ++e)
+          unpack_.launch(to, address, (e * n_ + column) * k_, matrix,
+                         weights + e * matrix * element_);
+      }
+      plan_.products->multiply(to, p, weights, transpose_ ? k_ : n_, matrix, column, columns);
+    }
+  }
+  bool checks() const override { return true; }
+  void raise(const device::ErrorRecord& record) const override { indices_.raise(record); }
+
+ private:
+  GroupedUnpacked plan_;
+  const Unpack unpack_;
+  Indices indices_;
+  SmallVector<int64_t, 8> offsets_;
+  const bool transpose_;
+  const int workspace_, out_;
+  const int64_t matrices_, n_, k_;
+  int64_t element_ = 0;
 };
 
 class PackedProduct final : public OpKernel {
@@ -231,11 +351,6 @@ class PackedProduct final : public OpKernel {
     const int64_t work =
         few ? (p.count * p.n + 7) / 8 : p.count * ((p.m + 63) / 64) * ((p.n + 63) / 64);
     blocks_ = std::min<int64_t>(work, 1 << 30);
-  }
-  static bool set_indices(std::span<const Layout> operands, int n_inputs, Indices& to) {
-    const int lhs = n_inputs - 2, rhs = n_inputs - 1;
-    return to.set("gather_qmm", operands, operands[lhs].shape,
-                  {{lhs, 0, operands[0].shape[0], 1, 1}, {rhs, 0, operands[1].shape[0], 1, 1}});
   }
   void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
     if (blocks_ == 0) return;
@@ -289,7 +404,8 @@ bool find_product(const Attrs* attrs, std::span<const Layout> operands, int n_in
       !plan(attrs, operands, n_inputs, gathers, p))
     return false;
   if constexpr (gathers) {
-    return PackedProduct::set_indices(operands, n_inputs, indices);
+    needs.workspace = plan_grouped(attrs, operands, n_inputs, p, device).bytes();
+    return set_indices(operands, n_inputs, indices);
   } else {
     if (!has_few_rows(attrs, p)) needs.workspace = plan_unpacked(attrs, operands, p, device).bytes;
     return true;
@@ -297,10 +413,14 @@ bool find_product(const Attrs* attrs, std::span<const Layout> operands, int n_in
 }
 template <bool gathers>
 std::unique_ptr<const OpKernel> prepare_product(const Step& step, DeviceState& device) {
-  if (!gathers && step.workspace >= 0) {
+  if (step.workspace >= 0) {
     const std::span<const Layout> operands(step.operands.data(), step.operands.size());
     PackedProductArguments p = {};
-    plan(step.attrs.get(), operands, step.n_inputs, false, p);
+    plan(step.attrs.get(), operands, step.n_inputs, gathers, p);
+    if (gathers) {
+      GroupedUnpacked g = plan_grouped(step.attrs.get(), operands, step.n_inputs, p, device);
+      return std::make_unique<const GroupedPackedProduct>(step, p, std::move(g), device);
+    }
     const Unpacked u = plan_unpacked(step.attrs.get(), operands, p, device);
     if (u.rows > 0) return std::make_unique<const UnpackedProduct>(step, p, u, device);
   }

@@ -224,5 +224,20 @@ struct GatherProductArguments {
   int64_t segments, type, record;
   Positions at;
 };
+/// Products whose right matrices indices say, grouped by these: tiles of rows that share a matrix.
+struct GroupedArguments {
+  int64_t x, weights, out;  ///< addresses
+  /// Addresses in the workspace: matrices of the positions, these sorted, the positions in that
+  /// order, where each matrix begins among them, positions of the tiles' slots; then, of some
+  /// tiles, rows of x, products, and addresses of the factors and products.
+  int64_t keys, sorted, places, starts, slots, rows, products, pointers;
+  int64_t positions, matrices;                      ///< how many
+  int64_t each, tiles;                              ///< positions of a tile; tiles in all
+  int64_t first, count;                             ///< tiles at a time
+  int64_t m, k, n;                                  ///< of a position's product; columns at a time
+  int64_t x_matrix, x_row, x_column, weight_bytes;  ///< strides
+  int64_t out_row, column, bytes;  ///< of the result: its rows, the first column, an element
+  Positions at;                    ///< counted in matrices
+};
 
 }  // namespace mlx::core::device
