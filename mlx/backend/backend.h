@@ -228,6 +228,9 @@ class MLX_API Backend {
   /// do not mix. kAnyRows for a program that can be divided anywhere; 0 where the step has to run
   /// as a whole.
   virtual int64_t rows_of(const Step&, int) { return 0; }
+  /// Whether one unit of `rows` rows may have these steps, in this order: asked with all its steps
+  /// each time that a unit grows.
+  virtual bool shares_rows(std::span<const Step* const>, int64_t, int) { return true; }
   /// May compile, and take long: it is called without locks.
   virtual std::shared_ptr<const Executable> prepare(Work work) = 0;
   virtual void launch(Launch launch) = 0;

@@ -57,7 +57,7 @@ bool UnitBuilder::start(Step& step, uint32_t in_place) {
   if (rows_ <= 1 || !divides(step)) return false;
   int64_t bytes = 0;
   for (const Layout& l : step.operands) bytes += row_bytes(l);
-  if (bytes > target_.caps.row_bytes) return false;
+  if (bytes > target_.caps.row_bytes || !is_one_unit(step, false)) return false;
   add(step, in_place, false);
   return true;
 }
@@ -113,7 +113,16 @@ bool UnitBuilder::admits(const Step& step, bool in_front) const {
   }
   if (!related || row_bytes_ + more > target_.caps.row_bytes) return false;
   const int64_t rows = target_.backend->rows_of(step, target_.stream.device.index);
-  return rows == kAnyRows || (rows > 0 && rows % rows_ == 0);
+  return (rows == kAnyRows || (rows > 0 && rows % rows_ == 0)) && is_one_unit(step, in_front);
+}
+
+/// Whether the device runs the steps so far and another one as one unit.
+bool UnitBuilder::is_one_unit(const Step& step, bool in_front) const {
+  std::vector<const Step*> all;
+  if (in_front) all.push_back(&step);
+  for (const Step& s : steps_) all.push_back(&s);
+  if (!in_front) all.push_back(&step);
+  return target_.backend->shares_rows(all, rows_, target_.stream.device.index);
 }
 
 /// Whether all steps so far read a value row by row, which a step in front of them writes.

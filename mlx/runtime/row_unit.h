@@ -50,6 +50,7 @@ class UnitBuilder {
     return at == uses_.end() ? nullptr : &*at;
   }
   bool divides(const Step& step) const;
+  bool is_one_unit(const Step& step, bool in_front) const;
   bool reads_rows(const Layout& l, int64_t row_elements) const;
   bool is_read_by_rows(int binding, int64_t row_elements) const;
   int64_t row_bytes(const Layout& l) const;

@@ -1,6 +1,6 @@
 """Units of rows: steps that share rows give the bits of separate steps, for every form and layout.
 
-Only the CPU has units; the values are checked wherever the tests run.
+The CPU and NVIDIA GPUs have units; the bits are checked wherever the tests run.
 """
 
 import numpy as np
@@ -237,6 +237,20 @@ def test_random_programs_give_the_bits_of_their_steps(seed):
         want = unfused(f, x, w)
         assert bits(f(x, w)) == want, (lead, n, dtype)
         assert bits(mx.compile(f)(x, w)) == want, (lead, n, dtype)
+
+
+@pytest.mark.skipif(second_backend.in_use() != "cuda-host", reason="units of NVIDIA GPUs")
+@pytest.mark.parametrize("n", [64, 100, 512, 700, 1024, 1500, 2048, 4096, 6000, 8192, 16384])
+def test_rows_of_every_length_stay_in_registers(n):
+    """One warp to eight have a row, with all of their elements or some."""
+    x, w = values((max(70, 20000 // n), n), 17), values((n,), 18)
+    for f in (softmax, lambda x, w: mx.var(x, -1)):
+        assert len(units(f(x, w))) == 1
+        assert bits(f(x, w)) == unfused(f, x, w)
+    narrow = x.astype(mx.bfloat16)
+    assert bits(softmax(narrow, w)) == unfused(softmax, narrow, w)
+    short = x[:, :63]
+    assert not units(softmax(short, w))
 
 
 @pytest.mark.skipif(not HAS_UNITS, reason="the plans of the CPU are looked at")

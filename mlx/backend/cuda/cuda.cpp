@@ -45,7 +45,12 @@ class CudaBackend final : public gpu::GpuBackend, public CudaInterop {
           return std::make_unique<CudaHardware>(index);
         }) {}
   Caps caps(int) const override {
-    return {.alignment = 256, .fused_nodes = 64, .fused_inputs = 16, .fused_outputs = 12};
+    // Kernels of units hold rows of any bytes that `shares_rows` admits.
+    return {.alignment = 256,
+            .fused_nodes = 64,
+            .fused_inputs = 16,
+            .fused_outputs = 12,
+            .row_bytes = INT64_MAX};
   }
   DeviceInfo info(int index) const override {
     Entrance here;
@@ -86,6 +91,10 @@ class CudaBackend final : public gpu::GpuBackend, public CudaInterop {
   bool fuses_prologue(const Step& step, int index) override {
     Entrance here;
     return gpu::computes_input(step, device(index));
+  }
+  int64_t rows_of(const Step& step, int) override { return gpu::unit_rows(step); }
+  bool shares_rows(std::span<const Step* const> steps, int64_t rows, int) override {
+    return gpu::is_row_unit(steps, rows);
   }
 
  protected:

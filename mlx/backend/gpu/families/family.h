@@ -38,6 +38,13 @@ bool computes_input(const Step& step, const DeviceState& device);
 /// The result of a step's program, as an op would read it from memory.
 Layout computed_input(const Step& step);
 
+/// Rows of a step that a unit of rows may have, as Backend::rows_of says.
+int64_t unit_rows(const Step& step);
+/// Whether steps in this order run as one kernel that goes row by row.
+bool is_row_unit(std::span<const Step* const> steps, int64_t rows);
+/// The kernel of a unit of rows.
+std::unique_ptr<const OpKernel> prepare_row_unit(const Step& step, DeviceState& device);
+
 /// The axes, merged where each operand walks them as one. False where more are left than kernels
 /// take.
 bool set_axes(std::span<device::Axes* const> to, Shape shape, std::vector<Strides> strides);

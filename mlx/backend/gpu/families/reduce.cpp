@@ -6,36 +6,25 @@
 #include <bit>
 #include <cstring>
 
+#include "mlx/backend/gpu/families/reduce_form.h"
 #include "mlx/backend/gpu/families/step_kernel.h"
 
 namespace mlx::core::gpu {
 
-namespace {
-
-using device::ReduceArguments;
-constexpr int64_t kThreads = 256, kLanes = 32, kBlock = 512, kMostChunks = 8192;
-constexpr uint64_t kFew = 16;  // elements that a thread takes at once
-
-/// The name of a kind of reduction in the source of a kernel.
-struct Form {
-  std::string operation, finish;
-  int64_t accumulator;  // bytes
-};
-/// `count`: of the elements reduced to one.
-Form form_of(Reduction kind, Dtype t, int64_t count) {
+ReduceForm reduce_form(Reduction kind, Dtype t, int64_t count) {
   const std::string in = element_type(t);
   auto sum = [&](const char* name, Accumulator a, const char* finish) {
-    return Form{cat(name, "<", in, ", ", a.type, ">"), finish, a.size};
+    return ReduceForm{cat(name, "<", in, ", ", a.type, ">"), finish, a.size};
   };
   const Accumulator value = value_of(t);
   auto extreme = [&](bool largest) {
-    return Form{cat("Extreme<", in, ", ", value.type, largest ? ", true>" : ", false>"), "Plain",
-                value.size};
+    return ReduceForm{cat("Extreme<", in, ", ", value.type, largest ? ", true>" : ", false>"),
+                      "Plain", value.size};
   };
   auto position = [&](bool largest) {
-    return Form{cat("ArgExtreme<", in, ", ", value.type, largest ? ", true, " : ", false, ",
-                    count < INT32_MAX ? "int32_t>" : "int64_t>"),
-                "Position", value.size <= 8 ? 16 : 24};
+    return ReduceForm{cat("ArgExtreme<", in, ", ", value.type, largest ? ", true, " : ", false, ",
+                          count < INT32_MAX ? "int32_t>" : "int64_t>"),
+                      "Position", value.size <= 8 ? 16 : 24};
   };
   switch (kind) {
     case Reduction::sum:
@@ -60,6 +49,12 @@ Form form_of(Reduction kind, Dtype t, int64_t count) {
       return position(false);
   }
 }
+
+namespace {
+
+using device::ReduceArguments;
+constexpr int64_t kThreads = 256, kLanes = 32, kBlock = 512, kMostChunks = 8192;
+constexpr uint64_t kFew = 16;  // elements that a thread takes at once
 
 struct Shapes {
   ReduceArguments arguments = {};
@@ -98,7 +93,9 @@ bool plan(const ReduceAttrs& a, const Layout& in, int processors, Shapes& s) {
   s.columns = p.kept_count >= kLanes && std::abs(kept_step) < std::abs(reduced_step);
   // Enough for several warps on each processor.
   const int64_t wanted = int64_t{64} * processors * (s.columns ? kLanes : 1);
-  if (p.kept_count * 2 <= wanted && p.reduced_count > 4 * kBlock) {
+  // A warp with a row reads ahead: fewer of them keep the memory busy.
+  const int64_t few = wanted / (s.columns ? 2 : 8);
+  if (p.kept_count <= few && p.reduced_count > 4 * kBlock) {
     p.chunk = kBlock;
     while (p.chunk * std::max<int64_t>(wanted / p.kept_count, 1) < p.reduced_count ||
            p.chunk * kMostChunks < p.reduced_count)
@@ -199,7 +196,7 @@ class ReduceKernel final : public StepKernel<ReduceArguments> {
     bind(p.in, computes_ ? -1 : 0);
     bind(p.out, step.n_inputs);
     bind(p.partials, step.workspace);
-    const Form form = form_of(a.kind, in.dtype, p.reduced_count);
+    const ReduceForm form = reduce_form(a.kind, in.dtype, p.reduced_count);
     const std::string types = cat(form.operation, ", ", form.finish, ", ",
                                   element_type(step.operands[step.n_inputs].dtype));
     const Variant variant = variant_of(shapes);
@@ -270,8 +267,9 @@ bool find(const Attrs* attrs, std::span<const Layout> operands, int, const Devic
   needs.prologue = true;
   const ReduceArguments& p = s.arguments;
   if (p.chunks > 1)
-    needs.workspace = static_cast<size_t>(
-        p.chunks * p.kept_count * form_of(a.kind, operands[0].dtype, p.reduced_count).accumulator);
+    needs.workspace =
+        static_cast<size_t>(p.chunks * p.kept_count *
+                            reduce_form(a.kind, operands[0].dtype, p.reduced_count).accumulator);
   return true;
 }
 

@@ -21,6 +21,7 @@ const KernelEntry* find_kernel(const OpDef& op, const Attrs* attrs,
 }
 
 std::unique_ptr<const OpKernel> prepare_family(const Step& s, DeviceState& device) {
+  if (s.unit) return prepare_row_unit(s, device);
   if (!s.op) return std::make_unique<const FusedStep>(s, device);
   Requirements needs;
   const KernelEntry* k;

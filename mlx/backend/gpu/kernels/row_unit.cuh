@@ -1,0 +1,74 @@
+// Functions of printed units of rows: W warps of a block have a row, in whose registers it stays
+// between steps. Reductions have the order of reduce.cuh: a warp has one block of 512 elements or
+// several neighbouring ones, a thread the elements `first + 32 k` of these.
+#pragma once
+
+#include "mlx/backend/gpu/kernels/reduce.cuh"
+
+namespace mlx::core::device {
+
+/// The largest power of 2 below n.
+constexpr int power_below(int n) { return n <= 2 ? 1 : 2 * power_below((n + 1) / 2); }
+
+/// N results of neighbouring blocks, combined as a binary counter carries.
+template <class O, int N, class Pointer>
+MLX_FN typename O::A counted(Pointer x) {
+  if constexpr (N == 1) {
+    return x[0];
+  } else {
+    constexpr int half = power_below(N);
+    return O::combine(counted<O, half>(x), counted<O, N - half>(x + half));
+  }
+}
+
+/// The value of the first thread of a warp.
+template <class A>
+MLX_FN A of_first_lane(A x) {
+  if constexpr (m::IsCx<A>::value) {
+    return {__shfl_sync(~0u, x.re, 0), __shfl_sync(~0u, x.im, 0)};
+  } else if constexpr (is_best<A>) {
+    return {of_first_lane(x.value), __shfl_sync(~0u, x.index, 0)};
+  } else if constexpr (sizeof(A) < 4) {
+    return static_cast<A>(__shfl_sync(~0u, static_cast<int>(x), 0));
+  } else {
+    return __shfl_sync(~0u, x, 0);
+  }
+}
+
+/// The reduction of a row of n elements, which every thread gets. A thread has K of them;
+/// `element(k)` is number `first + 32 k`. Whole: all are there.
+template <class O, int W, int K, int Blocks, bool Whole, class Element>
+MLX_FN typename O::A reduced_row(int first, int n, Element element) {
+  using A = typename O::A;
+  constexpr int kEach = kBlock / kLanes, kOwn = (K + kEach - 1) / kEach;
+  A blocks[kOwn];
+#pragma unroll
+  for (int b = 0; b < kOwn; ++b) {
+    A x = O::neutral();
+#pragma unroll
+    for (int j = 0; j < (K < kEach ? K : kEach); ++j) {
+      const int k = b * kEach + j, i = first + k * kLanes;
+      const A y = O::load(element(k), i);
+      if (Whole || i < n) x = j == 0 ? y : append<O>(x, y);
+    }
+#pragma unroll
+    for (int h = kLanes / 2; h > 0; h /= 2) x = O::combine(x, shuffled_down(x, h));
+    blocks[b] = x;
+  }
+  if constexpr (W == 1) {
+    return of_first_lane(counted<O, Blocks>(&blocks[0]));
+  } else {
+    alignas(16) MLX_SHARED unsigned char memory[kThreads / kLanes * kOwn * sizeof(A)];
+    auto* parts = reinterpret_cast<SharedPointer<A>>(memory);
+    const int warp = static_cast<int>(threadIdx.x) / kLanes;
+    __syncthreads();
+    if (threadIdx.x % kLanes == 0) {
+#pragma unroll
+      for (int b = 0; b < kOwn; ++b) parts[warp * kOwn + b] = blocks[b];
+    }
+    __syncthreads();
+    return counted<O, Blocks>(parts + warp / W * (W * kOwn));
+  }
+}
+
+}  // namespace mlx::core::device
