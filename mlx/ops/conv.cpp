@@ -149,7 +149,8 @@ array conv_general(array input, array weight, std::vector<int> stride, std::vect
                   spread(kernel_dilation, n, 1, 1, "kernel dilation"),
                   spread(input_dilation, n, 1, 1, "input dilation"),
                   groups,
-                  flip};
+                  flip,
+                  precision_for(type)};
   if (is_complex(type)) return complex_conv(input, weight, attrs, type, stream);
   return rules::conv_node(cast_to(input, type, stream), cast_to(weight, type, stream), attrs,
                           stream);

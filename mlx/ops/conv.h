@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mlx/core/api.h"
+#include "mlx/ops/precision.h"
 #include "mlx/ops/rules.h"
 
 namespace mlx::core {
@@ -64,6 +65,7 @@ struct ConvAttrs {
   Shape stride, padding_lo, padding_hi, kernel_dilation, input_dilation;
   int64_t groups;
   bool flip;
+  Precision precision = Precision::highest;  ///< of the products
   template <class F>
   void each(F&& f) {
     f("stride", stride);
@@ -73,6 +75,7 @@ struct ConvAttrs {
     f("input_dilation", input_dilation);
     f("groups", groups);
     f("flip", flip);
+    f("precision", precision);
   }
 };
 struct ConvWeightAttrs {

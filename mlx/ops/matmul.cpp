@@ -50,11 +50,6 @@ int64_t product_of(const Shape& shape, const std::vector<int>& axes) {
   return n;
 }
 
-/// Of a product that is built now; other dtypes have one alone.
-Precision precision_for(Dtype type) {
-  return type == float32 || type == complex64 ? matmul_precision() : Precision::highest;
-}
-
 }  // namespace
 
 array matmul(const array& a, const array& b, StreamOrDevice s) {

@@ -36,6 +36,9 @@ Precision precision_from_name(const char* op, const std::string& name) {
 }
 
 Precision matmul_precision() { return own >= 0 ? static_cast<Precision>(own) : of_all().load(); }
+Precision precision_for(Dtype type) {
+  return type == float32 || type == complex64 ? matmul_precision() : Precision::highest;
+}
 Precision set_matmul_precision(Precision p) { return of_all().exchange(p); }
 int set_own_matmul_precision(int precision) { return std::exchange(own, precision); }
 

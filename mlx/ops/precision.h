@@ -5,6 +5,7 @@
 
 #include "mlx/core/api.h"
 #include "mlx/core/attrs.h"
+#include "mlx/core/dtype.h"
 
 namespace mlx::core {
 
@@ -21,6 +22,8 @@ MLX_API Precision precision_from_name(const char* op, const std::string& name);
 /// The precision of products that the calling thread builds: of its innermost PrecisionScope, else
 /// what was set for all threads, at first `high` if MLX_ENABLE_TF32 is 1, else `highest`.
 MLX_API Precision matmul_precision();
+/// The same for products of a dtype; others than float32 and complex64 have `highest` alone.
+MLX_API Precision precision_for(Dtype type);
 /// Sets it for all threads; returns the previous one.
 MLX_API Precision set_matmul_precision(Precision p);
 /// Sets it for the calling thread alone; returns what was set there, -1 for nothing.

@@ -2,12 +2,112 @@
 // elements back.
 #include "mlx/ops/view.h"
 
+#include <optional>
+
 #include "mlx/ops/concat.h"
 #include "mlx/ops/creation.h"
 #include "mlx/ops/elementwise.h"
 #include "mlx/ops/scatter.h"
+#include "mlx/ops/slice.h"
 
 namespace mlx::core::rules {
+namespace {
+
+/// A strided view as a few slices of its input: some of its axes walk one axis of the input each,
+/// and each position of the others is a slice.
+struct Slices {
+  std::vector<int> walks;     ///< for each axis of the input, the axis of the view, or -1
+  Shape steps;                ///< for each axis of the input
+  std::vector<int> rest;      ///< axes of the view
+  std::vector<Shape> at;      ///< positions on these, the last first
+  std::vector<Shape> starts;  ///< of their slices
+};
+
+/// Gives each axis of the view the outermost axis of the input that it can walk; of several, the
+/// longest has it.
+void assign_axes(const AsStridedAttrs& a, const Shape& input, Slices& to) {
+  const Strides strides = row_major(input);
+  to.walks.assign(input.size(), -1);
+  to.steps = Shape(input.size(), 1);
+  for (int v = 0; v < static_cast<int>(a.shape.size()); ++v) {
+    size_t k = 0;
+    auto fits = [&] {
+      return input[k] > 1 && a.strides[v] >= strides[k] && a.strides[v] % strides[k] == 0 &&
+             (a.shape[v] - 1) * (a.strides[v] / strides[k]) < input[k];
+    };
+    while (k < input.size() && !fits()) ++k;
+    int waits = v;
+    if (k < input.size() && (to.walks[k] < 0 || a.shape[to.walks[k]] < a.shape[v])) {
+      std::swap(waits, to.walks[k]);
+      to.steps[k] = a.strides[v] / strides[k];
+    }
+    if (waits >= 0) to.rest.push_back(waits);
+  }
+}
+
+/// The slices of a view with elements; none where there are too many, or one leaves its axis.
+std::optional<Slices> slices_of(const AsStridedAttrs& a, const Shape& input) {
+  constexpr int64_t kMost = 64;
+  Slices to;
+  assign_axes(a, input, to);
+  int64_t count = 1;
+  for (int v : to.rest)
+    if ((count *= a.shape[v]) > kMost) return std::nullopt;
+  const Strides strides = row_major(input);
+  for (int64_t number = count - 1; number >= 0; --number) {
+    Shape at(to.rest.size(), 0), start(input.size(), 0);
+    int64_t place = a.offset;
+    for (int64_t i = static_cast<int64_t>(to.rest.size()) - 1, left = number; i >= 0; --i) {
+      const int v = to.rest[i];
+      at[i] = left % a.shape[v];
+      left /= a.shape[v];
+      place += at[i] * a.strides[v];
+    }
+    for (size_t k = 0; k < input.size(); ++k) {
+      start[k] = place / strides[k];
+      place %= strides[k];
+      const int64_t length = to.walks[k] < 0 ? 1 : a.shape[to.walks[k]];
+      if (start[k] < 0 || start[k] + (length - 1) * to.steps[k] >= input[k]) return std::nullopt;
+    }
+    to.at.push_back(std::move(at));
+    to.starts.push_back(std::move(start));
+  }
+  return to;
+}
+
+/// Adds the slices of a cotangent one after the other.
+array add_slices(const array& g, const Slices& slices, const Shape& input, Stream s) {
+  std::vector<int> order, absent;
+  Shape lengths;
+  for (size_t k = 0; k < input.size(); ++k) {
+    const int v = slices.walks[k];
+    if (v >= 0)
+      order.push_back(v);
+    else
+      absent.push_back(static_cast<int>(k));
+    lengths.push_back(v < 0 ? 1 : g.shape()[v]);
+  }
+  const int walked = static_cast<int>(order.size());
+  order.insert(order.end(), slices.rest.begin(), slices.rest.end());
+  std::vector<int> single;
+  for (int i = walked; i < static_cast<int>(order.size()); ++i) single.push_back(i);
+  const array moved = transpose(g, order, s);
+  array sum = zeros(input, g.dtype(), s);
+  for (size_t n = 0; n < slices.at.size(); ++n) {
+    Shape from(moved.ndim(), 0), to(moved.shape()), stop(slices.starts[n]);
+    for (size_t i = 0; i < slices.rest.size(); ++i) {
+      from[walked + i] = slices.at[n][i];
+      to[walked + i] = from[walked + i] + 1;
+    }
+    for (size_t k = 0; k < input.size(); ++k) stop[k] += (lengths[k] - 1) * slices.steps[k] + 1;
+    const array part = squeeze(slice(moved, from, to, s), single, s);
+    sum = slice_update_add(sum, expand_dims(part, absent, s), slices.starts[n], std::move(stop),
+                           slices.steps, s);
+  }
+  return sum;
+}
+
+}  // namespace
 
 Arrays reshape_vjp(const RuleArgs& r) {
   return {reshape(r.grads[0], r.inputs[0].shape(), r.stream)};
@@ -24,9 +124,13 @@ Arrays broadcast_to_vjp(const RuleArgs& r) {
   return {sum_to(r.grads[0], r.inputs[0].shape(), r.stream)};
 }
 
-/// Every element of the cotangent is added at the index that it came from.
+/// Every element of the cotangent is added at the index that it came from; windows, as slices, in
+/// the order of their elements there.
 Arrays as_strided_vjp(const RuleArgs& r) {
   auto& a = attrs_as<AsStridedAttrs>(r.attrs);
+  if (r.grads[0].size() > 0)
+    if (const auto slices = slices_of(a, r.inputs[0].shape()))
+      return {add_slices(r.grads[0], *slices, r.inputs[0].shape(), r.stream)};
   int64_t size = static_cast<int64_t>(r.inputs[0].size());
   array positions = constant(static_cast<double>(a.offset), int64);
   for (size_t i = 0; i < a.shape.size(); ++i) {

@@ -34,7 +34,7 @@ void find_epilogues(const Schedule& items, Groups& groups) {
     const FusionGroup& group = groups.list[g];
     const Node& root = *items[group.root()].node;
     for (const Member& m : group.members) {
-      for (Node* in : items[m.item].node->inputs()) {
+      for (Node* in : computed_from(*items[m.item].node)) {
         const uint32_t i = item_index(in);
         if (!may_have_epilogue(items, groups, i) || in->stream != root.stream) continue;
         if (!reads_elementwise(m, *in, root.shape)) continue;

@@ -74,7 +74,7 @@ class Grower {
     group_of_[i] = group_;
     nodes_ += !transparent;
     outputs_ += items_[i].stored();
-    for (Node* in : n.inputs()) {
+    for (Node* in : computed_from(n)) {
       uint32_t k = item_index(in);
       ++placed_[k];
       candidates_.push({k, static_cast<uint32_t>(maps_.size())});

@@ -73,7 +73,7 @@ void find_computed_inside(const Schedule& items, Groups& groups) {
     const bool wanted = item.stored() || read[i];
     if (const int id = groups.of[i]; id >= 0) {
       const auto& generated = groups.list[id].generated;
-      for (Node* in : item.node->inputs())
+      for (Node* in : computed_from(*item.node))
         if (std::find(generated.begin(), generated.end(), item_index(in)) == generated.end())
           read[item_index(in)] = true;
     } else {

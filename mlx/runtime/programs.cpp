@@ -38,7 +38,7 @@ void ProgramBuilder::find_inputs() {
   inputs_.clear();
   maps_.clear();
   for (const Member& m : group_->members) {
-    for (Node* in : items_[m.item].node->inputs()) {
+    for (Node* in : computed_from(*items_[m.item].node)) {
       uint32_t k = item_index(in);
       int position = member_position(k);
       if (position >= 0) {
@@ -169,7 +169,7 @@ void ProgramBuilder::lower_code(Program& program) {
   for (size_t p = 0; p < group_->members.size(); ++p) {
     const Node& n = *items_[group_->members[p].item].node;
     uint16_t args[3] = {};
-    auto inputs = n.inputs();
+    auto inputs = computed_from(n);
     for (size_t k = 0; k < inputs.size(); ++k) {
       int position = member_position(item_index(inputs[k]));
       args[k] =
@@ -233,7 +233,7 @@ Strides ProgramBuilder::output_strides(const Step& step) {
   for (const Member& m : group_->members) {
     const Node& n = *items_[m.item].node;
     SmallVector<const MemoryOrder*, 3> from;
-    for (Node* in : n.inputs()) {
+    for (Node* in : computed_from(n)) {
       int position = member_position(item_index(in));
       if (position >= 0) {
         from.push_back(&orders_[step.n_inputs + position]);

@@ -11,7 +11,7 @@ bool only_root_leaves(const Schedule& items, const FusionGroup& group, const std
   uint32_t outside = 0;
   for (const Member& m : group.members) {
     if (m.item != group.root()) outside += items[m.item].uses + items[m.item].stored();
-    for (Node* in : items[m.item].node->inputs()) outside -= of[item_index(in)] == of[m.item];
+    for (Node* in : computed_from(*items[m.item].node)) outside -= of[item_index(in)] == of[m.item];
   }
   return outside == 0;
 }

@@ -206,6 +206,10 @@ Rules recomputing() {
   return rules;
 }
 
+bool same_axes(const Node& node, SmallVector<int, 8>& from) {
+  for (size_t i = 0; i < node.shape.size(); ++i) from.push_back(static_cast<int>(i));
+  return true;
+}
 bool same_layout(const Node&, const Layout& in, Layout& out) {
   out = in;
   return true;
@@ -221,7 +225,7 @@ constinit const OpDef op_custom{.name = "custom_function",
                                 .jvp = custom_jvp_rule,
                                 .vmap = custom_vmap_rule};
 constinit const OpDef op_custom_result{
-    .name = "custom_result", .kind = OpKind::view, .view = same_layout};
+    .name = "custom_result", .kind = OpKind::view, .view = same_layout, .permutes = same_axes};
 
 std::span<Node* const> followed_inputs(const Node& n, Rule rule) {
   if (n.op == &op_stop_gradient && (rule == Rule::vjp || rule == Rule::jvp)) return {};

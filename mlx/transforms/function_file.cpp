@@ -121,9 +121,14 @@ std::vector<uint32_t> values_from(const json& j, size_t known) {
   return out;
 }
 
+/// The precision of a product is not in files: the program that imports it has one.
+bool is_stored(std::string_view name) { return name != "precision"; }
+
 struct AttrWriter final : AttrVisitor {
   json out = json::object();
-  void visit(const char* name, int64_t& v) override { out[name] = v; }
+  void visit(const char* name, int64_t& v) override {
+    if (is_stored(name)) out[name] = v;
+  }
   void visit(const char* name, double& v) override { out[name] = to_json(v); }
   void visit(const char* name, std::string& v) override { out[name] = v; }
   void visit(const char* name, Shape& v) override { out[name] = to_json(v); }
@@ -136,7 +141,9 @@ struct AttrWriter final : AttrVisitor {
 struct AttrReader final : AttrVisitor {
   const json& in;
   explicit AttrReader(const json& j) : in(j) {}
-  void visit(const char* name, int64_t& v) override { v = integer_of(in.at(name)); }
+  void visit(const char* name, int64_t& v) override {
+    if (is_stored(name)) v = integer_of(in.at(name));
+  }
   void visit(const char* name, double& v) override { v = real_of(in.at(name)); }
   void visit(const char* name, std::string& v) override { v = in.at(name).get<std::string>(); }
   void visit(const char* name, Shape& v) override { v = shape_of(in.at(name)); }

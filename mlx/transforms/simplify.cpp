@@ -97,8 +97,10 @@ class Simplifier {
   /// order, and products round by the memory order of their operands.
   static bool stays_view(const Node& n) {
     if (n.status != Status::pending || is_live(n.trace)) return false;
+    if (repeats_input(n.op) || n.op == &op_slice) return true;
+    // A result of a custom function reads its rules too, which a copy would lose.
     SmallVector<int, 8> from;
-    return repeats_input(n.op) || n.op == &op_slice || (n.op->permutes && n.op->permutes(n, from));
+    return n.inputs().size() == 1 && n.op->permutes && n.op->permutes(n, from);
   }
   array read(Node* n) {
     if (known_.contains(n) || !stays_view(*n)) return of(n);
@@ -154,8 +156,15 @@ class Simplifier {
     return array(first.inputs()[0]);
   }
 
-  /// The equal array seen before, or this one.
-  array shared(array a) { return visited_.emplace(a.node(), a).first; }
+  /// The equal array seen before, or this one. Conversions of 16-bit floats stay apart: to convert
+  /// again where elements are read takes less time than to store them in float32.
+  array shared(array a) {
+    if (a.node()->op == &op_cast && a.dtype() == float32 && is_floating(of_cast(a).dtype) &&
+        of_cast(a).dtype.size() == 2)
+      return a;
+    return visited_.emplace(a.node(), a).first;
+  }
+  static const Node& of_cast(const array& a) { return *a.node()->inputs()[0]; }
 
   void find_captured() {
     Dependents computed(to_.inputs, to_.outputs, Rule::graph);

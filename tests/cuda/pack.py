@@ -62,7 +62,9 @@ export PYTHONHOME=$here/interpreter PYTHONPATH=$here/build/python:$here/packages
 export PYTHONDONTWRITEBYTECODE=1
 export LD_LIBRARY_PATH=$here/interpreter/lib:$here/packages/scipy_openblas32/lib:$LD_LIBRARY_PATH
 for found in $(ls -d /opt/*/.venv/lib/python3*/site-packages/nvidia/cu13/lib \\
-    /usr/local/lib/python3*/dist-packages/nvidia/cu13/lib /usr/local/cuda*/lib64 2>/dev/null); do
+    /opt/*/.venv/lib/python3*/site-packages/nvidia/cudnn/lib \\
+    /usr/local/lib/python3*/dist-packages/nvidia/cu13/lib \\
+    /usr/local/lib/python3*/dist-packages/nvidia/cudnn/lib /usr/local/cuda*/lib64 2>/dev/null); do
   MLX_CUDA_LIBRARY_PATH=$MLX_CUDA_LIBRARY_PATH:$found
 done
 export MLX_CUDA_LIBRARY_PATH MLX_CUDA_CACHE_DIR=${MLX_CUDA_CACHE_DIR:-$here/kernels}

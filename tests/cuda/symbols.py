@@ -13,6 +13,7 @@ SOURCES = pathlib.Path(__file__).resolve().parents[2] / "mlx" / "backend" / "cud
 LIBRARIES = {  # by the start of their functions' names: libraries to load before, the library
     "nvrtc": ["libnvrtc-builtins.so", "libnvrtc.so"],
     "cublas": ["libcublasLt.so", "libcublas.so"],
+    "cudnn": ["libcudnn.so"],
     "cufft": ["libcufft.so"],
     "cusolver": ["libcublasLt.so", "libcublas.so", "libcusparse.so", "libcusolver.so"],
     "nccl": ["libnccl.so"],

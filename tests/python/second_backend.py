@@ -49,6 +49,7 @@ def use_host_driver():
     driver = next(p for p in (q / "libmlx_host_driver.so" for q in places) if p.exists())
     os.environ["MLX_CUDA_DRIVER"] = os.environ["MLX_CUDA_NVRTC"] = str(driver)
     os.environ.setdefault("MLX_CUDA_BLAS", str(driver))  # "": the plugin's own products
+    os.environ.setdefault("MLX_CUDA_CUDNN", str(driver))  # "": convolutions without the library
     os.environ.setdefault("MLX_CUDA_FFT", str(driver))  # "": transforms run through the CPU
     os.environ.setdefault("MLX_CUDA_NCCL", str(driver))
     os.environ.setdefault("MLX_CUDA_CACHE_DIR", str(built / "host_kernels"))

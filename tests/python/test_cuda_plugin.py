@@ -23,7 +23,13 @@ HERE = pathlib.Path(__file__).parent
 @pytest.mark.sampled(0, always=True)  # minutes where no compiled kernels are kept: --all runs it
 def test_on_a_driver_of_the_host():
     """All checks of the files named. The CPU's bits are those of the sets that have FMA."""
-    files = ("cuda_checks.py", "cuda_failures.py", "cuda_kernels.py", "test_gpu_interop.py")
+    files = (
+        "cuda_checks.py",
+        "cuda_convolutions.py",
+        "cuda_failures.py",
+        "cuda_kernels.py",
+        "test_gpu_interop.py",
+    )
     environment = {name: value for name, value in os.environ.items() if name != "MLX_CPU_ISA"}
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", "--backend", "cuda-host",

@@ -1,5 +1,6 @@
 """How far products may round their operands: settings, products, threads."""
 
+import functools
 import threading
 
 import numpy as np
@@ -76,6 +77,17 @@ def products(a, b):
         mx.vmap(mx.matmul, (0, None))(a, b),
         *mx.grad(lambda a, b: mx.real((a @ b) ** 2).sum(), (0, 1))(a, b),
         *mx.jvp(lambda a: a @ b, [a], [a])[1],
+        *convolutions(a.reshape(1, 5, 11, 3), b.reshape(7, 1, 11, 3)),
+    ]
+
+
+def convolutions(x, w):
+    """A convolution and its derivatives; a transposed one."""
+    conv = functools.partial(mx.conv2d, padding=(0, 5))
+    return [
+        conv(x, w),
+        *mx.grad(lambda x, w: mx.real(conv(x, w) ** 2).sum(), (0, 1))(x, w),
+        mx.conv_transpose2d(x, w, stride=2),
     ]
 
 
@@ -127,3 +139,8 @@ def test_functions_in_files_have_no_precision(tmp_path):
     with mx.matmul_precision("high"):
         mx.export_function(path, lambda a, b: a @ b + a[:, :7], a, b)
     assert mx.array_equal(mx.import_function(path)(a, b)[0], a @ b + a[:, :7])
+    x, w = a.reshape(1, 5, 11, 3), b.reshape(7, 1, 11, 3)
+    with mx.matmul_precision("high"):
+        mx.export_function(path, convolutions, x, w)
+    for got, want in zip(mx.import_function(path)(x, w), convolutions(x, w), strict=True):
+        assert mx.array_equal(got, want)

@@ -28,6 +28,7 @@ std::vector<fs::path> folders() {
     found.push_back(root / "nvidia" / "cu13" / "lib");
     found.push_back(root / "nvidia" / "cuda_nvrtc" / "lib");
     found.push_back(root / "nvidia" / "nccl" / "lib");
+    found.push_back(root / "nvidia" / "cudnn" / "lib");
   }
   if (const char* given = std::getenv("MLX_CUDA_LIBRARY_PATH")) {
     std::istringstream list(given);

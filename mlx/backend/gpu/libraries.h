@@ -1,7 +1,8 @@
-// Libraries of a device that families of ops use where they are found: products of matrices and
-// Fourier transforms.
+// Libraries of a device that families of ops use where they are found: products of matrices,
+// Fourier transforms and convolutions.
 #pragma once
 
+#include <array>
 #include <compare>
 #include <memory>
 
@@ -71,6 +72,37 @@ struct FourierLibrary {
   /// A plan, which is kept for later requests; null where the library is not there or does not
   /// transform such lines.
   virtual std::shared_ptr<const FftPlan> plan(const FftLines& lines) = 0;
+};
+
+/// One of the three tensors of a cross-correlation y of x and w, computed from the two others: y
+/// itself, or the cotangent of x or of w. All lie in rows: x [batch, in.., channels],
+/// w [features, kernel.., channels / groups], y [batch, out.., features].
+struct Convolution {
+  enum class Result { y, x, w };
+  Result result;
+  Dtype::Val type;
+  Precision precision;
+  int axes;  ///< spatial: 2, or 3; the last so many of the lists below
+  int64_t batch, channels, features, groups;
+  /// `padding`: on both sides.
+  std::array<int64_t, 3> in, out, kernel, stride, padding, dilation;
+  auto operator<=>(const Convolution&) const = default;
+};
+
+/// The library's plan of a convolution on one device.
+struct ConvolutionPlan {
+  virtual ~ConvolutionPlan() = default;
+  /// The temporary memory of `run`.
+  virtual size_t work_bytes() const = 0;
+  /// Enqueues it. Addresses are multiples of 16.
+  virtual void run(Queue& queue, uint64_t x, uint64_t w, uint64_t y, uint64_t work) const = 0;
+};
+
+struct ConvolutionLibrary {
+  virtual ~ConvolutionLibrary() = default;
+  /// A plan with the same bits from run to run, which is kept for later requests; null where the
+  /// library is not there or has none.
+  virtual std::shared_ptr<const ConvolutionPlan> plan(const Convolution& c) = 0;
 };
 
 }  // namespace mlx::core::gpu

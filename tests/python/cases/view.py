@@ -63,6 +63,22 @@ ROWS = [
         batched=False,
     ),
     *[
+        row(
+            f"mx.as_strided(a, {shape}, {strides}, {offset})",
+            ref=f"np.lib.stride_tricks.as_strided(a.reshape(-1)[{offset}:], {shape},"
+            f" [n * a.itemsize for n in {strides}])",
+            batched=False,
+        )
+        # windows on one axis, on two, along rows that they leave, repeated, none
+        for shape, strides, offset in (
+            ((2, 3, 2, 2), (20, 5, 5, 2), 6),
+            ((3, 2, 2, 2, 2), (20, 10, 2, 5, 1), 0),
+            ((4, 3, 3), (5, 2, 1), 3),
+            ((3, 2, 4), (20, 0, 5), 2),
+            ((2, 0, 3), (20, 5, 1), 0),
+        )
+    ],
+    *[
         row(f"a[{i}]")
         for i in [
             "1",

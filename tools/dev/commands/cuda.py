@@ -24,7 +24,11 @@ USAGE = """\
 """
 
 # The compiler of kernels, libraries and headers; the driver comes with the machine.
-TOOLKIT = ("cuda-toolkit[nvrtc,cudart,cublas,cufft]==13.0.*", "nvidia-nccl-cu13==2.28.*")
+TOOLKIT = (
+    "cuda-toolkit[nvrtc,cudart,cublas,cufft]==13.0.*",
+    "nvidia-cudnn-cu13==9.*",
+    "nvidia-nccl-cu13==2.28.*",
+)
 FOLDER = BUILD / "nvidia"
 CORPUS = BUILD / "tests/mlx_cuda_corpus"
 
@@ -32,7 +36,13 @@ CORPUS = BUILD / "tests/mlx_cuda_corpus"
 def checks() -> list[str]:
     """The test files that run on a driver of the host."""
     tests = Path("tests/python")
-    names = ("cuda_checks.py", "cuda_failures.py", "cuda_kernels.py", "test_gpu_interop.py")
+    names = (
+        "cuda_checks.py",
+        "cuda_convolutions.py",
+        "cuda_failures.py",
+        "cuda_kernels.py",
+        "test_gpu_interop.py",
+    )
     files = [tests / name for name in names] + sorted(tests.glob("test_devices_agree*.py"))
     return [str(file) for file in files]
 

@@ -91,6 +91,23 @@ class ConvKernel final : public StepKernel<ConvArguments> {
 };
 
 template <bool weight>
+Precision precision_of_conv(const Attrs* attrs) {
+  if constexpr (weight)
+    return attrs_as<ConvWeightAttrs>(attrs).conv.precision;
+  else
+    return attrs_as<ConvAttrs>(attrs).precision;
+}
+
+/// The library of convolutions where it serves, without products of the input in its place.
+template <bool weight>
+LibraryPlan library_plan(const Attrs* attrs, std::span<const Layout> operands,
+                         const ConvArguments& p, const PatchPlan& patches,
+                         const DeviceState& device) {
+  if (patches.in_place) return {};
+  return plan_library(p, operands, precision_of_conv<weight>(attrs), weight, device);
+}
+
+template <bool weight>
 bool find(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
           const DeviceState& device, Requirements& needs) {
   const Layout& out = operands[n_inputs];
@@ -99,6 +116,12 @@ bool find(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
     return false;
   const ConvArguments p = geometry_of(attrs, operands, weight);
   const PatchPlan plan = plan_patches(p, out.dtype, weight, device);
+  const LibraryPlan library = library_plan<weight>(attrs, operands, p, plan, device);
+  if (library.plan) {
+    needs.workspace = library.bytes;
+    if (!weight && library.transposed && !library.exchanges) needs.inputs[1] = Accepts::any;
+    return true;
+  }
   if (plan.rows)
     needs.workspace = plan.bytes;
   else if (p.splits > 1)
@@ -110,8 +133,13 @@ template <bool weight>
 std::unique_ptr<const OpKernel> prepare(const Step& step, DeviceState& device) {
   const std::span<const Layout> operands(step.operands.data(), step.operands.size());
   const ConvArguments p = geometry_of(step.attrs.get(), operands, weight);
+  const Attrs* attrs = step.attrs.get();
   const PatchPlan plan = plan_patches(p, operands[2].dtype, weight, device);
-  if (plan.rows) return patch_product(step, p, plan, weight, device);
+  if (const LibraryPlan library = library_plan<weight>(attrs, operands, p, plan, device);
+      library.plan)
+    return library_convolution(step, p, library, weight, device);
+  if (plan.rows)
+    return patch_product(step, p, plan, precision_of_conv<weight>(attrs), weight, device);
   return std::make_unique<const ConvKernel>(step, weight, device);
 }
 

@@ -26,8 +26,8 @@ bool is_pointwise(const ConvArguments& p) {
 
 class PatchProduct final : public StepKernel<ConvArguments> {
  public:
-  PatchProduct(const Step& step, const ConvArguments& geometry, const PatchPlan& plan, bool weight,
-               DeviceState& device)
+  PatchProduct(const Step& step, const ConvArguments& geometry, const PatchPlan& plan,
+               Precision precision, bool weight, DeviceState& device)
       : StepKernel(step), plan_(plan), weight_(weight) {
     const Dtype type = step.operands[2].dtype;
     p = geometry;
@@ -39,6 +39,7 @@ class PatchProduct final : public StepKernel<ConvArguments> {
     for (int k = 0; k < 2; ++k) sizes_[k] = step.operands[k].dtype.size();
     const int64_t n = patch(p);
     gemm_.type = type;
+    gemm_.precision = precision;
     gemm_.wide_out = plan.sums;
     gemm_.count = 1;
     gemm_.alpha = 1;
@@ -136,9 +137,9 @@ PatchPlan plan_patches(const ConvArguments& p, Dtype type, bool weight, const De
 }
 
 std::unique_ptr<const OpKernel> patch_product(const Step& step, const ConvArguments& p,
-                                              const PatchPlan& plan, bool weight,
-                                              DeviceState& device) {
-  return std::make_unique<const PatchProduct>(step, p, plan, weight, device);
+                                              const PatchPlan& plan, Precision precision,
+                                              bool weight, DeviceState& device) {
+  return std::make_unique<const PatchProduct>(step, p, plan, precision, weight, device);
 }
 
 }  // namespace mlx::core::gpu

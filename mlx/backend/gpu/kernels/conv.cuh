@@ -113,6 +113,43 @@ MLX_FN void convolve_weight(const ConvArguments& p) {
   });
 }
 
+/// Writes `count` rows of channels as rows of N elements, with zeros behind the channels.
+template <class T, class I, int N>
+MLX_FN void pad_channels(const ConvArguments& p) {
+  struct alignas(N * sizeof(T)) Run {
+    T x[N];
+  };
+  const T* x = reinterpret_cast<const T*>(p.x);
+  auto* out = reinterpret_cast<Run*>(p.out);
+  const I channels = static_cast<I>(p.channels), rows = static_cast<I>(p.count);
+  for (I i = static_cast<I>(blockIdx.x) * kThreads + threadIdx.x; i < rows;
+       i += static_cast<I>(gridDim.x) * kThreads) {
+    Run run{};
+#pragma unroll
+    for (I k = 0; k < N; ++k)
+      if (k < channels) run.x[k] = x[i * channels + k];
+    out[i] = run;
+  }
+}
+
+/// Writes a weight [groups, features, kernel.., channels] as [groups, channels, kernel..,
+/// features]; `x` is read, and the counts are those of a group.
+template <class T, class I>
+MLX_FN void exchange_channels(const ConvArguments& p) {
+  const T* x = reinterpret_cast<const T*>(p.x);
+  T* out = reinterpret_cast<T*>(p.out);
+  const I features = static_cast<I>(p.features / p.groups),
+          channels = static_cast<I>(p.channels / p.groups),
+          taps = static_cast<I>(p.kernel[0] * p.kernel[1] * p.kernel[2]),
+          all = static_cast<I>(p.groups) * features * taps * channels;
+  for (I i = static_cast<I>(blockIdx.x) * kThreads + threadIdx.x; i < all;
+       i += static_cast<I>(gridDim.x) * kThreads) {
+    const I feature = i % features, row = i / features, tap = row % taps, line = row / taps,
+            channel = line % channels, group = line / channels;
+    out[i] = x[((group * features + feature) * taps + tap) * channels + channel];
+  }
+}
+
 template <class T, class A>
 MLX_FN void add_parts(const ConvArguments& p) {
   const int64_t n = p.features * Patches<int64_t>(p).patch();

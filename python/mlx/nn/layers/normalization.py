@@ -17,18 +17,53 @@ def _widened(x: mx.array) -> mx.array:
     return x.astype(mx.float32) if x.dtype in _NARROW else x
 
 
+def _standardized(
+    x: mx.array, axes: tuple[int, ...], eps: float
+) -> tuple[mx.array, mx.array, mx.array]:
+    """The values of `_standardize`. Each pass reads ``x`` itself, and stores no distances."""
+
+    def distances(mean: mx.array) -> mx.array:
+        return _widened(x) - mean
+
+    mean = mx.mean(_widened(x), axis=axes, keepdims=True)
+    var = mx.mean(mx.square(distances(mean)), axis=axes, keepdims=True)
+    y = distances(mean) * mx.rsqrt(var + eps)
+    return y.astype(x.dtype) if x.dtype in _NARROW else y, mean, var
+
+
 def _standardize(
     x: mx.array, axes: tuple[int, ...], eps: float
 ) -> tuple[mx.array, mx.array, mx.array]:
     """``(x - mean) / sqrt(var + eps)`` over ``axes``, the mean and the (biased) variance.
 
-    All is computed in float32 where ``x`` has 16 bits, and the result is rounded to its dtype.
+    All is computed in float32 where ``x`` has 16 bits, and the result is rounded to its dtype. The
+    cotangent of ``x`` is computed from ``x`` again: with the distances d from the mean and
+    r = 1 / sqrt(var + eps) it is r (g - mean(g)) - d r² mean(g d r), beside the terms of the mean
+    and the variance.
     """
-    wide = _widened(x)
-    mean = mx.mean(wide, axis=axes, keepdims=True)
-    var = mx.var(wide, axis=axes, keepdims=True)
-    y = (wide - mean) * mx.rsqrt(var + eps)
-    return y.astype(x.dtype) if x.dtype in _NARROW else y, mean, var
+    count = math.prod(x.shape[axis] for axis in axes)
+    if count == 0 or not mx.issubdtype(x.dtype, mx.floating):
+        return _standardized(x, axes, eps)
+    standardized = mx.custom_function(lambda x: _standardized(x, axes, eps))
+
+    @standardized.vjp
+    def cotangent(
+        x: mx.array, cotangents: tuple[mx.array, ...], outputs: tuple[mx.array, ...]
+    ) -> mx.array:
+        g, of_mean, of_var = cotangents
+        _, mean, var = outputs
+        r = mx.rsqrt(var + eps)
+
+        def average(terms: mx.array) -> mx.array:
+            return mx.mean(terms, axis=axes, keepdims=True)
+
+        along = average(_widened(g) * ((_widened(x) - mean) * r))
+        slope = 2 / count * of_var - r * r * along
+        shift = of_mean / count - r * average(_widened(g))
+        return (r * _widened(g) + slope * (_widened(x) - mean) + shift).astype(x.dtype)
+
+    y, mean, var = standardized(x)
+    return y, mean, var
 
 
 class _Affine(Module):
