@@ -40,10 +40,7 @@ void cholesky_kernel(const KernelArgs& args) {
   const bool upper = upper_of(args);
   in_place_kernel(args, 0.33, [&](auto* a, Int n, int64_t i) {
     const Int info = factor_cholesky(column_uplo(upper), n, a);
-    if (info != 0)
-      fail<LinAlgError>("linalg.cholesky", "matrix ", i,
-                        " of the batch is not positive definite (its leading minor of order ", info,
-                        " is not positive); positive definite ones are accepted");
+    if (info != 0) fail_indefinite(i, info);
     clear_other_triangle(a, n, upper);
   });
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "mlx/backend/common/linalg_error.h"
 #include "mlx/backend/cpu/blas.h"
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/lapack.h"
@@ -158,10 +159,6 @@ inline void require_converged(const char* op, Int info, int64_t matrix) {
   if (info != 0)
     fail<LinAlgError>(op, "the iteration did not converge for matrix ", matrix,
                       " of the batch (code ", info, "); scaled or less singular ones may");
-}
-[[noreturn]] inline void fail_singular(const char* op, int64_t matrix, int64_t row) {
-  fail<LinAlgError>(op, "matrix ", matrix, " of the batch is singular (pivot ", row,
-                    " is zero); invertible matrices are accepted");
 }
 
 }  // namespace mlx::core::cpu::linalg

@@ -239,5 +239,11 @@ struct GroupedArguments {
   int64_t out_row, column, bytes;  ///< of the result: its rows, the first column, an element
   Positions at;                    ///< counted in matrices
 };
+/// Factorisations and systems of small matrices, one of them in a block.
+struct SystemArguments {
+  int64_t a, b, out, work, record;  ///< addresses
+  int64_t count, n, columns;        ///< matrices, their order, right-hand sides
+  int64_t upper;
+};
 
 }  // namespace mlx::core::device
