@@ -151,6 +151,31 @@ def test_matrices_of_a_batch_have_the_bits_of_one_alone(n, dtype):
                 np.testing.assert_array_equal(np.array(all_of[i]), np.array(one(i)), str(i))
 
 
+@pytest.mark.parametrize("dtype", [mx.float32, mx.float64], ids=str)
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 13, 16])
+@pytest.mark.parametrize("upper", [False, True])
+def test_cholesky_factors_of_a_batch_have_the_bits_of_one_alone(upper, n, dtype):
+    x = np.array([matrix(n, dtype) for _ in range(37)]) * numbers((37, n, n), dtype, 2)
+    a = x @ np.swapaxes(x, 1, 2) + np.eye(n)
+    a[5] *= 1e-30
+    with mx.stream(mx.cpu):
+        a = array(a, dtype)
+        factors = mx.linalg.cholesky(a, upper=upper)
+        for i in range(37):
+            one = np.array(mx.linalg.cholesky(a[i], upper=upper))
+            np.testing.assert_array_equal(np.array(factors[i]), one, str(i))
+
+
+@pytest.mark.parametrize("bad", [0, 20, 36])
+@pytest.mark.parametrize("value", [-1, 0, np.nan])
+def test_a_matrix_of_a_batch_without_a_cholesky_factor_is_named(bad, value):
+    a = np.array([np.eye(8) for _ in range(37)])
+    a[bad, 3, 3] = value
+    named = rf"matrix {bad} of the batch.*minor of order 4 "
+    with mx.stream(mx.cpu), pytest.raises(ValueError, match=named):
+        mx.eval(mx.linalg.cholesky(array(a, mx.float32)))
+
+
 @pytest.mark.parametrize("singular", [0, 20, 36])
 def test_a_singular_matrix_of_a_batch_is_named(singular):
     a = np.array([matrix(8, mx.float32) for _ in range(37)])

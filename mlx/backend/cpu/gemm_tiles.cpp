@@ -19,8 +19,10 @@ constexpr int64_t kShared = 1 << 22;  // maximum elements of B that are packed o
 constexpr double kStepNs = 24;        // one step of a block, from the second-level cache
 constexpr double kPackNs = 0.1;       // an element of B, to the second-level cache
 constexpr double kSharedNs = 0.2;     // the same to memory that all tasks read
+constexpr double kFetchNs = 0.1;      // an element of B that another core has packed
 constexpr double kReadNs = 0.06;      // an element of A from the last-level cache
 constexpr double kTaskNs = 300;
+constexpr double kJoinNs = 200;  // a thread more that ends a loop before the next one starts
 constexpr double kBlockNs = 30;  // sums of a block to the output
 
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -72,6 +74,7 @@ class Tasks {
         unit_(*tile_unit()),
         panels_(GemmSource::bf16_tile),
         depth_(std::min(p.k, kDepth)),
+        threads_(in_parallel() ? 1 : num_threads()),
         plain_(p.epilogue.alpha == 1 && p.epilogue.addend.data == nullptr),
         grid_(choose_grid()) {
     choose_store();
@@ -143,29 +146,31 @@ class Tasks {
     const double blocks = static_cast<double>(ceil_div(grid.rows, kTileBlock)) *
                           static_cast<double>(ceil_div(grid.columns, kTileBlock));
     const double steps = static_cast<double>(ceil_div(p_.k, kTileDepth));
+    const double fetched = 1 - 1 / static_cast<double>(threads_);
     return kTaskNs + blocks * (steps * kStepNs + kBlockNs) +
-           (grid.shared ? 0 : columns * k * kPackNs) + rows * k * (kReadNs + p_.rows->cost());
+           columns * k * (grid.shared ? fetched * kFetchNs : kPackNs) +
+           rows * k * (kReadNs + p_.rows->cost());
   }
 
   /// The division into tasks that should end first: few tasks pack and read less, many are spread
   /// more evenly.
   Grid choose_grid() const {
-    const int64_t threads = in_parallel() ? 1 : num_threads();
+    const auto threads = static_cast<double>(threads_);
     const int64_t strips = ceil_div(p_.m, kTileBlock);
     Grid best{p_.m, std::min(kColumns, round_up(p_.n, kTileBlock)), false};
     double least = -1;
-    const double pack = static_cast<double>(p_.n * p_.k) * kSharedNs / static_cast<double>(threads);
+    const double pack = static_cast<double>(p_.n * p_.k) * kSharedNs / threads;
     const auto consider = [&](const Grid& grid) {
       const int64_t tasks = ceil_div(p_.m, grid.rows) * ceil_div(p_.n, grid.columns);
-      const double time = cost(grid) * static_cast<double>(ceil_div(tasks, threads)) +
-                          (grid.shared ? pack + kTaskNs : 0);
+      const double time = cost(grid) * static_cast<double>(ceil_div(tasks, threads_)) +
+                          (grid.shared ? pack + kJoinNs * threads : 0);
       if (least >= 0 && time >= least) return;
       least = time;
       best = grid;
     };
     for (int64_t columns = kColumns; columns >= kTileBlock; columns /= 2) {
       if (columns >= 2 * p_.n && columns > kTileBlock) continue;
-      for (int64_t down = 1; down <= std::min(strips, 4 * threads + 8); ++down) {
+      for (int64_t down = 1; down <= std::min(strips, 4 * threads_ + 8); ++down) {
         const int64_t rows = ceil_div(strips, down) * kTileBlock;
         consider({rows, columns, false});
         if (p_.n * p_.k <= kShared && down > 1) consider({rows, columns, true});
@@ -239,7 +244,8 @@ class Tasks {
   const TileProduct& p_;
   const TileUnit& unit_;
   GemmPanels panels_;
-  int64_t depth_;  // elements along K that are multiplied at a time
+  int64_t depth_;    // elements along K that are multiplied at a time
+  int64_t threads_;  // that may take tasks
   bool plain_, direct_ = false;
   Grid grid_;
   uint32_t* shared_ = nullptr;  // all of B, packed

@@ -36,12 +36,51 @@ void in_place_kernel(const KernelArgs& args, double factor, F&& f) {
   });
 }
 
+/// Matrices [begin, end) of a batch: small ones several at a time by `many(kernels, first)`, which
+/// returns bits of those that it leaves (see SmallSystems); these and the others by `one(i)`.
+template <class T, class One, class Many>
+void for_lanes(int64_t n, int64_t begin, int64_t end, One&& one, Many&& many) {
+  if (n > 0 && n <= kSmall) {
+    const SmallSystems kernels = MLX_FOR_ISA(find_small_systems)(TypeToDtype<T>::value.val());
+    for (; kernels.lanes > 0 && begin + kernels.lanes <= end; begin += kernels.lanes) {
+      uint32_t left = many(kernels, begin);
+      for (int64_t i = begin; left != 0; ++i, left >>= 1)
+        if (left & 1) one(i);
+    }
+  }
+  for (; begin < end; ++begin) one(begin);
+}
+
+/// Solves the systems [begin, end) of a batch, those that are not solved together by `f(i)`.
+template <class T, class F>
+void solve_systems(const T* a, const T* b, T* x, int64_t n, int64_t columns, int64_t begin,
+                   int64_t end, F&& f) {
+  for_lanes<T>(
+      columns <= kSmall ? n : 0, begin, end, f, [&](const SmallSystems& kernels, int64_t i) {
+        const int64_t at = i * n * columns;
+        return kernels.solve(a + i * n * n, b == nullptr ? nullptr : b + at, x + at, n, columns);
+      });
+}
+
 void cholesky_kernel(const KernelArgs& args) {
   const bool upper = upper_of(args);
-  in_place_kernel(args, 0.33, [&](auto* a, Int n, int64_t i) {
-    const Int info = factor_cholesky(column_uplo(upper), n, a);
-    if (info != 0) fail_indefinite(i, info);
-    clear_other_triangle(a, n, upper);
+  const Batch b(args.out[0]);
+  if (b.count * b.size() == 0) return;
+  dispatch_matrix(args.out[0].dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* in = args.in[0].as<T>();
+    T* out = args.out[0].as<T>();
+    const auto factor = [&](int64_t i) {
+      const Int info = factor_cholesky(column_uplo(upper), b.n(), out + i * b.size());
+      if (info != 0) fail_indefinite(i, info);
+    };
+    for_matrices(b, b.work(0.33), [&](int64_t begin, int64_t end) {
+      copy_elements(in + begin * b.size(), out + begin * b.size(), (end - begin) * b.size());
+      for_lanes<T>(b.rows, begin, end, factor, [&](const SmallSystems& kernels, int64_t i) {
+        return kernels.cholesky(out + i * b.size(), b.rows, upper);
+      });
+      for (int64_t i = begin; i < end; ++i) clear_other_triangle(out + i * b.size(), b.n(), upper);
+    });
   });
 }
 
@@ -66,24 +105,6 @@ Scaling<T> factor_scaled(const T* matrix, T* a, int64_t n, F&& factor) {
   Scaling<T> scaling(a, n);
   factor(a);
   return scaling;
-}
-
-/// Solves the systems [begin, end) of a batch (see SmallSystems): small ones several at a time,
-/// the others, and the rest of these, by `f(i)`.
-template <class T, class F>
-void solve_systems(const T* a, const T* b, T* x, int64_t n, int64_t columns, int64_t begin,
-                   int64_t end, F&& f) {
-  if (n > 0 && n <= kSmall && columns <= kSmall) {
-    const SmallSystems systems = MLX_FOR_ISA(find_small_systems)(TypeToDtype<T>::value.val());
-    for (; systems.lanes > 0 && begin + systems.lanes <= end; begin += systems.lanes) {
-      const int64_t at = begin * n * columns;
-      uint32_t left =
-          systems.solve(a + begin * n * n, b == nullptr ? nullptr : b + at, x + at, n, columns);
-      for (int64_t i = begin; left != 0; ++i, left >>= 1)
-        if (left & 1) f(i);
-    }
-  }
-  for (; begin < end; ++begin) f(begin);
 }
 
 void inv_kernel(const KernelArgs& args) {

@@ -1,6 +1,7 @@
 // Factorisations of column-major matrices that are large or small. Large ones go by panels of
 // columns: LAPACK factors a panel, and threads share what follows from it for the columns behind,
-// in blocks of a fixed width, so that no bit depends on their number. For small ones a call of
+// in blocks of a fixed width, so that no bit depends on their number; the thread of the first block
+// goes on to factor the next panel. For small ones a call of
 // LAPACK takes longer than the arithmetic. Others are LAPACK's alone.
 #pragma once
 
@@ -142,25 +143,31 @@ lapack::Int factor_lu(lapack::Int n, T* matrix, lapack::Int* pivots) {
   if (n < kBlocked) return lapack::getrf(n, n, matrix, pivots);
   const Columns<T> a{matrix, n};
   lapack::Int info = 0;
-  for (int64_t k = 0; k < n; k += kPanel) {
-    const int64_t width = std::min<int64_t>(kPanel, n - k), next = k + width;
-    const auto found = lapack::getrf(static_cast<lapack::Int>(n - k),
-                                     static_cast<lapack::Int>(width), a.at(k, k), pivots + k, n);
+  const auto width_of = [&](int64_t k) { return std::min<int64_t>(kPanel, n - k); };
+  const auto factor_panel = [&](int64_t k) {
+    const auto width = static_cast<lapack::Int>(width_of(k));
+    const auto found =
+        lapack::getrf(static_cast<lapack::Int>(n - k), width, a.at(k, k), pivots + k, n);
     if (found != 0 && info == 0) info = found + static_cast<lapack::Int>(k);
-    for (int64_t r = k; r < next; ++r) pivots[r] += static_cast<lapack::Int>(k);
-    const auto exchange = [&](int64_t column, int64_t count) {
-      for (int64_t c = column; c < column + count; ++c) exchange_rows(a.at(0, c), pivots, k, width);
-    };
-    for_column_blocks(0, k, 100, exchange);
+    for (int64_t r = k; r < k + width; ++r) pivots[r] += static_cast<lapack::Int>(k);
+  };
+  factor_panel(0);
+  for (int64_t k = 0; k < n; k += kPanel) {
+    const int64_t width = width_of(k), next = k + width;
     for_column_blocks(next, n, static_cast<double>(width * (n - k)), [&](int64_t c, int64_t count) {
-      exchange(c, count);
+      for (int64_t j = c; j < c + count; ++j) exchange_rows(a.at(0, j), pivots, k, width);
       solve_triangle<T>(library::kLower, library::kPlain, library::kUnitDiagonal, width, count,
                         {a.at(k, k), n}, {a.at(k, c), n});
-      if (next < n)
-        add_product<T>(false, n - next, count, width, T(-1), {a.at(next, k), n}, {a.at(k, c), n},
-                       {a.at(next, c), n});
+      add_product<T>(false, n - next, count, width, T(-1), {a.at(next, k), n}, {a.at(k, c), n},
+                     {a.at(next, c), n});
+      if (c == next) factor_panel(next);  // while other threads compute the blocks behind
     });
   }
+  const int64_t last = (n - 1) / kPanel * kPanel;
+  for_column_blocks(0, last, static_cast<double>(n), [&](int64_t c, int64_t count) {
+    const int64_t behind = c + count;
+    for (int64_t j = c; j < behind; ++j) exchange_rows(a.at(0, j), pivots, behind, n - behind);
+  });
   return info;
 }
 
@@ -197,15 +204,46 @@ lapack::Int invert_factored(lapack::Int n, T* factors, const lapack::Int* pivots
   return 0;
 }
 
+/// The Cholesky factor of a small column-major matrix in place of the triangle `uplo`.
+template <class T>
+lapack::Int factor_small_cholesky(char uplo, lapack::Int n, T* a) {
+  // Element (i, j) of the lower triangle, or its conjugate, which is at (j, i) in the upper one.
+  const lapack::Int row = uplo == 'U' ? n : 1, column = uplo == 'U' ? 1 : n;
+  const auto l = [&](lapack::Int i, lapack::Int j) -> T& { return a[i * row + j * column]; };
+  const auto product = [](T x, T y) -> T {
+    if constexpr (lapack::is_complex<T>) {
+      return x * std::conj(y);
+    } else {
+      return x * y;
+    }
+  };
+  for (lapack::Int k = 0; k < n; ++k) {
+    const auto square = std::real(l(k, k));
+    if (!(square > 0)) return k + 1;
+    const auto pivot = std::sqrt(square);
+    l(k, k) = pivot;
+    for (lapack::Int i = k + 1; i < n; ++i) l(i, k) /= pivot;
+    for (lapack::Int j = k + 1; j < n; ++j)
+      for (lapack::Int i = j; i < n; ++i) l(i, j) -= product(l(i, k), l(j, k));
+  }
+  return 0;
+}
+
 /// The Cholesky factor of the triangle `uplo`, as potrf makes it; of the other one nothing is kept.
 template <class T>
 lapack::Int factor_cholesky(char uplo, lapack::Int n, T* matrix) {
+  if (n <= kSmall) return factor_small_cholesky(uplo, n, matrix);
   if (n < kBlocked || uplo != 'U') return lapack::potrf(uplo, n, matrix);
   const Columns<T> a{matrix, n};
-  for (int64_t k = 0; k < n; k += kPanel) {
+  lapack::Int info = 0;
+  const auto factor_square = [&](int64_t k) {
+    const auto width = static_cast<lapack::Int>(std::min<int64_t>(kPanel, n - k));
+    const auto found = lapack::potrf('U', width, a.at(k, k), n);
+    if (found != 0) info = found + static_cast<lapack::Int>(k);
+  };
+  factor_square(0);
+  for (int64_t k = 0; k < n && info == 0; k += kPanel) {
     const int64_t width = std::min<int64_t>(kPanel, n - k), next = k + width;
-    const auto info = lapack::potrf('U', static_cast<lapack::Int>(width), a.at(k, k), n);
-    if (info != 0) return info + static_cast<lapack::Int>(k);
     for_column_blocks(next, n, static_cast<double>(width * width), [&](int64_t c, int64_t count) {
       solve_triangle<T>(library::kUpper, library::kAdjoint, library::kAnyDiagonal, width, count,
                         {a.at(k, k), n}, {a.at(k, c), n});
@@ -214,9 +252,10 @@ lapack::Int factor_cholesky(char uplo, lapack::Int n, T* matrix) {
     for_column_blocks(next, n, products, [&](int64_t c, int64_t count) {
       add_product<T>(true, c + count - next, count, width, T(-1), {a.at(k, next), n},
                      {a.at(k, c), n}, {a.at(next, c), n});
+      if (c == next) factor_square(next);  // while other threads compute the blocks behind
     });
   }
-  return 0;
+  return info;
 }
 
 /// Reflectors of a matrix, by panels: H = I - V · T · Vᴴ of each.
@@ -230,12 +269,15 @@ class Reflectors {
         a_{matrix, m},
         vectors_(static_cast<size_t>(m_ * k_) * sizeof(T)),
         triangles_(static_cast<size_t>(kNarrowPanel * k_) * sizeof(T)) {
+    make_panel(0);
     for (int64_t c = 0; c < k_; c += kNarrowPanel) {
-      const int64_t width = std::min(kNarrowPanel, k_ - c);
-      make_panel(c, width);
-      for_column_blocks(
-          c + width, n, static_cast<double>(2 * width * (m_ - c)),
-          [&](int64_t j, int64_t count) { apply(true, c, {a_.at(c, j), m_}, count); });
+      const int64_t width = std::min(kNarrowPanel, k_ - c), next = c + width;
+      for_column_blocks(next, n, static_cast<double>(2 * width * (m_ - c)),
+                        [&](int64_t j, int64_t count) {
+                          apply(true, c, {a_.at(c, j), m_}, count);
+                          // While other threads compute the blocks behind.
+                          if (j == next && next < k_) make_panel(next);
+                        });
     }
   }
   /// The first min(m, n) columns of Q, with m rows.
@@ -257,7 +299,8 @@ class Reflectors {
     return {triangles_.template get<T>() + c * kNarrowPanel, kNarrowPanel};
   }
 
-  void make_panel(int64_t c, int64_t width) {
+  void make_panel(int64_t c) {
+    const int64_t width = std::min(kNarrowPanel, k_ - c);
     T factors[kNarrowPanel], products[kNarrowPanel * kNarrowPanel] = {};
     lapack::geqrf(static_cast<lapack::Int>(m_ - c), static_cast<lapack::Int>(width), a_.at(c, c),
                   factors, static_cast<lapack::Int>(m_));

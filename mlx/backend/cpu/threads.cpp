@@ -399,7 +399,8 @@ void detail::run_parallel(int64_t n, int64_t grain, RangeRef f, double estimated
   }
   // As many chunks for each thread: one more would keep a few threads busy while others wait.
   const double threads = hot + 1;
-  const double each = std::clamp<double>(std::floor(estimated_ns / kChunkNs / threads), 1, kThreadChunks);
+  const double each =
+      std::clamp<double>(std::floor(estimated_ns / kChunkNs / threads), 1, kThreadChunks);
   const int64_t grains = (n + grain - 1) / grain, chunks = static_cast<int64_t>(threads * each);
   const Job todo{f, n, std::max<int64_t>(1, grains / chunks + (grains % chunks != 0)) * grain};
   p.run(todo, wake);

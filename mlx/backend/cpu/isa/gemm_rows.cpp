@@ -71,7 +71,6 @@ void dot_tile(const typename S::X* x, int64_t x_row, const typename S::W* w, int
 #pragma GCC unroll 4
     for (int j = 0; j < N; ++j) {
       const auto weights = S::weights(w + j * w_row + at);
-      __builtin_prefetch(w + (N + j) * w_row + at, 0, 2);  // prefetches the next rows
 #pragma GCC unroll 8
       for (int i = 0; i < M; ++i) {
         sum[i][j] = S::multiply(S::inputs(x + i * x_row + at), weights, sum[i][j]);

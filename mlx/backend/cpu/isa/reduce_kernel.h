@@ -177,10 +177,11 @@ struct Kernel : ReduceBlocks<O> {
     }
   };
 
-  // A second copy of the loop, for dtypes that often have long rows.
-  static constexpr bool kFar = sizeof(T) >= 4 || is_float_v<A>;
-  // `Far`: the row is in main memory. Processing two blocks at once makes better use of the
-  // hardware prefetchers there.
+  // A second copy of the loop, for dtypes that often have long rows, where a register reads lines
+  // far apart: hardware prefetchers do not follow it. Elsewhere they do, and prefetching in
+  // addition to them is slower.
+  static constexpr bool kFar = Ordered<O> && (sizeof(T) >= 4 || is_float_v<A>);
+  // `Far`: the row is in main memory.
   template <bool Far>
   static A long_row(const T* p, int64_t n) {
     constexpr int64_t kAhead = 4096 / sizeof(T);

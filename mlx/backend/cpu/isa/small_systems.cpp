@@ -1,5 +1,5 @@
-// Gaussian elimination with exchanges of rows on several small matrices at once. Each element is
-// computed by the operations that one matrix alone would be, so the bits are equal.
+// Gaussian elimination with exchanges of rows, and Cholesky's, on several small matrices at once.
+// Each element is computed by the operations that one matrix alone would be, so the bits are equal.
 #include "mlx/backend/cpu/isa/small_systems.h"
 
 #include "mlx/backend/cpu/simd/vec.h"
@@ -80,13 +80,17 @@ struct Systems {
 
   /// Bits of the lanes with a pivot that is zero, not finite, or far from 1.
   uint32_t unusual() const {
-    auto bad = V(T(1)) != V(T(1));
+    auto good = V(T(1)) == V(T(1));
     for (int64_t r = 0; r < n; ++r) {
       const V size = v_abs(lu[r * n + r]);
-      bad = bad | !((size >= V(kNear)) & (size < V(kFar)));
+      good = good & (size >= V(kNear)) & (size < V(kFar));
     }
+    return lanes_without(good);
+  }
+
+  static uint32_t lanes_without(Mask<sizeof(T)> property) {
     T lanes[N];
-    v_select(bad, V(T(1)), V(T(0))).store(lanes);
+    v_select(property, V(T(0)), V(T(1))).store(lanes);
     uint32_t bits = 0;
     for (int l = 0; l < N; ++l) bits |= (lanes[l] != T(0) ? 1u : 0u) << l;
     return bits;
@@ -114,13 +118,43 @@ struct Systems {
     }
     return left;
   }
+
+  /// The factor is that of factor_small_cholesky (linalg_blocked.h).
+  static uint32_t cholesky(void* a, int64_t n, bool upper) {
+    T* const matrices = static_cast<T*>(a);
+    const int64_t size = n * n, row = upper ? 1 : n, column = upper ? n : 1;
+    V l[kSmall * kSmall];
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t j = 0; j <= i; ++j) {
+        T lanes[N];
+        for (int64_t m = 0; m < N; ++m) lanes[m] = matrices[m * size + i * row + j * column];
+        l[i * n + j] = V::load(lanes);
+      }
+    auto good = V(T(1)) == V(T(1));
+    for (int64_t k = 0; k < n; ++k) {
+      good = good & (l[k * n + k] > V(T(0)));
+      const V pivot = l[k * n + k] = v_sqrt(l[k * n + k]);
+      for (int64_t i = k + 1; i < n; ++i) l[i * n + k] = l[i * n + k] / pivot;
+      for (int64_t j = k + 1; j < n; ++j)
+        for (int64_t i = j; i < n; ++i) l[i * n + j] -= l[i * n + k] * l[j * n + k];
+    }
+    const uint32_t left = lanes_without(good);
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t j = 0; j <= i; ++j) {
+        T lanes[N];
+        l[i * n + j].store(lanes);
+        for (int64_t m = 0; m < N; ++m)
+          if ((left >> m & 1) == 0) matrices[m * size + i * row + j * column] = lanes[m];
+      }
+    return left;
+  }
 };
 
 }  // namespace
 
 SmallSystems find_small_systems(Dtype::Val t) {
-  if (t == Dtype::Val::float32) return {VF::N, &Systems<VF>::solve};
-  if (t == Dtype::Val::float64) return {VD::N, &Systems<VD>::solve};
+  if (t == Dtype::Val::float32) return {VF::N, &Systems<VF>::solve, &Systems<VF>::cholesky};
+  if (t == Dtype::Val::float64) return {VD::N, &Systems<VD>::solve, &Systems<VD>::cholesky};
   return {};
 }
 
