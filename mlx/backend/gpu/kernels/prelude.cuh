@@ -75,6 +75,12 @@ MLX_FN T narrowed(float x) {
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r.bits) : "f"(x));
     return r;
   }
+#if __CUDA_ARCH__ >= 800
+  if constexpr (std::is_same_v<T, bfloat16_t>) {
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r.bits) : "f"(x));
+    return r;
+  }
+#endif
 #endif
   r.bits = T::from_float(x);
   return r;
