@@ -147,13 +147,13 @@ template <class T>
 MLX_FN Lane<T> v_shift_right_logical(Lane<T> x, int n) {
   return static_cast<T>(static_cast<std::make_unsigned_t<T>>(x.v) >> n);
 }
-/// x * 2^n for integral n, rounded once: by halves where 2^n is no normal number.
+/// x * 2^n for integral n, rounded once: in two steps where 2^n is no normal number.
 template <class T>
 MLX_FN Lane<T> v_scale(Lane<T> x, Lane<T> n) {
   using V = Lane<T>;
-  constexpr T kNormal = sizeof(T) == 4 ? 126 : 1022;
+  constexpr T kNormal = sizeof(T) == 4 ? 126 : 1022, kHalf = sizeof(T) == 4 ? 64 : 512;
   if (!(v_abs(n).v > kNormal)) return x * m::power_of_two(n);
-  V half = v_floor(n * V(T(0.5)));
+  V half = n.v > 0 ? kHalf : -kHalf;
   return x * m::power_of_two(half) * m::power_of_two(n - half);
 }
 MLX_FN LI v_to_int(LF x) { return static_cast<int32_t>(x.v); }

@@ -22,7 +22,7 @@ unsigned mlx_ballot(int predicate);
 }
 
 inline void __syncthreads() { mlx_block_barrier(); }
-inline void __syncwarp(unsigned = ~0u) {}
+inline void __syncwarp(unsigned = ~0u) { mlx_ballot(0); }
 template <class T>
 T __shfl_sync(unsigned, T value, int lane) {
   mlx_shuffle(&value, sizeof(T), lane & 31);

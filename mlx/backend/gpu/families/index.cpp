@@ -165,7 +165,8 @@ class GatherKernel final : public StepKernel<GatherArguments> {
     bind(p.in, 0);
     bind(p.out, step.n_inputs);
     const int64_t count = num_elements(step.operands[step.n_inputs].shape);
-    blocks = blocks_for(count ? count : p.position_count);
+    const int64_t each = p.pieces ? 16 / step.operands[0].dtype.size() : 1;
+    blocks = blocks_for(count ? count / each : p.position_count);
     // Indices are checked also where nothing is read.
     if (count)
       kernel = kernels::gather(device, bits_of(step.operands[0].dtype), index_for(count));

@@ -126,8 +126,15 @@ bool set_operands(const Step& step, std::vector<device::ProgramOperand>& to) {
   return true;
 }
 
+/// How far an operand's element of a reduction is, where `position` says which; one axis is common.
+std::string computed_offset(const device::Axes& axes, const std::string& name,
+                            const char* position) {
+  if (axes.rank > 1) return cat("far_offset(", name, ", ", position, ")");
+  if (axes.strides[0] == 0) return "0";
+  return axes.strides[0] == 1 ? position : cat(position, " * ", name, ".strides[0]");
+}
 /// A type Arguments, and a type Source which computes elements from it.
-std::string computing_source(const Step& step) {
+std::string computing_source(const Step& step, const std::vector<device::ProgramOperand>& from) {
   const Program& p = step.program;
   const size_t inputs = p.inputs.size(), constants = p.constants.size();
   std::string members, starts, loads;
@@ -136,8 +143,8 @@ std::string computing_source(const Step& step) {
     members += cat("  DevicePointer<const ", type, "> in", k, ";\n");
     starts += cat(",\n      in", k, "(memory<const ", type, ">(p.in_[", k,
                   "].address) + offset_of(p.in_[", k, "].kept, output))");
-    loads +=
-        cat("      const ", type, " v", k, " = in", k, "[offset_of(p.in_[", k, "].reduced, i)];\n");
+    loads += cat("      const ", type, " v", k, " = in", k, "[",
+                 computed_offset(from[k].reduced, cat("p.in_[", k, "].reduced"), "i"), "];\n");
   }
   for (size_t c = 0; c < constants; ++c) {
     const char* type = element_type(Dtype(p.constants[c]));
@@ -202,10 +209,11 @@ class ReduceKernel final : public StepKernel<ReduceArguments> {
     const Variant variant = variant_of(shapes);
     if (computes_) {
       const KernelRow& row = variant.make.row;
-      computing_.function = device.kernel(
-          row.file,
-          computing_source(step) + row.text(cat(types, ", Source", variant.sizes), "Arguments"),
-          row.name().c_str());
+      computing_.function =
+          device.kernel(row.file,
+                        computing_source(step, operands_) +
+                            row.text(cat(types, ", Source", variant.sizes), "Arguments"),
+                        row.name().c_str());
     } else {
       const bool one = p.reduced.rank == 1;
       kernel = variant.make(device, cat(types, ", FromMemory<", element_type(in.dtype),

@@ -74,7 +74,9 @@ class FormBuilder {
       form_.warps = static_cast<int>(warps);
       form_.each = static_cast<int>(each);
       form_.whole = warps * each * kLanes == form_.n;
-      form_.resident = each * words <= 32 ? 4 : each * words <= 48 ? 3 : 2;
+      // Conditions on elements of partial rows take registers too.
+      const int64_t registers = each * words + (form_.whole ? 0 : 8);
+      form_.resident = registers <= 32 ? 4 : registers <= 48 ? 3 : 2;
       return form_;
     }
     return {};

@@ -52,7 +52,8 @@ class RowText {
          << (form_.whole ? "true" : "false") << ";\n  const int thread = static_cast<int>("
          << target.thread
          << ");\n  const int first = thread / kLanes % W * (K * kLanes) + thread % kLanes;\n"
-            "  const int n = static_cast<int>(p.w[0]);\n  const int64_t rows = p.w[1];\n";
+            "  const int n = static_cast<int>(p.w[0]), left = n - first;\n"
+            "  const int64_t rows = p.w[1];\n";
     constants();
     out_
         << "  for (int64_t begin = static_cast<int64_t>(" << target.first
@@ -121,9 +122,8 @@ class RowText {
       const int step = at_.values[v] + 1 + (value.rows.size() == 1 ? 1 : RowWords::kAxes);
       const std::string by = value.step == 1 ? "" : " * " + word(step);
       out_ << "    from" << v << " += first" << by << ";\n"
-           << each() << "{\n      a" << v
-           << "[k] = {};\n      if (kWhole || first + k * kLanes < n) a" << v << "[k] = from" << v
-           << "[k * kLanes" << by << "];\n    }\n";
+           << each() << "{\n      a" << v << "[k] = {};\n      if (kWhole || k * kLanes < left) a"
+           << v << "[k] = from" << v << "[k * kLanes" << by << "];\n    }\n";
     }
   }
 
@@ -171,7 +171,7 @@ class RowText {
     const int to = form_.operands[number][s.n_inputs];
     out_ << "    };\n    " << name(to) << " = " << form.finish << "::finish<" << type(to)
          << ">(reduced_row<" << form.operation << ", W, K, " << form_.blocks
-         << ", kWhole>(first, n, element), n);\n    }\n";
+         << ", kWhole>(first, left, element), n);\n    }\n";
   }
 
   std::string pointer(int value) const {
@@ -180,7 +180,7 @@ class RowText {
   void store_array(int value) {
     if (form_.values[value].slot < 0) return;
     out_ << "    if (there) {\n    auto* to = " << pointer(value) << " + (line * n + first);\n"
-         << each() << "if (kWhole || first + k * kLanes < n) to[k * kLanes] = a" << value
+         << each() << "if (kWhole || k * kLanes < left) to[k * kLanes] = a" << value
          << "[k];\n    }\n";
   }
   void store_numbers() {

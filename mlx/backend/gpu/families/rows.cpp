@@ -50,7 +50,9 @@ bool find_norm(const Attrs* attrs, std::span<const Layout> operands, int n_input
 int last_axis(const Step& step) { return static_cast<int>(step.operands[0].shape.size()) - 1; }
 
 std::unique_ptr<const OpKernel> prepare_softmax(const Step& step, DeviceState& device) {
-  return on_rows(step, device, attrs_as<SoftmaxAttrs>(step.attrs.get()).axis, kernels::softmax);
+  const int axis = attrs_as<SoftmaxAttrs>(step.attrs.get()).axis;
+  const bool dense = lines_along(step.operands[0].shape, axis).stride == 1;
+  return on_rows(step, device, axis, kernels::softmax, dense);
 }
 std::unique_ptr<const OpKernel> prepare_logsumexp(const Step& step, DeviceState& device) {
   return on_rows(step, device, last_axis(step), kernels::logsumexp);

@@ -61,7 +61,7 @@ class ScanKernel final : public StepKernel<ScanArguments> {
     const std::string how = combination(a.kind, step.operands[0].dtype);
     if (p.chunks == 0) {
       const bool rows = p.stride == 1;
-      blocks = rows ? blocks_of(p.lines, 32) : blocks_for(p.lines);
+      blocks = rows ? blocks_of(p.lines, 256) : blocks_for(p.lines);
       kernel = rows ? kernels::scan_rows(device, how) : kernels::scan_lines(device, how);
       return;
     }

@@ -71,10 +71,22 @@ template <class T>
 MLX_FN T narrowed(float x) {
   T r;
 #ifdef __CUDACC_RTC__
+#if __CUDA_ARCH__ >= 800
+  // The instructions for pairs are faster than those for a number.
+  uint32_t pair;
+  if constexpr (std::is_same_v<T, float16_t>) {
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(0.0f), "f"(x));
+  } else {
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(0.0f), "f"(x));
+  }
+  r.bits = static_cast<uint16_t>(pair);
+  return r;
+#else
   if constexpr (std::is_same_v<T, float16_t>) {
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r.bits) : "f"(x));
     return r;
   }
+#endif
 #endif
   r.bits = T::from_float(x);
   return r;

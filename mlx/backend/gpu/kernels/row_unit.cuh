@@ -35,10 +35,10 @@ MLX_FN A of_first_lane(A x) {
   }
 }
 
-/// The reduction of a row of n elements, which every thread gets. A thread has K of them;
-/// `element(k)` is number `first + 32 k`. Whole: all are there.
+/// The reduction of a row, which every thread gets. A thread has K elements; `element(k)` is number
+/// `first + 32 k`, and there where 32 k < `left`. Whole: all are there.
 template <class O, int W, int K, int Blocks, bool Whole, class Element>
-MLX_FN typename O::A reduced_row(int first, int n, Element element) {
+MLX_FN typename O::A reduced_row(int first, int left, Element element) {
   using A = typename O::A;
   constexpr int kEach = kBlock / kLanes, kOwn = (K + kEach - 1) / kEach;
   A blocks[kOwn];
@@ -47,9 +47,9 @@ MLX_FN typename O::A reduced_row(int first, int n, Element element) {
     A x = O::neutral();
 #pragma unroll
     for (int j = 0; j < (K < kEach ? K : kEach); ++j) {
-      const int k = b * kEach + j, i = first + k * kLanes;
-      const A y = O::load(element(k), i);
-      if (Whole || i < n) x = j == 0 ? y : append<O>(x, y);
+      const int k = b * kEach + j;
+      const A y = O::load(element(k), first + k * kLanes);
+      if (Whole || k * kLanes < left) x = j == 0 ? y : append<O>(x, y);
     }
 #pragma unroll
     for (int h = kLanes / 2; h > 0; h /= 2) x = O::combine(x, shuffled_down(x, h));

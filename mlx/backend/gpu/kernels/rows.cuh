@@ -73,49 +73,56 @@ MLX_FN A exponential(A x) {
 }
 
 /// The elements of a row that belong to one of G threads: kept by the thread where it has at most K
-/// of them, read again where K is 0.
-template <int G, int K, class T>
+/// of them, read again where K is 0. Dense: they are neighbours, so that distances are constants.
+template <int G, int K, class T, bool Dense = true>
 struct Row {
   using A = Wide<T>;
   const T* first;  ///< of the thread
-  int64_t n, step;
+  int left;        ///< elements from there on, where they are kept
+  int64_t n, stride;
   A kept[K > 0 ? K : 1];
-  MLX_FN Row(const T* row, int64_t n_, int64_t stride)
-      : first(row + lane() * stride), n(n_), step(G * stride) {
-    const int count = static_cast<int>(n);
-    const T* at = first;
+  MLX_FN Row(const T* row, int64_t n_, int64_t stride_)
+      : first(row + lane() * stride_), left(static_cast<int>(n_) - lane()), n(n_), stride(stride_) {
 #pragma unroll
-    for (int j = 0; j < K; ++j, at += step) kept[j] = lane() + G * j < count ? wide(*at) : A(0);
+    for (int j = 0; j < K; ++j) kept[j] = G * j < left ? wide(first[step(j)]) : A(0);
   }
   static MLX_FN int lane() { return static_cast<int>(threadIdx.x) % G; }
-  /// Calls f(x) for the thread's elements, from the first to the last.
+  /// How far the thread's element j is from its first one.
+  template <class I>
+  MLX_FN auto step(I j) const {
+    if constexpr (Dense) {
+      return G * j;
+    } else {
+      return G * j * stride;
+    }
+  }
+  /// Calls f(x, j) for the thread's elements, from the first to the last.
   template <class F>
   MLX_FN void each(F f) {
     if constexpr (K == 0) {
-      const T* at = first;
-      for (int64_t i = lane(); i < n; i += G, at += step) {
-        A x = wide(*at);
-        f(x);
+      int64_t j = 0;
+      for (int64_t i = lane(); i < n; i += G, ++j) {
+        A x = wide(first[step(j)]);
+        f(x, j);
       }
     } else {
-      const int count = static_cast<int>(n);
 #pragma unroll
       for (int j = 0; j < K; ++j)
-        if (lane() + G * j < count) f(kept[j]);
+        if (G * j < left) f(kept[j], j);
     }
   }
 };
 
 /// The largest element of a row, and the sum of the exponentials relative to it. A kept row becomes
 /// those exponentials.
-template <int G, int K, class T>
+template <int G, class A>
 struct SumExp {
-  using A = Wide<T>;
   A shift, sum;
-  MLX_FN explicit SumExp(Row<G, K, T>& row) : shift(-__builtin_inff()), sum(0) {
-    row.each([&](A& x) { shift = Larger()(shift, x); });
+  template <class R>
+  MLX_FN explicit SumExp(R& row) : shift(-__builtin_inff()), sum(0) {
+    row.each([&](A& x, int64_t) { shift = Larger()(shift, x); });
     shift = over_group<G>(shift, Larger());
-    row.each([&](A& x) {
+    row.each([&](A& x, int64_t) {
       x = exponential(x - shift);
       sum += x;
     });
@@ -123,19 +130,18 @@ struct SumExp {
   }
 };
 
-template <int G, int K, class T>
+template <int G, int K, class T, bool Dense>
 MLX_FN void softmax(const RowsArguments& p) {
   using A = Wide<T>;
   each_row<G>(p.rows, [&](int64_t r) {
-    const int64_t first = r / p.stride * p.n * p.stride + r % p.stride;
-    Row<G, K, T> row(reinterpret_cast<const T*>(p.in) + first, p.n, p.stride);
-    const SumExp<G, K, T> s(row);
+    const int64_t first = Dense ? r * p.n : r / p.stride * p.n * p.stride + r % p.stride;
+    Row<G, K, T, Dense> row(reinterpret_cast<const T*>(p.in) + first, p.n, p.stride);
+    const SumExp<G, A> s(row);
     const A scale = 1 / s.sum;
     T* out = reinterpret_cast<T*>(p.out) + first + row.lane() * p.stride;
-    row.each([&](A& x) {
+    row.each([&](A& x, auto j) {
       const A e = K > 0 ? x : exponential(x - s.shift);
-      *out = stored<T>(e * scale);
-      out += row.step;
+      out[row.step(j)] = stored<T>(e * scale);
     });
   });
 }
@@ -144,7 +150,7 @@ template <int G, int K, class T>
 MLX_FN void logsumexp(const RowsArguments& p) {
   each_row<G>(p.rows, [&](int64_t r) {
     Row<G, K, T> row(reinterpret_cast<const T*>(p.in) + r * p.n, p.n, 1);
-    const SumExp<G, K, T> s(row);
+    const SumExp<G, Wide<T>> s(row);
     if (threadIdx.x % G != 0) return;
     const Wide<T> inf = __builtin_inff();
     const bool infinite = s.shift == inf || s.shift == -inf;
@@ -163,23 +169,21 @@ MLX_FN void norm(const RowsArguments& p) {
     Row<G, K, T> row(reinterpret_cast<const T*>(p.in) + r * p.n, p.n, 1);
     A mean = 0, square = 0;
     if constexpr (Center) {
-      row.each([&](A& x) { mean += x; });
+      row.each([&](A& x, int64_t) { mean += x; });
       mean = over_group<G>(mean, Add()) / static_cast<A>(p.n);
     }
-    row.each([&](A& x) {
+    row.each([&](A& x, int64_t) {
       const A y = x - mean;
       square += y * y;
     });
     square = over_group<G>(square, Add()) / static_cast<A>(p.n);
     const A scale = A(1) / static_cast<A>(::sqrt(static_cast<double>(square) + p.eps));
-    int64_t i = row.lane();
-    T* out = reinterpret_cast<T*>(p.out) + r * p.n;
-    row.each([&](A& x) {
+    T* out = reinterpret_cast<T*>(p.out) + r * p.n + row.lane();
+    row.each([&](A& x, auto j) {
       A y = (x - mean) * scale;
-      if (weight) y *= wide(weight[i]);
-      if (bias) y += wide(bias[i]);
-      out[i] = stored<T>(y);
-      i += G;
+      if (weight) y *= wide(weight[row.lane() + row.step(j)]);
+      if (bias) y += wide(bias[row.lane() + row.step(j)]);
+      out[row.step(j)] = stored<T>(y);
     });
   });
 }

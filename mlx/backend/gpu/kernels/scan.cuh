@@ -88,54 +88,57 @@ MLX_FN void scan_lines(const ScanArguments& p) {
   }
 }
 
-/// The same for lines whose elements are neighbours, a warp's at a time: blocks copy parts of them,
-/// as they lie, from and to shared memory. The next part is on its way while one is scanned.
+/// The same for lines whose elements are neighbours: a warp has 32 of them, and copies parts of
+/// each, as they lie, from and to shared memory. The next part is on its way while one is scanned.
 template <class O>
 MLX_FN void scan_rows(const ScanArguments& p) {
   using T = typename O::T;
-  constexpr int kLines = 32, kPart = 64, kPitch = kPart + 1, kEach = kLines * kPart / kThreads;
-  constexpr int kSome = 16;  // elements that are read before one of them is combined
-  MLX_SHARED int64_t memory[(kLines * kPitch * sizeof(T) + 7) / 8];
-  T* tile = reinterpret_cast<T*>(memory);
+  constexpr int kLines = 32, kPart = sizeof(T) > 4 ? 128 / sizeof(T) : 32, kPitch = kPart + 1;
+  constexpr int kSome = kPart < 16 ? kPart : 16;  // elements that are read before one is combined
+  constexpr int kWarps = kThreads / 32;
+  MLX_SHARED int64_t memory[kWarps][(kLines * kPitch * sizeof(T) + 7) / 8];
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  T* tile = reinterpret_cast<T*>(memory[warp]);
   const T* in = reinterpret_cast<const T*>(p.in);
   T* out = reinterpret_cast<T*>(p.out);
-  const int t = static_cast<int>(threadIdx.x);
-  for (int64_t first = static_cast<int64_t>(blockIdx.x) * kLines; first < p.lines;
-       first += static_cast<int64_t>(gridDim.x) * kLines) {
+  const int64_t step = static_cast<int64_t>(gridDim.x) * kWarps * kLines;
+  for (int64_t first = (static_cast<int64_t>(blockIdx.x) * kWarps + warp) * kLines; first < p.lines;
+       first += step) {
+    const int lines = static_cast<int>(p.lines - first < kLines ? p.lines - first : kLines);
     // Calls f(j, x, k) for the thread's elements of the part at `i`: place in the tile, in memory.
     auto each = [&](int64_t i, auto f) {
+      const int64_t at = i + lane % kPart;
+      if (at >= p.n) return;
+      int64_t place = (first + lane / kPart) * p.n + (p.reverse ? p.n - 1 - at : at);
 #pragma unroll
-      for (int j = 0; j < kEach; ++j) {
-        const int x = t + j * kThreads;
-        const int64_t line = first + x / kPart, k = i + x % kPart;
-        if (line >= p.lines || k >= p.n) continue;
-        const Line at(p, line);
-        f(j, x / kPart * kPitch + x % kPart, at.first + k * at.step);
+      for (int j = 0; j < kPart; ++j) {
+        const int line = j * (32 / kPart) + lane / kPart;
+        if (line < lines) f(j, line * kPitch + lane % kPart, place);
+        place += (32 / kPart) * p.n;
       }
     };
     typename O::A a = O::neutral();
-    T next[kEach];
+    T next[kPart];
     auto load = [&](int64_t i) { each(i, [&](int j, int, int64_t k) { next[j] = in[k]; }); };
     load(0);
     for (int64_t i = 0; i < p.n; i += kPart) {
       each(i, [&](int j, int x, int64_t) { tile[x] = next[j]; });
-      __syncthreads();
+      __syncwarp();
       load(i + kPart);
-      if (t < kLines)
-        for (T* row = tile + t * kPitch; row < tile + t * kPitch + kPart; row += kSome) {
-          T some[kSome];
+      for (T* row = tile + lane * kPitch; row < tile + lane * kPitch + kPart; row += kSome) {
+        T some[kSome];
 #pragma unroll
-          for (int k = 0; k < kSome; ++k) some[k] = row[k];
+        for (int k = 0; k < kSome; ++k) some[k] = row[k];
 #pragma unroll
-          for (int k = 0; k < kSome; ++k) {
-            const typename O::A combined = O::combine(a, O::load(some[k], 0));
-            row[k] = O::finish(p.inclusive ? combined : a);
-            a = combined;
-          }
+        for (int k = 0; k < kSome; ++k) {
+          const typename O::A combined = O::combine(a, O::load(some[k], 0));
+          row[k] = O::finish(p.inclusive ? combined : a);
+          a = combined;
         }
-      __syncthreads();
+      }
+      __syncwarp();
       each(i, [&](int, int x, int64_t k) { out[k] = tile[x]; });
-      __syncthreads();
+      __syncwarp();
     }
   }
 }
