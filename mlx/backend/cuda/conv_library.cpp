@@ -82,7 +82,9 @@ bool refuses(int status) { return status / 1000 == 2 || status / 1000 == 3; }
 bool lacks_memory(int status) { return status == 4003 || status == 4004; }
 void check_cudnn(int status, const char* what) {
   if (lacks_memory(status)) fail<MemoryError>("conv", "cuDNN has no memory for ", what);
-  if (status) fail<ExecutionError>("cuda", what, " gives status ", status);
+  if (status)
+    fail<ExecutionError>("cuda", what, " gives status ", status,
+                         "; with MLX_CUDA_CUDNN= convolutions do without cuDNN");
 }
 
 Cudnn open_cudnn() {

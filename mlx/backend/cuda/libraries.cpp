@@ -80,7 +80,9 @@ std::vector<std::string> header_folders() {
 
 void* open_library_of_device(const char* variable, const std::vector<std::string>& names,
                              const char* before) {
-  if (const char* given = std::getenv(variable)) return dlopen(given, RTLD_NOW | RTLD_LOCAL);
+  // An empty name would mean the program, which may have another library's functions.
+  if (const char* given = std::getenv(variable))
+    return *given ? dlopen(given, RTLD_NOW | RTLD_LOCAL) : nullptr;
   return std::getenv("MLX_CUDA_DRIVER") ? nullptr : open_library(names, before);
 }
 

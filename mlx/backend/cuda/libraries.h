@@ -14,8 +14,8 @@ void* open_library(const std::vector<std::string>& names, const char* before = n
 /// Folders of NVIDIA's headers, where they are installed.
 std::vector<std::string> header_folders();
 
-/// The library that an environment variable names, else as above. Null where there is none; also
-/// for a driver that is not the machine's, which knows other addresses.
+/// The library that an environment variable names, else as above. Null where there is none, where
+/// the variable is empty, and for a driver that is not the machine's, which knows other addresses.
 void* open_library_of_device(const char* variable, const std::vector<std::string>& names,
                              const char* before = nullptr);
 
