@@ -53,10 +53,10 @@ MLX_FN void attention_vjp_queries(const AttentionVjpArguments& all_arguments) {
     // The products of a tile of keys: scores, and cotangents of weights.
     auto products = [&](int64_t from, Sums(&x)[K / 8], Sums(&y)[K / 8]) {
       __syncthreads();
-      stage_rows<kVectors, K, F>(k, ks + from * p.k_stride[2], p.k_stride[2], p.k_stride[3],
-                                 p.keys - from, p.features);
-      stage_rows<kVectors, K, W>(v, vs + from * p.v_stride[2], p.v_stride[2], p.v_stride[3],
-                                 p.keys - from, p.width);
+      stage_rows<kVectors, K, F, kRowGap>(k, ks + from * p.k_stride[2], p.k_stride[2],
+                                          p.k_stride[3], p.keys - from, p.features);
+      stage_rows<kVectors, K, W, kRowGap>(v, vs + from * p.v_stride[2], p.v_stride[2],
+                                          p.v_stride[3], p.keys - from, p.width);
       wait_for_copies();
       __syncthreads();
       multiply_rows<K, F>(x, q, k);
@@ -138,9 +138,10 @@ MLX_FN void attention_vjp_keys(const AttentionVjpArguments& all_arguments) {
         const int64_t result = (at.batch * p.heads + row) * p.queries + from;
         __syncthreads();
         const int64_t place = at4(p.q_stride, at.batch, row, from, 0);
-        stage_rows<kVectors, Q, F>(q, reinterpret_cast<const T*>(p.q) + place, p.q_stride[2],
-                                   p.q_stride[3], p.queries - from, p.features);
-        stage_rows<kVectors, Q, W>(
+        stage_rows<kVectors, Q, F, kRowGap>(q, reinterpret_cast<const T*>(p.q) + place,
+                                            p.q_stride[2], p.q_stride[3], p.queries - from,
+                                            p.features);
+        stage_rows<kVectors, Q, W, kRowGap>(
             g, reinterpret_cast<const T*>(all_arguments.given) + result * p.width, p.width, 1,
             p.queries - from, p.width);
         for (int i = static_cast<int>(threadIdx.x); i < Q; i += kThreads) {
