@@ -139,6 +139,9 @@ struct LaneRow {
     visible = own.sees_none ? -1 : static_cast<int>(own.visible);
     mask = own.mask;
   }
+  MLX_FN LaneRow(const QueryRows& at, int64_t head, int64_t query)
+      : visible(at.sees_none(query) ? -1 : static_cast<int>(at.visible(query))),
+        mask(at4(at.p.mask_stride, at.batch, head, query, 0)) {}
 };
 
 template <int K>
