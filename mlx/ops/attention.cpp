@@ -233,7 +233,8 @@ array scaled_dot_product_attention(const array& queries, const array& keys, cons
   if (force_fused && (s.device.type != Device::gpu || t == float64))
     fail<ValueError>(kName, "force_fused with ", dtype_name(t), " on ", to_string(s.device),
                      "; float16, bfloat16 and float32 on a GPU are accepted");
-  AttentionAttrs attrs{scale, mask_mode == "causal", mask_arr.has_value(), sinks.has_value()};
+  AttentionAttrs attrs{scale, mask_mode == "causal", mask_arr.has_value(), sinks.has_value(),
+                       t == float32 ? matmul_precision() : Precision::highest};
   Arrays inputs{astype(queries, t, s), astype(keys, t, s), astype(values, t, s)};
   if (mask_arr) {
     Shape full{queries.shape(0), queries.shape(1), queries.shape(2), keys.shape(2)};

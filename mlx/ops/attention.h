@@ -6,6 +6,7 @@
 
 #include "mlx/core/api.h"
 #include "mlx/core/array.h"
+#include "mlx/ops/precision.h"
 
 namespace mlx::core {
 
@@ -16,8 +17,9 @@ namespace fast {
 /// and consecutive query heads share a key head. The mask is "" or "causal" (query t attends to
 /// keys up to t + S - T), or an array that broadcasts to (B, N, T, S): a bool mask selects keys,
 /// other dtypes are added to the scores. `sinks`, one per query head, are additional logits of the
-/// softmax that do not contribute to the result. A fully masked row weighs all keys equally. Throws
-/// ValueError for other shapes and dtypes, and for `force_fused` where no GPU has a kernel for it.
+/// softmax that do not contribute to the result. A fully masked row weighs all keys equally.
+/// Products of float32 have the precision that `matmul_precision` gives. Throws ValueError for
+/// other shapes and dtypes, and for `force_fused` where no GPU has a kernel for it.
 MLX_API array scaled_dot_product_attention(const array& queries, const array& keys,
                                            const array& values, double scale,
                                            const std::string& mask_mode = "",
@@ -30,12 +32,14 @@ MLX_API array scaled_dot_product_attention(const array& queries, const array& ke
 struct AttentionAttrs {
   double scale;
   bool causal, has_mask, has_sinks;
+  Precision precision;  ///< of products of float32
   template <class F>
   void each(F&& f) {
     f("scale", scale);
     f("causal", causal);
     f("has_mask", has_mask);
     f("has_sinks", has_sinks);
+    f("precision", precision);
   }
 };
 

@@ -90,6 +90,18 @@ def test_values(name, dtype):
     np.testing.assert_allclose(out, np.array(exact), atol=bound, rtol=0)
 
 
+@pytest.mark.parametrize("name", [name for name in CASES if not name.startswith("few")])
+def test_float32_rounded_to_tf32(name):
+    q, k, v, more = draw(*CASES[name], mx.float32)
+    exact = np.array(attend(q, k, v, device=mx.cpu, **more))
+    with mx.matmul_precision("high"):
+        out = np.array(attend(q, k, v, **more))
+    largest = np.abs(np.array(v)).max()
+    np.testing.assert_allclose(out, exact, atol=2.0**-9 * largest, rtol=0)
+    rounded = max(CASES[name][0][4:]) <= 128  # and more features are not
+    assert (np.abs(out - exact).max() > 2.0**-18 * largest) == rounded
+
+
 @pytest.mark.parametrize("dtype", [mx.bfloat16, mx.float16], ids=str)
 def test_rows_do_not_depend_on_their_neighbours(dtype):
     q, k, v, _ = draw((2, 2, 200, 70, 16, 16), {"batch": 2}, dtype)

@@ -18,8 +18,8 @@ using device::RopeArguments;
 Function kernel(const std::string& text, DeviceState& device) {
   return device.kernel("attention", text, "attention_kernel");
 }
-Function tiles_kernel(const std::string& text, DeviceState& device) {
-  return device.kernel("attention_tiles", text, "attention_kernel");
+Function tiles_kernel(const char* file, const std::string& text, DeviceState& device) {
+  return device.kernel(file, text, "attention_kernel");
 }
 
 /// Parts of the keys, by shapes alone: a few queries of a head leave a device idle.
@@ -47,9 +47,9 @@ class Attention final : public OpKernel {
     AttentionArguments& p = arguments_ = attention_arguments(step, a);
     mask_ = a.has_mask ? 3 : 0;
     sinks_ = a.has_sinks ? 3 + a.has_mask : 0;
-    AttentionTiles tiles = attention_tiles(step, a.has_mask);
+    AttentionTiles tiles = attention_tiles(step, a);
     if (tiles.blocks) {
-      kernel_.function = tiles_kernel(tiles.text, device);
+      kernel_.function = tiles_kernel(file_ = tiles.file, tiles.text, device);
       blocks_ = std::min<int64_t>(tiles.blocks, 1 << 20);
       if (tiles.unaligned != tiles.text) unaligned_ = std::move(tiles.unaligned);
       return;
@@ -92,7 +92,7 @@ class Attention final : public OpKernel {
     Kernel chosen = kernel_;
     // Arrays of other libraries begin where they like.
     if (!unaligned_.empty() && ((p.q | p.k | p.v) % 16 != 0 || p.out % 4 != 0))
-      chosen.function = to.keep(tiles_kernel(unaligned_, to.device()));
+      chosen.function = to.keep(tiles_kernel(file_, unaligned_, to.device()));
     chosen.launch(to, blocks_, block.all());
     if (parts_.function)
       parts_.launch(to, blocks_for(p.batches * p.heads * p.queries * p.width), block.all());
@@ -101,6 +101,7 @@ class Attention final : public OpKernel {
  private:
   AttentionArguments arguments_ = {};
   Kernel kernel_, parts_;
+  const char* file_ = "";
   std::string unaligned_;  ///< the text of a kernel for addresses that no vector has; or empty
   SmallVector<int64_t, 8> offsets_;
   int n_inputs_, workspace_, mask_ = 0, sinks_ = 0;

@@ -1,4 +1,4 @@
-// Kernels of attention of many queries in 16 bits: which steps they serve, and their texts.
+// Kernels of attention of many queries by matrix units: which steps they serve, and their texts.
 #include "mlx/backend/gpu/families/attention_tiles.h"
 
 #include <algorithm>
@@ -9,16 +9,16 @@ namespace mlx::core::gpu {
 namespace {
 
 constexpr int64_t kFewRows = 16;  // which other kernels serve, with the keys split
-constexpr int64_t kMostFeatures = 256;
+constexpr int64_t kMostFeatures = 256, kMostFloats = 128;
 
 }  // namespace
 
 bool has_aligned_rows(const Layout& l) {
-  constexpr int64_t kVector = 8;  // elements
-  bool aligned = l.shape[3] % kVector == 0 && (l.strides[3] == 1 || l.shape[3] <= 1) &&
-                 l.offset % kVector == 0;
+  const int64_t vector = 16 / l.dtype.size();  // elements
+  bool aligned =
+      l.shape[3] % vector == 0 && (l.strides[3] == 1 || l.shape[3] <= 1) && l.offset % vector == 0;
   for (int axis = 0; axis < 3; ++axis)
-    aligned = aligned && (l.shape[axis] <= 1 || l.strides[axis] % kVector == 0);
+    aligned = aligned && (l.shape[axis] <= 1 || l.strides[axis] % vector == 0);
   return aligned;
 }
 
@@ -42,25 +42,29 @@ device::AttentionArguments attention_arguments(const Step& step, const Attention
   return p;
 }
 
-AttentionTiles attention_tiles(const Step& step, bool has_mask) {
+AttentionTiles attention_tiles(const Step& step, const AttentionAttrs& attrs) {
   const Layout &q = step.operands[0], &k = step.operands[1], &v = step.operands[2];
   const int64_t heads = k.shape[1], rows = heads ? q.shape[1] / heads * q.shape[2] : 0;
   const int64_t features = q.shape[3], width = v.shape[3];
-  if (q.dtype == float32 || rows <= kFewRows || features == 0 || width == 0 ||
-      std::max(features, width) > kMostFeatures || k.shape[2] > std::numeric_limits<int>::max())
+  const bool floats = q.dtype == float32;
+  if ((floats && attrs.precision == Precision::highest) || rows <= kFewRows || features == 0 ||
+      width == 0 || std::max(features, width) > (floats ? kMostFloats : kMostFeatures) ||
+      k.shape[2] > std::numeric_limits<int>::max())
     return {};
   const int64_t f = ceil_div(features, 16) * 16, w = ceil_div(width, 16) * 16;
   const int64_t most = std::max(f, w);
-  const int at_once = most <= 128 ? 64 : 32, resident = most <= 64 ? 2 : 1;
-  const char* type = element_type(q.dtype);
-  const char* mask = has_mask ? element_type(step.operands[3].dtype) : "void";
+  // Keys at once, which shared memory bounds.
+  const int at_once = most <= (floats ? 64 : 128) ? 64 : 32, resident = most <= 64 ? 2 : 1;
+  const char* mask = attrs.has_mask ? element_type(step.operands[3].dtype) : "void";
+  const std::string call =
+      floats ? "attention_tf32<" : cat("attention_tiles<", element_type(q.dtype), ", ");
   auto text = [&](const char* vectors) {
-    return cat("MLX_RESIDENT_KERNEL(attention_kernel, AttentionArguments, p, ", resident,
-               ") { attention_tiles<", type, ", ", mask, ", ", f, ", ", w, ", ", at_once, ", ",
-               vectors, ">(p); }\n");
+    return cat("MLX_RESIDENT_KERNEL(attention_kernel, AttentionArguments, p, ", resident, ") { ",
+               call, mask, ", ", f, ", ", w, ", ", at_once, ", ", vectors, ">(p); }\n");
   };
   AttentionTiles tiles;
   tiles.blocks = q.shape[0] * heads * ceil_div(rows, kRowsOfBlock);
+  tiles.file = floats ? "attention_tf32" : "attention_tiles";
   tiles.unaligned = text("false");
   tiles.text = has_aligned_rows(q) && has_aligned_rows(k) && has_aligned_rows(v) ? text("true")
                                                                                  : tiles.unaligned;

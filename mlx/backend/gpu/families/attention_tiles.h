@@ -1,4 +1,5 @@
-// Attention of many queries in 16 bits, by the device's matrix units.
+// Attention of many queries by the device's matrix units: in 16 bits, or in float32 that products
+// may round to TF32.
 #pragma once
 
 #include <string>
@@ -12,13 +13,14 @@ namespace mlx::core::gpu {
 inline constexpr int64_t kRowsOfBlock = 128;
 inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// A kernel of kernels/attention_tiles.cuh for a step.
+/// A kernel of kernels/attention_tiles.cuh or attention_tf32.cuh for a step.
 struct AttentionTiles {
   int64_t blocks = 0;     ///< 0: these kernels do not serve the step
+  const char* file = "";  ///< of the two
   std::string text;       ///< of the kernel
   std::string unaligned;  ///< the same for addresses that are no multiples of 16
 };
-AttentionTiles attention_tiles(const Step& step, bool has_mask);
+AttentionTiles attention_tiles(const Step& step, const AttentionAttrs& attrs);
 
 /// Whether rows of features begin at multiples of 16 bytes, seen from the operand's start.
 bool has_aligned_rows(const Layout& operand);

@@ -105,7 +105,7 @@ bool find_attention_vjp(const Attrs* attrs, std::span<const Layout> operands, in
   for (int i = 0; i < n_inputs; ++i) needs.inputs.push_back(Accepts::any);
   needs.inputs.back() = Accepts::rows;
   const int64_t rows = q.shape[0] * q.shape[1] * q.shape[2];
-  needs.workspace = static_cast<size_t>(rows) * 3 * sizeof(float);
+  needs.workspace = static_cast<size_t>(rows) * 4 * sizeof(float);
   return true;
 }
 std::unique_ptr<const OpKernel> prepare_attention_vjp(const Step& step, DeviceState& device) {

@@ -165,7 +165,7 @@ struct AttentionArguments {
 struct AttentionVjpArguments {
   AttentionArguments forward;
   int64_t given, keys, values;  ///< addresses of the cotangents of the result, keys, values
-  int64_t rows;                 ///< address of three floats a row (RowFacts)
+  int64_t rows;                 ///< address of four floats a row (RowFacts)
 };
 
 /// A mask, whose chunks are counted: first how many elements each selects, then where they begin.

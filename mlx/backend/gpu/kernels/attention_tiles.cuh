@@ -20,24 +20,39 @@ MLX_FN int lane_row() { return static_cast<int>(threadIdx.x) % 32 / 4; }
 MLX_FN int lane_column() { return static_cast<int>(threadIdx.x) % 4 * 2; }
 
 /// Copies `rows` rows of `columns` elements to shared memory, and zeros up to its K rows of N
-/// elements. kVectors: columns are neighbours, in rows of 16 aligned bytes.
-template <bool kVectors, int K, int N, class T>
-MLX_FN void stage_rows(T (&to)[K][N + kRowGap], const T* from, int64_t row_stride,
+/// elements, behind which there are `kGap`. kVectors: columns are neighbours, in rows of 16 aligned
+/// bytes.
+template <bool kVectors, int K, int N, int kGap, class T>
+MLX_FN void stage_rows(T (&to)[K][N + kGap], const T* from, int64_t row_stride,
                        int64_t column_stride, int64_t rows, int64_t columns) {
-  constexpr int kChunks = N / 8;
+  constexpr int kVector = 16 / sizeof(T), kChunks = N / kVector;
+  if constexpr (kVectors && kThreads % kChunks == 0 && K * kChunks % kThreads == 0) {
+    // A thread keeps one address and its column.
+    constexpr int kStep = kThreads / kChunks;
+    const int first = static_cast<int>(threadIdx.x) / kChunks;
+    const int column = static_cast<int>(threadIdx.x) % kChunks * kVector;
+    const T* at = from + first * row_stride + column;
+    const int64_t step = kStep * row_stride, left = column < columns ? rows - first : 0;
 #pragma unroll
-  for (int first = 0; first < K * kChunks; first += kThreads) {
-    const int i = first + static_cast<int>(threadIdx.x);
-    if (K * kChunks % kThreads != 0 && i >= K * kChunks) break;
-    const int row = i / kChunks, column = i % kChunks * 8;
-    if constexpr (kVectors) {
-      const bool some = row < rows && column < columns;
-      copy_16(&to[row][column], some ? from + row * row_stride + column : from, some);
-    } else {
-      for (int c = 0; c < 8; ++c)
-        to[row][column + c] = row < rows && column + c < columns
-                                  ? from[row * row_stride + (column + c) * column_stride]
-                                  : T{};
+    for (int row = 0; row < K; row += kStep) {
+      copy_16(&to[first + row][column], row < left ? at : from, row < left);
+      at += step;
+    }
+  } else {
+#pragma unroll
+    for (int first = 0; first < K * kChunks; first += kThreads) {
+      const int i = first + static_cast<int>(threadIdx.x);
+      if (K * kChunks % kThreads != 0 && i >= K * kChunks) break;
+      const int row = i / kChunks, column = i % kChunks * kVector;
+      if constexpr (kVectors) {
+        const bool some = row < rows && column < columns;
+        copy_16(&to[row][column], some ? from + row * row_stride + column : from, some);
+      } else {
+        for (int c = 0; c < kVector; ++c)
+          to[row][column + c] = row < rows && column + c < columns
+                                    ? from[row * row_stride + (column + c) * column_stride]
+                                    : T{};
+      }
     }
   }
 }
@@ -124,6 +139,9 @@ struct LaneRow {
     visible = own.sees_none ? -1 : static_cast<int>(own.visible);
     mask = own.mask;
   }
+  MLX_FN LaneRow(const QueryRows& at, int64_t head, int64_t query)
+      : visible(at.sees_none(query) ? -1 : static_cast<int>(at.visible(query))),
+        mask(at4(at.p.mask_stride, at.batch, head, query, 0)) {}
 };
 
 template <int K>
@@ -314,16 +332,16 @@ MLX_FN void attention_tiles(const AttentionArguments& p) {
     RunningRows running(at, sinks, first);
     Sums out[W / 8] = {};
     auto load_keys = [&](int64_t from) {
-      stage_rows<kVectors, K, F>(k, ks + from * p.k_stride[2], p.k_stride[2], p.k_stride[3],
-                                 p.keys - from, p.features);
+      stage_rows<kVectors, K, F, kRowGap>(k, ks + from * p.k_stride[2], p.k_stride[2],
+                                          p.k_stride[3], p.keys - from, p.features);
     };
     __syncthreads();
     if (seen.by_any > 0) load_keys(0);
     for (int64_t from = 0; from < seen.by_any; from += K) {
       wait_for_copies();
       __syncthreads();
-      stage_rows<kVectors, K, W>(v, vs + from * p.v_stride[2], p.v_stride[2], p.v_stride[3],
-                                 p.keys - from, p.width);
+      stage_rows<kVectors, K, W, kRowGap>(v, vs + from * p.v_stride[2], p.v_stride[2],
+                                          p.v_stride[3], p.keys - from, p.width);
       Sums scores[K / 8] = {};
       multiply_rows<K, F>(scores, q, k);
       wait_for_copies();

@@ -10,8 +10,8 @@
 namespace mlx::core::device {
 
 /// A row between the two kernels: weights are 2^(score - base) * scale; `mean` is the sum of p g.
-struct RowFacts {
-  float base, scale, mean;
+struct alignas(16) RowFacts {
+  float base, scale, mean, unused;
 };
 
 /// True of scores that are no products: the weights of such rows depend on nothing.
@@ -24,7 +24,7 @@ MLX_FN bool is_constant(float score) {
 /// Facts of a lane's row; `mean`: its part of the sum of p g, before weights are scaled.
 MLX_FN RowFacts facts_of(const RunningRows& running, int half, float mean) {
   const float sum = over_lanes_of_row(running.sums[half]), largest = running.largest[half];
-  return {largest == -__builtin_inff() ? 0.f : largest, 1 / sum, over_lanes_of_row(mean) / sum};
+  return {largest == -__builtin_inff() ? 0.f : largest, 1 / sum, over_lanes_of_row(mean) / sum, 0};
 }
 
 /// The first kernel: facts of rows, and the cotangents of queries.
@@ -32,7 +32,8 @@ template <class T, class M, int F, int W, int K, bool kVectors>
 MLX_FN void attention_vjp_queries(const AttentionVjpArguments& all_arguments) {
   constexpr int kRows = kThreads / 32 * 16;
   const AttentionArguments& p = all_arguments.forward;
-  alignas(16) MLX_SHARED T k[K][F + kRowGap], v[K][W + kRowGap];
+  // Two tiles: while one is multiplied, the next one arrives.
+  alignas(16) MLX_SHARED T k[2][K][F + kRowGap], v[2][K][W + kRowGap];
   const T *qs = reinterpret_cast<const T*>(p.q), *sinks = reinterpret_cast<const T*>(p.sinks);
   const T* given = reinterpret_cast<const T*>(all_arguments.given);
   const int64_t blocks = (p.heads / p.key_heads * p.queries + kRows - 1) / kRows;
@@ -50,24 +51,30 @@ MLX_FN void attention_vjp_queries(const AttentionVjpArguments& all_arguments) {
     load_rows<kVectors, W, T>(g, first, at.rows, 1, p.width,
                               [&](int64_t r) { return given + result_row(at, r) * p.width; });
     const LaneRow lane[2] = {LaneRow(at, first), LaneRow(at, first + 8)};
-    // The products of a tile of keys: scores, and cotangents of weights.
-    auto products = [&](int64_t from, Sums(&x)[K / 8], Sums(&y)[K / 8]) {
-      __syncthreads();
-      stage_rows<kVectors, K, F>(k, ks + from * p.k_stride[2], p.k_stride[2], p.k_stride[3],
-                                 p.keys - from, p.features);
-      stage_rows<kVectors, K, W>(v, vs + from * p.v_stride[2], p.v_stride[2], p.v_stride[3],
-                                 p.keys - from, p.width);
+    auto load = [&](int64_t from, int to) {
+      stage_rows<kVectors, K, F, kRowGap>(k[to], ks + from * p.k_stride[2], p.k_stride[2],
+                                          p.k_stride[3], p.keys - from, p.features);
+      stage_rows<kVectors, K, W, kRowGap>(v[to], vs + from * p.v_stride[2], p.v_stride[2],
+                                          p.v_stride[3], p.keys - from, p.width);
+    };
+    // The products of a tile of keys: scores, and cotangents of weights. Begins to load the next
+    // tile.
+    auto products = [&](int64_t from, int now, Sums(&x)[K / 8], Sums(&y)[K / 8]) {
       wait_for_copies();
       __syncthreads();
-      multiply_rows<K, F>(x, q, k);
-      multiply_rows<K, W>(y, g, v);
+      if (from + K < seen.by_any) load(from + K, now ^ 1);
+      multiply_rows<K, F>(x, q, k[now]);
+      multiply_rows<K, W>(y, g, v[now]);
       to_scores<M>(x, p, lane, from, seen);
     };
+    __syncthreads();
+    if (seen.by_any > 0) load(0, 0);
     RunningRows running(at, sinks, first);
     Sums means[1] = {};  // of the two rows, at 0 and 2
-    for (int64_t from = 0; from < seen.by_any; from += K) {
+    int now = 0;
+    for (int64_t from = 0; from < seen.by_any; from += K, now ^= 1) {
       Sums x[K / 8] = {}, y[K / 8] = {};
-      products(from, x, y);
+      products(from, now, x, y);
       running.weigh(x, means);
 #pragma unroll
       for (int j = 0; j < K / 8; ++j) {
@@ -84,10 +91,12 @@ MLX_FN void attention_vjp_queries(const AttentionVjpArguments& all_arguments) {
       if (threadIdx.x % 4 == 0 && row < at.rows)
         reinterpret_cast<RowFacts*>(all_arguments.rows)[result_row(at, row)] = facts[half];
     }
+    __syncthreads();
+    if (seen.by_any > 0) load(0, now = 0);
     Sums out[F / 8] = {};
-    for (int64_t from = 0; from < seen.by_any; from += K) {
+    for (int64_t from = 0; from < seen.by_any; from += K, now ^= 1) {
       Sums x[K / 8] = {}, y[K / 8] = {};
-      products(from, x, y);
+      products(from, now, x, y);
 #pragma unroll
       for (int j = 0; j < K / 8; ++j) {
 #pragma unroll
@@ -97,7 +106,7 @@ MLX_FN void attention_vjp_queries(const AttentionVjpArguments& all_arguments) {
           x[j][c] = weight == 0 || is_constant<M>(x[j][c]) ? 0.f : weight * (y[j][c] - row.mean);
         }
       }
-      multiply_columns<K, F>(out, x, k);
+      multiply_columns<K, F>(out, x, k[now]);
     }
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -114,9 +123,10 @@ template <class T, class M, int F, int W, int Q, bool kVectors>
 MLX_FN void attention_vjp_keys(const AttentionVjpArguments& all_arguments) {
   constexpr int kRows = kThreads / 32 * 16;
   const AttentionArguments& p = all_arguments.forward;
-  alignas(16) MLX_SHARED T q[Q][F + kRowGap], g[Q][W + kRowGap];
-  MLX_SHARED RowFacts facts[Q];
-  MLX_SHARED LaneRow queries[Q];
+  // Two tiles: while one is multiplied, the next one arrives.
+  alignas(16) MLX_SHARED T q[2][Q][F + kRowGap], g[2][Q][W + kRowGap];
+  alignas(16) MLX_SHARED RowFacts all_facts[2][Q];
+  MLX_SHARED LaneRow all_queries[2][Q];
   const int64_t blocks = (p.keys + kRows - 1) / kRows, all = p.batches * p.key_heads * blocks;
   for (int64_t unit = blockIdx.x; unit < all; unit += gridDim.x) {
     const QueryRows at(p, unit / blocks, 1, 0);
@@ -133,28 +143,37 @@ MLX_FN void attention_vjp_keys(const AttentionVjpArguments& all_arguments) {
     // Queries before this one see none of the keys, unless they weigh all alike.
     int64_t begin = p.causal && p.queries <= p.keys ? first_key + p.queries - p.keys : 0;
     begin = begin <= 0 ? 0 : begin / Q * Q;
-    for (int64_t row = at.key_head * at.shared; row < (at.key_head + 1) * at.shared; ++row) {
-      for (int64_t from = begin; from < p.queries; from += Q) {
-        const int64_t result = (at.batch * p.heads + row) * p.queries + from;
-        __syncthreads();
-        const int64_t place = at4(p.q_stride, at.batch, row, from, 0);
-        stage_rows<kVectors, Q, F>(q, reinterpret_cast<const T*>(p.q) + place, p.q_stride[2],
-                                   p.q_stride[3], p.queries - from, p.features);
-        stage_rows<kVectors, Q, W>(
-            g, reinterpret_cast<const T*>(all_arguments.given) + result * p.width, p.width, 1,
-            p.queries - from, p.width);
-        for (int i = static_cast<int>(threadIdx.x); i < Q; i += kThreads) {
-          const bool some = from + i < p.queries;
-          const int64_t in_group = (row - at.key_head * at.shared) * p.queries + from + i;
-          queries[i] = some ? LaneRow(at, in_group) : LaneRow();
-          facts[i] = some ? reinterpret_cast<const RowFacts*>(all_arguments.rows)[result + i]
-                          : RowFacts{0, 0, 0};
-        }
+    auto load = [&](int64_t row, int64_t from, int to) {
+      const int64_t result = (at.batch * p.heads + row) * p.queries + from;
+      const int64_t place = at4(p.q_stride, at.batch, row, from, 0), left = p.queries - from;
+      stage_rows<kVectors, Q, F, kRowGap>(q[to], reinterpret_cast<const T*>(p.q) + place,
+                                          p.q_stride[2], p.q_stride[3], left, p.features);
+      stage_rows<kVectors, Q, W, kRowGap>(
+          g[to], reinterpret_cast<const T*>(all_arguments.given) + result * p.width, p.width, 1,
+          left, p.width);
+      const RowFacts* rows = reinterpret_cast<const RowFacts*>(all_arguments.rows) + result;
+      for (int i = static_cast<int>(threadIdx.x); i < Q; i += kThreads) {
+        copy_16(&all_facts[to][i], i < left ? rows + i : rows, i < left);
+        all_queries[to][i] = i < left ? LaneRow(at, row, from + i) : LaneRow();
+      }
+    };
+    __syncthreads();
+    int now = 0;
+    const int64_t end = (at.key_head + 1) * at.shared;
+    if (begin < p.queries) load(at.key_head * at.shared, begin, 0);
+    for (int64_t row = at.key_head * at.shared; row < end; ++row) {
+      for (int64_t from = begin; from < p.queries; from += Q, now ^= 1) {
         wait_for_copies();
         __syncthreads();
+        if (from + Q < p.queries)
+          load(row, from + Q, now ^ 1);
+        else if (row + 1 < end)
+          load(row + 1, begin, now ^ 1);
+        const RowFacts(&facts)[Q] = all_facts[now];
+        const LaneRow(&queries)[Q] = all_queries[now];
         Sums x[Q / 8] = {}, y[Q / 8] = {};
-        multiply_rows<Q, F>(x, k, q);
-        multiply_rows<Q, W>(y, v, g);
+        multiply_rows<Q, F>(x, k, q[now]);
+        multiply_rows<Q, W>(y, v, g[now]);
 #pragma unroll
         for (int j = 0; j < Q / 8; ++j) {
 #pragma unroll
@@ -166,8 +185,8 @@ MLX_FN void attention_vjp_keys(const AttentionVjpArguments& all_arguments) {
             y[j][c] = weight == 0 || is_constant<M>(s) ? 0.f : weight * (y[j][c] - facts[i].mean);
           }
         }
-        multiply_columns<Q, W>(of_values, x, g);
-        multiply_columns<Q, F>(of_keys, y, q);
+        multiply_columns<Q, W>(of_values, x, g[now]);
+        multiply_columns<Q, F>(of_keys, y, q[now]);
       }
     }
 #pragma unroll

@@ -1,7 +1,7 @@
-// Products of 16-bit matrices by a warp: fragments that its lanes hold together, how they are read
-// from shared memory, and copies to it that a thread does not wait for. Where a lane has which
-// elements is documented with NVIDIA's mma.m16n8k16 and ldmatrix; other compilers get the same
-// functions in terms of shuffles.
+// Products of 16-bit matrices, and of floats rounded to TF32, by a warp: fragments that its lanes
+// hold together, how they are read from shared memory, and copies to it that a thread does not wait
+// for. Where a lane has which elements is documented with NVIDIA's mma.m16n8k16, mma.m16n8k8 and
+// ldmatrix; other compilers get the same functions in terms of shuffles.
 #pragma once
 
 #include "mlx/backend/gpu/kernels/prelude.cuh"
@@ -54,6 +54,23 @@ MLX_FN void multiply_add(Sums& c, const FactorA& a, uint32_t b0, uint32_t b1) {
   }
 }
 
+/// A float rounded to the 11 significant bits of TF32.
+MLX_FN uint32_t to_tf32(float x) {
+  uint32_t r;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(x));
+  return r;
+}
+/// Adds a product of TF32: of the 16x8 factor a lane has the rows lane / 4 and lane / 4 + 8 of the
+/// column lane % 4, then of the column lane % 4 + 4; of the 8x8 factor the rows lane % 4 and
+/// lane % 4 + 4 of the column lane / 4.
+MLX_FN void multiply_add_tf32(Sums& c, const FactorA& a, uint32_t b0, uint32_t b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+      "{%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
 MLX_FN uint32_t shared_address(const void* p) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(p));
 }
@@ -102,19 +119,21 @@ MLX_FN float element(uint32_t two, int k) {
   return widened(__builtin_bit_cast(T, static_cast<uint16_t>(two >> 16 * k)));
 }
 
+/// What a lane has of two factors.
+struct HeldA {
+  uint32_t v[4];
+};
+struct HeldB {
+  uint32_t v[2];
+};
+
 template <class T>
 MLX_FN void multiply_add(Sums& c, const FactorA& a, uint32_t b0, uint32_t b1) {
-  struct Four {
-    uint32_t v[4];
-  };
-  struct Two {
-    uint32_t v[2];
-  };
   const int lane = static_cast<int>(threadIdx.x) % 32;
   for (int t = 0; t < 4; ++t) {
-    const Four x = __shfl_sync(~0u, Four{{a[0], a[1], a[2], a[3]}}, lane / 4 * 4 + t);
+    const HeldA x = __shfl_sync(~0u, HeldA{{a[0], a[1], a[2], a[3]}}, lane / 4 * 4 + t);
     for (int column = 0; column < 2; ++column) {
-      const Two y = __shfl_sync(~0u, Two{{b0, b1}}, (lane % 4 * 2 + column) * 4 + t);
+      const HeldB y = __shfl_sync(~0u, HeldB{{b0, b1}}, (lane % 4 * 2 + column) * 4 + t);
       for (int half = 0; half < 2; ++half)
         for (int row = 0; row < 2; ++row)
           for (int k = 0; k < 2; ++k)
@@ -123,13 +142,30 @@ MLX_FN void multiply_add(Sums& c, const FactorA& a, uint32_t b0, uint32_t b1) {
   }
 }
 
+MLX_FN uint32_t to_tf32(float x) {
+  const auto bits = __builtin_bit_cast(uint32_t, x);
+  return (bits & 0x7f800000u) == 0x7f800000u ? bits : (bits + 0x1000u) & 0xffffe000u;
+}
+MLX_FN void multiply_add_tf32(Sums& c, const FactorA& a, uint32_t b0, uint32_t b1) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  for (int t = 0; t < 4; ++t) {
+    const HeldA x = __shfl_sync(~0u, HeldA{{a[0], a[1], a[2], a[3]}}, lane / 4 * 4 + t);
+    for (int column = 0; column < 2; ++column) {
+      const HeldB y = __shfl_sync(~0u, HeldB{{b0, b1}}, (lane % 4 * 2 + column) * 4 + t);
+      for (int half = 0; half < 2; ++half)
+        for (int row = 0; row < 2; ++row)
+          c[2 * row + column] +=
+              __builtin_bit_cast(float, x.v[2 * half + row]) * __builtin_bit_cast(float, y.v[half]);
+    }
+  }
+}
+
 template <class T>
 MLX_FN void load_matrices(uint32_t (&r)[4], const T* row) {
+  constexpr int kOfLane = 4 / sizeof(T);
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  for (int i = 0; i < 4; ++i) {
-    const T* at = __shfl_sync(~0u, row, 8 * i + lane / 4) + lane % 4 * 2;
-    r[i] = pair(at[0], at[1]);
-  }
+  for (int i = 0; i < 4; ++i)
+    memcpy(&r[i], __shfl_sync(~0u, row, 8 * i + lane / 4) + lane % 4 * kOfLane, 4);
 }
 template <class T>
 MLX_FN void load_transposed(uint32_t (&r)[4], const T* row) {
