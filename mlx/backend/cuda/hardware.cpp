@@ -80,6 +80,7 @@ StreamHandle CudaHardware::make_stream(int) {
 void CudaHardware::free_stream(StreamHandle stream) noexcept {
   driver().set_context(context_);
   blas_.forget(stream);
+  solver_.forget(stream);
   driver().destroy_stream(stream);
 }
 

@@ -7,6 +7,7 @@
 #include "mlx/backend/cuda/blas.h"
 #include "mlx/backend/cuda/driver.h"
 #include "mlx/backend/cuda/fft_library.h"
+#include "mlx/backend/cuda/solver.h"
 #include "mlx/backend/gpu/devices.h"
 
 namespace mlx::core::cuda {
@@ -41,6 +42,7 @@ class CudaHardware final : public gpu::Hardware {
   const gpu::KernelTarget* target() const override;
   gpu::ProductLibrary* products() override { return &blas_; }
   gpu::FourierLibrary* fourier() override { return &fft_; }
+  gpu::FactorLibrary* factors() override { return &solver_; }
 
   int ordinal = 0;
   std::string name, architecture, uuid, bus_id;
@@ -53,6 +55,7 @@ class CudaHardware final : public gpu::Hardware {
   std::vector<EventHandle> events_;  ///< to be used again
   Blas blas_{*this};
   CudaFourier fft_{*this};
+  Solver solver_{*this};
 };
 
 /// The hardware of a device of this plugin.

@@ -44,6 +44,7 @@ struct Probe {
 
 struct ProductLibrary;
 struct FourierLibrary;
+struct FactorLibrary;
 
 /// The target of printed kernels: how their text begins, and how it finds the thread.
 struct KernelTarget {
@@ -118,6 +119,7 @@ class Hardware {
   /// Libraries of the device, or null.
   virtual ProductLibrary* products() { return nullptr; }
   virtual FourierLibrary* fourier() { return nullptr; }
+  virtual FactorLibrary* factors() { return nullptr; }
 
   // Facts, set once.
   int processors = 1;

@@ -24,7 +24,7 @@ USAGE = """\
 """
 
 # The compiler of kernels, libraries and headers; the driver comes with the machine.
-TOOLKIT = ("cuda-toolkit[nvrtc,cudart,cublas,cufft]==13.0.*", "nvidia-nccl-cu13==2.28.*")
+TOOLKIT = ("cuda-toolkit[nvrtc,cudart,cublas,cufft,cusolver]==13.0.*", "nvidia-nccl-cu13==2.28.*")
 FOLDER = BUILD / "nvidia"
 CORPUS = BUILD / "tests/mlx_cuda_corpus"
 
