@@ -52,7 +52,8 @@ quantized matrices and their products, `take`, `take_along_axis`, `gather`, `sca
 writes of what a mask selects, `bincount` and `histogram`, `hadamard_transform`, Fourier transforms
 (where cuFFT is found), `fast.gated_delta_update`, and `concatenate`. **All other ops are computed
 on the host there**, on copies of their operands: `linalg` among them, but for `cholesky`, `inv` and
-`solve` of matrices up to 64 x 64, or up to 128 x 128 of eight and more. The host also computes ops
+`solve` of matrices up to 64 x 64, up to 128 x 128 of eight and more, and (where cuSOLVER is found)
+above 128 x 128 of at most eight. The host also computes ops
 of the first list for arrays with more than eight axes that do not merge, for more than eight index
 arrays, scatters of several slices that are longer than 1 along an indexed axis, and gated delta
 rules whose keys have more than 256 elements.

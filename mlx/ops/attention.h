@@ -32,7 +32,7 @@ MLX_API array scaled_dot_product_attention(const array& queries, const array& ke
 struct AttentionAttrs {
   double scale;
   bool causal, has_mask, has_sinks;
-  Precision precision;  ///< of products of float32
+  Precision precision = Precision::highest;  ///< of products of float32
   template <class F>
   void each(F&& f) {
     f("scale", scale);

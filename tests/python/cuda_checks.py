@@ -197,6 +197,26 @@ assert second_backend.host_driver().mlx_host_faults() == 0
         assert run_program(program, MLX_CUDA_FFT=library)[0] == 0
 
 
+def test_factors_of_large_matrices():
+    """With cuSOLVER's functions, and without the library."""
+    program = """
+import second_backend, numpy as np, mlx.core as mx
+second_backend.use('cuda-host')
+x = np.random.default_rng(0).standard_normal((130, 130)).astype(np.float32)
+x += 130 * np.eye(130, dtype=np.float32)
+a = mx.array(x)
+for found, wanted in ((mx.linalg.inv(a), np.linalg.inv(x)),
+                      (mx.linalg.cholesky(a @ a.T), np.linalg.cholesky(x @ x.T))):
+    assert np.abs(np.array(found) - wanted).max() < 1e-4 * np.abs(wanted).max()
+mx.synchronize()
+assert second_backend.host_driver().mlx_host_faults() == 0
+"""
+    from processes import run_program
+
+    for library in (os.environ["MLX_CUDA_SOLVER"], "/nonexistent/libcusolver.so"):
+        assert run_program(program, MLX_CUDA_SOLVER=library)[0] == 0
+
+
 def test_lines():
     x = values(mx.float32, (3, 1500))
     for f in (mx.sort, mx.argsort, mx.cummax):

@@ -51,6 +51,7 @@ def use_host_driver():
     os.environ.setdefault("MLX_CUDA_BLAS", str(driver))  # "": the plugin's own products
     os.environ.setdefault("MLX_CUDA_CUDNN", str(driver))  # "": convolutions without the library
     os.environ.setdefault("MLX_CUDA_FFT", str(driver))  # "": transforms run through the CPU
+    os.environ.setdefault("MLX_CUDA_SOLVER", str(driver))
     os.environ.setdefault("MLX_CUDA_NCCL", str(driver))
     os.environ.setdefault("MLX_CUDA_CACHE_DIR", str(built / "host_kernels"))
     return next(p / "libmlx_cuda.so" for p in places if (p / "libmlx_cuda.so").exists())

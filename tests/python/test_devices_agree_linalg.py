@@ -14,6 +14,7 @@ DTYPES = {
     mx.complex128: np.complex128,
 }
 SHAPES = [(1, 1), (5, 5), (33, 33), (64, 64), (3, 2, 17, 17), (20, 8, 8), (8, 66, 66)]
+SHAPES += [(130, 130), (2, 129, 129)]  # through the library
 
 
 def matrices(shape, dtype, seed=0):
@@ -78,18 +79,18 @@ def test_cholesky_factors(dtype, shape):
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_matrices_without_an_inverse_or_a_factor(dtype):
-    x = matrices((4, 20, 20), dtype)
-    x[2, :, 7] = x[2, :, 3] = 0
-    b = mx.ones((4, 20, 2), dtype)
-    a = array(x, dtype)
-    for name, f in (("inv", mx.linalg.inv), ("solve", lambda a, stream: mx.linalg.solve(
-            a, b, stream=stream))):  # fmt: skip
-        text = rf"linalg.{name}.* matrix 2 of the batch is singular \(pivot 3 is zero\)"
-        with pytest.raises(mx.LinAlgError, match=text):
-            mx.eval(f(a, stream=mx.gpu))
-    y = np.tile(np.eye(70), (9, 1, 1))
+    for n in (20, 130):
+        x = matrices((4, n, n), dtype)
+        x[2, :, 7] = x[2, :, 3] = x[2, 7] = x[2, 3] = 0
+        a, b = array(x, dtype), mx.ones((4, n, 2), dtype)
+        text = r"matrix 2 of the batch is singular \(pivot \d+ is zero\)"
+        with pytest.raises(mx.LinAlgError, match=r"linalg.inv.* " + text):
+            mx.eval(mx.linalg.inv(a, stream=mx.gpu))
+        with pytest.raises(mx.LinAlgError, match=r"linalg.solve.* " + text):
+            mx.eval(mx.linalg.solve(a, b, stream=mx.gpu))
+    y = np.tile(np.eye(130), (8, 1, 1))
     y[5, 40, 40] = -1
-    for part in (y[5:6, :50, :50], y):
+    for part in (y[5:6, :50, :50], y[:, :70, :70], y):
         i = 0 if len(part) == 1 else 5
         text = rf"linalg.cholesky.* matrix {i} of the batch .* minor of order 41 is not positive"
         for upper in (False, True):
@@ -102,11 +103,15 @@ def test_matrices_without_an_inverse_or_a_factor(dtype):
 def test_elements_near_the_ends_of_the_range(dtype):
     """Powers of two change no digit of what the CPU finds for rows and columns that they scale."""
     small = np.finfo(DTYPES[dtype]).tiny * 2.0**3
-    x = matrices((6, 6), dtype)
-    x[1] *= small
-    x[:, 2] *= 2.0**20
-    b = matrices((6, 2), dtype, 1) * small
-    a, b = (array(y, dtype) for y in (x, b))
+    for n in (6, 130):
+        x = matrices((n, n), dtype)
+        x[1] *= small
+        x[:, 2] *= 2.0**20
+        a, b = (array(y, dtype) for y in (x, matrices((n, 2), dtype, 1) * small))
+        compare_extremes(a, b, dtype)
+
+
+def compare_extremes(a, b, dtype):
     for f in (mx.linalg.inv, lambda a, stream: mx.linalg.solve(a, b, stream=stream)):
         found, wanted = np.array(f(a, stream=mx.gpu)), np.array(f(a, stream=mx.cpu))
         assert np.isfinite(found).all()

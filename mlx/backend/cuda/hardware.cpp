@@ -81,6 +81,7 @@ void CudaHardware::free_stream(StreamHandle stream) noexcept {
   driver().set_context(context_);
   blas_.forget(stream);
   convolutions_.forget(stream);
+  solver_.forget(stream);
   driver().destroy_stream(stream);
 }
 

@@ -8,6 +8,7 @@
 #include "mlx/backend/cuda/conv_library.h"
 #include "mlx/backend/cuda/driver.h"
 #include "mlx/backend/cuda/fft_library.h"
+#include "mlx/backend/cuda/solver.h"
 #include "mlx/backend/gpu/devices.h"
 
 namespace mlx::core::cuda {
@@ -43,6 +44,7 @@ class CudaHardware final : public gpu::Hardware {
   gpu::ProductLibrary* products() override { return &blas_; }
   gpu::FourierLibrary* fourier() override { return &fft_; }
   gpu::ConvolutionLibrary* convolutions() override { return &convolutions_; }
+  gpu::FactorLibrary* factors() override { return &solver_; }
 
   int ordinal = 0;
   std::string name, architecture, uuid, bus_id;
@@ -56,6 +58,7 @@ class CudaHardware final : public gpu::Hardware {
   Blas blas_{*this};
   CudaFourier fft_{*this};
   CudaConvolutions convolutions_{*this};
+  Solver solver_{*this};
 };
 
 /// The hardware of a device of this plugin.

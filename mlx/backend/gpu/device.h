@@ -45,6 +45,7 @@ struct Probe {
 struct ProductLibrary;
 struct FourierLibrary;
 struct ConvolutionLibrary;
+struct FactorLibrary;
 
 /// The target of printed kernels: how their text begins, and how it finds the thread.
 struct KernelTarget {
@@ -120,6 +121,7 @@ class Hardware {
   virtual ProductLibrary* products() { return nullptr; }
   virtual FourierLibrary* fourier() { return nullptr; }
   virtual ConvolutionLibrary* convolutions() { return nullptr; }
+  virtual FactorLibrary* factors() { return nullptr; }
 
   // Facts, set once.
   int processors = 1;

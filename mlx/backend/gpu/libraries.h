@@ -1,5 +1,5 @@
-// Libraries of a device that families of ops use where they are found: products of matrices,
-// Fourier transforms and convolutions.
+// Libraries of a device that families of ops use where they are found: products and factors of
+// matrices, Fourier transforms and convolutions.
 #pragma once
 
 #include <array>
@@ -103,6 +103,31 @@ struct ConvolutionLibrary {
   /// A plan with the same bits from run to run, which is kept for later requests; null where the
   /// library is not there or has none.
   virtual std::shared_ptr<const ConvolutionPlan> plan(const Convolution& c) = 0;
+};
+
+/// Factors of square matrices that lie column by column, without gaps. Each call enqueues the work
+/// on one matrix and leaves LAPACK's info, an int32, at an address.
+struct FactorLibrary {
+  virtual ~FactorLibrary() = default;
+  /// Whether matrices of the dtype have factors there; opens the library on first use.
+  virtual bool has(Dtype type) = 0;
+  enum class Form { cholesky, lu };
+  /// Bytes of temporary memory for a factor: of the device, and of the host until it is done.
+  struct Work {
+    size_t device = 0, host = 0;
+  };
+  virtual Work work(Form form, Dtype type, int64_t n) = 0;
+  /// A matrix, which becomes its factor, and temporary memory.
+  struct Operands {
+    uint64_t a, pivots, info, device;  ///< pivots: n numbers of 64 bits; none for cholesky
+    void* host;
+    Work work;
+  };
+  virtual void cholesky(Queue& queue, Dtype type, int64_t n, bool upper, const Operands& at) = 0;
+  virtual void lu(Queue& queue, Dtype type, int64_t n, const Operands& at) = 0;
+  /// Solves with LU factors for `columns` columns of `x`, in place; with the transpose on request.
+  virtual void solve(Queue& queue, Dtype type, int64_t n, int64_t columns, bool transposed,
+                     const Operands& at, uint64_t x) = 0;
 };
 
 }  // namespace mlx::core::gpu

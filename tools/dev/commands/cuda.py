@@ -25,7 +25,7 @@ USAGE = """\
 
 # The compiler of kernels, libraries and headers; the driver comes with the machine.
 TOOLKIT = (
-    "cuda-toolkit[nvrtc,cudart,cublas,cufft]==13.0.*",
+    "cuda-toolkit[nvrtc,cudart,cublas,cufft,cusolver]==13.0.*",
     "nvidia-cudnn-cu13==9.*",
     "nvidia-nccl-cu13==2.28.*",
 )

@@ -331,4 +331,104 @@ MLX_FN void solve_systems(const SystemArguments& p) {
   }
 }
 
+//--- around a library's factors of one large matrix
+
+/// Calls f(row, column) for the elements of a matrix, with the threads of all blocks.
+template <class F>
+MLX_FN void each_of_all(int64_t rows, int64_t columns, F f) {
+  for (int64_t e = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; e < rows * columns;
+       e += static_cast<int64_t>(gridDim.x) * kThreads)
+    f(e / columns, e % columns);
+}
+/// Reports a pivot, or a minor, that LAPACK's info says has failed.
+MLX_FN void check_info(const FactorArguments& p) {
+  if (p.info == 0 || blockIdx.x != 0 || threadIdx.x != 0) return;
+  const int info = *reinterpret_cast<const int*>(p.info);
+  if (info > 0) report(p.record, 0, p.matrix * (p.n + 1) + info - 1);
+}
+
+template <class T>
+MLX_FN void take_triangle(const FactorArguments& p) {
+  check_info(p);
+  const T* in = reinterpret_cast<const T*>(p.a);
+  T* out = reinterpret_cast<T*>(p.out);
+  each_of_all(p.n, p.n, [&](int64_t r, int64_t c) {
+    out[r * p.n + c] = (p.upper ? c >= r : c <= r) ? in[r * p.n + c] : T{};
+  });
+}
+
+/// Copies the matrix, scales its rows, and keeps their exponents; a warp has a row.
+template <class T>
+MLX_FN void scale_rows(const FactorArguments& p) {
+  const int64_t n = p.n;
+  const T* in = reinterpret_cast<const T*>(p.a);
+  T* out = reinterpret_cast<T*>(p.work);
+  for (int64_t r = static_cast<int64_t>(blockIdx.x) * kWarpsOfBlock + own_warp(); r < n;
+       r += static_cast<int64_t>(gridDim.x) * kWarpsOfBlock) {
+    Part<T> most = 0;
+    for (int64_t c = own_lane(); c < n; c += 32) {
+      const Part<T> x = largest_part(in[r * n + c]);
+      most = most < x ? x : most;
+    }
+#pragma unroll
+    for (int h = 16; h > 0; h /= 2) {
+      const Part<T> other = __shfl_xor_sync(~0u, most, h);
+      most = most < other ? other : most;
+    }
+    const int e = exponent_to_one(most);
+    if (own_lane() == 0) reinterpret_cast<int*>(p.exponents)[r] = e;
+    for (int64_t c = own_lane(); c < n; c += 32) {
+      const T x = in[r * n + c];
+      out[r * n + c] = e ? times_power(x, e) : x;
+    }
+  }
+}
+/// The same of the columns, in place; a thread has a column.
+template <class T>
+MLX_FN void scale_columns(const FactorArguments& p) {
+  const int64_t n = p.n;
+  T* a = reinterpret_cast<T*>(p.work);
+  for (int64_t c = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; c < n;
+       c += static_cast<int64_t>(gridDim.x) * kThreads) {
+    Part<T> most = 0;
+    for (int64_t r = 0; r < n; ++r) {
+      const Part<T> x = largest_part(a[r * n + c]);
+      most = most < x ? x : most;
+    }
+    const int e = exponent_to_one(most);
+    reinterpret_cast<int*>(p.exponents)[n + c] = e;
+    if (e)
+      for (int64_t r = 0; r < n; ++r) a[r * n + c] = times_power(a[r * n + c], e);
+  }
+}
+/// Right-hand sides as the library reads them, column by column.
+template <class T>
+MLX_FN void right_sides(const FactorArguments& p) {
+  const T* b = reinterpret_cast<const T*>(p.b);
+  T* sides = reinterpret_cast<T*>(p.sides);
+  const int* rows = reinterpret_cast<const int*>(p.exponents);
+  each_of_all(p.columns, p.n, [&](int64_t c, int64_t r) {
+    T x = real_number<T>(Part<T>(r == c ? 1 : 0));
+    if (!p.inverse) {
+      x = b[r * p.columns + c];
+      if (rows[r]) x = times_power(x, rows[r]);
+    }
+    sides[c * p.n + r] = x;
+  });
+}
+/// The solutions, or in place the inverse, which the library leaves transposed and column by
+/// column.
+template <class T>
+MLX_FN void solutions(const FactorArguments& p) {
+  check_info(p);
+  const T* sides = reinterpret_cast<const T*>(p.sides);
+  T* out = reinterpret_cast<T*>(p.out);
+  const int *rows = reinterpret_cast<const int*>(p.exponents), *columns = rows + p.n;
+  each_of_all(p.n, p.columns, [&](int64_t r, int64_t c) {
+    const int e = columns[r] + (p.inverse ? rows[c] : 0);
+    const T x = p.inverse ? sides[r * p.n + c] : sides[c * p.n + r];
+    out[r * p.columns + c] = e ? times_power(x, e) : x;
+  });
+}
+
 }  // namespace mlx::core::device

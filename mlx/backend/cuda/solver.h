@@ -1,0 +1,38 @@
+// Factors of matrices through cuSOLVER, where that library is found.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <tuple>
+#include <unordered_map>
+
+#include "mlx/backend/gpu/libraries.h"
+
+namespace mlx::core::cuda {
+
+class CudaHardware;
+
+class Solver final : public gpu::FactorLibrary {
+ public:
+  explicit Solver(CudaHardware& hardware) : hardware_(hardware) {}
+  bool has(Dtype type) override;
+  Work work(Form form, Dtype type, int64_t n) override;
+  void cholesky(gpu::Queue& queue, Dtype type, int64_t n, bool upper, const Operands& at) override;
+  void lu(gpu::Queue& queue, Dtype type, int64_t n, const Operands& at) override;
+  void solve(gpu::Queue& queue, Dtype type, int64_t n, int64_t columns, bool transposed,
+             const Operands& at, uint64_t x) override;
+  /// Gives back what the library has for a stream.
+  void forget(gpu::StreamHandle stream) noexcept;
+
+ private:
+  using Handle = struct OpaqueSolver*;
+  /// A handle for each stream, whose jobs run one at a time; null: for questions.
+  Handle handle_of(gpu::StreamHandle stream);
+
+  CudaHardware& hardware_;
+  std::mutex mutex_;
+  std::unordered_map<gpu::StreamHandle, Handle> handles_;
+  std::map<std::tuple<Form, Dtype::Val, int64_t>, Work> works_;
+};
+
+}  // namespace mlx::core::cuda
