@@ -119,8 +119,10 @@ def layouts(x):
     yield mx.contiguous(x[:, :, ::-1])[:, :, ::-1]
 
 
-def test_layouts():
-    arrays = draw((2, 2, 40, 70, 32, 32), {}, mx.bfloat16)[:3]
+@pytest.mark.parametrize("queries", [3, 40])
+@pytest.mark.parametrize("dtype", [mx.bfloat16, mx.float32], ids=str)
+def test_layouts(dtype, queries):
+    arrays = draw((2, 2, queries, 70, 32, 32), {}, dtype)[:3]
     expected = bits(attend(*arrays))
     for changed in range(3):
         for x in layouts(arrays[changed]):

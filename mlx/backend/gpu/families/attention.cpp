@@ -28,9 +28,9 @@ struct KeyParts {
   size_t bytes = 0;  ///< of what they give
 };
 KeyParts parts_of_keys(const Layout& q, const Layout& k, const Layout& v) {
-  constexpr int64_t kMostRows = 16, kLength = 256;
+  constexpr int64_t kLength = 256;
   const int64_t keys = k.shape[2], rows = k.shape[1] ? q.shape[1] / k.shape[1] * q.shape[2] : 0;
-  if (rows > kMostRows || keys <= kLength) return {.length = std::max<int64_t>(keys, 1)};
+  if (rows > kFewRows || keys <= kLength) return {.length = std::max<int64_t>(keys, 1)};
   KeyParts parts{.count = (keys + kLength - 1) / kLength, .length = kLength};
   const int64_t floats = num_elements(q.shape) / std::max<int64_t>(q.shape[3], 1) * parts.count;
   parts.bytes = static_cast<size_t>(floats * (v.shape[3] + 2)) * sizeof(float);
@@ -56,7 +56,7 @@ class Attention final : public OpKernel {
     }
     const int64_t width = p.width <= 64 ? 64 : p.width <= 128 ? 128 : 256;
     // Few rows leave the others of a block idle.
-    const int64_t rows = p.heads / p.key_heads * p.queries, each = rows <= 16 ? 1 : 4;
+    const int64_t rows = p.heads / p.key_heads * p.queries, each = rows <= kFewRows ? 1 : 4;
     const char* type = element_type(q.dtype);
     const KeyParts parts = parts_of_keys(q, k, v);
     p.splits = parts.count;

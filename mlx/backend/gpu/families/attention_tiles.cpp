@@ -8,8 +8,17 @@ namespace mlx::core::gpu {
 
 namespace {
 
-constexpr int64_t kFewRows = 16;  // which other kernels serve, with the keys split
 constexpr int64_t kMostFeatures = 256, kMostFloats = 128;
+
+/// The kernel of float32 that is used as it is. It reads any layout.
+AttentionTiles by_fma(const Step& step, bool has_mask, int64_t blocks) {
+  const int64_t width = step.operands[2].shape[3];
+  const char* mask = has_mask ? element_type(step.operands[3].dtype) : "float";
+  const std::string text =
+      cat("MLX_RESIDENT_KERNEL(attention_kernel, AttentionArguments, p, ", width <= 64 ? 2 : 1,
+          ") { attention_floats<", mask, ", ", width <= 64 ? 64 : 128, ">(p); }\n");
+  return {.blocks = blocks, .file = "attention_floats", .text = text, .unaligned = text};
+}
 
 }  // namespace
 
@@ -47,10 +56,13 @@ AttentionTiles attention_tiles(const Step& step, const AttentionAttrs& attrs) {
   const int64_t heads = k.shape[1], rows = heads ? q.shape[1] / heads * q.shape[2] : 0;
   const int64_t features = q.shape[3], width = v.shape[3];
   const bool floats = q.dtype == float32;
-  if ((floats && attrs.precision == Precision::highest) || rows <= kFewRows || features == 0 ||
-      width == 0 || std::max(features, width) > (floats ? kMostFloats : kMostFeatures) ||
+  if (rows <= kFewRows || features == 0 || width == 0 ||
       k.shape[2] > std::numeric_limits<int>::max())
     return {};
+  const int64_t blocks = q.shape[0] * heads * ceil_div(rows, kRowsOfBlock);
+  if (floats && attrs.precision == Precision::highest)
+    return width <= kMostFloats ? by_fma(step, attrs.has_mask, blocks) : AttentionTiles();
+  if (std::max(features, width) > (floats ? kMostFloats : kMostFeatures)) return {};
   const int64_t f = ceil_div(features, 16) * 16, w = ceil_div(width, 16) * 16;
   const int64_t most = std::max(f, w);
   // Keys at once, which shared memory bounds.
@@ -63,7 +75,7 @@ AttentionTiles attention_tiles(const Step& step, const AttentionAttrs& attrs) {
                call, mask, ", ", f, ", ", w, ", ", at_once, ", ", vectors, ">(p); }\n");
   };
   AttentionTiles tiles;
-  tiles.blocks = q.shape[0] * heads * ceil_div(rows, kRowsOfBlock);
+  tiles.blocks = blocks;
   tiles.file = floats ? "attention_tf32" : "attention_tiles";
   tiles.unaligned = text("false");
   tiles.text = has_aligned_rows(q) && has_aligned_rows(k) && has_aligned_rows(v) ? text("true")

@@ -9,14 +9,16 @@
 
 namespace mlx::core::gpu {
 
+/// Rows of a head of the keys that other kernels serve, with the keys divided among blocks.
+inline constexpr int64_t kFewRows = 16;
 /// Rows that a block of these kernels has.
 inline constexpr int64_t kRowsOfBlock = 128;
 inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// A kernel of kernels/attention_tiles.cuh or attention_tf32.cuh for a step.
+/// A kernel of kernels/attention_tiles.cuh, attention_tf32.cuh or attention_floats.cuh for a step.
 struct AttentionTiles {
   int64_t blocks = 0;     ///< 0: these kernels do not serve the step
-  const char* file = "";  ///< of the two
+  const char* file = "";  ///< of the three
   std::string text;       ///< of the kernel
   std::string unaligned;  ///< the same for addresses that are no multiples of 16
 };

@@ -62,8 +62,9 @@ MLX_FN float score(const AttentionArguments& p, const OwnRow& row, int64_t key, 
 }
 
 /// Some rows of an operand in shared memory; others than the first `rows` are zero.
-template <int N, class F>
-MLX_FN void stage(float (&to)[N][kFeatures + 1], int64_t rows, int64_t features, F at) {
+template <int N, int kRow, class F>
+MLX_FN void stage(float (&to)[N][kRow], int64_t rows, int64_t features, F at) {
+#pragma unroll 4
   for (int i = static_cast<int>(threadIdx.x); i < N * kFeatures; i += kThreads) {
     const int x = i / kFeatures, f = i % kFeatures;
     to[x][f] = x < rows && f < features ? at(x, f) : 0.f;
@@ -96,10 +97,9 @@ MLX_FN void add_products(float (&product)[R][kSome], const float (&q)[kRows][kFe
 
 /// The weights of a row's keys from `from` on, relative to the largest score so far, and their sum.
 /// Returns what earlier weights are to be multiplied by.
-template <class M, int kSome>
+template <class M, int kSome, int kRow>
 MLX_FN float weigh(const AttentionArguments& p, const OwnRow& own, int64_t from, int lane,
-                   float (&product)[kSome], float (&weights)[kKeys + 1], float& largest,
-                   float& total) {
+                   float (&product)[kSome], float (&weights)[kRow], float& largest, float& total) {
   float most = -__builtin_inff(), sum = 0;
 #pragma unroll
   for (int j = 0; j < kSome; ++j) {
