@@ -52,8 +52,7 @@ int check(const Tensor& x, const Tensor& w, const Conv& c, const Tensor& y) {
   const size_t axes = c.padding.size();
   if (x.lengths.size() != axes + 2 || y.lengths.size() != axes + 2 || w.lengths.size() != axes + 2)
     return kBadParameter;
-  if (x.type != w.type || x.type != y.type || c.type != kFloat || c.mode != 1)
-    return kNotSupported;
+  if (x.type != w.type || x.type != y.type || c.type != kFloat || c.mode != 1) return kNotSupported;
   if (x.lengths[0] != y.lengths[0] || y.lengths[1] != w.lengths[0] ||
       x.lengths[1] != w.lengths[1] * c.groups || y.lengths[1] % c.groups)
     return kBadParameter;
@@ -200,11 +199,10 @@ EXPORT int cudnnSetFilterNdDescriptor(Tensor* t, int type, int format, int rank,
   t->strides[0] = stride;
   return rank < 4 || rank > 5 || format != 1 ? kBadParameter : kSuccess;
 }
-EXPORT int cudnnSetConvolutionNdDescriptor(Conv* c, int axes, const int* padding,
-                                           const int* stride, const int* dilation, int mode,
-                                           int type) {
-  *c = {{padding, padding + axes}, {stride, stride + axes}, {dilation, dilation + axes}, mode,
-        type};
+EXPORT int cudnnSetConvolutionNdDescriptor(Conv* c, int axes, const int* padding, const int* stride,
+                                           const int* dilation, int mode, int type) {
+  *c = {
+      {padding, padding + axes}, {stride, stride + axes}, {dilation, dilation + axes}, mode, type};
   return kSuccess;
 }
 EXPORT int cudnnSetConvolutionGroupCount(Conv* c, int groups) {

@@ -38,10 +38,9 @@ using Handle = CudaConvolutions::Handle;
 struct Functions {
   int (*answers)(Handle, Descriptor, Descriptor, Descriptor, Descriptor, int, int*,
                  Answer*) = nullptr;
-  int (*work_bytes)(Handle, Descriptor, Descriptor, Descriptor, Descriptor, int,
-                    size_t*) = nullptr;
-  int (*run)(Handle, const void*, Descriptor, const void*, Descriptor, const void*, Descriptor,
-             int, void*, size_t, const void*, Descriptor, void*) = nullptr;
+  int (*work_bytes)(Handle, Descriptor, Descriptor, Descriptor, Descriptor, int, size_t*) = nullptr;
+  int (*run)(Handle, const void*, Descriptor, const void*, Descriptor, const void*, Descriptor, int,
+             void*, size_t, const void*, Descriptor, void*) = nullptr;
 };
 struct Cudnn {
   int (*create)(Handle*) = nullptr;
@@ -233,9 +232,9 @@ int CudnnPlan::describe() {
   if (!status) then(c.set_groups(conv_, static_cast<int>(v.groups)));
   // The default rounds float32 to TF32.
   if (!status)
-    then(c.set_math(conv_, is_exact(v)                       ? kFmaMath
+    then(c.set_math(conv_, is_exact(v)                     ? kFmaMath
                            : v.type == Dtype::Val::float32 ? kDefaultMath
-                                                             : kTensorMath));
+                                                           : kTensorMath));
   return status;
 }
 

@@ -40,7 +40,8 @@ bool is_transposed(const ConvArguments& p) {
 }
 
 /// The convolution that the library computes for a step. Nothing where one side is padded more than
-/// the other, where the input is cropped, and where the transpose has a stride or no flipped kernel.
+/// the other, where the input is cropped, and where the transpose has a stride or no flipped
+/// kernel.
 std::optional<Convolution> library_form(const ConvArguments& p, Dtype type, int axes,
                                         Precision precision, bool weight) {
   const bool transposed = is_transposed(p);
@@ -114,8 +115,8 @@ class LibraryConvolution final : public StepKernel<ConvArguments> {
     bind(p.out, 2);
     bind(p.parts, plan.bytes ? step.workspace : -1);
     for (int k = 0; k < 3; ++k)
-      bytes_[k] = static_cast<size_t>(num_elements(step.operands[k].shape)) *
-                  step.operands[k].dtype.size();
+      bytes_[k] =
+          static_cast<size_t>(num_elements(step.operands[k].shape)) * step.operands[k].dtype.size();
     const Dtype type = bits_of(step.operands[2].dtype);
     if (plan.exchanges)
       exchange_ = kernels::exchange_channels(device, type, index_for(elements_of_weight()));
@@ -140,17 +141,15 @@ class LibraryConvolution final : public StepKernel<ConvArguments> {
     cropped_.add(step.workspace, padded, 2, out, device);
   }
 
-  void run(const Enqueue& to, ConvArguments& q,
-           std::span<const uint64_t> operands) const override {
+  void run(const Enqueue& to, ConvArguments& q, std::span<const uint64_t> operands) const override {
     const auto workspace = static_cast<uint64_t>(q.parts);
     const uint64_t padded = workspace + plan_.weight_bytes, work = padded + plan_.input_bytes;
     const bool crops = plan_.pads && weight_;
     const uint64_t first =
         plan_.pads ? pad(to, q, q.x, pixels(q), padded) : readable(to, q.x, bytes_[0]);
-    const uint64_t second = plan_.pads && !weight_
-                                ? pad(to, q, q.w, taps(q), workspace)
-                                : readable(to, weight_ ? q.y : q.w, bytes_[1]);
-    const uint64_t out = crops              ? workspace
+    const uint64_t second = plan_.pads && !weight_ ? pad(to, q, q.w, taps(q), workspace)
+                                                   : readable(to, weight_ ? q.y : q.w, bytes_[1]);
+    const uint64_t out = crops               ? workspace
                          : is_aligned(q.out) ? static_cast<uint64_t>(q.out)
                                              : temporary(to, bytes_[2]);
     const uint64_t x = plan_.transposed ? (weight_ ? second : out) : first;

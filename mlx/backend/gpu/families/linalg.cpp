@@ -73,7 +73,7 @@ class SystemKernel final : public StepKernel<SystemArguments> {
   }
 };
 
-/// Where what the library needs lies in the workspace; one matrix has it at a time.
+/// Offsets in the workspace of the memory for the library; one matrix uses it at a time.
 struct FactorPlan {
   int64_t work = 0, sides = 0, exponents = 0, pivots = 0, info = 0, device = 0, end = 0;
   FactorLibrary::Work library;

@@ -245,7 +245,7 @@ struct SystemArguments {
   int64_t count, n, columns;        ///< matrices, their order, right-hand sides
   int64_t upper;
 };
-/// What is done around a library's factors of one matrix.
+/// Steps before and after a library's factors of one matrix.
 struct FactorArguments {
   int64_t a, b, out, record;             ///< addresses
   int64_t work, sides, exponents, info;  ///< in the workspace, or `out`; info: 0 for none

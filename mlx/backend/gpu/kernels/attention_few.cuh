@@ -139,8 +139,8 @@ struct RunningQueries {
   };
 };
 
-/// What a part of the keys gives a row, but for the sums of values: these are weighed relative to
-/// 2^largest.
+/// Result of a part of the keys for a row, without the sums of values, which are weighed relative
+/// to 2^largest.
 struct PartOfRow {
   float largest, sum;
 };

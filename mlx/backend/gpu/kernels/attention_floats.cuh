@@ -18,7 +18,7 @@ MLX_FN FourFloats four_at(const float& first) {
   return *reinterpret_cast<const FourFloats*>(&first);
 }
 
-/// What is known of each row: where its query and its mask are, how many keys it sees, -1 for none.
+/// For each row the places of its query and mask, and the number of keys it sees, -1 for none.
 struct RowTable {
   int64_t query[kRowsOfTile], mask[kRowsOfTile];
   int visible[kRowsOfTile];
@@ -83,6 +83,30 @@ MLX_FN void add_weighted(FourFloats (&out)[kRowsOfThread][kFours], const float (
 #pragma unroll
           for (int c = 0; c < 4; ++c) out[i][n].v[c] = ::fmaf(w[i].v[key], y.v[c], out[i][n].v[c]);
         }
+      }
+    }
+  }
+}
+
+/// Stores the sums of weighted values, divided by those of the weights.
+template <int kFours>
+MLX_FN void store_averages(const AttentionArguments& p, const QueryRows& at,
+                           const FourFloats (&out)[kRowsOfThread][kFours],
+                           const float (&sums)[kRowsOfThread], int first, int lane,
+                           bool without_keys) {
+#pragma unroll
+  for (int i = 0; i < kRowsOfThread; ++i) {
+    const int64_t y = at.first + first + kRowStep * i;
+    if (y >= at.rows) continue;
+    const int64_t row = (at.batch * p.heads + at.head(y)) * p.queries + at.query(y);
+    float* to = reinterpret_cast<float*>(p.out) + row * p.width;
+#pragma unroll
+    for (int n = 0; n < kFours; ++n) {
+#pragma unroll
+      for (int c = 0; c < 4; ++c) {
+        const int column = (n * kLanesOfRow + lane) * 4 + c;
+        // Without keys the result is 0; without scores above -inf, NaN.
+        if (column < p.width) to[column] = without_keys ? 0.f : out[i][n].v[c] / sums[i];
       }
     }
   }
@@ -162,22 +186,7 @@ MLX_FN void attention_floats(const AttentionArguments& p) {
         add_weighted(out, v, weights, s, r, lane);
       }
     }
-#pragma unroll
-    for (int i = 0; i < kRowsOfThread; ++i) {
-      const int64_t y = at.first + r + kRowStep * i;
-      if (y >= at.rows) continue;
-      const int64_t row = (at.batch * p.heads + at.head(y)) * p.queries + at.query(y);
-      float* to = reinterpret_cast<float*>(p.out) + row * p.width;
-#pragma unroll
-      for (int n = 0; n < kFours; ++n) {
-#pragma unroll
-        for (int c = 0; c < 4; ++c) {
-          const int column = (n * kLanesOfRow + lane) * 4 + c;
-          // Without keys the result is 0; without scores above -inf, NaN.
-          if (column < p.width) to[column] = end == 0 ? 0.f : out[i][n].v[c] / sums[i];
-        }
-      }
-    }
+    store_averages(p, at, out, sums, r, lane, end == 0);
   }
 }
 

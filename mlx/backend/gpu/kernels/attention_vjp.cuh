@@ -27,6 +27,32 @@ MLX_FN RowFacts facts_of(const RunningRows& running, int half, float mean) {
   return {largest == -__builtin_inff() ? 0.f : largest, 1 / sum, over_lanes_of_row(mean) / sum, 0};
 }
 
+/// Adds the products of weights and their cotangents to the sums of the lane's two rows.
+template <int kFragments>
+MLX_FN void add_means(Sums& means, const Sums (&x)[kFragments], const Sums (&y)[kFragments]) {
+#pragma unroll
+  for (int j = 0; j < kFragments; ++j) {
+#pragma unroll
+    for (int c = 0; c < 4; ++c)
+      if (x[j][c] != 0) means[c / 2 * 2] = ::fmaf(x[j][c], y[j][c], means[c / 2 * 2]);
+  }
+}
+
+/// Replaces scores by their cotangents; y: the cotangents of weights.
+template <class M, int kFragments>
+MLX_FN void to_score_cotangents(Sums (&x)[kFragments], const Sums (&y)[kFragments],
+                                const RowFacts (&facts)[2]) {
+#pragma unroll
+  for (int j = 0; j < kFragments; ++j) {
+#pragma unroll
+    for (int c = 0; c < 4; ++c) {
+      const RowFacts& row = facts[c / 2];
+      const float weight = power_of_2(x[j][c] - row.base) * row.scale;
+      x[j][c] = weight == 0 || is_constant<M>(x[j][c]) ? 0.f : weight * (y[j][c] - row.mean);
+    }
+  }
+}
+
 /// The first kernel: facts of rows, and the cotangents of queries.
 template <class T, class M, int F, int W, int K, bool kVectors>
 MLX_FN void attention_vjp_queries(const AttentionVjpArguments& all_arguments) {
@@ -76,12 +102,7 @@ MLX_FN void attention_vjp_queries(const AttentionVjpArguments& all_arguments) {
       Sums x[K / 8] = {}, y[K / 8] = {};
       products(from, now, x, y);
       running.weigh(x, means);
-#pragma unroll
-      for (int j = 0; j < K / 8; ++j) {
-#pragma unroll
-        for (int c = 0; c < 4; ++c)
-          if (x[j][c] != 0) means[0][c / 2 * 2] = ::fmaf(x[j][c], y[j][c], means[0][c / 2 * 2]);
-      }
+      add_means(means[0], x, y);
     }
     RowFacts facts[2];
 #pragma unroll
@@ -97,15 +118,7 @@ MLX_FN void attention_vjp_queries(const AttentionVjpArguments& all_arguments) {
     for (int64_t from = 0; from < seen.by_any; from += K, now ^= 1) {
       Sums x[K / 8] = {}, y[K / 8] = {};
       products(from, now, x, y);
-#pragma unroll
-      for (int j = 0; j < K / 8; ++j) {
-#pragma unroll
-        for (int c = 0; c < 4; ++c) {
-          const RowFacts& row = facts[c / 2];
-          const float weight = power_of_2(x[j][c] - row.base) * row.scale;
-          x[j][c] = weight == 0 || is_constant<M>(x[j][c]) ? 0.f : weight * (y[j][c] - row.mean);
-        }
-      }
+      to_score_cotangents<M>(x, y, facts);
       multiply_columns<K, F>(out, x, k[now]);
     }
 #pragma unroll
@@ -114,6 +127,24 @@ MLX_FN void attention_vjp_queries(const AttentionVjpArguments& all_arguments) {
       if (row >= at.rows) continue;
       T* to = reinterpret_cast<T*>(p.out) + result_row(at, row) * p.features;
       store_fragments<kVectors>(to, out, half, 1 / static_cast<float>(p.scale), p.features);
+    }
+  }
+}
+
+/// Replaces products by weights, and cotangents of weights by those of scores; rows are keys.
+template <class M, int Q>
+MLX_FN void to_weights(const AttentionArguments& p, const LaneRow (&queries)[Q],
+                       const RowFacts (&facts)[Q], int64_t key, Sums (&x)[Q / 8],
+                       Sums (&y)[Q / 8]) {
+#pragma unroll
+  for (int j = 0; j < Q / 8; ++j) {
+#pragma unroll
+    for (int c = 0; c < 4; ++c) {
+      const int i = j * 8 + lane_column() + c % 2;
+      const float s = score_of<M>(p, queries[i], key + c / 2 * 8, x[j][c]);
+      const float weight = power_of_2(s - facts[i].base) * facts[i].scale;
+      x[j][c] = weight;
+      y[j][c] = weight == 0 || is_constant<M>(s) ? 0.f : weight * (y[j][c] - facts[i].mean);
     }
   }
 }
@@ -132,11 +163,11 @@ MLX_FN void attention_vjp_keys(const AttentionVjpArguments& all_arguments) {
     const QueryRows at(p, unit / blocks, 1, 0);
     const int64_t first_key = unit % blocks * kRows;
     const int64_t key = first_key + static_cast<int>(threadIdx.x) / 32 * 16 + lane_row();
-    const T* ks = reinterpret_cast<const T*>(p.k) + at4(p.k_stride, at.batch, at.key_head, 0, 0);
-    const T* vs = reinterpret_cast<const T*>(p.v) + at4(p.v_stride, at.batch, at.key_head, 0, 0);
     FactorA k[F / 16], v[W / 16];
+    const T* ks = reinterpret_cast<const T*>(p.k) + at4(p.k_stride, at.batch, at.key_head, 0, 0);
     load_rows<kVectors, F, T>(k, key, p.keys, p.k_stride[3], p.features,
                               [&](int64_t r) { return ks + r * p.k_stride[2]; });
+    const T* vs = reinterpret_cast<const T*>(p.v) + at4(p.v_stride, at.batch, at.key_head, 0, 0);
     load_rows<kVectors, W, T>(v, key, p.keys, p.v_stride[3], p.width,
                               [&](int64_t r) { return vs + r * p.v_stride[2]; });
     Sums of_keys[F / 8] = {}, of_values[W / 8] = {};
@@ -174,17 +205,7 @@ MLX_FN void attention_vjp_keys(const AttentionVjpArguments& all_arguments) {
         Sums x[Q / 8] = {}, y[Q / 8] = {};
         multiply_rows<Q, F>(x, k, q[now]);
         multiply_rows<Q, W>(y, v, g[now]);
-#pragma unroll
-        for (int j = 0; j < Q / 8; ++j) {
-#pragma unroll
-          for (int c = 0; c < 4; ++c) {
-            const int i = j * 8 + lane_column() + c % 2;
-            const float s = score_of<M>(p, queries[i], key + c / 2 * 8, x[j][c]);
-            const float weight = power_of_2(s - facts[i].base) * facts[i].scale;
-            x[j][c] = weight;
-            y[j][c] = weight == 0 || is_constant<M>(s) ? 0.f : weight * (y[j][c] - facts[i].mean);
-          }
-        }
+        to_weights<M>(p, queries, facts, key, x, y);
         multiply_columns<Q, W>(of_values, x, g[now]);
         multiply_columns<Q, F>(of_keys, y, q[now]);
       }

@@ -119,7 +119,7 @@ MLX_FN float element(uint32_t two, int k) {
   return widened(__builtin_bit_cast(T, static_cast<uint16_t>(two >> 16 * k)));
 }
 
-/// What a lane has of two factors.
+/// A lane's elements of two factors.
 struct HeldA {
   uint32_t v[4];
 };

@@ -327,7 +327,7 @@ MLX_FN void solve_systems(const SystemArguments& p) {
         if (e) x[r * k + c] = times_power(x[r * k + c], e);
       });
     }
-    __syncthreads();  // what the block shares is used again
+    __syncthreads();  // shared memory is used again
   }
 }
 
