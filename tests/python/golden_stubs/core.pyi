@@ -5233,8 +5233,9 @@ def set_matmul_precision(precision: str) -> None:
     """
     Set how far products of float32 and complex64 matrices may round their operands.
 
-    It applies to convolutions, to `matmul` and to functions that call it: the operator `@`, `addmm`,
-    `einsum`, `tensordot`, `inner`, linear layers. A product has the precision that was set as it was
+    It applies to convolutions, to attention (`fast.scaled_dot_product_attention`), to `matmul` and to
+    functions that call it: the operator `@`, `addmm`, `einsum`, `tensordot`, `inner`, linear layers. A
+    product has the precision that was set as it was
     called, and so have its derivatives. On NVIDIA GPUs, products with operands of fewer bits are
     several times faster; other devices compute in float32 whatever is set. Sums are float32.
 
