@@ -373,7 +373,9 @@ def test_an_archive_that_unpacks_to_much_more_than_its_array(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", [b'{"a":' * 600_000, b'{"a":{' + b'"b":{},' * 500_000, b"[" * 3_000_000]
+    "text",
+    [b'{"a":' * 600_000, b'{"a":{' + b'"b":{},' * 500_000, b"[" * 3_000_000],
+    ids=["deep objects", "many objects", "deep lists"],
 )
 def test_headers_that_would_be_large_trees(text, tmp_path):
     path = tmp_path / "a.safetensors"

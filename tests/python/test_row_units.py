@@ -36,6 +36,11 @@ def unfused(f, *args):
         mx._set_fusion(True)
 
 
+def divides_rows(rows, n):
+    """Whether a GPU gives each of these few long rows to several of its processors."""
+    return mx.default_device() == mx.Device(mx.gpu) and rows < 1024 and n > 2048
+
+
 def units(outputs):
     """Names of the plan's units of rows."""
     outputs = outputs if isinstance(outputs, (list, tuple)) else [outputs]
@@ -95,7 +100,7 @@ def test_formulas_are_one_unit_with_the_bits_of_their_steps(name, dtype):
     f = FORMULAS[name]
     for rows, n in ((311, 120), (64, 1025), (70, 5001)):
         x, w = values((rows, n), 1, dtype), values((n,), 2, dtype)
-        if HAS_UNITS:
+        if HAS_UNITS and not divides_rows(rows, n):
             assert len(units(f(x, w))) == 1, f(x, w)
         assert bits(f(x, w)) == unfused(f, x, w)
         assert bits(mx.compile(f)(x, w)) == unfused(f, x, w)
