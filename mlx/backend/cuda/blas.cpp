@@ -100,31 +100,16 @@ int compute_of(const gpu::Gemm& g) {
 bool Blas::has(Dtype type) { return blas_type(type) >= 0 && cublas().found; }
 
 Blas::Handle Blas::handle_of(StreamHandle stream) {
-  std::lock_guard lock(mutex_);
-  Handle& handle = handles_[stream];
-  if (!handle) {
-    gpu::on_own_stack([&] {
-      hardware_.enter();
-      check_blas(cublas().create(&handle), "cublasCreate");
-      check_blas(cublas().set_stream(handle, stream), "cublasSetStream");
-      check_blas(cublas().set_math_mode(handle, kNoReducedPrecision), "cublasSetMathMode");
-    });
-    gpu::drain_at_exit();
-  }
-  return handle;
+  return handles_.of(stream, [&](Handle& handle) {
+    hardware_.enter();
+    check_blas(cublas().create(&handle), "cublasCreate");
+    check_blas(cublas().set_stream(handle, stream), "cublasSetStream");
+    check_blas(cublas().set_math_mode(handle, kNoReducedPrecision), "cublasSetMathMode");
+  });
 }
 
 void Blas::forget(StreamHandle stream) noexcept {
-  Handle handle = nullptr;
-  {
-    std::lock_guard lock(mutex_);
-    auto it = handles_.find(stream);
-    if (it == handles_.end()) return;
-    handle = it->second;
-    handles_.erase(it);
-  }
-  if (!handle) return;
-  gpu::on_own_stack([&] {
+  handles_.forget(stream, [&](Handle handle) {
     hardware_.begin(stream);
     cublas().destroy(handle);
   });

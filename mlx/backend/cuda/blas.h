@@ -1,9 +1,7 @@
 // Products through cuBLAS, where that library is found.
 #pragma once
 
-#include <mutex>
-#include <unordered_map>
-
+#include "mlx/backend/cuda/stream_handles.h"
 #include "mlx/backend/gpu/libraries.h"
 
 namespace mlx::core::cuda {
@@ -24,8 +22,7 @@ class Blas final : public gpu::ProductLibrary {
   Handle handle_of(gpu::StreamHandle stream);
 
   CudaHardware& hardware_;
-  std::mutex mutex_;
-  std::unordered_map<gpu::StreamHandle, Handle> handles_;
+  StreamHandles<Handle> handles_;
 };
 
 }  // namespace mlx::core::cuda

@@ -299,30 +299,15 @@ void CudnnPlan::run(gpu::Queue& queue, uint64_t x, uint64_t w, uint64_t y, uint6
 }  // namespace
 
 CudaConvolutions::Handle CudaConvolutions::handle_of(StreamHandle stream) {
-  std::lock_guard lock(mutex_);
-  Handle& handle = handles_[stream];
-  if (!handle) {
-    gpu::on_own_stack([&] {
-      hardware_.enter();
-      check_cudnn(cudnn().create(&handle), "cudnnCreate");
-      check_cudnn(cudnn().set_stream(handle, stream), "cudnnSetStream");
-    });
-    gpu::drain_at_exit();
-  }
-  return handle;
+  return handles_.of(stream, [&](Handle& handle) {
+    hardware_.enter();
+    check_cudnn(cudnn().create(&handle), "cudnnCreate");
+    check_cudnn(cudnn().set_stream(handle, stream), "cudnnSetStream");
+  });
 }
 
 void CudaConvolutions::forget(StreamHandle stream) noexcept {
-  Handle handle = nullptr;
-  {
-    std::lock_guard lock(mutex_);
-    auto it = handles_.find(stream);
-    if (it == handles_.end()) return;
-    handle = it->second;
-    handles_.erase(it);
-  }
-  if (!handle) return;
-  gpu::on_own_stack([&] {
+  handles_.forget(stream, [&](Handle handle) {
     hardware_.begin(stream);
     cudnn().destroy(handle);
   });

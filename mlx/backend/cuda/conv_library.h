@@ -4,9 +4,9 @@
 #include <list>
 #include <mutex>
 #include <set>
-#include <unordered_map>
 #include <utility>
 
+#include "mlx/backend/cuda/stream_handles.h"
 #include "mlx/backend/gpu/libraries.h"
 
 namespace mlx::core::cuda {
@@ -31,8 +31,7 @@ class CudaConvolutions final : public gpu::ConvolutionLibrary {
   bool serves();
 
   CudaHardware& hardware_;
-  std::mutex mutex_;  // of handles
-  std::unordered_map<gpu::StreamHandle, Handle> handles_;
+  StreamHandles<Handle> handles_;
   std::mutex planning_;  // of what follows
   enum class State { unknown, serves, refuses } state_ = State::unknown;
   Handle asked_ = nullptr;

@@ -101,30 +101,15 @@ void opened(int bit) {
 bool Solver::has(Dtype type) { return solver_type(type) >= 0 && cusolver().found; }
 
 Solver::Handle Solver::handle_of(StreamHandle stream) {
-  std::lock_guard lock(mutex_);
-  Handle& handle = handles_[stream];
-  if (!handle) {
-    gpu::on_own_stack([&] {
-      hardware_.enter();
-      check_solver(cusolver().create(&handle), "cusolverDnCreate");
-      check_solver(cusolver().set_stream(handle, stream), "cusolverDnSetStream");
-    });
-    gpu::drain_at_exit();
-  }
-  return handle;
+  return handles_.of(stream, [&](Handle& handle) {
+    hardware_.enter();
+    check_solver(cusolver().create(&handle), "cusolverDnCreate");
+    check_solver(cusolver().set_stream(handle, stream), "cusolverDnSetStream");
+  });
 }
 
 void Solver::forget(StreamHandle stream) noexcept {
-  Handle handle = nullptr;
-  {
-    std::lock_guard lock(mutex_);
-    auto it = handles_.find(stream);
-    if (it == handles_.end()) return;
-    handle = it->second;
-    handles_.erase(it);
-  }
-  if (!handle) return;
-  gpu::on_own_stack([&] {
+  handles_.forget(stream, [&](Handle handle) {
     hardware_.begin(stream);
     cusolver().destroy(handle);
   });

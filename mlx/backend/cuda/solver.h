@@ -4,8 +4,8 @@
 #include <map>
 #include <mutex>
 #include <tuple>
-#include <unordered_map>
 
+#include "mlx/backend/cuda/stream_handles.h"
 #include "mlx/backend/gpu/libraries.h"
 
 namespace mlx::core::cuda {
@@ -30,8 +30,8 @@ class Solver final : public gpu::FactorLibrary {
   Handle handle_of(gpu::StreamHandle stream);
 
   CudaHardware& hardware_;
-  std::mutex mutex_;
-  std::unordered_map<gpu::StreamHandle, Handle> handles_;
+  StreamHandles<Handle> handles_;
+  std::mutex mutex_;  // of what follows
   std::map<std::tuple<Form, Dtype::Val, int64_t>, Work> works_;
 };
 
