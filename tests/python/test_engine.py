@@ -336,6 +336,7 @@ def test_limits_are_returned_and_restored():
     assert mx.get_memory_limit() > 0
 
 
+@pytest.mark.cpu_only("the memory of the CPU")
 def test_new_arrays_take_the_memory_that_was_used_last():
     def address(x):
         return np.asarray(x).__array_interface__["data"][0]
