@@ -50,6 +50,7 @@ class Row:
     ref: str = ""
     dtypes: tuple = FLOATS
     ulps: float = 4.0  # bound of the error; 0.5 means correctly rounded
+    double_ulps: float | None = None  # the bound in float64, where it is another one
     norm: bool = True  # the bound is relative to the largest output, not to each
     kind: str = "smooth"  # smooth: twice differentiable; kinked: once; flat: not at all
     grad_dtype: str = "float64"
@@ -214,6 +215,8 @@ def error_of(row, got, want, dtype):
     else:
         scale = np.max(np.abs(want)) if row.norm else np.abs(want)
         ulps = row.ulps if dtype not in ("float16", "bfloat16") else max(1.0, row.ulps / 4)
+        if dtype == "float64" and row.double_ulps is not None:
+            ulps = row.double_ulps
         bound = ulps * eps * scale + smallest(dtype)
         distance = np.abs(got - want)
     worst = np.argmax(distance - bound)
