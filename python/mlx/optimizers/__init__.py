@@ -9,6 +9,7 @@ from mlx.optimizers.adam_variants import (
     NAdam as NAdam,
     RAdam as RAdam,
 )
+from mlx.optimizers.groups import ParameterGroups as ParameterGroups
 from mlx.optimizers.lbfgs import LBFGS as LBFGS
 from mlx.optimizers.optimizers import (
     SGD as SGD,

@@ -275,6 +275,11 @@ class MultiOptimizer(Optimizer):
             optimizer.state = one
 
     @property
+    def step(self) -> mx.array:
+        """Return the number of updates of the first optimizer."""
+        return self.optimizers[0].step
+
+    @property
     def learning_rate(self) -> mx.array:
         """Return the learning rate of the first optimizer; setting it sets those of all."""
         return self.optimizers[0].learning_rate
