@@ -4,7 +4,8 @@
 
 set(cuda_folder ${PROJECT_SOURCE_DIR}/mlx/backend/cuda)
 set(gpu_folder ${PROJECT_SOURCE_DIR}/mlx/backend/gpu)
-file(GLOB cuda_sources CONFIGURE_DEPENDS ${cuda_folder}/*.cpp)
+file(GLOB cuda_sources CONFIGURE_DEPENDS ${cuda_folder}/*.cpp
+  ${PROJECT_SOURCE_DIR}/mlx/backend/nccl/*.cpp)
 # The room of GPUs: what a device with queues needs, compiled into each plugin, and what devices that
 # compile at run time need beside it.
 file(GLOB gpu_sources CONFIGURE_DEPENDS ${gpu_folder}/*.cpp)
@@ -26,21 +27,27 @@ set(compiler_sources ${cuda_folder}/compiler.cpp ${cuda_folder}/libraries.cpp
 list(REMOVE_ITEM cuda_sources ${compiler_sources})
 set(printing_sources ${gpu_folder}/families/print_program.cpp
   ${gpu_folder}/families/kernel_table.cpp)
-list(APPEND compiler_sources ${printing_sources})
 list(REMOVE_ITEM family_sources ${printing_sources})
+add_library(mlx_gpu_printing OBJECT ${printing_sources})
+target_link_libraries(mlx_gpu_printing PUBLIC mlx)
 add_library(mlx_cuda_compiler OBJECT ${compiler_sources} ${cuda_text})
 target_link_libraries(mlx_cuda_compiler PUBLIC mlx ${CMAKE_DL_LIBS})
 
-list(APPEND cuda_sources ${family_sources})
+add_library(mlx_gpu_families OBJECT ${family_sources})
+target_link_libraries(mlx_gpu_families PUBLIC mlx)
+target_precompile_headers(mlx_gpu_families PRIVATE <algorithm>
+  <mlx/backend/gpu/families/family.h> <mlx/backend/gpu/families/fused.h>)
 add_library(mlx_gpu OBJECT ${gpu_sources})
 target_link_libraries(mlx_gpu PUBLIC mlx)
 target_precompile_headers(mlx_gpu PRIVATE <algorithm> <mlx/backend/gpu/devices.h>)
 if(MLX_SANITIZE MATCHES undefined)
   # That check needs the type information of classes that the engine's library hides.
   target_compile_options(mlx_gpu PRIVATE -fno-sanitize=vptr)
+  target_compile_options(mlx_gpu_families PRIVATE -fno-sanitize=vptr)
 endif()
 add_library(mlx_cuda SHARED ${cuda_sources})
-target_link_libraries(mlx_cuda PRIVATE mlx_cuda_compiler mlx_gpu mlx Threads::Threads)
+target_link_libraries(mlx_cuda PRIVATE mlx_cuda_compiler mlx_gpu_printing mlx_gpu_families mlx_gpu
+  mlx Threads::Threads)
 target_precompile_headers(mlx_cuda PRIVATE <algorithm> <mlx/backend/gpu/families/family.h>
   <mlx/backend/gpu/families/fused.h>)
 if(NOT MLX_SANITIZE)
@@ -69,7 +76,7 @@ if(MLX_BUILD_TESTS AND NOT MLX_SANITIZE)
     $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(mlx_sanitized INTERFACE -fsanitize=address,undefined)
   add_library(mlx_cuda_sanitized SHARED EXCLUDE_FROM_ALL ${cuda_sources} ${gpu_sources}
-    ${compiler_sources} ${cuda_text})
+    ${family_sources} ${printing_sources} ${compiler_sources} ${cuda_text})
   target_link_libraries(mlx_cuda_sanitized PRIVATE mlx mlx_sanitized Threads::Threads
     ${CMAKE_DL_LIBS})
   add_dependencies(mlx_cuda_sanitized mlx_cuda_compiler)  # which writes the text

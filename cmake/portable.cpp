@@ -29,6 +29,7 @@ MLX_OLD(double, log, "2.2.5", (double x), (x))
 MLX_OLD(double, log2, "2.2.5", (double x), (x))
 MLX_OLD(double, pow, "2.2.5", (double x, double y), (x, y))
 MLX_OLD(double, hypot, "2.2.5", (double x, double y), (x, y))
+MLX_OLD(float, hypotf, "2.2.5", (float x, float y), (x, y))
 
 // Functions that moved from libpthread and libdl into libc.
 MLX_OLD(int, pthread_once, "2.2.5", (pthread_once_t * once, void (*f)()), (once, f))

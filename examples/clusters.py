@@ -91,7 +91,7 @@ def main(given: list[str] | None = None) -> dict[str, float]:
             panel.set(xticks=[], yticks=[])
         row[0].set_ylabel(title, fontsize=8)
     show.save(figure, options.output / "clusters.png")
-    print(f"{CLUSTERS} clusters: {purity:.1%} of the digits are the most frequent of their cluster")
+    print(f"{CLUSTERS} clusters: {purity:.1%} of the digits are the commonest of their cluster")
     print(f"error of hidden pixels: {error:.3f}, of the mean image {plain:.3f}")
     return {"first": distances[0], "last": distances[-1], "purity": purity,
             "error": error, "plain": plain}  # fmt: skip

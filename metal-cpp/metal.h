@@ -61,6 +61,14 @@ class Buffer : public Object {
   void* contents() const { return objc::send<void*, "contents">(id()); }
   /// Size in bytes.
   unsigned long length() const { return objc::send<unsigned long, "length">(id()); }
+  /// The address for kernels, which may get it among other data (macOS 13).
+  unsigned long gpu_address() const { return objc::send<unsigned long, "gpuAddress">(id()); }
+};
+
+/// Orders command buffers of several queues: a number that only grows.
+class Event : public Object {
+ public:
+  using Object::Object;
 };
 
 /// A kernel that is ready to run.
@@ -105,6 +113,11 @@ class Encoder : public Object {
   void bytes(unsigned long index, const void* data, unsigned long size) {
     objc::send<void, "setBytes:length:atIndex:">(id(), data, size, index);
   }
+  /// Lets the dispatches that follow read and write `count` buffers by their addresses.
+  void use(const Id* buffers, unsigned long count) {
+    constexpr unsigned long kReadAndWrite = 3;  // MTLResourceUsageRead | MTLResourceUsageWrite
+    objc::send<void, "useResources:count:usage:">(id(), buffers, count, kReadAndWrite);
+  }
   /// The argument [[threadgroup(index)]]: memory of a threadgroup, in bytes, a multiple of 16.
   void threadgroup_memory(unsigned long index, unsigned long size) {
     objc::send<void, "setThreadgroupMemoryLength:atIndex:">(id(), size, index);
@@ -128,12 +141,33 @@ class CommandBuffer : public Object {
   Encoder encoder() {
     return objc::retained<Encoder>(objc::send<Id, "computeCommandEncoder">(id()));
   }
+  /// Sets an event to a number once the work before is done; between encoders.
+  void signal(const Event& event, unsigned long number) {
+    objc::send<void, "encodeSignalEvent:value:">(id(), event.id(), number);
+  }
+  /// Lets the work that follows wait until an event has a number; between encoders.
+  void wait_for(const Event& event, unsigned long number) {
+    objc::send<void, "encodeWaitForEvent:value:">(id(), event.id(), number);
+  }
   /// Gives the work to the queue.
   void commit() { objc::send<void, "commit">(id()); }
   /// Waits until the work has ended; throws Error with Metal's text if it failed.
   void wait() {
-    objc::send<void, "waitUntilCompleted">(id());
+    wait_for_end();
     if (Id const error = objc::send<Id, "error">(id())) throw Error(text_of_error(error));
+  }
+  /// Waits until the work has ended, well or not.
+  void wait_for_end() const { objc::send<void, "waitUntilCompleted">(id()); }
+  /// Whether the work has ended.
+  bool has_ended() const {
+    constexpr unsigned long kCompleted =
+        4;  // MTLCommandBufferStatusCompleted; the next is an error
+    return objc::send<unsigned long, "status">(id()) >= kCompleted;
+  }
+  /// Metal's text where the work has failed, else empty.
+  std::string failure() const {
+    Id const error = objc::send<Id, "error">(id());
+    return error ? text_of_error(error) : "";
   }
 };
 
@@ -165,6 +199,13 @@ class Device : public Object {
   unsigned long max_threadgroup_memory() const {
     return objc::send<unsigned long, "maxThreadgroupMemoryLength">(id());
   }
+  /// Bytes of memory that the device works well with.
+  unsigned long working_set() const {
+    return objc::send<unsigned long, "recommendedMaxWorkingSetSize">(id());
+  }
+  /// Most bytes of a buffer.
+  unsigned long max_buffer() const { return objc::send<unsigned long, "maxBufferLength">(id()); }
+  Event event() const { return Event(objc::send<Id, "newEvent">(id())); }
   Queue queue() const { return Queue(objc::send<Id, "newCommandQueue">(id())); }
 
   /// New memory of `size` bytes, at least 1; throws Error where there is none left.

@@ -125,6 +125,8 @@ class Stubs(stubgen.StubGen):
         # The slots of the array class have no signatures of their own.
         if name == "bool":  # the name would hide the class that annotations mean
             return
+        if name in ("__buffer__", "__release_buffer__"):  # methods since Python 3.12
+            return
         # Definitions that only say that a name is another one; a checker would accept all names.
         hint = "mlx._names" in (type(value).__module__, getattr(value, "__module__", None))
         if name == "__getattr__" or hint:

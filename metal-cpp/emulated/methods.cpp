@@ -1,6 +1,9 @@
 // Selectors of Metal's objects, and what each does.
+#include <unistd.h>
+
 #include <cstring>
 #include <memory>
+#include <new>
 #include <string>
 
 #include "objects.h"
@@ -58,7 +61,7 @@ void set_buffer(Encoder* e, Selector, Buffer* b, unsigned long offset, unsigned 
                      std::to_string(b->length) + " bytes");
   e->next.buffers[index] = Owner<Buffer>(b);
   e->next.constants[index] = nullptr;
-  e->next.dispatch.buffers[index] = b ? b->contents + offset : nullptr;
+  e->next.dispatch.buffers[index] = b ? b->on_device + offset : nullptr;
   e->bound[index] = b != nullptr;
 }
 
@@ -73,6 +76,22 @@ void set_bytes(Encoder* e, Selector, const char* data, unsigned long n, unsigned
   e->next.constants[index] = std::make_shared<std::vector<char>>(data, data + n);
   e->next.dispatch.buffers[index] = e->next.constants[index]->data();
   e->bound[index] = true;
+}
+
+void use_buffers(Encoder* e, Selector, Buffer* const* buffers, unsigned long n, unsigned long) {
+  for (unsigned long k = 0; k < n; ++k) e->commands->used.emplace_back(buffers[k]);
+}
+
+/// A step of an event, which stands between encoders.
+template <bool kSignals>
+void encode_event(CommandBuffer* c, Selector, Event* event, unsigned long number) {
+  if (c->encoding && c->problem.empty())
+    c->problem = "[metal] an event was encoded before an encoder ended";
+  Recorded step;
+  step.event = Owner<Event>(event);
+  step.number = number;
+  step.signals = kSignals;
+  c->recorded.push_back(step);
 }
 
 void set_shared(Encoder* e, Selector, unsigned long size, unsigned long index) {
@@ -100,13 +119,20 @@ void commit(CommandBuffer* c, Selector) {
   if (c->encoding && c->problem.empty())
     c->problem = "[metal] a command buffer was committed before its encoder ended";
   c->committed = true;
-  c->queue->worker.add([keep = Owner<CommandBuffer>(c)] { keep->run(); });
+  // The worker's reference ends before the wait for it does.
+  c->queue->worker.add([keep = Owner<CommandBuffer>(c)]() mutable {
+    std::promise<void> ended = std::move(keep->ended);
+    keep->run();
+    keep = {};
+    ended.set_value();
+  });
 }
 
 Class buffers() {
   Class c = object_class("MTLBuffer");
   c.add("contents", +[](Buffer* b, Selector) -> void* { return b->contents; });
   c.add("length", +[](Buffer* b, Selector) -> unsigned long { return b->length; });
+  c.add("gpuAddress", +[](Buffer* b, Selector) -> void* { return b->on_device; });
   return c;
 }
 Class libraries() {
@@ -130,6 +156,7 @@ Class encoders() {
   c.add("setBuffer:offset:atIndex:", set_buffer);
   c.add("setBytes:length:atIndex:", set_bytes);
   c.add("setThreadgroupMemoryLength:atIndex:", set_shared);
+  c.add("useResources:count:usage:", use_buffers);
   c.add("dispatchThreadgroups:threadsPerThreadgroup:", dispatch_groups);
   c.add(
       "dispatchThreads:threadsPerThreadgroup:", +[](Encoder* e, Selector, Size grid, Size threads) {
@@ -142,6 +169,12 @@ Class command_buffers() {
   Class c = object_class("MTLCommandBuffer");
   c.add("computeCommandEncoder", new_encoder);
   c.add("commit", commit);
+  c.add("encodeSignalEvent:value:", encode_event<true>);
+  c.add("encodeWaitForEvent:value:", encode_event<false>);
+  c.add(
+      "status", +[](CommandBuffer* b, Selector) -> unsigned long {
+        return !b->committed ? 0 : !b->over ? 2 : b->error ? 5 : 4;
+      });
   c.add("waitUntilCompleted", +[](CommandBuffer* b, Selector) { b->end.wait(); });
   c.add("error", +[](CommandBuffer* b, Selector) -> Id { return b->error.get(); });
   return c;
@@ -152,15 +185,26 @@ Class queues() {
       "commandBuffer", +[](Queue* q, Selector) -> Id { return autorelease(new CommandBuffer(q)); });
   return c;
 }
+unsigned long physical_bytes(Object*, Selector) {
+  return static_cast<unsigned long>(sysconf(_SC_PHYS_PAGES)) *
+         static_cast<unsigned long>(sysconf(_SC_PAGESIZE));
+}
 Class devices() {
   Class c = object_class("MTLDevice");
   c.add("name", +[](Object*, Selector) -> Id { return autorelease(new String("emulated")); });
   c.add(
       "maxThreadgroupMemoryLength", +[](Object*, Selector) -> unsigned long { return kMaxShared; });
+  c.add("recommendedMaxWorkingSetSize", physical_bytes);
+  c.add("maxBufferLength", physical_bytes);
+  c.add("newEvent", +[](Object*, Selector) -> Id { return new Event; });
   c.add("newCommandQueue", +[](Object*, Selector) -> Id { return new Queue; });
   c.add(
       "newBufferWithLength:options:", +[](Object*, Selector, unsigned long n, unsigned long) -> Id {
-        return n == 0 ? nullptr : new Buffer(n);
+        try {
+          return n == 0 ? nullptr : new Buffer(n);
+        } catch (const std::bad_alloc&) {
+          return nullptr;
+        }
       });
   c.add("newLibraryWithSource:options:error:", new_library);
   c.add("newComputePipelineStateWithFunction:error:", new_pipeline);
@@ -187,6 +231,7 @@ EMULATED_CLASS(pipeline_class, pipelines())
 EMULATED_CLASS(encoder_class, encoders())
 EMULATED_CLASS(command_buffer_class, command_buffers())
 EMULATED_CLASS(queue_class, queues())
+EMULATED_CLASS(event_class, object_class("MTLEvent"))
 EMULATED_CLASS(device_class, devices())
 EMULATED_CLASS(options_class, compile_options())
 #undef EMULATED_CLASS

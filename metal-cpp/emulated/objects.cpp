@@ -1,6 +1,9 @@
 // Buffers, recorded dispatches, and their errors.
 #include "objects.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -10,18 +13,15 @@ namespace emulated {
 
 namespace {
 
-constexpr size_t kZone = 256;
+constexpr size_t kPage = 4096, kZone = 256;
 constexpr unsigned char kZoneByte = 0xff;  // NaN as any float, so that reads show as well
 
-char* allocate(size_t length) {
-  auto* base = static_cast<char*>(::operator new(length + 2 * kZone, std::align_val_t{kZone}));
-  std::memset(base, kZoneByte, length + 2 * kZone);
-  return base + kZone;
-}
+/// Bytes of a buffer with a page before it and at least a zone behind it.
+size_t mapped(size_t length) { return (length + kZone + 2 * kPage - 1) / kPage * kPage; }
 
 bool untouched(const char* zone) {
-  return std::all_of(zone, zone + kZone,
-                     [](char c) { return static_cast<unsigned char>(c) == kZoneByte; });
+  static const std::vector<char> bytes(kZone, static_cast<char>(kZoneByte));
+  return std::memcmp(zone, bytes.data(), kZone) == 0;
 }
 
 std::string text(const Triple& t) {
@@ -30,9 +30,41 @@ std::string text(const Triple& t) {
 
 }  // namespace
 
-Buffer::Buffer(size_t n) : Object(buffer_class()), length(n), contents(allocate(n)) {}
-Buffer::~Buffer() { ::operator delete(contents - kZone, std::align_val_t{kZone}); }
+Buffer::Memory Buffer::map(size_t length) {
+  const size_t size = mapped(length);
+  const int file = memfd_create("buffer", 0);
+  void* places[2] = {MAP_FAILED, MAP_FAILED};
+  if (file >= 0 && ftruncate(file, static_cast<off_t>(size)) == 0)
+    for (void*& place : places)
+      place = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (file >= 0) close(file);
+  if (places[0] == MAP_FAILED || places[1] == MAP_FAILED) {
+    if (places[0] != MAP_FAILED) munmap(places[0], size);
+    throw std::bad_alloc();
+  }
+  std::memset(places[0], kZoneByte, size);
+  return {static_cast<char*>(places[0]) + kPage, static_cast<char*>(places[1]) + kPage};
+}
+
+Buffer::Buffer(size_t n) : Buffer(n, map(n)) {}
+Buffer::Buffer(size_t n, Memory memory)
+    : Object(buffer_class()), length(n), contents(memory.host), on_device(memory.device) {}
+Buffer::~Buffer() {
+  munmap(contents - kPage, mapped(length));
+  munmap(on_device - kPage, mapped(length));
+}
 bool Buffer::intact() const { return untouched(contents - kZone) && untouched(contents + length); }
+
+Event::Event() : Object(event_class()) {}
+void Event::set(unsigned long number) {
+  std::lock_guard lock(mutex);
+  value = std::max(value, number);
+  changed.notify_all();
+}
+void Event::wait_for(unsigned long number) {
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [&] { return value >= number; });
+}
 
 Library::Library(std::shared_ptr<Compiled> c) : Object(library_class()), compiled(std::move(c)) {}
 
@@ -95,16 +127,26 @@ std::string run_recorded(const Recorded& r) {
 void CommandBuffer::run() {
   std::string failed = problem;
   for (const Recorded& r : recorded) {
-    if (!failed.empty()) break;
-    failed = run_recorded(r);
+    // Other queues wait for what a command buffer that fails would have signalled.
+    if (r.event) {
+      if (r.signals) r.event->set(r.number);
+      if (!r.signals && failed.empty()) r.event->wait_for(r.number);
+    } else if (failed.empty()) {
+      failed = run_recorded(r);
+    }
   }
+  for (const Owner<Buffer>& b : used)
+    if (failed.empty() && !b->intact())
+      failed = "[metal] a kernel wrote outside of a buffer of " + std::to_string(b->length) +
+               " bytes that it had by its address";
   recorded.clear();
+  used.clear();
   if (!failed.empty()) {
     auto* e = new Error(failed);
     error = Owner<Error>(e);
     release(e);
   }
-  ended.set_value();
+  over = true;
 }
 
 Encoder::Encoder(CommandBuffer* to) : Object(encoder_class()), commands(to) {

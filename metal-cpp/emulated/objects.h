@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -25,9 +26,10 @@ Class& pipeline_class();
 Class& encoder_class();
 Class& command_buffer_class();
 Class& queue_class();
+Class& event_class();
 
 /// MTLBuffer. Memory of the device's own has zones of fixed bytes on both sides, where a write is
-/// an error; new memory holds NaN bytes.
+/// an error; new memory holds NaN bytes. The device has it at another address than the host.
 struct Buffer : Object {
   explicit Buffer(size_t length);
   ~Buffer() override;
@@ -36,6 +38,25 @@ struct Buffer : Object {
 
   const size_t length;
   char* const contents;
+  char* const on_device;
+
+ private:
+  struct Memory {
+    char *host, *device;
+  };
+  Buffer(size_t length, Memory memory);
+  static Memory map(size_t length);
+};
+
+/// MTLEvent.
+struct Event : Object {
+  Event();
+  void set(unsigned long number);
+  void wait_for(unsigned long number);
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  unsigned long value = 0;
 };
 
 /// MTLLibrary.
@@ -52,13 +73,16 @@ struct Function : Object {
   const Owner<Library> library;
 };
 
-/// One recorded dispatch, with what it keeps alive.
+/// One recorded dispatch, with what it keeps alive; or a step of an event.
 struct Recorded {
   Dispatch dispatch;
   std::vector<Owner<Buffer>> buffers;  // by index
   std::vector<std::shared_ptr<std::vector<char>>> constants;
   Owner<Function> pipeline;
   std::string error;  // found while recording
+  Owner<Event> event = {};
+  unsigned long number = 0;
+  bool signals = false;
 };
 
 /// A thread that runs command buffers one after another.
@@ -94,8 +118,10 @@ struct CommandBuffer : Object {
 
   const Owner<Queue> queue;
   std::vector<Recorded> recorded;
-  std::string problem;  // a misuse while recording
+  std::vector<Owner<Buffer>> used;  // by their addresses
+  std::string problem;              // a misuse while recording
   bool encoding = false, committed = false;
+  std::atomic<bool> over = false;
   std::promise<void> ended;
   std::shared_future<void> end;
   Owner<Error> error;

@@ -80,7 +80,9 @@ Class object_class(const char* name) {
 
 namespace {
 
-thread_local std::vector<std::vector<Object*>> pools;
+/// The pools that this thread is in. There while it is in one: also at the thread's end, when
+/// objects with destructors are gone.
+thread_local std::vector<std::vector<Object*>>* pools = nullptr;
 
 Class& string_class() {
   static Class& c = *new Class([] {
@@ -121,12 +123,12 @@ std::unordered_map<std::string_view, ClassObject*>& classes() {
 }  // namespace
 
 Id autorelease(Object* o) {
-  if (pools.empty()) {
+  if (!pools) {
     std::fprintf(stderr, "[metal] an object of %s without a pool on this thread leaks\n",
                  o->isa->name);
     return o;
   }
-  pools.back().push_back(o);
+  pools->back().push_back(o);
   return o;
 }
 
@@ -186,16 +188,20 @@ __attribute__((visibility("default"))) objc::Id objc_getClass(const char* name) 
 }
 
 __attribute__((visibility("default"))) void* objc_autoreleasePoolPush() {
-  emulated::pools.emplace_back();
-  return reinterpret_cast<void*>(emulated::pools.size());
+  auto*& pools = emulated::pools;
+  if (!pools) pools = new std::vector<std::vector<Object*>>;
+  pools->emplace_back();
+  return reinterpret_cast<void*>(pools->size());
 }
 
 /// Ends a pool and those that were begun after it.
 __attribute__((visibility("default"))) void objc_autoreleasePoolPop(void* pool) {
   const auto depth = reinterpret_cast<size_t>(pool);
-  while (emulated::pools.size() >= depth && depth > 0) {
-    const auto objects = std::move(emulated::pools.back());
-    emulated::pools.pop_back();
+  auto*& pools = emulated::pools;
+  while (pools && pools->size() >= depth && depth > 0) {
+    const auto objects = std::move(pools->back());
+    pools->pop_back();
+    if (pools->empty()) delete std::exchange(pools, nullptr);
     for (Object* o : objects) emulated::release(o);
   }
 }

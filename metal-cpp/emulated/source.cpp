@@ -216,8 +216,11 @@ std::string body_of(std::string_view body, unsigned& id) {
     const size_t type = reader.position();
     bool memory = true;
     std::string_view last;
-    while (!reader.at_end() && (last = reader.next()) != ";")
-      if (last == "*" || last == "&" || last == "=") memory = false;
+    int brackets = 0;
+    while (!reader.at_end() && (last = reader.next()) != ";") {
+      brackets += last == "[" ? 1 : last == "]" ? -1 : 0;
+      if (brackets == 0 && (last == "*" || last == "&" || last == "=")) memory = false;
+    }
     before = ";";
     if (!memory) continue;
     const auto declared = reader.between(type, reader.position() - 1);

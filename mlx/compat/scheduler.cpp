@@ -6,9 +6,9 @@
 #include "mlx/compat/encoder.h"
 #include "mlx/core/blocking.h"
 #include "mlx/core/error.h"
+#include "mlx/core/submitted.h"
 #include "mlx/ops/custom.h"
 #include "mlx/runtime/evaluate.h"
-#include "mlx/runtime/unseen_errors.h"
 
 namespace mlx::core {
 
@@ -68,7 +68,7 @@ void wait_for_one() {
   ended.wait(before);
 }
 
-void check_error(Stream s) { throw_unseen_error(s); }
+void check_error(Stream s) { Submitted::of(s).settle(); }
 
 }  // namespace scheduler
 

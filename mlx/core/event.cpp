@@ -6,6 +6,7 @@
 
 #include "mlx/core/blocking.h"
 #include "mlx/core/error.h"
+#include "mlx/core/submitted.h"
 
 namespace mlx::core {
 
@@ -38,16 +39,25 @@ bool can_resume(const std::exception_ptr& error) {
 
 // A chain of suspended work is freed from a list: it may be longer than the stack.
 Event::~Event() {
+  if (list_) list_->leave(*this);
   if (!work_) return;
-  std::vector<Ref<Event>> list = std::move(work_->after());
+  std::vector<Ref<Event>> list;
+  release_work(list);
   while (!list.empty()) {
     const Ref<Event> next = std::move(list.back());
     list.pop_back();
     if (next->refs.load(std::memory_order_acquire) != 1 || !next->work_) continue;
-    auto& before = next->work_->after();
-    std::ranges::move(before, std::back_inserter(list));
-    before.clear();
+    if (next->list_ && !next->list_->leave_unless_held(*next)) continue;
+    next->release_work(list);
   }
+}
+
+/// Moves what the suspended work keeps of other work to a list.
+void Event::release_work(std::vector<Ref<Event>>& list) {
+  auto& before = work_->after();
+  std::ranges::move(before, std::back_inserter(list));
+  before.clear();
+  if (first_) list.push_back(std::move(first_));
 }
 
 std::unique_ptr<SuspendedWork> Completion::rest() { return nullptr; }
@@ -122,34 +132,53 @@ void Event::fail(std::exception_ptr error, std::vector<const Buffer*> unwritten)
   finish(State::failed);
 }
 
-void Event::suspend(std::exception_ptr error, std::unique_ptr<SuspendedWork> work) {
+void Event::suspend(Stop why, std::unique_ptr<SuspendedWork> work) {
   std::lock_guard lock(mutex_);
-  error_ = std::move(error);
+  error_ = std::move(why.error);
+  first_ = std::move(why.first);
   work_ = std::move(work);
   finish(State::suspended);
 }
 
-std::exception_ptr Event::stopped() const {
-  if (state() != State::suspended) return nullptr;
+Stop Event::stopped() const {
+  if (state() != State::suspended) return {};
   std::lock_guard lock(mutex_);
-  return state() == State::suspended ? error_ : nullptr;
+  if (state() != State::suspended) return {};
+  return {error_, first_ ? first_ : Ref<Event>(const_cast<Event*>(this))};
 }
 
-/// The suspended work that this event's suspended work comes after.
+/// The work that stopped, behind which this event's is suspended; null where it goes on.
+Ref<Event> Event::first_stopped() const {
+  std::lock_guard lock(mutex_);
+  return state() == State::suspended && first_ && first_->suspended() ? first_ : Ref<Event>();
+}
+
+/// The suspended work that this event's suspended work comes after, the first one last.
 std::vector<Ref<Event>> Event::suspended_before() {
   std::lock_guard lock(mutex_);
   std::vector<Ref<Event>> found;
   if (state() != State::suspended) return found;
   std::ranges::copy_if(work_->after(), std::back_inserter(found),
                        [](const Ref<Event>& e) { return e->suspended(); });
+  std::ranges::reverse(found);
   return found;
 }
 
-/// Resumes suspended work, first the work that it comes after: a list, since a chain may be longer
-/// than the stack. Throws the error of the first work that stops again; the work behind it stays as
-/// it is.
+/// Resumes suspended work, after the work that it comes after. The first that stopped is tried
+/// alone: as long as it stops again, an attempt takes no longer for a long chain behind it.
 void Event::go_on() {
-  std::vector<Ref<Event>> list = suspended_before();
+  Ref<Event> first = first_stopped();
+  while (Ref<Event> earlier = first ? first->first_stopped() : Ref<Event>())
+    first = std::move(earlier);
+  if (first) go_on({std::move(first)});
+  go_on(suspended_before());
+  resume();
+}
+
+/// Resumes what this event's work comes after, the last of the list first, each behind what itself
+/// comes after: a list, since a chain may be longer than the stack. Throws the error of the first
+/// work that stops again; the work behind it stays as it is.
+void Event::go_on(std::vector<Ref<Event>> list) {
   while (!list.empty()) {
     const Ref<Event> next = list.back();
     const auto before = next->suspended_before();
@@ -163,10 +192,12 @@ void Event::go_on() {
       next->wait_first();
     } catch (...) {
       // An error that is final is that of the work behind it, too.
-      if (can_resume(std::current_exception())) throw;
+      if (!can_resume(std::current_exception())) continue;
+      std::lock_guard lock(mutex_);
+      if (state() == State::suspended) first_ = next;
+      throw;
     }
   }
-  resume();
 }
 
 void Event::resume() {
@@ -175,6 +206,7 @@ void Event::resume() {
     std::lock_guard lock(mutex_);
     if (state() != State::suspended) return;
     work = std::move(work_);
+    first_ = {};
     finish(State::planned);
   }
   work->resume(*this);
@@ -211,21 +243,23 @@ void Event::wait(bool may_resume) {
   }
 }
 
-std::exception_ptr stopped_before(const std::vector<Ref<Event>>& after, bool goes_on) {
+Stop stopped_before(const std::vector<Ref<Event>>& after, bool goes_on) {
   for (const auto& e : after) {
     e->wait_launched();
     if (!goes_on) {
-      if (std::exception_ptr error = e->stopped()) return error;
+      if (Stop stop = e->stopped()) return stop;
     } else if (e->suspended()) {
       try {
         e->wait();
       } catch (...) {
         // A final error is the error of the later work too.
-        if (can_resume(std::current_exception())) return std::current_exception();
+        if (!can_resume(std::current_exception())) continue;
+        Stop stop = e->stopped();
+        return {std::current_exception(), stop ? stop.first : e};
       }
     }
   }
-  return nullptr;
+  return {};
 }
 
 }  // namespace mlx::core

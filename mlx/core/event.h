@@ -13,12 +13,16 @@ namespace mlx::core {
 
 class Buffer;
 class Event;
+class Submitted;
+struct SubmittedEntry;
 struct SuspendedWork;
 
 /// The end of a launch as its device reports it. Made by the backend.
 struct MLX_API Completion : RefCounted {
   /// True where the work is over, well or not. Never blocks.
   virtual bool done() = 0;
+  /// True once the work is past where it may be suspended.
+  virtual bool begun() { return done(); }
   /// Blocks until the work is over, whose error it does not throw; throws Interrupted like
   /// `wait_for`.
   virtual void wait() = 0;
@@ -40,6 +44,13 @@ struct MLX_API SuspendedWork {
   /// after is suspended. The event is like that of a fresh launch, which has not been handed over
   /// before this returns.
   virtual void resume(Event& end) = 0;
+};
+
+/// Why work is suspended: its own error, or that of work which it comes after.
+struct Stop {
+  std::exception_ptr error;
+  Ref<Event> first = {};  ///< the end of the work that stopped; null: of the work itself
+  explicit operator bool() const { return error != nullptr; }
 };
 
 /// True for errors after which the same work can succeed: MemoryError and Interrupted.
@@ -75,8 +86,8 @@ class MLX_API Event : public RefCounted {
   bool failed() const { return done() && state() == State::failed; }
   bool suspended() const { return !done() && state() == State::suspended; }
   std::exception_ptr error() const { return failed() ? error_ : nullptr; }
-  /// The error of suspended work, or null. Never blocks.
-  std::exception_ptr stopped() const;
+  /// Why the work is suspended, for work that comes after it; none where it is not. Never blocks.
+  Stop stopped() const;
   /// True where the launch wrote the buffer completely, though it failed.
   bool wrote(const Buffer* buffer) const {
     for (const Buffer* u : unwritten_)
@@ -97,9 +108,10 @@ class MLX_API Event : public RefCounted {
   /// Records the error of the work; `unwritten` as in Completion.
   void fail(std::exception_ptr error, std::vector<const Buffer*> unwritten);
   /// Keeps the work for later waiters, of which one resumes it.
-  void suspend(std::exception_ptr error, std::unique_ptr<SuspendedWork> work);
+  void suspend(Stop why, std::unique_ptr<SuspendedWork> work);
 
  private:
+  friend class Submitted;
   enum class State : int { planned, launched, done, failed, suspended };
   State state() const { return state_.load(std::memory_order_acquire); }
   bool launched() const { return state() != State::planned; }
@@ -111,8 +123,11 @@ class MLX_API Event : public RefCounted {
   /// Takes over the state of the completion; true where the work is over.
   bool settle() const;
   std::vector<Ref<Event>> suspended_before();
+  Ref<Event> first_stopped() const;
+  void release_work(std::vector<Ref<Event>>& list);
   void resume();
   void go_on();
+  void go_on(std::vector<Ref<Event>> list);
 
   mutable std::atomic<State> state_{State::planned};
   mutable std::atomic<bool> awaited_{false};
@@ -122,11 +137,14 @@ class MLX_API Event : public RefCounted {
   mutable std::vector<const Buffer*> unwritten_;
   Ref<Completion> completion_;
   mutable std::unique_ptr<SuspendedWork> work_;
+  Ref<Event> first_;           ///< of suspended work: the work that stopped, where it is another
+  Submitted* list_ = nullptr;  ///< of asynchronous work
+  SubmittedEntry* entry_ = nullptr;  ///< in the list, whose lock is for this
 };
 
 /// Waits until the work before other work has been handed over. Suspended work is resumed on this
-/// thread if `goes_on`. Where it is not, or stops again, the result is its error, with which the
-/// later work is suspended too: a queue never holds work that waits for work in no queue.
-MLX_API std::exception_ptr stopped_before(const std::vector<Ref<Event>>& after, bool goes_on);
+/// thread if `goes_on`. Where it is not, or stops again, the result says so, and the later work is
+/// suspended too: a queue never holds work that waits for work in no queue.
+MLX_API Stop stopped_before(const std::vector<Ref<Event>>& after, bool goes_on);
 
 }  // namespace mlx::core

@@ -31,8 +31,8 @@ class SuspendedCopy final : public SuspendedWork {
   }
   std::vector<Ref<Event>>& after() override { return copy_.after; }
   void resume(Event& end) override {
-    if (std::exception_ptr error = stopped_before(copy_.after, false))
-      return end.suspend(error, std::make_unique<SuspendedCopy>(std::move(copy_)));
+    if (Stop stop = stopped_before(copy_.after, false))
+      return end.suspend(std::move(stop), std::make_unique<SuspendedCopy>(std::move(copy_)));
     copy_.done = Ref<Event>(&end);
     try {
       backend_of(copy_.stream.device).copy(std::move(copy_));
@@ -57,8 +57,8 @@ Ref<Event> start_copy(Ref<Buffer> from, Ref<Buffer> to, size_t bytes, Stream str
                 .done = end};
   if (after) copy.after.push_back(after);
   if (reading) copy.after.push_back(reading);
-  if (std::exception_ptr error = stopped_before(copy.after, false)) {
-    end->suspend(error, std::make_unique<SuspendedCopy>(std::move(copy)));
+  if (Stop stop = stopped_before(copy.after, false)) {
+    end->suspend(std::move(stop), std::make_unique<SuspendedCopy>(std::move(copy)));
     return end;
   }
   backend_of(stream.device).copy(std::move(copy));

@@ -69,12 +69,12 @@ class GroupImpl {
 MLX_API bool is_available(const std::string& backend = "any");
 /// The group of all processes that a launcher started: "nccl" where NCCL_HOST_IP and NCCL_PORT
 /// are set, beside MLX_RANK and MLX_WORLD_SIZE, "ring" where MLX_HOSTFILE and MLX_RANK are, one of
-/// both by the variables of torchrun and Slurm, "mpi" where its launcher was used, and this process
-/// alone where nothing launched it. The second call returns the first call's group. `timeout`:
-/// seconds without progress after which a message fails; 0: the number in MLX_DISTRIBUTED_TIMEOUT,
-/// else 1800. Throws ExecutionError if `strict` and there are no others, or for variables that make
-/// no sense; ValueError for an unknown name; CommunicationError where processes do not find each
-/// other.
+/// both by the variables of torchrun and Slurm ("nccl" where the default device is a GPU and the
+/// library is there), "mpi" where its launcher was used, and this process alone where nothing
+/// launched it. The second call returns the first call's group. `timeout`: seconds without progress
+/// after which a message fails; 0: the number in MLX_DISTRIBUTED_TIMEOUT, else 1800. Throws
+/// ExecutionError if `strict` and there are no others, or for variables that make no sense;
+/// ValueError for an unknown name; CommunicationError where processes do not find each other.
 MLX_API Group init(bool strict = false, const std::string& backend = "any", double timeout = 0);
 /// Makes the function with which a process of that rank, in a group of that size, gives bytes to
 /// all members and gets theirs, one after another.

@@ -19,202 +19,21 @@
 #include "mlx/core/blocking.h"
 #include "mlx/core/error.h"
 #include "mlx/distributed/mpi_library.h"
+#include "mlx/distributed/mpi_port.h"
 #include "mlx/distributed/pump.h"
 
 namespace mlx::core::distributed {
 
 namespace {
 
-enum Tag : int { tag_message = 1, tag_words = 2 };
-/// The first piece of a message: its header, and all parts where they are few bytes.
-constexpr size_t kInline = 8192;
-constexpr size_t kFirst = sizeof(Header) + kInline;
-/// The longest later piece: counts of MPI are ints.
-constexpr size_t kLongest = size_t{1} << 30;
-
-/// A request of MPI; null once it is over.
-struct Request {
-  MpiHandle handle = 0;
-  bool open = false;
-};
-
-/// Bytes to one rank.
-struct Outgoing {
-  Header header;
-  std::vector<Part> parts;
-  std::unique_ptr<char[]> copy;
-  std::array<char, kFirst> first;
-  std::vector<Request> requests;
-  bool complete = false;  ///< all requests have been made
-  bool over() const { return complete && std::ranges::none_of(requests, &Request::open); }
-};
-
-/// Bytes from one rank.
-struct Incoming {
-  std::vector<Part> parts;
-  size_t bytes = 0;
-  std::array<char, kFirst> first;
-  std::vector<Request> requests;
-  bool used = false, known = false;
-  Header header() const {
-    Header h;
-    std::memcpy(&h, first.data(), sizeof h);
-    return h;
-  }
-};
-
-/// The words of a rank about its end.
-struct Words {
-  enum Kind : uint32_t { none, ended, failed };
-  uint32_t kind = none;
-  std::array<char, 1020> text = {};
-};
-
-/// Runs of parts, none longer than a count of MPI.
-template <class F>
-void each_piece(const std::vector<Part>& parts, F f) {
-  for (const Part& p : parts)
-    for (size_t at = 0; at < p.bytes; at += kLongest)
-      f(static_cast<char*>(p.data) + at, static_cast<int>(std::min(kLongest, p.bytes - at)));
-}
-
-/// True where MPI may still read or write the parts of a message: all but the first pieces.
-template <class Messages>
-bool uses_arrays(const Messages& messages) {
-  return std::ranges::any_of(messages, [](const auto& m) {
-    return m && std::ranges::any_of(m->requests | std::views::drop(1), &Request::open);
-  });
-}
-
-/// Gives the processor away: the library has no wait that ends. Pauses are a small part of the wait
-/// so far, and so is the processor time of their ends.
-void pause(Clock::duration waited) {
-  constexpr Clock::duration kPatient = std::chrono::milliseconds(2);
-  constexpr Clock::duration kLongest = std::chrono::milliseconds(10);
-  if (waited < kPatient)
-    sched_yield();
-  else
-    std::this_thread::sleep_for(std::min(waited / 64, kLongest));
-}
-
-std::string text_of(const MpiLibrary& mpi, int code) {
-  std::array<char, 1024> text{};
-  int length = 0;
-  mpi.Error_string(code, text.data(), &length);
-  return text.data();
-}
-
-/// Requests of one communicator.
-class Port {
- public:
-  Port(const MpiLibrary& mpi, MpiHandle comm) : mpi_(mpi), comm_(comm) {}
-  void send(const void* data, size_t bytes, int to, int tag, Request& r) {
-    check_call(mpi_.Isend(data, static_cast<int>(bytes), mpi_.byte, to, tag, comm_, &r.handle));
-    r.open = true;
-  }
-  void receive(void* data, size_t bytes, int from, int tag, Request& r) {
-    check_call(mpi_.Irecv(data, static_cast<int>(bytes), mpi_.byte, from, tag, comm_, &r.handle));
-    r.open = true;
-  }
-  /// True where the request is over now and was not before.
-  bool test(Request& r) {
-    if (!r.open) return false;
-    int done = 0;
-    check_call(mpi_.Test(&r.handle, &done, mpi_.status_ignore));
-    r.open = !done;
-    return done;
-  }
-  bool test_all(std::vector<Request>& list) {
-    bool moved = false;
-    for (Request& r : list) moved |= test(r);
-    return moved;
-  }
-  template <class Messages>
-  bool test_messages(const Messages& messages) {
-    bool moved = false;
-    for (auto& m : messages)
-      if (m) moved |= test_all(m->requests);
-    return moved;
-  }
-  static bool over(const std::vector<Request>& list) {
-    return std::ranges::none_of(list, &Request::open);
-  }
-  void cancel(std::vector<Request>& list) {
-    for (Request& r : list)
-      if (r.open) mpi_.Cancel(&r.handle);
-  }
-  void abort() { mpi_.Abort(comm_, 1); }
-  void finalize() { mpi_.Finalize(); }
-
- private:
-  void check_call(int code) const {
-    if (code) throw CommunicationError("[distributed] MPI: " + text_of(mpi_, code));
-  }
-
-  const MpiLibrary& mpi_;
-  const MpiHandle comm_;
-};
-
-/// Last words of all ranks.
-class MpiWords {
- public:
-  MpiWords(Port& port, int rank, int size)
-      : port_(port),
-        rank_(rank),
-        words_(static_cast<size_t>(size)),
-        heard_(static_cast<size_t>(size)) {
-    for (int j = 0; j < size; ++j)
-      if (const auto i = static_cast<size_t>(j); j != rank)
-        port_.receive(&words_[i], sizeof(Words), j, tag_words, heard_[i]);
-  }
-
-  /// Throws where a rank has failed.
-  void read(const Header& h) {
-    port_.test_all(heard_);
-    for (size_t j = 0; j < heard_.size(); ++j) {
-      const Words& w = words_[j];
-      if (heard_[j].open || w.kind != Words::failed) continue;
-      const std::string text(w.text.data(), strnlen(w.text.data(), w.text.size()));
-      if (text.starts_with('[')) throw CommunicationError(text);
-      fail_message(h, text);
-    }
-  }
-  bool has_ended(int rank) const { return words_[static_cast<size_t>(rank)].kind == Words::ended; }
-  bool any_failed() const {
-    return std::ranges::any_of(words_, [](const Words& w) { return w.kind == Words::failed; });
-  }
-
-  void say(Words::Kind kind, const std::string& text) noexcept {
-    if (std::exchange(own_.kind, kind) != Words::none) return;
-    std::memcpy(own_.text.data(), text.data(), std::min(text.size(), own_.text.size()));
-    said_.resize(words_.size());
-    try {
-      for (size_t j = 0; j < words_.size(); ++j)
-        if (static_cast<int>(j) != rank_)
-          port_.send(&own_, sizeof own_, static_cast<int>(j), tag_words, said_[j]);
-    } catch (const CommunicationError&) {
-      // The launcher ends ranks that wait for this one.
-    }
-  }
-  /// True where all have been heard, and have heard this rank.
-  bool over() {
-    port_.test_all(heard_);
-    port_.test_all(said_);
-    return Port::over(heard_) && Port::over(said_);
-  }
-
- private:
-  Port& port_;
-  const int rank_;
-  std::vector<Words> words_;
-  std::vector<Request> heard_, said_;
-  Words own_;
-};
-
 class MpiMesh final : public Mesh {
  public:
   MpiMesh(const MpiLibrary& mpi, MpiHandle comm, int rank, int size, bool finalizes)
-      : Mesh(rank, size), port_(mpi, comm), words_(port_, rank, size), finalizes_(finalizes) {}
+      : Mesh(rank, size),
+        port_(mpi, comm),
+        words_(port_, rank, size),
+        finalizes_(finalizes),
+        crowded_(is_crowded(size)) {}
 
   void exchange(Header h, std::span<const Part> out, std::span<const Part> in,
                 const Parties& parties) override {
@@ -226,6 +45,8 @@ class MpiMesh final : public Mesh {
       receive_all(in, got);
       send_agreed(sent, got);
       wait(h, sent, got, parties);
+      spare_sent_.put(sent);
+      spare_got_.put(got);
     } catch (const CommunicationError& e) {
       give_up(sent, got, e.what());
       note_failure(e.what());
@@ -241,7 +62,7 @@ class MpiMesh final : public Mesh {
 
   void post(Header h, const Part& part) override {
     look_at_words(h);
-    auto m = std::make_unique_for_overwrite<Outgoing>();
+    auto m = spare_sent_.take();
     h.bytes = part.bytes;
     m->header = h;
     m->parts = {copied(part, m->copy)};
@@ -264,10 +85,10 @@ class MpiMesh final : public Mesh {
     const std::unique_lock lock(mutex);
     if (!well) {
       words_.say(Words::failed, failure());
-      abort();
+      end_process(port_, words_);
     }
     words_.say(Words::ended, "");
-    if (!hear_all() || words_.any_failed()) abort();
+    if (!hear_all() || words_.any_failed()) end_process(port_, words_);
     if (finalizes_) port_.finalize();
   }
 
@@ -318,7 +139,7 @@ class MpiMesh final : public Mesh {
   void send_all(Header h, std::span<const Part> out, Sent& sent) {
     for (const Part& p : out) {
       auto& m = sent[static_cast<size_t>(p.peer)];
-      if (!m) m = std::make_unique_for_overwrite<Outgoing>();
+      if (!m) m = spare_sent_.take();
       m->parts.push_back(p);
       h.bytes = m->header.bytes + p.bytes;
       m->header = h;
@@ -338,8 +159,7 @@ class MpiMesh final : public Mesh {
   void receive_all(std::span<const Part> in, Got& got) {
     for (const Part& p : in) {
       auto& m = got[static_cast<size_t>(p.peer)];
-      if (!m) m = std::make_unique_for_overwrite<Incoming>();
-      m->used = true;
+      if (!m) m = spare_got_.take();
       m->parts.push_back(p);
       m->bytes += p.bytes;
     }
@@ -390,7 +210,10 @@ class MpiMesh final : public Mesh {
       }
       constexpr auto kSpin = std::chrono::microseconds(20);
       const auto waited = Clock::now() - idle;
-      if (waited < kSpin) continue;
+      if (waited < kSpin) {
+        if (crowded_) sched_yield();
+        continue;
+      }
       look_at_words(h);
       refuse_ended(h, missing, waited);
       check_interrupt();
@@ -451,7 +274,7 @@ class MpiMesh final : public Mesh {
                    "[mlx] rank %d: %s\n[mlx] rank %d ends: MPI still uses arrays of the message\n",
                    rank, why.c_str(), rank);
       words_.say(Words::failed, why);
-      abort();
+      end_process(port_, words_);
     }
     for (auto& m : sent) given_up_.push_back(std::move(m));
     for (auto& m : got) given_up_in_.push_back(std::move(m));
@@ -472,19 +295,6 @@ class MpiMesh final : public Mesh {
         fail_message(h, cat("rank ", j, " ended normally, but ", describe(h), " needs it"));
   }
 
-  /// Ends the process, and by the launcher the others; they get a moment to say why.
-  [[noreturn]] void abort() noexcept {
-    constexpr auto kMoment = std::chrono::milliseconds(500);
-    try {
-      for (const auto end = Clock::now() + kMoment; Clock::now() < end; words_.over())
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    } catch (const CommunicationError&) {
-      // The launcher ends the others without it.
-    }
-    port_.abort();
-    _exit(1);
-  }
-
   /// Goes on with posted messages; true where some are left.
   bool advance_backlog() noexcept {
     try {
@@ -500,6 +310,9 @@ class MpiMesh final : public Mesh {
   Port port_;
   MpiWords words_;
   const bool finalizes_;
+  const bool crowded_;
+  Spares<Outgoing> spare_sent_;
+  Spares<Incoming> spare_got_;
   std::deque<std::unique_ptr<Outgoing>> backlog_;
   Sent given_up_;
   Got given_up_in_;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <vector>
 
 #include "mlx/core/error.h"
@@ -112,6 +113,13 @@ MpiLibrary load() {
   return m;
 }
 
+/// The value of the first variable that is set, at least 1; 0 where none is.
+int first_number(std::initializer_list<const char*> names) {
+  for (const char* name : names)
+    if (const char* v = std::getenv(name); v && *v) return std::max(std::atoi(v), 1);
+  return 0;
+}
+
 }  // namespace
 
 const MpiLibrary& mpi_library() {
@@ -120,10 +128,13 @@ const MpiLibrary& mpi_library() {
 }
 
 int ranks_by_mpi_launcher() {
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS"})
-    if (const char* v = std::getenv(name); v && *v) return std::max(std::atoi(v), 1);
+  if (const int n = first_number({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS"})) return n;
   // Launchers by PMIx tell the rank alone.
   return std::getenv("PMIX_RANK") ? 1 : 0;
+}
+
+int ranks_here_by_mpi_launcher() {
+  return first_number({"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"});
 }
 
 }  // namespace mlx::core::distributed

@@ -47,5 +47,7 @@ struct MpiLibrary {
 const MpiLibrary& mpi_library();
 /// The number of ranks by the variables of MPI's launchers; 0 where none started the process.
 int ranks_by_mpi_launcher();
+/// The number of ranks on this machine by the same; 0 where the launcher does not tell.
+int ranks_here_by_mpi_launcher();
 
 }  // namespace mlx::core::distributed

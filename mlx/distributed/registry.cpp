@@ -192,7 +192,9 @@ World open_world(bool strict, const std::string& backend, double timeout) {
     return timeout == 0 ? seconds_of(name, 1800) : timeout;
   };
   auto open = [&](const Start& start) {
-    const bool nccl = backend == "nccl" || (any && missing_nccl().empty());
+    // Ranks that compute on their CPUs may share a GPU, which NCCL refuses.
+    const bool on_gpu = default_device().type == Device::gpu;
+    const bool nccl = backend == "nccl" || (any && on_gpu && missing_nccl().empty());
     if (backend == "nccl" && !has_nccl(strict)) return World{};
     return open_started(start, nccl, patience(nccl));
   };

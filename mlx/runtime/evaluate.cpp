@@ -7,6 +7,7 @@
 
 #include "mlx/core/blocking.h"
 #include "mlx/core/error.h"
+#include "mlx/core/submitted.h"
 #include "mlx/core/trace.h"
 #include "mlx/runtime/assign.h"
 #include "mlx/runtime/call.h"
@@ -15,7 +16,6 @@
 #include "mlx/runtime/passes.h"
 #include "mlx/runtime/publish.h"
 #include "mlx/runtime/rows.h"
-#include "mlx/runtime/unseen_errors.h"
 #include "mlx/runtime/verify.h"
 
 namespace mlx::core {
@@ -189,7 +189,9 @@ void Evaluation::run() {
     for (const auto& x : executions_)
       for (const auto& e : x->done) e->wait_first();
   } else {
-    for (const auto& x : executions_) watch_errors(*x);
+    for (const auto& x : executions_)
+      for (size_t k = 0; k < x->done.size(); ++k)
+        Submitted::of(x->plan->segments[k].stream).add(*x->done[k]);
   }
   if (error_) std::rethrow_exception(error_);
 }
@@ -219,7 +221,7 @@ void array::eval() const {
 
 void synchronize(Stream s) {
   backend_of(s.device).synchronize(s);
-  throw_unseen_error(s);
+  Submitted::of(s).settle();
 }
 void synchronize() { synchronize(to_stream({})); }
 void synchronize(ThreadLocalStream s) { synchronize(stream_from_thread_local_stream(s)); }

@@ -4,6 +4,7 @@
 
 #include "mlx/core/error.h"
 #include "mlx/runtime/evaluate.h"
+#include "mlx/runtime/turn.h"
 
 namespace mlx::core {
 
@@ -54,8 +55,9 @@ class SuspendedLaunch final : public SuspendedWork {
   }
   std::vector<Ref<Event>>& after() override { return launch_.after; }
   void resume(Event& end) override {
-    if (std::exception_ptr error = stopped_before(launch_.after, false))
-      return end.suspend(error, std::make_unique<SuspendedLaunch>(backend_, std::move(launch_)));
+    if (Stop stop = stopped_before(launch_.after, false))
+      return end.suspend(std::move(stop),
+                         std::make_unique<SuspendedLaunch>(backend_, std::move(launch_)));
     launch_.done = Ref<Event>(&end);
     launch_.blocking = true;
     try {
@@ -152,6 +154,8 @@ Launch Execution::make_launch(size_t index) {
     if (!waits && !written_here) add_event(launch.after, storage->reading());
     launch.arguments.bind(b, std::move(buffer), offset);
   }
+  if (Ref<Event> turn = seg.communicates ? take_turn(seg.stream, done[index]) : Ref<Event>())
+    launch.after.push_back(std::move(turn));
   for (size_t c = 0; c < seg.constants.size(); ++c)
     launch.arguments.add_constant(constants[seg.first_constant + c]);
   return launch;
@@ -173,8 +177,8 @@ void Execution::launch(size_t index) {
   try {
     Launch launch = make_launch(index);
     Backend& backend = *plan->segments[index].backend;
-    if (std::exception_ptr error = stopped_before(launch.after, blocking))
-      end->suspend(error, std::make_unique<SuspendedLaunch>(backend, std::move(launch)));
+    if (Stop stop = stopped_before(launch.after, blocking))
+      end->suspend(std::move(stop), std::make_unique<SuspendedLaunch>(backend, std::move(launch)));
     else
       backend.launch(std::move(launch));
   } catch (...) {
@@ -205,7 +209,7 @@ void Execution::run() {
 
 std::exception_ptr Execution::suspended() const {
   for (const auto& e : done)
-    if (std::exception_ptr error = e->stopped()) return error;
+    if (Stop stop = e->stopped()) return stop.error;
   return nullptr;
 }
 
@@ -222,7 +226,7 @@ void Execution::suspend_from(size_t index, const std::exception_ptr& error) {
         continue;
       }
       Backend& backend = *plan->segments[index].backend;
-      end->suspend(error, std::make_unique<SuspendedLaunch>(backend, make_launch(index)));
+      end->suspend({error}, std::make_unique<SuspendedLaunch>(backend, make_launch(index)));
       note_reads(index);
     } catch (...) {
       end->fail(std::current_exception(), {nullptr});

@@ -27,7 +27,7 @@ class Watcher final : public StepObserver {
     if (watching() & watch_times) Profile::record(step, start, end);
     if (made_nan && looks_for_nans())
       fail<ExecutionError>("debug_nans", "the step ", step.name(),
-                           " made a NaN of inputs without NaN", built_at(step));
+                           " has a NaN in its result and none in its inputs", built_at(step));
   }
 
   std::exception_ptr describe(const Step& step, std::exception_ptr error) override {

@@ -50,7 +50,8 @@ struct Segment {
   size_t first_constant = 0;        ///< among those of all segments
   size_t arena_bytes = 0;
   int first_step = 0;
-  bool waited_for = false;  ///< by the next segment: nothing runs beside it
+  bool waited_for = false;    ///< by the next segment: nothing runs beside it
+  bool communicates = false;  ///< with other processes, in turn
 };
 
 /// An item (or one part of a bundle) and where its value ends up.

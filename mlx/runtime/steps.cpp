@@ -73,6 +73,7 @@ void StepBuilder::add_step(int stream, Step step, std::span<const int> slots, ui
   to.segment.in_place.push_back(in_place);
   // A launch waits for all of its inputs: communication starts when its own are there.
   if (communicates) {
+    to.segment.communicates = true;
     to.closed = true;
     closed_.push_back(&to);
   }

@@ -109,6 +109,9 @@ JAX = {
     "scatter_add": "x.at[indices].add(values)",
     "approx_max_k": "mx.top_k",
     "rng_uniform": "mx.random.uniform",
+    "igamma": "mx.special.gammainc",
+    "igammac": "mx.special.gammaincc",
+    "reduce_window": "nn.MaxPool2d, nn.AvgPool2d and their like, or a reduction of mx.as_strided",
 }
 #: Functions of the random modules of NumPy, PyTorch and JAX that mlx.core.random has otherwise.
 RANDOM = {
@@ -221,7 +224,7 @@ OPTIMIZERS = {
     "Adadelta": "optim.AdaDelta",
 }
 OPTIMIZER = {
-    "param_groups": "optim.MultiOptimizer",
+    "param_groups": "optim.ParameterGroups",
     "state_dict": "optimizer.state",
     "zero_grad": "nn.value_and_grad, which returns new gradients",
 }
@@ -267,7 +270,7 @@ def hint(name: str, place: str, tables: dict[str, dict[str, str]]) -> str:
     """The message for a name that ``place`` does not have."""
     for owner, table in tables.items():
         if name in table:
-            return f"{place} has no attribute {name!r}; for {owner}'s {name} write {table[name]}"
+            return f"{place} has no attribute {name!r}: for {owner}'s {name} write {table[name]}"
     return ""
 
 

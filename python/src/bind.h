@@ -91,7 +91,10 @@ bool not_of_kind();
 std::string text_of(nb::handle o);
 std::string repr_of(nb::handle o);
 
-/// "list" for [1, 2].
-inline const char* class_name(nb::handle o) { return Py_TYPE(o.ptr())->tp_name; }
+/// "list" for [1, 2]. Some versions of Python put the module in front of this package's classes.
+inline const char* class_name(nb::handle o) {
+  const std::string_view name = Py_TYPE(o.ptr())->tp_name;
+  return name.data() + (name.starts_with("mlx.") ? name.rfind('.') + 1 : 0);
+}
 
 }  // namespace mlx::python

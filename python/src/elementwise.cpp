@@ -15,7 +15,7 @@ constexpr const char* kStream = "stream: StreamOrDevice = None) -> array";
 
 [[noreturn]] void refuse_operands(const char* op, PyObject* x, PyObject* y) {
   PyErr_Format(argument_error, "[%s] operands of types %s and %s; scalars and arrays are accepted",
-               op, Py_TYPE(x)->tp_name, Py_TYPE(y)->tp_name);
+               op, class_name(x), class_name(y));
   throw nb::python_error();
 }
 nb::object binary(const char* op, BinaryFunction fn, Operand x, Operand y,

@@ -164,7 +164,7 @@ PyObject* report_mismatch(Function* f, PyObject* const* args, size_t nargs, PyOb
   for (size_t i = 0; i < nargs + extra; ++i) {
     if (i) given += ", ";
     if (i >= nargs) given += text_of(PyTuple_GET_ITEM(names, i - nargs)) + "=";
-    given += Py_TYPE(args[i])->tp_name;
+    given += class_name(args[i]);
   }
   const nb::object called = nb::steal(called_name(f));
   std::string accepted;

@@ -21,7 +21,7 @@ bool is_never_operand(PyObject* o) {
 }
 PyObject* refuse(const char* op, PyObject* x, PyObject* y) {
   PyErr_Format(argument_error, "[%s] operands of types %s and %s; scalars and arrays are accepted",
-               op, Py_TYPE(x)->tp_name, Py_TYPE(y)->tp_name);
+               op, class_name(x), class_name(y));
   return nullptr;
 }
 

@@ -100,6 +100,8 @@ FACTORS(z, c128, unglq, ungqr)
                          int*, size_t);                                                            \
   void scipy_##P##syevd_(const char*, const char*, Int, T*, Int, T*, T*, Int, int*, Int, int*,     \
                          size_t, size_t);                                                          \
+  void scipy_##P##stedc_(const char*, Int, T*, T*, T*, Int, T*, Int, int*, Int, int*, size_t);     \
+  void scipy_##P##sterf_(Int, T*, T*, int*);                                                       \
   void scipy_##P##geev_(const char*, const char*, Int, T*, Int, T*, T*, T*, Int, T*, Int, T*, Int, \
                         int*, size_t, size_t);                                                     \
   }                                                                                                \
@@ -111,6 +113,13 @@ FACTORS(z, c128, unglq, ungqr)
   EXPORT void P##syevd$NEWLAPACK(const char* job, const char* uplo, Int n, T* a, Int lda, T* w,    \
                                  T* work, Int size, int* iwork, Int isize, int* info) {            \
     scipy_##P##syevd_(job, uplo, n, a, lda, w, work, size, iwork, isize, info, 1, 1);              \
+  }                                                                                                \
+  EXPORT void P##stedc$NEWLAPACK(const char* job, Int n, T* d, T* e, T* z, Int ldz, T* work,       \
+                                 Int size, int* iwork, Int isize, int* info) {                     \
+    scipy_##P##stedc_(job, n, d, e, z, ldz, work, size, iwork, isize, info, 1);                    \
+  }                                                                                                \
+  EXPORT void P##sterf$NEWLAPACK(Int n, T* d, T* e, int* info) {                                   \
+    scipy_##P##sterf_(n, d, e, info);                                                              \
   }                                                                                                \
   EXPORT void P##geev$NEWLAPACK(const char* left, const char* right, Int n, T* a, Int lda, T* re,  \
                                 T* im, T* vl, Int ldvl, T* vr, Int ldvr, T* work, Int size,        \

@@ -123,6 +123,30 @@ TEST_CASE("links of calls and of quotients give the bits of the tile kernels") {
   });
 }
 
+TEST_CASE("corrected quotients by any divisor give the bits of the tile kernels") {
+  on_each_isa([](const ElementwiseKernels& k) {
+    LinkTest t(k);
+    if (!t.links.corrected_quotient) return;
+    for (int round = 0; round < 2000; ++round) {
+      // Divisors of few bits, next to powers of two, and any others, of all sizes.
+      float divisor = std::ldexp(static_cast<float>(t.random() >> 8 | 1 << 23), round % 78 - 62);
+      if (round % 3 == 1) divisor = std::ldexp(static_cast<float>(t.random() % 64 + 1), round % 9);
+      if (round % 3 == 2) divisor = std::nextafter(std::ldexp(1.0f, round % 60 - 30), round % 4);
+      float high, low;
+      REQUIRE(split_reciprocal(divisor, high, low));
+      for (int64_t i = 0; i < t.n; ++i)
+        t.a[i] = std::ldexp(static_cast<float>(t.random() >> 8), round % 100 - 75);
+      if (round % 5 == 0) t.a[5] = -0.0f, t.a[9] = INFINITY, t.a[70] = 1e-42f, t.a[90] = NAN;
+      t.run_links({Link{t.links.corrected_quotient, nullptr, 0, nullptr, divisor, high, low}});
+      const std::vector<float> divisors(t.n, divisor);
+      REQUIRE(t.same(run<float>(k.find_tile(op(Row::divide), float32), t.a, divisors)));
+    }
+    float high, low;
+    for (float unusual : {0.0f, INFINITY, NAN, 0x1p41f, 0x1p-41f})
+      CHECK(!split_reciprocal(unusual, high, low));
+  });
+}
+
 TEST_CASE_TEMPLATE("links round to 16-bit floats as conversions do", T, float16_t, bfloat16_t) {
   on_each_isa([](const ElementwiseKernels& k) {
     constexpr auto type = std::is_same_v<T, float16_t> ? Dtype::Val::float16 : Dtype::Val::bfloat16;

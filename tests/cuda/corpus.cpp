@@ -30,6 +30,7 @@ namespace {
 
 struct Case {
   std::string name, source;
+  std::string architecture = {};  ///< the only one that has its instructions; or empty
 };
 
 struct Row {
@@ -133,8 +134,17 @@ void add_kernels(std::vector<Case>& cases, const std::string& part) {
     const std::string name = std::string(k.row->file) + ": " + k.row->function +
                              (k.list.empty() ? "" : "<" + k.list + ">");
     if (name.find(part) != std::string::npos)
-      cases.push_back({name, cuda::cuda_target.source(k.row->file, k.text)});
+      cases.push_back({name, cuda::cuda_target.source(k.row->file, k.text),
+                       k.row->threads == KernelRow::groups ? "sm_90a" : ""});
   }
+}
+
+/// Kernels of warpgroups, one for each function and size: none of them runs on the host.
+void add_groups(std::vector<Case>& cases) {
+  std::vector<Case> all;
+  add_kernels(all, "groups");
+  for (Case& c : all)
+    if (c.name.find("<bfloat16_t, void") != std::string::npos) cases.push_back(std::move(c));
 }
 
 /// The number of those that call a function of the table with arguments that it does not list.
@@ -177,7 +187,8 @@ size_t compile_all(const std::vector<Case>& cases, const std::string& architectu
   auto work = [&] {
     for (size_t k; (k = next++) < cases.size();) {
       try {
-        cuda::compile(cases[k].source, architecture);
+        const std::string& only = cases[k].architecture;
+        cuda::compile(cases[k].source, only.empty() ? architecture : only);
       } catch (const std::exception& e) {
         ++failed;
         std::lock_guard lock(mutex);
@@ -214,6 +225,7 @@ int main(int argc, char** argv) {
     add_positions(cases);
     add_casts(cases);
     add_rows(cases);
+    add_groups(cases);
     for (Case& c : cases)
       if (c.name.find(part) != std::string::npos) wanted.push_back(std::move(c));
   }

@@ -536,6 +536,10 @@ EXPORT int cuModuleGetFunction(Function** f, Module* m, const char* name) {
   return kSuccess;
 }
 
+EXPORT int cuTensorMapEncodeTiled(void*, int, uint32_t, void*, const uint64_t*, const uint64_t*,
+                                  const uint32_t*, const uint32_t*, int, int, int, int) {
+  return kInvalidValue;  // the device does not copy tiles
+}
 EXPORT int cuFuncSetAttribute(Function*, int which, int bytes) {
   return which == 8 && bytes <= kMostShared ? kSuccess : kInvalidValue;
 }

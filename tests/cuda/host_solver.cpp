@@ -1,10 +1,12 @@
 // cuSOLVER's functions on the driver of the host: MLX_CUDA_SOLVER names the library. Matrices lie
 // column by column.
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstdint>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "host_driver.h"
 
@@ -98,6 +100,43 @@ void solve(const T* a, const int64_t* pivots, T* x, int64_t n, bool transposed) 
     for (int64_t j = n; j-- > 0;) std::swap(x[j], x[pivots[j] - 1]);
 }
 
+/// Subtracts from a column its part along v, by a scale; both from row j on.
+template <class T>
+void reflect(const T* v, T scale, T* column, int64_t j, int64_t m) {
+  T part = column[j];
+  for (int64_t i = j + 1; i < m; ++i) part += conjugated(v[i]) * column[i];
+  column[j] -= scale * part;
+  for (int64_t i = j + 1; i < m; ++i) column[i] -= scale * part * v[i];
+}
+/// Reflectors I - scale v v^H, whose v begin with a 1 that is not stored; R above them.
+template <class T>
+void reflect(T* a, T* scales, int64_t m, int64_t n) {
+  for (int64_t j = 0; j < std::min(m, n); ++j) {
+    T* const v = a + j * m;
+    auto squares = std::norm(v[j]) * 0;
+    for (int64_t i = j; i < m; ++i) squares += std::norm(v[i]);
+    const auto length = std::real(v[j]) < 0 ? std::sqrt(squares) : -std::sqrt(squares);
+    if (squares == std::real(v[j]) * std::real(v[j])) {
+      scales[j] = T(0);
+      continue;
+    }
+    scales[j] = (T(length) - v[j]) / length;
+    for (int64_t i = j + 1; i < m; ++i) v[i] /= v[j] - T(length);
+    v[j] = T(length);
+    for (int64_t c = j + 1; c < n; ++c) reflect(v, conjugated(scales[j]), a + c * m, j, m);
+  }
+}
+/// The first n columns of the product of n reflectors, in their place.
+template <class T>
+void multiply_reflectors(T* a, const T* scales, int64_t m, int64_t n) {
+  std::vector<T> q(m * n);
+  for (int64_t c = 0; c < n; ++c) {
+    q[c * m + c] = T(1);
+    for (int64_t j = n; j-- > 0;) reflect(a + j * m, scales[j], q.data() + c * m, j, m);
+  }
+  std::copy(q.begin(), q.end(), a);
+}
+
 /// Whether temporary memory is what was asked for, which is overwritten.
 bool use_work(Stream& stream, void* device, size_t bytes, void* host, size_t host_bytes) {
   auto* memory = elements<char>(device, static_cast<int64_t>(bytes));
@@ -182,3 +221,65 @@ EXPORT int cusolverDnXgetrs(Handle* handle, void*, int form, int64_t n, int64_t 
   });
   return known ? kSuccess : kNotSupported;
 }
+
+EXPORT int cusolverDnXgeqrf_bufferSize(Handle*, void*, int64_t, int64_t, int, const void*, int64_t,
+                                       int, const void*, int, size_t* device, size_t* host) {
+  return *device = kDeviceWork, *host = kHostWork, kSuccess;
+}
+EXPORT int cusolverDnXgeqrf(Handle* handle, void*, int64_t m, int64_t n, int type, void* a,
+                            int64_t lda, int type_scales, void* scales, int compute, void* device,
+                            size_t bytes, void* host, size_t host_bytes, int* info) {
+  if (fails_now(kFailLibrary)) return kExecutionFailed;
+  int* const word = elements<int>(info, 1);
+  if (compute != type || type_scales != type || lda != m || !word ||
+      !use_work(*handle->stream, device, bytes, host, host_bytes))
+    return count_fault(), kInvalidValue;
+  const bool known = with_type(type, [&]<class T>(T) {
+    T* matrix = elements<T>(a, m * n);
+    T* factors = elements<T>(scales, std::min(m, n));
+    if (!matrix || !factors) return count_fault();
+    push(*handle->stream, [=] {
+      reflect(matrix, factors, m, n);
+      *word = 0;
+    });
+  });
+  return known ? kSuccess : kNotSupported;
+}
+
+namespace {
+
+template <class T>
+int orthogonal(Handle* handle, int m, int n, int k, void* a, int lda, const void* scales,
+               void* work, int lwork, int* info) {
+  if (fails_now(kFailLibrary)) return kExecutionFailed;
+  T* matrix = elements<T>(a, static_cast<int64_t>(m) * n);
+  const T* factors = elements<T>(scales, n);
+  auto* const memory = elements<char>(work, kDeviceWork);
+  if (n != k || n > m || lda != m || !matrix || !factors || !memory ||
+      lwork != static_cast<int>(kDeviceWork / sizeof(T)) || !elements<int>(info, 1))
+    return count_fault(), kInvalidValue;
+  push(*handle->stream, [=] {
+    std::memset(memory, 0xA5, kDeviceWork);
+    multiply_reflectors(matrix, factors, m, n);
+  });
+  return kSuccess;
+}
+template <class T>
+int orthogonal_work(int* elements) {
+  return *elements = static_cast<int>(kDeviceWork / sizeof(T)), kSuccess;
+}
+
+}  // namespace
+
+#define ORTHOGONAL(name, T)                                                                     \
+  EXPORT int name##_bufferSize(Handle*, int, int, int, const void*, int, const void*, int* n) { \
+    return orthogonal_work<T>(n);                                                               \
+  }                                                                                             \
+  EXPORT int name(Handle* handle, int m, int n, int k, void* a, int lda, const void* scales,    \
+                  void* work, int lwork, int* info) {                                           \
+    return orthogonal<T>(handle, m, n, k, a, lda, scales, work, lwork, info);                   \
+  }
+ORTHOGONAL(cusolverDnSorgqr, float)
+ORTHOGONAL(cusolverDnDorgqr, double)
+ORTHOGONAL(cusolverDnCungqr, std::complex<float>)
+ORTHOGONAL(cusolverDnZungqr, std::complex<double>)

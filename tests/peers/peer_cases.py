@@ -352,6 +352,11 @@ nn.losses.ctc_loss(nn.log_softmax(x), mx.array([[1, 2, 2], [1, 0, 0]]), mx.array
 nn.losses.ctc_loss(nn.log_softmax(x), mx.array([[1, 1, 1], [1, 2, 3]]), zero_infinity=True, \
     reduction="none") | 2,4,4 \
     => ctc(x, [[1, 1, 1], [1, 2, 3]], zero_infinity=True, reduction="none")
+nn.losses.ctc_loss(nn.log_softmax(x), mx.array([[0, 2, 2], [3, 0, 3]]), mx.array([1, 7]), \
+    mx.array([1, 2]), blank=1) | 2,7,4 \
+    => ctc(x, [[0, 2, 2], [3, 0, 3]], [1, 7], [1, 2], blank=1)
+nn.losses.ctc_loss(nn.log_softmax(x), mx.zeros((2, 0), mx.int32), reduction="none") | 2,3,4 \
+    => ctc(x, [[], []], reduction="none")
 """
 )
 
@@ -382,6 +387,13 @@ RAdam(0.1, betas=[0.8, 0.9], eps=1e-4, weight_decay=0.1) \
     => optim.RAdam(w, 0.1, (0.8, 0.9), 1e-4, 0.1)
 LBFGS(0.1, history_size=3) => optim.LBFGS(w, 0.1, max_iter=1, history_size=3)
 LBFGS(0.3) => optim.LBFGS(w, 0.3, max_iter=1, history_size=10)
+ParameterGroups(optim.SGD, {"*.bias": {"momentum": 0.9}, "layers": {"weight_decay": 0.5}}, \
+    learning_rate=0.1) => optim.SGD([{"params": w[::2]}, {"params": w[1:2], "momentum": 0.9}], 0.1)
+ParameterGroups(optim.AdamW, [(lambda path, x: x.ndim > 2, {"learning_rate": 0.01}), \
+    ("layers", {"weight_decay": 0.0, "betas": [0.8, 0.9]})], learning_rate=0.1, \
+    weight_decay=0.1, bias_correction=True) => optim.AdamW([{"params": w[:1]}, {"params": w[1:2], \
+    "weight_decay": 0.0, "betas": (0.8, 0.9)}, {"params": w[2:], "lr": 0.01}], 0.1, \
+    weight_decay=0.1)
 Adamax(0.1) => Formula(adamax, lr=0.1)
 Lion(0.1) => Formula(lion, lr=0.1)
 Lion(0.1, betas=[0.8, 0.9], weight_decay=0.1) => Formula(lion, lr=0.1, b1=0.8, b2=0.9, decay=0.1)

@@ -27,8 +27,8 @@ def pytest_addoption(parser):
         "--backend",
         metavar="NAME",
         help="run on a second backend: 'fake', whose memory the host cannot read, 'fake-unified', "
-        "whose memory it can, 'cuda-host', the plugin for NVIDIA GPUs on a driver of the host, or "
-        "the path of a library",
+        "whose memory it can, 'cuda-host', the plugin for NVIDIA GPUs on a driver of the host, "
+        "'metal', the backend for Metal on an emulated device, or the path of a library",
     )
     group.addoption("--device", choices=["cpu", "gpu"], help="run on this machine's GPU")
 

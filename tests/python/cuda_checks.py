@@ -206,7 +206,8 @@ x = np.random.default_rng(0).standard_normal((130, 130)).astype(np.float32)
 x += 130 * np.eye(130, dtype=np.float32)
 a = mx.array(x)
 for found, wanted in ((mx.linalg.inv(a), np.linalg.inv(x)),
-                      (mx.linalg.cholesky(a @ a.T), np.linalg.cholesky(x @ x.T))):
+                      (mx.linalg.cholesky(a @ a.T), np.linalg.cholesky(x @ x.T)),
+                      (mx.linalg.qr(a)[1], np.linalg.qr(x)[1])):
     assert np.abs(np.array(found) - wanted).max() < 1e-4 * np.abs(wanted).max()
 mx.synchronize()
 assert second_backend.host_driver().mlx_host_faults() == 0

@@ -4,6 +4,8 @@ test_cuda_plugin.py runs it on the driver of the host, which compiles them as C+
 memory and NVIDIA's own headers need a GPU.
 """
 
+import pathlib
+import re
 import subprocess
 
 import numpy as np
@@ -321,3 +323,14 @@ def test_machine_code(tmp_path):
         mx.eval(call("scaled", b"no code"))
     with pytest.raises(ValueError, match="no code; PTX or machine code"):
         call("scaled", b"")
+
+
+def test_blocks_of_the_guide():
+    """The blocks run in order, in one namespace."""
+    page = pathlib.Path(__file__).resolve().parents[2] / "docs" / "guides" / "cuda_kernels.md"
+    blocks = re.findall(r"^```py\n(.*?)^```$", page.read_text(), re.M | re.S)
+    assert len(blocks) == 6
+    space = {}
+    for block in blocks:
+        exec(block, space)
+    mx.eval([x for x in space.values() if isinstance(x, mx.array)])

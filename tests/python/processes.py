@@ -35,6 +35,23 @@ def run_program(text, *arguments, timeout=600 if SANITIZED or EMULATED else 120,
     return done.returncode, done.stdout, done.stderr
 
 
+def run_checks(backend, *arguments, timeout):
+    """Run pytest on a second backend; its output if a test failed, else nothing.
+
+    The bits of the CPU are those of the instruction sets that have FMA.
+    """
+    environment = {name: value for name, value in os.environ.items() if name != "MLX_CPU_ISA"}
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-x", "--backend", backend, "-p", "no:cacheprovider",
+         *arguments],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        env=environment,
+    )  # fmt: skip
+    return "" if run.returncode == 0 else run.stdout + run.stderr
+
+
 def instruction_sets():
     """The sets that kernels of this build are compiled for: does this machine run each?
 

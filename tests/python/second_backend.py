@@ -32,6 +32,11 @@ def in_use():
     return _in_use
 
 
+def is_cuda():
+    """Whether the default GPU runs the kernels of CUDA, on a GPU or on the host's driver."""
+    return _in_use in (None, "cuda-host")
+
+
 def use(name):
     """Makes a backend the default device."""
     global _in_use
@@ -57,6 +62,14 @@ def use_host_driver():
     return next(p / "libmlx_cuda.so" for p in places if (p / "libmlx_cuda.so").exists())
 
 
+def use_emulated_metal():
+    """Makes the backend for Metal run on the emulated device; gives the backend's path."""
+    built = pathlib.Path(mx.__file__).resolve().parents[2]
+    os.environ["MLX_METAL_RUNTIME"] = str(built / "metal-cpp" / "libmetal_emulated.so")
+    os.environ.setdefault("MLX_EMULATION_CACHE", str(built / "metal_kernels"))
+    return built / "tests" / "libmlx_metal.so"
+
+
 @functools.cache
 def host_driver():
     """The driver of the host, which `use_host_driver` named."""
@@ -77,11 +90,13 @@ def host_driver():
 
 
 def load(name):
-    """Makes a backend the GPU: 'fake', 'fake-unified', 'cuda-host', or the path of a library."""
+    """Makes a backend the GPU: a name of the test option --backend, or the path of a library."""
     if name in ("fake", "fake-unified"):
         os.environ["MLX_FAKE_MODE"] = "unified" if name == "fake-unified" else "discrete"
         mx._load_test_backend(library()._name)
     elif name == "cuda-host":
         mx._load_test_backend(str(use_host_driver()))
+    elif name == "metal":
+        mx._load_test_backend(str(use_emulated_metal()))
     else:
         mx._load_test_backend(name)

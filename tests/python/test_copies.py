@@ -293,6 +293,9 @@ OPTIMIZERS = {
     "MultiOptimizer": lambda: optim.MultiOptimizer(
         [optim.SGD(optim.step_decay(0.1, 0.5, 2)), optim.Adam(1e-2)], [workers.is_matrix]
     ),
+    "ParameterGroups": lambda: optim.ParameterGroups(
+        optim.Adam, [("bias", {"eps": 1e-3}), (workers.is_matrix, {})], learning_rate=1e-2
+    ),
 }
 
 

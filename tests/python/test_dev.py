@@ -97,6 +97,12 @@ ROWS = [
         [f"{ALL} --all --huge --seed 5 --backend fake -k 'a or b'"],
         {},
     ),
+    (
+        "test --third 2 --backend fake",
+        "build",
+        [f"{PYTEST} tests/python/test_b.py tests/python/nn/test_d.py --backend fake"],
+        {},
+    ),
     ("test --device gpu", "build", [f"{ALL} --device gpu"], {}),
     ("test tests/python/test_a.py", "build", [f"{PYTEST} tests/python/test_a.py"], {}),
     ("test --exhaustive exp", "build exhaustive_math", ["build/tests/exhaustive_math exp"], {}),
@@ -148,7 +154,7 @@ def test_programs_of_a_command(started, arguments, built, lines, variables):
         ("docs --check x", "[docs] x given; accepted: --check"),
         ("test -x --sanitize", "[test] --sanitize after other arguments"),
         ("test --sanitize --third", "[test] --third without a number"),
-        ("test --sanitize --third 4", "[test] --third 4 given; accepted: 1, 2, 3, today"),
+        ("test --sanitize --third 4", "[test] --third 4 given; accepted: 1, 2, 3, today, tomorrow"),
         ("wheel --this-processor x", "[wheel] x given; accepted: --this-processor alone"),
         ("test --wheel x", "[test --wheel] x given; accepted: no arguments"),
         ("fuzz long", "[fuzz] long given; accepted: a number of seconds"),
@@ -295,6 +301,18 @@ def test_builds_are_configured_once_per_change(started, monkeypatch):
     assert configured("-DA=2")
 
 
+def test_interrupted(started, monkeypatch, capsys):
+    """Ctrl-C ends a command with the status of shells, without a traceback."""
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(subprocess, "run", interrupted)
+    assert started.command("build") == 130
+    said = capsys.readouterr()
+    assert "Traceback" not in said.err and "kill" not in said.err + said.out
+
+
 def test_beat(tmp_path):
     log = tmp_path / ".ninja_log"
     said = io.StringIO()
@@ -337,7 +355,8 @@ def test_thirds(monkeypatch):
     every = [str(p) for p in pathlib.Path("tests/python").rglob("test_*.py")]
     assert sorted(file for part in parts for file in part) == sorted(every)
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
-    assert suites.thirds("today") in parts
+    today, tomorrow = (parts.index(suites.thirds(day)) for day in ("today", "tomorrow"))
+    assert tomorrow == (today + 1) % 3
 
 
 def test_examples(monkeypatch):

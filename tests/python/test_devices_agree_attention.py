@@ -29,6 +29,15 @@ CASES = {
     "added mask": ((2, 2, 33, 65, 64, 64), {"mask": "added"}),
     "mask of lowest numbers": ((2, 2, 33, 65, 64, 64), {"mask": "lowest"}),
     "sinks": ((4, 2, 50, 90, 64, 64), {"sinks": True}),
+    "many, grouped heads": ((6, 2, 145, 177, 80, 80), {"batch": 2}),
+    "many, causal, more queries": ((4, 2, 190, 33, 16, 16), {"mask": "causal"}),
+    "many, causal, more keys": ((2, 1, 70, 300, 192, 128), {"mask": "causal"}),
+    "many, bool mask": ((2, 2, 128, 192, 64, 64), {"mask": "bool"}),
+    "many, bool mask of each head": ((4, 2, 133, 165, 24, 24), {"mask": "bool", "each": True}),
+    "many, added mask": ((2, 2, 133, 166, 64, 128), {"mask": "added"}),
+    "many, mask of lowest numbers": ((2, 2, 97, 65, 64, 64), {"mask": "lowest"}),
+    "many, sinks, causal": ((4, 4, 150, 150, 128, 128), {"sinks": True, "mask": "causal"}),
+    "many, widest": ((1, 1, 130, 270, 256, 200), {}),
     "few": ((4, 2, 1, 300, 128, 128), {"batch": 2}),
     "few, causal": ((4, 2, 3, 700, 64, 40), {"mask": "causal"}),
     "few, more queries than keys": ((2, 1, 6, 3, 40, 72), {"mask": "causal"}),
@@ -99,8 +108,8 @@ def test_float32_rounded_to_tf32(name):
         out = np.array(attend(q, k, v, **more))
     largest = np.abs(np.array(v)).max()
     np.testing.assert_allclose(out, exact, atol=2.0**-9 * largest, rtol=0)
-    on_gpu = second_backend.in_use() in (None, "cuda-host")  # other backends compute in float32
-    rounded = on_gpu and max(CASES[name][0][4:]) <= 128  # and more features are not
+    # Other backends compute in float32, and so do kernels of more features.
+    rounded = second_backend.is_cuda() and max(CASES[name][0][4:]) <= 128
     assert (np.abs(out - exact).max() > 2.0**-18 * largest) == rounded
 
 
@@ -108,7 +117,10 @@ def test_float32_rounded_to_tf32(name):
 def test_rows_do_not_depend_on_their_neighbours(dtype):
     q, k, v, _ = draw((2, 2, 200, 70, 16, 16), {"batch": 2}, dtype)
     whole = attend(q, k, v)
-    assert bits(attend(q[:, :, 128:160], k, v)) == bits(whole[:, :, 128:160])
+    # Shapes choose the kernel: as many queries as others have, and fewer.
+    assert bits(attend(q[:, :, 128:], k, v)) == bits(whole[:, :, 128:])
+    few = attend(q[:, :, 120:168], k, v)
+    assert bits(attend(q[:, :, 128:160], k, v)) == bits(few[:, :, 8:40])
     assert bits(attend(q[1:, :1], k[1:, :1], v[1:, :1])) == bits(whole[1:, :1])
 
 
@@ -121,7 +133,7 @@ def layouts(x):
     yield mx.contiguous(x[:, :, ::-1])[:, :, ::-1]
 
 
-@pytest.mark.parametrize("queries", [3, 40])
+@pytest.mark.parametrize("queries", [3, 40, 70])
 @pytest.mark.parametrize("dtype", [mx.bfloat16, mx.float32], ids=str)
 def test_layouts(dtype, queries):
     arrays = draw((2, 2, queries, 70, 32, 32), {}, dtype)[:3]

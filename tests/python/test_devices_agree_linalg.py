@@ -77,6 +77,28 @@ def test_cholesky_factors(dtype, shape):
         close(mx.linalg.cholesky(a, upper=is_upper, stream=mx.gpu), wanted, dtype)
 
 
+@pytest.mark.parametrize("shape", [(150, 130), (40, 500), (700, 33), (2, 3, 129, 129), (9, 5)])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_orthogonal_factors(dtype, shape):
+    x = matrices(shape, dtype)
+    wanted = np.linalg.qr(x)
+    for a in layouts(x, dtype):
+        q, r = mx.linalg.qr(a, stream=mx.gpu)
+        close(q, wanted[0], dtype)
+        close(r, wanted[1], dtype)
+        assert not np.tril(np.array(r), -1).any()
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_orthogonal_factors_of_dependent_columns(dtype):
+    x = matrices((200, 150), dtype)
+    x[:, 70:] = x[:, :80]
+    x[:, 5] = 0
+    q, r = (np.array(a) for a in mx.linalg.qr(array(x, dtype), stream=mx.gpu))
+    close(array(q @ r, dtype), x, dtype)
+    close(array(np.conj(q.T) @ q, dtype), np.eye(150), dtype)
+
+
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_matrices_without_an_inverse_or_a_factor(dtype):
     for n in (20, 130):

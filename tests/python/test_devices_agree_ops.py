@@ -257,6 +257,21 @@ def test_packing(mode, bits, group, dtype):
         near(f, x[..., :8], *packed, transpose=False, bound=2 * FLOATS[dtype], **options)
 
 
+@pytest.mark.parametrize("dtype", SHORT[:2], ids=str)
+@pytest.mark.parametrize("mode,bits,group", [p for p in PACKINGS if p[1] in (4, 8)])
+def test_products_with_packed_matrices(mode, bits, group, dtype):
+    """Rows, columns and inner lengths that fill no block; x that begins between vectors."""
+    options = {"mode": mode, "bits": bits, "group_size": group}
+    packed = mx.quantize(values(dtype, (70, 256)) / 50, **options, stream=mx.cpu)
+    short = mx.quantize(values(dtype, (9, 3 * group)) / 50, **options, stream=mx.cpu)
+    for m, begin, w in ((2, 0, short), (9, 1, packed), (17, 0, packed), (40, 1, short),
+                        (70, 0, packed), (70, 1, short), (130, 0, short)):  # fmt: skip
+        k = 256 if w is packed else 3 * group
+        x = mx.contiguous(values(dtype, (m * k + begin,), m) / 50, stream=mx.cpu)
+        near(lambda *a, stream: mx.quantized_matmul(*a, stream=stream, **options),
+             x[begin:].reshape(m, k), *w, bound=2 * FLOATS[dtype])  # fmt: skip
+
+
 @pytest.mark.parametrize("dtype", SHORT, ids=str)
 def test_products_of_gathered_packed_matrices(dtype):
     w = mx.quantize(values(dtype, (4, 70, 64)) / 50, group_size=32, bits=4, stream=mx.cpu)

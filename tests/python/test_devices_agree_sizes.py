@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import second_backend
 from test_devices_agree import check, on, values
 
 import mlx.core as mx
@@ -27,18 +28,32 @@ def test_sorts_of_several_tiles(dtype):
     check(mx.sort, values(dtype, (1, n)), axis=1)
 
 
+def sides_in_order(row, places, pivot):
+    """Whether elements on each side of a pivot, and those equal to it, kept their order."""
+    sides = row < pivot, row == pivot, row > pivot
+    return all((np.diff(places[side]) > 0).all() for side in sides)
+
+
 @pytest.mark.parametrize("dtype", [mx.float16, mx.float32, mx.uint64], ids=str)
-def test_partitions_of_several_tiles(dtype):
-    n = longest(dtype) + 100
-    x = values(dtype, (2, n))
-    ordered = np.array(mx.sort(x, axis=1, stream=mx.cpu))
-    for kth in (n // 2, n - 1):
-        part = np.array(mx.partition(x, kth, axis=1, stream=mx.gpu))
-        places = np.array(mx.argpartition(x, kth, axis=1, stream=mx.gpu))
-        for y in (part, np.take_along_axis(np.array(x), places.astype(np.int64), 1)):
-            assert np.array_equal(np.sort(y[:, :kth]), ordered[:, :kth])
-            assert np.array_equal(y[:, kth], ordered[:, kth])
-            assert np.array_equal(np.sort(y), ordered)
+def test_partitions_of_tiles(dtype):
+    """Of one and of several; on NVIDIA GPUs each side keeps the order of the line."""
+    for n, axis in ((longest(dtype) + 100, 1), (1300, 1), (601, 0)):
+        x = values(dtype, (2, n) if axis else (n, 2))
+        rows = np.moveaxis(np.array(x), axis, 1)
+        for kth in (0, n // 2, n - 1):
+            part, places = (
+                np.moveaxis(np.array(f(x, kth, axis=axis, stream=mx.gpu)), axis, 1)
+                for f in (mx.partition, mx.argpartition)
+            )
+            found = np.take_along_axis(rows, places.astype(np.int64), 1)
+            ordered = np.sort(rows, 1)
+            assert np.array_equal(found, part)
+            assert np.array_equal(np.sort(part[:, :kth]), ordered[:, :kth])
+            assert np.array_equal(part[:, kth], ordered[:, kth])
+            assert np.array_equal(np.sort(part), ordered)
+            if second_backend.is_cuda():
+                for row, place in zip(part, places, strict=True):
+                    assert sides_in_order(row, place.astype(np.int64), row[kth])
 
 
 def updated(mode):
@@ -125,6 +140,16 @@ def test_short_reductions(dtype, n):
         check(lambda x, axis, stream: on(stream, lambda: (x + x).sum(axis)), x, axis)
     if 1 < n < 32 and n != 16:  # elsewhere one of the two adds no zero, and keeps the sign
         check(mx.sum, mx.full((3, n), -0.0), axis=1)
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=str)
+@pytest.mark.parametrize("columns", [32, 68, 128])
+def test_reductions_of_neighbouring_columns(dtype, columns):
+    """In blocks of elements and parts of one, from addresses of vectors and others."""
+    x = values(dtype, (2100 * columns + 1,))
+    for a in (x[:-1], x[1:]):
+        for f in (mx.sum, mx.any) if dtype == mx.complex64 else (mx.sum, mx.max, mx.all, mx.argmin):
+            check(f, a.reshape(-1, columns), axis=0)
 
 
 @pytest.mark.parametrize("dtype", [mx.bool_, mx.int8, mx.float16, mx.int64, mx.float32], ids=str)

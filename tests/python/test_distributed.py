@@ -1,6 +1,8 @@
 """Collectives over threads: values, bits, derivatives, batching, order, disagreement, faults."""
 
 import copy
+import functools
+import itertools
 import pickle
 import threading
 import time
@@ -31,6 +33,29 @@ def test_table(size):
     """Each function, dtype and shape: the bits of NumPy's sums in the engine's order."""
     results = simulate(distributed_cases.run_all, size)
     assert [w for wrong, _ in results for w in wrong] == []
+
+
+@pytest.mark.parametrize("size", [2, 3, 5])
+def test_special_values(size):
+    """NaNs, infinities and zeros of both signs, in all combinations of ranks: as the ops."""
+    special = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.5]
+    rows = np.array(list(itertools.product(special, repeat=size)), np.float32).T
+
+    def check(dtype, call, expected):
+        with mx.stream(mx.cpu):
+            inputs = [mx.array(row).astype(dtype) for row in rows]
+            want = expected(inputs, rank()).astype(mx.float64)
+        got = call(inputs[rank()])
+        with mx.stream(mx.cpu):
+            got, want = np.array(got.astype(mx.float64)), np.array(want)
+        return np.array_equal(got, want, equal_nan=True) and np.array_equal(
+            np.signbit(got[~np.isnan(got)]), np.signbit(want[~np.isnan(want)])
+        )
+
+    for dtype in (mx.float16, mx.bfloat16, mx.float32, mx.float64):
+        for name, call, expected, _ in distributed_cases.ROWS[:3]:
+            right = simulate(functools.partial(check, dtype, call, expected), size)
+            assert all(right), (name, dtype)
 
 
 def test_alone():

@@ -541,8 +541,8 @@ def test_stream_contexts_nest_and_restore():
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_forked_child_computes(backend):
-    if backend in ("gpu", "cuda-host"):
-        pytest.skip("a forked child has the CPU alone: cuda_checks.py")
+    if backend in ("gpu", "cuda-host", "metal"):
+        pytest.skip("a forked child has the CPU alone: cuda_checks.py, metal_checks.py")
     a = mx.ones((512, 512))
     mx.eval(a @ a, mx.exp(a) + mx.ones((2048, 512))[:512])
     pending = mx.exp(a)

@@ -17,6 +17,7 @@ OF_THE_CPU = {
     "range_kernels",
     "fill_word",
     "reciprocal_parts",
+    "split_reciprocal",
     "supported_isa",  # the tests run each of these sets
     "tile_model_step",
     "get_command_encoder",  # for work of extensions

@@ -156,6 +156,7 @@ def test_again(tmp_path):
 def test_no_memory_for_a_result(tmp_path):
     """Nothing has been sent then: the rank is late, and goes on with more memory."""
     text = """
+    mx.set_default_device(mx.cpu)
     x = mx.ones(1 << 20)
     mx.eval(x, dist.all_sum(mx.ones(3)))
     y = dist.all_sum(x)

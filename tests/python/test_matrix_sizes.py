@@ -5,7 +5,7 @@ import pytest
 
 import mlx.core as mx
 
-SIZES = [1, 2, 15, 16, 17, 63, 191, 192, 193, 257, 320]
+SIZES = [1, 2, 15, 16, 17, 63, 100, 191, 192, 193, 257, 320, 512]
 DTYPES = [mx.float32, mx.float64, mx.complex64]
 
 
@@ -39,16 +39,29 @@ def matrix(n, dtype):
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("n", SIZES)
 def test_inverses_and_solutions(n, dtype):
-    a, b = matrix(n, dtype), numbers((n, 3), dtype, 1)
+    a, b, more = matrix(n, dtype), numbers((n, 3), dtype, 1), numbers((n, 35), dtype, 2)
     with mx.stream(mx.cpu):
         inverse = mx.linalg.inv(array(a, dtype))
         solution = mx.linalg.solve(array(a, dtype), array(b, dtype))
         vector = mx.linalg.solve(array(a, dtype), array(b[:, 0], dtype))
-        mx.eval(inverse, solution, vector)
+        solutions = mx.linalg.solve(array(a, dtype), array(more, dtype))
+        mx.eval(inverse, solution, vector, solutions)
     largest = np.linalg.norm(np.linalg.inv(a), 2) * 100
     assert close(inverse, np.linalg.inv(a), dtype, n, largest)
     assert close(solution, np.linalg.solve(a, b), dtype, n, largest * 4)
+    assert close(solutions, np.linalg.solve(a, more), dtype, n, largest * 4)
     assert close(vector, np.linalg.solve(a, b[:, 0]), dtype, n, largest * 4)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape", [*[(n, n) for n in SIZES], (400, 200), (200, 400), (90, 17)])
+def test_triangular_factors(shape, dtype):
+    a = numbers(shape, dtype)
+    with mx.stream(mx.cpu):
+        rows, lower, upper = (np.array(x) for x in mx.linalg.lu(array(a, dtype)))
+    assert not np.triu(lower, 1).any() and not np.tril(upper, -1).any()
+    assert np.abs(lower).max() <= 1.5 and (lower.diagonal() == 1).all()
+    assert close((lower @ upper)[rows], a, dtype, min(shape), np.abs(a).max() * 2)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -67,7 +80,17 @@ def test_cholesky_factors(n, upper, dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize(
-    "shape", [*[(n, n) for n in SIZES], (400, 200), (200, 400), (230, 225), (700, 193), (193, 250)]
+    "shape",
+    [
+        *[(n, n) for n in SIZES],
+        (400, 200),
+        (200, 400),
+        (230, 225),
+        (700, 193),
+        (193, 250),
+        (16, 3),
+        (2, 16),
+    ],
 )
 def test_orthogonal_factors(shape, dtype):
     a = numbers(shape, dtype)
@@ -81,6 +104,52 @@ def test_orthogonal_factors(shape, dtype):
     with mx.stream(mx.cpu):
         few = np.array(mx.linalg.qr(array(a[:, :2], dtype))[1])
     assert np.sign(few.real.diagonal()[:k]).tolist() == np.sign(r.real.diagonal()[:2]).tolist()
+
+
+def symmetric(kind, n, dtype):
+    """A Hermitian matrix: general, with equal eigenvalues, of a wide range, or nearly diagonal."""
+    q = np.linalg.qr(numbers((n, n), dtype, n))[0]
+    if kind == "equal":
+        return (q * np.repeat([1.0, 2.0], [n // 2, n - n // 2])) @ q.conj().T
+    if kind == "graded":
+        scale = np.geomspace(1, 1e-30, n)
+        return scale[:, None] * (q + q.conj().T) * scale
+    if kind == "diagonal":
+        return np.diag(np.arange(n) % 3.0)
+    return q * 3 + q.conj().T * 3
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("kind", ["general", "equal", "graded", "diagonal"])
+@pytest.mark.parametrize("n", [1, 2, 23, 24, 25, 48, 49, 65, 130, 257])
+def test_eigenvalues_and_vectors(n, kind, dtype):
+    a = symmetric(kind, n, dtype)
+    largest = np.abs(a).max()
+    expected = np.linalg.eigvalsh(a)
+    for triangle, one in (("L", np.tril), ("U", np.triu)):
+        with mx.stream(mx.cpu):
+            x = array(one(a), dtype)
+            values, vectors = (np.array(r) for r in mx.linalg.eigh(x, triangle))
+            alone = np.array(mx.linalg.eigvalsh(x, triangle))
+        assert (np.diff(values) >= 0).all()
+        assert close(values, expected, dtype, n, largest)
+        assert close(alone, expected, dtype, n, largest)
+        assert close(a @ vectors, vectors * values, dtype, n, largest)
+        assert close(vectors.conj().T @ vectors, np.eye(n), dtype, n, 1)
+
+
+@pytest.mark.parametrize("n", [8, 100])
+@pytest.mark.parametrize(
+    ("dtype", "size"),
+    [(mx.float32, 1e36), (mx.float32, 1e-36), (mx.float64, 1e300), (mx.float64, 1e-300)],
+)
+def test_eigenvalues_near_the_ends_of_the_range(n, dtype, size):
+    a = symmetric("general", n, dtype)
+    with mx.stream(mx.cpu):
+        values, vectors = (np.array(r) for r in mx.linalg.eigh(array(a * size, dtype)))
+    values = values.astype(np.float64) / size
+    assert close(values, np.linalg.eigvalsh(a), dtype, n, np.abs(a).max())
+    assert close(vectors.T @ vectors, np.eye(n), dtype, n, 1)
 
 
 @pytest.mark.parametrize("n", [2, 16, 17, 200, 300])
@@ -107,7 +176,7 @@ def test_zeros_and_numbers_that_are_none_have_factors():
             assert np.isnan(np.array(mx.linalg.inv(mx.full((n, n), float("nan"))))).any()
 
 
-@pytest.mark.parametrize("n", [8, 193, 260])
+@pytest.mark.parametrize("n", [8, 70, 193, 260, 512])
 def test_bits_depend_on_no_batch_and_no_threads(n):
     x = np.stack([matrix(n, mx.float32) for _ in range(3)])
     a = array(x @ np.swapaxes(x, 1, 2), mx.float32)
@@ -116,6 +185,8 @@ def test_bits_depend_on_no_batch_and_no_threads(n):
         mx.linalg.cholesky,
         lambda a, **k: mx.linalg.qr(a, **k)[0],
         lambda a, **k: mx.linalg.solve(a, mx.ones((*a.shape[:-1], 1)), **k),
+        lambda a, **k: mx.linalg.solve(a, mx.swapaxes(a, -1, -2)[..., :40], **k),
+        lambda a, **k: mx.linalg.eigh(a, **k)[1],
     ]
     before = mx.get_num_threads()
     try:

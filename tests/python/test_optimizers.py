@@ -150,6 +150,7 @@ def test_multi_optimizer():
     assert after["l"][1]["q"].tolist() == [pytest.approx(1 - 0.01 * 0.1 / math.sqrt(0.001))]
     both.learning_rate = 0.5
     assert [o.learning_rate.item() for o in both.optimizers] == [0.5, 0.5]
+    assert both.step.item() == 1
     both.state = both.state
     for bad in ({}, [], {"states": []}):
         with pytest.raises(ValueError, match="Invalid state"):

@@ -51,6 +51,9 @@ def test_metadata(metadata):
     assert metadata["License-Expression"] == ["MIT"]
     assert metadata["License-File"] == ["LICENSE"]
     assert metadata["Author"] == ["The project's authors"]
+    (summary,) = metadata["Summary"]
+    assert "independent implementation" in summary and "replaces Apple's package" in summary
+    assert "://" not in summary
     assert "Typing :: Typed" in metadata["Classifier"]
     assert not {"Home-page", "Project-URL"} & set(metadata)
     assert {"demo", "docs", "test", "lint"} <= set(metadata["Provides-Extra"])

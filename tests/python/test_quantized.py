@@ -150,6 +150,19 @@ def test_many_threads_and_rows():
         close(mx.quantized_matmul(x, *args, **keys), host(x) @ matrix.T, 1e-5)
 
 
+@pytest.mark.parametrize("dtype", EPS)
+@pytest.mark.parametrize("transpose", [True, False])
+def test_rows_of_several_blocks(transpose, dtype):
+    """More rows of x than a block has, and a last block that is not full."""
+    args, keys, matrix = packed(3, 128, 192, "affine", 64, 4)
+    matrix = matrix.T if transpose else matrix
+    for rows in (145, 192, 213, 700):
+        x = random(rows, rows, matrix.shape[0], dtype=dtype)
+        got = mx.quantized_matmul(x, *args, transpose=transpose, **keys)
+        bound = np.abs(host(x)) @ np.abs(matrix)
+        assert (np.abs(host(got) - host(x) @ matrix) <= EPS[dtype] * bound).all()
+
+
 def test_batches_broadcast():
     w = random(0, 5, 16, 128)
     args = mx.quantize(w)

@@ -86,7 +86,7 @@ def test_other_launchers(tmp_path, name):
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
-                env={**ENV, **OTHERS[name](rank, port)},
+                env={**ENV, "MLX_DEVICE": "cpu", **OTHERS[name](rank, port)},
             )
             for rank in range(3)
         ]

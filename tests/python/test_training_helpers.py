@@ -128,11 +128,11 @@ def test_minimization():
     np.testing.assert_allclose(best["x"], 1, atol=1e-8)
     assert value.item() < 1e-16
     a = np.random.RandomState(0).randn(5, 5)
-    a, b = mx.array(a @ a.T + np.eye(5)), mx.array(np.arange(5.0))
+    a, b = mx.array(a @ a.T + np.eye(5), mx.float64), mx.array(np.arange(5.0), mx.float64)
     solve = mx.value_and_grad(lambda w: 0.5 * w["x"] @ a @ w["x"] - b @ w["x"])
-    best, _ = optim.LBFGS().minimize(solve, {"x": mx.zeros((5,))}, tolerance=1e-5)
+    best, _ = optim.LBFGS().minimize(solve, {"x": mx.zeros((5,), mx.float64)}, tolerance=1e-5)
     np.testing.assert_allclose(a @ best["x"], b, atol=1e-3)
-    here, value = optim.LBFGS().minimize(solve, {"x": mx.zeros((5,))}, max_iter=0)
+    here, value = optim.LBFGS().minimize(solve, {"x": mx.zeros((5,), mx.float64)}, max_iter=0)
     assert here["x"].tolist() == [0] * 5 and value.item() == 0
 
 

@@ -23,6 +23,7 @@ SIZES = [
     (64, 64, 64),
     (257, 129, 100),
 ]
+FLAT = [(16, 1024, 1060), (32, 1030, 1056)]  # few rows by a large matrix
 MODES = [
     ("affine", 64, 2),
     ("affine", 32, 3),
@@ -68,6 +69,9 @@ def differences():
             yield (exact(a @ b) != rounded(product)).sum()
             got = mx.addmm(integers(1, n), a, b, 2.0, 0.0)
             yield (exact(got) != rounded(2 * product)).sum()
+    for m, n, k in FLAT:
+        a, b = integers(m, k), integers(k, n)
+        yield (exact(a @ b) != rounded(exact(a) @ exact(b))).sum()
     a, b = integers(3, 5, 40, 33), integers(5, 33, 20)
     yield (exact(a @ b) != rounded(exact(a) @ exact(b))).sum()
 
@@ -77,6 +81,7 @@ def digests():
     results = []
     for (m, n, k), scale in itertools.product(SIZES, (1, 1e-19, 1e18)):
         results.append((normal(m, k) * mx.array(scale, mx.bfloat16)) @ normal(n, k).T)
+    results += [normal(m, k) @ normal(k, n) for m, n, k in FLAT]
     for mode, group, bits in MODES:
         packed = mx.quantize(normal(96, 192), group_size=group, bits=bits, mode=mode)
         for transpose, width in ((True, 192), (False, 96)):

@@ -5,8 +5,8 @@ from pathlib import Path
 from .builds import BUILD, compile, configure
 from .environment import environment
 from .processor import instruction_set, only_this
-from .shell import ROOT, Environment, doctest, refuse, run
-from .suites import sanitizers, suite, thirds
+from .shell import ROOT, Environment, doctest, run
+from .suites import sanitizers, suite, take_third
 
 ON_PLUGIN = (
     "threads evaluate the same*",
@@ -18,19 +18,14 @@ ON_PLUGIN = (
 
 def addresses(arguments: list[str]) -> int:
     """The Python tests under AddressSanitizer and UndefinedBehaviorSanitizer."""
-    files: list[str] = []
-    if arguments[:1] == ["--third"]:
-        if len(arguments) < 2:
-            refuse("[test] --third without a number; accepted: 1, 2, 3, today")
-        files, third, arguments = thirds(arguments[1]), arguments[1], arguments[2:]
-        print(f"{len(files)} test files: --third {third}", flush=True)
+    arguments = take_third(arguments)
     environment("test")
     folder = BUILD / "sanitize"
     configure(folder, "-DMLX_SANITIZE=address,undefined", only_this())
     compile(folder, "core", "mlxc", "mlx_fake")  # not the stubs: they import it
     variables = sanitizers("max_allocation_size_mb=8192")
     variables |= {"PYTHONPATH": f"{folder}/python", "MLX_TEST_ISA": instruction_set()}
-    suite([*files, *arguments], variables)
+    suite(arguments, variables)
 
 
 def on_plugin(tests: Path) -> Environment:

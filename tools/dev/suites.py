@@ -30,15 +30,27 @@ def day() -> int:
 
 
 def thirds(which: str) -> list[str]:
-    """The test files of a third of the suite: "1" to "3", or "today", which changes daily."""
-    if which == "today":
-        which = str(day() % 3 + 1)
+    """The test files of a third of the suite: "1" to "3", or that of a day, which changes daily."""
+    days = ("today", "tomorrow")
+    if which in days:
+        which = str((day() + days.index(which)) % 3 + 1)
     if which not in ("1", "2", "3"):
-        refuse(f"[test] --third {which} given; accepted: 1, 2, 3, today")
+        refuse(f"[test] --third {which} given; accepted: 1, 2, 3, today, tomorrow")
     tests = Path("tests/python")
     files = sorted(str(p) for p in tests.glob("test_*.py"))
     files += sorted(str(p) for p in tests.glob("*/test_*.py"))
     return files[int(which) - 1 :: 3]
+
+
+def take_third(arguments: list[str]) -> list[str]:
+    """The arguments with the files of a third in place of `--third K` at their begin."""
+    if arguments[:1] != ["--third"]:
+        return arguments
+    if len(arguments) < 2:
+        refuse("[test] --third without a number; accepted: 1, 2, 3, today, tomorrow")
+    files = thirds(arguments[1])
+    print(f"{len(files)} test files: --third {arguments[1]}", flush=True)
+    return [*files, *arguments[2:]]
 
 
 def sanitizers(*options: str) -> Environment:

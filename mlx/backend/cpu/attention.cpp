@@ -22,6 +22,11 @@ constexpr int64_t kScoreRow = 272;     // floats from row to row, so that rows a
 constexpr int64_t kFewKeys = 512;      // keys per task for few queries
 constexpr int64_t kPacked = 32 << 20;  // maximum bytes of packed keys and values
 
+/// The state of one row.
+struct RowState {
+  float largest = -std::numeric_limits<float>::infinity(), sum = 0;
+};
+
 /// All queries of a key head at once, over ranges of its keys as they lie.
 class FewQueries final : AttentionRows {
  public:
@@ -31,9 +36,12 @@ class FewQueries final : AttentionRows {
     const int64_t shared = heads_ / key_heads_, rows = shared * queries_;
     const int64_t pieces = ceil_div(keys_, kFewKeys), tasks = batches_ * key_heads_ * pieces;
     const Scratch sums(static_cast<size_t>(tasks * rows * width_) * sizeof(float));
-    const Scratch states(static_cast<size_t>(tasks * rows) * sizeof(RowState));
+    const Scratch states(static_cast<size_t>(tasks * rows * 2) * sizeof(float));
     auto sum_of = [&](int64_t task) { return sums.get<float>() + task * rows * width_; };
-    auto state_of = [&](int64_t task) { return states.get<RowState>() + task * rows; };
+    auto states_of = [&](int64_t task) {
+      float* largest = states.get<float>() + task * rows * 2;
+      return RowStates{largest, largest + rows};
+    };
     const double ns = static_cast<double>(batches_ * key_heads_ * keys_ * (features_ + width_)) *
                       (0.05 * static_cast<double>(k_.item) + 0.03 * static_cast<double>(rows));
     parallel_for(
@@ -45,7 +53,7 @@ class FewQueries final : AttentionRows {
           for (int64_t task = begin; task < end; ++task)
             run_few_task(task / pieces / key_heads_, task / pieces % key_heads_, task % pieces,
                          x.get(), s.get<float>(), workspace.get<char>(), sum_of(task),
-                         state_of(task));
+                         states_of(task));
         },
         ns);
     parallel_for(
@@ -56,7 +64,11 @@ class FewQueries final : AttentionRows {
             const int64_t b = group / key_heads_, head = group % key_heads_ * shared + r / queries_;
             join_pieces(
                 pieces, [&](int64_t p) { return sum_of(group * pieces + p) + r * width_; },
-                [&](int64_t p) { return state_of(group * pieces + p)[r]; }, b, head, r % queries_);
+                [&](int64_t p) {
+                  const RowStates states = states_of(group * pieces + p);
+                  return RowState{states.largest[r], states.sums[r]};
+                },
+                b, head, r % queries_);
           }
         },
         static_cast<double>(tasks * rows * width_) * 0.2);
@@ -65,7 +77,7 @@ class FewQueries final : AttentionRows {
  private:
   /// Weighted sums over one range of keys for all queries of a key head.
   void run_few_task(int64_t b, int64_t key_head, int64_t piece, void* x, float* s, char* workspace,
-                    float* sums, RowState* states) const {
+                    float* sums, const RowStates& states) const {
     const int64_t shared = heads_ / key_heads_, rows = shared * queries_;
     const int64_t from = piece * kFewKeys, n = std::min(kFewKeys, keys_ - from);
     const GemmSource source = row_source(type_);
@@ -82,12 +94,20 @@ class FewQueries final : AttentionRows {
     }
     gemm_.dot[static_cast<int>(source)](x, features_, k_.at(b, key_head, from), k_.row, rows, n,
                                         features_, s, kFewKeys);
-    for (int64_t r = 0; r < rows; ++r) {
-      states[r] = {};
-      float* row = s + r * kFewKeys;
-      weights_of(row, n, b, key_head * shared + r / queries_, r % queries_, from, states[r],
-                 {.data = row}, n, workspace);
-    }
+    for (int64_t r = 0; r < rows && has_scores(); ++r)
+      scored(s + r * kFewKeys, n, b, key_head * shared + r / queries_, r % queries_, from,
+             workspace);
+    std::fill_n(states.largest, rows, RowState{}.largest);
+    std::fill_n(states.sums, rows, 0.0f);
+    float factors[kFewRows];
+    to_weights({.s = s,
+                .ld = kFewKeys,
+                .rows = rows,
+                .n = n,
+                .factors = factors,
+                .to = {.data = s},
+                .to_row = kFewKeys},
+               states, n);
     const auto plain = pairs ? GemmSource::bf16 : source;
     gemm_.axpy[static_cast<int>(plain)](s, kFewKeys, v_.at(b, key_head, from), v_.row, rows, width_,
                                         n, sums, width_);
@@ -96,28 +116,27 @@ class FewQueries final : AttentionRows {
   template <class Sums, class State>
   void join_pieces(int64_t pieces, Sums sums, State state, int64_t b, int64_t head,
                    int64_t query) const {
-    RowState all = initial(head);
+    RowState all{initial_max(head), 0};
     for (int64_t p = 0; p < pieces; ++p) {
-      float max_score = state(p).max_score;
-      all.max_score =
-          max_score > all.max_score || max_score != max_score ? max_score : all.max_score;
+      const float largest = state(p).largest;
+      all.largest = largest > all.largest || largest != largest ? largest : all.largest;
     }
-    auto factor_of = [&](float max_score) {
-      return max_score == RowState{}.max_score && all.max_score == max_score
+    auto factor_of = [&](float largest) {
+      return largest == RowState{}.largest && all.largest == largest
                  ? 0.0f
-                 : std::exp(max_score - all.max_score);
+                 : std::exp(largest - all.largest);
     };
     if (sinks_) all.sum = factor_of(initial_max(head));
     float* first = sums(0);
     for (int64_t p = 0; p < pieces; ++p) {
-      const float factor = factor_of(state(p).max_score);
+      const float factor = factor_of(state(p).largest);
       all.sum += factor * state(p).sum;
       if (p == 0)
         rows_.scale(first, width_, factor);
       else
         rows_.add(sums(p), width_, factor, first);
     }
-    finish(first, width_, all, b, head, query);
+    finish(first, width_, all.sum, b, head, query);
   }
 };
 
@@ -185,12 +204,10 @@ class QueryBlocks final : AttentionRows {
     const int64_t rows = std::min(kQueryRows, queries_ - first);
     panels_.pack_a(q_.at(b, head, first), q_.row, q_.col, rows, features_,
                    workspace.queries.get<uint32_t>());
-    RowState states[kQueryRows];
+    float largest[kQueryRows], totals[kQueryRows];
+    begin({largest, totals}, rows, head);
     int64_t last = 0;
-    for (int64_t r = 0; r < rows; ++r) {
-      states[r] = initial(head);
-      last = std::max(last, visible_keys(first + r));
-    }
+    for (int64_t r = 0; r < rows; ++r) last = std::max(last, visible_keys(first + r));
     const int64_t step = kKeys / panels_.columns() * panels_.columns();  // whole panels
     for (int64_t from = 0; from < last; from += step) {
       for (int64_t r = 0; r < rows; r += strip_rows_) {
@@ -198,12 +215,13 @@ class QueryBlocks final : AttentionRows {
         int64_t end = 0;
         for (int64_t i = r; i < r + strip.rows; ++i) end = std::max(end, visible_keys(first + i));
         if (from < end)
-          run_strip(strip, from, std::min(step, end - from), keys, values, states, workspace);
+          run_strip(strip, from, std::min(step, end - from), keys, values,
+                    {largest + r, totals + r}, workspace);
       }
     }
     float* sums = workspace.sums.get<float>();
     for (int64_t r = 0; r < rows; ++r)
-      finish(sums + r * workspace.ld, workspace.ld, states[r], b, head, first + r);
+      finish(sums + r * workspace.ld, workspace.ld, totals[r], b, head, first + r);
   }
 
   /// Rows of a block of queries.
@@ -213,27 +231,34 @@ class QueryBlocks final : AttentionRows {
 
   /// Adds the values of keys [from, from + n), weighted, to the sums of a strip.
   void run_strip(const Strip& strip, int64_t from, int64_t n, const uint32_t* keys,
-                 const uint32_t* values, RowState* states, const Workspace& workspace) const {
+                 const uint32_t* values, const RowStates& states,
+                 const Workspace& workspace) const {
     float* s = workspace.scores.get<float>();
     float* sums = workspace.sums.get<float>() + strip.first * workspace.ld;
     const int64_t units = panels_.units(n);
     panels_.multiply(workspace.queries.get<uint32_t>() + strip.first * key_units_, key_units_,
                      keys + from * key_units_, key_units_, strip.rows, n, 0, key_units_, s,
                      kScoreRow, true);
-    for (int64_t r = 0; r < strip.rows; ++r) {
-      // Weights replace the scores, or fill rows of a strip of tiles.
-      float* row = s + r * kScoreRow;
-      WeightTarget to{row, panels_.per() == 2};
-      if (tiles_) {
-        to.data = workspace.weights.get<uint16_t>() + r * kTileDepth;
-        to.step = kTileStrip;
-      }
-      const int64_t query = strip.block + strip.first + r;
-      const float factor =
-          weights_of(row, n, strip.b, strip.head, query, from, states[strip.first + r], to,
-                     units * panels_.per(), workspace.mask.get<char>());
-      if (from > 0 && factor != 1) rows_.scale(sums + r * workspace.ld, width_, factor);
+    for (int64_t r = 0; r < strip.rows && has_scores(); ++r)
+      scored(s + r * kScoreRow, n, strip.b, strip.head, strip.block + strip.first + r, from,
+             workspace.mask.get<char>());
+    // Weights replace the scores, or fill rows of a strip of tiles.
+    float factors[kQueryRows];
+    WeightRows rows{.s = s,
+                    .ld = kScoreRow,
+                    .rows = strip.rows,
+                    .n = n,
+                    .factors = factors,
+                    .to = {s, panels_.per() == 2}};
+    rows.to_row = kScoreRow * panels_.per();
+    if (tiles_) {
+      rows.to.data = workspace.weights.get();
+      rows.to.step = kTileStrip;
+      rows.to_row = kTileDepth;
     }
+    to_weights(rows, states, units * panels_.per());
+    for (int64_t r = 0; r < strip.rows && from > 0; ++r)
+      if (factors[r] != 1) rows_.scale(sums + r * workspace.ld, width_, factors[r]);
     const uint32_t* panels = values + from / panels_.per() * panels_.columns();
     if (tiles_)
       panels_.multiply(workspace.weights.get<uint32_t>(), units, panels, value_units_, strip.rows,

@@ -64,9 +64,9 @@ inline float sink_of(const View& sinks, int64_t head) {
   });
 }
 
-/// Largest score and sum of weights of a row so far; `sum` is relative to `max_score`.
-struct RowState {
-  float max_score = -std::numeric_limits<float>::infinity(), sum = 0;
+/// Largest scores and sums of weights of rows so far; a sum is relative to its largest score.
+struct RowStates {
+  float *largest, *sums;
 };
 
 class AttentionRows {
@@ -100,9 +100,12 @@ class AttentionRows {
 
  protected:
   float initial_max(int64_t head) const {
-    return sinks_ ? sink_of(*sinks_, head) : RowState{}.max_score;
+    return sinks_ ? sink_of(*sinks_, head) : -std::numeric_limits<float>::infinity();
   }
-  RowState initial(int64_t head) const { return {initial_max(head), sinks_ ? 1.0f : 0.0f}; }
+  void begin(const RowStates& states, int64_t rows, int64_t head) const {
+    std::fill_n(states.largest, rows, initial_max(head));
+    std::fill_n(states.sums, rows, sinks_ ? 1.0f : 0.0f);
+  }
 
   /// The number of keys that a query attends to; all keys (with the lowest scores) if it attends to
   /// none.
@@ -112,40 +115,41 @@ class AttentionRows {
     return n <= 0 ? keys_ : std::min(n, keys_);
   }
 
-  /// Converts the products s of a query with keys [from, from + n) to weights relative to the row's
-  /// new maximum, followed by zeros up to `end`. Returns the factor by which the previous sums must
-  /// be multiplied.
-  float weights_of(float* s, int64_t n, int64_t b, int64_t head, int64_t query, int64_t from,
-                   RowState& state, const WeightTarget& p, int64_t end, char* workspace) const {
-    const int64_t some = std::min(n, visible_keys(query) - from);
-    if (some <= 0) {
-      clear(p, 0, end);
-      return 1;
-    }
-    float max_score, scale = 1;  // of what is in s
+  /// True where `scored` makes scores of products; elsewhere a score is a product times the scale.
+  bool has_scores() const { return mask_ || attrs_.causal || !(attrs_.scale > 0); }
+  /// The scale of the scores of `scored`.
+  float score_scale() const {
+    return mask_ || !(attrs_.scale > 0) ? 1.0f : static_cast<float>(attrs_.scale);
+  }
+
+  /// Replaces the products s of a query with keys [from, from + n) by scores; unseen keys get -inf.
+  void scored(float* s, int64_t n, int64_t b, int64_t head, int64_t query, int64_t from,
+              char* workspace) const {
+    const int64_t some = std::clamp<int64_t>(visible_keys(query) - from, 0, n);
     if (attrs_.causal && query + 1 + keys_ <= queries_) {
-      std::fill(s, s + some, kLowest);
-      max_score = kLowest;
-    } else if (mask_) {
-      max_score = rows_.scores(s, some, static_cast<float>(attrs_.scale),
-                               mask_row(b, head, query, from, some, workspace), kind_);
-    } else {
-      scale = static_cast<float>(attrs_.scale);
-      max_score = rows_.largest(s, some, scale);
+      // Half of the lowest score: the scale cannot round it to -inf.
+      std::fill(s, s + some, kLowest / (2 * std::max(1.0f, score_scale())));
+    } else if (some > 0 && mask_) {
+      rows_.scores(s, some, static_cast<float>(attrs_.scale),
+                   mask_row(b, head, query, from, some, workspace), kind_);
+    } else if (!(attrs_.scale > 0)) {
+      rows_.scores(s, some, static_cast<float>(attrs_.scale), nullptr, MaskKind::none);
     }
-    max_score = std::max(state.max_score, max_score);
-    if (max_score == RowState{}.max_score) {
-      if (std::any_of(s, s + some, [](float x) { return x != x; })) {
-        state.sum = std::numeric_limits<float>::quiet_NaN();
-      }
-      clear(p, 0, end);  // only -inf and NaN so far
-      return 1;
+    std::fill(s + some, s + n, -std::numeric_limits<float>::infinity());
+  }
+
+  /// Converts scores to weights relative to the new largest scores, followed by zeros up to `end`.
+  void to_weights(WeightRows w, const RowStates& states, int64_t end) const {
+    w.scale = score_scale();
+    w.largest = states.largest;
+    w.sums = states.sums;
+    rows_.weights(w);
+    if (w.n == end) return;
+    for (int64_t r = 0; r < w.rows; ++r) {
+      WeightTarget to = w.to;
+      to.data = static_cast<char*>(to.data) + r * w.to_row * (to.bf16 ? 2 : 4);
+      clear(to, w.n, end);
     }
-    const float factor = std::exp(state.max_score - max_score);
-    state.max_score = max_score;
-    state.sum = state.sum * factor + rows_.weights(s, some, scale, max_score, p);
-    clear(p, some, end);
-    return factor;
   }
 
   /// Zeros in the place of the weights [first, end).
@@ -172,10 +176,10 @@ class AttentionRows {
     return workspace;
   }
 
-  /// Writes rows of sums divided by the sums of their weights.
-  void finish(float* sums, int64_t ld, const RowState& state, int64_t b, int64_t head,
+  /// Writes a row of sums divided by the sum of its weights.
+  void finish(float* sums, int64_t ld, float weights, int64_t b, int64_t head,
               int64_t query) const {
-    rows_.scale(sums, width_, 1 / state.sum);
+    rows_.scale(sums, width_, 1 / weights);
     GemmTarget target{const_cast<char*>(out_.at(b, head, query)), width_, 1};
     gemm_.store[static_cast<int>(type_)](sums, ld, 1, width_, target, {});
   }

@@ -66,14 +66,28 @@ class AttentionVjp final : AttentionRows {
     }
   }
 
-  /// The weights of a row from the products of its features; false where they do not depend on
-  /// them.
-  bool normalise(float* s, int64_t keys, int64_t b, int64_t head, int64_t query, char* mask) const {
-    RowState state = initial(head);
-    weights_of(s, keys, b, head, query, 0, state, {.data = s}, keys, mask);
-    rows_.scale(s, keys, 1 / state.sum);
+  /// The weights of rows from the products of their features.
+  void normalise(float* s, int64_t rows, int64_t keys, int64_t b, int64_t head, int64_t query,
+                 const RowStates& states, char* mask) const {
+    float factors[kMostRows];
+    begin(states, rows, head);
+    for (int64_t r = 0; r < rows && has_scores(); ++r)
+      scored(s + r * keys_, keys, b, head, query + r, 0, mask);
+    to_weights({.s = s,
+                .ld = keys_,
+                .rows = rows,
+                .n = keys,
+                .factors = factors,
+                .to = {.data = s},
+                .to_row = keys_},
+               states, keys);
+    for (int64_t r = 0; r < rows; ++r) rows_.scale(s + r * keys_, keys, 1 / states.sums[r]);
+  }
+
+  /// True if the weights of a row depend on its scores.
+  bool depends(float largest, int64_t query) const {
     const bool sees_none = attrs_.causal && query + 1 + keys_ <= queries_;
-    return !sees_none && !(kind_ == MaskKind::boolean && state.max_score == kLowest);
+    return !sees_none && !(kind_ == MaskKind::boolean && largest == kLowest);
   }
 
   void block(int64_t b, int64_t head, int64_t query, int64_t rows,
@@ -86,11 +100,12 @@ class AttentionVjp final : AttentionRows {
     const GemmOperand k = operand(k_, b, key_head, 0), v = operand(v_, b, key_head, 0);
     multiply(rows, keys, features_, q, transposed(k), GemmOutput::f32, {weights, keys_, 1});
     multiply(rows, keys, width_, given, transposed(v), GemmOutput::f32, {slopes, keys_, 1});
+    float largest[kMostRows], sums[kMostRows];
+    normalise(weights, rows, keys, b, head, query, {largest, sums}, workspace.mask.get<char>());
     for (int64_t r = 0; r < rows; ++r) {
-      float *p = weights + r * keys_, *x = slopes + r * keys_;
-      const bool depends = normalise(p, keys, b, head, query + r, workspace.mask.get<char>());
-      rows_.to_scores(p, keys, x);
-      if (!depends) std::fill_n(x, keys, 0.0f);
+      float* x = slopes + r * keys_;
+      rows_.to_scores(weights + r * keys_, keys, x);
+      if (!depends(largest[r], query + r)) std::fill_n(x, keys, 0.0f);
     }
     const auto scale = static_cast<float>(attrs_.scale);
     void* rounded = workspace.rounded.get();

@@ -90,13 +90,16 @@ MLX_PRODUCTS(z, c128, const c128*)
       MLX_LAPACK(P##geqrf);                                                                      \
   void orgqr(const Int*, const Int*, const Int*, T*, const Int*, const T*, T*, const Int*, Int*) \
       MLX_LAPACK(P##ORGQR);
-#define MLX_REAL_ROUTINES(P, T)                                                               \
-  MLX_ROUTINES(P, T, T, orglq, orgqr)                                                         \
-  void gesdd(const char*, const Int*, const Int*, T*, const Int*, T*, T*, const Int*, T*,     \
-             const Int*, T*, const Int*, Int*, Int* MLX_LENGTH) MLX_LAPACK(P##gesdd);         \
-  void syevd(const char*, const char*, const Int*, T*, const Int*, T*, T*, const Int*, Int*,  \
-             const Int*, Int* MLX_LENGTHS) MLX_LAPACK(P##syevd);                              \
-  void geev(const char*, const char*, const Int*, T*, const Int*, T*, T*, T*, const Int*, T*, \
+#define MLX_REAL_ROUTINES(P, T)                                                                 \
+  MLX_ROUTINES(P, T, T, orglq, orgqr)                                                           \
+  void gesdd(const char*, const Int*, const Int*, T*, const Int*, T*, T*, const Int*, T*,       \
+             const Int*, T*, const Int*, Int*, Int* MLX_LENGTH) MLX_LAPACK(P##gesdd);           \
+  void syevd(const char*, const char*, const Int*, T*, const Int*, T*, T*, const Int*, Int*,    \
+             const Int*, Int* MLX_LENGTHS) MLX_LAPACK(P##syevd);                                \
+  void stedc(const char*, const Int*, T*, T*, T*, const Int*, T*, const Int*, Int*, const Int*, \
+             Int* MLX_LENGTH) MLX_LAPACK(P##stedc);                                             \
+  void sterf(const Int*, T*, T*, Int*) MLX_LAPACK(P##sterf);                                    \
+  void geev(const char*, const char*, const Int*, T*, const Int*, T*, T*, T*, const Int*, T*,   \
             const Int*, T*, const Int*, Int* MLX_LENGTHS) MLX_LAPACK(P##geev);
 #define MLX_COMPLEX_ROUTINES(P, T, R)                                                      \
   MLX_ROUTINES(P, T, R, unglq, ungqr)                                                      \

@@ -3,110 +3,89 @@
 #include "mlx/ops/collective.h"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
+#include <vector>
 
+#include "mlx/backend/cpu/fused.h"
 #include "mlx/backend/cpu/kernels.h"
-#include "mlx/core/half.h"
 #include "mlx/core/lines.h"
 
 namespace mlx::core {
 
 namespace {
 
-struct Sum {
-  template <class T>
-  static T of(T a, T b) {
-    if constexpr (std::is_same_v<T, bool>)
-      return a || b;
-    else if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) +
-                            static_cast<std::make_unsigned_t<T>>(b));
-    else
-      return a + b;
+/// Elements that are combined at a time where there are more than two rows: their partial results
+/// stay in the first cache.
+constexpr int64_t kBlock = 1024;
+
+OpId op_of(Collective kind) {
+  if (kind == Collective::all_max) return OpId::maximum;
+  return kind == Collective::all_min ? OpId::minimum : OpId::add;
+}
+
+/// Combines more than two rows of one dtype.
+class Tree {
+ public:
+  Tree(Collective kind, Dtype dtype, size_t ranks)
+      : type_(kind == Collective::all_sum && is_half(dtype) ? float32 : dtype),
+        item_(static_cast<int64_t>(dtype.size())),
+        part_bytes_(kBlock * static_cast<int64_t>(type_.size())),
+        level_(ranks),
+        parts_(new char[ranks * static_cast<size_t>(part_bytes_)]) {
+    const cpu::ElementwiseKernels& kernels = cpu::loaded_kernels();
+    combine_ = kernels.find_tile(op_of(kind), type_);
+    if (type_ == dtype) return;
+    widen_ = kernels.find_cast(dtype, type_);
+    narrow_ = kernels.find_cast(type_, dtype);
   }
-};
 
-template <class T>
-bool is_nan(const T& a) {
-  return !(a == a);
-}
-template <class T>
-bool less(const T& a, const T& b) {
-  if constexpr (requires { a.imag(); })
-    return a.real() < b.real() || (a.real() == b.real() && a.imag() < b.imag());
-  else
-    return a < b;
-}
-/// As the ops maximum and minimum: NaN where either is.
-struct Max {
-  template <class T>
-  static T of(T a, T b) {
-    if constexpr (requires { a.imag(); })
-      return is_nan(a) || (!is_nan(b) && less(b, a)) ? a : b;
-    else
-      return a == a ? (a > b ? a : b) : a;
+  /// Combines `n` elements of each row, from `begin` on.
+  void run(std::span<const void* const> rows, int64_t begin, int64_t n, void* out) {
+    char* to = static_cast<char*>(out) + begin * item_;
+    for (size_t r = 0; r < rows.size(); ++r) {
+      level_[r] = static_cast<const char*>(rows[r]) + begin * item_;
+      if (!widen_) continue;
+      widen_(&level_[r], part(r), n);
+      level_[r] = part(r);
+    }
+    for (size_t left = rows.size(); left > 1; left = (left + 1) / 2) {
+      // The part that is written is the first that is read, or one that was read before.
+      for (size_t r = 0; r + 1 < left; r += 2) {
+        void* sum = left == 2 && !narrow_ ? to : part(r / 2);
+        combine_(&level_[r], sum, n);
+        level_[r / 2] = sum;
+      }
+      if (left % 2) level_[left / 2] = level_[left - 1];
+    }
+    if (narrow_) narrow_(level_.data(), to, n);
   }
+
+ private:
+  static bool is_half(Dtype t) { return t == float16 || t == bfloat16; }
+  char* part(size_t r) { return parts_.get() + static_cast<int64_t>(r) * part_bytes_; }
+
+  const Dtype type_;  ///< of partial results
+  const int64_t item_, part_bytes_;
+  cpu::TileFn combine_, widen_ = nullptr, narrow_ = nullptr;
+  std::vector<const void*> level_;
+  const std::unique_ptr<char[]> parts_;
 };
-struct Min {
-  template <class T>
-  static T of(T a, T b) {
-    if constexpr (requires { a.imag(); })
-      return is_nan(a) || (!is_nan(b) && less(a, b)) ? a : b;
-    else
-      return a == a ? (a < b ? a : b) : a;
-  }
-};
-
-/// Elements that are combined at a time: few enough to stay in the first cache. The compiler makes
-/// vectors of loops of a known length.
-constexpr int64_t kBlock = 512;
-
-template <class Op, class A, class B, class C>
-void combine_two(const A* a, const B* b, C* out, int64_t n) {
-  auto one = [&](int64_t i) {
-    using W = std::conditional_t<sizeof(C) == 2 && !std::is_integral_v<C>, float, C>;
-    out[i] = static_cast<C>(Op::template of<W>(static_cast<W>(a[i]), static_cast<W>(b[i])));
-  };
-  if (n == kBlock)
-    for (int64_t i = 0; i < kBlock; ++i) one(i);
-  else
-    for (int64_t i = 0; i < n; ++i) one(i);
-}
-
-/// One block of the rows, of elements T, by partial results of type W.
-template <class Op, class T, class W>
-void combine_block(std::span<const void* const> rows, int64_t begin, int64_t n, W* parts, T* out) {
-  auto row = [&](size_t r) { return static_cast<const T*>(rows[r]) + begin; };
-  const size_t ranks = rows.size();
-  if (ranks == 2) return combine_two<Op>(row(0), row(1), out + begin, n);
-  auto part = [&](size_t r) { return parts + r * kBlock; };  // of r and its right neighbours
-  for (size_t r = 0; r + 1 < ranks; r += 2) combine_two<Op>(row(r), row(r + 1), part(r), n);
-  if (ranks % 2)
-    for (int64_t i = 0; i < n; ++i) part(ranks - 1)[i] = static_cast<W>(row(ranks - 1)[i]);
-  for (size_t width = 2; width < ranks; width *= 2)
-    for (size_t r = 0; r + width < ranks; r += 2 * width)
-      combine_two<Op>(part(r), part(r + width), part(r), n);
-  for (int64_t i = 0; i < n; ++i) out[begin + i] = static_cast<T>(parts[i]);
-}
-
-template <class Op>
-void combine(Dtype dtype, std::span<const void* const> rows, void* out, int64_t count) {
-  dispatch(dtype, [&]<class T>(TypeTag<T>) {
-    using W = std::conditional_t<sizeof(T) == 2 && !std::is_integral_v<T>, float, T>;
-    const std::unique_ptr<W[]> parts(new W[rows.size() * kBlock]);
-    for (int64_t i = 0; i < count; i += kBlock)
-      combine_block<Op, T, W>(rows, i, std::min(kBlock, count - i), parts.get(),
-                              static_cast<T*>(out));
-  });
-}
 
 }  // namespace
 
 void combine_rows(Collective kind, Dtype dtype, std::span<const void* const> rows, void* out,
                   int64_t count) {
-  if (kind == Collective::all_max) return combine<Max>(dtype, rows, out, count);
-  if (kind == Collective::all_min) return combine<Min>(dtype, rows, out, count);
-  combine<Sum>(dtype, rows, out, count);
+  if (rows.size() == 1) {
+    if (rows[0] != out && count)
+      std::memcpy(out, rows[0], static_cast<size_t>(count) * dtype.size());
+    return;
+  }
+  // A sum of two 16-bit floats is computed in float32 and rounded once as it is.
+  if (rows.size() == 2)
+    return cpu::loaded_kernels().find_tile(op_of(kind), dtype)(rows.data(), out, count);
+  Tree tree(kind, dtype, rows.size());
+  for (int64_t i = 0; i < count; i += kBlock) tree.run(rows, i, std::min(kBlock, count - i), out);
 }
 
 namespace cpu {

@@ -115,10 +115,12 @@ struct ControlKernel::Impl {
     carried.start(a.length % 2 == 0);
     const int64_t first_slice = a.shared + a.carried,
                   n_outputs = step.outputs_end() - step.n_inputs;
+    std::vector<int64_t> slice_bytes(step.operands.size());
+    for (size_t k = 0; k < slice_bytes.size(); ++k)
+      if (const Layout& l = step.operands[k]; !l.shape.empty())
+        slice_bytes[k] = static_cast<int64_t>(bytes_of(l)) / std::max<int64_t>(l.shape[0], 1);
     auto slice = [&](int64_t operand, int64_t at) {
-      const Layout& l = step.operands[operand];
-      return static_cast<char*>(addresses[operand]) +
-             at * static_cast<int64_t>(bytes_of(l) / std::max<int64_t>(l.shape[0], 1));
+      return static_cast<char*>(addresses[operand]) + at * slice_bytes[operand];
     };
     SignalWatch signals(f.bytes);
     for (int64_t i = 0; i < a.length; ++i) {

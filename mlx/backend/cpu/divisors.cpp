@@ -33,13 +33,18 @@ bool divides_exactly(float c) {
   return std::abs(std::frexp(c, &exponent)) == 0.5f && std::abs(exponent) < 126;
 }
 
+bool split_reciprocal(float c, float& high, float& low) {
+  if (!(std::abs(c) > 0x1p-40f) || !(std::abs(c) < 0x1p40f)) return false;
+  high = 1 / c;
+  low = static_cast<float>((1 - static_cast<double>(high) * c) / c);
+  return true;
+}
+
 // The product differs from the quotient before rounding by less than 2^-22 of an ulp, so they round
 // differently only if the quotient is that close to the midpoint of two floats. With mantissas X, C
 // as integers this means 2^s X = (2 m + 1) C + r with |r| < 8, which holds for few X for a given r.
 bool reciprocal_parts(float c, float& high, float& low) {
-  if (!(std::abs(c) > 0x1p-40f) || !(std::abs(c) < 0x1p40f)) return false;
-  high = 1 / c;
-  low = static_cast<float>((1 - static_cast<double>(high) * c) / c);
+  if (!split_reciprocal(c, high, low)) return false;
   int exponent;
   auto mantissa = static_cast<int64_t>(std::ldexp(std::frexp(std::abs(c), &exponent), 24));
   int64_t odd = mantissa;

@@ -55,7 +55,7 @@ class Run final : public SuspendedWork {
       std::exception_ptr error = std::current_exception();
       if (!can_resume(error)) return done->fail(error, {nullptr});
       launch_.done = {};  // the event owns the rest of the work
-      return done->suspend(error, std::make_unique<Run>(std::move(*this)));
+      return done->suspend({error}, std::make_unique<Run>(std::move(*this)));
     }
     if (!results_.error()) return done->signal();
     auto slots_of_entry = [&](size_t i) { return slots(executable().entries[i]); };

@@ -61,9 +61,7 @@ class FusedRun {
 /// each thread uses its own Reader.
 class FusedSource {
  public:
-  /// Elements are counted from `origin` on.
-  FusedSource(const FusedKernel& kernel, void* const* operands, const Scalar* constants,
-              int64_t origin = 0);
+  FusedSource(const FusedKernel& kernel, void* const* operands, const Scalar* constants);
   ~FusedSource();
   /// Estimated nanoseconds to compute all elements on one thread.
   double cost() const;

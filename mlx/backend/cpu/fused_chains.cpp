@@ -62,10 +62,13 @@ void set_op(const FusedCode& c, const RunStep& s, Chain& chain) {
   if (scaled || s.form == LinkForm::constant || s.form == LinkForm::constant_first) {
     const int value = scaled ? s.factor : s.value;
     const auto at = static_cast<uint16_t>(chain.links.size() - 1);
-    if (s.repeated)
+    if (s.repeated) {
+      const bool divides = s.op == OpId::divide && s.form == LinkForm::constant;
       chain.repeated.push_back({at, static_cast<uint16_t>(value), s.type});
-    else
+      chain.divisions.push_back(divides ? link.run : nullptr);
+    } else {
       chain.constants.push_back({at, static_cast<uint16_t>(value - c.n_inputs), s.type});
+    }
   }
 }
 
@@ -150,6 +153,19 @@ float number_at(const void* p, Dtype::Val type) {
   };
   if (type == Dtype::Val::bfloat16) return as(bfloat16_t{});
   return type == Dtype::Val::float16 ? as(float16_t{}) : as(0.0f);
+}
+
+void set_repeated(Chain& chain, const LinkKernels& k, char* const* inputs, int64_t n) {
+  constexpr int64_t kMany = 256;  // elements that pay for the parts of a reciprocal
+  for (size_t i = 0; i < chain.repeated.size(); ++i) {
+    const auto [at, input, type] = chain.repeated[i];
+    Link& link = chain.links[at];
+    const float c = link.constant = number_at(inputs[input], type);
+    if (!chain.divisions[i]) continue;
+    link.run = chain.divisions[i];
+    if (n >= kMany && k.corrected_quotient && split_reciprocal(c, link.high, link.low))
+      link.run = k.corrected_quotient;
+  }
 }
 
 std::vector<Chain> make_chains(const FusedCode& c) {

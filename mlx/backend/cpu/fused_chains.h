@@ -28,12 +28,15 @@ struct Chain {
   };
   SmallVector<Constant, 8> constants;
   SmallVector<Constant, 4> repeated;  // index among the inputs: set for each tile
+  SmallVector<LinkFn, 4> divisions;   // the handler of a division by a repeated constant, or null
   int copies = 0;
   bool divides = false;  ///< by a constant, often enough to select the handler by its value
 };
 
 /// A float32 or 16-bit float as float32.
 float number_at(const void* p, Dtype::Val type);
+/// Sets the constants of a chain that are inputs, with their addresses, for a tile of n elements.
+void set_repeated(Chain& chain, const LinkKernels& k, char* const* inputs, int64_t n);
 
 /// The chains of a program's runs without the values of constants: made once.
 std::vector<Chain> make_chains(const FusedCode& c);

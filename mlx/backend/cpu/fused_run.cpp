@@ -51,6 +51,8 @@ class Worker {
   void forget() { std::fill(loaded_.begin(), loaded_.end(), nullptr); }
 
  private:
+  void run_tiles(int64_t begin, int64_t end);
+  void set_moves();
   void start(int64_t index);
   void load(int k);
   char* load_box(const Operand& o, char* to, const char* from, size_t axis) const;
@@ -58,6 +60,8 @@ class Worker {
   char* address(size_t k) const;
   void place();
   void run_tile();
+  void run_code(int64_t n);
+  void run_pieces(int64_t first, int64_t n);
   void run_pair();
   void generate(const Micro& m);
   void run_block();
@@ -78,6 +82,12 @@ class Worker {
   Shape loaded_extent_;       // extent of the tiles of the packed inputs
   SmallVector<char*, 8> at_;  // address of the tile's first element, per operand
   bool second_ = false;       // this is the second tile of a pair
+  /// The distances of an operand between pieces of rows, if all operands lie in memory.
+  struct Move {
+    int64_t row, element;  // bytes
+    int value;             // at that address, or -1
+  };
+  SmallVector<Move, 8> moves_;
 };
 
 Worker::Worker(const FusedCode& c, void* const* operands, const Scalar* constants,
@@ -114,10 +124,26 @@ Worker::Worker(const FusedCode& c, void* const* operands, const Scalar* constant
     for (int i = 0; nt && i < c.n_inputs; ++i) nt = operands[i] != operands[c.n_inputs + o];
     return nt;
   };
+  set_moves();
   for (const Micro& m : c.code)
     run_.push_back(m.streaming && bypasses(m.result) ? m.streaming : m.tile);
   for (Chain& chain : chains_)
     for (Chain::Use& u : chain.uses) u.streams = u.writes && bypasses(u.value);
+}
+
+void Worker::set_moves() {
+  const size_t rank = c_.loop.size();
+  if (c_.piece || c_.shift || rank > 2 || (rank == 2 && c_.box[0] != 1)) return;
+  for (const Operand& o : c_.operands)
+    if (o.tile >= 0) return;
+  for (size_t k = 0; k < c_.operands.size(); ++k) {
+    const Operand& o = c_.operands[k];
+    const bool out = k >= static_cast<size_t>(c_.n_inputs), direct = o.path == Path::direct;
+    moves_.push_back({rank == 2 ? o.strides[0] * o.itemsize : 0, o.strides.back() * o.itemsize,
+                      out      ? c_.output_values[k - c_.n_inputs]
+                      : direct ? static_cast<int>(k)
+                               : -1});
+  }
 }
 
 void Worker::start(int64_t index) {
@@ -205,8 +231,7 @@ void Worker::place() {
 
 void Worker::run_chain(Chain& chain, int64_t n) {
   const LinkKernels& k = c_.isa->links();
-  for (auto [link, input, type] : chain.repeated)
-    chain.links[link].constant = number_at(at_[input], type);
+  set_repeated(chain, k, at_.data(), n);
   int64_t bursts = n / k.burst, done = bursts * k.burst;
   if (bursts > 0) {
     for (const Chain::Use& u : chain.uses) {
@@ -244,7 +269,11 @@ void Worker::finish_chain(Chain& chain, int64_t done, int64_t left) {
 
 void Worker::run_tile() {
   place();
-  const int64_t n = num_elements(extent_);
+  run_code(num_elements(extent_));
+}
+
+/// Computes the n elements of the tile at `at_`.
+void Worker::run_code(int64_t n) {
   auto chain = chains_.begin();
   for (size_t k = 0; k < c_.code.size(); ++k) {
     const Micro& m = c_.code[k];
@@ -330,6 +359,21 @@ void Worker::run_block() {
 }
 
 void Worker::run(int64_t begin, int64_t end) {
+  if (moves_.empty()) {
+    run_tiles(begin, end);
+  } else {
+    const int64_t length = c_.loop.back(), piece = c_.box.back();
+    // Divisions take longer than a short row.
+    const int64_t pieces = piece >= length ? 1 : (length + piece - 1) / piece;
+    auto first = [&](int64_t t) {
+      return pieces == 1 ? t * length : t / pieces * length + t % pieces * piece;
+    };
+    run_pieces(first(begin), std::min(first(end), c_.elements) - first(begin));
+  }
+  if (c_.streams) c_.isa->fence();
+}
+
+void Worker::run_tiles(int64_t begin, int64_t end) {
   start(begin);
   for (int64_t t = begin; t < end; ++t, advance()) {
     for (size_t k = 0; k < c_.loop.size(); ++k)
@@ -341,10 +385,37 @@ void Worker::run(int64_t begin, int64_t end) {
     else
       run_tile();
   }
-  if (c_.streams) c_.isa->fence();
+}
+
+/// Computes elements of which tiles are pieces of rows, with little work for each tile.
+void Worker::run_pieces(int64_t first, int64_t n) {
+  const size_t last = c_.loop.size() - 1;
+  const int64_t length = c_.loop[last], most = c_.box[last];
+  const Move* moves = moves_.data();
+  const size_t operands = moves_.size();
+  char** at = at_.data();
+  void** value = value_.data();
+  int64_t row = 0, column = first;
+  if (first >= length) row = first / length, column = first % length;
+  while (n > 0) {
+    const int64_t columns = std::min({most, length - column, n});
+    for (size_t k = 0; k < operands; ++k) {
+      const Move& m = moves[k];
+      at[k] = base_[k] + row * m.row + column * m.element;
+      if (m.value >= 0) value[m.value] = at[k];
+    }
+    position_[0] = row;
+    position_[last] = column;
+    extent_[last] = columns;
+    run_code(columns);
+    n -= columns;
+    column += columns;
+    if (column == length) ++row, column = 0;
+  }
 }
 
 void Worker::run_elements(int64_t first, int64_t n) {
+  if (!moves_.empty()) return run_pieces(first, n);
   const size_t last = c_.loop.size() - 1;
   int64_t outer = first;
   for (size_t k = last + 1; k-- > 0; outer /= c_.loop[k]) position_[k] = outer % c_.loop[k];
@@ -429,13 +500,10 @@ struct FusedSource::Impl {
   void* const* operands;
   const Scalar* constants;
   std::vector<Chain> chains;
-  int64_t origin;
 };
 
-FusedSource::FusedSource(const FusedKernel& kernel, void* const* operands, const Scalar* constants,
-                         int64_t origin)
-    : impl_(new Impl{*kernel.code_, operands, constants, chains_for(*kernel.code_, constants),
-                     origin}) {}
+FusedSource::FusedSource(const FusedKernel& kernel, void* const* operands, const Scalar* constants)
+    : impl_(new Impl{*kernel.code_, operands, constants, chains_for(*kernel.code_, constants)}) {}
 FusedSource::~FusedSource() = default;
 double FusedSource::cost() const {
   return impl_->code.cost * static_cast<double>(impl_->code.elements);
@@ -446,19 +514,16 @@ struct FusedSource::Reader::Impl {
       : tiles(tile_memory(s.code, s.chains)),
         operands(s.operands, s.operands + s.code.operands.size()),
         itemsize(s.code.operands.back().itemsize),
-        origin(s.origin),
         worker(s.code, operands.data(), s.constants, s.chains, tiles.get<char>(), nullptr) {}
   Scratch tiles;
   std::vector<void*> operands;
   int itemsize;
-  int64_t origin;
   Worker worker;
 };
 
 FusedSource::Reader::Reader(const FusedSource& source) : impl_(new Impl(*source.impl_)) {}
 FusedSource::Reader::~Reader() = default;
 void FusedSource::Reader::read(int64_t first, int64_t n, void* out) {
-  first += impl_->origin;
   // The result's address is set such that this range is written to `out`.
   impl_->operands.back() =
       reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(out) - first * impl_->itemsize);

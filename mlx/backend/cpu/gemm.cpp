@@ -34,6 +34,7 @@ constexpr int64_t kBlockUnits = 384;    // units along K per block, sized for th
 constexpr int64_t kTaskRows = 144;
 constexpr int64_t kTaskColumns = 256;
 constexpr int64_t kPageSize = 4096;
+constexpr int64_t kInPlaceBytes = 768 * 1024;
 constexpr int64_t kFewColumns = 128;  // of which A is not packed, whatever its stride
 constexpr int64_t kSuperSide = 4096;  // bounds the packed copies to 64 MiB each
 constexpr int64_t kSuperUnits = 4096;
@@ -207,9 +208,11 @@ bool rows_in_place(const Gemm& g, GemmSource source) {
   return g.a.row == 1 && g.m * g.k * size <= static_cast<int64_t>(l2_size());
 }
 
-// The same of B, whose columns stay near from one row of tiles to the next.
+// The same of B, whose columns stay near from one row of tiles to the next: in the second cache,
+// and on not many more pages than the first buffer of translations has.
 bool columns_in_place(const Gemm& g) {
-  return g.b.col == 1 && g.n * g.k * element_size(g.type) <= static_cast<int64_t>(l2_size());
+  return g.b.col == 1 && g.n * g.k * element_size(g.type) <=
+                             std::min(static_cast<int64_t>(l2_size()), kInPlaceBytes);
 }
 
 // A part of the product whose rows and columns are packed together. Positions are relative to the
@@ -239,6 +242,8 @@ class Part {
     const Scratch sums(bytes(several && !in_place_ ? rows_ * width : 0));
     a_ = a.get<uint32_t>();
     b_ = b.get<uint32_t>();
+    height_ = round_up(rows_, panels_.rows());
+    width_ = width;
     sums_ = several && !in_place_ ? sums.get<float>() : nullptr;
     sums_ld_ = width;
     for (int64_t begin = 0; begin < units; begin += kSuperUnits) {
@@ -261,14 +266,29 @@ class Part {
     return std::min(units * panels_.per(), g_.k - (begin_ + u) * panels_.per());
   }
 
-  void pack_a(int64_t begin, int64_t end) const {
-    panels_.pack_a(operand_at(g_, g_.a, row_ + begin, begin_ * panels_.per()), g_.a.row, g_.a.col,
-                   end - begin, depth(0, units_), a_ + begin * units_);
+  // Packed factors lie block by block along K, and in a block panel by panel: all that a task
+  // multiplies at a time is contiguous, so it does not compete for the same sets of the caches.
+  uint32_t* packed_a(int64_t i, int64_t u, int64_t block) const {
+    return a_ == nullptr ? nullptr : a_ + u * height_ + i * block;
   }
 
-  void pack_b(int64_t begin, int64_t end, int64_t u, int64_t units, uint32_t* to) const {
+  uint32_t* packed_b(int64_t j, int64_t u, int64_t block) const {
+    return b_ == nullptr ? nullptr : b_ + u * width_ + j * block;
+  }
+
+  int64_t block_at(int64_t u) const { return std::min(kBlockUnits, units_ - u); }
+
+  void pack_a(int64_t begin, int64_t end) const {
+    for (int64_t u = 0; u < units_; u += kBlockUnits) {
+      const int64_t block = block_at(u);
+      panels_.pack_a(operand_at(g_, g_.a, row_ + begin, (begin_ + u) * panels_.per()), g_.a.row,
+                     g_.a.col, end - begin, depth(u, block), packed_a(begin, u, block));
+    }
+  }
+
+  void pack_b(int64_t begin, int64_t end, int64_t u, int64_t block, uint32_t* to) const {
     panels_.pack_b(operand_at(g_, g_.b, (begin_ + u) * panels_.per(), column_ + begin), g_.b.col,
-                   g_.b.row, end - begin, depth(u, units), to);
+                   g_.b.row, end - begin, depth(u, block), to);
   }
 
   /// Panels of A, then those of B unless the tasks pack them, in one loop.
@@ -281,7 +301,10 @@ class Part {
       if (begin < of_a) pack_a(begin * mr, std::min(rows_, end * mr));
       if (end <= of_a) return;
       const int64_t column = std::max<int64_t>(0, begin - of_a) * nr;
-      pack_b(column, std::min(columns_, (end - of_a) * nr), 0, units_, b_ + column * units_);
+      for (int64_t u = 0; u < units_; u += kBlockUnits) {
+        const int64_t block = block_at(u);
+        pack_b(column, std::min(columns_, (end - of_a) * nr), u, block, packed_b(column, u, block));
+      }
     };
     const int64_t lines = (of_a > 0 ? rows_ : 0) + (of_b > 0 ? columns_ : 0);
     parallel_for(of_a + of_b, 1, pack,
@@ -316,15 +339,19 @@ class Part {
           const Scratch acc(bytes(in_place_ || sums_ ? 0 : rows * columns));
           for (int64_t t = begin; t < end; ++t) {
             const int64_t i = t % down * rows, j = t / down * columns;
+            const int64_t later = std::min(t + 1, end - 1), block = block_at(0);
+            const GemmAhead next = {packed_a(later % down * rows, 0, block),
+                                    packed_b(later / down * columns, 0, block)};
             task(i, j, std::min(rows, rows_ - i), std::min(columns, columns_ - j),
-                 own.get<uint32_t>(), acc.get<float>(), columns);
+                 own.get<uint32_t>(), acc.get<float>(), columns, next);
           }
         },
         estimate(g_) * share);
   }
 
+  /// The block of the output from (i, j) on; `next` starts the task that follows.
   void task(int64_t i, int64_t j, int64_t rows, int64_t columns, uint32_t* own_b, float* acc,
-            int64_t ld) const {
+            int64_t ld, const GemmAhead& next) const {
     if (in_place_) {
       acc = static_cast<float*>(g_.out.data) + (row_ + i) * g_.out.row + column_ + j;
       ld = g_.out.row;
@@ -333,11 +360,14 @@ class Part {
       ld = sums_ld_;
     }
     for (int64_t u = 0; u < units_; u += kBlockUnits) {
-      const int64_t block = std::min(kBlockUnits, units_ - u);
+      const int64_t block = block_at(u), after = u + kBlockUnits;
+      const GemmAhead ahead = after < units_ ? GemmAhead{packed_a(i, after, block_at(after)),
+                                                         packed_b(j, after, block_at(after))}
+                                             : next;
       if (own_b_ && !b_in_place_) pack_b(j, j + columns, u, block, own_b);
       for (int64_t r = 0; r < rows; r += kTaskRows) {
         multiply(i + r, j, std::min(kTaskRows, rows - r), columns, u, block, own_b, acc + r * ld,
-                 ld);
+                 ld, ahead);
       }
     }
     if (last_ && !in_place_) {
@@ -347,24 +377,23 @@ class Part {
 
   /// acc (+)= the rows from `i` on by the columns from `j` on, over a block of units.
   void multiply(int64_t i, int64_t j, int64_t rows, int64_t columns, int64_t u, int64_t block,
-                uint32_t* own, float* acc, int64_t ld) const {
+                uint32_t* own, float* acc, int64_t ld, const GemmAhead& ahead) const {
     const int64_t mr = panels_.rows(), nr = panels_.columns();
     const bool own_b = own_b_ && !b_in_place_, first = begin_ + u == 0;
-    // The panels of B start at the block if the task packed them, else at the start of B.
-    const uint32_t* b = own_b ? own : b_ + j * units_;
+    const uint32_t* a = packed_a(i, u, block);
+    const uint32_t* b = own_b ? own : packed_b(j, u, block);
     if (!a_in_place_ && !b_in_place_) {
-      return panels_.multiply(a_ + i * units_ + (own_b ? u * mr : 0), units_, b,
-                              own_b ? block : units_, rows, columns, own_b ? 0 : u,
-                              own_b ? block : u + block, acc, ld, first);
+      return panels_.multiply(a, block, b, block, rows, columns, 0, block, acc, ld, first,
+                              own_b ? nullptr : &ahead);
     }
     const auto at = [](const void* p) { return static_cast<const uint32_t*>(p); };
-    GemmFactor left = {a_ + i * units_ + u * mr, mr * units_, 1, mr};
+    GemmFactor left = {a, mr * block, 1, mr};
     if (a_in_place_) {
       const int64_t line = g_.a.row / panels_.per();
       left = {at(operand_at(g_, g_.a, row_ + i, (begin_ + u) * panels_.per())), mr * line, line,
               g_.a.col};
     }
-    GemmFactor right = {b + (own_b ? 0 : u * nr), nr * (own_b ? block : units_), 1, nr};
+    GemmFactor right = {b, nr * block, 1, nr};
     if (b_in_place_) right = {at(operand_at(g_, g_.b, begin_ + u, column_ + j)), nr, 1, g_.b.row};
     gemm_kernels().strided_tile[panels_.per() - 1](left, right, rows, columns, block, acc, ld,
                                                    first, b_in_place_ ? own : nullptr);
@@ -375,6 +404,7 @@ class Part {
   GemmPanels panels_;
   bool own_b_, b_in_place_, a_in_place_, in_place_;
   uint32_t *a_ = nullptr, *b_ = nullptr;
+  int64_t height_ = 0, width_ = 0;  // rows and columns of whole panels
   float* sums_ = nullptr;
   int64_t sums_ld_ = 0;
   int64_t begin_ = 0, units_ = 0;  // the range along K that is packed now

@@ -13,8 +13,11 @@ namespace mlx::core::cpu {
 
 namespace {
 
-constexpr int64_t kDepth = 2048;      // elements along K that a task packs at a time
-constexpr int64_t kColumns = 256;     // columns of B that a task packs
+constexpr int64_t kDepth = 2048;     // elements along K that a task packs at a time
+constexpr int64_t kColumns = 256;    // columns of B that a task packs
+constexpr int64_t kFlatDepth = 128;  // the same of B for one strip of A, in long rows of B
+constexpr int64_t kFlatColumns = 2048;
+constexpr int64_t kFlat = 1 << 20;    // minimum elements of such a B
 constexpr int64_t kShared = 1 << 22;  // maximum elements of B that are packed once for all tasks
 constexpr double kStepNs = 24;        // one step of a block, from the second-level cache
 constexpr double kPackNs = 0.1;       // an element of B, to the second-level cache
@@ -73,10 +76,11 @@ class Tasks {
       : p_(p),
         unit_(*tile_unit()),
         panels_(GemmSource::bf16_tile),
-        depth_(std::min(p.k, kDepth)),
+        flat_(p.m <= kTileBlock && p.b.col == 1 && p.n * p.k >= kFlat),
+        depth_(std::min(p.k, flat_ ? kFlatDepth : kDepth)),
         threads_(in_parallel() ? 1 : num_threads()),
         plain_(p.epilogue.alpha == 1 && p.epilogue.addend.data == nullptr),
-        grid_(choose_grid()) {
+        grid_(flat_ ? flat_grid() : choose_grid()) {
     choose_store();
   }
 
@@ -150,6 +154,13 @@ class Tasks {
     return kTaskNs + blocks * (steps * kStepNs + kBlockNs) +
            columns * k * (grid.shared ? fetched * kFetchNs : kPackNs) +
            rows * k * (kReadNs + p_.rows->cost());
+  }
+
+  /// One strip of A: the time is that of reading B, whose rows are read in long ranges by equal
+  /// tasks. The sums of a range stay in the second-level cache.
+  Grid flat_grid() const {
+    const int64_t tasks = threads_ * ceil_div(p_.n, threads_ * kFlatColumns);
+    return {kTileBlock, round_up(ceil_div(p_.n, tasks), kTileBlock), false};
   }
 
   /// The division into tasks that should end first: few tasks pack and read less, many are spread
@@ -244,6 +255,7 @@ class Tasks {
   const TileProduct& p_;
   const TileUnit& unit_;
   GemmPanels panels_;
+  bool flat_;        // one strip of A and a large B
   int64_t depth_;    // elements along K that are multiplied at a time
   int64_t threads_;  // that may take tasks
   bool plain_, direct_ = false;

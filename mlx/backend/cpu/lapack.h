@@ -167,6 +167,27 @@ Int syevd(bool vectors, char uplo, Int n, T* a, Real<T>* w) {
   }
   return info;
 }
+/// Eigenvalues, ascending, of a tridiagonal matrix in place of its diagonal, and eigenvectors as
+/// the columns of z. Destroys the elements below the diagonal.
+template <class T>
+Int stedc(Int n, T* diagonal, T* below, T* z, Int rows = 0) {
+  const char job = 'I';
+  const Int ld = std::max({n, rows, 1}), liwork = 3 + 5 * n;
+  Int info = 0;
+  Scratch integers(sizeof(Int) * static_cast<size_t>(liwork));
+  with_work<T>({n}, [&](T* work, Int size) {
+    library::stedc(&job, &n, diagonal, below, z, &ld, work, &size, integers.get<Int>(), &liwork,
+                   &info);
+  });
+  return info;
+}
+/// The eigenvalues alone.
+template <class T>
+Int sterf(Int n, T* diagonal, T* below) {
+  Int info = 0;
+  library::sterf(&n, diagonal, below, &info);
+  return info;
+}
 /// Eigenvalues and, where `v` is not null, right eigenvectors of a complex matrix (destroyed).
 template <class T>
   requires is_complex<T>

@@ -6,7 +6,8 @@
 #include <numbers>
 
 #include "mlx/backend/cpu/cpu_info.h"
-#include "mlx/backend/cpu/linalg_blocked.h"
+#include "mlx/backend/cpu/linalg_factors.h"
+#include "mlx/backend/cpu/linalg_reflectors.h"
 #include "mlx/backend/cpu/linalg_scale.h"
 #include "mlx/ops/linalg.h"
 
@@ -119,7 +120,7 @@ void inv_kernel(const KernelArgs& args) {
       Scratch integers(sizeof(Int) * static_cast<size_t>(b.rows));
       Int *pivots = integers.get<Int>(), info = 0;
       const Scaling<T> scaling = factor_scaled(in + i * b.size(), a, b.rows, [&](T* matrix) {
-        info = factor_lu(b.n(), matrix, pivots);
+        info = factor_lu(b.n(), b.n(), matrix, pivots);
       });
       if (info == 0) info = invert_factored(b.n(), a, pivots);
       if (info != 0) fail_singular("linalg.inv", i, info - 1);
@@ -175,10 +176,10 @@ void solve_kernel(const KernelArgs& args) {
     T* lu = small ? few : memory.get<T>();
     Int* pivots = small ? few_pivots : integers.get<Int>();
     const Scaling<T> scaling =
-        factor_scaled(a, lu, n, [&](T* matrix) { info = factor_lu(n, matrix, pivots); });
+        factor_scaled(a, lu, n, [&](T* matrix) { info = factor_lu(n, n, matrix, pivots); });
     if (info != 0) fail_singular("linalg.solve", i, info - 1);
     scaling.scale_rows(x, k);
-    (n <= kSmall ? solve_small<T> : solve_factored<T>)(lu, pivots, x, n, k);
+    solve_factored(lu, pivots, x, n, k);
     scaling.restore_solution(x, k);
   });
 }
@@ -216,7 +217,7 @@ void qr_of_transpose(const Batch& b, const T* in, T* a, T* tau, T* q, T* r) {
       for (int64_t c = row; c < b.columns; ++c) r[row * b.columns + c] = a[c * b.rows + row];
     }
   };
-  if (k >= kBlocked) {
+  if (k >= kReflected) {
     const Reflectors<T> reflectors(b.rows, b.columns, a);
     take_triangle();
     reflectors.unfold(a);
@@ -247,13 +248,18 @@ void qr_kernel(const KernelArgs& args) {
   const Batch b(args.in[0]);
   const int64_t k = b.small();
   if (b.count * b.size() == 0) return;
-  constexpr int64_t kLarge = 128;
-  const bool transposed = b.rows > b.columns || (b.rows == b.columns && k >= kLarge);
+  const bool transposed = b.rows > b.columns || (b.rows == b.columns && k >= kReflected);
   dispatch_matrix(args.in[0].dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* in = args.in[0].as<T>();
     T *qs = args.out[0].as<T>(), *rs = args.out[1].as<T>();
     for_each_matrix(b, b.work(3), [&](int64_t i) {
+      if constexpr (kOwnFactors<T>) {
+        const bool small = std::max(b.rows, b.columns) <= kSmall;
+        if (small && factor_small_qr(b.rows, b.columns, in + i * b.size(), qs + i * b.rows * k,
+                                     rs + i * k * b.columns))
+          return;
+      }
       Scratch memory(static_cast<size_t>(b.size()) * sizeof(T));
       Scratch factors(static_cast<size_t>(k) * sizeof(T));
       const auto factor = transposed ? qr_of_transpose<T> : qr_of_rows<T>;
@@ -279,7 +285,7 @@ void lu_kernel(const KernelArgs& args) {
       Int* pivots = integers.get<Int>();
       transpose(in + i * b.size(), a, b.rows, b.columns);
       const int exponent = scale_all(a, b.size());
-      if (b.size() > 0) lapack::getrf(b.m(), b.n(), a, pivots);
+      if (b.size() > 0) factor_lu(b.m(), b.n(), a, pivots);
       transpose(a, out + i * b.size(), b.columns, b.rows);
       if (exponent != 0)  // the upper factor has the scale
         for (int64_t r = 0; r < k; ++r)

@@ -9,6 +9,7 @@
 #include "mlx/backend/cpu/blas.h"
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/lapack.h"
+#include "mlx/backend/cpu/linalg_triangle.h"
 #include "mlx/backend/cpu/threads.h"
 #include "mlx/core/error.h"
 
@@ -93,7 +94,11 @@ void transpose(const T* from, U* to, int64_t rows, int64_t columns, F f) {
 }
 template <class T>
 void transpose(const T* from, T* to, int64_t rows, int64_t columns) {
-  transpose(from, to, rows, columns, [](T x) { return x; });
+  if constexpr (kOwnFactors<T>) {
+    factor_kernels<T>().transpose(from, rows, columns, columns, to, rows);
+  } else {
+    transpose(from, to, rows, columns, [](T x) { return x; });
+  }
 }
 /// Zeros the elements outside a row-major triangle.
 template <class T>
@@ -105,38 +110,6 @@ void clear_other_triangle(T* a, int64_t n, bool upper) {
       std::fill(a + i * n + i + 1, a + (i + 1) * n, T(0));
     }
   }
-}
-/// x = a⁻¹ · x for x (n, k), by the factors that getrf makes of the transpose of `a`.
-template <class T>
-void solve_factored(const T* lu, const Int* pivots, T* x, Int n, Int k) {
-  lapack::trsm(false, false, n, k, lu, x);
-  lapack::trsm(true, true, n, k, lu, x);
-  for (int64_t r = n - 1; r >= 0; --r)
-    if (const int64_t other = pivots[r] - 1; other != r)
-      std::swap_ranges(x + r * k, x + (r + 1) * k, x + other * k);
-}
-/// x = a⁻¹ · x for row-major `a` (n, n), which is destroyed, and x (n, k). Returns the row of a
-/// zero pivot, or -1. The factors are those of the transpose: a = Uᵀ · Lᵀ · P, which are row-major
-/// a lower and a unit upper triangle.
-template <class T>
-Int solve_in_place(T* a, T* x, Int n, Int k) {
-  Scratch integers(sizeof(Int) * static_cast<size_t>(n));
-  Int* pivots = integers.get<Int>();
-  const Int info = lapack::getrf(n, n, a, pivots);
-  if (info != 0) return info - 1;
-  solve_factored(a, pivots, x, n, k);
-  return -1;
-}
-/// Factors column-major `a` in place; returns the sign of the row exchanges. Singular matrices have
-/// zeros on the diagonal.
-template <class T>
-int factor(T* a, Int n, Int* pivots) {
-  if (n == 0) return 1;
-  lapack::getrf(n, n, a, pivots);
-  int sign = 1;
-  for (Int r = 0; r < n; ++r)
-    if (pivots[r] - 1 != r) sign = -sign;
-  return sign;
 }
 
 /// Throws for NaN and infinities, for which iterations may not converge.

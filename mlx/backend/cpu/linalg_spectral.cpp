@@ -2,6 +2,8 @@
 // the matrix exponential. One matrix of the batch per thread; inputs are row-contiguous, so LAPACK
 // sees their transposes.
 #include "mlx/backend/cpu/linalg.h"
+#include "mlx/backend/cpu/linalg_factors.h"
+#include "mlx/backend/cpu/linalg_tridiagonal.h"
 #include "mlx/ops/linalg.h"
 
 namespace mlx::core::cpu {
@@ -154,7 +156,7 @@ void cofactors_kernel(const KernelArgs& args) {
     }
     const Real<T> unit = std::numeric_limits<Real<T>>::epsilon();
     if (smallest > std::sqrt(unit) * largest) {
-      lapack::getri<T>(n, a, pivots);
+      invert_factored<T>(n, a, pivots);
       transpose(+a, out, n, n, [&](T x) { return det * x; });
     } else {
       adjugate_by_values<T>(in, a, n, i);
@@ -178,14 +180,19 @@ void hermitian_kernel(const KernelArgs& args, const char* op, const View& out,
     Real<T>* values = out.as<Real<T>>();
     const int64_t n = b.rows;
     for_each_matrix(b, b.work(vectors ? 9 : 1.5), [&](int64_t i) {
-      Elements<T> a(b.size());
-      copy_elements(in + i * b.size(), +a, b.size());
+      const T* from = in + i * b.size();
       for (int64_t r = 0; r < n; ++r)
-        require_finite(op, a + r * n + (upper ? r : 0), upper ? n - r : r + 1, i);
-      const Int info = lapack::syevd<T>(vectors, upper ? 'L' : 'U', b.n(), a, values + i * n);
-      require_converged(op, info, i);
-      if (vectors)
-        transpose(+a, vectors->as<T>() + i * b.size(), n, n, [](T x) { return conjugated(x); });
+        require_finite(op, from + r * n + (upper ? r : 0), upper ? n - r : r + 1, i);
+      T* to = vectors ? vectors->as<T>() + i * b.size() : nullptr;
+      if constexpr (kOwnFactors<T>) {
+        if (n >= kTridiagonal)
+          return require_converged(op, solve_symmetric(upper, n, from, values + i * n, to), i);
+      }
+      Elements<T> a(b.size());
+      copy_elements(from, +a, b.size());
+      require_converged(op, lapack::syevd<T>(vectors, upper ? 'L' : 'U', b.n(), a, values + i * n),
+                        i);
+      if (vectors) transpose(+a, to, n, n, [](T x) { return conjugated(x); });
     });
   });
 }

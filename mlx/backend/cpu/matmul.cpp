@@ -24,18 +24,19 @@ namespace {
 struct Matrix {
   const void* data = nullptr;
   int64_t row = 0, col = 0;
-  std::vector<int64_t> starts;  // offset of each product of the batch
+  SmallVector<int64_t, 2> starts;  // offset of each product of the batch
 
-  Matrix(const View* view, const Shape& shape) {
+  Matrix(const View* view, int64_t rows, int64_t columns) {
     if (!view) return;
     data = view->data;
-    Strides strides = broadcast_strides(view->shape(), view->strides(), shape);
-    row = strides[shape.size() - 2];
-    col = strides[shape.size() - 1];
+    const int ndim = view->ndim();
+    const auto stride = [&](int axis, int64_t length) {
+      return axis < 0 || view->shape()[axis] != length ? 0 : view->strides()[axis];
+    };
     // The stride of an axis of length 1 has no meaning: it is normalised so that equal layouts
     // compare equal.
-    if (shape[shape.size() - 2] == 1) row = std::max<int64_t>(shape.back(), 1);
-    if (shape.back() == 1) col = 1;
+    row = rows == 1 ? std::max<int64_t>(columns, 1) : stride(ndim - 2, rows);
+    col = columns == 1 ? 1 : stride(ndim - 1, columns);
   }
 };
 
@@ -48,26 +49,16 @@ struct Products {
   }
 };
 
-Shape with_matrix(const Shape& like, int64_t rows, int64_t columns) {
-  Shape shape = like;
-  shape[shape.size() - 2] = rows;
-  shape[shape.size() - 1] = columns;
-  return shape;
-}
-
 Products make_products(const View& a, const View& b, const View* c, const View& out) {
   const Shape& shape = out.shape();
   int ndim = out.ndim();
   int64_t m = shape[ndim - 2], n = shape[ndim - 1], k = a.shape().back();
-  Products p{m,
-             n,
-             k,
-             1,
-             {&a, with_matrix(shape, m, k)},
-             {&b, with_matrix(shape, k, n)},
-             {c, shape},
-             {&out, shape}};
+  Products p{m, n, k, 1, {&a, m, k}, {&b, k, n}, {c, m, n}, {&out, m, n}};
   Matrix* all[] = {&p.a, &p.b, &p.c, &p.out};
+  if (ndim == 2) {
+    for (Matrix* x : all) x->starts.push_back(0);
+    return p;
+  }
   const View* views[] = {&a, &b, c, &out};
   Shape batch(shape.begin(), shape.end() - 2);
   std::vector<Strides> strides;
@@ -124,7 +115,7 @@ struct BlasOperand {
   const T* data;
   bool transposed = false;
   int64_t ld;
-  std::vector<int64_t> starts;
+  SmallVector<int64_t, 2> starts;
   std::optional<Scratch> copies;
 
   BlasOperand(const Matrix& x, int64_t rows, int64_t columns)
@@ -197,12 +188,11 @@ void multiply(const Products& p, Dtype type, double alpha, double beta) {
 /// products round by the memory order of their operands.
 class Materialized {
  public:
-  explicit Materialized(const View& x)
-      : layout_{x.shape(), row_major(x.shape()), 0, x.dtype()},
-        copy_(repeats(x) ? static_cast<size_t>(x.size()) * x.dtype().size() : 0),
-        view_(x) {
+  explicit Materialized(const View& x) : view_(x) {
     if (!repeats(x)) return;
-    view_ = {copy_.get(), &layout_};
+    layout_ = {x.shape(), row_major(x.shape()), 0, x.dtype()};
+    copy_.emplace(static_cast<size_t>(x.size()) * x.dtype().size());
+    view_ = {copy_->get(), &layout_};
     copy_strided(x, view_);
   }
   const View& view() const { return view_; }
@@ -214,7 +204,7 @@ class Materialized {
     return false;
   }
   Layout layout_;
-  Scratch copy_;
+  std::optional<Scratch> copy_;
   View view_;
 };
 
@@ -244,7 +234,7 @@ void gather_mm_kernel(const KernelArgs& args) {
   lhs.read(0, count, left.data());
   rhs.read(0, count, right.data());
   int64_t m = a.shape()[1], k = a.shape()[2], n = b.shape()[2];
-  Products p{m, n, k, 1, {&a, a.shape()}, {&b, b.shape()}, {nullptr, {}}, {&out, out.shape()}};
+  Products p{m, n, k, 1, {&a, m, k}, {&b, k, n}, {nullptr, m, n}, {&out, m, n}};
   int64_t row = m == 1 && count > 1 ? left[1] - left[0] : p.a.row;
   std::vector<std::pair<int64_t, int64_t>> runs;  // first product, products
   for (int64_t i = 0; i < count; ++i) {
@@ -281,7 +271,7 @@ void segmented_mm_kernel(const KernelArgs& args) {
   const View &a = left.view(), &b = right.view(), &segments = args.in[2], &out = args.out[0];
   if (out.size() == 0) return;
   int64_t m = a.shape()[0], k = a.shape()[1], n = b.shape()[1];
-  Products p{m, n, k, 1, {&a, a.shape()}, {&b, b.shape()}, {nullptr, {}}, {&out, out.shape()}};
+  Products p{m, n, k, 1, {&a, m, k}, {&b, k, n}, {nullptr, m, n}, {&out, m, n}};
   p.out.row = n;
   p.c.starts = {0};
   dispatch_index(segments.dtype(), [&](auto tag) {

@@ -22,8 +22,8 @@ constexpr int64_t kFewRows = 12;      // maximum number of rows that multiply co
 constexpr int64_t kFewRowsTiles = 4;  // the same where the blocked product has a unit for tiles
 constexpr int64_t kColumns = 128;     // per task
 constexpr int64_t kDepth = 384;       // along K per block
-constexpr int64_t kTileRows = 144;
-constexpr int64_t kMaxRows = 512;  // maximum number of rows packed at a time
+constexpr int64_t kTileRows = 192;    // whole panels of each arithmetic
+constexpr int64_t kMaxRows = 512;     // maximum number of rows packed at a time
 
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 constexpr int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }

@@ -71,9 +71,9 @@ void GemmPanels::pack_b(const void* src, int64_t stride_p, int64_t stride_k, int
 
 void GemmPanels::multiply(const uint32_t* a, int64_t a_units, const uint32_t* b, int64_t b_units,
                           int64_t m, int64_t n, int64_t begin, int64_t end, float* acc, int64_t ld,
-                          bool first) const {
+                          bool first, const GemmAhead* next) const {
   if (unit_ == nullptr) {
-    return kernels_.tile[per_ - 1](a, a_units, b, b_units, m, n, begin, end, acc, ld, first);
+    return kernels_.tile[per_ - 1](a, a_units, b, b_units, m, n, begin, end, acc, ld, first, next);
   }
   TileBlock block{.a_row = 2 * kTileDepth, .a_step = 2 * kTileStrip};
   block.steps = (end - begin) / kTileUnits;

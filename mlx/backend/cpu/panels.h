@@ -41,9 +41,10 @@ class GemmPanels {
               uint32_t* to) const;
 
   /// acc[m, n] (+)= A · B over the units [begin, end); see GemmKernels::tile. The calling thread
-  /// must be inside a Scope.
+  /// must be inside a Scope. `next` has no effect on tiles of bfloat16.
   void multiply(const uint32_t* a, int64_t a_units, const uint32_t* b, int64_t b_units, int64_t m,
-                int64_t n, int64_t begin, int64_t end, float* acc, int64_t ld, bool first) const;
+                int64_t n, int64_t begin, int64_t end, float* acc, int64_t ld, bool first,
+                const GemmAhead* next = nullptr) const;
   /// The same over the first units of B, with the bits of `multiply`, for rows of A that are not
   /// packed and lie `line` units apart. There are no rows for tiles.
   void multiply_rows(const uint32_t* a, int64_t line, const uint32_t* b, int64_t b_units, int64_t m,

@@ -130,6 +130,10 @@ struct AxisSpace {
     size *= length;
   }
   void collapse() {
+    if (shape.size() == 1) {
+      if (size == 1) strides[0] = 0;
+      return;
+    }
     std::vector<Strides> all{strides};
     collapse_axes(shape, all);
     strides = all[0];
@@ -314,7 +318,9 @@ class Packer {
 
 // Reduced elements are contiguous, or are packed.
 void run_rows(Job& job, double estimate) {
-  const int64_t at_most = std::clamp<int64_t>(job.kept.size / (8 * num_threads()), 1, 64);
+  constexpr int64_t kRows = 64, kElements = 8192;  // of a tile: the larger one of both
+  const int64_t large = std::max(kRows, kElements / job.reduced.size);
+  const int64_t at_most = std::clamp<int64_t>(job.kept.size / (8 * num_threads()), 1, large);
   const bool direct = !job.source && job.reduced.shape.size() == 1 && job.reduced.step() == 1;
   const Reducer& r = job.reducer;
   const int64_t size = job.in_type.size();
@@ -466,6 +472,37 @@ constexpr KernelEntry kEntries[] = {
 }  // namespace
 
 const std::span<const KernelEntry> reduce_kernels = kEntries;
+
+std::optional<RowReduction> RowReduction::of(const Step& step, const Layout& in, int axis) {
+  if (step.op != &op_reduce && step.op != &op_arg_reduce) return {};
+  auto& a = attrs_as<ReduceAttrs>(step.attrs.get());
+  int64_t elements = 1;
+  for (size_t k = in.shape.size(); k-- > static_cast<size_t>(axis) + 1; elements *= in.shape[k]) {
+    const bool dense = in.shape[k] == 1 || in.strides[k] == elements;
+    if (!dense || !std::ranges::binary_search(a.axes, static_cast<int>(k))) return {};
+  }
+  if (elements == 0 || std::ranges::binary_search(a.axes, axis)) return {};
+  RowReduction out;
+  out.reducer_ = find(a.kind, in.dtype);
+  out.kind_ = a.kind;
+  out.in_type_ = in.dtype;
+  out.out_type_ = step.operands[step.n_inputs].dtype;
+  out.elements_ = elements;
+  return out;
+}
+
+void RowReduction::run(const void* in, int64_t stride, int64_t rows, void* out) const {
+  constexpr int64_t kBytes = 2048;
+  alignas(64) char accumulators[kBytes];
+  const int64_t most = kBytes / reducer_.accumulator;
+  for (int64_t i = 0; i < rows; i += most) {
+    const int64_t some = std::min(most, rows - i);
+    reducer_.rows(static_cast<const char*>(in) + i * stride * in_type_.size(), stride, some,
+                  elements_, 0, accumulators);
+    finish(reducer_, kind_, in_type_, out_type_, accumulators,
+           static_cast<char*>(out) + i * out_type_.size(), some, elements_);
+  }
+}
 
 void reduce(const View& in, Reduction kind, const std::vector<int>& axes, const View& out,
             const FusedSource* source) {

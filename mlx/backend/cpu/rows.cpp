@@ -2,9 +2,11 @@
 #include "mlx/backend/cpu/rows.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "mlx/backend/cpu/allocator.h"
 #include "mlx/backend/cpu/cpu_info.h"
+#include "mlx/backend/cpu/reduce.h"
 #include "mlx/backend/cpu/threads.h"
 
 namespace mlx::core::cpu {
@@ -37,22 +39,44 @@ int64_t extent_of_row(const Layout& l, int64_t rows) {
   return num_elements(l.shape) / rows * l.dtype.size();
 }
 
+/// The result of a prologue, which is the input of its op.
+Layout result_of_prologue(const Step& step) {
+  const Shape& shape = step.operands[0].shape;
+  const Program& p = step.program;
+  return {shape, row_major(shape), 0, Dtype(p.code[p.outputs[0] - p.first_instr()].out)};
+}
+
+/// The operands of an op; the result of a prologue is the only input.
+std::vector<RowLayout> op_operands(const Step& step, int64_t rows) {
+  std::vector<RowLayout> out;
+  const bool prologue = !step.program.code.empty();
+  if (prologue) out.push_back(row_layout(result_of_prologue(step), rows));
+  for (size_t k = prologue ? step.n_inputs : 0; k < step.operands.size(); ++k)
+    out.push_back(row_layout(step.operands[k], rows));
+  return out;
+}
+
 }  // namespace
 
 /// A step of the unit.
 struct RowPart {
   Step step;
   const KernelEntry* kernel = nullptr;   // of an op
+  std::optional<RowReduction> prepared;  // instead of the kernel
   std::unique_ptr<FusedKernel> program;  // a program, or the prologue of an op
   std::vector<RowLayout> operands;       // of an op; the input first that a prologue computes
   int64_t row_elements = 0;              // of the iteration of a program
+  int64_t result_bytes = 0;              // of a row of what a prologue computes
+  size_t result = 0, tiles = 0;          // places of that, and of the program's tiles, in memory
+
+  bool has_prologue() const { return step.op && program; }
 };
 
 struct RowCode {
   int64_t rows = 0, block = 1;  // `block` rows at a time
   std::vector<RowPart> parts;
   std::vector<int64_t> temporaries;  // bytes of a row
-  std::vector<size_t> places;        // of the temporaries in working memory, then of the tiles
+  std::vector<size_t> places;        // of the temporaries in working memory
   size_t memory = 0;
   double cost = 0;  // nanoseconds on one thread
 
@@ -142,23 +166,23 @@ std::vector<int64_t> RowCode::next_rows(const Step& step, const std::vector<bool
 RowPart RowCode::make_part(const Step& step, uint64_t far, std::span<const int64_t> ahead) const {
   RowPart part;
   part.step = step;
-  if (!step.program.code.empty()) {
-    const Shape& shape = step.operands[0].shape;
-    part.row_elements = num_elements(shape) / rows;
-    if (!step.op) {
-      part.program = std::make_unique<FusedKernel>(step, far, ahead);
-      return part;
-    }
-    const Program& p = step.program;
-    const Dtype type(p.code[p.outputs[0] - p.first_instr()].out);
-    const Layout input{shape, row_major(shape), 0, type};
-    part.program = std::make_unique<FusedKernel>(step, input);
-    part.operands.push_back(row_layout(input, rows));
-    part.operands.push_back(row_layout(step.operands[step.n_inputs], rows));
-  } else {
-    for (const Layout& l : step.operands) part.operands.push_back(row_layout(l, rows));
+  if (!step.program.code.empty()) part.row_elements = num_elements(step.operands[0].shape) / rows;
+  if (!step.op) {
+    part.program = std::make_unique<FusedKernel>(step, far, ahead);
+    return part;
   }
+  part.operands = op_operands(step, rows);
   part.kernel = find_kernel(*step.op);
+  part.prepared = RowReduction::of(step, part.operands[0].layout, part.operands[0].axis);
+  if (step.program.code.empty()) return part;
+  Step prologue;
+  prologue.program = step.program;
+  prologue.n_inputs = step.n_inputs;
+  prologue.operands.assign(step.operands.begin(), step.operands.begin() + step.n_inputs);
+  prologue.operands.push_back(result_of_prologue(step));
+  const uint64_t inputs = step.n_inputs < 64 ? (uint64_t{1} << step.n_inputs) - 1 : ~uint64_t{0};
+  part.program = std::make_unique<FusedKernel>(prologue, far & inputs, ahead);
+  part.result_bytes = part.operands[0].bytes;
   return part;
 }
 
@@ -173,17 +197,25 @@ void RowCode::choose_block(const Step& unit) {
       shared = shared && (l.strides[k] == 0 || l.shape[k] == 1);
     if (!shared) bytes += extent_of_row(l, rows);
   }
+  for (const Step& step : unit.unit->steps)
+    if (step.op && !step.program.code.empty())
+      bytes += extent_of_row(result_of_prologue(step), rows);
   const auto fitting = static_cast<int64_t>(l2_size() / 2) / bytes;
   block = std::clamp<int64_t>(fitting, 1, std::max<int64_t>(1, rows / (4 * num_threads())));
 }
 
 void RowCode::place_memory() {
   auto take = [&](size_t bytes) {
-    places.push_back(memory);
+    const size_t at = memory;
     memory += (bytes + 63) / 64 * 64;
+    return at;
   };
-  for (int64_t t : temporaries) take(static_cast<size_t>(t * block));
-  for (const RowPart& p : parts) take(p.program && !p.step.op ? FusedRows::memory(*p.program) : 0);
+  for (int64_t t : temporaries) places.push_back(take(static_cast<size_t>(t * block)));
+  for (RowPart& p : parts) {
+    if (!p.program) continue;
+    p.result = take(static_cast<size_t>(p.result_bytes * block));
+    p.tiles = take(FusedRows::memory(*p.program));
+  }
 }
 
 namespace {
@@ -197,16 +229,15 @@ void* moved(const void* p, int64_t bytes) {
 class RowRun {
  public:
   RowRun(const RowCode& code, void* const* addresses, const Scalar* constants, char* memory)
-      : code_(code), buffers_(addresses), constants_(constants), memory_(memory) {
+      : code_(code), buffers_(addresses), memory_(memory) {
     addresses_.resize(code.parts.size());
     programs_.reserve(code.parts.size());
     start(0);
     for (size_t i = 0; i < code.parts.size(); ++i) {
       const RowPart& part = code.parts[i];
-      if (part.step.op) continue;
-      programs_.emplace_back(*part.program, addresses_[i].data(),
-                             constants + part.step.first_constant,
-                             memory + code.places[code.temporaries.size() + i]);
+      if (part.program)
+        programs_.emplace_back(*part.program, addresses_[i].data(),
+                               constants + part.step.first_constant, memory + part.tiles);
     }
   }
 
@@ -215,10 +246,14 @@ class RowRun {
     auto program = programs_.begin();
     for (size_t i = 0; i < code_.parts.size(); ++i) {
       const RowPart& part = code_.parts[i];
-      if (part.step.op)
-        run_op(part, addresses_[i], first, n);
+      if (part.program) (program++)->run(first * part.row_elements, n * part.row_elements);
+      if (!part.step.op) continue;
+      // The inputs of a prologue are no operands of the op.
+      void* const* operands = addresses_[i].data() + (part.program ? part.step.n_inputs : 0);
+      if (part.prepared)
+        reduce(part, operands, first, n);
       else
-        (program++)->run(first * part.row_elements, n * part.row_elements);
+        run_op(part, operands, first, n);
     }
   }
   void finish() {
@@ -226,60 +261,56 @@ class RowRun {
   }
 
  private:
-  /// The address of a temporary as if all its rows were there.
-  char* temporary(int slot, int64_t first) const {
-    const auto t = static_cast<size_t>(-1 - slot);
-    return static_cast<char*>(moved(memory_ + code_.places[t], -first * code_.temporaries[t]));
+  /// The address of rows in working memory as if all rows were there.
+  char* resident(size_t place, int64_t bytes, int64_t first) const {
+    return static_cast<char*>(moved(memory_ + place, -first * bytes));
   }
 
   /// Sets the addresses of the operands for the block from row `first` on.
   void start(int64_t first) {
     for (size_t i = 0; i < code_.parts.size(); ++i) {
-      const Step& step = code_.parts[i].step;
-      addresses_[i].resize(step.slots.size());
+      const RowPart& part = code_.parts[i];
+      const Step& step = part.step;
+      auto& addresses = addresses_[i];
+      addresses.clear();
       for (size_t k = 0; k < step.slots.size(); ++k) {
+        if (part.has_prologue() && static_cast<int>(k) == step.n_inputs)
+          addresses.push_back(resident(part.result, part.result_bytes, first));
         const Layout& l = step.operands[k];
-        void* base = step.slots[k] >= 0 ? buffers_[step.slots[k]] : temporary(step.slots[k], first);
-        addresses_[i][k] = moved(base, l.offset * l.dtype.size());
+        const auto t = static_cast<size_t>(-1 - step.slots[k]);
+        void* base = step.slots[k] >= 0 ? buffers_[step.slots[k]]
+                                        : resident(code_.places[t], code_.temporaries[t], first);
+        addresses.push_back(moved(base, l.offset * l.dtype.size()));
       }
     }
   }
 
-  void run_op(const RowPart& part, const std::vector<void*>& addresses, int64_t first, int64_t n) {
-    const Step& step = part.step;
+  void reduce(const RowPart& part, void* const* operands, int64_t first, int64_t n) const {
+    const RowLayout &in = part.operands[0], &out = part.operands[1];
+    part.prepared->run(moved(operands[0], first * in.bytes), in.layout.strides[in.axis], n,
+                       moved(operands[1], first * out.bytes));
+  }
+
+  void run_op(const RowPart& part, void* const* operands, int64_t first, int64_t n) {
     views_.clear();
     layouts_.clear();
     layouts_.reserve(part.operands.size());
-    // The input that a prologue computes has no memory.
-    const size_t hidden = part.program ? 1 : 0;
     for (size_t k = 0; k < part.operands.size(); ++k) {
       const RowLayout& o = part.operands[k];
       layouts_.push_back(o.layout);
       layouts_.back().shape[o.axis] = n;
-      void* address = nullptr;
-      if (k >= hidden) {
-        const size_t at = hidden ? step.n_inputs + k - 1 : k;
-        address = moved(addresses[at], first * o.bytes);
-      }
-      views_.push_back({address, &layouts_.back()});
+      views_.push_back({moved(operands[k], first * o.bytes), &layouts_.back()});
     }
-    const size_t inputs = hidden ? 1 : step.n_inputs;
+    const size_t inputs = part.has_prologue() ? 1 : part.step.n_inputs;
     std::span<const View> all(views_.data(), views_.size());
-    const KernelArgs args{.in = all.first(inputs),
-                          .out = all.subspan(inputs),
-                          .attrs = step.attrs.get(),
-                          .workspace = nullptr};
-    if (!hidden) return part.kernel->run(args);
-    FusedSource source(*part.program, addresses.data(), constants_ + step.first_constant,
-                       first * part.row_elements);
-    KernelArgs with = args;
-    with.source = &source;
-    part.kernel->run(with);
+    part.kernel->run({.in = all.first(inputs),
+                      .out = all.subspan(inputs),
+                      .attrs = part.step.attrs.get(),
+                      .workspace = nullptr});
   }
 
   const RowCode& code_;
   void* const* buffers_;
-  const Scalar* constants_;
   char* memory_;
   std::vector<std::vector<void*>> addresses_;  // per part, of its operands
   std::vector<FusedRows> programs_;

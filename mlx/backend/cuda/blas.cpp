@@ -1,8 +1,6 @@
 // The functions of cuBLAS, their handles, and products by them.
 #include "mlx/backend/cuda/blas.h"
 
-#include <dlfcn.h>
-
 #include <atomic>
 #include <complex>
 
@@ -38,27 +36,18 @@ Cublas open_cublas() {
   Cublas c;
   void* library = open_library_of_device("MLX_CUDA_BLAS", {"libcublas.so.13", "libcublas.so.12"},
                                          "libcublasLt.so");
-  if (!library) return c;
-  c.found = true;
-  auto find = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library, name));
-    c.found = c.found && function;
-  };
+  FunctionFinder find(library);
   find(c.create, "cublasCreate_v2");
   find(c.destroy, "cublasDestroy_v2");
   find(c.set_stream, "cublasSetStream_v2");
   find(c.set_math_mode, "cublasSetMathMode");
   find(c.gemm, "cublasGemmStridedBatchedEx_64");
   find(c.gemm_at, "cublasGemmBatchedEx_64");
+  c.found = find.found_all();
   return c;
 }
 const Cublas& cublas() {
-  static const Cublas c = [] {
-    Cublas opened;
-    gpu::on_own_stack([&] { opened = open_cublas(); });
-    gpu::drain_at_exit();
-    return opened;
-  }();
+  static const Cublas c = open_functions(open_cublas);
   return c;
 }
 

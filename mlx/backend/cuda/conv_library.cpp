@@ -1,15 +1,15 @@
-// The functions of cuDNN, their handles, and plans of convolutions.
+// Plans of convolutions by cuDNN's graph interface.
 #include "mlx/backend/cuda/conv_library.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <optional>
 #include <span>
+#include <vector>
 
+#include "mlx/backend/cuda/cudnn.h"
 #include "mlx/backend/cuda/hardware.h"
-#include "mlx/backend/cuda/libraries.h"
 #include "mlx/backend/gpu/threads.h"
 #include "mlx/core/error.h"
 
@@ -21,58 +21,47 @@ using Result = Convolution::Result;
 
 namespace {
 
-// cuDNN's functions, its structure of answers and values of its enumerations. Declared here, so
-// that no header of its package is needed.
-struct Answer {
-  int algorithm, status;
-  float time;
-  size_t memory;
-  int deterministic, math;
-  int reserved[3];
-};
-using Descriptor = struct OpaqueDescriptor*;  ///< of a tensor, a filter or a convolution
-using Handle = CudaConvolutions::Handle;
+// Numbers of the library for dtypes and modes.
+constexpr int kFloat = 0, kHalf = 2, kBfloat16 = 9, kCrossCorrelation = 1;
+constexpr int kByRules = 3, kFallback = 2;  // heuristics
 
-/// The functions of one kind of result: their three descriptors of tensors come in an order of each
-/// kind's own.
-struct Functions {
-  int (*answers)(Handle, Descriptor, Descriptor, Descriptor, Descriptor, int, int*,
-                 Answer*) = nullptr;
-  int (*work_bytes)(Handle, Descriptor, Descriptor, Descriptor, Descriptor, int, size_t*) = nullptr;
-  int (*run)(Handle, const void*, Descriptor, const void*, Descriptor, const void*, Descriptor, int,
-             void*, size_t, const void*, Descriptor, void*) = nullptr;
-};
-struct Cudnn {
-  int (*create)(Handle*) = nullptr;
-  int (*destroy)(Handle) = nullptr;
-  int (*set_stream)(Handle, StreamHandle) = nullptr;
-  int (*create_tensor)(Descriptor*) = nullptr;
-  int (*destroy_tensor)(Descriptor) = nullptr;
-  int (*set_tensor)(Descriptor, int, int, const int*, const int*) = nullptr;
-  int (*create_filter)(Descriptor*) = nullptr;
-  int (*destroy_filter)(Descriptor) = nullptr;
-  int (*set_filter)(Descriptor, int, int, int, const int*) = nullptr;
-  int (*create_conv)(Descriptor*) = nullptr;
-  int (*destroy_conv)(Descriptor) = nullptr;
-  int (*set_conv)(Descriptor, int, const int*, const int*, const int*, int, int) = nullptr;
-  int (*set_groups)(Descriptor, int) = nullptr;
-  int (*set_math)(Descriptor, int) = nullptr;
-  Functions forward, backward_data, backward_filter;
-  bool found = false;
+/// Attributes of descriptors.
+namespace attribute {
+constexpr int compute_type = 100, mode = 101, dilations = 102, strides = 103, after = 104,
+              before = 105, axes = 106;
+constexpr int heuristics_mode = 200, heuristics_graph = 201, results = 202;
+constexpr int engine = 300;
+constexpr int plan_handle = 400, plan_configuration = 401, work_bytes = 402;
+constexpr int graph_handle = 800, operations = 801;
+constexpr int alignment = 900, type = 901, lengths = 902, steps = 903, identity = 906;
+constexpr int identities = 1000, addresses = 1001, workspace = 1003;
+constexpr int numerical_notes = 1303;
+}  // namespace attribute
 
-  const Functions& of(Result result) const {
-    return result == Result::y ? forward : result == Result::x ? backward_data : backward_filter;
-  }
+/// The kind of operation for a result, and its attributes.
+struct Operation {
+  CudnnPart part;
+  int alpha, beta, convolution, x, w, y;
 };
-constexpr int kFloat = 0, kHalf = 2, kBfloat16 = 9;
-constexpr int kChannelsLast = 1, kCrossCorrelation = 1;
-constexpr int kDefaultMath = 0, kTensorMath = 1, kFmaMath = 3;
-
-/// The algorithms that compute sums of products. Others go through transforms, whose results are
-/// less accurate.
-bool sums_products(Result result, int algorithm) {
-  return result == Result::y ? algorithm >= 0 && algorithm <= 3 : algorithm == 0 || algorithm == 1;
+constexpr Operation kForward = {CudnnPart::forward, 700, 701, 702, 704, 703, 705};
+constexpr Operation kBackwardData = {CudnnPart::backward_data, 706, 707, 708, 710, 709, 711};
+constexpr Operation kBackwardFilter = {CudnnPart::backward_filter, 712, 713, 714, 716, 715, 717};
+const Operation& operation_of(Result result) {
+  return result == Result::y ? kForward : result == Result::x ? kBackwardData : kBackwardFilter;
 }
+
+/// Numbers of the library for properties of an engine.
+enum Note : int {
+  matrix_units = 0,
+  rounds_inputs = 1,
+  rounds_sums = 2,
+  fourier = 3,
+  not_deterministic = 4,
+  winograd = 5,
+  winograd_4 = 6,
+  winograd_6 = 7,
+  winograd_13 = 8
+};
 
 /// Statuses by their thousands: the library cannot be used, parameters and what it does not
 /// support, and failures.
@@ -84,50 +73,6 @@ void check_cudnn(int status, const char* what) {
   if (status)
     fail<ExecutionError>("cuda", what, " gives status ", status,
                          "; with MLX_CUDA_CUDNN= convolutions do without cuDNN");
-}
-
-Cudnn open_cudnn() {
-  Cudnn c;
-  void* library = open_library_of_device("MLX_CUDA_CUDNN", {"libcudnn.so.9"});
-  if (!library) return c;
-  c.found = true;
-  auto find = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library, name));
-    c.found = c.found && function;
-  };
-  find(c.create, "cudnnCreate");
-  find(c.destroy, "cudnnDestroy");
-  find(c.set_stream, "cudnnSetStream");
-  find(c.create_tensor, "cudnnCreateTensorDescriptor");
-  find(c.destroy_tensor, "cudnnDestroyTensorDescriptor");
-  find(c.set_tensor, "cudnnSetTensorNdDescriptor");
-  find(c.create_filter, "cudnnCreateFilterDescriptor");
-  find(c.destroy_filter, "cudnnDestroyFilterDescriptor");
-  find(c.set_filter, "cudnnSetFilterNdDescriptor");
-  find(c.create_conv, "cudnnCreateConvolutionDescriptor");
-  find(c.destroy_conv, "cudnnDestroyConvolutionDescriptor");
-  find(c.set_conv, "cudnnSetConvolutionNdDescriptor");
-  find(c.set_groups, "cudnnSetConvolutionGroupCount");
-  find(c.set_math, "cudnnSetConvolutionMathType");
-  find(c.forward.answers, "cudnnGetConvolutionForwardAlgorithm_v7");
-  find(c.forward.work_bytes, "cudnnGetConvolutionForwardWorkspaceSize");
-  find(c.forward.run, "cudnnConvolutionForward");
-  find(c.backward_data.answers, "cudnnGetConvolutionBackwardDataAlgorithm_v7");
-  find(c.backward_data.work_bytes, "cudnnGetConvolutionBackwardDataWorkspaceSize");
-  find(c.backward_data.run, "cudnnConvolutionBackwardData");
-  find(c.backward_filter.answers, "cudnnGetConvolutionBackwardFilterAlgorithm_v7");
-  find(c.backward_filter.work_bytes, "cudnnGetConvolutionBackwardFilterWorkspaceSize");
-  find(c.backward_filter.run, "cudnnConvolutionBackwardFilter");
-  return c;
-}
-const Cudnn& cudnn() {
-  static const Cudnn c = [] {
-    Cudnn opened;
-    gpu::on_own_stack([&] { opened = open_cudnn(); });
-    gpu::drain_at_exit();
-    return opened;
-  }();
-  return c;
 }
 
 /// The library's number for a dtype.
@@ -147,148 +92,169 @@ bool is_exact(const Convolution& c) {
   return c.type == Dtype::Val::float32 && c.precision == Precision::highest;
 }
 
+/// Whether an engine computes sums of products, in float32, the same from run to run. Engines that
+/// go through transforms are less accurate.
+bool is_wanted(const CudnnDescriptor& configuration, bool exact) {
+  constexpr int kMostNotes = 32;
+  CudnnDescriptor engine(CudnnPart::engine);
+  void* descriptor = engine.descriptor();
+  if (engine.status() || !configuration.get(attribute::engine, CudnnType::part, 1, &descriptor))
+    return false;
+  std::array<int, kMostNotes> notes = {};
+  const int64_t count =
+      engine.get(attribute::numerical_notes, CudnnType::numerical_note, kMostNotes, notes.data());
+  return std::ranges::none_of(std::span(notes).first(count), [&](int note) {
+    const bool rounds = note == matrix_units || note == rounds_inputs;
+    return (note >= rounds_sums && note <= winograd_13) || (exact && rounds);
+  });
+}
+
 class CudnnPlan final : public ConvolutionPlan {
  public:
   /// `status` becomes the library's where that refuses the convolution.
-  CudnnPlan(const Convolution& c, CudaConvolutions& library, CudaHardware& hardware, Handle asked,
-            int& status)
+  CudnnPlan(const Convolution& c, CudaConvolutions& library, CudaHardware& hardware,
+            CudnnHandle asked, int& status)
       : library_(library), hardware_(hardware), convolution_(c) {
-    status = describe();
-    if (status == 0) status = choose(asked);
+    const CudnnDescriptor graph = describe(asked);
+    status = graph.status();
+    if (status == 0) status = choose(graph, asked, kByRules);
+    if (refuses(status) && !graph.status()) status = choose(graph, asked, kFallback);
   }
-  ~CudnnPlan() override;
+  ~CudnnPlan() override {
+    gpu::on_own_stack([&] {
+      hardware_.begin(nullptr);
+      plan_.reset();
+    });
+  }
   CudnnPlan(const CudnnPlan&) = delete;
   size_t work_bytes() const override { return work_bytes_; }
   void run(gpu::Queue& queue, uint64_t x, uint64_t w, uint64_t y, uint64_t work) const override;
 
  private:
-  int describe();
-  int set_tensor(Descriptor d, int64_t channels, const std::array<int64_t, 3>& lengths) const;
-  /// The first of the library's answers that can be used.
-  int choose(Handle asked);
-  /// f(descriptors..) in the order of the kind: two inputs, the convolution, the result.
-  template <class F>
-  int in_order(F f) const {
-    switch (convolution_.result) {
-      case Result::y:
-        return f(x_, w_, y_);
-      case Result::x:
-        return f(w_, y_, x_);
-      case Result::w:
-        return f(x_, y_, w_);
-    }
-    __builtin_unreachable();
+  static constexpr int kNotSupported = 3000;
+  enum Identity : int64_t { of_x = 1, of_w, of_y };
+
+  CudnnDescriptor describe(CudnnHandle asked) const;
+  CudnnDescriptor describe_convolution() const;
+  /// A tensor of channels behind the lengths; `first`: its batch, or features of a weight.
+  CudnnDescriptor tensor(Identity identity, int64_t first, int64_t channels,
+                         const std::array<int64_t, 3>& lengths) const;
+  /// The numbers of the convolution's axes.
+  std::span<const int64_t> last(const std::array<int64_t, 3>& list) const {
+    return std::span(list).last(convolution_.axes);
   }
+  /// Takes the first of the library's answers that can be used; 0, or the status.
+  int choose(const CudnnDescriptor& graph, CudnnHandle asked, int mode);
 
   CudaConvolutions& library_;
   CudaHardware& hardware_;
   const Convolution convolution_;
-  Descriptor x_ = nullptr, y_ = nullptr, w_ = nullptr, conv_ = nullptr;
-  int algorithm_ = 0;
+  std::optional<CudnnDescriptor> plan_;
   size_t work_bytes_ = 0;
+  mutable std::mutex running_;  // one launch at a time: the library promises no more of a plan
 };
 
-/// Channels come second in a list of lengths, wherever they lie.
-int CudnnPlan::set_tensor(Descriptor d, int64_t channels,
-                          const std::array<int64_t, 3>& lengths) const {
-  const int axes = convolution_.axes;
-  std::array<int, 5> sizes{static_cast<int>(convolution_.batch), static_cast<int>(channels)},
-      strides{};
-  int64_t stride = channels;
-  for (int d3 = axes - 1; d3 >= 0; --d3) {
-    sizes[2 + d3] = static_cast<int>(lengths[3 - axes + d3]);
-    strides[2 + d3] = static_cast<int>(stride);
-    stride *= sizes[2 + d3];
-  }
-  strides[0] = static_cast<int>(stride);
-  strides[1] = 1;
-  return cudnn().set_tensor(d, *cudnn_type(convolution_.type), axes + 2, sizes.data(),
-                            strides.data());
+CudnnDescriptor CudnnPlan::tensor(Identity identity, int64_t first, int64_t channels,
+                                  const std::array<int64_t, 3>& lengths) const {
+  constexpr int64_t kAlignment = 16;
+  const int axes = convolution_.axes, type = *cudnn_type(convolution_.type);
+  // Channels come second in the list of lengths, wherever they lie.
+  std::array<int64_t, 5> sizes{first, channels}, steps{0, 1};
+  std::ranges::copy(last(lengths), sizes.begin() + 2);
+  int64_t step = channels;
+  for (int axis = axes + 1; axis >= 2; step *= sizes[axis--]) steps[axis] = step;
+  steps[0] = step;
+  const auto id = static_cast<int64_t>(identity);
+  CudnnDescriptor t(CudnnPart::tensor);
+  t.set(attribute::type, CudnnType::data_type, &type)
+      .set(attribute::lengths, std::span(sizes).first(axes + 2))
+      .set(attribute::steps, std::span(steps).first(axes + 2))
+      .set(attribute::identity, CudnnType::number, &id)
+      .set(attribute::alignment, CudnnType::number, &kAlignment)
+      .finish();
+  return t;
 }
 
-int CudnnPlan::describe() {
-  const Cudnn& c = cudnn();
+CudnnDescriptor CudnnPlan::describe_convolution() const {
   const Convolution& v = convolution_;
-  const int axes = v.axes, type = *cudnn_type(v.type);
-  auto last = [&](const std::array<int64_t, 3>& list) {
-    std::array<int, 3> narrow{};
-    for (int d = 0; d < axes; ++d) narrow[d] = static_cast<int>(list[3 - axes + d]);
-    return narrow;
-  };
-  std::array<int, 5> filter{static_cast<int>(v.features), static_cast<int>(v.channels / v.groups)};
-  std::ranges::copy_n(last(v.kernel).begin(), axes, filter.begin() + 2);
-  int status = 0;
-  auto then = [&](int next) { status = status ? status : next; };
-  then(c.create_tensor(&x_));
-  if (!status) then(c.create_tensor(&y_));
-  if (!status) then(c.create_filter(&w_));
-  if (!status) then(c.create_conv(&conv_));
-  if (!status) then(set_tensor(x_, v.channels, v.in));
-  if (!status) then(set_tensor(y_, v.features, v.out));
-  if (!status) then(c.set_filter(w_, type, kChannelsLast, axes + 2, filter.data()));
-  if (!status)
-    then(c.set_conv(conv_, axes, last(v.padding).data(), last(v.stride).data(),
-                    last(v.dilation).data(), kCrossCorrelation, kFloat));
-  if (!status) then(c.set_groups(conv_, static_cast<int>(v.groups)));
-  // The default rounds float32 to TF32.
-  if (!status)
-    then(c.set_math(conv_, is_exact(v)                     ? kFmaMath
-                           : v.type == Dtype::Val::float32 ? kDefaultMath
-                                                           : kTensorMath));
-  return status;
+  const int64_t axes = v.axes;
+  CudnnDescriptor c(CudnnPart::convolution);
+  c.set(attribute::axes, CudnnType::number, &axes)
+      .set(attribute::compute_type, CudnnType::data_type, &kFloat)
+      .set(attribute::mode, CudnnType::convolution_mode, &kCrossCorrelation)
+      .set(attribute::before, last(v.padding))
+      .set(attribute::after, last(v.padding))
+      .set(attribute::strides, last(v.stride))
+      .set(attribute::dilations, last(v.dilation))
+      .finish();
+  return c;
 }
 
-int CudnnPlan::choose(Handle asked) {
-  constexpr int kMost = 8;
-  constexpr size_t kMostBytes = size_t{1} << 30;
-  constexpr int kNotSupported = 3000;
-  const Functions& f = cudnn().of(convolution_.result);
-  std::array<Answer, kMost> answers = {};
-  int count = 0;
-  const int status = in_order([&](Descriptor a, Descriptor b, Descriptor out) {
-    return f.answers(asked, a, b, conv_, out, kMost, &count, answers.data());
-  });
-  if (status) return status;
-  for (const Answer& answer : std::span(answers).first(std::clamp(count, 0, kMost))) {
-    if (answer.status || !answer.deterministic || answer.memory > kMostBytes ||
-        !sums_products(convolution_.result, answer.algorithm))
+/// The operation as a graph.
+CudnnDescriptor CudnnPlan::describe(CudnnHandle asked) const {
+  constexpr float kOne = 1, kZero = 0;
+  const Convolution& v = convolution_;
+  const Operation& names = operation_of(v.result);
+  CudnnDescriptor operation(names.part);
+  operation.set(names.convolution, describe_convolution())
+      .set(names.x, tensor(of_x, v.batch, v.channels, v.in))
+      .set(names.w, tensor(of_w, v.features, v.channels / v.groups, v.kernel))
+      .set(names.y, tensor(of_y, v.batch, v.features, v.out))
+      .set(names.alpha, CudnnType::single, &kOne)
+      .set(names.beta, CudnnType::single, &kZero)
+      .finish();
+  CudnnDescriptor graph(CudnnPart::graph);
+  graph.set(attribute::graph_handle, CudnnType::handle, &asked)
+      .set(attribute::operations, operation)
+      .finish();
+  return graph;
+}
+
+int CudnnPlan::choose(const CudnnDescriptor& graph, CudnnHandle asked, int mode) {
+  constexpr int64_t kMost = 16, kMostBytes = int64_t{1} << 30;
+  CudnnDescriptor heuristics(CudnnPart::heuristics);
+  heuristics.set(attribute::heuristics_graph, graph)
+      .set(attribute::heuristics_mode, CudnnType::heuristics_mode, &mode)
+      .finish();
+  if (heuristics.status()) return heuristics.status();
+  std::vector<CudnnDescriptor> answers;
+  std::array<void*, kMost> descriptors = {};
+  for (void*& descriptor : descriptors)
+    descriptor = answers.emplace_back(CudnnPart::configuration).descriptor();
+  const int64_t count =
+      heuristics.get(attribute::results, CudnnType::part, kMost, descriptors.data());
+  for (const CudnnDescriptor& answer : std::span(answers).first(std::min(count, kMost))) {
+    if (!is_wanted(answer, is_exact(convolution_))) continue;
+    CudnnDescriptor plan(CudnnPart::plan);
+    plan.set(attribute::plan_handle, CudnnType::handle, &asked)
+        .set(attribute::plan_configuration, answer)
+        .finish();
+    int64_t bytes = 0;
+    if (!plan.get(attribute::work_bytes, CudnnType::number, 1, &bytes) || bytes > kMostBytes)
       continue;
-    if (!is_exact(convolution_) && cudnn().set_math(conv_, answer.math)) continue;
-    const int refused = in_order([&](Descriptor a, Descriptor b, Descriptor out) {
-      return f.work_bytes(asked, a, b, conv_, out, answer.algorithm, &work_bytes_);
-    });
-    if (refused || work_bytes_ > kMostBytes) continue;
-    algorithm_ = answer.algorithm;
+    work_bytes_ = static_cast<size_t>(bytes);
+    plan_ = std::move(plan);
     return 0;
   }
   return kNotSupported;
 }
 
-CudnnPlan::~CudnnPlan() {
-  if (!x_) return;
-  gpu::on_own_stack([&] {
-    const Cudnn& c = cudnn();
-    hardware_.begin(nullptr);
-    if (conv_) c.destroy_conv(conv_);
-    if (w_) c.destroy_filter(w_);
-    if (y_) c.destroy_tensor(y_);
-    c.destroy_tensor(x_);
-  });
-}
-
 void CudnnPlan::run(gpu::Queue& queue, uint64_t x, uint64_t w, uint64_t y, uint64_t work) const {
-  const float one = 1, zero = 0;
-  const Functions& f = cudnn().of(convolution_.result);
-  const Handle handle = library_.handle_of(queue.stream());
-  auto address = [&](Descriptor d) {
-    return reinterpret_cast<void*>(d == x_ ? x : d == w_ ? w : y);
-  };
-  void* const workspace = work_bytes_ ? reinterpret_cast<void*>(work) : nullptr;
-  check_cudnn(in_order([&](Descriptor a, Descriptor b, Descriptor out) {
-                return f.run(handle, &one, a, address(a), b, address(b), conv_, algorithm_,
-                             workspace, work_bytes_, &zero, out, address(out));
-              }),
-              "cudnnConvolution");
+  constexpr std::array<int64_t, 3> kIdentities = {of_x, of_w, of_y};
+  const std::array<uint64_t, 3> addresses = {x, w, y};
+  const uint64_t workspace = work_bytes_ ? work : 0;
+  const CudnnHandle handle = library_.handle_of(queue.stream());
+  CudnnDescriptor operands(CudnnPart::operands);
+  operands.set(attribute::identities, kIdentities)
+      .set(attribute::addresses, CudnnType::pointer, addresses.data(), 3)
+      .set(attribute::workspace, CudnnType::pointer, &workspace)
+      .finish();
+  check_cudnn(operands.status(), "cudnnBackendFinalize");
+  {
+    std::lock_guard lock(running_);
+    check_cudnn(cudnn().execute(handle, plan_->descriptor(), operands.descriptor()),
+                "cudnnBackendExecute");
+  }
   // The first convolution of a kind and a type opens more of the library.
   static std::atomic<uint64_t> known = 0;
   const uint64_t bit = uint64_t{1} << (16 * static_cast<int>(convolution_.result) +
@@ -298,8 +264,8 @@ void CudnnPlan::run(gpu::Queue& queue, uint64_t x, uint64_t w, uint64_t y, uint6
 
 }  // namespace
 
-CudaConvolutions::Handle CudaConvolutions::handle_of(StreamHandle stream) {
-  return handles_.of(stream, [&](Handle& handle) {
+CudnnHandle CudaConvolutions::handle_of(StreamHandle stream) {
+  return handles_.of(stream, [&](CudnnHandle& handle) {
     hardware_.enter();
     check_cudnn(cudnn().create(&handle), "cudnnCreate");
     check_cudnn(cudnn().set_stream(handle, stream), "cudnnSetStream");
@@ -307,7 +273,7 @@ CudaConvolutions::Handle CudaConvolutions::handle_of(StreamHandle stream) {
 }
 
 void CudaConvolutions::forget(StreamHandle stream) noexcept {
-  handles_.forget(stream, [&](Handle handle) {
+  handles_.forget(stream, [&](CudnnHandle handle) {
     hardware_.begin(stream);
     cudnn().destroy(handle);
   });

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "mlx/backend/cuda/cudnn.h"
 #include "mlx/backend/cuda/stream_handles.h"
 #include "mlx/backend/gpu/libraries.h"
 
@@ -15,13 +16,11 @@ class CudaHardware;
 
 class CudaConvolutions final : public gpu::ConvolutionLibrary {
  public:
-  using Handle = struct OpaqueCudnnHandle*;
-
   explicit CudaConvolutions(CudaHardware& hardware) : hardware_(hardware) {}
   /// Throws where the library fails, and asks it again the next time.
   std::shared_ptr<const gpu::ConvolutionPlan> plan(const gpu::Convolution& c) override;
   /// A handle for each stream, whose jobs run one at a time.
-  Handle handle_of(gpu::StreamHandle stream);
+  CudnnHandle handle_of(gpu::StreamHandle stream);
   /// Gives back what the library has for a stream.
   void forget(gpu::StreamHandle stream) noexcept;
 
@@ -31,10 +30,10 @@ class CudaConvolutions final : public gpu::ConvolutionLibrary {
   bool serves();
 
   CudaHardware& hardware_;
-  StreamHandles<Handle> handles_;
+  StreamHandles<CudnnHandle> handles_;
   std::mutex planning_;  // of what follows
   enum class State { unknown, serves, refuses } state_ = State::unknown;
-  Handle asked_ = nullptr;
+  CudnnHandle asked_ = nullptr;
   std::list<Kept> plans_;  // the last used first
   std::set<gpu::Convolution> refused_;
 };

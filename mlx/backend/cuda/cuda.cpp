@@ -2,16 +2,16 @@
 // compiled at run time. Ops without a kernel run through the CPU, on copies of their operands.
 #include "mlx/backend/cuda/hardware.h"
 #include "mlx/backend/cuda/interop.h"
-#include "mlx/backend/cuda/nccl.h"
 #include "mlx/backend/gpu/backend.h"
 #include "mlx/backend/gpu/families/family.h"
 #include "mlx/backend/gpu/threads.h"
+#include "mlx/backend/nccl/nccl.h"
 #include "mlx/backend/plugin.h"
 #include "mlx/core/error.h"
 
 namespace mlx::core::cuda {
 
-extern const std::span<const gpu::KernelEntry> custom_kernels, collective_kernels;
+extern const std::span<const gpu::KernelEntry> custom_kernels;
 
 namespace {
 

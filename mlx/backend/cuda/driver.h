@@ -59,6 +59,9 @@ struct Uuid {
   X(launch, cuLaunchKernel,                                                                \
     (FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
      StreamHandle, void**, void**))                                                        \
+  X(encode_tiles, cuTensorMapEncodeTiled,                                                  \
+    (void*, int, uint32_t, void*, const uint64_t*, const uint64_t*, const uint32_t*,       \
+     const uint32_t*, int, int, int, int))                                                 \
   X(error_name, cuGetErrorName, (int, const char**))                                       \
   X(error_text, cuGetErrorString, (int, const char**))
 
@@ -81,6 +84,7 @@ enum Attribute : int {
   capability_major = 75,
   capability_minor = 76,
   most_shared = 97,  // bytes of a block
+  copies_tiles = 127,
 };
 
 /// Opens the driver (libcuda.so.1, or the library that MLX_CUDA_DRIVER names) and counts devices;

@@ -1,8 +1,6 @@
 // The functions of cuFFT, and plans of transforms.
 #include "mlx/backend/cuda/fft_library.h"
 
-#include <dlfcn.h>
-
 #include <atomic>
 
 #include "mlx/backend/cuda/hardware.h"
@@ -35,12 +33,7 @@ constexpr int kForward = -1, kInverse = 1;
 Cufft open_cufft() {
   Cufft c;
   void* library = open_library_of_device("MLX_CUDA_FFT", {"libcufft.so.12", "libcufft.so.11"});
-  if (!library) return c;
-  c.found = true;
-  auto find = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library, name));
-    c.found = c.found && function;
-  };
+  FunctionFinder find(library);
   find(c.create, "cufftCreate");
   find(c.destroy, "cufftDestroy");
   find(c.set_stream, "cufftSetStream");
@@ -48,15 +41,11 @@ Cufft open_cufft() {
   find(c.set_memory, "cufftSetWorkArea");
   find(c.plan, "cufftXtMakePlanMany");
   find(c.run, "cufftXtExec");
+  c.found = find.found_all();
   return c;
 }
 const Cufft& cufft() {
-  static const Cufft c = [] {
-    Cufft opened;
-    gpu::on_own_stack([&] { opened = open_cufft(); });
-    gpu::drain_at_exit();
-    return opened;
-  }();
+  static const Cufft c = open_functions(open_cufft);
   return c;
 }
 

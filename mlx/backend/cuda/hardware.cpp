@@ -49,6 +49,10 @@ CudaHardware::CudaHardware(int index) {
   check(d.device_attribute(&major, capability_major, ordinal), "cuDeviceGetAttribute");
   check(d.device_attribute(&minor, capability_minor, ordinal), "cuDeviceGetAttribute");
   architecture = "sm_" + std::to_string(major) + std::to_string(minor);
+  int copies = 0;
+  check(d.device_attribute(&copies, copies_tiles, ordinal), "cuDeviceGetAttribute");
+  // Later devices have other instructions in their place.
+  has_warpgroups_ = major == 9 && minor == 0 && copies;
   check(d.primary_context(&context_, ordinal), "cuDevicePrimaryCtxRetain");
 }
 
@@ -151,9 +155,9 @@ void CudaHardware::wait_stream(StreamHandle stream) {
   note_idle(stream);
 }
 
-std::string CudaHardware::identity() { return architecture + "\n" + compiler_identity(); }
+std::string CudaHardware::identity() { return instructions() + "\n" + compiler_identity(); }
 std::string CudaHardware::compile(const std::string& source) {
-  return cuda::compile(source, architecture);
+  return cuda::compile(source, instructions());
 }
 FunctionHandle CudaHardware::load(const std::string& code, const char* kernel, void*& module) {
   if (!module) {

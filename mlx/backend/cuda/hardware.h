@@ -9,6 +9,7 @@
 #include "mlx/backend/cuda/driver.h"
 #include "mlx/backend/cuda/fft_library.h"
 #include "mlx/backend/cuda/solver.h"
+#include "mlx/backend/cuda/warpgroups.h"
 #include "mlx/backend/gpu/devices.h"
 
 namespace mlx::core::cuda {
@@ -45,6 +46,7 @@ class CudaHardware final : public gpu::Hardware {
   gpu::FourierLibrary* fourier() override { return &fft_; }
   gpu::ConvolutionLibrary* convolutions() override { return &convolutions_; }
   gpu::FactorLibrary* factors() override { return &solver_; }
+  gpu::Warpgroups* warpgroups() override { return has_warpgroups_ ? &warpgroups_ : nullptr; }
 
   int ordinal = 0;
   std::string name, architecture, uuid, bus_id;
@@ -52,13 +54,18 @@ class CudaHardware final : public gpu::Hardware {
   size_t bytes = 0;  ///< of memory
 
  private:
+  /// The architecture that kernels are compiled for.
+  std::string instructions() const { return architecture + (has_warpgroups_ ? "a" : ""); }
+
   ContextHandle context_ = nullptr;
   std::mutex mutex_;
   std::vector<EventHandle> events_;  ///< to be used again
+  bool has_warpgroups_ = false;
   Blas blas_{*this};
   CudaFourier fft_{*this};
   CudaConvolutions convolutions_{*this};
   Solver solver_{*this};
+  CudaWarpgroups warpgroups_;
 };
 
 /// The hardware of a device of this plugin.

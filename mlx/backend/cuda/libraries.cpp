@@ -86,4 +86,10 @@ void* open_library_of_device(const char* variable, const std::vector<std::string
   return std::getenv("MLX_CUDA_DRIVER") ? nullptr : open_library(names, before);
 }
 
+void* FunctionFinder::find(const char* name) {
+  void* const function = library_ ? dlsym(library_, name) : nullptr;
+  found_all_ = found_all_ && function;
+  return function;
+}
+
 }  // namespace mlx::core::cuda

@@ -1,8 +1,7 @@
 // The functions of cuSOLVER, their handles, and factors by them.
 #include "mlx/backend/cuda/solver.h"
 
-#include <dlfcn.h>
-
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 
@@ -34,9 +33,22 @@ struct Cusolver {
                void*, size_t, int*) = nullptr;
   int (*getrs)(Handle, Params, int, int64_t, int64_t, int, const void*, int64_t, const int64_t*,
                int, void*, int64_t, int*) = nullptr;
+  int (*geqrf_work)(Handle, Params, int64_t, int64_t, int, const void*, int64_t, int, const void*,
+                    int, size_t*, size_t*) = nullptr;
+  int (*geqrf)(Handle, Params, int64_t, int64_t, int, void*, int64_t, int, void*, int, void*,
+               size_t, void*, size_t, int*) = nullptr;
+  // A function for each dtype, by `kOrthogonal`.
+  using Orthogonal = int (*)(Handle, int, int, int, void*, int, const void*, void*, int, int*);
+  using OrthogonalWork = int (*)(Handle, int, int, int, const void*, int, const void*, int*);
+  Orthogonal orthogonal[4] = {};
+  OrthogonalWork orthogonal_work[4] = {};
   Params params = nullptr;  // the defaults, never given back
   bool found = false;
 };
+constexpr const char* kOrthogonal[][2] = {{"cusolverDnSorgqr", "cusolverDnSorgqr_bufferSize"},
+                                          {"cusolverDnDorgqr", "cusolverDnDorgqr_bufferSize"},
+                                          {"cusolverDnCungqr", "cusolverDnCungqr_bufferSize"},
+                                          {"cusolverDnZungqr", "cusolverDnZungqr_bufferSize"}};
 constexpr int kLower = 0, kUpper = 1, kNoTranspose = 0, kTranspose = 1;
 
 void check_solver(int status, const char* what) {
@@ -53,12 +65,7 @@ Cusolver open_cusolver() {
   }
   void* library =
       open_library_of_device("MLX_CUDA_SOLVER", {"libcusolver.so.12", "libcusolver.so.11"});
-  if (!library) return c;
-  c.found = true;
-  auto find = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library, name));
-    c.found = c.found && function;
-  };
+  FunctionFinder find(library);
   find(c.create, "cusolverDnCreate");
   find(c.destroy, "cusolverDnDestroy");
   find(c.set_stream, "cusolverDnSetStream");
@@ -68,16 +75,17 @@ Cusolver open_cusolver() {
   find(c.getrf_work, "cusolverDnXgetrf_bufferSize");
   find(c.getrf, "cusolverDnXgetrf");
   find(c.getrs, "cusolverDnXgetrs");
-  if (c.found) c.found = c.create_params(&c.params) == 0;
+  find(c.geqrf_work, "cusolverDnXgeqrf_bufferSize");
+  find(c.geqrf, "cusolverDnXgeqrf");
+  for (int k = 0; k < 4; ++k) {
+    find(c.orthogonal[k], kOrthogonal[k][0]);
+    find(c.orthogonal_work[k], kOrthogonal[k][1]);
+  }
+  c.found = find.found_all() && c.create_params(&c.params) == 0;
   return c;
 }
 const Cusolver& cusolver() {
-  static const Cusolver c = [] {
-    Cusolver opened;
-    gpu::on_own_stack([&] { opened = open_cusolver(); });
-    gpu::drain_at_exit();
-    return opened;
-  }();
+  static const Cusolver c = open_functions(open_cusolver);
   return c;
 }
 
@@ -85,6 +93,8 @@ const Cusolver& cusolver() {
 int solver_type(Dtype t) {
   return t == float32 ? 0 : t == float64 ? 1 : t == complex64 ? 4 : t == complex128 ? 5 : -1;
 }
+/// The row of `kOrthogonal` for such a number.
+int orthogonal_row(int type) { return type < 4 ? type : type - 2; }
 template <class T = void>
 T* at_address(uint64_t address) {
   return reinterpret_cast<T*>(address);
@@ -165,6 +175,48 @@ void Solver::solve(gpu::Queue& queue, Dtype type, int64_t n, int64_t columns, bo
                        at_address(x), n, at_address<int>(at.info)),
                "cusolverDnXgetrs");
   opened(16 + t);
+}
+
+Solver::Work Solver::qr_work(Dtype type, int64_t m, int64_t n) {
+  const Cusolver& c = cusolver();
+  const int t = solver_type(type), rows = static_cast<int>(m);
+  const int k = static_cast<int>(std::min(m, n));
+  const Handle handle = handle_of(nullptr);
+  Work w;
+  int elements = 0;
+  std::lock_guard lock(mutex_);  // the handle's
+  gpu::on_own_stack([&] {
+    hardware_.enter();
+    check_solver(
+        c.geqrf_work(handle, c.params, m, n, t, nullptr, m, t, nullptr, t, &w.device, &w.host),
+        "cusolverDnXgeqrf_bufferSize");
+    const int row = orthogonal_row(t);
+    check_solver(c.orthogonal_work[row](handle, rows, k, k, nullptr, rows, nullptr, &elements),
+                 kOrthogonal[row][1]);
+  });
+  w.device = std::max(w.device, static_cast<size_t>(elements) * type.size());
+  return w;
+}
+
+void Solver::reflectors(gpu::Queue& queue, Dtype type, int64_t m, int64_t n, const Operands& at) {
+  const Cusolver& c = cusolver();
+  const int t = solver_type(type);
+  check_solver(c.geqrf(handle_of(queue.stream()), c.params, m, n, t, at_address(at.a), m, t,
+                       at_address(at.pivots), t, at_address(at.device), at.work.device, at.host,
+                       at.work.host, at_address<int>(at.info)),
+               "cusolverDnXgeqrf");
+  opened(24 + t);
+}
+
+void Solver::orthogonal(gpu::Queue& queue, Dtype type, int64_t m, int64_t n, const Operands& at) {
+  const int t = solver_type(type), row = orthogonal_row(t);
+  const int rows = static_cast<int>(m), columns = static_cast<int>(n);
+  check_solver(cusolver().orthogonal[row](
+                   handle_of(queue.stream()), rows, columns, columns, at_address(at.a), rows,
+                   at_address(at.pivots), at_address(at.device),
+                   static_cast<int>(at.work.device / type.size()), at_address<int>(at.info)),
+               kOrthogonal[row][0]);
+  opened(24 + t);
 }
 
 }  // namespace mlx::core::cuda

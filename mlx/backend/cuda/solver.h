@@ -21,6 +21,9 @@ class Solver final : public gpu::FactorLibrary {
   void lu(gpu::Queue& queue, Dtype type, int64_t n, const Operands& at) override;
   void solve(gpu::Queue& queue, Dtype type, int64_t n, int64_t columns, bool transposed,
              const Operands& at, uint64_t x) override;
+  Work qr_work(Dtype type, int64_t m, int64_t n) override;
+  void reflectors(gpu::Queue& queue, Dtype type, int64_t m, int64_t n, const Operands& at) override;
+  void orthogonal(gpu::Queue& queue, Dtype type, int64_t m, int64_t n, const Operands& at) override;
   /// Gives back what the library has for a stream.
   void forget(gpu::StreamHandle stream) noexcept;
 

@@ -36,6 +36,10 @@ class DeviceCompletion final : public Completion {
   explicit DeviceCompletion(Ref<Queue> queue, LastWait last_wait = {});
   ~DeviceCompletion() override;
   bool done() override;
+  bool begun() override {
+    const State s = state_.load(std::memory_order_acquire);
+    return s == State::over || (s == State::enqueued && !stops_);
+  }
   void wait() override;
   std::exception_ptr error() override { return error_; }
   std::vector<const Buffer*> unwritten() override { return unwritten_; }
@@ -56,6 +60,7 @@ class DeviceCompletion final : public Completion {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::atomic<State> state_{State::queued};
+  bool stops_ = false;  ///< it can go on later; set before it is enqueued
   Ref<EventBox> event_;
   std::exception_ptr error_;
   std::vector<const Buffer*> unwritten_;

@@ -46,6 +46,7 @@ struct ProductLibrary;
 struct FourierLibrary;
 struct ConvolutionLibrary;
 struct FactorLibrary;
+struct Warpgroups;
 
 /// The target of printed kernels: how their text begins, and how it finds the thread.
 struct KernelTarget {
@@ -80,6 +81,12 @@ class Hardware {
   virtual void free(Address address) noexcept = 0;
   /// Host memory that kernels write to and copies go through without waiting, for ever.
   virtual void* alloc_host(size_t bytes) = 0;
+  /// The address that kernels have for a place in host memory of `alloc_host`.
+  virtual Address seen_by_device(const void* place) { return reinterpret_cast<Address>(place); }
+  /// Where the host has memory of the device, or null.
+  virtual void* seen_by_host(Address address) {
+    return unified ? reinterpret_cast<void*>(address) : nullptr;
+  }
 
   /// `number`: of the engine's stream.
   virtual StreamHandle make_stream(int number) = 0;
@@ -107,7 +114,8 @@ class Hardware {
   virtual void wait_stream(StreamHandle stream) = 0;
 
   // Kernels from source, where the room's families are used.
-  /// All that compiled code depends on beside its source: compiler, options, architecture.
+  /// All that compiled code depends on beside its source: compiler, options, architecture. Empty:
+  /// it is not kept in files.
   virtual std::string identity() { return {}; }
   /// Machine code of a source.
   virtual std::string compile(const std::string& source) { return source; }
@@ -122,12 +130,16 @@ class Hardware {
   virtual FourierLibrary* fourier() { return nullptr; }
   virtual ConvolutionLibrary* convolutions() { return nullptr; }
   virtual FactorLibrary* factors() { return nullptr; }
+  /// Launches of kernels by products of warpgroups, or null.
+  virtual Warpgroups* warpgroups() { return nullptr; }
 
   // Facts, set once.
   int processors = 1;
   int64_t cache = int64_t{32} << 20;  ///< bytes of the cache before the memory
-  size_t limit = 0;                   ///< bytes of memory for arrays, at first
-  bool parts = true;                  ///< small blocks of memory are parts of larger ones
+  static constexpr int64_t kBlockMemory = 40 << 10;
+  int64_t block_memory = kBlockMemory;  ///< bytes that the threads of a block may share
+  size_t limit = 0;                     ///< bytes of memory for arrays, at first
+  bool parts = true;                    ///< small blocks of memory are parts of larger ones
   Probe* probe = nullptr;
   bool unified = false;   ///< addresses are the host's too
   bool on_queue = false;  ///< all jobs run on the queue's thread: functions do their work at once

@@ -118,7 +118,9 @@ class Running {
     return operand_array(step_, k, at, launch_, arena_.get());
   }
   void run_op() {
-    const Enqueue to{queue_, reinterpret_cast<uint64_t>(record_), constants(), &flight_.kernels};
+    const uint64_t record =
+        record_ ? queue_.device().hardware->seen_by_device(record_) : uint64_t{0};
+    const Enqueue to{queue_, record, constants(), &flight_.kernels};
     if (step_.loop.empty()) return p_.kernel->launch(to, operands());
     SmallVector<uint64_t, 16> moved;
     moved.resize(base_.size());
@@ -357,8 +359,8 @@ class SuspendedLaunch final : public SuspendedWork {
   explicit SuspendedLaunch(std::shared_ptr<Started> started) : started_(std::move(started)) {}
   std::vector<Ref<Event>>& after() override { return started_->launch.after; }
   void resume(Event& end) override {
-    if (std::exception_ptr error = stopped_before(started_->launch.after, false))
-      return end.suspend(error, std::make_unique<SuspendedLaunch>(std::move(started_)));
+    if (Stop stop = stopped_before(started_->launch.after, false))
+      return end.suspend(std::move(stop), std::make_unique<SuspendedLaunch>(std::move(started_)));
     started_->launch.done = Ref<Event>(&end);
     try {
       start(std::move(started_));
@@ -389,7 +391,9 @@ std::exception_ptr dropped_at_end() {
 }
 
 void run(std::shared_ptr<Started> s, Ref<DeviceCompletion> completion, Queue& queue) {
-  Flight flight{.completion = std::move(completion), .kernels = {s->executable}};
+  Flight flight{.completion = std::move(completion),
+                .done = std::exchange(s->launch.done, {}),
+                .kernels = {s->executable}};
   flight.error = s->refusal           ? s->refusal
                  : Entrance::closed() ? dropped_at_end()
                                       : queue.wait_for(s->launch.after);
@@ -437,11 +441,11 @@ void start(std::shared_ptr<Started> s) {
     if (bytes && !s->arena) s->arena = take_memory(bytes, launch.stream);
   } catch (...) {
     const Ref<Event> done = std::exchange(launch.done, {});  // the event owns the rest
-    return done->suspend(std::current_exception(), std::make_unique<SuspendedLaunch>(std::move(s)));
+    return done->suspend({std::current_exception()},
+                         std::make_unique<SuspendedLaunch>(std::move(s)));
   }
   auto completion = make_ref<DeviceCompletion>(queue, s->executable->last_wait);
   launch.done->set_completion(completion);
-  launch.done = {};  // its waiters keep it
   const bool on_host = s->executable->waits || waits_on_host(launch.after);
   queue->submit([queue = queue.get(), completion = std::move(completion),
                  s = std::move(s)]() mutable { run(std::move(s), std::move(completion), *queue); },
@@ -470,8 +474,8 @@ class SuspendedCopy final : public SuspendedWork {
   explicit SuspendedCopy(std::shared_ptr<StartedCopy> started) : started_(std::move(started)) {}
   std::vector<Ref<Event>>& after() override { return started_->copy.after; }
   void resume(Event& end) override {
-    if (std::exception_ptr error = stopped_before(started_->copy.after, false))
-      return end.suspend(error, std::make_unique<SuspendedCopy>(std::move(started_)));
+    if (Stop stop = stopped_before(started_->copy.after, false))
+      return end.suspend(std::move(stop), std::make_unique<SuspendedCopy>(std::move(started_)));
     started_->copy.done = Ref<Event>(&end);
     try {
       start(std::move(started_));

@@ -6,6 +6,7 @@
 #include <compare>
 #include <memory>
 
+#include "mlx/backend/gpu/kernels/group_arguments.h"
 #include "mlx/backend/gpu/queue.h"
 #include "mlx/core/dtype.h"
 #include "mlx/ops/fft.h"
@@ -105,8 +106,8 @@ struct ConvolutionLibrary {
   virtual std::shared_ptr<const ConvolutionPlan> plan(const Convolution& c) = 0;
 };
 
-/// Factors of square matrices that lie column by column, without gaps. Each call enqueues the work
-/// on one matrix and leaves LAPACK's info, an int32, at an address.
+/// Factors of matrices that lie column by column, without gaps; square ones unless said. Each call
+/// enqueues the work on one matrix and leaves LAPACK's info, an int32, at an address.
 struct FactorLibrary {
   virtual ~FactorLibrary() = default;
   /// Whether matrices of the dtype have factors there; opens the library on first use.
@@ -119,7 +120,8 @@ struct FactorLibrary {
   virtual Work work(Form form, Dtype type, int64_t n) = 0;
   /// A matrix, which becomes its factor, and temporary memory.
   struct Operands {
-    uint64_t a, pivots, info, device;  ///< pivots: n numbers of 64 bits; none for cholesky
+    /// pivots: n numbers of 64 bits for LU; scales of reflectors, of the dtype, for QR.
+    uint64_t a, pivots, info, device;
     void* host;
     Work work;
   };
@@ -128,6 +130,34 @@ struct FactorLibrary {
   /// Solves with LU factors for `columns` columns of `x`, in place; with the transpose on request.
   virtual void solve(Queue& queue, Dtype type, int64_t n, int64_t columns, bool transposed,
                      const Operands& at, uint64_t x) = 0;
+
+  /// Temporary memory for QR factors of m rows and n columns.
+  virtual Work qr_work(Dtype type, int64_t m, int64_t n) = 0;
+  /// R in the upper triangle, over the reflectors that make Q.
+  virtual void reflectors(Queue& queue, Dtype type, int64_t m, int64_t n, const Operands& at) = 0;
+  /// The first n columns of Q, in place of its n reflectors.
+  virtual void orthogonal(Queue& queue, Dtype type, int64_t m, int64_t n, const Operands& at) = 0;
+};
+
+/// An array of four axes of 16-bit elements, of which kernels copy tiles. Lists go from the last
+/// axis to the first; steps, in elements, are multiples of 8, that of the last axis is 1.
+struct TiledArray {
+  Dtype::Val type = Dtype::Val::float16;
+  std::array<int64_t, 4> sizes = {};
+  std::array<int64_t, 3> steps = {};
+};
+
+/// Kernels whose warps multiply in groups of four, and whose tiles the device copies by itself
+/// (kernels/warpgroups.cuh).
+struct Warpgroups {
+  virtual ~Warpgroups() = default;
+  /// The map of an array at an address, a multiple of 16, for copies of `rows` rows.
+  virtual device::TileMap map(const TiledArray& a, int64_t address, int rows) = 0;
+  /// Lets launches of a kernel have so many bytes of shared memory.
+  virtual void allow(FunctionHandle kernel, int shared) = 0;
+  /// Enqueues blocks of so many threads. `arguments`: the kernel's.
+  virtual void launch(FunctionHandle kernel, int64_t blocks, int threads, int shared,
+                      const void* arguments, StreamHandle stream) = 0;
 };
 
 }  // namespace mlx::core::gpu

@@ -37,9 +37,7 @@ class Pool final : public PoolFigures {
   Block take(size_t bytes);
   void give(Block block) noexcept;
   /// Where the host has a block, if it has.
-  void* host_address(const Block& block) const {
-    return hardware_.unified ? reinterpret_cast<void*>(block.address) : nullptr;
-  }
+  void* host_address(const Block& block) const { return hardware_.seen_by_host(block.address); }
 
   /// The bytes that clear_cache would give back: without parts of slabs that are in use.
   size_t cached() const override;

@@ -126,6 +126,7 @@ void Queue::finish(Flight flight) {
     return end({std::move(flight), {}}, {});
   }
   Ref<EventBox> oldest;
+  completion->stops_ = flight.rest != nullptr;
   {
     std::lock_guard lock(flight_mutex_);
     flights_.push_back({std::move(flight), event});

@@ -17,6 +17,7 @@ struct DeviceState;
 /// Work that a job has given to the device.
 struct Flight {
   Ref<DeviceCompletion> completion;
+  Ref<Event> done = {};           ///< kept until the work is over
   std::exception_ptr error = {};  ///< of what failed on the host
   std::vector<const Buffer*> unwritten = {};
   std::vector<Ref<Event>> after = {};  ///< whose failure is the work's

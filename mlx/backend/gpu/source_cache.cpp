@@ -191,7 +191,9 @@ void write_cached(const std::string& key, const std::string& code) {
 }
 
 std::string KernelCache::code_of(const std::string& source) {
-  const std::string key = hardware_.identity() + "\n" + source;
+  const std::string identity = hardware_.identity();
+  if (identity.empty()) return hardware_.compile(source);
+  const std::string key = identity + "\n" + source;
   std::string code;
   if (read_cached(key, code)) return code;
   code = hardware_.compile(source);

@@ -3,6 +3,7 @@
 
 #include "mlx/backend/cuda/hardware.h"
 #include "mlx/backend/gpu/families/family.h"
+#include "mlx/backend/nccl/nccl.h"
 #include "mlx/core/lines.h"
 
 namespace mlx::core::cuda {
@@ -82,7 +83,6 @@ constexpr gpu::KernelEntry kEntries[] = {
 
 }  // namespace
 
-extern const std::span<const gpu::KernelEntry> collective_kernels;
 const std::span<const gpu::KernelEntry> collective_kernels = kEntries;
 
 }  // namespace mlx::core::cuda

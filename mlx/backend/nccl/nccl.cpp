@@ -1,6 +1,6 @@
 // The functions of NCCL and its communicators. Its calls return at once, and are asked whether they
 // are done, so that waits can end.
-#include "mlx/backend/cuda/nccl.h"
+#include "mlx/backend/nccl/nccl.h"
 
 #include <dlfcn.h>
 

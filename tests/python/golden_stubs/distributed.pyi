@@ -279,7 +279,9 @@ def init(strict: bool = False, backend: str = 'any', *, all_gather_factory: obje
 
     Args:
         strict: whether an error is raised if there are no other processes; False by default.
-        backend: the name of an engine: 'ring', 'mpi' or 'nccl'; or 'any', the default.
+        backend: the name of an engine: 'ring', 'mpi' or 'nccl'; or 'any', the default, which follows
+            the variables. With those of torchrun and Slurm it is 'nccl' where the default device is a
+            GPU and the library is there, else 'ring'.
         all_gather_factory: accepted with the backend 'jaccl', which is not available.
         timeout: seconds without progress after which a message fails; by default those of
             `MLX_DISTRIBUTED_TIMEOUT`, else 1800.

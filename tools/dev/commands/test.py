@@ -9,24 +9,25 @@ from ..emulated import arm, processors
 from ..environment import environment
 from ..sanitized import addresses, threads
 from ..shell import PYTHON, doctest, no_more, refuse, replace, run as run_program
-from ..suites import suite
+from ..suites import suite, take_third
 from ..zig import ziglang
 from . import wheel
 
 USAGE = """\
   test [ARGS]       build, then run the C++ and Python tests; ARGS go to pytest
+       --third K      the first argument: the C++ tests and a third of the Python files (1 to 3;
+                      today or tomorrow, which change with the date)
        --all          the whole product of the case lists
        --seed N       the sample of the case lists that was printed with this number
        --huge         also arrays of more than 2^31 elements (12 GB)
        --backend NAME on the second backend, whose memory the host cannot read (fake) or can read
                       (fake-unified); on the plugin for NVIDIA GPUs with a driver of the host
-                      (cuda-host)
+                      (cuda-host); on the backend for Metal with an emulated device (metal)
        --device gpu   on this machine's GPU
     or, with one of these first:
        --exhaustive   every float32 and 16-bit pattern of each unary function
        --sanitize [--third K]
-                      the Python suite under AddressSanitizer and UndefinedBehaviorSanitizer, or a
-                      third of its files (1 to 3, or today, which changes with the date)
+                      the Python suite under AddressSanitizer and UndefinedBehaviorSanitizer
        --threads [ARGS]
                       the C++ tests under ThreadSanitizer, then their threads on the plugin for
                       NVIDIA GPUs; ARGS go to the test program (-tc="threads*" runs these alone)
@@ -37,7 +38,8 @@ USAGE = """\
        --accelerate [ARGS]
                       the tests of linear algebra and products, compiled for Apple's BLAS and
                       LAPACK, with a library of the tests in their place
-       --metal        texts of kernels for GPUs, compiled under rules of Metal's language by clang
+       --metal [ARGS] texts of kernels for GPUs, compiled under rules of Metal's language by clang;
+                      then ARGS, or all tests of the backend for Metal, on an emulated device
        --wheel        builds the wheel and the source archive, installs in an empty environment
                       and computes there
 """
@@ -58,15 +60,19 @@ def installed(arguments: list[str]) -> int:
 
 
 def metal(arguments: list[str]) -> int:
-    """Texts of kernels under rules of Metal's language."""
-    no_more("test --metal", arguments)
+    """Texts of kernels under rules of Metal's language, then all tests of the backend."""
     Path("build").mkdir(exist_ok=True)
     run_program(PYTHON, "tests/metal/check.py", ziglang())
+    environment("test")
+    build()
+    checks = arguments or ["tests/python/metal_checks.py"]
+    suite(["--backend", "metal", "--all", *checks], PACKAGE)
     return 0
 
 
 def plain(arguments: list[str]) -> int:
     """The C++ tests, then the Python tests."""
+    arguments = take_third(arguments)
     environment("test")
     doctest()
     build()

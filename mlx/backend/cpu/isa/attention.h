@@ -18,15 +18,26 @@ struct WeightTarget {
   int64_t step = kGroup;  ///< elements from one group to the next
 };
 
+/// Rows of products that become weights, and the state of each row: its largest score so far and
+/// the sum of its weights relative to that.
+struct WeightRows {
+  const float* s = nullptr;
+  int64_t ld = 0;  ///< floats from row to row
+  int64_t rows = 0, n = 0;
+  float scale = 1;  ///< positive
+  float *largest = nullptr, *sums = nullptr;
+  float* factors = nullptr;  ///< set: of sums that are relative to the former largest scores
+  WeightTarget to;           ///< of the first row
+  int64_t to_row = 0;        ///< elements from row to row
+};
+
 struct AttentionKernels {
-  /// The largest s[i] * scale of n >= 1, without regard to NaNs.
-  float (*largest)(const float* s, int64_t n, float scale);
-  /// s[i] = s[i] * scale + mask[i], or the lowest float32 where a bool mask is false; returns the
-  /// largest of n >= 1, without regard to NaNs.
-  float (*scores)(float* s, int64_t n, float scale, const void* mask, MaskKind kind);
-  /// p[i] = exp(s[i] * scale - shift); returns the sum before rounding to the target's type, in an
-  /// order that depends on n alone.
-  float (*weights)(const float* s, int64_t n, float scale, float shift, const WeightTarget& p);
+  /// s[i] = s[i] * scale + mask[i], or the lowest float32 where a bool mask is false.
+  void (*scores)(float* s, int64_t n, float scale, const void* mask, MaskKind kind);
+  /// p[i] = exp(s[i] * scale - the largest score of the row), where NaNs are not the largest, and
+  /// -inf has the weight 0. Sums are of the weights before these are rounded to the target's type.
+  /// The bits of a row depend on its numbers alone; -inf at its end change nothing.
+  void (*weights)(const WeightRows& rows);
   /// x[i] *= factor.
   void (*scale)(float* x, int64_t n, float factor);
   /// sum[i] += factor * x[i].

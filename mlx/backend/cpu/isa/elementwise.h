@@ -30,7 +30,7 @@ struct Link {
   int64_t ahead;        ///< prefetch distance in bytes
   TileFn tile;          ///< used by `find_call`
   float constant;       ///< the scalar operand
-  float high, low;      ///< for `quotient`: 1 / constant in two parts
+  float high, low;      ///< for quotients: 1 / constant in two parts
 };
 
 /// The operands of a link: the current value, and a tile or a constant as the second or first
@@ -60,6 +60,8 @@ struct LinkKernels {
   LinkFn end;
   /// Division by a constant without dividing (see cpu/divisors.h); may be null.
   LinkFn quotient;
+  /// The same with a correction, for any divisor from 2^-40 to 2^40; may be null.
+  LinkFn corrected_quotient;
   /// Runs the list over `bursts` bursts of elements.
   void (*run)(const Link* links, int64_t bursts);
 };

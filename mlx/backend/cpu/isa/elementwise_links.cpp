@@ -115,7 +115,11 @@ void erf_link(MLX_REGISTERS, const Link* link, int64_t at) {
 }
 
 /// x / constant as a product with both parts of its reciprocal, which rounds like the division for
-/// this constant and numbers of usual size (cpu/divisors.h); other numbers are divided.
+/// this constant and numbers of usual size (cpu/divisors.h); other numbers are divided. The product
+/// is one of the two floats next to the quotient for every constant of usual size: one step of
+/// Markstein's correction, "Computation of elementary functions on the IBM RISC System/6000
+/// processor" (1990), makes it the rounded quotient.
+template <bool kCorrects>
 void quotient(MLX_REGISTERS, const Link* link, int64_t at) {
   Eight x = MLX_EIGHT;
   VF divisor(link->constant), high(link->high), low(link->low), smallest(1.0f), largest(1.0f);
@@ -132,7 +136,8 @@ void quotient(MLX_REGISTERS, const Link* link, int64_t at) {
 #pragma GCC unroll 8
     for (int i = 0; i < kRegisters; ++i) {
       VF v(x.v[i]);
-      x.v[i] = v_fma(v, high, v * low).v;
+      const VF product = v_fma(v, high, v * low);
+      x.v[i] = kCorrects ? v_fma(v_fma(-product, divisor, v), high, product).v : product.v;
     }
   }
   next_link(x, link + 1, at);
@@ -178,6 +183,33 @@ MLX_FN bool without_subnormals(const Eight& x) {
   for (int i = 0; i < kRegisters; ++i) found |= _mm512_fpclass_ps_mask((__m512)x.v[i], kSubnormal);
   return found == 0;
 }
+/// True if a register has a NaN.
+MLX_FN bool any_nan(const Eight& x) {
+  __mmask16 found = 0;
+#pragma GCC unroll 4
+  for (int i = 0; i < kRegisters; i += 2)
+    found |= _mm512_cmp_ps_mask((__m512)x.v[i], (__m512)x.v[i + 1], _CMP_UNORD_Q);
+  return found != 0;
+}
+/// Adds less than a half of the last place that is kept, or a half to odd numbers: in fewer
+/// instructions than conversions there and back take, and subnormal numbers are no exception.
+template <>
+MLX_FN void round_eight<Bfloat16>(Eight& x) {
+  const __m512i place = _mm512_set1_epi32(1 << 16), kept = _mm512_set1_epi32(-1 << 16);
+  const __m512i half = _mm512_set1_epi32(0x8000), less = _mm512_set1_epi32(0x7fff);
+  const bool some = any_nan(x);
+#pragma GCC unroll 8
+  for (int i = 0; i < kRegisters; ++i) {
+    const auto bits = (__m512i)x.v[i];
+    const __mmask16 odd = _mm512_test_epi32_mask(bits, place);
+    __m512i sum = _mm512_mask_add_epi32(_mm512_add_epi32(bits, less), odd, bits, half);
+    if (some) [[unlikely]] {
+      const __mmask16 nan = _mm512_cmp_ps_mask((__m512)x.v[i], (__m512)x.v[i], _CMP_UNORD_Q);
+      sum = _mm512_mask_or_epi32(sum, nan, bits, _mm512_set1_epi32(1 << 22));
+    }
+    x.v[i] = (R)_mm512_and_si512(sum, kept);
+  }
+}
 template <>
 MLX_FN void round_eight<Float16>(Eight& x) {
 #pragma GCC unroll 8
@@ -205,22 +237,9 @@ void load(MLX_REGISTERS, const Link* link, int64_t at) {
   for (int i = 0; i < kRegisters; ++i) x.v[i] = from(i).v;
   next_link(x, link + 1, at);
 }
-/// `kConverts`: the processor has an instruction for it, here and below.
-template <class A, bool kConverts>
+template <class A>
 void round(MLX_REGISTERS, const Link* link, int64_t at) {
   Eight x = MLX_EIGHT;
-#if defined(__AVX512F__)
-  if constexpr (__is_same(A, Bfloat16) && kConverts) {
-    if (without_subnormals(x)) [[likely]] {
-#pragma GCC unroll 8
-      for (int i = 0; i < kRegisters; ++i) {
-        const auto words = (__m256i)_mm512_cvtneps_pbh((__m512)x.v[i]);
-        x.v[i] = (R)_mm512_slli_epi32(_mm512_cvtepu16_epi32(words), 16);
-      }
-      return next_link(x, link + 1, at);
-    }
-  }
-#endif
   round_eight<A>(x);
   next_link(x, link + 1, at);
 }
@@ -238,7 +257,8 @@ void stream(MLX_REGISTERS, const Link* link, int64_t at) {
   for (int i = 0; i < kRegisters; ++i) VF(x.v[i]).stream(to + i * VF::N);
   next_link(x, link + 1, at);
 }
-/// Rounds and stores; the value in the registers is of no use any more.
+/// Rounds and stores; the value in the registers is of no use any more. `kConverts`: the processor
+/// has an instruction for it.
 template <class A, bool kConverts, bool Nt>
 void round_store(MLX_REGISTERS, const Link* link, int64_t at) {
   Eight x = MLX_EIGHT;
@@ -339,7 +359,7 @@ LinkFn narrow_move(LinkMove move) {
     case LinkMove::touch:
       return erased(&touch<2>);
     case LinkMove::round:
-      return erased(&round<A, kConverts>);
+      return erased(&round<A>);
     case LinkMove::round_store:
       return erased(&round_store<A, kConverts, false>);
     case LinkMove::round_stream:
@@ -423,6 +443,11 @@ LinkFn find_joint(OpId op1, LinkForm form1, OpId op2, LinkForm form2) {
 
 void run(const Link* links, int64_t bursts) {
   for (int64_t i = 0; i < bursts; ++i) next_link(Eight{}, links, i * kBurst);
+  // Handlers pass vectors on, so compilers take registers to be in use when the last one returns,
+  // and leave their upper halves set: code without AVX then pays for each change of state.
+#if defined(__AVX__)
+  _mm256_zeroupper();
+#endif
 }
 
 }  // namespace
@@ -437,7 +462,8 @@ const LinkKernels& link_kernels() {
                                       find_call,
                                       find_move,
                                       erased(&end),
-                                      kHasFma ? erased(&quotient) : nullptr,
+                                      kHasFma ? erased(&quotient<false>) : nullptr,
+                                      kHasFma ? erased(&quotient<true>) : nullptr,
                                       run};
   return kernels;
 }

@@ -16,6 +16,8 @@ constexpr int kRows = 8, kVectors = 3;
 constexpr int kRows = 6, kVectors = 2;
 #endif
 constexpr int64_t kColumns = kVectors * kLanes;
+constexpr int64_t kLine = 16;  // units of a line of the cache
+constexpr int64_t kAhead = 4;  // units along K for each line that is fetched
 
 // ---- packing -----------------------------------------------------------------------------------
 
@@ -202,6 +204,13 @@ struct Lines {
   int64_t line, step;
 };
 
+// Memory that comes to the second cache while a tile of packed panels is computed, a line every
+// kAhead units: far panels are too slow for the tile. The lines of A follow those of B.
+struct Ahead {
+  const uint32_t *b, *a;
+  int64_t b_lines, a_lines;
+};
+
 // Rows I to M of a tile, whose units lie `line` apart: `kAlong` if the sum runs along memory.
 template <class Op, bool kAlong, int I, int M, int N>
 MLX_INLINE void multiply_rows(const uint32_t* const (&group)[(M + 2) / 3], int64_t line,
@@ -236,13 +245,13 @@ MLX_INLINE void multiply_rows(const uint32_t* const (&group)[(M + 2) / 3], int64
 // c[M, n] (+)= sum over `units` units, n <= N * kLanes.
 template <class Op, bool kAlong, int M, int N>
 void register_tile(const Lines& a, const uint32_t* b, int64_t b_step, int64_t units, float* c,
-                   int64_t ld, int64_t n, bool first) {
+                   int64_t ld, int64_t n, bool first, const Ahead* ahead) {
   F32 sum[M][N] = {};
   // Three rows share a pointer, so that all pointers stay in registers.
   const uint32_t* group[(M + 2) / 3];
 #pragma GCC unroll 4
   for (int g = 0; g < (M + 2) / 3; ++g) group[g] = a.data + (kAlong ? 3 * g * a.line : 0);
-  for (int64_t u = 0; u < units; ++u) {
+  const auto step = [&](int64_t a_step, int64_t b_next) __attribute__((always_inline)) {
     U32 column[N];
 #pragma GCC unroll 4
     for (int j = 0; j < N; ++j) {
@@ -253,10 +262,31 @@ void register_tile(const Lines& a, const uint32_t* b, int64_t b_step, int64_t un
 #pragma GCC unroll 4
       for (int g = 0; g < (M + 2) / 3; ++g) ++group[g];
     } else {
-      group[0] += a.step;
+      group[0] += a_step;
     }
-    b += b_step;
+    b += b_next;
+    asm volatile("" ::: "memory");  // loads of the next step would need more registers
+  };
+  int64_t u = 0;
+  if constexpr (!kAlong) {
+    if (ahead != nullptr) {
+#pragma GCC unroll 16
+      for (int i = 0; i < M; ++i) {
+#pragma GCC unroll 4
+        for (int j = 0; j < N; ++j) __builtin_prefetch(c + i * ld + j * kLanes, 1);
+      }
+      const uint32_t* line = ahead->b;
+      int64_t left = ahead->b_lines;
+      for (; u + kAhead <= units; u += kAhead) {
+#pragma GCC unroll 4
+        for (int i = 0; i < kAhead; ++i) step(kRows, kColumns);
+        __builtin_prefetch(line, 0, 2);
+        line += kLine;
+        if (--left == 0) line = ahead->a, left = ahead->a_lines;
+      }
+    }
   }
+  for (; u < units; ++u) step(a.step, b_step);
   const int64_t last = n - (N - 1) * kLanes;
 #pragma GCC unroll 16
   for (int i = 0; i < M; ++i) {
@@ -274,18 +304,20 @@ void register_tile(const Lines& a, const uint32_t* b, int64_t b_step, int64_t un
 
 template <class Op, bool kAlong, int M, int N>
 void choose_tile(int64_t m, int64_t vectors, const Lines& a, const uint32_t* b, int64_t b_step,
-                 int64_t units, float* c, int64_t ld, int64_t n, bool first) {
+                 int64_t units, float* c, int64_t ld, int64_t n, bool first, const Ahead* ahead) {
   if constexpr (M > 1) {
     if (m < M) {
-      return choose_tile<Op, kAlong, M - 1, N>(m, vectors, a, b, b_step, units, c, ld, n, first);
+      return choose_tile<Op, kAlong, M - 1, N>(m, vectors, a, b, b_step, units, c, ld, n, first,
+                                               ahead);
     }
   }
   if constexpr (N > 1) {
     if (vectors < N) {
-      return choose_tile<Op, kAlong, M, N - 1>(m, vectors, a, b, b_step, units, c, ld, n, first);
+      return choose_tile<Op, kAlong, M, N - 1>(m, vectors, a, b, b_step, units, c, ld, n, first,
+                                               ahead);
     }
   }
-  register_tile<Op, kAlong, M, N>(a, b, b_step, units, c, ld, n, first);
+  register_tile<Op, kAlong, M, N>(a, b, b_step, units, c, ld, n, first, ahead);
 }
 
 // All rows by the columns of one panel of B.
@@ -295,17 +327,42 @@ void panel_product(const GemmFactor& a, const uint32_t* b, int64_t b_step, int64
   for (int64_t i = 0; i < m; i += kRows) {
     const Lines lines = {a.data + i / kRows * a.panel, a.line, a.step};
     choose_tile<Op, kAlong, kRows, kVectors>(smaller(kRows, m - i), (n + kLanes - 1) / kLanes,
-                                             lines, b, b_step, units, acc + i * ld, ld, n, first);
+                                             lines, b, b_step, units, acc + i * ld, ld, n, first,
+                                             nullptr);
   }
 }
 
 template <class Op>
 void tile(const uint32_t* a, int64_t a_units, const uint32_t* b, int64_t b_units, int64_t m,
-          int64_t n, int64_t begin, int64_t end, float* acc, int64_t ld, bool first) {
-  const GemmFactor rows = {a + begin * kRows, a_units * kRows, 1, kRows};
+          int64_t n, int64_t begin, int64_t end, float* acc, int64_t ld, bool first,
+          const GemmAhead* next) {
+  const int64_t units = end - begin;
+  if (next == nullptr) {
+    const GemmFactor rows = {a + begin * kRows, a_units * kRows, 1, kRows};
+    for (int64_t j = 0; j < n; j += kColumns) {
+      panel_product<Op, false>(rows, b + j * b_units + begin * kColumns, kColumns, m,
+                               smaller(kColumns, n - j), units, acc + j, ld, first);
+    }
+    return;
+  }
+  // The tiles share the lines of the next panel of B evenly, and those of the next rows of A.
+  const int64_t down = (m + kRows - 1) / kRows, across = (n + kColumns - 1) / kColumns;
+  const int64_t b_lines = (units * kColumns / kLine + down - 1) / down + 1;
+  const int64_t a_lines = (units * down * kRows / kLine + down * across - 1) / (down * across);
+  const uint32_t* rows_ahead = next->a;
   for (int64_t j = 0; j < n; j += kColumns) {
-    panel_product<Op, false>(rows, b + j * b_units + begin * kColumns, kColumns, m,
-                             smaller(kColumns, n - j), end - begin, acc + j, ld, first);
+    const uint32_t* panel = b + j * b_units + begin * kColumns;
+    const uint32_t* panel_ahead = j + kColumns < n ? panel + kColumns * b_units : next->b;
+    const int64_t columns = smaller(kColumns, n - j);
+    for (int64_t i = 0; i < m; i += kRows) {
+      const Ahead ahead = {panel_ahead, rows_ahead, b_lines, a_lines};
+      choose_tile<Op, false, kRows, kVectors>(
+          smaller(kRows, m - i), (columns + kLanes - 1) / kLanes,
+          {a + i * a_units + begin * kRows, 1, kRows}, panel, kColumns, units, acc + i * ld + j, ld,
+          columns, first, &ahead);
+      panel_ahead += b_lines * kLine;
+      rows_ahead += a_lines * kLine;
+    }
   }
 }
 

@@ -51,6 +51,13 @@ struct GemmFactor {
   int64_t step = 1;
 };
 
+/// The packed panels that a thread multiplies after the current ones, which come to the second
+/// cache meanwhile. Nothing is read where a pointer leads nowhere.
+struct GemmAhead {
+  const uint32_t* a = nullptr;
+  const uint32_t* b = nullptr;
+};
+
 /// Kernels of one instruction set. A "unit" is one 32-bit cell of a packed panel: a float32, or a
 /// pair of bfloat16 consecutive along K (padded with zero at an odd end).
 struct GemmKernels {
@@ -66,9 +73,11 @@ struct GemmKernels {
 
   /// acc[m, n] (+)= A panels · B panels over the units [begin, end). `a_units` and `b_units` are
   /// the lengths of the panels in units; `ld` is the row stride of `acc`. `first` overwrites acc.
-  /// Index 0 multiplies floats, index 1 pairs of bfloat16 (null if not supported).
+  /// `next` may be null: panels that are near. Index 0 multiplies floats, index 1 pairs of bfloat16
+  /// (null if not supported).
   void (*tile[2])(const uint32_t* a, int64_t a_units, const uint32_t* b, int64_t b_units, int64_t m,
-                  int64_t n, int64_t begin, int64_t end, float* acc, int64_t ld, bool first);
+                  int64_t n, int64_t begin, int64_t end, float* acc, int64_t ld, bool first,
+                  const GemmAhead* next);
 
   /// acc[m, n] (+)= A · B over `units` units, with the bits of `tile`, and indexed like it. Either
   /// factor may be in place; of pairs, A alone. Of A, `line` or `step` is 1; of B, `line` is 1, and

@@ -213,6 +213,16 @@ void begin_sums(const TileBlock& t, float* s) {
   if (t.first) {
     return;
   }
+  if (t.rows == (kTwoRows ? kTileBlock : kTileSide) && t.columns == kTileBlock) {
+    const int64_t row = 4 * t.start_ld;
+    MLX_TILE_LOAD(0, t.start, row);
+    MLX_TILE_LOAD(1, t.start + kTileSide, row);
+    if constexpr (kTwoRows) {
+      MLX_TILE_LOAD(2, t.start + kTileSide * t.start_ld, row);
+      MLX_TILE_LOAD(3, t.start + kTileSide * t.start_ld + kTileSide, row);
+    }
+    return;
+  }
   const int64_t row = 4 * kTileSide;
   load_sums(t.start, t.start_ld, smaller(kTileSide, t.rows), t.columns, s);
   MLX_TILE_LOAD(0, s, row);
@@ -226,13 +236,16 @@ void begin_sums(const TileBlock& t, float* s) {
 
 template <bool kTwoRows>
 void end_sums(const TileBlock& t, float* s) {
-  if (kTwoRows && t.store == TileStore::sums && t.rows == kTileBlock && t.columns == kTileBlock) {
+  const bool whole = t.rows == (kTwoRows ? kTileBlock : kTileSide) && t.columns == kTileBlock;
+  if (whole && t.store == TileStore::sums) {
     auto* out = static_cast<float*>(t.out);
     const int64_t row = 4 * t.ld;
     MLX_TILE_STORE(0, out, row);
     MLX_TILE_STORE(1, out + kTileSide, row);
-    MLX_TILE_STORE(2, out + kTileSide * t.ld, row);
-    MLX_TILE_STORE(3, out + kTileSide * t.ld + kTileSide, row);
+    if constexpr (kTwoRows) {
+      MLX_TILE_STORE(2, out + kTileSide * t.ld, row);
+      MLX_TILE_STORE(3, out + kTileSide * t.ld + kTileSide, row);
+    }
     return;
   }
   const int64_t row = 4 * kTileSide;

@@ -74,25 +74,43 @@ struct Integers<2> : OwnBytes {
 };
 #endif
 
-// Scales of the groups of kLanes words starting at word `at`.
-MLX_INLINE F32 lane_scales(const float* scales, int64_t at, int64_t group_words) {
-  if (group_words >= kLanes) return broadcast(scales[at / group_words]);
-  const float* p = scales + at / group_words;
+// Reads the scales of kLanes words by lane. Groups have 2^n words.
+class LaneScales {
+ public:
+  explicit LaneScales(int64_t group_words)
+      : shift_(__builtin_ctzll(static_cast<uint64_t>(group_words))) {
 #if defined(__AVX512F__)
-  const int shift = __builtin_ctzll(static_cast<uint64_t>(group_words));
-  const U32 lanes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-  return _mm512_maskz_permutexvar_ps(0xffff, (__m512i)(lanes >> shift), _mm512_loadu_ps(p));
-#elif defined(__ARM_NEON)
-  // One or two words a group: every lane has its own scale, or two share it.
-  if (group_words == 1) return load<F32>(p);
-  const float32x2_t few = vld1_f32(p);
-  return (F32)vcombine_f32(vdup_lane_f32(few, 0), vdup_lane_f32(few, 1));
-#else
-  F32 out;
-  for (int l = 0; l < kLanes; ++l) out[l] = p[l / group_words];
-  return out;
+    const U32 lanes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    place_ = lanes >> (shift_ < 4 ? static_cast<uint32_t>(shift_) : 4u);
 #endif
-}
+  }
+
+  /// The scales of the words that start at `at`. kLanes floats from the first of them are readable.
+  F32 operator()(const float* scales, int64_t at) const {
+    const float* p = scales + (at >> shift_);
+#if defined(__AVX512F__)
+    return _mm512_maskz_permutexvar_ps(0xffff, (__m512i)place_, _mm512_loadu_ps(p));
+#else
+    if (1 << shift_ >= kLanes) return broadcast(*p);
+#if defined(__ARM_NEON)
+    // One or two words a group: every lane has its own scale, or two share it.
+    if (shift_ == 0) return load<F32>(p);
+    const float32x2_t few = vld1_f32(p);
+    return (F32)vcombine_f32(vdup_lane_f32(few, 0), vdup_lane_f32(few, 1));
+#else
+    F32 out;
+    for (int l = 0; l < kLanes; ++l) out[l] = p[l >> shift_];
+    return out;
+#endif
+#endif
+  }
+
+ private:
+  int shift_;
+#if defined(__AVX512F__)
+  U32 place_;
+#endif
+};
 
 // Unpacks to floats and rounds them.
 template <class C>
@@ -147,14 +165,6 @@ void permute_unpacked(const uint32_t* words, const float* scales, const float* b
 }
 #endif
 
-#if defined(__AVX512VNNI__)
-struct LaneScales {
-  MLX_INLINE F32 of(const float* scales, int64_t at, int64_t group_words) {
-    return lane_scales(scales, at, group_words);
-  }
-};
-#endif
-
 template <class C>
 constexpr const QuantBytes* byte_products() {
 #if defined(__AVX512VNNI__)
@@ -185,11 +195,12 @@ struct Words {
   template <int M>
   static void rows(const uint32_t* words, const float* scales, int64_t count, int64_t group_words,
                    const float* x, int64_t x_row, float* acc, int64_t ld) {
+    const LaneScales lane_scales(group_words);
     F32 sum[M] = {};
     for (int64_t at = 0; at < count; at += kLanes) {
       const U32 w = words_at(words, at, count);
       __builtin_prefetch(words + at + 256);
-      const F32 scale = lane_scales(scales, at, group_words);
+      const F32 scale = lane_scales(scales, at);
       const float* p = x + at * kPer;
       F32 part[M][2] = {};
 #pragma GCC unroll 32

@@ -41,7 +41,7 @@ struct OwnBytes {
 
 #if defined(__AVX512VNNI__)
 
-/// Products with codes of the format C. `Scales::of` gives the scales of 16 words, by lane.
+/// Products with codes of the format C. `Scales` gives the scales of 16 words, by lane.
 template <class C, class Scales>
 struct ByteProducts {
   static constexpr int kPhases = 8 / C::bits;  ///< codes of a byte
@@ -143,6 +143,7 @@ struct ByteProducts {
                    const char* x, int64_t x_row, float* acc, int64_t ld) {
     constexpr int kMask = (1 << C::bits) - 1;
     const __m512i mask = _mm512_set1_epi8(static_cast<char>(kMask));
+    const Scales lane_scales(group_words);
     F32 sum[M] = {};
     for (int64_t at = 0; at < count; at += 16, x += sizeof(Record)) {
       const auto w =
@@ -166,7 +167,7 @@ struct ByteProducts {
           high[i] = _mm512_dpbusd_epi32(high[i], codes, _mm512_load_si512(r.high[p]));
         }
       }
-      const F32 scale = Scales::of(scales, at, group_words);
+      const F32 scale = lane_scales(scales, at);
 #pragma GCC unroll 4
       for (int i = 0; i < M; ++i) {
         const I32 product = (I32)_mm512_add_epi32(low[i], _mm512_slli_epi32(high[i], 8));

@@ -119,7 +119,7 @@ struct Systems {
     return left;
   }
 
-  /// The factor is that of factor_small_cholesky (linalg_blocked.h).
+  /// The factor is that of factor_small_cholesky (linalg_factors.h).
   static uint32_t cholesky(void* a, int64_t n, bool upper) {
     T* const matrices = static_cast<T*>(a);
     const int64_t size = n * n, row = upper ? 1 : n, column = upper ? n : 1;

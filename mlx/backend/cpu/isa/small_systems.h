@@ -11,7 +11,7 @@ namespace mlx::core::cpu {
 
 inline constexpr int64_t kSmall = 16;  ///< largest matrix that is factored without LAPACK
 
-/// Kernels for `lanes` matrices at a time, with the bits of those for one (linalg_blocked.h).
+/// Kernels for `lanes` matrices at a time, with the bits of those for one (linalg_factors.h).
 struct SmallSystems {
   int64_t lanes = 0;  ///< 0: the dtype has no kernel
   /// x = a⁻¹ · b for row-major matrices one after the other: `a` (n, n), `b` and `x` (n, columns),

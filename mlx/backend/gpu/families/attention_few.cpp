@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "mlx/backend/gpu/families/step_kernel.h"
-
 namespace mlx::core::gpu {
 
 namespace {
@@ -23,32 +21,23 @@ int64_t rows_of_head(const Layout& q, const Layout& k) {
   return k.shape[1] ? q.shape[1] / k.shape[1] * q.shape[2] : 0;
 }
 
-class FewQueries final : public StepKernel<device::AttentionArguments> {
+class FewQueries final : public AttentionStep {
  public:
   FewQueries(const Step& step, DeviceState& device)
-      : StepKernel(step), workspace_(step.workspace), type_(step.operands[0].dtype) {
+      : AttentionStep(step, attrs_as<AttentionAttrs>(step.attrs.get())) {
     const auto& a = attrs_as<AttentionAttrs>(step.attrs.get());
     const Layout &q = step.operands[0], &k = step.operands[1], &v = step.operands[2];
-    p = attention_arguments(step, a);
-    bind(p.q, 0);
-    bind(p.k, 1);
-    bind(p.v, 2);
-    if (a.has_mask) bind(p.mask, 3);
-    if (a.has_sinks) bind(p.sinks, 3 + a.has_mask);
-    bind(p.out, step.n_inputs);
     p.split = length_of_part(p.keys);
     p.splits = count_parts(p.keys);
     const char* mask = a.has_mask ? element_type(step.operands[3].dtype) : "void";
     const int64_t f = ceil_div(p.features, 32) * 32, w = ceil_div(p.width, 64) * 64;
-    template_ = cat(element_type(type_), ", ", mask, ", ", f, ", ", w, ", ");
+    template_ = cat(element_type(q.dtype), ", ", mask, ", ", f, ", ", w, ", ");
     vectors_ = has_aligned_rows(q) && has_aligned_rows(k) && has_aligned_rows(v);
-    parts_.function = parts(vectors_, device);
-    if (p.splits > 1)
-      join_.function =
-          kernel(cat("MLX_IN_STEP_KERNEL(attention_few_kernel, AttentionArguments, p) { "
-                     "attention_few_join<",
-                     element_type(type_), ">(p); }\n"),
-                 device);
+    kernel = Parts(parts(vectors_, device));
+    if (p.splits > 1) {
+      bind(p.partials, step.workspace);
+      join_ = kernels::attention_few_join(device, q.dtype);
+    }
     if (num_elements(step.operands[step.n_inputs].shape))
       blocks =
           blocks_of(p.batches * p.key_heads * p.splits * ceil_div(rows_of_head(q, k), kRowsOfFew));
@@ -56,35 +45,29 @@ class FewQueries final : public StepKernel<device::AttentionArguments> {
 
  protected:
   void run(const Enqueue& to, device::AttentionArguments& bound,
-           std::span<const uint64_t> operands) const override {
+           std::span<const uint64_t>) const override {
     if (!blocks) return;
-    if (p.splits > 1) bound.partials = static_cast<int64_t>(operands[workspace_]);
     // Arrays of other libraries begin where they like.
-    Kernel chosen = parts_;
+    Parts chosen = kernel;
     if (vectors_ && (bound.q | bound.k | bound.v) % 16 != 0)
-      chosen.function = to.keep(parts(false, to.device()));
-    const ArgumentBlock<device::AttentionArguments> block{.p = bound};
-    chosen.launch(to, blocks, block.all());
-    if (p.splits > 1) join_.launch(to, blocks_of(p.batches * p.heads * p.queries), block.all());
+      chosen = Parts(to.keep(parts(false, to.device())));
+    chosen.launch(to, blocks, bound);
+    if (join_) join_.launch(to, blocks_of(p.batches * p.heads * p.queries), bound);
   }
 
  private:
-  static Function kernel(const std::string& text, DeviceState& device) {
-    return device.kernel("attention_few", text, "attention_few_kernel");
-  }
+  using Parts = KernelOn<device::AttentionArguments>;
   Function parts(bool vectors, DeviceState& device) const {
     constexpr int kBlocksOfProcessor = 2;
-    return kernel(
+    const std::string text =
         cat("MLX_RESIDENT_KERNEL(attention_few_kernel, AttentionArguments, p, ", kBlocksOfProcessor,
-            ") { attention_few<", template_, vectors ? "true" : "false", ">(p); }\n"),
-        device);
+            ") { attention_few<", template_, vectors ? "true" : "false", ">(p); }\n");
+    return device.kernel("attention_few", text, "attention_few_kernel");
   }
 
-  int workspace_;
-  Dtype type_;
   std::string template_;  ///< arguments of the kernel's template, but the last
   bool vectors_;
-  Kernel parts_, join_;
+  Parts join_;
 };
 
 }  // namespace

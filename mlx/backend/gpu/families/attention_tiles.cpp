@@ -51,6 +51,16 @@ device::AttentionArguments attention_arguments(const Step& step, const Attention
   return p;
 }
 
+AttentionStep::AttentionStep(const Step& step, const AttentionAttrs& attrs) : StepKernel(step) {
+  p = attention_arguments(step, attrs);
+  bind(p.q, 0);
+  bind(p.k, 1);
+  bind(p.v, 2);
+  bind(p.mask, attrs.has_mask ? 3 : -1);
+  bind(p.sinks, attrs.has_sinks ? 3 + attrs.has_mask : -1);
+  bind(p.out, step.n_inputs);
+}
+
 AttentionTiles attention_tiles(const Step& step, const AttentionAttrs& attrs) {
   const Layout &q = step.operands[0], &k = step.operands[1], &v = step.operands[2];
   const int64_t heads = k.shape[1], rows = heads ? q.shape[1] / heads * q.shape[2] : 0;

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "mlx/backend/gpu/families/family.h"
+#include "mlx/backend/gpu/families/step_kernel.h"
 #include "mlx/ops/attention.h"
 
 namespace mlx::core::gpu {
@@ -29,5 +29,11 @@ bool has_aligned_rows(const Layout& operand);
 
 /// The shapes and strides of a step of attention, whose first inputs are its.
 device::AttentionArguments attention_arguments(const Step& step, const AttentionAttrs& attrs);
+
+/// A step of attention with its arguments, and its operands bound.
+class AttentionStep : public StepKernel<device::AttentionArguments> {
+ public:
+  AttentionStep(const Step& step, const AttentionAttrs& attrs);
+};
 
 }  // namespace mlx::core::gpu

@@ -1,8 +1,9 @@
 // The derivative of attention in 16 bits.
 #include <algorithm>
 #include <limits>
+#include <optional>
 
-#include "mlx/backend/gpu/families/attention_tiles.h"
+#include "mlx/backend/gpu/families/attention_groups.h"
 #include "mlx/backend/gpu/families/fused.h"
 
 namespace mlx::core::gpu {
@@ -37,8 +38,9 @@ class AttentionVjp final : public OpKernel {
     const std::string types =
         cat("<", type, ", ", mask_ ? element_type(step.operands[3].dtype) : "void", ", ", f, ", ",
             w, ", ", std::max(f, w) <= 64 ? 64 : 32, ", ");
-    queries_ = {types, "attention_vjp_queries", vectors, device};
-    keys_ = {types, "attention_vjp_keys", vectors, device};
+    if (has_groups_vjp(q, k, v, device)) groups_.emplace(step, a, device);
+    queries_ = {types, "attention_vjp_queries", vectors, !groups_, device};
+    keys_ = {types, "attention_vjp_keys", vectors, !groups_, device};
     const device::AttentionArguments& p = arguments_.forward;
     const int64_t groups = p.batches * p.key_heads;
     query_blocks_ =
@@ -60,7 +62,9 @@ class AttentionVjp final : public OpKernel {
     block.p.keys = address(n_inputs_ + 1);
     block.p.values = address(n_inputs_ + 2);
     block.p.rows = static_cast<int64_t>(operands[workspace_]);
-    const bool aligned = (p.q | p.k | p.v | block.p.given) % 16 == 0;
+    const bool aligned = has_tile_addresses({p.q, p.k, p.v, block.p.given});
+    if (groups_ && aligned && has_tile_addresses({p.out, block.p.keys, block.p.values}))
+      return groups_->launch(to, block.p);
     if (query_blocks_) queries_.launch(to, query_blocks_, block.all(), aligned);
     if (key_blocks_) keys_.launch(to, key_blocks_, block.all(), aligned);
   }
@@ -71,20 +75,24 @@ class AttentionVjp final : public OpKernel {
     Kernel kernel;
     std::string other;
     Either() = default;
-    Either(const std::string& types, const char* name, bool vectors, DeviceState& device)
+    /// `now`: whether one for aligned arrays is needed at all.
+    Either(const std::string& types, const char* name, bool vectors, bool now, DeviceState& device)
         : other(cat(name, types, "false>")) {
+      if (!now) return;
       kernel.function = gpu::kernel(vectors ? cat(name, types, "true>") : other, device);
       if (!vectors) other.clear();
     }
     void launch(const Enqueue& to, int64_t blocks, std::span<const int64_t> arguments,
                 bool aligned) const {
       Kernel chosen = kernel;
-      if (!aligned && !other.empty()) chosen.function = to.keep(gpu::kernel(other, to.device()));
+      if (!kernel.function || (!aligned && !other.empty()))
+        chosen.function = to.keep(gpu::kernel(other, to.device()));
       chosen.launch(to, std::min<int64_t>(blocks, 1 << 20), arguments);
     }
   };
 
   AttentionVjpArguments arguments_ = {};
+  std::optional<AttentionGroupsVjp> groups_;
   Either queries_, keys_;
   SmallVector<int64_t, 8> offsets_;
   int n_inputs_, workspace_, mask_ = 0, sinks_ = 0;
@@ -92,7 +100,7 @@ class AttentionVjp final : public OpKernel {
 };
 
 bool find_attention_vjp(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
-                        const DeviceState&, Requirements& needs) {
+                        const DeviceState& device, Requirements& needs) {
   const Layout &q = operands[0], &k = operands[1], &v = operands[2];
   if (q.dtype != float16 && q.dtype != bfloat16) return false;
   if (std::max(q.shape[3], v.shape[3]) > kMostFeatures || q.shape[3] == 0 || v.shape[3] == 0 ||
@@ -102,10 +110,14 @@ bool find_attention_vjp(const Attrs* attrs, std::span<const Layout> operands, in
   if (a.has_mask && operands[3].dtype != bool_ && operands[3].dtype != q.dtype) return false;
   for (size_t i = n_inputs; i < operands.size(); ++i)
     if (!is_row_contiguous(operands[i].shape, operands[i].strides)) return false;
-  for (int i = 0; i < n_inputs; ++i) needs.inputs.push_back(Accepts::any);
-  needs.inputs.back() = Accepts::rows;
-  const int64_t rows = q.shape[0] * q.shape[1] * q.shape[2];
-  needs.workspace = static_cast<size_t>(rows) * 4 * sizeof(float);
+  const int64_t heads = q.shape[0] * q.shape[1];
+  needs.workspace = static_cast<size_t>(heads * q.shape[2]) * 4 * sizeof(float);
+  needs.inputs.resize(n_inputs, Accepts::any);
+  if (has_groups_vjp(q, k, v, device)) {
+    ask_for_tiles(operands, n_inputs, needs);
+    needs.workspace = AttentionGroupsVjp::workspace(heads, q.shape[2]);
+  }
+  needs.inputs[n_inputs - 1] = Accepts::rows;
   return true;
 }
 std::unique_ptr<const OpKernel> prepare_attention_vjp(const Step& step, DeviceState& device) {

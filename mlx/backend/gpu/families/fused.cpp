@@ -10,7 +10,6 @@ namespace {
 
 constexpr int64_t kThreads = 256;
 constexpr int64_t kLeastSide = 16, kLeastTiled = 4096;  // elements of what tiles pay for
-constexpr int64_t kMostShared = 40 << 10;               // bytes of the tiles of a block
 
 bool is_wide(int64_t count) { return count > INT64_C(0x7fffffff); }
 
@@ -32,9 +31,10 @@ int across_axis(const Shape& shape, const Strides& strides) {
     if (strides[d] == 1 && shape[d] >= kLeastSide) return static_cast<int>(d);
   return -1;
 }
-/// Plans tiles for inputs across the last axis, along which a cache line has one element.
+/// Plans tiles, of at most `most` bytes, for inputs across the last axis, along which a cache line
+/// has one element.
 void plan_tiles(const Program& p, const Shape& shape, const std::vector<Strides>& strides,
-                ProgramForm& form) {
+                int64_t most, ProgramForm& form) {
   if (shape.back() < kLeastSide || num_elements(shape) < kLeastTiled) return;
   for (size_t k = p.inputs.size(); k < form.operands.size(); ++k)
     if (!is_along(form.operands[k])) return;
@@ -43,13 +43,13 @@ void plan_tiles(const Program& p, const Shape& shape, const std::vector<Strides>
     const int axis = form.operands[k] == Walk::strided ? across_axis(shape, strides[k]) : -1;
     if (axis < 0 || (bytes > 0 && axis != form.tile_axis)) continue;
     const int64_t size = Dtype(p.inputs[k]).size();
-    if ((bytes + size) * 32 * 33 > kMostShared) continue;
+    if ((bytes + size) * 32 * 33 > most) continue;
     bytes += size;
     form.tile_axis = axis;
     form.operands[k] = Walk::across;
   }
   if (bytes == 0) return;
-  form.tile = bytes * 64 * 65 <= kMostShared ? 64 : 32;
+  form.tile = bytes * 64 * 65 <= most ? 64 : 32;
   auto with_strides = [](Walk& w) {
     if (w != Walk::scalar && w != Walk::across) w = Walk::strided;
   };
@@ -89,7 +89,8 @@ void Kernel::launch(const Enqueue& to, int64_t blocks, std::span<const int64_t> 
   to.device().hardware->launch(function.handle, blocks, arguments, to.stream());
 }
 
-ProgramForm form_of(const Step& step, Shape& shape, std::vector<Strides>& strides) {
+ProgramForm form_of(const Step& step, Shape& shape, std::vector<Strides>& strides,
+                    int64_t block_memory) {
   const Program& p = step.program;
   shape = step.operands[step.n_inputs].shape;
   for (const Layout& l : step.operands) strides.push_back(l.strides);
@@ -107,7 +108,7 @@ ProgramForm form_of(const Step& step, Shape& shape, std::vector<Strides>& stride
   const int64_t count = num_elements(shape);
   form.wide = is_wide(count);
   form.rank = form.all_dense() ? 1 : static_cast<int>(shape.size());
-  if (form.rank > 1) plan_tiles(p, shape, strides, form);
+  if (form.rank > 1) plan_tiles(p, shape, strides, block_memory, form);
   if (form.tile == 0) plan_vectors(p, shape, form);
   form.pairs = count > 0 && paired_words(p, form, count) != nullptr;
   return form;
@@ -116,7 +117,7 @@ ProgramForm form_of(const Step& step, Shape& shape, std::vector<Strides>& stride
 FusedKernel::FusedKernel(const Step& step, DeviceState& device) {
   Shape shape;
   std::vector<Strides> strides;
-  form_ = form_of(step, shape, strides);
+  form_ = form_of(step, shape, strides, device.hardware->block_memory);
   count_ = num_elements(shape);
   const ProgramArguments at(step.program, form_);
   kernel_.function = device.kernels->find(

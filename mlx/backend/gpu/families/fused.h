@@ -60,6 +60,7 @@ class FusedStep final : public OpKernel {
 };
 
 /// Source of a kernel that computes a step's program, and its kind; for tests.
-ProgramForm form_of(const Step& step, Shape& shape, std::vector<Strides>& strides);
+ProgramForm form_of(const Step& step, Shape& shape, std::vector<Strides>& strides,
+                    int64_t block_memory = Hardware::kBlockMemory);
 
 }  // namespace mlx::core::gpu

@@ -19,7 +19,7 @@ constexpr int64_t kLeastSide = 16;
 constexpr int64_t kShortTile = 64, kLongTile = 128;
 
 int64_t rows_of_tile(const GroupedProblem& q) {
-  return q.positions * q.m / q.matrices < 2 * kLongTile ? kShortTile : kLongTile;
+  return q.rows_in_place || q.positions * q.m / q.matrices < 2 * kLongTile ? kShortTile : kLongTile;
 }
 RadixProblem order_of(const GroupedProblem& q) {
   int64_t bytes = 1;
@@ -33,7 +33,7 @@ bool GroupedProblem::served(const DeviceState& device) const {
   const auto whole = [&](int64_t n) { return n >= kLeastSide && n * dtype.size() % 16 == 0; };
   return whole(n) && whole(k) && m > 0 && matrices > 0 && matrices < INT32_MAX &&
          positions * m >= std::max(kLeastRows, kLeastRowsOfMatrix * matrices) &&
-         order_of(*this).fits() && has_products(*device.hardware, dtype);
+         order_of(*this).fits() && (rows_in_place || has_products(*device.hardware, dtype));
 }
 
 GroupedProducts::GroupedProducts(const GroupedProblem& problem, const DeviceState& device)
@@ -65,9 +65,11 @@ GroupedProducts::GroupedProducts(const GroupedProblem& problem, const DeviceStat
   p.places = take(p.positions * 4);
   p.starts = take((p.matrices + 1) * 8);
   p.slots = take(p.tiles * p.each * 8);
-  p.pointers = take(3 * p.count * 8);
-  p.rows = take(p.count * rows * p.k * p.bytes);
-  p.products = take(p.count * rows * columns * p.bytes);
+  if (!q.rows_in_place) {
+    p.pointers = take(3 * p.count * 8);
+    p.rows = take(p.count * rows * p.k * p.bytes);
+    p.products = take(p.count * rows * columns * p.bytes);
+  }
   sort_at_ = take(static_cast<int64_t>(order_.workspace()));
   workspace_ = static_cast<size_t>(end);
 }
@@ -78,6 +80,7 @@ void GroupedProducts::prepare(DeviceState& device) {
   keys_ = kernels::group_keys(device);
   starts_ = kernels::group_starts(device);
   slots_ = kernels::group_slots(device);
+  if (problem_.rows_in_place) return;
   pointers_ = kernels::group_pointers(device);
   rows_ = kernels::group_rows(device, bits);
   results_ = kernels::group_results(device, bits);
@@ -86,6 +89,7 @@ void GroupedProducts::prepare(DeviceState& device) {
 device::GroupedArguments GroupedProducts::begin(const Enqueue& to, const Operands& operands,
                                                 const device::Positions& at) const {
   device::GroupedArguments p = arguments_;
+  p.n = problem_.n;
   for (int64_t* address :
        {&p.keys, &p.sorted, &p.places, &p.starts, &p.slots, &p.pointers, &p.rows, &p.products})
     *address += operands.workspace;

@@ -28,11 +28,15 @@ Accumulator value_of(Dtype t) {
   return {element_type(t), t.size()};
 }
 
+std::string KernelRow::name() const { return std::string(file) + "_kernel"; }
+
 std::string KernelRow::text(const std::string& list, const char* type) const {
-  std::string text = threads == in_step ? "MLX_IN_STEP_KERNEL(" : "MLX_KERNEL(";
-  text += name() + ", " + (type ? type : arguments) + ", p) { device::" + function;
-  if (!list.empty()) text += "<" + list + ">";
-  return text + "(p); }\n";
+  constexpr const char* kMacros[] = {"MLX_KERNEL(", "MLX_IN_STEP_KERNEL(", "MLX_GROUP_KERNEL("};
+  const std::string instance = list.empty() ? "" : "<" + list + ">";
+  std::string text = kMacros[threads] + name() + ", " + (type ? type : arguments) + ", p";
+  if (threads == groups)
+    text += ", (device::" + std::string(function) + "_threads" + instance + ")";
+  return text + ") { device::" + function + instance + "(p); }\n";
 }
 
 namespace {

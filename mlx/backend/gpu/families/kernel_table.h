@@ -23,13 +23,13 @@ Accumulator value_of(Dtype t);
 
 /// A row of the table.
 struct KernelRow {
-  enum Threads { alone, in_step };
+  enum Threads { alone, in_step, groups };
   const char *file, *arguments, *function;
   Threads threads;
   const char* instances;
 
   /// The name of its symbol.
-  std::string name() const { return std::string(file) + "_kernel"; }
+  std::string name() const;
   /// The definition of an instance: `list` has the arguments of its template, "" where it has none.
   /// `type`: of the kernel's arguments, where it is not the row's.
   std::string text(const std::string& list, const char* type = nullptr) const;

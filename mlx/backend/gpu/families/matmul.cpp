@@ -4,10 +4,8 @@
 #include <algorithm>
 
 #include "mlx/backend/gpu/families/copies.h"
-#include "mlx/backend/gpu/families/family.h"
-#include "mlx/backend/gpu/families/fused.h"
+#include "mlx/backend/gpu/families/step_kernel.h"
 #include "mlx/backend/gpu/libraries.h"
-#include "mlx/core/error.h"
 
 namespace mlx::core::gpu {
 
@@ -156,67 +154,51 @@ bool plan_blas(const Operands& x, const DeviceState& device, LibraryProducts& to
   return true;
 }
 
-class MatmulKernel final : public OpKernel {
+template <bool adds>
+class MatmulKernel final : public StepKernel<MatmulArguments> {
  public:
-  MatmulKernel(const Step& step, bool adds, DeviceState& device) : adds_(adds) {
-    const Operands x({step.operands.data(), step.operands.size()}, adds);
-    plan(x.a, x.b, x.c, x.out, arguments_);
-    if (adds) {
+  MatmulKernel(const Step& step, DeviceState& device) : StepKernel(step) {
+    const Operands x(found_operands(step), adds);
+    plan(x.a, x.b, x.c, x.out, p);
+    p.alpha = 1;
+    if constexpr (adds) {
       const auto& a = attrs_as<AddmmAttrs>(step.attrs.get());
-      arguments_.alpha = a.alpha;
-      arguments_.beta = a.beta;
+      p.alpha = a.alpha;
+      p.beta = a.beta;
+      bind(p.addend, 0);
     }
-    const Layout& out = x.out;
-    for (size_t k = 0; k < 3u + adds; ++k)
-      offsets_[k] = step.operands[k].offset * step.operands[k].dtype.size();
-    blas_ = (!adds || arguments_.beta != 0) && plan_blas(x, device, products_);
-    if (blas_) {
+    bind(p.a, adds);
+    bind(p.b, 1 + adds);
+    bind(p.out, 2 + adds);
+    by_library_ = (!adds || p.beta != 0) && plan_blas(x, device, products_);
+    if (by_library_) {
       Gemm& g = products_.gemm;
       if (!adds) g.precision = precision_of(step.attrs.get());
-      g.alpha = adds ? arguments_.alpha : 1;
-      g.beta = adds ? arguments_.beta : 0;
-      if (adds) copies_.add(0, broadcast(*x.c, out.shape), 3, out, device);
+      g.alpha = p.alpha;
+      g.beta = p.beta;
+      if (adds) copies_.add(0, broadcast(*x.c, x.out.shape), 3, x.out, device);
       return;
     }
-    const bool narrow = out.dtype == float16 || out.dtype == bfloat16;
-    const std::string type = element_type(out.dtype);
-    kernel_.function =
-        device.kernel("matmul",
-                      cat("MLX_IN_STEP_KERNEL(matmul, MatmulArguments, p) { matrix_product<", type,
-                          ", ", narrow ? "float" : type, ">(p); }\n"),
-                      "matmul");
-    const MatmulArguments& p = arguments_;
-    const int64_t tiles = p.batch_count * ((p.m + 63) / 64) * ((p.n + 63) / 64);
-    blocks_ = std::min<int64_t>(tiles, int64_t{1} << 30);
-  }
-  void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
-    auto address = [&](int k) { return static_cast<int64_t>(operands[k]) + offsets_[k]; };
-    if (blas_) {
-      copies_.launch(to, operands);
-      Gemm g = products_.gemm;
-      g.a.address = static_cast<uint64_t>(address(adds_));
-      g.b.address = static_cast<uint64_t>(address(1 + adds_));
-      g.out.address = static_cast<uint64_t>(address(2 + adds_));
-      ProductLibrary& library = *to.device().hardware->products();
-      return products_.each(g, [&](const Gemm& one) { library.run(to.queue, one); });
-    }
-    if (blocks_ == 0) return;
-    ArgumentBlock<MatmulArguments> block{.p = arguments_};
-    if (adds_) block.p.addend = address(0);
-    block.p.a = address(adds_);
-    block.p.b = address(1 + adds_);
-    block.p.out = address(2 + adds_);
-    kernel_.launch(to, blocks_, block.all());
+    kernel = kernels::matrix_product(device, x.out.dtype, value_of(x.out.dtype));
+    blocks = std::min<int64_t>(p.batch_count * ((p.m + 63) / 64) * ((p.n + 63) / 64), 1 << 30);
   }
 
  private:
-  MatmulArguments arguments_ = {};
-  Kernel kernel_;
+  void run(const Enqueue& to, MatmulArguments& bound,
+           std::span<const uint64_t> operands) const override {
+    if (!by_library_) return kernel.launch(to, blocks, bound);
+    copies_.launch(to, operands);
+    Gemm g = products_.gemm;
+    g.a.address = static_cast<uint64_t>(bound.a);
+    g.b.address = static_cast<uint64_t>(bound.b);
+    g.out.address = static_cast<uint64_t>(bound.out);
+    ProductLibrary& library = *to.device().hardware->products();
+    products_.each(g, [&](const Gemm& one) { library.run(to.queue, one); });
+  }
+
   LibraryProducts products_;
   Copies copies_;  // of what is added, to where the library adds it
-  const bool adds_;
-  bool blas_ = false;
-  int64_t offsets_[4], blocks_ = 0;
+  bool by_library_ = false;
 };
 
 template <bool adds>
@@ -234,15 +216,11 @@ bool find(const Attrs*, std::span<const Layout> operands, int, const DeviceState
   }
   return x.a.dtype == x.out.dtype && x.b.dtype == x.out.dtype &&
          (!adds || x.c->dtype == x.out.dtype) && x.a.shape.size() >= 2 && x.b.shape.size() >= 2 &&
-         is_row_contiguous(x.out.shape, x.out.strides) && plan(x.a, x.b, x.c, x.out, p);
-}
-template <bool adds>
-std::unique_ptr<const OpKernel> prepare(const Step& step, DeviceState& device) {
-  return std::make_unique<const MatmulKernel>(step, adds, device);
+         is_rows(x.out) && plan(x.a, x.b, x.c, x.out, p);
 }
 
-constexpr KernelEntry kEntries[] = {{"matmul", find<false>, prepare<false>},
-                                    {"addmm", find<true>, prepare<true>}};
+constexpr KernelEntry kEntries[] = {{"matmul", find<false>, prepare_as<MatmulKernel<false>>},
+                                    {"addmm", find<true>, prepare_as<MatmulKernel<true>>}};
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include "mlx/backend/gpu/families/fused.h"
 #include "mlx/backend/gpu/families/grouped.h"
 #include "mlx/backend/gpu/families/index.h"
+#include "mlx/backend/gpu/families/packed_tiles.h"
 #include "mlx/backend/gpu/libraries.h"
 #include "mlx/ops/quantized.h"
 
@@ -146,6 +147,14 @@ bool has_few_rows(const Attrs* attrs, const PackedProductArguments& p) {
   return attrs_as<QuantizedMatmulAttrs>(attrs).transpose && p.m <= kFewRows;
 }
 
+/// The kernel by fragments, if one serves a product.
+PackedTiles fragments_of(const Attrs* attrs, std::span<const Layout> operands, bool gathers,
+                         const PackedProductArguments& p) {
+  const auto& a = attrs_as<QuantizedMatmulAttrs>(attrs);
+  if (!a.transpose || (gathers && p.m < kFewRows)) return {};
+  return packed_tiles(a.packing, operands[0].dtype, operands[2].dtype, p);
+}
+
 /// Unpacks the matrices of a step's product, in the dtype of its other factor.
 class Unpack {
  public:
@@ -249,28 +258,28 @@ struct GroupedUnpacked {
   size_t weights = 0;                       ///< bytes of unpacked matrices
   size_t bytes() const { return products ? products->workspace() + weights : 0; }
 };
-GroupedUnpacked plan_grouped(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
-                             const PackedProductArguments& p, const DeviceState& device) {
+GroupedProblem grouped_problem(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
+                               const PackedProductArguments& p) {
+  return {.dtype = operands[0].dtype,
+          .positions = num_elements(operands[n_inputs - 2].shape),
+          .matrices = operands[1].shape[0],
+          .m = p.m,
+          .n = p.n,
+          .k = p.k,
+          .x_matrix = p.m * p.k,
+          .x_row = p.k,
+          .x_column = 1,
+          .transposed = attrs_as<QuantizedMatmulAttrs>(attrs).transpose,
+          .columns = p.n};
+}
+GroupedUnpacked plan_grouped(GroupedProblem q, const DeviceState& device) {
   constexpr int64_t kSome = 16;
   const int64_t most = 4 * device.hardware->cache;
-  const bool transpose = attrs_as<QuantizedMatmulAttrs>(attrs).transpose;
-  const Dtype type = operands[0].dtype;
-  GroupedProblem q{.dtype = type,
-                   .positions = num_elements(operands[n_inputs - 2].shape),
-                   .matrices = operands[1].shape[0],
-                   .m = p.m,
-                   .n = p.n,
-                   .k = p.k,
-                   .x_matrix = p.m * p.k,
-                   .x_row = p.k,
-                   .x_column = 1,
-                   .transposed = transpose,
-                   .columns = p.n};
   if (!q.served(device)) return {};
-  const int64_t column = q.matrices * p.k * type.size();  // bytes of it in all matrices
-  if (column * p.n > most) {
-    if (!transpose) return {};
-    q.columns = std::min(std::max(most / column / kSome * kSome, kSome), p.n);
+  const int64_t column = q.matrices * q.k * q.dtype.size();  // bytes of it in all matrices
+  if (column * q.n > most) {
+    if (!q.transposed) return {};
+    q.columns = std::min(std::max(most / column / kSome * kSome, kSome), q.n);
   }
   return {GroupedProducts(q, device), q.columns,
           static_cast<size_t>((column * q.columns + 255) / 256 * 256)};
@@ -328,6 +337,44 @@ class GroupedPackedProduct final : public OpKernel {
   int64_t element_ = 0;
 };
 
+/// Gathered products by a kernel that unpacks parts of the matrices in registers.
+class PackedGroupsProduct final : public OpKernel {
+ public:
+  PackedGroupsProduct(const Step& step, const PackedProductArguments& p, PackedGroups groups,
+                      DeviceState& device)
+      : w_(p.w),
+        groups_(std::move(groups)),
+        affine_(attrs_as<QuantizedMatmulAttrs>(step.attrs.get()).packing.affine()),
+        workspace_(step.workspace),
+        out_(step.n_inputs) {
+    set_indices({step.operands.data(), step.operands.size()}, step.n_inputs, indices_);
+    for (const Layout& l : step.operands) offsets_.push_back(l.offset * l.dtype.size());
+    groups_.prepare(device);
+  }
+  void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
+    auto address = [&](int k) { return static_cast<int64_t>(operands[k]) + offsets_[k]; };
+    PackedArguments w = w_;
+    w.words = address(1);
+    w.scales = address(2);
+    if (affine_) w.biases = address(3);
+    groups_.launch(to,
+                   {.x = address(0),
+                    .out = address(out_),
+                    .workspace = static_cast<int64_t>(operands[workspace_])},
+                   w, indices_.at(to, operands));
+  }
+  bool checks() const override { return true; }
+  void raise(const device::ErrorRecord& record) const override { indices_.raise(record); }
+
+ private:
+  const PackedArguments w_;
+  PackedGroups groups_;
+  Indices indices_;
+  SmallVector<int64_t, 8> offsets_;
+  const bool affine_;
+  const int workspace_, out_;
+};
+
 class PackedProduct final : public OpKernel {
  public:
   PackedProduct(const Step& step, bool gathers, DeviceState& device)
@@ -341,6 +388,12 @@ class PackedProduct final : public OpKernel {
     const PackedProductArguments& p = arguments_;
     const std::string types = cat(form_of(a.packing), ", ", element_type(operands[2].dtype), ", ",
                                   element_type(operands[0].dtype), ", ");
+    if (PackedTiles tiles = fragments_of(step.attrs.get(), operands, gathers, p); tiles.blocks) {
+      kernel_.function = packed_tiles_kernel(tiles.text, device);
+      blocks_ = tiles.blocks;
+      unaligned_ = std::move(tiles.unaligned);
+      return;
+    }
     const bool few = has_few_rows(step.attrs.get(), p);
     const int64_t rows = p.m <= 1 ? 1 : p.m <= 4 ? 4 : kFewRows;
     kernel_.function = kernel("MLX_IN_STEP_KERNEL", "PackedProductArguments",
@@ -362,7 +415,11 @@ class PackedProduct final : public OpKernel {
     if (affine_) block.p.w.biases = address(3);
     block.p.out = address(out_);
     if (gathers_) block.p.at = indices_.at(to, operands);
-    kernel_.launch(to, blocks_, block.all());
+    Kernel chosen = kernel_;
+    // Arrays of other libraries begin where they like.
+    if (!unaligned_.empty() && (block.p.x | block.p.w.words) % 16 != 0)
+      chosen.function = to.keep(packed_tiles_kernel(unaligned_, to.device()));
+    chosen.launch(to, blocks_, block.all());
   }
   bool checks() const override { return gathers_; }
   void raise(const device::ErrorRecord& record) const override { indices_.raise(record); }
@@ -371,6 +428,7 @@ class PackedProduct final : public OpKernel {
   PackedProductArguments arguments_ = {};
   Indices indices_;
   Kernel kernel_;
+  std::string unaligned_;  ///< the text of a kernel for other addresses; or empty
   SmallVector<int64_t, 8> offsets_;
   const bool gathers_;
   bool affine_ = false;
@@ -404,10 +462,14 @@ bool find_product(const Attrs* attrs, std::span<const Layout> operands, int n_in
       !plan(attrs, operands, n_inputs, gathers, p))
     return false;
   if constexpr (gathers) {
-    needs.workspace = plan_grouped(attrs, operands, n_inputs, p, device).bytes();
+    const GroupedProblem q = grouped_problem(attrs, operands, n_inputs, p);
+    const PackedGroups groups(attrs_as<QuantizedMatmulAttrs>(attrs).packing, operands[2].dtype, q,
+                              device);
+    needs.workspace = groups.served() ? groups.workspace() : plan_grouped(q, device).bytes();
     return set_indices(operands, n_inputs, indices);
   } else {
-    if (!has_few_rows(attrs, p)) needs.workspace = plan_unpacked(attrs, operands, p, device).bytes;
+    if (!has_few_rows(attrs, p) && !fragments_of(attrs, operands, gathers, p).blocks)
+      needs.workspace = plan_unpacked(attrs, operands, p, device).bytes;
     return true;
   }
 }
@@ -418,8 +480,12 @@ std::unique_ptr<const OpKernel> prepare_product(const Step& step, DeviceState& d
     PackedProductArguments p = {};
     plan(step.attrs.get(), operands, step.n_inputs, gathers, p);
     if (gathers) {
-      GroupedUnpacked g = plan_grouped(step.attrs.get(), operands, step.n_inputs, p, device);
-      return std::make_unique<const GroupedPackedProduct>(step, p, std::move(g), device);
+      const GroupedProblem q = grouped_problem(step.attrs.get(), operands, step.n_inputs, p);
+      PackedGroups groups(attrs_as<QuantizedMatmulAttrs>(step.attrs.get()).packing,
+                          operands[2].dtype, q, device);
+      if (groups.served())
+        return std::make_unique<const PackedGroupsProduct>(step, p, std::move(groups), device);
+      return std::make_unique<const GroupedPackedProduct>(step, p, plan_grouped(q, device), device);
     }
     const Unpacked u = plan_unpacked(step.attrs.get(), operands, p, device);
     if (u.rows > 0) return std::make_unique<const UnpackedProduct>(step, p, u, device);

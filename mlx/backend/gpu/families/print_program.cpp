@@ -57,11 +57,11 @@ class ProgramText {
   /// Addresses of the operands, and constants.
   void pointers() {
     for (int k = 0; k < inputs(); ++k)
-      out_ << "  const " << type_name(p_.inputs[k]) << "* in" << k << " = reinterpret_cast<const "
-           << type_name(p_.inputs[k]) << "*>(p.w[" << at_.operands[k] << "]);\n";
+      out_ << "  const auto in" << k << " = memory<const " << type_name(p_.inputs[k]) << ">(p.w["
+           << at_.operands[k] << "]);\n";
     for (size_t o = 0; o < p_.outputs.size(); ++o) {
       const char* type = type_name(type_of(p_.outputs[o]));
-      out_ << "  " << type << "* out" << o << " = reinterpret_cast<" << type << "*>(p.w["
+      out_ << "  const auto out" << o << " = memory<" << type << ">(p.w["
            << at_.operands[inputs() + o] << "]);\n";
     }
     for (size_t c = 0; c < p_.constants.size(); ++c) {
@@ -290,8 +290,8 @@ class Printer : public ProgramText {
     for (int k = 0; k < inputs(); ++k)
       if (form_.operands[k] == Walk::across)
         out_ << "  MLX_SHARED uint64_t tile" << k << "_memory[(kSide * (kSide + 1) * sizeof("
-             << type_name(p_.inputs[k]) << ") + 7) / 8];\n  auto* tile" << k
-             << " = reinterpret_cast<" << type_name(p_.inputs[k]) << "*>(tile" << k
+             << type_name(p_.inputs[k]) << ") + 7) / 8];\n  const auto tile" << k
+             << " = reinterpret_cast<SharedPointer<" << type_name(p_.inputs[k]) << ">>(tile" << k
              << "_memory);\n";
     out_ << "  for (int64_t b = " << target.first << "; b < tiles; b += " << target.step << ") {\n";
     tile_begins();

@@ -62,7 +62,7 @@ RadixSort::RadixSort(const RadixProblem& problem, DeviceState& device) : problem
   if (q.lines * q.n == 0) return;
   if (q.is_short()) {
     const auto each = std::bit_ceil(static_cast<uint64_t>((q.n + kThreads - 1) / kThreads));
-    rows_ = kernels::radix_rows(device, form, each);
+    rows_ = (q.kth < 0 ? kernels::radix_rows : kernels::select_rows)(device, form, each);
     return;
   }
   p.tiles = tiles(q);

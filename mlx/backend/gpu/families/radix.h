@@ -18,7 +18,7 @@ struct RadixProblem {
   /// Whether keys, counts and positions have room in what the kernels use. Complex numbers have
   /// none.
   bool fits() const;
-  /// Whether a block sorts a line in shared memory.
+  /// Whether a block sorts or parts a line in shared memory.
   bool is_short() const;
   bool selects() const { return kth >= 0 && !is_short(); }
   size_t workspace() const;

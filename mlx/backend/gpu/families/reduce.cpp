@@ -164,6 +164,20 @@ std::string computing_source(const Step& step, const std::vector<device::Program
              loads, print_values(p), "      return v", p.outputs[0], ";\n  }\n};\n");
 }
 
+/// Threads that have neighbouring outputs by fours, or 0 where these are not side by side. The
+/// address of the input has to be a multiple of as many elements, too.
+constexpr int64_t kWide = 4, kMostWideBytes = 4, kMostWideAccumulator = 16;
+int64_t wide_threads(const Shapes& s, const Layout& in, const ReduceForm& form) {
+  const ReduceArguments& p = s.arguments;
+  const bool side_by_side = p.kept.rank == 1 && p.kept.strides[0] == 1 && p.reduced.rank == 1 &&
+                            p.reduced.strides[0] % kWide == 0 && p.kept_count % kWide == 0;
+  if (!side_by_side || static_cast<int64_t>(in.dtype.size()) > kMostWideBytes ||
+      form.accumulator > kMostWideAccumulator)
+    return 0;
+  const int64_t threads = p.kept_count / kWide;
+  return threads >= 32 ? 32 : threads >= 16 ? 16 : 8;
+}
+
 /// The function that reduces, the arguments of its template behind the source, and outputs of a
 /// block. Short reductions have as many threads, or a thread as many elements, as they need.
 struct Variant {
@@ -206,8 +220,14 @@ class ReduceKernel final : public StepKernel<ReduceArguments> {
     const ReduceForm form = reduce_form(a.kind, in.dtype, p.reduced_count);
     const std::string types = cat(form.operation, ", ", form.finish, ", ",
                                   element_type(step.operands[step.n_inputs].dtype));
-    const Variant variant = variant_of(shapes);
-    if (computes_) {
+    Variant variant = variant_of(shapes);
+    const bool shares = &variant.make == &kernels::reduce_shared_columns;
+    if (const int64_t wide = shares && !computes_ ? wide_threads(shapes, in, form) : 0) {
+      narrow_ = cat(types, ", FromMemory<", element_type(in.dtype), ", true>");
+      alignment_ = kWide * static_cast<int64_t>(in.dtype.size());
+      variant.outputs = kWide * wide;
+      kernel = kernels::reduce_wide_columns(device, cat(types, ", ", wide));
+    } else if (computes_) {
       const KernelRow& row = variant.make.row;
       computing_.function =
           device.kernel(row.file,
@@ -234,6 +254,10 @@ class ReduceKernel final : public StepKernel<ReduceArguments> {
     if (p.kept_count == 0) return;
     if (computes_)
       compute(to, bound, operands);
+    else if (!narrow_.empty() && bound.in % alignment_ != 0)
+      KernelOn<ReduceArguments>(
+          to.keep(kernels::reduce_shared_columns(to.device(), narrow_).function()))
+          .launch(to, blocks, bound);
     else
       kernel.launch(to, blocks, bound);
     if (chunks_) chunks_.launch(to, chunk_blocks_, bound);
@@ -262,6 +286,8 @@ class ReduceKernel final : public StepKernel<ReduceArguments> {
   std::vector<device::ProgramOperand> operands_;
   Kernel computing_;
   KernelOn<ReduceArguments> chunks_;
+  std::string narrow_;  ///< arguments of a kernel for other addresses; or empty
+  int64_t alignment_ = 1;
   int64_t chunk_blocks_ = 0;
 };
 

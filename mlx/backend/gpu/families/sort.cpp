@@ -1,5 +1,5 @@
-// Sorts along an axis, and searches. Short lines, and keys that are no integers, are merged; a
-// partition of a short line is a sort.
+// Sorts along an axis, and searches. Short lines, and keys that are no integers, are merged, which
+// serves partitions too.
 #include "mlx/ops/sort.h"
 
 #include <algorithm>

@@ -9,6 +9,7 @@
 
 #include "mlx/backend/gpu/families/family.h"
 #include "mlx/backend/gpu/families/fused.h"
+#include "mlx/backend/gpu/kernels/group_arguments.h"
 
 namespace mlx::core::gpu {
 
@@ -19,6 +20,7 @@ class KernelOn {
   KernelOn() = default;
   explicit KernelOn(Function function) : kernel_{std::move(function)} {}
   explicit operator bool() const { return static_cast<bool>(kernel_.function); }
+  const Function& function() const { return kernel_.function; }
   /// Enqueues blocks of 256 threads, if there are any.
   void launch(const Enqueue& to, int64_t blocks, const T& arguments) const {
     if (blocks <= 0) return;

@@ -239,6 +239,11 @@ struct GroupedArguments {
   int64_t out_row, column, bytes;  ///< of the result: its rows, the first column, an element
   Positions at;                    ///< counted in matrices
 };
+/// The same of packed matrices.
+struct GroupedPackedArguments {
+  PackedArguments w;
+  GroupedArguments groups;
+};
 /// Factorisations and systems of small matrices, one of them in a block.
 struct SystemArguments {
   int64_t a, b, out, work, record;  ///< addresses
@@ -251,6 +256,12 @@ struct FactorArguments {
   int64_t work, sides, exponents, info;  ///< in the workspace, or `out`; info: 0 for none
   int64_t matrix, n, columns;            ///< number of the matrix, its order, right-hand sides
   int64_t upper, inverse;
+};
+/// Copies of a matrix that a library has column by column.
+struct ColumnsArguments {
+  int64_t in, out;                ///< addresses
+  int64_t rows, columns, stride;  ///< of `out`; elements from a column of `in` to the next
+  int64_t upper;                  ///< whether elements below the diagonal become 0
 };
 
 }  // namespace mlx::core::device

@@ -96,7 +96,7 @@ MLX_FN void attention_tf32(const AttentionArguments& p) {
       wait_for_copies();
       __syncthreads();
       if (from + K < seen.by_any) load_keys(from + K);
-      to_scores<M>(scores, p, lane, from, seen);
+      to_scores<M>(scores, p, lane, from, from + K <= seen.by_all);
       running.weigh(scores, out);
       multiply_float_columns<K, W>(out, scores, v);
     }

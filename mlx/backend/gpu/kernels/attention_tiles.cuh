@@ -221,12 +221,45 @@ MLX_FN void to_scores(Sums (&x)[K], const AttentionArguments& p, const LaneRow& 
   }
 }
 
+/// Whether neighbours of a mask can be read as pairs from even places on.
+template <class M>
+MLX_FN bool has_pairs(const AttentionArguments& p) {
+  if constexpr (std::is_same_v<M, void>) {
+    return false;
+  } else {
+    const int64_t steps = p.mask_stride[0] | p.mask_stride[1] | p.mask_stride[2];
+    return p.mask_stride[3] == 1 && steps % 2 == 0 && p.mask % (2 * sizeof(M)) == 0;
+  }
+}
+
+/// The same where the row sees all of the keys and the mask has pairs: no load waits for another.
+template <class M, int K>
+MLX_FN void to_seen_scores(Sums (&x)[K], const AttentionArguments& p, const LaneRow& row, int half,
+                           int64_t from) {
+  struct alignas(2 * sizeof(M)) Pair {
+    M low, high;
+  };
+  const float scale = static_cast<float>(p.scale);
+  const M* mask = reinterpret_cast<const M*>(p.mask) + row.mask + from + lane_column();
+#pragma unroll
+  for (int j = 0; j < K; ++j) {
+    const Pair pair = *reinterpret_cast<const Pair*>(mask + 8 * j);
+    x[j][2 * half] = masked(x[j][2 * half], scale, pair.low);
+    x[j][2 * half + 1] = masked(x[j][2 * half + 1], scale, pair.high);
+  }
+}
+
 /// The same for the lane's two rows; quickly where all rows see all of the keys.
 template <class M, int K>
 MLX_FN void to_scores(Sums (&x)[K], const AttentionArguments& p, const LaneRow (&rows)[2],
-                      int64_t from, const SeenKeys& seen) {
-  if (std::is_same_v<M, void> && from + K * 8 <= seen.by_all) {
+                      int64_t from, bool all_seen) {
+  if (std::is_same_v<M, void> && all_seen) {
     scale_all(x, static_cast<float>(p.scale) * kLog2E);
+  } else if (all_seen && has_pairs<M>(p)) {
+    if constexpr (!std::is_same_v<M, void>) {
+      to_seen_scores<M>(x, p, rows[0], 0, from);
+      to_seen_scores<M>(x, p, rows[1], 1, from);
+    }
   } else {
     to_scores<M>(x, p, rows[0], 0, from);
     to_scores<M>(x, p, rows[1], 1, from);
@@ -347,7 +380,7 @@ MLX_FN void attention_tiles(const AttentionArguments& p) {
       wait_for_copies();
       __syncthreads();
       if (from + K < seen.by_any) load_keys(from + K);
-      to_scores<M>(scores, p, lane, from, seen);
+      to_scores<M>(scores, p, lane, from, from + K <= seen.by_all);
       running.weigh(scores, out);
       multiply_columns<K, W>(out, scores, v);
     }

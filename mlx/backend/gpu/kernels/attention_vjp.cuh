@@ -91,7 +91,7 @@ MLX_FN void attention_vjp_queries(const AttentionVjpArguments& all_arguments) {
       if (from + K < seen.by_any) load(from + K, now ^ 1);
       multiply_rows<K, F>(x, q, k[now]);
       multiply_rows<K, W>(y, g, v[now]);
-      to_scores<M>(x, p, lane, from, seen);
+      to_scores<M>(x, p, lane, from, from + K <= seen.by_all);
     };
     __syncthreads();
     if (seen.by_any > 0) load(0, 0);

@@ -431,4 +431,14 @@ MLX_FN void solutions(const FactorArguments& p) {
   });
 }
 
+/// A matrix in rows, from the library's columns. Of its transpose it makes columns from rows.
+template <class T>
+MLX_FN void rows_of_columns(const ColumnsArguments& p) {
+  const T* in = reinterpret_cast<const T*>(p.in);
+  T* out = reinterpret_cast<T*>(p.out);
+  each_of_all(p.rows, p.columns, [&](int64_t r, int64_t c) {
+    out[r * p.columns + c] = p.upper && c < r ? T{} : in[c * p.stride + r];
+  });
+}
+
 }  // namespace mlx::core::device

@@ -124,33 +124,61 @@ MLX_FN T in_memory(A x) {
   }
 }
 
+/// The number of tiles along the columns of a matrix, and in all of it.
+MLX_FN int64_t tiles_across(int64_t n) { return (n + kTile - 1) / kTile; }
+MLX_FN int64_t tiles_of(int64_t m, int64_t n) { return tiles_across(m) * tiles_across(n); }
+
 /// Tiles of a matrix [m, n]; the calling block's are given to f(matrix, row, column).
 template <class F>
 MLX_FN void each_tile(int64_t matrices, int64_t m, int64_t n, F f) {
-  const int64_t rows = (m + kTile - 1) / kTile, columns = (n + kTile - 1) / kTile;
-  for (int64_t tile = blockIdx.x; tile < matrices * rows * columns; tile += gridDim.x) {
-    const int64_t place = tile % (rows * columns);
-    f(tile / (rows * columns), place / columns * kTile, place % columns * kTile);
+  const int64_t columns = tiles_across(n), tiles = tiles_of(m, n);
+  for (int64_t tile = blockIdx.x; tile < matrices * tiles; tile += gridDim.x) {
+    const int64_t at = tile % tiles;
+    f(tile / tiles, at / columns * kTile, at % columns * kTile);
   }
 }
 
+/// Elements of a matrix with strides.
+template <class T, class A>
+struct MatrixElements {
+  DevicePointer<const T> at;
+  int64_t row, column;  ///< strides
+  MLX_FN A operator()(int64_t r, int64_t c) const { return loaded<A>(at[r * row + c * column]); }
+};
+/// Writes elements of a product, with the addend where there is one.
+template <class T, class A>
+struct ProductElements {
+  DevicePointer<T> out;
+  DevicePointer<const T> addend;
+  int64_t n, row, column;  ///< of the result; strides of the addend
+  double alpha, beta;
+  MLX_FN void operator()(int64_t r, int64_t c, A x) const {
+    if constexpr (is_inexact<A>)
+      if (addend) x = with_addend(x, loaded<A>(addend[r * row + c * column]), alpha, beta);
+    out[r * n + c] = in_memory<T>(x);
+  }
+};
+
 template <class T, class A>
 MLX_FN void matrix_product(const MatmulArguments& p) {
-  each_tile(p.batch_count, p.m, p.n, [&](int64_t batch, int64_t row, int64_t column) {
-    const auto* a = memory<const T>(p.a) + offset_of(p.a_batch, batch);
-    const auto* b = memory<const T>(p.b) + offset_of(p.b_batch, batch);
-    auto* out = memory<T>(p.out) + batch * p.m * p.n;
-    const auto* c = p.addend ? memory<const T>(p.addend) + offset_of(p.c_batch, batch) : nullptr;
-    product_tile<A>(
-        p.m, p.n, 0, p.k, row, column, p.a_column == 1, p.b_row == 1,
-        [&](int64_t r, int64_t k) { return loaded<A>(a[r * p.a_row + k * p.a_column]); },
-        [&](int64_t k, int64_t s) { return loaded<A>(b[k * p.b_row + s * p.b_column]); },
-        [&](int64_t r, int64_t s, A x) {
-          if constexpr (is_inexact<A>)
-            if (c) x = with_addend(x, loaded<A>(c[r * p.c_row + s * p.c_column]), p.alpha, p.beta);
-          out[r * p.n + s] = in_memory<T>(x);
-        });
-  });
+  const int64_t columns = tiles_across(p.n), tiles = tiles_of(p.m, p.n);
+  for (int64_t tile = blockIdx.x; tile < p.batch_count * tiles; tile += gridDim.x) {
+    const int64_t batch = tile / tiles, at = tile % tiles;
+    const MatrixElements<T, A> a{memory<const T>(p.a) + offset_of(p.a_batch, batch), p.a_row,
+                                 p.a_column};
+    const MatrixElements<T, A> b{memory<const T>(p.b) + offset_of(p.b_batch, batch), p.b_row,
+                                 p.b_column};
+    const ProductElements<T, A> out{
+        memory<T>(p.out) + batch * p.m * p.n,
+        p.addend ? memory<const T>(p.addend) + offset_of(p.c_batch, batch) : nullptr,
+        p.n,
+        p.c_row,
+        p.c_column,
+        p.alpha,
+        p.beta};
+    product_tile<A>(p.m, p.n, 0, p.k, at / columns * kTile, at % columns * kTile, p.a_column == 1,
+                    p.b_row == 1, a, b, out);
+  }
 }
 
 }  // namespace mlx::core::device

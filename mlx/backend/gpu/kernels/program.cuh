@@ -6,6 +6,7 @@
 
 namespace mlx::core::device {
 
+#ifndef MLX_OWN_PIECES  // a target may have its own
 /// Some neighbours as one access takes them.
 template <class T, int N>
 struct alignas(sizeof(T) * N) Piece {
@@ -71,6 +72,7 @@ MLX_FN void store_some(T* to, const T (&from)[V], I left) {
       if (static_cast<I>(k) < left) to[k] = from[k];
   }
 }
+#endif
 
 /// How much of a tile's side is within `left` elements.
 template <int Side>

@@ -370,29 +370,30 @@ MLX_FN void radix_pass(const RadixArguments& p) {
 
 //--- selection
 
-/// The highest bytes of the key of rank p.kth, as far as earlier passes counted them.
+/// The highest bytes of the key of rank p.kth, as far as they are known.
 template <class K>
 struct Selected {
   K high;
   uint32_t before, equal;  ///< keys that are smaller in those bytes, and that agree
+  /// Takes the next byte; `own`: how many of the keys that agree have the thread's number there.
+  MLX_FN void take(const RadixArguments& p, uint32_t own) {
+    MLX_SHARED uint32_t digit, smaller, same;
+    const auto kth = static_cast<uint32_t>(p.kth);
+    const uint32_t first = before + static_cast<uint32_t>(sum_before(own));
+    if (first <= kth && kth < first + own) {
+      digit = threadIdx.x;
+      smaller = first;
+      same = own;
+    }
+    __syncthreads();
+    *this = {static_cast<K>(static_cast<uint64_t>(high) << 8 | digit), smaller, same};
+    __syncthreads();
+  }
 };
 template <class K>
 MLX_FN Selected<K> selected(const RadixArguments& p, int64_t line, int passes) {
-  MLX_SHARED uint32_t digit, before, equal;
   Selected<K> s = {};
-  const auto kth = static_cast<uint32_t>(p.kth);
-  for (int q = 0; q < passes; ++q) {
-    const uint32_t own = counts_of(p, line, q)[threadIdx.x];
-    const uint32_t first = s.before + static_cast<uint32_t>(sum_before(own));
-    if (first <= kth && kth < first + own) {
-      digit = threadIdx.x;
-      before = first;
-      equal = own;
-    }
-    __syncthreads();
-    s = {static_cast<K>(static_cast<uint64_t>(s.high) << 8 | digit), before, equal};
-    __syncthreads();
-  }
+  for (int q = 0; q < passes; ++q) s.take(p, counts_of(p, line, q)[threadIdx.x]);
   return s;
 }
 
@@ -432,6 +433,77 @@ MLX_FN void part_line(const RadixArguments& p) {
   const int64_t b = next_tile(p), line = b / p.tiles;
   const Selected<K> s = selected<K>(p, line, static_cast<int>(p.passes));
   place_tile<F, Each>(p, line, b % p.tiles, BySide<K>{s.high, s.before, s.equal});
+}
+
+/// The same of lines of one tile: a block has a line, whose keys are in shared memory.
+template <class F, int Each>
+MLX_FN void select_rows(const RadixArguments& p) {
+  using K = typename F::K;
+  constexpr int kTile = Each * kThreads, kOfWarp = Each * 32;
+  MLX_SHARED uint64_t memory[(kTile * sizeof(K) + 7) / 8];
+  MLX_SHARED uint32_t counters[kDigits], smaller[kWarps], same[kWarps];
+  K* keys = reinterpret_cast<K*>(memory);
+  const int t = static_cast<int>(threadIdx.x), lane = t % 32, warp = t / 32;
+  const int count = static_cast<int>(p.n), first = warp * kOfWarp + lane;
+  for (int64_t line = blockIdx.x; line < p.lines; line += gridDim.x) {
+    const auto* in = reinterpret_cast<const typename F::T*>(p.in) + line_offset(p, line);
+#pragma unroll 8
+    for (int i = t; i < kTile; i += kThreads)
+      keys[i] = i < count ? F::key(in[i * p.stride]) : static_cast<K>(~K(0));
+    Selected<K> s = {};
+    for (int pass = 0; pass < static_cast<int>(p.passes); ++pass) {
+      const int shift = 8 * (static_cast<int>(p.passes) - 1 - pass);
+      counters[t] = 0;
+      __syncthreads();
+#pragma unroll 4
+      for (int i = t; i < kTile; i += kThreads) {
+        const uint64_t bytes = static_cast<uint64_t>(keys[i]) >> shift;
+        const int digit = static_cast<int>(bytes) & 255;
+        if (pass == 0)
+          count_together(counters, i < count, digit);
+        else if (i < count && bytes >> 8 == static_cast<uint64_t>(s.high))
+          atomicAdd(&counters[digit], 1u);
+      }
+      __syncthreads();
+      s.take(p, counters[t]);
+    }
+    // A warp has neighbours, in their order.
+    uint32_t own[3] = {};  // of each side, before the warp's
+#pragma unroll 4
+    for (int i = first; i < (warp + 1) * kOfWarp; i += 32) {
+      own[0] += __popc(__ballot_sync(~0u, i < count && keys[i] < s.high));
+      own[1] += __popc(__ballot_sync(~0u, i < count && keys[i] == s.high));
+    }
+    if (lane == 0) {
+      smaller[warp] = own[0];
+      same[warp] = own[1];
+    }
+    __syncthreads();
+    own[0] = 0;
+    own[1] = s.before;
+    for (int w = 0; w < warp; ++w) {
+      own[0] += smaller[w];
+      own[1] += same[w];
+    }
+    own[2] =
+        static_cast<uint32_t>(warp * kOfWarp) - own[0] - (own[1] - s.before) + s.before + s.equal;
+    auto* out = reinterpret_cast<typename F::Result*>(p.out) + line_offset(p, line);
+#pragma unroll 4
+    for (int i = first; i < (warp + 1) * kOfWarp; i += 32) {
+      const K key = keys[i];
+      const int side = key < s.high ? 0 : key == s.high ? 1 : 2;
+      unsigned masks[3] = {__ballot_sync(~0u, side == 0), __ballot_sync(~0u, side == 1), 0};
+      masks[2] = ~(masks[0] | masks[1]);
+      uint32_t to = 0;
+#pragma unroll
+      for (int c = 0; c < 3; ++c) {
+        if (side == c) to = own[c] + static_cast<uint32_t>(__popc(masks[c] & ((1u << lane) - 1)));
+        own[c] += static_cast<uint32_t>(__popc(masks[c]));
+      }
+      if (i < count) out[to * p.stride] = F::result(key, static_cast<uint32_t>(i));
+    }
+    __syncthreads();
+  }
 }
 
 }  // namespace mlx::core::device

@@ -320,31 +320,42 @@ MLX_FN typename O::A lane_of_block(const Source& source, int64_t first, int64_t 
   return x;
 }
 
-/// Calls f(x) with the calling lane's result of each block of [first, end). Where a block is
-/// a batch of small elements, the next one is on its way while one is combined.
-template <class O, class Source, class F>
-MLX_FN void each_block(const Source& source, int64_t first, int64_t end, F f) {
+/// The end of the block that begins at `block`, or of the elements.
+MLX_FN int64_t end_of_block(int64_t block, int64_t end) {
+  return block + kBlock < end ? block + kBlock : end;
+}
+/// Combines the lanes of a warp, and counts the result in the first one.
+template <class O>
+MLX_FN void count_lanes(Counter<O>& counter, int lane, typename O::A x) {
+#pragma unroll
+  for (int h = kLanes / 2; h > 0; h /= 2) x = O::combine(x, shuffled_down(x, h));
+  if (lane == 0) counter.push(x);
+}
+/// Counts the results of the blocks of [first, end). Where a block is a batch of small elements,
+/// the next one is on its way while one is combined.
+template <class O, class Source>
+MLX_FN void count_blocks(const Source& source, int64_t first, int64_t end, int lane,
+                         Counter<O>& counter) {
   constexpr int kEach = kBlock / kLanes;
-  const int lane = static_cast<int>(threadIdx.x % kLanes);
-  auto last_of = [&](int64_t block) { return block + kBlock < end ? block + kBlock : end; };
   using E = decltype(source(first));
   if constexpr (Source::kBatch == kEach && sizeof(E) <= 4) {
     E now[kEach], next[kEach];
-    if (first + lane < end) load_batch(source, first + lane, last_of(first), now);
+    if (first + lane < end) load_batch(source, first + lane, end_of_block(first, end), now);
     for (int64_t block = first; block < end; block += kBlock) {
       const int64_t following = block + kBlock + lane;
-      if (following < end) load_batch(source, following, last_of(block + kBlock), next);
+      if (following < end) load_batch(source, following, end_of_block(block + kBlock, end), next);
       typename O::A x = O::neutral();
-      if (block + lane < end) x = combined_batch<O>(x, false, block + lane, last_of(block), now);
-      f(x);
+      if (block + lane < end)
+        x = combined_batch<O>(x, false, block + lane, end_of_block(block, end), now);
+      count_lanes<O>(counter, lane, x);
 #pragma unroll
       for (int j = 0; j < kEach; ++j) now[j] = next[j];
     }
   } else {
     for (int64_t block = first; block < end; block += kBlock) {
       typename O::A x = O::neutral();
-      if (block + lane < end) x = lane_of_block<O>(source, block + lane, last_of(block));
-      f(x);
+      if (block + lane < end) x = lane_of_block<O>(source, block + lane, end_of_block(block, end));
+      count_lanes<O>(counter, lane, x);
     }
   }
 }
@@ -352,7 +363,6 @@ MLX_FN void each_block(const Source& source, int64_t first, int64_t end, F f) {
 /// A warp for each output and chunk.
 template <class O, class F, class Out, class Source, class Arguments>
 MLX_FN void reduce_rows(const Arguments& p) {
-  using A = typename O::A;
   const int lane = static_cast<int>(threadIdx.x % kLanes);
   const int64_t warps = static_cast<int64_t>(gridDim.x) * (kThreads / kLanes);
   for (int64_t tile = static_cast<int64_t>(blockIdx.x) * (kThreads / kLanes) + threadIdx.x / kLanes;
@@ -362,11 +372,7 @@ MLX_FN void reduce_rows(const Arguments& p) {
     const int64_t first = chunk * p.chunk;
     const int64_t end = first + p.chunk < p.reduced_count ? first + p.chunk : p.reduced_count;
     Counter<O> counter;
-    each_block<O>(source, first, end, [&](A x) {
-#pragma unroll
-      for (int h = kLanes / 2; h > 0; h /= 2) x = O::combine(x, shuffled_down(x, h));
-      if (lane == 0) counter.push(x);
-    });
+    count_blocks(source, first, end, lane, counter);
     if (lane == 0) deliver<O, F, Out>(p, output, chunk, counter.result());
   }
 }
@@ -519,7 +525,7 @@ MLX_FN void reduce_shared_columns(const Arguments& p) {
 template <class O>
 MLX_FN typename O::A run_of_chunks(const ReduceArguments& p, int64_t output, int64_t first,
                                    int64_t length) {
-  const auto* partials = memory<const typename O::A>(p.partials);
+  const auto partials = memory<const typename O::A>(p.partials);
   const int64_t end = first + length < p.chunks ? first + length : p.chunks;
   Counter<O> counter;
   for (int64_t c = first; c < end; ++c) counter.push(partials[c * p.kept_count + output]);

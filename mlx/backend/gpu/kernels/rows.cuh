@@ -38,6 +38,13 @@ struct Add {
 struct Larger {
   template <class A>
   MLX_FN A operator()(A a, A b) const {
+#if defined(__CUDACC_RTC__) && __CUDA_ARCH__ >= 800
+    if constexpr (std::is_same_v<A, float>) {
+      float r;
+      asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+      return r;
+    }
+#endif
     return a > b || a != a ? a : b;
   }
 };
@@ -71,59 +78,136 @@ template <class A>
 MLX_FN A exponential(A x) {
   return plain(m::exp(lane::Lane<A>(x)));
 }
+/// The exponential of a number that is not above 0, for results of type T: within 2^-17 of it, or
+/// of 2^-126, where T has fewer digits.
+template <class T>
+MLX_FN Wide<T> exponential_for(Wide<T> x) {
+#ifdef __CUDACC_RTC__
+  if constexpr (is_narrow<T>) {
+    float r;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x * 0x1.715476p+0f));
+    return r;
+  }
+#endif
+  return exponential(x);
+}
 
-/// The elements of a row that belong to one of G threads: kept by the thread where it has at most K
-/// of them, read again where K is 0. Dense: they are neighbours, so that distances are constants.
+/// V neighbours in memory.
+template <class T, int V>
+struct alignas(sizeof(T) * V) Neighbours {
+  T x[V];
+};
+
+/// The elements of a row that belong to one of G threads, V neighbours at a time: kept by the
+/// thread where it has at most K of them, read again where K is 0. Dense: the row's elements are
+/// neighbours in memory, and pass in `V` at once where addresses allow it.
 template <int G, int K, class T, bool Dense = true>
 struct Row {
   using A = Wide<T>;
+  static constexpr int kMost = 16 / static_cast<int>(sizeof(T));
+  static constexpr int V = K == 0 || K > kMost ? kMost : K, kTurns = K > 0 ? K / V : 1;
   const T* first;  ///< of the thread
-  int left;        ///< elements from there on, where they are kept
   int64_t n, stride;
+  bool whole;  ///< neighbours exist and lie together
   A kept[K > 0 ? K : 1];
   MLX_FN Row(const T* row, int64_t n_, int64_t stride_)
-      : first(row + lane() * stride_), left(static_cast<int>(n_) - lane()), n(n_), stride(stride_) {
+      : first(row + lane() * stride_),
+        n(n_),
+        stride(stride_),
+        whole(Dense && n_ % V == 0 && reinterpret_cast<uint64_t>(row) % (sizeof(T) * V) == 0) {
 #pragma unroll
-    for (int j = 0; j < K; ++j) kept[j] = G * j < left ? wide(first[step(j)]) : A(0);
+    for (int t = 0; t < (K > 0 ? kTurns : 0); ++t)
+      load(t, *reinterpret_cast<A(*)[V]>(kept + t * V));
   }
-  static MLX_FN int lane() { return static_cast<int>(threadIdx.x) % G; }
-  /// How far the thread's element j is from its first one.
+  /// The row's first element that a thread has.
+  static MLX_FN int lane() { return static_cast<int>(threadIdx.x) % G * V; }
+  /// Elements from the thread's neighbours of a turn to the end of the row.
   template <class I>
-  MLX_FN auto step(I j) const {
-    if constexpr (Dense) {
-      return G * j;
+  MLX_FN auto left(I turn) const {
+    if constexpr (K > 0) {
+      return static_cast<int>(n) - lane() - G * V * turn;
     } else {
-      return G * j * stride;
+      return n - lane() - G * V * turn;
     }
   }
-  /// Calls f(x, j) for the thread's elements, from the first to the last.
+  /// How far element c of a turn is from the thread's first one.
+  template <class I>
+  MLX_FN auto step(I turn, int c) const {
+    if constexpr (Dense) {
+      return G * V * turn + c;
+    } else {
+      return (G * V * turn + c) * stride;
+    }
+  }
+  template <class I>
+  MLX_FN void load(I turn, A (&to)[V]) const {
+    if (whole) {
+      Neighbours<T, V> some = {};
+      if (left(turn) > 0) some = *reinterpret_cast<const Neighbours<T, V>*>(first + step(turn, 0));
+#pragma unroll
+      for (int c = 0; c < V; ++c) to[c] = wide(some.x[c]);
+    } else {
+#pragma unroll
+      for (int c = 0; c < V; ++c) to[c] = c < left(turn) ? wide(first[step(turn, c)]) : A(0);
+    }
+  }
+  /// Calls f(x) for the thread's elements, from the first to the last.
   template <class F>
   MLX_FN void each(F f) {
+    each_turn([&](A(&x)[V], auto turn) {
+#pragma unroll
+      for (int c = 0; c < V; ++c)
+        if (c < left(turn)) f(x[c]);
+    });
+  }
+  /// Writes f(x, element of the row) to `out`, whose layout is the row's.
+  template <class F>
+  MLX_FN void write(T* out, F f) {
+    T* to = out + lane() * stride;
+    const bool together = whole && reinterpret_cast<uint64_t>(out) % (sizeof(T) * V) == 0;
+    each_turn([&](A(&x)[V], auto turn) {
+      if (together) {
+        if (left(turn) <= 0) return;
+        Neighbours<T, V> some;
+#pragma unroll
+        for (int c = 0; c < V; ++c) some.x[c] = stored<T>(f(x[c], lane() + step(turn, c)));
+        *reinterpret_cast<Neighbours<T, V>*>(to + step(turn, 0)) = some;
+      } else {
+#pragma unroll
+        for (int c = 0; c < V; ++c)
+          if (c < left(turn)) to[step(turn, c)] = stored<T>(f(x[c], lane() + G * V * turn + c));
+      }
+    });
+  }
+
+ private:
+  template <class F>
+  MLX_FN void each_turn(F f) {
     if constexpr (K == 0) {
-      int64_t j = 0;
-      for (int64_t i = lane(); i < n; i += G, ++j) {
-        A x = wide(first[step(j)]);
-        f(x, j);
+      A x[V];
+      for (int64_t turn = 0; left(turn) > 0; ++turn) {
+        load(turn, x);
+        f(x, turn);
       }
     } else {
 #pragma unroll
-      for (int j = 0; j < K; ++j)
-        if (G * j < left) f(kept[j], j);
+      for (int turn = 0; turn < kTurns; ++turn)
+        f(*reinterpret_cast<A(*)[V]>(kept + turn * V), turn);
     }
   }
 };
 
-/// The largest element of a row, and the sum of the exponentials relative to it. A kept row becomes
-/// those exponentials.
+/// The largest element of a row, and the sum of the exponentials relative to it, by `exp`. A kept
+/// row becomes those exponentials.
 template <int G, class A>
 struct SumExp {
   A shift, sum;
-  template <class R>
-  MLX_FN explicit SumExp(R& row) : shift(-__builtin_inff()), sum(0) {
-    row.each([&](A& x, int64_t) { shift = Larger()(shift, x); });
+  template <class R, class F>
+  MLX_FN SumExp(R& row, F exp) : shift(-__builtin_inff()), sum(0) {
+    row.each([&](A& x) { shift = Larger()(shift, x); });
     shift = over_group<G>(shift, Larger());
-    row.each([&](A& x, int64_t) {
-      x = exponential(x - shift);
+    row.each([&](A& x) {
+      x = exp(x - shift);
       sum += x;
     });
     sum = over_group<G>(sum, Add());
@@ -136,12 +220,11 @@ MLX_FN void softmax(const RowsArguments& p) {
   each_row<G>(p.rows, [&](int64_t r) {
     const int64_t first = Dense ? r * p.n : r / p.stride * p.n * p.stride + r % p.stride;
     Row<G, K, T, Dense> row(reinterpret_cast<const T*>(p.in) + first, p.n, p.stride);
-    const SumExp<G, A> s(row);
+    const SumExp<G, A> s(row, exponential_for<T>);
     const A scale = 1 / s.sum;
-    T* out = reinterpret_cast<T*>(p.out) + first + row.lane() * p.stride;
-    row.each([&](A& x, auto j) {
-      const A e = K > 0 ? x : exponential(x - s.shift);
-      out[row.step(j)] = stored<T>(e * scale);
+    row.write(reinterpret_cast<T*>(p.out) + first, [&](A x, int64_t) {
+      const A e = K > 0 ? x : exponential_for<T>(x - s.shift);
+      return e * scale;
     });
   });
 }
@@ -150,7 +233,7 @@ template <int G, int K, class T>
 MLX_FN void logsumexp(const RowsArguments& p) {
   each_row<G>(p.rows, [&](int64_t r) {
     Row<G, K, T> row(reinterpret_cast<const T*>(p.in) + r * p.n, p.n, 1);
-    const SumExp<G, Wide<T>> s(row);
+    const SumExp<G, Wide<T>> s(row, exponential<Wide<T>>);
     if (threadIdx.x % G != 0) return;
     const Wide<T> inf = __builtin_inff();
     const bool infinite = s.shift == inf || s.shift == -inf;
@@ -169,21 +252,20 @@ MLX_FN void norm(const RowsArguments& p) {
     Row<G, K, T> row(reinterpret_cast<const T*>(p.in) + r * p.n, p.n, 1);
     A mean = 0, square = 0;
     if constexpr (Center) {
-      row.each([&](A& x, int64_t) { mean += x; });
+      row.each([&](A& x) { mean += x; });
       mean = over_group<G>(mean, Add()) / static_cast<A>(p.n);
     }
-    row.each([&](A& x, int64_t) {
+    row.each([&](A& x) {
       const A y = x - mean;
       square += y * y;
     });
     square = over_group<G>(square, Add()) / static_cast<A>(p.n);
     const A scale = A(1) / static_cast<A>(::sqrt(static_cast<double>(square) + p.eps));
-    T* out = reinterpret_cast<T*>(p.out) + r * p.n + row.lane();
-    row.each([&](A& x, auto j) {
+    row.write(reinterpret_cast<T*>(p.out) + r * p.n, [&](A x, int64_t i) {
       A y = (x - mean) * scale;
-      if (weight) y *= wide(weight[row.lane() + row.step(j)]);
-      if (bias) y += wide(bias[row.lane() + row.step(j)]);
-      out[row.step(j)] = stored<T>(y);
+      if (weight) y *= wide(weight[i]);
+      if (bias) y += wide(bias[i]);
+      return y;
     });
   });
 }

@@ -191,7 +191,29 @@ class Framework(Base):
         picked = jnp.take_along_axis(logits, labels[..., None], -1)[..., 0]
         return (jax.nn.logsumexp(logits, -1) - picked).mean()
 
-    grad = staticmethod(jax.grad)
+    grad, scan, compile_loop = map(staticmethod, (jax.grad, lax.scan, jax.jit))
+
+    def lstm(self, wide: int, hidden: int) -> tuple[Callable[..., Any], Any]:
+        """A function of parameters and x (rows, steps, wide), and its parameters."""
+        params = {
+            "x": self.normal((wide, 4 * hidden)) * wide**-0.5,
+            "h": self.normal((hidden, 4 * hidden)) * hidden**-0.5,
+            "b": jnp.zeros((4 * hidden,)),
+        }
+
+        def call(params: Any, x: Any) -> Any:
+            def step(state: Any, x: Any) -> tuple[Any, Any]:
+                h, c = state
+                i, f, g, o = jnp.split(x + h @ params["h"], 4, -1)
+                c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+                h = jax.nn.sigmoid(o) * jnp.tanh(c)
+                return (h, c), h
+
+            xs = (x @ params["x"] + params["b"]).swapaxes(0, 1)
+            start = jnp.zeros((x.shape[0], hidden))
+            return lax.scan(step, (start, start), xs)[1].swapaxes(0, 1)
+
+        return call, params
 
     def trainer(
         self, loss: Callable[..., Any], params: dict[str, Any], compiled: bool

@@ -203,6 +203,24 @@ class Framework(Base):
         return mx.mean(mx.logsumexp(logits, -1) - picked)
 
     grad = staticmethod(mx.grad)
+    compile_loop = compile
+
+    def scan(self, step: Callable[..., Any], start: Any, xs: Any) -> Any:
+        return self.need("scan")(step, start, xs)
+
+    def lstm(self, wide: int, hidden: int) -> tuple[Callable[..., Any], Any]:
+        """A function of parameters and x (rows, steps, wide), and its parameters."""
+        from mlx import nn
+
+        layer = nn.LSTM(wide, hidden)
+
+        def call(params: Any, x: Any) -> Any:
+            own = dict(layer.parameters())
+            y = layer.update(params)(x)[0]
+            layer.update(own)
+            return y
+
+        return call, dict(layer.parameters())
 
     def trainer(
         self, loss: Callable[..., Any], params: dict[str, Any], compiled: bool

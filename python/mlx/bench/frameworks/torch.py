@@ -212,6 +212,23 @@ class Framework(Base):
 
         return gradient
 
+    def compile_loop(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return function  # torch.compile would write out every step of the loop
+
+    def scan(self, step: Callable[..., Any], start: Any, xs: Any) -> Any:
+        results = []
+        for x in xs:
+            start, y = step(start, x)
+            results.append(y)
+        return start, torch.stack(results)
+
+    def lstm(self, wide: int, hidden: int) -> tuple[Callable[..., Any], Any]:
+        """A function of parameters and x (rows, steps, wide), and its parameters."""
+        layer = torch.nn.LSTM(wide, hidden, batch_first=True).requires_grad_(False)
+        params = dict(layer.named_parameters())
+        del params["bias_hh_l0"]  # a second bias, which others do not have
+        return lambda _, x: layer(x)[0], params
+
     def trainer(
         self, loss: Callable[..., Any], params: dict[str, Any], compiled: bool
     ) -> Callable[..., Any]:

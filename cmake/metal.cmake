@@ -1,0 +1,22 @@
+# The backend for Metal as a plugin of the tests, libmlx_metal.so, which the emulated device runs
+# (metal-cpp/emulated).
+
+set(metal_folder ${PROJECT_SOURCE_DIR}/mlx/backend/metal)
+file(GLOB metal_sources CONFIGURE_DEPENDS ${metal_folder}/*.cpp)
+# The texts of kernels, in Metal's language.
+file(GLOB metal_embedded CONFIGURE_DEPENDS ${metal_folder}/device/*.h ${gpu_folder}/kernels/*
+  ${PROJECT_SOURCE_DIR}/mlx/backend/math/*.h)
+list(APPEND metal_embedded ${PROJECT_SOURCE_DIR}/mlx/ops/elementwise.def)
+set(metal_text ${CMAKE_CURRENT_BINARY_DIR}/metal_sources.cpp)
+add_custom_command(OUTPUT ${metal_text} VERBATIM
+  COMMAND ${Python_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/metal_texts.py ${metal_text}
+          ${PROJECT_SOURCE_DIR} ${metal_embedded}
+  DEPENDS ${PROJECT_SOURCE_DIR}/cmake/metal_texts.py ${metal_embedded})
+add_library(mlx_metal SHARED ${metal_sources} ${metal_text})
+target_link_libraries(mlx_metal PRIVATE mlx_gpu_families mlx_gpu_printing mlx_gpu mlx metal_cpp Threads::Threads)
+if(NOT MLX_SANITIZE)
+  target_link_options(mlx_metal PRIVATE -Wl,--no-undefined)
+endif()
+set_target_properties(mlx_metal PROPERTIES BUILD_RPATH "${PROJECT_BINARY_DIR}/python/mlx/lib"
+  LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+add_dependencies(mlx_metal metal_emulated)

@@ -1,0 +1,16 @@
+// Launches of kernels by products of warpgroups, on devices of compute capability 9.0.
+#pragma once
+
+#include "mlx/backend/gpu/libraries.h"
+
+namespace mlx::core::cuda {
+
+class CudaWarpgroups final : public gpu::Warpgroups {
+ public:
+  device::TileMap map(const gpu::TiledArray& a, int64_t address, int rows) override;
+  void allow(gpu::FunctionHandle kernel, int shared) override;
+  void launch(gpu::FunctionHandle kernel, int64_t blocks, int threads, int shared,
+              const void* arguments, gpu::StreamHandle stream) override;
+};
+
+}  // namespace mlx::core::cuda

@@ -1,0 +1,107 @@
+// Metal's GPU as a backend: memory that host and device share, kernels compiled from source at run
+// time. Ops and dtypes without a kernel run through the CPU.
+#include <algorithm>
+#include <string_view>
+
+#include "mlx/backend/gpu/backend.h"
+#include "mlx/backend/gpu/families/family.h"
+#include "mlx/backend/metal/hardware.h"
+#include "mlx/backend/plugin.h"
+
+namespace mlx::core::metal {
+
+namespace {
+
+using gpu::device, gpu::Entrance;
+
+/// Ops whose kernels compile in Metal's language.
+constexpr std::string_view kOps[] = {"addmm",  "arange", "arg_reduce",  "concatenate",
+                                     "matmul", "reduce", "slice_update"};
+
+bool is_double(Dtype t) { return t == float64 || t == complex128; }
+bool is_double(Dtype::Val v) { return is_double(Dtype(v)); }
+/// Whether operands have dtypes of the language. Concatenation and updates move bits alone.
+bool has_dtypes(const OpDef& op, std::span<const Layout> operands) {
+  const std::string_view name = op.name;
+  return name == "concatenate" || name == "slice_update" ||
+         std::ranges::none_of(operands, [](const Layout& l) { return is_double(l.dtype); });
+}
+bool has_kernel(const OpDef& op, std::span<const Layout> operands) {
+  return std::ranges::find(kOps, std::string_view(op.name)) != std::end(kOps) &&
+         has_dtypes(op, operands);
+}
+/// Whether an instruction is printed; the CPU runs programs with others.
+bool has_text(const Instr& i) {
+  if (i.op == OpId::copy) return true;
+  // Positions compute in Double, whatever they are rounded to.
+  return !is_double(i.out) && (reads_index(i.op) || !is_double(i.type));
+}
+
+class MetalBackend final : public gpu::GpuBackend {
+ public:
+  MetalBackend()
+      : GpuBackend(1, [](int) -> std::unique_ptr<gpu::Hardware> {
+          return std::make_unique<MetalHardware>();
+        }) {}
+
+  Caps caps(int) const override {
+    return {.alignment = 256, .fused_nodes = 64, .fused_inputs = 16, .fused_outputs = 12};
+  }
+  DeviceInfo info(int index) const override {
+    Entrance here;
+    objc::Pool pool;
+    const ::metal::Device& d = static_cast<MetalHardware&>(*device(index).hardware).device();
+    const size_t bytes = d.working_set();
+    return {{"device_name", d.name()},
+            {"architecture", d.name()},
+            {"max_buffer_length", static_cast<size_t>(d.max_buffer())},
+            {"max_recommended_working_set_size", bytes},
+            {"memory_size", bytes}};
+  }
+
+  Requirements find(const OpDef& op, const Attrs* attrs, std::span<const Layout> operands,
+                    int n_inputs, int index) override {
+    Entrance here;
+    Requirements r;
+    if (has_kernel(op, operands) &&
+        gpu::find_kernel(op, attrs, operands, n_inputs, device(index), r))
+      return r;
+    const Requirements host = host_backend().find(op, attrs, operands, n_inputs, 0);
+    // The CPU's fusions and memory orders are not borrowed.
+    r.prologue = r.epilogue = r.keeps_order = false;
+    r.inputs = host.inputs;
+    r.in_place = host.in_place;
+    r.workspace = host.workspace;
+    return r;
+  }
+  bool fuses(const Instr&, int) override { return true; }
+  bool fuses_prologue(const Step&, int) override { return false; }
+
+ protected:
+  std::unique_ptr<const gpu::OpKernel> prepare_step(const Step& step,
+                                                    gpu::DeviceState& state) override {
+    const bool kernels =
+        step.op
+            ? has_kernel(*step.op, {step.operands.data(), static_cast<size_t>(step.outputs_end())})
+            : std::ranges::all_of(step.program.code, has_text);
+    return kernels ? gpu::prepare_family(step, state) : nullptr;
+  }
+};
+
+}  // namespace
+
+}  // namespace mlx::core::metal
+
+#define MLX_PLUGIN extern "C" __attribute__((visibility("default")))
+
+MLX_PLUGIN int mlx_plugin_abi() { return mlx::core::kPluginAbi; }
+
+MLX_PLUGIN void mlx_register_backend() {
+  using namespace mlx::core;
+  if (!::metal::Device::available()) return;
+  register_backend(Device::gpu, std::make_unique<mlx::core::metal::MetalBackend>());
+}
+
+MLX_PLUGIN const char* mlx_missing_device() {
+  return ::metal::Device::available() ? "" : "this system has no Metal device";
+}

@@ -1,0 +1,291 @@
+"""The backend for Metal on its emulated device: `pytest --backend metal metal_checks.py`.
+
+test_metal.py runs it. Results have the CPU's bits, in every layout, fused or not.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from processes import run_program
+from test_devices_agree import INTEGERS, bits, values
+
+import mlx.core as mx
+
+HERE = pathlib.Path(__file__).parent
+pytestmark = [pytest.mark.gpu_only, pytest.mark.sampled(0.2)]  # --all runs all
+FLOATS = [mx.float16, mx.bfloat16, mx.float32]
+DTYPES = [mx.bool_, *INTEGERS, *FLOATS, mx.complex64]
+
+# Ops by the dtypes that they take; arguments that are finite in each.
+ANY = ["abs", "square", "sign", "isnan", "isinf", "logical_not", "real", "imag", "conjugate"]
+REAL = ["floor", "ceil", "trunc"]
+INEXACT = [
+    *("exp", "expm1", "log", "log1p", "log2", "log10", "sin", "cos", "tan", "sinh", "cosh", "tanh"),
+    *("arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "sqrt", "rsqrt", "sigmoid"),
+    *("reciprocal", "negative"),
+]
+FLOATING = ["erf", "erfc", "erfinv", "lgamma", "digamma", "cbrt"]
+BINARY_ANY = ["add", "subtract", "multiply", "maximum", "minimum", "equal", "less", "greater_equal"]
+BINARY_REAL = ["floor_divide", "remainder"]
+BINARY_INTEGRAL = ["bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift", "gcd"]
+BINARY_INEXACT = ["divide", "power", "logaddexp"]
+
+
+def unary(dtype):
+    """Names of unary ops that take a dtype as it is."""
+    names = list(ANY)
+    if dtype != mx.complex64:
+        names += REAL
+    if dtype in FLOATS or dtype == mx.complex64:
+        names += INEXACT
+    if dtype in FLOATS:
+        names += FLOATING
+    return names
+
+
+def binary(dtype):
+    """Names of binary ops that take a dtype as it is."""
+    names = list(BINARY_ANY)
+    if dtype == mx.bool_:
+        names = [n for n in names if n != "subtract"]
+    if dtype != mx.complex64:
+        names += BINARY_REAL
+    if dtype in INTEGERS:
+        names += BINARY_INTEGRAL
+    if dtype in FLOATS or dtype == mx.complex64:
+        names += BINARY_INEXACT
+    return names
+
+
+def special(dtype, shape):
+    """Elements of every size, with infinities, NaN, zeros and large angles among floats.
+
+    Complex ones are finite: the sign of a zero beside a NaN is not fixed.
+    """
+    x = values(dtype, shape)
+    if dtype not in FLOATS:
+        return x
+    numbers = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, 1e-30, 3e38, -1e5, 12345678.0]
+    return mx.concatenate([mx.array(numbers).astype(dtype), x.reshape(-1)])[: x.size].reshape(shape)
+
+
+def agree(f, *arrays):
+    """Calls f on Metal and on the CPU, and compares the bits of all its results."""
+    results = []
+    for device in (mx.gpu, mx.cpu):
+        mx.set_default_device(device)
+        try:
+            results.append(f(*arrays))
+            mx.eval(results[-1])
+        finally:
+            mx.set_default_device(mx.gpu)
+    for n, (x, y) in enumerate(zip(*results, strict=True)):
+        assert (x.shape, x.dtype) == (y.shape, y.dtype)
+        assert bits(x) == bits(y), n
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_unary_ops(dtype):
+    """Each op's bits."""
+    names = unary(dtype)
+    x = special(dtype, (13, 7))
+    for part in (names[k : k + 8] for k in range(0, len(names), 8)):
+        agree(lambda a, part=part: [getattr(mx, n)(a) for n in part], x)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_binary_ops(dtype):
+    """Each op's bits, the second operand broadcast and the first across."""
+    names = binary(dtype)
+    x, y = special(dtype, (13, 7)), values(dtype, (1, 13), seed=1)
+    for part in (names[k : k + 6] for k in range(0, len(names), 6)):
+        agree(lambda a, b, part=part: [getattr(mx, n)(a.T, b) for n in part], x, y)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_casts(dtype):
+    """To every dtype; through the CPU to and from float64 and complex128."""
+    x = special(dtype, (5, 9))
+    agree(lambda a: [a.astype(t) for t in (*DTYPES, mx.float64, mx.complex128)], x)
+
+
+LAYOUTS = {
+    "rows": lambda a: a,
+    "transposed": lambda a: a.T,
+    "reversed": lambda a: a[::-1, ::-1],
+    "steps": lambda a: a[::2, 1::3],
+    "row": lambda a: mx.broadcast_to(a[:1], a.shape),
+    "column": lambda a: mx.broadcast_to(a[:, :1], a.shape),
+    "scalar": lambda a: a.reshape(-1)[3],
+    "empty": lambda a: a[:0],
+    "one": lambda a: a[2:3, 2:3],
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("shape", [(6, 5), (70, 130), (3, 4, 5)])
+def test_chains_in_layouts(layout, shape):
+    """A chain of two operands, one in each layout, and scalars."""
+    x, y = values(mx.float32, shape), values(mx.float16, shape, seed=1)
+
+    def chain(a, b):
+        p, q = LAYOUTS[layout](a), b if layout == "row" else LAYOUTS[layout](b)
+        s = mx.exp(-mx.abs(p)) * 3 + q
+        return [s, mx.where(s > 1, p, q * 0.5).astype(mx.bfloat16), (s * s).T]
+
+    agree(chain, x, y)
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, mx.float64, mx.complex128], ids=str)
+def test_copies(dtype):
+    """Copies of bits in every layout, concatenation, and writes to slices."""
+    x = values(dtype, (6, 8))
+    y = values(dtype, (6, 8), seed=1)
+
+    def copies(a, b):
+        out = [mx.contiguous(f(a)) for f in LAYOUTS.values()]
+        out += [mx.concatenate([a, b[:, ::-1]], axis=1), mx.concatenate([a.T, b.T[:0]])]
+        return [*out, mx.slice_update(a, b[::2, :3], mx.array([1, 2]), (0, 1))]
+
+    agree(copies, x, y)
+
+
+def test_creation():
+    """Ranges, constants and random bits."""
+
+    def create():
+        made = [mx.arange(3, 90, 7, dtype=t) for t in (*INTEGERS, *FLOATS)]
+        made += [mx.full((3, 5), 2.5, t) for t in FLOATS] + [mx.eye(7), mx.tri(4), mx.zeros((0, 3))]
+        mx.random.seed(5)
+        made += [mx.random.uniform(shape=(n,)) for n in (1, 7, 1000)]
+        return [
+            *made,
+            mx.random.normal((33, 5)),
+            mx.random.bernoulli(0.3, (50,)),
+            mx.linspace(0, 1, 9),
+        ]
+
+    agree(create)
+
+
+def test_long_and_wide_arrays():
+    """More elements than a launch has threads, and tiles with ragged edges."""
+    x = values(mx.float32, (1, 300000))
+    agree(lambda a: [a * 2 + 1], x)
+    wide = values(mx.int64, (140, 150))
+    agree(lambda a, b: [a.T + b], wide, values(mx.int64, (150, 140), seed=1))
+    y = values(mx.float32, (131, 197))
+    agree(lambda a, b: [a.T + b, (a * 3).T.reshape(-1)], y, values(mx.float32, (197, 131)))
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_reductions(dtype):
+    """Along rows, columns and all, short and long, also of what is not in rows."""
+    x = values(dtype, (37, 5, 41))
+    names = ["sum", "max", "min", "any", "all", "mean", "argmax", "argmin"]
+
+    def reduce(a):
+        out = [getattr(mx, n)(a, axis=d) for n in names for d in (0, 2)]
+        out += [mx.sum(a), mx.sum(a.T, axis=1), mx.max(a[::-2, :, ::3], axis=2)]
+        return [*out, mx.sum(a.reshape(-1, 1), axis=1), mx.sum(a[:, :0], axis=1)]
+
+    agree(reduce, x)
+
+
+@pytest.mark.parametrize("length", [31, 513, 70001])
+def test_long_reductions(length):
+    """Sums in chunks, of one row and of a few columns."""
+    x = values(mx.float32, (length,))
+    three = mx.array([1.0, 3.0, 0.1])
+    agree(lambda a: [mx.sum(a), mx.sum(a[:, None] * three, axis=0), mx.argmax(a)], x)
+
+
+PRODUCTS = [mx.float32, mx.float16, mx.bfloat16, mx.int32, mx.complex64]
+
+
+@pytest.mark.parametrize("dtype", PRODUCTS, ids=str)
+def test_products(dtype):
+    """Ragged tiles, transposed and broadcast operands, an addend; near the CPU's, which add up
+    in another order."""
+    rng = np.random.default_rng(3)
+    a, b, c = (
+        mx.array(rng.integers(-9, 9, shape) / (1 if dtype == mx.int32 else 8)).astype(dtype)
+        for shape in ((2, 70, 33), (65, 33), (65,))
+    )
+
+    def products(stream):
+        out = [mx.matmul(a, b.T, stream=stream), mx.matmul(a[:, :1], b.T, stream=stream)]
+        out += [mx.matmul(b[:, :0], mx.zeros((0, 3), dtype), stream=stream)]
+        if dtype != mx.int32:
+            out.append(mx.addmm(c, a, b.T, 0.5, 2.0, stream=stream))
+        return out
+
+    for x, y in zip(products(mx.gpu), products(mx.cpu), strict=True):
+        scale = 1e-2 if dtype in (mx.float16, mx.bfloat16) else 1e-6
+        p, q = (np.array(v.astype(mx.complex64, stream=mx.cpu)) for v in (x, y))
+        assert x.dtype == y.dtype
+        assert (np.abs(p - q) <= scale * np.abs(q).max(initial=1)).all()
+
+
+FORKED = """
+import os, second_backend, mlx.core as mx
+second_backend.use("metal")
+a = mx.ones((2048, 512))
+pending = mx.sum(mx.exp(a) * mx.sin(a))
+mx.async_eval(pending)
+child = os.fork()
+if child == 0:
+    code = 1
+    try:
+        assert mx.default_device() == mx.Device(mx.cpu), mx.default_device()
+        assert (mx.ones((2,)) + 1).tolist() == [2, 2]
+        for act in (lambda: mx.eval(mx.add(mx.ones((2,)), 1, stream=mx.gpu)), pending.item):
+            try:
+                act()
+            except RuntimeError as e:
+                assert "before this process was forked" in str(e), e
+            else:
+                raise AssertionError
+        code = 0
+    finally:
+        os._exit(code)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+assert abs(pending.item() / (2048 * 512) - 2.2873552871788423) < 1e-4
+"""
+
+
+def test_a_forked_child_has_the_cpu_alone():
+    """Work that was under way, and new work, are errors there."""
+    assert run_program(FORKED, MLX_DEVICE="") == (0, "", "")
+
+
+FUSION = """
+import sys, second_backend
+second_backend.use("metal")
+from test_devices_agree import bits, values
+import mlx.core as mx
+x, y = values(mx.float32, (37, 41)), values(mx.float16, (41, 37), seed=1)
+s = mx.tanh(x) * mx.sin(y.T) + x
+r = [s, mx.where(s > 0, mx.sqrt(mx.abs(s)), y.T), mx.power(mx.abs(x), s.astype(mx.bfloat16))]
+print([b.hex() for a in r for b in bits(a)])
+"""
+
+
+def test_fusion_changes_no_bits():
+    """Each op alone gives the bits of one kernel."""
+    seen = set()
+    for disabled in ("0", "1"):
+        run = subprocess.run(
+            [sys.executable, "-c", FUSION],
+            capture_output=True,
+            text=True,
+            cwd=HERE,
+            env=os.environ | {"MLX_DISABLE_FUSION": disabled},
+        )
+        assert run.returncode == 0, run.stderr
+        seen.add(run.stdout)
+    assert len(seen) == 1 and len(seen.pop()) > 1000

@@ -1,0 +1,39 @@
+"""The backend for Metal: on the emulated device, and where there is no device."""
+
+import pathlib
+
+import pytest
+from cases import selection
+from processes import EMULATED, SANITIZED, run_checks, run_program
+
+pytestmark = [
+    pytest.mark.cpu_only(reason="makes a GPU of its own"),
+    pytest.mark.skipif(SANITIZED, reason="kernels run as fibers, which sanitizers do not follow"),
+    pytest.mark.skipif(EMULATED, reason="kernels are compiled for this processor"),
+    pytest.mark.anywhere,
+]
+HERE = pathlib.Path(__file__).parent
+
+
+def test_on_the_emulated_device():
+    """A sample of metal_checks.py; --all runs the whole."""
+    every = ["--all"] if selection.EVERYTHING else []
+    file, seed = str(HERE / "metal_checks.py"), str(selection.SEED)
+    failed = run_checks("metal", "--seed", seed, *every, file, timeout=900)
+    assert not failed, failed
+
+
+def test_without_a_device():
+    """A library without Metal registers nothing."""
+    program = """
+import pathlib, mlx.core as mx
+library = pathlib.Path(mx.__file__).resolve().parents[2] / "tests" / "libmlx_metal.so"
+mx._load_test_backend(str(library))
+assert mx.default_device() == mx.Device(mx.cpu) and not mx.metal.is_available()
+try:
+    mx.device_info(mx.gpu)
+except ValueError as e:
+    print(e)
+"""
+    code, _, error = run_program(program, MLX_DEVICE="")
+    assert (code, error) == (0, ""), error
