@@ -172,3 +172,60 @@ def test_long_scans(dtype):
             if f is mx.cummax or dtype != mx.float32:
                 for options in ({}, {"reverse": True}, {"inclusive": False}):
                     check(f, x, axis=axis, **options)
+
+
+def packed_on_cpu(shape, dtype, group, bits):
+    """A packed matrix, and the one that it stands for, in float64."""
+    with mx.stream(mx.cpu):
+        packed = mx.quantize(values(dtype, shape), group, bits)
+        whole = mx.dequantize(*packed, group_size=group, bits=bits)
+        mx.eval(packed, whole)
+        return packed, np.array(whole.astype(mx.float64))
+
+
+def is_sum_of(got, x, w, dtype):
+    """Whether got is x @ w.T to the rounding of dtype and of sums in float32."""
+    x, got = (np.array(a.astype(mx.float64, stream=mx.cpu)) for a in (x, got))
+    eps = 2.0**-8 if dtype == mx.bfloat16 else 2.0**-11
+    return (np.abs(got - x @ w.T) <= eps * (np.abs(x) @ np.abs(w.T)) + 2.0**-24).all()
+
+
+def small(dtype, shape, seed=0):
+    """Elements whose products with others float16 holds."""
+    return values(dtype, shape, seed) * 2.0**-7
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("dtype", [mx.float16, mx.bfloat16], ids=str)
+def test_many_rows_with_packed_matrices(dtype, bits):
+    """Blocks that are not full, and rows that end within a chunk of the inner axis."""
+    some = (33, 64, 100, 129, 300)
+    shapes = ((32, 130, 96, some), (64, 256, 320, some), (128, 97, 128, some))
+    many = ((64, 17000, 64, (40, 256)),)  # a block for each processor of a GPU, or two
+    for group, n, k, numbers in shapes + many:
+        packed, whole = packed_on_cpu((n, k), dtype, group, bits)
+        for rows in numbers:
+            x = small(dtype, (rows, k), seed=rows)
+            options = {"group_size": group, "bits": bits, "stream": mx.gpu}
+            assert is_sum_of(mx.quantized_matmul(x, *packed, **options), x, whole, dtype)
+            apart = mx.concatenate([x, x], 1)[:, :k]  # whose rows are further apart
+            assert is_sum_of(mx.quantized_matmul(apart, *packed, **options), x, whole, dtype)
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("dtype", [mx.float16, mx.bfloat16], ids=str)
+def test_many_rows_with_gathered_packed_matrices(dtype, bits):
+    """Rows of each of some matrices: none, a few, a tile, several tiles."""
+    n, k, group = 144, 96, 32
+    packed, whole = packed_on_cpu((5, n, k), dtype, group, bits)
+    numbers = np.repeat([0, 1, 3, 4], [200, 3, 128, 65])
+    for order in (numbers, np.random.default_rng(0).permutation(numbers)):
+        x = small(dtype, (len(order), 1, k))
+        got = mx.gather_qmm(
+            x, *packed, rhs_indices=mx.array(order), group_size=group, bits=bits, stream=mx.gpu
+        )
+        for number in range(5):
+            these = mx.array(np.flatnonzero(order == number))
+            with mx.stream(mx.cpu):
+                part, result = mx.take(x[:, 0], these, 0), mx.take(got[:, 0], these, 0)
+            assert is_sum_of(result, part, whole[number], dtype)

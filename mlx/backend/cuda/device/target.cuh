@@ -48,9 +48,9 @@
 #define MLX_RESIDENT_KERNEL(name, Parameters, p, blocks)    \
   extern "C" __global__ void __launch_bounds__(256, blocks) \
       name(const __grid_constant__ Parameters p)
-// One by products of warpgroups, with so many threads, alone on its processor.
-#define MLX_GROUP_KERNEL(name, Parameters, p, threads)     \
-  extern "C" __global__ void __launch_bounds__(threads, 1) \
+// One by products of warpgroups, with so many threads: 256 leave registers for another block.
+#define MLX_GROUP_KERNEL(name, Parameters, p, threads)                            \
+  extern "C" __global__ void __launch_bounds__(threads, (threads) <= 256 ? 2 : 1) \
       name(const __grid_constant__ Parameters p)
 #else
 #include "mlx/backend/cuda/device/host.cuh"

@@ -19,7 +19,8 @@ constexpr int64_t kLeastSide = 16;
 constexpr int64_t kShortTile = 64, kLongTile = 128;
 
 int64_t rows_of_tile(const GroupedProblem& q) {
-  return q.rows_in_place || q.positions * q.m / q.matrices < 2 * kLongTile ? kShortTile : kLongTile;
+  if (q.rows_in_place) return q.long_tiles ? kLongTile : kShortTile;
+  return q.positions * q.m / q.matrices < 2 * kLongTile ? kShortTile : kLongTile;
 }
 RadixProblem order_of(const GroupedProblem& q) {
   int64_t bytes = 1;

@@ -17,6 +17,7 @@ struct GroupedProblem {
   int64_t x_matrix, x_row, x_column;  ///< strides
   bool transposed = false;            ///< matrices of w lie column by column
   int64_t columns = 0;                ///< of a product at a time
+  bool long_tiles = false;            ///< with more rows than tiles in place have else
   bool rows_in_place = false;         ///< `multiply` is not called: rows are used where they lie
 
   /// Whether the library has such products, and enough rows share a matrix.

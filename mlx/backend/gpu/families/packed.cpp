@@ -7,6 +7,7 @@
 #include "mlx/backend/gpu/families/grouped.h"
 #include "mlx/backend/gpu/families/index.h"
 #include "mlx/backend/gpu/families/packed_tiles.h"
+#include "mlx/backend/gpu/families/step_kernel.h"
 #include "mlx/backend/gpu/libraries.h"
 #include "mlx/ops/quantized.h"
 
@@ -153,6 +154,14 @@ PackedTiles fragments_of(const Attrs* attrs, std::span<const Layout> operands, b
   const auto& a = attrs_as<QuantizedMatmulAttrs>(attrs);
   if (!a.transpose || (gathers && p.m < kFewRows)) return {};
   return packed_tiles(a.packing, operands[0].dtype, operands[2].dtype, p);
+}
+
+/// The kernel by warpgroups, if one serves a product.
+PackedWarpgroups warpgroups_of(const Attrs* attrs, std::span<const Layout> operands,
+                               const PackedProductArguments& p, const DeviceState& device) {
+  const auto& a = attrs_as<QuantizedMatmulAttrs>(attrs);
+  if (!a.transpose) return {};
+  return packed_warpgroups(a.packing, operands[0].dtype, operands[2].dtype, p, device);
 }
 
 /// Unpacks the matrices of a step's product, in the dtype of its other factor.
@@ -388,6 +397,14 @@ class PackedProduct final : public OpKernel {
     const PackedProductArguments& p = arguments_;
     const std::string types = cat(form_of(a.packing), ", ", element_type(operands[2].dtype), ", ",
                                   element_type(operands[0].dtype), ", ");
+    if (PackedWarpgroups w = warpgroups_of(step.attrs.get(), operands, p, device); w.blocks) {
+      group_kernel_ = {kernels::packed_warpgroups(device, a.packing.bits, operands[0].dtype,
+                                                  w.units, w.rows, w.split),
+                       device::packed_bytes(a.packing.bits, w.rows, w.split), device};
+      blocks_ = w.blocks;
+      unaligned_ = std::move(w.unaligned);
+      return;
+    }
     if (PackedTiles tiles = fragments_of(step.attrs.get(), operands, gathers, p); tiles.blocks) {
       kernel_.function = packed_tiles_kernel(tiles.text, device);
       blocks_ = tiles.blocks;
@@ -417,7 +434,9 @@ class PackedProduct final : public OpKernel {
     if (gathers_) block.p.at = indices_.at(to, operands);
     Kernel chosen = kernel_;
     // Arrays of other libraries begin where they like.
-    if (!unaligned_.empty() && (block.p.x | block.p.w.words) % 16 != 0)
+    const bool aligned = (block.p.x | block.p.w.words) % 16 == 0;
+    if (aligned && group_kernel_) return group_kernel_.launch(to, blocks_, block.p);
+    if (!unaligned_.empty() && !aligned)
       chosen.function = to.keep(packed_tiles_kernel(unaligned_, to.device()));
     chosen.launch(to, blocks_, block.all());
   }
@@ -428,6 +447,7 @@ class PackedProduct final : public OpKernel {
   PackedProductArguments arguments_ = {};
   Indices indices_;
   Kernel kernel_;
+  PackedGroupKernel<PackedProductArguments> group_kernel_;  ///< serves aligned addresses
   std::string unaligned_;  ///< the text of a kernel for other addresses; or empty
   SmallVector<int64_t, 8> offsets_;
   const bool gathers_;
@@ -468,7 +488,8 @@ bool find_product(const Attrs* attrs, std::span<const Layout> operands, int n_in
     needs.workspace = groups.served() ? groups.workspace() : plan_grouped(q, device).bytes();
     return set_indices(operands, n_inputs, indices);
   } else {
-    if (!has_few_rows(attrs, p) && !fragments_of(attrs, operands, gathers, p).blocks)
+    if (!has_few_rows(attrs, p) && !fragments_of(attrs, operands, gathers, p).blocks &&
+        !warpgroups_of(attrs, operands, p, device).blocks)
       needs.workspace = plan_unpacked(attrs, operands, p, device).bytes;
     return true;
   }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "mlx/backend/gpu/kernels/group_arguments.h"
+
 namespace mlx::core::gpu {
 
 namespace {
@@ -23,6 +25,17 @@ bool has_fragments(const Packing& packing, Dtype x, int64_t inner) {
   return (x == float16 || x == bfloat16) && (packing.bits == 4 || packing.bits == 8) && inner > 0 &&
          inner <= kMostInner;
 }
+/// Results of a block by warpgroups. It is faster from so many rows of x on: half as many where the
+/// blocks use most processors. More than the most are faster by a library.
+constexpr int kGroupRows = 128, kGroupColumns = 128, kFewestGroupRows = 65, kMostGroupRows = 256;
+
+bool has_warpgroups(const Packing& packing, Dtype x, Dtype scale, int64_t inner,
+                    const DeviceState& device) {
+  return has_fragments(packing, x, inner) && packing.affine() && scale == x &&
+         packing.group >= 32 && device.hardware->warpgroups();
+}
+/// Scales of 64 elements of a row, at most.
+int units_of(const Packing& packing) { return packing.group < 64 ? 2 : 1; }
 /// The first arguments of each kernel's template.
 std::string form(const Packing& packing, Dtype x, Dtype scale) {
   constexpr const char* names[] = {"affine", "mxfp4", "mxfp8", "nvfp4"};
@@ -34,25 +47,55 @@ std::string text_of(const char* arguments, const std::string& call) {
 }
 int64_t parts(int64_t n, int64_t each) { return (n + each - 1) / each; }
 
+/// The kernel whose blocks have 8 to 64 rows of x.
+struct FewRows {
+  int64_t rows, columns;  ///< in eights and sixteens
+  explicit FewRows(int64_t m) {
+    rows = m <= 8 ? 1 : m <= 16 ? 2 : m <= 32 ? 4 : 8;
+    columns = rows <= 2 ? 1 : 2;
+  }
+  std::string text(const Packing& packing, Dtype x, Dtype scale, const char* aligned) const {
+    return text_of("PackedProductArguments",
+                   cat("packed_few<", form(packing, x, scale), aligned, ", ", columns, ", ", rows,
+                       ", ", columns == 1 ? 4 : 2, ">"));
+  }
+};
+
 }  // namespace
 
 PackedTiles packed_tiles(const Packing& packing, Dtype x, Dtype scale,
                          const device::PackedProductArguments& p) {
   if (!has_fragments(packing, x, p.k) || p.m < 2 || p.m > kMostRows || p.n == 0 || p.count == 0)
     return {};
-  const int64_t rows = p.m <= 8 ? 1 : p.m <= 16 ? 2 : p.m <= 32 ? 4 : 8;
-  const int64_t columns = rows <= 2 ? 1 : 2;
-  PackedTiles tiles;
-  tiles.blocks = p.count * parts(p.n, 16 * columns) * parts(p.m, 8 * rows);
-  tiles.blocks = std::min<int64_t>(tiles.blocks, 1 << 30);
-  const auto text = [&](const char* aligned) {
-    return text_of("PackedProductArguments",
-                   cat("packed_few<", form(packing, x, scale), aligned, ", ", columns, ", ", rows,
-                       ", ", columns == 1 ? 4 : 2, ">"));
+  const FewRows few(p.m);
+  const int64_t blocks = p.count * parts(p.n, 16 * few.columns) * parts(p.m, 8 * few.rows);
+  return {.blocks = std::min<int64_t>(blocks, 1 << 30),
+          .text = few.text(packing, x, scale, "true"),
+          .unaligned = few.text(packing, x, scale, "false")};
+}
+
+PackedWarpgroups packed_warpgroups(const Packing& packing, Dtype x, Dtype scale,
+                                   const device::PackedProductArguments& p,
+                                   const DeviceState& device) {
+  const bool most = p.count * parts(p.n, kGroupColumns) >= device.processors * 3 / 4;
+  if (!has_warpgroups(packing, x, scale, p.k, device) || p.m < kFewestGroupRows / (most ? 2 : 1) ||
+      p.m > kMostGroupRows || p.n == 0 || p.count == 0)
+    return {};
+  // The largest blocks of which each processor gets two, or else one.
+  const auto blocks = [&](int64_t rows, int64_t columns) {
+    return p.count * parts(p.n, columns) * parts(p.m, rows);
   };
-  tiles.text = text("true");
-  tiles.unaligned = text("false");
-  return tiles;
+  PackedWarpgroups w = {
+      .blocks = blocks(kGroupRows, kGroupColumns), .rows = kGroupRows, .units = units_of(packing)};
+  if (w.blocks < 2 * device.processors) {
+    w.rows = kGroupRows / 2;
+    w.blocks = blocks(w.rows, kGroupColumns);
+    w.split = w.blocks < device.processors;
+    if (w.split) w.blocks = blocks(w.rows, kGroupColumns / 2);
+  }
+  w.blocks = std::min<int64_t>(w.blocks, 1 << 30);
+  w.unaligned = FewRows(p.m).text(packing, x, scale, "false");
+  return w;
 }
 
 Function packed_tiles_kernel(const std::string& text, DeviceState& device) {
@@ -64,11 +107,16 @@ PackedGroups::PackedGroups(const Packing& packing, Dtype scale, const GroupedPro
   GroupedProblem q = problem;
   q.rows_in_place = true;
   if (!q.transposed || !has_fragments(packing, q.dtype, q.k) || !q.served(device)) return;
+  warpgroups_ = has_warpgroups(packing, q.dtype, scale, q.k, device) &&
+                q.positions * q.m >= kFewestGroupRows / 2 * q.matrices;
+  q.long_tiles = warpgroups_ && q.positions * q.m > kGroupRows / 2 * q.matrices;
   products_.emplace(q, device);
   const Shares& block =
       parts(q.positions * q.m, kBlockRows) * parts(q.n, kWide.columns) < device.processors * 3 / 4
           ? kNarrow
           : kWide;
+  packing_ = packing;
+  dtype_ = q.dtype;
   columns_ = block.columns;
   const auto text = [&](const char* aligned) {
     return text_of("GroupedPackedArguments", cat("packed_groups<", form(packing, q.dtype, scale),
@@ -80,7 +128,12 @@ PackedGroups::PackedGroups(const Packing& packing, Dtype scale, const GroupedPro
 
 void PackedGroups::prepare(DeviceState& device) {
   products_->prepare(device);
-  kernel_.function = packed_tiles_kernel(text_, device);
+  if (warpgroups_)
+    group_kernel_ = {
+        kernels::gathered_warpgroups(device, packing_.bits, dtype_, units_of(packing_)),
+        device::packed_bytes(packing_.bits, kGroupRows, false), device};
+  else
+    kernel_.function = packed_tiles_kernel(text_, device);
 }
 
 void PackedGroups::launch(const Enqueue& to, const GroupedProducts::Operands& operands,
@@ -88,11 +141,15 @@ void PackedGroups::launch(const Enqueue& to, const GroupedProducts::Operands& op
   const ArgumentBlock<device::GroupedPackedArguments> block{
       .p = {.w = w, .groups = products_->begin(to, operands, at)}};
   const device::GroupedArguments& g = block.p.groups;
+  const auto blocks = [&](int64_t rows, int64_t columns) {
+    return std::min<int64_t>(g.tiles * parts(g.each * g.m, rows) * parts(g.n, columns), 1 << 30);
+  };
+  const bool aligned = (operands.x | w.words) % 16 == 0;
+  if (aligned && warpgroups_)
+    return group_kernel_.launch(to, blocks(kGroupRows, kGroupColumns), block.p);
   Kernel chosen = kernel_;
-  if ((operands.x | w.words) % 16 != 0)
-    chosen.function = to.keep(packed_tiles_kernel(unaligned_, to.device()));
-  const int64_t blocks = g.tiles * parts(g.each * g.m, kBlockRows) * parts(g.n, columns_);
-  chosen.launch(to, std::min<int64_t>(blocks, 1 << 30), block.all());
+  if (!aligned) chosen.function = to.keep(packed_tiles_kernel(unaligned_, to.device()));
+  chosen.launch(to, blocks(kBlockRows, columns_), block.all());
 }
 
 }  // namespace mlx::core::gpu

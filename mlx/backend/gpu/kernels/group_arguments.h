@@ -35,6 +35,12 @@ struct alignas(16) GroupFacts {
 /// Tiles for so many columns.
 constexpr int tiles_of(int columns) { return (columns + kTileColumns - 1) / kTileColumns; }
 
+/// Bytes of products with packed matrices: stages of 64 elements of `rows` rows of x and of 128
+/// packed rows, or of 128 and 64 packed rows where `split`.
+constexpr int packed_bytes(int bits, int rows, bool split) {
+  return 4 * (rows * kTileRowBytes * (split ? 2 : 1) + 128 * 8 * bits) + kTileAlignment;
+}
+
 /// Rows that one copy of a tile has, of `rows` rows.
 constexpr int rows_of_copy(int rows) { return rows % 64 == 0 ? 64 : rows; }
 

@@ -122,10 +122,50 @@ MLX_FN T plain(T x) {
   return x;
 }
 
+/// Half of the numbers of an interval of the error function. One load takes it; tables by
+/// coefficients need seven loads for an element.
+struct alignas(16) ErfPart {
+  float x[4];
+};
+struct ErfParts {
+  ErfPart low[16], high[16];
+};
+constexpr ErfParts erf_parts() {
+  ErfParts p{};
+  for (int i = 0; i < 16; ++i) {
+    p.low[i].x[0] = m::special_detail::kErfCentre[i];
+    for (int c = 0; c < 3; ++c) p.low[i].x[c + 1] = m::special_detail::kErf[5 - c][i];
+    for (int c = 0; c < 3; ++c) p.high[i].x[c] = m::special_detail::kErf[2 - c][i];
+  }
+  return p;
+}
+MLX_CONSTANT ErfParts kErfParts = erf_parts();
+
+/// A row of the table of operands in one lane.
+template <class F, class... V>
+MLX_FN auto evaluated(F f, V... x) {
+  return f(x...);
+}
+/// The steps of m::erf_each.
+MLX_FN LF evaluated(bodies::erf, LF x) {
+  const LF a = v_min(LF(4.1f), v_abs(x));
+  const LF nearest = v_fma(a, LF(64.0f / 17.0f), LF(m::kRounder<float>));
+  const int i = v_bits(nearest).v & 15;
+  const ErfPart low = kErfParts.low[i], high = kErfParts.high[i];
+  const LF t = a - LF(low.x[0]);
+  LF r = low.x[1];
+  r = v_fma(r, t, LF(low.x[2]));
+  r = v_fma(r, t, LF(low.x[3]));
+  r = v_fma(r, t, LF(high.x[0]));
+  r = v_fma(r, t, LF(high.x[1]));
+  const LF first = i == 0 ? t : LF(high.x[2]);
+  return v_copysign(v_fma(r, t, first), x);
+}
+
 /// One micro-op, rounded once to its result's type.
 template <class Out, class F, class... T>
 MLX_FN Out row(F f, T... x) {
-  auto r = plain(f(operand(x)...));
+  auto r = plain(evaluated(f, operand(x)...));
   if constexpr (is_narrow<Out>) {
     return narrowed<Out>(r);
   } else {

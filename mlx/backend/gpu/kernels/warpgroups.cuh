@@ -151,6 +151,10 @@ MLX_FN void pin(FactorA (&x)[N]) {
   "wgmma.mma_async.sync.aligned.m64n" columns "k16.f32." type "." type " {" names "}, {" a0 "," a1 \
   "," a2 "," a3 "}, " b ", 1, 1, 1, 1;\n"
 
+#define MLX_HELD_PRODUCT(columns, type, names, a0, a1, a2, a3, b)                                  \
+  "wgmma.mma_async.sync.aligned.m64n" columns "k16.f32." type "." type " {" names "}, {" a0 "," a1 \
+  "," a2 "," a3 "}, " b ", 1, 1, 1, 0;\n"
+
 // Products with N columns, which are `eights` eights: names of the registers of results, and of the
 // six operands that follow.
 #define MLX_GROUP_PRODUCTS(N, names, results, p0, p1, p2, p3, p4)                     \
@@ -174,6 +178,18 @@ MLX_FN void pin(FactorA (&x)[N]) {
                    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));             \
     } else {                                                                          \
       asm volatile(MLX_COLUMNS_PRODUCT(#N, "f16", names, p0, p1, p2, p3, p4)          \
+                   : results                                                          \
+                   : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));             \
+    }                                                                                 \
+  }                                                                                   \
+  template <class T>                                                                  \
+  MLX_FN void multiply_held_async(Sums(&d)[N / 8], const FactorA& a, uint64_t b) {    \
+    if constexpr (std::is_same_v<T, bfloat16_t>) {                                    \
+      asm volatile(MLX_HELD_PRODUCT(#N, "bf16", names, p0, p1, p2, p3, p4)            \
+                   : results                                                          \
+                   : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));             \
+    } else {                                                                          \
+      asm volatile(MLX_HELD_PRODUCT(#N, "f16", names, p0, p1, p2, p3, p4)             \
                    : results                                                          \
                    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));             \
     }                                                                                 \
