@@ -9,6 +9,9 @@ namespace {
 
 std::atomic<const BlockingHooks*> hooks{nullptr};
 thread_local constinit int uninterrupted = 0;
+thread_local constinit bool of_engine = false;
+/// How often the work of the engine's threads was interrupted.
+std::atomic<uint64_t> interruptions{0};
 
 }  // namespace
 
@@ -21,7 +24,18 @@ bool interruptible() {
 void check_interrupt() {
   if (uninterrupted > 0) return;
   const BlockingHooks* h = hooks.load(std::memory_order_acquire);
-  if (h && h->interrupted()) throw Interrupted();
+  if (!h || !h->interrupted()) return;
+  interrupt_engine_threads();
+  throw Interrupted();
+}
+
+void mark_engine_thread() { of_engine = true; }
+void interrupt_engine_threads() { interruptions.fetch_add(1, std::memory_order_relaxed); }
+
+InterruptWatch::InterruptWatch() : begun_(interruptions.load(std::memory_order_relaxed)) {}
+void InterruptWatch::check() const {
+  check_interrupt();
+  if (of_engine && interruptions.load(std::memory_order_relaxed) != begun_) throw Interrupted();
 }
 
 BlockingRegion::BlockingRegion() {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <exception>
 #include <mutex>
 
@@ -32,6 +33,23 @@ struct MLX_API Interrupted : std::exception {
 MLX_API void check_interrupt();
 /// True where check_interrupt may throw on this thread.
 MLX_API bool interruptible();
+
+/// Marks the calling thread as one of the engine's: no signal reaches it, and its long work ends
+/// where a wait of the program is interrupted.
+MLX_API void mark_engine_thread();
+/// Interrupts the long work of the engine's threads.
+MLX_API void interrupt_engine_threads();
+/// For work that may take long, or never end.
+class MLX_API InterruptWatch {
+ public:
+  InterruptWatch();
+  /// Throws Interrupted like check_interrupt; on a thread of the engine, if a wait of the program
+  /// was interrupted since this object was made. Such work may be resumed by a later wait.
+  void check() const;
+
+ private:
+  uint64_t begun_;
+};
 
 /// Releases the program's lock for its lifetime: placed around everything that waits or computes
 /// for long. Does nothing if the thread does not hold the lock, so regions nest, or in an

@@ -45,12 +45,22 @@ def use(name):
     _in_use = name
 
 
-def use_host_driver():
-    """Makes the plugin for NVIDIA GPUs run on a driver of the host; gives the plugin's path."""
+def host_places():
+    """Folders where a build has the plugin for NVIDIA GPUs and the driver of the host."""
     built = pathlib.Path(mx.__file__).resolve().parents[2]
     places = [built / "python" / "mlx" / "lib", built / "tests"]
     if given := os.environ.get("MLX_TEST_PLUGIN"):  # another build of both
         places.insert(0, pathlib.Path(given))
+    return places
+
+
+def has_host_driver():
+    return any((p / "libmlx_host_driver.so").exists() for p in host_places())
+
+
+def use_host_driver():
+    """Makes the plugin for NVIDIA GPUs run on a driver of the host; gives the plugin's path."""
+    places = host_places()
     driver = next(p for p in (q / "libmlx_host_driver.so" for q in places) if p.exists())
     os.environ["MLX_CUDA_DRIVER"] = os.environ["MLX_CUDA_NVRTC"] = str(driver)
     os.environ.setdefault("MLX_CUDA_BLAS", str(driver))  # "": the plugin's own products
@@ -58,6 +68,7 @@ def use_host_driver():
     os.environ.setdefault("MLX_CUDA_FFT", str(driver))  # "": transforms run through the CPU
     os.environ.setdefault("MLX_CUDA_SOLVER", str(driver))
     os.environ.setdefault("MLX_CUDA_NCCL", str(driver))
+    built = pathlib.Path(mx.__file__).resolve().parents[2]
     os.environ.setdefault("MLX_CUDA_CACHE_DIR", str(built / "host_kernels"))
     return next(p / "libmlx_cuda.so" for p in places if (p / "libmlx_cuda.so").exists())
 

@@ -1,14 +1,19 @@
 """Control flow beyond its rows: functions run once, errors, captured arrays, nesting, files."""
 
 import gc
+import os
+import pathlib
 import re
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+import second_backend
 
 import mlx.core as mx
+
+HERE = pathlib.Path(__file__).parent
 
 XS = mx.array([1.0, 2.0, 3.0, 4.0])
 ZERO = mx.array(0.0)
@@ -344,21 +349,41 @@ def test_plans_serve_functions_that_are_traced_again():
 
 
 ENDLESS = """
-import mlx.core as mx, signal
+import mlx.core as mx, signal, sys
+start, end, backend = sys.argv[1:]
+if backend != "cpu":
+    import second_backend
+    second_backend.load(backend)
+    mx.set_default_device(mx.gpu)
 signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
 x = mx.while_loop(lambda v: v == v, lambda v: v + 1, mx.array(0))
+if start == "async_eval":
+    mx.async_eval(x)
 try:
     signal.setitimer(signal.ITIMER_REAL, 0.3)
     mx.eval(x)
 except KeyboardInterrupt:
     print("ended", flush=True)
 print(mx.while_loop(lambda v: v < 9, lambda v: v + 1, mx.array(0)).item(), flush=True)
+if end == "unfinished":
+    mx.async_eval(x * 2)
 """
 
 
 @pytest.mark.anywhere
-def test_an_interrupt_ends_a_loop_without_end():
+@pytest.mark.parametrize("end", ["over", "unfinished"])
+@pytest.mark.parametrize("start", ["eval", "async_eval"])
+@pytest.mark.parametrize("backend", ["cpu", "fake", "cuda-host"])
+def test_an_interrupt_ends_a_loop_without_end(backend, start, end):
+    """Later work and the program's end do not wait for it, wherever it runs."""
+    if backend == "cuda-host" and not second_backend.has_host_driver():
+        pytest.skip("this build has no plugin for NVIDIA GPUs with a driver of the host")
     out = subprocess.run(
-        [sys.executable, "-c", ENDLESS], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", ENDLESS, start, end, backend],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path])},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert out.stdout == "ended\n9\n", out.stderr

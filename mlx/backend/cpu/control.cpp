@@ -35,18 +35,19 @@ size_t while_bytes(std::span<const Layout> operands, int n_inputs, const Attrs* 
 
 constexpr uint32_t kAllRows = ~0u;
 
-/// Looks for signals once so many bytes were processed; each iteration counts for some.
+/// Looks for interrupts once so many bytes were processed; each iteration counts for some.
 class SignalWatch {
  public:
   explicit SignalWatch(int64_t bytes_per_iteration) : step_(bytes_per_iteration + 256) {}
   void iteration() {
     if ((bytes_ += step_) <= kLong) return;
     bytes_ = 0;
-    check_interrupt();
+    watch_.check();
   }
 
  private:
   static constexpr int64_t kLong = 1 << 22;
+  const InterruptWatch watch_;
   int64_t step_, bytes_ = 0;
 };
 

@@ -32,6 +32,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
     auto restore = [](const sigset_t* mask) { pthread_sigmask(SIG_SETMASK, mask, nullptr); };
     const std::unique_ptr<const sigset_t, decltype(restore)> guard(&before, restore);
     std::thread([self = shared_from_this(), gone = std::move(gone)] {
+      mark_engine_thread();
       self->loop();
       gone();
     }).detach();

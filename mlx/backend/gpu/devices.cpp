@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "mlx/backend/gpu/threads.h"
+#include "mlx/core/blocking.h"
 #include "mlx/core/error.h"
 #include "mlx/core/plugin.h"
 
@@ -199,6 +200,7 @@ thread_local bool closes = false;
 void close_entrance() {
   closes = true;
   closed = true;
+  interrupt_engine_threads();
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
   while (entered > (own_entries > 0) && std::chrono::steady_clock::now() < end)
     std::this_thread::sleep_for(std::chrono::microseconds(50));

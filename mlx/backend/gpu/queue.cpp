@@ -56,6 +56,7 @@ void Queue::run_unlocked(std::function<void()>& job, std::unique_lock<std::mutex
 
 void Queue::loop() {
   queue_thread = true;
+  mark_engine_thread();
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [&] { return (!jobs_.empty() || closed_) && !running_; });
