@@ -1,11 +1,13 @@
 """Times of collectives and of a data-parallel step, beside PyTorch's gloo and DDP.
 
     python tests/peers/collectives_vs_torch.py --torch /path/of/python [--ranks 2] [--rounds 5]
+        [--wheel /path/of/python]
 
 Both run as processes of this machine that communicate by TCP, one thread each, in turns: a round of
 one, then a round of the other. Written are medians over rounds of the medians within one, in
 milliseconds, and their ratio. The last row is the processor time of a process that waits two
-seconds for another one. The Python of `--torch` has PyTorch; this one has mlx.
+seconds for another one. The Python of `--torch` has PyTorch; this one has mlx. That of `--wheel`
+has the published package, whose sums by its ring then have a table of their own.
 """
 
 import argparse
@@ -99,6 +101,16 @@ def run_mlx():
         print(json.dumps(result))
 
 
+def run_sums():
+    """The times of sums alone, of one rank of the published package."""
+    import mlx.core as mx
+
+    group = mx.distributed.init(strict=True, backend="ring")
+    result = time_mlx_sums()
+    if group.rank() == 0:
+        print(json.dumps(result))
+
+
 def run_torch():
     """The times of one rank of PyTorch."""
     import torch
@@ -157,17 +169,35 @@ def start_torch(python, ranks):
     return json.loads(out.splitlines()[-1])
 
 
-def start_mlx(ranks):
-    """One round of this package."""
+def launched(command, **variables):
+    """The JSON that rank 0 of a launcher's command writes."""
+    environment = {**os.environ, "MLX_NUM_THREADS": "1", **variables}
     done = subprocess.run(
-        [sys.executable, "-m", "mlx.launch", "-n", str(ranks), __file__, "--as", "mlx"],
-        env={**os.environ, "MLX_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=True,
+        command, env=environment, capture_output=True, text=True, timeout=600, check=True
     )
     return json.loads(done.stdout.splitlines()[-1])
+
+
+def start_mlx(ranks):
+    """One round of this package."""
+    launcher = [sys.executable, "-m", "mlx.launch"]
+    return launched([*launcher, "-n", str(ranks), __file__, "--as", "mlx"])
+
+
+def start_wheel(python, ranks):
+    """One round of the published package."""
+    launcher = [python.parent / "mlx.launch", "-n", str(ranks), "--python", python]
+    return launched([*launcher, __file__, "--as", "sums"], PYTHONPATH="")
+
+
+def print_ratios(ours, theirs, title):
+    """Writes a line for each row that both have."""
+    print(title)
+    for name in theirs[0]:
+        a, b = (statistics.median(r[name] for r in rounds) for rounds in (ours, theirs))
+        pairs = sorted(x[name] / y[name] for x, y in zip(ours, theirs, strict=True))
+        spread = f"{pairs[0]:.2f} to {pairs[-1]:.2f}"
+        print(f"{name:18} {a:10.4f} {b:10.4f}   ratio {statistics.median(pairs):.2f} ({spread})")
 
 
 def main():
@@ -176,20 +206,22 @@ def main():
     parser.add_argument("--torch", default=sys.executable, type=pathlib.Path)
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--as", dest="role", choices=("mlx", "torch"), help=argparse.SUPPRESS)
+    parser.add_argument("--wheel", type=pathlib.Path)
+    roles = {"mlx": run_mlx, "torch": run_torch, "sums": run_sums}
+    parser.add_argument("--as", dest="role", choices=roles, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.role:
-        return run_mlx() if options.role == "mlx" else run_torch()
-    ours, theirs = [], []
+        return roles[options.role]()
+    ours, theirs, wheels = [], [], []
     for _ in range(options.rounds):
         ours.append(start_mlx(options.ranks))
         theirs.append(start_torch(str(options.torch), options.ranks))
-    print(f"{options.ranks} ranks, {options.rounds} rounds; milliseconds")
-    for name in ours[0]:
-        a, b = (statistics.median(r[name] for r in rounds) for rounds in (ours, theirs))
-        pairs = sorted(x[name] / y[name] for x, y in zip(ours, theirs, strict=True))
-        spread = f"{pairs[0]:.2f} to {pairs[-1]:.2f}"
-        print(f"{name:18} {a:10.4f} {b:10.4f}   ratio {statistics.median(pairs):.2f} ({spread})")
+        if options.wheel:
+            wheels.append(start_wheel(options.wheel, options.ranks))
+    numbers = f"{options.ranks} ranks, {options.rounds} rounds; milliseconds"
+    print_ratios(ours, theirs, f"{numbers}, here and in PyTorch")
+    if wheels:
+        print_ratios(ours, wheels, f"{numbers}, here and in the published package")
     return None
 
 
