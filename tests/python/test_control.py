@@ -348,14 +348,18 @@ def test_plans_serve_functions_that_are_traced_again():
     assert g(ZERO).item() == 27 + 18 + 9 + 4
 
 
-ENDLESS = """
-import mlx.core as mx, signal, sys
-start, end, backend = sys.argv[1:]
+INTERRUPTED = """
+import mlx.core as mx, signal, sys, threading, time
+backend = sys.argv[1]
 if backend != "cpu":
     import second_backend
     second_backend.load(backend)
     mx.set_default_device(mx.gpu)
 signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
+"""
+
+ENDLESS = """
+start, end = sys.argv[2:]
 x = mx.while_loop(lambda v: v == v, lambda v: v + 1, mx.array(0))
 if start == "async_eval":
     mx.async_eval(x)
@@ -370,20 +374,50 @@ if end == "unfinished":
 """
 
 
-@pytest.mark.anywhere
-@pytest.mark.parametrize("end", ["over", "unfinished"])
-@pytest.mark.parametrize("start", ["eval", "async_eval"])
-@pytest.mark.parametrize("backend", ["cpu", "fake", "cuda-host"])
-def test_an_interrupt_ends_a_loop_without_end(backend, start, end):
-    """Later work and the program's end do not wait for it, wherever it runs."""
+OTHERS = """
+results = []
+def other():
+    with mx.stream(mx.new_stream(mx.default_device())):
+        x = mx.while_loop(lambda v: v < 5_000_000, lambda v: v + 1, mx.array(0))
+        mx.async_eval(x)
+        results.append(x.item())
+thread = threading.Thread(target=other)
+thread.start()
+time.sleep(0.1)
+try:
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    mx.eval(mx.while_loop(lambda v: v == v, lambda v: v + 1, mx.array(0)))
+except KeyboardInterrupt:
+    thread.join()
+    print(results, flush=True)
+"""
+
+
+def interrupted(program, backend, *arguments):
+    """What a program prints whose loops an alarm interrupts, on a backend."""
     if backend == "cuda-host" and not second_backend.has_host_driver():
         pytest.skip("this build has no plugin for NVIDIA GPUs with a driver of the host")
     out = subprocess.run(
-        [sys.executable, "-c", ENDLESS, start, end, backend],
+        [sys.executable, "-c", INTERRUPTED + program, backend, *arguments],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path])},
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
-    assert out.stdout == "ended\n9\n", out.stderr
+    return out.stdout or out.stderr
+
+
+@pytest.mark.anywhere
+@pytest.mark.parametrize("end", ["over", "unfinished"])
+@pytest.mark.parametrize("start", ["eval", "async_eval"])
+@pytest.mark.parametrize("backend", ["cpu", "fake", "cuda-host"])
+def test_an_interrupt_ends_a_loop_without_end(backend, start, end):
+    """Later work and the program's end do not wait for it, wherever it runs."""
+    assert interrupted(ENDLESS, backend, start, end) == "ended\n9\n"
+
+
+@pytest.mark.anywhere
+@pytest.mark.parametrize("backend", ["cpu", "fake", "cuda-host"])
+def test_a_loop_of_another_thread_goes_on_after_an_interrupt(backend):
+    assert interrupted(OTHERS, backend) == "[5000000]\n"
