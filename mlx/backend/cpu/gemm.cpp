@@ -33,7 +33,7 @@ constexpr int64_t kOwnBRows = 192;      // up to this many rows each task packs 
 constexpr int64_t kBlockUnits = 384;    // units along K per block, sized for the caches
 constexpr int64_t kTaskRows = 144;
 constexpr int64_t kTaskColumns = 256;
-constexpr int64_t kPageSize = 4096;
+constexpr int64_t kPageSize = 4096, kLine = 64;
 constexpr int64_t kInPlaceBytes = 768 * 1024;
 constexpr int64_t kFewColumns = 128;  // of which A is not packed, whatever its stride
 constexpr int64_t kSuperSide = 4096;  // bounds the packed copies to 64 MiB each
@@ -209,10 +209,13 @@ bool rows_in_place(const Gemm& g, GemmSource source) {
 }
 
 // The same of B, whose columns stay near from one row of tiles to the next: in the second cache,
-// and on not many more pages than the first buffer of translations has.
-bool columns_in_place(const Gemm& g) {
-  return g.b.col == 1 && g.n * g.k * element_size(g.type) <=
-                             std::min(static_cast<int64_t>(l2_size()), kInPlaceBytes);
+// and on not many more pages than the first buffer of translations has. The first cache keeps a
+// panel of `width` columns only if its rows have several lines, in other sets than the next row's.
+bool columns_in_place(const Gemm& g, int64_t width) {
+  const int64_t size = element_size(g.type);
+  if (g.b.col != 1 || g.n * g.k * size > std::min(static_cast<int64_t>(l2_size()), kInPlaceBytes))
+    return false;
+  return g.n <= kFewColumns || (width * size > kLine && g.b.row * size % kPageSize != 0);
 }
 
 // A part of the product whose rows and columns are packed together. Positions are relative to the
@@ -227,7 +230,7 @@ class Part {
         columns_(columns),
         panels_(g.type),
         own_b_(g.m <= kOwnBRows),
-        b_in_place_(panels_.source() == GemmSource::f32 && columns_in_place(g)),
+        b_in_place_(panels_.source() == GemmSource::f32 && columns_in_place(g, panels_.columns())),
         a_in_place_(!packs_b() && rows_in_place(g, panels_.source())),
         in_place_(g.out_type == GemmOutput::f32 && g.out.col == 1 && g.epilogue.alpha == 1 &&
                   g.epilogue.addend.data == nullptr) {}
