@@ -155,6 +155,7 @@ def test_programs_of_a_command(started, arguments, built, lines, variables):
         ("test -x --sanitize", "[test] --sanitize after other arguments"),
         ("test --sanitize --third", "[test] --third without a number"),
         ("test --sanitize --third 4", "[test] --third 4 given; accepted: 1, 2, 3, today, tomorrow"),
+        ("test --sixth 7", "[test] --sixth 7 given; accepted: 1, 2, 3, 4, 5, 6, today, tomorrow"),
         ("wheel --this-processor x", "[wheel] x given; accepted: --this-processor alone"),
         ("test --wheel x", "[test --wheel] x given; accepted: no arguments"),
         ("fuzz long", "[fuzz] long given; accepted: a number of seconds"),
@@ -349,14 +350,15 @@ def test_thirds_of_kernels():
     assert all(parts)
 
 
-def test_thirds(monkeypatch):
+@pytest.mark.parametrize("option, count", suites.PARTS.items())
+def test_parts_of_files(monkeypatch, option, count):
     monkeypatch.chdir(ROOT)
-    parts = [suites.thirds(k) for k in "123"]
+    parts = [suites.part_of_files(option, str(k + 1)) for k in range(count)]
     every = [str(p) for p in pathlib.Path("tests/python").rglob("test_*.py")]
     assert sorted(file for part in parts for file in part) == sorted(every)
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
-    today, tomorrow = (parts.index(suites.thirds(day)) for day in ("today", "tomorrow"))
-    assert tomorrow == (today + 1) % 3
+    days = [parts.index(suites.part_of_files(option, day)) for day in ("today", "tomorrow")]
+    assert days[1] == (days[0] + 1) % count
 
 
 def test_examples(monkeypatch):

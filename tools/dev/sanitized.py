@@ -6,7 +6,7 @@ from .builds import BUILD, compile, configure
 from .environment import environment
 from .processor import instruction_set, only_this
 from .shell import ROOT, Environment, doctest, run
-from .suites import sanitizers, suite, take_third
+from .suites import sanitizers, suite, take_part
 
 ON_PLUGIN = (
     "threads evaluate the same*",
@@ -18,7 +18,7 @@ ON_PLUGIN = (
 
 def addresses(arguments: list[str]) -> int:
     """The Python tests under AddressSanitizer and UndefinedBehaviorSanitizer."""
-    arguments = take_third(arguments)
+    arguments = take_part(arguments)
     environment("test")
     folder = BUILD / "sanitize"
     configure(folder, "-DMLX_SANITIZE=address,undefined", only_this())

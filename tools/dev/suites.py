@@ -29,28 +29,33 @@ def day() -> int:
     return int(time.time()) // 86400
 
 
-def thirds(which: str) -> list[str]:
-    """The test files of a third of the suite: "1" to "3", or that of a day, which changes daily."""
-    days = ("today", "tomorrow")
+PARTS = {"--third": 3, "--sixth": 6}
+
+
+def part_of_files(option: str, which: str) -> list[str]:
+    """The test files of a part of the suite, by its number or by a day, which changes daily."""
+    count, days = PARTS[option], ("today", "tomorrow")
+    numbers = [str(k + 1) for k in range(count)]
     if which in days:
-        which = str((day() + days.index(which)) % 3 + 1)
-    if which not in ("1", "2", "3"):
-        refuse(f"[test] --third {which} given; accepted: 1, 2, 3, today, tomorrow")
+        which = str((day() + days.index(which)) % count + 1)
+    if which not in numbers:
+        refuse(f"[test] {option} {which} given; accepted: {', '.join((*numbers, *days))}")
     tests = Path("tests/python")
     files = sorted(str(p) for p in tests.glob("test_*.py"))
     files += sorted(str(p) for p in tests.glob("*/test_*.py"))
-    return files[int(which) - 1 :: 3]
+    return files[int(which) - 1 :: count]
 
 
-def take_third(arguments: list[str]) -> list[str]:
-    """The arguments with the files of a third in place of `--third K` at their begin."""
-    if arguments[:1] != ["--third"]:
+def take_part(arguments: list[str]) -> list[str]:
+    """The arguments with the files of a part in the place of `--third K` or `--sixth K`."""
+    if not arguments or arguments[0] not in PARTS:
         return arguments
-    if len(arguments) < 2:
-        refuse("[test] --third without a number; accepted: 1, 2, 3, today, tomorrow")
-    files = thirds(arguments[1])
-    print(f"{len(files)} test files: --third {arguments[1]}", flush=True)
-    return [*files, *arguments[2:]]
+    option, *rest = arguments
+    if not rest:
+        refuse(f"[test] {option} without a number; accepted: 1 to {PARTS[option]}, today, tomorrow")
+    files = part_of_files(option, rest[0])
+    print(f"{len(files)} test files: {option} {rest[0]}", flush=True)
+    return [*files, *rest[1:]]
 
 
 def sanitizers(*options: str) -> Environment:

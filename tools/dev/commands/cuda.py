@@ -12,7 +12,8 @@ from ..suites import day, sanitizers, suite
 
 USAGE = """\
   cuda [ARCH]       build the plugin for NVIDIA GPUs beside the engine, and check it without a GPU:
-                    its functions are in NVIDIA's libraries, it runs on a driver of the host,
+                    its functions are in NVIDIA's libraries, it runs on a driver of the host
+                    (half of the tests that compare devices, the other half each second day),
                     NVIDIA's compiler NVRTC takes every kind of program and a third of the kernels
                     that ran, another one each day
        --all          runs the whole product of the case lists, and gives NVRTC every kernel
@@ -33,8 +34,8 @@ FOLDER = BUILD / "nvidia"
 CORPUS = BUILD / "tests/mlx_cuda_corpus"
 
 
-def checks() -> list[str]:
-    """The test files that run on a driver of the host."""
+def checks(everything: bool = True) -> list[str]:
+    """The test files that run on a driver of the host: all, or half of those for all backends."""
     tests = Path("tests/python")
     names = (
         "cuda_checks.py",
@@ -43,7 +44,8 @@ def checks() -> list[str]:
         "cuda_kernels.py",
         "test_gpu_interop.py",
     )
-    files = [tests / name for name in names] + sorted(tests.glob("test_devices_agree*.py"))
+    agree = sorted(tests.glob("test_devices_agree*.py"))
+    files = [tests / name for name in names] + (agree if everything else agree[day() % 2 :: 2])
     return [str(file) for file in files]
 
 
@@ -128,6 +130,6 @@ def run(arguments: list[str]) -> int:
     began = time.time()
     options = ["-q", "-n", str(jobs()), "--backend", "cuda-host"]
     more = ["--all"] if everything else []
-    run_program(PYTHON, "-m", "pytest", *options, *more, *checks(), variables=PACKAGE)
+    run_program(PYTHON, "-m", "pytest", *options, *more, *checks(everything), variables=PACKAGE)
     corpus(arguments[0] if arguments else "sm_90", began, everything)
     return 0

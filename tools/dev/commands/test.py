@@ -9,14 +9,15 @@ from ..emulated import arm, processors
 from ..environment import environment
 from ..sanitized import addresses, threads
 from ..shell import PYTHON, doctest, no_more, refuse, replace, run as run_program
-from ..suites import suite, take_third
+from ..suites import suite, take_part
 from ..zig import ziglang
 from . import wheel
 
 USAGE = """\
   test [ARGS]       build, then run the C++ and Python tests; ARGS go to pytest
-       --third K      the first argument: the C++ tests and a third of the Python files (1 to 3;
-                      today or tomorrow, which change with the date)
+       --third K, --sixth K
+                      the first argument: the C++ tests and a third or sixth of the Python files
+                      (from 1 on; today or tomorrow, which change with the date)
        --all          the whole product of the case lists
        --seed N       the sample of the case lists that was printed with this number
        --huge         also arrays of more than 2^31 elements (12 GB)
@@ -26,7 +27,7 @@ USAGE = """\
        --device gpu   on this machine's GPU
     or, with one of these first:
        --exhaustive   every float32 and 16-bit pattern of each unary function
-       --sanitize [--third K]
+       --sanitize [--third K | --sixth K]
                       the Python suite under AddressSanitizer and UndefinedBehaviorSanitizer
        --threads [ARGS]
                       the C++ tests under ThreadSanitizer, then their threads on the plugin for
@@ -72,7 +73,7 @@ def metal(arguments: list[str]) -> int:
 
 def plain(arguments: list[str]) -> int:
     """The C++ tests, then the Python tests."""
-    arguments = take_third(arguments)
+    arguments = take_part(arguments)
     environment("test")
     doctest()
     build()
