@@ -394,7 +394,7 @@ except KeyboardInterrupt:
 
 
 def interrupted(program, backend, *arguments):
-    """What a program prints whose loops an alarm interrupts, on a backend."""
+    """The output of a program on a backend, whose loops an alarm interrupts."""
     if backend == "cuda-host" and not second_backend.has_host_driver():
         pytest.skip("this build has no plugin for NVIDIA GPUs with a driver of the host")
     out = subprocess.run(
