@@ -25,7 +25,8 @@ struct MLX_API BlockingHooks {
 /// process.
 MLX_API void set_blocking_hooks(const BlockingHooks* hooks);
 
-/// Thrown to end a wait that was interrupted. The work that was waited for continues.
+/// Thrown to end a wait that was interrupted. Launches go on; long loops of the engine's threads
+/// stop, and a later wait resumes them.
 struct MLX_API Interrupted : std::exception {
   const char* what() const noexcept override { return "interrupted"; }
 };

@@ -68,7 +68,7 @@ class MLX_API Event : public RefCounted {
   bool done() const;
   /// Blocks the calling thread until done; rethrows the error of work that failed. Suspended work
   /// goes on first; where it stops again, its error is thrown. Throws Interrupted where the program
-  /// ends the wait; the work goes on.
+  /// ends the wait: launches go on, long loops stop, and a later wait resumes them.
   void wait() { wait(true); }
   /// True where the event is the end of a launch, and not that of an array that no work writes.
   bool valid() const { return this != &none(); }

@@ -91,7 +91,9 @@ class MLX_API Plan {
   }
 
  private:
-  mutable std::once_flag once_;
+  void prepare_segments() const;
+
+  mutable std::mutex preparing_;
   mutable std::atomic<bool> prepared_{false}, failed_{false};
   mutable std::vector<std::shared_ptr<const Executable>> executables_;
   mutable std::exception_ptr error_;

@@ -5,6 +5,7 @@
 #include <array>
 #include <unordered_set>
 
+#include "function.h"
 #include "mlx/random.h"
 #include "state.h"
 
@@ -111,10 +112,11 @@ class Walk {
   Found found_;
   std::unordered_set<PyObject*> seen_;
 
-  /// False for values without parts, and for modules and classes.
+  /// False for values without parts, and for modules, classes and functions of the engine.
   static bool has_parts(PyObject* p) {
-    return p != Py_None && !PyLong_Check(p) && !PyFloat_Check(p) && !PyUnicode_Check(p) &&
-           !PyBytes_Check(p) && !PyModule_Check(p) && !PyType_Check(p) && !PyCFunction_Check(p);
+    return Py_TYPE(p) != function_type() && p != Py_None && !PyLong_Check(p) && !PyFloat_Check(p) &&
+           !PyUnicode_Check(p) && !PyBytes_Check(p) && !PyModule_Check(p) && !PyType_Check(p) &&
+           !PyCFunction_Check(p);
   }
 
   /// Modules of layers are dicts, too, whose entries are read as attributes.

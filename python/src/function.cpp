@@ -269,10 +269,14 @@ PyType_Spec spec = {"mlx.core.function", sizeof(Function), 0,
                         Py_TPFLAGS_DISALLOW_INSTANTIATION,
                     slots};
 
+}  // namespace
+
 PyTypeObject* function_type() {
   static auto* type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   return type;
 }
+
+namespace {
 
 /// Functions live as long as the process: they are never freed.
 nb::object make_function(nb::handle scope, std::unique_ptr<Overload> overload) {

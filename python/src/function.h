@@ -53,6 +53,9 @@ struct Overload {
 /// Returned by `Overload::call` where an argument does not convert.
 inline PyObject* const kMismatch = reinterpret_cast<PyObject*>(alignof(std::max_align_t));
 
+/// The type of functions that `def` declares, `mlx.core.function`; null with an error of Python.
+PyTypeObject* function_type();
+
 namespace detail {
 
 void add_function(nb::handle scope, std::unique_ptr<Overload> overload);
