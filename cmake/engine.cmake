@@ -17,6 +17,19 @@ set(portable_sources)
 set(portable_libraries)
 if(NOT MLX_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
   set(portable_sources ${CMAKE_CURRENT_SOURCE_DIR}/portable.cpp)
+  # An archive of libstdc++ has no versions of names, and defines what portable.cpp would.
+  include(CheckCXXSourceCompiles)
+  check_cxx_source_compiles([[
+extern "C" void wait(void*, void*);
+__asm__(".symver wait,_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE@GLIBCXX_3.4.11");
+int main() { wait(nullptr, nullptr); }
+]] MLX_VERSIONED_LIBSTDCXX)
+  if(MLX_VERSIONED_LIBSTDCXX)
+    set_source_files_properties(${portable_sources} PROPERTIES COMPILE_DEFINITIONS MLX_VERSIONED_LIBSTDCXX)
+  else()
+    # Other libraries of a process may use the system's.
+    add_link_options(LINKER:--exclude-libs,libstdc++.a)
+  endif()
   # Since glibc 2.34 nothing is in these, before that some functions which portable.cpp calls.
   find_library(old_threads NAMES libpthread.so.0)
   find_library(old_loader NAMES libdl.so.2)

@@ -94,7 +94,8 @@ MLX_HIDDEN int mlx_portable_clockwait(pthread_cond_t* cond, pthread_mutex_t* mut
   return pthread_cond_timedwait(cond, mutex, &deadline);
 }
 
-#if defined(__GLIBCXX__)
+// Not where libstdc++ is linked as an archive, which brings these functions.
+#if defined(__GLIBCXX__) && defined(MLX_VERSIONED_LIBSTDCXX)
 
 // Members of classes of libstdc++ are functions with the object as first argument.
 using std::exception_ptr, std::string;

@@ -43,8 +43,12 @@ array complex_of_imag(A g, A a) {
 }
 /// b * a^(b - 1), and 0 where b is 0.
 array power_base(A a, A b) {
-  if (is_constant(b))
-    return b.node()->scalar() == Scalar::from(0.0, b.dtype()) ? b : b * power(a, b - 1);
+  if (is_constant(b)) {
+    const Scalar exponent = b.node()->scalar();
+    if (exponent == Scalar::from(0.0, b.dtype())) return b;
+    // The same bits, and much less work than a power.
+    return exponent == Scalar::from(2.0, b.dtype()) ? b * a : b * power(a, b - 1);
+  }
   array nonzero = not_equal(b, weak(0, b));
   return b * power(a, where(nonzero, b - 1, b));
 }

@@ -35,6 +35,7 @@ struct Features {
   /// The widest set of the processor by name; the library may lack its kernels.
   std::string_view isa;
   bool fast_bf16_pairs = false;
+  bool prefetches_within_pages = false;
   bool amx = false;
 };
 
@@ -57,10 +58,9 @@ uint64_t saved_state() {
   return (uint64_t{high} << 32) | low;
 }
 
-// Intel's processors take two cycles for VDPBF16PS, so that products of widened numbers are faster.
-bool pairs_are_fast() {
+bool is_intel() {
   const auto vendor = cpuid(0, 0);
-  return vendor.b != 0x756e6547;  // "Genu" of GenuineIntel
+  return vendor.b == 0x756e6547;  // "Genu" of GenuineIntel
 }
 
 // Linux keeps the state of tiles for a process that asked for it; other systems and older kernels
@@ -78,7 +78,7 @@ Features detect() {
   constexpr auto all = [](unsigned reg, std::initializer_list<int> bits) {
     return std::all_of(bits.begin(), bits.end(), [reg](int bit) { return (reg >> bit) & 1u; });
   };
-  Features f{"v2"};
+  Features f{.isa = "v2", .prefetches_within_pages = !is_intel()};
   const auto l1 = cpuid(1, 0);
   const auto l7 = cpuid(7, 0);
   const auto l7_1 = cpuid(7, 1);
@@ -93,7 +93,8 @@ Features detect() {
   if (all(l7.b, {16, 17, 28, 30, 31}) && all(l7.c, {11}) && (saved_state() & 0xe6) == 0xe6) {
     f.isa = "avx512";
     const bool bf16 = all(l7_1.a, {5});
-    f.fast_bf16_pairs = bf16 && pairs_are_fast();
+    // Intel's processors take two cycles for VDPBF16PS: products of widened numbers are faster.
+    f.fast_bf16_pairs = bf16 && !is_intel();
     // AMX-BF16 and AMX-TILE, and both parts of the tiles' state.
     f.amx = bf16 && all(l7.d, {22, 24}) && (saved_state() & 0x60000) == 0x60000;
   }
@@ -366,6 +367,8 @@ const char* tile_arithmetic_name() {
 double isa_rate() { return kIsas[static_cast<int>(isa())].rate; }
 
 bool has_fast_bf16_pairs() { return features().fast_bf16_pairs; }
+
+bool prefetches_within_pages() { return features().prefetches_within_pages; }
 
 size_t l2_size() {
   static const size_t size = cache_size(2, 2, size_t{512} << 10);

@@ -49,6 +49,10 @@ double isa_rate();
 /// than products of numbers that are widened to float32.
 bool has_fast_bf16_pairs();
 
+/// True if hardware prefetchers stop at the end of a page of 4 KB, as AMD's do: kernels then fetch
+/// the next page of a stream themselves, which is slower elsewhere.
+bool prefetches_within_pages();
+
 /// Size in bytes of the level 2 cache of one core.
 size_t l2_size();
 

@@ -322,6 +322,7 @@ void run_rows(Job& job, double estimate) {
   const int64_t large = std::max(kRows, kElements / job.reduced.size);
   const int64_t at_most = std::clamp<int64_t>(job.kept.size / (8 * num_threads()), 1, large);
   const bool direct = !job.source && job.reduced.shape.size() == 1 && job.reduced.step() == 1;
+  const bool prefetch = prefetches_within_pages();
   const Reducer& r = job.reducer;
   const int64_t size = job.in_type.size();
   const int64_t inner = job.kept.inner(), step = job.kept.step();
@@ -343,13 +344,13 @@ void run_rows(Job& job, double estimate) {
           const int64_t elements = std::min(job.chunk, job.reduced.size - e0);
           const int64_t base = job.kept.outer_offset(run) + i0 * step;
           if (direct) {
-            r.rows(job.at(base + e0), step, n, elements, e0, acc.get());
+            r.rows(job.at(base + e0), step, n, elements, e0, acc.get(), prefetch);
           } else if (elements == job.reduced.size && elements <= kPacked / 4) {
             const int64_t at_once = kPacked / elements;
             for (int64_t i = 0; i < n; i += at_once) {
               const int64_t some = std::min(at_once, n - i);
               packer.pack(base + i * step, step, some, 0, elements, buffer);
-              r.rows(buffer, elements, some, elements, 0, acc.get() + i * r.accumulator);
+              r.rows(buffer, elements, some, elements, 0, acc.get() + i * r.accumulator, false);
             }
           } else {
             for (int64_t i = 0; i < n; ++i) {
@@ -357,7 +358,7 @@ void run_rows(Job& job, double estimate) {
               for (int64_t e = 0; e < elements; e += kPacked) {
                 const int64_t some = std::min(kPacked, elements - e);
                 packer.pack(base + i * step, 0, 1, e0 + e, some, buffer);
-                r.rows(buffer, 0, 1, some, e0 + e, counter.next());
+                r.rows(buffer, 0, 1, some, e0 + e, counter.next(), false);
                 counter.push();
               }
               std::memcpy(acc.get() + i * r.accumulator, counter.result(), r.accumulator);
@@ -498,7 +499,7 @@ void RowReduction::run(const void* in, int64_t stride, int64_t rows, void* out) 
   for (int64_t i = 0; i < rows; i += most) {
     const int64_t some = std::min(most, rows - i);
     reducer_.rows(static_cast<const char*>(in) + i * stride * in_type_.size(), stride, some,
-                  elements_, 0, accumulators);
+                  elements_, 0, accumulators, false);
     finish(reducer_, kind_, in_type_, out_type_, accumulators,
            static_cast<char*>(out) + i * out_type_.size(), some, elements_);
   }

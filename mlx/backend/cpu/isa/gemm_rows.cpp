@@ -10,6 +10,7 @@ struct Floats {
   using X = float;
   using W = float;
   static constexpr int per = 1;
+  static constexpr bool kPrefetch = false;  // hardware prefetchers follow rows, and are disturbed
   MLX_INLINE F32 weights(const W* w) { return load<F32>(w); }
   MLX_INLINE F32 weights_n(const W* w, int64_t n) { return load_n<F32>(w, n); }
   MLX_INLINE F32 inputs(const X* x) { return load<F32>(x); }
@@ -29,6 +30,8 @@ struct Pairs {
   using X = uint16_t;
   using W = uint16_t;
   static constexpr int per = 2;
+  // Processors with fast pairs (AMD's) prefetch within a page of 4 KB, half a row of 4,096.
+  static constexpr bool kPrefetch = true;
   MLX_INLINE U32 weights(const W* w) { return load<U32>(w); }
   MLX_INLINE U32 weights_n(const W* w, int64_t n) {
     return (U32)_mm512_maskz_loadu_epi16((1u << n) - 1, w);
@@ -71,6 +74,9 @@ void dot_tile(const typename S::X* x, int64_t x_row, const typename S::W* w, int
 #pragma GCC unroll 4
     for (int j = 0; j < N; ++j) {
       const auto weights = S::weights(w + j * w_row + at);
+      if constexpr (S::kPrefetch) {
+        __builtin_prefetch(w + (N + j) * w_row + at, 0, 2);  // prefetches the next rows
+      }
 #pragma GCC unroll 8
       for (int i = 0; i < M; ++i) {
         sum[i][j] = S::multiply(S::inputs(x + i * x_row + at), weights, sum[i][j]);

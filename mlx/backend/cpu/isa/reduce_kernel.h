@@ -177,10 +177,8 @@ struct Kernel : ReduceBlocks<O> {
     }
   };
 
-  // A second copy of the loop, for dtypes that often have long rows, where a register reads lines
-  // far apart: hardware prefetchers do not follow it. Elsewhere they do, and prefetching in
-  // addition to them is slower.
-  static constexpr bool kFar = Ordered<O> && (sizeof(T) >= 4 || is_float_v<A>);
+  // A second copy of the loop, for dtypes that often have long rows.
+  static constexpr bool kFar = sizeof(T) >= 4 || is_float_v<A>;
   // `Far`: the row is in main memory.
   template <bool Far>
   static A long_row(const T* p, int64_t n) {
@@ -240,11 +238,12 @@ struct Kernel : ReduceBlocks<O> {
     typename W::A wide[kRows];
     for (int64_t i = 0; i < count; i += kRows) {
       const int64_t some = count - i < kRows ? count - i : kRows;
-      Kernel<W>::rows(p + i * stride, stride, some, n, 0, wide);
+      Kernel<W>::rows(p + i * stride, stride, some, n, 0, wide, false);
       for (int64_t k = 0; k < some; ++k) out[i + k] = static_cast<A>(wide[k]);
     }
   }
-  static void rows(const void* x, int64_t stride, int64_t count, int64_t n, int64_t, void* out) {
+  static void rows(const void* x, int64_t stride, int64_t count, int64_t n, int64_t, void* out,
+                   bool prefetch) {
     const T* p = static_cast<const T*>(x);
     A* o = static_cast<A*>(out);
     if constexpr (sizeof(A) < 4) {
@@ -266,8 +265,10 @@ struct Kernel : ReduceBlocks<O> {
       }
       return;
     }
-    // The caller passes that much at once if the data exceeds the second-level cache.
-    const bool far = count * n * static_cast<int64_t>(sizeof(T)) >= int64_t{1} << 17;
+    // The caller passes that much at once if the data exceeds the second-level cache. Where a
+    // register reads lines far apart, no hardware prefetcher follows it.
+    const bool far =
+        count * n * static_cast<int64_t>(sizeof(T)) >= int64_t{1} << 17 && (Ordered<O> || prefetch);
     auto row = far ? long_row<kFar> : long_row<false>;
     for (int64_t i = 0; i < count; ++i, p += stride)
       o[i] = n <= kBlock ? short_block(p, n) : row(p, n);

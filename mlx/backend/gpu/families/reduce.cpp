@@ -129,7 +129,7 @@ bool set_operands(const Step& step, std::vector<device::ProgramOperand>& to) {
 /// How far an operand's element of a reduction is, where `position` says which; one axis is common.
 std::string computed_offset(const device::Axes& axes, const std::string& name,
                             const char* position) {
-  if (axes.rank > 1) return cat("far_offset(", name, ", ", position, ")");
+  if (axes.rank > 1) return cat("offset_of(", name, ", ", position, ")");
   if (axes.strides[0] == 0) return "0";
   return axes.strides[0] == 1 ? position : cat(position, " * ", name, ".strides[0]");
 }

@@ -18,7 +18,7 @@ MLX_FN int64_t reduced_offset(const Axes& axes, int64_t position) {
   if constexpr (One) {
     return position * axes.strides[0];
   } else {
-    return far_offset(axes, position);
+    return offset_of(axes, position);
   }
 }
 

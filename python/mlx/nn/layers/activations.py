@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 
 import mlx.core as mx
+from mlx.nn._likelihoods import less_maximum, log_of_sum
 from mlx.nn.layers.base import Module
 
 # Constants of Klambauer et al., "Self-Normalizing Neural Networks" (2017).
@@ -341,19 +342,6 @@ def softmin(x: mx.array, axis: int = -1) -> mx.array:
     return mx.softmax(-x, axis=axis)
 
 
-def _less_maximum(x: mx.array, axis: int) -> mx.array:
-    """Logits less their maximum along ``axis``, which changes no probability.
-
-    The difference of logits and a logarithm of their sum is then accurate for large ones too.
-    In float32 where ``x`` has 16 bits.
-    """
-    if x.dtype in (mx.float16, mx.bfloat16):
-        x = x.astype(mx.float32)
-    if x.dtype == mx.complex64:
-        return x
-    return x - mx.stop_gradient(mx.max(x, axis=axis, keepdims=True))
-
-
 def log_softmax(x: mx.array, axis: int = -1) -> mx.array:
     """Return ``log(softmax(x))`` along an axis.
 
@@ -364,8 +352,8 @@ def log_softmax(x: mx.array, axis: int = -1) -> mx.array:
     >>> nn.log_softmax(mx.array([0.0, 0.0]))
     array([-0.693147, -0.693147], dtype=float32)
     """
-    shifted = _less_maximum(x, axis)
-    y = shifted - mx.logsumexp(shifted, axis=axis, keepdims=True)
+    shifted = less_maximum(x, axis)
+    y = shifted - log_of_sum(shifted, axis, keepdims=True)
     return y.astype(x.dtype) if mx.issubdtype(x.dtype, mx.floating) else y
 
 
