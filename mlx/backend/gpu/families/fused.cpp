@@ -77,6 +77,23 @@ void plan_vectors(const Program& p, const Shape& shape, ProgramForm& form) {
   for (Walk& w : form.numberings) plain(w);
 }
 
+/// Puts axes into the order in which a result has them in memory, so that neighbouring threads
+/// write neighbours.
+void order_axes(Shape& shape, std::vector<Strides>& strides, size_t result) {
+  SmallVector<int, 8> order;
+  for (size_t d = 0; d < shape.size(); ++d) order.push_back(static_cast<int>(d));
+  const Strides by = strides[result];
+  auto precedes = [&](int a, int b) { return std::abs(by[a]) > std::abs(by[b]); };
+  if (std::is_sorted(order.begin(), order.end(), precedes)) return;
+  std::stable_sort(order.begin(), order.end(), precedes);
+  auto permute = [&](auto& of) {
+    const auto before = of;
+    for (size_t d = 0; d < order.size(); ++d) of[d] = before[order[d]];
+  };
+  permute(shape);
+  for (Strides& s : strides) permute(s);
+}
+
 int64_t word(double x) { return std::bit_cast<int64_t>(x); }
 
 }  // namespace
@@ -95,6 +112,7 @@ ProgramForm form_of(const Step& step, Shape& shape, std::vector<Strides>& stride
   shape = step.operands[step.n_inputs].shape;
   for (const Layout& l : step.operands) strides.push_back(l.strides);
   for (const Numbering& n : p.numberings) strides.push_back(n.strides);
+  order_axes(shape, strides, static_cast<size_t>(step.n_inputs));
   collapse_axes(shape, strides);
   const Strides dense = row_major(shape);
   ProgramForm form;
