@@ -127,6 +127,35 @@ def cross_entropy(logits: array, targets: array, *, stream: StreamOrDevice = Non
         array([0.693147], dtype=float32)
     """
 
+def ctc_loss(log_probs: array, targets: array, input_lengths: array | None = None, target_lengths: array | None = None, blank: int = 0, *, stream: StreamOrDevice = None) -> array:
+    """
+    Return the negative log-likelihood of label sequences, summed over all alignments.
+
+    The result is computed in float32, or in float64 of float64. It is infinite, and has the derivative
+    0, where a target is too long for its input. See Graves et al., "Connectionist Temporal
+    Classification" (2006).
+
+    Args:
+        log_probs: log-probabilities of the classes at each step, of shape (N, T, C).
+        targets: indices of classes, of shape (N, S); `blank` is not among them.
+        input_lengths: the number of steps of each sequence, of shape (N,); T by default.
+        target_lengths: the number of labels of each target, of shape (N,); S by default.
+        blank: the class of no label.
+        stream: the stream or device that computes the result; None is the default one.
+
+    Returns:
+        An array of shape (N,).
+
+    Raises:
+        ValueError: the shapes do not agree, a dtype is of another kind, or a length is out of range.
+        IndexError: a label is no class.
+
+    Example:
+        >>> even = mx.log(mx.full((1, 4, 3), 1 / 3))
+        >>> mx.fast.ctc_loss(even, mx.array([[1, 2]]))
+        array([1.6864], dtype=float32)
+    """
+
 def gated_delta_update(q: array, k: array, v: array, gamma: array, beta: array, initial_state: array | None = None, mask: array | None = None, stream: StreamOrDevice = None) -> list[array]:
     """
     Apply the gated delta rule along the positions of a sequence.
