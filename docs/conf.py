@@ -25,7 +25,7 @@ extensions = [
     "pages",
     "results",
 ]
-exclude_patterns = ["_site"]
+exclude_patterns = ["_site", "_extra"]
 source_suffix = {".md": "markdown"}
 templates_path = []
 default_role = "code"
@@ -40,6 +40,9 @@ html_theme = "furo"
 html_title = f"mlx {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["copy.js"]
+html_favicon = "_static/favicon.svg"
+html_extra_path = ["_extra"]
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False

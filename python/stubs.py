@@ -8,6 +8,7 @@ OUTPUT/core/random.pyi, …
 """
 
 import importlib
+import importlib.util
 import re
 import sys
 import types
@@ -27,7 +28,6 @@ ArrayInput: TypeAlias = (
     "scalar | Sequence[Any] | array | SupportsArray | SupportsNumpyArray | DLPackCompatible"
 )
 file: TypeAlias = IO[bytes]
-bool_: Dtype
 
 
 class SupportsArray(Protocol):
@@ -49,49 +49,18 @@ TYPING = (
     "from typing import IO, Any, Literal, ParamSpec, Protocol, TypeAlias, TypeVar\n"
 )
 
-_FILE = "file: file | str | pathlib.Path, /, format: "
-_STREAM = ", *, stream: StreamOrDevice = None"
-_CALL = "Callable[..., tuple[array, ...]]"
+
+def texts() -> types.ModuleType:
+    """The reader of the texts of functions, docstrings.py."""
+    path = Path(__file__).with_name("docstrings.py")
+    spec = importlib.util.spec_from_file_location("docstrings", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 #: Functions whose result depends on the value of an argument: a signature for each.
-BY_VALUE = {
-    "load": [
-        f'load({_FILE}Literal["npy"], return_metadata: Literal[False] = False{_STREAM}) -> array',
-        f'load({_FILE}Literal["npz", "safetensors", "gguf"], '
-        f"return_metadata: Literal[False] = False{_STREAM}) -> dict[str, array]",
-        f"load({_FILE}str | None = None, return_metadata: Literal[False] = False{_STREAM}) -> "
-        "array | dict[str, array]",
-        f"load({_FILE}str | None = None, *, return_metadata: Literal[True]"
-        f"{_STREAM[3:]}) -> tuple[dict[str, array], dict[str, Any]]",
-        f"load({_FILE}str | None, return_metadata: Literal[True]{_STREAM}) -> "
-        "tuple[dict[str, array], dict[str, Any]]",
-        f"load({_FILE}str | None = None, return_metadata: bool = False{_STREAM}) -> "
-        "array | dict[str, array] | tuple[dict[str, array], dict[str, Any]]",
-    ],
-    "depends": [
-        "depends(inputs: array, dependencies: array | Sequence[array]) -> array",
-        "depends(inputs: Sequence[array], dependencies: array | Sequence[array]) -> list[array]",
-    ],
-    **{
-        f"atleast_{n}d": [
-            f"atleast_{n}d(arys: array, /{_STREAM}) -> array",
-            f"atleast_{n}d(first: array, second: array, /, *arys: array{_STREAM[3:]}) -> "
-            "list[array]",
-            f"atleast_{n}d(*arys: array{_STREAM[3:]}) -> array | list[array]",
-        ]
-        for n in (1, 2, 3)
-    },
-    "svd": [
-        f"svd(a: array, compute_uv: Literal[True] = True{_STREAM}) -> SVDResult",
-        f"svd(a: array, compute_uv: Literal[False]{_STREAM}) -> array",
-        f"svd(a: array, compute_uv: bool{_STREAM}) -> SVDResult | array",
-    ],
-    "import_function": [
-        f"import_function(file: str, return_metadata: Literal[False] = False) -> {_CALL}",
-        f"import_function(file: str, return_metadata: Literal[True]) -> tuple[{_CALL}, str]",
-        "import_function(file: str, return_metadata: bool = False) -> "
-        f"{_CALL} | tuple[{_CALL}, str]",
-    ],
-}
+SIGNATURES = texts().signatures()
 
 
 class Stubs(stubgen.StubGen):
@@ -112,7 +81,8 @@ class Stubs(stubgen.StubGen):
         elif name and name != fn.__name__:
             self.write_ln(f"{name} = {fn.__name__}\n")
         else:
-            self.put_nb_func(ByValue(fn) if fn.__name__ in BY_VALUE else fn, name)
+            by_value = SIGNATURES.get(f"{fn.__module__}.{fn.__name__}".removeprefix("mlx.core."))
+            self.put_nb_func(ByValue(fn, by_value) if by_value else fn, name)
 
     def put_type(self, tp: type, name=None) -> None:
         if issubclass(tp, tuple) and hasattr(tp, "_fields"):
@@ -135,20 +105,20 @@ class Stubs(stubgen.StubGen):
             ignored = "  # type: ignore[override]" if name in ("__eq__", "__ne__") else ""
             self.write_ln(f"def {name}{OPERATORS[name]}: ...{ignored}\n")
         elif not (isinstance(value, types.ModuleType) and self.stack):
-            # Private classes are what some public names are made of.
-            self.include_private = isinstance(value, type)
+            # Private classes are what some public names are made of; the generator also takes a
+            # name that ends with `_` for a private one.
+            self.include_private = isinstance(value, type) or not (name or "_").startswith("_")
             super().put(value, name, parent)
             self.include_private = False
 
 
 class ByValue:
-    """A function with the signatures of `BY_VALUE` in place of its first one."""
+    """A function with the signatures of its text in place of its first one."""
 
-    def __init__(self, fn) -> None:
+    def __init__(self, fn, signatures: list[str]) -> None:
         self.__name__, self.__module__ = fn.__name__, fn.__module__
         (_, *rest), *others = fn.__nb_signature__
-        first = [(f"def {signature}", *rest) for signature in BY_VALUE[fn.__name__]]
-        self.__nb_signature__ = (*first, *others)
+        self.__nb_signature__ = (*((s, *rest) for s in signatures), *others)
 
 
 def operators() -> dict[str, str]:

@@ -35,30 +35,43 @@ DTYPES = {
 }
 HEAD = """# What works for which op
 
-Written by `./dev support`, which runs rows of the case lists (`tests/python/cases`). Values are
-checked by the tests of the same rows; here it counts what is accepted.
+`./dev support` writes this page. It calls rows of the case lists (`tests/python/cases`) and notes
+what is accepted; tests of the same rows check the values.
 
-* dtypes: ● computed, ◐ by some of the integers, blank: refused with an error that says so.
-* vjp, jvp: ● a derivative, 0 constant almost everywhere, blank: refused.
-* vmap: ● batched.
+* dtypes: ● accepted; ◐ accepted in some of the integer dtypes; blank: an error that says so.
+* vjp, jvp: ● there is a derivative; 0: the derivative is zero almost everywhere; blank: an error.
+* vmap: ● the op can be mapped.
 
-On a GPU (the plugin of `MLX_CUDA`) everything above works too. Kernels of its own compute
-elementwise ops, casts, copies, ranges, random bits and what is fused of them, reductions (`sum`,
-`prod`, `max`, `min`, `mean`, `any`, `all`, `argmax`, `argmin`), `softmax` and `logsumexp`, norms,
-`matmul` and `addmm` (through cuBLAS where that is found), `gather_mm`, `segmented_mm`, scans, sorts
-and partitions, `searchsorted`, convolutions, `fast.scaled_dot_product_attention`, `fast.rope`,
-quantized matrices and their products, `take`, `take_along_axis`, `gather`, `scatter` and its modes,
-`put_along_axis`, slices that start at computed places, writes to slices, `nonzero`, reads and
-writes of what a mask selects, `bincount` and `histogram`, `hadamard_transform`, Fourier transforms
-(where cuFFT is found), `fast.gated_delta_update`, and `concatenate`. **All other ops are computed
-on the host there**, on copies of their operands: `linalg` among them, but for `cholesky`, `inv` and
-`solve` of matrices up to 64 x 64, up to 128 x 128 of eight and more, and (where cuSOLVER is found)
-above 128 x 128 of at most eight. The host also computes ops
-of the first list for arrays with more than eight axes that do not merge, for more than eight index
-arrays, scatters of several slices that are longer than 1 along an indexed axis, and gated delta
-rules whose keys have more than 256 elements.
+## On a GPU
 
-Where the tests use a function only as a part of another call, its row shows the marks of that call.
+All ops of the table below also work on an NVIDIA GPU, with the plugin that the option `MLX_CUDA`
+builds. The GPU computes:
+
+* elementwise ops, casts, copies, ranges, random bits, and fused groups of these;
+* `sum`, `prod`, `max`, `min`, `mean`, `any`, `all`, `argmax`, `argmin`, `softmax`, `logsumexp`,
+  norms, cumulative ops;
+* sorts, partitions, `searchsorted`, `bincount`, `histogram`, `nonzero`, and indexing with masks;
+* `take`, `take_along_axis`, `gather`, `scatter` and its modes, `put_along_axis`, slices that start
+  at computed places, writes to slices, `concatenate`;
+* `matmul` and `addmm` (by cuBLAS where it is installed), `gather_mm`, `segmented_mm`, quantized
+  matrices and their products;
+* convolutions, `fast.scaled_dot_product_attention`, `fast.rope`, `fast.gated_delta_update`,
+  `hadamard_transform`, and Fourier transforms where cuFFT is installed;
+* `cholesky`, `inv` and `solve` of matrices up to 64 x 64, of eight or more matrices up to
+  128 x 128, and of up to eight larger ones where cuSOLVER is installed.
+
+**The host computes all other ops, on copies of their operands**: the other functions of `linalg`,
+`scan` and other control flow, `fast.ctc_loss`. It also computes
+
+* ops on arrays with more than eight axes, where neighbouring axes cannot be merged into eight;
+* reads and writes at more than eight index arrays;
+* scatters of several slices that are longer than 1 along an indexed axis;
+* `fast.gated_delta_update` of keys with more than 256 elements.
+
+## The ops
+
+Some functions have no case of their own: they are parts of the calls of other cases. Their rows
+show the marks of these calls.
 """
 
 COLLECTIVES = """## Collectives
@@ -79,8 +92,8 @@ all dtypes in `send` and `recv`; all others from GPU to GPU.
 
 TESTS = """## Tests that do not run on a GPU
 
-`./dev test --device gpu` runs every test but these. So does `--backend cuda-host`, which leaves out
-a part of the slow ones as well.
+`./dev test --device gpu` leaves out these tests. `--backend cuda-host` leaves out these and a part
+of the slow ones.
 """
 
 

@@ -19,7 +19,7 @@ from docutils.statemachine import StringList
 from sphinx.util.inspect import signature, stringify_signature
 
 SECTION = re.compile(r"(Args|Returns|Raises|Examples?|Notes?|Source):(.*)")
-ITEM = re.compile(r"(\*{0,2}\w+)(?: \([^)]*\))?: ?(.*)")
+ITEM = re.compile(r"(\*{0,2}\w+(?:\.\w+)*)(?: \([^)]*\))?: ?(.*)")
 
 
 def is_bound(f):
@@ -143,13 +143,25 @@ def declared(kind, sigs, content):
     return [*lines, "", *("   " + t for t in content), ""]
 
 
+def about_value(value):
+    """A constant, a dtype or a category of dtypes in words."""
+    kind = type(value).__name__
+    if kind == "Dtype":
+        return f"A dtype; an element takes {8 * value.size} bits of memory."
+    if kind == "DtypeCategory":
+        return "A category of dtypes, for `issubdtype` and `isdtype`."
+    if value is None:
+        return "None: as an index, a new axis of length 1."
+    return f"The number {value!r}." if kind == "float" else inspect.getdoc(value) or f"`{value!r}`"
+
+
 def function_entry(module, name):
     """The entry of a function of a module."""
     f = getattr(module, name)
     if isinstance(f, type):
         return class_entry(module, name, False)
     if not callable(f):
-        return declared("data", [name], [f"``{f!r}``"])
+        return declared("data", [name], [about_value(f).replace("`", "``")])
     return declared("function", signatures(f, name), formatted(*text_of(f)))
 
 

@@ -1,8 +1,9 @@
-"""The directives `results` and `names`.
+"""The directives `results`, `headline` and `names`.
 
 `results` shows every file of benchmarks/results that `mlx-bench --json` has written: machine, date,
-versions, means and medians by group, a picture, and the table. `names` shows a table of
-mlx/_names.py: names of another framework and what they are called here.
+versions, means and medians by group, a picture, and the table. `headline` shows the medians of the
+first file beside three frameworks. `names` shows a table of mlx/_names.py: names of another
+framework and their names here.
 
     ```{names} TORCH mx.
     ```
@@ -93,6 +94,7 @@ def shown(content):
             table(["cases", "rows", *(f"{p}: mean, median" for p in peers)], summary(content))
         )
         out.append(nodes.raw("", plot.draw(content), format="html"))
+        out.append(nodes.paragraph(text=f"Measured on {content.get('date', 'an unknown day')}."))
     out.append(table(["case", "this", *peers], cells(content)))
     return out
 
@@ -105,6 +107,33 @@ class Results(Directive):
         files = sorted(FOLDER.glob("*.json"))
         out = [node for file in files for node in shown(json.loads(file.read_text()))]
         return out or [nodes.paragraph(text="No results are stored in benchmarks/results.")]
+
+
+FRAMEWORKS = {"torch": "PyTorch", "jax": "JAX", "numpy": "NumPy"}
+
+
+class Headline(Directive):
+    """The medians of all rows beside PyTorch, JAX and NumPy, and where they come from."""
+
+    def run(self):
+        """The nodes."""
+        files = sorted(FOLDER.glob("*.json"))
+        if not files:
+            return []
+        content = json.loads(files[0].read_text())
+        numbers = nodes.container(classes=["numbers"])
+        for label, name in FRAMEWORKS.items():
+            ratios = [r["ratios"][label] for r in content["rows"] if label in r["ratios"]]
+            if ratios:
+                text = f"the time of {name}, {len(ratios)} rows"
+                shown = nodes.strong(text=report.times(statistics.median(ratios)))
+                numbers += nodes.paragraph("", "", shown, nodes.Text(text))
+        machine = content["machine"]
+        about = (
+            f"Medians on the processor ({machine['processor']}, {machine['threads']} "
+            f"threads, {content['date']}): time of the other framework divided by the time here."
+        )
+        return [numbers, nodes.paragraph(text=about)]
 
 
 class Names(Directive):
@@ -126,5 +155,6 @@ class Names(Directive):
 def setup(app):
     """Add the directives."""
     app.add_directive("results", Results)
+    app.add_directive("headline", Headline)
     app.add_directive("names", Names)
     return {"parallel_read_safe": True}

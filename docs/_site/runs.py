@@ -1,4 +1,5 @@
 """The directive `run`: a program and what it prints, found by running it when the site is built.
+Where it needs environment variables, the command line is shown above it.
 
 ```{run}
 :env: MLX_DEBUG=plan
@@ -54,7 +55,12 @@ class Run(Directive):
             return [out]
         source = nodes.literal_block(text, text)
         source["language"] = "console" if "shell" in self.options else "python"
-        return [source, out]
+        if "env" not in self.options:
+            return [source, out]
+        line = f"$ {self.options['env']} {'' if 'shell' in self.options else 'python program.py'}"
+        started = nodes.literal_block(line.rstrip(), line.rstrip())
+        started["language"] = "console"
+        return [started, source, out]
 
 
 def setup(app):

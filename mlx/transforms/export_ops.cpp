@@ -15,6 +15,7 @@
 #include "mlx/ops/conv.h"
 #include "mlx/ops/counting.h"
 #include "mlx/ops/creation.h"
+#include "mlx/ops/ctc.h"
 #include "mlx/ops/custom_kernel.h"
 #include "mlx/ops/delta.h"
 #include "mlx/ops/draw.h"
@@ -165,6 +166,19 @@ void check_delta(const Arrays& in, const Attrs*) {
   need(one_dtype(in, 0, 6) && (in[0].dtype() == float32 || in[0].dtype() == float64) &&
            (in.size() < 7 || in[6].dtype() == bool_),
        "dtypes that do not go together");
+}
+bool are_ctc_inputs(const Arrays& in) {
+  return (in[0].dtype() == float32 || in[0].dtype() == float64) && in[1].dtype() == int32 &&
+         in[2].dtype() == int32 && in[3].dtype() == int32;
+}
+void check_ctc(const Arrays& in, const Attrs*) {
+  need(are_ctc_inputs(in), "dtypes that do not go together");
+}
+void check_ctc_slope(const Arrays& in, const Attrs*) {
+  need(are_ctc_inputs(in) && in[4].dtype() == in[0].dtype() && in[5].dtype() == in[0].dtype(),
+       "dtypes that do not go together");
+  const Shape sums{in[0].shape(0), in[0].shape(1), 2 * in[1].shape(1) + 3};
+  need(in[4].shape() == in[2].shape() && in[5].shape() == sums, "sums of another loss");
 }
 void check_rope(const Arrays& in, const Attrs* attrs) {
   auto& a = attrs_as<RopeAttrs>(attrs);
@@ -435,6 +449,8 @@ class Table {
     row(op_attention, 3, 5, make_attrs(AttentionAttrs{}), check_attention);
     row(op_attention_vjp, 4, 6, make_attrs(AttentionAttrs{}), check_attention_vjp);
     row(op_gated_delta, 6, 7, {}, check_delta);
+    row(op_ctc, 4, 4, make_attrs(CtcAttrs{}), check_ctc);
+    row(op_ctc_slope, 6, 6, make_attrs(CtcAttrs{}), check_ctc_slope);
     for (const OpDef* op : {&op_scan_loop, &op_while_loop, &op_switch})
       row(*op, 0, -1, Ref<const Attrs>(new ControlAttrs), by_build);
     row(op_cuda_kernel, 0, -1, make_attrs(CudaKernelAttrs{}), by_build);

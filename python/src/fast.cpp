@@ -110,6 +110,13 @@ void bind_layers(nb::module_& m) {
         return fast::cross_entropy(logits, targets, s);
       });
   def(m,
+      "ctc_loss(log_probs: array, targets: array, input_lengths: array | None = None, "
+      "target_lengths: array | None = None, blank: int = 0, *, " STREAM,
+      [](const array& log_probs, const array& targets, const std::optional<array>& input_lengths,
+         const std::optional<array>& target_lengths, int blank, const StreamOrDevice& s) {
+        return fast::ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, s);
+      });
+  def(m,
       "gated_delta_update(q: array, k: array, v: array, gamma: array, beta: array, "
       "initial_state: array | None = None, mask: array | None = None, "
       "stream: StreamOrDevice = None) -> list[array]",

@@ -10,6 +10,7 @@ import sys
 
 import numpy as np
 import pytest
+from cases.elementwise import parse
 from processes import run_program
 from test_devices_agree import INTEGERS, bits, values
 
@@ -31,7 +32,9 @@ INEXACT = [
 FLOATING = ["erf", "erfc", "erfinv", "lgamma", "digamma", "cbrt"]
 BINARY_ANY = ["add", "subtract", "multiply", "maximum", "minimum", "equal", "less", "greater_equal"]
 BINARY_REAL = ["floor_divide", "remainder"]
-BINARY_INTEGRAL = ["bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift", "gcd"]
+BINARY_INTEGRAL = [
+    *(row["name"] for row in parse() if (row["domain"], row["arity"]) == ("integral", "2"))
+]
 BINARY_INEXACT = ["divide", "power", "logaddexp"]
 
 

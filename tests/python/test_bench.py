@@ -4,6 +4,7 @@ import ast
 import json
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -100,6 +101,19 @@ def results(ratios):
     }
 
 
+def test_extreme_ratios_are_rings_at_the_border(tmp_path):
+    """One row does not stretch the scale of all others."""
+    from mlx.bench import plot
+
+    marks = [
+        re.findall(r'cx="([\d.]+)".*opacity="([\d.]+)"', m)
+        for m in re.findall("<circle.*<title>op/.*", plot.draw(results([128.0, 9000.0, 1e-9])))
+    ]
+    (inside, high, low) = (m[0] for m in marks)
+    assert inside[0] == high[0] and float(low[0]) < float(high[0])
+    assert [m[1] for m in (inside, high, low)] == ["0.85", "0.15", "0.15"]
+
+
 def test_a_picture_of_a_comparison(tmp_path, capsys):
     """A mark for each ratio, where the scale has it; valid XML."""
     import xml.etree.ElementTree as ET
@@ -113,6 +127,7 @@ def test_a_picture_of_a_comparison(tmp_path, capsys):
     assert len(places) == 3 and places[2] - places[1] == pytest.approx(
         2 * (places[1] - places[0]), abs=0.5
     )
+    assert {e.get("fill-opacity") for e in marks} == {"0.85"}
     texts = [e.text for e in root if e.tag.endswith("text")]
     assert "op/2" in texts and "×1/2" in texts and "torch (torch <2>)" in texts
     with pytest.raises(SystemExit):

@@ -7,6 +7,7 @@ A program is a file below examples/ whose head comment names `./dev example NAME
 import importlib
 import pathlib
 import re
+import subprocess
 import sys
 
 import pytest
@@ -84,6 +85,14 @@ def test_program(name, load, tmp_path, capsys):
     assert capsys.readouterr().out.strip()
     pictures = list(tmp_path.glob("*.png"))
     assert all(picture.stat().st_size > 1000 for picture in pictures)
+
+
+def test_batches_of_processes():
+    """The loader's batches are the same ones with any number of processes."""
+    program = [sys.executable, str(EXAMPLES / "by_hand" / "loader.py")]
+    done = subprocess.run(program, stdout=subprocess.PIPE, text=True, check=True)
+    alone, shared = (line.split(": ")[1] for line in done.stdout.splitlines())
+    assert alone == shared and alone.count(",") == 4
 
 
 def test_names():

@@ -69,6 +69,9 @@ CALLS = [
     (lambda: optim.Adam(lr=0.1), "for lr= write learning_rate="),
     (lambda: optim.Adam(nn.Linear(1, 1).parameters(), lr=0.1), "for lr= write learning_rate="),
     (lambda: optim.SGD(nn.Linear(1, 1).parameters()), "parameters belong to update("),
+    (lambda: optim.AdamW(nn.Linear(1, 1).parameters(), 0.1), "parameters belong to update("),
+    (lambda: optim.Lion(nn.Linear(1, 1).parameters(), 0.1), "parameters belong to update("),
+    (lambda: optim.Adam(0.1, 0.9), "a list of two numbers is accepted"),
     (lambda: nn.value_and_grad(mx.sum, nn.Linear(1, 1)), "the module comes first"),
 ]
 

@@ -15,6 +15,15 @@ const ElementwiseKernels& loaded_kernels() {
   return loaded;
 }
 
+int arity_of(OpId op) {
+  static constexpr uint8_t arity[] = {
+#define E(name, n, ...) n,
+#include "mlx/ops/elementwise.def"
+#undef E
+      1, 1, 0, 2};
+  return arity[static_cast<int>(op)];
+}
+
 namespace {
 
 constexpr int64_t kTileBytes = 24 << 10;  // all tiles of a program together
@@ -29,15 +38,6 @@ bool cheap(OpId op) {
   return op == OpId::add || op == OpId::subtract || op == OpId::multiply || op == OpId::divide ||
          op == OpId::maximum || op == OpId::minimum || op == OpId::copy || op == OpId::cast ||
          op == OpId::position;
-}
-
-int arity_of(OpId op) {
-  static constexpr uint8_t arity[] = {
-#define E(name, n, ...) n,
-#include "mlx/ops/elementwise.def"
-#undef E
-      1, 1, 0, 2};
-  return arity[static_cast<int>(op)];
 }
 
 /// Axes in the memory order of the first output, merged if all operands and numberings allow it.

@@ -14,6 +14,9 @@ namespace mlx::core::cpu {
 /// How far ahead of a far operand's reads it is prefetched, in bytes.
 constexpr int64_t kNear = 2048;
 
+/// The number of values that an instruction reads.
+int arity_of(OpId op);
+
 /// How an operand is loaded or stored, given the shape of the tile.
 enum class Path : uint8_t {
   direct,    ///< contiguous over the tile: used in place

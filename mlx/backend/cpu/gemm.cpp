@@ -414,6 +414,8 @@ class Part {
   bool last_ = false;
 };
 
+bool swaps(const Gemm& g) { return g.n < g.m && g.n <= kSwapColumns; }
+
 Gemm transposed(const Gemm& g) {
   const auto flip = [](auto x) {
     std::swap(x.row, x.col);
@@ -461,8 +463,7 @@ void gemm(const Gemm& product) {
   if (product.k <= 0) {
     return fill_without_product(product);
   }
-  const bool swap = product.n < product.m && product.n <= kSwapColumns;
-  const Gemm g = swap ? transposed(product) : product;
+  const Gemm g = swaps(product) ? transposed(product) : product;
   const GemmSource source = gemm_source(g.type);
   const bool tiles = source == GemmSource::bf16_tile;
   if (g.m <= (tiles ? kDotRowsTiles : kDotRows) && g.b.row == 1) {
@@ -480,6 +481,51 @@ void gemm(const Gemm& product) {
       Part(g, i, j, std::min(kSuperSide, g.m - i), std::min(kSuperSide, g.n - j)).run();
     }
   }
+}
+
+std::optional<SmallGemm> SmallGemm::of(const Gemm& product, bool adds) {
+  if (product.type != GemmOutput::f32 || product.out_type != GemmOutput::f32) return {};
+  if (product.m <= 0 || product.n <= 0 || product.k <= 0) return {};
+  const SmallGemm small(product, swaps(product), adds);
+  const Gemm& g = small.product_;
+  if (std::max({g.m * g.k, g.k * g.n, g.m * g.n}) > kMostElements) return {};
+  const bool by_columns = g.m <= axpy_rows(GemmSource::f32) && g.b.col == 1;
+  if (!small.is_by_rows() && !by_columns) return {};
+  return small;
+}
+
+SmallGemm::SmallGemm(const Gemm& product, bool swaps, bool adds)
+    : product_(swaps ? transposed(product) : product),
+      swaps_(swaps),
+      adds_(adds),
+      copies_a_(product_.a.col != 1),
+      in_output_(!adds && product_.out.col == 1 && product_.epilogue.alpha == 1) {}
+
+void SmallGemm::run(const float* a, const float* b, const float* addend, float* out) const {
+  if (swaps_) std::swap(a, b);
+  const Gemm& g = product_;
+  const auto f32 = static_cast<int>(GemmSource::f32);
+  const GemmKernels& kernels = gemm_kernels();
+  float rows[kMostElements], sums[kMostElements];
+  int64_t a_row = g.a.row;
+  if (copies_a_) {
+    for (int64_t i = 0; i < g.m; ++i)
+      for (int64_t l = 0; l < g.k; ++l) rows[i * g.k + l] = a[i * g.a.row + l * g.a.col];
+    a = rows;
+    a_row = g.k;
+  }
+  float* acc = in_output_ ? out : sums;
+  const int64_t ld = in_output_ ? g.out.row : g.n;
+  if (is_by_rows())
+    kernels.dot[f32](a, a_row, b, g.b.col, g.m, g.n, g.k, acc, ld);
+  else
+    kernels.axpy[f32](a, a_row, b, g.b.row, g.m, g.n, g.k, acc, ld);
+  if (in_output_) return;
+  GemmTarget target = g.out;
+  target.data = out;
+  GemmEpilogue epilogue = g.epilogue;
+  if (adds_) epilogue.addend.data = addend;
+  kernels.store[static_cast<int>(GemmOutput::f32)](acc, ld, g.m, g.n, target, epilogue);
 }
 
 void gemm_batched(const Gemm& product, const GemmBatch& batch) {

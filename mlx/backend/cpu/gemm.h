@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "mlx/backend/cpu/isa/gemm.h"
 
@@ -32,6 +33,27 @@ const GemmKernels& gemm_kernels();
 
 /// One product.
 void gemm(const Gemm& product);
+
+/// A small product of float32, whose kernel is chosen once, with the bits of gemm().
+class SmallGemm {
+ public:
+  /// Elements that an operand has at most.
+  static constexpr int64_t kMostElements = 64;
+  /// For the sizes and strides of a product, whatever its pointers; `adds`: there is an addend.
+  /// Nothing for other dtypes, and for products that gemm() computes by panels.
+  static std::optional<SmallGemm> of(const Gemm& product, bool adds);
+  void run(const float* a, const float* b, const float* addend, float* out) const;
+
+ private:
+  SmallGemm(const Gemm& product, bool swaps, bool adds);
+  bool is_by_rows() const { return product_.b.row == 1; }
+
+  Gemm product_;
+  bool swaps_;  ///< the transposed product is computed
+  bool adds_;
+  bool copies_a_;   ///< its rows are not contiguous
+  bool in_output_;  ///< sums are results
+};
 
 /// Offsets of the matrices of a batch, in elements from the pointers of the product; a null array
 /// means that all share one matrix.

@@ -32,6 +32,7 @@ namespace mlx::core::cpu {
   F(attention_kernels)         \
   F(attention_vjp_kernels)     \
   F(delta_kernels)             \
+  F(ctc_kernels)               \
   F(hadamard_kernels)          \
   F(fft_kernels)               \
   F(linalg_kernels)            \

@@ -91,7 +91,7 @@ Products make_products(const View& a, const View& b, const View* c, const View& 
   return p;
 }
 
-void float_products(const Products& p, GemmOutput type, double alpha, double beta) {
+Gemm float_product(const Products& p, GemmOutput type, double alpha, double beta) {
   Gemm g;
   g.m = p.m;
   g.n = p.n;
@@ -101,7 +101,11 @@ void float_products(const Products& p, GemmOutput type, double alpha, double bet
   g.b = {p.b.data, p.b.row, p.b.col};
   g.out = {const_cast<void*>(p.out.data), p.out.row, p.out.col};
   g.epilogue = {static_cast<float>(alpha), static_cast<float>(beta), {p.c.data, p.c.row, p.c.col}};
-  gemm_batched(g, p.batch());
+  return g;
+}
+
+void float_products(const Products& p, GemmOutput type, double alpha, double beta) {
+  gemm_batched(float_product(p, type, alpha, beta), p.batch());
 }
 
 void integer_products(const Products& p, GemmInt type) {
@@ -300,6 +304,27 @@ const KernelEntry kEntries[] = {
 void matrix_product(const View& a, const View& b, const View* c, const View& out, double alpha,
                     double beta) {
   if (out.size() > 0) multiply(make_products(a, b, c, out), out.dtype(), alpha, beta);
+}
+
+std::optional<SmallProduct> SmallProduct::of(const Layout& a, const Layout& b, const Layout* c,
+                                             const Layout& out, double alpha, double beta) {
+  if (!blas::kOwnFloat32 || out.dtype != float32) return {};
+  const View va{nullptr, &a}, vb{nullptr, &b}, vc{nullptr, c}, vout{nullptr, &out};
+  const Products p = make_products(va, vb, c ? &vc : nullptr, vout);
+  const auto gemm = SmallGemm::of(float_product(p, GemmOutput::f32, alpha, beta), c != nullptr);
+  if (!gemm) return {};
+  SmallProduct small(*gemm);
+  auto start = [](const Matrix& x, int64_t i) { return static_cast<int32_t>(x.starts[i]); };
+  for (int64_t i = 0; i < p.count; ++i)
+    small.starts_.push_back({start(p.a, i), start(p.b, i), start(p.c, i), start(p.out, i)});
+  return small;
+}
+
+void SmallProduct::run(const void* a, const void* b, const void* c, void* out) const {
+  const auto *x = static_cast<const float*>(a), *y = static_cast<const float*>(b),
+             *z = static_cast<const float*>(c);
+  auto* to = static_cast<float*>(out);
+  for (const Start& s : starts_) gemm_.run(x + s.a, y + s.b, z + s.c, to + s.out);
 }
 
 const std::span<const KernelEntry> matmul_kernels = kEntries;

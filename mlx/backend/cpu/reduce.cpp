@@ -483,14 +483,11 @@ std::optional<RowReduction> RowReduction::of(const Step& step, const Layout& in,
     if (!dense || !std::ranges::binary_search(a.axes, static_cast<int>(k))) return {};
   }
   if (elements == 0 || std::ranges::binary_search(a.axes, axis)) return {};
-  RowReduction out;
-  out.reducer_ = find(a.kind, in.dtype);
-  out.kind_ = a.kind;
-  out.in_type_ = in.dtype;
-  out.out_type_ = step.operands[step.n_inputs].dtype;
-  out.elements_ = elements;
-  return out;
+  return RowReduction(a.kind, in.dtype, step.operands[step.n_inputs].dtype, elements);
 }
+
+RowReduction::RowReduction(Reduction kind, Dtype in, Dtype out, int64_t elements)
+    : reducer_(find(kind, in)), kind_(kind), in_type_(in), out_type_(out), elements_(elements) {}
 
 void RowReduction::run(const void* in, int64_t stride, int64_t rows, void* out) const {
   constexpr int64_t kBytes = 2048;

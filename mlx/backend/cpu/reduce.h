@@ -20,14 +20,16 @@ class RowReduction {
  public:
   /// For an op whose input has its rows along axis `axis`; nothing if the op is no such reduction.
   static std::optional<RowReduction> of(const Step& step, const Layout& in, int axis);
+  RowReduction(Reduction kind, Dtype in, Dtype out, int64_t elements);
+  int64_t elements() const { return elements_; }
   /// Reduces `rows` rows, `stride` elements from one to the next; on the calling thread.
   void run(const void* in, int64_t stride, int64_t rows, void* out) const;
 
  private:
-  Reducer reducer_{};
-  Reduction kind_{};
-  Dtype in_type_ = float32, out_type_ = float32;
-  int64_t elements_ = 0;
+  Reducer reducer_;
+  Reduction kind_;
+  Dtype in_type_, out_type_;
+  int64_t elements_;
 };
 
 }  // namespace mlx::core::cpu

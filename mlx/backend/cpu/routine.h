@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "mlx/backend/cpu/small_steps.h"
 #include "mlx/backend/cpu/step_kernel.h"
 
 namespace mlx::core::cpu {
@@ -13,11 +14,13 @@ namespace mlx::core::cpu {
 struct RoutineKernel {
   explicit RoutineKernel(const Routine& routine);
 
+  /// A step that is not made of small calls.
   struct Entry {
     StepKernel kernel;
     size_t first_address;
     int first_constant;
-    bool small;  ///< a program that one thread computes in a moment
+    bool keeps;  ///< a program whose preparation is kept from one iteration to the next
+    size_t at;   ///< it runs in front of this call
   };
   /// An address `offset` bytes behind the begin of a place.
   struct Use {
@@ -30,6 +33,8 @@ struct RoutineKernel {
     size_t bytes;  ///< where both lie alike: of all elements; else 0
   };
   std::vector<Entry> entries;
+  SmallSteps small;
+  std::vector<SmallCall> calls;
   std::vector<std::vector<Use>> inputs, outputs;  ///< uses of each
   std::vector<Use> arena;
   std::vector<std::pair<size_t, int>> constant_addresses;
@@ -40,6 +45,8 @@ struct RoutineKernel {
 
  private:
   size_t add_address(const Routine::Place& place, int64_t offset);
+  void add_step(const Routine& routine, const Step& step);
+  void add_copy(const Routine::Copy& copy);
 };
 
 /// A routine at addresses: runs any number of times, on one thread at a time.
@@ -58,11 +65,13 @@ class RoutineRun {
     for (const RoutineKernel::Use& u : uses)
       addresses_[u.address] = static_cast<char*>(const_cast<void*>(data)) + u.offset;
   }
-  void run_small(size_t entry);
+  void run_calls(size_t begin, size_t end);
+  void run_entry(size_t entry);
 
   const RoutineKernel& kernel_;
   std::vector<void*> addresses_;
-  std::vector<std::unique_ptr<FusedRun>> programs_;  // per entry that is small
+  std::unique_ptr<char[]> memory_;                   // of the small calls
+  std::vector<std::unique_ptr<FusedRun>> programs_;  // per entry that keeps one
 };
 
 }  // namespace mlx::core::cpu

@@ -8,14 +8,22 @@ from typing import Any
 
 ROW, LEFT, WIDTH, HEAD, LETTER = 18, 400, 420, 64, 6.4
 NAME = 60  # letters of a row's name
-COLORS = ("#c0392b", "#2471a3", "#1e8449", "#b9770e", "#7d3c98", "#566573")
+#: Colours that the colour-blind tell apart (Okabe and Ito, "Color universal design", 2008).
+COLORS = ("#d55e00", "#0072b2", "#009e73", "#e69f00", "#cc79a7", "#7f7f7f")
+#: Ratios beyond this, and below its inverse, are drawn at the border, as rings.
+BOUND = 128.0
 
 
 def scale(ratios: list[float]) -> tuple[float, float]:
     """Powers of two that contain all ratios and 1, as exponents."""
-    logs = [math.log2(r) for r in ratios] + [0.0]
+    logs = [math.log2(bounded(r)) for r in ratios] + [0.0]
     low, high = math.floor(min(logs)), math.ceil(max(logs))
     return min(low, -1), max(high, 1)
+
+
+def bounded(ratio: float) -> float:
+    """The ratio, or the bound beyond which it is."""
+    return min(max(ratio, 1 / BOUND), BOUND)
 
 
 def name_of(exponent: int) -> str:
@@ -31,7 +39,7 @@ def draw(content: dict[str, Any]) -> str:
     wide, deep = LEFT + WIDTH + 20, HEAD + ROW * len(rows) + 12
 
     def x(ratio: float) -> float:
-        return LEFT + WIDTH * (math.log2(ratio) - low) / (high - low)
+        return LEFT + WIDTH * (math.log2(bounded(ratio)) - low) / (high - low)
 
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {deep}" width="{wide}" '
@@ -65,8 +73,9 @@ def draw(content: dict[str, Any]) -> str:
             if label in row["ratios"]:
                 ratio = row["ratios"][label]
                 about = html.escape(f"{row['case']}, {label}: ×{ratio:.2f}")
+                opacity = 0.85 if bounded(ratio) == ratio else 0.15
                 out.append(
                     f'<circle cx="{x(ratio):.1f}" cy="{y}" r="4.5" fill="{color}" '
-                    f'fill-opacity="0.8"><title>{about}</title></circle>'
+                    f'fill-opacity="{opacity}" stroke="{color}"><title>{about}</title></circle>'
                 )
     return "\n".join([*out, "</svg>"]) + "\n"

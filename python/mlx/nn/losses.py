@@ -10,7 +10,6 @@ import math
 from typing import Literal, get_args
 
 import mlx.core as mx
-from mlx.nn._alignments import LEAST, _alignments
 from mlx.nn._likelihoods import less_maximum, log_of_sum, negative_log_likelihood
 
 Reduction = Literal["none", "mean", "sum"]
@@ -555,21 +554,11 @@ def ctc_loss(
     >>> nn.losses.ctc_loss(even, mx.array([[1, 2]]), reduction="none")
     array([1.6864], dtype=float32)
     """
-    if log_probs.ndim != 3 or targets.ndim != 2 or targets.shape[0] != log_probs.shape[0]:
-        raise ValueError(
-            f"[ctc_loss] shapes {log_probs.shape} and {targets.shape}; (N, T, C) and (N, S) are"
-            " accepted"
-        )
-    batch, steps, _ = log_probs.shape
-    if steps == 0:
-        raise ValueError("[ctc_loss] log_probs of no step; at least one step is accepted")
-    count = targets.shape[1]
-    taken = mx.full((batch,), steps) if input_lengths is None else input_lengths
-    lengths = mx.full((batch,), count) if target_lengths is None else target_lengths
-    nll = _alignments(log_probs, targets, taken, lengths, blank)
-    impossible = nll > -0.5 * LEAST
-    other = 0.0 if zero_infinity else math.inf
-    loss = mx.where(impossible, mx.array(other, nll.dtype), nll).astype(log_probs.dtype)
+    loss = mx.fast.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank)
+    if zero_infinity:
+        loss = mx.where(loss == math.inf, mx.zeros((), loss.dtype), loss)
+    loss = loss.astype(log_probs.dtype)
     if reduction == "mean":
+        lengths = mx.array(targets.shape[1]) if target_lengths is None else target_lengths
         loss = loss / mx.maximum(lengths, 1).astype(loss.dtype)
     return _reduce(loss, reduction)

@@ -20,10 +20,10 @@ class _Moments(Optimizer):
         eps: float,
         weight_decay: float,
     ) -> None:
-        check_betas(type(self).__name__, betas)
-        check(eps > 0, f"{type(self).__name__} epsilon", ">0", eps)
         super().__init__()
         self._maybe_schedule("learning_rate", learning_rate)
+        check_betas(type(self).__name__, betas)
+        check(eps > 0, f"{type(self).__name__} epsilon", ">0", eps)
         self.betas, self.eps, self.weight_decay = list(betas), eps, weight_decay
 
     def init_single(self, parameter: mx.array, state: _Tree) -> None:

@@ -220,10 +220,10 @@ class Adam(Optimizer):
         eps: float = 1e-8,
         bias_correction: bool = False,
     ) -> None:
-        check_betas("Adam", betas)
-        check(eps >= 0, "Adam epsilon", ">=0", eps)
         super().__init__()
         self._maybe_schedule("learning_rate", learning_rate)
+        check_betas("Adam", betas)
+        check(eps >= 0, "Adam epsilon", ">=0", eps)
         self.betas = list(betas)
         self.eps = eps
         self.bias_correction = bias_correction
@@ -340,9 +340,9 @@ class Lion(Optimizer):
         betas: Sequence[float] = (0.9, 0.99),
         weight_decay: float = 0.0,
     ) -> None:
-        check_betas("Lion", betas)
         super().__init__()
         self._maybe_schedule("learning_rate", learning_rate)
+        check_betas("Lion", betas)
         self.betas = list(betas)
         self.weight_decay = weight_decay
 

@@ -1,4 +1,6 @@
-"""Rotary embeddings, attention in blocks, the delta rule, Hadamard transforms."""
+"""Rotary embeddings, attention in blocks, the delta rule, alignments, Hadamard transforms."""
+
+import itertools
 
 import numpy as np
 
@@ -48,6 +50,18 @@ def delta(q, k, v, g, b, state):
         state = state + ((v[:, t] - found) * b[:, t, :, None])[..., None] * k[:, t, :, None]
         ys.append((state * q[:, t, :, None]).sum(-1))
     return np.stack(ys, 1), state
+
+
+def ctc(x, targets, steps, lengths, blank=0):
+    """Reference of mx.fast.ctc_loss, by all sequences of classes."""
+    out = np.full(len(x), np.inf)
+    for i, taken in enumerate(steps):
+        target, logs = list(targets[i, : lengths[i]]), [-np.inf]
+        for path in itertools.product(range(x.shape[2]), repeat=taken):
+            if [c for c, _ in itertools.groupby(path) if c != blank] == target:
+                logs.append(sum(x[i, t, c] for t, c in enumerate(path)))
+        out[i] = -np.logaddexp.reduce(logs)
+    return out
 
 
 def hadamard(a):
@@ -117,6 +131,21 @@ ROWS = [
         "delta(a, b, c, d, e, f)",
         dtypes=("float32", "float64"),
     ),
+    *[
+        row(
+            f"mx.fast.ctc_loss(a, mx.array({targets}), mx.array({steps}), mx.array({lengths}), "
+            f"blank={blank})",
+            ((len(steps), max(steps), 3),),
+            f"ctc(a, np.array({targets}).reshape({len(steps)}, -1), {steps}, {lengths}, {blank})",
+            ulps=8,
+        )
+        for targets, steps, lengths, blank in (
+            ([[1, 2], [2, 2], [1, 0]], [5, 4, 3], [2, 2, 1], 0),
+            ([[0, 1, 1], [1, 0, 1]], [6, 5], [3, 0], 2),
+            ([[1, 0, 1, 0]], [5], [4], 2),
+            ([[1]], [1], [1], 0),
+        )
+    ],
     *[row("mx.hadamard_transform(a)", ((3, n),), "hadamard(a)") for n in (1, 2, 16, 128)],
     # rows of the transform of the identity are orthogonal
     *[

@@ -4,6 +4,8 @@
 import importlib.util
 import pathlib
 
+import numpy as np
+
 from cases.table import FLOATS, INTS, In, Row
 
 DEFINITIONS = pathlib.Path(__file__).resolve().parents[3] / "mlx/ops/elementwise.def"
@@ -54,11 +56,20 @@ def parse():
     return definitions.rows(DEFINITIONS)
 
 
+def keeps_bool(entry):
+    """Whether the reference takes bool and gives bool."""
+    try:
+        result = eval(entry["reference"], {"np": np}, dict.fromkeys("ab", np.ones(1, bool)))
+    except TypeError:
+        return False
+    return result.dtype == bool
+
+
 def dtypes_of(entry):
     """Dtypes that the op takes and its reference understands."""
     name, domain = entry["name"], entry["domain"]
     if domain == "integral":
-        return INTS if "shift" in name or name == "gcd" else (*INTS, "bool_")
+        return (*INTS, "bool_") if keeps_bool(entry) else INTS
     chosen = (*FLOATS, *INTS)
     if domain == "boolean" or entry["result"] == "boolean":
         chosen += ("bool_",)

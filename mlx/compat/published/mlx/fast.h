@@ -3,6 +3,7 @@
 
 #include "mlx/ops/attention.h"
 #include "mlx/ops/cross_entropy.h"
+#include "mlx/ops/ctc.h"
 #include "mlx/ops/custom_kernel.h"
 #include "mlx/ops/delta.h"
 #include "mlx/ops/norm.h"
