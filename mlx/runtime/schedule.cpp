@@ -7,6 +7,7 @@
 
 #include "mlx/core/error.h"
 #include "mlx/core/trace.h"
+#include "mlx/runtime/passes.h"
 
 namespace mlx::core {
 
@@ -185,6 +186,7 @@ void schedule(const Arrays& outputs, Claims& claims, Schedule& items, bool traci
     items.swap(again);
   }
   for (const bool early : {true, false}) {
+    if (early && !is_enabled(Pass::communicate)) continue;
     if (!order_communication(roots, items, early)) continue;
     Schedule again;
     again.reserve(items.size());

@@ -246,22 +246,37 @@ def test_random_programs(seed):
     assert simulate(lambda: program(True), 4) == simulate(lambda: program(False), 4)
 
 
+EARLY = """
+import mlx.core as mx
+
+def check():
+    x, total = mx.ones((64, 64)), []
+    for _ in range(3):
+        x = mx.sin(x @ x)
+        total.append(mx.distributed.all_sum(x).exp())
+    steps = mx._plan_steps(total)
+    mx.eval(total)
+    return steps, [t[0, 0].item() for t in total]
+
+(steps, values), (_, others) = mx.distributed.simulate(check, 2)
+assert values == others
+kinds = ["sum" if "all_sum" in s else "exp" if "exp" in s else "" for s in steps]
+print([k for k in kinds if k], values)
+"""
+
+
 def test_early_start():
-    """Sums of computed arrays come before everything that reads them: it can wait for them."""
-
-    def check():
-        x, total = mx.ones((64, 64)), []
-        for _ in range(3):
-            x = mx.sin(x @ x)
-            total.append(dist.all_sum(x).exp())
-        steps = mx._plan_steps(total)
-        mx.eval(total)
-        return [s.split(" ")[0] for s in steps], [t[0, 0].item() for t in total]
-
-    (steps, values), (_, others) = simulate(check, 2)
-    assert values == others
-    kinds = ["sum" if "all_sum" in s else "exp" if "exp" in s else "" for s in steps]
-    assert [k for k in kinds if k] == ["sum"] * 3 + ["exp"] * 3, steps
+    """Sums of computed arrays come before everything that reads them, unless that is switched
+    off; the values are the same."""
+    code, early, err = run_program(EARLY)
+    assert code == 0, err
+    assert early.startswith(str(["sum"] * 3 + ["exp"] * 3)), early
+    values = early.split("] ")[1]
+    for off in ({"MLX_DISABLE_PASSES": "communicate"}, {"MLX_DISTRIBUTED_AHEAD": "0"}):
+        code, out, err = run_program(EARLY, **off)
+        assert code == 0, err
+        kinds, same = out.split("] ")
+        assert kinds + "]" == str(["sum", "exp"] * 3) and same == values, out
 
 
 def test_split():
