@@ -235,12 +235,11 @@ class TcpMesh final : public Mesh {
     while (!m.over() && !p.silent) {
       if (t.disagrees && m.got >= sizeof(Header)) break;
       std::array<iovec, 8> pieces;
-      const int n_pieces = rest_of(m, m.got, pieces);
-      // No byte of the data is taken before the header has been compared.
-      const bool head = m.got < sizeof(Header);
       msghdr message{};
       message.msg_iov = pieces.data();
-      message.msg_iovlen = head ? 1 : static_cast<size_t>(n_pieces);
+      // The data of a message that disagrees is not used: its receiver fails.
+      message.msg_iovlen = static_cast<size_t>(rest_of(m, m.got, pieces));
+      const bool head = m.got < sizeof(Header);
       const ssize_t n = recvmsg(fds_[static_cast<size_t>(j)], &message, MSG_DONTWAIT);
       if (n < 0 && would_block()) break;
       if (n <= 0) {
