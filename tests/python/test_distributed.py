@@ -277,6 +277,8 @@ def test_early_start():
         assert code == 0, err
         kinds, same = out.split("] ")
         assert kinds + "]" == str(["sum", "exp"] * 3) and same == values, out
+    code, out, err = run_program(EARLY, MLX_DISTRIBUTED_AHEAD="1 GB")
+    assert code != 0 and "MLX_DISTRIBUTED_AHEAD=1 GB given; accepted: a number from 0." in err, err
 
 
 def test_split():
