@@ -69,6 +69,17 @@ def test_group(tmp_path):
     ]
 
 
+def test_verbose_ring(tmp_path):
+    """Ranks write whom they call, where they listen, and when all are connected."""
+    code, _, err = run(tmp_path, "", 3, MLX_RING_VERBOSE="1")
+    assert code == 0, err
+    told = sorted(line.rsplit(":", 1)[0] for line in err.splitlines() if "[mlx] rank" in line)
+    calls = ["0 listens at", "1 calls rank 0 at", "1 listens at"]
+    calls += ["2 calls rank 0 at", "2 calls rank 1 at"]
+    want = [f"[mlx] rank {c} 127.0.0.1" for c in calls]
+    assert told == sorted(want + [f"[mlx] rank {r} is connected to all others" for r in range(3)])
+
+
 def test_disagreement(tmp_path):
     """An error on every rank, never a value."""
     code, out, err = run(tmp_path, all_disagreements(), 3)
