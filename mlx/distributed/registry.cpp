@@ -42,7 +42,7 @@ struct Registry {
   std::mutex mutex;
   World world{};                    ///< of the process
   std::atomic<uint64_t> number{0};  ///< of that
-  std::vector<World> ended;         ///< kept: their connections have said the last words
+  std::vector<World> ended;         ///< kept until the others have read its last words
 };
 Registry& registry() {
   static auto& r = *new Registry;
@@ -235,6 +235,7 @@ Group init(bool strict, const std::string& backend, double timeout) {
   std::lock_guard lock(r.mutex);
   if (r.world.channel && (backend == "any" || backend == r.world.engine))
     return Group(r.world.channel);
+  std::erase_if(r.ended, [](const World& w) { return w.mesh->close_ended(); });
   World made = open_world(strict, backend, timeout);
   if (!made.channel) return {};
   static const int registered = std::atexit(end_at_exit);

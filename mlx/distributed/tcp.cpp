@@ -159,6 +159,17 @@ class TcpMesh final : public Mesh {
     for (int fd : fds_)
       if (fd >= 0) shutdown(fd, SHUT_WR);
     words_.close_own_side();
+    gone_ = true;
+  }
+
+  bool close_ended() noexcept override {
+    if (!gone_ || !is_own_process()) return false;
+    const std::unique_lock lock(mutex, std::try_to_lock);
+    if (!lock) return false;  // a message is about to notice the end
+    bool all = words_.close_ended();
+    for (int& fd : fds_) all &= distributed::close_ended(fd);
+    if (all) wake_.close();
+    return all;
   }
 
   void set_spin(bool on) { spin_ = on; }
@@ -350,7 +361,7 @@ class TcpMesh final : public Mesh {
   std::vector<Peer> peers_;
   Bell wake_;
   bool spin_ = false;
-  std::atomic<bool> left_{false};
+  std::atomic<bool> left_{false}, gone_{false};
   Pump pump_{mutex, [this] { return send_backlog(); }};
 };
 
