@@ -281,6 +281,16 @@ def test_early_start():
     assert code != 0 and "MLX_DISTRIBUTED_AHEAD=1 GB given; accepted: a number from 0." in err, err
 
 
+def test_unknown_check():
+    """The variable of checks has two words; another one is an error, and not a silent "on"."""
+    text = "import mlx.core as mx; print(mx.distributed.simulate(lambda: 1, 2))"
+    code, out, err = run_program(text, MLX_DISTRIBUTED_CHECK="of")
+    assert code != 0 and "MLX_DISTRIBUTED_CHECK=of given; accepted: on, off." in err, out + err
+    for word in ("on", "off"):
+        code, out, err = run_program(text, MLX_DISTRIBUTED_CHECK=word)
+        assert (code, out) == (0, "[1, 1]\n"), err
+
+
 def test_split():
     def check():
         world = dist.init()
