@@ -1,7 +1,8 @@
-// Words of environment variables.
+// Words and numbers of environment variables.
 #include "mlx/core/environment.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
@@ -41,6 +42,18 @@ void check_variable(const char* variable, std::initializer_list<std::string_view
       text.append(&known == accepted.begin() ? "" : ", ").append(known);
     throw std::runtime_error(text + ".");
   }
+}
+
+int64_t number_in_variable(const char* variable, int64_t otherwise) {
+  const char* value = std::getenv(variable);
+  if (!value || !*value) return otherwise;
+  const std::string_view text = value;
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < 0)
+    throw std::runtime_error("[environment] " + std::string(variable) + "=" + value +
+                             " given; accepted: a number from 0.");
+  return number;
 }
 
 }  // namespace mlx::core

@@ -31,10 +31,10 @@ uint32_t number_of_line(const std::string& text) {
   return it->second;
 }
 
-std::string text_of_line(uint32_t number) {
+const std::string& text_of_line(uint32_t number) {
   Lines& l = lines();
   std::lock_guard lock(l.mutex);
-  return number < l.texts.size() ? l.texts[number] : std::string();
+  return l.texts[number < l.texts.size() ? number : 0];
 }
 
 }  // namespace mlx::core

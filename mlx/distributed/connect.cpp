@@ -17,6 +17,7 @@
 #include "mlx/core/blocking.h"
 #include "mlx/core/error.h"
 #include "mlx/distributed/sockets.h"
+#include "mlx/distributed/variables.h"
 
 namespace mlx::core::distributed {
 
@@ -51,6 +52,8 @@ class Connector {
     else if (rank_ + 1 < n_)
       for (const Address& a : hosts_.ranks[static_cast<size_t>(rank_)])
         listeners_.push_back(listen_at(a, rank_));
+    const char* told = variable("MLX_RING_VERBOSE");
+    if (told) tell_places();
     const Clock::time_point start = Clock::now();
     double next_report = 10;
     for (std::vector<int> missing = missing_ranks(); !missing.empty(); missing = missing_ranks()) {
@@ -69,6 +72,7 @@ class Connector {
           if (!done_[purpose][static_cast<size_t>(j)]) call(j, purpose);
       answer();
     }
+    if (told) std::fprintf(stderr, "[mlx] rank %d is connected to all others\n", rank_);
     Connections all;
     for (auto [from, to] : {std::pair(&done_[0], &all.data), std::pair(&done_[1], &all.words)})
       for (Socket& s : *from) to->push_back(s.take());
@@ -85,6 +89,18 @@ class Connector {
     size_t got = 0;
     Clock::time_point since = Clock::now();
   };
+
+  /// Writes which ranks this one calls, and where it listens.
+  void tell_places() const {
+    auto tell = [this](const std::string& does, const Address& a) {
+      std::fprintf(stderr, "[mlx] rank %d %s %s:%s\n", rank_, does.c_str(), a.host.c_str(),
+                   a.port.c_str());
+    };
+    for (int j = 0; j < rank_; ++j)
+      tell(cat("calls rank ", j, " at"), hosts_.ranks[static_cast<size_t>(j)][0]);
+    if (rank_ + 1 < n_)
+      for (const Address& a : hosts_.ranks[static_cast<size_t>(rank_)]) tell("listens at", a);
+  }
 
   std::vector<int> missing_ranks() const {
     std::vector<int> missing;

@@ -92,7 +92,7 @@ void barrier(std::optional<Group> g) {
   if (!c) return;
   backend_of(c->queue().device).synchronize(c->queue());
   uint32_t (*number)() = program_line.load();
-  const std::string line = text_of_line(number ? number() : 0);
+  const std::string& line = text_of_line(number ? number() : 0);
   c->run({.kind = Collective::barrier,
           .dtype = uint8,
           .count = 0,

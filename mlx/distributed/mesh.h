@@ -55,6 +55,8 @@ class Mesh : public RefCounted {
   virtual void fail(const std::string& why) noexcept = 0;
   /// Tells all others that this process leaves. Waits until what was posted is gone.
   virtual void leave() noexcept = 0;
+  /// After `leave`: closes the connections that the others have closed; true where that is all.
+  virtual bool close_ended() noexcept { return false; }
 
   /// Throws the error of a mesh that has failed, in a message of this op.
   void check(const char* op) const;

@@ -26,6 +26,21 @@ namespace mlx::core::distributed {
 
 namespace {
 
+/// How often messages that do not wait look at last words: the library takes its time for it.
+constexpr auto kBetweenLooks = std::chrono::milliseconds(1);
+
+using Sent = std::vector<std::unique_ptr<Outgoing>>;
+using Got = std::vector<std::unique_ptr<Incoming>>;
+
+/// The ranks to or from which a message is not over.
+std::vector<int> open_ranks(const Sent& sent, const Got& got) {
+  std::vector<int> ranks;
+  for (size_t j = 0; j < sent.size(); ++j)
+    if ((sent[j] && !sent[j]->over()) || (got[j] && !got[j]->over()))
+      ranks.push_back(static_cast<int>(j));
+  return ranks;
+}
+
 class MpiMesh final : public Mesh {
  public:
   MpiMesh(const MpiLibrary& mpi, MpiHandle comm, int rank, int size, bool finalizes)
@@ -40,7 +55,7 @@ class MpiMesh final : public Mesh {
     Sent sent(static_cast<size_t>(size));
     Got got(static_cast<size_t>(size));
     try {
-      if (h.step == 0) look_at_words(h);
+      if (h.step == 0 && Clock::now() - looked_ > kBetweenLooks) look_at_words(h);
       send_all(h, out, sent);
       receive_all(in, got);
       send_agreed(sent, got);
@@ -93,9 +108,6 @@ class MpiMesh final : public Mesh {
   }
 
  private:
-  using Sent = std::vector<std::unique_ptr<Outgoing>>;
-  using Got = std::vector<std::unique_ptr<Incoming>>;
-
   /// Waits for the last words of all ranks; false where they do not come.
   bool hear_all() noexcept {
     const auto end = Clock::now() + std::chrono::duration<double>(timeout);
@@ -189,48 +201,48 @@ class MpiMesh final : public Mesh {
 
   void wait(const Header& h, Sent& sent, Got& got, const Parties& parties) {
     Patience patience(*this, h);
-    Clock::time_point idle = Clock::now();
-    for (;;) {
-      bool moved = port_.test_messages(sent);
-      for (int j = 0; j < size; ++j) {
-        auto& m = got[static_cast<size_t>(j)];
-        if (!m) continue;
-        moved |= port_.test_all(m->requests);
-        if (m->known || !Port::over(m->requests)) continue;
+    for (Clock::time_point idle = Clock::now();;) {
+      bool moved = false;
+      if (is_over(h, sent, got, parties, moved)) break;
+      const auto now = Clock::now();
+      const auto waited = now - idle;
+      constexpr auto kSpin = std::chrono::microseconds(20);
+      if (!moved && waited > kSpin) moved = port_.test_messages(sent);
+      if (moved) {
+        patience.progress();
+        idle = now;
+      } else if (waited > kSpin) {
+        const std::vector<int> missing = open_ranks(sent, got);
+        look_at_words(h);
+        refuse_ended(h, missing, waited);
+        advance_backlog();
+        check_interrupt();
+        patience.check(missing);
+        pause(waited);
+      } else if (crowded_) {
+        sched_yield();
+      }
+    }
+    advance_backlog();
+  }
+
+  /// Goes on with a message; true where it is over. A test of any request lets the library work on
+  /// all: requests of sent messages are mostly over once answers have come, and are tested last.
+  bool is_over(const Header& h, Sent& sent, Got& got, const Parties& parties, bool& moved) {
+    bool open = false;
+    for (int j = 0; j < size; ++j) {
+      auto& m = got[static_cast<size_t>(j)];
+      if (!m) continue;
+      moved |= port_.test_all(m->requests);
+      if (!m->known && Port::over(m->requests)) {
         if (!take(h, j, *m)) tell(h, got, parties);
         moved |= send_agreed(sent, got);
       }
-      advance_backlog();
-      const std::vector<int> missing = open_ranks(sent, got);
-      if (missing.empty()) return;
-      if (moved) {
-        patience.progress();
-        idle = Clock::now();
-        continue;
-      }
-      constexpr auto kSpin = std::chrono::microseconds(20);
-      const auto waited = Clock::now() - idle;
-      if (waited < kSpin) {
-        if (crowded_) sched_yield();
-        continue;
-      }
-      look_at_words(h);
-      refuse_ended(h, missing, waited);
-      check_interrupt();
-      patience.check(missing);
-      pause(waited);
+      open |= !m->over();
     }
-  }
-
-  std::vector<int> open_ranks(const Sent& sent, const Got& got) const {
-    std::vector<int> ranks;
-    for (int j = 0; j < size; ++j) {
-      const auto i = static_cast<size_t>(j);
-      const bool sends = sent[i] && !sent[i]->over();
-      const bool receives = got[i] && !(got[i]->known && Port::over(got[i]->requests));
-      if (sends || receives) ranks.push_back(j);
-    }
-    return ranks;
+    if (open) return false;
+    moved |= port_.test_messages(sent);
+    return std::ranges::all_of(sent, [](const auto& m) { return !m || m->over(); });
   }
 
   /// Throws the stories of all ranks, as far as these arrive within a moment.
@@ -284,6 +296,7 @@ class MpiMesh final : public Mesh {
   void look_at_words(const Header& h) {
     if (failed()) throw CommunicationError(failure());
     words_.read(h);
+    looked_ = Clock::now();
   }
 
   /// Throws where a rank that has left is waited for: its messages would have come by now.
@@ -311,6 +324,7 @@ class MpiMesh final : public Mesh {
   MpiWords words_;
   const bool finalizes_;
   const bool crowded_;
+  Clock::time_point looked_{};  ///< at last words
   Spares<Outgoing> spare_sent_;
   Spares<Incoming> spare_got_;
   std::deque<std::unique_ptr<Outgoing>> backlog_;

@@ -57,6 +57,7 @@ struct Incoming {
   std::array<char, kFirst> first;
   std::vector<Request> requests;
   bool known = false;
+  bool over() const { return known && std::ranges::none_of(requests, &Request::open); }
   Header header() const {
     Header h;
     std::memcpy(&h, first.data(), sizeof h);

@@ -13,6 +13,7 @@
 
 #include "mlx/backend/backend.h"
 #include "mlx/core/blocking.h"
+#include "mlx/core/environment.h"
 #include "mlx/core/error.h"
 #include "mlx/distributed/algorithms.h"
 #include "mlx/distributed/distributed.h"
@@ -42,7 +43,7 @@ struct Registry {
   std::mutex mutex;
   World world{};                    ///< of the process
   std::atomic<uint64_t> number{0};  ///< of that
-  std::vector<World> ended;         ///< kept: their connections have said the last words
+  std::vector<World> ended;         ///< kept until the others have read its last words
 };
 Registry& registry() {
   static auto& r = *new Registry;
@@ -54,6 +55,9 @@ uint64_t next_number() {
   static std::atomic<uint64_t> last{0};
   return ++last;
 }
+
+/// Throws for words that nothing would read.
+void check_words() { check_variable("MLX_DISTRIBUTED_CHECK", {"on", "off"}); }
 
 World make_world(const char* engine, Ref<Mesh> mesh, bool of_process) {
   mesh->queue = new_thread_unsafe_stream(Device::cpu);
@@ -235,6 +239,8 @@ Group init(bool strict, const std::string& backend, double timeout) {
   std::lock_guard lock(r.mutex);
   if (r.world.channel && (backend == "any" || backend == r.world.engine))
     return Group(r.world.channel);
+  check_words();
+  std::erase_if(r.ended, [](const World& w) { return w.mesh->close_ended(); });
   World made = open_world(strict, backend, timeout);
   if (!made.channel) return {};
   static const int registered = std::atexit(end_at_exit);
@@ -290,6 +296,7 @@ struct Simulation {
 void simulate(int size, const std::function<void(int)>& fun,
               const std::function<std::string(std::exception_ptr)>& describe) {
   if (size < 1) fail<ValueError>("simulate", "size = ", size, "; at least 1 is accepted");
+  check_words();
   std::vector<World> worlds;
   const double timeout = seconds_of("MLX_DISTRIBUTED_TIMEOUT", 1800);
   for (Ref<Mesh>& mesh : make_thread_meshes(size)) {

@@ -6,8 +6,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "mlx/core/error.h"
 
@@ -73,10 +75,24 @@ Bell::Bell() {
     set_blocking(end, false);
   }
 }
-Bell::~Bell() {
-  for (int end : ends_) close(end);
+Bell::~Bell() { close(); }
+void Bell::close() noexcept {
+  for (int& end : ends_)
+    if (end >= 0) ::close(std::exchange(end, -1));
 }
 void Bell::ring() noexcept { (void)!write(ends_[1], "", 1); }
+
+bool close_ended(int& fd) noexcept {
+  if (fd < 0) return true;
+  std::array<char, 4096> rest;
+  ssize_t n = 0;
+  do {
+    n = ::recv(fd, rest.data(), rest.size(), MSG_DONTWAIT);
+  } while (n > 0 || (n < 0 && errno == EINTR));
+  if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return false;
+  close(std::exchange(fd, -1));
+  return true;
+}
 
 Socket listen_at(const Address& a, int rank) {
   AddressList list;

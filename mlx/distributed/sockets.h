@@ -42,10 +42,16 @@ class Bell {
   /// The descriptor to poll.
   int fd() const { return ends_[0]; }
   void ring() noexcept;
+  /// Gives the pipe back; `ring` does nothing any more.
+  void close() noexcept;
 
  private:
   int ends_[2] = {-1, -1};
 };
+
+/// Closes a connection whose other side has been closed, with what has come and was not read; true
+/// where it is closed. Closed before, it could take words along that the other side has not read.
+bool close_ended(int& fd) noexcept;
 
 /// Lets calls that send and receive end after some seconds.
 void limit_calls(int fd, int seconds);

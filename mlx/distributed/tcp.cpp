@@ -159,6 +159,17 @@ class TcpMesh final : public Mesh {
     for (int fd : fds_)
       if (fd >= 0) shutdown(fd, SHUT_WR);
     words_.close_own_side();
+    gone_ = true;
+  }
+
+  bool close_ended() noexcept override {
+    if (!gone_ || !is_own_process()) return false;
+    const std::unique_lock lock(mutex, std::try_to_lock);
+    if (!lock) return false;  // a message is about to notice the end
+    bool all = words_.close_ended();
+    for (int& fd : fds_) all &= distributed::close_ended(fd);
+    if (all) wake_.close();
+    return all;
   }
 
   void set_spin(bool on) { spin_ = on; }
@@ -235,12 +246,11 @@ class TcpMesh final : public Mesh {
     while (!m.over() && !p.silent) {
       if (t.disagrees && m.got >= sizeof(Header)) break;
       std::array<iovec, 8> pieces;
-      const int n_pieces = rest_of(m, m.got, pieces);
-      // No byte of the data is taken before the header has been compared.
-      const bool head = m.got < sizeof(Header);
       msghdr message{};
       message.msg_iov = pieces.data();
-      message.msg_iovlen = head ? 1 : static_cast<size_t>(n_pieces);
+      // The data of a message that disagrees is not used: its receiver fails.
+      message.msg_iovlen = static_cast<size_t>(rest_of(m, m.got, pieces));
+      const bool head = m.got < sizeof(Header);
       const ssize_t n = recvmsg(fds_[static_cast<size_t>(j)], &message, MSG_DONTWAIT);
       if (n < 0 && would_block()) break;
       if (n <= 0) {
@@ -351,7 +361,7 @@ class TcpMesh final : public Mesh {
   std::vector<Peer> peers_;
   Bell wake_;
   bool spin_ = false;
-  std::atomic<bool> left_{false};
+  std::atomic<bool> left_{false}, gone_{false};
   Pump pump_{mutex, [this] { return send_backlog(); }};
 };
 

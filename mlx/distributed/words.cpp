@@ -12,6 +12,7 @@
 
 #include "mlx/core/error.h"
 #include "mlx/distributed/mesh.h"
+#include "mlx/distributed/sockets.h"
 
 namespace mlx::core::distributed {
 
@@ -101,6 +102,12 @@ void LastWords::say(uint32_t kind, const std::string& text) noexcept {
 void LastWords::close_own_side() noexcept {
   for (int fd : fds_)
     if (fd >= 0) shutdown(fd, SHUT_WR);
+}
+
+bool LastWords::close_ended() noexcept {
+  bool all = true;
+  for (int& fd : fds_) all &= distributed::close_ended(fd);
+  return all;
 }
 
 }  // namespace mlx::core::distributed

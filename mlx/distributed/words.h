@@ -32,6 +32,8 @@ class LastWords {
   void say_failure(const std::string& why) noexcept;
   /// Nothing more will be said.
   void close_own_side() noexcept;
+  /// Closes the connections that the others have closed; true where that is all.
+  bool close_ended() noexcept;
 
  private:
   struct Peer {

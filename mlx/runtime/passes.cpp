@@ -10,8 +10,8 @@ namespace mlx::core {
 
 namespace {
 
-constexpr const char* names[] = {"schedule", "place", "fuse",    "lower",   "rows",
-                                 "assign",   "bind",  "publish", "prepare", "run"};
+constexpr const char* names[] = {"schedule", "communicate", "place",   "fuse",    "lower", "rows",
+                                 "assign",   "bind",        "publish", "prepare", "run"};
 
 void print(Pass pass, double seconds) {
   std::cerr << "pass " << name_of(pass) << " " << seconds * 1e6 << " us\n";
@@ -21,9 +21,9 @@ uint32_t bit(Pass pass) { return 1u << static_cast<int>(pass); }
 
 std::atomic<uint32_t>& disabled() {
   static std::atomic<uint32_t> mask = [] {
-    check_variable("MLX_DISABLE_PASSES", {"fuse", "rows", "assign"});
+    check_variable("MLX_DISABLE_PASSES", {"communicate", "fuse", "rows", "assign"});
     uint32_t m = std::getenv("MLX_DISABLE_FUSION") ? bit(Pass::fuse) : 0;
-    for (Pass p : {Pass::fuse, Pass::rows, Pass::assign})
+    for (Pass p : {Pass::communicate, Pass::fuse, Pass::rows, Pass::assign})
       if (variable_has("MLX_DISABLE_PASSES", name_of(p))) m |= bit(p);
     return m;
   }();

@@ -10,9 +10,11 @@
 
 namespace mlx::core {
 
-/// In the order in which they run.
+/// In the order in which they run. `communicate` is the part of `schedule` that starts collectives
+/// early; its time counts there.
 enum class Pass : uint8_t {
   schedule,
+  communicate,
   place,
   fuse,
   lower,
@@ -25,8 +27,8 @@ enum class Pass : uint8_t {
 };
 MLX_API const char* name_of(Pass pass);
 
-/// Turns a pass that the result does not depend on (fuse, rows, assign's writes in place) off and
-/// on. MLX_DISABLE_PASSES=fuse,rows,assign starts with them off.
+/// Turns a pass that the result does not depend on (communicate, fuse, rows, assign's writes in
+/// place) off and on. MLX_DISABLE_PASSES=communicate,fuse,rows,assign starts with them off.
 void enable_pass(Pass pass, bool on);
 bool is_enabled(Pass pass);
 /// Throws std::runtime_error where MLX_DEBUG or MLX_DISABLE_PASSES has an unknown word.

@@ -2,11 +2,12 @@
 #include "mlx/runtime/schedule.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <vector>
 
+#include "mlx/core/environment.h"
 #include "mlx/core/error.h"
 #include "mlx/core/trace.h"
+#include "mlx/runtime/passes.h"
 
 namespace mlx::core {
 
@@ -90,10 +91,7 @@ class Visitor {
 
 /// Bytes of results of communication that may wait for their consumers.
 int64_t bytes_ahead() {
-  static const int64_t bytes = [] {
-    const char* v = std::getenv("MLX_DISTRIBUTED_AHEAD");
-    return v ? std::atoll(v) : int64_t{256} << 20;
-  }();
+  static const int64_t bytes = number_in_variable("MLX_DISTRIBUTED_AHEAD", int64_t{256} << 20);
   return bytes;
 }
 
@@ -185,6 +183,7 @@ void schedule(const Arrays& outputs, Claims& claims, Schedule& items, bool traci
     items.swap(again);
   }
   for (const bool early : {true, false}) {
+    if (early && !is_enabled(Pass::communicate)) continue;
     if (!order_communication(roots, items, early)) continue;
     Schedule again;
     again.reserve(items.size());

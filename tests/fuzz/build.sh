@@ -5,7 +5,7 @@ set -euo pipefail
 out=build/fuzz
 mkdir -p $out
 readers=(mlx/io/*.cpp mlx/ops/{einsum,file_read}.cpp mlx/transforms/{function_file,export_ops}.cpp
-  mlx/c/src/*.cpp build/c/functions_*.cpp mlx/distributed/{connect,order}.cpp)
+  mlx/c/src/*.cpp build/c/functions_*.cpp mlx/distributed/{connect,order,words}.cpp)
 clang=$(compgen -c clang++ | sort -u | grep -E '^clang\+\+(-[0-9]+)?$' | head -1)
 # What the build includes everywhere (cmake/engine.cmake).
 prefix=()

@@ -1,5 +1,7 @@
-// Fuzzing of files and bytes that ranks get from each other: hostfiles, and headers of messages.
+// Fuzzing of files and bytes that ranks get from each other: hostfiles, headers of messages, and
+// last words.
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -10,6 +12,7 @@
 #include "mlx/core/error.h"
 #include "mlx/distributed/order.h"
 #include "mlx/distributed/tcp.h"
+#include "mlx/distributed/words.h"
 #include "texts.h"
 
 namespace mlx::core {
@@ -43,11 +46,35 @@ void tell(std::string_view bytes) {
   if (!stories.empty() && disagreement(std::move(stories)).empty()) std::abort();
 }
 
+/// Last words of rank 1, which come in two parts, and the end of its connection.
+void hear(std::string_view bytes) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) std::abort();
+  distributed::LastWords words({-1, ends[0]});
+  auto say = [&](std::string_view part) {
+    if (write(ends[1], part.data(), part.size()) != static_cast<ssize_t>(part.size())) std::abort();
+  };
+  bool failed = false;
+  try {
+    say(bytes.substr(0, bytes.size() / 2));
+    words.read({});
+    say(bytes.substr(bytes.size() / 2));
+    shutdown(ends[1], SHUT_WR);
+    words.wait_for(1, {});
+  } catch (const CommunicationError&) {
+    failed = true;
+  }
+  close(ends[1]);
+  if (failed == !words.end_of(1).empty()) std::abort();
+}
+
 }  // namespace
 
 void fuzz_ranks(std::string_view bytes) {
   if (bytes.starts_with('[') || bytes.starts_with('{'))
     read_hosts(bytes);
+  else if (bytes.starts_with('w'))
+    hear(bytes.substr(1));
   else
     tell(bytes);
 }

@@ -110,7 +110,7 @@ MAGIC = 0x6D6C7802
 
 
 def write_ranks(folder):
-    """Hostfiles, and headers of two ranks with each kind and several dtypes."""
+    """Hostfiles, headers of two ranks with each kind and several dtypes, and last words."""
     for i, text in enumerate(HOSTFILES):
         (folder / "ranks" / f"hosts{i}").write_text(text)
     for kind in range(12):
@@ -119,6 +119,9 @@ def write_ranks(folder):
             for k in range(2)
         ]
         (folder / "ranks" / str(kind)).write_bytes(b"".join(pair))
+    for kind, text in enumerate((b"", b"", b"[all_sum] lost", b"rank 1 ended")):
+        words = b"w" + struct.pack("<II", kind, len(text)) + text
+        (folder / "ranks" / f"words{kind}").write_bytes(words)
 
 
 def main():

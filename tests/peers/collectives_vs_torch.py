@@ -8,6 +8,9 @@ one, then a round of the other. Written are medians over rounds of the medians w
 milliseconds, and their ratio. The last row is the processor time of a process that waits two
 seconds for another one. The Python of `--torch` has PyTorch; this one has mlx. That of `--wheel`
 has the published package, whose sums by its ring then have a table of their own.
+
+The last table is the cost of checks: the time of an exchange of two processes in C with the headers
+that the ring compares, without them, and the difference as a part of this package's sum.
 """
 
 import argparse
@@ -18,12 +21,14 @@ import socket
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 SIZES = {"4 B": 1, "4 KB": 1 << 10, "1 MB": 1 << 18, "64 MB": 1 << 24}
 BATCHES = (64, 1024)
 SECONDS = 0.5
 WAITING = 2.0  # seconds in which rank 0 waits for the others
+HEADERS = pathlib.Path(__file__).with_name("headers.c")
 
 
 def median_time(f, stop):
@@ -190,6 +195,23 @@ def start_wheel(python, ranks):
     return launched([*launcher, __file__, "--as", "sums"], PYTHONPATH="")
 
 
+def time_headers(program):
+    """Times of exchanges with headers and without."""
+    sizes = [str(4 * count) for count in SIZES.values()]
+    done = subprocess.run([program, *sizes], capture_output=True, text=True, check=True)
+    return dict(zip(SIZES, json.loads(done.stdout), strict=True))
+
+
+def print_checks(ours, exchanges, title):
+    """Writes the cost of checks for each size."""
+    print(title)
+    for name in SIZES:
+        compared, bare = (statistics.median(r[name][k] for r in exchanges) for k in (0, 1))
+        cost = statistics.median(r[name][0] - r[name][1] for r in exchanges)
+        part = cost / statistics.median(r[name] for r in ours)
+        print(f"{name:18} {compared:10.4f} {bare:10.4f}   {1e3 * cost:+.2f} us, {part:+.1%}")
+
+
 def print_ratios(ours, theirs, title):
     """Writes a line for each row that both have."""
     print(title)
@@ -207,21 +229,27 @@ def main():
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--wheel", type=pathlib.Path)
+    parser.add_argument("--cc", default="cc")
     roles = {"mlx": run_mlx, "torch": run_torch, "sums": run_sums}
     parser.add_argument("--as", dest="role", choices=roles, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.role:
         return roles[options.role]()
-    ours, theirs, wheels = [], [], []
-    for _ in range(options.rounds):
-        ours.append(start_mlx(options.ranks))
-        theirs.append(start_torch(str(options.torch), options.ranks))
-        if options.wheel:
-            wheels.append(start_wheel(options.wheel, options.ranks))
+    ours, theirs, wheels, exchanges = [], [], [], []
+    with tempfile.TemporaryDirectory() as folder:
+        program = os.path.join(folder, "headers")
+        subprocess.run([options.cc, "-O2", "-o", program, HEADERS], check=True)
+        for _ in range(options.rounds):
+            ours.append(start_mlx(options.ranks))
+            theirs.append(start_torch(str(options.torch), options.ranks))
+            exchanges.append(time_headers(program))
+            if options.wheel:
+                wheels.append(start_wheel(options.wheel, options.ranks))
     numbers = f"{options.ranks} ranks, {options.rounds} rounds; milliseconds"
     print_ratios(ours, theirs, f"{numbers}, here and in PyTorch")
     if wheels:
         print_ratios(ours, wheels, f"{numbers}, here and in the published package")
+    print_checks(ours, exchanges, "exchanges in C; milliseconds, with headers and without")
     return None
 
 

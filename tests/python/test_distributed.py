@@ -246,22 +246,49 @@ def test_random_programs(seed):
     assert simulate(lambda: program(True), 4) == simulate(lambda: program(False), 4)
 
 
+EARLY = """
+import mlx.core as mx
+
+def check():
+    x, total = mx.ones((64, 64)), []
+    for _ in range(3):
+        x = mx.sin(x @ x)
+        total.append(mx.distributed.all_sum(x).exp())
+    steps = mx._plan_steps(total)
+    mx.eval(total)
+    return steps, [t[0, 0].item() for t in total]
+
+(steps, values), (_, others) = mx.distributed.simulate(check, 2)
+assert values == others
+kinds = ["sum" if "all_sum" in s else "exp" if "exp" in s else "" for s in steps]
+print([k for k in kinds if k], values)
+"""
+
+
 def test_early_start():
-    """Sums of computed arrays come before everything that reads them: it can wait for them."""
+    """Sums of computed arrays come before everything that reads them, unless that is switched
+    off; the values are the same."""
+    code, early, err = run_program(EARLY)
+    assert code == 0, err
+    assert early.startswith(str(["sum"] * 3 + ["exp"] * 3)), early
+    values = early.split("] ")[1]
+    for off in ({"MLX_DISABLE_PASSES": "communicate"}, {"MLX_DISTRIBUTED_AHEAD": "0"}):
+        code, out, err = run_program(EARLY, **off)
+        assert code == 0, err
+        kinds, same = out.split("] ")
+        assert kinds + "]" == str(["sum", "exp"] * 3) and same == values, out
+    code, out, err = run_program(EARLY, MLX_DISTRIBUTED_AHEAD="1 GB")
+    assert code != 0 and "MLX_DISTRIBUTED_AHEAD=1 GB given; accepted: a number from 0." in err, err
 
-    def check():
-        x, total = mx.ones((64, 64)), []
-        for _ in range(3):
-            x = mx.sin(x @ x)
-            total.append(dist.all_sum(x).exp())
-        steps = mx._plan_steps(total)
-        mx.eval(total)
-        return [s.split(" ")[0] for s in steps], [t[0, 0].item() for t in total]
 
-    (steps, values), (_, others) = simulate(check, 2)
-    assert values == others
-    kinds = ["sum" if "all_sum" in s else "exp" if "exp" in s else "" for s in steps]
-    assert [k for k in kinds if k] == ["sum"] * 3 + ["exp"] * 3, steps
+def test_unknown_check():
+    """The variable of checks has two words; another one is an error, and not a silent "on"."""
+    text = "import mlx.core as mx; print(mx.distributed.simulate(lambda: 1, 2))"
+    code, out, err = run_program(text, MLX_DISTRIBUTED_CHECK="of")
+    assert code != 0 and "MLX_DISTRIBUTED_CHECK=of given; accepted: on, off." in err, out + err
+    for word in ("on", "off"):
+        code, out, err = run_program(text, MLX_DISTRIBUTED_CHECK=word)
+        assert (code, out) == (0, "[1, 1]\n"), err
 
 
 def test_split():

@@ -32,8 +32,8 @@ def lines(**variables):
         ("MLX_DEVICE", "xpu", "cpu, gpu"),
         ("MLX_DEBUG", "plans", "plan, passes, verify"),
         ("MLX_DEBUG", "verify,all", "plan, passes, verify"),
-        ("MLX_DISABLE_PASSES", "all", "fuse, rows, assign"),
-        ("MLX_DISABLE_PASSES", "fuse,bind", "fuse, rows, assign"),
+        ("MLX_DISABLE_PASSES", "all", "communicate, fuse, rows, assign"),
+        ("MLX_DISABLE_PASSES", "fuse,bind", "communicate, fuse, rows, assign"),
     ],
 )
 def test_unknown_word(variable, value, accepted):
@@ -48,7 +48,7 @@ def test_unknown_word(variable, value, accepted):
         {"MLX_DEVICE": "cpu"},
         {"MLX_DEBUG": ""},
         {"MLX_DEBUG": "plan, verify"},
-        {"MLX_DISABLE_PASSES": "fuse,rows,assign"},
+        {"MLX_DISABLE_PASSES": "communicate,fuse,rows,assign"},
         {"MLX_DISABLE_PASSES": "rows"},
     ],
 )

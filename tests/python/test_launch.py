@@ -69,6 +69,17 @@ def test_group(tmp_path):
     ]
 
 
+def test_verbose_ring(tmp_path):
+    """Ranks write whom they call, where they listen, and when all are connected."""
+    code, _, err = run(tmp_path, "", 3, MLX_RING_VERBOSE="1")
+    assert code == 0, err
+    told = sorted(line.rsplit(":", 1)[0] for line in err.splitlines() if "[mlx] rank" in line)
+    calls = ["0 listens at", "1 calls rank 0 at", "1 listens at"]
+    calls += ["2 calls rank 0 at", "2 calls rank 1 at"]
+    want = [f"[mlx] rank {c} 127.0.0.1" for c in calls]
+    assert told == sorted(want + [f"[mlx] rank {r} is connected to all others" for r in range(3)])
+
+
 def test_disagreement(tmp_path):
     """An error on every rank, never a value."""
     code, out, err = run(tmp_path, all_disagreements(), 3)
@@ -135,12 +146,16 @@ def test_fork(tmp_path):
 
 
 def test_again(tmp_path):
-    """Groups are left and made again; a message that was posted arrives."""
+    """Groups are left and made again, old connections are closed; a posted message arrives."""
     text = """
+    files = []
     for k in range(20):
         group = dist.init()
         assert dist.all_sum(mx.array(k)).item() == 2 * k
+        if sys.platform == "linux":
+            files.append(len(os.listdir("/proc/self/fd")))
         dist._clear_backends()
+    assert not files or files[-1] <= files[0] + 8, files
     dist.init()
     if rank == 0:
         mx.eval(dist.send(mx.arange(1 << 21), 1))

@@ -98,7 +98,7 @@ void run_collective(const KernelArgs& args) {
   const View& out = args.out[0];
   const Ticket ticket{*args.in.back().as<uint64_t>()};
   const bool between_two = receives || a.kind == Collective::send;
-  const std::string line = text_of_line(ticket.line());
+  const std::string& line = text_of_line(ticket.line());
   a.channel->run({.kind = a.kind,
                   .dtype = out.dtype(),
                   .count = receives ? out.size() : args.in[0].size(),

@@ -31,7 +31,7 @@ class CollectiveKernel final : public gpu::OpKernel {
   }
   void launch(const gpu::Enqueue& to, std::span<const uint64_t> operands) const override {
     const Ticket ticket{to.constants->as<uint64_t>()};
-    const std::string line = text_of_line(ticket.line());
+    const std::string& line = text_of_line(ticket.line());
     attrs_.channel->start(
         {.kind = attrs_.kind,
          .dtype = dtype_,
