@@ -1,6 +1,7 @@
 """The backend for Metal on its emulated device: `pytest --backend metal metal_checks.py`.
 
-test_metal.py runs it. Results have the CPU's bits, in every layout, fused or not.
+test_metal.py runs it, and the files that compare devices. Results have the CPU's bits, in every
+layout, fused or not. Ops that have kernels run by these (conftest.py).
 """
 
 import os
@@ -229,6 +230,39 @@ def test_products(dtype):
         p, q = (np.array(v.astype(mx.complex64, stream=mx.cpu)) for v in (x, y))
         assert x.dtype == y.dtype
         assert (np.abs(p - q) <= scale * np.abs(q).max(initial=1)).all()
+
+
+ORDERED = """
+import second_backend
+second_backend.use("metal")
+from test_devices_agree import bits, values
+import mlx.core as mx
+x, line = values(mx.float32, (40, 70)), values(mx.int32, (9001,))
+keys = values(mx.uint8, (3000,))
+results = [
+    mx.softmax(x, axis=0), mx.logsumexp(x, axis=1), mx.fast.layer_norm(x, x[0], x[1], 1e-5),
+    mx.sum(x, axis=0), mx.argmax(x, axis=1), mx.cumsum(x, axis=1), mx.cumsum(line), mx.sort(line),
+    mx.argsort(line), mx.partition(line, 4000), mx.sort(x, axis=0),
+    mx.zeros((256,)).at[keys].add(1.5),
+    mx.bincount(keys), mx.nonzero(keys > 9), x[x[:, 0] > 0], mx.matmul(x, x.T),
+    mx.conv1d(x[None], values(mx.float32, (3, 5, 70))), mx.hadamard_transform(x[:, :64]),
+    mx.quantized_matmul(x[:, :64], *mx.quantize(values(mx.float32, (9, 64)))),
+    mx.fast.rope(x[None], 70, traditional=False, base=1e4, scale=1.0, offset=3),
+    mx.fast.scaled_dot_product_attention(*(x[None, None] for _ in range(3)), scale=0.5),
+]
+print([b.hex() for a in results for b in bits(a[0] if isinstance(a, tuple) else a)])
+"""
+
+
+@pytest.mark.sampled(1)
+def test_bits_do_not_depend_on_the_order_of_threads():
+    """A kernel without a barrier that it needs gives others."""
+    seen = set()
+    for order in ("forward", "backward", "7"):
+        code, out, error = run_program(ORDERED, MLX_DEVICE="", MLX_EMULATION_ORDER=order)
+        assert (code, error) == (0, ""), error
+        seen.add(out)
+    assert len(seen) == 1 and len(seen.pop()) > 10000
 
 
 FORKED = """

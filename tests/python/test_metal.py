@@ -15,11 +15,17 @@ pytestmark = [
 HERE = pathlib.Path(__file__).parent
 
 
-def test_on_the_emulated_device():
-    """A sample of metal_checks.py; --all runs the whole."""
+FILES = ["metal_checks", "test_devices_agree", "test_devices_agree_ops"]
+OTHER_FILES = ["test_devices_agree_attention", "test_devices_agree_selection"]
+OTHER_FILES += ["test_devices_agree_sizes"]
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_on_the_emulated_device(file):
+    """A sample of each file; --all runs the whole, and other files."""
     every = ["--all"] if selection.EVERYTHING else []
-    file, seed = str(HERE / "metal_checks.py"), str(selection.SEED)
-    failed = run_checks("metal", "--seed", seed, *every, file, timeout=900)
+    files = [str(HERE / f"{f}.py") for f in ([file, *OTHER_FILES] if every else [file])]
+    failed = run_checks("metal", "--seed", str(selection.SEED), *every, *files, timeout=1800)
     assert not failed, failed
 
 

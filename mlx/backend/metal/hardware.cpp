@@ -90,7 +90,8 @@ MetalHardware::MetalHardware() : process_(getpid()) {
   device_ = ::metal::Device::standard();
   limit = device_.working_set();
   processors = kProcessors;
-  block_memory = kMostShared;
+  block_memory = kernel_memory = kMostShared;
+  fragments = blocks_wait = false;
   // The emulated device sees writes beside a buffer, so that each block is one.
   parts = device_.name() != kEmulated;
 }
