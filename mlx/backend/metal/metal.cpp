@@ -8,8 +8,10 @@
 
 #include "mlx/backend/gpu/backend.h"
 #include "mlx/backend/gpu/families/family.h"
+#include "mlx/backend/metal/custom.h"
 #include "mlx/backend/metal/hardware.h"
 #include "mlx/backend/plugin.h"
+#include "mlx/ops/custom_kernel.h"
 
 namespace mlx::core::metal {
 
@@ -116,6 +118,10 @@ class MetalBackend final : public gpu::GpuBackend {
                     int n_inputs, int index) override {
     Entrance here;
     Requirements r;
+    if (&op == &op_metal_kernel) {
+      ask_for_custom(attrs, n_inputs, r);
+      return r;
+    }
     if (has_kernel(op, operands) &&
         gpu::find_kernel(op, attrs, operands, n_inputs, device(index), r))
       return r;
@@ -133,6 +139,7 @@ class MetalBackend final : public gpu::GpuBackend {
  protected:
   std::unique_ptr<const gpu::OpKernel> prepare_step(const Step& step,
                                                     gpu::DeviceState& state) override {
+    if (step.op == &op_metal_kernel) return prepare_custom(step, state);
     const std::span<const Layout> found = {step.operands.data(),
                                            static_cast<size_t>(step.outputs_end())};
     const bool kernels =

@@ -156,26 +156,43 @@ def gated_delta_update(q: array, k: array, v: array, gamma: array, beta: array, 
         (1, 3, 1, 4)
     """
 
+class _MetalKernel:
+    """A kernel for Metal that was given as source."""
+
+    def __call__(self, *, inputs: Sequence[ScalarOrArray], output_shapes: Sequence[Sequence[int]], output_dtypes: Sequence[Dtype], grid: tuple[int, int, int], threadgroup: tuple[int, int, int], template: Sequence[tuple[str, bool | int | Dtype]] | None = None, init_value: float | None = None, verbose: bool = False, stream: StreamOrDevice = None) -> list[array]: ...
+
 def metal_kernel(name: str, input_names: Sequence[str], output_names: Sequence[str], source: str, header: str = '', ensure_row_contiguous: bool = True, atomic_outputs: bool = False, compile_options: object | None = None) -> Callable[..., list[array]]:
     """
-    Return a function that runs a Metal kernel. It raises RuntimeError, as there is no Metal
-    device.
+    Return a function that adds a Metal kernel to the graph. No released package runs one yet.
+
+    The source is the body of a kernel. Its arguments are the inputs, which are const, and the outputs,
+    by their names: pointers to elements, and a reference for an input without axes. Inputs of less than
+    eight elements are in the constant address space, others in that of the device. For an input x, a
+    source that names them also has x_shape, x_strides (counted in elements) and x_ndim; so it has the
+    positions of threads that it names, such as thread_position_in_grid. elem_to_loc(i, x_shape,
+    x_strides, x_ndim) is where element i of x lies.
+
+    Its compiler's errors name the kernel and the line of the source. It has no derivative and no rule
+    for vmap unless a custom_function gives them.
 
     Args:
         name: the name of the kernel.
         input_names: the names of its inputs.
         output_names: the names of its outputs.
         source: the body of the kernel.
-        header: what stands before it.
+        header: what stands before it: functions, types.
         ensure_row_contiguous: whether inputs are copied to row-major order.
-        atomic_outputs: whether outputs are written with atomic operations.
-        compile_options: options of the compiler.
+        atomic_outputs: whether outputs are pointers to atomic numbers.
+        compile_options: accepted, and not used.
 
     Returns:
-        A function that runs the kernel.
+        A function with the keywords of that which `cuda_kernel` returns. Arguments of `template` are
+        types and constants that the source has. Float64 and complex128 are refused.
 
     Raises:
-        RuntimeError: always; raised by the call.
+        ValueError: names that are none; in the call also a grid, a threadgroup, outputs, dtypes or
+            numbers of buffers that are not accepted.
+        RuntimeError: there is no Metal device; raised by the call.
 
     Example:
         >>> kernel = mx.fast.metal_kernel("twice", ["x"], ["y"], "y[i] = 2 * x[i];")

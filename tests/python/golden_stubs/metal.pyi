@@ -114,7 +114,11 @@ def device_info() -> dict[str, str | int]:
     """Properties of the Metal device; empty where there is none."""
 
 def start_capture(path: str) -> None:
-    """Starts a capture of the Metal device; raises where there is none."""
+    """
+    Starts a capture of the Metal device; raises: captures are not supported.
+    """
 
 def stop_capture() -> None:
-    """Ends a capture of the Metal device; raises where there is none."""
+    """
+    Ends a capture of the Metal device; raises: captures are not supported.
+    """
