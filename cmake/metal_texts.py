@@ -131,7 +131,7 @@ def spaces(text: str) -> str:
     text = re.sub(r"\bconst float\* table", "const constant float* table", text)
     word = r"(?:const )?(?:typename )?[A-Za-z_][\w:]*(?:<[\w, :]*>)?"
     other = r"(?!\s*(?:MLX_DEVICE|MLX_SHARED_SPACE|constant|const constant|return|MLX_THREAD)\b)"
-    for declared in (r"[&*] \w+(?=[,)])", r" ?\(&\w+\)\["):
+    for declared in (r"[&*](?: \w+)?(?=[,)])", r" ?\(&\w+\)\["):
         text = re.sub(rf"(?<=[(,])(\s*){other}({word}{declared})", r"\1thread \2", text)
     text = re.sub(r"reinterpret_cast<(\w+ ?\(\*\)\[)", r"reinterpret_cast<thread \1", text)
     arguments = r"\w*Arguments|Words<\w+>|Axes|Positions|IndexArgument"
@@ -192,6 +192,10 @@ def translated(path: str, text: str, file: str) -> str:
     text = re.sub(r"\[\[unlikely\]\] ?", "", text).replace("GCC unroll", "unroll")
     text = NUMBER.sub(literal, text)
     text = re.sub(r"\b(0[xX][0-9a-fA-F]+|\d+)([uU]?)(?:ll|LL)\b", lambda m: m[1] + m[2] + "l", text)
+    if path.endswith("arguments.h"):  # which lie in the constant space, where classes cannot
+        text = re.sub(r"^  double (\w[\w, ]*;)", r"  uint64_t \1", text, flags=re.M)
+    doubles = "eps|log_base|scale|sign" + ("|alpha|beta" if path.endswith("matmul.cuh") else "")
+    text = re.sub(rf"\bp\.({doubles})\b", r"double_of(p.\1)", text)
     text = re.sub(r"\bdouble\b", "Double", text)
     text = re.sub(r"__builtin_bit_cast\(([^,()]+), ", r"bit_cast<\1>(", text)
     text = re.sub(r"\bk(Inf|Nan) = (__builtin_\w+\([^;]*);", in_both, text)

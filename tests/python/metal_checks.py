@@ -15,6 +15,8 @@ from processes import run_program
 from test_devices_agree import INTEGERS, bits, values
 
 import mlx.core as mx
+import mlx.nn as nn
+import mlx.optimizers as optim
 
 HERE = pathlib.Path(__file__).parent
 pytestmark = [pytest.mark.gpu_only, pytest.mark.sampled(0.2)]  # --all runs all
@@ -451,3 +453,48 @@ def test_the_device_is_named():
     assert mx.metal.is_available() and not mx.cuda.is_available()
     for info in (mx.metal.device_info(), mx.device_info(mx.gpu)):
         assert info["device_name"] and info["max_buffer_length"] > 0
+
+
+@pytest.mark.sampled(1)
+def test_a_network_trains():
+    """Convolution, norm, pooling, attention, an embedding: losses near the CPU's, by kernels."""
+    rng = np.random.default_rng(0)
+    x = mx.array(rng.standard_normal((24, 8, 8, 1)).astype(np.float32))
+    y = mx.array(rng.integers(0, 5, 24))
+
+    class Network(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = nn.Conv2d(1, 6, 3, padding=1)
+            self.norm = nn.LayerNorm(6)
+            self.pool = nn.MaxPool2d(2)
+            self.attention = nn.MultiHeadAttention(6, 2)
+            self.table = nn.Embedding(16, 6)
+            self.out = nn.Linear(6, 5)
+
+        def __call__(self, x):
+            x = self.pool(nn.gelu(self.norm(self.conv(x)))).reshape(len(x), 16, 6)
+            x = x + self.table(mx.arange(16))
+            return self.out(mx.mean(self.attention(x, x, x), axis=1))
+
+    def train():
+        mx.random.seed(3)
+        network, optimizer = Network(), optim.Adam(0.01)
+        mx.eval(network.parameters())
+        step = nn.value_and_grad(network, lambda m: mx.mean(nn.losses.cross_entropy(m(x), y)))
+        losses = []
+        for _ in range(6):
+            loss, grads = step(network)
+            optimizer.update(network, grads)
+            mx.eval(network.parameters(), optimizer.state)
+            losses.append(loss.item())
+        return np.array(losses)
+
+    losses = []
+    for device in (mx.gpu, mx.cpu):
+        mx.set_default_device(device)
+        try:
+            losses.append(train())
+        finally:
+            mx.set_default_device(mx.gpu)
+    assert np.abs(losses[0] - losses[1]).max() < 1e-4 and losses[0][-1] < losses[0][0]

@@ -451,8 +451,8 @@ MLX_FN void place_tiles(const RadixArguments& p) {
   for (int64_t b = blockIdx.x; b < p.lines * p.tiles; b += gridDim.x) {
     const int64_t line = b / p.tiles, tile = b % p.tiles;
     const uint32_t before = *state_of(p, line, tile);
-    place_tile<F, Each>(p, line, tile, digits_of<F, Sides>(p, line), Untold(),
-                        [&](uint32_t) { return before; });
+    const auto digits = digits_of<F, Sides>(p, line);
+    place_tile<F, Each>(p, line, tile, digits, Untold(), [&](uint32_t) { return before; });
     __syncthreads();
   }
 }
