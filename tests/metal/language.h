@@ -56,10 +56,10 @@ template <class T>
 struct atomic {
   T value;
 };
-#define MLX_ATOMIC(name)               \
-  template <class T, class V>          \
-  T name(device atomic<T>*, V, int);   \
-  template <class T, class V>          \
+#define MLX_ATOMIC(name)             \
+  template <class T, class V>        \
+  T name(device atomic<T>*, V, int); \
+  template <class T, class V>        \
   T name(threadgroup atomic<T>*, V, int);
 MLX_ATOMIC(atomic_fetch_add_explicit)
 MLX_ATOMIC(atomic_fetch_max_explicit)
