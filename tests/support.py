@@ -58,6 +58,10 @@ of the first list for arrays with more than eight axes that do not merge, for mo
 arrays, scatters of several slices that are longer than 1 along an indexed axis, and gated delta
 rules whose keys have more than 256 elements.
 
+The backend for Metal, which runs on an emulated device alone, has kernels for these ops too, except
+Fourier transforms, `linalg`, the derivative of attention as one step, and all ops of float64 and
+complex128 ([more](how/metal.md#the-backend)).
+
 Where the tests use a function only as a part of another call, its row shows the marks of that call.
 """
 
