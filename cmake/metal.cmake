@@ -11,7 +11,8 @@ set(metal_text ${CMAKE_CURRENT_BINARY_DIR}/metal_sources.cpp)
 add_custom_command(OUTPUT ${metal_text} VERBATIM
   COMMAND ${Python_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/metal_texts.py ${metal_text}
           ${PROJECT_SOURCE_DIR} ${metal_embedded}
-  DEPENDS ${PROJECT_SOURCE_DIR}/cmake/metal_texts.py ${metal_embedded})
+  DEPENDS ${PROJECT_SOURCE_DIR}/cmake/metal_texts.py ${PROJECT_SOURCE_DIR}/cmake/metal_functions.py
+          ${metal_embedded})
 add_library(mlx_metal SHARED ${metal_sources} ${metal_text})
 target_link_libraries(mlx_metal PRIVATE mlx_gpu_families mlx_gpu_printing mlx_gpu mlx metal_cpp Threads::Threads)
 if(NOT MLX_SANITIZE)

@@ -2,20 +2,30 @@
 
 The shared texts are C++20. Metal's language is C++14 without lambda expressions and double, and
 pointers and references name an address space. Changed are: literals and the word double, concepts,
-lambda expressions without captures, names that are words of Metal's language, constants of
-namespaces and classes, references and pointers among parameters. Texts of mlx/backend/metal are
-taken as they are.
+lambda expressions, names that are words of Metal's language, constants of namespaces and classes,
+references and pointers among parameters, and, in texts of kernels, functions that ask where their
+thread is (metal_functions.py). Texts of mlx/backend/metal are taken as they are.
 """
 
 import re
 import struct
 import sys
+from functools import cache
 from pathlib import Path
+
+from metal_functions import closing, placed, placed_names, without_lambdas
 
 OWN = "mlx/backend/metal/"
 WORDS = ("device", "half", "kernel", "constant", "thread", "fragment", "vertex", "std", "sampler")
-# Texts whose functions get the thread's place; others are not used yet.
-PLACED = ("matmul.cuh", "reduce.cuh")
+KERNELS = "mlx/backend/gpu/kernels/"
+# Texts of kernels that Metal has; other texts have instructions of NVIDIA's processors.
+TAKEN = (
+    *("arguments.h", "attention.cuh", "axes.cuh", "compact.cuh", "conv.cuh"),
+    *("counting.cuh", "delta.cuh", "hadamard.cuh", "index.cuh", "matmul.cuh"),
+    *("packed.cuh", "prelude.cuh", "program.cuh", "radix.cuh", "random.cuh"),
+    *("reduce.cuh", "reduce_wide.cuh", "rows.cuh", "scan.cuh", "scatter.cuh"),
+    *("sort.cuh",),
+)
 CONCEPTS = ("Real", "Real32", "Real64", "Integer", "RealOrInteger")
 HEX = r"0[xX][0-9a-fA-F]*\.?[0-9a-fA-F]*[pP][+-]?\d+"
 DECIMAL = r"(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+"
@@ -51,16 +61,6 @@ def without_comments(text: str) -> str:
     return re.sub(r"\n\s*\n+", "\n", text)
 
 
-def closing(text: str, at: int, pair: str) -> int:
-    """The position behind the bracket that closes the one at `at`."""
-    depth = 0
-    for end in range(at, len(text)):
-        depth += {pair[0]: 1, pair[1]: -1}.get(text[end], 0)
-        if depth == 0:
-            return end + 1
-    raise SystemExit(f"no {pair[1]} for {text[at : at + 60]!r}")
-
-
 def function_object(name: str, variable: str, parameters: str, body: str, usings: list[str]) -> str:
     """A lambda expression as a class."""
     types, given = [], []
@@ -77,8 +77,9 @@ def function_object(name: str, variable: str, parameters: str, body: str, usings
     )
 
 
-def without_lambdas(text: str, stem: str) -> str:
-    """Lambda expressions as classes, which are defined behind the functions that use them."""
+def classes_behind(text: str, stem: str) -> str:
+    """Lambda expressions without captures as classes behind the functions that use them, which the
+    classes call."""
     found = 0
     # The first one that has none inside.
     start = re.compile(r"\[\]\(([^()]*)\)(?: MLX_INLINED)? (?=\{)")
@@ -126,68 +127,18 @@ def spaces(text: str) -> str:
     text = re.sub(r"\binline constexpr\b", "constexpr constant", text)
     text = re.sub(r"\bstatic constexpr (?!\w+ \w+\()", "static constexpr constant ", text)
     text = re.sub(r"\bconst T \(&c\)\[N\]", "constant T (&c)[N]", text)
+    text = text.replace("const int64_t (&s)[4]", "constant const int64_t (&s)[4]")
     text = re.sub(r"\bconst float\* table", "const constant float* table", text)
-    word = r"(?:const )?[A-Za-z_][\w:]*(?:<[\w, :]*>)?"
+    word = r"(?:const )?(?:typename )?[A-Za-z_][\w:]*(?:<[\w, :]*>)?"
     other = r"(?!\s*(?:MLX_DEVICE|MLX_SHARED_SPACE|constant|const constant|return|MLX_THREAD)\b)"
-    for declared in (r"[&*] \w+(?=[,)])", r" \(&\w+\)\["):
+    for declared in (r"[&*](?: \w+)?(?=[,)])", r" ?\(&\w+\)\["):
         text = re.sub(rf"(?<=[(,])(\s*){other}({word}{declared})", r"\1thread \2", text)
+    text = re.sub(r"reinterpret_cast<(\w+ ?\(\*\)\[)", r"reinterpret_cast<thread \1", text)
     arguments = r"\w*Arguments|Words<\w+>|Axes|Positions|IndexArgument"
-    text = re.sub(rf"\bthread const ({arguments})&", r"constant \1&", text)
-    text = re.sub(r"^(\s*)const (Axes)& (\w+;)", r"\1constant \2& \3", text, flags=re.M)
+    text = re.sub(rf"\bthread const ({arguments})&", r"constant const \1&", text)
+    members = r"^(\s*)const (Axes|\w+Arguments)& (\w+;)"
+    text = re.sub(members, r"\1constant const \2& \3", text, flags=re.M)
     return re.sub(r"^(\s*MLX_FN )(\w+)(& operator)", r"\1thread \2\3", text, flags=re.M)
-
-
-def functions(text: str) -> list[tuple[str, int, int]]:
-    """Functions of a text: the name, where parameters begin, where the body ends."""
-    found = []
-    for match in re.finditer(r"\bMLX_(?:FN|NOINLINE) [^;{}()]*?\b(\w+)\((?!\))", text):
-        body = re.compile(r"[^;{]*\{").match(text, closing(text, match.end() - 1, "()"))
-        if body:
-            found.append((match.group(1), match.end(), closing(text, body.end() - 1, "{}")))
-    return found
-
-
-def shared(match: re.Match[str]) -> str:
-    """Memory of a block, taken from the kernel's."""
-    made = []
-    for name, size in re.findall(r"(\w+)((?:\[[^;]*?\])*)(?:, |$)", match.group(2)):
-        kind = match.group(1) + size
-        made.append(f"threadgroup {match.group(1)} (&{name}){size} = place.take<{kind}>();")
-    return " ".join(made)
-
-
-def placed(text: str) -> str:
-    """The text with the thread's place as first argument of functions that need it.
-
-    A function needs it that reads where its thread is, shuffles, or has memory of the block; and
-    one that calls such a function.
-    """
-    all_functions = functions(text)
-    needs = r"threadIdx|blockIdx|gridDim|__shfl_\w+|MLX_SHARED"
-    names: set[str] = set()
-    while True:
-        found = {
-            n for n, begin, end in all_functions if re.search(rf"\b({needs})\b", text[begin:end])
-        }
-        if found == names:
-            break
-        names = found
-        needs = "|".join([r"threadIdx|blockIdx|gridDim|__shfl_\w+|MLX_SHARED", *sorted(names)])
-    inserts = []
-    for name, begin, end in all_functions:
-        if name not in names:
-            continue
-        inserts.append((begin, "MLX_THREAD const Place& own_place, "))
-        body = text.index("{", closing(text, begin - 1, "()")) + 1
-        inserts.append((body, "\n  Place place = own_place;"))
-        for call in re.finditer(rf"\b({'|'.join(sorted(names))})\b", text[body:end]):
-            at = body + call.end()
-            if text[at] == "<":
-                at = closing(text, at, "<>")
-            inserts.append((at + 1, "place, "))
-    for at, piece in sorted(inserts, reverse=True):
-        text = text[:at] + piece + text[at:]
-    return re.sub(r"(?:alignas\(16\) )?MLX_SHARED ((?:unsigned )?\w+) (\w+[^;]*);", shared, text)
 
 
 def renamed(match: re.Match[str]) -> str:
@@ -206,7 +157,28 @@ def rows(text: str) -> str:
     return "".join(f"E({n}, {a})\n" for n, a in re.findall(r"^E\((\w+), (\d)", text, re.M))
 
 
-def translated(path: str, text: str) -> str:
+@cache
+def names_of(path: str) -> frozenset[str]:
+    """Names of functions of a text of kernels, and of those that it includes, with a place."""
+    text = without_comments(Path(path).read_text())
+    return frozenset(placed_names(text, known_names(path))) | known_names(path)
+
+
+@cache
+def known_names(path: str) -> frozenset[str]:
+    """The same of the texts that it includes."""
+    included = re.findall(rf'#include "{KERNELS}(\w+\.cuh)"', Path(path).read_text())
+    return frozenset().union(*(names_of(str(Path(path).with_name(n))) for n in included))
+
+
+def with_places(text: str, file: str) -> str:
+    """A text of kernels without lambda expressions, and with the thread's place."""
+    known, names = known_names(file), names_of(file)
+    text = without_lambdas(text, Path(file).stem, names)
+    return placed(text, names - known, names)
+
+
+def translated(path: str, text: str, file: str) -> str:
     """A shared text in Metal's language."""
     if path.endswith(".def"):
         return rows(text)
@@ -214,19 +186,23 @@ def translated(path: str, text: str) -> str:
     text = re.sub(r"^#pragma once\n", "", text, flags=re.M)
     text = re.sub(r"^#include <[^>]*>\n", "", text, flags=re.M)
     text = re.sub(r"template <class \w+>\nconcept \w+ = [^;{]*(?:\{[^}]*\})?[^;]*;\n", "", text)
-    text = without_lambdas(text, Path(path).stem)
+    ours = path.startswith(KERNELS)
+    text = with_places(text, file) if ours else classes_behind(text, Path(path).stem)
     text = re.sub(r"template <([^>\n]*)>([\s\\]+)(\w+)", constrained, text)
-    if Path(path).name in PLACED:
-        text = placed(text)
     text = re.sub(r"\[\[unlikely\]\] ?", "", text).replace("GCC unroll", "unroll")
     text = NUMBER.sub(literal, text)
     text = re.sub(r"\b(0[xX][0-9a-fA-F]+|\d+)([uU]?)(?:ll|LL)\b", lambda m: m[1] + m[2] + "l", text)
+    if path.endswith("arguments.h"):  # which lie in the constant space, where classes cannot
+        text = re.sub(r"^  double (\w[\w, ]*;)", r"  uint64_t \1", text, flags=re.M)
+    doubles = "eps|log_base|scale|sign" + ("|alpha|beta" if path.endswith("matmul.cuh") else "")
+    text = re.sub(rf"\bp\.({doubles})\b", r"double_of(p.\1)", text)
     text = re.sub(r"\bdouble\b", "Double", text)
     text = re.sub(r"__builtin_bit_cast\(([^,()]+), ", r"bit_cast<\1>(", text)
     text = re.sub(r"\bk(Inf|Nan) = (__builtin_\w+\([^;]*);", in_both, text)
-    text = re.sub(r"__builtin_inff\(\)", "MLX_INFINITY", text)
+    text = text.replace("__builtin_inff()", "MLX_INFINITY").replace('__builtin_nanf("")', "MLX_NAN")
+    text = re.sub(r"\bstatic_assert\(([^;]*)\);", r'static_assert(\1, "");', text)
     text = re.sub(r"(?:::|__builtin_)(?=(?:float|double)_function\()", "mlx_math::", text)
-    text = re.sub(r"::(fmaf?)\(", r"mlx_math::\1(", text)
+    text = re.sub(r"(?<!\w)::(fmaf?|sqrt|fabsf|rintf)\(", r"mlx_math::\1(", text)
     text = re.sub(r"__builtin_(?=[a-z]\w*\()", "mlx_math::", text)
     text = re.sub(r"^(?!#include)(.*)$", renamed, text, flags=re.M)
     text = re.sub(
@@ -244,15 +220,17 @@ def main(to: str, root: str, files: list[str]) -> None:
     table = []
     for n, file in enumerate(files):
         path = Path(file).relative_to(root).as_posix()
+        if path.startswith(KERNELS) and path.removeprefix(KERNELS) not in TAKEN:
+            continue
         text = Path(file).read_text()
         if not path.startswith(OWN):
-            text = translated(path, text)
+            text = translated(path, text, file)
         parts = [text[k : k + 8000] for k in range(0, len(text), 8000)] or [""]
         literals = "\n".join(f'R"mlx_text({part})mlx_text"' for part in parts)
         out.append(f"static const char text_{n}[] =\n{literals};\n")
         table.append(f'    {{"{path}", text_{n}}},\n')
     out.append(f"const Source sources[] = {{\n{''.join(table)}}};\n")
-    out.append(f"const int source_count = {len(files)};\n}}\n")
+    out.append(f"const int source_count = {len(table)};\n}}\n")
     Path(to).write_text("".join(out))
 
 

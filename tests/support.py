@@ -58,7 +58,7 @@ builds. The GPU computes:
 * convolutions, `fast.scaled_dot_product_attention`, `fast.rope`, `fast.gated_delta_update`,
   `hadamard_transform`, and Fourier transforms where cuFFT is installed;
 * `cholesky`, `inv` and `solve` of matrices up to 64 x 64, of eight or more matrices up to
-  128 x 128, and of up to eight larger ones where cuSOLVER is installed.
+  128 x 128, and of up to eight larger ones where cuSOLVER is installed; there also `qr`.
 
 **The host computes all other ops, on copies of their operands**: the other functions of `linalg`,
 `scan` and other control flow, `fast.ctc_loss`. It also computes
@@ -67,6 +67,10 @@ builds. The GPU computes:
 * reads and writes at more than eight index arrays;
 * scatters of several slices that are longer than 1 along an indexed axis;
 * `fast.gated_delta_update` of keys with more than 256 elements.
+
+The backend for Metal, which runs on an emulated device alone, has kernels for these ops too, except
+Fourier transforms, `linalg`, the derivative of attention as one step, and all ops of float64 and
+complex128 ([more](how/metal.md#the-backend)).
 
 ## The ops
 

@@ -30,12 +30,12 @@ std::string read_all(const fs::path& path) {
 }
 
 /// The compiler, with the rounding that the language has. Its messages name files of the working
-/// folder.
+/// folder. EMULATED_ONE_SPACE: overloads by address spaces would be one function.
 std::string command(const std::string& folder) {
   const char* chosen = std::getenv("CXX");
   return "cd '" + folder + "' && " + (chosen ? chosen : "c++") +
          " -std=c++14 -O1 -w -fPIC -fno-exceptions -fno-rtti -ffp-contract=off -fno-math-errno"
-         " -fwrapv -D__METAL_VERSION__=310 ";
+         " -fwrapv -D__METAL_VERSION__=310 -DEMULATED_ONE_SPACE ";
 }
 
 uint64_t hash(const std::string& text, uint64_t seed) {

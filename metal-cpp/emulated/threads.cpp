@@ -109,6 +109,7 @@ Order order_of_environment() {
 }
 
 constexpr size_t kStackBytes = size_t{64} << 10;
+constexpr size_t kGuard = 4 << 10;  // bytes behind threadgroup memory, which stay as they are
 
 /// Memory of a fiber's stack, whose pages are taken when they are touched.
 class Stack {
@@ -193,7 +194,7 @@ class Group {
   std::string error_;
   std::vector<size_t> shared_at_;
   size_t shared_used_ = 0;
-  alignas(64) char shared_[kMaxShared];
+  alignas(64) char shared_[kMaxShared + kGuard];
 };
 
 thread_local Group* group = nullptr;
@@ -409,6 +410,11 @@ std::string Group::run(Triple at) {
   const bool over =
       std::all_of(states_.begin(), states_.end(), [](State s) { return s == State::finished; });
   if (error_.empty() && !over) error_ = stuck();
+  const char* const guard = shared_ + kMaxShared;
+  if (error_.empty() &&
+      std::any_of(guard, guard + kGuard, [](char c) { return c != static_cast<char>(0xff); }))
+    error_ = describe(
+        0, "a write behind " + std::to_string(kMaxShared) + " bytes of threadgroup memory");
   return error_;
 }
 

@@ -2,6 +2,7 @@
 #include "mlx/compat/gpu.h"
 
 #include "mlx/core/error.h"
+#include "mlx/ops/custom_kernel.h"
 
 namespace mlx::core {
 
@@ -11,7 +12,7 @@ const DeviceInfo& gpu::device_info(int index) {
   return core::device_info(Device(Device::gpu, index));
 }
 
-bool metal::is_available() { return false; }
+bool metal::is_available() { return has_metal(); }
 void metal::start_capture(const std::string&) {}
 void metal::stop_capture() {}
 const DeviceInfo& metal::device_info() {

@@ -1,5 +1,4 @@
-// GPU kernels given as source code or as machine code. Kernels for CUDA are steps of the graph,
-// which GPUs run; for Metal there is no device.
+// GPU kernels given as source code or as machine code: steps of the graph, which GPUs run.
 #pragma once
 
 #include <functional>
@@ -15,9 +14,9 @@
 
 namespace mlx::core {
 
-/// A kernel and how it is launched. It gets the addresses of its inputs and outputs, and further
-/// arguments, in the order of a C struct.
-struct CudaKernelAttrs {
+/// A kernel and how it is launched. For CUDA it gets the addresses of its inputs and outputs, and
+/// further arguments, in the order of a C struct; for Metal they are its buffers, in this order.
+struct KernelAttrs {
   std::string name;   ///< that the program gave it
   std::string code;   ///< source, or machine code
   std::string entry;  ///< the function
@@ -26,7 +25,8 @@ struct CudaKernelAttrs {
   Shape grid = {}, group = {};    ///< threads: in all, and in a block
   int64_t shared = 0;             ///< bytes of dynamic shared memory
   std::vector<double> fill = {};  ///< initial value of the outputs: one, or none
-  /// The arguments behind the address of each input: bit 0 its shape, bit 1 its strides.
+  /// The arguments behind the address of each input: bit 0 its shape, bit 1 its strides, bit 2
+  /// how many axes it has.
   Shape follows = {};
   /// Further arguments: their values, and what they are.
   std::vector<double> scalars = {};
@@ -44,7 +44,10 @@ struct CudaKernelAttrs {
   }
 };
 
-extern MLX_API const OpDef op_cuda_kernel;
+extern MLX_API const OpDef op_cuda_kernel, op_metal_kernel;
+
+/// Whether the GPU is one of Metal.
+MLX_API bool has_metal();
 
 namespace fast {
 
@@ -59,7 +62,10 @@ using CustomKernelFunction = std::function<std::vector<array>(
     std::tuple<int, int, int>, std::tuple<int, int, int>,
     std::vector<std::pair<std::string, TemplateArg>>, std::optional<float>, bool, StreamOrDevice)>;
 
-/// A function that throws ExecutionError when it is called: there is no Metal device.
+/// A function that adds the kernel to the graph, or throws ExecutionError where there is no Metal
+/// device. `source` is the body of a kernel. Its arguments are inputs and outputs by their names, a
+/// reference for an input without axes; for an input `x` of which the source names them, also
+/// `x_shape`, `x_strides` and `x_ndim`; and the positions of threads that the source names.
 MLX_API CustomKernelFunction metal_kernel(const std::string& name,
                                           const std::vector<std::string>& input_names,
                                           const std::vector<std::string>& output_names,

@@ -453,7 +453,8 @@ class Table {
     row(op_ctc_slope, 6, 6, make_attrs(CtcAttrs{}), check_ctc_slope);
     for (const OpDef* op : {&op_scan_loop, &op_while_loop, &op_switch})
       row(*op, 0, -1, Ref<const Attrs>(new ControlAttrs), by_build);
-    row(op_cuda_kernel, 0, -1, make_attrs(CudaKernelAttrs{}), by_build);
+    for (const OpDef* op : {&op_cuda_kernel, &op_metal_kernel})
+      row(*op, 0, -1, make_attrs(KernelAttrs{}), by_build);
   }
 };
 

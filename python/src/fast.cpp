@@ -10,8 +10,15 @@ namespace mlx::python {
 namespace {
 namespace fast = mlx::core::fast;
 
-/// A kernel for CUDA that can be called.
+/// A kernel of a program that can be called, for CUDA or for Metal.
 struct CudaKernel {
+  static constexpr const char *op = "cuda_kernel", *name = "_CudaKernel",
+                              *text = "A kernel for CUDA that was given as source.";
+  fast::CustomKernelFunction call;
+};
+struct MetalKernel {
+  static constexpr const char *op = "metal_kernel", *name = "_MetalKernel",
+                              *text = "A kernel for Metal that was given as source.";
   fast::CustomKernelFunction call;
 };
 /// An argument of a template, and one of a kernel: only True and False are bools.
@@ -36,6 +43,8 @@ bool load_small(PyObject* o, auto& value) {
 
 template <>
 struct From<CudaKernel> : FromBound<CudaKernel> {};
+template <>
+struct From<MetalKernel> : FromBound<MetalKernel> {};
 template <>
 struct From<TemplateValue> {
   TemplateValue value;
@@ -144,39 +153,22 @@ Arrays to_inputs(const char* op, const std::vector<Operand>& given) {
   return inputs;
 }
 
-void bind_metal(nb::module_& m) {
-  using Names = std::vector<std::string>;
-  def(m,
-      "metal_kernel(" KERNEL_TEXT
-      "atomic_outputs: bool = False, compile_options: object | None = None) -> Callable[..., "
-      "list[array]]",
-      [](std::string& name, Names& inputs, Names& outputs, std::string& source, std::string& header,
-         bool contiguous, bool atomic, nb::handle) {
-        auto kernel = fast::metal_kernel(name, inputs, outputs, source, header, contiguous, atomic);
-        return nb::object(nb::cpp_function([kernel](const nb::args&, const nb::kwargs&) {
-          PyObject* out =
-              guarded([&] { return to_python(kernel({}, {}, {}, {}, {}, {}, {}, false, {})); });
-          if (!out) throw nb::python_error();
-          return nb::steal(out);
-        }));
-      });
-}
-
-/// The object that cuda_kernel returns.
-void bind_cuda_kernel_class(nb::module_& m) {
+/// The object that cuda_kernel, or metal_kernel, returns.
+template <class K>
+void bind_kernel_class(nb::module_& m) {
   using Argument = std::pair<std::string, TemplateValue>;
-  nb::class_<CudaKernel> c(m, "_CudaKernel", "A kernel for CUDA that was given as source.");
+  nb::class_<K> c(m, K::name, K::text);
   def(c,
       "__call__(self, *, inputs: Sequence[ScalarOrArray], output_shapes: "
       "Sequence[Sequence[int]], output_dtypes: Sequence[Dtype], grid: tuple[int, int, int], "
       "threadgroup: tuple[int, int, int], template: Sequence[tuple[str, bool | int | Dtype]] | "
       "None = None, init_value: float | None = None, verbose: bool = False, stream: "
       "StreamOrDevice = None) -> list[array]",
-      [](CudaKernel& self, std::vector<Operand>& inputs, std::vector<Shape>& shapes,
+      [](K& self, std::vector<Operand>& inputs, std::vector<Shape>& shapes,
          std::vector<Dtype>& dtypes, Ints& grid, Ints& group,
          std::optional<std::vector<Argument>>& arguments, std::optional<float>& init, bool verbose,
          const StreamOrDevice& s) {
-        constexpr const char* op = "cuda_kernel";
+        constexpr const char* op = K::op;
         std::vector<std::pair<std::string, fast::TemplateArg>> values;
         if (arguments)
           for (const auto& [name, value] : *arguments) values.emplace_back(name, value.value);
@@ -185,9 +177,23 @@ void bind_cuda_kernel_class(nb::module_& m) {
       });
 }
 
+void bind_metal(nb::module_& m) {
+  using Names = std::vector<std::string>;
+  bind_kernel_class<MetalKernel>(m);
+  def(m,
+      "metal_kernel(" KERNEL_TEXT
+      "atomic_outputs: bool = False, compile_options: object | None = None) -> Callable[..., "
+      "list[array]]",
+      [](std::string& name, Names& inputs, Names& outputs, std::string& source, std::string& header,
+         bool contiguous, bool atomic, nb::handle) {
+        return nb::cast(MetalKernel{
+            fast::metal_kernel(name, inputs, outputs, source, header, contiguous, atomic)});
+      });
+}
+
 void bind_cuda(nb::module_& m) {
   using Names = std::vector<std::string>;
-  bind_cuda_kernel_class(m);
+  bind_kernel_class<CudaKernel>(m);
   def(m, "cuda_kernel(" KERNEL_TEXT "shared_memory: int = 0) -> Callable[..., list[array]]",
       [](std::string& name, Names& inputs, Names& outputs, std::string& source, std::string& header,
          bool contiguous, int shared) {

@@ -1,6 +1,7 @@
 // Memory use and its limits.
 #include "mlx/memory.h"
 
+#include "mlx/ops/custom_kernel.h"
 #include "module.h"
 #include "tree.h"
 
@@ -27,6 +28,11 @@ void bind_common(nb::module_& m) {
 
 }  // namespace
 
+[[noreturn]] void no_capture(const char* op) {
+  fail<ExecutionError>(op, has_metal() ? "captures are not supported; Xcode attaches to a process"
+                                       : "there is no Metal device to capture");
+}
+
 void bind_memory(nb::module_& m) {
   bind_common(m);
   MLX_QUERY(get_memory_limit)
@@ -40,23 +46,25 @@ void bind_memory(nb::module_& m) {
 
   nb::module_ metal = m.def_submodule("metal", "Compatibility with programs for Apple GPUs.");
   bind_common(metal);
-  def(metal, "is_available() -> bool", [] { return false; }, "True where Metal is there.");
+  def(metal, "is_available() -> bool", [] { return has_metal(); }, "True where Metal is there.");
   def(
-      metal, "device_info() -> dict[str, str | int]", []() -> nb::object { return nb::dict(); },
+      metal, "device_info() -> dict[str, str | int]",
+      []() -> nb::object {
+        if (!has_metal()) return nb::dict();
+        return nb::module_::import_("mlx.core").attr("device_info")(Device(Device::gpu));
+      },
       "Properties of the Metal device; empty where there is none.");
   def(
       metal, "start_capture(path: str) -> None",
-      [](const std::string&) {
-        throw ExecutionError("[start_capture] there is no Metal device to capture");
-      },
-      "Starts a capture of the Metal device; raises where there is none.");
+      [](const std::string&) { no_capture("start_capture"); },
+      "Starts a capture of the Metal device; raises: captures are not supported.");
   def(
-      metal, "stop_capture() -> None",
-      [] { throw ExecutionError("[stop_capture] there is no Metal device to capture"); },
-      "Ends a capture of the Metal device; raises where there is none.");
+      metal, "stop_capture() -> None", [] { no_capture("stop_capture"); },
+      "Ends a capture of the Metal device; raises: captures are not supported.");
   nb::module_ cuda = m.def_submodule("cuda", "NVIDIA GPUs.");
   def(
-      cuda, "is_available() -> bool", [] { return core::is_available(Device(Device::gpu)); },
+      cuda, "is_available() -> bool",
+      [] { return core::is_available(Device(Device::gpu)) && !has_metal(); },
       "True where a CUDA device is there.");
 }
 

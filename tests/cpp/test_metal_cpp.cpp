@@ -346,6 +346,15 @@ TEST_CASE("metal-cpp: a refusal of an encoder fails its command buffer alone") {
   CHECK(refused([&](auto& e) { e.end(); }) == "no error");
 }
 
+TEST_CASE("metal-cpp: a write behind threadgroup memory is an error") {
+  Program p{
+      "kernel void k(device float* out [[buffer(0)]], threadgroup float* s [[threadgroup(0)]])"
+      " { s[8192] = out[0]; }",
+      {count(4)}};
+  p.shared = 16;
+  CHECK(error_of(p).find("a write behind 32768 bytes of threadgroup memory") != std::string::npos);
+}
+
 TEST_CASE("metal-cpp: a missing barrier gives other results in another order") {
   const std::string source = R"(
 kernel void k(device float* out [[buffer(0)]], uint t [[thread_position_in_threadgroup]]) {

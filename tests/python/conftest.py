@@ -113,6 +113,22 @@ def default_device_stays():
     assert changed == (device, stream)
 
 
+def runs_through_the_cpu(test):
+    """Ops without a kernel for Metal in a test that compares devices."""
+    ops = {"cholesky", "fft", "inverse", "qr", "scaled_dot_product_attention_vjp", "solve"}
+    return ops | {"gated_delta_update"} if "rules[300" in test else ops  # too wide a row
+
+
+@pytest.fixture(autouse=True)
+def kernels_of_metal(request):
+    """In tests that compare devices, the backend for Metal computes by kernels."""
+    yield
+    import second_backend
+
+    if second_backend.in_use() == "metal" and request.node.get_closest_marker("gpu_only"):
+        assert second_backend.without_kernel() <= runs_through_the_cpu(request.node.name)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session):
     """Writes beside or after the second backend's buffers fail the run."""

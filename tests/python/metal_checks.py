@@ -1,6 +1,7 @@
 """The backend for Metal on its emulated device: `pytest --backend metal metal_checks.py`.
 
-test_metal.py runs it. Results have the CPU's bits, in every layout, fused or not.
+test_metal.py runs it, and the files that compare devices. Results have the CPU's bits, in every
+layout, fused or not. Ops that have kernels run by these (conftest.py).
 """
 
 import os
@@ -15,6 +16,8 @@ from processes import run_program
 from test_devices_agree import INTEGERS, bits, values
 
 import mlx.core as mx
+import mlx.nn as nn
+import mlx.optimizers as optim
 
 HERE = pathlib.Path(__file__).parent
 pytestmark = [pytest.mark.gpu_only, pytest.mark.sampled(0.2)]  # --all runs all
@@ -234,6 +237,39 @@ def test_products(dtype):
         assert (np.abs(p - q) <= scale * np.abs(q).max(initial=1)).all()
 
 
+ORDERED = """
+import second_backend
+second_backend.use("metal")
+from test_devices_agree import bits, values
+import mlx.core as mx
+x, line = values(mx.float32, (40, 70)), values(mx.int32, (9001,))
+keys = values(mx.uint8, (3000,))
+results = [
+    mx.softmax(x, axis=0), mx.logsumexp(x, axis=1), mx.fast.layer_norm(x, x[0], x[1], 1e-5),
+    mx.sum(x, axis=0), mx.argmax(x, axis=1), mx.cumsum(x, axis=1), mx.cumsum(line), mx.sort(line),
+    mx.argsort(line), mx.partition(line, 4000), mx.sort(x, axis=0),
+    mx.zeros((256,)).at[keys].add(1.5),
+    mx.bincount(keys), mx.nonzero(keys > 9), x[x[:, 0] > 0], mx.matmul(x, x.T),
+    mx.conv1d(x[None], values(mx.float32, (3, 5, 70))), mx.hadamard_transform(x[:, :64]),
+    mx.quantized_matmul(x[:, :64], *mx.quantize(values(mx.float32, (9, 64)))),
+    mx.fast.rope(x[None], 70, traditional=False, base=1e4, scale=1.0, offset=3),
+    mx.fast.scaled_dot_product_attention(*(x[None, None] for _ in range(3)), scale=0.5),
+]
+print([b.hex() for a in results for b in bits(a[0] if isinstance(a, tuple) else a)])
+"""
+
+
+@pytest.mark.sampled(1)
+def test_bits_do_not_depend_on_the_order_of_threads():
+    """A kernel without a barrier that it needs gives others."""
+    seen = set()
+    for order in ("forward", "backward", "7"):
+        code, out, error = run_program(ORDERED, MLX_DEVICE="", MLX_EMULATION_ORDER=order)
+        assert (code, error) == (0, ""), error
+        seen.add(out)
+    assert len(seen) == 1 and len(seen.pop()) > 10000
+
+
 FORKED = """
 import os, second_backend, mlx.core as mx
 second_backend.use("metal")
@@ -292,3 +328,176 @@ def test_fusion_changes_no_bits():
         assert run.returncode == 0, run.stderr
         seen.add(run.stdout)
     assert len(seen) == 1 and len(seen.pop()) > 1000
+
+
+def ran(body, inputs, outputs, grid, *, group=(32, 1, 1), shapes, dtypes, **options):
+    """The results of a kernel with a source."""
+    making = {
+        k: options.pop(k)
+        for k in ("header", "ensure_row_contiguous", "atomic_outputs")
+        if k in options
+    }
+    names = [f"out{k}" if k else "out" for k in range(outputs)]
+    kernel = mx.fast.metal_kernel("tested", list(inputs), names, body, **making)
+    return kernel(
+        inputs=list(inputs.values()),
+        output_shapes=shapes,
+        output_dtypes=dtypes,
+        grid=grid,
+        threadgroup=group,
+        **options,
+    )
+
+
+EACH = """
+uint i = thread_position_in_grid.x;
+T x = a[i];
+out[i] = T(Twice ? 2 : 1) * metal::exp(x) + T(N) * scale;
+"""
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_a_source_of_each_element(dtype):
+    """Template arguments, and an input without axes as a reference."""
+    a = values(mx.float32, (5, 21)).astype(dtype)
+    inputs = {"a": a, "scale": mx.array(0.5, mx.float32)}
+    template = [("T", dtype), ("Twice", True), ("N", 3)]
+    (got,) = ran(EACH, inputs, 1, (105, 1, 1), shapes=[a.shape], dtypes=[dtype], template=template)
+    a = np.array(a.astype(mx.float32))
+    wanted = 2 * np.exp(a) + 1.5
+    near = {mx.float32: 1e-6, mx.float16: 2e-3, mx.bfloat16: 2e-2}[dtype]
+    got = np.array(got.astype(mx.float32))
+    finite = np.isfinite(wanted) & (wanted < 6e4)
+    assert (np.abs(got - wanted) <= near * np.abs(wanted))[finite].all()
+
+
+STRIDED = """
+uint i = thread_position_in_grid.x;
+out[i] = a[elem_to_loc(i, a_shape, a_strides, a_ndim)] + b[0] * threads_per_grid.x;
+"""
+
+
+@pytest.mark.sampled(1)
+def test_a_source_with_shapes_and_strides():
+    """An input that is not in rows keeps its layout, where the kernel asks for that."""
+    x = values(mx.int32, (6, 7, 5))
+    b = mx.array([3], mx.int32)
+    for a in (x.T, x[::2, :, ::3], mx.broadcast_to(x[:1], x.shape), x[1]):
+        for rows in (False, True):
+            (got,) = ran(
+                STRIDED,
+                {"a": a, "b": b},
+                1,
+                (a.size, 1, 1),
+                shapes=[(a.size,)],
+                dtypes=[mx.int32],
+                ensure_row_contiguous=rows,
+            )
+            assert got.tolist() == (a.reshape(-1) + 3 * a.size).tolist()
+
+
+SUMS = """
+threadgroup float parts[64];
+uint t = thread_position_in_threadgroup.x;
+parts[t] = a[thread_position_in_grid.x];
+threadgroup_barrier(mem_flags::mem_threadgroup);
+for (uint h = 32; h > 0; h /= 2) {
+  if (t < h) parts[t] += parts[t + h];
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+}
+if (t == 0) atomic_fetch_add_explicit(&out[0], own(parts[0]), memory_order_relaxed);
+"""
+
+
+@pytest.mark.sampled(1)
+def test_a_source_with_shared_memory_and_atomic_outputs():
+    """Functions of the header; outputs that have a value before the kernel runs."""
+    a = mx.arange(256, dtype=mx.float32)
+    (got,) = ran(
+        SUMS,
+        {"a": a},
+        1,
+        (256, 1, 1),
+        group=(64, 1, 1),
+        shapes=[(3,)],
+        dtypes=[mx.float32],
+        header="inline float own(float x) { return x + 1; }",
+        atomic_outputs=True,
+        init_value=2.0,
+    )
+    assert got.tolist() == [2 + 255 * 128 + 4, 2, 2]
+
+
+@pytest.mark.sampled(1)
+def test_wrong_sources_and_calls():
+    """Each has an error that says what is wrong, and the next launch works."""
+    a = mx.ones((8,))
+    call = {"shapes": [(8,)], "dtypes": [mx.float32]}
+    with pytest.raises(RuntimeError, match="nothing_of_this_name"):
+        mx.eval(ran("out[0] = nothing_of_this_name;", {"a": a}, 1, (8, 1, 1), **call))
+    good = "out[thread_position_in_grid.x] = a[0];"
+    with pytest.raises(ValueError, match="threadgroup"):
+        mx.eval(ran(good, {"a": a}, 1, (4096, 1, 1), group=(2048, 1, 1), **call))
+    with pytest.raises(ValueError, match="positive numbers"):
+        ran(good, {"a": a}, 1, (0, 1, 1), **call)
+    with pytest.raises(ValueError, match="0 outputs"):
+        ran(good, {"a": a}, 1, (8, 1, 1), shapes=[(8,)], dtypes=[])
+    with pytest.raises(ValueError, match="float64"):
+        ran(good, {"a": a.astype(mx.float64, stream=mx.cpu)}, 1, (8, 1, 1), **call)
+    with pytest.raises(ValueError, match="no derivative"):
+        mx.grad(lambda x: ran(good, {"a": x}, 1, (8, 1, 1), **call)[0].sum())(a)
+    assert ran(good, {"a": a}, 1, (8, 1, 1), **call)[0].tolist() == [1.0] * 8
+
+
+@pytest.mark.sampled(1)
+def test_the_device_is_named():
+    """mx.metal and mx.device_info tell of it."""
+    assert mx.metal.is_available() and not mx.cuda.is_available()
+    for info in (mx.metal.device_info(), mx.device_info(mx.gpu)):
+        assert info["device_name"] and info["max_buffer_length"] > 0
+
+
+@pytest.mark.sampled(1)
+def test_a_network_trains():
+    """Convolution, norm, pooling, attention, an embedding: losses near the CPU's, by kernels."""
+    rng = np.random.default_rng(0)
+    x = mx.array(rng.standard_normal((24, 8, 8, 1)).astype(np.float32))
+    y = mx.array(rng.integers(0, 5, 24))
+
+    class Network(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = nn.Conv2d(1, 6, 3, padding=1)
+            self.norm = nn.LayerNorm(6)
+            self.pool = nn.MaxPool2d(2)
+            self.attention = nn.MultiHeadAttention(6, 2)
+            self.table = nn.Embedding(16, 6)
+            self.out = nn.Linear(6, 5)
+
+        def __call__(self, x):
+            x = self.pool(nn.gelu(self.norm(self.conv(x)))).reshape(len(x), 16, 6)
+            x = x + self.table(mx.arange(16))
+            return self.out(mx.mean(self.attention(x, x, x), axis=1))
+
+    def train():
+        mx.random.seed(3)
+        network, optimizer = Network(), optim.Adam(0.01)
+        mx.eval(network.parameters())
+        step = nn.value_and_grad(network, lambda m: mx.mean(nn.losses.cross_entropy(m(x), y)))
+        losses = []
+        for _ in range(6):
+            loss, grads = step(network)
+            optimizer.update(network, grads)
+            mx.eval(network.parameters(), optimizer.state)
+            losses.append(loss.item())
+        return np.array(losses)
+
+    losses = []
+    for device in (mx.gpu, mx.cpu):
+        mx.set_default_device(device)
+        try:
+            losses.append(train())
+        finally:
+            mx.set_default_device(mx.gpu)
+    assert np.abs(losses[0] - losses[1]).max() < 1e-4 and losses[0][-1] < losses[0][0]

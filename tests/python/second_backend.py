@@ -82,6 +82,19 @@ def use_emulated_metal():
 
 
 @functools.cache
+def metal_library():
+    """The loaded backend for Metal."""
+    found = ctypes.CDLL(str(use_emulated_metal()))
+    found.mlx_metal_borrowed.restype = ctypes.c_char_p
+    return found
+
+
+def without_kernel():
+    """Ops of dtypes that Metal has that ran through the CPU since the last call."""
+    return set(metal_library().mlx_metal_borrowed().decode().split())
+
+
+@functools.cache
 def host_driver():
     """The driver of the host, which `use_host_driver` named."""
     found = ctypes.CDLL(os.environ["MLX_CUDA_DRIVER"])

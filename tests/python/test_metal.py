@@ -15,11 +15,22 @@ pytestmark = [
 HERE = pathlib.Path(__file__).parent
 
 
-def test_on_the_emulated_device():
-    """A sample of metal_checks.py; --all runs the whole."""
+PARTS = ["", "_attention", "_ops", "_selection", "_sizes"]
+FILES = [
+    "metal_checks",
+    *(
+        pytest.param(f"test_devices_agree{part}", marks=pytest.mark.sampled(0.3, always=True))
+        for part in PARTS
+    ),
+]
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_on_the_emulated_device(file):
+    """A sample of some files; --all runs the whole of each."""
     every = ["--all"] if selection.EVERYTHING else []
-    file, seed = str(HERE / "metal_checks.py"), str(selection.SEED)
-    failed = run_checks("metal", "--seed", seed, *every, file, timeout=900)
+    path, seed = str(HERE / f"{file}.py"), str(selection.SEED)
+    failed = run_checks("metal", "--seed", seed, *every, path, timeout=1800)
     assert not failed, failed
 
 

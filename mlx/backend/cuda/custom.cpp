@@ -4,7 +4,7 @@
 #include "mlx/backend/cuda/faults.h"
 #include "mlx/backend/cuda/hardware.h"
 #include "mlx/backend/gpu/families/family.h"
-#include "mlx/backend/gpu/families/fused.h"
+#include "mlx/backend/gpu/families/fill.h"
 #include "mlx/backend/gpu/families/index.h"
 #include "mlx/core/error.h"
 #include "mlx/ops/custom_kernel.h"
@@ -13,7 +13,7 @@ namespace mlx::core::cuda {
 
 namespace {
 
-using gpu::element_type, gpu::Enqueue, gpu::OpKernel, gpu::blocks_for;
+using gpu::Enqueue, gpu::Fill, gpu::OpKernel;
 
 constexpr size_t kMostArguments = 4096;  // bytes that every driver takes
 constexpr int kSharedWithoutAsking = 48 << 10;
@@ -37,45 +37,10 @@ class ArgumentBytes {
   std::vector<char> bytes_;
 };
 
-/// Writes a value to each element of an output.
-class Fill {
- public:
-  Fill(const Layout& out, int operand, double value, DeviceState& device)
-      : operand_(operand), offset_(out.offset * out.dtype.size()), count_(num_elements(out.shape)) {
-    arguments_.p = {0, count_, std::bit_cast<int64_t>(value)};
-    kernel_.function = device.kernel(
-        "prelude",
-        cat("MLX_KERNEL(fill, Words<3>, p) {\n"
-            "  auto* const out = reinterpret_cast<",
-            element_type(out.dtype), "*>(p.w[0]);\n  const auto value = cast<",
-            element_type(out.dtype),
-            ">(as_double(p.w[2]));\n"
-            "  const int64_t step = static_cast<int64_t>(gridDim.x) * kThreads;\n"
-            "  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;\n"
-            "       i < p.w[1]; i += step)\n    out[i] = value;\n}\n"),
-        "fill");
-  }
-  void launch(const Enqueue& to, std::span<const uint64_t> operands) const {
-    if (count_ == 0) return;
-    gpu::ArgumentBlock<Arguments> block = arguments_;
-    block.p.out = static_cast<int64_t>(operands[operand_]) + offset_;
-    kernel_.launch(to, blocks_for(count_), block.all());
-  }
-
- private:
-  struct Arguments {
-    int64_t out, count, value;
-  };
-  int operand_;
-  int64_t offset_, count_;
-  gpu::ArgumentBlock<Arguments> arguments_;
-  gpu::Kernel kernel_;
-};
-
 class CustomKernel final : public OpKernel {
  public:
   CustomKernel(const Step& step, DeviceState& device) {
-    const auto& a = attrs_as<CudaKernelAttrs>(step.attrs.get());
+    const auto& a = attrs_as<KernelAttrs>(step.attrs.get());
     name_ = a.name;
     set_launch(a, device);
     ArgumentBytes arguments;
@@ -88,9 +53,9 @@ class CustomKernel final : public OpKernel {
         fills_.emplace_back(l, k, a.fill[0], device);
     }
     for (size_t k = 0; k < a.scalars.size(); ++k) {
-      if (a.kinds[k] == CudaKernelAttrs::boolean)
+      if (a.kinds[k] == KernelAttrs::boolean)
         arguments.add(a.scalars[k] != 0);
-      else if (a.kinds[k] == CudaKernelAttrs::integer)
+      else if (a.kinds[k] == KernelAttrs::integer)
         arguments.add(static_cast<int>(a.scalars[k]));
       else
         arguments.add(static_cast<float>(a.scalars[k]));
@@ -130,7 +95,7 @@ class CustomKernel final : public OpKernel {
   };
 
   /// Blocks and threads. Throws where the device has not so many.
-  void set_launch(const CudaKernelAttrs& a, const DeviceState& device) {
+  void set_launch(const KernelAttrs& a, const DeviceState& device) {
     int most_threads_of = 0, most_shared_of = 0;
     check(driver().device_attribute(&most_threads_of, most_threads, hardware_of(device).ordinal),
           "cuDeviceGetAttribute");
@@ -177,7 +142,7 @@ class CustomKernel final : public OpKernel {
 
 bool find_custom(const Attrs* attrs, std::span<const Layout>, int n_inputs, const DeviceState&,
                  Requirements& needs) {
-  if (attrs_as<CudaKernelAttrs>(attrs).rows)
+  if (attrs_as<KernelAttrs>(attrs).rows)
     for (int k = 0; k < n_inputs; ++k) needs.inputs.push_back(Accepts::rows);
   return true;
 }

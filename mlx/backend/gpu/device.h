@@ -138,7 +138,10 @@ class Hardware {
   int64_t cache = int64_t{32} << 20;  ///< bytes of the cache before the memory
   static constexpr int64_t kBlockMemory = 40 << 10;
   int64_t block_memory = kBlockMemory;  ///< bytes that the threads of a block may share
+  int64_t kernel_memory = 48 << 10;     ///< the same, of kernels that leave no room for others
   size_t limit = 0;                     ///< bytes of memory for arrays, at first
+  bool fragments = true;                ///< products of small matrices by warps
+  bool blocks_wait = true;              ///< for blocks that began before them
   bool parts = true;                    ///< small blocks of memory are parts of larger ones
   Probe* probe = nullptr;
   bool unified = false;   ///< addresses are the host's too

@@ -21,13 +21,18 @@ std::thread start_without_signals(std::function<void()> work) {
 
 bool has_small_stack() {
   thread_local const bool small = [] {
+    constexpr size_t kSmall = size_t{512} << 10;
+#ifdef __APPLE__
+    return pthread_get_stacksize_np(pthread_self()) < kSmall;
+#else
     pthread_attr_t attributes;
     size_t bytes = 0;
     void* lowest = nullptr;
     if (pthread_getattr_np(pthread_self(), &attributes)) return false;
     pthread_attr_getstack(&attributes, &lowest, &bytes);
     pthread_attr_destroy(&attributes);
-    return bytes < size_t{512} << 10;
+    return bytes < kSmall;
+#endif
   }();
   return small;
 }

@@ -90,7 +90,8 @@ MetalHardware::MetalHardware() : process_(getpid()) {
   device_ = ::metal::Device::standard();
   limit = device_.working_set();
   processors = kProcessors;
-  block_memory = kMostShared;
+  block_memory = kernel_memory = kMostShared;
+  fragments = blocks_wait = false;
   // The emulated device sees writes beside a buffer, so that each block is one.
   parts = device_.name() != kEmulated;
 }
@@ -198,6 +199,35 @@ void MetalHardware::launch(FunctionHandle kernel, int64_t blocks,
     e.buffer(0, block);
   }
   e.dispatch_groups({static_cast<unsigned long>(blocks), 1, 1}, {kThreads, 1, 1});
+  if (++s.dispatches >= kMostDispatches) commit(s);
+}
+
+unsigned long MetalHardware::most_threads(FunctionHandle kernel) {
+  objc::Pool pool;
+  return reinterpret_cast<const Module*>(kernel)->pipeline.max_threads();
+}
+
+void MetalHardware::run(FunctionHandle kernel, const Grid& grid,
+                        std::span<const Argument> arguments, StreamHandle stream) {
+  objc::Pool pool;
+  Stream& s = stream_of(stream);
+  std::lock_guard lock(s.mutex);
+  ::metal::Encoder& e = encoder(s);
+  e.pipeline(reinterpret_cast<const Module*>(kernel)->pipeline);
+  for (unsigned long k = 0; k < arguments.size(); ++k) {
+    const Argument& a = arguments[k];
+    if (!a.bytes.empty()) {
+      e.bytes(k, a.bytes.data(), a.bytes.size());
+      continue;
+    }
+    std::shared_lock buffers(mutex_);
+    const auto after = buffers_.upper_bound(a.address);
+    if (after == buffers_.begin()) fail<ExecutionError>("metal", "memory that no buffer has");
+    const auto& [begin, buffer] = *std::prev(after);
+    e.buffer(k, buffer, a.address - begin);
+  }
+  const auto size = [](const unsigned long (&n)[3]) { return ::metal::Size{n[0], n[1], n[2]}; };
+  e.dispatch_threads(size(grid.threads), size(grid.group));
   if (++s.dispatches >= kMostDispatches) commit(s);
 }
 

@@ -2,10 +2,12 @@
 // events.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
+#include <span>
 #include <vector>
 
 #include "metal-cpp/metal.h"
@@ -58,6 +60,21 @@ class MetalHardware final : public gpu::Hardware {
   const gpu::KernelTarget* target() const override;
 
   const ::metal::Device& device() const { return device_; }
+
+  /// An argument of a kernel that a program brings: memory of the device, or bytes that are copied.
+  struct Argument {
+    Address address;
+    std::span<const std::byte> bytes;
+  };
+  /// Threads of the whole grid, and of a threadgroup.
+  struct Grid {
+    unsigned long threads[3], group[3];
+  };
+  /// Enqueues such a kernel; its buffers are the arguments.
+  void run(FunctionHandle kernel, const Grid& grid, std::span<const Argument> arguments,
+           StreamHandle stream);
+  /// Most threads that a threadgroup of a kernel has.
+  static unsigned long most_threads(FunctionHandle kernel);
 
  private:
   struct Stream;

@@ -46,6 +46,9 @@ void append_renamed(std::string& to, std::string_view line) {
   to += '\n';
 }
 
+/// The first line of kernels that programs bring, which keep their words.
+constexpr std::string_view kOfProgram = "#include \"mlx/backend/metal/device/user.h\"";
+
 constexpr std::string_view kInStep = "MLX_IN_STEP_KERNEL(";
 
 /// The kernel of a family, which calls one function, with the place of its thread.
@@ -72,15 +75,17 @@ class Text {
       const size_t end = std::min(text.find('\n', at), text.size());
       const std::string_view line = text.substr(at, end - at);
       at = end + 1;
-      if (line.starts_with(kInclude))
+      if (line.starts_with(kInclude) && (!of_program_ || line == kOfProgram))
         include(line.substr(kInclude.size(), line.rfind('"') - kInclude.size()));
-      else if (line.starts_with("//") || own)
+      else if (line.starts_with("//") || own || of_program_)
         whole_.append(line) += '\n';
       else
         append_renamed(whole_, with_place(std::string(line)));
     }
   }
   std::string whole() { return std::move(whole_); }
+  /// Takes lines as they are.
+  void keep_words() { of_program_ = true; }
 
  private:
   /// A header without a text here is one of the host's that the kernels' own stand for.
@@ -94,12 +99,14 @@ class Text {
 
   std::string whole_;
   std::set<const Source*> included_;
+  bool of_program_ = false;
 };
 
 }  // namespace
 
 std::string whole_source(const std::string& source) {
   Text text;
+  if (source.starts_with(kOfProgram)) text.keep_words();
   text.append(source, false);
   return text.whole();
 }

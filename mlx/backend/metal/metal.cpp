@@ -1,12 +1,17 @@
 // Metal's GPU as a backend: memory that host and device share, kernels compiled from source at run
 // time. Ops and dtypes without a kernel run through the CPU.
 #include <algorithm>
+#include <mutex>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "mlx/backend/gpu/backend.h"
 #include "mlx/backend/gpu/families/family.h"
+#include "mlx/backend/metal/custom.h"
 #include "mlx/backend/metal/hardware.h"
 #include "mlx/backend/plugin.h"
+#include "mlx/ops/custom_kernel.h"
 
 namespace mlx::core::metal {
 
@@ -15,8 +20,46 @@ namespace {
 using gpu::device, gpu::Entrance;
 
 /// Ops whose kernels compile in Metal's language.
-constexpr std::string_view kOps[] = {"addmm",  "arange", "arg_reduce",  "concatenate",
-                                     "matmul", "reduce", "slice_update"};
+constexpr std::string_view kOps[] = {"addmm",
+                                     "affine_scan",
+                                     "arange",
+                                     "arg_reduce",
+                                     "argsort",
+                                     "compact",
+                                     "concatenate",
+                                     "conv",
+                                     "conv_weight",
+                                     "count",
+                                     "dequantize",
+                                     "dynamic_slice",
+                                     "dynamic_slice_update",
+                                     "gated_delta_update",
+                                     "gather",
+                                     "gather_mm",
+                                     "gather_qmm",
+                                     "hadamard_transform",
+                                     "logsumexp",
+                                     "masked_scatter",
+                                     "matmul",
+                                     "nonzero",
+                                     "norm",
+                                     "quantize",
+                                     "quantize_round",
+                                     "quantized_matmul",
+                                     "random_bits",
+                                     "reduce",
+                                     "rope",
+                                     "scaled_dot_product_attention",
+                                     "scan",
+                                     "scatter",
+                                     "scatter_axis",
+                                     "searchsorted",
+                                     "segmented_mm",
+                                     "slice_update",
+                                     "softmax",
+                                     "sort",
+                                     "take",
+                                     "take_along_axis"};
 
 bool is_double(Dtype t) { return t == float64 || t == complex128; }
 bool is_double(Dtype::Val v) { return is_double(Dtype(v)); }
@@ -35,6 +78,18 @@ bool has_text(const Instr& i) {
   if (i.op == OpId::copy) return true;
   // Positions compute in Double, whatever they are rounded to.
   return !is_double(i.out) && (reads_index(i.op) || !is_double(i.type));
+}
+
+/// Ops that ran through the CPU, each once: a list of names, for tests.
+std::string& borrowed() {
+  static std::string names;
+  return names;
+}
+std::mutex borrowed_mutex;
+void note_borrowed(std::string_view name) {
+  std::lock_guard lock(borrowed_mutex);
+  const std::string word = std::string(name) + ' ';
+  if ((' ' + borrowed()).find(' ' + word) == std::string::npos) borrowed() += word;
 }
 
 class MetalBackend final : public gpu::GpuBackend {
@@ -63,6 +118,10 @@ class MetalBackend final : public gpu::GpuBackend {
                     int n_inputs, int index) override {
     Entrance here;
     Requirements r;
+    if (&op == &op_metal_kernel) {
+      ask_for_custom(attrs, n_inputs, r);
+      return r;
+    }
     if (has_kernel(op, operands) &&
         gpu::find_kernel(op, attrs, operands, n_inputs, device(index), r))
       return r;
@@ -80,11 +139,14 @@ class MetalBackend final : public gpu::GpuBackend {
  protected:
   std::unique_ptr<const gpu::OpKernel> prepare_step(const Step& step,
                                                     gpu::DeviceState& state) override {
+    if (step.op == &op_metal_kernel) return prepare_custom(step, state);
+    const std::span<const Layout> found = {step.operands.data(),
+                                           static_cast<size_t>(step.outputs_end())};
     const bool kernels =
-        step.op
-            ? has_kernel(*step.op, {step.operands.data(), static_cast<size_t>(step.outputs_end())})
-            : std::ranges::all_of(step.program.code, has_text);
-    return kernels ? gpu::prepare_family(step, state) : nullptr;
+        step.op ? has_kernel(*step.op, found) : std::ranges::all_of(step.program.code, has_text);
+    auto kernel = kernels ? gpu::prepare_family(step, state) : nullptr;
+    if (!kernel && step.op && has_dtypes(*step.op, found)) note_borrowed(step.op->name);
+    return kernel;
   }
 };
 
@@ -100,6 +162,16 @@ MLX_PLUGIN void mlx_register_backend() {
   using namespace mlx::core;
   if (!::metal::Device::available()) return;
   register_backend(Device::gpu, std::make_unique<mlx::core::metal::MetalBackend>());
+}
+
+/// Gives a list of the ops that ran through the CPU since the last call, which is valid up to the
+/// next one: for tests.
+MLX_PLUGIN const char* mlx_metal_borrowed() {
+  using namespace mlx::core::metal;
+  static std::string given;
+  std::lock_guard lock(borrowed_mutex);
+  given = std::exchange(borrowed(), {});
+  return given.c_str();
 }
 
 MLX_PLUGIN const char* mlx_missing_device() {

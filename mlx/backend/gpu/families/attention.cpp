@@ -29,13 +29,16 @@ KeyParts parts_of_keys(const Layout& q, const Layout& k, const Layout& v) {
   return parts;
 }
 
+/// Bytes that a block shares where sixteen lanes have four rows.
+constexpr int64_t kMemoryOfFour = 43 << 10;
+
 class Attention final : public AttentionStep {
  public:
   Attention(const Step& step, DeviceState& device)
       : AttentionStep(step, attrs_as<AttentionAttrs>(step.attrs.get())) {
     const auto& a = attrs_as<AttentionAttrs>(step.attrs.get());
     const Layout &q = step.operands[0], &k = step.operands[1], &v = step.operands[2];
-    AttentionTiles tiles = attention_tiles(step, a);
+    AttentionTiles tiles = device.hardware->fragments ? attention_tiles(step, a) : AttentionTiles{};
     if (tiles.blocks && has_groups(q, k, v, device)) {
       groups_.emplace(step, a, device);
       file_ = tiles.file;
@@ -51,7 +54,8 @@ class Attention final : public AttentionStep {
     }
     const int64_t width = p.width <= 64 ? 64 : p.width <= 128 ? 128 : 256;
     // Few rows leave the others of a block idle.
-    const int64_t rows = p.heads / p.key_heads * p.queries, each = rows <= kFewRows ? 1 : 4;
+    const int64_t most = device.hardware->kernel_memory < kMemoryOfFour ? 2 : 4;
+    const int64_t rows = p.heads / p.key_heads * p.queries, each = rows <= kFewRows ? 1 : most;
     const KeyParts parts = parts_of_keys(q, k, v);
     p.splits = parts.count;
     p.split = parts.length;
@@ -120,7 +124,7 @@ bool find_attention(const Attrs*, std::span<const Layout> operands, int n_inputs
     if (!narrow_or_float32(operands[k].dtype) && !(k == 3 && operands[k].dtype == bool_))
       return false;
   const Layout &q = operands[0], &k = operands[1], &v = operands[2];
-  const bool few = has_few_queries(q, k, v);
+  const bool few = device.hardware->fragments && has_few_queries(q, k, v);
   needs.workspace = few ? few_queries_workspace(q, k, v) : parts_of_keys(q, k, v).bytes;
   if (!few && has_groups(q, k, v, device)) ask_for_tiles(operands, n_inputs, needs);
   return is_rows(operands[n_inputs]);
@@ -132,7 +136,8 @@ bool find_rope(const Attrs*, std::span<const Layout> operands, int n_inputs, con
 }
 std::unique_ptr<const OpKernel> prepare_attention(const Step& step, DeviceState& device) {
   const Layout &q = step.operands[0], &k = step.operands[1], &v = step.operands[2];
-  if (has_few_queries(q, k, v)) return prepare_few_queries(step, device);
+  if (device.hardware->fragments && has_few_queries(q, k, v))
+    return prepare_few_queries(step, device);
   return prepare_as<Attention>(step, device);
 }
 

@@ -22,10 +22,10 @@ int64_t rows_of_tile(const GroupedProblem& q) {
   if (q.rows_in_place) return q.long_tiles ? kLongTile : kShortTile;
   return q.positions * q.m / q.matrices < 2 * kLongTile ? kShortTile : kLongTile;
 }
-RadixProblem order_of(const GroupedProblem& q) {
+RadixProblem order_of(const GroupedProblem& q, const DeviceState& device) {
   int64_t bytes = 1;
   while (bytes < 4 && (q.matrices - 1) >> (8 * bytes)) ++bytes;
-  return {uint32, true, 1, q.positions, 1, bytes};
+  return {uint32, true, 1, q.positions, 1, bytes, device.hardware.get()};
 }
 
 }  // namespace
@@ -34,11 +34,11 @@ bool GroupedProblem::served(const DeviceState& device) const {
   const auto whole = [&](int64_t n) { return n >= kLeastSide && n * dtype.size() % 16 == 0; };
   return whole(n) && whole(k) && m > 0 && matrices > 0 && matrices < INT32_MAX &&
          positions * m >= std::max(kLeastRows, kLeastRowsOfMatrix * matrices) &&
-         order_of(*this).fits() && (rows_in_place || has_products(*device.hardware, dtype));
+         order_of(*this, device).fits() && (rows_in_place || has_products(*device.hardware, dtype));
 }
 
 GroupedProducts::GroupedProducts(const GroupedProblem& problem, const DeviceState& device)
-    : problem_(problem), order_(order_of(problem)) {
+    : problem_(problem), order_(order_of(problem, device)) {
   const GroupedProblem& q = problem_;
   device::GroupedArguments& p = arguments_;
   p.positions = q.positions;

@@ -150,9 +150,9 @@ bool has_few_rows(const Attrs* attrs, const PackedProductArguments& p) {
 
 /// The kernel by fragments, if one serves a product.
 PackedTiles fragments_of(const Attrs* attrs, std::span<const Layout> operands, bool gathers,
-                         const PackedProductArguments& p) {
+                         const PackedProductArguments& p, const DeviceState& device) {
   const auto& a = attrs_as<QuantizedMatmulAttrs>(attrs);
-  if (!a.transpose || (gathers && p.m < kFewRows)) return {};
+  if (!device.hardware->fragments || !a.transpose || (gathers && p.m < kFewRows)) return {};
   return packed_tiles(a.packing, operands[0].dtype, operands[2].dtype, p);
 }
 
@@ -405,7 +405,8 @@ class PackedProduct final : public OpKernel {
       unaligned_ = std::move(w.unaligned);
       return;
     }
-    if (PackedTiles tiles = fragments_of(step.attrs.get(), operands, gathers, p); tiles.blocks) {
+    if (PackedTiles tiles = fragments_of(step.attrs.get(), operands, gathers, p, device);
+        tiles.blocks) {
       kernel_.function = packed_tiles_kernel(tiles.text, device);
       blocks_ = tiles.blocks;
       unaligned_ = std::move(tiles.unaligned);
@@ -488,7 +489,7 @@ bool find_product(const Attrs* attrs, std::span<const Layout> operands, int n_in
     needs.workspace = groups.served() ? groups.workspace() : plan_grouped(q, device).bytes();
     return set_indices(operands, n_inputs, indices);
   } else {
-    if (!has_few_rows(attrs, p) && !fragments_of(attrs, operands, gathers, p).blocks &&
+    if (!has_few_rows(attrs, p) && !fragments_of(attrs, operands, gathers, p, device).blocks &&
         !warpgroups_of(attrs, operands, p, device).blocks)
       needs.workspace = plan_unpacked(attrs, operands, p, device).bytes;
     return true;

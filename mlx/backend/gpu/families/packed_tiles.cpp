@@ -106,7 +106,9 @@ PackedGroups::PackedGroups(const Packing& packing, Dtype scale, const GroupedPro
                            const DeviceState& device) {
   GroupedProblem q = problem;
   q.rows_in_place = true;
-  if (!q.transposed || !has_fragments(packing, q.dtype, q.k) || !q.served(device)) return;
+  if (!device.hardware->fragments || !q.transposed || !has_fragments(packing, q.dtype, q.k) ||
+      !q.served(device))
+    return;
   warpgroups_ = has_warpgroups(packing, q.dtype, scale, q.k, device) &&
                 q.positions * q.m >= kFewestGroupRows / 2 * q.matrices;
   q.long_tiles = warpgroups_ && q.positions * q.m > kGroupRows / 2 * q.matrices;

@@ -16,8 +16,13 @@ constexpr int64_t kAlign = 256;   // bytes
 constexpr int64_t kTickets = 64;  // words before the states, at least one for each pass
 
 int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
-/// Keys that a thread has at once.
-int64_t most_each(Dtype t) { return t.size() > 4 ? 16 : 32; }
+/// Keys that a thread has at once: as many as the memory of a block has room for, beside counters
+/// of each warp.
+int64_t most_each(const RadixProblem& p) {
+  const int64_t each = p.dtype.size() > 4 ? 16 : 32, key = std::max<int64_t>(p.dtype.size(), 4);
+  const int64_t counters = (kThreads / 32 + 1) * kDigits * 4;
+  return each * kThreads * key + counters <= p.device->kernel_memory ? each : each / 2;
+}
 /// Of short lines there are more tiles, which take less time each.
 int64_t each_in_pass(const RadixProblem& p) {
   return p.lines * p.n < kManyKeys ? 4 : p.dtype.size() > 4 ? 8 : 16;
@@ -41,7 +46,7 @@ int64_t buffer_bytes(const RadixProblem& p, int64_t element) {
 }  // namespace
 
 bool RadixProblem::fits() const { return !is_complex(dtype) && n < (int64_t{1} << 30); }
-bool RadixProblem::is_short() const { return n <= most_each(dtype) * kThreads; }
+bool RadixProblem::is_short() const { return n <= most_each(*this) * kThreads; }
 size_t RadixProblem::workspace() const {
   if (is_short()) return 0;
   return static_cast<size_t>(aligned(cleared_words(*this) * 4) +
@@ -70,13 +75,26 @@ RadixSort::RadixSort(const RadixProblem& problem, DeviceState& device) : problem
   p.part = 8 * each_in_pass(q) * kThreads;
   p.parts = (q.n + p.part - 1) / p.part;
   clear_ = kernels::radix_clear(device);
-  if (q.selects()) {
+  const int64_t each = each_in_pass(q);
+  if (q.selects())
     counts_ = kernels::select_counts(device, form);
-    pass_ = kernels::part_line(device, form, each_in_pass(q));
-  } else {
+  else
     counts_ = kernels::radix_counts(device, form, q.bytes);
-    pass_ = kernels::radix_pass(device, form, each_in_pass(q));
+  if (q.device->blocks_wait) {
+    pass_ = (q.selects() ? kernels::part_line : kernels::radix_pass)(device, form, each);
+    return;
   }
+  count_tiles_ = kernels::count_tiles(device, form, each, q.selects());
+  add_tiles_ = kernels::add_tiles(device);
+  pass_ = kernels::place_tiles(device, form, each, q.selects());
+}
+
+void RadixSort::launch_pass(const Enqueue& to, const RadixArguments& p) const {
+  const int64_t tiles = p.lines * p.tiles;
+  if (!count_tiles_) return pass_.launch(to, tiles, p);
+  count_tiles_.launch(to, blocks_of(tiles), p);
+  add_tiles_.launch(to, blocks_of(p.lines), p);
+  pass_.launch(to, blocks_of(tiles), p);
 }
 
 void RadixSort::launch(const Enqueue& to, const Operands& at) const {
@@ -100,7 +118,7 @@ void RadixSort::launch(const Enqueue& to, const Operands& at) const {
     p.shift = 8 * (p.passes - 1 - p.pass);
     counts_.launch(to, parts, p);
   }
-  pass_.launch(to, p.lines * p.tiles, p);
+  launch_pass(to, p);
 }
 
 void RadixSort::launch_passes(const Enqueue& to, const Operands& at, RadixArguments& p) const {
@@ -116,7 +134,7 @@ void RadixSort::launch_passes(const Enqueue& to, const Operands& at, RadixArgume
     p.out = last ? at.out : 0;
     p.to = last ? at.keys : keys + p.pass % 2 * key_bytes;
     p.to_at = last ? at.places : problem_.positions ? places + p.pass % 2 * place_bytes : 0;
-    pass_.launch(to, p.lines * p.tiles, p);
+    launch_pass(to, p);
     p.ticket += 4;
     p.states += p.lines * p.tiles * kDigits * 4;
   }

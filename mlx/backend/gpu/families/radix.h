@@ -12,7 +12,8 @@ struct RadixProblem {
   Dtype dtype;
   bool positions;  ///< or values
   int64_t lines, n, stride;
-  int64_t bytes;     ///< lowest bytes in which keys differ
+  int64_t bytes;  ///< lowest bytes in which keys differ
+  const Hardware* device;
   int64_t kth = -1;  ///< rank of a partition; -1: a sort
 
   /// Whether keys, counts and positions have room in what the kernels use. Complex numbers have
@@ -36,10 +37,13 @@ class RadixSort {
 
  private:
   void launch_passes(const Enqueue& to, const Operands& at, device::RadixArguments& p) const;
+  /// Enqueues the kernels that place the tiles of a pass.
+  void launch_pass(const Enqueue& to, const device::RadixArguments& p) const;
 
   RadixProblem problem_;
   device::RadixArguments arguments_ = {};
   KernelOn<device::RadixArguments> rows_, clear_, counts_, pass_;
+  KernelOn<device::RadixArguments> count_tiles_, add_tiles_;  ///< where blocks do not wait
 };
 
 }  // namespace mlx::core::gpu

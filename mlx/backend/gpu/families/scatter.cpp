@@ -47,8 +47,8 @@ struct Form {
            indices.set(op, operands, positions, axes);
   }
   /// The targets of the updates.
-  Targets targets() const {
-    Targets t = {num_elements(positions), 1, 0, mode};
+  Targets targets(const DeviceState& device) const {
+    Targets t = {num_elements(positions), 1, 0, mode, device.hardware.get()};
     int64_t unit = 0;
     for (const IndexedAxis& x : axes) unit = std::gcd(unit, x.stride);
     t.unit = std::max<int64_t>(unit, 1);
@@ -105,7 +105,7 @@ class ScatterKernel final : public StepKernel<ScatterArguments> {
     bind(p.updates, form.updates);
     bind(p.offsets, step.workspace);
     const bool writes = num_elements(updates.shape) > 0;
-    const Targets targets = form.targets();
+    const Targets targets = form.targets(device);
     if (writes && targets.sorted()) {
       sorted_.emplace(targets, out.dtype, p, device);
       keys_ = kernels::target_keys(device, targets.key());
@@ -139,24 +139,26 @@ class ScatterKernel final : public StepKernel<ScatterArguments> {
 };
 
 template <Describe describe>
-bool find(const Attrs* attrs, std::span<const Layout> operands, int n_inputs, const DeviceState&,
-          Requirements& needs) {
+bool find(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
+          const DeviceState& device, Requirements& needs) {
   const Form form = describe(attrs, operands, n_inputs);
   ScatterArguments p = {};
   Indices indices;
   if (!is_rows(operands[n_inputs]) || !form.plan(operands, p, indices)) return false;
   needs.in_place = 1;
-  const Targets targets = form.targets();
+  const Targets targets = form.targets(device);
   needs.workspace =
       targets.sorted() ? targets.workspace() : static_cast<size_t>(p.positions) * sizeof(int64_t);
   return true;
 }
 
 /// The targets of scatter_axis, where lines are long.
-Targets axis_targets(const Attrs* attrs, const Layout& at, const Layout& out) {
+Targets axis_targets(const Attrs* attrs, const Layout& at, const Layout& out,
+                     const DeviceState& device) {
   const auto& a = attrs_as<ScatterAxisAttrs>(attrs);
   const bool is_long = at.shape[a.axis] > kWalked;
-  return {is_long ? num_elements(at.shape) : 0, 1, num_elements(out.shape), a.mode};
+  return {is_long ? num_elements(at.shape) : 0, 1, num_elements(out.shape), a.mode,
+          device.hardware.get()};
 }
 
 class ScatterAxisKernel final : public StepKernel<ScatterAxisArguments> {
@@ -179,7 +181,7 @@ class ScatterAxisKernel final : public StepKernel<ScatterAxisArguments> {
     bind(p.updates, 2);
     bind(p.out, 3);
     bind_record(p.record);
-    const Targets targets = axis_targets(step.attrs.get(), at, out);
+    const Targets targets = axis_targets(step.attrs.get(), at, out, device);
     if (targets.sorted()) {
       ScatterArguments updates = {};
       updates.positions = targets.count;
@@ -215,10 +217,10 @@ class ScatterAxisKernel final : public StepKernel<ScatterAxisArguments> {
   int axis_, workspace_;
 };
 
-bool find_axis(const Attrs* attrs, std::span<const Layout> operands, int, const DeviceState&,
+bool find_axis(const Attrs* attrs, std::span<const Layout> operands, int, const DeviceState& device,
                Requirements& needs) {
   const Layout& out = operands[3];
-  const Targets targets = axis_targets(attrs, operands[1], out);
+  const Targets targets = axis_targets(attrs, operands[1], out, device);
   if (targets.sorted()) needs.workspace = targets.workspace();
   needs.inputs = {Accepts::any, Accepts::rows, Accepts::rows};
   needs.in_place = 1;

@@ -17,8 +17,9 @@ using device::SortArguments;
 
 constexpr int64_t kSlots = 1024, kShort = 512;
 
-RadixProblem problem_of(const SortArguments& p, Dtype t, bool positions, int64_t kth) {
-  return {t, positions, p.lines, p.n, p.stride, t.size(), kth};
+RadixProblem problem_of(const SortArguments& p, Dtype t, bool positions, int64_t kth,
+                        const DeviceState& device) {
+  return {t, positions, p.lines, p.n, p.stride, t.size(), device.hardware.get(), kth};
 }
 bool by_radix(const RadixProblem& p) { return p.n > kShort && p.fits(); }
 
@@ -97,10 +98,10 @@ class SortKernel final : public StepKernel<SortArguments> {
 
 template <bool positions>
 bool find_sort(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
-               const DeviceState&, Requirements& needs) {
+               const DeviceState& device, Requirements& needs) {
   const SortArguments p = plan(attrs, operands[0]);
   const RadixProblem radix =
-      problem_of(p, operands[0].dtype, positions, attrs_as<SortAttrs>(attrs).kth);
+      problem_of(p, operands[0].dtype, positions, attrs_as<SortAttrs>(attrs).kth, device);
   if (by_radix(radix))
     needs.workspace = radix.workspace();
   else if (p.tiles > 1)
@@ -112,7 +113,8 @@ template <bool positions>
 std::unique_ptr<const OpKernel> prepare_sort(const Step& step, DeviceState& device) {
   const Dtype t = step.operands[0].dtype;
   const SortArguments p = plan(step.attrs.get(), step.operands[0]);
-  const RadixProblem radix = problem_of(p, t, positions, attrs_as<SortAttrs>(step.attrs.get()).kth);
+  const RadixProblem radix =
+      problem_of(p, t, positions, attrs_as<SortAttrs>(step.attrs.get()).kth, device);
   if (by_radix(radix)) return std::make_unique<const RadixKernel>(step, radix, device);
   return std::make_unique<const SortKernel>(step, form_of<positions>(t), device);
 }

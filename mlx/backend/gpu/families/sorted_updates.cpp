@@ -21,7 +21,7 @@ Dtype Targets::key() const { return last < INT64_C(0xffffffff) ? uint32 : uint64
 RadixProblem Targets::problem() const {
   int64_t bytes = 1;
   while (bytes < 8 && last >> (8 * bytes)) ++bytes;
-  return {key(), true, 1, count, 1, bytes};
+  return {key(), true, 1, count, 1, bytes, device};
 }
 size_t Targets::workspace() const {
   if (claimed()) return static_cast<size_t>(key_bytes(*this) + aligned((last + 1) * 4));

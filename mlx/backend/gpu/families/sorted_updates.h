@@ -17,6 +17,7 @@ inline constexpr int64_t kWalked = 256;
 struct Targets {
   int64_t count, unit, last;
   ScatterMode mode;
+  const Hardware* device;
   /// Whether to sort or claim. Few updates, and more than have room, are walked.
   bool sorted() const { return count > kWalked && problem().fits(); }
   /// Whether updates claim their targets, which are not many times more.

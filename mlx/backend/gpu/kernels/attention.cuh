@@ -5,10 +5,10 @@
 
 namespace mlx::core::device {
 
-inline constexpr int kLanesOfRow = 16, kKeys = 64, kFeatures = 32;
+MLX_CONSTANT int kLanesOfRow = 16, kKeys = 64, kFeatures = 32;
 
 /// The score of a key that is not selected.
-inline constexpr float kLowestScore = -0x1.fffffep127f;
+MLX_CONSTANT float kLowestScore = -0x1.fffffep127f;
 
 /// The rows of a block: queries of the heads that share a key head.
 struct QueryRows {
@@ -53,7 +53,7 @@ MLX_FN float score(const AttentionArguments& p, const OwnRow& row, int64_t key, 
   if (row.sees_none) return kLowestScore;
   const float x = product * static_cast<float>(p.scale);
   if (!p.mask) return x;
-  const M mask = reinterpret_cast<const M*>(p.mask)[row.mask + key * p.mask_stride[3]];
+  const M mask = memory<const M>(p.mask)[row.mask + key * p.mask_stride[3]];
   if constexpr (std::is_same_v<M, bool>) {
     return mask ? x : kLowestScore;
   } else {
@@ -63,7 +63,7 @@ MLX_FN float score(const AttentionArguments& p, const OwnRow& row, int64_t key, 
 
 /// Some rows of an operand in shared memory; others than the first `rows` are zero.
 template <int N, int kRow, class F>
-MLX_FN void stage(float (&to)[N][kRow], int64_t rows, int64_t features, F at) {
+MLX_FN void stage(MLX_SHARED_SPACE float (&to)[N][kRow], int64_t rows, int64_t features, F at) {
 #pragma unroll 4
   for (int i = static_cast<int>(threadIdx.x); i < N * kFeatures; i += kThreads) {
     const int x = i / kFeatures, f = i % kFeatures;
@@ -79,8 +79,9 @@ MLX_FN float over_lanes(float x, F f) {
 
 /// Adds the products of the staged features: of R rows, and of each sixteenth key from `lane` on.
 template <int R, int kSome, int kRows>
-MLX_FN void add_products(float (&product)[R][kSome], const float (&q)[kRows][kFeatures + 1],
-                         const float (&k)[kKeys][kFeatures + 1], int r, int lane) {
+MLX_FN void add_products(float (&product)[R][kSome],
+                         MLX_SHARED_SPACE const float (&q)[kRows][kFeatures + 1],
+                         MLX_SHARED_SPACE const float (&k)[kKeys][kFeatures + 1], int r, int lane) {
 #pragma unroll 8
   for (int f = 0; f < kFeatures; ++f) {
     float y[kSome];
@@ -99,7 +100,8 @@ MLX_FN void add_products(float (&product)[R][kSome], const float (&q)[kRows][kFe
 /// Returns what earlier weights are to be multiplied by.
 template <class M, int kSome, int kRow>
 MLX_FN float weigh(const AttentionArguments& p, const OwnRow& own, int64_t from, int lane,
-                   float (&product)[kSome], float (&weights)[kRow], float& largest, float& total) {
+                   float (&product)[kSome], MLX_SHARED_SPACE float (&weights)[kRow], float& largest,
+                   float& total) {
   float most = -__builtin_inff(), sum = 0;
 #pragma unroll
   for (int j = 0; j < kSome; ++j) {
@@ -124,8 +126,9 @@ MLX_FN float weigh(const AttentionArguments& p, const OwnRow& own, int64_t from,
 
 /// Adds the staged values, which belong to the keys from `s` on. Values behind the last key are 0.
 template <int R, int kColumns, int kStage, int kWidth, int kRows>
-MLX_FN void add_values(float (&out)[R][kColumns], const float (&v)[kStage][kWidth],
-                       const float (&weights)[kRows][kKeys + 1], int s, int r, int lane) {
+MLX_FN void add_values(float (&out)[R][kColumns], MLX_SHARED_SPACE const float (&v)[kStage][kWidth],
+                       MLX_SHARED_SPACE const float (&weights)[kRows][kKeys + 1], int s, int r,
+                       int lane) {
 #pragma unroll 4
   for (int j = 0; j < kStage; ++j) {
     float y[kColumns];
@@ -145,8 +148,8 @@ template <class T, int kColumns>
 MLX_FN void store_row(const AttentionArguments& p, int64_t row, int64_t part, int64_t column,
                       bool without_keys, float largest, float sum, const float (&out)[kColumns]) {
   const int lane = static_cast<int>(threadIdx.x) % kLanesOfRow;
-  T* to = reinterpret_cast<T*>(p.out) + row * p.width;
-  float* given = reinterpret_cast<float*>(p.partials) + (row * p.splits + part) * (p.width + 2);
+  auto* to = memory<T>(p.out) + row * p.width;
+  auto* given = memory<float>(p.partials) + (row * p.splits + part) * (p.width + 2);
   if (p.splits > 1 && column == 0 && lane == 0) {
     given[p.width] = largest;
     given[p.width + 1] = sum;
@@ -170,8 +173,8 @@ MLX_FN void attention(const AttentionArguments& p) {
   MLX_SHARED float q[kRows][kFeatures + 1], k[kKeys][kFeatures + 1];
   MLX_SHARED float weights[kRows][kKeys + 1], v[kStage][kWidth];
   MLX_SHARED int64_t q_at[kRows];
-  const T *qs = reinterpret_cast<const T*>(p.q), *ks = reinterpret_cast<const T*>(p.k);
-  const T *vs = reinterpret_cast<const T*>(p.v), *sinks = reinterpret_cast<const T*>(p.sinks);
+  const auto *qs = memory<const T>(p.q), *ks = memory<const T>(p.k);
+  const auto *vs = memory<const T>(p.v), *sinks = memory<const T>(p.sinks);
   const int t = static_cast<int>(threadIdx.x), r = t / kLanesOfRow * R, lane = t % kLanesOfRow;
   const int64_t blocks = (p.heads / p.key_heads * p.queries + kRows - 1) / kRows;
   const int64_t parts = (p.width + kWidth - 1) / kWidth;
@@ -247,19 +250,18 @@ MLX_FN void attention_parts(const AttentionArguments& p) {
   const int64_t all = p.batches * p.heads * p.queries * p.width;
   for (int64_t x = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; x < all;
        x += static_cast<int64_t>(gridDim.x) * kThreads) {
-    const float* parts =
-        reinterpret_cast<const float*>(p.partials) + x / p.width * p.splits * (p.width + 2);
+    const float* parts = memory<const float>(p.partials) + x / p.width * p.splits * (p.width + 2);
     float most = -__builtin_inff(), sum = 0, total = 0;
     for (int64_t s = 0; s < p.splits; ++s)
       most = Larger()(most, parts[s * (p.width + 2) + p.width]);
     const bool nothing = most == -__builtin_inff();
     for (int64_t s = 0; s < p.splits; ++s) {
-      const float* part = parts + s * (p.width + 2);
+      const auto* part = parts + s * (p.width + 2);
       const float factor = nothing ? 1.f : exponential(part[p.width] - most);
       sum = ::fmaf(part[x % p.width], factor, sum);
       total = ::fmaf(part[p.width + 1], factor, total);
     }
-    reinterpret_cast<T*>(p.out)[x] = stored<T>(sum / total);
+    memory<T>(p.out)[x] = stored<T>(sum / total);
   }
 }
 
@@ -281,22 +283,21 @@ MLX_FN void rope(const RopeArguments& p) {
   for (int64_t x = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; x < p.rows * each;
        x += static_cast<int64_t>(gridDim.x) * kThreads) {
     const int64_t row = x / each, i = x % each;
-    const T* in = reinterpret_cast<const T*>(p.in) + row * p.width;
-    T* out = reinterpret_cast<T*>(p.out) + row * p.width;
+    const auto* in = memory<const T>(p.in) + row * p.width;
+    auto* out = memory<T>(p.out) + row * p.width;
     if (i >= p.half) {
       out[i + p.half] = in[i + p.half];
       continue;
     }
     LD rate;
     if (p.freqs)
-      rate = LD(1 / (p.double_freqs
-                         ? reinterpret_cast<const double*>(p.freqs)[i]
-                         : static_cast<double>(reinterpret_cast<const float*>(p.freqs)[i])));
+      rate = LD(1 / (p.double_freqs ? memory<const double>(p.freqs)[i]
+                                    : static_cast<double>(memory<const float>(p.freqs)[i])));
     else
       rate = m::exp(LD(-static_cast<double>(i) / static_cast<double>(p.half) * p.log_base));
     const int64_t batch = p.batches > 1 ? row / p.per_batch : 0;
     const double position =
-        reinterpret_cast<const int32_t*>(p.offset)[batch] + static_cast<double>(row % p.positions);
+        memory<const int32_t>(p.offset)[batch] + static_cast<double>(row % p.positions);
     const V angle = static_cast<A>(reduced_angle(position * p.scale, rate).v);
     const A c = plain(m::cos(angle)), s = plain(m::sin(angle)) * static_cast<A>(p.sign);
     const int64_t first = p.traditional ? 2 * i : i,

@@ -31,14 +31,14 @@ MLX_FN A sum_before(A own, A& all) {
   return before;
 }
 
-inline constexpr int kMaskEach = 8;  // elements that a thread reads at a time
+MLX_CONSTANT int kMaskEach = 8;  // elements that a thread reads at a time
 
 /// Bit k: whether the mask selects element i + k.
 MLX_FN uint32_t selected_bits(const MaskArguments& p, int64_t i, int64_t end) {
-  const uint8_t* mask = reinterpret_cast<const uint8_t*>(p.mask) + i;
+  const auto* mask = memory<const uint8_t>(p.mask) + i;
   uint64_t word = 0;
-  if (end - i >= kMaskEach && reinterpret_cast<uintptr_t>(mask) % kMaskEach == 0) {
-    word = *reinterpret_cast<const uint64_t*>(mask);
+  if (end - i >= kMaskEach && reinterpret_cast<uint64_t>(mask) % kMaskEach == 0) {
+    word = *reinterpret_cast<DevicePointer<const uint64_t>>(mask);
   } else {
     for (int k = 0; k < kMaskEach && i + k < end; ++k)
       word |= static_cast<uint64_t>(mask[k]) << (8 * k);
@@ -59,7 +59,7 @@ MLX_FN int64_t chunk_end(const MaskArguments& p, int64_t c) {
 }
 
 MLX_FN void count_selected(const MaskArguments& p) {
-  int64_t* starts = reinterpret_cast<int64_t*>(p.starts);
+  auto* starts = memory<int64_t>(p.starts);
   for (int64_t c = blockIdx.x; c < p.chunks; c += gridDim.x) {
     int64_t own = 0, all = 0;
     const int64_t end = chunk_end(p, c);
@@ -73,7 +73,7 @@ MLX_FN void count_selected(const MaskArguments& p) {
 /// Where the chunks begin. A number of elements that is not accepted is reported, and none is
 /// selected.
 MLX_FN void add_counts(const MaskArguments& p) {
-  int64_t* starts = reinterpret_cast<int64_t*>(p.starts);
+  auto* starts = memory<int64_t>(p.starts);
   int64_t before = 0;
   for (int64_t first = 0; first < p.chunks; first += kThreads) {
     const int64_t c = first + threadIdx.x;
@@ -90,7 +90,7 @@ MLX_FN void add_counts(const MaskArguments& p) {
 
 /// How many elements the mask selects.
 MLX_FN int64_t selected_count(const MaskArguments& p) {
-  return reinterpret_cast<const int64_t*>(p.starts)[p.chunks];
+  return memory<const int64_t>(p.starts)[p.chunks];
 }
 
 /// Calls f(k, i) for the k-th element that is selected, which is element i. Where the mask has
@@ -98,7 +98,7 @@ MLX_FN int64_t selected_count(const MaskArguments& p) {
 /// chunk.
 template <class F>
 MLX_FN void each_selected(const MaskArguments& p, F f) {
-  const int64_t* starts = reinterpret_cast<const int64_t*>(p.starts);
+  const auto* starts = memory<const int64_t>(p.starts);
   if (selected_count(p) == 0) return;
   for (int64_t c = blockIdx.x; c < p.chunks; c += gridDim.x) {
     const int64_t end = chunk_end(p, c), stop = starts[c + 1];
@@ -121,7 +121,7 @@ MLX_FN void each_selected(const MaskArguments& p, F f) {
 
 /// The positions of what is selected, as numbers of elements of the mask.
 MLX_FN void find_positions(const MaskArguments& p) {
-  int64_t* positions = reinterpret_cast<int64_t*>(p.positions);
+  auto* positions = memory<int64_t>(p.positions);
   each_selected(p, [&](int64_t k, int64_t i) {
     if (k < p.kept) positions[k] = i;
   });
@@ -130,7 +130,7 @@ MLX_FN void find_positions(const MaskArguments& p) {
 /// The same as indices on each axis.
 template <class I>
 MLX_FN void nonzero(const NonzeroArguments& p) {
-  I* out = reinterpret_cast<I*>(p.out);
+  auto* out = memory<I>(p.out);
   each_selected(p.mask, [&](int64_t k, int64_t i) {
     for (int64_t d = p.axes.rank - 1; d > 0; --d) {
       const int64_t rest = i / p.axes.shape[d];
@@ -144,7 +144,7 @@ MLX_FN void nonzero(const NonzeroArguments& p) {
 /// The position of the k-th slice, or -1: there are not so many, or the mask has changed.
 MLX_FN int64_t slice_position(const MaskArguments& p, int64_t k, int64_t count) {
   if (k >= count) return -1;
-  const int64_t i = reinterpret_cast<const int64_t*>(p.positions)[k];
+  const int64_t i = memory<const int64_t>(p.positions)[k];
   return static_cast<uint64_t>(i) < static_cast<uint64_t>(p.n) ? i : -1;
 }
 
@@ -152,8 +152,8 @@ MLX_FN int64_t slice_position(const MaskArguments& p, int64_t k, int64_t count) 
 template <class T, class I>
 MLX_FN void compact(const CompactArguments& p) {
   const I row = static_cast<I>(p.row), n = static_cast<I>(p.count) * row;
-  const T* in = reinterpret_cast<const T*>(p.in);
-  T* out = reinterpret_cast<T*>(p.out);
+  const auto* in = memory<const T>(p.in);
+  auto* out = memory<T>(p.out);
   const int64_t count = selected_count(p.mask);
   for (I x = static_cast<I>(blockIdx.x) * kThreads + threadIdx.x; x < n;
        x += static_cast<I>(gridDim.x) * kThreads) {
@@ -169,14 +169,14 @@ MLX_FN void compact(const CompactArguments& p) {
 /// The same for single elements, as many as there is space for.
 template <class T>
 MLX_FN void compact_elements(const CompactArguments& p) {
-  const T* in = reinterpret_cast<const T*>(p.in);
-  T* out = reinterpret_cast<T*>(p.out);
+  const auto* in = memory<const T>(p.in);
+  auto* out = memory<T>(p.out);
   each_selected(p.mask, [&](int64_t k, int64_t i) { out[k] = in[offset_of(p.position, i)]; });
 }
 template <class T>
 MLX_FN void masked_scatter_elements(const CompactArguments& p) {
-  const T* in = reinterpret_cast<const T*>(p.in);
-  T* out = reinterpret_cast<T*>(p.out);
+  const auto* in = memory<const T>(p.in);
+  auto* out = memory<T>(p.out);
   each_selected(p.mask, [&](int64_t k, int64_t i) { out[i] = in[k]; });
 }
 
@@ -184,8 +184,8 @@ MLX_FN void masked_scatter_elements(const CompactArguments& p) {
 template <class T, class I>
 MLX_FN void masked_scatter(const CompactArguments& p) {
   const I row = static_cast<I>(p.row), n = static_cast<I>(p.count) * row;
-  const T* in = reinterpret_cast<const T*>(p.in);
-  T* out = reinterpret_cast<T*>(p.out);
+  const auto* in = memory<const T>(p.in);
+  auto* out = memory<T>(p.out);
   const int64_t count = selected_count(p.mask);
   for (I x = static_cast<I>(blockIdx.x) * kThreads + threadIdx.x; x < n;
        x += static_cast<I>(gridDim.x) * kThreads) {

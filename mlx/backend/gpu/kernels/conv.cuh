@@ -57,23 +57,23 @@ MLX_FN void gather_patches(const ConvArguments& p) {
     T x[N];
   };
   const Patches<I> patches(p);
-  const T* x = reinterpret_cast<const T*>(p.x);
-  auto* out = reinterpret_cast<Run*>(p.out);
+  const auto* x = memory<const T>(p.x);
+  auto* out = memory<Run>(p.out);
   const I of_row = static_cast<I>(patches.patch() / N);
   const int64_t all = p.count * of_row;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < all;
        i += static_cast<int64_t>(gridDim.x) * kThreads) {
     const I row = static_cast<I>(i) / of_row, place = (static_cast<I>(i) - row * of_row) * N;
     const int64_t at = patches.at(p.first + row, place, 0);
-    out[i] = at < 0 ? Run{} : *reinterpret_cast<const Run*>(x + at);
+    out[i] = at < 0 ? Run{} : *reinterpret_cast<DevicePointer<const Run>>(x + at);
   }
 }
 
 template <class T, class A, class I>
 MLX_FN void convolve(const ConvArguments& p) {
   const Patches<I> patches(p);
-  const T *x = reinterpret_cast<const T*>(p.x), *w = reinterpret_cast<const T*>(p.w);
-  T* out = reinterpret_cast<T*>(p.out);
+  const auto *x = memory<const T>(p.x), *w = memory<const T>(p.w);
+  auto* out = memory<T>(p.out);
   const int64_t m = patches.positions(), n = p.features / p.groups, k = patches.patch();
   each_tile(p.groups, m, n, [&](int64_t group, int64_t row, int64_t column) {
     product_tile<A>(
@@ -91,7 +91,7 @@ MLX_FN void convolve(const ConvArguments& p) {
 template <class T, class A, class I>
 MLX_FN void convolve_weight(const ConvArguments& p) {
   const Patches<I> patches(p);
-  const T *x = reinterpret_cast<const T*>(p.x), *y = reinterpret_cast<const T*>(p.y);
+  const auto *x = memory<const T>(p.x), *y = memory<const T>(p.y);
   const int64_t positions = patches.positions(), m = p.features / p.groups, n = patches.patch();
   each_tile(p.groups * p.splits, m, n, [&](int64_t unit, int64_t row, int64_t column) {
     const int64_t group = unit / p.splits, part = unit % p.splits;
@@ -106,9 +106,9 @@ MLX_FN void convolve_weight(const ConvArguments& p) {
         [&](int64_t r, int64_t s, A z) {
           const int64_t to = (group * m + r) * n + s;
           if (p.splits == 1)
-            reinterpret_cast<T*>(p.out)[to] = in_memory<T>(z);
+            memory<T>(p.out)[to] = in_memory<T>(z);
           else
-            reinterpret_cast<A*>(p.parts)[part * p.features * n + to] = z;
+            memory<A>(p.parts)[part * p.features * n + to] = z;
         });
   });
 }
@@ -119,8 +119,8 @@ MLX_FN void pad_channels(const ConvArguments& p) {
   struct alignas(N * sizeof(T)) Run {
     T x[N];
   };
-  const T* x = reinterpret_cast<const T*>(p.x);
-  auto* out = reinterpret_cast<Run*>(p.out);
+  const auto* x = memory<const T>(p.x);
+  auto* out = memory<Run>(p.out);
   const I channels = static_cast<I>(p.channels), rows = static_cast<I>(p.count);
   for (I i = static_cast<I>(blockIdx.x) * kThreads + threadIdx.x; i < rows;
        i += static_cast<I>(gridDim.x) * kThreads) {
@@ -136,8 +136,8 @@ MLX_FN void pad_channels(const ConvArguments& p) {
 /// features]; `x` is read, and the counts are those of a group.
 template <class T, class I>
 MLX_FN void exchange_channels(const ConvArguments& p) {
-  const T* x = reinterpret_cast<const T*>(p.x);
-  T* out = reinterpret_cast<T*>(p.out);
+  const auto* x = memory<const T>(p.x);
+  auto* out = memory<T>(p.out);
   const I features = static_cast<I>(p.features / p.groups),
           channels = static_cast<I>(p.channels / p.groups),
           taps = static_cast<I>(p.kernel[0] * p.kernel[1] * p.kernel[2]),
@@ -156,9 +156,8 @@ MLX_FN void add_parts(const ConvArguments& p) {
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < n;
        i += static_cast<int64_t>(gridDim.x) * kThreads) {
     A sum{};
-    for (int64_t s = 0; s < p.splits; ++s)
-      sum = added(sum, reinterpret_cast<const A*>(p.parts)[s * n + i]);
-    reinterpret_cast<T*>(p.out)[i] = in_memory<T>(sum);
+    for (int64_t s = 0; s < p.splits; ++s) sum = added(sum, memory<const A>(p.parts)[s * n + i]);
+    memory<T>(p.out)[i] = in_memory<T>(sum);
   }
 }
 

@@ -9,12 +9,12 @@ namespace mlx::core::device {
 
 //--- the bin of an element
 
-inline constexpr uint32_t kNoBin = ~0u;
+MLX_CONSTANT uint32_t kNoBin = ~0u;
 
 template <class X>
 struct ByValue {
   static MLX_FN uint32_t bin(const CountArguments& p, int64_t i) {
-    const auto x = static_cast<uint64_t>(reinterpret_cast<const X*>(p.in)[i]);
+    const auto x = static_cast<uint64_t>(memory<const X>(p.in)[i]);
     const uint64_t place = x - static_cast<uint64_t>(p.first);
     if (place < static_cast<uint64_t>(p.length)) return static_cast<uint32_t>(place);
     report(p.record, 0, static_cast<int64_t>(x));
@@ -28,10 +28,10 @@ template <class X, class E, bool Even>
 struct ByEdges {
   using K = std::conditional_t<is_narrow<E>, float, E>;  // the compared type
   static MLX_FN K edge(const CountArguments& p, int64_t i) {
-    return cast<K>(reinterpret_cast<const E*>(p.edges)[i]);
+    return cast<K>(memory<const E>(p.edges)[i]);
   }
   static MLX_FN uint32_t bin(const CountArguments& p, int64_t i) {
-    const K x = cast<K>(reinterpret_cast<const X*>(p.in)[i]);
+    const K x = cast<K>(memory<const X>(p.in)[i]);
     // How many of the lower edges are not above it.
     int64_t at = 0;
     if (p.length <= 16) {
@@ -71,7 +71,7 @@ struct Weights {
   using W = W_;
   using A = typename WideSum<W>::type;
   static MLX_FN A load(const CountArguments& p, int64_t i) {
-    const W w = reinterpret_cast<const W*>(p.weights)[i];
+    const W w = memory<const W>(p.weights)[i];
     if constexpr (m::IsCx<W>::value) {
       return {static_cast<double>(w.re), static_cast<double>(w.im)};
     } else if constexpr (is_narrow<W>) {
@@ -106,10 +106,12 @@ struct Weights<One> {
   static MLX_FN W result(A a) { return static_cast<W>(a); }
 };
 
+#ifndef MLX_OWN_ATOMICS  // a target may have its own
 MLX_FN void atomic_add(uint32_t* at, uint32_t x) { atomicAdd(at, x); }
 MLX_FN void atomic_add(uint64_t* at, uint64_t x) {
   atomicAdd(reinterpret_cast<unsigned long long*>(at), static_cast<unsigned long long>(x));
 }
+#endif
 
 //--- kernels
 
@@ -117,7 +119,7 @@ MLX_FN void atomic_add(uint64_t* at, uint64_t x) {
 template <class B, class S>
 MLX_FN void clear_sums(const CountArguments& p) {
   using A = typename S::A;
-  A* table = reinterpret_cast<A*>(p.table);
+  auto* table = memory<A>(p.table);
   const int64_t first = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   for (int64_t i = first; i < p.length * p.chunks * p.copies;
        i += static_cast<int64_t>(gridDim.x) * kThreads)
@@ -132,7 +134,7 @@ MLX_FN void count_at_once(const CountArguments& p) {
   using A = typename S::A;
   constexpr int kSmall = 2048;
   MLX_SHARED A own[kSmall];
-  A* table = reinterpret_cast<A*>(p.table);
+  auto* table = memory<A>(p.table);
   const bool small = p.length <= kSmall;
   if (small)
     for (int i = static_cast<int>(threadIdx.x); i < p.length; i += kThreads) own[i] = A{};
@@ -140,7 +142,11 @@ MLX_FN void count_at_once(const CountArguments& p) {
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < p.n;
        i += static_cast<int64_t>(gridDim.x) * kThreads) {
     const uint32_t bin = B::bin(p, i);
-    if (bin != kNoBin) atomic_add((small ? own : table) + bin, S::load(p, i));
+    if (bin == kNoBin) continue;
+    if (small)
+      atomic_add(own + bin, S::load(p, i));
+    else
+      atomic_add(table + bin, S::load(p, i));
   }
   __syncthreads();
   if (small)
@@ -150,7 +156,7 @@ MLX_FN void count_at_once(const CountArguments& p) {
 
 template <class B>
 MLX_FN void find_bins(const CountArguments& p) {
-  uint32_t* bins = reinterpret_cast<uint32_t*>(p.bins);
+  auto* bins = memory<uint32_t>(p.bins);
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < p.n;
        i += static_cast<int64_t>(gridDim.x) * kThreads)
     bins[i] = B::bin(p, i);
@@ -160,16 +166,16 @@ MLX_FN void find_bins(const CountArguments& p) {
 template <class S, int Block>
 MLX_FN void count_in_order(const CountArguments& p) {
   using A = typename S::A;
-  const uint32_t* bins = reinterpret_cast<const uint32_t*>(p.bins);
+  const auto* bins = memory<const uint32_t>(p.bins);
   const int64_t threads = static_cast<int64_t>(gridDim.x) * kThreads;
   for (int64_t t = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
        t < p.chunks * p.copies * p.parts; t += threads) {
     const int64_t part = t % p.parts, copy = t / p.parts % p.copies, c = t / p.parts / p.copies;
-    A* table = reinterpret_cast<A*>(p.table) + c * p.length * p.copies;
+    auto* table = memory<A>(p.table) + c * p.length * p.copies;
     auto add = [&](int64_t i) {
       const uint32_t bin = bins[i];
       if (bin == kNoBin || static_cast<int64_t>(bin & (p.parts - 1)) != part) return;
-      A& sum = table[static_cast<int64_t>(bin) * p.copies + copy];
+      auto& sum = table[static_cast<int64_t>(bin) * p.copies + copy];
       sum = S::add(sum, S::load(p, i));
     };
     const int64_t end = (c + 1) * p.chunk < p.n ? (c + 1) * p.chunk : p.n;
@@ -185,13 +191,13 @@ MLX_FN void count_in_order(const CountArguments& p) {
 template <class S>
 MLX_FN void write_counts(const CountArguments& p) {
   using A = typename S::A;
-  const A* table = reinterpret_cast<const A*>(p.table);
-  auto* out = reinterpret_cast<typename S::W*>(p.out);
+  const auto* table = memory<const A>(p.table);
+  auto* out = memory<typename S::W>(p.out);
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < p.length;
        i += static_cast<int64_t>(gridDim.x) * kThreads) {
     A all{};
     for (int64_t c = 0; c < p.chunks; ++c) {
-      const A* copies = table + (c * p.length + i) * p.copies;
+      const auto* copies = table + (c * p.length + i) * p.copies;
       A sum = copies[0];
       for (int64_t k = 1; k < p.copies; ++k) sum = S::add(sum, copies[k]);
       all = c == 0 ? sum : S::add(all, sum);

@@ -11,8 +11,8 @@ namespace mlx::core::device {
 template <class T, class I, bool Half>
 MLX_FN void fft_lines(const FftArguments& p) {
   const I n = static_cast<I>(p.lines) * static_cast<I>(p.length);
-  const T* in = reinterpret_cast<const T*>(p.in);
-  T* out = reinterpret_cast<T*>(p.out);
+  const auto* in = memory<const T>(p.in);
+  auto* out = memory<T>(p.out);
   for (I x = static_cast<I>(blockIdx.x) * kThreads + threadIdx.x; x < n;
        x += static_cast<I>(gridDim.x) * kThreads) {
     const I line = x / static_cast<I>(p.length);
@@ -41,8 +41,8 @@ template <class T, class I>
 MLX_FN void fft_results(const FftArguments& p) {
   const I length = static_cast<I>(p.length), inner = static_cast<I>(p.inner);
   const I n = static_cast<I>(p.lines) * length;
-  const T* in = reinterpret_cast<const T*>(p.in);
-  T* out = reinterpret_cast<T*>(p.out);
+  const auto* in = memory<const T>(p.in);
+  auto* out = memory<T>(p.out);
   for (I x = static_cast<I>(blockIdx.x) * kThreads + threadIdx.x; x < n;
        x += static_cast<I>(gridDim.x) * kThreads) {
     I from = x;

@@ -14,7 +14,7 @@ MLX_FN int64_t all_threads() { return static_cast<int64_t>(gridDim.x) * kThreads
 
 /// The matrix of each position; of one with an index out of range, which is reported, the first.
 MLX_FN void group_keys(const GroupedArguments& p) {
-  auto* keys = reinterpret_cast<uint32_t*>(p.keys);
+  auto* keys = memory<uint32_t>(p.keys);
   for (int64_t i = own_number(); i < p.positions; i += all_threads()) {
     const int64_t x = one_offset(p.at, 0, i), w = one_offset(p.at, 1, i);
     keys[i] = x == kNowhere || w == kNowhere ? 0 : static_cast<uint32_t>(w);
@@ -23,8 +23,8 @@ MLX_FN void group_keys(const GroupedArguments& p) {
 
 /// Where each matrix begins among the sorted positions, and where the last one ends.
 MLX_FN void group_starts(const GroupedArguments& p) {
-  const auto* sorted = reinterpret_cast<const uint32_t*>(p.sorted);
-  auto* starts = reinterpret_cast<int64_t*>(p.starts);
+  const auto* sorted = memory<const uint32_t>(p.sorted);
+  auto* starts = memory<int64_t>(p.starts);
   for (int64_t e = own_number(); e <= p.matrices; e += all_threads()) {
     int64_t low = 0, high = p.positions;
     while (low < high) {
@@ -40,7 +40,7 @@ MLX_FN void group_starts(const GroupedArguments& p) {
 }
 
 MLX_FN int64_t first_tile(const GroupedArguments& p, int64_t matrix) {
-  return reinterpret_cast<const int64_t*>(p.starts)[matrix] / p.each + matrix;
+  return memory<const int64_t>(p.starts)[matrix] / p.each + matrix;
 }
 /// The matrix of a tile: the last one whose tiles begin there or before.
 MLX_FN int64_t matrix_of(const GroupedArguments& p, int64_t tile) {
@@ -58,9 +58,9 @@ MLX_FN int64_t matrix_of(const GroupedArguments& p, int64_t tile) {
 
 /// The position in each slot of the tiles; -1 in those that stay empty.
 MLX_FN void group_slots(const GroupedArguments& p) {
-  const auto* places = reinterpret_cast<const uint32_t*>(p.places);
-  const auto* starts = reinterpret_cast<const int64_t*>(p.starts);
-  auto* slots = reinterpret_cast<int64_t*>(p.slots);
+  const auto* places = memory<const uint32_t>(p.places);
+  const auto* starts = memory<const int64_t>(p.starts);
+  auto* slots = memory<int64_t>(p.slots);
   for (int64_t s = own_number(); s < p.tiles * p.each; s += all_threads()) {
     const int64_t tile = s / p.each, matrix = matrix_of(p, tile);
     const int64_t at = starts[matrix] + (tile - first_tile(p, matrix)) * p.each + s % p.each;
@@ -70,7 +70,7 @@ MLX_FN void group_slots(const GroupedArguments& p) {
 
 /// Addresses of the rows, the matrices and the products of `count` tiles.
 MLX_FN void group_pointers(const GroupedArguments& p) {
-  auto* pointers = reinterpret_cast<int64_t*>(p.pointers);
+  auto* pointers = memory<int64_t>(p.pointers);
   for (int64_t t = own_number(); t < p.count; t += all_threads()) {
     const int64_t rows = t * p.each * p.m;
     pointers[t] = p.rows + rows * p.k * p.bytes;
@@ -98,14 +98,14 @@ MLX_FN void each_group_row(const GroupedArguments& p, F f) {
 template <class T>
 MLX_FN void group_rows(const GroupedArguments& p) {
   constexpr int kCount = GroupPiece<T>::kCount;
-  const T* x = reinterpret_cast<const T*>(p.x);
+  const auto* x = memory<const T>(p.x);
   const bool whole =
       p.x_column == 1 && p.x_row % kCount == 0 && p.x_matrix % kCount == 0 && p.x % 16 == 0;
   each_group_row(p, [&](int64_t slot, int64_t row, int64_t to) {
-    const int64_t position = reinterpret_cast<const int64_t*>(p.slots)[slot];
+    const int64_t position = memory<const int64_t>(p.slots)[slot];
     const int64_t matrix = position < 0 ? kNowhere : one_offset(p.at, 0, position);
     const T* from = x + (matrix == kNowhere ? 0 : matrix * p.x_matrix + row * p.x_row);
-    auto* pieces = reinterpret_cast<GroupPiece<T>*>(p.rows) + to * (p.k / kCount);
+    auto* pieces = memory<GroupPiece<T>>(p.rows) + to * (p.k / kCount);
     for (int64_t c = threadIdx.x % 32; c < p.k / kCount; c += 32) {
       GroupPiece<T> piece{};
       if (matrix != kNowhere) {
@@ -125,12 +125,12 @@ MLX_FN void group_rows(const GroupedArguments& p) {
 template <class T>
 MLX_FN void group_results(const GroupedArguments& p) {
   constexpr int kCount = GroupPiece<T>::kCount;
-  T* out = reinterpret_cast<T*>(p.out);
+  auto* out = memory<T>(p.out);
   const bool whole = p.out % 16 == 0;
   each_group_row(p, [&](int64_t slot, int64_t row, int64_t from) {
-    const int64_t position = reinterpret_cast<const int64_t*>(p.slots)[slot];
+    const int64_t position = memory<const int64_t>(p.slots)[slot];
     if (position < 0) return;
-    const auto* pieces = reinterpret_cast<const GroupPiece<T>*>(p.products) + from * (p.n / kCount);
+    const auto* pieces = memory<const GroupPiece<T>>(p.products) + from * (p.n / kCount);
     T* to = out + (position * p.m + row) * p.out_row + p.column;
     for (int64_t c = threadIdx.x % 32; c < p.n / kCount; c += 32) {
       const GroupPiece<T> piece = pieces[c];

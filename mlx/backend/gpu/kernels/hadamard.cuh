@@ -7,14 +7,14 @@
 
 namespace mlx::core::device {
 
-inline constexpr int kHadamardSlots = 4096;
+MLX_CONSTANT int kHadamardSlots = 4096;
 
 /// All distances below the length of a tile. Whole: that ends the transform.
 template <class T, bool Whole>
 MLX_FN void hadamard_tiles(const HadamardArguments& p) {
   using A = Wide<T>;
   MLX_SHARED A x[kHadamardSlots];
-  const T* in = reinterpret_cast<const T*>(p.in);
+  const auto* in = memory<const T>(p.in);
   const A scale = static_cast<A>(p.scale);
   for (int64_t first = static_cast<int64_t>(blockIdx.x) * kHadamardSlots; first < p.count;
        first += static_cast<int64_t>(gridDim.x) * kHadamardSlots) {
@@ -34,9 +34,9 @@ MLX_FN void hadamard_tiles(const HadamardArguments& p) {
     }
     for (int i = t; i < some; i += kThreads) {
       if constexpr (Whole) {
-        reinterpret_cast<T*>(p.out)[first + i] = stored<T>(x[i] * scale);
+        memory<T>(p.out)[first + i] = stored<T>(x[i] * scale);
       } else {
-        reinterpret_cast<A*>(p.work)[first + i] = x[i];
+        memory<A>(p.work)[first + i] = x[i];
       }
     }
     __syncthreads();
@@ -47,7 +47,7 @@ MLX_FN void hadamard_tiles(const HadamardArguments& p) {
 template <class T>
 MLX_FN void hadamard_stage(const HadamardArguments& p) {
   using A = Wide<T>;
-  A* x = reinterpret_cast<A*>(p.work);
+  auto* x = memory<A>(p.work);
   for (int64_t pair = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; pair < p.count / 2;
        pair += static_cast<int64_t>(gridDim.x) * kThreads) {
     const int64_t i = pair / p.half * 2 * p.half + pair % p.half;
@@ -61,18 +61,18 @@ MLX_FN void hadamard_stage(const HadamardArguments& p) {
 template <class T>
 MLX_FN void hadamard_results(const HadamardArguments& p) {
   using A = Wide<T>;
-  const A* work = reinterpret_cast<const A*>(p.work);
+  const auto* work = memory<const A>(p.work);
   const int64_t n = p.m * p.power;
   for (int64_t x = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; x < p.count;
        x += static_cast<int64_t>(gridDim.x) * kThreads) {
-    const A* row = work + x / n * n + x % p.power;
+    const auto* row = work + x / n * n + x % p.power;
     const int64_t j = x % n / p.power;
     A sum = p.m == 1 ? row[j * p.power] : A(0);
     for (int64_t l = 0; p.m > 1 && l < p.m; ++l) {
       const A v = row[l * p.power];
       sum = p.signs[j] >> (p.m - 1 - l) & 1 ? sum + v : sum - v;
     }
-    reinterpret_cast<T*>(p.out)[x] = stored<T>(sum * static_cast<A>(p.scale));
+    memory<T>(p.out)[x] = stored<T>(sum * static_cast<A>(p.scale));
   }
 }
 

@@ -9,25 +9,25 @@ namespace mlx::core::device {
 MLX_FN int64_t load_index(int64_t address, int64_t type, int64_t at) {
   switch (type) {
     case 1:
-      return reinterpret_cast<const uint8_t*>(address)[at];
+      return memory<const uint8_t>(address)[at];
     case 2:
-      return reinterpret_cast<const uint16_t*>(address)[at];
+      return memory<const uint16_t>(address)[at];
     case 4:
-      return reinterpret_cast<const uint32_t*>(address)[at];
+      return memory<const uint32_t>(address)[at];
     case -1:
-      return reinterpret_cast<const int8_t*>(address)[at];
+      return memory<const int8_t>(address)[at];
     case -2:
-      return reinterpret_cast<const int16_t*>(address)[at];
+      return memory<const int16_t>(address)[at];
     case -4:
-      return reinterpret_cast<const int32_t*>(address)[at];
+      return memory<const int32_t>(address)[at];
     default:
-      return reinterpret_cast<const int64_t*>(address)[at];
+      return memory<const int64_t>(address)[at];
   }
 }
 
 /// Says that an index is out of range; the first one is heard.
 MLX_NOINLINE void report(int64_t record, int64_t operand, int64_t value) {
-  auto* r = reinterpret_cast<ErrorRecord*>(record);
+  auto* r = memory<ErrorRecord>(record);
   if (atomicCAS(&r->set, 0u, 1u) != 0u) return;
   r->operand = static_cast<uint32_t>(operand);
   r->value = value;
@@ -44,11 +44,11 @@ MLX_FN int64_t checked_index(int64_t index, int64_t type, int64_t size, int64_t 
 }
 
 /// No offset in an array.
-inline constexpr int64_t kNowhere = -(int64_t(1) << 62);
+MLX_CONSTANT int64_t kNowhere = -(int64_t(1) << 62);
 
 /// Where an array of indices points to at a position; kNowhere where that is out of range.
 MLX_FN int64_t one_offset(const Positions& p, int64_t k, int64_t position) {
-  const IndexArgument& x = p.index[k];
+  const auto& x = p.index[k];
   const int64_t index = load_index(x.address, x.type, offset_of(x.walk, position));
   const int64_t i = checked_index(index, x.type, x.size, x.span, p.record, k);
   return i < 0 ? kNowhere : i * x.stride;
@@ -74,8 +74,8 @@ MLX_FN void gather_elements(const GatherArguments& p) {
   const I inner = static_cast<I>(p.inner_count / Scale),
           positions = static_cast<I>(p.position_count);
   const I n = static_cast<I>(p.outer_count) * positions * inner;
-  const T* in = reinterpret_cast<const T*>(p.in);
-  T* out = reinterpret_cast<T*>(p.out);
+  const auto* in = memory<const T>(p.in);
+  auto* out = memory<T>(p.out);
   for (I i = static_cast<I>(blockIdx.x) * kThreads + threadIdx.x; i < n;
        i += static_cast<I>(gridDim.x) * kThreads) {
     const I rest = i / inner, at = i % inner, position = rest % positions, outer = rest / positions;
@@ -106,7 +106,7 @@ MLX_FN void gather(const GatherArguments& p) {
 
 /// Checks indices where nothing is read, and gives their offsets where they are written.
 MLX_FN void find_offsets(const OffsetsArguments& p) {
-  int64_t* out = reinterpret_cast<int64_t*>(p.out);
+  auto* out = memory<int64_t>(p.out);
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < p.count;
        i += static_cast<int64_t>(gridDim.x) * kThreads) {
     const int64_t offset = indexed_offset(p.at, i);

@@ -54,7 +54,7 @@ MLX_FN float unit_of(S x) {
 }
 /// The code of an element, which may lie in two words.
 template <int Bits>
-MLX_FN uint32_t code_at(const uint32_t* words, int64_t i) {
+MLX_FN uint32_t code_at(DevicePointer<const uint32_t> words, int64_t i) {
   const int64_t bit = i * Bits;
   const int shift = static_cast<int>(bit & 31);
   uint32_t x = words[bit >> 5] >> shift;
@@ -75,25 +75,25 @@ MLX_FN float code_value(uint32_t code) {
 /// An element of all the matrices; rows are whole words.
 template <Packed Mode, int Bits, class S>
 MLX_FN float unpacked(const PackedArguments& p, int64_t i) {
-  const auto* words = reinterpret_cast<const uint32_t*>(p.words);
-  const float scale = unit_of<Mode>(reinterpret_cast<const S*>(p.scales)[i / p.group]);
+  const auto* words = memory<const uint32_t>(p.words);
+  const float scale = unit_of<Mode>(memory<const S>(p.scales)[i / p.group]);
   float x = code_value<Mode, Bits>(code_at<Bits>(words, i)) * scale;
   if constexpr (Mode == Packed::affine)
-    x = x + unit_of<Mode>(reinterpret_cast<const S*>(p.biases)[i / p.group]);
+    x = x + unit_of<Mode>(memory<const S>(p.biases)[i / p.group]);
   return x;
 }
 
 /// The unit of nvfp4's scales.
 MLX_FN float global_unit(const PackedArguments& p) {
-  return p.global ? *reinterpret_cast<const float*>(p.global) / 2688.f : 1.f;
+  return p.global ? *memory<const float>(p.global) / 2688.f : 1.f;
 }
 
 //--- runs of elements that a thread reads and writes at once
 
 /// Whether addresses allow accesses of 16 bytes.
-template <class... P>
-MLX_FN bool in_sixteens(const P*... addresses) {
-  return ((reinterpret_cast<uint64_t>(addresses) | ...) & 15) == 0;
+template <class T>
+MLX_FN bool in_sixteens(DevicePointer<const T> address) {
+  return (reinterpret_cast<uint64_t>(address) & 15) == 0;
 }
 template <class T>
 struct alignas(16) Sixteen {
@@ -102,13 +102,13 @@ struct alignas(16) Sixteen {
 };
 /// N elements from memory.
 template <int N, class T>
-MLX_FN void load_run(const T* from, bool sixteens, T (&to)[N]) {
+MLX_FN void load_run(DevicePointer<const T> from, bool sixteens, T (&to)[N]) {
   constexpr int kCount = Sixteen<T>::kCount;
   if constexpr (N % kCount == 0) {
     if (sixteens) {
 #pragma unroll
       for (int j = 0; j < N / kCount; ++j) {
-        const Sixteen<T> some = reinterpret_cast<const Sixteen<T>*>(from)[j];
+        const Sixteen<T> some = reinterpret_cast<DevicePointer<const Sixteen<T>>>(from)[j];
 #pragma unroll
         for (int c = 0; c < kCount; ++c) to[j * kCount + c] = some.x[c];
       }
@@ -139,11 +139,10 @@ MLX_FN void unpack_run(const PackedArguments& p, int shift, int64_t i, bool sixt
   static_assert(N * Bits % 32 == 0);
   constexpr int kWords = N * Bits / 32;
   uint32_t words[kWords];
-  load_run<kWords>(reinterpret_cast<const uint32_t*>(p.words) + i * Bits / 32, sixteens, words);
-  const float scale = unit_of<Mode>(reinterpret_cast<const S*>(p.scales)[i >> shift]);
+  load_run<kWords>(memory<const uint32_t>(p.words) + i * Bits / 32, sixteens, words);
+  const float scale = unit_of<Mode>(memory<const S>(p.scales)[i >> shift]);
   float bias = 0;
-  if constexpr (Mode == Packed::affine)
-    bias = unit_of<Mode>(reinterpret_cast<const S*>(p.biases)[i >> shift]);
+  if constexpr (Mode == Packed::affine) bias = unit_of<Mode>(memory<const S>(p.biases)[i >> shift]);
 #pragma unroll
   for (int j = 0; j < N; ++j) {
     to[j] = code_value<Mode, Bits>(code_of_run<Bits>(words, j)) * scale;
@@ -156,10 +155,10 @@ template <Packed Mode, int Bits, class S, class T>
 MLX_FN void dequantize(const PackedArguments& p) {
   constexpr int kRun = Bits == 2 ? 16 : Bits == 4 || Bits == 8 ? 8 : 32;
   constexpr int kCount = Sixteen<T>::kCount;
-  T* out = reinterpret_cast<T*>(p.out);
+  auto* out = memory<T>(p.out);
   const float unit = global_unit(p);
   const int shift = group_shift(p);
-  const bool sixteens = in_sixteens(out);
+  const bool sixteens = in_sixteens<T>(out);
   for (int64_t i = (static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x) * kRun; i < p.count;
        i += static_cast<int64_t>(gridDim.x) * kThreads * kRun) {
     float run[kRun];
@@ -170,7 +169,7 @@ MLX_FN void dequantize(const PackedArguments& p) {
 #pragma unroll
       for (int c = 0; c < kCount; ++c) some.x[c] = in_memory<T>(run[j + c] * unit);
       if (sixteens) {
-        *reinterpret_cast<Sixteen<T>*>(out + i + j) = some;
+        *reinterpret_cast<DevicePointer<Sixteen<T>>>(out + i + j) = some;
       } else {
 #pragma unroll
         for (int c = 0; c < kCount; ++c) out[i + j + c] = some.x[c];
@@ -187,7 +186,7 @@ struct Group {
   float step, start;
   uint32_t scale;  ///< its code
 
-  MLX_FN Group(const T* w, int64_t n, float unit) : step(0), start(0), scale(0) {
+  MLX_FN Group(DevicePointer<const T> w, int64_t n, float unit) : step(0), start(0), scale(0) {
     if constexpr (Mode == Packed::affine) {
       affine(w, n);
     } else {
@@ -206,7 +205,7 @@ struct Group {
   }
 
  private:
-  MLX_FN void affine(const T* w, int64_t n) {
+  MLX_FN void affine(DevicePointer<const T> w, int64_t n) {
     const float most = static_cast<float>((1 << Bits) - 1);
     float high = -__builtin_inff(), low = __builtin_inff();
     for (int64_t i = 0; i < n; ++i) {
@@ -225,7 +224,7 @@ struct Group {
       if (at != 0) step = edge / at;
     }
   }
-  MLX_FN void floating(const T* w, int64_t n, float unit) {
+  MLX_FN void floating(DevicePointer<const T> w, int64_t n, float unit) {
     float most = 0;
     for (int64_t i = 0; i < n; ++i) {
       const float x = ::fabsf(loaded<float>(w[i]));
@@ -255,19 +254,19 @@ struct Group {
 /// `words`, `scales` and `biases` are written.
 template <Packed Mode, int Bits, class T>
 MLX_FN void quantize(const PackedArguments& p) {
-  const T* w = reinterpret_cast<const T*>(p.in);
+  const auto* w = memory<const T>(p.in);
   const float unit = global_unit(p);
   for (int64_t g = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; g < p.count / p.group;
        g += static_cast<int64_t>(gridDim.x) * kThreads) {
-    const T* from = w + g * p.group;
+    const auto* from = w + g * p.group;
     const Group<Mode, Bits, T> group(from, p.group, unit);
     if constexpr (Mode == Packed::affine) {
-      reinterpret_cast<T*>(p.scales)[g] = in_memory<T>(group.step);
-      reinterpret_cast<T*>(p.biases)[g] = in_memory<T>(group.start);
+      memory<T>(p.scales)[g] = in_memory<T>(group.step);
+      memory<T>(p.biases)[g] = in_memory<T>(group.start);
     } else {
-      reinterpret_cast<uint8_t*>(p.scales)[g] = static_cast<uint8_t>(group.scale);
+      memory<uint8_t>(p.scales)[g] = static_cast<uint8_t>(group.scale);
     }
-    auto* words = reinterpret_cast<uint32_t*>(p.words) + g * p.group * Bits / 32;
+    auto* words = memory<uint32_t>(p.words) + g * p.group * Bits / 32;
     uint64_t packed = 0;
     int filled = 0;
     for (int64_t i = 0; i < p.group; ++i) {
@@ -288,8 +287,8 @@ MLX_FN void quantize_round(const PackedArguments& p) {
   const float unit = global_unit(p);
   for (int64_t g = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; g < p.count / p.group;
        g += static_cast<int64_t>(gridDim.x) * kThreads) {
-    const T* from = reinterpret_cast<const T*>(p.in) + g * p.group;
-    T* to = reinterpret_cast<T*>(p.out) + g * p.group;
+    const auto* from = memory<const T>(p.in) + g * p.group;
+    auto* to = memory<T>(p.out) + g * p.group;
     const Group<Mode, Bits, T> group(from, p.group, unit);
     for (int64_t i = 0; i < p.group; ++i)
       to[i] = in_memory<T>(code_value<Mode, Bits>(group.code(from[i])) * group.step);
@@ -325,10 +324,10 @@ MLX_FN void packed_rows(const PackedProductArguments& p) {
     const int64_t product = at / p.n, column = at % p.n;
     int64_t x_at, w_at;
     if (!operands_of(p, product, x_at, w_at)) continue;
-    const T* x = reinterpret_cast<const T*>(p.x) + x_at;
+    const auto* x = memory<const T>(p.x) + x_at;
     const int64_t first = w_at + column * p.k;
     const bool words_in_sixteens =
-        in_sixteens(reinterpret_cast<const uint32_t*>(p.w.words) + first * Bits / 32) &&
+        in_sixteens(memory<const uint32_t>(p.w.words) + first * Bits / 32) &&
         kRun * Bits % 128 == 0;
     const bool x_in_sixteens = in_sixteens(x);
     float sum[Rows] = {};
@@ -349,7 +348,7 @@ MLX_FN void packed_rows(const PackedProductArguments& p) {
 #pragma unroll
       for (int h = 16; h > 0; h /= 2) sum[r] += __shfl_xor_sync(~0u, sum[r], h);
       if (lane == 0 && r < p.m)
-        reinterpret_cast<T*>(p.out)[(product * p.m + r) * p.n + column] = in_memory<T>(sum[r]);
+        memory<T>(p.out)[(product * p.m + r) * p.n + column] = in_memory<T>(sum[r]);
     }
   }
 }
@@ -359,8 +358,8 @@ MLX_FN void packed_product(const PackedProductArguments& p) {
   each_tile(p.count, p.m, p.n, [&](int64_t product, int64_t row, int64_t column) {
     int64_t x_at, w_at;
     if (!operands_of(p, product, x_at, w_at)) return;
-    const T* x = reinterpret_cast<const T*>(p.x) + x_at;
-    T* out = reinterpret_cast<T*>(p.out) + product * p.m * p.n;
+    const auto* x = memory<const T>(p.x) + x_at;
+    auto* out = memory<T>(p.out) + product * p.m * p.n;
     product_tile<float>(
         p.m, p.n, 0, p.k, row, column, true, Transpose,
         [&](int64_t r, int64_t k) { return loaded<float>(x[r * p.k + k]); },
@@ -374,12 +373,12 @@ MLX_FN void packed_product(const PackedProductArguments& p) {
 /// Products of matrices that indices say.
 template <class T, class A>
 MLX_FN void gather_product(const GatherProductArguments& g) {
-  const MatmulArguments& p = g.product;
+  const auto& p = g.product;
   each_tile(p.batch_count, p.m, p.n, [&](int64_t product, int64_t row, int64_t column) {
     const int64_t i = one_offset(g.at, 0, product), j = one_offset(g.at, 1, product);
     if (i == kNowhere || j == kNowhere) return;
-    const T *a = reinterpret_cast<const T*>(p.a) + i, *b = reinterpret_cast<const T*>(p.b) + j;
-    T* out = reinterpret_cast<T*>(p.out) + product * p.m * p.n;
+    const auto *a = memory<const T>(p.a) + i, *b = memory<const T>(p.b) + j;
+    auto* out = memory<T>(p.out) + product * p.m * p.n;
     product_tile<A>(
         p.m, p.n, 0, p.k, row, column, p.a_column == 1, p.b_row == 1,
         [&](int64_t r, int64_t k) { return loaded<A>(a[r * p.a_row + k * p.a_column]); },
@@ -391,15 +390,15 @@ MLX_FN void gather_product(const GatherProductArguments& g) {
 /// Products over ranges of the inner axis.
 template <class T, class A>
 MLX_FN void segment_product(const GatherProductArguments& g) {
-  const MatmulArguments& p = g.product;
+  const auto& p = g.product;
   each_tile(p.batch_count, p.m, p.n, [&](int64_t product, int64_t row, int64_t column) {
     int64_t ends[2];
     for (int e = 0; e < 2; ++e)
       ends[e] = checked_index(load_index(g.segments, g.type, 2 * product + e), g.type, p.k + 1, 1,
                               g.record, 0);
     if (ends[0] < 0 || ends[1] < 0) return;
-    const T *a = reinterpret_cast<const T*>(p.a), *b = reinterpret_cast<const T*>(p.b);
-    T* out = reinterpret_cast<T*>(p.out) + product * p.m * p.n;
+    const auto *a = memory<const T>(p.a), *b = memory<const T>(p.b);
+    auto* out = memory<T>(p.out) + product * p.m * p.n;
     product_tile<A>(
         p.m, p.n, ends[0], ends[1], row, column, p.a_column == 1, p.b_row == 1,
         [&](int64_t r, int64_t k) { return loaded<A>(a[r * p.a_row + k * p.a_column]); },

@@ -18,6 +18,10 @@ using complex64_t = m::Cx<float>;
 using complex128_t = m::Cx<double>;
 
 MLX_CONSTANT int kThreads = 256;  // a block
+#ifndef MLX_BLOCK_MEMORY          // bytes that the threads of a block may share
+#define MLX_BLOCK_MEMORY (48 << 10)
+#endif
+MLX_CONSTANT int kBlockMemory = MLX_BLOCK_MEMORY;
 
 /// Pointers to memory of the device, and to memory that the threads of a block share.
 template <class T>

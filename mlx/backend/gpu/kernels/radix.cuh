@@ -1,13 +1,14 @@
 // Radix sorts, stable: a pass orders lines by one byte of their keys. A block ranks a tile, learns
-// from the tiles before it how many keys of each byte they have, and writes its own behind them.
-// Selection counts bytes from the highest on; a last pass parts the line at the key it has found.
+// how many keys of each byte the tiles before it have, and writes its own behind them. Selection
+// counts bytes from the highest on; a last pass parts the line at the key it has found. Here tiles
+// are counted before they are placed; radix_look_back.cuh does both at once.
 #pragma once
 
 #include "mlx/backend/gpu/kernels/sort.cuh"
 
 namespace mlx::core::device {
 
-inline constexpr int kDigits = 256, kWarps = kThreads / 32;
+MLX_CONSTANT int kDigits = 256, kWarps = kThreads / 32;
 
 //--- what is sorted
 
@@ -37,7 +38,7 @@ template <class K>
 struct ByByte {
   static constexpr int kBits = 8;
   int shift;
-  const uint32_t* counts;
+  DevicePointer<const uint32_t> counts;
   MLX_FN int operator()(K key) const { return static_cast<int>(key >> shift) & 255; }
   MLX_FN uint32_t count(int digit) const { return counts ? counts[digit] : 0; }
 };
@@ -95,6 +96,11 @@ struct Tally {
   uint32_t first, line_first, count;
 };
 
+/// Tells no one.
+struct Untold {
+  MLX_FN void operator()(uint32_t) const {}
+};
+
 /// Ranks the first `count` keys of a tile; keys beyond come last. `tell` is called with a digit's
 /// number of keys as soon as that is known.
 template <int Each, class K, class Digits, class Tell>
@@ -102,7 +108,7 @@ MLX_FN Tally rank_tile(const K (&keys)[Each], int count, const Digits& digits,
                        uint32_t (&slots)[Each], Tell tell) {
   MLX_SHARED uint32_t counters[kWarps][kDigits];
   const int t = static_cast<int>(threadIdx.x), lane = t % 32;
-  uint32_t* own = counters[t / 32];
+  const auto own = &counters[t / 32][0];
   auto digit_of = [&](int j) {
     return place_of<Each>(j) < count ? digits(keys[j]) : (1 << Digits::kBits) - 1;
   };
@@ -150,8 +156,8 @@ template <class F, int Each>
 MLX_FN void load_keys(const RadixArguments& p, int64_t line, int64_t first, int count,
                       typename F::K (&keys)[Each]) {
   using K = typename F::K;
-  const auto* in = reinterpret_cast<const typename F::T*>(p.in) + line_offset(p, line);
-  const K* from = reinterpret_cast<const K*>(p.from) + line * p.n;
+  const auto* in = memory<const typename F::T>(p.in) + line_offset(p, line);
+  const auto* from = memory<const K>(p.from) + line * p.n;
 #pragma unroll
   for (int j = 0; j < Each; ++j) {
     const int i = place_of<Each>(j);
@@ -166,9 +172,9 @@ template <class F, int Each>
 MLX_FN void radix_rows(const RadixArguments& p) {
   using K = typename F::K;
   constexpr int kBytes = F::kPositions && sizeof(K) < 4 ? 4 : sizeof(K);
-  MLX_SHARED uint64_t memory[Each * kThreads * kBytes / 8];
-  K* staged = reinterpret_cast<K*>(memory);
-  uint32_t* staged_at = reinterpret_cast<uint32_t*>(memory);
+  MLX_SHARED uint64_t words[Each * kThreads * kBytes / 8];
+  const auto staged = reinterpret_cast<SharedPointer<K>>(words);
+  const auto staged_at = reinterpret_cast<SharedPointer<uint32_t>>(words);
   const int count = static_cast<int>(p.n);
   for (int64_t line = blockIdx.x; line < p.lines; line += gridDim.x) {
     K keys[Each];
@@ -178,7 +184,7 @@ MLX_FN void radix_rows(const RadixArguments& p) {
     for (int j = 0; j < Each; ++j) at[j] = static_cast<uint32_t>(place_of<Each>(j));
     for (int pass = 0; pass < static_cast<int>(p.passes); ++pass) {
       const ByByte<K> digits{pass * 8, nullptr};
-      rank_tile<Each>(keys, count, digits, slots, [](uint32_t) {});
+      rank_tile<Each>(keys, count, digits, slots, Untold());
 #pragma unroll
       for (int j = 0; j < Each; ++j) staged[slots[j]] = keys[j];
       __syncthreads();
@@ -193,26 +199,30 @@ MLX_FN void radix_rows(const RadixArguments& p) {
         for (int j = 0; j < Each; ++j) at[j] = staged_at[place_of<Each>(j)];
       }
     }
-    auto* out = reinterpret_cast<typename F::Result*>(p.out) + line_offset(p, line);
+    auto* out = memory<typename F::Result>(p.out) + line_offset(p, line);
 #pragma unroll
     for (int j = 0; j < Each; ++j) {
       const int i = place_of<Each>(j);
       if (i >= count) continue;
       if (p.out) out[i * p.stride] = F::result(keys[j], at[j]);
-      if (p.to) reinterpret_cast<K*>(p.to)[line * p.n + i] = keys[j];
-      if (p.to_at) reinterpret_cast<uint32_t*>(p.to_at)[line * p.n + i] = at[j];
+      if (p.to) memory<K>(p.to)[line * p.n + i] = keys[j];
+      if (p.to_at) memory<uint32_t>(p.to_at)[line * p.n + i] = at[j];
     }
   }
 }
 
 //--- long lines
 
-MLX_FN uint32_t* counts_of(const RadixArguments& p, int64_t line, int64_t pass) {
-  return reinterpret_cast<uint32_t*>(p.counts) + (line * p.passes + pass) * kDigits;
+MLX_FN DevicePointer<uint32_t> counts_of(const RadixArguments& p, int64_t line, int64_t pass) {
+  return memory<uint32_t>(p.counts) + (line * p.passes + pass) * kDigits;
+}
+/// The word of a tile for the calling thread's digit, which tells of keys in tiles before it.
+MLX_FN DevicePointer<uint32_t> state_of(const RadixArguments& p, int64_t line, int64_t tile) {
+  return memory<uint32_t>(p.states) + (line * p.tiles + tile) * kDigits + threadIdx.x;
 }
 
 MLX_FN void radix_clear(const RadixArguments& p) {
-  auto* words = reinterpret_cast<uint32_t*>(p.counts);
+  auto* words = memory<uint32_t>(p.counts);
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < p.clear;
        i += static_cast<int64_t>(gridDim.x) * kThreads)
     words[i] = 0;
@@ -225,7 +235,7 @@ MLX_FN void each_part(const RadixArguments& p, Begin begin, Each f, End end) {
   for (int64_t b = blockIdx.x; b < p.lines * p.parts; b += gridDim.x) {
     const int64_t line = b / p.parts, first = b % p.parts * p.part;
     const int64_t last = first + p.part < p.n ? first + p.part : p.n;
-    const auto* in = reinterpret_cast<const typename F::T*>(p.in) + line_offset(p, line);
+    const auto* in = memory<const typename F::T>(p.in) + line_offset(p, line);
     begin(line);
     for (int64_t tile = first; tile < last; tile += 4 * kThreads) {
       const int64_t i = tile + threadIdx.x;
@@ -241,7 +251,7 @@ MLX_FN void each_part(const RadixArguments& p, Begin begin, Each f, End end) {
 }
 
 /// Counts the digits of a warp where many are the same: one addition for each that occurs.
-MLX_FN void count_together(uint32_t* counters, bool valid, int digit) {
+MLX_FN void count_together(SharedPointer<uint32_t> counters, bool valid, int digit) {
   const unsigned same = same_digit<8>(digit) & __ballot_sync(~0u, valid);
   if (valid && static_cast<int>(threadIdx.x % 32) == __ffs(same) - 1)
     atomicAdd(counters + digit, static_cast<uint32_t>(__popc(same)));
@@ -276,66 +286,43 @@ MLX_FN void radix_counts(const RadixArguments& p) {
       });
 }
 
-/// The word of a tile, for the tiles behind it, on a digit: two bits, and a number of keys.
-inline constexpr uint32_t kOwn = 1u << 30, kAll = 2u << 30, kNumber = kOwn - 1;
-
-/// How many keys of the calling thread's digit the line's earlier tiles have. Tiles begin in the
-/// order of their numbers, so that the ones before are at work or done.
-MLX_FN uint32_t look_back(volatile uint32_t* state, int64_t tile, uint32_t own) {
-  if (tile == 0) {
-    *state = kAll | own;
-    return 0;
-  }
-  uint32_t before = 0;
-  for (volatile uint32_t* other = state - kDigits;;) {
-    const uint32_t told = *other;
-    if (told == 0) continue;
-    before += told & kNumber;
-    if (told & kAll) break;
-    other -= kDigits;
-  }
-  *state = kAll | (before + own);
-  return before;
-}
-
-/// A tile of a line, ordered by a digit of its keys, to its places in the line.
-template <class F, int Each, class Digits>
-MLX_FN void place_tile(const RadixArguments& p, int64_t line, int64_t tile, const Digits& digits) {
+/// A tile of a line, ordered by a digit of its keys, to its places in the line. For the calling
+/// thread's digit, `tell` gets the number of its keys in the tile, and `before` gives that in the
+/// line's earlier tiles.
+template <class F, int Each, class Digits, class Tell, class Before>
+MLX_FN void place_tile(const RadixArguments& p, int64_t line, int64_t tile, const Digits& digits,
+                       Tell tell, Before before) {
   using K = typename F::K;
   constexpr int kTile = Each * kThreads;
   constexpr int kBytes = F::kPositions && sizeof(K) < 4 ? 4 : sizeof(K);
-  MLX_SHARED uint64_t memory[kTile * kBytes / 8];
+  MLX_SHARED uint64_t words[kTile * kBytes / 8];
   MLX_SHARED uint32_t base[kDigits];
-  K* staged = reinterpret_cast<K*>(memory);
+  const auto staged = reinterpret_cast<SharedPointer<K>>(words);
   const int t = static_cast<int>(threadIdx.x);
   const int64_t first = tile * kTile;
   const int count = static_cast<int>(p.n - first < kTile ? p.n - first : kTile);
   K keys[Each];
   uint32_t slots[Each], places[Each];
   load_keys<F, Each>(p, line, first, count, keys);
-  volatile uint32_t* state =
-      reinterpret_cast<uint32_t*>(p.states) + (line * p.tiles + tile) * kDigits + t;
-  const Tally tally = rank_tile<Each>(keys, count, digits, slots, [&](uint32_t own) {
-    if (tile > 0) *state = kOwn | own;
-  });
+  const Tally tally = rank_tile<Each>(keys, count, digits, slots, tell);
 #pragma unroll
   for (int j = 0; j < Each; ++j) staged[slots[j]] = keys[j];
-  base[t] = tally.line_first + look_back(state, tile, tally.count) - tally.first;
+  base[t] = tally.line_first + before(tally.count) - tally.first;
   __syncthreads();
-  auto* out = reinterpret_cast<typename F::Result*>(p.out) + line_offset(p, line);
+  auto* out = memory<typename F::Result>(p.out) + line_offset(p, line);
 #pragma unroll
   for (int j = 0; j < Each; ++j) {
     const int s = t + j * kThreads;
     if (s >= count) continue;
     const K key = staged[s];
     places[j] = base[digits(key)] + static_cast<uint32_t>(s);
-    if (p.to) reinterpret_cast<K*>(p.to)[line * p.n + places[j]] = key;
+    if (p.to) memory<K>(p.to)[line * p.n + places[j]] = key;
     if constexpr (!F::kPositions)
       if (p.out) out[places[j] * p.stride] = F::result(key, 0);
   }
   if constexpr (F::kPositions) {
-    uint32_t* staged_at = reinterpret_cast<uint32_t*>(memory);
-    const auto* from = reinterpret_cast<const uint32_t*>(p.from_at) + line * p.n + first;
+    const auto staged_at = reinterpret_cast<SharedPointer<uint32_t>>(words);
+    const auto* from = memory<const uint32_t>(p.from_at) + line * p.n + first;
     __syncthreads();
 #pragma unroll
     for (int j = 0; j < Each; ++j) {
@@ -347,25 +334,10 @@ MLX_FN void place_tile(const RadixArguments& p, int64_t line, int64_t tile, cons
     for (int j = 0; j < Each; ++j) {
       const int s = t + j * kThreads;
       if (s >= count) continue;
-      if (p.to_at) reinterpret_cast<uint32_t*>(p.to_at)[line * p.n + places[j]] = staged_at[s];
+      if (p.to_at) memory<uint32_t>(p.to_at)[line * p.n + places[j]] = staged_at[s];
       if (p.out) out[places[j] * p.stride] = staged_at[s];
     }
   }
-}
-
-/// The next tile that no block has begun.
-MLX_FN int64_t next_tile(const RadixArguments& p) {
-  MLX_SHARED uint32_t ticket;
-  if (threadIdx.x == 0) ticket = atomicAdd(reinterpret_cast<uint32_t*>(p.ticket), 1u);
-  __syncthreads();
-  return ticket;
-}
-
-template <class F, int Each>
-MLX_FN void radix_pass(const RadixArguments& p) {
-  const int64_t b = next_tile(p), line = b / p.tiles;
-  const ByByte<typename F::K> digits{static_cast<int>(p.shift), counts_of(p, line, p.pass)};
-  place_tile<F, Each>(p, line, b % p.tiles, digits);
 }
 
 //--- selection
@@ -426,27 +398,80 @@ MLX_FN void select_counts(const RadixArguments& p) {
       });
 }
 
-/// Smaller keys, equal ones, larger ones, each in the order of the line.
-template <class F, int Each>
-MLX_FN void part_line(const RadixArguments& p) {
+/// How the keys of a line are told apart: by a byte, or, with Sides, by their side of the selected
+/// one.
+template <class F, bool Sides>
+MLX_FN auto digits_of(const RadixArguments& p, int64_t line) {
   using K = typename F::K;
-  const int64_t b = next_tile(p), line = b / p.tiles;
-  const Selected<K> s = selected<K>(p, line, static_cast<int>(p.passes));
-  place_tile<F, Each>(p, line, b % p.tiles, BySide<K>{s.high, s.before, s.equal});
+  if constexpr (Sides) {
+    const Selected<K> s = selected<K>(p, line, static_cast<int>(p.passes));
+    return BySide<K>{s.high, s.before, s.equal};
+  } else {
+    return ByByte<K>{static_cast<int>(p.shift), counts_of(p, line, p.pass)};
+  }
 }
 
-/// The same of lines of one tile: a block has a line, whose keys are in shared memory.
+//--- tiles that are counted before they are placed
+
+/// How many keys of each digit a tile has.
+template <class F, int Each, bool Sides>
+MLX_FN void count_tiles(const RadixArguments& p) {
+  MLX_SHARED uint32_t counters[kDigits];
+  constexpr int kTile = Each * kThreads;
+  for (int64_t b = blockIdx.x; b < p.lines * p.tiles; b += gridDim.x) {
+    const int64_t line = b / p.tiles, first = b % p.tiles * kTile;
+    const int count = static_cast<int>(p.n - first < kTile ? p.n - first : kTile);
+    const auto digits = digits_of<F, Sides>(p, line);
+    typename F::K keys[Each];
+    load_keys<F, Each>(p, line, first, count, keys);
+    counters[threadIdx.x] = 0;
+    __syncthreads();
+#pragma unroll
+    for (int j = 0; j < Each; ++j)
+      if (place_of<Each>(j) < count) atomicAdd(&counters[digits(keys[j])], 1u);
+    __syncthreads();
+    *state_of(p, line, b % p.tiles) = counters[threadIdx.x];
+    __syncthreads();
+  }
+}
+/// The sums of the tiles before, in the place of the numbers of keys.
+MLX_FN void add_tiles(const RadixArguments& p) {
+  for (int64_t line = blockIdx.x; line < p.lines; line += gridDim.x) {
+    uint32_t sum = 0;
+    for (int64_t tile = 0; tile < p.tiles; ++tile) {
+      const auto state = state_of(p, line, tile);
+      const uint32_t own = *state;
+      *state = sum;
+      sum += own;
+    }
+  }
+}
+template <class F, int Each, bool Sides>
+MLX_FN void place_tiles(const RadixArguments& p) {
+  for (int64_t b = blockIdx.x; b < p.lines * p.tiles; b += gridDim.x) {
+    const int64_t line = b / p.tiles, tile = b % p.tiles;
+    const uint32_t before = *state_of(p, line, tile);
+    const auto digits = digits_of<F, Sides>(p, line);
+    place_tile<F, Each>(p, line, tile, digits, Untold(), [&](uint32_t) { return before; });
+    __syncthreads();
+  }
+}
+
+//--- selection in lines of one tile
+
+/// Smaller keys, equal ones, larger ones, each in the order of the line: a block has a line, whose
+/// keys are in shared memory.
 template <class F, int Each>
 MLX_FN void select_rows(const RadixArguments& p) {
   using K = typename F::K;
   constexpr int kTile = Each * kThreads, kOfWarp = Each * 32;
-  MLX_SHARED uint64_t memory[(kTile * sizeof(K) + 7) / 8];
+  MLX_SHARED uint64_t words[(kTile * sizeof(K) + 7) / 8];
   MLX_SHARED uint32_t counters[kDigits], smaller[kWarps], same[kWarps];
-  K* keys = reinterpret_cast<K*>(memory);
+  const auto keys = reinterpret_cast<SharedPointer<K>>(words);
   const int t = static_cast<int>(threadIdx.x), lane = t % 32, warp = t / 32;
   const int count = static_cast<int>(p.n), first = warp * kOfWarp + lane;
   for (int64_t line = blockIdx.x; line < p.lines; line += gridDim.x) {
-    const auto* in = reinterpret_cast<const typename F::T*>(p.in) + line_offset(p, line);
+    const auto* in = memory<const typename F::T>(p.in) + line_offset(p, line);
 #pragma unroll 8
     for (int i = t; i < kTile; i += kThreads)
       keys[i] = i < count ? F::key(in[i * p.stride]) : static_cast<K>(~K(0));
@@ -487,7 +512,7 @@ MLX_FN void select_rows(const RadixArguments& p) {
     }
     own[2] =
         static_cast<uint32_t>(warp * kOfWarp) - own[0] - (own[1] - s.before) + s.before + s.equal;
-    auto* out = reinterpret_cast<typename F::Result*>(p.out) + line_offset(p, line);
+    auto* out = memory<typename F::Result>(p.out) + line_offset(p, line);
 #pragma unroll 4
     for (int i = first; i < (warp + 1) * kOfWarp; i += 32) {
       const K key = keys[i];

@@ -11,9 +11,9 @@ MLX_FN void random_bytes(const RandomArguments& p) {
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < p.count * words;
        i += static_cast<int64_t>(gridDim.x) * kThreads) {
     const int64_t key = i / words, word = i % words;
-    const auto* keys = reinterpret_cast<const uint32_t*>(p.keys) + 2 * key;
+    const auto* keys = memory<const uint32_t>(p.keys) + 2 * key;
     const uint32_t x = random_word(word, words, keys[0], keys[1]);
-    auto* out = reinterpret_cast<uint8_t*>(p.out) + key * p.bytes + 4 * word;
+    auto* out = memory<uint8_t>(p.out) + key * p.bytes + 4 * word;
     for (int b = 0; b < 4 && 4 * word + b < p.bytes; ++b)
       out[b] = static_cast<uint8_t>(x >> (8 * b));
   }

@@ -92,11 +92,26 @@ MLX_FN Wide<T> exponential_for(Wide<T> x) {
   return exponential(x);
 }
 
+/// The same as an object.
+template <class T>
+struct ExponentialFor {
+  MLX_FN Wide<T> operator()(Wide<T> x) const { return exponential_for<T>(x); }
+};
+template <class A>
+struct Exponential {
+  MLX_FN A operator()(A x) const { return exponential(x); }
+};
+
 /// V neighbours in memory.
 template <class T, int V>
 struct alignas(sizeof(T) * V) Neighbours {
   T x[V];
 };
+
+template <class To, class T>
+MLX_FN DevicePointer<To> neighbours(DevicePointer<T> at) {
+  return reinterpret_cast<DevicePointer<To>>(at);
+}
 
 /// The elements of a row that belong to one of G threads, V neighbours at a time: kept by the
 /// thread where it has at most K of them, read again where K is 0. Dense: the row's elements are
@@ -106,12 +121,12 @@ struct Row {
   using A = Wide<T>;
   static constexpr int kMost = 16 / static_cast<int>(sizeof(T));
   static constexpr int V = K == 0 || K > kMost ? kMost : K, kTurns = K > 0 ? K / V : 1;
-  const T* first;  ///< of the thread
+  DevicePointer<const T> first;  ///< of the thread
   int64_t n, stride;
   bool whole;  ///< neighbours exist and lie together
   A kept[K > 0 ? K : 1];
-  MLX_FN Row(const T* row, int64_t n_, int64_t stride_)
-      : first(row + lane() * stride_),
+  MLX_FN Row(DevicePointer<const T> row, int64_t n_, int64_t stride_)
+      : first(row + own_lane() * stride_),
         n(n_),
         stride(stride_),
         whole(Dense && n_ % V == 0 && reinterpret_cast<uint64_t>(row) % (sizeof(T) * V) == 0) {
@@ -120,14 +135,14 @@ struct Row {
       load(t, *reinterpret_cast<A(*)[V]>(kept + t * V));
   }
   /// The row's first element that a thread has.
-  static MLX_FN int lane() { return static_cast<int>(threadIdx.x) % G * V; }
+  static MLX_FN int own_lane() { return static_cast<int>(threadIdx.x) % G * V; }
   /// Elements from the thread's neighbours of a turn to the end of the row.
   template <class I>
   MLX_FN auto left(I turn) const {
     if constexpr (K > 0) {
-      return static_cast<int>(n) - lane() - G * V * turn;
+      return static_cast<int>(n) - own_lane() - G * V * turn;
     } else {
-      return n - lane() - G * V * turn;
+      return n - own_lane() - G * V * turn;
     }
   }
   /// How far element c of a turn is from the thread's first one.
@@ -143,7 +158,7 @@ struct Row {
   MLX_FN void load(I turn, A (&to)[V]) const {
     if (whole) {
       Neighbours<T, V> some = {};
-      if (left(turn) > 0) some = *reinterpret_cast<const Neighbours<T, V>*>(first + step(turn, 0));
+      if (left(turn) > 0) some = *neighbours<const Neighbours<T, V>>(first + step(turn, 0));
 #pragma unroll
       for (int c = 0; c < V; ++c) to[c] = wide(some.x[c]);
     } else {
@@ -154,28 +169,32 @@ struct Row {
   /// Calls f(x) for the thread's elements, from the first to the last.
   template <class F>
   MLX_FN void each(F f) {
+    const auto& own = *this;
     each_turn([&](A(&x)[V], auto turn) {
 #pragma unroll
       for (int c = 0; c < V; ++c)
-        if (c < left(turn)) f(x[c]);
+        if (c < own.left(turn)) f(x[c]);
     });
   }
   /// Writes f(x, element of the row) to `out`, whose layout is the row's.
   template <class F>
-  MLX_FN void write(T* out, F f) {
-    T* to = out + lane() * stride;
+  MLX_FN void write(DevicePointer<T> out, F f) {
+    const auto& own = *this;
+    const auto to = out + own_lane() * stride;
     const bool together = whole && reinterpret_cast<uint64_t>(out) % (sizeof(T) * V) == 0;
     each_turn([&](A(&x)[V], auto turn) {
       if (together) {
-        if (left(turn) <= 0) return;
+        if (own.left(turn) <= 0) return;
         Neighbours<T, V> some;
 #pragma unroll
-        for (int c = 0; c < V; ++c) some.x[c] = stored<T>(f(x[c], lane() + step(turn, c)));
-        *reinterpret_cast<Neighbours<T, V>*>(to + step(turn, 0)) = some;
+        for (int c = 0; c < V; ++c)
+          some.x[c] = stored<T>(f(x[c], own.own_lane() + own.step(turn, c)));
+        *neighbours<Neighbours<T, V>>(to + own.step(turn, 0)) = some;
       } else {
 #pragma unroll
         for (int c = 0; c < V; ++c)
-          if (c < left(turn)) to[step(turn, c)] = stored<T>(f(x[c], lane() + G * V * turn + c));
+          if (c < own.left(turn))
+            to[own.step(turn, c)] = stored<T>(f(x[c], own.own_lane() + G * V * turn + c));
       }
     });
   }
@@ -203,14 +222,16 @@ template <int G, class A>
 struct SumExp {
   A shift, sum;
   template <class R, class F>
-  MLX_FN SumExp(R& row, F exp) : shift(-__builtin_inff()), sum(0) {
-    row.each([&](A& x) { shift = Larger()(shift, x); });
-    shift = over_group<G>(shift, Larger());
+  MLX_FN SumExp(R& row, F exp) {
+    A largest = -__builtin_inff(), total = 0;
+    row.each([&](A& x) { largest = Larger()(largest, x); });
+    largest = over_group<G>(largest, Larger());
     row.each([&](A& x) {
-      x = exp(x - shift);
-      sum += x;
+      x = exp(x - largest);
+      total += x;
     });
-    sum = over_group<G>(sum, Add());
+    shift = largest;
+    sum = over_group<G>(total, Add());
   }
 };
 
@@ -219,10 +240,10 @@ MLX_FN void softmax(const RowsArguments& p) {
   using A = Wide<T>;
   each_row<G>(p.rows, [&](int64_t r) {
     const int64_t first = Dense ? r * p.n : r / p.stride * p.n * p.stride + r % p.stride;
-    Row<G, K, T, Dense> row(reinterpret_cast<const T*>(p.in) + first, p.n, p.stride);
-    const SumExp<G, A> s(row, exponential_for<T>);
+    Row<G, K, T, Dense> row(memory<const T>(p.in) + first, p.n, p.stride);
+    const SumExp<G, A> s(row, ExponentialFor<T>());
     const A scale = 1 / s.sum;
-    row.write(reinterpret_cast<T*>(p.out) + first, [&](A x, int64_t) {
+    row.write(memory<T>(p.out) + first, [&](A x, int64_t) {
       const A e = K > 0 ? x : exponential_for<T>(x - s.shift);
       return e * scale;
     });
@@ -232,24 +253,24 @@ MLX_FN void softmax(const RowsArguments& p) {
 template <int G, int K, class T>
 MLX_FN void logsumexp(const RowsArguments& p) {
   each_row<G>(p.rows, [&](int64_t r) {
-    Row<G, K, T> row(reinterpret_cast<const T*>(p.in) + r * p.n, p.n, 1);
-    const SumExp<G, Wide<T>> s(row, exponential<Wide<T>>);
+    Row<G, K, T> row(memory<const T>(p.in) + r * p.n, p.n, 1);
+    const SumExp<G, Wide<T>> s(row, Exponential<Wide<T>>());
     if (threadIdx.x % G != 0) return;
     const Wide<T> inf = __builtin_inff();
     const bool infinite = s.shift == inf || s.shift == -inf;
     const double log = plain(m::log(LD(static_cast<double>(s.sum))));
     const double y = infinite ? static_cast<double>(s.shift) : static_cast<double>(s.shift) + log;
-    reinterpret_cast<T*>(p.out)[r] = stored<T>(static_cast<Wide<T>>(y));
+    memory<T>(p.out)[r] = stored<T>(static_cast<Wide<T>>(y));
   });
 }
 
 template <int G, int K, class T, bool Center>
 MLX_FN void norm(const RowsArguments& p) {
   using A = Wide<T>;
-  const T* weight = reinterpret_cast<const T*>(p.weight);
-  const T* bias = reinterpret_cast<const T*>(p.bias);
+  const auto* weight = memory<const T>(p.weight);
+  const auto* bias = memory<const T>(p.bias);
   each_row<G>(p.rows, [&](int64_t r) {
-    Row<G, K, T> row(reinterpret_cast<const T*>(p.in) + r * p.n, p.n, 1);
+    Row<G, K, T> row(memory<const T>(p.in) + r * p.n, p.n, 1);
     A mean = 0, square = 0;
     if constexpr (Center) {
       row.each([&](A& x) { mean += x; });
@@ -261,7 +282,7 @@ MLX_FN void norm(const RowsArguments& p) {
     });
     square = over_group<G>(square, Add()) / static_cast<A>(p.n);
     const A scale = A(1) / static_cast<A>(::sqrt(static_cast<double>(square) + p.eps));
-    row.write(reinterpret_cast<T*>(p.out) + r * p.n, [&](A x, int64_t i) {
+    row.write(memory<T>(p.out) + r * p.n, [&](A x, int64_t i) {
       A y = (x - mean) * scale;
       if (weight) y *= wide(weight[i]);
       if (bias) y += wide(bias[i]);

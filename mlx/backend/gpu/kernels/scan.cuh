@@ -54,9 +54,13 @@ struct LogSumExp<T_, m::Cx<F>> {
 
 /// A reduction's way to combine, whose accumulators are results.
 template <class O>
-struct Running : O {
+struct Running {
   using T = typename O::T;
-  static MLX_FN T finish(typename O::A a) { return Plain::finish<T>(a, 0); }
+  using A = typename O::A;
+  static MLX_FN A neutral() { return O::neutral(); }
+  static MLX_FN A load(T x, int64_t position) { return O::load(x, position); }
+  static MLX_FN A combine(A a, A b) { return O::combine(a, b); }
+  static MLX_FN T finish(A a) { return Plain::finish<T>(a, 0); }
 };
 
 /// Where a line begins in the order of its scan, and the distance of its elements.
@@ -73,8 +77,8 @@ struct Line {
 template <class O>
 MLX_FN void scan_lines(const ScanArguments& p) {
   using T = typename O::T;
-  const T* in = reinterpret_cast<const T*>(p.in);
-  T* out = reinterpret_cast<T*>(p.out);
+  const auto* in = memory<const T>(p.in);
+  auto* out = memory<T>(p.out);
   for (int64_t l = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; l < p.lines;
        l += static_cast<int64_t>(gridDim.x) * kThreads) {
     const Line at(p, l);
@@ -93,14 +97,15 @@ MLX_FN void scan_lines(const ScanArguments& p) {
 template <class O>
 MLX_FN void scan_rows(const ScanArguments& p) {
   using T = typename O::T;
-  constexpr int kLines = 32, kPart = sizeof(T) > 4 ? 128 / sizeof(T) : 32, kPitch = kPart + 1;
+  constexpr int kLines = 32, kWarps = kThreads / 32, kMost = sizeof(T) > 4 ? 128 / sizeof(T) : 32;
+  constexpr bool kFits = kWarps * kLines * (kMost + 1) * int(sizeof(T)) <= kBlockMemory;
+  constexpr int kPart = kFits ? kMost : kMost / 2, kPitch = kPart + 1;
   constexpr int kSome = kPart < 16 ? kPart : 16;  // elements that are read before one is combined
-  constexpr int kWarps = kThreads / 32;
-  MLX_SHARED int64_t memory[kWarps][(kLines * kPitch * sizeof(T) + 7) / 8];
+  MLX_SHARED int64_t tiles[kWarps][(kLines * kPitch * sizeof(T) + 7) / 8];
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-  T* tile = reinterpret_cast<T*>(memory[warp]);
-  const T* in = reinterpret_cast<const T*>(p.in);
-  T* out = reinterpret_cast<T*>(p.out);
+  const auto tile = reinterpret_cast<SharedPointer<T>>(tiles[warp]);
+  const auto* in = memory<const T>(p.in);
+  auto* out = memory<T>(p.out);
   const int64_t step = static_cast<int64_t>(gridDim.x) * kWarps * kLines;
   for (int64_t first = (static_cast<int64_t>(blockIdx.x) * kWarps + warp) * kLines; first < p.lines;
        first += step) {
@@ -125,7 +130,7 @@ MLX_FN void scan_rows(const ScanArguments& p) {
       each(i, [&](int j, int x, int64_t) { tile[x] = next[j]; });
       __syncwarp();
       load(i + kPart);
-      for (T* row = tile + lane * kPitch; row < tile + lane * kPitch + kPart; row += kSome) {
+      for (auto row = tile + lane * kPitch; row < tile + lane * kPitch + kPart; row += kSome) {
         T some[kSome];
 #pragma unroll
         for (int k = 0; k < kSome; ++k) some[k] = row[k];
@@ -153,7 +158,8 @@ MLX_FN A shuffled_up(A x, int distance) {
       uint32_t w[sizeof(A) / 4];
     } words = __builtin_bit_cast(Words32, x);
 #pragma unroll
-    for (uint32_t& w : words.w) w = __shfl_up_sync(~0u, w, distance);
+    for (int k = 0; k < static_cast<int>(sizeof(A) / 4); ++k)
+      words.w[k] = __shfl_up_sync(~0u, words.w[k], distance);
     return __builtin_bit_cast(A, words);
   }
 }
@@ -187,7 +193,7 @@ MLX_FN typename O::A before_thread(typename O::A mine, typename O::A& all) {
 
 /// The combination of a line's chunks before chunk c.
 template <class O>
-MLX_FN typename O::A before_chunk(const typename O::A* totals, int64_t c) {
+MLX_FN typename O::A before_chunk(DevicePointer<const typename O::A> totals, int64_t c) {
   const int64_t each = (c + kThreads - 1) / kThreads, first = threadIdx.x * each;
   typename O::A own = O::neutral(), all;
   for (int64_t k = first; k < first + each && k < c; ++k) own = O::combine(own, totals[k]);
@@ -202,12 +208,12 @@ MLX_FN void scan_chunks(const ScanArguments& p) {
   using T = typename O::T;
   using A = typename O::A;
   constexpr int kEach = 8, kTile = kThreads * kEach;
-  MLX_SHARED int64_t memory[((kTile + kTile / 32) * sizeof(T) + 7) / 8];
-  T* staged = reinterpret_cast<T*>(memory);
+  MLX_SHARED int64_t words[((kTile + kTile / 32) * sizeof(T) + 7) / 8];
+  const auto staged = reinterpret_cast<SharedPointer<T>>(words);
   auto slot = [](int x) { return x + x / 32; };  // threads are in different banks
-  const T* in = reinterpret_cast<const T*>(p.in);
-  T* out = reinterpret_cast<T*>(p.out);
-  A* totals = reinterpret_cast<A*>(p.totals);
+  const auto* in = memory<const T>(p.in);
+  auto* out = memory<T>(p.out);
+  auto* totals = memory<A>(p.totals);
   const int t = static_cast<int>(threadIdx.x);
   for (int64_t b = blockIdx.x; b < p.lines * p.chunks; b += gridDim.x) {
     const int64_t line = b / p.chunks, c = b % p.chunks;
@@ -264,8 +270,8 @@ MLX_FN void scan_chunks(const ScanArguments& p) {
 /// out[i] = in[i] + factors[i] * out[i - 1]
 template <class T, class A>
 MLX_FN void affine_scan(const ScanArguments& p) {
-  const T *a = reinterpret_cast<const T*>(p.factors), *b = reinterpret_cast<const T*>(p.in);
-  T* out = reinterpret_cast<T*>(p.out);
+  const auto *a = memory<const T>(p.factors), *b = memory<const T>(p.in);
+  auto* out = memory<T>(p.out);
   for (int64_t l = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; l < p.lines;
        l += static_cast<int64_t>(gridDim.x) * kThreads) {
     const Line at(p, l);

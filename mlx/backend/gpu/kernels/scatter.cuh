@@ -66,9 +66,9 @@ MLX_FN int64_t part_of(int64_t offset, int64_t parts) {
 /// A thread has a column of the slices, and of the positions those of its part.
 template <Mode M, class T>
 MLX_FN void scatter(const ScatterArguments& p) {
-  T* out = reinterpret_cast<T*>(p.out);
-  const T* updates = reinterpret_cast<const T*>(p.updates);
-  const int64_t* offsets = reinterpret_cast<const int64_t*>(p.offsets);
+  auto* out = memory<T>(p.out);
+  const auto* updates = memory<const T>(p.updates);
+  const auto* offsets = memory<const int64_t>(p.offsets);
   const int64_t threads = static_cast<int64_t>(gridDim.x) * kThreads;
   for (int64_t t = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
        t < p.columns * p.parts; t += threads) {
@@ -77,7 +77,7 @@ MLX_FN void scatter(const ScatterArguments& p) {
     for (int64_t i = 0; i < p.positions; ++i) {
       const int64_t offset = offsets[i];
       if (offset == kNowhere || part_of(offset, p.parts) != part) continue;
-      T& x = out[offset + target];
+      auto& x = out[offset + target];
       x = combined<M>(x, updates[from + offset_of(p.position, i)]);
     }
   }
@@ -86,8 +86,8 @@ MLX_FN void scatter(const ScatterArguments& p) {
 /// out[o, indices[o, j, i], i] from updates[o, j, i].
 template <Mode M, class T>
 MLX_FN void scatter_axis(const ScatterAxisArguments& p) {
-  T* out = reinterpret_cast<T*>(p.out);
-  const T* updates = reinterpret_cast<const T*>(p.updates);
+  auto* out = memory<T>(p.out);
+  const auto* updates = memory<const T>(p.updates);
   const int64_t threads = static_cast<int64_t>(gridDim.x) * kThreads, lines = p.outer * p.inner;
   for (int64_t t = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; t < lines * p.parts;
        t += threads) {
@@ -98,7 +98,7 @@ MLX_FN void scatter_axis(const ScatterAxisArguments& p) {
       const int64_t index =
           checked_index(load_index(p.indices, p.type, from), p.type, p.size, 1, p.record, 0);
       if (index < 0 || part_of(index, p.parts) != part) continue;
-      T& x = out[(o * p.size + index) * p.inner + i];
+      auto& x = out[(o * p.size + index) * p.inner + i];
       x = combined<M>(x, updates[from]);
     }
   }
@@ -108,14 +108,14 @@ MLX_FN void scatter_axis(const ScatterAxisArguments& p) {
 
 /// The key of an update whose index is out of range.
 template <class K>
-inline constexpr K kNoKey = static_cast<K>(~K(0));
+MLX_CONSTANT K kNoKey = static_cast<K>(~K(0));
 
 /// Notes the key of update i, and claims its target.
 template <class K>
 MLX_FN void note_key(int64_t keys, int64_t claims, int64_t i, K key) {
-  reinterpret_cast<K*>(keys)[i] = key;
+  memory<K>(keys)[i] = key;
   if (claims && key != kNoKey<K>)
-    atomicMax(reinterpret_cast<uint32_t*>(claims) + key, static_cast<uint32_t>(i + 1));
+    atomicMax(memory<uint32_t>(claims) + key, static_cast<uint32_t>(i + 1));
 }
 template <class K>
 MLX_FN void target_keys(const TargetKeysArguments& p) {
@@ -144,9 +144,9 @@ MLX_FN void axis_keys(const ScatterAxisArguments& p) {
 template <Mode M, class T, class K, class I>
 MLX_FN void apply_sorted(const SortedUpdatesArguments& p) {
   constexpr int kSome = 8;  // updates that are read before one of them is applied
-  const T* updates = reinterpret_cast<const T*>(p.updates);
-  const K* keys = reinterpret_cast<const K*>(p.keys);
-  const auto* places = reinterpret_cast<const uint32_t*>(p.places);
+  const auto* updates = memory<const T>(p.updates);
+  const auto* keys = memory<const K>(p.keys);
+  const auto* places = memory<const uint32_t>(p.places);
   const I columns = static_cast<I>(p.columns), all = static_cast<I>(p.positions) * columns;
   for (I x = static_cast<I>(blockIdx.x) * kThreads + threadIdx.x; x < all;
        x += static_cast<I>(gridDim.x) * kThreads) {
@@ -154,9 +154,8 @@ MLX_FN void apply_sorted(const SortedUpdatesArguments& p) {
     const int64_t column = static_cast<int64_t>(x % columns);
     const K key = keys[i];
     if (key == kNoKey<K> || (i > 0 && keys[i - 1] == key)) continue;
-    T& to = reinterpret_cast<T*>(
-        p.out)[static_cast<int64_t>(key) * p.unit + offset_of(p.target, column)];
-    const T* from = updates + offset_of(p.column, column);
+    auto& to = memory<T>(p.out)[static_cast<int64_t>(key) * p.unit + offset_of(p.target, column)];
+    const auto* from = updates + offset_of(p.column, column);
     auto update = [&](int64_t k) { return from[offset_of(p.position, places[k])]; };
     T value = to;
     for (; i + kSome <= p.positions && keys[i + kSome - 1] == key; i += kSome) {
@@ -176,13 +175,13 @@ MLX_FN void apply_sorted(const SortedUpdatesArguments& p) {
 MLX_FN void clear_claims(const SortedUpdatesArguments& p) {
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < p.targets;
        i += static_cast<int64_t>(gridDim.x) * kThreads)
-    reinterpret_cast<uint32_t*>(p.claims)[i] = 0;
+    memory<uint32_t>(p.claims)[i] = 0;
 }
 template <class T, class K, class I>
 MLX_FN void apply_claimed(const SortedUpdatesArguments& p) {
-  const T* updates = reinterpret_cast<const T*>(p.updates);
-  const K* keys = reinterpret_cast<const K*>(p.keys);
-  const auto* claims = reinterpret_cast<const uint32_t*>(p.claims);
+  const auto* updates = memory<const T>(p.updates);
+  const auto* keys = memory<const K>(p.keys);
+  const auto* claims = memory<const uint32_t>(p.claims);
   const I columns = static_cast<I>(p.columns), all = static_cast<I>(p.positions) * columns;
   for (I x = static_cast<I>(blockIdx.x) * kThreads + threadIdx.x; x < all;
        x += static_cast<I>(gridDim.x) * kThreads) {
@@ -190,7 +189,7 @@ MLX_FN void apply_claimed(const SortedUpdatesArguments& p) {
     const int64_t column = static_cast<int64_t>(x % columns);
     const K key = keys[i];
     if (key == kNoKey<K> || claims[key] != static_cast<uint32_t>(i + 1)) continue;
-    reinterpret_cast<T*>(p.out)[static_cast<int64_t>(key) * p.unit + offset_of(p.target, column)] =
+    memory<T>(p.out)[static_cast<int64_t>(key) * p.unit + offset_of(p.target, column)] =
         updates[offset_of(p.column, column) + offset_of(p.position, i)];
   }
 }

@@ -125,7 +125,7 @@ template <class K>
 struct KeyAt {
   K key;
   uint64_t position;
-  MLX_FN friend bool operator<(const KeyAt& a, const KeyAt& b) {
+  MLX_FN friend bool operator<(KeyAt a, KeyAt b) {
     return a.key < b.key || (a.key == b.key && a.position < b.position);
   }
 };
@@ -151,11 +151,13 @@ struct LongPositions {
 };
 /// Values that their keys do not say.
 template <class T_>
-struct ValuesAt : LongPositions<T_> {
+struct ValuesAt {
   using T = T_;
   using Result = T;
-  static MLX_FN Result result(typename LongPositions<T>::E e, DevicePointer<const T> in,
-                              int64_t stride) {
+  using E = typename LongPositions<T>::E;
+  static MLX_FN E make(T x, int64_t at) { return LongPositions<T>::make(x, at); }
+  static MLX_FN E last() { return LongPositions<T>::last(); }
+  static MLX_FN Result result(E e, DevicePointer<const T> in, int64_t stride) {
     return in[static_cast<int64_t>(e.position) * stride];
   }
 };

@@ -28,9 +28,18 @@ MLX_RAW(float16_t, uint16_t)
 MLX_RAW(bfloat16_t, uint16_t)
 #undef MLX_RAW
 
+/// Whether as_type takes a type's raw bits.
+template <class T>
+constexpr constant bool is_number = mlx_std::is_integral_v<typename Raw<T>::type> ||
+                                    mlx_std::is_floating_point_v<typename Raw<T>::type>;
+
 template <class To, class From>
 inline To bit_cast(From x) {
-  return Raw<To>::of(as_type<typename Raw<To>::type>(Raw<From>::to(x)));
+  if constexpr (is_number<To> && is_number<From>) {
+    return Raw<To>::of(as_type<typename Raw<To>::type>(Raw<From>::to(x)));
+  } else {
+    return *reinterpret_cast<thread To*>(&x);
+  }
 }
 
 }  // namespace core

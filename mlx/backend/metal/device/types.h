@@ -9,6 +9,7 @@ using namespace metal;
 #define MLX_SHARED_SPACE threadgroup
 #define MLX_CONSTANT constexpr constant
 #define MLX_NOINLINE inline
+#define MLX_BLOCK_MEMORY (32 << 10)
 #define MLX_INFINITY INFINITY
 #define MLX_NAN NAN
 
