@@ -10,7 +10,7 @@ import math
 from typing import Literal, get_args
 
 import mlx.core as mx
-from mlx.nn._likelihoods import less_maximum, log_of_sum, negative_log_likelihood
+from mlx.nn.layers._likelihoods import less_maximum, log_of_sum, negative_log_likelihood
 
 Reduction = Literal["none", "mean", "sum"]
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 
 import mlx.core as mx
-from mlx.nn._likelihoods import less_maximum, log_of_sum
+from mlx.nn.layers._likelihoods import less_maximum, log_of_sum
 from mlx.nn.layers.base import Module
 
 # Constants of Klambauer et al., "Self-Normalizing Neural Networks" (2017).
