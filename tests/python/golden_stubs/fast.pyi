@@ -163,7 +163,7 @@ class _MetalKernel:
 
 def metal_kernel(name: str, input_names: Sequence[str], output_names: Sequence[str], source: str, header: str = '', ensure_row_contiguous: bool = True, atomic_outputs: bool = False, compile_options: object | None = None) -> Callable[..., list[array]]:
     """
-    Return a function that adds a Metal kernel to the graph. No released package runs one yet.
+    Return a function that adds a Metal kernel to the graph. No test has run one on a GPU.
 
     The source is the body of a kernel. Its arguments are the inputs, which are const, and the outputs,
     by their names: pointers to elements, and a reference for an input without axes. Inputs of less than
