@@ -3,13 +3,8 @@
 # it; else with the tests, which run it on a driver of the host (tests/cuda).
 
 set(cuda_folder ${PROJECT_SOURCE_DIR}/mlx/backend/cuda)
-set(gpu_folder ${PROJECT_SOURCE_DIR}/mlx/backend/gpu)
 file(GLOB cuda_sources CONFIGURE_DEPENDS ${cuda_folder}/*.cpp
   ${PROJECT_SOURCE_DIR}/mlx/backend/nccl/*.cpp)
-# The room of GPUs: what a device with queues needs, compiled into each plugin, and what devices that
-# compile at run time need beside it.
-file(GLOB gpu_sources CONFIGURE_DEPENDS ${gpu_folder}/*.cpp)
-file(GLOB family_sources CONFIGURE_DEPENDS ${gpu_folder}/families/*.cpp)
 # What kernels include travels in the library, as text.
 file(GLOB cuda_embedded CONFIGURE_DEPENDS ${cuda_folder}/device/std/* ${cuda_folder}/device/*.cuh
   ${gpu_folder}/kernels/* ${PROJECT_SOURCE_DIR}/mlx/backend/math/*.h)
@@ -21,30 +16,13 @@ add_custom_command(OUTPUT ${cuda_text} VERBATIM
           ${PROJECT_SOURCE_DIR} ${cuda_embedded}
   DEPENDS ${PROJECT_SOURCE_DIR}/cmake/embed.py ${cuda_embedded})
 
-# What prints kernels and compiles them: the plugin's, and the tests' alone.
+# What compiles kernels: the plugin's, and the tests' alone.
 set(compiler_sources ${cuda_folder}/compiler.cpp ${cuda_folder}/libraries.cpp
   ${cuda_folder}/target.cpp)
 list(REMOVE_ITEM cuda_sources ${compiler_sources})
-set(printing_sources ${gpu_folder}/families/print_program.cpp
-  ${gpu_folder}/families/kernel_table.cpp)
-list(REMOVE_ITEM family_sources ${printing_sources})
-add_library(mlx_gpu_printing OBJECT ${printing_sources})
-target_link_libraries(mlx_gpu_printing PUBLIC mlx)
 add_library(mlx_cuda_compiler OBJECT ${compiler_sources} ${cuda_text})
 target_link_libraries(mlx_cuda_compiler PUBLIC mlx ${CMAKE_DL_LIBS})
 
-add_library(mlx_gpu_families OBJECT ${family_sources})
-target_link_libraries(mlx_gpu_families PUBLIC mlx)
-target_precompile_headers(mlx_gpu_families PRIVATE <algorithm>
-  <mlx/backend/gpu/families/family.h> <mlx/backend/gpu/families/fused.h>)
-add_library(mlx_gpu OBJECT ${gpu_sources})
-target_link_libraries(mlx_gpu PUBLIC mlx)
-target_precompile_headers(mlx_gpu PRIVATE <algorithm> <mlx/backend/gpu/devices.h>)
-if(MLX_SANITIZE MATCHES undefined)
-  # That check needs the type information of classes that the engine's library hides.
-  target_compile_options(mlx_gpu PRIVATE -fno-sanitize=vptr)
-  target_compile_options(mlx_gpu_families PRIVATE -fno-sanitize=vptr)
-endif()
 add_library(mlx_cuda SHARED ${cuda_sources})
 target_link_libraries(mlx_cuda PRIVATE mlx_cuda_compiler mlx_gpu_printing mlx_gpu_families mlx_gpu
   mlx Threads::Threads)

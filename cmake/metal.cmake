@@ -1,5 +1,5 @@
-# The backend for Metal as a plugin of the tests, libmlx_metal.so, which the emulated device runs
-# (metal-cpp/emulated).
+# The backend for Metal as a plugin, libmlx_metal. On macOS it lies beside the engine, which loads it;
+# elsewhere with the tests, which run it on an emulated device (metal-cpp/emulated).
 
 set(metal_folder ${PROJECT_SOURCE_DIR}/mlx/backend/metal)
 file(GLOB metal_sources CONFIGURE_DEPENDS ${metal_folder}/*.cpp)
@@ -15,9 +15,15 @@ add_custom_command(OUTPUT ${metal_text} VERBATIM
           ${metal_embedded})
 add_library(mlx_metal SHARED ${metal_sources} ${metal_text})
 target_link_libraries(mlx_metal PRIVATE mlx_gpu_families mlx_gpu_printing mlx_gpu mlx metal_cpp Threads::Threads)
-if(NOT MLX_SANITIZE)
-  target_link_options(mlx_metal PRIVATE -Wl,--no-undefined)
+if(APPLE)
+  set_target_properties(mlx_metal PROPERTIES INSTALL_RPATH "${mlx_origin}"
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/python/mlx/lib)
+  install(TARGETS mlx_metal LIBRARY DESTINATION mlx/lib COMPONENT cpp)
+else()
+  if(NOT MLX_SANITIZE)
+    target_link_options(mlx_metal PRIVATE -Wl,--no-undefined)
+  endif()
+  set_target_properties(mlx_metal PROPERTIES BUILD_RPATH "${PROJECT_BINARY_DIR}/python/mlx/lib"
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  add_dependencies(mlx_metal metal_emulated)
 endif()
-set_target_properties(mlx_metal PROPERTIES BUILD_RPATH "${PROJECT_BINARY_DIR}/python/mlx/lib"
-  LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-add_dependencies(mlx_metal metal_emulated)

@@ -54,8 +54,13 @@ void load_plugin(const std::string& path) {
 void load_plugins() {
   static std::once_flag once;
   std::call_once(once, [] {
-    const std::string folder = own_folder(), path = folder + "libmlx_cuda.so";
-    std::string reason = "this build of mlx has no plugin for GPUs (libmlx_cuda.so)";
+#ifdef __APPLE__
+    const std::string name = "libmlx_metal.dylib";
+#else
+    const std::string name = "libmlx_cuda.so";
+#endif
+    const std::string folder = own_folder(), path = folder + name;
+    std::string reason = "this build of mlx has no plugin for GPUs (" + name + ")";
     if (!folder.empty() && access(path.c_str(), R_OK) == 0) {
       try {
         return load_plugin(path);

@@ -19,6 +19,7 @@ PROGRAMS = {
     "core": (None, ["@loader_path/lib"]),
     "libmlx": (ENGINE, []),
     "libmlxc": (INTERFACE, ["@loader_path"]),
+    "libmlx_metal": (None, ["@loader_path"]),
 }
 C_NAMES = ROOT / "tests/c/prototypes.txt"
 REQUIREMENT = re.compile(r"^Requires-Dist: scipy-openblas32.*sys_platform != .darwin.", re.M)

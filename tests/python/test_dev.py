@@ -126,7 +126,12 @@ ROWS = [
     ("bench --nodes plans", "build mlx_bench_nodes", ["build/tests/mlx_bench_nodes plans"], {}),
     ("docs", "build stubs", [], {"PYTHONPATH": "build/python"}),
     ("docs --check", "build stubs", [".venv/bin/python tests/site.py build/docs"], {}),
-    ("wheel --macos", "build/macos core mlxc", [".venv/bin/python tests/apple/check_wheel.py"], {}),
+    (
+        "wheel --macos",
+        "build/macos core mlxc mlx_metal",
+        [".venv/bin/python tests/apple/check_wheel.py"],
+        {},
+    ),
     ("support", "build stubs", [".venv/bin/python tests/support.py"], {}),
     ("python -m mlx", "build", [".venv/bin/python -m mlx"], {"PYTHONPATH": "build/python"}),
     ("demo --quick", "build stubs", [".venv/bin/python examples/digits/train.py --quick"], {}),

@@ -88,7 +88,7 @@ def macos() -> None:
         "-DMLX_BUILD_TESTS=OFF",
         "-DMLX_WERROR=ON",
     )
-    compile(folder, "core", "mlxc")
+    compile(folder, "core", "mlxc", "mlx_metal")
     shutil.rmtree(DIST, ignore_errors=True)
     command = (PYTHON, "cmake/macos/wheel.py", BUILD, folder, DIST)
     run_program(*command, variables=programs_first())
