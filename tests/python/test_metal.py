@@ -15,19 +15,13 @@ pytestmark = [
 HERE = pathlib.Path(__file__).parent
 
 
-PARTS = ["", "_attention", "_ops", "_selection", "_sizes"]
-FILES = [
-    "metal_checks",
-    *(
-        pytest.param(f"test_devices_agree{part}", marks=pytest.mark.sampled(0.3, always=True))
-        for part in PARTS
-    ),
-]
+# Each compiles many kernels by the system's compiler, which takes minutes.
+AGREE = [f"test_devices_agree{part}" for part in ("", "_attention", "_ops", "_selection", "_sizes")]
 
 
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("file", ["metal_checks", *(AGREE if selection.EVERYTHING else [])])
 def test_on_the_emulated_device(file):
-    """A sample of some files; --all runs the whole of each."""
+    """A sample of metal_checks.py; --all runs all, and compares all ops with the CPU."""
     every = ["--all"] if selection.EVERYTHING else []
     path, seed = str(HERE / f"{file}.py"), str(selection.SEED)
     failed = run_checks("metal", "--seed", seed, *every, path, timeout=1800)

@@ -1,5 +1,6 @@
 """The package's metadata, and what `python -m mlx` prints."""
 
+import ctypes
 import os
 import pathlib
 import re
@@ -160,3 +161,32 @@ print({name}.VALUE, mlx.core.array(4).item(), mlx.__version__ == mlx.core.__vers
 """
     code, out, error = processes.run_program(text)
     assert (code, out.split()) == (0, ["3", "4", "True"]), error
+
+
+WAITER = """
+#include <condition_variable>
+#include <exception>
+#include <sstream>
+extern "C" int wait_for_nothing() {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::unique_lock<std::mutex> lock(mutex);
+  changed.wait(lock, [] { return true; });
+  std::exception_ptr error = std::make_exception_ptr(1), copy = error;
+  std::ostringstream text;
+  text << (copy == error);
+  return text.str() == "1" ? 7 : 0;
+}
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="for libstdc++")
+def test_portable_functions_beside_an_archive_of_the_library(tmp_path):
+    """Only functions of libc are replaced then; this process has a shared libstdc++ too."""
+    source, library = tmp_path / "waiter.cpp", tmp_path / "libwaiter.so"
+    source.write_text(WAITER)
+    portable = pathlib.Path(__file__).parents[2] / "cmake/portable.cpp"
+    compiler = [os.environ.get("CXX", "c++"), "-std=c++20", "-O1", "-fPIC", "-shared", "-pthread"]
+    archive = ["-static-libstdc++", "-Wl,--exclude-libs,libstdc++.a"]
+    subprocess.run([*compiler, *archive, source, portable, "-o", library, "-ldl"], check=True)
+    assert ctypes.CDLL(str(library)).wait_for_nothing() == 7

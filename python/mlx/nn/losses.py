@@ -10,7 +10,7 @@ import math
 from typing import Literal, get_args
 
 import mlx.core as mx
-from mlx.nn.layers._likelihoods import less_maximum, log_of_sum, negative_log_likelihood
+from mlx.nn.layers._likelihoods import _less_maximum, _log_of_sum, _negative_log_likelihood
 
 Reduction = Literal["none", "mean", "sum"]
 
@@ -113,11 +113,11 @@ def cross_entropy(
     dtype = logits.dtype if as_indices else mx.result_type(logits, targets)
     targets, kept = _kept(targets, ignore_index)
     if as_indices and label_smoothing == 0 and mx.issubdtype(dtype, mx.floating):
-        loss = negative_log_likelihood(axis % logits.ndim)(logits, targets)[0].astype(dtype)
+        loss = _negative_log_likelihood(axis % logits.ndim)(logits, targets)[0].astype(dtype)
         return _reduce_kept(_weighted(loss, weights), kept, reduction)
-    logits = less_maximum(logits, axis)
+    logits = _less_maximum(logits, axis)
     score = _pick(logits, targets, axis) if as_indices else mx.sum(logits * targets, axis=axis)
-    normalizer = log_of_sum(logits, axis)
+    normalizer = _log_of_sum(logits, axis)
     if label_smoothing > 0:
         mean = mx.mean(logits, axis=axis)
         score = (1 - label_smoothing) * score + label_smoothing * mean

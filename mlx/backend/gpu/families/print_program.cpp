@@ -245,11 +245,9 @@ class Printer : public ProgramText {
   /// Where operands and numberings have the first element of a tile, and its size.
   void tile_begins() {
     const int last = form_.rank - 1;
-    out_ << "    int64_t rest = b / (wide * high);\n    const TilePlace place = tile_place(b % "
-            "(wide * "
-            "high), wide, high);\n    const int64_t x0 = place.x * kSide, y0 = place.y * kSide;\n  "
-            "  "
-            "const int nx = part_of_side<kSide>("
+    out_ << "    int64_t rest = b;\n    const int64_t x0 = rest % wide * kSide; rest /= wide;\n"
+            "    const int64_t y0 = rest % high * kSide; rest /= high;\n    const int nx = "
+            "part_of_side<kSide>("
          << length(last) << " - x0), ny = part_of_side<kSide>(" << length(form_.tile_axis)
          << " - y0);\n";
     for (int d = last - 1; d >= 0; --d)
@@ -414,7 +412,7 @@ const Instr* paired_words(const Program& p, const ProgramForm& form, int64_t cou
 int unrolled(const Program& p, const ProgramForm& form) {
   if (form.pairs) return 2;
   if (form.tile) return form.tile == 64 && p.code.size() <= 4 ? 8 : 4;
-  if (!form.all_dense()) return form.vector == 1 && std::ranges::all_of(p.code, is_cheap) ? 4 : 1;
+  if (!form.all_dense()) return 1;
   if (form.vector == 1) return 4;
   // More is in flight where that costs the compiler little.
   return std::ranges::all_of(p.code, is_cheap) &&

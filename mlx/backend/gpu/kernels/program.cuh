@@ -80,19 +80,6 @@ MLX_FN int part_of_side(int64_t left) {
   return left < Side ? static_cast<int>(left) : Side;
 }
 
-/// Where a tile is among tiles of a matrix. Tiles that run at the same time form squares, so that
-/// they read and write long parts of rows: single lines at large powers of two share a few of the
-/// memory's channels.
-struct TilePlace {
-  int64_t x, y;
-};
-MLX_FN TilePlace tile_place(int64_t tile, int64_t wide, int64_t high) {
-  constexpr int64_t kRows = 16;
-  const int64_t strip = tile / (wide * kRows), in_strip = tile % (wide * kRows);
-  const int64_t rows = high - strip * kRows < kRows ? high - strip * kRows : kRows;
-  return {in_strip / rows, strip * kRows + in_strip % rows};
-}
-
 /// start + number * step in 64-bit integers, wrapping to the width of T.
 template <class T>
 MLX_FN T integer_position(int64_t number, int64_t start, int64_t step) {

@@ -9,7 +9,7 @@ from typing import Any
 import mlx.core as mx
 
 
-def less_maximum(x: mx.array, axis: int) -> mx.array:
+def _less_maximum(x: mx.array, axis: int) -> mx.array:
     """Logits less their maximum along ``axis``, which changes no probability.
 
     The difference of logits and a logarithm of their sum is then accurate for large ones too.
@@ -22,8 +22,8 @@ def less_maximum(x: mx.array, axis: int) -> mx.array:
     return x - mx.stop_gradient(mx.max(x, axis=axis, keepdims=True))
 
 
-def log_of_sum(shifted: mx.array, axis: int, keepdims: bool = False) -> mx.array:
-    """The logarithm of the sum of exponentials of what `less_maximum` gives.
+def _log_of_sum(shifted: mx.array, axis: int, keepdims: bool = False) -> mx.array:
+    """The logarithm of the sum of exponentials of what `_less_maximum` gives.
 
     As a formula it reads long rows as they are stored, where `logsumexp` would need them shifted.
     """
@@ -33,7 +33,7 @@ def log_of_sum(shifted: mx.array, axis: int, keepdims: bool = False) -> mx.array
 
 
 @functools.cache
-def negative_log_likelihood(axis: int) -> Callable[..., Any]:
+def _negative_log_likelihood(axis: int) -> Callable[..., Any]:
     """The function of logits and indices of classes along ``axis`` that gives the losses.
 
     Its other results, the largest logits and the sums of exponentials, serve the derivative. That

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 
 import mlx.core as mx
-from mlx.nn.layers._likelihoods import less_maximum, log_of_sum
+from mlx.nn.layers._likelihoods import _less_maximum, _log_of_sum
 from mlx.nn.layers.base import Module
 
 # Constants of Klambauer et al., "Self-Normalizing Neural Networks" (2017).
@@ -352,8 +352,8 @@ def log_softmax(x: mx.array, axis: int = -1) -> mx.array:
     >>> nn.log_softmax(mx.array([0.0, 0.0]))
     array([-0.693147, -0.693147], dtype=float32)
     """
-    shifted = less_maximum(x, axis)
-    y = shifted - log_of_sum(shifted, axis, keepdims=True)
+    shifted = _less_maximum(x, axis)
+    y = shifted - _log_of_sum(shifted, axis, keepdims=True)
     return y.astype(x.dtype) if mx.issubdtype(x.dtype, mx.floating) else y
 
 
