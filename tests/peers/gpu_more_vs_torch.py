@@ -133,21 +133,26 @@ pair(
     (1 << 20, 64),
 )
 pair("softmax of columns", lambda a: mx.softmax(a, 0), lambda a: torch.softmax(a, 0), (4096, 8192))
-pair(
-    "layer norm, 32768 x 2048",
-    lambda a, w, b: mx.fast.layer_norm(a, w, b, 1e-5),
-    lambda a, w, b: F.layer_norm(a, (2048,), w, b),
-    (32768, 2048),
-    (2048,),
-    (2048,),
-)
-pair(
-    "RMS norm, 32768 x 4096",
-    lambda a, w: mx.fast.rms_norm(a, w, 1e-5),
-    lambda a, w: F.rms_norm(a, (4096,), w, 1e-5),
-    (32768, 4096),
-    (4096,),
-)
+
+
+def layer_norms(width):
+    """Functions of rows, weights and biases, ours and PyTorch's."""
+    return (
+        lambda a, w, b: mx.fast.layer_norm(a, w, b, 1e-5),
+        lambda a, w, b: F.layer_norm(a, (width,), w, b),
+    )
+
+
+def rms_norms(width):
+    """Functions of rows and weights, ours and PyTorch's."""
+    return (
+        lambda a, w: mx.fast.rms_norm(a, w, 1e-5),
+        lambda a, w: F.rms_norm(a, (width,), w, 1e-5),
+    )
+
+
+pair("layer norm, 32768 x 2048", *layer_norms(2048), (32768, 2048), (2048,), (2048,))
+pair("RMS norm, 32768 x 4096", *rms_norms(4096), (32768, 4096), (4096,))
 
 
 def gradient(function):
@@ -175,21 +180,8 @@ derivative(
     lambda a: torch.softmax(a, -1),
     (16384, 2048),
 )
-derivative(
-    "layer norm with derivative",
-    lambda a, w, b: mx.fast.layer_norm(a, w, b, 1e-5),
-    lambda a, w, b: F.layer_norm(a, (2048,), w, b),
-    (16384, 2048),
-    (2048,),
-    (2048,),
-)
-derivative(
-    "RMS norm with derivative",
-    lambda a, w: mx.fast.rms_norm(a, w, 1e-5),
-    lambda a, w: F.rms_norm(a, (2048,), w, 1e-5),
-    (16384, 2048),
-    (2048,),
-)
+derivative("layer norm with derivative", *layer_norms(2048), (16384, 2048), (2048,), (2048,))
+derivative("RMS norm with derivative", *rms_norms(2048), (16384, 2048), (2048,))
 
 
 @row("cross entropy, 8192 x 32768, bf16")

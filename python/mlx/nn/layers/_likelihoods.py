@@ -25,7 +25,8 @@ def _less_maximum(x: mx.array, axis: int) -> mx.array:
 def _log_of_sum(shifted: mx.array, axis: int, keepdims: bool = False) -> mx.array:
     """The logarithm of the sum of exponentials of what `_less_maximum` gives.
 
-    As a formula it reads long rows as they are stored, where `logsumexp` would need them shifted.
+    A formula, which computes the shifted logits as it reads them; `logsumexp` would read an array
+    of them.
     """
     if shifted.dtype == mx.complex64:
         return mx.logsumexp(shifted, axis=axis, keepdims=keepdims)
