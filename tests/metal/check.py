@@ -29,8 +29,13 @@ INSTANCES = {
             "reduce_chunks<Sum<float, float>, Plain, float, 256>",
         ]
     },
-    "reduce_wide": {
-        "ReduceArguments": ["reduce_wide_columns<Sum<float, float>, Plain, float, 32>"]
+    "reduce_vectors": {
+        "ReduceArguments": [
+            "reduce_vector_rows<Sum<float, float>, Plain, float,"
+            " VectorsFromMemory<float, 4, true>, 4, 4>",
+            "reduce_vector_columns<Sum<float, float>, Plain, float,"
+            " VectorsFromMemory<float, 4, true>, 4, 32>",
+        ]
     },
     "matmul": {
         "MatmulArguments": ["matrix_product<float, float>", "matrix_product<float16_t, float>"]

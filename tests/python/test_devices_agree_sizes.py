@@ -86,6 +86,9 @@ def test_many_updates(dtype):
         check(assigned, a, i, u)
         one = mx.zeros(n, mx.int32)
         check(updated("add"), a, one, u)
+        for mode in ("add", "maximum"):  # few targets, which have many updates each
+            check(updated(mode), a[:4], i % 4, u)
+            check(updated(mode), a[:3, 0], i % 3, u[:, 0])
         check(lambda a, i, u, stream: on(stream, lambda: a.at[i, i % 3].add(u)), a, i, u[:, 1])
         along = mx.array(rng.integers(-50, 50, (n, 3)).astype(np.int32))
         check(mx.put_along_axis, a, along, u, axis=0)
@@ -150,6 +153,31 @@ def test_reductions_of_neighbouring_columns(dtype, columns):
     for a in (x[:-1], x[1:]):
         for f in (mx.sum, mx.any) if dtype == mx.complex64 else (mx.sum, mx.max, mx.all, mx.argmin):
             check(f, a.reshape(-1, columns), axis=0)
+
+
+@pytest.mark.parametrize("dtype", [*TYPES, mx.int32], ids=str)
+def test_reductions_of_neighbours(dtype):
+    """Rows of several blocks, axes on both sides of a kept one, and programs that feed them."""
+    shapes = [((33 * 1024,), None), ((9, 1032), 1), ((3, 20000), 1), ((2, 4104), 1),
+              ((5, 40, 64), 1), ((4, 3, 24, 16), (0, 2, 3)), ((2, 64, 4, 8), (1, 3)),
+              ((2, 2100, 8), (0, 1))]  # fmt: skip
+    for shape, axis in shapes:
+        x = values(dtype, (int(np.prod(shape)) + 8,))
+        for a in (x[:-8], x[8:], x[5:-3]):
+            a = a.reshape(shape)
+            check(mx.sum, a, axis=axis)
+            if dtype != mx.complex64 and not isinstance(axis, tuple):
+                check(mx.argmax, a, axis=axis)
+            if dtype in (mx.float16, mx.bfloat16, mx.float32):
+                check(lambda a, axis, stream: on(stream, lambda: (a * a).sum(axis)), a, axis)
+                check(mx.var, a, axis=axis)
+
+
+def test_tables_of_results():
+    """Elements that a table has the results of, and all other numbers of 16 bits."""
+    x = mx.view(mx.array(np.resize(np.arange(65536, dtype=np.uint16), (1 << 24) + 3)), mx.bfloat16)
+    for f in (mx.log1p, lambda x, stream: on(stream, lambda: x * mx.sigmoid(x))):
+        check(f, x)
 
 
 @pytest.mark.parametrize("dtype", [mx.bool_, mx.int8, mx.float16, mx.int64, mx.float32], ids=str)

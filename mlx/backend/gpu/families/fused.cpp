@@ -57,8 +57,17 @@ void plan_tiles(const Program& p, const Shape& shape, const std::vector<Strides>
   for (Walk& w : form.numberings) with_strides(w);
   form.wide = false;
 }
+/// Whether rows of V neighbours begin at multiples of V elements.
+bool begins_at_multiples(const Layout& l, const Shape& shape, const Strides& strides, int v) {
+  if (l.offset % v != 0) return false;
+  for (size_t d = 0; d + 1 < shape.size(); ++d)
+    if (shape[d] > 1 && strides[d] % v != 0) return false;
+  return true;
+}
 /// Plans vectors where all operands lie along the last axis; else all are merely strided.
-void plan_vectors(const Program& p, const Shape& shape, ProgramForm& form) {
+void plan_vectors(const Step& step, const Shape& shape, const std::vector<Strides>& strides,
+                  ProgramForm& form) {
+  const Program& p = step.program;
   bool along = true;
   for (size_t k = 0; k < form.operands.size(); ++k) {
     const Walk w = form.operands[k];
@@ -68,6 +77,10 @@ void plan_vectors(const Program& p, const Shape& shape, ProgramForm& form) {
   if (along) {
     form.vector = widest_vector(p, form);
     while (!form.all_dense() && shape.back() % form.vector) form.vector /= 2;
+    // A thread would write neighbours one by one, far from those of the next thread.
+    for (size_t k = step.n_inputs; k < step.operands.size(); ++k)
+      while (!begins_at_multiples(step.operands[k], shape, strides[k], form.vector))
+        form.vector /= 2;
   }
   if (form.vector > 1) return;
   auto plain = [](Walk& w) {
@@ -127,8 +140,9 @@ ProgramForm form_of(const Step& step, Shape& shape, std::vector<Strides>& stride
   form.wide = is_wide(count);
   form.rank = form.all_dense() ? 1 : static_cast<int>(shape.size());
   if (form.rank > 1) plan_tiles(p, shape, strides, block_memory, form);
-  if (form.tile == 0) plan_vectors(p, shape, form);
+  if (form.tile == 0) plan_vectors(step, shape, strides, form);
   form.pairs = count > 0 && paired_words(p, form, count) != nullptr;
+  form.table = takes_table(p, form, count);
   return form;
 }
 
@@ -151,8 +165,9 @@ FusedKernel::FusedKernel(const Step& step, DeviceState& device) {
     const int64_t a_block = kThreads * unrolled(step.program, form_) * form_.vector;
     all = (count_ + a_block - 1) / a_block;
   }
-  // Enough blocks to fill the device several times over; each goes on with what is left.
-  blocks_ = std::min(all, int64_t{32} * device.processors);
+  // Enough blocks to fill the device several times over; each goes on with what is left. Blocks
+  // that fill tables are as many as run at once.
+  blocks_ = std::min(all, int64_t{form_.table ? 4 : 32} * device.processors);
 }
 
 void FusedKernel::fill(const Step& step, const ProgramArguments& at, const Shape& shape,

@@ -126,13 +126,15 @@ class Printer : public ProgramText {
   std::string print(const KernelTarget& target) {
     out_ << target.head << "#include \"" << target.folder
          << "program.cuh\"\nusing namespace mlx::core;\nusing namespace mlx::core::device;\n"
-         << (form_.tile ? "MLX_IN_STEP_KERNEL" : target.declaration) << "(" << name_ << ", Words<"
-         << at_.words << ">, p) {\n  using I = " << (form_.wide ? "uint64_t" : "uint32_t")
+         << (form_.tile || form_.table ? "MLX_IN_STEP_KERNEL" : target.declaration) << "(" << name_
+         << ", Words<" << at_.words
+         << ">, p) {\n  using I = " << (form_.wide ? "uint64_t" : "uint32_t")
          << ";\n  constexpr int U = " << unroll_ << ", V = " << form_.vector << ";\n";
     pointers();
     if (form_.tile) {
       tiles(target);
     } else {
+      if (form_.table) fill_table(target);
       const char* const some = form_.pairs ? "kThreads" : "kThreads * U";
       out_ << "  const I n = static_cast<I>(p.w[0]), half = n / 2, end = "
            << (form_.pairs ? "half" : "n") << ";\n  for (I first = (static_cast<I>(" << target.first
@@ -194,6 +196,31 @@ class Printer : public ProgramText {
     out_ << "    }\n";
   }
 
+  //--- tables
+
+  /// Defines the values that the program computes from v0.
+  void table_value(const std::string& from, const std::string& to) {
+    out_ << "      const bfloat16_t v0 = " << from << ";\n";
+    instructions();
+    out_ << "      " << to << " = v" << p_.outputs[0] << ";\n";
+  }
+  void fill_table(const KernelTarget& target) {
+    out_ << "  MLX_SHARED " << type_name(type_of(p_.outputs[0]))
+         << " table[kTableEntries];\n  for (int e = static_cast<int>(" << target.thread
+         << "); e < kTableEntries; e += kThreads) {\n";
+    table_value("table_number(e)", "table[e]");
+    out_ << "  }\n  __syncthreads();\n";
+  }
+  /// Results of neighbours by the table; results of numbers that it lacks are computed.
+  void look_up() {
+    out_ << "      uint32_t absent = 0;\n#pragma unroll\n      for (int k = 0; k < V; ++k) {\n"
+            "      const int e = table_entry(a0[u][k]);\n      r0[k] = table[e < 0 ? 0 : e];\n"
+            "      if (e < 0) absent |= 1u << k;\n      }\n      if (absent) {\n#pragma unroll\n"
+            "      for (int k = 0; k < V; ++k) {\n      if ((absent >> k & 1) == 0) continue;\n";
+    table_value("a0[u][k]", "r0[k]");
+    out_ << "      }\n      }\n";
+  }
+
   void compute() {
     if (form_.pairs) {
       const Instr& i = *paired_words(p_, form_, kAnyCount);
@@ -211,6 +238,16 @@ class Printer : public ProgramText {
            << offset(form_.numberings[k], at_.numberings[k]) << ");\n";
     for (size_t o = 0; o < p_.outputs.size(); ++o)
       out_ << "      " << type_name(type_of(p_.outputs[o])) << " r" << o << "[V];\n";
+    if (form_.table)
+      look_up();
+    else
+      compute_elements();
+    for (size_t o = 0; o < p_.outputs.size(); ++o)
+      out_ << "      store_some(out" << o << " + (" << operand_offset(inputs() + o) << "), r" << o
+           << ", left);\n";
+    out_ << "    }\n";
+  }
+  void compute_elements() {
     out_ << "#pragma unroll\n      for (int k = 0; k < V; ++k) {\n";
     for (size_t k = 0; k < form_.numberings.size(); ++k)
       out_ << "      const int64_t number" << k << " = begin" << k
@@ -222,10 +259,6 @@ class Printer : public ProgramText {
     for (size_t o = 0; o < p_.outputs.size(); ++o)
       out_ << "      r" << o << "[k] = v" << p_.outputs[o] << ";\n";
     out_ << "      }\n";
-    for (size_t o = 0; o < p_.outputs.size(); ++o)
-      out_ << "      store_some(out" << o << " + (" << operand_offset(inputs() + o) << "), r" << o
-           << ", left);\n";
-    out_ << "    }\n";
   }
 
   //--- tiles
@@ -409,8 +442,17 @@ const Instr* paired_words(const Program& p, const ProgramForm& form, int64_t cou
     return nullptr;
   return count == kAnyCount || (count % 2 == 0 && p.numberings[0].count == count) ? found : nullptr;
 }
+bool takes_table(const Program& p, const ProgramForm& form, int64_t count) {
+  constexpr int64_t kMany = int64_t{1} << 24;  // elements, which a device's tables have a tenth of
+  constexpr size_t kMostCode = 32;
+  return count >= kMany && p.inputs.size() == 1 && p.inputs[0] == Dtype::Val::bfloat16 &&
+         p.outputs.size() == 1 && p.outputs[0] >= p.first_instr() &&
+         Dtype(p.code[p.outputs[0] - p.first_instr()].out).size() == 2 && form.all_dense() &&
+         form.operands[0] == Walk::dense && p.numberings.empty() && p.code.size() <= kMostCode &&
+         std::ranges::count_if(p.code, [](const Instr& i) { return !is_cheap(i); }) > 0;
+}
 int unrolled(const Program& p, const ProgramForm& form) {
-  if (form.pairs) return 2;
+  if (form.pairs || form.table) return 2;
   if (form.tile) return form.tile == 64 && p.code.size() <= 4 ? 8 : 4;
   if (!form.all_dense()) return 1;
   if (form.vector == 1) return 4;

@@ -27,6 +27,7 @@ struct ProgramForm {
   bool wide = false;   ///< element numbers take 64 bits
   int vector = 1;      ///< neighbours along the last axis that a thread has at once
   bool pairs = false;  ///< a thread has the elements of both words of random pairs
+  bool table = false;  ///< blocks compute a table of results, in which elements look theirs up
   int tile = 0;  ///< 0; or blocks have squares of such a side, of `tile_axis` and the last axis
   int tile_axis = 0;
   bool all_dense() const;
@@ -51,6 +52,9 @@ int widest_vector(const Program& program, const ProgramForm& form);
 /// The instruction that makes as many random words as there are elements, if there is one and its
 /// pairs can be used; or null. `count`: of the elements.
 const Instr* paired_words(const Program& program, const ProgramForm& form, int64_t count);
+/// Whether a table pays for a program of `count` elements: one of a bfloat16 array, most of whose
+/// elements are among few thousand numbers.
+bool takes_table(const Program& program, const ProgramForm& form, int64_t count);
 /// Vectors, or elements of a tile, that a thread of the printed kernel loads at a time.
 int unrolled(const Program& program, const ProgramForm& form);
 

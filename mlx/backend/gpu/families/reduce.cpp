@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "mlx/backend/gpu/families/reduce_form.h"
+#include "mlx/backend/gpu/families/reduce_source.h"
 #include "mlx/backend/gpu/families/step_kernel.h"
 
 namespace mlx::core::gpu {
@@ -62,20 +63,11 @@ struct Shapes {
   int64_t warps = 0;  ///< or threads, for columns
 };
 
-/// The axes of the input, kept ones and reduced ones.
-void split(const ReduceAttrs& a, const Layout& in, Shape (&shapes)[2], Strides (&strides)[2]) {
-  for (size_t d = 0; d < in.shape.size(); ++d) {
-    const bool reduced = std::ranges::binary_search(a.axes, static_cast<int>(d));
-    shapes[reduced].push_back(in.shape[d]);
-    strides[reduced].push_back(in.strides[d]);
-  }
-}
-
 /// How the work is cut. Few outputs with much behind them are cut at powers of two.
 bool plan(const ReduceAttrs& a, const Layout& in, int processors, Shapes& s) {
   Shape shapes[2];
   Strides strides[2];
-  split(a, in, shapes, strides);
+  split_axes(a.axes, in, shapes, strides);
   ReduceArguments& p = s.arguments;
   p.kept_count = num_elements(shapes[0]);
   p.reduced_count = num_elements(shapes[1]);
@@ -108,75 +100,6 @@ bool plan(const ReduceAttrs& a, const Layout& in, int processors, Shapes& s) {
 const ReduceAttrs& attrs_of(const Attrs* attrs) { return attrs_as<ReduceAttrs>(attrs); }
 
 constexpr int kMostOperands = 8, kMostInstructions = 16;
-constexpr size_t kShortProgram = 4;  // of which many elements are computed at once
-
-/// The operands of a program, which an element of what is reduced is computed from. False where
-/// they have too many axes.
-bool set_operands(const Step& step, std::vector<device::ProgramOperand>& to) {
-  const ReduceAttrs& a = attrs_of(step.attrs.get());
-  for (int k = 0; k < step.n_inputs; ++k) {
-    Shape shapes[2];
-    Strides strides[2];
-    split(a, step.operands[k], shapes, strides);
-    device::ProgramOperand& o = to.emplace_back();
-    device::Axes* const axes[] = {&o.kept, &o.reduced};
-    for (int part : {0, 1})
-      if (!set_axes({&axes[part], 1}, shapes[part], {strides[part]})) return false;
-  }
-  return true;
-}
-
-/// How far an operand's element of a reduction is, where `position` says which; one axis is common.
-std::string computed_offset(const device::Axes& axes, const std::string& name,
-                            const char* position) {
-  if (axes.rank > 1) return cat("offset_of(", name, ", ", position, ")");
-  if (axes.strides[0] == 0) return "0";
-  return axes.strides[0] == 1 ? position : cat(position, " * ", name, ".strides[0]");
-}
-/// A type Arguments, and a type Source which computes elements from it.
-std::string computing_source(const Step& step, const std::vector<device::ProgramOperand>& from) {
-  const Program& p = step.program;
-  const size_t inputs = p.inputs.size(), constants = p.constants.size();
-  std::string members, starts, loads;
-  for (size_t k = 0; k < inputs; ++k) {
-    const char* type = element_type(Dtype(p.inputs[k]));
-    members += cat("  DevicePointer<const ", type, "> in", k, ";\n");
-    starts += cat(",\n      in", k, "(memory<const ", type, ">(p.in_[", k,
-                  "].address) + offset_of(p.in_[", k, "].kept, output))");
-    loads += cat("      const ", type, " v", k, " = in", k, "[",
-                 computed_offset(from[k].reduced, cat("p.in_[", k, "].reduced"), "i"), "];\n");
-  }
-  for (size_t c = 0; c < constants; ++c) {
-    const char* type = element_type(Dtype(p.constants[c]));
-    loads += cat("      const ", type, " v", inputs + c, " = constant<", type, ">(p.constants[",
-                 2 * c, "], p.constants[", 2 * c + 1, "]);\n");
-  }
-  return cat("struct Arguments : ReduceArguments {\n  ProgramOperand in_[", inputs,
-             "];\n  int64_t constants[", 2 * constants + 1,
-             "];\n};\nstruct Source {\n"
-             "  static constexpr int kBatch = ",
-             p.code.size() <= kShortProgram ? 16 : 4,
-             ";\n"
-             "  const Arguments& p;\n",
-             members, "  MLX_FN Source(const Arguments& p, int64_t output)\n    : p(p)", starts,
-             " {}\n"
-             "  MLX_FN auto operator()(int64_t i) const {\n",
-             loads, print_values(p), "      return v", p.outputs[0], ";\n  }\n};\n");
-}
-
-/// Threads that have neighbouring outputs by fours, or 0 where these are not side by side. The
-/// address of the input has to be a multiple of as many elements, too.
-constexpr int64_t kWide = 4, kMostWideBytes = 4, kMostWideAccumulator = 16;
-int64_t wide_threads(const Shapes& s, const Layout& in, const ReduceForm& form) {
-  const ReduceArguments& p = s.arguments;
-  const bool side_by_side = p.kept.rank == 1 && p.kept.strides[0] == 1 && p.reduced.rank == 1 &&
-                            p.reduced.strides[0] % kWide == 0 && p.kept_count % kWide == 0;
-  if (!side_by_side || static_cast<int64_t>(in.dtype.size()) > kMostWideBytes ||
-      form.accumulator > kMostWideAccumulator)
-    return 0;
-  const int64_t threads = p.kept_count / kWide;
-  return threads >= 32 ? 32 : threads >= 16 ? 16 : 8;
-}
 
 /// The function that reduces, the arguments of its template behind the source, and outputs of a
 /// block. Short reductions have as many threads, or a thread as many elements, as they need.
@@ -202,93 +125,122 @@ Variant variant_of(const Shapes& s) {
   return {kernels::reduce_short, cat(", ", lanes, ", ", each), kThreads / lanes};
 }
 
+/// The same where a thread reads neighbours at once, or the variant, where operands do not lie so.
+Variant vector_variant(const Shapes& s, const Variant& scalar, const ReduceSource& source,
+                       const ReduceForm& form, VectorReads& reads) {
+  constexpr int64_t kMostAccumulator = 16;
+  const ReduceArguments& p = s.arguments;
+  const bool along = &scalar.make == &kernels::reduce_rows,
+             across = &scalar.make == &kernels::reduce_shared_columns;
+  if ((!along && !across) || form.accumulator > kMostAccumulator) return scalar;
+  reads = source.vectors(along);
+  if (reads.n == 1) return scalar;
+  if (across) {
+    const int64_t threads = p.kept_count / reads.n, shared = threads >= 32   ? 32
+                                                             : threads >= 16 ? 16
+                                                                             : 8;
+    return {kernels::reduce_vector_columns, cat(", ", reads.n, ", ", shared), reads.n * shared};
+  }
+  // Threads of a warp read the blocks of an output or chunk, or those of several.
+  const auto chunk_blocks = static_cast<uint64_t>((p.chunk + kBlock - 1) / kBlock);
+  const auto groups =
+      static_cast<int64_t>(std::min(std::bit_ceil(chunk_blocks), static_cast<uint64_t>(reads.n)));
+  return {kernels::reduce_vector_rows, cat(", ", reads.n, ", ", groups),
+          kThreads / kLanes * reads.n / groups};
+}
+
 class ReduceKernel final : public StepKernel<ReduceArguments> {
  public:
   ReduceKernel(const Step& step, DeviceState& device)
-      : StepKernel(step),
-        computes_(!step.program.code.empty()),
-        n_constants_(step.program.constants.size()) {
+      : StepKernel(step), n_constants_(step.program.constants.size()) {
     const ReduceAttrs& a = attrs_of(step.attrs.get());
-    const Layout in = computes_ ? computed_input(step) : step.operands[0];
+    const bool computes = !step.program.code.empty();
+    const Layout in = computes ? computed_input(step) : step.operands[0];
     Shapes shapes;
     plan(a, in, device.processors, shapes);
     p = shapes.arguments;
-    if (computes_) set_operands(step, operands_);
-    bind(p.in, computes_ ? -1 : 0);
+    source_.set(step, a.axes);
+    bind(p.in, computes ? -1 : 0);
     bind(p.out, step.n_inputs);
     bind(p.partials, step.workspace);
     const ReduceForm form = reduce_form(a.kind, in.dtype, p.reduced_count);
     const std::string types = cat(form.operation, ", ", form.finish, ", ",
                                   element_type(step.operands[step.n_inputs].dtype));
-    Variant variant = variant_of(shapes);
-    const bool shares = &variant.make == &kernels::reduce_shared_columns;
-    if (const int64_t wide = shares && !computes_ ? wide_threads(shapes, in, form) : 0) {
-      narrow_ = cat(types, ", FromMemory<", element_type(in.dtype), ", true>");
-      alignment_ = kWide * static_cast<int64_t>(in.dtype.size());
-      variant.outputs = kWide * wide;
-      kernel = kernels::reduce_wide_columns(device, cat(types, ", ", wide));
-    } else if (computes_) {
-      const KernelRow& row = variant.make.row;
-      computing_.function =
-          device.kernel(row.file,
-                        computing_source(step, operands_) +
-                            row.text(cat(types, ", Source", variant.sizes), "Arguments"),
-                        row.name().c_str());
-    } else {
-      const bool one = p.reduced.rank == 1;
-      kernel = variant.make(device, cat(types, ", FromMemory<", element_type(in.dtype),
-                                        one ? ", true>" : ", false>", variant.sizes));
-    }
+    const Variant scalar = variant_of(shapes);
+    const Variant variant = vector_variant(shapes, scalar, source_, form, reads_);
+    any_ = source_of(step, types, scalar, {});
+    own_.function = reads_.n > 1 ? source_of(step, types, variant, reads_).compiled(device)
+                                 : any_.compiled(device);
     // Threads that share an output's chunks.
     const int64_t group = p.chunks <= 16 ? 1 : p.chunks <= 64 ? kLanes : kThreads;
     if (p.chunks > 1) chunks_ = kernels::reduce_chunks(device, types, group);
     const int64_t most = int64_t{32} * device.processors;
     auto some = [&](int64_t n, int64_t each) { return std::min((n + each - 1) / each, most); };
     blocks = some(p.kept_count * p.chunks, variant.outputs);
+    any_blocks_ = some(p.kept_count * p.chunks, scalar.outputs);
     chunk_blocks_ = some(p.kept_count, kThreads / group);
   }
 
  private:
+  /// The source of a kernel.
+  struct Source {
+    const char* file = nullptr;
+    std::string text, name;
+    Function compiled(DeviceState& device) const { return device.kernel(file, text, name.c_str()); }
+  };
+  Source source_of(const Step& step, const std::string& types, const Variant& variant,
+                   const VectorReads& reads) const {
+    const KernelRow& row = variant.make.row;
+    const std::string list = cat(types, ", ", source_.type(reads), variant.sizes);
+    return {row.file,
+            source_.definition(step.program, reads) +
+                row.text(list, source_.computes() ? "Arguments" : nullptr),
+            row.name()};
+  }
+
   void run(const Enqueue& to, ReduceArguments& bound,
            std::span<const uint64_t> operands) const override {
     if (p.kept_count == 0) return;
-    if (computes_)
-      compute(to, bound, operands);
-    else if (!narrow_.empty() && bound.in % alignment_ != 0)
-      KernelOn<ReduceArguments>(
-          to.keep(kernels::reduce_shared_columns(to.device(), narrow_).function()))
-          .launch(to, blocks, bound);
+    SmallVector<int64_t, 8> addresses;
+    for (size_t k = 0; k < source_.operands().size(); ++k)
+      addresses.push_back(address(operands, static_cast<int>(k)));
+    const bool fits = reads_.n == 1 || source_.aligned(reads_, addresses);
+    const Kernel other{fits ? Function{} : to.keep(any_.compiled(to.device()))};
+    const Kernel& kernel = fits ? own_ : other;
+    const int64_t own_blocks = fits ? blocks : any_blocks_;
+    if (source_.computes())
+      kernel.launch(to, own_blocks, computing_words(to, bound, addresses));
     else
-      kernel.launch(to, blocks, bound);
+      kernel.launch(to, own_blocks, ArgumentBlock<ReduceArguments>{.p = bound}.all());
     if (chunks_) chunks_.launch(to, chunk_blocks_, bound);
   }
-  /// Launches the kernel with a program, whose operands and constants follow the arguments.
-  void compute(const Enqueue& to, const ReduceArguments& bound,
-               std::span<const uint64_t> operands) const {
+  /// The arguments of a kernel with a program, whose operands and constants follow.
+  std::vector<int64_t> computing_words(const Enqueue& to, const ReduceArguments& bound,
+                                       std::span<const int64_t> addresses) const {
     constexpr size_t kOwn = sizeof(ReduceArguments) / 8,
                      kOperand = sizeof(device::ProgramOperand) / 8;
-    std::vector<int64_t> words(1 + kOwn + operands_.size() * kOperand + 2 * n_constants_ + 1);
+    const auto& operands = source_.operands();
+    std::vector<int64_t> words(1 + kOwn + operands.size() * kOperand + 2 * n_constants_ + 1);
     words[0] = static_cast<int64_t>(words.size()) - 1;
     std::memcpy(&words[1], &bound, sizeof(bound));
-    for (size_t k = 0; k < operands_.size(); ++k) {
-      device::ProgramOperand o = operands_[k];
-      o.address = address(operands, static_cast<int>(k));
+    for (size_t k = 0; k < operands.size(); ++k) {
+      device::ProgramOperand o = operands[k];
+      o.address = addresses[k];
       std::memcpy(&words[1 + kOwn + k * kOperand], &o, sizeof(o));
     }
     for (size_t c = 0; c < n_constants_; ++c)
-      std::memcpy(&words[1 + kOwn + operands_.size() * kOperand + 2 * c], to.constants[c].bytes,
+      std::memcpy(&words[1 + kOwn + operands.size() * kOperand + 2 * c], to.constants[c].bytes,
                   sizeof(to.constants[c].bytes));
-    computing_.launch(to, blocks, words);
+    return words;
   }
 
-  const bool computes_;
   const size_t n_constants_;
-  std::vector<device::ProgramOperand> operands_;
-  Kernel computing_;
+  ReduceSource source_;
+  VectorReads reads_;
+  Kernel own_;
+  Source any_;  ///< of the kernel for addresses that are no multiples of neighbours
   KernelOn<ReduceArguments> chunks_;
-  std::string narrow_;  ///< arguments of a kernel for other addresses; or empty
-  int64_t alignment_ = 1;
-  int64_t chunk_blocks_ = 0;
+  int64_t any_blocks_ = 0, chunk_blocks_ = 0;
 };
 
 bool find(const Attrs* attrs, std::span<const Layout> operands, int, const DeviceState& device,
@@ -319,9 +271,10 @@ Layout computed_input(const Step& step) {
 }
 
 bool computes_input(const Step& step, const DeviceState&) {
-  std::vector<device::ProgramOperand> operands;
+  ReduceSource source;
   return step.n_inputs > 0 && step.n_inputs <= kMostOperands && step.program.numberings.empty() &&
-         step.program.code.size() <= kMostInstructions && set_operands(step, operands);
+         step.program.code.size() <= kMostInstructions &&
+         source.set(step, attrs_of(step.attrs.get()).axes);
 }
 
 const std::span<const KernelEntry> reduce_kernels = kEntries;

@@ -47,8 +47,8 @@ struct Form {
            indices.set(op, operands, positions, axes);
   }
   /// The targets of the updates.
-  Targets targets(const DeviceState& device) const {
-    Targets t = {num_elements(positions), 1, 0, mode, device.hardware.get()};
+  Targets targets(Dtype dtype, const DeviceState& device) const {
+    Targets t = {num_elements(positions), 1, 0, mode, dtype, device.hardware.get()};
     int64_t unit = 0;
     for (const IndexedAxis& x : axes) unit = std::gcd(unit, x.stride);
     t.unit = std::max<int64_t>(unit, 1);
@@ -105,7 +105,7 @@ class ScatterKernel final : public StepKernel<ScatterArguments> {
     bind(p.updates, form.updates);
     bind(p.offsets, step.workspace);
     const bool writes = num_elements(updates.shape) > 0;
-    const Targets targets = form.targets(device);
+    const Targets targets = form.targets(out.dtype, device);
     if (writes && targets.sorted()) {
       sorted_.emplace(targets, out.dtype, p, device);
       keys_ = kernels::target_keys(device, targets.key());
@@ -146,7 +146,7 @@ bool find(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
   Indices indices;
   if (!is_rows(operands[n_inputs]) || !form.plan(operands, p, indices)) return false;
   needs.in_place = 1;
-  const Targets targets = form.targets(device);
+  const Targets targets = form.targets(operands[n_inputs].dtype, device);
   needs.workspace =
       targets.sorted() ? targets.workspace() : static_cast<size_t>(p.positions) * sizeof(int64_t);
   return true;
@@ -157,7 +157,11 @@ Targets axis_targets(const Attrs* attrs, const Layout& at, const Layout& out,
                      const DeviceState& device) {
   const auto& a = attrs_as<ScatterAxisAttrs>(attrs);
   const bool is_long = at.shape[a.axis] > kWalked;
-  return {is_long ? num_elements(at.shape) : 0, 1, num_elements(out.shape), a.mode,
+  return {is_long ? num_elements(at.shape) : 0,
+          1,
+          num_elements(out.shape),
+          a.mode,
+          out.dtype,
           device.hardware.get()};
 }
 

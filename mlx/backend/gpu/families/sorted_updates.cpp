@@ -8,6 +8,8 @@ namespace mlx::core::gpu {
 
 namespace {
 
+constexpr int64_t kMostColumns = 8, kManyUpdates = 64;
+
 int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 /// Keys, sorted keys, positions; then the memory of the sort.
 int64_t key_bytes(const Targets& t) { return aligned(t.count * t.key().size()); }
@@ -24,6 +26,7 @@ RadixProblem Targets::problem() const {
   return {key(), true, 1, count, 1, bytes, device};
 }
 size_t Targets::workspace() const {
+  if (unordered()) return static_cast<size_t>(key_bytes(*this));
   if (claimed()) return static_cast<size_t>(key_bytes(*this) + aligned((last + 1) * 4));
   return static_cast<size_t>(2 * key_bytes(*this) + place_bytes(*this)) + problem().workspace();
 }
@@ -45,18 +48,24 @@ SortedUpdates::SortedUpdates(const Targets& targets, Dtype dtype, const device::
   arguments_.position = p.position;
   arguments_.column = p.column;
   const char* const index = index_for(p.positions * p.columns);
-  if (targets.claimed()) {
+  if (targets.unordered()) {
+    apply_ =
+        kernels::add_at_once(device, dtype.size() == 8 ? uint64 : uint32, targets.key(), index);
+  } else if (targets.claimed()) {
     clear_ = kernels::clear_claims(device);
     apply_ = kernels::apply_claimed(device, bits_of(dtype), targets.key(), index);
   } else {
     sort_.emplace(targets.problem(), device);
-    apply_ =
-        kernels::apply_sorted(device, scatter_instance(targets.mode, dtype), targets.key(), index);
+    const std::string instance = scatter_instance(targets.mode, dtype);
+    // A thread walks the updates of a target alone, where they are few.
+    by_warps_ = p.columns <= kMostColumns && p.positions / kManyUpdates >= arguments_.targets;
+    apply_ = by_warps_ ? kernels::apply_runs(device, instance, targets.key())
+                       : kernels::apply_sorted(device, instance, targets.key(), index);
   }
 }
 
 int64_t SortedUpdates::begin(const Enqueue& to, int64_t workspace) const {
-  if (sort_) return 0;
+  if (!clear_) return 0;
   device::SortedUpdatesArguments p = arguments_;
   p.claims = workspace + key_bytes(targets_);
   clear_.launch(to, blocks_for(p.targets), p);
@@ -79,7 +88,8 @@ void SortedUpdates::launch(const Enqueue& to, int64_t workspace, int64_t updates
                        .places = p.places,
                        .workspace = p.places + place_bytes(targets_)});
   }
-  apply_.launch(to, blocks_for(p.positions * p.columns), p);
+  const int64_t threads = by_warps_ ? p.targets * p.columns * 32 : p.positions * p.columns;
+  apply_.launch(to, blocks_for(threads), p);
 }
 
 }  // namespace mlx::core::gpu

@@ -1,5 +1,6 @@
 // Many updates at indices: sorted by their targets, so that those of one target are neighbours in
-// order; or, where the last one of a target counts, found by claims of the targets.
+// order; or, where the last one of a target counts, found by claims of the targets; or, where their
+// order does not count, applied as they are.
 #pragma once
 
 #include <optional>
@@ -17,11 +18,16 @@ inline constexpr int64_t kWalked = 256;
 struct Targets {
   int64_t count, unit, last;
   ScatterMode mode;
+  Dtype dtype;  ///< of the elements
   const Hardware* device;
   /// Whether to sort or claim. Few updates, and more than have room, are walked.
   bool sorted() const { return count > kWalked && problem().fits(); }
   /// Whether updates claim their targets, which are not many times more.
   bool claimed() const { return mode == ScatterMode::set && last / 16 <= count; }
+  /// Whether updates are added at once: sums of integers need no order.
+  bool unordered() const {
+    return mode == ScatterMode::add && !is_inexact(dtype) && dtype.size() >= 4;
+  }
   /// The dtype of a target's number.
   Dtype key() const;
   RadixProblem problem() const;
@@ -31,13 +37,13 @@ struct Targets {
 /// The mode and the element type in the source of a kernel: assignments only move bytes.
 std::string scatter_instance(ScatterMode mode, Dtype t);
 
-/// The sort, or the claims, and the kernel that applies the updates.
+/// The sort, or the claims, if there are any, and the kernel that applies the updates.
 class SortedUpdates {
  public:
   SortedUpdates(const Targets& targets, Dtype dtype, const device::ScatterArguments& p,
                 DeviceState& device);
   int64_t unit() const { return arguments_.unit; }
-  /// Prepares the claims, behind the keys in the workspace: their address; 0 for a sort.
+  /// Prepares the claims, behind the keys in the workspace: their address, or 0 without claims.
   int64_t begin(const Enqueue& to, int64_t workspace) const;
   /// Addresses: `workspace` begins with the keys.
   void launch(const Enqueue& to, int64_t workspace, int64_t updates, int64_t out) const;
@@ -47,6 +53,7 @@ class SortedUpdates {
   std::optional<RadixSort> sort_;
   device::SortedUpdatesArguments arguments_ = {};
   KernelOn<device::SortedUpdatesArguments> clear_, apply_;
+  bool by_warps_ = false;  ///< a warp has all updates of a target
 };
 
 }  // namespace mlx::core::gpu

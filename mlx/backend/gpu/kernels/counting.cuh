@@ -106,13 +106,6 @@ struct Weights<One> {
   static MLX_FN W result(A a) { return static_cast<W>(a); }
 };
 
-#ifndef MLX_OWN_ATOMICS  // a target may have its own
-MLX_FN void atomic_add(uint32_t* at, uint32_t x) { atomicAdd(at, x); }
-MLX_FN void atomic_add(uint64_t* at, uint64_t x) {
-  atomicAdd(reinterpret_cast<unsigned long long*>(at), static_cast<unsigned long long>(x));
-}
-#endif
-
 //--- kernels
 
 /// Sets the sums to 0, and checks the edges.

@@ -5,6 +5,13 @@
 
 namespace mlx::core::device {
 
+#ifndef MLX_OWN_ATOMICS  // a target may have its own
+MLX_FN void atomic_add(uint32_t* at, uint32_t x) { atomicAdd(at, x); }
+MLX_FN void atomic_add(uint64_t* at, uint64_t x) {
+  atomicAdd(reinterpret_cast<unsigned long long*>(at), static_cast<unsigned long long>(x));
+}
+#endif
+
 /// An index as 64 bits. `type`: its bytes, negative where it has a sign.
 MLX_FN int64_t load_index(int64_t address, int64_t type, int64_t at) {
   switch (type) {

@@ -34,6 +34,17 @@ MLX_FN DevicePointer<T> memory(int64_t address) {
   return reinterpret_cast<DevicePointer<T>>(address);
 }
 
+/// V neighbours in memory, which one access takes.
+template <class T, int V>
+struct alignas(sizeof(T) * V) Neighbours {
+  T x[V];
+};
+
+template <class To, class T>
+MLX_FN DevicePointer<To> neighbours(DevicePointer<T> at) {
+  return reinterpret_cast<DevicePointer<To>>(at);
+}
+
 /// The arguments of a kernel, 8 bytes each.
 template <int N>
 struct Words {

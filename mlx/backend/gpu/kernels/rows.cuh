@@ -102,17 +102,6 @@ struct Exponential {
   MLX_FN A operator()(A x) const { return exponential(x); }
 };
 
-/// V neighbours in memory.
-template <class T, int V>
-struct alignas(sizeof(T) * V) Neighbours {
-  T x[V];
-};
-
-template <class To, class T>
-MLX_FN DevicePointer<To> neighbours(DevicePointer<T> at) {
-  return reinterpret_cast<DevicePointer<To>>(at);
-}
-
 /// The elements of a row that belong to one of G threads, V neighbours at a time: kept by the
 /// thread where it has at most K of them, read again where K is 0. Dense: the row's elements are
 /// neighbours in memory, and pass in `V` at once where addresses allow it.

@@ -143,7 +143,8 @@ MLX_FN void axis_keys(const ScatterAxisArguments& p) {
 /// A thread has a column of one target, if its update is the first there.
 template <Mode M, class T, class K, class I>
 MLX_FN void apply_sorted(const SortedUpdatesArguments& p) {
-  constexpr int kSome = 8;  // updates that are read before one of them is applied
+  constexpr int kSome =
+      sizeof(T) <= 4 ? 16 : 8;  // updates that are read before one of them is applied
   const auto* updates = memory<const T>(p.updates);
   const auto* keys = memory<const K>(p.keys);
   const auto* places = memory<const uint32_t>(p.places);
@@ -167,6 +168,90 @@ MLX_FN void apply_sorted(const SortedUpdatesArguments& p) {
     }
     for (; i < p.positions && keys[i] == key; ++i) value = combined<M>(value, update(i));
     to = value;
+  }
+}
+
+//--- sums of integers, which need no order
+
+template <class T, class K, class I>
+MLX_FN void add_at_once(const SortedUpdatesArguments& p) {
+  const auto* updates = memory<const T>(p.updates);
+  const auto* keys = memory<const K>(p.keys);
+  const I columns = static_cast<I>(p.columns), all = static_cast<I>(p.positions) * columns;
+  for (I x = static_cast<I>(blockIdx.x) * kThreads + threadIdx.x; x < all;
+       x += static_cast<I>(gridDim.x) * kThreads) {
+    const int64_t i = static_cast<int64_t>(x / columns);
+    const int64_t column = static_cast<int64_t>(x % columns);
+    const K key = keys[i];
+    if (key == kNoKey<K>) continue;
+    atomic_add(
+        memory<T>(p.out) + (static_cast<int64_t>(key) * p.unit + offset_of(p.target, column)),
+        updates[offset_of(p.column, column) + offset_of(p.position, i)]);
+  }
+}
+
+//--- few targets of many updates
+
+/// The value that a lane of the warp has.
+template <class T>
+MLX_FN T of_lane(T x, int lane) {
+  if constexpr (m::IsCx<T>::value) {
+    return {__shfl_sync(~0u, x.re, lane), __shfl_sync(~0u, x.im, lane)};
+  } else if constexpr (is_narrow<T>) {
+    x.bits = static_cast<uint16_t>(__shfl_sync(~0u, static_cast<int>(x.bits), lane));
+    return x;
+  } else if constexpr (sizeof(T) < 4) {
+    return static_cast<T>(__shfl_sync(~0u, static_cast<int>(x), lane));
+  } else {
+    return __shfl_sync(~0u, x, lane);
+  }
+}
+
+/// A warp for each target and column: its lanes read the updates of the target, all of them apply
+/// these in order.
+template <Mode M, class T, class K>
+MLX_FN void apply_runs(const SortedUpdatesArguments& p) {
+  constexpr int kLanes = 32;
+  const auto* updates = memory<const T>(p.updates);
+  const auto* keys = memory<const K>(p.keys);
+  const auto* places = memory<const uint32_t>(p.places);
+  const int lane = static_cast<int>(threadIdx.x) % kLanes;
+  const int64_t warps = static_cast<int64_t>(gridDim.x) * (kThreads / kLanes);
+  for (int64_t w = (static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kLanes;
+       w < p.targets * p.columns; w += warps) {
+    const K key = static_cast<K>(w / p.columns);
+    const int64_t column = w % p.columns;
+    // The first update of the target.
+    int64_t i = 0;
+    for (int64_t end = p.positions; i < end;) {
+      const int64_t middle = i + (end - i) / 2;
+      if (keys[middle] < key)
+        i = middle + 1;
+      else
+        end = middle;
+    }
+    const auto* from = updates + offset_of(p.column, column);
+    auto& to = memory<T>(p.out)[static_cast<int64_t>(key) * p.unit + offset_of(p.target, column)];
+    auto belongs = [&](int64_t k) { return k < p.positions && keys[k] == key; };
+    auto update = [&](int64_t k) {
+      return belongs(k) ? from[offset_of(p.position, places[k])] : T{};
+    };
+    if (!belongs(i)) continue;
+    T value = to, own = update(i + lane);
+    while (true) {
+      const bool goes_on = belongs(i + kLanes);
+      const T next = goes_on ? update(i + kLanes + lane) : T{};
+      if (goes_on || belongs(i + kLanes - 1)) {
+#pragma unroll
+        for (int j = 0; j < kLanes; ++j) value = combined<M>(value, of_lane(own, j));
+      } else {
+        for (int j = 0; belongs(i + j); ++j) value = combined<M>(value, of_lane(own, j));
+      }
+      if (!goes_on) break;
+      own = next;
+      i += kLanes;
+    }
+    if (lane == 0) to = value;
   }
 }
 
