@@ -88,7 +88,7 @@ struct RowUnit {
   std::vector<int64_t> temporaries;  ///< bytes of a row of each
 };
 
-/// The steps of a function that an op runs, planned for the host. The inputs and outputs of the
+/// The steps of a function that an op runs, planned for a device. The inputs and outputs of the
 /// function are row-contiguous; temporaries lie in an arena, which is the end of the workspace of
 /// the op's step.
 struct Routine {
@@ -110,6 +110,7 @@ struct Routine {
   std::vector<Scalar> constants;
   int n_inputs = 0, n_outputs = 0;
   size_t arena_bytes = 0;
+  Space space = Space::host;  ///< of the device
 };
 /// Alignment of the arena of a routine, and of everything in the workspace in front of it.
 inline constexpr size_t kRoutineAlignment = 64;
@@ -218,6 +219,10 @@ class MLX_API Backend {
   /// Throws ValueError naming op and dtypes where there is none.
   virtual Requirements find(const OpDef& op, const Attrs* attrs, std::span<const Layout> operands,
                             int n_inputs, int device) = 0;
+  /// Whether the device may run functions of the op: then they are planned for it, and
+  /// `runs_functions` is asked about the step with the plans. Otherwise the host runs them.
+  virtual bool may_run_functions(const OpDef&) { return false; }
+  virtual bool runs_functions(const Step&, int) { return false; }
   /// Whether fused programs may contain the instruction.
   virtual bool fuses(const Instr& code, int device) = 0;
   /// Whether the step, an op with a program, runs as one kernel. The outputs of an epilogue may lie

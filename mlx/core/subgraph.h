@@ -12,7 +12,7 @@ namespace mlx::core {
 
 struct Routine;
 
-/// Immutable except for the routine, which is planned when the function first runs.
+/// Immutable except for the routines, which are planned when the function first runs on a device.
 class MLX_API Subgraph : public RefCounted {
  public:
   /// `outputs` are computed from `inputs`, which are placeholders, and from constants.
@@ -24,12 +24,13 @@ class MLX_API Subgraph : public RefCounted {
   bool equals(const Subgraph& other) const;
   size_t hash() const { return hash_; }
 
-  /// The steps that run the function, made by the first call of `make`.
+  /// The steps that run the function on the device of a space, made by the first call of `make`.
   template <class F>
-  std::shared_ptr<const Routine> routine(F make) const {
+  std::shared_ptr<const Routine> routine(Space space, F make) const {
     std::lock_guard lock(mutex_);
-    if (!routine_) routine_ = make();
-    return routine_;
+    for (const auto& [where, made] : routines_)
+      if (where == space) return made;
+    return routines_.emplace_back(space, make()).second;
   }
 
  private:
@@ -37,8 +38,8 @@ class MLX_API Subgraph : public RefCounted {
   std::vector<Node*> nodes_;  // topological; inputs first
   NodeMap<uint32_t> place_;   // of each node in `nodes_`
   size_t hash_ = 0;
-  mutable EngineMutex mutex_;  // of the routine and, while it is made, of the nodes
-  mutable std::shared_ptr<const Routine> routine_;
+  mutable EngineMutex mutex_;  // of the routines and, while one is made, of the nodes
+  mutable std::vector<std::pair<Space, std::shared_ptr<const Routine>>> routines_;
 };
 
 /// Attributes of ops that run functions.

@@ -49,7 +49,7 @@ OpStep OpStepBuilder::start(uint32_t i) {
   const Target& t = targets_.of(n.stream);
   s.need = t.backend->find(*s.step.op, s.step.attrs.get(), s.step.operands, s.step.n_inputs,
                            t.stream.device.index);
-  if (n.parts) add_routines(s);
+  if (n.parts) add_routines(s, t);
   for (size_t k = 0; k < s.need.inputs.size(); ++k) meet(s.need.inputs[k], s, k, n.stream);
   if (s.need.keeps_order && s.loop.empty() && s.step.n_inputs > 0) {
     Layout& out = s.step.operands[s.step.n_inputs];
@@ -61,14 +61,19 @@ OpStep OpStepBuilder::start(uint32_t i) {
 
 /// The functions of a control-flow op, and room for the largest arena behind the op's own
 /// workspace.
-void OpStepBuilder::add_routines(OpStep& s) {
+void OpStepBuilder::add_routines(OpStep& s, const Target& target) {
   const auto* functions = functions_of(s.step.attrs.get());
   if (!functions) return;
-  size_t arena = 0;
-  for (const auto& function : *functions) {
-    s.step.routines.push_back(routine_of(*function));
-    arena = std::max(arena, s.step.routines.back()->arena_bytes);
+  if (target.space != Space::host && target.backend->may_run_functions(*s.step.op)) {
+    for (const auto& function : *functions)
+      s.step.routines.push_back(routine_of(*function, target));
+    if (!target.backend->runs_functions(s.step, target.stream.device.index))
+      s.step.routines.clear();
   }
+  if (s.step.routines.empty())
+    for (const auto& function : *functions) s.step.routines.push_back(host_routine_of(*function));
+  size_t arena = 0;
+  for (const auto& r : s.step.routines) arena = std::max(arena, r->arena_bytes);
   s.need.workspace += arena + kRoutineAlignment;
 }
 

@@ -43,7 +43,7 @@ class OpStepBuilder {
  private:
   void add_operand(OpStep& s, uint32_t item, int stream);
   void add_outputs(OpStep& s, const Node& n);
-  void add_routines(OpStep& s);
+  void add_routines(OpStep& s, const Target& target);
   void enter_loops(OpStep& s, const Node& n);
   void meet(Accepts wish, OpStep& s, size_t k, int stream);
 

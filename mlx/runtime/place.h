@@ -22,6 +22,8 @@ class Targets {
  public:
   void clear() { list_.clear(); }
   void add(int stream);
+  /// Adds a target with the device of another one.
+  void add(int stream, const Target& like);
   /// The target of a stream that was added.
   const Target& of(int stream) const;
 
@@ -32,5 +34,7 @@ class Targets {
 /// Finds the targets of the nodes that must be computed. Throws ValueError for a device that is
 /// gone.
 MLX_API void place(const Schedule& items, Targets& targets);
+/// The same with one device for all nodes.
+void place_on(const Target& target, const Schedule& items, Targets& targets);
 
 }  // namespace mlx::core

@@ -22,9 +22,8 @@ size_t bytes_of(const array& a) { return num_elements(a.shape()) * a.dtype().siz
 /// layout matters.
 class LaidOutInputs {
  public:
-  explicit LaidOutInputs(const Arrays& inputs) : inputs_(inputs) {
-    const auto memory =
-        make_ref<Storage>(host_backend().alloc(16, Stream(0, Device::cpu)), size_t{16});
+  LaidOutInputs(const Arrays& inputs, const Target& target) : inputs_(inputs) {
+    const auto memory = make_ref<Storage>(target.backend->alloc(16, target.stream), size_t{16});
     for (const array& a : inputs_) a.node()->value = {memory, 0, row_major(a.shape())};
   }
   ~LaidOutInputs() {
@@ -39,9 +38,10 @@ class LaidOutInputs {
 /// A function on its way through the passes, and its plan as a routine.
 class Planning {
  public:
-  explicit Planning(const Subgraph& function) : function_(function) {}
+  Planning(const Subgraph& function, const Target& target) : function_(function), target_(target) {}
 
   Routine run() {
+    routine_.space = target_.space;
     routine_.n_inputs = static_cast<int>(function_.inputs().size());
     routine_.n_outputs = static_cast<int>(function_.outputs().size());
     Arrays computed;
@@ -57,7 +57,7 @@ class Planning {
 
  private:
   void make_plan(const Arrays& computed) {
-    const LaidOutInputs laid_out(function_.inputs());
+    const LaidOutInputs laid_out(function_.inputs(), target_);
     Claims claims(Claims::next_age());
     schedule(computed, claims, items_, true);
     for (Item& item : items_) {
@@ -66,7 +66,7 @@ class Planning {
     }
     Targets targets;
     Groups groups;
-    place(items_, targets);
+    place_on(target_, items_, targets);
     fuse(items_, targets, groups, is_enabled(Pass::fuse));
     lower(items_, targets, groups, plan_);
     assign_memory(plan_, is_enabled(Pass::assign));
@@ -157,6 +157,7 @@ class Planning {
     int slot, output;
   };
   const Subgraph& function_;
+  const Target& target_;
   Routine routine_;
   Schedule items_;
   Plan plan_;
@@ -168,9 +169,14 @@ class Planning {
 
 }  // namespace
 
-std::shared_ptr<const Routine> routine_of(const Subgraph& function) {
-  return function.routine(
-      [&] { return std::make_shared<const Routine>(Planning(function).run()); });
+std::shared_ptr<const Routine> routine_of(const Subgraph& function, const Target& target) {
+  return function.routine(target.space, [&] {
+    return std::make_shared<const Routine>(Planning(function, target).run());
+  });
+}
+std::shared_ptr<const Routine> host_routine_of(const Subgraph& function) {
+  Backend& host = host_backend();
+  return routine_of(function, {Stream(0, Device::cpu), &host, Space::host, host.caps(0)});
 }
 
 }  // namespace mlx::core

@@ -16,7 +16,10 @@ HERE = pathlib.Path(__file__).parent
 
 
 # Each compiles many kernels by the system's compiler, which takes minutes.
-AGREE = [f"test_devices_agree{part}" for part in ("", "_attention", "_ops", "_selection", "_sizes")]
+AGREE = [
+    f"test_devices_agree{part}"
+    for part in ("", "_attention", "_loops", "_ops", "_selection", "_sizes")
+]
 
 
 @pytest.mark.parametrize("file", ["metal_checks", *(AGREE if selection.EVERYTHING else [])])

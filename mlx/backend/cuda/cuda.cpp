@@ -3,7 +3,7 @@
 #include "mlx/backend/cuda/hardware.h"
 #include "mlx/backend/cuda/interop.h"
 #include "mlx/backend/gpu/backend.h"
-#include "mlx/backend/gpu/families/family.h"
+#include "mlx/backend/gpu/families/loop.h"
 #include "mlx/backend/gpu/threads.h"
 #include "mlx/backend/nccl/nccl.h"
 #include "mlx/backend/plugin.h"
@@ -92,6 +92,14 @@ class CudaBackend final : public gpu::GpuBackend, public CudaInterop {
     Entrance here;
     return gpu::computes_input(step, device(index));
   }
+  bool may_run_functions(const OpDef& op) override { return gpu::may_run_loop(op); }
+  bool runs_functions(const Step& step, int index) override {
+    Entrance here;
+    const DeviceState& state = device(index);
+    return gpu::runs_loop(step, [&](const Step& s) {
+      return (s.op && own_entry(*s.op)) || gpu::has_kernel(s, state);
+    });
+  }
   int64_t rows_of(const Step& step, int) override { return gpu::unit_rows(step); }
   bool shares_rows(std::span<const Step* const> steps, int64_t rows, int) override {
     return gpu::is_row_unit(steps, rows);
@@ -99,6 +107,9 @@ class CudaBackend final : public gpu::GpuBackend, public CudaInterop {
 
  protected:
   std::unique_ptr<const gpu::OpKernel> prepare_step(const Step& step, DeviceState& state) override {
+    if (gpu::is_planned_loop(step))
+      return gpu::prepare_loop(step, state,
+                               [&](const Step& inside) { return prepare_step(inside, state); });
     const gpu::KernelEntry* own = step.op ? own_entry(*step.op) : nullptr;
     return own ? own->prepare(step, state) : gpu::prepare_family(step, state);
   }

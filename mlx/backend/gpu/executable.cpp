@@ -75,13 +75,13 @@ class HostCopies final : public BorrowCopies {
 class Running {
  public:
   Running(const Prepared& prepared, const Launch& launch, const Ref<DeviceBuffer>& arena,
-          Queue& queue, const device::ErrorRecord* record, Flight& flight)
+          Queue& queue, std::span<device::ErrorRecord* const> records, Flight& flight)
       : p_(prepared),
         step_(prepared.step),
         launch_(launch),
         arena_(arena),
         queue_(queue),
-        record_(record),
+        records_(records),
         flight_(flight) {
     for (int slot : step_.slots) {
       const Binding& b = launch.arguments.bindings()[slot];
@@ -96,7 +96,8 @@ class Running {
     auto run_and_wait = [&] {
       run_kernel();
       queue_.wait_device();
-      if (record_ && record_->set) p_.kernel->raise(*record_);
+      for (size_t k = 0; k < records_.size(); ++k)
+        if (records_[k]->set) p_.kernel->raise_record(k, *records_[k]);
     };
     run_observed(*observer, step_, constants(), run_and_wait,
                  [&](int first, int end) { return any_nan(first, end); });
@@ -118,9 +119,10 @@ class Running {
     return operand_array(step_, k, at, launch_, arena_.get());
   }
   void run_op() {
-    const uint64_t record =
-        record_ ? queue_.device().hardware->seen_by_device(record_) : uint64_t{0};
-    const Enqueue to{queue_, record, constants(), &flight_.kernels};
+    SmallVector<uint64_t, 2> records;
+    for (const device::ErrorRecord* r : records_)
+      records.push_back(queue_.device().hardware->seen_by_device(r));
+    const Enqueue to{queue_, {records.data(), records.size()}, constants(), &flight_.kernels};
     if (step_.loop.empty()) return p_.kernel->launch(to, operands());
     SmallVector<uint64_t, 16> moved;
     moved.resize(base_.size());
@@ -202,7 +204,7 @@ class Running {
   const Launch& launch_;
   const Ref<DeviceBuffer>& arena_;
   Queue& queue_;
-  const device::ErrorRecord* record_;
+  const std::span<device::ErrorRecord* const> records_;
   Flight& flight_;
   SmallVector<uint64_t, 16> base_;
 };
@@ -284,7 +286,9 @@ std::shared_ptr<const Executable> prepare_work(
     x->communicates = x->communicates || communicates;
     x->waits = x->waits || watched || !p.kernel || communicates;
   }
-  x->waits = x->waits || x->steps.size() > kManySteps;
+  size_t launches = 0;
+  for (const Prepared& p : x->steps) launches += p.kernel ? p.kernel->launches() : 1;
+  x->waits = x->waits || launches > kManySteps;
   return x;
 }
 
@@ -304,27 +308,30 @@ struct Started {
   }
   Started(const Started&) = delete;
   ~Started() {
-    for (device::ErrorRecord* r : records)
-      if (r) executable->device.records.give(r);
+    for (const auto& of_step : records)
+      for (device::ErrorRecord* r : of_step) executable->device.records.give(r);
   }
-  /// A record for a step whose kernels check their operands, or null.
-  device::ErrorRecord* record(size_t step) {
+  /// Records for a step whose kernels check their operands.
+  std::span<device::ErrorRecord* const> records_for(size_t step) {
     const OpKernel* kernel = executable->steps[step].kernel.get();
-    if (kernel && kernel->checks() && !records[step])
-      records[step] = executable->device.records.take();
-    checks = checks || records[step];
-    return records[step];
+    auto& own = records[step];
+    while (kernel && own.size() < kernel->records())
+      own.push_back(executable->device.records.take());
+    checks = checks || !own.empty();
+    return {own.data(), own.size()};
   }
   /// The first error that kernels reported, once they are over.
   std::exception_ptr reported() {
     std::exception_ptr first;
     for (size_t i = 0; i < records.size(); ++i) {
-      if (!records[i] || !records[i]->set) continue;
-      try {
-        executable->steps[i].kernel->raise(*records[i]);
-      } catch (...) {
-        if (!first) first = std::current_exception();
-        results.fail(i, first);
+      for (size_t k = 0; k < records[i].size(); ++k) {
+        if (!records[i][k]->set) continue;
+        try {
+          executable->steps[i].kernel->raise_record(k, *records[i][k]);
+        } catch (...) {
+          if (!first) first = std::current_exception();
+          results.fail(i, first);
+        }
       }
     }
     return first;
@@ -333,7 +340,7 @@ struct Started {
   void tell_ended(bool well) const noexcept {
     for (size_t i = 0; i < records.size(); ++i)
       if (const OpKernel* kernel = executable->steps[i].kernel.get();
-          kernel && kernel->communicates() && records[i] && records[i]->set)
+          kernel && kernel->communicates() && !records[i].empty() && records[i][0]->set)
         kernel->ended(well);
   }
   std::vector<const Buffer*> unwritten() const {
@@ -346,7 +353,7 @@ struct Started {
   std::exception_ptr refusal;
   StepResults results;
   size_t next = 0;
-  std::vector<device::ErrorRecord*> records;
+  std::vector<SmallVector<device::ErrorRecord*, 1>> records;  ///< of each step
   bool checks = false;
   std::vector<Binding> bindings;  ///< for their names: the launch may be over
 };
@@ -380,7 +387,7 @@ void run_steps(Started& s, Queue& queue, Flight& flight) {
       s.next, s.bindings, [&](size_t i) { return s.executable->slots(i); }, [](size_t) {},
       [&](size_t i) {
         if (steps[i].refusal) return s.results.fail(i, steps[i].refusal);
-        Running(steps[i], s.launch, s.arena, queue, s.record(i), flight).run();
+        Running(steps[i], s.launch, s.arena, queue, s.records_for(i), flight).run();
       });
 }
 

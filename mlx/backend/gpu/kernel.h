@@ -13,9 +13,15 @@ namespace mlx::core::gpu {
 /// Where a step goes, and where its kernels say what they cannot use.
 struct Enqueue {
   Queue& queue;
-  uint64_t record = 0;                ///< address of an ErrorRecord, for a step that has one
-  const Scalar* constants = nullptr;  ///< of the step's program; of a collective: the ticket
+  std::span<const uint64_t> records = {};  ///< addresses of the step's error records
+  const Scalar* constants = nullptr;       ///< of the step's program; of a collective: the ticket
   std::vector<std::shared_ptr<const void>>* kept = nullptr;  ///< until the device is past the step
+  /// Address of the error record of a step that has one, or 0.
+  uint64_t record() const { return records.empty() ? 0 : records[0]; }
+  /// The same for a step inside of a step.
+  Enqueue with(std::span<const uint64_t> own_records, const Scalar* own_constants) const {
+    return {queue, own_records, own_constants, kept};
+  }
   StreamHandle stream() const { return queue.stream(); }
   DeviceState& device() const { return queue.device(); }
   /// A kernel that was found for this launch alone.
@@ -34,6 +40,12 @@ struct OpKernel {
   virtual bool checks() const { return false; }
   /// Throws the error that a record says.
   virtual void raise(const device::ErrorRecord&) const {}
+  /// How many records it has: more than one where it runs other steps.
+  virtual size_t records() const { return checks() ? 1 : 0; }
+  /// Throws the error that record k of them says.
+  virtual void raise_record(size_t, const device::ErrorRecord& r) const { raise(r); }
+  /// How often it gives the device something to run; about.
+  virtual size_t launches() const { return 1; }
   /// Whether `ended` wants to know of each launch that set its record.
   virtual bool communicates() const { return false; }
   /// The device is past such a launch, in the order of launches; false: its results are no good.

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "mlx/backend/gpu/backend.h"
-#include "mlx/backend/gpu/families/family.h"
+#include "mlx/backend/gpu/families/loop.h"
 #include "mlx/backend/metal/custom.h"
 #include "mlx/backend/metal/hardware.h"
 #include "mlx/backend/plugin.h"
@@ -133,20 +133,38 @@ class MetalBackend final : public gpu::GpuBackend {
     r.workspace = host.workspace;
     return r;
   }
+  bool may_run_functions(const OpDef& op) override { return gpu::may_run_loop(op); }
+  bool runs_functions(const Step& step, int index) override {
+    Entrance here;
+    const gpu::DeviceState& state = device(index);
+    return gpu::runs_loop(step, [&](const Step& s) {
+      return s.op == &op_metal_kernel || (has_text_of(s) && gpu::has_kernel(s, state));
+    });
+  }
   bool fuses(const Instr&, int) override { return true; }
   bool fuses_prologue(const Step&, int) override { return false; }
 
  protected:
   std::unique_ptr<const gpu::OpKernel> prepare_step(const Step& step,
                                                     gpu::DeviceState& state) override {
+    if (gpu::is_planned_loop(step))
+      return gpu::prepare_loop(step, state,
+                               [&](const Step& inside) { return prepare_step(inside, state); });
     if (step.op == &op_metal_kernel) return prepare_custom(step, state);
-    const std::span<const Layout> found = {step.operands.data(),
-                                           static_cast<size_t>(step.outputs_end())};
-    const bool kernels =
-        step.op ? has_kernel(*step.op, found) : std::ranges::all_of(step.program.code, has_text);
-    auto kernel = kernels ? gpu::prepare_family(step, state) : nullptr;
-    if (!kernel && step.op && has_dtypes(*step.op, found)) note_borrowed(step.op->name);
+    auto kernel = has_text_of(step) ? gpu::prepare_family(step, state) : nullptr;
+    if (!kernel && step.op && step.routines.empty() && has_dtypes(*step.op, found_operands(step)))
+      note_borrowed(step.op->name);
     return kernel;
+  }
+
+ private:
+  static std::span<const Layout> found_operands(const Step& step) {
+    return {step.operands.data(), static_cast<size_t>(step.outputs_end())};
+  }
+  /// Whether Metal's language has what a step needs.
+  static bool has_text_of(const Step& step) {
+    return step.op ? has_kernel(*step.op, found_operands(step))
+                   : std::ranges::all_of(step.program.code, has_text);
   }
 };
 

@@ -42,7 +42,7 @@ class CollectiveKernel final : public gpu::OpKernel {
         {operands[0] + static_cast<uint64_t>(in_),
          operands[static_cast<size_t>(out_at_)] + static_cast<uint64_t>(out_), to.stream()});
     // The end of the launch is asked for an error.
-    reinterpret_cast<device::ErrorRecord*>(to.record)->set = 1;
+    reinterpret_cast<device::ErrorRecord*>(to.record())->set = 1;
   }
   bool checks() const override { return true; }
   void raise(const device::ErrorRecord&) const override { attrs_.channel->check_started(); }

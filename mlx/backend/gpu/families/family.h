@@ -33,6 +33,9 @@ const KernelEntry* find_kernel(const OpDef& op, const Attrs* attrs,
 /// The kernel of a step, a fused program or an op of the table, or null where there is none.
 std::unique_ptr<const OpKernel> prepare_family(const Step& step, DeviceState& device);
 
+/// Whether a step, a fused program or an op of the table, has one.
+bool has_kernel(const Step& step, const DeviceState& device);
+
 /// Whether a step, an op with a program, runs as one kernel.
 bool computes_input(const Step& step, const DeviceState& device);
 /// The result of a step's program, as an op would read it from memory.

@@ -50,7 +50,7 @@ bool Indices::set(const char* op, std::span<const Layout> operands, const Shape&
 
 device::Positions Indices::at(const Enqueue& to, std::span<const uint64_t> operands) const {
   device::Positions p = arguments_;
-  p.record = static_cast<int64_t>(to.record);
+  p.record = static_cast<int64_t>(to.record());
   for (size_t k = 0; k < axes_.size(); ++k)
     p.index[k].address = static_cast<int64_t>(operands[axes_[k].operand]) + offsets_[k];
   return p;

@@ -429,6 +429,13 @@ static bool is_cheap(const Instr& i) {
                                  OpId::less,     OpId::greater,  OpId::exp};
   return std::ranges::find(ops, i.op) != std::end(ops);
 }
+/// Whether an instruction takes about as long as a look-up in a table, and more.
+static bool is_costly(const Instr& i) {
+  static constexpr OpId quick[] = {OpId::sqrt,  OpId::rsqrt, OpId::reciprocal, OpId::divide,
+                                   OpId::floor, OpId::ceil,  OpId::rint,       OpId::trunc,
+                                   OpId::sign,  OpId::isnan, OpId::not_equal,  OpId::logical_not};
+  return !is_cheap(i) && std::ranges::find(quick, i.op) == std::end(quick);
+}
 const Instr* paired_words(const Program& p, const ProgramForm& form, int64_t count) {
   const Instr* found = nullptr;
   for (const Instr& i : p.code) {
@@ -449,7 +456,7 @@ bool takes_table(const Program& p, const ProgramForm& form, int64_t count) {
          p.outputs.size() == 1 && p.outputs[0] >= p.first_instr() &&
          Dtype(p.code[p.outputs[0] - p.first_instr()].out).size() == 2 && form.all_dense() &&
          form.operands[0] == Walk::dense && p.numberings.empty() && p.code.size() <= kMostCode &&
-         std::ranges::count_if(p.code, [](const Instr& i) { return !is_cheap(i); }) > 0;
+         std::ranges::any_of(p.code, is_costly);
 }
 int unrolled(const Program& p, const ProgramForm& form) {
   if (form.pairs || form.table) return 2;

@@ -174,7 +174,7 @@ std::string ReduceSource::definition_of_vectors(const Program& program,
     loads += cat("    const ", type, " v", k, " = ", is_fixed(operands_[k].reduced) ? "" : "x.",
                  "f", k, together ? ".x[j]" : "", ";\n");
   }
-  const int64_t copies = program.code.size() <= kShortProgram ? 64 : 16;  // of the program
+  const int64_t copies = program.code.size() <= 2 * kShortProgram ? 64 : 16;  // of the program
   const auto at_once = std::min(kBytesAtOnce / std::max<int64_t>(bytes, 1), copies / reads.n);
   return cat("struct Source {\n  struct Fetched {\n", fetched,
              "  };\n  static constexpr int kFetches = ",

@@ -85,7 +85,7 @@ class StepKernel : public OpKernel {
   void launch(const Enqueue& to, std::span<const uint64_t> operands) const final {
     T bound = p;
     for (const Bound& b : bound_) words(bound)[b.word] = address(operands, b.operand);
-    if (record_ >= 0) words(bound)[record_] = static_cast<int64_t>(to.record);
+    if (record_ >= 0) words(bound)[record_] = static_cast<int64_t>(to.record());
     run(to, bound, operands);
   }
 

@@ -20,18 +20,27 @@ const KernelEntry* find_kernel(const OpDef& op, const Attrs* attrs,
   return nullptr;
 }
 
+namespace {
+
+/// The kernel of a step that is an op of the table, or null.
+const KernelEntry* entry_of(const Step& s, const DeviceState& device) {
+  Requirements needs;
+  if (!s.program.code.empty()) {
+    const Layout operands[] = {computed_input(s), s.operands[s.n_inputs]};
+    return find_kernel(*s.op, s.attrs.get(), operands, 1, device, needs);
+  }
+  const std::span<const Layout> operands(s.operands.data(), s.outputs_end());
+  return find_kernel(*s.op, s.attrs.get(), operands, s.n_inputs, device, needs);
+}
+
+}  // namespace
+
+bool has_kernel(const Step& s, const DeviceState& device) { return !s.op || entry_of(s, device); }
+
 std::unique_ptr<const OpKernel> prepare_family(const Step& s, DeviceState& device) {
   if (s.unit) return prepare_row_unit(s, device);
   if (!s.op) return std::make_unique<const FusedStep>(s, device);
-  Requirements needs;
-  const KernelEntry* k;
-  if (!s.program.code.empty()) {
-    const Layout operands[] = {computed_input(s), s.operands[s.n_inputs]};
-    k = find_kernel(*s.op, s.attrs.get(), operands, 1, device, needs);
-  } else {
-    const std::span<const Layout> operands(s.operands.data(), s.outputs_end());
-    k = find_kernel(*s.op, s.attrs.get(), operands, s.n_inputs, device, needs);
-  }
+  const KernelEntry* k = entry_of(s, device);
   return k ? k->prepare(s, device) : nullptr;
 }
 

@@ -1,8 +1,8 @@
 """Recurrent layers, which read a sequence step by step.
 
 Inputs have shape ``(..., L, input_size)``, states ``(..., hidden_size)``; all parameters start
-uniform in ``±1/sqrt(hidden_size)``. On the CPU the steps are one node of the graph, a scan; on a
-GPU, and for activations from outside this package, each step adds several nodes to the graph.
+uniform in ``±1/sqrt(hidden_size)``. The steps are one node of the graph, a scan; for activations
+from outside this package, each step adds several nodes to the graph.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _along_steps(
     by_step = mx.moveaxis(rows.astype(dtype), -2, 0)
     if by_step.shape[0] == 0:
         return tuple(mx.zeros((*batch, 0, s.shape[-1]), dtype) for s in states)
-    if as_scan and mx.default_device().type == mx.cpu:
+    if as_scan:
 
         def body(carry: tuple[mx.array, ...], row: mx.array) -> Any:
             after = step(carry, row)
