@@ -105,14 +105,6 @@ def test_forward_of_pytorch():
     assert Both()(1) == 1
 
 
-def test_pickles_are_refused(tmp_path):
-    """A file of torch.save: the error says how to write one that is read."""
-    path = tmp_path / "net.pt"
-    path.write_bytes(b"PK")
-    with pytest.raises(mx.FileError, match=r"safetensors\.torch\.save_file"):
-        mx.load(str(path))
-
-
 def test_at_set_and_get():
     """JAX's names of what `x[i] = v` and `x[i]` do."""
     x = mx.arange(6.0).reshape(2, 3)
