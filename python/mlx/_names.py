@@ -257,6 +257,9 @@ LAYERS = {
     "Unflatten": "mx.unflatten",
     "UpsamplingBilinear2d": "nn.Upsample(..., mode='linear', align_corners=True)",
     "UpsamplingNearest2d": "nn.Upsample",
+}
+#: Functions of jax.nn that mlx.nn has under another name.
+FUNCTIONS = {
     "dot_product_attention": "mx.fast.scaled_dot_product_attention",
     "identity": "nn.Identity()",
 }

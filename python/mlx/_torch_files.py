@@ -132,14 +132,14 @@ class _Functions:
     def to_dict(self, items: Any = ()) -> dict[Any, Any]:
         pairs = list(items.items()) if type(items) is dict else items
         if type(pairs) not in (list, tuple):
-            raise ValueError(f"a dict of {_kind(items)}; pairs are expected")
+            raise ValueError(f"a dict of {_kind(items)}; pairs are accepted")
         if not all(type(pair) in (list, tuple) and len(pair) == 2 for pair in pairs):
             raise ValueError("a dict of other items than pairs")
         return {_key(key): value for key, value in pairs}
 
     def to_set(self, items: Any = ()) -> set[Any]:
         if type(items) not in (list, tuple):
-            raise ValueError(f"a set of {_kind(items)}; a list is expected")
+            raise ValueError(f"a set of {_kind(items)}; a list is accepted")
         return {_key(item) for item in items}
 
     def to_bytes(self, text: Any, encoding: Any) -> bytes:
@@ -165,7 +165,7 @@ class _Functions:
         hooks: Any = None, bits: Any = None,
     ) -> mx.array:  # fmt: skip
         if type(storage) is not _Storage:
-            raise ValueError(f"a tensor of {_kind(storage)}; a storage is expected")
+            raise ValueError(f"a tensor of {_kind(storage)}; a storage is accepted")
         return self.view(storage.array, offset, shape, strides, bits)
 
     def tensor_of_dtype(
@@ -174,7 +174,7 @@ class _Functions:
     ) -> mx.array:  # fmt: skip
         if type(storage) is not _Storage or type(dtype) is not mx.Dtype:
             raise ValueError(
-                f"a tensor of {_kind(storage)} and {_kind(dtype)}; storage and dtype are expected"
+                f"a tensor of {_kind(storage)} and {_kind(dtype)}; storage and dtype are accepted"
             )
         elements = storage.array
         if elements.size % dtype.size:
@@ -201,7 +201,7 @@ class _Functions:
 
     def parameter(self, data: Any, grad: Any, hooks: Any, state: Any = None) -> mx.array:
         if type(data) is not mx.array:
-            raise ValueError(f"a parameter of {_kind(data)}; a tensor is expected")
+            raise ValueError(f"a parameter of {_kind(data)}; a tensor is accepted")
         return data
 
     def of_type(self, function: Any, kind: Any, arguments: Any, state: Any) -> Any:
@@ -234,7 +234,7 @@ class _Machine:
                 raise ValueError(f"the instruction {code.name} at byte {at} of {OBJECT}; {ADVICE}")
             step(self, argument)
         if len(self.stack) != 1 or self.stack[0] is MARK:
-            raise ValueError(f"{OBJECT} leaves {len(self.stack)} values; one is expected")
+            raise ValueError(f"{OBJECT} leaves {len(self.stack)} values; one is accepted")
         return self.stack[0]
 
     def pop(self) -> Any:
@@ -362,7 +362,7 @@ class _Archive:
         self.names = set(zip.namelist())
         folders = [n[: -len(OBJECT)] for n in self.names if n.endswith("/" + OBJECT)]
         if len(folders) != 1:
-            raise ValueError(f"an archive with {len(folders)} entries {OBJECT}; one is expected")
+            raise ValueError(f"an archive with {len(folders)} entries {OBJECT}; one is accepted")
         self.folder = folders[0]
         if self.folder + SCRIPT in self.names:
             raise ValueError(f"a program of torch.jit.save; {ADVICE}")
@@ -385,7 +385,7 @@ class _Archive:
     def storage(self, told: Any) -> _Storage:
         """The elements that ("storage", its class, its key, its device, their number) names."""
         if type(told) is not tuple or len(told) != 5 or told[0] != "storage":
-            raise ValueError(f"a reference to {_kind(told)}; storages are expected")
+            raise ValueError(f"a reference to {_kind(told)}; storages are accepted")
         kind, key, count = told[1], told[2], told[4]
         if type(kind) is not _Global or kind.name not in STORAGES:
             raise ValueError(f"a storage of the class {_kind(kind)}")

@@ -20,6 +20,7 @@ TABLES = {
     "TENSOR": mx.array(1.0),
     "NDARRAY": mx.array(1.0),
     "LAYERS": nn,
+    "FUNCTIONS": nn,
     "JAX": mx,
     "RANDOM": mx.random,
     "MODULE": nn.Linear(1, 1),

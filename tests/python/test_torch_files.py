@@ -159,7 +159,7 @@ WRONG = {
     "no arguments": (name("torch.Size") + b")R", r"torch\.Size with 0 arguments"),
     "a list of arguments": (name("torch.Size") + b"]R", r"a call of torch\.Size"),
     "a shape of text": (name("torch.Size") + text("a") + b"\x85R", "shape"),
-    "a tensor of a number": (tensor(number(3)), "a storage is expected"),
+    "a tensor of a number": (tensor(number(3)), "a storage is accepted"),
     "elements beyond the storage": (tensor(shape=(5,)), "elements 0 to 4 of 4"),
     "an offset beyond it": (tensor(offset=4, shape=(1,)), "elements 4 to 4 of 4"),
     "a stride beyond it": (tensor(shape=(2,), strides=(4,)), "elements 0 to 4 of 4"),
