@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "mlx/core/api.h"
 #include "mlx/core/array.h"
 #include "mlx/io/stream.h"
 
@@ -29,8 +30,8 @@ Arrays read_units(Reader& in, const std::string& name, int64_t units, Encoding e
 
 /// The next elements of a stream, in row-major order, with the bytes of each number in reverse
 /// order where `swapped`.
-array read_elements(Reader& in, const std::string& name, Shape shape, Dtype dtype,
-                    bool swapped = false, StreamOrDevice s = {});
+MLX_API array read_elements(Reader& in, const std::string& name, Shape shape, Dtype dtype,
+                            bool swapped = false, StreamOrDevice s = {});
 /// The same, at once.
 array read_now(Reader& in, const std::string& name, Shape shape, Dtype dtype);
 

@@ -20,8 +20,8 @@ class FileReader final : public Reader {
 
   void read(char* data, size_t n) override {
     if (n > remaining())
-      fail<FileError>("load", label_, ": ", n, " bytes at ", at_, " are expected; ", remaining(),
-                      " are left");
+      fail<FileError>("load", label_, ": expected ", n, " bytes at offset ", at_, ", found ",
+                      remaining());
     if (n >= kBuffer) {
       file_->read(data, n, at_);
     } else {

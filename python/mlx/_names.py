@@ -177,25 +177,21 @@ TENSOR = {
     "type": "x.astype(dtype)",
     "unsqueeze": "mx.expand_dims(x, axis)",
     "unbind": "mx.unstack(x)",
-    "repeat": "mx.repeat(x, n), or mx.tile(x, reps)",
 }
 #: Methods of NumPy's arrays that arrays have under another name.
 NDARRAY = {
     "byteswap": "NumPy",
-    "choose": "mx.where",
-    "compress": "mx.compress(mask, x)",
+    "ctypes": "memoryview(x)",
+    "data": "memoryview(x)",
+    "dump": "mx.save(path, x)",
+    "dumps": "pickle.dumps(x)",
     "fill": "x[:] = v",
-    "nonzero": "mx.nonzero(x)",
-    "partition": "mx.partition(x, kth)",
-    "argpartition": "mx.argpartition(x, kth)",
-    "ptp": "x.max() - x.min()",
+    "flags": "memoryview(x).readonly and memoryview(x).contiguous",
+    "flat": "x.flatten()",
     "put": "x[indices] = values",
-    "ravel": "x.flatten()",
     "resize": "mx.reshape, or mx.pad",
-    "searchsorted": "mx.searchsorted(x, values)",
-    "trace": "mx.trace(x)",
-    "tobytes": "bytes(x)",
     "strides": "memoryview(x).strides",
+    "tofile": "mx.save(path, x)",
 }
 #: Methods of modules of PyTorch that modules have under another name.
 MODULE = {
@@ -261,6 +257,9 @@ LAYERS = {
     "Unflatten": "mx.unflatten",
     "UpsamplingBilinear2d": "nn.Upsample(..., mode='linear', align_corners=True)",
     "UpsamplingNearest2d": "nn.Upsample",
+}
+#: Functions of jax.nn that mlx.nn has under another name.
+FUNCTIONS = {
     "dot_product_attention": "mx.fast.scaled_dot_product_attention",
     "identity": "nn.Identity()",
 }

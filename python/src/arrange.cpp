@@ -167,9 +167,7 @@ void bind_arrangements_of_shapes(nb::module_& m) {
       });
   def(m, "choose(a: array, choices: Sequence[array], mode: str = 'clip', *, " STREAM,
       [](const array& index, Arrays& choices, const std::string& mode, const StreamOrDevice& s) {
-        if (mode != "clip" && mode != "wrap")
-          fail<ValueError>("choose", "mode '", mode, "'; 'clip' and 'wrap' are accepted");
-        return core::choose(index, choices, mode == "wrap", s);
+        return python::choose(index, choices, mode, s);
       });
 #define MLX_PAIR(NAME)                                              \
   def(m, #NAME "(x1: array, x2: array, /, *, " STREAM,              \
@@ -280,6 +278,13 @@ void bind_indices(nb::module_& m) {
 }
 
 }  // namespace
+
+array choose(const array& index, const Arrays& choices, const std::string& mode,
+             const StreamOrDevice& s) {
+  if (mode != "clip" && mode != "wrap")
+    fail<ValueError>("choose", "mode '", mode, "'; 'clip' and 'wrap' are accepted");
+  return core::choose(index, choices, mode == "wrap", s);
+}
 
 void bind_arrangements(nb::module_& m) {
   bind_stacks(m);

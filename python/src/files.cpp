@@ -29,8 +29,8 @@ class ObjectReader final : public core::io::Reader {
         throw TypeError("[load] the file is not opened in binary mode");
       const auto got = static_cast<size_t>(size);
       if (got == 0)
-        fail<core::FileError>("load", label_, " ends after ", at_, " bytes; ", n,
-                              " more are expected");
+        fail<core::FileError>("load", label_, ": expected ", n, " bytes at offset ", at_,
+                              ", found none");
       if (got > n)
         fail<core::FileError>("load", label_, " returned more bytes than were asked for");
       std::memcpy(data, bytes, got);

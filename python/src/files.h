@@ -35,10 +35,6 @@ auto without_lock(F&& f) {
   return f();
 }
 
-/// The arrays of an .npz archive by name. With a path they are read when they are used, unless they
-/// are compressed.
-nb::dict load_npz(nb::handle file, const std::optional<std::string>& path,
-                  const core::StreamOrDevice& s);
 /// Writes an archive of evaluated arrays.
 void save_npz(const char* op, nb::handle file,
               const std::vector<std::pair<std::string, core::array>>& arrays, bool compressed);

@@ -4,6 +4,7 @@
 #include <map>
 #include <unordered_set>
 
+#include "archive.h"
 #include "convert.h"
 #include "files.h"
 #include "module.h"
@@ -17,8 +18,9 @@ namespace core = mlx::core;
 /// The file format, from the first bytes.
 std::string sniff(std::string_view s) {
   if (s.starts_with("\x93NUMPY")) return "npy";
-  if (s.starts_with("PK")) return "npz";
+  if (s.starts_with("PK")) return "zip";
   if (s.starts_with("GGUF")) return "gguf";
+  if (s.starts_with("\x80\x02\x8a\nl\xfc\x9c\x46")) return "pickle";
   return "safetensors";
 }
 std::string format_of(nb::handle file, const std::optional<std::string>& path) {
@@ -28,7 +30,12 @@ std::string format_of(nb::handle file, const std::optional<std::string>& path) {
     auto in = core::io::open_reader(*path);
     std::string head(std::min<size_t>(8, in->remaining()), 0);
     in->read(head.data(), head.size());
-    return sniff(head);
+    const std::string format = sniff(head);
+    // A pickle has no form that its first bytes tell.
+    if (format == "safetensors")
+      for (const char* ending : {".pt", ".pth", ".pkl", ".pickle"})
+        if (path->ends_with(ending)) return "pickle";
+    return format;
   }
   nb::object here = file.attr("tell")();
   nb::object head = file.attr("read")(8);
@@ -106,14 +113,22 @@ void save_gguf(nb::handle file, const nb::dict& arrays, const std::optional<nb::
   without_lock([&] { core::save_gguf(*path, std::move(map), std::move(meta)); });
 }
 
-/// Refuses files of torch.save, whose names say so: they are pickles, which run code.
-void refuse_pickles(const std::string& path) {
-  for (const char* ending : {".pt", ".pth", ".pkl", ".pickle"})
-    if (path.ends_with(ending))
-      fail<core::FileError>(
-          "load", path,
-          ", a pickle; npy, npz, safetensors and gguf are accepted: "
-          "write it there with safetensors.torch.save_file(model.state_dict(), path)");
+/// Refuses a pickle that is no archive, which only running it could read.
+[[noreturn]] void refuse_pickle(const std::string& label) {
+  fail<core::FileError>("load", label,
+                        " is no archive; npy, npz, safetensors, gguf and the archives that "
+                        "torch.save writes since PyTorch 1.6 are accepted: write it again with "
+                        "torch.save(model.state_dict(), path)");
+}
+
+/// The object in a zip archive, of torch.save or NumPy, from its entries.
+nb::object load_archive(nb::handle file, const std::optional<std::string>& path,
+                        const StreamOrDevice& s) {
+  return Archive::read(file, path, [&](Archive& archive) {
+    for (nb::handle name : archive.zip().attr("namelist")())
+      if (utf8_of("load", name).ends_with("/data.pkl")) return load_torch(archive, s);
+    return load_npz(archive, s);
+  });
 }
 
 nb::object load_any(nb::handle file, const std::optional<std::string>& given, bool return_metadata,
@@ -121,18 +136,23 @@ nb::object load_any(nb::handle file, const std::optional<std::string>& given, bo
   auto path = path_of(file);
   if (!path) require_file("load", file, "read");
   if (path) core::io::open_reader(*path);  // a missing file is the same error for every format
-  if (path && !given) refuse_pickles(*path);
   std::string format = given ? *given : format_of(file, path);
-  if (return_metadata && (format == "npy" || format == "npz"))
-    fail<ValueError>("load", "metadata of the format ", format, "; safetensors and gguf have it");
+  if (format == "pickle") refuse_pickle(path ? *path : repr_of(file));
+  if (return_metadata && (format == "npy" || format == "npz" || format == "pt" || format == "zip"))
+    fail<ValueError>("load", "metadata of the format ", format == "zip" ? "npz" : format,
+                     "; safetensors and gguf have it");
   if (format == "npy")
     return nb::steal(wrap(path ? without_lock([&] { return core::load(*path, s); })
                                : core::load(reader_of(file), s)));
-  if (format == "npz") return load_npz(file, path, s);
+  if (format == "zip" && !given) return load_archive(file, path, s);
+  if (format == "npz")
+    return Archive::read(file, path, [&](Archive& archive) { return load_npz(archive, s); });
+  if (format == "pt")
+    return Archive::read(file, path, [&](Archive& archive) { return load_torch(archive, s); });
   if (format == "gguf") return load_gguf(file, path, return_metadata, s);
   if (format != "safetensors")
     fail<ValueError>("load", "the format ", format,
-                     "; npy, npz, safetensors and gguf are accepted");
+                     "; npy, npz, safetensors, gguf and pt are accepted");
   auto [arrays, metadata] = path ? without_lock([&] { return core::load_safetensors(*path, s); })
                                  : core::load_safetensors(reader_of(file), s);
   const std::string label = path ? *path : "the file";

@@ -59,12 +59,19 @@
   M(bind_special)          \
   M(bind_distributions)    \
   M(bind_sets)             \
-  M(bind_lax)
+  M(bind_lax)              \
+  C(bind_methods)
 
 namespace mlx::python {
 
 /// Variance with any correction; NaN if the divisor is not positive.
 array spread(const array& a, const Axes& axes, bool keepdims, double correction,
+             const StreamOrDevice& s);
+
+/// The axes of a reduction, as functions of the engine take them.
+std::optional<std::vector<int>> axes_of(const Axes& axes);
+/// Elements of arrays by index; `mode` is 'clip' or 'wrap'.
+array choose(const array& index, const Arrays& choices, const std::string& mode,
              const StreamOrDevice& s);
 
 void bind_dtypes(nb::module_& m);

@@ -14,12 +14,6 @@ using OptionalArray = std::optional<array>;
 #define STREAM "stream: StreamOrDevice = None) -> array"
 #define OVER "(a: array, /, axis: None | int | Sequence[int] = None, "
 
-core::OptionalAxes axes_of(const Axes& axes) {
-  if (auto* one = std::get_if<int>(&axes)) return std::vector<int>{*one};
-  if (auto* several = std::get_if<std::vector<int>>(&axes)) return *several;
-  return {};
-}
-
 void bind_without_nan(nb::module_& m) {
 #define MLX_REDUCE(NAME)                                                       \
   def(m, #NAME OVER "keepdims: bool = False, *, " STREAM,                      \
@@ -125,6 +119,12 @@ void bind_averages(nb::module_& m) {
 }
 
 }  // namespace
+
+core::OptionalAxes axes_of(const Axes& axes) {
+  if (auto* one = std::get_if<int>(&axes)) return std::vector<int>{*one};
+  if (auto* several = std::get_if<std::vector<int>>(&axes)) return *several;
+  return {};
+}
 
 void bind_statistics(nb::module_& m) {
   bind_without_nan(m);

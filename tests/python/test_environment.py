@@ -4,7 +4,7 @@ import os
 import subprocess
 
 import pytest
-from processes import PYTHON
+from processes import PYTHON, run_program
 
 PROGRAM = """
 import mlx.core as mx
@@ -64,4 +64,30 @@ def test_gpu_that_is_not_there():
     assert first in (
         "[1.0, 2.0, 3.0]",
         "[environment] MLX_DEVICE=gpu given, but no GPU was found; accepted: cpu.",
+    )
+
+
+LIMITED = """
+import pathlib, resource
+import mlx.core as mx
+mx.eval(mx.ones((3,)) + 1)
+mapped = int(pathlib.Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+limit = mapped + 2**29
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+print(limit)
+try:
+    mx.eval(mx.full((2**28,), 1.0))
+except MemoryError as error:
+    print(error)
+print(mx.sum(mx.ones((1000, 1000))).item())
+"""
+
+
+def test_limit_of_the_address_space():
+    """The error names the limit and its size, and smaller arrays are computed afterwards."""
+    code, said, errors = run_program(LIMITED, MLX_DEVICE="cpu")
+    limit, message, total = said.splitlines()
+    assert code == 0 and total == "1000000.0", errors
+    assert message == (
+        f"[malloc] requested {2**30} bytes; ulimit -v allows the process {limit} bytes."
     )

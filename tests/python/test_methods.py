@@ -24,16 +24,41 @@ CALLS = {
     "round": (lambda x: x.round(2), lambda n: np.round(n, 2)),
     "dot scalar": (lambda x: x.dot(2), lambda n: np.dot(n, n.dtype.type(2))),
     "dot": (lambda x: x.dot(x.T), lambda n: np.dot(n, n.T)),
+    "ravel": (lambda x: x.ravel(), lambda n: n.ravel()),
+    "conjugate": (lambda x: x.conjugate(), lambda n: n.conjugate()),
+    "repeat": (lambda x: x.repeat(2), lambda n: n.repeat(2)),
+    "repeat none": (lambda x: x.repeat(0), lambda n: n.repeat(0)),
+    "choose": (
+        lambda x: (x > 1).astype(mx.int32).choose([x, -x]),
+        lambda n: np.where(n > 1, -n, n),
+    ),
 }
 ALONG = {
     "sort": (lambda x: x.sort(), lambda n: np.sort(n)),
     "sort first": (lambda x: x.sort(axis=0), lambda n: np.sort(n, axis=0)),
     "sort all": (lambda x: x.sort(axis=None), lambda n: np.sort(n, axis=None)),
     "argsort": (lambda x: x.argsort(), lambda n: np.argsort(n, kind="stable")),
+    "partition": (lambda x: x.partition(1)[..., :1], lambda n: np.sort(n)[..., :1]),
+    "partition first": (lambda x: x.partition(0, axis=0)[:1], lambda n: np.sort(n, axis=0)[:1]),
+    "argpartition": (
+        lambda x: mx.take_along_axis(x, x.argpartition(-1), axis=-1)[..., -1],
+        lambda n: n.max(-1),
+    ),
+    "repeat along": (lambda x: x.repeat(3, axis=1), lambda n: n.repeat(3, axis=1)),
+    "repeat each": (
+        lambda x: x.repeat(mx.arange(x.shape[1]), axis=1),
+        lambda n: n.repeat(np.arange(n.shape[1]), axis=1),
+    ),
+    "compress": (
+        lambda x: x.compress(mx.array([True, False, True]), axis=1),
+        lambda n: n.compress([True, False, True], axis=1),
+    ),
     "take": (lambda x: x.take(mx.array([1, 0]), axis=1), lambda n: np.take(n, [1, 0], axis=1)),
     "take one": (lambda x: x.take(1, axis=1), lambda n: np.take(n, 1, axis=1)),
     "take none": (lambda x: x.take(mx.array([], mx.int32)), lambda n: np.take(n, np.zeros(0, int))),
 }  # fmt: skip
+#: Calls that take an element from an axis.
+FILLED = {"take", "take one", "take none", "partition first"}
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int32", "int8"])
@@ -41,7 +66,7 @@ ALONG = {
 @pytest.mark.parametrize("call", [*CALLS, *ALONG])
 def test_values(call, layout, dtype):
     """The values and the dtype of NumPy's method."""
-    if call in ALONG and (layout == "scalar" or ("take" in call and layout == "empty")):
+    if call in ALONG and (layout == "scalar" or (call in FILLED and layout == "empty")):
         layout = "rows"
     x = LAYOUTS[layout](mx.array(BASE, dtype=getattr(mx, dtype)))
     ours, reference = (CALLS | ALONG)[call]
@@ -49,6 +74,66 @@ def test_values(call, layout, dtype):
     assert y.shape == expected.shape
     assert np.array_equal(np.array(y), expected)
     assert "argsort" in call or y.dtype == x.dtype
+
+
+@pytest.mark.parametrize("layout", ["rows", "transposed", "strided", "broadcast"])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int32", "complex64", "bool_"])
+def test_values_of_other_types(dtype, layout):
+    """Methods whose results have other dtypes or counts than the array."""
+    x = LAYOUTS[layout](mx.array(BASE).astype(getattr(mx, dtype)))
+    n = np.array(x)
+    assert [i.tolist() for i in x.nonzero()] == [i.tolist() for i in n.nonzero()]
+    assert x.tobytes() == n.tobytes()
+    assert np.array(x.trace(offset=1)) == n.trace(offset=1)
+    assert x.trace(dtype=mx.complex64).dtype == mx.complex64
+    if dtype not in ("bool_", "complex64"):
+        assert x.ptp().item() == np.ptp(n)
+        assert x.ptp(axis=1, keepdims=True).tolist() == np.ptp(n, axis=1, keepdims=True).tolist()
+        sequence, order = x[0].sort(), x[0].argsort()
+        for side in ("left", "right"):
+            expected = np.sort(n[0]).searchsorted(n[1], side)
+            assert sequence.searchsorted(x[1], side).tolist() == expected.tolist()
+            assert x[0].searchsorted(x[1], side, order).tolist() == expected.tolist()
+
+
+METHODS_OF_NUMPY = {
+    "partition": lambda x: x.partition(1, axis=0),
+    "ravel": lambda x: x.ravel(),
+    "conjugate": lambda x: x.conjugate(),
+    "repeat": lambda x: x.repeat(2, axis=1),
+    "ptp": lambda x: x.ptp(axis=1),
+    "trace": lambda x: x.trace(),
+    "choose": lambda x: mx.array([0, 1, 1]).choose([x, 2 * x]),
+}
+
+
+@pytest.mark.parametrize("name", METHODS_OF_NUMPY)
+def test_methods_of_numpy_are_transformed(name):
+    """Derivatives by differences; vmap and compile against calls one by one."""
+    f, x = METHODS_OF_NUMPY[name], mx.array([[3.0, 1.0, 2.0], [5.0, 9.0, 4.0], [8.0, 6.0, 7.0]])
+    t = mx.array([[1.0, -2.0, 0.5], [0.0, 1.0, 2.0], [-1.0, 3.0, 1.0]])
+    (slope,) = mx.jvp(f, [x], [t])[1]
+    assert mx.allclose(slope, (f(x + 0.125 * t) - f(x - 0.125 * t)) / 0.25, atol=1e-4).item()
+    weights = mx.arange(1.0, slope.size + 1).reshape(slope.shape)
+    gradient = mx.grad(lambda x: (f(x) * weights).sum())(x)
+    assert mx.allclose((gradient * t).sum(), (weights * slope).sum(), rtol=1e-4).item()
+    assert mx.array_equal(mx.vmap(f)(mx.stack([x, t])), mx.stack([f(x), f(t)])).item()
+    assert mx.array_equal(mx.compile(f)(x), f(x)).item()
+
+
+def test_methods_of_numpy_refuse():
+    """Errors name the method's op."""
+    x = mx.array([[3, 1], [2, 4]])
+    for call, text in [
+        (lambda: x.partition(2), r"\[partition\]"),
+        (lambda: x.repeat(-1), r"\[repeat\]"),
+        (lambda: x.searchsorted(1), r"\[searchsorted\]"),
+        (lambda: x[0].searchsorted(1, side="middle"), r"\[searchsorted\]"),
+        (lambda: x.choose([x], mode="raise"), r"\[choose\] mode 'raise'"),
+        (lambda: mx.compile(lambda x: x.nonzero())(x), r"\[nonzero\]"),
+    ]:
+        with pytest.raises(ValueError, match=text):
+            call()
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ TABLES = {
     "TENSOR": mx.array(1.0),
     "NDARRAY": mx.array(1.0),
     "LAYERS": nn,
+    "FUNCTIONS": nn,
     "JAX": mx,
     "RANDOM": mx.random,
     "MODULE": nn.Linear(1, 1),
@@ -103,14 +104,6 @@ def test_forward_of_pytorch():
     with pytest.raises(TypeError, match=re.escape("[Torch] a class with forward; write __call__")):
         Torch()(1)
     assert Both()(1) == 1
-
-
-def test_pickles_are_refused(tmp_path):
-    """A file of torch.save: the error says how to write one that is read."""
-    path = tmp_path / "net.pt"
-    path.write_bytes(b"PK")
-    with pytest.raises(mx.FileError, match=r"safetensors\.torch\.save_file"):
-        mx.load(str(path))
 
 
 def test_at_set_and_get():

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from .shell import PYTHON, merged, refuse, status
+from .shell import PYTHON, merged, refuse
 
 STAMP = ".venv/.installed-{}"
 
@@ -34,8 +34,17 @@ def whole() -> bool:
 
 def make() -> None:
     """Makes the environment; half of one is removed, so that the next try starts anew."""
-    if status(sys.executable, "-m", "venv", "--clear", ".venv"):
+    command = (sys.executable, "-m", "venv", "--clear", ".venv")
+    sys.stdout.flush()
+    try:
+        # Its errors are kept: interrupted, it prints where it was.
+        done = subprocess.run(command, env=merged(None), stderr=subprocess.PIPE)
+    except BaseException:
         shutil.rmtree(".venv", ignore_errors=True)
+        raise
+    if done.returncode:
+        shutil.rmtree(".venv", ignore_errors=True)
+        sys.stderr.write((done.stderr or b"").decode(errors="replace"))
         refuse(
             f"[dev] {sys.executable} cannot make an environment in .venv; on Debian and Ubuntu:"
             " apt install python3-venv"

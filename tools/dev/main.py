@@ -40,4 +40,5 @@ def main(arguments: list[str]) -> int:
     try:
         return int(command(name).run(rest))
     except KeyboardInterrupt:
+        print(f"[dev] {name} was interrupted; the same command continues it", file=sys.stderr)
         return 130

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
@@ -254,6 +255,10 @@ void* fresh(State& s, size_t size, size_t capacity) {
     ptr = system_allocate(capacity);
   }
   if (ptr == nullptr) {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+      refuse(size, "ulimit -v allows the process", limit.rlim_cur);
+    }
     refuse(size, "the system refuses; it has left", available_memory());
   }
   return ptr;
