@@ -19,14 +19,40 @@ constexpr size_t kPiece = 1 << 18;  // bytes of a segment that are under way at 
 
 char* mutable_bytes(const void* p) { return static_cast<char*>(const_cast<void*>(p)); }
 
+/// Notes a message in the list of groups, and its end.
+class Shown {
+ public:
+  Shown(GroupList& groups, GroupRecord& group, Header header, Collective kind, size_t bytes)
+      : groups_(groups), group_(group), bytes_(bytes) {
+    header.kind = static_cast<uint8_t>(kind);
+    groups_.begin(group_, header);
+  }
+  ~Shown() { groups_.end(group_, bytes_, well); }
+  Shown(const Shown&) = delete;
+
+  bool well = false;  ///< without an error
+
+ private:
+  GroupList& groups_;
+  GroupRecord& group_;
+  const size_t bytes_;
+};
+
 }  // namespace
 
-MeshChannel::MeshChannel(Ref<Mesh> mesh, std::vector<int> ranks, uint32_t group, bool world)
+MeshChannel::MeshChannel(Ref<Mesh> mesh, std::vector<int> ranks, uint32_t group, bool world,
+                         std::string name)
     : mesh_(std::move(mesh)),
       ranks_(std::move(ranks)),
       group_(group),
       world_(world),
-      rank_(static_cast<int>(std::ranges::find(ranks_, mesh_->rank) - ranks_.begin())) {}
+      rank_(static_cast<int>(std::ranges::find(ranks_, mesh_->rank) - ranks_.begin())) {
+  record_.name = std::move(name);
+  record_.rank = rank_;
+  record_.ranks = ranks_;
+  record_.channel = this;
+  mesh_->groups.add(record_);
+}
 
 template <class F>
 void MeshChannel::each_other(F&& f) {
@@ -79,8 +105,10 @@ void MeshChannel::request(const Message& m, const void* in, void* out, bool else
   r.header.number = two ? 0 : number_ + 1;
   r.header.index = m.index;
   r.header.set_line(m.line);
+  Shown shown(mesh_->groups, record_, r.header, m.kind, r.bytes);
   try {
     elsewhere ? meet(r) : dispatch(r);
+    shown.well = true;
   } catch (const CommunicationError& e) {
     mesh_->fail(e.what());
     throw;
@@ -91,8 +119,6 @@ void MeshChannel::request(const Message& m, const void* in, void* out, bool else
     throw;
   }
   if (!two) ++number_;
-  ++mesh_->messages;
-  mesh_->bytes += r.bytes;
 }
 
 void MeshChannel::dispatch(Request& r) {
@@ -263,7 +289,8 @@ Ref<Channel> MeshChannel::split(int color, int key) {
   // Members find the number without asking each other; groups that share no member may share it.
   uint32_t group = group_ * 0x9e3779b1u + ++splits_;
   group = (group ^ static_cast<uint32_t>(color)) * 0x85ebca6bu;
-  return make_ref<MeshChannel>(mesh_, std::move(members), group | 1, false);
+  return make_ref<MeshChannel>(mesh_, std::move(members), group | 1, false,
+                               cat(record_.name, "/", splits_, ":", color));
 }
 
 }  // namespace mlx::core::distributed

@@ -13,10 +13,13 @@ namespace mlx::core::distributed {
 class MeshChannel final : public Channel {
  public:
   /// `ranks`: the members in the mesh; `group`: its number, the same in all of them.
-  MeshChannel(Ref<Mesh> mesh, std::vector<int> ranks, uint32_t group, bool world);
+  MeshChannel(Ref<Mesh> mesh, std::vector<int> ranks, uint32_t group, bool world,
+              std::string name = "world");
+  ~MeshChannel() override { mesh_->groups.remove(record_); }
 
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(ranks_.size()); }
+  std::string name() const override { return record_.name; }
   Stream queue() const override { return mesh_->queue; }
   bool is_world() const override { return world_; }
   Ref<Channel> split(int color, int key) override;
@@ -26,6 +29,8 @@ class MeshChannel final : public Channel {
 
   Mesh& mesh() const { return *mesh_; }
   uint64_t messages() const { return number_; }
+  /// Programs hold another channel, which owns this one.
+  void serve(const Channel* other) { mesh_->groups.rename(record_, other); }
 
  private:
   struct Request {
@@ -54,6 +59,7 @@ class MeshChannel final : public Channel {
   const uint32_t group_;
   const bool world_;
   const int rank_;
+  GroupRecord record_;
   uint64_t number_ = 0;
   uint32_t splits_ = 0;
   std::unique_ptr<char[]> scratch_;

@@ -349,7 +349,11 @@ Ref<Mesh> make_mpi_mesh() {
   int started = 0, threads = 0, over = 0;
   check(mpi.Initialized(&started), "Initialized");
   check(mpi.Finalized(&over), "Finalized");
-  if (over) return {};  // it starts once in a process
+  if (over)
+    fail<ExecutionError>("init",
+                         "MPI has ended in this process, and starts once; ring connects "
+                         "processes again");
+  BlockingRegion region;
   if (started)
     check(mpi.Query_thread(&threads), "Query_thread");
   else
