@@ -22,10 +22,9 @@ char* mutable_bytes(const void* p) { return static_cast<char*>(const_cast<void*>
 /// Notes a message in the list of groups, and its end.
 class Shown {
  public:
-  Shown(GroupList& groups, GroupRecord& group, Header header, Collective kind, size_t bytes)
+  Shown(GroupList& groups, GroupRecord& group, const Header& header, Collective kind, size_t bytes)
       : groups_(groups), group_(group), bytes_(bytes) {
-    header.kind = static_cast<uint8_t>(kind);
-    groups_.begin(group_, header);
+    groups_.begin(group_, header, kind);
   }
   ~Shown() { groups_.end(group_, bytes_, well); }
   Shown(const Shown&) = delete;
@@ -58,6 +57,12 @@ template <class F>
 void MeshChannel::each_other(F&& f) {
   for (int j = 0; j < size(); ++j)
     if (j != rank_) f(j);
+}
+
+std::pair<std::vector<Part>&, std::vector<Part>&> MeshChannel::parts() {
+  out_.clear();
+  in_.clear();
+  return {out_, in_};
 }
 
 char* MeshChannel::scratch(size_t bytes) {
@@ -149,17 +154,18 @@ void MeshChannel::dispatch(Request& r) {
 
 /// Headers alone.
 void MeshChannel::meet(Request& r) {
-  std::vector<Part> parts;
-  each_other([&](int j) { parts.push_back({ranks_[j], nullptr, 0}); });
-  exchange(r, parts, parts);
+  auto [out, in] = parts();
+  each_other([&](int j) { out.push_back({ranks_[j], nullptr, 0}); });
+  exchange(r, out, out);
 }
 
 /// Everybody sends everything to everybody, and combines it all.
 void MeshChannel::combine_small(Request& r) {
   const auto n = static_cast<size_t>(size());
   char* space = scratch(n * r.bytes);
-  std::vector<const void*> rows(n);
-  std::vector<Part> out, in;
+  auto& rows = rows_;
+  rows.resize(n);
+  auto [out, in] = parts();
   rows[rank_] = r.in;
   each_other([&](int j) {
     char* row = space + static_cast<size_t>(j) * r.bytes;
@@ -186,8 +192,9 @@ void MeshChannel::combine_large(Request& r) {
     return std::pair(begin, std::min(end, begin + piece) - begin);
   };
   const int64_t pieces = (segment + piece - 1) / piece;
-  std::vector<Part> out, in;
-  std::vector<const void*> rows(static_cast<size_t>(n));
+  auto [out, in] = parts();
+  auto& rows = rows_;
+  rows.resize(static_cast<size_t>(n));
   for (int64_t p = 0; p <= pieces; ++p) {
     out.clear();
     in.clear();
@@ -216,7 +223,7 @@ void MeshChannel::combine_large(Request& r) {
 }
 
 void MeshChannel::gather(Request& r) {
-  std::vector<Part> out, in;
+  auto [out, in] = parts();
   each_other([&](int j) {
     out.push_back({ranks_[j], mutable_bytes(r.in), r.bytes});
     in.push_back({ranks_[j], r.out + static_cast<size_t>(j) * r.bytes, r.bytes});
@@ -230,8 +237,9 @@ void MeshChannel::scatter_sum(Request& r) {
   const size_t part = r.bytes / n;
   const size_t piece = std::min(part, kPiece / r.itemsize * r.itemsize);
   char* space = scratch(n * piece);
-  std::vector<Part> out, in;
-  std::vector<const void*> rows(n);
+  auto [out, in] = parts();
+  auto& rows = rows_;
+  rows.resize(n);
   size_t begin = 0;
   do {  // once at least: the others must hear from this member
     const size_t bytes = std::min(piece, part - begin);
@@ -254,7 +262,7 @@ void MeshChannel::scatter_sum(Request& r) {
 
 void MeshChannel::broadcast(Request& r) {
   const int source = r.message.peer;
-  std::vector<Part> out, in;
+  auto [out, in] = parts();
   each_other([&](int j) {
     out.push_back({ranks_[j], mutable_bytes(r.in), rank_ == source ? r.bytes : 0});
     in.push_back({ranks_[j], r.out, j == source ? r.bytes : 0});
@@ -266,7 +274,7 @@ void MeshChannel::broadcast(Request& r) {
 void MeshChannel::all_to_all(Request& r) {
   const size_t part = r.bytes / static_cast<size_t>(size());
   auto at = [&](int j) { return static_cast<size_t>(j) * part; };
-  std::vector<Part> out, in;
+  auto [out, in] = parts();
   each_other([&](int j) {
     out.push_back({ranks_[j], mutable_bytes(r.in + at(j)), part});
     in.push_back({ranks_[j], r.out + at(j), part});

@@ -51,6 +51,8 @@ class MeshChannel final : public Channel {
   void all_to_all(Request& r);
   void exchange(Request& r, std::span<const Part> out, std::span<const Part> in);
   char* scratch(size_t bytes);
+  /// Empty lists of parts, for one exchange.
+  std::pair<std::vector<Part>&, std::vector<Part>&> parts();
   template <class F>
   void each_other(F&& f);
 
@@ -64,6 +66,9 @@ class MeshChannel final : public Channel {
   uint32_t splits_ = 0;
   std::unique_ptr<char[]> scratch_;
   size_t scratch_bytes_ = 0;
+  // Of one request; kept, since short messages take little longer than allocations.
+  std::vector<Part> out_, in_;
+  std::vector<const void*> rows_;
 };
 
 }  // namespace mlx::core::distributed

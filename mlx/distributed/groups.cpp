@@ -33,9 +33,10 @@ void GroupList::rename(GroupRecord& group, const Channel* channel) {
   group.channel = channel;
 }
 
-void GroupList::begin(GroupRecord& group, const Header& header) {
+void GroupList::begin(GroupRecord& group, const Header& header, Collective kind) {
   std::lock_guard lock(mutex_);
   group.last = header;
+  group.last.kind = static_cast<uint8_t>(kind);
   group.begun = group.running = true;
 }
 

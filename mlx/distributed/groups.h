@@ -28,7 +28,7 @@ class GroupList {
   void remove(const GroupRecord& group);
   /// Programs hold another object for a group.
   void rename(GroupRecord& group, const Channel* channel);
-  void begin(GroupRecord& group, const Header& header);
+  void begin(GroupRecord& group, const Header& header, Collective kind);
   void end(GroupRecord& group, uint64_t bytes, bool well);
 
   /// Copies, in the order in which the groups were made.

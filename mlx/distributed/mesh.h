@@ -77,7 +77,7 @@ class Mesh : public RefCounted {
   std::atomic<bool> failed_{false};
   mutable std::mutex failure_mutex_;
   std::string failure_;
-  const int process_;
+  const uint32_t process_;  ///< that made it, by the number of forks
 };
 
 /// Watches one message for progress.

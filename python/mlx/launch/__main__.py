@@ -181,7 +181,7 @@ def launch_once(
     env: dict[str, str],
     guard: Guard,
 ) -> tuple[int, bool]:
-    """Start all ranks and wait for them: the status, and whether a signal has stopped the launch."""
+    """Start all ranks and wait: the status, and whether a signal has stopped the launch."""
     nccl = cluster.backend == "nccl"
     text, places = "", nccl_variables(cluster, args.nccl_port) if nccl else []
     if not nccl:
