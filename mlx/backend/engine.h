@@ -58,6 +58,9 @@ class MLX_API Channel : public RefCounted {
  public:
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  /// "world" for all ranks; behind it, for a group that was split off, the how-manieth split and
+  /// its color: "world/1:0". The same in all members, and in every run of a program.
+  virtual std::string name() const = 0;
   /// The communication queue of this process: one for all of its groups.
   virtual Stream queue() const = 0;
   /// True for the group of all processes that a launcher started, which exported functions name.

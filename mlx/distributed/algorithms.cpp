@@ -19,19 +19,50 @@ constexpr size_t kPiece = 1 << 18;  // bytes of a segment that are under way at 
 
 char* mutable_bytes(const void* p) { return static_cast<char*>(const_cast<void*>(p)); }
 
+/// Notes a message in the list of groups, and its end.
+class Shown {
+ public:
+  Shown(GroupList& groups, GroupRecord& group, const Header& header, Collective kind, size_t bytes)
+      : groups_(groups), group_(group), bytes_(bytes) {
+    groups_.begin(group_, header, kind);
+  }
+  ~Shown() { groups_.end(group_, bytes_, well); }
+  Shown(const Shown&) = delete;
+
+  bool well = false;  ///< without an error
+
+ private:
+  GroupList& groups_;
+  GroupRecord& group_;
+  const size_t bytes_;
+};
+
 }  // namespace
 
-MeshChannel::MeshChannel(Ref<Mesh> mesh, std::vector<int> ranks, uint32_t group, bool world)
+MeshChannel::MeshChannel(Ref<Mesh> mesh, std::vector<int> ranks, uint32_t group, bool world,
+                         std::string name)
     : mesh_(std::move(mesh)),
       ranks_(std::move(ranks)),
       group_(group),
       world_(world),
-      rank_(static_cast<int>(std::ranges::find(ranks_, mesh_->rank) - ranks_.begin())) {}
+      rank_(static_cast<int>(std::ranges::find(ranks_, mesh_->rank) - ranks_.begin())) {
+  record_.name = std::move(name);
+  record_.rank = rank_;
+  record_.ranks = ranks_;
+  record_.channel = this;
+  mesh_->groups.add(record_);
+}
 
 template <class F>
 void MeshChannel::each_other(F&& f) {
   for (int j = 0; j < size(); ++j)
     if (j != rank_) f(j);
+}
+
+std::pair<std::vector<Part>&, std::vector<Part>&> MeshChannel::parts() {
+  out_.clear();
+  in_.clear();
+  return {out_, in_};
 }
 
 char* MeshChannel::scratch(size_t bytes) {
@@ -79,8 +110,10 @@ void MeshChannel::request(const Message& m, const void* in, void* out, bool else
   r.header.number = two ? 0 : number_ + 1;
   r.header.index = m.index;
   r.header.set_line(m.line);
+  Shown shown(mesh_->groups, record_, r.header, m.kind, r.bytes);
   try {
     elsewhere ? meet(r) : dispatch(r);
+    shown.well = true;
   } catch (const CommunicationError& e) {
     mesh_->fail(e.what());
     throw;
@@ -91,8 +124,6 @@ void MeshChannel::request(const Message& m, const void* in, void* out, bool else
     throw;
   }
   if (!two) ++number_;
-  ++mesh_->messages;
-  mesh_->bytes += r.bytes;
 }
 
 void MeshChannel::dispatch(Request& r) {
@@ -123,17 +154,18 @@ void MeshChannel::dispatch(Request& r) {
 
 /// Headers alone.
 void MeshChannel::meet(Request& r) {
-  std::vector<Part> parts;
-  each_other([&](int j) { parts.push_back({ranks_[j], nullptr, 0}); });
-  exchange(r, parts, parts);
+  auto [out, in] = parts();
+  each_other([&](int j) { out.push_back({ranks_[j], nullptr, 0}); });
+  exchange(r, out, out);
 }
 
 /// Everybody sends everything to everybody, and combines it all.
 void MeshChannel::combine_small(Request& r) {
   const auto n = static_cast<size_t>(size());
   char* space = scratch(n * r.bytes);
-  std::vector<const void*> rows(n);
-  std::vector<Part> out, in;
+  auto& rows = rows_;
+  rows.resize(n);
+  auto [out, in] = parts();
   rows[rank_] = r.in;
   each_other([&](int j) {
     char* row = space + static_cast<size_t>(j) * r.bytes;
@@ -160,8 +192,9 @@ void MeshChannel::combine_large(Request& r) {
     return std::pair(begin, std::min(end, begin + piece) - begin);
   };
   const int64_t pieces = (segment + piece - 1) / piece;
-  std::vector<Part> out, in;
-  std::vector<const void*> rows(static_cast<size_t>(n));
+  auto [out, in] = parts();
+  auto& rows = rows_;
+  rows.resize(static_cast<size_t>(n));
   for (int64_t p = 0; p <= pieces; ++p) {
     out.clear();
     in.clear();
@@ -190,7 +223,7 @@ void MeshChannel::combine_large(Request& r) {
 }
 
 void MeshChannel::gather(Request& r) {
-  std::vector<Part> out, in;
+  auto [out, in] = parts();
   each_other([&](int j) {
     out.push_back({ranks_[j], mutable_bytes(r.in), r.bytes});
     in.push_back({ranks_[j], r.out + static_cast<size_t>(j) * r.bytes, r.bytes});
@@ -204,8 +237,9 @@ void MeshChannel::scatter_sum(Request& r) {
   const size_t part = r.bytes / n;
   const size_t piece = std::min(part, kPiece / r.itemsize * r.itemsize);
   char* space = scratch(n * piece);
-  std::vector<Part> out, in;
-  std::vector<const void*> rows(n);
+  auto [out, in] = parts();
+  auto& rows = rows_;
+  rows.resize(n);
   size_t begin = 0;
   do {  // once at least: the others must hear from this member
     const size_t bytes = std::min(piece, part - begin);
@@ -228,7 +262,7 @@ void MeshChannel::scatter_sum(Request& r) {
 
 void MeshChannel::broadcast(Request& r) {
   const int source = r.message.peer;
-  std::vector<Part> out, in;
+  auto [out, in] = parts();
   each_other([&](int j) {
     out.push_back({ranks_[j], mutable_bytes(r.in), rank_ == source ? r.bytes : 0});
     in.push_back({ranks_[j], r.out, j == source ? r.bytes : 0});
@@ -240,7 +274,7 @@ void MeshChannel::broadcast(Request& r) {
 void MeshChannel::all_to_all(Request& r) {
   const size_t part = r.bytes / static_cast<size_t>(size());
   auto at = [&](int j) { return static_cast<size_t>(j) * part; };
-  std::vector<Part> out, in;
+  auto [out, in] = parts();
   each_other([&](int j) {
     out.push_back({ranks_[j], mutable_bytes(r.in + at(j)), part});
     in.push_back({ranks_[j], r.out + at(j), part});
@@ -263,7 +297,8 @@ Ref<Channel> MeshChannel::split(int color, int key) {
   // Members find the number without asking each other; groups that share no member may share it.
   uint32_t group = group_ * 0x9e3779b1u + ++splits_;
   group = (group ^ static_cast<uint32_t>(color)) * 0x85ebca6bu;
-  return make_ref<MeshChannel>(mesh_, std::move(members), group | 1, false);
+  return make_ref<MeshChannel>(mesh_, std::move(members), group | 1, false,
+                               cat(record_.name, "/", splits_, ":", color));
 }
 
 }  // namespace mlx::core::distributed

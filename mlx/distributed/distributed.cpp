@@ -41,7 +41,9 @@ Group init(bool strict, const std::string& backend, AllGatherFactory) {
 }
 
 Group Group::split(int color, int key) const {
-  if (size() == 1) fail<ExecutionError>("split", "a group of one process cannot be split further");
+  if (!channel_)
+    fail<ExecutionError>("split",
+                         "a group of this process alone cannot be split; one of a launch can");
   return Group(channel_->split(color, key));
 }
 

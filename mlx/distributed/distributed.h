@@ -32,9 +32,11 @@ class MLX_API Group {
   /// The number of processes.
   int size() const { return channel_ ? channel_->size() : 1; }
   /// The group of the members that give the same color, ordered by key, then by rank; a negative
-  /// key stands for the rank. All members call it. Throws ExecutionError for a group of one
-  /// process, CommunicationError.
+  /// key stands for the rank. All members call it. Throws ExecutionError for a process alone,
+  /// CommunicationError.
   Group split(int color, int key = -1) const;
+  /// The name by which `group_named` finds it: Channel::name.
+  std::string name() const { return channel_ ? channel_->name() : "world"; }
   /// Null for a process alone.
   const Ref<Channel>& channel() const { return channel_; }
   /// The group as an object behind a pointer.
@@ -73,8 +75,9 @@ MLX_API bool is_available(const std::string& backend = "any");
 /// library is there), "mpi" where its launcher was used, and this process alone where nothing
 /// launched it. The second call returns the first call's group. `timeout`: seconds without progress
 /// after which a message fails; 0: the number in MLX_DISTRIBUTED_TIMEOUT, else 1800. Throws
-/// ExecutionError if `strict` and there are no others, or for variables that make no sense;
-/// ValueError for an unknown name; CommunicationError where processes do not find each other.
+/// ExecutionError if `strict` and no launcher has started the process (one that started a single
+/// rank gives a group of one), or for variables that make no sense; ValueError for an unknown name;
+/// CommunicationError where processes do not find each other.
 MLX_API Group init(bool strict = false, const std::string& backend = "any", double timeout = 0);
 /// Makes the function with which a process of that rank, in a group of that size, gives bytes to
 /// all members and gets theirs, one after another.
@@ -83,6 +86,9 @@ using AllGatherFactory =
 /// The same as without a factory, which serves engines that cannot find the other processes by
 /// themselves: no engine here calls it.
 MLX_API Group init(bool strict, const std::string& backend, AllGatherFactory factory);
+/// The group of that name: all processes for "world", as `init` returns them; for another one the
+/// group that the same splits have made in this process. Throws ValueError where it does not exist.
+MLX_API Group group_named(const std::string& name);
 /// Leaves all groups: a later `init` connects again.
 MLX_API void clear_backends();
 /// Tells the other processes that this one ends, and why: empty if nothing went wrong. Groups do
@@ -120,14 +126,25 @@ MLX_API void barrier(std::optional<Group> group = {});
 MLX_API void simulate(int size, const std::function<void(int rank)>& fun,
                       const std::function<std::string(std::exception_ptr)>& describe);
 
-/// The state of the group of all processes.
+/// The part of this process in one group.
 struct GroupStatus {
+  std::string name;        ///< Group::name
+  int rank = 0, size = 1;  ///< in the group
+  std::vector<int> ranks;  ///< of its members among all processes
+  uint64_t messages = 0, bytes = 0;
+  std::string last;  ///< the newest message, or empty: "message 2, all_sum of 3 float32 (a.py:1)"
+  bool running = false;  ///< that message is not over
+};
+/// The state of all groups of this process.
+struct Status {
   std::string engine;  ///< "ring", "mpi", "nccl", "threads"; "none" alone
   int rank = 0, size = 1;
   uint64_t messages = 0, bytes = 0;  ///< sent by this process, in any group
-  std::string failure;               ///< why it does not work any more, or empty
+  std::string failure;               ///< why no group works any more, or empty
   std::string library;               ///< name and version of the MPI or NCCL in use, or empty
+  std::vector<GroupStatus> groups;   ///< that exist, in the order in which they were made
 };
-MLX_API GroupStatus status();
+/// Does not wait for messages: any thread may ask while another one waits.
+MLX_API Status status();
 
 }  // namespace mlx::core::distributed

@@ -1,7 +1,7 @@
 // Common parts of meshes: the state of failure, and patience.
 #include "mlx/distributed/mesh.h"
 
-#include <unistd.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -21,7 +21,22 @@ int Parties::rank_of(int mesh_rank) const {
   return static_cast<int>(std::ranges::find(ranks, mesh_rank) - ranks.begin());
 }
 
-Mesh::Mesh(int r, int n) : rank(r), size(n), process_(getpid()) {}
+namespace {
+
+/// The number of forks between the first process and this one: asking for the process itself is a
+/// call of the system in every message.
+std::atomic<uint32_t> forks{0};
+
+uint32_t count_forks() {
+  static const int registered =
+      pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
+  (void)registered;
+  return forks.load(std::memory_order_relaxed);
+}
+
+}  // namespace
+
+Mesh::Mesh(int r, int n) : rank(r), size(n), process_(count_forks()) {}
 
 bool Mesh::set_failure(const std::string& why) noexcept {
   std::lock_guard lock(failure_mutex_);
@@ -36,7 +51,7 @@ std::string Mesh::failure() const {
   return failure_;
 }
 
-bool Mesh::is_own_process() const { return process_ == getpid(); }
+bool Mesh::is_own_process() const { return process_ == count_forks(); }
 
 void Mesh::check(const char* op) const {
   if (failed()) throw CommunicationError(failure());

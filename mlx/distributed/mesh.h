@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "mlx/distributed/order.h"
+#include "mlx/distributed/groups.h"
 
 namespace mlx::core::distributed {
 
@@ -38,8 +38,7 @@ class Mesh : public RefCounted {
 
   const int rank, size;
   std::mutex mutex;
-  /// Number of messages and bytes since the start.
-  uint64_t messages = 0, bytes = 0;
+  GroupList groups;
 
   /// Sends every part of `out` and fills every part of `in`. One header goes to each rank that
   /// `out` names, in front of its parts, and one comes from each rank that `in` names, which must
@@ -78,7 +77,7 @@ class Mesh : public RefCounted {
   std::atomic<bool> failed_{false};
   mutable std::mutex failure_mutex_;
   std::string failure_;
-  const int process_;
+  const uint32_t process_;  ///< that made it, by the number of forks
 };
 
 /// Watches one message for progress.

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <ranges>
 #include <thread>
@@ -187,6 +188,24 @@ class Port {
 
   const MpiLibrary& mpi_;
   const MpiHandle comm_;
+};
+
+/// Messages that were posted and are not over.
+class Backlog {
+ public:
+  void add(std::unique_ptr<Outgoing> message) { list_.push_back(std::move(message)); }
+  /// Goes on with the oldest ones; true where some are left. The library works on all: tests of all
+  /// would take longer and longer.
+  bool advance(Port& port) {
+    constexpr size_t kTested = 16;
+    const auto end = list_.begin() + static_cast<int64_t>(std::min(kTested, list_.size()));
+    for (auto m = list_.begin(); m != end; ++m) port.test_all((*m)->requests);
+    list_.erase(std::remove_if(list_.begin(), end, [](auto& m) { return m->over(); }), end);
+    return !list_.empty();
+  }
+
+ private:
+  std::deque<std::unique_ptr<Outgoing>> list_;
 };
 
 /// Last words of all ranks.

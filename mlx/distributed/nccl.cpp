@@ -196,10 +196,13 @@ class NcclWorld final : public RefCounted {
 class NcclChannel final : public Channel {
  public:
   NcclChannel(Ref<NcclWorld> world, Ref<MeshChannel> host)
-      : world_(std::move(world)), host_(std::move(host)) {}
+      : world_(std::move(world)), host_(std::move(host)) {
+    host_->serve(this);
+  }
 
   int rank() const override { return host_->rank(); }
   int size() const override { return host_->size(); }
+  std::string name() const override { return host_->name(); }
   Stream queue() const override { return host_->queue(); }
   bool is_world() const override { return host_->is_world(); }
   Ref<Channel> split(int color, int key) override {

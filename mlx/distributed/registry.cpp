@@ -51,6 +51,16 @@ Registry& registry() {
 }
 thread_local constinit const World* simulated = nullptr;
 
+/// The lock of the registry, which another thread may hold while it connects processes.
+std::unique_lock<std::mutex> lock_registry() {
+  std::unique_lock lock(registry().mutex, std::try_to_lock);
+  if (!lock) {
+    BlockingRegion region;
+    lock.lock();
+  }
+  return lock;
+}
+
 uint64_t next_number() {
   static std::atomic<uint64_t> last{0};
   return ++last;
@@ -103,8 +113,12 @@ World open_ring(double timeout) {
   return make_world("ring", std::move(mesh), true);
 }
 
-World open_mpi(double timeout) {
+World open_mpi(bool strict, double timeout) {
   Ref<Mesh> mesh = make_mpi_mesh();
+  if (!mesh && strict && ranks_by_mpi_launcher() == 0)
+    fail<ExecutionError>("init",
+                         "no launcher of MPI has started this process; mpiexec does, and "
+                         "mlx.launch --backend mpi");
   if (!mesh) return {};
   mesh->timeout = timeout;
   mesh->report_after = seconds_of("MLX_DISTRIBUTED_REPORT", mesh->report_after);
@@ -212,7 +226,8 @@ World open_world(bool strict, const std::string& backend, double timeout) {
   if ((any || backend == "ring") && (ring_variables || !other) && has_ring_variables(strict, !any))
     return open_ring(patience(false));
   if (torchrun) return open(*torchrun);
-  if ((any || backend == "mpi") && has_mpi(strict, !any, other)) return open_mpi(patience(false));
+  if ((any || backend == "mpi") && has_mpi(strict, !any, other))
+    return open_mpi(strict, patience(false));
   if (slurm) return open(*slurm);
   explain_alone(strict, backend);
   return {};
@@ -236,7 +251,7 @@ Group init(bool strict, const std::string& backend, double timeout) {
     fail<ValueError>("init", "timeout = ", timeout, "; a number of seconds is accepted");
   if (simulated) return Group(simulated->channel);
   Registry& r = registry();
-  std::lock_guard lock(r.mutex);
+  const auto lock = lock_registry();
   if (r.world.channel && (backend == "any" || backend == r.world.engine))
     return Group(r.world.channel);
   check_words();
@@ -254,7 +269,7 @@ void end_all(const std::string& failure) noexcept {
   Registry& r = registry();
   World world;
   {
-    std::lock_guard lock(r.mutex);
+    const auto lock = lock_registry();
     world = std::exchange(r.world, {});
     r.number = 0;
     if (world.channel) r.ended.push_back(world);
@@ -270,13 +285,45 @@ void clear_backends() {
   end_all("");
 }
 
-GroupStatus status() {
-  Registry& r = registry();
-  std::lock_guard lock(r.mutex);
-  const World& w = simulated ? *simulated : r.world;
-  if (!w.channel) return {.engine = "none", .failure = {}, .library = {}};
+namespace {
+
+/// The world that the calling thread is in; an empty one where the process is alone.
+World world_of_thread() {
+  if (simulated) return *simulated;
+  const auto lock = lock_registry();
+  return registry().world;
+}
+
+GroupStatus status_of(const GroupRecord& g) {
+  std::string last = g.begun ? describe(g.last) : "";
+  // Sends and receives have no numbers.
+  if (g.begun && g.last.number) last = cat("message ", g.last.number, ", ", last);
+  return {g.name, g.rank,   static_cast<int>(g.ranks.size()), g.ranks, g.messages, g.bytes,
+          last,   g.running};
+}
+
+}  // namespace
+
+Status status() {
+  const World w = world_of_thread();
+  if (!w.channel) return {.engine = "none", .failure = {}, .library = {}, .groups = {}};
   const Mesh& m = *w.mesh;
-  return {w.engine, m.rank, m.size, m.messages, m.bytes, m.failure(), w.library};
+  const auto [messages, bytes] = m.groups.totals();
+  Status s{w.engine, m.rank, m.size, messages, bytes, m.failure(), w.library, {}};
+  for (const GroupRecord& g : m.groups.all()) s.groups.push_back(status_of(g));
+  return s;
+}
+
+Group group_named(const std::string& name) {
+  const Group all = init();
+  if (name == all.name()) return all;
+  const World w = world_of_thread();
+  const Ref<Channel> channel = w.mesh ? w.mesh->groups.find(name) : Ref<Channel>();
+  if (!channel)
+    fail<ValueError>("Group", "the name ", name,
+                     " of a group that this process does not have; a group is found while one "
+                     "that the same splits have made exists");
+  return Group(channel);
 }
 
 // --- simulation

@@ -22,8 +22,8 @@ using OptionalGroup = std::optional<dist::Group>;
 
 #define TAIL ", *, group: Group | None = None, stream: StreamOrDevice = None) -> array"
 
-nb::object init_function() {
-  return nb::module_::import_("mlx.core").attr("distributed").attr("init");
+nb::object in_module(const char* name) {
+  return nb::module_::import_("mlx.core").attr("distributed").attr(name);
 }
 
 /// Calls `f`, and raises what it throws in Python.
@@ -37,16 +37,38 @@ auto raising(F&& f) {
   }
 }
 
+constexpr const char* split_text =
+    R"(Return the group of the members that give the same color. All members call it.
+
+Args:
+    color: a number; members with the same one are in one group.
+    key: the order in it: by key, then by rank; a negative one, the default, stands for the rank.
+
+Returns:
+    A `Group`.
+
+Raises:
+    ExecutionError: this process is alone.
+    CommunicationError: a member does something else, or is lost.
+
+Example:
+    >>> def halves():
+    ...     half = mx.distributed.init().split(mx.distributed.init().rank() % 2)
+    ...     return half.rank(), half.size()
+    >>> mx.distributed.simulate(halves, 4)
+    [(0, 2), (0, 2), (1, 2), (1, 2)])";
+
 void bind_group(nb::module_& m) {
-  nb::class_<dist::Group>(m, "Group", "Processes that compute together.")
-      .def("rank", &dist::Group::rank, "This process's place in the group.")
-      .def("size", &dist::Group::size, "Number of processes.")
+  nb::class_<dist::Group>(m, "Group",
+                          "Processes that compute together; `init` and `split` make groups.")
+      .def("rank", &dist::Group::rank, "The place of this process in the group, from 0.")
+      .def("size", &dist::Group::size, "The number of processes.")
       .def(
           "split",
           [](const dist::Group& g, int color, int key) {
             return raising([&] { return g.split(color, key); });
           },
-          nb::arg("color"), nb::arg("key") = -1, "The members of the same color, ordered by key.")
+          nb::arg("color"), nb::arg("key") = -1, split_text)
       .def("__copy__", [](nb::handle self) { return nb::borrow(self); })
       .def("__deepcopy__", [](nb::handle self, nb::handle) { return nb::borrow(self); })
       .def(
@@ -62,15 +84,9 @@ void bind_group(nb::module_& m) {
       .def(
           "__reduce__",
           [](const dist::Group& g) {
-            if (g.size() > 1 && !g.channel()->is_world()) {
-              PyErr_SetString(PyExc_ValueError,
-                              "[Group] a group that was split off or simulated cannot be pickled; "
-                              "the group of all processes can");
-              throw nb::python_error();
-            }
-            return nb::make_tuple(init_function(), nb::tuple());
+            return nb::make_tuple(in_module("_group"), nb::make_tuple(g.name()));
           },
-          "For pickling: the group of all processes.");
+          "For pickling: the name of the group, which every process finds that has made it.");
 }
 
 void bind_collectives(nb::module_& m) {
@@ -131,6 +147,7 @@ void leave_note(int rank, const std::string& words) {
 
 /// Tells the others at the end of the program, and why where an exception ended it.
 void end_with_last_words() {
+  if (mlx::core::world_number() == 0) return;
   std::string words;
   nb::object error = nb::getattr(nb::module_::import_("sys"), "last_value", nb::none());
   if (!error.is_none()) {
@@ -150,18 +167,6 @@ void end_with_last_words() {
   dist::end_all(words);
 }
 
-nb::object start(bool strict, const std::string& backend, std::optional<double> timeout) {
-  dist::Group g = dist::init(strict, backend, timeout.value_or(0));
-  if (g.size() > 1) {
-    static const bool registered = [] {
-      nb::module_::import_("atexit").attr("register")(nb::cpp_function(end_with_last_words));
-      return true;
-    }();
-    (void)registered;
-  }
-  return nb::cast(g);
-}
-
 nb::object simulate(const nb::callable& fn, int size) {
   std::vector<nb::object> results(static_cast<size_t>(std::max(size, 0)));
   dist::simulate(
@@ -177,7 +182,7 @@ nb::object simulate(const nb::callable& fn, int size) {
 }
 
 nb::object status() {
-  const dist::GroupStatus s = dist::status();
+  const dist::Status s = dist::status();
   nb::dict d;
   d["engine"] = s.engine;
   d["rank"] = s.rank;
@@ -189,6 +194,22 @@ nb::object status() {
   };
   d["failure"] = text(s.failure);
   d["library"] = text(s.library);
+  nb::list groups;
+  for (const dist::GroupStatus& g : s.groups) {
+    nb::dict one;
+    one["name"] = g.name;
+    one["rank"] = g.rank;
+    one["size"] = g.size;
+    nb::list ranks;
+    for (const int rank : g.ranks) ranks.append(rank);
+    one["ranks"] = ranks;
+    one["messages"] = g.messages;
+    one["bytes"] = g.bytes;
+    one["last"] = text(g.last);
+    one["running"] = g.running;
+    groups.append(one);
+  }
+  d["groups"] = groups;
   return d;
 }
 
@@ -198,6 +219,8 @@ void bind_distributed(nb::module_& core) {
   nb::module_ m =
       core.def_submodule("distributed", "Groups of processes and collectives over them.");
   mlx::core::program_line = short_line_of_program;
+  // A collective makes the group, too, where the program has not called `init`.
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function(end_with_last_words));
   bind_group(m);
   bind_collectives(m);
   def(m, "is_available(backend: str = 'any') -> bool",
@@ -216,11 +239,15 @@ void bind_distributed(nb::module_& core) {
         if (timeout && !(*timeout > 0))
           throw mlx::core::ValueError(
               "[init] timeout is not positive; a number of seconds is accepted");
-        return start(strict, backend, timeout);
+        return nb::cast(dist::init(strict, backend, timeout.value_or(0)));
       });
   def(
       m, "_clear_backends() -> None", [] { dist::clear_backends(); },
       "Leaves all groups: a later `init` connects again. For tests.");
+  def(
+      m, "_group(name: str) -> Group",
+      [](const std::string& name) { return nb::cast(dist::group_named(name)); },
+      "The group of a name, for pickles: 'world', or one that was split off and still exists.");
   def(m, "simulate(fn: Callable[[], object], size: int) -> list[object]",
       [](nb::callable fn, int size) { return simulate(fn, size); });
   def(m, "status() -> dict[str, object]", [] { return status(); });

@@ -61,7 +61,17 @@ Frames find_frames() {
   return found;
 }
 
-/// The numbers of lines that asked before; of code that is kept alive.
+/// The place in its code where a frame is: looking for its line would take longer than a short
+/// message.
+int place_in_code(PyFrameObject* frame) {
+#if PY_VERSION_HEX >= 0x030B0000
+  return PyFrame_GetLasti(frame);
+#else
+  return PyFrame_GetLineNumber(frame);
+#endif
+}
+
+/// The numbers of lines that asked before, by places in code, which is kept alive.
 struct KnownLines {
   std::unordered_map<PyObject*, std::unordered_map<int, uint32_t>> numbers;
 };
@@ -81,9 +91,9 @@ uint32_t short_line_of_program() {
   if (!frame) return 0;
   static auto& known = *new KnownLines;  // guarded by the GIL
   const nb::object code = code_of(frame);
-  const int line = PyFrame_GetLineNumber(frame);
+  const int place = place_in_code(frame);
   if (auto lines = known.numbers.find(code.ptr()); lines != known.numbers.end())
-    if (auto at = lines->second.find(line); at != lines->second.end()) return at->second;
+    if (auto at = lines->second.find(place); at != lines->second.end()) return at->second;
   const Frames f = find_frames();
   PyFrameObject* outer = frame_of(f.outer);
   const uint32_t number =
@@ -91,7 +101,7 @@ uint32_t short_line_of_program() {
   if (f.inner.is_valid()) return number;  // another line may call next time
   auto [lines, fresh] = known.numbers.try_emplace(code.ptr());
   if (fresh) Py_INCREF(code.ptr());
-  lines->second[line] = number;
+  lines->second[place] = number;
   return number;
 }
 

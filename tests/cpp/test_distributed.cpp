@@ -1,5 +1,6 @@
-// Ranks that are threads: their results, and errors that reach all of them. Under
-// `./dev test --threads` ThreadSanitizer watches.
+// Ranks that are threads, and ranks that are processes where a launcher has started several of this
+// program: their results, and errors that reach all of them. Under `./dev test --threads`
+// ThreadSanitizer watches.
 #include <atomic>
 #include <stdexcept>
 #include <string>
@@ -92,4 +93,64 @@ TEST_CASE("ranks that disagree, fail or leave give an error to all") {
                                    eval(dist::all_sum(ones({3})));
                                  }),
                        "lost it", std::runtime_error);
+}
+
+TEST_CASE("ranks see their groups, and find them by name") {
+  run_ranks(4, [](int rank) {
+    const dist::Group world = dist::init();
+    const dist::Group half = world.split(rank % 2);
+    eval(dist::all_sum(ones({3}), half));
+    need(half.name() == (rank % 2 ? "world/1:1" : "world/1:0"), "name");
+    need(dist::group_named(half.name()) == half && dist::group_named("world") == world, "found");
+    const dist::Status s = dist::status();
+    need(s.groups.size() == 2 && s.messages == 2 && s.bytes == 16 + 12, "status");
+    const dist::GroupStatus& g = s.groups[1];
+    need(g.ranks == std::vector<int>{rank % 2, rank % 2 + 2} && g.rank == rank / 2, "members");
+    need(g.messages == 1 && g.bytes == 12 && !g.running, "messages");
+    need(g.last == "message 1, all_sum of 3 float32", "last message");
+    bool found = true;
+    try {
+      dist::group_named("world/2:0");
+    } catch (const ValueError&) {
+      found = false;
+    }
+    need(!found, "a group that does not exist");
+    // The part of a rank is read while its messages run.
+    uint64_t most = 0;
+    for (int k = 0; k < 20; ++k) {
+      const array x = dist::all_sum(full({50'000}, static_cast<float>(k)), half);
+      async_eval(x);
+      const uint64_t now = dist::status().groups[1].messages;
+      need(now >= most, "messages go up");
+      most = now;
+      eval(x);
+    }
+    need(dist::status().groups[1].messages == 21, "all messages");
+  });
+}
+
+TEST_CASE("ranks of a launch, or this process alone, compute together") {
+  const dist::Group world = dist::init();
+  const int n = world.size(), r = world.rank();
+  const dist::Group other = n > 1 ? world.split(r == 0, n - r) : world;
+  CHECK(other.size() == (n == 1 || r == 0 ? 1 : n - 1));
+  for (int count : {1, 1000, 300'000}) {
+    const array x = full({count}, static_cast<float>(r + 1));
+    const array total = dist::all_sum(x, world), some = dist::all_max(x, other);
+    const array all = dist::all_gather(x, world);
+    async_eval(some, all);
+    CHECK(max(total).item<float>() == static_cast<float>(n * (n + 1) / 2));
+    CHECK(some.data<float>()[0] == static_cast<float>(r == 0 ? 1 : n));
+    CHECK(all.data<float>()[int64_t{count} * r] == static_cast<float>(r + 1));
+    if (n == 1) continue;
+    const array sent = dist::send(x, (r + 1) % n);
+    const array got = dist::recv({count}, float32, (r + n - 1) % n);
+    eval(sent, got);
+    CHECK(got.data<float>()[count - 1] == static_cast<float>((r + n - 1) % n + 1));
+  }
+  dist::barrier();
+  CHECK(dist::status().groups.size() == (n > 1 ? 2 : 0));
+  if (n == 1) return;
+  CHECK_THROWS_AS(eval(dist::all_sum(ones({r == 1 ? 5 : 4}))), CommunicationError);
+  CHECK(!dist::status().failure.empty());
 }

@@ -1,4 +1,4 @@
-/* A library by the names of MPI in which this process is rank 0 of two. Messages never arrive, and
+/* A library by the names of MPI in which this process is rank 0 of two, or of MPI_RANKS. Messages never arrive, and
    the call that FAILING_MPI names fails. For test_mpi.py. */
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +16,11 @@ typedef void* Any;
 CALL(Init_thread, (int* n, char*** words, int wanted, int* given),
      *given = getenv("FAILING_MPI_THREADS") ? 0 : wanted)
 CALL(Initialized, (int* flag), *flag = 0)
-CALL(Finalized, (int* flag), *flag = 0)
+CALL(Finalized, (int* flag), *flag = getenv("MPI_OVER") != NULL)
 CALL(Finalize, (void), )
 CALL(Query_thread, (int* given), *given = 3)
 CALL(Comm_rank, (Any comm, int* rank), *rank = 0)
-CALL(Comm_size, (Any comm, int* size), *size = 2)
+CALL(Comm_size, (Any comm, int* size), *size = getenv("MPI_RANKS") ? atoi(getenv("MPI_RANKS")) : 2)
 CALL(Comm_dup, (Any comm, int* copy), *copy = 1)
 CALL(Comm_set_errhandler, (Any comm, Any handler), )
 CALL(Isend, (const void* data, int n, Any type, int to, int tag, Any comm, int* request),

@@ -116,7 +116,11 @@ ROWS = [
     (
         "test --threads '-tc=threads*'",
         "build/threads mlx_tests mlx_cuda",
-        ["ROOT/build/threads/tests/mlx_tests --minimal '-tc=threads*'"],
+        [
+            "ROOT/build/threads/tests/mlx_tests --minimal '-tc=threads*'",
+            ".venv/bin/python -m mlx.launch -n 3 ROOT/build/threads/tests/mlx_tests --minimal "
+            "'-tc=ranks of a launch*'",
+        ],
         {"MLX_TEST_BACKEND": f"{ROOT}/build/threads/tests/libmlx_cuda.so"},
     ),
     ("test --clang", "build/clang", ["build/clang/tests/mlx_tests --no-intro", ALL], {}),

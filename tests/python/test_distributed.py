@@ -1,9 +1,7 @@
 """Collectives over threads: values, bits, derivatives, batching, order, disagreement, faults."""
 
-import copy
 import functools
 import itertools
-import pickle
 import threading
 import time
 
@@ -289,37 +287,6 @@ def test_unknown_check():
     for word in ("on", "off"):
         code, out, err = run_program(text, MLX_DISTRIBUTED_CHECK=word)
         assert (code, out) == (0, "[1, 1]\n"), err
-
-
-def test_split():
-    def check():
-        world = dist.init()
-        half = world.split(world.rank() % 2, 10 - world.rank())
-        quarter = half.split(half.rank())
-        x = mx.array([float(world.rank())])
-        with pytest.raises(RuntimeError, match="cannot be split"):
-            quarter.split(0)
-        sums = dist.all_sum(x, group=half), dist.all_sum(x), dist.all_sum(x, group=quarter)
-        return half.rank(), half.size(), quarter.size(), [s.item() for s in sums]
-
-    assert simulate(check, 4) == [
-        (1, 2, 1, [2.0, 6.0, 0.0]),
-        (1, 2, 1, [4.0, 6.0, 1.0]),
-        (0, 2, 1, [2.0, 6.0, 2.0]),
-        (0, 2, 1, [4.0, 6.0, 3.0]),
-    ]
-
-
-def test_group_objects():
-    def check():
-        a, b = dist.init(), dist.init()
-        other = a.split(rank())
-        assert a == b and hash(a) == hash(b) and copy.deepcopy(a) is a and a != other
-        with pytest.raises(ValueError, match="cannot be pickled"):
-            pickle.dumps(a)
-
-    simulate(check, 2)
-    assert pickle.loads(pickle.dumps(dist.init())) == dist.init()
 
 
 # Ranks that disagree: a program for all ranks but 1, and one for rank 1.

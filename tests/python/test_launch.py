@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import signal
 import socket
 import subprocess
@@ -58,15 +59,52 @@ def test_group(tmp_path):
     again = dist.init()
     s = dist.status()
     print(rank, size, half.rank(), half.size(), a, again == group, s["engine"], s["failure"])
+    import pickle
+    same = [pickle.loads(pickle.dumps(g)) == g for g in (group, half)]
+    names = [(g["name"], g["rank"], g["ranks"], g["messages"]) for g in s["groups"]]
+    print(rank, same, names)
     """
-    code, out, _ = run(tmp_path, text, 4)
-    assert code == 0
+    code, out, err = run(tmp_path, text, 4)
+    assert code == 0, err
+    world = lambda r: f"('world', {r}, [0, 1, 2, 3], 2)"  # noqa: E731
     assert sorted(out.splitlines()) == [
         "0 4 0 2 2 True ring None",
+        f"0 [True, True] [{world(0)}, ('world/1:0', 0, [0, 2], 1)]",
         "1 4 0 2 4 True ring None",
+        f"1 [True, True] [{world(1)}, ('world/1:1', 0, [1, 3], 1)]",
         "2 4 1 2 2 True ring None",
+        f"2 [True, True] [{world(2)}, ('world/1:0', 1, [0, 2], 1)]",
         "3 4 1 2 4 True ring None",
+        f"3 [True, True] [{world(3)}, ('world/1:1', 1, [1, 3], 1)]",
     ]
+
+
+def test_no_call_of_init(tmp_path):
+    """A collective makes the group, too: of several threads at once, and with last words."""
+    script = tmp_path / "script.py"
+    script.write_text("""
+import os, threading, time
+import mlx.core as mx
+if os.environ["MLX_RANK"] == "1":
+    time.sleep(0.5)  # the threads of rank 0 wait for it
+sizes = []
+def ask():
+    sizes.append(mx.distributed.init().size())
+    mx.distributed.status()
+threads = [threading.Thread(target=ask) for _ in range(3)]
+[t.start() for t in threads]
+ask()
+[t.join() for t in threads]
+assert sizes == [2] * 4, sizes
+mx.distributed._clear_backends()
+x = mx.distributed.all_sum(mx.array(1))
+if mx.distributed.status()["rank"] == 1:
+    raise LookupError("lost it")
+mx.eval(x)
+""")
+    code, _, err = launch("-n", "2", str(script))
+    assert code == 1
+    assert "[all_sum] rank 1 ended: LookupError: lost it (script.py:" in err, err
 
 
 def test_verbose_ring(tmp_path):
@@ -317,14 +355,16 @@ def test_killed_launcher(tmp_path, options):
     assert ended_in_time(pids)
 
 
-def test_restarts(tmp_path):
+@pytest.mark.parametrize("end", ["raise ValueError('once')", "os.kill(os.getpid(), 9)"])
+def test_restarts(tmp_path, end):
+    """All ranks start again after a failure, also after one by a signal."""
     text = f"""
     path = {str(tmp_path)!r} + f"/{{rank}}"
     first = not os.path.exists(path)
     open(path, "w").close()
     dist.barrier()
     if first and rank == 1:
-        raise ValueError("once")
+        {end}
     print(dist.all_sum(mx.array(1)).item(), flush=True)
     """
     code, out, err = run(tmp_path, text, 2, "--restarts", "1")
@@ -385,6 +425,19 @@ def test_refused(arguments, text, capsys):
     assert text in capsys.readouterr().err
 
 
+def test_compiled_program(tmp_path, capfd):
+    """A compiled program is run as it is, by its path; a script that is executable, by Python."""
+    program = tmp_path / "print"
+    program.write_bytes(pathlib.Path("/bin/echo").read_bytes())
+    script = tmp_path / "script"
+    script.write_text("#!/bin/false\nprint('a script')\n")
+    for file in (program, script):
+        file.chmod(0o755)
+    assert main(["-n", "2", str(program), "a program"]) == 0
+    assert main([str(script)]) == 0
+    assert capfd.readouterr().out.splitlines() == ["a program", "a program", "a script"]
+
+
 @pytest.mark.parametrize("text", ["{", "[]", "{}", '{"hosts": 3}', '[{"ips": ["1.2.3.4"]}]', "[3]"])
 def test_bad_hostfiles(tmp_path, text):
     path = tmp_path / "hosts.json"
@@ -414,3 +467,11 @@ def test_config(tmp_path, capsys):
     assert read_hostfile(str(path)).backend == "ring"
     assert configure(["--over", "thunderbolt"]) == 2
     assert "macOS" in capsys.readouterr().err
+    unknown = ["--hosts", "no.such.name.invalid,localhost"]
+    assert configure(unknown) == 2
+    assert "no.such.name.invalid" in capsys.readouterr().err
+    assert configure(["--ignore-unreachable", *unknown]) == 0
+    out, err = capsys.readouterr()
+    assert [host["ssh"] for host in json.loads(out)["hosts"]] == ["localhost"]
+    assert "no.such.name.invalid is left out" in err
+    assert configure(["--ignore-unreachable", "--hosts", "no.such.name.invalid"]) == 2

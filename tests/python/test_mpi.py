@@ -43,7 +43,7 @@ WAITING = "print(os.getpid(), flush=True)\nwhile True:\n    time.sleep(100)"
 
 
 @needs_mpi
-@pytest.mark.parametrize("size", [2, 4])
+@pytest.mark.parametrize("size", [2, 4, pytest.param(8, marks=pytest.mark.sampled(0, always=True))])
 def test_table(tmp_path, size):
     """Every function, dtype and shape: right, and the bits of threads."""
     text = """
@@ -166,6 +166,13 @@ try:
 except mx.ExecutionError as e:
     print(type(e).__name__, e, flush=True)
 """
+INIT_MPI = """
+import mlx.core as mx
+try:
+    print(mx.distributed.init(strict={}, backend="mpi").size())
+except mx.ExecutionError as e:
+    print(type(e).__name__, e)
+"""
 CANNOT_INIT = "ExecutionError [init] MPI"
 IN_A_MESSAGE = "CommunicationError [distributed] MPI: it was asked to fail"
 # The call that fails or another setting, the error, the status: 41 is MPI_Abort's.
@@ -179,21 +186,47 @@ FAILURES = [
     ({"FAILING_MPI": "Isend"}, IN_A_MESSAGE, 41),
     ({"FAILING_MPI": "Test"}, IN_A_MESSAGE, 41),
     ({"MLX_DISTRIBUTED_TIMEOUT": "0.2"}, "CommunicationError [all_sum] no progress", 41),
+    ({"MPI_OVER": "1"}, "ExecutionError [init] MPI has ended in this process", 0),
     ({"OLD": "1"}, f"{CANNOT_INIT}: the library has no MPI_Cancel", 0),
     ({"MLX_MPI_LIBNAME": "/no/such/libmpi.so"}, f"{CANNOT_INIT}: /no/such/libmpi.so", 0),
 ]
+
+
+def compiled(folder, *options):
+    """A library by the names of MPI, in which messages never arrive."""
+    library = folder / "libmpi.so"
+    source = pathlib.Path(__file__).with_name("failing_mpi.c")
+    subprocess.run(["cc", "-shared", "-fPIC", *options, "-o", library, source], check=True)
+    return str(library)
 
 
 @pytest.mark.skipif(not shutil.which("cc"), reason="no compiler of C")
 @pytest.mark.parametrize("settings, text, status", FAILURES)
 def test_failing_call(tmp_path, settings, text, status):
     """Every error of a library of MPI is one of the program; no message is waited for in vain."""
-    library = tmp_path / "libmpi.so"
-    source = pathlib.Path(__file__).with_name("failing_mpi.c")
-    old = ["-DOLD"] if "OLD" in settings else []
-    subprocess.run(["cc", "-shared", "-fPIC", *old, "-o", library, source], check=True)
-    code, out = alone(FAILING, **{"MLX_MPI_LIBNAME": str(library), **settings})
+    library = compiled(tmp_path, *(["-DOLD"] if "OLD" in settings else []))
+    code, out = alone(FAILING, **{"MLX_MPI_LIBNAME": library, **settings})
     assert text in out and code == status, out
+
+
+# Variables of launchers, and the outcome with `strict` and without.
+NOT_LAUNCHED = "ExecutionError [init] no launcher of MPI has started this process"
+SINGLE = [
+    ({}, NOT_LAUNCHED, "1"),
+    ({"OMPI_COMM_WORLD_SIZE": "1"}, "1", "1"),
+    ({"PMI_SIZE": "1"}, "1", "1"),
+    ({"PMI_SIZE": "3"}, "the launcher started 3 ranks", "the launcher started 3 ranks"),
+]
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="no compiler of C")
+@pytest.mark.parametrize("variables, strict, lenient", SINGLE)
+def test_single_rank(tmp_path, variables, strict, lenient):
+    """One rank is a group where a launcher started one, and an error with `strict` elsewhere."""
+    settings = {"MLX_MPI_LIBNAME": compiled(tmp_path), "MPI_RANKS": "1", **variables}
+    for flag, text in ((True, strict), (False, lenient)):
+        code, out = alone(INIT_MPI.format(flag), **settings)
+        assert code == 0 and out.startswith(("ExecutionError [init] ", "1\n")) and text in out, out
 
 
 def test_commands():

@@ -5,7 +5,7 @@ from pathlib import Path
 from .builds import BUILD, compile, configure
 from .environment import environment
 from .processor import instruction_set, only_this
-from .shell import ROOT, Environment, doctest, run
+from .shell import PYTHON, ROOT, Environment, doctest, run
 from .suites import sanitizers, suite, take_part
 
 ON_PLUGIN = (
@@ -14,6 +14,7 @@ ON_PLUGIN = (
     "*of another thread*",
     "threads use*",
 )  # others take minutes there
+ON_RANKS = "-tc=ranks of a launch*"
 
 
 def addresses(arguments: list[str]) -> int:
@@ -39,7 +40,7 @@ def on_plugin(tests: Path) -> Environment:
 
 
 def threads(arguments: list[str]) -> int:
-    """The C++ tests under ThreadSanitizer, then some of them on the plugin for NVIDIA GPUs."""
+    """The C++ tests under ThreadSanitizer, then some of them as processes and on the plugin."""
     environment("test")
     doctest()
     folder = BUILD / "threads"
@@ -50,6 +51,9 @@ def threads(arguments: list[str]) -> int:
     settings = f"exitcode=66 history_size=4 second_deadlock_stack=1 suppressions={known}"
     options = {"TSAN_OPTIONS": settings}
     run(tests / "mlx_tests", "--minimal", *arguments, variables=options)
+    print("Processes that a launcher starts, connected by TCP:", flush=True)
+    launch = (PYTHON, "-m", "mlx.launch", "-n", "3", tests / "mlx_tests", "--minimal", ON_RANKS)
+    run(*launch, variables=options | {"PYTHONPATH": str(ROOT / "python")})
     print("Threads on the plugin for NVIDIA GPUs, with a driver of the host:")
     chosen = "-tc=" + ",".join(ON_PLUGIN)
     run(tests / "mlx_tests", "--minimal", chosen, variables=options | on_plugin(tests))

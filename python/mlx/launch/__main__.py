@@ -20,6 +20,8 @@ from .mpi import run_mpi
 from .processes import Command, Job
 
 BACKENDS = ("ring", "mpi", "nccl", "threads")
+# The first bytes of ELF and Mach-O files.
+COMPILED = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 # Names that launchers of other systems have, and why they are refused.
 REFUSED = {
     "jaccl": "JACCL needs Thunderbolt and macOS; ring connects processes by TCP",
@@ -75,12 +77,22 @@ def parser() -> argparse.ArgumentParser:
     return p
 
 
+def is_compiled(file: Path) -> bool:
+    """Whether a file is a program in the format of Linux or macOS, and no script."""
+    if not file.is_file() or not os.access(file, os.X_OK):
+        return False
+    with file.open("rb") as f:
+        return f.read(4) in COMPILED
+
+
 def command_of(args: argparse.Namespace, words: list[str]) -> list[str]:
-    """The command of each rank: a script by Python, or a program."""
+    """The command of each rank: a script by Python, a compiled program, or one on the path."""
     cwd = Path(args.cwd or ".")
     if words[0] == "-m":
         return [args.python, *words]
     script = cwd / words[0]
+    if is_compiled(script):
+        return [str(script.resolve()), *words[1:]]
     if script.is_file():
         return [args.python, str(script.resolve()), *words[1:]]
     if program := shutil.which(words[0]):
@@ -139,8 +151,8 @@ def launch(args: argparse.Namespace) -> int:
     status = 0
     with contextlib.closing(Guard()) as guard:
         for _ in range(args.restarts + 1):
-            status = launch_once(args, cluster, arguments, env, guard)
-            if status == 0 or status > 128:
+            status, stopped = launch_once(args, cluster, arguments, env, guard)
+            if status == 0 or stopped:
                 break
     return status
 
@@ -168,8 +180,8 @@ def launch_once(
     arguments: list[str],
     env: dict[str, str],
     guard: Guard,
-) -> int:
-    """Start all ranks and wait for them."""
+) -> tuple[int, bool]:
+    """Start all ranks and wait: the status, and whether a signal has stopped the launch."""
     nccl = cluster.backend == "nccl"
     text, places = "", nccl_variables(cluster, args.nccl_port) if nccl else []
     if not nccl:
@@ -198,7 +210,8 @@ def launch_once(
             )
             for rank, host in enumerate(cluster.hosts)
         ]
-        return Job(commands, Path(folder), args.tag, guard).run()
+        job = Job(commands, Path(folder), args.tag, guard)
+        return job.run(), job.stop is not None
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -224,6 +237,9 @@ def configure(argv: list[str] | None = None) -> int:
     p.add_argument("--over", default="ethernet", help="ethernet")
     p.add_argument("--backend", default="ring", help="ring, mpi or nccl")
     p.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")
+    p.add_argument(
+        "--ignore-unreachable", action="store_true", help="leave out hosts without an address"
+    )
     p.add_argument("--verbose", action="store_true", help="print the addresses that were found")
     args = p.parse_args(argv)
     try:
@@ -251,11 +267,18 @@ def configuration(args: argparse.Namespace) -> dict[str, Any]:
         try:
             found = socket.getaddrinfo(host.ips[0], None, type=socket.SOCK_STREAM)
         except OSError as e:
-            raise LaunchError(f"host {host.name}: {e.strerror}") from None
+            if not args.ignore_unreachable:
+                raise LaunchError(f"host {host.name}: {e.strerror}") from None
+            print(
+                f"[mlx.distributed_config] {host.name} is left out: {e.strerror}", file=sys.stderr
+            )
+            continue
         address = str(found[0][4][0])
         if args.verbose:
             print(f"[mlx.distributed_config] {host.name}: {address}", file=sys.stderr)
         hosts.append({"ssh": host.name, "ips": [address]})
+    if not hosts:
+        raise LaunchError("--hosts: none has an address")
     return {"backend": args.backend, "envs": args.env, "hosts": hosts}
 
 

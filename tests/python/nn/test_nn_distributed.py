@@ -109,7 +109,7 @@ def test_segments():
     simulate(check, 2)
 
 
-@pytest.mark.parametrize("size", [2, 4])
+@pytest.mark.parametrize("size", [2, 4, 8])
 def test_fully_sharded(size):
     """Training with divided parameters equals training with whole ones."""
     data = np.random.default_rng(8)

@@ -30,8 +30,9 @@ USAGE = """\
        --sanitize [--third K | --sixth K]
                       the Python suite under AddressSanitizer and UndefinedBehaviorSanitizer
        --threads [ARGS]
-                      the C++ tests under ThreadSanitizer, then their threads on the plugin for
-                      NVIDIA GPUs; ARGS go to the test program (-tc="threads*" runs these alone)
+                      the C++ tests under ThreadSanitizer, then three processes of them that work
+                      together, then their threads on the plugin for NVIDIA GPUs; ARGS go to the
+                      test program (-tc="threads*" runs these alone)
        --processors   imports and computes on emulated processors without AVX-512 and AVX2
        --arm [ARGS]   the C++ tests, and some Python tests or ARGS, on emulated 64-bit Arm (needs a
                       cross compiler)
