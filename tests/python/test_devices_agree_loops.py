@@ -123,7 +123,7 @@ def test_custom_kernels_inside(arrays):
         name="twice",
         input_names=["x"],
         output_names=["y"],
-        source="uint i = blockIdx.x * 64 + threadIdx.x; if (i < x_shape[0]) y[i] = 2 * x[i];",
+        source="unsigned i = blockIdx.x * 64 + threadIdx.x; if (i < x_shape[0]) y[i] = 2 * x[i];",
         ensure_row_contiguous=True,
     )
 

@@ -1,4 +1,5 @@
-// Scans on a device: carried values alternate between two places, slices move on.
+// Scans on a device: carried values alternate between two places, or lie in the slices of an output
+// that collects them; slices move on.
 #include "mlx/backend/gpu/families/loop.h"
 
 #include <algorithm>
@@ -39,9 +40,10 @@ int64_t carried_bytes(std::span<const Layout> operands, int n_inputs, const Cont
 class PreparedFunction {
  public:
   using Prepare = std::function<std::unique_ptr<const OpKernel>(const Step&)>;
-  PreparedFunction(const std::shared_ptr<const Routine>& routine, DeviceState& device,
-                   const Prepare& prepare)
-      : routine_(routine) {
+  /// `carried`: the first so many outputs are.
+  PreparedFunction(const std::shared_ptr<const Routine>& routine, int64_t carried,
+                   DeviceState& device, const Prepare& prepare)
+      : routine_(routine), slice_of_(static_cast<size_t>(carried), -1) {
     for (const Step& s : routine->steps) {
       kernels_.push_back(prepare(s));
       if (!kernels_.back())
@@ -49,10 +51,18 @@ class PreparedFunction {
       records_ += kernels_.back()->records();
     }
     for (const Routine::Copy& c : routine->copies) {
+      if (is_slice(c)) {
+        slice_of_[c.from.index] = c.output;
+        continue;
+      }
       const Layout out{c.layout.shape, row_major(c.layout.shape), 0, c.layout.dtype};
-      copies_.emplace_back().add(0, c.layout, 1, out, device);
+      copies_.emplace_back(c, Copies());
+      copies_.back().second.add(0, c.layout, 1, out, device);
     }
   }
+  /// The output whose slices are what carried output k is: it is written there, and the next
+  /// iteration reads it there. -1: none is.
+  int slice_of(int64_t k) const { return slice_of_[k]; }
 
   size_t launches() const { return kernels_.size() + copies_.size(); }
   size_t records() const { return records_; }
@@ -84,14 +94,20 @@ class PreparedFunction {
                   places);
       record += own;
     }
-    for (size_t i = 0; i < copies_.size(); ++i) {
-      const Routine::Copy& c = routine_->copies[i];
+    for (const auto& [c, copy] : copies_) {
       const uint64_t both[] = {places.at(c.from), places.outputs[c.output]};
-      copies_[i].launch(to, both);
+      copy.launch(to, both);
     }
   }
 
  private:
+  /// Whether a copy is that of a whole carried output to a slice, the first one of this output.
+  bool is_slice(const Routine::Copy& c) const {
+    const auto carried = static_cast<int>(slice_of_.size());
+    return c.from.kind == Routine::Place::output && c.from.index < carried && c.output >= carried &&
+           slice_of_[c.from.index] < 0 && c.from.offset == 0 && c.layout.offset == 0 &&
+           is_rows(c.layout);
+  }
   void launch_step(size_t i, const Enqueue& to, const Places& places) const {
     const Step& s = routine_->steps[i];
     SmallVector<uint64_t, 16> base;
@@ -107,7 +123,8 @@ class PreparedFunction {
 
   const std::shared_ptr<const Routine> routine_;
   std::vector<std::unique_ptr<const OpKernel>> kernels_;
-  std::vector<Copies> copies_;
+  std::vector<std::pair<Routine::Copy, Copies>> copies_;
+  std::vector<int> slice_of_;
   size_t records_ = 0;
 };
 
@@ -116,7 +133,7 @@ class ScanKernel final : public OpKernel {
   ScanKernel(const Step& step, DeviceState& device, const PreparedFunction::Prepare& prepare)
       : step_(step),
         attrs_(control_of(step_.attrs.get())),
-        function_(step.routines[0], device, prepare),
+        function_(step.routines[0], attrs_.carried, device, prepare),
         arena_(aligned(carried_bytes(step.operands, step.n_inputs, attrs_))) {
     for (const Layout& l : step.operands)
       slice_bytes_.push_back(l.shape.empty() ? 0 : bytes_of(l) / std::max<int64_t>(l.shape[0], 1));
@@ -144,42 +161,44 @@ class ScanKernel final : public OpKernel {
     for (int k = 0; k < step_.n_inputs; ++k) places.inputs.push_back(operands[k]);
     for (int k = step_.n_inputs; k < step_.outputs_end(); ++k)
       places.outputs.push_back(operands[k]);
-    start(to, {operands.data(), operands.size()});
+    auto slice = [&](size_t operand, int64_t at) {
+      return operands[operand] + static_cast<uint64_t>(at * slice_bytes_[operand]);
+    };
     const InterruptWatch interrupts;
     for (int64_t i = 0; i < a.length; ++i) {
       const int64_t at = a.reverse ? a.length - 1 - i : i;
-      // The last iteration writes what is carried to the output.
-      const bool to_output = (a.length - 1 - i) % 2 == 0;
+      for (size_t k = first_slice; k < places.inputs.size(); ++k) places.inputs[k] = slice(k, at);
+      for (size_t k = static_cast<size_t>(a.carried); k < places.outputs.size(); ++k)
+        places.outputs[k] = slice(step_.n_inputs + k, at);
       uint64_t other = memory;
       for (int64_t k = 0; k < a.carried; ++k) {
+        // The last iteration writes to the output.
         const uint64_t output = operands[step_.n_inputs + k];
-        places.inputs[first_carried + k] = to_output ? other : output;
-        places.outputs[k] = to_output ? output : other;
-        other += static_cast<uint64_t>(aligned(bytes_of(step_.operands[step_.n_inputs + k])));
+        const int own_slice = function_.slice_of(k);
+        places.outputs[k] = own_slice >= 0                ? places.outputs[own_slice]
+                            : (a.length - 1 - i) % 2 == 0 ? output
+                                                          : other;
+        other += static_cast<uint64_t>(carried_at(k));
       }
-      for (size_t k = first_slice; k < places.inputs.size(); ++k)
-        places.inputs[k] = operands[k] + static_cast<uint64_t>(at * slice_bytes_[k]);
-      for (size_t k = static_cast<size_t>(a.carried); k < places.outputs.size(); ++k)
-        places.outputs[k] = operands[step_.n_inputs + k] +
-                            static_cast<uint64_t>(at * slice_bytes_[step_.n_inputs + k]);
       function_.launch(to, places);
+      for (int64_t k = 0; k < a.carried; ++k) places.inputs[first_carried + k] = places.outputs[k];
       interrupts.check();
     }
+    for (int64_t k = 0; k < a.carried; ++k)
+      copy(to, k, places.inputs[first_carried + k], operands[step_.n_inputs + k]);
   }
 
  private:
-  /// Copies the initial values to where the first iteration reads.
-  void start(const Enqueue& to, std::span<const uint64_t> operands) const {
-    const bool in_output = attrs_.length % 2 == 0;
-    uint64_t other = operands[step_.workspace];
-    for (int64_t k = 0; k < attrs_.carried; ++k) {
-      const uint64_t output = operands[step_.n_inputs + k], from = operands[attrs_.shared + k];
-      const int64_t bytes = bytes_of(step_.operands[step_.n_inputs + k]);
-      if (bytes > 0 && from != (in_output ? output : other))
-        to.device().hardware->copy(Hardware::Way::within, in_output ? output : other, from,
-                                   static_cast<size_t>(bytes), to.stream());
-      other += static_cast<uint64_t>(aligned(bytes));
-    }
+  /// Bytes of the second place of a carried value.
+  int64_t carried_at(int64_t k) const {
+    return aligned(bytes_of(step_.operands[step_.n_inputs + k]));
+  }
+  /// Copies a carried value, unless it is there.
+  void copy(const Enqueue& to, int64_t k, uint64_t from, uint64_t target) const {
+    const int64_t bytes = bytes_of(step_.operands[step_.n_inputs + k]);
+    if (bytes > 0 && from != target)
+      to.device().hardware->copy(Hardware::Way::within, target, from, static_cast<size_t>(bytes),
+                                 to.stream());
   }
 
   const Step step_;

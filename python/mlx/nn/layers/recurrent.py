@@ -193,7 +193,7 @@ class RNN(_Recurrent):
         return _project(x, self.Wxh, self.bias)
 
     def _step(self, states: tuple[mx.array, ...], row: mx.array) -> tuple[mx.array, ...]:
-        return (self.nonlinearity(mx.addmm(row, states[0], self.Whh.T)),)
+        return (self.nonlinearity(row + states[0] @ self.Whh.T),)
 
     def __call__(self, x: mx.array, hidden: mx.array | None = None) -> mx.array:
         return self._forward(x, hidden)[0]
@@ -321,7 +321,7 @@ class LSTM(_Recurrent):
 
     def _step(self, states: tuple[mx.array, ...], row: mx.array) -> tuple[mx.array, ...]:
         hidden, cell = states
-        i, f, g, o = mx.split(mx.addmm(row, hidden, self.Wh.T), 4, axis=-1)
+        i, f, g, o = mx.split(row + hidden @ self.Wh.T, 4, axis=-1)
         cell = mx.sigmoid(f) * cell + mx.sigmoid(i) * mx.tanh(g)
         return mx.sigmoid(o) * mx.tanh(cell), cell
 
