@@ -9,7 +9,7 @@ namespace {
 
 // Register tile: kRows x (kVectors * kLanes) sums, one broadcast and kVectors vectors of B.
 #if defined(__AVX512F__)
-constexpr int kRows = 8, kVectors = 3;
+constexpr int kRows = 12, kVectors = 2;
 #elif defined(__ARM_NEON)
 constexpr int kRows = 8, kVectors = 3;
 #else
