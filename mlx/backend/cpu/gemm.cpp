@@ -35,8 +35,9 @@ constexpr int64_t kTaskRows = 144;
 constexpr int64_t kTaskColumns = 256;
 constexpr int64_t kPageSize = 4096, kLine = 64;
 constexpr int64_t kInPlaceBytes = 768 * 1024;
-constexpr int64_t kFewColumns = 128;  // of which A is not packed, whatever its stride
-constexpr int64_t kSuperSide = 4096;  // bounds the packed copies to 64 MiB each
+constexpr int64_t kInPlaceBytesIntel = 320 * 1024;  // pages for a buffer of 64 translations
+constexpr int64_t kFewColumns = 128;                // of which A is not packed, whatever its stride
+constexpr int64_t kSuperSide = 4096;                // bounds the packed copies to 64 MiB each
 constexpr int64_t kSuperUnits = 4096;
 constexpr int64_t kDotColumns = 128;
 constexpr int64_t kAxpySums = 4096;
@@ -213,7 +214,9 @@ bool rows_in_place(const Gemm& g, GemmSource source) {
 // panel of `width` columns only if its rows have several lines, in other sets than the next row's.
 bool columns_in_place(const Gemm& g, int64_t width) {
   const int64_t size = element_size(g.type);
-  if (g.b.col != 1 || g.n * g.k * size > std::min(static_cast<int64_t>(l2_size()), kInPlaceBytes))
+  const bool many_pages = prefetches_within_pages() || g.n <= kFewColumns;
+  const int64_t most = many_pages ? kInPlaceBytes : kInPlaceBytesIntel;
+  if (g.b.col != 1 || g.n * g.k * size > std::min(static_cast<int64_t>(l2_size()), most))
     return false;
   return g.n <= kFewColumns || (width * size > kLine && g.b.row * size % kPageSize != 0);
 }

@@ -77,50 +77,75 @@ TileFn row_kernel(ScatterMode mode, Dtype t) {
   }
 }
 
-template <ScatterMode M, class T>
-void combine_row(T* dst, int64_t dst_step, const T* src, int64_t src_step, int64_t n,
-                 TileFn vectors) {
-  if (dst_step == 1 && src_step == 1) {
-    if (vectors && n >= 8) {
-      const void* in[] = {dst, src};
-      return vectors(in, dst, n);
-    }
-    if constexpr (M == ScatterMode::set) {
-      std::memcpy(static_cast<void*>(dst), src, n * sizeof(T));
-    } else {
-      for (int64_t i = 0; i < n; ++i) dst[i] = combined<M>(dst[i], src[i]);
-    }
-  } else {
-    for (int64_t i = 0; i < n; ++i)
-      dst[i * dst_step] = combined<M>(dst[i * dst_step], src[i * src_step]);
-  }
-}
+/// The loops that are compiled for each mode and element; distances are in elements.
+struct Combining {
+  /// out[at[i]] is combined with updates[from[i]] for i < n.
+  void (*elements)(void* out, const int64_t* at, const void* updates, const int64_t* from,
+                   int64_t n);
+  /// A row is combined with a row of updates.
+  void (*row)(void* out, int64_t out_step, const void* updates, int64_t updates_step, int64_t n);
+  /// The columns [begin, end) of n dense rows of updates: row j, column k goes to place[j, k] + k.
+  void (*places)(void* out, const int64_t* place, const void* updates, int64_t n, int64_t inner,
+                 int64_t begin, int64_t end);
+};
 
-/// Calls `f` with the mode as a constant and an element; assignments only move items.
-template <ScatterMode M, class F>
-void with_mode(Dtype t, F&& f) {
-  constexpr std::integral_constant<ScatterMode, M> mode;
+template <ScatterMode M, class T>
+struct Loops {
+  static void elements(void* out, const int64_t* at, const void* updates, const int64_t* from,
+                       int64_t n) {
+    T* const to = static_cast<T*>(out);
+    const T* const p = static_cast<const T*>(updates);
+    for (int64_t i = 0; i < n; ++i) to[at[i]] = combined<M>(to[at[i]], p[from[i]]);
+  }
+  static void row(void* out, int64_t out_step, const void* updates, int64_t updates_step,
+                  int64_t n) {
+    T* const to = static_cast<T*>(out);
+    const T* const p = static_cast<const T*>(updates);
+    if (out_step != 1 || updates_step != 1) {
+      for (int64_t i = 0; i < n; ++i)
+        to[i * out_step] = combined<M>(to[i * out_step], p[i * updates_step]);
+    } else if constexpr (M == ScatterMode::set) {
+      std::memcpy(out, updates, static_cast<size_t>(n) * sizeof(T));
+    } else {
+      for (int64_t i = 0; i < n; ++i) to[i] = combined<M>(to[i], p[i]);
+    }
+  }
+  static void places(void* out, const int64_t* place, const void* updates, int64_t n, int64_t inner,
+                     int64_t begin, int64_t end) {
+    T* const to = static_cast<T*>(out);
+    const T* p = static_cast<const T*>(updates);
+    for (int64_t j = 0; j < n; ++j, place += inner, p += inner)
+      for (int64_t k = begin; k < end; ++k) to[place[k] + k] = combined<M>(to[place[k] + k], p[k]);
+  }
+  static constexpr Combining table{elements, row, places};
+};
+
+/// The loops of a mode; assignments only move items.
+template <ScatterMode M>
+Combining loops_of(Dtype t) {
+  Combining found{};
   if constexpr (M == ScatterMode::set)
-    dispatch_size(t.size(), [&](auto item) { f(mode, item); });
+    dispatch_size(t.size(), [&](auto item) { found = Loops<M, decltype(item)>::table; });
   else
-    dispatch(t, [&](auto tag) { f(mode, typename decltype(tag)::type{}); });
+    dispatch(t, [&](auto tag) { found = Loops<M, typename decltype(tag)::type>::table; });
+  return found;
 }
-template <class F>
-void dispatch_mode(ScatterMode mode, Dtype t, F&& f) {
+Combining loops_of(ScatterMode mode, Dtype t) {
   switch (mode) {
     case ScatterMode::set:
-      return with_mode<ScatterMode::set>(t, f);
+      return loops_of<ScatterMode::set>(t);
     case ScatterMode::add:
-      return with_mode<ScatterMode::add>(t, f);
+      return loops_of<ScatterMode::add>(t);
     case ScatterMode::multiply:
-      return with_mode<ScatterMode::multiply>(t, f);
+      return loops_of<ScatterMode::multiply>(t);
     case ScatterMode::divide:
-      return with_mode<ScatterMode::divide>(t, f);
+      return loops_of<ScatterMode::divide>(t);
     case ScatterMode::maximum:
-      return with_mode<ScatterMode::maximum>(t, f);
+      return loops_of<ScatterMode::maximum>(t);
     case ScatterMode::minimum:
-      return with_mode<ScatterMode::minimum>(t, f);
+      return loops_of<ScatterMode::minimum>(t);
   }
+  return {};
 }
 
 void start_from(const View& a, const View& out) {
@@ -143,13 +168,16 @@ struct Scatter {
   Shape shape;             // shape of the slices' positions in the updates, axes merged
   Strides strides;
   Slice slice;
+  int64_t item;  // bytes of an element
+  Combining loops;
   TileFn vectors;  // combines rows; may be null
 
-  /// Calls `f(i, offset in the updates)` for the slices that belong to `part` of a power of two.
+  /// Calls `f(offsets in the result, offsets in the updates, count)` for the slices that belong to
+  /// `part` of a power of two.
   template <class F>
   void each(int64_t part, int64_t parts, F&& f) const {
     constexpr int64_t kBlock = 256;
-    int64_t mine[kBlock];
+    int64_t at[kBlock], from[kBlock];
     int64_t row = shape.back(), step = strides.back();
     Odometer<1> rows(Shape(shape.begin(), shape.end() - 1),
                      {Strides(strides.begin(), strides.end() - 1)});
@@ -158,34 +186,43 @@ struct Scatter {
         int64_t end = std::min(begin + kBlock, row), count = 0;
         for (int64_t i = begin; i < end; ++i) {
           // Neighbouring positions belong to one thread, so that threads do not share cache lines.
-          mine[count] = i;
-          count += ((offsets[first + i] >> 8) & (parts - 1)) == part;
+          at[count] = offsets[first + i];
+          from[count] = rows[0] + i * step;
+          count += ((at[count] >> 8) & (parts - 1)) == part;
         }
-        for (int64_t k = 0; k < count; ++k) f(first + mine[k], rows[0] + mine[k] * step);
+        f(at, from, count);
       }
     }
   }
 
-  /// Applies the updates of columns [begin, end) to the slices that belong to `part`. Compiled once
-  /// for each mode and type: inlined where it is called it takes twice as long.
-  template <ScatterMode M, class T>
-  [[gnu::noinline]] void run(T* out, const T* updates, int64_t begin, int64_t end, int64_t part,
-                             int64_t parts) const {
+  /// Applies the updates of columns [begin, end) to the slices that belong to `part`.
+  void run(char* out, const char* updates, int64_t begin, int64_t end, int64_t part,
+           int64_t parts) const {
     if (slice.shape.size() == 1 && slice.shape[0] == 1) {
-      return each(part, parts, [&](int64_t i, int64_t from) {
-        out[offsets[i]] = combined<M>(out[offsets[i]], updates[from]);
+      return each(part, parts, [&](const int64_t* at, const int64_t* from, int64_t count) {
+        loops.elements(out, at, updates, from, count);
       });
     }
-    int64_t out_step = slice.out.back(), updates_step = slice.updates.back();
+    int64_t out_step = slice.out.back(), updates_step = slice.updates.back(), width = end - begin;
+    const bool dense = vectors && out_step == 1 && updates_step == 1 && width >= 8;
     Shape outer(slice.shape.begin(), slice.shape.end() - 1);
     Odometer<2> rows(outer, {Strides(slice.out.begin(), slice.out.end() - 1),
                              Strides(slice.updates.begin(), slice.updates.end() - 1)});
     int64_t count = num_elements(outer);
-    each(part, parts, [&](int64_t i, int64_t from) {
-      for (int64_t r = 0; r < count; ++r, rows.next())
-        combine_row<M>(out + offsets[i] + rows[0] + begin * out_step, out_step,
-                       updates + from + rows[1] + begin * updates_step, updates_step, end - begin,
-                       vectors);
+    out += begin * out_step * item;
+    updates += begin * updates_step * item;
+    each(part, parts, [&](const int64_t* at, const int64_t* from, int64_t slices) {
+      for (int64_t i = 0; i < slices; ++i) {
+        for (int64_t r = 0; r < count; ++r, rows.next()) {
+          char* const to = out + (at[i] + rows[0]) * item;
+          const char* const p = updates + (from[i] + rows[1]) * item;
+          const void* in[] = {to, p};
+          if (dense)
+            vectors(in, to, width);
+          else
+            loops.row(to, out_step, p, updates_step, width);
+        }
+      }
     });
   }
 };
@@ -225,8 +262,14 @@ void scatter_kernel(const KernelArgs& args) {
   std::vector<Strides> index_strides{
       Strides(updates.strides().begin(), updates.strides().begin() + index_ndim)};
   collapse_axes(index_shape, index_strides);
-  Scatter job{offsets,          n,     index_shape,
-              index_strides[0], slice, row_kernel(attrs.mode, out.dtype())};
+  Scatter job{offsets,
+              n,
+              index_shape,
+              index_strides[0],
+              slice,
+              static_cast<int64_t>(out.dtype().size()),
+              loops_of(attrs.mode, out.dtype()),
+              row_kernel(attrs.mode, out.dtype())};
 
   int64_t threads = num_threads(), columns = slice.shape.back();
   int64_t parts = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(threads)));
@@ -235,24 +278,20 @@ void scatter_kernel(const KernelArgs& args) {
   Share share = threads == 1 || overlapping                     ? Share::one_thread
                 : columns * out.dtype().size() >= 256 * threads ? Share::columns
                                                                 : Share::slices;
-  dispatch_mode(attrs.mode, out.dtype(), [&](auto mode, auto item) {
-    using T = decltype(item);
-    auto apply = [&](int64_t begin, int64_t end, int64_t part, int64_t parts) {
-      job.run<decltype(mode)::value>(out.as<T>(), updates.as<const T>(), begin, end, part, parts);
+  auto apply = [&](int64_t begin, int64_t end, int64_t part, int64_t parts) {
+    job.run(out.as<char>(), updates.as<const char>(), begin, end, part, parts);
+  };
+  if (share == Share::columns) {
+    int64_t grain = (columns + threads - 1) / threads;
+    parallel_for(columns, grain, [&](int64_t begin, int64_t end) { apply(begin, end, 0, 1); }, ns);
+  } else if (share == Share::slices && ns > 20000) {
+    auto run = [&](int64_t begin, int64_t end) {
+      for (int64_t part = begin; part < end; ++part) apply(0, columns, part, parts);
     };
-    if (share == Share::columns) {
-      int64_t grain = (columns + threads - 1) / threads;
-      parallel_for(
-          columns, grain, [&](int64_t begin, int64_t end) { apply(begin, end, 0, 1); }, ns);
-    } else if (share == Share::slices && ns > 20000) {
-      auto run = [&](int64_t begin, int64_t end) {
-        for (int64_t part = begin; part < end; ++part) apply(0, columns, part, parts);
-      };
-      parallel_for(parts, 1, run, ns);
-    } else {
-      apply(0, columns, 0, 1);
-    }
-  });
+    parallel_for(parts, 1, run, ns);
+  } else {
+    apply(0, columns, 0, 1);
+  }
 }
 
 /// out[i.., indices[i.., j, k..], k..] op= updates[i.., j, k..]; indices and updates are
@@ -280,32 +319,23 @@ void scatter_axis_kernel(const KernelArgs& args) {
     };
     parallel_for(total, 4096, read, 1.0 * total);
   });
-  auto write = [&](auto mode, auto item) {
-    using T = decltype(item);
-    auto run = [&](int64_t o, int64_t begin, int64_t end) {
-      T* dst = out.as<T>() + o * size * inner;
-      const int64_t* place = places + o * n * inner;
-      const T* src = updates.as<const T>() + o * n * inner;
-      for (int64_t j = 0; j < n; ++j, place += inner, src += inner)
-        for (int64_t k = begin; k < end; ++k)
-          dst[place[k] + k] = combined<decltype(mode)::value>(dst[place[k] + k], src[k]);
-    };
-    if (outer >= inner) {
-      auto rows = [&](int64_t begin, int64_t end) {
-        for (int64_t o = begin; o < end; ++o) run(o, 0, inner);
-      };
-      parallel_for(outer, std::max<int64_t>(1, 4096 / (n * inner)), rows, ns);
-    } else {
-      auto columns = [&](int64_t begin, int64_t end) {
-        for (int64_t o = 0; o < outer; ++o) run(o, begin, end);
-      };
-      parallel_for(inner, 64, columns, ns);
-    }
+  const Combining loops = loops_of(attrs.mode, out.dtype());
+  const int64_t item = out.dtype().size();
+  auto run = [&](int64_t o, int64_t begin, int64_t end) {
+    loops.places(out.as<char>() + o * size * inner * item, places + o * n * inner,
+                 updates.as<const char>() + o * n * inner * item, n, inner, begin, end);
   };
-  if (attrs.mode == ScatterMode::set)
-    with_mode<ScatterMode::set>(out.dtype(), write);
-  else
-    with_mode<ScatterMode::add>(out.dtype(), write);
+  if (outer >= inner) {
+    auto rows = [&](int64_t begin, int64_t end) {
+      for (int64_t o = begin; o < end; ++o) run(o, 0, inner);
+    };
+    parallel_for(outer, std::max<int64_t>(1, 4096 / (n * inner)), rows, ns);
+  } else {
+    auto columns = [&](int64_t begin, int64_t end) {
+      for (int64_t o = 0; o < outer; ++o) run(o, begin, end);
+    };
+    parallel_for(inner, 64, columns, ns);
+  }
 }
 
 const KernelEntry kEntries[] = {

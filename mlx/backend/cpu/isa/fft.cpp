@@ -205,6 +205,9 @@ void load(const T* re, const T* im, int64_t row, int64_t lane, int64_t rows, int
         split_pairs(base + r * row + 2 * i, a, b);
         a.store(first + r * pitch + i);
         b.store(second + r * pitch + i);
+        // The block behind: its rows are too short for the prefetchers of the processor.
+        __builtin_prefetch(base + r * row + 2 * (lanes + i), 0, 2);
+        __builtin_prefetch(base + r * row + 2 * (lanes + i) + V::N, 0, 2);
       }
     } else if (lane == 1) {
       for (; i + V::N <= lanes; i += V::N) {
@@ -247,9 +250,12 @@ void store(const T* re, const T* im, int64_t pitch, T* to_re, T* to_im, int64_t 
   T* const base = swapped ? to_im : to_re;
   for (int64_t r = 0; r < rows; ++r) {
     int64_t i = 0;
-    for (; i + V::N <= lanes; i += V::N)
+    for (; i + V::N <= lanes; i += V::N) {
       join_pairs(V::load(first + r * pitch + i) * V(scale),
                  V::load(second + r * pitch + i) * V(scale), base + r * row + 2 * i);
+      __builtin_prefetch(base + r * row + 2 * (lanes + i), 1, 2);
+      __builtin_prefetch(base + r * row + 2 * (lanes + i) + V::N, 1, 2);
+    }
     for (; i < lanes; ++i) {
       base[r * row + 2 * i] = first[r * pitch + i] * scale;
       base[r * row + 2 * i + 1] = second[r * pitch + i] * scale;

@@ -230,7 +230,7 @@ struct Kernel {
   static constexpr int kStep = 16;
   template <int Count>
   static void some_rows(const void* const* xs, void* const* ys, int64_t n, int64_t x_stride,
-                        int64_t y_stride, bool inclusive) {
+                        int64_t y_stride) {
     State a[Count];
     for (int r = 0; r < Count; ++r) a[r] = O::start();
     for (int64_t i = 0; i < n; i += kStep) {
@@ -238,19 +238,11 @@ struct Kernel {
       T in[Count][kStep], out[Count][kStep];
       for (int r = 0; r < Count; ++r)
         copy(static_cast<const T*>(xs[r]) + i * x_stride, x_stride, in[r], 1, some);
-      if (inclusive) {
-        for (int k = 0; k < some; ++k)
-          for (int r = 0; r < Count; ++r) {
-            a[r] = O::step(a[r], widened(in[r][k]));
-            narrow(O::value(a[r]), out[r][k]);
-          }
-      } else {
-        for (int k = 0; k < some; ++k)
-          for (int r = 0; r < Count; ++r) {
-            narrow(O::value(a[r]), out[r][k]);
-            a[r] = O::step(a[r], widened(in[r][k]));
-          }
-      }
+      for (int k = 0; k < some; ++k)
+        for (int r = 0; r < Count; ++r) {
+          a[r] = O::step(a[r], widened(in[r][k]));
+          narrow(O::value(a[r]), out[r][k]);
+        }
       for (int r = 0; r < Count; ++r)
         copy(out[r], 1, static_cast<T*>(ys[r]) + i * y_stride, y_stride, some);
     }
@@ -262,28 +254,38 @@ struct Kernel {
       for (int k = 0; k < n; ++k) to[k * to_stride] = from[k * from_stride];
     }
   }
+  // A scan without the element itself is one with it, a place later and from the start.
   static void rows(const void* const* x, void* const* y, int count, int64_t n, int64_t x_stride,
                    int64_t y_stride, bool inclusive) {
-    if (count == kScanRows) return some_rows<kScanRows>(x, y, n, x_stride, y_stride, inclusive);
-    for (int r = 0; r < count; ++r) some_rows<1>(x + r, y + r, n, x_stride, y_stride, inclusive);
+    void* later[kScanRows];
+    if (!inclusive) {
+      for (int r = 0; r < count; ++r) {
+        T* const first = static_cast<T*>(y[r]);
+        narrow(O::value(O::start()), *first);
+        later[r] = first + y_stride;
+      }
+      y = later;
+      --n;
+    }
+    if (count == kScanRows) return some_rows<kScanRows>(x, y, n, x_stride, y_stride);
+    for (int r = 0; r < count; ++r) some_rows<1>(x + r, y + r, n, x_stride, y_stride);
   }
   static void columns(const void* x, void* y, int64_t width, int64_t n, int64_t x_stride,
                       int64_t y_stride, bool inclusive) {
     State a[kScanColumns];
     for (int64_t c = 0; c < width; ++c) a[c] = O::start();
+    T* first = static_cast<T*>(y);
+    if (!inclusive) {
+      for (int64_t c = 0; c < width; ++c) narrow(O::value(a[c]), first[c]);
+      first += y_stride;
+      --n;
+    }
     for (int64_t i = 0; i < n; ++i) {
       const T* __restrict from = static_cast<const T*>(x) + i * x_stride;
-      T* __restrict to = static_cast<T*>(y) + i * y_stride;
-      if (inclusive) {
-        for (int64_t c = 0; c < width; ++c) {
-          a[c] = O::step(a[c], widened(from[c]));
-          narrow(O::value(a[c]), to[c]);
-        }
-      } else {
-        for (int64_t c = 0; c < width; ++c) {
-          narrow(O::value(a[c]), to[c]);
-          a[c] = O::step(a[c], widened(from[c]));
-        }
+      T* __restrict to = first + i * y_stride;
+      for (int64_t c = 0; c < width; ++c) {
+        a[c] = O::step(a[c], widened(from[c]));
+        narrow(O::value(a[c]), to[c]);
       }
     }
   }
