@@ -70,6 +70,7 @@ def test_gpu_that_is_not_there():
 LIMITED = """
 import pathlib, resource
 import mlx.core as mx
+mx.set_default_device(mx.cpu)
 mx.eval(mx.ones((3,)) + 1)
 mapped = int(pathlib.Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 limit = mapped + 2**29
@@ -85,7 +86,7 @@ print(mx.sum(mx.ones((1000, 1000))).item())
 
 def test_limit_of_the_address_space():
     """The error names the limit and its size, and smaller arrays are computed afterwards."""
-    code, said, errors = run_program(LIMITED, MLX_DEVICE="cpu")
+    code, said, errors = run_program(LIMITED)
     limit, message, total = said.splitlines()
     assert code == 0 and total == "1000000.0", errors
     assert message == (
