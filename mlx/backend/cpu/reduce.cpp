@@ -252,15 +252,17 @@ struct Job {
                   static_cast<size_t>(n) * reducer.accumulator);
     }
   }
-  void split(int64_t tiles);
+  /// True where a reduction is too short for chunks of that many elements.
+  bool is_short(int64_t least_chunk) const { return reduced.size <= 2 * least_chunk; }
+  void split(int64_t tiles, int64_t least_chunk);
   void combine_chunks() const;
 };
 
 // Few outputs with long reductions: divides the reductions at powers of two, which keeps the order.
-void Job::split(int64_t tiles) {
+void Job::split(int64_t tiles, int64_t least_chunk) {
   chunk = reduced.size;
-  if (tiles < 16 && reduced.size > 4 * kReduceBlock) {
-    chunk = 2 * kReduceBlock;
+  if (tiles < 16 && !is_short(least_chunk)) {
+    chunk = least_chunk;
     while (chunk * 64 < reduced.size * tiles) chunk *= 2;
     chunks = (reduced.size + chunk - 1) / chunk;
   }
@@ -328,7 +330,7 @@ void run_rows(Job& job, double estimate) {
   const int64_t inner = job.kept.inner(), step = job.kept.step();
   // A tile is a range of outputs along the innermost kept axis.
   const int64_t per_run = (inner + at_most - 1) / at_most, tiles = job.kept.outer() * per_run;
-  job.split(job.kept.size);
+  job.split(job.kept.size, 2 * kReduceBlock);
   parallel_for(
       tiles * job.chunks, 1,
       [&](int64_t begin, int64_t end) {
@@ -395,47 +397,92 @@ GatherRows gather_rows_of(int itemsize) {
   }
 }
 
+/// Rows of some columns as the kernels read them: in place, or packed or computed.
+class ColumnReader {
+ public:
+  /// Bytes of computed rows, which stay in the second-level cache.
+  static constexpr int64_t kComputed = int64_t{1024} << 10;
+  static constexpr int64_t kPackedWidth = 64;
+
+  static int64_t least_chunk(const Job& job) { return (job.source ? 1 : 2) * kReduceBlock; }
+  /// The number of columns of a tile: fewer where some threads would have no tile.
+  static int64_t width_for(const Job& job) {
+    const int64_t inner = job.kept.inner(), size = job.in_type.size();
+    const int64_t most = job.source             ? kComputed / (kReduceBlock * size)
+                         : job.kept.step() == 1 ? job.reducer.columns
+                                                : kPackedWidth;
+    const int64_t width = std::min({inner, most, static_cast<int64_t>(job.reducer.columns)});
+    if (!job.is_short(least_chunk(job))) return width;
+    // Whole cache lines, and for programs enough elements in a run.
+    const int64_t unit = (job.source ? 1024 : 64) / size;
+    const int64_t share = (job.kept.size + num_threads() - 1) / num_threads();
+    return std::min(width, (share + unit - 1) / unit * unit);
+  }
+  ColumnReader(const Job& job, int64_t width)
+      : job_(job),
+        in_place_(!job.source && job.kept.step() == 1),
+        pack_(gather_rows_of(job.in_type.size())) {
+    if (!in_place_) memory_.emplace(kReduceBlock * width * job.in_type.size());
+    if (job.source) reader_.emplace(*job.source);
+    is_narrow_ = job.kept.step() == 1 && width == job.kept.inner() &&
+                 width * kReduceLanes <= job.reducer.columns && job.reduced.shape.size() == 1 &&
+                 job.reduced.step() == width;
+  }
+  /// Reduces rows from `first` on of the n columns at element `column` of the operand.
+  void reduce(int64_t column, int64_t first, int rows, int64_t n, void* out) {
+    const char* from = job_.at(column);
+    if (in_place_ && is_narrow_) {
+      from += first * n * job_.in_type.size();
+    } else if (in_place_) {
+      job_.reduced.offsets(first, rows, offsets_);
+    } else {
+      char* block = memory_->get<char>();
+      job_.source ? compute(column, first, rows, n, block) : pack(from, first, rows, n, block);
+      from = block;
+      for (int i = 0; i < rows; ++i) offsets_[i] = i * n;
+    }
+    job_.reducer.cols(from, is_narrow_ ? nullptr : offsets_, rows, n, first, out);
+  }
+
+ private:
+  void compute(int64_t column, int64_t first, int rows, int64_t n, char* out) {
+    const int64_t all = job_.kept.size, runs = n == all ? 1 : rows, length = n * rows / runs;
+    for (int64_t r = 0; r < runs; ++r, out += length * job_.in_type.size())
+      reader_->read((first + r) * all + column, length, out);
+  }
+  void pack(const char* from, int64_t first, int rows, int64_t n, char* out) {
+    job_.reduced.offsets(first, rows, offsets_);
+    pack_(from, offsets_, rows, n, job_.kept.step(), out);
+  }
+
+  const Job& job_;
+  bool in_place_, is_narrow_;
+  GatherRows pack_;
+  int64_t offsets_[kReduceBlock];
+  std::optional<Scratch> memory_;
+  std::optional<FusedSource::Reader> reader_;
+};
+
 // Kept elements are contiguous, or are packed.
 void run_columns(Job& job, double estimate) {
-  constexpr int64_t kPackedWidth = 64;
-  const Reducer& r = job.reducer;
   const int64_t inner = job.kept.inner(), step = job.kept.step();
-  const GatherRows pack = gather_rows_of(job.in_type.size());
-  const int64_t width = std::min<int64_t>(inner, step == 1 ? r.columns : kPackedWidth);
+  const int64_t width = ColumnReader::width_for(job);
   const int64_t per_run = (inner + width - 1) / width, tiles = job.kept.outer() * per_run;
-  const bool narrow = step == 1 && width == inner && width * kReduceLanes <= r.columns &&
-                      job.reduced.shape.size() == 1 && job.reduced.step() == width;
-  job.split(tiles);
+  job.split(tiles, ColumnReader::least_chunk(job));
   parallel_for(
       tiles * job.chunks, 1,
       [&](int64_t begin, int64_t end) {
-        Counter counter(r, width);
-        int64_t offsets[kReduceBlock], dense[kReduceBlock];
-        std::unique_ptr<char[]> buffer;
-        if (step != 1) buffer.reset(new char[kReduceBlock * width * job.in_type.size()]);
+        Counter counter(job.reducer, width);
+        ColumnReader reader(job, width);
         for (int64_t t = begin; t < end; ++t) {
           const int64_t c = t / tiles, run = t % tiles / per_run, i0 = t % per_run * width;
           const int64_t n = std::min(width, inner - i0), e0 = c * job.chunk;
           const int64_t elements = std::min(job.chunk, job.reduced.size - e0);
-          const char* base = job.at(job.kept.outer_offset(run) + i0 * step);
-          if (step != 1)
-            for (int i = 0; i < kReduceBlock; ++i) dense[i] = i * n;
+          const int64_t column = job.kept.outer_offset(run) + i0 * step;
           counter.clear();
           for (int64_t e = 0; e < elements; e += kReduceBlock) {
-            const int some = static_cast<int>(std::min<int64_t>(kReduceBlock, elements - e));
-            if (narrow) {
-              r.cols(base + (e0 + e) * width * job.in_type.size(), nullptr, some, n, e0 + e,
-                     counter.next());
-              counter.push();
-              continue;
-            }
-            job.reduced.offsets(e0 + e, some, offsets);
-            if (step == 1) {
-              r.cols(base, offsets, some, n, e0 + e, counter.next());
-            } else {
-              pack(base, offsets, some, n, step, buffer.get());
-              r.cols(buffer.get(), dense, some, n, e0 + e, counter.next());
-            }
+            const int rows = static_cast<int>(std::min<int64_t>(kReduceBlock, elements - e));
+            reader.reduce(column, e0 + e, rows, n, counter.next());
             counter.push();
           }
           job.deliver(c, run * inner + i0, n, counter.result());
@@ -458,12 +505,17 @@ int kept_rows(const Layout& in, const Attrs* attrs) {
   return first;
 }
 
-/// True if whole rows are reduced.
+/// True if whole rows or whole columns are reduced.
 bool takes_source(const Layout& in, const Attrs* attrs) {
   auto& axes = attrs_as<ReduceAttrs>(attrs).axes;
+  const int rank = static_cast<int>(in.shape.size()), count = static_cast<int>(axes.size());
   const int first = kept_rows(in, attrs);
-  const Shape row(in.shape.begin() + first, in.shape.end());
-  return row.size() == axes.size() && num_elements(row) > 1;
+  if (first + count == rank)
+    return num_elements(Shape(in.shape.begin() + first, in.shape.end())) > 1;
+  if (axes.empty() || axes.back() != count - 1) return false;
+  const auto middle = in.shape.begin() + count;
+  return num_elements(Shape(in.shape.begin(), middle)) > 1 &&
+         num_elements(Shape(middle, in.shape.end())) > 1;
 }
 
 constexpr KernelEntry kEntries[] = {
@@ -534,9 +586,7 @@ void reduce(const View& in, Reduction kind, const std::vector<int>& axes, const 
       (job.reduced.size == 1 || std::abs(job.kept.step()) < std::abs(job.reduced.step()));
   const double estimate = n * in.dtype().size() / 30 + 4.0 * static_cast<double>(job.kept.size) +
                           (source ? source->cost() : 0);
-  if (source) {
-    run_rows(job, estimate);
-  } else if (!rows && columns) {
+  if (!rows && columns) {
     run_columns(job, estimate);
   } else {
     run_rows(job, rows ? estimate : 4 * estimate);

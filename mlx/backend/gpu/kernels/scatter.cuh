@@ -171,10 +171,11 @@ MLX_FN void apply_sorted(const SortedUpdatesArguments& p) {
   }
 }
 
-//--- sums of integers, which need no order
+//--- updates that need no sorting
 
-template <class T, class K, class I>
-MLX_FN void add_at_once(const SortedUpdatesArguments& p) {
+/// Calls apply(i, key, element, update) for each update i with a target and each column.
+template <class T, class K, class I, class F>
+MLX_FN void each_update(const SortedUpdatesArguments& p, F apply) {
   const auto* updates = memory<const T>(p.updates);
   const auto* keys = memory<const K>(p.keys);
   const I columns = static_cast<I>(p.columns), all = static_cast<I>(p.positions) * columns;
@@ -184,10 +185,31 @@ MLX_FN void add_at_once(const SortedUpdatesArguments& p) {
     const int64_t column = static_cast<int64_t>(x % columns);
     const K key = keys[i];
     if (key == kNoKey<K>) continue;
-    atomic_add(
-        memory<T>(p.out) + (static_cast<int64_t>(key) * p.unit + offset_of(p.target, column)),
-        updates[offset_of(p.column, column) + offset_of(p.position, i)]);
+    apply(i, key,
+          memory<T>(p.out) + (static_cast<int64_t>(key) * p.unit + offset_of(p.target, column)),
+          updates + (offset_of(p.column, column) + offset_of(p.position, i)));
   }
+}
+
+/// Sums of integers, which are the same in any order.
+template <class T, class K, class I>
+MLX_FN void add_at_once(const SortedUpdatesArguments& p) {
+  each_update<T, K, I>(
+      p, [](int64_t, K, T* element, const T* update) { atomic_add(element, *update); });
+}
+
+MLX_FN void clear_claims(const SortedUpdatesArguments& p) {
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < p.targets;
+       i += static_cast<int64_t>(gridDim.x) * kThreads)
+    memory<uint32_t>(p.claims)[i] = 0;
+}
+/// Assignments: the update whose claim stands, the last one of a target.
+template <class T, class K, class I>
+MLX_FN void apply_claimed(const SortedUpdatesArguments& p) {
+  const auto* claims = memory<const uint32_t>(p.claims);
+  each_update<T, K, I>(p, [claims](int64_t i, K key, T* element, const T* update) {
+    if (claims[key] == static_cast<uint32_t>(i + 1)) *element = *update;
+  });
 }
 
 //--- few targets of many updates
@@ -252,30 +274,6 @@ MLX_FN void apply_runs(const SortedUpdatesArguments& p) {
       i += kLanes;
     }
     if (lane == 0) to = value;
-  }
-}
-
-//--- assignments: the last update of a target counts, which is the one whose claim stands
-
-MLX_FN void clear_claims(const SortedUpdatesArguments& p) {
-  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < p.targets;
-       i += static_cast<int64_t>(gridDim.x) * kThreads)
-    memory<uint32_t>(p.claims)[i] = 0;
-}
-template <class T, class K, class I>
-MLX_FN void apply_claimed(const SortedUpdatesArguments& p) {
-  const auto* updates = memory<const T>(p.updates);
-  const auto* keys = memory<const K>(p.keys);
-  const auto* claims = memory<const uint32_t>(p.claims);
-  const I columns = static_cast<I>(p.columns), all = static_cast<I>(p.positions) * columns;
-  for (I x = static_cast<I>(blockIdx.x) * kThreads + threadIdx.x; x < all;
-       x += static_cast<I>(gridDim.x) * kThreads) {
-    const int64_t i = static_cast<int64_t>(x / columns);
-    const int64_t column = static_cast<int64_t>(x % columns);
-    const K key = keys[i];
-    if (key == kNoKey<K> || claims[key] != static_cast<uint32_t>(i + 1)) continue;
-    memory<T>(p.out)[static_cast<int64_t>(key) * p.unit + offset_of(p.target, column)] =
-        updates[offset_of(p.column, column) + offset_of(p.position, i)];
   }
 }
 
