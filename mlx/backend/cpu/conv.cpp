@@ -1,7 +1,7 @@
 // Kernels of convolutions, and the choice between them. Depthwise convolutions add tap by tap over
-// all channels; one tap makes a matrix product; float64 and the cotangent of the weight
-// multiply matrices of patches, in blocks that depend on shapes alone. All others are in
-// conv_lines.cpp.
+// all channels; one tap makes a matrix product; float64, and the cotangent of the weight by a unit
+// for tiles, multiply matrices of patches, in blocks that depend on shapes alone. All others are in
+// conv_lines.cpp and conv_weight.cpp.
 #include "mlx/backend/cpu/conv.h"
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include "mlx/backend/cpu/cpu_info.h"
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/matmul.h"
+#include "mlx/backend/cpu/panels.h"
 #include "mlx/backend/cpu/threads.h"
 
 namespace mlx::core::cpu {
@@ -129,35 +130,74 @@ void block_product(const ConvGeometry& g, const void* patches, const View& w, co
   matrix_product(left, right, nullptr, target, 1, 0);
 }
 
-/// One input and one output channel per group: all channels at a time, tap by tap.
+/// Calls `f(position, tap, pixel)` for each tap of the positions that is in the input.
+template <class F>
+void each_tap(const ConvGeometry& g, int64_t begin, int64_t end, F&& f) {
+  Position p(g, begin);
+  for (int64_t i = begin; i < end; ++i, p.next(g)) {
+    int64_t tap = 0;
+    for (int64_t a = 0; a < g.kernel[0]; ++a)
+      for (int64_t b = 0; b < g.kernel[1]; ++b) {
+        int64_t d = g.source(0, p.at[0], a), h = g.source(1, p.at[1], b);
+        for (int64_t c = 0; c < g.kernel[2]; ++c, ++tap) {
+          int64_t v = g.source(2, p.at[2], c);
+          if (d < 0 || h < 0 || v < 0) continue;
+          f(i, tap, ((p.n * g.in[0] + d) * g.in[1] + h) * g.in[2] + v);
+        }
+      }
+  }
+}
+
+/// True for one input and one output channel per group: all channels at a time, tap by tap.
+bool is_depthwise(const ConvGeometry& g, Dtype type) {
+  return g.group_channels() == 1 && g.group_features() == 1 && g.groups > 1 && type == float32;
+}
+/// The place in a weight of the tap that is read at place `tap` of the input.
+int64_t weight_tap(const ConvGeometry& g, int64_t tap) { return g.flip ? g.taps() - 1 - tap : tap; }
+
 void depthwise(const ConvGeometry& g, const View& x, const View& w, const View& out) {
   int64_t taps = g.taps(), n = g.channels;
   Scratch storage(taps * n * sizeof(float));
   float* by_tap = storage.get<float>();
   auto* weights = w.as<const float>();
   for (int64_t t = 0; t < taps; ++t)
-    for (int64_t c = 0; c < n; ++c)
-      by_tap[t * n + c] = weights[c * taps + (g.flip ? taps - 1 - t : t)];
+    for (int64_t c = 0; c < n; ++c) by_tap[t * n + c] = weights[c * taps + weight_tap(g, t)];
   auto* input = x.as<const float>();
+  auto* sums = out.as<float>();
   auto run = [&](int64_t begin, int64_t end) {
-    Position p(g, begin);
-    for (int64_t i = begin; i < end; ++i, p.next(g)) {
-      float* sum = out.as<float>() + i * n;
-      std::fill_n(sum, n, 0.0f);
-      const float* weight = by_tap;
-      for (int64_t a = 0; a < g.kernel[0]; ++a)
-        for (int64_t b = 0; b < g.kernel[1]; ++b) {
-          int64_t d = g.source(0, p.at[0], a), h = g.source(1, p.at[1], b);
-          for (int64_t c = 0; c < g.kernel[2]; ++c, weight += n) {
-            int64_t v = g.source(2, p.at[2], c);
-            if (d < 0 || h < 0 || v < 0) continue;
-            conv_kernels_in_use().tap(
-                sum, input + (((p.n * g.in[0] + d) * g.in[1] + h) * g.in[2] + v) * n, weight, n);
-          }
-        }
-    }
+    std::fill_n(sums + begin * n, (end - begin) * n, 0.0f);
+    each_tap(g, begin, end, [&](int64_t i, int64_t tap, int64_t pixel) {
+      conv_kernels_in_use().tap(sums + i * n, input + pixel * n, by_tap + tap * n, n);
+    });
   };
   parallel_for(g.positions(), 32, run, g.estimate());
+}
+
+/// The cotangent of its weight: the sums of chunks of positions, which are added in order.
+void depthwise_weight(const ConvGeometry& g, const View& x, const View& y, const View& out) {
+  constexpr int64_t kMostChunks = 32, kFewestPositions = 256;
+  int64_t taps = g.taps(), n = g.channels;
+  int64_t chunks = std::clamp<int64_t>(g.positions() / kFewestPositions, 1, kMostChunks);
+  int64_t chunk = (g.positions() + chunks - 1) / chunks;
+  Scratch storage(chunks * taps * n * sizeof(float));
+  float* sums = storage.get<float>();
+  std::fill_n(sums, chunks * taps * n, 0.0f);
+  auto *input = x.as<const float>(), *cotangent = y.as<const float>();
+  auto run = [&](int64_t begin, int64_t end) {
+    for (int64_t k = begin; k < end; ++k)
+      each_tap(g, std::min(k * chunk, g.positions()), std::min((k + 1) * chunk, g.positions()),
+               [&](int64_t i, int64_t tap, int64_t pixel) {
+                 conv_kernels_in_use().tap(sums + (k * taps + tap) * n, input + pixel * n,
+                                           cotangent + i * n, n);
+               });
+  };
+  parallel_for(chunks, 1, run, g.estimate());
+  for (int64_t t = 0; t < taps; ++t)
+    for (int64_t c = 0; c < n; ++c) {
+      float sum = sums[t * n + c];
+      for (int64_t k = 1; k < chunks; ++k) sum += sums[(k * taps + t) * n + c];
+      out.as<float>()[c * taps + weight_tap(g, t)] = sum;
+    }
 }
 
 /// Calls `f(patches, group, first position, count)` for blocks of patches, which the threads pack.
@@ -185,8 +225,7 @@ void conv_kernel(const KernelArgs& args) {
   if (out.size() == 0) return;
   Shape kernel(w.shape().begin() + 1, w.shape().end() - 1);
   ConvGeometry g(x.shape(), out.shape(), kernel, attrs_as<ConvAttrs>(args.attrs), x.dtype().size());
-  if (g.group_channels() == 1 && g.group_features() == 1 && g.groups > 1 && x.dtype() == float32)
-    return depthwise(g, x, w, out);
+  if (is_depthwise(g, x.dtype())) return depthwise(g, x, w, out);
   if (pointwise(g)) return block_product(g, x.data, w, out, 0, 0, g.positions());
   if (x.dtype() != float64) return conv_lines(g, x, w, out);
   each_block(g, x, [&](char* patches, int64_t group, int64_t first, int64_t count) {
@@ -206,6 +245,9 @@ void conv_weight_kernel(const KernelArgs& args) {
   }
   int64_t k = g.patch(), features = g.group_features();
   Dtype type = out.dtype();
+  const bool tiles = type == bfloat16 && gemm_source(GemmOutput::bf16) == GemmSource::bf16_tile;
+  if (is_depthwise(g, type)) return depthwise_weight(g, x, y, out);
+  if (type != float64 && !tiles) return conv_weight_lines(g, x, y, out);
   each_block(g, x, [&](char* patches, int64_t group, int64_t first, int64_t count) {
     Layout a = layout({features, count}, {1, g.features}, type);
     Layout b = layout({count, k}, {k, 1}, type);

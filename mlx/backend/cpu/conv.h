@@ -4,6 +4,7 @@
 #include <array>
 
 #include "mlx/backend/cpu/isa/conv.h"
+#include "mlx/backend/cpu/isa/gemm.h"
 #include "mlx/backend/cpu/kernel.h"
 #include "mlx/ops/conv.h"
 
@@ -43,8 +44,42 @@ struct ConvGeometry {
   double estimate() const;
 };
 
+/// How kernels read and store a dtype whose sums are float32.
+inline GemmSource gemm_source_of(Dtype t) {
+  return t == float16 ? GemmSource::f16 : t == bfloat16 ? GemmSource::bf16 : GemmSource::f32;
+}
+inline GemmOutput gemm_output_of(Dtype t) {
+  return t == float16 ? GemmOutput::f16 : t == bfloat16 ? GemmOutput::bf16 : GemmOutput::f32;
+}
+
+/// Lines of the input of a group of channels.
+class ConvInput {
+ public:
+  ConvInput(const ConvGeometry& g, const View& x, int64_t group)
+      : g_(g),
+        data_(x.as<const char>() + group * g.group_channels() * g.itemsize),
+        source_(gemm_source_of(x.dtype())) {}
+  const void* line(int64_t n, int64_t depth, int64_t height) const {
+    return data_ +
+           ((n * g_.in[0] + depth) * g_.in[1] + height) * g_.in[2] * g_.channels * g_.itemsize;
+  }
+  /// Writes `length` pixels of a line, from `first` on, as float32 with zeros for padding and
+  /// dilation.
+  void copy(int64_t n, int64_t depth, int64_t height, int64_t first, int64_t length,
+            float* to) const;
+
+ private:
+  const ConvGeometry& g_;
+  const char* data_;
+  GemmSource source_;
+};
+
 /// Convolves float32 or 16-bit floats line by line, summing in float32.
 void conv_lines(const ConvGeometry& g, const View& x, const View& w, const View& out);
+
+/// The cotangent of the weight for them: out[feature, tap, channel] = sum over positions of
+/// y[position, feature] * x[position and tap, channel].
+void conv_weight_lines(const ConvGeometry& g, const View& x, const View& y, const View& out);
 
 const ConvKernels& conv_kernels_in_use();
 

@@ -16,20 +16,12 @@ namespace {
 constexpr int64_t kPiece = 224;       // positions of a line that are computed at a time
 constexpr int64_t kWantedTasks = 32;  // with fewer tasks, lines are divided between tasks
 
-GemmSource source_of(Dtype t) {
-  return t == float16 ? GemmSource::f16 : t == bfloat16 ? GemmSource::bf16 : GemmSource::f32;
-}
-GemmOutput output_of(Dtype t) {
-  return t == float16 ? GemmOutput::f16 : t == bfloat16 ? GemmOutput::bf16 : GemmOutput::f32;
-}
-
 /// Lines of the input in scratch memory: as float32, with zeros for padding and dilation.
 class Window {
  public:
   Window(const ConvGeometry& g, const View& x, int64_t group)
       : g_(g),
-        input_(x.as<const char>() + group * g.group_channels() * g.itemsize),
-        source_(source_of(x.dtype())),
+        input_(g, x, group),
         channels_(g.group_channels()),
         direct_(x.dtype() == float32 && g.input_spread[2] == 1) {
     for (int i = 0; i < 2; ++i) rows_[i] = (g.kernel[i] - 1) * g.spread[i] + 1;
@@ -49,49 +41,20 @@ class Window {
   }
   /// The element at the part's origin of line (depth, height) of image n.
   const float* line(int64_t n, int64_t depth, int64_t height) {
-    const char* from = input_ + ((n * g_.in[0] + depth) * g_.in[1] + height) * g_.in[2] *
-                                    g_.channels * g_.itemsize;
-    if (in_place_) return reinterpret_cast<const float*>(from) + origin_ * g_.channels;
+    if (in_place_)
+      return static_cast<const float*>(input_.line(n, depth, height)) + origin_ * g_.channels;
     int64_t slot = depth % rows_[0] * rows_[1] + height % rows_[1];
     float* to = scratch_ + slot * width_ * channels_;
     Index3 key{n, depth * g_.in[1] + height, origin_};
     if (keys_[slot] == key) return to;
     keys_[slot] = key;
-    fill(from, to);
+    input_.copy(n, depth, height, origin_, length_, to);
     return to;
   }
 
  private:
-  void fill(const char* from, float* to) const {
-    const auto widen = gemm_kernels().widen[static_cast<int>(source_)];
-    const int64_t pixel = g_.channels * g_.itemsize, spread = g_.input_spread[2];
-    if (spread == 1) {
-      int64_t begin = std::clamp<int64_t>(-origin_, 0, length_);
-      int64_t end = std::clamp<int64_t>(g_.in[2] - origin_, begin, length_);
-      std::fill_n(to, begin * channels_, 0.0f);
-      std::fill_n(to + end * channels_, (length_ - end) * channels_, 0.0f);
-      if (channels_ == g_.channels) {
-        widen(from + (origin_ + begin) * pixel, 1, (end - begin) * channels_,
-              to + begin * channels_);
-      } else {
-        for (int64_t i = begin; i < end; ++i)
-          widen(from + (origin_ + i) * pixel, 1, channels_, to + i * channels_);
-      }
-      return;
-    }
-    for (int64_t i = 0; i < length_; ++i) {
-      int64_t at = origin_ + i;
-      if (at >= 0 && at % spread == 0 && at / spread < g_.in[2]) {
-        widen(from + at / spread * pixel, 1, channels_, to + i * channels_);
-      } else {
-        std::fill_n(to + i * channels_, channels_, 0.0f);
-      }
-    }
-  }
-
   const ConvGeometry& g_;
-  const char* input_;
-  GemmSource source_;
+  ConvInput input_;
   int64_t channels_, width_ = 0;
   bool direct_, in_place_ = false;
   int64_t rows_[2];
@@ -108,7 +71,7 @@ class Panels {
         stride_(g.patch() * width_),
         group_((g.group_features() + width_ - 1) / width_ * stride_),
         storage_(g.groups * group_ * sizeof(float)) {
-    const auto pack = gemm_kernels().pack[static_cast<int>(source_of(w.dtype()))];
+    const auto pack = gemm_kernels().pack[static_cast<int>(gemm_source_of(w.dtype()))];
     const int64_t k = g.patch(), features = g.group_features();
     for (int64_t i = 0; i < g.groups; ++i)
       pack(w.as<const char>() + i * features * k * g.itemsize, k, 1, features, k, width_,
@@ -174,7 +137,7 @@ struct Lines {
                                  g.stride[2] * window.pixel(), panels.at(group, feature),
                                  panels.stride(), count, features, to, ld);
       if (!direct)
-        gemm_kernels().store[static_cast<int>(output_of(out.dtype()))](
+        gemm_kernels().store[static_cast<int>(gemm_output_of(out.dtype()))](
             to, ld, count, features, {out.as<uint16_t>() + at, g.features, 1}, {});
     }
   }
@@ -197,6 +160,35 @@ struct Lines {
 };
 
 }  // namespace
+
+void ConvInput::copy(int64_t n, int64_t depth, int64_t height, int64_t first, int64_t length,
+                     float* to) const {
+  const auto widen = gemm_kernels().widen[static_cast<int>(source_)];
+  const auto* from = static_cast<const char*>(line(n, depth, height));
+  const int64_t channels = g_.group_channels(), pixel = g_.channels * g_.itemsize;
+  const int64_t spread = g_.input_spread[2];
+  if (spread == 1) {
+    int64_t begin = std::clamp<int64_t>(-first, 0, length);
+    int64_t end = std::clamp<int64_t>(g_.in[2] - first, begin, length);
+    std::fill_n(to, begin * channels, 0.0f);
+    std::fill_n(to + end * channels, (length - end) * channels, 0.0f);
+    if (channels == g_.channels) {
+      widen(from + (first + begin) * pixel, 1, (end - begin) * channels, to + begin * channels);
+    } else {
+      for (int64_t i = begin; i < end; ++i)
+        widen(from + (first + i) * pixel, 1, channels, to + i * channels);
+    }
+    return;
+  }
+  for (int64_t i = 0; i < length; ++i) {
+    int64_t at = first + i;
+    if (at >= 0 && at % spread == 0 && at / spread < g_.in[2]) {
+      widen(from + at / spread * pixel, 1, channels, to + i * channels);
+    } else {
+      std::fill_n(to + i * channels, channels, 0.0f);
+    }
+  }
+}
 
 void conv_lines(const ConvGeometry& g, const View& x, const View& w, const View& out) {
   Lines lines(g, x, w, out);

@@ -1,6 +1,7 @@
 // Convolutions without patches: a tile of positions and features stays in registers during the
 // loops over taps and channels. Inputs are read in place and broadcast to all features; weights are
-// packed.
+// packed. For the cotangent of the weight, a tile of features and taps stays there during the loop
+// over positions.
 #include "mlx/backend/cpu/isa/conv.h"
 
 #include "mlx/backend/cpu/simd/vec.h"
@@ -101,8 +102,73 @@ void line(const ConvTap* taps, int64_t count, int64_t channels, int64_t step, co
   }
 }
 
+/// Positions of lines, over which products are added.
+struct Positions {
+  int64_t lines, count;
+};
+
+/// M rows by N vectors of columns.
+template <int M, int N>
+void correlation(ConvFactor rows, ConvFactor columns, const Positions& over, float* out,
+                 int64_t ld) {
+  VF sum[M][N];
+#pragma GCC unroll 16
+  for (int i = 0; i < M; ++i)
+#pragma GCC unroll 2
+    for (int j = 0; j < N; ++j) sum[i][j] = VF(0.0f);
+  for (int64_t l = 0; l < over.lines; ++l, rows.data += rows.line, columns.data += columns.line) {
+    const float *a = rows.data, *b = columns.data;
+    for (int64_t p = 0; p < over.count; ++p, a += rows.step, b += columns.step) {
+      VF column[N];
+#pragma GCC unroll 2
+      for (int j = 0; j < N; ++j) column[j] = VF::load(b + j * VF::N);
+#pragma GCC unroll 16
+      for (int i = 0; i < M; ++i) {
+        const VF x(a[i]);
+#pragma GCC unroll 2
+        for (int j = 0; j < N; ++j) sum[i][j] = v_fma(x, column[j], sum[i][j]);
+      }
+    }
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < M; ++i)
+#pragma GCC unroll 2
+    for (int j = 0; j < N; ++j) {
+      float* to = out + i * ld + j * VF::N;
+      (VF::load(to) + sum[i][j]).store(to);
+    }
+}
+
+template <int M, int N>
+MLX_FN void choose_correlation(int64_t m, const ConvFactor& rows, const ConvFactor& columns,
+                               const Positions& over, float* out, int64_t ld) {
+  if constexpr (M > 1) {
+    if (m < M) return choose_correlation<M - 1, N>(m, rows, columns, over, out, ld);
+  }
+  correlation<M, N>(rows, columns, over, out, ld);
+}
+
+void correlate(const ConvFactor& rows, int64_t m, const ConvFactor& columns, int64_t n,
+               int64_t lines, int64_t positions, float* out, int64_t ld) {
+  const Positions over{lines, positions};
+  for (int64_t c = 0; c < n; c += kPanel) {
+    const ConvFactor panel{columns.data + c, columns.step, columns.line};
+    int64_t tiles = (m + kPositions - 1) / kPositions;
+    for (int64_t r = 0; r < m; --tiles) {
+      const int64_t take = (m - r + tiles - 1) / tiles;
+      const ConvFactor some{rows.data + r, rows.step, rows.line};
+      float* to = out + r * ld + c;
+      if (n - c > VF::N)
+        choose_correlation<kPositions, 2>(take, some, panel, over, to, ld);
+      else
+        choose_correlation<kPositions, 1>(take, some, panel, over, to, ld);
+      r += take;
+    }
+  }
+}
+
 }  // namespace
 
-constinit const ConvKernels conv_kernels{kPanel, tap, line};
+constinit const ConvKernels conv_kernels{kPanel, VF::N, tap, line, correlate};
 
 }  // namespace mlx::core::cpu::MLX_ISA
