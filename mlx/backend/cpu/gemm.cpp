@@ -205,8 +205,9 @@ bool rows_in_place(const Gemm& g, GemmSource source) {
   } else if (source != GemmSource::f32) {
     return false;
   }
-  if (g.a.col == 1) return g.a.row * size % kPageSize != 0 || g.n <= kFewColumns;
-  return g.a.row == 1 && g.m * g.k * size <= static_cast<int64_t>(l2_size());
+  const int64_t pitch = (g.a.col == 1 ? g.a.row : g.a.col) * size;
+  if (pitch % kPageSize == 0 && g.n > (g.a.col == 1 ? kFewColumns : kFewColumns / 2)) return false;
+  return g.a.col == 1 || (g.a.row == 1 && g.m * g.k * size <= static_cast<int64_t>(l2_size()));
 }
 
 // The same of B, whose columns stay near from one row of tiles to the next: in the second cache,
