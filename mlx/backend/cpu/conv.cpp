@@ -1,7 +1,7 @@
 // Kernels of convolutions, and the choice between them. Depthwise convolutions add tap by tap over
 // all channels; one tap makes a matrix product; float64, and the cotangent of the weight by a unit
 // for tiles, multiply matrices of patches, in blocks that depend on shapes alone. All others are in
-// conv_lines.cpp and conv_weight.cpp.
+// conv_lines.cpp, conv_tiles.cpp and conv_weight.cpp.
 #include "mlx/backend/cpu/conv.h"
 
 #include <algorithm>
@@ -30,81 +30,17 @@ int64_t block_of(const ConvGeometry& g) {
   return std::clamp<int64_t>(g.positions(), 1, std::max<int64_t>(fit, 256));
 }
 
-/// A position of the result.
-struct Position {
-  int64_t n;
-  Index3 at;
-  Position(const ConvGeometry& g, int64_t flat) {
-    for (int i = 2; i >= 0; --i) {
-      at[i] = flat % g.out[i];
-      flat /= g.out[i];
-    }
-    n = flat;
-  }
-  void next(const ConvGeometry& g) {
-    for (int i = 2; i >= 0; --i) {
-      if (++at[i] < g.out[i]) return;
-      at[i] = 0;
-    }
-    ++n;
-  }
-};
-
-/// Writes the patch of one position: taps in the weight's order, channels of the group innermost.
-class Patches {
- public:
-  Patches(const ConvGeometry& g, const void* x, int64_t group)
-      : g_(g),
-        x_(static_cast<const char*>(x) + group * g.group_channels() * g.itemsize),
-        channel_bytes_(g.group_channels() * g.itemsize),
-        pixel_(g.channels * g.itemsize),
-        runs_(g.groups == 1 && !g.flip && g.spread[2] == 1 && g.input_spread[2] == 1) {}
-
-  void write(const Position& p, char* to) const {
-    int64_t row = g_.kernel[2] * channel_bytes_;
-    for (int64_t a = 0; a < g_.kernel[0]; ++a) {
-      int64_t i = g_.source(0, p.at[0], g_.tap(0, a));
-      for (int64_t b = 0; b < g_.kernel[1]; ++b, to += row) {
-        int64_t j = g_.source(1, p.at[1], g_.tap(1, b));
-        if (i < 0 || j < 0) {
-          std::memset(to, 0, row);
-        } else {
-          write_row(x_ + ((p.n * g_.in[0] + i) * g_.in[1] + j) * g_.in[2] * pixel_, p.at[2], to);
-        }
-      }
-    }
-  }
-
- private:
-  void write_row(const char* line, int64_t position, char* to) const {
-    int64_t taps = g_.kernel[2];
-    if (runs_) {
-      // Neighbouring taps are contiguous in the input.
-      int64_t start = position * g_.stride[2] - g_.low[2];
-      int64_t begin = std::clamp<int64_t>(-start, 0, taps);
-      int64_t end = std::clamp<int64_t>(g_.in[2] - start, begin, taps);
-      std::memset(to, 0, begin * channel_bytes_);
-      if (end > begin)
-        std::memcpy(to + begin * channel_bytes_, line + (start + begin) * pixel_,
-                    (end - begin) * channel_bytes_);
-      std::memset(to + end * channel_bytes_, 0, (taps - end) * channel_bytes_);
-      return;
-    }
-    for (int64_t k = 0; k < taps; ++k, to += channel_bytes_) {
-      int64_t at = g_.source(2, position, g_.tap(2, k));
-      if (at < 0) {
-        std::memset(to, 0, channel_bytes_);
-      } else {
-        std::memcpy(to, line + at * pixel_, channel_bytes_);
-      }
-    }
-  }
-
-  const ConvGeometry& g_;
-  const char* x_;
-  int64_t channel_bytes_, pixel_;
-  bool runs_;  // the taps of a row are contiguous
-};
+/// Writes the patch of one position.
+void write_patch(const ConvGeometry& g, const void* x, int64_t group, const ConvPosition& p,
+                 char* to) {
+  const char* from = static_cast<const char*>(x) + group * g.group_channels() * g.itemsize;
+  each_run(g, p, [&](int64_t element, int64_t source, int64_t count) {
+    if (source < 0)
+      std::memset(to + element * g.itemsize, 0, count * g.itemsize);
+    else
+      std::memcpy(to + element * g.itemsize, from + source * g.itemsize, count * g.itemsize);
+  });
+}
 
 Layout layout(Shape shape, Strides strides, Dtype dtype) {
   Layout l;
@@ -133,7 +69,7 @@ void block_product(const ConvGeometry& g, const void* patches, const View& w, co
 /// Calls `f(position, tap, pixel)` for each tap of the positions that is in the input.
 template <class F>
 void each_tap(const ConvGeometry& g, int64_t begin, int64_t end, F&& f) {
-  Position p(g, begin);
+  ConvPosition p(g, begin);
   for (int64_t i = begin; i < end; ++i, p.next(g)) {
     int64_t tap = 0;
     for (int64_t a = 0; a < g.kernel[0]; ++a)
@@ -206,13 +142,12 @@ void each_block(const ConvGeometry& g, const View& x, F&& f) {
   int64_t block = block_of(g), bytes = g.patch() * g.itemsize;
   Scratch storage(block * bytes);
   for (int64_t group = 0; group < g.groups; ++group) {
-    Patches patches(g, x.data, group);
     for (int64_t first = 0; first < g.positions(); first += block) {
       int64_t count = std::min(block, g.positions() - first);
       auto pack = [&](int64_t begin, int64_t end) {
-        Position p(g, first + begin);
+        ConvPosition p(g, first + begin);
         for (int64_t i = begin; i < end; ++i, p.next(g))
-          patches.write(p, storage.get<char>() + i * bytes);
+          write_patch(g, x.data, group, p, storage.get<char>() + i * bytes);
       };
       parallel_for(count, 64, pack, 0.05 * count * bytes);
       f(storage.get<char>(), group, first, count);
@@ -227,6 +162,7 @@ void conv_kernel(const KernelArgs& args) {
   ConvGeometry g(x.shape(), out.shape(), kernel, attrs_as<ConvAttrs>(args.attrs), x.dtype().size());
   if (is_depthwise(g, x.dtype())) return depthwise(g, x, w, out);
   if (pointwise(g)) return block_product(g, x.data, w, out, 0, 0, g.positions());
+  if (suits_tiles(g, x.dtype())) return conv_tiles(g, x, w, out);
   if (x.dtype() != float64) return conv_lines(g, x, w, out);
   each_block(g, x, [&](char* patches, int64_t group, int64_t first, int64_t count) {
     block_product(g, patches, w, out, group, first, count);

@@ -1,6 +1,7 @@
 // Shared by the convolution kernels: the geometry of a convolution over three spatial axes.
 #pragma once
 
+#include <algorithm>
 #include <array>
 
 #include "mlx/backend/cpu/isa/conv.h"
@@ -44,6 +45,63 @@ struct ConvGeometry {
   double estimate() const;
 };
 
+/// A position of the result.
+struct ConvPosition {
+  int64_t n;
+  Index3 at;
+  ConvPosition(const ConvGeometry& g, int64_t flat) {
+    for (int i = 2; i >= 0; --i) {
+      at[i] = flat % g.out[i];
+      flat /= g.out[i];
+    }
+    n = flat;
+  }
+  void next(const ConvGeometry& g) {
+    for (int i = 2; i >= 0; --i) {
+      if (++at[i] < g.out[i]) return;
+      at[i] = 0;
+    }
+    ++n;
+  }
+};
+
+/// Calls `f(element, source, count)` for the runs of the patch of a position: so many elements of
+/// the patch, in the order of the weight, from elements of the input that are counted from the
+/// group's first channel, or zeros where `source` is -1.
+template <class F>
+void each_run(const ConvGeometry& g, const ConvPosition& p, F&& f) {
+  const int64_t channels = g.group_channels(), taps = g.kernel[2];
+  const bool joined = g.groups == 1 && !g.flip && g.spread[2] == 1 && g.input_spread[2] == 1;
+  // Neighbouring taps are contiguous in the input.
+  const int64_t start = p.at[2] * g.stride[2] - g.low[2];
+  const int64_t begin = std::clamp<int64_t>(-start, 0, taps);
+  const int64_t end = std::clamp<int64_t>(g.in[2] - start, begin, taps);
+  int64_t element = 0;
+  const auto run = [&](int64_t source, int64_t count) {
+    if (count > 0) f(element, source, count * channels);
+    element += count * channels;
+  };
+  for (int64_t a = 0; a < g.kernel[0]; ++a) {
+    const int64_t i = g.source(0, p.at[0], g.tap(0, a));
+    for (int64_t b = 0; b < g.kernel[1]; ++b) {
+      const int64_t j = g.source(1, p.at[1], g.tap(1, b));
+      const int64_t line = ((p.n * g.in[0] + i) * g.in[1] + j) * g.in[2];
+      if (i < 0 || j < 0) {
+        run(-1, taps);
+      } else if (joined) {
+        run(-1, begin);
+        run((line + start + begin) * g.channels, end - begin);
+        run(-1, taps - end);
+      } else {
+        for (int64_t c = 0; c < taps; ++c) {
+          const int64_t at = g.source(2, p.at[2], g.tap(2, c));
+          run(at < 0 ? -1 : (line + at) * g.channels, 1);
+        }
+      }
+    }
+  }
+}
+
 /// How kernels read and store a dtype whose sums are float32.
 inline GemmSource gemm_source_of(Dtype t) {
   return t == float16 ? GemmSource::f16 : t == bfloat16 ? GemmSource::bf16 : GemmSource::f32;
@@ -76,6 +134,10 @@ class ConvInput {
 
 /// Convolves float32 or 16-bit floats line by line, summing in float32.
 void conv_lines(const ConvGeometry& g, const View& x, const View& w, const View& out);
+
+/// Whether a unit for tiles convolves that dtype faster, and the convolution by it.
+bool suits_tiles(const ConvGeometry& g, Dtype type);
+void conv_tiles(const ConvGeometry& g, const View& x, const View& w, const View& out);
 
 /// The cotangent of the weight for them: out[feature, tap, channel] = sum over positions of
 /// y[position, feature] * x[position and tap, channel].
