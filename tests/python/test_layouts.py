@@ -196,3 +196,18 @@ def test_contiguous_arrays_are_not_copied():
     y = mx.contiguous(x)
     mx.eval(y)
     assert mx.get_active_memory() - before < 1000
+
+
+@pytest.mark.parametrize(
+    "dtype", ["bool_", "int16", "float32", "bfloat16", "complex64", "complex128"]
+)
+def test_columns_beside_short_rows(dtype):
+    """One number for each row of few elements: the last rows of a tile end at its end."""
+    dtype = getattr(mx, dtype)
+    for rows in (1, 2, 31, 700, 5000):
+        for width in (2, 3, 4, 7, 8, 16, 17, 33):
+            x = mx.random.randint(0, 100, (rows, width)).astype(dtype)
+            column = mx.random.randint(0, 100, (rows, 2)).astype(dtype)[:, 1:]
+            stored = mx.contiguous(mx.broadcast_to(column, x.shape))
+            mx.eval(stored)
+            assert mx.array_equal(x + column, x + stored).item(), (rows, width)

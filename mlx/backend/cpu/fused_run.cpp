@@ -8,36 +8,13 @@
 #include "mlx/backend/cpu/fused.h"
 #include "mlx/backend/cpu/fused_chains.h"
 #include "mlx/backend/cpu/fused_code.h"
+#include "mlx/backend/cpu/fused_load.h"
 #include "mlx/backend/cpu/fused_numbers.h"
 #include "mlx/backend/cpu/threads.h"
 
 namespace mlx::core::cpu {
 
 namespace {
-
-/// Copies a block of rows and columns, given by element strides, to packed memory.
-void load_block(const ElementwiseKernels& k, char* to, const char* from, int64_t rows,
-                int64_t columns, int64_t outer, int64_t inner, int itemsize) {
-  auto load_row = [&](char* row, const char* at) {
-    if (inner == 0)
-      k.fill(row, at, columns, itemsize);
-    else
-      k.load_strided(row, at, inner, columns, itemsize);
-  };
-  if (rows == 1) {
-    load_row(to, from);
-  } else if (columns > 1 && inner != 0 && inner != 1) {
-    k.load_transposed(to, from, rows, columns, outer, inner, itemsize);
-  } else {
-    int64_t row_bytes = columns * itemsize;
-    for (int64_t r = 0; r < rows; ++r, to += row_bytes) {
-      if (r > 0 && outer == 0)
-        std::memcpy(to, to - row_bytes, row_bytes);
-      else
-        load_row(to, from + r * outer * itemsize);
-    }
-  }
-}
 
 /// One thread's pass over a range of tiles.
 class Worker {
