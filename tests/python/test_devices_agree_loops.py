@@ -66,6 +66,23 @@ def test_carried_values_change_places(arrays):
     check(lambda c, x: (c + x, mx.ones((4,))), first, xs)
 
 
+@pytest.mark.parametrize("dtype", [mx.float32, mx.bfloat16, mx.float64], ids=str)
+def test_slices_between_vectors(dtype):
+    """Slices of 67 * 71 elements begin at addresses that are no multiples of 16 bytes."""
+    if dtype == mx.float64 and second_backend.in_use() == "metal":
+        return
+    rng = np.random.default_rng(1)
+    first, xs = (mx.array(rng.normal(size=s)).astype(dtype) for s in ((67, 71), (STEPS, 67, 71)))
+
+    def body(c, x):
+        new = c + x
+        spectrum = mx.fft.irfft(x[:, :40], n=71)
+        return new, (new, spectrum, mx.sort(new, axis=1), c.sum(), c[1:, 1:])
+
+    check(body, first, xs)
+    check(lambda c, x: (c * x, (c, c * x)), first[:, ::-1], xs, reverse=True)
+
+
 def test_loops_inside(arrays):
     _, first, xs = arrays
 

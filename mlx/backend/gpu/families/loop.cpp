@@ -1,5 +1,6 @@
 // Scans on a device: carried values alternate between two places, or lie in the slices of an output
-// that collects them; slices move on.
+// that collects them; slices move on. A slice that begins at no address of an array is computed
+// elsewhere and copied.
 #include "mlx/backend/gpu/families/loop.h"
 
 #include <algorithm>
@@ -26,32 +27,54 @@ int64_t aligned(int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 bool is_large(const Step& s) {
+  const std::span<const Layout> all = {s.operands.data(), static_cast<size_t>(s.outputs_end())};
   return std::ranges::any_of(
-      s.operands, [](const Layout& l) { return num_elements(l.shape) >= kManyElements; });
+      all, [](const Layout& l) { return num_elements(l.shape) >= kManyElements; });
 }
-/// Bytes of a second place of everything that a loop carries.
-int64_t carried_bytes(std::span<const Layout> operands, int n_inputs, const ControlAttrs& a) {
+int64_t slice_bytes(const Layout& l) {
+  return l.shape.empty() ? 0 : bytes_of(l) / std::max<int64_t>(l.shape[0], 1);
+}
+/// Whether slices of an output begin where kernels and libraries write no array: at addresses that
+/// are no multiples of the longest access to memory.
+bool is_staged(const Layout& l) {
+  constexpr int64_t kAccess = 16;
+  return slice_bytes(l) % kAccess != 0;
+}
+
+/// Where the memory of a loop is in its workspace: second places of everything that is carried,
+/// then places for slices.
+struct Memory {
+  SmallVector<int64_t, 16> places;  ///< of each output; -1: it needs none
   int64_t bytes = 0;
-  for (int64_t k = 0; k < a.carried; ++k) bytes += aligned(bytes_of(operands[n_inputs + k]));
-  return bytes;
+
+  Memory(std::span<const Layout> outputs, const ControlAttrs& a) {
+    for (size_t k = 0; k < outputs.size(); ++k) {
+      const bool carried = k < static_cast<size_t>(a.carried);
+      places.push_back(carried || is_staged(outputs[k]) ? bytes : -1);
+      if (places.back() < 0) continue;
+      bytes += aligned(carried ? bytes_of(outputs[k]) : slice_bytes(outputs[k]));
+    }
+  }
+};
+std::span<const Layout> outputs_of(const Step& s) {
+  return {s.operands.data() + s.n_inputs, static_cast<size_t>(s.outputs_end() - s.n_inputs)};
 }
 
 /// The kernels of a function's steps, and where their operands are.
 class PreparedFunction {
  public:
   using Prepare = std::function<std::unique_ptr<const OpKernel>(const Step&)>;
-  /// `carried`: the first so many outputs are.
-  PreparedFunction(const std::shared_ptr<const Routine>& routine, int64_t carried,
-                   DeviceState& device, const Prepare& prepare)
-      : routine_(routine), slice_of_(static_cast<size_t>(carried), -1) {
-    for (const Step& s : routine->steps) {
+  /// `carried`: the first so many outputs of the step are.
+  PreparedFunction(const Step& step, int64_t carried, DeviceState& device, const Prepare& prepare)
+      : routine_(step.routines[0]), slice_of_(static_cast<size_t>(carried), -1) {
+    for (const Step& s : routine_->steps) {
       kernels_.push_back(prepare(s));
       if (!kernels_.back())
         fail<ExecutionError>("scan", "a step without a kernel inside of a loop on a GPU");
       records_ += kernels_.back()->records();
     }
-    for (const Routine::Copy& c : routine->copies) {
-      if (is_slice(c)) {
+    for (const Routine::Copy& c : routine_->copies) {
+      if (is_slice(c) && !is_staged(outputs_of(step)[c.output])) {
         slice_of_[c.from.index] = c.output;
         continue;
       }
@@ -133,13 +156,14 @@ class ScanKernel final : public OpKernel {
   ScanKernel(const Step& step, DeviceState& device, const PreparedFunction::Prepare& prepare)
       : step_(step),
         attrs_(control_of(step_.attrs.get())),
-        function_(step.routines[0], attrs_.carried, device, prepare),
-        arena_(aligned(carried_bytes(step.operands, step.n_inputs, attrs_))) {
-    for (const Layout& l : step.operands)
-      slice_bytes_.push_back(l.shape.empty() ? 0 : bytes_of(l) / std::max<int64_t>(l.shape[0], 1));
+        function_(step_, attrs_.carried, device, prepare),
+        memory_(outputs_of(step_), attrs_) {
+    for (const Layout& l : step.operands) slice_bytes_.push_back(slice_bytes(l));
+    for (size_t k = static_cast<size_t>(attrs_.carried); k < memory_.places.size(); ++k)
+      staged_ += memory_.places[k] >= 0;
   }
   size_t launches() const override {
-    return function_.launches() * static_cast<size_t>(attrs_.length);
+    return (function_.launches() + staged_) * static_cast<size_t>(attrs_.length);
   }
   size_t records() const override { return function_.records(); }
   void raise_record(size_t k, const device::ErrorRecord& r) const override {
@@ -157,45 +181,45 @@ class ScanKernel final : public OpKernel {
     const auto first_carried = static_cast<size_t>(a.shared);
     const size_t first_slice = first_carried + static_cast<size_t>(a.carried);
     PreparedFunction::Places places;
-    places.arena = memory + static_cast<uint64_t>(arena_);
+    places.arena = memory + static_cast<uint64_t>(memory_.bytes);
     for (int k = 0; k < step_.n_inputs; ++k) places.inputs.push_back(operands[k]);
     for (int k = step_.n_inputs; k < step_.outputs_end(); ++k)
       places.outputs.push_back(operands[k]);
     auto slice = [&](size_t operand, int64_t at) {
       return operands[operand] + static_cast<uint64_t>(at * slice_bytes_[operand]);
     };
+    auto own = [&](size_t output) {
+      return memory + static_cast<uint64_t>(memory_.places[output]);
+    };
+    const auto carried = static_cast<size_t>(a.carried);
     const InterruptWatch interrupts;
     for (int64_t i = 0; i < a.length; ++i) {
       const int64_t at = a.reverse ? a.length - 1 - i : i;
       for (size_t k = first_slice; k < places.inputs.size(); ++k) places.inputs[k] = slice(k, at);
-      for (size_t k = static_cast<size_t>(a.carried); k < places.outputs.size(); ++k)
-        places.outputs[k] = slice(step_.n_inputs + k, at);
-      uint64_t other = memory;
-      for (int64_t k = 0; k < a.carried; ++k) {
+      for (size_t k = carried; k < places.outputs.size(); ++k)
+        places.outputs[k] = memory_.places[k] >= 0 ? own(k) : slice(step_.n_inputs + k, at);
+      for (size_t k = 0; k < carried; ++k) {
         // The last iteration writes to the output.
-        const uint64_t output = operands[step_.n_inputs + k];
         const int own_slice = function_.slice_of(k);
         places.outputs[k] = own_slice >= 0                ? places.outputs[own_slice]
-                            : (a.length - 1 - i) % 2 == 0 ? output
-                                                          : other;
-        other += static_cast<uint64_t>(carried_at(k));
+                            : (a.length - 1 - i) % 2 == 0 ? operands[step_.n_inputs + k]
+                                                          : own(k);
       }
       function_.launch(to, places);
-      for (int64_t k = 0; k < a.carried; ++k) places.inputs[first_carried + k] = places.outputs[k];
+      for (size_t k = 0; k < carried; ++k) places.inputs[first_carried + k] = places.outputs[k];
+      for (size_t k = carried; k < places.outputs.size(); ++k)
+        if (memory_.places[k] >= 0)
+          copy(to, own(k), slice(step_.n_inputs + k, at), slice_bytes_[step_.n_inputs + k]);
       interrupts.check();
     }
-    for (int64_t k = 0; k < a.carried; ++k)
-      copy(to, k, places.inputs[first_carried + k], operands[step_.n_inputs + k]);
+    for (size_t k = 0; k < carried; ++k)
+      copy(to, places.inputs[first_carried + k], operands[step_.n_inputs + k],
+           bytes_of(step_.operands[step_.n_inputs + k]));
   }
 
  private:
-  /// Bytes of the second place of a carried value.
-  int64_t carried_at(int64_t k) const {
-    return aligned(bytes_of(step_.operands[step_.n_inputs + k]));
-  }
-  /// Copies a carried value, unless it is there.
-  void copy(const Enqueue& to, int64_t k, uint64_t from, uint64_t target) const {
-    const int64_t bytes = bytes_of(step_.operands[step_.n_inputs + k]);
+  /// Copies a value, unless it is there.
+  static void copy(const Enqueue& to, uint64_t from, uint64_t target, int64_t bytes) {
     if (bytes > 0 && from != target)
       to.device().hardware->copy(Hardware::Way::within, target, from, static_cast<size_t>(bytes),
                                  to.stream());
@@ -204,13 +228,15 @@ class ScanKernel final : public OpKernel {
   const Step step_;
   const ControlAttrs& attrs_;
   const PreparedFunction function_;
-  const int64_t arena_;  ///< where it begins in the workspace
+  const Memory memory_;  ///< the arena is behind it
+  size_t staged_ = 0;    ///< slices that an iteration copies
   SmallVector<int64_t, 16> slice_bytes_;
 };
 
 bool find_scan(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
                const DeviceState&, Requirements& needs) {
-  needs.workspace = static_cast<size_t>(carried_bytes(operands, n_inputs, control_of(attrs)));
+  const Memory memory(operands.subspan(static_cast<size_t>(n_inputs)), control_of(attrs));
+  needs.workspace = static_cast<size_t>(memory.bytes);
   return all_in_rows(operands, n_inputs, needs);
 }
 /// Functions that are planned for the host run there.
