@@ -16,6 +16,7 @@ constexpr int64_t kPiece = 224;             // positions of a line that are summ
 constexpr int64_t kStripBytes = 128 << 10;  // of the input and of the cotangent
 constexpr int64_t kChunkPositions = 2048;   // fewer would take as long to add as to sum
 constexpr int64_t kMostChunks = 16;
+constexpr int64_t kMostSums = 1 << 24;  // of all chunks
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
@@ -50,7 +51,8 @@ struct Division {
     pieces = ceil_div(g.out[2], width);
     bands = ceil_div(g.out[1], lines);
     strips = g.batch * g.out[0] * bands * pieces;
-    const int64_t wanted = std::clamp<int64_t>(g.positions() / kChunkPositions, 1, kMostChunks);
+    const int64_t most = std::clamp<int64_t>(kMostSums / (g.groups * sums()), 1, kMostChunks);
+    const int64_t wanted = std::clamp<int64_t>(g.positions() / kChunkPositions, 1, most);
     chunk = ceil_div(strips, wanted);
     chunks = ceil_div(strips, chunk);
   }
