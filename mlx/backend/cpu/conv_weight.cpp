@@ -13,7 +13,8 @@ namespace mlx::core::cpu {
 namespace {
 
 constexpr int64_t kPiece = 224;             // positions of a line that are summed at a time
-constexpr int64_t kStripBytes = 128 << 10;  // of the input and of the cotangent
+constexpr int64_t kStripBytes = 128 << 10;  // of the input and of kNearFeatures
+constexpr int64_t kNearFeatures = 64;       // of the cotangent, which are multiplied in turn
 constexpr int64_t kChunkPositions = 2048;   // fewer would take as long to add as to sum
 constexpr int64_t kMostChunks = 16;
 constexpr int64_t kMostSums = 1 << 24;  // of all chunks
@@ -45,7 +46,8 @@ struct Division {
     ld = round_up(n, vector);
     width = std::min(kPiece, g.out[2]);
     pixels = (width - 1) * g.stride[2] + (g.kernel[2] - 1) * g.spread[2] + 1;
-    const int64_t line = sizeof(float) * (pixels * g.group_channels() + width * features);
+    const int64_t line =
+        sizeof(float) * (pixels * g.group_channels() + width * std::min(features, kNearFeatures));
     lines = std::clamp<int64_t>(kStripBytes / line, 1, g.out[1]);
     input_lines = (lines - 1) * g.stride[1] + (g.kernel[1] - 1) * g.spread[1] + 1;
     pieces = ceil_div(g.out[2], width);
