@@ -17,6 +17,7 @@ namespace mlx::core::cpu {
 namespace {
 
 constexpr int64_t kPatchBytes = 1 << 24;
+constexpr int64_t kWideProduct = 128;  // rows and columns of which products are faster than lines
 
 /// True if the patches are the input itself.
 bool pointwise(const ConvGeometry& g) {
@@ -64,6 +65,20 @@ void block_product(const ConvGeometry& g, const void* patches, const View& w, co
   View right{offset(w, group * features * k), &b};
   View target{offset(out, first * g.features + group * features), &y};
   matrix_product(left, right, nullptr, target, 1, 0);
+}
+
+/// out[features of the group, patch] (+)= cotangentᵀ · patches for one block.
+void weight_product(const ConvGeometry& g, const void* patches, const View& y, const View& out,
+                    int64_t group, int64_t first, int64_t count) {
+  int64_t k = g.patch(), features = g.group_features();
+  Dtype type = out.dtype();
+  Layout a = layout({features, count}, {1, g.features}, type);
+  Layout b = layout({count, k}, {k, 1}, type);
+  Layout c = layout({features, k}, {k, 1}, type);
+  View left{offset(y, first * g.features + group * features), &a};
+  View right{const_cast<void*>(patches), &b};
+  View target{offset(out, group * features * k), &c};
+  matrix_product(left, right, first ? &target : nullptr, target, 1, 1);
 }
 
 /// Calls `f(position, tap, pixel)` for each tap of the positions that is in the input.
@@ -179,19 +194,15 @@ void conv_weight_kernel(const KernelArgs& args) {
     std::memset(out.data, 0, out.size() * g.itemsize);
     return;
   }
-  int64_t k = g.patch(), features = g.group_features();
-  Dtype type = out.dtype();
+  const int64_t k = g.patch();
+  const Dtype type = out.dtype();
   const bool tiles = type == bfloat16 && gemm_source(GemmOutput::bf16) == GemmSource::bf16_tile;
   if (is_depthwise(g, type)) return depthwise_weight(g, x, y, out);
+  if (pointwise(g) && std::min(k, g.features) >= kWideProduct)
+    return weight_product(g, x.data, y, out, 0, 0, g.positions());
   if (type != float64 && !tiles) return conv_weight_lines(g, x, y, out);
   each_block(g, x, [&](char* patches, int64_t group, int64_t first, int64_t count) {
-    Layout a = layout({features, count}, {1, g.features}, type);
-    Layout b = layout({count, k}, {k, 1}, type);
-    Layout c = layout({features, k}, {k, 1}, type);
-    View left{offset(y, first * g.features + group * features), &a};
-    View right{patches, &b};
-    View target{offset(out, group * features * k), &c};
-    matrix_product(left, right, first ? &target : nullptr, target, 1, 1);
+    weight_product(g, patches, y, out, group, first, count);
   });
 }
 
