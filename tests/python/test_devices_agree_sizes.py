@@ -215,9 +215,13 @@ def is_sum_of(got, x, w, dtype):
     """Whether got is x @ w.T to the rounding of dtype and of sums in float32."""
     x, got = (np.array(a.astype(mx.float64, stream=mx.cpu)) for a in (x, got))
     eps = 2.0**-8 if dtype == mx.bfloat16 else 2.0**-11
-    if not second_backend.is_cuda():  # elements of w are not rounded there
-        eps *= 2
-    return (np.abs(got - x @ w.T) <= eps * (np.abs(x) @ np.abs(w.T)) + 2.0**-24).all()
+    bound = eps * (np.abs(x) @ np.abs(w.T)) + 2.0**-24
+    if not second_backend.is_cuda():
+        # The CPU's kernels, which do not round elements of w, and those of x in few rows to
+        # multiples of at most 2^-13 of the largest one.
+        largest = np.abs(x).max(1, initial=0, keepdims=True)
+        bound = 2 * bound + 2.0**-14 * largest * np.abs(w).sum(1)
+    return (np.abs(got - x @ w.T) <= bound).all()
 
 
 def small(dtype, shape, seed=0):
