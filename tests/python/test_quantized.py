@@ -296,3 +296,24 @@ def test_compiled():
     f = mx.compile(lambda x: mx.quantized_matmul(x * 2, *args, **keys) + 1)
     x = random(0, 3, 128)
     assert mx.array_equal(f(x), mx.quantized_matmul(x * 2, *args, **keys) + 1)
+
+
+@pytest.mark.parametrize("dtype", [mx.float16, mx.bfloat16], ids=str)
+def test_small_weights_of_large_codes(dtype):
+    """The rounding of activations counts by the size of a weight, not of its scale and code."""
+    rng = np.random.RandomState(0)
+    large = rng.rand(128) < 0.1
+    w = np.where(large, rng.choice([-300, 300], (64, 128)), rng.uniform(-1, 1, (64, 128)))
+    weight, *units = mx.quantize(mx.array(w.astype(np.float32)).astype(dtype), 32, 8)
+    wide = [u.astype(mx.float32) for u in units]
+    whole = np.array(mx.dequantize(weight, *wide, group_size=32, bits=8).astype(mx.float64))
+    x = rng.uniform(0.3, 1, (3, 128)) * np.where(np.arange(128) % 2, 1, 2.0**-8)
+    x = np.where(large, 0, x)  # no large weight is read
+    x = mx.array(x.astype(np.float32)).astype(dtype)
+    got = np.array(mx.quantized_matmul(x, weight, *units, group_size=32, bits=8).astype(mx.float64))
+    given = np.array(x.astype(mx.float64))
+    want = given @ whole.T
+    eps = 2.0**-8 if dtype == mx.bfloat16 else 2.0**-11
+    sums = 2.0**-22 * 600 * given.sum(1, keepdims=True)  # of codes and of biases, in float32
+    bound = eps * np.abs(want) + 2.0**-14 * (given != 0) @ np.abs(whole).T + sums
+    assert (np.abs(got - want) <= bound).all()

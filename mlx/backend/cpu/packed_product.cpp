@@ -89,7 +89,8 @@ class FewRows {
  private:
   static constexpr int64_t kRows = 64;  // of the matrix, together
 
-  /// Rows of x in the orders of the kernels, and the sums of their groups.
+  /// Rows of x in the orders of the kernels, and the sums of their groups. Sums are of rounded
+  /// numbers, or the error of a small weight would be that of its scale times its code.
   void arrange() {
     const int64_t k = w_.columns, groups = w_.groups(), group = w_.packing.group;
     const Scratch memory(static_cast<size_t>(k) * sizeof(float));

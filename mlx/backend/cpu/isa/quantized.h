@@ -16,9 +16,10 @@ enum class QuantFormat : uint8_t { int1, int2, int3, int4, int5, int6, int8, e2m
 struct QuantBytes {
   int64_t codes;  ///< of a record
   size_t record;  ///< its bytes, a multiple of 64
-  /// Writes the n floats of a row as integers: a record for each `codes` of them. `apart` gets 1
-  /// for each record of zeros, whose floats the integers cannot hold.
-  void (*split)(const float* x, int64_t n, int64_t group, void* records, uint8_t* apart);
+  /// Writes the n floats of a row as integers, a record for each `codes` of them, and rounds the
+  /// floats to what the integers stand for. `apart` gets 1 for each record of zeros, whose floats
+  /// the integers cannot hold and which stay as they are.
+  void (*split)(float* x, int64_t n, int64_t group, void* records, uint8_t* apart);
   /// As QuantKernels::dot, of records; rows of x are `x_row` bytes apart.
   void (*dot)(const uint32_t* words, const float* scales, int64_t k, int64_t group, const void* x,
               int64_t x_row, int64_t m, float* acc, int64_t ld);

@@ -100,7 +100,7 @@ struct ByteProducts {
     return true;
   }
 
-  static void split(const float* x, int64_t n, int64_t group, void* to, uint8_t* apart) {
+  static void split(float* x, int64_t n, int64_t group, void* to, uint8_t* apart) {
     auto* record = static_cast<Record*>(to);
     constexpr int64_t kGroup = C::bits == 8 ? 128 : kCodes;  // a group or a record, the larger
     for (int64_t at = 0; at < n; at += kGroup, record += kGroup / kCodes) {
@@ -111,6 +111,10 @@ struct ByteProducts {
         float step;
         fine &= round_group(x + at + g, smaller(group, n - at - g), step, integers + g);
         for (int64_t i = g; i < g + group && i < kGroup; i += 16) steps[i / 16] = step;
+      }
+      for (int64_t i = 0; fine && i < smaller(kGroup, n - at); i += 16) {
+        const __m512i q = _mm512_cvtepi16_epi32(_mm256_load_si256((const __m256i*)(integers + i)));
+        store(x + at + i, (F32)_mm512_cvtepi32_ps(q) * broadcast(steps[i / 16]));
       }
       for (int64_t r = 0; r < kGroup / kCodes && at + r * kCodes < n; ++r) {
         *apart++ = !fine;
