@@ -270,6 +270,7 @@ void describe(std::ostream& out, const FlatArguments& f, const StoredTrace* t) {
 struct FunctionExporter::State {
   ArgsKwargsFunction fun;
   bool shapeless = false, closed = false;
+  int unwinding = std::uncaught_exceptions();  // of the scope that made the exporter
   std::shared_ptr<io::Writer> out;
   ExportCallback callback;
   StoredFunction made;
@@ -315,7 +316,7 @@ struct FunctionExporter::State {
 FunctionExporter::FunctionExporter(std::unique_ptr<State> state) : state_(std::move(state)) {}
 FunctionExporter::FunctionExporter(FunctionExporter&&) noexcept = default;
 FunctionExporter::~FunctionExporter() {
-  if (!state_ || std::uncaught_exceptions() > 0) return;
+  if (!state_ || std::uncaught_exceptions() > state_->unwinding) return;
   try {
     close();
   } catch (const std::exception&) {

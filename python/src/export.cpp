@@ -142,6 +142,19 @@ core::ExportCallback callback_to(nb::handle fun) {
 struct FunctionExporter {
   nb::object fun;
   std::unique_ptr<core::FunctionExporter> exporter;
+
+  FunctionExporter(nb::object f, core::FunctionExporter e)
+      : fun(std::move(f)), exporter(std::make_unique<core::FunctionExporter>(std::move(e))) {}
+  FunctionExporter(FunctionExporter&&) = default;
+  /// Closes whatever the engine counts as exceptions in flight: Python's unwind no C++ scope, and
+  /// an engine with another C++ runtime than the bindings miscounts theirs.
+  ~FunctionExporter() {
+    try {
+      if (exporter) exporter->close();
+    } catch (const std::exception&) {
+      // As in the engine's destructor.
+    }
+  }
 };
 
 int traverse(PyObject* self, visitproc visit, void* arg) {
@@ -152,8 +165,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
 int clear(PyObject* self) {
   if (!nb::inst_ready(self)) return 0;
   FunctionExporter& e = *nb::inst_ptr<FunctionExporter>(self);
-  e.exporter.reset();
-  e.fun.reset();
+  const FunctionExporter ended = std::move(e);
   return 0;
 }
 PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse)},
@@ -284,8 +296,7 @@ void bind_export(nb::module_& m) {
       [](nb::handle file, nb::callable fun, bool shapeless, std::optional<std::string>& metadata) {
         auto e = core::exporter(required_path("exporter", file), traced_call(fun), shapeless,
                                 metadata.value_or(""));
-        return nb::cast(
-            FunctionExporter{fun, std::make_unique<core::FunctionExporter>(std::move(e))});
+        return nb::cast(FunctionExporter(fun, std::move(e)));
       });
   def(m,
       "import_function(file: str, return_metadata: bool = False) -> "

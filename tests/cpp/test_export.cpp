@@ -1,5 +1,6 @@
 // Functions in files, from C++.
 #include <fstream>
+#include <functional>
 #include <sstream>
 
 #include "mlx/export.h"
@@ -50,6 +51,29 @@ TEST_CASE("keywords, several traces, shapeless") {
   KwargsFunction k = [](const Kwargs& k) { return Args{subtract(k.at("b"), k.at("a"))}; };
   export_function(path.name, k, Kwargs{{"a", array(1)}, {"b", array(5)}});
   CHECK(import_function(path.name)(Kwargs{{"b", array(7)}, {"a", array(1)}})[0].item<int>() == 6);
+}
+
+TEST_CASE("an exporter that an exception ends writes nothing") {
+  TemporaryFile path;
+  const ArgsFunction f = [](const Args& a) { return Args{exp(a[0])}; };
+  const auto export_and = [&](auto&& end) {
+    FunctionExporter e = exporter(path.name, f);
+    e({ones({2})});
+    end();
+  };
+  CHECK_THROWS_AS(export_and([] { throw std::runtime_error("ends it"); }), std::runtime_error);
+  CHECK_THROWS_AS(import_function(path.name), FileError);
+  // A whole life while another scope unwinds is an ordinary one.
+  struct Unwound {
+    std::function<void()> run;
+    ~Unwound() { run(); }
+  };
+  const auto unwind = [&] {
+    const Unwound last{[&] { export_and([] {}); }};
+    throw std::runtime_error("unwinds it");
+  };
+  CHECK_THROWS_AS(unwind(), std::runtime_error);
+  CHECK(import_function(path.name)({ones({2})})[0].shape() == Shape{2});
 }
 
 TEST_CASE("files of another kind are refused") {
