@@ -47,13 +47,16 @@ def programs():
     key = mx.random.key(3)
     x = mx.random.normal((500, 400), key=key)
     positions = mx.random.randint(0, 300, (20000,), key=key)
-    mx.eval(x, positions)
+    deep = mx.random.normal((2500, 300), key=key)
+    mx.eval(x, positions, deep)
     return {
         "sum": lambda: mx.sum(x, axis=1),
         "softmax": lambda: mx.softmax(x.reshape(2, -1), axis=-1),
         "sort": lambda: mx.sort(x.reshape(-1)),
         "cumsum": lambda: mx.cumsum(x.reshape(-1)),
         "matmul": lambda: x @ x.T,
+        "matmul of a row": lambda: deep[:, 7] @ deep,
+        "matmul of few rows": lambda: deep[:, :5].T.astype(mx.float16) @ deep.astype(mx.float16),
         "scatter": lambda: mx.zeros((300,)).at[positions].add(mx.sin(x.reshape(-1)[:20000])),
         "fft": lambda: mx.abs(mx.fft.fft(x)),
         "elementwise": lambda: mx.exp(mx.sin(x) * 0.5) + 1,

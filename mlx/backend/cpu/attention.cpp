@@ -110,7 +110,7 @@ class FewQueries final : AttentionRows {
                states, n);
     const auto plain = pairs ? GemmSource::bf16 : source;
     gemm_.axpy[static_cast<int>(plain)](s, kFewKeys, v_.at(b, key_head, from), v_.row, rows, width_,
-                                        n, sums, width_);
+                                        n, sums, width_, prefetches_within_pages());
   }
 
   template <class Sums, class State>

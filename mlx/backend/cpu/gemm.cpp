@@ -1,19 +1,20 @@
 // Blocking, threading and memory of the matrix products; the arithmetic is in isa/gemm*.cpp.
 //
-// Products with few rows read the weights in place (dot along K, axpy along N). The others are
-// computed by register tiles, whose factors are packed or, in float32, in place where they stay in
-// the second cache: with a moderate number of rows each task packs its part of B block by block;
-// large ones pack A and B once for all tasks. bfloat16 goes to gemm_tiles.h where a unit for tiles
-// is in use. In all of them a sum runs along K in the same order for any division into tasks, so
-// tasks may depend on the number of threads.
+// Products with few rows go to gemm_rows.h, and bfloat16 to gemm_tiles.h where a unit for tiles is
+// in use. The others are computed by register tiles, whose factors are packed or, in float32, in
+// place where they stay in the second cache: with a moderate number of rows each task packs its
+// part of B block by block; large ones pack A and B once for all tasks. In all of them a sum runs
+// along K in the same order for any division into tasks, so tasks may depend on the number of
+// threads.
 #include "mlx/backend/cpu/gemm.h"
 
 #include <algorithm>
-#include <type_traits>
 #include <utility>
 
 #include "mlx/backend/cpu/allocator.h"
 #include "mlx/backend/cpu/cpu_info.h"
+#include "mlx/backend/cpu/gemm_operands.h"
+#include "mlx/backend/cpu/gemm_rows.h"
 #include "mlx/backend/cpu/gemm_tiles.h"
 #include "mlx/backend/cpu/panels.h"
 #include "mlx/backend/cpu/threads.h"
@@ -22,10 +23,8 @@ namespace mlx::core::cpu {
 
 namespace {
 
-constexpr int64_t kDotRows = 64;       // maximum rows for reading B in place, contiguous along K
-constexpr int64_t kAxpyRows = 16;      // the same for B contiguous along N
-constexpr int64_t kAxpyRowsPairs = 8;  // with pair kernels, which are twice as fast once packed
-constexpr int64_t kAxpyRowsTiles = 4;
+constexpr int64_t kAxpyRowsPairs = 8;  // in place of kAxpyRows with kernels that are twice as fast
+constexpr int64_t kAxpyRowsTiles = 4;  // or faster once packed
 constexpr int64_t kDotRowsTiles = 1;
 constexpr int64_t kTinyWeights = 4096;  // B is not packed below this size
 constexpr int64_t kSwapColumns = 8;     // maximum columns for computing the transposed product
@@ -33,17 +32,15 @@ constexpr int64_t kOwnBRows = 192;      // up to this many rows each task packs 
 constexpr int64_t kBlockUnits = 384;    // units along K per block, sized for the caches
 constexpr int64_t kTaskRows = 144;
 constexpr int64_t kTaskColumns = 256;
+constexpr int64_t kTaskGroup =
+    4;  // tasks side by side that follow each other, of the same rows of A
 constexpr int64_t kPageSize = 4096, kLine = 64;
 constexpr int64_t kInPlaceBytes = 768 * 1024;
 constexpr int64_t kInPlaceBytesIntel = 320 * 1024;  // pages for a buffer of 64 translations
 constexpr int64_t kFewColumns = 128;                // of which A is not packed, whatever its stride
 constexpr int64_t kSuperSide = 4096;                // bounds the packed copies to 64 MiB each
 constexpr int64_t kSuperUnits = 4096;
-constexpr int64_t kDotColumns = 128;
-constexpr int64_t kAxpySums = 4096;
 constexpr double kTileRate = 1500;  // GFLOP/s of a core with a unit for tiles
-
-constexpr int64_t element_size(GemmOutput type) { return type == GemmOutput::f32 ? 4 : 2; }
 
 constexpr int64_t element_size(GemmInt type) {
   switch (type) {
@@ -58,29 +55,10 @@ constexpr int64_t element_size(GemmInt type) {
   }
 }
 
-constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-constexpr int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
-
-template <class P>
-P* advance(P* data, int64_t bytes) {
-  using Byte = std::conditional_t<std::is_const_v<P>, const char, char>;
-  return data == nullptr ? nullptr : static_cast<P*>(static_cast<Byte*>(data) + bytes);
-}
-
 int64_t axpy_rows(GemmSource source) {
   return source == GemmSource::bf16_tile   ? kAxpyRowsTiles
          : source == GemmSource::bf16_pair ? kAxpyRowsPairs
                                            : kAxpyRows;
-}
-
-// Estimated nanoseconds on one thread, used to decide on threads.
-double estimate(const Gemm& g) {
-  const double rate = gemm_source(g.type) == GemmSource::bf16_tile ? kTileRate : isa_rate();
-  const double m = static_cast<double>(g.m), n = static_cast<double>(g.n);
-  const double k = static_cast<double>(g.k);
-  return 2 * m * n * k / rate +
-         (m * k + k * n + m * n) * static_cast<double>(element_size(g.type)) / 20;
 }
 
 // out and the epilogue's addend, offset by (i, j).
@@ -97,100 +75,14 @@ GemmEpilogue shifted_epilogue(const Gemm& g, int64_t i, int64_t j) {
   return e;
 }
 
-void finish(const Gemm& g, const float* acc, int64_t ld, int64_t i, int64_t j, int64_t rows,
-            int64_t columns) {
-  gemm_kernels().store[static_cast<int>(g.out_type)](acc, ld, rows, columns, shifted(g, i, j),
-                                                     shifted_epilogue(g, i, j));
-}
-
-const void* operand_at(const Gemm& g, const GemmOperand& x, int64_t i, int64_t j) {
-  return advance(x.data, (i * x.row + j * x.col) * element_size(g.type));
-}
-
 void fill_without_product(const Gemm& g) {
-  const float zeros[kDotColumns] = {};
+  constexpr int64_t kColumns = 128;
+  const float zeros[kColumns] = {};
   for (int64_t i = 0; i < g.m; ++i) {
-    for (int64_t j = 0; j < g.n; j += kDotColumns) {
-      finish(g, zeros, 0, i, j, 1, std::min(kDotColumns, g.n - j));
+    for (int64_t j = 0; j < g.n; j += kColumns) {
+      finish(g, zeros, 0, i, j, 1, std::min(kColumns, g.n - j));
     }
   }
-}
-
-// ---- few rows ----------------------------------------------------------------------------------
-
-// The rows of A, contiguous along K: float32, or bfloat16 for pairs. In place if possible.
-class Inputs {
- public:
-  Inputs(const Gemm& g, GemmSource source)
-      : in_place_(g.a.col == 1 && (source == GemmSource::f32 || source == GemmSource::bf16_pair)),
-        scratch_(in_place_ ? 0 : static_cast<size_t>(g.m * g.k) * sizeof(float)) {
-    if (in_place_) {
-      data_ = g.a.data;
-      row_ = g.a.row;
-      return;
-    }
-    data_ = scratch_.get();
-    row_ = g.k;
-    for (int64_t i = 0; i < g.m; ++i) {
-      const void* from = operand_at(g, g.a, i, 0);
-      if (source == GemmSource::bf16_pair) {
-        for (int64_t l = 0; l < g.k; ++l) {
-          scratch_.get<uint16_t>()[i * g.k + l] = static_cast<const uint16_t*>(from)[l * g.a.col];
-        }
-      } else {
-        gemm_kernels().widen[static_cast<int>(source)](from, g.a.col, g.k,
-                                                       scratch_.get<float>() + i * g.k);
-      }
-    }
-  }
-  const void* data() const { return data_; }
-  int64_t row() const { return row_; }
-
- private:
-  bool in_place_;
-  Scratch scratch_;
-  const void* data_;
-  int64_t row_;
-};
-
-void dot_product(const Gemm& g) {
-  const auto source = row_source(g.type);
-  const Inputs x(g, source);
-  const auto dot = gemm_kernels().dot[static_cast<int>(source)];
-  parallel_for(
-      g.n, 16,
-      [&](int64_t begin, int64_t end) {
-        alignas(64) float acc[kDotRows * kDotColumns];
-        for (int64_t j = begin; j < end; j += kDotColumns) {
-          const int64_t columns = std::min(kDotColumns, end - j);
-          dot(x.data(), x.row(), operand_at(g, g.b, 0, j), g.b.col, g.m, columns, g.k, acc,
-              kDotColumns);
-          finish(g, acc, kDotColumns, 0, j, g.m, columns);
-        }
-      },
-      estimate(g));
-}
-
-void axpy_product(const Gemm& g) {
-  const auto source = g.type == GemmOutput::bf16 ? GemmSource::bf16 : row_source(g.type);
-  const Inputs x(g, source);
-  const auto axpy = gemm_kernels().axpy[static_cast<int>(source)];
-  // Long row ranges use the memory bandwidth; the sums stay in the first-level cache.
-  const int64_t longest = std::max<int64_t>(64, kAxpySums / g.m / 64 * 64);
-  const int64_t grain =
-      std::clamp<int64_t>(round_up(ceil_div(g.n, 2 * num_threads()), 64), 64, longest);
-  parallel_for(
-      g.n, grain,
-      [&](int64_t begin, int64_t end) {
-        alignas(64) float acc[kAxpySums];
-        for (int64_t j = begin; j < end; j += longest) {
-          const int64_t columns = std::min(longest, end - j);
-          axpy(static_cast<const float*>(x.data()), x.row(), operand_at(g, g.b, 0, j), g.b.row, g.m,
-               columns, g.k, acc, longest);
-          finish(g, acc, longest, 0, j, g.m, columns);
-        }
-      },
-      estimate(g));
 }
 
 // ---- blocked products --------------------------------------------------------------------------
@@ -336,19 +228,26 @@ class Part {
 
   void run_tasks() const {
     const auto [rows, columns] = task_size();
-    const int64_t down = ceil_div(rows_, rows);
+    const int64_t down = ceil_div(rows_, rows), across = ceil_div(columns_, columns);
+    // A thread's tasks follow each other: side by side and one below the other they read the
+    // fewest panels, many of which another core has packed.
+    const auto place = [&, rows = rows, columns = columns](int64_t t) {
+      const int64_t group = t / (down * kTaskGroup) * kTaskGroup;
+      const int64_t wide = std::min(kTaskGroup, across - group), at = t - down * group;
+      return std::pair<int64_t, int64_t>{at / wide * rows, (group + at % wide) * columns};
+    };
     const double share = static_cast<double>(rows_) * static_cast<double>(columns_) /
                          (static_cast<double>(g_.m) * static_cast<double>(g_.n));
     parallel_for(
-        down * ceil_div(columns_, columns), 1,
+        down * across, 1,
         [&, rows = rows, columns = columns](int64_t begin, int64_t end) {
           const Scratch own(bytes(packs_b() ? 0 : columns * kBlockUnits));
           const Scratch acc(bytes(in_place_ || sums_ ? 0 : rows * columns));
           for (int64_t t = begin; t < end; ++t) {
-            const int64_t i = t % down * rows, j = t / down * columns;
-            const int64_t later = std::min(t + 1, end - 1), block = block_at(0);
-            const GemmAhead next = {packed_a(later % down * rows, 0, block),
-                                    packed_b(later / down * columns, 0, block)};
+            const auto [i, j] = place(t);
+            const auto [below, right] = place(std::min(t + 1, end - 1));
+            const GemmAhead next = {packed_a(below, 0, block_at(0)),
+                                    packed_b(right, 0, block_at(0))};
             task(i, j, std::min(rows, rows_ - i), std::min(columns, columns_ - j),
                  own.get<uint32_t>(), acc.get<float>(), columns, next);
           }
@@ -455,6 +354,20 @@ int64_t offset(const int64_t* offsets, int64_t item) {
 
 }  // namespace
 
+double estimate(const Gemm& g) {
+  const double rate = gemm_source(g.type) == GemmSource::bf16_tile ? kTileRate : isa_rate();
+  const double m = static_cast<double>(g.m), n = static_cast<double>(g.n);
+  const double k = static_cast<double>(g.k);
+  return 2 * m * n * k / rate +
+         (m * k + k * n + m * n) * static_cast<double>(element_size(g.type)) / 20;
+}
+
+void finish(const Gemm& g, const float* acc, int64_t ld, int64_t i, int64_t j, int64_t rows,
+            int64_t columns) {
+  gemm_kernels().store[static_cast<int>(g.out_type)](acc, ld, rows, columns, shifted(g, i, j),
+                                                     shifted_epilogue(g, i, j));
+}
+
 const GemmKernels& gemm_kernels() {
   static const GemmKernels& chosen = MLX_FOR_ISA(gemm_kernels);
   return chosen;
@@ -523,7 +436,7 @@ void SmallGemm::run(const float* a, const float* b, const float* addend, float* 
   if (is_by_rows())
     kernels.dot[f32](a, a_row, b, g.b.col, g.m, g.n, g.k, acc, ld);
   else
-    kernels.axpy[f32](a, a_row, b, g.b.row, g.m, g.n, g.k, acc, ld);
+    kernels.axpy[f32](a, a_row, b, g.b.row, g.m, g.n, g.k, acc, ld, false);
   if (in_output_) return;
   GemmTarget target = g.out;
   target.data = out;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "mlx/backend/cpu/allocator.h"
+#include "mlx/backend/cpu/gemm_operands.h"
 #include "mlx/backend/cpu/panels.h"
 #include "mlx/backend/cpu/threads.h"
 
@@ -27,9 +28,6 @@ constexpr double kReadNs = 0.06;      // an element of A from the last-level cac
 constexpr double kTaskNs = 300;
 constexpr double kJoinNs = 200;  // a thread more that ends a loop before the next one starts
 constexpr double kBlockNs = 30;  // sums of a block to the output
-
-constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-constexpr int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 /// Rows in memory.
 class MatrixRows final : public TileRows {

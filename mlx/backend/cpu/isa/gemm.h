@@ -98,9 +98,10 @@ struct GemmKernels {
 
   /// acc[i * ld + j] = sum over k of x[i, k] * w[k, j] for i < m, j < n; x is float32 with row
   /// stride `x_row`, w is contiguous along n with row stride `w_row`. Each sum is in the order of
-  /// k. Indexed by GemmSource, without bf16_pair.
+  /// k. `prefetch`: rows of w are requested before they are read, for processors whose hardware
+  /// does not. Indexed by GemmSource, without bf16_pair.
   void (*axpy[3])(const float* x, int64_t x_row, const void* w, int64_t w_row, int64_t m, int64_t n,
-                  int64_t k, float* acc, int64_t ld);
+                  int64_t k, float* acc, int64_t ld, bool prefetch);
 
   /// Widens `n` elements with the given stride to contiguous float32. Indexed by GemmSource,
   /// without bf16_pair and bf16_tile.

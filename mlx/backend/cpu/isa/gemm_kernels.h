@@ -15,7 +15,7 @@ void dot_rows(const void* x, int64_t x_row, const void* w, int64_t w_row, int64_
 /// See GemmKernels::axpy.
 template <GemmSource>
 void axpy_rows(const float* x, int64_t x_row, const void* w, int64_t w_row, int64_t m, int64_t n,
-               int64_t k, float* acc, int64_t ld);
+               int64_t k, float* acc, int64_t ld, bool prefetch);
 
 /// See GemmKernels::widen.
 template <GemmSource>

@@ -136,14 +136,20 @@ void dot_all(const typename S::X* x, int64_t x_row, const typename S::W* w, int6
 // Adds K rows of w, each times one element of each row of x, to N vectors of every row of acc.
 template <class S, int K, int N>
 MLX_INLINE void axpy_tile(const float* x, int64_t x_row, const typename S::W* w, int64_t w_row,
-                          int64_t m, float* acc, int64_t ld) {
+                          int64_t m, float* acc, int64_t ld, bool prefetch) {
   F32 weights[K][N];
 #pragma GCC unroll 8
   for (int l = 0; l < K; ++l) {
 #pragma GCC unroll 4
     for (int j = 0; j < N; ++j) {
       weights[l][j] = S::weights(w + l * w_row + j * kLanes);
-      __builtin_prefetch(w + (K + l) * w_row + j * kLanes, 0, 2);  // prefetches the next rows
+    }
+  }
+  if (prefetch) {
+#pragma GCC unroll 8
+    for (int l = 0; l < K; ++l) {
+      __builtin_prefetch(w + (K + l) * w_row, 0, 2);
+      __builtin_prefetch(w + (K + l) * w_row + N * kLanes - 1, 0, 2);
     }
   }
   for (int64_t i = 0; i < m; ++i) {
@@ -162,13 +168,13 @@ MLX_INLINE void axpy_tile(const float* x, int64_t x_row, const typename S::W* w,
 
 template <class S, int K>
 void axpy_steps(const float* x, int64_t x_row, const typename S::W* w, int64_t w_row, int64_t m,
-                int64_t n, float* acc, int64_t ld) {
+                int64_t n, float* acc, int64_t ld, bool prefetch) {
   int64_t j = 0;
   for (; j + 2 * kLanes <= n; j += 2 * kLanes) {
-    axpy_tile<S, K, 2>(x, x_row, w + j, w_row, m, acc + j, ld);
+    axpy_tile<S, K, 2>(x, x_row, w + j, w_row, m, acc + j, ld, prefetch);
   }
   for (; j + kLanes <= n; j += kLanes) {
-    axpy_tile<S, K, 1>(x, x_row, w + j, w_row, m, acc + j, ld);
+    axpy_tile<S, K, 1>(x, x_row, w + j, w_row, m, acc + j, ld, prefetch);
   }
   if (j == n) {
     return;
@@ -196,7 +202,7 @@ void dot_rows(const void* x, int64_t x_row, const void* w, int64_t w_row, int64_
 
 template <GemmSource kSource>
 void axpy_rows(const float* x, int64_t x_row, const void* w, int64_t w_row, int64_t m, int64_t n,
-               int64_t k, float* acc, int64_t ld) {
+               int64_t k, float* acc, int64_t ld, bool prefetch) {
   using S = typename SourceOf<kSource>::type;
   const auto* row = static_cast<const typename S::W*>(w);
   for (int64_t i = 0; i < m; ++i) {
@@ -206,10 +212,10 @@ void axpy_rows(const float* x, int64_t x_row, const void* w, int64_t w_row, int6
   }
   constexpr int kRows = kLanes == 16 ? 8 : 4;  // limited by the number of registers
   for (; k >= kRows; k -= kRows, x += kRows, row += kRows * w_row) {
-    axpy_steps<S, kRows>(x, x_row, row, w_row, m, n, acc, ld);
+    axpy_steps<S, kRows>(x, x_row, row, w_row, m, n, acc, ld, prefetch);
   }
   for (; k > 0; --k, ++x, row += w_row) {
-    axpy_steps<S, 1>(x, x_row, row, w_row, m, n, acc, ld);
+    axpy_steps<S, 1>(x, x_row, row, w_row, m, n, acc, ld, prefetch);
   }
 }
 
@@ -235,7 +241,7 @@ void widen_row(const void* src, int64_t stride, int64_t n, float* dst) {
   template void dot_rows<GemmSource::source>(const void*, int64_t, const void*, int64_t, int64_t, \
                                              int64_t, int64_t, float*, int64_t);                  \
   template void axpy_rows<GemmSource::source>(const float*, int64_t, const void*, int64_t,        \
-                                              int64_t, int64_t, int64_t, float*, int64_t);        \
+                                              int64_t, int64_t, int64_t, float*, int64_t, bool);  \
   template void widen_row<GemmSource::source>(const void*, int64_t, int64_t, float*);
 MLX_INSTANTIATE(f32)
 MLX_INSTANTIATE(f16)
