@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 
+#include "mlx/backend/common/round_up.h"
 #include "mlx/backend/cpu/cpu_info.h"
 #include "mlx/backend/cpu/gemm.h"
 #include "mlx/backend/cpu/isa/attention.h"
@@ -18,9 +19,6 @@ namespace mlx::core::cpu {
 
 inline constexpr float kLowest = std::numeric_limits<float>::lowest();
 inline constexpr int64_t kFewRows = 16;  // maximum queries per key head that read keys in place
-
-inline constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-inline constexpr int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 inline const AttentionKernels& row_kernels() {
   static const AttentionKernels& chosen = MLX_FOR_ISA(attention_kernels);

@@ -4,6 +4,7 @@
 // sums are added in order.
 #include <algorithm>
 
+#include "mlx/backend/common/round_up.h"
 #include "mlx/backend/cpu/allocator.h"
 #include "mlx/backend/cpu/conv.h"
 #include "mlx/backend/cpu/gemm.h"
@@ -18,9 +19,6 @@ constexpr int64_t kNearFeatures = 64;       // of the cotangent, which are multi
 constexpr int64_t kChunkPositions = 2048;   // fewer would take as long to add as to sum
 constexpr int64_t kMostChunks = 16;
 constexpr int64_t kMostSums = 1 << 24;  // of all chunks
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 /// How a sum is divided. A run is a part of a patch whose elements are neighbours in the input: the
 /// taps of a line, or the channels of a tap.

@@ -4,16 +4,13 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "mlx/backend/common/round_up.h"
 #include "mlx/backend/cpu/gemm.h"
 
 namespace mlx::core::cpu {
 
 /// Bytes of an element.
 constexpr int64_t element_size(GemmOutput type) { return type == GemmOutput::f32 ? 4 : 2; }
-
-constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-constexpr int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 /// A pointer that many bytes further, or null.
 template <class P>

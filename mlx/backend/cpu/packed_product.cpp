@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "mlx/backend/common/round_up.h"
 #include "mlx/backend/cpu/allocator.h"
 #include "mlx/backend/cpu/cpu_info.h"
 #include "mlx/backend/cpu/gemm.h"
@@ -24,9 +25,6 @@ constexpr int64_t kColumns = 128;     // per task
 constexpr int64_t kDepth = 384;       // along K per block
 constexpr int64_t kTileRows = 192;    // whole panels of each arithmetic
 constexpr int64_t kMaxRows = 512;     // maximum number of rows packed at a time
-
-constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-constexpr int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 QuantFormat format_of(const Packing& p) {
   if (p.mode == QuantMode::mxfp8) return QuantFormat::e4m3;

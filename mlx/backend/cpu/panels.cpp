@@ -3,17 +3,12 @@
 
 #include <algorithm>
 
+#include "mlx/backend/common/round_up.h"
 #include "mlx/backend/cpu/cpu_info.h"
 #include "mlx/backend/cpu/gemm.h"
 #include "mlx/backend/cpu/tile_model.h"
 
 namespace mlx::core::cpu {
-
-namespace {
-
-constexpr int64_t round_up(int64_t a, int64_t b) { return (a + b - 1) / b * b; }
-
-}  // namespace
 
 const TileUnit* tile_unit() {
   switch (tile_arithmetic()) {

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "mlx/backend/common/round_up.h"
 #include "mlx/backend/gpu/families/step_kernel.h"
 #include "mlx/ops/attention.h"
 
@@ -13,7 +14,6 @@ namespace mlx::core::gpu {
 inline constexpr int64_t kFewRows = 16;
 /// Rows that a block of these kernels has.
 inline constexpr int64_t kRowsOfBlock = 128;
-inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// A kernel of kernels/attention_tiles.cuh, attention_tf32.cuh or attention_floats.cuh for a step.
 struct AttentionTiles {
