@@ -32,6 +32,7 @@ void find_epilogues(const Schedule& items, Groups& groups) {
   std::vector<uint32_t> reads;  // per item, by the group that it is noted for
   for (size_t g = 0; g < groups.list.size(); ++g) {
     const FusionGroup& group = groups.list[g];
+    if (groups.is_recomputed(group.root())) continue;  // not at one place
     const Node& root = *items[group.root()].node;
     for (const Member& m : group.members) {
       for (Node* in : computed_from(*items[m.item].node)) {

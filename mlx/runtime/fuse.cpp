@@ -6,6 +6,7 @@
 
 #include "mlx/runtime/generators.h"
 #include "mlx/runtime/layouts.h"
+#include "mlx/runtime/recompute.h"
 
 namespace mlx::core {
 
@@ -27,6 +28,7 @@ class Grower {
       : items_(items),
         targets_(targets),
         on_(on),
+        groups_(groups),
         group_of_(groups.of),
         placed_(items.size(), 0),
         view_placed_(items.size(), false),
@@ -93,7 +95,8 @@ class Grower {
     uint32_t reads = 1;
     for (; !candidates_.empty() && candidates_.top().item == item; candidates_.pop(), ++reads)
       same_map = same_map && maps_[candidates_.top().map] == maps_[map];
-    if (int operands = 0; generates(item, maps_[map], reads, same_map, operands)) {
+    if (int operands = 0; generates(item, maps_[map], reads, same_map, operands) ||
+                          recomputes(item, reads, operands)) {
       out.generated.push_back(item);
       nodes_ += static_cast<int>(reads);
       leave_out(item, operands);
@@ -130,6 +133,16 @@ class Grower {
       if (i == read.item) return same_map && leaves_ + operands <= target_->caps.fused_inputs;
       i = item_index(items_[i].node->inputs()[0]);
     }
+    return false;
+  }
+
+  /// Whether the program computes a cast that others read too. It is no member of the group. Where
+  /// there is no room for it, it is stored for all groups that are still to grow.
+  bool recomputes(uint32_t i, uint32_t reads, int& operands) {
+    if (!groups_.is_recomputed(i) || reads == items_[i].uses) return false;
+    operands = static_cast<int>(reads);
+    if (!is_full()) return true;
+    groups_.recomputed[i] = false;
     return false;
   }
 
@@ -175,6 +188,7 @@ class Grower {
   const Targets& targets_;
   const Target* target_ = nullptr;  // of the group that grows
   bool on_;
+  Groups& groups_;
   std::vector<int>& group_of_;
   std::vector<uint32_t> placed_;  // reads of an item whose consumer has its place
   std::vector<bool> view_placed_;
@@ -199,6 +213,8 @@ Instr instruction_of(const Node& n) {
 void fuse(const Schedule& items, const Targets& targets, Groups& groups, bool on) {
   groups.list.clear();
   groups.of.assign(items.size(), -1);
+  groups.recomputed.clear();
+  if (on) find_recomputed(items, targets, groups);
   Grower grower(items, targets, groups, on);
   for (uint32_t i = static_cast<uint32_t>(items.size()); i-- > 0;) {
     if (groups.of[i] >= 0) continue;

@@ -8,9 +8,6 @@
 
 namespace mlx::core {
 
-namespace {
-
-/// Whether the item is a generator or views of one, whose axes are not looked at yet.
 bool comes_from_generator(const Schedule& items, uint32_t item) {
   for (;; item = item_index(items[item].node->inputs()[0])) {
     if (items[item].leaf) return false;
@@ -19,8 +16,6 @@ bool comes_from_generator(const Schedule& items, uint32_t item) {
     if (op.kind != OpKind::view) return false;
   }
 }
-
-}  // namespace
 
 bool find_generator(const Schedule& items, uint32_t item, const AxisMap& axes, GeneratorRead& out) {
   if (!comes_from_generator(items, item)) return false;
@@ -72,10 +67,16 @@ void find_computed_inside(const Schedule& items, Groups& groups) {
     if (item.leaf) continue;
     const bool wanted = item.stored() || read[i];
     if (const int id = groups.of[i]; id >= 0) {
+      groups.computed_inside[i] = !wanted && groups.is_recomputed(i);
+      if (groups.computed_inside[i]) continue;
       const auto& generated = groups.list[id].generated;
-      for (Node* in : computed_from(*item.node))
-        if (std::find(generated.begin(), generated.end(), item_index(in)) == generated.end())
-          read[item_index(in)] = true;
+      for (Node* in : computed_from(*item.node)) {
+        const uint32_t k = item_index(in);
+        if (std::find(generated.begin(), generated.end(), k) == generated.end())
+          read[k] = true;
+        else if (!comes_from_generator(items, k))
+          read[item_index(in->inputs()[0])] = true;  // the operand of a cast
+      }
     } else {
       const bool view = item.node->op->kind == OpKind::view;
       const bool inside = !wanted && (view || item.node->op->generator);

@@ -12,6 +12,9 @@ struct GeneratorRead {
   AxisMap axes;  ///< for each of its axes, the axis of the iteration
 };
 
+/// Whether the item is a generator or views of one, whose axes are not looked at yet.
+bool comes_from_generator(const Schedule& items, uint32_t item);
+
 /// Follows views that only rename axes from an item, read through `axes`, to a generator that can
 /// be computed; false where there is none.
 bool find_generator(const Schedule& items, uint32_t item, const AxisMap& axes, GeneratorRead& out);
@@ -25,7 +28,7 @@ Numbering numbering_of(const GeneratorRead& read, const Shape& own, size_t rank)
 /// element of a larger iteration.
 bool is_quick(const Generator& how, const Node& n);
 
-/// Finds the generators that need no step, because the groups compute them: sets
+/// Finds the generators and casts that need no step, because the groups compute them: sets
 /// `Groups::computed_inside`. Part of `fuse`.
 void find_computed_inside(const Schedule& items, Groups& groups);
 

@@ -7,6 +7,7 @@
 #include "mlx/core/fill.h"
 #include "mlx/runtime/op_step.h"
 #include "mlx/runtime/programs.h"
+#include "mlx/runtime/recompute.h"
 
 namespace mlx::core {
 
@@ -57,7 +58,7 @@ class Lowering {
       const OpKind kind = item.node->op->kind;
       if (groups_.of[i] >= 0) {
         const FusionGroup& group = groups_.list[groups_.of[i]];
-        if (group.root() == i && (waiting_.contains(groups_.of[i]) || !waits_for_consumer(group)))
+        if (group.root() == i && (waiting_.contains(groups_.of[i]) || !waits_for_consumers(group)))
           add_group(group);
       } else if (kind == OpKind::kernel || kind == OpKind::bundle) {
         add_op(i);
@@ -122,25 +123,15 @@ class Lowering {
 
   // --- prologues
 
-  Requirements find(const Node& n, const Attrs* attrs, std::span<const Layout> operands,
-                    int n_inputs) const {
-    const Target& t = targets_.of(n.stream);
-    return t.backend->find(*n.op, attrs, operands, n_inputs, t.stream.device.index);
+  Requirements needs_of(uint32_t consumer) const {
+    const Node& n = *items_[consumer].node;
+    return needs_of_reader(n, targets_.of(n.stream));
   }
 
-  /// The wishes of the kernel of the one op that reads the group, if there is such an op.
-  Requirements needs_of_consumer(const FusionGroup& group) const {
-    if (group.consumer < 0) return {};
-    const Node &n = *items_[group.consumer].node, &root = *items_[group.root()].node;
-    const Layout operands[] = {dense_layout(root.shape, root.dtype),
-                               dense_layout(n.shape, n.dtype)};
-    if (num_elements(root.shape) == 0) return {};
-    return find(n, n.attrs.get(), operands, 1);
-  }
-
-  /// True where the one op that reads the group may compute it: its step decides.
-  bool waits_for_consumer(const FusionGroup& group) const {
-    return needs_of_consumer(group).prologue;
+  /// True where the ops that read the group may compute it: their steps decide.
+  bool waits_for_consumers(const FusionGroup& group) const {
+    return !group.consumers.empty() &&
+           std::ranges::all_of(group.consumers, [&](uint32_t i) { return needs_of(i).prologue; });
   }
 
   /// A step of an op that computes its input as it reads. False where the backend does not fuse
@@ -151,8 +142,10 @@ class Lowering {
     int id = in.size() == 1 ? groups_.of[item_index(in[0])] : -1;
     if (id < 0) return false;
     const FusionGroup& group = groups_.list[id];
-    if (group.consumer != static_cast<int>(i) || values_.has(group.root())) return false;
-    const Requirements need = needs_of_consumer(group);
+    const auto& consumers = group.consumers;
+    const bool mine = std::find(consumers.begin(), consumers.end(), i) != consumers.end();
+    if (!mine || values_.has(group.root())) return false;
+    const Requirements need = needs_of(i);
     if (!need.prologue) return false;
     const Target& target = targets_.of(n.stream);
     Step step = programs_.start(group);

@@ -84,6 +84,8 @@ int ProgramBuilder::add_operand(Step& step, std::vector<Location>& constants, co
 /// Which of `generated_` the input is: equal ones are computed once.
 int ProgramBuilder::add_generated(Step& step, std::vector<Location>& constants,
                                   const Input& input) {
+  if (!comes_from_generator(items_, input.item))
+    return add_generated(cast_of(step, constants, input));
   GeneratorRead read;
   find_generator(items_, input.item, maps_[input.map], read);
   const Node& n = *items_[read.item].node;
@@ -108,6 +110,10 @@ int ProgramBuilder::add_generated(Step& step, std::vector<Location>& constants,
       }
     }
   }
+  return add_generated(std::move(g));
+}
+
+int ProgramBuilder::add_generated(Generated g) {
   for (size_t k = 0; k < generated_.size(); ++k)
     if (generated_[k].code == g.code && generated_[k].numbering == g.numbering &&
         std::equal(g.key, g.key + 2, generated_[k].key))
@@ -116,11 +122,29 @@ int ProgramBuilder::add_generated(Step& step, std::vector<Location>& constants,
   return static_cast<int>(generated_.size()) - 1;
 }
 
+/// A cast in the place of an input: of what the cast reads, through the same axes.
+ProgramBuilder::Generated ProgramBuilder::cast_of(Step& step, std::vector<Location>& constants,
+                                                  const Input& input) {
+  const Node& n = *items_[input.item].node;
+  const AxisMap& axes = maps_[input.map];
+  const Location from = values_.resolve(item_index(n.inputs()[0]), stream_);
+  const int operand = add_operand(step, constants, from, axes);
+  Generated g{instruction_of(n), {}, {operand, 0}, {}};
+  if (!from.is_constant())
+    g.order = memory_order(map_layout(from.layout, axes, iteration()).strides, iteration());
+  return g;
+}
+
 /// The values of all inputs, now that the operands and the constants have been counted.
 void ProgramBuilder::lower_generated(Program& program) {
   const int n_inputs = static_cast<int>(slots_.size());
   auto value = [&](int v) { return v < 0 ? n_inputs + (-1 - v) : v; };
   for (Generated& g : generated_) {
+    if (g.code.op == OpId::cast) {
+      g.code.a = static_cast<uint16_t>(value(g.key[0]));
+      program.code.push_back(g.code);
+      continue;
+    }
     g.code.a = static_cast<uint16_t>(program.numberings.size());
     if (g.code.op == OpId::random_bits) {
       g.code.b = static_cast<uint16_t>(value(g.key[0]));

@@ -34,11 +34,11 @@ class ProgramBuilder {
     uint32_t item, map;
   };
 
-  /// The values that the program computes from the numbers of elements.
+  /// A value that the program computes first: from the numbers of elements, or a cast.
   struct Generated {
     Instr code;
     Numbering numbering;
-    int key[2];  ///< operands, or -1 - a constant
+    int key[2];  ///< operands, or -1 - a constant: of random bits both, of a cast the first
     MemoryOrder order;
   };
 
@@ -46,6 +46,8 @@ class ProgramBuilder {
   int add_operand(Step& step, std::vector<Location>& constants, const Location& from,
                   const AxisMap& axes);
   int add_generated(Step& step, std::vector<Location>& constants, const Input& input);
+  int add_generated(Generated g);
+  Generated cast_of(Step& step, std::vector<Location>& constants, const Input& input);
   void lower_generated(Program& program);
   void lower_inputs(Step& step);
   int add_input(Step& step, const Location& from, const AxisMap& axes);

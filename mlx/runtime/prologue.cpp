@@ -24,10 +24,11 @@ void find_prologues(const Schedule& items, Groups& groups) {
     if (items[i].leaf || n.op->kind != OpKind::kernel || n.inputs().size() != 1) continue;
     if (!groups.computed_inside.empty() && groups.computed_inside[i]) continue;
     uint32_t in = item_index(n.inputs()[0]);
-    if (groups.of[in] < 0 || items[in].uses != 1 || items[in].stored()) continue;
+    if (groups.of[in] < 0 || items[in].stored()) continue;
+    if (items[in].uses != 1 && !groups.is_recomputed(in)) continue;
     FusionGroup& group = groups.list[groups.of[in]];
     bool alone = group.root() == in && only_root_leaves(items, group, groups.of);
-    if (alone && items[in].node->stream == n.stream) group.consumer = static_cast<int>(i);
+    if (alone && items[in].node->stream == n.stream) group.consumers.push_back(i);
   }
 }
 
