@@ -5,26 +5,9 @@
 #include <cstring>
 
 #include "mlx/backend/common/odometer.h"
-#include "mlx/backend/cpu/isa/compact.h"
+#include "mlx/backend/cpu/item_size.h"
 
 namespace mlx::core::cpu {
-
-/// Calls `f` with an unsigned type of the item's size.
-template <class F>
-void dispatch_size(int itemsize, F&& f) {
-  switch (itemsize) {
-    case 1:
-      return f(uint8_t{});
-    case 2:
-      return f(uint16_t{});
-    case 4:
-      return f(uint32_t{});
-    case 8:
-      return f(uint64_t{});
-    default:
-      return f(Item16{});
-  }
-}
 
 /// The block that is read at every index: part of the indexed array, with its axes merged.
 struct Block {

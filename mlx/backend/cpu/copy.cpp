@@ -5,14 +5,11 @@
 #include "mlx/backend/cpu/copy.h"
 
 #include "mlx/backend/common/odometer.h"
+#include "mlx/backend/cpu/item_size.h"
 #include "mlx/backend/cpu/threads.h"
 
 namespace mlx::core::cpu {
 namespace {
-
-struct alignas(8) Item16 {
-  uint64_t low, high;
-};
 
 /// A copy with its axes merged, ordered by decreasing destination stride.
 struct CopyLayout {
@@ -273,18 +270,7 @@ void copy_strided(const void* src, const Strides& src_strides, void* dst,
   for (int64_t n : shape)
     if (n == 0) return;
   CopyLayout w = make_layout(shape, src_strides, dst_strides);
-  switch (itemsize) {
-    case 1:
-      return run<uint8_t>(w, src, dst);
-    case 2:
-      return run<uint16_t>(w, src, dst);
-    case 4:
-      return run<uint32_t>(w, src, dst);
-    case 8:
-      return run<uint64_t>(w, src, dst);
-    default:
-      return run<Item16>(w, src, dst);
-  }
+  dispatch_size(itemsize, [&](auto item) { run<decltype(item)>(w, src, dst); });
 }
 
 void copy_strided(const View& src, const View& dst) {

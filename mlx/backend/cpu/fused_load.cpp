@@ -4,6 +4,8 @@
 #include <array>
 #include <cstring>
 
+#include "mlx/backend/cpu/item_size.h"
+
 namespace mlx::core::cpu {
 
 namespace {
@@ -37,18 +39,8 @@ void repeat_short(char* to, const char* from, int64_t rows, int64_t columns, int
 }
 using RepeatShort = void (*)(char*, const char*, int64_t, int64_t, int64_t);
 RepeatShort repeat_short_of(int itemsize) {
-  switch (itemsize) {
-    case 1:
-      return repeat_short<1>;
-    case 2:
-      return repeat_short<2>;
-    case 4:
-      return repeat_short<4>;
-    case 8:
-      return repeat_short<8>;
-    default:
-      return repeat_short<16>;
-  }
+  return dispatch_size(itemsize,
+                       [](auto item) -> RepeatShort { return repeat_short<sizeof(item)>; });
 }
 
 }  // namespace

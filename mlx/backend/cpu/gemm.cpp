@@ -32,8 +32,7 @@ constexpr int64_t kOwnBRows = 192;      // up to this many rows each task packs 
 constexpr int64_t kBlockUnits = 384;    // units along K per block, sized for the caches
 constexpr int64_t kTaskRows = 144;
 constexpr int64_t kTaskColumns = 256;
-constexpr int64_t kTaskGroup =
-    4;  // tasks side by side that follow each other, of the same rows of A
+constexpr int64_t kTaskGroup = 4;  // tasks side by side that follow each other
 constexpr int64_t kPageSize = 4096, kLine = 64;
 constexpr int64_t kInPlaceBytes = 768 * 1024;
 constexpr int64_t kInPlaceBytesIntel = 320 * 1024;  // pages for a buffer of 64 translations

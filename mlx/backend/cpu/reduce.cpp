@@ -11,6 +11,7 @@
 #include "mlx/backend/cpu/allocator.h"
 #include "mlx/backend/cpu/cpu_info.h"
 #include "mlx/backend/cpu/fused.h"
+#include "mlx/backend/cpu/item_size.h"
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/threads.h"
 #include "mlx/ops/reduce.h"
@@ -183,18 +184,7 @@ void gather(const char* from, const AxisSpace& space, int64_t begin, int64_t n, 
 }
 using Gather = void (*)(const char*, const AxisSpace&, int64_t, int64_t, char*);
 Gather gather_of(int itemsize) {
-  switch (itemsize) {
-    case 1:
-      return gather<1>;
-    case 2:
-      return gather<2>;
-    case 4:
-      return gather<4>;
-    case 8:
-      return gather<8>;
-    default:
-      return gather<16>;
-  }
+  return dispatch_size(itemsize, [](auto item) -> Gather { return gather<sizeof(item)>; });
 }
 
 /// Partial results of a row of accumulators, combined like the carries of a binary counter.
@@ -383,18 +373,7 @@ void gather_rows(const char* from, const int64_t* offsets, int rows, int64_t n, 
 }
 using GatherRows = void (*)(const char*, const int64_t*, int, int64_t, int64_t, char*);
 GatherRows gather_rows_of(int itemsize) {
-  switch (itemsize) {
-    case 1:
-      return gather_rows<1>;
-    case 2:
-      return gather_rows<2>;
-    case 4:
-      return gather_rows<4>;
-    case 8:
-      return gather_rows<8>;
-    default:
-      return gather_rows<16>;
-  }
+  return dispatch_size(itemsize, [](auto item) -> GatherRows { return gather_rows<sizeof(item)>; });
 }
 
 /// Rows of some columns as the kernels read them: in place, or packed or computed.
