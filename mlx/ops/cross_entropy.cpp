@@ -21,12 +21,16 @@ array cross_entropy(const array& logits, const array& targets, StreamOrDevice st
                      " for logits of shape ", to_string(logits.shape()), "; shape ",
                      to_string(shape), " is accepted");
   Stream s = to_stream(stream);
-  array x = logits.dtype().size() < 4 ? astype(logits, float32, s) : logits;
-  if (x.size() == 0) return zeros(shape, x.dtype(), s);
-  // Relative to a large maximum, the difference below would lose precision.
-  x = subtract(x, stop_gradient(max(x, std::vector<int>{-1}, true, s), s), s);
-  array picked = take_along_axis(x, expand_dims(targets, -1, s), -1, s);
-  return subtract(logsumexp(x, -1, false, s), squeeze(picked, -1, s), s);
+  const Dtype dtype = logits.dtype().size() < 4 ? float32 : logits.dtype();
+  if (logits.size() == 0) return zeros(shape, dtype, s);
+  // Relative to a large maximum, the difference would lose precision. No array of the shifted
+  // logits is stored: the sum and the pick read the logits.
+  const array largest =
+      astype(stop_gradient(max(logits, std::vector<int>{-1}, true, s), s), dtype, s);
+  const auto shifted = [&](const array& x) { return subtract(astype(x, dtype, s), largest, s); };
+  const array picked = take_along_axis(logits, expand_dims(targets, -1, s), -1, s);
+  const array total = sum(exp(shifted(logits), s), std::vector<int>{-1}, true, s);
+  return squeeze(subtract(log(total, s), shifted(picked), s), -1, s);
 }
 
 }  // namespace mlx::core::fast
