@@ -129,7 +129,7 @@ ROWS = [
     ("bench --rounds 2", "build", [".venv/bin/python -m mlx.bench --rounds 2"], {}),
     ("bench --nodes plans", "build mlx_bench_nodes", ["build/tests/mlx_bench_nodes plans"], {}),
     ("docs", "build stubs", [], {"PYTHONPATH": "build/python"}),
-    ("docs --check", "build stubs", [".venv/bin/python tests/site.py build/docs"], {}),
+    ("docs --check", "build stubs", [".venv/bin/python tests/built_site.py build/docs"], {}),
     (
         "wheel --macos",
         "build/macos core mlxc mlx_metal",

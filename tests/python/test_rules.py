@@ -12,7 +12,7 @@ pytestmark = pytest.mark.anywhere
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
-from dev.rules import check, exceptions, heads, language, source, titles  # noqa: E402
+from dev.rules import check, exceptions, heads, language, names, source, titles  # noqa: E402
 from dev.rules.exceptions import Entry  # noqa: E402
 
 
@@ -230,6 +230,21 @@ def test_the_list_only_shrinks():
     assert exceptions.grown(before, [Entry("class", 311, "C")]) == [Entry("class", 311, "C")]
     assert exceptions.grown(before, [*before, before[1]]) == [before[1]]
     assert exceptions.grown(before, [Entry("head", 0, "a.h")]) == [Entry("head", 0, "a.h")]
+
+
+def test_no_file_beside_a_script_hides_a_standard_module():
+    script = names.SCRIPT + ":\n    main()\n"
+    found = names.shadowing(
+        {
+            "tests/a/check.py": script,
+            "tests/a/selectors.py": "",
+            "tests/b/random.py": "",
+            "python/mlx/c/__init__.py": "",
+            "python/mlx/c/__main__.py": script,
+            "python/mlx/c/types.py": "",
+        }
+    )
+    assert [message.split(":")[0] for message in found] == ["tests/a/selectors.py"]
 
 
 def test_the_sources_keep_the_rules():

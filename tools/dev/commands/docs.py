@@ -21,5 +21,5 @@ def run(arguments: list[str]) -> int:
     print(f"The site: {ROOT}/build/docs/index.html")
     if check:
         debian("/usr/bin/chromium", "chromium", "the site in a browser")
-        run_program(PYTHON, "tests/site.py", "build/docs")
+        run_program(PYTHON, "tests/built_site.py", "build/docs")
     return 0

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import exceptions, heads, includes, language, lengths, titles
+from . import exceptions, heads, includes, language, lengths, names, titles
 from .exceptions import Entry
 
 
@@ -97,5 +97,7 @@ def messages(root: Path, fix: bool = False) -> list[str]:
     texts += in_list(listed, found, exceptions.earlier(root))
     long = titles.too_long(titles.titles(root))
     texts += [f"{t}: a title over {titles.LONGEST} characters" for t in long]
+    scripts = {p: (root / p).read_text() for p in files(root) if p.endswith(".py")}
+    texts += names.shadowing(scripts)
     table = includes.Table((root / "docs/architecture.md").read_text())
     return texts + list(includes.faults(root, table))

@@ -1,4 +1,4 @@
-"""Compares metal-cpp with Metal's interface: `selectors.py WHEEL`.
+"""Compares metal-cpp with Metal's interface: `interface.py WHEEL`.
 
 WHEEL is pyobjc-framework-Metal for macOS, whose metadata name the methods and constants of Metal:
 `pip download --no-deps --only-binary=:all: --platform macosx_11_0_universal2 --python-version 3.12

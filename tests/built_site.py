@@ -1,6 +1,6 @@
 """Check the built documentation site: its links, and its pages in a browser.
 
-    python tests/site.py build/docs        (./dev docs --check)
+    python tests/built_site.py build/docs        (./dev docs --check)
 
 Every local link has a target, and nothing is fetched from elsewhere. In headless Chromium pages
 load without messages in the console, the navigation of the first page leads to pages with a
