@@ -62,10 +62,14 @@ struct LaneVector {
   MLX_FN void take_some(const Source& source, int64_t i, int64_t end) {
 #pragma unroll
     for (int v = 0; v < N; ++v) lanes[v] = O::neutral();
-    if (i < end) combine(true, source, source.fetch(i), i);
+    if (i >= end) return;
+    typename Source::Fetched x = source.fetch(i);
+    combine(true, source, x, i);
 #pragma unroll 1
-    for (int64_t at = i + kLanes; at < end; at += kLanes)
-      combine(false, source, source.fetch(at), at);
+    for (int64_t at = i + kLanes; at < end; at += kLanes) {
+      x = source.fetch(at);
+      combine(false, source, x, at);
+    }
   }
 };
 
@@ -162,8 +166,10 @@ struct OutputVector {
     for (int k = 0; k < kOwn; ++k) {
 #pragma unroll
       for (int v = 0; v < N; ++v) lanes[v][k] = O::neutral();
-      for (int j = group + k * Groups; j < count; j += kLanes)
-        combine(j < kLanes, k, source, source.fetch(i + j), i + j);
+      for (int j = group + k * Groups; j < count; j += kLanes) {
+        const typename Source::Fetched x = source.fetch(i + j);
+        combine(j < kLanes, k, source, x, i + j);
+      }
     }
   }
 };

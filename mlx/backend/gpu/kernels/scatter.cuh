@@ -194,8 +194,9 @@ MLX_FN void each_update(const SortedUpdatesArguments& p, F apply) {
 /// Sums of integers, which are the same in any order.
 template <class T, class K, class I>
 MLX_FN void add_at_once(const SortedUpdatesArguments& p) {
-  each_update<T, K, I>(
-      p, [](int64_t, K, T* element, const T* update) { atomic_add(element, *update); });
+  each_update<T, K, I>(p, [](int64_t, K, DevicePointer<T> element, DevicePointer<const T> update) {
+    atomic_add(element, *update);
+  });
 }
 
 MLX_FN void clear_claims(const SortedUpdatesArguments& p) {
@@ -207,9 +208,10 @@ MLX_FN void clear_claims(const SortedUpdatesArguments& p) {
 template <class T, class K, class I>
 MLX_FN void apply_claimed(const SortedUpdatesArguments& p) {
   const auto* claims = memory<const uint32_t>(p.claims);
-  each_update<T, K, I>(p, [claims](int64_t i, K key, T* element, const T* update) {
-    if (claims[key] == static_cast<uint32_t>(i + 1)) *element = *update;
-  });
+  each_update<T, K, I>(
+      p, [claims](int64_t i, K key, DevicePointer<T> element, DevicePointer<const T> update) {
+        if (claims[key] == static_cast<uint32_t>(i + 1)) *element = *update;
+      });
 }
 
 //--- few targets of many updates
