@@ -4,11 +4,6 @@ test_metal.py runs it, and the files that compare devices. Results have the CPU'
 layout, fused or not. Ops that have kernels run by these (conftest.py).
 """
 
-import os
-import pathlib
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from cases.elementwise import parse
@@ -19,7 +14,6 @@ import mlx.core as mx
 import mlx.nn as nn
 import mlx.optimizers as optim
 
-HERE = pathlib.Path(__file__).parent
 pytestmark = [pytest.mark.gpu_only, pytest.mark.sampled(0.2)]  # --all runs all
 FLOATS = [mx.float16, mx.bfloat16, mx.float32]
 DTYPES = [mx.bool_, *INTEGERS, *FLOATS, mx.complex64]
@@ -303,8 +297,6 @@ def test_a_forked_child_has_the_cpu_alone():
 
 
 FUSION = """
-import sys, second_backend
-second_backend.use("metal")
 from test_devices_agree import bits, values
 import mlx.core as mx
 x, y = values(mx.float32, (37, 41)), values(mx.float16, (41, 37), seed=1)
@@ -318,15 +310,9 @@ def test_fusion_changes_no_bits():
     """Each op alone gives the bits of one kernel."""
     seen = set()
     for disabled in ("0", "1"):
-        run = subprocess.run(
-            [sys.executable, "-c", FUSION],
-            capture_output=True,
-            text=True,
-            cwd=HERE,
-            env=os.environ | {"MLX_DISABLE_FUSION": disabled},
-        )
-        assert run.returncode == 0, run.stderr
-        seen.add(run.stdout)
+        code, out, error = run_program(FUSION, MLX_DISABLE_FUSION=disabled)
+        assert code == 0, error
+        seen.add(out)
     assert len(seen) == 1 and len(seen.pop()) > 1000
 
 
