@@ -135,7 +135,7 @@ const Unary kUnary[] = {
     LIBM(erfc, erfc, 1, 3),
     {FORMULA(lgamma, [](Long x) { return lgammal(x); }), 1, 16, nullptr, 1, 1},
     {FORMULA(digamma, [](auto x) { return digamma_reference(x); }), 1, 16, nullptr, 1, 1},
-    {FORMULA(erfinv, erfinv_reference), 1, 3},
+    {FORMULA(erfinv, erfinv_reference), 2, 3},
     {FORMULA(sigmoid, sigmoid), 2, 2, many_sigmoids, 1.25},
     LIBM(sqrt, sqrt, 0.5, 0.5),
     {FORMULA(rsqrt, [](auto x) { return 1 / (sizeof(x) == 8 ? sqrt(x) : sqrtl(x)); }), 1.5, 1.5},

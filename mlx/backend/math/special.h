@@ -59,14 +59,35 @@ inline constexpr double kFar[] = {
     6.6846474006014779e-5, -1.722656785916862e-5, 3.7882650454654221e-6,   -7.3695720490037553e-7,
     2.6319269561504634e-7, -1.0217296701256092e-7};
 
-// erfinv to 27 bits, for |x| < 1; the far range exists in double alone.
+// The same for float, in two ranges; relative error below 2^-27. The first coefficient is less
+// by 1.
+inline constexpr float kNear32[] = {
+    0.127374396f,   0.247832894f,     0.00425064191f,   -0.00237644324f, 0.000100283236f,
+    3.8228678e-05f, -4.40254917e-06f, -5.24058635e-07f, 1.41761234e-07f, -8.77849615e-09f};
+inline constexpr float kMiddle32[] = {
+    2.95832014f,     1.00371873f,    0.00704904646f,   -0.00530104572f, 0.00378166814f,
+    -0.00252097286f, 0.00131062767f, -0.000323104789f, -0.00017370953f, 0.00012915858f};
+
+// erfinv for |x| < 1.
+template <Real32 V>
+MLX_FN V erfinv_start(V x) {
+  using namespace exp_detail;
+  auto [k, f] = split((V(1.0f) - x) * (V(1.0f) + x));
+  V w = -v_fma(k, V(kLn2High<float>), log_of_mantissa(f, k * V(kLn2Low<float>)));
+  V r = v_fma(x, polynomial(w - V(1.0f), kNear32), x);
+  auto far = w > V(5.0f);
+  if (v_any(far)) [[unlikely]]
+    r = v_select(far, x * polynomial(v_sqrt(w) - V(3.125f), kMiddle32), r);
+  return r;
+}
+// The same to 27 bits.
 template <Real64 V>
-MLX_FN V erfinv_start(V x, bool far) {
+MLX_FN V erfinv_start(V x) {
   V w = -log((V(1.0) - x) * (V(1.0) + x)), r = polynomial(w - V(3.125), kNear);
   if (v_any(w > V(6.25))) [[unlikely]] {
     V s = v_sqrt(w);
     r = v_select(w > V(6.25), polynomial(s - V(3.25), kMiddle), r);
-    if (far) r = v_select(s > V(4.0), polynomial(s - V(5.1), kFar), r);
+    r = v_select(s > V(4.0), polynomial(s - V(5.1), kFar), r);
   }
   return x * r;
 }
@@ -74,7 +95,7 @@ template <Real V>
 MLX_FN V erfinv_limits(V x, V r) {
   using T = typename V::elem;
   V a = v_abs(x);
-  r = v_select(a < V(T(1)), r, v_copysign(V(kInf<T>), x));
+  r = v_copysign(v_select(a < V(T(1)), r, V(kInf<T>)), x);
   return v_select(a <= V(T(1)), r, V(kNan<T>));
 }
 
@@ -125,16 +146,15 @@ MLX_FN V erfc(V x) {
   }
 }
 
-/// Inverse of the error function; 1 / 3 ULP; infinite at -1 and 1, NaN beyond.
+/// Inverse of the error function; 2 / 3 ULP; infinite at -1 and 1, NaN beyond.
 template <Real V>
 MLX_FN V erfinv(V x) {
   using namespace special_detail;
   if constexpr (Real32<V>) {
-    V r = through_double(x, [](auto d) MLX_INLINED { return erfinv_start(d, false); });
-    return erfinv_limits(x, r);
+    return erfinv_limits(x, erfinv_start(x));
   } else {
     // One step of Halley's method, with erfc where erf is close to 1.
-    V y = v_map(x, erfinv_start(x, true), x, v_abs(x) < V(1.0), [](double x, double y) {
+    V y = v_map(x, erfinv_start(x), x, v_abs(x) < V(1.0), [](double x, double y) {
       double a = __builtin_fabs(x), b = __builtin_fabs(y);
       double error = a < 0.5 ? __builtin_erf(b) - a : (1 - a) - __builtin_erfc(b);
       double step = error * 0.8862269254527580 * __builtin_exp(b * b);
