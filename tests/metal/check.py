@@ -35,6 +35,8 @@ INSTANCES = {
             " VectorsFromMemory<float, 4, true>, 4, 4>",
             "reduce_vector_columns<Sum<float, float>, Plain, float,"
             " VectorsFromMemory<float, 4, true>, 4, 32>",
+            "reduce_vector_few<Extreme<bfloat16_t, float, true>, Plain, bfloat16_t,"
+            " VectorsFromMemory<bfloat16_t, 8, false>, 8, 4>",
         ]
     },
     "matmul": {

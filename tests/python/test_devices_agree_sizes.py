@@ -155,6 +155,22 @@ def test_reductions_of_neighbouring_columns(dtype, columns):
             check(f, a.reshape(-1, columns), axis=0)
 
 
+@pytest.mark.parametrize("dtype", TYPES, ids=str)
+@pytest.mark.parametrize("n", [1, 3, 4, 16])
+def test_few_elements_of_many_neighbouring_outputs(dtype, n):
+    """Rows and the windows of a pool, from addresses of vectors and others."""
+    x = values(dtype, (n * (1 << 18) + 1,))
+    for a in (x[:-1], x[1:]):
+        check(mx.sum, a.reshape(n, -1), axis=0)
+        check(mx.mean, a.reshape(64, n, -1), axis=1)
+    if dtype == mx.complex64:
+        return
+    check(mx.argmax, x[1:].reshape(n, -1), axis=0)
+    windows = mx.as_strided(x, (64, 64, n, 64), (64 * 64, 64, 64, 1))
+    check(mx.max, windows, axis=2)
+    check(lambda x, axis, stream: on(stream, lambda: (x + x).max(axis)), windows, axis=2)
+
+
 @pytest.mark.parametrize("dtype", [*TYPES, mx.int32], ids=str)
 def test_reductions_of_neighbours(dtype):
     """Rows of several blocks, axes on both sides of a kept one, and programs that feed them."""

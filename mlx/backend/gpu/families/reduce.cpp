@@ -113,7 +113,7 @@ Variant variant_of(const Shapes& s) {
   const auto n = static_cast<uint64_t>(p.reduced_count);
   const bool is_short = p.chunks == 1 && n > 0;
   if (s.columns) {
-    if (is_short && n <= kFew) return {kernels::reduce_few, cat(", ", std::bit_ceil(n)), kThreads};
+    if (is_short && n <= kFew) return {kernels::reduce_few, cat(", ", n), kThreads};
     // A thread for each output and chunk, where that keeps the device busy.
     constexpr int64_t kMany = int64_t{1} << 19;
     if (p.kept_count * p.chunks >= kMany) return {kernels::reduce_columns, "", kThreads};
@@ -125,15 +125,30 @@ Variant variant_of(const Shapes& s) {
   return {kernels::reduce_short, cat(", ", lanes, ", ", each), kThreads / lanes};
 }
 
+/// The same for neighbouring outputs of few elements each, which a thread reads all at once.
+Variant few_variant(const Shapes& s, const Variant& scalar, const ReduceSource& source,
+                    VectorReads& vectors) {
+  constexpr int64_t kMany = int64_t{1} << 18;  // outputs, which keep fewer threads busy
+  const ReduceArguments& p = s.arguments;
+  const int64_t n = p.reduced_count, reads = n * static_cast<int64_t>(source.operands().size());
+  if (p.kept_count < kMany || reads > static_cast<int64_t>(kFew)) return scalar;
+  vectors = source.vectors(false, kMostNeighbours);
+  if (vectors.n == 1) return scalar;
+  return {kernels::reduce_vector_few, cat(", ", vectors.n, ", ", n), kThreads * vectors.n};
+}
+
 /// The same where a thread reads neighbours at once, or the variant, where operands do not lie so.
 Variant vector_variant(const Shapes& s, const Variant& scalar, const ReduceSource& source,
                        const ReduceForm& form, VectorReads& reads) {
   constexpr int64_t kMostAccumulator = 16;
   const ReduceArguments& p = s.arguments;
   const bool along = &scalar.make == &kernels::reduce_rows,
-             across = &scalar.make == &kernels::reduce_shared_columns;
-  if ((!along && !across) || form.accumulator > kMostAccumulator) return scalar;
-  reads = source.vectors(along);
+             across = &scalar.make == &kernels::reduce_shared_columns,
+             few = &scalar.make == &kernels::reduce_few;
+  if ((!along && !across && !few) || form.accumulator > kMostAccumulator) return scalar;
+  if (few) return few_variant(s, scalar, source, reads);
+  // More outputs than the fewest would leave too few threads.
+  reads = along ? source.vectors(true, kMostNeighbours) : source.vectors(false, kLeastNeighbours);
   if (reads.n == 1) return scalar;
   if (across) {
     const int64_t threads = p.kept_count / reads.n, shared = threads >= 32   ? 32
@@ -171,8 +186,12 @@ class ReduceKernel final : public StepKernel<ReduceArguments> {
     any_ = source_of(step, types, scalar, {});
     own_.function = reads_.n > 1 ? source_of(step, types, variant, reads_).compiled(device)
                                  : any_.compiled(device);
-    // Threads that share an output's chunks.
-    const int64_t group = p.chunks <= 16 ? 1 : p.chunks <= 64 ? kLanes : kThreads;
+    // Threads that share an output's chunks, of which each reads several at once.
+    constexpr int64_t kEach = 16, kManyOutputs = 8192;
+    const int64_t group =
+        p.chunks <= kEach || (p.chunks <= 4 * kEach && p.kept_count >= kManyOutputs) ? 1
+        : p.chunks <= 2 * kEach * kLanes                                             ? kLanes
+                                                                                     : kThreads;
     if (p.chunks > 1) chunks_ = kernels::reduce_chunks(device, types, group);
     const int64_t most = int64_t{32} * device.processors;
     auto some = [&](int64_t n, int64_t each) { return std::min((n + each - 1) / each, most); };

@@ -12,9 +12,8 @@ namespace mlx::core::gpu {
 
 namespace {
 
-constexpr size_t kShortProgram = 4;  // instructions; many elements are computed at once
-constexpr int64_t kAccess = 16;      // most bytes that one access takes
-constexpr int64_t kLeastNeighbours = 4, kMostNeighbours = 8;
+constexpr size_t kShortProgram = 4;    // instructions; many elements are computed at once
+constexpr int64_t kAccess = 16;        // most bytes that one access takes
 constexpr int64_t kBytesAtOnce = 128;  // of a thread, on their way
 
 /// How far an operand's element of a reduction is, where `i` is its position; one axis is common.
@@ -93,13 +92,10 @@ ReduceSource::Spread ReduceSource::spread(size_t operand, const VectorReads& rea
   return together ? Spread::together : Spread::apart;
 }
 
-VectorReads ReduceSource::vectors(bool along) const {
+VectorReads ReduceSource::vectors(bool along, int64_t most) const {
   int64_t bytes = 1;
   for (const Dtype t : dtypes_) bytes = std::max(bytes, static_cast<int64_t>(t.size()));
-  // More outputs than the fewest would leave too few threads.
-  int64_t n = along ? std::min(kMostNeighbours, kAccess / bytes) : kLeastNeighbours;
-  if (kAccess / bytes < kLeastNeighbours) return {};
-  for (; n >= kLeastNeighbours; n /= 2) {
+  for (int64_t n = std::min(most, kAccess / bytes); n >= kLeastNeighbours; n /= 2) {
     const VectorReads reads{n, along};
     bool any = false, all = true;
     for (size_t k = 0; k < operands_.size(); ++k) {

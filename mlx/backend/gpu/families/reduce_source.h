@@ -9,6 +9,9 @@
 
 namespace mlx::core::gpu {
 
+/// The neighbours that a thread reads at once, if it does.
+inline constexpr int64_t kLeastNeighbours = 4, kMostNeighbours = 8;
+
 /// How a thread reads: element by element, or N neighbours at once, of one output or of N outputs.
 struct VectorReads {
   int64_t n = 1;
@@ -24,8 +27,9 @@ class ReduceSource {
   bool computes() const { return computes_; }
   const std::vector<device::ProgramOperand>& operands() const { return operands_; }
 
-  /// The most neighbours that a thread may read at once, of one output or of several.
-  VectorReads vectors(bool along) const;
+  /// The most neighbours, up to `most`, that a thread may read at once, of one output or of
+  /// several.
+  VectorReads vectors(bool along, int64_t most) const;
   /// Whether operands at these addresses may be read so.
   bool aligned(const VectorReads& reads, std::span<const int64_t> addresses) const;
 

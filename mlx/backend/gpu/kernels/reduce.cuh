@@ -251,9 +251,13 @@ struct Counter {
   }
   MLX_FN A result() {
     if (top == 0) return O::neutral();
-    A x = parts[--top];
-    while (top) x = O::combine(parts[--top], x);
-    return x;
+    const A last = parts[--top];
+    return result_with(last);
+  }
+  /// The same where `last` is of what follows, which is less than any part.
+  MLX_FN A result_with(A last) {
+    while (top) last = O::combine(parts[--top], last);
+    return last;
   }
 };
 
@@ -403,27 +407,28 @@ MLX_FN void reduce_short(const Arguments& p) {
   }
 }
 
-/// A thread for each output, of up to N elements.
+/// The result of N elements, which are as many lanes: x(l) is one of them. Absent lanes combine
+/// with them as neutral ones do.
+template <class O, class F, class Out, int N, class X>
+MLX_FN Out of_few(X x) {
+  static_assert(N < kLanes);
+  typename O::A lanes[N];
+#pragma unroll
+  for (int l = 0; l < N; ++l) lanes[l] = O::combine(O::load(x(l), l), O::neutral());
+#pragma unroll
+  for (int h = kLanes / 2; h > 0; h /= 2) {
+#pragma unroll
+    for (int l = 0; l < h && l + h < N; ++l) lanes[l] = O::combine(lanes[l], lanes[l + h]);
+  }
+  return F::template finish<Out>(lanes[0], N);
+}
+/// A thread for each output, of N elements.
 template <class O, class F, class Out, class Source, int N, class Arguments>
 MLX_FN void reduce_few(const Arguments& p) {
-  using A = typename O::A;
-  const int64_t n = p.reduced_count;
   for (int64_t output = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
        output < p.kept_count; output += static_cast<int64_t>(gridDim.x) * kThreads) {
     const Source source(p, output);
-    A lanes[N];
-#pragma unroll
-    for (int l = 0; l < N; ++l) {
-      const A x = O::load(source(l < n ? l : n - 1), l);
-      lanes[l] = l < n ? x : O::neutral();
-      if constexpr (N < kLanes) lanes[l] = O::combine(lanes[l], O::neutral());
-    }
-#pragma unroll
-    for (int h = N / 2; h > 0; h /= 2) {
-#pragma unroll
-      for (int l = 0; l < h; ++l) lanes[l] = O::combine(lanes[l], lanes[l + h]);
-    }
-    memory<Out>(p.out)[output] = F::template finish<Out>(lanes[0], n);
+    memory<Out>(p.out)[output] = of_few<O, F, Out, N>([&](int l) { return source(l); });
   }
 }
 
@@ -521,15 +526,35 @@ MLX_FN void reduce_shared_columns(const Arguments& p) {
   }
 }
 
-/// The results of a run of chunks, which begins at a multiple of its length, of one output.
+/// The results of a run of chunks, which begins at a multiple of its length, of one output. Many
+/// are on their way at once.
 template <class O>
 MLX_FN typename O::A run_of_chunks(const ReduceArguments& p, int64_t output, int64_t first,
                                    int64_t length) {
-  const auto partials = memory<const typename O::A>(p.partials);
+  using A = typename O::A;
+  constexpr int kBatch = sizeof(A) <= 8 ? 16 : 8;
+  const auto partials = memory<const A>(p.partials);
   const int64_t end = first + length < p.chunks ? first + length : p.chunks;
-  Counter<O> counter;
-  for (int64_t c = first; c < end; ++c) counter.push(partials[c * p.kept_count + output]);
-  return counter.result();
+  Counter<O> batches, rest;
+  for (int64_t c = first; c < end; c += kBatch) {
+    A some[kBatch];
+#pragma unroll
+    for (int j = 0; j < kBatch; ++j)
+      some[j] = partials[(c + j < end ? c + j : c) * p.kept_count + output];
+    if (c + kBatch <= end) {
+#pragma unroll
+      for (int h = 1; h < kBatch; h *= 2) {
+#pragma unroll
+        for (int j = 0; j < kBatch; j += 2 * h) some[j] = O::combine(some[j], some[j + h]);
+      }
+      batches.push(some[0]);
+    } else {
+#pragma unroll
+      for (int j = 0; j < kBatch; ++j)
+        if (c + j < end) rest.push(some[j]);
+    }
+  }
+  return rest.top ? batches.result_with(rest.result()) : batches.result();
 }
 
 /// G threads for each output, over the results of its chunks: a thread combines a run of them,

@@ -174,6 +174,31 @@ struct OutputVector {
   }
 };
 
+/// A thread for V neighbouring outputs, of N elements each.
+template <class O, class F, class Out, class Source, int V, int N, class Arguments>
+MLX_FN void reduce_vector_few(const Arguments& p) {
+  using Results = Neighbours<Out, V>;
+  const auto out = memory<Out>(p.out);
+  const bool whole = reinterpret_cast<uint64_t>(out) % sizeof(Results) == 0;
+  for (int64_t output = (static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x) * V;
+       output < p.kept_count; output += static_cast<int64_t>(gridDim.x) * kThreads * V) {
+    const Source source(p, output);
+    typename Source::Fetched some[N];
+#pragma unroll
+    for (int l = 0; l < N; ++l) some[l] = source.fetch(l);
+    Results results;
+#pragma unroll
+    for (int v = 0; v < V; ++v)
+      results.x[v] = of_few<O, F, Out, N>([&](int l) { return source.value(some[l], v); });
+    if (whole) {
+      *neighbours<Results>(out + output) = results;
+    } else {
+#pragma unroll
+      for (int v = 0; v < V; ++v) out[output + v] = results.x[v];
+    }
+  }
+}
+
 /// C threads have N neighbouring outputs each, and groups of as many threads share the lanes of
 /// each block of elements. For few outputs.
 template <class O, class F, class Out, class Source, int N, int C, class Arguments>
