@@ -10,6 +10,12 @@
 namespace mlx::core {
 namespace {
 
+/// How many bytes of a bool array are not 0. A foreign array may have bytes other than 0 and 1.
+array count_of_true(const array& values, StreamOrDevice s) {
+  const array holds = not_equal(view(values, uint8, s), constant(0, uint8), s);
+  return sum(values.size() > INT32_MAX ? astype(holds, int64, s) : holds, s);
+}
+
 /// An evaluated condition, and the number of elements where it is true.
 struct EvaluatedMask {
   array values;
@@ -26,9 +32,7 @@ struct EvaluatedMask {
       count = std::count_if(p, p + values.size(), [](unsigned char x) { return x != 0; });
       return;
     }
-    // The bytes of a foreign bool array may be other than 0 and 1.
-    const array holds = not_equal(view(values, uint8, s), constant(0, uint8), s);
-    const array sums = sum(a.size() > INT32_MAX ? astype(holds, int64, s) : holds, s);
+    const array sums = count_of_true(values, s);
     compute_for("nonzero", {values, sums}, kInstead);
     count = sums.item<int64_t>();
   }

@@ -73,13 +73,23 @@ MLX_FN void count_selected(const MaskArguments& p) {
 /// Where the chunks begin. A number of elements that is not accepted is reported, and none is
 /// selected.
 MLX_FN void add_counts(const MaskArguments& p) {
+  constexpr int kEach = 16;
   auto* starts = memory<int64_t>(p.starts);
   int64_t before = 0;
-  for (int64_t first = 0; first < p.chunks; first += kThreads) {
-    const int64_t c = first + threadIdx.x;
-    int64_t all = 0;
-    const int64_t own = sum_before(c < p.chunks ? starts[c] : int64_t(0), all);
-    if (c < p.chunks) starts[c] = before + own;
+  for (int64_t first = 0; first < p.chunks; first += kThreads * kEach) {
+    const int64_t c = first + threadIdx.x * kEach;
+    int64_t counts[kEach], own = 0, all = 0;
+#pragma unroll
+    for (int j = 0; j < kEach; ++j) {
+      counts[j] = c + j < p.chunks ? starts[c + j] : 0;
+      own += counts[j];
+    }
+    int64_t at = before + sum_before(own, all);
+#pragma unroll
+    for (int j = 0; j < kEach; ++j) {
+      if (c + j < p.chunks) starts[c + j] = at;
+      at += counts[j];
+    }
     before += all;
   }
   if (threadIdx.x != 0) return;
@@ -93,26 +103,29 @@ MLX_FN int64_t selected_count(const MaskArguments& p) {
   return memory<const int64_t>(p.starts)[p.chunks];
 }
 
-/// Calls f(k, i) for the k-th element that is selected, which is element i. Where the mask has
-/// changed since it was counted, that is reported, and what is written stays in the space of its
-/// chunk.
+/// Calls f(k, i) for the k-th element that is selected, which is element i; neighbouring threads
+/// have neighbours. Where the mask has changed since it was counted, that is reported, and what is
+/// written stays in the space of its chunk.
 template <class F>
 MLX_FN void each_selected(const MaskArguments& p, F f) {
+  constexpr int kTile = kThreads * kMaskEach;
+  MLX_SHARED uint16_t places[kTile];  // in the tile
   const auto* starts = memory<const int64_t>(p.starts);
   if (selected_count(p) == 0) return;
   for (int64_t c = blockIdx.x; c < p.chunks; c += gridDim.x) {
     const int64_t end = chunk_end(p, c), stop = starts[c + 1];
     int64_t before = starts[c];
-    for (int64_t tile = c * p.chunk; tile < end; tile += kThreads * kMaskEach) {
-      const int64_t i = tile + threadIdx.x * kMaskEach;
-      const uint32_t bits = i < end ? selected_bits(p, i, end) : 0u;
-      int all = 0;
-      int64_t k = before + sum_before(bit_count(bits), all);
-      for (int b = 0; b < kMaskEach; ++b) {
-        if ((bits >> b & 1) == 0) continue;
-        if (k < stop) f(k, i + b);
-        ++k;
-      }
+    for (int64_t tile = c * p.chunk; tile < end; tile += kTile) {
+      const int place = static_cast<int>(threadIdx.x) * kMaskEach;
+      const uint32_t bits = tile + place < end ? selected_bits(p, tile + place, end) : 0u;
+      int all = 0, at = sum_before(bit_count(bits), all);
+#pragma unroll
+      for (int b = 0; b < kMaskEach; ++b)
+        if (bits >> b & 1) places[at++] = static_cast<uint16_t>(place + b);
+      __syncthreads();
+      const int n = before + all <= stop ? all : static_cast<int>(stop - before);
+      for (int j = static_cast<int>(threadIdx.x); j < n; j += kThreads)
+        f(before + j, tile + places[j]);
       before += all;
     }
     if (threadIdx.x == 0 && before != stop) report(p.record, 0, before);
@@ -133,8 +146,8 @@ MLX_FN void nonzero(const NonzeroArguments& p) {
   auto* out = memory<I>(p.out);
   each_selected(p.mask, [&](int64_t k, int64_t i) {
     for (int64_t d = p.axes.rank - 1; d > 0; --d) {
-      const int64_t rest = i / p.axes.shape[d];
-      out[k * p.along + d * p.across] = static_cast<I>(i - rest * p.axes.shape[d]);
+      const int64_t length = p.axes.shape[d], rest = quotient(i, length);
+      out[k * p.along + d * p.across] = static_cast<I>(i - rest * length);
       i = rest;
     }
     out[k * p.along] = static_cast<I>(i);
