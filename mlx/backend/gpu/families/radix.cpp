@@ -31,6 +31,13 @@ int64_t tiles(const RadixProblem& p) {
   const int64_t tile = each_in_pass(p) * kThreads;
   return (p.n + tile - 1) / tile;
 }
+/// Keys that a block counts: fewer where all blocks together would not keep the device busy.
+int64_t counted_part(const RadixProblem& p) {
+  constexpr int64_t kAtOnce = 4 * kThreads;
+  const int64_t share = p.lines * p.n / (4 * p.device->processors);
+  const int64_t most = 8 * each_in_pass(p) * kThreads;
+  return std::clamp((share + kAtOnce - 1) / kAtOnce * kAtOnce, kAtOnce, most);
+}
 int64_t passes(const RadixProblem& p) { return p.selects() ? 1 : p.bytes; }
 /// Words of 4 bytes that are zero at first: counts, tickets, states.
 int64_t count_words(const RadixProblem& p) { return p.lines * p.bytes * kDigits; }
@@ -72,7 +79,7 @@ RadixSort::RadixSort(const RadixProblem& problem, DeviceState& device) : problem
   }
   p.tiles = tiles(q);
   p.clear = cleared_words(q);
-  p.part = 8 * each_in_pass(q) * kThreads;
+  p.part = counted_part(q);
   p.parts = (q.n + p.part - 1) / p.part;
   clear_ = kernels::radix_clear(device);
   const int64_t each = each_in_pass(q);

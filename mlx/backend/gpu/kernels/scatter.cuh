@@ -123,7 +123,7 @@ MLX_FN void target_keys(const TargetKeysArguments& p) {
        i += static_cast<int64_t>(gridDim.x) * kThreads) {
     const int64_t offset = indexed_offset(p.at, i);
     note_key<K>(p.keys, p.claims, i,
-                offset == kNowhere ? kNoKey<K> : static_cast<K>(offset / p.unit));
+                offset == kNowhere ? kNoKey<K> : static_cast<K>(quotient(offset, p.unit)));
   }
 }
 /// The same for scatter_axis; `out` has the keys.
@@ -132,7 +132,7 @@ MLX_FN void axis_keys(const ScatterAxisArguments& p) {
   const int64_t count = p.outer * p.n * p.inner;
   for (int64_t x = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; x < count;
        x += static_cast<int64_t>(gridDim.x) * kThreads) {
-    const int64_t o = x / (p.n * p.inner), i = x % p.inner;
+    const int64_t o = quotient(x, p.n * p.inner), i = x - quotient(x, p.inner) * p.inner;
     const int64_t index =
         checked_index(load_index(p.indices, p.type, x), p.type, p.size, 1, p.record, 0);
     note_key<K>(p.out, p.claims, x,
@@ -143,8 +143,8 @@ MLX_FN void axis_keys(const ScatterAxisArguments& p) {
 /// A thread has a column of one target, if its update is the first there.
 template <Mode M, class T, class K, class I>
 MLX_FN void apply_sorted(const SortedUpdatesArguments& p) {
-  constexpr int kSome =
-      sizeof(T) <= 4 ? 16 : 8;  // updates that are read before one of them is applied
+  // Updates that are read before one of them is applied; the same where a target's end is near.
+  constexpr int kSome = sizeof(T) <= 4 ? 16 : 8, kFew = 4;
   const auto* updates = memory<const T>(p.updates);
   const auto* keys = memory<const K>(p.keys);
   const auto* places = memory<const uint32_t>(p.places);
@@ -166,7 +166,19 @@ MLX_FN void apply_sorted(const SortedUpdatesArguments& p) {
 #pragma unroll
       for (int k = 0; k < kSome; ++k) value = combined<M>(value, some[k]);
     }
-    for (; i < p.positions && keys[i] == key; ++i) value = combined<M>(value, update(i));
+    for (bool goes_on = true; goes_on; i += kFew) {
+      bool own[kFew];
+      T some[kFew];
+#pragma unroll
+      for (int k = 0; k < kFew; ++k) own[k] = i + k < p.positions && keys[i + k] == key;
+      if (!own[0]) break;
+#pragma unroll
+      for (int k = 0; k < kFew; ++k) some[k] = update(own[k] ? i + k : i);
+#pragma unroll
+      for (int k = 0; k < kFew; ++k)
+        if (own[k]) value = combined<M>(value, some[k]);
+      goes_on = own[kFew - 1];
+    }
     to = value;
   }
 }
