@@ -49,7 +49,7 @@ constexpr const char* kOrthogonal[][2] = {{"cusolverDnSorgqr", "cusolverDnSorgqr
                                           {"cusolverDnDorgqr", "cusolverDnDorgqr_bufferSize"},
                                           {"cusolverDnCungqr", "cusolverDnCungqr_bufferSize"},
                                           {"cusolverDnZungqr", "cusolverDnZungqr_bufferSize"}};
-constexpr int kLower = 0, kUpper = 1, kNoTranspose = 0, kTranspose = 1;
+constexpr int kLower = 0, kNoTranspose = 0, kTranspose = 1;
 
 void check_solver(int status, const char* what) {
   if (status) fail<ExecutionError>("cuda", what, " gives status ", status);
@@ -136,7 +136,7 @@ Solver::Work Solver::work(Form form, Dtype type, int64_t n) {
   gpu::on_own_stack([&] {
     hardware_.enter();
     if (form == Form::cholesky)
-      check_solver(c.potrf_work(handle, c.params, kUpper, n, t, nullptr, n, t, &w.device, &w.host),
+      check_solver(c.potrf_work(handle, c.params, kLower, n, t, nullptr, n, t, &w.device, &w.host),
                    "cusolverDnXpotrf_bufferSize");
     else
       check_solver(c.getrf_work(handle, c.params, n, n, t, nullptr, n, t, &w.device, &w.host),
@@ -146,12 +146,12 @@ Solver::Work Solver::work(Form form, Dtype type, int64_t n) {
   return w;
 }
 
-void Solver::cholesky(gpu::Queue& queue, Dtype type, int64_t n, bool upper, const Operands& at) {
+void Solver::cholesky(gpu::Queue& queue, Dtype type, int64_t n, const Operands& at) {
   const Cusolver& c = cusolver();
   const int t = solver_type(type);
-  check_solver(c.potrf(handle_of(queue.stream()), c.params, upper ? kUpper : kLower, n, t,
-                       at_address(at.a), n, t, at_address(at.device), at.work.device, at.host,
-                       at.work.host, at_address<int>(at.info)),
+  check_solver(c.potrf(handle_of(queue.stream()), c.params, kLower, n, t, at_address(at.a), n, t,
+                       at_address(at.device), at.work.device, at.host, at.work.host,
+                       at_address<int>(at.info)),
                "cusolverDnXpotrf");
   opened(t);
 }

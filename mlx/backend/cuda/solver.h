@@ -17,7 +17,7 @@ class Solver final : public gpu::FactorLibrary {
   explicit Solver(CudaHardware& hardware) : hardware_(hardware) {}
   bool has(Dtype type) override;
   Work work(Form form, Dtype type, int64_t n) override;
-  void cholesky(gpu::Queue& queue, Dtype type, int64_t n, bool upper, const Operands& at) override;
+  void cholesky(gpu::Queue& queue, Dtype type, int64_t n, const Operands& at) override;
   void lu(gpu::Queue& queue, Dtype type, int64_t n, const Operands& at) override;
   void solve(gpu::Queue& queue, Dtype type, int64_t n, int64_t columns, bool transposed,
              const Operands& at, uint64_t x) override;

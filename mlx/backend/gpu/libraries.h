@@ -125,7 +125,8 @@ struct FactorLibrary {
     void* host;
     Work work;
   };
-  virtual void cholesky(Queue& queue, Dtype type, int64_t n, bool upper, const Operands& at) = 0;
+  /// The lower factor, from the lower triangle.
+  virtual void cholesky(Queue& queue, Dtype type, int64_t n, const Operands& at) = 0;
   virtual void lu(Queue& queue, Dtype type, int64_t n, const Operands& at) = 0;
   /// Solves with LU factors for `columns` columns of `x`, in place; with the transpose on request.
   virtual void solve(Queue& queue, Dtype type, int64_t n, int64_t columns, bool transposed,

@@ -167,7 +167,7 @@ FusedKernel::FusedKernel(const Step& step, DeviceState& device) {
   }
   // Enough blocks to fill the device several times over; each goes on with what is left. Blocks
   // that fill tables are as many as run at once.
-  blocks_ = std::min(all, int64_t{form_.table ? 4 : 32} * device.processors);
+  blocks_ = std::min(all, int64_t{form_.table ? 5 : 32} * device.processors);
 }
 
 void FusedKernel::fill(const Step& step, const ProgramArguments& at, const Shape& shape,

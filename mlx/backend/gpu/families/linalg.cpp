@@ -84,8 +84,8 @@ struct FactorPlan {
       return at;
     };
     info = take(8);
+    work = take(s.n * s.n * type.size());
     if (problem != Problem::cholesky) {
-      work = take(s.n * s.n * type.size());
       if (problem == Problem::solution) sides = take(s.n * s.columns * type.size());
       exponents = take(2 * s.n * 4);
       pivots = take(s.n * 8);
@@ -144,7 +144,7 @@ class FactoredKernel final : public StepKernel<FactorArguments> {
                                   .work = plan_.library};
     for (q.matrix = 0; q.matrix < systems_.count; ++q.matrix) {
       if constexpr (problem == Problem::cholesky)
-        factor(to, q, at);
+        factor(to, q, at, workspace);
       else
         solve(to, q, at, workspace);
       q.a += q.n * q.n * size;
@@ -152,13 +152,21 @@ class FactoredKernel final : public StepKernel<FactorArguments> {
       q.out += q.n * q.columns * size;
     }
   }
-  void factor(const Enqueue& to, const FactorArguments& all, FactorLibrary::Operands at) const {
+  /// The library factors lower triangles of its columns faster. An upper triangle in rows is one;
+  /// a lower triangle becomes one in a transposed copy.
+  void factor(const Enqueue& to, const FactorArguments& all, FactorLibrary::Operands at,
+              int64_t workspace) const {
     FactorArguments q = all;
     const int64_t blocks = blocks_for(q.n * q.n);
+    q.transposed = !all.upper;
+    q.upper = 1;
+    q.out = workspace + plan_.work;
     kernel.launch(to, blocks, q);
     at.a = static_cast<uint64_t>(q.out);
-    to.device().hardware->factors()->cholesky(to.queue, type_, q.n, q.upper == 0, at);
+    to.device().hardware->factors()->cholesky(to.queue, type_, q.n, at);
     q.a = q.out;
+    q.out = all.out;
+    q.upper = all.upper;
     q.info = static_cast<int64_t>(at.info);
     kernel.launch(to, blocks, q);
   }

@@ -255,7 +255,8 @@ struct FactorArguments {
   int64_t a, b, out, record;             ///< addresses
   int64_t work, sides, exponents, info;  ///< in the workspace, or `out`; info: 0 for none
   int64_t matrix, n, columns;            ///< number of the matrix, its order, right-hand sides
-  int64_t upper, inverse;
+  int64_t upper, transposed;             ///< triangle that is written; whether of the transpose
+  int64_t inverse;
 };
 /// Copies of a matrix that a library has column by column.
 struct ColumnsArguments {

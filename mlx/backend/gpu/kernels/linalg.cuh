@@ -347,13 +347,15 @@ MLX_FN void check_info(const FactorArguments& p) {
   if (info > 0) report(p.record, 0, p.matrix * (p.n + 1) + info - 1);
 }
 
+/// A triangle of a matrix, or of its transpose, and zeros.
 template <class T>
 MLX_FN void take_triangle(const FactorArguments& p) {
   check_info(p);
   const T* in = reinterpret_cast<const T*>(p.a);
   T* out = reinterpret_cast<T*>(p.out);
   each_of_all(p.n, p.n, [&](int64_t r, int64_t c) {
-    out[r * p.n + c] = (p.upper ? c >= r : c <= r) ? in[r * p.n + c] : T{};
+    const int64_t from = p.transposed ? c * p.n + r : r * p.n + c;
+    out[r * p.n + c] = (p.upper ? c >= r : c <= r) ? in[from] : T{};
   });
 }
 
