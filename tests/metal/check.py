@@ -74,7 +74,7 @@ INSTANCES = {
         "ScatterAxisArguments": ["scatter_axis<Mode::set, uint32_t>", "axis_keys<uint32_t>"],
         "TargetKeysArguments": ["target_keys<uint32_t>"],
         "SortedUpdatesArguments": [
-            *("apply_sorted<Mode::add, float16_t, uint32_t, uint32_t>", "clear_claims"),
+            *("apply_sorted<Mode::add, float16_t, uint32_t, uint32_t, 8>", "clear_claims"),
             "apply_claimed<uint32_t, uint32_t, uint32_t>",
         ],
     },

@@ -92,6 +92,11 @@ def test_many_updates(dtype):
         check(lambda a, i, u, stream: on(stream, lambda: a.at[i, i % 3].add(u)), a, i, u[:, 1])
         along = mx.array(rng.integers(-50, 50, (n, 3)).astype(np.int32))
         check(mx.put_along_axis, a, along, u, axis=0)
+    for columns in (8, 12):  # rows of neighbours, from addresses of vectors and others
+        wide = values(dtype, (50, columns))
+        u = values(dtype, (301, columns + 4), 1)
+        for some in (u[1:, :columns], u[1:, 1 : columns + 1], u.reshape(-1, 301)[:columns, 1:].T):
+            check(updated("add"), wide, mx.array(rng.integers(-50, 50, 300).astype(np.int32)), some)
     with pytest.raises(IndexError, match=r"^\[scatter\] index 50 is out of range for axis 0"):
         at = mx.array(np.r_[np.zeros(400, np.int32), 50])
         mx.eval(on(mx.gpu, lambda: a.at[at].add(values(dtype, (401, 3)))))

@@ -1,6 +1,8 @@
 // Sorts updates by their targets, or has them claim these, and applies them.
 #include "mlx/backend/gpu/families/sorted_updates.h"
 
+#include <algorithm>
+
 #include "mlx/backend/gpu/families/copies.h"
 #include "mlx/backend/gpu/families/index.h"
 
@@ -14,6 +16,23 @@ int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 /// Keys, sorted keys, positions; then the memory of the sort.
 int64_t key_bytes(const Targets& t) { return aligned(t.count * t.key().size()); }
 int64_t place_bytes(const Targets& t) { return aligned(t.count * 4); }
+
+bool are_neighbours(const device::Axes& axes) { return axes.rank == 1 && axes.strides[0] == 1; }
+/// Whether positions along axes are multiples of n apart.
+bool are_multiples(const device::Axes& axes, int64_t n) {
+  for (int64_t d = 0; d < axes.rank; ++d)
+    if (axes.shape[d] > 1 && axes.strides[d] % n != 0) return false;
+  return true;
+}
+/// How many columns one access may take, in the updates and in the array.
+int64_t columns_together(const device::SortedUpdatesArguments& p, Dtype dtype) {
+  constexpr int64_t kAccess = 16, kMost = 8;
+  for (int64_t n = std::min(kAccess / dtype.size(), kMost); n > 1; n /= 2)
+    if (p.columns % n == 0 && p.unit % n == 0 && are_multiples(p.position, n) &&
+        are_neighbours(p.target) && are_neighbours(p.column))
+      return n;
+  return 1;
+}
 
 }  // namespace
 
@@ -60,7 +79,12 @@ SortedUpdates::SortedUpdates(const Targets& targets, Dtype dtype, const device::
     // A thread walks the updates of a target alone, where they are few.
     by_warps_ = p.columns <= kMostColumns && p.positions / kManyUpdates >= arguments_.targets;
     apply_ = by_warps_ ? kernels::apply_runs(device, instance, targets.key())
-                       : kernels::apply_sorted(device, instance, targets.key(), index);
+                       : kernels::apply_sorted(device, instance, targets.key(), index, 1);
+    if (by_warps_) return;
+    together_ = columns_together(arguments_, dtype);
+    access_ = together_ * dtype.size();
+    if (together_ > 1)
+      apply_together_ = kernels::apply_sorted(device, instance, targets.key(), index, together_);
   }
 }
 
@@ -88,6 +112,8 @@ void SortedUpdates::launch(const Enqueue& to, int64_t workspace, int64_t updates
                        .places = p.places,
                        .workspace = p.places + place_bytes(targets_)});
   }
+  if (apply_together_ && (updates | out) % access_ == 0)
+    return apply_together_.launch(to, blocks_for(p.positions * p.columns / together_), p);
   const int64_t threads = by_warps_ ? p.targets * p.columns * 32 : p.positions * p.columns;
   apply_.launch(to, blocks_for(threads), p);
 }

@@ -140,35 +140,43 @@ MLX_FN void axis_keys(const ScatterAxisArguments& p) {
   }
 }
 
-/// A thread has a column of one target, if its update is the first there.
-template <Mode M, class T, class K, class I>
+/// A thread has V neighbouring columns of one target, if its update is the first there.
+template <Mode M, class T, class K, class I, int V>
 MLX_FN void apply_sorted(const SortedUpdatesArguments& p) {
+  using Some = Neighbours<T, V>;
   // Updates that are read before one of them is applied; the same where a target's end is near.
-  constexpr int kSome = sizeof(T) <= 4 ? 16 : 8, kFew = 4;
+  constexpr int kMany = sizeof(Some) <= 4 ? 16 : 8, kFew = 4;
   const auto* updates = memory<const T>(p.updates);
   const auto* keys = memory<const K>(p.keys);
   const auto* places = memory<const uint32_t>(p.places);
-  const I columns = static_cast<I>(p.columns), all = static_cast<I>(p.positions) * columns;
+  const I columns = static_cast<I>(p.columns) / V, all = static_cast<I>(p.positions) * columns;
   for (I x = static_cast<I>(blockIdx.x) * kThreads + threadIdx.x; x < all;
        x += static_cast<I>(gridDim.x) * kThreads) {
     int64_t i = static_cast<int64_t>(x / columns);
-    const int64_t column = static_cast<int64_t>(x % columns);
+    const int64_t column = static_cast<int64_t>(x % columns) * V;
     const K key = keys[i];
     if (key == kNoKey<K> || (i > 0 && keys[i - 1] == key)) continue;
-    auto& to = memory<T>(p.out)[static_cast<int64_t>(key) * p.unit + offset_of(p.target, column)];
+    const auto to = neighbours<Some>(memory<T>(p.out) + static_cast<int64_t>(key) * p.unit +
+                                     offset_of(p.target, column));
     const auto* from = updates + offset_of(p.column, column);
-    auto update = [&](int64_t k) { return from[offset_of(p.position, places[k])]; };
-    T value = to;
-    for (; i + kSome <= p.positions && keys[i + kSome - 1] == key; i += kSome) {
-      T some[kSome];
+    auto update = [&](int64_t k) {
+      return *neighbours<const Some>(from + offset_of(p.position, places[k]));
+    };
+    Some value = *to;
+    auto apply = [&](const Some& by) {
 #pragma unroll
-      for (int k = 0; k < kSome; ++k) some[k] = update(i + k);
+      for (int v = 0; v < V; ++v) value.x[v] = combined<M>(value.x[v], by.x[v]);
+    };
+    for (; i + kMany <= p.positions && keys[i + kMany - 1] == key; i += kMany) {
+      Some some[kMany];
 #pragma unroll
-      for (int k = 0; k < kSome; ++k) value = combined<M>(value, some[k]);
+      for (int k = 0; k < kMany; ++k) some[k] = update(i + k);
+#pragma unroll
+      for (int k = 0; k < kMany; ++k) apply(some[k]);
     }
     for (bool goes_on = true; goes_on; i += kFew) {
       bool own[kFew];
-      T some[kFew];
+      Some some[kFew];
 #pragma unroll
       for (int k = 0; k < kFew; ++k) own[k] = i + k < p.positions && keys[i + k] == key;
       if (!own[0]) break;
@@ -176,10 +184,10 @@ MLX_FN void apply_sorted(const SortedUpdatesArguments& p) {
       for (int k = 0; k < kFew; ++k) some[k] = update(own[k] ? i + k : i);
 #pragma unroll
       for (int k = 0; k < kFew; ++k)
-        if (own[k]) value = combined<M>(value, some[k]);
+        if (own[k]) apply(some[k]);
       goes_on = own[kFew - 1];
     }
-    to = value;
+    *to = value;
   }
 }
 
