@@ -139,7 +139,7 @@ Variant few_variant(const Shapes& s, const Variant& scalar, const ReduceSource& 
 
 /// The same where a thread reads neighbours at once, or the variant, where operands do not lie so.
 Variant vector_variant(const Shapes& s, const Variant& scalar, const ReduceSource& source,
-                       const ReduceForm& form, VectorReads& reads) {
+                       const ReduceForm& form, const DeviceState& device, VectorReads& reads) {
   constexpr int64_t kMostAccumulator = 16;
   const ReduceArguments& p = s.arguments;
   const bool along = &scalar.make == &kernels::reduce_rows,
@@ -151,9 +151,14 @@ Variant vector_variant(const Shapes& s, const Variant& scalar, const ReduceSourc
   reads = along ? source.vectors(true, kMostNeighbours) : source.vectors(false, kLeastNeighbours);
   if (reads.n == 1) return scalar;
   if (across) {
-    const int64_t threads = p.kept_count / reads.n, shared = threads >= 32   ? 32
-                                                             : threads >= 16 ? 16
-                                                                             : 8;
+    // Strips are narrower where there would be few blocks, so that each has less to read.
+    int64_t shared = 32;
+    auto few_blocks = [&] {
+      const int64_t strip = reads.n * shared;
+      return strip > p.kept_count ||
+             (p.kept_count + strip - 1) / strip * p.chunks < 2 * device.processors;
+    };
+    while (shared > 8 && few_blocks()) shared /= 2;
     return {kernels::reduce_vector_columns, cat(", ", reads.n, ", ", shared), reads.n * shared};
   }
   // Threads of a warp read the blocks of an output or chunk, or those of several.
@@ -182,7 +187,7 @@ class ReduceKernel final : public StepKernel<ReduceArguments> {
     const std::string types = cat(form.operation, ", ", form.finish, ", ",
                                   element_type(step.operands[step.n_inputs].dtype));
     const Variant scalar = variant_of(shapes);
-    const Variant variant = vector_variant(shapes, scalar, source_, form, reads_);
+    const Variant variant = vector_variant(shapes, scalar, source_, form, device, reads_);
     any_ = source_of(step, types, scalar, {});
     own_.function = reads_.n > 1 ? source_of(step, types, variant, reads_).compiled(device)
                                  : any_.compiled(device);

@@ -535,26 +535,23 @@ MLX_FN typename O::A run_of_chunks(const ReduceArguments& p, int64_t output, int
   constexpr int kBatch = sizeof(A) <= 8 ? 16 : 8;
   const auto partials = memory<const A>(p.partials);
   const int64_t end = first + length < p.chunks ? first + length : p.chunks;
-  Counter<O> batches, rest;
+  Counter<O> batches;
   for (int64_t c = first; c < end; c += kBatch) {
     A some[kBatch];
 #pragma unroll
     for (int j = 0; j < kBatch; ++j)
       some[j] = partials[(c + j < end ? c + j : c) * p.kept_count + output];
-    if (c + kBatch <= end) {
+    // Neighbours, then pairs of them, as the counter would combine them.
 #pragma unroll
-      for (int h = 1; h < kBatch; h *= 2) {
+    for (int h = 1; h < kBatch; h *= 2) {
 #pragma unroll
-        for (int j = 0; j < kBatch; j += 2 * h) some[j] = O::combine(some[j], some[j + h]);
-      }
-      batches.push(some[0]);
-    } else {
-#pragma unroll
-      for (int j = 0; j < kBatch; ++j)
-        if (c + j < end) rest.push(some[j]);
+      for (int j = 0; j < kBatch; j += 2 * h)
+        if (c + j + h < end) some[j] = O::combine(some[j], some[j + h]);
     }
+    if (c + kBatch > end) return batches.result_with(some[0]);
+    batches.push(some[0]);
   }
-  return rest.top ? batches.result_with(rest.result()) : batches.result();
+  return batches.result();
 }
 
 /// G threads for each output, over the results of its chunks: a thread combines a run of them,
