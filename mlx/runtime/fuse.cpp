@@ -50,7 +50,7 @@ class Grower {
     FusionGroup out;
     constexpr size_t kFewMembers = 8;
     out.members.reserve(kFewMembers);
-    join(out, root, std::move(axes), false);
+    join(out, root, std::move(axes), 0);
     while (!candidates_.empty()) consider(out);
     std::reverse(out.members.begin(), out.members.end());
     return out;
@@ -71,11 +71,13 @@ class Grower {
     bool operator<(const Candidate& o) const { return item < o.item; }
   };
 
-  void join(FusionGroup& out, uint32_t i, AxisMap axes, bool transparent) {
+  /// `reads`: by the group.
+  void join(FusionGroup& out, uint32_t i, AxisMap axes, uint32_t reads) {
     const Node& n = *items_[i].node;
+    const bool transparent = !computes(items_[i]);
     group_of_[i] = group_;
     nodes_ += !transparent;
-    outputs_ += items_[i].stored();
+    outputs_ += items_[i].stored() || reads < items_[i].uses;
     for (Node* in : computed_from(n)) {
       uint32_t k = item_index(in);
       ++placed_[k];
@@ -101,7 +103,7 @@ class Grower {
       nodes_ += static_cast<int>(reads);
       leave_out(item, operands);
     } else if (same_map && admits(item, maps_[map], reads)) {
-      join(out, item, std::move(maps_[map]), !computes(items_[item]));
+      join(out, item, std::move(maps_[map]), reads);
     } else {
       // Constants become parameters, not operands.
       leave_out(item, items_[item].node->op != &op_constant);
@@ -157,10 +159,10 @@ class Grower {
       if (n.shape[k] != 1 && axes[k] < 0) return false;
     if (computes(item))
       return target_->backend->fuses(instruction_of(n), target_->stream.device.index);
-    // A view that is stored, or that other steps read, needs an address.
+    // A view that is stored, or that other steps read, needs an address: its base may have it.
     AxisMap unused;
-    return is_view(item) && !item.stored() && reads == item.uses && !view_placed_[i] &&
-           view_map(n, axes, unused);
+    return is_view(item) && !item.stored() && (reads == item.uses || is_identity(n)) &&
+           !view_placed_[i] && view_map(n, axes, unused);
   }
 
   /// The item is an input of the group. The base of a view must then be computed before the group.

@@ -41,6 +41,14 @@ bool view_map(const Node& view, const AxisMap& axes, AxisMap& out) {
   return true;
 }
 
+bool is_identity(const Node& view) {
+  SmallVector<int, 8> from;
+  if (!view.op->permutes || !view.op->permutes(view, from)) return false;
+  for (size_t k = 0; k < from.size(); ++k)
+    if (from[k] != static_cast<int>(k)) return false;
+  return view.shape == view.inputs()[0]->shape;
+}
+
 MemoryOrder memory_order(const Strides& strides, const Shape& iteration) {
   for (size_t d = 0; d < iteration.size(); ++d)
     if (iteration[d] > 1 && strides[d] == 0) return {};

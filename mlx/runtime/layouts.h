@@ -15,6 +15,9 @@ AxisMap operand_map(const Node& operand, const AxisMap& axes);
 /// The map of the input of a view that only renames axes; false for other views.
 bool view_map(const Node& view, const AxisMap& axes, AxisMap& out);
 
+/// Whether a view gives its input as it is.
+bool is_identity(const Node& view);
+
 /// How the elements of an operand of the iteration lie.
 struct MemoryOrder {
   enum Kind : uint8_t { broadcast, sparse, dense } kind = broadcast;

@@ -220,11 +220,20 @@ bool ProgramBuilder::read_outside(size_t position) const {
 std::vector<uint32_t> ProgramBuilder::add_outputs(Step& step) {
   const Strides order = output_strides(step);
   std::vector<uint32_t> stored;
+  SmallVector<char, 16> wanted(group_->members.size(), false);
+  // Views come behind their bases, which other steps read in their place.
+  for (size_t p = group_->members.size(); p-- > 0;) {
+    const Member& m = group_->members[p];
+    wanted[p] |= items_[m.item].stored() || m.item == group_->root() || read_outside(p);
+    if (!m.transparent || !wanted[p]) continue;
+    const int base = member_position(item_index(items_[m.item].node->inputs()[0]));
+    if (base >= 0) wanted[base] = true;
+  }
   for (size_t p = 0; p < group_->members.size(); ++p) {
     const Member& m = group_->members[p];
-    if (!items_[m.item].stored() && m.item != group_->root() && !read_outside(p)) continue;
+    if (!wanted[p] || m.transparent) continue;
     stored.push_back(m.item);
-    if (!m.transparent) add_output(m, step, order);
+    add_output(m, step, order);
   }
   return stored;
 }

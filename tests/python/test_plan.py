@@ -66,6 +66,40 @@ def test_a_held_intermediate_is_another_output_of_the_step(arrays):
     assert mx._launch_count() == before + 1
 
 
+@pytest.mark.parametrize("of", ["the value", "its identity", "a custom function"])
+def test_a_value_that_a_later_step_reads_is_another_output_of_the_step(arrays, of):
+    """Also where that reads an identity of the value, such as a result of a custom function."""
+
+    @mx.custom_function
+    def custom(x):
+        return mx.exp(x) * 2
+
+    @custom.vjp
+    def cotangent(x, g, y):
+        return g * y
+
+    def both(x):
+        twice = mx.exp(x) * 2
+        y = {"the value": twice, "its identity": mx.stop_gradient(twice)}.get(of, custom(x))
+        sums = mx.cumsum(y + 1)
+        return sums, sums * y
+
+    x = arrays[0].reshape(-1)
+    steps = []
+
+    def results(x):
+        out = both(x)
+        steps.append(mx._plan_steps(*out))
+        return out
+
+    # Custom functions have results of their own where a derivative is wanted.
+    out, _ = mx.vjp(lambda x: list(results(x)), [x], [mx.ones_like(x)] * 2)
+    assert len(steps[0]) == 3, steps[0]
+    y = np.exp(np.array(x, np.float64)) * 2
+    np.testing.assert_allclose(np.array(out[0]), np.cumsum(y + 1), rtol=1e-5)
+    np.testing.assert_allclose(np.array(out[1]), np.cumsum(y + 1) * y, rtol=1e-5)
+
+
 @pytest.mark.parametrize(
     "make, most",
     [
