@@ -281,3 +281,15 @@ def test_an_empty_batch(source, shapes):
             at = shape.index(0)
             assert y.shape == (*one.shape[:at], 0, *one.shape[at + 1 :])
             assert y.dtype == one.dtype and y.tolist() is not None
+
+
+@pytest.mark.parametrize("pytorch_compatible", [False, True])
+def test_weights_of_group_norm_belong_to_its_last_step(pytorch_compatible):
+    x = mx.random.normal((2, 3, 3, 8), key=mx.random.key(0))
+    mx.eval(x)
+    counts = []
+    for affine in (False, True):
+        layer = nn.GroupNorm(2, 8, affine=affine, pytorch_compatible=pytorch_compatible)
+        mx.eval(layer.parameters())
+        counts.append(len(mx._plan_steps(layer(x))))
+    assert counts[0] == counts[1]

@@ -75,8 +75,14 @@ class _Affine(Module):
         if bias:
             self.bias = mx.zeros((dims,))
 
-    def _affine(self, x: mx.array) -> mx.array:
-        return self["weight"] * x + self["bias"] if "weight" in self else x
+    def _affine(self, x: mx.array, shape: tuple[int, ...] | None = None) -> mx.array:
+        """``weight * x + bias`` where there are these; ``shape``: theirs, if not as they are."""
+        if "weight" not in self:
+            return x
+        weight, bias = self["weight"], self["bias"]
+        if shape is not None:
+            weight, bias = weight.reshape(shape), bias.reshape(shape)
+        return weight * x + bias
 
 
 class LayerNorm(_Affine):
@@ -227,13 +233,12 @@ class GroupNorm(_Affine):
         batch, channels = x.shape[0], x.shape[-1]
         places, of_group = math.prod(x.shape[1:-1]), channels // self.num_groups
         if self.pytorch_compatible:
-            groups = x.reshape(batch, places, self.num_groups, of_group)
-            y = _standardize(groups, (1, 3), self.eps)[0]
+            groups, axes = (self.num_groups, of_group), (1, 3)
         else:
-            y = _standardize(x.reshape(batch, places * of_group, self.num_groups), (1,), self.eps)[
-                0
-            ]
-        return self._affine(y.reshape(x.shape))
+            groups, axes = (of_group, self.num_groups), (1, 2)
+        # Weights of the groups' shape: one step computes all that is behind the statistics.
+        y = _standardize(x.reshape(batch, places, *groups), axes, self.eps)[0]
+        return self._affine(y, groups).reshape(x.shape)
 
 
 class BatchNorm(_Affine):
