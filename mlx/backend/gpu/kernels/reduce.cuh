@@ -407,14 +407,13 @@ MLX_FN void reduce_short(const Arguments& p) {
   }
 }
 
-/// The result of N elements, which are as many lanes: x(l) is one of them. Absent lanes combine
-/// with them as neutral ones do.
-template <class O, class F, class Out, int N, class X>
-MLX_FN Out of_few(X x) {
+/// The result of N elements, one in each lane. Absent lanes combine with them as neutral ones do.
+template <class O, class F, class Out, class E, int N>
+MLX_FN Out of_few(const E (&elements)[N]) {
   static_assert(N < kLanes);
   typename O::A lanes[N];
 #pragma unroll
-  for (int l = 0; l < N; ++l) lanes[l] = O::combine(O::load(x(l), l), O::neutral());
+  for (int l = 0; l < N; ++l) lanes[l] = O::combine(O::load(elements[l], l), O::neutral());
 #pragma unroll
   for (int h = kLanes / 2; h > 0; h /= 2) {
 #pragma unroll
@@ -428,7 +427,10 @@ MLX_FN void reduce_few(const Arguments& p) {
   for (int64_t output = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
        output < p.kept_count; output += static_cast<int64_t>(gridDim.x) * kThreads) {
     const Source source(p, output);
-    memory<Out>(p.out)[output] = of_few<O, F, Out, N>([&](int l) { return source(l); });
+    decltype(source(output)) own[N];
+#pragma unroll
+    for (int l = 0; l < N; ++l) own[l] = source(l);
+    memory<Out>(p.out)[output] = of_few<O, F, Out>(own);
   }
 }
 

@@ -188,8 +188,12 @@ MLX_FN void reduce_vector_few(const Arguments& p) {
     for (int l = 0; l < N; ++l) some[l] = source.fetch(l);
     Results results;
 #pragma unroll
-    for (int v = 0; v < V; ++v)
-      results.x[v] = of_few<O, F, Out, N>([&](int l) { return source.value(some[l], v); });
+    for (int v = 0; v < V; ++v) {
+      decltype(source.value(some[0], v)) own[N];
+#pragma unroll
+      for (int l = 0; l < N; ++l) own[l] = source.value(some[l], v);
+      results.x[v] = of_few<O, F, Out>(own);
+    }
     if (whole) {
       *neighbours<Results>(out + output) = results;
     } else {
