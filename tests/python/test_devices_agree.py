@@ -132,7 +132,7 @@ BOUNDS = {mx.float16: 1e-3, mx.bfloat16: 8e-3, mx.float32: 1e-6, mx.float64: 1e-
 
 
 @pytest.mark.parametrize("dtype", BOUNDS, ids=str)
-@pytest.mark.parametrize("length", [1, 33, 1024, 1500, 9000])
+@pytest.mark.parametrize("length", [1, 7, 33, 64, 100, 260, 1024, 1500, 9000])
 def test_rows(dtype, length):
     x, bound = values(dtype, (5, length)), BOUNDS[dtype]
     weight, bias = values(dtype, (length,), 1), values(dtype, (length,), 2)
@@ -145,6 +145,12 @@ def test_rows(dtype, length):
             for w, b in ((weight, bias), (None, None)):
                 near(mx.fast.layer_norm, a, weight=w, bias=b, eps=1e-5, bound=8 * bound)
             near(mx.fast.rms_norm, a, weight=weight, eps=1e-5, bound=8 * bound)
+
+    def in_place(a, stream):
+        with mx.stream(stream):
+            return mx.fast.rms_norm(a + a, weight, 1e-5)
+
+    near(in_place, values(dtype, (203, length)), bound=8 * bound)
 
 
 @pytest.mark.parametrize("dtype", [*FLOATS, mx.complex64, mx.complex128], ids=str)

@@ -1,4 +1,5 @@
 // Softmax, logsumexp and norms.
+#include <algorithm>
 #include <bit>
 
 #include "mlx/backend/gpu/families/step_kernel.h"
@@ -13,6 +14,17 @@ using device::RowsArguments;
 
 using Kernels = KernelMaker<RowsArguments>;
 
+constexpr int64_t kThreads = 256;
+
+/// Threads for a row: as few as read all of a short row by one access each.
+int64_t group_of(int64_t n, int64_t size) {
+  constexpr int64_t kAccess = 16, kFewest = 4, kLanes = 32, kLongest = 1024;
+  if (n > kLongest) return kThreads;
+  const auto accesses =
+      static_cast<uint64_t>(std::max<int64_t>(n * size, 1) + kAccess - 1) / kAccess;
+  return std::clamp(static_cast<int64_t>(std::bit_ceil(accesses)), kFewest, kLanes);
+}
+
 /// A step on lines along an axis of the first operand; `rest`: template arguments behind the type.
 template <class... A>
 std::unique_ptr<StepKernel<RowsArguments>> on_rows(const Step& step, DeviceState& device, int axis,
@@ -26,12 +38,11 @@ std::unique_ptr<StepKernel<RowsArguments>> on_rows(const Step& step, DeviceState
   p.stride = l.stride;
   rows->bind(p.in, 0);
   rows->bind(p.out, step.n_inputs);
-  const bool warp = p.n <= 1024;
-  const int64_t group = warp ? 32 : 256;
+  const int64_t group = group_of(p.n, in.dtype.size());
   // Elements of a row that a thread keeps: a power of 2, so that there are few kernels.
   const uint64_t each = std::bit_ceil(static_cast<uint64_t>((p.n + group - 1) / group));
   rows->kernel = kernels(device, group, each <= 32 ? each : 0, in.dtype, rest...);
-  rows->blocks = blocks_of(p.rows, warp ? 8 : 1);
+  rows->blocks = blocks_of(p.rows, kThreads / group);
   return rows;
 }
 

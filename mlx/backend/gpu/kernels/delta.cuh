@@ -13,7 +13,7 @@ MLX_FN void gated_delta(const DeltaArguments& p) {
   const auto* mask = memory<const uint8_t>(p.mask);
   auto *y = memory<T>(p.out), *end = memory<T>(p.end);
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  each_row<32>(p.batches * p.heads * p.values, [&](int64_t row) {
+  each_row<32>(p.batches * p.heads * p.values, [&](int64_t row, bool) {
     const int64_t r = row % p.values, head = row / p.values % p.heads;
     const int64_t batch = row / p.values / p.heads, key_head = head / (p.heads / p.key_heads);
     T s[E];

@@ -1,5 +1,5 @@
-// Softmax, logsumexp and norms of rows: a warp, or a block, has a row. Sums depend on its length
-// alone.
+// Softmax, logsumexp and norms of rows: a few threads, a warp, or a block, have a row. Sums depend
+// on its length alone.
 #pragma once
 
 #include "mlx/backend/gpu/kernels/arguments.h"
@@ -53,7 +53,7 @@ struct Larger {
 template <int G, class A, class F>
 MLX_FN A over_group(A x, F f) {
 #pragma unroll
-  for (int h = 16; h > 0; h /= 2) x = f(x, __shfl_xor_sync(~0u, x, h));
+  for (int h = (G < 32 ? G : 32) / 2; h > 0; h /= 2) x = f(x, __shfl_xor_sync(~0u, x, h));
   if constexpr (G > 32) {
     MLX_SHARED A parts[kThreads / 32];
     __syncthreads();
@@ -65,13 +65,18 @@ MLX_FN A over_group(A x, F f) {
   return x;
 }
 
-/// Calls f(row) for the rows of the calling thread's group.
+/// Calls f(row, own) for the rows of the calling thread's group. All groups of a warp, which
+/// shuffle, get as many calls; a group without an own row only reads.
 template <int G, class F>
 MLX_FN void each_row(int64_t rows, F f) {
-  constexpr int groups = kThreads / G;
-  const int64_t step = static_cast<int64_t>(gridDim.x) * groups;
-  for (int64_t r = static_cast<int64_t>(blockIdx.x) * groups + threadIdx.x / G; r < rows; r += step)
-    f(r);
+  constexpr int groups = kThreads / G, together = G < 32 ? 32 / G : 1;
+  const int thread = static_cast<int>(threadIdx.x);
+  for (int64_t first =
+           static_cast<int64_t>(blockIdx.x) * groups + thread / (G * together) * together;
+       first < rows; first += static_cast<int64_t>(gridDim.x) * groups) {
+    const int64_t r = first + thread / G % together;
+    f(r < rows ? r : rows - 1, r < rows);
+  }
 }
 
 template <class A>
@@ -227,11 +232,12 @@ struct SumExp {
 template <int G, int K, class T, bool Dense>
 MLX_FN void softmax(const RowsArguments& p) {
   using A = Wide<T>;
-  each_row<G>(p.rows, [&](int64_t r) {
+  each_row<G>(p.rows, [&](int64_t r, bool own) {
     const int64_t first = Dense ? r * p.n : r / p.stride * p.n * p.stride + r % p.stride;
     Row<G, K, T, Dense> row(memory<const T>(p.in) + first, p.n, p.stride);
     const SumExp<G, A> s(row, ExponentialFor<T>());
     const A scale = 1 / s.sum;
+    if (!own) return;
     row.write(memory<T>(p.out) + first, [&](A x, int64_t) {
       const A e = K > 0 ? x : exponential_for<T>(x - s.shift);
       return e * scale;
@@ -241,10 +247,10 @@ MLX_FN void softmax(const RowsArguments& p) {
 
 template <int G, int K, class T>
 MLX_FN void logsumexp(const RowsArguments& p) {
-  each_row<G>(p.rows, [&](int64_t r) {
+  each_row<G>(p.rows, [&](int64_t r, bool own) {
     Row<G, K, T> row(memory<const T>(p.in) + r * p.n, p.n, 1);
     const SumExp<G, Wide<T>> s(row, Exponential<Wide<T>>());
-    if (threadIdx.x % G != 0) return;
+    if (threadIdx.x % G != 0 || !own) return;
     const Wide<T> inf = __builtin_inff();
     const bool infinite = s.shift == inf || s.shift == -inf;
     const double log = plain(m::log(LD(static_cast<double>(s.sum))));
@@ -258,7 +264,7 @@ MLX_FN void norm(const RowsArguments& p) {
   using A = Wide<T>;
   const auto* weight = memory<const T>(p.weight);
   const auto* bias = memory<const T>(p.bias);
-  each_row<G>(p.rows, [&](int64_t r) {
+  each_row<G>(p.rows, [&](int64_t r, bool own) {
     Row<G, K, T> row(memory<const T>(p.in) + r * p.n, p.n, 1);
     A mean = 0, square = 0;
     if constexpr (Center) {
@@ -271,6 +277,7 @@ MLX_FN void norm(const RowsArguments& p) {
     });
     square = over_group<G>(square, Add()) / static_cast<A>(p.n);
     const A scale = A(1) / static_cast<A>(::sqrt(static_cast<double>(square) + p.eps));
+    if (!own) return;
     row.write(memory<T>(p.out) + r * p.n, [&](A x, int64_t i) {
       A y = (x - mean) * scale;
       if (weight) y *= wide(weight[i]);
