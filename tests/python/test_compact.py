@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import second_backend
 
 import mlx.core as mx
 
@@ -96,6 +97,17 @@ def test_masks_over_several_axes():
         assert equal(a.transpose(2, 1, 0)[:, b.T], x.transpose(2, 1, 0)[:, m.T], mx.float32)
     assert a[mx.ones((60, 50), mx.bool_)][:, :0].shape == (3000, 0)
     assert a[:, :, :0][mx.ones((60, 50), mx.bool_)].shape == (3000, 0)
+
+
+@pytest.mark.skipif(bool(second_backend.in_use()), reason="the steps are those of CPUs")
+def test_a_mask_is_counted_in_one_step():
+    x = mx.random.normal((10000,), key=mx.random.key(0))
+    mask = x > 0
+    mx.eval(x, mask)
+    with mx.profile() as steps:
+        positive = x[mask]
+    assert "fused(not_equal,reduce)" in str(steps), steps
+    assert positive.size == np.count_nonzero(np.array(mask))
 
 
 def test_elements_that_count():
