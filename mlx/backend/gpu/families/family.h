@@ -51,5 +51,8 @@ std::unique_ptr<const OpKernel> prepare_row_unit(const Step& step, DeviceState& 
 /// The axes, merged where each operand walks them as one. False where more are left than kernels
 /// take.
 bool set_axes(std::span<device::Axes* const> to, Shape shape, std::vector<Strides> strides);
+/// Whether positions along axes are multiples of n elements apart. The last `without` axes do not
+/// count.
+bool are_multiples(const device::Axes& axes, int64_t n, int64_t without = 0);
 
 }  // namespace mlx::core::gpu

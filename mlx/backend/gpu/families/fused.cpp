@@ -166,7 +166,7 @@ FusedKernel::FusedKernel(const Step& step, DeviceState& device) {
     all = (count_ + a_block - 1) / a_block;
   }
   // Enough blocks to fill the device several times over; each goes on with what is left. Blocks
-  // that fill tables are as many as run at once.
+  // that fill tables are as many as run at once: their registers leave room for five.
   blocks_ = std::min(all, int64_t{form_.table ? 5 : 32} * device.processors);
 }
 

@@ -47,13 +47,6 @@ std::string computed_text(const Program& p) {
 /// Whether each element of a reduction is the same.
 bool is_fixed(const device::Axes& reduced) { return reduced.rank == 1 && reduced.strides[0] == 0; }
 
-/// Whether strides of axes longer than 1 are multiples of n. The last `without` ones do not count.
-bool are_multiples(const device::Axes& axes, int64_t n, int64_t without) {
-  for (int64_t d = 0; d < axes.rank - without; ++d)
-    if (axes.shape[d] > 1 && axes.strides[d] % n != 0) return false;
-  return true;
-}
-
 }  // namespace
 
 void split_axes(const std::vector<int>& reduced_axes, const Layout& in, Shape (&shapes)[2],
@@ -88,7 +81,7 @@ ReduceSource::Spread ReduceSource::spread(size_t operand, const VectorReads& rea
   if (own.shape[own.rank - 1] % reads.n != 0) return Spread::apart;
   if (step == 0) return Spread::same;
   const bool together =
-      step == 1 && are_multiples(own, reads.n, 1) && are_multiples(other, reads.n, 0);
+      step == 1 && are_multiples(own, reads.n, 1) && are_multiples(other, reads.n);
   return together ? Spread::together : Spread::apart;
 }
 

@@ -18,12 +18,6 @@ int64_t key_bytes(const Targets& t) { return aligned(t.count * t.key().size()); 
 int64_t place_bytes(const Targets& t) { return aligned(t.count * 4); }
 
 bool are_neighbours(const device::Axes& axes) { return axes.rank == 1 && axes.strides[0] == 1; }
-/// Whether positions along axes are multiples of n apart.
-bool are_multiples(const device::Axes& axes, int64_t n) {
-  for (int64_t d = 0; d < axes.rank; ++d)
-    if (axes.shape[d] > 1 && axes.strides[d] % n != 0) return false;
-  return true;
-}
 /// How many columns one access may take, in the updates and in the array.
 int64_t columns_together(const device::SortedUpdatesArguments& p, Dtype dtype) {
   constexpr int64_t kAccess = 16, kMost = 8;

@@ -61,4 +61,10 @@ bool set_axes(std::span<device::Axes* const> to, Shape shape, std::vector<Stride
   return true;
 }
 
+bool are_multiples(const device::Axes& axes, int64_t n, int64_t without) {
+  for (int64_t d = 0; d < axes.rank - without; ++d)
+    if (axes.shape[d] > 1 && axes.strides[d] % n != 0) return false;
+  return true;
+}
+
 }  // namespace mlx::core::gpu

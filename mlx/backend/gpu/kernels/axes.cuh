@@ -27,8 +27,8 @@ MLX_FN int64_t near_offset(const Axes& axes, uint32_t position) {
   }
   return offset + position * axes.strides[0];
 }
-/// a / b of numbers that are not negative; divisions of 32 bits are short.
-MLX_FN int64_t quotient(int64_t a, int64_t b) {
+/// a / b of positions or lengths, which are not negative; divisions of 32 bits are short.
+MLX_FN int64_t position_quotient(int64_t a, int64_t b) {
   return (a | b) >> 32 ? a / b : static_cast<uint32_t>(a) / static_cast<uint32_t>(b);
 }
 MLX_FN int64_t offset_of(const Axes& axes, int64_t position) {

@@ -146,7 +146,7 @@ MLX_FN void nonzero(const NonzeroArguments& p) {
   auto* out = memory<I>(p.out);
   each_selected(p.mask, [&](int64_t k, int64_t i) {
     for (int64_t d = p.axes.rank - 1; d > 0; --d) {
-      const int64_t length = p.axes.shape[d], rest = quotient(i, length);
+      const int64_t length = p.axes.shape[d], rest = position_quotient(i, length);
       out[k * p.along + d * p.across] = static_cast<I>(i - rest * length);
       i = rest;
     }

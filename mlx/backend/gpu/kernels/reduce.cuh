@@ -249,12 +249,8 @@ struct Counter {
     for (uint64_t t = count++; t & 1; t >>= 1) x = O::combine(parts[--top], x);
     parts[top++] = x;
   }
-  MLX_FN A result() {
-    if (top == 0) return O::neutral();
-    const A last = parts[--top];
-    return result_with(last);
-  }
-  /// The same where `last` is of what follows, which is less than any part.
+  MLX_FN A result() { return top == 0 ? O::neutral() : result_with(parts[--top]); }
+  /// The same with the result `last` of later elements, fewer than any part has.
   MLX_FN A result_with(A last) {
     while (top) last = O::combine(parts[--top], last);
     return last;

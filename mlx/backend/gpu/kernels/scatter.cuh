@@ -123,7 +123,7 @@ MLX_FN void target_keys(const TargetKeysArguments& p) {
        i += static_cast<int64_t>(gridDim.x) * kThreads) {
     const int64_t offset = indexed_offset(p.at, i);
     note_key<K>(p.keys, p.claims, i,
-                offset == kNowhere ? kNoKey<K> : static_cast<K>(quotient(offset, p.unit)));
+                offset == kNowhere ? kNoKey<K> : static_cast<K>(position_quotient(offset, p.unit)));
   }
 }
 /// The same for scatter_axis; `out` has the keys.
@@ -132,7 +132,8 @@ MLX_FN void axis_keys(const ScatterAxisArguments& p) {
   const int64_t count = p.outer * p.n * p.inner;
   for (int64_t x = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; x < count;
        x += static_cast<int64_t>(gridDim.x) * kThreads) {
-    const int64_t o = quotient(x, p.n * p.inner), i = x - quotient(x, p.inner) * p.inner;
+    const int64_t o = position_quotient(x, p.n * p.inner);
+    const int64_t i = x - position_quotient(x, p.inner) * p.inner;
     const int64_t index =
         checked_index(load_index(p.indices, p.type, x), p.type, p.size, 1, p.record, 0);
     note_key<K>(p.out, p.claims, x,
