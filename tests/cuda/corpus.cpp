@@ -3,8 +3,8 @@
 // it takes, casts between all dtypes, instructions that read where an element is, walks of each
 // kind. PART is a part of the names of those that are wanted; %PART %PART .. parts of the names of
 // kernels that the table of the families lists; @FOLDER the kernels that the plugin has kept there
-// (MLX_CUDA_CACHE_DIR), which also have to be in the table. mlx_cuda_corpus --list [PART] prints
-// the names of the kernels of the table and compiles nothing.
+// (MLX_CUDA_CACHE_DIR). Two forms compile nothing: mlx_cuda_corpus --list [PART] prints the names
+// of the kernels of the table, and --unlisted FOLDER kernels kept there that the table lacks.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -212,12 +212,15 @@ int main(int argc, char** argv) {
     for (const Case& c : wanted) std::printf("%s\n", c.name.c_str());
     return wanted.empty();
   }
+  if (architecture == "--unlisted" && argc > 2) {
+    add_files(wanted, argv[2]);
+    return wanted.empty() || unlisted(wanted) > 0;
+  }
   const int n_threads = argc > 2 ? std::atoi(argv[2]) : 1;
   const std::string part = argc > 3 ? argv[3] : "";
   size_t failed = 0;
   if (part.starts_with("@")) {
     add_files(wanted, part.substr(1));
-    failed += unlisted(wanted);
   } else if (part.starts_with("%")) {
     for (int k = 3; k < argc; ++k) add_kernels(wanted, argv[k] + 1);
   } else {

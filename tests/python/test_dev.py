@@ -139,7 +139,15 @@ ROWS = [
     ("support", "build stubs", [".venv/bin/python tests/support.py"], {}),
     ("python -m mlx", "build", [".venv/bin/python -m mlx"], {"PYTHONPATH": "build/python"}),
     ("demo --quick", "build stubs", [".venv/bin/python examples/digits/train.py --quick"], {}),
-    ("cuda", "build", ["build/tests/mlx_cuda_corpus sm_90 3 @build/cuda-kernels"], {}),
+    (
+        "cuda",
+        "build",
+        [
+            "build/tests/mlx_cuda_corpus --unlisted build/cuda-kernels-all",
+            "build/tests/mlx_cuda_corpus sm_90 3 @build/cuda-kernels",
+        ],
+        {},
+    ),
     ("cuda sm_80", "build", ["build/tests/mlx_cuda_corpus sm_80 3"], {}),
     ("cuda --sanitize", "build all mlx_cuda_sanitized", [], {"PYTHONPATH": "build/python"}),
 ]  # fmt: skip

@@ -14,8 +14,8 @@ USAGE = """\
   cuda [ARCH]       build the plugin for NVIDIA GPUs beside the engine, and check it without a GPU:
                     its functions are in NVIDIA's libraries, it runs on a driver of the host
                     (half of the tests that compare devices, the other half each second day),
-                    NVIDIA's compiler NVRTC takes every kind of program and a third of the kernels
-                    that ran, another one each day
+                    the families' table lists the kernels that ran, and NVIDIA's compiler NVRTC
+                    takes every kind of program and a third of these kernels, another one each day
        --all          runs the whole product of the case lists, and gives NVRTC every kernel
        --kernels [PART]
                       lists the kernels of the families whose names have a part, such as "sort: ",
@@ -73,16 +73,24 @@ def chosen(name: str, date: int) -> bool:
     return (zlib.crc32(name.encode()) + date) % 3 == 0
 
 
+def copied(files: list[Path], folder: Path) -> Path:
+    """Copies files into a folder that has no others, and returns it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for file in files:
+        shutil.copy(file, folder)
+    return folder
+
+
 def corpus(architecture: str, began: float, everything: bool) -> None:
-    """Gives NVRTC the corpus, then kernels that the checks ran."""
+    """Looks for the kernels that the checks ran in the families' table, and gives NVRTC the
+    corpus, then a part of them."""
+    kept = [x for x in (BUILD / "host_kernels").rglob("*") if x.is_file()]
+    ran = [x for x in kept if x.stat().st_mtime > began]
+    run_program(CORPUS, "--unlisted", copied(ran, BUILD / "cuda-kernels-all"))
     run_program(CORPUS, architecture, str(jobs()))
-    kernels = BUILD / "cuda-kernels"
-    shutil.rmtree(kernels, ignore_errors=True)
-    kernels.mkdir(parents=True)
-    for file in (BUILD / "host_kernels").rglob("*"):
-        ran = file.is_file() and file.stat().st_mtime > began
-        if ran and (everything or chosen(file.name, day())):
-            shutil.copy(file, kernels)
+    part = [x for x in ran if everything or chosen(x.name, day())]
+    kernels = copied(part, BUILD / "cuda-kernels")
     run_program(CORPUS, architecture, str(jobs()), f"@{kernels}")
 
 
