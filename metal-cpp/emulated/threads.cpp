@@ -14,73 +14,7 @@
 #include <string_view>
 #include <vector>
 
-// Stores the registers that a function must keep on the stack of the caller, the stack pointer in
-// *from, and goes on at `to`, a stack pointer that was stored in the same way.
-extern "C" void emulated_switch(void** from, void* to);
-#if defined(__x86_64__)
-__asm__(R"(
-.text
-.globl emulated_switch
-.hidden emulated_switch
-.type emulated_switch,@function
-emulated_switch:
-  pushq %rbp
-  pushq %rbx
-  pushq %r12
-  pushq %r13
-  pushq %r14
-  pushq %r15
-  movq %rsp, (%rdi)
-  movq %rsi, %rsp
-  popq %r15
-  popq %r14
-  popq %r13
-  popq %r12
-  popq %rbx
-  popq %rbp
-  ret
-.size emulated_switch,.-emulated_switch
-)");
-constexpr size_t kEntryWord = 6, kFrameWords = 8;
-#elif defined(__aarch64__)
-__asm__(R"(
-.text
-.globl emulated_switch
-.hidden emulated_switch
-.type emulated_switch,%function
-emulated_switch:
-  sub sp, sp, #160
-  stp x19, x20, [sp]
-  stp x21, x22, [sp, #16]
-  stp x23, x24, [sp, #32]
-  stp x25, x26, [sp, #48]
-  stp x27, x28, [sp, #64]
-  stp x29, x30, [sp, #80]
-  stp d8, d9, [sp, #96]
-  stp d10, d11, [sp, #112]
-  stp d12, d13, [sp, #128]
-  stp d14, d15, [sp, #144]
-  mov x9, sp
-  str x9, [x0]
-  mov sp, x1
-  ldp x19, x20, [sp]
-  ldp x21, x22, [sp, #16]
-  ldp x23, x24, [sp, #32]
-  ldp x25, x26, [sp, #48]
-  ldp x27, x28, [sp, #64]
-  ldp x29, x30, [sp, #80]
-  ldp d8, d9, [sp, #96]
-  ldp d10, d11, [sp, #112]
-  ldp d12, d13, [sp, #128]
-  ldp d14, d15, [sp, #144]
-  add sp, sp, #160
-  ret
-.size emulated_switch,.-emulated_switch
-)");
-constexpr size_t kEntryWord = 11, kFrameWords = 20;  // x30 is the twelfth word
-#else
-#error "The emulated device switches stacks on x86-64 and on 64-bit Arm."
-#endif
+#include "stack_switch.h"
 
 namespace emulated {
 
@@ -126,11 +60,7 @@ class Stack {
 
   /// The stack pointer with which a switch enters `function`.
   void* enter(void (*function)()) const {
-    auto* top = reinterpret_cast<void**>(static_cast<char*>(base_) + kStackBytes - below_top_);
-    void** const frame = top - kFrameWords;
-    std::memset(static_cast<void*>(frame), 0, kFrameWords * sizeof(void*));
-    frame[kEntryWord] = reinterpret_cast<void*>(function);
-    return frame;
+    return stack_entering(static_cast<char*>(base_) + kStackBytes - below_top_, function);
   }
 
  private:
@@ -258,7 +188,7 @@ void Group::stop(State state, unsigned line) {
   states_[running_] = state;
   lines_[running_] = line;
   fiber_of_[running_] = current_;
-  emulated_switch(&current_->pointer, scheduler_);
+  mlx_switch_stacks(&current_->pointer, scheduler_);
 }
 
 Collective Group::exchange(uint64_t word, unsigned line) {
@@ -281,7 +211,7 @@ void Group::fiber_main() {
     }
     Fiber* const self = g.current_;
     g.idle_.push_back(self);
-    emulated_switch(&self->pointer, g.scheduler_);
+    mlx_switch_stacks(&self->pointer, g.scheduler_);
   }
 }
 
@@ -300,7 +230,7 @@ void Group::resume(size_t thread) {
   running_ = thread;
   current_ = states_[thread] == State::fresh ? idle_fiber() : fiber_of_[thread];
   states_[thread] = State::ready;
-  emulated_switch(&scheduler_, current_->pointer);
+  mlx_switch_stacks(&scheduler_, current_->pointer);
 }
 
 /// The threads of a SIMD group in the order in which they run.
@@ -326,7 +256,7 @@ void Group::run_simd(size_t s) {
     queue_.push_back(i);
     running_ = i;
     current_ = idle_fiber();
-    emulated_switch(&scheduler_, current_->pointer);
+    mlx_switch_stacks(&scheduler_, current_->pointer);
   }
 }
 

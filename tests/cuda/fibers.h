@@ -3,13 +3,14 @@
 #pragma once
 
 #include <sys/mman.h>
-#include <ucontext.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <new>
 #include <vector>
+
+#include "metal-cpp/emulated/stack_switch.h"
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/common_interface_defs.h>
 #endif
@@ -48,8 +49,8 @@ class FiberStack {
 };
 
 /// Where a stack stands while another one runs.
-struct FiberContext {
-  ucontext_t context;
+struct StackPlace {
+  void* pointer = nullptr;
   const void* lowest = nullptr;
   size_t bytes = 0;
   void* fake = nullptr;
@@ -58,31 +59,47 @@ struct FiberContext {
 #endif
 
   /// Runs `to`, and comes back when another fiber changes to this one.
-  void change_to(FiberContext& to, [[maybe_unused]] bool for_good = false) {
+  void change_to(StackPlace& to) {
 #ifdef __SANITIZE_ADDRESS__
-    __sanitizer_start_switch_fiber(for_good ? nullptr : &fake, to.lowest, to.bytes);
+    __sanitizer_start_switch_fiber(&fake, to.lowest, to.bytes);
 #endif
 #ifdef __SANITIZE_THREAD__
     __tsan_switch_to_fiber(to.thread, 0);
 #endif
-    swapcontext(&context, &to.context);
+    mlx_switch_stacks(&pointer, to.pointer);
 #ifdef __SANITIZE_ADDRESS__
     __sanitizer_finish_switch_fiber(fake, nullptr, nullptr);
 #endif
   }
 };
 
+/// A stack on which threads of a block run one after another for as long as they end without a
+/// stop; a thread that stops keeps it until it ends.
 struct Fiber {
-  enum State { ready, at_block, at_warp, over } state = ready;
-  FiberContext at;
-  MlxIndex index;
+  explicit Fiber(void (*function)()) {
+    at.lowest = stack.data();
+    at.bytes = FiberStack::kBytes;
+    at.pointer = emulated::stack_entering(static_cast<char*>(stack.data()) + at.bytes, function);
+#ifdef __SANITIZE_THREAD__
+    at.thread = __tsan_create_fiber(0);
+    ++alive;
+#endif
+  }
   FiberStack stack;
-  unsigned char slot[16];
+  StackPlace at;
 #ifdef __SANITIZE_THREAD__
   static inline std::atomic<int> alive{0};
-  Fiber() { at.thread = __tsan_create_fiber(0), ++alive; }
   ~Fiber() { __tsan_destroy_fiber(at.thread), --alive; }
 #endif
+};
+
+/// A thread of a block.
+struct BlockThread {
+  enum State { fresh, ready, at_block, at_warp, over } state = fresh;
+  MlxIndex index;
+  Fiber* fiber = nullptr;
+  size_t exchanges = 0;               ///< with its warp, so far
+  unsigned char brought[2][16] = {};  ///< to the last two of them
 };
 
 /// The threads of the block that runs on a thread of the host.
@@ -93,38 +110,39 @@ class Fibers {
   void set(Kernel kernel, const void* arguments, MlxIndex block) {
     kernel_ = kernel;
     arguments_ = arguments;
-    count_ = size_t{block.x} * block.y * block.z;
-    while (all_.size() < count_) all_.push_back(std::make_unique<Fiber>());
-    for (unsigned t = 0; t < count_; ++t) all_[t]->index = thread_index(t, block);
+    threads_.resize(size_t{block.x} * block.y * block.z);
+    for (unsigned t = 0; t < threads_.size(); ++t) threads_[t].index = thread_index(t, block);
   }
   /// Runs a block's threads. False where they wait for each other at different barriers.
   bool run() {
-    for (size_t i = 0; i < count_; ++i) start(*all_[i]);
+    for (BlockThread& t : threads_) t.state = BlockThread::fresh, t.exchanges = 0;
     current() = this;
 #ifdef __SANITIZE_THREAD__
     scheduler_.thread = __tsan_get_current_fiber();
 #endif
     for (bool moved = true; moved;) {
       moved = false;
-      for (size_t i = 0; i < count_; ++i) {
-        if (all_[i]->state != Fiber::ready) continue;
-        running_ = i;
-        threadIdx = all_[i]->index;
-        scheduler_.change_to(all_[i]->at);
+      for (next_ = 0; next_ < threads_.size();) {
+        if (threads_[next_].state > BlockThread::ready) {
+          ++next_;
+          continue;
+        }
         moved = true;
+        resume();
       }
-      for (size_t w = 0; w < count_; w += 32)
-        moved = release(w, std::min(w + 32, count_), Fiber::at_warp) || moved;
-      moved = release(0, count_, Fiber::at_block) || moved;
+      for (size_t w = 0; w < threads_.size(); w += 32)
+        moved = release(w, std::min(w + 32, threads_.size()), BlockThread::at_warp) || moved;
+      moved = release(0, threads_.size(), BlockThread::at_block) || moved;
     }
-    return std::all_of(all_.begin(), all_.begin() + static_cast<ptrdiff_t>(count_),
-                       [](const auto& f) { return f->state == Fiber::over; });
+    const bool ended = idle_.size() == all_.size();
+    if (!ended) give_up();
+    return ended;
   }
 
   /// Gives up the fibers if there are many: ThreadSanitizer knows 8,128 threads at a time.
   void finish() {
 #ifdef __SANITIZE_THREAD__
-    if (Fiber::alive > 4096) all_.clear();
+    if (Fiber::alive > 4096) give_up();
 #endif
   }
 
@@ -133,52 +151,105 @@ class Fibers {
     thread_local Fibers* fibers = nullptr;
     return fibers;
   }
-  size_t size() const { return count_; }
-  size_t running() const { return running_; }
-  Fiber& operator[](size_t i) { return *all_[i]; }
-  void pause(Fiber::State state) {
-    Fiber& f = *all_[running_];
-    f.state = state;
-    f.at.change_to(scheduler_, state == Fiber::over);
+  /// Stops the running thread until all that are not over have come there.
+  void pause(BlockThread::State state) {
+    BlockThread& t = threads_[running_];
+    t.state = state;
+    t.fiber->at.change_to(scheduler_);
+  }
+  /// Waits for the lanes of the running thread's warp. `value` becomes that of `lane`, unchanged
+  /// where there is none.
+  void exchange(void* value, size_t bytes, size_t lane) {
+    const size_t mine = meet(value, bytes), from = running_ / 32 * 32 + lane;
+    if (from < threads_.size()) std::memcpy(value, threads_[from].brought[mine % 2], bytes);
+  }
+  /// The lanes of the running thread's warp for which `predicate` holds.
+  unsigned vote(bool predicate) {
+    const size_t mine = meet(&predicate, sizeof(predicate)), warp = running_ / 32 * 32;
+    unsigned votes = 0;
+    for (size_t i = warp; i < std::min(warp + 32, threads_.size()); ++i) {
+      const BlockThread& t = threads_[i];
+      // A lane that was over does not take part.
+      if (t.exchanges >= mine && t.brought[mine % 2][0]) votes |= 1u << (i - warp);
+    }
+    return votes;
   }
 
  private:
-  /// A thread's stack and its first context; a separate function, as `getcontext` may return
-  /// twice.
-  static void start(Fiber& fiber) {
-    fiber.state = Fiber::ready;
-    ucontext_t& c = fiber.at.context;
-    getcontext(&c);
-    c.uc_stack = {fiber.stack.data(), 0, FiberStack::kBytes};
-    c.uc_link = nullptr;
-    fiber.at.lowest = fiber.stack.data();
-    fiber.at.bytes = FiberStack::kBytes;
-    makecontext(&c, enter, 0);
+  /// Brings bytes to an exchange of the warp, and gives its number. A lane reads the others' before
+  /// it comes to the next one, and they write the one after that only then: two places suffice.
+  size_t meet(const void* value, size_t bytes) {
+    BlockThread& t = threads_[running_];
+    const size_t mine = ++t.exchanges;
+    std::memcpy(t.brought[mine % 2], value, bytes);
+    pause(BlockThread::at_warp);
+    return mine;
+  }
+
+  void give_up() {
+    idle_.clear();
+    all_.clear();
+  }
+
+  /// Runs the next thread up to its stop, and fresh ones behind it where it ends without one.
+  void resume() {
+    BlockThread& t = threads_[next_];
+    if (t.state == BlockThread::ready) {
+      running_ = next_++;
+      threadIdx = t.index;
+      scheduler_.change_to(t.fiber->at);
+      return;
+    }
+    if (idle_.empty()) idle_.push_back(all_.emplace_back(std::make_unique<Fiber>(enter)).get());
+    Fiber* const fiber = idle_.back();
+    idle_.pop_back();
+    taken_ = fiber;
+    scheduler_.change_to(fiber->at);
   }
   static void enter() {
-    Fibers& f = *current();
 #ifdef __SANITIZE_ADDRESS__
-    __sanitizer_finish_switch_fiber(nullptr, &f.scheduler_.lowest, &f.scheduler_.bytes);
+    Fibers& first = *current();
+    __sanitizer_finish_switch_fiber(nullptr, &first.scheduler_.lowest, &first.scheduler_.bytes);
 #endif
-    f.kernel_(f.arguments_);
-    f.pause(Fiber::over);
+    for (;;) {
+      Fibers& f = *current();
+      Fiber* const mine = f.taken_;
+      f.run_fresh(mine);
+      f.idle_.push_back(mine);
+      mine->at.change_to(f.scheduler_);
+    }
+  }
+  /// Runs fresh threads that follow each other.
+  void run_fresh(Fiber* fiber) {
+    while (next_ < threads_.size() && threads_[next_].state == BlockThread::fresh) {
+      running_ = next_++;
+      BlockThread& t = threads_[running_];
+      t.state = BlockThread::ready;
+      t.fiber = fiber;
+      threadIdx = t.index;
+      kernel_(arguments_);
+      t.state = BlockThread::over;
+    }
   }
   /// Lets threads [first, end) go on that all wait at a barrier; false where one is not there yet.
-  bool release(size_t first, size_t end, Fiber::State at) {
+  bool release(size_t first, size_t end, BlockThread::State at) {
     bool any = false;
     for (size_t i = first; i < end; ++i) {
-      if (all_[i]->state == Fiber::over) continue;
-      if (all_[i]->state != at) return false;
+      if (threads_[i].state == BlockThread::over) continue;
+      if (threads_[i].state != at) return false;
       any = true;
     }
     for (size_t i = first; any && i < end; ++i)
-      if (all_[i]->state == at) all_[i]->state = Fiber::ready;
+      if (threads_[i].state == at) threads_[i].state = BlockThread::ready;
     return any;
   }
 
   std::vector<std::unique_ptr<Fiber>> all_;
-  FiberContext scheduler_;
-  size_t count_ = 0, running_ = 0;
+  std::vector<Fiber*> idle_;
+  std::vector<BlockThread> threads_;
+  StackPlace scheduler_;
+  size_t next_ = 0, running_ = 0;
+  Fiber* taken_ = nullptr;
   Kernel kernel_ = nullptr;
   const void* arguments_ = nullptr;
 };

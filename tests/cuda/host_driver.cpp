@@ -263,27 +263,11 @@ std::atomic<int64_t> modules{0};
 
 }  // namespace
 
-EXPORT void mlx_block_barrier() { Fibers::current()->pause(Fiber::at_block); }
+EXPORT void mlx_block_barrier() { Fibers::current()->pause(BlockThread::at_block); }
 EXPORT void mlx_shuffle(void* value, int bytes, int lane) {
-  Fibers& f = *Fibers::current();
-  const size_t me = f.running();
-  std::memcpy(f[me].slot, value, bytes);
-  f.pause(Fiber::at_warp);
-  const size_t from = me / 32 * 32 + lane;
-  if (from < f.size()) std::memcpy(value, f[from].slot, bytes);
-  f.pause(Fiber::at_warp);
+  Fibers::current()->exchange(value, bytes, lane);
 }
-EXPORT unsigned mlx_ballot(int predicate) {
-  Fibers& f = *Fibers::current();
-  const size_t me = f.running(), warp = me / 32 * 32;
-  f[me].slot[0] = predicate != 0;
-  f.pause(Fiber::at_warp);
-  unsigned votes = 0;
-  for (size_t i = warp; i < std::min(warp + 32, f.size()); ++i)
-    if (f[i].state != Fiber::over && f[i].slot[0]) votes |= 1u << (i - warp);
-  f.pause(Fiber::at_warp);
-  return votes;
-}
+EXPORT unsigned mlx_ballot(int predicate) { return Fibers::current()->vote(predicate != 0); }
 
 /// Makes `count` calls of a kind (Failure) fail, from the n-th on that comes now; n = 0: none.
 EXPORT void mlx_host_fail(int kind, int64_t n, int64_t count) {
