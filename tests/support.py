@@ -56,7 +56,7 @@ builds. The GPU computes:
 * `matmul` and `addmm` (by cuBLAS where it is installed), `gather_mm`, `segmented_mm`, quantized
   matrices and their products;
 * convolutions, `fast.scaled_dot_product_attention`, `fast.rope`, `fast.gated_delta_update`,
-  `hadamard_transform`, and Fourier transforms where cuFFT is installed;
+  `hadamard_transform`, and Fourier transforms (by cuFFT where it is installed);
 * `cholesky`, `inv` and `solve` of matrices up to 64 x 64, of eight or more matrices up to
   128 x 128, and of up to eight larger ones where cuSOLVER is installed; there also `qr`.
 
@@ -69,7 +69,7 @@ builds. The GPU computes:
 * `fast.gated_delta_update` of keys with more than 256 elements.
 
 The backend for Metal, which runs on an emulated device alone, has kernels for these ops too, except
-Fourier transforms, `linalg`, the derivative of attention as one step, and all ops of float64 and
+`linalg`, the derivative of attention as one step, and all ops of float64 and
 complex128 ([more](how/metal.md#the-backend)).
 
 ## The ops

@@ -91,6 +91,7 @@ INSTANCES = {
         ]
     },
     "random": {"RandomArguments": ["random_bytes"]},
+    "fft_passes": {"FftPassArguments": ["fft_pass<float, uint32_t>", "fft_pass<float, uint64_t>"]},
     "hadamard": {"HadamardArguments": ["hadamard_tiles<float, true>", "hadamard_results<float>"]},
     "conv": {
         "ConvArguments": [

@@ -244,6 +244,7 @@ results = [
     mx.argsort(line), mx.partition(line, 4000), mx.sort(x, axis=0),
     mx.zeros((256,)).at[keys].add(1.5),
     mx.bincount(keys), mx.nonzero(keys > 9), x[x[:, 0] > 0], mx.matmul(x, x.T),
+    mx.fft.fft(x), mx.fft.rfft(x, 97, axis=0), mx.fft.fft(line[:5000]), mx.fft.ifft(x, 1100, 0),
     mx.conv1d(x[None], values(mx.float32, (3, 5, 70))), mx.hadamard_transform(x[:, :64]),
     mx.quantized_matmul(x[:, :64], *mx.quantize(values(mx.float32, (9, 64)))),
     mx.fast.rope(x[None], 70, traditional=False, base=1e4, scale=1.0, offset=3),

@@ -65,7 +65,7 @@ def use_host_driver():
     os.environ["MLX_CUDA_DRIVER"] = os.environ["MLX_CUDA_NVRTC"] = str(driver)
     os.environ.setdefault("MLX_CUDA_BLAS", str(driver))  # "": the plugin's own products
     os.environ.setdefault("MLX_CUDA_CUDNN", str(driver))  # "": convolutions without the library
-    os.environ.setdefault("MLX_CUDA_FFT", str(driver))  # "": transforms run through the CPU
+    os.environ.setdefault("MLX_CUDA_FFT", str(driver))  # "": transforms by own kernels
     os.environ.setdefault("MLX_CUDA_SOLVER", str(driver))
     os.environ.setdefault("MLX_CUDA_NCCL", str(driver))
     built = pathlib.Path(mx.__file__).resolve().parents[2]

@@ -34,6 +34,13 @@ def test_on_a_driver_of_the_host():
     assert not failed, failed
 
 
+def test_fourier_transforms_without_the_library(monkeypatch):
+    """By own kernels, in both precisions."""
+    monkeypatch.setenv("MLX_CUDA_FFT", "")
+    failed = run_checks("cuda-host", str(HERE / "fourier_checks.py"), timeout=600)
+    assert not failed, failed
+
+
 def test_kernels_of_the_table_compile():
     """On the compiler of the host: an instance of each function that it has instructions for."""
     folder = pathlib.Path(second_backend.mx.__file__).resolve().parents[2] / "tests"

@@ -22,9 +22,12 @@ AGREE = [
 ]
 
 
-@pytest.mark.parametrize("file", ["metal_checks", *(AGREE if selection.EVERYTHING else [])])
+CHECKS = ["metal_checks", "fourier_checks", *(AGREE if selection.EVERYTHING else [])]
+
+
+@pytest.mark.parametrize("file", CHECKS)
 def test_on_the_emulated_device(file):
-    """A sample of metal_checks.py; --all runs all, and compares all ops with the CPU."""
+    """A sample of the checks; --all runs all, and compares all ops with the CPU."""
     every = ["--all"] if selection.EVERYTHING else []
     path, seed = str(HERE / f"{file}.py"), str(selection.SEED)
     failed = run_checks("metal", "--seed", seed, *every, path, timeout=1800)

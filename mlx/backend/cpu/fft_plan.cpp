@@ -9,6 +9,7 @@
 #include <numbers>
 #include <unordered_map>
 
+#include "mlx/backend/common/convolution_length.h"
 #include "mlx/backend/cpu/cpu_info.h"
 #include "mlx/backend/cpu/threads.h"
 
@@ -71,17 +72,6 @@ int64_t middle_divisor(int64_t n) {
   while (d * d > n) --d;
   while (n % d) --d;
   return d;
-}
-
-/// A length of at least n with prime factors 2, 3 and 5.
-int64_t convolution_length(int64_t n) {
-  int64_t best = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(n)));
-  for (int64_t factor : {3, 5, 9, 15, 25, 27, 45}) {
-    int64_t m = factor;
-    while (m < n) m *= 2;
-    best = std::min(best, m);
-  }
-  return best;
 }
 
 /// Plans by length. Cleared when it exceeds its limit; plans in use stay alive.
@@ -197,7 +187,7 @@ void LinePlan<T>::prepare_split() {
 // x_j w_j convolved with 1 / w_j, where w_j = exp(-pi i j^2 / n).
 template <class T>
 void LinePlan<T>::prepare_chirp() {
-  chirp_length_ = convolution_length(2 * n_ - 1);
+  chirp_length_ = convolution_length(n_);
   inner_ = of(chirp_length_);
   const int64_t m = chirp_length_;
   chirp_re_ = Plane<T>(n_);

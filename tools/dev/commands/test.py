@@ -67,7 +67,8 @@ def metal(arguments: list[str]) -> int:
     run_program(PYTHON, "tests/metal/check.py", ziglang())
     environment("test")
     build()
-    checks = arguments or ["tests/python/metal_checks.py"]
+    files = ("tests/python/metal_checks.py", "tests/python/fourier_checks.py")
+    checks = arguments or [*files]
     suite(["--backend", "metal", "--all", *checks], PACKAGE)
     return 0
 

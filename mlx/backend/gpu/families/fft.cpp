@@ -1,10 +1,13 @@
-// Fourier transforms along an axis. A library transforms lines; a kernel gathers those that it
-// cannot read as they lie, or that are padded or cropped, and another one scales results and
-// spreads them.
+// Fourier transforms along an axis. Where the device has a library, that transforms lines; a kernel
+// gathers those that it cannot read as they lie, or that are padded or cropped, and another one
+// scales results and spreads them. Elsewhere own kernels do all of it (fft_passes.cpp).
 #include "mlx/ops/fft.h"
 
 #include <algorithm>
+#include <optional>
 
+#include "mlx/backend/gpu/families/fft_lines.h"
+#include "mlx/backend/gpu/families/fft_passes.h"
 #include "mlx/backend/gpu/families/step_kernel.h"
 #include "mlx/backend/gpu/libraries.h"
 
@@ -15,9 +18,6 @@ namespace {
 using device::FftArguments;
 
 constexpr int64_t kFewParts = 64;  // which the library is called for one by one
-constexpr int64_t kAlign = 256;    // of what is in the workspace
-
-int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
 /// How a step is transformed.
 struct Form {
@@ -31,8 +31,9 @@ struct Form {
   Form(const FftAttrs& a, const Layout& in, const Layout& out)
       : size_in(in.dtype.size()), size_out(out.dtype.size()), scale(a.scale) {
     const Shape& s = out.shape;
-    outer = num_elements(Shape(s.begin(), s.begin() + a.axis));
-    inner = num_elements(Shape(s.begin() + a.axis + 1, s.end()));
+    const FftShape counts(a, out);
+    outer = counts.outer;
+    inner = counts.inner;
     const bool half_in = a.kind == FftKind::hermitian;
     length_in = half_in ? a.n / 2 + 1 : a.n;
     length_out = s[a.axis];
@@ -70,16 +71,6 @@ struct Form {
   }
 };
 
-/// Where the lines of an input begin. False where they have too many axes.
-bool set_walk(device::Axes& walk, const Layout& in, int axis) {
-  Shape shape = in.shape;
-  Strides strides = in.strides;
-  shape.erase(shape.begin() + axis);
-  strides.erase(strides.begin() + axis);
-  device::Axes* const to = &walk;
-  return set_axes({&to, 1}, shape, {strides});
-}
-
 class FftKernel final : public StepKernel<FftArguments> {
  public:
   FftKernel(const Step& step, DeviceState& device)
@@ -95,7 +86,7 @@ class FftKernel final : public StepKernel<FftArguments> {
     p.lines = form_.outer * form_.inner;
     if (form_.may_gather()) {
       gathered_ = wanted(form_.gathered(), device);
-      set_walk(p.walk, in, a.axis);
+      set_fft_walk(p.walk, in, a.axis);
       p.n = a.n;
       p.there = std::min(in.shape[a.axis], form_.length_in);
       p.step = in.strides[a.axis];
@@ -148,25 +139,40 @@ class FftKernel final : public StepKernel<FftArguments> {
   int workspace_;
 };
 
+/// The temporary memory of the library's plans for a step, if it has them.
+std::optional<size_t> library_work(const Form& form, Hardware& hardware) {
+  FourierLibrary* library = hardware.fourier();
+  if (!library) return {};
+  size_t work = 0;
+  for (const FftLines& lines : {form.dense ? form.lines : form.gathered(),
+                                form.may_gather() ? form.gathered() : form.lines}) {
+    const auto plan = library->plan(lines);
+    if (!plan) return {};
+    work = std::max(work, plan->work_bytes());
+  }
+  return work;
+}
+
 bool find_fft(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
               const DeviceState& device, Requirements& needs) {
   const auto& a = attrs_as<FftAttrs>(attrs);
   const Layout &in = operands[0], &out = operands[n_inputs];
-  if (!device.hardware->fourier() || !is_rows(out)) return false;
+  if (!is_rows(out)) return false;
   const Form form(a, in, out);
   if (form.empty()) return true;
-  if (device::Axes walk = {}; !set_walk(walk, in, a.axis)) return false;
-  size_t work = 0;
-  for (const FftLines& lines : {form.dense ? form.lines : form.gathered(),
-                                form.may_gather() ? form.gathered() : form.lines}) {
-    const auto plan = device.hardware->fourier()->plan(lines);
-    if (!plan) return false;
-    work = std::max(work, plan->work_bytes());
-  }
-  needs.workspace = static_cast<size_t>(form.gathered_bytes() + form.result_bytes()) + work;
+  const auto work = library_work(form, *device.hardware);
+  if (!work) return find_fft_passes(attrs, in, out, device, needs);
+  if (device::Axes walk = {}; !set_fft_walk(walk, in, a.axis)) return false;
+  needs.workspace = static_cast<size_t>(form.gathered_bytes() + form.result_bytes()) + *work;
   return true;
 }
-constexpr KernelEntry kEntries[] = {{"fft", find_fft, prepare_as<FftKernel>}};
+std::unique_ptr<const OpKernel> prepare_fft(const Step& step, DeviceState& device) {
+  const Form form(attrs_as<FftAttrs>(step.attrs.get()), step.operands[0], step.operands[1]);
+  if (!form.empty() && !library_work(form, *device.hardware))
+    return prepare_fft_passes(step, device);
+  return prepare_as<FftKernel>(step, device);
+}
+constexpr KernelEntry kEntries[] = {{"fft", find_fft, prepare_fft}};
 
 }  // namespace
 

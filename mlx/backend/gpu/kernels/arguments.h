@@ -136,6 +136,25 @@ struct FftArguments {
   int64_t inner;  ///< where they are written: how far apart elements are
   double scale;
 };
+/// How a pass of a Fourier transform reads and writes lines: as arrays between passes; numbers of
+/// the operand or the result, half a spectrum; the chirp of a convolution.
+MLX_CONSTANT int kFftArray = 0, kFftComplex = 1, kFftReal = 2, kFftHalf = 3, kFftChirp = 4;
+MLX_CONSTANT int kFftBytes = 32 << 10;  // that a block has of columns
+/// A pass over the columns of arrays [radix, rows, width], `outer` of them: `inner` lines of
+/// `length` elements side by side in each.
+struct FftPassArguments {
+  int64_t in, out, spectrum;  ///< addresses; spectrum: of the chirp, 0 for none
+  int64_t outer, length, inner;
+  int64_t radix, rows, width, radices;  ///< radices: factors of radix, 4 bits each
+  int64_t columns, in_run, out_run;     ///< of a tile; columns that are neighbours in memory
+  int64_t source, result;
+  int64_t n, there, step;  ///< the length asked for; elements of an operand's line, their distance
+  Axes walk;
+  int64_t kept;                         ///< elements of a line of the result
+  int64_t exchanged_in, exchanged_out;  ///< whether real and imaginary parts change places
+  int64_t chirp_in, chirp_out, convolves;
+  double scale;
+};
 /// Rows of m * power elements, `count` in all.
 struct HadamardArguments {
   int64_t in, out, work;  ///< addresses

@@ -1,0 +1,15 @@
+// Fourier transforms by own kernels, for devices without a library of them.
+#pragma once
+
+#include <memory>
+
+#include "mlx/backend/gpu/families/family.h"
+
+namespace mlx::core::gpu {
+
+/// Whether there are kernels for a step of the op fft, and the workspace that they need.
+bool find_fft_passes(const Attrs* attrs, const Layout& in, const Layout& out,
+                     const DeviceState& device, Requirements& needs);
+std::unique_ptr<const OpKernel> prepare_fft_passes(const Step& step, DeviceState& device);
+
+}  // namespace mlx::core::gpu
