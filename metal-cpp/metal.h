@@ -240,4 +240,38 @@ class Device : public Object {
   }
 };
 
+/// A record of what a device does, in a document that Xcode opens (".gputrace").
+class Capture {
+ public:
+  /// Begins one. Throws Error where the system does not allow it: it does where the environment
+  /// variable MTL_CAPTURE_ENABLED is 1.
+  static void start(const Device& device, const std::string& path) {
+    constexpr long kDocument = 2;  // MTLCaptureDestinationGPUTraceDocument
+    Id const all = manager();
+    if (!objc::send<bool, "supportsDestination:">(all, kDocument))
+      throw Error(
+          "[metal] captures to a document are not allowed; the environment variable "
+          "MTL_CAPTURE_ENABLED=1 allows them");
+    Id const descriptors = objc::runtime()->find_class("MTLCaptureDescriptor");
+    const Object descriptor(objc::send<Id, "init">(objc::send<Id, "alloc">(descriptors)));
+    const Object name = string(path);
+    Id const url =
+        objc::send<Id, "fileURLWithPath:">(objc::runtime()->find_class("NSURL"), name.id());
+    objc::send<void, "setCaptureObject:">(descriptor.id(), device.id());
+    objc::send<void, "setDestination:">(descriptor.id(), kDocument);
+    objc::send<void, "setOutputURL:">(descriptor.id(), url);
+    Id error = nullptr;
+    if (!objc::send<bool, "startCaptureWithDescriptor:error:">(all, descriptor.id(), &error))
+      throw Error(text_of_error(error));
+  }
+  static bool under_way() { return objc::send<bool, "isCapturing">(manager()); }
+  /// Ends it, and writes the document.
+  static void stop() { objc::send<void, "stopCapture">(manager()); }
+
+ private:
+  static Id manager() {
+    return objc::send<Id, "sharedCaptureManager">(objc::runtime()->find_class("MTLCaptureManager"));
+  }
+};
+
 }  // namespace metal

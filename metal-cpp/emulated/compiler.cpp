@@ -35,7 +35,7 @@ std::string command(const std::string& folder) {
   const char* chosen = std::getenv("CXX");
   return "cd '" + folder + "' && " + (chosen ? chosen : "c++") +
          " -std=c++14 -O1 -w -fPIC -fno-exceptions -fno-rtti -ffp-contract=off -fno-math-errno"
-         " -fwrapv -D__METAL_VERSION__=310 -DEMULATED_ONE_SPACE ";
+         " -fsingle-precision-constant -fwrapv -D__METAL_VERSION__=310 -DEMULATED_ONE_SPACE ";
 }
 
 uint64_t hash(const std::string& text, uint64_t seed) {

@@ -6,6 +6,7 @@
 #include <new>
 #include <string>
 
+#include "capture.h"
 #include "objects.h"
 
 namespace emulated {
@@ -119,6 +120,8 @@ void commit(CommandBuffer* c, Selector) {
   if (c->encoding && c->problem.empty())
     c->problem = "[metal] a command buffer was committed before its encoder ended";
   c->committed = true;
+  for (const Recorded& r : c->recorded)
+    if (!r.event) note_in_capture(r.dispatch.name);
   // The worker's reference ends before the wait for it does.
   c->queue->worker.add([keep = Owner<CommandBuffer>(c)]() mutable {
     std::promise<void> ended = std::move(keep->ended);
@@ -244,6 +247,7 @@ CompileOptions::CompileOptions() : Object(options_class()) {}
 Object* default_device() {
   static Object* const device = [] {
     add_class("MTLCompileOptions", [](Object*, Selector) -> Id { return new CompileOptions; });
+    add_capture_classes();
     return new Device;
   }();
   return device;

@@ -141,11 +141,16 @@ Error::Error(std::string problem) : Object(error_class()) {
   release(s);
 }
 
+Class& class_methods(const char* name) {
+  ClassObject*& c = classes()[name];
+  if (!c) {
+    c = new ClassObject{{name, {}}};
+    --Object::alive;  // not counted: it stays
+  }
+  return c->methods;
+}
 void add_class(const char* name, Id (*alloc)(Object*, Selector)) {
-  auto* c = new ClassObject{{name, {}}};
-  --Object::alive;  // not counted: it stays
-  c->methods.add("alloc", alloc);
-  classes()[name] = c;
+  class_methods(name).add("alloc", alloc);
 }
 
 Id find_class(const char* name) {

@@ -86,6 +86,8 @@ struct Error : Object {
 
 /// The class object of a name, or null.
 Id find_class(const char* name);
+/// The methods of the class object of a name, which is made where there is none.
+Class& class_methods(const char* name);
 /// Makes an object answer to `alloc` of the class of this name.
 void add_class(const char* name, Id (*alloc)(Object*, Selector));
 

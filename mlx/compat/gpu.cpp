@@ -1,6 +1,7 @@
 // Answers of the namespaces gpu, metal and cu from the registered backends.
 #include "mlx/compat/gpu.h"
 
+#include "mlx/core/capture.h"
 #include "mlx/core/error.h"
 #include "mlx/ops/custom_kernel.h"
 
@@ -13,9 +14,14 @@ const DeviceInfo& gpu::device_info(int index) {
 }
 
 bool metal::is_available() { return has_metal(); }
-void metal::start_capture(const std::string&) {}
-void metal::stop_capture() {}
+void metal::start_capture(const std::string& path) {
+  if (has_metal()) core::start_capture(Device(Device::gpu), path);
+}
+void metal::stop_capture() {
+  if (has_metal()) core::stop_capture(Device(Device::gpu));
+}
 const DeviceInfo& metal::device_info() {
+  if (has_metal()) return gpu::device_info();
   fail<ExecutionError>("metal::device_info", "there is no Metal backend");
 }
 

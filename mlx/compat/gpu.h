@@ -15,9 +15,10 @@ MLX_API const DeviceInfo& device_info(int index = 0);
 }  // namespace gpu
 
 namespace metal {
-/// False: there is no Metal backend yet.
+/// True if a backend for Metal serves a GPU.
 MLX_API bool is_available();
-/// Functions of the Metal backend, without which they do nothing.
+/// Begins and ends a record of the GPU's work, a document for Xcode (".gputrace"). Throws
+/// ExecutionError where the system refuses; without Metal nothing happens.
 MLX_API void start_capture(const std::string& path = "");
 MLX_API void stop_capture();
 /// Throws ExecutionError without a Metal backend.

@@ -1,6 +1,7 @@
 // Memory use and its limits.
 #include "mlx/memory.h"
 
+#include "mlx/core/capture.h"
 #include "mlx/ops/custom_kernel.h"
 #include "module.h"
 #include "tree.h"
@@ -28,9 +29,10 @@ void bind_common(nb::module_& m) {
 
 }  // namespace
 
-[[noreturn]] void no_capture(const char* op) {
-  fail<ExecutionError>(op, has_metal() ? "captures are not supported; Xcode attaches to a process"
-                                       : "there is no Metal device to capture");
+/// The device to capture.
+Device captured(const char* op) {
+  if (!has_metal()) fail<ExecutionError>(op, "there is no Metal device to capture");
+  return Device::gpu;
 }
 
 void bind_memory(nb::module_& m) {
@@ -56,11 +58,13 @@ void bind_memory(nb::module_& m) {
       "Properties of the Metal device; empty where there is none.");
   def(
       metal, "start_capture(path: str) -> None",
-      [](const std::string&) { no_capture("start_capture"); },
-      "Starts a capture of the Metal device; raises: captures are not supported.");
+      [](const std::string& path) { core::start_capture(captured("start_capture"), path); },
+      "Start to record the work of the Metal device in a new document for Xcode, whose name ends "
+      "in .gputrace. Raises RuntimeError where the system refuses: it allows documents where the "
+      "environment variable MTL_CAPTURE_ENABLED is 1.");
   def(
-      metal, "stop_capture() -> None", [] { no_capture("stop_capture"); },
-      "Ends a capture of the Metal device; raises: captures are not supported.");
+      metal, "stop_capture() -> None", [] { core::stop_capture(captured("stop_capture")); },
+      "End the record of the Metal device, and write its document.");
   nb::module_ cuda = m.def_submodule("cuda", "NVIDIA GPUs.");
   def(
       cuda, "is_available() -> bool",

@@ -359,6 +359,22 @@ def test_a_source_of_each_element(dtype):
     assert (np.abs(got - wanted) <= near * np.abs(wanted))[finite].all()
 
 
+CONSTANTS = """
+uint i = thread_position_in_grid.x;
+float x = i < 3 ? a[i] : 0.7;
+out[i] = x * 0.1 == x * 0.1f ? x : -1.0;
+"""
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_constants_of_a_source_are_floats(dtype):
+    """Also beside a shorter float; the language has no double."""
+    a = mx.array([0.5, 1.5, 2.5], dtype)
+    (got,) = ran(CONSTANTS, {"a": a}, 1, (5, 1, 1), shapes=[(5,)], dtypes=[mx.float32])
+    assert got.tolist() == [0.5, 1.5, 2.5, *[np.float32(0.7).item()] * 2]
+
+
 STRIDED = """
 uint i = thread_position_in_grid.x;
 out[i] = a[elem_to_loc(i, a_shape, a_strides, a_ndim)] + b[0] * threads_per_grid.x;
@@ -443,6 +459,43 @@ def test_the_device_is_named():
     assert mx.metal.is_available() and not mx.cuda.is_available()
     for info in (mx.metal.device_info(), mx.device_info(mx.gpu)):
         assert info["device_name"] and info["max_buffer_length"] > 0
+
+
+CAPTURED = """
+import os, pathlib, second_backend, mlx.core as mx
+second_backend.use("metal")
+path = pathlib.Path(FOLDER) / "one.gputrace"
+def refused(act, *words):
+    try:
+        act()
+    except RuntimeError as e:
+        assert all(w in str(e) for w in words), e
+    else:
+        raise AssertionError
+refused(mx.metal.stop_capture, "no capture has begun")
+refused(lambda: mx.metal.start_capture(str(path)), "MTL_CAPTURE_ENABLED=1")
+os.environ["MTL_CAPTURE_ENABLED"] = "1"
+refused(lambda: mx.metal.start_capture("/nothing/there/two.gputrace"), "/nothing/there")
+mx.eval(mx.sort(mx.arange(99)))
+mx.metal.start_capture(str(path))
+refused(lambda: mx.metal.start_capture(str(path) + "2"), "under way")
+mx.eval(mx.sum(mx.arange(7.0) * 2))
+mx.metal.stop_capture()
+mx.eval(mx.softmax(mx.arange(7.0)))
+text = path.read_text()
+assert "reduce" in text and "sort" not in text and "rows" not in text, text
+refused(lambda: mx.metal.start_capture(str(path)), "exists")
+mx.metal.start_capture(str(path) + "2")
+mx.metal.stop_capture()
+assert pathlib.Path(str(path) + "2").read_text() == ""
+"""
+
+
+@pytest.mark.sampled(1)
+def test_captures(tmp_path):
+    """A document names what ran meanwhile; the device refuses until its variable allows it."""
+    program = CAPTURED.replace("FOLDER", repr(str(tmp_path)))
+    assert run_program(program, MLX_DEVICE="", MTL_CAPTURE_ENABLED="") == (0, "", "")
 
 
 @pytest.mark.sampled(1)

@@ -63,6 +63,21 @@ MetalHardware::Recorded& MetalHardware::event_of(EventHandle handle) {
   return *reinterpret_cast<Recorded*>(handle);
 }
 
+void MetalHardware::start_capture(const std::string& path) {
+  objc::Pool pool;
+  try {
+    ::metal::Capture::start(device_, path);
+  } catch (const ::metal::Error& e) {
+    fail_with(e.what());
+  }
+}
+void MetalHardware::stop_capture() {
+  objc::Pool pool;
+  if (!::metal::Capture::under_way())
+    fail<ExecutionError>("metal", "no capture has begun; start_capture begins one");
+  ::metal::Capture::stop();
+}
+
 //--- memory
 
 void BufferTable::add(Address begin, const ::metal::Buffer& buffer) {

@@ -60,6 +60,9 @@ class MetalHardware final : public gpu::Hardware {
   const gpu::KernelTarget* target() const override;
 
   const ::metal::Device& device() const { return device_; }
+  /// As in backend/capture.h.
+  void start_capture(const std::string& path);
+  void stop_capture();
 
   /// An argument of a kernel that a program brings: memory of the device, or bytes that are copied.
   struct Argument {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "mlx/backend/capture.h"
 #include "mlx/backend/gpu/backend.h"
 #include "mlx/backend/gpu/families/loop.h"
 #include "mlx/backend/metal/custom.h"
@@ -33,8 +34,8 @@ constexpr std::string_view kOps[] = {"addmm",
                                      "dequantize",
                                      "dynamic_slice",
                                      "dynamic_slice_update",
-                                     "gated_delta_update",
                                      "fft",
+                                     "gated_delta_update",
                                      "gather",
                                      "gather_mm",
                                      "gather_qmm",
@@ -93,7 +94,7 @@ void note_borrowed(std::string_view name) {
   if ((' ' + borrowed()).find(' ' + word) == std::string::npos) borrowed() += word;
 }
 
-class MetalBackend final : public gpu::GpuBackend {
+class MetalBackend final : public gpu::GpuBackend, public Capture {
  public:
   MetalBackend()
       : GpuBackend(1, [](int) -> std::unique_ptr<gpu::Hardware> {
@@ -103,10 +104,18 @@ class MetalBackend final : public gpu::GpuBackend {
   Caps caps(int) const override {
     return {.alignment = 256, .fused_nodes = 64, .fused_inputs = 16, .fused_outputs = 12};
   }
+  void start_capture(const std::string& path) override {
+    Entrance here;
+    hardware(0).start_capture(path);
+  }
+  void stop_capture() override {
+    Entrance here;
+    hardware(0).stop_capture();
+  }
   DeviceInfo info(int index) const override {
     Entrance here;
     objc::Pool pool;
-    const ::metal::Device& d = static_cast<MetalHardware&>(*device(index).hardware).device();
+    const ::metal::Device& d = hardware(index).device();
     const size_t bytes = d.working_set();
     return {{"device_name", d.name()},
             {"architecture", d.name()},
@@ -159,6 +168,9 @@ class MetalBackend final : public gpu::GpuBackend {
   }
 
  private:
+  static MetalHardware& hardware(int index) {
+    return static_cast<MetalHardware&>(*device(index).hardware);
+  }
   static std::span<const Layout> found_operands(const Step& step) {
     return {step.operands.data(), static_cast<size_t>(step.outputs_end())};
   }
