@@ -94,8 +94,12 @@ class Group {
 
   void place(Triple at);
   void run_simd(size_t s);
-  /// Runs a lane, or a fresh one and those after it in the list, up to the first stop.
-  void resume(size_t thread);
+  /// Makes the next lane of the SIMD group that can run the running one; false where there is none.
+  bool take_next();
+  void prefetch_next() const;
+  /// Goes on with the next lane, or back to the scheduler, where there is none. From one fiber to
+  /// the next, the processor foresees the switch: both have made the same calls.
+  void leave(Fiber* fiber);
   static void fiber_main();
   Fiber* idle_fiber();
   const std::vector<size_t>& lanes_of(size_t s);
@@ -118,7 +122,8 @@ class Group {
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> idle_;
   std::vector<size_t> lanes_;
-  std::vector<size_t> queue_;  // fresh threads that the running fiber takes next, last one first
+  size_t next_ = 0;            // of the lanes, in their order
+  std::vector<size_t> queue_;  // fresh threads that fibers take next, last one first
   void* scheduler_ = nullptr;
   Fiber* current_ = nullptr;
   std::string error_;
@@ -127,7 +132,8 @@ class Group {
   alignas(64) char shared_[kMaxShared + kGuard];
 };
 
-thread_local Group* group = nullptr;
+// Its place is fixed when the library is loaded, so that reads of it call no function.
+[[gnu::tls_model("initial-exec")]] thread_local Group* group = nullptr;
 constexpr size_t kNowhere = ~size_t{0};
 
 void Group::place(Triple at) {
@@ -188,7 +194,7 @@ void Group::stop(State state, unsigned line) {
   states_[running_] = state;
   lines_[running_] = line;
   fiber_of_[running_] = current_;
-  mlx_switch_stacks(&current_->pointer, scheduler_);
+  leave(current_);
 }
 
 Collective Group::exchange(uint64_t word, unsigned line) {
@@ -211,7 +217,7 @@ void Group::fiber_main() {
     }
     Fiber* const self = g.current_;
     g.idle_.push_back(self);
-    mlx_switch_stacks(&self->pointer, g.scheduler_);
+    g.leave(self);
   }
 }
 
@@ -226,11 +232,32 @@ Group::Fiber* Group::idle_fiber() {
   return fiber;
 }
 
-void Group::resume(size_t thread) {
-  running_ = thread;
-  current_ = states_[thread] == State::fresh ? idle_fiber() : fiber_of_[thread];
-  states_[thread] = State::ready;
-  mlx_switch_stacks(&scheduler_, current_->pointer);
+/// Stacks of a whole threadgroup do not stay in the first cache.
+void Group::prefetch_next() const {
+  const Fiber* const after = next_ < lanes_.size() ? fiber_of_[lanes_[next_]] : nullptr;
+  if (!after) return;
+  for (int line = 0; line < 3; ++line)
+    __builtin_prefetch(static_cast<const char*>(after->pointer) + 64 * line);
+}
+
+bool Group::take_next() {
+  if (!error_.empty()) return false;
+  while (next_ < lanes_.size()) {
+    const size_t thread = lanes_[next_++];
+    if (states_[thread] != State::ready) continue;
+    running_ = thread;
+    current_ = fiber_of_[thread];
+    prefetch_next();
+    return true;
+  }
+  if (queue_.empty()) return false;
+  current_ = idle_fiber();
+  return true;
+}
+
+void Group::leave(Fiber* fiber) {
+  void* const to = take_next() ? current_->pointer : scheduler_;
+  mlx_switch_stacks(&fiber->pointer, to);
 }
 
 /// The threads of a SIMD group in the order in which they run.
@@ -246,18 +273,11 @@ const std::vector<size_t>& Group::lanes_of(size_t s) {
 /// Runs all lanes of a SIMD group that are able to, up to their next stop.
 void Group::run_simd(size_t s) {
   const std::vector<size_t>& lanes = lanes_of(s);
-  for (size_t i : lanes)
-    if (states_[i] == State::ready && error_.empty()) resume(i);
-  for (size_t i : lanes) {
-    if (states_[i] != State::fresh || !error_.empty()) continue;
-    queue_.clear();
-    for (auto it = lanes.rbegin(); *it != i; ++it)
-      if (states_[*it] == State::fresh) queue_.push_back(*it);
-    queue_.push_back(i);
-    running_ = i;
-    current_ = idle_fiber();
-    mlx_switch_stacks(&scheduler_, current_->pointer);
-  }
+  next_ = 0;
+  queue_.clear();
+  for (auto it = lanes.rbegin(); it != lanes.rend(); ++it)
+    if (states_[*it] == State::fresh) queue_.push_back(*it);
+  if (take_next()) mlx_switch_stacks(&scheduler_, current_->pointer);
 }
 
 /// Lets the lanes of a SIMD group go on that have come to an exchange; true if there were any.
@@ -340,9 +360,10 @@ std::string Group::run(Triple at) {
   const bool over =
       std::all_of(states_.begin(), states_.end(), [](State s) { return s == State::finished; });
   if (error_.empty() && !over) error_ = stuck();
+  // Each byte as the first one, which is as it was.
   const char* const guard = shared_ + kMaxShared;
   if (error_.empty() &&
-      std::any_of(guard, guard + kGuard, [](char c) { return c != static_cast<char>(0xff); }))
+      (*guard != static_cast<char>(0xff) || std::memcmp(guard, guard + 1, kGuard - 1) != 0))
     error_ = describe(
         0, "a write behind " + std::to_string(kMaxShared) + " bytes of threadgroup memory");
   return error_;
