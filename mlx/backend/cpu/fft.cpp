@@ -211,6 +211,8 @@ void Transform<T>::fetch_block(const T* re, const T* im, int64_t step, int64_t r
   const auto& kernels = fft_arithmetic<T>();
   if (std::abs(x_lane_) <= std::abs(step))
     return kernels.load(re, im, step, x_lane_, rows, lanes, kWidth, to.re, to.im, kWidth);
+  if (are_pairs<const T>({re, im}, step))
+    return kernels.load_lines(re, im, x_lane_, rows, lanes, to.re, to.im);
   const int64_t pitch = padded<T>(rows);
   const Parts<T> lines{lines_scratch, lines_scratch + kWidth * pitch};
   kernels.load(re, im, x_lane_, step, lanes, rows, pitch, lines.re, lines.im, pitch);
@@ -225,6 +227,8 @@ void Transform<T>::store_block(Parts<T> from, Parts<T> y, int64_t step, int64_t 
   const auto& kernels = fft_arithmetic<T>();
   if (std::abs(y_lane_) <= step)
     return kernels.store(from.re, from.im, kWidth, y.re, y.im, step, y_lane_, rows, lanes, scale_);
+  if (are_pairs(y, step))
+    return kernels.store_lines(from.re, from.im, y.re, y.im, y_lane_, rows, lanes, scale_);
   const int64_t pitch = padded<T>(rows);
   const Parts<T> lines{lines_scratch, lines_scratch + kWidth * pitch};
   kernels.transpose(from.re, from.im, kWidth, rows, lanes, nullptr, nullptr, 0, lines.re, lines.im,

@@ -126,18 +126,49 @@ Columns<T>::Columns(int64_t n) : n_(n) {
 }
 
 template <class T>
-Parts<T> Columns<T>::run(Parts<T> x, int64_t pitch, Parts<T> a, Parts<T> b) const {
-  const auto& kernels = fft_arithmetic<T>();
-  int64_t width = kFftLanes<T>;
-  for (const Pass& p : passes_) {
-    kernels.pass(p.radix, p.m, width, pitch, p.m > 1 ? &numbers_[p.twiddles] : nullptr,
-                 &numbers_[p.roots], x.re, x.im, a.re, a.im);
+Parts<T> Columns<T>::passes(size_t begin, size_t end, Parts<T> x, int64_t pitch, Parts<T> a,
+                            Parts<T> b) const {
+  for (size_t i = begin; i < end; ++i) {
+    const Pass& p = passes_[i];
+    // The results of all passes before are beside each other.
+    const int64_t width = kFftLanes<T> * (n_ / (p.m * p.radix));
+    fft_arithmetic<T>().pass(p.radix, p.m, width, i > 0 ? width : pitch, twiddles(p),
+                             &numbers_[p.roots], x.re, x.im, a.re, a.im);
     x = a;
     std::swap(a, b);
-    width *= p.radix;
-    pitch = width;
   }
   return x;
+}
+
+template <class T>
+Parts<T> Columns<T>::run_from(Parts<const T> x, int64_t row, Parts<T> a, Parts<T> b) const {
+  constexpr int64_t kWidth = kFftLanes<T>;
+  const auto& kernels = fft_arithmetic<T>();
+  if (!passes_.empty()) {
+    const Pass& p = passes_.front();
+    if (kernels.first_pass(p.radix, p.m, twiddles(p), x.re, x.im, row, a.re, a.im))
+      return passes(1, passes_.size(), a, kWidth, b, a);
+  }
+  kernels.load(x.re, x.im, row, 2, n_, kWidth, kWidth, b.re, b.im, kWidth);
+  return run(b, kWidth, a, b);
+}
+
+template <class T>
+void Columns<T>::run_to(Parts<T> x, int64_t pitch, Parts<T> a, Parts<T> b, Parts<T> y, int64_t row,
+                        T scale) const {
+  constexpr int64_t kWidth = kFftLanes<T>;
+  const auto& kernels = fft_arithmetic<T>();
+  if (!passes_.empty()) {
+    const size_t last = passes_.size() - 1;
+    const int radix = passes_[last].radix;
+    x = passes(0, last, x, pitch, a, b);
+    const int64_t width = kWidth * (n_ / radix);
+    if (last > 0) pitch = width;
+    if (kernels.last_pass(radix, width, pitch, x.re, x.im, y.re, y.im, row, scale)) return;
+    if (last % 2) std::swap(a, b);
+    x = passes(last, last + 1, x, pitch, a, b);
+  }
+  kernels.store(x.re, x.im, kWidth, y.re, y.im, row, 2, n_, kWidth, scale);
 }
 
 // --- lines --------------------------------------------------------------------------------------
@@ -248,7 +279,9 @@ void LinePlan<T>::line(Parts<const T> x, int64_t step, int64_t count, Parts<T> y
         n, 1, [&](int64_t begin, int64_t end) { some(Plane<T>(block()).get(), begin, end); },
         4.0 * static_cast<double>(n_));
   };
-  blocks(lanes_, [&](int64_t first, int64_t lanes, Parts<T> a, Parts<T> b) {
+  auto down = [&](int64_t first, int64_t lanes, Parts<T> a, Parts<T> b) {
+    if (lanes == kWidth && count >= n_ && are_pairs(x, step))
+      return down_.run_from(x.at(first * step), lanes_ * step, a, b);
     // Complete rows, and one that may be partial.
     const int64_t rows = std::clamp<int64_t>((count - first - lanes) / lanes_ + 1, 0, rows_);
     const int64_t whole = count < first + lanes ? 0 : rows;
@@ -263,12 +296,18 @@ void LinePlan<T>::line(Parts<const T> x, int64_t step, int64_t count, Parts<T> y
       std::fill(b.re + (whole + 1) * kWidth, b.re + rows_ * kWidth, T(0));
       std::fill(b.im + (whole + 1) * kWidth, b.im + rows_ * kWidth, T(0));
     }
-    const Parts<T> z = down_.run(b, kWidth, a, b);
+    return down_.run(b, kWidth, a, b);
+  };
+  blocks(lanes_, [&](int64_t first, int64_t lanes, Parts<T> a, Parts<T> b) {
+    const Parts<T> z = down(first, lanes, a, b);
     kernels.transpose(z.re, z.im, kWidth, rows_, lanes, twiddle_re_.get() + first,
                       twiddle_im_.get() + first, twiddle_pitch_, mid.re + first * pitch_,
                       mid.im + first * pitch_, pitch_);
   });
   blocks(rows_, [&](int64_t first, int64_t lanes, Parts<T> a, Parts<T> b) {
+    if (lanes == kWidth && y_count == n_ && are_pairs(y, y_step))
+      return across_.run_to(mid.at(first), pitch_, a, b, y.at(first * y_step), rows_ * y_step,
+                            scale);
     const Parts<T> z = across_.run(mid.at(first), pitch_, a, b);
     const int64_t full = std::clamp<int64_t>((y_count - first - lanes) / rows_ + 1, 0, lanes_);
     const int64_t rows = y_count < first + lanes ? 0 : full;

@@ -59,7 +59,15 @@ class Columns {
   int64_t length() const { return n_; }
   /// Transforms x, n rows of kFftLanes<T> lanes with row stride `pitch`. Results are contiguous
   /// rows, in `a` or `b` (returned); x may be `b`.
-  Parts<T> run(Parts<T> x, int64_t pitch, Parts<T> a, Parts<T> b) const;
+  Parts<T> run(Parts<T> x, int64_t pitch, Parts<T> a, Parts<T> b) const {
+    return passes(0, passes_.size(), x, pitch, a, b);
+  }
+  /// The same of rows of dense complex numbers in memory, `row` apart. `b` holds them where the
+  /// first pass cannot read them.
+  Parts<T> run_from(Parts<const T> x, int64_t row, Parts<T> a, Parts<T> b) const;
+  /// The same with results, times `scale`, in such rows.
+  void run_to(Parts<T> x, int64_t pitch, Parts<T> a, Parts<T> b, Parts<T> y, int64_t row,
+              T scale) const;
   int64_t bytes() const { return static_cast<int64_t>(numbers_.size() * sizeof(T)); }
 
  private:
@@ -68,10 +76,21 @@ class Columns {
     int64_t m;
     size_t twiddles, roots;  ///< offsets; the last pass has no twiddles
   };
+  /// Passes [begin, end).
+  Parts<T> passes(size_t begin, size_t end, Parts<T> x, int64_t pitch, Parts<T> a,
+                  Parts<T> b) const;
+  const T* twiddles(const Pass& p) const { return p.m > 1 ? &numbers_[p.twiddles] : nullptr; }
+
   int64_t n_ = 1;
   std::vector<Pass> passes_;
   std::vector<T> numbers_;
 };
+
+/// Whether complex numbers `step` apart are dense: two parts beside each other, in either order.
+template <class T>
+bool are_pairs(Parts<T> x, int64_t step) {
+  return x.re && x.im && step == 2 && (x.re + 1 == x.im || x.im + 1 == x.re);
+}
 
 /// The algorithm for lines of one length. Lengths with small prime factors are transformed as
 /// columns for a block of lines, or, for a single line, as a matrix of rows * lanes: columns,

@@ -3,7 +3,7 @@
 // roundings per element.
 #include "mlx/backend/cpu/isa/fft.h"
 
-#include "mlx/backend/cpu/simd/shuffle.h"
+#include "mlx/backend/cpu/simd/transpose.h"
 #include "mlx/backend/cpu/simd/vec.h"
 
 namespace mlx::core::cpu::MLX_ISA {
@@ -11,11 +11,6 @@ namespace {
 
 // --- shuffles -----------------------------------------------------------------------------------
 
-/// Lane i of the result is lane f(i) of (a, b).
-template <class T, class F>
-MLX_FN Vec<T> shuffled(Vec<T> a, Vec<T> b, F f) {
-  return Vec<T>(shuffle_lanes<Vec<T>::N>(a.v, b.v, f));
-}
 template <class T>
 MLX_FN Vec<T> reversed(Vec<T> a) {
   return shuffled(a, a, [](int i) { return Vec<T>::N - 1 - i; });
@@ -33,20 +28,11 @@ MLX_FN void join_pairs(Vec<T> even, Vec<T> odd, T* p) {
   shuffled(even, odd, [](int i) { return N / 2 + i / 2 + (i % 2) * N; }).store(p + N);
 }
 
-/// Transposes a square of registers: blocks of H rows and lanes are exchanged, for H = 1, 2, 4 ..
-template <int H, class T>
-MLX_FN void transpose_square(Vec<T>* r) {
-  constexpr int N = Vec<T>::N;
-  if constexpr (H < N) {
-#pragma GCC unroll 16
-    for (int i = 0; i < N; ++i) {
-      if (i & H) continue;
-      const Vec<T> a = r[i], b = r[i + H];
-      r[i] = shuffled(a, b, [](int l) { return l & H ? N + l - H : l; });
-      r[i + H] = shuffled(a, b, [](int l) { return l & H ? N + l : l + H; });
-    }
-    transpose_square<2 * H>(r);
-  }
+/// Brings as many complex numbers as a register has lanes to the second cache.
+template <bool Write, class T>
+MLX_FN void prefetch_pairs(const T* p) {
+  __builtin_prefetch(p, Write, 2);
+  if constexpr (Vec<T>::N * sizeof(T) == 64) __builtin_prefetch(p + Vec<T>::N, Write, 2);
 }
 
 // --- complex numbers ----------------------------------------------------------------------------
@@ -142,10 +128,60 @@ MLX_FN void transform(Pair<Vec<T>>* x, int radix, const T* roots) {
   }
 }
 
+/// Rows of columns in planes, read and written by a pass.
+template <class T>
+struct FromPlanes {
+  const T *re, *im;
+  int64_t pitch;
+  MLX_FN Pair<Vec<T>> load(int64_t row, int64_t q) const {
+    const int64_t at = row * pitch + q;
+    return {Vec<T>::load(re + at), Vec<T>::load(im + at)};
+  }
+};
+template <class T>
+struct ToPlanes {
+  T *re, *im;
+  int64_t pitch;
+  MLX_FN void store(int64_t row, int64_t q, Pair<Vec<T>> z) const {
+    const int64_t at = row * pitch + q;
+    z.re.store(re + at);
+    z.im.store(im + at);
+  }
+};
+
+/// Rows of kFftLanes complex numbers in memory, `row` apart.
+template <class T>
+struct FromPairs {
+  const T* base;
+  int64_t row;
+  bool swapped;
+  MLX_FN Pair<Vec<T>> load(int64_t r, int64_t q) const {
+    Vec<T> a, b;
+    const T* const p = base + r * row + 2 * q;
+    split_pairs(p, a, b);
+    prefetch_pairs<false>(p + 2 * kFftLanes<T>);
+    return swapped ? Pair<Vec<T>>{b, a} : Pair<Vec<T>>{a, b};
+  }
+};
+template <class T>
+struct ToPairs {
+  T* base;
+  int64_t row;
+  bool swapped;
+  Vec<T> scale;
+  int64_t in_row;  ///< such rows in a row of the pass
+  MLX_FN void store(int64_t r, int64_t q, Pair<Vec<T>> z) const {
+    const Vec<T> a = z.re * scale, b = z.im * scale;
+    T* const to = base + (r * in_row + q / kFftLanes<T>)*row + 2 * (q % kFftLanes<T>);
+    swapped ? join_pairs(b, a, to) : join_pairs(a, b, to);
+    prefetch_pairs<true>(to + 2 * kFftLanes<T>);
+  }
+};
+
 /// A pass of radix R; 0 means any odd one.
-template <int R, class T>
-void pass_of(int radix, int64_t m, int64_t width, int64_t pitch, const T* twiddles, const T* roots,
-             const T* x_re, const T* x_im, T* y_re, T* y_im) {
+template <int R, class T, class From, class To>
+void pass_of(int radix, int64_t m, int64_t width, const T* twiddles, const T* roots, From from,
+             To to) {
   using V = Vec<T>;
   const int r = R ? R : radix;
   for (int64_t p = 0; p < m; ++p) {
@@ -153,17 +189,12 @@ void pass_of(int radix, int64_t m, int64_t width, int64_t pitch, const T* twiddl
     for (int64_t q = 0; q < width; q += V::N) {
       Pair<V> x[R ? R : kFftMaxRadix];
 #pragma GCC unroll 16
-      for (int j = 0; j < r; ++j) {
-        const int64_t at = (p + m * j) * pitch + q;
-        x[j] = {V::load(x_re + at), V::load(x_im + at)};
-      }
+      for (int j = 0; j < r; ++j) x[j] = from.load(p + m * j, q);
       transform<R>(x, r, roots);
 #pragma GCC unroll 16
       for (int k = 0; k < r; ++k) {
         if (k > 0 && twiddles) x[k] = x[k] * Pair<V>{V(w[2 * k - 2]), V(w[2 * k - 1])};
-        const int64_t at = (p * r + k) * width + q;
-        x[k].re.store(y_re + at);
-        x[k].im.store(y_im + at);
+        to.store(p * r + k, q, x[k]);
       }
     }
   }
@@ -172,10 +203,12 @@ void pass_of(int radix, int64_t m, int64_t width, int64_t pitch, const T* twiddl
 template <class T>
 void pass(int radix, int64_t m, int64_t width, int64_t pitch, const T* twiddles, const T* roots,
           const T* x_re, const T* x_im, T* y_re, T* y_im) {
+  const FromPlanes<T> from{x_re, x_im, pitch};
+  const ToPlanes<T> to{y_re, y_im, width};
   switch (radix) {
 #define MLX_RADIX(NAME, R) \
   NAME:                    \
-  return pass_of<R, T>(radix, m, width, pitch, twiddles, roots, x_re, x_im, y_re, y_im);
+  return pass_of<R, T>(radix, m, width, twiddles, roots, from, to);
     MLX_RADIX(case 2, 2)
     MLX_RADIX(case 3, 3)
     MLX_RADIX(case 4, 4)
@@ -185,6 +218,25 @@ void pass(int radix, int64_t m, int64_t width, int64_t pitch, const T* twiddles,
     MLX_RADIX(default, 0)
 #undef MLX_RADIX
   }
+}
+
+template <class T>
+bool first_pass(int radix, int64_t m, const T* twiddles, const T* re, const T* im, int64_t row,
+                T* y_re, T* y_im) {
+  const FromPairs<T> from{re < im ? re : im, row, im < re};
+  const ToPlanes<T> to{y_re, y_im, kFftLanes<T>};
+  if (radix == 8) pass_of<8, T>(8, m, kFftLanes<T>, twiddles, nullptr, from, to);
+  if (radix == 4) pass_of<4, T>(4, m, kFftLanes<T>, twiddles, nullptr, from, to);
+  return radix == 8 || radix == 4;
+}
+template <class T>
+bool last_pass(int radix, int64_t width, int64_t pitch, const T* x_re, const T* x_im, T* re, T* im,
+               int64_t row, T scale) {
+  const FromPlanes<T> from{x_re, x_im, pitch};
+  const ToPairs<T> to{re < im ? re : im, row, im < re, Vec<T>(scale), width / kFftLanes<T>};
+  if (radix == 8) pass_of<8, T>(8, 1, width, nullptr, nullptr, from, to);
+  if (radix == 4) pass_of<4, T>(4, 1, width, nullptr, nullptr, from, to);
+  return radix == 8 || radix == 4;
 }
 
 // --- moves --------------------------------------------------------------------------------------
@@ -263,6 +315,95 @@ void store(const T* re, const T* im, int64_t pitch, T* to_re, T* to_im, int64_t 
   }
 }
 
+/// The first of two interleaved parts, and the planes of the first and of the second part.
+template <class T, class P>
+struct Interleaved {
+  T* base;
+  P *first, *second;
+  Interleaved(T* re, T* im, P* plane_re, P* plane_im)
+      : base(re < im ? re : im),
+        first(re < im ? plane_re : plane_im),
+        second(re < im ? plane_im : plane_re) {}
+};
+
+/// Brings the lines of the block behind to the second cache, where they are too short for the
+/// prefetchers of the processor.
+template <bool Write, class T>
+MLX_FN void prefetch_behind(const T* p, int64_t line) {
+  constexpr int64_t kShort = 4096 / sizeof(T);
+  if (line <= kShort) prefetch_pairs<Write>(p + kFftLanes<T> * line);
+}
+
+template <class T>
+void load_lines(const T* re, const T* im, int64_t line, int64_t rows, int64_t lanes, T* to_re,
+                T* to_im) {
+  using V = Vec<T>;
+  constexpr int N = V::N;
+  constexpr int64_t kWidth = kFftLanes<T>;
+  const Interleaved<const T, T> from(re, im, to_re, to_im);
+  auto place = [&](int64_t l, int64_t r) {
+    return from.base + (l < lanes ? l : lanes - 1) * line + 2 * r;
+  };
+  int64_t r = 0;
+  for (; r + N <= rows; r += N)
+    for (int64_t l = 0; l < kWidth; l += N) {
+      V x[N], y[N];
+#pragma GCC unroll 16
+      for (int i = 0; i < N; ++i) {
+        const T* const p = place(l + i, r);
+        split_in_parts(p, x[i], y[i]);
+        prefetch_behind<false>(p, line);
+      }
+      const int64_t to = r * kWidth + l;
+      transpose_square(x);
+#pragma GCC unroll 16
+      for (int i = 0; i < N; ++i) x[i].store(from.first + to + number_of_lane<T>(i) * kWidth);
+      transpose_square(y);
+#pragma GCC unroll 16
+      for (int i = 0; i < N; ++i) y[i].store(from.second + to + number_of_lane<T>(i) * kWidth);
+    }
+  for (; r < rows; ++r)
+    for (int64_t l = 0; l < kWidth; ++l) {
+      from.first[r * kWidth + l] = place(l, r)[0];
+      from.second[r * kWidth + l] = place(l, r)[1];
+    }
+}
+
+template <class T>
+void store_lines(const T* re, const T* im, T* to_re, T* to_im, int64_t line, int64_t rows,
+                 int64_t lanes, T scale) {
+  using V = Vec<T>;
+  constexpr int N = V::N;
+  constexpr int64_t kWidth = kFftLanes<T>;
+  const Interleaved<T, const T> to(to_re, to_im, re, im);
+  int64_t r = 0;
+  for (; r + N <= rows; r += N)
+    for (int64_t l = 0; l < lanes; l += N) {
+      V x[N], y[N];
+      const int64_t from = r * kWidth + l;
+#pragma GCC unroll 16
+      for (int i = 0; i < N; ++i)
+        x[i] = V::load(to.first + from + number_of_lane<T>(i) * kWidth) * V(scale);
+      transpose_square(x);
+#pragma GCC unroll 16
+      for (int i = 0; i < N; ++i)
+        y[i] = V::load(to.second + from + number_of_lane<T>(i) * kWidth) * V(scale);
+      transpose_square(y);
+#pragma GCC unroll 16
+      for (int i = 0; i < N; ++i)
+        if (l + i < lanes) {
+          T* const p = to.base + (l + i) * line + 2 * r;
+          join_in_parts(x[i], y[i], p);
+          prefetch_behind<true>(p, line);
+        }
+    }
+  for (; r < rows; ++r)
+    for (int64_t l = 0; l < lanes; ++l) {
+      to.base[l * line + 2 * r] = to.first[r * kWidth + l] * scale;
+      to.base[l * line + 2 * r + 1] = to.second[r * kWidth + l] * scale;
+    }
+}
+
 template <class T>
 void transpose(const T* re, const T* im, int64_t pitch, int64_t rows, int64_t lanes, const T* w_re,
                const T* w_im, int64_t w_pitch, T* to_re, T* to_im, int64_t to_pitch) {
@@ -284,10 +425,10 @@ void transpose(const T* re, const T* im, int64_t pitch, int64_t rows, int64_t la
         x[i] = z.re;
         y[i] = z.im;
       }
-      transpose_square<1>(x);
+      transpose_square(x);
 #pragma GCC unroll 16
       for (int i = 0; i < N; ++i) x[i].store(to_re + (l + i) * to_pitch + r);
-      transpose_square<1>(y);
+      transpose_square(y);
 #pragma GCC unroll 16
       for (int i = 0; i < N; ++i) y[i].store(to_im + (l + i) * to_pitch + r);
     }
@@ -355,7 +496,8 @@ void combine_real(int64_t n, int64_t width, T f, const T* c_re, const T* c_im, T
 
 template <class T>
 constexpr FftKernels<T> table() {
-  return {load<T>, store<T>, transpose<T>, pass<T>, multiply<T>, combine_real<T>};
+  return {load<T>, store<T>,      load_lines<T>, store_lines<T>, transpose<T>,
+          pass<T>, first_pass<T>, last_pass<T>,  multiply<T>,    combine_real<T>};
 }
 
 }  // namespace

@@ -26,6 +26,13 @@ struct FftKernels {
   /// The inverse, times `scale`. A null part is not written.
   void (*store)(const T* re, const T* im, int64_t pitch, T* to_re, T* to_im, int64_t row,
                 int64_t lane, int64_t rows, int64_t lanes, T scale);
+  /// Loads dense lines of `rows` complex numbers, `line` apart, as columns: to[row][lane], of
+  /// kFftLanes lanes. Lanes without a line repeat the last one.
+  void (*load_lines)(const T* re, const T* im, int64_t line, int64_t rows, int64_t lanes, T* to_re,
+                     T* to_im);
+  /// The inverse, times `scale`.
+  void (*store_lines)(const T* re, const T* im, T* to_re, T* to_im, int64_t line, int64_t rows,
+                      int64_t lanes, T scale);
   /// Transposes: to[lane][row] = from[row][lane] * w[row][lane] (without a factor if w is null).
   /// Rows and lanes are rounded up to kFftLanes: that range is read and written.
   void (*transpose)(const T* re, const T* im, int64_t pitch, int64_t rows, int64_t lanes,
@@ -36,6 +43,13 @@ struct FftKernels {
   /// null: no factor). `roots` are cos(2 pi j / radix), then the sines; used by odd radices only.
   void (*pass)(int radix, int64_t m, int64_t width, int64_t pitch, const T* twiddles,
                const T* roots, const T* x_re, const T* x_im, T* y_re, T* y_im);
+  /// The same of rows of kFftLanes dense complex numbers in memory, `row` apart, as the first pass;
+  /// false, and nothing is done, for a radix that is not there.
+  bool (*first_pass)(int radix, int64_t m, const T* twiddles, const T* re, const T* im, int64_t row,
+                     T* y_re, T* y_im);
+  /// The same as the last pass, of `width` lanes, to such rows, times `scale`.
+  bool (*last_pass)(int radix, int64_t width, int64_t pitch, const T* x_re, const T* x_im, T* re,
+                    T* im, int64_t row, T scale);
   /// y = x * w, n numbers.
   void (*multiply)(int64_t n, const T* x_re, const T* x_im, const T* w_re, const T* w_im, T* y_re,
                    T* y_im);
