@@ -23,7 +23,7 @@ TAKEN = (
     *("arguments.h", "attention.cuh", "axes.cuh", "compact.cuh", "conv.cuh"),
     *("counting.cuh", "delta.cuh", "fft_passes.cuh", "hadamard.cuh", "index.cuh", "matmul.cuh"),
     *("packed.cuh", "prelude.cuh", "program.cuh", "radix.cuh", "random.cuh"),
-    *("reduce.cuh", "reduce_vectors.cuh", "rows.cuh", "scan.cuh", "scatter.cuh"),
+    *("reduce.cuh", "reduce_vectors.cuh", "row_unit.cuh", "rows.cuh", "scan.cuh", "scatter.cuh"),
     *("sort.cuh",),
 )
 CONCEPTS = ("Real", "Real32", "Real64", "Integer", "RealOrInteger")

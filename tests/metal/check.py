@@ -18,6 +18,7 @@ import metal_texts  # noqa: E402
 KERNELS = metal_texts.KERNELS
 # A text, the type of its arguments, and instances.
 SUM = "Sum<float, float>, Plain, float, FromMemory<float, true>"
+SUM_OF_PROGRAM = "Sum<float, float>, Plain, float, Source"
 INSTANCES = {
     "reduce": {
         "ReduceArguments": [
@@ -27,7 +28,11 @@ INSTANCES = {
             f"reduce_shared_columns<{SUM}, ReduceArguments>",
             *(f"reduce_few<{SUM}, 4, ReduceArguments>", f"reduce_short<{SUM}, 32, 2>"),
             "reduce_chunks<Sum<float, float>, Plain, float, 256>",
-        ]
+        ],
+        "Arguments": [
+            *(f"reduce_rows<{SUM_OF_PROGRAM}>", f"reduce_shared_columns<{SUM_OF_PROGRAM}>"),
+            *(f"reduce_few<{SUM_OF_PROGRAM}, 4>", f"reduce_short<{SUM_OF_PROGRAM}, 32, 2>"),
+        ],
     },
     "reduce_vectors": {
         "ReduceArguments": [
@@ -37,8 +42,13 @@ INSTANCES = {
             " VectorsFromMemory<float, 4, true>, 4, 32>",
             "reduce_vector_few<Extreme<bfloat16_t, float, true>, Plain, bfloat16_t,"
             " VectorsFromMemory<bfloat16_t, 8, false>, 8, 4>",
-        ]
+        ],
+        "Arguments": [
+            f"reduce_vector_rows<{SUM_OF_PROGRAM}, 4, 4>",
+            f"reduce_vector_columns<{SUM_OF_PROGRAM}, 4, 32>",
+        ],
     },
+    "row_unit": {"Words<8>": ["unit_of_rows"]},
     "matmul": {
         "MatmulArguments": ["matrix_product<float, float>", "matrix_product<float16_t, float>"]
     },
@@ -114,6 +124,68 @@ INSTANCES = {
         ],
     },
 }
+# Parts of kernels as they are printed for programs, in front of the instances of a text.
+ARGUMENTS = """
+struct Arguments : ReduceArguments {
+  ProgramOperand in_[1];
+  int64_t constants[3];
+};
+"""
+VALUE = """
+    const float v1 = mlx_constant<float>(p.constants[0], p.constants[1]);
+    return row<float>(bodies::multiply{}, v0, v1);
+"""
+START = """
+  MLX_ARGUMENTS const Arguments& p;
+  DevicePointer<const float> in0;
+  MLX_FN Source(MLX_ARGUMENTS const Arguments& p, int64_t output)
+    : p(p), in0(memory<const float>(p.in_[0].address) + offset_of(p.in_[0].kept, output)) {}
+"""
+PRINTED = {
+    "reduce": f"""{ARGUMENTS}struct Source {{
+  static MLX_CONSTANT int kBatch = 4;{START}
+  MLX_FN auto operator()(int64_t i) const {{
+    const float v0 = in0[offset_of(p.in_[0].reduced, i)];{VALUE}  }}
+}};
+""",
+    "reduce_vectors": f"""{ARGUMENTS}struct Source {{
+  struct Fetched {{
+    Neighbours<float, 4> f0;
+  }};
+  static MLX_CONSTANT int kFetches = 4;{START}
+  MLX_FN Fetched fetch(int64_t i) const {{
+    Fetched x;
+    x.f0 = *neighbours<const Neighbours<float, 4>>(in0 + i);
+    return x;
+  }}
+  MLX_FN auto value(MLX_THREAD const Fetched& x, int j) const {{
+    const float v0 = x.f0.x[j];{VALUE}  }}
+}};
+""",
+    "row_unit": """
+struct Element0 {
+  MLX_THREAD const float (&a0)[4];
+  const float c0_0;
+  MLX_FN auto operator()(int k) const {
+    const float v0 = a0[k];
+    const float v1 = c0_0;
+    return row<float>(bodies::multiply{}, v0, v1);
+  }
+};
+void unit_of_rows(thread const Place& place, constant Words<8>& p) {
+  const int first = place.thread_index.x, left = 100 - first;
+  const float c0_0 = mlx_constant<float>(p.w[6], p.w[7]);
+  const auto* from0 = memory<const float>(p.w[2])
+    + offset_of(*reinterpret_cast<MLX_ARGUMENTS const Axes*>(&p.w[3]), first);
+  float a0[4];
+  for (int k = 0; k < 4; ++k) a0[k] = from0[k * kLanes];
+  const float s1 = Plain::finish<float>(reduced_row<Sum<float, float>, 2, 4, 1, false>(
+      place, first, left, Element0{a0, c0_0}), 100);
+  auto* to = memory<float>(p.w[5]);
+  to[first] = s1;
+}
+""",
+}
 OF_MATH = re.compile(r"Double|Literal|LogSumExp|'__generic A \*'|ErfPart|Lane<|Cx<")
 
 
@@ -155,6 +227,8 @@ def source(file: str, change: tuple[str, str] | None = None) -> Whole:
     whole.include(metal_texts.OWN + "device/prelude.h")
     whole.include(f"{KERNELS}{file}.cuh")
     whole.append("using namespace mlx::core; using namespace mlx::core::mlx_device;", "")
+    place = "namespace mlx { namespace core { namespace mlx_device {"
+    whole.append(f"{place}{PRINTED.get(file, '')}}} }} }}", f"{KERNELS}{file}.cuh")
     number = 0
     for arguments, calls in INSTANCES[file].items():
         for call in calls:

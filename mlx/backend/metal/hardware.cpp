@@ -347,7 +347,7 @@ FunctionHandle MetalHardware::load(const std::string& code, const char* name, vo
       auto made = std::make_unique<Module>();
       made->library = device_.library(code);
       made->pipeline = device_.pipeline(made->library.function(name));
-      made->shares = code.find("\n" + kSharing) != code.npos;
+      made->shares = shares_memory(code);
       module = made.release();
     } catch (const ::metal::Error& e) {
       fail_with(e.what());

@@ -2,6 +2,7 @@
 #include "mlx/backend/metal/library.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <set>
 #include <string_view>
@@ -18,8 +19,6 @@ const gpu::KernelTarget metal_target = {
     .first = "mlx_block",
     .step = "mlx_blocks",
     .thread = "mlx_thread"};
-
-const std::string kSharing = "MLX_SHARING_KERNEL(";
 
 namespace {
 
@@ -50,6 +49,8 @@ void append_renamed(std::string& to, std::string_view line) {
 constexpr std::string_view kOfProgram = "#include \"mlx/backend/metal/device/user.h\"";
 
 constexpr std::string_view kInStep = "MLX_IN_STEP_KERNEL(";
+// Declarations of kernels whose threads may share memory.
+constexpr std::string_view kSharing = "MLX_SHARING_KERNEL(", kResident = "MLX_RESIDENT_KERNEL(";
 
 /// The kernel of a family, which calls one function, with the place of its thread.
 std::string with_place(std::string line) {
@@ -58,7 +59,7 @@ std::string with_place(std::string line) {
   const bool alone = line.starts_with("MLX_KERNEL("), in_step = line.starts_with(kInStep);
   if (call == line.npos || (!alone && !in_step)) return line;
   line.insert(call + 1, alone ? "MLX_PLACE, " : "MLX_PLACE_IN_STEP, ");
-  return in_step ? kSharing + line.substr(kInStep.size()) : line;
+  return in_step ? std::string(kSharing) + line.substr(kInStep.size()) : line;
 }
 
 const Source* find_source(std::string_view name) {
@@ -103,6 +104,12 @@ class Text {
 };
 
 }  // namespace
+
+bool shares_memory(const std::string& code) {
+  return std::ranges::any_of(std::array{kSharing, kResident}, [&](std::string_view declaration) {
+    return code.find(std::string("\n").append(declaration)) != code.npos;
+  });
+}
 
 std::string whole_source(const std::string& source) {
   Text text;

@@ -10,8 +10,8 @@ namespace mlx::core::metal {
 /// How printed kernels begin, are declared and find their thread.
 extern const gpu::KernelTarget metal_target;
 
-/// The declaration of kernels of families whose threads may share memory, which is an argument.
-extern const std::string kSharing;
+/// Whether the threads of a kernel may share memory, which is an argument of it.
+bool shares_memory(const std::string& code);
 
 /// A source of the families with the texts that it includes, each once; its own names that are
 /// words of Metal's language have others.

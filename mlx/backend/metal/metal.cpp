@@ -102,7 +102,12 @@ class MetalBackend final : public gpu::GpuBackend, public Capture {
         }) {}
 
   Caps caps(int) const override {
-    return {.alignment = 256, .fused_nodes = 64, .fused_inputs = 16, .fused_outputs = 12};
+    // Kernels of units hold rows of any bytes that `shares_rows` admits.
+    return {.alignment = 256,
+            .fused_nodes = 64,
+            .fused_inputs = 16,
+            .fused_outputs = 12,
+            .row_bytes = INT64_MAX};
   }
   void start_capture(const std::string& path) override {
     Entrance here;
@@ -152,7 +157,16 @@ class MetalBackend final : public gpu::GpuBackend, public Capture {
     });
   }
   bool fuses(const Instr&, int) override { return true; }
-  bool fuses_prologue(const Step&, int) override { return false; }
+  bool fuses_prologue(const Step& step, int index) override {
+    Entrance here;
+    return has_text_of(step) && gpu::computes_input(step, device(index));
+  }
+  int64_t rows_of(const Step& step, int) override {
+    return has_text_of(step) ? gpu::unit_rows(step) : 0;
+  }
+  bool shares_rows(std::span<const Step* const> steps, int64_t rows, int) override {
+    return gpu::is_row_unit(steps, rows);
+  }
 
  protected:
   std::unique_ptr<const gpu::OpKernel> prepare_step(const Step& step,
@@ -176,8 +190,8 @@ class MetalBackend final : public gpu::GpuBackend, public Capture {
   }
   /// Whether Metal's language has what a step needs.
   static bool has_text_of(const Step& step) {
-    return step.op ? has_kernel(*step.op, found_operands(step))
-                   : std::ranges::all_of(step.program.code, has_text);
+    return (!step.op || has_kernel(*step.op, found_operands(step))) &&
+           std::ranges::all_of(step.program.code, has_text);
   }
 };
 

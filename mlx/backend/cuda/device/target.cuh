@@ -6,6 +6,11 @@
 // them here.
 #define MLX_DEVICE
 #define MLX_SHARED_SPACE
+#define MLX_THREAD
+#define MLX_ARGUMENTS
+// The first argument that a printed kernel gives a function whose threads meet, in languages
+// without variables for the thread's place.
+#define MLX_HERE
 #define MLX_CONSTANT inline constexpr
 
 #ifdef __CUDACC_RTC__

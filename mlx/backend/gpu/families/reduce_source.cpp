@@ -132,11 +132,12 @@ std::string ReduceSource::definition_of_elements(const Program& program) const {
     loads += cat("    const ", type, " v", k, " = in", k, "[", offset_text(operands_[k].reduced, k),
                  "];\n");
   }
-  return cat("struct Source {\n  static constexpr int kBatch = ",
-             program.code.size() <= kShortProgram ? 16 : 4, ";\n  const Arguments& p;\n", members,
-             "  MLX_FN Source(const Arguments& p, int64_t output)\n    : p(p)", starts,
-             " {}\n  MLX_FN auto operator()(int64_t i) const {\n", loads, computed_text(program),
-             "  }\n};\n");
+  return cat("struct Source {\n  static MLX_CONSTANT int kBatch = ",
+             program.code.size() <= kShortProgram ? 16 : 4,
+             ";\n  MLX_ARGUMENTS const Arguments& p;\n", members,
+             "  MLX_FN Source(MLX_ARGUMENTS const Arguments& p, int64_t output)\n    : p(p)",
+             starts, " {}\n  MLX_FN auto operator()(int64_t i) const {\n", loads,
+             computed_text(program), "  }\n};\n");
 }
 
 std::string ReduceSource::definition_of_vectors(const Program& program,
@@ -165,14 +166,15 @@ std::string ReduceSource::definition_of_vectors(const Program& program,
   }
   const int64_t copies = program.code.size() <= 2 * kShortProgram ? 64 : 16;  // of the program
   const auto at_once = std::min(kBytesAtOnce / std::max<int64_t>(bytes, 1), copies / reads.n);
-  return cat("struct Source {\n  struct Fetched {\n", fetched,
-             "  };\n  static constexpr int kFetches = ",
-             std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(at_once, 1))),
-             ";\n  const Arguments& p;\n", members,
-             "  MLX_FN Source(const Arguments& p, int64_t output)\n    : p(p)", starts,
-             " {}\n  MLX_FN Fetched fetch(int64_t i) const {\n    Fetched x;\n", fetches,
-             "    return x;\n  }\n  MLX_FN auto value(const Fetched& x, int j) const {\n", loads,
-             computed_text(program), "  }\n};\n");
+  return cat(
+      "struct Source {\n  struct Fetched {\n", fetched,
+      "  };\n  static MLX_CONSTANT int kFetches = ",
+      std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(at_once, 1))),
+      ";\n  MLX_ARGUMENTS const Arguments& p;\n", members,
+      "  MLX_FN Source(MLX_ARGUMENTS const Arguments& p, int64_t output)\n    : p(p)", starts,
+      " {}\n  MLX_FN Fetched fetch(int64_t i) const {\n    Fetched x;\n", fetches,
+      "    return x;\n  }\n  MLX_FN auto value(MLX_THREAD const Fetched& x, int j) const {\n",
+      loads, computed_text(program), "  }\n};\n");
 }
 
 }  // namespace mlx::core::gpu

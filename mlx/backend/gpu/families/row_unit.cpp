@@ -44,27 +44,27 @@ class RowText {
   RowText(const RowUnit& unit, const RowForm& form) : unit_(unit), form_(form), at_(unit, form) {}
 
   std::string print(const KernelTarget& target) {
-    out_ << target.head << "#include \"" << target.folder
-         << "row_unit.cuh\"\nusing namespace mlx::core;\nusing namespace mlx::core::device;\n"
-         << "MLX_RESIDENT_KERNEL(rows, Words<" << at_.count << ">, p, " << form_.resident
+    for (size_t k = 0; k < unit_.steps.size(); ++k)
+      if (unit_.steps[k].op) define_elements(static_cast<int>(k));
+    out_ << "MLX_RESIDENT_KERNEL(rows, Words<" << at_.count << ">, p, " << form_.resident
          << ") {\n  constexpr int W = " << form_.warps << ", K = " << form_.each
          << ", kRows = kThreads / (W * kLanes);\n  constexpr bool kWhole = "
-         << (form_.whole ? "true" : "false") << ";\n  const int thread = static_cast<int>("
+         << (form_.whole ? "true" : "false") << ";\n  const int t = static_cast<int>("
          << target.thread
-         << ");\n  const int first = thread / kLanes % W * (K * kLanes) + thread % kLanes;\n"
+         << ");\n  const int first = t / kLanes % W * (K * kLanes) + t % kLanes;\n"
             "  const int n = static_cast<int>(p.w[0]), left = n - first;\n"
             "  const int64_t rows = p.w[1];\n";
     constants();
     out_
         << "  for (int64_t begin = static_cast<int64_t>(" << target.first
         << ") * kRows; begin < rows; begin += static_cast<int64_t>(" << target.step
-        << ") * kRows) {\n    const int64_t own = begin + thread / (W * kLanes);\n"
+        << ") * kRows) {\n    const int64_t own = begin + t / (W * kLanes);\n"
            "    const bool there = own < rows;\n    const int64_t line = there ? own : rows - 1;\n";
     numbers();
     for (size_t k = 0; k < unit_.steps.size(); ++k) step(static_cast<int>(k));
     store_numbers();
     out_ << "  }\n}\n";
-    return out_.str();
+    return target.source("row_unit", out_.str());
   }
 
  private:
@@ -93,12 +93,13 @@ class RowText {
   void row_of(int value) {
     const RowValue& v = form_.values[value];
     const int k = at_.values[value];
-    out_ << "    const auto* from" << value << " = reinterpret_cast<const " << type(value) << "*>("
-         << word(k) << ") + ";
+    out_ << "    const auto* from" << value << " = memory<const " << type(value) << ">(" << word(k)
+         << ") + ";
     if (v.rows.size() == 1)
       out_ << "line * " << word(k + 1) << ";\n";
     else
-      out_ << "offset_of(*reinterpret_cast<const Axes*>(&" << word(k + 1) << "), line);\n";
+      out_ << "offset_of(*reinterpret_cast<MLX_ARGUMENTS const Axes*>(&" << word(k + 1)
+           << "), line);\n";
   }
   /// Numbers of the row. The unit may write over them at its end.
   void numbers() {
@@ -155,27 +156,57 @@ class RowText {
     if (!wide) return;
     for (size_t o = 0; o < s.program.outputs.size(); ++o) store_array(operands[s.n_inputs + o]);
   }
-  void reduce(int number) {
+  /// The values that a reduction reads, each once.
+  std::vector<int> read_by(int number) const {
+    const auto& operands = form_.operands[number];
+    std::vector<int> values(operands.begin(), operands.begin() + unit_.steps[number].n_inputs);
+    std::ranges::sort(values);
+    values.erase(std::ranges::unique(values).begin(), values.end());
+    return values;
+  }
+  size_t constants_of(int number) const { return unit_.steps[number].program.constants.size(); }
+  /// The type of the elements that a reduction combines, which computes them from values of the
+  /// kernel, its members.
+  void define_elements(int number) {
     const Step& s = unit_.steps[number];
-    const auto& attrs = attrs_as<ReduceAttrs>(s.attrs.get());
-    const bool computes = !s.program.code.empty();
-    const Dtype in = computes ? computed_input(s).dtype : s.operands[0].dtype;
-    const ReduceForm form = reduce_form(attrs.kind, in, form_.n);
-    out_ << "    {\n    auto element = [&](int k) {\n      (void)k;\n";
-    if (computes) {
+    out_ << "struct Element" << number << " {\n";
+    for (int v : read_by(number)) {
+      if (form_.values[v].is_array)
+        out_ << "  MLX_THREAD const " << type(v) << " (&a" << v << ")[" << form_.each << "];\n";
+      else
+        out_ << "  const " << type(v) << " s" << v << ";\n";
+    }
+    for (size_t c = 0; c < constants_of(number); ++c)
+      out_ << "  const " << element_type(Dtype(s.program.constants[c])) << " c" << number << "_"
+           << c << ";\n";
+    out_ << "  MLX_FN auto operator()(int k) const {\n      (void)k;\n";
+    if (!s.program.code.empty()) {
       program(number);
       out_ << "      return v" << s.program.outputs[0] << ";\n";
     } else {
       out_ << "      return " << element(form_.operands[number][0]) << ";\n";
     }
+    out_ << "  }\n};\n";
+  }
+  void reduce(int number) {
+    const Step& s = unit_.steps[number];
+    const auto& attrs = attrs_as<ReduceAttrs>(s.attrs.get());
+    const Dtype in = s.program.code.empty() ? s.operands[0].dtype : computed_input(s).dtype;
+    const ReduceForm form = reduce_form(attrs.kind, in, form_.n);
+    std::string members;
+    auto add = [&](const std::string& member) {
+      members += (members.empty() ? "" : ", ") + member;
+    };
+    for (int v : read_by(number)) add(name(v));
+    for (size_t c = 0; c < constants_of(number); ++c) add(cat("c", number, "_", c));
     const int to = form_.operands[number][s.n_inputs];
-    out_ << "    };\n    " << name(to) << " = " << form.finish << "::finish<" << type(to)
+    out_ << "    " << name(to) << " = " << form.finish << "::finish<" << type(to)
          << ">(reduced_row<" << form.operation << ", W, K, " << form_.blocks
-         << ", kWhole>(first, left, element), n);\n    }\n";
+         << ", kWhole>(MLX_HERE first, left, Element" << number << "{" << members << "}), n);\n";
   }
 
   std::string pointer(int value) const {
-    return cat("reinterpret_cast<", type(value), "*>(", word(at_.values[value]), ")");
+    return cat("memory<", type(value), ">(", word(at_.values[value]), ")");
   }
   void store_array(int value) {
     if (form_.values[value].slot < 0) return;

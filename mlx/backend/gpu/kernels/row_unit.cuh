@@ -8,7 +8,11 @@
 namespace mlx::core::device {
 
 /// The largest power of 2 below n.
-constexpr int power_below(int n) { return n <= 2 ? 1 : 2 * power_below((n + 1) / 2); }
+constexpr int power_below(int n) {
+  int power = 1;
+  while (2 * power < n) power *= 2;
+  return power;
+}
 
 /// N results of neighbouring blocks, combined as a binary counter carries.
 template <class O, int N, class Pointer>

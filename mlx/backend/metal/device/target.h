@@ -118,7 +118,11 @@ inline uint32_t atomicCAS(device uint32_t* at, uint32_t expected, uint32_t desir
       constant Parameters& p [[buffer(0)]], uint mlx_thread [[thread_index_in_threadgroup]],      \
       uint mlx_block [[threadgroup_position_in_grid]], uint mlx_blocks [[threadgroups_per_grid]], \
       threadgroup char* mlx_memory [[threadgroup(0)]])
+// One with registers for so many blocks on a processor, which the language does not say.
+#define MLX_RESIDENT_KERNEL(name, Parameters, p, blocks) MLX_SHARING_KERNEL(name, Parameters, p)
 #define MLX_PLACE_IN_STEP Place{{mlx_thread}, {mlx_block}, {mlx_blocks}, mlx_memory, 0}
+// The first argument that a printed kernel gives a function whose threads meet.
+#define MLX_HERE MLX_PLACE_IN_STEP,
 
 #define __syncthreads() threadgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device)
 #define __syncwarp() simdgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device)

@@ -6,6 +6,7 @@ using namespace metal;
 #define MLX_DEVICE device
 #define MLX_SHARED threadgroup
 #define MLX_THREAD thread
+#define MLX_ARGUMENTS constant
 #define MLX_SHARED_SPACE threadgroup
 #define MLX_CONSTANT constexpr constant
 #define MLX_NOINLINE inline
