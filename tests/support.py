@@ -69,8 +69,7 @@ builds. The GPU computes:
 * `fast.gated_delta_update` of keys with more than 256 elements.
 
 The backend for Metal, which runs on an emulated device alone, has kernels for these ops too, except
-`linalg`, the derivative of attention as one step, and all ops of float64 and
-complex128 ([more](how/metal.md#the-backend)).
+`linalg`, and all ops of float64 and complex128 ([more](how/metal.md#the-backend)).
 
 ## The ops
 

@@ -37,6 +37,9 @@ struct Caps {
   /// Bytes that the values of one row may have in a unit of rows (RowUnit); 0: there are no units.
   int64_t row_bytes = 0;
   int64_t unit_bytes = 64 << 10;  ///< of the largest operand, from which a unit of rows is made
+  /// The derivative of attention is one step for float32 and any number of features; else for 16
+  /// bits and up to 128 features, and a formula for others.
+  bool whole_attention_vjp = false;
 };
 
 /// How the elements of an operand lie, as far as a kernel cares.

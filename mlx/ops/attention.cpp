@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "mlx/backend/backend.h"
 #include "mlx/core/error.h"
 #include "mlx/ops.h"
 #include "mlx/ops/composite.h"
@@ -99,7 +100,7 @@ Arrays build_attention(const Arrays& in, const Attrs* a, Stream s) {
 /// Whether the stream's device has a kernel for the derivative of these inputs.
 bool has_vjp_kernel(const Arrays& in, Stream s) {
   const Dtype t = in[0].dtype();
-  if (s.device.type == Device::cpu) return t != float64;
+  if (backend_of(s.device).caps(s.device.index).whole_attention_vjp) return t != float64;
   constexpr int64_t kMostFeatures = 128;
   return (t == float16 || t == bfloat16) &&
          std::max(in[0].shape(3), in[2].shape(3)) <= kMostFeatures;

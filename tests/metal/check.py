@@ -113,6 +113,12 @@ INSTANCES = {
     "attention": {
         "AttentionArguments": ["attention<float, bool, 2, 64>", "attention_parts<float16_t>"]
     },
+    "attention_lanes_vjp": {
+        "AttentionVjpArguments": [
+            "attention_lanes_queries<float, bool, 2, 64>",
+            "attention_lanes_keys<bfloat16_t, float, 2, 128>",
+        ]
+    },
     "packed": {
         "GatherProductArguments": ["gather_product<float, float>", "segment_product<float, float>"],
         "PackedArguments": [

@@ -115,7 +115,7 @@ def default_device_stays():
 
 def runs_through_the_cpu(test):
     """Ops without a kernel for Metal in a test that compares devices."""
-    ops = {"cholesky", "inverse", "qr", "scaled_dot_product_attention_vjp", "solve"}
+    ops = {"cholesky", "inverse", "qr", "solve"}
     return ops | {"gated_delta_update"} if "rules[300" in test else ops  # too wide a row
 
 

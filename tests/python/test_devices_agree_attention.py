@@ -154,10 +154,14 @@ def test_special_values():
     assert np.isfinite(out[~nan]).all()
 
 
-# In turns: the dtypes differ by an instruction.
-@pytest.mark.parametrize(
-    ("name", "dtype"), list(zip(CASES, itertools.cycle([mx.bfloat16, mx.float16]))), ids=str
-)
+# In turns: the dtypes of 16 bits differ by an instruction.
+IN_TURNS = [
+    *zip(CASES, itertools.cycle([mx.bfloat16, mx.float16])),
+    *zip(CASES, itertools.repeat(mx.float32)),
+]
+
+
+@pytest.mark.parametrize(("name", "dtype"), IN_TURNS, ids=str)
 def test_derivatives(name, dtype):
     q, k, v, more = draw(*CASES[name], dtype)
     given = mx.random.normal((*q.shape[:3], v.shape[3]), key=mx.random.key(0)).astype(dtype)

@@ -59,6 +59,7 @@ class CpuBackend final : public Backend {
     static const auto row_bytes = static_cast<int64_t>(l2_size() / 2);
     Caps caps;
     caps.row_bytes = row_bytes;
+    caps.whole_attention_vjp = true;
     return caps;
   }
   DeviceInfo info(int) const override {

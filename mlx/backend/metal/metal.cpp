@@ -52,6 +52,7 @@ constexpr std::string_view kOps[] = {"addmm",
                                      "reduce",
                                      "rope",
                                      "scaled_dot_product_attention",
+                                     "scaled_dot_product_attention_vjp",
                                      "scan",
                                      "scatter",
                                      "scatter_axis",
@@ -107,7 +108,8 @@ class MetalBackend final : public gpu::GpuBackend, public Capture {
             .fused_nodes = 64,
             .fused_inputs = 16,
             .fused_outputs = 12,
-            .row_bytes = INT64_MAX};
+            .row_bytes = INT64_MAX,
+            .whole_attention_vjp = true};
   }
   void start_capture(const std::string& path) override {
     Entrance here;

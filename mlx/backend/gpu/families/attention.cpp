@@ -29,9 +29,6 @@ KeyParts parts_of_keys(const Layout& q, const Layout& k, const Layout& v) {
   return parts;
 }
 
-/// Bytes that a block shares where sixteen lanes have four rows.
-constexpr int64_t kMemoryOfFour = 43 << 10;
-
 class Attention final : public AttentionStep {
  public:
   Attention(const Step& step, DeviceState& device)
@@ -53,9 +50,7 @@ class Attention final : public AttentionStep {
       return;
     }
     const int64_t width = p.width <= 64 ? 64 : p.width <= 128 ? 128 : 256;
-    // Few rows leave the others of a block idle.
-    const int64_t most = device.hardware->kernel_memory < kMemoryOfFour ? 2 : 4;
-    const int64_t rows = p.heads / p.key_heads * p.queries, each = rows <= kFewRows ? 1 : most;
+    const int64_t rows = p.heads / p.key_heads * p.queries, each = rows_of_lanes(rows, device);
     const KeyParts parts = parts_of_keys(q, k, v);
     p.splits = parts.count;
     p.split = parts.length;
@@ -115,8 +110,6 @@ std::unique_ptr<const OpKernel> prepare_rope(const Step& step, DeviceState& devi
   rope->blocks = blocks_for(p.rows * (p.width - p.half));
   return rope;
 }
-
-bool narrow_or_float32(Dtype t) { return t == float16 || t == bfloat16 || t == float32; }
 
 bool find_attention(const Attrs*, std::span<const Layout> operands, int n_inputs,
                     const DeviceState& device, Requirements& needs) {

@@ -31,6 +31,12 @@ bool has_aligned_rows(const Layout& l) {
   return aligned;
 }
 
+int64_t rows_of_lanes(int64_t rows, const DeviceState& device) {
+  constexpr int64_t kMemoryOfFour = 43 << 10;  // bytes that a block shares where lanes have four
+  if (rows <= kFewRows) return 1;
+  return device.hardware->kernel_memory < kMemoryOfFour ? 2 : 4;
+}
+
 device::AttentionArguments attention_arguments(const Step& step, const AttentionAttrs& attrs) {
   const Layout &q = step.operands[0], &k = step.operands[1], &v = step.operands[2];
   device::AttentionArguments p = {};
@@ -52,13 +58,7 @@ device::AttentionArguments attention_arguments(const Step& step, const Attention
 }
 
 AttentionStep::AttentionStep(const Step& step, const AttentionAttrs& attrs) : StepKernel(step) {
-  p = attention_arguments(step, attrs);
-  bind(p.q, 0);
-  bind(p.k, 1);
-  bind(p.v, 2);
-  bind(p.mask, attrs.has_mask ? 3 : -1);
-  bind(p.sinks, attrs.has_sinks ? 3 + attrs.has_mask : -1);
-  bind(p.out, step.n_inputs);
+  bind_attention(*this, p, step, attrs);
 }
 
 AttentionTiles attention_tiles(const Step& step, const AttentionAttrs& attrs) {

@@ -27,8 +27,27 @@ AttentionTiles attention_tiles(const Step& step, const AttentionAttrs& attrs);
 /// Whether rows of features begin at multiples of 16 bytes, seen from the operand's start.
 bool has_aligned_rows(const Layout& operand);
 
+/// Rows that sixteen lanes have in kernels by lanes, of `rows` of a head: few rows leave the others
+/// of a block idle.
+int64_t rows_of_lanes(int64_t rows, const DeviceState& device);
+
+inline bool narrow_or_float32(Dtype t) { return t == float16 || t == bfloat16 || t == float32; }
+
 /// The shapes and strides of a step of attention, whose first inputs are its.
 device::AttentionArguments attention_arguments(const Step& step, const AttentionAttrs& attrs);
+
+/// Sets these, and lets a step bind them to the inputs and to its first output.
+template <class T>
+void bind_attention(StepKernel<T>& kernel, device::AttentionArguments& p, const Step& step,
+                    const AttentionAttrs& attrs) {
+  p = attention_arguments(step, attrs);
+  kernel.bind(p.q, 0);
+  kernel.bind(p.k, 1);
+  kernel.bind(p.v, 2);
+  kernel.bind(p.mask, attrs.has_mask ? 3 : -1);
+  kernel.bind(p.sinks, attrs.has_sinks ? 3 + attrs.has_mask : -1);
+  kernel.bind(p.out, step.n_inputs);
+}
 
 /// A step of attention with its arguments, and its operands bound.
 class AttentionStep : public StepKernel<device::AttentionArguments> {

@@ -1,9 +1,10 @@
-// The derivative of attention in 16 bits.
+// The derivative of attention: in 16 bits by products of fragments or of warpgroups, else by lanes.
 #include <algorithm>
 #include <limits>
 #include <optional>
 
 #include "mlx/backend/gpu/families/attention_groups.h"
+#include "mlx/backend/gpu/families/attention_lanes_vjp.h"
 #include "mlx/backend/gpu/families/fused.h"
 
 namespace mlx::core::gpu {
@@ -99,9 +100,11 @@ class AttentionVjp final : public OpKernel {
   int64_t query_blocks_ = 0, key_blocks_ = 0;
 };
 
-bool find_attention_vjp(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
-                        const DeviceState& device, Requirements& needs) {
+/// Whether kernels by fragments serve operands.
+bool has_fragments_vjp(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
+                       const DeviceState& device) {
   const Layout &q = operands[0], &k = operands[1], &v = operands[2];
+  if (!device.hardware->fragments) return false;
   if (q.dtype != float16 && q.dtype != bfloat16) return false;
   if (std::max(q.shape[3], v.shape[3]) > kMostFeatures || q.shape[3] == 0 || v.shape[3] == 0 ||
       k.shape[2] == 0 || k.shape[2] > std::numeric_limits<int>::max())
@@ -110,6 +113,13 @@ bool find_attention_vjp(const Attrs* attrs, std::span<const Layout> operands, in
   if (a.has_mask && operands[3].dtype != bool_ && operands[3].dtype != q.dtype) return false;
   for (size_t i = n_inputs; i < operands.size(); ++i)
     if (!is_row_contiguous(operands[i].shape, operands[i].strides)) return false;
+  return true;
+}
+bool find_attention_vjp(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
+                        const DeviceState& device, Requirements& needs) {
+  if (!has_fragments_vjp(attrs, operands, n_inputs, device))
+    return find_lanes_vjp(operands, n_inputs, needs);
+  const Layout &q = operands[0], &k = operands[1], &v = operands[2];
   const int64_t heads = q.shape[0] * q.shape[1];
   needs.workspace = static_cast<size_t>(heads * q.shape[2]) * 4 * sizeof(float);
   needs.inputs.resize(n_inputs, Accepts::any);
@@ -121,6 +131,8 @@ bool find_attention_vjp(const Attrs* attrs, std::span<const Layout> operands, in
   return true;
 }
 std::unique_ptr<const OpKernel> prepare_attention_vjp(const Step& step, DeviceState& device) {
+  if (!has_fragments_vjp(step.attrs.get(), found_operands(step), step.n_inputs, device))
+    return prepare_lanes_vjp(step, device);
   return std::make_unique<const AttentionVjp>(step, device);
 }
 

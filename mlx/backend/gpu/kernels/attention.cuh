@@ -10,6 +10,12 @@ MLX_CONSTANT int kLanesOfRow = 16, kKeys = 64, kFeatures = 32;
 /// The score of a key that is not selected.
 MLX_CONSTANT float kLowestScore = -0x1.fffffep127f;
 
+/// A row between the kernels of a derivative: its weights are the exponentials, with e or 2, of
+/// score - base, times `scale`; `mean` is the sum of the weights times their cotangents.
+struct alignas(16) RowFacts {
+  float base, scale, mean, unused;
+};
+
 /// The rows of a block: queries of the heads that share a key head.
 struct QueryRows {
   const AttentionArguments& p;
@@ -28,6 +34,15 @@ struct QueryRows {
     if (!p.causal) return p.keys;
     const int64_t n = query + 1 + p.keys - p.queries;
     return n <= 0 || n > p.keys ? p.keys : n;
+  }
+  /// Keys that any of the block's first `count` rows attends to.
+  MLX_FN int64_t visible_to_any(int64_t count) const {
+    int64_t end = 0;
+    for (int i = 0; i < count; ++i) {
+      const int64_t n = visible(query(first + i));
+      end = n > end ? n : end;
+    }
+    return end;
   }
   MLX_FN bool sees_none(int64_t query) const { return p.causal && query + 1 + p.keys <= p.queries; }
 };
@@ -184,11 +199,7 @@ MLX_FN void attention(const AttentionArguments& p) {
     const QueryRows at(p, block / parts, blocks, kRows);
     const int64_t column = block % parts * kWidth;
     const int64_t left = at.rows - at.first < kRows ? at.rows - at.first : kRows;
-    int64_t end = 0;  // keys that any row attends to
-    for (int i = 0; i < left; ++i) {
-      const int64_t n = at.visible(at.query(at.first + i));
-      end = n > end ? n : end;
-    }
+    int64_t end = at.visible_to_any(left);
     const bool without_keys = end == 0;
     end = first + p.split < end ? first + p.split : end;
     __syncthreads();

@@ -9,11 +9,6 @@
 
 namespace mlx::core::device {
 
-/// A row between the two kernels: weights are 2^(score - base) * scale; `mean` is the sum of p g.
-struct alignas(16) RowFacts {
-  float base, scale, mean, unused;
-};
-
 /// True of scores that are no products: the weights of such rows depend on nothing.
 template <class M>
 MLX_FN bool is_constant(float score) {
