@@ -238,6 +238,9 @@ from test_devices_agree import bits, values
 import mlx.core as mx
 x, line = values(mx.float32, (40, 70)), values(mx.int32, (9001,))
 keys = values(mx.uint8, (3000,))
+many = values(mx.float32, (70, 1500))
+def attend(q, k, v):
+    return mx.fast.scaled_dot_product_attention(q, k, v, scale=0.5)
 results = [
     mx.softmax(x, axis=0), mx.logsumexp(x, axis=1), mx.fast.layer_norm(x, x[0], x[1], 1e-5),
     mx.sum(x, axis=0), mx.argmax(x, axis=1), mx.cumsum(x, axis=1), mx.cumsum(line), mx.sort(line),
@@ -249,6 +252,9 @@ results = [
     mx.quantized_matmul(x[:, :64], *mx.quantize(values(mx.float32, (9, 64)))),
     mx.fast.rope(x[None], 70, traditional=False, base=1e4, scale=1.0, offset=3),
     mx.fast.scaled_dot_product_attention(*(x[None, None] for _ in range(3)), scale=0.5),
+    *mx.vjp(attend, [x[None, None]] * 3, [x[None, None]])[1],
+    mx.sum(x * x, axis=0), mx.max(mx.abs(x) - x[0], axis=1), mx.mean(mx.square(many), axis=1),
+    many * mx.rsqrt(mx.mean(many * many, axis=1, keepdims=True) + 1e-5),
 ]
 print([b.hex() for a in results for b in bits(a[0] if isinstance(a, tuple) else a)])
 """
@@ -315,6 +321,29 @@ def test_fusion_changes_no_bits():
         assert code == 0, error
         seen.add(out)
     assert len(seen) == 1 and len(seen.pop()) > 1000
+
+
+@pytest.mark.parametrize("dtype", [mx.int32, *FLOATS, mx.complex64], ids=str)
+@pytest.mark.parametrize("shape", [(311, 120), (70, 1500), (2000, 33)], ids=str)
+def test_reductions_with_programs(shape, dtype):
+    """Bits of reductions with a program in front, and of steps that share rows."""
+    x = values(dtype, shape)
+    last = {"axis": -1, "keepdims": True}
+    reduced = [
+        lambda a, w: mx.sum(a * w, axis=0),
+        lambda a, w: mx.sum(mx.square(a - w), axis=1),
+        lambda a, w: mx.max(a * w, axis=1),
+        lambda a, w: mx.argmax(a - w, axis=1),
+        lambda a, w: mx.mean(a * a),
+        lambda a, w: mx.any(a == w, axis=0),
+    ]
+    rows = [
+        lambda a, w: (a - mx.mean(a, **last)) * w,
+        lambda a, w: (a - w) / mx.sum(mx.abs(a), **last),
+        lambda a, w: a - mx.max(a, **last),
+    ]
+    for formulas in (reduced, rows):
+        agree(lambda a, w, some=formulas: [f(a, w) for f in some], x, mx.contiguous(x[0]))
 
 
 def ran(body, inputs, outputs, grid, *, group=(32, 1, 1), shapes, dtypes, **options):

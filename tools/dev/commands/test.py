@@ -8,8 +8,8 @@ from ..compiled import accelerate, clang
 from ..emulated import arm, processors
 from ..environment import environment
 from ..sanitized import addresses, threads
-from ..shell import PYTHON, doctest, no_more, refuse, replace, run as run_program
-from ..suites import suite, take_part
+from ..shell import PYTHON, doctest, jobs, no_more, refuse, replace, run as run_program
+from ..suites import pytest_command, suite, take_part
 from ..zig import ziglang
 from . import wheel
 
@@ -62,11 +62,14 @@ def installed(arguments: list[str]) -> int:
 
 
 def metal(arguments: list[str]) -> int:
-    """Texts of kernels under rules of Metal's language, then all tests of the backend."""
+    """Texts of kernels under rules of Metal's language, then the tests of the backend."""
     Path("build").mkdir(exist_ok=True)
     run_program(PYTHON, "tests/metal/check.py", ziglang())
     environment("test")
     build()
+    if not arguments:  # a part of the rows, which the date chooses
+        orders = ["-n", str(min(jobs(), 4)), "tests/python/metal_orders.py"]
+        run_program(*pytest_command(["--backend", "metal", *orders]), variables=PACKAGE)
     files = ("tests/python/metal_checks.py", "tests/python/fourier_checks.py")
     checks = arguments or [*files]
     suite(["--backend", "metal", "--all", *checks], PACKAGE)
