@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import pytest
+import second_backend
 
 import mlx.core as mx
 
@@ -273,7 +274,9 @@ def test_a_million_nodes_are_evaluated():
 
 def test_a_deep_chain_of_views_and_sorts_is_evaluated():
     assert chain(100_000, lambda v: v[::-1]).tolist() == [1.0, 2.0]
-    assert chain(100_000, lambda v: mx.sort(v)).tolist() == [1.0, 2.0]
+    # A sort takes milliseconds on the emulated device.
+    sorts = 10_000 if second_backend.in_use() == "metal" else 100_000
+    assert chain(sorts, lambda v: mx.sort(v)).tolist() == [1.0, 2.0]
 
 
 def test_a_deep_chain_is_differentiated_and_compiled():
