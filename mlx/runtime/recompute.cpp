@@ -9,6 +9,14 @@ namespace mlx::core {
 
 namespace {
 
+/// Whether an item is in memory before any group that reads it: a leaf, the result of a kernel, or
+/// a view of one. A view of an elementwise result is not, since that may join the group.
+bool is_in_memory(const Schedule& items, uint32_t i) {
+  while (!items[i].leaf && items[i].node->op->kind == OpKind::view)
+    i = item_index(items[i].node->inputs()[0]);
+  return items[i].leaf || items[i].node->op->kind != OpKind::elementwise;
+}
+
 /// A cast to larger elements that has several readers, of a source that is in memory anyway.
 bool is_candidate(const Schedule& items, const Item& item) {
   if (item.leaf || item.uses < 2 || item.stored()) return false;
@@ -19,8 +27,7 @@ bool is_candidate(const Schedule& items, const Item& item) {
   if (instruction_of(n).op != OpId::cast || n.dtype.size() <= source.node->dtype.size())
     return false;
   if (num_elements(n.shape) == 0 || source.node->op == &op_constant) return false;
-  const bool in_memory = source.leaf || source.node->op->kind != OpKind::elementwise;
-  return in_memory && !comes_from_generator(items, from);
+  return is_in_memory(items, from) && !comes_from_generator(items, from);
 }
 
 /// Whether the node can compute its input, an element of the iteration, as it reads it.

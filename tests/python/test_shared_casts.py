@@ -76,6 +76,51 @@ def test_compiled_functions_give_the_same_bits(formula):
     assert bits(mx.compile(run)(x)) == bits(expected)
 
 
+VIEWS_OF_COMPUTED = {
+    "rows": lambda v: v[:, None],
+    "columns": lambda v: v[None],
+    "reversed": lambda v: v[::-1, None],
+    "repeated": lambda v: mx.broadcast_to(v[:, None], (40, 40)),
+    "reshaped": lambda v: v.reshape(1, 40),
+    "two views": lambda v: v[:, None].swapaxes(0, 1),
+}
+READERS = {
+    "divides and multiplies": lambda v, c, b: [b / c, b * c],
+    "one after another": lambda v, c, b: [(b / c) * c + v.astype(c.dtype), b - c],
+    "with the value": lambda v, c, b: [b * c + mx.square(v).astype(c.dtype), mx.sum(b * c, axis=0)],
+    "derivative": lambda v, c, b: mx.vjp(lambda b, c: [b / c], [b, c], [b])[1],
+}
+
+
+@pytest.mark.parametrize("dtypes", [(mx.float16, mx.float32), (mx.float32, mx.complex64)], ids=str)
+@pytest.mark.parametrize("view", VIEWS_OF_COMPUTED)
+@pytest.mark.parametrize("readers", READERS)
+def test_casts_of_views_of_computed_values(readers, view, dtypes):
+    """The value that the view is of may be a part of any of the groups."""
+    x, wide = source((40,), dtypes[0]), source((40, 40), dtypes[1])
+
+    def run(x, wide, stored=False):
+        seen = VIEWS_OF_COMPUTED[view](mx.exp(x))
+        cast = seen.astype(dtypes[1])
+        if stored:
+            mx.eval(seen, cast)
+        return READERS[readers](seen, cast, wide)
+
+    expected = bits(run(x, wide, stored=True))
+    results = run(x, wide)
+    mx.eval(results)
+    assert bits(results) == expected
+    assert bits(mx.compile(run)(x, wide)) == expected
+
+
+@pytest.mark.parametrize("transform", [mx.vjp, mx.jvp])
+def test_derivatives_of_correlations(transform):
+    """Of complex numbers: roots of a diagonal are cast for two quotients."""
+    a = source((3, 5), mx.float32) + 1j * source((3, 5), mx.float32)[::-1]
+    given = mx.corrcoef(a) if transform is mx.vjp else mx.ones_like(a)
+    mx.eval(transform(mx.corrcoef, [a], [given]))
+
+
 def test_groups_without_room_read_a_stored_cast():
     """A program of many reads and instructions takes no part of it."""
     x = source((64, 33), mx.bfloat16)
