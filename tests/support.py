@@ -58,10 +58,11 @@ builds. The GPU computes:
 * convolutions, `fast.scaled_dot_product_attention`, `fast.rope`, `fast.gated_delta_update`,
   `hadamard_transform`, and Fourier transforms (by cuFFT where it is installed);
 * `cholesky`, `inv` and `solve` of matrices up to 64 x 64, of eight or more matrices up to
-  128 x 128, and of up to eight larger ones where cuSOLVER is installed; there also `qr`.
+  128 x 128, and of up to eight larger ones where cuSOLVER is installed; there also `qr`;
+* `scan` with an array of 4,096 elements or more in an iteration, all of whose ops have kernels.
 
 **The host computes all other ops, on copies of their operands**: the other functions of `linalg`,
-`scan` and other control flow, `fast.ctc_loss`. It also computes
+other control flow, `fast.ctc_loss`. It also computes
 
 * ops on arrays with more than eight axes, where neighbouring axes cannot be merged into eight;
 * reads and writes at more than eight index arrays;

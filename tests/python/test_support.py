@@ -52,6 +52,14 @@ def test_marks_of_derivatives(support, table, name, transform, mark):
     assert max(marks, key=["", "0", "●"].index) == mark
 
 
+def test_words(support):
+    """The page has the script's words about devices, engines and tests."""
+    page = support.PAGE.read_text()
+    assert [
+        text for text in (support.HEAD, support.COLLECTIVES, support.TESTS) if text not in page
+    ] == []
+
+
 def test_collectives(support):
     """The page has the lines that running gives."""
     page = support.PAGE.read_text()
