@@ -356,26 +356,54 @@ class Coder {
   SmallVector<bool, 32> product_;  // per instruction: it is part of a later one
 };
 
-/// Tile accesses of one micro-op: some tiles are read, then one may be written.
+/// Tile accesses of one op: some tiles are read, then one may be written. The accesses of a run are
+/// made again for each of its bursts.
 struct TileAccess {
   SmallVector<uint16_t, 4> reads;
   int write = -1;
+  size_t micro = 0;  ///< which of the code has it
 };
 
 std::vector<TileAccess> tile_accesses(const std::vector<Micro>& code) {
   std::vector<TileAccess> out;
   out.reserve(2 * code.size());
-  for (const Micro& m : code) {
-    if (m.run.empty()) out.push_back({m.args, m.result});
+  for (size_t k = 0; k < code.size(); ++k) {
+    const Micro& m = code[k];
+    if (m.run.empty()) out.push_back({m.args, m.result, k});
     for (const RunStep& s : m.run) {
       if (s.act == RunStep::store || s.act == RunStep::round_store)
-        out.push_back({{}, s.value});
+        out.push_back({{}, s.value, k});
       else if (reads_tile(s.form))
-        out.push_back({{s.value}, -1});
+        out.push_back({{s.value}, -1, k});
     }
   }
   return out;
 }
+
+/// Slots of values that no later access reads.
+class FreeSlots {
+ public:
+  void add(int slot, size_t micro, size_t bytes) { list_.push_back({slot, micro, bytes}); }
+  /// A slot for a value of elements of so many bytes, or -1. A value whose elements have other
+  /// bytes would lie over bursts that the same run has still to read.
+  int take(size_t micro, size_t bytes) {
+    for (size_t k = list_.size(); k-- > 0;) {
+      const Freed f = list_[k];
+      if (f.micro == micro && f.bytes != bytes) continue;
+      list_[k] = list_.back();
+      list_.pop_back();
+      return f.slot;
+    }
+    return -1;
+  }
+
+ private:
+  struct Freed {
+    int slot;
+    size_t micro, bytes;
+  };
+  SmallVector<Freed, 16> list_;
+};
 
 }  // namespace
 
@@ -403,7 +431,8 @@ void FusedCode::assign_tiles(const Program& p) {
   for (size_t o = 0; o < p.outputs.size(); ++o) output_of[p.outputs[o]] = static_cast<int>(o);
   read_later.resize(p.outputs.size());
   reread.resize(p.outputs.size());
-  SmallVector<int, 16> free;
+  FreeSlots free;
+  auto bytes_of = [&](int v) { return Dtype(p.code[v - first].out).size(); };
   for (size_t t = 0; t < accesses.size(); ++t) {
     int v = accesses[t].write, now = static_cast<int>(t);
     if (int o = v < 0 ? -1 : output_of[v]; o >= 0) {
@@ -415,15 +444,15 @@ void FusedCode::assign_tiles(const Program& p) {
       if (operand.tile < 0 && read_later[o]) operand.tile = n_tiles++;
       slot_of[v] = operand.tile;
     } else if (v >= 0) {
-      if (free.empty()) free.push_back(n_tiles++);
-      slot_of[v] = free.back();
-      free.pop_back();
+      const int slot = free.take(accesses[t].micro, bytes_of(v));
+      slot_of[v] = slot >= 0 ? slot : n_tiles++;
     }
     const auto& reads = accesses[t].reads;
     for (size_t a = 0; a < reads.size(); ++a) {
       int u = reads[a];
       bool again = std::find(reads.begin(), reads.begin() + a, u) != reads.begin() + a;
-      if (u >= first && output_of[u] < 0 && last[u] == now && !again) free.push_back(slot_of[u]);
+      if (u >= first && output_of[u] < 0 && last[u] == now && !again)
+        free.add(slot_of[u], accesses[t].micro, bytes_of(u));
     }
   }
 }
