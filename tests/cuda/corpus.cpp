@@ -155,12 +155,13 @@ size_t unlisted(const std::vector<Case>& cases) {
   for (const Case& c : all) listed.insert(c.source);
   size_t missing = 0;
   for (const Case& c : cases) {
-    const size_t call = c.source.find(", p) { device::");
+    const std::string before = ", p) { device::";
+    const size_t call = c.source.find(before);
     if (call == std::string::npos || c.source.find("struct Source {") != std::string::npos)
       continue;
     if (listed.contains(c.source)) continue;
     ++missing;
-    std::printf("kernels.def does not list %s", c.source.substr(call + 9).c_str());
+    std::printf("kernels.def does not list %s", c.source.substr(call + before.size()).c_str());
   }
   return missing;
 }

@@ -126,7 +126,8 @@ std::string with_domains(std::string pattern) {
 
 Texts expand(const std::string& instances) {
   Texts all;
-  for (const std::string& part : split(instances, ';')) {
+  for (std::string part : split(instances, ';')) {
+    part.erase(0, part.find_first_not_of(' '));
     const size_t colon = part.find(": ");
     if (colon == std::string::npos || part.find("{") == std::string::npos) {
       choose(with_domains(part), all);
