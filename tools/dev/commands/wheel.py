@@ -52,7 +52,7 @@ def linux(interpreters: list[str]) -> None:
         run_program(interpreter, *PIP, "--config-settings=build-dir=build/wheel", "-w", RAW, ".")
     # The plugin asks for newer libraries; the BLAS is another package.
     tag = "auto" if with_plugin() else "manylinux_2_28_x86_64"
-    options = ("--plat", tag, "--exclude", "libscipy_openblas.so", "-w", DIST)
+    options = ("-z", "9", "--plat", tag, "--exclude", "libscipy_openblas.so", "-w", DIST)
     logged(
         BUILD / "auditwheel.log",
         *(PYTHON, "-m", "auditwheel", "repair", *options),
