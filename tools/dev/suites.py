@@ -29,7 +29,7 @@ def day() -> int:
     return int(time.time()) // 86400
 
 
-PARTS = {"--third": 3, "--sixth": 6}
+PARTS = {"--third": 3, "--sixth": 6, "--twelfth": 12}
 
 
 def part_of_files(option: str, which: str) -> list[str]:
@@ -47,7 +47,7 @@ def part_of_files(option: str, which: str) -> list[str]:
 
 
 def take_part(arguments: list[str]) -> list[str]:
-    """The arguments with the files of a part in the place of `--third K` or `--sixth K`."""
+    """The arguments with the files of a part in the place of `--third K` and its like."""
     if not arguments or arguments[0] not in PARTS:
         return arguments
     option, *rest = arguments

@@ -15,7 +15,7 @@ USAGE = """\
                     its functions are in NVIDIA's libraries, it runs on a driver of the host
                     (half of the tests that compare devices, the other half each second day),
                     the families' table lists the kernels that ran, and NVIDIA's compiler NVRTC
-                    takes every kind of program and a third of these kernels, another one each day
+                    takes every kind of program and a sixth of these kernels, another one each day
        --all          runs the whole product of the case lists, and gives NVRTC every kernel
        --kernels [PART]
                       lists the kernels of the families whose names have a part, such as "sort: ",
@@ -69,8 +69,8 @@ def nvidia() -> None:
 
 
 def chosen(name: str, date: int) -> bool:
-    """Whether a kernel, by the name of its file, belongs to the third of a date."""
-    return (zlib.crc32(name.encode()) + date) % 3 == 0
+    """Whether a kernel, by the name of its file, belongs to the sixth of a date."""
+    return (zlib.crc32(name.encode()) + date) % 6 == 0
 
 
 def copied(files: list[Path], folder: Path) -> Path:

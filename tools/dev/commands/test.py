@@ -15,8 +15,8 @@ from . import wheel
 
 USAGE = """\
   test [ARGS]       build, then run the C++ and Python tests; ARGS go to pytest
-       --third K, --sixth K
-                      the first argument: the C++ tests and a third or sixth of the Python files
+       --third K, --sixth K, --twelfth K
+                      the first argument: the C++ tests and that part of the Python files
                       (from 1 on; today or tomorrow, which change with the date)
        --all          the whole product of the case lists
        --seed N       the sample of the case lists that was printed with this number
@@ -27,7 +27,7 @@ USAGE = """\
        --device gpu   on this machine's GPU
     or, with one of these first:
        --exhaustive   every float32 and 16-bit pattern of each unary function
-       --sanitize [--third K | --sixth K]
+       --sanitize [--third K | --sixth K | --twelfth K]
                       the Python suite under AddressSanitizer and UndefinedBehaviorSanitizer
        --threads [ARGS]
                       the C++ tests under ThreadSanitizer, then three processes of them that work
