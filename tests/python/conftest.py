@@ -42,6 +42,7 @@ def pytest_configure(config):
         "markers",
         "anywhere: the same on all instruction sets and devices; not run for a chosen one",
     )
+    config.addinivalue_line("markers", "processes: starts processes that work together")
     config.addinivalue_line(
         "markers",
         "sampled(share, always=False): slow; a share chosen by the seed, on --backend or always",

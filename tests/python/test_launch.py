@@ -33,7 +33,7 @@ import mlx.core as mx
 from mlx.launch.__main__ import configure, main, parser
 from mlx.launch.hosts import LaunchError, parse_hosts, read_hostfile
 
-pytestmark = pytest.mark.anywhere
+pytestmark = [pytest.mark.anywhere, pytest.mark.processes]
 
 
 @pytest.mark.parametrize("size", [2, 4, pytest.param(8, marks=pytest.mark.sampled(0, always=True))])
